@@ -1,0 +1,3 @@
+//! Doing it.
+
+pub mod tools;

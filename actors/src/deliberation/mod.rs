@@ -1,0 +1,3 @@
+//! What to do.
+
+pub mod habit;

@@ -1,0 +1,3 @@
+//! Whether to.
+
+pub mod fear_agent;

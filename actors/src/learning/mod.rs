@@ -1,0 +1,3 @@
+//! What it taught.
+
+pub mod nucleus_accumbens;

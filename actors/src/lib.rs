@@ -1,0 +1,13 @@
+//! The rooms, in the order in which a percept passes them.
+
+pub mod region;
+pub mod store;
+
+pub mod action;
+pub mod deliberation;
+pub mod gate;
+pub mod learning;
+pub mod memory;
+pub mod perception;
+
+pub mod effectors;

@@ -1,0 +1,4 @@
+//! What it reminds of.
+
+pub mod hippocampus;
+pub mod suprachiasmatic_nucleus;

@@ -1,0 +1,82 @@
+//! Time as the agent sees it. This is the one file that reads the machine's clock.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicI64, Ordering};
+use std::time::{Duration, Instant};
+
+use jiff::Timestamp;
+
+/// Where an agent's time comes from: the machine, a simulation or a recording.
+pub trait Clock: Send + Sync + 'static {
+    /// Wall-clock time, cut to microseconds so that it survives being written down.
+    fn now(&self) -> Timestamp;
+    /// True when time passes by itself; false when somebody advances it.
+    fn is_live(&self) -> bool;
+}
+
+pub type SharedClock = Arc<dyn Clock>;
+
+/// The machine's clock.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct SystemClock;
+
+impl Clock for SystemClock {
+    fn now(&self) -> Timestamp {
+        to_micros(Timestamp::now())
+    }
+    fn is_live(&self) -> bool {
+        true
+    }
+}
+
+/// A clock that stands still until it is advanced. Clones share the hand.
+#[derive(Clone, Debug)]
+pub struct VirtualClock(Arc<AtomicI64>);
+
+impl VirtualClock {
+    pub fn at(start: Timestamp) -> Self {
+        Self(Arc::new(AtomicI64::new(start.as_microsecond())))
+    }
+
+    pub fn advance(&self, by: Duration) {
+        self.0.fetch_add(i64::try_from(by.as_micros()).unwrap_or(i64::MAX), Ordering::SeqCst);
+    }
+
+    /// Moves the hand to `time`; a time that has passed leaves it where it is.
+    pub fn advance_to(&self, time: Timestamp) {
+        self.0.fetch_max(time.as_microsecond(), Ordering::SeqCst);
+    }
+}
+
+impl Clock for VirtualClock {
+    fn now(&self) -> Timestamp {
+        Timestamp::from_microsecond(self.0.load(Ordering::SeqCst)).unwrap_or(Timestamp::MAX)
+    }
+    fn is_live(&self) -> bool {
+        false
+    }
+}
+
+/// Cuts to microseconds, the resolution of everything that is stored.
+pub fn to_micros(time: Timestamp) -> Timestamp {
+    Timestamp::from_microsecond(time.as_microsecond()).unwrap_or(time)
+}
+
+/// A stopwatch for watchdogs and latencies. Never an input to a decision.
+#[derive(Clone, Copy, Debug)]
+pub struct Stopwatch(Instant);
+
+impl Stopwatch {
+    pub fn start() -> Self {
+        Self(Instant::now())
+    }
+    pub fn elapsed(&self) -> Duration {
+        self.0.elapsed()
+    }
+}
+
+/// Microseconds on a monotonic clock since the process first asked. For busy stamps that other threads read.
+pub fn monotonic_micros() -> u64 {
+    static START: std::sync::OnceLock<Instant> = std::sync::OnceLock::new();
+    u64::try_from(START.get_or_init(Instant::now).elapsed().as_micros()).unwrap_or(u64::MAX)
+}

@@ -1,0 +1,98 @@
+//! Names and numbers that identify things. Each is a type of its own, so that an agent is never taken for a message.
+
+use std::fmt;
+use std::sync::Arc;
+
+use serde::{Deserialize, Serialize};
+use uuid::Uuid;
+
+/// The name of one brain: 1 to 64 of `a-z 0-9 _ -`. Its store namespace, journal, clock and seed hang on it.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(try_from = "String", into = "String")]
+pub struct AgentId(Arc<str>);
+
+/// An agent name that can't be used, with the rule that it breaks.
+#[derive(Debug, thiserror::Error)]
+#[error("agent name {0:?} is not usable: give 1 to 64 characters out of a-z, 0-9, '_' and '-'")]
+pub struct BadAgentId(String);
+
+impl AgentId {
+    pub fn new(name: impl Into<String>) -> Result<Self, BadAgentId> {
+        let name = name.into();
+        let allowed = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '_' || c == '-';
+        if name.is_empty() || name.len() > 64 || !name.chars().all(allowed) {
+            return Err(BadAgentId(name));
+        }
+        Ok(Self(name.into()))
+    }
+
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+}
+
+impl TryFrom<String> for AgentId {
+    type Error = BadAgentId;
+    fn try_from(name: String) -> Result<Self, BadAgentId> {
+        Self::new(name)
+    }
+}
+
+impl From<AgentId> for String {
+    fn from(id: AgentId) -> String {
+        id.0.to_string()
+    }
+}
+
+impl fmt::Display for AgentId {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+/// A message's id: UUID version 7, made from the agent's clock and random source, so that a replay makes the same ones.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(transparent)]
+pub struct MessageId(pub Uuid);
+
+impl MessageId {
+    /// `unix_ms` is cut to 48 bits; 74 of the 128 random bits are used.
+    pub fn from_parts(unix_ms: u64, random: u128) -> Self {
+        let bytes = random.to_be_bytes();
+        let mut tail = [0u8; 10];
+        tail.copy_from_slice(&bytes[6..16]);
+        Self(uuid::Builder::from_unix_timestamp_millis(unix_ms, &tail).into_uuid())
+    }
+}
+
+impl fmt::Display for MessageId {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.0.fmt(f)
+    }
+}
+
+impl std::str::FromStr for MessageId {
+    type Err = uuid::Error;
+    fn from_str(text: &str) -> Result<Self, uuid::Error> {
+        Uuid::parse_str(text).map(Self)
+    }
+}
+
+/// Log sequence number: the place of a commit or an emission in its agent's one order. 0 is before everything.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(transparent)]
+pub struct Lsn(pub u64);
+
+impl fmt::Display for Lsn {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "lsn {}", self.0)
+    }
+}
+
+/// The incarnation of a region or effector. What an older incarnation says or commits is refused.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(transparent)]
+pub struct Epoch(pub u64);
+
+/// A room's name in logs, keys and on the command line, e.g. `hippocampus`.
+pub type RegionName = &'static str;

@@ -1,0 +1,115 @@
+//! The latch's file: small, checksummed, replaced whole. What can't be read means stopped.
+
+use std::fs::{self, File};
+use std::io::{self, Write};
+use std::path::{Path, PathBuf};
+
+use jiff::Timestamp;
+use parking_lot::Mutex;
+use serde::{Deserialize, Serialize};
+
+use super::{LatchState, StopDetail};
+
+/// What the file says.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct LatchRecord {
+    pub state: LatchState,
+    pub detail: Option<StopDetail>,
+}
+
+impl LatchRecord {
+    pub fn clear() -> Self {
+        Self { state: LatchState::Clear, detail: None }
+    }
+
+    fn stopped(reason: String) -> Self {
+        let detail = StopDetail { reason, by: "start-up".into(), at: Timestamp::UNIX_EPOCH };
+        Self { state: LatchState::Stopped, detail: Some(detail) }
+    }
+}
+
+/// How opening went.
+#[derive(Debug, PartialEq, Eq)]
+pub enum LoadedLatch {
+    Read(LatchRecord),
+    /// No file and an empty store: the first start.
+    Fresh,
+    Missing,
+    Unreadable(String),
+}
+
+impl LoadedLatch {
+    pub fn into_record(self) -> LatchRecord {
+        match self {
+            Self::Read(record) => record,
+            Self::Fresh => LatchRecord::clear(),
+            Self::Missing => LatchRecord::stopped("the latch file is missing from a used store".into()),
+            Self::Unreadable(why) => LatchRecord::stopped(format!("the latch file can't be read: {why}")),
+        }
+    }
+}
+
+pub struct LatchFile {
+    path: PathBuf,
+    /// The generation of the newest record written: an older one must not replace it.
+    newest: Mutex<(u64, bool)>,
+}
+
+impl LatchFile {
+    pub fn new(path: &Path) -> Self {
+        Self { path: path.to_owned(), newest: Mutex::new((0, false)) }
+    }
+
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
+    pub fn load(&self, store_is_used: bool) -> LoadedLatch {
+        match fs::read(&self.path) {
+            Ok(bytes) => match parse(&bytes) {
+                Ok(record) => LoadedLatch::Read(record),
+                Err(why) => LoadedLatch::Unreadable(why),
+            },
+            Err(error) if error.kind() == io::ErrorKind::NotFound => {
+                if store_is_used {
+                    LoadedLatch::Missing
+                } else {
+                    LoadedLatch::Fresh
+                }
+            }
+            Err(error) => LoadedLatch::Unreadable(error.to_string()),
+        }
+    }
+
+    /// Writes beside, syncs, renames, syncs the folder. A record of an older generation is left out: what is there is newer.
+    pub fn write(&self, record: &LatchRecord, generation: u64) -> io::Result<()> {
+        let mut newest = self.newest.lock();
+        let (written, stopped) = *newest;
+        if written > generation || (written == generation && stopped && record.state == LatchState::Stopped) {
+            return Ok(());
+        }
+        let body = serde_json::to_string(record)?;
+        let line = format!("{:08x} {body}\n", crc32fast::hash(body.as_bytes()));
+        let beside = self.path.with_extension("new");
+        let mut file = File::create(&beside)?;
+        file.write_all(line.as_bytes())?;
+        file.sync_all()?;
+        fs::rename(&beside, &self.path)?;
+        if let Some(folder) = self.path.parent() {
+            File::open(folder)?.sync_all()?;
+        }
+        *newest = (generation, record.state == LatchState::Stopped);
+        Ok(())
+    }
+}
+
+fn parse(bytes: &[u8]) -> Result<LatchRecord, String> {
+    let text = std::str::from_utf8(bytes).map_err(|_| "it is not text".to_owned())?;
+    let line = text.strip_suffix('\n').ok_or("it is cut off")?;
+    let (sum, body) = line.split_once(' ').ok_or("it has no checksum")?;
+    if sum != format!("{:08x}", crc32fast::hash(body.as_bytes())) {
+        return Err("its checksum is wrong".into());
+    }
+    serde_json::from_str(body).map_err(|error| error.to_string())
+}

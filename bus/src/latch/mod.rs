@@ -1,0 +1,350 @@
+//! The stop latch: one atomic that everything with an effect reads right before the effect.
+//!
+//! A protective stop in software, not a certified emergency stop. Raising never waits: the atomic first, then the
+//! children and the body (on whoever raised it), then the file (on a thread of its own, so a stalled disk delays nothing).
+
+mod children;
+mod file;
+
+use std::marker::PhantomData;
+use std::path::Path;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::mpsc;
+use std::time::Duration;
+
+use jiff::Timestamp;
+use parking_lot::Mutex;
+use serde::{Deserialize, Serialize};
+
+pub use children::{ChildGroup, ChildGroups};
+pub use file::{LatchFile, LatchRecord, LoadedLatch};
+
+use crate::clock::Stopwatch;
+
+/// What the latch allows.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum LatchState {
+    /// Everything may happen.
+    Clear,
+    /// Reset by a person, but motion waits for a separate `resume`.
+    MotionHeld,
+    /// No effect may begin.
+    Stopped,
+}
+
+/// What kind of effect asks. Motion has the stricter rule.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum EffectKind {
+    Motion,
+    Other,
+}
+
+/// Why, when and by whom it was stopped.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct StopDetail {
+    pub reason: String,
+    pub by: String,
+    pub at: Timestamp,
+}
+
+/// The effect is refused.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum Stopped {
+    #[error("stopped: {reason} (by {by}); a person clears it with `maxim reset`")]
+    Latched { reason: String, by: String },
+    #[error("motion is held since the reset; a person releases it with `maxim resume`")]
+    MotionHeld,
+}
+
+/// Proof that the latch was read and was clear. Can't be stored: it is valid for the effect at hand alone.
+#[derive(Debug)]
+pub struct Permit<'latch> {
+    children: &'latch ChildGroups,
+    not_send: PhantomData<*const ()>,
+}
+
+impl<'latch> Permit<'latch> {
+    /// Where a child process of this effect is registered, so that a stop kills its whole group.
+    pub fn children(&self) -> &'latch ChildGroups {
+        self.children
+    }
+}
+
+/// What raising did.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct Raised {
+    /// From the call to the atomic being set and the children and body being told.
+    pub latency_us: u64,
+    /// Process groups that were killed.
+    pub children_killed: usize,
+    /// False when it was stopped already.
+    pub first: bool,
+}
+
+/// Reset or resume that could not be done.
+#[derive(Debug, thiserror::Error)]
+pub enum LatchError {
+    #[error("the latch file {path} can't be written: {source}; the stop stays latched")]
+    NotDurable { path: String, source: std::io::Error },
+    #[error("it was stopped again while being reset; the stop stays latched")]
+    StoppedAgain,
+    #[error("it is stopped; reset it first with `maxim reset`")]
+    NotReset,
+}
+
+const CLEAR: u64 = 0;
+const HELD: u64 = 1;
+const LATCHED: u64 = 2;
+const STATE: u64 = 3;
+
+type FreezeHook = Box<dyn Fn(&StopDetail) + Send + Sync>;
+
+/// Shared by all that act. Clones are the same latch.
+#[derive(Clone)]
+pub struct StopLatch(Arc<Inner>);
+
+struct Inner {
+    /// Two bits of state, the rest a generation that each raise increases.
+    word: AtomicU64,
+    detail: Mutex<Option<StopDetail>>,
+    children: ChildGroups,
+    on_stop: Mutex<Vec<FreezeHook>>,
+    file: Option<Arc<LatchFile>>,
+    writer: Option<mpsc::Sender<WriteJob>>,
+}
+
+struct WriteJob {
+    record: LatchRecord,
+    generation: u64,
+    done: mpsc::SyncSender<bool>,
+}
+
+impl StopLatch {
+    /// A latch without a file, for simulations and tests.
+    pub fn in_memory() -> Self {
+        Self(Arc::new(Inner {
+            word: AtomicU64::new(CLEAR),
+            detail: Mutex::new(None),
+            children: ChildGroups::default(),
+            on_stop: Mutex::new(Vec::new()),
+            file: None,
+            writer: None,
+        }))
+    }
+
+    /// Opens the latch of a data folder. An unreadable file, or none beside a used store, means stopped.
+    pub fn open(path: &Path, store_is_used: bool) -> std::io::Result<Self> {
+        let file = Arc::new(LatchFile::new(path));
+        let loaded = file.load(store_is_used);
+        if let LoadedLatch::Fresh = loaded {
+            file.write(&LatchRecord::clear(), 0)?;
+        }
+        let record = loaded.into_record();
+        let (writer, jobs) = mpsc::channel::<WriteJob>();
+        let writing = Arc::clone(&file);
+        std::thread::Builder::new().name("latch-writer".into()).spawn(move || {
+            for job in jobs {
+                let durable = writing.write(&job.record, job.generation).is_ok();
+                let _ = job.done.try_send(durable);
+            }
+        })?;
+        let word = match record.state {
+            LatchState::Clear => CLEAR,
+            LatchState::MotionHeld => HELD,
+            LatchState::Stopped => LATCHED,
+        };
+        Ok(Self(Arc::new(Inner {
+            word: AtomicU64::new(word),
+            detail: Mutex::new(record.detail),
+            children: ChildGroups::default(),
+            on_stop: Mutex::new(Vec::new()),
+            file: Some(file),
+            writer: Some(writer),
+        })))
+    }
+
+    /// Called on each raise, on the raising thread: must be quick and must not wait.
+    pub fn on_stop(&self, hook: impl Fn(&StopDetail) + Send + Sync + 'static) {
+        self.0.on_stop.lock().push(Box::new(hook));
+    }
+
+    pub fn state(&self) -> LatchState {
+        match self.0.word.load(Ordering::SeqCst) & STATE {
+            CLEAR => LatchState::Clear,
+            HELD => LatchState::MotionHeld,
+            _ => LatchState::Stopped,
+        }
+    }
+
+    pub fn is_stopped(&self) -> bool {
+        self.state() == LatchState::Stopped
+    }
+
+    /// Why it is stopped; none when it isn't.
+    pub fn detail(&self) -> Option<StopDetail> {
+        if self.is_stopped() { self.0.detail.lock().clone() } else { None }
+    }
+
+    /// Asked right before each effect.
+    pub fn permit(&self, kind: EffectKind) -> Result<Permit<'_>, Stopped> {
+        match (self.state(), kind) {
+            (LatchState::Stopped, _) => {
+                let detail = self.0.detail.lock().clone();
+                let (reason, by) = detail.map_or(("unknown".into(), "unknown".into()), |d| (d.reason, d.by));
+                Err(Stopped::Latched { reason, by })
+            }
+            (LatchState::MotionHeld, EffectKind::Motion) => Err(Stopped::MotionHeld),
+            _ => Ok(Permit { children: &self.0.children, not_send: PhantomData }),
+        }
+    }
+
+    /// Stops everything. The file follows by itself; `wait_durable` says whether it arrived.
+    pub fn raise(&self, detail: StopDetail) -> (Raised, DurableAnswer) {
+        let watch = Stopwatch::start();
+        let before = self
+            .0
+            .word
+            .fetch_update(Ordering::SeqCst, Ordering::SeqCst, |word| Some(((word | STATE) + 1) & !STATE | LATCHED))
+            .unwrap_or_else(|word| word);
+        let first = before & STATE != LATCHED;
+        let generation = (before >> 2) + 1;
+        if first {
+            *self.0.detail.lock() = Some(detail.clone());
+        }
+        let children_killed = self.0.children.kill_all();
+        for hook in self.0.on_stop.lock().iter() {
+            hook(&detail);
+        }
+        let latency_us = u64::try_from(watch.elapsed().as_micros()).unwrap_or(u64::MAX);
+        let (done, answer) = mpsc::sync_channel(1);
+        match &self.0.writer {
+            Some(writer) => {
+                let record = LatchRecord { state: LatchState::Stopped, detail: self.0.detail.lock().clone() };
+                let _ = writer.send(WriteJob { record, generation, done });
+            }
+            None => {
+                let _ = done.try_send(true);
+            }
+        }
+        (Raised { latency_us, children_killed, first }, DurableAnswer(answer))
+    }
+
+    /// A person clears the stop. Durable before it takes effect; motion stays held until `resume`.
+    pub fn reset(&self) -> Result<LatchState, LatchError> {
+        let seen = self.0.word.load(Ordering::SeqCst);
+        if seen & STATE != LATCHED {
+            return Ok(self.state());
+        }
+        self.leave(seen, HELD, LatchRecord { state: LatchState::MotionHeld, detail: None })
+    }
+
+    /// A person lets motion go on after a reset.
+    pub fn resume(&self) -> Result<LatchState, LatchError> {
+        let seen = self.0.word.load(Ordering::SeqCst);
+        match seen & STATE {
+            LATCHED => Err(LatchError::NotReset),
+            CLEAR => Ok(LatchState::Clear),
+            _ => self.leave(seen, CLEAR, LatchRecord::clear()),
+        }
+    }
+
+    fn leave(&self, seen: u64, to: u64, record: LatchRecord) -> Result<LatchState, LatchError> {
+        let generation = seen >> 2;
+        if let Some(file) = &self.0.file {
+            file.write(&record, generation)
+                .map_err(|source| LatchError::NotDurable { path: file.path().display().to_string(), source })?;
+        }
+        let target = (generation << 2) | to;
+        match self.0.word.compare_exchange(seen, target, Ordering::SeqCst, Ordering::SeqCst) {
+            // A raise that came between has queued its own write with a newer generation, which the file keeps.
+            Err(_) => Err(LatchError::StoppedAgain),
+            Ok(_) => Ok(record.state),
+        }
+    }
+}
+
+/// Whether the latch file holds the stop yet.
+pub struct DurableAnswer(mpsc::Receiver<bool>);
+
+impl DurableAnswer {
+    /// Waits at most `limit`; a disk that stalls longer is answered with `false`.
+    pub fn wait(&self, limit: Duration) -> bool {
+        self.0.recv_timeout(limit).unwrap_or(false)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn detail(reason: &str) -> StopDetail {
+        StopDetail { reason: reason.into(), by: "test".into(), at: Timestamp::UNIX_EPOCH }
+    }
+
+    #[test]
+    fn stop_reset_resume_are_three_steps() {
+        let latch = StopLatch::in_memory();
+        assert!(latch.permit(EffectKind::Motion).is_ok());
+        latch.raise(detail("a person said so"));
+        assert!(matches!(latch.permit(EffectKind::Other), Err(Stopped::Latched { .. })));
+        assert!(matches!(latch.resume(), Err(LatchError::NotReset)));
+        latch.reset().expect("reset");
+        assert!(latch.permit(EffectKind::Other).is_ok());
+        assert!(matches!(latch.permit(EffectKind::Motion), Err(Stopped::MotionHeld)));
+        latch.resume().expect("resume");
+        assert!(latch.permit(EffectKind::Motion).is_ok());
+    }
+
+    #[test]
+    fn it_is_latched_over_a_restart_and_survives_any_damage_of_its_file() {
+        let dir = tempfile::tempdir().expect("a folder");
+        let path = dir.path().join("latch.json");
+        let latch = StopLatch::open(&path, false).expect("a fresh latch");
+        assert_eq!(latch.state(), LatchState::Clear);
+        let (_, durable) = latch.raise(detail("smoke"));
+        assert!(durable.wait(Duration::from_secs(30)));
+        let again = StopLatch::open(&path, true).expect("opens");
+        assert!(again.is_stopped());
+        assert_eq!(again.detail().map(|d| d.reason), Some("smoke".into()));
+
+        again.reset().expect("reset");
+        again.resume().expect("resume");
+        assert_eq!(StopLatch::open(&path, true).expect("opens").state(), LatchState::Clear);
+        let whole = std::fs::read(&path).expect("the file");
+        for cut in 0..whole.len() {
+            std::fs::write(&path, &whole[..cut]).expect("cut");
+            assert!(StopLatch::open(&path, true).expect("opens").is_stopped(), "cut at {cut}");
+        }
+        for bit in 0..whole.len() * 8 {
+            let mut flipped = whole.clone();
+            flipped[bit / 8] ^= 1 << (bit % 8);
+            std::fs::write(&path, &flipped).expect("flip");
+            assert!(StopLatch::open(&path, true).expect("opens").is_stopped(), "bit {bit}");
+        }
+        std::fs::remove_file(&path).expect("removed");
+        assert!(StopLatch::open(&path, true).expect("opens").is_stopped(), "missing in a used store");
+    }
+
+    #[test]
+    fn a_second_stop_keeps_the_first_reason() {
+        let latch = StopLatch::in_memory();
+        assert!(latch.raise(detail("first")).0.first);
+        assert!(!latch.raise(detail("second")).0.first);
+        assert_eq!(latch.detail().map(|d| d.reason), Some("first".into()));
+    }
+
+    #[test]
+    fn the_body_is_told_on_each_raise() {
+        let latch = StopLatch::in_memory();
+        let frozen = Arc::new(AtomicU64::new(0));
+        let seen = Arc::clone(&frozen);
+        latch.on_stop(move |_| {
+            seen.fetch_add(1, Ordering::SeqCst);
+        });
+        latch.raise(detail("one"));
+        latch.raise(detail("two"));
+        assert_eq!(frozen.load(Ordering::SeqCst), 2);
+    }
+}
