@@ -1,6 +1,17 @@
-//! Vocabulary and corridor of Maxim. Knows no region.
+//! Vocabulary and corridor of Maxim. Knows no region. What it guarantees is in `README.md` beside this crate.
 
+pub mod agent_bus;
 pub mod clock;
+pub mod hash;
 pub mod ids;
+pub mod inbox;
 pub mod latch;
+pub mod signal;
+pub mod signals;
 pub mod units;
+
+pub use agent_bus::{AgentBus, BusBuilder, WiringError};
+pub use clock::{Clock, SharedClock, SystemClock, VirtualClock};
+pub use ids::{AgentId, Epoch, Lsn, MessageId, RegionName};
+pub use inbox::{Delivery, Inbox, InboxCounters};
+pub use signal::{Body, Envelope, Lane, Meta, Policy, Query, Signal, Stage, Trust};

@@ -1,1 +1,93 @@
 //! The furniture that every room has: its trait, its wiring card, its shell and its supervisor.
+//!
+//! Regions decide and never await: a handler gets `&self`, so the only way to change anything is to keep an event or
+//! emit a signal, and what it decided becomes true in one accepted commit. Effectors await and never decide.
+
+mod actor;
+mod card;
+mod effector;
+mod heart;
+mod post;
+mod pulse;
+pub mod rig;
+mod seat;
+mod supervision;
+pub mod template;
+pub mod thin;
+mod watchdog;
+
+use std::fmt::Debug;
+
+use jiff::Timestamp;
+use maxim_bus::{RegionName, Signal, Stage};
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+
+use crate::store::RecordView;
+
+pub use card::{Card, Wire};
+pub use effector::{Effector, EffectorCard, EffectorPost, Hands, Operation, Performs};
+pub use heart::{Heart, Order, WardKind, WardState};
+pub use post::{Frame, Post};
+pub use pulse::Pulse;
+pub use seat::{DeadLetter, InputRecord, Seat, Step, Tap};
+pub use supervision::{Placement, Restart, Supervision, SupervisionSettings, Ward};
+pub use watchdog::Watchdog;
+
+/// A room that decides. Its value is its root state: small, serialisable, rebuilt from a snapshot and the events after it.
+pub trait Region: Default + Serialize + DeserializeOwned + Send + 'static {
+    /// Full anatomical or engineering name, as in logs, keys and `maxim status`.
+    const NAME: RegionName;
+    const STAGE: Stage;
+    /// True for a room that is wired and supervised but doesn't do its work yet.
+    const THIN: bool = false;
+
+    /// What it remembers of a decision. The only thing that changes its state.
+    type Event: Serialize + DeserializeOwned + Debug + Send;
+    /// Numbers and words from the configuration; never part of the state.
+    type Settings: Send + Sync + 'static;
+
+    /// What it hears.
+    fn card() -> Card<Self>;
+
+    /// Changes the state by what was kept. Must not fail: what it needs is in the event.
+    fn apply(&mut self, event: Self::Event);
+
+    /// Once after its state was loaded: rebuilds what is derived from its records.
+    fn wake(&mut self, _records: &RecordView<'_>, _settings: &Self::Settings) {}
+
+    /// When it wants [`Region::tick`] next; none while it waits for mail alone.
+    fn next_deadline(&self, _settings: &Self::Settings) -> Option<Timestamp> {
+        None
+    }
+
+    /// A deadline has passed.
+    fn tick(&self, _pulse: &mut Pulse<'_, Self>) {}
+}
+
+/// The room hears `S`.
+pub trait Hears<S: Signal>: Region {
+    fn hear(&self, signal: &S, pulse: &mut Pulse<'_, Self>);
+}
+
+/// The room may emit `S`; what isn't on its card doesn't compile.
+pub trait Emits<S: Signal>: Region {}
+
+/// A room's wiring card.
+///
+/// `back` lists what comes from a later stage and belongs to the next turn.
+#[macro_export]
+macro_rules! wiring {
+    ($region:ty { hears: [$($hears:ty),* $(,)?], back: [$($back:ty),* $(,)?], emits: [$($emits:ty),* $(,)?] $(,)? }) => {
+        $(impl $crate::region::Emits<$emits> for $region {})*
+
+        impl $region {
+            fn wiring() -> $crate::region::Card<Self> {
+                $crate::region::Card::new()
+                    $(.hears::<$hears>())*
+                    $(.hears_back::<$back>())*
+                    $(.emits::<$emits>())*
+            }
+        }
+    };
+}

@@ -231,6 +231,21 @@ impl StopLatch {
         (Raised { latency_us, children_killed, first }, DurableAnswer(answer))
     }
 
+    /// Refuses motion until a person resumes; a stop stays a stop. For a brain that is no longer whole.
+    pub fn hold_motion(&self) {
+        let held = self.0.word.compare_exchange(
+            self.0.word.load(Ordering::SeqCst) & !STATE | CLEAR,
+            self.0.word.load(Ordering::SeqCst) & !STATE | HELD,
+            Ordering::SeqCst,
+            Ordering::SeqCst,
+        );
+        if let (Ok(word), Some(writer)) = (held, &self.0.writer) {
+            let record = LatchRecord { state: LatchState::MotionHeld, detail: None };
+            let (done, _) = mpsc::sync_channel(1);
+            let _ = writer.send(WriteJob { record, generation: word >> 2, done });
+        }
+    }
+
     /// A person clears the stop. Durable before it takes effect; motion stays held until `resume`.
     pub fn reset(&self) -> Result<LatchState, LatchError> {
         let seen = self.0.word.load(Ordering::SeqCst);

@@ -1,0 +1,536 @@
+//! The shell of an effector: an actix actor that awaits the outside and never decides.
+//!
+//! An effector remembers nothing. Whoever asked keeps the need in its own state, with a deadline; an operation that
+//! panicked, hung or took too long is reported to it as abandoned, in words.
+
+use std::collections::BTreeMap;
+use std::future::Future;
+use std::panic::AssertUnwindSafe;
+use std::pin::Pin;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::task::{Context as TaskContext, Poll};
+use std::time::Duration;
+
+use actix::fut::ActorFuture;
+use actix::{Actor, ActorContext, Arbiter, ArbiterHandle, AsyncContext, Context, Supervised, Supervisor};
+use futures_util::future::LocalBoxFuture;
+use futures_util::stream::FuturesUnordered;
+use futures_util::{FutureExt, StreamExt};
+use jiff::Timestamp;
+use maxim_bus::hash::StableHash;
+use maxim_bus::{AgentId, BusBuilder, Envelope, Epoch, Inbox, Lsn, MessageId, Meta, Policy, RegionName, Signal, Stage, Trust};
+use parking_lot::Mutex;
+use tokio::time::Sleep;
+
+use super::actor::panic_text;
+use super::card::wire;
+use super::heart::Order;
+use super::supervision::{Restart, Ward};
+use super::{Frame, Heart, Supervision, WardState, Wire};
+use crate::store::{AcceptError, Commit, NotDurable};
+
+/// A hand or a mouth.
+pub trait Effector: Send + Sync + Sized + 'static {
+    const NAME: RegionName;
+    const STAGE: Stage;
+    /// Operations at once.
+    const CONCURRENT: usize = 1;
+
+    fn card() -> EffectorCard<Self>;
+    /// How long one operation may take; then it is abandoned.
+    fn deadline(&self) -> Duration;
+}
+
+/// The effector does what `S` asks.
+pub trait Performs<S: Signal>: Effector {
+    fn perform(self: Arc<Self>, signal: S, operation: Operation<Self>) -> impl Future<Output = ()> + 'static;
+
+    /// It was not done, or nobody knows whether it was.
+    fn abandoned(signal: &S, why: &str, operation: &Operation<Self>);
+}
+
+type Begin<E> = fn(Arc<E>, &Envelope, Operation<E>) -> Option<LocalBoxFuture<'static, ()>>;
+type Abandon<E> = fn(&Envelope, &str, &Operation<E>);
+type HearingWire = fn(&mut BusBuilder, &Arc<Inbox>, Stage, bool);
+type SpeakingWire = fn(&mut BusBuilder, RegionName, Stage);
+
+/// What an effector hears and says.
+pub struct EffectorCard<E> {
+    performs: BTreeMap<&'static str, (Begin<E>, Abandon<E>)>,
+    hearing: Vec<(Wire, HearingWire)>,
+    saying: Vec<(Wire, SpeakingWire)>,
+}
+
+impl<E: Effector> Default for EffectorCard<E> {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+impl<E: Effector> EffectorCard<E> {
+    pub fn new() -> Self {
+        Self { performs: BTreeMap::new(), hearing: Vec::new(), saying: Vec::new() }
+    }
+
+    pub fn performs<S: Signal>(mut self) -> Self
+    where
+        E: Performs<S>,
+    {
+        let begin: Begin<E> = |effector, envelope, operation| {
+            let signal = envelope.get::<S>()?.clone();
+            Some(effector.perform(signal, operation).boxed_local())
+        };
+        let abandon: Abandon<E> = |envelope, why, operation| {
+            if let Some(signal) = envelope.get::<S>() {
+                E::abandoned(signal, why, operation);
+            }
+        };
+        self.performs.insert(S::NAME, (begin, abandon));
+        self.hearing.push((wire::<S>(false), |bus, inbox, stage, back| bus.hears::<S>(inbox, stage, back)));
+        self
+    }
+
+    pub fn says<S: Signal>(mut self) -> Self {
+        self.saying.push((wire::<S>(false), |bus, emitter, stage| bus.emits::<S>(emitter, stage)));
+        self
+    }
+
+    pub fn enter(&self, bus: &mut BusBuilder) -> Arc<Inbox> {
+        let inbox = bus.inbox(E::NAME);
+        for (_, hear) in &self.hearing {
+            hear(bus, &inbox, E::STAGE, false);
+        }
+        for (_, say) in &self.saying {
+            say(bus, E::NAME, E::STAGE);
+        }
+        inbox
+    }
+
+    pub fn heard(&self) -> impl Iterator<Item = Wire> + '_ {
+        self.hearing.iter().map(|(wire, _)| *wire)
+    }
+
+    pub fn said(&self) -> impl Iterator<Item = Wire> + '_ {
+        self.saying.iter().map(|(wire, _)| *wire)
+    }
+}
+
+/// What an effector works with: the agent's frame, fenced by its incarnation.
+pub struct Hands {
+    pub frame: Frame,
+    name: RegionName,
+    epoch: Epoch,
+    heart: Arc<Heart>,
+    said: AtomicU64,
+}
+
+impl Hands {
+    pub fn agent(&self) -> &AgentId {
+        &self.frame.agent
+    }
+
+    pub fn now(&self) -> Timestamp {
+        self.frame.clock.now()
+    }
+
+    /// False once a newer incarnation has taken over: then no effect may begin.
+    pub fn is_current(&self) -> bool {
+        self.heart.epoch() == self.epoch
+    }
+
+    /// Says something in a turn. Accepted at once, durable later: the number is what to wait for.
+    pub fn say<S: Signal>(&self, cause: &Meta, trust: Trust, signal: S) -> Result<Lsn, AcceptError> {
+        let id = self.fresh_id(cause.id);
+        let meta = Meta {
+            id,
+            agent: self.frame.agent.clone(),
+            name: S::NAME.into(),
+            cause: Some(cause.id),
+            correlation: cause.correlation,
+            at: self.frame.clock.now(),
+            sender: self.name.into(),
+            trust,
+            to: None,
+        };
+        let envelope = Arc::new(Envelope::new(meta, Arc::new(signal)));
+        let journalled = S::POLICY == Policy::Lossless;
+        let commit = Commit {
+            region: self.name,
+            epoch: self.epoch,
+            consumed: None,
+            events: Vec::new(),
+            emissions: if journalled { vec![envelope.encoded().to_vec()] } else { Vec::new() },
+            records: Vec::new(),
+            root: None,
+            state_hash: 0,
+        };
+        let mut newest = Lsn(0);
+        self.frame.store.accept(commit, |accepted| {
+            newest = self.frame.publish(accepted, std::slice::from_ref(&envelope));
+        })?;
+        Ok(newest)
+    }
+
+    /// Waits until everything up to `lsn` is on disk.
+    pub async fn durable(&self, lsn: Lsn) -> Result<(), NotDurable> {
+        self.frame.store.wait_durable(lsn).await
+    }
+
+    fn fresh_id(&self, cause: MessageId) -> MessageId {
+        let count = self.said.fetch_add(1, Ordering::Relaxed);
+        let seed = StableHash::resume(self.frame.seed).add(self.name.as_bytes()).add(cause.0.as_bytes());
+        let seed = seed.add(&count.to_le_bytes());
+        let random = (u128::from(seed.get()) << 64) | u128::from(seed.add(b"low").get());
+        let now = u64::try_from(self.frame.clock.now().as_millisecond()).unwrap_or(0);
+        MessageId::from_parts(now, random)
+    }
+}
+
+/// One thing to do.
+pub struct Operation<E> {
+    pub hands: Arc<Hands>,
+    pub cause: Meta,
+    /// What must be durable before anything of it shows outside (output commit).
+    pub lsn: Lsn,
+    effector: std::marker::PhantomData<fn(E)>,
+}
+
+impl<E: Effector> Operation<E> {
+    /// Says something in the turn of what asked. An incarnation that was fenced off says nothing more.
+    pub fn say<S: Signal>(&self, signal: S) -> Option<Lsn> {
+        self.hands
+            .say(&self.cause, self.cause.trust, signal)
+            .inspect_err(|error| tracing::warn!(effector = E::NAME, %error, signal = S::NAME, "what an effector said was refused"))
+            .ok()
+    }
+}
+
+/// An operation that runs, by number.
+type InFlight = Mutex<BTreeMap<u64, (Arc<Envelope>, Lsn)>>;
+
+/// Everything about an effector that outlives its incarnations.
+pub struct EffectorPost<E: Effector> {
+    pub frame: Frame,
+    pub inbox: Arc<Inbox>,
+    pub heart: Arc<Heart>,
+    pub supervision: Arc<Supervision>,
+    card: EffectorCard<E>,
+    make: Box<dyn Fn() -> E + Send + Sync>,
+    in_flight: InFlight,
+    numbers: AtomicU64,
+    address: Mutex<Option<actix::Addr<EffectorActor<E>>>>,
+}
+
+impl<E: Effector> EffectorPost<E> {
+    pub fn new(
+        frame: Frame,
+        inbox: Arc<Inbox>,
+        card: EffectorCard<E>,
+        heart: Arc<Heart>,
+        supervision: Arc<Supervision>,
+        make: impl Fn() -> E + Send + Sync + 'static,
+    ) -> Arc<Self> {
+        Arc::new(Self {
+            frame,
+            inbox,
+            heart,
+            supervision,
+            card,
+            make: Box::new(make),
+            in_flight: InFlight::default(),
+            numbers: AtomicU64::new(0),
+            address: Mutex::new(None),
+        })
+    }
+
+    fn hands(&self, epoch: Epoch) -> Arc<Hands> {
+        Arc::new(Hands {
+            frame: self.frame.clone(),
+            name: E::NAME,
+            epoch,
+            heart: Arc::clone(&self.heart),
+            said: AtomicU64::new(0),
+        })
+    }
+
+    /// A new incarnation for a driver that steps its rooms by itself.
+    pub fn seize(&self) -> Epoch {
+        let epoch = self.frame.store.raise_epoch(E::NAME);
+        self.heart.set_epoch(epoch);
+        self.heart.calm();
+        self.inbox.seize(epoch);
+        epoch
+    }
+
+    /// Takes the next message and gives its operation, fenced. None when there is no mail.
+    fn begin(&self, effector: &Arc<E>, epoch: Epoch) -> Option<(u64, LocalBoxFuture<'static, Ended>)> {
+        let (_, delivery) = self.inbox.take(epoch)?;
+        self.inbox.done(epoch);
+        let number = self.numbers.fetch_add(1, Ordering::SeqCst);
+        let envelope = Arc::clone(&delivery.envelope);
+        self.in_flight.lock().insert(number, (Arc::clone(&envelope), delivery.lsn));
+        let operation = Operation {
+            hands: self.hands(epoch),
+            cause: envelope.meta.clone(),
+            lsn: delivery.lsn,
+            effector: std::marker::PhantomData,
+        };
+        let begin = self.card.performs.get(envelope.body().name()).map(|(begin, _)| *begin);
+        let (heart, effector, deadline) = (Arc::clone(&self.heart), Arc::clone(effector), effector.deadline());
+        let fenced = async move {
+            heart.trip(envelope.body().name());
+            if let Some(future) = begin.and_then(|begin| begin(effector, &envelope, operation)) {
+                future.await;
+            }
+        };
+        let ended = AssertUnwindSafe(tokio::time::timeout(deadline, fenced)).catch_unwind().map(move |ended| match ended {
+            Ok(Ok(())) => Ended::Done,
+            Ok(Err(_)) => Ended::Late(deadline),
+            Err(panic) => Ended::Panicked(panic_text(&*panic)),
+        });
+        Some((number, ended.boxed_local()))
+    }
+
+    fn end(&self, number: u64) {
+        self.in_flight.lock().remove(&number);
+    }
+
+    fn abandon(&self, number: u64, why: &str, epoch: Epoch) {
+        let Some((envelope, lsn)) = self.in_flight.lock().remove(&number) else { return };
+        tracing::warn!(effector = E::NAME, signal = envelope.meta.name, why, "an operation was abandoned");
+        let operation = Operation {
+            hands: self.hands(epoch),
+            cause: envelope.meta.clone(),
+            lsn,
+            effector: std::marker::PhantomData,
+        };
+        if let Some((_, abandon)) = self.card.performs.get(envelope.body().name()) {
+            abandon(&envelope, why, &operation);
+        }
+    }
+
+    /// What a former incarnation left unfinished.
+    fn abandon_all(&self, why: &str, epoch: Epoch) {
+        let left: Vec<u64> = self.in_flight.lock().keys().copied().collect();
+        for number in left {
+            self.abandon(number, why, epoch);
+        }
+    }
+
+    /// Performs the next message to its end. For simulations, which have one thread for all of an agent.
+    pub fn step(&self, effector: &Arc<E>, epoch: Epoch, runtime: &tokio::runtime::Runtime) -> bool {
+        let Some((number, operation)) = self.begin(effector, epoch) else { return false };
+        match runtime.block_on(operation) {
+            Ended::Done => self.end(number),
+            Ended::Late(limit) => self.abandon(number, &late(limit), epoch),
+            Ended::Panicked(why) => self.abandon(number, &why, epoch),
+        }
+        true
+    }
+
+    /// A fresh value of the effector.
+    pub fn make(&self) -> Arc<E> {
+        Arc::new((self.make)())
+    }
+}
+
+enum Ended {
+    Done,
+    Late(Duration),
+    Panicked(String),
+}
+
+fn late(limit: Duration) -> String {
+    format!("it took longer than its deadline of {} s", limit.as_secs_f64())
+}
+
+/// One incarnation of an effector.
+pub struct EffectorActor<E: Effector> {
+    post: Arc<EffectorPost<E>>,
+    epoch: Epoch,
+    effector: Option<Arc<E>>,
+    next: Option<Restart>,
+}
+
+impl<E: Effector> Actor for EffectorActor<E> {
+    type Context = Context<Self>;
+
+    fn started(&mut self, ctx: &mut Self::Context) {
+        if self.post.heart.epoch() != self.epoch {
+            ctx.terminate();
+            return;
+        }
+        self.post.abandon_all("its effector was restarted while it ran", self.epoch);
+        let post = Arc::clone(&self.post);
+        let made = std::panic::catch_unwind(AssertUnwindSafe(|| {
+            post.heart.trip(super::heart::LOADING);
+            post.make()
+        }));
+        match made {
+            Ok(effector) => {
+                self.effector = Some(effector);
+                self.post.heart.set_state(WardState::Running);
+                let running = FuturesUnordered::new();
+                ctx.spawn(EffectorPump { running, pause: None });
+            }
+            Err(panic) => self.fail(ctx, &panic_text(&*panic)),
+        }
+    }
+}
+
+impl<E: Effector> Supervised for EffectorActor<E> {
+    fn restarting(&mut self, ctx: &mut Self::Context) {
+        self.effector = None;
+        let delay = match self.next {
+            Some(Restart::After(delay)) => delay,
+            Some(Restart::Hold { retry }) => retry,
+            None => Duration::ZERO,
+        };
+        if !delay.is_zero() {
+            ctx.wait(actix::fut::wrap_future(tokio::time::sleep(delay)));
+        }
+    }
+}
+
+impl<E: Effector> EffectorActor<E> {
+    fn verdict(&mut self, why: &str) -> Restart {
+        let post = &self.post;
+        post.heart.count_restart();
+        let verdict = post.supervision.failed(&post.heart, E::STAGE, why);
+        let held = matches!(verdict, Restart::Hold { .. });
+        post.heart.set_state(if held { WardState::Held } else { WardState::Restarting });
+        self.next = Some(verdict.clone());
+        verdict
+    }
+
+    fn fail(&mut self, ctx: &mut Context<Self>, why: &str) {
+        self.verdict(why);
+        ctx.stop();
+    }
+
+    fn retire(&mut self, ctx: &mut Context<Self>, hung: bool) {
+        ctx.terminate();
+        if hung {
+            self.post.supervision.zombie_gone(&Arbiter::current());
+        }
+    }
+}
+
+struct EffectorPump {
+    running: FuturesUnordered<LocalBoxFuture<'static, (u64, Ended)>>,
+    /// Set after a panic: nothing is taken before it has passed.
+    pause: Option<Pin<Box<Sleep>>>,
+}
+
+impl<E: Effector> ActorFuture<EffectorActor<E>> for EffectorPump {
+    type Output = ();
+
+    fn poll(
+        mut self: Pin<&mut Self>,
+        actor: &mut EffectorActor<E>,
+        ctx: &mut Context<EffectorActor<E>>,
+        task: &mut TaskContext<'_>,
+    ) -> Poll<()> {
+        let post = Arc::clone(&actor.post);
+        if post.heart.epoch() != actor.epoch {
+            actor.retire(ctx, false);
+            return Poll::Ready(());
+        }
+        while let Some(order) = post.heart.next_order() {
+            match order {
+                Order::Kill | Order::Rebuild => {
+                    actor.fail(ctx, "killed by order");
+                    return Poll::Ready(());
+                }
+                Order::Panic => self.recover(actor, "chaos: it was told to panic"),
+                Order::Release => self.pause = None,
+                Order::Hang(how_long) => {
+                    post.heart.begin();
+                    std::thread::sleep(how_long);
+                    if post.heart.epoch() != actor.epoch {
+                        actor.retire(ctx, true);
+                        return Poll::Ready(());
+                    }
+                    post.heart.end();
+                }
+            }
+        }
+        if let Some(pause) = &mut self.pause {
+            if pause.as_mut().poll(task).is_ready() {
+                self.pause = None;
+                actor.effector = Some(post.make());
+                post.heart.set_state(WardState::Running);
+            }
+        }
+        loop {
+            while self.pause.is_none() && self.running.len() < E::CONCURRENT {
+                let Some(effector) = actor.effector.clone() else { break };
+                let Some((number, operation)) = post.begin(&effector, actor.epoch) else { break };
+                self.running.push(operation.map(move |ended| (number, ended)).boxed_local());
+            }
+            post.heart.begin();
+            let polled = self.running.poll_next_unpin(task);
+            if post.heart.epoch() != actor.epoch {
+                actor.retire(ctx, true);
+                return Poll::Ready(());
+            }
+            post.heart.end();
+            match polled {
+                Poll::Ready(Some((number, ended))) => match ended {
+                    Ended::Done => post.end(number),
+                    Ended::Late(limit) => post.abandon(number, &late(limit), actor.epoch),
+                    Ended::Panicked(why) => {
+                        post.abandon(number, &why, actor.epoch);
+                        self.recover(actor, &why);
+                    }
+                },
+                Poll::Ready(None) | Poll::Pending => break,
+            }
+        }
+        if let Some(pause) = &mut self.pause
+            && pause.as_mut().poll(task).is_ready()
+        {
+            task.waker().wake_by_ref();
+        }
+        let orders_wait = !post.heart.park(task.waker());
+        let room = self.pause.is_none() && self.running.len() < E::CONCURRENT;
+        let mail_waits = room && !post.inbox.park(actor.epoch, task.waker());
+        if orders_wait || mail_waits {
+            task.waker().wake_by_ref();
+        }
+        Poll::Pending
+    }
+}
+
+impl EffectorPump {
+    /// The value that panicked is replaced; operations that run beside it go on.
+    fn recover<E: Effector>(&mut self, actor: &mut EffectorActor<E>, why: &str) {
+        actor.effector = None;
+        let delay = match actor.verdict(why) {
+            Restart::After(delay) => delay,
+            Restart::Hold { retry } => retry,
+        };
+        self.pause = Some(Box::pin(tokio::time::sleep(delay)));
+    }
+}
+
+impl<E: Effector> Ward for Arc<EffectorPost<E>> {
+    fn heart(&self) -> &Arc<Heart> {
+        &self.heart
+    }
+
+    fn stage(&self) -> Stage {
+        E::STAGE
+    }
+
+    fn start_on(&self, arbiter: &ArbiterHandle) {
+        let epoch = self.seize();
+        let post = Arc::clone(self);
+        arbiter.spawn_fn(move || {
+            let inner = Arc::clone(&post);
+            let address = Supervisor::start(move |_| EffectorActor { post: inner, epoch, effector: None, next: None });
+            *post.address.lock() = Some(address);
+        });
+    }
+}

@@ -1,0 +1,242 @@
+//! What is known of a room from outside its thread: whether it is busy, how it does, and what it was ordered to do.
+
+use std::collections::VecDeque;
+use std::sync::atomic::{AtomicU8, AtomicU64, Ordering};
+use std::task::Waker;
+use std::time::Duration;
+
+use maxim_bus::clock::monotonic_micros;
+use maxim_bus::{Epoch, RegionName};
+use parking_lot::Mutex;
+use serde::{Deserialize, Serialize};
+
+/// Region or effector.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum WardKind {
+    Region,
+    /// Wired and supervised, not built out.
+    Thin,
+    Effector,
+}
+
+/// How a room is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum WardState {
+    Running,
+    Restarting,
+    /// Its restart budget is spent; it is tried again later or when a person resumes.
+    Held,
+    Off,
+}
+
+/// What chaos, supervision or a person wants of a room.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Order {
+    /// Panic now, as if a handler did.
+    Panic,
+    /// Block the thread, as if a handler did.
+    Hang(Duration),
+    /// Stop the actor itself.
+    Kill,
+    /// Rebuild from the store, because a sibling failed (OTP's one-for-all and rest-for-one).
+    Rebuild,
+    /// Come back from `held`.
+    Release,
+}
+
+/// Panic when a signal of this name is handled, this many times more.
+#[derive(Clone, Debug)]
+struct Poison {
+    signal: String,
+    left: u32,
+}
+
+/// How long waking up may take before the thread is given up.
+const LOADING_DEADLINE: Duration = Duration::from_secs(60);
+
+/// Shared by a room's shell, the watchdog and `status`.
+pub struct Heart {
+    name: RegionName,
+    kind: WardKind,
+    deadline: Duration,
+    /// Monotonic microseconds since when a handler runs; 0 while none does.
+    busy_since: AtomicU64,
+    /// Microseconds that the present work may take.
+    allowed: AtomicU64,
+    epoch: AtomicU64,
+    state: AtomicU8,
+    restarts: AtomicU64,
+    handled: AtomicU64,
+    dead_letters: AtomicU64,
+    /// Count of handlers by the bit length of their duration in microseconds.
+    durations: [AtomicU64; 40],
+    orders: Mutex<(VecDeque<Order>, Option<Waker>)>,
+    poisons: Mutex<Vec<Poison>>,
+}
+
+impl Heart {
+    pub fn new(name: RegionName, kind: WardKind, deadline: Duration) -> Self {
+        Self {
+            name,
+            kind,
+            deadline,
+            busy_since: AtomicU64::new(0),
+            allowed: AtomicU64::new(0),
+            epoch: AtomicU64::new(0),
+            state: AtomicU8::new(WardState::Off as u8),
+            restarts: AtomicU64::new(0),
+            handled: AtomicU64::new(0),
+            dead_letters: AtomicU64::new(0),
+            durations: std::array::from_fn(|_| AtomicU64::new(0)),
+            orders: Mutex::new((VecDeque::new(), None)),
+            poisons: Mutex::new(Vec::new()),
+        }
+    }
+
+    pub fn name(&self) -> RegionName {
+        self.name
+    }
+
+    pub fn kind(&self) -> WardKind {
+        self.kind
+    }
+
+    pub fn epoch(&self) -> Epoch {
+        Epoch(self.epoch.load(Ordering::SeqCst))
+    }
+
+    pub(super) fn set_epoch(&self, epoch: Epoch) {
+        self.epoch.store(epoch.0, Ordering::SeqCst);
+    }
+
+    pub fn state(&self) -> WardState {
+        match self.state.load(Ordering::SeqCst) {
+            0 => WardState::Running,
+            1 => WardState::Restarting,
+            2 => WardState::Held,
+            _ => WardState::Off,
+        }
+    }
+
+    pub(super) fn set_state(&self, state: WardState) {
+        self.state.store(state as u8, Ordering::SeqCst);
+    }
+
+    pub fn restarts(&self) -> u64 {
+        self.restarts.load(Ordering::SeqCst)
+    }
+
+    pub(super) fn count_restart(&self) {
+        self.restarts.fetch_add(1, Ordering::SeqCst);
+    }
+
+    pub fn handled(&self) -> u64 {
+        self.handled.load(Ordering::Relaxed)
+    }
+
+    pub fn dead_letters(&self) -> u64 {
+        self.dead_letters.load(Ordering::Relaxed)
+    }
+
+    pub(super) fn count_dead_letter(&self) {
+        self.dead_letters.fetch_add(1, Ordering::Relaxed);
+    }
+
+    pub(super) fn begin(&self) {
+        self.begin_within(self.deadline);
+    }
+
+    /// Loading reads what the room remembers, which may be much.
+    pub(super) fn begin_loading(&self) {
+        self.begin_within(LOADING_DEADLINE);
+    }
+
+    fn begin_within(&self, limit: Duration) {
+        self.allowed.store(u64::try_from(limit.as_micros()).unwrap_or(u64::MAX), Ordering::SeqCst);
+        self.busy_since.store(monotonic_micros().max(1), Ordering::SeqCst);
+    }
+
+    pub(super) fn end(&self) {
+        let since = self.busy_since.swap(0, Ordering::SeqCst);
+        if since > 0 {
+            let took = monotonic_micros().saturating_sub(since);
+            let bucket = (u64::BITS - took.leading_zeros()) as usize;
+            self.durations[bucket.min(self.durations.len() - 1)].fetch_add(1, Ordering::Relaxed);
+            self.handled.fetch_add(1, Ordering::Relaxed);
+        }
+    }
+
+    /// How long the present handler has run beyond the deadline.
+    pub fn overdue(&self) -> Option<Duration> {
+        let since = self.busy_since.load(Ordering::SeqCst);
+        if since == 0 {
+            return None;
+        }
+        Duration::from_micros(monotonic_micros().saturating_sub(since))
+            .checked_sub(Duration::from_micros(self.allowed.load(Ordering::SeqCst)))
+    }
+
+    /// Forgets that the former incarnation is busy.
+    pub(super) fn calm(&self) {
+        self.busy_since.store(0, Ordering::SeqCst);
+    }
+
+    /// Upper bound in microseconds under which 99 % of the handlers stayed (powers of two).
+    pub fn p99_us(&self) -> u64 {
+        let counts: Vec<u64> = self.durations.iter().map(|count| count.load(Ordering::Relaxed)).collect();
+        let total: u64 = counts.iter().sum();
+        let mut seen = 0;
+        for (bits, count) in counts.iter().enumerate() {
+            seen += count;
+            if total > 0 && seen * 100 >= total * 99 {
+                return 1u64 << bits;
+            }
+        }
+        0
+    }
+
+    pub fn order(&self, order: Order) {
+        let mut orders = self.orders.lock();
+        orders.0.push_back(order);
+        let waker = orders.1.take();
+        drop(orders);
+        if let Some(waker) = waker {
+            waker.wake();
+        }
+    }
+
+    pub(super) fn next_order(&self) -> Option<Order> {
+        self.orders.lock().0.pop_front()
+    }
+
+    /// False when an order waits already.
+    pub(super) fn park(&self, waker: &Waker) -> bool {
+        let mut orders = self.orders.lock();
+        if !orders.0.is_empty() {
+            return false;
+        }
+        orders.1 = Some(waker.clone());
+        true
+    }
+
+    /// For chaos tests: the next `times` handlings of `signal` panic. `(state load)` stands for waking up.
+    pub fn poison(&self, signal: &str, times: u32) {
+        self.poisons.lock().push(Poison { signal: signal.into(), left: times });
+    }
+
+    #[allow(clippy::panic)] // chaos is what this is for
+    pub(super) fn trip(&self, signal: &str) {
+        let mut poisons = self.poisons.lock();
+        let Some(poison) = poisons.iter_mut().find(|poison| poison.signal == signal && poison.left > 0) else {
+            return;
+        };
+        poison.left -= 1;
+        drop(poisons);
+        panic!("chaos: {} was told to panic on {signal}", self.name);
+    }
+}
+
+/// Name under which [`Heart::poison`] makes loading panic.
+pub const LOADING: &str = "(state load)";

@@ -1,0 +1,200 @@
+//! What a handler is given: the time, chance, its settings and records; and where it puts what it decides.
+
+use std::sync::Arc;
+
+use jiff::Timestamp;
+use maxim_bus::hash::StableHash;
+use maxim_bus::{AgentId, Body, MessageId, Meta, Query, RegionName, Signal, Trust};
+use rand_xoshiro::Xoshiro256PlusPlus;
+use rand_xoshiro::rand_core::{Rng, SeedableRng};
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+
+use super::{Emits, Region};
+use crate::store::RecordView;
+
+/// One input's worth of deciding.
+pub struct Pulse<'a, R: Region> {
+    agent: &'a AgentId,
+    cause: Option<&'a Meta>,
+    now: Timestamp,
+    rng: Xoshiro256PlusPlus,
+    settings: &'a R::Settings,
+    records: RecordView<'a>,
+    pub(super) decided: Decided<R::Event>,
+}
+
+/// What a handler decided; becomes true when the commit is accepted.
+pub(super) struct Decided<E> {
+    pub events: Vec<E>,
+    pub records: Vec<(Vec<u8>, Option<Vec<u8>>)>,
+    pub emissions: Vec<(Meta, Arc<dyn Body>)>,
+}
+
+impl<E> Decided<E> {
+    pub fn is_empty(&self) -> bool {
+        self.events.is_empty() && self.records.is_empty() && self.emissions.is_empty()
+    }
+}
+
+impl<'a, R: Region> Pulse<'a, R> {
+    /// Chance comes from the agent's seed, the room and the input alone, so a retry and a replay draw the same.
+    pub(super) fn new(
+        agent: &'a AgentId,
+        seed: u64,
+        cause: Option<&'a Meta>,
+        now: Timestamp,
+        settings: &'a R::Settings,
+        records: RecordView<'a>,
+    ) -> Self {
+        let input = match cause {
+            Some(meta) => *meta.id.0.as_bytes(),
+            None => i128::from(now.as_microsecond()).to_le_bytes(),
+        };
+        let seed = StableHash::resume(seed).add(R::NAME.as_bytes()).add(&input).get();
+        let decided = Decided { events: Vec::new(), records: Vec::new(), emissions: Vec::new() };
+        Self { agent, cause, now, rng: Xoshiro256PlusPlus::seed_from_u64(seed), settings, records, decided }
+    }
+
+    /// When this input was taken.
+    pub fn now(&self) -> Timestamp {
+        self.now
+    }
+
+    pub fn settings(&self) -> &'a R::Settings {
+        self.settings
+    }
+
+    /// The message that is being heard; none on a tick.
+    pub fn cause(&self) -> Option<&'a Meta> {
+        self.cause
+    }
+
+    /// The turn that this input belongs to; on a tick a turn of its own.
+    pub fn turn(&mut self) -> MessageId {
+        match self.cause {
+            Some(meta) => meta.correlation,
+            None => self.fresh_id(),
+        }
+    }
+
+    pub fn trust(&self) -> Trust {
+        self.cause.map_or(Trust::Own, |meta| meta.trust)
+    }
+
+    /// A number in [0, 1).
+    pub fn chance(&mut self) -> f64 {
+        (self.rng.next_u64() >> 11) as f64 / (1u64 << 53) as f64
+    }
+
+    pub fn fresh_id(&mut self) -> MessageId {
+        let random = (u128::from(self.rng.next_u64()) << 64) | u128::from(self.rng.next_u64());
+        MessageId::from_parts(u64::try_from(self.now.as_millisecond()).unwrap_or(0), random)
+    }
+
+    /// Remembers. Applied to the state when the handler has returned.
+    pub fn keep(&mut self, event: R::Event) {
+        self.decided.events.push(event);
+    }
+
+    /// Emits in the turn of what is being heard.
+    pub fn emit<S: Signal>(&mut self, signal: S) -> MessageId
+    where
+        R: Emits<S>,
+    {
+        let turn = self.turn();
+        self.emit_in(turn, signal)
+    }
+
+    /// Emits in another turn, named by its first percept.
+    pub fn emit_in<S: Signal>(&mut self, turn: MessageId, signal: S) -> MessageId
+    where
+        R: Emits<S>,
+    {
+        self.send(Some(turn), self.trust(), None, Arc::new(signal), S::NAME)
+    }
+
+    /// Begins a turn: the message is its own correlation, and its trust is given.
+    pub fn begin_turn<S: Signal>(&mut self, id: MessageId, signal: S, trust: Trust) -> MessageId
+    where
+        R: Emits<S>,
+    {
+        let meta = self.meta(id, id, S::NAME, trust, None);
+        self.decided.emissions.push((meta, Arc::new(signal)));
+        id
+    }
+
+    /// Asks one room. The answer comes as a signal; the question's id is its cause.
+    pub fn ask<Q: Query>(&mut self, whom: RegionName, query: Q) -> MessageId
+    where
+        R: Emits<Q>,
+    {
+        self.send(None, self.trust(), Some(whom.into()), Arc::new(query), Q::NAME)
+    }
+
+    /// Answers whoever asked what is being heard, and nobody else.
+    pub fn reply<S: Signal>(&mut self, answer: S) -> MessageId
+    where
+        R: Emits<S>,
+    {
+        let to = self.cause.map(|meta| meta.sender.clone());
+        self.send(None, Trust::Own, to, Arc::new(answer), S::NAME)
+    }
+
+    /// Writes a record of this room, in the same commit as the events.
+    pub fn put<T: Serialize>(&mut self, key: impl Into<Vec<u8>>, value: &T) {
+        // Records are trees of plain data: JSON refuses nothing in them.
+        let bytes = serde_json::to_vec(value).unwrap_or_default();
+        self.put_bytes(key, bytes);
+    }
+
+    pub fn put_bytes(&mut self, key: impl Into<Vec<u8>>, bytes: Vec<u8>) {
+        self.decided.records.push((key.into(), Some(bytes)));
+    }
+
+    pub fn remove(&mut self, key: impl Into<Vec<u8>>) {
+        self.decided.records.push((key.into(), None));
+    }
+
+    /// A record as it was when this input was taken, or as put during it.
+    pub fn record<T: DeserializeOwned>(&self, key: &[u8]) -> Option<T> {
+        let put = self.decided.records.iter().rev().find(|(at, _)| at == key);
+        match put {
+            Some((_, value)) => value.as_ref().and_then(|bytes| serde_json::from_slice(bytes).ok()),
+            None => self.records.get(key),
+        }
+    }
+
+    pub fn records(&self) -> &RecordView<'a> {
+        &self.records
+    }
+
+    fn send(
+        &mut self,
+        turn: Option<MessageId>,
+        trust: Trust,
+        to: Option<String>,
+        body: Arc<dyn Body>,
+        name: &'static str,
+    ) -> MessageId {
+        let id = self.fresh_id();
+        let turn = turn.or(self.cause.map(|meta| meta.correlation)).unwrap_or(id);
+        let meta = self.meta(id, turn, name, trust, to);
+        self.decided.emissions.push((meta, body));
+        id
+    }
+
+    fn meta(&self, id: MessageId, turn: MessageId, name: &str, trust: Trust, to: Option<String>) -> Meta {
+        Meta {
+            id,
+            agent: self.agent.clone(),
+            name: name.into(),
+            cause: self.cause.map(|meta| meta.id),
+            correlation: turn,
+            at: self.now,
+            sender: R::NAME.into(),
+            trust,
+            to,
+        }
+    }
+}

@@ -1,0 +1,319 @@
+//! The room's shell without its actor: takes a message, lets the region decide, and makes it true in one commit.
+//!
+//! What the region kept is applied before the commit is accepted: if applying panics, nothing has happened yet.
+
+use std::sync::Arc;
+
+use jiff::Timestamp;
+use maxim_bus::hash::StableHash;
+use maxim_bus::signal::Policy;
+use maxim_bus::{Delivery, Envelope, Epoch, Lane, Lsn, MessageId, Meta, RegionName};
+use serde::{Deserialize, Serialize};
+
+use super::heart::LOADING;
+use super::post::{Frame, Post};
+use super::pulse::{Decided, Pulse};
+use super::{Region, WardState};
+use crate::store::{AcceptError, Accepted, Commit, RecordView, StoreError};
+
+/// How a step ended.
+#[derive(Debug, PartialEq, Eq)]
+pub enum Step {
+    /// No mail.
+    Idle,
+    Done,
+    /// A newer incarnation has taken over: this one must go.
+    Fenced,
+    /// The store takes nothing more at present; the message is back at the head.
+    Full,
+    /// What was decided can't be stored: the message is treated like one that panics.
+    Refused(String),
+}
+
+/// A root as it is snapshotted.
+#[derive(Serialize, Deserialize)]
+struct Root<R> {
+    hash: u64,
+    state: R,
+}
+
+/// A message that a room failed on twice.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct DeadLetter {
+    pub region: String,
+    pub lsn: Lsn,
+    pub signal: String,
+    pub id: MessageId,
+    pub turn: MessageId,
+    pub why: String,
+    pub at: Timestamp,
+    /// Its content, as far as it is text.
+    pub content: String,
+}
+
+impl DeadLetter {
+    /// Records under this prefix are the shell's.
+    pub const PREFIX: &'static str = "!dead/";
+}
+
+/// What a room was given and what became of it, for the recorder.
+#[derive(Clone, Debug)]
+pub struct InputRecord {
+    pub region: RegionName,
+    /// None for a tick.
+    pub message: Option<Arc<Envelope>>,
+    pub taken_at: Timestamp,
+    /// The commit that it led to; the newest before it when it led to none.
+    pub lsn: Lsn,
+    /// The room's state hash after it.
+    pub state_hash: u64,
+    /// Hash over what it emitted, ids and times included.
+    pub decision_hash: u64,
+}
+
+/// Listens to everything that is accepted.
+pub trait Tap: Send + Sync {
+    fn input(&self, input: InputRecord);
+    fn emitted(&self, lsn: Lsn, envelope: &Arc<Envelope>);
+}
+
+/// A region and what it sits on.
+pub struct Seat<R: Region> {
+    post: Arc<Post<R>>,
+    epoch: Epoch,
+    region: R,
+    hash: u64,
+    snapshot_due: bool,
+}
+
+impl<R: Region> Seat<R> {
+    /// Rebuilds the region from its store: snapshot, then the events after it.
+    pub fn load(post: Arc<Post<R>>, epoch: Epoch) -> Result<Self, StoreError> {
+        post.heart.trip(LOADING);
+        let frame = &post.frame;
+        let recovered = frame.store.recover(R::NAME)?;
+        let bad = |what: &str, error: serde_json::Error| {
+            StoreError::unreadable(R::NAME, format!("{what} can't be read: {error}"))
+        };
+        let mut root: Root<R> = match recovered.root {
+            Some((_, bytes)) => serde_json::from_slice(&bytes).map_err(|error| bad("its snapshot", error))?,
+            None => Root { hash: StableHash::default().get(), state: R::default() },
+        };
+        for (lsn, bytes) in recovered.events {
+            root.hash = StableHash::resume(root.hash).add(&bytes).get();
+            let event = serde_json::from_slice(&bytes).map_err(|error| bad(&format!("the event at {lsn}"), error))?;
+            root.state.apply(event);
+        }
+        root.state.wake(&RecordView::new(&frame.store, R::NAME), &post.settings);
+        Ok(Self { post, epoch, region: root.state, hash: root.hash, snapshot_due: false })
+    }
+
+    pub fn region(&self) -> &R {
+        &self.region
+    }
+
+    pub fn state_hash(&self) -> u64 {
+        self.hash
+    }
+
+    pub fn next_deadline(&self) -> Option<Timestamp> {
+        self.region.next_deadline(&self.post.settings)
+    }
+
+    /// Deals with the next message. May panic in the region: the caller has the fence.
+    pub fn step(&mut self) -> Step {
+        let post = Arc::clone(&self.post);
+        if post.heart.epoch() != self.epoch {
+            return Step::Fenced;
+        }
+        let Some((lane, delivery)) = post.inbox.take(self.epoch) else {
+            return Step::Idle;
+        };
+        let now = post.frame.clock.now();
+        let decided = {
+            let mut pulse = self.pulse(&post, Some(&delivery.envelope.meta), now);
+            let name = delivery.envelope.body().name();
+            post.heart.trip(name);
+            if let Some(handler) = post.card.handler(name) {
+                handler(&self.region, &delivery.envelope, &mut pulse);
+            }
+            pulse.decided
+        };
+        let step = self.commit(&post, Some((lane, &delivery)), now, decided);
+        match step {
+            Step::Done => post.inbox.done(self.epoch),
+            Step::Full => post.inbox.give_back(self.epoch, false),
+            _ => {}
+        }
+        step
+    }
+
+    /// Lets the region act on a deadline that has passed. May panic in the region.
+    pub fn tick(&mut self) -> Step {
+        let post = Arc::clone(&self.post);
+        if post.heart.epoch() != self.epoch {
+            return Step::Fenced;
+        }
+        let now = post.frame.clock.now();
+        if self.next_deadline().is_none_or(|due| due > now) {
+            return Step::Idle;
+        }
+        post.heart.trip("(tick)");
+        let decided = {
+            let mut pulse = self.pulse(&post, None, now);
+            self.region.tick(&mut pulse);
+            pulse.decided
+        };
+        self.commit(&post, None, now, decided)
+    }
+
+    /// Buries the message that is leased: it failed twice.
+    pub fn bury(post: &Post<R>, epoch: Epoch, lane: Lane, delivery: &Delivery, why: &str) -> Step {
+        let meta = &delivery.envelope.meta;
+        let letter = DeadLetter {
+            region: R::NAME.into(),
+            lsn: delivery.lsn,
+            signal: meta.name.clone(),
+            id: meta.id,
+            turn: meta.correlation,
+            why: why.into(),
+            at: post.frame.clock.now(),
+            content: String::from_utf8_lossy(&delivery.envelope.body().encode()).into_owned(),
+        };
+        let key = format!("{}{}", DeadLetter::PREFIX, meta.id);
+        let record = (key.into_bytes(), Some(serde_json::to_vec(&letter).unwrap_or_default()));
+        let commit = Commit {
+            region: R::NAME,
+            epoch,
+            consumed: consumed(lane, delivery),
+            events: Vec::new(),
+            emissions: Vec::new(),
+            records: vec![record],
+            root: None,
+            state_hash: 0,
+        };
+        post.heart.count_dead_letter();
+        match post.frame.store.accept(commit, |_| {}) {
+            Ok(_) => Step::Done,
+            Err(error) => refusal(error),
+        }
+    }
+
+    fn pulse<'a>(&'a self, post: &'a Post<R>, cause: Option<&'a Meta>, now: Timestamp) -> Pulse<'a, R> {
+        let frame = &post.frame;
+        let records = RecordView::new(&frame.store, R::NAME);
+        Pulse::new(&frame.agent, frame.seed, cause, now, &post.settings, records)
+    }
+
+    fn commit(
+        &mut self,
+        post: &Post<R>,
+        input: Option<(Lane, &Delivery)>,
+        now: Timestamp,
+        decided: Decided<R::Event>,
+    ) -> Step {
+        let consumed = input.and_then(|(lane, delivery)| consumed(lane, delivery));
+        if decided.is_empty() && consumed.is_none() {
+            return Step::Done;
+        }
+        let events: Vec<Vec<u8>> =
+            decided.events.iter().map(|event| serde_json::to_vec(event).unwrap_or_default()).collect();
+        let mut hash = StableHash::resume(self.hash);
+        for part in &events {
+            hash = hash.add(part);
+        }
+        for event in decided.events {
+            self.region.apply(event);
+        }
+        for (key, value) in &decided.records {
+            hash = hash.add(key).add(value.as_deref().unwrap_or_default());
+        }
+        let envelopes: Vec<Arc<Envelope>> =
+            decided.emissions.into_iter().map(|(meta, body)| Arc::new(Envelope::new(meta, body))).collect();
+        let journalled = envelopes.iter().filter(|envelope| envelope.body().policy() == Policy::Lossless);
+        let commit = Commit {
+            region: R::NAME,
+            epoch: self.epoch,
+            consumed,
+            events,
+            emissions: journalled.map(|envelope| envelope.encoded().to_vec()).collect(),
+            records: decided.records,
+            root: self.snapshot_due.then(|| self.snapshot(hash.get())),
+            state_hash: hash.get(),
+        };
+        let mut heard = None;
+        let frame = &post.frame;
+        let accepted = frame.store.accept(commit, |accepted| {
+            heard = Some(frame.publish(accepted, &envelopes));
+            if let Some(tap) = &frame.tap {
+                tap.input(InputRecord {
+                    region: R::NAME,
+                    message: input.map(|(_, delivery)| Arc::clone(&delivery.envelope)),
+                    taken_at: now,
+                    lsn: accepted.lsn,
+                    state_hash: hash.get(),
+                    decision_hash: decision_hash(&envelopes),
+                });
+            }
+        });
+        match accepted {
+            Ok(accepted) => {
+                self.hash = hash.get();
+                self.snapshot_due = accepted.snapshot_due;
+                Step::Done
+            }
+            // The state holds what was not accepted: this value is spent either way.
+            Err(error) => refusal(error),
+        }
+    }
+
+    fn snapshot(&self, hash: u64) -> Vec<u8> {
+        #[derive(Serialize)]
+        struct Borrowed<'a, R> {
+            hash: u64,
+            state: &'a R,
+        }
+        serde_json::to_vec(&Borrowed { hash, state: &self.region }).unwrap_or_default()
+    }
+}
+
+impl Frame {
+    /// Publishes in order; what isn't journalled travels with the number of what precedes it.
+    pub(super) fn publish(&self, accepted: &Accepted, envelopes: &[Arc<Envelope>]) -> Lsn {
+        let mut newest = accepted.lsn;
+        let mut next = accepted.first_emission;
+        for envelope in envelopes {
+            if envelope.body().policy() == Policy::Lossless {
+                newest = next;
+                next = Lsn(next.0 + 1);
+            }
+            self.bus.publish(newest, envelope);
+            if let Some(tap) = &self.tap {
+                tap.emitted(newest, envelope);
+            }
+        }
+        newest
+    }
+}
+
+fn consumed(lane: Lane, delivery: &Delivery) -> Option<(Lane, Lsn)> {
+    let journalled = delivery.lsn > Lsn(0) && delivery.envelope.body().policy() == Policy::Lossless;
+    journalled.then_some((lane, delivery.lsn))
+}
+
+fn refusal(error: AcceptError) -> Step {
+    match error {
+        AcceptError::Fenced { .. } => Step::Fenced,
+        AcceptError::Full { .. } => Step::Full,
+        other => Step::Refused(other.to_string()),
+    }
+}
+
+fn decision_hash(envelopes: &[Arc<Envelope>]) -> u64 {
+    envelopes.iter().fold(StableHash::default(), |hash, envelope| hash.add(&envelope.encoded())).get()
+}
+
+/// How a room is called while its seat is empty.
+pub(super) fn state_without_seat(held: bool) -> WardState {
+    if held { WardState::Held } else { WardState::Restarting }
+}

@@ -1,0 +1,155 @@
+//! The corridor of one agent: who hears what, fixed when the agent is built.
+
+use std::collections::{BTreeMap, HashMap};
+use std::sync::Arc;
+
+use crate::ids::{Lsn, RegionName};
+use crate::inbox::{Delivery, Inbox};
+use crate::signal::{Body, Envelope, NotRead, Signal, Stage};
+
+type Decode = fn(&[u8]) -> Result<Arc<dyn Body>, NotRead>;
+
+/// A card that the corridor refuses.
+#[derive(Debug, PartialEq, Eq, thiserror::Error)]
+pub enum WiringError {
+    #[error("{signal} (stage {from:?}) would go back to {hearer} (stage {to:?}); list it under `back` on its card if it belongs to the next turn")]
+    GoesBack { signal: &'static str, from: Stage, hearer: RegionName, to: Stage },
+    #[error("{emitter} (stage {stage:?}) may not emit {signal}, which belongs to stage {of:?}")]
+    WrongStage { emitter: RegionName, stage: Stage, signal: &'static str, of: Stage },
+    #[error("{signal} is emitted by {emitter}, but no room hears it")]
+    Unheard { signal: &'static str, emitter: RegionName },
+    #[error("{hearer} hears {signal}, but no room emits it")]
+    Unspoken { signal: &'static str, hearer: RegionName },
+    #[error("two rooms are named {0}")]
+    Twice(RegionName),
+}
+
+/// Collects the cards, checks them, and makes the bus.
+#[derive(Default)]
+pub struct BusBuilder {
+    inboxes: BTreeMap<RegionName, Arc<Inbox>>,
+    hearers: HashMap<&'static str, Vec<Arc<Inbox>>>,
+    decoders: HashMap<&'static str, Decode>,
+    heard: Vec<(&'static str, RegionName)>,
+    emitted: Vec<(&'static str, RegionName)>,
+    errors: Vec<WiringError>,
+}
+
+impl BusBuilder {
+    /// A room's inbox.
+    pub fn inbox(&mut self, owner: RegionName) -> Arc<Inbox> {
+        let inbox = Arc::new(Inbox::new(owner));
+        if self.inboxes.insert(owner, Arc::clone(&inbox)).is_some() {
+            self.errors.push(WiringError::Twice(owner));
+        }
+        inbox
+    }
+
+    /// `inbox`'s room at `stage` hears `S`. `back` says that it belongs to the next turn.
+    pub fn hears<S: Signal>(&mut self, inbox: &Arc<Inbox>, stage: Stage, back: bool) {
+        let forward = S::STAGE == Stage::Anywhere || stage == Stage::Anywhere || S::STAGE <= stage;
+        if !forward && !back {
+            let error = WiringError::GoesBack { signal: S::NAME, from: S::STAGE, hearer: inbox.owner(), to: stage };
+            self.errors.push(error);
+        }
+        self.hearers.entry(S::NAME).or_default().push(Arc::clone(inbox));
+        self.decoders.insert(S::NAME, |bytes| Ok(Arc::new(S::decode(bytes)?)));
+        self.heard.push((S::NAME, inbox.owner()));
+    }
+
+    /// The room at `stage` emits `S`.
+    pub fn emits<S: Signal>(&mut self, emitter: RegionName, stage: Stage) {
+        if S::STAGE != stage && S::STAGE != Stage::Anywhere && stage != Stage::Anywhere {
+            self.errors.push(WiringError::WrongStage { emitter, stage, signal: S::NAME, of: S::STAGE });
+        }
+        self.emitted.push((S::NAME, emitter));
+    }
+
+    /// The bus, or everything that is wrong with the cards.
+    pub fn build(mut self) -> Result<AgentBus, Vec<WiringError>> {
+        for (signal, emitter) in &self.emitted {
+            if !self.heard.iter().any(|(heard, _)| heard == signal) {
+                self.errors.push(WiringError::Unheard { signal, emitter });
+            }
+        }
+        for (signal, hearer) in &self.heard {
+            if !self.emitted.iter().any(|(emitted, _)| emitted == signal) {
+                self.errors.push(WiringError::Unspoken { signal, hearer });
+            }
+        }
+        if !self.errors.is_empty() {
+            return Err(self.errors);
+        }
+        Ok(self.build_unchecked())
+    }
+
+    /// The bus without the check that everything said is heard, for a room on a bench.
+    pub fn build_unchecked(self) -> AgentBus {
+        AgentBus { inboxes: self.inboxes, hearers: self.hearers, decoders: self.decoders }
+    }
+}
+
+/// One agent's corridor.
+pub struct AgentBus {
+    inboxes: BTreeMap<RegionName, Arc<Inbox>>,
+    hearers: HashMap<&'static str, Vec<Arc<Inbox>>>,
+    decoders: HashMap<&'static str, Decode>,
+}
+
+impl AgentBus {
+    /// Puts a message into each hearer's inbox. Never blocks. Called in the agent's critical section for what is
+    /// journalled, so that every inbox is in the order of sequence numbers.
+    pub fn publish(&self, lsn: Lsn, envelope: &Arc<Envelope>) {
+        for inbox in self.hearers_of(envelope) {
+            inbox.push(Delivery { lsn, envelope: Arc::clone(envelope), attempts: 0 });
+        }
+    }
+
+    /// Delivers again, after a crash, to those hearers that had not passed it.
+    pub fn redeliver(
+        &self,
+        lsn: Lsn,
+        encoded: &[u8],
+        unpassed: impl Fn(RegionName, &dyn Body) -> bool,
+    ) -> Result<usize, NotRead> {
+        let (meta, body) = Envelope::split(encoded)?;
+        let Some(decode) = self.decoders.get(meta.name.as_str()) else {
+            return Ok(0); // no room hears it any more
+        };
+        let envelope = Arc::new(Envelope::new(meta, decode(body)?));
+        let mut delivered = 0;
+        for inbox in self.hearers_of(&envelope) {
+            if unpassed(inbox.owner(), envelope.body()) {
+                inbox.push(Delivery { lsn, envelope: Arc::clone(&envelope), attempts: 0 });
+                delivered += 1;
+            }
+        }
+        Ok(delivered)
+    }
+
+    /// Reads an encoded envelope of any signal that somebody hears.
+    pub fn decode(&self, encoded: &[u8]) -> Result<Envelope, NotRead> {
+        let (meta, body) = Envelope::split(encoded)?;
+        let decode = self.decoders.get(meta.name.as_str());
+        let decode = decode.ok_or_else(|| NotRead { name: meta.name.clone(), why: "no room hears it".into() })?;
+        Ok(Envelope::new(meta, decode(body)?))
+    }
+
+    fn hearers_of<'a>(&'a self, envelope: &'a Envelope) -> impl Iterator<Item = &'a Arc<Inbox>> {
+        let hearers = self.hearers.get(envelope.body().name()).map_or(&[][..], Vec::as_slice);
+        hearers.iter().filter(|inbox| envelope.meta.to.as_deref().is_none_or(|to| to == inbox.owner()))
+    }
+
+    pub fn inboxes(&self) -> impl Iterator<Item = &Arc<Inbox>> {
+        self.inboxes.values()
+    }
+
+    pub fn inbox(&self, owner: &str) -> Option<&Arc<Inbox>> {
+        self.inboxes.get(owner)
+    }
+
+    /// The oldest journalled message that some inbox still holds.
+    pub fn low_water(&self) -> Option<Lsn> {
+        self.inboxes.values().filter_map(|inbox| inbox.low_water()).min()
+    }
+}

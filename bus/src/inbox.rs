@@ -1,0 +1,229 @@
+//! Mail that outlives the actor it is for.
+//!
+//! Control before data; lossless in order; conflated and bounded kinds keep their place in the order. A taken message is
+//! leased: it leaves only when its reader is done with it, so a panic loses nothing.
+
+use std::collections::{BTreeMap, HashMap, VecDeque};
+use std::sync::Arc;
+use std::task::Waker;
+
+use jiff::Timestamp;
+use parking_lot::Mutex;
+use serde::Serialize;
+
+use crate::ids::{Epoch, Lsn, RegionName};
+use crate::signal::{Envelope, Lane, Policy};
+
+/// A message and its place in the agent's order. [`Lsn`] 0 is mail that is in no journal.
+#[derive(Clone, Debug)]
+pub struct Delivery {
+    pub lsn: Lsn,
+    pub envelope: Arc<Envelope>,
+    /// 0 at first; 1 when a reader has failed on it before.
+    pub attempts: u32,
+}
+
+/// What an inbox has seen.
+#[derive(Clone, Debug, Default, Serialize)]
+pub struct InboxCounters {
+    pub depth: usize,
+    pub high_water: usize,
+    pub delivered: u64,
+    pub conflated: u64,
+    pub dropped: u64,
+    /// When the oldest waiting message was sent.
+    pub oldest: Option<Timestamp>,
+}
+
+/// One room's mail. Push never blocks.
+pub struct Inbox {
+    owner: RegionName,
+    state: Mutex<State>,
+}
+
+#[derive(Default)]
+struct State {
+    holder: Epoch,
+    control: VecDeque<Delivery>,
+    data: VecDeque<Slot>,
+    latest: HashMap<(&'static str, String), Delivery>,
+    recent: BTreeMap<&'static str, VecDeque<Delivery>>,
+    leased: Option<(Lane, Delivery)>,
+    waker: Option<Waker>,
+    counters: InboxCounters,
+}
+
+/// A place in the data lane.
+enum Slot {
+    Message(Delivery),
+    Latest(&'static str, String),
+    Recent(&'static str),
+}
+
+impl Inbox {
+    pub fn new(owner: RegionName) -> Self {
+        Self { owner, state: Mutex::new(State::default()) }
+    }
+
+    pub fn owner(&self) -> RegionName {
+        self.owner
+    }
+
+    pub fn push(&self, delivery: Delivery) {
+        let mut state = self.state.lock();
+        state.counters.delivered += 1;
+        state.insert(delivery);
+        let depth = state.depth();
+        state.counters.high_water = state.counters.high_water.max(depth);
+        let waker = state.waker.take();
+        drop(state);
+        if let Some(waker) = waker {
+            waker.wake();
+        }
+    }
+
+    /// Hands the inbox to a new incarnation. What the old one had leased comes back to the head, with an attempt more.
+    pub fn seize(&self, epoch: Epoch) {
+        let mut state = self.state.lock();
+        state.holder = epoch;
+        state.put_back(true);
+        state.waker = None;
+    }
+
+    /// Leases the next message; none when there is no mail or `epoch` holds the inbox no longer.
+    pub fn take(&self, epoch: Epoch) -> Option<(Lane, Delivery)> {
+        let mut state = self.state.lock();
+        if state.holder != epoch || state.leased.is_some() {
+            return None;
+        }
+        let taken = state.next()?;
+        state.leased = Some(taken.clone());
+        Some(taken)
+    }
+
+    /// The leased message is dealt with.
+    pub fn done(&self, epoch: Epoch) {
+        let mut state = self.state.lock();
+        if state.holder == epoch {
+            state.leased = None;
+        }
+    }
+
+    /// The leased message goes back to the head. `failed` counts as an attempt.
+    pub fn give_back(&self, epoch: Epoch, failed: bool) {
+        let mut state = self.state.lock();
+        if state.holder == epoch {
+            state.put_back(failed);
+        }
+    }
+
+    /// Wakes `waker` at the next push. False when there is mail already, so that none is slept through.
+    pub fn park(&self, epoch: Epoch, waker: &Waker) -> bool {
+        let mut state = self.state.lock();
+        if state.holder != epoch {
+            return true;
+        }
+        if state.depth() > 0 {
+            return false;
+        }
+        state.waker = Some(waker.clone());
+        true
+    }
+
+    /// Wakes the reader without mail, for a request that lies elsewhere.
+    pub fn nudge(&self) {
+        let waker = self.state.lock().waker.take();
+        if let Some(waker) = waker {
+            waker.wake();
+        }
+    }
+
+    /// The oldest journalled message that is not dealt with; the journal is kept from there on.
+    pub fn low_water(&self) -> Option<Lsn> {
+        let state = self.state.lock();
+        let waiting = state.data.iter().filter_map(|slot| match slot {
+            Slot::Message(delivery) if delivery.lsn > Lsn(0) => Some(delivery.lsn),
+            _ => None,
+        });
+        let control = state.control.iter().map(|d| d.lsn).filter(|lsn| *lsn > Lsn(0)).min();
+        let leased = state.leased.as_ref().map(|(_, d)| d.lsn).filter(|lsn| *lsn > Lsn(0));
+        // The data lane is in order of sequence numbers, so its first is its least.
+        waiting.take(1).chain(control).chain(leased).min()
+    }
+
+    pub fn counters(&self) -> InboxCounters {
+        let state = self.state.lock();
+        let mut counters = state.counters.clone();
+        counters.depth = state.depth();
+        counters.oldest = state.oldest();
+        counters
+    }
+}
+
+impl State {
+    fn insert(&mut self, delivery: Delivery) {
+        let body = delivery.envelope.body();
+        if body.lane() == Lane::Control {
+            self.control.push_back(delivery);
+            return;
+        }
+        match body.policy() {
+            Policy::Lossless | Policy::Transient => self.data.push_back(Slot::Message(delivery)),
+            Policy::Latest => {
+                let (name, key) = (body.name(), body.key());
+                if self.latest.insert((name, key.clone()), delivery).is_some() {
+                    self.counters.conflated += 1;
+                } else {
+                    self.data.push_back(Slot::Latest(name, key));
+                }
+            }
+            Policy::Recent(limit) => {
+                let name = body.name();
+                let queue = self.recent.entry(name).or_default();
+                queue.push_back(delivery);
+                if queue.len() > limit {
+                    queue.pop_front();
+                    self.counters.dropped += 1;
+                } else {
+                    self.data.push_back(Slot::Recent(name));
+                }
+            }
+        }
+    }
+
+    fn next(&mut self) -> Option<(Lane, Delivery)> {
+        if let Some(delivery) = self.control.pop_front() {
+            return Some((Lane::Control, delivery));
+        }
+        let delivery = match self.data.pop_front()? {
+            Slot::Message(delivery) => Some(delivery),
+            Slot::Latest(name, key) => self.latest.remove(&(name, key)),
+            Slot::Recent(name) => self.recent.get_mut(name).and_then(VecDeque::pop_front),
+        };
+        delivery.map(|delivery| (Lane::Data, delivery))
+    }
+
+    fn put_back(&mut self, failed: bool) {
+        if let Some((lane, mut delivery)) = self.leased.take() {
+            delivery.attempts += u32::from(failed);
+            match lane {
+                Lane::Control => self.control.push_front(delivery),
+                Lane::Data => self.data.push_front(Slot::Message(delivery)),
+            }
+        }
+    }
+
+    fn depth(&self) -> usize {
+        self.control.len() + self.data.len()
+    }
+
+    fn oldest(&self) -> Option<Timestamp> {
+        let data = self.data.front().and_then(|slot| match slot {
+            Slot::Message(delivery) => Some(delivery),
+            Slot::Latest(name, key) => self.latest.get(&(*name, key.clone())),
+            Slot::Recent(name) => self.recent.get(name).and_then(VecDeque::front),
+        });
+        let control = self.control.front();
+        control.into_iter().chain(data).map(|delivery| delivery.envelope.meta.at).min()
+    }
+}

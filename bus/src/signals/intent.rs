@@ -1,0 +1,82 @@
+//! What the brain wants to do, and what the gate says of it.
+
+use jiff::Timestamp;
+use serde::{Deserialize, Serialize};
+use serde_json::Value as Json;
+
+use super::thought::Mind;
+use crate::ids::MessageId;
+use crate::signal;
+use crate::signal::Trust;
+use crate::units::Confidence;
+
+/// A wish to act. Its message id names it.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Intent {
+    pub turn: MessageId,
+    pub tool: String,
+    pub params: Json,
+    pub mind: Mind,
+    pub confidence: Confidence,
+    /// The person's own words asked for exactly this.
+    pub commanded: bool,
+    /// The trust of what led to it: an intent is never trusted more than its percept.
+    pub trust: Trust,
+    pub goal: Option<String>,
+    pub channel: String,
+    pub recipient: String,
+    /// What else was considered.
+    pub alternatives: Vec<String>,
+}
+
+/// Autonomy lets it go on to the FearAgent.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct IntentPermitted {
+    pub intent: Intent,
+    pub id: MessageId,
+    pub policy: String,
+}
+
+/// How the gate ended an intent that it didn't clear.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Refusal {
+    /// A person may still allow it.
+    Asked,
+    Blocked,
+    /// The stop latch is set, or motion is held.
+    Stopped,
+    /// A person said no, or nobody answered in time.
+    Denied,
+}
+
+/// The gate said no, or not yet.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct IntentRefused {
+    pub intent: MessageId,
+    pub turn: MessageId,
+    pub tool: String,
+    pub refusal: Refusal,
+    pub rule: String,
+    pub reason: String,
+    /// Under which a person can allow it.
+    pub approval: Option<MessageId>,
+}
+
+/// A person decides about an approval.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct ApprovalDecided {
+    pub approval: MessageId,
+    pub allow: bool,
+    /// Remember it for this kind of action.
+    pub always: bool,
+    pub by: String,
+    pub at: Timestamp,
+}
+
+signal! {
+    Intent: Deliberation, Lossless;
+    IntentPermitted: Gate, Lossless;
+    IntentRefused: Gate, Lossless;
+    ApprovalDecided: Anywhere, Transient;
+}

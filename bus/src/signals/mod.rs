@@ -1,0 +1,8 @@
+//! The vocabulary, one file a stage.
+
+pub mod intent;
+pub mod lifecycle;
+pub mod outcome;
+pub mod percept;
+pub mod recall;
+pub mod thought;

@@ -1,0 +1,144 @@
+//! What comes in, and what perception makes of it.
+
+use jiff::Timestamp;
+use serde::{Deserialize, Serialize};
+
+use crate::ids::MessageId;
+use crate::signal;
+use crate::signal::Trust;
+use crate::units::{Intensity, Novelty, Salience};
+
+/// The salience of everything that somebody outside says: fixed, so that no message can make itself important.
+pub const OUTSIDE_SALIENCE: f64 = 0.9;
+
+/// A message as a channel received it, on its way to the gateway.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Inbound {
+    pub id: MessageId,
+    pub channel: String,
+    pub sender: String,
+    pub body: String,
+    /// The provider's own id; a repeated one is the same message.
+    pub provider_id: Option<String>,
+    /// What the channel knows of the sender: owner's console, allow-listed, or outside.
+    pub trust: Trust,
+}
+
+/// The gateway has it: the channel acknowledges once this is durable.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct InboundAccepted {
+    pub inbound: MessageId,
+    /// The percept that it became; the first one's for a repeated provider id.
+    pub percept: MessageId,
+    pub channel: String,
+    pub repeated: bool,
+}
+
+/// The only override that a message can carry.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub enum HardOverride {
+    #[serde(rename = "HARD_STOP")]
+    HardStop,
+}
+
+/// Who said it, and where. Informational only.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct PerceptOrigin {
+    pub channel: String,
+    pub sender: String,
+}
+
+/// Something perceived. Made by its constructors alone: no outside field reaches a control field.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[non_exhaustive]
+pub struct Percept {
+    /// `comms:<channel>` for text, `body` for what the senses report.
+    pub source: String,
+    pub content: String,
+    pub salience: Salience,
+    pub hard_override: Option<HardOverride>,
+    pub novelty: Option<Novelty>,
+    pub interests: Vec<String>,
+    pub metadata: PerceptOrigin,
+    pub trust: Trust,
+    pub objects: Vec<String>,
+    pub people: Vec<String>,
+}
+
+impl Percept {
+    /// Text from outside. `stop` is what the whitelist says of the text, nothing else.
+    pub fn from_outside(channel: &str, sender: &str, content: String, stop: bool, trust: Trust) -> Self {
+        Self {
+            source: format!("comms:{channel}"),
+            content,
+            salience: Salience::clamped(OUTSIDE_SALIENCE),
+            hard_override: stop.then_some(HardOverride::HardStop),
+            novelty: None,
+            interests: Vec::new(),
+            metadata: PerceptOrigin { channel: channel.into(), sender: sender.into() },
+            trust,
+            objects: Vec::new(),
+            people: Vec::new(),
+        }
+    }
+}
+
+/// What the PreemptionCircuit lets happen with a percept.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Disposition {
+    Proceed,
+    /// Recorded and answered "stopped"; not done after the resume either.
+    Stopped { reason: String },
+    /// Recorded; the loop cycles but proposes nothing before `until`.
+    Held { until: Option<Timestamp> },
+}
+
+/// A percept that passed the PreemptionCircuit. Its id is the message id of the percept: the turn's correlation.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct AdmittedPercept {
+    pub percept: Percept,
+    pub disposition: Disposition,
+}
+
+/// A percept with what it is worth.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct SalientPercept {
+    pub percept: Percept,
+    pub disposition: Disposition,
+    /// What the brain gives it, from source, novelty and goal.
+    pub salience: Salience,
+    pub novelty: Novelty,
+}
+
+/// What hurts.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum PainKind {
+    ToolFailure,
+    ToolTimeout,
+    Movement,
+    ResourceExhaustion,
+    SandboxViolation,
+    External,
+}
+
+/// Something went wrong and hurt.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct PainSignal {
+    pub kind: PainKind,
+    pub intensity: Intensity,
+    /// The tool or movement that it came of.
+    pub about: String,
+    pub reason: String,
+    pub action: Option<MessageId>,
+}
+
+signal! {
+    Inbound: Outside, Transient;
+    InboundAccepted: Anywhere, Transient;
+    Percept: Perception, Lossless;
+    AdmittedPercept: Perception, Lossless;
+    SalientPercept: Perception, Lossless;
+    PainSignal: Perception, Lossless;
+}

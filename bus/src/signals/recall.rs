@@ -1,0 +1,233 @@
+//! Questions to memory and its answers, and the percept enriched with them.
+
+use jiff::Timestamp;
+use serde::{Deserialize, Serialize};
+use serde_json::Value as Json;
+
+use super::percept::SalientPercept;
+use crate::ids::MessageId;
+use crate::signal;
+use crate::signal::{Query, Trust};
+use crate::units::{Confidence, Rpe, Salience, Valence, Value};
+
+/// Which episodes. Empty fields don't filter; `query` ranks.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct EpisodeFilter {
+    #[serde(alias = "keyword")]
+    pub query: Option<String>,
+    pub goal: Option<String>,
+    #[serde(alias = "tool")]
+    pub tool_name: Option<String>,
+    pub success: Option<bool>,
+    pub object: Option<String>,
+    pub person: Option<String>,
+    pub mode: Option<String>,
+    pub time_after: Option<Timestamp>,
+    pub time_before: Option<Timestamp>,
+    /// Follow associations from what was found.
+    pub expand: bool,
+    /// 1 to 20 for tools; batch doors may ask for more. 0 means the default of 5.
+    pub limit: usize,
+}
+
+/// How an episode was found.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Via {
+    Index,
+    Text,
+    Association,
+    Similarity,
+}
+
+/// An episode as an answer: the line of `maxim memory recall`.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct RecalledEpisode {
+    pub id: String,
+    pub score: f64,
+    pub via: Via,
+    pub timestamp: Timestamp,
+    pub goal: Option<String>,
+    pub tool: Option<String>,
+    pub success: Option<bool>,
+    pub text: String,
+    pub people: Vec<String>,
+    pub result: Option<String>,
+    pub trust: Trust,
+}
+
+/// Asks the hippocampus.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct RecallEpisodes {
+    pub filter: EpisodeFilter,
+    /// The turn that asks: its own open episode is no memory of anything.
+    pub except: Option<MessageId>,
+}
+
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct EpisodesRecalled {
+    pub episodes: Vec<RecalledEpisode>,
+}
+
+/// Asks the nucleus accumbens what an action would lead to.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct PredictOutcomes {
+    pub tool_name: String,
+    pub params: Json,
+    pub context: Json,
+    pub include_all_outcomes: bool,
+}
+
+/// What is expected of an action. `known` is false when nothing like it was ever experienced.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct OutcomesPredicted {
+    pub tool_name: String,
+    pub known: bool,
+    pub value: Value,
+    pub valence: Valence,
+    pub confidence: Confidence,
+    pub observations: u64,
+    /// Expected delay in seconds: median and the interval that holds 80 % of the past ones.
+    pub delay_s: Option<[f64; 3]>,
+    /// (outcome, probability), most probable first.
+    pub outcomes: Vec<(String, f64)>,
+    pub links: Vec<String>,
+    pub episodes: Vec<String>,
+}
+
+/// Asks the suprachiasmatic nucleus what time it is like, or for what happened at such times.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct DescribeTime {
+    pub hour: Option<u8>,
+    pub day: Option<u8>,
+    pub limit: usize,
+}
+
+/// The bins of now and how much happened in them before.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct TimeDescribed {
+    pub hour: u8,
+    /// 0 = Monday.
+    pub day: u8,
+    pub week: u8,
+    pub month: u8,
+    /// Episodes in this hour of the day and day of the week together.
+    pub like_now: u64,
+    pub total: u64,
+    pub episodes: Vec<String>,
+}
+
+/// Asks a room how much it holds, or a thin room whether it can help.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct ReportStats {}
+
+/// A room's counts; `available` is false for a room that isn't built yet, with the reason.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct StatsReported {
+    pub region: String,
+    pub available: bool,
+    pub reason: Option<String>,
+    pub counts: Json,
+}
+
+/// A section of the context that is missing, and why.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct MissingSection {
+    pub region: String,
+    pub reason: String,
+}
+
+/// The percept with all that memory had to say before the deadline.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct EnrichedPercept {
+    pub salient: SalientPercept,
+    pub recalled: Vec<RecalledEpisode>,
+    pub time: Option<TimeDescribed>,
+    pub missing: Vec<MissingSection>,
+}
+
+/// An episode was opened or completed.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct EpisodeStored {
+    pub episode: String,
+    pub at: Timestamp,
+    pub complete: bool,
+    pub reasons: Vec<String>,
+    pub salience: Salience,
+}
+
+/// A result went otherwise than expected.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct PredictionErrorSensed {
+    pub action: MessageId,
+    pub event: String,
+    pub outcome: String,
+    pub expected: Value,
+    pub rpe: Rpe,
+    pub value: Value,
+    pub confidence: Confidence,
+    pub valence: Valence,
+}
+
+/// What an outcome was worth.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Reward {
+    pub action: MessageId,
+    pub tool: String,
+    /// λ of Rescorla and Wagner: 1 good, 0 bad, 0.5 neutral.
+    pub lambda: Value,
+}
+
+/// A read-only question about the brain itself. It has a door of its own: who answers it holds no permit for any effect.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Inquiry {
+    /// One of the introspection tools.
+    pub tool: String,
+    pub params: Json,
+    /// The turn that asks; none for the outside.
+    pub turn: Option<MessageId>,
+}
+
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct InquiryAnswered {
+    pub inquiry: MessageId,
+    pub tool: String,
+    pub params: Json,
+    pub turn: Option<MessageId>,
+    pub output: Json,
+    pub error: Option<String>,
+}
+
+signal! {
+    RecallEpisodes: Anywhere, Transient;
+    EpisodesRecalled: Anywhere, Transient;
+    PredictOutcomes: Anywhere, Transient;
+    OutcomesPredicted: Anywhere, Transient;
+    DescribeTime: Anywhere, Transient;
+    TimeDescribed: Anywhere, Transient;
+    ReportStats: Anywhere, Transient;
+    StatsReported: Anywhere, Transient;
+    EnrichedPercept: Memory, Lossless;
+    EpisodeStored: Memory, Lossless;
+    PredictionErrorSensed: Learning, Lossless;
+    Reward: Learning, Lossless;
+    Inquiry: Anywhere, Transient;
+    InquiryAnswered: Anywhere, Transient;
+}
+
+impl Query for RecallEpisodes {
+    type Answer = EpisodesRecalled;
+}
+impl Query for PredictOutcomes {
+    type Answer = OutcomesPredicted;
+}
+impl Query for DescribeTime {
+    type Answer = TimeDescribed;
+}
+impl Query for ReportStats {
+    type Answer = StatsReported;
+}
+impl Query for Inquiry {
+    type Answer = InquiryAnswered;
+}

@@ -1,0 +1,74 @@
+//! What goes on between a percept and an intent.
+
+use serde::{Deserialize, Serialize};
+use serde_json::Value as Json;
+
+use crate::ids::MessageId;
+use crate::signal;
+use crate::units::Confidence;
+
+/// Who thought it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Mind {
+    Habit,
+    Model,
+}
+
+/// A step of reasoning, private and in the first person.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Thought {
+    pub turn: MessageId,
+    pub mind: Mind,
+    pub text: String,
+    pub confidence: Confidence,
+}
+
+/// Asks the model worker for a reply. Costs money, so it is budgeted before it is made.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct ModelCall {
+    pub call: MessageId,
+    pub turn: MessageId,
+    pub system: String,
+    pub user: String,
+    pub max_tokens: u32,
+}
+
+/// What the model said, or why it didn't.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct ModelReply {
+    pub call: MessageId,
+    pub turn: MessageId,
+    pub text: Option<String>,
+    pub error: Option<String>,
+    pub prompt_tokens: u32,
+    pub completion_tokens: u32,
+}
+
+/// An action that was taken in a turn, as its answer lists it.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct ActionSummary {
+    pub id: MessageId,
+    pub tool: String,
+    pub params: Json,
+    /// `done`, `failed`, `asked`, `blocked`, `stopped`, `unknown`.
+    pub status: String,
+    pub reason: Option<String>,
+}
+
+/// The turn is over. The reply stands here for who waits for it; the channel got it by `Outbound` already when `spoken`.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct TurnEnded {
+    pub turn: MessageId,
+    pub channel: String,
+    pub reply: Option<String>,
+    pub spoken: bool,
+    pub actions: Vec<ActionSummary>,
+}
+
+signal! {
+    Thought: Deliberation, Lossless;
+    ModelCall: Deliberation, Transient;
+    ModelReply: Anywhere, Lossless;
+    TurnEnded: Deliberation, Lossless;
+}
