@@ -1,3 +1,7 @@
 //! Doing it.
 
+pub mod cause_ledger;
+pub mod execution_tracker;
+pub mod executor;
+pub mod introspector;
 pub mod tools;

@@ -1,3 +1,4 @@
 //! What to do.
 
 pub mod habit;
+pub mod prefrontal_cortex;

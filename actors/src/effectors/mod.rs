@@ -1,1 +1,5 @@
-//! Hands and mouths.
+//! Hands and mouths: what touches the outside. They await and never decide.
+
+pub mod channels;
+pub mod door;
+pub mod llm_worker;

@@ -114,6 +114,14 @@ impl<'a, R: Region> Pulse<'a, R> {
         self.send(Some(turn), self.trust(), None, Arc::new(signal), S::NAME)
     }
 
+    /// Emits in another turn with that turn's trust, for what was kept waiting.
+    pub fn emit_trusted<S: Signal>(&mut self, turn: MessageId, trust: Trust, signal: S) -> MessageId
+    where
+        R: Emits<S>,
+    {
+        self.send(Some(turn), trust, None, Arc::new(signal), S::NAME)
+    }
+
     /// Begins a turn: the message is its own correlation, and its trust is given.
     pub fn begin_turn<S: Signal>(&mut self, id: MessageId, signal: S, trust: Trust) -> MessageId
     where
@@ -139,6 +147,14 @@ impl<'a, R: Region> Pulse<'a, R> {
     {
         let to = self.cause.map(|meta| meta.sender.clone());
         self.send(None, Trust::Own, to, Arc::new(answer), S::NAME)
+    }
+
+    /// Sends to one room alone, in a turn: an answer that had to wait.
+    pub fn emit_to<S: Signal>(&mut self, to: &str, turn: MessageId, signal: S) -> MessageId
+    where
+        R: Emits<S>,
+    {
+        self.send(Some(turn), Trust::Own, Some(to.into()), Arc::new(signal), S::NAME)
     }
 
     /// Writes a record of this room, in the same commit as the events.

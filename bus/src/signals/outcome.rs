@@ -3,8 +3,21 @@
 use serde::{Deserialize, Serialize};
 use serde_json::Value as Json;
 
+use super::intent::Intent;
 use crate::ids::MessageId;
 use crate::signal;
+
+/// An action that has begun: the executor does it once this is durable.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct ExecutionStarted {
+    pub action: MessageId,
+    pub intent_id: MessageId,
+    pub intent: Intent,
+    /// The rule that let it pass.
+    pub rule: String,
+    /// 1 for the first; more for a repeatable one that a crash interrupted.
+    pub attempt: u32,
+}
 
 /// Why a tool failed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
@@ -50,6 +63,7 @@ pub struct Outbound {
 }
 
 signal! {
+    ExecutionStarted: Action, Transient;
     ToolResult: Action, Lossless;
     Outbound: Action, Lossless;
 }

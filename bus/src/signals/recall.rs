@@ -199,7 +199,33 @@ pub struct InquiryAnswered {
     pub error: Option<String>,
 }
 
+/// Lines of an import, with their numbers, as `maxim memory import` reads them.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct ImportEpisodes {
+    pub lines: Vec<(u64, String)>,
+    /// Keep all: neither selective capture nor the 30-second merge.
+    pub all: bool,
+}
+
+/// What became of the lines; those that are bad with the reason.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct EpisodesImported {
+    pub kept: u64,
+    pub merged: u64,
+    pub skipped: u64,
+    pub bad: Vec<(u64, String)>,
+}
+
+/// Episodes that came by import, with their times.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct EpisodesCaptured {
+    pub episodes: Vec<(String, Timestamp)>,
+}
+
 signal! {
+    EpisodesCaptured: Memory, Lossless;
+    ImportEpisodes: Anywhere, Transient;
+    EpisodesImported: Anywhere, Transient;
     RecallEpisodes: Anywhere, Transient;
     EpisodesRecalled: Anywhere, Transient;
     PredictOutcomes: Anywhere, Transient;
@@ -227,6 +253,9 @@ impl Query for DescribeTime {
 }
 impl Query for ReportStats {
     type Answer = StatsReported;
+}
+impl Query for ImportEpisodes {
+    type Answer = EpisodesImported;
 }
 impl Query for Inquiry {
     type Answer = InquiryAnswered;

@@ -24,6 +24,25 @@ pub struct Thought {
     pub confidence: Confidence,
 }
 
+/// Habit hands a turn over: something to think about.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Deliberate {
+    pub turn: MessageId,
+    pub text: String,
+    /// What memory said of it, in words, with its sources.
+    pub context: String,
+}
+
+/// What deliberation came to; an error hands the turn back to habit.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct ModelProposal {
+    pub turn: MessageId,
+    pub tool: Option<String>,
+    pub params: Json,
+    pub reasoning: String,
+    pub error: Option<String>,
+}
+
 /// Asks the model worker for a reply. Costs money, so it is budgeted before it is made.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct ModelCall {
@@ -68,6 +87,8 @@ pub struct TurnEnded {
 
 signal! {
     Thought: Deliberation, Lossless;
+    Deliberate: Deliberation, Lossless;
+    ModelProposal: Deliberation, Lossless;
     ModelCall: Deliberation, Transient;
     ModelReply: Anywhere, Lossless;
     TurnEnded: Deliberation, Lossless;

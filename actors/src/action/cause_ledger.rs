@@ -1,0 +1,173 @@
+//! The cause ledger: why each thing was done, written while it happens.
+//!
+//! Biology: none; this is the engineer's part. Law: every step of a turn is a part of the turn's why-record, in order,
+//! never reconstructed by a model. Remembers: the parts of the newest turns. Forgets: the oldest turn first.
+//! Down: parts wait in its inbox.
+
+use maxim_bus::signals::intent::{Intent, IntentRefused};
+use maxim_bus::signals::outcome::{ExecutionStarted, Outbound, ToolResult};
+use maxim_bus::signals::percept::{PainSignal, SalientPercept};
+use maxim_bus::signals::recall::{EnrichedPercept, EpisodeStored, InquiryAnswered, PredictionErrorSensed, Reward};
+use maxim_bus::signals::thought::{Thought, TurnEnded};
+use maxim_bus::{MessageId, RegionName, Signal, Stage};
+use serde::{Deserialize, Serialize};
+use serde_json::Value as Json;
+
+use crate::gate::ClearedIntent;
+use crate::region::{Card, Hears, Pulse, Region};
+use crate::wiring;
+
+/// How the ledger is set up.
+#[derive(Clone, Debug)]
+pub struct LedgerSettings {
+    /// Turns that are kept; 1 to 1 000 000. Default 10 000.
+    pub turns: u64,
+}
+
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+pub struct CauseLedger {
+    /// Numbers of the oldest turn that is kept and of the next one.
+    first: u64,
+    next: u64,
+}
+
+/// One step of a turn.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct CausePart {
+    pub kind: String,
+    pub id: MessageId,
+    pub cause: Option<MessageId>,
+    pub at: jiff::Timestamp,
+    pub by: String,
+    pub body: Json,
+}
+
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub enum LedgerEvent {
+    Opened,
+    Forgot,
+}
+
+wiring!(CauseLedger {
+    hears: [
+        SalientPercept, EnrichedPercept, Thought, Intent, IntentRefused, ClearedIntent, ExecutionStarted, ToolResult,
+        Outbound, TurnEnded, EpisodeStored, PainSignal, InquiryAnswered,
+    ],
+    back: [PredictionErrorSensed, Reward],
+    emits: [],
+});
+
+impl Region for CauseLedger {
+    const NAME: RegionName = "cause_ledger";
+    const STAGE: Stage = Stage::Action;
+    type Event = LedgerEvent;
+    type Settings = LedgerSettings;
+
+    fn card() -> Card<Self> {
+        Self::wiring()
+    }
+
+    fn apply(&mut self, event: LedgerEvent) {
+        match event {
+            LedgerEvent::Opened => self.next += 1,
+            LedgerEvent::Forgot => self.first += 1,
+        }
+    }
+}
+
+/// Under which the parts of a turn are kept, in their order.
+pub fn parts_prefix(turn: MessageId) -> String {
+    format!("part/{turn}/")
+}
+
+/// Under which an action's, intent's or message's turn is found.
+pub fn index_key(id: MessageId) -> String {
+    format!("of/{id}")
+}
+
+/// Under which the turns are numbered, oldest first.
+pub const TURNS_PREFIX: &str = "turn/";
+
+impl CauseLedger {
+    fn note<S: Signal>(&self, signal: &S, pulse: &mut Pulse<'_, Self>) {
+        let Some(meta) = pulse.cause() else { return };
+        let part = CausePart {
+            kind: S::NAME.into(),
+            id: meta.id,
+            cause: meta.cause,
+            at: meta.at,
+            by: meta.sender.clone(),
+            body: serde_json::to_value(signal).unwrap_or_default(),
+        };
+        pulse.put(format!("{}{}", parts_prefix(meta.correlation), meta.id), &part);
+    }
+
+    fn open(&self, pulse: &mut Pulse<'_, Self>) {
+        let turn = pulse.turn();
+        pulse.put(format!("{TURNS_PREFIX}{:016x}", self.next), &turn);
+        pulse.keep(LedgerEvent::Opened);
+        if self.next - self.first >= pulse.settings().turns {
+            self.forget_oldest(pulse);
+        }
+    }
+
+    fn forget_oldest(&self, pulse: &mut Pulse<'_, Self>) {
+        let key = format!("{TURNS_PREFIX}{:016x}", self.first);
+        if let Some(turn) = pulse.record::<MessageId>(key.as_bytes()) {
+            for (part, bytes) in pulse.records().prefixed(parts_prefix(turn).as_bytes(), usize::MAX) {
+                if let Ok(part) = serde_json::from_slice::<CausePart>(&bytes) {
+                    for field in ["action", "intent_id", "intent"] {
+                        if let Some(id) = part.body.get(field).and_then(Json::as_str) {
+                            pulse.remove(format!("of/{id}"));
+                        }
+                    }
+                }
+                pulse.remove(part);
+            }
+        }
+        pulse.remove(key);
+        pulse.keep(LedgerEvent::Forgot);
+    }
+}
+
+impl Hears<SalientPercept> for CauseLedger {
+    fn hear(&self, signal: &SalientPercept, pulse: &mut Pulse<'_, Self>) {
+        self.open(pulse);
+        self.note(signal, pulse);
+    }
+}
+
+impl Hears<ExecutionStarted> for CauseLedger {
+    fn hear(&self, signal: &ExecutionStarted, pulse: &mut Pulse<'_, Self>) {
+        let turn = pulse.turn();
+        pulse.put(index_key(signal.action), &turn);
+        pulse.put(index_key(signal.intent_id), &turn);
+        self.note(signal, pulse);
+    }
+}
+
+macro_rules! noted {
+    ($($signal:ty),*) => {$(
+        impl Hears<$signal> for CauseLedger {
+            fn hear(&self, signal: &$signal, pulse: &mut Pulse<'_, Self>) {
+                self.note(signal, pulse);
+            }
+        }
+    )*};
+}
+
+noted!(
+    EnrichedPercept,
+    Thought,
+    Intent,
+    IntentRefused,
+    ClearedIntent,
+    ToolResult,
+    Outbound,
+    TurnEnded,
+    EpisodeStored,
+    PainSignal,
+    InquiryAnswered,
+    PredictionErrorSensed,
+    Reward
+);

@@ -1,0 +1,232 @@
+//! The introspector: answers questions about the brain itself, read-only by type. It holds no permit for any effect.
+//!
+//! Biology: the default-mode network, which looks inward.
+//! Law: an inquiry becomes questions to the rooms that know; the answers go back to whoever inquired, at the latest at
+//! the deadline, with what is missing named.
+//! Remembers: open inquiries. Forgets: answered ones.
+//! Down: inquiries wait, and their askers' deadlines answer for it.
+
+use std::collections::BTreeMap;
+
+use jiff::{SignedDuration, Timestamp};
+use maxim_bus::signals::recall::{
+    DescribeTime, EpisodeFilter, EpisodesRecalled, Inquiry, InquiryAnswered, OutcomesPredicted, PredictOutcomes,
+    RecallEpisodes, ReportStats, StatsReported, TimeDescribed,
+};
+use maxim_bus::{MessageId, RegionName, Stage};
+use serde::{Deserialize, Serialize};
+use serde_json::{Value as Json, json};
+
+use crate::region::{Card, Hears, Pulse, Region};
+use crate::wiring;
+
+/// How the introspector is set up.
+#[derive(Clone, Debug)]
+pub struct IntrospectorSettings {
+    /// Rooms that report stats.
+    pub rooms: Vec<RegionName>,
+    /// How long answers are waited for. Default 2 s.
+    pub deadline: SignedDuration,
+}
+
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+pub struct Introspector {
+    open: BTreeMap<MessageId, Open>,
+}
+
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct Open {
+    asker: String,
+    tool: String,
+    params: Json,
+    turn: Option<MessageId>,
+    correlation: MessageId,
+    due: Timestamp,
+    /// Questions that are out, with the room that was asked.
+    waiting: BTreeMap<MessageId, String>,
+    reports: BTreeMap<String, Json>,
+}
+
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub enum IntrospectorEvent {
+    Opened { inquiry: MessageId, open: Open },
+    Reported { inquiry: MessageId, question: MessageId, room: String, report: Json },
+    Closed { inquiry: MessageId },
+}
+
+wiring!(Introspector {
+    hears: [Inquiry, EpisodesRecalled, OutcomesPredicted, TimeDescribed, StatsReported],
+    back: [],
+    emits: [RecallEpisodes, PredictOutcomes, DescribeTime, ReportStats, InquiryAnswered],
+});
+
+impl Region for Introspector {
+    const NAME: RegionName = "introspector";
+    const STAGE: Stage = Stage::Action;
+    type Event = IntrospectorEvent;
+    type Settings = IntrospectorSettings;
+
+    fn card() -> Card<Self> {
+        Self::wiring()
+    }
+
+    fn apply(&mut self, event: IntrospectorEvent) {
+        match event {
+            IntrospectorEvent::Opened { inquiry, open } => {
+                self.open.insert(inquiry, open);
+            }
+            IntrospectorEvent::Reported { inquiry, question, room, report } => {
+                if let Some(open) = self.open.get_mut(&inquiry) {
+                    open.waiting.remove(&question);
+                    open.reports.insert(room, report);
+                }
+            }
+            IntrospectorEvent::Closed { inquiry } => {
+                self.open.remove(&inquiry);
+            }
+        }
+    }
+
+    fn next_deadline(&self, _settings: &IntrospectorSettings) -> Option<Timestamp> {
+        self.open.values().map(|open| open.due).min()
+    }
+
+    fn tick(&self, pulse: &mut Pulse<'_, Self>) {
+        let now = pulse.now();
+        for (inquiry, open) in self.open.iter().filter(|(_, open)| open.due <= now) {
+            if open.reports.is_empty() {
+                let rooms: Vec<&str> = open.waiting.values().map(String::as_str).collect();
+                let error = format!("{} did not answer in time", rooms.join(", "));
+                self.answer(*inquiry, open, Json::Null, Some(error), pulse);
+            } else {
+                let output = compose(open, open.reports.clone());
+                self.answer(*inquiry, open, output, None, pulse);
+            }
+        }
+    }
+}
+
+impl Introspector {
+    fn answer(&self, inquiry: MessageId, open: &Open, output: Json, error: Option<String>, pulse: &mut Pulse<'_, Self>) {
+        pulse.keep(IntrospectorEvent::Closed { inquiry });
+        let (tool, params, turn) = (open.tool.clone(), open.params.clone(), open.turn);
+        let answered = InquiryAnswered { inquiry, tool, params, turn, output, error };
+        pulse.emit_to(&open.asker, open.correlation, answered);
+    }
+
+    /// The inquiry whose question this input answers.
+    fn asked(&self, pulse: &Pulse<'_, Self>) -> Option<(MessageId, MessageId, &Open)> {
+        let question = pulse.cause()?.cause?;
+        let (inquiry, open) = self.open.iter().find(|(_, open)| open.waiting.contains_key(&question))?;
+        Some((*inquiry, question, open))
+    }
+
+    fn reported(&self, room: &str, report: Json, pulse: &mut Pulse<'_, Self>) {
+        let Some((inquiry, question, open)) = self.asked(pulse) else { return };
+        if open.waiting.len() > 1 {
+            pulse.keep(IntrospectorEvent::Reported { inquiry, question, room: room.into(), report });
+            return;
+        }
+        let mut reports = open.reports.clone();
+        reports.insert(room.into(), report);
+        let output = compose(open, reports);
+        self.answer(inquiry, open, output, None, pulse);
+    }
+}
+
+/// What the tool gives.
+fn compose(open: &Open, mut reports: BTreeMap<String, Json>) -> Json {
+    if open.tool == "system_stats" {
+        let missing: Vec<&String> = open.waiting.values().filter(|room| !reports.contains_key(*room)).collect();
+        return json!({ "regions": reports, "missing": missing });
+    }
+    reports.pop_first().map_or(Json::Null, |(_, report)| report)
+}
+
+impl Hears<Inquiry> for Introspector {
+    fn hear(&self, inquiry: &Inquiry, pulse: &mut Pulse<'_, Self>) {
+        let Some(cause) = pulse.cause() else { return };
+        let mut open = Open {
+            asker: cause.sender.clone(),
+            tool: inquiry.tool.clone(),
+            params: inquiry.params.clone(),
+            turn: inquiry.turn,
+            correlation: cause.correlation,
+            due: pulse.now() + pulse.settings().deadline,
+            waiting: BTreeMap::new(),
+            reports: BTreeMap::new(),
+        };
+        let question = match ask(inquiry, pulse) {
+            Ok(questions) => questions,
+            Err(why) => {
+                self.answer(cause.id, &open, Json::Null, Some(why), pulse);
+                return;
+            }
+        };
+        open.waiting = question;
+        pulse.keep(IntrospectorEvent::Opened { inquiry: cause.id, open });
+    }
+}
+
+/// Asks the rooms that know; which questions are out.
+fn ask(inquiry: &Inquiry, pulse: &mut Pulse<'_, Introspector>) -> Result<BTreeMap<MessageId, String>, String> {
+    let bad = |error: serde_json::Error| format!("{}: {error}", inquiry.tool);
+    let (room, question) = match inquiry.tool.as_str() {
+        "memory_recall" => {
+            let filter: EpisodeFilter = serde_json::from_value(inquiry.params.clone()).map_err(bad)?;
+            let except = inquiry.turn;
+            ("hippocampus", pulse.ask("hippocampus", RecallEpisodes { filter, except }))
+        }
+        "predict_outcome" => {
+            let text = |field: &str| inquiry.params.get(field).and_then(Json::as_str).map(str::to_owned);
+            let tool_name = text("tool_name").ok_or("predict_outcome: tool_name is missing")?;
+            let all = inquiry.params.get("include_all_outcomes").and_then(Json::as_bool).unwrap_or(false);
+            let params = inquiry.params.get("params").cloned().unwrap_or(Json::Null);
+            let context = json!({ "words": text("context") });
+            let query = PredictOutcomes { tool_name, params, context, include_all_outcomes: all };
+            ("nucleus_accumbens", pulse.ask("nucleus_accumbens", query))
+        }
+        "temporal_patterns" => {
+            let number = |field: &str| inquiry.params.get(field).and_then(Json::as_u64);
+            let small = |field: &str| number(field).and_then(|value| u8::try_from(value).ok());
+            let limit = number("limit").map_or(5, |limit| limit as usize);
+            let query = DescribeTime { hour: small("hour"), day: small("day"), limit };
+            ("suprachiasmatic_nucleus", pulse.ask("suprachiasmatic_nucleus", query))
+        }
+        "system_stats" => {
+            let rooms = pulse.settings().rooms.clone();
+            return Ok(rooms.into_iter().map(|room| (pulse.ask(room, ReportStats {}), room.to_owned())).collect());
+        }
+        other => return Err(format!("{other} is no introspection tool that is built")),
+    };
+    Ok(BTreeMap::from([(question, room.to_owned())]))
+}
+
+impl Hears<EpisodesRecalled> for Introspector {
+    fn hear(&self, answer: &EpisodesRecalled, pulse: &mut Pulse<'_, Self>) {
+        self.reported("hippocampus", json!({ "results": answer.episodes }), pulse);
+    }
+}
+
+impl Hears<OutcomesPredicted> for Introspector {
+    fn hear(&self, answer: &OutcomesPredicted, pulse: &mut Pulse<'_, Self>) {
+        self.reported("nucleus_accumbens", json!(answer), pulse);
+    }
+}
+
+impl Hears<TimeDescribed> for Introspector {
+    fn hear(&self, answer: &TimeDescribed, pulse: &mut Pulse<'_, Self>) {
+        self.reported("suprachiasmatic_nucleus", json!(answer), pulse);
+    }
+}
+
+impl Hears<StatsReported> for Introspector {
+    fn hear(&self, answer: &StatsReported, pulse: &mut Pulse<'_, Self>) {
+        let report = if answer.available {
+            answer.counts.clone()
+        } else {
+            json!({ "available": false, "reason": answer.reason, "counts": answer.counts })
+        };
+        self.reported(&answer.region, report, pulse);
+    }
+}

@@ -1,0 +1,213 @@
+//! The door: where people and programs outside put their messages, commands and questions onto the bus.
+//!
+//! A [`Door`] is a plain value that any thread may use; its actor brings the answers back. Text goes through the
+//! gateway, and a stop phrase in it raises the latch here, before any mailbox.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::Duration;
+
+use jiff::Timestamp;
+use maxim_bus::hash::StableHash;
+use maxim_bus::latch::{DurableAnswer, Raised, StopDetail};
+use maxim_bus::signals::intent::ApprovalDecided;
+use maxim_bus::signals::lifecycle::{PreemptionChanged, PreemptionRequested};
+use maxim_bus::signals::percept::Inbound;
+use maxim_bus::signals::recall::{Inquiry, InquiryAnswered};
+use maxim_bus::{Envelope, Lsn, MessageId, Meta, RegionName, Signal, Stage, Trust};
+use parking_lot::Mutex;
+use serde_json::Value as Json;
+use tokio::sync::oneshot;
+
+use crate::perception::stop_phrase::StopGrammar;
+use crate::region::{Effector, EffectorCard, Frame, Operation, Performs};
+
+/// What a question to the brain came to.
+#[derive(Debug, thiserror::Error)]
+pub enum Unanswered {
+    #[error("the brain did not answer within {0} s; see `maxim status` for the rooms that are down")]
+    Late(u64),
+    #[error("{0}")]
+    Refused(String),
+    #[error("it could not be made durable: {0}")]
+    NotDurable(String),
+}
+
+type Waiters<T> = Mutex<HashMap<MessageId, oneshot::Sender<Result<T, Unanswered>>>>;
+
+/// Shared by everything outside that talks to one agent.
+pub struct Door {
+    frame: Frame,
+    stop: StopGrammar,
+    inquiries: Waiters<Json>,
+    preemptions: Waiters<PreemptionChanged>,
+    numbers: AtomicU64,
+}
+
+/// The door's name as a sender.
+pub const DOOR: RegionName = "door";
+
+impl Door {
+    pub fn new(frame: Frame, stop: StopGrammar) -> Arc<Self> {
+        Arc::new(Self {
+            frame,
+            stop,
+            inquiries: Waiters::default(),
+            preemptions: Waiters::default(),
+            numbers: AtomicU64::new(0),
+        })
+    }
+
+    pub fn frame(&self) -> &Frame {
+        &self.frame
+    }
+
+    /// An id that no other message of this agent has.
+    pub fn fresh_id(&self) -> MessageId {
+        let count = self.numbers.fetch_add(1, Ordering::SeqCst);
+        let now = self.frame.clock.now();
+        let seed = StableHash::resume(self.frame.seed).add(DOOR.as_bytes()).add(&count.to_le_bytes());
+        let seed = seed.add(&now.as_microsecond().to_le_bytes());
+        let random = (u128::from(seed.get()) << 64) | u128::from(seed.add(b"low").get());
+        MessageId::from_parts(u64::try_from(now.as_millisecond()).unwrap_or(0), random)
+    }
+
+    /// Puts a message for the gateway onto the bus. A stop phrase has stopped everything before this returns.
+    pub fn receive(&self, sender: RegionName, inbound: Inbound) {
+        if self.stop.matches(&inbound.body) {
+            let reason = format!("{:?} said on {}", inbound.body.trim(), inbound.channel);
+            let _ = self.raise(reason, inbound.sender.clone());
+        }
+        let (id, trust) = (inbound.id, inbound.trust);
+        self.put(sender, id, trust, inbound);
+    }
+
+    /// Stops everything: the latch first, then the word to the rooms.
+    pub fn stop(&self, reason: String, by: String) -> (Raised, DurableAnswer) {
+        let detail = StopDetail { reason: reason.clone(), by: by.clone(), at: self.frame.clock.now() };
+        let raised = self.raise(reason, by);
+        self.put(DOOR, self.fresh_id(), Trust::Owner, PreemptionRequested::Stop(detail));
+        raised
+    }
+
+    fn raise(&self, reason: String, by: String) -> (Raised, DurableAnswer) {
+        self.frame.latch.raise(StopDetail { reason, by, at: self.frame.clock.now() })
+    }
+
+    /// Asks the PreemptionCircuit for something, and waits for what it made of it.
+    pub async fn preempt(&self, request: PreemptionRequested) -> Result<PreemptionChanged, Unanswered> {
+        let id = self.fresh_id();
+        let (tell, told) = oneshot::channel();
+        self.preemptions.lock().insert(id, tell);
+        self.put(DOOR, id, Trust::Owner, request);
+        let answer = wait(told, Duration::from_secs(10)).await;
+        self.preemptions.lock().remove(&id);
+        answer
+    }
+
+    /// A read-only question about the brain.
+    pub async fn inquire(&self, tool: &str, params: Json) -> Result<Json, Unanswered> {
+        let id = self.fresh_id();
+        let (tell, told) = oneshot::channel();
+        self.inquiries.lock().insert(id, tell);
+        self.put(DOOR, id, Trust::Owner, Inquiry { tool: tool.into(), params, turn: None });
+        let answer = wait(told, Duration::from_secs(10)).await;
+        self.inquiries.lock().remove(&id);
+        answer
+    }
+
+    /// A person's yes or no to what the gate asked.
+    pub fn decide(&self, approval: MessageId, allow: bool, always: bool, by: String) {
+        let at = self.frame.clock.now();
+        self.put(DOOR, self.fresh_id(), Trust::Owner, ApprovalDecided { approval, allow, always, by, at });
+    }
+
+    /// Puts any signal onto the bus as its own turn. For import and observations.
+    pub fn put<S: Signal>(&self, sender: RegionName, id: MessageId, trust: Trust, signal: S) {
+        let meta = Meta {
+            id,
+            agent: self.frame.agent.clone(),
+            name: S::NAME.into(),
+            cause: None,
+            correlation: id,
+            at: self.frame.clock.now(),
+            sender: sender.into(),
+            trust,
+            to: None,
+        };
+        let envelope = Arc::new(Envelope::new(meta, Arc::new(signal)));
+        if let Some(tap) = &self.frame.tap {
+            tap.emitted(Lsn(0), &envelope);
+        }
+        self.frame.bus.publish(Lsn(0), &envelope);
+    }
+
+    pub fn now(&self) -> Timestamp {
+        self.frame.clock.now()
+    }
+}
+
+async fn wait<T>(told: oneshot::Receiver<Result<T, Unanswered>>, limit: Duration) -> Result<T, Unanswered> {
+    match tokio::time::timeout(limit, told).await {
+        Ok(Ok(answer)) => answer,
+        _ => Err(Unanswered::Late(limit.as_secs())),
+    }
+}
+
+/// Brings answers back to whoever waits at the door.
+pub struct DoorKeeper {
+    pub door: Arc<Door>,
+}
+
+impl Effector for DoorKeeper {
+    const NAME: RegionName = DOOR;
+    const STAGE: Stage = Stage::Anywhere;
+    const CONCURRENT: usize = 256;
+
+    fn card() -> EffectorCard<Self> {
+        EffectorCard::new()
+            .performs::<InquiryAnswered>()
+            .performs::<PreemptionChanged>()
+            .says::<PreemptionRequested>()
+            .says::<ApprovalDecided>()
+            .says::<Inquiry>()
+    }
+
+    fn deadline(&self) -> Duration {
+        Duration::from_secs(30)
+    }
+}
+
+impl Performs<InquiryAnswered> for DoorKeeper {
+    async fn perform(self: Arc<Self>, answered: InquiryAnswered, operation: Operation<Self>) {
+        let Some(tell) = self.door.inquiries.lock().remove(&answered.inquiry) else { return };
+        // Output commit: what the outside is told must not be forgotten in a crash.
+        let answer = match (operation.hands.durable(operation.lsn).await, answered.error) {
+            (Err(error), _) => Err(Unanswered::NotDurable(error.to_string())),
+            (_, Some(why)) => Err(Unanswered::Refused(why)),
+            (_, None) => Ok(answered.output),
+        };
+        let _ = tell.send(answer);
+    }
+
+    fn abandoned(answered: &InquiryAnswered, why: &str, operation: &Operation<Self>) {
+        tracing::warn!(inquiry = %answered.inquiry, why, agent = %operation.hands.agent(), "an answer did not reach its asker");
+    }
+}
+
+impl Performs<PreemptionChanged> for DoorKeeper {
+    async fn perform(self: Arc<Self>, changed: PreemptionChanged, operation: Operation<Self>) {
+        let Some(cause) = operation.cause.cause else { return };
+        let Some(tell) = self.door.preemptions.lock().remove(&cause) else { return };
+        let answer = match operation.hands.durable(operation.lsn).await {
+            Ok(()) => Ok(changed),
+            Err(error) => Err(Unanswered::NotDurable(error.to_string())),
+        };
+        let _ = tell.send(answer);
+    }
+
+    fn abandoned(changed: &PreemptionChanged, why: &str, _operation: &Operation<Self>) {
+        tracing::warn!(request = ?changed.request, why, "an answer did not reach its asker");
+    }
+}

@@ -1,0 +1,131 @@
+//! The model worker: carries a prompt to an OpenAI-compatible server and brings the reply back.
+//!
+//! Bring-your-own-types calls, because local servers leave fields out that the typed ones insist on. The stop latch is
+//! read right before the call, and a stop while it runs abandons it.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use async_openai::Client;
+use async_openai::config::OpenAIConfig;
+use maxim_bus::latch::EffectKind;
+use maxim_bus::signals::thought::{ModelCall, ModelReply};
+use maxim_bus::{RegionName, Stage};
+use serde_json::{Value as Json, json};
+
+use crate::region::{Effector, EffectorCard, Operation, Performs};
+
+/// Where the model is.
+#[derive(Clone)]
+pub struct ModelServer {
+    /// With its version path, e.g. `http://127.0.0.1:8080/v1`.
+    pub base_url: String,
+    pub model: String,
+    /// Sent as a bearer token; never logged.
+    pub api_key: String,
+    /// A whole call, connecting included.
+    pub timeout: Duration,
+}
+
+/// How often a stop is looked for while a call runs.
+const STOP_CHECK: Duration = Duration::from_millis(20);
+
+/// Talks to the model, if there is one.
+pub struct LlmWorker {
+    server: Option<(ModelServer, Client<OpenAIConfig>)>,
+}
+
+impl LlmWorker {
+    /// Without a server it answers each call with the reason why it can't.
+    pub fn new(server: Option<ModelServer>) -> Self {
+        let connected = server.map(|server| {
+            let http = reqwest::Client::builder().connect_timeout(Duration::from_secs(5)).timeout(server.timeout).build();
+            let config = OpenAIConfig::new().with_api_base(&server.base_url).with_api_key(&server.api_key);
+            let client = Client::with_config(config).with_http_client(http.unwrap_or_default());
+            (server, client)
+        });
+        Self { server: connected }
+    }
+
+    async fn call(&self, call: &ModelCall, operation: &Operation<Self>) -> Result<Json, String> {
+        let Some((server, client)) = &self.server else {
+            return Err("no model is configured; set llm.base_url and llm.model".into());
+        };
+        operation.hands.durable(operation.lsn).await.map_err(|error| error.to_string())?;
+        let latch = &operation.hands.frame.latch;
+        latch.permit(EffectKind::Other).map_err(|stopped| stopped.to_string())?;
+        let request = json!({
+            "model": server.model,
+            "messages": [
+                { "role": "system", "content": call.system },
+                { "role": "user", "content": call.user },
+            ],
+            "max_tokens": call.max_tokens,
+            "temperature": 0,
+        });
+        let chat = client.chat();
+        let reply = chat.create_byot::<Json, Json>(request);
+        let stopped = async {
+            while !latch.is_stopped() {
+                tokio::time::sleep(STOP_CHECK).await;
+            }
+        };
+        tokio::select! {
+            reply = reply => reply.map_err(|error| format!("the model server {} failed: {error}", server.base_url)),
+            () = stopped => Err("the call was abandoned because of a stop".into()),
+        }
+    }
+}
+
+impl Effector for LlmWorker {
+    const NAME: RegionName = "llm_worker";
+    const STAGE: Stage = Stage::Deliberation;
+    const CONCURRENT: usize = 4;
+
+    fn card() -> EffectorCard<Self> {
+        EffectorCard::new().performs::<ModelCall>().says::<ModelReply>()
+    }
+
+    fn deadline(&self) -> Duration {
+        self.server.as_ref().map_or(Duration::from_secs(10), |(server, _)| server.timeout + Duration::from_secs(5))
+    }
+}
+
+impl Performs<ModelCall> for LlmWorker {
+    async fn perform(self: Arc<Self>, call: ModelCall, operation: Operation<Self>) {
+        let reply = match self.call(&call, &operation).await {
+            Ok(reply) => read(&call, &reply),
+            Err(error) => failed(&call, error),
+        };
+        operation.say(reply);
+    }
+
+    fn abandoned(call: &ModelCall, why: &str, operation: &Operation<Self>) {
+        operation.say(failed(call, why.into()));
+    }
+}
+
+fn failed(call: &ModelCall, error: String) -> ModelReply {
+    ModelReply { call: call.call, turn: call.turn, text: None, error: Some(error), prompt_tokens: 0, completion_tokens: 0 }
+}
+
+fn read(call: &ModelCall, reply: &Json) -> ModelReply {
+    let text = reply.pointer("/choices/0/message/content").and_then(Json::as_str).map(str::to_owned);
+    let tokens = |field: &str| {
+        let count = reply.pointer(&format!("/usage/{field}")).and_then(Json::as_u64).unwrap_or(0);
+        u32::try_from(count).unwrap_or(u32::MAX)
+    };
+    let error = text.is_none().then(|| format!("the model's reply has no text: {}", clip(&reply.to_string())));
+    ModelReply {
+        call: call.call,
+        turn: call.turn,
+        text,
+        error,
+        prompt_tokens: tokens("prompt_tokens"),
+        completion_tokens: tokens("completion_tokens"),
+    }
+}
+
+fn clip(text: &str) -> String {
+    text.chars().take(300).collect()
+}

@@ -1,0 +1,58 @@
+//! An intent that may become an action. Only the gate can make one, and none ever comes back from a journal: after a
+//! crash the gate issues it again, if it still may.
+
+use jiff::Timestamp;
+use maxim_bus::MessageId;
+use maxim_bus::signal::{NotRead, Policy, Signal, Stage};
+use maxim_bus::signals::intent::Intent;
+use serde::Serialize;
+
+/// The gate's yes.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct ClearedIntent {
+    id: MessageId,
+    intent: Intent,
+    rule: String,
+    reason: String,
+    expires: Timestamp,
+}
+
+impl ClearedIntent {
+    /// For the rooms of the gate alone.
+    pub(in crate::gate) fn issue(id: MessageId, intent: Intent, rule: String, reason: String, expires: Timestamp) -> Self {
+        Self { id, intent, rule, reason, expires }
+    }
+
+    /// The intent's own id.
+    pub fn id(&self) -> MessageId {
+        self.id
+    }
+
+    pub fn intent(&self) -> &Intent {
+        &self.intent
+    }
+
+    /// The rule that let it pass.
+    pub fn rule(&self) -> &str {
+        &self.rule
+    }
+
+    pub fn reason(&self) -> &str {
+        &self.reason
+    }
+
+    /// After this it is worth nothing.
+    pub fn expires(&self) -> Timestamp {
+        self.expires
+    }
+}
+
+impl Signal for ClearedIntent {
+    const NAME: &'static str = "ClearedIntent";
+    const STAGE: Stage = Stage::Gate;
+    const POLICY: Policy = Policy::Transient;
+
+    fn decode(_bytes: &[u8]) -> Result<Self, NotRead> {
+        Err(NotRead { name: Self::NAME.into(), why: "a clearance is issued by the gate, never read".into() })
+    }
+}

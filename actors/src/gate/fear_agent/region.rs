@@ -1,0 +1,374 @@
+//! FearAgent: is it safe. The room around the deterministic law and what experience adds to it.
+//!
+//! Biology: the amygdala.
+//! Law: the deterministic layer judges the parsed call; where it allows, bad experience with such calls may still make it
+//! ask (veto at confidence > 0.85 and value < 0.1). Learned fear only tightens. A question that nobody answers expires
+//! into a no. A clearance that was not taken up is issued again, after the latch and its expiry were looked at.
+//! Remembers: open questions, clearances that are not begun, tools that hurt. Forgets: what expired.
+//! Down: nothing is cleared, so nothing is done.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::PathBuf;
+
+use jiff::{SignedDuration, Timestamp};
+use maxim_bus::signals::intent::{ApprovalDecided, Intent, IntentPermitted, IntentRefused, Refusal};
+use maxim_bus::signals::lifecycle::{PreemptionChanged, PreemptionRequested};
+use maxim_bus::signals::outcome::{ExecutionStarted, ToolResult};
+use maxim_bus::signals::recall::{OutcomesPredicted, PredictOutcomes, PredictionErrorSensed};
+use maxim_bus::units::Valence;
+use maxim_bus::{MessageId, RegionName, Stage, Trust};
+use serde::{Deserialize, Serialize};
+
+use super::{Mode, Setting, ToolCall, Verdict, judge};
+use crate::gate::ClearedIntent;
+use crate::region::{Card, Hears, Pulse, Region};
+use crate::wiring;
+
+/// A clearance is worth nothing after this.
+const CLEARANCE: SignedDuration = SignedDuration::from_secs(60);
+/// A clearance that nobody took up is issued again after this.
+const REISSUE: SignedDuration = SignedDuration::from_secs(2);
+/// How long experience is asked; without an answer the deterministic verdict stands.
+const PREDICTION: SignedDuration = SignedDuration::from_millis(500);
+/// The room that is asked.
+const PREDICTOR: RegionName = "nucleus_accumbens";
+
+/// How the FearAgent is set up.
+#[derive(Clone, Debug)]
+pub struct FearSettings {
+    pub mode: Mode,
+    pub workdir: PathBuf,
+    pub home: PathBuf,
+    /// A question expires after this; default 10 min.
+    pub approval: SignedDuration,
+    /// Learned veto: confidence above this (default 0.85) …
+    pub veto_confidence: f64,
+    /// … and value below this (default 0.1).
+    pub veto_value: f64,
+}
+
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+pub struct FearAgent {
+    /// Tools with a bad experience, by name: only these are worth asking experience about.
+    hurtful: BTreeSet<String>,
+    asked: BTreeMap<MessageId, Timestamp>,
+    predicting: BTreeMap<MessageId, Timestamp>,
+    cleared: BTreeMap<MessageId, Clearance>,
+    /// Kinds of action that a person allowed for good: `tool/rule`.
+    allowed: BTreeSet<String>,
+    stopped: bool,
+}
+
+#[derive(Clone, Debug, Serialize, Deserialize)]
+struct Clearance {
+    expires: Timestamp,
+    reissue: Timestamp,
+}
+
+/// An intent that waits in the gate, as a record.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct GateEntry {
+    pub intent: Intent,
+    pub id: MessageId,
+    pub trust: Trust,
+    pub rule: String,
+    pub reason: String,
+    /// What it waits for: `asked`, `predicting` or `cleared`.
+    pub status: String,
+    pub expires: Timestamp,
+}
+
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub enum FearEvent {
+    Hurt { tool: String },
+    Asked { id: MessageId, expires: Timestamp },
+    Predicting { id: MessageId, due: Timestamp },
+    Cleared { id: MessageId, expires: Timestamp, reissue: Timestamp },
+    Closed { id: MessageId },
+    AllowedAlways { kind: String },
+    Stopped(bool),
+}
+
+wiring!(FearAgent {
+    hears: [IntentPermitted, ApprovalDecided, PreemptionChanged, OutcomesPredicted],
+    back: [PredictionErrorSensed, ExecutionStarted, ToolResult],
+    emits: [ClearedIntent, IntentRefused, PredictOutcomes],
+});
+
+impl Region for FearAgent {
+    const NAME: RegionName = "fear_agent";
+    const STAGE: Stage = Stage::Gate;
+    type Event = FearEvent;
+    type Settings = FearSettings;
+
+    fn card() -> Card<Self> {
+        Self::wiring()
+    }
+
+    fn apply(&mut self, event: FearEvent) {
+        match event {
+            FearEvent::Hurt { tool } => {
+                self.hurtful.insert(tool);
+            }
+            FearEvent::Asked { id, expires } => {
+                self.predicting.remove(&id);
+                self.asked.insert(id, expires);
+            }
+            FearEvent::Predicting { id, due } => {
+                self.predicting.insert(id, due);
+            }
+            FearEvent::Cleared { id, expires, reissue } => {
+                self.predicting.remove(&id);
+                self.asked.remove(&id);
+                self.cleared.insert(id, Clearance { expires, reissue });
+            }
+            FearEvent::Closed { id } => {
+                self.predicting.remove(&id);
+                self.asked.remove(&id);
+                self.cleared.remove(&id);
+            }
+            FearEvent::AllowedAlways { kind } => {
+                self.allowed.insert(kind);
+            }
+            FearEvent::Stopped(stopped) => self.stopped = stopped,
+        }
+    }
+
+    fn next_deadline(&self, _settings: &FearSettings) -> Option<Timestamp> {
+        let cleared = self.cleared.values().map(|clearance| clearance.reissue.min(clearance.expires));
+        self.asked.values().copied().chain(self.predicting.values().copied()).chain(cleared).min()
+    }
+
+    fn tick(&self, pulse: &mut Pulse<'_, Self>) {
+        let now = pulse.now();
+        for id in self.asked.iter().filter(|(_, expires)| **expires <= now).map(|(id, _)| *id) {
+            self.refuse(id, Refusal::Denied, "approval.expired", "nobody answered in time", pulse);
+        }
+        for id in self.predicting.iter().filter(|(_, due)| **due <= now).map(|(id, _)| *id) {
+            if let Some(entry) = pulse.record::<GateEntry>(&record_key(id)) {
+                self.clear(entry, pulse);
+            }
+        }
+        for (id, clearance) in &self.cleared {
+            if clearance.expires <= now {
+                self.refuse(*id, Refusal::Stopped, "clearance.expired", "it was not begun in time", pulse);
+            } else if clearance.reissue <= now
+                && let Some(entry) = pulse.record::<GateEntry>(&record_key(*id))
+            {
+                self.issue(&entry, clearance.expires, pulse);
+            }
+        }
+    }
+}
+
+/// Records of intents that wait in the gate have this prefix.
+pub const ENTRIES: &str = "gate/";
+
+fn record_key(id: MessageId) -> Vec<u8> {
+    format!("{ENTRIES}{id}").into_bytes()
+}
+
+impl FearAgent {
+    fn ask(&self, mut entry: GateEntry, pulse: &mut Pulse<'_, Self>) {
+        let (id, expires) = (entry.id, pulse.now() + pulse.settings().approval);
+        entry.status = "asked".into();
+        entry.expires = expires;
+        let refused = IntentRefused {
+            intent: id,
+            turn: entry.intent.turn,
+            tool: entry.intent.tool.clone(),
+            refusal: Refusal::Asked,
+            rule: entry.rule.clone(),
+            reason: entry.reason.clone(),
+            approval: Some(id),
+        };
+        pulse.put(record_key(id), &entry);
+        pulse.keep(FearEvent::Asked { id, expires });
+        pulse.emit_trusted(entry.intent.turn, entry.trust, refused);
+    }
+
+    fn clear(&self, mut entry: GateEntry, pulse: &mut Pulse<'_, Self>) {
+        let expires = pulse.now() + CLEARANCE;
+        entry.status = "cleared".into();
+        entry.expires = expires;
+        pulse.put(record_key(entry.id), &entry);
+        self.issue(&entry, expires, pulse);
+    }
+
+    fn issue(&self, entry: &GateEntry, expires: Timestamp, pulse: &mut Pulse<'_, Self>) {
+        pulse.keep(FearEvent::Cleared { id: entry.id, expires, reissue: pulse.now() + REISSUE });
+        let (rule, reason) = (entry.rule.clone(), entry.reason.clone());
+        let cleared = ClearedIntent::issue(entry.id, entry.intent.clone(), rule, reason, expires);
+        pulse.emit_trusted(entry.intent.turn, entry.trust, cleared);
+    }
+
+    fn refuse(&self, id: MessageId, refusal: Refusal, rule: &str, reason: &str, pulse: &mut Pulse<'_, Self>) {
+        let entry = pulse.record::<GateEntry>(&record_key(id));
+        pulse.keep(FearEvent::Closed { id });
+        pulse.remove(record_key(id));
+        if let Some(GateEntry { intent, trust, .. }) = entry {
+            let (turn, tool) = (intent.turn, intent.tool);
+            let refused =
+                IntentRefused { intent: id, turn, tool, refusal, rule: rule.into(), reason: reason.into(), approval: None };
+            pulse.emit_trusted(turn, trust, refused);
+        }
+    }
+}
+
+impl Hears<IntentPermitted> for FearAgent {
+    fn hear(&self, permitted: &IntentPermitted, pulse: &mut Pulse<'_, Self>) {
+        let IntentPermitted { intent, id, .. } = permitted;
+        let settings = pulse.settings();
+        let setting = Setting { mode: settings.mode, workdir: settings.workdir.clone(), home: settings.home.clone() };
+        let judged = judge(&ToolCall { tool: &intent.tool, params: &intent.params }, &setting);
+        let entry = GateEntry {
+            intent: intent.clone(),
+            id: *id,
+            trust: pulse.trust(),
+            rule: judged.rule.to_string(),
+            reason: judged.reason,
+            status: String::new(),
+            expires: pulse.now(),
+        };
+        if self.stopped {
+            pulse.emit(refusal_of(&entry, Refusal::Stopped, "stop.latched", "the brain is stopped".into()));
+            return;
+        }
+        match judged.verdict {
+            Verdict::Block => {
+                let (rule, reason) = (entry.rule.clone(), entry.reason.clone());
+                pulse.emit(refusal_of(&entry, Refusal::Blocked, &rule, reason));
+            }
+            Verdict::Ask if !self.allowed.contains(&kind(&entry)) => self.ask(entry, pulse),
+            _ if self.hurtful.contains(&intent.tool) => {
+                let due = pulse.now() + PREDICTION;
+                let mut entry = entry;
+                entry.status = "predicting".into();
+                pulse.put(record_key(*id), &entry);
+                pulse.keep(FearEvent::Predicting { id: *id, due });
+                let context = serde_json::json!({ "goal": intent.goal, "intent": id });
+                let (tool_name, params) = (intent.tool.clone(), intent.params.clone());
+                pulse.ask(PREDICTOR, PredictOutcomes { tool_name, params, context, include_all_outcomes: false });
+            }
+            _ => self.clear(entry, pulse),
+        }
+    }
+}
+
+/// What an approval "always" covers: the same tool under the same rule.
+fn kind(entry: &GateEntry) -> String {
+    format!("{}/{}", entry.intent.tool, entry.rule)
+}
+
+fn refusal_of(entry: &GateEntry, refusal: Refusal, rule: &str, reason: String) -> IntentRefused {
+    IntentRefused {
+        intent: entry.id,
+        turn: entry.intent.turn,
+        tool: entry.intent.tool.clone(),
+        refusal,
+        rule: rule.into(),
+        reason,
+        approval: None,
+    }
+}
+
+impl Hears<OutcomesPredicted> for FearAgent {
+    fn hear(&self, predicted: &OutcomesPredicted, pulse: &mut Pulse<'_, Self>) {
+        // The turn's intents go one after the other, so the one of this tool is the one that was asked about.
+        let turn = pulse.turn();
+        let asked = self.predicting.keys().filter_map(|id| pulse.record::<GateEntry>(&record_key(*id)));
+        let Some(mut entry) = asked.into_iter().find(|e| e.intent.turn == turn && e.intent.tool == predicted.tool_name) else {
+            return;
+        };
+        let settings = pulse.settings();
+        let feared = predicted.known
+            && predicted.confidence.get() > settings.veto_confidence
+            && predicted.value.get() < settings.veto_value;
+        if !feared {
+            self.clear(entry, pulse);
+            return;
+        }
+        entry.rule = "fear.learned".into();
+        entry.reason = format!(
+            "it went wrong before: {} such actions, value {:.2} at confidence {:.2} (links {})",
+            predicted.observations,
+            predicted.value.get(),
+            predicted.confidence.get(),
+            predicted.links.join(", "),
+        );
+        if self.allowed.contains(&kind(&entry)) { self.clear(entry, pulse) } else { self.ask(entry, pulse) }
+    }
+}
+
+impl Hears<ApprovalDecided> for FearAgent {
+    fn hear(&self, decided: &ApprovalDecided, pulse: &mut Pulse<'_, Self>) {
+        let id = decided.approval;
+        if !self.asked.contains_key(&id) {
+            return;
+        }
+        let Some(mut entry) = pulse.record::<GateEntry>(&record_key(id)) else { return };
+        if !decided.allow {
+            let reason = format!("{} said no", decided.by);
+            self.refuse(id, Refusal::Denied, "approval.denied", &reason, pulse);
+            return;
+        }
+        if decided.always {
+            pulse.keep(FearEvent::AllowedAlways { kind: kind(&entry) });
+        }
+        entry.rule = format!("approved: {}", entry.rule);
+        entry.reason = format!("{} allowed it", decided.by);
+        if self.stopped {
+            self.refuse(id, Refusal::Stopped, "stop.latched", "the brain is stopped", pulse);
+        } else {
+            self.clear(entry, pulse);
+        }
+    }
+}
+
+impl Hears<PreemptionChanged> for FearAgent {
+    fn hear(&self, changed: &PreemptionChanged, pulse: &mut Pulse<'_, Self>) {
+        match changed.request {
+            PreemptionRequested::Stop(_) => {
+                pulse.keep(FearEvent::Stopped(true));
+                let waiting: Vec<MessageId> =
+                    self.cleared.keys().chain(self.predicting.keys()).chain(self.asked.keys()).copied().collect();
+                for id in waiting {
+                    self.refuse(id, Refusal::Stopped, "stop.latched", "it was stopped before it began", pulse);
+                }
+            }
+            PreemptionRequested::Reset { .. } => pulse.keep(FearEvent::Stopped(false)),
+            _ => {}
+        }
+    }
+}
+
+impl Hears<PredictionErrorSensed> for FearAgent {
+    fn hear(&self, sensed: &PredictionErrorSensed, pulse: &mut Pulse<'_, Self>) {
+        let tool = sensed.event.split(['(', ' ', '/']).next().unwrap_or_default().to_owned();
+        if sensed.valence == Valence::Negative && !self.hurtful.contains(&tool) {
+            pulse.keep(FearEvent::Hurt { tool });
+        }
+    }
+}
+
+impl FearAgent {
+    /// The tracker has it: from here on the tracker answers for it.
+    fn handed_over(&self, id: MessageId, pulse: &mut Pulse<'_, Self>) {
+        if self.cleared.contains_key(&id) {
+            pulse.keep(FearEvent::Closed { id });
+            pulse.remove(record_key(id));
+        }
+    }
+}
+
+impl Hears<ExecutionStarted> for FearAgent {
+    fn hear(&self, started: &ExecutionStarted, pulse: &mut Pulse<'_, Self>) {
+        self.handed_over(started.intent_id, pulse);
+    }
+}
+
+impl Hears<ToolResult> for FearAgent {
+    fn hear(&self, result: &ToolResult, pulse: &mut Pulse<'_, Self>) {
+        self.handed_over(result.intent, pulse);
+    }
+}

@@ -1,0 +1,177 @@
+//! The nucleus accumbens as a room: learns what actions lead to, and predicts it.
+//!
+//! Biology: dopaminergic reward prediction errors in the ventral striatum.
+//! Law: Rescorla and Wagner (1972), see `law.rs`; links are keyed by kinds, never by values.
+//! Remembers: links with their conditions, delays and episodes. Forgets: by unlearning.
+//! Down: nothing is learned meanwhile, outcomes wait; predictions are a missing section.
+
+use jiff::Timestamp;
+use maxim_bus::signals::outcome::{FailureKind, ToolResult};
+use maxim_bus::signals::recall::{
+    OutcomesPredicted, PredictOutcomes, PredictionErrorSensed, ReportStats, Reward, StatsReported,
+};
+use maxim_bus::units::{Rpe, Value};
+use maxim_bus::{RegionName, Stage};
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value as Json};
+
+use super::event::{EventKind, OutcomeKind};
+use super::law::Reinforcement;
+use super::model::{LinkTable, Observation};
+use super::predict::Basis;
+use crate::memory::hippocampus::model::Provenance;
+use crate::region::{Card, Hears, Pulse, Region};
+use crate::wiring;
+
+/// How the room is set up.
+#[derive(Clone, Debug)]
+pub struct NacSettings {
+    /// Learning rate α; 0 to 1. Default 0.14.
+    pub alpha: f64,
+    /// The mode that experience is made in.
+    pub mode: String,
+}
+
+#[derive(Default, Serialize, Deserialize)]
+pub struct NucleusAccumbens {
+    links: Option<LinkTable>,
+    observations: u64,
+}
+
+/// What was learned from, whole: applying it again gives the same links.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct NacEvent {
+    kind: EventKind,
+    outcome: OutcomeKind,
+    mode: String,
+    delay_s: f64,
+    episode: String,
+    at: Timestamp,
+    alpha: f64,
+}
+
+wiring!(NucleusAccumbens {
+    hears: [ToolResult, PredictOutcomes, ReportStats],
+    back: [],
+    emits: [PredictionErrorSensed, Reward, OutcomesPredicted, StatsReported],
+});
+
+impl Region for NucleusAccumbens {
+    const NAME: RegionName = "nucleus_accumbens";
+    const STAGE: Stage = Stage::Learning;
+    type Event = NacEvent;
+    type Settings = NacSettings;
+
+    fn card() -> Card<Self> {
+        Self::wiring()
+    }
+
+    fn apply(&mut self, event: NacEvent) {
+        self.observations += 1;
+        event.teach(self.links.get_or_insert_with(|| LinkTable::new(event.alpha)));
+    }
+}
+
+impl NacEvent {
+    fn teach(&self, links: &mut LinkTable) -> super::model::Update {
+        links.observe(&Observation {
+            event: &self.kind,
+            context: &[("mode", self.mode.as_str())],
+            outcome: &self.outcome,
+            cues: &[],
+            delay: Some(self.delay_s),
+            episode: Some(&self.episode),
+            provenance: Provenance::OwnExperience,
+            at: self.at,
+        })
+    }
+}
+
+/// What of a result teaches: a stop or a no of the gate says nothing about the action, ignorance neither.
+fn outcome_of(result: &ToolResult) -> Option<OutcomeKind> {
+    match (result.success, result.failure) {
+        (_, Some(FailureKind::Stopped | FailureKind::Unknown)) | (None, _) => None,
+        (Some(false), Some(kind)) => Some(OutcomeKind::new(&format!("{kind:?}").to_lowercase(), Reinforcement::Bad)),
+        (success, _) => Some(OutcomeKind::of_success(success)),
+    }
+}
+
+fn params_of(params: &Json) -> Map<String, Json> {
+    params.as_object().cloned().unwrap_or_default()
+}
+
+impl Hears<ToolResult> for NucleusAccumbens {
+    fn hear(&self, result: &ToolResult, pulse: &mut Pulse<'_, Self>) {
+        let Some(outcome) = outcome_of(result) else { return };
+        let event = NacEvent {
+            kind: EventKind::of(&result.tool, &params_of(&result.params)),
+            outcome,
+            mode: pulse.settings().mode.clone(),
+            delay_s: result.duration_us as f64 / 1e6,
+            episode: result.turn.to_string(),
+            at: pulse.now(),
+            alpha: pulse.settings().alpha,
+        };
+        // Learned on one event's record, so that what is said is what will be applied.
+        let mut trial = LinkTable::new(event.alpha);
+        let key = event.kind.key();
+        let before = self.links.as_ref().and_then(|links| links.record(&key));
+        if let Some(record) = before {
+            trial.restore_record(record.clone());
+            if let Some(strength) = self.links.as_ref().and_then(|links| links.cue(&key)) {
+                trial.restore_cue(key.clone(), strength);
+            }
+        }
+        let expected = before.map_or(Value::clamped(0.5), |record| record.value());
+        let learned = event.teach(&mut trial);
+        let lambda = match event.outcome.reinforcement {
+            Reinforcement::Good => 1.0,
+            Reinforcement::Bad => 0.0,
+            Reinforcement::Neutral => 0.5,
+        };
+        pulse.emit(Reward { action: result.action, tool: result.tool.clone(), lambda: Value::clamped(lambda) });
+        pulse.emit(PredictionErrorSensed {
+            action: result.action,
+            event: learned.event,
+            outcome: learned.outcome,
+            expected,
+            rpe: Rpe::clamped(learned.rpe),
+            value: learned.value,
+            confidence: learned.confidence,
+            valence: learned.valence,
+        });
+        pulse.keep(event);
+    }
+}
+
+impl Hears<PredictOutcomes> for NucleusAccumbens {
+    fn hear(&self, query: &PredictOutcomes, pulse: &mut Pulse<'_, Self>) {
+        let unlearned = LinkTable::new(pulse.settings().alpha);
+        let links = self.links.as_ref().unwrap_or(&unlearned);
+        let kind = EventKind::of(&query.tool_name, &params_of(&query.params));
+        let mode = pulse.settings().mode.clone();
+        let predicted = links.predict(&kind, &[("mode", mode.as_str())], &[], pulse.now());
+        let observations = predicted.links.iter().map(|link| u64::from(link.observations)).sum();
+        let shown = if query.include_all_outcomes { usize::MAX } else { 1 };
+        pulse.reply(OutcomesPredicted {
+            tool_name: query.tool_name.clone(),
+            known: predicted.basis != Basis::Unknown,
+            value: predicted.value,
+            valence: predicted.valence,
+            confidence: predicted.confidence,
+            observations,
+            delay_s: predicted.delay.map(|delay| [delay.median, delay.low, delay.high]),
+            outcomes: predicted.outcomes.into_iter().take(shown).map(|o| (o.name, o.probability)).collect(),
+            links: predicted.links.into_iter().map(|link| format!("{} -> {}", link.event, link.outcome)).collect(),
+            episodes: predicted.episodes,
+        });
+    }
+}
+
+impl Hears<ReportStats> for NucleusAccumbens {
+    fn hear(&self, _query: &ReportStats, pulse: &mut Pulse<'_, Self>) {
+        let links = self.links.iter().flat_map(|links| links.records()).map(|(_, record)| record.links.len()).sum::<usize>();
+        let counts = serde_json::json!({ "links": links, "observations": self.observations });
+        pulse.reply(StatsReported { region: Self::NAME.into(), available: true, reason: None, counts });
+    }
+}

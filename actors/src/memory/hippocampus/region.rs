@@ -1,0 +1,458 @@
+//! The hippocampus as a room: captures what happened, one percept one episode, and recalls it by words and keys.
+//!
+//! Biology: the hippocampal formation, which binds a moment into an episode and completes it from a part.
+//! Law: `law.rs` decides what is kept, `text_index` and `key_index` find it. An episode is opened by its percept, and
+//! completed in place when its turn ends.
+//! Remembers: every kept episode, as a record; its indexes in sealed segments beside the records, and a tail of the
+//! newest. Forgets: nothing by itself.
+//! Down: percepts wait, and recall is a missing section.
+
+use std::collections::{BTreeMap, VecDeque};
+
+use jiff::Timestamp;
+use jiff::tz::TimeZone;
+use maxim_bus::signals::percept::{Disposition, SalientPercept};
+use maxim_bus::signals::recall::{
+    EpisodeFilter, EpisodeStored, EpisodesCaptured, EpisodesImported, EpisodesRecalled, ImportEpisodes, RecallEpisodes, RecalledEpisode,
+    ReportStats, StatsReported, Via,
+};
+use maxim_bus::signals::thought::TurnEnded;
+use maxim_bus::{MessageId, RegionName, Stage, Trust as BusTrust};
+use serde::{Deserialize, Serialize};
+
+use super::import::{ImportDefaults, ImportLine};
+use super::key_index::{Filter, KeyIndex};
+use super::law::{Surroundings, capture_reasons, is_same_observation, merge_observation, sitting_after};
+use super::model::{Action, EpisodicMemory, Outcome, Provenance, Trust};
+use super::text_index::{Query, TextIndex, day_number};
+use crate::region::{Card, Hears, Pulse, Region};
+use crate::store::RecordView;
+use crate::wiring;
+
+/// Documents among which a repeated observation is looked for.
+const RECENT: usize = 32;
+/// Characters of an episode's text that a recalled line carries.
+const CLIP: usize = 600;
+/// Tool that only speaks: a turn in which nothing else was done has no action of its own.
+const RESPOND: &str = "respond";
+
+/// How the hippocampus is set up.
+#[derive(Clone, Debug)]
+pub struct HippocampusSettings {
+    /// Calendar days are told apart in this zone.
+    pub zone: TimeZone,
+    /// The mode that episodes are marked with.
+    pub mode: String,
+    /// Names this run of the process.
+    pub run: String,
+}
+
+#[derive(Default, Serialize, Deserialize)]
+pub struct Hippocampus {
+    /// Number of the next document.
+    next: u32,
+    /// Open episodes by their turn.
+    open: BTreeMap<MessageId, u32>,
+    /// Sitting, time and number of the newest episode.
+    newest: Option<(u32, Timestamp, u32)>,
+    recent: VecDeque<(u32, Timestamp)>,
+    goal: Option<String>,
+    /// Segments of each index that are on disk, and the documents that they hold.
+    sealed: Sealed,
+    #[serde(skip)]
+    indexes: Option<Indexes>,
+}
+
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Sealed {
+    text: u32,
+    keys: u32,
+    documents: u32,
+}
+
+#[derive(Default)]
+struct Indexes {
+    text: TextIndex,
+    keys: KeyIndex,
+}
+
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub enum HippocampusEvent {
+    Captured { document: u32, turn: Option<MessageId>, day: i32, episode: Box<EpisodicMemory> },
+    /// The same observation again: the turn shares the earlier episode.
+    Merged { document: u32, turn: Option<MessageId>, episode: Box<EpisodicMemory> },
+    Completed { document: u32, turn: MessageId, episode: Box<EpisodicMemory> },
+    SealDue,
+    SealWritten(Sealed),
+}
+
+wiring!(Hippocampus {
+    hears: [SalientPercept, RecallEpisodes, ReportStats, ImportEpisodes],
+    back: [TurnEnded],
+    emits: [EpisodeStored, EpisodesCaptured, EpisodesRecalled, StatsReported, EpisodesImported],
+});
+
+impl Region for Hippocampus {
+    const NAME: RegionName = "hippocampus";
+    const STAGE: Stage = Stage::Memory;
+    type Event = HippocampusEvent;
+    type Settings = HippocampusSettings;
+
+    fn card() -> Card<Self> {
+        Self::wiring()
+    }
+
+    fn apply(&mut self, event: HippocampusEvent) {
+        match event {
+            HippocampusEvent::Captured { document, turn, day, episode } => self.capture(document, turn, day, &episode),
+            HippocampusEvent::Merged { document, turn, .. } => self.share(document, turn),
+            HippocampusEvent::Completed { document, turn, episode } => {
+                self.open.remove(&turn);
+                if let Some(indexes) = &mut self.indexes {
+                    // A sealed episode keeps the words that it had: it is older than thousands of others by now.
+                    let _ = indexes.text.amend(document, &episode.further_words());
+                    let _ = indexes.keys.amend(document, &episode);
+                }
+            }
+            HippocampusEvent::SealDue => {
+                if let Some(indexes) = &mut self.indexes {
+                    indexes.text.seal();
+                    indexes.keys.seal();
+                }
+            }
+            HippocampusEvent::SealWritten(sealed) => self.sealed = sealed,
+        }
+    }
+
+    fn wake(&mut self, records: &RecordView<'_>, settings: &HippocampusSettings) {
+        self.indexes = Some(self.load(records, settings));
+    }
+}
+
+impl Hippocampus {
+    /// Sealed segments as they are, the newest documents from their records. A damaged segment is made anew.
+    fn load(&self, records: &RecordView<'_>, settings: &HippocampusSettings) -> Indexes {
+        let segments = |kind: &str, count: u32| -> Option<Vec<std::sync::Arc<[u8]>>> {
+            (0..count).map(|number| records.bytes(&segment_key(kind, number)).map(Into::into)).collect()
+        };
+        let text = segments("text", self.sealed.text).and_then(|parts| TextIndex::from_segments(parts).ok());
+        let keys = segments("keys", self.sealed.keys).and_then(|parts| KeyIndex::from_segments(parts).ok());
+        let (mut indexes, from) = match (text, keys) {
+            (Some(text), Some(keys)) => (Indexes { text, keys }, self.sealed.documents),
+            _ => {
+                tracing::warn!("an index segment of the hippocampus is damaged; the indexes are made anew from the episodes");
+                (Indexes::default(), 0)
+            }
+        };
+        for document in from..self.next {
+            if let Some(episode) = records.get::<EpisodicMemory>(&episode_key(document)) {
+                index(&mut indexes, document, day_of(episode.created, &settings.zone), &episode);
+            }
+        }
+        indexes
+    }
+
+    fn capture(&mut self, document: u32, turn: Option<MessageId>, day: i32, episode: &EpisodicMemory) {
+        self.next = self.next.max(document + 1);
+        if let Some(turn) = turn {
+            self.open.insert(turn, document);
+            self.goal.clone_from(&episode.context.goal);
+        }
+        self.newest = Some((episode.sitting, episode.created, document));
+        self.recent.push_back((document, episode.created));
+        if self.recent.len() > RECENT {
+            self.recent.pop_front();
+        }
+        if let Some(indexes) = &mut self.indexes {
+            index(indexes, document, day, episode);
+        }
+    }
+
+    fn share(&mut self, document: u32, turn: Option<MessageId>) {
+        if let Some(turn) = turn {
+            self.open.insert(turn, document);
+        }
+    }
+
+    pub fn len(&self) -> u32 {
+        self.next
+    }
+
+    pub fn is_empty(&self) -> bool {
+        self.next == 0
+    }
+
+    /// Writes segments that were sealed in memory; asks for sealing when the tail is long.
+    fn keep_sealed(&self, pulse: &mut Pulse<'_, Self>) {
+        let Some(indexes) = &self.indexes else { return };
+        let text: Vec<_> = indexes.text.segments().collect();
+        let keys: Vec<_> = indexes.keys.segments().collect();
+        let now = Sealed {
+            text: text.len() as u32,
+            keys: keys.len() as u32,
+            documents: (indexes.text.len() - indexes.text.unsealed()) as u32,
+        };
+        if now != self.sealed {
+            for (number, part) in text.iter().enumerate().skip(self.sealed.text as usize) {
+                pulse.put_bytes(segment_key("text", number as u32), part.to_vec());
+            }
+            for (number, part) in keys.iter().enumerate().skip(self.sealed.keys as usize) {
+                pulse.put_bytes(segment_key("keys", number as u32), part.to_vec());
+            }
+            pulse.keep(HippocampusEvent::SealWritten(now));
+        } else if indexes.text.unsealed() >= SEAL_AT {
+            pulse.keep(HippocampusEvent::SealDue);
+        }
+    }
+
+    /// The recent episode that this one repeats.
+    fn repeated(&self, episode: &EpisodicMemory, pulse: &Pulse<'_, Self>) -> Option<(u32, EpisodicMemory)> {
+        let recent = self.recent.iter().rev();
+        let near = recent.filter(|(_, at)| episode.created.duration_since(*at).abs() <= super::law::MERGE_WITHIN);
+        near.filter_map(|(document, _)| Some((*document, pulse.record::<EpisodicMemory>(&episode_key(*document))?)))
+            .find(|(_, old)| is_same_observation(old, episode))
+    }
+
+    fn recall(&self, filter: &EpisodeFilter, except: Option<MessageId>, pulse: &Pulse<'_, Self>) -> Vec<RecalledEpisode> {
+        let Some(indexes) = &self.indexes else { return Vec::new() };
+        let limit = if filter.limit == 0 { 5 } else { filter.limit };
+        let own = except.and_then(|turn| self.open.get(&turn)).copied();
+        let keys = keys_of(filter);
+        let query = filter.query.as_deref().filter(|query| !query.trim().is_empty());
+        let found: Vec<(u32, f64, Via)> = match query {
+            Some(text) => {
+                let query = Query::new(text);
+                let hits = if keys.is_open() {
+                    indexes.text.search(&query, limit + 1)
+                } else {
+                    indexes.text.search_within(&query, &indexes.keys.matching(&keys), limit + 1)
+                };
+                hits.into_iter().map(|hit| (hit.document, f64::from(hit.score), Via::Text)).collect()
+            }
+            None => indexes.keys.find(&keys, limit + 1).into_iter().map(|document| (document, 1.0, Via::Index)).collect(),
+        };
+        let others = found.into_iter().filter(|(document, ..)| Some(*document) != own).take(limit);
+        others.filter_map(|(document, score, via)| Some(recalled(pulse.record(&episode_key(document))?, score, via))).collect()
+    }
+}
+
+/// Documents in the tail from which a segment is sealed: one segment and what is held open.
+const SEAL_AT: usize = 4096 + 1024;
+
+fn index(indexes: &mut Indexes, document: u32, day: i32, episode: &EpisodicMemory) {
+    // Both refuse only numbers out of order; numbers come from one counter.
+    let _ = indexes.text.add(document, &episode.fields(&episode.further_words(), day));
+    let _ = indexes.keys.add(document, episode);
+}
+
+fn episode_key(document: u32) -> Vec<u8> {
+    format!("{EPISODES}{document:08x}").into_bytes()
+}
+
+/// Records of episodes have this prefix; their order is that of experience.
+pub const EPISODES: &str = "episode/";
+
+fn segment_key(kind: &str, number: u32) -> Vec<u8> {
+    format!("segment/{kind}/{number:06x}").into_bytes()
+}
+
+fn day_of(at: Timestamp, zone: &TimeZone) -> i32 {
+    day_number(at.to_zoned(zone.clone()).date())
+}
+
+fn trust_of(trust: BusTrust) -> Trust {
+    match trust {
+        BusTrust::Owner => Trust::Owner,
+        BusTrust::Own | BusTrust::Sensor => Trust::Own,
+        BusTrust::Listed => Trust::Trusted,
+        BusTrust::Outside => Trust::Outside,
+    }
+}
+
+fn bus_trust(trust: Trust) -> BusTrust {
+    match trust {
+        Trust::Owner => BusTrust::Owner,
+        Trust::Own => BusTrust::Own,
+        Trust::Trusted => BusTrust::Listed,
+        Trust::Outside => BusTrust::Outside,
+    }
+}
+
+fn keys_of(filter: &EpisodeFilter) -> Filter {
+    Filter {
+        query: None,
+        goal: filter.goal.clone(),
+        tool_name: filter.tool_name.clone(),
+        success: filter.success,
+        object: filter.object.clone(),
+        person: filter.person.clone(),
+        mode: filter.mode.clone(),
+        time_after: filter.time_after,
+        time_before: filter.time_before,
+        expand: None,
+        limit: None,
+    }
+}
+
+fn recalled(episode: EpisodicMemory, score: f64, via: Via) -> RecalledEpisode {
+    let (goal, tool, success) =
+        (episode.goal().map(str::to_owned), episode.tool().map(str::to_owned), episode.success());
+    RecalledEpisode {
+        id: episode.id,
+        score,
+        via,
+        timestamp: episode.created,
+        goal,
+        tool,
+        success,
+        text: episode.perception.text.chars().take(CLIP).collect(),
+        people: episode.perception.people,
+        result: episode.outcome.map(|outcome| outcome.result).filter(|result| !result.is_empty()),
+        trust: bus_trust(episode.trust),
+    }
+}
+
+impl Hears<SalientPercept> for Hippocampus {
+    fn hear(&self, salient: &SalientPercept, pulse: &mut Pulse<'_, Self>) {
+        let turn = pulse.turn();
+        let percept = &salient.percept;
+        let now = pulse.now();
+        let mut episode = EpisodicMemory::new(turn.to_string(), now);
+        let said = percept.source.starts_with("comms:");
+        episode.provenance = if said { Provenance::Person } else { Provenance::OwnExperience };
+        episode.trust = trust_of(pulse.trust());
+        episode.run.clone_from(&pulse.settings().run);
+        episode.perception.text.clone_from(&percept.content);
+        episode.perception.objects.clone_from(&percept.objects);
+        episode.perception.people.clone_from(&percept.people);
+        episode.perception.source.clone_from(&percept.source);
+        episode.context.mode = Some(pulse.settings().mode.clone());
+        episode.context.goal.clone_from(&self.goal);
+        episode.salience = salient.salience;
+        episode.novelty = salient.novelty;
+        episode.person_involved = said || !percept.people.is_empty();
+        if salient.disposition != Disposition::Proceed {
+            episode.outcome = Some(Outcome { success: None, result: "not acted on".into() });
+        }
+        let around = Surroundings {
+            goal_before: self.goal.as_deref(),
+            last_kept: self.newest.map(|(_, at, _)| at),
+        };
+        episode.reasons = capture_reasons(&episode, &around);
+        if episode.reasons.is_empty() {
+            return;
+        }
+        let reasons = episode.reasons.iter().map(|reason| format!("{reason:?}")).collect();
+        let stored = EpisodeStored { episode: episode.id.clone(), at: now, complete: false, reasons, salience: episode.salience };
+        if let Some((document, mut old)) = self.repeated(&episode, pulse) {
+            merge_observation(&mut old, &episode);
+            pulse.put(episode_key(document), &old);
+            pulse.keep(HippocampusEvent::Merged { document, turn: Some(turn), episode: Box::new(old) });
+        } else {
+            episode.sitting = sitting_after(self.newest.map(|(sitting, at, _)| (sitting, at)), now);
+            let day = day_of(now, &pulse.settings().zone);
+            pulse.put(episode_key(self.next), &episode);
+            pulse.keep(HippocampusEvent::Captured { document: self.next, turn: Some(turn), day, episode: Box::new(episode) });
+        }
+        self.keep_sealed(pulse);
+        pulse.emit(stored);
+    }
+}
+
+impl Hears<TurnEnded> for Hippocampus {
+    fn hear(&self, ended: &TurnEnded, pulse: &mut Pulse<'_, Self>) {
+        let Some(document) = self.open.get(&ended.turn).copied() else { return };
+        let Some(mut episode) = pulse.record::<EpisodicMemory>(&episode_key(document)) else { return };
+        let mut done = ended.actions.iter().rev().filter(|action| action.tool != RESPOND);
+        if let Some(action) = done.next() {
+            let params = action.params.as_object().cloned().unwrap_or_default();
+            episode.action = Some(Action { tool: action.tool.clone(), params });
+            let success = match action.status.as_str() {
+                "done" => Some(true),
+                "failed" => Some(false),
+                _ => None,
+            };
+            let result = action.reason.clone().unwrap_or_else(|| action.status.clone());
+            episode.outcome = Some(Outcome { success, result });
+        } else if episode.outcome.is_none() {
+            // What was answered may repeat what was recalled, so it stays out of what is found by words.
+            let success = ended.actions.iter().any(|action| action.status == "done").then_some(true);
+            episode.outcome = Some(Outcome { success, result: String::new() });
+        }
+        let stored = EpisodeStored {
+            episode: episode.id.clone(),
+            at: pulse.now(),
+            complete: true,
+            reasons: Vec::new(),
+            salience: episode.salience,
+        };
+        pulse.put(episode_key(document), &episode);
+        pulse.keep(HippocampusEvent::Completed { document, turn: ended.turn, episode: Box::new(episode) });
+        pulse.emit(stored);
+    }
+}
+
+impl Hears<RecallEpisodes> for Hippocampus {
+    fn hear(&self, query: &RecallEpisodes, pulse: &mut Pulse<'_, Self>) {
+        let episodes = self.recall(&query.filter, query.except, pulse);
+        pulse.reply(EpisodesRecalled { episodes });
+    }
+}
+
+impl Hears<ReportStats> for Hippocampus {
+    fn hear(&self, _query: &ReportStats, pulse: &mut Pulse<'_, Self>) {
+        let counts = serde_json::json!({ "episodes": self.next, "open": self.open.len(), "sealed": self.sealed.documents });
+        pulse.reply(StatsReported { region: Self::NAME.into(), available: true, reason: None, counts });
+    }
+}
+
+impl Hears<ImportEpisodes> for Hippocampus {
+    fn hear(&self, import: &ImportEpisodes, pulse: &mut Pulse<'_, Self>) {
+        let mut answer = EpisodesImported::default();
+        let (mut next, mut newest, mut goal) = (self.next, self.newest, self.goal.clone());
+        let mut batch: VecDeque<(u32, EpisodicMemory)> = VecDeque::new();
+        for (number, line) in &import.lines {
+            let parsed = match ImportLine::parse(line) {
+                Ok(parsed) => parsed,
+                Err(error) => {
+                    answer.bad.push((*number, error.to_string()));
+                    continue;
+                }
+            };
+            let id = pulse.fresh_id().to_string();
+            let run = pulse.settings().run.clone();
+            let mut episode = parsed.into_episode(&ImportDefaults { id: &id, now: pulse.now(), run: &run });
+            let around = Surroundings { goal_before: goal.as_deref(), last_kept: newest.map(|(_, at, _)| at) };
+            episode.reasons = capture_reasons(&episode, &around);
+            goal.clone_from(&episode.context.goal);
+            if !import.all {
+                if episode.reasons.is_empty() {
+                    answer.skipped += 1;
+                    continue;
+                }
+                let earlier = batch.iter().rev().take(RECENT).find(|(_, old)| is_same_observation(old, &episode)).cloned();
+                if let Some((document, mut old)) = earlier.or_else(|| self.repeated(&episode, pulse)) {
+                    merge_observation(&mut old, &episode);
+                    pulse.put(episode_key(document), &old);
+                    pulse.keep(HippocampusEvent::Merged { document, turn: None, episode: Box::new(old) });
+                    answer.merged += 1;
+                    continue;
+                }
+            }
+            episode.sitting = sitting_after(newest.map(|(sitting, at, _)| (sitting, at)), episode.created);
+            newest = Some((episode.sitting, episode.created, next));
+            pulse.put(episode_key(next), &episode);
+            batch.push_back((next, episode.clone()));
+            let day = day_of(episode.created, &pulse.settings().zone);
+            pulse.keep(HippocampusEvent::Captured { document: next, turn: None, day, episode: Box::new(episode) });
+            next += 1;
+            answer.kept += 1;
+        }
+        self.keep_sealed(pulse);
+        let captured = batch.into_iter().map(|(_, episode)| (episode.id, episode.created)).collect::<Vec<_>>();
+        if !captured.is_empty() {
+            pulse.emit(EpisodesCaptured { episodes: captured });
+        }
+        pulse.reply(answer);
+    }
+}

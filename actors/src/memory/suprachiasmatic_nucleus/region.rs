@@ -1,0 +1,197 @@
+//! The suprachiasmatic nucleus as a room: knows what time it is like, and what happened at such times.
+//!
+//! Biology: the circadian clock of the hypothalamus.
+//! Law: calendar bins of local time (`law.rs`), kept as compressed lists (`index.rs`).
+//! Remembers: in which bins each episode lies. Forgets: nothing by itself.
+//! Down: time is a missing section.
+
+use std::sync::Arc;
+
+use jiff::Timestamp;
+use jiff::tz::TimeZone;
+use maxim_bus::signals::recall::{
+    DescribeTime, EpisodeStored, EpisodesCaptured, ReportStats, StatsReported, TimeDescribed,
+};
+use maxim_bus::{RegionName, Stage};
+use serde::{Deserialize, Serialize};
+
+use super::index::{BinIndex, BinQuery};
+use super::law::TimeSignature;
+use crate::region::{Card, Hears, Pulse, Region};
+use crate::store::RecordView;
+use crate::wiring;
+
+/// How the room is set up.
+#[derive(Clone, Debug)]
+pub struct ScnSettings {
+    /// Local time zone of the body.
+    pub zone: TimeZone,
+}
+
+#[derive(Default, Serialize, Deserialize)]
+pub struct SuprachiasmaticNucleus {
+    next: u32,
+    /// Sealed segments on disk, and the numbers that they hold.
+    sealed: (u32, u32),
+    #[serde(skip)]
+    index: Option<BinIndex>,
+    #[serde(skip)]
+    segments: Vec<Arc<[u8]>>,
+    #[serde(skip)]
+    zone: Option<TimeZone>,
+}
+
+/// An episode and when it was.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct Moment {
+    id: String,
+    at: Timestamp,
+}
+
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub enum ScnEvent {
+    Binned { number: u32, at: Timestamp },
+    SealDue,
+    SealWritten { segments: u32, numbers: u32 },
+}
+
+wiring!(SuprachiasmaticNucleus {
+    hears: [EpisodeStored, EpisodesCaptured, DescribeTime, ReportStats],
+    back: [],
+    emits: [TimeDescribed, StatsReported],
+});
+
+/// Numbers that wait in memory before a segment is sealed.
+const SEAL_AT: usize = 4096;
+
+impl Region for SuprachiasmaticNucleus {
+    const NAME: RegionName = "suprachiasmatic_nucleus";
+    const STAGE: Stage = Stage::Memory;
+    type Event = ScnEvent;
+    type Settings = ScnSettings;
+
+    fn card() -> Card<Self> {
+        Self::wiring()
+    }
+
+    fn apply(&mut self, event: ScnEvent) {
+        match event {
+            ScnEvent::Binned { number, at } => {
+                self.next = self.next.max(number + 1);
+                if let (Some(index), Some(zone)) = (&mut self.index, &self.zone) {
+                    index.add(number, &TimeSignature::of(at, zone));
+                }
+            }
+            ScnEvent::SealDue => {
+                let sealed = self.index.as_mut().and_then(BinIndex::seal);
+                self.segments.extend(sealed);
+            }
+            ScnEvent::SealWritten { segments, numbers } => self.sealed = (segments, numbers),
+        }
+    }
+
+    fn wake(&mut self, records: &RecordView<'_>, settings: &ScnSettings) {
+        let read = |number| records.bytes(&segment_key(number)).map(Arc::<[u8]>::from);
+        let segments: Option<Vec<Arc<[u8]>>> = (0..self.sealed.0).map(read).collect();
+        let whole = segments.and_then(|parts| {
+            let index = BinIndex::from_segments(parts.iter().map(|part| &**part)).ok()?;
+            Some((index, parts))
+        });
+        let (mut index, from) = match whole {
+            Some((index, parts)) => {
+                self.segments = parts;
+                (index, self.sealed.1)
+            }
+            None => {
+                tracing::warn!("an index segment of the suprachiasmatic nucleus is damaged; it is made anew");
+                (BinIndex::new(), 0)
+            }
+        };
+        for number in from..self.next {
+            if let Some(moment) = records.get::<Moment>(&moment_key(number)) {
+                index.add(number, &TimeSignature::of(moment.at, &settings.zone));
+            }
+        }
+        self.index = Some(index);
+        self.zone = Some(settings.zone.clone());
+    }
+}
+
+fn moment_key(number: u32) -> Vec<u8> {
+    format!("moment/{number:08x}").into_bytes()
+}
+
+fn segment_key(number: u32) -> Vec<u8> {
+    format!("segment/{number:06x}").into_bytes()
+}
+
+impl SuprachiasmaticNucleus {
+    fn bin(&self, number: u32, id: &str, at: Timestamp, pulse: &mut Pulse<'_, Self>) {
+        pulse.put(moment_key(number), &Moment { id: id.to_owned(), at });
+        pulse.keep(ScnEvent::Binned { number, at });
+    }
+
+    fn keep_sealed(&self, pulse: &mut Pulse<'_, Self>) {
+        let Some(index) = &self.index else { return };
+        let (segments, numbers) = (self.segments.len() as u32, (index.len() - index.unsealed()) as u32);
+        if segments != self.sealed.0 {
+            for number in self.sealed.0..segments {
+                pulse.put_bytes(segment_key(number), self.segments[number as usize].to_vec());
+            }
+            pulse.keep(ScnEvent::SealWritten { segments, numbers });
+        } else if index.unsealed() >= SEAL_AT {
+            pulse.keep(ScnEvent::SealDue);
+        }
+    }
+}
+
+impl Hears<EpisodeStored> for SuprachiasmaticNucleus {
+    fn hear(&self, stored: &EpisodeStored, pulse: &mut Pulse<'_, Self>) {
+        if !stored.complete {
+            self.bin(self.next, &stored.episode, stored.at, pulse);
+            self.keep_sealed(pulse);
+        }
+    }
+}
+
+impl Hears<EpisodesCaptured> for SuprachiasmaticNucleus {
+    fn hear(&self, captured: &EpisodesCaptured, pulse: &mut Pulse<'_, Self>) {
+        for (offset, (id, at)) in captured.episodes.iter().enumerate() {
+            self.bin(self.next + offset as u32, id, *at, pulse);
+        }
+        self.keep_sealed(pulse);
+    }
+}
+
+impl Hears<DescribeTime> for SuprachiasmaticNucleus {
+    fn hear(&self, query: &DescribeTime, pulse: &mut Pulse<'_, Self>) {
+        let Some(index) = &self.index else { return };
+        let now = TimeSignature::of(pulse.now(), &pulse.settings().zone);
+        let given = query.hour.is_some() || query.day.is_some();
+        let bins = if given {
+            BinQuery { hour: query.hour, day: query.day, ..BinQuery::default() }
+        } else {
+            BinQuery { hour: Some(now.hour), day: Some(now.day), ..BinQuery::default() }
+        };
+        let found = index.find(&bins, query.limit);
+        let ids = found.into_iter().filter_map(|number| pulse.record::<Moment>(&moment_key(number)));
+        let described = TimeDescribed {
+            hour: now.hour,
+            day: now.day,
+            week: now.week,
+            month: now.month,
+            like_now: index.count(&bins) as u64,
+            total: index.len() as u64,
+            episodes: ids.map(|moment| moment.id).collect(),
+        };
+        pulse.reply(described);
+    }
+}
+
+impl Hears<ReportStats> for SuprachiasmaticNucleus {
+    fn hear(&self, _query: &ReportStats, pulse: &mut Pulse<'_, Self>) {
+        let bytes = self.index.as_ref().map_or(0, BinIndex::size);
+        let counts = serde_json::json!({ "moments": self.next, "index_bytes": bytes });
+        pulse.reply(StatsReported { region: Self::NAME.into(), available: true, reason: None, counts });
+    }
+}

@@ -1,0 +1,257 @@
+//! The gateway: the one door through which outside text becomes a percept.
+//!
+//! A dumb pipe with a memory for what it let in. Biology: the thalamus, which relays and doesn't interpret.
+//! Law: one constructor fixes every control field; a provider's id is the same message however often it comes; at most
+//! `credit` turns are in flight, the rest waits here, on disk.
+//! Remembers: provider ids (bounded), turns in flight, the waiting queue. Forgets: a turn that never ended, after a while.
+//! Down: channels can't acknowledge, so their senders try again; a stop works all the same, by the latch.
+
+use std::collections::{BTreeMap, VecDeque};
+
+use jiff::{SignedDuration, Timestamp};
+use maxim_bus::signals::percept::{Inbound, InboundAccepted, Percept};
+use maxim_bus::signals::thought::TurnEnded;
+use maxim_bus::{MessageId, RegionName, Stage, Trust};
+use serde::{Deserialize, Serialize};
+
+use super::inbound::InboundText;
+use super::stop_phrase::StopGrammar;
+use crate::region::{Card, Hears, Pulse, Region};
+use crate::wiring;
+
+/// Provider ids that are remembered: enough for days of retries of the busiest provider.
+const PROVIDER_IDS: usize = 10_000;
+/// A turn that has not ended after this gives its credit back. Longer than any tool's deadline.
+const TURN_LIMIT: SignedDuration = SignedDuration::from_mins(10);
+
+/// How the gateway is set up.
+#[derive(Clone, Debug)]
+pub struct GatewaySettings {
+    /// Turns in flight at once; 1 to 1024. Default 256.
+    pub credit: usize,
+    /// The whitelist of stop phrases, with the agent's names.
+    pub stop: StopGrammar,
+}
+
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+pub struct Gateway {
+    /// `channel/provider id` → percept.
+    provider_ids: BTreeMap<String, MessageId>,
+    provider_order: VecDeque<String>,
+    in_flight: BTreeMap<MessageId, Timestamp>,
+    /// Sequence numbers of the waiting queue: next out, next in.
+    waiting: (u64, u64),
+}
+
+/// A percept that waits for credit.
+#[derive(Serialize, Deserialize)]
+struct Waiting {
+    id: MessageId,
+    percept: Percept,
+    trust: Trust,
+}
+
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub enum GatewayEvent {
+    Seen { key: String, percept: MessageId },
+    Begun { turn: MessageId, at: Timestamp },
+    Queued,
+    Released,
+    Ended { turn: MessageId },
+}
+
+wiring!(Gateway {
+    hears: [Inbound],
+    back: [TurnEnded],
+    emits: [Percept, InboundAccepted],
+});
+
+impl Region for Gateway {
+    const NAME: RegionName = "gateway";
+    const STAGE: Stage = Stage::Perception;
+    type Event = GatewayEvent;
+    type Settings = GatewaySettings;
+
+    fn card() -> Card<Self> {
+        Self::wiring()
+    }
+
+    fn apply(&mut self, event: GatewayEvent) {
+        match event {
+            GatewayEvent::Seen { key, percept } => {
+                self.provider_order.push_back(key.clone());
+                self.provider_ids.insert(key, percept);
+                if self.provider_order.len() > PROVIDER_IDS
+                    && let Some(oldest) = self.provider_order.pop_front()
+                {
+                    self.provider_ids.remove(&oldest);
+                }
+            }
+            GatewayEvent::Begun { turn, at } => {
+                self.in_flight.insert(turn, at);
+            }
+            GatewayEvent::Queued => self.waiting.1 += 1,
+            GatewayEvent::Released => self.waiting.0 += 1,
+            GatewayEvent::Ended { turn } => {
+                self.in_flight.remove(&turn);
+            }
+        }
+    }
+
+    fn next_deadline(&self, _settings: &GatewaySettings) -> Option<Timestamp> {
+        self.in_flight.values().min().map(|at| *at + TURN_LIMIT)
+    }
+
+    fn tick(&self, pulse: &mut Pulse<'_, Self>) {
+        let now = pulse.now();
+        let lost: Vec<MessageId> =
+            self.in_flight.iter().filter(|(_, at)| **at + TURN_LIMIT <= now).map(|(turn, _)| *turn).collect();
+        let free = lost.len();
+        for turn in lost {
+            tracing::warn!(%turn, "a turn has not ended in {} minutes; its credit is given back", TURN_LIMIT.as_mins());
+            pulse.keep(GatewayEvent::Ended { turn });
+        }
+        self.release(free, pulse);
+    }
+}
+
+impl Gateway {
+    /// Percepts that wait for credit.
+    pub fn waiting(&self) -> u64 {
+        self.waiting.1 - self.waiting.0
+    }
+
+    fn release(&self, free: usize, pulse: &mut Pulse<'_, Self>) {
+        let (out, into) = self.waiting;
+        for seq in out..into.min(out + free as u64) {
+            let key = waiting_key(seq);
+            if let Some(waiting) = pulse.record::<Waiting>(&key) {
+                pulse.keep(GatewayEvent::Begun { turn: waiting.id, at: pulse.now() });
+                pulse.begin_turn(waiting.id, waiting.percept, waiting.trust);
+            }
+            pulse.remove(key);
+            pulse.keep(GatewayEvent::Released);
+        }
+    }
+}
+
+fn waiting_key(seq: u64) -> Vec<u8> {
+    format!("waiting/{seq:016x}").into_bytes()
+}
+
+impl Hears<Inbound> for Gateway {
+    fn hear(&self, inbound: &Inbound, pulse: &mut Pulse<'_, Self>) {
+        let key = inbound.provider_id.as_ref().map(|id| format!("{}/{id}", inbound.channel));
+        let channel = inbound.channel.clone();
+        if let Some(first) = key.as_ref().and_then(|key| self.provider_ids.get(key)) {
+            let percept = *first;
+            pulse.emit(InboundAccepted { inbound: inbound.id, percept, channel, repeated: true });
+            return;
+        }
+        let text = InboundText::new(&inbound.channel, &inbound.sender, &inbound.body, &pulse.settings().stop);
+        let stop = text.hard_override().is_some();
+        let content = text.content().to_owned();
+        let percept = Percept::from_outside(text.channel(), text.sender(), content, stop, inbound.trust);
+        let id = pulse.fresh_id();
+        if let Some(key) = key {
+            pulse.keep(GatewayEvent::Seen { key, percept: id });
+        }
+        // A stop never waits for credit.
+        let has_credit = self.in_flight.len() < pulse.settings().credit && self.waiting() == 0;
+        if has_credit || percept.hard_override.is_some() {
+            pulse.keep(GatewayEvent::Begun { turn: id, at: pulse.now() });
+            pulse.begin_turn(id, percept, inbound.trust);
+        } else {
+            pulse.put(waiting_key(self.waiting.1), &Waiting { id, percept, trust: inbound.trust });
+            pulse.keep(GatewayEvent::Queued);
+        }
+        pulse.emit(InboundAccepted { inbound: inbound.id, percept: id, channel, repeated: false });
+    }
+}
+
+impl Hears<TurnEnded> for Gateway {
+    fn hear(&self, ended: &TurnEnded, pulse: &mut Pulse<'_, Self>) {
+        if self.in_flight.contains_key(&ended.turn) {
+            pulse.keep(GatewayEvent::Ended { turn: ended.turn });
+            self.release(1, pulse);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::region::rig::{Rig, ear};
+
+    fn settings(credit: usize) -> GatewaySettings {
+        GatewaySettings { credit, stop: StopGrammar::new::<_, &str>(&["maxim"], &[]) }
+    }
+
+    fn inbound(body: &str, provider_id: Option<&str>) -> Inbound {
+        Inbound {
+            id: MessageId::from_parts(1, body.len() as u128),
+            channel: "http".into(),
+            sender: "anna".into(),
+            body: body.into(),
+            provider_id: provider_id.map(Into::into),
+            trust: Trust::Owner,
+        }
+    }
+
+    fn rig(credit: usize) -> Rig<Gateway> {
+        Rig::new(settings(credit), |bus, probe| {
+            ear::<Percept>(bus, probe);
+            ear::<InboundAccepted>(bus, probe);
+        })
+    }
+
+    #[test]
+    fn a_repeated_provider_id_is_the_first_message_even_after_a_crash() {
+        let mut rig = rig(8);
+        rig.send(inbound("hello", Some("SM1")));
+        rig.crash();
+        rig.send(inbound("hello again", Some("SM1")));
+        let accepted = rig.heard::<InboundAccepted>();
+        assert_eq!(accepted.len(), 2);
+        assert_eq!(accepted[0].percept, accepted[1].percept);
+        assert!(accepted[1].repeated);
+    }
+
+    #[test]
+    fn what_has_no_credit_waits_on_disk_and_comes_in_order() {
+        let mut rig = rig(1);
+        for n in 0..5 {
+            rig.send(inbound(&format!("message {n}"), None));
+        }
+        assert_eq!(rig.region().waiting(), 4);
+        rig.crash();
+        assert_eq!(rig.region().waiting(), 4, "the queue survives");
+        let mut order = Vec::new();
+        for _ in 0..5 {
+            let turn = *rig.region().in_flight.keys().next().expect("a turn is in flight");
+            order.extend(rig.heard::<Percept>().into_iter().map(|percept| percept.content));
+            rig.send(TurnEnded { turn, channel: "http".into(), reply: None, spoken: true, actions: vec![] });
+        }
+        assert_eq!(order, ["message 0", "message 1", "message 2", "message 3", "message 4"]);
+        assert_eq!(rig.region().waiting(), 0);
+    }
+
+    #[test]
+    fn a_stop_does_not_wait_for_credit() {
+        let mut rig = rig(1);
+        rig.send(inbound("hello", None));
+        rig.send(inbound("STOP!!!", None));
+        let percepts = rig.heard::<Percept>();
+        assert_eq!(percepts.len(), 2);
+        assert!(percepts[1].hard_override.is_some());
+    }
+
+    #[test]
+    fn a_turn_that_never_ends_gives_its_credit_back() {
+        let mut rig = rig(1);
+        rig.send(inbound("one", None));
+        rig.send(inbound("two", None));
+        rig.pass(std::time::Duration::from_secs(601));
+        assert_eq!(rig.heard::<Percept>().len(), 2);
+    }
+}
