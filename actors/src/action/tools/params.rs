@@ -129,10 +129,13 @@ fn with_defaults(spec: &ToolSpec, mut params: Map<String, Value>) -> Map<String,
 }
 
 fn accepts_null(spec: &ToolSpec, name: &str) -> bool {
-    let kind = spec.parameter(name).map(|schema| &schema["type"]);
-    match kind {
-        Some(Value::String(kind)) => kind == "null",
-        Some(Value::Array(kinds)) => kinds.iter().any(|kind| kind == "null"),
+    let Some(schema) = spec.parameter(name) else { return true };
+    if let Some(options) = schema["enum"].as_array() {
+        return options.contains(&Value::Null);
+    }
+    match &schema["type"] {
+        Value::String(kind) => kind == "null",
+        Value::Array(kinds) => kinds.iter().any(|kind| kind == "null"),
         _ => true,
     }
 }

@@ -14,8 +14,8 @@ use super::report::Layer;
 const WANTED: ABI = ABI::V6;
 
 /// Restricts this thread and what it starts from now on. Answers for files and for signals.
-pub(super) fn apply(policy: &SandboxPolicy, writable: &[PathBuf]) -> (Layer, Layer) {
-    match restrict(policy, writable) {
+pub(super) fn apply(policy: &SandboxPolicy, readable: &[&Path], writable: &[PathBuf]) -> (Layer, Layer) {
+    match restrict(policy, readable, writable) {
         Ok(status) => layers(&status),
         Err(error) => {
             let missing = || Layer::Missing { why: format!("Landlock refused its rules: {error}") };
@@ -24,7 +24,11 @@ pub(super) fn apply(policy: &SandboxPolicy, writable: &[PathBuf]) -> (Layer, Lay
     }
 }
 
-fn restrict(policy: &SandboxPolicy, writable: &[PathBuf]) -> Result<RestrictionStatus, RulesetError> {
+fn restrict(
+    policy: &SandboxPolicy,
+    readable: &[&Path],
+    writable: &[PathBuf],
+) -> Result<RestrictionStatus, RulesetError> {
     let mut ruleset = Ruleset::default().handle_access(AccessFs::from_all(WANTED))?.scope(Scope::from_all(WANTED))?;
     if policy.network == Network::Off {
         // A second wall behind the filter: no rule follows, so no TCP.
@@ -33,7 +37,7 @@ fn restrict(policy: &SandboxPolicy, writable: &[PathBuf]) -> Result<RestrictionS
     let devices = AccessFs::ReadFile | AccessFs::WriteFile;
     ruleset
         .create()?
-        .add_rules(path_beneath_rules(&policy.readable, AccessFs::from_read(WANTED)))?
+        .add_rules(path_beneath_rules(readable, AccessFs::from_read(WANTED)))?
         .add_rules(path_beneath_rules(&policy.devices, devices))?
         .add_rules(path_beneath_rules(writable, AccessFs::from_all(WANTED)))?
         .restrict_self()

@@ -14,6 +14,7 @@ mod kernel;
 mod landlock_layer;
 mod limits;
 mod policy;
+mod privileges;
 mod report;
 mod seccomp_layer;
 #[cfg(test)]
@@ -31,6 +32,7 @@ use serde::{Deserialize, Serialize};
 
 use self::capture::Reading;
 use self::group::Group;
+use self::privileges::Privileges;
 use super::{ErrorKind, ToolFailure};
 
 pub use capture::Captured;
@@ -38,8 +40,8 @@ pub use kernel::{KernelSupport, LandlockSupport};
 pub use policy::{Limits, Network, OnMissing, SandboxPolicy};
 pub use report::{Layer, SandboxReport};
 
-/// How long the output may stay open after every process of the group has been killed. Only a process that has left the
-/// group can hold it, which a kernel with seccomp makes impossible.
+/// How long dying may take after the kill, and how long the output may stay open. Only a process that has left the group
+/// can hold it, which a kernel with seccomp makes impossible.
 const AFTER_THE_KILL: Duration = Duration::from_secs(2);
 
 /// What is to run.
@@ -117,7 +119,10 @@ pub fn run(spec: &ChildSpec, policy: &SandboxPolicy, permit: &Permit<'_>) -> Res
     group.kill();
     let (stdout, stdout_closed) = stdout.finish(AFTER_THE_KILL);
     let (stderr, stderr_closed) = stderr.finish(AFTER_THE_KILL);
-    if !(stdout_closed && stderr_closed) {
+    let living = group.wait_until_dead(AFTER_THE_KILL);
+    if !living.is_empty() {
+        report.group = Layer::Missing { why: format!("after the kill there still are the processes {living:?}") };
+    } else if !(stdout_closed && stderr_closed) {
         report.group = Layer::Missing { why: "a process has left the group and still holds the output".into() };
     }
     Ok(ChildOutcome { ending, stdout, stderr, report })
@@ -141,15 +146,12 @@ fn start(
     let (spec, policy, scratch, pgid) = (spec.clone(), policy.clone(), scratch.0.clone(), group.id());
     let thread = std::thread::Builder::new().name("contained-child".into());
     let spawned = thread.spawn(move || {
-        let restricted = restrict(&spec, &policy, &scratch, pgid);
-        let result = restricted.and_then(|report| {
-            let child = gate(&spec, &policy, &scratch, pgid).spawn().map_err(|error| {
-                ToolFailure::new(
-                    ErrorKind::Io,
-                    format!("{} can't be started in {}: {error}", spec.program, spec.cwd.display()),
-                )
-            })?;
-            Ok(Started { child, report })
+        let privileges = Privileges::plan();
+        let report = restrict(&spec, &policy, &scratch, pgid, &privileges);
+        let spawned = gate(&spec, &policy, &scratch, pgid, &privileges.wrapper).spawn();
+        let result = spawned.map(|child| Started { child, report }).map_err(|error| {
+            let place = spec.cwd.display();
+            ToolFailure::new(ErrorKind::Io, format!("{} can't be started in {place}: {error}", spec.program))
         });
         if say_started.send(result).is_ok()
             && let Ok(mut child) = handed_over.recv()
@@ -168,20 +170,39 @@ fn no_thread(error: &std::io::Error) -> ToolFailure {
 }
 
 /// Gives this thread what the child inherits.
-fn restrict(spec: &ChildSpec, policy: &SandboxPolicy, scratch: &Path, pgid: u32) -> Result<SandboxReport, ToolFailure> {
+fn restrict(
+    spec: &ChildSpec,
+    policy: &SandboxPolicy,
+    scratch: &Path,
+    pgid: u32,
+    privileges: &Privileges,
+) -> SandboxReport {
     let mut writable = spec.writable.clone();
     writable.push(scratch.to_owned());
+    let readable: Vec<&Path> = policy
+        .readable
+        .iter()
+        .map(PathBuf::as_path)
+        .filter(|path| !(privileges.can_spy && path.starts_with("/proc")))
+        .collect();
     // Landlock first: the filter must not stand in the way of its system calls.
-    let (files, signals) = landlock_layer::apply(policy, &writable);
+    let (files, signals) = landlock_layer::apply(policy, &readable, &writable);
     let (network, group) = seccomp_layer::apply(policy.network, pgid);
-    Ok(SandboxReport { files, signals, network, group, limits: Layer::Missing { why: "not set yet".into() } })
+    SandboxReport {
+        files,
+        signals,
+        network,
+        group,
+        privileges: privileges.layer.clone(),
+        limits: Layer::Missing { why: "not set yet".into() },
+    }
 }
 
 /// A shell that reads one line byte by byte (POSIX asks that of `read`) and becomes the program, for which the rest of
 /// its input is left.
-fn gate(spec: &ChildSpec, policy: &SandboxPolicy, scratch: &Path, pgid: u32) -> Command {
+fn gate(spec: &ChildSpec, policy: &SandboxPolicy, scratch: &Path, pgid: u32, wrapper: &[String]) -> Command {
     let mut command = Command::new("/bin/sh");
-    command.args(["-c", "read -r _ && exec \"$@\"", "gate", &spec.program]).args(&spec.args);
+    command.args(["-c", "read -r _ && exec \"$@\"", "gate"]).args(wrapper).arg(&spec.program).args(&spec.args);
     command.current_dir(&spec.cwd).env_clear().envs(policy.environment(&spec.cwd, scratch));
     command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
     command.process_group(i32::try_from(pgid).unwrap_or(i32::MAX));

@@ -30,16 +30,19 @@ pub struct SandboxReport {
     pub network: Layer,
     /// The process group can't be left, so that a kill reaches all.
     pub group: Layer,
+    /// No power beyond that over files.
+    pub privileges: Layer,
     pub limits: Layer,
 }
 
 impl SandboxReport {
-    fn layers(&self) -> [(&'static str, &Layer); 5] {
+    fn layers(&self) -> [(&'static str, &Layer); 6] {
         [
             ("files", &self.files),
             ("signals", &self.signals),
             ("network", &self.network),
             ("process group", &self.group),
+            ("privileges", &self.privileges),
             ("limits", &self.limits),
         ]
     }

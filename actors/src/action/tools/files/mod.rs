@@ -5,6 +5,8 @@ mod glob;
 pub mod place;
 mod read_file;
 pub mod reversal;
+#[cfg(test)]
+mod tests;
 mod write_file;
 
 use std::fs::File;
