@@ -1,1 +1,58 @@
-//! Everything the agent can do.
+//! Everything the agent can do: what a tool is, which tools there are, and the hands that run some of them.
+//!
+//! A tool is its [`ToolSpec`]; prompt text, validation, habit grammar and documentation come from it. A tool that acts
+//! in this process is also a [`Tool`] and can't run without a [`Permit`], hence never while the latch is raised. The
+//! others are answered by the regions, by signals: see [`brain`].
+
+pub mod bash;
+pub mod brain;
+pub mod contained;
+pub mod files;
+pub mod hands;
+pub mod outcome;
+pub mod params;
+pub mod registry;
+pub mod spec;
+pub mod speech;
+
+use std::sync::Arc;
+
+use maxim_bus::latch::Permit;
+use serde_json::Value;
+
+pub use bash::Bash;
+pub use files::reversal::{Reversal, undo};
+pub use hands::{Access, Hands, Mode};
+pub use outcome::{ErrorKind, SideEffect, SideEffectKind, ToolFailure, ToolOutcome};
+pub use params::{ParamError, ParamProblem};
+pub use registry::{Registered, RegistryError, Resolved, Runner, ToolRegistry};
+pub use spec::{Door, EffectClass, FollowUp, ToolSpec};
+pub use speech::{PatternError, Piece, SlotKind, SpeechPattern};
+
+/// A tool that acts in this process. The executor gives each call a thread of its own, so `run` may wait.
+pub trait Tool: Send + Sync {
+    fn spec(&self) -> &ToolSpec;
+
+    /// Called before the effect, and its answer made durable before the effect: how to take the effect back.
+    /// `None` when there is nothing to take back. On an error the tool must not be run: the effect could not be reversed.
+    fn prepare(&self, _params: &Value, _hands: &Hands) -> Result<Option<Reversal>, ToolFailure> {
+        Ok(None)
+    }
+
+    /// Does it. `params` have passed [`ToolRegistry::validate`].
+    fn run(&self, params: &Value, permit: &Permit<'_>, hands: &Hands) -> ToolOutcome;
+}
+
+/// The registry of what an agent always has: files, bash, and what the regions answer.
+pub fn core_registry() -> Result<ToolRegistry, RegistryError> {
+    let mut registry = ToolRegistry::default();
+    registry.register(Arc::new(files::ReadFile::new()))?;
+    registry.register(Arc::new(files::WriteFile::new()))?;
+    registry.register(Arc::new(files::EditFile::new()))?;
+    registry.register(Arc::new(files::Glob::new()))?;
+    registry.register(Arc::new(Bash::new()))?;
+    for spec in brain::specs() {
+        registry.register_brain(spec)?;
+    }
+    Ok(registry)
+}

@@ -1,0 +1,151 @@
+//! Tools that regions answer, by signals. Here is only what they say of themselves.
+
+use serde_json::{Value, json};
+
+use super::hands::Mode;
+use super::spec::{Door, EffectClass, FollowUp, ToolSpec};
+
+/// The longest text that can be said at once, in characters.
+pub const LONGEST_MESSAGE: u64 = 20_000;
+
+/// All of them.
+pub fn specs() -> Vec<ToolSpec> {
+    vec![respond(), memory_recall(), predict_outcome(), system_stats()]
+}
+
+/// `limit` as all introspection tools have it.
+fn limit() -> Value {
+    json!({"type": "integer", "minimum": 1, "maximum": 20, "default": 5, "description": "how many results at most"})
+}
+
+fn text(description: &str) -> Value {
+    json!({"type": "string", "minLength": 1, "description": description})
+}
+
+fn introspection(name: &str, description: &str) -> ToolSpec {
+    ToolSpec { door: Door::Introspection, ..ToolSpec::new(name, description) }
+}
+
+fn respond() -> ToolSpec {
+    let spec = ToolSpec::new("respond", "Says something to the person you are talking with.")
+        .with_parameters(
+            json!({"message": {
+                "type": "string", "minLength": 1, "maxLength": LONGEST_MESSAGE, "description": "what to say",
+            }}),
+            &["message"],
+        )
+        .with_aliases(&[("text", "message"), ("phrase", "message"), ("response", "message"), ("content", "message")])
+        .with_example(json!({"message": "The tests pass."}))
+        .with_speech(
+            &["say", "tell me", "reply", "respond", "answer", "repeat after me", "echo"],
+            &["{verb} [with|that|to me] {message:quoted}"],
+        )
+        .with_speech(
+            &["say", "reply with", "respond with", "answer with", "repeat after me"],
+            &["{verb} {message:rest}"],
+        );
+    ToolSpec {
+        effect: EffectClass::Irreversible,
+        idempotent: false,
+        required_mode: Mode::Passive,
+        follow_up: FollowUp::Engage,
+        ..spec
+    }
+}
+
+fn memory_recall() -> ToolSpec {
+    introspection("memory_recall", "Looks in your episodic memory for what happened, was said or was learnt.")
+        .with_parameters(
+            json!({
+                "query": text("words or a question to look for"),
+                "goal": text("only what served this goal"),
+                "tool_name": text("only episodes in which this tool was used"),
+                "success": {"type": "boolean", "description": "only episodes that went well (true) or badly (false)"},
+                "object": text("only episodes with this object"),
+                "person": text("only episodes with this person"),
+                "mode": {"enum": ["passive", "active", "singularity"], "description": "only episodes in this mode"},
+                "time_after": text("only episodes after this time, RFC 3339 such as 2026-01-31T08:00:00Z"),
+                "time_before": text("only episodes before this time, RFC 3339"),
+                "expand": {"type": "boolean", "default": false, "description": "also what is linked to the results"},
+                "limit": limit(),
+            }),
+            &[],
+        )
+        .with_aliases(&[("keyword", "query"), ("tool", "tool_name")])
+        .with_example(json!({"query": "where the red cup is", "limit": 3}))
+        .with_speech(
+            &["remember", "recall", "know"],
+            &[
+                "what do you {verb} (about|of|from) {query:rest}",
+                "do you {verb} {query:rest}",
+                "what can you {verb} about {query:rest}",
+            ],
+        )
+        .with_speech(
+            &["recall", "look up", "search memory for", "search your memory for", "search your memories for"],
+            &["{verb} {query:rest}"],
+        )
+        .with_speech(
+            &[],
+            &[
+                "what (happened|was going on) (when|while|after|before|with|to|at|on|in) {query:rest}",
+                "what happened {query:rest}",
+                "(what|whatever) did (you|we|i) (do|say|talk about|try|learn|see) {query:rest}",
+                "when did (you|we|i) [last] {query:rest}",
+                "have you [ever] (seen|met|done|tried|heard of|heard about) {query:rest}",
+                "(tell me|say) (what you (know|remember)|everything you know) (about|of) {query:rest}",
+                "(is there|do you have) (anything|something) in [your] memory about {query:rest}",
+            ],
+        )
+}
+
+fn predict_outcome() -> ToolSpec {
+    introspection("predict_outcome", "Says what you expect to come of using a tool, from experience, without using it.")
+        .with_parameters(
+            json!({
+                "tool_name": text("the tool, or in an utterance what would be done"),
+                "context": text("the circumstances, in words"),
+                "include_all_outcomes": {
+                    "type": "boolean", "default": false, "description": "all outcomes known, not only the likeliest",
+                },
+            }),
+            &["tool_name"],
+        )
+        .with_aliases(&[("tool", "tool_name"), ("action", "tool_name")])
+        .with_example(json!({"tool_name": "bash", "context": "deleting the build folder"}))
+        .with_speech(
+            &[],
+            &[
+                "what (would|will|might|could) happen if (you|i|we) {tool_name:rest}",
+                "what do you (expect|think will happen|think would happen) if (you|i|we) {tool_name:rest}",
+                "(would|will) it work if (you|i|we) {tool_name:rest}",
+                "how (likely|probable) is it that {tool_name:word} (works|succeeds|fails) [(when|if|with|in) {context:rest}]",
+            ],
+        )
+        .with_speech(
+            &["predict", "foresee", "forecast"],
+            &[
+                "{verb} [the] (outcome|result|effect) of {tool_name:word} (when|if|with|in|for) {context:rest}",
+                "{verb} [the] (outcome|result|effect) of {tool_name:rest}",
+                "{verb} what (happens|will happen|would happen) if (you|i|we) {tool_name:rest}",
+            ],
+        )
+}
+
+fn system_stats() -> ToolSpec {
+    let spec = introspection(
+        "system_stats",
+        "Counts of your episodes, links, signatures, concepts and pain signals, energy totals, significance weights and the health of your regions.",
+    )
+    .with_speech(
+        &[],
+        &[
+            "[system|your|show|show me|give me|what is your|what's your] (status|stats|statistics|health) [report]",
+            "[show|show me] [the] system (status|stats|statistics|health)",
+            "how are you [doing|feeling] [today]",
+            "are you (ok|okay|well|healthy|all right|alright)",
+            "how (many|much) (memories|episodes|concepts|memory) do you have",
+        ],
+    );
+    ToolSpec { follow_up: FollowUp::Respond, ..spec }
+}

@@ -1,0 +1,95 @@
+//! Files by Landlock: what isn't named can't be reached, whatever the path says.
+
+use std::path::{Path, PathBuf};
+
+use landlock::{
+    ABI, Access, AccessFs, AccessNet, LandlockStatus, RestrictionStatus, Ruleset, RulesetAttr, RulesetCreatedAttr,
+    RulesetError, RulesetStatus, Scope, path_beneath_rules,
+};
+
+use super::policy::{Network, SandboxPolicy};
+use super::report::Layer;
+
+/// The version of the interface that has all that is asked for here: files (1–3), TCP (4), devices (5), signals (6).
+const WANTED: ABI = ABI::V6;
+
+/// Restricts this thread and what it starts from now on. Answers for files and for signals.
+pub(super) fn apply(policy: &SandboxPolicy, readable: &[&Path], writable: &[PathBuf]) -> (Layer, Layer) {
+    match restrict(policy, readable, writable) {
+        Ok(status) => layers(&status),
+        Err(error) => {
+            let missing = || Layer::Missing { why: format!("Landlock refused its rules: {error}") };
+            (missing(), missing())
+        }
+    }
+}
+
+fn restrict(
+    policy: &SandboxPolicy,
+    readable: &[&Path],
+    writable: &[PathBuf],
+) -> Result<RestrictionStatus, RulesetError> {
+    let mut ruleset = Ruleset::default().handle_access(AccessFs::from_all(WANTED))?.scope(Scope::from_all(WANTED))?;
+    if policy.network == Network::Off {
+        // A second wall behind the filter: no rule follows, so no TCP.
+        ruleset = ruleset.handle_access(AccessNet::from_all(WANTED))?;
+    }
+    let devices = AccessFs::ReadFile | AccessFs::WriteFile;
+    ruleset
+        .create()?
+        .add_rules(path_beneath_rules(readable, AccessFs::from_read(WANTED)))?
+        .add_rules(path_beneath_rules(&policy.devices, devices))?
+        .add_rules(path_beneath_rules(writable, AccessFs::from_all(WANTED)))?
+        .restrict_self()
+}
+
+fn layers(status: &RestrictionStatus) -> (Layer, Layer) {
+    let abi = match status.landlock {
+        LandlockStatus::NotEnabled => {
+            return both("Landlock is in the kernel but switched off: add it to lsm= on the kernel's command line");
+        }
+        LandlockStatus::NotImplemented => {
+            return both("this kernel has no Landlock: use Linux 5.13 or newer, built with it");
+        }
+        LandlockStatus::Available { effective_abi, .. } => effective_abi as i32,
+    };
+    let by = format!("Landlock version {abi}");
+    let missing: Vec<&str> = [(2, "moving files between folders"), (3, "truncating files"), (5, "device commands")]
+        .into_iter()
+        .filter(|(since, _)| abi < *since)
+        .map(|(_, what)| what)
+        .collect();
+    let files = match (&status.ruleset, missing.is_empty()) {
+        (RulesetStatus::NotEnforced, _) => Layer::Missing { why: format!("{by} enforced nothing") },
+        (_, true) => Layer::Enforced { by: by.clone() },
+        (_, false) => {
+            Layer::Partial { by: by.clone(), missing: format!("this kernel doesn't check {}", missing.join(", ")) }
+        }
+    };
+    let signals = if abi >= WANTED as i32 {
+        Layer::Enforced { by }
+    } else {
+        Layer::Missing { why: format!("{by} doesn't know signals (6 does, Linux 6.12)") }
+    };
+    (files, signals)
+}
+
+fn both(why: &str) -> (Layer, Layer) {
+    (Layer::Missing { why: why.into() }, Layer::Missing { why: why.into() })
+}
+
+/// The interface's version on this kernel; an error says why there is none. Restricts the thread that asks.
+pub(super) fn version() -> Result<i32, String> {
+    let root = [Path::new("/")];
+    let status = Ruleset::default()
+        .handle_access(AccessFs::from_all(ABI::V1))
+        .and_then(Ruleset::create)
+        .and_then(|ruleset| ruleset.add_rules(path_beneath_rules(root, AccessFs::from_all(ABI::V1))))
+        .and_then(|ruleset| ruleset.restrict_self())
+        .map_err(|error| error.to_string())?;
+    match status.landlock {
+        LandlockStatus::Available { effective_abi, kernel_abi } => Ok(kernel_abi.unwrap_or(effective_abi as i32)),
+        LandlockStatus::NotEnabled => Err("switched off in the kernel".into()),
+        LandlockStatus::NotImplemented => Err("not in the kernel".into()),
+    }
+}

@@ -1,0 +1,56 @@
+//! rlimits, given to a child from outside while it waits.
+
+use std::fs;
+use std::os::unix::fs::MetadataExt;
+use std::time::Duration;
+
+use rustix::process::{Pid, Resource, Rlimit, geteuid, prlimit};
+
+use super::policy::Limits;
+use super::report::Layer;
+
+/// Sets all limits of the process; what the kernel refuses is in the answer.
+pub(super) fn apply(pid: u32, limits: &Limits, deadline: Duration) -> Layer {
+    let Some(pid) = i32::try_from(pid).ok().and_then(Pid::from_raw) else {
+        return Layer::Missing { why: format!("{pid} is no process id") };
+    };
+    let cores = std::thread::available_parallelism().map_or(1, |cores| cores.get() as u64);
+    let cpu = limits.cpu_seconds.unwrap_or_else(|| (deadline.as_secs() + 1) * cores);
+    let wanted = [
+        ("processor time", Resource::Cpu, cpu),
+        ("memory", Resource::Data, limits.memory_bytes),
+        ("address space", Resource::As, limits.address_space_bytes),
+        ("file size", Resource::Fsize, limits.file_bytes),
+        ("open files", Resource::Nofile, limits.open_files),
+        ("core dumps", Resource::Core, 0),
+        ("processes", Resource::Nproc, processes_of_this_user() + limits.processes),
+    ];
+    let mut missing: Vec<String> = wanted
+        .into_iter()
+        .filter_map(|(name, resource, most)| set(pid, resource, most).err().map(|error| format!("{name}: {error}")))
+        .collect();
+    if geteuid().is_root() {
+        missing.push("the kernel doesn't hold root to a number of processes; run as another user".into());
+    }
+    let by = "rlimits".to_owned();
+    if missing.is_empty() { Layer::Enforced { by } } else { Layer::Partial { by, missing: missing.join("; ") } }
+}
+
+/// Never raises what is lower already: that would need a right that the agent shouldn't have.
+fn set(pid: Pid, resource: Resource, most: u64) -> rustix::io::Result<()> {
+    let hard = rustix::process::getrlimit(resource).maximum;
+    let most = hard.map_or(most, |hard| hard.min(most));
+    prlimit(Some(pid), resource, Rlimit { current: Some(most), maximum: Some(most) }).map(drop)
+}
+
+/// Threads of all processes of this user, which is what the kernel counts. Processes that end meanwhile count as none.
+fn processes_of_this_user() -> u64 {
+    let own = geteuid().as_raw();
+    let Ok(processes) = fs::read_dir("/proc") else { return 0 };
+    processes
+        .flatten()
+        .filter(|entry| entry.file_name().to_string_lossy().bytes().all(|byte| byte.is_ascii_digit()))
+        .filter(|entry| entry.metadata().is_ok_and(|meta| meta.uid() == own))
+        .map(|entry| fs::read_dir(entry.path().join("task")).map_or(0, |tasks| tasks.count() as u64))
+        .sum()
+}

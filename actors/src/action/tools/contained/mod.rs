@@ -1,0 +1,267 @@
+//! A child process that the kernel keeps in bounds.
+//!
+//! Three processes make one run. The *anchor* (`group`) leads a process group that is registered with the latch before
+//! anything else exists; it holds the group's number until the run is over, so that no kill can meet a stranger, and it
+//! kills the group when this process dies. The *gate* is a shell that is started restricted into that group and waits;
+//! it gets its limits while it waits. Then it becomes the command.
+//!
+//! Landlock and seccomp are given to the thread that starts the gate, which passes them on to its children. A filter
+//! that refuses `setsid` and every other group makes the group one that can't be left.
+
+mod capture;
+mod group;
+mod kernel;
+mod landlock_layer;
+mod limits;
+mod policy;
+mod privileges;
+mod report;
+mod seccomp_layer;
+#[cfg(test)]
+mod tests;
+
+use std::io::Write;
+use std::os::unix::process::{CommandExt, ExitStatusExt};
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, ExitStatus, Stdio};
+use std::sync::mpsc::{self, Receiver, RecvTimeoutError};
+use std::time::Duration;
+
+use maxim_bus::latch::Permit;
+use serde::{Deserialize, Serialize};
+
+use self::capture::Reading;
+use self::group::Group;
+use self::privileges::Privileges;
+use super::{ErrorKind, ToolFailure};
+
+pub use capture::Captured;
+pub use kernel::{KernelSupport, LandlockSupport};
+pub use policy::{Limits, Network, OnMissing, SandboxPolicy};
+pub use report::{Layer, SandboxReport};
+
+/// How long dying may take after the kill, and how long the output may stay open. Only a process that has left the group
+/// can hold it, which a kernel with seccomp makes impossible.
+const AFTER_THE_KILL: Duration = Duration::from_secs(2);
+
+/// What is to run.
+#[derive(Clone, Debug)]
+pub struct ChildSpec {
+    /// A program, by name in `PATH` or by path.
+    pub program: String,
+    pub args: Vec<String>,
+    pub cwd: PathBuf,
+    /// Folders that it may read and write.
+    pub writable: Vec<PathBuf>,
+    /// Bytes for its standard input, which then ends.
+    pub stdin: Vec<u8>,
+    /// It and all that it has started are killed after this.
+    pub deadline: Duration,
+    /// Bytes kept of each of standard output and standard error.
+    pub output_cap: usize,
+}
+
+/// How it ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Ending {
+    /// By itself, with this code.
+    Exited(i32),
+    /// By this signal, of its own doing or by a limit.
+    Killed(i32),
+    /// At the deadline.
+    DeadlinePassed,
+    /// By the stop latch.
+    Stopped,
+}
+
+/// What came of it.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct ChildOutcome {
+    pub ending: Ending,
+    pub stdout: Captured,
+    pub stderr: Captured,
+    pub report: SandboxReport,
+}
+
+struct Started {
+    child: Child,
+    report: SandboxReport,
+}
+
+/// Runs a program until it ends, its deadline passes or the latch stops it. When this returns, nothing of it runs any
+/// more. Refused when the kernel lacks something and the policy says [`OnMissing::Refuse`].
+pub fn run(spec: &ChildSpec, policy: &SandboxPolicy, permit: &Permit<'_>) -> Result<ChildOutcome, ToolFailure> {
+    let group = Group::lead(permit)?;
+    if group.was_stopped() {
+        return Err(ToolFailure::new(ErrorKind::Stopped, format!("{} was not started: stopped", spec.program)));
+    }
+    let scratch = Scratch::make()?;
+    let (started, ended) = start(spec, policy, &group, &scratch)?;
+    let Started { mut child, mut report } = started;
+    report.limits = limits::apply(child.id(), &policy.limits, spec.deadline);
+    if policy.on_missing == OnMissing::Refuse && !report.is_complete() {
+        group.kill();
+        let _ = child.wait();
+        let message =
+            format!("{} was not started, because its sandbox isn't whole: {}", spec.program, report.gaps().join("; "));
+        return Err(ToolFailure::new(ErrorKind::Refused, message));
+    }
+    let stdout = Reading::start(child.stdout.take(), spec.output_cap)?;
+    let stderr = Reading::start(child.stderr.take(), spec.output_cap)?;
+    open_gate(&mut child, &spec.stdin)?;
+    let _ = ended.hand_over.send(child);
+    // A stop may have come while the gate was being made ready.
+    if group.was_stopped() {
+        group.kill();
+    }
+    let ending = wait(&ended.status, spec.deadline, &group)?;
+    group.kill();
+    let (stdout, stdout_closed) = stdout.finish(AFTER_THE_KILL);
+    let (stderr, stderr_closed) = stderr.finish(AFTER_THE_KILL);
+    let living = group.wait_until_dead(AFTER_THE_KILL);
+    if !living.is_empty() {
+        report.group = Layer::Missing { why: format!("after the kill there still are the processes {living:?}") };
+    } else if !(stdout_closed && stderr_closed) {
+        report.group = Layer::Missing { why: "a process has left the group and still holds the output".into() };
+    }
+    Ok(ChildOutcome { ending, stdout, stderr, report })
+}
+
+/// The starting thread, which waits for the child that it is handed back.
+struct Waiter {
+    hand_over: mpsc::Sender<Child>,
+    status: Receiver<std::io::Result<ExitStatus>>,
+}
+
+fn start(
+    spec: &ChildSpec,
+    policy: &SandboxPolicy,
+    group: &Group<'_>,
+    scratch: &Scratch,
+) -> Result<(Started, Waiter), ToolFailure> {
+    let (hand_over, handed_over) = mpsc::channel::<Child>();
+    let (say_started, started) = mpsc::channel();
+    let (say_ended, status) = mpsc::channel();
+    let (spec, policy, scratch, pgid) = (spec.clone(), policy.clone(), scratch.0.clone(), group.id());
+    let thread = std::thread::Builder::new().name("contained-child".into());
+    let spawned = thread.spawn(move || {
+        let privileges = Privileges::plan();
+        let report = restrict(&spec, &policy, &scratch, pgid, &privileges);
+        let spawned = gate(&spec, &policy, &scratch, pgid, &privileges.wrapper).spawn();
+        let result = spawned.map(|child| Started { child, report }).map_err(|error| {
+            let place = spec.cwd.display();
+            ToolFailure::new(ErrorKind::Io, format!("{} can't be started in {place}: {error}", spec.program))
+        });
+        if say_started.send(result).is_ok()
+            && let Ok(mut child) = handed_over.recv()
+        {
+            let _ = say_ended.send(child.wait());
+        }
+    });
+    spawned.map_err(|error| no_thread(&error))?;
+    let lost = || ToolFailure::new(ErrorKind::Io, "the thread that starts children has died");
+    let started = started.recv().map_err(|_| lost())??;
+    Ok((started, Waiter { hand_over, status }))
+}
+
+fn no_thread(error: &std::io::Error) -> ToolFailure {
+    ToolFailure::new(ErrorKind::Io, format!("no thread can be started for a child process: {error}"))
+}
+
+/// Gives this thread what the child inherits.
+fn restrict(
+    spec: &ChildSpec,
+    policy: &SandboxPolicy,
+    scratch: &Path,
+    pgid: u32,
+    privileges: &Privileges,
+) -> SandboxReport {
+    let mut writable = spec.writable.clone();
+    writable.push(scratch.to_owned());
+    let readable: Vec<&Path> = policy
+        .readable
+        .iter()
+        .map(PathBuf::as_path)
+        .filter(|path| !(privileges.can_spy && path.starts_with("/proc")))
+        .collect();
+    // Landlock first: the filter must not stand in the way of its system calls.
+    let (files, signals) = landlock_layer::apply(policy, &readable, &writable);
+    let (network, group) = seccomp_layer::apply(policy.network, pgid);
+    SandboxReport {
+        files,
+        signals,
+        network,
+        group,
+        privileges: privileges.layer.clone(),
+        limits: Layer::Missing { why: "not set yet".into() },
+    }
+}
+
+/// A shell that reads one line byte by byte (POSIX asks that of `read`) and becomes the program, for which the rest of
+/// its input is left.
+fn gate(spec: &ChildSpec, policy: &SandboxPolicy, scratch: &Path, pgid: u32, wrapper: &[String]) -> Command {
+    let mut command = Command::new("/bin/sh");
+    command.args(["-c", "read -r _ && exec \"$@\"", "gate"]).args(wrapper).arg(&spec.program).args(&spec.args);
+    command.current_dir(&spec.cwd).env_clear().envs(policy.environment(&spec.cwd, scratch));
+    command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
+    command.process_group(i32::try_from(pgid).unwrap_or(i32::MAX));
+    command
+}
+
+fn open_gate(child: &mut Child, input: &[u8]) -> Result<(), ToolFailure> {
+    let Some(mut stdin) = child.stdin.take() else { return Ok(()) };
+    let mut bytes = b"\n".to_vec();
+    bytes.extend_from_slice(input);
+    // On a thread: a program that never reads its input would hold the deadline up. A broken pipe is the program's
+    // choice not to read.
+    let thread = std::thread::Builder::new().name("contained-input".into());
+    thread.spawn(move || drop(stdin.write_all(&bytes))).map_err(|error| no_thread(&error))?;
+    Ok(())
+}
+
+fn wait(
+    status: &Receiver<std::io::Result<ExitStatus>>,
+    deadline: Duration,
+    group: &Group<'_>,
+) -> Result<Ending, ToolFailure> {
+    let lost = |error: String| ToolFailure::new(ErrorKind::Io, format!("lost sight of the child process: {error}"));
+    let (status, late) = match status.recv_timeout(deadline) {
+        Ok(status) => (status, false),
+        Err(RecvTimeoutError::Timeout) => {
+            group.kill();
+            (status.recv().map_err(|error| lost(error.to_string()))?, true)
+        }
+        Err(RecvTimeoutError::Disconnected) => return Err(lost("its thread has died".into())),
+    };
+    let status = status.map_err(|error| lost(error.to_string()))?;
+    Ok(match (group.was_stopped(), late, status.code(), status.signal()) {
+        // What ended by itself has ended so, whatever came after it.
+        (true, _, None, _) => Ending::Stopped,
+        (_, true, None, _) => Ending::DeadlinePassed,
+        (_, _, Some(code), _) => Ending::Exited(code),
+        (_, _, None, signal) => Ending::Killed(signal.unwrap_or_default()),
+    })
+}
+
+/// A private folder for temporary files, gone with the run.
+struct Scratch(PathBuf);
+
+impl Scratch {
+    fn make() -> Result<Self, ToolFailure> {
+        use std::os::unix::fs::DirBuilderExt;
+        let folder = std::env::temp_dir().join(format!("maxim-{}", uuid::Uuid::now_v7().simple()));
+        std::fs::DirBuilder::new()
+            .mode(0o700)
+            .create(&folder)
+            .map_err(|error| ToolFailure::io("can't make a folder for temporary files:", &folder, &error))?;
+        Ok(Self(folder))
+    }
+}
+
+impl Drop for Scratch {
+    fn drop(&mut self) {
+        // What can't be removed is a temporary file too many, and no reason to fail the run.
+        let _ = std::fs::remove_dir_all(&self.0);
+    }
+}

@@ -1,0 +1,161 @@
+//! What a child process may do.
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+
+use serde::{Deserialize, Serialize};
+
+/// Whether a child process may use the network.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Network {
+    /// No socket can be made.
+    Off,
+    /// Internet sockets; none to local services, which would be a way around the sandbox.
+    On,
+}
+
+/// What to do when the kernel can't enforce all of it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum OnMissing {
+    /// Run, and say what is missing in the report.
+    Report,
+    /// Don't run.
+    Refuse,
+}
+
+/// Bounds of one process or of the user, by the kernel's rlimits (getrlimit(2)).
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Limits {
+    /// Processor seconds of one process; none means the deadline on every core, rounded up.
+    pub cpu_seconds: Option<u64>,
+    /// Writable private memory of one process, in bytes. Default 4 GiB.
+    pub memory_bytes: u64,
+    /// Address space of one process, in bytes. Default 64 GiB: runtimes reserve far more than they use.
+    pub address_space_bytes: u64,
+    /// The biggest file it can write, in bytes. Default 1 GiB.
+    pub file_bytes: u64,
+    /// Open files of one process. Default 1024.
+    pub open_files: u64,
+    /// Processes and threads beyond those that the user has at the start. Default 512. The kernel doesn't hold root to it.
+    pub processes: u64,
+}
+
+impl Default for Limits {
+    fn default() -> Self {
+        const GIB: u64 = 1 << 30;
+        Self {
+            cpu_seconds: None,
+            memory_bytes: 4 * GIB,
+            address_space_bytes: 64 * GIB,
+            file_bytes: GIB,
+            open_files: 1024,
+            processes: 512,
+        }
+    }
+}
+
+/// The bounds of child processes. Where they may write is said with each run.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct SandboxPolicy {
+    pub network: Network,
+    pub on_missing: OnMissing,
+    /// Files and folders that may be read and executed. What isn't there is left out.
+    pub readable: Vec<PathBuf>,
+    /// Devices that may be read and written.
+    pub devices: Vec<PathBuf>,
+    pub limits: Limits,
+    /// The search path of programs.
+    pub path: String,
+    /// Further environment variables, such as `CARGO_HOME`. Never put a secret here: the agent reads them.
+    pub environment: BTreeMap<String, String>,
+}
+
+/// Programs, libraries and what they need to know of the system. Of /etc only what programs look up and no one hides:
+/// as root the whole of it would hold password hashes and private keys.
+const READABLE: &[&str] = &[
+    "/usr",
+    "/bin",
+    "/sbin",
+    "/lib",
+    "/lib32",
+    "/lib64",
+    "/libx32",
+    "/opt",
+    "/nix/store",
+    "/gnu/store",
+    "/etc/alternatives",
+    "/etc/bash.bashrc",
+    "/etc/ca-certificates",
+    "/etc/crypto-policies",
+    "/etc/debian_version",
+    "/etc/fonts",
+    "/etc/gai.conf",
+    "/etc/gitconfig",
+    "/etc/group",
+    "/etc/host.conf",
+    "/etc/hostname",
+    "/etc/hosts",
+    "/etc/inputrc",
+    "/etc/java-17-openjdk",
+    "/etc/java-21-openjdk",
+    "/etc/ld.so.cache",
+    "/etc/ld.so.conf",
+    "/etc/ld.so.conf.d",
+    "/etc/locale.alias",
+    "/etc/localtime",
+    "/etc/magic",
+    "/etc/mime.types",
+    "/etc/nsswitch.conf",
+    "/etc/os-release",
+    "/etc/passwd",
+    "/etc/perl",
+    "/etc/pki/tls/certs",
+    "/etc/pki/ca-trust/extracted",
+    "/etc/profile",
+    "/etc/protocols",
+    "/etc/python3",
+    "/etc/resolv.conf",
+    "/etc/services",
+    "/etc/shells",
+    "/etc/ssl/certs",
+    "/etc/ssl/openssl.cnf",
+    "/etc/terminfo",
+    "/etc/timezone",
+    "/proc",
+    "/sys/devices/system",
+    "/sys/fs/cgroup",
+];
+
+const DEVICES: &[&str] = &["/dev/null", "/dev/zero", "/dev/full", "/dev/random", "/dev/urandom"];
+
+impl Default for SandboxPolicy {
+    fn default() -> Self {
+        Self {
+            network: Network::Off,
+            on_missing: OnMissing::Report,
+            readable: READABLE.iter().map(PathBuf::from).collect(),
+            devices: DEVICES.iter().map(PathBuf::from).collect(),
+            limits: Limits::default(),
+            path: "/usr/local/bin:/usr/bin:/bin:/usr/local/sbin:/usr/sbin:/sbin".into(),
+            environment: BTreeMap::new(),
+        }
+    }
+}
+
+impl SandboxPolicy {
+    /// The whole environment of a child: nothing is inherited, so no secret of this process can be.
+    pub(super) fn environment(&self, home: &Path, scratch: &Path) -> BTreeMap<String, String> {
+        let mut all = self.environment.clone();
+        let own = [
+            ("PATH", self.path.clone()),
+            ("HOME", home.display().to_string()),
+            ("TMPDIR", scratch.display().to_string()),
+            ("LANG", "C.UTF-8".into()),
+            ("TERM", "dumb".into()),
+        ];
+        all.extend(own.map(|(name, value)| (name.to_owned(), value)));
+        all
+    }
+}

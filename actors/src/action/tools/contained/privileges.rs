@@ -1,0 +1,65 @@
+//! What of root's power a child process doesn't need.
+//!
+//! A capability that reads performance data (`CAP_PERFMON`) also reads any process's memory map and environment, past
+//! Landlock, since Linux 5.8's `perfmon_capable`. So a child of root gets only what files ask for, which Landlock bounds.
+
+use std::fs;
+use std::path::Path;
+use std::process::{Command, Stdio};
+
+use super::report::Layer;
+
+/// Capability numbers of the kernel's capability.h.
+const SYS_ADMIN: u32 = 21;
+const PERFMON: u32 = 38;
+
+/// The program of util-linux that gives capabilities up, and what it is told. Those that remain are about files alone:
+/// the working folder may be another user's.
+const SETPRIV: [&str; 2] = ["/usr/bin/setpriv", "/bin/setpriv"];
+const GIVE_UP: [&str; 3] = ["--inh-caps=-all", "--bounding-set=-all,+chown,+dac_override,+fowner,+fsetid", "--"];
+
+/// What is done about the privileges of this thread.
+pub(super) struct Privileges {
+    /// Stands before the command.
+    pub(super) wrapper: Vec<String>,
+    /// A child can look into other processes, so it mustn't see /proc.
+    pub(super) can_spy: bool,
+    pub(super) layer: Layer,
+}
+
+impl Privileges {
+    pub(super) fn plan() -> Self {
+        let enforced = |by: &str| Layer::Enforced { by: by.into() };
+        let has = effective();
+        if has == Some(0) {
+            return Self { wrapper: Vec::new(), can_spy: false, layer: enforced("there are none") };
+        }
+        match SETPRIV.into_iter().find(|path| Path::new(path).exists()) {
+            Some(setpriv) if works(setpriv) => {
+                let wrapper = std::iter::once(setpriv).chain(GIVE_UP).map(String::from).collect();
+                Self { wrapper, can_spy: false, layer: enforced("setpriv") }
+            }
+            found => {
+                let why = if found.is_some() { "setpriv is refused" } else { "there is no setpriv (util-linux)" };
+                let why =
+                    format!("{why}: child processes keep the capabilities of this process; run it as another user");
+                let can_spy = has.is_none_or(|has| has & (1 << SYS_ADMIN | 1 << PERFMON) != 0);
+                Self { wrapper: Vec::new(), can_spy, layer: Layer::Missing { why } }
+            }
+        }
+    }
+}
+
+/// Effective capabilities as a set of bits; none when they can't be known.
+fn effective() -> Option<u64> {
+    let status = fs::read_to_string("/proc/thread-self/status").ok()?;
+    let bits = status.lines().find_map(|line| line.strip_prefix("CapEff:"))?;
+    u64::from_str_radix(bits.trim(), 16).ok()
+}
+
+fn works(setpriv: &str) -> bool {
+    let mut trial = Command::new(setpriv);
+    trial.args(GIVE_UP).arg("/bin/true").env_clear();
+    trial.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
+    trial.status().is_ok_and(|status| status.success())
+}

@@ -1,0 +1,66 @@
+//! What was really enforced on one run.
+
+use serde::{Deserialize, Serialize};
+
+/// One layer of the sandbox.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(tag = "state", rename_all = "snake_case")]
+pub enum Layer {
+    Enforced {
+        by: String,
+    },
+    Partial {
+        by: String,
+        missing: String,
+    },
+    Missing {
+        why: String,
+    },
+    /// The policy doesn't ask for it.
+    NotAsked,
+}
+
+/// All layers of one run.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct SandboxReport {
+    /// Which files can be reached.
+    pub files: Layer,
+    /// Signals only within the sandbox.
+    pub signals: Layer,
+    pub network: Layer,
+    /// The process group can't be left, so that a kill reaches all.
+    pub group: Layer,
+    /// No power beyond that over files.
+    pub privileges: Layer,
+    pub limits: Layer,
+}
+
+impl SandboxReport {
+    fn layers(&self) -> [(&'static str, &Layer); 6] {
+        [
+            ("files", &self.files),
+            ("signals", &self.signals),
+            ("network", &self.network),
+            ("process group", &self.group),
+            ("privileges", &self.privileges),
+            ("limits", &self.limits),
+        ]
+    }
+
+    /// True when everything that the policy asks for is enforced.
+    pub fn is_complete(&self) -> bool {
+        self.gaps().is_empty()
+    }
+
+    /// What isn't enforced, in words; empty when all is.
+    pub fn gaps(&self) -> Vec<String> {
+        self.layers()
+            .into_iter()
+            .filter_map(|(name, layer)| match layer {
+                Layer::Enforced { .. } | Layer::NotAsked => None,
+                Layer::Partial { missing, .. } => Some(format!("{name}: only in part, {missing}")),
+                Layer::Missing { why } => Some(format!("{name}: not enforced, {why}")),
+            })
+            .collect()
+    }
+}

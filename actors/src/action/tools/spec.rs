@@ -1,0 +1,139 @@
+//! What a tool says of itself. Data: everything else about a tool is derived from it.
+
+use serde::{Deserialize, Serialize};
+use serde_json::{Value, json};
+
+use super::hands::Mode;
+use super::speech::SpeechPattern;
+
+/// What an action leaves behind. Decides what is done after a crash or an interruption.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum EffectClass {
+    /// Changes nothing.
+    ReadOnly,
+    /// Changes something that its [`super::Reversal`] brings back.
+    Reversible,
+    /// Can't be taken back.
+    Irreversible,
+}
+
+/// What the loop does with the result.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum FollowUp {
+    /// Nothing.
+    None,
+    /// Thinks on with it.
+    Process,
+    /// Tells the person.
+    Respond,
+    /// Keeps the conversation open: the person is expected to speak next.
+    Engage,
+}
+
+/// Which way a call goes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Door {
+    /// Past the fear gate.
+    Gated,
+    /// Read-only introspection, which the gate doesn't see.
+    Introspection,
+}
+
+/// A tool's own description.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct ToolSpec {
+    /// Lower-case words joined by `_`; unique in a registry.
+    pub name: String,
+    /// One or two sentences for the model and the person.
+    pub description: String,
+    /// JSON schema of the parameters: an object with `properties`, perhaps `required`, and `default`s in the properties.
+    pub parameters: Value,
+    /// Valid parameters of a typical call; checked against the schema at registration.
+    pub example: Value,
+    pub effect: EffectClass,
+    /// Doing it twice is the same as doing it once, so it may be retried after a crash.
+    pub idempotent: bool,
+    /// The lowest mode in which it may be called.
+    pub required_mode: Mode,
+    pub follow_up: FollowUp,
+    pub door: Door,
+    /// Other names that a parameter may come under, as (alias, parameter).
+    pub parameter_aliases: Vec<(String, String)>,
+    /// How people ask for it. The habit grammar is made from this.
+    pub speech: Vec<SpeechPattern>,
+}
+
+impl ToolSpec {
+    /// A read-only, idempotent, gated tool for any mode without parameters; the `with` calls and fields say the rest.
+    pub fn new(name: &str, description: &str) -> Self {
+        Self {
+            name: name.into(),
+            description: description.into(),
+            parameters: json!({"type": "object", "properties": {}, "additionalProperties": false}),
+            example: json!({}),
+            effect: EffectClass::ReadOnly,
+            idempotent: true,
+            required_mode: Mode::Passive,
+            follow_up: FollowUp::Process,
+            door: Door::Gated,
+            parameter_aliases: Vec::new(),
+            speech: Vec::new(),
+        }
+    }
+
+    /// Sets the schema from its properties and the names of those that must be there.
+    pub fn with_parameters(mut self, properties: Value, required: &[&str]) -> Self {
+        self.parameters = json!({
+            "type": "object",
+            "properties": properties,
+            "required": required,
+            "additionalProperties": false,
+        });
+        self
+    }
+
+    pub fn with_example(mut self, example: Value) -> Self {
+        self.example = example;
+        self
+    }
+
+    pub fn with_aliases(mut self, aliases: &[(&str, &str)]) -> Self {
+        self.parameter_aliases = aliases.iter().map(|(from, to)| ((*from).into(), (*to).into())).collect();
+        self
+    }
+
+    /// Adds patterns that share their verbs.
+    pub fn with_speech(mut self, verbs: &[&str], patterns: &[&str]) -> Self {
+        self.speech.extend(patterns.iter().map(|pattern| SpeechPattern::new(verbs, pattern)));
+        self
+    }
+
+    /// Adds one pattern that also sets parameters which nobody says.
+    pub fn with_phrase(mut self, verbs: &[&str], pattern: &str, fixed: &[(&str, Value)]) -> Self {
+        let mut speech = SpeechPattern::new(verbs, pattern);
+        speech.fixed = fixed.iter().map(|(name, value)| ((*name).into(), value.clone())).collect();
+        self.speech.push(speech);
+        self
+    }
+
+    /// The parameters' names, in the schema's order.
+    pub fn parameter_names(&self) -> impl Iterator<Item = &str> {
+        self.parameters["properties"]
+            .as_object()
+            .into_iter()
+            .flat_map(|properties| properties.keys().map(String::as_str))
+    }
+
+    /// The schema of one parameter.
+    pub fn parameter(&self, name: &str) -> Option<&Value> {
+        self.parameters["properties"].get(name)
+    }
+
+    /// True when a call without this parameter is invalid.
+    pub fn requires(&self, name: &str) -> bool {
+        self.parameters["required"].as_array().is_some_and(|required| required.iter().any(|entry| entry == name))
+    }
+}
