@@ -1,1 +1,28 @@
-//! The embedded reasoner.
+//! The embedded reasoner: what the brain does with words when no model thinks for it.
+//!
+//! Biology: habits of the dorsal striatum, quick and fixed answers to known cues.
+//!
+//! Its law: understanding is a grammar generated from what the registered tools say about themselves ([`ToolSpeech`]);
+//! precision comes before coverage, so what has side effects is asked back rather than guessed; answers are worded
+//! from evidence alone. Everything here is pure: no clock, no chance, no state.
+
+mod courtesy;
+mod grammar;
+mod guard;
+mod inflect;
+mod judge;
+mod lexicon;
+mod matcher;
+mod pattern;
+mod questions;
+mod small_talk;
+mod speech;
+mod steps;
+mod tokens;
+mod understanding;
+
+pub use grammar::{Grammar, GrammarError};
+pub use lexicon::terms;
+pub use pattern::PatternError;
+pub use speech::{Effect, ToolSpeech};
+pub use understanding::{Partial, QuestionKind, Step, Understanding, Unsupported};

@@ -1,0 +1,288 @@
+//! The grammar: from the tools' speech to an understanding of what is said.
+
+use std::cmp::Reverse;
+
+use serde_json::Value;
+
+use super::courtesy::{self, Lead};
+use super::judge::{Candidate, later};
+use super::lexicon::{self, terms};
+use super::matcher::{Ends, Matcher};
+use super::pattern::{self, Node, PatternError};
+use super::questions::Forms;
+use super::speech::ToolSpeech;
+use super::tokens::Utterance;
+use super::understanding::{Partial, Step, Understanding, Unsupported};
+use super::{guard, inflect, small_talk, steps};
+
+/// A tool whose speech can't be used.
+#[derive(Clone, Debug, PartialEq, thiserror::Error)]
+#[error("tool `{tool}`: {cause}")]
+pub struct GrammarError {
+    pub tool: String,
+    pub cause: PatternError,
+}
+
+#[derive(Clone, Debug)]
+pub(super) struct Tool {
+    pub speech: ToolSpeech,
+    /// Each verb with itself as its only form.
+    exact: Vec<(String, Vec<String>)>,
+    /// Each verb with all its forms, for "did you …" and "if you …".
+    inflected: Vec<(String, Vec<String>)>,
+    patterns: Vec<(String, Vec<Node>)>,
+}
+
+/// Understands utterances. Built once from the agent's names and the registered tools; the same utterance always gives the
+/// same understanding.
+#[derive(Clone, Debug)]
+pub struct Grammar {
+    names: Vec<String>,
+    tools: Vec<Tool>,
+    forms: Forms,
+}
+
+impl Grammar {
+    /// `names`: what the agent is called. Where two tools match equally well, the earlier is asked about first.
+    ///
+    /// # Errors
+    /// A pattern that isn't in the language of [`ToolSpeech`], with its tool.
+    pub fn new(names: &[&str], tools: &[ToolSpeech]) -> Result<Self, GrammarError> {
+        let tools = tools.iter().map(Tool::new).collect::<Result<_, _>>()?;
+        let forms = Forms::new().map_err(|cause| GrammarError { tool: "questions".to_owned(), cause })?;
+        Ok(Self { names: names.iter().map(|name| name.to_lowercase()).collect(), tools, forms })
+    }
+
+    /// One example for each tool of how it is asked for.
+    pub fn abilities(&self) -> Vec<(String, String)> {
+        let example = |tool: &Tool| {
+            let nodes = &tool.patterns.first()?.1;
+            let verb = tool.speech.verbs.first().map_or("", String::as_str);
+            Some((tool.speech.tool.clone(), pattern::example(nodes, verb)))
+        };
+        self.tools.iter().filter_map(example).collect()
+    }
+
+    pub fn understand(&self, text: &str) -> Understanding {
+        let said = Utterance::read(text);
+        if said.len() == 0 {
+            return Understanding::Unknown;
+        }
+        if let Some(talk) = small_talk::read(&said, &self.names) {
+            return talk;
+        }
+        let lead = courtesy::lead(&said, &self.names);
+        let (lo, hi) = (lead.lo, said.len());
+        let ends = courtesy::ends(&said, lo, hi, &self.names);
+        self.guarded(&said, lead, ends)
+            .or_else(|| self.requested(&said, lead, ends))
+            .or_else(|| self.forms.broad(&said, lo, ends).map(|about| question(about, &said, lo)))
+            .or_else(|| self.unfinished(&said, lo, ends))
+            .unwrap_or_else(|| self.told(&said, lead))
+    }
+
+    /// What is settled before any tool is considered.
+    fn guarded(&self, said: &Utterance, lead: Lead, ends: Ends) -> Option<Understanding> {
+        let lo = lead.lo;
+        if let Some(fact) = self.forms.fact(said, lo, ends) {
+            return Some(Understanding::Remember { fact });
+        }
+        if let Some(topic) = self.forms.forget(said, lo, ends) {
+            let reply = format!(
+                "I don't forget on a spoken request. To remove what I know about “{topic}”, use: maxim memory forget"
+            );
+            return Some(Understanding::Unsupported { what: Unsupported::Forget, topic, reply });
+        }
+        if let Some(after) = guard::prohibited(said, lo, said.len()) {
+            let words = said.span(lo, said.len()).to_owned();
+            return Some(Understanding::Prohibition { words, tool: self.named_tool(said, after) });
+        }
+        if let Some(about) = self.forms.specific(self, said, lo, ends) {
+            return Some(question(about, said, lo));
+        }
+        if guard::reported(said, lo, said.len()) && !self.forms.interrogative(said, lo) {
+            return Some(Understanding::Statement);
+        }
+        let waits = guard::delays(said, lo, said.len()) || said.word(lo) == "wait";
+        if waits && !self.forms.asks_when(said, lo) && self.command_within(said, lo) {
+            return Some(later(said.span(lo, said.len())));
+        }
+        None
+    }
+
+    fn requested(&self, said: &Utterance, lead: Lead, ends: Ends) -> Option<Understanding> {
+        let (lo, hi) = (lead.lo, said.len());
+        let found = self.candidates(said, lo, ends, false);
+        let asks = self.forms.interrogative(said, lo);
+        let best = found.first().filter(|best| !(asks && best.changes_something()));
+        if let Some(several) = steps::read(self, said, lead, hi, best) {
+            return Some(several);
+        }
+        if let Some(two) = steps::ask(self, said, lo, hi) {
+            return Some(two);
+        }
+        let Some(best) = best else {
+            let at = guard::delayed_at(said, lo, hi)?;
+            let before = Utterance::read(said.span(lo, at).trim_end_matches(','));
+            let known = !asks && !self.candidates(&before, 0, Ends::all(before.len()), false).is_empty();
+            return known.then(|| later(said.span(lo, hi)));
+        };
+        if let Some(question) = tie(best, &found) {
+            let understood = Partial { tool: None, params: Value::Null, missing: vec!["tool".to_owned()] };
+            return Some(Understanding::Ambiguous { understood, question });
+        }
+        Some(match best.judge(said, lead) {
+            Ok(step) => Understanding::Command { steps: vec![step] },
+            Err(asked) => asked,
+        })
+    }
+
+    /// A text as one request by itself: the step, or why it must be asked about.
+    pub(super) fn request(&self, text: &str, requested: bool) -> Option<Result<Step, Understanding>> {
+        let said = Utterance::read(text);
+        let mut lead = courtesy::lead(&said, &self.names);
+        lead.requested |= requested;
+        if said.len() == 0 || self.forms.interrogative(&said, lead.lo) || guard::reported(&said, lead.lo, said.len()) {
+            return None;
+        }
+        let ends = courtesy::ends(&said, lead.lo, said.len(), &self.names);
+        Some(self.candidates(&said, lead.lo, ends, false).first()?.judge(&said, lead))
+    }
+
+    /// The tool and parameters of a clause in any form of its verb ("ran rm", "writing notes.txt").
+    pub(super) fn clause(&self, text: &str) -> (Option<String>, Value) {
+        let said = Utterance::read(text);
+        let ends = courtesy::ends(&said, 0, said.len(), &self.names);
+        let found = self.candidates(&said, 0, ends, true);
+        match found.first() {
+            Some(best) => (Some(best.tool.speech.tool.clone()), best.params(&said, true)),
+            None => (self.named_tool(&said, 0), Value::Object(serde_json::Map::new())),
+        }
+    }
+
+    /// The tool whose verb (in any form) or name stands at this place; a tool's name may also follow an article.
+    fn named_tool(&self, said: &Utterance, at: usize) -> Option<String> {
+        let hi = said.len();
+        let by_verb = |tool: &&Tool| {
+            tool.inflected.iter().flat_map(|(_, forms)| forms).any(|form| said.starts(at, hi, form).is_some())
+        };
+        let by_name = |tool: &&Tool| (at..hi.min(at + 3)).any(|at| said.word(at) == tool.speech.tool);
+        let tool = self.tools.iter().find(by_name).or_else(|| self.tools.iter().find(by_verb));
+        tool.map(|tool| tool.speech.tool.clone())
+    }
+
+    /// All matches, the best first: few doubts, many words of the pattern, little swallowed by open slots.
+    fn candidates(&self, said: &Utterance, lo: usize, ends: Ends, inflected: bool) -> Vec<Candidate<'_>> {
+        let mut found = Vec::new();
+        for (order, tool) in self.tools.iter().enumerate() {
+            let verbs = if inflected { &tool.inflected } else { &tool.exact };
+            let mut matcher = Matcher::new(said, ends, verbs, !inflected);
+            for (place, (pattern, nodes)) in tool.patterns.iter().enumerate() {
+                let Some(matched) = matcher.run(nodes, lo) else { continue };
+                let candidate = Candidate { tool, pattern, found: matched, lo };
+                let doubt = candidate.doubts(said).iter().map(super::judge::Doubt::weight).max().unwrap_or(0);
+                let open: usize = candidate.found.captures.iter().map(|capture| capture.hi - capture.lo).sum();
+                found.push(((doubt, Reverse(candidate.found.literals), open, order, place), candidate));
+            }
+        }
+        found.sort_by(|(a, _), (b, _)| a.cmp(b));
+        found.into_iter().map(|(_, candidate)| candidate).collect()
+    }
+
+    /// Whether some later part of the utterance is a request, or begins with a tool's verb after a comma.
+    fn command_within(&self, said: &Utterance, lo: usize) -> bool {
+        let hi = said.len();
+        (lo + 1..hi.min(lo + 60)).any(|at| {
+            let begins = said.tokens[at - 1].closes.is_some() || said.word(at - 1) == "then";
+            self.request(said.span(at, hi), false).is_some() || (begins && self.verb_at(said, at).is_some())
+        })
+    }
+
+    fn verb_at(&self, said: &Utterance, at: usize) -> Option<(&Tool, &str, usize)> {
+        let hi = said.len();
+        self.tools.iter().find_map(|tool| {
+            let verb =
+                tool.speech.verbs.iter().find_map(|verb| Some((verb, said.starts(at, hi, &verb.to_lowercase())?)));
+            verb.map(|(verb, length)| (tool, verb.as_str(), length))
+        })
+    }
+
+    /// A known verb with parameters that fit no pattern.
+    fn unfinished(&self, said: &Utterance, lo: usize, ends: Ends) -> Option<Understanding> {
+        let (tool, verb, length) = self.verb_at(said, lo)?;
+        let told = said.tokens[lo + length - 1].closes == Some(',')
+            || ["is", "was", "are", "were", "has", "had"].contains(&said.word(lo + length));
+        if told {
+            return None;
+        }
+        let nodes = tool.patterns.iter().map(|(_, nodes)| nodes).find(|nodes| nodes.contains(&Node::Verb));
+        let (missing, example) = match nodes {
+            Some(nodes) => (pattern::required_slots(nodes), pattern::example(nodes, verb)),
+            None => (vec![], verb.to_owned()),
+        };
+        let lacking = missing.iter().map(|slot| slot.replace('_', " ")).collect::<Vec<_>>().join(" and ");
+        let rest = said.span(lo + length, ends.plain);
+        let question = if rest.is_empty() {
+            format!("I understood “{verb}”, but not the {lacking}. Say it like this: {example}")
+        } else {
+            format!(
+                "I understood “{verb}”, but I can't make out the {lacking} from “{rest}”. Say it like this: {example}"
+            )
+        };
+        let missing = missing.into_iter().map(str::to_owned).collect();
+        let understood =
+            Partial { tool: Some(tool.speech.tool.clone()), params: Value::Object(serde_json::Map::new()), missing };
+        Some(Understanding::Ambiguous { understood, question })
+    }
+
+    fn told(&self, said: &Utterance, lead: Lead) -> Understanding {
+        let lo = lead.lo;
+        if let Some(topic) = self.forms.remind(said, lo) {
+            return later(&topic);
+        }
+        if lexicon::is_statement(said, lo) {
+            Understanding::Statement
+        } else if lead.greeted {
+            Understanding::Greeting
+        } else if lead.thanked {
+            Understanding::Thanks
+        } else {
+            Understanding::Unknown
+        }
+    }
+}
+
+impl Tool {
+    fn new(speech: &ToolSpeech) -> Result<Self, GrammarError> {
+        let failed = |cause| GrammarError { tool: speech.tool.clone(), cause };
+        let compiled = |text: &String| Ok((text.clone(), pattern::compile(text).map_err(failed)?));
+        let verbs: Vec<String> = speech.verbs.iter().map(|verb| verb.to_lowercase()).collect();
+        Ok(Self {
+            exact: verbs.iter().map(|verb| (verb.clone(), vec![verb.clone()])).collect(),
+            inflected: verbs.iter().map(|verb| (verb.clone(), inflect::forms(verb))).collect(),
+            patterns: speech.patterns.iter().map(compiled).collect::<Result<_, _>>()?,
+            speech: speech.clone(),
+        })
+    }
+}
+
+fn question(about: super::QuestionKind, said: &Utterance, lo: usize) -> Understanding {
+    Understanding::Question { about, terms: terms(said.span(lo, said.len())) }
+}
+
+/// Two tools that fit equally well, of which one has side effects.
+fn tie(best: &Candidate, found: &[Candidate]) -> Option<String> {
+    let other = found.iter().find(|other| other.tool.speech.tool != best.tool.speech.tool)?;
+    let equal = other.found.literals == best.found.literals
+        && other.found.typo == best.found.typo
+        && other.found.captures.iter().map(|capture| (capture.lo, capture.hi)).eq(best
+            .found
+            .captures
+            .iter()
+            .map(|capture| (capture.lo, capture.hi)));
+    let risky = best.changes_something() || other.changes_something();
+    (equal && risky).then(|| {
+        let (one, two) = (&best.tool.speech.tool, &other.tool.speech.tool);
+        format!("That could mean {one} or {two}. Which of the two do you want?")
+    })
+}

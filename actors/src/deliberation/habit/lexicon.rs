@@ -1,0 +1,400 @@
+//! Words the grammar knows without any tool: function words, vague words, numbers, names of files.
+
+use super::tokens::Utterance;
+
+/// What may stand where a pattern says `the`.
+pub(super) const DETERMINERS: &[&str] =
+    &["the", "a", "an", "my", "our", "your", "this", "his", "her", "their", "some", "that"];
+
+const FUNCTION_WORDS: &[&str] = &[
+    "a",
+    "an",
+    "the",
+    "with",
+    "to",
+    "in",
+    "into",
+    "from",
+    "of",
+    "and",
+    "or",
+    "as",
+    "for",
+    "on",
+    "at",
+    "by",
+    "but",
+    "if",
+    "containing",
+    "saying",
+    "is",
+    "are",
+];
+
+/// Words that point at something without naming it.
+const VAGUE: &[&str] = &[
+    "it",
+    "this",
+    "that",
+    "these",
+    "those",
+    "them",
+    "thing",
+    "things",
+    "stuff",
+    "something",
+    "anything",
+    "everything",
+    "nothing",
+    "one",
+    "ones",
+    "all",
+    "file",
+    "files",
+    "folder",
+    "folders",
+    "directory",
+    "directories",
+    "document",
+    "command",
+    "commands",
+    "script",
+    "scripts",
+    "program",
+    "code",
+    "here",
+    "there",
+    "what",
+    "whatever",
+    "none",
+    "any",
+    "both",
+    "some",
+    "me",
+    "you",
+    "him",
+    "her",
+    "us",
+];
+
+const PRONOUNS: &[&str] = &["it", "this", "that", "these", "those", "them", "something", "anything"];
+
+/// Nouns after which a bare word is the name of a file.
+pub(super) const FILE_NOUNS: &[&str] = &["file", "files", "folder", "directory", "dir", "path", "named", "called"];
+
+/// Files that are known by a bare name.
+const KNOWN_FILES: &[&str] = &[
+    "makefile",
+    "dockerfile",
+    "readme",
+    "license",
+    "changelog",
+    "todo",
+    "notice",
+    "authors",
+    "justfile",
+    "procfile",
+    "gemfile",
+    "jenkinsfile",
+];
+
+/// Frequent words that are one edit away from frequent verbs: never taken for a typing error.
+const COMMON: &[&str] = &[
+    "rain", "fun", "sun", "gun", "ran", "ruin", "rum", "red", "real", "lead", "dead", "head", "bread", "road", "ready",
+    "white", "wrote", "fine", "fined", "kind", "mind", "wind", "bind", "blind", "lost", "last", "lest", "least",
+    "late", "shot", "shop", "slow", "how", "who", "snow", "shown", "edits", "exit", "cute", "opens", "pen", "oven",
+    "even", "seat", "heat", "cat", "car", "can", "that", "than", "look", "book", "took", "cook", "hook", "like",
+    "list's", "sand", "end", "spend", "same", "save's", "cave", "gave", "have", "wave", "turns", "learn",
+];
+
+const STOP_WORDS: &[&str] = &[
+    "a",
+    "about",
+    "again",
+    "all",
+    "also",
+    "am",
+    "an",
+    "and",
+    "any",
+    "anything",
+    "are",
+    "as",
+    "at",
+    "be",
+    "been",
+    "but",
+    "by",
+    "can",
+    "could",
+    "did",
+    "do",
+    "does",
+    "ever",
+    "every",
+    "everything",
+    "for",
+    "from",
+    "had",
+    "happen",
+    "has",
+    "have",
+    "he",
+    "her",
+    "him",
+    "his",
+    "how",
+    "i",
+    "if",
+    "in",
+    "into",
+    "is",
+    "it",
+    "its",
+    "just",
+    "know",
+    "many",
+    "me",
+    "much",
+    "my",
+    "now",
+    "of",
+    "on",
+    "or",
+    "our",
+    "please",
+    "recall",
+    "remember",
+    "said",
+    "say",
+    "she",
+    "should",
+    "so",
+    "some",
+    "something",
+    "tell",
+    "that",
+    "the",
+    "their",
+    "them",
+    "then",
+    "there",
+    "they",
+    "this",
+    "to",
+    "told",
+    "us",
+    "was",
+    "we",
+    "were",
+    "what",
+    "when",
+    "where",
+    "which",
+    "who",
+    "whose",
+    "why",
+    "will",
+    "with",
+    "would",
+    "you",
+    "your",
+    "mine",
+    "yours",
+    "still",
+    "keep",
+    "kept",
+    "maxim",
+];
+
+pub(super) fn is_function_word(word: &str) -> bool {
+    FUNCTION_WORDS.contains(&word)
+}
+
+pub(super) fn is_vague(word: &str) -> bool {
+    VAGUE.contains(&word)
+}
+
+pub(super) fn is_pronoun(word: &str) -> bool {
+    PRONOUNS.contains(&word)
+}
+
+pub(super) fn is_common(word: &str) -> bool {
+    COMMON.contains(&word) || FUNCTION_WORDS.contains(&word) || VAGUE.contains(&word)
+}
+
+/// Whether a word looks like the name of a file or a glob, without a noun that says so.
+pub(super) fn looks_like_path(value: &str) -> bool {
+    let has_letters = value.chars().any(char::is_alphanumeric);
+    value == "."
+        || value == ".."
+        || value == "/"
+        || value.starts_with('~')
+        || value.contains('*')
+        || value.contains('_')
+        || (has_letters && value.contains(['/', '\\']))
+        || (has_letters && value.contains('.') && !value.ends_with('.'))
+        || KNOWN_FILES.contains(&value.to_lowercase().as_str())
+}
+
+/// A number as digits (with sign, fraction, °, % or a degree word glued on) or as an English word up to ninety-nine.
+pub(super) fn number(text: &str) -> Option<serde_json::Number> {
+    const ONES: &[&str] = &[
+        "zero",
+        "one",
+        "two",
+        "three",
+        "four",
+        "five",
+        "six",
+        "seven",
+        "eight",
+        "nine",
+        "ten",
+        "eleven",
+        "twelve",
+        "thirteen",
+        "fourteen",
+        "fifteen",
+        "sixteen",
+        "seventeen",
+        "eighteen",
+        "nineteen",
+    ];
+    const TENS: &[&str] = &["twenty", "thirty", "forty", "fifty", "sixty", "seventy", "eighty", "ninety"];
+    let word = text.to_lowercase();
+    let bare = word.trim_end_matches("degrees").trim_end_matches("deg").trim_end_matches(['°', '%']);
+    if let Ok(whole) = bare.trim_start_matches('+').parse::<i64>() {
+        return Some(whole.into());
+    }
+    if bare.starts_with(|c: char| c.is_ascii_digit() || "+-.".contains(c))
+        && let Ok(real) = bare.parse::<f64>()
+    {
+        return serde_json::Number::from_f64(real);
+    }
+    if let Some(ones) = ONES.iter().position(|name| *name == bare) {
+        return Some(ones.into());
+    }
+    let (tens, ones) = bare.split_once('-').unwrap_or((bare, "zero"));
+    let tens = TENS.iter().position(|name| *name == tens)?;
+    let ones = ONES.iter().take(10).position(|name| *name == ones)?;
+    Some((20 + 10 * tens + ones).into())
+}
+
+/// Whether something is told: it begins like a sentence about the world and is longer than a word or two.
+pub(super) fn is_statement(said: &Utterance, lo: usize) -> bool {
+    const SUBJECTS: &[&str] = &[
+        "i",
+        "i'm",
+        "i've",
+        "i'll",
+        "i'd",
+        "im",
+        "we",
+        "we're",
+        "we've",
+        "we'll",
+        "he",
+        "he's",
+        "she",
+        "she's",
+        "it",
+        "it's",
+        "its",
+        "they",
+        "they're",
+        "you",
+        "you're",
+        "my",
+        "our",
+        "your",
+        "his",
+        "her",
+        "their",
+        "the",
+        "this",
+        "that",
+        "these",
+        "those",
+        "there",
+        "there's",
+        "today",
+        "yesterday",
+        "tomorrow",
+        "a",
+        "an",
+        "everyone",
+        "everybody",
+        "someone",
+        "nobody",
+        "some",
+        "people",
+        "here",
+    ];
+    const VERBS: &[&str] = &[
+        "is", "are", "was", "were", "am", "has", "have", "had", "will", "won't", "isn't", "aren't", "wasn't", "can",
+        "can't", "does", "doesn't", "did", "didn't", "likes", "loves", "hates", "wants", "lives", "works", "went",
+        "came", "said", "says", "told", "asked", "needs", "knows", "left", "got", "called", "bought", "made", "put",
+        "goes", "comes", "takes", "means", "wrote", "thinks", "gave", "writes", "asks", "tells",
+    ];
+    let words = said.len() - lo;
+    (words >= 3 && SUBJECTS.contains(&said.word(lo)))
+        || (words >= 2 && SUBJECTS.contains(&said.word(lo)) && said.word(lo).contains('\''))
+        || (words >= 3 && (lo + 1..said.len().min(lo + 8)).any(|at| VERBS.contains(&said.word(at))))
+}
+
+/// The content words of a text, in lower case, in order, without repeats.
+pub fn terms(text: &str) -> Vec<String> {
+    let mut found: Vec<String> = Vec::new();
+    let folded = text.to_lowercase().replace('’', "'");
+    for raw in folded.split(|c: char| c.is_whitespace() || ",;:!?()[]{}\"“”«»".contains(c)) {
+        let word = raw.trim_matches(['\'', '.', '`']);
+        let word = word.strip_suffix("'s").unwrap_or(word);
+        if word.is_empty() || word.len() > 64 || STOP_WORDS.contains(&word) || found.iter().any(|known| known == word) {
+            continue;
+        }
+        if word.chars().any(char::is_alphanumeric) {
+            found.push(word.to_owned());
+        }
+    }
+    found
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn numbers_are_read_as_digits_or_words() {
+        for (text, value) in [
+            ("30", "30"),
+            ("-12.5", "-12.5"),
+            ("+3", "3"),
+            ("45°", "45"),
+            ("30deg", "30"),
+            ("forty-five", "45"),
+            ("ninety", "90"),
+            ("twelve", "12"),
+        ] {
+            assert_eq!(number(text).map(|n| n.to_string()).as_deref(), Some(value), "{text}");
+        }
+        for text in ["", "-", "many", "nan", "inf", "1e999", "twenty-ten"] {
+            assert_eq!(number(text), None, "{text}");
+        }
+    }
+
+    #[test]
+    fn paths_are_told_from_words() {
+        for path in ["a.txt", "src/main.rs", "*.rs", "..", "~", "Makefile", ".env", "my_notes"] {
+            assert!(looks_like_path(path), "{path}");
+        }
+        for word in ["thing", "notes", "...", "door"] {
+            assert!(!looks_like_path(word), "{word}");
+        }
+    }
+
+    #[test]
+    fn terms_are_the_content_words() {
+        assert_eq!(terms("What do you remember about Anna's blue cup, and the Cup?"), ["anna", "blue", "cup"]);
+    }
+}

@@ -1,0 +1,340 @@
+//! Questions, and what is told to be remembered: forms of English that need no tool.
+
+use super::QuestionKind;
+use super::grammar::Grammar;
+use super::matcher::{Ends, Matcher};
+use super::pattern::{self, Node, PatternError};
+use super::tokens::{Utterance, strip_full_stop};
+
+#[derive(Clone, Copy, Debug, PartialEq)]
+enum Form {
+    Remember,
+    /// A question inside a request: "tell me where the key is".
+    Embedded,
+    Predict,
+    /// "Did you write notes.txt?"
+    Done,
+    WhatHappened,
+    When,
+    Who,
+    Status,
+    Now,
+    Abilities,
+}
+
+/// Forms that only a question has; they come before the tools' patterns.
+const SPECIFIC: &[(Form, &str)] = &[
+    (Form::Now, "what (time|day|date|year|month) is it [now|today|right now]"),
+    (Form::Now, "what is the (time|date|day) [now|today|right now]"),
+    (Form::Now, "what is (today|today's date)"),
+    (Form::Now, "(tell|give) me the (time|date)"),
+    (Form::Abilities, "what (can|could) you do [for me|now|today]"),
+    (Form::Abilities, "[i need] help [me]"),
+    (
+        Form::Abilities,
+        "(what|which) (commands|things|tools|sentences|requests) (do|can) you (understand|know|use|do|have|run)",
+    ),
+    (Form::Abilities, "what do you understand"),
+    (Form::Abilities, "how can you help [me|us]"),
+    (Form::Abilities, "what are you (able to do|capable of|good at)"),
+    (
+        Form::Status,
+        "how (are you|are you doing|are you feeling|do you feel|have you been|you doing) [today|now|maxim|right now|this morning|tonight]",
+    ),
+    (Form::Status, "how (is it going|goes it|are things|is everything|is life)"),
+    (
+        Form::Status,
+        "are you [still|all] (ok|okay|alive|awake|there|busy|fine|alright|well|tired|listening|ready|online|up|running|asleep|sleeping|stopped|hurt|happy|right)",
+    ),
+    (Form::Status, "[what is] [the|system] (status|health) [of the system|of yourself]"),
+    (Form::Status, "what (are you doing|are you up to|is up|is going on) [now|right now|today]"),
+    (Form::Status, "is everything (ok|okay|fine|alright|working|in order)"),
+    (Form::Status, "you (ok|okay|there|awake|alive)"),
+    (
+        Form::Predict,
+        "what (would|will|might|could|may) happen if (you|i|we|someone|anyone|somebody|it) [were to|would] {clause:rest}",
+    ),
+    (Form::Predict, "what happens (if|when|whenever) (you|i|we|someone) {clause:rest}"),
+    (Form::Predict, "what (would|will|might|could|may) happen (by|after|from|with|on) {clause:rest}"),
+    (Form::Predict, "what if (you|i|we|someone) [were to] {clause:rest}"),
+    (
+        Form::Predict,
+        "(suppose|imagine|pretend|assume|assuming|supposing) [that] (you|i|we|someone) [were to] {clause:rest}",
+    ),
+    (
+        Form::Predict,
+        "(would|will|does|is) it [be] [still] (safe|dangerous|ok|okay|risky|wise|fine|possible|a good idea|a bad idea|bad|harmful|smart) (to|if you|if i|if we) {clause:rest}",
+    ),
+    (Form::Predict, "(should|shall|may|can|could|must) (i|we) {clause:rest}"),
+    (Form::Predict, "should you {clause:rest}"),
+    (
+        Form::Predict,
+        "(would|will) it (work|fail|hurt|help|break) [something|anything] (if|when) (you|i|we) {clause:rest}",
+    ),
+    (Form::Predict, "what do you (expect|think will happen|think would happen) (if|when) (you|i|we) {clause:rest}"),
+    (Form::Predict, "how (risky|dangerous|safe|bad) (is it|would it be) to {clause:rest}"),
+    (Form::Predict, "(would|will) {clause:rest} (work|fail|succeed|hurt|break anything|be safe|be dangerous)"),
+    (Form::Predict, "what (would|will) {clause:rest} do"),
+    (Form::Predict, "hypothetically [speaking] [what] [would|if] [happen] [if] [you|i|we] {clause:rest}"),
+    (
+        Form::WhatHappened,
+        "what (did you do|have you done|were you doing|have you been doing|did you just do) [with|to|about|in|on|for] [{topic:rest}]",
+    ),
+    (Form::WhatHappened, "what (is|was) the last thing [that] you (did|have done) [{topic:rest}]"),
+    (Form::WhatHappened, "what happened [with|to|on|in|at|during|when you|after you|when i|when we] [{topic:rest}]"),
+    (Form::WhatHappened, "what (is|was|were) the (result|results|outcome|output) (of|from|when you) {topic:rest}"),
+    (Form::WhatHappened, "how did {topic:rest} (go|end|turn out|work out|end up)"),
+    (Form::WhatHappened, "did {topic:rest} (work|succeed|fail|finish|crash|pass|go well)"),
+    (Form::When, "when did you [last] {topic:rest}"),
+    (Form::Done, "(did|have|had) you [already|ever|really|just|actually|not] {clause:rest}"),
+    (Form::Done, "(didn't|haven't|hadn't|weren't) you {clause:rest}"),
+    (Form::Done, "were you [just|already] {clause:rest}"),
+    (Form::Done, "why (did|have|didn't|did not|would|were) you [not] {clause:rest}"),
+    (Form::Done, "(how often|how many times) (did|have) you {clause:rest}"),
+    (
+        Form::Remember,
+        "what [all|else] (do|did|can) you [still] (remember|know|recall|have) [anything] (about|of|on|regarding|concerning|from) {topic:rest}",
+    ),
+    (Form::Remember, "what (do|did) you [still] (remember|know|recall)"),
+    (Form::Embedded, "(do|can|could|did) you [still|happen to|also] (remember|recall|know) {topic:rest}"),
+    (
+        Form::Remember,
+        "what (did|have|had) (i|we) [ever|just|already] (tell|told|say|said|teach|taught|ask|asked|mention|mentioned) [to] [you] [about|of|regarding] [{topic:rest}]",
+    ),
+    (
+        Form::Remember,
+        "(did|have) (i|we) [ever|already|not] (tell|told|mention|mentioned|say|said) [to] [you] [about|of|that] {topic:rest}",
+    ),
+    (
+        Form::Remember,
+        "what (did|has|does) {topic:rest} (say|said|tell|told|mention|mentioned|want|like|need|think|write|ask) [to] [you|me|us] [about] [{topic:rest}]",
+    ),
+    (
+        Form::Remember,
+        "tell me [everything|all|something|anything|more|what] [that] [you know|you remember|you have|do you know] (about|of|on) {topic:rest}",
+    ),
+    (Form::Embedded, "(tell|show) me (what|where|who|when|which|how|why|whether|if) {topic:rest}"),
+    (
+        Form::Embedded,
+        "(remind me|i wonder|i'd like to know|i want to know|let me know|any idea|do you have any idea|say) (of|about|what|where|who|when|which|how|why|whose) {topic:rest}",
+    ),
+    (Form::Remember, "remember {topic:rest}?"),
+    (Form::Who, "(who|what) are you [really|exactly]"),
+    (
+        Form::Who,
+        "(what is your name|who made you|who built you|who created you|what are you called|introduce yourself|tell me about yourself)",
+    ),
+    (Form::When, "when (did|do|does|was|were|is|are|will|have|has|had|am|should|can) {topic:rest}"),
+    (
+        Form::When,
+        "(what|which|at what|on what|on which) (time|day|date|year) (did|do|does|was|were|is|are|will|has) {topic:rest}",
+    ),
+    (Form::When, "(how long ago|since when|how long) {topic:rest}"),
+];
+
+/// Forms that a tool's read-only pattern may have first ("what is in notes.txt").
+const BROAD: &[(Form, &str)] = &[
+    (Form::Who, "who (is|was|are|am|were) {topic:rest}"),
+    (Form::Who, "who {topic:rest}"),
+    (Form::Remember, "where (is|are|was|were|did|do|does|can|could|have|has) {topic:rest}"),
+    (Form::Remember, "what (is|are|was|were|does|did|do) {topic:rest}"),
+    (Form::Remember, "(whose|which|what) {topic:rest}"),
+    (Form::Remember, "how (many|much|old|big|far|tall|long) {topic:rest}"),
+];
+
+const FACTS: &[&str] = &[
+    "(remember|memorize|memorise|note|know) (that|this|the following)[:|,] {fact:rest}",
+    "(remember|memorize|memorise|note): {fact:rest}",
+    "remember [to] {fact:rest}",
+    "(memorize|memorise) {fact:rest}",
+    "(keep|bear) in mind [that|:] {fact:rest}",
+    "(don't|dont|do not|never) forget [that|:|about] {fact:rest}",
+    "make a [mental] note (that|of|:) {fact:rest}",
+    "take note (that|of|:) {fact:rest}",
+    "note to self[:|,] {fact:rest}",
+    "(for the record|fyi|for your information|you should know|you should know that|just so you know)[,|:] {fact:rest}",
+    "i want you to (remember|know) [that] {fact:rest}",
+];
+
+const FORGETTING: &[&str] = &[
+    "forget [about|that|what i said about|everything about|all about|everything] [{topic:rest}]",
+    "(erase|wipe|clear) your memory [of|about] [{topic:rest}]",
+];
+
+const INTERROGATIVES: &[&str] = &[
+    "what",
+    "where",
+    "who",
+    "whom",
+    "whose",
+    "when",
+    "why",
+    "how",
+    "which",
+    "did",
+    "do",
+    "does",
+    "is",
+    "are",
+    "was",
+    "were",
+    "am",
+    "has",
+    "have",
+    "had",
+    "should",
+    "shall",
+    "would",
+    "could",
+    "can",
+    "may",
+    "might",
+    "must",
+    "will",
+    "didn't",
+    "don't",
+    "doesn't",
+    "isn't",
+    "aren't",
+    "haven't",
+    "hasn't",
+    "won't",
+    "wouldn't",
+    "suppose",
+    "imagine",
+    "what'll",
+    "what'd",
+    "hypothetically",
+    "why's",
+    "if",
+];
+
+#[derive(Clone, Debug)]
+pub(super) struct Forms {
+    specific: Vec<(Form, Vec<Node>)>,
+    broad: Vec<(Form, Vec<Node>)>,
+    facts: Vec<Vec<Node>>,
+    forgetting: Vec<Vec<Node>>,
+}
+
+impl Forms {
+    pub fn new() -> Result<Self, PatternError> {
+        let forms = |table: &[(Form, &str)]| {
+            table
+                .iter()
+                .map(|(form, text)| Ok((*form, pattern::compile(text)?)))
+                .collect::<Result<Vec<_>, PatternError>>()
+        };
+        let plain =
+            |table: &[&str]| table.iter().map(|text| pattern::compile(text)).collect::<Result<Vec<_>, PatternError>>();
+        Ok(Self {
+            specific: forms(SPECIFIC)?,
+            broad: forms(BROAD)?,
+            facts: plain(FACTS)?,
+            forgetting: plain(FORGETTING)?,
+        })
+    }
+
+    pub fn specific(&self, grammar: &Grammar, said: &Utterance, lo: usize, ends: Ends) -> Option<QuestionKind> {
+        let (form, topic) =
+            self.specific.iter().find_map(|(form, nodes)| Some((*form, topic(said, nodes, lo, ends)?)))?;
+        Some(match form {
+            Form::Remember => QuestionKind::Remember { topic },
+            Form::Embedded => self.embedded(grammar, topic),
+            Form::Predict => {
+                let (tool, params) = grammar.clause(&topic);
+                QuestionKind::Predict { tool, params, topic }
+            }
+            Form::Done => {
+                let (tool, _) = grammar.clause(&topic);
+                QuestionKind::WhatHappened { tool, topic }
+            }
+            Form::WhatHappened => {
+                let (tool, _) = grammar.clause(&topic);
+                QuestionKind::WhatHappened { tool, topic }
+            }
+            Form::When => QuestionKind::When { topic },
+            Form::Who => QuestionKind::Who { topic: "you".to_owned() },
+            Form::Status => QuestionKind::Status,
+            Form::Now => QuestionKind::Now,
+            Form::Abilities => QuestionKind::Abilities,
+        })
+    }
+
+    /// A question that stands in a request keeps its kind where it has one: "do you know when Anna called" asks when.
+    fn embedded(&self, grammar: &Grammar, topic: String) -> QuestionKind {
+        let inner = Utterance::read(&topic);
+        match inner.word(0) {
+            "when" => QuestionKind::When { topic: inner.span(1, inner.len()).to_owned() },
+            "who" => QuestionKind::Who { topic: inner.span(1, inner.len()).to_owned() },
+            _ => match self.specific(grammar, &inner, 0, Ends::all(inner.len())) {
+                Some(kind) if inner.len() < 40 => kind,
+                _ => QuestionKind::Remember { topic: without_preposition(&topic).to_owned() },
+            },
+        }
+    }
+
+    /// Any other question.
+    pub fn broad(&self, said: &Utterance, lo: usize, ends: Ends) -> Option<QuestionKind> {
+        let found = self.broad.iter().find_map(|(form, nodes)| Some((*form, topic(said, nodes, lo, ends)?)));
+        if let Some((form, topic)) = found {
+            return Some(match form {
+                Form::Who => QuestionKind::Who { topic },
+                _ => QuestionKind::Remember { topic },
+            });
+        }
+        let asked = said.tokens.last().and_then(|last| last.closes) == Some('?');
+        (asked || (self.interrogative(said, lo) && said.len() > lo + 1 && said.word(lo) != "if"))
+            .then_some(QuestionKind::General)
+    }
+
+    /// What is told to be remembered. A question ("remember the cup?") is not.
+    pub fn fact(&self, said: &Utterance, lo: usize, ends: Ends) -> Option<String> {
+        if said.tokens.last()?.closes == Some('?') || ["when", "how", "what", "where"].contains(&said.word(lo + 1)) {
+            return None;
+        }
+        self.facts.iter().find_map(|nodes| topic(said, nodes, lo, ends)).filter(|fact| !fact.is_empty())
+    }
+
+    pub fn forget(&self, said: &Utterance, lo: usize, ends: Ends) -> Option<String> {
+        self.forgetting.iter().find_map(|nodes| topic(said, nodes, lo, ends))
+    }
+
+    /// "Remind me to …".
+    pub fn remind(&self, said: &Utterance, lo: usize) -> Option<String> {
+        let asks = ["remind me", "wake me", "set a timer", "set an alarm", "set a reminder", "schedule"];
+        let found = asks.iter().any(|phrase| said.starts(lo, said.len(), phrase).is_some());
+        found.then(|| said.span(lo, said.len()).to_owned())
+    }
+
+    pub fn interrogative(&self, said: &Utterance, lo: usize) -> bool {
+        INTERROGATIVES.contains(&said.word(lo))
+    }
+
+    /// "When did …" asks; "when I come back, …" does not.
+    pub fn asks_when(&self, said: &Utterance, lo: usize) -> bool {
+        let second = said.word(lo + 1);
+        said.word(lo) == "when" && second != "if" && INTERROGATIVES.contains(&second)
+    }
+}
+
+/// The open slots of a form that matches, joined; empty where the form has none.
+fn topic(said: &Utterance, nodes: &[Node], lo: usize, ends: Ends) -> Option<String> {
+    let ends = Ends { content: ends.command, ..ends };
+    let found = Matcher::new(said, ends, &[], false).run(nodes, lo)?;
+    let parts = found.captures.iter().map(|capture| {
+        if capture.hi - capture.lo == 1 && said.tokens[capture.lo].quoted.is_some() {
+            return said.value(capture.lo);
+        }
+        let text = said.span(capture.lo, capture.hi).trim_end_matches(['?', '!', ',']);
+        strip_full_stop(text).to_owned()
+    });
+    Some(parts.filter(|part| !part.is_empty()).collect::<Vec<_>>().join(" "))
+}
+
+fn without_preposition(topic: &str) -> &str {
+    ["anything about ", "something about ", "about ", "of ", "that "]
+        .iter()
+        .find_map(|prefix| topic.strip_prefix(prefix))
+        .unwrap_or(topic)
+}

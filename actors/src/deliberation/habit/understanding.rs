@@ -1,0 +1,112 @@
+//! What an utterance was understood to be.
+
+use maxim_bus::units::Confidence;
+use serde::Serialize;
+use serde_json::Value;
+
+/// One call that was asked for.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Step {
+    pub tool: String,
+    /// The tool's defaults, overridden by what the words set.
+    pub params: Value,
+    /// 1 for the words of a pattern, 0.8 with one typing error, 0.7 where a bare word was taken for a path.
+    pub certainty: Confidence,
+    /// The pattern that matched.
+    pub pattern: String,
+}
+
+/// What was made out of an utterance that isn't acted on.
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+pub struct Partial {
+    pub tool: Option<String>,
+    pub params: Value,
+    /// Names of the parameters that are missing or too vague.
+    pub missing: Vec<String>,
+}
+
+#[derive(Clone, Debug, PartialEq, Serialize)]
+#[serde(tag = "about", rename_all = "snake_case")]
+pub enum QuestionKind {
+    /// What memory holds about a topic.
+    Remember {
+        topic: String,
+    },
+    /// What the agent did, or how it went.
+    WhatHappened {
+        tool: Option<String>,
+        topic: String,
+    },
+    /// What an action would lead to. `params` holds what could be read from the words.
+    Predict {
+        tool: Option<String>,
+        params: Value,
+        topic: String,
+    },
+    /// How the agent is.
+    Status,
+    /// The present time or date.
+    Now,
+    /// What the agent can do.
+    Abilities,
+    When {
+        topic: String,
+    },
+    /// Topic `you` is the agent, `i` the person who asks.
+    Who {
+        topic: String,
+    },
+    General,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Unsupported {
+    /// Forgetting on request: it takes an explicit command of a person.
+    Forget,
+    /// Acting later, repeatedly, or on a condition.
+    Deferred,
+}
+
+#[derive(Clone, Debug, PartialEq, Serialize)]
+#[serde(tag = "kind", rename_all = "snake_case")]
+pub enum Understanding {
+    /// Calls to make, in order; never empty.
+    Command {
+        steps: Vec<Step>,
+    },
+    /// A question; `terms` are its content words in lower case, in order, without repeats.
+    Question {
+        #[serde(flatten)]
+        about: QuestionKind,
+        terms: Vec<String>,
+    },
+    Remember {
+        fact: String,
+    },
+    /// Told not to do something. Never an action; `tool` is the one whose verb was named.
+    Prohibition {
+        words: String,
+        tool: Option<String>,
+    },
+    Unsupported {
+        what: Unsupported,
+        topic: String,
+        /// What can't be done, and what can be done instead.
+        reply: String,
+    },
+    Greeting,
+    Thanks,
+    Farewell,
+    /// `agrees` is true for yes, false for no, none for "I see".
+    Acknowledgement {
+        agrees: Option<bool>,
+    },
+    /// Something was told.
+    Statement,
+    Ambiguous {
+        understood: Partial,
+        question: String,
+    },
+    Unknown,
+}
