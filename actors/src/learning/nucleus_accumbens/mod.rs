@@ -1,1 +1,8 @@
 //! What it led to.
+
+pub mod delay;
+pub mod door;
+pub mod event;
+pub mod law;
+pub mod model;
+pub mod predict;

@@ -1,1 +1,9 @@
 //! What happened: episodes.
+
+pub mod import;
+pub mod key_index;
+pub mod law;
+pub mod model;
+pub mod packing;
+pub mod spreading;
+pub mod text_index;

@@ -1,0 +1,139 @@
+//! Lines of learning from outside: an event with its outcome in, what was learned out.
+
+use jiff::Timestamp;
+use maxim_bus::units::{Confidence, Valence, Value};
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value as Json};
+
+use super::event::{EventKind, OutcomeKind};
+use super::law::Reinforcement;
+use super::model::{LinkTable, Observation};
+use crate::memory::hippocampus::model::Provenance;
+
+/// One line in. Fields that aren't known here (a number, an id) are the caller's.
+#[derive(Clone, Debug, Deserialize)]
+pub struct LearnLine {
+    /// Tool, movement or any word.
+    pub event: String,
+    #[serde(default)]
+    pub params: Option<Map<String, Json>>,
+    /// Scalars are learned as conditions, deeper values are not.
+    #[serde(default)]
+    pub context: Option<Map<String, Json>>,
+    /// A word (good, bad, neutral and their like), true or false, or null for neutral.
+    pub outcome: Json,
+    /// Cues that were present; without any the event itself is the cue.
+    #[serde(default)]
+    pub cues: Option<Vec<String>>,
+}
+
+/// One line out.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct LearnedLine {
+    pub event: String,
+    pub value: Value,
+    pub rpe: f64,
+    pub confidence: Confidence,
+    pub valence: Valence,
+}
+
+/// An outcome that says neither good nor bad nor neutral.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("outcome {0} is not known: give \"good\", \"bad\" or \"neutral\" (positive, negative), or true or false")]
+pub struct UnknownOutcome(String);
+
+fn outcome_of(outcome: &Json) -> Result<OutcomeKind, UnknownOutcome> {
+    let unknown = || UnknownOutcome(outcome.to_string());
+    match outcome {
+        Json::Null => Ok(OutcomeKind::of_success(None)),
+        Json::Bool(success) => Ok(OutcomeKind::of_success(Some(*success))),
+        Json::String(word) => OutcomeKind::from_word(word).ok_or_else(unknown),
+        Json::Number(lambda) => match lambda.as_f64() {
+            Some(1.0) => Ok(OutcomeKind::new("good", Reinforcement::Good)),
+            Some(0.5) => Ok(OutcomeKind::new("neutral", Reinforcement::Neutral)),
+            Some(0.0) => Ok(OutcomeKind::new("bad", Reinforcement::Bad)),
+            _ => Err(unknown()),
+        },
+        _ => Err(unknown()),
+    }
+}
+
+/// Field and value of the scalars of a context.
+pub fn situation_of(context: &Map<String, Json>) -> Vec<(&str, String)> {
+    let scalar = |value: &Json| match value {
+        Json::String(text) => Some(text.clone()),
+        Json::Bool(_) | Json::Number(_) => Some(value.to_string()),
+        _ => None,
+    };
+    context.iter().filter_map(|(field, value)| Some((field.as_str(), scalar(value)?))).collect()
+}
+
+impl LinkTable {
+    /// Learns from one line, observed at `at`.
+    pub fn learn_line(&mut self, line: &LearnLine, at: Timestamp) -> Result<LearnedLine, UnknownOutcome> {
+        let outcome = outcome_of(&line.outcome)?;
+        let empty = Map::new();
+        let situation = situation_of(line.context.as_ref().unwrap_or(&empty));
+        let context: Vec<(&str, &str)> = situation.iter().map(|(field, value)| (*field, value.as_str())).collect();
+        let cues: Vec<&str> = line.cues.iter().flatten().map(String::as_str).collect();
+        let update = self.observe(&Observation {
+            event: &EventKind::of(&line.event, line.params.as_ref().unwrap_or(&empty)),
+            context: &context,
+            outcome: &outcome,
+            cues: &cues,
+            delay: None,
+            episode: None,
+            provenance: Provenance::OwnExperience,
+            at,
+        });
+        Ok(LearnedLine {
+            event: line.event.clone(),
+            value: update.value,
+            rpe: update.rpe,
+            confidence: update.confidence,
+            valence: update.valence,
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    fn learn(table: &mut LinkTable, line: Json) -> LearnedLine {
+        let line: LearnLine = serde_json::from_value(line).expect("a line");
+        table.learn_line(&line, Timestamp::UNIX_EPOCH).expect("a known outcome")
+    }
+
+    #[test]
+    fn the_first_good_outcome_moves_value_by_alpha_halves() {
+        let mut table = LinkTable::default();
+        let first = learn(&mut table, json!({"event": "push", "params": null, "outcome": "positive", "seq": 1}));
+        assert!((first.value.get() - 0.57).abs() < 1e-12 && (first.rpe - 0.5).abs() < 1e-12);
+        assert!((first.confidence.get() - 0.6).abs() < 1e-12);
+        let again = learn(&mut table, json!({"event": "push", "context": {"mode": "active"}, "outcome": false}));
+        assert!((again.rpe + 0.57).abs() < 1e-12);
+        assert_eq!(again.valence, Valence::Neutral);
+    }
+
+    #[test]
+    fn cues_block_each_other_through_the_door() {
+        let mut table = LinkTable::new(0.1);
+        for _ in 0..40 {
+            learn(&mut table, json!({"event": "press", "cues": ["A"], "outcome": "good"}));
+        }
+        for _ in 0..40 {
+            learn(&mut table, json!({"event": "press", "cues": ["A", "B"], "outcome": "good"}));
+        }
+        assert!((table.cue("A").expect("learned") - 0.9926085761711122).abs() < 1e-6);
+        assert!((table.cue("B").expect("learned") - 0.007389459112546939).abs() < 1e-6);
+    }
+
+    #[test]
+    fn an_unknown_outcome_is_refused_with_what_would_do() {
+        let line: LearnLine = serde_json::from_value(json!({"event": "e", "outcome": "purple"})).expect("a line");
+        let error = LinkTable::default().learn_line(&line, Timestamp::UNIX_EPOCH).expect_err("no such outcome");
+        assert!(error.to_string().contains("\"purple\"") && error.to_string().contains("good"));
+    }
+}

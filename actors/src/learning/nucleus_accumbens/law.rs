@@ -1,0 +1,250 @@
+//! Learning from prediction errors (Rescorla & Wagner 1972).
+//!
+//! V ← V + α (λ − V). Where several cues are present they share one error: each has a strength v in about [−1, 1] and
+//! changes by α (λ′ − Σ v); V = clamp((1 + Σ v)/2, 0, 1). With one cue both are the same law, since v = 2V − 1. Out of
+//! the sum follow blocking, overshadowing, conditioned inhibition and over-expectation.
+
+use jiff::{SignedDuration, Timestamp};
+use maxim_bus::units::{Confidence, Value};
+use serde::{Deserialize, Serialize};
+
+/// Learning rate α, 0 to 1. After a reversal of a certain world, valence leaves its old sign with the 4th observation
+/// and has the new one with the 7th (0.86⁷ < 0.4).
+pub const ALPHA: f64 = 0.14;
+/// Confidence never goes higher.
+pub const MOST_CONFIDENCE: f64 = 0.99;
+/// Time after which half of what recency can take off confidence is gone.
+pub const RECENCY_HALF_LIFE: SignedDuration = SignedDuration::from_hours(30 * 24);
+/// Share of confidence that no age takes away.
+pub const RECENCY_FLOOR: f64 = 0.5;
+/// Share of confidence that is left in a context in which nothing was observed.
+pub const STRANGE_CONTEXT: f64 = 0.5;
+
+/// What an outcome teaches.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Reinforcement {
+    Bad,
+    Neutral,
+    Good,
+}
+
+impl Reinforcement {
+    /// λ, the value taught: bad 0, neutral 0.5, good 1.
+    pub fn lambda(self) -> f64 {
+        match self {
+            Self::Bad => 0.0,
+            Self::Neutral => 0.5,
+            Self::Good => 1.0,
+        }
+    }
+
+    /// λ′ = 2λ − 1, the strength taught.
+    pub fn target(self) -> f64 {
+        2.0 * self.lambda() - 1.0
+    }
+}
+
+/// V after one more trial.
+pub fn learn(value: f64, lambda: f64, alpha: f64) -> f64 {
+    value + alpha * (lambda - value)
+}
+
+/// λ′ − Σ v of the cues that are present, before they learn.
+pub fn shared_error(strengths: &[f64], target: f64) -> f64 {
+    target - strengths.iter().sum::<f64>()
+}
+
+/// Every present cue moves by its own rate times the shared error. Returns that error.
+pub fn learn_together(cues: &mut [(f64, f64)], target: f64) -> f64 {
+    let error = target - cues.iter().map(|(strength, _)| strength).sum::<f64>();
+    for (strength, alpha) in cues {
+        *strength += *alpha * error;
+    }
+    error
+}
+
+/// V of the summed strength of the present cues.
+pub fn value_of(sum: f64) -> Value {
+    Value::clamped((1.0 + sum) / 2.0)
+}
+
+/// min(0.99, 0.5 + 0.1 √n) after n observations.
+pub fn confidence(observations: u32) -> Confidence {
+    Confidence::clamped((0.5 + 0.1 * f64::from(observations).sqrt()).min(MOST_CONFIDENCE))
+}
+
+/// Share of confidence left when the last observation is `now − last` ago: from 1 towards 0.5, half-way after 30 days.
+pub fn recency(last: Timestamp, now: Timestamp) -> f64 {
+    let age = now.duration_since(last).as_secs_f64().max(0.0);
+    RECENCY_FLOOR + (1.0 - RECENCY_FLOOR) * 0.5f64.powf(age / RECENCY_HALF_LIFE.as_secs_f64())
+}
+
+/// Share of confidence left when `strange` of `asked` context fields have a value never observed.
+pub fn context_match(strange: usize, asked: usize) -> f64 {
+    if asked == 0 { 1.0 } else { 1.0 - (1.0 - STRANGE_CONTEXT) * strange as f64 / asked as f64 }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn near(found: f64, expected: f64, tolerance: f64) {
+        assert!((found - expected).abs() <= tolerance, "{found} instead of {expected}");
+    }
+
+    fn after(mut value: f64, lambda: f64, alpha: f64, trials: usize) -> f64 {
+        for _ in 0..trials {
+            value = learn(value, lambda, alpha);
+        }
+        value
+    }
+
+    /// One trial with the cues of these indexes present.
+    fn trial(strengths: &mut [f64], present: &[usize], alpha: f64, target: f64) {
+        let mut cues: Vec<(f64, f64)> = present.iter().map(|i| (strengths[*i], alpha)).collect();
+        learn_together(&mut cues, target);
+        for (i, (strength, _)) in present.iter().zip(cues) {
+            strengths[*i] = strength;
+        }
+    }
+
+    #[test]
+    fn acquisition_follows_its_closed_form() {
+        let trials = [1, 5, 10, 20, 50];
+        let cases = [
+            (0.05, [0.05, 0.22621906250000023, 0.4012630607616213, 0.6415140775914581, 0.9230550247232868]),
+            (0.1, [0.1, 0.40951, 0.6513215599, 0.8784233454094307, 0.9948462247926799]),
+            (0.3, [0.3, 0.83193, 0.9717524751, 0.9992020773370239, 0.9999999820153496]),
+        ];
+        for (alpha, expected) in cases {
+            for (n, value) in trials.into_iter().zip(expected) {
+                near(after(0.0, 1.0, alpha, n), value, 1e-9);
+                near(1.0 - (1.0 - alpha).powi(n as i32), value, 1e-9);
+            }
+            let curve: Vec<f64> = (0..60).map(|n| after(0.0, 1.0, alpha, n)).collect();
+            assert!(curve.windows(2).all(|w| w[0] < w[1] && w[1] <= 1.0), "rises and never overshoots");
+        }
+    }
+
+    #[test]
+    fn half_life_and_extinction_agree_with_theory() {
+        near(0.5f64.ln() / 0.9f64.ln(), 6.578813478960585, 1e-9);
+        near(0.05f64.ln() / 0.9f64.ln(), 28.43315880574342, 1e-9);
+        assert!(after(0.0, 1.0, 0.1, 6) < 0.5 && after(0.0, 1.0, 0.1, 7) > 0.5);
+        assert!(after(0.0, 1.0, 0.1, 28) < 0.95 && after(0.0, 1.0, 0.1, 29) > 0.95);
+        let learned = after(0.0, 1.0, 0.1, 30);
+        near(learned, 0.9576088417247838, 1e-9);
+        near(after(learned, 0.0, 0.1, 30), 0.0405941479753018, 1e-9);
+    }
+
+    #[test]
+    fn a_known_cue_blocks_a_new_one() {
+        let (mut blocked, mut control) = ([0.0; 2], [0.0; 2]);
+        (0..40).for_each(|_| trial(&mut blocked, &[0], 0.1, 1.0));
+        (0..40).for_each(|_| trial(&mut blocked, &[0, 1], 0.1, 1.0));
+        (0..40).for_each(|_| trial(&mut control, &[0, 1], 0.1, 1.0));
+        near(blocked[0], 0.9926085761711122, 1e-6);
+        near(blocked[1], 0.007389459112546939, 1e-6);
+        near(control[1], 0.4999335386002107, 1e-6);
+        assert!(blocked[1] / control[1] < 0.05);
+    }
+
+    #[test]
+    fn a_salient_cue_overshadows_a_faint_one() {
+        let mut cues = [(0.0, 0.2), (0.0, 0.05)];
+        (0..200).for_each(|_| {
+            learn_together(&mut cues, 1.0);
+        });
+        near(cues[0].0, 0.8, 1e-6);
+        near(cues[1].0, 0.2, 1e-6);
+    }
+
+    #[test]
+    fn what_announces_absence_becomes_an_inhibitor_and_superconditions() {
+        // A alone is followed by the outcome, A with X isn't; then B is trained with X.
+        let mut strengths = [0.0; 3];
+        for _ in 0..400 {
+            trial(&mut strengths, &[0], 0.1, 1.0);
+            trial(&mut strengths, &[0, 1], 0.1, 0.0);
+        }
+        near(strengths[0], 0.9999999382845495, 1e-6);
+        near(strengths[1], -0.9999999074268242, 1e-6);
+        near(strengths[0] + strengths[1], 3.085772526389974e-08, 1e-6);
+        (0..100).for_each(|_| trial(&mut strengths, &[1, 2], 0.1, 1.0));
+        near(strengths[2], 0.9999999535097085, 1e-3);
+        near(strengths[1], 4.608288431851626e-08, 1e-3);
+        let mut control = [0.0; 2];
+        (0..100).for_each(|_| trial(&mut control, &[0, 1], 0.1, 1.0));
+        near(control[1], 0.5, 1e-3);
+    }
+
+    #[test]
+    fn two_full_cues_together_expect_too_much_and_fall_to_half() {
+        let mut strengths = [0.0; 2];
+        (0..100).for_each(|_| trial(&mut strengths, &[0], 0.1, 1.0));
+        (0..100).for_each(|_| trial(&mut strengths, &[1], 0.1, 1.0));
+        (0..100).for_each(|_| trial(&mut strengths, &[0, 1], 0.1, 1.0));
+        near(strengths[0], 0.5000000001018464, 1e-4);
+        near(strengths[1], 0.5000000001018464, 1e-4);
+    }
+
+    #[test]
+    fn half_reinforcement_settles_at_one_half_with_the_known_variance() {
+        let (mut state, mut value) = (0x9e37_79b9_7f4a_7c15u64, 0.5);
+        let (mut sum, mut squares) = (0.0, 0.0);
+        for _ in 0..20_000 {
+            state ^= state << 13;
+            state ^= state >> 7;
+            state ^= state << 17;
+            value = learn(value, (state >> 63) as f64, 0.05);
+            sum += value;
+            squares += value * value;
+        }
+        let mean = sum / 20_000.0;
+        near(mean, 0.5, 0.02);
+        near((squares / 20_000.0 - mean * mean).sqrt(), 0.08006407690254357, 0.02);
+    }
+
+    #[test]
+    fn the_error_falls_below_the_causal_gate_with_the_thirteenth_trial() {
+        let errors: Vec<f64> = (0..13).map(|n| 1.0 - after(0.0, 1.0, 0.1, n)).collect();
+        near(errors[11], 0.31381059609000006, 1e-9);
+        near(errors[12], 0.2824295364810001, 1e-9);
+        assert_eq!(errors.iter().filter(|error| **error > 0.3).count(), 12);
+    }
+
+    #[test]
+    fn bad_experience_falls_below_the_fear_gate_with_the_sixteenth_trial() {
+        let below = (1..).find(|n| after(0.5, 0.0, 0.1, *n) < 0.1);
+        assert_eq!(below, Some(16));
+        let default_rate = (1..).find(|n| after(0.5, 0.0, ALPHA, *n) < 0.25 && confidence(*n as u32).get() > 0.7);
+        assert_eq!(default_rate, Some(5));
+    }
+
+    #[test]
+    fn one_cue_among_strengths_is_the_plain_law() {
+        let (mut value, mut strengths) = (0.5, [0.0]);
+        for target in [1.0, 1.0, -1.0, 0.0, 1.0] {
+            value = learn(value, (target + 1.0) / 2.0, ALPHA);
+            trial(&mut strengths, &[0], ALPHA, target);
+            near(value_of(strengths[0]).get(), value, 1e-12);
+        }
+        near(shared_error(&[0.25, 0.5], 1.0), 0.25, 1e-12);
+    }
+
+    #[test]
+    fn confidence_grows_with_the_root_of_observations() {
+        let expected = [(0, 0.5), (1, 0.6), (4, 0.7), (9, 0.8), (16, 0.9), (25, 0.99)];
+        expected.into_iter().for_each(|(n, c)| near(confidence(n).get(), c, 1e-9));
+    }
+
+    #[test]
+    fn confidence_ages_and_doubts_strange_contexts() {
+        let start = Timestamp::UNIX_EPOCH;
+        near(recency(start, start), 1.0, 1e-12);
+        near(recency(start, start + RECENCY_HALF_LIFE), 0.75, 1e-12);
+        near(recency(start + RECENCY_HALF_LIFE, start), 1.0, 1e-12);
+        assert_eq!((context_match(0, 2), context_match(1, 2), context_match(2, 2)), (1.0, 0.75, 0.5));
+    }
+}

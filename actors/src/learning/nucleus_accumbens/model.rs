@@ -1,0 +1,288 @@
+//! Causal links: what kind of event led to what kind of outcome, when, and how surely.
+
+use std::collections::BTreeMap;
+
+use jiff::Timestamp;
+use maxim_bus::units::{Confidence, Valence, Value};
+use serde::{Deserialize, Serialize};
+
+use super::delay::DelayQuantiles;
+use super::event::{EventKind, OutcomeKind};
+use super::law::{ALPHA, confidence, learn_together, value_of};
+use crate::memory::hippocampus::model::Provenance;
+
+/// Episodes that a link remembers by id, the newest.
+pub const MOST_EPISODES: usize = 16;
+/// Values that a context field remembers; the least observed leaves first.
+pub const MOST_VALUES: usize = 32;
+/// Context fields of an event, at most; later ones are not learned.
+pub const MOST_FIELDS: usize = 16;
+
+/// The situation of an event: field and value, e.g. mode = active, goal = fetch cup.
+pub type Situation<'a> = &'a [(&'a str, &'a str)];
+
+/// How often a context value was there, and what followed.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct ConditionCount {
+    pub value: String,
+    pub observations: u32,
+    /// Strength learned in this condition alone, −1 to 1.
+    pub strength: f64,
+}
+
+/// Conditions by context field, each the most observed values first come, first kept.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct ContextCondition(BTreeMap<String, Vec<ConditionCount>>);
+
+impl ContextCondition {
+    pub fn field(&self, field: &str) -> &[ConditionCount] {
+        self.0.get(field).map_or(&[], Vec::as_slice)
+    }
+
+    pub fn get(&self, field: &str, value: &str) -> Option<&ConditionCount> {
+        self.field(field).iter().find(|count| count.value == value)
+    }
+
+    fn observe(&mut self, situation: Situation, target: f64, alpha: f64) {
+        for (field, value) in situation {
+            if !self.0.contains_key(*field) {
+                if self.0.len() >= MOST_FIELDS {
+                    continue;
+                }
+                self.0.insert((*field).to_string(), Vec::new());
+            }
+            let Some(counts) = self.0.get_mut(*field) else {
+                continue;
+            };
+            let known = counts.iter().position(|count| count.value == *value).unwrap_or_else(|| {
+                if counts.len() >= MOST_VALUES
+                    && let Some((least, _)) = counts.iter().enumerate().min_by_key(|(_, c)| c.observations)
+                {
+                    counts.remove(least);
+                }
+                counts.push(ConditionCount { value: (*value).to_string(), observations: 0, strength: 0.0 });
+                counts.len() - 1
+            });
+            let count = &mut counts[known];
+            count.observations = count.observations.saturating_add(1);
+            count.strength += alpha * (target - count.strength);
+        }
+    }
+}
+
+/// From a kind of event to a kind of outcome.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct CausalLink {
+    pub outcome: OutcomeKind,
+    pub observations: u32,
+    /// How regularly this outcome has followed lately: moves by α towards 1 when it came, towards 0 when another did.
+    pub strength: f64,
+    pub last: Timestamp,
+    /// Prediction error when it was last observed, about −1 to 1.
+    pub last_rpe: f64,
+    pub delay: DelayQuantiles,
+    /// Contributing episodes, the newest last.
+    pub episodes: Vec<String>,
+    /// Contexts in which this outcome came.
+    pub conditions: ContextCondition,
+    pub provenance: Provenance,
+}
+
+/// Everything learned of one kind of event.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct EventRecord {
+    pub kind: EventKind,
+    pub observations: u32,
+    pub last: Timestamp,
+    /// Learned by the event alone, whatever cues were with it; −1 to 1.
+    pub strength: f64,
+    /// What followed in which context.
+    pub conditions: ContextCondition,
+    /// Sorted by outcome name.
+    pub links: Vec<CausalLink>,
+}
+
+impl EventRecord {
+    pub fn value(&self) -> Value {
+        value_of(self.strength)
+    }
+}
+
+/// What there is to learn from.
+#[derive(Clone, Debug)]
+pub struct Observation<'a> {
+    pub event: &'a EventKind,
+    pub context: Situation<'a>,
+    pub outcome: &'a OutcomeKind,
+    /// Cues that were present and share the error; none: the event itself is the cue. Repeats count once.
+    pub cues: &'a [&'a str],
+    /// Seconds from event to outcome, where known.
+    pub delay: Option<f64>,
+    /// The episode of the outcome.
+    pub episode: Option<&'a str>,
+    pub provenance: Provenance,
+    pub at: Timestamp,
+}
+
+/// What an observation changed.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Update {
+    /// Key of the event's record.
+    pub event: String,
+    pub outcome: String,
+    /// V of the present cues, after learning.
+    pub value: Value,
+    /// (λ′ − Σ v)/2 before learning; λ − V with one cue. Several cues can take it beyond [−1, 1].
+    pub rpe: f64,
+    pub confidence: Confidence,
+    pub valence: Valence,
+}
+
+/// All links, by event.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct LinkTable {
+    alpha: f64,
+    events: BTreeMap<String, EventRecord>,
+    /// Associative strength of each cue, −1 to 1 and a little beyond.
+    cues: BTreeMap<String, f64>,
+}
+
+impl Default for LinkTable {
+    fn default() -> Self {
+        Self::new(ALPHA)
+    }
+}
+
+impl LinkTable {
+    /// `alpha` in (0, 1]; the default is 0.14.
+    pub fn new(alpha: f64) -> Self {
+        Self { alpha: alpha.clamp(f64::MIN_POSITIVE, 1.0), events: BTreeMap::new(), cues: BTreeMap::new() }
+    }
+
+    pub fn alpha(&self) -> f64 {
+        self.alpha
+    }
+
+    /// Records by key, ascending.
+    pub fn records(&self) -> impl Iterator<Item = (&str, &EventRecord)> {
+        self.events.iter().map(|(key, record)| (key.as_str(), record))
+    }
+
+    /// Records whose key begins with the tool's name, the tool's own among them.
+    pub(super) fn records_of(&self, tool: &str) -> impl Iterator<Item = (&str, &EventRecord)> {
+        let from = self.events.range::<str, _>((std::ops::Bound::Included(tool), std::ops::Bound::Unbounded));
+        let near = from.take_while(move |(key, _)| key.starts_with(tool));
+        near.filter(move |(_, record)| record.kind.tool == tool).map(|(key, record)| (key.as_str(), record))
+    }
+
+    pub fn record(&self, key: &str) -> Option<&EventRecord> {
+        self.events.get(key)
+    }
+
+    pub fn cue(&self, name: &str) -> Option<f64> {
+        self.cues.get(name).copied()
+    }
+
+    /// Puts back what was kept of an event.
+    pub fn restore_record(&mut self, record: EventRecord) {
+        self.events.insert(record.kind.key(), record);
+    }
+
+    /// Puts back what was kept of a cue.
+    pub fn restore_cue(&mut self, name: String, strength: f64) {
+        self.cues.insert(name, strength);
+    }
+
+    /// Learns from one outcome. Constant cost: it grows with cues and context fields, not with what is known.
+    pub fn observe(&mut self, seen: &Observation) -> Update {
+        let key = seen.event.key();
+        let target = seen.outcome.reinforcement.target();
+        let error = self.learn_cues(&key, seen.cues, target);
+        let alpha = self.alpha;
+        let record = self.events.entry(key.clone()).or_insert_with(|| EventRecord {
+            kind: seen.event.clone(),
+            observations: 0,
+            last: seen.at,
+            strength: 0.0,
+            conditions: ContextCondition::default(),
+            links: Vec::new(),
+        });
+        record.observations = record.observations.saturating_add(1);
+        record.last = record.last.max(seen.at);
+        record.strength += alpha * (target - record.strength);
+        record.conditions.observe(seen.context, target, alpha);
+        record.observe_link(seen, error / 2.0, alpha);
+        let confidence = confidence(record.observations);
+        let value = value_of(self.sum(&key, seen.cues));
+        let outcome = seen.outcome.name.clone();
+        Update { event: key, outcome, value, rpe: error / 2.0, confidence, valence: Valence::of(value) }
+    }
+
+    fn learn_cues(&mut self, event: &str, cues: &[&str], target: f64) -> f64 {
+        let own = [event];
+        let mut present: Vec<&str> = if cues.is_empty() { own.to_vec() } else { cues.to_vec() };
+        present.sort_unstable();
+        present.dedup();
+        let mut strengths: Vec<(f64, f64)> =
+            present.iter().map(|cue| (self.cues.get(*cue).copied().unwrap_or(0.0), self.alpha)).collect();
+        let error = learn_together(&mut strengths, target);
+        for (cue, (strength, _)) in present.into_iter().zip(strengths) {
+            match self.cues.get_mut(cue) {
+                Some(known) => *known = strength,
+                None => {
+                    self.cues.insert(cue.to_string(), strength);
+                }
+            }
+        }
+        error
+    }
+
+    /// Σ v of these cues; of the event itself if there are none.
+    pub(super) fn sum(&self, event: &str, cues: &[&str]) -> f64 {
+        if cues.is_empty() {
+            return self.cue(event).unwrap_or(0.0);
+        }
+        let counted = cues.iter().enumerate().filter(|(i, cue)| !cues[..*i].contains(cue));
+        counted.map(|(_, cue)| self.cue(cue).unwrap_or(0.0)).sum()
+    }
+}
+
+impl EventRecord {
+    fn observe_link(&mut self, seen: &Observation, rpe: f64, alpha: f64) {
+        let at = match self.links.binary_search_by(|link| link.outcome.cmp(seen.outcome)) {
+            Ok(at) => at,
+            Err(at) => {
+                let link = CausalLink {
+                    outcome: seen.outcome.clone(),
+                    observations: 0,
+                    strength: 0.0,
+                    last: seen.at,
+                    last_rpe: 0.0,
+                    delay: DelayQuantiles::default(),
+                    episodes: Vec::new(),
+                    conditions: ContextCondition::default(),
+                    provenance: seen.provenance,
+                };
+                self.links.insert(at, link);
+                at
+            }
+        };
+        for (i, link) in self.links.iter_mut().enumerate() {
+            link.strength += alpha * (f64::from(u8::from(i == at)) - link.strength);
+        }
+        let link = &mut self.links[at];
+        link.observations = link.observations.saturating_add(1);
+        link.last = link.last.max(seen.at);
+        link.last_rpe = rpe;
+        link.conditions.observe(seen.context, seen.outcome.reinforcement.target(), alpha);
+        if let Some(delay) = seen.delay {
+            link.delay.observe(delay);
+        }
+        if let Some(episode) = seen.episode {
+            if link.episodes.len() >= MOST_EPISODES {
+                link.episodes.remove(0);
+            }
+            link.episodes.push(episode.to_string());
+        }
+    }
+}

@@ -1,0 +1,133 @@
+//! Episodes from JSON lines, written by other programs.
+
+use jiff::Timestamp;
+use maxim_bus::units::{Intensity, Novelty, Salience};
+use serde::Deserialize;
+use serde_json::{Map, Value};
+
+use super::model::{Action, EpisodicMemory, Outcome, Provenance, Trust};
+
+/// One line. All fields are optional except one of `text` and `tool`; null is absent.
+#[derive(Clone, Debug, Default, PartialEq, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct ImportLine {
+    pub id: Option<String>,
+    pub timestamp: Option<Timestamp>,
+    pub goal: Option<String>,
+    pub mode: Option<String>,
+    #[serde(deserialize_with = "null_is_empty")]
+    pub objects: Vec<String>,
+    #[serde(deserialize_with = "null_is_empty")]
+    pub people: Vec<String>,
+    pub text: Option<String>,
+    pub tool: Option<String>,
+    #[serde(deserialize_with = "null_is_empty")]
+    pub params: Map<String, Value>,
+    pub success: Option<bool>,
+    pub result: Option<Value>,
+    /// 0 to 1.
+    pub salience: Option<Salience>,
+    /// 0 to 1.
+    pub novelty: Option<Novelty>,
+    pub person_involved: Option<bool>,
+}
+
+fn null_is_empty<'de, D: serde::Deserializer<'de>, T: Default + Deserialize<'de>>(from: D) -> Result<T, D::Error> {
+    Ok(Option::deserialize(from)?.unwrap_or_default())
+}
+
+/// A line that can't become an episode.
+#[derive(Debug, thiserror::Error)]
+pub enum BadLine {
+    #[error("{0}")]
+    Json(#[from] serde_json::Error),
+    #[error("neither \"text\" nor \"tool\" is given; a line needs at least one of them, not empty")]
+    Nothing,
+}
+
+/// What a line doesn't say.
+#[derive(Clone, Debug)]
+pub struct ImportDefaults<'a> {
+    /// For a line without `id`.
+    pub id: &'a str,
+    /// For a line without `timestamp`.
+    pub now: Timestamp,
+    pub run: &'a str,
+}
+
+impl ImportLine {
+    pub fn parse(line: &str) -> Result<Self, BadLine> {
+        let line: Self = serde_json::from_str(line)?;
+        let given = |field: &Option<String>| field.as_deref().is_some_and(|text| !text.trim().is_empty());
+        if given(&line.text) || given(&line.tool) { Ok(line) } else { Err(BadLine::Nothing) }
+    }
+
+    /// A closed episode. A line with people counts as one in which a person took part, unless it says otherwise.
+    pub fn into_episode(self, defaults: &ImportDefaults) -> EpisodicMemory {
+        let id = self.id.filter(|id| !id.is_empty()).unwrap_or_else(|| defaults.id.to_string());
+        let mut episode = EpisodicMemory::new(id, self.timestamp.unwrap_or(defaults.now));
+        episode.person_involved = self.person_involved.unwrap_or(!self.people.is_empty());
+        episode.provenance = if episode.person_involved { Provenance::Person } else { Provenance::OwnExperience };
+        episode.trust = Trust::Trusted;
+        episode.run = defaults.run.to_string();
+        episode.perception.text = self.text.unwrap_or_default();
+        episode.perception.objects = self.objects;
+        episode.perception.people = self.people;
+        episode.perception.source = "import".into();
+        episode.context.goal = self.goal.filter(|goal| !goal.is_empty());
+        episode.context.mode = self.mode.filter(|mode| !mode.is_empty());
+        let tool = self.tool.filter(|tool| !tool.is_empty());
+        episode.action = tool.map(|tool| Action { tool, params: self.params });
+        let result = match self.result {
+            None => String::new(),
+            Some(Value::String(text)) => text,
+            Some(other) => other.to_string(),
+        };
+        episode.outcome = Some(Outcome { success: self.success, result });
+        episode.salience = self.salience.unwrap_or(Salience::clamped(0.0));
+        episode.novelty = self.novelty.unwrap_or(Novelty::clamped(0.0));
+        episode.pain = Intensity::clamped(0.0);
+        episode
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn episode(line: &str) -> EpisodicMemory {
+        let defaults = ImportDefaults { id: "line-7", now: "2026-02-01T00:00:00Z".parse().expect("a time"), run: "r" };
+        ImportLine::parse(line).expect("a good line").into_episode(&defaults)
+    }
+
+    #[test]
+    fn a_full_line_becomes_an_episode() {
+        let made = episode(
+            r#"{"id": "a", "timestamp": "2026-01-05T09:00:00Z", "goal": "fetch cup", "mode": "dreaming",
+            "objects": ["cup", "table"], "people": ["Anna"], "text": "the cup fell", "tool": "move",
+            "params": {"x": 1}, "success": false, "result": "broke", "salience": 0.6, "novelty": 0.4}"#,
+        );
+        assert_eq!((made.id.as_str(), made.goal(), made.tool()), ("a", Some("fetch cup"), Some("move")));
+        assert_eq!((made.success(), made.salience.get(), made.person_involved), (Some(false), 0.6, true));
+        assert_eq!(made.context.mode.as_deref(), Some("dreaming"));
+        assert_eq!(made.created.to_string(), "2026-01-05T09:00:00Z");
+    }
+
+    #[test]
+    fn null_is_absent_in_every_field() {
+        let all = r#"{"id": null, "timestamp": null, "goal": null, "mode": null, "objects": null, "people": null,
+            "text": "hello", "tool": null, "params": null, "success": null, "result": null, "salience": null,
+            "novelty": null, "person_involved": null}"#;
+        assert_eq!(episode(all), episode(r#"{"text": "hello"}"#));
+        assert_eq!(episode(all).id, "line-7");
+    }
+
+    #[test]
+    fn errors_name_the_field() {
+        let message = |line: &str| ImportLine::parse(line).expect_err("a bad line").to_string();
+        assert!(message(r#"{"text": "a", "txet": 1}"#).contains("unknown field `txet`"));
+        assert!(message(r#"{"text": "a", "salience": 3}"#).contains("Salience must be between 0 and 1, got 3"));
+        assert!(message(r#"{"goal": "a", "text": " "}"#).contains("at least one"));
+        assert!(message("{").contains("EOF"));
+    }
+}

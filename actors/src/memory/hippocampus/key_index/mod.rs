@@ -1,0 +1,298 @@
+//! Episodes by goal, tool, object, person, success, mode and time: sets per key, intersected, newest first.
+//!
+//! Sealed blocks of 4 096 documents hold each key's set as a list or, where it is shorter, as one bit a document. A
+//! directory in memory says which blocks have a key, so that a look-up reads these alone.
+
+mod block;
+mod filter;
+
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use jiff::Timestamp;
+
+pub use filter::Filter;
+
+use super::model::EpisodicMemory;
+use super::packing::DamagedSegment;
+use super::text_index::{HELD_OPEN, NotIndexed, SEGMENT_DOCUMENTS};
+use block::{Block, Place, pack};
+use filter::{Field, success_key};
+
+/// The index. Documents are numbered by the caller, ascending, as in the text index.
+#[derive(Debug, Default)]
+pub struct KeyIndex {
+    blocks: Vec<Block>,
+    /// Ascending by block.
+    directory: HashMap<String, Vec<Place>>,
+    /// Ordinals of unsealed documents, ascending.
+    tail: HashMap<String, Vec<u32>>,
+    /// Keys of each unsealed document.
+    tail_keys: Vec<Vec<String>>,
+    sealed: u32,
+    documents: Vec<u32>,
+    /// Microseconds since 1970.
+    times: Vec<i64>,
+    /// Some document is older than the one before it: the newest by time must be searched for.
+    out_of_order: bool,
+    /// Sorted.
+    dead: Vec<u32>,
+}
+
+/// The keys of an episode, sorted, distinct.
+fn keys_of(episode: &EpisodicMemory) -> Vec<String> {
+    let perception = &episode.perception;
+    let mut keys: Vec<String> = perception.objects.iter().map(|object| Field::Object.key(object)).collect();
+    keys.extend(perception.people.iter().map(|person| Field::Person.key(person)));
+    keys.extend(episode.goal().map(|goal| Field::Goal.key(goal)));
+    keys.extend(episode.tool().map(|tool| Field::Tool.key(tool)));
+    keys.extend(episode.context.mode.as_deref().map(|mode| Field::Mode.key(mode)));
+    keys.push(success_key(episode.success()));
+    keys.sort_unstable();
+    keys.dedup();
+    keys
+}
+
+impl KeyIndex {
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    pub fn len(&self) -> usize {
+        self.documents.len()
+    }
+
+    pub fn is_empty(&self) -> bool {
+        self.documents.is_empty()
+    }
+
+    /// Indexes an episode under a number above all earlier ones.
+    pub fn add(&mut self, document: u32, episode: &EpisodicMemory) -> Result<(), NotIndexed> {
+        if let Some(&last) = self.documents.last()
+            && last >= document
+        {
+            return Err(NotIndexed::OutOfOrder { document, last });
+        }
+        let ordinal = self.documents.len() as u32;
+        let keys = keys_of(episode);
+        for key in &keys {
+            match self.tail.get_mut(key) {
+                Some(members) => members.push(ordinal),
+                None => {
+                    self.tail.insert(key.clone(), vec![ordinal]);
+                }
+            }
+        }
+        self.tail_keys.push(keys);
+        self.append(document, episode.created.as_microsecond());
+        Ok(())
+    }
+
+    fn append(&mut self, document: u32, time: i64) {
+        self.out_of_order |= self.times.last().is_some_and(|last| *last > time);
+        self.documents.push(document);
+        self.times.push(time);
+    }
+
+    /// Gives an unsealed document the keys that its episode has now (its outcome came).
+    pub fn amend(&mut self, document: u32, episode: &EpisodicMemory) -> Result<(), NotIndexed> {
+        let ordinal = self.documents.binary_search(&document).map_err(|_| NotIndexed::Sealed(document))? as u32;
+        let at = ordinal.checked_sub(self.sealed).ok_or(NotIndexed::Sealed(document))? as usize;
+        let keys = keys_of(episode);
+        for gone in self.tail_keys[at].iter().filter(|key| keys.binary_search(key).is_err()) {
+            if let Some(members) = self.tail.get_mut(gone) {
+                members.retain(|m| *m != ordinal);
+            }
+        }
+        for new in keys.iter().filter(|key| self.tail_keys[at].binary_search(key).is_err()) {
+            let members = self.tail.entry(new.clone()).or_default();
+            members.insert(members.partition_point(|m| *m < ordinal), ordinal);
+        }
+        self.tail_keys[at] = keys;
+        Ok(())
+    }
+
+    /// Makes a document unfindable.
+    pub fn remove(&mut self, document: u32) {
+        if let Err(at) = self.dead.binary_search(&document) {
+            self.dead.insert(at, document);
+        }
+    }
+
+    /// Documents that pass the filter, newest first, at most `limit`. The filter's words and limit are not looked at.
+    pub fn find(&self, filter: &Filter, limit: usize) -> Vec<u32> {
+        let mut found = Vec::new();
+        let enough = if self.out_of_order { usize::MAX } else { limit };
+        if limit > 0 {
+            self.visit(filter, &mut |ordinal| {
+                found.push(ordinal);
+                found.len() < enough
+            });
+        }
+        if self.out_of_order {
+            found.sort_unstable_by_key(|o| std::cmp::Reverse((self.times[*o as usize], *o)));
+            found.truncate(limit);
+        }
+        found.into_iter().map(|ordinal| self.documents[ordinal as usize]).collect()
+    }
+
+    /// All documents that pass, ascending, for a ranked search among them.
+    pub fn matching(&self, filter: &Filter) -> Vec<u32> {
+        let mut found = Vec::new();
+        self.visit(filter, &mut |ordinal| {
+            found.push(self.documents[ordinal as usize]);
+            true
+        });
+        found.sort_unstable();
+        found
+    }
+
+    /// Ordinals that pass, from the last added to the first, while `take` returns true.
+    fn visit(&self, filter: &Filter, take: &mut dyn FnMut(u32) -> bool) {
+        let micros = |time: Option<Timestamp>, open: i64| time.map_or(open, Timestamp::as_microsecond);
+        let (from, to) = (micros(filter.time_after, i64::MIN), micros(filter.time_before, i64::MAX));
+        let mut pass = |ordinal: u32| {
+            let o = ordinal as usize;
+            let alive = self.dead.is_empty() || self.dead.binary_search(&self.documents[o]).is_err();
+            !alive || !(from..=to).contains(&self.times[o]) || take(ordinal)
+        };
+        let keys = filter.keys();
+        if !self.visit_tail(&keys, &mut pass) {
+            return;
+        }
+        let mut lists = Vec::with_capacity(keys.len());
+        for key in &keys {
+            match self.directory.get(key) {
+                Some(places) => lists.push(places.as_slice()),
+                None => return,
+            }
+        }
+        lists.sort_by_key(|places| places.len());
+        match lists.split_first() {
+            None => {
+                let _ = self.blocks.iter().rev().all(|b| !self.overlaps(b, from, to) || b.common(&[], &mut pass));
+            }
+            Some((fewest, others)) => self.visit_blocks(fewest, others, (from, to), &mut pass),
+        }
+    }
+
+    fn visit_blocks(&self, fewest: &[Place], others: &[&[Place]], time: (i64, i64), pass: &mut dyn FnMut(u32) -> bool) {
+        let mut places = Vec::with_capacity(others.len() + 1);
+        for place in fewest.iter().rev() {
+            places.clear();
+            places.push(*place);
+            for other in others {
+                if let Ok(at) = other.binary_search_by_key(&place.block, |p| p.block) {
+                    places.push(other[at]);
+                }
+            }
+            let block = &self.blocks[place.block as usize];
+            let complete = places.len() == others.len() + 1;
+            if complete && self.overlaps(block, time.0, time.1) && !block.common(&places, pass) {
+                return;
+            }
+        }
+    }
+
+    /// In order of time a block's ends bound it; otherwise it has to be looked into.
+    fn overlaps(&self, block: &Block, from: i64, to: i64) -> bool {
+        let times = &self.times[block.base as usize..(block.base + block.documents) as usize];
+        match (times.first(), times.last()) {
+            (Some(first), Some(last)) => self.out_of_order || (*first <= to && *last >= from),
+            _ => false,
+        }
+    }
+
+    /// False when `pass` wants no more.
+    fn visit_tail(&self, keys: &[String], pass: &mut dyn FnMut(u32) -> bool) -> bool {
+        let mut lists: Vec<&[u32]> = Vec::with_capacity(keys.len());
+        for key in keys {
+            match self.tail.get(key) {
+                Some(members) => lists.push(members),
+                None => return true,
+            }
+        }
+        lists.sort_by_key(|members| members.len());
+        match lists.split_first() {
+            None => (self.sealed..self.documents.len() as u32).rev().all(pass),
+            Some((fewest, others)) => fewest.iter().rev().all(|ordinal| {
+                let shared = others.iter().all(|members| members.binary_search(ordinal).is_ok());
+                !shared || pass(*ordinal)
+            }),
+        }
+    }
+
+    /// Number of documents that wait for sealing.
+    pub fn unsealed(&self) -> usize {
+        self.documents.len() - self.sealed as usize
+    }
+
+    /// Seals the oldest documents when enough have come, and returns the bytes to keep. In step with the text index.
+    pub fn seal(&mut self) -> Option<Arc<[u8]>> {
+        (self.unsealed() >= SEGMENT_DOCUMENTS + HELD_OPEN).then(|| self.seal_first(SEGMENT_DOCUMENTS))
+    }
+
+    /// Seals all that is left; nothing if nothing is.
+    pub fn seal_all(&mut self) -> Option<Arc<[u8]>> {
+        (self.unsealed() > 0).then(|| self.seal_first(self.unsealed()))
+    }
+
+    fn seal_first(&mut self, count: usize) -> Arc<[u8]> {
+        let start = self.sealed;
+        let end = start + count as u32;
+        let mut keys = Vec::new();
+        for (key, members) in &mut self.tail {
+            let cut = members.partition_point(|m| *m < end);
+            if cut > 0 {
+                keys.push((key.clone(), members.drain(..cut).map(|m| (m - start) as u16).collect()));
+            }
+        }
+        self.tail.retain(|_, members| !members.is_empty());
+        self.tail_keys.drain(..count);
+        keys.sort_unstable_by(|a: &(String, Vec<u16>), b| a.0.cmp(&b.0));
+        let columns = start as usize..end as usize;
+        let bytes: Arc<[u8]> = pack(&self.documents[columns.clone()], &self.times[columns], &keys).into();
+        let block = self.blocks.len() as u32;
+        if let Ok(opened) = block::open(&bytes, block) {
+            self.enter(opened.keys);
+        }
+        self.blocks.push(Block { bytes: bytes.clone(), base: start, documents: count as u32 });
+        self.sealed = end;
+        bytes
+    }
+
+    fn enter(&mut self, keys: Vec<(String, Place)>) {
+        for (key, place) in keys {
+            self.directory.entry(key).or_default().push(place);
+        }
+    }
+
+    /// The index of sealed blocks, in the order of sealing. Documents since the last seal are added again by the caller.
+    pub fn from_segments(segments: Vec<Arc<[u8]>>) -> Result<Self, DamagedSegment> {
+        let mut index = Self::default();
+        for bytes in segments {
+            let opened = block::open(&bytes, index.blocks.len() as u32)?;
+            let base = index.documents.len() as u32;
+            for (document, time) in opened.documents.into_iter().zip(opened.times) {
+                if let Some(&last) = index.documents.last()
+                    && last >= document
+                {
+                    return Err(DamagedSegment::Order { document, last });
+                }
+                index.append(document, time);
+            }
+            index.sealed = index.documents.len() as u32;
+            index.blocks.push(Block { bytes, base, documents: index.sealed - base });
+            index.enter(opened.keys);
+        }
+        Ok(index)
+    }
+
+    /// Bytes of the sealed blocks, in order.
+    pub fn segments(&self) -> impl Iterator<Item = &Arc<[u8]>> {
+        self.blocks.iter().map(|block| &block.bytes)
+    }
+}
+
+#[cfg(test)]
+mod tests;

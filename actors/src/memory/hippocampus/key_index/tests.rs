@@ -1,0 +1,109 @@
+use serde_json::json;
+
+use super::*;
+use crate::memory::hippocampus::model::{Action, Outcome};
+
+fn episode(n: u32) -> EpisodicMemory {
+    let mut episode = EpisodicMemory::new(format!("e{n}"), Timestamp::from_second(i64::from(n) * 60).expect("a time"));
+    episode.context.goal = Some(format!("goal {}", n % 5));
+    episode.context.mode = Some(if n.is_multiple_of(2) { "active" } else { "passive" }.into());
+    episode.action = Some(Action { tool: format!("tool_{}", n % 3), ..Action::default() });
+    episode.perception.objects = vec![format!("Object-{}", n % 97), "cup".into()];
+    episode.perception.people = if n.is_multiple_of(11) { vec!["Anna".into()] } else { vec![] };
+    let success = [Some(true), Some(false), None][n as usize % 3];
+    episode.outcome = Some(Outcome { success, ..Outcome::default() });
+    episode
+}
+
+fn filter(fields: serde_json::Value) -> Filter {
+    serde_json::from_value(fields).expect("fields of a filter")
+}
+
+fn fill(count: u32, mut after: impl FnMut(&mut KeyIndex)) -> KeyIndex {
+    let mut index = KeyIndex::new();
+    for n in 0..count {
+        index.add(n, &episode(n)).expect("ascending");
+        after(&mut index);
+    }
+    index
+}
+
+/// What a scan of all episodes finds, newest first.
+fn scan(count: u32, holds: impl Fn(u32) -> bool) -> Vec<u32> {
+    (0..count).rev().filter(|n| holds(*n)).collect()
+}
+
+#[test]
+fn every_field_finds_what_a_scan_finds_sealed_or_not() {
+    let count = 13_000;
+    let open = fill(count, |_| ());
+    let sealed = fill(count, |index| {
+        index.seal();
+    });
+    assert_eq!(sealed.segments().count(), 3);
+    let mut closed = fill(count, |index| {
+        index.seal();
+    });
+    closed.seal_all();
+    let loaded = KeyIndex::from_segments(closed.segments().cloned().collect()).expect("sound");
+    let cases = [
+        (filter(json!({"goal": "Goal  3"})), scan(count, |n| n % 5 == 3)),
+        (filter(json!({"tool": "tool-1", "goal": "goal 2"})), scan(count, |n| n % 3 == 1 && n % 5 == 2)),
+        (filter(json!({"object": "object 96"})), scan(count, |n| n % 97 == 96)),
+        (filter(json!({"object": "cup", "person": "anna"})), scan(count, |n| n % 11 == 0)),
+        (filter(json!({"success": false, "mode": "ACTIVE"})), scan(count, |n| n % 3 == 1 && n % 2 == 0)),
+        (filter(json!({"object": "cup", "success": true, "mode": "active"})), scan(count, |n| n % 6 == 0)),
+        (filter(json!({"person": "Nobody"})), vec![]),
+        (
+            filter(json!({"time_after": "1970-01-01T01:00:00Z", "time_before": "1970-01-05T00:00:00Z"})),
+            scan(count, |n| (60..=5760).contains(&n)),
+        ),
+        (filter(json!({})), scan(count, |_| true)),
+    ];
+    for (filter, expected) in cases {
+        for index in [&open, &sealed, &loaded] {
+            assert_eq!(index.find(&filter, usize::MAX), expected, "{filter:?}");
+            assert_eq!(index.find(&filter, 7), expected[..expected.len().min(7)], "{filter:?}");
+        }
+        let mut ascending = expected;
+        ascending.reverse();
+        assert_eq!(loaded.matching(&filter), ascending);
+    }
+}
+
+#[test]
+fn newest_means_by_time_even_when_old_episodes_are_added_later() {
+    let mut index = fill(100, |_| ());
+    let mut old = episode(3);
+    old.id = "late".into();
+    index.add(100, &old).expect("ascending");
+    assert_eq!(index.find(&filter(json!({"goal": "goal 3"})), 2), [98, 93]);
+    assert_eq!(
+        index.find(&filter(json!({"goal": "goal 3"})), 100).iter().rev().take(2).collect::<Vec<_>>(),
+        [&3, &100]
+    );
+}
+
+#[test]
+fn an_episode_is_found_by_its_outcome_once_it_came_and_not_after_removal() {
+    let mut index = KeyIndex::new();
+    let mut open = episode(0);
+    open.outcome = None;
+    open.action = None;
+    index.add(0, &open).expect("first");
+    index.add(1, &episode(1)).expect("second");
+    assert!(index.find(&filter(json!({"tool_name": "tool_0"})), 5).is_empty());
+    index.amend(0, &episode(0)).expect("still open");
+    assert_eq!(index.find(&filter(json!({"tool_name": "tool_0", "success": true})), 5), [0]);
+    index.remove(0);
+    assert!(index.find(&filter(json!({"tool_name": "tool_0"})), 5).is_empty());
+    index.seal_all();
+    assert_eq!(index.amend(1, &episode(1)), Err(NotIndexed::Sealed(1)));
+}
+
+#[test]
+fn an_unknown_filter_is_refused_by_its_name() {
+    let error = serde_json::from_value::<Filter>(json!({"colour": "red"})).expect_err("no such field");
+    assert!(error.to_string().contains("unknown field `colour`"), "{error}");
+    assert!(filter(json!({"query": "cup", "limit": 3})).is_open());
+}

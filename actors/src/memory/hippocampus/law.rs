@@ -1,0 +1,266 @@
+//! When a moment becomes an episode, and what it is joined with.
+
+use std::collections::BTreeSet;
+
+use jiff::{SignedDuration, Timestamp};
+
+use super::model::{CaptureReason, EpisodicMemory, Provenance};
+use super::text_index::{is_stop_word, words};
+
+/// Novelty from which a moment is kept, 0 to 1.
+pub const NOVEL: f64 = 0.7;
+/// Salience from which a moment is kept, 0 to 1.
+pub const SALIENT: f64 = 0.7;
+/// Pain from which a moment is kept, 0 to 1.
+pub const PAINFUL: f64 = 0.4;
+/// Experience after which a moment is kept in any case.
+pub const CHECKPOINT: SignedDuration = SignedDuration::from_mins(5);
+/// An identical observation within this time updates the earlier episode.
+pub const MERGE_WITHIN: SignedDuration = SignedDuration::from_secs(30);
+/// A gap longer than this starts a new sitting.
+pub const SITTING_GAP: SignedDuration = SignedDuration::from_mins(30);
+/// Weight from which an association is made.
+pub const ASSOCIATION_FLOOR: f64 = 0.5;
+/// Associations made at capture, at most.
+pub const MOST_ASSOCIATIONS: usize = 5;
+/// |RPE| above which a causal edge is made.
+pub const SURPRISE: f64 = 0.3;
+
+/// What of the moment's surroundings decides on capture.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Surroundings<'a> {
+    /// The active goal of the moment before.
+    pub goal_before: Option<&'a str>,
+    /// When the last episode was kept; nothing if none was.
+    pub last_kept: Option<Timestamp>,
+}
+
+/// Why this moment is to be kept; empty: let it pass.
+pub fn capture_reasons(episode: &EpisodicMemory, around: &Surroundings) -> Vec<CaptureReason> {
+    let due = around.last_kept.is_none_or(|last| episode.created.duration_since(last) >= CHECKPOINT);
+    let reasons = [
+        (episode.person_involved, CaptureReason::PersonInvolved),
+        (episode.novelty.get() >= NOVEL, CaptureReason::Novel),
+        (episode.salience.get() >= SALIENT, CaptureReason::Salient),
+        (episode.goal() != around.goal_before, CaptureReason::GoalChanged),
+        (episode.success() == Some(false), CaptureReason::ActionFailed),
+        (episode.pain.get() >= PAINFUL, CaptureReason::Pain),
+        (due, CaptureReason::Checkpoint),
+    ];
+    reasons.into_iter().filter_map(|(holds, reason)| holds.then_some(reason)).collect()
+}
+
+/// True when `new` is the observation `old` again, within 30 s: same text, objects, people, source, context and action.
+pub fn is_same_observation(old: &EpisodicMemory, new: &EpisodicMemory) -> bool {
+    new.created.duration_since(old.created).abs() <= MERGE_WITHIN
+        && old.perception == new.perception
+        && old.context == new.context
+        && old.action == new.action
+        && old.success() == new.success()
+}
+
+/// Takes the later observation into the earlier episode: it was seen again, and counts as the stronger of both.
+pub fn merge_observation(old: &mut EpisodicMemory, new: &EpisodicMemory) {
+    old.last_accessed = old.last_accessed.max(new.created);
+    old.access_count = old.access_count.saturating_add(1);
+    if new.salience > old.salience {
+        old.salience = new.salience;
+    }
+    if new.novelty > old.novelty {
+        old.novelty = new.novelty;
+    }
+    if new.pain > old.pain {
+        old.pain = new.pain;
+    }
+    old.person_involved |= new.person_involved;
+    if new.outcome.is_some() {
+        old.outcome.clone_from(&new.outcome);
+    }
+    for reason in &new.reasons {
+        if !old.reasons.contains(reason) {
+            old.reasons.push(*reason);
+        }
+    }
+}
+
+/// True when an episode can be the source of new knowledge: what was inferred or dreamt up doesn't count as experience.
+pub fn is_experience(episode: &EpisodicMemory) -> bool {
+    matches!(episode.provenance, Provenance::OwnExperience | Provenance::Person | Provenance::Document)
+}
+
+/// The sitting of a moment, given that of the one before it and both times. Time that runs backwards by more than the
+/// gap starts a new one too.
+pub fn sitting_after(before: Option<(u32, Timestamp)>, now: Timestamp) -> u32 {
+    match before {
+        None => 0,
+        Some((sitting, then)) if now.duration_since(then).abs() <= SITTING_GAP => sitting,
+        Some((sitting, _)) => sitting.saturating_add(1),
+    }
+}
+
+/// |A ∩ B| / |A ∪ B|, case ignored; nothing if either is empty.
+pub fn jaccard<'a>(a: impl IntoIterator<Item = &'a str>, b: impl IntoIterator<Item = &'a str>) -> Option<f64> {
+    let a: BTreeSet<String> = a.into_iter().map(str::to_lowercase).collect();
+    let b: BTreeSet<String> = b.into_iter().map(str::to_lowercase).collect();
+    if a.is_empty() || b.is_empty() {
+        return None;
+    }
+    let shared = a.intersection(&b).count();
+    Some(shared as f64 / (a.len() + b.len() - shared) as f64)
+}
+
+/// The three parts of an association.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct AssociationParts {
+    /// 0 to 1.
+    pub overlap: f64,
+    /// 0 to 1.
+    pub goal: f64,
+    /// 0 to 1.
+    pub proximity: f64,
+}
+
+impl AssociationParts {
+    /// Weight of the edge: 0.60·overlap + 0.25·goal + 0.15·proximity.
+    pub fn weight(self) -> f64 {
+        0.60 * self.overlap + 0.25 * self.goal + 0.15 * self.proximity
+    }
+}
+
+/// How two episodes belong together. `text_similarity` is the floor-corrected cosine of their texts in [0, 1], nothing
+/// where one has no text. Overlap is the mean of the parts that both have; people alone are no overlap, since two turns
+/// of one speaker needn't be about one thing.
+pub fn association(a: &EpisodicMemory, b: &EpisodicMemory, text_similarity: Option<f64>) -> AssociationParts {
+    let shared = |a: &[String], b: &[String]| jaccard(a.iter().map(String::as_str), b.iter().map(String::as_str));
+    let objects = shared(&a.perception.objects, &b.perception.objects);
+    let people = shared(&a.perception.people, &b.perception.people);
+    let content: Vec<f64> = [objects, text_similarity.map(|s| s.clamp(0.0, 1.0))].into_iter().flatten().collect();
+    let overlap = if content.is_empty() {
+        0.0
+    } else {
+        let all: Vec<f64> = content.into_iter().chain(people).collect();
+        all.iter().sum::<f64>() / all.len() as f64
+    };
+    AssociationParts { overlap, goal: goal_similarity(a.goal(), b.goal()), proximity: proximity(a.created, b.created) }
+}
+
+/// 1 for equal goals, else the Jaccard of their content words; 0 where one has none.
+pub fn goal_similarity(a: Option<&str>, b: Option<&str>) -> f64 {
+    let (Some(a), Some(b)) = (a, b) else {
+        return 0.0;
+    };
+    if a == b {
+        return 1.0;
+    }
+    let content = |goal| words(goal).into_iter().map(|w| w.text).filter(|w| !is_stop_word(w)).collect::<Vec<_>>();
+    let (a, b) = (content(a), content(b));
+    jaccard(a.iter().map(String::as_str), b.iter().map(String::as_str)).unwrap_or(0.0)
+}
+
+/// 1 / (1 + hours between them).
+pub fn proximity(a: Timestamp, b: Timestamp) -> f64 {
+    1.0 / (1.0 + a.duration_since(b).abs().as_secs_f64() / 3600.0)
+}
+
+/// The associations to make: the strongest first, at most five, each of at least 0.5; ties by target.
+pub fn choose_associations<T: Ord>(candidates: impl IntoIterator<Item = (T, f64)>) -> Vec<(T, f64)> {
+    let mut strong: Vec<(T, f64)> = candidates.into_iter().filter(|(_, w)| *w >= ASSOCIATION_FLOOR).collect();
+    strong.sort_by(|a, b| b.1.total_cmp(&a.1).then_with(|| a.0.cmp(&b.0)));
+    strong.truncate(MOST_ASSOCIATIONS);
+    strong
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::memory::hippocampus::model::Outcome;
+    use maxim_bus::units::{Intensity, Novelty, Salience};
+
+    fn at(seconds: i64) -> Timestamp {
+        Timestamp::from_second(1_767_600_000 + seconds).expect("a time")
+    }
+
+    fn episode(seconds: i64) -> EpisodicMemory {
+        EpisodicMemory::new("e", at(seconds))
+    }
+
+    fn reasons(change: impl FnOnce(&mut EpisodicMemory)) -> Vec<CaptureReason> {
+        let mut moment = episode(100);
+        change(&mut moment);
+        capture_reasons(&moment, &Surroundings { goal_before: None, last_kept: Some(at(0)) })
+    }
+
+    #[test]
+    fn each_reason_alone_keeps_a_moment_and_none_lets_it_pass() {
+        use CaptureReason::*;
+        assert_eq!(reasons(|_| ()), []);
+        assert_eq!(reasons(|e| e.person_involved = true), [PersonInvolved]);
+        assert_eq!(reasons(|e| e.novelty = Novelty::clamped(0.7)), [Novel]);
+        assert_eq!(reasons(|e| e.salience = Salience::clamped(0.7)), [Salient]);
+        assert_eq!(reasons(|e| e.salience = Salience::clamped(0.69)), []);
+        assert_eq!(reasons(|e| e.context.goal = Some("x".into())), [GoalChanged]);
+        let outcome = |success| Some(Outcome { success, result: String::new() });
+        assert_eq!(reasons(|e| e.outcome = outcome(Some(false))), [ActionFailed]);
+        assert_eq!(reasons(|e| e.outcome = outcome(None)), []);
+        assert_eq!(reasons(|e| e.pain = Intensity::clamped(0.4)), [Pain]);
+        assert_eq!(reasons(|e| e.created = at(300)), [Checkpoint]);
+    }
+
+    #[test]
+    fn the_same_observation_within_half_a_minute_is_merged() {
+        let mut first = episode(0);
+        let mut again = episode(30);
+        assert!(is_same_observation(&first, &again));
+        assert!(!is_same_observation(&first, &episode(31)));
+        again.salience = Salience::clamped(0.5);
+        merge_observation(&mut first, &again);
+        assert_eq!((first.salience.get(), first.access_count, first.last_accessed), (0.5, 1, at(30)));
+        again.perception.text = "other".into();
+        assert!(!is_same_observation(&first, &again));
+    }
+
+    #[test]
+    fn a_gap_of_more_than_half_an_hour_starts_a_sitting() {
+        assert_eq!(sitting_after(None, at(0)), 0);
+        assert_eq!(sitting_after(Some((4, at(0))), at(1800)), 4);
+        assert_eq!(sitting_after(Some((4, at(0))), at(1801)), 5);
+        assert_eq!(sitting_after(Some((4, at(9000))), at(0)), 5);
+    }
+
+    #[test]
+    fn association_weight_is_the_sum_of_its_weighted_parts() {
+        let parts = |overlap, goal, proximity| AssociationParts { overlap, goal, proximity }.weight();
+        assert!((parts(1.0, 1.0, 1.0) - 1.0).abs() < 1e-9);
+        assert!((parts(1.0, 0.0, 0.0) - 0.6).abs() < 1e-9);
+        assert!((parts(0.0, 1.0, 0.0) - 0.25).abs() < 1e-9);
+        assert!((parts(0.0, 0.0, 1.0) - 0.15).abs() < 1e-9);
+        assert!((proximity(at(0), at(3600)) - 0.5).abs() < 1e-12);
+    }
+
+    #[test]
+    fn overlap_is_the_mean_of_what_both_have_and_people_alone_are_none() {
+        let (mut a, mut b) = (episode(0), episode(0));
+        a.perception.people = vec!["Anna".into()];
+        b.perception.people = vec!["anna".into()];
+        assert_eq!(association(&a, &b, None).overlap, 0.0);
+        assert_eq!(association(&a, &b, Some(0.5)).overlap, 0.75);
+        a.perception.objects = vec!["cup".into(), "tea".into()];
+        b.perception.objects = vec!["Cup".into()];
+        assert_eq!(association(&a, &b, None).overlap, 0.75);
+        assert_eq!(association(&a, &b, Some(0.0)).overlap, 0.5);
+    }
+
+    #[test]
+    fn goals_are_compared_by_their_content_words() {
+        assert_eq!(goal_similarity(Some("fetch the cup"), Some("fetch the cup")), 1.0);
+        assert_eq!(goal_similarity(Some("fetch the cup"), Some("fetch a lamp")), 1.0 / 3.0);
+        assert_eq!(goal_similarity(None, None), 0.0);
+    }
+
+    #[test]
+    fn only_the_five_strongest_associations_are_made() {
+        let made = choose_associations((0..9).map(|i| (i, 0.45 + 0.05 * f64::from(i))));
+        assert_eq!(made.iter().map(|(i, _)| *i).collect::<Vec<_>>(), [8, 7, 6, 5, 4]);
+        assert!(choose_associations([(1, 0.49)]).is_empty());
+    }
+}

@@ -1,0 +1,235 @@
+//! One remembered moment: perception → context → decision → action → outcome.
+//!
+//! Every field that is not an identity has a default, so that records of an older shape still load.
+
+use jiff::Timestamp;
+use maxim_bus::units::{Intensity, Novelty, Salience};
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value};
+
+use super::text_index::Fields;
+
+/// What produced a record.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Provenance {
+    #[default]
+    OwnExperience,
+    Person,
+    Document,
+    Inference,
+    Simulation,
+}
+
+/// Whose word it is, from the most trusted on.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Trust {
+    Owner,
+    /// What the agent saw or did itself.
+    #[default]
+    Own,
+    Trusted,
+    Outside,
+}
+
+/// Why a moment was kept.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum CaptureReason {
+    PersonInvolved,
+    Novel,
+    Salient,
+    GoalChanged,
+    ActionFailed,
+    Pain,
+    /// A periodic checkpoint was due.
+    Checkpoint,
+    /// Selection was switched off, or a person pinned it.
+    Requested,
+}
+
+/// What was perceived.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Perception {
+    pub text: String,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub objects: Vec<String>,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub people: Vec<String>,
+    /// Where it came from, e.g. `comms:console`, `body`, `speech`.
+    pub source: String,
+}
+
+/// What the agent was about.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Context {
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub goal: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub mode: Option<String>,
+}
+
+/// What was done.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Action {
+    pub tool: String,
+    #[serde(skip_serializing_if = "Map::is_empty")]
+    pub params: Map<String, Value>,
+}
+
+/// What came of it.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Outcome {
+    /// Nothing: not known.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub success: Option<bool>,
+    #[serde(skip_serializing_if = "String::is_empty")]
+    pub result: String,
+}
+
+/// A remembered moment.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct EpisodicMemory {
+    pub id: String,
+    pub created: Timestamp,
+    #[serde(default)]
+    pub last_accessed: Timestamp,
+    #[serde(default)]
+    pub access_count: u32,
+    #[serde(default)]
+    pub long_term: bool,
+    #[serde(default)]
+    pub provenance: Provenance,
+    #[serde(default)]
+    pub trust: Trust,
+    /// The run in which it was made.
+    #[serde(default)]
+    pub run: String,
+    #[serde(default)]
+    pub perception: Perception,
+    #[serde(default)]
+    pub context: Context,
+    /// The thought that led to the action, where there was one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub decision: Option<String>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub action: Option<Action>,
+    /// Nothing while the cycle is open.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub outcome: Option<Outcome>,
+    #[serde(default = "no_salience")]
+    pub salience: Salience,
+    #[serde(default = "no_novelty")]
+    pub novelty: Novelty,
+    #[serde(default = "no_pain")]
+    pub pain: Intensity,
+    #[serde(default)]
+    pub person_involved: bool,
+    #[serde(default)]
+    pub reasons: Vec<CaptureReason>,
+    /// The stretch of experience without a gap of more than 30 minutes that it belongs to.
+    #[serde(default)]
+    pub sitting: u32,
+}
+
+fn no_salience() -> Salience {
+    Salience::clamped(0.0)
+}
+
+fn no_novelty() -> Novelty {
+    Novelty::clamped(0.0)
+}
+
+fn no_pain() -> Intensity {
+    Intensity::clamped(0.0)
+}
+
+impl EpisodicMemory {
+    /// An open episode of own experience with nothing in it.
+    pub fn new(id: impl Into<String>, created: Timestamp) -> Self {
+        Self {
+            id: id.into(),
+            created,
+            last_accessed: created,
+            access_count: 0,
+            long_term: false,
+            provenance: Provenance::default(),
+            trust: Trust::default(),
+            run: String::new(),
+            perception: Perception::default(),
+            context: Context::default(),
+            decision: None,
+            action: None,
+            outcome: None,
+            salience: no_salience(),
+            novelty: no_novelty(),
+            pain: no_pain(),
+            person_involved: false,
+            reasons: Vec::new(),
+            sitting: 0,
+        }
+    }
+
+    pub fn goal(&self) -> Option<&str> {
+        self.context.goal.as_deref()
+    }
+
+    pub fn tool(&self) -> Option<&str> {
+        self.action.as_ref().map(|action| action.tool.as_str()).filter(|tool| !tool.is_empty())
+    }
+
+    pub fn success(&self) -> Option<bool> {
+        self.outcome.as_ref().and_then(|outcome| outcome.success)
+    }
+
+    /// True until the outcome came.
+    pub fn is_open(&self) -> bool {
+        self.outcome.is_none()
+    }
+
+    /// Words beside the perceived text by which it is found.
+    pub fn further_words(&self) -> String {
+        let mut words: Vec<&str> = self.perception.objects.iter().map(String::as_str).collect();
+        words.extend(self.goal());
+        words.extend(self.tool());
+        words.extend(self.outcome.as_ref().map(|outcome| outcome.result.as_str()).filter(|result| !result.is_empty()));
+        words.join(" ")
+    }
+
+    /// What the full-text index gets. `more` is [`EpisodicMemory::further_words`], `day` the local calendar day.
+    pub fn fields<'a>(&'a self, more: &'a str, day: i32) -> Fields<'a> {
+        Fields { text: &self.perception.text, more, people: &self.perception.people, sitting: self.sitting, day }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_record_with_nothing_but_its_identity_loads() {
+        let text = r#"{"id": "e1", "created": "2026-01-05T09:00:00Z", "field_of_a_later_version": 1}"#;
+        let episode: EpisodicMemory = serde_json::from_str(text).expect("defaults fill the rest");
+        let expected = EpisodicMemory::new("e1", episode.created);
+        assert_eq!(EpisodicMemory { last_accessed: episode.created, ..episode }, expected);
+    }
+
+    #[test]
+    fn a_full_record_comes_back_as_it_was() {
+        let mut episode = EpisodicMemory::new("e2", "2026-01-05T09:00:00Z".parse().expect("a time"));
+        episode.perception.objects = vec!["cup".into()];
+        episode.action = Some(Action { tool: "move".into(), params: Map::from_iter([("x".to_string(), 1.into())]) });
+        episode.outcome = Some(Outcome { success: Some(false), result: "it fell".into() });
+        episode.context.goal = Some("fetch cup".into());
+        episode.reasons = vec![CaptureReason::ActionFailed];
+        let text = serde_json::to_string(&episode).expect("plain data");
+        assert_eq!(serde_json::from_str::<EpisodicMemory>(&text).expect("its own form"), episode);
+        assert_eq!(episode.further_words(), "cup fetch cup move it fell");
+        assert!(!episode.is_open());
+    }
+}

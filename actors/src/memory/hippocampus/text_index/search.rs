@@ -1,0 +1,324 @@
+//! Answers a question: one pass over the postings of its stems in the order of experience, then one over the documents
+//! of the sittings that were touched.
+
+use std::cmp::Reverse;
+use std::collections::BinaryHeap;
+
+use super::dates::{DayRange, fit, named_dates};
+use super::query::{Hit, Query, Weights};
+use super::score::{HitTable, MOST_STEPS, decay_window, rarity, sitting_hit};
+use super::segment::PackedList;
+use super::statement::Statement;
+use super::tail::Posting;
+use super::{Sitting, TextIndex};
+
+const WINDOW: usize = 2 * MOST_STEPS + 1;
+/// Columns that are added up together; untouched blocks cost nothing.
+const BLOCK: usize = 256;
+
+/// The postings of one stem over all segments and the tail, in order.
+struct List<'a> {
+    sealed: Vec<(u32, PackedList<'a>)>,
+    tail: &'a [Posting],
+    weight: f32,
+}
+
+impl List<'_> {
+    fn len(&self) -> usize {
+        self.sealed.iter().map(|(_, list)| list.remaining()).sum::<usize>() + self.tail.len()
+    }
+
+    fn each(self, mut visit: impl FnMut(u32, u16)) {
+        for (base, list) in self.sealed {
+            list.for_each(|p| visit(base + p.ordinal, p.count));
+        }
+        self.tail.iter().for_each(|p| visit(p.ordinal, p.count));
+    }
+}
+
+/// One distinct stem of the question.
+struct Cue<'a> {
+    /// The exact stem first, related ones after it.
+    lists: Vec<List<'a>>,
+    rarity: f32,
+}
+
+/// What the first pass has found.
+struct Found {
+    /// Σ rarity · best hit near, by column.
+    near: Vec<f32>,
+    /// Σ rarity · own hit, of documents that hold a question, by ordinal.
+    asked: Vec<f32>,
+    /// Coverage by sitting; 0 where only a related stem occurs, nothing where none does.
+    sittings: Vec<Option<f32>>,
+}
+
+impl TextIndex {
+    /// The `limit` best documents, best first; ties go to the newer one.
+    pub fn search(&self, query: &Query, limit: usize) -> Vec<Hit> {
+        self.search_where(query, limit, |_| true)
+    }
+
+    /// The best among the documents of an ascending list. Others still lend their words to their neighbours.
+    pub fn search_within(&self, query: &Query, documents: &[u32], limit: usize) -> Vec<Hit> {
+        self.search_where(query, limit, |document| documents.binary_search(&document).is_ok())
+    }
+
+    fn search_where(&self, query: &Query, limit: usize, allowed: impl Fn(u32) -> bool) -> Vec<Hit> {
+        if limit == 0 || self.is_empty() {
+            return Vec::new();
+        }
+        let words = super::words(query.text);
+        let named = self.people.named_in(&words);
+        let dates = self.date_ranges(&named.rest);
+        let mut stems: Vec<String> = Vec::new();
+        for stem in named.rest.iter().filter_map(|word| self.stems.of(&word.text)) {
+            if !stems.contains(&stem) {
+                stems.push(stem);
+            }
+        }
+        let cues: Vec<Cue> = stems.iter().map(|stem| self.cue(stem, query)).collect();
+        let total: f32 = cues.iter().map(|cue| cue.rarity).sum();
+        let found = self.gather(cues, &query.weights);
+        let others = self.penalties(&named.people, &query.weights);
+        let ranking =
+            Ranking { index: self, weights: &query.weights, found, others, dates, scale: 1.0 / total.max(1e-6) };
+        ranking.best(limit, allowed)
+    }
+
+    fn cue<'a>(&'a self, stem: &str, query: &Query) -> Cue<'a> {
+        let exact = self.list_of(stem, 1.0);
+        let rarity = rarity(self.len(), exact.len());
+        let soft = query.soft.iter().filter(|s| s.of == stem).map(|s| self.list_of(&s.stem, s.weight));
+        Cue { lists: std::iter::once(exact).chain(soft).collect(), rarity }
+    }
+
+    fn list_of(&self, stem: &str, weight: f32) -> List<'_> {
+        let mut base = 0;
+        let mut sealed = Vec::new();
+        for segment in &self.segments {
+            if let Some(list) = segment.find(stem) {
+                sealed.push((base, list));
+            }
+            base += segment.documents() as u32;
+        }
+        List { sealed, tail: self.tail.list(stem), weight }
+    }
+
+    fn date_ranges(&self, words: &[super::Word]) -> Vec<DayRange> {
+        let dates = named_dates(words);
+        if dates.is_empty() {
+            return Vec::new();
+        }
+        let year = |day: i32| i16::try_from(1970 + day.div_euclid(365)).unwrap_or(1970);
+        let days = || self.sittings.iter().map(|s| s.day);
+        let (from, to) = (year(days().min().unwrap_or(0)) - 1, year(days().max().unwrap_or(0)) + 1);
+        dates.into_iter().flat_map(|date| date.ranges(from, to)).collect()
+    }
+
+    /// What each group of people loses when the question names somebody else. Nobody there, nothing lost.
+    fn penalties(&self, named: &[u32], weights: &Weights) -> Vec<f32> {
+        let known = self.people.count().max(1) as f32;
+        let penalty = weights.other * (1.0 - 1.0 / known);
+        let loses =
+            |group: &Vec<u32>| !named.is_empty() && !group.is_empty() && !group.iter().any(|p| named.contains(p));
+        self.people.groups().iter().map(|group| if loses(group) { penalty } else { 0.0 }).collect()
+    }
+
+    fn gather(&self, cues: Vec<Cue>, weights: &Weights) -> Found {
+        let hits = HitTable::new(self.stems_total as f32 / self.len() as f32);
+        let window = decay_window(weights.neighbour_decay, weights.neighbour_steps.min(MOST_STEPS));
+        let sitting_length = self.stems_total as f32 / self.sittings.len() as f32;
+        let mut pass = Pass {
+            index: self,
+            // Padded, so that a hit's window never leaves the columns.
+            near: vec![0.0; self.len() + 2 * MOST_STEPS],
+            best: vec![0.0; self.len() + 2 * MOST_STEPS],
+            asked: vec![0.0; self.len()],
+            reached: vec![false; self.sittings.len()],
+            touched: vec![false; (self.len() + 2 * MOST_STEPS).div_ceil(BLOCK)],
+            window,
+            hits,
+        };
+        let (mut sittings, mut sittings_total) = (vec![0.0; self.sittings.len()], 0.0);
+        for cue in cues {
+            let counts = pass.spread(cue);
+            let rarity = rarity(self.sittings.len(), counts.len());
+            sittings_total += rarity;
+            for (sitting, count) in counts {
+                let relative = self.sittings[sitting as usize].stems as f32 / sitting_length.max(1.0);
+                sittings[sitting as usize] += rarity * sitting_hit(count as f32, relative);
+            }
+        }
+        let coverage = |(sum, reached): (f32, &bool)| reached.then_some(sum / f32::max(sittings_total, 1e-6));
+        let sittings = sittings.into_iter().zip(&pass.reached).map(coverage).collect();
+        Found { near: pass.near, asked: pass.asked, sittings }
+    }
+}
+
+/// State of the first pass. Column `ordinal + MOST_STEPS` belongs to a document.
+struct Pass<'a> {
+    index: &'a TextIndex,
+    near: Vec<f32>,
+    best: Vec<f32>,
+    asked: Vec<f32>,
+    /// Sittings in which a stem occurs, related ones included.
+    reached: Vec<bool>,
+    /// Blocks of columns in which `best` isn't all zero.
+    touched: Vec<bool>,
+    window: [f32; WINDOW],
+    hits: HitTable,
+}
+
+impl Pass<'_> {
+    /// Adds one cue and returns how often its exact stem occurs in each sitting.
+    fn spread(&mut self, cue: Cue) -> Vec<(u32, u32)> {
+        let mut counts: Vec<(u32, u32)> = Vec::new();
+        for (i, list) in cue.lists.into_iter().enumerate() {
+            let weight = list.weight;
+            list.each(|ordinal, count| {
+                let o = ordinal as usize;
+                let hit = weight * self.hits.hit(count, self.index.lengths[o]);
+                self.raise(o, hit);
+                let sitting = self.index.sitting_of[o];
+                self.reached[sitting as usize] = true;
+                if i > 0 {
+                    return;
+                }
+                if self.index.marks[o] & Statement::AWAITS_ANSWER != 0 {
+                    self.asked[o] += cue.rarity * hit;
+                }
+                match counts.last_mut() {
+                    Some((last, n)) if *last == sitting => *n += u32::from(count),
+                    _ => counts.push((sitting, u32::from(count))),
+                }
+            });
+        }
+        self.settle(cue.rarity);
+        counts
+    }
+
+    /// Adds the cue's best hits to the sum and clears them for the next cue.
+    fn settle(&mut self, rarity: f32) {
+        let blocks = self.near.chunks_mut(BLOCK).zip(self.best.chunks_mut(BLOCK));
+        for (touched, (near, best)) in self.touched.iter_mut().zip(blocks).filter(|(touched, _)| **touched) {
+            for (near, best) in near.iter_mut().zip(best) {
+                *near += rarity * *best;
+                *best = 0.0;
+            }
+            *touched = false;
+        }
+    }
+
+    /// Raises a document and its neighbours in the sitting to their share of a hit.
+    #[inline]
+    fn raise(&mut self, ordinal: usize, hit: f32) {
+        let reach = self.index.reach[ordinal];
+        self.touched[ordinal / BLOCK] = true;
+        self.touched[(ordinal + WINDOW - 1) / BLOCK] = true;
+        let around = &mut self.best[ordinal..ordinal + WINDOW];
+        if reach == (MOST_STEPS as u8) << 4 | MOST_STEPS as u8 {
+            for (best, share) in around.iter_mut().zip(&self.window) {
+                *best = higher(*best, hit * share);
+            }
+            return;
+        }
+        let from = MOST_STEPS - usize::from(reach & 15);
+        let to = MOST_STEPS + usize::from(reach >> 4);
+        for (best, share) in around[from..=to].iter_mut().zip(&self.window[from..=to]) {
+            *best = higher(*best, hit * share);
+        }
+    }
+}
+
+/// `f32::max` without its care for NaN, which would keep the loop from becoming vector instructions.
+#[inline]
+fn higher(a: f32, b: f32) -> f32 {
+    if b > a { b } else { a }
+}
+
+/// The second pass.
+struct Ranking<'a> {
+    index: &'a TextIndex,
+    weights: &'a Weights,
+    found: Found,
+    /// By group of people.
+    others: Vec<f32>,
+    dates: Vec<DayRange>,
+    /// 1 / Σ rarity of the question's stems.
+    scale: f32,
+}
+
+/// Orders by score, then by age; a NaN can't come up.
+#[derive(PartialEq)]
+struct Ranked(f32, u32);
+
+impl Eq for Ranked {}
+
+impl Ord for Ranked {
+    fn cmp(&self, other: &Self) -> std::cmp::Ordering {
+        self.0.total_cmp(&other.0).then(self.1.cmp(&other.1))
+    }
+}
+
+impl PartialOrd for Ranked {
+    fn partial_cmp(&self, other: &Self) -> Option<std::cmp::Ordering> {
+        Some(self.cmp(other))
+    }
+}
+
+impl Ranking<'_> {
+    fn best(self, limit: usize, allowed: impl Fn(u32) -> bool) -> Vec<Hit> {
+        let mut heap: BinaryHeap<Reverse<Ranked>> = BinaryHeap::with_capacity(limit + 1);
+        let mut floor = 0.0;
+        let marks = self.mark_scores();
+        for (sitting, base) in self.sitting_scores() {
+            for ordinal in sitting.start as usize..sitting.end as usize {
+                let score = self.near(ordinal, sitting.start) + base + marks[usize::from(self.index.marks[ordinal])]
+                    - self.others[self.index.groups[ordinal] as usize];
+                if score < floor || score <= 0.0 {
+                    continue;
+                }
+                let document = self.index.documents[ordinal];
+                if self.index.dead.binary_search(&document).is_ok() || !allowed(document) {
+                    continue;
+                }
+                heap.push(Reverse(Ranked(score, document)));
+                if heap.len() > limit {
+                    heap.pop();
+                    floor = heap.peek().map_or(0.0, |worst| worst.0.0);
+                }
+            }
+        }
+        let sorted = heap.into_sorted_vec();
+        sorted.into_iter().map(|Reverse(Ranked(score, document))| Hit { document, score }).collect()
+    }
+
+    /// Coverage by the document and its neighbours. What a question covers is carried to the turn after it.
+    #[inline]
+    fn near(&self, ordinal: usize, start: u32) -> f32 {
+        let mut near = self.found.near[ordinal + MOST_STEPS];
+        if ordinal > start as usize {
+            near += self.weights.answer * self.found.asked[ordinal - 1];
+        }
+        near * self.scale
+    }
+
+    /// Statement and question parts by mark byte.
+    fn mark_scores(&self) -> [f32; 256] {
+        std::array::from_fn(|marks| {
+            let marks = Statement(marks as u8);
+            let asks = if marks.has(Statement::ASKS) { self.weights.question } else { 0.0 };
+            self.weights.particular * f32::from(marks.particulars()) - asks
+        })
+    }
+
+    /// Sittings in which a stem occurs or whose day is named, with what all of their documents get.
+    fn sitting_scores(&self) -> impl Iterator<Item = (Sitting, f32)> {
+        self.index.sittings.iter().zip(&self.found.sittings).filter_map(|(sitting, coverage)| {
+            let fit = if self.dates.is_empty() { 0.0 } else { fit(&self.dates, sitting.day) };
+            let base = self.weights.sitting * coverage.unwrap_or(0.0) + self.weights.date * fit;
+            (coverage.is_some() || fit > 0.0).then_some((*sitting, base))
+        })
+    }
+}

@@ -1,0 +1,298 @@
+//! A sealed run of documents: sorted stems, delta-encoded postings with term frequencies, and a row of columns for each
+//! document. It is written once, loads without reading any text again, and is searched where it lies.
+
+use std::sync::Arc;
+
+use super::tail::Posting;
+use crate::memory::hippocampus::packing::{DamagedSegment, Packer, Unpacker, put_varint, read_u32, take_varint};
+
+const KIND: [u8; 4] = *b"MXT1";
+
+/// What is kept of one document beside its postings.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Row {
+    pub document: u32,
+    pub sitting: u32,
+    /// Days since 1970-01-01, local calendar.
+    pub day: i32,
+    /// Stems in the text, cut at 65 535.
+    pub length: u16,
+    pub marks: u8,
+    /// Index in the segment's list of groups of people.
+    pub group: u32,
+}
+
+/// The parts of a segment before they are bytes.
+#[derive(Debug, Default)]
+pub struct Draft {
+    pub rows: Vec<Row>,
+    /// Names of each group of people.
+    pub groups: Vec<Vec<String>>,
+    /// Stem and postings; `Posting::ordinal` counts from the segment's first document. Sorted by stem.
+    pub terms: Vec<(String, Vec<Posting>)>,
+}
+
+impl Draft {
+    pub fn pack(&self) -> Vec<u8> {
+        let mut out = Packer::new(KIND);
+        out.count(self.rows.len());
+        for row in &self.rows {
+            out.u32(row.document);
+            out.u32(row.sitting);
+            out.u32(row.day.cast_unsigned());
+            out.u32(u32::from(row.length) | u32::from(row.marks) << 16);
+            out.u32(row.group);
+        }
+        out.count(self.groups.len());
+        for group in &self.groups {
+            out.count(group.len());
+            group.iter().for_each(|name| out.text(name));
+        }
+        let (mut stems, mut postings) = (Vec::new(), Vec::new());
+        out.count(self.terms.len());
+        // Column of (end of stem, number of postings, end of postings) for a binary search over the stems.
+        for (stem, list) in &self.terms {
+            stems.extend_from_slice(stem.as_bytes());
+            encode(list, &mut postings);
+            out.count(stems.len());
+            out.count(list.len());
+            out.count(postings.len());
+        }
+        out.raw(&stems);
+        out.count(postings.len());
+        out.raw(&postings);
+        out.finish()
+    }
+}
+
+/// Gap to the ordinal before, shifted by one; the low bit says that a frequency above one follows.
+fn encode(list: &[Posting], out: &mut Vec<u8>) {
+    let mut next = 0;
+    for posting in list {
+        let gap = posting.ordinal - next;
+        next = posting.ordinal + 1;
+        put_varint(out, gap << 1 | u32::from(posting.count > 1));
+        if posting.count > 1 {
+            put_varint(out, u32::from(posting.count));
+        }
+    }
+}
+
+/// Bytes of a sealed segment and where its parts lie.
+#[derive(Clone, Debug)]
+pub struct Segment {
+    bytes: Arc<[u8]>,
+    documents: usize,
+    terms: usize,
+    directory: usize,
+    stems: usize,
+    postings: usize,
+}
+
+/// Rows and groups of a segment, read once when it is loaded.
+#[derive(Debug)]
+pub struct Columns {
+    pub rows: Vec<Row>,
+    pub groups: Vec<Vec<String>>,
+}
+
+impl Segment {
+    /// Checks the bytes and finds the parts.
+    pub fn open(bytes: Arc<[u8]>) -> Result<(Self, Columns), DamagedSegment> {
+        let mut reader = Unpacker::open(&bytes, KIND)?;
+        let documents = reader.u32("the number of documents")? as usize;
+        let columns = reader.take(documents.saturating_mul(20), "the document rows")?;
+        let rows = (0..documents)
+            .map(|i| {
+                let at = |column: usize| read_u32(columns, i * 5 + column);
+                let packed = at(3);
+                Row {
+                    document: at(0),
+                    sitting: at(1),
+                    day: at(2).cast_signed(),
+                    length: (packed & 0xffff) as u16,
+                    marks: (packed >> 16) as u8,
+                    group: at(4),
+                }
+            })
+            .collect();
+        let groups = (0..reader.u32("the number of groups")?)
+            .map(|_| {
+                (0..reader.u32("the size of a group")?)
+                    .map(|_| reader.text("a person's name").map(str::to_string))
+                    .collect::<Result<Vec<_>, _>>()
+            })
+            .collect::<Result<Vec<_>, _>>()?;
+        let terms = reader.u32("the number of stems")? as usize;
+        let directory = reader.position();
+        let entries = reader.take(terms.saturating_mul(12), "the directory of stems")?;
+        let stems = reader.position();
+        let stem_bytes = terms.checked_sub(1).map_or(0, |last| read_u32(entries, last * 3));
+        reader.take(stem_bytes as usize, "the stems")?;
+        let postings_length = reader.u32("the length of the postings")? as usize;
+        let postings = reader.position();
+        reader.take(postings_length, "the postings")?;
+        let segment = Self { documents, terms, directory, stems, postings, bytes: bytes.clone() };
+        Ok((segment, Columns { rows, groups }))
+    }
+
+    pub fn bytes(&self) -> &Arc<[u8]> {
+        &self.bytes
+    }
+
+    pub fn documents(&self) -> usize {
+        self.documents
+    }
+
+    pub fn terms(&self) -> usize {
+        self.terms
+    }
+
+    fn entry(&self, term: usize, column: usize) -> usize {
+        read_u32(&self.bytes[self.directory..], term * 3 + column) as usize
+    }
+
+    fn stem_bytes(&self, term: usize) -> &[u8] {
+        let start = term.checked_sub(1).map_or(0, |before| self.entry(before, 0));
+        self.bytes.get(self.stems + start..self.stems + self.entry(term, 0)).unwrap_or(&[])
+    }
+
+    pub fn stem(&self, term: usize) -> &str {
+        std::str::from_utf8(self.stem_bytes(term)).unwrap_or("")
+    }
+
+    /// Number of postings of a stem and their bytes.
+    pub fn find(&self, stem: &str) -> Option<PackedList<'_>> {
+        let (mut low, mut high) = (0, self.terms);
+        while low < high {
+            let middle = low.midpoint(high);
+            match self.stem_bytes(middle).cmp(stem.as_bytes()) {
+                std::cmp::Ordering::Less => low = middle + 1,
+                std::cmp::Ordering::Greater => high = middle,
+                std::cmp::Ordering::Equal => return Some(self.list(middle)),
+            }
+        }
+        None
+    }
+
+    pub fn list(&self, term: usize) -> PackedList<'_> {
+        let start = term.checked_sub(1).map_or(0, |before| self.entry(before, 2));
+        let bytes = self.bytes.get(self.postings + start..self.postings + self.entry(term, 2)).unwrap_or(&[]);
+        PackedList { bytes, at: 0, next: 0, left: self.entry(term, 1) as u32 }
+    }
+}
+
+/// Reads the postings of one stem in one segment, front to back.
+#[derive(Clone, Debug)]
+pub struct PackedList<'a> {
+    bytes: &'a [u8],
+    at: usize,
+    next: u32,
+    left: u32,
+}
+
+impl PackedList<'_> {
+    /// Postings that are still to come.
+    pub fn remaining(&self) -> usize {
+        self.left as usize
+    }
+}
+
+impl Iterator for PackedList<'_> {
+    type Item = Posting;
+
+    #[inline]
+    fn next(&mut self) -> Option<Posting> {
+        if self.left == 0 {
+            return None;
+        }
+        self.left -= 1;
+        let packed = take_varint(self.bytes, &mut self.at);
+        let ordinal = self.next + (packed >> 1);
+        self.next = ordinal + 1;
+        let count = if packed & 1 == 1 { take_varint(self.bytes, &mut self.at) as u16 } else { 1 };
+        Some(Posting { ordinal, count })
+    }
+}
+
+/// One segment out of several that follow each other. Postings of documents in `dead` are left out.
+pub fn merge(segments: &[Arc<[u8]>], dead: &[u32]) -> Result<Vec<u8>, DamagedSegment> {
+    let mut merged = Draft::default();
+    let mut opened = Vec::new();
+    for bytes in segments {
+        let (segment, columns) = Segment::open(bytes.clone())?;
+        let base = merged.rows.len() as u32;
+        let groups: Vec<u32> = columns.groups.into_iter().map(|group| place(&mut merged.groups, group)).collect();
+        merged.rows.extend(columns.rows.into_iter().map(|row| {
+            let group = groups.get(row.group as usize).copied().unwrap_or(0);
+            Row { group, ..row }
+        }));
+        opened.push((segment, base, 0usize));
+    }
+    loop {
+        let heads = opened.iter().filter(|(s, _, at)| *at < s.terms());
+        let Some(stem) = heads.map(|(s, _, at)| s.stem(*at)).min().map(str::to_string) else {
+            break;
+        };
+        let mut list = Vec::new();
+        for (segment, base, at) in &mut opened {
+            if *at < segment.terms() && segment.stem(*at) == stem {
+                let moved = segment.list(*at).map(|p| Posting { ordinal: p.ordinal + *base, ..p });
+                let rows = &merged.rows;
+                list.extend(moved.filter(|p| {
+                    let document = rows.get(p.ordinal as usize).map_or(0, |row| row.document);
+                    dead.binary_search(&document).is_err()
+                }));
+                *at += 1;
+            }
+        }
+        if !list.is_empty() {
+            merged.terms.push((stem, list));
+        }
+    }
+    Ok(merged.pack())
+}
+
+fn place(groups: &mut Vec<Vec<String>>, group: Vec<String>) -> u32 {
+    let known = groups.iter().position(|g| *g == group);
+    known.unwrap_or_else(|| {
+        groups.push(group);
+        groups.len() - 1
+    }) as u32
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn draft(first: u32, group: &str) -> Draft {
+        let rows = (0..3).map(|i| Row { document: first + i, sitting: 1, day: -2, length: 9, marks: 5, group: 0 });
+        let posting = |ordinal, count| Posting { ordinal, count };
+        Draft {
+            rows: rows.collect(),
+            groups: vec![vec![group.to_string()]],
+            terms: vec![("cup".into(), vec![posting(0, 1), posting(2, 300)]), ("tea".into(), vec![posting(1, 1)])],
+        }
+    }
+
+    #[test]
+    fn a_segment_comes_back_as_it_was() {
+        let draft = draft(10, "Anna");
+        let (segment, columns) = Segment::open(draft.pack().into()).expect("sound");
+        assert_eq!(columns.rows, draft.rows);
+        assert_eq!(columns.groups, draft.groups);
+        assert_eq!(segment.find("cup").expect("there").collect::<Vec<_>>(), draft.terms[0].1);
+        assert!(segment.find("mug").is_none());
+    }
+
+    #[test]
+    fn merging_joins_lists_and_leaves_out_the_dead() {
+        let parts = [draft(10, "Anna").pack().into(), draft(20, "Ben").pack().into()];
+        let (merged, columns) = Segment::open(merge(&parts, &[12, 21]).expect("sound").into()).expect("sound");
+        assert_eq!(columns.rows.len(), 6);
+        assert_eq!(columns.rows[5].group, 1);
+        let cups: Vec<_> = merged.find("cup").expect("there").map(|p| p.ordinal).collect();
+        assert_eq!(cups, [0, 3, 5]);
+        assert_eq!(merged.find("tea").expect("there").count(), 1);
+    }
+}

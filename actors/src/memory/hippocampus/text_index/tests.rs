@@ -1,0 +1,191 @@
+use super::*;
+
+fn index(turns: &[(&str, &str, u32)]) -> TextIndex {
+    let mut index = TextIndex::new();
+    for (i, (who, text, sitting)) in turns.iter().enumerate() {
+        let people = if who.is_empty() { vec![] } else { vec![who.to_string()] };
+        let fields =
+            Fields { text, people: &people, sitting: *sitting, day: *sitting as i32 * 30, ..Fields::default() };
+        index.add(i as u32, &fields).expect("ascending");
+    }
+    index
+}
+
+fn found(index: &TextIndex, text: &str) -> Vec<u32> {
+    index.search(&Query::new(text), 10).into_iter().map(|hit| hit.document).collect()
+}
+
+#[test]
+fn the_best_match_comes_first_and_unrelated_sittings_stay_out() {
+    let index = index(&[("", "red cup", 1), ("", "the blue cup on the table", 2), ("", "a garden", 3)]);
+    assert_eq!(found(&index, "blue cups on tables"), [1, 0]);
+    assert!(found(&index, "submarine").is_empty());
+    assert!(found(&index, "the of and").is_empty());
+}
+
+#[test]
+fn neighbours_complete_each_other() {
+    let index = index(&[
+        ("", "we went to the harbour", 1),
+        ("", "it was great", 1),
+        ("", "there were dolphins", 1),
+        ("", "harbour", 2),
+        ("", "dolphins", 3),
+    ]);
+    assert_eq!(found(&index, "dolphins harbour")[..2], [0, 2], "each holds one word and is two steps from the other");
+    let alone = Query { weights: Weights::without_spreading(), ..Query::new("dolphins harbour") };
+    assert!(index.search(&alone, 10).iter().all(|hit| hit.document != 1), "its own text holds neither");
+}
+
+#[test]
+fn spreading_stops_at_the_edge_of_the_sitting_and_after_five_steps() {
+    let mut turns = vec![("", "dolphin", 1)];
+    turns.extend([("", "filler", 1); 6]);
+    turns.insert(0, ("", "filler", 0));
+    let index = index(&turns);
+    let query = Query { weights: Weights { sitting: 0.0, ..Weights::default() }, ..Query::new("dolphin") };
+    let hits: Vec<_> = index.search(&query, 20).into_iter().map(|hit| hit.document).collect();
+    assert_eq!(hits, [1, 2, 3, 4, 5, 6]);
+}
+
+#[test]
+fn one_term_counts_once_however_many_neighbours_repeat_it() {
+    let repeated = index(&[("", "cup", 1), ("", "cup", 1), ("", "cup", 1)]);
+    let query = Query { weights: Weights { sitting: 0.0, ..Weights::default() }, ..Query::new("cup") };
+    let scores: Vec<f32> = repeated.search(&query, 3).iter().map(|hit| hit.score).collect();
+    assert!(scores.iter().all(|s| (s - 1.0).abs() < 1e-6), "{scores:?}");
+}
+
+#[test]
+fn turns_of_other_people_fall_behind_the_named_one() {
+    let index = index(&[("Anna", "I like tea", 1), ("Ben", "I like tea", 2)]);
+    assert_eq!(found(&index, "what does Ben like"), [1, 0]);
+    assert_eq!(found(&index, "what does Anna like"), [0, 1]);
+}
+
+#[test]
+fn a_speaker_before_the_text_wins_over_the_list_of_those_present() {
+    let mut index = TextIndex::new();
+    let both = vec!["Anna".to_string(), "Ben".to_string()];
+    for (i, text) in ["Anna: I like tea", "Ben: I like tea"].into_iter().enumerate() {
+        let fields = Fields { text, people: &both, sitting: i as u32, ..Fields::default() };
+        index.add(i as u32, &fields).expect("ascending");
+    }
+    assert_eq!(found(&index, "what does Anna like"), [0, 1]);
+}
+
+#[test]
+fn a_named_date_prefers_its_sitting() {
+    let mut index = TextIndex::new();
+    for (i, day) in [19480, 19510, 19560].into_iter().enumerate() {
+        let fields = Fields { text: "we had dinner", sitting: i as u32, day, ..Fields::default() };
+        index.add(i as u32, &fields).expect("ascending");
+    }
+    assert_eq!(day_number(jiff::civil::date(2023, 6, 2)), 19510);
+    assert_eq!(found(&index, "dinner on June 2, 2023")[0], 1);
+    assert_eq!(found(&index, "What happened on 2 June 2023?"), [1], "a date alone finds its day");
+}
+
+#[test]
+fn an_answer_inherits_what_its_question_covers() {
+    let index = index(&[
+        ("", "Which instrument do you play?", 1),
+        ("", "Violin since school", 1),
+        ("", "instrument shop", 2),
+        ("", "filler filler", 3),
+    ]);
+    let query = Query {
+        weights: Weights { neighbour_steps: 0, sitting: 0.0, ..Weights::default() },
+        ..Query::new("instrument")
+    };
+    let hits: Vec<_> = index.search(&query, 3).into_iter().map(|h| h.document).collect();
+    assert_eq!(hits, [2, 0, 1], "the question loses a little, its answer is found at all");
+}
+
+#[test]
+fn a_related_stem_stands_for_the_asked_one_by_its_weight() {
+    let index = index(&[("", "mug here", 1), ("", "plate here", 2)]);
+    let soft = [SoftTerm { of: "cup".into(), stem: "mug".into(), weight: 0.5 }];
+    let query = Query { soft: &soft, weights: Weights { sitting: 0.0, ..Weights::default() }, ..Query::new("cup") };
+    // The related stem doesn't touch the sitting's own score, so only documents near a hit may come.
+    assert_eq!(index.search(&query, 3).len(), 1);
+}
+
+fn many(count: u32) -> Vec<(u32, String, Vec<String>)> {
+    let words = ["cup", "table", "lamp", "door", "garden", "book", "screw", "tea"];
+    let word = |n: u32| words[(n.wrapping_mul(2_654_435_761) >> 29) as usize];
+    let people = |n: u32| if n.is_multiple_of(3) { vec![] } else { vec![format!("P{}x", ["a", "b"][n as usize % 2])] };
+    (0..count)
+        .map(|n| (n * 2, format!("I saw the {} and {} {}?", word(n), word(n * 7 + 1), n % 500), people(n)))
+        .collect()
+}
+
+fn fill(index: &mut TextIndex, documents: &[(u32, String, Vec<String>)], mut after: impl FnMut(&mut TextIndex)) {
+    for (document, text, people) in documents {
+        let fields = Fields { text, people, sitting: document / 60, day: (*document / 60) as i32, ..Fields::default() };
+        index.add(*document, &fields).expect("ascending");
+        after(index);
+    }
+}
+
+#[test]
+fn sealed_merged_and_reloaded_segments_answer_like_the_tail() {
+    let documents = many(40_000);
+    let mut open = TextIndex::new();
+    fill(&mut open, &documents, |_| ());
+    let mut sealed = TextIndex::new();
+    fill(&mut sealed, &documents, |index| {
+        index.seal();
+        if let Some(parts) = index.merge_due() {
+            let bytes: Vec<_> = index.segments().skip(parts.start).take(parts.len()).cloned().collect();
+            index.replace(parts, merge(&bytes, &[]).expect("sound").into()).expect("sound");
+        }
+    });
+    assert_eq!(sealed.segments().count(), 2, "eight merged into one, one beside it");
+    sealed.seal_all();
+    let loaded = TextIndex::from_segments(sealed.segments().cloned().collect()).expect("sound");
+    assert_eq!(loaded.len(), open.len());
+    for text in ["cup 17", "Pax's garden lamp", "tea screw 499 book"] {
+        let expected = open.search(&Query::new(text), 20);
+        assert_eq!(expected.len(), 20);
+        assert_eq!(sealed.search(&Query::new(text), 20), expected, "sealed, {text}");
+        assert_eq!(loaded.search(&Query::new(text), 20), expected, "loaded, {text}");
+    }
+    assert_eq!(loaded.vocabulary(), open.vocabulary());
+    assert_eq!(loaded.document_frequency("cup"), open.document_frequency("cup"));
+}
+
+#[test]
+fn segments_in_the_wrong_order_are_refused() {
+    let mut index = TextIndex::new();
+    fill(&mut index, &many(9_000), |index| {
+        index.seal();
+    });
+    let mut bytes: Vec<_> = index.segments().cloned().collect();
+    bytes.reverse();
+    assert!(matches!(TextIndex::from_segments(bytes), Err(DamagedSegment::Order { .. })));
+}
+
+#[test]
+fn a_removed_document_is_found_no_more_and_an_amended_one_by_its_new_words() {
+    let mut index = index(&[("", "red cup", 1), ("", "red lamp", 2)]);
+    index.amend(1, "it broke").expect("still open");
+    assert_eq!(found(&index, "broke"), [1]);
+    index.remove(1);
+    assert!(found(&index, "broke").is_empty());
+    assert_eq!(found(&index, "red"), [0]);
+    assert_eq!(index.amend(9, "x"), Err(NotIndexed::Sealed(9)));
+    index.seal_all();
+    assert_eq!(index.amend(0, "x"), Err(NotIndexed::Sealed(0)));
+    assert!(matches!(index.add(1, &Fields::default()), Err(NotIndexed::OutOfOrder { document: 1, last: 1 })));
+}
+
+#[test]
+fn a_search_within_a_list_returns_only_that_list() {
+    let index = index(&[("", "red cup", 1), ("", "red lamp", 1), ("", "red door", 2)]);
+    let hits: Vec<_> = index.search_within(&Query::new("red"), &[1, 2], 10).into_iter().map(|h| h.document).collect();
+    assert_eq!(hits.len(), 2);
+    assert!(!hits.contains(&0));
+}
+
+mod conversations;
