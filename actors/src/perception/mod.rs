@@ -1,1 +1,4 @@
 //! What is happening.
+
+pub mod inbound;
+pub mod stop_phrase;
