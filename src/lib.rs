@@ -1,0 +1,3 @@
+//! The assembly of Maxim: the configuration, the command line and the daemon around the brain.
+
+pub mod config;
