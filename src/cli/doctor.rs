@@ -1,0 +1,221 @@
+//! `maxim doctor`: faults, each with its fix. Works without a daemon.
+
+use std::fs;
+use std::os::unix::fs::PermissionsExt;
+use std::path::Path;
+
+use clap::Args;
+use serde::Serialize;
+use serde_json::{Value, json};
+
+use super::table::{Cell, Table, Tone};
+use super::{CliError, Exit, Global, Out};
+use crate::config::Settings;
+
+/// Look for what is wrong, and say how to put it right.
+#[derive(Args, Debug)]
+#[command(after_help = "Example:\n  maxim doctor")]
+pub struct DoctorArgs {}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+enum Health {
+    Ok,
+    /// Works, but the user should know.
+    Note,
+    Fault,
+}
+
+/// One thing that was looked at.
+#[derive(Debug, Serialize)]
+struct Finding {
+    name: String,
+    health: Health,
+    found: String,
+    /// Empty when all is well.
+    fix: String,
+}
+
+impl Finding {
+    fn new(name: &str, health: Health, found: impl Into<String>, fix: impl Into<String>) -> Self {
+        Self { name: name.into(), health, found: found.into(), fix: fix.into() }
+    }
+
+    fn ok(name: &str, found: impl Into<String>) -> Self {
+        Self::new(name, Health::Ok, found, "")
+    }
+
+    fn of_error(name: &str, health: Health, error: &CliError) -> Vec<Self> {
+        match error {
+            CliError::Failed { faults, .. } => {
+                faults.iter().map(|fault| Self::new(name, health, &fault.found, &fault.fix)).collect()
+            }
+            CliError::Unread => Vec::new(),
+        }
+    }
+}
+
+impl DoctorArgs {
+    pub(super) fn run(self, global: &Global, out: &Out) -> Result<Exit, CliError> {
+        let mut findings = Vec::new();
+        match global.load(Vec::new()) {
+            Ok(loaded) => {
+                findings.push(Finding::ok("configuration", "valid"));
+                findings.extend(secrets(&loaded.settings));
+                findings.push(model(&loaded.settings));
+                findings.push(data(global));
+                findings.extend(daemon(global));
+            }
+            Err(error) => findings.extend(Finding::of_error("configuration", Health::Fault, &error)),
+        }
+        findings.push(landlock());
+        let is_well = findings.iter().all(|finding| finding.health != Health::Fault);
+        out.answer(&json!({"ok": is_well, "findings": findings}), || shown(&findings, out))?;
+        Ok(if is_well { Exit::Ok } else { Exit::NotHeld })
+    }
+}
+
+fn shown(findings: &[Finding], out: &Out) -> String {
+    let mut table = Table::bare();
+    for finding in findings {
+        let (mark, tone) = match finding.health {
+            Health::Ok => ("ok", Tone::Good),
+            Health::Note => ("note", Tone::Poor),
+            Health::Fault => ("FAULT", Tone::Bad),
+        };
+        let fix = if finding.fix.is_empty() { String::new() } else { format!("; {}", finding.fix) };
+        table.row(vec![
+            Cell::text(mark).toned(tone),
+            Cell::text(&finding.name),
+            Cell::text(format!("{}{fix}", finding.found)),
+        ]);
+    }
+    table.show(out.paint)
+}
+
+fn secrets(settings: &Settings) -> Vec<Finding> {
+    let checks = [
+        ("http.token_file", &settings.http.token_file, settings.http.bearer()),
+        ("llm.api_key_file", &settings.llm.api_key_file, settings.llm.key()),
+    ];
+    let mut findings = Vec::new();
+    for (key, file, read) in checks {
+        if let Err(fault) = read {
+            findings.push(Finding::new(key, Health::Fault, fault.found, fault.fix));
+        } else if let Some(file) = file {
+            findings.push(privacy(key, file));
+        }
+    }
+    findings
+}
+
+fn privacy(key: &str, file: &Path) -> Finding {
+    let shown = file.display();
+    match fs::metadata(file).map(|meta| meta.permissions().mode() & 0o077) {
+        Ok(0) => Finding::ok(key, format!("{shown} is private")),
+        Ok(_) => Finding::new(key, Health::Note, format!("others may read {shown}"), format!("chmod 600 {shown}")),
+        Err(error) => Finding::new(key, Health::Fault, format!("{shown}: {error}"), "make it readable for this user"),
+    }
+}
+
+fn model(settings: &Settings) -> Finding {
+    match &settings.llm.base_url {
+        Some(url) => Finding::ok("model", format!("{} at {url}", settings.llm.model.as_deref().unwrap_or("?"))),
+        None => Finding::new(
+            "model",
+            Health::Note,
+            "none is configured: the agent acts by habit",
+            "set llm.base_url for one",
+        ),
+    }
+}
+
+fn data(global: &Global) -> Finding {
+    let folder = match global.data_folder() {
+        Ok(folder) => folder,
+        Err(error) => return Finding::new("data folder", Health::Fault, error.to_string(), "name it with --data DIR"),
+    };
+    let shown = folder.path().display();
+    match tempfile_in(folder.path()) {
+        Ok(()) => Finding::ok("data folder", shown.to_string()),
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => {
+            Finding::new("data folder", Health::Note, format!("{shown} isn't there yet"), "`maxim run` makes it")
+        }
+        Err(error) => {
+            Finding::new("data folder", Health::Fault, format!("{shown} can't be written: {error}"), "free or chown it")
+        }
+    }
+}
+
+/// Writes and removes a small file, since permissions alone don't tell of a full or read-only disk.
+fn tempfile_in(folder: &Path) -> std::io::Result<()> {
+    let file = folder.join(format!(".doctor-{}", std::process::id()));
+    fs::write(&file, b"maxim doctor\n")?;
+    fs::remove_file(file)
+}
+
+fn daemon(global: &Global) -> Vec<Finding> {
+    match global.client() {
+        Ok(client) => match client.get(&["v1", "status"], &[]) {
+            Ok(answer) => {
+                let mut findings = vec![Finding::ok("daemon", format!("answers at {}", client.base()))];
+                findings.extend(inside(&answer.body));
+                findings
+            }
+            Err(error) => Finding::of_error("daemon", Health::Fault, &error),
+        },
+        // Not running is no fault; a note that leads nowhere, above, is.
+        Err(error) => Finding::of_error("daemon", Health::Note, &error),
+    }
+}
+
+/// What the daemon says of itself.
+fn inside(status: &Value) -> Vec<Finding> {
+    let mut findings = Vec::new();
+    if status["stop"]["latched"].as_bool() == Some(true) {
+        let reason = status["stop"]["reason"].as_str().unwrap_or("?");
+        findings.push(Finding::new(
+            "stop latch",
+            Health::Note,
+            format!("stopped: {reason}"),
+            "clear it with `maxim reset`",
+        ));
+    }
+    let regions = status["regions"].as_array().map(Vec::as_slice).unwrap_or_default();
+    for region in regions {
+        let (name, state) = (region["name"].as_str().unwrap_or("?"), region["state"].as_str().unwrap_or("?"));
+        if !matches!(state, "running" | "off") {
+            let fix = "see its lines in the log; `maxim status` shows its restarts";
+            findings.push(Finding::new(name, Health::Fault, state, fix));
+        }
+    }
+    let running = regions.iter().filter(|region| region["state"] == "running").count();
+    findings.push(Finding::ok("regions", format!("{running} of {} run", regions.len())));
+    for part in ["body", "disk", "llm"] {
+        let error = status[part]["error"].as_str().or_else(|| status[part]["fault"].as_str());
+        if let Some(error) = error {
+            findings.push(Finding::new(part, Health::Fault, error, "see the runbook in deploy/"));
+        }
+    }
+    findings
+}
+
+fn landlock() -> Finding {
+    match fs::read_to_string("/sys/kernel/security/lsm") {
+        Ok(modules) if modules.split(',').any(|module| module.trim() == "landlock") => {
+            Finding::ok("sandbox", "the kernel has Landlock")
+        }
+        Ok(_) => Finding::new(
+            "sandbox",
+            Health::Note,
+            "this kernel runs without Landlock: tools can't be shut into their folder",
+            "add landlock to the kernel's lsm= list",
+        ),
+        Err(_) => Finding::new(
+            "sandbox",
+            Health::Note,
+            "the kernel doesn't say whether it has Landlock",
+            "see the daemon's log",
+        ),
+    }
+}

@@ -1,0 +1,179 @@
+//! `maxim memory`: ask and maintain what the agent knows.
+
+use std::fs::File;
+use std::io::{self, BufRead, BufReader, Read};
+use std::path::PathBuf;
+
+use clap::{Args, Subcommand};
+use serde_json::{Map, Value, json};
+
+use super::recall::{RecallArgs, TemporalArgs};
+use super::{CliError, Client, Exit, Global, Out, tree};
+
+/// Ask and maintain what the agent remembers.
+#[derive(Args, Debug)]
+#[command(after_help = "Example:\n  maxim memory recall \"red cup\" --limit 3")]
+pub struct MemoryArgs {
+    #[command(subcommand)]
+    what: What,
+}
+
+#[derive(Subcommand, Debug)]
+enum What {
+    Recall(RecallArgs),
+    Temporal(TemporalArgs),
+    /// Count what each memory layer holds
+    #[command(after_help = "Example:\n  maxim memory stats --json")]
+    Stats,
+    /// Take in episodes, one JSON object a line; durable when it returns
+    #[command(
+        after_help = "Examples:\n  maxim memory import episodes.jsonl\n  zcat old.jsonl.gz | maxim memory import - --all"
+    )]
+    Import {
+        /// The file; - reads standard input
+        file: PathBuf,
+        /// Keep every line: no selective capture, no merge of equal moments
+        #[arg(long)]
+        all: bool,
+    },
+    /// Check everything that is stored
+    #[command(after_help = "Example:\n  maxim memory verify")]
+    Verify,
+    /// Write a backup while the daemon runs
+    #[command(after_help = "Example:\n  maxim memory backup /mnt/usb/maxim-backup")]
+    Backup {
+        /// Where to [default: the backups in the data folder]
+        to: Option<PathBuf>,
+    },
+}
+
+impl MemoryArgs {
+    pub(super) fn run(self, global: &Global, out: &Out) -> Result<Exit, CliError> {
+        match self.what {
+            What::Recall(args) => args.run(global, out),
+            What::Temporal(args) => args.run(global, out),
+            What::Stats => print(out, &global.client()?.get(&["v1", "memory", "stats"], &[])?.body),
+            What::Import { file, all } => import(&global.client()?, out, &file, all),
+            What::Verify => {
+                let report = global.client()?.post(&["v1", "memory", "verify"], &json!({}))?.body;
+                print(out, &report)?;
+                Ok(if report["ok"].as_bool() == Some(false) { Exit::NotHeld } else { Exit::Ok })
+            }
+            What::Backup { to } => {
+                // The daemon has its own working folder.
+                let to = to.map(std::path::absolute).transpose().map_err(|error| {
+                    CliError::new(Exit::Usage, format!("the folder can't be named: {error}"), "give a full path")
+                })?;
+                let body = to.map_or_else(|| json!({}), |to| json!({"to": to}));
+                print(out, &global.client()?.post(&["v1", "memory", "backup"], &body)?.body)
+            }
+        }
+    }
+}
+
+fn print(out: &Out, body: &Value) -> Result<Exit, CliError> {
+    out.answer(body, || tree(body, 0))?;
+    Ok(Exit::Ok)
+}
+
+/// A part of an import that goes in one request, well below the least body limit in use.
+const PART_BYTES: usize = 256 * 1024;
+
+fn import(client: &Client, out: &Out, file: &PathBuf, all: bool) -> Result<Exit, CliError> {
+    let unreadable = |error: io::Error| {
+        let found = format!("{} can't be read: {error}", file.display());
+        CliError::new(Exit::Usage, found, "name a file of JSON lines")
+    };
+    let source: Box<dyn Read> = match file.to_str() {
+        Some("-") => Box::new(io::stdin()),
+        _ => Box::new(File::open(file).map_err(unreadable)?),
+    };
+    let mut source = BufReader::new(source);
+    let mut report = Report::default();
+    let (mut part, mut lines, mut first) = (Vec::new(), 0u64, 1u64);
+    loop {
+        let read = source.read_until(b'\n', &mut part).map_err(unreadable)?;
+        lines += u64::from(read > 0);
+        if !part.is_empty() && (read == 0 || part.len() >= PART_BYTES) {
+            let query = [("all", all.to_string())];
+            let answer = client.post_lines(&["v1", "memory", "import"], &query, std::mem::take(&mut part))?;
+            report.add(&answer.body, first);
+            first += std::mem::take(&mut lines);
+        }
+        if read == 0 {
+            break;
+        }
+    }
+    let is_whole = report.errors.is_empty();
+    out.answer(&report.json(), || report.text())?;
+    Ok(if is_whole { Exit::Ok } else { Exit::Usage })
+}
+
+/// What the parts of an import did, together.
+#[derive(Debug, Default)]
+struct Report {
+    /// Counts by name; those of `skipped` by reason.
+    counts: Map<String, Value>,
+    errors: Vec<(u64, String)>,
+}
+
+impl Report {
+    /// `first` is the number of the part's first line in the whole file.
+    fn add(&mut self, answer: &Value, first: u64) {
+        for (name, value) in answer.as_object().into_iter().flatten().filter(|(name, _)| *name != "errors") {
+            sum(self.counts.entry(name).or_insert(Value::Null), value);
+        }
+        for error in answer["errors"].as_array().into_iter().flatten() {
+            let line = error["line"].as_u64().unwrap_or(1) + first - 1;
+            self.errors.push((line, error["reason"].as_str().unwrap_or("malformed").to_owned()));
+        }
+    }
+
+    fn json(&self) -> Value {
+        let mut all = self.counts.clone();
+        let errors = self.errors.iter().map(|(line, reason)| json!({"line": line, "reason": reason})).collect();
+        all.insert("errors".into(), errors);
+        Value::Object(all)
+    }
+
+    fn text(&self) -> String {
+        let errors =
+            self.errors.iter().map(|(line, reason)| format!("line {line}: {}\n", super::table::printable(reason)));
+        tree(&Value::Object(self.counts.clone()), 0) + &errors.collect::<String>()
+    }
+}
+
+/// Adds numbers, member by member; anything else is replaced.
+fn sum(total: &mut Value, value: &Value) {
+    match (&mut *total, value) {
+        (Value::Object(members), Value::Object(more)) => {
+            more.iter().for_each(|(name, value)| sum(members.entry(name).or_insert(Value::Null), value));
+        }
+        (Value::Number(have), Value::Number(more)) => match (have.as_u64(), more.as_u64()) {
+            (Some(have), Some(more)) => *total = (have + more).into(),
+            _ => *total = value.clone(),
+        },
+        _ => *total = value.clone(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_parts_of_an_import_add_up_and_keep_the_line_numbers_of_the_file() {
+        let mut report = Report::default();
+        report.add(&json!({"imported": 3, "skipped": {"dull": 1}, "errors": [{"line": 2, "reason": "no text"}]}), 1);
+        report.add(
+            &json!({"imported": 2, "skipped": {"dull": 1, "merged": 4}, "errors": [{"line": 1, "reason": "cut"}]}),
+            11,
+        );
+        assert_eq!(
+            report.json(),
+            json!({"imported": 5, "skipped": {"dull": 2, "merged": 4},
+                   "errors": [{"line": 2, "reason": "no text"}, {"line": 11, "reason": "cut"}]})
+        );
+        assert_eq!(report.text(), "imported: 5\nskipped:\n  dull: 2\n  merged: 4\nline 2: no text\nline 11: cut\n");
+    }
+}

@@ -1,0 +1,162 @@
+//! The command line: one file a command. Data goes to standard output, everything else to standard error.
+
+pub mod batch;
+mod chaos;
+mod chat;
+mod client;
+mod config;
+mod doctor;
+mod exit;
+mod global;
+mod housekeeping;
+mod memory;
+mod out;
+mod preempt;
+mod recall;
+mod send;
+mod status;
+mod stop;
+mod stop_ways;
+mod table;
+mod top;
+mod tree;
+mod why;
+
+use std::ffi::OsString;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::process::ExitCode;
+
+use clap::{CommandFactory, Parser, Subcommand};
+
+pub use client::{Answer, Client};
+pub use exit::{CliError, Exit};
+pub use global::Global;
+pub use out::{Out, Paint, is_colourful};
+pub use table::{Cell, Table};
+pub use tree::tree;
+
+/// A brain for robots and LLM agents, in one daemon.
+#[derive(Parser, Debug)]
+#[command(
+    name = "maxim",
+    version,
+    arg_required_else_help = true,
+    after_help = "Example:\n  maxim send \"fetch the cup\" --wait\n\nExit codes: 0 ok, 1 did not hold, 2 usage or bad input, 70 a bug, 75 try again, 78 bad configuration."
+)]
+pub struct Cli {
+    #[command(flatten)]
+    pub global: Global,
+    #[command(subcommand)]
+    pub command: Command,
+}
+
+#[derive(Subcommand, Debug)]
+pub enum Command {
+    Chat(chat::ChatArgs),
+    Send(send::SendArgs),
+    Stop(stop::StopArgs),
+    Reset(preempt::ResetArgs),
+    Resume(preempt::ResumeArgs),
+    Hold(preempt::HoldArgs),
+    Redirect(preempt::RedirectArgs),
+    Status(status::StatusArgs),
+    Top(top::TopArgs),
+    Doctor(doctor::DoctorArgs),
+    Memory(memory::MemoryArgs),
+    Why(why::WhyArgs),
+    Config(config::ConfigArgs),
+    Chaos(chaos::ChaosArgs),
+    Completions(housekeeping::CompletionsArgs),
+    Man(housekeeping::ManArgs),
+}
+
+impl Command {
+    fn run(self, global: &Global, out: &Out) -> Result<Exit, CliError> {
+        match self {
+            Self::Chat(args) => args.run(global, out),
+            Self::Send(args) => args.run(global, out),
+            Self::Stop(args) => args.run(global, out),
+            Self::Reset(args) => args.run(global, out),
+            Self::Resume(args) => args.run(global, out),
+            Self::Hold(args) => args.run(global, out),
+            Self::Redirect(args) => args.run(global, out),
+            Self::Status(args) => args.run(global, out),
+            Self::Top(args) => args.run(global, out),
+            Self::Doctor(args) => args.run(global, out),
+            Self::Memory(args) => args.run(global, out),
+            Self::Why(args) => args.run(global, out),
+            Self::Config(args) => args.run(global, out),
+            Self::Chaos(args) => args.run(global, out),
+            Self::Completions(args) => args.run(out, Cli::command()),
+            Self::Man(args) => args.run(out, Cli::command()),
+        }
+    }
+}
+
+/// The whole program: reads the command line, does it, and ends with its exit code.
+pub fn main() -> ExitCode {
+    let args: Vec<OsString> = std::env::args_os().collect();
+    // Asked of the raw words, since a command line that can't be read still answers in the form it asked for.
+    let json = args.iter().any(|arg| arg == "--json");
+    let done = catch_unwind(AssertUnwindSafe(|| run(args)));
+    let done = done.unwrap_or_else(|_| {
+        Err(CliError::new(Exit::Bug, "the command ended in a panic", "report it with the lines above"))
+    });
+    done.unwrap_or_else(|error| exit::report(&error, json)).into()
+}
+
+fn run(args: Vec<OsString>) -> Result<Exit, CliError> {
+    let cli = match Cli::try_parse_from(args) {
+        Ok(cli) => cli,
+        Err(error) => return exit::of_clap(&error),
+    };
+    if let Ok(filter) = std::env::var("MAXIM_LOG") {
+        crate::telemetry::init(&crate::config::Settings::default().telemetry, Some(&filter))
+            .map_err(|error| CliError::told(Exit::BadConfig, &error))?;
+    }
+    let out = Out::of_process(cli.global.json);
+    cli.command.run(&cli.global, &out)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn walk(command: &clap::Command, visit: &mut impl FnMut(&clap::Command)) {
+        visit(command);
+        command.get_subcommands().for_each(|sub| walk(sub, visit));
+    }
+
+    #[test]
+    fn the_command_line_is_consistent() {
+        Cli::command().debug_assert();
+    }
+
+    #[test]
+    fn every_command_has_an_example_that_is_itself_valid() {
+        let mut examples = 0;
+        walk(&Cli::command(), &mut |command| {
+            let help = command.get_after_help().map(ToString::to_string).unwrap_or_default();
+            let lines: Vec<&str> = help.lines().filter(|line| line.starts_with("  maxim ")).collect();
+            assert!(!lines.is_empty(), "{} has no example", command.get_name());
+            for line in lines {
+                examples += 1;
+                let line = line.split(" > ").next().unwrap_or(line).split(" | ").next().unwrap_or(line);
+                let parsed = Cli::try_parse_from(words(line));
+                assert!(parsed.is_ok(), "{line}: {}", parsed.expect_err("refused"));
+            }
+        });
+        assert!(examples > 20);
+    }
+
+    /// Splits at blanks outside of double quotes.
+    fn words(line: &str) -> Vec<String> {
+        let quoted = line.split('"').enumerate();
+        quoted
+            .flat_map(|(place, part)| match place % 2 {
+                0 => part.split_whitespace().map(str::to_owned).collect::<Vec<_>>(),
+                _ => vec![part.to_owned()],
+            })
+            .collect()
+    }
+}

@@ -1,0 +1,133 @@
+//! `maxim memory recall` and `temporal`: questions to the memories.
+
+use clap::Args;
+use serde_json::Value;
+
+use super::table::{Cell, Table};
+use super::{CliError, Exit, Global, Out, tree};
+
+/// Find episodes, best first.
+#[derive(Args, Debug)]
+#[command(
+    after_help = "Examples:\n  maxim memory recall \"red cup\" --person Anna\n  maxim memory recall --tool move --success false --json"
+)]
+pub struct RecallArgs {
+    /// Words to look for
+    query: Option<String>,
+    /// Only with this goal
+    #[arg(long)]
+    goal: Option<String>,
+    /// Only where this tool was used
+    #[arg(long)]
+    tool: Option<String>,
+    /// Only what succeeded, or failed
+    #[arg(long, value_name = "true|false")]
+    success: Option<bool>,
+    /// Only with this object
+    #[arg(long)]
+    object: Option<String>,
+    /// Only with this person
+    #[arg(long)]
+    person: Option<String>,
+    /// Only in this mode
+    #[arg(long)]
+    mode: Option<String>,
+    /// Only after this time, such as 2026-01-05T09:00:00Z
+    #[arg(long, value_name = "TIME")]
+    after: Option<String>,
+    /// Only before this time
+    #[arg(long, value_name = "TIME")]
+    before: Option<String>,
+    /// Follow associations as well
+    #[arg(long)]
+    expand: bool,
+    /// At most so many
+    #[arg(long, value_name = "N", default_value_t = 5, value_parser = clap::value_parser!(u32).range(1..=1000))]
+    limit: u32,
+}
+
+/// What usually happens at a time.
+#[derive(Args, Debug)]
+#[command(
+    after_help = "Examples:\n  maxim memory temporal --day 0 --hour 9\n  maxim memory temporal --discover-rhythms"
+)]
+pub struct TemporalArgs {
+    /// Hour of the day, 0 to 23
+    #[arg(long, value_parser = clap::value_parser!(u8).range(0..=23))]
+    hour: Option<u8>,
+    /// Day of the week, 0 is Monday
+    #[arg(long, value_parser = clap::value_parser!(u8).range(0..=6))]
+    day: Option<u8>,
+    /// Look for what recurs
+    #[arg(long)]
+    discover_rhythms: bool,
+    /// At most so many
+    #[arg(long, value_name = "N", default_value_t = 5, value_parser = clap::value_parser!(u32).range(1..=1000))]
+    limit: u32,
+}
+
+impl RecallArgs {
+    pub(super) fn run(self, global: &Global, out: &Out) -> Result<Exit, CliError> {
+        let given = [
+            ("query", self.query),
+            ("goal", self.goal),
+            ("tool_name", self.tool),
+            ("success", self.success.map(|yes| yes.to_string())),
+            ("object", self.object),
+            ("person", self.person),
+            ("mode", self.mode),
+            ("time_after", self.after),
+            ("time_before", self.before),
+            ("expand", self.expand.then(|| "true".into())),
+            ("limit", Some(self.limit.to_string())),
+        ];
+        let query: Vec<(&str, String)> = given.into_iter().filter_map(|(name, value)| Some((name, value?))).collect();
+        let answer = global.client()?.get(&["v1", "memory", "recall"], &query)?.body;
+        let results = answer["results"].as_array().cloned().unwrap_or_default();
+        if out.json {
+            results.iter().try_for_each(|line| out.say(&line.to_string()))?;
+        } else if results.is_empty() {
+            out.say("nothing found")?;
+        } else {
+            out.say(&shown(&results, out))?;
+        }
+        Ok(Exit::Ok)
+    }
+}
+
+fn shown(results: &[Value], out: &Out) -> String {
+    let mut table = Table::new(&["score", "via", "time", "goal", "tool", "text"]);
+    for line in results {
+        let text = |name: &str| Cell::text(line[name].as_str().unwrap_or("-"));
+        let score = line["score"].as_f64().map_or_else(|| "-".to_owned(), |score| format!("{score:.3}"));
+        let tool = match (line["tool"].as_str(), line["success"].as_bool()) {
+            (Some(tool), Some(false)) => Cell::text(format!("{tool} (failed)")),
+            (Some(tool), _) => Cell::text(tool),
+            (None, _) => Cell::text("-"),
+        };
+        table.row(vec![
+            Cell::text(score),
+            text("via"),
+            text("timestamp").cut(20),
+            text("goal").cut(24),
+            tool.cut(24),
+            text("text").cut(80),
+        ]);
+    }
+    table.show(out.paint)
+}
+
+impl TemporalArgs {
+    pub(super) fn run(self, global: &Global, out: &Out) -> Result<Exit, CliError> {
+        let given = [
+            ("hour", self.hour.map(|hour| hour.to_string())),
+            ("day", self.day.map(|day| day.to_string())),
+            ("discover_rhythms", self.discover_rhythms.then(|| "true".into())),
+            ("limit", Some(self.limit.to_string())),
+        ];
+        let query: Vec<(&str, String)> = given.into_iter().filter_map(|(name, value)| Some((name, value?))).collect();
+        let answer = global.client()?.get(&["v1", "memory", "temporal"], &query)?.body;
+        out.answer(&answer, || tree(&answer, 0))?;
+        Ok(Exit::Ok)
+    }
+}

@@ -1,0 +1,101 @@
+//! `maxim send`: one percept from the console.
+
+use std::io::Read;
+use std::time::Duration;
+
+use clap::Args;
+use serde_json::{Value, json};
+
+use super::table::printable;
+use super::{Answer, CliError, Client, Exit, Global, Out, tree};
+
+/// Say something to the agent.
+#[derive(Args, Debug)]
+#[command(
+    after_help = "Examples:\n  maxim send \"fetch the cup\" --wait\n  echo \"what did you see?\" | maxim send - --wait"
+)]
+pub struct SendArgs {
+    /// What to say; - reads standard input
+    #[arg(value_name = "TEXT")]
+    text: String,
+    /// Wait for the reply and print it
+    #[arg(long)]
+    wait: bool,
+    /// How long to wait, in seconds
+    #[arg(long, value_name = "S", default_value_t = 30.0, value_parser = seconds, requires = "wait")]
+    timeout: f64,
+}
+
+/// Seconds from 0 to a day, with a fraction if need be.
+pub(super) fn seconds(text: &str) -> Result<f64, String> {
+    match text.parse::<f64>() {
+        Ok(seconds) if (0.0..=86_400.0).contains(&seconds) => Ok(seconds),
+        _ => Err("give seconds from 0 to 86400".into()),
+    }
+}
+
+impl SendArgs {
+    pub(super) fn run(self, global: &Global, out: &Out) -> Result<Exit, CliError> {
+        let text = if self.text == "-" { standard_input()? } else { self.text };
+        if text.trim().is_empty() {
+            return Err(CliError::new(Exit::Usage, "the text is empty", "say something"));
+        }
+        let client = global.client()?;
+        let Answer { status, body } = say(&client, &text, self.wait.then_some(self.timeout))?;
+        if !self.wait {
+            out.answer(&body, || format!("accepted {}", id(&body)))?;
+            return Ok(Exit::Ok);
+        }
+        if status == 202 {
+            let found = format!("no reply within {} s; it was accepted as {}", self.timeout, id(&body));
+            return Err(CliError::new(Exit::NotHeld, found, "wait longer with --timeout, or see `maxim why`"));
+        }
+        out.answer(&body, || shown(&body))?;
+        Ok(Exit::Ok)
+    }
+}
+
+/// Sends one percept; with `wait_s` the answer is the reply, or a 202 when none came in time.
+pub(super) fn say(client: &Client, text: &str, wait_s: Option<f64>) -> Result<Answer, CliError> {
+    let mut percept = json!({"text": text, "channel": "console"});
+    if let Some(wait_s) = wait_s {
+        percept["wait_s"] = json!(wait_s);
+    }
+    let patience = Duration::from_secs_f64(wait_s.unwrap_or(0.0)) + Duration::from_secs(10);
+    client.post_within(&["v1", "percepts"], &percept, patience)
+}
+
+/// The reply, and below it one line for each action.
+pub(super) fn shown(body: &Value) -> String {
+    let reply = body["reply"].as_str().unwrap_or("(no reply)");
+    // Line breaks belong to a reply; other control characters would steer the terminal.
+    let mut text: String = reply.lines().map(|line| printable(line) + "\n").collect();
+    for action in body["actions"].as_array().into_iter().flatten() {
+        let name = action["tool"].as_str().or_else(|| action["tool_name"].as_str());
+        match name {
+            Some(name) => {
+                let params = action.get("params").map_or_else(String::new, Value::to_string);
+                let state = match action["success"].as_bool() {
+                    Some(true) => " (done)",
+                    Some(false) => " (failed)",
+                    None => "",
+                };
+                text.push_str(&format!("* {} {}{state}\n", printable(name), printable(&params)));
+            }
+            None => text.push_str(&format!("* {}", tree(action, 1).trim_start())),
+        }
+    }
+    text
+}
+
+fn id(body: &Value) -> &str {
+    body["id"].as_str().unwrap_or("(no id)")
+}
+
+fn standard_input() -> Result<String, CliError> {
+    let mut text = String::new();
+    std::io::stdin().read_to_string(&mut text).map_err(|error| {
+        CliError::new(Exit::Usage, format!("standard input can't be read as text: {error}"), "send UTF-8")
+    })?;
+    Ok(text)
+}

@@ -1,0 +1,76 @@
+//! `maxim status`: how each region, the latch, body, disk and model are.
+
+use clap::Args;
+use serde_json::Value;
+
+use super::table::{Cell, Table, Tone};
+use super::{CliError, Exit, Global, Out, Paint, tree};
+
+/// Show the health of the regions, the stop latch, the body, the disk and the model.
+#[derive(Args, Debug)]
+#[command(after_help = "Examples:\n  maxim status\n  maxim status --json | jq .stop.latched")]
+pub struct StatusArgs {}
+
+impl StatusArgs {
+    pub(super) fn run(self, global: &Global, out: &Out) -> Result<Exit, CliError> {
+        let status = global.client()?.get(&["v1", "status"], &[])?.body;
+        out.answer(&status, || shown(&status, out.paint))?;
+        Ok(Exit::Ok)
+    }
+}
+
+/// The whole status for people.
+pub(super) fn shown(status: &Value, paint: Paint) -> String {
+    let mut text = head(status, paint);
+    text.push('\n');
+    text.push_str(&regions(status, paint));
+    for name in ["body", "disk", "llm", "memory"] {
+        match &status[name] {
+            Value::Null => {}
+            Value::Object(_) => text.push_str(&format!("\n{}\n{}", paint.strong(name), tree(&status[name], 1))),
+            other => text.push_str(&format!("\n{} {}", paint.strong(name), tree(other, 0))),
+        }
+    }
+    text
+}
+
+fn head(status: &Value, paint: Paint) -> String {
+    let state = status["state"].as_str().unwrap_or("unknown");
+    let toned = match state {
+        "awake" | "asleep" => paint.good(state),
+        "stopped" => paint.bad(state),
+        _ => paint.poor(state),
+    };
+    let version = status["version"].as_str().unwrap_or("?");
+    let stop = &status["stop"];
+    let latch = if stop["latched"].as_bool() == Some(true) {
+        let part = |name: &str| super::table::printable(stop[name].as_str().unwrap_or("?"));
+        format!("\nlatched at {} by {}: {}\nclear it with `maxim reset`", part("at"), part("by"), part("reason"))
+    } else {
+        String::new()
+    };
+    format!("{} maxim {version}{latch}\n", toned)
+}
+
+/// One line a region.
+pub(super) fn regions(status: &Value, paint: Paint) -> String {
+    let mut table = Table::new(&["region", "state", "restarts", "inbox", "p99 us"]);
+    for region in status["regions"].as_array().into_iter().flatten() {
+        let state = region["state"].as_str().unwrap_or("?");
+        let tone = match state {
+            "running" => Tone::Good,
+            "off" => Tone::Faint,
+            "restarting" => Tone::Poor,
+            _ => Tone::Bad,
+        };
+        let number = |name: &str| Cell::number(region[name].as_u64().map_or_else(|| "-".into(), |n| n.to_string()));
+        table.row(vec![
+            Cell::text(region["name"].as_str().unwrap_or("?")),
+            Cell::text(state).toned(tone),
+            number("restarts"),
+            number("inbox_depth"),
+            number("p99_us"),
+        ]);
+    }
+    table.show(paint)
+}

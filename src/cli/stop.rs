@@ -1,0 +1,105 @@
+//! `maxim stop`: the protective stop, which works while the daemon is wedged.
+
+use std::time::Duration;
+
+use clap::Args;
+use maxim_bus::clock::Stopwatch;
+use serde_json::{Value, json};
+
+use super::preempt::{micros, millis};
+use super::send::seconds;
+use super::stop_ways::{Race, Verdict};
+use super::{CliError, Client, Exit, Global, Out};
+use crate::data_folder::DataFolder;
+
+/// Stop at once: cancel the goal, freeze the body, kill what runs, refuse every later effect.
+///
+/// Goes by socket, signal and file at the same time; the first that is answered counts. The stop stays latched over
+/// restarts until a person says `maxim reset`.
+#[derive(Args, Debug)]
+#[command(after_help = "Example:\n  maxim stop \"the arm hit the table\"")]
+pub struct StopArgs {
+    /// Why; kept with the latch
+    #[arg(default_value = "maxim stop")]
+    reason: String,
+    /// How long to wait for the confirmation, in seconds
+    #[arg(long, value_name = "S", default_value_t = 5.0, value_parser = seconds)]
+    timeout: f64,
+}
+
+impl StopArgs {
+    pub(super) fn run(self, global: &Global, out: &Out) -> Result<Exit, CliError> {
+        // A line on a socket and in a file: one line it is.
+        let reason = super::table::printable(&self.reason);
+        let patience = Duration::from_secs_f64(self.timeout);
+        let watch = Stopwatch::start();
+        let mut answer = if global.url.is_some() {
+            let client = Client::find(global)?;
+            let mut body = client.post_within(&["v1", "stop"], &json!({"reason": reason}), patience)?.body;
+            body["via"] = "http".into();
+            body
+        } else {
+            stop_here(&folder(global)?, &reason, patience)?
+        };
+        let round_trip_us = micros(watch);
+        answer["round_trip_us"] = round_trip_us.into();
+        let is_latched = answer["latched"].as_bool().unwrap_or(false);
+        out.answer(&answer, || shown(&answer, round_trip_us))?;
+        Ok(if is_latched { Exit::Ok } else { Exit::NotHeld })
+    }
+}
+
+/// A stop must not fail for a typing error in a configuration file: then the default folder serves.
+fn folder(global: &Global) -> Result<DataFolder, CliError> {
+    match global.data_folder() {
+        Ok(folder) => Ok(folder),
+        Err(error) => {
+            super::exit::report(&error, global.json);
+            Ok(DataFolder::new(global.places().data(None)?))
+        }
+    }
+}
+
+fn stop_here(folder: &DataFolder, reason: &str, patience: Duration) -> Result<Value, CliError> {
+    let race = Race::start(folder, reason, patience);
+    let tried = race.tried();
+    match race.finish(patience) {
+        Verdict::Answered(answer) => Ok(answer),
+        Verdict::Nobody { request_left } => {
+            let fix = match request_left {
+                true => format!(
+                    "nothing runs; the next start comes up stopped, since {} stays",
+                    folder.stop_request().display()
+                ),
+                false => "nothing runs there; name the daemon with --data or --url".to_owned(),
+            };
+            Err(CliError::new(Exit::TryAgain, format!("no daemon took the stop; tried {tried}"), fix))
+        }
+        Verdict::Silent { pid } => {
+            let found = format!("no confirmation within {} s; tried {tried}", patience.as_secs_f64());
+            let fix = match pid {
+                Some(pid) => {
+                    format!("use the emergency stop, or end it with `kill -9 {pid}`: the body then holds by its lease")
+                }
+                None => "use the emergency stop".to_owned(),
+            };
+            Err(CliError::new(Exit::NotHeld, found, fix))
+        }
+    }
+}
+
+fn shown(answer: &Value, round_trip_us: u64) -> String {
+    let latency_us = answer["latency_us"].as_u64().unwrap_or(round_trip_us);
+    let state = if answer["latched"].as_bool() == Some(true) { "stopped" } else { "NOT stopped" };
+    let durable = match answer["durable"].as_bool() {
+        Some(true) => ", durable",
+        Some(false) => ", not durable yet: the disk doesn't answer",
+        None => "",
+    };
+    let via = answer["via"].as_str().unwrap_or("?");
+    format!(
+        "{state} in {} (by {via}{durable}; there and back {})\nclear it with `maxim reset`",
+        millis(latency_us),
+        millis(round_trip_us)
+    )
+}

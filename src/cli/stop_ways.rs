@@ -1,0 +1,159 @@
+//! The ways by which a stop reaches a daemon on this machine, all at once: socket, signal, file.
+//!
+//! A wedged daemon still has its stop thread, which serves all three. The socket answers by itself; signal and file are
+//! answered by the latch file.
+
+use std::fs;
+use std::io::{self, BufRead, BufReader, Read, Write};
+use std::os::unix::net::UnixStream;
+use std::path::Path;
+use std::sync::mpsc::{self, Receiver, RecvTimeoutError};
+use std::time::Duration;
+
+use maxim_bus::clock::Stopwatch;
+use maxim_bus::latch::{LatchFile, LatchState, LoadedLatch};
+use rustix::process::{Pid, Signal, kill_process};
+use serde_json::{Value, json};
+
+use crate::data_folder::{DaemonNote, DataFolder};
+
+/// How the race ended.
+#[derive(Debug)]
+pub(super) enum Verdict {
+    Answered(Value),
+    /// There is no daemon. With `request_left` the next one finds the request.
+    Nobody {
+        request_left: bool,
+    },
+    /// There is one, but nothing confirms the stop.
+    Silent {
+        pid: Option<u32>,
+    },
+}
+
+/// A stop on its way.
+pub(super) struct Race {
+    folder: DataFolder,
+    watch: Stopwatch,
+    socket: Receiver<io::Result<Value>>,
+    /// The process that was signalled.
+    signalled: Option<u32>,
+    /// The note names a process that lives, so the stop thread may yet see the file.
+    may_live: bool,
+    request_left: bool,
+    /// It was stopped before we came, so the latch file is no answer to us for a while.
+    was_stopped: bool,
+    tried: Vec<String>,
+}
+
+/// How often the latch file is looked at.
+const LOOK: Duration = Duration::from_millis(2);
+/// How long the socket may take before a latch that was set already is answer enough.
+const EARLIER_STOP: Duration = Duration::from_millis(250);
+/// The longest line that the socket may answer.
+const LINE_MAX: u64 = 64 * 1024;
+
+impl Race {
+    pub(super) fn start(folder: &DataFolder, reason: &str, patience: Duration) -> Self {
+        let watch = Stopwatch::start();
+        let was_stopped = is_stopped(&folder.latch());
+        let (send, socket) = mpsc::channel();
+        let (path, line) = (folder.stop_socket(), format!("stop {reason}\n"));
+        let mut tried = vec![format!("the socket {}", path.display())];
+        // A thread that isn't started drops its sender, which reads as a socket that failed.
+        let _ = std::thread::Builder::new().name("stop-socket".into()).spawn(move || {
+            let _ = send.send(ask(&path, &line, patience));
+        });
+        let note = DaemonNote::read(folder).ok().flatten();
+        let may_live = note.as_ref().is_some_and(|note| Path::new(&format!("/proc/{}", note.pid)).exists());
+        let signalled = note.and_then(|note| signal(note.pid));
+        tried.push(match signalled {
+            Some(pid) => format!("SIGUSR1 to process {pid}"),
+            None => format!("the process of {} (none)", folder.daemon_note().display()),
+        });
+        let request_left = request(folder, reason).is_ok();
+        tried.push(format!("the file {}", folder.stop_request().display()));
+        Self { folder: folder.clone(), watch, socket, signalled, may_live, request_left, was_stopped, tried }
+    }
+
+    pub(super) fn tried(&self) -> String {
+        self.tried.join(", ")
+    }
+
+    /// Waits for whichever way is answered first. A confirmed stop takes the request back, lest it stops again after a
+    /// reset.
+    pub(super) fn finish(self, patience: Duration) -> Verdict {
+        let verdict = self.wait(patience);
+        if matches!(verdict, Verdict::Answered(_)) {
+            // It may have been taken by the daemon, which removes it too.
+            let _ = fs::remove_file(self.folder.stop_request());
+        }
+        verdict
+    }
+
+    fn wait(&self, patience: Duration) -> Verdict {
+        let mut socket_failed = false;
+        while self.watch.elapsed() < patience {
+            if socket_failed {
+                std::thread::sleep(LOOK);
+            } else {
+                match self.socket.recv_timeout(LOOK) {
+                    Ok(Ok(mut answer)) => {
+                        answer["via"] = "socket".into();
+                        return Verdict::Answered(answer);
+                    }
+                    Err(RecvTimeoutError::Timeout) => {}
+                    Ok(Err(_)) | Err(RecvTimeoutError::Disconnected) => socket_failed = true,
+                }
+            }
+            if let Some(answer) = self.latched(socket_failed) {
+                return Verdict::Answered(answer);
+            }
+            if socket_failed && !self.may_live {
+                return Verdict::Nobody { request_left: self.request_left };
+            }
+        }
+        Verdict::Silent { pid: self.signalled }
+    }
+
+    /// What the latch file answers, once it can be meant for us.
+    fn latched(&self, socket_failed: bool) -> Option<Value> {
+        let elapsed = self.watch.elapsed();
+        let is_answer = self.may_live && (!self.was_stopped || socket_failed || elapsed > EARLIER_STOP);
+        (is_answer && is_stopped(&self.folder.latch())).then(|| {
+            let latency_us = u64::try_from(elapsed.as_micros()).unwrap_or(u64::MAX);
+            json!({"latched": true, "latency_us": latency_us, "durable": true, "via": "signal or file"})
+        })
+    }
+}
+
+fn ask(path: &Path, line: &str, patience: Duration) -> io::Result<Value> {
+    let mut stream = UnixStream::connect(path)?;
+    let patience = patience.max(LOOK);
+    stream.set_read_timeout(Some(patience))?;
+    stream.set_write_timeout(Some(patience))?;
+    stream.write_all(line.as_bytes())?;
+    let mut answer = String::new();
+    BufReader::new(stream.take(LINE_MAX)).read_line(&mut answer)?;
+    let answer: Value = serde_json::from_str(&answer)?;
+    if answer.is_object() { Ok(answer) } else { Err(io::ErrorKind::InvalidData.into()) }
+}
+
+/// Signals the daemon, if it is one: a number in an old note may belong to another process by now, which SIGUSR1 would
+/// end.
+fn signal(pid: u32) -> Option<u32> {
+    let name = fs::read_to_string(format!("/proc/{pid}/comm")).ok()?;
+    let target = Pid::from_raw(i32::try_from(pid).ok()?)?;
+    (name.trim_end() == "maxim" && kill_process(target, Signal::USR1).is_ok()).then_some(pid)
+}
+
+/// The folder isn't made: where none is, no daemon ever was.
+fn request(folder: &DataFolder, reason: &str) -> io::Result<()> {
+    let mut file = fs::File::create(folder.stop_request())?;
+    writeln!(file, "{reason}")?;
+    file.sync_all()
+}
+
+fn is_stopped(latch: &Path) -> bool {
+    matches!(LatchFile::new(latch).load(true), LoadedLatch::Read(record) if record.state == LatchState::Stopped)
+}

@@ -1,0 +1,108 @@
+//! What can be said about one key, and all effective values as a file.
+
+use std::fmt::Write;
+
+use serde::Serialize;
+
+use super::shape::{to_json, to_toml};
+use super::{Field, Loaded, SECTIONS, Shape, fields};
+
+/// One key: its value, the layer that won, and what it means.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Explanation {
+    pub key: String,
+    /// Null when it is not set; a secret is only said to be set.
+    pub value: serde_json::Value,
+    /// The value as a file would have it.
+    #[serde(skip)]
+    pub shown: String,
+    pub layer: String,
+    pub meaning: String,
+    pub unit: &'static str,
+    pub range: String,
+    pub default: &'static str,
+    pub variable: String,
+}
+
+/// The field of a key such as `gateway.credit`.
+pub fn find(key: &str) -> Option<&'static Field> {
+    let (section, name) = key.split_once('.')?;
+    fields().find(|field| field.section == section && field.name == name)
+}
+
+/// The known key that is most like `key`, whether the section or the name is what went wrong.
+pub fn nearest(key: &str) -> String {
+    let name = key.rsplit('.').next().unwrap_or(key);
+    let likeness = |field: &Field| {
+        let whole = strsim::jaro_winkler(key, &field.key());
+        let alone = strsim::jaro_winkler(name, field.name) * 0.95;
+        let section = if key.contains('.') { 0.0 } else { strsim::jaro_winkler(key, field.section) };
+        whole.max(alone).max(section)
+    };
+    // The first of equals, so that the order of the sample file decides.
+    let best = fields().fold(None, |best: Option<(f64, &Field)>, field| match best {
+        Some((score, _)) if score >= likeness(field) => best,
+        _ => Some((likeness(field), field)),
+    });
+    best.map_or_else(String::new, |(_, field)| field.key())
+}
+
+impl Loaded {
+    /// Explains a key, or each key of a section. Empty when there is no such key.
+    pub fn explain(&self, key: &str) -> Vec<Explanation> {
+        fields()
+            .filter(|field| field.key() == key || field.section == key)
+            .map(|field| self.explain_field(field))
+            .collect()
+    }
+
+    /// Explains every key.
+    pub fn explain_all(&self) -> Vec<Explanation> {
+        fields().map(|field| self.explain_field(field)).collect()
+    }
+
+    fn explain_field(&self, field: &Field) -> Explanation {
+        let winner = &self.winners[&field.key()];
+        let is_set = winner.value != config::ValueKind::Nil;
+        let (value, shown) = match field.shape {
+            Shape::Secret if is_set => ("(set)".into(), "(set)".into()),
+            Shape::Secret => ("(not set)".into(), "(not set)".into()),
+            _ if is_set => (to_json(&winner.value), to_toml(&winner.value)),
+            _ => (serde_json::Value::Null, "(not set)".into()),
+        };
+        Explanation {
+            key: field.key(),
+            value,
+            shown,
+            layer: winner.layer.clone(),
+            meaning: field.meaning(),
+            unit: field.unit,
+            range: field.shape.takes(),
+            default: field.default,
+            variable: field.variable(),
+        }
+    }
+
+    /// All effective values as TOML, each with the layer that it came from. Unset keys and secrets are comments.
+    pub fn to_toml(&self) -> String {
+        let mut text = String::new();
+        for section in SECTIONS {
+            let rows: Vec<(String, String)> = section
+                .fields
+                .iter()
+                .map(|field| {
+                    let Explanation { shown, layer, .. } = self.explain_field(field);
+                    let comment = if shown.starts_with('(') { "# " } else { "" };
+                    (format!("{comment}{} = {shown}", field.name), layer)
+                })
+                .collect();
+            let width = rows.iter().map(|(line, _)| line.chars().count()).max().unwrap_or(0);
+            let gap = if text.is_empty() { "" } else { "\n" };
+            let _ = writeln!(text, "{gap}[{}]", section.name);
+            for (line, layer) in rows {
+                let _ = writeln!(text, "{line:width$}  # {layer}");
+            }
+        }
+        text
+    }
+}

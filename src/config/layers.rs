@@ -1,0 +1,419 @@
+//! Reads the layers, checks each value where it stands, and merges them.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::io::ErrorKind;
+use std::path::Path;
+
+use config::{Config, File, FileFormat, Map, Source, Value, ValueKind};
+
+use super::shape::to_toml;
+use super::{ConfigError, Fault, Field, Http, Places, SECTIONS, Secret, Settings, Shape, explain, fields};
+
+/// A value that a flag of the command line sets.
+#[derive(Clone, Debug)]
+pub struct Override {
+    /// The key, e.g. `agent.mode`.
+    pub key: &'static str,
+    pub value: String,
+    /// The flag as it is typed, e.g. `--mode`.
+    pub flag: &'static str,
+}
+
+/// The effective configuration, with the layer that each value came from.
+#[derive(Clone, Debug)]
+pub struct Loaded {
+    pub settings: Settings,
+    pub(super) winners: BTreeMap<String, Winner>,
+}
+
+/// The value that won, and where it stands.
+#[derive(Clone, Debug)]
+pub(super) struct Winner {
+    pub value: ValueKind,
+    pub layer: String,
+}
+
+/// One layer after its check: canonical values by key.
+#[derive(Clone, Debug, Default)]
+struct Layer {
+    values: BTreeMap<String, Value>,
+}
+
+impl Layer {
+    fn set(&mut self, key: String, value: ValueKind, place: &str) {
+        self.values.insert(key, Value::new(Some(&place.to_owned()), value));
+    }
+}
+
+impl Source for Layer {
+    fn clone_into_box(&self) -> Box<dyn Source + Send + Sync> {
+        Box::new(self.clone())
+    }
+
+    fn collect(&self) -> Result<Map<String, Value>, config::ConfigError> {
+        Ok(self.values.clone().into_iter().collect())
+    }
+}
+
+const BUILT_IN: &str = "built-in";
+
+/// Reads and merges all layers.
+///
+/// # Errors
+/// Every unknown key, wrong value and unreadable file at once.
+pub fn load(places: &Places, overrides: &[Override]) -> Result<Loaded, ConfigError> {
+    let mut faults = Vec::new();
+    let mut layers = vec![built_in(&mut faults)];
+    for path in [&places.system, &places.user].into_iter().flatten() {
+        layers.push(file(path, false, &mut faults));
+    }
+    match (&places.named, &places.local) {
+        (Some(named), _) => layers.push(file(named, true, &mut faults)),
+        (None, Some(local)) => layers.push(file(local, false, &mut faults)),
+        (None, None) => {}
+    }
+    layers.push(environment(&places.variables, &mut faults));
+    layers.push(flags(overrides, &mut faults));
+    if !faults.is_empty() {
+        return Err(ConfigError { faults });
+    }
+    merge(&layers)
+}
+
+fn merge(layers: &[Layer]) -> Result<Loaded, ConfigError> {
+    let merged = layers
+        .iter()
+        .fold(Config::builder(), |builder, layer| builder.add_source(layer.clone()))
+        .build()
+        .and_then(Config::try_deserialize::<Settings>);
+    let settings = merged.map_err(|error| {
+        let found = format!("the configuration doesn't fit together: {error}");
+        Fault::new("configuration", found, "this is a bug: report it")
+    })?;
+    let winners = fields().map(|field| (field.key(), winner(layers, field))).collect();
+    let faults = contradictions(&settings);
+    if faults.is_empty() { Ok(Loaded { settings, winners }) } else { Err(ConfigError { faults }) }
+}
+
+fn winner(layers: &[Layer], field: &Field) -> Winner {
+    let won = layers.iter().rev().find_map(|layer| layer.values.get(&field.key()));
+    let layer = won.and_then(Value::origin).unwrap_or(BUILT_IN).to_owned();
+    let value = match (&field.shape, won.map_or(ValueKind::Nil, |value| value.kind.clone())) {
+        // Only the settings hold a secret itself.
+        (Shape::Secret, ValueKind::String(_)) => ValueKind::String("(set)".into()),
+        (_, kind) => kind,
+    };
+    Winner { value, layer }
+}
+
+/// What no single value shows.
+fn contradictions(settings: &Settings) -> Vec<Fault> {
+    let mut faults = Vec::new();
+    let Http { listen, token, token_file, .. } = &settings.http;
+    if !listen.ip().is_loopback() && token.is_none() && token_file.is_none() {
+        let found = format!("http.listen = \"{listen}\" is reachable from other machines, but there is no token");
+        faults.push(Fault::new(
+            "http.listen",
+            found,
+            "set MAXIM__HTTP__TOKEN or http.token_file, or listen on 127.0.0.1",
+        ));
+    }
+    if let (Some(url), None) = (&settings.llm.base_url, &settings.llm.model) {
+        let found = format!("llm.base_url = {url:?} is set, but llm.model is not");
+        faults.push(Fault::new("llm.model", found, "name the model as the server knows it"));
+    }
+    let recorder = &settings.recorder;
+    if recorder.file_bytes > recorder.max_bytes {
+        let found = format!(
+            "recorder.file_bytes = \"{}\" is more than recorder.max_bytes = \"{}\"",
+            recorder.file_bytes, recorder.max_bytes
+        );
+        faults.push(Fault::new("recorder.file_bytes", found, "make the files smaller or allow more in all"));
+    }
+    faults
+}
+
+fn built_in(faults: &mut Vec<Fault>) -> Layer {
+    let mut layer = Layer::default();
+    for field in fields() {
+        match field.read(field.default) {
+            Some(value) => layer.set(field.key(), value, BUILT_IN),
+            None => faults.push(wrong_value(field, &format!("{:?}", field.default), BUILT_IN)),
+        }
+    }
+    layer
+}
+
+fn file(path: &Path, required: bool, faults: &mut Vec<Fault>) -> Layer {
+    let place = path.display().to_string();
+    let text = match fs::read_to_string(path) {
+        Ok(text) => text,
+        Err(error) if error.kind() == ErrorKind::NotFound && !required => return Layer::default(),
+        Err(error) => {
+            let found = format!("the configuration file {place} can't be read: {error}");
+            faults.push(Fault::new(place, found, "name a file that exists and that this user may read"));
+            return Layer::default();
+        }
+    };
+    let tables = match File::from_str(&text, FileFormat::Toml).collect() {
+        Ok(tables) => tables,
+        Err(error) => {
+            let found = format!("the configuration file {place} is not TOML: {}", error.to_string().trim_end());
+            faults.push(Fault::new(place, found, "correct the line"));
+            return Layer::default();
+        }
+    };
+    // The map's own order is chance; faults are told in the order of the alphabet.
+    let mut layer = Layer::default();
+    for (section, value) in tables.into_iter().collect::<BTreeMap<_, _>>() {
+        match value.kind {
+            ValueKind::Table(table) => {
+                for (name, value) in table.into_iter().collect::<BTreeMap<_, _>>() {
+                    take(&mut layer, &format!("{section}.{name}"), &value.kind, &place, faults);
+                }
+            }
+            _ if SECTIONS.iter().any(|known| known.name == section) => {
+                let found = format!("{section} in {place} is a value, but it is a section");
+                faults.push(Fault::new(&section, found, format!("write [{section}] and its keys below it")));
+            }
+            _ => faults.push(unknown(&section, &place)),
+        }
+    }
+    layer
+}
+
+fn take(layer: &mut Layer, key: &str, value: &ValueKind, place: &str, faults: &mut Vec<Fault>) {
+    let Some(field) = explain::find(key) else {
+        faults.push(unknown(key, place));
+        return;
+    };
+    if matches!(field.shape, Shape::Secret) {
+        let found = format!("{key} in {place} is a secret in a configuration file");
+        let fix = format!("put it in a file of its own and name that as {key}_file, or set {}", field.variable());
+        faults.push(Fault::new(key, found, fix));
+        return;
+    }
+    match field.check(value) {
+        Some(value) => layer.set(field.key(), value, place),
+        None => faults.push(wrong_value(field, &to_toml(value), place)),
+    }
+}
+
+fn environment(variables: &BTreeMap<String, String>, faults: &mut Vec<Fault>) -> Layer {
+    let mut layer = Layer::default();
+    for (name, text) in variables {
+        let Some(path) = name.strip_prefix("MAXIM__") else { continue };
+        let key = path.to_lowercase().replacen("__", ".", 1);
+        match explain::find(&key) {
+            Some(field) => read_text(&mut layer, field, text, name, faults),
+            None => {
+                let nearest = explain::find(&explain::nearest(&key)).map_or_else(String::new, Field::variable);
+                let found = format!("{name} in the environment names no key");
+                faults.push(Fault::new(key, found, format!("did you mean {nearest}?")));
+            }
+        }
+    }
+    layer
+}
+
+fn flags(overrides: &[Override], faults: &mut Vec<Fault>) -> Layer {
+    let mut layer = Layer::default();
+    for Override { key, value, flag } in overrides {
+        match explain::find(key) {
+            Some(field) => read_text(&mut layer, field, value, flag, faults),
+            None => faults.push(unknown(key, flag)),
+        }
+    }
+    layer
+}
+
+fn read_text(layer: &mut Layer, field: &Field, text: &str, place: &str, faults: &mut Vec<Fault>) {
+    match field.read(text) {
+        Some(value) => layer.set(field.key(), value, place),
+        None => faults.push(wrong_value(field, &format!("{text:?}"), place)),
+    }
+}
+
+fn wrong_value(field: &Field, value: &str, place: &str) -> Fault {
+    let shown = if matches!(field.shape, Shape::Secret) { Secret::shown(None) } else { value };
+    let found = format!("{} = {shown} from {place} is not {}", field.key(), field.shape.takes());
+    let fix = match field.default {
+        "" => "correct it or leave it out".to_owned(),
+        default => format!("correct it or leave it out (default {default})"),
+    };
+    Fault::new(field.key(), found, fix)
+}
+
+fn unknown(key: &str, place: &str) -> Fault {
+    let kind = if key.contains('.') { "key" } else { "section" };
+    let nearest = explain::nearest(key);
+    let nearest = if kind == "section" { nearest.split('.').next().unwrap_or(&nearest) } else { &nearest };
+    Fault::new(key, format!("{place} has an unknown {kind} {key}"), format!("did you mean {nearest}?"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn faults_of(toml: &str) -> Vec<String> {
+        let dir = tempfile::tempdir().expect("a folder");
+        let file = dir.path().join("maxim.toml");
+        fs::write(&file, toml).expect("written");
+        let places = Places { named: Some(file), ..Places::nowhere() };
+        let error = load(&places, &[]).expect_err("a faulty file");
+        let folder = format!("{}/", dir.path().display());
+        error.faults.iter().map(|fault| fault.to_string().replace(&folder, "")).collect()
+    }
+
+    fn with_variable(name: &str, value: &str) -> Places {
+        Places { variables: [(name.to_owned(), value.to_owned())].into(), ..Places::nowhere() }
+    }
+
+    #[test]
+    fn every_default_fits_its_own_shape() {
+        let loaded = load(&Places::nowhere(), &[]).expect("the built-in layer");
+        assert_eq!(loaded.settings.gateway.credit, 256);
+        assert!((loaded.settings.memory.nac_alpha - 0.14).abs() < 1e-12);
+        assert!(loaded.explain_all().iter().all(|key| key.layer == "built-in"));
+        for field in fields() {
+            assert!(
+                !field.meaning().is_empty() && field.meaning().ends_with('.'),
+                "{} says what it means",
+                field.key()
+            );
+        }
+    }
+
+    #[test]
+    fn a_stronger_layer_wins_key_by_key() {
+        let dir = tempfile::tempdir().expect("a folder");
+        let write = |name: &str, text: &str| {
+            let path = dir.path().join(name);
+            fs::write(&path, text).expect("written");
+            Some(path)
+        };
+        let mut places = Places {
+            system: write("system", "[gateway]\ncredit = 1\n[agent]\nmode = \"passive\"\nnames = [\"a\"]\n"),
+            user: write("user", "[gateway]\ncredit = 2\n[memory]\nnac_alpha = 1\n"),
+            local: write("local", "[gateway]\ncredit = 3\n"),
+            ..with_variable("MAXIM__GATEWAY__CREDIT", "4")
+        };
+        let flag = Override { key: "gateway.credit", value: "5".into(), flag: "--credit" };
+        let credit = |places: &Places, flags: &[Override]| {
+            let loaded = load(places, flags).expect("loads");
+            (loaded.settings.gateway.credit, loaded.explain("gateway.credit")[0].layer.clone())
+        };
+        let path = |name: &str| dir.path().join(name).display().to_string();
+        assert_eq!(credit(&places, &[flag]), (5, "--credit".into()));
+        assert_eq!(credit(&places, &[]), (4, "MAXIM__GATEWAY__CREDIT".into()));
+        places.variables.clear();
+        assert_eq!(credit(&places, &[]), (3, path("local")));
+        places.named = write("named", "");
+        assert_eq!(credit(&places, &[]), (2, path("user")), "--config takes the place of ./maxim.toml");
+        let settings = load(&places, &[]).expect("loads").settings;
+        assert_eq!(settings.agent.names, ["a"]);
+        assert_eq!(settings.agent.mode, crate::config::Mode::Passive);
+        assert!((settings.memory.nac_alpha - 1.0).abs() < 1e-12, "a whole number is a number");
+    }
+
+    #[test]
+    fn unknown_keys_and_sections_name_the_nearest_and_the_file() {
+        assert_eq!(
+            faults_of("[gatway]\ncredit = 1\n[gateway]\ncredits = 1\n[agent]\nnac_alpha = 1\n"),
+            [
+                "maxim.toml has an unknown key agent.nac_alpha; did you mean memory.nac_alpha?",
+                "maxim.toml has an unknown key gateway.credits; did you mean gateway.credit?",
+                "maxim.toml has an unknown key gatway.credit; did you mean gateway.credit?",
+            ]
+        );
+        assert_eq!(faults_of("recoder = 1"), ["maxim.toml has an unknown section recoder; did you mean recorder?"]);
+        let error = load(&with_variable("MAXIM__LLM__MODLE", "m"), &[]).expect_err("no such key");
+        assert_eq!(
+            error.to_string(),
+            "MAXIM__LLM__MODLE in the environment names no key; did you mean MAXIM__LLM__MODEL?"
+        );
+    }
+
+    #[test]
+    fn wrong_types_and_ranges_name_key_value_file_and_fix() {
+        assert_eq!(
+            faults_of(
+                "[agent]\nmode = \"bold\"\n[gateway]\ncredit = \"many\"\n[memory]\nnac_alpha = 2.0\n[store]\ndata = 5"
+            ),
+            [
+                "agent.mode = \"bold\" from maxim.toml is not one of passive, active, singularity; correct it or leave it out \
+                 (default active)",
+                "gateway.credit = \"many\" from maxim.toml is not a whole number from 1 to 65536; correct it or leave it out \
+                 (default 256)",
+                "memory.nac_alpha = 2.0 from maxim.toml is not a number from 0.001 to 1; correct it or leave it out \
+                 (default 0.14)",
+                "store.data = 5 from maxim.toml is not a path; correct it or leave it out",
+            ]
+        );
+        assert!(faults_of("agent = 5")[0].contains("write [agent]"));
+        let broken = faults_of("[agent\nmode = 1");
+        assert!(broken[0].contains("maxim.toml is not TOML") && broken[0].contains("line 1"), "{broken:?}");
+    }
+
+    #[test]
+    fn a_missing_file_is_an_error_only_when_it_was_named() {
+        let nowhere = Path::new("/nonexistent/maxim.toml");
+        assert!(load(&Places { user: Some(nowhere.into()), ..Places::nowhere() }, &[]).is_ok());
+        let error = load(&Places { named: Some(nowhere.into()), ..Places::nowhere() }, &[]).expect_err("named");
+        assert!(
+            error.to_string().starts_with("the configuration file /nonexistent/maxim.toml can't be read"),
+            "{error}"
+        );
+    }
+
+    #[test]
+    fn a_secret_comes_from_the_environment_and_is_never_shown() {
+        assert_eq!(
+            faults_of("[llm]\napi_key = \"hunter2\""),
+            [
+                "llm.api_key in maxim.toml is a secret in a configuration file; put it in a file of its own and name that as \
+              llm.api_key_file, or set MAXIM__LLM__API_KEY"
+            ]
+        );
+        let loaded = load(&with_variable("MAXIM__LLM__API_KEY", "hunter2"), &[]).expect("loads");
+        assert_eq!(loaded.settings.llm.key().expect("no file").expect("set").expose(), "hunter2");
+        let told = [
+            loaded.to_toml(),
+            format!("{:?}", loaded.settings),
+            serde_json::to_string(&loaded.explain_all()).expect("json"),
+        ];
+        assert!(told.iter().all(|text| !text.contains("hunter2") && text.contains("(set)")), "{told:?}");
+        let json = serde_json::to_string(&loaded.settings).expect("serialises");
+        assert!(!json.contains("hunter2") && !format!("{loaded:?}").contains("hunter2"));
+    }
+
+    #[test]
+    fn beyond_loopback_a_token_is_required() {
+        assert!(
+            faults_of("[http]\nlisten = \"0.0.0.0:7717\"")[0].contains("set MAXIM__HTTP__TOKEN or http.token_file")
+        );
+        let mut places = with_variable("MAXIM__HTTP__TOKEN", "t");
+        places.variables.insert("MAXIM__HTTP__LISTEN".into(), "0.0.0.0:7717".into());
+        assert!(load(&places, &[]).is_ok());
+        places.variables.insert("MAXIM__HTTP__TOKEN".into(), String::new());
+        assert!(load(&places, &[]).is_err(), "an empty token is none");
+    }
+
+    #[test]
+    fn values_that_contradict_each_other_are_refused() {
+        assert!(faults_of("[llm]\nbase_url = \"http://h:1/v1\"")[0].contains("llm.model is not"));
+        assert!(faults_of("[recorder]\nfile_bytes = \"2 GiB\"")[0].contains("recorder.max_bytes = \"1 GiB\""));
+    }
+
+    #[test]
+    fn the_effective_configuration_reads_back_the_same() {
+        let loaded = load(&with_variable("MAXIM__TOOLS__OUTPUT_MAX", "131072"), &[]).expect("loads");
+        let dir = tempfile::tempdir().expect("a folder");
+        let file = dir.path().join("shown.toml");
+        fs::write(&file, loaded.to_toml()).expect("written");
+        let again = load(&Places { named: Some(file), ..Places::nowhere() }, &[]).expect("loads");
+        assert_eq!(again.settings, loaded.settings);
+        assert!(loaded.to_toml().contains("output_max = \"128 KiB\""), "{}", loaded.to_toml());
+    }
+}

@@ -1,0 +1,40 @@
+//! The language model, if there is one.
+
+use std::path::PathBuf;
+
+use super::field::section;
+use super::{Fault, Secret, Shape, Span, secret};
+
+section! {
+    /// The language model, if there is one. Any server with the OpenAI-compatible interface.
+    Llm = "llm" {
+        /// Where the server is, with its version path; not set is no model: the agent acts by habit.
+        base_url: Option<String> = "", "", Shape::Url;
+        /// The model's name as the server knows it.
+        model: Option<String> = "", "", Shape::Text;
+        /// The key for the server; only from the environment.
+        api_key: Option<Secret> = "", "", Shape::Secret;
+        /// A file that holds the key alone; the key itself wins when both are set.
+        api_key_file: Option<PathBuf> = "", "", Shape::Path;
+        /// How long one call may take.
+        timeout: Span = "1min", "time", Shape::Span { low: "1s", high: "1h" };
+        /// Calls at once.
+        concurrency: u32 = "4", "calls", Shape::Integer { low: 1, high: 1024 };
+        /// The model's window: prompt and reply together.
+        context_tokens: u32 = "8192", "tokens", Shape::Integer { low: 1024, high: 16_777_216 };
+        /// A call that would pass this many in the current hour is refused before it is made; 0 allows none.
+        tokens_per_hour: u64 = "200000", "tokens", Shape::Integer { low: 0, high: 1_000_000_000_000 };
+        /// A call that would pass this many in the current day is refused before it is made; 0 allows none.
+        tokens_per_day: u64 = "2000000", "tokens", Shape::Integer { low: 0, high: 1_000_000_000_000 };
+    }
+}
+
+impl Llm {
+    /// The key for the server, read from its file if need be.
+    ///
+    /// # Errors
+    /// The file can't be read or doesn't hold one line.
+    pub fn key(&self) -> Result<Option<Secret>, Fault> {
+        secret::resolve("llm.api_key_file", self.api_key.as_ref(), self.api_key_file.as_deref())
+    }
+}

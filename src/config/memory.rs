@@ -1,0 +1,24 @@
+//! What is kept, recalled and learned.
+
+use super::field::section;
+use super::{Shape, Span};
+
+section! {
+    /// What is kept, recalled and learned.
+    Memory = "memory" {
+        /// How long a percept waits for what the memories have to say; what is late is missing, by name.
+        enrichment_deadline: Span = "50ms", "time", Shape::Span { low: "1ms", high: "10s" };
+        /// A moment at least this new is kept.
+        capture_novelty: f64 = "0.7", "share", Shape::Real { low: 0.0, high: 1.0 };
+        /// A moment at least this salient is kept.
+        capture_salience: f64 = "0.7", "share", Shape::Real { low: 0.0, high: 1.0 };
+        /// A moment at least this painful is kept.
+        capture_pain: f64 = "0.4", "share", Shape::Real { low: 0.0, high: 1.0 };
+        /// A moment is kept at least this often, whatever happens.
+        capture_checkpoint: Span = "5min", "time", Shape::Span { low: "1s", high: "7days" };
+        /// An equal observation within this time updates the earlier episode.
+        merge_window: Span = "30s", "time", Shape::Span { low: "0s", high: "1h" };
+        /// The learning rate of the nucleus accumbens: the share of each surprise that its prediction takes over.
+        nac_alpha: f64 = "0.14", "share", Shape::Real { low: 0.001, high: 1.0 };
+    }
+}

@@ -1,0 +1,101 @@
+//! The configuration: typed sections, the layers they come from, and what can be said about each key.
+//!
+//! Layers, weakest first: built-in, /etc/maxim/maxim.toml, $XDG_CONFIG_HOME/maxim/maxim.toml, ./maxim.toml (or
+//! `--config FILE`), `MAXIM__SECTION__KEY`, flags. A key's text stands once, in its section's file: the structs, the
+//! sample file and `maxim config explain` are made from it.
+
+mod agent;
+mod amounts;
+mod body;
+mod explain;
+mod fault;
+mod field;
+mod gate;
+mod gateway;
+mod habit;
+mod http;
+mod layers;
+mod llm;
+mod memory;
+mod places;
+mod recorder;
+mod regions;
+mod sample;
+mod secret;
+mod shape;
+mod sim;
+mod stop;
+mod store;
+mod telemetry;
+mod tools;
+
+pub use agent::{Agent, Autonomy, Mode};
+pub use amounts::{AmountError, ByteCount, Span};
+pub use body::{Body, Driver};
+pub use explain::{Explanation, find, nearest};
+pub use fault::{ConfigError, Fault};
+pub use field::{Field, Section, Shape};
+pub use gate::Gate;
+pub use gateway::Gateway;
+pub use habit::Habit;
+pub use http::Http;
+pub use layers::{Loaded, Override, load};
+pub use llm::Llm;
+pub use memory::Memory;
+pub use places::Places;
+pub use recorder::Recorder;
+pub use regions::Regions;
+pub use sample::sample;
+pub use secret::Secret;
+pub use sim::Sim;
+pub use stop::Stop;
+pub use store::Store;
+pub use telemetry::{Level, Telemetry};
+pub use tools::Tools;
+
+use serde::{Deserialize, Serialize};
+
+macro_rules! settings {
+    ($($name:ident: $Section:ident),+ $(,)?) => {
+        /// All effective values. Serialises with its secrets hidden.
+        #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+        #[serde(deny_unknown_fields)]
+        pub struct Settings {
+            $(pub $name: $Section),+
+        }
+
+        /// The sections in the order of the sample file.
+        pub const SECTIONS: &[Section] = &[$($Section::SECTION),+];
+    };
+}
+
+settings! {
+    agent: Agent,
+    regions: Regions,
+    store: Store,
+    stop: Stop,
+    gateway: Gateway,
+    memory: Memory,
+    habit: Habit,
+    llm: Llm,
+    gate: Gate,
+    tools: Tools,
+    http: Http,
+    recorder: Recorder,
+    telemetry: Telemetry,
+    body: Body,
+    sim: Sim,
+}
+
+/// All keys, section by section.
+pub fn fields() -> impl Iterator<Item = &'static Field> {
+    SECTIONS.iter().flat_map(|section| section.fields)
+}
+
+impl Default for Settings {
+    /// The built-in layer alone.
+    fn default() -> Self {
+        load(&Places::nowhere(), &[])
+            .map_or_else(|error| panic!("the built-in defaults are wrong: {error}"), |l| l.settings)
+    }
+}

@@ -1,0 +1,174 @@
+//! Reads a value as its shape demands, and says what a shape takes.
+
+use std::net::SocketAddr;
+
+use config::ValueKind;
+use jiff::tz::TimeZone;
+
+use super::amounts::{ByteCount, Span};
+use super::field::Shape;
+
+impl Shape {
+    /// What the key takes, as the end of a sentence: "a whole number from 1 to 65536".
+    pub fn takes(&self) -> String {
+        match self {
+            Self::Flag => "true or false".into(),
+            Self::Integer { low, high } if *high == i64::MAX as u64 => format!("a whole number from {low}"),
+            Self::Integer { low, high } => format!("a whole number from {low} to {high}"),
+            Self::Real { low, high } => format!("a number from {low} to {high}"),
+            Self::Span { low, high } => format!("a length of time from {low} to {high}, such as 50ms or 5min"),
+            Self::Size { low, high } => format!("an amount from {low} to {high}, such as 65536 or 64 KiB"),
+            Self::Choice(words) => format!("one of {}", words.join(", ")),
+            Self::Text => "a text".into(),
+            Self::Texts { required: true } => "a list of texts, at least one".into(),
+            Self::Texts { required: false } => "a list of texts".into(),
+            Self::Address => "an IP address with a port, such as 127.0.0.1:7717 or [::1]:7717".into(),
+            Self::Url => "an address such as http://127.0.0.1:8080/v1".into(),
+            Self::Path => "a path".into(),
+            Self::Zone => "system or a time zone's name, such as Europe/Berlin".into(),
+            Self::Secret => "a secret, from the environment or a file of its own".into(),
+        }
+    }
+
+    /// Reads what an environment variable or a flag says.
+    pub fn read(&self, text: &str) -> Option<ValueKind> {
+        match self {
+            Self::Flag => text.parse().ok().map(ValueKind::Boolean),
+            Self::Integer { .. } => self.check(&ValueKind::I64(text.parse().ok()?)),
+            Self::Real { .. } => self.check(&ValueKind::Float(text.parse().ok()?)),
+            Self::Texts { .. } if text.is_empty() => self.check(&ValueKind::Array(Vec::new())),
+            Self::Texts { .. } => self.check(&texts(text.split(',').map(str::trim))),
+            _ => self.check(&ValueKind::String(text.to_owned())),
+        }
+    }
+
+    /// The value in its canonical form, or nothing when the key doesn't take it.
+    pub fn check(&self, value: &ValueKind) -> Option<ValueKind> {
+        match (self, value) {
+            (Self::Flag, ValueKind::Boolean(_)) => Some(value.clone()),
+            (Self::Integer { low, high }, ValueKind::I64(number)) => {
+                (*low..=*high).contains(&u64::try_from(*number).ok()?).then(|| value.clone())
+            }
+            (Self::Real { low, high }, ValueKind::Float(number)) => {
+                (*low..=*high).contains(number).then(|| value.clone())
+            }
+            #[expect(clippy::cast_precision_loss, reason = "a bound is far below 2^53")]
+            (Self::Real { .. }, ValueKind::I64(number)) => self.check(&ValueKind::Float(*number as f64)),
+            (Self::Size { .. }, ValueKind::I64(number)) => self.check(&ValueKind::String(number.to_string())),
+            (Self::Texts { required }, ValueKind::Array(items)) => {
+                let words: Option<Vec<&str>> = items
+                    .iter()
+                    .map(|item| match &item.kind {
+                        ValueKind::String(word) if !word.is_empty() => Some(word.as_str()),
+                        _ => None,
+                    })
+                    .collect();
+                let words = words.filter(|words| !(*required && words.is_empty()))?;
+                Some(texts(words.into_iter()))
+            }
+            (_, ValueKind::String(text)) => self.check_text(text),
+            _ => None,
+        }
+    }
+
+    fn check_text(&self, text: &str) -> Option<ValueKind> {
+        let fits = match self {
+            Self::Span { low, high } => {
+                let span: Span = text.parse().ok()?;
+                // Canonical, so that equal amounts print equally.
+                return within(span, low, high).then(|| ValueKind::String(span.to_string()));
+            }
+            Self::Size { low, high } => {
+                let size: ByteCount = text.parse().ok()?;
+                return within(size, low, high).then(|| ValueKind::String(size.to_string()));
+            }
+            Self::Choice(words) => words.contains(&text),
+            Self::Text | Self::Path | Self::Secret => !text.is_empty(),
+            Self::Address => text.parse::<SocketAddr>().is_ok(),
+            Self::Url => reqwest::Url::parse(text).is_ok_and(|url| matches!(url.scheme(), "http" | "https")),
+            Self::Zone => text == "system" || TimeZone::get(text).is_ok(),
+            Self::Flag | Self::Integer { .. } | Self::Real { .. } | Self::Texts { .. } => false,
+        };
+        fits.then(|| ValueKind::String(text.to_owned()))
+    }
+}
+
+/// Bounds are written like values; one that can't be read bounds nothing, which a test rules out.
+fn within<T: std::str::FromStr + PartialOrd>(value: T, low: &str, high: &str) -> bool {
+    low.parse().is_ok_and(|low| value >= low) && high.parse().is_ok_and(|high| value <= high)
+}
+
+fn texts<'a>(words: impl Iterator<Item = &'a str>) -> ValueKind {
+    ValueKind::Array(words.map(|word| config::Value::new(None, word)).collect())
+}
+
+/// A value as TOML writes it.
+pub(super) fn to_toml(kind: &ValueKind) -> String {
+    match kind {
+        ValueKind::Boolean(flag) => flag.to_string(),
+        ValueKind::I64(number) => number.to_string(),
+        ValueKind::Float(number) => toml::Value::Float(*number).to_string(),
+        ValueKind::String(text) => toml::Value::String(text.clone()).to_string(),
+        ValueKind::Array(items) => {
+            let items: Vec<String> = items.iter().map(|item| to_toml(&item.kind)).collect();
+            format!("[{}]", items.join(", "))
+        }
+        ValueKind::Table(_) => "a table".into(),
+        other => other.to_string(),
+    }
+}
+
+/// A value as JSON has it; what is not set is null.
+pub(super) fn to_json(kind: &ValueKind) -> serde_json::Value {
+    match kind {
+        ValueKind::Boolean(flag) => (*flag).into(),
+        ValueKind::I64(number) => (*number).into(),
+        ValueKind::Float(number) => (*number).into(),
+        ValueKind::String(text) => text.as_str().into(),
+        ValueKind::Array(items) => items.iter().map(|item| to_json(&item.kind)).collect(),
+        _ => serde_json::Value::Null,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn each_shape_takes_what_it_says_and_nothing_else() {
+        let count = Shape::Integer { low: 1, high: 9 };
+        let share = Shape::Real { low: 0.0, high: 1.0 };
+        let span = Shape::Span { low: "1ms", high: "1h" };
+        let size = Shape::Size { low: "1 KiB", high: "1 GiB" };
+        let cases: &[(&Shape, &[&str], &[&str])] = &[
+            (&Shape::Flag, &["true", "false"], &["", "yes", "1"]),
+            (&count, &["1", "9"], &["", "0", "10", "-1", "1.5", "many"]),
+            (&share, &["0", "0.5", "1"], &["", "1.01", "-0.1", "NaN"]),
+            (&span, &["1ms", "1h", "60min"], &["", "0ms", "61min", "5"]),
+            (&size, &["1024", "1 GiB"], &["", "1023", "2 GiB"]),
+            (&Shape::Choice(&["a", "b"]), &["a"], &["", "A", "c"]),
+            (&Shape::Address, &["127.0.0.1:0", "[::1]:7717"], &["", "localhost:7717", "127.0.0.1"]),
+            (&Shape::Url, &["http://h:1/v1", "https://h"], &["", "h:1", "ftp://h", "/v1"]),
+            (&Shape::Zone, &["system", "UTC"], &["", "Mars/Olympus"]),
+            (&Shape::Texts { required: true }, &["a", "a, b"], &["", "a,,b"]),
+            (&Shape::Texts { required: false }, &["", "a"], &[","]),
+        ];
+        for (shape, good, bad) in cases {
+            for text in *good {
+                assert!(shape.read(text).is_some(), "{text:?} is {}", shape.takes());
+            }
+            for text in *bad {
+                assert!(shape.read(text).is_none(), "{text:?} is not {}", shape.takes());
+            }
+        }
+    }
+
+    #[test]
+    fn a_file_must_use_the_right_type() {
+        assert!(Shape::Integer { low: 0, high: 9 }.check(&ValueKind::String("5".into())).is_none());
+        assert!(Shape::Flag.check(&ValueKind::String("true".into())).is_none());
+        assert!(Shape::Text.check(&ValueKind::I64(5)).is_none());
+        let whole = Shape::Real { low: 0.0, high: 1.0 }.check(&ValueKind::I64(1));
+        assert_eq!(whole, Some(ValueKind::Float(1.0)));
+    }
+}

@@ -1,0 +1,105 @@
+//! The names of what lies in a data folder, and the note by which a running daemon is found.
+
+use std::fs;
+use std::io;
+use std::path::{Path, PathBuf};
+
+use jiff::Timestamp;
+use serde::{Deserialize, Serialize};
+
+/// One agent's folder on disk.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct DataFolder(PathBuf);
+
+impl DataFolder {
+    pub fn new(path: PathBuf) -> Self {
+        Self(path)
+    }
+
+    pub fn path(&self) -> &Path {
+        &self.0
+    }
+
+    /// Where the running daemon writes how it is reached.
+    pub fn daemon_note(&self) -> PathBuf {
+        self.0.join("daemon.json")
+    }
+
+    /// Takes `stop <reason>\n` and answers with one line of JSON.
+    pub fn stop_socket(&self) -> PathBuf {
+        self.0.join("stop.sock")
+    }
+
+    /// A file that asks for a stop by being there; it holds the reason. The daemon removes it once it has stopped.
+    pub fn stop_request(&self) -> PathBuf {
+        self.0.join("stop.request")
+    }
+
+    /// The stop latch's file.
+    pub fn latch(&self) -> PathBuf {
+        self.0.join("latch.json")
+    }
+}
+
+/// How a running daemon is reached.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct DaemonNote {
+    /// Where its HTTP door is, e.g. `http://127.0.0.1:7717`.
+    pub url: String,
+    pub pid: u32,
+    pub started: Timestamp,
+}
+
+impl DaemonNote {
+    /// Reads the note; none when no daemon has left one.
+    ///
+    /// # Errors
+    /// The file is there but can't be read, or isn't a note.
+    pub fn read(folder: &DataFolder) -> io::Result<Option<Self>> {
+        match fs::read(folder.daemon_note()) {
+            Ok(bytes) => Ok(Some(serde_json::from_slice(&bytes)?)),
+            Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
+            Err(error) => Err(error),
+        }
+    }
+
+    /// Replaces the note as a whole, so that a reader never sees half of it.
+    ///
+    /// # Errors
+    /// The folder can't be written.
+    pub fn write(&self, folder: &DataFolder) -> io::Result<()> {
+        let beside = folder.daemon_note().with_extension("new");
+        fs::write(&beside, format!("{}\n", serde_json::to_string(self)?))?;
+        fs::rename(beside, folder.daemon_note())
+    }
+
+    /// Removes the note at the end of the daemon.
+    ///
+    /// # Errors
+    /// The file is there and can't be removed.
+    pub fn remove(folder: &DataFolder) -> io::Result<()> {
+        match fs::remove_file(folder.daemon_note()) {
+            Err(error) if error.kind() != io::ErrorKind::NotFound => Err(error),
+            _ => Ok(()),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_note_is_written_read_and_removed() {
+        let dir = tempfile::tempdir().expect("a folder");
+        let folder = DataFolder::new(dir.path().to_owned());
+        assert_eq!(DaemonNote::read(&folder).expect("no note is no error"), None);
+        let note = DaemonNote { url: "http://127.0.0.1:1".into(), pid: 7, started: Timestamp::UNIX_EPOCH };
+        note.write(&folder).expect("written");
+        assert_eq!(DaemonNote::read(&folder).expect("read"), Some(note));
+        DaemonNote::remove(&folder).expect("removed");
+        DaemonNote::remove(&folder).expect("removing twice is no error");
+        fs::write(folder.daemon_note(), "{").expect("written");
+        assert!(DaemonNote::read(&folder).is_err());
+    }
+}

@@ -1,0 +1,33 @@
+//! Logs, on standard error; standard output is for data alone.
+
+use std::io::{self, IsTerminal};
+
+use tracing_subscriber::EnvFilter;
+use tracing_subscriber::util::SubscriberInitExt;
+
+use crate::config::Telemetry;
+
+/// Logging that could not begin.
+#[derive(Debug, thiserror::Error)]
+pub enum TelemetryError {
+    #[error("MAXIM_LOG={filter:?} is no filter ({why}); write a level, or targets such as info,maxim_actors=debug")]
+    BadFilter { filter: String, why: String },
+    #[error("logging has begun already; call this once a process")]
+    Twice,
+}
+
+/// Begins logging. `filter` is what MAXIM_LOG says; without it the configured level holds.
+///
+/// # Errors
+/// A filter that can't be read, or a second call.
+pub fn init(settings: &Telemetry, filter: Option<&str>) -> Result<(), TelemetryError> {
+    let directives = filter.filter(|text| !text.is_empty()).unwrap_or(settings.level.word());
+    let filter = EnvFilter::try_new(directives)
+        .map_err(|why| TelemetryError::BadFilter { filter: directives.to_owned(), why: why.to_string() })?;
+    let logs = tracing_subscriber::fmt()
+        .with_env_filter(filter)
+        .with_writer(io::stderr)
+        .with_ansi(crate::cli::is_colourful(io::stderr().is_terminal()));
+    let begun = if settings.json { logs.json().finish().try_init() } else { logs.finish().try_init() };
+    begun.map_err(|_| TelemetryError::Twice)
+}
