@@ -9,5 +9,6 @@ pub mod gate;
 pub mod learning;
 pub mod memory;
 pub mod perception;
+pub mod sleep;
 
 pub mod effectors;

@@ -12,7 +12,9 @@ type Decode = fn(&[u8]) -> Result<Arc<dyn Body>, NotRead>;
 /// A card that the corridor refuses.
 #[derive(Debug, PartialEq, Eq, thiserror::Error)]
 pub enum WiringError {
-    #[error("{signal} (stage {from:?}) would go back to {hearer} (stage {to:?}); list it under `back` on its card if it belongs to the next turn")]
+    #[error(
+        "{signal} (stage {from:?}) would go back to {hearer} (stage {to:?}); list it under `back` on its card if it belongs to the next turn"
+    )]
     GoesBack { signal: &'static str, from: Stage, hearer: RegionName, to: Stage },
     #[error("{emitter} (stage {stage:?}) may not emit {signal}, which belongs to stage {of:?}")]
     WrongStage { emitter: RegionName, stage: Stage, signal: &'static str, of: Stage },

@@ -50,8 +50,19 @@ pub enum LedgerEvent {
 
 wiring!(CauseLedger {
     hears: [
-        SalientPercept, EnrichedPercept, Thought, Intent, IntentRefused, ClearedIntent, ExecutionStarted, ToolResult,
-        Outbound, TurnEnded, EpisodeStored, PainSignal, InquiryAnswered,
+        SalientPercept,
+        EnrichedPercept,
+        Thought,
+        Intent,
+        IntentRefused,
+        ClearedIntent,
+        ExecutionStarted,
+        ToolResult,
+        Outbound,
+        TurnEnded,
+        EpisodeStored,
+        PainSignal,
+        InquiryAnswered,
     ],
     back: [PredictionErrorSensed, Reward],
     emits: [],

@@ -52,11 +52,7 @@ pub enum TrackerEvent {
     Ended { action: MessageId },
 }
 
-wiring!(ExecutionTracker {
-    hears: [ClearedIntent, ToolResult],
-    back: [],
-    emits: [ExecutionStarted, ToolResult],
-});
+wiring!(ExecutionTracker { hears: [ClearedIntent, ToolResult], back: [], emits: [ExecutionStarted, ToolResult] });
 
 impl Region for ExecutionTracker {
     const NAME: RegionName = "execution_tracker";
@@ -91,7 +87,8 @@ impl Region for ExecutionTracker {
 
     fn tick(&self, pulse: &mut Pulse<'_, Self>) {
         let now = pulse.now();
-        for (action, open) in self.open.iter().filter(|(_, open)| open.due(pulse.settings()) <= now) {
+        let settings = pulse.settings();
+        for (action, open) in self.open.iter().filter(|(_, open)| open.due(settings) <= now) {
             self.resolve(*action, open, pulse);
         }
     }

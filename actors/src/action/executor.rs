@@ -80,7 +80,13 @@ struct Ending {
 
 impl Ending {
     fn failed(failure: FailureKind, error: String) -> Self {
-        Self { success: Some(false), output: Json::Null, error: Some(error), failure: Some(failure), side_effects: vec![] }
+        Self {
+            success: Some(false),
+            output: Json::Null,
+            error: Some(error),
+            failure: Some(failure),
+            side_effects: vec![],
+        }
     }
 }
 
@@ -91,7 +97,11 @@ impl From<ToolOutcome> for Ending {
             output: outcome.output,
             error: outcome.error,
             failure: outcome.error_kind.map(failure_of),
-            side_effects: outcome.side_effects.iter().map(|effect| format!("{:?}: {}", effect.kind, effect.target)).collect(),
+            side_effects: outcome
+                .side_effects
+                .iter()
+                .map(|effect| format!("{:?}: {}", effect.kind, effect.target))
+                .collect(),
         }
     }
 }
@@ -127,7 +137,13 @@ impl Executor {
         };
         operation.say(outbound);
         let side_effects = vec![format!("said on {}", started.intent.channel)];
-        Ending { success: Some(true), output: json!({"delivered_to": started.intent.channel}), error: None, failure: None, side_effects }
+        Ending {
+            success: Some(true),
+            output: json!({"delivered_to": started.intent.channel}),
+            error: None,
+            failure: None,
+            side_effects,
+        }
     }
 
     async fn run(&self, started: &ExecutionStarted, latch: StopLatch) -> Ending {

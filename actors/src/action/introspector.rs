@@ -107,7 +107,14 @@ impl Region for Introspector {
 }
 
 impl Introspector {
-    fn answer(&self, inquiry: MessageId, open: &Open, output: Json, error: Option<String>, pulse: &mut Pulse<'_, Self>) {
+    fn answer(
+        &self,
+        inquiry: MessageId,
+        open: &Open,
+        output: Json,
+        error: Option<String>,
+        pulse: &mut Pulse<'_, Self>,
+    ) {
         pulse.keep(IntrospectorEvent::Closed { inquiry });
         let (tool, params, turn) = (open.tool.clone(), open.params.clone(), open.turn);
         let answered = InquiryAnswered { inquiry, tool, params, turn, output, error };

@@ -39,7 +39,8 @@ impl LlmWorker {
     /// Without a server it answers each call with the reason why it can't.
     pub fn new(server: Option<ModelServer>) -> Self {
         let connected = server.map(|server| {
-            let http = reqwest::Client::builder().connect_timeout(Duration::from_secs(5)).timeout(server.timeout).build();
+            let http =
+                reqwest::Client::builder().connect_timeout(Duration::from_secs(5)).timeout(server.timeout).build();
             let config = OpenAIConfig::new().with_api_base(&server.base_url).with_api_key(&server.api_key);
             let client = Client::with_config(config).with_http_client(http.unwrap_or_default());
             (server, client)
@@ -106,7 +107,14 @@ impl Performs<ModelCall> for LlmWorker {
 }
 
 fn failed(call: &ModelCall, error: String) -> ModelReply {
-    ModelReply { call: call.call, turn: call.turn, text: None, error: Some(error), prompt_tokens: 0, completion_tokens: 0 }
+    ModelReply {
+        call: call.call,
+        turn: call.turn,
+        text: None,
+        error: Some(error),
+        prompt_tokens: 0,
+        completion_tokens: 0,
+    }
 }
 
 fn read(call: &ModelCall, reply: &Json) -> ModelReply {

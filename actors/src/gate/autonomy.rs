@@ -62,11 +62,7 @@ pub enum AutonomyEvent {
     Succeeded,
 }
 
-wiring!(Autonomy {
-    hears: [Intent],
-    back: [ToolResult],
-    emits: [IntentPermitted, IntentRefused],
-});
+wiring!(Autonomy { hears: [Intent], back: [ToolResult], emits: [IntentPermitted, IntentRefused] });
 
 impl Region for Autonomy {
     const NAME: RegionName = "autonomy";
@@ -103,7 +99,13 @@ fn call_hash(tool: &str, params: &serde_json::Value) -> u64 {
 
 impl Autonomy {
     /// Why it may not, if it may not: rule and reason.
-    fn objection(&self, intent: &Intent, trust: Trust, now: Timestamp, rails: &AutonomySettings) -> Option<(Refusal, &'static str, String)> {
+    fn objection(
+        &self,
+        intent: &Intent,
+        trust: Trust,
+        now: Timestamp,
+        rails: &AutonomySettings,
+    ) -> Option<(Refusal, &'static str, String)> {
         if !rails.whitelist.is_empty() && !rails.whitelist.contains(&intent.tool) {
             let reason = format!("{} is not on the list of tools that this agent may use", intent.tool);
             return Some((Refusal::Blocked, "autonomy.whitelist", reason));

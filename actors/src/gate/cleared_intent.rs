@@ -19,7 +19,13 @@ pub struct ClearedIntent {
 
 impl ClearedIntent {
     /// For the rooms of the gate alone.
-    pub(in crate::gate) fn issue(id: MessageId, intent: Intent, rule: String, reason: String, expires: Timestamp) -> Self {
+    pub(in crate::gate) fn issue(
+        id: MessageId,
+        intent: Intent,
+        rule: String,
+        reason: String,
+        expires: Timestamp,
+    ) -> Self {
         Self { id, intent, rule, reason, expires }
     }
 

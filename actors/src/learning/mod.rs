@@ -1,3 +1,4 @@
 //! What it taught.
 
 pub mod nucleus_accumbens;
+pub mod thin;

@@ -125,7 +125,11 @@ impl Enrichment {
             missing.extend(recalled.is_none().then(|| late(Hippocampus::NAME)));
             missing.extend(time.is_none().then(|| late(SuprachiasmaticNucleus::NAME)));
             missing.extend(
-                pulse.settings().thin.iter().map(|room| MissingSection { region: (*room).into(), reason: "not built".into() }),
+                pulse
+                    .settings()
+                    .thin
+                    .iter()
+                    .map(|room| MissingSection { region: (*room).into(), reason: "not built".into() }),
             );
             let trust = self.pending.get(&turn).map_or(Trust::Outside, |pending| pending.trust);
             let enriched = EnrichedPercept { salient, recalled: recalled.unwrap_or_default(), time, missing };
@@ -141,7 +145,12 @@ impl Hears<SalientPercept> for Enrichment {
         let turn = pulse.turn();
         if salient.disposition != Disposition::Proceed {
             // Nothing will be proposed for it, so nothing is asked.
-            pulse.emit(EnrichedPercept { salient: salient.clone(), recalled: Vec::new(), time: None, missing: Vec::new() });
+            pulse.emit(EnrichedPercept {
+                salient: salient.clone(),
+                recalled: Vec::new(),
+                time: None,
+                missing: Vec::new(),
+            });
             return;
         }
         let due = pulse.now() + pulse.settings().deadline;

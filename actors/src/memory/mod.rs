@@ -1,4 +1,6 @@
 //! What it reminds of.
 
+pub mod enrichment;
 pub mod hippocampus;
 pub mod suprachiasmatic_nucleus;
+pub mod thin;

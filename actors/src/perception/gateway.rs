@@ -60,11 +60,7 @@ pub enum GatewayEvent {
     Ended { turn: MessageId },
 }
 
-wiring!(Gateway {
-    hears: [Inbound],
-    back: [TurnEnded],
-    emits: [Percept, InboundAccepted],
-});
+wiring!(Gateway { hears: [Inbound], back: [TurnEnded], emits: [Percept, InboundAccepted] });
 
 impl Region for Gateway {
     const NAME: RegionName = "gateway";

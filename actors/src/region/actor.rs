@@ -300,7 +300,9 @@ impl<R: Region> Post<R> {
     fn bury_what_hung(&self, epoch: Epoch) {
         if let Some((lane, delivery)) = self.inbox.take(epoch) {
             if delivery.attempts >= 2 {
-                if Seat::<R>::bury(self, epoch, lane, &delivery, "it blocked the room beyond its deadline twice") == Step::Done {
+                if Seat::<R>::bury(self, epoch, lane, &delivery, "it blocked the room beyond its deadline twice")
+                    == Step::Done
+                {
                     self.inbox.done(epoch);
                     return;
                 }

@@ -23,7 +23,7 @@ pub struct Wire {
 }
 
 /// What a room hears, with its handlers, and what it emits.
-pub struct Card<R> {
+pub struct Card<R: Region> {
     handlers: BTreeMap<&'static str, Handler<R>>,
     hearing: Vec<(Wire, HearingWire)>,
     emitting: Vec<(Wire, EmittingWire)>,

@@ -19,7 +19,9 @@ use futures_util::stream::FuturesUnordered;
 use futures_util::{FutureExt, StreamExt};
 use jiff::Timestamp;
 use maxim_bus::hash::StableHash;
-use maxim_bus::{AgentId, BusBuilder, Envelope, Epoch, Inbox, Lsn, MessageId, Meta, Policy, RegionName, Signal, Stage, Trust};
+use maxim_bus::{
+    AgentId, BusBuilder, Envelope, Epoch, Inbox, Lsn, MessageId, Meta, Policy, RegionName, Signal, Stage, Trust,
+};
 use parking_lot::Mutex;
 use tokio::time::Sleep;
 
@@ -284,11 +286,12 @@ impl<E: Effector> EffectorPost<E> {
                 future.await;
             }
         };
-        let ended = AssertUnwindSafe(tokio::time::timeout(deadline, fenced)).catch_unwind().map(move |ended| match ended {
-            Ok(Ok(())) => Ended::Done,
-            Ok(Err(_)) => Ended::Late(deadline),
-            Err(panic) => Ended::Panicked(panic_text(&*panic)),
-        });
+        let ended =
+            AssertUnwindSafe(tokio::time::timeout(deadline, fenced)).catch_unwind().map(move |ended| match ended {
+                Ok(Ok(())) => Ended::Done,
+                Ok(Err(_)) => Ended::Late(deadline),
+                Err(panic) => Ended::Panicked(panic_text(&*panic)),
+            });
         Some((number, ended.boxed_local()))
     }
 

@@ -9,6 +9,7 @@ mod effector;
 mod heart;
 mod post;
 mod pulse;
+mod records;
 pub mod rig;
 mod seat;
 mod supervision;
@@ -23,19 +24,18 @@ use maxim_bus::{RegionName, Signal, Stage};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
-use crate::store::RecordView;
-
 pub use card::{Card, Wire};
 pub use effector::{Effector, EffectorCard, EffectorPost, Hands, Operation, Performs};
 pub use heart::{Heart, Order, WardKind, WardState};
 pub use post::{Frame, Post};
 pub use pulse::Pulse;
+pub use records::{RecordView, end_of};
 pub use seat::{DeadLetter, InputRecord, Seat, Step, Tap};
 pub use supervision::{Placement, Restart, Supervision, SupervisionSettings, Ward};
 pub use watchdog::Watchdog;
 
 /// A room that decides. Its value is its root state: small, serialisable, rebuilt from a snapshot and the events after it.
-pub trait Region: Default + Serialize + DeserializeOwned + Send + 'static {
+pub trait Region: Default + Serialize + DeserializeOwned + Send + Unpin + 'static {
     /// Full anatomical or engineering name, as in logs, keys and `maxim status`.
     const NAME: RegionName;
     const STAGE: Stage;

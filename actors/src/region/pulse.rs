@@ -10,8 +10,8 @@ use rand_xoshiro::rand_core::{Rng, SeedableRng};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
+use super::records::RecordView;
 use super::{Emits, Region};
-use crate::store::RecordView;
 
 /// One input's worth of deciding.
 pub struct Pulse<'a, R: Region> {

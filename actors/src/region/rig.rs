@@ -5,7 +5,9 @@ use std::time::Duration;
 
 use jiff::Timestamp;
 use maxim_bus::latch::StopLatch;
-use maxim_bus::{AgentId, BusBuilder, Clock, Delivery, Envelope, Inbox, Lsn, MessageId, Meta, Signal, Stage, Trust, VirtualClock};
+use maxim_bus::{
+    AgentId, BusBuilder, Clock, Delivery, Envelope, Inbox, Lsn, MessageId, Meta, Signal, Stage, Trust, VirtualClock,
+};
 
 use super::{Frame, Heart, Post, Region, Seat, Step, Supervision, SupervisionSettings, WardKind};
 use crate::store::StateStore;
@@ -63,7 +65,10 @@ impl<R: Region> Rig<R> {
 
     /// Sends a signal in a turn of its own from the owner; gives the turn.
     pub fn send<S: Signal>(&mut self, signal: S) -> MessageId {
-        let id = MessageId::from_parts(u64::try_from(self.clock.now().as_millisecond()).unwrap_or(0), u128::from(self.sent) + 1);
+        let id = MessageId::from_parts(
+            u64::try_from(self.clock.now().as_millisecond()).unwrap_or(0),
+            u128::from(self.sent) + 1,
+        );
         self.send_in(id, Trust::Owner, signal);
         id
     }

@@ -13,8 +13,9 @@ use serde::{Deserialize, Serialize};
 use super::heart::LOADING;
 use super::post::{Frame, Post};
 use super::pulse::{Decided, Pulse};
+use super::records::RecordView;
 use super::{Region, WardState};
-use crate::store::{AcceptError, Accepted, Commit, RecordView, StoreError};
+use crate::store::{AcceptError, Accepted, Commit, StoreError};
 
 /// How a step ended.
 #[derive(Debug, PartialEq, Eq)]
@@ -92,16 +93,19 @@ impl<R: Region> Seat<R> {
         post.heart.trip(LOADING);
         let frame = &post.frame;
         let recovered = frame.store.recover(R::NAME)?;
-        let bad = |what: &str, error: serde_json::Error| {
-            StoreError::unreadable(R::NAME, format!("{what} can't be read: {error}"))
+        let bad = |what: &str, error: serde_json::Error| StoreError::Damaged {
+            agent: frame.agent.to_string(),
+            region: R::NAME.into(),
+            what: what.into(),
+            why: error.to_string(),
         };
         let mut root: Root<R> = match recovered.root {
-            Some((_, bytes)) => serde_json::from_slice(&bytes).map_err(|error| bad("its snapshot", error))?,
+            Some(bytes) => serde_json::from_slice(&bytes).map_err(|error| bad("the snapshot", error))?,
             None => Root { hash: StableHash::default().get(), state: R::default() },
         };
-        for (lsn, bytes) in recovered.events {
+        for bytes in recovered.events {
             root.hash = StableHash::resume(root.hash).add(&bytes).get();
-            let event = serde_json::from_slice(&bytes).map_err(|error| bad(&format!("the event at {lsn}"), error))?;
+            let event = serde_json::from_slice(&bytes).map_err(|error| bad("an event", error))?;
             root.state.apply(event);
         }
         root.state.wake(&RecordView::new(&frame.store, R::NAME), &post.settings);

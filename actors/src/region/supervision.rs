@@ -64,7 +64,9 @@ pub fn strategy(stage: Stage) -> Strategy {
 pub enum Restart {
     After(Duration),
     /// Its budget is spent: tried again after `retry`, or when a person resumes.
-    Hold { retry: Duration },
+    Hold {
+        retry: Duration,
+    },
 }
 
 /// Where a room's thread is.
@@ -244,7 +246,11 @@ impl Supervision {
     pub(super) fn rehome(&self, place: usize, culprit: &Heart) {
         culprit.count_restart();
         let zombies = self.zombies.fetch_add(1, Ordering::SeqCst) + 1;
-        tracing::error!(region = culprit.name(), zombies, "a room blocks its thread beyond its deadline; its thread is given up");
+        tracing::error!(
+            region = culprit.name(),
+            zombies,
+            "a room blocks its thread beyond its deadline; its thread is given up"
+        );
         if zombies >= self.settings.zombies {
             tracing::error!("{zombies} threads hang at once; the process ends, its state is on disk");
             std::process::exit(70);

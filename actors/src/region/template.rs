@@ -18,11 +18,7 @@ pub struct Template {
     questions: u64,
 }
 
-wiring!(Template {
-    hears: [ReportStats],
-    back: [],
-    emits: [StatsReported],
-});
+wiring!(Template { hears: [ReportStats], back: [], emits: [StatsReported] });
 
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub enum TemplateEvent {

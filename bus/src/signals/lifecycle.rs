@@ -12,11 +12,21 @@ use crate::signal;
 #[serde(rename_all = "snake_case")]
 pub enum PreemptionRequested {
     Stop(StopDetail),
-    Reset { by: String },
-    Resume { by: String },
+    Reset {
+        by: String,
+    },
+    Resume {
+        by: String,
+    },
     /// Without a time: until released by `resume`.
-    Hold { until: Option<Timestamp>, by: String },
-    Redirect { goal: String, by: String },
+    Hold {
+        until: Option<Timestamp>,
+        by: String,
+    },
+    Redirect {
+        goal: String,
+        by: String,
+    },
 }
 
 /// What the PreemptionCircuit made of it; what was cancelled or suspended is listed.

@@ -89,9 +89,13 @@ impl Percept {
 pub enum Disposition {
     Proceed,
     /// Recorded and answered "stopped"; not done after the resume either.
-    Stopped { reason: String },
+    Stopped {
+        reason: String,
+    },
     /// Recorded; the loop cycles but proposes nothing before `until`.
-    Held { until: Option<Timestamp> },
+    Held {
+        until: Option<Timestamp>,
+    },
 }
 
 /// A percept that passed the PreemptionCircuit. Its id is the message id of the percept: the turn's correlation.

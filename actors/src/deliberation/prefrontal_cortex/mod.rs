@@ -55,11 +55,7 @@ pub enum PrefrontalEvent {
     Failed { turn: MessageId, at: Timestamp },
 }
 
-wiring!(PrefrontalCortex {
-    hears: [Deliberate, ModelReply],
-    back: [],
-    emits: [ModelCall, ModelProposal],
-});
+wiring!(PrefrontalCortex { hears: [Deliberate, ModelReply], back: [], emits: [ModelCall, ModelProposal] });
 
 impl Region for PrefrontalCortex {
     const NAME: RegionName = "prefrontal_cortex";
@@ -113,7 +109,16 @@ impl PrefrontalCortex {
 
     fn fail(&self, turn: MessageId, why: &str, pulse: &mut Pulse<'_, Self>) {
         pulse.keep(PrefrontalEvent::Failed { turn, at: pulse.now() });
-        pulse.emit_in(turn, ModelProposal { turn, tool: None, params: serde_json::Value::Null, reasoning: String::new(), error: Some(why.into()) });
+        pulse.emit_in(
+            turn,
+            ModelProposal {
+                turn,
+                tool: None,
+                params: serde_json::Value::Null,
+                reasoning: String::new(),
+                error: Some(why.into()),
+            },
+        );
     }
 
     /// Why the model isn't asked.
@@ -145,7 +150,13 @@ impl Hears<Deliberate> for PrefrontalCortex {
         let user = format!("{}\n\nThe person says: {}", wish.context, wish.text);
         if let Some(why) = self.objection(&format!("{system}{user}"), pulse) {
             let params = serde_json::Value::Null;
-            pulse.emit(ModelProposal { turn: wish.turn, tool: None, params, reasoning: String::new(), error: Some(why) });
+            pulse.emit(ModelProposal {
+                turn: wish.turn,
+                tool: None,
+                params,
+                reasoning: String::new(),
+                error: Some(why),
+            });
             return;
         }
         let due = pulse.now() + settings.timeout;

@@ -64,7 +64,11 @@ impl<C: Channel> Effector for ChannelActor<C> {
     const CONCURRENT: usize = 1024;
 
     fn card() -> EffectorCard<Self> {
-        EffectorCard::new().performs::<InboundAccepted>().performs::<Outbound>().performs::<TurnEnded>().says::<Inbound>()
+        EffectorCard::new()
+            .performs::<InboundAccepted>()
+            .performs::<Outbound>()
+            .performs::<TurnEnded>()
+            .says::<Inbound>()
     }
 
     fn deadline(&self) -> Duration {

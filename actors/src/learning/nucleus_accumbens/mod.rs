@@ -6,3 +6,6 @@ pub mod event;
 pub mod law;
 pub mod model;
 pub mod predict;
+pub mod region;
+
+pub use region::{NacSettings, NucleusAccumbens};

@@ -170,7 +170,8 @@ impl Hears<PredictOutcomes> for NucleusAccumbens {
 
 impl Hears<ReportStats> for NucleusAccumbens {
     fn hear(&self, _query: &ReportStats, pulse: &mut Pulse<'_, Self>) {
-        let links = self.links.iter().flat_map(|links| links.records()).map(|(_, record)| record.links.len()).sum::<usize>();
+        let links =
+            self.links.iter().flat_map(|links| links.records()).map(|(_, record)| record.links.len()).sum::<usize>();
         let counts = serde_json::json!({ "links": links, "observations": self.observations });
         pulse.reply(StatsReported { region: Self::NAME.into(), available: true, reason: None, counts });
     }

@@ -5,5 +5,8 @@ pub mod key_index;
 pub mod law;
 pub mod model;
 pub mod packing;
+pub mod region;
 pub mod spreading;
 pub mod text_index;
+
+pub use region::{Hippocampus, HippocampusSettings};

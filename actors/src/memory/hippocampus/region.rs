@@ -13,8 +13,8 @@ use jiff::Timestamp;
 use jiff::tz::TimeZone;
 use maxim_bus::signals::percept::{Disposition, SalientPercept};
 use maxim_bus::signals::recall::{
-    EpisodeFilter, EpisodeStored, EpisodesCaptured, EpisodesImported, EpisodesRecalled, ImportEpisodes, RecallEpisodes, RecalledEpisode,
-    ReportStats, StatsReported, Via,
+    EpisodeFilter, EpisodeStored, EpisodesCaptured, EpisodesImported, EpisodesRecalled, ImportEpisodes, RecallEpisodes,
+    RecalledEpisode, ReportStats, StatsReported, Via,
 };
 use maxim_bus::signals::thought::TurnEnded;
 use maxim_bus::{MessageId, RegionName, Stage, Trust as BusTrust};
@@ -25,8 +25,8 @@ use super::key_index::{Filter, KeyIndex};
 use super::law::{Surroundings, capture_reasons, is_same_observation, merge_observation, sitting_after};
 use super::model::{Action, EpisodicMemory, Outcome, Provenance, Trust};
 use super::text_index::{Query, TextIndex, day_number};
+use crate::region::RecordView;
 use crate::region::{Card, Hears, Pulse, Region};
-use crate::store::RecordView;
 use crate::wiring;
 
 /// Documents among which a repeated observation is looked for.
@@ -78,10 +78,23 @@ struct Indexes {
 
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub enum HippocampusEvent {
-    Captured { document: u32, turn: Option<MessageId>, day: i32, episode: Box<EpisodicMemory> },
+    Captured {
+        document: u32,
+        turn: Option<MessageId>,
+        day: i32,
+        episode: Box<EpisodicMemory>,
+    },
     /// The same observation again: the turn shares the earlier episode.
-    Merged { document: u32, turn: Option<MessageId>, episode: Box<EpisodicMemory> },
-    Completed { document: u32, turn: MessageId, episode: Box<EpisodicMemory> },
+    Merged {
+        document: u32,
+        turn: Option<MessageId>,
+        episode: Box<EpisodicMemory>,
+    },
+    Completed {
+        document: u32,
+        turn: MessageId,
+        episode: Box<EpisodicMemory>,
+    },
     SealDue,
     SealWritten(Sealed),
 }
@@ -140,7 +153,9 @@ impl Hippocampus {
         let (mut indexes, from) = match (text, keys) {
             (Some(text), Some(keys)) => (Indexes { text, keys }, self.sealed.documents),
             _ => {
-                tracing::warn!("an index segment of the hippocampus is damaged; the indexes are made anew from the episodes");
+                tracing::warn!(
+                    "an index segment of the hippocampus is damaged; the indexes are made anew from the episodes"
+                );
                 (Indexes::default(), 0)
             }
         };
@@ -213,7 +228,12 @@ impl Hippocampus {
             .find(|(_, old)| is_same_observation(old, episode))
     }
 
-    fn recall(&self, filter: &EpisodeFilter, except: Option<MessageId>, pulse: &Pulse<'_, Self>) -> Vec<RecalledEpisode> {
+    fn recall(
+        &self,
+        filter: &EpisodeFilter,
+        except: Option<MessageId>,
+        pulse: &Pulse<'_, Self>,
+    ) -> Vec<RecalledEpisode> {
         let Some(indexes) = &self.indexes else { return Vec::new() };
         let limit = if filter.limit == 0 { 5 } else { filter.limit };
         let own = except.and_then(|turn| self.open.get(&turn)).copied();
@@ -229,10 +249,14 @@ impl Hippocampus {
                 };
                 hits.into_iter().map(|hit| (hit.document, f64::from(hit.score), Via::Text)).collect()
             }
-            None => indexes.keys.find(&keys, limit + 1).into_iter().map(|document| (document, 1.0, Via::Index)).collect(),
+            None => {
+                indexes.keys.find(&keys, limit + 1).into_iter().map(|document| (document, 1.0, Via::Index)).collect()
+            }
         };
         let others = found.into_iter().filter(|(document, ..)| Some(*document) != own).take(limit);
-        others.filter_map(|(document, score, via)| Some(recalled(pulse.record(&episode_key(document))?, score, via))).collect()
+        others
+            .filter_map(|(document, score, via)| Some(recalled(pulse.record(&episode_key(document))?, score, via)))
+            .collect()
     }
 }
 
@@ -334,16 +358,19 @@ impl Hears<SalientPercept> for Hippocampus {
         if salient.disposition != Disposition::Proceed {
             episode.outcome = Some(Outcome { success: None, result: "not acted on".into() });
         }
-        let around = Surroundings {
-            goal_before: self.goal.as_deref(),
-            last_kept: self.newest.map(|(_, at, _)| at),
-        };
+        let around = Surroundings { goal_before: self.goal.as_deref(), last_kept: self.newest.map(|(_, at, _)| at) };
         episode.reasons = capture_reasons(&episode, &around);
         if episode.reasons.is_empty() {
             return;
         }
         let reasons = episode.reasons.iter().map(|reason| format!("{reason:?}")).collect();
-        let stored = EpisodeStored { episode: episode.id.clone(), at: now, complete: false, reasons, salience: episode.salience };
+        let stored = EpisodeStored {
+            episode: episode.id.clone(),
+            at: now,
+            complete: false,
+            reasons,
+            salience: episode.salience,
+        };
         if let Some((document, mut old)) = self.repeated(&episode, pulse) {
             merge_observation(&mut old, &episode);
             pulse.put(episode_key(document), &old);
@@ -352,7 +379,12 @@ impl Hears<SalientPercept> for Hippocampus {
             episode.sitting = sitting_after(self.newest.map(|(sitting, at, _)| (sitting, at)), now);
             let day = day_of(now, &pulse.settings().zone);
             pulse.put(episode_key(self.next), &episode);
-            pulse.keep(HippocampusEvent::Captured { document: self.next, turn: Some(turn), day, episode: Box::new(episode) });
+            pulse.keep(HippocampusEvent::Captured {
+                document: self.next,
+                turn: Some(turn),
+                day,
+                episode: Box::new(episode),
+            });
         }
         self.keep_sealed(pulse);
         pulse.emit(stored);
@@ -401,7 +433,8 @@ impl Hears<RecallEpisodes> for Hippocampus {
 
 impl Hears<ReportStats> for Hippocampus {
     fn hear(&self, _query: &ReportStats, pulse: &mut Pulse<'_, Self>) {
-        let counts = serde_json::json!({ "episodes": self.next, "open": self.open.len(), "sealed": self.sealed.documents });
+        let counts =
+            serde_json::json!({ "episodes": self.next, "open": self.open.len(), "sealed": self.sealed.documents });
         pulse.reply(StatsReported { region: Self::NAME.into(), available: true, reason: None, counts });
     }
 }
@@ -430,7 +463,8 @@ impl Hears<ImportEpisodes> for Hippocampus {
                     answer.skipped += 1;
                     continue;
                 }
-                let earlier = batch.iter().rev().take(RECENT).find(|(_, old)| is_same_observation(old, &episode)).cloned();
+                let earlier =
+                    batch.iter().rev().take(RECENT).find(|(_, old)| is_same_observation(old, &episode)).cloned();
                 if let Some((document, mut old)) = earlier.or_else(|| self.repeated(&episode, pulse)) {
                     merge_observation(&mut old, &episode);
                     pulse.put(episode_key(document), &old);

@@ -1,1 +1,9 @@
 //! When it happens.
+
+pub mod index;
+pub mod law;
+pub mod oscillators;
+pub mod region;
+pub mod rhythm;
+
+pub use region::{ScnSettings, SuprachiasmaticNucleus};

@@ -17,8 +17,8 @@ use serde::{Deserialize, Serialize};
 
 use super::index::{BinIndex, BinQuery};
 use super::law::TimeSignature;
+use crate::region::RecordView;
 use crate::region::{Card, Hears, Pulse, Region};
-use crate::store::RecordView;
 use crate::wiring;
 
 /// How the room is set up.
@@ -169,9 +169,10 @@ impl Hears<DescribeTime> for SuprachiasmaticNucleus {
         let now = TimeSignature::of(pulse.now(), &pulse.settings().zone);
         let given = query.hour.is_some() || query.day.is_some();
         let bins = if given {
-            BinQuery { hour: query.hour, day: query.day, ..BinQuery::default() }
+            let (hours, days) = (query.hour.into_iter().collect(), query.day.into_iter().collect());
+            BinQuery { hours, days, ..BinQuery::default() }
         } else {
-            BinQuery { hour: Some(now.hour), day: Some(now.day), ..BinQuery::default() }
+            BinQuery { hours: vec![now.hour], days: vec![now.day], ..BinQuery::default() }
         };
         let found = index.find(&bins, query.limit);
         let ids = found.into_iter().filter_map(|number| pulse.record::<Moment>(&moment_key(number)));
