@@ -50,7 +50,8 @@ impl Glob {
             "{verb} [me] [all] [the] (files|folders|contents|everything) (in|of|under|inside) [the] [folder|directory] {path:path} [folder|directory]",
             &here,
         )
-        .with_phrase(&["ls", "dir"], "{verb} [{path:path}]", &here)
+        .with_phrase(&["ls", "dir", "list"], "{verb} {path:path}", &here)
+        .with_phrase(&["ls", "dir"], "{verb}", &here)
         .with_phrase(&[], "(what|which) (files|folders) (are|do you see|do we have|do i have|exist) [here|there]", &here)
         .with_phrase(&[], "(what|which) (files|folders) are (in|inside|under) [the] [folder|directory] {path:path} [folder|directory]", &here)
         .with_speech(
@@ -60,9 +61,10 @@ impl Glob {
                 "{verb} [all] [the] (files|file) [(called|named|matching|like)] {pattern:path}",
             ],
         )
+        .with_speech(&[], &["(what|which) files (match|are called|are named) {pattern:path}"])
         .with_speech(
             &["find", "find me", "look for", "search for", "locate", "where is", "where are"],
-            &["{verb} [all] [the] {pattern:path} files"],
+            &["{verb} [all] [the] {pattern:path} files", "{verb} {pattern:path} (in|under|inside) [the] [folder|directory] {path:path} [folder|directory]", "{verb} {pattern:path}"],
         );
         Self(spec)
     }
