@@ -33,13 +33,15 @@ impl Bash {
         .with_aliases(&[("cmd", "command"), ("script", "command"), ("timeout", "timeout_seconds")])
         .with_example(json!({"command": "wc -l *.md", "timeout_seconds": 10}))
         .with_speech(
-            &["run", "execute", "exec", "bash", "shell", "invoke", "perform"],
+            &["run", "execute", "exec", "invoke", "perform"],
             &[
-                "{verb} [the] [shell|bash|terminal] command {command:rest}",
+                "{verb} [the|this] [shell|bash|terminal] command {command:rest}",
                 "{verb} {command:quoted} (in|inside) [the] [folder|directory] {cwd:path} [folder|directory]",
-                "{verb} [(in|with) (bash|the shell|the terminal)] {command:rest}",
+                "{verb} (in|with) (bash|the shell|the terminal) {command:rest}",
+                "{verb} {command:quoted} [(in|with) (bash|the shell|the terminal)]",
             ],
         )
+        .with_speech(&["run", "execute", "exec", "bash"], &["{verb} {command:rest}"])
         .with_speech(&[], &["(in|using|with) (bash|the shell|the terminal) [run|execute] {command:rest}"]);
         Self(ToolSpec {
             effect: EffectClass::Irreversible,

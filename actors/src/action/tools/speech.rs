@@ -23,8 +23,9 @@ use serde_json::Value;
 /// | `{verb}` | any of [`verbs`](Self::verbs); a verb may be several words. At most once in a pattern |
 /// | `{name:kind}` | a slot: what it matches becomes the parameter `name` of the tool, after the conversion below. A name occurs at most once on each way through the pattern |
 ///
-/// Brackets nest. A group of alternatives is tried in its order, and so are the patterns of a tool; the first that
-/// matches the whole utterance wins.
+/// Brackets nest. A group of alternatives is tried in its order, what is optional is tried present before absent, and
+/// the patterns of a tool are tried in their order; the first that matches the whole utterance wins. Between tools the
+/// match wins whose slots took the fewest tokens: it understood the most words.
 ///
 /// | kind | takes | value |
 /// |---|---|---|

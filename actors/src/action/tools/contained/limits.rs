@@ -16,20 +16,23 @@ pub(super) fn apply(pid: u32, limits: &Limits, deadline: Duration) -> Layer {
     };
     let cores = std::thread::available_parallelism().map_or(1, |cores| cores.get() as u64);
     let cpu = limits.cpu_seconds.unwrap_or_else(|| (deadline.as_secs() + 1) * cores);
-    let wanted = [
+    let is_root = geteuid().is_root();
+    let mut wanted = vec![
         ("processor time", Resource::Cpu, cpu),
         ("memory", Resource::Data, limits.memory_bytes),
         ("address space", Resource::As, limits.address_space_bytes),
         ("file size", Resource::Fsize, limits.file_bytes),
         ("open files", Resource::Nofile, limits.open_files),
         ("core dumps", Resource::Core, 0),
-        ("processes", Resource::Nproc, processes_of_this_user() + limits.processes),
     ];
+    if !is_root {
+        wanted.push(("processes", Resource::Nproc, processes_of_this_user() + limits.processes));
+    }
     let mut missing: Vec<String> = wanted
         .into_iter()
         .filter_map(|(name, resource, most)| set(pid, resource, most).err().map(|error| format!("{name}: {error}")))
         .collect();
-    if geteuid().is_root() {
+    if is_root {
         missing.push("the kernel doesn't hold root to a number of processes; run as another user".into());
     }
     let by = "rlimits".to_owned();

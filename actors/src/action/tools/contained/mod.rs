@@ -94,7 +94,7 @@ struct Started {
 pub fn run(spec: &ChildSpec, policy: &SandboxPolicy, permit: &Permit<'_>) -> Result<ChildOutcome, ToolFailure> {
     let group = Group::lead(permit)?;
     if group.was_stopped() {
-        return Err(ToolFailure::new(ErrorKind::Stopped, format!("{} was not started: stopped", spec.program)));
+        return Err(not_started(spec));
     }
     let scratch = Scratch::make()?;
     let (started, ended) = start(spec, policy, &group, &scratch)?;
@@ -109,12 +109,14 @@ pub fn run(spec: &ChildSpec, policy: &SandboxPolicy, permit: &Permit<'_>) -> Res
     }
     let stdout = Reading::start(child.stdout.take(), spec.output_cap)?;
     let stderr = Reading::start(child.stderr.take(), spec.output_cap)?;
-    open_gate(&mut child, &spec.stdin)?;
-    let _ = ended.hand_over.send(child);
-    // A stop may have come while the gate was being made ready.
+    // A stop that came before the gate was in the group has missed it. One that comes from here on kills it.
     if group.was_stopped() {
         group.kill();
+        let _ = child.wait();
+        return Err(not_started(spec));
     }
+    open_gate(&mut child, &spec.stdin)?;
+    let _ = ended.hand_over.send(child);
     let ending = wait(&ended.status, spec.deadline, &group)?;
     group.kill();
     let (stdout, stdout_closed) = stdout.finish(AFTER_THE_KILL);
@@ -126,6 +128,10 @@ pub fn run(spec: &ChildSpec, policy: &SandboxPolicy, permit: &Permit<'_>) -> Res
         report.group = Layer::Missing { why: "a process has left the group and still holds the output".into() };
     }
     Ok(ChildOutcome { ending, stdout, stderr, report })
+}
+
+fn not_started(spec: &ChildSpec) -> ToolFailure {
+    ToolFailure::new(ErrorKind::Stopped, format!("{} was not started: stopped", spec.program))
 }
 
 /// The starting thread, which waits for the child that it is handed back.
@@ -230,7 +236,11 @@ fn wait(
         Ok(status) => (status, false),
         Err(RecvTimeoutError::Timeout) => {
             group.kill();
-            (status.recv().map_err(|error| lost(error.to_string()))?, true)
+            match status.recv_timeout(AFTER_THE_KILL) {
+                Ok(status) => (status, true),
+                // It hangs in the kernel; the report names it.
+                Err(_) => return Ok(Ending::DeadlinePassed),
+            }
         }
         Err(RecvTimeoutError::Disconnected) => return Err(lost("its thread has died".into())),
     };

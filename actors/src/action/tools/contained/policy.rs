@@ -130,6 +130,15 @@ const READABLE: &[&str] = &[
 
 const DEVICES: &[&str] = &["/dev/null", "/dev/zero", "/dev/full", "/dev/random", "/dev/urandom"];
 
+/// git tidies up in a session of its own, which is refused here; so it tidies up before it ends.
+const ENVIRONMENT: &[(&str, &str)] = &[
+    ("GIT_CONFIG_COUNT", "2"),
+    ("GIT_CONFIG_KEY_0", "gc.autoDetach"),
+    ("GIT_CONFIG_VALUE_0", "false"),
+    ("GIT_CONFIG_KEY_1", "maintenance.autoDetach"),
+    ("GIT_CONFIG_VALUE_1", "false"),
+];
+
 impl Default for SandboxPolicy {
     fn default() -> Self {
         Self {
@@ -139,7 +148,7 @@ impl Default for SandboxPolicy {
             devices: DEVICES.iter().map(PathBuf::from).collect(),
             limits: Limits::default(),
             path: "/usr/local/bin:/usr/bin:/bin:/usr/local/sbin:/usr/sbin:/sbin".into(),
-            environment: BTreeMap::new(),
+            environment: ENVIRONMENT.iter().map(|(name, value)| ((*name).into(), (*value).into())).collect(),
         }
     }
 }

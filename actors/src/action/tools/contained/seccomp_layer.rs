@@ -82,13 +82,15 @@ fn sockets(network: Network) -> Result<Rules, String> {
 }
 
 /// The calls by which a process gets out of the reach of a kill of its group, and those that would make the group kill
-/// itself (`timeout` does that after it has failed to make a group of its own). Also the kernel's key rings: they hold
-/// secrets of the user.
+/// itself (`timeout` does that after it has failed to make a group of its own) or send a signal to every process of the
+/// user. Also the kernel's key rings: they hold secrets of the user.
 fn leaving(pgid: u32) -> Result<Rules, String> {
     let mut rules =
         everything(&[libc::SYS_setsid, libc::SYS_add_key, libc::SYS_request_key, libc::SYS_keyctl, libc::SYS_bpf]);
     rules.insert(libc::SYS_setpgid, vec![rule(vec![condition(1, Op::Ne, pgid.into())?])?]);
-    rules.insert(libc::SYS_kill, vec![rule(vec![condition(0, Op::Eq, 0)?])?]);
+    let own_group = rule(vec![condition(0, Op::Eq, 0)?])?;
+    let everyone = rule(vec![condition(0, Op::Eq, u64::from(u32::MAX))?])?;
+    rules.insert(libc::SYS_kill, vec![own_group, everyone]);
     Ok(rules)
 }
 

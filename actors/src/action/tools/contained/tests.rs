@@ -166,15 +166,14 @@ fn only_the_named_folders_can_be_reached() {
 
 #[test]
 fn nothing_of_the_parents_environment_arrives() {
-    let outcome = place().bash("env");
-    let given: Vec<&str> =
-        outcome.stdout.text.lines().filter_map(|line| line.split_once('=')).map(|(name, _)| name).collect();
-    let allowed = ["HOME", "LANG", "OLDPWD", "PATH", "PWD", "SHLVL", "TERM", "TMPDIR", "_"];
-    assert!(given.contains(&"HOME") && given.iter().all(|name| allowed.contains(name)), "{given:?}");
-    assert!(
-        std::env::vars().any(|(name, _)| !allowed.contains(&name.as_str())),
-        "the parent has more, else this shows nothing"
-    );
+    let place = place();
+    let common = ["HOME", "LANG", "OLDPWD", "PATH", "PWD", "SHLVL", "TERM", "TMPDIR", "_"];
+    let is_ours = |name: &str| common.contains(&name) || place.policy.environment.contains_key(name);
+    let outcome = place.bash("env");
+    let mut given = outcome.stdout.text.lines().filter_map(|line| line.split_once('=')).map(|(name, _)| name);
+    assert!(given.clone().any(|name| name == "HOME"), "{outcome:?}");
+    assert_eq!(given.find(|name| !is_ours(name)), None);
+    assert!(std::env::vars().any(|(name, _)| !is_ours(&name)), "the parent has more, else this shows nothing");
 }
 
 #[test]
@@ -264,6 +263,17 @@ fn timeout_ends_its_command_and_not_the_shell_around_it() {
 }
 
 #[test]
+fn nobody_signals_everyone() {
+    if !has_seccomp() {
+        println!("SKIPPED: no seccomp here; the test of the report asserts that this is told");
+        return;
+    }
+    // Signal 0 asks whether one could be sent.
+    let outcome = place().bash("kill -0 -- -1 2>/dev/null || echo refused");
+    assert_eq!(outcome.stdout.text, "refused\n", "{outcome:?}");
+}
+
+#[test]
 fn processes_outside_cannot_be_signalled() {
     if landlock_abi() < 6 {
         println!("SKIPPED: Landlock here doesn't know signals; the test of the report asserts that this is told");
@@ -317,6 +327,10 @@ fn ordinary_work_still_works() {
                   && x=$(cat <(echo sub)) && echo $x && tar cf a.tar a && tar tf a.tar | wc -l && nproc > /dev/null && id -u > /dev/null && mktemp > /dev/null && rm -r a && ls";
     let outcome = place.bash(script);
     assert_eq!(outcome.stdout.text, "A\nB\nsub\n3\na.tar\n", "{outcome:?}");
+    if Path::new("/usr/bin/git").exists() {
+        let outcome = place.bash("git init -q . && git -c user.name=a -c user.email=a@b commit -q --allow-empty -m first && git log --format=%s");
+        assert_eq!((outcome.stdout.text.as_str(), outcome.stderr.text.as_str()), ("first\n", ""), "{outcome:?}");
+    }
 }
 
 #[test]

@@ -47,10 +47,16 @@ impl Glob {
         )
         .with_phrase(
             &["list", "show", "show me", "display", "print", "see", "what are", "name"],
-            "{verb} [me] [all] [the] (files|folders|contents|everything) (in|of|under|inside) [the] [folder|directory] {path:path} [folder|directory]",
+            "{verb} [me] [all] [the] (files|folders|everything) (in|of|under|inside) [the] [folder|directory] {path:path} [folder|directory]",
             &here,
         )
-        .with_phrase(&["ls", "dir"], "{verb} [{path:path}]", &here)
+        .with_phrase(
+            &["list", "show", "show me", "display", "print"],
+            "{verb} [me] [the] contents of [the] (folder|directory) {path:path}",
+            &here,
+        )
+        .with_phrase(&["ls", "dir", "list"], "{verb} {path:path}", &here)
+        .with_phrase(&["ls", "dir"], "{verb}", &here)
         .with_phrase(&[], "(what|which) (files|folders) (are|do you see|do we have|do i have|exist) [here|there]", &here)
         .with_phrase(&[], "(what|which) (files|folders) are (in|inside|under) [the] [folder|directory] {path:path} [folder|directory]", &here)
         .with_speech(
@@ -60,9 +66,18 @@ impl Glob {
                 "{verb} [all] [the] (files|file) [(called|named|matching|like)] {pattern:path}",
             ],
         )
+        .with_speech(&[], &["(what|which) files (match|are called|are named) {pattern:path}"])
         .with_speech(
-            &["find", "find me", "look for", "search for", "locate", "where is", "where are"],
+            &["find", "find me", "look for", "search for", "locate", "where are"],
             &["{verb} [all] [the] {pattern:path} files"],
+        )
+        // Without the word "files" only what is hardly said of anything else: "where is Ann" is no question about files.
+        .with_speech(
+            &["find", "locate", "glob"],
+            &[
+                "{verb} {pattern:path} (in|under|inside) [the] [folder|directory] {path:path} [folder|directory]",
+                "{verb} {pattern:path}",
+            ],
         );
         Self(spec)
     }
