@@ -26,7 +26,7 @@ macro_rules! unit {
             pub const HIGH: f64 = $high;
 
             pub fn new(value: f64) -> Result<Self, OutOfRange> {
-                if value.is_nan() || value < $low || value > $high {
+                if !($low..=$high).contains(&value) {
                     return Err(OutOfRange { unit: stringify!($name), low: $low, high: $high, value });
                 }
                 Ok(Self(value))

@@ -2,5 +2,7 @@
 
 pub mod gateway;
 pub mod inbound;
+pub mod pain_detector;
 pub mod preemption_circuit;
+pub mod salience;
 pub mod stop_phrase;

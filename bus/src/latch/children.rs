@@ -23,12 +23,14 @@ pub struct ChildGroup<'a> {
 }
 
 impl ChildGroups {
-    /// Registers the group that `leader` leads. A stop that came between the permit and this call is seen by
-    /// [`ChildGroup::was_stopped`], so ask it right after.
-    pub fn register(&self, leader: u32) -> Option<ChildGroup<'_>> {
+    /// Stops so far. Read before the latch's state, so that a stop after it is never missed.
+    pub(super) fn kills(&self) -> u64 {
+        self.kills.load(Ordering::SeqCst)
+    }
+
+    pub(super) fn register(&self, leader: u32, kills_before: u64) -> Option<ChildGroup<'_>> {
         let pid = Pid::from_raw(i32::try_from(leader).ok()?)?;
         let key = self.next.fetch_add(1, Ordering::SeqCst);
-        let kills_before = self.kills.load(Ordering::SeqCst);
         self.groups.lock().insert(key, pid);
         Some(ChildGroup { owner: self, key, kills_before })
     }

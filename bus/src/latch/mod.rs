@@ -62,13 +62,15 @@ pub enum Stopped {
 #[derive(Debug)]
 pub struct Permit<'latch> {
     children: &'latch ChildGroups,
+    kills: u64,
     not_send: PhantomData<*const ()>,
 }
 
 impl<'latch> Permit<'latch> {
-    /// Where a child process of this effect is registered, so that a stop kills its whole group.
-    pub fn children(&self) -> &'latch ChildGroups {
-        self.children
+    /// Registers the process group that `leader` leads, so that a stop kills all of it. A stop that came since the
+    /// permit was given is seen by [`ChildGroup::was_stopped`]: ask it right after, before the child may do anything.
+    pub fn register(&self, leader: u32) -> Option<ChildGroup<'latch>> {
+        self.children.register(leader, self.kills)
     }
 }
 
@@ -189,6 +191,7 @@ impl StopLatch {
 
     /// Asked right before each effect.
     pub fn permit(&self, kind: EffectKind) -> Result<Permit<'_>, Stopped> {
+        let kills = self.0.children.kills();
         match (self.state(), kind) {
             (LatchState::Stopped, _) => {
                 let detail = self.0.detail.lock().clone();
@@ -196,7 +199,7 @@ impl StopLatch {
                 Err(Stopped::Latched { reason, by })
             }
             (LatchState::MotionHeld, EffectKind::Motion) => Err(Stopped::MotionHeld),
-            _ => Ok(Permit { children: &self.0.children, not_send: PhantomData }),
+            _ => Ok(Permit { children: &self.0.children, kills, not_send: PhantomData }),
         }
     }
 
@@ -348,6 +351,16 @@ mod tests {
         assert!(latch.raise(detail("first")).0.first);
         assert!(!latch.raise(detail("second")).0.first);
         assert_eq!(latch.detail().map(|d| d.reason), Some("first".into()));
+    }
+
+    #[test]
+    fn a_stop_between_the_permit_and_the_child_is_seen() {
+        let latch = StopLatch::in_memory();
+        let permit = latch.permit(EffectKind::Other).expect("clear");
+        latch.raise(detail("just now"));
+        // No process has the largest number, so nothing is killed by this.
+        let group = permit.register(i32::MAX as u32).expect("a number");
+        assert!(group.was_stopped());
     }
 
     #[test]

@@ -119,9 +119,13 @@ pub struct SalientPercept {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum PainKind {
-    ToolFailure,
-    ToolTimeout,
-    Movement,
+    ToolError,
+    Timeout,
+    MovementError,
+    OverSpeed,
+    /// Back and forth without getting anywhere.
+    Thrashing,
+    SustainedStrain,
     ResourceExhaustion,
     SandboxViolation,
     External,

@@ -17,23 +17,7 @@ pub const COOLDOWN: SignedDuration = SignedDuration::from_secs(5);
 /// A new failure is felt in spite of the cooldown if it is stronger than the last one felt by at least this.
 pub const STEP_FELT: f64 = 0.2;
 
-/// What hurts.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum PainKind {
-    ToolError,
-    Timeout,
-    /// A movement that went otherwise than commanded or predicted.
-    MovementError,
-    OverSpeed,
-    /// The direction of movement changed to and fro.
-    Thrashing,
-    SustainedStrain,
-    ResourceExhaustion,
-    SandboxViolation,
-    /// Reported from outside, with its own intensity.
-    External,
-}
+pub use maxim_bus::signals::percept::PainKind;
 
 /// min(1, 0.3 + 0.17 ln n) for the n-th failure; 0 for none.
 pub fn intensity(failures: f64) -> Intensity {
@@ -97,6 +81,11 @@ impl Sores {
     pub fn next_intensity(&self, kind: PainKind, place: &str) -> Intensity {
         let count = self.by_place.get(place).and_then(|kinds| kinds.get(&kind)).map_or(0.0, |sore| sore.count);
         intensity(count + 1.0)
+    }
+
+    /// Something went wrong there and has not eased.
+    pub fn is_sore(&self, place: &str) -> bool {
+        self.by_place.contains_key(place)
     }
 
     fn sore(&mut self, kind: PainKind, place: &str) -> &mut Sore {

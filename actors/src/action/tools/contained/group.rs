@@ -31,7 +31,7 @@ impl<'latch> Group<'latch> {
             .process_group(0)
             .spawn()
             .map_err(|error| no_group(format!("/bin/sh can't be started: {error}")))?;
-        match permit.children().register(anchor.id()) {
+        match permit.register(anchor.id()) {
             Some(registered) => Ok(Self { anchor, registered }),
             None => {
                 let _ = anchor.kill();
