@@ -4,7 +4,8 @@ use std::fs;
 use std::io::{BufRead, BufReader, Write};
 use std::net::TcpListener;
 use std::os::unix::net::UnixListener;
-use std::process::Command;
+use std::os::unix::process::ExitStatusExt;
+use std::process::{Command, Stdio};
 
 use jiff::Timestamp;
 use maxim_bus::latch::StopLatch;
@@ -93,4 +94,17 @@ fn an_old_note_never_signals_another_program() {
     assert!(lives, "SIGUSR1 would have ended it");
     assert_eq!(done.code, Some(1), "{done:?}");
     assert!(done.err.contains("no confirmation within 0.3 s"), "{}", done.err);
+}
+
+#[test]
+fn a_daemon_without_a_socket_gets_the_signal() {
+    let home = Home::new();
+    home.data();
+    // Waits for its standard input under the daemon's own name; SIGUSR1 ends what doesn't handle it.
+    let mut daemon = home.command(&["send", "-"]).stdin(Stdio::piped()).spawn().expect("runs");
+    note(&home, "http://127.0.0.1:1", daemon.id());
+    let done = home.run(&["stop", "--timeout", "0.3"]);
+    assert_eq!(done.code, Some(1), "{done:?}");
+    assert!(done.err.contains(&format!("SIGUSR1 to process {}", daemon.id())), "{}", done.err);
+    assert_eq!(daemon.wait().expect("ended").signal(), Some(rustix::process::Signal::USR1.as_raw()));
 }
