@@ -63,7 +63,10 @@ fn explain(global: &Global, out: &Out, key: &str) -> Result<Exit, CliError> {
     let explained = global.load(Vec::new())?.explain(key);
     match explained.as_slice() {
         [] => {
-            let fix = format!("did you mean {}?", nearest(key));
+            let fix = match nearest(key) {
+                Some(field) => format!("did you mean {}?", field.key()),
+                None => "`maxim config show` lists all".to_owned(),
+            };
             return Err(CliError::new(Exit::Usage, format!("there is no configuration key {key}"), fix));
         }
         [one] => out.answer(&json!(one), || explanation(one, out))?,

@@ -104,7 +104,8 @@ pub fn report(error: &CliError, json: bool) -> Exit {
     let CliError::Failed { exit, faults } = error else { return error.exit() };
     let mut text = String::new();
     if json {
-        let told: Vec<_> = faults.iter().map(|f| json!({"key": f.key, "detail": f.found, "fix": f.fix})).collect();
+        let key = |fault: &Fault| (!fault.key.is_empty()).then(|| fault.key.clone());
+        let told: Vec<_> = faults.iter().map(|f| json!({"key": key(f), "detail": f.found, "fix": f.fix})).collect();
         let first = &faults[0];
         text = json!({
             "title": exit.title(),

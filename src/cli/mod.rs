@@ -110,7 +110,7 @@ fn run(args: Vec<OsString>) -> Result<Exit, CliError> {
         Ok(cli) => cli,
         Err(error) => return exit::of_clap(&error),
     };
-    if let Ok(filter) = std::env::var("MAXIM_LOG") {
+    if let Some(filter) = std::env::var("MAXIM_LOG").ok().filter(|filter| !filter.is_empty()) {
         crate::telemetry::init(&crate::config::Settings::default().telemetry, Some(&filter))
             .map_err(|error| CliError::told(Exit::BadConfig, &error))?;
     }

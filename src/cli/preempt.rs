@@ -1,11 +1,13 @@
 //! `maxim reset`, `resume`, `hold` and `redirect`: what a person may do to the loop.
 
+use std::time::Duration;
+
 use clap::Args;
 use maxim_bus::clock::Stopwatch;
 use serde_json::{Value, json};
 
 use super::{CliError, Exit, Global, Out, tree};
-use crate::config::Span;
+use crate::config::{AmountError, Span};
 
 /// Clear the stop latch; motion stays held until `resume`.
 #[derive(Args, Debug)]
@@ -21,8 +23,16 @@ pub struct ResumeArgs {}
 #[derive(Args, Debug)]
 #[command(after_help = "Examples:\n  maxim hold 5min\n  maxim hold")]
 pub struct HoldArgs {
-    /// For how long, such as 30s or 5min [default: until `maxim resume`]
+    /// For how long: seconds, or such as 1h or 5min [default: until `maxim resume`]
+    #[arg(value_parser = duration)]
     duration: Option<Span>,
+}
+
+fn duration(text: &str) -> Result<Span, AmountError> {
+    match text.parse::<u32>() {
+        Ok(seconds) => Ok(Span::new(Duration::from_secs(seconds.into()))),
+        Err(_) => text.parse(),
+    }
 }
 
 /// Put another goal in front; the present one is taken up again afterwards.

@@ -21,10 +21,13 @@ pub struct SendArgs {
     /// Wait for the reply and print it
     #[arg(long)]
     wait: bool,
-    /// How long to wait, in seconds
-    #[arg(long, value_name = "S", default_value_t = 30.0, value_parser = seconds, requires = "wait")]
-    timeout: f64,
+    /// Wait at most so many seconds [default: 30]
+    #[arg(long, value_name = "S", value_parser = seconds)]
+    timeout: Option<f64>,
 }
+
+/// How long to wait when nobody says.
+const WAIT_S: f64 = 30.0;
 
 /// Seconds from 0 to a day, with a fraction if need be.
 pub(super) fn seconds(text: &str) -> Result<f64, String> {
@@ -40,14 +43,14 @@ impl SendArgs {
         if text.trim().is_empty() {
             return Err(CliError::new(Exit::Usage, "the text is empty", "say something"));
         }
-        let client = global.client()?;
-        let Answer { status, body } = say(&client, &text, self.wait.then_some(self.timeout))?;
-        if !self.wait {
+        let wait_s = self.timeout.or(self.wait.then_some(WAIT_S));
+        let Answer { status, body } = say(&global.client()?, &text, wait_s)?;
+        let Some(wait_s) = wait_s else {
             out.answer(&body, || format!("accepted {}", id(&body)))?;
             return Ok(Exit::Ok);
-        }
+        };
         if status == 202 {
-            let found = format!("no reply within {} s; it was accepted as {}", self.timeout, id(&body));
+            let found = format!("no reply within {wait_s} s; it was accepted as {}", id(&body));
             return Err(CliError::new(Exit::NotHeld, found, "wait longer with --timeout, or see `maxim why`"));
         }
         out.answer(&body, || shown(&body))?;

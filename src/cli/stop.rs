@@ -32,19 +32,18 @@ impl StopArgs {
         // A line on a socket and in a file: one line it is.
         let reason = super::table::printable(&self.reason);
         let patience = Duration::from_secs_f64(self.timeout);
-        let watch = Stopwatch::start();
-        let mut answer = if global.url.is_some() {
+        let answer = if global.url.is_some() {
             let client = Client::find(global)?;
+            let watch = Stopwatch::start();
             let mut body = client.post_within(&["v1", "stop"], &json!({"reason": reason}), patience)?.body;
             body["via"] = "http".into();
+            body["round_trip_us"] = micros(watch).into();
             body
         } else {
             stop_here(&folder(global)?, &reason, patience)?
         };
-        let round_trip_us = micros(watch);
-        answer["round_trip_us"] = round_trip_us.into();
         let is_latched = answer["latched"].as_bool().unwrap_or(false);
-        out.answer(&answer, || shown(&answer, round_trip_us))?;
+        out.answer(&answer, || shown(&answer))?;
         Ok(if is_latched { Exit::Ok } else { Exit::NotHeld })
     }
 }
@@ -88,7 +87,8 @@ fn stop_here(folder: &DataFolder, reason: &str, patience: Duration) -> Result<Va
     }
 }
 
-fn shown(answer: &Value, round_trip_us: u64) -> String {
+fn shown(answer: &Value) -> String {
+    let round_trip_us = answer["round_trip_us"].as_u64().unwrap_or_default();
     let latency_us = answer["latency_us"].as_u64().unwrap_or(round_trip_us);
     let state = if answer["latched"].as_bool() == Some(true) { "stopped" } else { "NOT stopped" };
     let durable = match answer["durable"].as_bool() {

@@ -36,11 +36,12 @@ pub(super) struct Race {
     folder: DataFolder,
     watch: Stopwatch,
     socket: Receiver<io::Result<Value>>,
+    /// Whether the request lies on the disk. On a thread of its own: a stalled disk must not delay the other ways.
+    request: Receiver<io::Result<()>>,
     /// The process that was signalled.
     signalled: Option<u32>,
     /// The note names a process that lives, so the stop thread may yet see the file.
     may_live: bool,
-    request_left: bool,
     /// It was stopped before we came, so the latch file is no answer to us for a while.
     was_stopped: bool,
     tried: Vec<String>,
@@ -50,6 +51,8 @@ pub(super) struct Race {
 const LOOK: Duration = Duration::from_millis(2);
 /// How long the socket may take before a latch that was set already is answer enough.
 const EARLIER_STOP: Duration = Duration::from_millis(250);
+/// How long the disk may take for the request file.
+const DISK: Duration = Duration::from_secs(1);
 /// The longest line that the socket may answer.
 const LINE_MAX: u64 = 64 * 1024;
 
@@ -71,9 +74,13 @@ impl Race {
             Some(pid) => format!("SIGUSR1 to process {pid}"),
             None => format!("the process of {} (none)", folder.daemon_note().display()),
         });
-        let request_left = request(folder, reason).is_ok();
+        let (send, request) = mpsc::channel();
+        let (path, text) = (folder.stop_request(), format!("{reason}\n"));
+        let _ = std::thread::Builder::new().name("stop-file".into()).spawn(move || {
+            let _ = send.send(leave_request(&path, &text));
+        });
         tried.push(format!("the file {}", folder.stop_request().display()));
-        Self { folder: folder.clone(), watch, socket, signalled, may_live, request_left, was_stopped, tried }
+        Self { folder: folder.clone(), watch, socket, request, signalled, may_live, was_stopped, tried }
     }
 
     pub(super) fn tried(&self) -> String {
@@ -85,7 +92,9 @@ impl Race {
     pub(super) fn finish(self, patience: Duration) -> Verdict {
         let verdict = self.wait(patience);
         if matches!(verdict, Verdict::Answered(_)) {
-            // It may have been taken by the daemon, which removes it too.
+            // Once it is written, lest it appears after its removal. A disk that stalls keeps it: too stopped, not too free.
+            let _ = self.request.recv_timeout(DISK);
+            // The daemon may have taken and removed it.
             let _ = fs::remove_file(self.folder.stop_request());
         }
         verdict
@@ -100,6 +109,7 @@ impl Race {
                 match self.socket.recv_timeout(LOOK) {
                     Ok(Ok(mut answer)) => {
                         answer["via"] = "socket".into();
+                        answer["round_trip_us"] = self.elapsed_us().into();
                         return Verdict::Answered(answer);
                     }
                     Err(RecvTimeoutError::Timeout) => {}
@@ -110,7 +120,8 @@ impl Race {
                 return Verdict::Answered(answer);
             }
             if socket_failed && !self.may_live {
-                return Verdict::Nobody { request_left: self.request_left };
+                let request_left = matches!(self.request.recv_timeout(DISK), Ok(Ok(())));
+                return Verdict::Nobody { request_left };
             }
         }
         Verdict::Silent { pid: self.signalled }
@@ -121,9 +132,14 @@ impl Race {
         let elapsed = self.watch.elapsed();
         let is_answer = self.may_live && (!self.was_stopped || socket_failed || elapsed > EARLIER_STOP);
         (is_answer && is_stopped(&self.folder.latch())).then(|| {
-            let latency_us = u64::try_from(elapsed.as_micros()).unwrap_or(u64::MAX);
-            json!({"latched": true, "latency_us": latency_us, "durable": true, "via": "signal or file"})
+            let micros = self.elapsed_us();
+            let via = "signal or file";
+            json!({"latched": true, "latency_us": micros, "round_trip_us": micros, "durable": true, "via": via})
         })
+    }
+
+    fn elapsed_us(&self) -> u64 {
+        u64::try_from(self.watch.elapsed().as_micros()).unwrap_or(u64::MAX)
     }
 }
 
@@ -148,9 +164,9 @@ fn signal(pid: u32) -> Option<u32> {
 }
 
 /// The folder isn't made: where none is, no daemon ever was.
-fn request(folder: &DataFolder, reason: &str) -> io::Result<()> {
-    let mut file = fs::File::create(folder.stop_request())?;
-    writeln!(file, "{reason}")?;
+fn leave_request(path: &Path, text: &str) -> io::Result<()> {
+    let mut file = fs::File::create(path)?;
+    file.write_all(text.as_bytes())?;
     file.sync_all()
 }
 

@@ -30,21 +30,24 @@ pub fn find(key: &str) -> Option<&'static Field> {
     fields().find(|field| field.section == section && field.name == name)
 }
 
-/// The known key that is most like `key`, whether the section or the name is what went wrong.
-pub fn nearest(key: &str) -> String {
-    let name = key.rsplit('.').next().unwrap_or(key);
-    let likeness = |field: &Field| {
-        let whole = strsim::jaro_winkler(key, &field.key());
-        let alone = strsim::jaro_winkler(name, field.name) * 0.95;
-        let section = if key.contains('.') { 0.0 } else { strsim::jaro_winkler(key, field.section) };
-        whole.max(alone).max(section)
+/// A likeness below this is no help to anyone.
+const ALIKE: f64 = 0.75;
+
+/// The known key that is most like `key`, whether the section or the name is what went wrong; none when nothing is.
+pub fn nearest(key: &str) -> Option<&'static Field> {
+    let likeness = |field: &Field| match key.split_once('.') {
+        // The section alone must not make two keys alike.
+        Some((section, name)) => {
+            0.2 * strsim::jaro_winkler(section, field.section) + 0.8 * strsim::jaro_winkler(name, field.name)
+        }
+        None => strsim::jaro_winkler(key, field.section).max(strsim::jaro_winkler(key, field.name)),
     };
     // The first of equals, so that the order of the sample file decides.
-    let best = fields().fold(None, |best: Option<(f64, &Field)>, field| match best {
+    let best = fields().fold(None, |best: Option<(f64, &'static Field)>, field| match best {
         Some((score, _)) if score >= likeness(field) => best,
         _ => Some((likeness(field), field)),
     });
-    best.map_or_else(String::new, |(_, field)| field.key())
+    best.filter(|(score, _)| *score >= ALIKE).map(|(_, field)| field)
 }
 
 impl Loaded {

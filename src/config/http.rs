@@ -16,7 +16,7 @@ section! {
         /// A file that holds the token alone; the token itself wins when both are set.
         token_file: Option<PathBuf> = "", "", Shape::Path;
         /// The largest body of a request.
-        body_max: ByteCount = "1 MiB", "bytes", Shape::Size { low: "4 KiB", high: "1 GiB" };
+        body_max: ByteCount = "1 MiB", "bytes", Shape::Size { low: "512 KiB", high: "1 GiB" };
     }
 }
 

@@ -1,14 +1,11 @@
-//! Reads the layers, checks each value where it stands, and merges them.
+//! Merges the layers, and says what doesn't fit together.
 
 use std::collections::BTreeMap;
-use std::fs;
-use std::io::ErrorKind;
-use std::path::Path;
 
-use config::{Config, File, FileFormat, Map, Source, Value, ValueKind};
+use config::{Config, Value, ValueKind};
 
-use super::shape::to_toml;
-use super::{ConfigError, Fault, Field, Http, Places, SECTIONS, Secret, Settings, Shape, explain, fields};
+use super::sources::{BUILT_IN, Layer, built_in, environment, file, flags};
+use super::{ConfigError, Fault, Field, Http, Places, Settings, Shape, fields};
 
 /// A value that a flag of the command line sets.
 #[derive(Clone, Debug)]
@@ -33,30 +30,6 @@ pub(super) struct Winner {
     pub value: ValueKind,
     pub layer: String,
 }
-
-/// One layer after its check: canonical values by key.
-#[derive(Clone, Debug, Default)]
-struct Layer {
-    values: BTreeMap<String, Value>,
-}
-
-impl Layer {
-    fn set(&mut self, key: String, value: ValueKind, place: &str) {
-        self.values.insert(key, Value::new(Some(&place.to_owned()), value));
-    }
-}
-
-impl Source for Layer {
-    fn clone_into_box(&self) -> Box<dyn Source + Send + Sync> {
-        Box::new(self.clone())
-    }
-
-    fn collect(&self) -> Result<Map<String, Value>, config::ConfigError> {
-        Ok(self.values.clone().into_iter().collect())
-    }
-}
-
-const BUILT_IN: &str = "built-in";
 
 /// Reads and merges all layers.
 ///
@@ -134,126 +107,11 @@ fn contradictions(settings: &Settings) -> Vec<Fault> {
     faults
 }
 
-fn built_in(faults: &mut Vec<Fault>) -> Layer {
-    let mut layer = Layer::default();
-    for field in fields() {
-        match field.read(field.default) {
-            Some(value) => layer.set(field.key(), value, BUILT_IN),
-            None => faults.push(wrong_value(field, &format!("{:?}", field.default), BUILT_IN)),
-        }
-    }
-    layer
-}
-
-fn file(path: &Path, required: bool, faults: &mut Vec<Fault>) -> Layer {
-    let place = path.display().to_string();
-    let text = match fs::read_to_string(path) {
-        Ok(text) => text,
-        Err(error) if error.kind() == ErrorKind::NotFound && !required => return Layer::default(),
-        Err(error) => {
-            let found = format!("the configuration file {place} can't be read: {error}");
-            faults.push(Fault::new(place, found, "name a file that exists and that this user may read"));
-            return Layer::default();
-        }
-    };
-    let tables = match File::from_str(&text, FileFormat::Toml).collect() {
-        Ok(tables) => tables,
-        Err(error) => {
-            let found = format!("the configuration file {place} is not TOML: {}", error.to_string().trim_end());
-            faults.push(Fault::new(place, found, "correct the line"));
-            return Layer::default();
-        }
-    };
-    // The map's own order is chance; faults are told in the order of the alphabet.
-    let mut layer = Layer::default();
-    for (section, value) in tables.into_iter().collect::<BTreeMap<_, _>>() {
-        match value.kind {
-            ValueKind::Table(table) => {
-                for (name, value) in table.into_iter().collect::<BTreeMap<_, _>>() {
-                    take(&mut layer, &format!("{section}.{name}"), &value.kind, &place, faults);
-                }
-            }
-            _ if SECTIONS.iter().any(|known| known.name == section) => {
-                let found = format!("{section} in {place} is a value, but it is a section");
-                faults.push(Fault::new(&section, found, format!("write [{section}] and its keys below it")));
-            }
-            _ => faults.push(unknown(&section, &place)),
-        }
-    }
-    layer
-}
-
-fn take(layer: &mut Layer, key: &str, value: &ValueKind, place: &str, faults: &mut Vec<Fault>) {
-    let Some(field) = explain::find(key) else {
-        faults.push(unknown(key, place));
-        return;
-    };
-    if matches!(field.shape, Shape::Secret) {
-        let found = format!("{key} in {place} is a secret in a configuration file");
-        let fix = format!("put it in a file of its own and name that as {key}_file, or set {}", field.variable());
-        faults.push(Fault::new(key, found, fix));
-        return;
-    }
-    match field.check(value) {
-        Some(value) => layer.set(field.key(), value, place),
-        None => faults.push(wrong_value(field, &to_toml(value), place)),
-    }
-}
-
-fn environment(variables: &BTreeMap<String, String>, faults: &mut Vec<Fault>) -> Layer {
-    let mut layer = Layer::default();
-    for (name, text) in variables {
-        let Some(path) = name.strip_prefix("MAXIM__") else { continue };
-        let key = path.to_lowercase().replacen("__", ".", 1);
-        match explain::find(&key) {
-            Some(field) => read_text(&mut layer, field, text, name, faults),
-            None => {
-                let nearest = explain::find(&explain::nearest(&key)).map_or_else(String::new, Field::variable);
-                let found = format!("{name} in the environment names no key");
-                faults.push(Fault::new(key, found, format!("did you mean {nearest}?")));
-            }
-        }
-    }
-    layer
-}
-
-fn flags(overrides: &[Override], faults: &mut Vec<Fault>) -> Layer {
-    let mut layer = Layer::default();
-    for Override { key, value, flag } in overrides {
-        match explain::find(key) {
-            Some(field) => read_text(&mut layer, field, value, flag, faults),
-            None => faults.push(unknown(key, flag)),
-        }
-    }
-    layer
-}
-
-fn read_text(layer: &mut Layer, field: &Field, text: &str, place: &str, faults: &mut Vec<Fault>) {
-    match field.read(text) {
-        Some(value) => layer.set(field.key(), value, place),
-        None => faults.push(wrong_value(field, &format!("{text:?}"), place)),
-    }
-}
-
-fn wrong_value(field: &Field, value: &str, place: &str) -> Fault {
-    let shown = if matches!(field.shape, Shape::Secret) { Secret::shown(None) } else { value };
-    let found = format!("{} = {shown} from {place} is not {}", field.key(), field.shape.takes());
-    let fix = match field.default {
-        "" => "correct it or leave it out".to_owned(),
-        default => format!("correct it or leave it out (default {default})"),
-    };
-    Fault::new(field.key(), found, fix)
-}
-
-fn unknown(key: &str, place: &str) -> Fault {
-    let kind = if key.contains('.') { "key" } else { "section" };
-    let nearest = explain::nearest(key);
-    let nearest = if kind == "section" { nearest.split('.').next().unwrap_or(&nearest) } else { &nearest };
-    Fault::new(key, format!("{place} has an unknown {kind} {key}"), format!("did you mean {nearest}?"))
-}
-
 #[cfg(test)]
 mod tests {
+    use std::fs;
+    use std::path::Path;
+
     use super::*;
 
     fn faults_of(toml: &str) -> Vec<String> {
@@ -282,6 +140,18 @@ mod tests {
                 "{} says what it means",
                 field.key()
             );
+        }
+    }
+
+    #[test]
+    fn every_word_of_a_choice_is_taken() {
+        for field in fields() {
+            let Shape::Choice(words) = field.shape else { continue };
+            for word in words {
+                let loaded = load(&with_variable(&field.variable(), word), &[]).expect("loads");
+                let settings = serde_json::to_value(&loaded.settings).expect("serialises");
+                assert_eq!(settings[field.section][field.name], *word, "{}", field.key());
+            }
         }
     }
 
@@ -326,6 +196,10 @@ mod tests {
                 "maxim.toml has an unknown key gateway.credits; did you mean gateway.credit?",
                 "maxim.toml has an unknown key gatway.credit; did you mean gateway.credit?",
             ]
+        );
+        assert_eq!(
+            faults_of("[agent]\nzzz = 1"),
+            ["maxim.toml has an unknown key agent.zzz; remove it; `maxim config show` lists all"]
         );
         assert_eq!(faults_of("recoder = 1"), ["maxim.toml has an unknown section recoder; did you mean recorder?"]);
         let error = load(&with_variable("MAXIM__LLM__MODLE", "m"), &[]).expect_err("no such key");

@@ -24,6 +24,7 @@ mod sample;
 mod secret;
 mod shape;
 mod sim;
+mod sources;
 mod stop;
 mod store;
 mod telemetry;

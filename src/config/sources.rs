@@ -1,0 +1,160 @@
+//! Reads each layer and checks every value where it stands.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::io::ErrorKind;
+use std::path::Path;
+
+use config::{File, FileFormat, Map, Source, Value, ValueKind};
+
+use super::shape::to_toml;
+use super::{Fault, Field, Override, SECTIONS, Secret, Shape, explain, fields};
+
+/// The layer of the defaults, as it is shown.
+pub(super) const BUILT_IN: &str = "built-in";
+
+/// One layer after its check: canonical values by key.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Layer {
+    pub values: BTreeMap<String, Value>,
+}
+
+impl Layer {
+    fn set(&mut self, key: String, value: ValueKind, place: &str) {
+        self.values.insert(key, Value::new(Some(&place.to_owned()), value));
+    }
+}
+
+impl Source for Layer {
+    fn clone_into_box(&self) -> Box<dyn Source + Send + Sync> {
+        Box::new(self.clone())
+    }
+
+    fn collect(&self) -> Result<Map<String, Value>, config::ConfigError> {
+        Ok(self.values.clone().into_iter().collect())
+    }
+}
+
+pub(super) fn built_in(faults: &mut Vec<Fault>) -> Layer {
+    let mut layer = Layer::default();
+    for field in fields() {
+        match field.read(field.default) {
+            Some(value) => layer.set(field.key(), value, BUILT_IN),
+            None => faults.push(wrong_value(field, &format!("{:?}", field.default), BUILT_IN)),
+        }
+    }
+    layer
+}
+
+pub(super) fn file(path: &Path, required: bool, faults: &mut Vec<Fault>) -> Layer {
+    let place = path.display().to_string();
+    let text = match fs::read_to_string(path) {
+        Ok(text) => text,
+        Err(error) if error.kind() == ErrorKind::NotFound && !required => return Layer::default(),
+        Err(error) => {
+            let found = format!("the configuration file {place} can't be read: {error}");
+            faults.push(Fault::new(place, found, "name a file that exists and that this user may read"));
+            return Layer::default();
+        }
+    };
+    let tables = match File::from_str(&text, FileFormat::Toml).collect() {
+        Ok(tables) => tables,
+        Err(error) => {
+            let found = format!("the configuration file {place} is not TOML: {}", error.to_string().trim_end());
+            faults.push(Fault::new(place, found, "correct the line"));
+            return Layer::default();
+        }
+    };
+    // The map's own order is chance; faults are told in the order of the alphabet.
+    let mut layer = Layer::default();
+    for (section, value) in tables.into_iter().collect::<BTreeMap<_, _>>() {
+        match value.kind {
+            ValueKind::Table(table) => {
+                for (name, value) in table.into_iter().collect::<BTreeMap<_, _>>() {
+                    take(&mut layer, &format!("{section}.{name}"), &value.kind, &place, faults);
+                }
+            }
+            _ if SECTIONS.iter().any(|known| known.name == section) => {
+                let found = format!("{section} in {place} is a value, but it is a section");
+                faults.push(Fault::new(&section, found, format!("write [{section}] and its keys below it")));
+            }
+            _ => faults.push(unknown(&section, &place)),
+        }
+    }
+    layer
+}
+
+fn take(layer: &mut Layer, key: &str, value: &ValueKind, place: &str, faults: &mut Vec<Fault>) {
+    let Some(field) = explain::find(key) else {
+        faults.push(unknown(key, place));
+        return;
+    };
+    if matches!(field.shape, Shape::Secret) {
+        let found = format!("{key} in {place} is a secret in a configuration file");
+        let fix = format!("put it in a file of its own and name that as {key}_file, or set {}", field.variable());
+        faults.push(Fault::new(key, found, fix));
+        return;
+    }
+    match field.check(value) {
+        Some(value) => layer.set(field.key(), value, place),
+        None => faults.push(wrong_value(field, &to_toml(value), place)),
+    }
+}
+
+pub(super) fn environment(variables: &BTreeMap<String, String>, faults: &mut Vec<Fault>) -> Layer {
+    let mut layer = Layer::default();
+    for (name, text) in variables {
+        let Some(path) = name.strip_prefix("MAXIM__") else { continue };
+        let key = path.to_lowercase().replacen("__", ".", 1);
+        match explain::find(&key) {
+            Some(field) => read_text(&mut layer, field, text, name, faults),
+            None => {
+                let fix = did_you_mean(explain::nearest(&key).map(Field::variable));
+                faults.push(Fault::new(key, format!("{name} in the environment names no key"), fix));
+            }
+        }
+    }
+    layer
+}
+
+pub(super) fn flags(overrides: &[Override], faults: &mut Vec<Fault>) -> Layer {
+    let mut layer = Layer::default();
+    for Override { key, value, flag } in overrides {
+        match explain::find(key) {
+            Some(field) => read_text(&mut layer, field, value, flag, faults),
+            None => faults.push(unknown(key, flag)),
+        }
+    }
+    layer
+}
+
+fn read_text(layer: &mut Layer, field: &Field, text: &str, place: &str, faults: &mut Vec<Fault>) {
+    match field.read(text) {
+        Some(value) => layer.set(field.key(), value, place),
+        None => faults.push(wrong_value(field, &format!("{text:?}"), place)),
+    }
+}
+
+fn wrong_value(field: &Field, value: &str, place: &str) -> Fault {
+    let shown = if matches!(field.shape, Shape::Secret) { Secret::shown(None) } else { value };
+    let found = format!("{} = {shown} from {place} is not {}", field.key(), field.shape.takes());
+    let fix = match field.default {
+        "" => "correct it or leave it out".to_owned(),
+        default => format!("correct it or leave it out (default {default})"),
+    };
+    Fault::new(field.key(), found, fix)
+}
+
+fn unknown(key: &str, place: &str) -> Fault {
+    let nearest = explain::nearest(key);
+    let (kind, nearest) = match key.contains('.') {
+        true => ("key", nearest.map(Field::key)),
+        false => ("section", nearest.map(|field| field.section.to_owned())),
+    };
+    Fault::new(key, format!("{place} has an unknown {kind} {key}"), did_you_mean(nearest))
+}
+
+/// The fix for a name that isn't known.
+fn did_you_mean(nearest: Option<String>) -> String {
+    nearest.map_or_else(|| "remove it; `maxim config show` lists all".into(), |name| format!("did you mean {name}?"))
+}

@@ -1,0 +1,8 @@
+//! The command line as scripts see it: the real binary, a home of its own, exit codes and words.
+
+mod configuration;
+mod daemon;
+mod door;
+mod home;
+mod stopping;
+mod words;
