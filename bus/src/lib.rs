@@ -6,6 +6,7 @@ pub mod hash;
 pub mod ids;
 pub mod inbox;
 pub mod latch;
+pub mod mode;
 pub mod signal;
 pub mod signals;
 pub mod units;

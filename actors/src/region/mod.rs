@@ -12,6 +12,7 @@ mod pulse;
 mod records;
 pub mod rig;
 mod seat;
+mod stepper;
 mod supervision;
 pub mod template;
 pub mod thin;
@@ -31,6 +32,7 @@ pub use post::{Frame, Post};
 pub use pulse::Pulse;
 pub use records::{RecordView, end_of};
 pub use seat::{DeadLetter, InputRecord, Seat, Step, Tap};
+pub use stepper::{EffectorStepper, RegionStepper, Stepper};
 pub use supervision::{Placement, Restart, Supervision, SupervisionSettings, Ward};
 pub use watchdog::Watchdog;
 

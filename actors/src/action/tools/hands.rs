@@ -18,27 +18,7 @@ pub const SANDBOX_FOLDER: &str = ".maxim_sandbox";
 /// Links followed in one path before it counts as a loop; the kernel's own bound (`MAXSYMLINKS`, path_resolution(7)).
 const MAX_LINKS: usize = 40;
 
-/// How much the agent may do. Ordered: more may do what less may.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum Mode {
-    /// Files only in `.maxim_sandbox/` of the working folder.
-    Passive,
-    /// Files in the working folder.
-    Active,
-    /// Files everywhere.
-    Singularity,
-}
-
-impl Mode {
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::Passive => "passive",
-            Self::Active => "active",
-            Self::Singularity => "singularity",
-        }
-    }
-}
+pub use maxim_bus::mode::Mode;
 
 /// What a path is asked for; only for the words of a refusal.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -1,0 +1,138 @@
+//! Rooms without threads: stepped one after the other by whoever drives a simulation.
+
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::Arc;
+
+use jiff::Timestamp;
+use maxim_bus::{Epoch, RegionName};
+
+use super::actor::panic_text;
+use super::{Effector, EffectorPost, Post, Region, Seat, Step};
+use crate::store::StoreError;
+
+/// A room that moves when it is told to.
+pub trait Stepper {
+    fn name(&self) -> RegionName;
+
+    /// A new incarnation.
+    ///
+    /// # Errors
+    /// Its state can't be read.
+    fn start(&mut self) -> Result<(), StoreError>;
+
+    /// Deals with the next message or deadline. False when there is none.
+    fn step(&mut self) -> bool;
+
+    fn next_deadline(&self) -> Option<Timestamp> {
+        None
+    }
+
+    /// None for what has no state.
+    fn state_hash(&self) -> Option<u64> {
+        None
+    }
+}
+
+/// Steps a region, with the same fence, retry and dead letters as its actor has.
+pub struct RegionStepper<R: Region> {
+    post: Arc<Post<R>>,
+    epoch: Epoch,
+    seat: Option<Seat<R>>,
+}
+
+impl<R: Region> RegionStepper<R> {
+    pub fn new(post: Arc<Post<R>>) -> Self {
+        Self { post, epoch: Epoch(0), seat: None }
+    }
+
+    fn fail(&mut self, why: &str) {
+        let post = &self.post;
+        post.inbox.give_back(self.epoch, true);
+        post.heart.count_restart();
+        if let Some((lane, delivery)) = post.inbox.take(self.epoch) {
+            let buried = delivery.attempts >= 2 && Seat::bury(post, self.epoch, lane, &delivery, why) == Step::Done;
+            if buried {
+                post.inbox.done(self.epoch);
+            } else {
+                post.inbox.give_back(self.epoch, false);
+            }
+        }
+        self.seat = Seat::load(Arc::clone(post), self.epoch).ok();
+    }
+}
+
+impl<R: Region> Stepper for RegionStepper<R> {
+    fn name(&self) -> RegionName {
+        R::NAME
+    }
+
+    fn start(&mut self) -> Result<(), StoreError> {
+        let post = &self.post;
+        self.epoch = post.frame.store.raise_epoch(R::NAME);
+        post.heart.set_epoch(self.epoch);
+        post.inbox.seize(self.epoch);
+        self.seat = Some(Seat::load(Arc::clone(post), self.epoch)?);
+        post.heart.set_state(super::WardState::Running);
+        Ok(())
+    }
+
+    fn step(&mut self) -> bool {
+        let Some(seat) = &mut self.seat else { return false };
+        let stepped = catch_unwind(AssertUnwindSafe(|| match seat.tick() {
+            Step::Idle => seat.step(),
+            other => other,
+        }));
+        match stepped {
+            Ok(Step::Done) => true,
+            Ok(Step::Idle | Step::Fenced | Step::Full) => false,
+            Ok(Step::Refused(why)) => {
+                self.fail(&why);
+                true
+            }
+            Err(panic) => {
+                self.fail(&panic_text(&*panic));
+                true
+            }
+        }
+    }
+
+    fn next_deadline(&self) -> Option<Timestamp> {
+        self.seat.as_ref().and_then(Seat::next_deadline)
+    }
+
+    fn state_hash(&self) -> Option<u64> {
+        self.seat.as_ref().map(Seat::state_hash)
+    }
+}
+
+/// Steps an effector: each operation to its end before the next.
+pub struct EffectorStepper<E: Effector> {
+    post: Arc<EffectorPost<E>>,
+    epoch: Epoch,
+    effector: Option<(Arc<E>, tokio::runtime::Runtime)>,
+}
+
+impl<E: Effector> EffectorStepper<E> {
+    pub fn new(post: Arc<EffectorPost<E>>) -> Self {
+        Self { post, epoch: Epoch(0), effector: None }
+    }
+}
+
+impl<E: Effector> Stepper for EffectorStepper<E> {
+    fn name(&self) -> RegionName {
+        E::NAME
+    }
+
+    fn start(&mut self) -> Result<(), StoreError> {
+        self.epoch = self.post.seize();
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
+        self.effector = runtime.ok().map(|runtime| (self.post.make(), runtime));
+        self.post.heart.set_state(super::WardState::Running);
+        Ok(())
+    }
+
+    fn step(&mut self) -> bool {
+        let Some((effector, runtime)) = &self.effector else { return false };
+        self.post.step(effector, self.epoch, runtime)
+    }
+}

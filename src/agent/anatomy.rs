@@ -1,0 +1,117 @@
+//! The parts list: every room of the brain, in the order in which a percept passes them.
+//!
+//! What a room hears and says stands on its own wiring card; the bus refuses cards that don't fit together. Own threads
+//! for what may be slow or is on the safety path, shared ones for the rest.
+
+use maxim_actors::action::cause_ledger::CauseLedger;
+use maxim_actors::action::execution_tracker::ExecutionTracker;
+use maxim_actors::action::executor::Executor;
+use maxim_actors::action::introspector::{Introspector, IntrospectorSettings};
+use maxim_actors::deliberation::habit::Habit;
+use maxim_actors::deliberation::prefrontal_cortex::PrefrontalCortex;
+use maxim_actors::effectors::channels::{ChannelActor, Console, Http, WebSocket};
+use maxim_actors::effectors::door::DoorKeeper;
+use maxim_actors::effectors::llm_worker::LlmWorker;
+use maxim_actors::gate::autonomy::Autonomy;
+use maxim_actors::gate::fear_agent::FearAgent;
+use maxim_actors::learning::nucleus_accumbens::NucleusAccumbens;
+use maxim_actors::learning::thin::{
+    Cerebellum, CommunicationBridge, EscalationBridge, FearBridge, IntraparietalSulcus, PlanningBridge, SalienceBridge,
+    SignificanceLearner, SpatialBridge, Statistician,
+};
+use maxim_actors::memory::enrichment::{Enrichment, EnrichmentSettings};
+use maxim_actors::memory::hippocampus::Hippocampus;
+use maxim_actors::memory::suprachiasmatic_nucleus::SuprachiasmaticNucleus;
+use maxim_actors::memory::thin::{
+    AngularGyrus, AnteriorTemporalLobe, CrossLayerGraph, EntorhinalCortex, MemoryHub,
+};
+use maxim_actors::perception::gateway::Gateway;
+use maxim_actors::perception::pain_detector::PainDetector;
+use maxim_actors::perception::preemption_circuit::PreemptionCircuit;
+use maxim_actors::perception::salience::{SalienceRoom, SalienceSettings};
+use maxim_actors::region::Placement::{Own, Pool};
+use maxim_actors::region::{Region, WardKind};
+use maxim_actors::sleep::{Consolidation, SemanticPromoter};
+use maxim_bus::RegionName;
+use std::sync::Arc;
+
+use super::{AgentSettings, Kit};
+
+/// Puts all rooms into the kit.
+pub fn furnish(kit: &mut Kit, settings: &AgentSettings) {
+    // What is happening
+    kit.region::<Gateway>(Pool, settings.gateway.clone());
+    kit.region::<PreemptionCircuit>(Own, ());
+    kit.region::<SalienceRoom>(Pool, SalienceSettings::default());
+    kit.region::<PainDetector>(Pool, ());
+
+    // What it reminds of
+    kit.region::<Hippocampus>(Own, settings.hippocampus.clone());
+    kit.region::<SuprachiasmaticNucleus>(Pool, settings.suprachiasmatic_nucleus.clone());
+    kit.region::<EntorhinalCortex>(Pool, ());
+    kit.region::<AnteriorTemporalLobe>(Pool, ());
+    kit.region::<AngularGyrus>(Pool, ());
+    kit.region::<CrossLayerGraph>(Pool, ());
+    kit.region::<MemoryHub>(Pool, ());
+    let missing = [EntorhinalCortex::NAME, AnteriorTemporalLobe::NAME, AngularGyrus::NAME];
+    kit.region::<Enrichment>(Pool, EnrichmentSettings { thin: missing.to_vec(), ..settings.enrichment.clone() });
+
+    // What to do
+    kit.region::<Habit>(Pool, settings.habit.clone());
+    kit.region::<PrefrontalCortex>(Pool, settings.prefrontal.clone());
+    let model = settings.model.clone();
+    kit.effector::<LlmWorker>(Own, |_| Box::new(move || LlmWorker::new(model.clone())));
+
+    // Whether to
+    kit.region::<Autonomy>(Pool, settings.autonomy.clone());
+    kit.region::<FearAgent>(Own, settings.fear.clone());
+
+    // Doing it
+    kit.region::<ExecutionTracker>(Own, settings.tracker.clone());
+    let (registry, hands) = (Arc::clone(&settings.registry), settings.hands.clone());
+    kit.effector::<Executor>(Own, |_| {
+        Box::new(move || Executor { registry: Arc::clone(&registry), hands: hands.clone() })
+    });
+    kit.region::<CauseLedger>(Pool, settings.ledger.clone());
+
+    // What it taught
+    kit.region::<NucleusAccumbens>(Pool, settings.nucleus_accumbens.clone());
+    kit.region::<Cerebellum>(Pool, ());
+    kit.region::<Statistician>(Pool, ());
+    kit.region::<IntraparietalSulcus>(Pool, ());
+    kit.region::<SignificanceLearner>(Pool, ());
+    kit.region::<PlanningBridge>(Pool, ());
+    kit.region::<SalienceBridge>(Pool, ());
+    kit.region::<SpatialBridge>(Pool, ());
+    kit.region::<FearBridge>(Pool, ());
+    kit.region::<EscalationBridge>(Pool, ());
+    kit.region::<CommunicationBridge>(Pool, ());
+
+    // What to keep
+    kit.region::<Consolidation>(Pool, ());
+    kit.region::<SemanticPromoter>(Pool, ());
+
+    // Hands and mouths
+    kit.effector::<DoorKeeper>(Pool, |outside| {
+        let door = Arc::clone(&outside.door);
+        Box::new(move || DoorKeeper { door: Arc::clone(&door) })
+    });
+    kit.effector::<ChannelActor<Console>>(Pool, |outside| {
+        let desk = Arc::clone(&outside.console);
+        Box::new(move || ChannelActor::new(Arc::clone(&desk)))
+    });
+    kit.effector::<ChannelActor<Http>>(Pool, |outside| {
+        let desk = Arc::clone(&outside.http);
+        Box::new(move || ChannelActor::new(Arc::clone(&desk)))
+    });
+    kit.effector::<ChannelActor<WebSocket>>(Pool, |outside| {
+        let desk = Arc::clone(&outside.websocket);
+        Box::new(move || ChannelActor::new(Arc::clone(&desk)))
+    });
+
+    // Looking inward: asks every room above that reports stats.
+    let reports = |part: &super::Part| part.hears.iter().any(|wire| wire.signal == "ReportStats");
+    let rooms: Vec<RegionName> = kit.parts.iter().filter(|part| reports(part)).map(|part| part.name).collect();
+    debug_assert!(kit.parts.iter().all(|part| part.kind != WardKind::Thin || rooms.contains(&part.name)));
+    kit.region::<Introspector>(Pool, IntrospectorSettings { rooms, ..settings.introspector.clone() });
+}

@@ -1,0 +1,111 @@
+//! Collects the rooms of an agent, wires them, and seats them.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use maxim_actors::effectors::channels::{Channel, Console, Desk, Http, WebSocket};
+use maxim_actors::effectors::door::Door;
+use maxim_actors::perception::stop_phrase::StopGrammar;
+use maxim_actors::region::{
+    Effector, EffectorPost, EffectorStepper, Frame, Heart, Placement, Post, Region, RegionStepper, Stepper,
+    Supervision, Ward, WardKind, Wire,
+};
+use maxim_bus::{BusBuilder, RegionName, Stage};
+
+/// The doors and desks by which the outside reaches an agent.
+#[derive(Clone)]
+pub struct Outside {
+    pub door: Arc<Door>,
+    pub console: Arc<Desk>,
+    pub http: Arc<Desk>,
+    pub websocket: Arc<Desk>,
+}
+
+impl Outside {
+    pub fn new(frame: Frame, stop: StopGrammar) -> Self {
+        let door = Door::new(frame, stop);
+        Self {
+            console: Desk::new(Arc::clone(&door), Console::ACTOR),
+            http: Desk::new(Arc::clone(&door), Http::ACTOR),
+            websocket: Desk::new(Arc::clone(&door), WebSocket::ACTOR),
+            door,
+        }
+    }
+}
+
+/// A line of the parts list.
+#[derive(Clone, Debug)]
+pub struct Part {
+    pub name: RegionName,
+    pub stage: Stage,
+    pub kind: WardKind,
+    pub hears: Vec<Wire>,
+    pub says: Vec<Wire>,
+}
+
+/// A room that is ready to run, by its own actor or step by step.
+pub struct Seated {
+    pub ward: Arc<dyn Ward>,
+    pub placement: Placement,
+    pub stepper: Box<dyn Stepper>,
+}
+
+type Seating = Box<dyn FnOnce(&Frame, &Arc<Supervision>, &Outside) -> Seated>;
+
+/// What the anatomy puts its rooms into.
+pub struct Kit {
+    pub wires: BusBuilder,
+    pub parts: Vec<Part>,
+    seatings: Vec<Seating>,
+    /// How long a region may be busy with one message.
+    deadline: Duration,
+}
+
+impl Kit {
+    pub fn new(deadline: Duration) -> Self {
+        Self { wires: BusBuilder::default(), parts: Vec::new(), seatings: Vec::new(), deadline }
+    }
+
+    /// A room that decides.
+    pub fn region<R: Region>(&mut self, placement: Placement, settings: R::Settings) {
+        let card = R::card();
+        let kind = if R::THIN { WardKind::Thin } else { WardKind::Region };
+        let (hears, says) = (card.heard().collect(), card.emitted().collect());
+        self.parts.push(Part { name: R::NAME, stage: R::STAGE, kind, hears, says });
+        let inbox = card.enter(&mut self.wires);
+        let deadline = self.deadline;
+        self.seatings.push(Box::new(move |frame, supervision, _| {
+            let heart = Arc::new(Heart::new(R::NAME, kind, deadline));
+            let post = Post::new(frame.clone(), inbox, card, settings, heart, Arc::clone(supervision));
+            Seated { ward: Arc::new(Arc::clone(&post)), placement, stepper: Box::new(RegionStepper::new(post)) }
+        }));
+    }
+
+    /// A room that acts; `make` gives a fresh value of it at each restart.
+    pub fn effector<E: Effector>(
+        &mut self,
+        placement: Placement,
+        make: impl FnOnce(&Outside) -> Box<dyn Fn() -> E + Send + Sync> + 'static,
+    ) {
+        let card = E::card();
+        let kind = WardKind::Effector;
+        let (hears, says) = (card.heard().collect(), card.said().collect());
+        self.parts.push(Part { name: E::NAME, stage: E::STAGE, kind, hears, says });
+        let inbox = card.enter(&mut self.wires);
+        let deadline = self.deadline;
+        self.seatings.push(Box::new(move |frame, supervision, outside| {
+            let heart = Arc::new(Heart::new(E::NAME, kind, deadline));
+            let post = EffectorPost::new(frame.clone(), inbox, card, heart, Arc::clone(supervision), make(outside));
+            Seated { ward: Arc::new(Arc::clone(&post)), placement, stepper: Box::new(EffectorStepper::new(post)) }
+        }));
+    }
+
+    pub fn seat(self, frame: &Frame, supervision: &Arc<Supervision>, outside: &Outside) -> Vec<Seated> {
+        self.seatings.into_iter().map(|seating| seating(frame, supervision, outside)).collect()
+    }
+
+    /// Takes the wires out, to build the bus that the frame needs.
+    pub fn take_wires(&mut self) -> BusBuilder {
+        std::mem::take(&mut self.wires)
+    }
+}

@@ -1,0 +1,181 @@
+//! One brain as a value. A process may hold thousands.
+
+pub mod anatomy;
+mod kit;
+mod settings;
+
+use std::sync::Arc;
+
+use jiff::Timestamp;
+use maxim_actors::region::{Frame, Stepper, Supervision, Tap, Watchdog};
+use maxim_actors::store::{AgentStore, StoreError};
+use maxim_bus::latch::StopLatch;
+use maxim_bus::signals::lifecycle::PreemptionRequested;
+use maxim_bus::{AgentId, SharedClock, Trust, WiringError};
+
+use kit::Seated;
+pub use kit::{Kit, Outside, Part};
+pub use settings::AgentSettings;
+
+/// What an agent is made of, given from outside.
+pub struct AgentWorld {
+    pub id: AgentId,
+    pub store: AgentStore,
+    pub clock: SharedClock,
+    pub latch: StopLatch,
+    /// Chance in every room comes from it.
+    pub seed: u64,
+    pub tap: Option<Arc<dyn Tap>>,
+}
+
+/// An agent that can't be started.
+#[derive(Debug, thiserror::Error)]
+pub enum AgentError {
+    #[error("the rooms are wired wrongly: {}", .0.iter().map(ToString::to_string).collect::<Vec<_>>().join("; "))]
+    Wiring(Vec<WiringError>),
+    #[error(transparent)]
+    Store(#[from] StoreError),
+    #[error("a thread can't be started: {0}")]
+    Thread(#[from] std::io::Error),
+}
+
+/// What a start found of the life before.
+#[derive(Clone, Debug, Default)]
+pub struct Resumed {
+    /// Messages that were on their way when the process ended, and are delivered again.
+    pub redelivered: usize,
+    /// Messages that can't be read any more, with the reason.
+    pub unreadable: Vec<String>,
+}
+
+/// A running brain.
+pub struct Agent {
+    pub frame: Frame,
+    pub outside: Outside,
+    pub supervision: Arc<Supervision>,
+    pub parts: Vec<Part>,
+    pub resumed: Resumed,
+    driver: Driver,
+}
+
+enum Driver {
+    /// Actors in real time. The watchdog looks until it is dropped.
+    Live { _watchdog: Watchdog },
+    /// One step after the other, in the order of the anatomy.
+    Stepped(Vec<Box<dyn Stepper>>),
+}
+
+impl Agent {
+    /// Runs on actors, in real time. Must be called where an actix `System` is current.
+    pub fn live(world: AgentWorld, settings: &AgentSettings, threads: usize) -> Result<Self, AgentError> {
+        Self::assemble(world, settings, |supervision, seated| {
+            supervision.start(seated.into_iter().map(|room| (room.ward, room.placement)).collect(), threads);
+            let watchdog = Watchdog::start(Arc::clone(supervision), actix::System::current())?;
+            Ok(Driver::Live { _watchdog: watchdog })
+        })
+    }
+
+    /// Runs when it is told to, deterministically: for simulations and tests.
+    pub fn stepped(world: AgentWorld, settings: &AgentSettings) -> Result<Self, AgentError> {
+        Self::assemble(world, settings, |_, seated| {
+            let mut steppers: Vec<_> = seated.into_iter().map(|room| room.stepper).collect();
+            for stepper in &mut steppers {
+                stepper.start()?;
+            }
+            Ok(Driver::Stepped(steppers))
+        })
+    }
+
+    fn assemble(
+        world: AgentWorld,
+        settings: &AgentSettings,
+        drive: impl FnOnce(&Arc<Supervision>, Vec<Seated>) -> Result<Driver, AgentError>,
+    ) -> Result<Self, AgentError> {
+        let mut kit = Kit::new(settings.deadline);
+        anatomy::furnish(&mut kit, settings);
+        let bus = Arc::new(kit.take_wires().build().map_err(AgentError::Wiring)?);
+        let AgentWorld { id, store, clock, latch, seed, tap } = world;
+        let frame = Frame { agent: id, bus, store, clock, latch: latch.clone(), seed, tap };
+        let supervision = Supervision::new(settings.supervision.clone(), latch);
+        let outside = Outside::new(frame.clone(), settings.gateway.stop.clone());
+        let parts = kit.parts.clone();
+        let resumed = resume(&frame, &parts)?;
+        keep_low_water(&frame);
+        let seated = kit.seat(&frame, &supervision, &outside);
+        let driver = drive(&supervision, seated)?;
+        if let Some(detail) = frame.latch.detail() {
+            // The latch is the truth; the room that answers for it may have missed how it was set.
+            outside.door.put("door", outside.door.fresh_id(), Trust::Owner, PreemptionRequested::Stop(detail));
+        }
+        Ok(Self { frame, outside, supervision, parts, resumed, driver })
+    }
+
+    /// Lets every room do what it can at this time, in the order of the anatomy, until none has anything left to do.
+    /// Does nothing for a live agent. Gives the number of steps.
+    pub fn settle(&mut self) -> usize {
+        let Driver::Stepped(steppers) = &mut self.driver else { return 0 };
+        let mut steps = 0;
+        loop {
+            let before = steps;
+            for stepper in steppers.iter_mut() {
+                while stepper.step() {
+                    steps += 1;
+                }
+            }
+            if steps == before {
+                return steps;
+            }
+        }
+    }
+
+    /// The next time at which a room of a stepped agent wants to act.
+    pub fn next_deadline(&self) -> Option<Timestamp> {
+        let Driver::Stepped(steppers) = &self.driver else { return None };
+        steppers.iter().filter_map(|stepper| stepper.next_deadline()).min()
+    }
+
+    /// The state hash of each region of a stepped agent, in the order of the anatomy.
+    pub fn state_hashes(&self) -> Vec<(&'static str, u64)> {
+        let Driver::Stepped(steppers) = &self.driver else { return Vec::new() };
+        steppers.iter().filter_map(|stepper| Some((stepper.name(), stepper.state_hash()?))).collect()
+    }
+
+    /// Ends the rooms' threads; what is accepted is in the store.
+    pub fn stop(&self) {
+        self.supervision.stop();
+    }
+}
+
+/// Delivers again what was on its way, to the regions that had not passed it. Effectors remember nothing, so nothing
+/// is repeated to them: the regions that asked will ask again.
+fn resume(frame: &Frame, parts: &[Part]) -> Result<Resumed, StoreError> {
+    let mut resumed = Resumed::default();
+    let is_region =
+        |owner: &str| parts.iter().any(|part| part.name == owner && part.kind != maxim_actors::region::WardKind::Effector);
+    for (lsn, bytes) in frame.store.undelivered()? {
+        let delivered = frame.bus.redeliver(lsn, &bytes, |owner, body| {
+            let cursors = frame.store.cursors(owner);
+            let passed = match body.lane() {
+                maxim_bus::Lane::Control => cursors.control,
+                maxim_bus::Lane::Data => cursors.data,
+            };
+            is_region(owner) && lsn > passed
+        });
+        match delivered {
+            Ok(count) => resumed.redelivered += count,
+            Err(error) => resumed.unreadable.push(format!("{lsn}: {error}")),
+        }
+    }
+    Ok(resumed)
+}
+
+/// The journal is kept from the oldest message that some inbox still holds.
+fn keep_low_water(frame: &Frame) {
+    let (bus, store) = (Arc::downgrade(&frame.bus), frame.store.clone());
+    let weak_store = store.clone();
+    store.set_low_water(move || {
+        // The head first: what comes after this is above it.
+        let head = weak_store.head();
+        bus.upgrade().and_then(|bus| bus.low_water()).map_or(head, |waiting| waiting.min(head))
+    });
+}

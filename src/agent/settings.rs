@@ -1,0 +1,193 @@
+//! The rooms' settings out of the configuration.
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::time::Duration;
+
+use jiff::SignedDuration;
+use maxim_actors::action::cause_ledger::LedgerSettings;
+use maxim_actors::action::execution_tracker::TrackerSettings;
+use maxim_actors::action::executor::RESPOND;
+use maxim_actors::action::introspector::IntrospectorSettings;
+use maxim_actors::action::tools::{self, Hands, RegistryError, ToolRegistry, ToolSpec};
+use maxim_actors::deliberation::habit::{GrammarError, HabitSettings};
+use maxim_actors::deliberation::prefrontal_cortex::PrefrontalSettings;
+use maxim_actors::effectors::llm_worker::ModelServer;
+use maxim_actors::gate::autonomy::{AutonomyLevel, AutonomySettings};
+use maxim_actors::gate::fear_agent::FearSettings;
+use maxim_actors::learning::nucleus_accumbens::NacSettings;
+use maxim_actors::memory::enrichment::EnrichmentSettings;
+use maxim_actors::memory::hippocampus::HippocampusSettings;
+use maxim_actors::memory::suprachiasmatic_nucleus::ScnSettings;
+use maxim_actors::perception::gateway::GatewaySettings;
+use maxim_actors::perception::stop_phrase::StopGrammar;
+use maxim_actors::region::SupervisionSettings;
+use maxim_bus::mode::Mode;
+
+use crate::config::{self, Fault, Settings};
+
+/// Turns whose why-records are kept.
+const WHY_TURNS: u64 = 10_000;
+/// How much longer than the executor's own deadline the tracker waits.
+const TRACKER_GRACE: Duration = Duration::from_secs(15);
+
+/// What every room is set up with.
+#[derive(Clone)]
+pub struct AgentSettings {
+    pub deadline: Duration,
+    pub supervision: SupervisionSettings,
+    pub gateway: GatewaySettings,
+    pub hippocampus: HippocampusSettings,
+    pub suprachiasmatic_nucleus: ScnSettings,
+    pub enrichment: EnrichmentSettings,
+    pub habit: HabitSettings,
+    pub prefrontal: PrefrontalSettings,
+    pub model: Option<ModelServer>,
+    pub autonomy: AutonomySettings,
+    pub fear: FearSettings,
+    pub tracker: TrackerSettings,
+    pub registry: Arc<ToolRegistry>,
+    pub hands: Hands,
+    pub ledger: LedgerSettings,
+    pub nucleus_accumbens: NacSettings,
+    pub introspector: IntrospectorSettings,
+}
+
+/// Settings that can't be made.
+#[derive(Debug, thiserror::Error)]
+pub enum SettingsError {
+    #[error(transparent)]
+    Registry(#[from] RegistryError),
+    #[error(transparent)]
+    Grammar(#[from] GrammarError),
+    #[error("{} {}; {}", .0.key, .0.found, .0.fix)]
+    Config(Fault),
+}
+
+impl AgentSettings {
+    /// `boot` names this process; `saved` is where copies of overwritten files go.
+    pub fn new(settings: &Settings, boot: u64, workdir: &Path, saved: &Path) -> Result<Self, SettingsError> {
+        Self::with_tools(settings, boot, workdir, saved, tools::core_registry()?)
+    }
+
+    /// With another set of tools.
+    pub fn with_tools(
+        settings: &Settings,
+        boot: u64,
+        workdir: &Path,
+        saved: &Path,
+        registry: ToolRegistry,
+    ) -> Result<Self, SettingsError> {
+        let Settings { agent, regions, stop, gateway, memory, habit, llm, gate, tools, .. } = settings;
+        let mode = mode_of(agent.mode);
+        let zone = agent.zone();
+        let specs: Vec<&ToolSpec> = registry.specs().collect();
+        let uncounted = |spec: &&&ToolSpec| spec.name == RESPOND || spec.door == tools::Door::Introspection;
+        let names = |specs: Vec<&&ToolSpec>| specs.iter().map(|spec| spec.name.clone()).collect::<Vec<_>>();
+        let model = model_server(llm)?;
+        let mut hands = Hands::new(workdir, mode, saved);
+        hands.deadline = tools.deadline.get();
+        hands.output_cap = usize::try_from(tools.output_max.get()).unwrap_or(usize::MAX);
+        Ok(Self {
+            deadline: regions.deadline.get(),
+            supervision: SupervisionSettings {
+                restarts: regions.restart_budget as usize,
+                window: regions.restart_window.get(),
+                zombies: regions.hung_threads_max as usize,
+                ..SupervisionSettings::default()
+            },
+            gateway: GatewaySettings {
+                credit: gateway.credit as usize,
+                stop: StopGrammar::new(&agent.names, &stop.phrases),
+            },
+            hippocampus: HippocampusSettings {
+                zone: zone.clone(),
+                mode: mode.as_str().into(),
+                run: format!("{boot:016x}"),
+            },
+            suprachiasmatic_nucleus: ScnSettings { zone: zone.clone() },
+            enrichment: EnrichmentSettings {
+                deadline: signed(memory.enrichment_deadline.get()),
+                episodes: habit.evidence_max as usize,
+                thin: Vec::new(),
+            },
+            habit: HabitSettings::new(&agent.names, &registry, zone, model.is_some())?,
+            prefrontal: PrefrontalSettings {
+                model: model.is_some(),
+                timeout: signed(llm.timeout.get()),
+                tokens_per_hour: llm.tokens_per_hour,
+                reply_tokens: 512,
+                tools: shown(&specs),
+            },
+            model,
+            autonomy: AutonomySettings {
+                level: match agent.autonomy {
+                    config::Autonomy::Planning => AutonomyLevel::Planning,
+                    config::Autonomy::Supervised => AutonomyLevel::Supervised,
+                    config::Autonomy::Autonomous => AutonomyLevel::Autonomous,
+                },
+                ask_below: 0.8,
+                whitelist: Vec::new(),
+                uncounted: names(specs.iter().filter(uncounted).collect()),
+                per_second: 20,
+                per_minute: 300,
+                repeats: 5,
+            },
+            fear: FearSettings {
+                mode,
+                workdir: workdir.to_owned(),
+                home: home(),
+                approval: signed(gate.approval_expiry.get()),
+                veto_confidence: gate.veto_confidence,
+                veto_value: gate.veto_value,
+            },
+            tracker: TrackerSettings {
+                boot,
+                limit: signed(tools.deadline.get() + TRACKER_GRACE),
+                repeatable: names(specs.iter().filter(|spec| spec.idempotent && spec.effect == tools::EffectClass::ReadOnly).collect()),
+            },
+            hands,
+            ledger: LedgerSettings { turns: WHY_TURNS },
+            nucleus_accumbens: NacSettings { alpha: memory.nac_alpha, mode: mode.as_str().into() },
+            introspector: IntrospectorSettings { rooms: Vec::new(), deadline: SignedDuration::from_secs(2) },
+            registry: Arc::new(registry),
+        })
+    }
+}
+
+fn signed(duration: Duration) -> SignedDuration {
+    SignedDuration::try_from(duration).unwrap_or(SignedDuration::MAX)
+}
+
+fn home() -> PathBuf {
+    std::env::var_os("HOME").map_or_else(|| PathBuf::from("/root"), PathBuf::from)
+}
+
+/// The configuration's word as the rooms know it.
+pub fn mode_of(mode: config::Mode) -> Mode {
+    match mode {
+        config::Mode::Passive => Mode::Passive,
+        config::Mode::Active => Mode::Active,
+        config::Mode::Singularity => Mode::Singularity,
+    }
+}
+
+/// The tools as the model is shown them.
+fn shown(specs: &[&ToolSpec]) -> String {
+    let line = |spec: &&ToolSpec| {
+        let properties = spec.parameters.get("properties").cloned().unwrap_or_default();
+        format!("- {}: {} params {} e.g. {}", spec.name, spec.description, properties, spec.example)
+    };
+    specs.iter().map(line).collect::<Vec<_>>().join("\n")
+}
+
+fn model_server(llm: &config::Llm) -> Result<Option<ModelServer>, SettingsError> {
+    let (Some(base_url), Some(model)) = (&llm.base_url, &llm.model) else { return Ok(None) };
+    let key = llm.key().map_err(SettingsError::Config)?;
+    Ok(Some(ModelServer {
+        base_url: base_url.clone(),
+        model: model.clone(),
+        api_key: key.map(|key| key.expose().to_owned()).unwrap_or_default(),
+        timeout: llm.timeout.get(),
+    }))
+}
