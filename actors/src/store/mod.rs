@@ -1,1 +1,221 @@
-//! Durable state.
+//! Durable state: one store for a process, many agents in it. Accepted first, durable a moment later.
+//!
+//! A commit is *accepted* when it has its place in the agent's order, and *durable* when the committer has it on disk.
+//! Inside the brain nothing waits for the disk; whatever leaves it waits for the LSN that was newest when it was decided.
+
+mod agent;
+mod backup;
+mod codec;
+mod committer;
+mod compact;
+mod engine;
+mod error;
+mod folder;
+mod health;
+mod journal;
+mod keys;
+mod load;
+mod memory_engine;
+mod open;
+mod pack;
+mod records;
+mod redb_engine;
+mod repair;
+mod revive;
+mod shared;
+mod sled_engine;
+#[cfg(test)]
+mod tests;
+mod upkeep;
+mod watermark;
+
+use std::path::Path;
+use std::sync::Arc;
+use std::time::Duration;
+
+use maxim_bus::ids::{AgentId, Epoch, Lsn};
+
+pub use agent::{Accepted, AgentStore, Commit, Recovered};
+pub use backup::{BackupReport, RestoreReport};
+pub use compact::CompactReport;
+pub use engine::{Batch, Engine, EngineKind, FaultSwitch, copy_all};
+pub use error::{AcceptError, EngineError, NotDurable, StoreError};
+pub use health::{Latency, StoreHealth, StoreStatus};
+pub use journal::{Cursors, Lane};
+pub use memory_engine::MemoryEngine;
+pub use open::{FORMAT_VERSION, Loss, OpenReport};
+pub use pack::{Medium, Pack};
+pub use repair::{RepairReport, VerifyReport};
+
+use shared::{Shared, Stop};
+
+/// How a store is kept.
+#[derive(Clone, Copy, Debug)]
+pub struct StoreOptions {
+    /// A store made by another engine is copied over when it is opened.
+    pub engine: EngineKind,
+    /// Bytes of an agent that may wait for the disk; then commits are refused.
+    pub tail_limit: usize,
+    /// Bytes of records of a region that are held in memory before they are sealed.
+    pub seal_bytes: usize,
+    /// Bytes of sealed blocks held in memory.
+    pub cache_bytes: usize,
+    /// How long closing waits for the disk.
+    pub close_limit: Duration,
+}
+
+impl Default for StoreOptions {
+    fn default() -> Self {
+        Self {
+            engine: EngineKind::Sled,
+            tail_limit: 64 << 20,
+            seal_bytes: 1 << 20,
+            cache_bytes: 8 << 20,
+            close_limit: Duration::from_secs(10),
+        }
+    }
+}
+
+/// The store of a process. Clones share it; the last one dropped ends it.
+#[derive(Clone)]
+pub struct StateStore(Arc<Owner>);
+
+struct Owner(Arc<Shared>);
+
+impl StateStore {
+    /// Opens or makes the store in a folder. Damage is no error: it is put aside, repaired as far as possible, and
+    /// reported. Errors: another process holds it, its format is newer, or the folder can't be used.
+    pub fn open(folder: &Path, options: StoreOptions) -> Result<(Self, OpenReport), StoreError> {
+        open::open(folder, options)
+    }
+
+    /// A store without a disk: durable at once, gone with its value.
+    pub fn in_memory() -> Self {
+        Self(Arc::new(Owner(Arc::new(Shared::new(StoreOptions::default(), FaultSwitch::default(), None, None, 1)))))
+    }
+
+    /// A store on an engine and a pack given from outside.
+    pub fn with_engine(
+        engine: Arc<dyn Engine>,
+        pack: Box<dyn Medium>,
+        options: StoreOptions,
+    ) -> Result<(Self, OpenReport), StoreError> {
+        let number = |key| keys::get_number(&*engine, key).map(|number| number.unwrap_or(0));
+        let fresh = engine.get(keys::FORMAT)?.is_none();
+        let clean = number(keys::CLEAN)? > 0;
+        let boot = number(keys::BOOT)? + 1;
+        let loaded = load::load(&*engine, Epoch(boot * shared::EPOCHS_PER_BOOT))?;
+        let mut first = loaded.fix;
+        keys::put_number(&mut first, keys::FORMAT, u64::from(FORMAT_VERSION));
+        keys::put_number(&mut first, keys::BOOT, boot);
+        first.delete(keys::CLEAN.to_vec());
+        engine.apply(&first)?;
+        engine.sync()?;
+        let switch = FaultSwitch::default();
+        let pack = Arc::new(Pack::on(pack, switch.clone(), options.cache_bytes, number(keys::PACK_END)?)?);
+        let serial = number(committer::SERIAL)?;
+        let shared = Arc::new(Shared::new(options, switch, Some((engine.clone(), pack)), None, boot));
+        *shared.gate.lock() = serial;
+        *shared.agents.lock() = loaded.agents;
+        let heads = shared.all_agents().iter().map(|agent| (agent.id.to_string(), Lsn(agent.mark.durable()))).collect();
+        let (repaired, lost) = (loaded.repaired, loaded.lost);
+        let report = OpenReport { fresh, clean, boot, repaired, lost, heads, ..OpenReport::default() };
+        Ok((Self::start(shared), report))
+    }
+
+    fn start(shared: Arc<Shared>) -> Self {
+        let (committer, upkeep) = (shared.clone(), shared.clone());
+        std::thread::Builder::new().name("store-commit".into()).spawn(move || committer::run(&committer)).ok();
+        std::thread::Builder::new().name("store-upkeep".into()).spawn(move || upkeep::run(&upkeep)).ok();
+        Self(Arc::new(Owner(shared)))
+    }
+
+    /// The part of an agent, made when it is new.
+    pub fn agent(&self, id: &AgentId) -> AgentStore {
+        let shared = self.0.0.clone();
+        AgentStore { agent: shared.agent(id), shared }
+    }
+
+    /// The agents that the store knows.
+    pub fn agents(&self) -> Vec<AgentId> {
+        self.0.0.agents.lock().keys().cloned().collect()
+    }
+
+    /// Makes the disk fail or hang on purpose.
+    pub fn faults(&self) -> FaultSwitch {
+        self.0.0.switch.clone()
+    }
+
+    pub fn health(&self) -> StoreHealth {
+        self.0.0.health()
+    }
+
+    /// Copies what is on disk at this moment into an empty folder, while the store goes on.
+    pub fn backup(&self, to: &Path) -> Result<BackupReport, StoreError> {
+        backup::backup(&self.0.0, to)
+    }
+
+    /// A backup in the store's own `backups` folder, of which the newest `keep` stay. Those are used for repairs.
+    pub fn backup_rotating(&self, keep: usize) -> Result<BackupReport, StoreError> {
+        let Some(folder) = &self.0.0.folder else { return Err(StoreError::InMemory("back up")) };
+        let report = backup::backup(&self.0.0, &folder.next_backup())?;
+        for old in folder.backups().into_iter().skip(keep.max(1)) {
+            std::fs::remove_dir_all(&old).map_err(|error| StoreError::folder(&old, &error))?;
+        }
+        Ok(report)
+    }
+
+    /// Makes a store out of a backup, in a folder that holds none.
+    pub fn restore(from: &Path, folder: &Path) -> Result<RestoreReport, StoreError> {
+        backup::restore(from, folder)
+    }
+
+    /// Reads everything on disk and says what is damaged.
+    pub fn verify(&self) -> VerifyReport {
+        repair::verify(&self.0.0)
+    }
+
+    /// Takes damaged blocks of records from backups, or out.
+    pub fn repair(&self) -> Result<RepairReport, StoreError> {
+        repair::repair_all(&self.0.0)
+    }
+
+    /// Gives dead space back to the disk. It also runs by itself when the disk holds four times what is alive.
+    pub fn compact(&self) -> Result<CompactReport, StoreError> {
+        compact::compact(&self.0.0)
+    }
+
+    /// Waits until everything accepted is on disk, marks the end as orderly, and lets go of the folder. An error when
+    /// the disk doesn't take it within the limit of the options; then the rest is lost.
+    pub fn close(self) -> Result<(), StoreError> {
+        self.0.end()
+    }
+}
+
+impl Owner {
+    fn end(&self) -> Result<(), StoreError> {
+        let shared = &self.0;
+        if shared.in_memory {
+            shared.trouble.set(Some(NotDurable::Closed));
+            return Ok(());
+        }
+        shared.work.stop(Stop::Drained);
+        if shared.work.wait_ended(shared.options.close_limit) {
+            let all_written = shared.all_agents().iter().all(|agent| agent.state.lock().waiting.is_empty());
+            return if all_written { Ok(()) } else { Err(NotDurable::Closed.into()) };
+        }
+        let reason = shared.trouble.get().unwrap_or(NotDurable::TimedOut);
+        shared.work.stop(Stop::Abandoned);
+        // Lets a thread out that hangs in a stall made on purpose.
+        shared.switch.fail();
+        shared.work.wait_ended(shared.options.close_limit);
+        Err(reason.into())
+    }
+}
+
+impl Drop for Owner {
+    fn drop(&mut self) {
+        // Close was either called, or nobody asks any more whether it worked.
+        let _ = self.end();
+    }
+}

@@ -1,0 +1,227 @@
+//! One agent's part of the store: what is accepted, at which place of its one order, and for whom.
+
+mod reading;
+mod state;
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use maxim_bus::ids::{AgentId, Epoch, Lsn, RegionName};
+
+use super::error::{AcceptError, NotDurable};
+use super::journal::{Cursors, Entry, Lane};
+use super::records::{KEY_BYTES, RECORD_BYTES, Value};
+use super::shared::Shared;
+
+pub use reading::Recovered;
+pub(super) use state::{Agent, AgentState, OnDisk, Region, Slot};
+
+/// Largest root, in bytes.
+pub const ROOT_BYTES: usize = 1 << 20;
+/// Largest event or emission, in bytes.
+pub const PAYLOAD_BYTES: usize = 16 << 20;
+/// A snapshot is due after this many events, bytes of events, or LSNs since the last one.
+const SNAPSHOT_EVENTS: usize = 256;
+const SNAPSHOT_BYTES: usize = 64 << 10;
+const SNAPSHOT_LAG: u64 = 8192;
+
+/// What a region wants to be remembered, all of it or nothing.
+#[derive(Clone, Debug)]
+pub struct Commit {
+    pub region: RegionName,
+    /// The committer's incarnation; an older one than the region's is refused.
+    pub epoch: Epoch,
+    /// The message that led here: its lane and LSN.
+    pub consumed: Option<(Lane, Lsn)>,
+    pub events: Vec<Vec<u8>>,
+    /// Signals for others; kept until the low water has passed them.
+    pub emissions: Vec<Vec<u8>>,
+    /// Keyed records, `None` deletes. Keys up to 128 bytes, values up to 16 MB.
+    pub records: Vec<(Vec<u8>, Option<Vec<u8>>)>,
+    /// A snapshot of the state after this commit's own events; events up to here need no replay any more.
+    pub root: Option<Vec<u8>>,
+    /// Of the state after this commit; kept, not interpreted.
+    pub state_hash: u64,
+}
+
+impl Commit {
+    /// A commit of nothing yet.
+    pub fn of(region: RegionName, epoch: Epoch) -> Self {
+        Self {
+            region,
+            epoch,
+            consumed: None,
+            events: Vec::new(),
+            emissions: Vec::new(),
+            records: Vec::new(),
+            root: None,
+            state_hash: 0,
+        }
+    }
+
+    fn check(&self) -> Result<usize, AcceptError> {
+        let fits =
+            |what, size, limit| if size > limit { Err(AcceptError::TooLarge { what, size, limit }) } else { Ok(size) };
+        let mut bytes = 64 + self.region.len();
+        fits("a region name", self.region.len(), 64)?;
+        for event in &self.events {
+            bytes += fits("an event", event.len(), PAYLOAD_BYTES)?;
+        }
+        for emission in &self.emissions {
+            bytes += fits("an emission", emission.len(), PAYLOAD_BYTES)?;
+        }
+        for (key, value) in &self.records {
+            bytes += fits("a record's key", key.len(), KEY_BYTES)?;
+            bytes += fits("a record", value.as_ref().map_or(0, Vec::len), RECORD_BYTES)?;
+        }
+        bytes += fits("a root", self.root.as_ref().map_or(0, Vec::len), ROOT_BYTES)?;
+        Ok(bytes)
+    }
+}
+
+/// A commit's place.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Accepted {
+    pub lsn: Lsn,
+    /// Emission i has this plus i.
+    pub first_emission: Lsn,
+    /// The region should put a root into its next commit.
+    pub snapshot_due: bool,
+}
+
+/// One agent's store. Clones share it.
+#[derive(Clone)]
+pub struct AgentStore {
+    pub(super) shared: Arc<Shared>,
+    pub(super) agent: Arc<Agent>,
+}
+
+impl AgentStore {
+    pub fn id(&self) -> &AgentId {
+        &self.agent.id
+    }
+
+    /// Takes a commit: the one fencing point. Never waits for the disk. `publish` runs while the agent's order is held,
+    /// so that inboxes are filled in the order of LSNs; it must be short and must not call this store.
+    pub fn accept(&self, commit: Commit, publish: impl FnOnce(&Accepted)) -> Result<Accepted, AcceptError> {
+        let bytes = commit.check()?;
+        let mut guard = self.agent.state.lock();
+        let state = &mut *guard;
+        if state.closed {
+            return Err(AcceptError::Closed);
+        }
+        let limit = self.shared.options.tail_limit;
+        if state.waiting_bytes + bytes > limit {
+            return Err(AcceptError::Full { waiting: state.waiting_bytes, limit });
+        }
+        let boot = self.shared.boot_epoch();
+        let lsn = state.next;
+        let region = state.region(commit.region, boot);
+        if commit.epoch != region.epoch {
+            return Err(AcceptError::Fenced { given: commit.epoch, current: region.epoch });
+        }
+        let entry = entry_of(commit, lsn, region.name.clone());
+        region.apply(&entry);
+        let due = region.snapshot_due(entry.lsn);
+        let full = region.records.tail.bytes > self.shared.options.seal_bytes;
+        let seal = full && !std::mem::replace(&mut region.seal_wanted, full);
+        let accepted = Accepted { lsn: Lsn(entry.lsn), first_emission: Lsn(entry.lsn + 1), snapshot_due: due };
+        state.next = entry.last() + 1;
+        let region = entry.region.clone();
+        let idle = if self.shared.in_memory {
+            state.keep_in_memory(entry, &self.agent);
+            false
+        } else {
+            state.waiting_bytes += bytes;
+            state.waiting.push_back((Arc::new(entry), bytes));
+            !std::mem::replace(&mut state.queued, true)
+        };
+        publish(&accepted);
+        drop(guard);
+        if idle {
+            self.shared.work.add(self.agent.clone());
+        }
+        if seal && !self.shared.in_memory {
+            self.shared.upkeep.seal(self.agent.clone(), region);
+        }
+        Ok(accepted)
+    }
+
+    /// Begins a new incarnation of a region: what the older ones still say is refused. Grows over restarts of the process.
+    pub fn raise_epoch(&self, region: RegionName) -> Epoch {
+        let mut state = self.agent.state.lock();
+        let region = state.region(region, self.shared.boot_epoch());
+        region.epoch = Epoch(region.epoch.0 + 1);
+        region.epoch
+    }
+
+    pub fn epoch(&self, region: RegionName) -> Epoch {
+        self.agent.state.lock().region(region, self.shared.boot_epoch()).epoch
+    }
+
+    /// The newest LSN given. 0 when there was none.
+    pub fn head(&self) -> Lsn {
+        Lsn(self.agent.state.lock().next - 1)
+    }
+
+    /// Everything up to here is on disk.
+    pub fn durable(&self) -> Lsn {
+        Lsn(self.agent.mark.durable())
+    }
+
+    /// Waits until `lsn` is on disk. While the store is degraded it answers at once, with the reason.
+    pub async fn wait_durable(&self, lsn: Lsn) -> Result<(), NotDurable> {
+        if self.agent.mark.durable() >= lsn.0 {
+            return Ok(());
+        }
+        self.known(lsn)?;
+        self.agent.mark.wait(lsn.0, &self.shared.trouble).await
+    }
+
+    /// As [`AgentStore::wait_durable`], for a thread.
+    pub fn wait_durable_blocking(&self, lsn: Lsn, limit: Duration) -> Result<(), NotDurable> {
+        if self.agent.mark.durable() >= lsn.0 {
+            return Ok(());
+        }
+        self.known(lsn)?;
+        self.agent.mark.wait_blocking(lsn.0, limit, &self.shared.trouble)
+    }
+
+    fn known(&self, lsn: Lsn) -> Result<(), NotDurable> {
+        if lsn > self.head() { Err(NotDurable::Unknown(lsn)) } else { Ok(()) }
+    }
+
+    pub fn cursors(&self, region: RegionName) -> Cursors {
+        self.agent.state.lock().region(region, self.shared.boot_epoch()).cursors
+    }
+
+    /// Names the LSN up to which every lossless subscriber has consumed; emissions after it are kept. It is asked before
+    /// what waits is written, so it may be computed from accepted cursors. Until it is set, every emission is kept.
+    pub fn set_low_water(&self, low_water: impl Fn() -> Lsn + Send + Sync + 'static) {
+        *self.agent.low_water.lock() = Some(Arc::new(low_water));
+    }
+}
+
+fn entry_of(commit: Commit, lsn: u64, region: Arc<str>) -> Entry {
+    let value = |bytes: Option<Vec<u8>>| bytes.map_or(Value::Deleted, |bytes| Value::Inline(bytes.into()));
+    Entry {
+        lsn,
+        region,
+        epoch: commit.epoch,
+        consumed: commit.consumed,
+        state_hash: commit.state_hash,
+        events: Arc::new(commit.events),
+        emissions: commit.emissions,
+        records: commit.records.into_iter().map(|(key, bytes)| (key, value(bytes))).collect(),
+        root: commit.root.map(Into::into),
+    }
+}
+
+impl Region {
+    fn snapshot_due(&self, head: u64) -> bool {
+        let since = self.root.as_ref().map_or(0, |(lsn, _)| *lsn);
+        self.event_count > SNAPSHOT_EVENTS
+            || self.event_bytes > SNAPSHOT_BYTES
+            || (self.event_count > 0 && head.saturating_sub(since) > SNAPSHOT_LAG)
+    }
+}

@@ -1,0 +1,190 @@
+//! Reading an agent's store: recovery, undelivered emissions, records.
+
+use std::ops::RangeBounds;
+use std::sync::Arc;
+
+use maxim_bus::ids::{Lsn, RegionName};
+
+use super::super::error::{EngineError, StoreError};
+use super::super::journal::{Cursors, unpack};
+use super::super::keys;
+use super::super::records::{KeyRange, Merging, RunCursor, Source, Value};
+use super::AgentStore;
+
+/// A record: key and value.
+pub type Record = (Vec<u8>, Vec<u8>);
+
+/// What a region is rebuilt from: the root, and the events after it, oldest first.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Recovered {
+    pub root: Option<Vec<u8>>,
+    /// The commit that the root was part of; 0 without one.
+    pub root_lsn: Lsn,
+    pub events: Vec<Vec<u8>>,
+    pub cursors: Cursors,
+    /// As given with the last commit.
+    pub state_hash: u64,
+}
+
+impl AgentStore {
+    /// Everything accepted for a region, on disk or not. Reads memory only, so it works while the disk hangs.
+    pub fn recover(&self, region: RegionName) -> Result<Recovered, StoreError> {
+        let mut state = self.agent.state.lock();
+        let region = state.region(region, self.shared.boot_epoch());
+        let (root, events) = (region.root.clone(), region.events.clone());
+        let (cursors, state_hash) = (region.cursors, region.state_hash);
+        drop(state);
+        Ok(Recovered {
+            root_lsn: Lsn(root.as_ref().map_or(0, |(lsn, _)| *lsn)),
+            root: root.map(|(_, root)| root.to_vec()),
+            events: events.iter().flat_map(|(_, events)| events.iter().cloned()).collect(),
+            cursors,
+            state_hash,
+        })
+    }
+
+    /// Every emission that is still kept, oldest first: what a start of the process delivers again. Some may have been
+    /// consumed already; the cursors tell.
+    pub fn undelivered(&self) -> Result<Vec<(Lsn, Vec<u8>)>, StoreError> {
+        let (waiting, kept, next) = {
+            let state = self.agent.state.lock();
+            let waiting: Vec<_> = state.waiting.iter().map(|(entry, _)| entry.clone()).collect();
+            let kept = state.emissions.iter().map(|(lsn, bytes)| (Lsn(*lsn), bytes.clone())).collect::<Vec<_>>();
+            (waiting, kept, state.next)
+        };
+        let Some(backing) = self.shared.backing() else {
+            return if self.shared.in_memory { Ok(kept) } else { Err(StoreError::Closed) };
+        };
+        let on_disk_below = waiting.first().map_or(next, |entry| entry.lsn);
+        let mut found = kept;
+        let prefix = keys::agent(keys::FRAME, self.agent.id.as_str());
+        for (key, frame) in keys::spanning(&*backing, &prefix)? {
+            let first = key.last_chunk().map_or(0, |lsn: &[u8; 8]| u64::from_be_bytes(*lsn));
+            if first >= on_disk_below {
+                break;
+            }
+            let unpacked = frame.content.and_then(|content| unpack(&content, frame.chunks));
+            let (_, entries) =
+                unpacked.ok_or_else(|| self.damaged("-", "the journal frame", format!("at lsn {first}")))?;
+            for entry in entries.into_iter().filter(|entry| entry.lsn < on_disk_below) {
+                let lsns = entry.lsn + 1..;
+                found.extend(lsns.map(Lsn).zip(entry.emissions));
+            }
+        }
+        for entry in waiting {
+            found.extend((entry.lsn + 1..).map(Lsn).zip(entry.emissions.iter().cloned()));
+        }
+        Ok(found)
+    }
+
+    /// The newest accepted value of a key.
+    pub fn record(&self, region: RegionName, key: &[u8]) -> Result<Option<Vec<u8>>, StoreError> {
+        let (value, sealed) = {
+            let mut state = self.agent.state.lock();
+            let region = state.region(region, self.shared.boot_epoch());
+            (region.records.in_memory(key), region.records.sealed.clone())
+        };
+        let Some(pack) = self.shared.pack() else { return inline(value) };
+        let value = match value {
+            Some(value) => Some(value),
+            None => sealed.get(&pack, key).map_err(|error| self.bad_record(region, key, error))?,
+        };
+        let Some(value) = value else { return Ok(None) };
+        value.load(&pack).map_err(|error| self.bad_record(region, key, error))
+    }
+
+    /// The records of a range of keys, ascending, at most `limit`.
+    pub fn records(
+        &self,
+        region: RegionName,
+        range: impl RangeBounds<Vec<u8>>,
+        limit: usize,
+    ) -> Result<Vec<Record>, StoreError> {
+        let range: KeyRange = (range.start_bound().cloned(), range.end_bound().cloned());
+        let (memory, sealed) = {
+            let mut state = self.agent.state.lock();
+            let region = state.region(region, self.shared.boot_epoch());
+            (region.records.memory_range(&range, limit), region.records.sealed.clone())
+        };
+        let Some(pack) = self.shared.pack() else {
+            let alive = memory.into_iter().filter_map(|(key, value)| match inline(Some(value)) {
+                Ok(Some(bytes)) => Some((key, bytes)),
+                _ => None,
+            });
+            return Ok(alive.collect());
+        };
+        let bad = |error| self.bad_record(region, &[], error);
+        let mut sources = vec![Source::list(memory)];
+        for run in &sealed.runs {
+            sources.push(Source::Run(RunCursor::new(run.clone(), pack.clone(), range.clone(), true).map_err(bad)?));
+        }
+        let mut merging = Merging::new(sources);
+        let mut found = Vec::new();
+        while found.len() < limit
+            && let Some((key, value)) = merging.next().map_err(bad)?
+        {
+            if let Some(bytes) = value.load(&pack).map_err(|error| self.bad_record(region, &key, error))? {
+                found.push((key, bytes));
+            }
+        }
+        Ok(found)
+    }
+
+    /// How many keys are alive. Keys overwritten since the last sealing are looked up once. A block that can't be read
+    /// counts its keys as new: [`AgentStore::record`] names the damage.
+    pub fn record_count(&self, region: RegionName) -> u64 {
+        loop {
+            let (unknown, sealed) = {
+                let mut state = self.agent.state.lock();
+                let region = state.region(region, self.shared.boot_epoch());
+                let records = &region.records;
+                let unknown: Vec<Vec<u8>> = match self.shared.in_memory {
+                    true => Vec::new(),
+                    false => records.unknown_below().map(<[u8]>::to_vec).collect(),
+                };
+                if unknown.is_empty() {
+                    return records.count();
+                }
+                (unknown, records.sealed.clone())
+            };
+            let Some(pack) = self.shared.pack() else { return 0 };
+            let known = unknown.into_iter().map(|key| (sealed.is_alive(&pack, &key).unwrap_or(false), key));
+            let known: Vec<_> = known.collect();
+            let mut state = self.agent.state.lock();
+            let records = &mut state.region(region, self.shared.boot_epoch()).records;
+            if Arc::ptr_eq(&records.sealed, &sealed) {
+                records.learn_below(known);
+            }
+        }
+    }
+
+    fn bad_record(&self, region: RegionName, key: &[u8], error: EngineError) -> StoreError {
+        match error {
+            EngineError::Damaged(why) => {
+                self.shared.note_damage();
+                let what =
+                    if key.is_empty() { "a range of records".into() } else { format!("the record {}", name(key)) };
+                self.damaged(region, &what, why)
+            }
+            other => other.into(),
+        }
+    }
+
+    fn damaged(&self, region: &str, what: &str, why: String) -> StoreError {
+        StoreError::Damaged { agent: self.agent.id.to_string(), region: region.into(), what: what.into(), why }
+    }
+}
+
+/// A store without a disk holds every value in memory.
+fn inline(value: Option<Value>) -> Result<Option<Vec<u8>>, StoreError> {
+    match value {
+        Some(Value::Inline(bytes)) => Ok(Some(bytes.to_vec())),
+        Some(Value::Spilled(_)) => Err(StoreError::Closed),
+        Some(Value::Deleted) | None => Ok(None),
+    }
+}
+
+/// A key as a person can read it.
+pub fn name(key: &[u8]) -> String {
+    key.escape_ascii().to_string()
+}

@@ -1,0 +1,174 @@
+//! What is held of an agent in memory: the accepted state, and what the committer knows to be on disk.
+
+use std::collections::{BTreeMap, VecDeque};
+use std::sync::Arc;
+
+use maxim_bus::ids::{AgentId, Epoch, Lsn};
+use parking_lot::Mutex;
+
+use super::super::journal::{Cursors, Entry, FrameSpan, Meta};
+use super::super::records::Records;
+use super::super::watermark::Watermark;
+
+pub type LowWater = Arc<dyn Fn() -> Lsn + Send + Sync>;
+
+pub struct Agent {
+    pub id: AgentId,
+    pub state: Mutex<AgentState>,
+    pub low_water: Mutex<Option<LowWater>>,
+    pub mark: Watermark,
+    /// Only the committer, and who holds the gate, takes it.
+    pub on_disk: Mutex<OnDisk>,
+}
+
+impl Agent {
+    pub fn new(id: AgentId) -> Self {
+        let state = AgentState { next: 1, ..AgentState::default() };
+        Self {
+            id,
+            state: Mutex::new(state),
+            low_water: Mutex::new(None),
+            mark: Watermark::default(),
+            on_disk: Mutex::new(OnDisk::default()),
+        }
+    }
+}
+
+#[derive(Default)]
+pub struct AgentState {
+    pub next: u64,
+    /// Accepted, not yet on disk, with the bytes counted for each.
+    pub waiting: VecDeque<(Arc<Entry>, usize)>,
+    pub waiting_bytes: usize,
+    /// The committer knows that something waits.
+    pub queued: bool,
+    pub closed: bool,
+    pub regions: BTreeMap<Arc<str>, Region>,
+    /// Only of a store without a disk: what the journal would keep.
+    pub emissions: VecDeque<(u64, Vec<u8>)>,
+}
+
+/// A region as accepted.
+pub struct Region {
+    pub name: Arc<str>,
+    pub epoch: Epoch,
+    pub cursors: Cursors,
+    pub state_hash: u64,
+    pub root: Option<(u64, Arc<[u8]>)>,
+    /// Those after the root.
+    pub events: VecDeque<(u64, Arc<Vec<Vec<u8>>>)>,
+    pub event_count: usize,
+    pub event_bytes: usize,
+    pub records: Records,
+    pub seal_wanted: bool,
+}
+
+impl Region {
+    pub fn new(name: Arc<str>, epoch: Epoch) -> Self {
+        Self {
+            name,
+            epoch,
+            cursors: Cursors::default(),
+            state_hash: 0,
+            root: None,
+            events: VecDeque::new(),
+            event_count: 0,
+            event_bytes: 0,
+            records: Records::default(),
+            seal_wanted: false,
+        }
+    }
+
+    pub fn apply(&mut self, entry: &Entry) {
+        self.state_hash = entry.state_hash;
+        if let Some((lane, lsn)) = entry.consumed {
+            self.cursors.advance(lane, lsn);
+        }
+        for (key, value) in &entry.records {
+            self.records.tail.put(key.clone(), value.clone(), entry.lsn);
+        }
+        self.apply_events(entry);
+        if let Some(root) = &entry.root {
+            self.root = Some((entry.lsn, root.clone()));
+            self.events.clear();
+            (self.event_count, self.event_bytes) = (0, 0);
+        }
+    }
+
+    pub fn apply_events(&mut self, entry: &Entry) {
+        if !entry.events.is_empty() {
+            self.event_count += entry.events.len();
+            self.event_bytes += entry.events.iter().map(Vec::len).sum::<usize>();
+            self.events.push_back((entry.lsn, entry.events.clone()));
+        }
+    }
+}
+
+impl AgentState {
+    /// The region of this name, made when it is new.
+    pub fn region(&mut self, name: &str, epoch: Epoch) -> &mut Region {
+        if !self.regions.contains_key(name) {
+            let name: Arc<str> = name.into();
+            self.regions.insert(name.clone(), Region::new(name, epoch));
+        }
+        match self.regions.get_mut(name) {
+            Some(region) => region,
+            None => unreachable!("inserted above under the same lock"),
+        }
+    }
+
+    /// Without a disk: durable at once, and the emissions kept as the journal would.
+    pub fn keep_in_memory(&mut self, entry: Entry, agent: &Agent) {
+        let last = entry.last();
+        let first = entry.lsn + 1;
+        self.emissions.extend(entry.emissions.into_iter().enumerate().map(|(i, bytes)| (first + i as u64, bytes)));
+        if self.emissions.len() % 256 == 255 {
+            let low_water = agent.low_water.lock().clone();
+            let low = low_water.map_or(0, |low_water| low_water().0);
+            self.emissions.drain(..self.emissions.partition_point(|(lsn, _)| *lsn <= low));
+        }
+        agent.mark.publish(last);
+    }
+}
+
+/// What is on disk, or will be with the batch being written.
+#[derive(Default)]
+pub struct OnDisk {
+    pub frames: VecDeque<FrameSpan>,
+    pub regions: BTreeMap<Arc<str>, RegionOnDisk>,
+    /// Last LSN in the journal.
+    pub end: u64,
+    /// Last LSN that was dropped from the journal.
+    pub dropped: u64,
+}
+
+#[derive(Default)]
+pub struct RegionOnDisk {
+    pub meta: Meta,
+    pub meta_written: u64,
+    pub slots: [Slot; 2],
+    pub last_event: u64,
+    /// Chunks of the manifest of its records.
+    pub manifest_chunks: u16,
+}
+
+/// One of the two root slots.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Slot {
+    /// 0 when nothing valid is in it.
+    pub lsn: u64,
+    pub chunks: u16,
+    pub bytes: usize,
+}
+
+impl RegionOnDisk {
+    /// The slot to overwrite next: never the newer one.
+    pub fn older_slot(&self) -> u8 {
+        u8::from(self.slots[1].lsn < self.slots[0].lsn)
+    }
+
+    /// Events after this LSN are needed to rebuild it, even when the newer root is lost.
+    pub fn needs_events_after(&self) -> u64 {
+        self.slots[0].lsn.min(self.slots[1].lsn)
+    }
+}

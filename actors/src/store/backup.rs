@@ -1,0 +1,224 @@
+//! Backups: one file with everything that the engine holds, readable without it, and a copy of the pack's live blocks.
+
+use std::fs::{self, File};
+use std::io::{BufReader, BufWriter, Read, Write};
+use std::os::unix::fs::FileExt;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::time::Duration;
+
+use super::codec::{Reader, Writer, sum};
+use super::engine::{Batch, Engine, EngineKind};
+use super::error::{EngineError, StoreError};
+use super::folder::Folder;
+use super::pack::{Pack, Pointer};
+use super::repair::live_extents;
+use super::shared::Shared;
+
+const MAGIC: &[u8; 8] = b"MXMDUMP1";
+const DUMP: &str = "dump";
+pub const PACK: &str = "pack";
+/// Bytes of entries under one checksum.
+const SECTION: usize = 256 << 10;
+/// No section is longer; a longer one is damage.
+const SECTION_LIMIT: u32 = 4 << 20;
+/// How long a backup or a compaction waits for the committer.
+pub const PATIENCE: Duration = Duration::from_secs(10);
+
+/// What a backup took.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct BackupReport {
+    pub place: PathBuf,
+    pub keys: u64,
+    pub bytes: u64,
+    /// Blocks that couldn't be read and are therefore missing in the copy.
+    pub damaged_blocks: u64,
+}
+
+/// Copies the store as it is on disk at one moment, while it goes on.
+pub fn backup(shared: &Arc<Shared>, to: &Path) -> Result<BackupReport, StoreError> {
+    let Some(pack) = shared.pack() else { return Err(StoreError::InMemory("back up")) };
+    let bad = |error: std::io::Error| StoreError::folder(to, &error);
+    if fs::read_dir(to).is_ok_and(|mut entries| entries.next().is_some()) {
+        return Err(StoreError::NotEmpty(to.to_owned()));
+    }
+    fs::create_dir_all(to).map_err(bad)?;
+    let busy = || StoreError::Engine(EngineError::Io("the store is busy with the disk; try again later".into()));
+    // Held to the end, so that no block is freed before it is copied.
+    let packing = shared.packing.try_lock_for(PATIENCE).ok_or_else(busy)?;
+    let (extents, keys) = {
+        let _gate = shared.gate.try_lock_for(PATIENCE).ok_or_else(busy)?;
+        let engine = shared.backing().ok_or(StoreError::Closed)?;
+        let extents = live_extents(shared, &*engine, &pack, &packing)?;
+        (extents, dump(&*engine, &to.join("dump.part"))?)
+    };
+    let copy = File::create(to.join(PACK)).map_err(bad)?;
+    let (mut bytes, mut damaged_blocks) = (0, 0);
+    for extent in extents {
+        match pack.read_uncached(extent) {
+            Ok(body) => {
+                bytes += body.len() as u64;
+                copy.write_all_at(&Pack::block(&body), extent.offset).map_err(bad)?;
+            }
+            Err(_) => damaged_blocks += 1,
+        }
+    }
+    copy.sync_all().map_err(bad)?;
+    fs::rename(to.join("dump.part"), to.join(DUMP)).map_err(bad)?;
+    File::open(to).and_then(|folder| folder.sync_all()).map_err(bad)?;
+    bytes += fs::metadata(to.join(DUMP)).map_or(0, |data| data.len());
+    Ok(BackupReport { place: to.to_owned(), keys, bytes, damaged_blocks })
+}
+
+/// A backup of an engine alone, e.g. before its format is changed.
+pub fn dump_to(engine: &dyn Engine, place: &Path) -> Result<(), StoreError> {
+    let bad = |error: std::io::Error| StoreError::folder(place, &error);
+    fs::create_dir_all(place).map_err(bad)?;
+    dump(engine, &place.join("dump.part"))?;
+    fs::rename(place.join("dump.part"), place.join(DUMP)).map_err(bad)?;
+    File::open(place).and_then(|folder| folder.sync_all()).map_err(bad)
+}
+
+fn dump(engine: &dyn Engine, path: &Path) -> Result<u64, StoreError> {
+    let bad = |error: std::io::Error| StoreError::folder(path, &error);
+    let mut file = BufWriter::new(File::create(path).map_err(bad)?);
+    file.write_all(MAGIC).map_err(bad)?;
+    let (mut section, mut count, mut failed) = (Writer::default(), 0u64, None);
+    engine.scan(&[], None, &mut |key, value| {
+        section.u8(1);
+        section.bytes(key);
+        section.bytes(value);
+        count += 1;
+        if section.0.len() >= SECTION {
+            failed = write_section(&mut file, &std::mem::take(&mut section.0)).err();
+        }
+        failed.is_none()
+    })?;
+    section.u8(0);
+    section.varint(count);
+    if let Some(error) = failed {
+        return Err(bad(error));
+    }
+    write_section(&mut file, &section.0).map_err(bad)?;
+    file.into_inner().map_err(|error| bad(error.into_error()))?.sync_all().map_err(bad)?;
+    Ok(count)
+}
+
+fn write_section(file: &mut impl Write, body: &[u8]) -> std::io::Result<()> {
+    let length = u32::try_from(body.len()).unwrap_or(u32::MAX).to_le_bytes();
+    file.write_all(&length)?;
+    file.write_all(&sum(&length, body).to_le_bytes())?;
+    file.write_all(body)
+}
+
+/// Fills an empty engine from a backup; an error when anything in the backup's dump isn't as it was written.
+pub fn import(from: &Path, engine: &dyn Engine) -> Result<(), StoreError> {
+    let bad = |why: &str| StoreError::BadBackup { path: from.to_owned(), why: why.to_owned() };
+    let mut file = BufReader::new(File::open(from.join(DUMP)).map_err(|error| bad(&error.to_string()))?);
+    let mut magic = [0; MAGIC.len()];
+    if file.read_exact(&mut magic).is_err() || &magic != MAGIC {
+        return Err(bad("its dump has no head"));
+    }
+    let mut count = 0;
+    loop {
+        let body = read_section(&mut file).ok_or_else(|| bad("its dump is cut off or changed"))?;
+        let mut reader = Reader(&body);
+        let mut batch = Batch::default();
+        while let Some(1) = reader.u8() {
+            let entry = reader.bytes().zip(reader.bytes());
+            let (key, value) = entry.ok_or_else(|| bad("its dump makes no sense"))?;
+            batch.put(key.to_vec(), value.to_vec());
+            count += 1;
+        }
+        engine.apply(&batch)?;
+        // Only the last section goes on behind its entries.
+        if let Some(expected) = reader.varint() {
+            if expected != count {
+                return Err(bad("its dump is incomplete"));
+            }
+            engine.sync()?;
+            return Ok(());
+        }
+    }
+}
+
+fn read_section(file: &mut impl Read) -> Option<Vec<u8>> {
+    let mut head = [0; 8];
+    file.read_exact(&mut head).ok()?;
+    let mut reader = Reader(&head);
+    let (length, expected) = (reader.u32()?, reader.u32()?);
+    if length > SECTION_LIMIT {
+        return None;
+    }
+    let mut body = vec![0; length as usize];
+    file.read_exact(&mut body).ok()?;
+    (sum(&length.to_le_bytes(), &body) == expected).then_some(body)
+}
+
+/// The packs of backups, newest first: a block that is bad here may be good there, at the same place.
+pub struct OtherPacks(Vec<Pack>);
+
+impl OtherPacks {
+    pub fn of(folder: Option<&Folder>) -> Self {
+        let places = folder.map(Folder::backups).unwrap_or_default();
+        let open = |place: PathBuf| {
+            let path = place.join(PACK);
+            path.exists().then(|| Pack::read_only(&path).ok()).flatten()
+        };
+        Self(places.into_iter().filter_map(open).collect())
+    }
+
+    pub fn find(&self, at: Pointer) -> Option<Vec<u8>> {
+        self.0.iter().find_map(|pack| pack.read_uncached(at).ok())
+    }
+}
+
+/// What restoring brought.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct RestoreReport {
+    pub bytes: u64,
+}
+
+/// Makes a store out of a backup, in a folder that holds none.
+pub fn restore(from: &Path, to: &Path) -> Result<RestoreReport, StoreError> {
+    let (folder, _) = Folder::lock(to)?;
+    if !folder.generations().is_empty() || folder.pack().exists() {
+        return Err(StoreError::NotEmpty(to.to_owned()));
+    }
+    let kind = EngineKind::default();
+    let engine = folder.begin_generation(1, kind)?;
+    if let Err(error) = import(from, &*engine) {
+        drop(engine);
+        folder.remove_generation(1);
+        return Err(error);
+    }
+    let bad = |error: std::io::Error| StoreError::folder(to, &error);
+    if from.join(PACK).exists() {
+        copy_sparse(&from.join(PACK), &folder.pack()).map_err(bad)?;
+    }
+    let bytes = engine.size_on_disk();
+    drop(engine);
+    folder.complete_generation(1)?;
+    Ok(RestoreReport { bytes: bytes + fs::metadata(folder.pack()).map_or(0, |data| data.len()) })
+}
+
+/// Leaves pages of zeros out, so that the holes of the pack stay holes.
+fn copy_sparse(from: &Path, to: &Path) -> std::io::Result<()> {
+    let source = File::open(from)?;
+    let target = File::create(to)?;
+    let length = source.metadata()?.len();
+    target.set_len(length)?;
+    let mut page = vec![0; 64 << 10];
+    let mut at = 0;
+    while at < length {
+        let size = source.read_at(&mut page, at)?;
+        if size == 0 {
+            break;
+        }
+        if page[..size].iter().any(|byte| *byte != 0) {
+            target.write_all_at(&page[..size], at)?;
+        }
+        at += size as u64;
+    }
+    target.sync_all()
+}

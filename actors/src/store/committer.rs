@@ -1,0 +1,316 @@
+//! The one thread that writes: takes whatever is accepted, of all agents, and makes one durable batch of it.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+use std::time::Duration;
+
+use maxim_bus::clock::Stopwatch;
+
+use super::agent::{Agent, OnDisk};
+use super::codec::{Writer, seal};
+use super::engine::Batch;
+use super::error::{EngineError, NotDurable};
+use super::journal::{Entry, Meta, pack};
+use super::keys;
+use super::pack::Pack;
+use super::records::{INLINE_BYTES, Value};
+use super::shared::{Chore, Edit, Shared, Stop};
+
+/// Counts the batches; after a failure it tells whether the last one is there.
+pub const SERIAL: &[u8] = b"!serial";
+/// The journal is cut in steps of at least so many frames: a cut rewrites the regions' summaries.
+const CUT_FRAMES: usize = 32;
+/// Records that hold the journal back for so many LSNs are sealed, however few they are.
+const RECORD_LAG: u64 = 16_384;
+/// Pause before the disk is tried again, growing to the second.
+const RETRY: (Duration, Duration) = (Duration::from_millis(10), Duration::from_secs(1));
+/// Batches between two looks at the size on disk.
+const WEIGH_EVERY: u64 = 512;
+
+/// What is written of one agent.
+struct Share {
+    agent: Arc<Agent>,
+    entries: Vec<Arc<Entry>>,
+    low_water: u64,
+    /// Long record values that moved into the pack.
+    moved: Vec<(Arc<str>, Vec<u8>, u64, Value)>,
+}
+
+/// Runs until the store is closed or abandoned; then nothing holds the engine any more.
+pub fn run(shared: &Arc<Shared>) {
+    while let Some((agents, edits)) = shared.work.take() {
+        let mut serial = shared.gate.lock();
+        if !write_out(shared, agents, edits, &mut serial) {
+            break;
+        }
+        if serial.is_multiple_of(WEIGH_EVERY) {
+            shared.upkeep.push(Chore::Weigh);
+        }
+    }
+    let gate = shared.gate.lock();
+    if shared.work.stopping() == Stop::Drained && shared.trouble.get().is_none() {
+        // Best effort: without the mark the next start only says that the end was not in order.
+        let _ = finish(shared, *gate);
+    }
+    shared.trouble.set(Some(NotDurable::Closed));
+    for agent in shared.all_agents() {
+        agent.state.lock().closed = true;
+        agent.mark.wake();
+    }
+    shared.upkeep.stop();
+    shared.set_engine(None);
+    if let Some(folder) = &shared.folder {
+        folder.unlock();
+    }
+    shared.work.end();
+}
+
+/// False when the store was abandoned before it was done.
+fn write_out(shared: &Shared, agents: Vec<Arc<Agent>>, edits: Vec<Edit>, serial: &mut u64) -> bool {
+    let Some(pack) = shared.pack() else { return false };
+    shared.counters.begin();
+    let mut shares: Vec<Share> = agents.into_iter().map(|agent| take(shared, agent)).collect();
+    for share in &mut shares {
+        while let Err(error) = spill(share, &pack) {
+            if !endure(shared, error, &mut RETRY.0.clone(), *serial) {
+                return false;
+            }
+        }
+    }
+    *serial += 1;
+    let mut batch = Batch::default();
+    keys::put_number(&mut batch, SERIAL, *serial);
+    for share in &shares {
+        encode(shared, share, &mut batch);
+    }
+    for edit in &edits {
+        let mut on_disk = edit.agent.on_disk.lock();
+        let region = on_disk.regions.entry(edit.region.clone()).or_default();
+        let key = keys::region(keys::RUNS, edit.agent.id.as_str(), &edit.region);
+        region.manifest_chunks = keys::put_spanning(&mut batch, &key, &edit.sealed.write(), region.manifest_chunks);
+    }
+    if pack.is_dirty() {
+        keys::put_number(&mut batch, keys::PACK_END, pack.end());
+    }
+    if shared.damage_to_write() {
+        keys::put_number(&mut batch, keys::DAMAGE_SEEN, 1);
+    }
+    if !persist(shared, &pack, &batch, *serial) {
+        return false;
+    }
+    shares.iter().for_each(publish);
+    for edit in edits {
+        apply_edit(&edit);
+        // The upkeep thread may have ended meanwhile.
+        let _ = edit.done.send(Ok(()));
+    }
+    true
+}
+
+fn take(shared: &Shared, agent: Arc<Agent>) -> Share {
+    // Before the entries are taken: every cursor that it counts on is then in this batch or an older one.
+    let low_water = shared.low_water(&agent);
+    let mut state = agent.state.lock();
+    state.queued = false;
+    let entries = state.waiting.iter().map(|(entry, _)| entry.clone()).collect();
+    drop(state);
+    Share { agent, entries, low_water, moved: Vec::new() }
+}
+
+/// Moves long record values into the pack, so that the journal only points at them.
+fn spill(share: &mut Share, pack: &Pack) -> Result<(), EngineError> {
+    let is_long = |value: &Value| matches!(value, Value::Inline(bytes) if bytes.len() > INLINE_BYTES);
+    for slot in &mut share.entries {
+        if !slot.records.iter().any(|(_, value)| is_long(value)) {
+            continue;
+        }
+        let mut entry = (**slot).clone();
+        for (key, value) in &mut entry.records {
+            if is_long(value) {
+                *value = value.spilled(pack)?;
+                share.moved.push((entry.region.clone(), key.clone(), entry.lsn, value.clone()));
+            }
+        }
+        *slot = Arc::new(entry);
+    }
+    Ok(())
+}
+
+fn encode(shared: &Shared, share: &Share, batch: &mut Batch) {
+    let agent = share.agent.id.as_str();
+    let on_disk = &mut *share.agent.on_disk.lock();
+    for (mut span, content) in pack(&share.entries) {
+        span.chunks = keys::put_spanning(batch, &keys::frame(agent, span.first), &content, 0);
+        on_disk.end = span.last;
+        on_disk.frames.push_back(span);
+    }
+    let mut roots: BTreeMap<&Arc<str>, (Meta, &Arc<[u8]>)> = BTreeMap::new();
+    for entry in &share.entries {
+        let region = on_disk.regions.entry(entry.region.clone()).or_default();
+        region.meta.apply(entry);
+        if !entry.events.is_empty() {
+            region.last_event = entry.lsn;
+        }
+        if let Some(root) = &entry.root {
+            roots.insert(&entry.region, (region.meta.clone(), root));
+        }
+    }
+    for (name, (meta, root)) in roots {
+        let region = on_disk.regions.entry(name.clone()).or_default();
+        let number = region.older_slot();
+        let slot = &mut region.slots[usize::from(number)];
+        let mut content = Writer(Vec::with_capacity(root.len() + 32));
+        content.u8(1);
+        meta.write(&mut content);
+        content.0.extend_from_slice(root);
+        slot.chunks = keys::put_spanning(batch, &keys::root(agent, name, number), &content.0, slot.chunks);
+        (slot.lsn, slot.bytes) = (meta.lsn, root.len());
+    }
+    cut(shared, share, on_disk, batch);
+    let head = keys::agent(keys::HEAD, agent);
+    let mut content = Writer::default();
+    content.u64(on_disk.end);
+    content.u64(on_disk.dropped);
+    batch.put(head.clone(), seal(&head, &content.0));
+}
+
+/// Drops the front of the journal that nobody needs: delivered, and older than what every region is rebuilt from.
+fn cut(shared: &Shared, share: &Share, on_disk: &mut OnDisk, batch: &mut Batch) {
+    if on_disk.frames.len() < CUT_FRAMES {
+        return;
+    }
+    let agent = share.agent.id.as_str();
+    let mut needed = on_disk.regions.values().fold(u64::MAX, |needed, region| {
+        let after = region.needs_events_after();
+        if region.last_event > after { needed.min(after + 1) } else { needed }
+    });
+    let mut late = Vec::new();
+    for (name, region) in &share.agent.state.lock().regions {
+        let Some(first) = region.records.first_unsealed() else { continue };
+        needed = needed.min(first);
+        if on_disk.end.saturating_sub(first) > RECORD_LAG && !region.seal_wanted {
+            late.push(name.clone());
+        }
+    }
+    for region in late {
+        if let Some(region) = share.agent.state.lock().regions.get_mut(&region) {
+            region.seal_wanted = true;
+        }
+        shared.upkeep.seal(share.agent.clone(), region);
+    }
+    let frames = on_disk.frames.iter();
+    let free = frames.take_while(|frame| frame.last < needed && frame.last_emission <= share.low_water).count();
+    if free < CUT_FRAMES {
+        return;
+    }
+    for frame in on_disk.frames.drain(..free) {
+        keys::delete_spanning(batch, &keys::frame(agent, frame.first), frame.chunks);
+        on_disk.dropped = frame.last;
+    }
+    write_metas(agent, on_disk, batch);
+}
+
+fn write_metas(agent: &str, on_disk: &mut OnDisk, batch: &mut Batch) {
+    for (name, region) in &mut on_disk.regions {
+        if region.meta.lsn > region.meta_written {
+            region.meta_written = region.meta.lsn;
+            let key = keys::region(keys::META, agent, name);
+            let mut content = Writer::default();
+            region.meta.write(&mut content);
+            batch.put(key.clone(), seal(&key, &content.0));
+        }
+    }
+}
+
+/// Writes until it is on disk; false when the store was abandoned before.
+fn persist(shared: &Shared, pack: &Pack, batch: &Batch, serial: u64) -> bool {
+    let mut pause = RETRY.0;
+    let watch = Stopwatch::start();
+    loop {
+        let written = try_persist(shared, pack, batch);
+        match written {
+            Ok(()) => break,
+            Err(error) => {
+                if !endure(shared, error, &mut pause, serial) {
+                    return false;
+                }
+            }
+        }
+    }
+    shared.counters.committed(watch.elapsed());
+    if shared.trouble.degraded().is_some() {
+        shared.trouble.set(None);
+        shared.wake_waiting();
+    }
+    true
+}
+
+fn try_persist(shared: &Shared, pack: &Pack, batch: &Batch) -> Result<(), EngineError> {
+    let engine = shared.backing().ok_or_else(|| EngineError::Io("the database isn't open".into()))?;
+    if shared.trouble.degraded().is_some() {
+        pack.write_again()?;
+    }
+    pack.sync()?;
+    engine.apply(batch)?;
+    engine.sync()
+}
+
+/// Goes degraded, waits a little, and makes the engine usable again. False when the store was abandoned.
+fn endure(shared: &Shared, error: EngineError, pause: &mut Duration, serial: u64) -> bool {
+    let mut reason = error;
+    loop {
+        shared.counters.failed();
+        shared.trouble.set(Some(NotDurable::Degraded(reason.to_string().into())));
+        shared.wake_waiting();
+        // Close gives up by itself after its limit; a store that is only dropped can't wait for a dead disk.
+        if shared.work.stopping() == Stop::Abandoned {
+            return false;
+        }
+        shared.switch.wait_changed(*pause);
+        *pause = (*pause * 2).min(RETRY.1);
+        match super::revive::revive(shared, serial) {
+            Ok(()) => return true,
+            Err(error) => reason = error,
+        }
+    }
+}
+
+fn publish(share: &Share) {
+    let Some(last) = share.entries.last() else { return };
+    let mut state = share.agent.state.lock();
+    for _ in 0..share.entries.len() {
+        if let Some((_, bytes)) = state.waiting.pop_front() {
+            state.waiting_bytes -= bytes;
+        }
+    }
+    for (region, key, lsn, value) in &share.moved {
+        if let Some(region) = state.regions.get_mut(region) {
+            region.records.tail.replace(key, *lsn, value.clone());
+        }
+    }
+    drop(state);
+    share.agent.mark.publish(last.last());
+}
+
+fn apply_edit(edit: &Edit) {
+    let mut state = edit.agent.state.lock();
+    let Some(region) = state.regions.get_mut(&edit.region) else { return };
+    region.records.sealed = edit.sealed.clone();
+    if edit.ends_sealing {
+        region.records.end_sealing();
+        region.seal_wanted = false;
+    }
+}
+
+/// The last batch of an orderly end.
+fn finish(shared: &Shared, serial: u64) -> Result<(), EngineError> {
+    let (Some(engine), Some(pack)) = (shared.backing(), shared.pack()) else { return Ok(()) };
+    let mut batch = Batch::default();
+    keys::put_number(&mut batch, keys::CLEAN, serial);
+    for agent in shared.all_agents() {
+        write_metas(agent.id.as_str(), &mut agent.on_disk.lock(), &mut batch);
+    }
+    pack.sync()?;
+    engine.apply(&batch)?;
+    engine.sync()
+}

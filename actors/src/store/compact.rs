@@ -1,0 +1,57 @@
+//! Compaction: the engine copied into a new generation, the dead blocks of the pack given back to the disk.
+
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+
+use super::backup::PATIENCE;
+use super::engine::copy_all;
+use super::error::{EngineError, StoreError};
+use super::repair::live_extents;
+use super::shared::Shared;
+
+/// It runs by itself when the disk holds so many times what is alive, and at least this many bytes.
+const WASTE: u64 = 4;
+const WORTH: u64 = 64 << 20;
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct CompactReport {
+    pub bytes_before: u64,
+    pub bytes_after: u64,
+}
+
+/// Commits go on being accepted; they are durable a little later.
+pub fn compact(shared: &Arc<Shared>) -> Result<CompactReport, StoreError> {
+    let (Some(pack), Some(folder)) = (shared.pack(), &shared.folder) else {
+        return Err(StoreError::InMemory("compact"));
+    };
+    let busy = || StoreError::Engine(EngineError::Io("the store is busy with the disk; try again later".into()));
+    let packing = shared.packing.try_lock_for(PATIENCE).ok_or_else(busy)?;
+    let _gate = shared.gate.try_lock_for(PATIENCE).ok_or_else(busy)?;
+    let engine = shared.backing().ok_or(StoreError::Closed)?;
+    let bytes_before = shared.bytes_on_disk();
+    let live = live_extents(shared, &*engine, &pack, &packing)?;
+    let old = shared.generation.load(Ordering::Acquire);
+    let fresh = folder.begin_generation(old + 1, shared.options.engine)?;
+    let copied = copy_all(&*engine, &*fresh).and_then(|_| folder.complete_generation(old + 1));
+    if let Err(error) = copied {
+        drop(fresh);
+        folder.remove_generation(old + 1);
+        return Err(error.into());
+    }
+    drop(engine);
+    shared.set_engine(Some(fresh));
+    shared.generation.store(old + 1, Ordering::Release);
+    folder.remove_generation(old);
+    pack.free_except(live, pack.end());
+    let bytes_after = shared.bytes_on_disk();
+    shared.counters.compacted(bytes_after);
+    Ok(CompactReport { bytes_before, bytes_after })
+}
+
+pub fn compact_if_wasteful(shared: &Arc<Shared>) -> Result<(), StoreError> {
+    let held = shared.bytes_on_disk();
+    // What a compaction left isn't waste, whatever the figures say.
+    let wasteful =
+        held > WORTH && held / WASTE > shared.live_bytes() && held / 2 > shared.counters.left_by_compaction();
+    if wasteful && shared.folder.is_some() { compact(shared).map(|_| ()) } else { Ok(()) }
+}

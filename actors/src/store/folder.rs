@@ -1,0 +1,200 @@
+//! The store's folder: who holds it, and which of its parts count.
+//!
+//! ```text
+//! lock            who holds the folder
+//! g<n>/           the engine's files; the newest generation with a file `complete` counts
+//! pack            sealed blocks
+//! backups/<n>/    made on request
+//! quarantine/<n>/ what was found damaged, untouched
+//! ```
+
+use std::fs::{self, File, OpenOptions, TryLockError};
+use std::io::{self, Read, Seek, Write};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::time::Duration;
+
+use parking_lot::Mutex;
+
+use super::engine::{Engine, EngineKind};
+use super::error::{EngineError, StoreError};
+
+/// A process that is just ending lets go within this time.
+const LOCK_TRIES: u32 = 20;
+const LOCK_PAUSE: Duration = Duration::from_millis(15);
+const COMPLETE: &str = "complete";
+
+pub struct Folder {
+    pub path: PathBuf,
+    /// The one in use when the store was opened.
+    pub generation: u64,
+    lock: Mutex<Option<File>>,
+}
+
+impl Folder {
+    /// Makes the folder if needed and locks it. Also answers how often it was opened before, as the lock file says.
+    pub fn lock(path: &Path) -> Result<(Self, u64), StoreError> {
+        let bad = |error: io::Error| StoreError::folder(path, &error);
+        fs::create_dir_all(path).map_err(bad)?;
+        let name = path.join("lock");
+        let mut file =
+            OpenOptions::new().read(true).write(true).create(true).truncate(false).open(name).map_err(bad)?;
+        let mut tries = 0;
+        while let Err(error) = file.try_lock() {
+            match error {
+                TryLockError::Error(error) => return Err(bad(error)),
+                TryLockError::WouldBlock if tries == LOCK_TRIES => {
+                    let holder = match Holder::read(&mut file).pid {
+                        0 => "another process, whose id the lock file doesn't say".into(),
+                        pid => format!("process {pid}"),
+                    };
+                    return Err(StoreError::Locked { folder: path.to_owned(), holder });
+                }
+                TryLockError::WouldBlock => {
+                    tries += 1;
+                    std::thread::sleep(LOCK_PAUSE);
+                }
+            }
+        }
+        let boot = Holder::read(&mut file).boot;
+        Ok((Self { path: path.to_owned(), generation: 0, lock: Mutex::new(Some(file)) }, boot))
+    }
+
+    /// Says in the lock file who holds it.
+    pub fn sign(&self, boot: u64) -> Result<(), StoreError> {
+        let mut slot = self.lock.lock();
+        let Some(file) = slot.as_mut() else { return Err(StoreError::Closed) };
+        Holder { pid: std::process::id(), start: process_start(), boot }
+            .write(file)
+            .map_err(|error| StoreError::folder(&self.path, &error))
+    }
+
+    pub fn unlock(&self) {
+        *self.lock.lock() = None;
+    }
+
+    pub fn engine(&self, generation: u64) -> PathBuf {
+        self.path.join(format!("g{generation}"))
+    }
+
+    pub fn pack(&self) -> PathBuf {
+        self.path.join("pack")
+    }
+
+    /// Generations there are, newest first, and whether each was finished.
+    pub fn generations(&self) -> Vec<(u64, bool)> {
+        let mut found: Vec<_> = numbered(&self.path, "g")
+            .into_iter()
+            .map(|(number, path)| (number, path.join(COMPLETE).exists()))
+            .collect();
+        found.reverse();
+        found
+    }
+
+    /// A new, empty generation. Until it is completed it doesn't count.
+    pub fn begin_generation(&self, generation: u64, kind: EngineKind) -> Result<Arc<dyn Engine>, EngineError> {
+        self.remove_generation(generation);
+        kind.open(&self.engine(generation))
+    }
+
+    pub fn complete_generation(&self, generation: u64) -> Result<(), EngineError> {
+        let folder = self.engine(generation);
+        File::create(folder.join(COMPLETE))?.sync_all()?;
+        File::open(folder)?.sync_all()?;
+        Ok(File::open(&self.path)?.sync_all()?)
+    }
+
+    /// What can't be removed is left over; the next start removes it.
+    pub fn remove_generation(&self, generation: u64) {
+        let _ = fs::remove_dir_all(self.engine(generation));
+    }
+
+    /// Backups, newest first.
+    pub fn backups(&self) -> Vec<PathBuf> {
+        let mut found: Vec<_> = numbered(&self.path.join("backups"), "").into_iter().map(|(_, path)| path).collect();
+        found.reverse();
+        found
+    }
+
+    pub fn next_backup(&self) -> PathBuf {
+        let all = self.path.join("backups");
+        all.join(format!("{:06}", numbered(&all, "").last().map_or(1, |(number, _)| number + 1)))
+    }
+
+    /// Moves (or copies, where the original goes on) parts of the folder aside, untouched.
+    pub fn quarantine(&self, parts: &[PathBuf], copy: bool) -> Result<PathBuf, StoreError> {
+        let all = self.path.join("quarantine");
+        let place = all.join(format!("{:06}", numbered(&all, "").last().map_or(1, |(number, _)| number + 1)));
+        let bad = |error: io::Error| StoreError::folder(&place, &error);
+        fs::create_dir_all(&place).map_err(bad)?;
+        for part in parts.iter().filter(|part| part.exists()) {
+            let Some(name) = part.file_name() else { continue };
+            if copy {
+                copy_whole(part, &place.join(name)).map_err(bad)?;
+            } else {
+                fs::rename(part, place.join(name)).map_err(bad)?;
+            }
+        }
+        Ok(place)
+    }
+}
+
+/// Entries of a folder named by a prefix and a number, ascending.
+fn numbered(folder: &Path, prefix: &str) -> Vec<(u64, PathBuf)> {
+    let Ok(entries) = fs::read_dir(folder) else { return Vec::new() };
+    let number = |path: &Path| path.file_name()?.to_str()?.strip_prefix(prefix)?.parse().ok();
+    let mut found: Vec<(u64, PathBuf)> =
+        entries.flatten().map(|entry| entry.path()).filter_map(|path| Some((number(&path)?, path))).collect();
+    found.sort();
+    found
+}
+
+fn copy_whole(from: &Path, to: &Path) -> io::Result<()> {
+    if !from.is_dir() {
+        return fs::copy(from, to).map(|_| ());
+    }
+    fs::create_dir_all(to)?;
+    for entry in fs::read_dir(from)? {
+        let entry = entry?;
+        copy_whole(&entry.path(), &to.join(entry.file_name()))?;
+    }
+    Ok(())
+}
+
+/// What the lock file says.
+#[derive(Default)]
+struct Holder {
+    pid: u32,
+    /// In clock ticks since the machine started: tells a process from a later one with the same id.
+    start: u64,
+    boot: u64,
+}
+
+impl Holder {
+    fn read(file: &mut File) -> Self {
+        let mut text = Vec::new();
+        let read = file.rewind().and_then(|()| file.take(4096).read_to_end(&mut text));
+        let text = String::from_utf8_lossy(&text).into_owned();
+        let field = |name: &str| text.lines().find_map(|line| line.strip_prefix(name)?.trim().parse::<u64>().ok());
+        if read.is_err() {
+            return Self::default();
+        }
+        let pid = field("pid ").and_then(|pid| u32::try_from(pid).ok()).unwrap_or(0);
+        // A damaged number must not use up the epochs.
+        let boot = field("boot ").filter(|boot| *boot < 1 << 32).unwrap_or(0);
+        Self { pid, start: field("start ").unwrap_or(0), boot }
+    }
+
+    fn write(&self, file: &mut File) -> io::Result<()> {
+        file.set_len(0)?;
+        file.rewind()?;
+        write!(file, "pid {}\nstart {}\nboot {}\n", self.pid, self.start, self.boot)
+    }
+}
+
+fn process_start() -> u64 {
+    let stat = fs::read_to_string("/proc/self/stat").unwrap_or_default();
+    // Fields are counted behind the name, which is in brackets and may hold spaces.
+    let after = stat.rsplit_once(')').map_or("", |(_, after)| after);
+    after.split_whitespace().nth(19).and_then(|field| field.parse().ok()).unwrap_or(0)
+}

@@ -1,0 +1,257 @@
+//! Journal frames: the commits of one agent, in order, packed some to a frame.
+
+use std::sync::Arc;
+
+use maxim_bus::ids::{Epoch, Lsn};
+use serde::{Deserialize, Serialize};
+
+use super::codec::{Reader, Writer};
+use super::records::Value;
+
+/// A frame is closed when it reaches this many bytes; a larger commit has one of its own.
+const FRAME_BYTES: usize = 3900;
+const FRAME_VERSION: u8 = 1;
+
+/// The two lanes of an inbox.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+pub enum Lane {
+    Control,
+    Data,
+}
+
+/// How far a region has consumed each lane of its inbox.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Cursors {
+    pub control: Lsn,
+    pub data: Lsn,
+}
+
+impl Cursors {
+    /// A cursor never goes back.
+    pub fn advance(&mut self, lane: Lane, to: Lsn) {
+        let cursor = match lane {
+            Lane::Control => &mut self.control,
+            Lane::Data => &mut self.data,
+        };
+        *cursor = to.max(*cursor);
+    }
+}
+
+/// One accepted commit, as it waits for the disk and as it is read back.
+#[derive(Clone, Debug)]
+pub struct Entry {
+    pub lsn: u64,
+    pub region: Arc<str>,
+    pub epoch: Epoch,
+    pub consumed: Option<(Lane, Lsn)>,
+    pub state_hash: u64,
+    pub events: Arc<Vec<Vec<u8>>>,
+    pub emissions: Vec<Vec<u8>>,
+    pub records: Vec<(Vec<u8>, Value)>,
+    /// Written to the region's slot, not into the frame.
+    pub root: Option<Arc<[u8]>>,
+}
+
+impl Entry {
+    /// LSN of the last thing in it: emissions follow the commit.
+    pub fn last(&self) -> u64 {
+        self.lsn + self.emissions.len() as u64
+    }
+
+    fn write(&self, to: &mut Writer) {
+        to.varint(self.lsn);
+        to.bytes(self.region.as_bytes());
+        to.varint(self.epoch.0);
+        match self.consumed {
+            None => to.u8(0),
+            Some((lane, lsn)) => {
+                to.u8(if lane == Lane::Control { 1 } else { 2 });
+                to.varint(lsn.0);
+            }
+        }
+        to.u64(self.state_hash);
+        to.count(self.events.len());
+        self.events.iter().for_each(|event| to.bytes(event));
+        to.count(self.emissions.len());
+        self.emissions.iter().for_each(|emission| to.bytes(emission));
+        to.count(self.records.len());
+        for (key, value) in &self.records {
+            to.bytes(key);
+            value.write(to);
+        }
+    }
+
+    fn read(from: &mut Reader<'_>) -> Option<Self> {
+        let (lsn, region, epoch) = (from.varint()?, from.text()?.into(), Epoch(from.varint()?));
+        let consumed = match from.u8()? {
+            0 => None,
+            1 => Some((Lane::Control, Lsn(from.varint()?))),
+            2 => Some((Lane::Data, Lsn(from.varint()?))),
+            _ => return None,
+        };
+        let state_hash = from.u64()?;
+        let events = (0..from.count()?).map(|_| from.bytes().map(<[u8]>::to_vec)).collect::<Option<Vec<_>>>()?;
+        let emissions = (0..from.count()?).map(|_| from.bytes().map(<[u8]>::to_vec)).collect::<Option<_>>()?;
+        let record = |from: &mut Reader<'_>| Some((from.bytes()?.to_vec(), Value::read(from)?));
+        let records = (0..from.count()?).map(|_| record(from)).collect::<Option<_>>()?;
+        let events = Arc::new(events);
+        Some(Self { lsn, region, epoch, consumed, state_hash, events, emissions, records, root: None })
+    }
+}
+
+/// What the committer remembers of a frame on disk, to know when it may go.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct FrameSpan {
+    pub first: u64,
+    pub last: u64,
+    /// 0 when it has no emissions.
+    pub last_emission: u64,
+    pub chunks: u16,
+    pub bytes: usize,
+}
+
+/// Packs entries into frames: for each the span (without chunks) and the content.
+pub fn pack(entries: &[Arc<Entry>]) -> Vec<(FrameSpan, Vec<u8>)> {
+    let mut frames = Vec::new();
+    let mut body = Writer::default();
+    let mut start = 0;
+    for (index, entry) in entries.iter().enumerate() {
+        let before = body.0.len();
+        entry.write(&mut body);
+        if body.0.len() > FRAME_BYTES && before > 0 {
+            let tail = body.0.split_off(before);
+            frames.push(close(&entries[start..index], &body.0));
+            body.0 = tail;
+            start = index;
+        }
+    }
+    if !body.0.is_empty() {
+        frames.push(close(&entries[start..], &body.0));
+    }
+    frames
+}
+
+fn close(entries: &[Arc<Entry>], body: &[u8]) -> (FrameSpan, Vec<u8>) {
+    let first = entries.first().map_or(0, |entry| entry.lsn);
+    let last = entries.last().map_or(0, |entry| entry.last());
+    let last_emission = entries.iter().rev().find(|entry| !entry.emissions.is_empty()).map_or(0, |entry| entry.last());
+    let mut frame = Writer(Vec::with_capacity(body.len() + 16));
+    frame.u8(FRAME_VERSION);
+    frame.varint(first);
+    frame.varint(last);
+    frame.count(entries.len());
+    frame.0.extend_from_slice(body);
+    let bytes = frame.0.len();
+    (FrameSpan { first, last, last_emission, chunks: 0, bytes }, frame.0)
+}
+
+/// A frame without entries, in the place of LSNs whose commits are lost.
+pub fn gap(first: u64, last: u64) -> Vec<u8> {
+    let mut frame = Writer::default();
+    frame.u8(FRAME_VERSION);
+    frame.varint(first);
+    frame.varint(last);
+    frame.count(0);
+    frame.0
+}
+
+/// Reads a frame back. `None` for what this program doesn't understand.
+pub fn unpack(content: &[u8], chunks: u16) -> Option<(FrameSpan, Vec<Entry>)> {
+    let mut reader = Reader(content);
+    if reader.u8()? != FRAME_VERSION {
+        return None;
+    }
+    let (first, last, count) = (reader.varint()?, reader.varint()?, reader.count()?);
+    let entries = (0..count).map(|_| Entry::read(&mut reader)).collect::<Option<Vec<_>>>()?;
+    let is_gap = entries.is_empty() && last >= first;
+    let fits = || Some(entries.first()?.lsn == first && entries.last()?.last() == last);
+    if !reader.is_empty() || !(is_gap || fits()?) {
+        return None;
+    }
+    let last_emission = entries.iter().rev().find(|entry| !entry.emissions.is_empty()).map_or(0, Entry::last);
+    Some((FrameSpan { first, last, last_emission, chunks, bytes: content.len() }, entries))
+}
+
+/// A region's summary, written when the journal before it goes.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Meta {
+    /// The commit up to which it holds.
+    pub lsn: u64,
+    pub cursors: Cursors,
+    pub state_hash: u64,
+    pub epoch: u64,
+}
+
+impl Meta {
+    pub fn apply(&mut self, entry: &Entry) {
+        if entry.lsn <= self.lsn {
+            return;
+        }
+        self.lsn = entry.lsn;
+        self.state_hash = entry.state_hash;
+        self.epoch = self.epoch.max(entry.epoch.0);
+        if let Some((lane, lsn)) = entry.consumed {
+            self.cursors.advance(lane, lsn);
+        }
+    }
+
+    pub fn write(&self, to: &mut Writer) {
+        for number in [self.lsn, self.cursors.control.0, self.cursors.data.0, self.state_hash, self.epoch] {
+            to.varint(number);
+        }
+    }
+
+    pub fn read(from: &mut Reader<'_>) -> Option<Self> {
+        let (lsn, control, data) = (from.varint()?, Lsn(from.varint()?), Lsn(from.varint()?));
+        let (state_hash, epoch) = (from.varint()?, from.varint()?);
+        Some(Self { lsn, cursors: Cursors { control, data }, state_hash, epoch })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn entry(lsn: u64, event: usize, emissions: usize) -> Arc<Entry> {
+        Arc::new(Entry {
+            lsn,
+            region: "hippocampus".into(),
+            epoch: Epoch(3),
+            consumed: Some((Lane::Data, Lsn(lsn / 2))),
+            state_hash: lsn * 31,
+            events: Arc::new(vec![vec![7; event]]),
+            emissions: vec![vec![1, 2]; emissions],
+            records: vec![(b"k".to_vec(), Value::Deleted), (b"l".to_vec(), Value::Inline(vec![9; 5].into()))],
+            root: None,
+        })
+    }
+
+    #[test]
+    fn commits_are_packed_into_small_frames_and_read_back_in_order() {
+        let mut lsn = 1;
+        let mut entries = Vec::new();
+        for index in 0..60 {
+            let made = entry(lsn, if index == 20 { 20_000 } else { 300 }, index % 3);
+            lsn = made.last() + 1;
+            entries.push(made);
+        }
+        let frames = pack(&entries);
+        assert!(frames.len() > 4 && frames.len() < 20, "{}", frames.len());
+        let mut read = Vec::new();
+        for (span, content) in &frames {
+            assert!(content.len() <= FRAME_BYTES + 40 || span.first == span.last - 2, "one large commit has its own");
+            let (again, found) = unpack(content, 0).expect("readable");
+            assert_eq!(again, *span);
+            read.extend(found);
+        }
+        assert_eq!(format!("{read:?}"), format!("{:?}", entries.iter().map(|e| (**e).clone()).collect::<Vec<_>>()));
+    }
+
+    #[test]
+    fn a_cut_frame_is_refused() {
+        let (_, content) = pack(&[entry(5, 40, 2)]).remove(0);
+        for length in 0..content.len() {
+            assert!(unpack(&content[..length], 0).is_none(), "cut at {length}");
+        }
+    }
+}

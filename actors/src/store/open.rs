@@ -1,0 +1,303 @@
+//! Opening a folder: always ends in a store that works, and says what it found and what it lost.
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use maxim_bus::ids::{Epoch, Lsn};
+
+use super::backup;
+use super::committer::SERIAL;
+use super::engine::{Batch, Engine, EngineKind, FaultSwitch, copy_all};
+use super::error::{EngineError, StoreError};
+use super::folder::Folder;
+use super::keys;
+use super::load::{Loaded, load};
+use super::pack::Pack;
+use super::repair::repair_all;
+use super::shared::Shared;
+use super::{StateStore, StoreOptions};
+
+/// The format of this program. A store of a newer one is refused, an older one is migrated.
+pub const FORMAT_VERSION: u32 = 1;
+
+type Migration = fn(&dyn Engine) -> Result<(), EngineError>;
+/// Entry i takes a store from format i + 1 to i + 2.
+const MIGRATIONS: &[Migration] = &[];
+
+/// Something that was there and isn't any more.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Loss {
+    /// `None` when it concerns the whole store.
+    pub agent: Option<String>,
+    pub what: String,
+    /// First and last of the commits that are gone, where that is known.
+    pub lsns: Option<(Lsn, Lsn)>,
+}
+
+impl Loss {
+    pub(super) fn of(agent: Option<&str>, what: String) -> Self {
+        Self { agent: agent.map(str::to_owned), what, lsns: None }
+    }
+}
+
+impl std::fmt::Display for Loss {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        if let Some(agent) = &self.agent {
+            write!(f, "agent {agent}: ")?;
+        }
+        f.write_str(&self.what)?;
+        match self.lsns {
+            Some((first, last)) => write!(f, ", {first} to {}", last.0),
+            None => Ok(()),
+        }
+    }
+}
+
+/// How opening went.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct OpenReport {
+    /// There was no store here before.
+    pub fresh: bool,
+    /// The last process closed it in order.
+    pub clean: bool,
+    /// How often it was opened, this time included.
+    pub boot: u64,
+    /// Damage that cost nothing.
+    pub repaired: Vec<String>,
+    /// Where damaged parts were put, untouched.
+    pub quarantined: Vec<PathBuf>,
+    /// The backup that took the place of what couldn't be read.
+    pub restored_from: Option<PathBuf>,
+    pub lost: Vec<Loss>,
+    /// The newest LSN of each agent.
+    pub heads: Vec<(String, Lsn)>,
+}
+
+impl OpenReport {
+    /// Nothing was found wrong.
+    pub fn is_sound(&self) -> bool {
+        self.repaired.is_empty() && self.quarantined.is_empty() && self.restored_from.is_none() && self.lost.is_empty()
+    }
+}
+
+/// An engine that could be opened and read, with what was in it.
+struct Found {
+    engine: Arc<dyn Engine>,
+    generation: u64,
+    loaded: Loaded,
+}
+
+pub fn open(path: &Path, options: StoreOptions) -> Result<(StateStore, OpenReport), StoreError> {
+    let (mut folder, boots) = Folder::lock(path)?;
+    let mut report = OpenReport::default();
+    let found = find_engine(&folder, &options, boots, &mut report)?;
+    folder.generation = found.generation;
+    let engine = found.engine;
+    let boot = keys::get_number(&*engine, keys::BOOT).ok().flatten().unwrap_or(0).max(boots) + 1;
+    report.boot = boot;
+    report.clean = !report.fresh && matches!(keys::get_number(&*engine, keys::CLEAN), Ok(Some(_)));
+    let known_end = keys::get_number(&*engine, keys::PACK_END).ok().flatten().unwrap_or(0);
+    let damage_noted = !matches!(engine.get(keys::DAMAGE_SEEN), Ok(None));
+    if !found.loaded.lost.is_empty() {
+        report.quarantined.push(folder.quarantine(&[folder.engine(found.generation)], true)?);
+    }
+    let mut first = found.loaded.fix;
+    keys::put_number(&mut first, keys::FORMAT, u64::from(FORMAT_VERSION));
+    keys::put_number(&mut first, keys::BOOT, boot);
+    first.delete(keys::CLEAN.to_vec());
+    first.delete(keys::DAMAGE_SEEN.to_vec());
+    engine.apply(&first)?;
+    engine.sync()?;
+    folder.sign(boot)?;
+    let pack_was_there = folder.pack().exists();
+    let switch = FaultSwitch::default();
+    let pack = Arc::new(Pack::open(&folder.pack(), switch.clone(), options.cache_bytes, known_end)?);
+    report.repaired.extend(found.loaded.repaired);
+    report.lost.extend(found.loaded.lost);
+    let serial = keys::get_number(&*engine, SERIAL).ok().flatten().unwrap_or(0);
+    let pack_is_short = known_end > 0 && (!pack_was_there || !pack.reaches(known_end));
+    let shared = Shared::new(options, switch, Some((engine, pack)), Some(folder), boot);
+    *shared.gate.lock() = serial;
+    *shared.agents.lock() = found.loaded.agents;
+    let shared = Arc::new(shared);
+    report.heads = shared.all_agents().iter().map(|agent| (agent.id.to_string(), Lsn(agent.mark.durable()))).collect();
+    let store = StateStore::start(shared.clone());
+    if pack_is_short || damage_noted || report.restored_from.is_some() {
+        let repaired = repair_all(&shared)?;
+        report.repaired.extend(repaired.repaired);
+        report.lost.extend(repaired.lost);
+    }
+    Ok((store, report))
+}
+
+fn find_engine(
+    folder: &Folder,
+    options: &StoreOptions,
+    boots: u64,
+    report: &mut OpenReport,
+) -> Result<Found, StoreError> {
+    let generations = folder.generations();
+    let newest = generations.first().map_or(0, |(generation, _)| *generation);
+    // A finished one counts before any that isn't; one that isn't only when somebody removed its mark.
+    let (finished, unfinished): (Vec<_>, Vec<_>) = generations.into_iter().partition(|(_, complete)| *complete);
+    let only_unfinished = finished.is_empty();
+    let mut candidates = if only_unfinished { unfinished.clone() } else { finished };
+    candidates.truncate(1);
+    if !only_unfinished {
+        unfinished.iter().for_each(|(generation, _)| folder.remove_generation(*generation));
+    }
+    let mut why = None;
+    for (generation, _) in candidates {
+        match try_generation(folder, options, generation, newest, boots) {
+            Ok(Some(found)) => {
+                if only_unfinished {
+                    folder.complete_generation(generation)?;
+                    if boots > 0 {
+                        report.repaired.push("the mark that the database is complete was missing".into());
+                    }
+                }
+                report.fresh = boots == 0 && found.loaded.agents.is_empty() && only_unfinished;
+                return Ok(found);
+            }
+            // Begun and never used: the process died in its first start.
+            Ok(None) if boots == 0 && !folder.pack().exists() => folder.remove_generation(generation),
+            Ok(None) => why = Some("it is empty".to_owned()),
+            Err(StoreError::Engine(EngineError::Damaged(text))) => why = Some(text),
+            Err(StoreError::Engine(EngineError::Io(text))) => why = Some(text),
+            Err(error) => return Err(error),
+        }
+        if why.is_some() {
+            report.quarantined.push(folder.quarantine(&[folder.engine(generation)], false)?);
+        }
+    }
+    if why.is_none() && (boots > 0 || folder.pack().exists()) {
+        why = Some("it isn't there".into());
+    }
+    start_anew(folder, options, newest + 1, why, boots, report)
+}
+
+/// `None` for a database that was made and never used.
+fn try_generation(
+    folder: &Folder,
+    options: &StoreOptions,
+    generation: u64,
+    newest: u64,
+    boots: u64,
+) -> Result<Option<Found>, StoreError> {
+    let place = folder.engine(generation);
+    let kind = if place.join("redb").exists() { EngineKind::Redb } else { EngineKind::Sled };
+    let mut engine = kind.open(&place)?;
+    let Some(format) = keys::get_number(&*engine, keys::FORMAT)? else { return Ok(None) };
+    let format = u32::try_from(format).unwrap_or(u32::MAX);
+    if format > FORMAT_VERSION {
+        let folder = folder.path.clone();
+        return Err(StoreError::Newer { folder, found: format, known: FORMAT_VERSION });
+    }
+    migrate(&*engine, format, MIGRATIONS, &mut || backup::dump_to(&*engine, &folder.next_backup()))?;
+    let mut generation = generation;
+    if kind != options.engine {
+        let target = newest + 1;
+        let other = folder.begin_generation(target, options.engine)?;
+        copy_all(&*engine, &*other)?;
+        folder.complete_generation(target)?;
+        engine = other;
+        folder.remove_generation(generation);
+        generation = target;
+    }
+    let floor = keys::get_number(&*engine, keys::BOOT).ok().flatten().unwrap_or(0).max(boots) + 1;
+    let loaded = load(&*engine, Epoch(floor * super::shared::EPOCHS_PER_BOOT))?;
+    Ok(Some(Found { engine, generation, loaded }))
+}
+
+/// Brings an older format to this program's, after `keep` has kept what is there.
+fn migrate(
+    engine: &dyn Engine,
+    format: u32,
+    migrations: &[Migration],
+    keep: &mut dyn FnMut() -> Result<(), StoreError>,
+) -> Result<(), StoreError> {
+    let done = (format as usize).saturating_sub(1);
+    let Some(steps) = migrations.get(done..).filter(|steps| !steps.is_empty()) else { return Ok(()) };
+    keep()?;
+    for (step, format) in steps.iter().zip(format + 1..) {
+        step(engine)?;
+        let mut batch = Batch::default();
+        keys::put_number(&mut batch, keys::FORMAT, u64::from(format));
+        engine.apply(&batch)?;
+        engine.sync()?;
+    }
+    Ok(())
+}
+
+/// No database can be read: the newest usable backup, or an empty one.
+fn start_anew(
+    folder: &Folder,
+    options: &StoreOptions,
+    generation: u64,
+    why: Option<String>,
+    boots: u64,
+    report: &mut OpenReport,
+) -> Result<Found, StoreError> {
+    let mut tried = Vec::new();
+    for place in if why.is_some() { folder.backups() } else { Vec::new() } {
+        let engine = folder.begin_generation(generation, options.engine)?;
+        match backup::import(&place, &*engine) {
+            Ok(()) => {
+                folder.complete_generation(generation)?;
+                let loaded = load(&*engine, Epoch((boots + 1) * super::shared::EPOCHS_PER_BOOT))?;
+                let what = format!("everything since the backup {}", place.display());
+                report.lost.push(Loss::of(
+                    None,
+                    format!("{what}: the database couldn't be read ({})", why.unwrap_or_default()),
+                ));
+                report.restored_from = Some(place);
+                return Ok(Found { engine, generation, loaded });
+            }
+            Err(error) => tried.push(error.to_string()),
+        }
+    }
+    let engine = folder.begin_generation(generation, options.engine)?;
+    folder.complete_generation(generation)?;
+    match why {
+        None => report.fresh = true,
+        Some(why) => {
+            if folder.pack().exists() {
+                report.quarantined.push(folder.quarantine(&[folder.pack()], false)?);
+            }
+            let backups = if tried.is_empty() { "there is no backup".to_owned() } else { tried.join("; ") };
+            report
+                .lost
+                .push(Loss::of(None, format!("everything: the database couldn't be read ({why}), and {backups}")));
+        }
+    }
+    Ok(Found { engine, generation, loaded: Loaded::default() })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::store::memory_engine::MemoryEngine;
+
+    #[test]
+    fn an_older_format_is_kept_first_and_then_brought_up_step_by_step() {
+        let steps: [Migration; 2] = [
+            |engine| engine.apply(&Batch(vec![(b"x".to_vec(), Some(b"2".to_vec()))])),
+            |engine| {
+                assert_eq!(engine.get(b"x")?.as_deref(), Some(&b"2"[..]));
+                engine.apply(&Batch(vec![(b"x".to_vec(), Some(b"3".to_vec()))]))
+            },
+        ];
+        let engine = MemoryEngine::default();
+        let mut kept = 0;
+        let mut keep = || {
+            assert_eq!(engine.get(b"x")?, None, "kept before anything is changed");
+            kept += 1;
+            Ok(())
+        };
+        migrate(&engine, 1, &steps, &mut keep).expect("migrates");
+        assert_eq!(engine.get(b"x").expect("readable").as_deref(), Some(&b"3"[..]));
+        assert_eq!(keys::get_number(&engine, keys::FORMAT).expect("readable"), Some(3));
+        migrate(&engine, 3, &steps, &mut || panic!("nothing to keep")).expect("nothing to do");
+        assert_eq!(kept, 1);
+    }
+}

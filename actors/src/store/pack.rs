@@ -1,0 +1,327 @@
+//! The pack: an append-only file of sealed blocks. The engine holds the pointers to them.
+
+use std::collections::{BTreeMap, VecDeque};
+use std::fs::{File, OpenOptions};
+use std::os::unix::fs::{FileExt, MetadataExt};
+use std::path::Path;
+use std::sync::Arc;
+
+use parking_lot::Mutex;
+use rustix::fs::FallocateFlags;
+
+use super::codec::{Reader, Writer};
+use super::engine::FaultSwitch;
+use super::error::EngineError;
+
+const MAGIC: &[u8; 8] = b"MXMPACK1";
+/// Blocks start after the head, so that offset 0 never points at one.
+const HEAD_BYTES: u64 = 64;
+/// Bytes before each block: mark, length, checksum. They let a person or a repair walk the file without the engine.
+const BLOCK_HEAD: usize = 12;
+const BLOCK_MARK: &[u8; 4] = b"MXB1";
+/// A file system frees whole pages only.
+const PAGE: u64 = 4096;
+
+/// Where a block is and what its checksum must be.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Pointer {
+    pub offset: u64,
+    pub length: u32,
+    pub crc: u32,
+}
+
+impl Pointer {
+    pub fn write(&self, to: &mut Writer) {
+        to.varint(self.offset);
+        to.varint(u64::from(self.length));
+        to.u32(self.crc);
+    }
+
+    pub fn read(from: &mut Reader<'_>) -> Option<Self> {
+        Some(Self { offset: from.varint()?, length: u32::try_from(from.varint()?).ok()?, crc: from.u32()? })
+    }
+
+    /// First byte after the block.
+    pub fn end(&self) -> u64 {
+        self.offset.saturating_add(BLOCK_HEAD as u64 + u64::from(self.length))
+    }
+}
+
+/// Where the pack's bytes are: a file, or memory.
+pub trait Medium: Send + Sync {
+    fn read_at(&self, offset: u64, into: &mut [u8]) -> Result<(), EngineError>;
+    fn write_at(&self, offset: u64, bytes: &[u8]) -> Result<(), EngineError>;
+    fn sync(&self) -> Result<(), EngineError>;
+    fn length(&self) -> u64;
+    /// Gives the space back to the disk where that is possible.
+    fn punch(&self, offset: u64, length: u64);
+    fn size_on_disk(&self) -> u64;
+}
+
+impl Medium for File {
+    fn read_at(&self, offset: u64, into: &mut [u8]) -> Result<(), EngineError> {
+        Ok(self.read_exact_at(into, offset)?)
+    }
+
+    fn write_at(&self, offset: u64, bytes: &[u8]) -> Result<(), EngineError> {
+        Ok(self.write_all_at(bytes, offset)?)
+    }
+
+    fn sync(&self) -> Result<(), EngineError> {
+        Ok(self.sync_data()?)
+    }
+
+    fn length(&self) -> u64 {
+        self.metadata().map_or(0, |data| data.len())
+    }
+
+    fn punch(&self, offset: u64, length: u64) {
+        // Not every file system can; then compaction gets the space back.
+        let _ = rustix::fs::fallocate(self, FallocateFlags::PUNCH_HOLE | FallocateFlags::KEEP_SIZE, offset, length);
+    }
+
+    fn size_on_disk(&self) -> u64 {
+        self.metadata().map_or(0, |data| data.blocks() * 512)
+    }
+}
+
+pub struct Pack {
+    medium: Box<dyn Medium>,
+    switch: FaultSwitch,
+    state: Mutex<Appending>,
+    cache: Mutex<Cache>,
+}
+
+struct Appending {
+    end: u64,
+    /// Written since the last sync. After a failed one the kernel may have dropped them, so they are written again.
+    unsynced: BTreeMap<u64, Arc<[u8]>>,
+}
+
+impl Pack {
+    /// Opens or creates the file. `known_end` is the end that the engine knows; a shorter file has lost something.
+    pub fn open(path: &Path, switch: FaultSwitch, cache_bytes: usize, known_end: u64) -> Result<Self, EngineError> {
+        let is_new = !path.exists();
+        let file = OpenOptions::new().read(true).write(true).create(true).truncate(false).open(path)?;
+        let pack = Self::on(Box::new(file), switch, cache_bytes, known_end)?;
+        if is_new {
+            pack.medium.sync()?;
+            if let Some(folder) = path.parent() {
+                File::open(folder)?.sync_all()?;
+            }
+        }
+        Ok(pack)
+    }
+
+    pub fn on(
+        medium: Box<dyn Medium>,
+        switch: FaultSwitch,
+        cache_bytes: usize,
+        known_end: u64,
+    ) -> Result<Self, EngineError> {
+        let mut head = [0; MAGIC.len()];
+        if medium.length() < HEAD_BYTES || medium.read_at(0, &mut head).is_err() || &head != MAGIC {
+            // The head is a mark for people; every block is checked by its own pointer.
+            medium.write_at(0, MAGIC)?;
+        }
+        // Never below what the engine knows: an old pointer must not meet a new block.
+        let end = medium.length().max(known_end).max(HEAD_BYTES).next_multiple_of(PAGE);
+        let state = Mutex::new(Appending { end, unsynced: BTreeMap::new() });
+        Ok(Self { medium, switch, state, cache: Mutex::new(Cache::new(cache_bytes)) })
+    }
+
+    /// A pack that is only read, as that of a backup.
+    pub fn read_only(path: &Path) -> Result<Self, EngineError> {
+        let state = Mutex::new(Appending { end: 0, unsynced: BTreeMap::new() });
+        let switch = FaultSwitch::default();
+        Ok(Self { medium: Box::new(File::open(path)?), switch, state, cache: Mutex::new(Cache::new(0)) })
+    }
+
+    /// A block as it is in the file: mark, length, checksum, body.
+    pub fn block(body: &[u8]) -> Vec<u8> {
+        let mut block = Vec::with_capacity(BLOCK_HEAD + body.len());
+        block.extend_from_slice(BLOCK_MARK);
+        block.extend_from_slice(&u32::try_from(body.len()).unwrap_or(u32::MAX).to_le_bytes());
+        block.extend_from_slice(&crc32fast::hash(body).to_le_bytes());
+        block.extend_from_slice(body);
+        block
+    }
+
+    /// Writes a body over a block that is damaged; only its own fits there.
+    pub fn heal(&self, at: Pointer, body: &[u8]) -> Result<(), EngineError> {
+        self.switch.check()?;
+        self.medium.write_at(at.offset, &Self::block(body))?;
+        self.medium.sync()
+    }
+
+    /// Appends a block; on disk only after [`Pack::sync`].
+    pub fn append(&self, body: &[u8]) -> Result<Pointer, EngineError> {
+        self.switch.check()?;
+        let length = u32::try_from(body.len()).map_err(|_| EngineError::Io("a block over 4 GB".into()))?;
+        let crc = crc32fast::hash(body);
+        let block: Arc<[u8]> = Self::block(body).into();
+        let offset = {
+            let mut state = self.state.lock();
+            let offset = state.end;
+            state.end += block.len() as u64;
+            state.unsynced.insert(offset, block.clone());
+            offset
+        };
+        if let Err(error) = self.medium.write_at(offset, &block) {
+            self.state.lock().unsynced.remove(&offset);
+            return Err(error);
+        }
+        Ok(Pointer { offset, length, crc })
+    }
+
+    /// The body of a block, its checksum verified.
+    pub fn read(&self, at: Pointer) -> Result<Arc<[u8]>, EngineError> {
+        if let Some(body) = self.cache.lock().get(at) {
+            return Ok(body);
+        }
+        let body: Arc<[u8]> = self.read_uncached(at)?.into();
+        self.cache.lock().put(at, body.clone());
+        Ok(body)
+    }
+
+    /// As [`Pack::read`], but from the file, and without pushing other blocks out of the cache.
+    pub fn read_uncached(&self, at: Pointer) -> Result<Vec<u8>, EngineError> {
+        if at.end() > self.medium.length() {
+            return Err(EngineError::Damaged(format!("the pack ends before its block at {}", at.offset)));
+        }
+        let mut body = vec![0; at.length as usize];
+        self.medium.read_at(at.offset + BLOCK_HEAD as u64, &mut body)?;
+        if crc32fast::hash(&body) != at.crc {
+            return Err(EngineError::Damaged(format!("the checksum of the pack's block at {} is wrong", at.offset)));
+        }
+        Ok(body)
+    }
+
+    /// Whether something waits for a sync.
+    pub fn is_dirty(&self) -> bool {
+        !self.state.lock().unsynced.is_empty()
+    }
+
+    /// Everything appended before the call is on disk after it.
+    pub fn sync(&self) -> Result<(), EngineError> {
+        let covered: Vec<u64> = self.state.lock().unsynced.keys().copied().collect();
+        if covered.is_empty() {
+            return Ok(());
+        }
+        self.switch.check()?;
+        self.medium.sync()?;
+        let mut state = self.state.lock();
+        for offset in covered {
+            state.unsynced.remove(&offset);
+        }
+        Ok(())
+    }
+
+    /// After a failed sync: what the page cache shows may not be on disk and may never be written, so it is written anew.
+    pub fn write_again(&self) -> Result<(), EngineError> {
+        self.switch.check()?;
+        let blocks: Vec<_> = self.state.lock().unsynced.iter().map(|(at, block)| (*at, block.clone())).collect();
+        for (offset, block) in blocks {
+            self.medium.write_at(offset, &block)?;
+        }
+        Ok(())
+    }
+
+    pub fn end(&self) -> u64 {
+        self.state.lock().end
+    }
+
+    /// The file ends where the engine says, or later.
+    pub fn reaches(&self, known_end: u64) -> bool {
+        self.medium.length() >= known_end
+    }
+
+    /// Gives back everything before `end` that isn't in `live`.
+    pub fn free_except(&self, mut live: Vec<Pointer>, end: u64) {
+        live.sort_unstable_by_key(|at| at.offset);
+        let mut from = HEAD_BYTES;
+        for at in live {
+            self.punch(Some((from, at.offset.min(end))));
+            from = from.max(at.end());
+        }
+        self.punch(Some((from, end)));
+    }
+
+    /// Gives the space of dead blocks back.
+    pub fn free(&self, mut dead: Vec<Pointer>) {
+        dead.sort_unstable_by_key(|at| at.offset);
+        let mut open: Option<(u64, u64)> = None;
+        for at in dead {
+            match &mut open {
+                Some((_, end)) if *end == at.offset => *end = at.end(),
+                _ => {
+                    self.punch(open.replace((at.offset, at.end())));
+                }
+            }
+        }
+        self.punch(open);
+    }
+
+    fn punch(&self, extent: Option<(u64, u64)>) {
+        let Some((from, end)) = extent else { return };
+        let (from, end) = (from.next_multiple_of(PAGE), end / PAGE * PAGE);
+        if from < end {
+            self.medium.punch(from, end - from);
+        }
+    }
+
+    pub fn size_on_disk(&self) -> u64 {
+        self.medium.size_on_disk()
+    }
+}
+
+/// Blocks read lately, by age of reading.
+struct Cache {
+    blocks: BTreeMap<u64, (u64, Arc<[u8]>)>,
+    order: VecDeque<(u64, u64)>,
+    turn: u64,
+    bytes: usize,
+    limit: usize,
+}
+
+impl Cache {
+    fn new(limit: usize) -> Self {
+        Self { blocks: BTreeMap::new(), order: VecDeque::new(), turn: 0, bytes: 0, limit }
+    }
+
+    fn get(&mut self, at: Pointer) -> Option<Arc<[u8]>> {
+        let (turn, block) = self.blocks.get_mut(&at.offset)?;
+        self.turn += 1;
+        *turn = self.turn;
+        self.order.push_back((at.offset, self.turn));
+        let block = block.clone();
+        self.trim();
+        Some(block)
+    }
+
+    fn put(&mut self, at: Pointer, block: Arc<[u8]>) {
+        self.turn += 1;
+        self.bytes += block.len();
+        if let Some((_, old)) = self.blocks.insert(at.offset, (self.turn, block)) {
+            self.bytes -= old.len();
+        }
+        self.order.push_back((at.offset, self.turn));
+        self.trim();
+    }
+
+    /// Drops the least lately read until it fits; stale marks of blocks read again are dropped on the way.
+    fn trim(&mut self) {
+        while self.bytes > self.limit || self.order.len() > 4 * self.blocks.len() + 16 {
+            let Some((offset, turn)) = self.order.pop_front() else { return };
+            match self.blocks.get(&offset) {
+                Some((latest, _)) if *latest == turn && self.bytes > self.limit => {
+                    if let Some((_, block)) = self.blocks.remove(&offset) {
+                        self.bytes -= block.len();
+                    }
+                }
+                Some((latest, _)) if *latest == turn => self.order.push_back((offset, turn)),
+                _ => {}
+            }
+        }
+    }
+}

@@ -1,0 +1,102 @@
+//! Several sorted sources read as one: of equal keys the newest source's holds.
+
+use std::collections::btree_map;
+use std::iter::Peekable;
+
+use super::super::error::EngineError;
+use super::run::RunCursor;
+use super::{Held, KeyRange, Tail, Value, is_empty_range};
+
+type Item = (Vec<u8>, Value);
+
+/// One sorted source.
+pub enum Source<'a> {
+    Memory(btree_map::Range<'a, Vec<u8>, Held>),
+    List(Peekable<std::vec::IntoIter<Item>>),
+    Run(RunCursor),
+}
+
+impl<'a> Source<'a> {
+    pub fn memory(tail: &'a Tail, range: &KeyRange) -> Self {
+        if is_empty_range(range) {
+            return Self::list(Vec::new());
+        }
+        Self::Memory(tail.map.range(range.clone()))
+    }
+
+    pub fn list(items: Vec<Item>) -> Self {
+        Self::List(items.into_iter().peekable())
+    }
+
+    fn next(&mut self) -> Result<Option<Item>, EngineError> {
+        match self {
+            Self::Memory(range) => Ok(range.next().map(|(key, held)| (key.clone(), held.value.clone()))),
+            Self::List(list) => Ok(list.next()),
+            Self::Run(cursor) => cursor.next(),
+        }
+    }
+}
+
+/// The merged reading of sources given newest first.
+pub struct Merging<'a> {
+    sources: Vec<(Source<'a>, Option<Item>)>,
+    primed: bool,
+    /// Values that a newer one has replaced, when asked for.
+    pub replaced: Option<Vec<Value>>,
+    /// Key ranges lost in blocks that can't be read, when they are to be left out instead of failing.
+    pub lost: Option<Vec<(Vec<u8>, Vec<u8>)>>,
+}
+
+impl<'a> Merging<'a> {
+    pub fn new(sources: Vec<Source<'a>>) -> Self {
+        let sources = sources.into_iter().map(|source| (source, None)).collect();
+        Self { sources, primed: false, replaced: None, lost: None }
+    }
+
+    fn advance(&mut self, index: usize) -> Result<(), EngineError> {
+        let Some((source, slot)) = self.sources.get_mut(index) else { return Ok(()) };
+        *slot = loop {
+            match (source.next(), &mut *source, &mut self.lost) {
+                (Err(EngineError::Damaged(_)), Source::Run(cursor), Some(lost)) => lost.push(cursor.skip_block()),
+                (next, ..) => break next?,
+            }
+        };
+        Ok(())
+    }
+
+    /// The next key with its newest value, deletions included.
+    pub fn next(&mut self) -> Result<Option<Item>, EngineError> {
+        if !self.primed {
+            self.primed = true;
+            for index in 0..self.sources.len() {
+                self.advance(index)?;
+            }
+        }
+        let mut newest: Option<usize> = None;
+        for (index, (_, slot)) in self.sources.iter().enumerate() {
+            let Some((key, _)) = slot else { continue };
+            let smaller = newest.and_then(|at| self.sources[at].1.as_ref()).is_none_or(|(best, _)| key < best);
+            if smaller {
+                newest = Some(index);
+            }
+        }
+        let Some(newest) = newest else { return Ok(None) };
+        let Some(item) = self.sources[newest].1.take() else { return Ok(None) };
+        self.advance(newest)?;
+        for index in newest + 1..self.sources.len() {
+            if self.sources[index].1.as_ref().is_some_and(|(key, _)| *key == item.0) {
+                let older = self.sources[index].1.take();
+                if let (Some(replaced), Some((_, value))) = (&mut self.replaced, older) {
+                    replaced.push(value);
+                }
+                self.advance(index)?;
+            }
+        }
+        Ok(Some(item))
+    }
+
+    /// As [`Merging::next`] where every source is in memory, so that nothing can fail.
+    pub fn next_from_memory(&mut self) -> Option<Item> {
+        self.next().unwrap_or(None)
+    }
+}

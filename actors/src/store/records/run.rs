@@ -1,0 +1,256 @@
+//! A run: sealed blocks of sorted records with a sparse index, all in the pack.
+
+use std::ops::Bound;
+use std::sync::Arc;
+
+use parking_lot::Mutex;
+
+use super::super::codec::{Reader, Writer};
+use super::super::error::EngineError;
+use super::super::pack::{Pack, Pointer};
+use super::block::{find, read_entry, write_entry};
+use super::{KeyRange, PIECE_BYTES, Value, is_past};
+
+/// A block is closed when it reaches this many bytes.
+const BLOCK_BYTES: usize = 16 << 10;
+
+/// First key of each block and where the block is, and where the pieces of its long values are.
+#[derive(Default)]
+pub struct Index {
+    pub blocks: Vec<(Box<[u8]>, Pointer)>,
+    pub pieces: Vec<Pointer>,
+}
+
+impl Index {
+    fn write(&self) -> Vec<u8> {
+        let mut writer = Writer::default();
+        writer.count(self.blocks.len());
+        for (first, at) in &self.blocks {
+            writer.bytes(first);
+            at.write(&mut writer);
+        }
+        writer.count(self.pieces.len());
+        self.pieces.iter().for_each(|piece| piece.write(&mut writer));
+        writer.0
+    }
+
+    fn read(bytes: &[u8]) -> Option<Self> {
+        let mut reader = Reader(bytes);
+        let block = |reader: &mut Reader<'_>| Some((reader.bytes()?.into(), Pointer::read(reader)?));
+        let blocks = (0..reader.count()?).map(|_| block(&mut reader)).collect::<Option<_>>()?;
+        let pieces = (0..reader.count()?).map(|_| Pointer::read(&mut reader)).collect::<Option<_>>()?;
+        reader.is_empty().then_some(Self { blocks, pieces })
+    }
+}
+
+pub struct Run {
+    /// Unique in its region.
+    pub id: u64,
+    pub entries: u64,
+    /// Of the blocks, the index and the long values that the entries point at.
+    pub bytes: u64,
+    min: Vec<u8>,
+    max: Vec<u8>,
+    index_at: Vec<Pointer>,
+    index: Mutex<Option<Arc<Index>>>,
+}
+
+impl Run {
+    pub fn write(&self, to: &mut Writer) {
+        for number in [self.id, self.entries, self.bytes] {
+            to.varint(number);
+        }
+        to.bytes(&self.min);
+        to.bytes(&self.max);
+        to.count(self.index_at.len());
+        self.index_at.iter().for_each(|at| at.write(to));
+    }
+
+    pub fn read(from: &mut Reader<'_>) -> Option<Self> {
+        let (id, entries, bytes) = (from.varint()?, from.varint()?, from.varint()?);
+        let (min, max) = (from.bytes()?.to_vec(), from.bytes()?.to_vec());
+        let index_at = (0..from.count()?).map(|_| Pointer::read(from)).collect::<Option<_>>()?;
+        Some(Self { id, entries, bytes, min, max, index_at, index: Mutex::new(None) })
+    }
+
+    /// The sparse index, read at the first use.
+    pub fn index(&self, pack: &Pack) -> Result<Arc<Index>, EngineError> {
+        let mut slot = self.index.lock();
+        if let Some(index) = &*slot {
+            return Ok(index.clone());
+        }
+        let mut bytes = Vec::new();
+        for at in &self.index_at {
+            bytes.extend_from_slice(&pack.read_uncached(*at)?);
+        }
+        let index =
+            Index::read(&bytes).ok_or_else(|| EngineError::Damaged("an index of records makes no sense".into()))?;
+        let index = Arc::new(index);
+        *slot = Some(index.clone());
+        Ok(index)
+    }
+
+    pub fn get(&self, pack: &Pack, key: &[u8]) -> Result<Option<Value>, EngineError> {
+        if key < self.min.as_slice() || key > self.max.as_slice() {
+            return Ok(None);
+        }
+        let index = self.index(pack)?;
+        let block = index.blocks.partition_point(|(first, _)| &**first <= key);
+        let Some((_, at)) = block.checked_sub(1).and_then(|block| index.blocks.get(block)) else { return Ok(None) };
+        find(&pack.read(*at)?, key).map_err(|()| nonsense(*at))
+    }
+
+    /// Its blocks and index, which go with it when nobody reads it any more.
+    pub fn blocks(&self, pack: &Pack) -> Result<Vec<Pointer>, EngineError> {
+        let mut all: Vec<_> = self.index(pack)?.blocks.iter().map(|(_, at)| *at).collect();
+        all.extend(&self.index_at);
+        Ok(all)
+    }
+
+    /// Everything in the pack that it needs.
+    pub fn extents(&self, pack: &Pack) -> Result<Vec<Pointer>, EngineError> {
+        let mut all = self.blocks(pack)?;
+        all.extend(&self.index(pack)?.pieces);
+        Ok(all)
+    }
+
+    pub fn index_blocks(&self) -> &[Pointer] {
+        &self.index_at
+    }
+
+    pub fn span(&self) -> (&[u8], &[u8]) {
+        (&self.min, &self.max)
+    }
+}
+
+fn nonsense(at: Pointer) -> EngineError {
+    EngineError::Damaged(format!("the pack's block at {} makes no sense", at.offset))
+}
+
+/// Walks a run in order, one block in memory.
+pub struct RunCursor {
+    run: Arc<Run>,
+    pack: Arc<Pack>,
+    index: Arc<Index>,
+    next_block: usize,
+    block: Arc<[u8]>,
+    at: usize,
+    range: KeyRange,
+    /// A whole walk must not push other blocks out of the cache.
+    cached: bool,
+}
+
+impl RunCursor {
+    pub fn new(run: Arc<Run>, pack: Arc<Pack>, range: KeyRange, cached: bool) -> Result<Self, EngineError> {
+        let index = run.index(&pack)?;
+        let next_block = match &range.0 {
+            Bound::Included(from) | Bound::Excluded(from) => {
+                index.blocks.partition_point(|(first, _)| **first <= **from).saturating_sub(1)
+            }
+            Bound::Unbounded => 0,
+        };
+        Ok(Self { run, pack, index, next_block, block: Arc::from([]), at: 0, range, cached })
+    }
+
+    pub fn next(&mut self) -> Result<Option<(Vec<u8>, Value)>, EngineError> {
+        loop {
+            if self.at >= self.block.len() {
+                let Some((first, at)) = self.index.blocks.get(self.next_block) else { return Ok(None) };
+                if is_past(&self.range, first) {
+                    return Ok(None);
+                }
+                self.next_block += 1;
+                self.at = 0;
+                self.block = Arc::from([]);
+                self.block = match self.cached {
+                    true => self.pack.read(*at)?,
+                    false => self.pack.read_uncached(*at)?.into(),
+                };
+                continue;
+            }
+            let mut reader = Reader(&self.block[self.at..]);
+            let entry = read_entry(&mut reader).ok_or_else(|| nonsense(self.index.blocks[self.next_block - 1].1))?;
+            self.at = self.block.len() - reader.0.len();
+            let before = match &self.range.0 {
+                Bound::Included(from) => entry.0 < from.as_slice(),
+                Bound::Excluded(from) => entry.0 <= from.as_slice(),
+                Bound::Unbounded => false,
+            };
+            if before {
+                continue;
+            }
+            if is_past(&self.range, entry.0) {
+                self.next_block = self.index.blocks.len();
+                self.at = self.block.len();
+                return Ok(None);
+            }
+            return Ok(Some((entry.0.to_vec(), entry.1)));
+        }
+    }
+
+    /// Goes on behind the block that couldn't be read; answers the keys that are lost with it, the second excluded.
+    pub fn skip_block(&mut self) -> (Vec<u8>, Vec<u8>) {
+        self.at = 0;
+        self.block = Arc::from([]);
+        let bad = self.next_block.saturating_sub(1);
+        let first = |block: usize| self.index.blocks.get(block).map(|(first, _)| first.to_vec());
+        let end = || [self.run.max.as_slice(), &[0]].concat();
+        (first(bad).unwrap_or_default(), first(bad + 1).unwrap_or_else(end))
+    }
+}
+
+/// Makes a run out of sorted entries.
+pub struct RunWriter {
+    pack: Arc<Pack>,
+    block: Writer,
+    first: Vec<u8>,
+    last: Vec<u8>,
+    min: Option<Vec<u8>>,
+    index: Index,
+    entries: u64,
+    bytes: u64,
+}
+
+impl RunWriter {
+    pub fn new(pack: Arc<Pack>) -> Self {
+        let (first, last) = (Vec::new(), Vec::new());
+        Self { pack, block: Writer::default(), first, last, min: None, index: Index::default(), entries: 0, bytes: 0 }
+    }
+
+    pub fn push(&mut self, key: &[u8], value: &Value) -> Result<(), EngineError> {
+        if self.block.0.is_empty() {
+            self.first = key.to_vec();
+        }
+        self.min.get_or_insert_with(|| key.to_vec());
+        self.last.clear();
+        self.last.extend_from_slice(key);
+        self.entries += 1;
+        if let Value::Spilled(pieces) = value {
+            self.bytes += pieces.iter().map(|piece| u64::from(piece.length)).sum::<u64>();
+            self.index.pieces.extend(pieces.iter());
+        }
+        write_entry(&mut self.block, key, value);
+        if self.block.0.len() >= BLOCK_BYTES { self.close_block() } else { Ok(()) }
+    }
+
+    fn close_block(&mut self) -> Result<(), EngineError> {
+        let body = std::mem::take(&mut self.block.0);
+        let at = self.pack.append(&body)?;
+        self.bytes += body.len() as u64;
+        self.index.blocks.push((std::mem::take(&mut self.first).into(), at));
+        Ok(())
+    }
+
+    /// `None` when nothing was pushed.
+    pub fn finish(mut self, id: u64) -> Result<Option<Run>, EngineError> {
+        if !self.block.0.is_empty() {
+            self.close_block()?;
+        }
+        let Some(min) = self.min.take() else { return Ok(None) };
+        let bytes = self.index.write();
+        let index_at = bytes.chunks(PIECE_BYTES).map(|piece| self.pack.append(piece)).collect::<Result<_, _>>()?;
+        let index = Mutex::new(Some(Arc::new(self.index)));
+        let bytes = self.bytes + bytes.len() as u64;
+        Ok(Some(Run { id, entries: self.entries, bytes, min, max: self.last, index_at, index }))
+    }
+}

@@ -1,0 +1,39 @@
+//! After a failed write: nothing is believed of the old handle. The database is opened again, looked at, and written anew.
+
+use std::sync::atomic::Ordering;
+
+use super::committer::SERIAL;
+use super::engine::copy_all;
+use super::error::EngineError;
+use super::keys;
+use super::shared::Shared;
+
+/// `serial` is the batch whose writing failed; it may be there or not, the one before it must be.
+pub fn revive(shared: &Shared, serial: u64) -> Result<(), EngineError> {
+    if !shared.switch.is_working() {
+        return shared.switch.check();
+    }
+    let Some((kind, folder)) = shared.engine_folder(shared.generation.load(Ordering::Acquire)) else {
+        return Ok(());
+    };
+    // The old handle must go first: it holds the lock, and after a failure its memory isn't what is on disk.
+    shared.set_engine(None);
+    let engine = kind.open(&folder)?;
+    let found = keys::get_number(&*engine, SERIAL)?.unwrap_or(0);
+    if found + 1 < serial {
+        let why =
+            format!("the database came back at batch {found}, batch {} was on disk: restart to repair", serial - 1);
+        return Err(EngineError::Damaged(why));
+    }
+    // What the kernel failed to write it may show and never write again, so every page is written anew elsewhere.
+    let generation = shared.generation.load(Ordering::Acquire) + 1;
+    let Some(home) = &shared.folder else { return Ok(()) };
+    let fresh = home.begin_generation(generation, kind)?;
+    copy_all(&*engine, &*fresh)?;
+    home.complete_generation(generation)?;
+    drop(engine);
+    shared.set_engine(Some(fresh));
+    shared.generation.store(generation, Ordering::Release);
+    home.remove_generation(generation - 1);
+    Ok(())
+}

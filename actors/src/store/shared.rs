@@ -1,0 +1,305 @@
+//! What the parts of one store share, and the queues between them.
+
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::mpsc::SyncSender;
+
+use maxim_bus::ids::{AgentId, Epoch, Lsn};
+use parking_lot::{Condvar, Mutex, RwLock};
+
+use super::StoreOptions;
+use super::agent::Agent;
+use super::engine::{Engine, EngineKind, FaultSwitch, Switched};
+use super::error::EngineError;
+use super::folder::Folder;
+use super::health::Counters;
+use super::pack::Pack;
+use super::records::{Run, Sealed};
+use super::watermark::Trouble;
+
+/// Epochs of one opening; a process that restarts begins above all it ever gave.
+pub const EPOCHS_PER_BOOT: u64 = 1_000_000;
+
+pub struct Shared {
+    pub options: StoreOptions,
+    pub switch: FaultSwitch,
+    pub in_memory: bool,
+    /// How often the store was opened, this time included.
+    pub boot: u64,
+    pub folder: Option<Folder>,
+    engine: RwLock<Option<Arc<dyn Engine>>>,
+    pack: Option<Arc<Pack>>,
+    pub agents: Mutex<BTreeMap<AgentId, Arc<Agent>>>,
+    pub work: Work,
+    pub upkeep: UpkeepQueue,
+    pub trouble: Trouble,
+    /// Held while a batch is made and written; holds the number of the last batch.
+    pub gate: Mutex<u64>,
+    /// Held while blocks are packed or freed; holds what will be free when its last reader is gone. Taken before the gate.
+    pub packing: Mutex<Vec<Retired>>,
+    pub counters: Counters,
+    damage_seen: AtomicBool,
+    damage_noted: AtomicBool,
+    pub generation: AtomicU64,
+}
+
+/// Runs that were merged away.
+pub struct Retired {
+    pub sealed: Arc<Sealed>,
+    pub runs: Vec<Arc<Run>>,
+    /// Long values that no newer run points at.
+    pub replaced: Vec<super::pack::Pointer>,
+}
+
+impl Shared {
+    pub fn new(
+        options: StoreOptions,
+        switch: FaultSwitch,
+        disk: Option<(Arc<dyn Engine>, Arc<Pack>)>,
+        folder: Option<Folder>,
+        boot: u64,
+    ) -> Self {
+        let in_memory = disk.is_none();
+        let (engine, pack) = disk.unzip();
+        let engine = engine.map(|engine| Arc::new(Switched::new(engine, switch.clone())) as Arc<dyn Engine>);
+        let generation = AtomicU64::new(folder.as_ref().map_or(0, |folder| folder.generation));
+        Self {
+            options,
+            switch,
+            in_memory,
+            boot,
+            folder,
+            engine: RwLock::new(engine),
+            pack,
+            agents: Mutex::default(),
+            work: Work::default(),
+            upkeep: UpkeepQueue::default(),
+            trouble: Trouble::default(),
+            gate: Mutex::new(0),
+            packing: Mutex::default(),
+            counters: Counters::default(),
+            damage_seen: AtomicBool::new(false),
+            damage_noted: AtomicBool::new(false),
+            generation,
+        }
+    }
+
+    /// The engine, unless the store is closed, in memory, or just being reopened.
+    pub fn backing(&self) -> Option<Arc<dyn Engine>> {
+        self.engine.read().clone()
+    }
+
+    pub fn set_engine(&self, engine: Option<Arc<dyn Engine>>) {
+        *self.engine.write() =
+            engine.map(|engine| Arc::new(Switched::new(engine, self.switch.clone())) as Arc<dyn Engine>);
+    }
+
+    pub fn pack(&self) -> Option<Arc<Pack>> {
+        self.pack.clone()
+    }
+
+    /// The epoch of a region before anybody raised it in this process.
+    pub fn boot_epoch(&self) -> Epoch {
+        Epoch(self.boot * EPOCHS_PER_BOOT)
+    }
+
+    pub fn agent(&self, id: &AgentId) -> Arc<Agent> {
+        let mut agents = self.agents.lock();
+        let made = || {
+            let agent = Agent::new(id.clone());
+            agent.state.lock().closed = self.trouble.get() == Some(super::error::NotDurable::Closed);
+            Arc::new(agent)
+        };
+        agents.entry(id.clone()).or_insert_with(made).clone()
+    }
+
+    pub fn all_agents(&self) -> Vec<Arc<Agent>> {
+        self.agents.lock().values().cloned().collect()
+    }
+
+    pub fn wake_waiting(&self) {
+        for agent in self.all_agents() {
+            agent.mark.wake();
+        }
+    }
+
+    /// A reading found damage: the next batch says so, and the next start looks at everything.
+    pub fn note_damage(&self) {
+        self.damage_seen.store(true, Ordering::Release);
+    }
+
+    pub fn has_damage(&self) -> bool {
+        self.damage_seen.load(Ordering::Acquire)
+    }
+
+    pub fn clear_damage(&self) {
+        self.damage_seen.store(false, Ordering::Release);
+        self.damage_noted.store(false, Ordering::Release);
+    }
+
+    /// True once, when damage was seen and isn't written down yet.
+    pub fn damage_to_write(&self) -> bool {
+        self.has_damage() && !self.damage_noted.swap(true, Ordering::AcqRel)
+    }
+
+    /// Where and how the engine of a generation is opened; nothing for an engine given from outside.
+    pub fn engine_folder(&self, generation: u64) -> Option<(EngineKind, PathBuf)> {
+        self.folder.as_ref().map(|folder| (self.options.engine, folder.engine(generation)))
+    }
+
+    /// The agent's low water. A closure that panics counts as "nothing was delivered".
+    pub fn low_water(&self, agent: &Agent) -> u64 {
+        let low_water = agent.low_water.lock().clone();
+        let ask = || low_water.map_or(Lsn(0), |low_water| low_water()).0;
+        std::panic::catch_unwind(std::panic::AssertUnwindSafe(ask)).unwrap_or(0)
+    }
+}
+
+/// Replaces a region's sealed records, in the next batch.
+pub struct Edit {
+    pub agent: Arc<Agent>,
+    pub region: Arc<str>,
+    pub sealed: Arc<Sealed>,
+    /// The tail that was being sealed is in it now.
+    pub ends_sealing: bool,
+    pub done: SyncSender<Result<(), EngineError>>,
+}
+
+/// How a store ends.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Stop {
+    #[default]
+    No,
+    /// After everything accepted is on disk.
+    Drained,
+    /// At once.
+    Abandoned,
+}
+
+/// What waits for the committer.
+#[derive(Default)]
+pub struct Work {
+    state: Mutex<Waiting>,
+    changed: Condvar,
+}
+
+#[derive(Default)]
+pub struct Waiting {
+    pub agents: Vec<Arc<Agent>>,
+    pub edits: Vec<Edit>,
+    stop: Stop,
+    ended: bool,
+}
+
+impl Work {
+    pub fn add(&self, agent: Arc<Agent>) {
+        self.state.lock().agents.push(agent);
+        self.changed.notify_one();
+    }
+
+    pub fn edit(&self, edit: Edit) {
+        let mut state = self.state.lock();
+        if state.ended {
+            return;
+        }
+        state.edits.push(edit);
+        drop(state);
+        self.changed.notify_one();
+    }
+
+    /// Waits for something to write; `None` when the store ends and all is written.
+    pub fn take(&self) -> Option<(Vec<Arc<Agent>>, Vec<Edit>)> {
+        let mut state = self.state.lock();
+        loop {
+            if state.stop == Stop::Abandoned {
+                return None;
+            }
+            if !state.agents.is_empty() || !state.edits.is_empty() {
+                return Some((std::mem::take(&mut state.agents), std::mem::take(&mut state.edits)));
+            }
+            if state.stop != Stop::No {
+                return None;
+            }
+            self.changed.wait(&mut state);
+        }
+    }
+
+    pub fn stop(&self, how: Stop) {
+        let mut state = self.state.lock();
+        state.stop = state.stop.max(how);
+        self.changed.notify_all();
+    }
+
+    pub fn stopping(&self) -> Stop {
+        self.state.lock().stop
+    }
+
+    /// The committer has ended: what waits for it is let go.
+    pub fn end(&self) {
+        let mut state = self.state.lock();
+        state.ended = true;
+        state.edits.clear();
+        self.changed.notify_all();
+    }
+
+    /// Waits for the committer's end; false when the time is over.
+    pub fn wait_ended(&self, limit: std::time::Duration) -> bool {
+        let mut state = self.state.lock();
+        self.changed.wait_while_for(&mut state, |state| !state.ended, limit);
+        state.ended
+    }
+}
+
+/// What waits for the upkeep thread.
+#[derive(Default)]
+pub struct UpkeepQueue {
+    state: Mutex<(Vec<Chore>, bool)>,
+    changed: Condvar,
+}
+
+pub enum Chore {
+    Seal(Arc<Agent>, Arc<str>),
+    /// Look whether the disk holds much more than is alive.
+    Weigh,
+}
+
+impl UpkeepQueue {
+    pub fn seal(&self, agent: Arc<Agent>, region: Arc<str>) {
+        self.push(Chore::Seal(agent, region));
+    }
+
+    pub fn push(&self, chore: Chore) {
+        self.state.lock().0.push(chore);
+        self.changed.notify_one();
+    }
+
+    pub fn take(&self) -> Option<Chore> {
+        let mut state = self.state.lock();
+        loop {
+            if state.1 {
+                return None;
+            }
+            if !state.0.is_empty() {
+                return Some(state.0.remove(0));
+            }
+            self.changed.wait(&mut state);
+        }
+    }
+
+    pub fn stop(&self) {
+        self.state.lock().1 = true;
+        self.changed.notify_all();
+    }
+
+    pub fn is_stopped(&self) -> bool {
+        self.state.lock().1
+    }
+
+    /// Waits a while, or until the store ends.
+    pub fn pause(&self, limit: std::time::Duration) {
+        let mut state = self.state.lock();
+        self.changed.wait_while_for(&mut state, |state| !state.1, limit);
+    }
+}

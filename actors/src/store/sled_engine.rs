@@ -1,0 +1,144 @@
+//! The engine on sled 0.34.7. The only file that names it.
+
+use std::fs::{self, File};
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use super::engine::{Batch, Engine, Visit};
+use super::error::EngineError;
+
+/// Bytes. sled's default is 1 GiB.
+const CACHE_BYTES: u64 = 32 << 20;
+/// Bytes. A page over a quarter of it would become a blob file, which sled never syncs.
+const SEGMENT_BYTES: usize = 512 << 10;
+/// sled holds its lock for some 100 ms after the last handle is dropped.
+const LOCK_TRIES: u32 = 40;
+const LOCK_PAUSE: Duration = Duration::from_millis(15);
+
+pub struct SledEngine {
+    db: sled::Db,
+    /// sled's own flush ends in `sync_file_range`, which doesn't survive a power cut: this handle is for a real one.
+    file: File,
+    folder: PathBuf,
+}
+
+impl SledEngine {
+    pub fn open(folder: &Path) -> Result<Self, EngineError> {
+        let is_new = !folder.join("db").exists();
+        fs::create_dir_all(folder)?;
+        let mut tries = 0;
+        let db = loop {
+            match fenced(|| config(folder).open().map_err(from_sled)) {
+                Ok(db) => break db,
+                Err(EngineError::Locked(why)) => {
+                    tries += 1;
+                    if tries == LOCK_TRIES {
+                        return Err(EngineError::Locked(why));
+                    }
+                    std::thread::sleep(LOCK_PAUSE);
+                }
+                Err(error) => return Err(error),
+            }
+        };
+        let file = File::open(folder.join("db"))?;
+        let engine = Self { db, file, folder: folder.to_owned() };
+        if is_new {
+            engine.sync()?;
+            for inside in ["blobs", ""] {
+                let path = folder.join(inside);
+                if path.is_dir() {
+                    File::open(path)?.sync_all()?;
+                }
+            }
+            File::open(folder.join("conf"))?.sync_all()?;
+        }
+        Ok(engine)
+    }
+}
+
+fn config(folder: &Path) -> sled::Config {
+    sled::Config::new()
+        .path(folder)
+        .cache_capacity(CACHE_BYTES)
+        .segment_size(SEGMENT_BYTES)
+        .flush_every_ms(None)
+        .mode(sled::Mode::LowSpace)
+}
+
+/// A damaged file makes sled panic as often as it answers an error.
+fn fenced<T>(work: impl FnOnce() -> Result<T, EngineError>) -> Result<T, EngineError> {
+    catch_unwind(AssertUnwindSafe(work)).unwrap_or_else(|panic| {
+        let text = panic.downcast_ref::<String>().cloned();
+        let text = text.or_else(|| panic.downcast_ref::<&str>().map(|text| (*text).to_owned()));
+        Err(EngineError::Damaged(format!("sled panicked: {}", text.unwrap_or_else(|| "without a word".into()))))
+    })
+}
+
+fn from_sled(error: sled::Error) -> EngineError {
+    match error {
+        sled::Error::Io(io) if io.kind() == std::io::ErrorKind::WouldBlock => EngineError::Locked(io.to_string()),
+        sled::Error::Io(io) if io.to_string().contains("could not acquire lock") => EngineError::Locked(io.to_string()),
+        sled::Error::Io(io) => io.into(),
+        other => EngineError::Damaged(other.to_string()),
+    }
+}
+
+impl Engine for SledEngine {
+    fn name(&self) -> &'static str {
+        "sled"
+    }
+
+    fn get(&self, key: &[u8]) -> Result<Option<Vec<u8>>, EngineError> {
+        fenced(|| Ok(self.db.get(key).map_err(from_sled)?.map(|value| value.to_vec())))
+    }
+
+    fn scan(&self, from: &[u8], to: Option<&[u8]>, visit: &mut Visit<'_>) -> Result<(), EngineError> {
+        fenced(|| {
+            let entries = match to {
+                Some(to) if to <= from => return Ok(()),
+                Some(to) => self.db.range(from..to),
+                None => self.db.range(from..),
+            };
+            for entry in entries {
+                let (key, value) = entry.map_err(from_sled)?;
+                if !visit(&key, &value) {
+                    break;
+                }
+            }
+            Ok(())
+        })
+    }
+
+    fn apply(&self, batch: &Batch) -> Result<(), EngineError> {
+        let mut changes = sled::Batch::default();
+        for (key, value) in &batch.0 {
+            match value {
+                Some(value) => changes.insert(key.as_slice(), value.as_slice()),
+                None => changes.remove(key.as_slice()),
+            }
+        }
+        fenced(|| self.db.apply_batch(changes).map_err(from_sled))
+    }
+
+    fn sync(&self) -> Result<(), EngineError> {
+        fenced(|| self.db.flush().map_err(from_sled))?;
+        Ok(self.file.sync_data()?)
+    }
+
+    fn size_on_disk(&self) -> u64 {
+        folder_size(&self.folder)
+    }
+}
+
+/// Bytes that the files of a folder take, holes not counted.
+pub fn folder_size(folder: &Path) -> u64 {
+    use std::os::unix::fs::MetadataExt;
+    let Ok(entries) = fs::read_dir(folder) else { return 0 };
+    let size = |entry: fs::DirEntry| match entry.metadata() {
+        Ok(data) if data.is_dir() => folder_size(&entry.path()),
+        Ok(data) => data.blocks() * 512,
+        Err(_) => 0,
+    };
+    entries.flatten().map(size).sum()
+}

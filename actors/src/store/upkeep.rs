@@ -1,0 +1,181 @@
+//! The thread beside the committer: seals tails into runs, merges runs, frees what nobody reads.
+
+use std::ops::Bound;
+use std::sync::Arc;
+use std::sync::mpsc::sync_channel;
+use std::time::Duration;
+
+use super::agent::Agent;
+use super::error::EngineError;
+use super::pack::{Pack, Pointer};
+use super::records::{Merging, Run, RunCursor, RunWriter, Sealed, Source, Tail, Value};
+use super::shared::{Chore, Edit, Retired, Shared};
+
+/// So many neighbours of a size class are merged into one.
+const FAN: usize = 4;
+/// More runs than this are merged whatever their size.
+const RUNS: usize = 12;
+const PAUSE: Duration = Duration::from_millis(200);
+const EVERYTHING: super::records::KeyRange = (Bound::Unbounded, Bound::Unbounded);
+
+pub fn run(shared: &Arc<Shared>) {
+    while let Some(chore) = shared.upkeep.take() {
+        match chore {
+            Chore::Weigh => {
+                // A failure leaves the store as it was; the next look tries again.
+                let _ = super::compact::compact_if_wasteful(shared);
+            }
+            Chore::Seal(agent, region) => {
+                while let Err(EngineError::Full | EngineError::Io(_)) = tend(shared, &agent, &region) {
+                    shared.upkeep.pause(PAUSE);
+                    if shared.upkeep.is_stopped() {
+                        return;
+                    }
+                }
+            }
+        }
+        free_unread(shared);
+    }
+}
+
+/// Seals a region's tail and merges its runs as needed.
+pub fn tend(shared: &Shared, agent: &Arc<Agent>, region: &Arc<str>) -> Result<(), EngineError> {
+    let Some(pack) = shared.pack() else { return Ok(()) };
+    let mut retired = shared.packing.lock();
+    if let Some((tail, sealed)) = begin(agent, region) {
+        let more = seal(&pack, &tail, &sealed)?;
+        submit(shared, agent, region, Arc::new(more), true)?;
+    }
+    loop {
+        let sealed = match agent.state.lock().regions.get(region) {
+            Some(region) => region.records.sealed.clone(),
+            None => return Ok(()),
+        };
+        let Some((from, to)) = to_merge(&sealed.runs) else { return Ok(()) };
+        // Damage stops the merging, not the store: reading names it, repairing removes it.
+        let (merged, replaced) = match merge(&pack, &sealed, from, to) {
+            Err(EngineError::Damaged(_)) => {
+                shared.note_damage();
+                return Ok(());
+            }
+            other => other?,
+        };
+        submit(shared, agent, region, Arc::new(merged), false)?;
+        let runs = sealed.runs[from..to].to_vec();
+        retired.push(Retired { sealed, runs, replaced });
+    }
+}
+
+/// Sets the tail aside for sealing. One that a failure left aside is taken up again.
+fn begin(agent: &Agent, region: &str) -> Option<(Arc<Tail>, Arc<Sealed>)> {
+    let mut state = agent.state.lock();
+    let last = state.next - 1;
+    let region = state.regions.get_mut(region)?;
+    let records = &mut region.records;
+    if records.sealing.is_none() {
+        if records.tail.map.is_empty() {
+            region.seal_wanted = false;
+            return None;
+        }
+        let mut tail = std::mem::take(&mut records.tail);
+        tail.upto = last;
+        records.sealing = Some(Arc::new(tail));
+    }
+    Some((records.sealing.clone()?, records.sealed.clone()))
+}
+
+fn seal(pack: &Arc<Pack>, tail: &Tail, sealed: &Sealed) -> Result<Sealed, EngineError> {
+    let mut writer = RunWriter::new(pack.clone());
+    let (mut more, mut fewer) = (0u64, 0u64);
+    for (key, held) in &tail.map {
+        let below = match held.below {
+            Some(below) => below,
+            None => alive_or_damaged(sealed.is_alive(pack, key))?,
+        };
+        fewer += u64::from(below);
+        more += u64::from(held.value != Value::Deleted);
+        writer.push(key, &held.value.spilled(pack)?)?;
+    }
+    let mut runs = sealed.runs.clone();
+    if let Some(run) = writer.finish(sealed.next_id())? {
+        runs.insert(0, Arc::new(run));
+    }
+    Ok(Sealed { runs, live: (sealed.live + more).saturating_sub(fewer), upto: tail.upto })
+}
+
+/// A key under a block that can't be read counts as lost.
+fn alive_or_damaged(alive: Result<bool, EngineError>) -> Result<bool, EngineError> {
+    match alive {
+        Err(EngineError::Damaged(_)) => Ok(false),
+        other => other,
+    }
+}
+
+/// Which neighbouring runs (newest first) should become one.
+fn to_merge(runs: &[Arc<Run>]) -> Option<(usize, usize)> {
+    let class = |run: &Run| (run.bytes >> 20).checked_ilog(4).map_or(0, |class| class + 1);
+    let mut from = 0;
+    while from < runs.len() {
+        let same = runs[from..].iter().take_while(|run| class(run) <= class(&runs[from])).count();
+        if same >= FAN {
+            return Some((from, from + same));
+        }
+        from += 1;
+    }
+    (runs.len() > RUNS).then(|| {
+        let weight = |from: &usize| runs[*from..from + FAN].iter().map(|run| run.bytes).sum::<u64>();
+        let from = (0..=runs.len() - FAN).min_by_key(weight).unwrap_or(0);
+        (from, from + FAN)
+    })
+}
+
+fn merge(pack: &Arc<Pack>, sealed: &Sealed, from: usize, to: usize) -> Result<(Sealed, Vec<Pointer>), EngineError> {
+    let is_oldest = to == sealed.runs.len();
+    let open = |run: &Arc<Run>| RunCursor::new(run.clone(), pack.clone(), EVERYTHING, false).map(Source::Run);
+    let mut merging = Merging::new(sealed.runs[from..to].iter().map(open).collect::<Result<_, _>>()?);
+    merging.replaced = Some(Vec::new());
+    let mut writer = RunWriter::new(pack.clone());
+    while let Some((key, value)) = merging.next()? {
+        if !(is_oldest && value == Value::Deleted) {
+            writer.push(&key, &value)?;
+        }
+    }
+    let mut runs = sealed.runs.clone();
+    runs.splice(from..to, writer.finish(sealed.next_id())?.map(Arc::new));
+    let pieces = merging.replaced.into_iter().flatten().filter_map(|value| match value {
+        Value::Spilled(pieces) => Some(pieces.to_vec()),
+        _ => None,
+    });
+    Ok((Sealed { runs, live: sealed.live, upto: sealed.upto }, pieces.flatten().collect()))
+}
+
+/// Hands the new list of runs to the committer and waits until it is on disk.
+pub fn submit(
+    shared: &Shared,
+    agent: &Arc<Agent>,
+    region: &Arc<str>,
+    sealed: Arc<Sealed>,
+    ends_sealing: bool,
+) -> Result<(), EngineError> {
+    let (done, answer) = sync_channel(1);
+    shared.work.edit(Edit { agent: agent.clone(), region: region.clone(), sealed, ends_sealing, done });
+    // A closed channel: the store has ended.
+    answer.recv().unwrap_or_else(|_| Err(EngineError::Io("the store is closed".into())))
+}
+
+/// Gives back the space of merged runs that no reader holds any more.
+fn free_unread(shared: &Shared) {
+    let Some(pack) = shared.pack() else { return };
+    shared.packing.lock().retain(|retired| {
+        let is_read =
+            Arc::strong_count(&retired.sealed) > 1 || retired.runs.iter().any(|run| Arc::strong_count(run) > 2);
+        if !is_read {
+            let mut dead = retired.replaced.clone();
+            for run in &retired.runs {
+                dead.extend(run.blocks(&pack).unwrap_or_default());
+            }
+            pack.free(dead);
+        }
+        is_read
+    });
+}
