@@ -8,7 +8,6 @@ use std::time::Duration;
 use parking_lot::{Condvar, Mutex};
 
 use super::error::EngineError;
-use super::memory_engine::MemoryEngine;
 use super::redb_engine::RedbEngine;
 use super::sled_engine::SledEngine;
 
@@ -18,9 +17,12 @@ pub const VALUE_LIMIT: usize = 4 * 1024 + 256;
 /// Largest key handed to an engine, in bytes.
 pub const KEY_LIMIT: usize = 512;
 
+/// A key's new value; `None` deletes it.
+pub type Change = (Vec<u8>, Option<Vec<u8>>);
+
 /// Changes that happen together or not at all; the later of two for one key holds.
 #[derive(Clone, Debug, Default)]
-pub struct Batch(pub Vec<(Vec<u8>, Option<Vec<u8>>)>);
+pub struct Batch(pub Vec<Change>);
 
 impl Batch {
     pub fn put(&mut self, key: Vec<u8>, value: Vec<u8>) {
@@ -81,11 +83,6 @@ impl EngineKind {
             Self::Redb => Arc::new(RedbEngine::open(folder)?),
         })
     }
-}
-
-/// An engine that is gone with its value.
-pub fn memory_engine() -> Arc<dyn Engine> {
-    Arc::new(MemoryEngine::default())
 }
 
 /// Copies every key of `from` into `to`, in batches of about 1 MB, and syncs `to`. Returns how many.

@@ -87,11 +87,6 @@ fn chunk_key(base: &[u8], index: u16) -> Vec<u8> {
     key
 }
 
-/// Chunks that `length` bytes take.
-pub fn chunk_count(length: usize) -> u16 {
-    u16::try_from((length + CHUNK_HEAD).div_ceil(CHUNK)).unwrap_or(u16::MAX)
-}
-
 /// Writes a value of any length up to 256 MB; deletes chunks of a longer predecessor. Returns how many chunks it took.
 pub fn put_spanning(batch: &mut Batch, base: &[u8], content: &[u8], chunks_before: u16) -> u16 {
     let mut writer = Writer(Vec::with_capacity(content.len() + CHUNK_HEAD));

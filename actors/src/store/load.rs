@@ -14,6 +14,8 @@ use super::keys;
 use super::open::Loss;
 use super::records::Sealed;
 
+type Root = (Meta, Arc<[u8]>);
+
 /// What an engine held.
 #[derive(Default)]
 pub struct Loaded {
@@ -65,8 +67,8 @@ struct AgentLoad<'a> {
     to: &'a mut Loaded,
     name: &'a str,
     on_disk: OnDisk,
-    /// Valid roots by region: the meta at the time and the bytes.
-    roots: BTreeMap<Arc<str>, Vec<(Meta, Arc<[u8]>)>>,
+    /// Valid roots by region, oldest first: the meta at the time and the bytes.
+    roots: BTreeMap<Arc<str>, Vec<Root>>,
     /// Regions with a root that can't be read, and how many slots of each were written.
     bad_roots: BTreeMap<Arc<str>, usize>,
     sealed: BTreeMap<Arc<str>, Sealed>,
@@ -110,7 +112,7 @@ impl<'a> AgentLoad<'a> {
         for (key, found) in keys::spanning(self.engine, &keys::agent(keys::ROOT, self.name))? {
             let Some((_, region)) = keys::names(&key) else { continue };
             let (region, slot): (Arc<str>, _) = (region.into(), usize::from(key.last() == Some(&1)));
-            let parsed: Option<(Meta, Arc<[u8]>)> = found.content.as_deref().and_then(|content| {
+            let parsed: Option<Root> = found.content.as_deref().and_then(|content| {
                 let mut reader = Reader(content);
                 let known = reader.u8()? == 1;
                 let meta = Meta::read(&mut reader)?;

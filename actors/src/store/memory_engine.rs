@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use parking_lot::Mutex;
 
-use super::engine::{Batch, Engine, Visit};
+use super::engine::{Batch, Change, Engine, Visit};
 use super::error::EngineError;
 use super::pack::Medium;
 
@@ -18,7 +18,7 @@ pub struct MemoryEngine(Arc<Mutex<Disk>>);
 struct Disk {
     tree: BTreeMap<Vec<u8>, Vec<u8>>,
     /// Undo of what isn't synced, newest last; one entry per batch.
-    unsynced: Vec<Vec<(Vec<u8>, Option<Vec<u8>>)>>,
+    unsynced: Vec<Vec<Change>>,
     pack: Vec<u8>,
     pack_synced: Vec<u8>,
     writes: u64,

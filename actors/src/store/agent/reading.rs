@@ -11,6 +11,9 @@ use super::super::keys;
 use super::super::records::{KeyRange, Merging, RunCursor, Source, Value};
 use super::AgentStore;
 
+/// A record: key and value.
+pub type Record = (Vec<u8>, Vec<u8>);
+
 /// What a region is rebuilt from: the root, and the events after it, oldest first.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Recovered {
@@ -96,7 +99,7 @@ impl AgentStore {
         region: RegionName,
         range: impl RangeBounds<Vec<u8>>,
         limit: usize,
-    ) -> Result<Vec<(Vec<u8>, Vec<u8>)>, StoreError> {
+    ) -> Result<Vec<Record>, StoreError> {
         let range: KeyRange = (range.start_bound().cloned(), range.end_bound().cloned());
         let (memory, sealed) = {
             let mut state = self.agent.state.lock();
