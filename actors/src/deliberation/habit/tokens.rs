@@ -84,6 +84,14 @@ impl<'t> Utterance<'t> {
     }
 }
 
+/// "what is" for "what's"; other words as they are.
+pub(super) fn uncontracted(word: &str) -> String {
+    match word.strip_suffix("'s").or_else(|| word.strip_suffix('s')) {
+        Some(head) if CONTRACTED.contains(&word) => format!("{head} is"),
+        _ => word.to_owned(),
+    }
+}
+
 /// Takes the full stop off a sentence, and leaves `.`, `..` and `dir/.` alone.
 pub(super) fn strip_full_stop(raw: &str) -> &str {
     match raw.strip_suffix('.') {
