@@ -1,5 +1,6 @@
 //! Politeness and address around what is said.
 
+use super::guard;
 use super::matcher::Ends;
 use super::tokens::Utterance;
 
@@ -8,6 +9,8 @@ use super::tokens::Utterance;
 pub(super) struct Lead {
     /// "Could you …?": a request in the form of a question.
     pub requested: bool,
+    /// "Would you mind reading …?": the verb comes as a gerund.
+    pub gerund: bool,
     /// "I want to …", "maybe …": a wish, not yet a request.
     pub wished: bool,
     pub greeted: bool,
@@ -47,6 +50,23 @@ const REQUESTS: &[&str] = &[
     "let's",
     "lets",
     "try to",
+];
+
+const MINDING: &[&str] = &["would you mind", "do you mind", "mind", "how about"];
+
+/// Conditions that are only politeness.
+const POLITE_CONDITIONS: &[&str] = &[
+    "if you don't mind",
+    "if you would",
+    "if you can",
+    "if you could",
+    "if you please",
+    "if possible",
+    "when you can",
+    "when you get a chance",
+    "when you have a minute",
+    "when you have a moment",
+    "when you have time",
 ];
 
 const WISHES: &[&str] = &[
@@ -152,6 +172,8 @@ const TAILS: &[&str] = &[
     "buddy",
     "mate",
     "my friend",
+    "?",
+    "!",
     ":)",
     ":-)",
     ";)",
@@ -171,7 +193,16 @@ pub(super) fn lead(said: &Utterance, names: &[String]) -> Lead {
     loop {
         let lo = lead.lo;
         let step = |phrases: &[&str]| phrases.iter().find_map(|phrase| said.starts(lo, hi, phrase));
-        let length = if let Some(length) = step(WISHES) {
+        let ends_clause = |length: &usize| said.tokens[lo + length - 1].closes.is_some();
+        let length = if let Some(length) = step(POLITE_CONDITIONS).filter(ends_clause) {
+            length
+        } else if guard::delays(said, lo, hi) {
+            // "Next week …" is no "next, …".
+            return lead;
+        } else if let Some(length) = step(MINDING) {
+            (lead.requested, lead.gerund) = (true, true);
+            length
+        } else if let Some(length) = step(WISHES) {
             lead.wished = true;
             length
         } else if let Some(length) = step(REQUESTS) {

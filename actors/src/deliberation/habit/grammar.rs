@@ -60,7 +60,9 @@ impl Grammar {
             let verb = tool.speech.verbs.first().map_or("", String::as_str);
             Some((tool.speech.tool.clone(), pattern::example(nodes, verb)))
         };
-        self.tools.iter().filter_map(example).collect()
+        let mut examples: Vec<(String, String)> = self.tools.iter().filter_map(example).collect();
+        examples.dedup_by(|next, first| next.0 == first.0);
+        examples
     }
 
     pub fn understand(&self, text: &str) -> Understanding {
@@ -95,7 +97,10 @@ impl Grammar {
         }
         if let Some(after) = guard::prohibited(said, lo, said.len()) {
             let words = said.span(lo, said.len()).to_owned();
-            return Some(Understanding::Prohibition { words, tool: self.named_tool(said, after) });
+            return Some(Understanding::Prohibition {
+                words,
+                tool: (after..after + 3).find_map(|at| self.named_tool(said, at)),
+            });
         }
         if let Some(about) = self.forms.specific(self, said, lo, ends) {
             return Some(question(about, said, lo));
@@ -112,7 +117,7 @@ impl Grammar {
 
     fn requested(&self, said: &Utterance, lead: Lead, ends: Ends) -> Option<Understanding> {
         let (lo, hi) = (lead.lo, said.len());
-        let found = self.candidates(said, lo, ends, false);
+        let found = self.candidates(said, lo, ends, lead.gerund);
         let asks = self.forms.interrogative(said, lo);
         let best = found.first().filter(|best| !(asks && best.changes_something()));
         if let Some(several) = steps::read(self, said, lead, hi, best) {
@@ -146,7 +151,7 @@ impl Grammar {
             return None;
         }
         let ends = courtesy::ends(&said, lead.lo, said.len(), &self.names);
-        Some(self.candidates(&said, lead.lo, ends, false).first()?.judge(&said, lead))
+        Some(self.candidates(&said, lead.lo, ends, lead.gerund).first()?.judge(&said, lead))
     }
 
     /// The tool and parameters of a clause in any form of its verb ("ran rm", "writing notes.txt").

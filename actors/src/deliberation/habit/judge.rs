@@ -6,7 +6,7 @@ use serde_json::{Map, Value};
 use super::courtesy::Lead;
 use super::lexicon::{self, DETERMINERS, FILE_NOUNS};
 use super::matcher::{Capture, Match};
-use super::pattern::Kind;
+use super::pattern::{Kind, is_command};
 use super::tokens::{Utterance, strip_full_stop};
 use super::understanding::{Partial, Step, Understanding, Unsupported};
 use super::{grammar::Tool, guard};
@@ -107,7 +107,9 @@ impl<'g> Candidate<'g> {
                 Some(Doubt::Vague { slot, value: said.span(capture.lo - 1, capture.hi).to_owned() })
             }
             Kind::Path => Some(Doubt::Bare { slot, value: value() }),
-            Kind::Rest if at == 0 && self.changes_something() => command_doubt(said, capture, before),
+            Kind::Rest if is_command(&capture.slot, at == 0) && self.changes_something() => {
+                command_doubt(said, capture, before)
+            }
             Kind::Rest | Kind::Quoted => {
                 let alone = capture.hi - capture.lo == 1;
                 let points = lexicon::is_pronoun(word) || (word == "nothing" && at == 0);
@@ -261,7 +263,7 @@ fn value(said: &Utterance, capture: &Capture, at: usize, requested: bool) -> Val
             if hi < said.len() {
                 text = text.trim_end_matches(',');
             }
-            if capture.kind == Kind::Rest && at == 0 {
+            if is_command(&capture.slot, at == 0) {
                 text = strip_full_stop(text.trim_end_matches(['!', ',']));
             }
             Value::String(text.to_owned())

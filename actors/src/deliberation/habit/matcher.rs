@@ -1,7 +1,7 @@
 //! Matches a pattern against a stretch of an utterance, by backtracking within a bounded number of steps.
 
 use super::lexicon::{self, DETERMINERS};
-use super::pattern::{Kind, Node, may_be_empty};
+use super::pattern::{Kind, Node, is_command, may_be_empty};
 use super::tokens::Utterance;
 
 /// Steps after which a pattern counts as not matching, so that no text makes understanding slow.
@@ -153,9 +153,9 @@ impl<'m, 't> Matcher<'m, 't> {
     }
 
     fn slot(&mut self, name: &str, kind: &Kind, after: &Then, at: usize, so_far: &Match) -> Option<Match> {
-        let last = matches!(kind, Kind::Rest | Kind::Quoted) && after_may_be_empty(after);
+        let last = *kind == Kind::Rest && after_may_be_empty(after);
         // Content may reach into what would be politeness elsewhere ("write a.txt with thanks"), so it may also begin there.
-        let end = if last { self.open_end(kind, so_far) } else { self.ends.plain };
+        let end = if last { self.open_end(name, so_far) } else { self.ends.plain };
         if at >= end {
             return None;
         }
@@ -171,13 +171,13 @@ impl<'m, 't> Matcher<'m, 't> {
                 words.iter().any(|word| word == self.said.word(at)).then_some(())?;
                 self.take(name, kind, after, at, at + 1, so_far)
             }
-            Kind::Quoted | Kind::Rest => {
-                let plain = self.ends.plain;
+            Kind::Quoted => quoted.then(|| self.take(name, kind, after, at, at + 1, so_far)).flatten(),
+            Kind::Rest => {
                 if quoted && let Some(whole) = self.take(name, kind, after, at, at + 1, so_far) {
                     return Some(whole);
                 }
                 if !nothing_after(after) {
-                    for hi in (at + 1..plain).rev() {
+                    for hi in (at + 1..self.ends.plain).rev() {
                         if let Some(whole) = self.take(name, kind, after, at, hi, so_far) {
                             return Some(whole);
                         }
@@ -192,9 +192,9 @@ impl<'m, 't> Matcher<'m, 't> {
         self.go(after.nodes, after.next, hi, &with(so_far, name, kind, lo, hi))
     }
 
-    /// Where an open slot at the end of a pattern ends: `rest` in first place is code, anything else is content.
-    fn open_end(&self, kind: &Kind, so_far: &Match) -> usize {
-        if *kind == Kind::Rest && so_far.captures.is_empty() { self.ends.command } else { self.ends.content }
+    /// Where an open slot at the end of a pattern ends.
+    fn open_end(&self, name: &str, so_far: &Match) -> usize {
+        if is_command(name, so_far.captures.is_empty()) { self.ends.command } else { self.ends.content }
     }
 }
 
@@ -228,18 +228,19 @@ mod tests {
 
     #[test]
     fn slots_take_what_their_kind_says() {
-        let cases: [(&str, &str, &[&str]); 8] = [
+        let cases: [(&str, &str, &[&str]); 9] = [
             (
-                "{verb} [the] [file] {p:path} with {c:quoted}",
+                "{verb} [the] [file] {p:path} with {c:rest}",
                 "write my file a.txt with two words",
                 &["a.txt", "two words"],
             ),
-            ("{verb} {c:quoted} to {p:path}", "write go to school to a.txt", &["go to school", "a.txt"]),
-            ("{verb} {c:quoted} to {p:path}", "write \"x\" to a.txt", &["\"x\"", "a.txt"]),
+            ("{verb} {c:rest} to {p:path}", "write go to school to a.txt", &["go to school", "a.txt"]),
+            ("{verb} {c:rest} to {p:path}", "write \"x\" to a.txt", &["\"x\"", "a.txt"]),
             ("{verb} {p:path}[:] {c:rest}", "write a.txt: x y", &["a.txt:", "x y"]),
             ("{verb} {n:number}", "look at -12.5", &["-12.5"]),
             ("{verb} (me|us) {s:left|right}", "look at us right", &["right"]),
             ("{verb} {c:rest} [to {w:word}]", "write hi to anna", &["hi", "anna"]),
+            ("{verb} {q:quoted} {p:path}", "write 'x y' b.txt", &["'x y'", "b.txt"]),
             ("{verb} {p:path}", "wriet a.txt", &["a.txt"]),
         ];
         for (pattern, text, slots) in cases {
@@ -257,6 +258,7 @@ mod tests {
             ("{verb} {n:number}", "write many"),
             ("{verb} {p:path}: {c:rest}", "write a.txt x"),
             ("{verb} {p:path}", "wrt a.txt"),
+            ("{verb} {q:quoted}", "write a.txt"),
         ] {
             assert_eq!(matched(pattern, text), None, "{pattern} on {text}");
         }

@@ -6,6 +6,7 @@
 //! precision comes before coverage, so what has side effects is asked back rather than guessed; answers are worded
 //! from evidence alone. Everything here is pure: no clock, no chance, no state.
 
+pub mod answer;
 mod courtesy;
 mod grammar;
 mod guard;
@@ -20,6 +21,9 @@ mod speech;
 mod steps;
 mod tokens;
 mod understanding;
+
+#[cfg(test)]
+mod tests;
 
 pub use grammar::{Grammar, GrammarError};
 pub use lexicon::terms;

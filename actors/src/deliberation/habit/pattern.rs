@@ -1,5 +1,7 @@
 //! The pattern language: text to a small tree. See [`super::ToolSpeech`] for what it may hold.
 
+use super::tokens::uncontracted;
+
 /// What a slot takes.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) enum Kind {
@@ -54,6 +56,35 @@ pub(super) fn may_be_empty(nodes: &[Node]) -> bool {
         Node::Either(ways) => ways.iter().any(|way| may_be_empty(way)),
         Node::Literal(_) | Node::Mark(_) | Node::Verb | Node::Slot { .. } => false,
     })
+}
+
+/// Whether an open slot holds code or a command rather than text: by its name, or because it comes first and no name says
+/// that it is text. On commands, prose is a reason to ask.
+pub(super) fn is_command(slot: &str, first: bool) -> bool {
+    const TEXTS: &[&str] = &[
+        "text",
+        "message",
+        "content",
+        "contents",
+        "body",
+        "words",
+        "phrase",
+        "speech",
+        "note",
+        "title",
+        "description",
+        "thought",
+        "reason",
+        "reply",
+        "subject",
+        "caption",
+        "comment",
+        "old",
+        "new",
+        "old_string",
+        "new_string",
+    ];
+    ["command", "cmd", "script", "code", "program"].contains(&slot) || (first && !TEXTS.contains(&slot))
 }
 
 /// The slots that must be filled, in order.
@@ -143,7 +174,7 @@ impl Reader<'_> {
         let rest = &self.pattern[begun..];
         let end = rest.find(|c: char| c.is_whitespace() || "[](){}|:,;?!".contains(c)).unwrap_or(rest.len());
         self.at = begun + end;
-        Node::Literal(rest[..end].to_lowercase().replace('’', "'"))
+        Node::Literal(uncontracted(&rest[..end].to_lowercase().replace('’', "'")))
     }
 
     fn slot(&mut self, begun: usize) -> Result<Node, PatternError> {

@@ -6,6 +6,9 @@ use super::matcher::{Ends, Matcher};
 use super::pattern::{self, Node, PatternError};
 use super::tokens::{Utterance, strip_full_stop};
 
+/// Longest embedded question that is looked into, in words.
+const EMBEDDED_WORDS: usize = 40;
+
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum Form {
     Remember,
@@ -107,7 +110,7 @@ const SPECIFIC: &[(Form, &str)] = &[
     ),
     (
         Form::Remember,
-        "what (did|has|does) {topic:rest} (say|said|tell|told|mention|mentioned|want|like|need|think|write|ask) [to] [you|me|us] [about] [{topic:rest}]",
+        "what (did|has) {topic:rest} (say|said|tell|told|mention|mentioned|want|like|need|think|write|ask) [to] [you|me|us] [about] [{topic:rest}]",
     ),
     (
         Form::Remember,
@@ -236,8 +239,10 @@ impl Forms {
     }
 
     pub fn specific(&self, grammar: &Grammar, said: &Utterance, lo: usize, ends: Ends) -> Option<QuestionKind> {
-        let (form, topic) =
-            self.specific.iter().find_map(|(form, nodes)| Some((*form, topic(said, nodes, lo, ends)?)))?;
+        // "Are you ok" ends in what is politeness elsewhere.
+        let [polite, whole] = [ends, Ends::all(said.len())]
+            .map(|ends| self.specific.iter().find_map(|(form, nodes)| Some((*form, topic(said, nodes, lo, ends)?))));
+        let (form, topic) = polite.or(whole)?;
         Some(match form {
             Form::Remember => QuestionKind::Remember { topic },
             Form::Embedded => self.embedded(grammar, topic),
@@ -267,10 +272,14 @@ impl Forms {
         match inner.word(0) {
             "when" => QuestionKind::When { topic: inner.span(1, inner.len()).to_owned() },
             "who" => QuestionKind::Who { topic: inner.span(1, inner.len()).to_owned() },
-            _ => match self.specific(grammar, &inner, 0, Ends::all(inner.len())) {
-                Some(kind) if inner.len() < 40 => kind,
-                _ => QuestionKind::Remember { topic: without_preposition(&topic).to_owned() },
-            },
+            _ => {
+                // Nested requests recurse, so their length is bounded.
+                let short = inner.len() < EMBEDDED_WORDS;
+                short
+                    .then(|| self.specific(grammar, &inner, 0, Ends::all(inner.len())))
+                    .flatten()
+                    .unwrap_or_else(|| QuestionKind::Remember { topic: without_preposition(&topic).to_owned() })
+            }
         }
     }
 

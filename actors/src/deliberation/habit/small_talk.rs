@@ -169,8 +169,10 @@ const NOTED: &[&str] = &[
 /// What a closed phrase means, if the whole utterance (without the agent's name) is one.
 pub(super) fn read(said: &Utterance, names: &[String]) -> Option<Understanding> {
     let named = |at: usize| names.iter().any(|name| name == said.word(at));
+    let vocative = |at: usize| at > 0 && ["mate", "buddy", "friend", "dude", "man", "pal"].contains(&said.word(at));
     let emoticon = |at: usize| !said.word(at).is_empty() && !said.word(at).chars().any(char::is_alphanumeric);
-    let kept: Vec<&str> = (0..said.len()).filter(|at| !named(*at) && !emoticon(*at)).map(|at| said.word(at)).collect();
+    let kept: Vec<&str> =
+        (0..said.len()).filter(|at| !named(*at) && !vocative(*at) && !emoticon(*at)).map(|at| said.word(at)).collect();
     if kept.is_empty() {
         let addressed = (0..said.len()).any(named);
         return addressed.then_some(Understanding::Greeting);

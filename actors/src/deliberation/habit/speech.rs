@@ -18,7 +18,7 @@ impl Effect {
     }
 }
 
-/// One tool's verbs and patterns.
+/// Verbs and patterns of one tool. A tool may have several, with other verbs or defaults.
 ///
 /// Pattern language: literal words; `[optional words]`; `(a|b c|d)` alternatives (also inside brackets); `{verb}` any of
 /// `verbs`; `{slot:kind}` a parameter. Kinds:
@@ -26,9 +26,11 @@ impl Effect {
 /// - `path`: one word or a quoted string;
 /// - `word`: one word or a quoted string;
 /// - `number`: digits with sign and fraction, or a number word up to ninety-nine;
-/// - `rest`: everything to the end. As the *first* slot it is read as code or a command: politeness and the final full stop
-///   are taken off, and prose in it ("… but not now") is asked back. After another slot it is content;
-/// - `quoted`: content: a quoted string, or the words as they stand;
+/// - `quoted`: one quoted string;
+/// - `rest`: at the end of a pattern everything that remains, elsewhere the longest run of words that lets the rest match.
+///   As the first slot, or by a name such as `command`, it is read as code: politeness and the final full stop are taken
+///   off, and prose in it ("… but not now") is asked back. With a name such as `text`, `message` or `content`, or after
+///   another slot, it is text and stays as typed;
 /// - `a|b|c`: one of these words.
 ///
 /// The word `the` in a pattern also matches a, an, my, our, your, this. A mark such as `:` matches that mark.

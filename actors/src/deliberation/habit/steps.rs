@@ -57,7 +57,7 @@ pub(super) fn read(
     whole: Option<&Candidate>,
 ) -> Option<Understanding> {
     let cuts = clear_cuts(said, lead.lo, hi);
-    if cuts.is_empty() || cuts.len() >= MOST_STEPS {
+    if cuts.is_empty() || cuts.len() >= MOST_STEPS || whole.is_some_and(|whole| is_shell_block(said, whole)) {
         return None;
     }
     let parts = parts(lead.lo, hi, &cuts);
@@ -83,6 +83,14 @@ pub(super) fn read(
     let question =
         format!("I understood part of that, but not “{strange}”, so I did nothing yet. What should I do there?");
     Some(Understanding::Ambiguous { understood: Partial::default(), question })
+}
+
+/// "run if …; then …; fi": the shell has a `then` of its own.
+fn is_shell_block(said: &Utterance, whole: &Candidate) -> bool {
+    let command = whole.found.captures.first().map_or(0, |capture| capture.lo);
+    !whole.ends_in_content()
+        && ["if", "for", "while", "until"].contains(&said.word(command))
+        && whole.doubts(said).is_empty()
 }
 
 /// Asks where words between two requests may be content or a second request.

@@ -73,11 +73,6 @@ impl<'t> Utterance<'t> {
         Some(at - lo)
     }
 
-    /// Whether tokens `lo..hi` are exactly one of the phrases.
-    pub fn is_one_of(&self, lo: usize, hi: usize, phrases: &[&str]) -> bool {
-        phrases.iter().any(|phrase| self.starts(lo, hi, phrase) == Some(hi - lo))
-    }
-
     /// A single token as a parameter: the quoted content, or the word without the sentence's punctuation.
     pub fn value(&self, at: usize) -> String {
         let Some(token) = self.tokens.get(at) else { return String::new() };
@@ -86,6 +81,14 @@ impl<'t> Utterance<'t> {
         }
         let raw = self.text[token.start..token.end].trim_end_matches([',', ';', ':', '!', '?']);
         strip_full_stop(raw).replace("\\ ", " ")
+    }
+}
+
+/// "what is" for "what's"; other words as they are.
+pub(super) fn uncontracted(word: &str) -> String {
+    match word.strip_suffix("'s").or_else(|| word.strip_suffix('s')) {
+        Some(head) if CONTRACTED.contains(&word) => format!("{head} is"),
+        _ => word.to_owned(),
     }
 }
 

@@ -1,0 +1,103 @@
+//! What an answer may rest on, and how it is cited.
+
+use jiff::Timestamp;
+use jiff::tz::TimeZone;
+
+/// Where a piece of evidence comes from.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Origin {
+    /// Someone said it; `None` where it isn't known who.
+    Told {
+        person: Option<String>,
+    },
+    /// The agent did it with this tool.
+    Did {
+        tool: String,
+    },
+    Document {
+        name: String,
+    },
+    /// A sensor, by name.
+    Sensed {
+        source: String,
+    },
+    Other,
+}
+
+/// One recalled episode.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Evidence {
+    pub text: String,
+    pub at: Option<Timestamp>,
+    pub origin: Origin,
+    /// Relevance by the memory that found it: 0 none, 1 all.
+    pub score: f64,
+    /// What came of it, for actions.
+    pub result: Option<String>,
+    pub success: Option<bool>,
+}
+
+/// " on 2026-01-05", or nothing where the date isn't known.
+pub(super) fn on_date(at: Option<Timestamp>, zone: &TimeZone) -> String {
+    at.map(|at| format!(" on {}", at.to_zoned(zone.clone()).strftime("%Y-%m-%d"))).unwrap_or_default()
+}
+
+/// "2026-01-05 at 09:00".
+pub(super) fn date_and_time(at: Timestamp, zone: &TimeZone) -> String {
+    at.to_zoned(zone.clone()).strftime("%Y-%m-%d at %H:%M").to_string()
+}
+
+/// The source, the date and the sentence as one statement.
+pub(super) fn cited(evidence: &Evidence, sentence: &str, asker: Option<&str>, zone: &TimeZone) -> String {
+    let date = on_date(evidence.at, zone);
+    let stem = sentence.trim().trim_end_matches(['.', '!']);
+    match &evidence.origin {
+        Origin::Told { person } => {
+            let mine = match (person.as_deref(), asker) {
+                (None, _) => true,
+                (Some(person), Some(asker)) => person.eq_ignore_ascii_case(asker),
+                (Some(_), None) => false,
+            };
+            let who = if mine { "You" } else { person.as_deref().unwrap_or("You") };
+            if speaks_of_itself(stem) {
+                format!("{who} told me{date}: “{stem}.”")
+            } else {
+                format!("{who} told me{date} that {}.", lowered(stem))
+            }
+        }
+        Origin::Did { tool } => match &evidence.result {
+            Some(result) => format!("I used {tool}{date}: {stem}. Result: {}.", result.trim().trim_end_matches('.')),
+            None => format!("I used {tool}{date}: {stem}."),
+        },
+        Origin::Document { name } => format!("{name}{} says: “{stem}.”", date.replacen(" on ", ", read on ", 1)),
+        Origin::Sensed { source } => format!("I noticed{date} ({source}): {stem}."),
+        Origin::Other => format!("I remember{date}: {stem}."),
+    }
+}
+
+/// Words in the first or second person would change their meaning in reported speech, so such a sentence is quoted.
+fn speaks_of_itself(sentence: &str) -> bool {
+    let words = sentence.to_lowercase().replace('’', "'");
+    words.split(|c: char| !c.is_alphanumeric() && c != '\'').any(|word| {
+        [
+            "i", "i'm", "i've", "i'll", "i'd", "me", "my", "mine", "we", "we're", "us", "our", "you", "your", "yours",
+            "you're", "myself",
+        ]
+        .contains(&word)
+    })
+}
+
+/// Lower case for a first word that has a capital only because it began a sentence.
+fn lowered(sentence: &str) -> String {
+    let first = sentence.split_whitespace().next().unwrap_or_default().to_lowercase();
+    let common = [
+        "the", "a", "an", "this", "that", "it", "there", "he", "she", "they", "his", "her", "their", "some", "all",
+        "today", "in", "on", "at",
+    ];
+    match sentence.char_indices().nth(1) {
+        Some((second, _)) if common.contains(&first.as_str()) => {
+            format!("{}{}", sentence[..second].to_lowercase(), &sentence[second..])
+        }
+        _ => sentence.to_owned(),
+    }
+}

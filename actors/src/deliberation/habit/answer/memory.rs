@@ -1,0 +1,271 @@
+//! Answers from recalled episodes and from predictions.
+
+use jiff::tz::TimeZone;
+use maxim_bus::units::{Confidence, Valence, Value};
+use rust_stemmers::{Algorithm, Stemmer};
+
+use super::evidence::{Evidence, Origin, cited, date_and_time};
+use crate::deliberation::habit::lexicon::terms;
+
+/// Share of the question's content words that a sentence must hold to count as an answer; below it, it is only said to be
+/// the nearest thing known.
+const ANSWERS: f64 = 0.6;
+
+/// A worded answer.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Reply {
+    pub text: String,
+    /// Places, in the given evidence, of what the answer rests on.
+    pub rests_on: Vec<usize>,
+    /// Whether the question was answered; false for "I don't know".
+    pub known: bool,
+}
+
+struct Sentence<'e> {
+    place: usize,
+    evidence: &'e Evidence,
+    text: &'e str,
+    /// Share of the question's words that it holds, 0 to 1.
+    covers: f64,
+}
+
+/// The best sentence of the evidence with its source and date, and what was known before if that was different; or that it
+/// isn't known. `words` are the question's content words (see [`super::super::terms`]); `asker` is who asks, so that what
+/// this person told is "you told me".
+pub fn recalled(topic: &str, words: &[String], evidence: &[Evidence], asker: Option<&str>, zone: &TimeZone) -> Reply {
+    let mut found = sentences(words, evidence);
+    found.sort_by(|a, b| {
+        b.covers
+            .total_cmp(&a.covers)
+            .then(b.evidence.at.cmp(&a.evidence.at))
+            .then(b.evidence.score.total_cmp(&a.evidence.score))
+    });
+    let Some(best) = found.first() else {
+        return Reply { text: format!("I don't know{}.", about(topic)), rests_on: vec![], known: false };
+    };
+    let statement = cited(best.evidence, best.text, asker, zone);
+    if best.covers < ANSWERS {
+        let text = format!("I don't know{}. The nearest that I remember: {statement}", about(topic));
+        return Reply { text, rests_on: vec![best.place], known: false };
+    }
+    let mut reply = Reply { text: statement, rests_on: vec![best.place], known: true };
+    let same = |other: &&Sentence| other.covers == best.covers && !alike(other.text, best.text);
+    if let Some(other) = found.iter().skip(1).find(same) {
+        let before = other.evidence.at < best.evidence.at && other.evidence.at.is_some();
+        let lead = if before { "Before that: " } else { "Also: " };
+        reply.text = format!("{} {lead}{}", reply.text, cited(other.evidence, other.text, asker, zone));
+        reply.rests_on.push(other.place);
+    }
+    reply
+}
+
+/// What the agent did: the latest matching action with its result. `tool` narrows to one tool.
+pub fn happened(tool: Option<&str>, topic: &str, evidence: &[Evidence], zone: &TimeZone) -> Reply {
+    let words = terms(topic);
+    let acts = evidence.iter().enumerate().filter_map(|(place, one)| match &one.origin {
+        Origin::Did { tool: used } if tool.is_none_or(|tool| tool == used) => Some((place, one, used)),
+        _ => None,
+    });
+    let mut acts: Vec<_> = acts.map(|act| (coverage(&words, &format!("{} {}", act.1.text, act.2)), act)).collect();
+    acts.sort_by(|(a, one), (b, other)| b.total_cmp(a).then(other.1.at.cmp(&one.1.at)));
+    let Some((_, (place, act, used))) = acts.first() else {
+        let what = tool.map(|tool| format!(" using {tool}")).unwrap_or_else(|| about(topic));
+        return Reply { text: format!("I don't remember doing anything{what}."), rests_on: vec![], known: false };
+    };
+    let when = act.at.map(|at| format!("On {}", date_and_time(at, zone))).unwrap_or_else(|| "At some time".to_owned());
+    let end = match (act.success, &act.result) {
+        (Some(true), Some(result)) => format!("It worked: {}.", result.trim().trim_end_matches('.')),
+        (Some(false), Some(result)) => format!("It failed: {}.", result.trim().trim_end_matches('.')),
+        (Some(true), None) => "It worked.".to_owned(),
+        (Some(false), None) => "It failed.".to_owned(),
+        (None, Some(result)) => format!("Result: {}.", result.trim().trim_end_matches('.')),
+        (None, None) => "I don't know how it ended.".to_owned(),
+    };
+    let stem = act.text.trim().trim_end_matches('.');
+    Reply { text: format!("{when} I used {used}: {stem}. {end}"), rests_on: vec![*place], known: true }
+}
+
+/// What learned experience predicts for an action.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Expectation {
+    pub tool: String,
+    pub value: Value,
+    pub confidence: Confidence,
+    /// How many outcomes it was learned from.
+    pub outcomes: usize,
+    /// What usually came of it.
+    pub usual: Option<String>,
+}
+
+/// A prediction with what it rests on; that it isn't known where nothing was learned. Nothing is done.
+pub fn expected(topic: &str, expectation: Option<&Expectation>) -> String {
+    let Some(known) = expectation.filter(|known| known.outcomes > 0) else {
+        return format!("I don't know what would happen{}: I have no experience with it. I did nothing.", about(topic));
+    };
+    let end = match Valence::of(known.value) {
+        Valence::Positive => "that it goes well",
+        Valence::Negative => "that it goes badly",
+        Valence::Neutral => "nothing definite",
+    };
+    let usual = known
+        .usual
+        .as_ref()
+        .map(|usual| format!(" Usually: {}.", usual.trim().trim_end_matches('.')))
+        .unwrap_or_default();
+    let times = if known.outcomes == 1 { "1 outcome".to_owned() } else { format!("{} outcomes", known.outcomes) };
+    format!(
+        "From {times} of {} I expect {end} (value {:.2}, confidence {:.2}).{usual} I did nothing.",
+        known.tool,
+        known.value.get(),
+        known.confidence.get()
+    )
+}
+
+fn about(topic: &str) -> String {
+    if topic.is_empty() { String::new() } else { format!(" (about “{topic}”)") }
+}
+
+fn sentences<'e>(words: &[String], evidence: &'e [Evidence]) -> Vec<Sentence<'e>> {
+    let mut found = Vec::new();
+    for (place, one) in evidence.iter().enumerate() {
+        for text in split(&one.text) {
+            // A question that was asked before is no answer to it.
+            if text.ends_with('?') {
+                continue;
+            }
+            let covers = coverage(words, text);
+            if covers > 0.0 {
+                found.push(Sentence { place, evidence: one, text: without_order(text), covers });
+            }
+        }
+    }
+    found
+}
+
+/// Sentences end at a mark that white space follows, or at a line's end; a dot within a number or a name does not count.
+fn split(text: &str) -> Vec<&str> {
+    let mut parts = Vec::new();
+    let mut start = 0;
+    let mut chars = text.char_indices().peekable();
+    while let Some((at, c)) = chars.next() {
+        let after = at + c.len_utf8();
+        let ends = c == '\n' || (".!?".contains(c) && chars.peek().is_none_or(|(_, next)| next.is_whitespace()));
+        if ends {
+            parts.push(text[start..after].trim());
+            start = after;
+        }
+    }
+    parts.push(text[start..].trim());
+    parts.retain(|part| !part.is_empty());
+    parts
+}
+
+/// The fact in "remember that the key is in the drawer".
+fn without_order(sentence: &str) -> &str {
+    let lower = sentence.to_ascii_lowercase();
+    let orders = [
+        "please remember that ",
+        "remember that ",
+        "note that ",
+        "don't forget that ",
+        "keep in mind that ",
+        "remember: ",
+        "remember ",
+    ];
+    let cut = orders.iter().find(|order| lower.starts_with(**order)).map_or(0, |order| order.len());
+    &sentence[cut..]
+}
+
+fn coverage(words: &[String], text: &str) -> f64 {
+    if words.is_empty() {
+        return 0.0;
+    }
+    let stemmer = Stemmer::create(Algorithm::English);
+    let held: Vec<String> = terms(text).iter().map(|word| stemmer.stem(word).into_owned()).collect();
+    let hits = words.iter().filter(|word| held.iter().any(|held| *held == stemmer.stem(word))).count();
+    hits as f64 / words.len() as f64
+}
+
+fn alike(a: &str, b: &str) -> bool {
+    terms(a) == terms(b)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn told(text: &str, person: Option<&str>, at: &str) -> Evidence {
+        let origin = Origin::Told { person: person.map(str::to_owned) };
+        Evidence { text: text.to_owned(), at: at.parse().ok(), origin, score: 0.5, result: None, success: None }
+    }
+
+    fn ask(topic: &str, evidence: &[Evidence]) -> Reply {
+        recalled(topic, &terms(topic), evidence, Some("Bob"), &TimeZone::UTC)
+    }
+
+    #[test]
+    fn a_fact_is_told_with_its_source_and_date() {
+        let key = told("Remember that the key is in the drawer.", Some("bob"), "2026-01-05T09:00:00Z");
+        let noise = told("The weather was nice. The cup is red.", Some("Anna"), "2026-01-06T09:00:00Z");
+        let reply = ask("where is the key", &[noise.clone(), key]);
+        assert_eq!(reply.text, "You told me on 2026-01-05 that the key is in the drawer.");
+        assert_eq!((reply.known, reply.rests_on), (true, vec![1]));
+        assert_eq!(
+            ask("what colour is the cup", &[noise]).text,
+            "I don't know (about “what colour is the cup”). The nearest that I remember: Anna told me on 2026-01-06 that the cup is red."
+        );
+    }
+
+    #[test]
+    fn the_newer_of_two_answers_comes_first() {
+        let old = told("The key is in the drawer.", None, "2026-01-05T09:00:00Z");
+        let new = told("The key is on the table.", None, "2026-02-01T09:00:00Z");
+        let text = ask("the key", &[old, new]).text;
+        assert!(text.starts_with("You told me on 2026-02-01 that the key is on the table. Before that: "), "{text}");
+    }
+
+    #[test]
+    fn words_about_oneself_are_quoted() {
+        let likes = told("I like green tea.", Some("Anna"), "2026-01-05T09:00:00Z");
+        assert_eq!(ask("tea", &[likes]).text, "Anna told me on 2026-01-05: “I like green tea.”");
+    }
+
+    #[test]
+    fn without_evidence_it_is_not_known() {
+        let question = told("Where is the key?", None, "2026-01-05T09:00:00Z");
+        for evidence in [vec![], vec![question], vec![told("Tea is nice.", None, "2026-01-05T09:00:00Z")]] {
+            let reply = ask("the key", &evidence);
+            assert_eq!(
+                reply,
+                Reply { text: "I don't know (about “the key”).".to_owned(), rests_on: vec![], known: false }
+            );
+        }
+    }
+
+    #[test]
+    fn what_was_done_is_told_with_its_end() {
+        let mut act = told("write notes.txt", None, "2026-01-05T09:30:00Z");
+        act.origin = Origin::Did { tool: "write_file".to_owned() };
+        act.success = Some(false);
+        act.result = Some("permission denied".to_owned());
+        let reply = happened(Some("write_file"), "write notes.txt", &[act.clone()], &TimeZone::UTC);
+        assert_eq!(
+            reply.text,
+            "On 2026-01-05 at 09:30 I used write_file: write notes.txt. It failed: permission denied."
+        );
+        assert!(!happened(Some("bash"), "run ls", &[act], &TimeZone::UTC).known);
+    }
+
+    #[test]
+    fn a_prediction_says_what_it_rests_on() {
+        let bad = Expectation {
+            tool: "bash".to_owned(),
+            value: Value::clamped(0.1),
+            confidence: Confidence::clamped(0.9),
+            outcomes: 6,
+            usual: None,
+        };
+        assert!(expected("ran rm", Some(&bad)).starts_with("From 6 outcomes of bash I expect that it goes badly"));
+        assert!(expected("ran rm", None).contains("no experience"));
+    }
+}

@@ -1,0 +1,26 @@
+//! Words answers from what is known, and from nothing else.
+
+mod evidence;
+mod memory;
+mod outcome;
+mod verdict;
+
+pub use evidence::{Evidence, Origin};
+pub use memory::{Expectation, Reply, expected, happened, recalled};
+pub use outcome::outcome;
+pub use verdict::{Refusal, approval_needed, held, refused, remembered, small_talk, stopped, unknown};
+
+/// Longest piece of a text that is shown in a reply, in characters; what is cut is said.
+pub const SHOWN_CHARS: usize = 1_500;
+
+/// The text up to a bound in characters, at a line's end where one is near, with what was cut.
+pub(super) fn bounded(text: &str, most: usize) -> String {
+    let total = text.chars().count();
+    if total <= most {
+        return text.to_owned();
+    }
+    let cut = text.char_indices().nth(most).map_or(text.len(), |(at, _)| at);
+    let line = text[..cut].rfind('\n').filter(|at| at * 2 > cut).unwrap_or(cut);
+    let shown = &text[..line];
+    format!("{shown}\n… ({} more characters)", total - shown.chars().count())
+}

@@ -1,0 +1,256 @@
+//! Words what a tool gave back. A result is `{success, output, error, error_kind}`; the output is a text or an object.
+
+use serde_json::Value;
+
+use super::{SHOWN_CHARS, bounded};
+
+/// Most names listed in a reply.
+const LISTED: usize = 30;
+
+/// One tool result in plain English. `params` are those of the call.
+pub fn outcome(tool: &str, params: &Value, result: &Value) -> String {
+    let output = result.get("output").unwrap_or(&Value::Null);
+    if result["success"] == Value::Bool(false) {
+        return failed(tool, params, result, output);
+    }
+    if output["available"] == Value::Bool(false) {
+        let reason = output["reason"].as_str().unwrap_or("it is switched off or not connected");
+        return format!("{tool} isn't available here: {reason}.");
+    }
+    let path = text(params, &["path", "file"]).or_else(|| text(output, &["path"])).unwrap_or_default();
+    match tool {
+        "respond" | "speak" => text(params, &["text", "message"]).unwrap_or_default(),
+        "read_file" => content(&path, output),
+        "write_file" => match number(output, &["bytes", "bytes_written", "written", "size"]) {
+            Some(bytes) => format!("I wrote {bytes} bytes to {path}."),
+            None => format!("I wrote {path}."),
+        },
+        "edit_file" => match number(output, &["replacements", "replaced", "count"]) {
+            Some(1) => format!("I changed one place in {path}."),
+            Some(count) => format!("I changed {count} places in {path}."),
+            None => format!("I changed {path}."),
+        },
+        "glob" => listed(params, output),
+        "bash" | "execute_file" => ran(output),
+        "memory_recall" | "similarity_search" => memories(output),
+        _ => plain(tool, output),
+    }
+}
+
+fn failed(tool: &str, params: &Value, result: &Value, output: &Value) -> String {
+    let code = number(output, &["exit_code", "code", "status"]);
+    if let (Some(code), true) = (code, matches!(tool, "bash" | "execute_file")) {
+        let said = streams(output);
+        let said = if said.is_empty() { text(result, &["error"]).unwrap_or_default() } else { said };
+        return format!("The command failed with exit code {code}.{}", block(&said));
+    }
+    let error = match result.get("error") {
+        Some(Value::String(error)) if !error.is_empty() => error.clone(),
+        Some(Value::Object(_)) => {
+            text(&result["error"], &["message", "cause"]).unwrap_or_else(|| result["error"].to_string())
+        }
+        _ => "no reason was given".to_owned(),
+    };
+    let kind = text(result, &["error_kind", "kind"]).unwrap_or_default();
+    let fix =
+        text(result, &["fix"]).or_else(|| fix(&kind, &error, params)).map(|fix| format!(" {fix}")).unwrap_or_default();
+    format!("{tool} failed: {}.{fix}", bounded(error.trim().trim_end_matches('.'), SHOWN_CHARS))
+}
+
+/// What usually helps against a kind of error.
+fn fix(kind: &str, error: &str, params: &Value) -> Option<String> {
+    let said = format!("{kind} {error}").to_lowercase();
+    let path = text(params, &["path", "file"]).unwrap_or_else(|| "the file".to_owned());
+    let has = |words: &[&str]| words.iter().any(|word| said.contains(word));
+    if has(&["not_found", "not found", "no such file", "does not exist", "doesn't exist"]) {
+        Some(format!("Check the name {path}; “list files” shows what is here."))
+    } else if has(&["permission", "denied", "forbidden"]) {
+        Some(
+            "It is outside of what I may touch; move it into the working folder, or change its permissions.".to_owned(),
+        )
+    } else if has(&["timeout", "timed out"]) {
+        Some("Try it with less to do, or allow it more time.".to_owned())
+    } else if has(&["is a directory"]) {
+        Some(format!("{path} is a folder; name a file in it."))
+    } else if has(&["invalid", "expected"]) {
+        Some("Say it again with that corrected.".to_owned())
+    } else {
+        None
+    }
+}
+
+fn content(path: &str, output: &Value) -> String {
+    let body = output
+        .as_str()
+        .map(str::to_owned)
+        .or_else(|| text(output, &["content", "text", "contents"]))
+        .unwrap_or_default();
+    if body.trim().is_empty() {
+        return format!("{path} is empty.");
+    }
+    let cut =
+        if output["truncated"] == Value::Bool(true) { "\n(The tool itself gave only a part of the file.)" } else { "" };
+    format!("{path}:\n{}{cut}", bounded(body.trim_end(), SHOWN_CHARS))
+}
+
+fn listed(params: &Value, output: &Value) -> String {
+    let names: Vec<String> = match array(output, &["paths", "files", "matches", "results"]) {
+        Some(items) => items
+            .iter()
+            .filter_map(|item| item.as_str().map(str::to_owned).or_else(|| text(item, &["path", "name"])))
+            .collect(),
+        None => output.as_str().unwrap_or_default().lines().map(str::to_owned).collect(),
+    };
+    let pattern = text(params, &["pattern"]).unwrap_or_else(|| "*".to_owned());
+    if names.is_empty() {
+        return format!("No files match {pattern}.");
+    }
+    let more = names.len().saturating_sub(LISTED);
+    let shown = names.iter().take(LISTED).map(String::as_str).collect::<Vec<_>>().join("\n");
+    let count = if names.len() == 1 { "1 file".to_owned() } else { format!("{} files", names.len()) };
+    let rest = if more > 0 { format!("\n… ({more} more)") } else { String::new() };
+    format!("{count}:\n{shown}{rest}")
+}
+
+fn ran(output: &Value) -> String {
+    let said = output.as_str().map(str::to_owned).unwrap_or_else(|| streams(output));
+    match number(output, &["exit_code", "code", "status"]) {
+        Some(code) if code != 0 => format!("The command ended with exit code {code}.{}", block(&said)),
+        _ if said.trim().is_empty() => "Done: the command ended with exit code 0 and said nothing.".to_owned(),
+        _ => bounded(said.trim_end(), SHOWN_CHARS),
+    }
+}
+
+fn streams(output: &Value) -> String {
+    let [out, err] = ["stdout", "stderr"].map(|name| text(output, &[name]).unwrap_or_default());
+    [out.trim_end(), err.trim_end()].into_iter().filter(|part| !part.is_empty()).collect::<Vec<_>>().join("\n")
+}
+
+fn block(said: &str) -> String {
+    if said.trim().is_empty() { String::new() } else { format!("\n{}", bounded(said.trim_end(), SHOWN_CHARS)) }
+}
+
+fn memories(output: &Value) -> String {
+    let found = array(output, &["results", "episodes", "memories"]).unwrap_or_default();
+    if found.is_empty() {
+        return "I remember nothing about that.".to_owned();
+    }
+    let line = |one: &Value| {
+        let date = text(one, &["timestamp", "at"]).map(|at| at.chars().take(10).collect::<String>());
+        let said = text(one, &["text", "result", "summary"]).or_else(|| text(one, &["tool"])).unwrap_or_default();
+        match date {
+            Some(date) => format!("{date}: {}", bounded(&said, 200)),
+            None => bounded(&said, 200),
+        }
+    };
+    let lines: Vec<String> = found.iter().take(5).map(line).collect();
+    format!("I remember:\n{}", lines.join("\n"))
+}
+
+/// A result of a tool that isn't known here: texts as they are, objects as one "name: value" a line.
+fn plain(tool: &str, output: &Value) -> String {
+    match output {
+        Value::Null => format!("Done ({tool})."),
+        Value::String(said) if said.trim().is_empty() => format!("Done ({tool})."),
+        Value::String(said) => bounded(said.trim_end(), SHOWN_CHARS),
+        Value::Object(fields) => {
+            let line = |(name, value): (&String, &Value)| match value {
+                Value::String(said) => format!("{}: {said}", name.replace('_', " ")),
+                other => format!("{}: {other}", name.replace('_', " ")),
+            };
+            bounded(&fields.iter().map(line).collect::<Vec<_>>().join("\n"), SHOWN_CHARS)
+        }
+        other => bounded(&other.to_string(), SHOWN_CHARS),
+    }
+}
+
+fn text(object: &Value, names: &[&str]) -> Option<String> {
+    names.iter().find_map(|name| object.get(name)?.as_str().map(str::to_owned))
+}
+
+fn number(object: &Value, names: &[&str]) -> Option<i64> {
+    names.iter().find_map(|name| object.get(name)?.as_i64())
+}
+
+fn array(object: &Value, names: &[&str]) -> Option<Vec<Value>> {
+    object.as_array().cloned().or_else(|| names.iter().find_map(|name| object.get(name)?.as_array().cloned()))
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn each_tool_has_its_words() {
+        let cases = [
+            (
+                "read_file",
+                json!({"path": "a.txt"}),
+                json!({"success": true, "output": {"content": "hi\n"}}),
+                "a.txt:\nhi",
+            ),
+            ("read_file", json!({"path": "a.txt"}), json!({"success": true, "output": ""}), "a.txt is empty."),
+            (
+                "write_file",
+                json!({"path": "a.txt"}),
+                json!({"success": true, "output": {"bytes": 5}}),
+                "I wrote 5 bytes to a.txt.",
+            ),
+            (
+                "edit_file",
+                json!({"path": "a.txt"}),
+                json!({"success": true, "output": {"replacements": 1}}),
+                "I changed one place in a.txt.",
+            ),
+            (
+                "glob",
+                json!({"pattern": "*.rs"}),
+                json!({"success": true, "output": {"paths": []}}),
+                "No files match *.rs.",
+            ),
+            ("glob", json!({}), json!({"success": true, "output": ["a", "b"]}), "2 files:\na\nb"),
+            ("bash", json!({}), json!({"success": true, "output": {"exit_code": 0, "stdout": "x\n"}}), "x"),
+            (
+                "bash",
+                json!({}),
+                json!({"success": false, "output": {"exit_code": 2, "stderr": "no"}}),
+                "The command failed with exit code 2.\nno",
+            ),
+            (
+                "memory_recall",
+                json!({}),
+                json!({"success": true, "output": {"results": []}}),
+                "I remember nothing about that.",
+            ),
+            (
+                "move",
+                json!({}),
+                json!({"success": true, "output": {"available": false}}),
+                "move isn't available here: it is switched off or not connected.",
+            ),
+            ("turn_lamp", json!({}), json!({"success": true, "output": null}), "Done (turn_lamp)."),
+        ];
+        for (tool, params, result, words) in cases {
+            assert_eq!(outcome(tool, &params, &result), words, "{tool}");
+        }
+    }
+
+    #[test]
+    fn an_error_has_its_cause_and_its_fix() {
+        let result = json!({"success": false, "error": "no such file: a.txt", "error_kind": "not_found"});
+        let said = outcome("read_file", &json!({"path": "a.txt"}), &result);
+        assert_eq!(
+            said,
+            "read_file failed: no such file: a.txt. Check the name a.txt; “list files” shows what is here."
+        );
+    }
+
+    #[test]
+    fn long_content_is_cut_and_the_cut_is_said() {
+        let result = json!({"success": true, "output": "é".repeat(SHOWN_CHARS + 7)});
+        let said = outcome("read_file", &json!({"path": "a"}), &result);
+        assert!(said.ends_with("… (7 more characters)"), "{said}");
+    }
+}
