@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+pub use maxim_bus::Lane;
 use maxim_bus::ids::{Epoch, Lsn};
 use serde::{Deserialize, Serialize};
 
@@ -12,12 +13,6 @@ use super::records::Value;
 const FRAME_BYTES: usize = 3900;
 const FRAME_VERSION: u8 = 1;
 
-/// The two lanes of an inbox.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
-pub enum Lane {
-    Control,
-    Data,
-}
 
 /// How far a region has consumed each lane of its inbox.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]

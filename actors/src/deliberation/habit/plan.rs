@@ -1,0 +1,199 @@
+//! From what was understood to what is to be done and said.
+
+use jiff::Timestamp;
+use jiff::tz::TimeZone;
+use maxim_bus::signals::recall::{OutcomesPredicted, RecalledEpisode};
+use maxim_bus::units::Confidence;
+use serde_json::{Value as Json, json};
+
+use super::answer::{self, Evidence, Expectation, Origin};
+use super::region::{Asked, StepWanted};
+use super::{Grammar, QuestionKind, Understanding, terms};
+
+/// What habit makes of an utterance.
+#[derive(Debug)]
+pub(super) struct Plan {
+    pub steps: Vec<StepWanted>,
+    /// What is said without looking anything up.
+    pub say: Option<String>,
+    pub thought: String,
+    pub confidence: Confidence,
+    pub commanded: bool,
+    /// Nothing that deliberation could add.
+    pub settled: bool,
+}
+
+impl Default for Plan {
+    fn default() -> Self {
+        let confidence = Confidence::clamped(1.0);
+        Self { steps: Vec::new(), say: None, thought: String::new(), confidence, commanded: false, settled: false }
+    }
+}
+
+/// Looking inward on command is a question too, and answered like one.
+fn asked_by(tool: &str, params: &Json) -> Option<Asked> {
+    let text = |field: &str| params.get(field).and_then(Json::as_str).map(str::to_owned);
+    match tool {
+        "memory_recall" => text("query").map(|topic| Asked::Recall { words: terms(&topic), topic }),
+        "predict_outcome" => text("tool_name").map(|topic| Asked::Predict { topic }),
+        _ => None,
+    }
+}
+
+/// Steps for commands and questions, words for the rest.
+pub(super) fn plan(grammar: &Grammar, text: &str, now: Timestamp, zone: &TimeZone) -> Plan {
+    let understood = grammar.understand(text);
+    let sure = Confidence::clamped(1.0);
+    let say = |words: String, thought: &str, settled| Plan {
+        say: Some(words),
+        thought: thought.into(),
+        confidence: sure,
+        settled,
+        ..Plan::default()
+    };
+    if let Some(words) = answer::small_talk(&understood) {
+        return say(words, "This is small talk; I answer in kind.", true);
+    }
+    match understood {
+        Understanding::Command { steps } => {
+            let certainty = steps.iter().map(|step| step.certainty.get()).fold(1.0, f64::min);
+            let tools: Vec<&str> = steps.iter().map(|step| step.tool.as_str()).collect();
+            Plan {
+                thought: format!("I am asked to use {}.", tools.join(", then ")),
+                steps: steps
+                    .into_iter()
+                    .map(|step| {
+                        let question = asked_by(&step.tool, &step.params);
+                        StepWanted { tool: step.tool, params: step.params, question }
+                    })
+                    .collect(),
+                confidence: Confidence::clamped(certainty),
+                commanded: true,
+                settled: true,
+                ..Plan::default()
+            }
+        }
+        Understanding::Question { about, terms } => question(grammar, text, about, terms, now, zone),
+        Understanding::Remember { fact } => say(answer::remembered(&fact), "I am told something to keep.", true),
+        Understanding::Prohibition { words, .. } => {
+            say(format!("Understood: {}. I won't.", words.trim_end_matches('.')), "I am told not to do something.", true)
+        }
+        Understanding::Unsupported { reply, .. } => say(reply, "I am asked for something that I can't do.", true),
+        Understanding::Ambiguous { question, .. } => say(question, "I am not sure what is meant, so I ask.", false),
+        Understanding::Statement => say("Noted.".into(), "I am told something; I keep it.", false),
+        _ => say(answer::unknown(&grammar.abilities()), "I don't understand this, so I do nothing.", false),
+    }
+}
+
+fn question(
+    grammar: &Grammar,
+    text: &str,
+    about: QuestionKind,
+    words: Vec<String>,
+    now: Timestamp,
+    zone: &TimeZone,
+) -> Plan {
+    let inquire = |tool: &str, params: Json, question: Option<Asked>, settled| Plan {
+        thought: format!("I am asked something; I look it up with {tool}."),
+        steps: vec![StepWanted { tool: tool.into(), params, question }],
+        confidence: Confidence::clamped(1.0),
+        settled,
+        ..Plan::default()
+    };
+    let recall = |topic: String| {
+        let params = json!({ "query": text, "limit": 10 });
+        inquire("memory_recall", params, Some(Asked::Recall { topic, words: words.clone() }), false)
+    };
+    match about {
+        QuestionKind::Remember { topic } | QuestionKind::When { topic } | QuestionKind::Who { topic } => recall(topic),
+        QuestionKind::General => recall(words.join(" ")),
+        QuestionKind::WhatHappened { tool, topic } => {
+            let mut params = json!({ "limit": 10 });
+            if let Some(tool) = &tool {
+                params["tool_name"] = json!(tool);
+            }
+            if !topic.is_empty() {
+                params["query"] = json!(topic);
+            }
+            inquire("memory_recall", params, Some(Asked::Happened { tool, topic }), true)
+        }
+        QuestionKind::Predict { tool, params, topic } => {
+            let tool_name = tool.unwrap_or_else(|| topic.clone());
+            let params = json!({ "tool_name": tool_name, "params": params, "include_all_outcomes": true });
+            inquire("predict_outcome", params, Some(Asked::Predict { topic }), true)
+        }
+        QuestionKind::Status => inquire("system_stats", json!({}), None, true),
+        QuestionKind::Now => Plan {
+            say: Some(format!("It is {}.", now.to_zoned(zone.clone()).strftime("%A, %-d %B %Y, %H:%M"))),
+            thought: "I am asked for the time.".into(),
+            confidence: Confidence::clamped(1.0),
+            settled: true,
+            ..Plan::default()
+        },
+        QuestionKind::Abilities => {
+            let can: Vec<String> =
+                grammar.abilities().into_iter().map(|(tool, example)| format!("{tool}: “{example}”")).collect();
+            Plan {
+                say: Some(format!("I understand for example:\n{}", can.join("\n"))),
+                thought: "I am asked what I can do.".into(),
+                confidence: Confidence::clamped(1.0),
+                settled: true,
+                ..Plan::default()
+            }
+        }
+    }
+}
+
+/// The answer to a question, worded from what was found.
+pub(super) fn worded(
+    asked: &Asked,
+    found: &Json,
+    asker: &str,
+    recalled: &[RecalledEpisode],
+    zone: &TimeZone,
+) -> String {
+    match asked {
+        Asked::Recall { topic, words } => {
+            let mut evidence = evidence(found);
+            if evidence.is_empty() {
+                evidence = recalled.iter().map(|episode| piece(episode.clone())).collect();
+            }
+            answer::recalled(topic, words, &evidence, Some(asker), zone).text
+        }
+        Asked::Happened { tool, topic } => answer::happened(tool.as_deref(), topic, &evidence(found), zone).text,
+        Asked::Predict { topic } => {
+            let predicted: Option<OutcomesPredicted> = serde_json::from_value(found.clone()).ok();
+            let expectation = predicted.filter(|p| p.known).map(|p| Expectation {
+                tool: p.tool_name.clone(),
+                value: p.value,
+                confidence: p.confidence,
+                outcomes: usize::try_from(p.observations).unwrap_or(usize::MAX),
+                usual: p.outcomes.first().map(|(name, _)| name.clone()),
+            });
+            answer::expected(topic, expectation.as_ref())
+        }
+    }
+}
+
+fn evidence(found: &Json) -> Vec<Evidence> {
+    let results = found.get("results").cloned().unwrap_or_default();
+    let episodes: Vec<RecalledEpisode> = serde_json::from_value(results).unwrap_or_default();
+    // A question about something is no evidence of it.
+    episodes.into_iter().filter(|episode| !episode.text.trim_end().ends_with('?')).map(piece).collect()
+}
+
+fn piece(episode: RecalledEpisode) -> Evidence {
+    let origin = match (&episode.tool, episode.people.first()) {
+        (Some(tool), _) => Origin::Did { tool: tool.clone() },
+        (None, Some(person)) => Origin::Told { person: Some(person.clone()) },
+        (None, None) => Origin::Told { person: None },
+    };
+    Evidence {
+        text: episode.text,
+        at: Some(episode.timestamp),
+        origin,
+        score: episode.score,
+        result: episode.result,
+        success: episode.success,
+    }
+}

@@ -1,0 +1,441 @@
+//! Habit as a room: owns each turn from the enriched percept to its end.
+//!
+//! Biology: habits of the dorsal striatum.
+//! Law: what was understood becomes steps; each step goes through the gate or, for questions about the brain, through
+//! the introspection door; what came of them is worded into one reply, spoken by the `respond` tool. Where a model is
+//! configured, what isn't a clear command is handed over to deliberation first.
+//! Remembers: open turns, as records. Forgets: ended ones.
+//! Down: enriched percepts wait; nothing is proposed.
+
+use std::collections::{BTreeMap, VecDeque};
+use std::sync::Arc;
+
+use jiff::tz::TimeZone;
+use jiff::{SignedDuration, Timestamp};
+use maxim_bus::signals::intent::{Intent, IntentRefused, Refusal as Refused};
+use maxim_bus::signals::lifecycle::{PreemptionChanged, PreemptionRequested};
+use maxim_bus::signals::outcome::ToolResult;
+use maxim_bus::signals::percept::Disposition;
+use maxim_bus::signals::recall::{EnrichedPercept, Inquiry, InquiryAnswered, RecalledEpisode};
+use maxim_bus::signals::thought::{ActionSummary, Deliberate, Mind, ModelProposal, Thought, TurnEnded};
+use maxim_bus::units::Confidence;
+use maxim_bus::{MessageId, RegionName, Stage, Trust};
+use serde::{Deserialize, Serialize};
+use serde_json::{Value as Json, json};
+
+use super::plan::{Plan, plan};
+use super::{Grammar, GrammarError, ToolSpeech, answer};
+use crate::action::tools::{Door, EffectClass, SpeechPattern, ToolRegistry};
+use crate::region::{Card, Hears, Pulse, Region};
+use crate::wiring;
+
+/// A turn that hears nothing for this long is ended with what it has. Longer than any tool's deadline.
+const PATIENCE: SignedDuration = SignedDuration::from_mins(8);
+/// Characters of an action's result that its turn's summary carries.
+const SUMMARY: usize = 300;
+const RESPOND: &str = "respond";
+
+/// How habit is set up.
+#[derive(Clone)]
+pub struct HabitSettings {
+    pub grammar: Arc<Grammar>,
+    /// Tools that go through the introspection door.
+    pub introspection: Arc<Vec<String>>,
+    pub zone: TimeZone,
+    /// Whether a model may be asked.
+    pub model: bool,
+}
+
+impl HabitSettings {
+    /// The grammar is made from what the registered tools say about themselves.
+    ///
+    /// # Errors
+    /// A tool's speech pattern can't be read.
+    pub fn new(names: &[String], tools: &ToolRegistry, zone: TimeZone, model: bool) -> Result<Self, GrammarError> {
+        let names: Vec<&str> = names.iter().map(String::as_str).collect();
+        let speeches: Vec<ToolSpeech> = tools
+            .specs()
+            .flat_map(|spec| spec.speech.iter().map(|pattern| speech(&spec.name, spec.effect, pattern)))
+            .collect();
+        let inward = tools.specs().filter(|spec| spec.door == Door::Introspection).map(|spec| spec.name.clone());
+        let (grammar, introspection) = (Arc::new(Grammar::new(&names, &speeches)?), Arc::new(inward.collect()));
+        Ok(Self { grammar, introspection, zone, model })
+    }
+}
+
+fn speech(tool: &str, effect: EffectClass, pattern: &SpeechPattern) -> ToolSpeech {
+    let effect = match effect {
+        EffectClass::ReadOnly => super::Effect::ReadOnly,
+        EffectClass::Reversible => super::Effect::Reversible,
+        EffectClass::Irreversible => super::Effect::Irreversible,
+    };
+    let defaults = if pattern.fixed.is_empty() { Json::Null } else { json!(pattern.fixed) };
+    ToolSpeech {
+        tool: tool.into(),
+        effect,
+        verbs: pattern.verbs.clone(),
+        patterns: vec![pattern.pattern.clone()],
+        defaults,
+    }
+}
+
+#[derive(Default, Serialize, Deserialize)]
+pub struct Habit {
+    /// Open turns, and when each is given up.
+    turns: BTreeMap<MessageId, Timestamp>,
+}
+
+/// One turn, as a record.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+struct Turn {
+    id: MessageId,
+    trust: Trust,
+    channel: String,
+    sender: String,
+    /// What the person said, for the goal of the intents.
+    text: String,
+    mind: Mind,
+    confidence: Confidence,
+    /// The person's own words asked for exactly these steps.
+    commanded: bool,
+    steps: VecDeque<StepWanted>,
+    /// The step that is out.
+    current: Option<StepWanted>,
+    /// What is to be said of what came of the steps.
+    said: Vec<String>,
+    actions: Vec<ActionSummary>,
+    recalled: Vec<RecalledEpisode>,
+    /// Set while the reply is out to be spoken.
+    reply: Option<String>,
+}
+
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub(super) struct StepWanted {
+    pub tool: String,
+    pub params: Json,
+    /// How the answer to a question is worded: the topic and the question's words.
+    pub question: Option<Asked>,
+}
+
+/// What a question was about.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub(super) enum Asked {
+    Recall { topic: String, words: Vec<String> },
+    Happened { tool: Option<String>, topic: String },
+    Predict { topic: String },
+}
+
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub enum HabitEvent {
+    Touched { turn: MessageId, due: Timestamp },
+    Ended { turn: MessageId },
+}
+
+wiring!(Habit {
+    hears: [EnrichedPercept, ModelProposal, InquiryAnswered, PreemptionChanged],
+    back: [ToolResult, IntentRefused],
+    emits: [Thought, Intent, Inquiry, Deliberate, TurnEnded],
+});
+
+impl Region for Habit {
+    const NAME: RegionName = "habit";
+    const STAGE: Stage = Stage::Deliberation;
+    type Event = HabitEvent;
+    type Settings = HabitSettings;
+
+    fn card() -> Card<Self> {
+        Self::wiring()
+    }
+
+    fn apply(&mut self, event: HabitEvent) {
+        match event {
+            HabitEvent::Touched { turn, due } => {
+                self.turns.insert(turn, due);
+            }
+            HabitEvent::Ended { turn } => {
+                self.turns.remove(&turn);
+            }
+        }
+    }
+
+    fn next_deadline(&self, _settings: &HabitSettings) -> Option<Timestamp> {
+        self.turns.values().min().copied()
+    }
+
+    fn tick(&self, pulse: &mut Pulse<'_, Self>) {
+        let now = pulse.now();
+        for id in self.turns.iter().filter(|(_, due)| **due <= now).map(|(id, _)| *id) {
+            match self.turn(id, pulse) {
+                Some(mut turn) => {
+                    turn.said.push("I waited for an outcome that did not come; see `maxim why` for what is known.".into());
+                    self.end(turn, false, pulse);
+                }
+                None => pulse.keep(HabitEvent::Ended { turn: id }),
+            }
+        }
+    }
+}
+
+fn record_key(turn: MessageId) -> Vec<u8> {
+    format!("turn/{turn}").into_bytes()
+}
+
+impl Habit {
+    fn turn(&self, id: MessageId, pulse: &Pulse<'_, Self>) -> Option<Turn> {
+        if self.turns.contains_key(&id) { pulse.record(&record_key(id)) } else { None }
+    }
+
+    fn keep(&self, turn: &Turn, pulse: &mut Pulse<'_, Self>) {
+        pulse.put(record_key(turn.id), turn);
+        pulse.keep(HabitEvent::Touched { turn: turn.id, due: pulse.now() + PATIENCE });
+    }
+
+    /// The next step, or the reply once there is none.
+    fn go_on(&self, mut turn: Turn, pulse: &mut Pulse<'_, Self>) {
+        let Some(step) = turn.steps.pop_front() else { return self.speak(turn, pulse) };
+        if pulse.settings().introspection.contains(&step.tool) {
+            pulse.emit_in(turn.id, Inquiry { tool: step.tool.clone(), params: step.params.clone(), turn: Some(turn.id) });
+        } else {
+            let intent = self.intent(&turn, &step.tool, step.params.clone());
+            pulse.emit_trusted(turn.id, turn.trust, intent);
+        }
+        turn.current = Some(step);
+        self.keep(&turn, pulse);
+    }
+
+    fn intent(&self, turn: &Turn, tool: &str, params: Json) -> Intent {
+        Intent {
+            turn: turn.id,
+            tool: tool.into(),
+            params,
+            mind: turn.mind,
+            confidence: turn.confidence,
+            commanded: turn.commanded && turn.trust == Trust::Owner,
+            trust: turn.trust,
+            goal: (!turn.text.is_empty()).then(|| turn.text.chars().take(200).collect()),
+            channel: turn.channel.clone(),
+            recipient: turn.sender.clone(),
+            alternatives: turn.steps.iter().map(|step| step.tool.clone()).collect(),
+        }
+    }
+
+    /// Says what there is to say, through the gate like every action.
+    fn speak(&self, mut turn: Turn, pulse: &mut Pulse<'_, Self>) {
+        if turn.said.is_empty() {
+            return self.end(turn, false, pulse);
+        }
+        let message = turn.said.join("\n");
+        let intent = self.intent(&turn, RESPOND, json!({ "message": message }));
+        pulse.emit_trusted(turn.id, turn.trust, intent);
+        turn.current = Some(StepWanted { tool: RESPOND.into(), params: Json::Null, question: None });
+        turn.reply = Some(message);
+        self.keep(&turn, pulse);
+    }
+
+    fn end(&self, turn: Turn, spoken: bool, pulse: &mut Pulse<'_, Self>) {
+        let reply = turn.reply.or_else(|| (!turn.said.is_empty()).then(|| turn.said.join("\n")));
+        let (id, channel, actions) = (turn.id, turn.channel, turn.actions);
+        pulse.keep(HabitEvent::Ended { turn: id });
+        pulse.remove(record_key(id));
+        pulse.emit_trusted(id, turn.trust, TurnEnded { turn: id, channel, reply, spoken, actions });
+    }
+
+    /// A turn in which nothing is proposed.
+    fn end_at_once(&self, enriched: &EnrichedPercept, reply: String, pulse: &mut Pulse<'_, Self>) {
+        let turn = pulse.turn();
+        let channel = enriched.salient.percept.metadata.channel.clone();
+        pulse.emit(TurnEnded { turn, channel, reply: Some(reply), spoken: false, actions: Vec::new() });
+    }
+
+    fn begin(&self, turn: Turn, plan: Plan, pulse: &mut Pulse<'_, Self>) {
+        let mut turn = turn;
+        turn.steps = plan.steps.into();
+        turn.commanded = plan.commanded;
+        turn.confidence = plan.confidence;
+        turn.said.extend(plan.say);
+        let thought = Thought { turn: turn.id, mind: turn.mind, text: plan.thought, confidence: plan.confidence };
+        pulse.emit_trusted(turn.id, turn.trust, thought);
+        self.go_on(turn, pulse);
+    }
+}
+
+impl Hears<EnrichedPercept> for Habit {
+    fn hear(&self, enriched: &EnrichedPercept, pulse: &mut Pulse<'_, Self>) {
+        let percept = &enriched.salient.percept;
+        match &enriched.salient.disposition {
+            Disposition::Stopped { reason } => {
+                let reply = answer::stopped(reason, &percept.metadata.sender);
+                return self.end_at_once(enriched, reply, pulse);
+            }
+            Disposition::Held { until } => {
+                let until = until.map(|until| until.to_string());
+                return self.end_at_once(enriched, answer::held(until.as_deref()), pulse);
+            }
+            Disposition::Proceed => {}
+        }
+        let turn = Turn {
+            id: pulse.turn(),
+            trust: pulse.trust(),
+            channel: percept.metadata.channel.clone(),
+            sender: percept.metadata.sender.clone(),
+            text: percept.content.chars().take(2_000).collect(),
+            mind: Mind::Habit,
+            confidence: Confidence::clamped(1.0),
+            commanded: false,
+            steps: VecDeque::new(),
+            current: None,
+            said: Vec::new(),
+            actions: Vec::new(),
+            recalled: enriched.recalled.clone(),
+            reply: None,
+        };
+        let settings = pulse.settings();
+        let plan = plan(&settings.grammar, &percept.content, pulse.now(), &settings.zone);
+        if settings.model && !plan.settled {
+            let context = context(&turn.recalled);
+            pulse.emit(Deliberate { turn: turn.id, text: percept.content.clone(), context });
+            self.keep(&turn, pulse);
+            return;
+        }
+        self.begin(turn, plan, pulse);
+    }
+}
+
+/// What memory has, as data for the model.
+fn context(recalled: &[RecalledEpisode]) -> String {
+    let line = |episode: &RecalledEpisode| format!("- {} ({}): {:?}", episode.timestamp, episode.people.join(", "), episode.text);
+    let lines: Vec<String> = recalled.iter().map(line).collect();
+    if lines.is_empty() { String::new() } else { format!("From memory:\n{}", lines.join("\n")) }
+}
+
+impl Hears<ModelProposal> for Habit {
+    fn hear(&self, proposal: &ModelProposal, pulse: &mut Pulse<'_, Self>) {
+        let Some(mut turn) = self.turn(proposal.turn, pulse) else { return };
+        let settings = pulse.settings();
+        let Some(tool) = &proposal.tool else {
+            let mut plan = plan(&settings.grammar, &turn.text, pulse.now(), &settings.zone);
+            let why = proposal.error.as_deref().unwrap_or("it proposed nothing");
+            plan.thought = format!("{} (the model could not help: {why})", plan.thought);
+            return self.begin(turn, plan, pulse);
+        };
+        turn.mind = Mind::Model;
+        let mut plan = Plan { thought: proposal.reasoning.clone(), confidence: Confidence::clamped(0.7), ..Plan::default() };
+        if tool == RESPOND {
+            let words = ["message", "text"].iter().find_map(|field| proposal.params.get(*field)).and_then(Json::as_str);
+            plan.say = words.map(str::to_owned);
+        } else {
+            plan.steps = vec![StepWanted { tool: tool.clone(), params: proposal.params.clone(), question: None }];
+        }
+        self.begin(turn, plan, pulse);
+    }
+}
+
+impl Hears<InquiryAnswered> for Habit {
+    fn hear(&self, answered: &InquiryAnswered, pulse: &mut Pulse<'_, Self>) {
+        let Some(mut turn) = answered.turn.and_then(|id| self.turn(id, pulse)) else { return };
+        let Some(step) = turn.current.take() else { return };
+        let zone = &pulse.settings().zone;
+        let words = match (&answered.error, &step.question) {
+            (Some(error), _) => format!("I could not look that up: {error}."),
+            (None, Some(question)) => super::plan::worded(question, &answered.output, &turn.sender, &turn.recalled, zone),
+            (None, None) => {
+                let outcome = json!({ "success": true, "output": answered.output });
+                answer::outcome(&step.tool, &step.params, &outcome)
+            }
+        };
+        turn.said.push(words);
+        self.go_on(turn, pulse);
+    }
+}
+
+impl Hears<ToolResult> for Habit {
+    fn hear(&self, result: &ToolResult, pulse: &mut Pulse<'_, Self>) {
+        let Some(mut turn) = self.turn(result.turn, pulse) else { return };
+        let Some(step) = turn.current.take_if(|step| step.tool == result.tool) else { return };
+        turn.actions.push(summary(result));
+        if step.tool == RESPOND && turn.reply.is_some() {
+            return self.end(turn, result.success == Some(true), pulse);
+        }
+        turn.said.push(match result.success {
+            None => format!(
+                "I don't know whether {} took effect: {}. I won't repeat it unless you ask.",
+                result.tool,
+                result.error.as_deref().unwrap_or("its outcome was lost")
+            ),
+            Some(success) => {
+                let outcome = json!({ "success": success, "output": result.output, "error": result.error });
+                answer::outcome(&result.tool, &result.params, &outcome)
+            }
+        });
+        if result.success != Some(true) && !turn.steps.is_empty() {
+            turn.said.push(format!("I left out the remaining {} steps because of that.", turn.steps.len()));
+            turn.steps.clear();
+        }
+        self.go_on(turn, pulse);
+    }
+}
+
+fn summary(result: &ToolResult) -> ActionSummary {
+    let status = match result.success {
+        Some(true) => "done",
+        Some(false) => "failed",
+        None => "unknown",
+    };
+    let reason = result.error.as_ref().map(|error| error.chars().take(SUMMARY).collect());
+    let (id, tool, params) = (result.action, result.tool.clone(), result.params.clone());
+    ActionSummary { id, tool, params, status: status.into(), reason }
+}
+
+impl Hears<IntentRefused> for Habit {
+    fn hear(&self, refused: &IntentRefused, pulse: &mut Pulse<'_, Self>) {
+        let Some(mut turn) = self.turn(refused.turn, pulse) else { return };
+        let Some(step) = turn.current.take_if(|step| step.tool == refused.tool) else { return };
+        let status = match refused.refusal {
+            Refused::Asked => "asked",
+            Refused::Blocked => "blocked",
+            Refused::Stopped => "stopped",
+            Refused::Denied => "denied",
+        };
+        let (id, tool, params) = (refused.intent, refused.tool.clone(), step.params.clone());
+        let reason = Some(format!("{}: {}", refused.rule, refused.reason));
+        turn.actions.push(ActionSummary { id, tool, params, status: status.into(), reason });
+        if step.tool == RESPOND && turn.reply.is_some() {
+            return self.end(turn, false, pulse);
+        }
+        turn.said.push(match (refused.refusal, refused.approval) {
+            (Refused::Asked, Some(approval)) => {
+                let wanted = super::Step {
+                    tool: step.tool,
+                    params: step.params,
+                    certainty: turn.confidence,
+                    pattern: String::new(),
+                };
+                answer::approval_needed(&wanted, &refused.reason, &approval.to_string())
+            }
+            _ => answer::refused(&answer::Refusal {
+                tool: refused.tool.clone(),
+                rule: refused.rule.clone(),
+                reason: refused.reason.clone(),
+            }),
+        });
+        turn.steps.clear();
+        self.go_on(turn, pulse);
+    }
+}
+
+impl Hears<PreemptionChanged> for Habit {
+    fn hear(&self, changed: &PreemptionChanged, pulse: &mut Pulse<'_, Self>) {
+        let PreemptionRequested::Stop(detail) = &changed.request else { return };
+        let open: Vec<MessageId> = self.turns.keys().copied().collect();
+        for id in open {
+            match self.turn(id, pulse) {
+                Some(mut turn) => {
+                    turn.said = vec![format!("Stopped: {}. What I was doing for you is cancelled.", detail.reason)];
+                    turn.reply = None;
+                    self.end(turn, false, pulse);
+                }
+                None => pulse.keep(HabitEvent::Ended { turn: id }),
+            }
+        }
+    }
+}
