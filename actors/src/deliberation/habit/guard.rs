@@ -346,6 +346,17 @@ pub(super) fn is_prose(word: &str) -> bool {
         "otherwise",
         "afterwards",
         "wait",
+        "or",
+        "and",
+        "i",
+        "you",
+        "he",
+        "she",
+        "him",
+        "away",
+        "along",
+        "amok",
+        "errands",
     ]
     .contains(&word)
 }
