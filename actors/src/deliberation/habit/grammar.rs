@@ -213,7 +213,7 @@ impl Grammar {
                 found.push(((doubt, Reverse(candidate.found.literals), open, order, place), candidate));
             }
         }
-        found.sort_by(|(a, _), (b, _)| a.cmp(b));
+        found.sort_by_key(|(rank, _)| *rank);
         found.into_iter().map(|(_, candidate)| candidate).collect()
     }
 
