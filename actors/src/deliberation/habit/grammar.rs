@@ -6,7 +6,7 @@ use serde_json::Value;
 
 use super::courtesy::{self, Lead};
 use super::judge::{Candidate, later};
-use super::lexicon::{self, terms};
+use super::lexicon::{self, NOISE, terms};
 use super::matcher::{Ends, Matcher};
 use super::pattern::{self, Node, PatternError};
 use super::questions::Forms;
@@ -97,10 +97,7 @@ impl Grammar {
         }
         if let Some(after) = guard::prohibited(said, lo, said.len()) {
             let words = said.span(lo, said.len()).to_owned();
-            return Some(Understanding::Prohibition {
-                words,
-                tool: (after..after + 3).find_map(|at| self.named_tool(said, at)),
-            });
+            return Some(Understanding::Prohibition { words, tool: self.forbidden_tool(said, after) });
         }
         if let Some(about) = self.forms.specific(self, said, lo, ends) {
             return Some(question(about, said, lo));
@@ -125,6 +122,11 @@ impl Grammar {
         }
         if let Some(two) = steps::ask(self, said, lo, hi) {
             return Some(two);
+        }
+        if best.is_none()
+            && let Some(step) = self.loosely(said, lo, ends)
+        {
+            return Some(Understanding::Command { steps: vec![step] });
         }
         let Some(best) = best else {
             let at = guard::delayed_at(said, lo, hi)?;
@@ -165,6 +167,27 @@ impl Grammar {
         }
     }
 
+    /// A read-only request once words without meaning are left out ("show me the current stats"). What has side effects is
+    /// never read so loosely.
+    fn loosely(&self, said: &Utterance, lo: usize, ends: Ends) -> Option<Step> {
+        let means = |at: &usize| *at == lo || said.tokens[*at].quoted.is_some() || !NOISE.contains(&said.word(*at));
+        let kept: Vec<&str> = (lo..ends.plain).filter(means).map(|at| said.span(at, at + 1)).collect();
+        if kept.len() == ends.plain - lo || guard::reported(said, lo, said.len()) {
+            return None;
+        }
+        let text = kept.join(" ");
+        let reduced = Utterance::read(&text);
+        let found = self.candidates(&reduced, 0, Ends::all(reduced.len()), false);
+        let best = found.first().filter(|best| !best.changes_something() && best.doubts(&reduced).is_empty())?;
+        best.judge(&reduced, Lead::default()).ok()
+    }
+
+    /// The tool that a prohibition is about.
+    fn forbidden_tool(&self, said: &Utterance, after: usize) -> Option<String> {
+        let clause = |at: usize| self.clause(said.span(at, said.len())).0;
+        (after..after + 3).find_map(clause)
+    }
+
     /// The tool whose verb (in any form) or name stands at this place; a tool's name may also follow an article.
     fn named_tool(&self, said: &Utterance, at: usize) -> Option<String> {
         let hi = said.len();
@@ -190,7 +213,7 @@ impl Grammar {
                 found.push(((doubt, Reverse(candidate.found.literals), open, order, place), candidate));
             }
         }
-        found.sort_by(|(a, _), (b, _)| a.cmp(b));
+        found.sort_by_key(|(rank, _)| *rank);
         found.into_iter().map(|(_, candidate)| candidate).collect()
     }
 
@@ -220,10 +243,15 @@ impl Grammar {
         if told {
             return None;
         }
-        let nodes = tool.patterns.iter().map(|(_, nodes)| nodes).find(|nodes| nodes.contains(&Node::Verb));
-        let (missing, example) = match nodes {
-            Some(nodes) => (pattern::required_slots(nodes), pattern::example(nodes, verb)),
-            None => (vec![], verb.to_owned()),
+        let ways = self.tools.iter().filter(|other| other.speech.verbs.iter().any(|known| known == verb));
+        let ways = ways.flat_map(|tool| tool.patterns.iter().map(move |(_, nodes)| (tool, nodes)));
+        // The way that asks for the least is the one to show.
+        let simplest = ways
+            .filter(|(_, nodes)| nodes.contains(&Node::Verb) && !pattern::required_slots(nodes).is_empty())
+            .min_by_key(|(_, nodes)| pattern::required_slots(nodes).len());
+        let (tool, missing, example) = match simplest {
+            Some((tool, nodes)) => (tool, pattern::required_slots(nodes), pattern::example(nodes, verb)),
+            None => (tool, vec!["rest"], verb.to_owned()),
         };
         let lacking = missing.iter().map(|slot| slot.replace('_', " ")).collect::<Vec<_>>().join(" and ");
         let rest = said.span(lo + length, ends.plain);

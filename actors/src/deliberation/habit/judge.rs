@@ -100,6 +100,8 @@ impl<'g> Candidate<'g> {
         match capture.kind {
             Kind::Number | Kind::OneOf(_) => None,
             Kind::Word => lexicon::is_vague(word).then(|| Doubt::Vague { slot, value: value() }),
+            // "ls -la": an option of a shell command, no path.
+            Kind::Path if value().starts_with('-') => Some(Doubt::Vague { slot, value: value() }),
             Kind::Path if lexicon::looks_like_path(&value()) => None,
             Kind::Path if lexicon::is_vague(word) => Some(Doubt::Vague { slot, value: value() }),
             Kind::Path if FILE_NOUNS.contains(&before) || FILE_NOUNS.contains(&said.word(capture.hi)) => None,
@@ -241,7 +243,9 @@ fn command_doubt(said: &Utterance, capture: &Capture, before: &str) -> Option<Do
     let refused = ["no", "not", "nothing", "never", "none", "any"].contains(&first);
     let shell_if = ["if", "for", "while", "until"].contains(&first);
     let prose = (lo..hi).any(|at| {
-        guard::is_prose(said.word(at))
+        let comma = at + 1 < hi && said.tokens[at].quoted.is_none() && said.tokens[at].closes == Some(',');
+        comma
+            || guard::is_prose(said.word(at))
             || (said.word(at) == "then" && !shell_if)
             || said.starts(at, hi, "and then").is_some()
     });

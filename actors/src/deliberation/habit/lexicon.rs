@@ -79,6 +79,10 @@ const VAGUE: &[&str] = &[
 
 const PRONOUNS: &[&str] = &["it", "this", "that", "these", "those", "them", "something", "anything"];
 
+/// Words that a request to read something may hold without any change of meaning.
+pub(super) const NOISE: &[&str] =
+    &["the", "a", "an", "my", "your", "our", "out", "up", "over", "all", "currently", "please", "just", "there", "of"];
+
 /// Nouns after which a bare word is the name of a file.
 pub(super) const FILE_NOUNS: &[&str] = &["file", "files", "folder", "directory", "dir", "path", "named", "called"];
 

@@ -18,7 +18,7 @@ pub fn outcome(tool: &str, params: &Value, result: &Value) -> String {
         return format!("{tool} isn't available here: {reason}.");
     }
     let path = text(params, &["path", "file"]).or_else(|| text(output, &["path"])).unwrap_or_default();
-    match tool {
+    let said = match tool {
         "respond" | "speak" => text(params, &["text", "message"]).unwrap_or_default(),
         "read_file" => content(&path, output),
         "write_file" => match number(output, &["bytes", "bytes_written", "written", "size"]) {
@@ -33,7 +33,12 @@ pub fn outcome(tool: &str, params: &Value, result: &Value) -> String {
         "glob" => listed(params, output),
         "bash" | "execute_file" => ran(output),
         "memory_recall" | "similarity_search" => memories(output),
-        _ => plain(tool, output),
+        _ => return plain(tool, output),
+    };
+    // Tools say in words what they left out.
+    match output["cut"].as_str() {
+        Some(cut) => format!("{said}\n({cut})"),
+        None => said,
     }
 }
 
@@ -94,7 +99,7 @@ fn content(path: &str, output: &Value) -> String {
 }
 
 fn listed(params: &Value, output: &Value) -> String {
-    let names: Vec<String> = match array(output, &["paths", "files", "matches", "results"]) {
+    let names: Vec<String> = match array(output, &["entries", "paths", "files", "matches", "results"]) {
         Some(items) => items
             .iter()
             .filter_map(|item| item.as_str().map(str::to_owned).or_else(|| text(item, &["path", "name"])))
@@ -245,6 +250,13 @@ mod tests {
             said,
             "read_file failed: no such file: a.txt. Check the name a.txt; “list files” shows what is here."
         );
+    }
+
+    #[test]
+    fn what_the_tool_left_out_is_said() {
+        let result =
+            json!({"success": true, "output": {"entries": ["a", "src/"], "cut": "7 more entries are left out"}});
+        assert_eq!(outcome("glob", &json!({}), &result), "2 files:\na\nsrc/\n(7 more entries are left out)");
     }
 
     #[test]
