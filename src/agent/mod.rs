@@ -50,12 +50,26 @@ pub struct Resumed {
 
 /// A running brain.
 pub struct Agent {
+    handle: AgentHandle,
+    driver: Driver,
+}
+
+/// What others hold of a running brain: any thread may use it.
+#[derive(Clone)]
+pub struct AgentHandle {
     pub frame: Frame,
     pub outside: Outside,
     pub supervision: Arc<Supervision>,
-    pub parts: Vec<Part>,
-    pub resumed: Resumed,
-    driver: Driver,
+    pub parts: Arc<Vec<Part>>,
+    pub resumed: Arc<Resumed>,
+}
+
+impl std::ops::Deref for Agent {
+    type Target = AgentHandle;
+
+    fn deref(&self) -> &AgentHandle {
+        &self.handle
+    }
 }
 
 enum Driver {
@@ -107,7 +121,8 @@ impl Agent {
             // The latch is the truth; the room that answers for it may have missed how it was set.
             outside.door.put("door", outside.door.fresh_id(), Trust::Owner, PreemptionRequested::Stop(detail));
         }
-        Ok(Self { frame, outside, supervision, parts, resumed, driver })
+        let (parts, resumed) = (Arc::new(parts), Arc::new(resumed));
+        Ok(Self { handle: AgentHandle { frame, outside, supervision, parts, resumed }, driver })
     }
 
     /// Lets every room do what it can at this time, in the order of the anatomy, until none has anything left to do.
@@ -138,6 +153,10 @@ impl Agent {
     pub fn state_hashes(&self) -> Vec<(&'static str, u64)> {
         let Driver::Stepped(steppers) = &self.driver else { return Vec::new() };
         steppers.iter().filter_map(|stepper| Some((stepper.name(), stepper.state_hash()?))).collect()
+    }
+
+    pub fn handle(&self) -> AgentHandle {
+        self.handle.clone()
     }
 
     /// Ends the rooms' threads; what is accepted is in the store.

@@ -14,7 +14,7 @@ use maxim_bus::latch::{DurableAnswer, Raised, StopDetail};
 use maxim_bus::signals::intent::ApprovalDecided;
 use maxim_bus::signals::lifecycle::{PreemptionChanged, PreemptionRequested};
 use maxim_bus::signals::percept::Inbound;
-use maxim_bus::signals::recall::{Inquiry, InquiryAnswered};
+use maxim_bus::signals::recall::{EpisodesImported, ImportEpisodes, Inquiry, InquiryAnswered};
 use maxim_bus::{Envelope, Lsn, MessageId, Meta, RegionName, Signal, Stage, Trust};
 use parking_lot::Mutex;
 use serde_json::Value as Json;
@@ -42,6 +42,7 @@ pub struct Door {
     stop: StopGrammar,
     inquiries: Waiters<Json>,
     preemptions: Waiters<PreemptionChanged>,
+    imports: Waiters<EpisodesImported>,
     numbers: AtomicU64,
 }
 
@@ -55,6 +56,7 @@ impl Door {
             stop,
             inquiries: Waiters::default(),
             preemptions: Waiters::default(),
+            imports: Waiters::default(),
             numbers: AtomicU64::new(0),
         })
     }
@@ -117,6 +119,17 @@ impl Door {
         answer
     }
 
+    /// Hands lines of an import to the hippocampus; what became of them is on disk when this returns.
+    pub async fn import(&self, lines: Vec<(u64, String)>, all: bool) -> Result<EpisodesImported, Unanswered> {
+        let id = self.fresh_id();
+        let (tell, told) = oneshot::channel();
+        self.imports.lock().insert(id, tell);
+        self.put(DOOR, id, Trust::Owner, ImportEpisodes { lines, all });
+        let answer = wait(told, Duration::from_secs(60)).await;
+        self.imports.lock().remove(&id);
+        answer
+    }
+
     /// A person's yes or no to what the gate asked.
     pub fn decide(&self, approval: MessageId, allow: bool, always: bool, by: String) {
         let at = self.frame.clock.now();
@@ -169,9 +182,11 @@ impl Effector for DoorKeeper {
         EffectorCard::new()
             .performs::<InquiryAnswered>()
             .performs::<PreemptionChanged>()
+            .performs::<EpisodesImported>()
             .says::<PreemptionRequested>()
             .says::<ApprovalDecided>()
             .says::<Inquiry>()
+            .says::<ImportEpisodes>()
     }
 
     fn deadline(&self) -> Duration {
@@ -209,5 +224,21 @@ impl Performs<PreemptionChanged> for DoorKeeper {
 
     fn abandoned(changed: &PreemptionChanged, why: &str, _operation: &Operation<Self>) {
         tracing::warn!(request = ?changed.request, why, "an answer did not reach its asker");
+    }
+}
+
+impl Performs<EpisodesImported> for DoorKeeper {
+    async fn perform(self: Arc<Self>, imported: EpisodesImported, operation: Operation<Self>) {
+        let Some(cause) = operation.cause.cause else { return };
+        let Some(tell) = self.door.imports.lock().remove(&cause) else { return };
+        let answer = match operation.hands.durable(operation.lsn).await {
+            Ok(()) => Ok(imported),
+            Err(error) => Err(Unanswered::NotDurable(error.to_string())),
+        };
+        let _ = tell.send(answer);
+    }
+
+    fn abandoned(_imported: &EpisodesImported, why: &str, _operation: &Operation<Self>) {
+        tracing::warn!(why, "the outcome of an import did not reach its asker");
     }
 }

@@ -323,6 +323,8 @@ impl<E: Effector> EffectorPost<E> {
 
     /// Performs the next message to its end. For simulations, which have one thread for all of an agent.
     pub fn step(&self, effector: &Arc<E>, epoch: Epoch, runtime: &tokio::runtime::Runtime) -> bool {
+        // Deadlines are made where the operation is.
+        let _inside = runtime.enter();
         let Some((number, operation)) = self.begin(effector, epoch) else { return false };
         match runtime.block_on(operation) {
             Ended::Done => self.end(number),
