@@ -1,1 +1,4 @@
 //! What is happening.
+
+pub mod pain_detector;
+pub mod salience;

@@ -5,5 +5,6 @@ pub mod key_index;
 pub mod law;
 pub mod model;
 pub mod packing;
+pub mod retention;
 pub mod spreading;
 pub mod text_index;

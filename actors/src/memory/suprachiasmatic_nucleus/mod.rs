@@ -1,1 +1,6 @@
 //! When it happens.
+
+pub mod index;
+pub mod law;
+pub mod oscillators;
+pub mod rhythm;

@@ -1,0 +1,390 @@
+//! Coupled clocks (Kuramoto 1975) that learn which rhythms go together.
+//!
+//! dθi/dt = ωi + (K/N) Σj W[i][j] sin(θj − θi), over the time that really passed. Each observation sets the phases to the
+//! real ones and strengthens W[i][j] by η cos(θi − θj) (Hebb), with decay.
+
+use std::f64::consts::TAU;
+
+use serde::{Deserialize, Serialize};
+
+/// Periods in hours: day, week, month, year.
+pub const PERIODS_HOURS: [f64; 4] = [24.0, 168.0, 720.0, 8760.0];
+/// K in radians per hour. Far below what locks all four (0.185), so that coupling can't drag a clock off its period.
+pub const COUPLING: f64 = 0.01;
+/// η, change of W by one observation of full agreement.
+pub const HEBB_RATE: f64 = 0.05;
+/// Share of W that an observation leaves of what was there.
+pub const HEBB_KEEP: f64 = 0.98;
+/// Largest |W|.
+pub const MOST_WEIGHT: f64 = 1.0;
+/// Longest step of the integration, in hours, and the most steps for one call.
+const STEP_HOURS: f64 = 0.5;
+const MOST_STEPS: f64 = 20_000.0;
+
+/// Oscillators and the weights between them.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Oscillators {
+    /// ω, radians per hour.
+    rates: Vec<f64>,
+    /// θ, radians in [0, 2π).
+    phases: Vec<f64>,
+    /// W, row by row; the diagonal is 0.
+    weights: Vec<f64>,
+    coupling: f64,
+}
+
+/// What an observation said about the prediction.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Observed {
+    /// Mean circular distance of predicted and observed phases, 0 to 1 (opposite).
+    pub anomaly: f64,
+    /// r before the phases were set.
+    pub coherence: f64,
+}
+
+impl Default for Oscillators {
+    /// Day, week, month and year, uncoupled until something is learned.
+    fn default() -> Self {
+        Self::new(PERIODS_HOURS.iter().map(|period| TAU / period).collect(), COUPLING)
+    }
+}
+
+impl Oscillators {
+    /// `rates` and `coupling` in radians per hour. All phases and weights are 0.
+    pub fn new(rates: Vec<f64>, coupling: f64) -> Self {
+        let n = rates.len();
+        Self { rates, phases: vec![0.0; n], weights: vec![0.0; n * n], coupling }
+    }
+
+    /// The same with every weight 1, Kuramoto's own case.
+    pub fn fully_coupled(rates: Vec<f64>, coupling: f64) -> Self {
+        let n = rates.len();
+        let weights = (0..n * n).map(|k| if k / n == k % n { 0.0 } else { 1.0 }).collect();
+        Self { weights, ..Self::new(rates, coupling) }
+    }
+
+    pub fn rates(&self) -> &[f64] {
+        &self.rates
+    }
+
+    pub fn phases(&self) -> &[f64] {
+        &self.phases
+    }
+
+    pub fn weight(&self, i: usize, j: usize) -> f64 {
+        self.weights.get(i * self.rates.len() + j).copied().unwrap_or(0.0)
+    }
+
+    /// Sets the phases, as many as there are.
+    pub fn set_phases(&mut self, phases: &[f64]) {
+        for (mine, phase) in self.phases.iter_mut().zip(phases) {
+            *mine = phase.rem_euclid(TAU);
+        }
+    }
+
+    /// Lets time pass, in hours. Fourth order (Runge–Kutta) in steps of at most half an hour, so the result doesn't
+    /// depend on how the time is cut into calls beyond 1e-6 radians a day.
+    pub fn advance(&mut self, hours: f64) {
+        if !(hours > 0.0 && hours.is_finite()) {
+            return;
+        }
+        let free = self.coupling == 0.0 || self.weights.iter().all(|w| *w == 0.0);
+        let steps = if free { 1.0 } else { (hours / STEP_HOURS).ceil().clamp(1.0, MOST_STEPS) };
+        let step = hours / steps;
+        let mut scratch = Scratch::new(self.rates.len());
+        for _ in 0..steps as u64 {
+            self.step(step, &mut scratch);
+        }
+        self.phases.iter_mut().for_each(|phase| *phase = phase.rem_euclid(TAU));
+    }
+
+    fn step(&mut self, h: f64, scratch: &mut Scratch) {
+        let weights_of_slopes = [1.0, 2.0, 2.0, 1.0];
+        let reach = [0.0, h / 2.0, h / 2.0, h];
+        scratch.sum.fill(0.0);
+        scratch.slope.fill(0.0);
+        for (share, ahead) in weights_of_slopes.into_iter().zip(reach) {
+            for (i, phase) in self.phases.iter().enumerate() {
+                let (sin, cos) = (phase + ahead * scratch.slope[i]).sin_cos();
+                scratch.sin[i] = sin;
+                scratch.cos[i] = cos;
+            }
+            self.slopes(scratch);
+            scratch.sum.iter_mut().zip(&scratch.slope).for_each(|(sum, slope)| *sum += share * slope);
+        }
+        self.phases.iter_mut().zip(&scratch.sum).for_each(|(phase, sum)| *phase += h / 6.0 * sum);
+    }
+
+    /// sin(θj − θi) = sin θj cos θi − cos θj sin θi: two sums a row instead of a sine a pair.
+    fn slopes(&self, scratch: &mut Scratch) {
+        let n = self.rates.len();
+        let pull = self.coupling / n as f64;
+        for i in 0..n {
+            let row = &self.weights[i * n..(i + 1) * n];
+            let sum = |of: &[f64]| row.iter().zip(of).map(|(w, x)| w * x).sum::<f64>();
+            let turn = sum(&scratch.sin) * scratch.cos[i] - sum(&scratch.cos) * scratch.sin[i];
+            scratch.slope[i] = self.rates[i] + pull * turn;
+        }
+    }
+
+    /// r = |mean e^{iθ}|, 0 (spread out) to 1 (in step).
+    pub fn coherence(&self) -> f64 {
+        let n = self.phases.len().max(1) as f64;
+        let (sin, cos) = self.phases.iter().fold((0.0, 0.0), |(s, c), phase| (s + phase.sin(), c + phase.cos()));
+        (sin / n).hypot(cos / n)
+    }
+
+    /// Lets `hours` pass, compares with the observed phases, learns and takes them over.
+    pub fn observe(&mut self, hours: f64, observed: &[f64]) -> Observed {
+        self.advance(hours);
+        let apart = |(a, b): (&f64, &f64)| (a - b + TAU / 2.0).rem_euclid(TAU) - TAU / 2.0;
+        let compared = self.phases.len().min(observed.len()).max(1) as f64;
+        let anomaly = self.phases.iter().zip(observed).map(apart).map(f64::abs).sum::<f64>() / compared / (TAU / 2.0);
+        let coherence = self.coherence();
+        self.set_phases(observed);
+        self.learn();
+        Observed { anomaly, coherence }
+    }
+
+    fn learn(&mut self) {
+        let n = self.phases.len();
+        for i in 0..n {
+            for j in (0..n).filter(|j| *j != i) {
+                let together = (self.phases[i] - self.phases[j]).cos();
+                let weight = &mut self.weights[i * n + j];
+                *weight = (*weight * HEBB_KEEP + HEBB_RATE * together).clamp(-MOST_WEIGHT, MOST_WEIGHT);
+            }
+        }
+    }
+
+    /// Hours until an oscillator is at a phase (radians) next, by its own rate.
+    pub fn hours_until(&self, oscillator: usize, phase: f64) -> Option<f64> {
+        let (rate, now) = (*self.rates.get(oscillator)?, *self.phases.get(oscillator)?);
+        (rate > 0.0).then(|| (phase - now).rem_euclid(TAU) / rate)
+    }
+}
+
+struct Scratch {
+    sin: Vec<f64>,
+    cos: Vec<f64>,
+    slope: Vec<f64>,
+    sum: Vec<f64>,
+}
+
+impl Scratch {
+    fn new(n: usize) -> Self {
+        Self { sin: vec![0.0; n], cos: vec![0.0; n], slope: vec![0.0; n], sum: vec![0.0; n] }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::f64::consts::PI;
+
+    fn near(found: f64, expected: f64, tolerance: f64) {
+        assert!((found - expected).abs() <= tolerance, "{found} instead of {expected}");
+    }
+
+    /// Evenly spread phases that no period hides (golden angle).
+    fn spread(n: usize) -> Vec<f64> {
+        (0..n).map(|i| (i as f64 * 2.399_963_229_728_653).rem_euclid(TAU)).collect()
+    }
+
+    /// Mean r of N oscillators with these frequencies between two times, by the mean field, which all-to-all coupling is.
+    fn mean_r(rates: &[f64], coupling: f64, start: Vec<f64>, from: f64, to: f64) -> f64 {
+        let mut theta = start;
+        let n = rates.len() as f64;
+        let field = |theta: &[f64]| {
+            let (s, c) = theta.iter().fold((0.0, 0.0), |(s, c), t| (s + t.sin(), c + t.cos()));
+            ((s / n), (c / n))
+        };
+        let slopes = |theta: &[f64]| -> Vec<f64> {
+            let (s, c) = field(theta);
+            rates.iter().zip(theta).map(|(w, t)| w + coupling * (s * t.cos() - c * t.sin())).collect()
+        };
+        let (h, mut t, mut sum, mut count) = (0.05, 0.0, 0.0, 0.0);
+        while t < to {
+            let first = slopes(&theta);
+            let middle: Vec<f64> = theta.iter().zip(&first).map(|(x, k)| x + h / 2.0 * k).collect();
+            theta.iter_mut().zip(slopes(&middle)).for_each(|(x, k)| *x += h * k);
+            t += h;
+            if t >= from {
+                let (s, c) = field(&theta);
+                sum += s.hypot(c);
+                count += 1.0;
+            }
+        }
+        sum / count
+    }
+
+    fn lorentzian(n: usize, gamma: f64) -> Vec<f64> {
+        (0..n).map(|i| gamma * (PI * ((i as f64 + 0.5) / n as f64 - 0.5)).tan()).collect()
+    }
+
+    /// Kc = 2/(π g(0)).
+    fn critical(density_at_zero: f64) -> f64 {
+        2.0 / (PI * density_at_zero)
+    }
+
+    #[test]
+    fn synchrony_sets_in_at_the_critical_coupling_of_each_distribution() {
+        near(critical(1.0 / (PI * 0.5)), 1.0, 1e-12);
+        near(critical(1.0 / (PI * 1.0)), 2.0, 1e-12);
+        near(critical(1.0 / (2.0 * PI).sqrt()), 1.5957691216057306, 1e-6);
+        near(critical(0.5), 1.2732395447351628, 1e-12);
+    }
+
+    #[test]
+    fn lorentzian_oscillators_reach_the_known_coherence() {
+        let rates = lorentzian(1000, 0.5);
+        assert!(mean_r(&rates, 0.5, spread(1000), 60.0, 100.0) < 0.1, "below Kc there is no synchrony");
+        let cases = [
+            (1.25, 0.44721359549995787),
+            (1.5, 0.5773502691896258),
+            (2.0, 0.7071067811865476),
+            (4.0, 0.8660254037844386),
+        ];
+        for (coupling, r) in cases {
+            near(f64::sqrt(1.0 - 1.0 / coupling), r, 1e-9);
+            near(mean_r(&rates, coupling, vec![0.0; 1000], 60.0, 100.0), r, 0.05);
+        }
+    }
+
+    #[test]
+    fn wider_frequencies_need_twice_the_coupling() {
+        let rates = lorentzian(1000, 1.0);
+        for (coupling, r) in [(2.5, 0.44721359549995787), (4.0, 0.7071067811865476), (8.0, 0.8660254037844386)] {
+            near(mean_r(&rates, coupling, vec![0.0; 1000], 40.0, 60.0), r, 0.05);
+        }
+        assert!(mean_r(&rates, 1.0, spread(1000), 40.0, 60.0) < 0.1);
+    }
+
+    #[test]
+    fn uniform_frequencies_jump_to_a_quarter_of_pi() {
+        let rates: Vec<f64> = (0..1000).map(|i| 2.0 * (i as f64 + 0.5) / 1000.0 - 1.0).collect();
+        assert!(mean_r(&rates, 1.2, spread(1000), 60.0, 100.0) < 0.3, "still incoherent just below");
+        let above = mean_r(&rates, 1.2732395447351628 * 1.01, vec![0.0; 1000], 60.0, 100.0);
+        assert!(above > 0.7853981633974483 - 0.05, "{above}");
+    }
+
+    #[test]
+    fn the_network_moves_as_the_mean_field_does() {
+        let rates = lorentzian(100, 0.5);
+        let mut network = Oscillators::fully_coupled(rates.clone(), 2.0);
+        network.set_phases(&spread(100));
+        let mut sum = 0.0;
+        for step in 0..1200 {
+            network.advance(0.05);
+            sum += if step >= 800 { network.coherence() / 400.0 } else { 0.0 };
+        }
+        near(sum, mean_r(&rates, 2.0, spread(100), 40.0, 60.0), 0.02);
+    }
+
+    #[test]
+    fn random_phases_have_the_coherence_of_chance() {
+        let mut state = 88_172_645_463_325_252u64;
+        let mut uniform = || {
+            state ^= state << 13;
+            state ^= state >> 7;
+            state ^= state << 17;
+            (state >> 11) as f64 / (1u64 << 53) as f64 * TAU
+        };
+        let mut network = Oscillators::new(vec![1.0; 1000], 0.0);
+        let mean = (0..200)
+            .map(|_| {
+                let phases: Vec<f64> = (0..1000).map(|_| uniform()).collect();
+                network.set_phases(&phases);
+                network.coherence() / 200.0
+            })
+            .sum::<f64>();
+        near(mean, 0.02802495608198964, 0.01);
+    }
+
+    #[test]
+    fn two_oscillators_lock_when_their_difference_is_below_the_coupling() {
+        let mut pair = Oscillators::fully_coupled(vec![1.0, 1.4], 1.0);
+        pair.advance(200.0);
+        let lag = (pair.phases()[1] - pair.phases()[0]).rem_euclid(TAU);
+        near(lag, 0.41151684606748806, 1e-3);
+        near(pair.coherence(), 0.9789063129307033, 1e-3);
+        let before = pair.phases()[0];
+        pair.advance(0.1);
+        near((pair.phases()[0] - before).rem_euclid(TAU) / 0.1, 1.2, 1e-3);
+    }
+
+    #[test]
+    fn two_oscillators_too_far_apart_beat_at_the_known_frequency() {
+        let mut pair = Oscillators::fully_coupled(vec![1.0, 2.5], 1.0);
+        let (mut turned, mut last) = (0.0, 0.0);
+        for _ in 0..20_000 {
+            pair.advance(0.02);
+            let lag = pair.phases()[1] - pair.phases()[0];
+            turned += (lag - last + PI).rem_euclid(TAU) - PI;
+            last = lag;
+        }
+        near(turned / 400.0, 1.118033988749895, 0.02);
+        near(TAU / (turned / 400.0), 5.619851784832581, 0.1);
+    }
+
+    #[test]
+    fn identical_oscillators_within_half_a_circle_meet() {
+        let mut four = Oscillators::fully_coupled(vec![0.3; 4], 1.0);
+        four.set_phases(&[0.0, 0.9, 1.7, 2.6]);
+        four.advance(10.0);
+        // A diagonal of zeros takes nothing away, as sin 0 = 0.
+        let gap = |o: &Oscillators| {
+            let low = o.phases().iter().copied().fold(f64::MAX, f64::min);
+            o.phases().iter().copied().fold(0.0, f64::max) - low
+        };
+        let early = gap(&four);
+        four.advance(2.0);
+        near(early.ln() - gap(&four).ln(), 2.0, 1e-2);
+        near(four.coherence(), 1.0, 1e-3);
+    }
+
+    #[test]
+    fn the_natural_rates_are_those_of_day_week_month_and_year() {
+        let expected = [0.2617993877991494, 0.037399912542735635, 0.008726646259971648, 0.0007172585967099984];
+        let clocks = Oscillators::default();
+        clocks.rates().iter().zip(expected).for_each(|(rate, expected)| near(*rate, expected, 1e-9));
+        let mean = expected.iter().sum::<f64>() / 4.0;
+        near(expected.iter().map(|w| (w - mean).abs()).fold(0.0, f64::max), 0.1846, 1e-3);
+    }
+
+    #[test]
+    fn coupling_does_not_drag_the_daily_clock() {
+        let mut clocks = Oscillators::default();
+        (0..500).for_each(|_| {
+            clocks.observe(1.0, &[0.0; 4]);
+        });
+        assert!(clocks.weight(0, 1) > 0.9, "rhythms that always met are coupled");
+        clocks.advance(24.0 * 7.0);
+        let phase = clocks.phases()[0];
+        assert!(phase.min(TAU - phase) < 0.26, "within an hour of the true time after a week: {phase}");
+    }
+
+    #[test]
+    fn the_result_does_not_depend_on_how_often_time_is_passed() {
+        let run = |cuts: &[f64]| {
+            let mut clocks = Oscillators::fully_coupled(PERIODS_HOURS.iter().map(|p| TAU / p).collect(), 0.1);
+            clocks.set_phases(&[0.1, 2.0, 4.0, 5.0]);
+            cuts.iter().for_each(|hours| clocks.advance(*hours));
+            clocks.phases().to_vec()
+        };
+        let once = run(&[240.0]);
+        let often = run(&[0.7; 342].into_iter().chain([0.6]).collect::<Vec<_>>());
+        once.iter().zip(often).for_each(|(a, b)| near(*a, b, 1e-5));
+    }
+
+    #[test]
+    fn an_expected_time_is_no_anomaly_and_an_opposite_one_is() {
+        let mut clocks = Oscillators::default();
+        clocks.observe(0.0, &[0.0; 4]);
+        let phases: Vec<f64> = clocks.rates().iter().map(|w| w * 6.0).collect();
+        assert!(clocks.observe(6.0, &phases).anomaly < 0.01);
+        let opposite: Vec<f64> = clocks.phases().iter().map(|p| p + PI).collect();
+        assert!(clocks.observe(0.0, &opposite).anomaly > 0.99);
+        near(Oscillators::default().hours_until(0, PI).expect("a day clock"), 12.0, 1e-9);
+    }
+}

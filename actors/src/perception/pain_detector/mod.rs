@@ -1,0 +1,3 @@
+//! What hurts.
+
+pub mod law;

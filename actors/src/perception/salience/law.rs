@@ -1,0 +1,167 @@
+//! How new a percept is, and how much attention it deserves.
+
+use std::collections::{BTreeSet, VecDeque};
+
+use maxim_bus::units::{Novelty, Salience};
+use serde::{Deserialize, Serialize};
+
+use crate::memory::hippocampus::text_index::{Stems, words};
+
+/// Percepts with which a new one is compared.
+pub const RECENT: usize = 32;
+/// Weights of source, novelty, goal relevance and learned history.
+pub const WEIGHTS: [f64; 4] = [0.4, 0.25, 0.2, 0.15];
+/// History of an object about which nothing is known.
+pub const NEUTRAL_HISTORY: f64 = 0.5;
+
+/// Where a percept comes from, as far as attention is concerned.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum SourceKind {
+    /// A person's message; it has a fixed salience.
+    Person,
+    Pain,
+    /// The outcome of an own action.
+    Outcome,
+    /// An observation of the surroundings.
+    Observation,
+    /// The agent's own timers and drives.
+    Inner,
+}
+
+/// Salience of every message of a person, whatever else is going on.
+pub const PERSON: f64 = 0.9;
+
+impl SourceKind {
+    /// 0 to 1.
+    pub fn weight(self) -> f64 {
+        match self {
+            Self::Person => PERSON,
+            Self::Pain => 0.9,
+            Self::Outcome => 0.5,
+            Self::Observation => 0.4,
+            Self::Inner => 0.3,
+        }
+    }
+}
+
+/// What is perceived, by its words: stems of the text and whole names of objects and people.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Gist(BTreeSet<String>);
+
+impl Gist {
+    pub fn of<'a>(stems: &Stems, text: &str, things: impl IntoIterator<Item = &'a str>) -> Self {
+        let mut gist: BTreeSet<String> = stems.of_text(text).into_iter().collect();
+        gist.extend(things.into_iter().map(|thing| thing.trim().to_lowercase()).filter(|thing| !thing.is_empty()));
+        // A text of stop words alone ("it is you") is still what it is.
+        if gist.is_empty() {
+            gist.extend(words(text).into_iter().map(|word| word.text));
+        }
+        Self(gist)
+    }
+
+    /// |A ∩ B| / |A ∪ B|; two empty gists are the same.
+    pub fn similarity(&self, other: &Self) -> f64 {
+        let shared = self.0.intersection(&other.0).count();
+        let all = self.0.len() + other.0.len() - shared;
+        if all == 0 { 1.0 } else { shared as f64 / all as f64 }
+    }
+
+    /// Share of `other`'s words that are here.
+    pub fn covers(&self, other: &Self) -> f64 {
+        if other.0.is_empty() {
+            return 0.0;
+        }
+        self.0.intersection(&other.0).count() as f64 / other.0.len() as f64
+    }
+}
+
+/// The percepts of late, the newest last.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct RecentPercepts(VecDeque<Gist>);
+
+impl RecentPercepts {
+    /// 1 − the likeness to the most similar of late and to what memory knows (`known`, 0 to 1).
+    pub fn novelty(&self, gist: &Gist, known: f64) -> Novelty {
+        let nearest = self.0.iter().map(|recent| gist.similarity(recent)).fold(known.clamp(0.0, 1.0), f64::max);
+        Novelty::clamped(1.0 - nearest)
+    }
+
+    pub fn remember(&mut self, gist: Gist) {
+        if self.0.len() >= RECENT {
+            self.0.pop_front();
+        }
+        self.0.push_back(gist);
+    }
+}
+
+/// What salience is made of.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Appraisal {
+    pub source: SourceKind,
+    pub novelty: Novelty,
+    /// Share of the active goal's words that the percept touches, 0 to 1.
+    pub goal_relevance: f64,
+    /// How much attention these objects earned before, 0 to 1; [`NEUTRAL_HISTORY`] where nothing is known.
+    pub history: f64,
+    /// The sense's own confidence in what it reports, 0 to 1.
+    pub confidence: f64,
+}
+
+impl Appraisal {
+    /// 0.40·source + 0.25·novelty + 0.20·goal + 0.15·history, times (0.5 + 0.5·confidence). A person's message is never
+    /// below 0.9.
+    pub fn salience(&self) -> Salience {
+        let parts = [self.source.weight(), self.novelty.get(), self.goal_relevance, self.history];
+        let sum: f64 = parts.iter().zip(WEIGHTS).map(|(part, weight)| weight * part.clamp(0.0, 1.0)).sum();
+        let trusted = sum * (0.5 + 0.5 * self.confidence.clamp(0.0, 1.0));
+        let floor = if self.source == SourceKind::Person { PERSON } else { 0.0 };
+        Salience::clamped(trusted.max(floor))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn gist(text: &str) -> Gist {
+        Gist::of(&Stems::default(), text, [])
+    }
+
+    fn appraisal(source: SourceKind, novelty: f64) -> Appraisal {
+        let novelty = Novelty::clamped(novelty);
+        Appraisal { source, novelty, goal_relevance: 0.0, history: NEUTRAL_HISTORY, confidence: 1.0 }
+    }
+
+    #[test]
+    fn what_was_perceived_lately_is_not_new_in_other_word_forms_either() {
+        let mut recent = RecentPercepts::default();
+        assert_eq!(recent.novelty(&gist("a red cup"), 0.0).get(), 1.0);
+        recent.remember(gist("a red cup"));
+        assert_eq!(recent.novelty(&gist("the red cups"), 0.0).get(), 0.0);
+        assert!((recent.novelty(&gist("a red lamp"), 0.0).get() - 2.0 / 3.0).abs() < 1e-12);
+        assert!((recent.novelty(&gist("green garden"), 0.8).get() - 0.2).abs() < 1e-12, "memory knows it");
+        (0..RECENT).for_each(|n| recent.remember(gist(&format!("filler {n}"))));
+        assert_eq!(recent.novelty(&gist("a red cup"), 0.0).get(), 1.0, "long ago");
+    }
+
+    #[test]
+    fn a_person_is_always_salient_and_a_doubtful_label_less_than_a_sure_one() {
+        assert_eq!(appraisal(SourceKind::Person, 0.0).salience().get(), 0.9);
+        let sure = appraisal(SourceKind::Observation, 1.0);
+        let doubtful = Appraisal { confidence: 0.2, ..sure };
+        assert!((sure.salience().get() - (0.16 + 0.25 + 0.075)).abs() < 1e-12);
+        assert!(doubtful.salience() < sure.salience());
+    }
+
+    #[test]
+    fn novelty_goal_and_history_each_raise_salience() {
+        let plain = appraisal(SourceKind::Observation, 0.0);
+        let raised = [
+            Appraisal { novelty: Novelty::clamped(1.0), ..plain },
+            Appraisal { goal_relevance: gist("fetch the red cup").covers(&gist("cup")), ..plain },
+            Appraisal { history: 1.0, ..plain },
+        ];
+        assert!(raised.iter().all(|a| a.salience() > plain.salience()));
+    }
+}

@@ -1,0 +1,3 @@
+//! What deserves attention.
+
+pub mod law;
