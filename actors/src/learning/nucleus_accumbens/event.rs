@@ -51,7 +51,7 @@ impl ParamClass {
 
     fn of_number(number: f64) -> Self {
         let (positive, negative) = match number.abs() {
-            size if size == 0.0 => (Self::Zero, Self::Zero),
+            0.0 => (Self::Zero, Self::Zero),
             size if size < 1.0 => (Self::Fraction, Self::NegativeFraction),
             size if size < 10.0 => (Self::Ones, Self::NegativeOnes),
             size if size < 100.0 => (Self::Tens, Self::NegativeTens),

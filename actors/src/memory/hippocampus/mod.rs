@@ -6,6 +6,7 @@ pub mod law;
 pub mod model;
 pub mod packing;
 pub mod region;
+pub mod retention;
 pub mod spreading;
 pub mod text_index;
 

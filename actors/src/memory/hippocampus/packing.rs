@@ -123,6 +123,12 @@ pub fn put_varint(bytes: &mut Vec<u8>, mut value: u32) {
 /// Reads what `put_varint` wrote; 0 at the end of the bytes.
 #[inline]
 pub fn take_varint(bytes: &[u8], at: &mut usize) -> u32 {
+    if let Some(&byte) = bytes.get(*at)
+        && byte < 0x80
+    {
+        *at += 1;
+        return u32::from(byte);
+    }
     let mut value = 0u32;
     let mut shift = 0;
     while let Some(&byte) = bytes.get(*at) {

@@ -180,7 +180,7 @@ impl Scratch {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use std::f64::consts::PI;
+    use std::f64::consts::{FRAC_1_SQRT_2, FRAC_PI_4, PI};
 
     fn near(found: f64, expected: f64, tolerance: f64) {
         assert!((found - expected).abs() <= tolerance, "{found} instead of {expected}");
@@ -192,8 +192,8 @@ mod tests {
     }
 
     /// Mean r of N oscillators with these frequencies between two times, by the mean field, which all-to-all coupling is.
-    fn mean_r(rates: &[f64], coupling: f64, from: f64, to: f64) -> f64 {
-        let mut theta = spread(rates.len());
+    fn mean_r(rates: &[f64], coupling: f64, start: Vec<f64>, from: f64, to: f64) -> f64 {
+        let mut theta = start;
         let n = rates.len() as f64;
         let field = |theta: &[f64]| {
             let (s, c) = theta.iter().fold((0.0, 0.0), |(s, c), t| (s + t.sin(), c + t.cos()));
@@ -238,34 +238,30 @@ mod tests {
     #[test]
     fn lorentzian_oscillators_reach_the_known_coherence() {
         let rates = lorentzian(1000, 0.5);
-        assert!(mean_r(&rates, 0.5, 60.0, 100.0) < 0.1, "below Kc there is no synchrony");
-        let cases = [
-            (1.25, 0.44721359549995787),
-            (1.5, 0.5773502691896258),
-            (2.0, 0.7071067811865476),
-            (4.0, 0.8660254037844386),
-        ];
+        assert!(mean_r(&rates, 0.5, spread(1000), 60.0, 100.0) < 0.1, "below Kc there is no synchrony");
+        let cases =
+            [(1.25, 0.44721359549995787), (1.5, 0.5773502691896258), (2.0, FRAC_1_SQRT_2), (4.0, 0.8660254037844386)];
         for (coupling, r) in cases {
             near(f64::sqrt(1.0 - 1.0 / coupling), r, 1e-9);
-            near(mean_r(&rates, coupling, 60.0, 100.0), r, 0.05);
+            near(mean_r(&rates, coupling, vec![0.0; 1000], 60.0, 100.0), r, 0.05);
         }
     }
 
     #[test]
     fn wider_frequencies_need_twice_the_coupling() {
         let rates = lorentzian(1000, 1.0);
-        for (coupling, r) in [(2.5, 0.44721359549995787), (4.0, 0.7071067811865476), (8.0, 0.8660254037844386)] {
-            near(mean_r(&rates, coupling, 40.0, 60.0), r, 0.05);
+        for (coupling, r) in [(2.5, 0.44721359549995787), (4.0, FRAC_1_SQRT_2), (8.0, 0.8660254037844386)] {
+            near(mean_r(&rates, coupling, vec![0.0; 1000], 40.0, 60.0), r, 0.05);
         }
-        assert!(mean_r(&rates, 1.0, 40.0, 60.0) < 0.1);
+        assert!(mean_r(&rates, 1.0, spread(1000), 40.0, 60.0) < 0.1);
     }
 
     #[test]
     fn uniform_frequencies_jump_to_a_quarter_of_pi() {
         let rates: Vec<f64> = (0..1000).map(|i| 2.0 * (i as f64 + 0.5) / 1000.0 - 1.0).collect();
-        assert!(mean_r(&rates, 1.2, 100.0, 150.0) < 0.3, "still incoherent just below");
-        let above = mean_r(&rates, 1.2732395447351628 * 1.01, 300.0, 400.0);
-        assert!(above > 0.7853981633974483 - 0.05, "{above}");
+        assert!(mean_r(&rates, 1.2, spread(1000), 60.0, 100.0) < 0.3, "still incoherent just below");
+        let above = mean_r(&rates, 1.2732395447351628 * 1.01, vec![0.0; 1000], 60.0, 100.0);
+        assert!(above > FRAC_PI_4 - 0.05, "{above}");
     }
 
     #[test]
@@ -278,7 +274,7 @@ mod tests {
             network.advance(0.05);
             sum += if step >= 800 { network.coherence() / 400.0 } else { 0.0 };
         }
-        near(sum, mean_r(&rates, 2.0, 40.0, 60.0), 0.02);
+        near(sum, mean_r(&rates, 2.0, spread(100), 40.0, 60.0), 0.02);
     }
 
     #[test]

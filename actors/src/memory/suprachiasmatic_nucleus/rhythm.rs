@@ -1,9 +1,11 @@
-//! Which kinds of events cluster in which bin of time, or pair of bins. Each cluster is tested against what the kind's
-//! number and the bin's share of all experience would give by chance (exact binomial tail), and false discoveries are
-//! controlled over all tests (Benjamini & Hochberg 1995).
+//! Which kinds of events cluster in which bin of time, or pair of bins. A cluster must be more than the bin's share of the
+//! time that passed would give (binomial tail) and, where enough else happened, more than other kinds have there
+//! (Fisher's exact test). False discoveries are controlled over all tests (Benjamini & Hochberg 1995).
 
 use std::collections::BTreeMap;
 
+use jiff::tz::TimeZone;
+use jiff::{SignedDuration, Timestamp};
 use serde::{Deserialize, Serialize};
 
 use super::law::TimeSignature;
@@ -12,6 +14,10 @@ use super::law::TimeSignature;
 pub const FALSE_DISCOVERY_RATE: f64 = 0.05;
 /// A cluster has at least so many events.
 pub const LEAST_EVENTS: u32 = 4;
+/// With fewer events of other kinds, nothing is said about a busy time.
+const LEAST_OTHERS: u32 = 20;
+/// Samples of the passed time, at most, that measure the bins' shares of it.
+const MOST_SAMPLES: i64 = 10_000;
 
 /// A bin of one scale.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
@@ -43,48 +49,98 @@ fn bins_of(time: &TimeSignature) -> [Vec<Bin>; 5] {
 }
 
 /// The clusters of kinds in time that are significant, the surest first. `events` are all of experience: what happens in
-/// a busy hour is no rhythm of one kind.
-pub fn discover<'a>(events: impl IntoIterator<Item = (&'a str, TimeSignature)>, rate: f64) -> Vec<Rhythm> {
-    let mut kinds: BTreeMap<&str, u32> = BTreeMap::new();
-    let mut shares: BTreeMap<Vec<Bin>, u32> = BTreeMap::new();
-    let mut together: BTreeMap<(&str, Vec<Bin>), u32> = BTreeMap::new();
-    let mut total = 0u32;
-    for (kind, time) in events {
-        total += 1;
-        *kinds.entry(kind).or_insert(0) += 1;
-        for bins in bins_of(&time) {
-            *shares.entry(bins.clone()).or_insert(0) += 1;
-            *together.entry((kind, bins)).or_insert(0) += 1;
-        }
-    }
+/// a busy hour is no rhythm of one kind. `rate` is the accepted share of false discoveries, 0 to 1.
+pub fn discover<'a>(events: impl IntoIterator<Item = (&'a str, Timestamp)>, zone: &TimeZone, rate: f64) -> Vec<Rhythm> {
+    let seen = Seen::count(events, zone);
     // Every kind in every bin that occurred is a test, whether or not they met.
-    let tests = kinds.len() * shares.len();
-    let mut found: Vec<Rhythm> = together
-        .into_iter()
-        .filter(|(_, events)| *events >= LEAST_EVENTS)
-        .map(|((kind, bins), events)| {
-            let others = f64::from(shares[&bins] - events) + 1.0;
-            let share = others / (f64::from(total - kinds[kind]) + bins_in(&bins));
-            let expected = f64::from(kinds[kind]) * share;
-            let p = binomial_tail(events, kinds[kind], share);
-            Rhythm { kind: kind.to_string(), bins, events, expected, p }
-        })
-        .collect();
+    let tests = seen.kinds.len() * seen.bins.len();
+    let enough = seen.together.iter().filter(|(_, events)| **events >= LEAST_EVENTS);
+    let mut found: Vec<Rhythm> = enough.map(|((kind, bins), events)| seen.test(kind, bins, *events)).collect();
     found.sort_by(|a, b| a.p.total_cmp(&b.p).then_with(|| (&a.kind, &a.bins).cmp(&(&b.kind, &b.bins))));
     let last = found.iter().enumerate().rposition(|(i, r)| r.p <= rate * (i + 1) as f64 / tests as f64);
     found.truncate(last.map_or(0, |last| last + 1));
     found
 }
 
-/// How many bins of this scale there are: the prior spreads one event over them.
-fn bins_in(bins: &[Bin]) -> f64 {
-    let of = |bin: &Bin| match bin {
-        Bin::Hour(_) => 24.0,
-        Bin::Day(_) => 7.0,
-        Bin::Week(_) => 4.0,
-        Bin::Month(_) => 12.0,
-    };
-    bins.iter().map(of).product()
+/// Counts of events, and the shares of the passed time.
+#[derive(Default)]
+struct Seen<'a> {
+    total: u32,
+    kinds: BTreeMap<&'a str, u32>,
+    bins: BTreeMap<Vec<Bin>, u32>,
+    together: BTreeMap<(&'a str, Vec<Bin>), u32>,
+    time: BTreeMap<Vec<Bin>, f64>,
+}
+
+impl<'a> Seen<'a> {
+    fn count(events: impl IntoIterator<Item = (&'a str, Timestamp)>, zone: &TimeZone) -> Self {
+        let mut seen = Self::default();
+        let mut span: Option<(Timestamp, Timestamp)> = None;
+        for (kind, at) in events {
+            seen.total += 1;
+            *seen.kinds.entry(kind).or_insert(0) += 1;
+            for bins in bins_of(&TimeSignature::of(at, zone)) {
+                *seen.bins.entry(bins.clone()).or_insert(0) += 1;
+                *seen.together.entry((kind, bins)).or_insert(0) += 1;
+            }
+            span = Some(span.map_or((at, at), |(first, last)| (first.min(at), last.max(at))));
+        }
+        if let Some((first, last)) = span {
+            seen.sample(first, last, zone);
+        }
+        seen
+    }
+
+    /// Walks the span and counts where time goes. A span shorter than a week is filled up to one, so that a single
+    /// morning isn't all of time. The step of an odd number of hours plus some minutes meets all hours and days.
+    fn sample(&mut self, first: Timestamp, last: Timestamp, zone: &TimeZone) {
+        let hours = last.duration_since(first).as_hours().max(168);
+        let step = SignedDuration::from_mins(60 * (hours / MOST_SAMPLES * 2 + 1));
+        let samples = (hours * 60 / step.as_mins()).max(1);
+        let mut at = first;
+        for _ in 0..samples {
+            for bins in bins_of(&TimeSignature::of(at, zone)) {
+                *self.time.entry(bins).or_insert(0.0) += 1.0 / samples as f64;
+            }
+            at = at.checked_add(step).unwrap_or(at);
+        }
+    }
+
+    /// The share of events that the passed time gives to these bins. For a pair, what one of its bins alone explains is
+    /// no news: a daily habit isn't a habit of Mondays too.
+    fn share(&self, kind: &str, bins: &[Bin]) -> f64 {
+        let time = |bins: &[Bin]| self.time.get(bins).copied().unwrap_or(0.0);
+        let [a, b] = bins else {
+            return time(bins);
+        };
+        let own = |bin: &Bin| {
+            let events = self.together.get(&(kind, vec![*bin])).copied().unwrap_or(0);
+            f64::from(events) / f64::from(self.kinds[kind])
+        };
+        time(bins).max(own(a) * time(&[*b])).max(own(b) * time(&[*a]))
+    }
+
+    fn test(&self, kind: &str, bins: &[Bin], events: u32) -> Rhythm {
+        let of_kind = self.kinds[kind];
+        let share = self.share(kind, bins).max(1e-9);
+        let mut p = binomial_tail(events, of_kind, share);
+        if self.total - of_kind >= LEAST_OTHERS {
+            p = p.max(fisher_tail(events, of_kind, self.bins[bins], self.total));
+        }
+        Rhythm { kind: kind.to_string(), bins: bins.to_vec(), events, expected: f64::from(of_kind) * share, p }
+    }
+}
+
+/// P(X ≥ k) when n of `total` events are drawn without order and `marked` of them are in the bin.
+fn fisher_tail(k: u32, n: u32, marked: u32, total: u32) -> f64 {
+    let [k, n, marked, total] = [k, n, marked, total].map(f64::from);
+    let all = ln_choose(total, n);
+    let (mut sum, mut x) = (0.0, k.max(n + marked - total));
+    while x <= n.min(marked) {
+        sum += (ln_choose(marked, x) + ln_choose(total - marked, n - x) - all).exp();
+        x += 1.0;
+    }
+    sum.min(1.0)
 }
 
 /// P(X ≥ k) for X ~ Binomial(n, p).
@@ -126,52 +182,73 @@ fn ln_gamma(x: f64) -> f64 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use jiff::{Timestamp, tz::TimeZone};
 
-    fn at(hours: i64) -> TimeSignature {
+    fn at(hours: i64) -> Timestamp {
         // 5 January 2026 is a Monday.
         let start: Timestamp = "2026-01-05T00:00:00Z".parse().expect("a time");
-        TimeSignature::of(start + jiff::SignedDuration::from_hours(hours), &TimeZone::UTC)
+        start + SignedDuration::from_hours(hours)
+    }
+
+    fn found(events: &[(String, Timestamp)]) -> Vec<Rhythm> {
+        let events = events.iter().map(|(kind, time)| (kind.as_str(), *time));
+        discover(events, &TimeZone::UTC, FALSE_DISCOVERY_RATE)
+    }
+
+    /// Events of five kinds at chance times (xorshift, Marsaglia 2003).
+    fn others(count: usize, hours: i64) -> Vec<(String, Timestamp)> {
+        let mut state = 88_172_645_463_325_252u64;
+        let mut chance = |below: i64| {
+            state ^= state << 13;
+            state ^= state >> 7;
+            state ^= state << 17;
+            (state >> 33) as i64 % below
+        };
+        (0..count).map(|_| (format!("other {}", chance(5)), at(chance(hours)))).collect()
     }
 
     #[test]
-    fn the_tail_agrees_with_hand_computed_values() {
+    fn the_tails_agree_with_hand_computed_values() {
         assert!((binomial_tail(2, 2, 0.5) - 0.25).abs() < 1e-9);
         assert!((binomial_tail(1, 3, 0.5) - 0.875).abs() < 1e-9);
         assert!((binomial_tail(8, 10, 0.1) - 3.736e-7).abs() < 1e-10);
         assert_eq!((binomial_tail(0, 5, 0.3), binomial_tail(5, 5, 1.0), binomial_tail(1, 5, 0.0)), (1.0, 1.0, 0.0));
         assert!((binomial_tail(10, 1000, 0.1) - 1.0).abs() < 1e-6);
+        // The lady tasting tea: 4 of 4 right is 1 in 70, at least 3 is 17 in 70 (Fisher 1935).
+        assert!((fisher_tail(4, 4, 4, 8) - 1.0 / 70.0).abs() < 1e-9);
+        assert!((fisher_tail(3, 4, 4, 8) - 17.0 / 70.0).abs() < 1e-9);
     }
 
     #[test]
-    fn a_daily_habit_is_found_at_its_hour_and_noise_is_not() {
-        let days = 0..60i64;
-        let mut events: Vec<(String, TimeSignature)> =
-            days.clone().map(|d| ("coffee".into(), at(d * 24 + 8))).collect();
-        for n in 0..1500i64 {
-            // Other kinds come at all hours.
-            events.push((format!("other {}", n % 5), at((n * 7919 + n * n) % 1440)));
-        }
-        let found = discover(events.iter().map(|(kind, time)| (kind.as_str(), *time)), FALSE_DISCOVERY_RATE);
-        assert_eq!((found[0].kind.as_str(), found[0].bins.as_slice()), ("coffee", &[Bin::Hour(8)][..]));
-        assert_eq!(found[0].events, 60);
+    fn a_daily_habit_is_found_at_its_hour_and_nothing_else_is() {
+        let mut events = others(1500, 1440);
+        events.extend((0..60i64).map(|day| ("coffee".to_string(), at(day * 24 + 8))));
+        let rhythms = found(&events);
+        assert_eq!(rhythms.len(), 1, "{rhythms:?}");
+        assert_eq!((rhythms[0].kind.as_str(), rhythms[0].bins.as_slice()), ("coffee", &[Bin::Hour(8)][..]));
+        assert_eq!(rhythms[0].events, 60);
+        assert_eq!(found(&events[1500..]).len(), 1, "the same with nothing else to compare");
     }
 
     #[test]
     fn a_weekly_meeting_is_found_in_its_pair_of_bins() {
-        let mut events: Vec<(String, TimeSignature)> =
-            (0..16i64).map(|week| ("meeting".into(), at(week * 168 + 24 + 10))).collect();
-        for n in 0..2000i64 {
-            events.push((format!("other {}", n % 7), at((n * 104_729) % 2688)));
-        }
-        let found = discover(events.iter().map(|(kind, time)| (kind.as_str(), *time)), FALSE_DISCOVERY_RATE);
-        assert_eq!((found[0].kind.as_str(), found[0].bins.as_slice()), ("meeting", &[Bin::Hour(10), Bin::Day(1)][..]));
-        assert!(found[0].expected < 1.0);
+        let mut events = others(2000, 2688);
+        events.extend((0..16i64).map(|week| ("meeting".to_string(), at(week * 168 + 24 + 10))));
+        let rhythms = found(&events);
+        let pair = rhythms.iter().find(|r| r.bins.len() == 2).expect("a pair");
+        assert_eq!((pair.kind.as_str(), pair.bins.as_slice()), ("meeting", &[Bin::Hour(10), Bin::Day(1)][..]));
+        assert!(rhythms.iter().all(|r| r.kind == "meeting"));
     }
 
     #[test]
     fn a_busy_hour_is_no_rhythm_of_one_kind() {
-        let events = (0..400i64).map(|n| (["a", "b"][(n % 2) as usize], at((n / 2) * 24 + 9)));
-        assert!(discover(events, FALSE_DISCOVERY_RATE).is_empty());
+        let events: Vec<_> =
+            (0..400i64).map(|n| (["a", "b"][(n % 2) as usize].to_string(), at((n / 2) * 24 + 9))).collect();
+        assert_eq!(found(&events), []);
+    }
+
+    #[test]
+    fn even_noise_has_no_rhythm() {
+        assert_eq!(found(&others(3000, 2000)), []);
+        assert_eq!(found(&[]), []);
     }
 }

@@ -18,7 +18,7 @@ mod statement;
 mod tail;
 mod words;
 
-use std::sync::Arc;
+use std::sync::{Arc, Mutex};
 
 pub use dates::{NamedDate, day_number, named_dates};
 pub use query::{Hit, Query, SoftTerm, Weights};
@@ -28,6 +28,7 @@ pub use words::{Stems, Word, is_stop_word, words};
 
 use super::packing::DamagedSegment;
 use people::{People, speaker_prefix};
+use search::Columns;
 use segment::{Draft, Row, Segment};
 use tail::Tail;
 
@@ -81,10 +82,7 @@ pub struct TextIndex {
     /// Ordinal of the tail's first document.
     sealed: u32,
     documents: Vec<u32>,
-    lengths: Vec<u16>,
-    marks: Vec<u8>,
-    /// Documents before (low four bits) and after in the same sitting, each at most five.
-    reach: Vec<u8>,
+    looks: Vec<Look>,
     groups: Vec<u32>,
     sitting_of: Vec<u32>,
     sittings: Vec<Sitting>,
@@ -93,6 +91,17 @@ pub struct TextIndex {
     /// Sorted.
     dead: Vec<u32>,
     stems: Stems,
+    /// Columns of the last search, all zero, so that the next one needn't get fresh memory.
+    columns: Mutex<Columns>,
+}
+
+/// What the ranking looks at in each document that a stem hits, in one word.
+#[derive(Clone, Copy, Debug)]
+struct Look {
+    length: u16,
+    marks: u8,
+    /// Documents before (low four bits) and after in the same sitting, each at most five.
+    reach: u8,
 }
 
 impl TextIndex {
@@ -152,7 +161,7 @@ impl TextIndex {
     pub fn amend(&mut self, document: u32, more: &str) -> Result<(), NotIndexed> {
         let ordinal = self.ordinal(document).filter(|o| *o >= self.sealed).ok_or(NotIndexed::Sealed(document))?;
         let added = self.count_more(ordinal, more);
-        let length = &mut self.lengths[ordinal as usize];
+        let length = &mut self.looks[ordinal as usize].length;
         let grown = length.saturating_add(added.min(usize::from(u16::MAX)) as u16);
         let difference = u64::from(grown - *length);
         *length = grown;
@@ -186,13 +195,11 @@ impl TextIndex {
         let before = (ordinal - sitting.start).min(score::MOST_STEPS as u32);
         self.stems_total += u64::from(row.length);
         self.documents.push(row.document);
-        self.lengths.push(row.length);
-        self.marks.push(row.marks);
+        self.looks.push(Look { length: row.length, marks: row.marks, reach: before as u8 });
         self.groups.push(row.group);
         self.sitting_of.push(index as u32);
-        self.reach.push(before as u8);
         for step in 1..=before {
-            self.reach[(ordinal - step) as usize] += 16;
+            self.looks[(ordinal - step) as usize].reach += 16;
         }
     }
 
@@ -222,7 +229,7 @@ impl TextIndex {
                 groups.len() as u32 - 1
             });
             let sitting = self.sittings[self.sitting_of[o] as usize];
-            let (document, length, marks) = (self.documents[o], self.lengths[o], self.marks[o]);
+            let (document, Look { length, marks, .. }) = (self.documents[o], self.looks[o]);
             Row { document, sitting: sitting.number, day: sitting.day, length, marks, group }
         });
         let rows = rows.collect();

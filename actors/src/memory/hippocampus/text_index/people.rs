@@ -104,7 +104,8 @@ impl People {
         for length in (1..=words.len().min(4)).rev() {
             let joined = words[..length].iter().map(|w| w.text.as_str()).collect::<Vec<_>>().join(" ");
             // "Will" is a person, "will" at the start of a question is not.
-            let doubtful = length == 1 && is_stop_word(&joined) && !(words[0].capital && !words[0].opens_sentence);
+            let plain = !words[0].capital || words[0].opens_sentence;
+            let doubtful = length == 1 && plain && is_stop_word(&joined);
             if let Some(id) = self.by_name.get(&joined)
                 && !doubtful
             {

@@ -52,9 +52,9 @@ impl HitTable {
     }
 }
 
-/// Shares of a hit that the documents from five before to five after get.
-pub fn decay_window(decay: f32, steps: usize) -> [f32; 2 * MOST_STEPS + 1] {
-    let mut window = [0.0; 2 * MOST_STEPS + 1];
+/// Shares of a hit that the documents from five before to five after get, and a last one of 0.
+pub fn decay_window(decay: f32, steps: usize) -> [f32; 2 * MOST_STEPS + 2] {
+    let mut window = [0.0; 2 * MOST_STEPS + 2];
     for (i, share) in window.iter_mut().enumerate() {
         let distance = i.abs_diff(MOST_STEPS);
         if distance <= steps {

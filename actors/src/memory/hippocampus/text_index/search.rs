@@ -12,9 +12,12 @@ use super::statement::Statement;
 use super::tail::Posting;
 use super::{Sitting, TextIndex};
 
-const WINDOW: usize = 2 * MOST_STEPS + 1;
+/// Documents around a hit, and one more of share 0, so that a window is whole vector registers.
+const WINDOW: usize = 2 * MOST_STEPS + 2;
 /// Columns that are added up together; untouched blocks cost nothing.
 const BLOCK: usize = 256;
+/// Documents that are judged by their best before each is looked at.
+const STRETCH: usize = 32;
 
 /// The postings of one stem over all segments and the tail, in order.
 struct List<'a> {
@@ -28,11 +31,14 @@ impl List<'_> {
         self.sealed.iter().map(|(_, list)| list.remaining()).sum::<usize>() + self.tail.len()
     }
 
-    fn each(self, mut visit: impl FnMut(u32, u16)) {
+    /// All postings, decoded first, so that the loop over them is one tight one.
+    fn decode(self, into: &mut Vec<Posting>) {
+        into.clear();
+        into.reserve(self.len());
         for (base, list) in self.sealed {
-            list.for_each(|p| visit(base + p.ordinal, p.count));
+            into.extend(list.map(|p| Posting { ordinal: base + p.ordinal, ..p }));
         }
-        self.tail.iter().for_each(|p| visit(p.ordinal, p.count));
+        into.extend_from_slice(self.tail);
     }
 }
 
@@ -43,12 +49,79 @@ struct Cue<'a> {
     rarity: f32,
 }
 
+/// Working columns; column `ordinal + MOST_STEPS` belongs to a document.
+#[derive(Default)]
+pub(super) struct Columns {
+    /// Σ rarity · best hit near.
+    near: Vec<f32>,
+    /// Best hit of the present cue near.
+    best: Vec<f32>,
+    /// Blocks in which `best` isn't all zero.
+    touched: Vec<bool>,
+    /// Blocks in which `near` isn't all zero.
+    used: Vec<bool>,
+}
+
+impl Columns {
+    /// Room for so many documents. Padded, so that a hit's window never leaves the columns.
+    fn grow(&mut self, documents: usize) {
+        let columns = (documents + WINDOW).next_multiple_of(BLOCK);
+        if self.near.len() < columns {
+            // A spare eighth, so that a growing store doesn't move its columns with every search.
+            let columns = (columns + columns / 8).next_multiple_of(BLOCK);
+            self.near.resize(columns, 0.0);
+            self.best.resize(columns, 0.0);
+            self.touched.resize(columns / BLOCK, false);
+            self.used.resize(columns / BLOCK, false);
+        }
+    }
+
+    /// Adds the cue's best hits to the sum and clears them for the next cue.
+    fn settle(&mut self, rarity: f32) {
+        let columns = self.near.chunks_exact_mut(BLOCK).zip(self.best.chunks_exact_mut(BLOCK));
+        let blocks = self.touched.iter_mut().zip(&mut self.used).zip(columns);
+        for ((touched, used), (near, best)) in blocks.filter(|((touched, _), _)| **touched) {
+            for (near, best) in near.iter_mut().zip(best) {
+                *near += rarity * *best;
+                *best = 0.0;
+            }
+            *touched = false;
+            *used = true;
+        }
+    }
+
+    fn clear(&mut self) {
+        for (used, near) in self.used.iter_mut().zip(self.near.chunks_exact_mut(BLOCK)).filter(|(used, _)| **used) {
+            near.fill(0.0);
+            *used = false;
+        }
+    }
+
+    /// Raises a document and its neighbours in the sitting to their share of a hit.
+    #[inline(always)]
+    fn raise(&mut self, ordinal: usize, reach: u8, hit: f32, window: &[f32; WINDOW]) {
+        self.touched[ordinal / BLOCK] = true;
+        self.touched[(ordinal + WINDOW - 1) / BLOCK] = true;
+        let Some(around) = self.best.get_mut(ordinal..).and_then(|rest| rest.first_chunk_mut::<WINDOW>()) else {
+            return;
+        };
+        if reach == (MOST_STEPS as u8) << 4 | MOST_STEPS as u8 {
+            // By value, so that nothing can alias and the loop becomes three vector operations.
+            let (before, shares) = (*around, *window);
+            *around = std::array::from_fn(|i| higher(before[i], hit * shares[i]));
+            return;
+        }
+        let from = MOST_STEPS - usize::from(reach & 15);
+        let to = MOST_STEPS + usize::from(reach >> 4);
+        for (best, share) in around[from..=to].iter_mut().zip(&window[from..=to]) {
+            *best = higher(*best, hit * share);
+        }
+    }
+}
+
 /// What the first pass has found.
 struct Found {
-    /// Σ rarity · best hit near, by column.
-    near: Vec<f32>,
-    /// Σ rarity · own hit, of documents that hold a question, by ordinal.
-    asked: Vec<f32>,
+    columns: Columns,
     /// Coverage by sitting; 0 where only a related stem occurs, nothing where none does.
     sittings: Vec<Option<f32>>,
 }
@@ -83,7 +156,13 @@ impl TextIndex {
         let others = self.penalties(&named.people, &query.weights);
         let ranking =
             Ranking { index: self, weights: &query.weights, found, others, dates, scale: 1.0 / total.max(1e-6) };
-        ranking.best(limit, allowed)
+        let hits = ranking.best(limit, allowed);
+        let mut columns = ranking.found.columns;
+        columns.clear();
+        if let Ok(mut kept) = self.columns.lock() {
+            *kept = columns;
+        }
+        hits
     }
 
     fn cue<'a>(&'a self, stem: &str, query: &Query) -> Cue<'a> {
@@ -126,20 +205,19 @@ impl TextIndex {
     }
 
     fn gather(&self, cues: Vec<Cue>, weights: &Weights) -> Found {
-        let hits = HitTable::new(self.stems_total as f32 / self.len() as f32);
-        let window = decay_window(weights.neighbour_decay, weights.neighbour_steps.min(MOST_STEPS));
-        let sitting_length = self.stems_total as f32 / self.sittings.len() as f32;
+        let mut columns = self.columns.lock().map(|mut kept| std::mem::take(&mut *kept)).unwrap_or_default();
+        columns.grow(self.len());
+        let steps = weights.neighbour_steps.min(MOST_STEPS);
         let mut pass = Pass {
             index: self,
-            // Padded, so that a hit's window never leaves the columns.
-            near: vec![0.0; self.len() + 2 * MOST_STEPS],
-            best: vec![0.0; self.len() + 2 * MOST_STEPS],
-            asked: vec![0.0; self.len()],
+            columns,
             reached: vec![false; self.sittings.len()],
-            touched: vec![false; (self.len() + 2 * MOST_STEPS).div_ceil(BLOCK)],
-            window,
-            hits,
+            asked: Vec::new(),
+            postings: Vec::new(),
+            window: decay_window(weights.neighbour_decay, steps),
+            hits: HitTable::new(self.stems_total as f32 / self.len() as f32),
         };
+        let sitting_length = self.stems_total as f32 / self.sittings.len() as f32;
         let (mut sittings, mut sittings_total) = (vec![0.0; self.sittings.len()], 0.0);
         for cue in cues {
             let counts = pass.spread(cue);
@@ -150,22 +228,23 @@ impl TextIndex {
                 sittings[sitting as usize] += rarity * sitting_hit(count as f32, relative);
             }
         }
+        pass.carry_answers(weights.answer);
         let coverage = |(sum, reached): (f32, &bool)| reached.then_some(sum / f32::max(sittings_total, 1e-6));
         let sittings = sittings.into_iter().zip(&pass.reached).map(coverage).collect();
-        Found { near: pass.near, asked: pass.asked, sittings }
+        Found { columns: pass.columns, sittings }
     }
 }
 
-/// State of the first pass. Column `ordinal + MOST_STEPS` belongs to a document.
+/// State of the first pass.
 struct Pass<'a> {
     index: &'a TextIndex,
-    near: Vec<f32>,
-    best: Vec<f32>,
-    asked: Vec<f32>,
+    columns: Columns,
     /// Sittings in which a stem occurs, related ones included.
     reached: Vec<bool>,
-    /// Blocks of columns in which `best` isn't all zero.
-    touched: Vec<bool>,
+    /// Documents that hold a question, with rarity · own hit of one stem.
+    asked: Vec<(u32, f32)>,
+    /// Of the list at hand.
+    postings: Vec<Posting>,
     window: [f32; WINDOW],
     hits: HitTable,
 }
@@ -174,59 +253,48 @@ impl Pass<'_> {
     /// Adds one cue and returns how often its exact stem occurs in each sitting.
     fn spread(&mut self, cue: Cue) -> Vec<(u32, u32)> {
         let mut counts: Vec<(u32, u32)> = Vec::new();
+        let looks = self.index.looks.as_slice();
         for (i, list) in cue.lists.into_iter().enumerate() {
             let weight = list.weight;
-            list.each(|ordinal, count| {
+            list.decode(&mut self.postings);
+            // Sitting of the last posting, its end, and the stem's count in it so far.
+            let (mut sitting, mut end, mut count) = (0, 0, 0);
+            for Posting { ordinal, count: times } in self.postings.iter().copied() {
                 let o = ordinal as usize;
-                let hit = weight * self.hits.hit(count, self.index.lengths[o]);
-                self.raise(o, hit);
-                let sitting = self.index.sitting_of[o];
-                self.reached[sitting as usize] = true;
-                if i > 0 {
-                    return;
+                let Some(look) = looks.get(o) else {
+                    break;
+                };
+                let hit = weight * self.hits.hit(times, look.length);
+                self.columns.raise(o, look.reach, hit, &self.window);
+                if look.marks & Statement::AWAITS_ANSWER != 0 && i == 0 {
+                    self.asked.push((ordinal, cue.rarity * hit));
                 }
-                if self.index.marks[o] & Statement::AWAITS_ANSWER != 0 {
-                    self.asked[o] += cue.rarity * hit;
+                if ordinal >= end {
+                    if count > 0 && i == 0 {
+                        counts.push((sitting, count));
+                    }
+                    sitting = self.index.sitting_of[o];
+                    end = self.index.sittings[sitting as usize].end;
+                    count = 0;
+                    self.reached[sitting as usize] = true;
                 }
-                match counts.last_mut() {
-                    Some((last, n)) if *last == sitting => *n += u32::from(count),
-                    _ => counts.push((sitting, u32::from(count))),
-                }
-            });
+                count += u32::from(times);
+            }
+            if count > 0 && i == 0 {
+                counts.push((sitting, count));
+            }
         }
-        self.settle(cue.rarity);
+        self.columns.settle(cue.rarity);
         counts
     }
 
-    /// Adds the cue's best hits to the sum and clears them for the next cue.
-    fn settle(&mut self, rarity: f32) {
-        let blocks = self.near.chunks_mut(BLOCK).zip(self.best.chunks_mut(BLOCK));
-        for (touched, (near, best)) in self.touched.iter_mut().zip(blocks).filter(|(touched, _)| **touched) {
-            for (near, best) in near.iter_mut().zip(best) {
-                *near += rarity * *best;
-                *best = 0.0;
+    /// What a question covers is carried to the turn after it in the sitting.
+    fn carry_answers(&mut self, weight: f32) {
+        for (ordinal, coverage) in &self.asked {
+            let o = *ordinal as usize;
+            if self.index.looks[o].reach >> 4 > 0 {
+                self.columns.near[o + 1 + MOST_STEPS] += weight * coverage;
             }
-            *touched = false;
-        }
-    }
-
-    /// Raises a document and its neighbours in the sitting to their share of a hit.
-    #[inline]
-    fn raise(&mut self, ordinal: usize, hit: f32) {
-        let reach = self.index.reach[ordinal];
-        self.touched[ordinal / BLOCK] = true;
-        self.touched[(ordinal + WINDOW - 1) / BLOCK] = true;
-        let around = &mut self.best[ordinal..ordinal + WINDOW];
-        if reach == (MOST_STEPS as u8) << 4 | MOST_STEPS as u8 {
-            for (best, share) in around.iter_mut().zip(&self.window) {
-                *best = higher(*best, hit * share);
-            }
-            return;
-        }
-        let from = MOST_STEPS - usize::from(reach & 15);
-        let to = MOST_STEPS + usize::from(reach >> 4);
-        for (best, share) in around[from..=to].iter_mut().zip(&self.window[from..=to]) {
-            *best = higher(*best, hit * share);
         }
     }
 }
@@ -268,13 +336,21 @@ impl PartialOrd for Ranked {
 }
 
 impl Ranking<'_> {
-    fn best(self, limit: usize, allowed: impl Fn(u32) -> bool) -> Vec<Hit> {
+    fn best(&self, limit: usize, allowed: impl Fn(u32) -> bool) -> Vec<Hit> {
         let mut heap: BinaryHeap<Reverse<Ranked>> = BinaryHeap::with_capacity(limit + 1);
         let mut floor = 0.0;
         let marks = self.mark_scores();
-        for (sitting, base) in self.sitting_scores() {
-            for ordinal in sitting.start as usize..sitting.end as usize {
-                let score = self.near(ordinal, sitting.start) + base + marks[usize::from(self.index.marks[ordinal])]
+        let best_marks = marks.iter().copied().fold(0.0, higher);
+        let near = &self.found.columns.near;
+        for (sitting, ordinal, base) in self.stretches() {
+            let stretch = ordinal..(ordinal + STRETCH).min(sitting.end as usize);
+            let columns = &near[stretch.start + MOST_STEPS..stretch.end + MOST_STEPS];
+            // Most stretches can't reach the worst of the best, and are done with here.
+            if columns.iter().copied().fold(0.0, higher) * self.scale + base + best_marks < floor {
+                continue;
+            }
+            for (ordinal, near) in stretch.zip(columns) {
+                let score = near * self.scale + base + marks[usize::from(self.index.looks[ordinal].marks)]
                     - self.others[self.index.groups[ordinal] as usize];
                 if score < floor || score <= 0.0 {
                     continue;
@@ -294,14 +370,12 @@ impl Ranking<'_> {
         sorted.into_iter().map(|Reverse(Ranked(score, document))| Hit { document, score }).collect()
     }
 
-    /// Coverage by the document and its neighbours. What a question covers is carried to the turn after it.
-    #[inline]
-    fn near(&self, ordinal: usize, start: u32) -> f32 {
-        let mut near = self.found.near[ordinal + MOST_STEPS];
-        if ordinal > start as usize {
-            near += self.weights.answer * self.found.asked[ordinal - 1];
-        }
-        near * self.scale
+    /// Starts of runs of documents of one sitting, with what the sitting gives to each.
+    fn stretches(&self) -> impl Iterator<Item = (Sitting, usize, f32)> {
+        self.sitting_scores().flat_map(|(sitting, base)| {
+            let starts = (sitting.start as usize..sitting.end as usize).step_by(STRETCH);
+            starts.map(move |start| (sitting, start, base))
+        })
     }
 
     /// Statement and question parts by mark byte.

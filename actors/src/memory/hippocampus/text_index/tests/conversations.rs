@@ -43,7 +43,8 @@ fn day(date: &str) -> i32 {
 
 /// Mean share of the evidence among the best ten, by category and over all.
 fn recall_at_ten(turns: &[Turn], questions: &[Question], together: bool, weights: &Weights) -> BTreeMap<String, f64> {
-    let mut stores: BTreeMap<&str, (TextIndex, Vec<(&str, &str)>)> = BTreeMap::new();
+    type Store<'a> = (TextIndex, Vec<(&'a str, &'a str)>);
+    let mut stores: BTreeMap<&str, Store> = BTreeMap::new();
     let mut sittings: BTreeMap<(&str, u32), u32> = BTreeMap::new();
     for turn in turns {
         let next = sittings.len() as u32;

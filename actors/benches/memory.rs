@@ -1,0 +1,226 @@
+//! Cost of the memory laws by size of the store: `cargo bench -p maxim-actors --bench memory`.
+//! Sizes are 10 000 and 100 000 episodes; `MAXIM_BENCH_SIZES=1000,1000000` measures others.
+
+use std::hint::black_box;
+use std::sync::Arc;
+
+use criterion::{BenchmarkId, Criterion, criterion_group, criterion_main};
+use jiff::tz::TimeZone;
+use jiff::{SignedDuration, Timestamp};
+use maxim_actors::learning::nucleus_accumbens::event::{EventKind, OutcomeKind};
+use maxim_actors::learning::nucleus_accumbens::model::{LinkTable, Observation};
+use maxim_actors::memory::hippocampus::key_index::{Filter, KeyIndex};
+use maxim_actors::memory::hippocampus::law::sitting_after;
+use maxim_actors::memory::hippocampus::model::{Action, EpisodicMemory, Outcome, Provenance};
+use maxim_actors::memory::hippocampus::spreading::Spreading;
+use maxim_actors::memory::hippocampus::text_index::{Query, TextIndex, merge};
+use maxim_actors::memory::suprachiasmatic_nucleus::index::{BinIndex, BinQuery};
+use maxim_actors::memory::suprachiasmatic_nucleus::law::{TimeSignature, local_day};
+
+/// Splitmix64 (Steele et al. 2014).
+struct Chance(u64);
+
+impl Chance {
+    fn below(&mut self, n: usize) -> usize {
+        self.0 = self.0.wrapping_add(0x9E37_79B9_7F4A_7C15);
+        let mut z = self.0;
+        z = (z ^ (z >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
+        z = (z ^ (z >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB);
+        ((z ^ (z >> 31)) % n as u64) as usize
+    }
+
+    /// Rank r of n with probability ∝ 1/(r + 1).
+    fn zipf(&mut self, n: usize) -> usize {
+        let share = self.below(1 << 30) as f64 / f64::from(1 << 30);
+        (((n as f64 + 1.0).powf(share) - 1.0) as usize).min(n - 1)
+    }
+}
+
+const ADJECTIVES: [&str; 20] = [
+    "red", "blue", "green", "small", "large", "old", "new", "broken", "heavy", "light", "wooden", "metal", "glass",
+    "paper", "round", "square", "striped", "clean", "dirty", "spare",
+];
+const NOUNS: [&str; 20] = [
+    "cup", "mug", "plate", "bottle", "chair", "table", "lamp", "book", "phone", "key", "box", "door", "window",
+    "drawer", "shelf", "knife", "spoon", "towel", "plant", "screw",
+];
+const ROOMS: [&str; 8] = ["kitchen", "office", "hallway", "garage", "lab", "bedroom", "balcony", "workshop"];
+const VERBS: [&str; 10] =
+    ["find", "fetch", "clean", "move", "inspect", "repair", "sort", "deliver", "describe", "count"];
+
+fn object(rank: usize) -> String {
+    let mixed = rank * 37 % 400;
+    format!("{} {}", ADJECTIVES[mixed / 20], NOUNS[mixed % 20])
+}
+
+fn goal(rank: usize) -> String {
+    format!("{} the {} in the {}", VERBS[rank % 10], object(rank * 11), ROOMS[rank % 8])
+}
+
+/// Ninety days of experience.
+fn episode(i: usize, total: usize, chance: &mut Chance) -> EpisodicMemory {
+    let start = Timestamp::from_second(1_709_424_000).unwrap_or(Timestamp::UNIX_EPOCH);
+    let second = (i as u64 * 90 * 86_400 / total as u64).cast_signed();
+    let mut episode = EpisodicMemory::new(format!("e{i}"), start + SignedDuration::from_secs(second));
+    let things: Vec<String> = (0..1 + chance.below(4)).map(|_| object(chance.zipf(400))).collect();
+    let people: Vec<String> = (0..chance.below(3)).map(|_| format!("person_{}", chance.zipf(40))).collect();
+    let (goal, tool) = (goal(chance.zipf(120)), format!("tool_{}", chance.zipf(40)));
+    let who = people.first().map_or("saw".to_string(), |person| format!("{person} near"));
+    episode.perception.text = format!("{who} the {} in the {}, {tool} to {goal}", things[0], ROOMS[chance.below(8)]);
+    episode.perception.objects = things;
+    episode.perception.people = people;
+    episode.context.goal = Some(goal);
+    episode.context.mode = Some(["passive", "active", "observe", "singularity"][chance.below(4)].into());
+    episode.action = Some(Action { tool, ..Action::default() });
+    let success = [Some(true), Some(true), Some(false), None][chance.below(4)];
+    episode.outcome = Some(Outcome { success, ..Outcome::default() });
+    episode
+}
+
+#[derive(Default)]
+struct Indexes {
+    text: TextIndex,
+    keys: KeyIndex,
+    bins: BinIndex,
+    last: Option<(u32, Timestamp)>,
+    count: u32,
+}
+
+impl Indexes {
+    fn capture(&mut self, mut episode: EpisodicMemory) {
+        episode.sitting = sitting_after(self.last, episode.created);
+        self.last = Some((episode.sitting, episode.created));
+        let more = episode.further_words();
+        let fields = episode.fields(&more, local_day(episode.created, &TimeZone::UTC));
+        self.text.add(self.count, &fields).expect("ascending");
+        self.keys.add(self.count, &episode).expect("ascending");
+        self.bins.add(self.count, &TimeSignature::of(episode.created, &TimeZone::UTC));
+        self.count += 1;
+        self.text.seal();
+        self.keys.seal();
+    }
+
+    fn of(size: usize) -> Self {
+        let mut chance = Chance(20_240_117);
+        let mut indexes = Self::default();
+        for i in 0..size {
+            indexes.capture(episode(i, size, &mut chance));
+            if let Some(parts) = indexes.text.merge_due() {
+                let bytes: Vec<Arc<[u8]>> =
+                    indexes.text.segments().skip(parts.start).take(parts.len()).cloned().collect();
+                indexes.text.replace(parts, merge(&bytes, &[]).expect("sound").into()).expect("sound");
+            }
+        }
+        indexes
+    }
+}
+
+fn sizes() -> Vec<usize> {
+    let given = std::env::var("MAXIM_BENCH_SIZES").unwrap_or_default();
+    let sizes: Vec<usize> = given.split(',').filter_map(|size| size.trim().parse().ok()).collect();
+    if sizes.is_empty() { vec![10_000, 100_000] } else { sizes }
+}
+
+fn recall(criterion: &mut Criterion) {
+    let mut group = criterion.benchmark_group("hippocampus");
+    group.sample_size(50);
+    for size in sizes() {
+        let mut store = Indexes::of(size);
+        let mut chance = Chance(7);
+        let questions: Vec<String> =
+            (0..100).map(|_| format!("{} {}", goal(chance.zipf(120)), object(chance.zipf(400)))).collect();
+        let mut turn = questions.iter().cycle();
+        group.bench_function(BenchmarkId::new("ranked recall", size), |b| {
+            b.iter(|| store.text.search(&Query::new(turn.next().map_or("", |q| q)), 10));
+        });
+        let mut filters = (0..100)
+            .map(|i| match i % 4 {
+                0 => Filter { goal: Some(goal(chance.zipf(120))), ..Filter::default() },
+                1 => Filter { object: Some(object(chance.zipf(400))), ..Filter::default() },
+                2 => Filter { person: Some(format!("person_{}", chance.zipf(40))), ..Filter::default() },
+                _ => Filter {
+                    tool_name: Some(format!("tool_{}", chance.zipf(40))),
+                    object: Some(object(chance.zipf(400))),
+                    ..Filter::default()
+                },
+            })
+            .collect::<Vec<_>>()
+            .into_iter()
+            .cycle();
+        group.bench_function(BenchmarkId::new("recall by key", size), |b| {
+            b.iter(|| store.keys.find(&filters.next().unwrap_or_default(), 10));
+        });
+        let mornings = BinQuery { hours: (6..12).collect(), days: (0..5).collect(), ..BinQuery::default() };
+        group.bench_function(BenchmarkId::new("weekday mornings, ten of them", size), |b| {
+            b.iter(|| store.bins.find(black_box(&mornings), 10));
+        });
+        group.bench_function(BenchmarkId::new("weekday mornings, counted", size), |b| {
+            b.iter(|| store.bins.count(black_box(&mornings)));
+        });
+        let mut new = (0..4096).map(|_| episode(size, size, &mut chance)).collect::<Vec<_>>().into_iter().cycle();
+        group.bench_function(BenchmarkId::new("capture into all indexes", size), |b| {
+            b.iter_batched(|| new.next().expect("cycles"), |e| store.capture(e), criterion::BatchSize::SmallInput);
+        });
+        let parts: Vec<Arc<[u8]>> = store.text.segments().cloned().collect();
+        let keys: Vec<Arc<[u8]>> = store.keys.segments().cloned().collect();
+        group.sample_size(10);
+        group.bench_function(BenchmarkId::new("load text index", size), |b| {
+            b.iter(|| TextIndex::from_segments(parts.clone()).expect("sound"));
+        });
+        group.bench_function(BenchmarkId::new("load key index", size), |b| {
+            b.iter(|| KeyIndex::from_segments(keys.clone()).expect("sound"));
+        });
+        group.sample_size(50);
+        let bytes = |parts: &[Arc<[u8]>]| parts.iter().map(|p| p.len()).sum::<usize>();
+        println!("{size}: text {} B, keys {} B, bins {} B", bytes(&parts), bytes(&keys), store.bins.size());
+    }
+    group.finish();
+}
+
+fn spreading(criterion: &mut Criterion) {
+    let mut chance = Chance(3);
+    let edges: Vec<Vec<(u32, f64)>> =
+        (0..100_000).map(|_| (0..8).map(|_| (chance.below(100_000) as u32, 0.75)).collect()).collect();
+    criterion.bench_function("hippocampus/spreading, 3 hops, 8 edges a node", |b| {
+        b.iter(|| {
+            let seed = chance.below(100_000) as u32;
+            Spreading::default().from_seeds([(seed, 1.0)], |node, visit| {
+                edges[node as usize].iter().for_each(|(to, weight)| visit(*to, *weight));
+            })
+        });
+    });
+}
+
+fn learning(criterion: &mut Criterion) {
+    let mut table = LinkTable::default();
+    let mut chance = Chance(11);
+    let goals: Vec<String> = (0..120).map(goal).collect();
+    let kinds: Vec<EventKind> = (0..200).map(|i| EventKind { tool: format!("tool_{i}"), shape: vec![] }).collect();
+    let outcomes = [Some(true), Some(false), None].map(OutcomeKind::of_success);
+    let mut step = |table: &mut LinkTable| {
+        table.observe(&Observation {
+            event: &kinds[chance.zipf(200)],
+            context: &[("mode", "active"), ("goal", &goals[chance.zipf(120)])],
+            outcome: &outcomes[chance.below(3)],
+            cues: &[],
+            delay: Some(chance.below(100) as f64),
+            episode: Some("e"),
+            provenance: Provenance::OwnExperience,
+            at: Timestamp::UNIX_EPOCH,
+        })
+    };
+    for _ in 0..20_000 {
+        step(&mut table);
+    }
+    criterion.bench_function("nucleus_accumbens/update", |b| b.iter(|| step(&mut table)));
+    let mut chance = Chance(12);
+    criterion.bench_function("nucleus_accumbens/predict", |b| {
+        b.iter(|| {
+            let context = [("mode", "active"), ("goal", goals[chance.zipf(120)].as_str())];
+            table.predict(&kinds[chance.zipf(200)], &context, &[], Timestamp::UNIX_EPOCH)
+        });
+    });
+}
+
+criterion_group!(benches, learning, spreading, recall);
+criterion_main!(benches);

@@ -1,0 +1,144 @@
+//! How much an episode is worth keeping.
+
+use jiff::Timestamp;
+
+use super::model::EpisodicMemory;
+
+/// Decay d of a trace (Anderson & Schooler 1991).
+pub const TRACE_DECAY: f64 = 0.5;
+/// Shortest age of a trace, in seconds: what was used this very moment is not infinitely strong.
+const LEAST_AGE: f64 = 1.0;
+/// Not accessed for so many days, and low in score: removed.
+pub const PRUNE_AFTER_DAYS: f64 = 7.0;
+/// A score below this is low.
+pub const LOW_SCORE: f64 = 0.4;
+/// Factor for the only episode of its time bin.
+pub const SOLE_REPRESENTATIVE: f64 = 1.5;
+
+/// Base level of activation ln Σ t^−d over the ages of all uses, in any unit of time (ACT-R, d = 0.5).
+pub fn base_level(ages: impl IntoIterator<Item = f64>) -> f64 {
+    ages.into_iter().map(|age| age.powf(-TRACE_DECAY)).sum::<f64>().ln()
+}
+
+/// The base level of n uses of which only the first and the last are known, the others evenly between them (Petrov 2006
+/// keeps the newest exactly and the rest by their mean, as here). Ages in seconds.
+fn base_level_of(first: f64, last: f64, uses: u32) -> f64 {
+    let (first, last) = (first.max(LEAST_AGE), last.max(LEAST_AGE).min(first.max(LEAST_AGE)));
+    let between = f64::from(uses.saturating_sub(2));
+    let exponent = 1.0 - TRACE_DECAY;
+    let mean = if first - last > 1e-9 {
+        (first.powf(exponent) - last.powf(exponent)) / exponent / (first - last)
+    } else {
+        first.powf(-TRACE_DECAY)
+    };
+    let ends = if uses >= 2 { first.powf(-TRACE_DECAY) + last.powf(-TRACE_DECAY) } else { last.powf(-TRACE_DECAY) };
+    (ends + between * mean).ln()
+}
+
+/// What of an episode's place in memory counts.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Connections {
+    /// Live edges.
+    pub degree: usize,
+    /// Sum of their weights.
+    pub weight: f64,
+    /// The only episode of its time bin.
+    pub sole_representative: bool,
+}
+
+/// Retention: access (base level, squeezed into 0 to 1) + connectedness (0 to 1) + importance (0 to 1), times 1.5 for the
+/// sole representative of its time bin.
+pub fn retention(episode: &EpisodicMemory, connections: &Connections, now: Timestamp) -> f64 {
+    let age = |then: Timestamp| now.duration_since(then).as_secs_f64();
+    let level = base_level_of(age(episode.created), age(episode.last_accessed), episode.access_count.saturating_add(1));
+    // ln of a day's trace; a use a day ago stands at one half.
+    let day = -TRACE_DECAY * 86_400f64.ln();
+    let access = 1.0 / (1.0 + (day - level).exp());
+    let connected = 1.0 - (-0.15 * connections.degree as f64 - 0.15 * connections.weight).exp();
+    let important = 0.3 * episode.salience.get()
+        + 0.2 * episode.novelty.get()
+        + 0.25 * f64::from(u8::from(episode.success() == Some(true)))
+        + 0.25 * f64::from(u8::from(episode.person_involved));
+    let sole = if connections.sole_representative { SOLE_REPRESENTATIVE } else { 1.0 };
+    (access + connected + important) * sole
+}
+
+/// Interactions with people, successes and what is pinned are never removed, only compressed.
+pub fn is_protected(episode: &EpisodicMemory) -> bool {
+    episode.person_involved || episode.long_term || episode.success() == Some(true)
+}
+
+/// True when sleep may remove it: not protected, not accessed for seven days, and low in score.
+pub fn may_be_pruned(episode: &EpisodicMemory, score: f64, now: Timestamp) -> bool {
+    let idle_days = now.duration_since(episode.last_accessed).as_secs_f64() / 86_400.0;
+    !is_protected(episode) && !episode.is_open() && idle_days >= PRUNE_AFTER_DAYS && score < LOW_SCORE
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::memory::hippocampus::model::Outcome;
+    use jiff::SignedDuration;
+
+    fn level(uses: [f64; 3], test_at: f64) -> f64 {
+        base_level(uses.map(|use_at| test_at - use_at))
+    }
+
+    #[test]
+    fn the_base_level_agrees_with_act_r_and_favours_spaced_uses() {
+        let (massed, spaced) = ([0.0, 1.0, 2.0], [0.0, 50.0, 100.0]);
+        let expected =
+            [(110.0, -1.2470406093765476, -0.6149397501656841), (1000.0, -2.3547648501552647, -2.328925021512579)];
+        for (at, of_massed, of_spaced) in expected {
+            assert!((level(massed, at) - of_massed).abs() < 1e-6);
+            assert!((level(spaced, at) - of_spaced).abs() < 1e-6);
+            assert!(level(spaced, at) > level(massed, at));
+        }
+        let exact = base_level([110.0, 60.0, 10.0]);
+        assert!((base_level_of(110.0, 10.0, 3) - exact).abs() < 0.1, "first, last and count are nearly enough");
+        assert!((base_level_of(50.0, 50.0, 1) - base_level([50.0])).abs() < 1e-9);
+    }
+
+    fn episode(recalls: u32, now: Timestamp) -> EpisodicMemory {
+        let mut episode = EpisodicMemory::new("e", now - SignedDuration::from_hours(8 * 24));
+        episode.outcome = Some(Outcome::default());
+        episode.access_count = recalls;
+        if recalls > 0 {
+            episode.last_accessed = now - SignedDuration::from_hours(24);
+        }
+        episode
+    }
+
+    #[test]
+    fn recalled_and_connected_episodes_outlast_idle_ones() {
+        let now = Timestamp::from_second(1_767_600_000).expect("a time");
+        let six = Connections { degree: 6, weight: 3.6, sole_representative: false };
+        let scores = [
+            retention(&episode(5, now), &six, now),
+            retention(&episode(0, now), &six, now),
+            retention(&episode(0, now), &Connections::default(), now),
+        ];
+        assert!(scores[0] > scores[1] && scores[1] > scores[2], "{scores:?}");
+        let idle = episode(0, now);
+        assert!(may_be_pruned(&idle, scores[2], now));
+        assert!(!may_be_pruned(&episode(0, now), scores[1], now), "connected");
+        let mut success = idle.clone();
+        success.outcome = Some(Outcome { success: Some(true), result: String::new() });
+        let with_person = EpisodicMemory { person_involved: true, ..idle.clone() };
+        let open = EpisodicMemory { outcome: None, ..idle.clone() };
+        for kept in [success, with_person, open] {
+            assert!(!may_be_pruned(&kept, 0.0, now));
+        }
+        let young = now - SignedDuration::from_hours(48);
+        assert!(!may_be_pruned(&idle, scores[2], young), "seven days aren't over");
+    }
+
+    #[test]
+    fn the_sole_representative_of_its_time_counts_half_as_much_again() {
+        let now = Timestamp::from_second(1_767_600_000).expect("a time");
+        let alone = Connections { sole_representative: true, ..Connections::default() };
+        let ratio =
+            retention(&episode(0, now), &alone, now) / retention(&episode(0, now), &Connections::default(), now);
+        assert!((ratio - 1.5).abs() < 1e-12);
+    }
+}
