@@ -1,0 +1,64 @@
+//! The terminal on which the daemon runs: typed lines are percepts, replies are printed. Its end ends nothing.
+
+use std::io::{BufRead, Write, stdin, stdout};
+
+use maxim_actors::effectors::channels::{Said, Submission};
+use maxim_bus::Trust;
+
+use crate::agent::Outside;
+
+/// Reads on one thread, prints on another.
+pub fn start(outside: &Outside) {
+    let (desk, mut said) = (outside.console.clone(), outside.console.listen());
+    let door = outside.door.clone();
+    let printing = std::thread::Builder::new().name("console-out".into()).spawn(move || {
+        while let Some(said) = said.blocking_recv() {
+            let text = match said {
+                Said::Reply { text, .. } => Some(text),
+                Said::Ended(ended) if !ended.spoken => ended.reply,
+                Said::Ended(_) => None,
+            };
+            if let Some(text) = text {
+                let _ = writeln!(stdout(), "{text}");
+                prompt();
+            }
+        }
+    });
+    let reading = std::thread::Builder::new().name("console-in".into()).spawn(move || {
+        eprintln!("maxim: type to me; `!` stops everything, Ctrl-C ends");
+        prompt();
+        for line in stdin().lock().lines() {
+            let Ok(line) = line else { break };
+            match line.trim() {
+                "" => prompt(),
+                "!" => {
+                    let (raised, _) = door.stop("! on the console".into(), "console".into());
+                    eprintln!("maxim: stopped in {} us; `maxim reset` clears it", raised.latency_us);
+                    prompt();
+                }
+                text => {
+                    let answer = desk.submit(Submission {
+                        channel: "console".into(),
+                        sender: "console".into(),
+                        body: text.into(),
+                        provider_id: None,
+                        trust: Trust::Owner,
+                    });
+                    if let Ok(Err(why)) = answer.blocking_recv() {
+                        eprintln!("maxim: that was not taken: {why}; say it again");
+                        prompt();
+                    }
+                }
+            }
+        }
+        tracing::info!("the console's input has ended; the daemon goes on");
+    });
+    if let Err(error) = printing.and(reading) {
+        tracing::error!(%error, "the console could not be started");
+    }
+}
+
+fn prompt() {
+    let _ = write!(stdout(), "> ");
+    let _ = stdout().flush();
+}

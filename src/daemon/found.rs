@@ -1,0 +1,54 @@
+//! What a start found: the life before, damage and what was done about it, and what was under way.
+
+use maxim_actors::region::end_of;
+use maxim_actors::store::OpenReport;
+use maxim_bus::latch::{LatchState, StopLatch};
+use maxim_bus::signals::outcome::ExecutionStarted;
+use std::ops::Bound;
+
+use crate::agent::AgentHandle;
+
+/// Lines for a person.
+pub fn tell(report: &OpenReport, agent: &AgentHandle, latch: &StopLatch) -> Vec<String> {
+    let mut lines = Vec::new();
+    if report.fresh {
+        lines.push("a new brain: nothing is remembered yet".into());
+    } else {
+        let episodes = agent.frame.store.record_count("hippocampus");
+        let end = if report.clean { "it was ended in order" } else { "it went down without warning" };
+        lines.push(format!("start {}: {end}, {episodes} records of memory are there", report.boot));
+    }
+    lines.extend(report.repaired.iter().map(|what| format!("repaired: {what}")));
+    lines.extend(report.lost.iter().map(|loss| format!("LOST: {loss}")));
+    if agent.resumed.redelivered > 0 {
+        lines.push(format!("{} messages were on their way and are delivered again", agent.resumed.redelivered));
+    }
+    lines.extend(agent.resumed.unreadable.iter().map(|what| format!("LOST: a message that can't be read: {what}")));
+    for started in open(agent) {
+        let params = started.intent.params.to_string();
+        let shown: String = params.chars().take(120).collect();
+        lines.push(format!("it was doing {} {shown} when it went down; see `maxim why {}`", started.intent.tool, started.action));
+    }
+    match (latch.state(), latch.detail()) {
+        (LatchState::Stopped, Some(detail)) => lines.push(format!(
+            "STOPPED since {} by {}: {}. Clear it with `maxim reset`, then `maxim resume`",
+            detail.at, detail.by, detail.reason
+        )),
+        (LatchState::Stopped, None) => lines.push("STOPPED; clear it with `maxim reset`, then `maxim resume`".into()),
+        (LatchState::MotionHeld, _) => lines.push("motion is held; release it with `maxim resume`".into()),
+        (LatchState::Clear, _) => {}
+    }
+    lines
+}
+
+fn open(agent: &AgentHandle) -> Vec<ExecutionStarted> {
+    let prefix = b"open/".to_vec();
+    let range = (Bound::Included(prefix.clone()), end_of(&prefix));
+    let records = agent.frame.store.records("execution_tracker", range, 100).unwrap_or_default();
+    records.iter().filter_map(|(_, bytes)| serde_json::from_slice(bytes).ok()).collect()
+}
+
+/// Actions that have begun and not ended.
+pub fn open_actions(agent: &AgentHandle) -> usize {
+    open(agent).len()
+}

@@ -1,0 +1,256 @@
+//! The daemon: one process with one brain, its doors, its stop threads, and a way to end in order.
+
+mod console;
+mod found;
+mod signals;
+mod stop_ways;
+mod systemd;
+
+use std::fs;
+use std::net::{SocketAddr, TcpListener};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
+
+use jiff::Timestamp;
+use maxim_actors::region::Tap;
+use maxim_actors::store::{OpenReport, StateStore, StoreError, StoreOptions};
+use maxim_bus::clock::{Stopwatch, SystemClock};
+use maxim_bus::latch::{StopDetail, StopLatch};
+use maxim_bus::{AgentId, Clock};
+use tokio::sync::watch;
+
+use crate::agent::{Agent, AgentHandle, AgentSettings, AgentWorld};
+use crate::cli::{CliError, Exit};
+use crate::config::{Secret, Settings};
+use crate::data_folder::{DaemonNote, DataFolder};
+use crate::http::{self, EventLog, Served};
+
+/// How the daemon was asked to run.
+pub struct Plan {
+    pub settings: Settings,
+    /// The effective configuration as text, for the recorder.
+    pub toml: String,
+    pub folder: DataFolder,
+    pub workdir: PathBuf,
+    pub chaos: bool,
+    /// Typed lines are percepts.
+    pub console: bool,
+}
+
+/// Everything that was opened before the brain starts.
+struct Opened {
+    store: StateStore,
+    report: OpenReport,
+    latch: StopLatch,
+    listener: TcpListener,
+    address: SocketAddr,
+    bearer: Option<Secret>,
+}
+
+/// Runs until it is told to end.
+///
+/// # Errors
+/// Something that it needs is not to be had: the folder, the store, the port; with the fix.
+pub fn run(plan: Plan) -> Result<Exit, CliError> {
+    let watch = Stopwatch::start();
+    let opened = open(&plan)?;
+    let system = actix::System::new();
+    let exit = system.block_on(live(plan, opened, watch));
+    actix::System::current().stop();
+    exit
+}
+
+fn open(plan: &Plan) -> Result<Opened, CliError> {
+    let folder = plan.folder.path();
+    fs::create_dir_all(folder).map_err(|error| unusable("the data folder", folder, &error))?;
+    if !plan.workdir.is_dir() {
+        let found = format!("the working folder {} is not there", plan.workdir.display());
+        return Err(CliError::new(Exit::Usage, found, "make it, or name another with --workdir"));
+    }
+    let bearer = plan.settings.http.bearer().map_err(|fault| CliError::Failed { exit: Exit::BadConfig, faults: vec![fault] })?;
+    http::check_listen(plan.settings.http.listen, bearer.as_ref())
+        .map_err(|error| CliError::told(Exit::BadConfig, &error))?;
+    let (store, report) =
+        StateStore::open(&folder.join("store"), StoreOptions::default()).map_err(|error| store_error(&error))?;
+    let latch = StopLatch::open(&plan.folder.latch(), !report.fresh)
+        .map_err(|error| unusable("the latch file", &plan.folder.latch(), &error))?;
+    let listener = TcpListener::bind(plan.settings.http.listen).map_err(|error| {
+        let found = format!("the address {} can't be listened on: {error}", plan.settings.http.listen);
+        CliError::new(Exit::TryAgain, found, "stop what uses it, or give another with --listen, e.g. 127.0.0.1:0")
+    })?;
+    let ready = listener.set_nonblocking(true).and_then(|()| listener.local_addr());
+    let address = ready.map_err(|error| unusable("the listening socket", folder, &error))?;
+    Ok(Opened { store, report, latch, listener, address, bearer })
+}
+
+fn unusable(what: &str, path: &Path, error: &std::io::Error) -> CliError {
+    let found = format!("{what} {} can't be used: {error}", path.display());
+    CliError::new(Exit::TryAgain, found, "check its permissions and the disk, or name another with --data")
+}
+
+fn store_error(error: &StoreError) -> CliError {
+    let exit = match error {
+        StoreError::Newer { .. } => Exit::BadConfig,
+        _ => Exit::TryAgain,
+    };
+    let text = error.to_string();
+    let (found, fix) = text.rsplit_once(": ").unwrap_or((&text, "see `maxim doctor`"));
+    CliError::new(exit, found, fix)
+}
+
+/// Several listeners as one.
+struct Taps(Vec<Arc<dyn Tap>>);
+
+impl Tap for Taps {
+    fn input(&self, input: maxim_actors::region::InputRecord) {
+        for tap in &self.0 {
+            tap.input(input.clone());
+        }
+    }
+
+    fn emitted(&self, lsn: maxim_bus::Lsn, envelope: &Arc<maxim_bus::Envelope>) {
+        for tap in &self.0 {
+            tap.emitted(lsn, envelope);
+        }
+    }
+}
+
+async fn live(plan: Plan, opened: Opened, watch: Stopwatch) -> Result<Exit, CliError> {
+    let Opened { store, report, latch, listener, address, bearer } = opened;
+    let clock = SystemClock;
+    let started = clock.now();
+    honour_request(&plan.folder, &latch, started);
+    let saved = plan.folder.path().join("saved");
+    let rooms = AgentSettings::new(&plan.settings, report.boot, &plan.workdir, &saved)
+        .map_err(|error| CliError::told(Exit::BadConfig, &error))?;
+    let id = AgentId::new("maxim").map_err(|error| CliError::told(Exit::Bug, &error))?;
+    let seed = plan.settings.agent.seed.unwrap_or_else(|| uuid::Uuid::now_v7().as_u64_pair().1);
+    let events = Arc::new(EventLog::default());
+    let taps: Vec<Arc<dyn Tap>> = vec![Arc::clone(&events) as Arc<dyn Tap>];
+    let world = AgentWorld {
+        store: store.agent(&id),
+        id,
+        clock: Arc::new(clock),
+        latch: latch.clone(),
+        seed,
+        tap: Some(Arc::new(Taps(taps))),
+    };
+    let threads = std::thread::available_parallelism().map_or(2, usize::from);
+    let agent = Agent::live(world, &rooms, threads).map_err(|error| CliError::told(Exit::Bug, &error))?;
+    agent.supervision.on_notice(|text| eprintln!("maxim: {text}"));
+
+    let (end, ended) = watch::channel(false);
+    let end = Arc::new(end);
+    signals::listen(&agent.outside.door, &end).map_err(|error| unusable("signals", plan.folder.path(), &error))?;
+    stop_ways::serve(&plan.folder, &agent.outside.door, plan.settings.stop.file_poll.get())
+        .map_err(|error| unusable("the stop socket", &plan.folder.stop_socket(), &error))?;
+
+    let draining = Arc::new(AtomicBool::new(false));
+    let served = Arc::new(Served {
+        agent: agent.handle(),
+        store: store.clone(),
+        events,
+        chaos: plan.chaos,
+        bearer,
+        listen: address,
+        started,
+        draining: Arc::clone(&draining),
+        llm: plan.settings.llm.model.clone().filter(|_| rooms.model.is_some()).unwrap_or_else(|| "none".into()),
+        body: plan.settings.body.driver.word().to_owned(),
+        backups: plan.folder.path().join("backups"),
+        body_max: usize::try_from(plan.settings.http.body_max.get()).unwrap_or(usize::MAX),
+        registry: Arc::clone(&rooms.registry),
+    });
+    let server = serve(listener, served, ended.clone())?;
+    let note = DaemonNote { url: format!("http://{address}"), pid: std::process::id(), started };
+    note.write(&plan.folder).map_err(|error| unusable("the daemon's note", &plan.folder.daemon_note(), &error))?;
+    until_up(&agent).await;
+    for line in found::tell(&report, &agent, &latch) {
+        eprintln!("maxim: {line}");
+    }
+    let took = watch.elapsed().as_millis();
+    eprintln!("maxim: ready in {took} ms on http://{address}, data in {}", plan.folder.path().display());
+    systemd::ready(&agent);
+    if plan.console {
+        console::start(&agent.outside);
+    }
+
+    let mut wait = ended;
+    while !*wait.borrow_and_update() {
+        if wait.changed().await.is_err() {
+            break;
+        }
+    }
+    systemd::stopping();
+    eprintln!("maxim: ending; running actions may take {} s more", plan.settings.agent.drain_grace.get().as_secs());
+    draining.store(true, Ordering::SeqCst);
+    drain(&agent, plan.settings.agent.drain_grace.get()).await;
+    agent.stop();
+    server.shutdown_timeout(Duration::from_secs(2));
+    drop(agent);
+    let closed = store.close();
+    let _ = DaemonNote::remove(&plan.folder);
+    let _ = fs::remove_file(plan.folder.stop_socket());
+    closed.map_err(|error| store_error(&error))?;
+    eprintln!("maxim: ended, everything acknowledged is on disk");
+    Ok(Exit::Ok)
+}
+
+/// HTTP has threads of its own: no room that blocks can keep it from answering.
+fn serve(
+    listener: TcpListener,
+    served: Arc<Served>,
+    mut ended: watch::Receiver<bool>,
+) -> Result<tokio::runtime::Runtime, CliError> {
+    let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(2).thread_name("http").enable_all().build();
+    let runtime = runtime.map_err(|error| CliError::new(Exit::TryAgain, format!("threads for HTTP: {error}"), "raise the limit of threads"))?;
+    runtime.spawn(async move {
+        let shutdown = async move {
+            while !*ended.borrow_and_update() {
+                if ended.changed().await.is_err() {
+                    break;
+                }
+            }
+        };
+        let served = match tokio::net::TcpListener::from_std(listener) {
+            Ok(listener) => http::serve(listener, served, shutdown).await,
+            Err(error) => Err(error),
+        };
+        if let Err(error) = served {
+            tracing::error!(%error, "the HTTP door broke; stop, signals and the console still work");
+        }
+    });
+    Ok(runtime)
+}
+
+/// A request for a stop that was left while nobody was there to take it.
+fn honour_request(folder: &DataFolder, latch: &StopLatch, at: Timestamp) {
+    let path = folder.stop_request();
+    if let Ok(reason) = fs::read_to_string(&path) {
+        let reason = if reason.trim().is_empty() { "a stop request file".to_owned() } else { reason.trim().to_owned() };
+        let (_, durable) = latch.raise(StopDetail { reason, by: "stop.request".into(), at });
+        if durable.wait(Duration::from_secs(5)) {
+            let _ = fs::remove_file(path);
+        }
+    }
+}
+
+async fn until_up(agent: &AgentHandle) {
+    while !agent.supervision.is_up() {
+        tokio::time::sleep(Duration::from_millis(1)).await;
+    }
+}
+
+/// Waits until no action runs any more, at most `grace`.
+async fn drain(agent: &AgentHandle, grace: Duration) {
+    let watch = Stopwatch::start();
+    while watch.elapsed() < grace && found::open_actions(agent) > 0 {
+        tokio::time::sleep(Duration::from_millis(20)).await;
+    }
+    let head = agent.frame.store.head();
+    if let Err(error) = agent.frame.store.wait_durable_blocking(head, grace) {
+        tracing::error!(%error, "what was accepted last is not on disk");
+    }
+}
