@@ -1,1 +1,73 @@
-//! Is it safe.
+//! Is it safe. The amygdala's fast path: a tool call is judged before anything can carry it out.
+//!
+//! This is the deterministic layer, a pure function of the call and the setting (and of the links and files that the paths pass on
+//! the way). Its law: what reads and works inside of the working folder is free; what loses work, runs code, installs, or changes
+//! another machine is asked; what reads a secret, writes or deletes outside, stays behind, reaches an internal address with the
+//! agent's own tool, or opens a back door is blocked; what can't be read or isn't known is asked, never passed.
+//!
+//! ```text
+//! judge ─ tool (parameters) ─┬─ shell (parsed program) ─ words (expansion) ─ programs (tables by family)
+//!                            ├─ code  (other languages)                          │
+//!                            └─ effects: read, write, delete, fetch, run  ←──────┘
+//!                                 paths (where, what)   urls (public?)   content (encodings, credentials)
+//! ```
+//!
+//! It remembers nothing. If it is down nothing can be executed, because nothing else makes a cleared intent.
+
+mod code;
+mod content;
+mod effects;
+mod options;
+mod paths;
+mod programs;
+mod shell;
+mod tool;
+mod urls;
+mod verdict;
+mod words;
+
+#[cfg(test)]
+mod tests;
+
+use std::path::PathBuf;
+
+use serde::{Deserialize, Serialize};
+
+pub use verdict::{Category, Judgement, Verdict};
+
+/// What the agent may do at most.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Mode {
+    /// Reads, and its own sandbox below the working folder. Whatever would be asked is blocked.
+    Passive,
+    /// The working folder, and the rest by approval.
+    Active,
+    /// Everything but the hard rules: secrets, persistence, privilege, exfiltration, destruction.
+    Singularity,
+}
+
+/// A call as the planner proposes it.
+#[derive(Debug, Clone, Copy)]
+pub struct ToolCall<'a> {
+    pub tool: &'a str,
+    pub params: &'a serde_json::Value,
+}
+
+/// Where the call would happen.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Setting {
+    pub mode: Mode,
+    /// Absolute. Relative paths start here.
+    pub workdir: PathBuf,
+    /// Absolute. What `~` stands for.
+    pub home: PathBuf,
+}
+
+/// The deterministic layer's verdict. Never panics, whatever the text; costs well under a millisecond for ordinary calls.
+pub fn judge(call: &ToolCall, setting: &Setting) -> Judgement {
+    let mut findings = verdict::Findings::new(setting.mode);
+    let mut walker = shell::Walker::new(setting, &mut findings);
+    tool::judge(&mut walker, call);
+    findings.into_judgement()
+}
