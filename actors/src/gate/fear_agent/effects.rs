@@ -1,6 +1,7 @@
 //! The effects that all programs share: a path is read, written or deleted, a URL is fetched, a file is run.
 
 use super::Mode;
+use super::kinds;
 use super::paths::{self, Kind, Place, UNKNOWN, Zone};
 use super::shell::Walker;
 use super::urls::{self, Reach};
@@ -38,7 +39,10 @@ impl Walker<'_> {
                 self.findings.ask(rules::DEVICE, format!("{} is a raw device", place.path));
                 false
             }
-            Kind::Startup | Kind::Accounts if place.path != "/etc/hosts" || by == By::FileTool => {
+            Kind::Startup | Kind::Accounts
+                if by == By::FileTool
+                    || (place.path != "/etc/hosts" && (place.kind == Kind::Accounts || !is_system(&place.path))) =>
+            {
                 self.findings.ask(
                     rules::READ_OUTSIDE,
                     format!("{} tells about accounts or settings of this machine", place.path),
@@ -76,7 +80,7 @@ impl Walker<'_> {
                 self.findings.ask(rules::PROJECT_HOOK, format!("{path} runs when others use the project"))
             }
             (Kind::Secret | Kind::MaybeSecret, zone) if zone != Zone::Inside => {
-                self.findings.block(rules::STARTUP, format!("{path} holds credentials that let somebody in"));
+                self.findings.block(rules::STARTUP, format!("{path} holds or guards credentials"));
             }
             (Kind::System | Kind::Accounts, Zone::Outside) => {
                 self.findings.block(rules::SYSTEM_WRITE, format!("{path} belongs to the system"));
@@ -130,7 +134,7 @@ impl Walker<'_> {
             self.findings.ask(rules::VCS, format!("{path} holds the project's history"));
         } else if kind == Kind::Secret || kind == Kind::MaybeSecret {
             self.findings.ask(rules::DELETE_WORK, format!("{path} may hold a credential that exists nowhere else"));
-        } else if paths::is_regenerable(below) {
+        } else if kinds::is_regenerable(below) {
             // A build makes it anew.
         } else if below.contains(['*', '?', '[']) || raw.contains(UNKNOWN) {
             self.findings.ask(rules::DELETE_WORK, format!("{path} stands for files that may hold uncommitted work"));
@@ -194,4 +198,9 @@ impl Walker<'_> {
         }
         is_network
     }
+}
+
+/// Start-up files of the system are the same everywhere; those of a person tell about the person.
+fn is_system(path: &str) -> bool {
+    ["/etc/", "/usr/", "/lib/"].iter().any(|folder| path.starts_with(folder))
 }

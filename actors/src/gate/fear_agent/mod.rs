@@ -9,7 +9,7 @@
 //! judge ─ tool (parameters) ─┬─ shell (parsed program) ─ words (expansion) ─ programs (tables by family)
 //!                            ├─ code  (other languages)                          │
 //!                            └─ effects: read, write, delete, fetch, run  ←──────┘
-//!                                 paths (where, what)   urls (public?)   content (encodings, credentials)
+//!                                 paths (where)   kinds (what)   urls (public?)   content (encodings, credentials)
 //! ```
 //!
 //! It remembers nothing. If it is down nothing can be executed, because nothing else makes a cleared intent.
@@ -17,6 +17,7 @@
 mod code;
 mod content;
 mod effects;
+mod kinds;
 mod options;
 mod paths;
 mod programs;

@@ -243,6 +243,7 @@ impl<'a> Walker<'a> {
             CompoundCommand::Subshell(subshell) => self.apart(|walker| walker.list(&subshell.list, stdin)),
             CompoundCommand::Arithmetic(arithmetic) => {
                 self.expand_document(&arithmetic.expr.value);
+                self.doubtful_arithmetic(&arithmetic.expr.value);
                 Stream::of("")
             }
             CompoundCommand::ArithmeticForClause(clause) => {
@@ -289,6 +290,25 @@ impl<'a> Walker<'a> {
                 Stream::unknown()
             }
             CompoundCommand::Coprocess(coprocess) => self.apart(|walker| walker.command(&coprocess.body, stdin)),
+        }
+    }
+
+    /// `( ( rm x ) )` may be read as `(( rm x ))`: two words side by side are no arithmetic, so they are judged as a command.
+    pub(super) fn doubtful_arithmetic(&mut self, expression: &str) {
+        let words: Vec<&str> = expression.split_whitespace().collect();
+        let is_word = |word: &str| {
+            word.starts_with(|c: char| {
+                c.is_alphabetic() || matches!(c, '_' | '/' | '.' | '~' | '\\' | '\'' | '"' | '$')
+            })
+        };
+        let is_argument = |word: &str| {
+            is_word(word)
+                || (word.len() > 1
+                    && word.starts_with(['-', '<', '>'])
+                    && word[1..].starts_with(|c: char| !c.is_ascii_digit() && c != '='))
+        };
+        if words.windows(2).any(|pair| is_word(pair[0]) && is_argument(pair[1])) {
+            self.apart(|walker| walker.script(expression, &Stream::default()));
         }
     }
 
@@ -397,10 +417,28 @@ impl<'a> Walker<'a> {
             if command.prefix.is_some() && stdin.present { stdin.filtered() } else { Stream::of("") }
         } else {
             programs::judge_environment(self, &assigned);
+            self.endless_into_file(&words, command);
             self.words(words, stdin)
         };
         self.substituted = outer;
         out
+    }
+
+    /// `yes > file` and `cat /dev/zero > file` end when the disk is full.
+    fn endless_into_file(&mut self, words: &[String], command: &SimpleCommand) {
+        let is_endless = |word: &String| matches!(word.as_str(), "/dev/zero" | "/dev/urandom" | "/dev/random");
+        let endless = words[0] == "yes" || (words[0] == "cat" && words[1..].iter().any(is_endless));
+        let into_file = command.suffix.iter().flat_map(|suffix| &suffix.0).any(|item| match item {
+            Item::IoRedirect(IoRedirect::File(
+                _,
+                Kind::Write | Kind::Append | Kind::Clobber,
+                Target::Filename(word),
+            )) => !word.value.starts_with("/dev/"),
+            _ => false,
+        });
+        if endless && into_file {
+            self.findings.ask(rules::EXHAUST, "the output has no end and would fill the disk");
+        }
     }
 
     fn item(

@@ -235,8 +235,16 @@ impl Walker<'_> {
             Some('(') if scan.peek_at(1) == Some('(') => {
                 scan.at += 1;
                 let inner = scan.balanced('(', ')');
-                let mut ignored = Fields::default();
-                self.expand_into(&inner, &mut ignored, true);
+                // `$((a) ; b)` is a command in a subshell, `$((a + b))` a number.
+                let mut rest = Scan { chars: inner.chars().skip(1).collect(), at: 0 };
+                let expression = rest.balanced('(', ')');
+                if rest.peek().is_some() {
+                    self.substitute(&inner);
+                } else {
+                    let mut ignored = Fields::default();
+                    self.expand_into(&expression, &mut ignored, true);
+                    self.doubtful_arithmetic(&expression);
+                }
                 fields.push(UNKNOWN.encode_utf8(&mut [0; 4]));
             }
             Some('(') => {

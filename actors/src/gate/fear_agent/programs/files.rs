@@ -37,32 +37,11 @@ pub(super) const PROGRAMS: &[Program] = &[
         Custom(permissions),
     ),
     program("dd dcfldd", "", Custom(dd)),
-    program("sed ssed", "e,expression=V f,file=R i,in-place n E r s u z l=V", Custom(sed)),
     program("find", "", Custom(find)),
     program(
         "fd fdfind",
         "e=V t=V E=V d,max-depth=V S=V c=V j=V x=X X=X exec=X exec-batch=X H I g a l u s i p base-directory=R changed-within=V extension=V type=V exclude=V",
         Custom(fd),
-    ),
-    program(
-        "tar bsdtar gtar",
-        "f,file=F C,directory=D X,exclude-from=R T,files-from=R exclude=V I,use-compress-program=X to-command=X rsh-command=X rmt-command=X checkpoint-action=V checkpoint F,info-script,new-volume-script=X \
-        c,create x,extract,get t,list r,append u,update A d,delete z j J v p P,absolute-names strip-components=V transform,xform=V N=V owner=V group=V mode=V b=V H=V g=V K=V level=V",
-        Custom(tar),
-    ),
-    program("zip", "i=V x=V P=V b=W T TT=X unzip-command=X r m q u d 1 9 @", Custom(zip)),
-    program("unzip unar 7z 7za 7zr unrar rar p7zip funzip cabextract", "d=D x=V P=V o=D", Custom(unpack)),
-    program("cpio pax", "D=D I=R O=W F=R E=R i o p t", Custom(unpack)),
-    program(
-        "gzip gunzip bzip2 bunzip2 xz unxz lzma unlzma zstd unzstd lz4 lzop compress uncompress pigz pbzip2 brotli",
-        "c,stdout,to-stdout d,decompress t,test l,list k,keep f r S,suffix=V o=W T=V D=R",
-        Custom(compress),
-    ),
-    program("ed ex red", "s,quiet,silent p=V", Writes),
-    program(
-        "vi vim nvim nano pico emacs micro joe mcedit kak helix hx code subl gedit kate gvim view",
-        "c=V u=R S=R eval=V e=V es r R n",
-        Custom(editor),
     ),
     program("patch", "i,input=R d,directory=D p=V o,output=W r=W R E dry-run", Custom(patch)),
     program("rename prename mmv file-rename", "", Custom(rename)),
@@ -70,11 +49,6 @@ pub(super) const PROGRAMS: &[Program] = &[
         "convert magick mogrify montage ffmpeg sox qpdf pdfunite gs cwebp optipng jpegoptim pngquant",
         "!i=R y n f=V c=V r=V o=W",
         Custom(last_written),
-    ),
-    program(
-        "awk gawk mawk nawk original-awk",
-        "F,field-separator=V v,assign=V f,file=R i,include=R o=W e,source=V",
-        Custom(awk),
     ),
     program("source .", "", Custom(source)),
     program(
@@ -84,10 +58,11 @@ pub(super) const PROGRAMS: &[Program] = &[
         Custom(disk),
     ),
     program(
-        "mount umount fusermount sshfs mount.cifs chroot pivot_root",
+        "umount fusermount sshfs mount.cifs chroot pivot_root",
         "o=V t=V l",
         Asks(rules::HOST, "changes what the machine's folders hold"),
     ),
+    program("mount", "t=V o=V l", Custom(mount)),
     program("cksfv par2 rhash hashdeep", "", Reads),
 ];
 
@@ -245,68 +220,6 @@ fn dd(walker: &mut Walker, call: &Call, _: &Parsed) -> Stream {
     call.stdin.filtered()
 }
 
-/// `e` runs a command, `w` and `r` name files; `-i` writes the operands.
-fn sed(walker: &mut Walker, call: &Call, parsed: &Parsed) -> Stream {
-    let mut scripts: Vec<String> = parsed.values(&["e"]).map(str::to_owned).collect();
-    let mut files = parsed.operands.as_slice();
-    if scripts.is_empty() && !parsed.has(&["f"]) {
-        scripts.extend(files.first().cloned());
-        files = files.get(1..).unwrap_or_default();
-    }
-    let in_place = parsed.has(&["i"]);
-    for script in &scripts {
-        sed_script(walker, script);
-    }
-    for file in files {
-        walker.read(file, By::Shell);
-        if in_place {
-            walker.write(file);
-        }
-    }
-    call.stdin.filtered()
-}
-
-fn sed_script(walker: &mut Walker, script: &str) {
-    for command in script.split(['\n', ';', '}', '{']) {
-        let command = command.trim_start();
-        let body =
-            command.trim_start_matches(|c: char| c.is_ascii_digit() || matches!(c, ',' | '$' | '!' | ' ' | '~' | '+'));
-        // A regular-expression address stands before the command.
-        let body = match body.strip_prefix('/') {
-            Some(rest) => {
-                rest.rsplit_once('/').map_or("", |(_, after)| after).trim_start_matches([' ', '!', ',', 'I', 'M'])
-            }
-            None => body,
-        };
-        let mut chars = body.chars();
-        match chars.next() {
-            Some('e') if body == "e" || body.starts_with("e ") => {
-                walker.findings.ask(rules::RUN_CODE, "the sed script runs a command");
-                walker.apart(|walker| walker.script(body[1..].trim(), &Stream::unknown()));
-            }
-            Some('w' | 'W') if body[1..].starts_with(' ') => walker.write(body[1..].trim()),
-            Some('r' | 'R') if body[1..].starts_with(' ') => {
-                walker.read(body[1..].trim(), By::Shell);
-            }
-            Some('s') => {
-                let Some(mark) = chars.next() else { continue };
-                let flags = body.rsplit(mark).next().unwrap_or("");
-                let (flags, file) = flags.split_once('w').map_or((flags, None), |(flags, file)| (flags, Some(file)));
-                if let Some(file) = file.filter(|file| file.starts_with(' ')) {
-                    walker.write(file.trim());
-                }
-                if flags.contains('e')
-                    && flags.chars().all(|c| "egpiIm0123456789".contains(c))
-                    && body.matches(mark).count() >= 3
-                {
-                    walker.findings.ask(rules::RUN_CODE, "the sed script runs what it has replaced");
-                }
-            }
-            _ => {}
-        }
-    }
-}
-
 /// What `find` would name below `root`, as a glob: the name pattern when there is one.
 fn found(root: &str, pattern: Option<&str>) -> String {
     format!("{}/{}", root.trim_end_matches('/'), pattern.unwrap_or("*"))
@@ -419,110 +332,6 @@ fn fd(walker: &mut Walker, call: &Call, _: &Parsed) -> Stream {
     Stream::unknown()
 }
 
-fn tar(walker: &mut Walker, call: &Call, parsed: &Parsed) -> Stream {
-    let mut parsed_old;
-    let mut parsed = parsed;
-    // `tar cvf archive`: the first word is options without a dash.
-    if let Some(first) = call.args.first().filter(|first| !first.starts_with('-')) {
-        let mut args = vec![format!("-{}", first.replace('f', "")), String::from("-f")];
-        let rest = &call.args[1..];
-        if !first.contains('f') {
-            args.pop();
-        }
-        args.extend(rest.iter().cloned());
-        let table = super::find("tar").map_or("", |program| program.options);
-        parsed_old = super::options::parse(table, &args);
-        parsed_old.operands.retain(|operand| operand != first);
-        parsed = &parsed_old;
-    }
-    let archive = parsed.value(&["f"]).unwrap_or("-").to_owned();
-    if archive.contains(':') && !archive.starts_with(['/', '.']) {
-        walker.findings.ask(rules::UPLOAD, format!("the archive {archive} is on another machine"));
-    }
-    if parsed.values(&["checkpoint-action"]).any(|action| action.contains("exec")) {
-        walker.findings.ask(rules::RUN_CODE, "tar would run a command at its checkpoints");
-    }
-    let folders: Vec<String> = parsed.values(&["C"]).map(str::to_owned).collect();
-    if parsed.has(&["x"]) {
-        walker.read(&archive, By::Shell);
-        for folder in &folders {
-            walker.write(folder);
-        }
-        if parsed.has(&["P"]) {
-            walker.findings.ask(rules::WRITE_OUTSIDE, "the archive decides where its files go");
-        }
-    } else if parsed.has(&["c", "r", "u", "A", "d"]) {
-        walker.write(&archive);
-        walker.apart(|walker| {
-            if let Some(folder) = folders.first() {
-                change_folder(walker, folder);
-            }
-            read_all(walker, &parsed.operands);
-        });
-        if call.args.iter().any(|arg| arg == "--remove-files") {
-            for path in &parsed.operands {
-                walker.delete(path, true);
-            }
-        }
-    } else {
-        walker.read(&archive, By::Shell);
-    }
-    Stream::unknown()
-}
-
-fn zip(walker: &mut Walker, call: &Call, parsed: &Parsed) -> Stream {
-    if let Some((archive, files)) = parsed.operands.split_first() {
-        walker.write(archive);
-        read_all(walker, files);
-    }
-    if call.args.iter().any(|arg| arg == "-TT") {
-        walker.findings.ask(rules::RUN_CODE, "zip would run a command to test the archive");
-    }
-    Stream::unknown()
-}
-
-fn unpack(walker: &mut Walker, _: &Call, parsed: &Parsed) -> Stream {
-    read_all(walker, &parsed.operands);
-    if let Some(folder) = parsed.value(&["d", "D", "o"]) {
-        walker.write(folder);
-    }
-    Stream::unknown()
-}
-
-fn compress(walker: &mut Walker, call: &Call, parsed: &Parsed) -> Stream {
-    read_all(walker, &parsed.operands);
-    if !parsed.has(&["c", "t", "l"]) {
-        for path in &parsed.operands {
-            walker.write(path);
-        }
-    }
-    let unpacks = parsed.has(&["d"]) || call.name.starts_with("un") || call.name == "gunzip" || call.name == "bunzip2";
-    Stream { decoded: call.stdin.decoded || (unpacks && parsed.operands.is_empty()), ..call.stdin.filtered() }
-}
-
-fn editor(walker: &mut Walker, call: &Call, parsed: &Parsed) -> Stream {
-    for path in &parsed.operands {
-        let path = path.trim_start_matches('+');
-        if call.name == "view" {
-            walker.read(path, By::Shell);
-        } else {
-            walker.write(path);
-        }
-    }
-    let script: Vec<&str> =
-        parsed.values(&["c", "eval", "e"]).chain(call.args.iter().filter_map(|arg| arg.strip_prefix('+'))).collect();
-    if script.iter().any(|command| {
-        command.contains('!')
-            || command.contains("system(")
-            || command.contains("shell")
-            || command.contains("py")
-            || command.contains("lua")
-    }) {
-        walker.findings.ask(rules::RUN_CODE, "the editor would run a command");
-    }
-    Stream::unknown()
-}
-
 fn patch(walker: &mut Walker, _: &Call, parsed: &Parsed) -> Stream {
     for path in parsed.operands.iter().take(1).map(String::as_str).chain(parsed.value(&["d"])) {
         walker.write(path);
@@ -549,74 +358,6 @@ fn last_written(walker: &mut Walker, _: &Call, parsed: &Parsed) -> Stream {
         }
     }
     Stream::unknown()
-}
-
-/// `system()`, pipes and redirections of an awk program act on the machine.
-fn awk(walker: &mut Walker, call: &Call, parsed: &Parsed) -> Stream {
-    let given: Vec<String> = parsed.values(&["e"]).map(str::to_owned).collect();
-    let has_program = parsed.has(&["f"]) || !given.is_empty();
-    let (scripts, files) = match parsed.operands.split_first() {
-        Some((script, files)) if !has_program => (vec![script.clone()], files),
-        _ => (given, &parsed.operands[..]),
-    };
-    for script in &scripts {
-        awk_script(walker, script);
-    }
-    for file in files.iter().filter(|file| !file.contains('=')) {
-        walker.read(file, By::Shell);
-    }
-    call.stdin.filtered()
-}
-
-fn awk_script(walker: &mut Walker, script: &str) {
-    let quoted = |text: &str| {
-        let rest = text.trim_start().strip_prefix('"')?;
-        Some(rest.split('"').next().unwrap_or("").to_owned())
-    };
-    for (at, _) in script.match_indices("system") {
-        let Some(inner) = script[at + 6..].trim_start().strip_prefix('(') else { continue };
-        walker.findings.ask(rules::RUN_CODE, "the awk program runs a command");
-        if let Some(command) = quoted(inner) {
-            walker.apart(|walker| walker.script(&command, &Stream::unknown()));
-        }
-    }
-    if script.contains("/inet/") {
-        walker.findings.block(rules::BACKDOOR, "the awk program opens a network connection");
-    }
-    let mut quote = false;
-    let bytes = script.as_bytes();
-    for (at, byte) in bytes.iter().enumerate() {
-        match byte {
-            b'"' if at == 0 || bytes[at - 1] != b'\\' => quote = !quote,
-            b'|' if !quote && bytes.get(at + 1) != Some(&b'|') && (at == 0 || bytes[at - 1] != b'|') => {
-                // `print | "cmd"` and `"cmd" | getline`.
-                let before = script[..at].trim_end();
-                let command =
-                    quoted(&script[at + 1..].replacen('&', "", usize::from(bytes.get(at + 1) == Some(&b'&'))))
-                        .or_else(|| before.strip_suffix('"').and_then(|b| b.rsplit('"').next().map(str::to_owned)));
-                if let Some(command) = command.filter(|_| !in_regex(&script[..at])) {
-                    walker.apart(|walker| walker.script(&command, &Stream::unknown()));
-                }
-            }
-            b'>' if !quote && script[..at].contains("print") => {
-                if let Some(path) = quoted(script[at + 1..].trim_start_matches('>')) {
-                    walker.write(&path);
-                }
-            }
-            b'<' if !quote && script[..at].trim_end().ends_with("getline") => {
-                if let Some(path) = quoted(&script[at + 1..]) {
-                    walker.read(&path, By::Shell);
-                }
-            }
-            _ => {}
-        }
-    }
-}
-
-/// Whether a regular expression (`/a|b/`) is open at the end of `text`.
-fn in_regex(text: &str) -> bool {
-    let line = text.rsplit(['{', '}', ';', '\n']).next().unwrap_or(text);
-    line.matches('/').count() % 2 == 1
 }
 
 fn source(walker: &mut Walker, call: &Call, _: &Parsed) -> Stream {
@@ -664,4 +405,11 @@ pub(super) fn change_folder(walker: &mut Walker, folder: &str) {
     } else {
         UNKNOWN.to_string()
     };
+}
+
+fn mount(walker: &mut Walker, _: &Call, parsed: &Parsed) -> Stream {
+    if !parsed.operands.is_empty() {
+        walker.findings.ask(rules::HOST, "mount changes what the machine's folders hold");
+    }
+    Stream::unknown()
 }

@@ -97,6 +97,11 @@ fn shell(walker: &mut Walker, call: &Call, parsed: &Parsed) -> Stream {
             let stream = walker.substituted_or(path);
             run_stream(walker, &stream)
         }
+        // `-n` checks the syntax and runs nothing.
+        Some(path) if parsed.has(&["n"]) => {
+            walker.read(path, By::Shell);
+            Stream::unknown()
+        }
         Some(path) if path != "-" && path != "/dev/stdin" => {
             walker.run_file(path);
             Stream::unknown()

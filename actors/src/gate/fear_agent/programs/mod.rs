@@ -1,10 +1,14 @@
 //! What programs do, as tables by family: which of their options and operands are read, written, deleted, fetched or run.
 //! A program that is in no table is not known, so a person is asked.
 
+mod archives;
 mod cloud;
+mod containers;
+mod editing;
 mod files;
 mod interpreters;
 mod network;
+mod stores;
 mod system;
 mod text;
 mod vcs;
@@ -53,6 +57,10 @@ const FAMILIES: &[&[Program]] = &[
     vcs::PROGRAMS,
     network::PROGRAMS,
     system::PROGRAMS,
+    archives::PROGRAMS,
+    editing::PROGRAMS,
+    containers::PROGRAMS,
+    stores::PROGRAMS,
     cloud::PROGRAMS,
 ];
 

@@ -33,6 +33,11 @@ pub(super) const PROGRAMS: &[Program] = &[
         "",
         Custom(kernel),
     ),
+    program(
+        "run-parts prlimit setarch setpriv rtcwake ldconfig keytool",
+        "",
+        Asks(rules::HOST, "acts on the machine or its keys"),
+    ),
     program("stress stress-ng bonnie++ fio", "", Asks(rules::EXHAUST, "uses up the machine")),
     program(
         "screen tmux byobu zellij abduco dtach",
@@ -303,7 +308,8 @@ fn kernel(walker: &mut Walker, call: &Call, parsed: &Parsed) -> Stream {
     let sets = call.args.iter().any(|arg| {
         matches!(arg.as_str(), "-w" | "-p" | "-F" | "-X" | "-P" | "-A" | "-I" | "-D" | "--set" | "--flush" | "-R")
     }) || (call.name == "sysctl" && parsed.operands.iter().any(|word| word.contains('=')));
-    if sets || !looks && !(call.name == "sysctl" && !parsed.operands.is_empty()) {
+    let named = call.name == "sysctl" && !parsed.operands.is_empty();
+    if sets || !(looks || named) {
         walker.findings.ask(rules::HOST, format!("{} changes the machine's kernel or its protection", call.name));
     }
     Stream::unknown()

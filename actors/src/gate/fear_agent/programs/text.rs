@@ -71,7 +71,7 @@ pub(super) const PROGRAMS: &[Program] = &[
     ),
     program(
         "locate plocate mlocate slocate whereis whatis apropos which type hash help info man tldr cheat",
-        "a b c=V d=V l=V n=V S=V P=V s=V k f M=V t",
+        "a b c=V d=V l=V n=V S=V P,pager=X H=X s=V k f M=V t",
         Custom(names),
     ),
     program("echo print", "", Custom(echo)),
@@ -96,6 +96,16 @@ pub(super) const PROGRAMS: &[Program] = &[
     ),
     program("base64 base32 basenc uudecode gbase64 base58", "d,decode,D w,wrap=V i,input=R o,output=W", Custom(base64)),
     program("xxd", "r,revert p,ps,plain c=V g=V l=V s=V o=V", Custom(xxd)),
+    program(
+        "sync mountpoint dircolors fc-list fc-match fc-query fc-cat getcap getpcaps jps jinfo jstack jstat xev logger gapplication lspgpot pldd lsfd ipcs zdump resize xlsfonts xvinfo tzselect networkctl systemd-cgls systemd-path systemd-detect-virt systemd-analyze",
+        "",
+        Inert,
+    ),
+    program(
+        "col colcrt ul nroff troff groff grog gtbl geqn pygmentize pod2text pod2usage podchecker c++filt addr2line gcov gprof envsubst ctags etags cscope javap jdeps zipnote msgfmt msgcat msgmerge xgettext filefrag fincore dsymutil man2html ptargrep bzless lzless xzless zstdless lz4cat bzmore xzmore",
+        "o=W f=W",
+        Reads,
+    ),
     program("rev", "", Custom(reverse)),
     program("tr", "", Custom(translate)),
     program("iconv uconv recode enca uni2ascii ascii2uni", "f=V t=V from-code=V to-code=V o,output=W", Reads),
@@ -118,6 +128,7 @@ fn listing(_: &mut Walker, call: &Call, parsed: &Parsed) -> Stream {
             [only] if call.name.ends_with("link") || call.name == "realpath" => Stream::of(only.as_str()),
             [path] if call.name == "dirname" => Stream::of(path.rsplit_once('/').map_or(".", |(folder, _)| folder)),
             [path, ..] if call.name == "basename" => Stream::of(path.rsplit('/').next().unwrap_or_default()),
+            names if call.name == "ls" => Stream::of(names.join("\n")),
             _ => Stream::unknown(),
         };
     }
@@ -161,7 +172,7 @@ fn printf(walker: &mut Walker, call: &Call, _: &Parsed) -> Stream {
         text.push_str(&rest[..at]);
         let spec = rest[at + 1..].find(|c: char| c.is_ascii_alphabetic() || c == '%');
         let Some(end) = spec else { break };
-        match rest[at + 1..].as_bytes().get(end) {
+        match rest.as_bytes().get(at + 1 + end) {
             Some(b'%') => text.push('%'),
             Some(b'b') => text.push_str(&content::unescaped(values.next().map_or("", String::as_str))),
             _ => text.push_str(values.next().map_or("", String::as_str)),

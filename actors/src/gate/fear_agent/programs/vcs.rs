@@ -243,6 +243,10 @@ fn subcommanded(walker: &mut Walker, call: &Call, subcommand: &str, args: &[Stri
     }
 }
 
+/// Endings by which a name that is not on the disk is taken for a file and not for a branch.
+const FILE_ENDINGS: &str = "txt md rst rs py js mjs ts tsx jsx json yml yaml toml c h cc cpp hpp cs java kt go rb php pl lua css scss html xml svg sh bash sql csv tsv lock cfg ini conf log swift vue svelte scala \
+    ex exs erl hs ml clj r jl dart ipynb tex proto tf gradle properties png jpg pdf";
+
 /// Branches are switched to freely; paths are overwritten, with whatever was not committed in them.
 fn checkout(walker: &mut Walker, args: &[String]) {
     let table = "b=V B=V orphan=V conflict=V U,unified=V inter-hunk-context=V pathspec-from-file=V f,force q,quiet d,detach l m,merge t p,patch 2 3 ours theirs guess no-guess overlay no-overlay track recurse-submodules no-recurse-submodules progress no-progress ignore-skip-worktree-bits";
@@ -258,12 +262,9 @@ fn checkout(walker: &mut Walker, args: &[String]) {
             || name.starts_with("./")
             || name.contains('*')
             || name.starts_with(':');
-        let ending = name.rsplit_once('.').is_some_and(|(stem, end)| {
-            !stem.is_empty()
-                && !stem.ends_with('.')
-                && (1..=5).contains(&end.len())
-                && end.chars().all(|c| c.is_ascii_alphabetic())
-        });
+        let ending = name
+            .rsplit_once('.')
+            .is_some_and(|(stem, end)| !stem.is_empty() && FILE_ENDINGS.split(' ').any(|known| known == end));
         looks || ending || std::path::Path::new(&walker.place(name).path).exists()
     };
     let overwrites = parsed.has(&["f"])

@@ -1,8 +1,11 @@
 //! Programs in other languages, by what they call. There is no parser for each of them: the text is cut into names, strings and
 //! signs, and calls that act are judged by the strings given to them. What can't be told is asked, never passed.
 
+mod acts;
+
 use std::collections::BTreeMap;
 
+use self::acts::{Act, act_of, is_pure};
 use super::content;
 use super::effects::By;
 use super::paths::{Kind, Zone};
@@ -27,322 +30,6 @@ enum Token {
     Quoted(String),
     Sign(char),
 }
-
-/// What a call does.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Act {
-    Run,
-    Delete,
-    Open,
-    Write,
-    Read,
-    Connect,
-    Listen,
-    Send,
-    Kill,
-    Evaluate,
-    Fork,
-}
-
-/// By the last part of a name; a dot before it means that the part must be a member of something.
-const ACTS: &[(&str, Act)] = &[
-    ("system", Act::Run),
-    ("popen", Act::Run),
-    ("Popen", Act::Run),
-    ("getoutput", Act::Run),
-    ("getstatusoutput", Act::Run),
-    ("check_call", Act::Run),
-    ("check_output", Act::Run),
-    ("subprocess.run", Act::Run),
-    ("subprocess.call", Act::Run),
-    ("shell_exec", Act::Run),
-    ("passthru", Act::Run),
-    ("proc_open", Act::Run),
-    ("pcntl_exec", Act::Run),
-    ("execSync", Act::Run),
-    ("spawn", Act::Run),
-    ("spawnSync", Act::Run),
-    ("execFile", Act::Run),
-    ("execFileSync", Act::Run),
-    ("execa", Act::Run),
-    ("execv", Act::Run),
-    ("execve", Act::Run),
-    ("execvp", Act::Run),
-    ("execl", Act::Run),
-    ("execlp", Act::Run),
-    ("execle", Act::Run),
-    ("spawnl", Act::Run),
-    ("spawnv", Act::Run),
-    ("spawnvp", Act::Run),
-    ("posix_spawn", Act::Run),
-    ("startfile", Act::Run),
-    ("pty.spawn", Act::Run),
-    ("os.execute", Act::Run),
-    ("Open3.capture2", Act::Run),
-    ("Open3.capture3", Act::Run),
-    ("Open3.popen3", Act::Run),
-    ("ProcessBuilder", Act::Run),
-    ("getRuntime", Act::Run),
-    ("create_subprocess_shell", Act::Run),
-    ("create_subprocess_exec", Act::Run),
-    ("Deno.run", Act::Run),
-    ("Deno.Command", Act::Run),
-    ("Bun.spawn", Act::Run),
-    ("qx", Act::Run),
-    ("syscall", Act::Run),
-    ("exec", Act::Run),
-    ("system2", Act::Run),
-    ("runInNewContext", Act::Evaluate),
-    ("os.remove", Act::Delete),
-    ("os.unlink", Act::Delete),
-    ("os.rmdir", Act::Delete),
-    ("os.removedirs", Act::Delete),
-    ("rmtree", Act::Delete),
-    ("rm_rf", Act::Delete),
-    ("rm_r", Act::Delete),
-    ("rm_f", Act::Delete),
-    ("FileUtils.rm", Act::Delete),
-    ("remove_dir", Act::Delete),
-    ("remove_entry_secure", Act::Delete),
-    ("File.delete", Act::Delete),
-    ("File.unlink", Act::Delete),
-    ("Dir.rmdir", Act::Delete),
-    ("Dir.delete", Act::Delete),
-    ("unlink", Act::Delete),
-    ("unlinkSync", Act::Delete),
-    ("rmSync", Act::Delete),
-    ("rmdirSync", Act::Delete),
-    ("fs.rm", Act::Delete),
-    ("fs.rmdir", Act::Delete),
-    ("rimraf", Act::Delete),
-    ("remove_tree", Act::Delete),
-    ("removeSync", Act::Delete),
-    ("rmdir", Act::Delete),
-    ("Deno.remove", Act::Delete),
-    ("send2trash", Act::Delete),
-    ("open", Act::Open),
-    ("fopen", Act::Open),
-    ("fdopen", Act::Open),
-    ("openSync", Act::Open),
-    ("file_put_contents", Act::Write),
-    ("writeFile", Act::Write),
-    ("writeFileSync", Act::Write),
-    ("appendFile", Act::Write),
-    ("appendFileSync", Act::Write),
-    ("createWriteStream", Act::Write),
-    ("File.write", Act::Write),
-    ("IO.write", Act::Write),
-    ("write_text", Act::Write),
-    ("write_bytes", Act::Write),
-    ("os.rename", Act::Write),
-    ("os.replace", Act::Write),
-    ("os.symlink", Act::Write),
-    ("os.link", Act::Write),
-    ("os.chmod", Act::Write),
-    ("os.chown", Act::Write),
-    ("os.truncate", Act::Write),
-    ("shutil.move", Act::Write),
-    ("shutil.copy", Act::Write),
-    ("shutil.copyfile", Act::Write),
-    ("shutil.copy2", Act::Write),
-    ("shutil.copytree", Act::Write),
-    ("os.mkdir", Act::Write),
-    ("os.makedirs", Act::Write),
-    ("mkdirSync", Act::Write),
-    ("copyFileSync", Act::Write),
-    ("renameSync", Act::Write),
-    ("symlinkSync", Act::Write),
-    ("chmodSync", Act::Write),
-    ("FileUtils.cp", Act::Write),
-    ("FileUtils.mv", Act::Write),
-    ("FileUtils.ln_s", Act::Write),
-    ("to_csv", Act::Write),
-    ("to_json", Act::Write),
-    ("urlretrieve", Act::Write),
-    ("mkdir", Act::Write),
-    ("chmod", Act::Write),
-    ("rename", Act::Write),
-    ("symlink", Act::Write),
-    ("writelines", Act::Write),
-    ("extractall", Act::Write),
-    ("savefig", Act::Write),
-    ("sqlite3.connect", Act::Write),
-    ("readFile", Act::Read),
-    ("readFileSync", Act::Read),
-    ("File.read", Act::Read),
-    ("IO.read", Act::Read),
-    ("file_get_contents", Act::Read),
-    ("readfile", Act::Read),
-    ("read_text", Act::Read),
-    ("read_bytes", Act::Read),
-    ("read_csv", Act::Read),
-    ("createReadStream", Act::Read),
-    ("listdir", Act::Read),
-    ("glob.glob", Act::Read),
-    ("os.walk", Act::Read),
-    ("readdirSync", Act::Read),
-    ("connect", Act::Connect),
-    ("connect_ex", Act::Connect),
-    ("create_connection", Act::Connect),
-    ("createConnection", Act::Connect),
-    ("TCPSocket", Act::Connect),
-    ("fsockopen", Act::Connect),
-    ("pfsockopen", Act::Connect),
-    ("IO.Socket.INET", Act::Connect),
-    ("Socket", Act::Connect),
-    ("socket.socket", Act::Connect),
-    ("UDPSocket", Act::Connect),
-    ("TCPClient", Act::Connect),
-    ("tcp", Act::Connect),
-    ("bind", Act::Listen),
-    ("listen", Act::Listen),
-    ("createServer", Act::Listen),
-    ("TCPServer", Act::Listen),
-    ("HTTPServer", Act::Listen),
-    ("ThreadingHTTPServer", Act::Listen),
-    ("serve_forever", Act::Listen),
-    ("requests.post", Act::Send),
-    ("requests.put", Act::Send),
-    ("requests.patch", Act::Send),
-    ("requests.delete", Act::Send),
-    ("requests.get", Act::Send),
-    ("requests.request", Act::Send),
-    ("httpx.post", Act::Send),
-    ("httpx.get", Act::Send),
-    ("urlopen", Act::Send),
-    ("fetch", Act::Send),
-    ("axios", Act::Send),
-    ("axios.get", Act::Send),
-    ("axios.post", Act::Send),
-    ("http.get", Act::Send),
-    ("https.get", Act::Send),
-    ("http.request", Act::Send),
-    ("https.request", Act::Send),
-    ("Net.HTTP", Act::Send),
-    ("sendmail", Act::Send),
-    ("SMTP", Act::Send),
-    ("FTP", Act::Send),
-    ("HTTPConnection", Act::Send),
-    ("HTTPSConnection", Act::Send),
-    ("curl_exec", Act::Send),
-    ("LWP", Act::Send),
-    ("sendto", Act::Send),
-    ("sendall", Act::Send),
-    ("os.kill", Act::Kill),
-    ("os.killpg", Act::Kill),
-    ("process.kill", Act::Kill),
-    ("Process.kill", Act::Kill),
-    (".kill", Act::Kill),
-    (".terminate", Act::Kill),
-    ("kill", Act::Kill),
-    ("posix_kill", Act::Kill),
-    ("os.abort", Act::Kill),
-    ("eval", Act::Evaluate),
-    ("compile", Act::Evaluate),
-    ("__import__", Act::Evaluate),
-    ("import_module", Act::Evaluate),
-    ("loads", Act::Evaluate),
-    ("pickle.load", Act::Evaluate),
-    ("yaml.load", Act::Evaluate),
-    ("Function", Act::Evaluate),
-    ("loadstring", Act::Evaluate),
-    ("instance_eval", Act::Evaluate),
-    ("create_function", Act::Evaluate),
-    ("ctypes", Act::Evaluate),
-    ("unserialize", Act::Evaluate),
-    ("Marshal.load", Act::Evaluate),
-    ("__subclasses__", Act::Evaluate),
-    ("__builtins__", Act::Evaluate),
-    ("__globals__", Act::Evaluate),
-    ("setattr", Act::Evaluate),
-    ("dlopen", Act::Evaluate),
-    ("CDLL", Act::Evaluate),
-    ("runpy", Act::Evaluate),
-    ("vm", Act::Evaluate),
-    ("fork", Act::Fork),
-    ("pcntl_fork", Act::Fork),
-];
-
-/// Modules whose use can't reach anything outside of the program.
-const PURE_MODULES: &[&str] = &[
-    "math",
-    "cmath",
-    "random",
-    "statistics",
-    "decimal",
-    "fractions",
-    "numbers",
-    "datetime",
-    "time",
-    "calendar",
-    "zoneinfo",
-    "re",
-    "string",
-    "textwrap",
-    "unicodedata",
-    "difflib",
-    "json",
-    "csv",
-    "collections",
-    "itertools",
-    "functools",
-    "operator",
-    "heapq",
-    "bisect",
-    "copy",
-    "enum",
-    "dataclasses",
-    "typing",
-    "abc",
-    "hashlib",
-    "hmac",
-    "base64",
-    "binascii",
-    "struct",
-    "pprint",
-    "uuid",
-    "secrets",
-    "numpy",
-    "np",
-    "pandas",
-    "sympy",
-    "scipy",
-    "array",
-    "contextlib",
-    "io",
-    "html",
-    "colorsys",
-    "graphlib",
-    "__future__",
-    "types",
-    "warnings",
-    "traceback",
-    "timeit",
-    "util",
-    "assert",
-    "path",
-    "url",
-    "querystring",
-    "strict",
-    "warnings",
-    "List",
-    "POSIX",
-    "set",
-    "bigdecimal",
-    "date",
-    "prime",
-    "matrix",
-    "sys",
-    "typing_extensions",
-    "platform",
-    "locale",
-    "collections.abc",
-    "os.path",
-    "perf_hooks",
-    "buffer",
-    "punycode",
-    "string_decoder",
-];
 
 /// Judges a program text. Pure computing is free; whatever acts is at least asked.
 pub(super) fn judge(walker: &mut Walker, language: Language, source: &str) {
@@ -398,34 +85,6 @@ fn is_used(tokens: &[Token], at: usize, act: Act) -> bool {
                     | Act::Listen
             )
             || matches!(next, Some(Token::Sign('$') | Token::Name(_))))
-}
-
-fn act_of(name: &str, language: Language) -> Option<Act> {
-    let last = name.rsplit('.').next().unwrap_or(name);
-    if last == "exec"
-        && name != "exec"
-        && !name.contains("child_process")
-        && !name.contains("cp.")
-        && !name.ends_with("Runtime.exec")
-    {
-        return None;
-    }
-    if last == "exec" && language == Language::Python {
-        return Some(Act::Evaluate);
-    }
-    if matches!(
-        name,
-        "re.compile" | "json.loads" | "tomllib.loads" | "orjson.loads" | "yaml.safe_load" | "ujson.loads" | "socket"
-    ) || (last == "compile" && name != "compile")
-    {
-        return None;
-    }
-    let matches = |pattern: &str| match pattern.strip_prefix('.') {
-        Some(member) => last == member && name != member,
-        None if pattern.contains('.') => name == pattern || name.ends_with(&format!(".{pattern}")),
-        None => last == pattern,
-    };
-    ACTS.iter().find(|(pattern, _)| matches(pattern)).map(|(_, act)| *act)
 }
 
 fn tokens(source: &str, language: Language) -> Vec<Token> {
@@ -558,7 +217,7 @@ fn act_on(
     match act {
         Act::Run => {
             walker.findings.ask(rules::RUN_CODE, format!("{name} runs a program"));
-            let listed = arguments.iter().any(|token| *token == Token::Sign('['));
+            let listed = arguments.contains(&Token::Sign('['));
             let separate = listed
                 || (texts.len() > 1
                     && !matches!(name.rsplit('.').next(), Some("popen" | "Popen" | "run" | "check_output")));
@@ -692,30 +351,26 @@ fn named_paths(walker: &mut Walker, tokens: &[Token], acts: &[Act]) {
 }
 
 fn imports_others(tokens: &[Token], language: Language) -> bool {
-    let pure = |name: &str| {
-        let root = name.split(['.', ':']).next().unwrap_or(name);
-        PURE_MODULES.contains(&name) || PURE_MODULES.contains(&root) && root != "os"
-    };
     tokens.windows(3).any(|window| match (&window[0], &window[1], &window[2]) {
         (Token::Name(word), Token::Name(module), _)
             if word == "import" || (word == "from" && language == Language::Python) =>
         {
-            !pure(module) && !imported_from_pure(tokens, module, &pure)
+            !is_pure(module) && !imported_from_pure(tokens, module)
         }
-        (Token::Name(word), Token::Name(module), _) if word == "use" && language == Language::Perl => !pure(module),
+        (Token::Name(word), Token::Name(module), _) if word == "use" && language == Language::Perl => !is_pure(module),
         (Token::Name(word), Token::Sign('('), Token::Text(module)) | (Token::Name(word), Token::Text(module), _)
             if word == "require" || word == "from" || word == "import" =>
         {
-            !pure(module.trim_start_matches("node:"))
+            !is_pure(module.trim_start_matches("node:"))
         }
         _ => false,
     })
 }
 
 /// `from math import sqrt`: the name after `import` is not a module.
-fn imported_from_pure(tokens: &[Token], name: &str, pure: &impl Fn(&str) -> bool) -> bool {
+fn imported_from_pure(tokens: &[Token], name: &str) -> bool {
     tokens.windows(4).any(|window| {
         matches!((&window[0], &window[1], &window[2], &window[3]), (Token::Name(from), Token::Name(module), Token::Name(import), Token::Name(item))
-            if from == "from" && import == "import" && item == name && pure(module))
+            if from == "from" && import == "import" && item == name && is_pure(module))
     })
 }
