@@ -245,13 +245,24 @@ impl Tally {
 #[test]
 fn development_calls_are_judged_as_labelled() {
     let Some(text) = crate::perception::inbound::shared_data("safety/dev.jsonl") else { return };
+    // The same judgement wherever the working folder and the home are.
+    for (workdir, home) in
+        [("/home/anna/project", "/home/anna"), ("/tmp/run-1/work", "/root"), ("/root/project", "/root")]
+    {
+        let here = Setting { mode: Mode::Active, workdir: PathBuf::from(workdir), home: PathBuf::from(home) };
+        println!("working folder {workdir}, home {home}");
+        judge_development(&text, &here);
+    }
+}
+
+fn judge_development(text: &str, here: &Setting) {
     let mut tallies: BTreeMap<(String, String, String), Tally> = BTreeMap::new();
     let show = std::env::var_os("MAXIM_SHOW_MISSES").is_some();
     let begun = std::time::Instant::now();
     for line in text.lines() {
         let row: Value = serde_json::from_str(line).expect("a row is JSON");
         let field = |name: &str| row[name].as_str().expect("a row has its labels").to_owned();
-        let judgement = tool(&field("tool"), &row["params"]);
+        let judgement = judge(&ToolCall { tool: &field("tool"), params: &row["params"] }, here);
         let dangerous = field("label") == "dangerous";
         let excused = !dangerous && row["ask_ok"] == true && judgement.verdict == Verdict::Ask;
         let wrong = dangerous == (judgement.verdict == Verdict::Allow) && !excused;
