@@ -3,5 +3,7 @@
 pub mod agent;
 pub mod cli;
 pub mod config;
+pub mod daemon;
 pub mod data_folder;
+pub mod http;
 pub mod telemetry;

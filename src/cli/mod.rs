@@ -6,6 +6,7 @@ mod chat;
 mod client;
 mod config;
 mod doctor;
+mod doors;
 mod exit;
 mod global;
 mod housekeeping;
@@ -13,6 +14,7 @@ mod memory;
 mod out;
 mod preempt;
 mod recall;
+mod run;
 mod send;
 mod status;
 mod stop;
@@ -52,6 +54,7 @@ pub struct Cli {
 
 #[derive(Subcommand, Debug)]
 pub enum Command {
+    Run(run::RunArgs),
     Chat(chat::ChatArgs),
     Send(send::SendArgs),
     Stop(stop::StopArgs),
@@ -66,6 +69,10 @@ pub enum Command {
     Why(why::WhyArgs),
     Config(config::ConfigArgs),
     Chaos(chaos::ChaosArgs),
+    Fear(doors::FearArgs),
+    Gateway(doors::GatewayArgs),
+    Scn(doors::ScnArgs),
+    Nac(doors::NacArgs),
     Completions(housekeeping::CompletionsArgs),
     Man(housekeeping::ManArgs),
 }
@@ -73,6 +80,7 @@ pub enum Command {
 impl Command {
     fn run(self, global: &Global, out: &Out) -> Result<Exit, CliError> {
         match self {
+            Self::Run(args) => args.run(global, out),
             Self::Chat(args) => args.run(global, out),
             Self::Send(args) => args.run(global, out),
             Self::Stop(args) => args.run(global, out),
@@ -87,6 +95,10 @@ impl Command {
             Self::Why(args) => args.run(global, out),
             Self::Config(args) => args.run(global, out),
             Self::Chaos(args) => args.run(global, out),
+            Self::Fear(args) => args.run(),
+            Self::Gateway(args) => args.run(),
+            Self::Scn(args) => args.run(),
+            Self::Nac(args) => args.run(),
             Self::Completions(args) => args.run(out, Cli::command()),
             Self::Man(args) => args.run(out, Cli::command()),
         }

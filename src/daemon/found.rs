@@ -1,7 +1,7 @@
 //! What a start found: the life before, damage and what was done about it, and what was under way.
 
 use maxim_actors::region::end_of;
-use maxim_actors::store::OpenReport;
+use maxim_actors::store::{Loss, OpenReport};
 use maxim_bus::latch::{LatchState, StopLatch};
 use maxim_bus::signals::outcome::ExecutionStarted;
 use std::ops::Bound;
@@ -18,8 +18,10 @@ pub fn tell(report: &OpenReport, agent: &AgentHandle, latch: &StopLatch) -> Vec<
         let end = if report.clean { "it was ended in order" } else { "it went down without warning" };
         lines.push(format!("start {}: {end}, {episodes} records of memory are there", report.boot));
     }
+    lines.extend(report.quarantined.iter().map(|path| format!("damaged parts were put aside, untouched, in {}", path.display())));
+    lines.extend(report.restored_from.iter().map(|path| format!("restored from the backup {}", path.display())));
     lines.extend(report.repaired.iter().map(|what| format!("repaired: {what}")));
-    lines.extend(report.lost.iter().map(|loss| format!("LOST: {loss}")));
+    lines.extend(report.lost.iter().map(lost));
     if agent.resumed.redelivered > 0 {
         lines.push(format!("{} messages were on their way and are delivered again", agent.resumed.redelivered));
     }
@@ -39,6 +41,12 @@ pub fn tell(report: &OpenReport, agent: &AgentHandle, latch: &StopLatch) -> Vec<
         (LatchState::Clear, _) => {}
     }
     lines
+}
+
+fn lost(loss: &Loss) -> String {
+    let of = loss.agent.as_ref().map(|agent| format!(" of agent {agent}")).unwrap_or_default();
+    let range = loss.lsns.map(|(first, last)| format!(", {first} to {last}")).unwrap_or_default();
+    format!("LOST: {}{of}{range}", loss.what)
 }
 
 fn open(agent: &AgentHandle) -> Vec<ExecutionStarted> {

@@ -13,12 +13,7 @@ pub const CONTENT_LIMIT: usize = 64 * 1024;
 /// How much attention outside text gets, whatever it says of itself (0 none, 1 all).
 pub const INBOUND_SALIENCE: f64 = 0.9;
 
-/// What a text may override. There is no other member, so text can stop the agent and do nothing else to it.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
-pub enum HardOverride {
-    #[serde(rename = "HARD_STOP")]
-    HardStop,
-}
+pub use maxim_bus::signals::percept::HardOverride;
 
 /// Where a text came from: the only metadata that it carries.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]

@@ -1,11 +1,63 @@
-//! Is it safe.
-pub mod region;
-pub use region::{FearAgent, FearSettings};
-pub use maxim_bus::mode::Mode;
+//! Is it safe. The amygdala's fast path: a tool call is judged before anything can carry it out.
+//!
+//! This is the deterministic layer, a pure function of the call and the setting (and of the links and files that the paths pass on
+//! the way). Its law: what reads and works inside of the working folder is free; what loses work, runs code, installs, or changes
+//! another machine is asked; what reads a secret, writes or deletes outside, stays behind, reaches an internal address with the
+//! agent's own tool, or opens a back door is blocked; what can't be read or isn't known is asked, never passed.
+//!
+//! ```text
+//! judge ─ tool (parameters) ─┬─ shell (parsed program) ─ words (expansion) ─ programs (tables by family)
+//!                            ├─ code  (other languages)                          │
+//!                            └─ effects: read, write, delete, fetch, run  ←──────┘
+//!                                 paths (where)   kinds (what)   urls (public?)   content (encodings, credentials)
+//! ```
+//!
+//! It remembers nothing. If it is down nothing can be executed, because nothing else makes a cleared intent.
+
+mod code;
+mod content;
+mod effects;
+mod kinds;
+mod options;
+mod paths;
+mod programs;
+mod region;
+mod shell;
+mod tool;
+mod urls;
+mod verdict;
+mod words;
+
+#[cfg(test)]
+mod tests;
+
 use std::path::PathBuf;
-pub struct ToolCall<'a> { pub tool:&'a str, pub params:&'a serde_json::Value }
-pub struct Setting { pub mode: Mode, pub workdir: PathBuf, pub home: PathBuf }
-#[derive(Clone, Copy, PartialEq, Debug)]
-pub enum Verdict { Allow, Ask, Block }
-pub struct Judgement { pub verdict: Verdict, pub rule: &'static str, pub reason: String }
-pub fn judge(call:&ToolCall, _s:&Setting) -> Judgement { let v = if call.params.to_string().contains("rm -rf") {Verdict::Block} else if call.params.to_string().contains("cargo") {Verdict::Ask} else {Verdict::Allow}; Judgement{verdict:v, rule:"wip", reason:"wip".into()} }
+
+pub use maxim_bus::mode::Mode;
+pub use region::{ENTRIES, FearAgent, FearSettings, GateEntry};
+pub use verdict::{Category, Judgement, Verdict};
+
+/// A call as the planner proposes it.
+#[derive(Debug, Clone, Copy)]
+pub struct ToolCall<'a> {
+    pub tool: &'a str,
+    pub params: &'a serde_json::Value,
+}
+
+/// Where the call would happen.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Setting {
+    pub mode: Mode,
+    /// Absolute. Relative paths start here.
+    pub workdir: PathBuf,
+    /// Absolute. What `~` stands for.
+    pub home: PathBuf,
+}
+
+/// The deterministic layer's verdict. Never panics, whatever the text; costs well under a millisecond for ordinary calls.
+pub fn judge(call: &ToolCall, setting: &Setting) -> Judgement {
+    let mut findings = verdict::Findings::new(setting.mode);
+    let mut walker = shell::Walker::new(setting, &mut findings);
+    tool::judge(&mut walker, call);
+    findings.into_judgement()
+}

@@ -1,0 +1,106 @@
+//! Archives: what goes in is read, where they are unpacked is written.
+
+use super::super::effects::By;
+use super::super::shell::{Call, Stream, Walker};
+use super::super::verdict::rules;
+use super::Role::Custom;
+use super::files::change_folder;
+use super::{Parsed, Program, program, read_all};
+
+pub(super) const PROGRAMS: &[Program] = &[
+    program(
+        "tar bsdtar gtar",
+        "f,file=F C,directory=D X,exclude-from=R T,files-from=R exclude=V I,use-compress-program=X to-command=X rsh-command=X rmt-command=X checkpoint-action=V checkpoint F,info-script,new-volume-script=X \
+        c,create x,extract,get t,list r,append u,update A d,delete z j J v p P,absolute-names strip-components=V transform,xform=V N=V owner=V group=V mode=V b=V H=V g=V K=V level=V",
+        Custom(tar),
+    ),
+    program("zip", "i=V x=V P=V b=W T TT=X unzip-command=X r m q u d 1 9 @", Custom(zip)),
+    program("unzip unar 7z 7za 7zr unrar rar p7zip funzip cabextract", "d=D x=V P=V o=D", Custom(unpack)),
+    program("cpio pax", "D=D I=R O=W F=R E=R i o p t", Custom(unpack)),
+    program(
+        "gzip gunzip bzip2 bunzip2 xz unxz lzma unlzma zstd unzstd lz4 lzop compress uncompress pigz pbzip2 brotli",
+        "c,stdout,to-stdout d,decompress t,test l,list k,keep f r S,suffix=V o=W T=V D=R",
+        Custom(compress),
+    ),
+];
+
+fn tar(walker: &mut Walker, call: &Call, parsed: &Parsed) -> Stream {
+    let mut parsed_old;
+    let mut parsed = parsed;
+    // `tar cvf archive`: the first word is options without a dash.
+    if let Some(first) = call.args.first().filter(|first| !first.starts_with('-')) {
+        let mut args = vec![format!("-{}", first.replace('f', "")), String::from("-f")];
+        let rest = &call.args[1..];
+        if !first.contains('f') {
+            args.pop();
+        }
+        args.extend(rest.iter().cloned());
+        let table = super::find("tar").map_or("", |program| program.options);
+        parsed_old = super::options::parse(table, &args);
+        parsed_old.operands.retain(|operand| operand != first);
+        parsed = &parsed_old;
+    }
+    let archive = parsed.value(&["f"]).unwrap_or("-").to_owned();
+    if archive.contains(':') && !archive.starts_with(['/', '.']) {
+        walker.findings.ask(rules::UPLOAD, format!("the archive {archive} is on another machine"));
+    }
+    if parsed.values(&["checkpoint-action"]).any(|action| action.contains("exec")) {
+        walker.findings.ask(rules::RUN_CODE, "tar would run a command at its checkpoints");
+    }
+    let folders: Vec<String> = parsed.values(&["C"]).map(str::to_owned).collect();
+    if parsed.has(&["x"]) {
+        walker.read(&archive, By::Shell);
+        for folder in &folders {
+            walker.write(folder);
+        }
+        if parsed.has(&["P"]) {
+            walker.findings.ask(rules::WRITE_OUTSIDE, "the archive decides where its files go");
+        }
+    } else if parsed.has(&["c", "r", "u", "A", "d"]) {
+        walker.write(&archive);
+        walker.apart(|walker| {
+            if let Some(folder) = folders.first() {
+                change_folder(walker, folder);
+            }
+            read_all(walker, &parsed.operands);
+        });
+        if call.args.iter().any(|arg| arg == "--remove-files") {
+            for path in &parsed.operands {
+                walker.delete(path, true);
+            }
+        }
+    } else {
+        walker.read(&archive, By::Shell);
+    }
+    Stream::unknown()
+}
+
+fn zip(walker: &mut Walker, call: &Call, parsed: &Parsed) -> Stream {
+    if let Some((archive, files)) = parsed.operands.split_first() {
+        walker.write(archive);
+        read_all(walker, files);
+    }
+    if call.args.iter().any(|arg| arg == "-TT") {
+        walker.findings.ask(rules::RUN_CODE, "zip would run a command to test the archive");
+    }
+    Stream::unknown()
+}
+
+fn unpack(walker: &mut Walker, _: &Call, parsed: &Parsed) -> Stream {
+    read_all(walker, &parsed.operands);
+    if let Some(folder) = parsed.value(&["d", "D", "o"]) {
+        walker.write(folder);
+    }
+    Stream::unknown()
+}
+
+fn compress(walker: &mut Walker, call: &Call, parsed: &Parsed) -> Stream {
+    read_all(walker, &parsed.operands);
+    if !parsed.has(&["c", "t", "l"]) {
+        for path in &parsed.operands {
+            walker.write(path);
+        }
+    }
+    let unpacks = parsed.has(&["d"]) || call.name.starts_with("un") || call.name == "gunzip" || call.name == "bunzip2";
+    Stream { decoded: call.stdin.decoded || (unpacks && parsed.operands.is_empty()), ..call.stdin.filtered() }
+}

@@ -1,0 +1,106 @@
+//! Containers: looking is free; running, building and removing is asked; giving a container the machine is blocked.
+
+use super::super::effects::By;
+use super::super::shell::{Call, Stream, Walker};
+use super::super::verdict::rules;
+use super::Role::Custom;
+use super::{Parsed, Program, program, wrappers};
+
+pub(super) const PROGRAMS: &[Program] =
+    &[program("docker podman nerdctl docker-compose podman-compose buildah skopeo crictl ctr", "", Custom(container))];
+
+fn container(walker: &mut Walker, call: &Call, _: &Parsed) -> Stream {
+    let table = "^H,host=V c,context=V l,log-level=V config=V f,file=R p,project-name=V env-file=R profile=V D,debug";
+    let words = super::options::parse(table, &call.args).operands;
+    let nouns = [
+        "container",
+        "image",
+        "volume",
+        "network",
+        "system",
+        "compose",
+        "builder",
+        "buildx",
+        "context",
+        "node",
+        "service",
+        "stack",
+        "swarm",
+        "secret",
+        "config",
+        "manifest",
+        "plugin",
+        "trust",
+        "machine",
+        "pod",
+        "play",
+        "checkpoint",
+    ];
+    let at =
+        words.iter().position(|word| !nouns.contains(&word.as_str()) && !word.starts_with('-')).unwrap_or(words.len());
+    let verb = words.get(at).map_or("", String::as_str);
+    match verb {
+        "ps" | "ls" | "list" | "images" | "logs" | "log" | "inspect" | "version" | "info" | "stats" | "top"
+        | "port" | "history" | "search" | "events" | "diff" | "df" | "help" | "config" | "show" | "wait" | "use"
+        | "" | "du" | "pull" | "tag" | "create" | "stat" | "pods" => {}
+        "run" | "exec" => {
+            walker.findings.ask(rules::RUN_CODE, format!("{} {verb} runs a program in a container", call.name));
+            container_options(walker, &words[at..]);
+        }
+        "build" | "bake" | "up" | "start" | "restart" | "unpause" | "pause" | "commit" | "load" | "import" | "save"
+        | "export" | "cp" | "copy" | "rename" | "connect" | "attach" | "update" | "init" | "join" | "watch"
+        | "scale" | "deploy" => {
+            walker.findings.ask(rules::BUILD, format!("{} {verb} builds or runs containers", call.name));
+            container_options(walker, &words[at..]);
+        }
+        "push" | "login" | "logout" | "publish" | "sync" => {
+            walker.findings.ask(rules::REMOTE_CHANGE, format!("{} {verb} changes a registry", call.name))
+        }
+        _ => walker
+            .findings
+            .ask(rules::SERVICE, format!("{} {verb} stops or deletes containers, images or volumes", call.name)),
+    }
+    Stream::unknown()
+}
+
+/// Options that give a container the machine.
+fn container_options(walker: &mut Walker, words: &[String]) {
+    for (at, word) in words.iter().enumerate() {
+        let next = words.get(at + 1).map_or("", String::as_str);
+        let mounted = match word.as_str() {
+            "-v" | "--volume" | "--mount" => Some(next),
+            _ => word
+                .strip_prefix("--volume=")
+                .or_else(|| word.strip_prefix("--mount="))
+                .or_else(|| word.strip_prefix("-v")),
+        };
+        let source = mounted.map(|mount| {
+            let part = mount
+                .split(',')
+                .find_map(|part| part.strip_prefix("source=").or_else(|| part.strip_prefix("src=")))
+                .unwrap_or(mount);
+            part.split(':').next().unwrap_or(part)
+        });
+        if let Some(source) = source
+            && (source == "/"
+                || source.contains("docker.sock")
+                || ["/etc", "/root", "/proc", "/dev", "/sys", "/boot", "/usr", "/var"]
+                    .contains(&source.trim_end_matches('/')))
+        {
+            walker.findings.block(rules::ESCAPE, format!("the container would get the machine's {source}"));
+        } else if let Some(source) = source.filter(|source| source.starts_with(['/', '~', '.'])) {
+            walker.read(source, By::Shell);
+        }
+        if word == "--privileged"
+            || word.starts_with("--pid=host")
+            || word.starts_with("--cap-add=SYS")
+            || (word == "--cap-add" && next.starts_with("SYS"))
+        {
+            walker.findings.ask(rules::ESCAPE, "the container would have rights over the machine");
+        }
+    }
+    // What runs in it is judged as it would be on another machine.
+    if let Some(at) = words.iter().position(|word| matches!(word.as_str(), "sh" | "bash" | "/bin/sh" | "/bin/bash")) {
+        wrappers::elsewhere(walker, words[at..].to_vec());
+    }
+}

@@ -1,0 +1,175 @@
+//! Editors, and languages for text that can do more than edit it.
+
+use super::super::effects::By;
+use super::super::shell::{Call, Stream, Walker};
+use super::super::verdict::rules;
+use super::Role::{Custom, Writes};
+use super::{Parsed, Program, program};
+
+pub(super) const PROGRAMS: &[Program] = &[
+    program("sed ssed", "e,expression=V f,file=R i,in-place n E r s u z l=V", Custom(sed)),
+    program("ed ex red", "s,quiet,silent p=V", Writes),
+    program(
+        "vi vim nvim nano pico emacs micro joe mcedit kak helix hx code subl gedit kate gvim view",
+        "c=V u=R S=R eval=V e=V es r R n",
+        Custom(editor),
+    ),
+    program(
+        "awk gawk mawk nawk original-awk",
+        "F,field-separator=V v,assign=V f,file=R i,include=R o=W e,source=V",
+        Custom(awk),
+    ),
+];
+
+/// `e` runs a command, `w` and `r` name files; `-i` writes the operands.
+fn sed(walker: &mut Walker, call: &Call, parsed: &Parsed) -> Stream {
+    let mut scripts: Vec<String> = parsed.values(&["e"]).map(str::to_owned).collect();
+    let mut files = parsed.operands.as_slice();
+    if scripts.is_empty() && !parsed.has(&["f"]) {
+        scripts.extend(files.first().cloned());
+        files = files.get(1..).unwrap_or_default();
+    }
+    let in_place = parsed.has(&["i"]);
+    for script in &scripts {
+        sed_script(walker, script);
+    }
+    for file in files {
+        walker.read(file, By::Shell);
+        if in_place {
+            walker.write(file);
+        }
+    }
+    call.stdin.filtered()
+}
+
+fn sed_script(walker: &mut Walker, script: &str) {
+    for command in script.split(['\n', ';', '}', '{']) {
+        let command = command.trim_start();
+        let body =
+            command.trim_start_matches(|c: char| c.is_ascii_digit() || matches!(c, ',' | '$' | '!' | ' ' | '~' | '+'));
+        // A regular-expression address stands before the command.
+        let body = match body.strip_prefix('/') {
+            Some(rest) => {
+                rest.rsplit_once('/').map_or("", |(_, after)| after).trim_start_matches([' ', '!', ',', 'I', 'M'])
+            }
+            None => body,
+        };
+        let mut chars = body.chars();
+        match chars.next() {
+            Some('e') if body == "e" || body.starts_with("e ") => {
+                walker.findings.ask(rules::RUN_CODE, "the sed script runs a command");
+                walker.apart(|walker| walker.script(body[1..].trim(), &Stream::unknown()));
+            }
+            Some('w' | 'W') if body[1..].starts_with(' ') => walker.write(body[1..].trim()),
+            Some('r' | 'R') if body[1..].starts_with(' ') => {
+                walker.read(body[1..].trim(), By::Shell);
+            }
+            Some('s') => {
+                let Some(mark) = chars.next() else { continue };
+                let flags = body.rsplit(mark).next().unwrap_or("");
+                let (flags, file) = flags.split_once('w').map_or((flags, None), |(flags, file)| (flags, Some(file)));
+                if let Some(file) = file.filter(|file| file.starts_with(' ')) {
+                    walker.write(file.trim());
+                }
+                if flags.contains('e')
+                    && flags.chars().all(|c| "egpiIm0123456789".contains(c))
+                    && body.matches(mark).count() >= 3
+                {
+                    walker.findings.ask(rules::RUN_CODE, "the sed script runs what it has replaced");
+                }
+            }
+            _ => {}
+        }
+    }
+}
+
+/// `system()`, pipes and redirections of an awk program act on the machine.
+fn awk(walker: &mut Walker, call: &Call, parsed: &Parsed) -> Stream {
+    let given: Vec<String> = parsed.values(&["e"]).map(str::to_owned).collect();
+    let has_program = parsed.has(&["f"]) || !given.is_empty();
+    let (scripts, files) = match parsed.operands.split_first() {
+        Some((script, files)) if !has_program => (vec![script.clone()], files),
+        _ => (given, &parsed.operands[..]),
+    };
+    for script in &scripts {
+        awk_script(walker, script);
+    }
+    for file in files.iter().filter(|file| !file.contains('=')) {
+        walker.read(file, By::Shell);
+    }
+    call.stdin.filtered()
+}
+
+fn awk_script(walker: &mut Walker, script: &str) {
+    let quoted = |text: &str| {
+        let rest = text.trim_start().strip_prefix('"')?;
+        Some(rest.split('"').next().unwrap_or("").to_owned())
+    };
+    for (at, _) in script.match_indices("system") {
+        let Some(inner) = script[at + 6..].trim_start().strip_prefix('(') else { continue };
+        walker.findings.ask(rules::RUN_CODE, "the awk program runs a command");
+        if let Some(command) = quoted(inner) {
+            walker.apart(|walker| walker.script(&command, &Stream::unknown()));
+        }
+    }
+    if script.contains("/inet/") {
+        walker.findings.block(rules::BACKDOOR, "the awk program opens a network connection");
+    }
+    let mut quote = false;
+    let bytes = script.as_bytes();
+    for (at, byte) in bytes.iter().enumerate() {
+        match byte {
+            b'"' if at == 0 || bytes[at - 1] != b'\\' => quote = !quote,
+            b'|' if !quote && bytes.get(at + 1) != Some(&b'|') && (at == 0 || bytes[at - 1] != b'|') => {
+                // `print | "cmd"` and `"cmd" | getline`.
+                let before = script[..at].trim_end();
+                let command =
+                    quoted(&script[at + 1..].replacen('&', "", usize::from(bytes.get(at + 1) == Some(&b'&'))))
+                        .or_else(|| before.strip_suffix('"').and_then(|b| b.rsplit('"').next().map(str::to_owned)));
+                if let Some(command) = command.filter(|_| !in_regex(&script[..at])) {
+                    walker.apart(|walker| walker.script(&command, &Stream::unknown()));
+                }
+            }
+            b'>' if !quote && script[..at].contains("print") => {
+                if let Some(path) = quoted(script[at + 1..].trim_start_matches('>')) {
+                    walker.write(&path);
+                }
+            }
+            b'<' if !quote && script[..at].trim_end().ends_with("getline") => {
+                if let Some(path) = quoted(&script[at + 1..]) {
+                    walker.read(&path, By::Shell);
+                }
+            }
+            _ => {}
+        }
+    }
+}
+
+/// Whether a regular expression (`/a|b/`) is open at the end of `text`.
+fn in_regex(text: &str) -> bool {
+    let line = text.rsplit(['{', '}', ';', '\n']).next().unwrap_or(text);
+    line.matches('/').count() % 2 == 1
+}
+
+fn editor(walker: &mut Walker, call: &Call, parsed: &Parsed) -> Stream {
+    for path in &parsed.operands {
+        let path = path.trim_start_matches('+');
+        if call.name == "view" {
+            walker.read(path, By::Shell);
+        } else {
+            walker.write(path);
+        }
+    }
+    let script: Vec<&str> =
+        parsed.values(&["c", "eval", "e"]).chain(call.args.iter().filter_map(|arg| arg.strip_prefix('+'))).collect();
+    if script.iter().any(|command| {
+        command.contains('!')
+            || command.contains("system(")
+            || command.contains("shell")
+            || command.contains("py")
+            || command.contains("lua")
+    }) {
+        walker.findings.ask(rules::RUN_CODE, "the editor would run a command");
+    }
+    Stream::unknown()
+}

@@ -1,0 +1,329 @@
+//! Shells, language interpreters, compilers and build tools: their programs are read, what can't be read is asked.
+
+use super::super::code::{self, Language};
+use super::super::content;
+use super::super::effects::By;
+use super::super::shell::{Call, Stream, Walker};
+use super::super::verdict::{Rule, rules};
+use super::Role::{Asks, Custom, Inert, Reads};
+use super::{Parsed, Program, program, read_all};
+
+pub(super) const PROGRAMS: &[Program] = &[
+    program(
+        "sh bash zsh dash ksh mksh ash rbash fish csh tcsh posh pwsh powershell elvish nu xonsh yash rc git-shell",
+        "^c,command,Command=S C=X o=V O=V rcfile,init-file=R l i s x e u v n f k p r norc noprofile posix login",
+        Custom(shell),
+    ),
+    program(
+        "python pypy ipython bpython jython micropython python3 python2",
+        "^c=S m=V W=V X=V u B E I O s S x v q i",
+        Custom(interpreter),
+    ),
+    program(
+        "node nodejs deno bun ts-node tsx qjs d8 rhino js",
+        "^e,eval=S p,print=S r,require=R c,check i input-type=V loader=R import=R",
+        Custom(interpreter),
+    ),
+    program("perl raku", "^e,E=S M=V m=V I=V F=V n p i l a 0 w W s T t u U c v V", Custom(interpreter)),
+    program("ruby jruby irb crystal elixir", "^e=S r=V I=V F=V K=V E=V n p i l a 0 w W s T c v", Custom(interpreter)),
+    program(
+        "php lua luajit tclsh julia Rscript groovy scala jrunscript jjs osascript ghc runghc gforth swipl guile racket sbcl clisp erl iex octave R nasl yap expect wish kotlin clojure janet newlisp genie",
+        "^e,eval=S r,run=S l=V d=V f=R B=S R=S E=S c=S g=V",
+        Custom(interpreter),
+    ),
+    program(
+        "gcc cc g++ c++ clang clang++ tcc icc ifort gfortran gnat rustc javac kotlinc scalac fpc dmd ldc2 gdc swiftc nasm yasm as ld ld.gold ld.lld ar ranlib strip objcopy cpp nvcc mcs csc cl protoc flex bison lex yacc m4 gperf swig \
+        dot neato circo fdp",
+        "!o=W I=V L=V l=V D=V U=V include=R isystem=V x=V std=V W=V f=V m=V O=V T=R Xlinker=V target=V d=W outdir,out-dir=W emit=V edition=V C=V cp,classpath=V g",
+        Custom(compiler),
+    ),
+    program("tsc flow", "outFile,outDir=W p,project=R t,target=V m,module=V lib=V declarationDir=W", Reads),
+    program(
+        "eslint prettier black isort ruff flake8 pylint mypy pyright rustfmt gofmt goimports clang-format shfmt shellcheck yamllint markdownlint hadolint stylelint standard rubocop tflint ktlint golangci-lint clang-tidy cppcheck bandit pyflakes pycodestyle \
+        autopep8 yapf pydocstyle vulture radon codespell typos vale jsonlint jshint jscs csslint htmlhint sqlfluff checkmake actionlint taplo dprint biome xo djlint ansible-lint swiftlint credo dialyzer reuse semgrep gitleaks trufflehog",
+        "c,config=R o,output-file,output=W",
+        Reads,
+    ),
+    program(
+        "make gmake cmake ninja meson scons bazel buck gradle gradlew mvn mvnw ant sbt lein rake grunt gulp webpack vite rollup esbuild parcel turbo nx lerna tox nox pytest py.test jest mocha vitest ava karma phpunit rspec ctest cabal stack dune zig xcodebuild swift dotnet msbuild mix rebar3 \
+        configure autoreconf automake autoconf libtool pre-commit cypress playwright invoke just task earthly hugo jekyll mkdocs sphinx-build next nuxt ng vue gatsby expo flutter dart storybook tsup cargo npm pnpm yarn npx pnpx bunx pip pipx uv uvx poetry pdm hatch conda mamba \
+        rustup go gem bundle bundler composer luarocks cpan cpanm nvm fnm volta asdf mise pyenv rbenv sdk sdkman corepack twine opam nimble vcpkg conan helmfile virtualenv venv ghcup pear pecl raco shards spack easy_install setup.py wasm-pack trunk",
+        "f,file=R C,directory=V D=V eval=X j,jobs=V n,dry-run,just-print prefix=W manifest-path=R",
+        Custom(build),
+    ),
+    program("java", "!jar=R cp,classpath=V D=V X=V", Asks(rules::RUN_CODE, "runs a program")),
+    program(
+        "tex latex pdflatex xelatex lualatex latexmk tectonic context dvips dvipdf dvipdfm bibtex biber makeindex",
+        "!output-directory=W jobname=V",
+        Custom(typeset),
+    ),
+    program(
+        "jupyter nbconvert streamlit gunicorn uvicorn flask django-admin celery scrapy spark-submit spark-shell pyspark mpirun mpiexec srun sbatch qsub wine qemu-system-x86_64 qemu-img",
+        "",
+        Asks(rules::RUN_CODE, "runs a program"),
+    ),
+    program("dpkg-query apt-cache apt-file rpm-query pkg-config pkgconf", "", Inert),
+];
+
+/// A shell that reads its program from a stream.
+pub(super) fn run_stream(walker: &mut Walker, stream: &Stream) -> Stream {
+    origin(walker, stream);
+    match &stream.text {
+        Some(text) => walker.apart(|walker| walker.script(text, &Stream::default())),
+        None => {
+            walker.findings.ask(rules::RUN_CODE, "a shell runs what it reads");
+            Stream::unknown()
+        }
+    }
+}
+
+fn origin(walker: &mut Walker, stream: &Stream) {
+    if stream.from_network {
+        walker.findings.ask(rules::DOWNLOAD_RUN, "what comes from the network is executed");
+    } else if stream.decoded {
+        walker.findings.ask(rules::DECODE_RUN, "what has been decoded is executed");
+    }
+}
+
+fn shell(walker: &mut Walker, call: &Call, parsed: &Parsed) -> Stream {
+    if let Some(source) = parsed.value(&["c"]).map(str::to_owned) {
+        return walker.apart(|walker| {
+            walker.positional = Some(parsed.operands.get(1..).unwrap_or_default().to_vec());
+            walker.script(&source, &call.stdin)
+        });
+    }
+    match parsed.operands.first() {
+        Some(path) if path.starts_with("/dev/fd/") => {
+            let stream = walker.substituted_or(path);
+            run_stream(walker, &stream)
+        }
+        // `-n` checks the syntax and runs nothing.
+        Some(path) if parsed.has(&["n"]) => {
+            walker.read(path, By::Shell);
+            Stream::unknown()
+        }
+        Some(path) if path != "-" && path != "/dev/stdin" => {
+            walker.run_file(path);
+            Stream::unknown()
+        }
+        _ if call.stdin.present => run_stream(walker, &call.stdin),
+        _ => {
+            walker.findings.ask(rules::RUN_CODE, "an interactive shell would be started");
+            Stream::unknown()
+        }
+    }
+}
+
+fn language(name: &str) -> Language {
+    match name {
+        n if n.contains("py") => Language::Python,
+        "node" | "nodejs" | "deno" | "bun" | "ts-node" | "tsx" | "qjs" | "d8" | "rhino" | "js" => Language::JavaScript,
+        "perl" | "raku" => Language::Perl,
+        "ruby" | "jruby" | "irb" => Language::Ruby,
+        _ => Language::Other,
+    }
+}
+
+fn interpreter(walker: &mut Walker, call: &Call, parsed: &Parsed) -> Stream {
+    let language = language(&call.name);
+    let sources: Vec<String> =
+        parsed.options.iter().filter(|(_, _, role)| *role == 'S').filter_map(|(_, value, _)| value.clone()).collect();
+    // `perl -ne` and `ruby -ne` are filters: their code works on text unless it says otherwise.
+    let filters = matches!(language, Language::Perl | Language::Ruby) && parsed.has(&["n", "p"]);
+    for source in &sources {
+        if filters { filter_code(walker, language, source) } else { code::judge(walker, language, source) }
+    }
+    if filters && !sources.is_empty() {
+        for path in &parsed.operands {
+            walker.read(path, By::Shell);
+            if parsed.has(&["i"]) {
+                walker.write(path);
+            }
+        }
+    }
+    if !sources.is_empty() {
+        return Stream::unknown();
+    }
+    if let Some(module) = parsed.value(&["m"]) {
+        return python_module(walker, call, parsed, module);
+    }
+    match parsed.operands.first().map(String::as_str) {
+        Some("eval") if call.name == "deno" => {
+            parsed.operands.get(1).into_iter().for_each(|source| code::judge(walker, language, source))
+        }
+        Some("run" | "test" | "install" | "add" | "task" | "x") if matches!(call.name.as_str(), "deno" | "bun") => {
+            walker.findings.ask(rules::BUILD, format!("{} runs the project's code", call.name));
+        }
+        Some(path) if path.starts_with("/dev/fd/") => {
+            let stream = walker.substituted_or(path);
+            code_stream(walker, language, &stream);
+        }
+        Some(path) if path != "-" => {
+            walker.run_file(path);
+            super::loose_arguments(walker, &parsed.operands[1..]);
+        }
+        _ => code_stream(walker, language, &call.stdin),
+    }
+    Stream::unknown()
+}
+
+fn code_stream(walker: &mut Walker, language: Language, stream: &Stream) {
+    origin(walker, stream);
+    match &stream.text {
+        Some(text) => code::judge(walker, language, text),
+        None => walker.findings.ask(rules::RUN_CODE, "an interpreter runs what it reads"),
+    }
+}
+
+fn filter_code(walker: &mut Walker, language: Language, source: &str) {
+    const ACTS: &[&str] = &[
+        "system", "exec", "open", "unlink", "qx", "require", "eval", "fork", "socket", "kill", "rename", "mkdir",
+        "rmdir", "IO", "File", "popen", "spawn", "chmod", "symlink", "syscall", "`",
+    ];
+    let words: Vec<&str> = source.split(|c: char| !c.is_ascii_alphanumeric() && c != '_' && c != '`').collect();
+    let evaluates = source.rsplit(['/', '}', '|', '#', '!', ',']).next().is_some_and(|flags| flags.contains("ee"));
+    if evaluates || source.contains('`') || words.iter().any(|word| ACTS.contains(word)) {
+        code::judge(walker, language, source);
+        walker.findings.ask(rules::RUN_CODE, "the filter's code does more than work on text");
+    }
+}
+
+/// The expression of `rename`.
+pub(super) fn perl_text(walker: &mut Walker, source: &str) {
+    filter_code(walker, Language::Perl, source);
+}
+
+fn python_module(walker: &mut Walker, call: &Call, parsed: &Parsed, module: &str) -> Stream {
+    match module {
+        "json.tool" | "this" | "calendar" | "base64" | "tokenize" | "ast" | "dis" | "pyclbr" | "site" | "platform"
+        | "sysconfig" | "gzip" | "py_compile" | "compileall" | "tabnanny" => {
+            for path in &parsed.operands {
+                walker.read(path, By::Shell);
+            }
+        }
+        "http.server" | "SimpleHTTPServer" => {
+            walker.findings.ask(rules::SERVE, "the folder would be served to the network")
+        }
+        _ if super::find(module).is_some() => {
+            let mut words = vec![module.to_owned()];
+            words.extend(parsed.operands.iter().cloned());
+            return walker.words(words, call.stdin.clone());
+        }
+        _ => walker.findings.ask(rules::RUN_CODE, format!("runs the module {module}")),
+    }
+    Stream::unknown()
+}
+
+fn compiler(walker: &mut Walker, call: &Call, parsed: &Parsed) -> Stream {
+    read_all(walker, &parsed.operands);
+    if call.args.iter().any(|arg| arg.starts_with("-fplugin") || arg.starts_with("-wrapper") || arg == "-specs") {
+        walker.findings.ask(rules::RUN_CODE, "the compiler would run a plug-in");
+    }
+    Stream::unknown()
+}
+
+fn typeset(walker: &mut Walker, call: &Call, parsed: &Parsed) -> Stream {
+    if call.args.iter().any(|arg| arg.contains("shell-escape") || arg.contains("write18") || arg == "-R0") {
+        walker.findings.ask(rules::RUN_CODE, "the document may run programs");
+    }
+    read_all(walker, &parsed.operands);
+    Stream::unknown()
+}
+
+/// Subcommands that only look, and those that change something at a registry; all others run the project's or a package's code.
+const BUILD_TOOLS: &[(&str, &str, &str)] = &[
+    (
+        "npm pnpm yarn bun",
+        "ls list ll la view info show outdated audit why explain root prefix bin whoami docs fund search help ping doctor config-list get query sbom diff",
+        "publish unpublish deprecate login logout adduser token owner access team org star dist-tag",
+    ),
+    (
+        "cargo",
+        "metadata tree search fmt locate-project help info verify-project pkgid read-manifest add remove rm clean version generate-lockfile",
+        "publish yank login logout owner",
+    ),
+    (
+        "pip pipx uv poetry pdm conda mamba hatch",
+        "list show freeze check search index debug inspect help info about config-list tree version",
+        "publish upload",
+    ),
+    ("go", "version env list fmt vet doc help mod clean", "work"),
+    (
+        "gem bundle bundler composer luarocks opam",
+        "list search info show outdated check environment env help which contents dependency specification licenses why depends validate",
+        "push yank owner publish",
+    ),
+    (
+        "rustup nvm fnm volta asdf mise pyenv rbenv sdk",
+        "show list ls which current version versions help doc where",
+        "",
+    ),
+    (
+        "dotnet mix cabal dart flutter",
+        "list help info --info --list-sdks doctor devices",
+        "nuget-push hex.publish publish",
+    ),
+    (
+        "mvn gradle bazel",
+        "help tasks dependencies properties projects query info version dependency:tree help:effective-pom",
+        "deploy publish",
+    ),
+    ("twine", "check", "upload"),
+];
+
+fn build(walker: &mut Walker, call: &Call, parsed: &Parsed) -> Stream {
+    let rule: (Rule, &str) = match call.name.as_str() {
+        "npx" | "pnpx" | "bunx" | "pipx" | "uvx" | "cpan" | "cpanm" | "easy_install" => {
+            (rules::INSTALL, "downloads and runs a package")
+        }
+        _ => (rules::BUILD, "runs the project's code or a package's"),
+    };
+    let subcommand = parsed.operands.iter().find(|operand| !operand.starts_with('+')).map_or("", String::as_str);
+    let table = BUILD_TOOLS.iter().find(|(names, _, _)| names.split(' ').any(|name| name == call.name));
+    let listed = |words: &str| words.split(' ').any(|word| word == subcommand);
+    if let Some((_, looks, remote)) = table {
+        if listed(looks) && !subcommand.is_empty() {
+            return Stream::unknown();
+        }
+        if subcommand.is_empty() && matches!(call.name.as_str(), "cargo" | "go" | "pip" | "npm") {
+            return Stream::unknown();
+        }
+        if listed(remote) {
+            walker.findings.ask(rules::REMOTE_CHANGE, format!("{} {subcommand} changes a registry", call.name));
+        }
+    }
+    if call.name == "cmake" && call.args.iter().any(|arg| arg == "-E") {
+        let at = call.args.iter().position(|arg| arg == "-E").unwrap_or(0);
+        return cmake_tool(walker, call, &call.args[at + 1..]);
+    }
+    let dry = parsed.has(&["n"]) && matches!(call.name.as_str(), "make" | "gmake" | "ninja" | "just");
+    if !dry {
+        walker.findings.ask(rule.0, format!("{} {subcommand}: {}", call.name, rule.1));
+    }
+    for source in call.args.iter().filter_map(|arg| arg.strip_prefix("--eval=").or_else(|| arg.strip_prefix("--call=")))
+    {
+        walker.apart(|walker| walker.script(source, &Stream::unknown()));
+    }
+    if content::holds_credential(&call.args.join(" ")) {
+        walker.findings.ask(rules::SECRET_CONTENT, "a credential is among the arguments");
+    }
+    Stream::unknown()
+}
+
+/// `cmake -E` is a small shell of its own.
+fn cmake_tool(walker: &mut Walker, call: &Call, words: &[String]) -> Stream {
+    let program = match words.first().map(String::as_str) {
+        Some("rm" | "remove") => "rm",
+        Some("remove_directory") => "rmdir-tree",
+        Some("copy" | "copy_if_different" | "copy_directory") => "cp",
+        Some("env") => "env",
+        Some("rename") => "mv",
+        Some("touch") => "touch",
+        Some("make_directory") => "mkdir",
+        _ => return Stream::unknown(),
+    };
+    let mut command =
+        if program == "rmdir-tree" { vec![String::from("rm"), String::from("-r")] } else { vec![program.to_owned()] };
+    command.extend(words[1..].iter().cloned());
+    walker.words(command, call.stdin.clone())
+}

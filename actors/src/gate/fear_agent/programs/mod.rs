@@ -1,0 +1,242 @@
+//! What programs do, as tables by family: which of their options and operands are read, written, deleted, fetched or run.
+//! A program that is in no table is not known, so a person is asked.
+
+mod archives;
+mod cloud;
+mod containers;
+mod editing;
+mod files;
+mod interpreters;
+mod network;
+mod stores;
+mod system;
+mod text;
+mod vcs;
+mod wrappers;
+
+use super::effects::By;
+use super::options::{self, Parsed};
+use super::paths::UNKNOWN;
+use super::shell::{Call, Stream, Walker};
+use super::verdict::{Rule, rules};
+
+type Handler = fn(&mut Walker, &Call, &Parsed) -> Stream;
+
+/// What the operands of a program are.
+#[derive(Clone, Copy)]
+enum Role {
+    /// Text or names: nothing is opened that matters.
+    Inert,
+    Reads,
+    /// The first operand is a pattern or program unless an option gave it; the rest are read.
+    TextThenReads,
+    Writes,
+    /// Runs a person's attention: why it is asked.
+    Asks(Rule, &'static str),
+    Blocks(Rule, &'static str),
+    Custom(Handler),
+}
+
+struct Program {
+    /// Separated by spaces.
+    names: &'static str,
+    /// In the syntax of [`options`].
+    options: &'static str,
+    role: Role,
+}
+
+const fn program(names: &'static str, options: &'static str, role: Role) -> Program {
+    Program { names, options, role }
+}
+
+const FAMILIES: &[&[Program]] = &[
+    text::PROGRAMS,
+    files::PROGRAMS,
+    wrappers::PROGRAMS,
+    interpreters::PROGRAMS,
+    vcs::PROGRAMS,
+    network::PROGRAMS,
+    system::PROGRAMS,
+    archives::PROGRAMS,
+    editing::PROGRAMS,
+    containers::PROGRAMS,
+    stores::PROGRAMS,
+    cloud::PROGRAMS,
+];
+
+fn find(name: &str) -> Option<&'static Program> {
+    FAMILIES.iter().flat_map(|family| family.iter()).find(|program| program.names.split(' ').any(|known| known == name))
+}
+
+/// The table's entry for a name, allowing for versions (`python3.12`), GNU prefixes (`gsed`) and `.exe`.
+fn find_like(name: &str) -> Option<(&'static Program, String)> {
+    let plain = name.strip_suffix(".exe").unwrap_or(name);
+    let unversioned = plain.trim_end_matches(|c: char| c.is_ascii_digit() || matches!(c, '.' | '-'));
+    let ungnu = plain.strip_prefix('g').filter(|rest| rest.len() > 1);
+    [Some(plain), (unversioned.len() > 1).then_some(unversioned), ungnu]
+        .into_iter()
+        .flatten()
+        .find_map(|name| Some((find(name)?, name.to_owned())))
+}
+
+const SYSTEM_FOLDERS: &[&str] =
+    &["/bin", "/usr/bin", "/usr/local/bin", "/sbin", "/usr/sbin", "/usr/local/sbin", "/opt/homebrew/bin", "/snap/bin"];
+
+/// Judges one command and tells what it gives to the next one in the pipe.
+pub(super) fn judge(walker: &mut Walker, call: &Call) -> Stream {
+    let typed = call.name.as_str();
+    if typed == "$" || typed.is_empty() {
+        return walker.words(call.args.clone(), call.stdin.clone());
+    }
+    if typed.contains(UNKNOWN) {
+        walker.findings.ask(rules::COMPUTED_COMMAND, "which program runs is known only when it runs");
+        loose_arguments(walker, &call.args);
+        return Stream::unknown();
+    }
+    let (folder, name) = typed.rsplit_once('/').unwrap_or(("", typed));
+    if !folder.is_empty() && !SYSTEM_FOLDERS.contains(&folder) {
+        walker.run_file(typed);
+        loose_arguments(walker, &call.args);
+        return Stream::unknown();
+    }
+    if let [only] = call.args.as_slice()
+        && ["--version", "--help", "-version", "-help", "--usage"].contains(&only.as_str())
+    {
+        return Stream::unknown();
+    }
+    let Some((program, canonical)) = find_like(name) else {
+        unknown(walker, call, name);
+        return Stream::unknown();
+    };
+    let parsed = options::parse(program.options, &call.args);
+    apply_options(walker, &parsed);
+    let call = Call { name: canonical, args: call.args.clone(), stdin: call.stdin.clone() };
+    match program.role {
+        Role::Inert => call.stdin.filtered(),
+        Role::Reads => {
+            read_all(walker, &parsed.operands);
+            passed_on(walker, &call, &parsed.operands)
+        }
+        Role::TextThenReads => {
+            let given = parsed.has(&["e", "f", "regexp", "expression", "file"]);
+            let files = if given { &parsed.operands[..] } else { parsed.operands.get(1..).unwrap_or_default() };
+            read_all(walker, files);
+            if files.is_empty() {
+                Stream { text: call.stdin.text.clone(), ..call.stdin.filtered() }
+            } else {
+                Stream::unknown()
+            }
+        }
+        Role::Writes => {
+            for path in &parsed.operands {
+                walker.write(path);
+            }
+            call.stdin.filtered()
+        }
+        Role::Asks(rule, why) => {
+            walker.findings.ask(rule, format!("{}: {why}", call.name));
+            loose_arguments(walker, &call.args);
+            Stream::unknown()
+        }
+        Role::Blocks(rule, why) => {
+            walker.findings.block(rule, format!("{}: {why}", call.name));
+            Stream::unknown()
+        }
+        Role::Custom(handler) => handler(walker, &call, &parsed),
+    }
+}
+
+fn unknown(walker: &mut Walker, call: &Call, name: &str) {
+    walker.findings.ask(rules::UNKNOWN_PROGRAM, format!("{name} is not a program whose effects are known"));
+    loose_arguments(walker, &call.args);
+}
+
+/// The effects that option values have by their role in the table.
+fn apply_options(walker: &mut Walker, parsed: &Parsed) {
+    for (_, value, role) in &parsed.options {
+        let Some(value) = value else { continue };
+        match role {
+            'R' | 'P' => {
+                walker.read(value, By::Shell);
+            }
+            'W' => walker.write(value),
+            'X' => {
+                walker.apart(|walker| walker.script(value, &Stream::unknown()));
+            }
+            'U' => walker.fetch(value),
+            _ => {}
+        }
+    }
+}
+
+fn read_all(walker: &mut Walker, paths: &[String]) {
+    for path in paths {
+        walker.read(path, By::Shell);
+    }
+}
+
+/// What a program that copies its input gives: the text of standard input, or of a substitution.
+fn passed_on(walker: &Walker, call: &Call, operands: &[String]) -> Stream {
+    match operands {
+        [] => call.stdin.clone(),
+        [only] if only == "-" => call.stdin.clone(),
+        [only] => walker.substituted_or(only),
+        _ => Stream::unknown(),
+    }
+}
+
+/// Arguments of a program whose options are not known: whatever looks like a secret's path is taken as read.
+fn loose_arguments(walker: &mut Walker, args: &[String]) {
+    for arg in args {
+        for piece in arg.split(['=', '@', ':', ',', ' ', '\'', '"', '(', ')']) {
+            if piece.contains('/') || piece.starts_with('~') || piece.starts_with('.') {
+                walker.read(piece, By::Shell);
+            }
+        }
+        if arg.contains("://") && !arg.contains(' ') {
+            walker.fetch(arg);
+        }
+    }
+}
+
+/// Variables that make other programs run or load something.
+pub(super) fn judge_environment(walker: &mut Walker, assigned: &[(String, String)]) {
+    for (name, value) in assigned {
+        match name.as_str() {
+            "LD_PRELOAD"
+            | "LD_LIBRARY_PATH"
+            | "LD_AUDIT"
+            | "DYLD_INSERT_LIBRARIES"
+            | "PYTHONSTARTUP"
+            | "PERL5OPT"
+            | "RUBYOPT"
+            | "BASH_ENV"
+            | "ENV"
+            | "PROMPT_COMMAND"
+            | "NODE_OPTIONS"
+            | "JAVA_TOOL_OPTIONS"
+            | "PERL5LIB"
+            | "GIT_CONFIG_GLOBAL" => {
+                walker.findings.ask(rules::ENVIRONMENT, format!("{name} makes other programs load code"));
+                walker.read(value, By::Shell);
+            }
+            "GIT_SSH_COMMAND"
+            | "GIT_SSH"
+            | "GIT_EXTERNAL_DIFF"
+            | "GIT_PAGER"
+            | "GIT_EDITOR"
+            | "GIT_SEQUENCE_EDITOR"
+            | "PAGER"
+            | "EDITOR"
+            | "VISUAL"
+            | "MANPAGER"
+            | "GIT_ASKPASS"
+            | "SSH_ASKPASS"
+            | "BROWSER"
+            | "LESSOPEN" => {
+                walker.apart(|walker| walker.script(value, &Stream::unknown()));
+            }
+            _ => {}
+        }
+    }
+}

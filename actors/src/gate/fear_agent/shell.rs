@@ -1,0 +1,548 @@
+//! The walk over a parsed shell program. It follows what would run: pipelines with what flows through them, functions where they
+//! are called, loops with the words they go over, the folder as `cd` changes it.
+
+use std::collections::BTreeMap;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::rc::Rc;
+
+use brush_parser::ast::{
+    AssignmentName, AssignmentValue, Command, CommandPrefixOrSuffixItem as Item, CompoundCommand, CompoundList,
+    ExtendedTestExpr, FunctionDefinition, IoFileRedirectKind as Kind, IoFileRedirectTarget as Target, IoRedirect,
+    Pipeline, Program, RedirectList, SeparatorOperator, SimpleCommand, Word,
+};
+
+use super::Setting;
+use super::effects::By;
+use super::paths::UNKNOWN;
+use super::programs;
+use super::verdict::{Findings, rules};
+
+/// Longest program that is parsed, in bytes. A longer one is asked.
+const SOURCE_LIMIT: usize = 48 * 1024;
+/// Deepest nesting of brackets and compound commands that is parsed; the parser recurses.
+const NESTING_LIMIT: usize = 40;
+/// Deepest chain of shells inside of shells.
+const DEPTH_LIMIT: usize = 16;
+/// Most simple commands that are judged for one tool call: bounds loops over functions over loops.
+const COMMAND_LIMIT: usize = 3000;
+
+/// What flows through a pipe, as far as it can be told.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Stream {
+    pub text: Option<String>,
+    /// Something is connected, though what may be unknown.
+    pub present: bool,
+    pub from_network: bool,
+    pub decoded: bool,
+}
+
+impl Stream {
+    pub(super) fn of(text: impl Into<String>) -> Self {
+        Self { text: Some(text.into()), present: true, ..Self::default() }
+    }
+
+    pub(super) fn unknown() -> Self {
+        Self { present: true, ..Self::default() }
+    }
+
+    /// What a filter gives out: unknown text of the same origin.
+    pub(super) fn filtered(&self) -> Self {
+        Self { text: None, present: true, ..*self }
+    }
+
+    fn join(&mut self, other: Self) {
+        self.text = match (self.text.take(), other.text) {
+            (Some(a), Some(b)) if a.len() + b.len() <= SOURCE_LIMIT => Some(a + &b),
+            _ => None,
+        };
+        self.present |= other.present;
+        self.from_network |= other.from_network;
+        self.decoded |= other.decoded;
+    }
+}
+
+/// One command with its words expanded.
+pub(super) struct Call {
+    /// As it was typed.
+    pub name: String,
+    pub args: Vec<String>,
+    pub stdin: Stream,
+}
+
+pub(super) struct Walker<'a> {
+    pub setting: &'a Setting,
+    pub findings: &'a mut Findings,
+    /// Absolute, or beginning with [`UNKNOWN`].
+    pub cwd: String,
+    pub variables: BTreeMap<String, String>,
+    /// `$1`…, or `None` where nobody told them.
+    pub positional: Option<Vec<String>>,
+    functions: BTreeMap<String, Rc<FunctionDefinition>>,
+    called: Vec<String>,
+    /// What the process substitutions of the current command give.
+    pub substituted: Vec<Stream>,
+    depth: usize,
+    commands: usize,
+}
+
+impl<'a> Walker<'a> {
+    pub(super) fn new(setting: &'a Setting, findings: &'a mut Findings) -> Self {
+        let cwd = super::paths::root_of(setting).to_string_lossy().into_owned();
+        Self {
+            setting,
+            findings,
+            cwd,
+            variables: BTreeMap::new(),
+            positional: None,
+            functions: BTreeMap::new(),
+            called: Vec::new(),
+            substituted: Vec::new(),
+            depth: 0,
+            commands: 0,
+        }
+    }
+
+    /// Judges a program text in this shell. Returns what it writes to its standard output.
+    pub(super) fn script(&mut self, source: &str, stdin: &Stream) -> Stream {
+        if self.depth >= DEPTH_LIMIT {
+            self.findings.ask(rules::TOO_COMPLEX, format!("shells are nested more than {DEPTH_LIMIT} deep"));
+            return Stream::unknown();
+        }
+        let Some(program) = self.parse(source) else { return Stream::unknown() };
+        self.depth += 1;
+        let mut out = Stream::of("");
+        for list in &program.complete_commands {
+            out.join(self.list(list, stdin));
+        }
+        self.depth -= 1;
+        if self.depth == 0 {
+            self.uncalled_functions();
+        }
+        out
+    }
+
+    /// A program text in a shell of its own: what it sets is gone afterwards.
+    pub(super) fn subshell(&mut self, source: &str) -> Stream {
+        self.apart(|walker| walker.script(source, &Stream::default()))
+    }
+
+    pub(super) fn apart<T>(&mut self, run: impl FnOnce(&mut Self) -> T) -> T {
+        let (cwd, variables, positional) = (self.cwd.clone(), self.variables.clone(), self.positional.clone());
+        let out = run(self);
+        (self.cwd, self.variables, self.positional) = (cwd, variables, positional);
+        out
+    }
+
+    fn parse(&mut self, source: &str) -> Option<Program> {
+        let source = source.replace("\r\n", "\n");
+        // Commands copied from documentation keep the prompt.
+        let source = source.trim_start().strip_prefix("$ ").unwrap_or(&source);
+        if source.contains(UNKNOWN) {
+            self.findings.ask(rules::COMPUTED_COMMAND, "the command is put together while it runs");
+            // What is known of it is still judged, with a plain variable where the rest will be.
+            return self.parse(&source.replace(UNKNOWN, "${_unknown}"));
+        }
+        if source.len() > SOURCE_LIMIT || nesting(source) > NESTING_LIMIT {
+            self.findings.ask(rules::TOO_COMPLEX, "the command is too long or too deeply nested to be read");
+            return None;
+        }
+        let options = brush_parser::ParserOptions::default();
+        // The parser is a third party's: a panic in it must not pass for a verdict.
+        let parsed =
+            catch_unwind(AssertUnwindSafe(|| brush_parser::Parser::new(source.as_bytes(), &options).parse_program()));
+        match parsed {
+            Ok(Ok(program)) => Some(program),
+            Ok(Err(_)) | Err(_) => {
+                self.findings.ask(rules::UNPARSABLE, "the command is not well-formed shell");
+                None
+            }
+        }
+    }
+
+    /// Functions that this program defines and doesn't call may be called by what it starts.
+    fn uncalled_functions(&mut self) {
+        let todo: Vec<Rc<FunctionDefinition>> = self
+            .functions
+            .iter()
+            .filter(|(name, _)| !self.called.contains(name))
+            .map(|(_, function)| Rc::clone(function))
+            .collect();
+        self.depth += 1;
+        for function in todo {
+            self.apart(|walker| {
+                walker.positional = None;
+                walker.compound(&function.body.0, &Stream::default());
+            });
+        }
+        self.depth -= 1;
+    }
+
+    fn list(&mut self, list: &CompoundList, stdin: &Stream) -> Stream {
+        let mut out = Stream::of("");
+        for item in &list.0 {
+            let run = |walker: &mut Self| {
+                let mut out = Stream::of("");
+                for (_, pipeline) in &item.0 {
+                    out.join(walker.pipeline(pipeline, stdin));
+                }
+                out
+            };
+            out.join(if matches!(item.1, SeparatorOperator::Async) { self.apart(run) } else { run(self) });
+        }
+        out
+    }
+
+    fn pipeline(&mut self, pipeline: &Pipeline, stdin: &Stream) -> Stream {
+        if let [command] = pipeline.seq.as_slice() {
+            return self.command(command, stdin);
+        }
+        let mut flow = stdin.clone();
+        for command in &pipeline.seq {
+            flow = self.apart(|walker| walker.command(command, &flow));
+        }
+        flow
+    }
+
+    fn command(&mut self, command: &Command, stdin: &Stream) -> Stream {
+        match command {
+            Command::Simple(simple) => self.simple(simple, stdin),
+            Command::Compound(compound, redirects) => {
+                let stdin = self.redirected(redirects.as_ref(), stdin);
+                self.compound(compound, &stdin)
+            }
+            Command::Function(function) => {
+                self.define(function);
+                Stream::of("")
+            }
+            Command::ExtendedTest(test, redirects) => {
+                self.redirected(redirects.as_ref(), stdin);
+                self.test(&test.expr);
+                Stream::of("")
+            }
+        }
+    }
+
+    fn define(&mut self, function: &FunctionDefinition) {
+        let name = function.fname.value.clone();
+        let body =
+            function.body.to_string().replace("&&", " ").replace("||", " ").replace(">&", " ").replace("&>", " ");
+        let words: Vec<&str> = body.split_whitespace().collect();
+        let recursive = words.windows(2).any(|pair| pair[0] == name && pair[1].starts_with(['|', '&']))
+            || words
+                .iter()
+                .any(|word| word.strip_prefix(name.as_str()).is_some_and(|rest| rest.starts_with(['|', '&'])));
+        if recursive {
+            self.findings.block(rules::FORK_BOMB, format!("{name} starts itself again and again"));
+        }
+        self.functions.insert(name, Rc::new(function.clone()));
+    }
+
+    fn compound(&mut self, compound: &CompoundCommand, stdin: &Stream) -> Stream {
+        match compound {
+            CompoundCommand::BraceGroup(group) => self.list(&group.list, stdin),
+            CompoundCommand::Subshell(subshell) => self.apart(|walker| walker.list(&subshell.list, stdin)),
+            CompoundCommand::Arithmetic(arithmetic) => {
+                self.expand_document(&arithmetic.expr.value);
+                self.doubtful_arithmetic(&arithmetic.expr.value);
+                Stream::of("")
+            }
+            CompoundCommand::ArithmeticForClause(clause) => {
+                self.list(&clause.body.list, stdin);
+                Stream::unknown()
+            }
+            CompoundCommand::ForClause(clause) => {
+                let values: Vec<String> = match &clause.values {
+                    Some(words) => words.iter().flat_map(|word| self.expand(&word.value)).collect(),
+                    None => vec![self.variable("@")],
+                };
+                // A few values are followed one by one; of many, each is met once and the rest are alike.
+                for value in values.into_iter().take(24) {
+                    self.variables.insert(clause.variable_name.clone(), value);
+                    self.list(&clause.body.list, stdin);
+                }
+                Stream::unknown()
+            }
+            CompoundCommand::CaseClause(clause) => {
+                self.expand_single(&clause.value.value);
+                for list in clause.cases.iter().filter_map(|case| case.cmd.as_ref()) {
+                    self.list(list, stdin);
+                }
+                Stream::unknown()
+            }
+            CompoundCommand::IfClause(clause) => {
+                self.list(&clause.condition, stdin);
+                self.list(&clause.then, stdin);
+                for part in clause.elses.iter().flatten() {
+                    if let Some(condition) = &part.condition {
+                        self.list(condition, stdin);
+                    }
+                    self.list(&part.body, stdin);
+                }
+                Stream::unknown()
+            }
+            CompoundCommand::WhileClause(clause) | CompoundCommand::UntilClause(clause) => {
+                self.list(&clause.0, stdin);
+                self.list(&clause.1.list, stdin);
+                let endless = matches!(clause.0.to_string().trim(), "true" | ":" | "[ 1 ]" | "((1))");
+                if endless && clause.1.list.0.iter().any(|item| matches!(item.1, SeparatorOperator::Async)) {
+                    self.findings.ask(rules::EXHAUST, "an endless loop starts processes without waiting for them");
+                }
+                Stream::unknown()
+            }
+            CompoundCommand::Coprocess(coprocess) => self.apart(|walker| walker.command(&coprocess.body, stdin)),
+        }
+    }
+
+    /// `( ( rm x ) )` may be read as `(( rm x ))`: two words side by side are no arithmetic, so they are judged as a command.
+    pub(super) fn doubtful_arithmetic(&mut self, expression: &str) {
+        let words: Vec<&str> = expression.split_whitespace().collect();
+        let is_word = |word: &str| {
+            word.starts_with(|c: char| {
+                c.is_alphabetic() || matches!(c, '_' | '/' | '.' | '~' | '\\' | '\'' | '"' | '$')
+            })
+        };
+        let is_argument = |word: &str| {
+            is_word(word)
+                || (word.len() > 1
+                    && word.starts_with(['-', '<', '>'])
+                    && word[1..].starts_with(|c: char| !c.is_ascii_digit() && c != '='))
+        };
+        if words.windows(2).any(|pair| is_word(pair[0]) && is_argument(pair[1])) {
+            self.apart(|walker| walker.script(expression, &Stream::default()));
+        }
+    }
+
+    fn test(&mut self, expression: &ExtendedTestExpr) {
+        match expression {
+            ExtendedTestExpr::And(a, b) | ExtendedTestExpr::Or(a, b) => {
+                self.test(a);
+                self.test(b);
+            }
+            ExtendedTestExpr::Not(inner) | ExtendedTestExpr::Parenthesized(inner) => self.test(inner),
+            ExtendedTestExpr::UnaryTest(_, word) => {
+                self.expand_single(&word.value);
+            }
+            ExtendedTestExpr::BinaryTest(_, a, b) => {
+                self.expand_single(&a.value);
+                self.expand_single(&b.value);
+            }
+        }
+    }
+
+    fn redirected(&mut self, redirects: Option<&RedirectList>, stdin: &Stream) -> Stream {
+        let mut stdin = stdin.clone();
+        for redirect in redirects.iter().flat_map(|list| &list.0) {
+            self.redirect(redirect, &mut stdin);
+        }
+        stdin
+    }
+
+    fn redirect(&mut self, redirect: &IoRedirect, stdin: &mut Stream) {
+        match redirect {
+            IoRedirect::File(_, kind, target) => match target {
+                Target::Filename(word) => {
+                    let path = self.expand_single(&word.value);
+                    match kind {
+                        Kind::Read => {
+                            self.read(&path, By::Shell);
+                            *stdin = self.substituted_or(&path);
+                        }
+                        Kind::ReadAndWrite => {
+                            self.read(&path, By::Shell);
+                            self.write(&path);
+                        }
+                        Kind::DuplicateInput => {}
+                        Kind::Write | Kind::Append | Kind::Clobber | Kind::DuplicateOutput => self.write(&path),
+                    }
+                }
+                Target::Duplicate(word) => {
+                    let path = self.expand_single(&word.value);
+                    let is_number = path.trim_end_matches('-').chars().all(|c| c.is_ascii_digit());
+                    if !is_number && !path.starts_with(UNKNOWN) {
+                        self.write(&path);
+                    }
+                }
+                Target::ProcessSubstitution(_, subshell) => {
+                    let out = self.apart(|walker| walker.list(&subshell.list, &Stream::unknown()));
+                    if matches!(kind, Kind::Read) {
+                        *stdin = out;
+                    }
+                }
+                Target::Fd(_) => {}
+            },
+            IoRedirect::HereDocument(_, document) => {
+                let text = &document.doc.value;
+                let text = if document.requires_expansion { self.expand_document(text) } else { text.clone() };
+                *stdin = Stream::of(text);
+            }
+            IoRedirect::HereString(_, word) => {
+                let text = self.expand_single(&word.value);
+                *stdin = Stream::of(text);
+            }
+            IoRedirect::OutputAndError(word, _) => {
+                let path = self.expand_single(&word.value);
+                self.write(&path);
+            }
+        }
+    }
+
+    /// What a process substitution gives, when `path` names one; else an unknown file.
+    pub(super) fn substituted_or(&self, path: &str) -> Stream {
+        let number = path.strip_prefix("/dev/fd/").and_then(|digits| digits.parse::<usize>().ok());
+        number.and_then(|number| self.substituted.get(number.wrapping_sub(63))).cloned().unwrap_or_else(Stream::unknown)
+    }
+
+    fn simple(&mut self, command: &SimpleCommand, stdin: &Stream) -> Stream {
+        self.commands += 1;
+        if self.commands > COMMAND_LIMIT {
+            self.findings.ask(rules::TOO_COMPLEX, format!("more than {COMMAND_LIMIT} commands would run"));
+            return Stream::unknown();
+        }
+        let outer = std::mem::take(&mut self.substituted);
+        let mut stdin = stdin.clone();
+        let mut words = Vec::new();
+        let mut assigned = Vec::new();
+        let prefix = command.prefix.iter().flat_map(|prefix| &prefix.0);
+        let suffix = command.suffix.iter().flat_map(|suffix| &suffix.0);
+        for item in prefix {
+            self.item(item, &mut stdin, &mut words, Some(&mut assigned));
+        }
+        words.extend(command.word_or_name.iter().flat_map(|word| self.expand(&word.value)));
+        for item in suffix {
+            self.item(item, &mut stdin, &mut words, None);
+        }
+        let out = if words.is_empty() {
+            self.variables.extend(assigned);
+            // `$(<file)` gives the file.
+            if command.prefix.is_some() && stdin.present { stdin.filtered() } else { Stream::of("") }
+        } else {
+            programs::judge_environment(self, &assigned);
+            self.endless_into_file(&words, command);
+            self.words(words, stdin)
+        };
+        self.substituted = outer;
+        out
+    }
+
+    /// `yes > file` and `cat /dev/zero > file` end when the disk is full.
+    fn endless_into_file(&mut self, words: &[String], command: &SimpleCommand) {
+        let is_endless = |word: &String| matches!(word.as_str(), "/dev/zero" | "/dev/urandom" | "/dev/random");
+        let endless = words[0] == "yes" || (words[0] == "cat" && words[1..].iter().any(is_endless));
+        let into_file = command.suffix.iter().flat_map(|suffix| &suffix.0).any(|item| match item {
+            Item::IoRedirect(IoRedirect::File(
+                _,
+                Kind::Write | Kind::Append | Kind::Clobber,
+                Target::Filename(word),
+            )) => !word.value.starts_with("/dev/"),
+            _ => false,
+        });
+        if endless && into_file {
+            self.findings.ask(rules::EXHAUST, "the output has no end and would fill the disk");
+        }
+    }
+
+    fn item(
+        &mut self,
+        item: &Item,
+        stdin: &mut Stream,
+        words: &mut Vec<String>,
+        assigned: Option<&mut Vec<(String, String)>>,
+    ) {
+        match item {
+            Item::IoRedirect(redirect) => self.redirect(redirect, stdin),
+            Item::Word(word) => words.extend(self.expand(&word.value)),
+            Item::ProcessSubstitution(_, subshell) => {
+                let out = self.apart(|walker| walker.list(&subshell.list, &Stream::unknown()));
+                words.push(format!("/dev/fd/{}", 63 + self.substituted.len()));
+                self.substituted.push(out);
+            }
+            Item::AssignmentWord(assignment, word) => match assigned {
+                None => words.extend(self.expand_assignment(word)),
+                Some(assigned) => {
+                    let name = match &assignment.name {
+                        AssignmentName::VariableName(name) | AssignmentName::ArrayElementName(name, _) => name.clone(),
+                    };
+                    let mut value = match &assignment.value {
+                        AssignmentValue::Scalar(word) => self.expand_single(&word.value),
+                        AssignmentValue::Array(items) => {
+                            items.iter().flat_map(|(_, word)| self.expand(&word.value)).collect::<Vec<_>>().join(" ")
+                        }
+                    };
+                    if assignment.append {
+                        value = format!("{}{value}", self.variable(&name));
+                    }
+                    assigned.push((name, value));
+                }
+            },
+        }
+    }
+
+    /// `local x=$1`, `dd if=/x`: one word, whose value is not split.
+    fn expand_assignment(&mut self, word: &Word) -> Vec<String> {
+        vec![self.expand_single(&word.value)]
+    }
+
+    /// Runs a command that is given as words: what `sudo`, `env`, `xargs`, `find -exec` do.
+    pub(super) fn words(&mut self, mut words: Vec<String>, stdin: Stream) -> Stream {
+        if words.is_empty() {
+            return stdin;
+        }
+        self.commands += 1;
+        if self.depth >= DEPTH_LIMIT || self.commands > COMMAND_LIMIT {
+            self.findings.ask(rules::TOO_COMPLEX, "commands are wrapped too deeply");
+            return Stream::unknown();
+        }
+        let name = words.remove(0);
+        self.depth += 1;
+        let out = match self.functions.get(&name).cloned() {
+            Some(function) => self.call(&name, &function, words, &stdin),
+            None => programs::judge(self, &Call { name, args: words, stdin }),
+        };
+        self.depth -= 1;
+        out
+    }
+
+    fn call(&mut self, name: &str, function: &FunctionDefinition, args: Vec<String>, stdin: &Stream) -> Stream {
+        if !self.called.iter().any(|called| called == name) {
+            self.called.push(name.to_owned());
+        }
+        let outer = self.positional.replace(args);
+        let stdin = self.redirected(function.body.1.as_ref(), stdin);
+        let out = self.compound(&function.body.0, &stdin);
+        self.positional = outer;
+        out
+    }
+
+    /// `unset f` and `alias f=…` make a name mean something else; the function is forgotten.
+    pub(super) fn forget_function(&mut self, name: &str) {
+        self.functions.remove(name);
+    }
+}
+
+/// Deepest nesting of brackets and compound words, counted in the raw text: too many is possible, too few isn't.
+fn nesting(source: &str) -> usize {
+    let (mut depth, mut most) = (0usize, 0);
+    let mut run = 0usize;
+    for word in source.split([' ', '\t', '\n', ';', '&', '|']) {
+        match word {
+            "if" | "while" | "until" | "for" | "case" | "select" => depth += 1,
+            "fi" | "done" | "esac" => depth = depth.saturating_sub(1),
+            // These recurse without a closing word.
+            "!" | "time" | "coproc" | "function" => run += 1,
+            _ => {}
+        }
+        for byte in word.bytes() {
+            match byte {
+                b'(' | b'{' => depth += 1,
+                b')' | b'}' => depth = depth.saturating_sub(1),
+                _ => {}
+            }
+            most = most.max(depth);
+        }
+        most = most.max(depth);
+    }
+    // A closing bracket in quotes must not hide an opening one: far more openings than a person writes are refused too.
+    let openings = source.bytes().filter(|b| matches!(b, b'(' | b'{')).count();
+    let doubled = source.matches("((").count() + source.matches("$(").count().saturating_sub(24);
+    if openings > 600 || run > 200 { usize::MAX } else { most.max(doubled) }
+}

@@ -1,0 +1,160 @@
+//! What the layer says: a verdict, the rule that gave it, and why.
+
+use std::fmt;
+
+use serde::Serialize;
+
+use super::Mode;
+
+/// Ordered by severity: of several findings the greatest is the judgement.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Verdict {
+    Allow,
+    Ask,
+    Block,
+}
+
+/// The kind of harm that a rule guards against.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Category {
+    Routine,
+    Destruction,
+    CodeExecution,
+    Network,
+    FileSystem,
+    Exfiltration,
+    PrivilegeEscalation,
+    Persistence,
+    Obfuscation,
+    ResourceExhaustion,
+    Secrets,
+}
+
+impl fmt::Display for Verdict {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Allow => "allow",
+            Self::Ask => "ask",
+            Self::Block => "block",
+        })
+    }
+}
+
+/// The verdict on one tool call. `rule` is stable over versions: people pin and explain by it.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct Judgement {
+    pub verdict: Verdict,
+    pub rule: &'static str,
+    pub category: Category,
+    pub reason: String,
+}
+
+/// A stable rule id with its category.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Rule(pub &'static str, pub Category);
+
+/// The worst finding so far, in the light of the mode.
+pub(super) struct Findings {
+    mode: Mode,
+    worst: Judgement,
+}
+
+impl Findings {
+    pub(super) fn new(mode: Mode) -> Self {
+        let worst = Judgement {
+            verdict: Verdict::Allow,
+            rule: "allow",
+            category: Category::Routine,
+            reason: String::from("nothing in it needs a person"),
+        };
+        Self { mode, worst }
+    }
+
+    pub(super) fn ask(&mut self, rule: Rule, reason: impl Into<String>) {
+        // Passive has nobody to ask and no effects; singularity has been given the work that active mode asks about.
+        match self.mode {
+            Mode::Passive => self.put(Verdict::Block, rule, reason),
+            Mode::Singularity if is_granted(rule) => {}
+            Mode::Active | Mode::Singularity => self.put(Verdict::Ask, rule, reason),
+        }
+    }
+
+    pub(super) fn block(&mut self, rule: Rule, reason: impl Into<String>) {
+        if self.mode == Mode::Singularity && rule.1 == Category::FileSystem {
+            return;
+        }
+        self.put(Verdict::Block, rule, reason);
+    }
+
+    pub(super) fn verdict(&self) -> Verdict {
+        self.worst.verdict
+    }
+
+    pub(super) fn into_judgement(self) -> Judgement {
+        self.worst
+    }
+
+    fn put(&mut self, verdict: Verdict, rule: Rule, reason: impl Into<String>) {
+        if verdict > self.worst.verdict {
+            self.worst = Judgement { verdict, rule: rule.0, category: rule.1, reason: reason.into() };
+        }
+    }
+}
+
+fn is_granted(rule: Rule) -> bool {
+    matches!(rule.1, Category::FileSystem | Category::CodeExecution | Category::Network)
+}
+
+/// Every rule of the layer. Category decides what singularity mode lifts: file system, code execution and network are
+/// lifted, the others are hard.
+pub(super) mod rules {
+    use super::{Category::*, Rule};
+
+    pub const WRITE_OUTSIDE: Rule = Rule("fs.write-outside", FileSystem);
+    pub const DELETE_OUTSIDE: Rule = Rule("fs.delete-outside", FileSystem);
+    pub const READ_OUTSIDE: Rule = Rule("fs.read-outside", FileSystem);
+    pub const TEMPORARY: Rule = Rule("fs.temporary", FileSystem);
+    pub const UNKNOWN_PATH: Rule = Rule("fs.unknown-path", FileSystem);
+    pub const TRAVERSAL: Rule = Rule("fs.encoded-path", Obfuscation);
+    pub const SYSTEM_WRITE: Rule = Rule("fs.system-write", Destruction);
+    pub const DELETE_ROOT: Rule = Rule("destroy.root", Destruction);
+    pub const DELETE_WORK: Rule = Rule("destroy.work", Destruction);
+    pub const DEVICE: Rule = Rule("destroy.device", Destruction);
+    pub const VCS: Rule = Rule("destroy.vcs", Destruction);
+    pub const SERVICE: Rule = Rule("destroy.service", Destruction);
+    pub const DATABASE: Rule = Rule("destroy.database", Destruction);
+    pub const PROCESS: Rule = Rule("destroy.process", Destruction);
+    pub const HOST: Rule = Rule("destroy.host", Destruction);
+    pub const PERMISSIONS: Rule = Rule("privilege.permissions", PrivilegeEscalation);
+    pub const ELEVATE: Rule = Rule("privilege.elevate", PrivilegeEscalation);
+    pub const ESCAPE: Rule = Rule("privilege.container-escape", PrivilegeEscalation);
+    pub const ENVIRONMENT: Rule = Rule("privilege.environment", PrivilegeEscalation);
+    pub const STARTUP: Rule = Rule("persist.startup", Persistence);
+    pub const PROJECT_HOOK: Rule = Rule("persist.project-hook", Persistence);
+    pub const SCHEDULE: Rule = Rule("persist.schedule", Persistence);
+    pub const SECRET_READ: Rule = Rule("secret.read", Secrets);
+    pub const SECRET_CONTENT: Rule = Rule("secret.content", Secrets);
+    pub const EXFILTRATE: Rule = Rule("exfiltrate.secret", Exfiltration);
+    pub const UPLOAD: Rule = Rule("network.upload", Network);
+    pub const REMOTE_CHANGE: Rule = Rule("network.change", Network);
+    pub const REMOTE_SHELL: Rule = Rule("network.remote-shell", Network);
+    pub const SSRF: Rule = Rule("network.internal-address", Network);
+    pub const ODD_URL: Rule = Rule("network.odd-url", Obfuscation);
+    pub const BACKDOOR: Rule = Rule("network.reverse-shell", Network);
+    pub const SERVE: Rule = Rule("network.listen", Network);
+    pub const RUN_CODE: Rule = Rule("exec.code", CodeExecution);
+    pub const RUN_FILE: Rule = Rule("exec.file", CodeExecution);
+    pub const BUILD: Rule = Rule("exec.build", CodeExecution);
+    pub const INSTALL: Rule = Rule("exec.install", CodeExecution);
+    pub const UNKNOWN_PROGRAM: Rule = Rule("exec.unknown-program", CodeExecution);
+    pub const COMPUTED_COMMAND: Rule = Rule("obfuscate.computed-command", Obfuscation);
+    pub const DOWNLOAD_RUN: Rule = Rule("exec.download", CodeExecution);
+    pub const DECODE_RUN: Rule = Rule("obfuscate.decoded-code", Obfuscation);
+    pub const UNPARSABLE: Rule = Rule("obfuscate.unparsable", Obfuscation);
+    pub const TOO_COMPLEX: Rule = Rule("obfuscate.too-complex", Obfuscation);
+    pub const FORK_BOMB: Rule = Rule("resource.fork-bomb", ResourceExhaustion);
+    pub const EXHAUST: Rule = Rule("resource.exhaust", ResourceExhaustion);
+    pub const PASSIVE: Rule = Rule("mode.passive", FileSystem);
+}

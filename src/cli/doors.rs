@@ -1,0 +1,194 @@
+//! The batch doors: a part of the brain measured from outside, without a daemon, a configuration or a store.
+
+use std::path::PathBuf;
+
+use clap::{Args, Subcommand};
+use jiff::Timestamp;
+use jiff::tz::TimeZone;
+use maxim_actors::gate::fear_agent::{Setting, ToolCall, judge};
+use maxim_actors::learning::nucleus_accumbens::door::LearnLine;
+use maxim_actors::learning::nucleus_accumbens::model::LinkTable;
+use maxim_actors::memory::suprachiasmatic_nucleus::law::{Phases, TimeSignature};
+use maxim_actors::perception::inbound::InboundText;
+use maxim_actors::perception::stop_phrase::StopGrammar;
+use maxim_bus::mode::Mode;
+use serde::Deserialize;
+use serde_json::{Value, json};
+
+use super::batch::BatchInput;
+use super::{CliError, Exit};
+
+/// Ask the fear gate what it would say, without doing anything.
+#[derive(Args, Debug)]
+#[command(after_help = "Example:\n  maxim fear check --in calls.jsonl")]
+pub struct FearArgs {
+    #[command(subcommand)]
+    what: Fear,
+}
+
+#[derive(Subcommand, Debug)]
+enum Fear {
+    /// Judge tool calls, one JSON object a line: {"id", "tool", "params"}
+    #[command(after_help = "Example:\n  echo '{\"tool\": \"bash\"}' | maxim fear check --mode active --workdir /srv/project")]
+    Check {
+        #[command(flatten)]
+        input: BatchInput,
+        /// passive, active or singularity
+        #[arg(long, default_value = "active", value_parser = mode)]
+        mode: Mode,
+        /// The working folder [default: the current one]
+        #[arg(long, value_name = "DIR")]
+        workdir: Option<PathBuf>,
+    },
+}
+
+fn mode(word: &str) -> Result<Mode, String> {
+    [Mode::Passive, Mode::Active, Mode::Singularity]
+        .into_iter()
+        .find(|mode| mode.as_str() == word)
+        .ok_or_else(|| "give passive, active or singularity".to_owned())
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Call {
+    tool: String,
+    #[serde(default)]
+    params: Value,
+}
+
+impl FearArgs {
+    pub(super) fn run(self) -> Result<Exit, CliError> {
+        let Fear::Check { input, mode, workdir } = self.what;
+        let here = workdir.map_or_else(std::env::current_dir, std::path::absolute).map_err(|error| {
+            CliError::new(Exit::Usage, format!("the working folder can't be named: {error}"), "give --workdir DIR")
+        })?;
+        let home = std::env::var_os("HOME").map_or_else(|| PathBuf::from("/root"), PathBuf::from);
+        let setting = Setting { mode, workdir: here, home };
+        input.answer(|line| {
+            let call: Call = serde_json::from_value(line).map_err(|error| error.to_string())?;
+            let judged = judge(&ToolCall { tool: &call.tool, params: &call.params }, &setting);
+            Ok(json!(judged))
+        })
+    }
+}
+
+/// See what the gateway makes of messages from outside.
+#[derive(Args, Debug)]
+#[command(after_help = "Example:\n  maxim gateway inbound --in messages.jsonl")]
+pub struct GatewayArgs {
+    #[command(subcommand)]
+    what: Gateway,
+}
+
+#[derive(Subcommand, Debug)]
+enum Gateway {
+    /// Make percepts of messages, one JSON object a line: {"id", "channel", "sender", "body", "fields"}
+    #[command(after_help = "Example:\n  maxim gateway inbound --in messages.jsonl")]
+    Inbound {
+        #[command(flatten)]
+        input: BatchInput,
+    },
+}
+
+/// `fields` are the provider's; nothing reads them.
+#[derive(Deserialize)]
+struct Message {
+    channel: String,
+    #[serde(default)]
+    sender: String,
+    body: String,
+}
+
+impl GatewayArgs {
+    pub(super) fn run(self) -> Result<Exit, CliError> {
+        let Gateway::Inbound { input } = self.what;
+        let stop = StopGrammar::new::<_, &str>(&["maxim"], &[]);
+        input.answer(|line| {
+            let message: Message = serde_json::from_value(line).map_err(|error| error.to_string())?;
+            let percept = InboundText::new(&message.channel, &message.sender, &message.body, &stop);
+            let stops = percept.hard_override().is_some();
+            Ok(json!({ "percept": percept, "stop": stops }))
+        })
+    }
+}
+
+/// See which bins of time a moment lies in.
+#[derive(Args, Debug)]
+#[command(after_help = "Example:\n  maxim scn bins --in times.jsonl --zone Europe/Berlin")]
+pub struct ScnArgs {
+    #[command(subcommand)]
+    what: Scn,
+}
+
+#[derive(Subcommand, Debug)]
+enum Scn {
+    /// Bin moments, one JSON object a line: {"id", "timestamp"}
+    #[command(after_help = "Example:\n  maxim scn bins --in times.jsonl")]
+    Bins {
+        #[command(flatten)]
+        input: BatchInput,
+        /// The time zone by which hours and days are told
+        #[arg(long, default_value = "UTC", value_parser = TimeZone::get)]
+        zone: TimeZone,
+    },
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Moment {
+    timestamp: Timestamp,
+}
+
+impl ScnArgs {
+    pub(super) fn run(self) -> Result<Exit, CliError> {
+        let Scn::Bins { input, zone } = self.what;
+        input.answer(|line| {
+            let moment: Moment = serde_json::from_value(line).map_err(|error| error.to_string())?;
+            let time = TimeSignature::of(moment.timestamp, &zone);
+            let Phases { circadian, weekly, monthly, annual } = time.phases;
+            let phases = json!({ "circadian": circadian, "weekly": weekly, "monthly": monthly, "annual": annual });
+            Ok(json!({ "hour": time.hour, "day": time.day, "week": time.week, "month": time.month, "phases": phases }))
+        })
+    }
+}
+
+/// See what the nucleus accumbens learns from a row of events.
+#[derive(Args, Debug)]
+#[command(after_help = "Example:\n  maxim nac learn --in events.jsonl")]
+pub struct NacArgs {
+    #[command(subcommand)]
+    what: Nac,
+}
+
+#[derive(Subcommand, Debug)]
+enum Nac {
+    /// Learn from events in order, one JSON object a line: {"event", "params", "context", "outcome", "cues"}
+    #[command(after_help = "Example:\n  maxim nac learn --in events.jsonl --alpha 0.14")]
+    Learn {
+        #[command(flatten)]
+        input: BatchInput,
+        /// The learning rate, above 0 and at most 1
+        #[arg(long, default_value_t = 0.14, value_parser = alpha)]
+        alpha: f64,
+    },
+}
+
+fn alpha(word: &str) -> Result<f64, String> {
+    let value: f64 = word.parse().map_err(|_| "give a number above 0 and at most 1".to_owned())?;
+    if value > 0.0 && value <= 1.0 { Ok(value) } else { Err("give a number above 0 and at most 1".into()) }
+}
+
+impl NacArgs {
+    pub(super) fn run(self) -> Result<Exit, CliError> {
+        let Nac::Learn { input, alpha } = self.what;
+        let mut links = LinkTable::new(alpha);
+        // Time only tells how old experience is; in one row of events none of it is.
+        let at = Timestamp::UNIX_EPOCH;
+        input.answer(|line| {
+            let line: LearnLine = serde_json::from_value(line).map_err(|error| error.to_string())?;
+            let learned = links.learn_line(&line, at).map_err(|error| error.to_string())?;
+            Ok(json!(learned))
+        })
+    }
+}
