@@ -136,14 +136,11 @@ impl AgentStore {
             state.waiting.push_back((Arc::new(entry), bytes));
             !std::mem::replace(&mut state.queued, true)
         };
+        let seal = (seal && !self.shared.in_memory).then_some(region);
+        let told = Telling { store: self, idle, seal };
         publish(&accepted);
         drop(guard);
-        if idle {
-            self.shared.work.add(self.agent.clone());
-        }
-        if seal && !self.shared.in_memory {
-            self.shared.upkeep.seal(self.agent.clone(), region);
-        }
+        drop(told);
         Ok(accepted)
     }
 
@@ -199,6 +196,25 @@ impl AgentStore {
     /// what waits is written, so it may be computed from accepted cursors. Until it is set, every emission is kept.
     pub fn set_low_water(&self, low_water: impl Fn() -> Lsn + Send + Sync + 'static) {
         *self.agent.low_water.lock() = Some(Arc::new(low_water));
+    }
+}
+
+/// Tells the threads of the store what there is to do, also when `publish` panics: the commit is accepted by then.
+struct Telling<'a> {
+    store: &'a AgentStore,
+    idle: bool,
+    seal: Option<Arc<str>>,
+}
+
+impl Drop for Telling<'_> {
+    fn drop(&mut self) {
+        let AgentStore { shared, agent } = self.store;
+        if self.idle {
+            shared.work.add(agent.clone());
+        }
+        if let Some(region) = self.seal.take() {
+            shared.upkeep.seal(agent.clone(), region);
+        }
     }
 }
 

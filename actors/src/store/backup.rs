@@ -7,7 +7,8 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
-use super::codec::{Reader, Writer, sum};
+use super::codec::{Reader, Writer, sum, unseal};
+use super::committer::SERIAL;
 use super::engine::{Batch, Engine, EngineKind};
 use super::error::{EngineError, StoreError};
 use super::folder::Folder;
@@ -113,6 +114,27 @@ fn write_section(file: &mut impl Write, body: &[u8]) -> std::io::Result<()> {
 
 /// Fills an empty engine from a backup; an error when anything in the backup's dump isn't as it was written.
 pub fn import(from: &Path, engine: &dyn Engine) -> Result<(), StoreError> {
+    read_dump(from, &mut |batch| Ok(engine.apply(&batch)?))?;
+    Ok(engine.sync()?)
+}
+
+/// The last batch that a backup holds; `None` when the backup isn't usable.
+pub fn serial(from: &Path) -> Option<u64> {
+    let mut serial = None;
+    let visit = &mut |batch: Batch| {
+        for (key, value) in batch.0 {
+            if key == SERIAL {
+                serial = value.and_then(|value| Reader(unseal(SERIAL, &value)?).u64());
+            }
+        }
+        Ok(())
+    };
+    read_dump(from, visit).ok()?;
+    serial
+}
+
+/// Passes on a dump, section by section, after the check of each.
+fn read_dump(from: &Path, visit: &mut dyn FnMut(Batch) -> Result<(), StoreError>) -> Result<(), StoreError> {
     let bad = |why: &str| StoreError::BadBackup { path: from.to_owned(), why: why.to_owned() };
     let mut file = BufReader::new(File::open(from.join(DUMP)).map_err(|error| bad(&error.to_string()))?);
     let mut magic = [0; MAGIC.len()];
@@ -130,14 +152,10 @@ pub fn import(from: &Path, engine: &dyn Engine) -> Result<(), StoreError> {
             batch.put(key.to_vec(), value.to_vec());
             count += 1;
         }
-        engine.apply(&batch)?;
+        visit(batch)?;
         // Only the last section goes on behind its entries.
         if let Some(expected) = reader.varint() {
-            if expected != count {
-                return Err(bad("its dump is incomplete"));
-            }
-            engine.sync()?;
-            return Ok(());
+            return if expected == count { Ok(()) } else { Err(bad("its dump is incomplete")) };
         }
     }
 }

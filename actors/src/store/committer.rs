@@ -47,17 +47,24 @@ pub fn run(shared: &Arc<Shared>) {
             shared.upkeep.push(Chore::Weigh);
         }
     }
-    let gate = shared.gate.lock();
+    shared.upkeep.stop();
+    shared.work.refuse_edits();
+    // Whoever packs must be out before the folder is let go: the next opener appends at the same place.
+    let packing = shared.packing.lock();
+    if let Some(pack) = shared.pack() {
+        pack.close();
+    }
+    drop(packing);
+    let mut gate = shared.gate.lock();
     if shared.work.stopping() == Stop::Drained && shared.trouble.get().is_none() {
         // Best effort: without the mark the next start only says that the end was not in order.
-        let _ = finish(shared, *gate);
+        let _ = finish(shared, &mut gate);
     }
     shared.trouble.set(Some(NotDurable::Closed));
     for agent in shared.all_agents() {
         agent.state.lock().closed = true;
         agent.mark.wake();
     }
-    shared.upkeep.stop();
     shared.set_engine(None);
     if let Some(folder) = &shared.folder {
         folder.unlock();
@@ -237,6 +244,7 @@ fn persist(shared: &Shared, pack: &Pack, batch: &Batch, serial: u64) -> bool {
             }
         }
     }
+    mark(shared, serial);
     shared.counters.committed(watch.elapsed());
     if shared.trouble.degraded().is_some() {
         shared.trouble.set(None);
@@ -303,14 +311,25 @@ fn apply_edit(edit: &Edit) {
 }
 
 /// The last batch of an orderly end.
-fn finish(shared: &Shared, serial: u64) -> Result<(), EngineError> {
+fn finish(shared: &Shared, serial: &mut u64) -> Result<(), EngineError> {
     let (Some(engine), Some(pack)) = (shared.backing(), shared.pack()) else { return Ok(()) };
     let mut batch = Batch::default();
-    keys::put_number(&mut batch, keys::CLEAN, serial);
+    *serial += 1;
+    keys::put_number(&mut batch, SERIAL, *serial);
+    keys::put_number(&mut batch, keys::CLEAN, *serial);
     for agent in shared.all_agents() {
         write_metas(agent.id.as_str(), &mut agent.on_disk.lock(), &mut batch);
     }
     pack.sync()?;
     engine.apply(&batch)?;
-    engine.sync()
+    engine.sync()?;
+    mark(shared, *serial);
+    Ok(())
+}
+
+/// Says outside of the database how far it is: some engines open a cut file as if nothing had been behind.
+fn mark(shared: &Shared, serial: u64) {
+    if let Some(folder) = &shared.folder {
+        folder.mark(serial);
+    }
 }

@@ -2,6 +2,7 @@
 //!
 //! ```text
 //! lock            who holds the folder
+//! mark            the number of the last batch on disk
 //! g<n>/           the engine's files; the newest generation with a file `complete` counts
 //! pack            sealed blocks
 //! backups/<n>/    made on request
@@ -10,12 +11,14 @@
 
 use std::fs::{self, File, OpenOptions, TryLockError};
 use std::io::{self, Read, Seek, Write};
+use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
 use parking_lot::Mutex;
 
+use super::codec::{Reader, seal, unseal};
 use super::engine::{Engine, EngineKind};
 use super::error::{EngineError, StoreError};
 
@@ -29,6 +32,7 @@ pub struct Folder {
     /// The one in use when the store was opened.
     pub generation: u64,
     lock: Mutex<Option<File>>,
+    mark: File,
 }
 
 impl Folder {
@@ -57,7 +61,24 @@ impl Folder {
             }
         }
         let boot = Holder::read(&mut file).boot;
-        Ok((Self { path: path.to_owned(), generation: 0, lock: Mutex::new(Some(file)) }, boot))
+        let mut options = OpenOptions::new();
+        let mark = options.read(true).write(true).create(true).truncate(false).open(path.join("mark")).map_err(bad)?;
+        Ok((Self { path: path.to_owned(), generation: 0, lock: Mutex::new(Some(file)), mark }, boot))
+    }
+
+    /// Notes that a batch is on disk. Written after it and not synced, so it never says more than is true; a failure
+    /// only makes it say less.
+    pub fn mark(&self, serial: u64) {
+        let _ = self.mark.write_all_at(&seal(b"mark", &serial.to_le_bytes()), 0);
+    }
+
+    /// The last batch that was certainly on disk; 0 when nothing readable is noted.
+    pub fn marked(&self) -> u64 {
+        let mut sealed = [0; 12];
+        if self.mark.read_exact_at(&mut sealed, 0).is_err() {
+            return 0;
+        }
+        unseal(b"mark", &sealed).and_then(|content| Reader(content).u64()).unwrap_or(0)
     }
 
     /// Says in the lock file who holds it.

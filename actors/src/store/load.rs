@@ -215,10 +215,10 @@ impl<'a> AgentLoad<'a> {
         let mut found = Vec::new();
         self.engine.scan(&prefix, after_prefix(&prefix).as_deref(), &mut |key, value| {
             let meta = unseal(key, value).and_then(|content| Meta::read(&mut Reader(content)));
-            found.extend(keys::names(key).map(|(_, region)| (Arc::<str>::from(region), meta)));
+            found.extend(keys::names(key).map(|(_, region)| (key.to_vec(), Arc::<str>::from(region), meta)));
             true
         })?;
-        for (region, meta) in found {
+        for (key, region, meta) in found {
             let usable = meta.filter(|meta| self.cut.is_none_or(|cut| meta.lsn <= cut));
             let newest_root = self.roots.get(&region).and_then(|roots| roots.last()).map(|(meta, _)| meta.clone());
             let on_disk = self.on_disk.regions.entry(region.clone()).or_default();
@@ -227,6 +227,10 @@ impl<'a> AgentLoad<'a> {
                 on_disk.meta = meta;
             } else {
                 on_disk.meta = newest_root.unwrap_or_default();
+                self.to.fix.delete(key);
+                if self.cut.is_some() {
+                    continue;
+                }
                 let what = format!("how far region {region} has read its inbox after {}", Lsn(on_disk.meta.lsn));
                 self.lose(format!("{what}: signals may be delivered again"));
             }

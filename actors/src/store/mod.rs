@@ -120,14 +120,19 @@ impl StateStore {
         let heads = shared.all_agents().iter().map(|agent| (agent.id.to_string(), Lsn(agent.mark.durable()))).collect();
         let (repaired, lost) = (loaded.repaired, loaded.lost);
         let report = OpenReport { fresh, clean, boot, repaired, lost, heads, ..OpenReport::default() };
-        Ok((Self::start(shared), report))
+        Ok((Self::start(shared)?, report))
     }
 
-    fn start(shared: Arc<Shared>) -> Self {
+    fn start(shared: Arc<Shared>) -> Result<Self, StoreError> {
+        let failed =
+            |error: std::io::Error| EngineError::Io(format!("a thread of the store can't be started: {error}"));
         let (committer, upkeep) = (shared.clone(), shared.clone());
-        std::thread::Builder::new().name("store-commit".into()).spawn(move || committer::run(&committer)).ok();
-        std::thread::Builder::new().name("store-upkeep".into()).spawn(move || upkeep::run(&upkeep)).ok();
-        Self(Arc::new(Owner(shared)))
+        let thread = |name: &str| std::thread::Builder::new().name(name.into());
+        thread("store-commit").spawn(move || committer::run(&committer)).map_err(failed)?;
+        // From here on dropping the owner ends the committer.
+        let store = Self(Arc::new(Owner(shared)));
+        thread("store-upkeep").spawn(move || upkeep::run(&upkeep)).map_err(failed)?;
+        Ok(store)
     }
 
     /// The part of an agent, made when it is new.
@@ -197,8 +202,10 @@ impl Owner {
         let shared = &self.0;
         if shared.in_memory {
             shared.trouble.set(Some(NotDurable::Closed));
+            shared.all_agents().iter().for_each(|agent| agent.state.lock().closed = true);
             return Ok(());
         }
+        shared.upkeep.stop();
         shared.work.stop(Stop::Drained);
         if shared.work.wait_ended(shared.options.close_limit) {
             let all_written = shared.all_agents().iter().all(|agent| agent.state.lock().waiting.is_empty());

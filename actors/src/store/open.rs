@@ -85,6 +85,8 @@ struct Found {
     engine: Arc<dyn Engine>,
     generation: u64,
     loaded: Loaded,
+    /// The last batch in it.
+    serial: u64,
 }
 
 pub fn open(path: &Path, options: StoreOptions) -> Result<(StateStore, OpenReport), StoreError> {
@@ -98,31 +100,34 @@ pub fn open(path: &Path, options: StoreOptions) -> Result<(StateStore, OpenRepor
     report.clean = !report.fresh && matches!(keys::get_number(&*engine, keys::CLEAN), Ok(Some(_)));
     let known_end = keys::get_number(&*engine, keys::PACK_END).ok().flatten().unwrap_or(0);
     let damage_noted = !matches!(engine.get(keys::DAMAGE_SEEN), Ok(None));
-    if !found.loaded.lost.is_empty() {
+    let serial = found.serial.max(folder.marked()) + 1;
+    let is_older = found.serial < folder.marked();
+    if !found.loaded.lost.is_empty() || (is_older && report.restored_from.is_none()) {
         report.quarantined.push(folder.quarantine(&[folder.engine(found.generation)], true)?);
     }
     let mut first = found.loaded.fix;
     keys::put_number(&mut first, keys::FORMAT, u64::from(FORMAT_VERSION));
     keys::put_number(&mut first, keys::BOOT, boot);
+    keys::put_number(&mut first, SERIAL, serial);
     first.delete(keys::CLEAN.to_vec());
     first.delete(keys::DAMAGE_SEEN.to_vec());
     engine.apply(&first)?;
     engine.sync()?;
     folder.sign(boot)?;
+    folder.mark(serial);
     let pack_was_there = folder.pack().exists();
     let switch = FaultSwitch::default();
     let pack = Arc::new(Pack::open(&folder.pack(), switch.clone(), options.cache_bytes, known_end)?);
     report.repaired.extend(found.loaded.repaired);
     report.lost.extend(found.loaded.lost);
-    let serial = keys::get_number(&*engine, SERIAL).ok().flatten().unwrap_or(0);
     let pack_is_short = known_end > 0 && (!pack_was_there || !pack.reaches(known_end));
     let shared = Shared::new(options, switch, Some((engine, pack)), Some(folder), boot);
     *shared.gate.lock() = serial;
     *shared.agents.lock() = found.loaded.agents;
     let shared = Arc::new(shared);
     report.heads = shared.all_agents().iter().map(|agent| (agent.id.to_string(), Lsn(agent.mark.durable()))).collect();
-    let store = StateStore::start(shared.clone());
-    if pack_is_short || damage_noted || report.restored_from.is_some() {
+    let store = StateStore::start(shared.clone())?;
+    if pack_is_short || damage_noted || is_older || report.restored_from.is_some() {
         let repaired = repair_all(&shared)?;
         report.repaired.extend(repaired.repaired);
         report.lost.extend(repaired.lost);
@@ -150,6 +155,12 @@ fn find_engine(
     for (generation, _) in candidates {
         match try_generation(folder, options, generation, newest, boots) {
             Ok(Some(found)) => {
+                if let Some(text) = newer_backup(folder, &found, report) {
+                    why = Some(text);
+                    drop(found);
+                    report.quarantined.push(folder.quarantine(&[folder.engine(generation)], false)?);
+                    continue;
+                }
                 if only_unfinished {
                     folder.complete_generation(generation)?;
                     if boots > 0 {
@@ -174,6 +185,23 @@ fn find_engine(
         why = Some("it isn't there".into());
     }
     start_anew(folder, options, newest + 1, why, boots, report)
+}
+
+/// The database lacks batches that were on disk: says so, or why a backup that has more of them takes its place.
+fn newer_backup(folder: &Folder, found: &Found, report: &mut OpenReport) -> Option<String> {
+    let (there, marked) = (found.serial, folder.marked());
+    if there >= marked {
+        return None;
+    }
+    let why = format!("it ends at batch {there}, batch {marked} was on disk");
+    if folder.backups().iter().any(|place| backup::serial(place).is_some_and(|serial| serial > there)) {
+        return Some(why);
+    }
+    let heads = found.loaded.agents.values().map(|agent| (agent.id.as_str(), agent.mark.durable()));
+    let heads: Vec<_> = heads.map(|(agent, head)| format!("{agent} up to {}", Lsn(head))).collect();
+    let left = if heads.is_empty() { "nothing is left".into() } else { format!("left is {}", heads.join(", ")) };
+    report.lost.push(Loss::of(None, format!("the newest part of the database: {why}; {left}")));
+    None
 }
 
 /// `None` for a database that was made and never used.
@@ -206,7 +234,8 @@ fn try_generation(
     }
     let floor = keys::get_number(&*engine, keys::BOOT).ok().flatten().unwrap_or(0).max(boots) + 1;
     let loaded = load(&*engine, Epoch(floor * super::shared::EPOCHS_PER_BOOT))?;
-    Ok(Some(Found { engine, generation, loaded }))
+    let serial = keys::get_number(&*engine, SERIAL).ok().flatten().unwrap_or(0);
+    Ok(Some(Found { engine, generation, loaded, serial }))
 }
 
 /// Brings an older format to this program's, after `keep` has kept what is there.
@@ -251,7 +280,7 @@ fn start_anew(
                     format!("{what}: the database couldn't be read ({})", why.unwrap_or_default()),
                 ));
                 report.restored_from = Some(place);
-                return Ok(Found { engine, generation, loaded });
+                return Ok(Found { engine, generation, loaded, serial: 0 });
             }
             Err(error) => tried.push(error.to_string()),
         }
@@ -270,7 +299,7 @@ fn start_anew(
                 .push(Loss::of(None, format!("everything: the database couldn't be read ({why}), and {backups}")));
         }
     }
-    Ok(Found { engine, generation, loaded: Loaded::default() })
+    Ok(Found { engine, generation, loaded: Loaded::default(), serial: 0 })
 }
 
 #[cfg(test)]

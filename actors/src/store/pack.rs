@@ -93,6 +93,7 @@ pub struct Pack {
 }
 
 struct Appending {
+    closed: bool,
     end: u64,
     /// Written since the last sync. After a failed one the kernel may have dropped them, so they are written again.
     unsynced: BTreeMap<u64, Arc<[u8]>>,
@@ -126,13 +127,13 @@ impl Pack {
         }
         // Never below what the engine knows: an old pointer must not meet a new block.
         let end = medium.length().max(known_end).max(HEAD_BYTES).next_multiple_of(PAGE);
-        let state = Mutex::new(Appending { end, unsynced: BTreeMap::new() });
+        let state = Mutex::new(Appending { closed: false, end, unsynced: BTreeMap::new() });
         Ok(Self { medium, switch, state, cache: Mutex::new(Cache::new(cache_bytes)) })
     }
 
     /// A pack that is only read, as that of a backup.
     pub fn read_only(path: &Path) -> Result<Self, EngineError> {
-        let state = Mutex::new(Appending { end: 0, unsynced: BTreeMap::new() });
+        let state = Mutex::new(Appending { closed: true, end: 0, unsynced: BTreeMap::new() });
         let switch = FaultSwitch::default();
         Ok(Self { medium: Box::new(File::open(path)?), switch, state, cache: Mutex::new(Cache::new(0)) })
     }
@@ -162,6 +163,9 @@ impl Pack {
         let block: Arc<[u8]> = Self::block(body).into();
         let offset = {
             let mut state = self.state.lock();
+            if state.closed {
+                return Err(EngineError::Io("the pack is closed".into()));
+            }
             let offset = state.end;
             state.end += block.len() as u64;
             state.unsynced.insert(offset, block.clone());
@@ -195,6 +199,11 @@ impl Pack {
             return Err(EngineError::Damaged(format!("the checksum of the pack's block at {} is wrong", at.offset)));
         }
         Ok(body)
+    }
+
+    /// Nothing is appended any more; reading goes on.
+    pub fn close(&self) {
+        self.state.lock().closed = true;
     }
 
     /// Whether something waits for a sync.

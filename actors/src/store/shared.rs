@@ -190,6 +190,7 @@ pub struct Waiting {
     pub agents: Vec<Arc<Agent>>,
     pub edits: Vec<Edit>,
     stop: Stop,
+    refuses: bool,
     ended: bool,
 }
 
@@ -201,7 +202,7 @@ impl Work {
 
     pub fn edit(&self, edit: Edit) {
         let mut state = self.state.lock();
-        if state.ended {
+        if state.refuses {
             return;
         }
         state.edits.push(edit);
@@ -236,11 +237,17 @@ impl Work {
         self.state.lock().stop
     }
 
+    /// Nobody will write them any more; who waits for one is let go.
+    pub fn refuse_edits(&self) {
+        let mut state = self.state.lock();
+        state.refuses = true;
+        state.edits.clear();
+    }
+
     /// The committer has ended: what waits for it is let go.
     pub fn end(&self) {
         let mut state = self.state.lock();
         state.ended = true;
-        state.edits.clear();
         self.changed.notify_all();
     }
 

@@ -53,7 +53,7 @@ pub fn tend(shared: &Shared, agent: &Arc<Agent>, region: &Arc<str>) -> Result<()
         };
         let Some((from, to)) = to_merge(&sealed.runs) else { return Ok(()) };
         // Damage stops the merging, not the store: reading names it, repairing removes it.
-        let (merged, replaced) = match merge(&pack, &sealed, from, to) {
+        let (merged, replaced) = match merge(shared, &pack, &sealed, from, to) {
             Err(EngineError::Damaged(_)) => {
                 shared.note_damage();
                 return Ok(());
@@ -129,13 +129,22 @@ fn to_merge(runs: &[Arc<Run>]) -> Option<(usize, usize)> {
     })
 }
 
-fn merge(pack: &Arc<Pack>, sealed: &Sealed, from: usize, to: usize) -> Result<(Sealed, Vec<Pointer>), EngineError> {
+fn merge(
+    shared: &Shared,
+    pack: &Arc<Pack>,
+    sealed: &Sealed,
+    from: usize,
+    to: usize,
+) -> Result<(Sealed, Vec<Pointer>), EngineError> {
     let is_oldest = to == sealed.runs.len();
     let open = |run: &Arc<Run>| RunCursor::new(run.clone(), pack.clone(), EVERYTHING, false).map(Source::Run);
     let mut merging = Merging::new(sealed.runs[from..to].iter().map(open).collect::<Result<_, _>>()?);
     merging.replaced = Some(Vec::new());
     let mut writer = RunWriter::new(pack.clone());
     while let Some((key, value)) = merging.next()? {
+        if shared.upkeep.is_stopped() {
+            return Err(EngineError::Io("the store is closing".into()));
+        }
         if !(is_oldest && value == Value::Deleted) {
             writer.push(&key, &value)?;
         }

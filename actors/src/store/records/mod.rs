@@ -3,8 +3,6 @@
 mod block;
 mod merge;
 mod run;
-#[cfg(test)]
-mod tests;
 
 use std::collections::BTreeMap;
 use std::ops::Bound;

@@ -1,0 +1,346 @@
+//! Accepting, order, fencing, recovery, redelivery.
+
+use super::*;
+
+#[test]
+fn a_commit_is_seen_at_once_and_is_there_after_reopening() {
+    for home in Home::all() {
+        let store = home.open();
+        let agent = ada(&store);
+        let made = Commit {
+            consumed: Some((Lane::Data, Lsn(7))),
+            events: vec![b"one".to_vec(), b"two".to_vec()],
+            emissions: vec![b"out".to_vec()],
+            records: vec![(b"key".to_vec(), Some(b"value".to_vec()))],
+            state_hash: 42,
+            ..commit(&agent, HIPPOCAMPUS)
+        };
+        agent.accept(made, |_| ()).expect("accepted");
+        let before = picture(&agent, &[HIPPOCAMPUS]);
+        let recovered = agent.recover(HIPPOCAMPUS).expect("recovers");
+        assert_eq!((texts(&recovered), recovered.state_hash), (vec!["one".into(), "two".into()], 42));
+        assert_eq!(recovered.cursors, Cursors { control: Lsn(0), data: Lsn(7) });
+        assert_eq!(agent.record(HIPPOCAMPUS, b"key").expect("reads"), Some(b"value".to_vec()));
+        assert_eq!(agent.undelivered().expect("reads"), [(Lsn(2), b"out".to_vec())]);
+        drop(agent);
+        store.close().expect("closes");
+        let store = home.open();
+        assert_eq!(picture(&ada(&store), &[HIPPOCAMPUS]), before);
+    }
+}
+
+#[test]
+fn every_commit_and_every_emission_has_its_own_place() {
+    let store = StateStore::in_memory();
+    let agent = ada(&store);
+    assert_eq!(agent.head(), Lsn(0));
+    let mut next = 1;
+    for emissions in [0, 3, 1, 0, 2] {
+        let made = Commit { emissions: vec![vec![1]; emissions], ..commit(&agent, GATE) };
+        let mut published = None;
+        let accepted = agent.accept(made, |accepted| published = Some(*accepted)).expect("accepted");
+        assert_eq!((accepted.lsn, accepted.first_emission), (Lsn(next), Lsn(next + 1)));
+        assert_eq!(published, Some(accepted));
+        next += 1 + emissions as u64;
+        assert_eq!(agent.head(), Lsn(next - 1));
+    }
+}
+
+#[test]
+fn inboxes_are_filled_in_the_order_of_the_places() {
+    for home in [Home::Memory(MemoryEngine::default()), Home::folder(EngineKind::Sled)] {
+        let store = home.open();
+        let agent = ada(&store);
+        let inbox = parking_lot::Mutex::new(Vec::new());
+        std::thread::scope(|scope| {
+            for _ in 0..4 {
+                scope.spawn(|| {
+                    for _ in 0..500 {
+                        let made = Commit { emissions: vec![vec![0]], ..commit(&agent, GATE) };
+                        agent.accept(made, |accepted| inbox.lock().push(accepted.first_emission)).expect("accepted");
+                    }
+                });
+            }
+        });
+        let inbox = inbox.into_inner();
+        assert_eq!(inbox.len(), 2000);
+        assert!(inbox.is_sorted());
+        settle(&agent);
+        let kept: Vec<_> = agent.undelivered().expect("reads").into_iter().map(|(lsn, _)| lsn).collect();
+        assert_eq!(kept, inbox);
+    }
+}
+
+#[test]
+fn an_older_incarnation_is_refused_and_nothing_of_it_happens() {
+    let store = StateStore::in_memory();
+    let agent = ada(&store);
+    let old = agent.epoch(GATE);
+    let new = agent.raise_epoch(GATE);
+    assert_eq!(new, epoch_after(old));
+    let made = Commit { events: vec![b"late".to_vec()], ..Commit::of(GATE, old) };
+    let refused = agent.accept(made, |_| panic!("published")).expect_err("refused");
+    assert_eq!(refused, AcceptError::Fenced { given: old, current: new });
+    assert_eq!(agent.head(), Lsn(0));
+    assert!(agent.recover(GATE).expect("recovers").events.is_empty());
+    agent.accept(Commit::of(GATE, new), |_| ()).expect("the new one may");
+    assert_eq!(agent.epoch(HIPPOCAMPUS), old, "other regions keep theirs");
+}
+
+#[test]
+fn epochs_grow_over_restarts_even_when_nothing_was_committed() {
+    for home in Home::all() {
+        let mut last = Epoch(0);
+        for _ in 0..3 {
+            let store = home.open();
+            let agent = ada(&store);
+            assert!(agent.epoch(GATE) > last);
+            agent.raise_epoch(GATE);
+            last = agent.raise_epoch(GATE);
+        }
+    }
+}
+
+#[test]
+fn what_is_too_large_is_refused_with_its_size() {
+    let store = StateStore::in_memory();
+    let agent = ada(&store);
+    let cases = [
+        (Commit { root: Some(vec![0; (1 << 20) + 1]), ..commit(&agent, GATE) }, "a root"),
+        (Commit { records: vec![(vec![0; 129], None)], ..commit(&agent, GATE) }, "a record's key"),
+        (Commit { records: vec![(vec![0], Some(vec![0; (16 << 20) + 1]))], ..commit(&agent, GATE) }, "a record"),
+        (Commit { events: vec![vec![0; (16 << 20) + 1]], ..commit(&agent, GATE) }, "an event"),
+    ];
+    for (made, expected) in cases {
+        match agent.accept(made, |_| ()).expect_err("refused") {
+            AcceptError::TooLarge { what, size, limit } => assert!(what == expected && size == limit + 1),
+            other => panic!("{other}"),
+        }
+    }
+    assert_eq!(agent.head(), Lsn(0));
+}
+
+#[test]
+fn a_root_replaces_the_events_before_it_and_the_newest_one_holds() {
+    for home in Home::all() {
+        let store = home.open();
+        let agent = ada(&store);
+        for n in 0..5 {
+            event(&agent, GATE, &format!("a{n}"));
+            let root = Some(format!("root {n}").into_bytes());
+            agent.accept(Commit { root, events: vec![b"in it".to_vec()], ..commit(&agent, GATE) }, |_| ()).expect("ok");
+            event(&agent, GATE, &format!("b{n}"));
+            settle(&agent);
+        }
+        store.close().expect("closes");
+        let recovered = ada(&home.open()).recover(GATE).expect("recovers");
+        assert_eq!(recovered.root.as_deref(), Some(&b"root 4"[..]));
+        assert_eq!(texts(&recovered), ["b4"]);
+    }
+}
+
+#[test]
+fn a_root_of_the_largest_size_and_a_large_event_come_back() {
+    for home in Home::all() {
+        let store = home.open();
+        let agent = ada(&store);
+        let root: Vec<u8> = (0..1 << 20).map(|n: u32| n.to_le_bytes()[1]).collect();
+        let big: Vec<u8> = (0..300_000).map(|n: u32| n.to_le_bytes()[0]).collect();
+        agent.accept(Commit { root: Some(root.clone()), ..commit(&agent, GATE) }, |_| ()).expect("accepted");
+        agent.accept(Commit { events: vec![big.clone()], ..commit(&agent, GATE) }, |_| ()).expect("accepted");
+        store.close().expect("closes");
+        let recovered = ada(&home.open()).recover(GATE).expect("recovers");
+        assert_eq!((recovered.root, recovered.events), (Some(root), vec![big]));
+    }
+}
+
+#[test]
+fn a_snapshot_is_due_after_many_events_or_bytes() {
+    let store = StateStore::in_memory();
+    let agent = ada(&store);
+    let mut count = 0;
+    let add = |bytes: usize| {
+        let made = Commit { events: vec![vec![0; bytes]], ..commit(&agent, GATE) };
+        agent.accept(made, |_| ()).expect("accepted").snapshot_due
+    };
+    while !add(1) {
+        count += 1;
+    }
+    assert_eq!(count, 256);
+    let root = Commit { root: Some(vec![1]), ..commit(&agent, GATE) };
+    assert!(!agent.accept(root, |_| ()).expect("accepted").snapshot_due);
+    assert!(!add(60_000) && add(6_000));
+}
+
+#[test]
+fn two_agents_and_two_regions_dont_see_each_other() {
+    for home in Home::all() {
+        let store = home.open();
+        let (one, two) = (ada(&store), store.agent(&id("ada2")));
+        event(&one, GATE, "of one");
+        event(&two, GATE, "of two");
+        put(&one, GATE, "k", b"1");
+        put(&one, HIPPOCAMPUS, "k", b"other region");
+        put(&two, GATE, "k", b"2");
+        assert_eq!((one.head(), two.head()), (Lsn(3), Lsn(2)));
+        drop((one, two));
+        store.close().expect("closes");
+        let store = home.open();
+        let (one, two) = (ada(&store), store.agent(&id("ada2")));
+        assert_eq!(texts(&one.recover(GATE).expect("recovers")), ["of one"]);
+        assert_eq!(texts(&two.recover(GATE).expect("recovers")), ["of two"]);
+        assert_eq!(one.record(GATE, b"k").expect("reads"), Some(b"1".to_vec()));
+        assert_eq!(one.record(HIPPOCAMPUS, b"k").expect("reads"), Some(b"other region".to_vec()));
+        assert_eq!(two.record(GATE, b"k").expect("reads"), Some(b"2".to_vec()));
+        assert_eq!(store.agents(), [id("ada"), id("ada2")]);
+    }
+}
+
+#[test]
+fn cursors_never_go_back_and_lanes_are_apart() {
+    for home in Home::all() {
+        let store = home.open();
+        let agent = ada(&store);
+        for (lane, lsn) in [(Lane::Data, 5), (Lane::Control, 9), (Lane::Data, 3), (Lane::Data, 6)] {
+            agent.accept(Commit { consumed: Some((lane, Lsn(lsn))), ..commit(&agent, GATE) }, |_| ()).expect("ok");
+        }
+        let expected = Cursors { control: Lsn(9), data: Lsn(6) };
+        assert_eq!(agent.cursors(GATE), expected);
+        store.close().expect("closes");
+        assert_eq!(ada(&home.open()).cursors(GATE), expected);
+    }
+}
+
+/// Emissions and roots for many turns: the journal must shrink, and nothing undelivered may go.
+#[test]
+fn the_journal_is_cut_but_never_what_is_undelivered_or_needed() {
+    for home in Home::all() {
+        let store = home.open();
+        let agent = ada(&store);
+        let low = Arc::new(parking_lot::Mutex::new(Lsn(0)));
+        let told = low.clone();
+        agent.set_low_water(move || *told.lock());
+        let mut emitted = Vec::new();
+        for turn in 0..1500u32 {
+            let emission = vec![turn.to_le_bytes()[0]; 400];
+            let made = Commit {
+                events: vec![turn.to_le_bytes().to_vec()],
+                emissions: vec![emission.clone()],
+                root: (turn % 50 == 49).then(|| turn.to_le_bytes().to_vec()),
+                consumed: Some((Lane::Data, Lsn(u64::from(turn)))),
+                ..commit(&agent, GATE)
+            };
+            emitted.push((agent.accept(made, |_| ()).expect("accepted").first_emission, emission));
+            if turn % 100 == 99 {
+                settle(&agent);
+                *low.lock() = emitted[emitted.len() - 40].0;
+            }
+        }
+        settle(&agent);
+        let low = *low.lock();
+        let check = |agent: &AgentStore| {
+            let kept = agent.undelivered().expect("reads");
+            let must: Vec<_> = emitted.iter().filter(|(lsn, _)| *lsn > low).cloned().collect();
+            assert!(kept.len() < 700, "{} kept of {}", kept.len(), emitted.len());
+            assert_eq!(kept[kept.len() - must.len()..], must);
+            let recovered = agent.recover(GATE).expect("recovers");
+            assert_eq!(recovered.root, Some(1499u32.to_le_bytes().to_vec()));
+            assert_eq!(recovered.cursors.data, Lsn(1499));
+        };
+        check(&agent);
+        store.close().expect("closes");
+        let store = home.open();
+        check(&ada(&store));
+        assert!(store.verify().is_sound(), "{:?}", store.verify());
+    }
+}
+
+#[test]
+fn a_region_without_a_second_root_keeps_all_its_events() {
+    for home in Home::all() {
+        let store = home.open();
+        let agent = ada(&store);
+        agent.set_low_water(|| Lsn(u64::MAX));
+        event(&agent, HIPPOCAMPUS, "first");
+        for turn in 0..600u32 {
+            let root = (turn % 20 == 0).then(|| vec![1]);
+            let made = Commit { events: vec![vec![7; 500]], root, ..commit(&agent, GATE) };
+            agent.accept(made, |_| ()).expect("accepted");
+            if turn % 50 == 0 {
+                settle(&agent);
+            }
+        }
+        store.close().expect("closes");
+        assert_eq!(texts(&ada(&home.open()).recover(HIPPOCAMPUS).expect("recovers")), ["first"]);
+    }
+}
+
+#[test]
+fn waiting_ends_when_it_is_durable_for_tasks_and_for_threads() {
+    let home = Home::folder(EngineKind::Sled);
+    let store = home.open();
+    let agent = ada(&store);
+    let runtime = tokio::runtime::Builder::new_current_thread().build().expect("a runtime");
+    runtime.block_on(async {
+        for n in 0..50 {
+            let lsn = event(&agent, GATE, &n.to_string());
+            agent.wait_durable(lsn).await.expect("durable");
+            assert!(agent.durable() >= lsn);
+        }
+    });
+    let lsn = event(&agent, GATE, "last");
+    agent.wait_durable_blocking(lsn, PATIENCE).expect("durable");
+    let never = Lsn(lsn.0 + 1);
+    assert_eq!(agent.wait_durable_blocking(never, PATIENCE), Err(NotDurable::Unknown(never)));
+    assert_eq!(runtime.block_on(agent.wait_durable(never)), Err(NotDurable::Unknown(never)));
+}
+
+#[test]
+fn a_subscriber_that_panics_takes_nothing_from_the_commit() {
+    let home = Home::Memory(MemoryEngine::default());
+    let store = home.open();
+    let agent = ada(&store);
+    let made = Commit { events: vec![b"kept".to_vec()], ..commit(&agent, GATE) };
+    let accept = std::panic::AssertUnwindSafe(|| agent.accept(made, |_| panic!("on purpose")));
+    assert!(std::panic::catch_unwind(accept).is_err());
+    settle(&agent);
+    drop(agent);
+    store.close().expect("closes");
+    assert_eq!(texts(&ada(&home.open()).recover(GATE).expect("recovers")), ["kept"]);
+}
+
+#[test]
+fn after_closing_nothing_is_accepted_and_the_end_was_orderly() {
+    for home in Home::all() {
+        let (store, report) = home.open_with(small());
+        assert!(report.fresh && !report.clean && report.boot == 1, "{report:?}");
+        let agent = ada(&store);
+        event(&agent, GATE, "kept");
+        store.close().expect("closes");
+        assert_eq!(agent.accept(commit(&agent, GATE), |_| ()), Err(AcceptError::Closed));
+        assert_eq!(agent.durable(), agent.head());
+        let (store, report) = home.open_with(small());
+        assert!(!report.fresh && report.clean && report.boot == 2, "{report:?}");
+        assert_eq!(report.heads, [("ada".to_owned(), Lsn(1))]);
+        drop(store);
+    }
+}
+
+#[test]
+fn the_memory_store_is_durable_at_once_and_keeps_what_is_undelivered() {
+    let store = StateStore::in_memory();
+    let agent = ada(&store);
+    let made = Commit { emissions: vec![vec![1], vec![2]], ..commit(&agent, GATE) };
+    let accepted = agent.accept(made, |_| ()).expect("accepted");
+    assert_eq!(agent.durable(), Lsn(accepted.first_emission.0 + 1));
+    agent.wait_durable_blocking(agent.head(), Duration::ZERO).expect("durable");
+    let again = store.agent(&id("ada"));
+    assert_eq!(again.undelivered().expect("reads"), [(Lsn(2), vec![1]), (Lsn(3), vec![2])]);
+    put(&agent, GATE, "a", b"1");
+    put(&agent, GATE, "b", b"2");
+    agent.accept(Commit { records: vec![(b"a".to_vec(), None)], ..commit(&agent, GATE) }, |_| ()).expect("ok");
+    assert_eq!(again.records(GATE, .., 10).expect("reads"), [(b"b".to_vec(), b"2".to_vec())]);
+    assert_eq!(again.record_count(GATE), 1);
+    store.close().expect("closes");
+    assert_eq!(agent.accept(commit(&agent, GATE), |_| ()), Err(AcceptError::Closed));
+}

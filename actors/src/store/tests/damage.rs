@@ -1,0 +1,268 @@
+//! Flipped bits, cut and deleted files: the store starts, and says what it found.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::PathBuf;
+
+use super::*;
+
+/// What was in the store before it was damaged.
+struct Before {
+    home: Home,
+    events: Vec<String>,
+    records: BTreeMap<Vec<u8>, Vec<u8>>,
+    head: Lsn,
+}
+
+fn make(kind: EngineKind, with_backup: bool) -> Before {
+    let home = Home::folder(kind);
+    let store = home.open();
+    let agent = ada(&store);
+    let mut records = BTreeMap::new();
+    for n in 0..300u32 {
+        let (key, value) = (format!("{:04}", n % 200).into_bytes(), vec![n.to_le_bytes()[0]; 300]);
+        records.insert(key.clone(), value.clone());
+        let made = Commit {
+            events: vec![format!("event {n}").into_bytes()],
+            records: vec![(key, Some(value))],
+            root: (n == 100 || n == 200).then(|| format!("root {n}").into_bytes()),
+            ..commit(&agent, HIPPOCAMPUS)
+        };
+        agent.accept(made, |_| ()).expect("accepted");
+    }
+    settle(&agent);
+    until("sealing", || store.verify().blocks > 2);
+    if with_backup {
+        store.backup_rotating(3).expect("backs up");
+    }
+    let events = texts(&agent.recover(HIPPOCAMPUS).expect("recovers"));
+    let head = agent.head();
+    drop(agent);
+    store.close().expect("closes");
+    Before { home, events, records, head }
+}
+
+fn files(folder: &Path) -> Vec<PathBuf> {
+    let mut found = Vec::new();
+    for entry in fs::read_dir(folder).expect("a folder").flatten() {
+        let path = entry.path();
+        match path.is_dir() {
+            true => found.extend(files(&path)),
+            false => found.push(path),
+        }
+    }
+    found.sort();
+    found
+}
+
+fn copy(from: &Path, to: &Path) {
+    for file in files(from) {
+        let target = to.join(file.strip_prefix(from).expect("inside"));
+        fs::create_dir_all(target.parent().expect("a parent")).expect("makes");
+        fs::copy(file, target).expect("copies");
+    }
+    fs::create_dir_all(to.join("g1/blobs")).expect("makes");
+}
+
+/// Opens a damaged copy. Everything that is read must be as before, or its absence must have been reported; reading may
+/// refuse with an error that names the damage.
+fn open_damaged(before: &Before, folder: &Path, kind: EngineKind, what: &str) -> OpenReport {
+    let options = StoreOptions { engine: kind, ..small() };
+    let (store, report) = StateStore::open(folder, options).unwrap_or_else(|error| panic!("{what}: {error}"));
+    let agent = ada(&store);
+    let told = !report.lost.is_empty();
+    let recovered = agent.recover(HIPPOCAMPUS).unwrap_or_else(|error| panic!("{what}: {error}"));
+    let intact = texts(&recovered) == before.events
+        && recovered.root.as_deref() == Some(b"root 200")
+        && agent.head() == before.head;
+    assert!(intact || told || is_longer_fold(&recovered), "{what}: silently different: {report:?} {recovered:?}");
+    for (key, value) in &before.records {
+        match agent.record(HIPPOCAMPUS, key) {
+            Ok(Some(found)) => assert!(&found == value || told, "{what}: silently wrong"),
+            Ok(None) => assert!(told, "{what}: silently missing {}, {report:?}", key.escape_ascii()),
+            Err(error) => assert!(matches!(error, StoreError::Damaged { .. }), "{what}: {error}"),
+        }
+    }
+    event(&agent, GATE, "it works");
+    settle(&agent);
+    drop(agent);
+    store.close().expect("closes");
+    let again = StateStore::open(folder, StoreOptions { engine: kind, ..small() });
+    let (store, _) = again.unwrap_or_else(|error| panic!("{what}, second start: {error}"));
+    assert_eq!(texts(&ada(&store).recover(GATE).expect("recovers")), ["it works"], "{what}");
+    report
+}
+
+/// The older root with all events after it says the same as the newer one.
+fn is_longer_fold(recovered: &Recovered) -> bool {
+    let expected: Vec<_> = (101..300).map(|n| format!("event {n}")).collect();
+    recovered.root.as_deref() == Some(b"root 100") && texts(recovered) == expected
+}
+
+fn damage_everywhere(kind: EngineKind, with_backup: bool) {
+    let before = make(kind, with_backup);
+    let root = before.home.path();
+    let all: Vec<_> = files(root).into_iter().filter(|file| !file.starts_with(root.join("backups"))).collect();
+    assert!(all.len() >= 4, "{all:?}");
+    for file in &all {
+        let name = file.strip_prefix(root).expect("inside").to_owned();
+        let bytes = fs::read(file).expect("reads");
+        let try_one = |what: String, content: Option<Vec<u8>>| {
+            let folder = tempfile::tempdir().expect("a temporary folder");
+            copy(root, folder.path());
+            match content {
+                Some(content) => fs::write(folder.path().join(&name), content).expect("writes"),
+                None => fs::remove_file(folder.path().join(&name)).expect("removes"),
+            }
+            open_damaged(&before, folder.path(), kind, &format!("{} {what}", name.display()))
+        };
+        try_one("deleted".into(), None);
+        for part in [0, 1, 2, 3] {
+            let length = bytes.len() * part / 4;
+            try_one(format!("cut to {length}"), Some(bytes[..length].to_vec()));
+        }
+        // Places where something is: holes and padding say nothing.
+        let used: Vec<_> = (0..bytes.len()).filter(|at| bytes[*at] != 0).collect();
+        for at in used.iter().step_by((used.len() / 12).max(1)) {
+            let mut flipped = bytes.clone();
+            flipped[*at] ^= 1 << (at % 8);
+            try_one(format!("bit flipped at {at}"), Some(flipped));
+        }
+    }
+}
+
+#[test]
+fn any_damage_to_a_sled_store_is_survived_and_reported() {
+    damage_everywhere(EngineKind::Sled, false);
+}
+
+#[test]
+fn any_damage_to_a_redb_store_is_survived_and_reported() {
+    damage_everywhere(EngineKind::Redb, false);
+}
+
+#[test]
+fn with_a_backup_any_damage_leaves_at_least_what_was_backed_up() {
+    let before = make(EngineKind::Sled, true);
+    let root = before.home.path();
+    for name in ["g1/db", "g1/conf", "pack"] {
+        let folder = tempfile::tempdir().expect("a temporary folder");
+        copy(root, folder.path());
+        let file = folder.path().join(name);
+        let bytes = fs::read(&file).expect("reads");
+        fs::write(&file, &bytes[..bytes.len() / 3]).expect("writes");
+        let report = open_damaged(&before, folder.path(), EngineKind::Sled, name);
+        assert!(!report.is_sound(), "{name}: {report:?}");
+        let store = StateStore::open(folder.path(), small()).expect("opens").0;
+        let agent = ada(&store);
+        assert_eq!(texts(&agent.recover(HIPPOCAMPUS).expect("recovers")), before.events, "{name}");
+        let found: BTreeMap<_, _> = agent.records(HIPPOCAMPUS, .., usize::MAX).expect("reads").into_iter().collect();
+        assert!(found == before.records, "{name}: {} of {} records", found.len(), before.records.len());
+    }
+}
+
+#[test]
+fn a_lost_database_without_a_backup_is_quarantined_and_said() {
+    let before = make(EngineKind::Sled, false);
+    fs::remove_dir_all(before.home.path().join("g1")).expect("removes");
+    let (store, report) = before.home.open_with(small());
+    assert!(!report.fresh && report.lost.len() == 1, "{report:?}");
+    assert!(report.lost[0].to_string().contains("everything"), "{}", report.lost[0]);
+    assert_eq!(ada(&store).head(), Lsn(0));
+    assert!(report.quarantined.iter().any(|place| place.join("pack").exists()), "{report:?}");
+    let epoch = ada(&store).epoch(GATE);
+    assert!(epoch.0 >= 2_000_000, "epochs grow even over a lost database: {epoch:?}");
+}
+
+#[test]
+fn a_bad_block_is_named_when_it_is_read_and_taken_out_at_the_next_start() {
+    let before = make(EngineKind::Sled, false);
+    let pack = before.home.path().join("pack");
+    let mut bytes = fs::read(&pack).expect("reads");
+    // Inside the first block's body, behind the page of the head.
+    bytes[4096 + 5000] ^= 1;
+    fs::write(&pack, bytes).expect("writes");
+    let store = before.home.open();
+    let agent = ada(&store);
+    let bad: Vec<_> = before.records.keys().filter_map(|key| agent.record(HIPPOCAMPUS, key).err()).collect();
+    assert!(!bad.is_empty());
+    assert!(bad[0].to_string().contains("ada") && bad[0].to_string().contains(HIPPOCAMPUS), "{}", bad[0]);
+    assert!(store.health().damage_seen);
+    let verified = store.verify();
+    assert!(verified.bad.iter().any(|what| what.contains("ada") && what.contains(HIPPOCAMPUS)), "{verified:?}");
+    event(&agent, GATE, "so that the note is written");
+    settle(&agent);
+    drop(agent);
+    drop(store);
+    let (store, report) = before.home.open_with(small());
+    assert!(!report.lost.is_empty() && report.lost.iter().all(|loss| loss.what.contains(HIPPOCAMPUS)), "{report:?}");
+    let left = ada(&store).records(HIPPOCAMPUS, .., usize::MAX).expect("reads again");
+    assert!(!left.is_empty() && left.len() < before.records.len());
+    assert_eq!(ada(&store).record_count(HIPPOCAMPUS), left.len() as u64);
+    assert!(store.verify().is_sound(), "{:?}", store.verify());
+    drop(store);
+    before.home.open();
+}
+
+/// Damages one value inside the engine, where the engine itself doesn't see it.
+fn damage_key(disk: &MemoryEngine, kind: u8, which: usize) {
+    let mut found = Vec::new();
+    disk.scan(&[kind], Some(&[kind + 1]), &mut |key, value| {
+        found.push((key.to_vec(), value.to_vec()));
+        true
+    })
+    .expect("scans");
+    let (key, mut value) = found.swap_remove(which.min(found.len() - 1));
+    let middle = value.len() / 2;
+    value[middle] ^= 16;
+    disk.apply(&Batch(vec![(key, Some(value))])).expect("applies");
+}
+
+fn filled(turns: u32) -> MemoryEngine {
+    let disk = MemoryEngine::default();
+    let store = Home::Memory(disk.clone()).open();
+    let agent = ada(&store);
+    for n in 0..turns {
+        let root = (n % 40 == 30).then(|| n.to_le_bytes().to_vec());
+        let region = if n % 2 == 0 { HIPPOCAMPUS } else { GATE };
+        let events = vec![n.to_le_bytes().to_vec()];
+        agent.accept(Commit { events, root, ..commit(&agent, region) }, |_| ()).expect("accepted");
+        settle(&agent);
+    }
+    store.close().expect("closes");
+    disk
+}
+
+#[test]
+fn a_bad_root_falls_back_to_the_other_slot_without_loss() {
+    for slot in 0..2 {
+        let disk = filled(200);
+        damage_key(&disk, crate::store::keys::ROOT, slot);
+        let (store, report) = Home::Memory(disk).open_with(small());
+        assert!(report.lost.is_empty() && report.repaired.len() == 1, "{report:?}");
+        let recovered = ada(&store).recover(HIPPOCAMPUS).expect("recovers");
+        let number = |bytes: &Vec<u8>| u32::from_le_bytes(bytes.as_slice().try_into().expect("four bytes"));
+        let root = recovered.root.as_ref().map(number).expect("a root");
+        let expected: Vec<u32> = (root + 2..200).step_by(2).collect();
+        assert_eq!(recovered.events.iter().map(number).collect::<Vec<_>>(), expected, "all events after its root");
+    }
+}
+
+#[test]
+fn a_bad_frame_cuts_the_journal_there_and_no_place_is_given_twice() {
+    let disk = filled(100);
+    damage_key(&disk, crate::store::keys::FRAME, 70);
+    let home = Home::Memory(disk);
+    let (store, report) = home.open_with(small());
+    assert_eq!(report.lost.len(), 1, "{report:?}");
+    assert_eq!(report.lost[0].lsns, Some((Lsn(71), Lsn(100))));
+    let agent = ada(&store);
+    assert_eq!(agent.head(), Lsn(100));
+    let events = agent.recover(GATE).expect("recovers").events;
+    assert!(events.iter().all(|event| event[0] < 70), "nothing from behind the cut");
+    assert_eq!(event(&agent, GATE, "goes on"), Lsn(101));
+    drop(agent);
+    store.close().expect("closes");
+    let store = home.open();
+    assert_eq!(ada(&store).head(), Lsn(101));
+}

@@ -1,0 +1,197 @@
+//! Keyed records against a plain map, through sealing, merging and restarts.
+
+use std::collections::BTreeMap;
+use std::ops::Bound;
+
+use proptest::prelude::*;
+
+use super::*;
+
+type Model = BTreeMap<Vec<u8>, Vec<u8>>;
+
+fn check(agent: &AgentStore, model: &Model) {
+    assert_eq!(agent.record_count(HIPPOCAMPUS), model.len() as u64);
+    let all: Vec<_> = model.iter().map(|(key, value)| (key.clone(), value.clone())).collect();
+    assert!(agent.records(HIPPOCAMPUS, .., usize::MAX).expect("reads") == all, "the whole range differs");
+}
+
+fn key(n: u32) -> Vec<u8> {
+    format!("{:06}", n).into_bytes()
+}
+
+/// Pushes enough through to seal and to merge several times.
+#[test]
+fn records_survive_sealing_merging_and_reopening() {
+    for home in Home::all() {
+        let store = home.open();
+        let agent = ada(&store);
+        let mut model = Model::new();
+        let mut state = 7u32;
+        for round in 0..3000u32 {
+            state = state.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
+            let key = key((state >> 8) % 900);
+            let value = (round % 5 != 0).then(|| vec![round.to_le_bytes()[0]; 100 + (state >> 20) as usize % 700]);
+            match &value {
+                Some(value) => model.insert(key.clone(), value.clone()),
+                None => model.remove(&key),
+            };
+            let made = Commit { records: vec![(key.clone(), value.clone())], ..commit(&agent, HIPPOCAMPUS) };
+            agent.accept(made, |_| ()).expect("accepted");
+            assert_eq!(agent.record(HIPPOCAMPUS, &key).expect("reads"), value, "one reads what one wrote");
+            if round % 500 == 499 {
+                settle(&agent);
+                check(&agent, &model);
+            }
+        }
+        check(&agent, &model);
+        assert!(store.verify().blocks > 10, "it was sealed: {:?}", store.verify());
+        drop(agent);
+        store.close().expect("closes");
+        let store = home.open();
+        check(&ada(&store), &model);
+        assert!(store.verify().is_sound(), "{:?}", store.verify());
+    }
+}
+
+#[test]
+fn ranges_honour_their_bounds_and_the_limit() {
+    let home = Home::folder(EngineKind::Sled);
+    let store = home.open();
+    let agent = ada(&store);
+    let mut model = Model::new();
+    for n in 0..800 {
+        let value = vec![7; 200];
+        put(&agent, HIPPOCAMPUS, &String::from_utf8(key(n * 2)).expect("text"), &value);
+        model.insert(key(n * 2), value);
+    }
+    until("sealing", || store.verify().blocks > 0);
+    // Some of the newest are only in memory, some deleted.
+    for n in (100..200).step_by(3) {
+        let records = vec![(key(n * 2), None), (key(n * 2 + 1), Some(b"odd".to_vec()))];
+        agent.accept(Commit { records, ..commit(&agent, HIPPOCAMPUS) }, |_| ()).expect("accepted");
+        model.remove(&key(n * 2));
+        model.insert(key(n * 2 + 1), b"odd".to_vec());
+    }
+    let bounds = [Bound::Unbounded, Bound::Included(key(200)), Bound::Excluded(key(200)), Bound::Included(key(333))];
+    let ends = [Bound::Unbounded, Bound::Included(key(400)), Bound::Excluded(key(400)), Bound::Excluded(key(100))];
+    for from in &bounds {
+        for to in &ends {
+            for limit in [0, 1, 7, 10_000] {
+                let range = (from.clone(), to.clone());
+                let found = agent.records(HIPPOCAMPUS, range.clone(), limit).expect("reads");
+                let inside = model.iter().filter(|(key, _)| std::ops::RangeBounds::contains(&range, *key));
+                let expected: Vec<_> = inside.take(limit).map(|(k, v)| (k.clone(), v.clone())).collect();
+                assert!(found == expected, "{range:?} limit {limit}: {} for {}", found.len(), expected.len());
+            }
+        }
+    }
+}
+
+#[test]
+fn large_records_come_back_whole_and_not_through_the_engine() {
+    for home in Home::all() {
+        let store = home.open();
+        let agent = ada(&store);
+        let sizes = [8 << 10, (8 << 10) + 1, 64 << 10, (64 << 10) + 1, 700_000, 5 << 20];
+        let value = |size: usize| (0..size).map(|n| (n / 251).to_le_bytes()[0]).collect::<Vec<u8>>();
+        for size in sizes {
+            put(&agent, HIPPOCAMPUS, &size.to_string(), &value(size));
+        }
+        settle(&agent);
+        put(&agent, HIPPOCAMPUS, "700000", b"replaced");
+        let check = |agent: &AgentStore| {
+            for size in sizes {
+                let expected = if size == 700_000 { b"replaced".to_vec() } else { value(size) };
+                let found = agent.record(HIPPOCAMPUS, size.to_string().as_bytes()).expect("reads");
+                assert!(found == Some(expected), "{size}");
+            }
+            assert_eq!(agent.record_count(HIPPOCAMPUS), sizes.len() as u64);
+        };
+        check(&agent);
+        drop(agent);
+        store.close().expect("closes");
+        let store = home.open();
+        check(&ada(&store));
+        for n in 0..400 {
+            put(&ada(&store), HIPPOCAMPUS, &format!("small {n}"), &[1; 200]);
+        }
+        until("sealing", || store.verify().blocks > 0);
+        assert_eq!(ada(&store).record(HIPPOCAMPUS, b"5242880").expect("reads"), Some(value(5 << 20)));
+        if let Home::Folder(folder, EngineKind::Sled) = &home {
+            let engine = crate::store::sled_engine::folder_size(&folder.path().join("g1"));
+            assert!(engine < 4 << 20, "the engine holds {engine} bytes of 6 MB of records");
+        }
+    }
+}
+
+#[test]
+fn under_load_with_roots_and_records_sled_makes_no_blob() {
+    let home = Home::folder(EngineKind::Sled);
+    let store = home.open();
+    let agent = ada(&store);
+    agent.set_low_water(|| Lsn(u64::MAX));
+    for turn in 0..2000u32 {
+        let made = Commit {
+            events: vec![vec![1; 300]],
+            emissions: vec![vec![2; (turn as usize * 37) % 6000]],
+            records: vec![(key(turn % 700), Some(vec![3; (turn as usize * 53) % 12_000]))],
+            root: (turn % 40 == 0).then(|| vec![4; 100_000]),
+            ..commit(&agent, HIPPOCAMPUS)
+        };
+        agent.accept(made, |_| ()).expect("accepted");
+        if turn % 20 == 0 {
+            settle(&agent);
+            let blobs = std::fs::read_dir(home.path().join("g1/blobs")).expect("a folder").count();
+            assert_eq!(blobs, 0, "at turn {turn}");
+        }
+    }
+}
+
+#[test]
+fn a_few_records_never_hold_the_journal_back_for_ever() {
+    let home = Home::Memory(MemoryEngine::default());
+    let store = home.open();
+    let agent = ada(&store);
+    agent.set_low_water(|| Lsn(u64::MAX));
+    put(&agent, GATE, "lonely", b"record");
+    for turn in 0..60_000u32 {
+        let root = (turn % 500 == 0).then(|| vec![0; 10]);
+        agent.accept(Commit { root, events: vec![vec![0; 20]], ..commit(&agent, HIPPOCAMPUS) }, |_| ()).expect("ok");
+        if turn % 1000 == 0 {
+            settle(&agent);
+        }
+    }
+    settle(&agent);
+    assert!(agent.agent.on_disk.lock().dropped > 20_000, "{:?}", agent.agent.on_disk.lock().dropped);
+    store.close().expect("closes");
+    assert_eq!(ada(&home.open()).record(GATE, b"lonely").expect("reads"), Some(b"record".to_vec()));
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(24))]
+
+    #[test]
+    fn any_order_of_writes_and_restarts_is_like_a_map(
+        steps in proptest::collection::vec((0u32..60, proptest::option::of(0usize..3000), 0u8..12), 1..250)
+    ) {
+        let home = Home::Memory(MemoryEngine::default());
+        let mut store = home.open_with(StoreOptions { seal_bytes: 4 << 10, ..small() }).0;
+        let mut model = Model::new();
+        for (n, size, what) in steps {
+            let agent = ada(&store);
+            let value = size.map(|size| vec![what; size * if what == 1 { 20 } else { 1 }]);
+            match &value {
+                Some(value) => model.insert(key(n), value.clone()),
+                None => model.remove(&key(n)),
+            };
+            let records = vec![(key(n), value)];
+            agent.accept(Commit { records, ..commit(&agent, HIPPOCAMPUS) }, |_| ()).expect("accepted");
+            if what == 0 {
+                drop(agent);
+                store.close().expect("closes");
+                store = home.open_with(StoreOptions { seal_bytes: 4 << 10, ..small() }).0;
+            }
+        }
+        check(&ada(&store), &model);
+    }
+}
