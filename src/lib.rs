@@ -3,7 +3,7 @@
 pub mod agent;
 pub mod cli;
 pub mod config;
-pub mod daemon;
+//WIP pub mod daemon;
 pub mod data_folder;
-pub mod http;
+//WIP pub mod http;
 pub mod telemetry;

@@ -143,6 +143,12 @@ impl Agent {
         }
     }
 
+    /// One step of the first room that has something to do. False when none has. For crash tests between any two steps.
+    pub fn step(&mut self) -> bool {
+        let Driver::Stepped(steppers) = &mut self.driver else { return false };
+        steppers.iter_mut().any(|stepper| stepper.step())
+    }
+
     /// The next time at which a room of a stepped agent wants to act.
     pub fn next_deadline(&self) -> Option<Timestamp> {
         let Driver::Stepped(steppers) = &self.driver else { return None };

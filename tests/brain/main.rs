@@ -3,4 +3,10 @@
 #[path = "../common/mod.rs"]
 mod common;
 
+mod anatomy;
+mod crash;
+mod fear;
+mod memory;
+mod preemption;
+mod seeds;
 mod thread;

@@ -123,6 +123,34 @@ impl Bench {
         self.agent.settle();
     }
 
+    /// A read-only question about the brain.
+    pub fn inquire(&mut self, tool: &str, params: serde_json::Value) -> serde_json::Value {
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_time().build().expect("a runtime");
+        let door = Arc::clone(&self.agent.outside.door);
+        let asked = door.inquire(tool, params);
+        let mut asked = Box::pin(asked);
+        runtime.block_on(async {
+            // Polled once, the question is on the bus; then the rooms answer it.
+            let first = futures_util::poll!(&mut asked);
+            assert!(first.is_pending());
+        });
+        self.agent.settle();
+        runtime.block_on(asked).expect("answered")
+    }
+
+    /// A command of a person to the PreemptionCircuit.
+    pub fn request(&mut self, request: maxim_bus::signals::lifecycle::PreemptionRequested) {
+        let door = &self.agent.outside.door;
+        door.put("door", door.fresh_id(), Trust::Owner, request);
+        self.agent.settle();
+    }
+
+    /// All why-records, as text.
+    pub fn why_all(&self) -> String {
+        let all = self.agent.frame.store.records("cause_ledger", .., usize::MAX).expect("read");
+        all.iter().map(|(_, bytes)| String::from_utf8_lossy(bytes).into_owned() + "\n").collect()
+    }
+
     pub fn file(&self, name: &str) -> std::path::PathBuf {
         self.folder.path().join(name)
     }

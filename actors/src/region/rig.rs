@@ -19,6 +19,8 @@ pub struct Rig<R: Region> {
     seat: Seat<R>,
     probe: Arc<Inbox>,
     sent: u64,
+    /// Kept open: a store ends with its last owner.
+    _store: StateStore,
 }
 
 /// 2026-01-05T09:00:00Z, a Monday.
@@ -37,10 +39,11 @@ impl<R: Region> Rig<R> {
         let clock = VirtualClock::at(monday_morning());
         let latch = StopLatch::in_memory();
         let agent = AgentId::new("rig").unwrap_or_else(|_| unreachable!("a good name"));
+        let store = StateStore::in_memory();
         let frame = Frame {
             agent: agent.clone(),
             bus: Arc::new(wires.build_unchecked()),
-            store: StateStore::in_memory().agent(&agent),
+            store: store.agent(&agent),
             clock: Arc::new(clock.clone()),
             latch: latch.clone(),
             seed: 7,
@@ -50,7 +53,7 @@ impl<R: Region> Rig<R> {
         let supervision = Supervision::new(SupervisionSettings::default(), latch);
         let post = Post::new(frame, inbox, card, settings, heart, supervision);
         let seat = Self::seat(&post);
-        Self { clock, post, seat, probe: ear, sent: 0 }
+        Self { clock, post, seat, probe: ear, sent: 0, _store: store }
     }
 
     fn seat(post: &Arc<Post<R>>) -> Seat<R> {

@@ -97,7 +97,7 @@ fn write_out(shared: &Shared, agents: Vec<Arc<Agent>>, edits: Vec<Edit>, serial:
         region.manifest_chunks = keys::put_spanning(&mut batch, &key, &edit.sealed.write(), region.manifest_chunks);
     }
     if pack.is_dirty() {
-        keys::put_number(&mut batch, keys::PACK_END, pack.end());
+        keys::put_number(&mut batch, keys::PACK_END, pack.written_end());
     }
     if shared.damage_to_write() {
         keys::put_number(&mut batch, keys::DAMAGE_SEEN, 1);

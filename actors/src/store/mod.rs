@@ -76,6 +76,9 @@ impl Default for StoreOptions {
     }
 }
 
+/// How long the threads of an abandoned store may take to let go.
+const ABANDON_LIMIT: Duration = Duration::from_secs(2);
+
 /// The store of a process. Clones share it; the last one dropped ends it.
 #[derive(Clone)]
 pub struct StateStore(Arc<Owner>);
@@ -215,7 +218,7 @@ impl Owner {
         shared.work.stop(Stop::Abandoned);
         // Lets a thread out that hangs in a stall made on purpose.
         shared.switch.fail();
-        shared.work.wait_ended(shared.options.close_limit);
+        shared.work.wait_ended(ABANDON_LIMIT);
         Err(reason.into())
     }
 }

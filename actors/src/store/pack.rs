@@ -95,8 +95,16 @@ pub struct Pack {
 struct Appending {
     closed: bool,
     end: u64,
-    /// Written since the last sync. After a failed one the kernel may have dropped them, so they are written again.
-    unsynced: BTreeMap<u64, Arc<[u8]>>,
+    /// Not certainly on disk. After a failed sync the kernel may have dropped them, so they are written again.
+    unsynced: BTreeMap<u64, Unsynced>,
+    /// The file reaches at least so far, once it is synced.
+    written_end: u64,
+}
+
+struct Unsynced {
+    block: Arc<[u8]>,
+    /// A sync covers only what was written before it began.
+    is_written: bool,
 }
 
 impl Pack {
@@ -127,13 +135,13 @@ impl Pack {
         }
         // Never below what the engine knows: an old pointer must not meet a new block.
         let end = medium.length().max(known_end).max(HEAD_BYTES).next_multiple_of(PAGE);
-        let state = Mutex::new(Appending { closed: false, end, unsynced: BTreeMap::new() });
+        let state = Mutex::new(Appending { closed: false, end, unsynced: BTreeMap::new(), written_end: known_end });
         Ok(Self { medium, switch, state, cache: Mutex::new(Cache::new(cache_bytes)) })
     }
 
     /// A pack that is only read, as that of a backup.
     pub fn read_only(path: &Path) -> Result<Self, EngineError> {
-        let state = Mutex::new(Appending { closed: true, end: 0, unsynced: BTreeMap::new() });
+        let state = Mutex::new(Appending { closed: true, end: 0, unsynced: BTreeMap::new(), written_end: 0 });
         let switch = FaultSwitch::default();
         Ok(Self { medium: Box::new(File::open(path)?), switch, state, cache: Mutex::new(Cache::new(0)) })
     }
@@ -168,13 +176,19 @@ impl Pack {
             }
             let offset = state.end;
             state.end += block.len() as u64;
-            state.unsynced.insert(offset, block.clone());
+            state.unsynced.insert(offset, Unsynced { block: block.clone(), is_written: false });
             offset
         };
         if let Err(error) = self.medium.write_at(offset, &block) {
             self.state.lock().unsynced.remove(&offset);
             return Err(error);
         }
+        let mut state = self.state.lock();
+        state.written_end = state.written_end.max(offset + block.len() as u64);
+        if let Some(unsynced) = state.unsynced.get_mut(&offset) {
+            unsynced.is_written = true;
+        }
+        drop(state);
         Ok(Pointer { offset, length, crc })
     }
 
@@ -213,7 +227,8 @@ impl Pack {
 
     /// Everything appended before the call is on disk after it.
     pub fn sync(&self) -> Result<(), EngineError> {
-        let covered: Vec<u64> = self.state.lock().unsynced.keys().copied().collect();
+        let written = |(at, unsynced): (&u64, &Unsynced)| unsynced.is_written.then_some(*at);
+        let covered: Vec<u64> = self.state.lock().unsynced.iter().filter_map(written).collect();
         if covered.is_empty() {
             return Ok(());
         }
@@ -229,11 +244,17 @@ impl Pack {
     /// After a failed sync: what the page cache shows may not be on disk and may never be written, so it is written anew.
     pub fn write_again(&self) -> Result<(), EngineError> {
         self.switch.check()?;
-        let blocks: Vec<_> = self.state.lock().unsynced.iter().map(|(at, block)| (*at, block.clone())).collect();
+        let blocks: Vec<_> =
+            self.state.lock().unsynced.iter().map(|(at, unsynced)| (*at, unsynced.block.clone())).collect();
         for (offset, block) in blocks {
             self.medium.write_at(offset, &block)?;
         }
         Ok(())
+    }
+
+    /// Where the file will end at least, once it is synced.
+    pub fn written_end(&self) -> u64 {
+        self.state.lock().written_end
     }
 
     pub fn end(&self) -> u64 {

@@ -67,6 +67,11 @@ pub struct Permit<'latch> {
 }
 
 impl<'latch> Permit<'latch> {
+    /// Process groups that are registered at present.
+    pub fn groups(&self) -> usize {
+        self.children.len()
+    }
+
     /// Registers the process group that `leader` leads, so that a stop kills all of it. A stop that came since the
     /// permit was given is seen by [`ChildGroup::was_stopped`]: ask it right after, before the child may do anything.
     pub fn register(&self, leader: u32) -> Option<ChildGroup<'latch>> {

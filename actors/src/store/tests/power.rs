@@ -45,7 +45,7 @@ fn seen(agent: &AgentStore) -> String {
 
 /// Runs the script until the power goes; the last step that was acknowledged as durable.
 fn run(disk: &MemoryEngine, steps: u64, wait_each: bool) -> u64 {
-    let options = StoreOptions { seal_bytes: 8 << 10, close_limit: Duration::from_millis(50), ..small() };
+    let options = StoreOptions { seal_bytes: 8 << 10, close_limit: Duration::from_millis(5), ..small() };
     let Ok((store, _)) = StateStore::with_engine(Arc::new(disk.clone()), disk.pack_medium(), options) else {
         return 0;
     };
@@ -114,7 +114,7 @@ fn power_cuts_in_a_row_never_take_what_was_acknowledged() {
     let mut must = 0;
     for life in 0..25 {
         disk.cut_power_at(disk.writes() + 5 + life * 3);
-        let options = StoreOptions { close_limit: Duration::from_millis(50), ..small() };
+        let options = StoreOptions { close_limit: Duration::from_millis(5), ..small() };
         if let Ok((store, report)) = StateStore::with_engine(Arc::new(disk.clone()), disk.pack_medium(), options) {
             assert!(report.lost.is_empty(), "{report:?}");
             let agent = ada(&store);

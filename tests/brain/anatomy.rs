@@ -1,0 +1,37 @@
+//! The parts list is whole, and what isn't built says so.
+
+use maxim_actors::region::WardKind;
+
+use crate::common::Bench;
+
+#[test]
+fn each_region_that_the_design_names_has_its_room() {
+    let bench = Bench::new();
+    let names: Vec<&str> = bench.agent.parts.iter().map(|part| part.name).collect();
+    for wanted in [
+        "gateway", "preemption_circuit", "salience", "pain_detector", "hippocampus", "suprachiasmatic_nucleus",
+        "entorhinal_cortex", "anterior_temporal_lobe", "angular_gyrus", "cross_layer_graph", "memory_hub", "enrichment",
+        "habit", "prefrontal_cortex", "autonomy", "fear_agent", "execution_tracker", "executor", "introspector",
+        "cause_ledger", "nucleus_accumbens", "cerebellum", "statistician", "intraparietal_sulcus", "significance",
+        "planning_bridge", "salience_bridge", "spatial_bridge", "fear_bridge", "escalation_bridge",
+        "communication_bridge", "consolidation", "semantic_promoter", "llm_worker", "door", "console_channel",
+        "http_channel", "websocket_channel",
+    ] {
+        assert!(names.contains(&wanted), "{wanted} has no room; there are {names:?}");
+    }
+}
+
+#[test]
+fn a_thin_room_answers_that_it_is_not_built() {
+    let mut bench = Bench::new();
+    let thin: Vec<&str> =
+        bench.agent.parts.iter().filter(|part| part.kind == WardKind::Thin).map(|part| part.name).collect();
+    assert!(!thin.is_empty());
+    let stats = bench.inquire("system_stats", serde_json::json!({}));
+    for room in thin {
+        let report = &stats["regions"][room];
+        assert_eq!(report["available"], false, "{room}: {report}");
+        assert!(report["reason"].as_str().is_some_and(|reason| reason.contains("thin")), "{room}: {report}");
+    }
+    assert_eq!(stats["regions"]["hippocampus"]["episodes"], 0);
+}

@@ -1,0 +1,52 @@
+//! Remembering: one percept one episode, and nothing grows by itself.
+
+use std::time::Duration;
+
+use serde_json::json;
+
+use crate::common::Bench;
+
+#[test]
+fn one_percept_is_one_episode_with_its_action_and_outcome() {
+    let mut bench = Bench::new();
+    bench.say("create a file note.txt with the text milk and bread");
+    bench.say("read the file missing.txt");
+    let stats = bench.inquire("system_stats", json!({}));
+    assert_eq!(stats["regions"]["hippocampus"]["episodes"], 2, "{stats}");
+    let good = bench.inquire("memory_recall", json!({ "tool_name": "write_file", "success": true }));
+    assert_eq!(good["results"].as_array().map(Vec::len), Some(1), "{good}");
+    let bad = bench.inquire("memory_recall", json!({ "tool_name": "read_file", "success": false }));
+    assert!(bad["results"][0]["result"].as_str().is_some_and(|result| result.contains("missing.txt")), "{bad}");
+}
+
+#[test]
+fn recalled_text_is_never_stored_again() {
+    let mut bench = Bench::new();
+    bench.say("remember that the spare key is in the blue drawer");
+    for _ in 0..5 {
+        bench.say("where is the spare key?");
+        bench.pass(Duration::from_secs(60));
+    }
+    let found = bench.inquire("memory_recall", json!({ "query": "blue drawer", "limit": 20 }));
+    let holding = found["results"].as_array().expect("results").iter();
+    let with_text = holding.filter(|episode| episode["text"].as_str().is_some_and(|text| text.contains("blue"))).count();
+    assert_eq!(with_text, 1, "{found}");
+    let before = bench.inquire("system_stats", json!({}))["regions"]["hippocampus"]["episodes"].clone();
+    bench.pass(Duration::from_secs(86_400));
+    assert_eq!(bench.inquire("system_stats", json!({}))["regions"]["hippocampus"]["episodes"], before);
+}
+
+#[test]
+fn a_prediction_rests_on_what_happened() {
+    let mut bench = Bench::new();
+    let before = bench.inquire("predict_outcome", json!({ "tool_name": "write_file" }));
+    assert_eq!(before["known"], false, "{before}");
+    for n in 0..4 {
+        bench.say(&format!("create a file n{n}.txt with the text hello"));
+    }
+    let after = bench.inquire("predict_outcome", json!({ "tool_name": "write_file" }));
+    assert_eq!(after["known"], true, "{after}");
+    assert_eq!(after["valence"], "positive", "{after}");
+    let reply = bench.say("what would happen if you write a file?").reply.unwrap_or_default();
+    assert!(reply.contains("well"), "{reply}");
+}

@@ -1,0 +1,196 @@
+//! Starts the binary on a folder of its own and talks with it over HTTP.
+
+use std::io::{BufRead, BufReader};
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+use std::sync::{Arc, Mutex};
+use std::time::{Duration, Instant};
+
+use serde_json::{Value, json};
+
+/// Generous: machines are shared. A test that waits so long has failed.
+pub const PATIENCE: Duration = Duration::from_secs(60);
+
+pub struct Daemon {
+    child: Child,
+    pub url: String,
+    pub said: Arc<Mutex<Vec<String>>>,
+    http: reqwest::Client,
+    runtime: tokio::runtime::Runtime,
+}
+
+/// A data folder, a working folder and an empty home, all temporary.
+pub struct Place {
+    pub root: tempfile::TempDir,
+}
+
+impl Place {
+    pub fn new() -> Self {
+        let root = tempfile::tempdir().expect("a folder");
+        for name in ["data", "work", "home"] {
+            std::fs::create_dir(root.path().join(name)).expect("a folder");
+        }
+        Self { root }
+    }
+
+    pub fn data(&self) -> PathBuf {
+        self.root.path().join("data")
+    }
+
+    pub fn work(&self) -> PathBuf {
+        self.root.path().join("work")
+    }
+
+    /// The binary with nothing of this machine in its environment.
+    pub fn command(&self) -> Command {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_maxim"));
+        command.env_clear().env("PATH", "/usr/bin:/bin").env("HOME", self.root.path().join("home"));
+        command.current_dir(self.work());
+        command
+    }
+
+    /// A command line of the binary on this data folder: exit code, standard output, standard error.
+    pub fn cli(&self, args: &[&str]) -> (i32, String, String) {
+        let output = self.command().arg("--data").arg(self.data()).args(args).output().expect("runs");
+        let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
+        (output.status.code().unwrap_or(-1), text(&output.stdout), text(&output.stderr))
+    }
+
+    pub fn start(&self) -> Daemon {
+        self.start_with(&[])
+    }
+
+    pub fn start_with(&self, args: &[&str]) -> Daemon {
+        let note = self.data().join("daemon.json");
+        let _ = std::fs::remove_file(&note);
+        let mut child = self
+            .command()
+            .arg("run")
+            .arg("--data")
+            .arg(self.data())
+            .args(["--listen", "127.0.0.1:0"])
+            .args(args)
+            .stdin(Stdio::null())
+            .stdout(Stdio::null())
+            .stderr(Stdio::piped())
+            .spawn()
+            .expect("the daemon starts");
+        let said = Arc::new(Mutex::new(Vec::new()));
+        let (heard, stderr) = (Arc::clone(&said), child.stderr.take().expect("piped"));
+        std::thread::spawn(move || {
+            for line in BufReader::new(stderr).lines().map_while(Result::ok) {
+                heard.lock().expect("no reader panicked").push(line);
+            }
+        });
+        let deadline = Instant::now() + PATIENCE;
+        let url = loop {
+            if let Some(url) = read_note(&note) {
+                break url;
+            }
+            if let Ok(Some(status)) = child.try_wait() {
+                panic!("the daemon ended with {status}: {:?}", said.lock().expect("no reader panicked"));
+            }
+            assert!(Instant::now() < deadline, "no daemon.json");
+            std::thread::yield_now();
+        };
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().expect("a runtime");
+        let daemon = Daemon { child, url, said, http: reqwest::Client::new(), runtime };
+        daemon.until("ready", || daemon.get("/readyz").0 == 200);
+        daemon
+    }
+}
+
+fn read_note(path: &Path) -> Option<String> {
+    let note: Value = serde_json::from_slice(&std::fs::read(path).ok()?).ok()?;
+    note["url"].as_str().map(str::to_owned)
+}
+
+impl Daemon {
+    pub fn pid(&self) -> u32 {
+        self.child.id()
+    }
+
+    pub fn get(&self, path: &str) -> (u16, Value) {
+        self.runtime.block_on(async {
+            match self.http.get(format!("{}{path}", self.url)).timeout(PATIENCE).send().await {
+                Ok(answer) => {
+                    let status = answer.status().as_u16();
+                    (status, serde_json::from_slice(&answer.bytes().await.unwrap_or_default()).unwrap_or(Value::Null))
+                }
+                Err(_) => (0, Value::Null),
+            }
+        })
+    }
+
+    pub fn post(&self, path: &str, body: &Value) -> (u16, Value) {
+        self.post_raw(path, body.to_string())
+    }
+
+    pub fn post_raw(&self, path: &str, body: String) -> (u16, Value) {
+        self.runtime.block_on(async {
+            let request = self.http.post(format!("{}{path}", self.url)).header("content-type", "application/json");
+            match request.body(body).timeout(PATIENCE).send().await {
+                Ok(answer) => {
+                    let status = answer.status().as_u16();
+                    (status, serde_json::from_slice(&answer.bytes().await.unwrap_or_default()).unwrap_or(Value::Null))
+                }
+                Err(_) => (0, Value::Null),
+            }
+        })
+    }
+
+    /// Says something and waits for the reply.
+    pub fn say(&self, text: &str) -> Value {
+        let (status, answer) = self.post("/v1/percepts", &json!({ "text": text, "wait_s": 60 }));
+        assert_eq!(status, 200, "{text}: {answer}");
+        answer
+    }
+
+    /// Many at once; the texts that were acknowledged as durable.
+    pub fn tell_all(&self, texts: &[String]) -> Vec<String> {
+        self.runtime.block_on(async {
+            let sends = texts.iter().map(|text| async {
+                let body = json!({ "text": text }).to_string();
+                let request = self.http.post(format!("{}/v1/percepts", self.url)).header("content-type", "application/json");
+                let answer = request.body(body).timeout(PATIENCE).send().await.ok()?;
+                let durable = answer.status().as_u16() == 202;
+                let body: Value = serde_json::from_slice(&answer.bytes().await.ok()?).ok()?;
+                (durable && body["durable"] == true).then(|| text.clone())
+            });
+            futures_util::future::join_all(sends).await.into_iter().flatten().collect()
+        })
+    }
+
+    pub fn until(&self, what: &str, holds: impl Fn() -> bool) {
+        let deadline = Instant::now() + PATIENCE;
+        while !holds() {
+            assert!(Instant::now() < deadline, "not {what} in time; it said {:?}", self.said.lock());
+            std::thread::yield_now();
+        }
+    }
+
+    /// SIGKILL, as a crash of the process.
+    pub fn kill(mut self) {
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+
+    /// SIGTERM; the exit code.
+    pub fn end(mut self) -> i32 {
+        let pid = rustix::process::Pid::from_raw(self.child.id() as i32).expect("a process");
+        rustix::process::kill_process(pid, rustix::process::Signal::TERM).expect("signalled");
+        self.child.wait().expect("ends").code().unwrap_or(-1)
+    }
+
+    /// What it has said on standard error so far.
+    pub fn heard(&self) -> String {
+        self.said.lock().expect("no reader panicked").join("\n")
+    }
+}
+
+impl Drop for Daemon {
+    fn drop(&mut self) {
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}

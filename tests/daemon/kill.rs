@@ -1,0 +1,120 @@
+//! P5, P6: acknowledged means durable, over kill -9 and damage.
+
+use std::fs;
+
+use serde_json::json;
+
+use crate::harness::Place;
+
+/// Words that no other line has, so that a recall of them finds one episode.
+fn unique(cycle: usize, n: usize) -> String {
+    let letters: String = format!("{cycle:03}{n:03}").bytes().map(|digit| char::from(b'a' + digit - b'0')).collect();
+    format!("remember that the code word is zq{letters}x")
+}
+
+/// `MAXIM_KILL_CYCLES` makes it longer.
+#[test]
+fn nothing_acknowledged_is_lost_over_fifty_kills() {
+    let cycles = std::env::var("MAXIM_KILL_CYCLES").ok().and_then(|text| text.parse().ok()).unwrap_or(50);
+    let place = Place::new();
+    let mut acknowledged = Vec::new();
+    for cycle in 0..cycles {
+        let daemon = place.start();
+        let texts: Vec<String> = (0..12).map(|n| unique(cycle, n)).collect();
+        // Half are sent and waited for; the kill comes while the turns of all are still running.
+        acknowledged.extend(daemon.tell_all(&texts));
+        daemon.kill();
+    }
+    assert!(acknowledged.len() >= cycles * 6, "only {} acknowledged", acknowledged.len());
+    let daemon = place.start();
+    let lost: Vec<&String> = acknowledged
+        .iter()
+        .filter(|text| {
+            let word = text.rsplit(' ').next().unwrap_or_default();
+            let (status, found) = daemon.get(&format!("/v1/memory/recall?query={word}&limit=3"));
+            assert_eq!(status, 200, "{found}");
+            !found["results"].as_array().is_some_and(|all| all.iter().any(|episode| episode["text"] == text.as_str()))
+        })
+        .collect();
+    assert!(lost.is_empty(), "{} of {} acknowledged are lost: {lost:?}", lost.len(), acknowledged.len());
+    println!("{} acknowledged over {cycles} kills, none lost", acknowledged.len());
+}
+
+#[test]
+fn any_damaged_file_is_found_and_told_and_it_starts() {
+    let place = Place::new();
+    let daemon = place.start();
+    for n in 0..20 {
+        daemon.say(&unique(0, n));
+    }
+    assert_eq!(daemon.end(), 0);
+    let whole = tempfile::tempdir().expect("a folder");
+    copy(&place.data(), whole.path());
+    let files = files_of(&place.data());
+    assert!(files.len() >= 3, "{files:?}");
+    for file in files {
+        for damage in ["cut", "flip", "delete"] {
+            fs::remove_dir_all(place.data()).expect("removed");
+            copy(whole.path(), &place.data());
+            let path = place.data().join(&file);
+            let mut bytes = fs::read(&path).expect("read");
+            match damage {
+                "cut" => bytes.truncate(bytes.len() / 2),
+                "flip" => {
+                    let at = bytes.len() / 2;
+                    if let Some(byte) = bytes.get_mut(at) {
+                        *byte ^= 0x10;
+                    }
+                }
+                _ => {}
+            }
+            if damage == "delete" {
+                fs::remove_file(&path).expect("removed");
+            } else {
+                fs::write(&path, bytes).expect("written");
+            }
+            let daemon = place.start();
+            let (status, health) = daemon.get("/v1/status");
+            assert_eq!(status, 200, "{} after {damage}", file.display());
+            if health["stop"]["latched"] == true {
+                // A damaged latch means stopped, and a person clears it.
+                assert_eq!(daemon.post("/v1/reset", &json!({})).0, 200);
+                assert_eq!(daemon.post("/v1/resume", &json!({})).0, 200);
+            }
+            let answer = daemon.say("remember that the lamp is green");
+            assert!(answer["reply"].is_string(), "{} after {damage}: {answer}", file.display());
+            daemon.kill();
+        }
+    }
+}
+
+fn files_of(folder: &std::path::Path) -> Vec<std::path::PathBuf> {
+    let mut found = Vec::new();
+    let mut open = vec![folder.to_owned()];
+    while let Some(next) = open.pop() {
+        for entry in fs::read_dir(next).expect("listed").flatten() {
+            let path = entry.path();
+            let kind = entry.file_type().expect("a kind");
+            if kind.is_dir() {
+                open.push(path);
+            } else if kind.is_file() && !path.starts_with(folder.join("recordings")) {
+                found.push(path.strip_prefix(folder).expect("inside").to_owned());
+            }
+        }
+    }
+    found.sort();
+    found
+}
+
+fn copy(from: &std::path::Path, to: &std::path::Path) {
+    fs::create_dir_all(to).expect("a folder");
+    for entry in fs::read_dir(from).expect("listed").flatten() {
+        let kind = entry.file_type().expect("a kind");
+        let target = to.join(entry.file_name());
+        if kind.is_dir() {
+            copy(&entry.path(), &target);
+        } else if kind.is_file() {
+            fs::copy(entry.path(), target).expect("copied");
+        }
+    }
+}

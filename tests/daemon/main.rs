@@ -1,0 +1,7 @@
+//! The real binary as a daemon: killed, damaged, stopped and asked, through its doors alone.
+
+mod harness;
+
+mod kill;
+mod manners;
+mod stop;

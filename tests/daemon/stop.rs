@@ -1,0 +1,86 @@
+//! P1, P3: a stop acts at once, by every way, and is latched.
+
+use std::fs;
+use std::time::{Duration, Instant};
+
+use serde_json::json;
+
+use crate::harness::Place;
+
+#[test]
+fn it_stays_stopped_over_kill_9_and_only_reset_clears_it() {
+    let place = Place::new();
+    let daemon = place.start();
+    let (code, out, err) = place.cli(&["stop", "--json"]);
+    assert_eq!(code, 0, "{out}{err}");
+    daemon.kill();
+    let daemon = place.start();
+    let status = daemon.get("/v1/status").1;
+    assert_eq!(status["state"], "stopped", "{status}");
+    assert!(daemon.heard().contains("STOPPED"), "{}", daemon.heard());
+    let answer = daemon.say("create a file late.txt with the text never");
+    assert!(answer["reply"].as_str().is_some_and(|reply| reply.contains("stopped")), "{answer}");
+    assert_eq!(place.cli(&["reset"]).0, 0);
+    assert_eq!(place.cli(&["resume"]).0, 0);
+    daemon.say("hello");
+    assert!(!place.work().join("late.txt").exists(), "what came while stopped is not done after the reset");
+    daemon.say("create a file now.txt with the text hello");
+    assert!(place.work().join("now.txt").exists());
+}
+
+#[test]
+fn a_phrase_a_signal_a_file_and_the_socket_each_stop_it() {
+    let place = Place::new();
+    let daemon = place.start();
+    let stopped = || daemon.get("/v1/status").1["stop"]["latched"] == true;
+    let clear = || {
+        assert_eq!(daemon.post("/v1/reset", &json!({})).0, 200);
+        assert_eq!(daemon.post("/v1/resume", &json!({})).0, 200);
+        assert!(!stopped());
+    };
+    daemon.post("/v1/percepts", &json!({ "text": "Maxim, STOP!!!" }));
+    daemon.until("stopped by a phrase", stopped);
+    clear();
+    for harmless in ["please don't stop", "when does the bus stop?", "you are unstoppable"] {
+        daemon.say(harmless);
+        assert!(!stopped(), "{harmless}");
+    }
+    let pid = rustix::process::Pid::from_raw(daemon.pid() as i32).expect("a process");
+    rustix::process::kill_process(pid, rustix::process::Signal::USR1).expect("signalled");
+    daemon.until("stopped by a signal", stopped);
+    clear();
+    fs::write(place.data().join("stop.request"), "smoke").expect("written");
+    daemon.until("stopped by a file", stopped);
+    daemon.until("the request is taken", || !place.data().join("stop.request").exists());
+    clear();
+    let (code, out, _) = place.cli(&["stop", "--json"]);
+    assert_eq!(code, 0);
+    assert!(out.contains("latency_us"), "{out}");
+    assert!(stopped());
+}
+
+#[test]
+fn a_running_command_is_killed_with_its_children() {
+    let place = Place::new();
+    let daemon = place.start();
+    let work = place.work();
+    // The grandchild would write the file long after the stop.
+    let text = "run the command (sleep 5; touch late) & touch began; sleep 30";
+    let (status, answer) = daemon.post("/v1/percepts", &json!({ "text": text }));
+    assert_eq!(status, 202, "{answer}");
+    daemon.until("begun", || work.join("began").exists());
+    let before = Instant::now();
+    let (code, out, err) = place.cli(&["stop", "--json"]);
+    assert_eq!(code, 0, "{out}{err}");
+    daemon.until("the command has ended", || {
+        let why = daemon.get("/v1/why/last").1.to_string();
+        why.contains("stop")
+    });
+    assert!(before.elapsed() < Duration::from_secs(20), "the 30 s command did not run on");
+    // The grandchild shared the group: once it is gone, nobody is left to write.
+    let left = std::process::Command::new("pgrep").args(["-f", "touch late"]).output();
+    if let Ok(found) = left {
+        assert!(found.stdout.is_empty(), "children are left: {}", String::from_utf8_lossy(&found.stdout));
+    }
+    assert!(!work.join("late").exists());
+}
