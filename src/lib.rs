@@ -4,4 +4,5 @@ pub mod agent;
 pub mod cli;
 pub mod config;
 pub mod data_folder;
+pub mod http;
 pub mod telemetry;
