@@ -3,7 +3,7 @@
 pub mod agent;
 pub mod cli;
 pub mod config;
-//WIP pub mod daemon;
+pub mod daemon;
 pub mod data_folder;
-//WIP pub mod http;
+pub mod http;
 pub mod telemetry;

@@ -14,7 +14,7 @@ mod memory;
 mod out;
 mod preempt;
 mod recall;
-//WIP mod run;
+mod run;
 mod send;
 mod status;
 mod stop;
@@ -54,7 +54,7 @@ pub struct Cli {
 
 #[derive(Subcommand, Debug)]
 pub enum Command {
-    //WIP Run(run::RunArgs),
+    Run(run::RunArgs),
     Chat(chat::ChatArgs),
     Send(send::SendArgs),
     Stop(stop::StopArgs),
@@ -80,7 +80,7 @@ pub enum Command {
 impl Command {
     fn run(self, global: &Global, out: &Out) -> Result<Exit, CliError> {
         match self {
-            //WIP Self::Run(args) => args.run(global, out),
+            Self::Run(args) => args.run(global, out),
             Self::Chat(args) => args.run(global, out),
             Self::Send(args) => args.run(global, out),
             Self::Stop(args) => args.run(global, out),

@@ -25,7 +25,10 @@ use crate::agent::{Agent, AgentHandle, AgentSettings, AgentWorld};
 use crate::cli::{CliError, Exit};
 use crate::config::{Secret, Settings};
 use crate::data_folder::{DaemonNote, DataFolder};
-use crate::http::{self, EventLog, Served};
+use crate::http::{self, EventLog, Figures, Served};
+
+/// Backups that stay in the data folder.
+const BACKUPS: usize = 3;
 
 /// How the daemon was asked to run.
 pub struct Plan {
@@ -148,6 +151,7 @@ async fn live(plan: Plan, opened: Opened, watch: Stopwatch) -> Result<Exit, CliE
         .map_err(|error| unusable("the stop socket", &plan.folder.stop_socket(), &error))?;
 
     let draining = Arc::new(AtomicBool::new(false));
+    let is_stop_path_tested = Arc::new(AtomicBool::new(false));
     let served = Arc::new(Served {
         agent: agent.handle(),
         store: store.clone(),
@@ -159,14 +163,18 @@ async fn live(plan: Plan, opened: Opened, watch: Stopwatch) -> Result<Exit, CliE
         draining: Arc::clone(&draining),
         llm: plan.settings.llm.model.clone().filter(|_| rooms.model.is_some()).unwrap_or_else(|| "none".into()),
         body: plan.settings.body.driver.word().to_owned(),
-        backups: plan.folder.path().join("backups"),
+        backups_keep: BACKUPS,
+        latch_file: Some(plan.folder.latch()),
+        is_stop_path_tested: Arc::clone(&is_stop_path_tested),
+        figures: Figures::default(),
         body_max: usize::try_from(plan.settings.http.body_max.get()).unwrap_or(usize::MAX),
-        registry: Arc::clone(&rooms.registry),
     });
     let server = serve(listener, served, ended.clone())?;
     let note = DaemonNote { url: format!("http://{address}"), pid: std::process::id(), started };
     note.write(&plan.folder).map_err(|error| unusable("the daemon's note", &plan.folder.daemon_note(), &error))?;
     until_up(&agent).await;
+    stop_ways::test(&plan.folder).map_err(|error| unusable("the stop socket", &plan.folder.stop_socket(), &error))?;
+    is_stop_path_tested.store(true, Ordering::SeqCst);
     for line in found::tell(&report, &agent, &latch) {
         eprintln!("maxim: {line}");
     }

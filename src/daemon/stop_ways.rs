@@ -48,6 +48,16 @@ pub fn serve(folder: &DataFolder, door: &Arc<Door>, poll: Duration) -> io::Resul
     Ok(())
 }
 
+/// Asks the stop thread for a sign of life, without stopping anything.
+pub fn test(folder: &DataFolder) -> io::Result<()> {
+    let mut socket = UnixStream::connect(folder.stop_socket())?;
+    socket.set_read_timeout(Some(PATIENCE))?;
+    writeln!(socket, "test")?;
+    let mut line = String::new();
+    BufReader::new(&socket).read_line(&mut line)?;
+    if line.contains("send `stop") { Ok(()) } else { Err(io::Error::other("the stop thread gave no sign of life")) }
+}
+
 /// Anything that begins with `stop` stops; the rest of the line is the reason.
 fn answer(caller: &UnixStream, door: &Door) -> io::Result<()> {
     caller.set_read_timeout(Some(PATIENCE))?;

@@ -1,0 +1,212 @@
+//! What callers may give, by name and kind: bodies and query strings are read by the same tables, which the API's
+//! description shows too.
+
+use std::sync::Arc;
+
+use axum::body::Body;
+use axum::extract::Request;
+use axum::http::StatusCode;
+use futures_util::StreamExt;
+use serde_json::{Map, Value, json};
+
+use super::{Problem, Served};
+
+/// How much of a body that is too large is still read, so that its sender gets to read the refusal. In bytes.
+const DRAIN: usize = 32 << 20;
+
+/// What a field holds.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Kind {
+    Text,
+    Flag,
+    /// From, to.
+    Number(f64, f64),
+    /// From, to.
+    Whole(u64, u64),
+    Any,
+}
+
+/// A field of a body or a parameter of a query string.
+#[derive(Clone, Copy, Debug)]
+pub struct Field {
+    pub name: &'static str,
+    pub kind: Kind,
+    pub is_required: bool,
+    pub meaning: &'static str,
+}
+
+impl Field {
+    pub const fn needed(name: &'static str, kind: Kind, meaning: &'static str) -> Self {
+        Self { name, kind, is_required: true, meaning }
+    }
+
+    pub const fn optional(name: &'static str, kind: Kind, meaning: &'static str) -> Self {
+        Self { name, kind, is_required: false, meaning }
+    }
+
+    /// Its JSON schema.
+    pub fn schema(&self) -> Value {
+        let mut schema = match self.kind {
+            Kind::Text => json!({"type": "string"}),
+            Kind::Flag => json!({"type": "boolean"}),
+            Kind::Number(low, high) => json!({"type": "number", "minimum": low, "maximum": high}),
+            Kind::Whole(low, high) => json!({"type": "integer", "minimum": low, "maximum": high}),
+            Kind::Any => json!({}),
+        };
+        schema["description"] = self.meaning.into();
+        schema
+    }
+
+    fn expected(&self) -> String {
+        match self.kind {
+            Kind::Text => "text".into(),
+            Kind::Flag => "true or false".into(),
+            Kind::Number(low, high) => format!("a number from {low} to {high}"),
+            Kind::Whole(low, high) => format!("a whole number from {low} to {high}"),
+            Kind::Any => "anything".into(),
+        }
+    }
+
+    fn accepts(&self, value: &Value) -> bool {
+        match self.kind {
+            Kind::Text => value.is_string(),
+            Kind::Flag => value.is_boolean(),
+            Kind::Number(low, high) => value.as_f64().is_some_and(|number| (low..=high).contains(&number)),
+            Kind::Whole(low, high) => value.as_u64().is_some_and(|number| (low..=high).contains(&number)),
+            Kind::Any => true,
+        }
+    }
+
+    /// A word of a query string as this kind; what doesn't fit stays text and is refused by the check.
+    fn read(&self, word: &str) -> Value {
+        match self.kind {
+            Kind::Text => Value::from(word),
+            _ => serde_json::from_str(word).unwrap_or_else(|_| Value::from(word)),
+        }
+    }
+}
+
+/// What was given, checked.
+#[derive(Clone, Debug, Default)]
+pub struct Given(pub Map<String, Value>);
+
+impl Given {
+    /// Checks names, kinds and what is required; null is absent.
+    pub fn check(mut given: Map<String, Value>, fields: &[Field]) -> Result<Self, Problem> {
+        given.retain(|_, value| !value.is_null());
+        for (name, value) in &given {
+            let Some(field) = fields.iter().find(|field| field.name == name) else {
+                return Err(unknown(name, fields));
+            };
+            if !field.accepts(value) {
+                let found = format!("the field {name:?} is {}", shortened(value));
+                return Err(Problem::bad(found, format!("give {}", field.expected())));
+            }
+        }
+        match fields.iter().find(|field| field.is_required && !given.contains_key(field.name)) {
+            Some(field) => {
+                let fix = format!("give {:?}: {} ({})", field.name, field.meaning, field.expected());
+                Err(Problem::bad(format!("the field {:?} is missing", field.name), fix))
+            }
+            None => Ok(Self(given)),
+        }
+    }
+
+    pub fn text(&self, name: &str) -> Option<&str> {
+        self.0.get(name).and_then(Value::as_str)
+    }
+
+    pub fn flag(&self, name: &str) -> Option<bool> {
+        self.0.get(name).and_then(Value::as_bool)
+    }
+
+    pub fn number(&self, name: &str) -> Option<f64> {
+        self.0.get(name).and_then(Value::as_f64)
+    }
+}
+
+fn unknown(name: &str, fields: &[Field]) -> Problem {
+    let found = format!("the field {name:?} is unknown");
+    let names = fields.iter().map(|field| field.name);
+    let fix = match nearest(name, names) {
+        Some(near) => format!("did you mean {near:?}?"),
+        None if fields.is_empty() => "give no fields".into(),
+        None => format!("known are {}", fields.iter().map(|field| field.name).collect::<Vec<_>>().join(", ")),
+    };
+    Problem::bad(found, fix)
+}
+
+/// The known name that is most like what was given, unless none is.
+pub fn nearest<'a>(given: &str, known: impl Iterator<Item = &'a str>) -> Option<&'a str> {
+    let likely = known.map(|name| (strsim::jaro_winkler(given, name), name)).filter(|(likeness, _)| *likeness >= 0.7);
+    // The first of equals, so that the order of the table decides.
+    likely
+        .fold(None, |best: Option<(f64, &str)>, next| match best {
+            Some(best) if best.0 >= next.0 => Some(best),
+            _ => Some(next),
+        })
+        .map(|(_, name)| name)
+}
+
+fn shortened(value: &Value) -> String {
+    let text = value.to_string();
+    if text.chars().count() <= 60 { text } else { text.chars().take(60).collect::<String>() + "…" }
+}
+
+/// The body of a request as a JSON object of these fields. No body is an empty object.
+pub async fn body_fields(served: &Arc<Served>, request: Request, fields: &[Field]) -> Result<Given, Problem> {
+    query_fields(&request, &[])?;
+    let bytes = whole_body(request.into_body(), served.body_max).await?;
+    object(&bytes).and_then(|given| Given::check(given, fields))
+}
+
+/// The text of a JSON object as its members.
+pub fn object(bytes: &[u8]) -> Result<Map<String, Value>, Problem> {
+    if bytes.iter().all(u8::is_ascii_whitespace) {
+        return Ok(Map::new());
+    }
+    match serde_json::from_slice(bytes) {
+        Ok(Value::Object(given)) => Ok(given),
+        Ok(other) => Err(Problem::bad(format!("the body is {}, not an object", shortened(&other)), "send {…}")),
+        // The error names line and column.
+        Err(error) => Err(Problem::bad(format!("the body is not JSON: {error}"), "send one JSON object as UTF-8")),
+    }
+}
+
+/// The query string, typed by its fields.
+pub fn query_fields(request: &Request, fields: &[Field]) -> Result<Given, Problem> {
+    let query = request.uri().query().unwrap_or_default();
+    let mut given = Map::new();
+    for (name, word) in reqwest::Url::parse(&format!("http://query/?{query}")).iter().flat_map(|url| url.query_pairs())
+    {
+        let value =
+            fields.iter().find(|field| field.name == name).map_or(Value::from(&*word), |field| field.read(&word));
+        if given.insert(name.to_string(), value).is_some() {
+            return Err(Problem::bad(format!("the parameter {name:?} is given twice"), "give it once"));
+        }
+    }
+    Given::check(given, fields)
+}
+
+/// Reads a body up to `limit` bytes.
+pub async fn whole_body(body: Body, limit: usize) -> Result<Vec<u8>, Problem> {
+    let mut stream = body.into_data_stream();
+    let (mut bytes, mut total) = (Vec::new(), 0);
+    while let Some(chunk) = stream.next().await {
+        let chunk = chunk.map_err(|error| Problem::bad(format!("the body broke off: {error}"), "send it again"))?;
+        total += chunk.len();
+        if total <= limit {
+            bytes.extend_from_slice(&chunk);
+        } else if total > limit + DRAIN {
+            break;
+        }
+    }
+    if total > limit {
+        let found = format!("the body is larger than {limit} bytes");
+        let fix = "send less at once, or raise http.body_max";
+        let mut problem = Problem::new(StatusCode::PAYLOAD_TOO_LARGE, found, fix);
+        problem.more.insert("limit_bytes".into(), limit.into());
+        return Err(problem);
+    }
+    Ok(bytes)
+}

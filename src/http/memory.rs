@@ -1,0 +1,206 @@
+//! Memory over HTTP: questions through the introspector, import through the door, and the store's upkeep.
+
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use axum::body::Bytes;
+use axum::extract::{Request, State};
+use axum::http::StatusCode;
+use maxim_actors::store::StoreError;
+use serde_json::{Value, json};
+
+use super::fields::{Field, Given, Kind, body_fields, query_fields, whole_body};
+use super::problem::{Answer, ok};
+use super::{Problem, Served};
+
+/// Lines that the hippocampus gets at once.
+const BATCH: usize = 64;
+/// Most results of one question.
+const MOST: u64 = 1000;
+
+const LIMIT: Field = Field::optional("limit", Kind::Whole(1, MOST), "at most so many; default 5");
+
+pub const RECALL: &[Field] = &[
+    Field::optional("query", Kind::Text, "words to look for"),
+    Field::optional("keyword", Kind::Text, "the same as query"),
+    Field::optional("goal", Kind::Text, "only with this goal"),
+    Field::optional("tool_name", Kind::Text, "only where this tool was used"),
+    Field::optional("tool", Kind::Text, "the same as tool_name"),
+    Field::optional("success", Kind::Flag, "only what succeeded, or failed"),
+    Field::optional("object", Kind::Text, "only with this object"),
+    Field::optional("person", Kind::Text, "only with this person"),
+    Field::optional("mode", Kind::Text, "only in this mode"),
+    Field::optional("time_after", Kind::Text, "only after this time, RFC 3339"),
+    Field::optional("time_before", Kind::Text, "only before this time, RFC 3339"),
+    Field::optional("expand", Kind::Flag, "follow associations as well"),
+    LIMIT,
+];
+pub const PREDICT: &[Field] = &[
+    Field::needed("tool_name", Kind::Text, "the tool"),
+    Field::optional("context", Kind::Text, "the circumstances, in words"),
+    Field::optional("params", Kind::Any, "the tool's parameters as JSON"),
+    Field::optional("include_all_outcomes", Kind::Flag, "all outcomes known, not only the likeliest"),
+];
+pub const TEMPORAL: &[Field] = &[
+    Field::optional("hour", Kind::Whole(0, 23), "hour of the day"),
+    Field::optional("day", Kind::Whole(0, 6), "day of the week, 0 is Monday"),
+    Field::optional("discover_rhythms", Kind::Flag, "look for what recurs"),
+    LIMIT,
+];
+pub const IMPORT: &[Field] = &[Field::optional("all", Kind::Flag, "no selective capture, no merge of equal moments")];
+pub const BACKUP: &[Field] =
+    &[Field::optional("to", Kind::Text, "a full path to an empty folder; without it the backups of the data folder")];
+
+/// `GET /v1/memory/recall`.
+pub async fn recall(State(served): State<Arc<Served>>, request: Request) -> Answer {
+    let mut given = query_fields(&request, RECALL)?;
+    for (alias, name) in [("keyword", "query"), ("tool", "tool_name")] {
+        if let Some(value) = given.0.remove(alias)
+            && given.0.insert(name.into(), value).is_some()
+        {
+            return Err(Problem::bad(format!("{alias:?} and {name:?} are the same"), "give one of them"));
+        }
+    }
+    for name in ["time_after", "time_before"] {
+        if let Some(Err(error)) = given.text(name).map(str::parse::<jiff::Timestamp>) {
+            let fix = "write it like 2026-01-05T09:00:00Z";
+            return Err(Problem::bad(format!("the field {name:?} is no time: {error}"), fix));
+        }
+    }
+    ask(&served, "memory_recall", given).await
+}
+
+/// `GET /v1/memory/predict`.
+pub async fn predict(State(served): State<Arc<Served>>, request: Request) -> Answer {
+    let given = query_fields(&request, PREDICT)?;
+    ask(&served, "predict_outcome", given).await
+}
+
+/// `GET /v1/memory/temporal`.
+pub async fn temporal(State(served): State<Arc<Served>>, request: Request) -> Answer {
+    let mut given = query_fields(&request, TEMPORAL)?;
+    if given.0.remove("discover_rhythms") == Some(Value::Bool(true)) {
+        return Err(Problem::not_built("looking for rhythms over HTTP"));
+    }
+    ask(&served, "temporal_patterns", given).await
+}
+
+/// `GET /v1/memory/stats`.
+pub async fn stats(State(served): State<Arc<Served>>, request: Request) -> Answer {
+    let given = query_fields(&request, &[])?;
+    ask(&served, "system_stats", given).await
+}
+
+async fn ask(served: &Served, tool: &str, given: Given) -> Answer {
+    ok(&served.agent.outside.door.inquire(tool, Value::Object(given.0)).await?)
+}
+
+/// `GET /v1/memory/similar`.
+pub async fn similar() -> Answer {
+    Err(Problem::not_built("similarity by concepts (the anterior temporal lobe is a thin room)"))
+}
+
+/// `GET /v1/memory/concepts`.
+pub async fn concepts() -> Answer {
+    Err(Problem::not_built("the concept layer (the anterior temporal lobe is a thin room)"))
+}
+
+/// `GET /v1/memory/causal`.
+pub async fn causal() -> Answer {
+    Err(Problem::not_built("the causal graph (the cross-layer graph is a thin room)"))
+}
+
+/// `POST /v1/memory/import`: JSON lines, durable when it is answered.
+pub async fn import(State(served): State<Arc<Served>>, request: Request) -> Answer {
+    served.refuse_while_draining()?;
+    let all = query_fields(&request, IMPORT)?.flag("all").unwrap_or(false);
+    let bytes = whole_body(request.into_body(), served.body_max).await?;
+    let (mut kept, mut merged, mut skipped) = (0, 0, 0);
+    let (lines, mut bad) = numbered(&Bytes::from(bytes));
+    for batch in lines.chunks(BATCH) {
+        let done = served.agent.outside.door.import(batch.to_vec(), all).await.map_err(|error| {
+            let before = batch.first().map_or(0, |(number, _)| number - 1);
+            let mut problem = Problem::from(error);
+            problem.detail = format!("{}; the lines up to {before} are imported", problem.detail);
+            problem
+        })?;
+        kept += done.kept;
+        merged += done.merged;
+        skipped += done.skipped;
+        bad.extend(done.bad);
+    }
+    bad.sort();
+    let errors: Vec<Value> = bad.iter().map(|(line, reason)| json!({"line": line, "reason": reason})).collect();
+    ok(&json!({"imported": kept, "merged": merged, "skipped": skipped, "errors": errors}))
+}
+
+/// Numbers and the reasons against them.
+type BadLines = Vec<(u64, String)>;
+
+/// The lines that aren't blank, with their numbers from 1; those that aren't text apart.
+fn numbered(bytes: &[u8]) -> (Vec<(u64, String)>, BadLines) {
+    let (mut lines, mut bad) = (Vec::new(), Vec::new());
+    for (number, line) in (1..).zip(bytes.split(|byte| *byte == b'\n')) {
+        match std::str::from_utf8(line) {
+            Ok(text) if text.trim().is_empty() => {}
+            Ok(text) => lines.push((number, text.to_owned())),
+            Err(error) => bad.push((number, format!("it is not UTF-8: {error}"))),
+        }
+    }
+    (lines, bad)
+}
+
+/// `POST /v1/memory/verify`: reads everything on disk.
+pub async fn verify(State(served): State<Arc<Served>>, request: Request) -> Answer {
+    body_fields(&served, request, &[]).await?;
+    let store = served.store.clone();
+    let report = blocking(move || Ok(store.verify())).await?;
+    ok(&json!({
+        "ok": report.is_sound(), "frames": report.frames, "roots": report.roots, "blocks": report.blocks,
+        "bad": report.bad,
+    }))
+}
+
+/// `POST /v1/memory/backup`.
+pub async fn backup(State(served): State<Arc<Served>>, request: Request) -> Answer {
+    let given = body_fields(&served, request, BACKUP).await?;
+    let to = given.text("to").map(PathBuf::from);
+    if let Some(relative) = to.as_ref().filter(|to| !to.is_absolute()) {
+        let found = format!("the folder {:?} is not a full path", relative.display().to_string());
+        return Err(Problem::bad(found, "give it from / on: the daemon has its own working folder"));
+    }
+    let (store, keep) = (served.store.clone(), served.backups_keep);
+    let report = blocking(move || match to {
+        Some(to) => store.backup(&to),
+        None => store.backup_rotating(keep),
+    })
+    .await?;
+    ok(&json!({
+        "place": report.place, "keys": report.keys, "bytes": report.bytes, "damaged_blocks": report.damaged_blocks,
+    }))
+}
+
+/// Runs what reads or writes much on a thread that may wait.
+pub async fn blocking<T: Send + 'static>(
+    work: impl FnOnce() -> Result<T, StoreError> + Send + 'static,
+) -> Result<T, Problem> {
+    let broke = |error: String| Problem::new(StatusCode::INTERNAL_SERVER_ERROR, error, "see the daemon's log");
+    let done = tokio::task::spawn_blocking(work).await.map_err(|error| broke(error.to_string()))?;
+    done.map_err(|error| {
+        let fix = "see \"disk\" in `maxim status`, and `maxim doctor`";
+        Problem::new(StatusCode::CONFLICT, error.to_string(), fix)
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn lines_keep_their_numbers_over_blank_and_broken_ones() {
+        let (lines, bad) = numbered(b"{\"text\":\"a\"}\n\n  \r\n\xff\n{}");
+        assert_eq!(lines, [(1, "{\"text\":\"a\"}".to_owned()), (5, "{}".to_owned())]);
+        assert_eq!(bad.len(), 1);
+        assert_eq!(bad[0].0, 4);
+    }
+}

@@ -1,0 +1,183 @@
+//! `GET /metrics`: figures for Prometheus, in base units, taken at the moment of the scrape.
+
+use std::collections::BTreeMap;
+use std::fmt::Error;
+use std::sync::Arc;
+use std::time::Duration;
+
+use axum::extract::State;
+use axum::http::{StatusCode, header};
+use axum::response::IntoResponse;
+use maxim_actors::store::{StoreHealth, StoreStatus};
+use maxim_bus::latch::LatchState;
+use parking_lot::Mutex;
+use prometheus_client::encoding::{EncodeMetric, MetricEncoder, NoLabelSet, text};
+use prometheus_client::metrics::MetricType;
+use prometheus_client::metrics::counter::Counter;
+use prometheus_client::metrics::family::Family;
+use prometheus_client::metrics::gauge::Gauge;
+use prometheus_client::metrics::histogram::Histogram;
+use prometheus_client::metrics::info::Info;
+use prometheus_client::registry::{Registry, Unit};
+
+use super::problem::Answer;
+use super::status::{health, memory};
+use super::{Problem, Served};
+
+const OPENMETRICS: &str = "application/openmetrics-text; version=1.0.0; charset=utf-8";
+
+/// What the door itself counts.
+pub struct Figures {
+    stops: Histogram,
+    /// Counts of the memory's layers as last known.
+    pub memory: Mutex<BTreeMap<&'static str, u64>>,
+}
+
+impl Default for Figures {
+    fn default() -> Self {
+        // 1 us to 1 s.
+        let bounds = [1e-6, 1e-5, 1e-4, 5e-4, 1e-3, 2e-3, 5e-3, 1e-2, 5e-2, 0.1, 1.0];
+        Self { stops: Histogram::new(bounds), memory: Mutex::default() }
+    }
+}
+
+impl Figures {
+    pub fn stopped(&self, latency: Duration) {
+        self.stops.observe(latency.as_secs_f64());
+    }
+}
+
+type Labels = Vec<(&'static str, String)>;
+
+/// `GET /metrics`.
+pub async fn metrics(State(served): State<Arc<Served>>) -> Answer {
+    let (health, _) = tokio::join!(health(&served), memory(&served));
+    let mut registry = Registry::with_prefix("maxim");
+    brain(&served, &mut registry);
+    rooms(&served, &mut registry);
+    traffic(&served, &mut registry);
+    if let Some(health) = health {
+        disk(&health, &mut registry);
+    }
+    let mut page = String::new();
+    text::encode(&mut page, &registry).map_err(|error| {
+        let status = StatusCode::INTERNAL_SERVER_ERROR;
+        Problem::new(status, format!("the figures can't be written: {error}"), "see the daemon's log")
+    })?;
+    Ok(([(header::CONTENT_TYPE, OPENMETRICS)], page).into_response())
+}
+
+fn gauge(registry: &mut Registry, name: &str, help: &str, value: u64) {
+    let gauge = Gauge::<i64>::default();
+    gauge.set(i64::try_from(value).unwrap_or(i64::MAX));
+    registry.register(name, help, gauge);
+}
+
+fn counter(registry: &mut Registry, name: &str, help: &str, value: u64) {
+    let counter: Counter = Counter::default();
+    counter.inc_by(value);
+    registry.register(name, help, counter);
+}
+
+fn brain(served: &Served, registry: &mut Registry) {
+    let frame = &served.agent.frame;
+    let version = env!("CARGO_PKG_VERSION");
+    registry.register(
+        "build",
+        "What runs.",
+        Info::new(
+            vec![("version", version), ("llm", served.llm.as_str())]
+                .into_iter()
+                .map(|(k, v)| (k, v.to_owned()))
+                .collect::<Labels>(),
+        ),
+    );
+    gauge(registry, "stop_latched", "1 while the stop is latched.", u64::from(frame.latch.is_stopped()));
+    let is_held = u64::from(frame.latch.state() != LatchState::Clear);
+    gauge(registry, "motion_held", "1 while motion waits for a resume.", is_held);
+    let help = "From the request at the HTTP door to the latch being set and all told.";
+    registry.register_with_unit("hard_stop_latency", help, Unit::Seconds, served.figures.stops.clone());
+    let uptime = u64::try_from(frame.clock.now().duration_since(served.started).as_secs()).unwrap_or(0);
+    gauge(registry, "uptime_seconds", "Since the start of the process.", uptime);
+    let supervision = &served.agent.supervision;
+    counter(registry, "escalations", "Rooms whose restart budget was spent.", supervision.escalations());
+    let hung = supervision.zombies() as u64;
+    gauge(registry, "hung_threads", "Threads that were given up and have not ended.", hung);
+    let records = Family::<Labels, Gauge>::default();
+    for (layer, count) in served.figures.memory.lock().iter() {
+        let count = i64::try_from(*count).unwrap_or(i64::MAX);
+        records.get_or_create(&vec![("layer", (*layer).to_owned())]).set(count);
+    }
+    registry.register("memory_records", "What each layer of memory holds.", records);
+}
+
+fn rooms(served: &Served, registry: &mut Registry) {
+    let up = Family::<Labels, Gauge>::default();
+    let depth = Family::<Labels, Gauge>::default();
+    let restarts = Family::<Labels, Counter>::default();
+    let handled = Family::<Labels, Counter>::default();
+    let dead = Family::<Labels, Counter>::default();
+    for heart in served.agent.supervision.hearts() {
+        let labels = vec![("region", heart.name().to_owned())];
+        let inbox = served.agent.frame.bus.inbox(heart.name()).map(|inbox| inbox.counters()).unwrap_or_default();
+        let is_up = heart.state() == maxim_actors::region::WardState::Running;
+        up.get_or_create(&labels).set(i64::from(is_up));
+        depth.get_or_create(&labels).set(i64::try_from(inbox.depth).unwrap_or(i64::MAX));
+        restarts.get_or_create(&labels).inc_by(heart.restarts());
+        handled.get_or_create(&labels).inc_by(heart.handled());
+        dead.get_or_create(&labels).inc_by(heart.dead_letters());
+    }
+    registry.register("region_up", "1 while the room runs.", up);
+    registry.register("inbox_depth", "Messages that wait for the room.", depth);
+    registry.register("region_restarts", "Restarts since the start of the process.", restarts);
+    registry.register("region_handled", "Messages and deadlines dealt with.", handled);
+    registry.register("dead_letters", "Messages that the room failed on twice.", dead);
+}
+
+fn traffic(served: &Served, registry: &mut Registry) {
+    let sums = served.events.sums();
+    let signals = Family::<Labels, Counter>::default();
+    for (name, count) in &sums.signals {
+        signals.get_or_create(&vec![("signal", (*name).to_owned())]).inc_by(*count);
+    }
+    registry.register("signals", "Signals that were emitted.", signals);
+    let verdicts = Family::<Labels, Counter>::default();
+    for (verdict, count) in &sums.verdicts {
+        verdicts.get_or_create(&vec![("verdict", (*verdict).to_owned())]).inc_by(*count);
+    }
+    registry.register("fear_verdicts", "How the gate ended intents.", verdicts);
+    let tokens = Family::<Labels, Counter>::default();
+    for (purpose, count) in [("prompt", sums.prompt_tokens), ("completion", sums.completion_tokens)] {
+        tokens.get_or_create(&vec![("purpose", purpose.to_owned())]).inc_by(count);
+    }
+    registry.register("llm_tokens", "Tokens of the language model.", tokens);
+}
+
+fn disk(health: &StoreHealth, registry: &mut Registry) {
+    let help = "How long batches took to be on disk; the sum is made of the buckets' upper bounds.";
+    registry.register_with_unit("commit", help, Unit::Seconds, Commits(health.latency.histogram.clone()));
+    let is_degraded = u64::from(health.status != StoreStatus::Ok);
+    gauge(registry, "store_degraded", "1 while what is accepted doesn't get to the disk.", is_degraded);
+    gauge(registry, "store_disk_bytes", "Of the store, holes not counted.", health.bytes_on_disk);
+    gauge(registry, "store_waiting_bytes", "Accepted and not on disk.", health.waiting_bytes);
+    counter(registry, "store_write_failures", "Writes that failed.", health.failures);
+}
+
+/// The store's own histogram: upper bound in microseconds and count of each bucket.
+#[derive(Debug)]
+struct Commits(Vec<(u64, u64)>);
+
+impl EncodeMetric for Commits {
+    fn encode(&self, mut encoder: MetricEncoder<'_>) -> Result<(), Error> {
+        let seconds = |us: u64| us as f64 / 1e6;
+        let mut buckets: Vec<(f64, u64)> = self.0.iter().map(|(bound, count)| (seconds(*bound), *count)).collect();
+        buckets.push((f64::INFINITY, 0));
+        let sum = self.0.iter().map(|(bound, count)| seconds(*bound) * *count as f64).sum();
+        let count = self.0.iter().map(|(_, count)| count).sum();
+        encoder.encode_histogram::<NoLabelSet>(sum, count, &buckets, None)
+    }
+
+    fn metric_type(&self) -> MetricType {
+        MetricType::Histogram
+    }
+}

@@ -1,0 +1,116 @@
+//! The HTTP door of a daemon: one agent behind one address.
+//!
+//! It runs on its own runtime, never on a room's thread, so that it answers while rooms hang. What it does to the brain
+//! goes through the agent's own door and desks.
+
+mod chaos;
+mod events;
+mod fields;
+mod guard;
+mod memory;
+mod metrics;
+mod openapi;
+mod percepts;
+mod preempt;
+mod problem;
+mod routes;
+mod safety;
+mod socket;
+mod status;
+#[cfg(test)]
+mod tests;
+mod why;
+
+use std::future::Future;
+use std::net::SocketAddr;
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
+
+use jiff::Timestamp;
+use maxim_actors::store::StateStore;
+use tokio::net::TcpListener;
+use tokio::sync::oneshot;
+
+pub use events::{EventLog, Noted, Sums};
+pub use guard::{OpenToAll, check_listen};
+pub use metrics::Figures;
+pub use openapi::document as openapi_document;
+pub use problem::Problem;
+
+use crate::agent::AgentHandle;
+use crate::config::Secret;
+
+/// How long open requests may take once the door closes.
+const CLOSING: Duration = Duration::from_secs(5);
+
+/// Everything that the handlers need.
+pub struct Served {
+    pub agent: AgentHandle,
+    pub store: StateStore,
+    /// The agent's tap.
+    pub events: Arc<EventLog>,
+    /// Whether parts may be broken on purpose.
+    pub chaos: bool,
+    /// What callers must show. Required beyond loopback: see [`check_listen`].
+    pub bearer: Option<Secret>,
+    pub listen: SocketAddr,
+    pub started: Timestamp,
+    /// While it is set, nothing new is taken in.
+    pub draining: Arc<AtomicBool>,
+    /// `none`, or the model's name.
+    pub llm: String,
+    /// `none`, or the body's driver.
+    pub body: String,
+    /// Backups that stay in the data folder; at least 1.
+    pub backups_keep: usize,
+    /// Largest body of a request, in bytes.
+    pub body_max: usize,
+    /// The latch's file, for readiness; none for a latch in memory.
+    pub latch_file: Option<PathBuf>,
+    /// Set once the stop path has been tried at the start; before that the daemon isn't ready.
+    pub is_stop_path_tested: Arc<AtomicBool>,
+    pub figures: Figures,
+}
+
+impl Served {
+    fn refuse_while_draining(&self) -> Result<(), Problem> {
+        if self.draining.load(Ordering::SeqCst) {
+            return Err(Problem::later("the daemon is ending and takes nothing new", "try again when it is back"));
+        }
+        Ok(())
+    }
+}
+
+/// Serves until `shutdown` completes, then lets open requests end for a few seconds.
+///
+/// # Errors
+/// The listener fails.
+pub async fn serve(
+    listener: TcpListener,
+    served: Arc<Served>,
+    shutdown: impl Future<Output = ()> + Send + 'static,
+) -> std::io::Result<()> {
+    let guarded = axum::middleware::from_fn_with_state(Arc::clone(&served), guard::guard);
+    let router = routes::router().layer(guarded).with_state(Arc::clone(&served));
+    let (tell, told) = oneshot::channel();
+    let events = Arc::clone(&served.events);
+    let closing = async move {
+        shutdown.await;
+        events.close();
+        let _ = tell.send(());
+    };
+    let serving = axum::serve(listener, router).with_graceful_shutdown(closing).into_future();
+    let overdue = async {
+        let _ = told.await;
+        tokio::time::sleep(CLOSING).await;
+    };
+    tokio::select! {
+        ended = serving => ended,
+        () = overdue => {
+            tracing::warn!("requests were still open {} s after the door closed", CLOSING.as_secs());
+            Ok(())
+        }
+    }
+}

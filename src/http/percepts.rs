@@ -1,0 +1,106 @@
+//! Words for the brain, by `POST /v1/percepts`.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use axum::extract::{Request, State};
+use axum::http::StatusCode;
+use maxim_actors::effectors::channels::{Accepted, Desk, Submission};
+use maxim_actors::perception::inbound::CONTENT_LIMIT;
+use maxim_bus::Trust;
+use maxim_bus::signals::thought::{ActionSummary, TurnEnded};
+use serde_json::{Value, json};
+
+use super::fields::{Field, Given, Kind, body_fields};
+use super::problem::{Answer, json_answer};
+use super::{Problem, Served};
+
+/// How long the brain may take to have a percept on disk.
+const ACCEPTANCE: Duration = Duration::from_secs(30);
+/// The longest `wait_s`: a day.
+const LONGEST_WAIT: f64 = 86_400.0;
+/// The sender when none is named.
+pub const OWNER: &str = "owner";
+
+pub const PERCEPT: &[Field] = &[
+    Field::needed("text", Kind::Text, "what is said; up to 64 KiB"),
+    Field::optional("channel", Kind::Text, "http or console"),
+    Field::optional("sender", Kind::Text, "a name, nothing more"),
+    Field::optional("provider_id", Kind::Text, "a repeated one is the same message"),
+    Field::optional("wait_s", Kind::Number(0.0, LONGEST_WAIT), "wait so many seconds for the reply"),
+];
+
+/// `POST /v1/percepts`.
+pub async fn perceive(State(served): State<Arc<Served>>, request: Request) -> Answer {
+    served.refuse_while_draining()?;
+    let given = body_fields(&served, request, PERCEPT).await?;
+    let (desk, submission) = submission(&served, &given)?;
+    let accepted = submit(&desk, submission).await?;
+    let id = accepted.percept;
+    if let Some(seconds) = given.number("wait_s") {
+        let turn = desk.turn(id);
+        if let Ok(Ok(ended)) = tokio::time::timeout(Duration::from_secs_f64(seconds), turn).await {
+            return Ok(json_answer(StatusCode::OK, &ended_document(&ended)));
+        }
+    }
+    let body = json!({"id": id, "durable": true, "repeated": accepted.repeated});
+    Ok(json_answer(StatusCode::ACCEPTED, &body))
+}
+
+fn submission(served: &Served, given: &Given) -> Result<(Arc<Desk>, Submission), Problem> {
+    let (desk, channel) = match given.text("channel") {
+        None | Some("http") => (&served.agent.outside.http, "http"),
+        Some("console") => (&served.agent.outside.console, "console"),
+        Some(other) => {
+            let found = format!("the channel {other:?} doesn't come in here");
+            return Err(Problem::bad(found, "give \"http\" or \"console\", or leave it out"));
+        }
+    };
+    let body = checked_text(given.text("text").unwrap_or_default())?;
+    let sender = given.text("sender").unwrap_or(OWNER).to_owned();
+    let provider_id = given.text("provider_id").map(str::to_owned);
+    let submission = Submission { channel: channel.into(), sender, body, provider_id, trust: Trust::Owner };
+    Ok((Arc::clone(desk), submission))
+}
+
+/// Text that can become a percept whole.
+pub fn checked_text(text: &str) -> Result<String, Problem> {
+    if text.trim().is_empty() {
+        return Err(Problem::bad("the field \"text\" is empty", "say something"));
+    }
+    if text.len() > CONTENT_LIMIT {
+        let found = format!("the field \"text\" has {} bytes; at most {CONTENT_LIMIT} become a percept", text.len());
+        return Err(Problem::new(StatusCode::PAYLOAD_TOO_LARGE, found, "say it in parts"));
+    }
+    Ok(text.to_owned())
+}
+
+/// Hands it in and waits until it is on disk.
+pub async fn submit(desk: &Desk, submission: Submission) -> Result<Accepted, Problem> {
+    match tokio::time::timeout(ACCEPTANCE, desk.submit(submission)).await {
+        Ok(Ok(Ok(accepted))) => Ok(accepted),
+        Ok(Ok(Err(why))) => Err(Problem::later(
+            format!("it could not be made durable: {why}"),
+            "see \"disk\" in `maxim status`, and send it again with the same provider_id",
+        )),
+        _ => Err(Problem::later(
+            format!("the brain did not take it within {} s", ACCEPTANCE.as_secs()),
+            "see `maxim status` for rooms that are down, and send it again with the same provider_id",
+        )),
+    }
+}
+
+fn ended_document(ended: &TurnEnded) -> Value {
+    let actions: Vec<Value> = ended.actions.iter().map(action_document).collect();
+    json!({"id": ended.turn, "reply": ended.reply, "actions": actions})
+}
+
+fn action_document(action: &ActionSummary) -> Value {
+    let mut document = json!(action);
+    match action.status.as_str() {
+        "done" => document["success"] = true.into(),
+        "failed" => document["success"] = false.into(),
+        _ => {}
+    }
+    document
+}

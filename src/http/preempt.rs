@@ -1,0 +1,150 @@
+//! Stop, reset, resume, hold and redirect.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use axum::extract::{Request, State};
+use axum::http::StatusCode;
+use jiff::SignedDuration;
+use maxim_actors::effectors::channels::Submission;
+use maxim_actors::effectors::door::Unanswered;
+use maxim_bus::Trust;
+use maxim_bus::clock::Stopwatch;
+use maxim_bus::latch::{LatchError, LatchState, StopDetail, StopLatch};
+use maxim_bus::signals::lifecycle::{PreemptionChanged, PreemptionRequested};
+use serde_json::{Value, json};
+
+use super::fields::{Field, Kind, body_fields};
+use super::percepts::{OWNER, checked_text, submit};
+use super::problem::{Answer, ok};
+use super::{Problem, Served};
+
+/// By whom it is, in the latch and in records.
+const BY: &str = "http";
+/// How long a stop waits for the disk and the rooms before it answers.
+const CONFIRMATION: Duration = Duration::from_millis(50);
+/// How long a reset or resume, which the latch has done already, waits for the rooms.
+const ROOMS: Duration = Duration::from_secs(2);
+/// The longest hold in seconds: a year.
+const LONGEST_HOLD: f64 = 31_536_000.0;
+
+pub const STOP: &[Field] = &[Field::optional("reason", Kind::Text, "why; kept with the latch")];
+pub const HOLD: &[Field] =
+    &[Field::optional("duration_s", Kind::Number(0.0, LONGEST_HOLD), "for how many seconds; without it until resumed")];
+pub const REDIRECT: &[Field] = &[Field::needed("goal", Kind::Text, "what to do first")];
+
+/// `POST /v1/stop`. Works while rooms are down: the latch acts here, and the rooms are told.
+pub async fn stop(State(served): State<Arc<Served>>, request: Request) -> Answer {
+    let given = body_fields(&served, request, STOP).await?;
+    let reason = given.text("reason").unwrap_or("POST /v1/stop").to_owned();
+    let frame = &served.agent.frame;
+    let detail = StopDetail { reason, by: BY.into(), at: frame.clock.now() };
+    let (raised, durable) = frame.latch.raise(detail.clone());
+    served.figures.stopped(Duration::from_micros(raised.latency_us));
+    // The circuit answers by itself later than we may wait, so it is asked on a task of its own.
+    let door = Arc::clone(&served.agent.outside.door);
+    let told = tokio::spawn(async move { door.preempt(PreemptionRequested::Stop(detail)).await });
+    let durable = tokio::task::spawn_blocking(move || durable.wait(CONFIRMATION));
+    let (durable, told) = tokio::join!(durable, tokio::time::timeout(CONFIRMATION, told));
+    let changed = told.ok().and_then(Result::ok).and_then(Result::ok);
+    let cancelled = changed.map(|changed| changed.cancelled_turns).unwrap_or_default();
+    ok(&json!({
+        "latched": true,
+        "latency_us": raised.latency_us,
+        "durable": durable.unwrap_or(false),
+        "first": raised.first,
+        "cancelled": cancelled,
+        "processes_killed": raised.children_killed,
+    }))
+}
+
+/// `POST /v1/reset`.
+pub async fn reset(State(served): State<Arc<Served>>, request: Request) -> Answer {
+    body_fields(&served, request, &[]).await?;
+    release(&served, StopLatch::reset, PreemptionRequested::Reset { by: BY.into() }).await
+}
+
+/// `POST /v1/resume`.
+pub async fn resume(State(served): State<Arc<Served>>, request: Request) -> Answer {
+    body_fields(&served, request, &[]).await?;
+    let answer = release(&served, StopLatch::resume, PreemptionRequested::Resume { by: BY.into() }).await?;
+    served.agent.supervision.release_held();
+    Ok(answer)
+}
+
+/// The latch first, which is the truth; then the rooms, as far as they answer.
+async fn release(
+    served: &Arc<Served>,
+    leave: fn(&StopLatch) -> Result<LatchState, LatchError>,
+    request: PreemptionRequested,
+) -> Answer {
+    let watch = Stopwatch::start();
+    let latch = served.agent.frame.latch.clone();
+    let left = tokio::task::spawn_blocking(move || leave(&latch)).await;
+    let left = left.map_err(|error| Problem::later(format!("the latch was not reached: {error}"), "try again"))?;
+    left.map_err(|error| {
+        let fix = match error {
+            LatchError::NotReset => "reset it first: POST /v1/reset",
+            LatchError::StoppedAgain => "see who stops it in GET /v1/status, then reset it again",
+            LatchError::NotDurable { .. } => "make room on the disk, then reset it again",
+        };
+        Problem::new(StatusCode::CONFLICT, error.to_string(), fix)
+    })?;
+    let latency = watch.elapsed();
+    let door = Arc::clone(&served.agent.outside.door);
+    let told = tokio::spawn(async move { door.preempt(request).await });
+    let changed = tokio::time::timeout(ROOMS, told).await.ok().and_then(Result::ok).and_then(Result::ok);
+    ok(&document(served, latency, changed.as_ref()))
+}
+
+/// `POST /v1/hold`.
+pub async fn hold(State(served): State<Arc<Served>>, request: Request) -> Answer {
+    let given = body_fields(&served, request, HOLD).await?;
+    let now = served.agent.frame.clock.now();
+    let until = match given.number("duration_s") {
+        // At most a year, so it fits.
+        Some(seconds) => Some(now + SignedDuration::from_millis((seconds * 1000.0) as i64)),
+        None => None,
+    };
+    let watch = Stopwatch::start();
+    let changed = told(&served, PreemptionRequested::Hold { until, by: BY.into() }).await?;
+    let mut body = document(&served, watch.elapsed(), Some(&changed));
+    body["until"] = json!(until);
+    ok(&body)
+}
+
+/// `POST /v1/redirect`: the goal changes, then its words come in as the owner's.
+pub async fn redirect(State(served): State<Arc<Served>>, request: Request) -> Answer {
+    served.refuse_while_draining()?;
+    let given = body_fields(&served, request, REDIRECT).await?;
+    let goal = checked_text(given.text("goal").unwrap_or_default())?;
+    let watch = Stopwatch::start();
+    let changed = told(&served, PreemptionRequested::Redirect { goal: goal.clone(), by: BY.into() }).await?;
+    let latency = watch.elapsed();
+    let submission =
+        Submission { channel: BY.into(), sender: OWNER.into(), body: goal, provider_id: None, trust: Trust::Owner };
+    let accepted = submit(&served.agent.outside.http, submission).await?;
+    let mut body = document(&served, latency, Some(&changed));
+    body["id"] = json!(accepted.percept);
+    ok(&body)
+}
+
+async fn told(served: &Served, request: PreemptionRequested) -> Result<PreemptionChanged, Unanswered> {
+    served.agent.outside.door.preempt(request).await
+}
+
+fn document(served: &Served, latency: Duration, changed: Option<&PreemptionChanged>) -> Value {
+    let latch = served.agent.frame.latch.state();
+    let mut body = json!({
+        "latched": latch == LatchState::Stopped,
+        "motion": if latch == LatchState::Clear { "free" } else { "held" },
+        "latency_us": u64::try_from(latency.as_micros()).unwrap_or(u64::MAX),
+        "rooms_told": changed.is_some(),
+    });
+    if let Some(changed) = changed {
+        body["goal"] = json!(changed.goal);
+        body["suspended"] = json!(changed.suspended);
+        body["cancelled"] = json!(changed.cancelled_turns);
+    }
+    body
+}

@@ -1,0 +1,96 @@
+//! Errors as RFC 9457 problem documents: what is wrong, and what to do about it.
+
+use axum::http::{HeaderValue, StatusCode, header};
+use axum::response::{IntoResponse, Response};
+use maxim_actors::effectors::door::Unanswered;
+use serde_json::{Map, Value, json};
+
+/// A refusal.
+#[derive(Clone, Debug)]
+pub struct Problem {
+    pub status: StatusCode,
+    /// The thing and the value that are wrong.
+    pub detail: String,
+    /// What the caller can do.
+    pub fix: String,
+    /// Seconds after which trying again makes sense.
+    pub retry_after: Option<u32>,
+    /// Further members of the document.
+    pub more: Map<String, Value>,
+}
+
+/// What a handler gives.
+pub type Answer = Result<Response, Problem>;
+
+impl Problem {
+    pub fn new(status: StatusCode, detail: impl Into<String>, fix: impl Into<String>) -> Self {
+        Self { status, detail: detail.into(), fix: fix.into(), retry_after: None, more: Map::new() }
+    }
+
+    pub fn bad(detail: impl Into<String>, fix: impl Into<String>) -> Self {
+        Self::new(StatusCode::BAD_REQUEST, detail, fix)
+    }
+
+    /// It may work later.
+    pub fn later(detail: impl Into<String>, fix: impl Into<String>) -> Self {
+        Self { retry_after: Some(1), ..Self::new(StatusCode::SERVICE_UNAVAILABLE, detail, fix) }
+    }
+
+    /// The room for it is wired, and its work is not built.
+    pub fn not_built(what: &str) -> Self {
+        let detail = format!("{what} is not built in this version");
+        let fix = "use what `GET /v1/openapi.json` lists; `maxim status` shows the thin rooms";
+        let mut problem = Self::new(StatusCode::NOT_IMPLEMENTED, detail, fix);
+        problem.more.insert("available".into(), false.into());
+        problem
+    }
+
+    pub fn document(&self) -> Value {
+        let mut document = json!({
+            "type": "about:blank",
+            "title": self.status.canonical_reason().unwrap_or("Error"),
+            "status": self.status.as_u16(),
+            "detail": self.detail,
+            "fix": self.fix,
+        });
+        if let Value::Object(members) = &mut document {
+            members.extend(self.more.clone());
+        }
+        document
+    }
+}
+
+impl IntoResponse for Problem {
+    fn into_response(self) -> Response {
+        let body = self.document().to_string();
+        let kind = [(header::CONTENT_TYPE, "application/problem+json")];
+        let mut response = (self.status, kind, body).into_response();
+        if let Some(seconds) = self.retry_after {
+            response.headers_mut().insert(header::RETRY_AFTER, HeaderValue::from(seconds));
+        }
+        if self.status == StatusCode::UNAUTHORIZED {
+            response.headers_mut().insert(header::WWW_AUTHENTICATE, HeaderValue::from_static("Bearer"));
+        }
+        response
+    }
+}
+
+impl From<Unanswered> for Problem {
+    fn from(error: Unanswered) -> Self {
+        let detail = error.to_string();
+        match error {
+            Unanswered::Refused(_) => Self::bad(detail, "correct the question"),
+            Unanswered::Late(_) => Self::later(detail, "try again, and see `maxim status` for rooms that are down"),
+            Unanswered::NotDurable(_) => Self::later(detail, "see \"disk\" in `maxim status`, and try again"),
+        }
+    }
+}
+
+/// A document as an answer.
+pub fn json_answer(status: StatusCode, body: &Value) -> Response {
+    (status, [(header::CONTENT_TYPE, "application/json")], body.to_string()).into_response()
+}
+
+pub fn ok(body: &Value) -> Answer {
+    Ok(json_answer(StatusCode::OK, body))
+}

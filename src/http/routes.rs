@@ -1,0 +1,178 @@
+//! Every path, in one table: the router is made of it, and so is the API's description.
+
+use std::sync::Arc;
+
+use axum::Router;
+use axum::extract::{Request, State};
+use axum::http::StatusCode;
+use axum::routing::{MethodRouter, get, post};
+
+use super::fields::{Field, nearest};
+use super::problem::Answer;
+use super::{Problem, Served, chaos, events, memory, metrics, openapi, percepts, preempt, safety, socket, status, why};
+
+/// What a body is.
+#[derive(Clone, Copy, Debug)]
+pub enum Body {
+    None,
+    /// An object of these fields.
+    Object(&'static [Field]),
+    /// JSON lines.
+    Lines,
+}
+
+/// One thing that can be done.
+pub struct Route {
+    pub method: &'static str,
+    pub path: &'static str,
+    pub summary: &'static str,
+    pub query: &'static [Field],
+    pub body: Body,
+    /// Status codes beside those that every path may answer (401, 403, 404, 405), with their meaning.
+    pub answers: &'static [(u16, &'static str)],
+    handler: fn() -> MethodRouter<Arc<Served>>,
+}
+
+const fn read(
+    path: &'static str,
+    summary: &'static str,
+    query: &'static [Field],
+    answers: &'static [(u16, &'static str)],
+    handler: fn() -> MethodRouter<Arc<Served>>,
+) -> Route {
+    Route { method: "get", path, summary, query, body: Body::None, answers, handler }
+}
+
+const fn act(
+    path: &'static str,
+    summary: &'static str,
+    fields: &'static [Field],
+    answers: &'static [(u16, &'static str)],
+    handler: fn() -> MethodRouter<Arc<Served>>,
+) -> Route {
+    Route { method: "post", path, summary, query: &[], body: Body::Object(fields), answers, handler }
+}
+
+const OK: &[(u16, &str)] = &[(200, "done")];
+const LATER: (u16, &str) = (503, "not now; Retry-After says when");
+const THIN: &[(u16, &str)] = &[(501, "not built: {\"available\": false}")];
+const CONFLICT: (u16, &str) = (409, "it is not in a state for that");
+
+/// All of them.
+pub const ROUTES: &[Route] = &[
+    act(
+        "/v1/percepts",
+        "Say something to the agent",
+        percepts::PERCEPT,
+        &[
+            (200, "the turn is over: {id, reply, actions}"),
+            (202, "it is on disk: {id, durable}"),
+            (413, "too long"),
+            LATER,
+        ],
+        || post(percepts::perceive),
+    ),
+    act("/v1/observations", "What the senses report (not built)", &[], THIN, || post(observe)),
+    read("/v1/status", "The health of every part", &[], OK, || get(status::status)),
+    act(
+        "/v1/stop",
+        "Stop everything at once; latched until reset",
+        preempt::STOP,
+        &[(200, "stopped: {latched, latency_us, durable, cancelled, processes_killed}")],
+        || post(preempt::stop),
+    ),
+    act("/v1/reset", "Clear the stop; motion stays held", &[], &[(200, "done"), CONFLICT], || post(preempt::reset)),
+    act("/v1/resume", "Let motion and held rooms go on", &[], &[(200, "done"), CONFLICT], || post(preempt::resume)),
+    act("/v1/hold", "Let the loop cycle without proposing", preempt::HOLD, &[(200, "held"), LATER], || {
+        post(preempt::hold)
+    }),
+    act("/v1/redirect", "Put another goal in front", preempt::REDIRECT, &[(200, "done"), LATER], || {
+        post(preempt::redirect)
+    }),
+    read(
+        "/v1/events",
+        "Server-sent events of the bus; resumed by Last-Event-ID",
+        events::EVENTS,
+        &[(200, "a stream of text/event-stream")],
+        || get(events::events),
+    ),
+    read("/v1/memory/recall", "Episodes, best first", memory::RECALL, &[(200, "{results}"), LATER], || {
+        get(memory::recall)
+    }),
+    read("/v1/memory/stats", "What each room holds", &[], &[(200, "{regions, missing}"), LATER], || get(memory::stats)),
+    read("/v1/memory/predict", "What a tool would lead to", memory::PREDICT, &[(200, "the prediction"), LATER], || {
+        get(memory::predict)
+    }),
+    read("/v1/memory/temporal", "What happens at such times", memory::TEMPORAL, &[(200, "the time"), LATER], || {
+        get(memory::temporal)
+    }),
+    read("/v1/memory/similar", "Similar episodes (not built)", &[], THIN, || get(memory::similar)),
+    read("/v1/memory/concepts", "Concepts (not built)", &[], THIN, || get(memory::concepts)),
+    read("/v1/memory/causal", "Causal links (not built)", &[], THIN, || get(memory::causal)),
+    Route {
+        method: "post",
+        path: "/v1/memory/import",
+        summary: "Take in episodes as JSON lines; durable when answered",
+        query: memory::IMPORT,
+        body: Body::Lines,
+        answers: &[(200, "{imported, merged, skipped, errors: [{line, reason}]}"), (413, "too long"), LATER],
+        handler: || post(memory::import),
+    },
+    act("/v1/memory/verify", "Read everything on disk", &[], &[(200, "{ok, bad, …}")], || post(memory::verify)),
+    act(
+        "/v1/memory/backup",
+        "Copy the store while it runs",
+        memory::BACKUP,
+        &[(200, "{place, …}"), CONFLICT],
+        || post(memory::backup),
+    ),
+    read("/v1/why/{id}", "Why a turn, action or intent came about; `last` is the newest", &[], OK, || get(why::why)),
+    read("/v1/dead-letters", "Messages that rooms failed on twice", &[], OK, || get(safety::dead_letters)),
+    read("/v1/approvals", "What the gate asks a person", &[], OK, || get(safety::approvals)),
+    act("/v1/approvals/{id}", "Answer the gate", safety::DECISION, OK, || post(safety::decide)),
+    read("/ws", "The WebSocket channel", &[], &[(101, "switches to WebSocket")], || get(socket::websocket)),
+    read("/v1/chaos", "What can be broken on purpose", &[], OK, || get(chaos::list)),
+    act("/v1/chaos/panic", "A room panics", chaos::VICTIM, &[(200, "ordered"), CONFLICT], || post(chaos::panic)),
+    act("/v1/chaos/hang", "A room blocks its thread for 5 s", chaos::VICTIM, &[(200, "ordered"), CONFLICT], || {
+        post(chaos::hang)
+    }),
+    act("/v1/chaos/kill", "A room's actor ends", chaos::VICTIM, &[(200, "ordered"), CONFLICT], || post(chaos::kill)),
+    act("/v1/chaos/fail-disk", "Writes to the disk fail from now on", &[], OK, || post(chaos::fail_disk)),
+    act("/v1/chaos/restore-disk", "Writes to the disk work again", &[], OK, || post(chaos::restore_disk)),
+    read("/metrics", "Figures for Prometheus (OpenMetrics text)", &[], OK, || get(metrics::metrics)),
+    read("/healthz", "The process lives; needs no token", &[], OK, || get(status::healthz)),
+    read("/readyz", "It can work, latched or not", &[], &[(200, "ready"), (503, "what is missing")], || {
+        get(status::readyz)
+    }),
+    read("/v1/openapi.json", "This description", &[], OK, || get(openapi::openapi)),
+];
+
+/// The router over all routes, without the guard.
+pub fn router() -> Router<Arc<Served>> {
+    let all = ROUTES.iter().fold(Router::new(), |router, route| router.route(route.path, (route.handler)()));
+    all.fallback(unknown).method_not_allowed_fallback(wrong_method)
+}
+
+async fn observe(State(_): State<Arc<Served>>) -> Answer {
+    Err(Problem::not_built("the room of the senses, which takes observations,"))
+}
+
+async fn unknown(request: Request) -> Problem {
+    let path = request.uri().path();
+    let fix = match nearest(path, ROUTES.iter().map(|route| route.path)) {
+        Some(near) => format!("did you mean {near}?"),
+        None => "see /v1/openapi.json for what there is".into(),
+    };
+    Problem::new(StatusCode::NOT_FOUND, format!("there is no path {path:?}"), fix)
+}
+
+async fn wrong_method(request: Request) -> Problem {
+    let (method, path) = (request.method(), request.uri().path());
+    let fits = |route: &&Route| {
+        route.path == path
+            || route.path.split('{').next().is_some_and(|head| head.len() < route.path.len() && path.starts_with(head))
+    };
+    let methods: Vec<String> = ROUTES.iter().filter(fits).map(|route| route.method.to_uppercase()).collect();
+    let found = format!("{method} is not answered at {path}");
+    Problem::new(StatusCode::METHOD_NOT_ALLOWED, found, format!("use {}", methods.join(" or ")))
+}

@@ -1,0 +1,189 @@
+//! How it is: `GET /v1/status`, `/healthz` and `/readyz`.
+
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+use std::time::Duration;
+
+use axum::extract::{Request, State};
+use axum::http::StatusCode;
+use maxim_actors::region::{WardKind, WardState};
+use maxim_actors::store::{StoreHealth, StoreStatus};
+use maxim_bus::latch::{LatchFile, LoadedLatch};
+use serde_json::{Map, Value, json};
+
+use super::Served;
+use super::fields::query_fields;
+use super::problem::{Answer, json_answer, ok};
+
+/// How long counts and the disk's figures are waited for: a status must come while parts are down.
+const PATIENCE: Duration = Duration::from_secs(1);
+
+/// What each layer of memory counts, by the name of its room.
+const LAYERS: [(&str, &str); 3] =
+    [("hippocampus", "episodes"), ("suprachiasmatic_nucleus", "moments"), ("nucleus_accumbens", "links")];
+
+/// `GET /v1/status`.
+pub async fn status(State(served): State<Arc<Served>>, request: Request) -> Answer {
+    query_fields(&request, &[])?;
+    let (disk, memory) = tokio::join!(disk(&served), memory(&served));
+    let regions = regions(&served);
+    let frame = &served.agent.frame;
+    let detail = frame.latch.detail();
+    let is_stopped = frame.latch.is_stopped();
+    let is_whole = regions.iter().all(|region| region["state"] == "running") && disk["status"] == "ok";
+    let state = match (is_stopped, is_whole) {
+        (true, _) => "stopped",
+        (false, true) => "awake",
+        (false, false) => "degraded",
+    };
+    let uptime = frame.clock.now().duration_since(served.started).as_secs();
+    ok(&json!({
+        "state": state,
+        "stop": {
+            "latched": is_stopped,
+            "reason": detail.as_ref().map(|detail| &detail.reason),
+            "at": detail.as_ref().map(|detail| detail.at),
+            "by": detail.as_ref().map(|detail| &detail.by),
+            "motion": frame.latch.state(),
+        },
+        "regions": regions,
+        "body": served.body,
+        "disk": disk,
+        "llm": served.llm,
+        "memory": memory,
+        "version": env!("CARGO_PKG_VERSION"),
+        "pid": std::process::id(),
+        "started": served.started,
+        "uptime_s": uptime.max(0),
+        "agent": frame.agent,
+        "chaos": served.chaos,
+        "draining": served.draining.load(Ordering::SeqCst),
+        "escalations": served.agent.supervision.escalations(),
+        "hung_threads": served.agent.supervision.zombies(),
+    }))
+}
+
+/// One object a room, in the order of the anatomy.
+pub fn regions(served: &Served) -> Vec<Value> {
+    let mut regions = Vec::new();
+    for part in served.agent.parts.iter() {
+        let heart = served.agent.supervision.heart(part.name);
+        let inbox = served.agent.frame.bus.inbox(part.name).map(|inbox| inbox.counters()).unwrap_or_default();
+        let mut region = json!({
+            "name": part.name,
+            "state": heart.as_ref().map_or(WardState::Off, |heart| heart.state()),
+            "restarts": heart.as_ref().map_or(0, |heart| heart.restarts()),
+            "inbox_depth": inbox.depth,
+            "p99_us": heart.as_ref().map_or(0, |heart| heart.p99_us()),
+            "kind": if part.kind == WardKind::Effector { "effector" } else { "region" },
+            "stage": part.stage,
+            "handled": heart.as_ref().map_or(0, |heart| heart.handled()),
+            "dead_letters": heart.as_ref().map_or(0, |heart| heart.dead_letters()),
+        });
+        if part.kind == WardKind::Thin {
+            region["thin"] = true.into();
+        }
+        regions.push(region);
+    }
+    regions
+}
+
+/// The store's figures; a disk that hangs answers as degraded.
+async fn disk(served: &Served) -> Value {
+    match health(served).await {
+        Some(health) => disk_document(&health),
+        None => {
+            json!({"status": "degraded", "reason": format!("the store has not answered for {} s", PATIENCE.as_secs())})
+        }
+    }
+}
+
+/// The store's health, if it answers in time.
+pub async fn health(served: &Served) -> Option<StoreHealth> {
+    let store = served.store.clone();
+    let asked = tokio::task::spawn_blocking(move || store.health());
+    tokio::time::timeout(PATIENCE, asked).await.ok().and_then(Result::ok)
+}
+
+fn disk_document(health: &StoreHealth) -> Value {
+    let (status, reason) = match &health.status {
+        StoreStatus::Ok => ("ok", None),
+        StoreStatus::Degraded { reason } => ("degraded", Some(reason)),
+    };
+    json!({
+        "status": status,
+        "reason": reason,
+        "engine": health.engine,
+        "bytes_on_disk": health.bytes_on_disk,
+        "live_bytes": health.live_bytes,
+        "commits": health.commits,
+        "failures": health.failures,
+        "waiting_bytes": health.waiting_bytes,
+        "damage_seen": health.damage_seen,
+        "commit_p50_us": health.latency.p50_us,
+        "commit_p99_us": health.latency.p99_us,
+    })
+}
+
+/// How much each built layer holds: fresh if the rooms answer in time, else as last known.
+pub async fn memory(served: &Arc<Served>) -> Value {
+    let door = Arc::clone(&served.agent.outside.door);
+    let asked = tokio::spawn(async move { door.inquire("system_stats", json!({})).await });
+    let fresh = tokio::time::timeout(PATIENCE, asked).await.ok().and_then(Result::ok).and_then(Result::ok);
+    if let Some(stats) = fresh {
+        let mut known = served.figures.memory.lock();
+        for (layer, counted) in LAYERS {
+            if let Some(count) = stats["regions"][layer][counted].as_u64() {
+                known.insert(layer, count);
+            }
+        }
+    }
+    let known = served.figures.memory.lock();
+    Value::Object(known.iter().map(|(layer, count)| ((*layer).to_owned(), Value::from(*count))).collect::<Map<_, _>>())
+}
+
+/// `GET /healthz`: the process lives and answers.
+pub async fn healthz() -> Answer {
+    ok(&json!({"status": "alive"}))
+}
+
+/// `GET /readyz`: 200 when it can work, latched or not.
+pub async fn readyz(State(served): State<Arc<Served>>) -> Answer {
+    let missing = missing(&served);
+    let status = if missing.is_empty() { StatusCode::OK } else { StatusCode::SERVICE_UNAVAILABLE };
+    let body = json!({
+        "ready": missing.is_empty(), "latched": served.agent.frame.latch.is_stopped(), "missing": missing,
+    });
+    Ok(json_answer(status, &body))
+}
+
+fn missing(served: &Served) -> Vec<String> {
+    let mut missing = Vec::new();
+    if let Err(error) = served.agent.frame.store.recover("gateway") {
+        missing.push(format!("the store: {error}"));
+    }
+    if let Some(path) = &served.latch_file
+        && !matches!(LatchFile::new(path).load(true), LoadedLatch::Read(_))
+    {
+        missing.push(format!("the latch file {} can't be read", path.display()));
+    }
+    if !served.is_stop_path_tested.load(Ordering::SeqCst) {
+        missing.push("the stop path is not tested yet".into());
+    }
+    let hearts = served.agent.supervision.hearts();
+    let down = hearts.iter().filter(|heart| heart.state() != WardState::Running);
+    missing.extend(down.map(|heart| format!("{} is {}", heart.name(), word(heart.state()))));
+    if hearts.is_empty() {
+        missing.push("no room runs".into());
+    }
+    missing
+}
+
+fn word(state: WardState) -> &'static str {
+    match state {
+        WardState::Running => "running",
+        WardState::Restarting => "restarting",
+        WardState::Held => "held",
+        WardState::Off => "off",
+    }
+}

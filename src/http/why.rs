@@ -1,0 +1,178 @@
+//! `GET /v1/why/{id}`: a turn's why-record, read from what the cause ledger wrote while it happened.
+
+use std::collections::BTreeMap;
+use std::ops::Bound;
+use std::sync::Arc;
+
+use axum::extract::{Path, State};
+use axum::http::StatusCode;
+use maxim_actors::action::cause_ledger::{CauseLedger, CausePart, TURNS_PREFIX, index_key, parts_prefix};
+use maxim_actors::region::{Region, end_of};
+use maxim_actors::store::{AgentStore, StoreError};
+use maxim_bus::MessageId;
+use serde::de::DeserializeOwned;
+use serde_json::{Value, json};
+
+use super::memory::blocking;
+use super::problem::{Answer, ok};
+use super::{Problem, Served};
+
+/// Turns that are searched for an id that has no index, newest first.
+const SEARCHED: usize = 500;
+
+/// `GET /v1/why/{id}`: a turn, an action, an intent or any message of a turn; `last` is the newest turn.
+pub async fn why(State(served): State<Arc<Served>>, Path(id): Path<String>) -> Answer {
+    let store = served.agent.frame.store.clone();
+    let wanted = match id.as_str() {
+        "last" => None,
+        text => Some(text.parse::<MessageId>().map_err(|error| {
+            Problem::bad(
+                format!("{text:?} is no id: {error}"),
+                "give the id of a percept, turn, action or intent, or last",
+            )
+        })?),
+    };
+    let found = blocking(move || record_of(&store, wanted)).await?;
+    match found {
+        Some(record) => ok(&record),
+        None => {
+            let found = match wanted {
+                Some(id) => format!("no turn is known that has to do with {id}"),
+                None => "nothing has happened yet".into(),
+            };
+            Err(Problem::new(StatusCode::NOT_FOUND, found, "GET /v1/why/last shows the newest turn"))
+        }
+    }
+}
+
+fn record_of(store: &AgentStore, wanted: Option<MessageId>) -> Result<Option<Value>, StoreError> {
+    let turn = match wanted {
+        None => turns(store)?.pop(),
+        Some(id) => turn_of(store, id)?,
+    };
+    let Some(turn) = turn else { return Ok(None) };
+    let parts = parts_of(store, turn)?;
+    Ok((!parts.is_empty()).then(|| document(turn, &parts)))
+}
+
+/// Oldest first.
+fn turns(store: &AgentStore) -> Result<Vec<MessageId>, StoreError> {
+    prefixed(store, TURNS_PREFIX)
+}
+
+fn turn_of(store: &AgentStore, id: MessageId) -> Result<Option<MessageId>, StoreError> {
+    if !parts_of(store, id)?.is_empty() {
+        return Ok(Some(id));
+    }
+    if let Some(bytes) = store.record(CauseLedger::NAME, index_key(id).as_bytes())? {
+        return Ok(serde_json::from_slice(&bytes).ok());
+    }
+    // What was refused is in no index: the ledger indexes what began.
+    for turn in turns(store)?.into_iter().rev().take(SEARCHED) {
+        if parts_of(store, turn)?.iter().any(|part| part.id == id || mentions(&part.body, id)) {
+            return Ok(Some(turn));
+        }
+    }
+    Ok(None)
+}
+
+fn mentions(body: &Value, id: MessageId) -> bool {
+    let id = id.to_string();
+    ["action", "intent", "intent_id", "id", "approval", "episode"].iter().any(|name| body[*name] == id.as_str())
+}
+
+/// In the order of time, and what was caused after its cause.
+fn parts_of(store: &AgentStore, turn: MessageId) -> Result<Vec<CausePart>, StoreError> {
+    let mut parts: Vec<CausePart> = prefixed(store, &parts_prefix(turn))?;
+    let causes: BTreeMap<MessageId, Option<MessageId>> = parts.iter().map(|part| (part.id, part.cause)).collect();
+    let depth = |part: &CausePart| {
+        let (mut depth, mut cause) = (0, part.cause);
+        while let Some(above) = cause.and_then(|id| causes.get(&id))
+            && depth < causes.len()
+        {
+            (depth, cause) = (depth + 1, *above);
+        }
+        depth
+    };
+    parts.sort_by_cached_key(|part| (part.at, depth(part)));
+    Ok(parts)
+}
+
+fn prefixed<T: DeserializeOwned>(store: &AgentStore, prefix: &str) -> Result<Vec<T>, StoreError> {
+    let range = (Bound::Included(prefix.as_bytes().to_vec()), end_of(prefix.as_bytes()));
+    let records = store.records(CauseLedger::NAME, range, usize::MAX)?;
+    Ok(records.iter().filter_map(|(_, bytes)| serde_json::from_slice(bytes).ok()).collect())
+}
+
+fn document(turn: MessageId, parts: &[CausePart]) -> Value {
+    let find = |kind: &str| parts.iter().find(|part| part.kind == kind);
+    let perceived = find("SalientPercept").map(|part| {
+        let percept = &part.body["percept"];
+        json!({
+            "content": percept["content"], "source": percept["source"], "sender": percept["metadata"]["sender"],
+            "at": part.at, "salience": part.body["salience"], "novelty": part.body["novelty"],
+        })
+    });
+    let ended = parts.iter().rev().find(|part| part.kind == "TurnEnded");
+    let steps: Vec<Value> = parts.iter().map(step).collect();
+    json!({
+        "turn": turn,
+        "perceived": perceived,
+        "reply": ended.map(|part| &part.body["reply"]),
+        "actions": ended.map_or_else(|| json!([]), |part| part.body["actions"].clone()),
+        "is_over": ended.is_some(),
+        "steps": steps,
+    })
+}
+
+fn step(part: &CausePart) -> Value {
+    json!({
+        "what": format!("{}: {}", part.by, sentence(part)),
+        "kind": part.kind, "at": part.at, "by": part.by, "id": part.id, "cause": part.cause, "detail": part.body,
+    })
+}
+
+/// The step in words, out of its own fields alone.
+fn sentence(part: &CausePart) -> String {
+    let body = &part.body;
+    let text = |name: &str| match &body[name] {
+        Value::String(text) => text.clone(),
+        Value::Null => "-".into(),
+        other => other.to_string(),
+    };
+    let intent = &body["intent"];
+    match part.kind.as_str() {
+        "SalientPercept" => format!("perceived {}, salience {}", body["percept"]["content"], body["salience"]),
+        "EnrichedPercept" => {
+            let recalled = body["recalled"].as_array().map_or(0, Vec::len);
+            let missing: Vec<&str> =
+                body["missing"].as_array().into_iter().flatten().filter_map(|m| m["region"].as_str()).collect();
+            let without = if missing.is_empty() { String::new() } else { format!(", without {}", missing.join(", ")) };
+            format!("recalled {recalled} episodes{without}")
+        }
+        "Thought" => format!("thought: {} (confidence {})", text("text"), body["confidence"]),
+        "Intent" => format!("wanted {} {}", text("tool"), body["params"]),
+        "IntentRefused" => format!("{} {}: {} ({})", text("refusal"), text("tool"), text("reason"), text("rule")),
+        "ClearedIntent" => {
+            format!("cleared {} by {}: {}", intent["tool"].as_str().unwrap_or("-"), text("rule"), text("reason"))
+        }
+        "ExecutionStarted" => {
+            format!("began {}, attempt {}", intent["tool"].as_str().unwrap_or("-"), body["attempt"])
+        }
+        "ToolResult" => match body["success"].as_bool() {
+            Some(true) => format!("{} succeeded in {} us", text("tool"), body["duration_us"]),
+            Some(false) => format!("{} failed: {}", text("tool"), text("error")),
+            None => format!("{} has no known outcome", text("tool")),
+        },
+        "Outbound" => format!("said {} on {}", body["text"], text("channel")),
+        "TurnEnded" => "ended the turn".into(),
+        "EpisodeStored" => {
+            let state = if body["complete"] == true { "completed" } else { "opened" };
+            format!("{state} the episode {}", text("episode"))
+        }
+        "PainSignal" => format!("felt {} at {}: {}", text("kind"), body["intensity"], text("reason")),
+        "InquiryAnswered" => format!("asked {} {}", text("tool"), body["params"]),
+        "PredictionErrorSensed" => format!("learned from {}", body),
+        other => format!("{other} {body}"),
+    }
+}
