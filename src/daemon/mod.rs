@@ -103,23 +103,6 @@ fn store_error(error: &StoreError) -> CliError {
     CliError::new(exit, found, fix)
 }
 
-/// Several listeners as one.
-struct Taps(Vec<Arc<dyn Tap>>);
-
-impl Tap for Taps {
-    fn input(&self, input: maxim_actors::region::InputRecord) {
-        for tap in &self.0 {
-            tap.input(input.clone());
-        }
-    }
-
-    fn emitted(&self, lsn: maxim_bus::Lsn, envelope: &Arc<maxim_bus::Envelope>) {
-        for tap in &self.0 {
-            tap.emitted(lsn, envelope);
-        }
-    }
-}
-
 async fn live(plan: Plan, opened: Opened, watch: Stopwatch) -> Result<Exit, CliError> {
     let Opened { store, report, latch, listener, address, bearer } = opened;
     let clock = SystemClock;
@@ -130,15 +113,14 @@ async fn live(plan: Plan, opened: Opened, watch: Stopwatch) -> Result<Exit, CliE
         .map_err(|error| CliError::told(Exit::BadConfig, &error))?;
     let id = AgentId::new("maxim").map_err(|error| CliError::told(Exit::Bug, &error))?;
     let seed = plan.settings.agent.seed.unwrap_or_else(|| uuid::Uuid::now_v7().as_u64_pair().1);
-    let events = Arc::new(EventLog::default());
-    let taps: Vec<Arc<dyn Tap>> = vec![Arc::clone(&events) as Arc<dyn Tap>];
+    let events = EventLog::new(report.boot, None);
     let world = AgentWorld {
         store: store.agent(&id),
         id,
         clock: Arc::new(clock),
         latch: latch.clone(),
         seed,
-        tap: Some(Arc::new(Taps(taps))),
+        tap: Some(Arc::clone(&events) as Arc<dyn Tap>),
     };
     let threads = std::thread::available_parallelism().map_or(2, usize::from);
     let agent = Agent::live(world, &rooms, threads).map_err(|error| CliError::told(Exit::Bug, &error))?;

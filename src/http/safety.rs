@@ -6,7 +6,7 @@ use std::sync::Arc;
 use axum::extract::{Path, Request, State};
 use axum::http::StatusCode;
 use maxim_actors::gate::fear_agent::FearAgent;
-use maxim_actors::gate::fear_agent::region::{ENTRIES, GateEntry};
+use maxim_actors::gate::fear_agent::{ENTRIES, GateEntry};
 use maxim_actors::region::{DeadLetter, Region, end_of};
 use maxim_actors::store::{AgentStore, StoreError};
 use maxim_bus::{MessageId, RegionName};
