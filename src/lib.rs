@@ -4,4 +4,5 @@ pub mod agent;
 pub mod cli;
 pub mod config;
 pub mod data_folder;
+pub mod recorder;
 pub mod telemetry;

@@ -13,6 +13,7 @@ mod memory;
 mod out;
 mod preempt;
 mod recall;
+mod replay;
 mod send;
 mod status;
 mod stop;
@@ -64,6 +65,7 @@ pub enum Command {
     Doctor(doctor::DoctorArgs),
     Memory(memory::MemoryArgs),
     Why(why::WhyArgs),
+    Replay(replay::ReplayArgs),
     Config(config::ConfigArgs),
     Chaos(chaos::ChaosArgs),
     Completions(housekeeping::CompletionsArgs),
@@ -85,6 +87,7 @@ impl Command {
             Self::Doctor(args) => args.run(global, out),
             Self::Memory(args) => args.run(global, out),
             Self::Why(args) => args.run(global, out),
+            Self::Replay(args) => args.run(out),
             Self::Config(args) => args.run(global, out),
             Self::Chaos(args) => args.run(global, out),
             Self::Completions(args) => args.run(out, Cli::command()),
