@@ -6,4 +6,5 @@ pub mod config;
 pub mod daemon;
 pub mod data_folder;
 pub mod http;
+pub mod recorder;
 pub mod telemetry;

@@ -14,6 +14,7 @@ mod memory;
 mod out;
 mod preempt;
 mod recall;
+mod replay;
 mod run;
 mod send;
 mod status;
@@ -67,6 +68,7 @@ pub enum Command {
     Doctor(doctor::DoctorArgs),
     Memory(memory::MemoryArgs),
     Why(why::WhyArgs),
+    Replay(replay::ReplayArgs),
     Config(config::ConfigArgs),
     Chaos(chaos::ChaosArgs),
     Fear(doors::FearArgs),
@@ -93,6 +95,7 @@ impl Command {
             Self::Doctor(args) => args.run(global, out),
             Self::Memory(args) => args.run(global, out),
             Self::Why(args) => args.run(global, out),
+            Self::Replay(args) => args.run(out),
             Self::Config(args) => args.run(global, out),
             Self::Chaos(args) => args.run(global, out),
             Self::Fear(args) => args.run(),

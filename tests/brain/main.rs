@@ -8,5 +8,6 @@ mod crash;
 mod fear;
 mod memory;
 mod preemption;
+mod replay;
 mod seeds;
 mod thread;

@@ -31,7 +31,7 @@ pub use heart::{Heart, Order, WardKind, WardState};
 pub use post::{Frame, Post};
 pub use pulse::Pulse;
 pub use records::{RecordView, end_of};
-pub use seat::{DeadLetter, InputRecord, Seat, Step, Tap};
+pub use seat::{DeadLetter, InputRecord, Seat, Step, Tap, decision_hash};
 pub use stepper::{EffectorStepper, RegionStepper, Stepper};
 pub use supervision::{Placement, Restart, Supervision, SupervisionSettings, Ward};
 pub use watchdog::Watchdog;

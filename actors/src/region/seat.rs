@@ -34,7 +34,6 @@ pub enum Step {
 /// A root as it is snapshotted.
 #[derive(Serialize, Deserialize)]
 struct Root<R> {
-    hash: u64,
     state: R,
 }
 
@@ -61,6 +60,8 @@ impl DeadLetter {
 #[derive(Clone, Debug)]
 pub struct InputRecord {
     pub region: RegionName,
+    /// The incarnation that dealt with it.
+    pub epoch: Epoch,
     /// None for a tick.
     pub message: Option<Arc<Envelope>>,
     pub taken_at: Timestamp,
@@ -99,17 +100,23 @@ impl<R: Region> Seat<R> {
             what: what.into(),
             why: error.to_string(),
         };
-        let mut root: Root<R> = match recovered.root {
-            Some(bytes) => serde_json::from_slice(&bytes).map_err(|error| bad("the snapshot", error))?,
-            None => Root { hash: StableHash::default().get(), state: R::default() },
+        let mut state = match recovered.root {
+            Some(bytes) => {
+                let root: Root<R> = serde_json::from_slice(&bytes).map_err(|error| bad("the snapshot", error))?;
+                root.state
+            }
+            None => R::default(),
         };
         for bytes in recovered.events {
-            root.hash = StableHash::resume(root.hash).add(&bytes).get();
-            let event = serde_json::from_slice(&bytes).map_err(|error| bad("an event", error))?;
-            root.state.apply(event);
+            state.apply(serde_json::from_slice(&bytes).map_err(|error| bad("an event", error))?);
         }
-        root.state.wake(&RecordView::new(&frame.store, R::NAME), &post.settings);
-        Ok(Self { post, epoch, region: root.state, hash: root.hash, snapshot_due: false })
+        state.wake(&RecordView::new(&frame.store, R::NAME), &post.settings);
+        // The hash is over records too, which the events don't hold: it goes on from the last commit.
+        let hash = match recovered.state_hash {
+            0 => StableHash::default().get(),
+            hash => hash,
+        };
+        Ok(Self { post, epoch, region: state, hash, snapshot_due: false })
     }
 
     pub fn region(&self) -> &R {
@@ -134,15 +141,7 @@ impl<R: Region> Seat<R> {
             return Step::Idle;
         };
         let now = post.frame.clock.now();
-        let decided = {
-            let mut pulse = self.pulse(&post, Some(&delivery.envelope.meta), now);
-            let name = delivery.envelope.body().name();
-            post.heart.trip(name);
-            if let Some(handler) = post.card.handler(name) {
-                handler(&self.region, &delivery.envelope, &mut pulse);
-            }
-            pulse.decided
-        };
+        let decided = self.decide(&post, Some(&delivery.envelope), now);
         let step = self.commit(&post, Some((lane, &delivery)), now, decided);
         match step {
             Step::Done => post.inbox.done(self.epoch),
@@ -162,13 +161,36 @@ impl<R: Region> Seat<R> {
         if self.next_deadline().is_none_or(|due| due > now) {
             return Step::Idle;
         }
-        post.heart.trip("(tick)");
-        let decided = {
-            let mut pulse = self.pulse(&post, None, now);
-            self.region.tick(&mut pulse);
-            pulse.decided
-        };
+        let decided = self.decide(&post, None, now);
         self.commit(&post, None, now, decided)
+    }
+
+    /// Deals with a recorded input, or with a recorded tick when there is no message, as it was taken at `now`. Mail and
+    /// clock are left alone. May panic in the region.
+    pub fn feed(&mut self, message: Option<Arc<Envelope>>, now: Timestamp) -> Step {
+        let post = Arc::clone(&self.post);
+        let decided = self.decide(&post, message.as_deref(), now);
+        let lane = message.as_ref().map(|envelope| envelope.body().lane());
+        let delivery = message.map(|envelope| Delivery { lsn: Lsn(0), envelope, attempts: 0 });
+        self.commit(&post, lane.zip(delivery.as_ref()), now, decided)
+    }
+
+    fn decide(&self, post: &Post<R>, message: Option<&Envelope>, now: Timestamp) -> Decided<R::Event> {
+        let mut pulse = self.pulse(post, message.map(|envelope| &envelope.meta), now);
+        match message {
+            None => {
+                post.heart.trip("(tick)");
+                self.region.tick(&mut pulse);
+            }
+            Some(envelope) => {
+                let name = envelope.body().name();
+                post.heart.trip(name);
+                if let Some(handler) = post.card.handler(name) {
+                    handler(&self.region, envelope, &mut pulse);
+                }
+            }
+        }
+        pulse.decided
     }
 
     /// Buries the message that is leased: it failed twice.
@@ -194,7 +216,8 @@ impl<R: Region> Seat<R> {
             emissions: Vec::new(),
             records: vec![record],
             root: None,
-            state_hash: 0,
+            // The letter is the shell's and no part of the region's state.
+            state_hash: post.frame.store.recover(R::NAME).map_or(0, |recovered| recovered.state_hash),
         };
         post.heart.count_dead_letter();
         match post.frame.store.accept(commit, |_| {}) {
@@ -242,7 +265,7 @@ impl<R: Region> Seat<R> {
             events,
             emissions: journalled.map(|envelope| envelope.encoded().to_vec()).collect(),
             records: decided.records,
-            root: self.snapshot_due.then(|| self.snapshot(hash.get())),
+            root: self.snapshot_due.then(|| self.snapshot()),
             state_hash: hash.get(),
         };
         let mut heard = None;
@@ -252,6 +275,7 @@ impl<R: Region> Seat<R> {
             if let Some(tap) = &frame.tap {
                 tap.input(InputRecord {
                     region: R::NAME,
+                    epoch: self.epoch,
                     message: input.map(|(_, delivery)| Arc::clone(&delivery.envelope)),
                     taken_at: now,
                     lsn: accepted.lsn,
@@ -271,13 +295,8 @@ impl<R: Region> Seat<R> {
         }
     }
 
-    fn snapshot(&self, hash: u64) -> Vec<u8> {
-        #[derive(Serialize)]
-        struct Borrowed<'a, R> {
-            hash: u64,
-            state: &'a R,
-        }
-        serde_json::to_vec(&Borrowed { hash, state: &self.region }).unwrap_or_default()
+    fn snapshot(&self) -> Vec<u8> {
+        serde_json::to_vec(&Root { state: &self.region }).unwrap_or_default()
     }
 }
 
@@ -313,7 +332,8 @@ fn refusal(error: AcceptError) -> Step {
     }
 }
 
-fn decision_hash(envelopes: &[Arc<Envelope>]) -> u64 {
+/// Hash over what an input led to, in order; of nothing it is that of an empty slice.
+pub fn decision_hash(envelopes: &[Arc<Envelope>]) -> u64 {
     envelopes.iter().fold(StableHash::default(), |hash, envelope| hash.add(&envelope.encoded())).get()
 }
 

@@ -4,7 +4,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 
 use jiff::Timestamp;
-use maxim_bus::{Epoch, RegionName};
+use maxim_bus::{Envelope, Epoch, RegionName};
 
 use super::actor::panic_text;
 use super::{Effector, EffectorPost, Post, Region, Seat, Step};
@@ -30,6 +30,15 @@ pub trait Stepper {
     /// None for what has no state.
     fn state_hash(&self) -> Option<u64> {
         None
+    }
+
+    /// For replays: deals with a recorded input as it was taken at `now`; no message is a tick. The frame's tap hears
+    /// what came of it, unless it came to nothing.
+    ///
+    /// # Errors
+    /// The room failed on it, with its own words; or it is no room that decides.
+    fn feed(&mut self, _message: Option<Arc<Envelope>>, _now: Timestamp) -> Result<(), String> {
+        Err(format!("{} has no decisions to replay", self.name()))
     }
 }
 
@@ -102,6 +111,15 @@ impl<R: Region> Stepper for RegionStepper<R> {
 
     fn state_hash(&self) -> Option<u64> {
         self.seat.as_ref().map(Seat::state_hash)
+    }
+
+    fn feed(&mut self, message: Option<Arc<Envelope>>, now: Timestamp) -> Result<(), String> {
+        let Some(seat) = &mut self.seat else { return Err("it is not seated".into()) };
+        match catch_unwind(AssertUnwindSafe(|| seat.feed(message, now))) {
+            Ok(Step::Done) => Ok(()),
+            Ok(step) => Err(format!("its commit was not taken: {step:?}")),
+            Err(panic) => Err(format!("it panicked: {}", panic_text(&*panic))),
+        }
     }
 }
 

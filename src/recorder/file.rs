@@ -1,0 +1,193 @@
+//! One MCAP file while it is written.
+
+use std::collections::{BTreeMap, HashMap, HashSet};
+use std::fs::File;
+use std::io::BufWriter;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use jiff::Timestamp;
+use maxim_actors::region::InputRecord;
+use maxim_bus::{Envelope, Lsn, MessageId};
+use mcap::records::{MessageHeader, Metadata};
+use mcap::{Compression, McapResult, WriteOptions, Writer};
+use serde::Serialize;
+
+use super::format::{
+    GAPS, Gap, HEADER, Header, INPUTS, InputLine, RECORDS, Record, SIGNALS, STARTS, pack, signal_line,
+};
+use super::start::Portrait;
+use super::{RecorderError, folder};
+
+/// Bytes of messages after which a chunk is ended; no crash costs more than that and the flush interval.
+const CHUNK: u64 = 256 << 10;
+/// Bytes of records in one message.
+const RECORDS_PART: usize = 256 << 10;
+
+pub struct RecordingFile {
+    path: PathBuf,
+    file: File,
+    writer: Writer<BufWriter<File>>,
+    schema: u16,
+    channels: HashMap<String, u16>,
+    /// Signals that stand in this file; each file carries those that its inputs need.
+    written: HashSet<MessageId>,
+    sequence: u32,
+    /// Since the last flush.
+    waiting: u64,
+    /// What the file began with.
+    start_bytes: u64,
+}
+
+impl RecordingFile {
+    pub fn begin(
+        (path, file): (PathBuf, File),
+        header: &Header,
+        portraits: &[Portrait],
+        at: Timestamp,
+    ) -> Result<Self, RecorderError> {
+        let begun = Self::open(path.clone(), file).and_then(|mut begun| {
+            begun.introduce(header, portraits, at)?;
+            Ok(begun)
+        });
+        begun.map_err(|error| folder::told(&path, "written", &error))
+    }
+
+    fn open(path: PathBuf, file: File) -> McapResult<Self> {
+        let options = WriteOptions::new()
+            .compression(Some(Compression::Lz4))
+            .chunk_size(Some(CHUNK))
+            .profile("maxim")
+            .library(format!("maxim {}", env!("CARGO_PKG_VERSION")));
+        let mut writer = Writer::with_options(BufWriter::new(file.try_clone()?), options)?;
+        let schema = writer.add_schema("object", "jsonschema", br#"{"type":"object"}"#)?;
+        Ok(Self {
+            path,
+            file,
+            writer,
+            schema,
+            channels: HashMap::new(),
+            written: HashSet::new(),
+            sequence: 0,
+            waiting: 0,
+            start_bytes: 0,
+        })
+    }
+
+    fn introduce(&mut self, header: &Header, portraits: &[Portrait], at: Timestamp) -> McapResult<()> {
+        // For viewers; a replay reads the message, which needs no index.
+        let facts = [
+            ("build", header.build.clone()),
+            ("agent", header.agent.to_string()),
+            ("seed", format!("{:016x}", header.seed)),
+            ("boot", header.boot.to_string()),
+        ];
+        let metadata = facts.into_iter().map(|(name, fact)| (name.to_owned(), fact)).collect::<BTreeMap<_, _>>();
+        self.writer.write_metadata(&Metadata { name: "maxim".into(), metadata })?;
+        self.json(HEADER, at, at, header)?;
+        for portrait in portraits {
+            self.records(&portrait.start.region, &portrait.records, at)?;
+            self.json(STARTS, at, at, &portrait.start)?;
+        }
+        self.flush()?;
+        self.start_bytes = self.bytes();
+        Ok(())
+    }
+
+    fn records(&mut self, region: &str, records: &[Record], at: Timestamp) -> McapResult<()> {
+        let topic = format!("{RECORDS}{region}");
+        let (mut from, mut bytes) = (0, 0);
+        for (index, (key, value)) in records.iter().enumerate() {
+            bytes += key.len() + value.len();
+            if bytes >= RECORDS_PART || index + 1 == records.len() {
+                self.message(&topic, at, at, &pack(&records[from..=index]))?;
+                (from, bytes) = (index + 1, 0);
+            }
+        }
+        Ok(())
+    }
+
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// On disk, without what waits to be flushed.
+    pub fn bytes(&self) -> u64 {
+        self.file.metadata().map_or(0, |metadata| metadata.len())
+    }
+
+    /// Bytes beyond what the file began with.
+    pub fn grown(&self) -> u64 {
+        self.bytes().saturating_sub(self.start_bytes)
+    }
+
+    pub fn signal(&mut self, lsn: Lsn, envelope: &Arc<Envelope>) -> McapResult<()> {
+        let meta = &envelope.meta;
+        if !self.written.insert(meta.id) {
+            return Ok(());
+        }
+        // Its own encoding is never cut off.
+        let line = signal_line(lsn, envelope).unwrap_or_default();
+        self.message(&format!("{SIGNALS}{}", meta.name), meta.at, meta.at, &line)
+    }
+
+    pub fn input(&mut self, input: &InputRecord) -> McapResult<()> {
+        if let Some(envelope) = &input.message {
+            // What was on its way when the file began was emitted before it.
+            self.signal(Lsn(0), envelope)?;
+        }
+        let made = input.message.as_ref().map_or(input.taken_at, |envelope| envelope.meta.at);
+        self.json(&format!("{INPUTS}{}", input.region), input.taken_at, made, &InputLine::from(input))
+    }
+
+    pub fn gap(&mut self, lost: u64, at: Timestamp) -> McapResult<()> {
+        self.json(GAPS, at, at, &Gap { lost })
+    }
+
+    fn json(&mut self, topic: &str, log: Timestamp, made: Timestamp, content: &impl Serialize) -> McapResult<()> {
+        let bytes = serde_json::to_vec(content).map_err(std::io::Error::other)?;
+        self.message(topic, log, made, &bytes)
+    }
+
+    fn message(&mut self, topic: &str, log: Timestamp, made: Timestamp, data: &[u8]) -> McapResult<()> {
+        let channel_id = match self.channels.get(topic) {
+            Some(id) => *id,
+            None => {
+                let (schema, encoding) = if topic.starts_with(RECORDS) { (0, "octets") } else { (self.schema, "json") };
+                let id = self.writer.add_channel(schema, topic, encoding, &BTreeMap::new())?;
+                self.channels.insert(topic.to_owned(), id);
+                id
+            }
+        };
+        self.sequence = self.sequence.wrapping_add(1);
+        let (log_time, publish_time) = (nanoseconds(log), nanoseconds(made));
+        let header = MessageHeader { channel_id, sequence: self.sequence, log_time, publish_time };
+        self.writer.write_to_known_channel(&header, data)?;
+        self.waiting += data.len() as u64;
+        Ok(())
+    }
+
+    /// Ends the chunk, so that everything so far can be read whatever happens.
+    pub fn flush(&mut self) -> McapResult<()> {
+        if self.waiting > 0 {
+            self.writer.flush()?;
+            self.waiting = 0;
+        }
+        Ok(())
+    }
+
+    pub fn waiting(&self) -> u64 {
+        self.waiting
+    }
+
+    /// Writes the index and the footer.
+    pub fn finish(mut self) -> McapResult<()> {
+        self.writer.finish()?;
+        self.file.sync_data()?;
+        Ok(())
+    }
+}
+
+fn nanoseconds(time: Timestamp) -> u64 {
+    u64::try_from(time.as_nanosecond()).unwrap_or(0)
+}

@@ -1,0 +1,107 @@
+//! The folder of recordings: names, ages and the bound on all of them.
+
+use std::fs::{self, File, OpenOptions};
+use std::io::ErrorKind;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use jiff::Timestamp;
+use jiff::civil::DateTime;
+use jiff::tz::TimeZone;
+
+use super::RecorderError;
+
+/// A file's beginning in its name, UTC.
+const NAME: &str = "%Y%m%dT%H%M%S";
+
+pub struct Folder(PathBuf);
+
+/// A recording on disk.
+pub struct Found {
+    pub path: PathBuf,
+    pub began: Timestamp,
+    pub bytes: u64,
+}
+
+impl Folder {
+    pub fn open(path: PathBuf) -> Result<Self, RecorderError> {
+        fs::create_dir_all(&path).map_err(|error| told(&path, "made", &error))?;
+        Ok(Self(path))
+    }
+
+    /// A new file, named by its beginning and a number that tells files of one second apart.
+    pub fn create(&self, at: Timestamp) -> Result<(PathBuf, File), RecorderError> {
+        let began = at.to_zoned(TimeZone::UTC).strftime(NAME).to_string();
+        let mut number = 1;
+        loop {
+            let path = self.0.join(format!("{began}Z-{number:04}.mcap"));
+            match OpenOptions::new().write(true).create_new(true).open(&path) {
+                Ok(file) => return Ok((path, file)),
+                Err(error) if error.kind() == ErrorKind::AlreadyExists => number += 1,
+                Err(error) => return Err(told(&path, "made", &error)),
+            }
+        }
+    }
+
+    /// The recordings, oldest first. Other files are none of ours.
+    pub fn files(&self) -> Vec<Found> {
+        let entries = fs::read_dir(&self.0).into_iter().flatten().flatten();
+        let mut files: Vec<Found> = entries.filter_map(|entry| found(&entry.path())).collect();
+        files.sort_by(|a, b| (a.began, &a.path).cmp(&(b.began, &b.path)));
+        files
+    }
+
+    /// Removes what is too old, then the oldest until all are within `max_bytes`; `open` stay.
+    pub fn prune(&self, max_bytes: u64, max_age: Duration, now: Timestamp, open: &[&Path]) {
+        let files = self.files();
+        let mut total: u64 = files.iter().map(|file| file.bytes).sum();
+        for file in files.iter().filter(|file| !open.contains(&file.path.as_path())) {
+            let age = Duration::try_from(now.duration_since(file.began)).unwrap_or_default();
+            if total <= max_bytes && age <= max_age {
+                continue;
+            }
+            match fs::remove_file(&file.path) {
+                Ok(()) => total -= file.bytes,
+                Err(error) => tracing::warn!(path = %file.path.display(), %error, "a recording can't be removed"),
+            }
+        }
+    }
+}
+
+fn found(path: &Path) -> Option<Found> {
+    let name = path.file_name()?.to_str()?.strip_suffix(".mcap")?;
+    let (began, number) = name.split_once("Z-")?;
+    number.parse::<u32>().ok()?;
+    let began = DateTime::strptime(NAME, began).ok()?.to_zoned(TimeZone::UTC).ok()?.timestamp();
+    Some(Found { path: path.to_owned(), began, bytes: fs::metadata(path).ok()?.len() })
+}
+
+pub fn told(path: &Path, what: &'static str, error: &dyn std::fmt::Display) -> RecorderError {
+    RecorderError::File { path: path.to_owned(), what, why: error.to_string() }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_oldest_and_the_too_old_go_and_foreign_files_stay() {
+        let dir = tempfile::tempdir().expect("a folder");
+        let folder = Folder::open(dir.path().join("recordings")).expect("made");
+        let at = |second: i64| Timestamp::from_second(1_767_603_600 + second).expect("a time");
+        for second in [0, 0, 10, 20] {
+            let (path, _) = folder.create(at(second)).expect("a file");
+            fs::write(path, [0; 100]).expect("written");
+        }
+        fs::write(dir.path().join("recordings/notes.mcap"), [0; 1000]).expect("written");
+        let names = || folder.files().into_iter().map(|file| file.path).collect::<Vec<_>>();
+        assert_eq!(names().len(), 4);
+        let oldest = names()[0].clone();
+        folder.prune(250, Duration::from_secs(3600), at(20), &[&oldest]);
+        assert!(names().contains(&oldest), "it is open");
+        assert_eq!(names().len(), 2);
+        folder.prune(1_000, Duration::from_secs(5), at(21), &[]);
+        assert_eq!(names().len(), 1);
+        assert!(dir.path().join("recordings/notes.mcap").exists());
+    }
+}

@@ -1,0 +1,177 @@
+//! The flight recorder: what every region was given and what it made of it, in MCAP files that replay by themselves.
+//!
+//! Recorded is each input that changed a region's state or made it say something. What led to neither can't matter: a
+//! handler gets its region by shared reference, so it leaves no other trace. A file begins with each region's root,
+//! events and records as they were then; inputs that these already contain are in the file, but are not replayed.
+//! Records beyond [`Limits::start_bytes`] stay out, and their region is then named as one that this file can't replay.
+//!
+//! Only what is durable is written. The regions never wait for the recorder: when its queue is full, what doesn't fit is
+//! counted, the file says that it has a gap and ends, and the next file begins with fresh states.
+
+mod file;
+mod folder;
+mod format;
+mod recording;
+mod replay;
+mod start;
+mod writer;
+
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::mpsc::{SyncSender, TrySendError, sync_channel};
+use std::thread::JoinHandle;
+use std::time::Duration;
+
+use maxim_actors::region::{InputRecord, Tap, WardKind};
+use maxim_actors::store::AgentStore;
+use maxim_bus::{Envelope, Lsn, RegionName, SharedClock};
+use parking_lot::Mutex;
+
+use crate::agent::{AgentSettings, Kit, anatomy};
+use crate::config;
+
+pub use format::{Header, InputLine, RegionStart};
+pub use recording::Recording;
+pub use replay::{Divergence, Found, RegionTally, ReplayReport, SetAside};
+
+use folder::Folder;
+use writer::{Counters, Item, Mail, Scribe, What};
+
+/// Inputs and signals that may wait for the writer, and as many again for the disk.
+const QUEUE: usize = 16_384;
+
+/// How much is recorded, and for how long.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Limits {
+    /// All files together, in bytes; the oldest go first.
+    pub max_bytes: u64,
+    /// One file, in bytes, beyond the states that it begins with.
+    pub file_bytes: u64,
+    /// Files that begin before this go.
+    pub max_age: Duration,
+    /// Records of all regions at the start of a file, in bytes; the regions with the most are left out first.
+    pub start_bytes: usize,
+    /// Inputs and signals that may wait for the writer. Default 16384.
+    pub queue: usize,
+}
+
+/// Most records that a file begins with, in bytes.
+const START_BYTES: u64 = 64 << 20;
+
+impl From<&config::Recorder> for Limits {
+    fn from(settings: &config::Recorder) -> Self {
+        let max_bytes = settings.max_bytes.get();
+        Self {
+            max_bytes,
+            // Half of the whole at most, so that one file is there while the next is written.
+            file_bytes: settings.file_bytes.get().min(max_bytes / 2),
+            max_age: settings.max_age.get(),
+            start_bytes: usize::try_from(START_BYTES.min(max_bytes / 8)).unwrap_or(usize::MAX),
+            queue: QUEUE,
+        }
+    }
+}
+
+/// A recording that can't be made, read or replayed.
+#[derive(Debug, thiserror::Error)]
+pub enum RecorderError {
+    #[error("{path} can't be {what}: {why}")]
+    File { path: PathBuf, what: &'static str, why: String },
+    #[error("{path} is no recording that can be replayed: {why} ({read})")]
+    Unreadable { path: PathBuf, why: String, read: String },
+    #[error("the recorded settings make no agent here: {0}")]
+    Settings(String),
+    #[error("the recorder's thread can't be started: {0}")]
+    Thread(std::io::Error),
+}
+
+/// What became of what the regions told the recorder.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct RecorderCounts {
+    pub written: u64,
+    /// Not taken, because the writer was behind or couldn't write.
+    pub lost: u64,
+    pub files: u64,
+}
+
+/// Takes down what is accepted. A [`Tap`] that never waits.
+pub struct Recorder {
+    mail: SyncSender<Mail>,
+    counters: Arc<Counters>,
+    thread: Mutex<Option<JoinHandle<()>>>,
+}
+
+impl Recorder {
+    /// Begins the first file, with the states as they are in the store; no region may be running yet.
+    ///
+    /// # Errors
+    /// The folder can't be written.
+    pub fn start(
+        folder: PathBuf,
+        limits: Limits,
+        store: AgentStore,
+        clock: SharedClock,
+        header: Header,
+        rooms: &AgentSettings,
+    ) -> Result<Arc<Self>, RecorderError> {
+        let header = Header { home: rooms.fear.home.clone(), ..header };
+        let regions = regions(rooms);
+        let (mail, letters) = sync_channel(limits.queue.max(1));
+        let counters = Arc::new(Counters::default());
+        let folder = Folder::open(folder)?;
+        let scribe = Scribe::new(folder, limits, store, clock, header, regions, letters, Arc::clone(&counters))?;
+        let thread = std::thread::Builder::new().name("recorder".into()).spawn(move || scribe.run());
+        let thread = Mutex::new(Some(thread.map_err(RecorderError::Thread)?));
+        Ok(Arc::new(Self { mail, counters, thread }))
+    }
+
+    pub fn counts(&self) -> RecorderCounts {
+        let read = |counter: &AtomicU64| counter.load(Ordering::SeqCst);
+        let Counters { written, lost, files } = &*self.counters;
+        RecorderCounts { written: read(written), lost: read(lost), files: read(files) }
+    }
+
+    /// Writes what is durable and ends the file; a second call does nothing. Call it before the store is closed.
+    pub fn close(&self) {
+        let Some(thread) = self.thread.lock().take() else { return };
+        // It fails only when the thread has ended already.
+        let _ = self.mail.send(Mail::Close);
+        if thread.join().is_err() {
+            tracing::error!("the recorder's thread panicked; the newest recording lacks its end");
+        }
+    }
+
+    fn push(&self, lsn: Lsn, what: What) {
+        let lost_before = self.counters.lost.load(Ordering::SeqCst);
+        match self.mail.try_send(Mail::Item(Item { lsn, lost_before, what })) {
+            Ok(()) => {}
+            Err(TrySendError::Full(_) | TrySendError::Disconnected(_)) => {
+                self.counters.lost.fetch_add(1, Ordering::SeqCst);
+            }
+        }
+    }
+}
+
+/// The rooms that decide.
+fn regions(rooms: &AgentSettings) -> Vec<RegionName> {
+    let mut kit = Kit::new(rooms.deadline);
+    anatomy::furnish(&mut kit, rooms);
+    kit.parts.iter().filter(|part| part.kind != WardKind::Effector).map(|part| part.name).collect()
+}
+
+impl Drop for Recorder {
+    fn drop(&mut self) {
+        self.close();
+    }
+}
+
+impl Tap for Recorder {
+    fn input(&self, input: InputRecord) {
+        self.push(input.lsn, What::Input(input));
+    }
+
+    fn emitted(&self, lsn: Lsn, envelope: &Arc<Envelope>) {
+        self.push(lsn, What::Signal(Arc::clone(envelope)));
+    }
+}

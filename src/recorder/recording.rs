@@ -1,0 +1,129 @@
+//! Reads a recording, as far as it goes.
+
+use std::collections::{BTreeMap, HashMap};
+use std::fs;
+use std::path::Path;
+
+use maxim_bus::MessageId;
+use mcap::read::Options;
+use mcap::{MAGIC, MessageStream};
+use serde::de::DeserializeOwned;
+
+use super::format::{
+    FORMAT, GAPS, Gap, HEADER, Header, INPUTS, InputLine, RECORDS, Record, RegionStart, SIGNALS, STARTS, signal_of,
+    unpack,
+};
+use super::{RecorderError, folder};
+
+/// What stands in a file, up to its end or to where it is damaged.
+#[derive(Clone, Debug)]
+pub struct Recording {
+    pub header: Header,
+    pub starts: Vec<RegionStart>,
+    pub records: BTreeMap<String, Vec<Record>>,
+    /// Encoded envelopes.
+    pub signals: HashMap<MessageId, Vec<u8>>,
+    /// In the order in which they were accepted.
+    pub inputs: Vec<InputLine>,
+    /// Inputs and signals that the recorder lost; the file ends with the gap.
+    pub lost: u64,
+    /// Why the file ends where it ends, when that is not its proper end.
+    pub cut: Option<String>,
+    pub bytes: u64,
+}
+
+#[derive(Default)]
+struct Reading {
+    header: Option<Header>,
+    starts: Vec<RegionStart>,
+    records: BTreeMap<String, Vec<Record>>,
+    signals: HashMap<MessageId, Vec<u8>>,
+    inputs: Vec<InputLine>,
+    lost: u64,
+}
+
+impl Recording {
+    /// Reads a file whole, or up to where it is cut off or damaged.
+    ///
+    /// # Errors
+    /// It can't be read, is no recording of ours, or ends before all regions' states.
+    pub fn read(path: &Path) -> Result<Self, RecorderError> {
+        let bytes = fs::read(path).map_err(|error| folder::told(path, "read", &error))?;
+        let mut reading = Reading::default();
+        let cut = reading.take_all(&bytes).err();
+        let cut = cut.or_else(|| {
+            (!bytes.ends_with(MAGIC)).then(|| "it has no footer: it is still written, or was cut off".into())
+        });
+        reading.end(cut, bytes.len() as u64).map_err(|(why, read)| {
+            let path = path.to_owned();
+            RecorderError::Unreadable { path, why, read }
+        })
+    }
+
+    /// From the first input to the last, in recorded time.
+    pub fn span(&self) -> jiff::SignedDuration {
+        let times = || self.inputs.iter().map(|input| input.taken_at);
+        match (times().min(), times().max()) {
+            (Some(first), Some(last)) => last.duration_since(first),
+            _ => jiff::SignedDuration::ZERO,
+        }
+    }
+}
+
+impl Reading {
+    fn take_all(&mut self, bytes: &[u8]) -> Result<(), String> {
+        let options = Options::IgnoreEndMagic | Options::ValidateChunkCrcs;
+        let stream = MessageStream::new_with_options(bytes, options).map_err(|error| error.to_string())?;
+        for message in stream {
+            let message = message.map_err(|error| error.to_string())?;
+            let topic = &message.channel.topic;
+            self.take(topic, &message.data).map_err(|why| format!("a message on {topic} can't be read: {why}"))?;
+        }
+        Ok(())
+    }
+
+    fn take(&mut self, topic: &str, data: &[u8]) -> Result<(), String> {
+        if let Some(region) = topic.strip_prefix(RECORDS) {
+            let records = unpack(data).ok_or("it is cut off")?;
+            self.records.entry(region.into()).or_default().extend(records);
+        } else if topic.starts_with(SIGNALS) {
+            let (id, encoded) = signal_of(data).map_err(|error| error.to_string())?;
+            self.signals.insert(id, encoded);
+        } else if topic.starts_with(INPUTS) {
+            self.inputs.push(json(data)?);
+        } else {
+            match topic {
+                HEADER => self.header = Some(json(data)?),
+                STARTS => self.starts.push(json(data)?),
+                GAPS => self.lost += json::<Gap>(data)?.lost,
+                // Another program may have added its own.
+                _ => {}
+            }
+        }
+        Ok(())
+    }
+
+    /// The reason and what could be read, when it can't be replayed.
+    fn end(self, cut: Option<String>, bytes: u64) -> Result<Recording, (String, String)> {
+        let Self { header, starts, records, signals, inputs, lost } = self;
+        let read = |states: usize, of: usize| {
+            format!("read of its {bytes} bytes: {states} of {of} regions' states, {} inputs", inputs.len())
+        };
+        let why = |otherwise: &str| cut.clone().unwrap_or_else(|| otherwise.into());
+        let Some(header) = header else {
+            return Err((why("it has no header of the recorder"), read(starts.len(), 0)));
+        };
+        if header.format != FORMAT {
+            let why = format!("it has format {}, but this program knows {FORMAT}", header.format);
+            return Err((why, read(starts.len(), header.regions)));
+        }
+        if starts.len() < header.regions {
+            return Err((why("regions' states are missing"), read(starts.len(), header.regions)));
+        }
+        Ok(Recording { header, starts, records, signals, inputs, lost, cut, bytes })
+    }
+}
+
+fn json<T: DeserializeOwned>(data: &[u8]) -> Result<T, String> {
+    serde_json::from_slice(data).map_err(|error| error.to_string())
+}

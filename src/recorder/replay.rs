@@ -1,0 +1,333 @@
+//! Feeds each region its recorded inputs and compares what comes of them.
+//!
+//! The regions sit in a store in memory, without mail and without effectors: what an effector said is an input. Each
+//! input is taken at its recorded time; chance comes from seed and input. A clearance can't be read back from anywhere,
+//! so the gate's own replayed one is taken.
+
+use std::collections::{BTreeMap, HashMap};
+use std::path::Path;
+use std::sync::Arc;
+use std::time::Duration;
+
+use jiff::SignedDuration;
+use maxim_actors::action::tools::{self, ToolRegistry};
+use maxim_actors::gate::ClearedIntent;
+use maxim_actors::region::{Frame, InputRecord, Stepper, Supervision, Tap, decision_hash};
+use maxim_actors::store::{AgentStore, Commit, StateStore};
+use maxim_bus::clock::Stopwatch;
+use maxim_bus::latch::StopLatch;
+use maxim_bus::{AgentBus, BusBuilder, Envelope, Epoch, Lsn, MessageId, RegionName, Signal, VirtualClock};
+use parking_lot::Mutex;
+use serde::Serialize;
+
+use super::format::{InputLine, RegionStart, build};
+use super::{RecorderError, Recording};
+use crate::agent::{AgentSettings, Kit, Outside, anatomy};
+
+/// What a replay found.
+#[derive(Clone, Debug, Serialize)]
+pub struct ReplayReport {
+    /// Inputs that were fed.
+    pub inputs: u64,
+    /// Of these, those with equal decisions and state.
+    pub matched: u64,
+    /// Inputs that the states at the beginning of the file contain already.
+    pub contained: u64,
+    pub regions: BTreeMap<String, RegionTally>,
+    pub first_divergence: Option<Divergence>,
+    /// Regions that this file can't replay, or not further, and why.
+    pub set_aside: Vec<SetAside>,
+    /// Inputs and signals that the recorder lost at the end of the file.
+    pub lost: u64,
+    /// Why the file ends before its proper end.
+    pub cut: Option<String>,
+    pub recorded_by: String,
+    pub replayed_by: String,
+    pub elapsed: Duration,
+    /// Recorded time from the first input to the last.
+    pub recorded_span: SignedDuration,
+}
+
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct RegionTally {
+    pub inputs: u64,
+    pub matched: u64,
+}
+
+/// An input that led to something else than in the recording.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Divergence {
+    pub region: String,
+    /// Its number in the file and among the region's inputs, from 1.
+    pub input: u64,
+    pub region_input: u64,
+    /// None for a tick.
+    pub message: Option<MessageId>,
+    pub signal: Option<String>,
+    pub lsn: Lsn,
+    pub expected: Found,
+    pub got: Found,
+    /// What the region said when it failed on it.
+    pub failed: Option<String>,
+}
+
+/// Hashes as 16 hexadecimal digits.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Found {
+    pub decision_hash: String,
+    pub state_hash: String,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct SetAside {
+    pub region: String,
+    pub why: String,
+    /// Inputs of it that were not fed.
+    pub inputs: u64,
+}
+
+impl ReplayReport {
+    /// Everything in the file was replayed and came out the same.
+    pub fn is_equal(&self) -> bool {
+        self.first_divergence.is_none() && self.set_aside.is_empty()
+    }
+}
+
+impl Recording {
+    /// Replays a file with the core tools.
+    ///
+    /// # Errors
+    /// See [`Recording::read`] and [`Recording::replay`].
+    pub fn replay_file(path: &Path) -> Result<ReplayReport, RecorderError> {
+        let registry = tools::core_registry().map_err(|error| RecorderError::Settings(error.to_string()))?;
+        Self::read(path)?.replay(registry)
+    }
+
+    /// Replays it; `registry` holds the tools that the agent had.
+    ///
+    /// # Errors
+    /// The recorded settings or states don't make an agent in this program.
+    pub fn replay(&self, registry: ToolRegistry) -> Result<ReplayReport, RecorderError> {
+        let watch = Stopwatch::start();
+        let mut theatre = Theatre::new(self, registry)?;
+        for (number, line) in (1..).zip(&self.inputs) {
+            theatre.play(self, number, line);
+        }
+        let Theatre { report, set_aside, .. } = theatre;
+        let set_aside = set_aside.into_iter().map(|(region, (why, inputs))| SetAside { region, why, inputs });
+        Ok(ReplayReport { set_aside: set_aside.collect(), elapsed: watch.elapsed(), ..report })
+    }
+
+    fn agent_settings(&self, registry: ToolRegistry) -> Result<AgentSettings, RecorderError> {
+        let header = &self.header;
+        let mut settings = header.settings.clone();
+        // No region knows a secret, and the files that hold them may be on another machine.
+        (settings.llm.api_key, settings.llm.api_key_file) = (None, None);
+        let rooms = AgentSettings::with_tools(&settings, header.boot, &header.workdir, &header.saved, registry);
+        let mut rooms = rooms.map_err(|error| RecorderError::Settings(error.to_string()))?;
+        rooms.fear.home.clone_from(&header.home);
+        Ok(rooms)
+    }
+}
+
+/// Hears what the regions decide.
+#[derive(Default)]
+struct Ear {
+    input: Mutex<Option<InputRecord>>,
+    clearances: Mutex<HashMap<MessageId, Arc<Envelope>>>,
+}
+
+impl Tap for Ear {
+    fn input(&self, input: InputRecord) {
+        *self.input.lock() = Some(input);
+    }
+
+    fn emitted(&self, _: Lsn, envelope: &Arc<Envelope>) {
+        if envelope.body().name() == ClearedIntent::NAME {
+            self.clearances.lock().insert(envelope.meta.id, Arc::clone(envelope));
+        }
+    }
+}
+
+/// A region on the stage.
+struct Role {
+    stepper: Box<dyn Stepper>,
+    /// Inputs up to here are in its state.
+    contained: Lsn,
+    epoch: Option<Epoch>,
+}
+
+struct Theatre {
+    roles: BTreeMap<String, Role>,
+    /// Reads signals; nobody listens on the regions' own bus.
+    script: AgentBus,
+    ear: Arc<Ear>,
+    set_aside: BTreeMap<String, (String, u64)>,
+    report: ReplayReport,
+}
+
+impl Theatre {
+    fn new(recording: &Recording, registry: ToolRegistry) -> Result<Self, RecorderError> {
+        let header = &recording.header;
+        let rooms = recording.agent_settings(registry)?;
+        let mut kit = Kit::new(rooms.deadline);
+        anatomy::furnish(&mut kit, &rooms);
+        let wrong = |error: &dyn std::fmt::Display| RecorderError::Settings(error.to_string());
+        let script = kit.take_wires().build().map_err(|errors| {
+            RecorderError::Settings(errors.iter().map(ToString::to_string).collect::<Vec<_>>().join("; "))
+        })?;
+        let ear = Arc::new(Ear::default());
+        let store = StateStore::in_memory().agent(&header.agent);
+        store.set_low_water(|| Lsn(u64::MAX));
+        let latch = StopLatch::in_memory();
+        let beginning = recording.inputs.first().map(|input| input.taken_at).unwrap_or_default();
+        let frame = Frame {
+            agent: header.agent.clone(),
+            bus: Arc::new(BusBuilder::default().build_unchecked()),
+            store: store.clone(),
+            clock: Arc::new(VirtualClock::at(beginning)),
+            latch: latch.clone(),
+            seed: header.seed,
+            tap: Some(Arc::clone(&ear) as Arc<dyn Tap>),
+        };
+        let supervision = Supervision::new(rooms.supervision.clone(), latch);
+        let outside = Outside::new(frame.clone(), rooms.gateway.stop.clone());
+        let mut steppers: BTreeMap<RegionName, Box<dyn Stepper>> = kit
+            .seat(&frame, &supervision, &outside)
+            .into_iter()
+            .map(|room| (room.stepper.name(), room.stepper))
+            .collect();
+        let (mut roles, mut set_aside) = (BTreeMap::new(), BTreeMap::new());
+        for start in &recording.starts {
+            let region = start.region.clone();
+            let name = steppers.keys().copied().find(|name| *name == region);
+            let Some((name, mut stepper)) = name.and_then(|name| Some((name, steppers.remove(name)?))) else {
+                set_aside.insert(region, ("this program has no such region".into(), 0));
+                continue;
+            };
+            if let Some(why) = &start.missing {
+                set_aside.insert(region, (why.clone(), 0));
+                continue;
+            }
+            load(&store, name, start, recording).map_err(|error| wrong(&error))?;
+            match stepper.start() {
+                Ok(()) => {
+                    roles.insert(region, Role { stepper, contained: start.lsn, epoch: None });
+                }
+                Err(error) => {
+                    set_aside.insert(region, (error.to_string(), 0));
+                }
+            }
+        }
+        let report = ReplayReport {
+            inputs: 0,
+            matched: 0,
+            contained: 0,
+            regions: roles.keys().map(|name| (name.clone(), RegionTally::default())).collect(),
+            first_divergence: None,
+            set_aside: Vec::new(),
+            lost: recording.lost,
+            cut: recording.cut.clone(),
+            recorded_by: header.build.clone(),
+            replayed_by: build(),
+            elapsed: Duration::ZERO,
+            recorded_span: recording.span(),
+        };
+        Ok(Self { roles, script, ear, set_aside, report })
+    }
+
+    fn play(&mut self, recording: &Recording, number: u64, line: &InputLine) {
+        if let Some((_, inputs)) = self.set_aside.get_mut(&line.region) {
+            *inputs += 1;
+            return;
+        }
+        let Some(contained) = self.roles.get(&line.region).map(|role| role.contained) else {
+            return self.put_aside(&line.region, "the file doesn't begin with its state".into());
+        };
+        if line.lsn <= contained {
+            self.report.contained += 1;
+            return;
+        }
+        let message = match line.message.map(|id| self.message(recording, id)).transpose() {
+            Ok(message) => message,
+            Err(why) => return self.put_aside(&line.region, why),
+        };
+        let Some(role) = self.roles.get_mut(&line.region) else { return };
+        // A new incarnation was rebuilt from its store, here as there.
+        if role.epoch.is_some_and(|epoch| epoch != line.epoch) {
+            if let Err(error) = role.stepper.start() {
+                return self.put_aside(&line.region, error.to_string());
+            }
+        }
+        role.epoch = Some(line.epoch);
+        *self.ear.input.lock() = None;
+        let failed = role.stepper.feed(message, line.taken_at).err();
+        let heard = self.ear.input.lock().take();
+        let decided = heard.as_ref().map_or_else(|| decision_hash(&[]), |input| input.decision_hash);
+        let state = role.stepper.state_hash().unwrap_or(0);
+        self.compare(number, line, decided, state, failed);
+    }
+
+    fn message(&self, recording: &Recording, id: MessageId) -> Result<Arc<Envelope>, String> {
+        if let Some(envelope) = self.ear.clearances.lock().get(&id) {
+            return Ok(Arc::clone(envelope));
+        }
+        let encoded = recording.signals.get(&id).ok_or_else(|| format!("message {id} is not in the file"))?;
+        self.script.decode(encoded).map(Arc::new).map_err(|error| error.to_string())
+    }
+
+    fn put_aside(&mut self, region: &str, why: String) {
+        self.set_aside.insert(region.into(), (why, 1));
+    }
+
+    fn compare(&mut self, number: u64, line: &InputLine, decision: u64, state: u64, failed: Option<String>) {
+        let report = &mut self.report;
+        let tally = report.regions.entry(line.region.clone()).or_default();
+        report.inputs += 1;
+        tally.inputs += 1;
+        if failed.is_none() && (decision, state) == (line.decision_hash, line.state_hash) {
+            report.matched += 1;
+            tally.matched += 1;
+        } else if report.first_divergence.is_none() {
+            report.first_divergence = Some(Divergence {
+                region: line.region.clone(),
+                input: number,
+                region_input: tally.inputs,
+                message: line.message,
+                signal: line.signal.clone(),
+                lsn: line.lsn,
+                expected: found(line.decision_hash, line.state_hash),
+                got: found(decision, state),
+                failed,
+            });
+        }
+    }
+}
+
+fn found(decision: u64, state: u64) -> Found {
+    Found { decision_hash: format!("{decision:016x}"), state_hash: format!("{state:016x}") }
+}
+
+/// Puts a region's state into the store: records and root, then the events after it.
+fn load(
+    store: &AgentStore,
+    region: RegionName,
+    start: &RegionStart,
+    recording: &Recording,
+) -> Result<(), maxim_actors::store::AcceptError> {
+    let epoch = store.raise_epoch(region);
+    let records = recording.records.get(region).into_iter().flatten();
+    let root = Commit {
+        records: records.map(|(key, value)| (key.clone(), Some(value.clone()))).collect(),
+        root: start.root.as_ref().map(|root| root.clone().into_bytes()),
+        state_hash: start.state_hash,
+        ..Commit::of(region, epoch)
+    };
+    store.accept(root, |_| {})?;
+    if !start.events.is_empty() {
+        let events = start.events.iter().map(|event| event.clone().into_bytes()).collect();
+        let events = Commit { events, state_hash: start.state_hash, ..Commit::of(region, epoch) };
+        store.accept(events, |_| {})?;
+    }
+    Ok(())
+}

@@ -1,0 +1,279 @@
+//! The recorder's thread: holds back what isn't durable yet, writes, rotates and prunes.
+
+use std::collections::VecDeque;
+use std::path::Path;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::mpsc::{Receiver, RecvTimeoutError};
+use std::time::Duration;
+
+use maxim_actors::region::InputRecord;
+use maxim_actors::store::AgentStore;
+use maxim_bus::clock::Stopwatch;
+use maxim_bus::{Envelope, Lsn, RegionName, SharedClock};
+use mcap::McapResult;
+
+use super::file::RecordingFile;
+use super::folder::Folder;
+use super::format::Header;
+use super::start::portraits;
+use super::{Limits, RecorderError};
+
+/// How much a crash of the process may cost.
+const FLUSH: Duration = Duration::from_secs(1);
+/// How often it looks whether the disk has caught up.
+const LOOK: Duration = Duration::from_millis(20);
+/// How long a file's beginning, and closing, wait for the disk.
+const DURABLE: Duration = Duration::from_secs(5);
+/// After a failure to write.
+const RETRY: Duration = Duration::from_secs(10);
+const FLUSH_BYTES: u64 = 256 << 10;
+
+#[derive(Default)]
+pub struct Counters {
+    pub written: AtomicU64,
+    pub lost: AtomicU64,
+    pub files: AtomicU64,
+}
+
+pub enum Mail {
+    Item(Item),
+    Close,
+}
+
+/// Something accepted.
+pub struct Item {
+    pub lsn: Lsn,
+    /// How much was lost before it; a difference to the item before is a gap between the two.
+    pub lost_before: u64,
+    pub what: What,
+}
+
+pub enum What {
+    Input(InputRecord),
+    Signal(Arc<Envelope>),
+}
+
+pub struct Scribe {
+    folder: Folder,
+    limits: Limits,
+    store: AgentStore,
+    clock: SharedClock,
+    header: Header,
+    regions: Vec<RegionName>,
+    letters: Receiver<Mail>,
+    counters: Arc<Counters>,
+    held: VecDeque<Item>,
+    /// Losses that stand in a file as a gap.
+    told: u64,
+    current: Option<RecordingFile>,
+    /// The file before, until the number that the states of the current one rest on: what lies between is in both.
+    former: Option<(RecordingFile, Lsn)>,
+    flushed: Stopwatch,
+    failed: Option<Stopwatch>,
+}
+
+impl Scribe {
+    #[allow(clippy::too_many_arguments)] // it is made in one place
+    pub fn new(
+        folder: Folder,
+        limits: Limits,
+        store: AgentStore,
+        clock: SharedClock,
+        header: Header,
+        regions: Vec<RegionName>,
+        letters: Receiver<Mail>,
+        counters: Arc<Counters>,
+    ) -> Result<Self, RecorderError> {
+        let header = Header { regions: regions.len(), ..header };
+        let mut scribe = Self {
+            folder,
+            limits,
+            store,
+            clock,
+            header,
+            regions,
+            letters,
+            counters,
+            held: VecDeque::new(),
+            told: 0,
+            current: None,
+            former: None,
+            flushed: Stopwatch::start(),
+            failed: None,
+        };
+        if let Some((file, _)) = scribe.begin()? {
+            scribe.current = Some(file);
+        }
+        Ok(scribe)
+    }
+
+    /// A new file with the states of now. None while the disk doesn't follow.
+    fn begin(&mut self) -> Result<Option<(RecordingFile, Lsn)>, RecorderError> {
+        let (portraits, newest) = portraits(&self.store, &self.regions, self.limits.start_bytes);
+        if self.store.wait_durable_blocking(newest, DURABLE).is_err() {
+            return Ok(None);
+        }
+        let now = self.clock.now();
+        let open: Vec<&Path> = self.open_files().map(RecordingFile::path).collect();
+        let room = self.limits.max_bytes.saturating_sub(self.limits.file_bytes);
+        self.folder.prune(room, self.limits.max_age, now, &open);
+        let file = RecordingFile::begin(self.folder.create(now)?, &self.header, &portraits, now)?;
+        self.counters.files.fetch_add(1, Ordering::SeqCst);
+        Ok(Some((file, newest)))
+    }
+
+    fn open_files(&self) -> impl Iterator<Item = &RecordingFile> {
+        self.former.iter().map(|(file, _)| file).chain(&self.current)
+    }
+
+    pub fn run(mut self) {
+        let mut closing = false;
+        while !closing {
+            closing = self.receive();
+            self.write_durable();
+            self.keep_house();
+        }
+        if let Some(last) = self.held.iter().map(|item| item.lsn).max() {
+            // What isn't durable then is not written: the next start won't know of it either.
+            let _ = self.store.wait_durable_blocking(last, DURABLE);
+            self.write_durable();
+        }
+        self.counters.lost.fetch_add(self.held.len() as u64, Ordering::SeqCst);
+        self.note_gap(self.counters.lost.load(Ordering::SeqCst));
+        self.finish_all();
+    }
+
+    /// True when it is to close.
+    fn receive(&mut self) -> bool {
+        let wait = if self.held.is_empty() { FLUSH } else { LOOK };
+        let mut next = match self.letters.recv_timeout(wait) {
+            Ok(mail) => Some(mail),
+            Err(RecvTimeoutError::Timeout) => None,
+            Err(RecvTimeoutError::Disconnected) => return true,
+        };
+        while let Some(mail) = next {
+            match mail {
+                Mail::Item(item) => self.held.push_back(item),
+                Mail::Close => return true,
+            }
+            // More stays in the queue, which is bounded.
+            next = if self.held.len() < self.limits.queue { self.letters.try_recv().ok() } else { None };
+        }
+        false
+    }
+
+    fn write_durable(&mut self) {
+        let durable = self.store.durable();
+        while let Some(item) = self.held.pop_front_if(|item| item.lsn <= durable) {
+            if item.lost_before > self.told {
+                self.note_gap(item.lost_before);
+                self.finish_all();
+                self.begin_current();
+            }
+            self.write(&item);
+            if self.current.as_ref().is_some_and(|file| file.waiting() >= self.early()) {
+                self.keep_house();
+            }
+        }
+    }
+
+    /// Bytes that are flushed before their time.
+    fn early(&self) -> u64 {
+        FLUSH_BYTES.min(self.limits.file_bytes / 2)
+    }
+
+    fn note_gap(&mut self, lost: u64) {
+        if lost > self.told {
+            let (gap, now) = (lost - self.told, self.clock.now());
+            self.told = lost;
+            tracing::warn!(lost = gap, "the recorder was behind; the recording has a gap");
+            self.each(|file| file.gap(gap, now));
+        }
+    }
+
+    fn write(&mut self, item: &Item) {
+        if let Some((former, _)) = self.former.take_if(|(_, until)| item.lsn > *until) {
+            finish(former);
+        }
+        if self.current.is_none() {
+            self.counters.lost.fetch_add(1, Ordering::SeqCst);
+            return;
+        }
+        self.counters.written.fetch_add(1, Ordering::SeqCst);
+        self.each(|file| match &item.what {
+            What::Input(input) => file.input(input),
+            What::Signal(envelope) => file.signal(item.lsn, envelope),
+        });
+    }
+
+    /// Does something to all open files; gives them up when the disk refuses.
+    fn each(&mut self, mut act: impl FnMut(&mut RecordingFile) -> McapResult<()>) {
+        let files = self.former.iter_mut().map(|(file, _)| file).chain(&mut self.current);
+        let failed = files.filter_map(|file| act(file).err()).last();
+        if let Some(error) = failed {
+            tracing::error!(%error, "the recorder can't write; it tries a new file in {} s", RETRY.as_secs());
+            (self.former, self.current) = (None, None);
+            self.failed = Some(Stopwatch::start());
+        }
+    }
+
+    fn begin_current(&mut self) {
+        match self.begin() {
+            Ok(Some((file, _))) => (self.current, self.failed) = (Some(file), None),
+            Ok(None) => self.failed = Some(Stopwatch::start()),
+            Err(error) => {
+                tracing::error!("{error}; the recorder tries again in {} s", RETRY.as_secs());
+                self.failed = Some(Stopwatch::start());
+            }
+        }
+    }
+
+    /// Flushes, rotates and prunes when it is time to.
+    fn keep_house(&mut self) {
+        if self.current.is_none() && self.failed.is_none_or(|since| since.elapsed() >= RETRY) {
+            self.begin_current();
+            // What was lost meanwhile is in the states that it begins with.
+            self.told = self.counters.lost.load(Ordering::SeqCst);
+        }
+        let waits = self.open_files().map(RecordingFile::waiting).max().unwrap_or(0);
+        if waits == 0 || (waits < self.early() && self.flushed.elapsed() < FLUSH) {
+            return;
+        }
+        self.flushed = Stopwatch::start();
+        self.each(RecordingFile::flush);
+        let is_full = self.current.as_ref().is_some_and(|file| file.grown() >= self.limits.file_bytes);
+        if is_full && self.former.is_none() {
+            self.rotate();
+        }
+        let open: Vec<&Path> = self.open_files().map(RecordingFile::path).collect();
+        self.folder.prune(self.limits.max_bytes, self.limits.max_age, self.clock.now(), &open);
+    }
+
+    fn rotate(&mut self) {
+        match self.begin() {
+            Ok(Some((next, newest))) => {
+                self.former = self.current.replace(next).map(|file| (file, newest));
+            }
+            // The file goes on until the disk follows.
+            Ok(None) => {}
+            Err(error) => tracing::error!("{error}; the recording goes on in the old file"),
+        }
+    }
+
+    fn finish_all(&mut self) {
+        if let Some((former, _)) = self.former.take() {
+            finish(former);
+        }
+        if let Some(current) = self.current.take() {
+            finish(current);
+        }
+    }
+}
+
+fn finish(file: RecordingFile) {
+    let path = file.path().to_owned();
+    if let Err(error) = file.finish() {
+        tracing::error!(path = %path.display(), %error, "a recording lacks its end");
+    }
+}

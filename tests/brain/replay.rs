@@ -1,0 +1,374 @@
+//! Recordings: what was recorded replays to the same decisions and states, and what differs is named.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::time::Duration;
+
+use maxim::agent::{Agent, AgentSettings, AgentWorld};
+use maxim::config::Settings;
+use maxim::recorder::{Header, Limits, Recorder, RecorderError, Recording, ReplayReport};
+use maxim_actors::effectors::channels::Submission;
+use maxim_actors::region::Tap;
+use maxim_actors::store::{StateStore, StoreOptions};
+use maxim_bus::latch::StopLatch;
+use maxim_bus::signals::lifecycle::PreemptionRequested;
+use maxim_bus::{AgentId, Clock, MessageId, Trust, VirtualClock};
+use tempfile::TempDir;
+
+use crate::common::{MONDAY, core_tools};
+
+/// An agent in virtual time with a recorder.
+struct Session {
+    agent: Agent,
+    recorder: Arc<Recorder>,
+    clock: VirtualClock,
+    store: StateStore,
+    latch: StopLatch,
+    workdir: PathBuf,
+    recordings: PathBuf,
+    limits: Limits,
+    boot: u64,
+}
+
+fn limits() -> Limits {
+    Limits::from(&Settings::default().recorder)
+}
+
+impl Session {
+    fn new(store: StateStore, workdir: &Path, recordings: &Path, limits: Limits) -> Self {
+        let clock = VirtualClock::at(MONDAY.parse().expect("a time"));
+        let latch = StopLatch::in_memory();
+        Self::boot(store, clock, latch, workdir, recordings, limits, 1)
+    }
+
+    fn boot(
+        store: StateStore,
+        clock: VirtualClock,
+        latch: StopLatch,
+        workdir: &Path,
+        recordings: &Path,
+        limits: Limits,
+        boot: u64,
+    ) -> Self {
+        let id = AgentId::new("maxim").expect("a good name");
+        let settings = Settings::default();
+        let saved = workdir.join(".saved");
+        let rooms = AgentSettings::with_tools(&settings, boot, workdir, &saved, core_tools()).expect("settings");
+        let header = Header::new(id.clone(), 42, boot, &settings, workdir, &saved);
+        let recorder =
+            Recorder::start(recordings.into(), limits, store.agent(&id), Arc::new(clock.clone()), header, &rooms)
+                .expect("the recorder starts");
+        let world = AgentWorld {
+            store: store.agent(&id),
+            id,
+            clock: Arc::new(clock.clone()),
+            latch: latch.clone(),
+            seed: 42,
+            tap: Some(Arc::clone(&recorder) as Arc<dyn Tap>),
+        };
+        let agent = Agent::stepped(world, &rooms).expect("the agent is built");
+        let (workdir, recordings) = (workdir.into(), recordings.into());
+        Self { agent, recorder, clock, store, latch, workdir, recordings, limits, boot }
+    }
+
+    /// Ends this process's life as a crash does, and begins the next on the same store.
+    fn crash(self) -> Self {
+        self.recorder.close();
+        let Self { store, clock, latch, workdir, recordings, limits, boot, .. } = self;
+        Self::boot(store, clock, latch, &workdir, &recordings, limits, boot + 1)
+    }
+
+    fn say(&mut self, text: &str) {
+        self.say_as(text, "anna", Trust::Owner);
+    }
+
+    fn say_as(&mut self, text: &str, sender: &str, trust: Trust) {
+        let accepted = self.agent.outside.http.submit(Submission {
+            channel: "http".into(),
+            sender: sender.into(),
+            body: text.into(),
+            provider_id: None,
+            trust,
+        });
+        drop(accepted);
+        self.pass(Duration::from_secs(90));
+    }
+
+    fn pass(&mut self, time: Duration) {
+        let until = self.clock.now() + jiff::SignedDuration::try_from(time).expect("a time");
+        loop {
+            self.agent.settle();
+            match self.agent.next_deadline() {
+                Some(due) if due <= until => self.clock.advance_to(due),
+                _ => break,
+            }
+        }
+        self.clock.advance_to(until);
+        self.agent.settle();
+    }
+
+    fn preempt(&mut self, request: PreemptionRequested) {
+        let door = &self.agent.outside.door;
+        door.put("door", door.fresh_id(), Trust::Owner, request);
+        self.agent.settle();
+    }
+
+    fn end(self) -> Vec<PathBuf> {
+        self.recorder.close();
+        files(&self.recordings)
+    }
+}
+
+fn files(folder: &Path) -> Vec<PathBuf> {
+    let mut files: Vec<PathBuf> =
+        fs::read_dir(folder).expect("the folder").map(|entry| entry.expect("an entry").path()).collect();
+    files.sort();
+    files
+}
+
+/// Commands, facts, questions, courtesies, refusals, failures and a stop.
+const TALK: [&str; 32] = [
+    "hello",
+    "please create a file hello.txt with the text good morning",
+    "read hello.txt",
+    "remember that the spare key is in the blue drawer",
+    "the weather is fine today",
+    "where is the spare key?",
+    "my name is Anna",
+    "what is my name?",
+    "read no_such_file.txt",
+    "list the files",
+    "create a file notes/a.txt with the text one",
+    "create a file notes/b.txt with the text two",
+    "find files matching *.txt",
+    "run echo good day",
+    "run false",
+    "run rm -rf /",
+    "delete everything",
+    "Bob said that the meeting is at three",
+    "when is the meeting?",
+    "who told you about the meeting?",
+    "what did you do?",
+    "why did you do that?",
+    "thank you",
+    "asdf qwer zxcv",
+    "what time is it?",
+    "what is 2 + 3?",
+    "remember that the cup is on the table",
+    "the cup is in the kitchen now",
+    "where is the cup?",
+    "what happened today?",
+    "edit hello.txt and replace morning with evening",
+    "goodbye",
+];
+
+fn talk(session: &mut Session) {
+    for (number, text) in TALK.iter().enumerate() {
+        match number % 7 {
+            3 => session.say_as(text, "mallory", Trust::Outside),
+            5 => session.say_as(text, "bert", Trust::Listed),
+            _ => session.say(text),
+        }
+    }
+    session.say("stop");
+    session.say("read hello.txt");
+    session.preempt(PreemptionRequested::Resume { by: "anna".into() });
+    session.latch.reset().expect("the latch is reset");
+    session.say("read hello.txt");
+    session.pass(Duration::from_secs(3600));
+}
+
+fn replayed(file: &Path) -> ReplayReport {
+    let report = Recording::read(file).expect("readable").replay(core_tools()).expect("it replays");
+    assert!(report.is_equal(), "{}: {:#?}\n{:#?}", file.display(), report.first_divergence, report.set_aside);
+    assert_eq!(report.inputs, report.matched);
+    report
+}
+
+#[test]
+fn a_session_replays_to_the_same_decisions_and_states() {
+    let dir = TempDir::new().expect("a folder");
+    let mut session = Session::new(StateStore::in_memory(), dir.path(), &dir.path().join("recordings"), limits());
+    talk(&mut session);
+    let counts = session.recorder.counts();
+    assert_eq!(counts.lost, 0);
+    let files = session.end();
+    assert_eq!(files.len(), 1);
+    let report = replayed(&files[0]);
+    assert_eq!((report.cut.as_deref(), report.lost), (None, 0));
+    let busy = report.regions.values().filter(|tally| tally.inputs > 0).count();
+    assert!(busy >= 10, "{:?}", report.regions);
+    assert!(report.inputs > TALK.len() as u64 * 10, "{}", report.inputs);
+    assert!(report.elapsed < Duration::try_from(report.recorded_span).expect("forwards"));
+    let bytes = fs::metadata(&files[0]).expect("there").len();
+    let utterances = TALK.len() as u64 + 3;
+    println!("{} inputs, {bytes} bytes, {} a percept, {:?}", report.inputs, bytes / utterances, report.elapsed);
+}
+
+#[test]
+fn a_used_store_on_disk_is_carried_in_the_file_that_begins_on_it() {
+    let dir = TempDir::new().expect("a folder");
+    let (store, _) = StateStore::open(&dir.path().join("store"), StoreOptions::default()).expect("a store");
+    let mut session = Session::new(store, dir.path(), &dir.path().join("recordings"), limits());
+    talk(&mut session);
+    let mut session = session.crash();
+    session.say("where is the spare key?");
+    session.say("read hello.txt");
+    let mut session = session.crash();
+    session.say("what is my name?");
+    let files = session.end();
+    assert_eq!(files.len(), 3);
+    for file in &files {
+        assert!(replayed(file).inputs > 0);
+    }
+}
+
+#[test]
+fn the_same_session_twice_decides_the_same() {
+    let dir = TempDir::new().expect("a folder");
+    // Folders are named in answers, so both sessions have the same.
+    let workdir = dir.path().join("work");
+    let decisions = || {
+        fs::create_dir(&workdir).expect("a folder");
+        let mut session = Session::new(StateStore::in_memory(), &workdir, &workdir.join("recordings"), limits());
+        TALK.iter().filter(|text| !text.starts_with("run ")).for_each(|text| session.say(text));
+        let files = session.end();
+        let inputs = Recording::read(&files[0]).expect("readable").inputs;
+        fs::remove_dir_all(&workdir).expect("removed");
+        inputs.into_iter().map(|input| (input.region, input.decision_hash, input.state_hash)).collect::<Vec<_>>()
+    };
+    assert_eq!(decisions(), decisions());
+}
+
+#[test]
+fn a_changed_byte_of_an_input_or_another_seed_diverges_and_is_named() {
+    let dir = TempDir::new().expect("a folder");
+    let mut session = Session::new(StateStore::in_memory(), dir.path(), &dir.path().join("recordings"), limits());
+    session.say("remember that the spare key is in the blue drawer");
+    session.say("where is the spare key?");
+    let files = session.end();
+    let recording = Recording::read(&files[0]).expect("readable");
+
+    let mut altered = recording.clone();
+    let input = altered.inputs.iter().find(|input| input.signal.as_deref() == Some("Inbound")).expect("what was said");
+    let (region, id) = (input.region.clone(), input.message.expect("a message"));
+    let encoded = altered.signals.get_mut(&id).expect("its signal");
+    let at = encoded.windows(4).position(|window| window == b"blue").expect("the words");
+    encoded[at] = b'g';
+    let report = altered.replay(core_tools()).expect("it replays");
+    let divergence = report.first_divergence.expect("it diverges");
+    assert_eq!((divergence.region, divergence.message), (region, Some(id)));
+    assert_ne!(divergence.expected, divergence.got);
+    assert!(report.matched < report.inputs);
+
+    let mut reseeded = recording.clone();
+    reseeded.header.seed += 1;
+    let report = reseeded.replay(core_tools()).expect("it replays");
+    let divergence = report.first_divergence.expect("it diverges");
+    assert_ne!(divergence.expected.decision_hash, divergence.got.decision_hash);
+}
+
+#[test]
+fn a_file_cut_off_anywhere_replays_what_can_be_read() {
+    let dir = TempDir::new().expect("a folder");
+    // Small files are flushed often.
+    let limits = Limits { file_bytes: 64 << 10, ..limits() };
+    let mut session = Session::new(StateStore::in_memory(), dir.path(), &dir.path().join("recordings"), limits);
+    TALK.iter().take(8).for_each(|text| session.say(text));
+    let files = session.end();
+    let bytes = fs::read(&files[0]).expect("readable");
+    let all = replayed(&files[0]).inputs;
+    let cut = dir.path().join("cut.mcap");
+    let mut most = 0;
+    let mut refused = 0;
+    for part in 0..=40 {
+        let length = bytes.len() * part / 41;
+        fs::write(&cut, &bytes[..length]).expect("written");
+        match Recording::read(&cut) {
+            Ok(recording) => {
+                assert!(recording.cut.is_some(), "at {length}");
+                let report = replayed(&cut);
+                assert!(report.inputs >= most && report.inputs <= all, "at {length}");
+                most = report.inputs;
+            }
+            Err(RecorderError::Unreadable { why, read, .. }) => {
+                assert_eq!(most, 0, "at {length}: {why}");
+                assert!(read.contains(&format!("its {length} bytes")), "{read}");
+                refused += 1;
+            }
+            Err(other) => panic!("{other}"),
+        }
+    }
+    assert!(most > 0 && refused > 0 && refused < 20, "{most} of {all} inputs, {refused} refused");
+}
+
+#[test]
+fn rotation_keeps_the_bound_and_every_file_replays_by_itself() {
+    let dir = TempDir::new().expect("a folder");
+    let folder = dir.path().join("recordings");
+    let (store, _) = StateStore::open(&dir.path().join("store"), StoreOptions::default()).expect("a store");
+    let limits = Limits { max_bytes: 2 << 20, file_bytes: 32 << 10, ..limits() };
+    let mut session = Session::new(store, dir.path(), &folder, limits);
+    for text in TALK.iter().filter(|text| !text.starts_with("run ")) {
+        session.say(text);
+    }
+    let recorder = Arc::clone(&session.recorder);
+    let files = session.end();
+    let counts = recorder.counts();
+    assert_eq!(counts.lost, 0);
+    let total: u64 = files.iter().map(|file| fs::metadata(file).expect("there").len()).sum();
+    assert!(total <= limits.max_bytes, "{total} bytes");
+    println!("{} files begun, {} kept, {total} bytes", counts.files, files.len());
+    assert!(counts.files > 2, "{} files", counts.files);
+    assert!(files.len() > 1 || counts.files > 10, "{} files of {}", files.len(), counts.files);
+    let fed: u64 = files.iter().map(|file| replayed(file).inputs).sum();
+    assert!(fed > 0);
+}
+
+#[test]
+fn a_recorder_that_is_behind_says_so_and_goes_on_with_fresh_states() {
+    let dir = TempDir::new().expect("a folder");
+    let limits = Limits { queue: 4, ..limits() };
+    let mut session = Session::new(StateStore::in_memory(), dir.path(), &dir.path().join("recordings"), limits);
+    TALK.iter().take(8).for_each(|text| session.say(text));
+    let recorder = Arc::clone(&session.recorder);
+    let files = session.end();
+    let lost = recorder.counts().lost;
+    assert!(lost > 0, "a queue of four is too short for a turn");
+    let told: u64 = files.iter().map(|file| Recording::read(file).expect("readable").lost).sum();
+    assert_eq!(told, lost);
+    files.iter().for_each(|file| drop(replayed(file)));
+}
+
+#[test]
+fn a_region_with_too_many_records_is_set_aside_and_the_rest_replays() {
+    let dir = TempDir::new().expect("a folder");
+    let limits = Limits { start_bytes: 2_000, ..limits() };
+    let mut session = Session::new(StateStore::in_memory(), dir.path(), &dir.path().join("recordings"), limits);
+    TALK.iter().take(10).for_each(|text| session.say(text));
+    let mut session = session.crash();
+    session.say("where is the spare key?");
+    let files = session.end();
+    assert!(replayed(&files[0]).inputs > 0);
+    let report = Recording::replay_file(&files[1]).expect("it replays");
+    assert_eq!(report.first_divergence, None);
+    assert!(!report.is_equal());
+    assert!(report.set_aside.iter().any(|aside| aside.why.contains("2000 bytes")), "{:?}", report.set_aside);
+    assert!(report.matched > 0 && report.matched == report.inputs);
+}
+
+#[test]
+fn a_message_that_is_missing_sets_its_region_aside() {
+    let dir = TempDir::new().expect("a folder");
+    let mut session = Session::new(StateStore::in_memory(), dir.path(), &dir.path().join("recordings"), limits());
+    session.say("hello");
+    let files = session.end();
+    let mut recording = Recording::read(&files[0]).expect("readable");
+    let lost: MessageId = recording.inputs.iter().find_map(|input| input.message).expect("a message");
+    recording.signals.remove(&lost);
+    let report = recording.replay(core_tools()).expect("it replays");
+    assert_eq!(report.first_divergence, None);
+    assert!(report.set_aside.iter().all(|aside| aside.why.contains(&lost.to_string())), "{:?}", report.set_aside);
+    assert!(!report.set_aside.is_empty());
+}
