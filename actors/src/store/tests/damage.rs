@@ -88,8 +88,10 @@ fn open_damaged(before: &Before, folder: &Path, kind: EngineKind, what: &str) ->
     drop(agent);
     store.close().expect("closes");
     let again = StateStore::open(folder, StoreOptions { engine: kind, ..small() });
-    let (store, _) = again.unwrap_or_else(|error| panic!("{what}, second start: {error}"));
-    assert_eq!(texts(&ada(&store).recover(GATE).expect("recovers")), ["it works"], "{what}");
+    let (store, second) = again.unwrap_or_else(|error| panic!("{what}, second start: {error}"));
+    let kept = texts(&ada(&store).recover(GATE).expect("recovers")) == ["it works"];
+    // redb looks at a page when it is used, so it may see at the second start what it didn't at the first.
+    assert!(kept || (kind == EngineKind::Redb && !second.lost.is_empty()), "{what}: {second:?}");
     report
 }
 
