@@ -9,9 +9,8 @@ use super::error::{EngineError, StoreError};
 use super::repair::live_extents;
 use super::shared::Shared;
 
-/// It runs by itself when the disk holds so many times what is alive, and at least this many bytes.
+/// It runs by itself when the disk holds so many times what is alive.
 const WASTE: u64 = 4;
-const WORTH: u64 = 64 << 20;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct CompactReport {
@@ -51,7 +50,8 @@ pub fn compact(shared: &Arc<Shared>) -> Result<CompactReport, StoreError> {
 pub fn compact_if_wasteful(shared: &Arc<Shared>) -> Result<(), StoreError> {
     let held = shared.bytes_on_disk();
     // What a compaction left isn't waste, whatever the figures say.
-    let wasteful =
-        held > WORTH && held / WASTE > shared.live_bytes() && held / 2 > shared.counters.left_by_compaction();
+    let wasteful = held > shared.options.compact_bytes
+        && held / WASTE > shared.live_bytes()
+        && held / 2 > shared.counters.left_by_compaction();
     if wasteful && shared.folder.is_some() { compact(shared).map(|_| ()) } else { Ok(()) }
 }

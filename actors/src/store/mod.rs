@@ -60,6 +60,8 @@ pub struct StoreOptions {
     pub seal_bytes: usize,
     /// Bytes of sealed blocks held in memory.
     pub cache_bytes: usize,
+    /// Bytes on disk from which the store compacts itself, when they are four times what is alive.
+    pub compact_bytes: u64,
     /// How long closing waits for the disk.
     pub close_limit: Duration,
 }
@@ -71,6 +73,7 @@ impl Default for StoreOptions {
             tail_limit: 64 << 20,
             seal_bytes: 1 << 20,
             cache_bytes: 8 << 20,
+            compact_bytes: 64 << 20,
             close_limit: Duration::from_secs(10),
         }
     }

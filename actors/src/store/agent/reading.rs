@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use maxim_bus::ids::{Lsn, RegionName};
 
-use super::super::error::{EngineError, StoreError};
+use super::super::error::{EngineError, NotDurable, StoreError};
 use super::super::journal::{Cursors, unpack};
 use super::super::keys;
 use super::super::records::{KeyRange, Merging, RunCursor, Source, Value};
@@ -53,7 +53,8 @@ impl AgentStore {
             (waiting, kept, state.next)
         };
         let Some(backing) = self.shared.backing() else {
-            return if self.shared.in_memory { Ok(kept) } else { Err(StoreError::Closed) };
+            let why = self.shared.trouble.get().unwrap_or(NotDurable::Closed);
+            return if self.shared.in_memory { Ok(kept) } else { Err(why.into()) };
         };
         let on_disk_below = waiting.first().map_or(next, |entry| entry.lsn);
         let mut found = kept;

@@ -142,6 +142,27 @@ fn compaction_shrinks_and_changes_nothing_that_is_read() {
 }
 
 #[test]
+fn a_store_that_holds_much_more_than_is_alive_compacts_itself() {
+    let home = Home::folder(EngineKind::Sled);
+    let (store, _) = home.open_with(StoreOptions { compact_bytes: 2 << 20, ..small() });
+    let agent = ada(&store);
+    agent.set_low_water(|| Lsn(u64::MAX));
+    let mut turns = 0u32;
+    until("a second generation", || {
+        turns += 1;
+        let events = vec![vec![turns.to_le_bytes()[0]; 6000]];
+        let root = Some(turns.to_le_bytes().to_vec());
+        agent.accept(Commit { events, root, ..commit(&agent, GATE) }, |_| ()).expect("accepted");
+        settle(&agent);
+        home.path().join("g2/complete").exists() && !home.path().join("g1").exists()
+    });
+    drop(agent);
+    store.close().expect("closes");
+    let recovered = ada(&home.open()).recover(GATE).expect("recovers");
+    assert_eq!(recovered.root, Some(turns.to_le_bytes().to_vec()));
+}
+
+#[test]
 fn a_compaction_that_was_cut_short_leaves_the_store_as_it_was() {
     let home = Home::folder(EngineKind::Sled);
     let store = home.open();
