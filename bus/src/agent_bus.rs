@@ -2,6 +2,7 @@
 
 use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 
 use crate::ids::{Lsn, RegionName};
 use crate::inbox::{Delivery, Inbox};
@@ -87,7 +88,12 @@ impl BusBuilder {
 
     /// The bus without the check that everything said is heard, for a room on a bench.
     pub fn build_unchecked(self) -> AgentBus {
-        AgentBus { inboxes: self.inboxes, hearers: self.hearers, decoders: self.decoders }
+        AgentBus {
+            inboxes: self.inboxes,
+            hearers: self.hearers,
+            decoders: self.decoders,
+            newest: AtomicU64::new(0),
+        }
     }
 }
 
@@ -96,6 +102,8 @@ pub struct AgentBus {
     inboxes: BTreeMap<RegionName, Arc<Inbox>>,
     hearers: HashMap<&'static str, Vec<Arc<Inbox>>>,
     decoders: HashMap<&'static str, Decode>,
+    /// The newest sequence number that was published.
+    newest: AtomicU64,
 }
 
 impl AgentBus {
@@ -105,6 +113,7 @@ impl AgentBus {
         for inbox in self.hearers_of(envelope) {
             inbox.push(Delivery { lsn, envelope: Arc::clone(envelope), attempts: 0 });
         }
+        self.newest.fetch_max(lsn.0, Ordering::SeqCst);
     }
 
     /// Delivers again, after a crash, to those hearers that had not passed it.
@@ -150,8 +159,11 @@ impl AgentBus {
         self.inboxes.get(owner)
     }
 
-    /// The oldest journalled message that some inbox still holds.
-    pub fn low_water(&self) -> Option<Lsn> {
-        self.inboxes.values().filter_map(|inbox| inbox.low_water()).min()
+    /// Below this, every journalled message has been dealt with: the oldest that some inbox still holds, or else the
+    /// newest that was published. Takes no lock of the store, which asks for it.
+    pub fn low_water(&self) -> Lsn {
+        // The newest first: what is published after this lies above it.
+        let newest = Lsn(self.newest.load(Ordering::SeqCst));
+        self.inboxes.values().filter_map(|inbox| inbox.low_water()).min().map_or(newest, |oldest| oldest.min(newest))
     }
 }

@@ -197,11 +197,6 @@ fn resume(frame: &Frame, parts: &[Part]) -> Result<Resumed, StoreError> {
 
 /// The journal is kept from the oldest message that some inbox still holds.
 fn keep_low_water(frame: &Frame) {
-    let (bus, store) = (Arc::downgrade(&frame.bus), frame.store.clone());
-    let weak_store = store.clone();
-    store.set_low_water(move || {
-        // The head first: what comes after this is above it.
-        let head = weak_store.head();
-        bus.upgrade().and_then(|bus| bus.low_water()).map_or(head, |waiting| waiting.min(head))
-    });
+    let bus = Arc::downgrade(&frame.bus);
+    frame.store.set_low_water(move || bus.upgrade().map_or(maxim_bus::Lsn(0), |bus| bus.low_water()));
 }

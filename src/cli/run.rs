@@ -64,7 +64,6 @@ impl RunArgs {
             return Err(CliError::new(Exit::BadConfig, found, "set body.driver to none"));
         }
         daemon::run(daemon::Plan {
-            toml: loaded.to_toml(),
             settings,
             folder: DataFolder::new(data),
             workdir,

@@ -15,10 +15,10 @@ use std::time::Duration;
 
 use jiff::Timestamp;
 use maxim_actors::region::Tap;
-use maxim_actors::store::{OpenReport, StateStore, StoreError, StoreOptions};
+use maxim_actors::store::{AgentStore, OpenReport, StateStore, StoreError, StoreOptions};
 use maxim_bus::clock::{Stopwatch, SystemClock};
 use maxim_bus::latch::{StopDetail, StopLatch};
-use maxim_bus::{AgentId, Clock};
+use maxim_bus::{AgentId, Clock, SharedClock};
 use tokio::sync::watch;
 
 use crate::agent::{Agent, AgentHandle, AgentSettings, AgentWorld};
@@ -26,6 +26,7 @@ use crate::cli::{CliError, Exit};
 use crate::config::{Secret, Settings};
 use crate::data_folder::{DaemonNote, DataFolder};
 use crate::http::{self, EventLog, Figures, Served};
+use crate::recorder::{Header, Limits, Recorder};
 
 /// Backups that stay in the data folder.
 const BACKUPS: usize = 3;
@@ -33,8 +34,6 @@ const BACKUPS: usize = 3;
 /// How the daemon was asked to run.
 pub struct Plan {
     pub settings: Settings,
-    /// The effective configuration as text, for the recorder.
-    pub toml: String,
     pub folder: DataFolder,
     pub workdir: PathBuf,
     pub chaos: bool,
@@ -113,11 +112,13 @@ async fn live(plan: Plan, opened: Opened, watch: Stopwatch) -> Result<Exit, CliE
         .map_err(|error| CliError::told(Exit::BadConfig, &error))?;
     let id = AgentId::new("maxim").map_err(|error| CliError::told(Exit::Bug, &error))?;
     let seed = plan.settings.agent.seed.unwrap_or_else(|| uuid::Uuid::now_v7().as_u64_pair().1);
-    let events = EventLog::new(report.boot, None);
+    let clock: SharedClock = Arc::new(clock);
+    let recorder = record(&plan, &store.agent(&id), &clock, seed, report.boot, &saved, &rooms);
+    let events = EventLog::new(report.boot, recorder.clone().map(|recorder| recorder as Arc<dyn Tap>));
     let world = AgentWorld {
         store: store.agent(&id),
         id,
-        clock: Arc::new(clock),
+        clock,
         latch: latch.clone(),
         seed,
         tap: Some(Arc::clone(&events) as Arc<dyn Tap>),
@@ -180,12 +181,36 @@ async fn live(plan: Plan, opened: Opened, watch: Stopwatch) -> Result<Exit, CliE
     agent.stop();
     server.shutdown_timeout(Duration::from_secs(2));
     drop(agent);
+    if let Some(recorder) = recorder {
+        recorder.close();
+    }
     let closed = store.close();
     let _ = DaemonNote::remove(&plan.folder);
     let _ = fs::remove_file(plan.folder.stop_socket());
     closed.map_err(|error| store_error(&error))?;
     eprintln!("maxim: ended, everything acknowledged is on disk");
     Ok(Exit::Ok)
+}
+
+/// The flight recorder, where it is on. A recorder that can't begin is told, and the brain runs without.
+fn record(
+    plan: &Plan,
+    store: &AgentStore,
+    clock: &SharedClock,
+    seed: u64,
+    boot: u64,
+    saved: &Path,
+    rooms: &AgentSettings,
+) -> Option<Arc<Recorder>> {
+    if !plan.settings.recorder.enabled {
+        return None;
+    }
+    let header = Header::new(store.id().clone(), seed, boot, &plan.settings, &plan.workdir, saved);
+    let folder = plan.folder.path().join("recordings");
+    let limits = Limits::from(&plan.settings.recorder);
+    Recorder::start(folder, limits, store.clone(), Arc::clone(clock), header, rooms)
+        .inspect_err(|error| eprintln!("maxim: nothing is recorded: {error}"))
+        .ok()
 }
 
 /// HTTP has threads of its own: no room that blocks can keep it from answering.

@@ -47,10 +47,7 @@ fn the_same_seed_gives_the_same_transcript_and_the_same_states() {
                 format!("{} {:?} {actions:?}", ended.turn, ended.reply)
             })
             .collect();
-        // How long a tool took is the machine's, and the rooms that learn from it keep it.
-        let measured = ["nucleus_accumbens", "cause_ledger"];
-        let states: Vec<_> =
-            bench.agent.state_hashes().into_iter().filter(|(name, _)| !measured.contains(name)).collect();
+        let states = bench.agent.state_hashes();
         (transcript, states)
     };
     let (first, second) = (run(), run());
