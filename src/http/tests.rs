@@ -328,13 +328,15 @@ async fn what_the_gate_asks_is_listed_and_decided() {
     let said = house.say("run `cargo build`").await;
     assert_eq!(said["actions"][0]["status"], "asked", "{said}");
     let asked = house.get("/v1/approvals").await.body;
-    let approval = &asked["approvals"][0];
-    assert_eq!(approval["tool"], "bash", "{asked}");
-    let path = format!("/v1/approvals/{}", approval["id"].as_str().expect("an id"));
-    assert_eq!(house.get(&format!("/v1/why/{}", approval["id"].as_str().expect("an id"))).await.status, 200);
+    let approvals = asked["approvals"].as_array().expect("a list");
+    let id = approvals.iter().find(|entry| entry["tool"] == "bash").expect("what would be run")["id"].clone();
+    let path = format!("/v1/approvals/{}", id.as_str().expect("an id"));
+    let why = house.get(&format!("/v1/why/{}", id.as_str().expect("an id"))).await;
+    assert_eq!(why.body["turn"], said["id"], "{}", why.body);
     refused(&house.post(&path, &json!({})).await, 400, &["allow"]);
     assert_eq!(house.post(&path, &json!({"allow": false})).await.status, 200);
-    while house.get("/v1/approvals").await.body != json!({"approvals": []}) {
+    let is_asked = |asked: Value| asked["approvals"].as_array().expect("a list").iter().any(|entry| entry["id"] == id);
+    while is_asked(house.get("/v1/approvals").await.body) {
         tokio::task::yield_now().await;
     }
     refused(&house.post(&path, &json!({"allow": true})).await, 404, &[]);
