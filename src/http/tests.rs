@@ -216,6 +216,7 @@ async fn what_is_wrong_is_named_with_its_fix() {
     refused(&house.post("/v1/percepts", &json!({"text": "a".repeat(65_537)})).await, 413, &["65536"]);
     refused(&house.get("/v1/statsu").await, 404, &["/v1/statsu", "/v1/status"]);
     refused(&house.get("/v1/percepts").await, 405, &["POST"]);
+    refused(&house.get("/ws").await, 400, &["WebSocket"]);
     refused(&house.post("/v1/stop", &json!({"reasn": "x"})).await, 400, &["reasn", "reason"]);
     assert_eq!(house.get("/v1/status").await.body["stop"]["latched"], false, "a refused stop stops nothing");
     refused(&house.get("/v1/memory/recall?limit=0").await, 400, &["limit", "1000"]);
