@@ -101,11 +101,8 @@ async fn release(
 pub async fn hold(State(served): State<Arc<Served>>, request: Request) -> Answer {
     let given = body_fields(&served, request, HOLD).await?;
     let now = served.agent.frame.clock.now();
-    let until = match given.number("duration_s") {
-        // At most a year, so it fits.
-        Some(seconds) => Some(now + SignedDuration::from_millis((seconds * 1000.0) as i64)),
-        None => None,
-    };
+    // At most a year, so it fits.
+    let until = given.number("duration_s").map(|seconds| now + SignedDuration::from_millis((seconds * 1000.0) as i64));
     let watch = Stopwatch::start();
     let changed = told(&served, PreemptionRequested::Hold { until, by: BY.into() }).await?;
     let mut body = document(&served, watch.elapsed(), Some(&changed));

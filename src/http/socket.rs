@@ -4,14 +4,15 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use axum::extract::State;
+use axum::extract::ws::rejection::WebSocketUpgradeRejection;
 use axum::extract::ws::{Message, WebSocket, WebSocketUpgrade};
-use axum::response::Response;
 use maxim_actors::effectors::channels::{Said, Submission};
 use maxim_bus::{MessageId, Trust};
 use serde_json::{Value, json};
 
 use super::fields::{Field, Given, Kind, object};
 use super::percepts::{OWNER, checked_text, submit};
+use super::problem::Answer;
 use super::{Problem, Served};
 
 /// What a client may send.
@@ -25,9 +26,13 @@ const SAYING: &[Field] = &[
 const TURNS: usize = 4096;
 
 /// `GET /ws`.
-pub async fn websocket(State(served): State<Arc<Served>>, upgrade: WebSocketUpgrade) -> Response {
+pub async fn websocket(
+    State(served): State<Arc<Served>>,
+    upgrade: Result<WebSocketUpgrade, WebSocketUpgradeRejection>,
+) -> Answer {
+    let upgrade = upgrade.map_err(|why| Problem::bad(why.body_text(), "open it as a WebSocket"))?;
     let limit = served.body_max;
-    upgrade.max_message_size(limit).on_upgrade(move |socket| converse(served, socket))
+    Ok(upgrade.max_message_size(limit).on_upgrade(move |socket| converse(served, socket)))
 }
 
 async fn converse(served: Arc<Served>, mut socket: WebSocket) {
