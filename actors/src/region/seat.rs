@@ -10,11 +10,11 @@ use maxim_bus::signal::Policy;
 use maxim_bus::{Delivery, Envelope, Epoch, Lane, Lsn, MessageId, Meta, RegionName};
 use serde::{Deserialize, Serialize};
 
+use super::Region;
 use super::heart::LOADING;
 use super::post::{Frame, Post};
 use super::pulse::{Decided, Pulse};
 use super::records::RecordView;
-use super::{Region, WardState};
 use crate::store::{AcceptError, Accepted, Commit, StoreError};
 
 /// How a step ended.
@@ -109,6 +109,7 @@ impl<R: Region> Seat<R> {
             root.state.apply(event);
         }
         root.state.wake(&RecordView::new(&frame.store, R::NAME), &post.settings);
+        post.heart.set_state_hash(root.hash);
         Ok(Self { post, epoch, region: root.state, hash: root.hash, snapshot_due: false })
     }
 
@@ -196,9 +197,11 @@ impl<R: Region> Seat<R> {
             root: None,
             state_hash: 0,
         };
-        post.heart.count_dead_letter();
-        match post.frame.store.accept(commit, |_| {}) {
-            Ok(_) => Step::Done,
+        match post.frame.store.accept(commit, |_| post.inbox.done(epoch)) {
+            Ok(_) => {
+                post.heart.count_dead_letter();
+                Step::Done
+            }
             Err(error) => refusal(error),
         }
     }
@@ -245,10 +248,14 @@ impl<R: Region> Seat<R> {
             root: self.snapshot_due.then(|| self.snapshot(hash.get())),
             state_hash: hash.get(),
         };
-        let mut heard = None;
         let frame = &post.frame;
         let accepted = frame.store.accept(commit, |accepted| {
-            heard = Some(frame.publish(accepted, &envelopes));
+            // In the same critical section as the commit: an incarnation that is fenced off right after this must not
+            // leave the message to its successor, which would decide it a second time.
+            if input.is_some() {
+                post.inbox.done(self.epoch);
+            }
+            frame.publish(accepted, &envelopes);
             if let Some(tap) = &frame.tap {
                 tap.input(InputRecord {
                     region: R::NAME,
@@ -263,6 +270,7 @@ impl<R: Region> Seat<R> {
         match accepted {
             Ok(accepted) => {
                 self.hash = hash.get();
+                post.heart.set_state_hash(self.hash);
                 self.snapshot_due = accepted.snapshot_due;
                 Step::Done
             }
@@ -315,9 +323,4 @@ fn refusal(error: AcceptError) -> Step {
 
 fn decision_hash(envelopes: &[Arc<Envelope>]) -> u64 {
     envelopes.iter().fold(StableHash::default(), |hash, envelope| hash.add(&envelope.encoded())).get()
-}
-
-/// How a room is called while its seat is empty.
-pub(super) fn state_without_seat(held: bool) -> WardState {
-    if held { WardState::Held } else { WardState::Restarting }
 }

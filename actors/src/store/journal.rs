@@ -13,7 +13,6 @@ use super::records::Value;
 const FRAME_BYTES: usize = 3900;
 const FRAME_VERSION: u8 = 1;
 
-
 /// How far a region has consumed each lane of its inbox.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Cursors {

@@ -7,7 +7,6 @@ use std::io;
 use std::path::{Component, Path, PathBuf};
 use std::time::Duration;
 
-
 use super::contained::SandboxPolicy;
 use super::{ErrorKind, ToolFailure};
 

@@ -75,9 +75,11 @@ pub(super) fn plan(grammar: &Grammar, text: &str, now: Timestamp, zone: &TimeZon
         }
         Understanding::Question { about, terms } => question(grammar, text, about, terms, now, zone),
         Understanding::Remember { fact } => say(answer::remembered(&fact), "I am told something to keep.", true),
-        Understanding::Prohibition { words, .. } => {
-            say(format!("Understood: {}. I won't.", words.trim_end_matches('.')), "I am told not to do something.", true)
-        }
+        Understanding::Prohibition { words, .. } => say(
+            format!("Understood: {}. I won't.", words.trim_end_matches('.')),
+            "I am told not to do something.",
+            true,
+        ),
         Understanding::Unsupported { reply, .. } => say(reply, "I am asked for something that I can't do.", true),
         Understanding::Ambiguous { question, .. } => say(question, "I am not sure what is meant, so I ask.", false),
         Understanding::Statement => say("Noted.".into(), "I am told something; I keep it.", false),

@@ -167,7 +167,8 @@ impl Region for Habit {
         for id in self.turns.iter().filter(|(_, due)| **due <= now).map(|(id, _)| *id) {
             match self.turn(id, pulse) {
                 Some(mut turn) => {
-                    turn.said.push("I waited for an outcome that did not come; see `maxim why` for what is known.".into());
+                    turn.said
+                        .push("I waited for an outcome that did not come; see `maxim why` for what is known.".into());
                     self.end(turn, false, pulse);
                 }
                 None => pulse.keep(HabitEvent::Ended { turn: id }),
@@ -194,7 +195,10 @@ impl Habit {
     fn go_on(&self, mut turn: Turn, pulse: &mut Pulse<'_, Self>) {
         let Some(step) = turn.steps.pop_front() else { return self.speak(turn, pulse) };
         if pulse.settings().introspection.contains(&step.tool) {
-            pulse.emit_in(turn.id, Inquiry { tool: step.tool.clone(), params: step.params.clone(), turn: Some(turn.id) });
+            pulse.emit_in(
+                turn.id,
+                Inquiry { tool: step.tool.clone(), params: step.params.clone(), turn: Some(turn.id) },
+            );
         } else {
             let intent = self.intent(&turn, &step.tool, step.params.clone());
             pulse.emit_trusted(turn.id, turn.trust, intent);
@@ -303,7 +307,9 @@ impl Hears<EnrichedPercept> for Habit {
 
 /// What memory has, as data for the model.
 fn context(recalled: &[RecalledEpisode]) -> String {
-    let line = |episode: &RecalledEpisode| format!("- {} ({}): {:?}", episode.timestamp, episode.people.join(", "), episode.text);
+    let line = |episode: &RecalledEpisode| {
+        format!("- {} ({}): {:?}", episode.timestamp, episode.people.join(", "), episode.text)
+    };
     let lines: Vec<String> = recalled.iter().map(line).collect();
     if lines.is_empty() { String::new() } else { format!("From memory:\n{}", lines.join("\n")) }
 }
@@ -319,7 +325,8 @@ impl Hears<ModelProposal> for Habit {
             return self.begin(turn, plan, pulse);
         };
         turn.mind = Mind::Model;
-        let mut plan = Plan { thought: proposal.reasoning.clone(), confidence: Confidence::clamped(0.7), ..Plan::default() };
+        let mut plan =
+            Plan { thought: proposal.reasoning.clone(), confidence: Confidence::clamped(0.7), ..Plan::default() };
         if tool == RESPOND {
             let words = ["message", "text"].iter().find_map(|field| proposal.params.get(*field)).and_then(Json::as_str);
             plan.say = words.map(str::to_owned);
@@ -337,7 +344,9 @@ impl Hears<InquiryAnswered> for Habit {
         let zone = &pulse.settings().zone;
         let words = match (&answered.error, &step.question) {
             (Some(error), _) => format!("I could not look that up: {error}."),
-            (None, Some(question)) => super::plan::worded(question, &answered.output, &turn.sender, &turn.recalled, zone),
+            (None, Some(question)) => {
+                super::plan::worded(question, &answered.output, &turn.sender, &turn.recalled, zone)
+            }
             (None, None) => {
                 let outcome = json!({ "success": true, "output": answered.output });
                 answer::outcome(&step.tool, &step.params, &outcome)

@@ -208,8 +208,15 @@ impl FearAgent {
         pulse.remove(record_key(id));
         if let Some(GateEntry { intent, trust, .. }) = entry {
             let (turn, tool) = (intent.turn, intent.tool);
-            let refused =
-                IntentRefused { intent: id, turn, tool, refusal, rule: rule.into(), reason: reason.into(), approval: None };
+            let refused = IntentRefused {
+                intent: id,
+                turn,
+                tool,
+                refusal,
+                rule: rule.into(),
+                reason: reason.into(),
+                approval: None,
+            };
             pulse.emit_trusted(turn, trust, refused);
         }
     }
@@ -277,7 +284,8 @@ impl Hears<OutcomesPredicted> for FearAgent {
         // The turn's intents go one after the other, so the one of this tool is the one that was asked about.
         let turn = pulse.turn();
         let asked = self.predicting.keys().filter_map(|id| pulse.record::<GateEntry>(&record_key(*id)));
-        let Some(mut entry) = asked.into_iter().find(|e| e.intent.turn == turn && e.intent.tool == predicted.tool_name) else {
+        let Some(mut entry) = asked.into_iter().find(|e| e.intent.turn == turn && e.intent.tool == predicted.tool_name)
+        else {
             return;
         };
         let settings = pulse.settings();

@@ -26,11 +26,7 @@ pub enum PainEvent {
     Eased { tool: String },
 }
 
-wiring!(PainDetector {
-    hears: [],
-    back: [ToolResult],
-    emits: [PainSignal],
-});
+wiring!(PainDetector { hears: [], back: [ToolResult], emits: [PainSignal] });
 
 impl Region for PainDetector {
     const NAME: RegionName = "pain_detector";

@@ -36,11 +36,7 @@ pub enum SalienceEvent {
     GoalChanged(Option<String>),
 }
 
-wiring!(SalienceRoom {
-    hears: [AdmittedPercept, PreemptionChanged],
-    back: [],
-    emits: [SalientPercept],
-});
+wiring!(SalienceRoom { hears: [AdmittedPercept, PreemptionChanged], back: [], emits: [SalientPercept] });
 
 impl Region for SalienceRoom {
     const NAME: RegionName = "salience";
