@@ -22,9 +22,7 @@ use maxim_actors::learning::thin::{
 use maxim_actors::memory::enrichment::{Enrichment, EnrichmentSettings};
 use maxim_actors::memory::hippocampus::Hippocampus;
 use maxim_actors::memory::suprachiasmatic_nucleus::SuprachiasmaticNucleus;
-use maxim_actors::memory::thin::{
-    AngularGyrus, AnteriorTemporalLobe, CrossLayerGraph, EntorhinalCortex, MemoryHub,
-};
+use maxim_actors::memory::thin::{AngularGyrus, AnteriorTemporalLobe, CrossLayerGraph, EntorhinalCortex, MemoryHub};
 use maxim_actors::perception::gateway::Gateway;
 use maxim_actors::perception::pain_detector::PainDetector;
 use maxim_actors::perception::preemption_circuit::PreemptionCircuit;

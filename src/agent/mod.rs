@@ -169,8 +169,9 @@ impl Agent {
 /// is repeated to them: the regions that asked will ask again.
 fn resume(frame: &Frame, parts: &[Part]) -> Result<Resumed, StoreError> {
     let mut resumed = Resumed::default();
-    let is_region =
-        |owner: &str| parts.iter().any(|part| part.name == owner && part.kind != maxim_actors::region::WardKind::Effector);
+    let is_region = |owner: &str| {
+        parts.iter().any(|part| part.name == owner && part.kind != maxim_actors::region::WardKind::Effector)
+    };
     for (lsn, bytes) in frame.store.undelivered()? {
         let delivered = frame.bus.redeliver(lsn, &bytes, |owner, body| {
             let cursors = frame.store.cursors(owner);

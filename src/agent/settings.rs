@@ -144,7 +144,12 @@ impl AgentSettings {
             tracker: TrackerSettings {
                 boot,
                 limit: signed(tools.deadline.get() + TRACKER_GRACE),
-                repeatable: names(specs.iter().filter(|spec| spec.idempotent && spec.effect == tools::EffectClass::ReadOnly).collect()),
+                repeatable: names(
+                    specs
+                        .iter()
+                        .filter(|spec| spec.idempotent && spec.effect == tools::EffectClass::ReadOnly)
+                        .collect(),
+                ),
             },
             hands,
             ledger: LedgerSettings { turns: WHY_TURNS },

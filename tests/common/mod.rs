@@ -65,7 +65,10 @@ impl Bench {
     }
 
     /// Puts a message in without letting anything happen yet.
-    pub fn submit(&self, text: &str) -> tokio::sync::oneshot::Receiver<Result<maxim_actors::effectors::channels::Accepted, String>> {
+    pub fn submit(
+        &self,
+        text: &str,
+    ) -> tokio::sync::oneshot::Receiver<Result<maxim_actors::effectors::channels::Accepted, String>> {
         self.submit_as(text, "anna", Trust::Owner)
     }
 
