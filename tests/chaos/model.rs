@@ -1,4 +1,4 @@
-//! A language model that always says the same, behind the real interface.
+//! A language model behind the real interface: it looks into memory when it is asked what is known, else it speaks.
 
 use std::sync::OnceLock;
 
@@ -25,9 +25,13 @@ pub fn url() -> &'static str {
     })
 }
 
-async fn answer() -> Json<Value> {
-    let said =
-        json!({"tool_name": "respond", "params": {"message": "The gull said nothing."}, "reasoning": "I like gulls."});
+async fn answer(Json(asked): Json<Value>) -> Json<Value> {
+    let prompt = asked["messages"][1]["content"].as_str().unwrap_or_default();
+    let said = if prompt.contains("The person says: what do you know") {
+        json!({"tool_name": "memory_recall", "params": {"query": "spare key"}, "reasoning": "I look it up."})
+    } else {
+        json!({"tool_name": "respond", "params": {"message": "The gull said nothing."}, "reasoning": "I like gulls."})
+    };
     Json(json!({
         "choices": [{"index": 0, "finish_reason": "stop", "message": {"role": "assistant", "content": said.to_string()}}],
         "usage": {"prompt_tokens": 10, "completion_tokens": 10},

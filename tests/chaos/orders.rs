@@ -8,6 +8,14 @@ use super::live::{Live, Plan};
 
 const SAID: &str = "please create a file hello.txt with the text good morning";
 
+/// A whole turn through every stage; a minute apart, so that no rate rail stops it.
+fn does_it(live: &Live) -> bool {
+    live.push(61);
+    let ended = live.say(SAID);
+    let done = |tool: &str| ended.actions.iter().any(|action| action.tool == tool && action.status == "done");
+    done("write_file") && done("respond")
+}
+
 fn restarts(live: &Live) -> Vec<(&'static str, u64)> {
     live.hearts().iter().map(|heart| (heart.name(), heart.restarts())).collect()
 }
@@ -22,16 +30,17 @@ fn assert_one_more(live: &Live, before: &[(&'static str, u64)], culprit: &str, c
 fn each_room(order: &Order) {
     let live =
         Live::start(Plan { settings: Box::new(|rooms| rooms.supervision.window = Duration::ZERO), ..Plan::default() });
-    let twin = live.say(SAID).reply;
+    assert!(does_it(&live));
     for heart in live.hearts() {
         let case = format!("{}: {order:?}", heart.name());
         let before = restarts(&live);
-        let hash = heart.state_hash();
+        live.eventually("the turn is over everywhere", || live.is_quiet());
+        let stats = live.stats();
         heart.order(order.clone());
         live.eventually(&case, || heart.restarts() > 0 && heart.state() == WardState::Running);
         assert_one_more(&live, &before, heart.name(), &case);
-        assert_eq!(heart.state_hash(), hash, "{case}: its state is what it was");
-        assert_eq!(live.say(SAID).reply, twin, "{case}");
+        assert_eq!(live.stats(), stats, "{case}: every room holds what it held");
+        assert!(does_it(&live), "{case}");
         assert_one_more(&live, &before, heart.name(), &case);
     }
     assert_eq!(live.agent.supervision.escalations(), 0);
@@ -56,7 +65,7 @@ fn every_room_that_hangs_is_replaced_and_its_neighbours_go_on() {
         }),
         ..Plan::default()
     });
-    let twin = live.say(SAID).reply;
+    assert!(does_it(&live));
     for heart in live.hearts() {
         let case = format!("{} hangs", heart.name());
         let before = restarts(&live);
@@ -68,11 +77,11 @@ fn every_room_that_hangs_is_replaced_and_its_neighbours_go_on() {
         });
         live.eventually(&case, || live.agent.supervision.is_up());
         assert!(live.agent.supervision.zombies() >= 1, "{case}: its thread still hangs while others go on");
-        assert_eq!(live.say(SAID).reply, twin, "{case}");
+        assert!(does_it(&live), "{case}");
         assert_one_more(&live, &before, heart.name(), &case);
         let moved = live.hearts().iter().zip(epochs).filter(|(heart, epoch)| heart.epoch() != *epoch).count();
         assert!(moved >= 1, "{case}: it has a new incarnation");
     }
     live.eventually("all threads that hung are gone", || live.agent.supervision.zombies() == 0);
-    assert_eq!(live.say(SAID).reply, twin);
+    assert!(does_it(&live));
 }
