@@ -12,7 +12,7 @@ use maxim::config::Settings;
 use maxim_actors::action::tools;
 use maxim_actors::effectors::channels::{Accepted, Submission};
 use maxim_actors::region::{DeadLetter, Heart, RecordView, Tap, WardState};
-use maxim_actors::store::StateStore;
+use maxim_actors::store::{StateStore, StoreOptions};
 use maxim_bus::latch::StopLatch;
 use maxim_bus::signals::thought::TurnEnded;
 use maxim_bus::{AgentId, MessageId, RegionName, SharedClock, SystemClock, Trust, VirtualClock};
@@ -52,6 +52,13 @@ impl Default for Plan {
     fn default() -> Self {
         Self { store: StateStore::in_memory(), live_clock: false, model: false, settings: Box::new(|_| {}), tap: None }
     }
+}
+
+/// A durable store in a folder that goes with the guard.
+pub fn durable_store() -> (TempDir, StateStore) {
+    let folder = tempfile::tempdir().expect("a folder");
+    let (store, _) = StateStore::open(folder.path(), StoreOptions::default()).expect("a store");
+    (folder, store)
 }
 
 impl Live {

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use maxim_actors::region::{Order, WardState};
 
-use super::live::{Live, Plan};
+use super::live::{Live, Plan, durable_store};
 
 const SAID: &str = "please create a file hello.txt with the text good morning";
 
@@ -58,7 +58,9 @@ fn every_room_that_is_told_to_panic_is_back_with_its_state() {
 
 #[test]
 fn every_room_that_hangs_is_replaced_and_its_neighbours_go_on() {
+    let (_folder, store) = durable_store();
     let live = Live::start(Plan {
+        store,
         settings: Box::new(|rooms| {
             rooms.deadline = Duration::from_millis(150);
             rooms.supervision.window = Duration::ZERO;

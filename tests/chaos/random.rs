@@ -10,7 +10,7 @@ use maxim_bus::hash::StableHash;
 use maxim_bus::signals::thought::TurnEnded;
 use maxim_bus::{Envelope, Lsn, MessageId, Trust};
 
-use super::live::{Live, Plan};
+use super::live::{Live, Plan, durable_store};
 
 const PERCEPTS: usize = 2_000;
 const AT_ONCE: usize = 48;
@@ -54,7 +54,9 @@ fn strike(live: &Live, over: &AtomicBool) -> BTreeMap<&'static str, u64> {
 #[test]
 fn nothing_acknowledged_is_lost_under_random_chaos_and_each_turn_ends_once() {
     let ends = Arc::new(Ends::default());
+    let (_folder, store) = durable_store();
     let live = Live::start(Plan {
+        store,
         live_clock: true,
         tap: Some(Arc::clone(&ends) as Arc<dyn Tap>),
         settings: Box::new(|rooms| {

@@ -5,14 +5,13 @@ use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
 use maxim_actors::region::{InputRecord, Tap, WardState};
-use maxim_actors::store::{StateStore, StoreOptions};
 use maxim_bus::latch::{EffectKind, LatchState};
 use maxim_bus::signals::lifecycle::{PreemptionChanged, PreemptionRequested};
 use maxim_bus::signals::outcome::ToolResult;
 use maxim_bus::signals::thought::TurnEnded;
 use maxim_bus::{Envelope, Lsn, Trust};
 
-use super::live::{Live, Plan};
+use super::live::{Live, Plan, durable_store};
 
 /// A bound that is behaviour, with room for a machine that is busy with everything else.
 const AT_ONCE: Duration = Duration::from_secs(1);
@@ -54,7 +53,9 @@ fn stop(live: &Live) -> Duration {
 #[test]
 fn a_stop_overtakes_a_hundred_thousand_queued_percepts() {
     let watch = Arc::new(Watch::default());
-    let live = Live::start(Plan { live_clock: true, tap: Some(Arc::clone(&watch) as Arc<dyn Tap>), ..Plan::default() });
+    let (_folder, store) = durable_store();
+    let live =
+        Live::start(Plan { store, live_clock: true, tap: Some(Arc::clone(&watch) as Arc<dyn Tap>), ..Plan::default() });
     live.say("please create a file before.txt with the text before");
     let waiting: Vec<_> = (0..QUEUED)
         .map(|n| live.submit(&format!("please create a file f{n}.txt with the text number {n}"), Trust::Owner))
@@ -107,8 +108,7 @@ fn a_stop_kills_a_sleeping_child_and_its_children() {
 #[test]
 fn a_stop_does_not_wait_for_a_stalled_disk() {
     let watch = Arc::new(Watch::default());
-    let folder = tempfile::tempdir().expect("a folder");
-    let (store, _) = StateStore::open(folder.path(), StoreOptions::default()).expect("a store");
+    let (_folder, store) = durable_store();
     let live = Live::start(Plan {
         store: store.clone(),
         live_clock: true,
