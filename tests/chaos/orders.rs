@@ -28,8 +28,12 @@ fn assert_one_more(live: &Live, before: &[(&'static str, u64)], culprit: &str, c
 }
 
 fn each_room(order: &Order) {
-    let live =
-        Live::start(Plan { settings: Box::new(|rooms| rooms.supervision.window = Duration::ZERO), ..Plan::default() });
+    let (_folder, store) = durable_store();
+    let live = Live::start(Plan {
+        store,
+        settings: Box::new(|rooms| rooms.supervision.window = Duration::ZERO),
+        ..Plan::default()
+    });
     assert!(does_it(&live));
     for heart in live.hearts() {
         let case = format!("{}: {order:?}", heart.name());
