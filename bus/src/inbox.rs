@@ -84,10 +84,24 @@ impl Inbox {
 
     /// Hands the inbox to a new incarnation. What the old one had leased comes back to the head, with an attempt more.
     pub fn seize(&self, epoch: Epoch) {
+        if self.take_over(epoch).is_some() {
+            self.give_back(epoch, false);
+        }
+    }
+
+    /// As [`Inbox::seize`], but what the old incarnation had leased is leased to the new one, which decides about it.
+    pub fn take_over(&self, epoch: Epoch) -> Option<(Lane, Delivery)> {
         let mut state = self.state.lock();
         state.holder = epoch;
-        state.put_back(true);
         state.waker = None;
+        state.fail_leased()
+    }
+
+    /// The reader failed on the leased message: an attempt more. It stays leased, so that the reader can give up on
+    /// exactly this one, whatever has arrived since. None when nothing is leased.
+    pub fn failed(&self, epoch: Epoch) -> Option<(Lane, Delivery)> {
+        let mut state = self.state.lock();
+        if state.holder == epoch { state.fail_leased() } else { None }
     }
 
     /// Leases the next message; none when there is no mail or `epoch` holds the inbox no longer.
@@ -201,6 +215,12 @@ impl State {
             Slot::Recent(name) => self.recent.get_mut(name).and_then(VecDeque::pop_front),
         };
         delivery.map(|delivery| (Lane::Data, delivery))
+    }
+
+    fn fail_leased(&mut self) -> Option<(Lane, Delivery)> {
+        let (lane, delivery) = self.leased.as_mut()?;
+        delivery.attempts += 1;
+        Some((*lane, delivery.clone()))
     }
 
     fn put_back(&mut self, failed: bool) {

@@ -9,13 +9,13 @@ use std::task::{Context as TaskContext, Poll};
 use std::time::Duration;
 
 use actix::fut::ActorFuture;
-use actix::{Actor, ActorContext, Arbiter, ArbiterHandle, AsyncContext, Context, Supervised, Supervisor};
-use maxim_bus::{Epoch, Lane};
+use actix::{Actor, ActorContext, ArbiterHandle, AsyncContext, Context, Supervised, Supervisor};
+use maxim_bus::{Delivery, Epoch, Lane};
 use tokio::time::Sleep;
 
 use super::heart::Order;
-use super::seat::{Seat, Step, state_without_seat};
-use super::supervision::{Restart, Ward};
+use super::seat::{Seat, Step};
+use super::supervision::Ward;
 use super::{Heart, Post, Region, WardState};
 
 /// Messages a pump takes before it lets timers and neighbours run.
@@ -27,43 +27,40 @@ const FULL_RETRY: Duration = Duration::from_millis(50);
 pub struct RegionActor<R: Region> {
     post: Arc<Post<R>>,
     epoch: Epoch,
+    /// Empty until its state is loaded, and after a failure.
     seat: Option<Seat<R>>,
-    /// Set by a failure: what the supervisor said.
-    next: Option<Restart>,
 }
 
 impl<R: Region> Actor for RegionActor<R> {
     type Context = Context<Self>;
 
     fn started(&mut self, ctx: &mut Self::Context) {
-        if self.post.heart.epoch() != self.epoch {
-            ctx.terminate();
-            return;
-        }
-        if !matches!(self.next, Some(Restart::Hold { .. })) {
-            self.load(ctx);
-        }
         ctx.spawn(Pump { timer: None });
     }
 }
 
 impl<R: Region> Supervised for RegionActor<R> {
-    fn restarting(&mut self, ctx: &mut Self::Context) {
+    fn restarting(&mut self, _ctx: &mut Self::Context) {
         self.seat = None;
-        if let Some(Restart::After(delay)) = self.next
-            && !delay.is_zero()
-        {
-            ctx.wait(actix::fut::wrap_future(tokio::time::sleep(delay)));
-        }
     }
 }
 
 impl<R: Region> RegionActor<R> {
-    fn load(&mut self, ctx: &mut Context<Self>) {
+    fn is_current(&self) -> bool {
+        self.post.heart.epoch() == self.epoch
+    }
+
+    /// True when the region sits. In the pump rather than in `started()`, so that a pause before a restart can be
+    /// ended by an order.
+    fn load(&mut self, ctx: &mut Context<Self>) -> bool {
         let post = Arc::clone(&self.post);
-        post.heart.begin_loading();
+        let stamp = post.heart.begin_loading();
         let loaded = catch_unwind(AssertUnwindSafe(|| Seat::load(Arc::clone(&post), self.epoch)));
-        post.heart.end();
+        post.heart.rest(stamp);
+        if !self.is_current() {
+            self.retire(ctx);
+            return false;
+        }
         match loaded {
             Ok(Ok(seat)) => {
                 self.seat = Some(seat);
@@ -72,87 +69,64 @@ impl<R: Region> RegionActor<R> {
             Ok(Err(error)) => self.fail(ctx, &error.to_string()),
             Err(panic) => self.fail(ctx, &panic_text(&*panic)),
         }
+        self.seat.is_some()
     }
 
     /// The region failed outside a message, or after its message was put back.
     fn fail(&mut self, ctx: &mut Context<Self>, why: &str) {
         self.seat = None;
-        let post = &self.post;
-        post.heart.count_restart();
-        let verdict = post.supervision.failed(&post.heart, R::STAGE, why);
-        post.heart.set_state(state_without_seat(matches!(verdict, Restart::Hold { .. })));
-        self.next = Some(verdict);
+        self.post.supervision.failed(&self.post.heart, R::STAGE, why);
         ctx.stop();
     }
 
     /// The leased message made it panic: retried once, then buried.
     fn fail_on_message(&mut self, ctx: &mut Context<Self>, why: &str) {
-        let post = Arc::clone(&self.post);
-        post.inbox.give_back(self.epoch, true);
-        if let Some((lane, delivery)) = post.inbox.take(self.epoch) {
-            if delivery.attempts >= 2 {
-                self.bury(lane, &delivery, why);
-            } else {
-                post.inbox.give_back(self.epoch, false);
-            }
+        if let Some((lane, delivery)) = self.post.inbox.failed(self.epoch) {
+            self.post.retry_or_bury(self.epoch, lane, &delivery, why);
         }
         self.fail(ctx, why);
     }
 
-    fn bury(&self, lane: Lane, delivery: &maxim_bus::Delivery, why: &str) {
-        match Seat::<R>::bury(&self.post, self.epoch, lane, delivery, why) {
-            Step::Done => self.post.inbox.done(self.epoch),
-            _ => self.post.inbox.give_back(self.epoch, false),
-        }
-        tracing::error!(region = R::NAME, message = %delivery.envelope.meta.id, signal = delivery.envelope.meta.name, why,
-            "a message failed twice and is a dead letter now; see `maxim status` or /v1/dead-letters");
-    }
-
     /// A newer incarnation has the room: this one's thread was given up, so it ends.
-    fn retire(&mut self, ctx: &mut Context<Self>, hung: bool) {
+    fn retire(&mut self, ctx: &mut Context<Self>) {
         self.seat = None;
         ctx.terminate();
-        if hung {
-            self.post.supervision.zombie_gone(&Arbiter::current());
-        }
     }
 
+    /// True when the incarnation is over.
     fn obey(&mut self, ctx: &mut Context<Self>, order: Order) -> bool {
         match order {
             Order::Panic => {
-                // The guard that counts this as one restart is the same as for a handler's panic.
-                let caught = catch_unwind(AssertUnwindSafe(|| chaos_panic(R::NAME)));
-                if let Err(panic) = caught {
+                // Counted as one restart, by the same fence as a handler's panic.
+                if let Err(panic) = catch_unwind(AssertUnwindSafe(|| chaos_panic(R::NAME))) {
                     self.fail(ctx, &panic_text(&*panic));
                 }
                 true
             }
             Order::Hang(how_long) => {
-                self.post.heart.begin();
+                let stamp = self.post.heart.begin();
                 std::thread::sleep(how_long);
-                if self.post.heart.epoch() != self.epoch {
-                    self.retire(ctx, true);
+                self.post.heart.rest(stamp);
+                if !self.is_current() {
+                    self.retire(ctx);
                     return true;
                 }
-                self.post.heart.end();
                 false
             }
             Order::Kill => {
                 self.fail(ctx, "killed by order");
                 true
             }
+            // A room that is down already comes back by itself, and a held one stays held.
+            Order::Rebuild if self.seat.is_none() => false,
             Order::Rebuild => {
                 self.post.heart.count_restart();
-                self.next = Some(Restart::After(Duration::ZERO));
+                self.post.heart.set_state(WardState::Restarting);
                 ctx.stop();
                 true
             }
             Order::Release => {
-                if self.seat.is_none() {
-                    self.next = Some(Restart::After(Duration::ZERO));
-                    ctx.stop();
-                    return true;
-                }
+                self.post.heart.end_pause();
                 false
             }
         }
@@ -179,8 +153,8 @@ impl<R: Region> ActorFuture<RegionActor<R>> for Pump {
         task: &mut TaskContext<'_>,
     ) -> Poll<()> {
         let post = Arc::clone(&actor.post);
-        if post.heart.epoch() != actor.epoch {
-            actor.retire(ctx, false);
+        if !actor.is_current() {
+            actor.retire(ctx);
             return Poll::Ready(());
         }
         while let Some(order) = post.heart.next_order() {
@@ -188,32 +162,44 @@ impl<R: Region> ActorFuture<RegionActor<R>> for Pump {
                 return Poll::Ready(());
             }
         }
+        if actor.seat.is_none() {
+            if let Some(pause) = post.heart.pause_left() {
+                return self.park(actor, Some(pause), task);
+            }
+            if !actor.load(ctx) {
+                return Poll::Ready(());
+            }
+        }
         for _ in 0..MESSAGES_A_TURN {
             let Some(seat) = &mut actor.seat else { break };
-            post.heart.begin();
+            let stamp = post.heart.begin();
             let step = catch_unwind(AssertUnwindSafe(|| match seat.tick() {
                 Step::Idle => seat.step(),
                 other => other,
             }));
-            if post.heart.epoch() != actor.epoch {
-                actor.retire(ctx, true);
+            match step {
+                Ok(Step::Idle) => {
+                    post.heart.rest(stamp);
+                }
+                _ => post.heart.end(stamp),
+            }
+            if !actor.is_current() {
+                actor.retire(ctx);
                 return Poll::Ready(());
             }
-            post.heart.end();
             match step {
                 Ok(Step::Done) => {}
-                Ok(Step::Idle) => return self.park(actor, task),
+                Ok(Step::Idle) => return self.wait_for_mail(actor, task),
                 Ok(Step::Fenced) => {
-                    actor.retire(ctx, true);
+                    actor.retire(ctx);
                     return Poll::Ready(());
                 }
                 Ok(Step::Full) => {
                     // What was decided is in the value but not in the store: load again once there is room.
                     post.inbox.give_back(actor.epoch, false);
                     actor.seat = None;
-                    actor.next = Some(Restart::After(FULL_RETRY));
-                    ctx.stop();
-                    return Poll::Ready(());
+                    post.heart.pause_for(FULL_RETRY);
+                    break;
                 }
                 Ok(Step::Refused(why)) => {
                     actor.fail_on_message(ctx, &why);
@@ -225,45 +211,32 @@ impl<R: Region> ActorFuture<RegionActor<R>> for Pump {
                 }
             }
         }
-        if actor.seat.is_none() {
-            return self.park(actor, task);
-        }
         task.waker().wake_by_ref();
         Poll::Pending
     }
 }
 
 impl Pump {
-    fn park<R: Region>(&mut self, actor: &mut RegionActor<R>, task: &mut TaskContext<'_>) -> Poll<()> {
+    fn wait_for_mail<R: Region>(&mut self, actor: &RegionActor<R>, task: &mut TaskContext<'_>) -> Poll<()> {
+        let due = actor.seat.as_ref().and_then(Seat::next_deadline);
+        let wait = due.map(|due| due.duration_since(actor.post.frame.clock.now()));
+        self.park(actor, wait.map(|wait| Duration::try_from(wait).unwrap_or(Duration::ZERO)), task)
+    }
+
+    /// Sleeps until `wait` has passed, mail or an order comes.
+    fn park<R: Region>(
+        &mut self,
+        actor: &RegionActor<R>,
+        wait: Option<Duration>,
+        task: &mut TaskContext<'_>,
+    ) -> Poll<()> {
         let post = &actor.post;
-        let now = post.frame.clock.now();
-        let due = match (&actor.seat, &actor.next) {
-            (Some(seat), _) => seat.next_deadline().map(|due| due.duration_since(now)),
-            (None, Some(Restart::Hold { retry })) => {
-                if self.timer.is_none() {
-                    self.timer = Some(Box::pin(tokio::time::sleep(*retry)));
-                }
-                None
-            }
-            (None, _) => None,
-        };
-        if let Some(due) = due {
-            let wait = Duration::try_from(due).unwrap_or(Duration::ZERO);
-            self.timer = Some(Box::pin(tokio::time::sleep(wait)));
-        }
-        if let Some(timer) = &mut self.timer
-            && timer.as_mut().poll(task).is_ready()
-        {
-            self.timer = None;
-            if actor.seat.is_none() {
-                post.heart.order(Order::Release);
-            }
-            task.waker().wake_by_ref();
-            return Poll::Pending;
-        }
+        self.timer = wait.map(|wait| Box::pin(tokio::time::sleep(wait)));
+        let time_is_up = self.timer.as_mut().is_some_and(|timer| timer.as_mut().poll(task).is_ready());
         let orders_wait = !post.heart.park(task.waker());
         let mail_waits = actor.seat.is_some() && !post.inbox.park(actor.epoch, task.waker());
-        if orders_wait || mail_waits {
+        if time_is_up || orders_wait || mail_waits {
+            self.timer = None;
             task.waker().wake_by_ref();
         }
         Poll::Pending
@@ -283,30 +256,32 @@ impl<R: Region> Ward for Arc<Post<R>> {
         let epoch = self.frame.store.raise_epoch(R::NAME);
         self.heart.set_epoch(epoch);
         self.heart.calm();
-        self.inbox.seize(epoch);
-        self.bury_what_hung(epoch);
+        if let Some((lane, delivery)) = self.inbox.take_over(epoch) {
+            self.retry_or_bury(epoch, lane, &delivery, "it blocked the room beyond its deadline twice");
+        }
+        // With its address goes the last reason for the former incarnation's supervisor to revive it.
+        *self.address.lock() = None;
         let post = Arc::clone(self);
         arbiter.spawn_fn(move || {
+            let mut address = post.address.lock();
+            // The thread may have hung before it came to this, and the room has a newer incarnation elsewhere.
+            if post.heart.epoch() != epoch {
+                return;
+            }
             let inner = Arc::clone(&post);
-            let address = Supervisor::start(move |_| RegionActor { post: inner, epoch, seat: None, next: None });
-            // The former incarnation's address goes here, and with it the last reason for its supervisor to revive it.
-            *post.address.lock() = Some(address);
+            *address = Some(Supervisor::start(move |_| RegionActor { post: inner, epoch, seat: None }));
         });
     }
 }
 
 impl<R: Region> Post<R> {
-    /// A message that two incarnations hung on is buried like one that panicked twice.
-    fn bury_what_hung(&self, epoch: Epoch) {
-        if let Some((lane, delivery)) = self.inbox.take(epoch) {
-            if delivery.attempts >= 2 {
-                if Seat::<R>::bury(self, epoch, lane, &delivery, "it blocked the room beyond its deadline twice")
-                    == Step::Done
-                {
-                    self.inbox.done(epoch);
-                    return;
-                }
-            }
+    /// What to do with the leased message that the region failed on.
+    fn retry_or_bury(&self, epoch: Epoch, lane: Lane, delivery: &Delivery, why: &str) {
+        let meta = &delivery.envelope.meta;
+        if delivery.attempts >= 2 && Seat::<R>::bury(self, epoch, lane, delivery, why) == Step::Done {
+            tracing::error!(region = R::NAME, message = %meta.id, signal = meta.name, why,
+                "a message failed twice and is a dead letter now; see `maxim status` or /v1/dead-letters");
+        } else {
             self.inbox.give_back(epoch, false);
         }
     }

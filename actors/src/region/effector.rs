@@ -5,7 +5,7 @@
 
 use std::collections::BTreeMap;
 use std::future::Future;
-use std::panic::AssertUnwindSafe;
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::pin::Pin;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -13,7 +13,7 @@ use std::task::{Context as TaskContext, Poll};
 use std::time::Duration;
 
 use actix::fut::ActorFuture;
-use actix::{Actor, ActorContext, Arbiter, ArbiterHandle, AsyncContext, Context, Supervised, Supervisor};
+use actix::{Actor, ActorContext, ArbiterHandle, AsyncContext, Context, Supervised, Supervisor};
 use futures_util::future::LocalBoxFuture;
 use futures_util::stream::FuturesUnordered;
 use futures_util::{FutureExt, StreamExt};
@@ -28,9 +28,12 @@ use tokio::time::Sleep;
 use super::actor::panic_text;
 use super::card::wire;
 use super::heart::Order;
-use super::supervision::{Restart, Ward};
+use super::supervision::Ward;
 use super::{Frame, Heart, Supervision, WardState, Wire};
 use crate::store::{AcceptError, Commit, NotDurable};
+
+/// Operations that end in one turn before timers and neighbours run.
+const OPERATIONS_A_TURN: usize = 64;
 
 /// A hand or a mouth.
 pub trait Effector: Send + Sync + Sized + 'static {
@@ -309,7 +312,16 @@ impl<E: Effector> EffectorPost<E> {
             effector: std::marker::PhantomData,
         };
         if let Some((_, abandon)) = self.card.performs.get(envelope.body().name()) {
-            abandon(&envelope, why, &operation);
+            let told = catch_unwind(AssertUnwindSafe(|| abandon(&envelope, why, &operation)));
+            if let Err(panic) = told {
+                let panic = panic_text(&*panic);
+                tracing::error!(
+                    effector = E::NAME,
+                    signal = envelope.meta.name,
+                    panic,
+                    "whoever asked could not be told"
+                );
+            }
         }
     }
 
@@ -354,78 +366,98 @@ fn late(limit: Duration) -> String {
 pub struct EffectorActor<E: Effector> {
     post: Arc<EffectorPost<E>>,
     epoch: Epoch,
+    /// Empty until it is made, and after a panic.
     effector: Option<Arc<E>>,
-    next: Option<Restart>,
 }
 
 impl<E: Effector> Actor for EffectorActor<E> {
     type Context = Context<Self>;
 
     fn started(&mut self, ctx: &mut Self::Context) {
-        if self.post.heart.epoch() != self.epoch {
-            ctx.terminate();
-            return;
+        if self.is_current() {
+            self.post.abandon_all("its effector was restarted while it ran", self.epoch);
         }
-        self.post.abandon_all("its effector was restarted while it ran", self.epoch);
-        let post = Arc::clone(&self.post);
-        let made = std::panic::catch_unwind(AssertUnwindSafe(|| {
-            post.heart.trip(super::heart::LOADING);
-            post.make()
-        }));
-        match made {
-            Ok(effector) => {
-                self.effector = Some(effector);
-                self.post.heart.set_state(WardState::Running);
-                let running = FuturesUnordered::new();
-                ctx.spawn(EffectorPump { running, pause: None });
-            }
-            Err(panic) => self.fail(ctx, &panic_text(&*panic)),
-        }
+        ctx.spawn(EffectorPump { running: FuturesUnordered::new(), timer: None });
     }
 }
 
 impl<E: Effector> Supervised for EffectorActor<E> {
-    fn restarting(&mut self, ctx: &mut Self::Context) {
+    fn restarting(&mut self, _ctx: &mut Self::Context) {
         self.effector = None;
-        let delay = match self.next {
-            Some(Restart::After(delay)) => delay,
-            Some(Restart::Hold { retry }) => retry,
-            None => Duration::ZERO,
-        };
-        if !delay.is_zero() {
-            ctx.wait(actix::fut::wrap_future(tokio::time::sleep(delay)));
-        }
     }
 }
 
 impl<E: Effector> EffectorActor<E> {
-    fn verdict(&mut self, why: &str) -> Restart {
-        let post = &self.post;
-        post.heart.count_restart();
-        let verdict = post.supervision.failed(&post.heart, E::STAGE, why);
-        let held = matches!(verdict, Restart::Hold { .. });
-        post.heart.set_state(if held { WardState::Held } else { WardState::Restarting });
-        self.next = Some(verdict.clone());
-        verdict
+    fn is_current(&self) -> bool {
+        self.post.heart.epoch() == self.epoch
     }
 
-    fn fail(&mut self, ctx: &mut Context<Self>, why: &str) {
-        self.verdict(why);
-        ctx.stop();
+    /// The value is replaced; operations that run beside the one that panicked go on.
+    fn recover(&mut self, why: &str) {
+        self.effector = None;
+        self.post.supervision.failed(&self.post.heart, E::STAGE, why);
     }
 
-    fn retire(&mut self, ctx: &mut Context<Self>, hung: bool) {
-        ctx.terminate();
-        if hung {
-            self.post.supervision.zombie_gone(&Arbiter::current());
+    fn make(&mut self) {
+        let post = Arc::clone(&self.post);
+        let stamp = post.heart.begin_loading();
+        let made = catch_unwind(AssertUnwindSafe(|| {
+            post.heart.trip(super::heart::LOADING);
+            post.make()
+        }));
+        post.heart.rest(stamp);
+        match made {
+            _ if !self.is_current() => {}
+            Ok(effector) => {
+                self.effector = Some(effector);
+                post.heart.set_state(WardState::Running);
+            }
+            Err(panic) => self.recover(&panic_text(&*panic)),
+        }
+    }
+
+    /// True when the incarnation is over.
+    fn obey(&mut self, ctx: &mut Context<Self>, order: Order) -> bool {
+        match order {
+            Order::Kill => {
+                self.recover("killed by order");
+                ctx.stop();
+                true
+            }
+            Order::Panic => {
+                self.recover("chaos: it was told to panic");
+                false
+            }
+            // One that is down already comes back by itself, and a held one stays held.
+            Order::Rebuild if self.effector.is_none() => false,
+            Order::Rebuild => {
+                self.post.heart.count_restart();
+                self.post.heart.set_state(WardState::Restarting);
+                ctx.stop();
+                true
+            }
+            Order::Release => {
+                self.post.heart.end_pause();
+                false
+            }
+            Order::Hang(how_long) => {
+                let stamp = self.post.heart.begin();
+                std::thread::sleep(how_long);
+                self.post.heart.rest(stamp);
+                let over = !self.is_current();
+                if over {
+                    ctx.terminate();
+                }
+                over
+            }
         }
     }
 }
 
 struct EffectorPump {
     running: FuturesUnordered<LocalBoxFuture<'static, (u64, Ended)>>,
-    /// Set after a panic: nothing is taken before it has passed.
-    pause: Option<Pin<Box<Sleep>>>,
+    /// Set while the effector is not to be made yet.
+    timer: Option<Pin<Box<Sleep>>>,
 }
 
 impl<E: Effector> ActorFuture<EffectorActor<E>> for EffectorPump {
@@ -438,85 +470,72 @@ impl<E: Effector> ActorFuture<EffectorActor<E>> for EffectorPump {
         task: &mut TaskContext<'_>,
     ) -> Poll<()> {
         let post = Arc::clone(&actor.post);
-        if post.heart.epoch() != actor.epoch {
-            actor.retire(ctx, false);
+        if !actor.is_current() {
+            ctx.terminate();
             return Poll::Ready(());
         }
         while let Some(order) = post.heart.next_order() {
-            match order {
-                Order::Kill | Order::Rebuild => {
-                    actor.fail(ctx, "killed by order");
-                    return Poll::Ready(());
-                }
-                Order::Panic => self.recover(actor, "chaos: it was told to panic"),
-                Order::Release => self.pause = None,
-                Order::Hang(how_long) => {
-                    post.heart.begin();
-                    std::thread::sleep(how_long);
-                    if post.heart.epoch() != actor.epoch {
-                        actor.retire(ctx, true);
-                        return Poll::Ready(());
-                    }
-                    post.heart.end();
-                }
-            }
-        }
-        if let Some(pause) = &mut self.pause {
-            if pause.as_mut().poll(task).is_ready() {
-                self.pause = None;
-                actor.effector = Some(post.make());
-                post.heart.set_state(WardState::Running);
-            }
-        }
-        loop {
-            while self.pause.is_none() && self.running.len() < E::CONCURRENT {
-                let Some(effector) = actor.effector.clone() else { break };
-                let Some((number, operation)) = post.begin(&effector, actor.epoch) else { break };
-                self.running.push(operation.map(move |ended| (number, ended)).boxed_local());
-            }
-            post.heart.begin();
-            let polled = self.running.poll_next_unpin(task);
-            if post.heart.epoch() != actor.epoch {
-                actor.retire(ctx, true);
+            if actor.obey(ctx, order) {
                 return Poll::Ready(());
             }
-            post.heart.end();
-            match polled {
-                Poll::Ready(Some((number, ended))) => match ended {
-                    Ended::Done => post.end(number),
-                    Ended::Late(limit) => post.abandon(number, &late(limit), actor.epoch),
-                    Ended::Panicked(why) => {
-                        post.abandon(number, &why, actor.epoch);
-                        self.recover(actor, &why);
-                    }
-                },
-                Poll::Ready(None) | Poll::Pending => break,
-            }
         }
-        if let Some(pause) = &mut self.pause
-            && pause.as_mut().poll(task).is_ready()
-        {
-            task.waker().wake_by_ref();
+        if actor.effector.is_none() && post.heart.pause_left().is_none() {
+            actor.make();
         }
-        let orders_wait = !post.heart.park(task.waker());
-        let room = self.pause.is_none() && self.running.len() < E::CONCURRENT;
-        let mail_waits = room && !post.inbox.park(actor.epoch, task.waker());
-        if orders_wait || mail_waits {
-            task.waker().wake_by_ref();
+        let idle = self.perform(actor, task);
+        if !actor.is_current() {
+            ctx.terminate();
+            return Poll::Ready(());
         }
+        self.park(actor, idle, task);
         Poll::Pending
     }
 }
 
 impl EffectorPump {
-    /// The value that panicked is replaced; operations that run beside it go on.
-    fn recover<E: Effector>(&mut self, actor: &mut EffectorActor<E>, why: &str) {
-        actor.effector = None;
-        let delay = match actor.verdict(why) {
-            Restart::After(delay) => delay,
-            Restart::Hold { retry } => retry,
-        };
-        self.pause = Some(Box::pin(tokio::time::sleep(delay)));
+    /// Begins and ends a bounded number of operations. True when nothing is left to do at present.
+    fn perform<E: Effector>(&mut self, actor: &mut EffectorActor<E>, task: &mut TaskContext<'_>) -> bool {
+        let post = Arc::clone(&actor.post);
+        for _ in 0..OPERATIONS_A_TURN {
+            while self.running.len() < E::CONCURRENT {
+                let Some(effector) = actor.effector.clone() else { break };
+                let Some((number, operation)) = post.begin(&effector, actor.epoch) else { break };
+                self.running.push(operation.map(move |ended| (number, ended)).boxed_local());
+            }
+            let stamp = post.heart.begin();
+            let polled = self.running.poll_next_unpin(task);
+            let Poll::Ready(Some((number, ended))) = polled else {
+                post.heart.rest(stamp);
+                return true;
+            };
+            post.heart.end(stamp);
+            if !actor.is_current() {
+                return true;
+            }
+            match ended {
+                Ended::Done => post.end(number),
+                Ended::Late(limit) => post.abandon(number, &late(limit), actor.epoch),
+                Ended::Panicked(why) => {
+                    post.abandon(number, &why, actor.epoch);
+                    actor.recover(&why);
+                }
+            }
+        }
+        false
+    }
+
+    /// Sleeps until an operation moves, mail or an order comes, or the pause before a restart is over.
+    fn park<E: Effector>(&mut self, actor: &EffectorActor<E>, idle: bool, task: &mut TaskContext<'_>) {
+        let post = &actor.post;
+        let pause = if actor.effector.is_some() { None } else { Some(post.heart.pause_left().unwrap_or_default()) };
+        self.timer = pause.map(|pause| Box::pin(tokio::time::sleep(pause)));
+        let time_is_up = self.timer.as_mut().is_some_and(|timer| timer.as_mut().poll(task).is_ready());
+        let orders_wait = !post.heart.park(task.waker());
+        let room = actor.effector.is_some() && self.running.len() < E::CONCURRENT;
+        let mail_waits = room && !post.inbox.park(actor.epoch, task.waker());
+        if !idle || time_is_up || orders_wait || mail_waits {
+            task.waker().wake_by_ref();
+        }
     }
 }
 
@@ -531,11 +550,17 @@ impl<E: Effector> Ward for Arc<EffectorPost<E>> {
 
     fn start_on(&self, arbiter: &ArbiterHandle) {
         let epoch = self.seize();
+        // With its address goes the last reason for the former incarnation's supervisor to revive it.
+        *self.address.lock() = None;
         let post = Arc::clone(self);
         arbiter.spawn_fn(move || {
+            let mut address = post.address.lock();
+            // The thread may have hung before it came to this, and the effector has a newer incarnation elsewhere.
+            if post.heart.epoch() != epoch {
+                return;
+            }
             let inner = Arc::clone(&post);
-            let address = Supervisor::start(move |_| EffectorActor { post: inner, epoch, effector: None, next: None });
-            *post.address.lock() = Some(address);
+            *address = Some(Supervisor::start(move |_| EffectorActor { post: inner, epoch, effector: None }));
         });
     }
 }

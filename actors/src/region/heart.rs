@@ -67,6 +67,9 @@ pub struct Heart {
     allowed: AtomicU64,
     epoch: AtomicU64,
     state: AtomicU8,
+    /// Monotonic microseconds before which the room is not started again; 0 for at once.
+    paused_until: AtomicU64,
+    state_hash: AtomicU64,
     restarts: AtomicU64,
     handled: AtomicU64,
     dead_letters: AtomicU64,
@@ -86,6 +89,8 @@ impl Heart {
             allowed: AtomicU64::new(0),
             epoch: AtomicU64::new(0),
             state: AtomicU8::new(WardState::Off as u8),
+            paused_until: AtomicU64::new(0),
+            state_hash: AtomicU64::new(0),
             restarts: AtomicU64::new(0),
             handled: AtomicU64::new(0),
             dead_letters: AtomicU64::new(0),
@@ -124,6 +129,33 @@ impl Heart {
         self.state.store(state as u8, Ordering::SeqCst);
     }
 
+    /// Hash over all that the room has kept, as of its newest commit; 0 for what has no state.
+    pub fn state_hash(&self) -> u64 {
+        self.state_hash.load(Ordering::SeqCst)
+    }
+
+    pub(super) fn set_state_hash(&self, hash: u64) {
+        self.state_hash.store(hash, Ordering::SeqCst);
+    }
+
+    /// The room is not started again before `pause` has passed. Outlives incarnations: a room that is held stays held
+    /// when its thread is given up for a neighbour's sake.
+    pub(super) fn pause_for(&self, pause: Duration) {
+        let pause = u64::try_from(pause.as_micros()).unwrap_or(u64::MAX);
+        let until = if pause == 0 { 0 } else { monotonic_micros().saturating_add(pause) };
+        self.paused_until.store(until, Ordering::SeqCst);
+    }
+
+    pub(super) fn end_pause(&self) {
+        self.paused_until.store(0, Ordering::SeqCst);
+    }
+
+    /// None when the room may start.
+    pub(super) fn pause_left(&self) -> Option<Duration> {
+        let left = self.paused_until.load(Ordering::SeqCst).saturating_sub(monotonic_micros());
+        (left > 0).then(|| Duration::from_micros(left))
+    }
+
     pub fn restarts(&self) -> u64 {
         self.restarts.load(Ordering::SeqCst)
     }
@@ -144,28 +176,36 @@ impl Heart {
         self.dead_letters.fetch_add(1, Ordering::Relaxed);
     }
 
-    pub(super) fn begin(&self) {
-        self.begin_within(self.deadline);
+    /// A handler begins. Its stamp ends it, so that a former incarnation that wakes late doesn't end a later one's.
+    pub(super) fn begin(&self) -> u64 {
+        self.begin_within(self.deadline)
     }
 
     /// Loading reads what the room remembers, which may be much.
-    pub(super) fn begin_loading(&self) {
-        self.begin_within(LOADING_DEADLINE);
+    pub(super) fn begin_loading(&self) -> u64 {
+        self.begin_within(LOADING_DEADLINE)
     }
 
-    fn begin_within(&self, limit: Duration) {
+    fn begin_within(&self, limit: Duration) -> u64 {
+        let stamp = monotonic_micros().max(1);
         self.allowed.store(u64::try_from(limit.as_micros()).unwrap_or(u64::MAX), Ordering::SeqCst);
-        self.busy_since.store(monotonic_micros().max(1), Ordering::SeqCst);
+        self.busy_since.store(stamp, Ordering::SeqCst);
+        stamp
     }
 
-    pub(super) fn end(&self) {
-        let since = self.busy_since.swap(0, Ordering::SeqCst);
-        if since > 0 {
-            let took = monotonic_micros().saturating_sub(since);
+    /// The handler that began at `stamp` has ended.
+    pub(super) fn end(&self, stamp: u64) {
+        if self.rest(stamp) {
+            let took = monotonic_micros().saturating_sub(stamp);
             let bucket = (u64::BITS - took.leading_zeros()) as usize;
             self.durations[bucket.min(self.durations.len() - 1)].fetch_add(1, Ordering::Relaxed);
             self.handled.fetch_add(1, Ordering::Relaxed);
         }
+    }
+
+    /// What began at `stamp` found nothing to do. False when a newer incarnation is at work.
+    pub(super) fn rest(&self, stamp: u64) -> bool {
+        self.busy_since.compare_exchange(stamp, 0, Ordering::SeqCst, Ordering::SeqCst).is_ok()
     }
 
     /// How long the present handler has run beyond the deadline.
@@ -224,6 +264,11 @@ impl Heart {
     /// For chaos tests: the next `times` handlings of `signal` panic. `(state load)` stands for waking up.
     pub fn poison(&self, signal: &str, times: u32) {
         self.poisons.lock().push(Poison { signal: signal.into(), left: times });
+    }
+
+    /// Poisoned handlings that have not happened yet.
+    pub fn poison_left(&self) -> u32 {
+        self.poisons.lock().iter().map(|poison| poison.left).sum()
     }
 
     #[allow(clippy::panic)] // chaos is what this is for

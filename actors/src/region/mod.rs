@@ -27,7 +27,7 @@ use serde::de::DeserializeOwned;
 
 pub use card::{Card, Wire};
 pub use effector::{Effector, EffectorCard, EffectorPost, Hands, Operation, Performs};
-pub use heart::{Heart, Order, WardKind, WardState};
+pub use heart::{Heart, LOADING, Order, WardKind, WardState};
 pub use post::{Frame, Post};
 pub use pulse::Pulse;
 pub use records::{RecordView, end_of};

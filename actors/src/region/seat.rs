@@ -10,11 +10,11 @@ use maxim_bus::signal::Policy;
 use maxim_bus::{Delivery, Envelope, Epoch, Lane, Lsn, MessageId, Meta, RegionName};
 use serde::{Deserialize, Serialize};
 
+use super::Region;
 use super::heart::LOADING;
 use super::post::{Frame, Post};
 use super::pulse::{Decided, Pulse};
 use super::records::RecordView;
-use super::{Region, WardState};
 use crate::store::{AcceptError, Accepted, Commit, StoreError};
 
 /// How a step ended.
@@ -116,6 +116,7 @@ impl<R: Region> Seat<R> {
             0 => StableHash::default().get(),
             hash => hash,
         };
+        post.heart.set_state_hash(hash);
         Ok(Self { post, epoch, region: state, hash, snapshot_due: false })
     }
 
@@ -219,9 +220,11 @@ impl<R: Region> Seat<R> {
             // The letter is the shell's and no part of the region's state.
             state_hash: post.frame.store.recover(R::NAME).map_or(0, |recovered| recovered.state_hash),
         };
-        post.heart.count_dead_letter();
-        match post.frame.store.accept(commit, |_| {}) {
-            Ok(_) => Step::Done,
+        match post.frame.store.accept(commit, |_| post.inbox.done(epoch)) {
+            Ok(_) => {
+                post.heart.count_dead_letter();
+                Step::Done
+            }
             Err(error) => refusal(error),
         }
     }
@@ -268,10 +271,14 @@ impl<R: Region> Seat<R> {
             root: self.snapshot_due.then(|| self.snapshot()),
             state_hash: hash.get(),
         };
-        let mut heard = None;
         let frame = &post.frame;
         let accepted = frame.store.accept(commit, |accepted| {
-            heard = Some(frame.publish(accepted, &envelopes));
+            // In the same critical section as the commit: an incarnation that is fenced off right after this must not
+            // leave the message to its successor, which would decide it a second time.
+            if input.is_some() {
+                post.inbox.done(self.epoch);
+            }
+            frame.publish(accepted, &envelopes);
             if let Some(tap) = &frame.tap {
                 tap.input(InputRecord {
                     region: R::NAME,
@@ -287,6 +294,7 @@ impl<R: Region> Seat<R> {
         match accepted {
             Ok(accepted) => {
                 self.hash = hash.get();
+                post.heart.set_state_hash(self.hash);
                 self.snapshot_due = accepted.snapshot_due;
                 Step::Done
             }
@@ -335,9 +343,4 @@ fn refusal(error: AcceptError) -> Step {
 /// Hash over what an input led to, in order; of nothing it is that of an empty slice.
 pub fn decision_hash(envelopes: &[Arc<Envelope>]) -> u64 {
     envelopes.iter().fold(StableHash::default(), |hash, envelope| hash.add(&envelope.encoded())).get()
-}
-
-/// How a room is called while its seat is empty.
-pub(super) fn state_without_seat(held: bool) -> WardState {
-    if held { WardState::Held } else { WardState::Restarting }
 }

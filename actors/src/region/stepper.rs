@@ -56,13 +56,10 @@ impl<R: Region> RegionStepper<R> {
 
     fn fail(&mut self, why: &str) {
         let post = &self.post;
-        post.inbox.give_back(self.epoch, true);
         post.heart.count_restart();
-        if let Some((lane, delivery)) = post.inbox.take(self.epoch) {
+        if let Some((lane, delivery)) = post.inbox.failed(self.epoch) {
             let buried = delivery.attempts >= 2 && Seat::bury(post, self.epoch, lane, &delivery, why) == Step::Done;
-            if buried {
-                post.inbox.done(self.epoch);
-            } else {
+            if !buried {
                 post.inbox.give_back(self.epoch, false);
             }
         }

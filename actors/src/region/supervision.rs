@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 use std::time::Duration;
 
 use actix::{Arbiter, ArbiterHandle};
@@ -97,7 +97,9 @@ pub struct Supervision {
     escalations: AtomicU64,
     wards: Mutex<Vec<Seated>>,
     arbiters: Mutex<Vec<Arbiter>>,
-    zombies: AtomicUsize,
+    zombies: Arc<AtomicUsize>,
+    /// The agent ends: no thread is replaced any more.
+    ending: AtomicBool,
     notice: Mutex<Option<Notice>>,
     jitter: AtomicU64,
 }
@@ -117,7 +119,8 @@ impl Supervision {
             escalations: AtomicU64::new(0),
             wards: Mutex::new(Vec::new()),
             arbiters: Mutex::new(Vec::new()),
-            zombies: AtomicUsize::new(0),
+            zombies: Arc::new(AtomicUsize::new(0)),
+            ending: AtomicBool::new(false),
             notice: Mutex::new(None),
             jitter: AtomicU64::new(0x9e37_79b9),
         })
@@ -166,8 +169,25 @@ impl Supervision {
         self.escalations.load(Ordering::SeqCst)
     }
 
-    /// A room failed: what becomes of it. A spent budget escalates to a safe state.
+    /// A room failed, by a panic, an order or a hang: what becomes of it. A spent budget escalates to a safe state.
     pub fn failed(&self, heart: &Heart, stage: Stage, why: &str) -> Restart {
+        heart.count_restart();
+        let verdict = self.judge(heart, why);
+        match verdict {
+            Restart::After(delay) => {
+                heart.pause_for(delay);
+                heart.set_state(WardState::Restarting);
+            }
+            Restart::Hold { retry } => {
+                heart.pause_for(retry);
+                heart.set_state(WardState::Held);
+                self.escalate(heart, stage, why);
+            }
+        }
+        verdict
+    }
+
+    fn judge(&self, heart: &Heart, why: &str) -> Restart {
         tracing::warn!(region = heart.name(), why, "a room failed and is rebuilt from its store");
         let now = monotonic_micros();
         let window = u64::try_from(self.settings.window.as_micros()).unwrap_or(u64::MAX);
@@ -178,8 +198,6 @@ impl Supervision {
         let count = recent.len();
         if count > self.settings.restarts {
             recent.clear();
-            drop(failures);
-            self.escalate(heart, stage, why);
             return Restart::Hold { retry: self.settings.hold };
         }
         if count == 1 {
@@ -236,18 +254,21 @@ impl Supervision {
     }
 
     /// Rooms that have blocked their thread beyond their deadline, by the place they block.
-    pub(super) fn blocked(&self) -> Vec<(usize, Arc<Heart>)> {
+    pub(super) fn blocked(&self) -> Vec<(usize, Arc<dyn Ward>)> {
         let wards = self.wards.lock();
         let overdue = wards.iter().filter(|seated| seated.ward.heart().overdue().is_some());
-        overdue.map(|seated| (seated.place, Arc::clone(seated.ward.heart()))).collect()
+        overdue.map(|seated| (seated.place, Arc::clone(&seated.ward))).collect()
     }
 
     /// Gives the blocked thread up and starts all its rooms on a new one. Must be called where a `System` is current.
-    pub(super) fn rehome(&self, place: usize, culprit: &Heart) {
-        culprit.count_restart();
+    pub(super) fn rehome(&self, place: usize, culprit: &dyn Ward) {
+        if self.ending.load(Ordering::SeqCst) {
+            return;
+        }
+        self.failed(culprit.heart(), culprit.stage(), "it blocked its thread beyond its deadline");
         let zombies = self.zombies.fetch_add(1, Ordering::SeqCst) + 1;
         tracing::error!(
-            region = culprit.name(),
+            region = culprit.heart().name(),
             zombies,
             "a room blocks its thread beyond its deadline; its thread is given up"
         );
@@ -263,14 +284,13 @@ impl Supervision {
         for ward in wards {
             ward.start_on(&fresh.handle());
         }
-        // The old arbiter ends when its thread wakes: its actor finds a foreign epoch and retires.
-        self.arbiters.lock()[place] = fresh;
-    }
-
-    /// An incarnation that hung has woken up and goes, with its thread.
-    pub(super) fn zombie_gone(&self, arbiter: &ArbiterHandle) {
-        let _ = self.zombies.fetch_update(Ordering::SeqCst, Ordering::SeqCst, |count| count.checked_sub(1));
-        arbiter.stop();
+        let given_up = std::mem::replace(&mut self.arbiters.lock()[place], fresh);
+        // Runs when the thread wakes, whatever it hung in: its actors have a foreign epoch by now and go with it.
+        let count = Arc::clone(&self.zombies);
+        given_up.spawn_fn(move || {
+            count.fetch_sub(1, Ordering::SeqCst);
+            Arbiter::current().stop();
+        });
     }
 
     pub fn zombies(&self) -> usize {
@@ -279,6 +299,7 @@ impl Supervision {
 
     /// Ends all rooms' threads.
     pub fn stop(&self) {
+        self.ending.store(true, Ordering::SeqCst);
         for arbiter in self.arbiters.lock().iter() {
             arbiter.stop();
         }

@@ -28,10 +28,10 @@ impl Watchdog {
             while !asked.load(Ordering::SeqCst) {
                 std::thread::sleep(PERIOD);
                 let mut given_up = Vec::new();
-                for (place, heart) in supervision.blocked() {
+                for (place, ward) in supervision.blocked() {
                     if !given_up.contains(&place) {
                         given_up.push(place);
-                        supervision.rehome(place, &heart);
+                        supervision.rehome(place, &*ward);
                     }
                 }
             }

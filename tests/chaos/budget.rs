@@ -1,0 +1,117 @@
+//! A spent restart budget: motion is held, a person is told, the room waits, the others go on.
+
+use std::time::Duration;
+
+use maxim_actors::region::{Heart, Order, WardState};
+use maxim_bus::latch::{EffectKind, LatchState};
+
+use super::live::{Live, Plan};
+
+fn agent() -> Live {
+    Live::start(Plan {
+        settings: Box::new(|rooms| {
+            rooms.supervision.window = Duration::from_secs(600);
+            rooms.supervision.hold = Duration::from_secs(3_600);
+        }),
+        ..Plan::default()
+    })
+}
+
+/// Kills until the budget of five is spent.
+fn spend(live: &Live, heart: &Heart) {
+    for kill in 1..=6 {
+        let before = heart.restarts();
+        heart.order(Order::Kill);
+        live.eventually("it notices", || heart.restarts() > before);
+        if kill <= 5 {
+            live.eventually("it is back", || heart.state() == WardState::Running);
+        }
+    }
+    assert_eq!(heart.state(), WardState::Held, "{}", heart.name());
+}
+
+#[test]
+fn every_room_that_fails_too_often_is_held_and_comes_back_on_release() {
+    for name in agent().hearts().iter().map(|heart| heart.name()) {
+        let live = agent();
+        let heart = live.heart(name);
+        spend(&live, &heart);
+        assert_eq!(live.latch.state(), LatchState::MotionHeld, "{name}");
+        assert!(live.latch.permit(EffectKind::Motion).is_err(), "{name}");
+        let notices = live.notices.lock().expect("no panic inside").clone();
+        assert_eq!(notices.len(), 1, "{name}: {notices:?}");
+        assert!(notices[0].contains(name) && notices[0].contains("motion is held"), "{name}: {notices:?}");
+        assert_eq!(live.agent.supervision.escalations(), 1, "{name}");
+        live.eventually("the others go on", || {
+            live.hearts().iter().all(|other| other.name() == name || other.state() == WardState::Running)
+        });
+        assert_eq!(heart.state(), WardState::Held, "{name}");
+        live.agent.supervision.release_held();
+        live.eventually(name, || live.agent.supervision.is_up());
+        assert!(live.say("please create a file back.txt with the text here").reply.is_some(), "{name}");
+    }
+}
+
+#[test]
+fn a_gate_that_escalates_is_rebuilt_whole() {
+    let live = agent();
+    spend(&live, &live.heart("autonomy"));
+    let fear = live.heart("fear_agent");
+    live.eventually("its sibling is rebuilt", || fear.restarts() == 1 && fear.state() == WardState::Running);
+    assert_eq!(live.heart("hippocampus").restarts(), 0, "memory stands for itself");
+}
+
+#[test]
+fn rooms_that_hear_an_escalated_room_of_action_are_rebuilt_and_those_before_it_are_not() {
+    let live = agent();
+    spend(&live, &live.heart("executor"));
+    for (name, restarts) in [("execution_tracker", 0), ("cause_ledger", 1), ("introspector", 1)] {
+        let heart = live.heart(name);
+        live.eventually(name, || heart.restarts() == restarts && heart.state() == WardState::Running);
+    }
+    assert_eq!(live.agent.supervision.escalations(), 1, "a rebuilt sibling has not failed");
+}
+
+#[test]
+fn a_held_room_stays_held_when_its_neighbour_hangs() {
+    let live = Live::start(Plan {
+        settings: Box::new(|rooms| {
+            rooms.deadline = Duration::from_millis(150);
+            rooms.supervision.hold = Duration::from_secs(3_600);
+            rooms.supervision.window = Duration::from_secs(600);
+        }),
+        ..Plan::default()
+    });
+    let held = live.heart("salience");
+    spend(&live, &held);
+    // Rooms share two threads: whichever it is on is given up once.
+    for name in ["gateway", "pain_detector", "suprachiasmatic_nucleus", "enrichment"] {
+        let heart = live.heart(name);
+        heart.order(Order::Hang(Duration::from_millis(900)));
+        live.eventually(name, || heart.restarts() == 1 && heart.state() == WardState::Running);
+    }
+    assert_eq!(held.state(), WardState::Held);
+    live.agent.supervision.release_held();
+    live.eventually("it is released", || live.agent.supervision.is_up());
+}
+
+#[test]
+fn a_room_that_hangs_again_and_again_spends_its_budget() {
+    let live = Live::start(Plan {
+        settings: Box::new(|rooms| {
+            rooms.deadline = Duration::from_millis(100);
+            rooms.supervision.restarts = 2;
+            rooms.supervision.hold = Duration::from_secs(3_600);
+            rooms.supervision.window = Duration::from_secs(600);
+        }),
+        ..Plan::default()
+    });
+    let heart = live.heart("cerebellum");
+    for hang in 1..=3 {
+        heart.order(Order::Hang(Duration::from_millis(400)));
+        live.eventually("it hangs", || heart.restarts() == hang);
+    }
+    assert_eq!(heart.state(), WardState::Held);
+    assert_eq!(live.latch.state(), LatchState::MotionHeld);
+    live.eventually("its threads end", || live.agent.supervision.zombies() == 0);
+}

@@ -1,0 +1,275 @@
+//! A live agent: real actors on real threads, driven from the test's thread through its desk and door.
+
+use std::collections::BTreeMap;
+use std::future::Future;
+use std::pin::pin;
+use std::sync::{Arc, Mutex, mpsc};
+use std::thread::JoinHandle;
+use std::time::{Duration, Instant};
+
+use maxim::agent::{Agent, AgentHandle, AgentSettings, AgentWorld};
+use maxim::config::Settings;
+use maxim_actors::action::tools;
+use maxim_actors::effectors::channels::{Accepted, Submission};
+use maxim_actors::region::{DeadLetter, Heart, RecordView, Tap, WardState};
+use maxim_actors::store::{StateStore, StoreOptions};
+use maxim_bus::latch::StopLatch;
+use maxim_bus::signals::thought::TurnEnded;
+use maxim_bus::{AgentId, MessageId, RegionName, SharedClock, SystemClock, Trust, VirtualClock};
+use tempfile::TempDir;
+use tokio::runtime::Runtime;
+use tokio::sync::oneshot;
+
+/// Nothing in these tests takes this long on a working agent, however busy the machine is.
+pub const LIMIT: Duration = Duration::from_secs(30);
+/// An agent that has done nothing for this long does nothing more by itself.
+const QUIET: Duration = Duration::from_millis(40);
+/// How virtual time is pushed when nothing moves: past every deadline that a room can have.
+const PUSHES: [u64; 4] = [1, 61, 500, 700];
+
+pub struct Live {
+    pub agent: AgentHandle,
+    pub latch: StopLatch,
+    pub folder: Arc<TempDir>,
+    /// Stands still unless it is pushed; none for an agent on the machine's clock.
+    pub clock: Option<VirtualClock>,
+    pub notices: Arc<Mutex<Vec<String>>>,
+    runtime: Runtime,
+    end: Option<oneshot::Sender<()>>,
+    thread: Option<JoinHandle<()>>,
+}
+
+/// How a live agent is set up.
+pub struct Plan {
+    pub store: StateStore,
+    pub live_clock: bool,
+    pub model: bool,
+    pub settings: Box<dyn Fn(&mut AgentSettings)>,
+    pub tap: Option<Arc<dyn Tap>>,
+}
+
+impl Default for Plan {
+    fn default() -> Self {
+        Self { store: StateStore::in_memory(), live_clock: false, model: false, settings: Box::new(|_| {}), tap: None }
+    }
+}
+
+/// A durable store in a folder that goes with the guard.
+pub fn durable_store() -> (TempDir, StateStore) {
+    let folder = tempfile::tempdir().expect("a folder");
+    let (store, _) = StateStore::open(folder.path(), StoreOptions::default()).expect("a store");
+    (folder, store)
+}
+
+impl Live {
+    pub fn start(plan: Plan) -> Self {
+        let folder = Arc::new(tempfile::tempdir().expect("a folder"));
+        let mut settings = Settings::default();
+        if plan.model {
+            settings.llm.base_url = Some(super::model::url().into());
+            settings.llm.model = Some("gull".into());
+        }
+        let registry = tools::core_registry().expect("the core tools register");
+        let saved = folder.path().join(".saved");
+        let mut rooms = AgentSettings::with_tools(&settings, 1, folder.path(), &saved, registry).expect("settings");
+        // A machine that is busy with other tests must not look like a room that hangs.
+        rooms.deadline = Duration::from_secs(20);
+        rooms.supervision.zombies = 1_000;
+        rooms.supervision.back_off = Duration::from_millis(2);
+        (plan.settings)(&mut rooms);
+        let clock = VirtualClock::at("2026-01-05T09:00:00Z".parse().expect("a time"));
+        let shared: SharedClock = if plan.live_clock { Arc::new(SystemClock) } else { Arc::new(clock.clone()) };
+        let latch = StopLatch::in_memory();
+        let id = AgentId::new("chaos").expect("a good name");
+        let world = AgentWorld {
+            store: plan.store.agent(&id),
+            id,
+            clock: shared,
+            latch: latch.clone(),
+            seed: 42,
+            tap: plan.tap,
+        };
+        let (tell, told) = mpsc::channel();
+        let (end, ended) = oneshot::channel();
+        let store = plan.store;
+        let thread = std::thread::spawn(move || {
+            actix::System::new().block_on(async move {
+                let agent = Agent::live(world, &rooms, 2).expect("the agent starts");
+                tell.send(agent.handle()).expect("the test waits");
+                let _ = ended.await;
+                agent.stop();
+                drop(store);
+            });
+        });
+        let agent = told.recv().expect("the agent is built");
+        let notices = Arc::new(Mutex::new(Vec::new()));
+        let heard = Arc::clone(&notices);
+        agent.supervision.on_notice(move |said| heard.lock().expect("no panic inside").push(said.into()));
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().expect("a runtime");
+        let clock = (!plan.live_clock).then_some(clock);
+        let (end, thread) = (Some(end), Some(thread));
+        let live = Self { agent, latch, folder, clock, notices, runtime, end, thread };
+        live.eventually("all rooms are up", || live.agent.supervision.is_up());
+        live
+    }
+
+    pub fn heart(&self, name: &str) -> Arc<Heart> {
+        self.agent.supervision.heart(name).expect("a room of this name")
+    }
+
+    pub fn hearts(&self) -> Vec<Arc<Heart>> {
+        self.agent.supervision.hearts()
+    }
+
+    /// Polls until it is so; fails loudly after [`LIMIT`].
+    pub fn eventually(&self, what: &str, mut is_so: impl FnMut() -> bool) {
+        let begun = Instant::now();
+        while !is_so() {
+            assert!(begun.elapsed() < LIMIT, "never happened: {what}; the rooms: {}", self.describe());
+            std::thread::sleep(Duration::from_millis(1));
+        }
+    }
+
+    /// Which rooms are not as they should be, for a failed assertion.
+    pub fn describe(&self) -> String {
+        let mut lines = Vec::new();
+        for heart in self.hearts() {
+            let depth = self.agent.frame.bus.inbox(heart.name()).map_or(0, |inbox| inbox.counters().depth);
+            if depth > 0 || heart.restarts() > 0 || heart.state() != WardState::Running || heart.dead_letters() > 0 {
+                lines.push(format!(
+                    "{}: {:?}, {} waiting, {} restarts, {} dead letters",
+                    heart.name(),
+                    heart.state(),
+                    depth,
+                    heart.restarts(),
+                    heart.dead_letters()
+                ));
+            }
+        }
+        lines.join("; ")
+    }
+
+    /// What moves when anything moves.
+    fn motion(&self) -> (u64, u64, usize) {
+        let handled = self.hearts().iter().map(|heart| heart.handled() + heart.restarts()).sum();
+        let depth = self.agent.frame.bus.inboxes().map(|inbox| inbox.counters().depth).sum();
+        (self.agent.frame.store.head().0, handled, depth)
+    }
+
+    /// True when nothing moves for a while though no mail waits.
+    pub fn is_quiet(&self) -> bool {
+        let before = self.motion();
+        std::thread::sleep(QUIET);
+        before == self.motion() && before.2 == 0 && self.agent.supervision.is_up()
+    }
+
+    /// Pushes virtual time; the rooms look at it at once.
+    pub fn push(&self, seconds: u64) {
+        if let Some(clock) = &self.clock {
+            clock.advance(Duration::from_secs(seconds));
+            for inbox in self.agent.frame.bus.inboxes() {
+                inbox.nudge();
+            }
+        }
+    }
+
+    /// Waits for something that a broken room may have lost: when nothing moves any more, time is pushed past every
+    /// deadline, and then it is lost.
+    pub fn wait_or_lose<T>(&self, mut poll: impl FnMut() -> Option<T>) -> Option<T> {
+        let begun = Instant::now();
+        let mut pushes = PUSHES.iter();
+        loop {
+            if let Some(found) = poll() {
+                return Some(found);
+            }
+            assert!(begun.elapsed() < LIMIT, "it neither came nor got lost; the rooms: {}", self.describe());
+            if self.is_quiet() && self.is_quiet() {
+                if let Some(found) = poll() {
+                    return Some(found);
+                }
+                self.push(*pushes.next()?);
+            }
+        }
+    }
+
+    pub fn wait<T>(&self, what: &str, mut poll: impl FnMut() -> Option<T>) -> T {
+        let mut found = None;
+        self.eventually(what, || {
+            found = poll();
+            found.is_some()
+        });
+        found.expect("just found")
+    }
+
+    pub fn submit(&self, text: &str, trust: Trust) -> oneshot::Receiver<Result<Accepted, String>> {
+        self.agent.outside.http.submit(Submission {
+            channel: "http".into(),
+            sender: "anna".into(),
+            body: text.into(),
+            provider_id: None,
+            trust,
+        })
+    }
+
+    /// Says something and waits for the end of its turn, which must come.
+    pub fn say(&self, text: &str) -> TurnEnded {
+        let mut accepted = self.submit(text, Trust::Owner);
+        let accepted = self.wait("the acknowledgement", || accepted.try_recv().ok()).expect("accepted");
+        self.end_of(accepted.percept)
+    }
+
+    pub fn end_of(&self, turn: MessageId) -> TurnEnded {
+        let mut ended = self.agent.outside.http.turn(turn);
+        self.wait("the end of the turn", || ended.try_recv().ok())
+    }
+
+    /// Says something whose acknowledgement or end may be lost.
+    pub fn try_say(&self, text: &str, trust: Trust) -> Option<TurnEnded> {
+        let mut accepted = self.submit(text, trust);
+        let accepted = self.wait_or_lose(|| accepted.try_recv().ok())?.ok()?;
+        let mut ended = self.agent.outside.http.turn(accepted.percept);
+        self.wait_or_lose(|| ended.try_recv().ok())
+    }
+
+    /// A question or wish at the door whose answer may be lost.
+    pub fn try_at_door<T>(&self, asked: impl Future<Output = T>) -> Option<T> {
+        let mut asked = pin!(asked);
+        self.wait_or_lose(|| {
+            self.runtime.block_on(async { tokio::time::timeout(Duration::from_millis(3), asked.as_mut()).await.ok() })
+        })
+    }
+
+    pub fn at_door<T>(&self, asked: impl Future<Output = T>) -> T {
+        self.runtime.block_on(asked)
+    }
+
+    /// Texts of the episodes that hold `word`.
+    pub fn recall(&self, word: &str) -> Vec<String> {
+        let asked = self.agent.outside.door.inquire("memory_recall", serde_json::json!({"query": word, "limit": 20}));
+        let answer = self.at_door(asked).expect("memory answers");
+        let results = answer.pointer("/results").and_then(|results| results.as_array().cloned()).unwrap_or_default();
+        results.iter().filter_map(|found| found["text"].as_str().map(str::to_owned)).collect()
+    }
+
+    /// What every room says of how much it holds.
+    pub fn stats(&self) -> BTreeMap<String, serde_json::Value> {
+        let asked = self.agent.outside.door.inquire("system_stats", serde_json::json!({}));
+        let answer = self.at_door(asked).expect("the rooms report");
+        let rooms = answer["regions"].as_object().cloned().unwrap_or_default();
+        rooms.into_iter().collect()
+    }
+
+    pub fn dead_letters(&self, region: RegionName) -> Vec<DeadLetter> {
+        let kept = RecordView::new(&self.agent.frame.store, region).prefixed(DeadLetter::PREFIX.as_bytes(), 1_000);
+        kept.iter().map(|(_, bytes)| serde_json::from_slice(bytes).expect("a dead letter")).collect()
+    }
+}
+
+impl Drop for Live {
+    fn drop(&mut self) {
+        self.end.take();
+        if let Some(thread) = self.thread.take() {
+            let _ = thread.join();
+        }
+    }
+}

@@ -1,0 +1,10 @@
+//! Chaos against a live agent: every room broken by every signal it hears, by orders, at random, and a stop under load.
+
+mod budget;
+mod live;
+mod model;
+mod orders;
+mod poison;
+mod random;
+mod script;
+mod stop;

@@ -1,0 +1,39 @@
+//! A language model behind the real interface: it looks into memory when it is asked what is known, else it speaks.
+
+use std::sync::OnceLock;
+
+use axum::routing::post;
+use axum::{Json, Router};
+use serde_json::{Value, json};
+
+/// Its base URL. One server for all tests of this process.
+pub fn url() -> &'static str {
+    static URL: OnceLock<String> = OnceLock::new();
+    URL.get_or_init(|| {
+        let listener = std::net::TcpListener::bind("127.0.0.1:0").expect("a port");
+        listener.set_nonblocking(true).expect("for tokio");
+        let address = listener.local_addr().expect("its address");
+        std::thread::spawn(move || {
+            let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().expect("a runtime");
+            runtime.block_on(async move {
+                let listener = tokio::net::TcpListener::from_std(listener).expect("a listener");
+                let app = Router::new().route("/v1/chat/completions", post(answer));
+                axum::serve(listener, app).await.expect("it serves");
+            });
+        });
+        format!("http://{address}/v1")
+    })
+}
+
+async fn answer(Json(asked): Json<Value>) -> Json<Value> {
+    let prompt = asked["messages"][1]["content"].as_str().unwrap_or_default();
+    let said = if prompt.contains("The person says: what do you know") {
+        json!({"tool_name": "memory_recall", "params": {"query": "spare key"}, "reasoning": "I look it up."})
+    } else {
+        json!({"tool_name": "respond", "params": {"message": "The gull said nothing."}, "reasoning": "I like gulls."})
+    };
+    Json(json!({
+        "choices": [{"index": 0, "finish_reason": "stop", "message": {"role": "assistant", "content": said.to_string()}}],
+        "usage": {"prompt_tokens": 10, "completion_tokens": 10},
+    }))
+}
