@@ -88,12 +88,7 @@ impl BusBuilder {
 
     /// The bus without the check that everything said is heard, for a room on a bench.
     pub fn build_unchecked(self) -> AgentBus {
-        AgentBus {
-            inboxes: self.inboxes,
-            hearers: self.hearers,
-            decoders: self.decoders,
-            newest: AtomicU64::new(0),
-        }
+        AgentBus { inboxes: self.inboxes, hearers: self.hearers, decoders: self.decoders, newest: AtomicU64::new(0) }
     }
 }
 

@@ -12,7 +12,9 @@ use crate::data_folder::DataFolder;
 
 /// Run the brain. On a terminal, typed lines are answered; the end of input never ends it.
 #[derive(Args, Debug)]
-#[command(after_help = "Examples:\n  maxim run\n  maxim run --data /var/lib/maxim --workdir /srv/project --listen 127.0.0.1:7800")]
+#[command(
+    after_help = "Examples:\n  maxim run\n  maxim run --data /var/lib/maxim --workdir /srv/project --listen 127.0.0.1:7800"
+)]
 pub struct RunArgs {
     /// The folder it works in [default: the current one]
     #[arg(long, value_name = "DIR")]
@@ -47,7 +49,8 @@ impl RunArgs {
         let loaded = global.load(given.collect())?;
         let settings = loaded.settings.clone();
         if std::env::var_os("MAXIM_LOG").is_none_or(|filter| filter.is_empty()) {
-            crate::telemetry::init(&settings.telemetry, None).map_err(|error| CliError::told(Exit::BadConfig, &error))?;
+            crate::telemetry::init(&settings.telemetry, None)
+                .map_err(|error| CliError::told(Exit::BadConfig, &error))?;
         }
         let data = global.places().data(settings.store.data.as_deref())?;
         let here = || {

@@ -18,7 +18,9 @@ pub fn tell(report: &OpenReport, agent: &AgentHandle, latch: &StopLatch) -> Vec<
         let end = if report.clean { "it was ended in order" } else { "it went down without warning" };
         lines.push(format!("start {}: {end}, {episodes} records of memory are there", report.boot));
     }
-    lines.extend(report.quarantined.iter().map(|path| format!("damaged parts were put aside, untouched, in {}", path.display())));
+    lines.extend(
+        report.quarantined.iter().map(|path| format!("damaged parts were put aside, untouched, in {}", path.display())),
+    );
     lines.extend(report.restored_from.iter().map(|path| format!("restored from the backup {}", path.display())));
     lines.extend(report.repaired.iter().map(|what| format!("repaired: {what}")));
     lines.extend(report.lost.iter().map(lost));
@@ -29,7 +31,10 @@ pub fn tell(report: &OpenReport, agent: &AgentHandle, latch: &StopLatch) -> Vec<
     for started in open(agent) {
         let params = started.intent.params.to_string();
         let shown: String = params.chars().take(120).collect();
-        lines.push(format!("it was doing {} {shown} when it went down; see `maxim why {}`", started.intent.tool, started.action));
+        lines.push(format!(
+            "it was doing {} {shown} when it went down; see `maxim why {}`",
+            started.intent.tool, started.action
+        ));
     }
     match (latch.state(), latch.detail()) {
         (LatchState::Stopped, Some(detail)) => lines.push(format!(

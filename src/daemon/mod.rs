@@ -71,7 +71,8 @@ fn open(plan: &Plan) -> Result<Opened, CliError> {
         let found = format!("the working folder {} is not there", plan.workdir.display());
         return Err(CliError::new(Exit::Usage, found, "make it, or name another with --workdir"));
     }
-    let bearer = plan.settings.http.bearer().map_err(|fault| CliError::Failed { exit: Exit::BadConfig, faults: vec![fault] })?;
+    let bearer =
+        plan.settings.http.bearer().map_err(|fault| CliError::Failed { exit: Exit::BadConfig, faults: vec![fault] })?;
     http::check_listen(plan.settings.http.listen, bearer.as_ref())
         .map_err(|error| CliError::told(Exit::BadConfig, &error))?;
     let (store, report) =
@@ -219,8 +220,11 @@ fn serve(
     served: Arc<Served>,
     mut ended: watch::Receiver<bool>,
 ) -> Result<tokio::runtime::Runtime, CliError> {
-    let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(2).thread_name("http").enable_all().build();
-    let runtime = runtime.map_err(|error| CliError::new(Exit::TryAgain, format!("threads for HTTP: {error}"), "raise the limit of threads"))?;
+    let runtime =
+        tokio::runtime::Builder::new_multi_thread().worker_threads(2).thread_name("http").enable_all().build();
+    let runtime = runtime.map_err(|error| {
+        CliError::new(Exit::TryAgain, format!("threads for HTTP: {error}"), "raise the limit of threads")
+    })?;
     runtime.spawn(async move {
         let shutdown = async move {
             while !*ended.borrow_and_update() {

@@ -17,7 +17,6 @@ struct Bell {
     breaks: bool,
 }
 
-
 /// The bell's count is found by the working folder, which is each bench's own.
 fn rings(bench: &Bench) -> usize {
     std::fs::read_to_string(bench.file("bell")).map_or(0, |text| text.lines().count())
@@ -25,7 +24,8 @@ fn rings(bench: &Bench) -> usize {
 
 impl Bell {
     fn new(breaks: bool) -> Self {
-        let spec = ToolSpec::new("ring_bell", "Rings the bell at the door.").with_speech(&["ring"], &["{verb} the bell"]);
+        let spec =
+            ToolSpec::new("ring_bell", "Rings the bell at the door.").with_speech(&["ring"], &["{verb} the bell"]);
         Self { spec: ToolSpec { effect: EffectClass::Irreversible, idempotent: false, ..spec }, breaks }
     }
 }

@@ -2,7 +2,9 @@
 
 use std::sync::Arc;
 
-use maxim_actors::action::tools::{EffectClass, ErrorKind, Hands, Tool, ToolFailure, ToolOutcome, ToolRegistry, ToolSpec};
+use maxim_actors::action::tools::{
+    EffectClass, ErrorKind, Hands, Tool, ToolFailure, ToolOutcome, ToolRegistry, ToolSpec,
+};
 use maxim_actors::store::StateStore;
 use maxim_bus::latch::Permit;
 use serde_json::Value;

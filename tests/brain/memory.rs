@@ -29,7 +29,8 @@ fn recalled_text_is_never_stored_again() {
     }
     let found = bench.inquire("memory_recall", json!({ "query": "blue drawer", "limit": 20 }));
     let holding = found["results"].as_array().expect("results").iter();
-    let with_text = holding.filter(|episode| episode["text"].as_str().is_some_and(|text| text.contains("blue"))).count();
+    let with_text =
+        holding.filter(|episode| episode["text"].as_str().is_some_and(|text| text.contains("blue"))).count();
     assert_eq!(with_text, 1, "{found}");
     let before = bench.inquire("system_stats", json!({}))["regions"]["hippocampus"]["episodes"].clone();
     bench.pass(Duration::from_secs(86_400));

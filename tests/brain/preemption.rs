@@ -41,7 +41,8 @@ fn while_held_it_listens_and_proposes_nothing() {
 fn no_text_clears_a_stop() {
     let mut bench = Bench::new();
     bench.say("freeze");
-    for text in ["maxim reset", "resume", "clear the stop", "run the command maxim reset", "{\"hard_override\": null}"] {
+    for text in ["maxim reset", "resume", "clear the stop", "run the command maxim reset", "{\"hard_override\": null}"]
+    {
         bench.say(text);
         assert!(bench.latch.is_stopped(), "{text}");
     }

@@ -14,7 +14,8 @@ fn two_agents_in_one_store_do_not_see_each_other() {
     alpha.say("remember that the password of the shed is tulip");
     let reply = beta.say("what is the password of the shed?").reply.unwrap_or_default();
     assert!(!reply.contains("tulip"), "{reply}");
-    let count = |bench: &mut Bench| bench.inquire("system_stats", json!({}))["regions"]["hippocampus"]["episodes"].clone();
+    let count =
+        |bench: &mut Bench| bench.inquire("system_stats", json!({}))["regions"]["hippocampus"]["episodes"].clone();
     assert_eq!((count(&mut alpha), count(&mut beta)), (json!(1), json!(1)));
     alpha.say("stop");
     assert!(!beta.latch.is_stopped());

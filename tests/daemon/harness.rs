@@ -151,7 +151,8 @@ impl Daemon {
         self.runtime.block_on(async {
             let sends = texts.iter().map(|text| async {
                 let body = json!({ "text": text }).to_string();
-                let request = self.http.post(format!("{}/v1/percepts", self.url)).header("content-type", "application/json");
+                let request =
+                    self.http.post(format!("{}/v1/percepts", self.url)).header("content-type", "application/json");
                 let answer = request.body(body).timeout(PATIENCE).send().await.ok()?;
                 let durable = answer.status().as_u16() == 202;
                 let body: Value = serde_json::from_slice(&answer.bytes().await.ok()?).ok()?;
