@@ -19,6 +19,7 @@ impl StableHash {
     }
 
     /// Adds a part; its length is part of it, so that two parts never run into each other.
+    #[allow(clippy::should_implement_trait)] // it adds to a running hash, and `+` would say less
     pub fn add(mut self, part: &[u8]) -> Self {
         for byte in (part.len() as u64).to_le_bytes().iter().chain(part) {
             self.0 = (self.0 ^ u64::from(*byte)).wrapping_mul(PRIME);

@@ -149,7 +149,7 @@ impl Daemon {
     /// Many at once; the texts that were acknowledged as durable.
     pub fn tell_all(&self, texts: &[String]) -> Vec<String> {
         self.runtime.block_on(async {
-            let sends = texts.iter().map(|text| async {
+            let sends = texts.iter().map(|text| async move {
                 let body = json!({ "text": text }).to_string();
                 let request =
                     self.http.post(format!("{}/v1/percepts", self.url)).header("content-type", "application/json");
