@@ -7,4 +7,5 @@ pub mod daemon;
 pub mod data_folder;
 pub mod http;
 pub mod recorder;
+pub mod sim;
 pub mod telemetry;

@@ -17,6 +17,7 @@ mod recall;
 mod replay;
 mod run;
 mod send;
+mod sim;
 mod status;
 mod stop;
 mod stop_ways;
@@ -74,6 +75,7 @@ pub enum Command {
     Fear(doors::FearArgs),
     Gateway(doors::GatewayArgs),
     Scn(doors::ScnArgs),
+    Sim(sim::SimArgs),
     Nac(doors::NacArgs),
     Completions(housekeeping::CompletionsArgs),
     Man(housekeeping::ManArgs),
@@ -101,6 +103,7 @@ impl Command {
             Self::Fear(args) => args.run(),
             Self::Gateway(args) => args.run(),
             Self::Scn(args) => args.run(),
+            Self::Sim(args) => args.run(out),
             Self::Nac(args) => args.run(),
             Self::Completions(args) => args.run(out, Cli::command()),
             Self::Man(args) => args.run(out, Cli::command()),

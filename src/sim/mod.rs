@@ -1,0 +1,3 @@
+//! Measuring whole agents.
+
+pub mod bench;
