@@ -29,9 +29,7 @@ pub struct FearArgs {
 #[derive(Subcommand, Debug)]
 enum Fear {
     /// Judge tool calls, one JSON object a line: {"id", "tool", "params"}
-    #[command(
-        after_help = "Example:\n  echo '{\"tool\": \"bash\"}' | maxim fear check --mode active --workdir /srv/project"
-    )]
+    #[command(after_help = "Example:\n  maxim fear check --in calls.jsonl --mode active --workdir /srv/project")]
     Check {
         #[command(flatten)]
         input: BatchInput,

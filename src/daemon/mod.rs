@@ -180,7 +180,8 @@ async fn live(plan: Plan, opened: Opened, watch: Stopwatch) -> Result<Exit, CliE
     draining.store(true, Ordering::SeqCst);
     drain(&agent, plan.settings.agent.drain_grace.get()).await;
     agent.stop();
-    server.shutdown_timeout(Duration::from_secs(2));
+    // A runtime can't be ended from within another one's thread of work.
+    let _ = std::thread::spawn(move || server.shutdown_timeout(Duration::from_secs(2))).join();
     drop(agent);
     if let Some(recorder) = recorder {
         recorder.close();

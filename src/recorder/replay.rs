@@ -164,6 +164,8 @@ struct Theatre {
     ear: Arc<Ear>,
     set_aside: BTreeMap<String, (String, u64)>,
     report: ReplayReport,
+    /// A store ends with its last owner.
+    _store: StateStore,
 }
 
 impl Theatre {
@@ -177,7 +179,8 @@ impl Theatre {
             RecorderError::Settings(errors.iter().map(ToString::to_string).collect::<Vec<_>>().join("; "))
         })?;
         let ear = Arc::new(Ear::default());
-        let store = StateStore::in_memory().agent(&header.agent);
+        let whole = StateStore::in_memory();
+        let store = whole.agent(&header.agent);
         store.set_low_water(|| Lsn(u64::MAX));
         let latch = StopLatch::in_memory();
         let beginning = recording.inputs.first().map(|input| input.taken_at).unwrap_or_default();
@@ -233,7 +236,7 @@ impl Theatre {
             elapsed: Duration::ZERO,
             recorded_span: recording.span(),
         };
-        Ok(Self { roles, script, ear, set_aside, report })
+        Ok(Self { roles, script, ear, set_aside, report, _store: whole })
     }
 
     fn play(&mut self, recording: &Recording, number: u64, line: &InputLine) {

@@ -178,7 +178,7 @@ async fn turn(desk: &Desk, body: String) -> Result<u64, Broken> {
 /// `count` percepts with at most `in_flight` at once: seconds for all, microseconds for each.
 async fn many(desk: &Arc<Desk>, count: usize, in_flight: usize) -> Result<(f64, Vec<u64>), Broken> {
     let watch = Stopwatch::start();
-    let (mut running, mut took) = (JoinSet::new(), Vec::with_capacity(count));
+    let (mut running, mut took) = (JoinSet::<Result<u64, Broken>>::new(), Vec::with_capacity(count));
     for n in 0..count {
         if running.len() >= in_flight
             && let Some(ended) = running.join_next().await

@@ -44,6 +44,8 @@ pub struct Door {
     preemptions: Waiters<PreemptionChanged>,
     imports: Waiters<EpisodesImported>,
     numbers: AtomicU64,
+    /// Where the agent's order stood when this door was made: no earlier door of this agent had the same.
+    since: Lsn,
 }
 
 /// The door's name as a sender.
@@ -51,7 +53,9 @@ pub const DOOR: RegionName = "door";
 
 impl Door {
     pub fn new(frame: Frame, stop: StopGrammar) -> Arc<Self> {
+        let since = frame.store.head();
         Arc::new(Self {
+            since,
             frame,
             stop,
             inquiries: Waiters::default(),
@@ -70,7 +74,7 @@ impl Door {
         let count = self.numbers.fetch_add(1, Ordering::SeqCst);
         let now = self.frame.clock.now();
         let seed = StableHash::resume(self.frame.seed).add(DOOR.as_bytes()).add(&count.to_le_bytes());
-        let seed = seed.add(&now.as_microsecond().to_le_bytes());
+        let seed = seed.add(&self.since.0.to_le_bytes()).add(&now.as_microsecond().to_le_bytes());
         let random = (u128::from(seed.get()) << 64) | u128::from(seed.add(b"low").get());
         MessageId::from_parts(u64::try_from(now.as_millisecond()).unwrap_or(0), random)
     }

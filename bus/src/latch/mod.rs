@@ -148,7 +148,12 @@ impl StopLatch {
         if let LoadedLatch::Fresh = loaded {
             file.write(&LatchRecord::clear(), 0)?;
         }
+        let is_whole = matches!(loaded, LoadedLatch::Fresh | LoadedLatch::Read(_));
         let record = loaded.into_record();
+        if !is_whole {
+            // Stopped holds by this value already; on a disk that refuses, the next start finds the same damage.
+            let _ = file.write(&record, 0);
+        }
         let (writer, jobs) = mpsc::channel::<WriteJob>();
         let writing = Arc::clone(&file);
         std::thread::Builder::new().name("latch-writer".into()).spawn(move || {
