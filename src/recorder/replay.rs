@@ -254,10 +254,10 @@ impl Theatre {
         };
         let Some(role) = self.roles.get_mut(&line.region) else { return };
         // A new incarnation was rebuilt from its store, here as there.
-        if role.epoch.is_some_and(|epoch| epoch != line.epoch) {
-            if let Err(error) = role.stepper.start() {
-                return self.put_aside(&line.region, error.to_string());
-            }
+        if role.epoch.is_some_and(|epoch| epoch != line.epoch)
+            && let Err(error) = role.stepper.start()
+        {
+            return self.put_aside(&line.region, error.to_string());
         }
         role.epoch = Some(line.epoch);
         *self.ear.input.lock() = None;
