@@ -3,7 +3,8 @@
 //! Recorded is each input that changed a region's state or made it say something. What led to neither can't matter: a
 //! handler gets its region by shared reference, so it leaves no other trace. A file begins with each region's root,
 //! events and records as they were then; inputs that these already contain are in the file, but are not replayed.
-//! Records beyond [`Limits::start_bytes`] stay out, and their region is then named as one that this file can't replay.
+//! Records beyond [`Limits::start_bytes`] stay out, and their region is then named as one that this file can't replay. So
+//! is a room that hears a clearance given before the file began: nothing but the gate can make one, not even from a file.
 //!
 //! Only what is durable is written. The regions never wait for the recorder: when its queue is full, what doesn't fit is
 //! counted, the file says that it has a gap and ends, and the next file begins with fresh states.
