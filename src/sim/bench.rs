@@ -154,7 +154,7 @@ async fn fill(agent: &Agent, load: Workload) -> Result<Value, Broken> {
             json!({
                 "id": format!("ep{n:07}"), "timestamp": at, "people": ["Anna"],
                 "text": format!("person {} saw the {thing} number {} in the {place}", *word >> 57, *word % 997),
-                "tool": "move", "params": { "target": thing }, "success": *word % 4 != 0, "goal": format!("find the {thing}"),
+                "tool": "move", "params": { "target": thing }, "success": !word.is_multiple_of(4), "goal": format!("find the {thing}"),
             })
             .to_string()
         };
