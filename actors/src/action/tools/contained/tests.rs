@@ -228,8 +228,7 @@ fn the_deadline_kills_children_and_grandchildren() {
 
 #[test]
 fn what_is_left_in_the_background_is_killed_when_the_command_ends() {
-    let outcome =
-        place().bash("sleep 600 & echo $!; nohup sleep 600 >/dev/null 2>&1 & echo $!; (sleep 600 & echo $!)");
+    let outcome = place().bash("sleep 600 & echo $!; nohup sleep 600 >/dev/null 2>&1 & echo $!; (sleep 600 & echo $!)");
     assert_eq!(outcome.ending, Ending::Exited(0));
     let pids = pids(&outcome);
     assert_eq!(pids.len(), 3, "{outcome:?}");
