@@ -32,6 +32,13 @@ impl Offline {
     pub fn open(global: &Global, folder: &DataFolder) -> Result<Self, CliError> {
         let settings = global.load(Vec::new())?.settings;
         let (store, report) = opening::open(folder, opening::options(&settings.store))?;
+        if report.fresh {
+            // Beside a store that is used, a missing latch file means stopped: a new one must not look like that.
+            StopLatch::open(&folder.latch(), false).map_err(|error| {
+                let found = format!("the latch file {} can't be written: {error}", folder.latch().display());
+                CliError::new(Exit::TryAgain, found, "check its permissions and the disk")
+            })?;
+        }
         let bug = |error: &dyn std::fmt::Display| CliError::new(Exit::Bug, error.to_string(), "report it");
         let workdir = std::env::current_dir().unwrap_or_else(|_| folder.path().to_owned());
         let rooms = AgentSettings::new(&settings, report.boot, &workdir, &folder.saved())

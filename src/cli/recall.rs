@@ -142,7 +142,7 @@ impl TemporalArgs {
 
 /// What a tool would lead to, by experience.
 #[derive(Args, Debug)]
-#[command(after_help = "Example:\n  maxim memory predict write_file --params '{\"path\":\"a.txt\"}'")]
+#[command(after_help = "Example:\n  maxim memory predict write_file --context \"in the kitchen\"")]
 pub struct PredictArgs {
     /// The tool
     tool: String,

@@ -22,11 +22,17 @@ pub fn run(global: &Global, out: &Out, from: Option<&str>) -> Result<Exit, CliEr
     let settings = global.load(Vec::new())?.settings;
     let report = StateStore::replace(&place, &folder.store(), &opening::options(&settings.store))
         .map_err(|error| opening::failed(&error))?;
-    let answer = json!({"restored_from": place, "bytes": report.bytes, "set_aside": report.set_aside});
+    // The latch is no part of a backup, and beside a used store a missing one means stopped.
+    let is_stopped = !folder.latch().exists();
+    let answer = json!({
+        "restored_from": place, "bytes": report.bytes, "set_aside": report.set_aside, "starts_stopped": is_stopped,
+    });
     out.answer(&answer, || {
         let aside = report.set_aside.as_ref();
         let aside = aside.map(|aside| format!("\nwhat was there before lies, untouched, in {}", aside.display()));
-        format!("restored from {}{}", place.display(), aside.unwrap_or_default())
+        let stopped = "\nthere is no latch file, so the daemon will start stopped; clear it with `maxim reset`";
+        let stopped = if is_stopped { stopped } else { "" };
+        format!("restored from {}{}{stopped}", place.display(), aside.unwrap_or_default())
     })?;
     Ok(Exit::Ok)
 }

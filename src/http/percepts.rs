@@ -61,7 +61,7 @@ fn submission(served: &Served, given: &Given) -> Result<(Arc<Desk>, Submission),
             return Err(Problem::bad(found, "give \"http\" or \"console\", or leave it out"));
         }
     };
-    let body = checked_text(served, given.text("text").unwrap_or_default())?;
+    let body = checked_text(served, "text", given.text("text").unwrap_or_default())?;
     let sender = given.text("sender").unwrap_or(OWNER).to_owned();
     let provider_id = given.text("provider_id").map(str::to_owned);
     let submission = Submission { channel: channel.into(), sender, body, provider_id, trust: Trust::Owner };
@@ -69,13 +69,13 @@ fn submission(served: &Served, given: &Given) -> Result<(Arc<Desk>, Submission),
 }
 
 /// Text that can become a percept whole.
-pub fn checked_text(served: &Served, text: &str) -> Result<String, Problem> {
+pub fn checked_text(served: &Served, name: &str, text: &str) -> Result<String, Problem> {
     if text.trim().is_empty() {
-        return Err(Problem::bad("the field \"text\" is empty", "say something"));
+        return Err(Problem::bad(format!("the field {name:?} is empty"), "say something"));
     }
     let limit = served.text_max;
     if text.len() > limit {
-        let found = format!("the field \"text\" has {} bytes; at most {limit} become a percept", text.len());
+        let found = format!("the field {name:?} has {} bytes; at most {limit} become a percept", text.len());
         return Err(Problem::new(StatusCode::PAYLOAD_TOO_LARGE, found, "say it in parts"));
     }
     Ok(text.to_owned())

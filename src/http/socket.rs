@@ -110,7 +110,7 @@ async fn accept(served: &Arc<Served>, bytes: &[u8]) -> Result<(MessageId, bool),
     let submission = Submission {
         channel: "websocket".into(),
         sender: given.text("sender").unwrap_or(OWNER).to_owned(),
-        body: checked_text(served, given.text("text").unwrap_or_default())?,
+        body: checked_text(served, "text", given.text("text").unwrap_or_default())?,
         provider_id: given.text("provider_id").map(str::to_owned),
         trust: Trust::Owner,
     };

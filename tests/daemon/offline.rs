@@ -16,6 +16,7 @@ fn a_daemon_and_a_command_without_one_remember_the_same() {
     let line = r#"{"id": "lamp", "text": "the green lamp stands in the hall", "people": ["Anna"]}"#;
     fs::write(place.work().join("episodes.jsonl"), line).expect("written");
     assert_eq!(place.cli(&["memory", "import", "episodes.jsonl"]).0, 0);
+    assert!(place.data().join("latch.json").exists(), "or the daemon would start stopped");
     let offline = recall(&place, "green lamp");
     assert!(offline.0 == 0 && offline.1.contains("\"lamp\""), "{offline:?}");
     let daemon = place.start();

@@ -231,13 +231,15 @@ impl Hippocampus {
             .find(|(_, old)| is_same_observation(old, episode, law))
     }
 
-    /// Whether an episode with this identity is kept already.
+    /// Whether an episode with this identity is kept already: one of the same time whose record begins with its id.
     fn knows(&self, episode: &EpisodicMemory, pulse: &Pulse<'_, Self>) -> bool {
         let at = Some(episode.created);
         let then = Filter { time_after: at, time_before: at, ..Filter::default() };
-        let found = self.indexes.iter().flat_map(|indexes| indexes.keys.find(&then, usize::MAX));
-        let mut known = found.filter_map(|document| pulse.record::<EpisodicMemory>(&episode_key(document)));
-        known.any(|known| known.id == episode.id)
+        let mut found = self.indexes.iter().flat_map(|indexes| indexes.keys.find(&then, usize::MAX));
+        let head = format!("{{\"id\":{},", serde_json::json!(episode.id));
+        found.any(|known| {
+            pulse.records().bytes(&episode_key(known)).is_some_and(|kept| kept.starts_with(head.as_bytes()))
+        })
     }
 
     fn recall(
