@@ -238,8 +238,7 @@ mod tests {
     #[test]
     fn a_text_is_cut_at_the_limit_of_the_settings() {
         for (text_max, kept) in [(64 << 10, 2000), (1 << 10, 1024)] {
-            let mut rig: Rig<Gateway> =
-                Rig::new(GatewaySettings { text_max, ..settings(8) }, |bus, probe| ear::<Percept>(bus, probe));
+            let mut rig: Rig<Gateway> = Rig::new(GatewaySettings { text_max, ..settings(8) }, ear::<Percept>);
             rig.send(inbound(&"a".repeat(2000), None));
             assert_eq!(rig.heard::<Percept>()[0].content.len(), kept);
         }

@@ -240,7 +240,7 @@ mod tests {
     }
 
     fn rig(settings: PrefrontalSettings) -> Rig<PrefrontalCortex> {
-        Rig::new(settings, |bus, probe| ear::<ModelProposal>(bus, probe))
+        Rig::new(settings, ear::<ModelProposal>)
     }
 
     #[test]
