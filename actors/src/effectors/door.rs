@@ -32,6 +32,8 @@ pub enum Unanswered {
     Refused(String),
     #[error("it could not be made durable: {0}")]
     NotDurable(String),
+    #[error("the answer was lost on its way: {0}")]
+    Lost(String),
 }
 
 type Waiters<T> = Mutex<HashMap<MessageId, oneshot::Sender<Result<T, Unanswered>>>>;
@@ -172,6 +174,13 @@ async fn wait<T>(told: oneshot::Receiver<Result<T, Unanswered>>, limit: Duration
     }
 }
 
+/// Tells whoever waits that the answer won't come.
+fn lose<T>(waiters: &Waiters<T>, asked: Option<MessageId>, why: &str) {
+    if let Some(tell) = asked.and_then(|id| waiters.lock().remove(&id)) {
+        let _ = tell.send(Err(Unanswered::Lost(why.into())));
+    }
+}
+
 /// Brings answers back to whoever waits at the door.
 pub struct DoorKeeper {
     pub door: Arc<Door>,
@@ -211,7 +220,7 @@ impl Performs<InquiryAnswered> for DoorKeeper {
     }
 
     fn abandoned(answered: &InquiryAnswered, why: &str, operation: &Operation<Self>) {
-        tracing::warn!(inquiry = %answered.inquiry, why, agent = %operation.hands.agent(), "an answer did not reach its asker");
+        lose(&operation.effector.door.inquiries, Some(answered.inquiry), why);
     }
 }
 
@@ -226,8 +235,8 @@ impl Performs<PreemptionChanged> for DoorKeeper {
         let _ = tell.send(answer);
     }
 
-    fn abandoned(changed: &PreemptionChanged, why: &str, _operation: &Operation<Self>) {
-        tracing::warn!(request = ?changed.request, why, "an answer did not reach its asker");
+    fn abandoned(_changed: &PreemptionChanged, why: &str, operation: &Operation<Self>) {
+        lose(&operation.effector.door.preemptions, operation.cause.cause, why);
     }
 }
 
@@ -242,7 +251,7 @@ impl Performs<EpisodesImported> for DoorKeeper {
         let _ = tell.send(answer);
     }
 
-    fn abandoned(_imported: &EpisodesImported, why: &str, _operation: &Operation<Self>) {
-        tracing::warn!(why, "the outcome of an import did not reach its asker");
+    fn abandoned(_imported: &EpisodesImported, why: &str, operation: &Operation<Self>) {
+        lose(&operation.effector.door.imports, operation.cause.cause, why);
     }
 }

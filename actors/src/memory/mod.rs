@@ -2,5 +2,6 @@
 
 pub mod enrichment;
 pub mod hippocampus;
+pub mod packing;
 pub mod suprachiasmatic_nucleus;
 pub mod thin;

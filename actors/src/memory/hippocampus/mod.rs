@@ -4,10 +4,10 @@ pub mod import;
 pub mod key_index;
 pub mod law;
 pub mod model;
-pub mod packing;
 pub mod region;
 pub mod retention;
 pub mod spreading;
 pub mod text_index;
 
+pub use super::packing;
 pub use region::{Hippocampus, HippocampusSettings};
