@@ -33,31 +33,31 @@ struct Desk {
 
 impl Desk {
     fn new() -> Self {
-        Self { rig: Rig::new(StatisticianSettings::default(), ear::<JudgeSeries>) }
+        Self { rig: Rig::new(StatisticianSettings::default(), ear::<PatternConfirmed>) }
     }
 
-    /// Sends and lets the senses answer until nothing is asked any more.
+    /// Sends, and answers what is asked. A question goes to its room alone, so it shows in the state, not to the ear.
     fn send<S: maxim_bus::Signal>(&mut self, signal: S) {
         self.rig.send(signal);
-        for query in self.rig.heard::<JudgeSeries>() {
-            let judged = SeriesJudged { series: query.series, ..judge(&query.values, query.reference) };
-            self.rig.send(judged);
-            self.escalated();
-        }
-    }
-
-    /// What only the state shows: the ear hears one kind.
-    fn escalated(&mut self) {
-        let waiting: Vec<(String, Vec<f64>)> = self
-            .rig
-            .region()
-            .metrics()
-            .iter()
-            .filter(|(_, metric)| metric.state == MetricState::EscalatedToAg)
-            .map(|(name, metric)| (name.to_owned(), metric.window()))
-            .collect();
-        for (name, values) in waiting {
-            self.rig.send(analyse(&name, &values));
+        for exact in [false, true] {
+            let asked: Vec<(String, Vec<f64>, Option<f64>)> = self
+                .rig
+                .region()
+                .metrics()
+                .iter()
+                .filter(|(_, metric)| metric.asked.is_some())
+                .filter(|(_, metric)| !exact || metric.state == MetricState::EscalatedToAg)
+                .map(|(name, metric)| {
+                    (name.to_owned(), metric.window(), metric.pattern.as_ref().map(|held| held.level))
+                })
+                .collect();
+            for (name, values, reference) in asked {
+                if exact {
+                    self.rig.send(analyse(&name, &values));
+                } else {
+                    self.rig.send(SeriesJudged { series: name, ..judge(&values, reference) });
+                }
+            }
         }
     }
 
