@@ -263,6 +263,35 @@ fn a_tool_that_slows_down_when_it_hurts_is_said_to_go_with_pain() {
 }
 
 #[test]
+fn at_its_bounds_its_state_fits_into_a_snapshot() {
+    let mut room = Statistician::default();
+    for number in 0..200i64 {
+        for bucket in 0..80 {
+            let measured = Measured {
+                metric: format!("person:http/somebody with a long name {number}:reply"),
+                value: 1.0 / (3.0 + bucket as f64),
+                at: Timestamp::from_second(number * 1_000 + bucket).expect("a time"),
+                bucket: 2_945_000 + bucket,
+                episode: Some(MessageId::from_parts(bucket.unsigned_abs(), 7).to_string()),
+                trust: Trust::Own,
+            };
+            room.apply(StatisticianEvent::Measured(measured));
+        }
+    }
+    let bytes = serde_json::to_vec(&room).expect("JSON").len();
+    println!("{bytes} bytes");
+    assert!(bytes < 1 << 20, "{bytes} bytes");
+}
+
+#[test]
+fn confidence_grows_with_the_root_of_the_observations() {
+    let of = [0, 1, 4, 9, 16, 25].map(|count| confidence(count).get());
+    for (found, expected) in of.into_iter().zip([0.5, 0.6, 0.7, 0.8, 0.9, 0.99]) {
+        assert!((found - expected).abs() < 1e-9, "{found} instead of {expected}");
+    }
+}
+
+#[test]
 fn a_kind_of_goal_is_its_first_words_of_content() {
     assert_eq!(goal_kind("Please create a file a.txt with the text hello").as_deref(), Some("create file"));
     assert_eq!(goal_kind("read \"x\" now!").as_deref(), Some("read now"));
