@@ -176,7 +176,7 @@ pub fn invocation(text: &str) -> Option<(String, &str)> {
         }
     };
     took(&["please "], false);
-    (took(&["run ", "do ", "start ", "repeat "], true)).then_some(())?;
+    took(&["run ", "do ", "start ", "repeat "], true).then_some(())?;
     took(&["the ", "my ", "your "], false);
     took(&["program "], true).then_some(())?;
     let end = rest.find([' ', ':', ',']).unwrap_or(rest.len());

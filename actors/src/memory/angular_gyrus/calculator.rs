@@ -105,7 +105,7 @@ fn list<'r>(values: &'r Option<Vec<f64>>, operation: &str, field: &str, least: u
         let got = values.len();
         return Err(format!("math {operation}: {field} must hold {least} to {MOST_NUMBERS} numbers, got {got}"));
     }
-    if values.iter().any(|value| !(value.abs() <= 1e150)) {
+    if values.iter().any(|value| value.is_nan() || value.abs() > 1e150) {
         return Err(format!("math {operation}: {field} must hold numbers up to 1e150"));
     }
     Ok(values)

@@ -111,7 +111,7 @@ fn solve(a: &DMatrix<f64>, b: &DMatrix<f64>) -> Result<MatrixResult, MatrixError
 fn least_squares(a: &DMatrix<f64>, b: &DMatrix<f64>) -> Option<DMatrix<f64>> {
     let svd = a.clone().svd(true, true);
     let (largest, smallest) = (svd.singular_values.max(), svd.singular_values.min());
-    if !(smallest > SINGULAR * largest) {
+    if smallest.is_nan() || smallest <= SINGULAR * largest {
         return None;
     }
     svd.solve(b, 0.0).ok()
