@@ -1,5 +1,6 @@
 //! What it reminds of.
 
+pub mod angular_gyrus;
 pub mod enrichment;
 pub mod hippocampus;
 pub mod packing;

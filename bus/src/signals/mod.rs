@@ -1,8 +1,11 @@
 //! The vocabulary, one file a stage.
 
+pub mod body;
 pub mod intent;
 pub mod lifecycle;
+pub mod numbers;
 pub mod outcome;
 pub mod percept;
 pub mod recall;
+pub mod skill;
 pub mod thought;
