@@ -1,5 +1,7 @@
 //! What it reminds of.
 
+pub mod anterior_temporal_lobe;
+pub mod cross_layer_graph;
 pub mod enrichment;
 pub mod hippocampus;
 pub mod suprachiasmatic_nucleus;

@@ -7,16 +7,8 @@ thin_room! {
     EntorhinalCortex, "entorhinal_cortex", Memory
 }
 thin_room! {
-    /// What it means: concepts and their relations.
-    AnteriorTemporalLobe, "anterior_temporal_lobe", Memory
-}
-thin_room! {
     /// Exact numbers: constants, methods, statistics.
     AngularGyrus, "angular_gyrus", Memory
-}
-thin_room! {
-    /// Edges between the layers of memory.
-    CrossLayerGraph, "cross_layer_graph", Memory
 }
 thin_room! {
     /// The layers of memory as one: sessions, sleep, knowledge.

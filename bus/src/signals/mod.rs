@@ -1,5 +1,6 @@
 //! The vocabulary, one file a stage.
 
+pub mod concepts;
 pub mod intent;
 pub mod lifecycle;
 pub mod outcome;
