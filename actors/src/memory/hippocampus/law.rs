@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use jiff::{SignedDuration, Timestamp};
 
 use super::model::{CaptureReason, EpisodicMemory, Provenance};
-use super::text_index::{is_stop_word, words};
+use crate::language::{is_stop_word, words};
 
 /// Novelty from which a moment is kept, 0 to 1.
 pub const NOVEL: f64 = 0.7;

@@ -16,7 +16,6 @@ mod search;
 mod segment;
 mod statement;
 mod tail;
-mod words;
 
 use std::sync::{Arc, Mutex};
 
@@ -24,9 +23,9 @@ pub use dates::{NamedDate, day_number, named_dates};
 pub use query::{Hit, Query, SoftTerm, Weights};
 pub use segment::merge;
 pub use statement::Statement;
-pub use words::{Stems, Word, is_stop_word, words};
 
 use super::packing::DamagedSegment;
+use crate::language::{Stems, words};
 use people::{People, speaker_prefix};
 use search::Columns;
 use segment::{Draft, Row, Segment};

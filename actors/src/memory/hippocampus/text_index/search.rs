@@ -141,7 +141,7 @@ impl TextIndex {
         if limit == 0 || self.is_empty() {
             return Vec::new();
         }
-        let words = super::words(query.text);
+        let words = crate::language::words(query.text);
         let named = self.people.named_in(&words);
         let dates = self.date_ranges(&named.rest);
         let mut stems: Vec<String> = Vec::new();
@@ -184,7 +184,7 @@ impl TextIndex {
         List { sealed, tail: self.tail.list(stem), weight }
     }
 
-    fn date_ranges(&self, words: &[super::Word]) -> Vec<DayRange> {
+    fn date_ranges(&self, words: &[crate::language::Word]) -> Vec<DayRange> {
         let dates = named_dates(words);
         if dates.is_empty() {
             return Vec::new();
