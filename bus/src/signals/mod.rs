@@ -3,6 +3,7 @@
 pub mod concepts;
 pub mod intent;
 pub mod lifecycle;
+pub mod numbers;
 pub mod outcome;
 pub mod percept;
 pub mod recall;

@@ -6,6 +6,7 @@
 //! Down: nothing is learned meanwhile, outcomes wait; predictions are a missing section.
 
 use jiff::Timestamp;
+use maxim_bus::signals::concepts::{CandidatesOffered, OfferCandidates};
 use maxim_bus::signals::outcome::{FailureKind, ToolResult};
 use maxim_bus::signals::recall::{
     OutcomesPredicted, PredictOutcomes, PredictionErrorSensed, ReportStats, Reward, StatsReported,
@@ -51,9 +52,9 @@ pub struct NacEvent {
 }
 
 wiring!(NucleusAccumbens {
-    hears: [ToolResult, PredictOutcomes, ReportStats],
+    hears: [ToolResult, PredictOutcomes, OfferCandidates, ReportStats],
     back: [],
-    emits: [PredictionErrorSensed, Reward, OutcomesPredicted, StatsReported],
+    emits: [PredictionErrorSensed, Reward, OutcomesPredicted, CandidatesOffered, StatsReported],
 });
 
 impl Region for NucleusAccumbens {
@@ -69,6 +70,12 @@ impl Region for NucleusAccumbens {
     fn apply(&mut self, event: NacEvent) {
         self.observations += 1;
         event.teach(self.links.get_or_insert_with(|| LinkTable::new(event.alpha)));
+    }
+}
+
+impl NucleusAccumbens {
+    pub(super) fn links(&self) -> Option<&LinkTable> {
+        self.links.as_ref()
     }
 }
 

@@ -9,7 +9,7 @@ use jiff::Timestamp;
 use super::model::SemanticMemory;
 use super::naming;
 use super::relations::IS_A;
-use crate::memory::hippocampus::text_index::Stems;
+use crate::language::Stems;
 
 /// How much a word counts by where it stands, 0 to 1.
 const IN_NAME: f32 = 1.0;

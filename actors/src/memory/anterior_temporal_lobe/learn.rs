@@ -224,8 +224,9 @@ impl<'a> Lesson<'a> {
         }
         let Some(mut memory) = self.memory(from) else { return };
         let weight = if lesson.weight.is_nan() { 0.0 } else { lesson.weight.clamp(0.0, 1.0) };
-        match memory.relations.iter_mut().find(|known| known.kind == kind.name && known.to == to) {
-            Some(known) => {
+        match memory.relations.iter().position(|known| known.kind == kind.name && known.to == to) {
+            Some(at) => {
+                let known = &mut memory.relations[at];
                 let stronger = weight > known.weight || (lesson.phase, lesson.coupling) != (known.phase, known.coupling);
                 if !stronger {
                     return;

@@ -12,6 +12,9 @@ use std::collections::{BTreeMap, VecDeque};
 use jiff::Timestamp;
 use jiff::tz::TimeZone;
 use maxim_bus::signals::percept::{Disposition, SalientPercept};
+use maxim_bus::signals::concepts::{
+    EpisodesFetched, FetchEpisodes, ForgetRecord, PinRecord, RecordChanged, RecordsRemoved,
+};
 use maxim_bus::signals::recall::{
     EpisodeFilter, EpisodeStored, EpisodesCaptured, EpisodesImported, EpisodesRecalled, ImportEpisodes, RecallEpisodes,
     RecalledEpisode, ReportStats, StatsReported, Via,
@@ -59,6 +62,9 @@ pub struct Hippocampus {
     goal: Option<String>,
     /// Segments of each index that are on disk, and the documents that they hold.
     sealed: Sealed,
+    /// Episodes that a person had forgotten: their numbers stay empty.
+    #[serde(default)]
+    forgotten: u32,
     #[serde(skip)]
     indexes: Option<Indexes>,
 }
@@ -95,14 +101,22 @@ pub enum HippocampusEvent {
         turn: MessageId,
         episode: Box<EpisodicMemory>,
     },
+    Forgotten {
+        document: u32,
+    },
     SealDue,
     SealWritten(Sealed),
 }
 
 wiring!(Hippocampus {
-    hears: [SalientPercept, RecallEpisodes, ReportStats, ImportEpisodes],
+    hears: [
+        SalientPercept, RecallEpisodes, ReportStats, ImportEpisodes, FetchEpisodes, PinRecord, ForgetRecord,
+    ],
     back: [TurnEnded],
-    emits: [EpisodeStored, EpisodesCaptured, EpisodesRecalled, StatsReported, EpisodesImported],
+    emits: [
+        EpisodeStored, EpisodesCaptured, EpisodesRecalled, StatsReported, EpisodesImported, EpisodesFetched,
+        RecordChanged, RecordsRemoved,
+    ],
 });
 
 impl Region for Hippocampus {
@@ -126,6 +140,10 @@ impl Region for Hippocampus {
                     let _ = indexes.text.amend(document, &episode.further_words());
                     let _ = indexes.keys.amend(document, &episode);
                 }
+            }
+            HippocampusEvent::Forgotten { document } => {
+                self.forgotten += 1;
+                self.open.retain(|_, open| *open != document);
             }
             HippocampusEvent::SealDue => {
                 if let Some(indexes) = &mut self.indexes {
@@ -190,11 +208,11 @@ impl Hippocampus {
     }
 
     pub fn len(&self) -> u32 {
-        self.next
+        self.next - self.forgotten
     }
 
     pub fn is_empty(&self) -> bool {
-        self.next == 0
+        self.len() == 0
     }
 
     /// Writes segments that were sealed in memory; asks for sealing when the tail is long.
@@ -269,8 +287,13 @@ fn index(indexes: &mut Indexes, document: u32, day: i32, episode: &EpisodicMemor
     let _ = indexes.keys.add(document, episode);
 }
 
-fn episode_key(document: u32) -> Vec<u8> {
+pub(super) fn episode_key(document: u32) -> Vec<u8> {
     format!("{EPISODES}{document:08x}").into_bytes()
+}
+
+/// Where the number of an episode stands by its id; a turn that repeated an observation has its own.
+pub(super) fn id_key(id: &str) -> Vec<u8> {
+    format!("id/{id}").into_bytes()
 }
 
 /// Records of episodes have this prefix; their order is that of experience.
@@ -318,7 +341,7 @@ fn keys_of(filter: &EpisodeFilter) -> Filter {
     }
 }
 
-fn recalled(episode: EpisodicMemory, score: f64, via: Via) -> RecalledEpisode {
+pub(super) fn recalled(episode: EpisodicMemory, score: f64, via: Via) -> RecalledEpisode {
     let (goal, tool, success) =
         (episode.goal().map(str::to_owned), episode.tool().map(str::to_owned), episode.success());
     RecalledEpisode {
@@ -374,11 +397,13 @@ impl Hears<SalientPercept> for Hippocampus {
         if let Some((document, mut old)) = self.repeated(&episode, pulse) {
             merge_observation(&mut old, &episode);
             pulse.put(episode_key(document), &old);
+            pulse.put(id_key(&episode.id), &document);
             pulse.keep(HippocampusEvent::Merged { document, turn: Some(turn), episode: Box::new(old) });
         } else {
             episode.sitting = sitting_after(self.newest.map(|(sitting, at, _)| (sitting, at)), now);
             let day = day_of(now, &pulse.settings().zone);
             pulse.put(episode_key(self.next), &episode);
+            pulse.put(id_key(&episode.id), &self.next);
             pulse.keep(HippocampusEvent::Captured {
                 document: self.next,
                 turn: Some(turn),
@@ -434,7 +459,7 @@ impl Hears<RecallEpisodes> for Hippocampus {
 impl Hears<ReportStats> for Hippocampus {
     fn hear(&self, _query: &ReportStats, pulse: &mut Pulse<'_, Self>) {
         let counts =
-            serde_json::json!({ "episodes": self.next, "open": self.open.len(), "sealed": self.sealed.documents });
+            serde_json::json!({ "episodes": self.len(), "open": self.open.len(), "sealed": self.sealed.documents });
         pulse.reply(StatsReported { region: Self::NAME.into(), available: true, reason: None, counts });
     }
 }
@@ -476,6 +501,7 @@ impl Hears<ImportEpisodes> for Hippocampus {
             episode.sitting = sitting_after(newest.map(|(sitting, at, _)| (sitting, at)), episode.created);
             newest = Some((episode.sitting, episode.created, next));
             pulse.put(episode_key(next), &episode);
+            pulse.put(id_key(&episode.id), &next);
             batch.push_back((next, episode.clone()));
             let day = day_of(episode.created, &pulse.settings().zone);
             pulse.keep(HippocampusEvent::Captured { document: next, turn: None, day, episode: Box::new(episode) });
