@@ -5,4 +5,5 @@ pub mod lifecycle;
 pub mod outcome;
 pub mod percept;
 pub mod recall;
+pub mod similarity;
 pub mod thought;
