@@ -15,6 +15,7 @@ use maxim_actors::deliberation::prefrontal_cortex::PrefrontalSettings;
 use maxim_actors::effectors::llm_worker::ModelServer;
 use maxim_actors::gate::autonomy::{AutonomyLevel, AutonomySettings};
 use maxim_actors::gate::fear_agent::FearSettings;
+use maxim_actors::language::{Encoder, TokenTable};
 use maxim_actors::learning::nucleus_accumbens::NacSettings;
 use maxim_actors::memory::enrichment::EnrichmentSettings;
 use maxim_actors::memory::hippocampus::HippocampusSettings;
@@ -85,6 +86,7 @@ impl AgentSettings {
         let uncounted = |spec: &&&ToolSpec| spec.name == RESPOND || spec.door == tools::Door::Introspection;
         let names = |specs: Vec<&&ToolSpec>| specs.iter().map(|spec| spec.name.clone()).collect::<Vec<_>>();
         let model = model_server(llm)?;
+        let encoder: Arc<dyn Encoder> = Arc::new(TokenTable::embedded());
         let mut hands = Hands::new(workdir, mode, saved);
         hands.deadline = tools.deadline.get();
         hands.output_cap = usize::try_from(tools.output_max.get()).unwrap_or(usize::MAX);
@@ -104,6 +106,7 @@ impl AgentSettings {
                 zone: zone.clone(),
                 mode: mode.as_str().into(),
                 run: format!("{boot:016x}"),
+                encoder: Arc::clone(&encoder),
             },
             suprachiasmatic_nucleus: ScnSettings { zone: zone.clone() },
             enrichment: EnrichmentSettings {

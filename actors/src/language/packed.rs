@@ -1,9 +1,11 @@
 //! Vectors as they are kept: one signed byte a number and one scale a vector, and fast sums over them.
 
-use super::encoder::Embedding;
+use serde::{Deserialize, Serialize};
+
+use super::encoder::{Embedding, EncoderId};
 
 /// A unit vector in int8 with its scale; all zero for a text without direction.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct PackedVector {
     /// Value of one step.
     pub scale: f32,
@@ -27,6 +29,27 @@ impl PackedVector {
     /// Inner product: the cosine of unit vectors, within 0.01.
     pub fn dot(&self, other: &Self) -> f32 {
         self.scale * other.scale * dot(&self.steps, &other.steps) as f32
+    }
+
+    /// A record: the encoder's id behind its length, the scale, the steps.
+    pub fn to_record(&self, encoder: &EncoderId) -> Vec<u8> {
+        let name = encoder.as_str().as_bytes();
+        let name = &name[..name.len().min(255)];
+        let mut record = Vec::with_capacity(5 + name.len() + self.steps.len());
+        record.push(name.len() as u8);
+        record.extend_from_slice(name);
+        record.extend_from_slice(&self.scale.to_le_bytes());
+        record.extend(self.steps.iter().map(|step| step.cast_unsigned()));
+        record
+    }
+
+    /// What [`PackedVector::to_record`] wrote, if it is of this encoder.
+    pub fn from_record(record: &[u8], encoder: &EncoderId) -> Option<Self> {
+        let (length, rest) = record.split_first()?;
+        let (name, rest) = rest.split_at_checked(usize::from(*length))?;
+        let (scale, steps) = rest.split_first_chunk::<4>()?;
+        let steps = steps.iter().map(|step| step.cast_signed()).collect();
+        (name == encoder.as_str().as_bytes()).then(|| Self { scale: f32::from_le_bytes(*scale), steps })
     }
 
     pub fn numbers(&self) -> impl Iterator<Item = f32> {
@@ -102,6 +125,15 @@ mod tests {
             assert!((exact - packed).abs() < 0.01, "{exact} {packed}");
         }
         assert_eq!(PackedVector::of_numbers(&[0.0; 8]).dot(&PackedVector::of_numbers(&[1.0; 8])), 0.0);
+    }
+
+    #[test]
+    fn a_record_is_read_for_its_own_encoder_alone() {
+        let vector = PackedVector::of_numbers(&[0.1, -0.9]);
+        let record = vector.to_record(&EncoderId::new("a"));
+        assert_eq!(PackedVector::from_record(&record, &EncoderId::new("a")), Some(vector));
+        assert_eq!(PackedVector::from_record(&record, &EncoderId::new("b")), None);
+        assert_eq!(PackedVector::from_record(&record[..3], &EncoderId::new("a")), None);
     }
 
     #[test]

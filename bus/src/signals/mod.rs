@@ -7,4 +7,5 @@ pub mod numbers;
 pub mod outcome;
 pub mod percept;
 pub mod recall;
+pub mod similarity;
 pub mod thought;

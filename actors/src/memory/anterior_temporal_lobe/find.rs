@@ -5,7 +5,6 @@ use std::collections::{BTreeMap, BTreeSet};
 use maxim_bus::signals::concepts::{ConceptShown, FindConcepts, KnowledgeEntry, Layer, RelationShown};
 
 use super::index::{Card, ConceptIndex};
-use super::learn::Meaning;
 use super::model::{SemanticMemory, clipped, concept_id, concept_number, confidence};
 use super::naming::{self, SAME, likeness};
 use super::relations::{IS_A, RelationTypes, normal_type};
@@ -25,11 +24,19 @@ const KNOWLEDGE_RELATIONS: usize = 4;
 /// Share of fit that is left for what is only a kind of the concept that was named.
 const OF_THIS_KIND: f64 = 0.7;
 
+/// Concepts nearest in meaning that are looked at.
+const MEANT: usize = 16;
+/// Likeness in meaning from which a concept bears on a text that shares no word with it, 0 to 1.
+const ALIKE: f64 = 0.35;
+/// How much likeness in meaning counts beside shared words, 0 to 1.
+const MEANING: f64 = 0.8;
+/// Concepts that are compared with a name by likeness.
+const COMPARED: usize = 64;
+
 /// What is asked of the index.
 pub(super) struct Finder<'a> {
     pub index: &'a ConceptIndex,
     pub types: &'a RelationTypes,
-    pub meaning: Meaning<'a>,
 }
 
 /// Numbers with how well they fit, the best first.
@@ -109,9 +116,10 @@ impl Finder<'_> {
         if !same.is_empty() {
             return same;
         }
-        let near = self.index.sharing_name(&self.index.stems_of(name)).into_iter();
+        let near = self.index.candidates(name, COMPARED).into_iter();
+        let meaning = |a: &str, b: &str| self.index.meaning(a, b);
         let mut near: Ranked = near
-            .filter_map(|number| Some((number, likeness(name, &self.index.card(number)?.name, self.meaning))))
+            .filter_map(|number| Some((number, likeness(name, &self.index.card(number)?.name, meaning))))
             .filter(|(_, likeness)| *likeness >= SAME)
             .collect();
         self.rank(&mut near);
@@ -180,6 +188,13 @@ impl Finder<'_> {
                 meant.push((number, fit));
             }
             fits.insert(number, fit);
+        }
+        for (number, alike) in self.index.nearest(text, MEANT) {
+            let fit = MEANING * alike;
+            if alike >= ALIKE {
+                let known = fits.entry(number).or_insert(0.0);
+                *known = known.max(fit);
+            }
         }
         for (kind, fit) in meant {
             for (number, _) in self.index.kinds_of(kind) {

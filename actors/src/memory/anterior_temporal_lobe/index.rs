@@ -3,13 +3,16 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Bound;
+use std::sync::Arc;
 
 use jiff::Timestamp;
 
+use super::meanings::Meanings;
 use super::model::SemanticMemory;
 use super::naming;
 use super::relations::IS_A;
-use crate::language::Stems;
+use crate::language::packed::PackedVector;
+use crate::language::{Encoder, Stems};
 
 /// How much a word counts by where it stands, 0 to 1.
 const IN_NAME: f32 = 1.0;
@@ -88,6 +91,7 @@ pub(super) fn property(key: &str, value: &str) -> (String, String) {
 /// All concepts, by everything that they are asked for by.
 #[derive(Default)]
 pub(super) struct ConceptIndex {
+    meanings: Meanings,
     stems: Stems,
     cards: BTreeMap<u32, Card>,
     names: BTreeMap<String, BTreeSet<u32>>,
@@ -109,8 +113,23 @@ fn leave<K: Ord + Clone>(map: &mut BTreeMap<K, BTreeSet<u32>>, key: &K, number: 
 }
 
 impl ConceptIndex {
+    pub fn with_encoder(encoder: Arc<dyn Encoder>) -> Self {
+        Self { meanings: Meanings::new(Some(encoder)), ..Self::default() }
+    }
+
+    /// One with nothing in it that compares meanings as this one does.
+    pub fn empty(&self) -> Self {
+        Self { meanings: Meanings::new(self.meanings.encoder()), ..Self::default() }
+    }
+
     pub fn put(&mut self, number: u32, memory: &SemanticMemory) {
+        self.put_with(number, memory, None);
+    }
+
+    /// With the vector that was made of it before, where there is one.
+    pub fn put_with(&mut self, number: u32, memory: &SemanticMemory, vector: Option<PackedVector>) {
         self.take(number);
+        self.meanings.put(number, &memory.embedding_text(), vector);
         let card = Card::of(memory, &self.stems);
         self.names.entry(card.key.clone()).or_default().insert(number);
         if !card.category.is_empty() {
@@ -132,6 +151,7 @@ impl ConceptIndex {
     /// Takes a concept out. Links of others to it are theirs to take out.
     pub fn take(&mut self, number: u32) {
         let Some(card) = self.cards.remove(&number) else { return };
+        self.meanings.take(number);
         leave(&mut self.names, &card.key, number);
         leave(&mut self.categories, &card.category, number);
         card.properties.iter().for_each(|pair| leave(&mut self.properties, pair, number));
@@ -247,10 +267,24 @@ impl ConceptIndex {
         found
     }
 
-    /// Concepts in whose name one of these words stands, for finding the one that is meant.
-    pub fn sharing_name(&self, stems: &BTreeSet<String>) -> BTreeSet<u32> {
+    /// Concepts that could be meant by a name: a word of theirs stands in it, or they are near in meaning.
+    pub fn candidates(&self, name: &str, most: usize) -> Vec<u32> {
+        let stems = self.stems_of(name);
         let postings = stems.iter().filter_map(|stem| self.terms.get(stem));
-        postings.flatten().filter(|(_, hit)| **hit >= IN_NAME).map(|(number, _)| *number).collect()
+        let sharing = postings.flatten().filter(|(_, hit)| **hit >= IN_NAME).map(|(number, _)| *number);
+        let mut found: BTreeSet<u32> = sharing.collect::<BTreeSet<u32>>().into_iter().take(most).collect();
+        found.extend(self.nearest(name, 8).into_iter().map(|(number, _)| number));
+        found.into_iter().collect()
+    }
+
+    /// How alike two words are in meaning, 0 to 1.
+    pub fn meaning(&self, a: &str, b: &str) -> f64 {
+        self.meanings.alike(a, b)
+    }
+
+    /// The nearest in meaning with their likeness, 0 to 1, the nearest first.
+    pub fn nearest(&self, text: &str, most: usize) -> Vec<(u32, f64)> {
+        self.meanings.nearest(text, most)
     }
 
     /// Last asked for longest ago, first; from after this place on.

@@ -22,15 +22,12 @@ const COMPARED: usize = 64;
 
 /// Reads a concept's record.
 type Read<'a> = &'a dyn Fn(u32) -> Option<SemanticMemory>;
-/// How alike two words are in meaning, 0 to 1.
-pub(super) type Meaning<'a> = &'a dyn Fn(&str, &str) -> f64;
 
 /// Lessons being taken in.
 pub(super) struct Lesson<'a> {
     index: &'a ConceptIndex,
     types: &'a RelationTypes,
     read: Read<'a>,
-    meaning: Meaning<'a>,
     now: Timestamp,
     run: &'a str,
     next: u32,
@@ -48,8 +45,7 @@ impl<'a> Lesson<'a> {
         index: &'a ConceptIndex,
         types: &'a RelationTypes,
         read: Read<'a>,
-        meaning: Meaning<'a>,
-        now: Timestamp,
+            now: Timestamp,
         run: &'a str,
         next: u32,
     ) -> Self {
@@ -57,12 +53,11 @@ impl<'a> Lesson<'a> {
             index,
             types,
             read,
-            meaning,
             now,
             run,
             next,
             changed: BTreeMap::new(),
-            fresh: ConceptIndex::default(),
+            fresh: index.empty(),
             created: BTreeMap::new(),
             layer_edges: Vec::new(),
             cross_edges: Vec::new(),
@@ -136,10 +131,10 @@ impl<'a> Lesson<'a> {
             return Some(found);
         }
         let mut near: Vec<(f64, u32)> = self
-            .all_of(|index| index.sharing_name(&index.stems_of(name)).into_iter().take(COMPARED).collect())
+            .all_of(|index| index.candidates(name, COMPARED))
             .into_iter()
             .filter(|number| self.fits(*number, category))
-            .filter_map(|number| Some((likeness(name, &self.card_name(number)?, self.meaning), number)))
+            .filter_map(|number| Some((likeness(name, &self.card_name(number)?, |a, b| self.index.meaning(a, b)), number)))
             .filter(|(likeness, _)| *likeness >= SAME)
             .collect();
         near.sort_by(|a, b| b.0.total_cmp(&a.0).then(a.1.cmp(&b.1)));

@@ -4,6 +4,7 @@ pub mod document;
 mod find;
 mod index;
 mod learn;
+mod meanings;
 pub mod model;
 pub mod naming;
 mod region;

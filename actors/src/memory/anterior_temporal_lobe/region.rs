@@ -7,6 +7,8 @@
 //! nobody asked for over 30 days is compressed, or pruned if nothing rests on it.
 //! Down: lessons wait; knowledge is a missing section.
 
+use std::sync::Arc;
+
 use jiff::Timestamp;
 use maxim_bus::signals::concepts::{
     ConceptFormed, ConceptLesson, ConceptRemoved, ConceptsExported, ConceptsFound, ConceptsImported, ConceptsLearned,
@@ -24,6 +26,8 @@ use super::index::ConceptIndex;
 use super::learn::Lesson;
 use super::model::SemanticMemory;
 use super::relations::{RelationType, RelationTypes};
+use crate::language::packed::PackedVector;
+use crate::language::Encoder;
 use crate::region::{Card, Hears, Pulse, RecordView, Region};
 use crate::wiring;
 
@@ -32,6 +36,8 @@ use crate::wiring;
 pub struct AtlSettings {
     /// Names this run of the process.
     pub run: String,
+    /// Makes the vectors by which meanings are compared.
+    pub encoder: Arc<dyn Encoder>,
 }
 
 /// Prefix of the concepts' records; their order is that of their numbers.
@@ -95,11 +101,16 @@ impl Region for AnteriorTemporalLobe {
         }
     }
 
-    fn wake(&mut self, records: &RecordView<'_>, _settings: &AtlSettings) {
-        self.index = ConceptIndex::default();
+    fn wake(&mut self, records: &RecordView<'_>, settings: &AtlSettings) {
+        self.index = ConceptIndex::with_encoder(Arc::clone(&settings.encoder));
         for (key, bytes) in records.prefixed(CONCEPTS.as_bytes(), usize::MAX) {
             match (number_of(&key), serde_json::from_slice::<SemanticMemory>(&bytes)) {
-                (Some(number), Ok(concept)) => self.index.put(number, &concept),
+                (Some(number), Ok(concept)) => {
+                    // A vector of another encoder is made anew: they never meet.
+                    let kept = records.bytes(&vector_key(number));
+                    let vector = kept.and_then(|record| PackedVector::from_record(&record, settings.encoder.id()));
+                    self.index.put_with(number, &concept, vector);
+                }
                 (_, Err(error)) => {
                     tracing::error!(key = %String::from_utf8_lossy(&key), %error, "a concept's record has another shape");
                 }
@@ -113,18 +124,18 @@ pub(super) fn concept_key(number: u32) -> Vec<u8> {
     format!("{CONCEPTS}{number:08x}").into_bytes()
 }
 
+/// Where the vector of a concept stands.
+pub(super) fn vector_key(number: u32) -> Vec<u8> {
+    format!("vector/{number:08x}").into_bytes()
+}
+
 fn number_of(key: &[u8]) -> Option<u32> {
     u32::from_str_radix(std::str::from_utf8(key).ok()?.strip_prefix(CONCEPTS)?, 16).ok()
 }
 
-/// Where meanings of words aren't compared, only equal ones are alike.
-fn no_meaning(_: &str, _: &str) -> f64 {
-    0.0
-}
-
 impl AnteriorTemporalLobe {
     pub(super) fn finder(&self) -> Finder<'_> {
-        Finder { index: &self.index, types: &self.types, meaning: &no_meaning }
+        Finder { index: &self.index, types: &self.types }
     }
 
     pub(super) fn memory(&self, number: u32, pulse: &Pulse<'_, Self>) -> Option<SemanticMemory> {
@@ -133,6 +144,9 @@ impl AnteriorTemporalLobe {
     }
 
     pub(super) fn store(&self, number: u32, concept: SemanticMemory, pulse: &mut Pulse<'_, Self>) {
+        let encoder = &*pulse.settings().encoder;
+        let vector = PackedVector::of(&encoder.embed(&concept.embedding_text())).to_record(encoder.id());
+        pulse.put_bytes(vector_key(number), vector);
         pulse.put(concept_key(number), &concept);
         pulse.keep(AtlEvent::Stored { number, concept: Box::new(concept) });
     }
@@ -142,7 +156,7 @@ impl AnteriorTemporalLobe {
         let (now, run, trust) = (pulse.now(), pulse.settings().run.clone(), pulse.trust());
         let mut answer = ConceptsLearned::default();
         let read = |number: u32| self.memory(number, pulse);
-        let mut taking = Lesson::new(&self.index, &self.types, &read, &no_meaning, now, &run, self.next);
+        let mut taking = Lesson::new(&self.index, &self.types, &read, now, &run, self.next);
         for lesson in lessons {
             let lesson = ConceptLesson { trust: lesson.trust.min(trust), ..lesson.clone() };
             match taking.learn(&lesson) {

@@ -4,10 +4,11 @@ use maxim_bus::signals::concepts::{
     EpisodesFetched, FetchEpisodes, FetchedEpisode, ForgetRecord, Layer, PinRecord, RecordChanged, RecordsRemoved,
 };
 use maxim_bus::signals::recall::Via;
+use maxim_bus::signals::similarity::{self, SituationsStored};
 
 use super::law::is_experience;
 use super::model::EpisodicMemory;
-use super::region::{Hippocampus, HippocampusEvent, episode_key, id_key, recalled};
+use super::region::{Hippocampus, HippocampusEvent, episode_key, id_key, recalled, vector_key};
 use crate::region::{Hears, Pulse};
 
 /// Episodes in one answer.
@@ -71,6 +72,9 @@ impl Hears<ForgetRecord> for Hippocampus {
             pulse.remove(episode_key(*document));
             pulse.remove(id_key(&wish.id));
             pulse.keep(HippocampusEvent::Forgotten { document: *document });
+            pulse.remove(vector_key(*document));
+            let gone = vec![(similarity::EPISODES.to_owned(), episode.id.clone())];
+            pulse.emit(SituationsStored { stored: Vec::new(), forgotten: gone });
             pulse.emit(RecordsRemoved { layer: Layer::Hippocampus, ids: vec![episode.id.clone()] });
         }
         pulse.reply(changed(&wish.id, found.as_ref().map(|(_, episode)| episode)));

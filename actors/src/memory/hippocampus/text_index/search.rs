@@ -10,7 +10,9 @@ use super::score::{HitTable, MOST_STEPS, decay_window, rarity, sitting_hit};
 use super::segment::PackedList;
 use super::statement::Statement;
 use super::tail::Posting;
-use super::{Sitting, TextIndex};
+use super::{Meaning, Sitting, TextIndex};
+use crate::language::Word;
+use crate::language::packed::PackedVector;
 
 /// Documents around a hit, and one more of share 0, so that a window is whole vector registers.
 const WINDOW: usize = 2 * MOST_STEPS + 2;
@@ -18,8 +20,13 @@ const WINDOW: usize = 2 * MOST_STEPS + 2;
 const BLOCK: usize = 256;
 /// Documents that are judged by their best before each is looked at.
 const STRETCH: usize = 32;
+/// Best documents by words whose meaning is looked at.
+const LOOKED_AT: usize = 200;
+/// Postings of related stems that are read for one question, beside a quarter of what its own stems have.
+const RELATED_POSTINGS: usize = 16_384;
 
 /// The postings of one stem over all segments and the tail, in order.
+#[derive(Clone)]
 struct List<'a> {
     sealed: Vec<(u32, PackedList<'a>)>,
     tail: &'a [Posting],
@@ -44,6 +51,9 @@ impl List<'_> {
 
 /// One distinct stem of the question.
 struct Cue<'a> {
+    stem: String,
+    /// The question's own word.
+    form: String,
     /// The exact stem first, related ones after it.
     lists: Vec<List<'a>>,
     rarity: f32,
@@ -144,19 +154,28 @@ impl TextIndex {
         let words = crate::language::words(query.text);
         let named = self.people.named_in(&words);
         let dates = self.date_ranges(&named.rest);
-        let mut stems: Vec<String> = Vec::new();
-        for stem in named.rest.iter().filter_map(|word| self.stems.of(&word.text)) {
-            if !stems.contains(&stem) {
-                stems.push(stem);
+        let mut cues: Vec<Cue> = Vec::new();
+        for word in &named.rest {
+            if let Some(stem) = self.stems.of(&word.text).filter(|stem| cues.iter().all(|cue| cue.stem != *stem)) {
+                let exact = self.list_of(&stem, 1.0);
+                let rarity = rarity(self.len(), exact.len());
+                cues.push(Cue { stem, form: word.text.clone(), lists: vec![exact], rarity });
             }
         }
-        let cues: Vec<Cue> = stems.iter().map(|stem| self.cue(stem, query)).collect();
+        self.relate(&mut cues, query.weights.related);
         let total: f32 = cues.iter().map(|cue| cue.rarity).sum();
         let found = self.gather(cues, &query.weights);
         let others = self.penalties(&named.people, &query.weights);
         let ranking =
             Ranking { index: self, weights: &query.weights, found, others, dates, scale: 1.0 / total.max(1e-6) };
-        let hits = ranking.best(limit, allowed);
+        let meant = self.meaning.as_ref().filter(|_| query.weights.alike != 0.0 || query.weights.alike_near != 0.0);
+        let hits = match meant {
+            Some(meaning) => {
+                let hits = ranking.best(limit.max(LOOKED_AT), allowed);
+                self.look_at_meaning(meaning, &named.rest, &query.weights, hits, limit)
+            }
+            None => ranking.best(limit, allowed),
+        };
         let mut columns = ranking.found.columns;
         columns.clear();
         if let Ok(mut kept) = self.columns.lock() {
@@ -165,23 +184,65 @@ impl TextIndex {
         hits
     }
 
-    fn cue<'a>(&'a self, stem: &str, query: &Query) -> Cue<'a> {
-        let exact = self.list_of(stem, 1.0);
-        let rarity = rarity(self.len(), exact.len());
-        let soft = query.soft.iter().filter(|s| s.of == stem).map(|s| self.list_of(&s.stem, s.weight));
-        Cue { lists: std::iter::once(exact).chain(soft).collect(), rarity }
+    /// Gives each cue the lists of stems that stand for it, the weightiest first, as far as the budget reaches.
+    fn relate<'a>(&'a self, cues: &mut [Cue<'a>], most: usize) {
+        let Some(meaning) = self.meaning.as_ref().filter(|_| most > 0) else { return };
+        let Ok(mut related) = meaning.related.lock() else { return };
+        let mut found: Vec<(f32, usize, List<'a>)> = Vec::new();
+        for (at, cue) in cues.iter().enumerate() {
+            for soft in related.of(&cue.stem, &cue.form, &self.vocabulary, &*meaning.encoder, most) {
+                let mut list = self.list_of(&self.vocabulary.entries()[soft.id as usize].stem, soft.weight);
+                list.weight *= rarity(self.len(), list.len()).min(cue.rarity) / cue.rarity;
+                found.push((list.weight * cue.rarity, at, list));
+            }
+        }
+        found.sort_by(|a, b| b.0.total_cmp(&a.0));
+        let mut left = RELATED_POSTINGS + cues.iter().map(|cue| cue.lists[0].len()).sum::<usize>() / 4;
+        for (_, at, list) in found {
+            if list.len() <= left {
+                left -= list.len();
+                cues[at].lists.push(list);
+            }
+        }
     }
 
     fn list_of(&self, stem: &str, weight: f32) -> List<'_> {
-        let mut base = 0;
-        let mut sealed = Vec::new();
-        for segment in &self.segments {
-            if let Some(list) = segment.find(stem) {
-                sealed.push((base, list));
-            }
-            base += segment.documents() as u32;
-        }
+        let places = self.vocabulary.entry(stem).map_or(&[][..], |entry| &entry.places);
+        let sealed = places.iter().map(|place| (self.bases[place.0 as usize], self.sealed_list(*place))).collect();
         List { sealed, tail: self.tail.list(stem), weight }
+    }
+
+    /// Adds how near the documents' meaning is to the question's, and that of their neighbours in the sitting.
+    fn look_at_meaning(
+        &self,
+        meaning: &Meaning,
+        question: &[Word],
+        weights: &Weights,
+        mut hits: Vec<Hit>,
+        limit: usize,
+    ) -> Vec<Hit> {
+        let words: Vec<&str> = question.iter().map(|word| word.text.as_str()).collect();
+        let asked = PackedVector::of(&meaning.encoder.embed(&words.join(" ")));
+        let window = decay_window(weights.neighbour_decay, weights.neighbour_steps.min(MOST_STEPS));
+        for hit in &mut hits {
+            let Some(at) = self.ordinal(hit.document).map(|at| at as usize) else { continue };
+            let reach = self.looks[at].reach;
+            let (before, after) = (usize::from(reach & 15), usize::from(reach >> 4));
+            let (mut sum, mut weight) = (0.0, 0.0);
+            if weights.alike_near != 0.0 {
+                for (near, share) in (at - before..=at + after).zip(&window[MOST_STEPS - before..]) {
+                    if let Some(cosine) = meaning.vectors.cosine(near, &asked) {
+                        sum += share * cosine;
+                        weight += share;
+                    }
+                }
+            }
+            let own = meaning.vectors.cosine(at, &asked).unwrap_or(0.0);
+            hit.score += weights.alike * own + weights.alike_near * sum / f32::max(weight, 1e-6);
+        }
+        hits.sort_by(|a, b| b.score.total_cmp(&a.score).then(b.document.cmp(&a.document)));
+        hits.truncate(limit);
+        hits
     }
 
     fn date_ranges(&self, words: &[crate::language::Word]) -> Vec<DayRange> {
