@@ -11,6 +11,7 @@ use std::time::Duration;
 use jiff::Timestamp;
 use maxim_bus::hash::StableHash;
 use maxim_bus::latch::{DurableAnswer, Raised, StopDetail};
+use maxim_bus::signals::body::MovementSensed;
 use maxim_bus::signals::intent::ApprovalDecided;
 use maxim_bus::signals::lifecycle::{PreemptionChanged, PreemptionRequested};
 use maxim_bus::signals::percept::Inbound;
@@ -140,6 +141,11 @@ impl Door {
         self.put(DOOR, self.fresh_id(), Trust::Owner, ApprovalDecided { approval, allow, always, by, at });
     }
 
+    /// A body's report of a movement.
+    pub fn sense(&self, sensed: MovementSensed) {
+        self.put(DOOR, self.fresh_id(), Trust::Sensor, sensed);
+    }
+
     /// Puts any signal onto the bus as its own turn. For import and observations.
     pub fn put<S: Signal>(&self, sender: RegionName, id: MessageId, trust: Trust, signal: S) {
         let meta = Meta {
@@ -191,6 +197,7 @@ impl Effector for DoorKeeper {
             .says::<ApprovalDecided>()
             .says::<Inquiry>()
             .says::<ImportEpisodes>()
+            .says::<MovementSensed>()
     }
 
     fn deadline(&self) -> Duration {

@@ -1,5 +1,6 @@
 //! What it reminds of.
 
+pub mod angular_gyrus;
 pub mod anterior_temporal_lobe;
 pub mod cross_layer_graph;
 pub mod enrichment;

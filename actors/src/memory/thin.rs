@@ -7,10 +7,6 @@ thin_room! {
     EntorhinalCortex, "entorhinal_cortex", Memory
 }
 thin_room! {
-    /// Exact numbers: constants, methods, statistics.
-    AngularGyrus, "angular_gyrus", Memory
-}
-thin_room! {
     /// The layers of memory as one: sessions, sleep, knowledge.
     MemoryHub, "memory_hub", Memory
 }

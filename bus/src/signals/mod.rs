@@ -1,5 +1,6 @@
 //! The vocabulary, one file a stage.
 
+pub mod body;
 pub mod concepts;
 pub mod intent;
 pub mod lifecycle;
@@ -8,4 +9,5 @@ pub mod outcome;
 pub mod percept;
 pub mod recall;
 pub mod similarity;
+pub mod skill;
 pub mod thought;
