@@ -17,12 +17,14 @@ use maxim_actors::gate::autonomy::{AutonomyLevel, AutonomySettings};
 use maxim_actors::gate::fear_agent::FearSettings;
 use maxim_actors::language::{Encoder, TokenTable};
 use maxim_actors::learning::nucleus_accumbens::NacSettings;
+use maxim_actors::memory::anterior_temporal_lobe::AtlSettings;
 use maxim_actors::memory::enrichment::EnrichmentSettings;
 use maxim_actors::memory::hippocampus::HippocampusSettings;
 use maxim_actors::memory::suprachiasmatic_nucleus::ScnSettings;
 use maxim_actors::perception::gateway::GatewaySettings;
 use maxim_actors::perception::stop_phrase::StopGrammar;
 use maxim_actors::region::SupervisionSettings;
+use maxim_actors::sleep::semantic_promoter::PromoterSettings;
 use maxim_bus::mode::Mode;
 
 use crate::config::{self, Fault, Settings};
@@ -40,7 +42,9 @@ pub struct AgentSettings {
     pub gateway: GatewaySettings,
     pub hippocampus: HippocampusSettings,
     pub suprachiasmatic_nucleus: ScnSettings,
+    pub anterior_temporal_lobe: AtlSettings,
     pub enrichment: EnrichmentSettings,
+    pub semantic_promoter: PromoterSettings,
     pub habit: HabitSettings,
     pub prefrontal: PrefrontalSettings,
     pub model: Option<ModelServer>,
@@ -112,7 +116,14 @@ impl AgentSettings {
             enrichment: EnrichmentSettings {
                 deadline: signed(memory.enrichment_deadline.get()),
                 episodes: habit.evidence_max as usize,
+                knowledge_rooms: Vec::new(),
+                knowledge: memory.knowledge_max as usize,
                 thin: Vec::new(),
+            },
+            anterior_temporal_lobe: AtlSettings { run: format!("{boot:016x}"), encoder },
+            semantic_promoter: PromoterSettings {
+                idle: signed(memory.promotion_idle.get()),
+                ..PromoterSettings::default()
             },
             habit: HabitSettings::new(&agent.names, &registry, zone, model.is_some())?,
             prefrontal: PrefrontalSettings {

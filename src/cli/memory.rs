@@ -7,6 +7,7 @@ use std::path::PathBuf;
 use clap::{Args, Subcommand};
 use serde_json::{Map, Value, json};
 
+use super::concepts::{AssociatedArgs, ConceptsArgs, ForgetArgs, IngestArgs, PinArgs, promote};
 use super::recall::{RecallArgs, TemporalArgs};
 use super::{CliError, Client, Exit, Global, Out, tree};
 
@@ -22,6 +23,14 @@ pub struct MemoryArgs {
 enum What {
     Recall(RecallArgs),
     Temporal(TemporalArgs),
+    Concepts(ConceptsArgs),
+    Associated(AssociatedArgs),
+    Ingest(IngestArgs),
+    Pin(PinArgs),
+    Forget(ForgetArgs),
+    /// Make concepts of what repeats, now
+    #[command(after_help = "Example:\n  maxim memory promote")]
+    Promote,
     /// Count what each memory layer holds
     #[command(after_help = "Example:\n  maxim memory stats --json")]
     Stats,
@@ -52,6 +61,12 @@ impl MemoryArgs {
         match self.what {
             What::Recall(args) => args.run(global, out),
             What::Temporal(args) => args.run(global, out),
+            What::Concepts(args) => args.run(global, out),
+            What::Associated(args) => args.run(global, out),
+            What::Ingest(args) => args.run(global, out),
+            What::Pin(args) => args.run(global, out),
+            What::Forget(args) => args.run(global, out),
+            What::Promote => promote(global, out),
             What::Stats => print(out, &global.client()?.get(&["v1", "memory", "stats"], &[])?.body),
             What::Import { file, all } => import(&global.client()?, out, &file, all),
             What::Verify => {

@@ -97,17 +97,12 @@ async fn ask(served: &Served, tool: &str, given: Given) -> Answer {
 
 /// `GET /v1/memory/similar`.
 pub async fn similar() -> Answer {
-    Err(Problem::not_built("similarity by concepts (the anterior temporal lobe is a thin room)"))
-}
-
-/// `GET /v1/memory/concepts`.
-pub async fn concepts() -> Answer {
-    Err(Problem::not_built("the concept layer (the anterior temporal lobe is a thin room)"))
+    Err(Problem::not_built("similarity (the entorhinal cortex is a thin room)"))
 }
 
 /// `GET /v1/memory/causal`.
 pub async fn causal() -> Answer {
-    Err(Problem::not_built("the causal graph (the cross-layer graph is a thin room)"))
+    Err(Problem::not_built("the causal graph over HTTP"))
 }
 
 /// `POST /v1/memory/import`: JSON lines, durable when it is answered.

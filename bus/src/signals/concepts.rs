@@ -109,6 +109,13 @@ pub struct LayerLinked {
     pub edges: Vec<LayerEdge>,
 }
 
+/// Edges of a layer of its own that don't hold any more: from, to and kind. Both directions go.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct LayerUnlinked {
+    pub layer: Layer,
+    pub edges: Vec<(String, String, String)>,
+}
+
 /// Edges between layers came to be.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct RecordsLinked {
@@ -558,6 +565,7 @@ pub struct PromotionEnded {
 
 signal! {
     LayerLinked: Memory, Lossless;
+    LayerUnlinked: Memory, Lossless;
     RecordsLinked: Anywhere, Lossless;
     RecordsRemoved: Memory, Lossless;
     ConceptFormed: Memory, Lossless;

@@ -10,7 +10,7 @@ pub const LONGEST_MESSAGE: u64 = 20_000;
 
 /// All of them.
 pub fn specs() -> Vec<ToolSpec> {
-    vec![respond(), memory_recall(), predict_outcome(), system_stats(), math()]
+    vec![respond(), memory_recall(), concept_query(), predict_outcome(), system_stats(), math()]
 }
 
 /// `limit` as all introspection tools have it.
@@ -97,6 +97,35 @@ fn memory_recall() -> ToolSpec {
                 "(is there|do you have) (anything|something) in [your] memory about {query:rest}",
             ],
         )
+}
+
+fn concept_query() -> ToolSpec {
+    introspection("concept_query", "Looks up what you know in general: concepts with their properties and relations.")
+        .with_parameters(
+            json!({
+                "name": text("the concept, e.g. mug"),
+                "category": text("only what is of this kind, over any number of steps, e.g. container"),
+                "concept_id": text("the concept's id, e.g. concept-12"),
+                "relationship_type": text(
+                    "only concepts with such a relation, e.g. IS_A; with name, those that stand in it to the named one",
+                ),
+                "limit": limit(),
+            }),
+            &[],
+        )
+        .with_aliases(&[("concept", "name"), ("kind", "category"), ("relation", "relationship_type")])
+        .with_example(json!({"category": "container", "limit": 5}))
+        .with_phrase(
+            &[],
+            "(what|which) [kind of|kinds of|type of|types of|sort of|sorts of] {category:word} do you know [of|about]",
+            &[("limit", json!(20))],
+        )
+        .with_phrase(
+            &[],
+            "(what|which) [kind of|kinds of|type of|types of|sort of|sorts of] {category:word} are there",
+            &[("limit", json!(20))],
+        )
+        .with_speech(&["define", "explain the concept"], &["{verb} {name:rest}"])
 }
 
 fn predict_outcome() -> ToolSpec {

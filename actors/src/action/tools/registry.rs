@@ -17,6 +17,7 @@ const NAME_ALIASES: &[(&str, &str)] = &[
     ("bash_command", "bash"),
     ("cat", "read_file"),
     ("create_file", "write_file"),
+    ("define", "concept_query"),
     ("execute", "bash"),
     ("execute_command", "bash"),
     ("find_files", "glob"),

@@ -8,8 +8,8 @@ use serde::{Deserialize, Serialize};
 
 use super::delay::DelayQuantiles;
 use super::event::{EventKind, OutcomeKind};
-use super::series::OutcomeSeries;
 use super::law::{ALPHA, confidence, learn_together, value_of};
+use super::series::OutcomeSeries;
 use crate::memory::hippocampus::model::Provenance;
 
 /// Episodes that a link remembers by id, the newest.

@@ -95,9 +95,7 @@ fn candidate(tool: &str, outcome: &str, pattern: &Pattern<'_>, total: u64, share
         sources: pattern
             .links
             .iter()
-            .map(|(record, link)| {
-                MemoryRef::new(Layer::Nac, format!("{} -> {}", record.kind.key(), link.outcome.name))
-            })
+            .map(|(record, link)| MemoryRef::new(Layer::Nac, format!("{} -> {}", record.kind.key(), link.outcome.name)))
             .collect(),
         series: most.map(|(record, _)| record.series.of(wanted)).unwrap_or_default(),
     }

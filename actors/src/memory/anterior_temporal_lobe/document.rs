@@ -81,16 +81,18 @@ fn blocks(text: &str) -> Vec<String> {
 fn heading_of(block: &str, markdown: bool) -> Option<(String, String)> {
     let (first, rest) = block.split_once('\n').unwrap_or((block, ""));
     let title = if markdown {
-        let underlined = rest.lines().next().is_some_and(|line| {
-            line.len() >= 3 && (line.chars().all(|c| c == '=') || line.chars().all(|c| c == '-'))
-        });
+        let underlined = rest
+            .lines()
+            .next()
+            .is_some_and(|line| line.len() >= 3 && (line.chars().all(|c| c == '=') || line.chars().all(|c| c == '-')));
         if underlined {
             let rest = rest.split_once('\n').map_or("", |(_, rest)| rest);
             return Some((plain(first, true), rest.to_owned()));
         }
         first.strip_prefix('#')?.trim_start_matches('#')
     } else {
-        let alone = rest.is_empty() && first.chars().count() <= HEADING && !first.trim().ends_with(['.', '!', '?', ':', ',']);
+        let alone =
+            rest.is_empty() && first.chars().count() <= HEADING && !first.trim().ends_with(['.', '!', '?', ':', ',']);
         let worded = first.split_whitespace().count() <= 8 && first.chars().any(char::is_alphabetic);
         (alone && worded).then_some(first)?
     };
@@ -162,17 +164,18 @@ pub fn lessons(document: &str, passages: &[Passage]) -> Vec<ConceptLesson> {
             false => format!("{}, passage {}", passage.heading, passage.number),
         };
         let source = SourcePassage { document: document.to_owned(), place, text: passage.text.clone() };
-        let lesson = |name: &str, category: &str, definition: Option<String>, relations: Vec<RelationLesson>| ConceptLesson {
-            name: name.to_owned(),
-            category: category.to_owned(),
-            definition,
-            properties: BTreeMap::new(),
-            provenance: ConceptProvenance::DirectIngestion,
-            trust: DOCUMENT_TRUST,
-            sources: Vec::new(),
-            passage: Some(source.clone()),
-            relations,
-        };
+        let lesson =
+            |name: &str, category: &str, definition: Option<String>, relations: Vec<RelationLesson>| ConceptLesson {
+                name: name.to_owned(),
+                category: category.to_owned(),
+                definition,
+                properties: BTreeMap::new(),
+                provenance: ConceptProvenance::DirectIngestion,
+                trust: DOCUMENT_TRUST,
+                sources: Vec::new(),
+                passage: Some(source.clone()),
+                relations,
+            };
         let mut defines_heading = false;
         for sentence in sentences(&passage.text) {
             let Some(found) = definition(sentence) else { continue };

@@ -144,7 +144,10 @@ impl Finder<'_> {
             }
             let is_wanted = |other: &str| other == kind || Some(other) == inverse.as_deref();
             if let Some(card) = self.index.card(*number) {
-                card.links.iter().filter(|link| is_wanted(&link.kind)).for_each(|link| add(link.other, fit * link.weight));
+                card.links
+                    .iter()
+                    .filter(|link| is_wanted(&link.kind))
+                    .for_each(|link| add(link.other, fit * link.weight));
             }
             let incoming = self.index.incoming(*number).filter(|(_, other, _)| is_wanted(other));
             incoming.for_each(|(from, _, weight)| add(from, fit * weight));

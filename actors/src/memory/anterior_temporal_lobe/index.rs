@@ -233,7 +233,8 @@ impl ConceptIndex {
         let mut seen = BTreeSet::from([from]);
         let (mut found, mut frontier) = (Vec::new(), vec![from]);
         for steps in 1..=DEEPEST {
-            let next: BTreeSet<u32> = frontier.iter().flat_map(|at| step(*at)).filter(|at| !seen.contains(at)).collect();
+            let next: BTreeSet<u32> =
+                frontier.iter().flat_map(|at| step(*at)).filter(|at| !seen.contains(at)).collect();
             if next.is_empty() {
                 break;
             }

@@ -45,7 +45,7 @@ impl<'a> Lesson<'a> {
         index: &'a ConceptIndex,
         types: &'a RelationTypes,
         read: Read<'a>,
-            now: Timestamp,
+        now: Timestamp,
         run: &'a str,
         next: u32,
     ) -> Self {
@@ -134,7 +134,9 @@ impl<'a> Lesson<'a> {
             .all_of(|index| index.candidates(name, COMPARED))
             .into_iter()
             .filter(|number| self.fits(*number, category))
-            .filter_map(|number| Some((likeness(name, &self.card_name(number)?, |a, b| self.index.meaning(a, b)), number)))
+            .filter_map(|number| {
+                Some((likeness(name, &self.card_name(number)?, |a, b| self.index.meaning(a, b)), number))
+            })
             .filter(|(likeness, _)| *likeness >= SAME)
             .collect();
         near.sort_by(|a, b| b.0.total_cmp(&a.0).then(a.1.cmp(&b.1)));
@@ -222,7 +224,8 @@ impl<'a> Lesson<'a> {
         match memory.relations.iter().position(|known| known.kind == kind.name && known.to == to) {
             Some(at) => {
                 let known = &mut memory.relations[at];
-                let stronger = weight > known.weight || (lesson.phase, lesson.coupling) != (known.phase, known.coupling);
+                let stronger =
+                    weight > known.weight || (lesson.phase, lesson.coupling) != (known.phase, known.coupling);
                 if !stronger {
                     return;
                 }
@@ -292,12 +295,12 @@ fn take_words(memory: &mut SemanticMemory, lesson: &ConceptLesson) -> bool {
 /// Edges that a concept has with what it was made from.
 fn edges_to(number: u32, source: &MemoryRef) -> Vec<CrossEdge> {
     let concept = MemoryRef::new(Layer::Atl, concept_id(number));
-    let edge = |kind, from: &MemoryRef, to: &MemoryRef| CrossEdge { kind, from: from.clone(), to: to.clone(), weight: 1.0 };
+    let edge =
+        |kind, from: &MemoryRef, to: &MemoryRef| CrossEdge { kind, from: from.clone(), to: to.clone(), weight: 1.0 };
     match source.layer {
-        Layer::Hippocampus => vec![
-            edge(CrossKind::DerivedFrom, &concept, source),
-            edge(CrossKind::InstanceOf, source, &concept),
-        ],
+        Layer::Hippocampus => {
+            vec![edge(CrossKind::DerivedFrom, &concept, source), edge(CrossKind::InstanceOf, source, &concept)]
+        }
         Layer::AngularGyrus => vec![edge(CrossKind::StatisticallyConfirms, source, &concept)],
         Layer::Nac | Layer::Atl => vec![edge(CrossKind::Informs, source, &concept)],
     }

@@ -2,6 +2,7 @@
 
 pub mod document;
 mod find;
+mod heard;
 mod index;
 mod learn;
 mod meanings;

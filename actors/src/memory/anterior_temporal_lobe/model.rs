@@ -217,7 +217,8 @@ mod tests {
         let mut memory = SemanticMemory::new(1, "coffee mug", "container", at);
         memory.definition = "long ".repeat(200);
         memory.sources = (0..50).map(|n| MemoryRef::new(Layer::Hippocampus, format!("e{n}"))).collect();
-        memory.relations = vec![Relation { kind: "IS_A".into(), to: 2, weight: 1.0, evidence: 1, phase: None, coupling: None }];
+        memory.relations =
+            vec![Relation { kind: "IS_A".into(), to: 2, weight: 1.0, evidence: 1, phase: None, coupling: None }];
         memory.reinforcements = 9;
         assert!(!memory.is_due(at + SignedDuration::from_hours(29 * 24)));
         assert!(memory.is_due(at + CONSOLIDATION_AGE));

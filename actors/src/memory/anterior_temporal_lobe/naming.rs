@@ -38,8 +38,28 @@ const IRREGULAR: [(&str, &str); 22] = [
 
 /// Words that end in s and are no plural.
 const SINGULAR: [&str; 22] = [
-    "always", "as", "bias", "bus", "canvas", "chaos", "christmas", "compass", "cosmos", "gas", "his", "its", "lens",
-    "mathematics", "news", "physics", "plus", "series", "species", "this", "us", "was",
+    "always",
+    "as",
+    "bias",
+    "bus",
+    "canvas",
+    "chaos",
+    "christmas",
+    "compass",
+    "cosmos",
+    "gas",
+    "his",
+    "its",
+    "lens",
+    "mathematics",
+    "news",
+    "physics",
+    "plus",
+    "series",
+    "species",
+    "this",
+    "us",
+    "was",
 ];
 
 /// The words of a name in their singular, lower case, in order; articles dropped. "mug, coffee" is read "coffee mug".

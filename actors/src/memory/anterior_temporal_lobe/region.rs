@@ -13,10 +13,12 @@ use jiff::Timestamp;
 use maxim_bus::signals::concepts::{
     ConceptFormed, ConceptLesson, ConceptRemoved, ConceptsExported, ConceptsFound, ConceptsImported, ConceptsLearned,
     ConsolidateLayer, DocumentIngested, ExportConcepts, FindConcepts, ForgetRecord, ImportConcepts, IngestDocument,
-    KnowledgeRecalled, Layer, LayerConsolidated, LayerLinked, LearnConcepts, PinRecord, ProposeRelationType,
-    RecallKnowledge, RecordChanged, RecordsLinked, RecordsRemoved, RelationTypeProposed,
+    KnowledgeRecalled, Layer, LayerConsolidated, LayerLinked, LayerUnlinked, LearnConcepts, PinRecord,
+    ProposeRelationType, RecallKnowledge, RecordChanged, RecordsLinked, RecordsRemoved, RelationTypeProposed,
 };
+use maxim_bus::signals::numbers::MetricsCorrelated;
 use maxim_bus::signals::recall::{ReportStats, StatsReported};
+use maxim_bus::signals::skill::ExecutesWithLearned;
 use maxim_bus::{RegionName, Stage, Trust};
 use serde::{Deserialize, Serialize};
 
@@ -26,8 +28,8 @@ use super::index::ConceptIndex;
 use super::learn::Lesson;
 use super::model::SemanticMemory;
 use super::relations::{RelationType, RelationTypes};
-use crate::language::packed::PackedVector;
 use crate::language::Encoder;
+use crate::language::packed::PackedVector;
 use crate::region::{Card, Hears, Pulse, RecordView, Region};
 use crate::wiring;
 
@@ -67,14 +69,36 @@ pub enum AtlEvent {
 
 wiring!(AnteriorTemporalLobe {
     hears: [
-        LearnConcepts, FindConcepts, RecallKnowledge, ProposeRelationType, IngestDocument, PinRecord, ForgetRecord,
-        ExportConcepts, ImportConcepts, ConsolidateLayer, ReportStats,
+        LearnConcepts,
+        FindConcepts,
+        RecallKnowledge,
+        ProposeRelationType,
+        IngestDocument,
+        PinRecord,
+        ForgetRecord,
+        ExportConcepts,
+        ImportConcepts,
+        ConsolidateLayer,
+        ReportStats,
     ],
-    back: [],
+    back: [ExecutesWithLearned, MetricsCorrelated],
     emits: [
-        ConceptsLearned, ConceptsFound, KnowledgeRecalled, RelationTypeProposed, DocumentIngested, RecordChanged,
-        ConceptsExported, ConceptsImported, LayerConsolidated, StatsReported, ConceptFormed, ConceptRemoved,
-        LayerLinked, RecordsLinked, RecordsRemoved,
+        ConceptsLearned,
+        ConceptsFound,
+        KnowledgeRecalled,
+        RelationTypeProposed,
+        DocumentIngested,
+        RecordChanged,
+        ConceptsExported,
+        ConceptsImported,
+        LayerConsolidated,
+        StatsReported,
+        ConceptFormed,
+        ConceptRemoved,
+        LayerLinked,
+        LayerUnlinked,
+        RecordsLinked,
+        RecordsRemoved,
     ],
 });
 
@@ -152,7 +176,7 @@ impl AnteriorTemporalLobe {
     }
 
     /// Takes in lessons and tells everybody what came of them. What is learned in an outsider's turn is an outsider's.
-    fn learn(&self, lessons: &[ConceptLesson], pulse: &mut Pulse<'_, Self>) -> ConceptsLearned {
+    pub(super) fn learn(&self, lessons: &[ConceptLesson], pulse: &mut Pulse<'_, Self>) -> ConceptsLearned {
         let (now, run, trust) = (pulse.now(), pulse.settings().run.clone(), pulse.trust());
         let mut answer = ConceptsLearned::default();
         let read = |number: u32| self.memory(number, pulse);
@@ -297,7 +321,8 @@ impl Hears<IngestDocument> for AnteriorTemporalLobe {
 
 impl Hears<ReportStats> for AnteriorTemporalLobe {
     fn hear(&self, _query: &ReportStats, pulse: &mut Pulse<'_, Self>) {
-        let relations: usize = self.index.numbers_after(None).filter_map(|n| self.index.card(n)).map(|c| c.links.len()).sum();
+        let relations: usize =
+            self.index.numbers_after(None).filter_map(|n| self.index.card(n)).map(|c| c.links.len()).sum();
         let compressed =
             self.index.numbers_after(None).filter_map(|n| self.index.card(n)).filter(|card| card.compressed).count();
         let counts = serde_json::json!({

@@ -38,20 +38,64 @@ const FORMS: [(&str, &str); 18] = [
 
 /// Where an object ends: what follows describes it.
 const ENDS: [&str; 22] = [
-    "that", "which", "who", "whose", "where", "when", "for", "with", "used", "made", "designed", "by", "in", "on", "from",
-    "of", "to", "and", "but", "because", "so", "as",
+    "that", "which", "who", "whose", "where", "when", "for", "with", "used", "made", "designed", "by", "in", "on",
+    "from", "of", "to", "and", "but", "because", "so", "as",
 ];
 
 /// Subjects that name nothing.
 const NO_NAMES: [&str; 28] = [
-    "it", "this", "that", "these", "those", "there", "he", "she", "they", "we", "you", "i", "here", "what", "which",
-    "who", "one", "some", "all", "many", "most", "each", "every", "another", "nothing", "everything", "any", "no",
+    "it",
+    "this",
+    "that",
+    "these",
+    "those",
+    "there",
+    "he",
+    "she",
+    "they",
+    "we",
+    "you",
+    "i",
+    "here",
+    "what",
+    "which",
+    "who",
+    "one",
+    "some",
+    "all",
+    "many",
+    "most",
+    "each",
+    "every",
+    "another",
+    "nothing",
+    "everything",
+    "any",
+    "no",
 ];
 
 /// What follows "are" without naming a kind.
 const NO_KINDS: [&str; 20] = [
-    "not", "very", "now", "also", "still", "always", "never", "often", "usually", "being", "going", "available", "able",
-    "ready", "here", "there", "more", "less", "all", "too",
+    "not",
+    "very",
+    "now",
+    "also",
+    "still",
+    "always",
+    "never",
+    "often",
+    "usually",
+    "being",
+    "going",
+    "available",
+    "able",
+    "ready",
+    "here",
+    "there",
+    "more",
+    "less",
+    "all",
+    "too",
 ];
 
 /// What one sentence defines.
@@ -85,7 +129,8 @@ fn plural(name: &str) -> bool {
 fn named(text: &str, object: bool) -> Option<String> {
     let text = text.trim().trim_start_matches(['-', '*', '•', '"', '“', '(']);
     let text = if object { text.split([',', ':', ';', '(']).next().unwrap_or(text) } else { text };
-    let mut words: Vec<&str> = text.split_whitespace().map(|word| word.trim_matches(['"', '“', '”', '*', '`', ')'])).collect();
+    let mut words: Vec<&str> =
+        text.split_whitespace().map(|word| word.trim_matches(['"', '“', '”', '*', '`', ')'])).collect();
     while words.first().is_some_and(|word| ["a", "an", "the"].contains(&word.to_lowercase().as_str())) {
         words.remove(0);
     }

@@ -2,7 +2,7 @@
 
 use maxim_bus::signals::concepts::{
     ConceptRemoved, ConceptsExported, ConceptsImported, ConsolidateLayer, ExportConcepts, ForgetRecord, ImportConcepts,
-    Layer, LayerConsolidated, LayerEdge, LayerLinked, PinRecord, RecordChanged, RecordsRemoved,
+    Layer, LayerConsolidated, LayerEdge, LayerLinked, LayerUnlinked, PinRecord, RecordChanged, RecordsRemoved,
 };
 
 use super::model::{SemanticMemory, concept_id, concept_number};
@@ -36,6 +36,25 @@ impl AnteriorTemporalLobe {
         pulse.emit(ConceptRemoved { id: concept_id(number), name: name.clone(), reason: reason.into() });
         pulse.emit(RecordsRemoved { layer: Layer::Atl, ids: vec![concept_id(number)] });
         Some(name)
+    }
+
+    /// Takes a relation that doesn't hold any more out of both concepts. Its edges in the graph go with it.
+    pub(super) fn unrelate(&self, a: &str, b: &str, kind: &str, pulse: &mut Pulse<'_, Self>) {
+        let named = |name: &str| self.index.named(&naming::key(name)).next();
+        let (Some(a), Some(b)) = (named(a), named(b)) else { return };
+        let mut gone = Vec::new();
+        for (from, to) in [(a, b), (b, a)] {
+            let Some(mut concept) = self.memory(from, pulse) else { continue };
+            let before = concept.relations.len();
+            concept.relations.retain(|relation| relation.kind != kind || relation.to != to);
+            if concept.relations.len() < before {
+                gone.push((concept_id(from), concept_id(to), kind.to_owned()));
+                self.store(from, concept, pulse);
+            }
+        }
+        if !gone.is_empty() {
+            pulse.emit(LayerUnlinked { layer: Layer::Atl, edges: gone });
+        }
     }
 
     /// Nothing rests on it and nobody needs it: few pieces of evidence, no relation, no source that still stands.

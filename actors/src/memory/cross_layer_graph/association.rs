@@ -46,7 +46,10 @@ pub struct Open {
 impl Open {
     fn reached_of(&self, layer: Layer, id: &str) -> f64 {
         let layers = self.reached.iter().flatten().filter(|found| found.layer == layer);
-        layers.flat_map(|found| &found.records).find(|(found, _)| found == id).map_or(0.0, |(_, activation)| *activation)
+        layers
+            .flat_map(|found| &found.records)
+            .find(|(found, _)| found == id)
+            .map_or(0.0, |(_, activation)| *activation)
     }
 }
 
@@ -182,7 +185,9 @@ impl Hears<ConceptsFound> for CrossLayerGraph {
     fn hear(&self, found: &ConceptsFound, pulse: &mut Pulse<'_, Self>) {
         let Some((id, mut open)) = self.answered(pulse) else { return };
         if open.reached.is_none() {
-            let seed = |concept: &ConceptShown| (MemoryRef::new(Layer::Atl, concept.id.clone()), concept.score.clamp(0.0, 1.0));
+            let seed = |concept: &ConceptShown| {
+                (MemoryRef::new(Layer::Atl, concept.id.clone()), concept.score.clamp(0.0, 1.0))
+            };
             open.seeds.extend(found.concepts.iter().map(seed));
         } else {
             for concept in &found.concepts {

@@ -260,6 +260,18 @@ impl<'a> Draft<'a> {
         self.changed.insert(from, Some(node));
     }
 
+    /// Takes an edge out, both ways.
+    pub fn weaken(&mut self, a: &MemoryRef, b: &MemoryRef, kind: &EdgeKind) {
+        let (Some(a), Some(b)) = (self.number(a), self.number(b)) else { return };
+        for (from, to) in [(a, b), (b, a)] {
+            let holds = |edge: &Edge| edge.to == to && edge.kind == *kind;
+            let Some(node) = self.node(from).filter(|node| node.edges.iter().any(holds)) else { continue };
+            let mut node = node.clone();
+            node.edges.retain(|edge| !holds(edge));
+            self.changed.insert(from, Some(node));
+        }
+    }
+
     /// Takes a record out with every edge to and from it.
     pub fn unlink(&mut self, record: &MemoryRef) {
         let Some(number) = self.number(record) else { return };

@@ -13,8 +13,9 @@ use jiff::{SignedDuration, Timestamp};
 use maxim_bus::MessageId;
 use maxim_bus::signals::concepts::{
     AssociatedRecalled, ConceptsFound, CrossKind, EpisodesFetched, FetchEpisodes, FindConcepts, Layer, LayerActivation,
-    LayerLinked, MemoryRef, RecallAssociated, RecordsLinked, RecordsRemoved,
+    LayerLinked, LayerUnlinked, MemoryRef, RecallAssociated, RecordsLinked, RecordsRemoved,
 };
+use maxim_bus::signals::numbers::MathRecordRemoved;
 use maxim_bus::signals::recall::{EpisodesRecalled, RecallEpisodes, ReportStats, StatsReported};
 use maxim_bus::{RegionName, Stage};
 use serde::{Deserialize, Serialize};
@@ -65,7 +66,15 @@ pub enum GraphEvent {
 
 wiring!(CrossLayerGraph {
     hears: [
-        LayerLinked, RecordsLinked, RecordsRemoved, RecallAssociated, EpisodesRecalled, ConceptsFound, EpisodesFetched,
+        LayerLinked,
+        LayerUnlinked,
+        RecordsLinked,
+        RecordsRemoved,
+        MathRecordRemoved,
+        RecallAssociated,
+        EpisodesRecalled,
+        ConceptsFound,
+        EpisodesFetched,
         ReportStats,
     ],
     back: [],
@@ -151,12 +160,7 @@ impl CrossLayerGraph {
     }
 
     /// What the seeds reach, by layer, the strongest first; the seeds left out.
-    pub(super) fn activate(
-        &self,
-        seeds: &[(MemoryRef, f64)],
-        how: &Spreading,
-        limit: usize,
-    ) -> Vec<LayerActivation> {
+    pub(super) fn activate(&self, seeds: &[(MemoryRef, f64)], how: &Spreading, limit: usize) -> Vec<LayerActivation> {
         let known: Vec<(u32, f64)> =
             seeds.iter().filter_map(|(seed, start)| Some((self.graph.number(seed)?, *start))).collect();
         let mut reached = self.graph.spread(&known, how);
@@ -192,6 +196,15 @@ impl Hears<LayerLinked> for CrossLayerGraph {
     }
 }
 
+impl Hears<LayerUnlinked> for CrossLayerGraph {
+    fn hear(&self, gone: &LayerUnlinked, pulse: &mut Pulse<'_, Self>) {
+        let record = |id: &String| MemoryRef::new(gone.layer, id.clone());
+        let edges = gone.edges.iter().map(|(from, to, kind)| (record(from), record(to), EdgeKind::Own(kind.clone())));
+        let edges: Vec<_> = edges.collect();
+        self.change(|draft| edges.iter().for_each(|(from, to, kind)| draft.weaken(from, to, kind)), pulse);
+    }
+}
+
 impl Hears<RecordsLinked> for CrossLayerGraph {
     fn hear(&self, linked: &RecordsLinked, pulse: &mut Pulse<'_, Self>) {
         let told = linked.edges.iter().map(|edge| ToldEdge {
@@ -210,6 +223,13 @@ impl Hears<RecordsRemoved> for CrossLayerGraph {
     fn hear(&self, removed: &RecordsRemoved, pulse: &mut Pulse<'_, Self>) {
         let gone = |id: &String| MemoryRef::new(removed.layer, id.clone());
         self.change(|draft| removed.ids.iter().map(gone).for_each(|record| draft.unlink(&record)), pulse);
+    }
+}
+
+impl Hears<MathRecordRemoved> for CrossLayerGraph {
+    fn hear(&self, removed: &MathRecordRemoved, pulse: &mut Pulse<'_, Self>) {
+        let gone = MemoryRef::new(Layer::AngularGyrus, removed.id.clone());
+        self.change(|draft| draft.unlink(&gone), pulse);
     }
 }
 

@@ -186,3 +186,79 @@ proptest! {
         }
     }
 }
+
+mod room {
+    use std::time::Duration;
+
+    use maxim_bus::signals::concepts::{
+        AssociatedRecalled, ConceptsFound, CrossEdge, EpisodesFetched, FetchEpisodes, FindConcepts, LayerEdge,
+        LayerLinked, RecallAssociated, RecordsLinked, RecordsRemoved,
+    };
+    use maxim_bus::signals::recall::RecallEpisodes;
+
+    use super::*;
+    use crate::memory::cross_layer_graph::{CrossLayerGraph, GraphSettings};
+    use crate::region::rig::{Rig, ear};
+
+    fn rig() -> Rig<CrossLayerGraph> {
+        Rig::new(GraphSettings::default(), |bus, probe| {
+            ear::<RecallEpisodes>(bus, probe);
+            ear::<FindConcepts>(bus, probe);
+            ear::<FetchEpisodes>(bus, probe);
+            ear::<AssociatedRecalled>(bus, probe);
+            ear::<ConceptsFound>(bus, probe);
+            ear::<EpisodesFetched>(bus, probe);
+        })
+    }
+
+    fn linked() -> Rig<CrossLayerGraph> {
+        let mut rig = rig();
+        rig.send(LayerLinked {
+            layer: Layer::Hippocampus,
+            edges: vec![LayerEdge {
+                kind: "ASSOCIATES".into(),
+                from: "e1".into(),
+                to: "e2".into(),
+                weight: 0.9,
+                back: 0.9,
+            }],
+        });
+        rig.send(RecordsLinked {
+            edges: vec![CrossEdge {
+                kind: CrossKind::InstanceOf,
+                from: at(Layer::Hippocampus, "e2"),
+                to: at(Layer::Atl, "concept-0"),
+                weight: 1.0,
+            }],
+        });
+        rig
+    }
+
+    #[test]
+    fn edges_outlive_a_crash_and_go_with_their_record() {
+        let mut rig = linked();
+        let (size, hash) = (rig.region().graph().size(), rig.state_hash());
+        assert_eq!(size, (3, 3));
+        rig.crash();
+        assert_eq!((rig.region().graph().size(), rig.state_hash()), (size, hash));
+        rig.send(RecordsRemoved { layer: Layer::Hippocampus, ids: vec!["e2".into(), "never was".into()] });
+        assert_eq!(rig.region().graph().size(), (2, 0));
+        rig.crash();
+        assert_eq!(rig.region().graph().size(), (2, 0));
+    }
+
+    #[test]
+    fn what_is_associated_is_fetched_and_what_is_silent_is_named() {
+        let mut rig = linked();
+        let asked = RecallAssociated { memory_id: Some("e1".into()), depth: Some(9), ..RecallAssociated::default() };
+        rig.send(asked.clone());
+        assert_eq!(rig.heard::<FetchEpisodes>()[0].ids, ["e2"]);
+        rig.pass(Duration::from_secs(2));
+        let answer = rig.heard::<AssociatedRecalled>().remove(0);
+        assert_eq!(answer.missing.len(), 2, "{answer:?}");
+        rig.send(asked);
+        assert_eq!(rig.heard::<FindConcepts>()[0].concept_id.as_deref(), Some("concept-0"));
+        rig.send(RecallAssociated::default());
+        assert!(rig.heard::<AssociatedRecalled>()[0].missing[0].contains("give query"));
+    }
+}

@@ -28,7 +28,12 @@ fn changed(id: &str, episode: Option<&EpisodicMemory>) -> RecordChanged {
         ("", Some(tool)) => tool.to_owned(),
         (text, _) => text.chars().take(SHOWN).collect(),
     });
-    RecordChanged { layer: Layer::Hippocampus, id: id.to_owned(), found: what.is_some(), what: what.unwrap_or_default() }
+    RecordChanged {
+        layer: Layer::Hippocampus,
+        id: id.to_owned(),
+        found: what.is_some(),
+        what: what.unwrap_or_default(),
+    }
 }
 
 impl Hears<FetchEpisodes> for Hippocampus {

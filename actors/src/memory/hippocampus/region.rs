@@ -12,10 +12,10 @@ use std::sync::Arc;
 
 use jiff::Timestamp;
 use jiff::tz::TimeZone;
-use maxim_bus::signals::percept::{Disposition, SalientPercept};
 use maxim_bus::signals::concepts::{
     EpisodesFetched, FetchEpisodes, ForgetRecord, PinRecord, RecordChanged, RecordsRemoved,
 };
+use maxim_bus::signals::percept::{Disposition, SalientPercept};
 use maxim_bus::signals::recall::{
     EpisodeFilter, EpisodeStored, EpisodesCaptured, EpisodesImported, EpisodesRecalled, ImportEpisodes, RecallEpisodes,
     RecalledEpisode, ReportStats, StatsReported, Via,
@@ -115,13 +115,18 @@ pub enum HippocampusEvent {
 }
 
 wiring!(Hippocampus {
-    hears: [
-        SalientPercept, RecallEpisodes, ReportStats, ImportEpisodes, FetchEpisodes, PinRecord, ForgetRecord,
-    ],
+    hears: [SalientPercept, RecallEpisodes, ReportStats, ImportEpisodes, FetchEpisodes, PinRecord, ForgetRecord,],
     back: [TurnEnded],
     emits: [
-        EpisodeStored, EpisodesCaptured, SituationsStored, EpisodesRecalled, StatsReported, EpisodesImported,
-        EpisodesFetched, RecordChanged, RecordsRemoved,
+        EpisodeStored,
+        EpisodesCaptured,
+        SituationsStored,
+        EpisodesRecalled,
+        StatsReported,
+        EpisodesImported,
+        EpisodesFetched,
+        RecordChanged,
+        RecordsRemoved,
     ],
 });
 

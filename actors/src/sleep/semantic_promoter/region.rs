@@ -83,12 +83,24 @@ pub enum PromoterEvent {
 
 wiring!(SemanticPromoter {
     hears: [
-        EpisodeStored, Promote, CandidatesOffered, SeriesJudged, EpisodesFetched, ConceptsLearned, LayerConsolidated,
+        EpisodeStored,
+        Promote,
+        CandidatesOffered,
+        SeriesJudged,
+        EpisodesFetched,
+        ConceptsLearned,
+        LayerConsolidated,
         ReportStats,
     ],
     back: [],
     emits: [
-        OfferCandidates, JudgeSeries, FetchEpisodes, LearnConcepts, ConsolidateLayer, PromotionEnded, StatsReported,
+        OfferCandidates,
+        JudgeSeries,
+        FetchEpisodes,
+        LearnConcepts,
+        ConsolidateLayer,
+        PromotionEnded,
+        StatsReported,
     ],
 });
 
@@ -147,10 +159,8 @@ impl SemanticPromoter {
             run.report.reason = Some("no room offers anything to promote".into());
             return self.consolidate(run, pulse);
         }
-        let asked = OfferCandidates {
-            min_confidence: settings.min_confidence,
-            min_observations: settings.min_observations,
-        };
+        let asked =
+            OfferCandidates { min_confidence: settings.min_confidence, min_observations: settings.min_observations };
         pulse.emit_in(turn, asked);
         pulse.keep(PromoterEvent::Went(Box::new(run)));
     }
@@ -332,7 +342,8 @@ impl Hears<CandidatesOffered> for SemanticPromoter {
         let room = MOST_CANDIDATES.saturating_sub(run.candidates.len());
         let offered = offer.candidates.iter().take(room);
         let source = offer.source.clone();
-        run.candidates.extend(offered.map(|candidate| Offered { source: source.clone(), candidate: candidate.clone() }));
+        run.candidates
+            .extend(offered.map(|candidate| Offered { source: source.clone(), candidate: candidate.clone() }));
         run.waiting = run.waiting.saturating_sub(1);
         if run.waiting == 0 {
             // Sources answer in any order; what is taught must not hang on it.
