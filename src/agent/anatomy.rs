@@ -26,9 +26,10 @@ use maxim_actors::memory::angular_gyrus::{AngularGyrus, GyrusSettings};
 use maxim_actors::memory::anterior_temporal_lobe::AnteriorTemporalLobe;
 use maxim_actors::memory::cross_layer_graph::{CrossLayerGraph, GraphSettings};
 use maxim_actors::memory::enrichment::{Enrichment, EnrichmentSettings};
+use maxim_actors::memory::entorhinal_cortex::EntorhinalCortex;
 use maxim_actors::memory::hippocampus::Hippocampus;
 use maxim_actors::memory::suprachiasmatic_nucleus::SuprachiasmaticNucleus;
-use maxim_actors::memory::thin::{EntorhinalCortex, MemoryHub};
+use maxim_actors::memory::thin::MemoryHub;
 use maxim_actors::perception::gateway::Gateway;
 use maxim_actors::perception::pain_detector::PainDetector;
 use maxim_actors::perception::preemption_circuit::PreemptionCircuit;
@@ -53,12 +54,12 @@ pub fn furnish(kit: &mut Kit, settings: &AgentSettings) {
     // What it reminds of
     kit.region::<Hippocampus>(Own, settings.hippocampus.clone());
     kit.region::<SuprachiasmaticNucleus>(Pool, settings.suprachiasmatic_nucleus.clone());
-    kit.region::<EntorhinalCortex>(Pool, ());
+    kit.region::<EntorhinalCortex>(Pool, settings.entorhinal_cortex.clone());
     kit.region::<AnteriorTemporalLobe>(Pool, settings.anterior_temporal_lobe.clone());
     kit.region::<AngularGyrus>(Pool, GyrusSettings { run: settings.hippocampus.run.clone() });
     kit.region::<CrossLayerGraph>(Pool, GraphSettings::default());
     kit.region::<MemoryHub>(Pool, ());
-    let (thin, knowledge_rooms) = (vec![EntorhinalCortex::NAME], hearing(kit, "RecallKnowledge"));
+    let (thin, knowledge_rooms) = (Vec::new(), hearing(kit, "RecallKnowledge"));
     kit.region::<Enrichment>(Pool, EnrichmentSettings { thin, knowledge_rooms, ..settings.enrichment.clone() });
 
     // What to do

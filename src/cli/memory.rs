@@ -9,6 +9,7 @@ use serde_json::{Map, Value, json};
 
 use super::concepts::{AssociatedArgs, ConceptsArgs, ForgetArgs, IngestArgs, PinArgs, promote};
 use super::recall::{RecallArgs, TemporalArgs};
+use super::similar::SimilarArgs;
 use super::{CliError, Client, Exit, Global, Out, tree};
 
 /// Ask and maintain what the agent remembers.
@@ -31,6 +32,7 @@ enum What {
     /// Make concepts of what repeats, now
     #[command(after_help = "Example:\n  maxim memory promote")]
     Promote,
+    Similar(SimilarArgs),
     /// Count what each memory layer holds
     #[command(after_help = "Example:\n  maxim memory stats --json")]
     Stats,
@@ -67,6 +69,7 @@ impl MemoryArgs {
             What::Pin(args) => args.run(global, out),
             What::Forget(args) => args.run(global, out),
             What::Promote => promote(global, out),
+            What::Similar(args) => args.run(global, out),
             What::Stats => print(out, &global.client()?.get(&["v1", "memory", "stats"], &[])?.body),
             What::Import { file, all } => import(&global.client()?, out, &file, all),
             What::Verify => {

@@ -10,7 +10,8 @@ use axum::routing::{MethodRouter, get, post};
 use super::fields::{Field, nearest};
 use super::problem::Answer;
 use super::{
-    Problem, Served, chaos, concepts, events, memory, metrics, openapi, percepts, preempt, safety, socket, status, why,
+    Problem, Served, chaos, concepts, events, memory, metrics, openapi, percepts, preempt, safety, similar, socket, status,
+    why,
 };
 
 /// What a body is.
@@ -108,7 +109,6 @@ pub const ROUTES: &[Route] = &[
     read("/v1/memory/temporal", "What happens at such times", memory::TEMPORAL, &[(200, "the time"), LATER], || {
         get(memory::temporal)
     }),
-    read("/v1/memory/similar", "Similar episodes (not built)", &[], THIN, || get(memory::similar)),
     read("/v1/memory/concepts", "Concepts, best first", concepts::CONCEPTS, &[(200, "{results}"), LATER], || {
         get(concepts::concepts)
     }),
@@ -164,6 +164,9 @@ pub const ROUTES: &[Route] = &[
         &[(200, "{imported, merged, errors}"), LATER],
         || post(concepts::import),
     ),
+    read("/v1/memory/similar", "Situations most alike", similar::SIMILAR, &[(200, "{results}"), LATER], || {
+        get(similar::similar)
+    }),
     read("/v1/memory/causal", "Causal links (not built)", &[], THIN, || get(memory::causal)),
     Route {
         method: "post",

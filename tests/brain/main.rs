@@ -11,3 +11,4 @@ mod preemption;
 mod replay;
 mod seeds;
 mod thread;
+mod why;

@@ -10,7 +10,7 @@ use serde_json::json;
 
 use super::live::Live;
 
-const SAID: [(&str, Trust); 8] = [
+const SAID: [(&str, Trust); 9] = [
     ("remember that the spare key is in the blue drawer", Trust::Owner),
     ("please create a file hello.txt with the text good morning", Trust::Owner),
     ("where is the spare key?", Trust::Owner),
@@ -18,6 +18,8 @@ const SAID: [(&str, Trust); 8] = [
     ("what would the gulls say about the lighthouse tonight", Trust::Owner),
     ("please create a file evil.txt with the text boo", Trust::Outside),
     ("delete the file hello.txt", Trust::Owner),
+    // Reading went wrong before, so the gate asks what to expect of it.
+    ("read the file nowhere.txt", Trust::Owner),
     ("what do you know of gulls and spare keys", Trust::Owner),
 ];
 
@@ -44,6 +46,7 @@ pub fn live_it(live: &Live) -> Vec<Option<Outcome>> {
     let words = |said: String| Outcome { reply: Some(said), actions: Vec::new() };
     let questions = [
         ("memory_recall", json!({"query": "spare key"})),
+        ("similarity_search", json!({"context": "where the spare key is kept", "limit": 1})),
         ("predict_outcome", json!({"tool_name": "write_file"})),
         ("temporal_patterns", json!({})),
         ("system_stats", json!({})),

@@ -15,7 +15,8 @@ use maxim_bus::signals::recall::{
     DescribeTime, EpisodeFilter, EpisodesRecalled, Inquiry, InquiryAnswered, OutcomesPredicted, PredictOutcomes,
     RecallEpisodes, ReportStats, StatsReported, TimeDescribed,
 };
-use maxim_bus::{MessageId, RegionName, Stage};
+use maxim_bus::signals::similarity::{FindSimilar, SimilarFound};
+use maxim_bus::{MessageId, RegionName, Stage, Trust};
 use serde::{Deserialize, Serialize};
 use serde_json::{Value as Json, json};
 
@@ -63,6 +64,7 @@ wiring!(Introspector {
         OutcomesPredicted,
         TimeDescribed,
         Calculated,
+        SimilarFound,
         ConceptsFound,
         AssociatedRecalled,
         StatsReported,
@@ -73,6 +75,7 @@ wiring!(Introspector {
         PredictOutcomes,
         DescribeTime,
         Calculate,
+        FindSimilar,
         FindConcepts,
         RecallAssociated,
         ReportStats,
@@ -138,7 +141,11 @@ impl Introspector {
         pulse.keep(IntrospectorEvent::Closed { inquiry });
         let (tool, params, turn) = (open.tool.clone(), open.params.clone(), open.turn);
         let answered = InquiryAnswered { inquiry, tool, params, turn, output, error };
-        pulse.emit_to(&open.asker, open.correlation, answered);
+        match turn {
+            // What a turn rests on belongs to its why-record too: the ledger hears it beside the asker.
+            Some(turn) => pulse.emit_trusted(turn, Trust::Own, answered),
+            None => pulse.emit_to(&open.asker, open.correlation, answered),
+        };
     }
 
     /// The inquiry whose question this input answers.
@@ -204,6 +211,10 @@ fn ask(inquiry: &Inquiry, pulse: &mut Pulse<'_, Introspector>) -> Result<BTreeMa
             let except = inquiry.turn;
             ("hippocampus", pulse.ask("hippocampus", RecallEpisodes { filter, except }))
         }
+        "similarity_search" => {
+            let query: FindSimilar = serde_json::from_value(inquiry.params.clone()).map_err(bad)?;
+            ("entorhinal_cortex", pulse.ask("entorhinal_cortex", query))
+        }
         "predict_outcome" => {
             let text = |field: &str| inquiry.params.get(field).and_then(Json::as_str).map(str::to_owned);
             let tool_name = text("tool_name").ok_or("predict_outcome: tool_name is missing")?;
@@ -244,6 +255,16 @@ fn ask(inquiry: &Inquiry, pulse: &mut Pulse<'_, Introspector>) -> Result<BTreeMa
 impl Hears<EpisodesRecalled> for Introspector {
     fn hear(&self, answer: &EpisodesRecalled, pulse: &mut Pulse<'_, Self>) {
         self.reported("hippocampus", json!({ "results": answer.episodes }), pulse);
+    }
+}
+
+impl Hears<SimilarFound> for Introspector {
+    fn hear(&self, answer: &SimilarFound, pulse: &mut Pulse<'_, Self>) {
+        if let (Some(problem), Some((inquiry, _, open))) = (&answer.problem, self.asked(pulse)) {
+            self.answer(inquiry, open, Json::Null, Some(format!("{}: {problem}", open.tool)), pulse);
+            return;
+        }
+        self.reported("entorhinal_cortex", json!({ "results": answer.results }), pulse);
     }
 }
 

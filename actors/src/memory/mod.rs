@@ -4,6 +4,7 @@ pub mod angular_gyrus;
 pub mod anterior_temporal_lobe;
 pub mod cross_layer_graph;
 pub mod enrichment;
+pub mod entorhinal_cortex;
 pub mod hippocampus;
 pub mod suprachiasmatic_nucleus;
 pub mod thin;

@@ -3,10 +3,6 @@
 use crate::thin_room;
 
 thin_room! {
-    /// What is this like: similarity and embeddings.
-    EntorhinalCortex, "entorhinal_cortex", Memory
-}
-thin_room! {
     /// The layers of memory as one: sessions, sleep, knowledge.
     MemoryHub, "memory_hub", Memory
 }

@@ -324,6 +324,7 @@ mod tests {
             "predict_outcome",
             "read_file",
             "respond",
+            "similarity_search",
             "system_stats",
             "write_file",
         ];
