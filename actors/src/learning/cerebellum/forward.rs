@@ -29,8 +29,8 @@ pub const FELT: f64 = 3.0;
 const FIRST: f64 = 0.3;
 const GROWTH: f64 = 0.05;
 /// Models and sensors of each, at most; later ones aren't learned.
-pub const MOST_MODELS: usize = 256;
-const MOST_SENSORS: usize = 32;
+pub const MOST_MODELS: usize = 128;
+const MOST_SENSORS: usize = 16;
 /// Buckets to a doubling of a numeric parameter.
 const BUCKETS_AN_OCTAVE: f64 = 2.0;
 

@@ -20,6 +20,8 @@ pub const REPETITIONS: usize = 3;
 const MOST_VALUES: usize = 6;
 /// Share of the goal's places that must always be the same word.
 const LEAST_SAME: f64 = 0.5;
+/// Calls in a sequence, at most.
+const MOST_CALLS: usize = 6;
 /// Words in a program's name.
 const NAME_WORDS: usize = 4;
 /// Share of the way to full strength that a success takes.
@@ -47,7 +49,7 @@ impl Example {
     /// Worth learning from: what habit understands as one call needs no program, and very long goals have none.
     pub fn teaches(&self) -> bool {
         let least = if self.modelled { 1 } else { 2 };
-        self.calls.len() >= least && (1..=MOST_WORDS).contains(&self.words.len())
+        (least..=MOST_CALLS).contains(&self.calls.len()) && (1..=MOST_WORDS).contains(&self.words.len())
     }
 
     pub fn sequence(&self) -> String {

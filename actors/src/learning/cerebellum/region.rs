@@ -32,12 +32,13 @@ use crate::wiring;
 /// Goals of open turns at most; the oldest leave.
 const MOST_OPEN: usize = 64;
 /// Sequences of which examples are kept, and examples of each; the oldest leave.
-const MOST_SEQUENCES: usize = 64;
-const MOST_EXAMPLES: usize = 8;
+const MOST_SEQUENCES: usize = 32;
+const MOST_EXAMPLES: usize = 6;
 /// Programs at most; the weakest leaves.
 const MOST_PROGRAMS: usize = 32;
-/// Largest parameters of a call that are learned from, in bytes of JSON.
-const MOST_PARAMS: usize = 4_096;
+/// Largest parameters of a call that are learned from, in bytes of JSON. With the other bounds it keeps the state below
+/// what a snapshot may hold.
+const MOST_PARAMS: usize = 400;
 
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub struct Cerebellum {
@@ -442,6 +443,36 @@ mod tests {
         assert_eq!((said[0].tool.as_str(), said[0].object.as_str()), ("read_file", "txt file"));
         assert_eq!((said[0].successes, said[0].failures), (3, 1));
         assert!((said[0].confidence.get() - 0.7 * 0.75).abs() < 1e-12);
+    }
+
+    #[test]
+    fn at_its_bounds_its_state_fits_into_a_snapshot() {
+        let mut room = Cerebellum::default();
+        for number in 0..400u64 {
+            let changes = (0..40).map(|sensor| (format!("sensor_{sensor}"), 0.123_456_789)).collect();
+            room.apply(CerebellumEvent::Moved { kind: format!("part.move(p: {number})"), changes, felt: false });
+            let params = json!({ "content": "x".repeat(MOST_PARAMS - 14) });
+            let example = Example {
+                words: vec!["word".into(); 40],
+                calls: vec![(format!("tool_{number}"), params); 6],
+                commanded: true,
+                modelled: false,
+            };
+            for _ in 0..MOST_EXAMPLES + 1 {
+                room.apply(CerebellumEvent::Exemplified(Box::new(example.clone())));
+            }
+            let (turn, episode) = (MessageId::from_parts(number, 1), MessageId::from_parts(number, 2).to_string());
+            for _ in 0..10 {
+                let (pair, episode) = (format!("tool_{number} kind of file"), episode.clone());
+                room.apply(CerebellumEvent::Used { pair, success: true, episode });
+            }
+            let goal = OpenGoal { goal: "g".repeat(200), commanded: true, modelled: false };
+            room.apply(CerebellumEvent::GoalNoted { turn, goal });
+        }
+        let bytes = serde_json::to_vec(&room).expect("JSON").len();
+        println!("{bytes} bytes");
+        // A quarter is left for the programs.
+        assert!(bytes < 3 * (1 << 20) / 4, "{bytes} bytes");
     }
 
     fn turned(by: f64) -> MovementSensed {

@@ -13,6 +13,8 @@ use super::statistics::{autocorrelation, binomial_mid_p, f_tail, mean, ranks};
 pub const SIGNIFICANCE: f64 = 0.05;
 /// Fewer values are not analysed.
 pub const LEAST_VALUES: usize = 8;
+/// Fewer values are too few for echoes.
+const LEAST_ECHOING: usize = 16;
 /// Whole turns that a period needs.
 const TURNS: usize = 3;
 
@@ -74,6 +76,10 @@ fn phases_p(values: &[f64], period: usize) -> f64 {
 
 /// p of Ljung and Box's Q over the first lags: χ² tail by the normal approximation of Wilson & Hilferty (1931).
 fn echoes(ranks: &[f64]) -> f64 {
+    // The distribution of Q is only known for longer series; in short ones it would see too much.
+    if ranks.len() < LEAST_ECHOING {
+        return 1.0;
+    }
     let n = ranks.len() as f64;
     let lags = (ranks.len() / 4).clamp(1, 10);
     let q: f64 =

@@ -33,31 +33,31 @@ struct Desk {
 
 impl Desk {
     fn new() -> Self {
-        Self { rig: Rig::new(StatisticianSettings::default(), ear::<JudgeSeries>) }
+        Self { rig: Rig::new(StatisticianSettings::default(), ear::<PatternConfirmed>) }
     }
 
-    /// Sends and lets the senses answer until nothing is asked any more.
+    /// Sends, and answers what is asked. A question goes to its room alone, so it shows in the state, not to the ear.
     fn send<S: maxim_bus::Signal>(&mut self, signal: S) {
         self.rig.send(signal);
-        for query in self.rig.heard::<JudgeSeries>() {
-            let judged = SeriesJudged { series: query.series, ..judge(&query.values, query.reference) };
-            self.rig.send(judged);
-            self.escalated();
-        }
-    }
-
-    /// What only the state shows: the ear hears one kind.
-    fn escalated(&mut self) {
-        let waiting: Vec<(String, Vec<f64>)> = self
-            .rig
-            .region()
-            .metrics()
-            .iter()
-            .filter(|(_, metric)| metric.state == MetricState::EscalatedToAg)
-            .map(|(name, metric)| (name.to_owned(), metric.window()))
-            .collect();
-        for (name, values) in waiting {
-            self.rig.send(analyse(&name, &values));
+        for exact in [false, true] {
+            let asked: Vec<(String, Vec<f64>, Option<f64>)> = self
+                .rig
+                .region()
+                .metrics()
+                .iter()
+                .filter(|(_, metric)| metric.asked.is_some())
+                .filter(|(_, metric)| !exact || metric.state == MetricState::EscalatedToAg)
+                .map(|(name, metric)| {
+                    (name.to_owned(), metric.window(), metric.pattern.as_ref().map(|held| held.level))
+                })
+                .collect();
+            for (name, values, reference) in asked {
+                if exact {
+                    self.rig.send(analyse(&name, &values));
+                } else {
+                    self.rig.send(SeriesJudged { series: name, ..judge(&values, reference) });
+                }
+            }
         }
     }
 
@@ -260,6 +260,35 @@ fn a_tool_that_slows_down_when_it_hurts_is_said_to_go_with_pain() {
     assert_eq!(said.len(), 1, "{said:?}");
     assert_eq!(said[0].metrics, ["pain:rate", "tool:lift:latency"]);
     assert!(said[0].rho > 0.95 && said[0].q <= 0.05 && said[0].holds, "{said:?}");
+}
+
+#[test]
+fn at_its_bounds_its_state_fits_into_a_snapshot() {
+    let mut room = Statistician::default();
+    for number in 0..200i64 {
+        for bucket in 0..80 {
+            let measured = Measured {
+                metric: format!("person:http/somebody with a long name {number}:reply"),
+                value: 1.0 / (3.0 + bucket as f64),
+                at: Timestamp::from_second(number * 1_000 + bucket).expect("a time"),
+                bucket: 2_945_000 + bucket,
+                episode: Some(MessageId::from_parts(bucket.unsigned_abs(), 7).to_string()),
+                trust: Trust::Own,
+            };
+            room.apply(StatisticianEvent::Measured(measured));
+        }
+    }
+    let bytes = serde_json::to_vec(&room).expect("JSON").len();
+    println!("{bytes} bytes");
+    assert!(bytes < 1 << 20, "{bytes} bytes");
+}
+
+#[test]
+fn confidence_grows_with_the_root_of_the_observations() {
+    let of = [0, 1, 4, 9, 16, 25].map(|count| confidence(count).get());
+    for (found, expected) in of.into_iter().zip([0.5, 0.6, 0.7, 0.8, 0.9, 0.99]) {
+        assert!((found - expected).abs() < 1e-9, "{found} instead of {expected}");
+    }
 }
 
 #[test]
