@@ -10,8 +10,8 @@ use axum::routing::{MethodRouter, get, post};
 use super::fields::{Field, nearest};
 use super::problem::Answer;
 use super::{
-    Problem, Served, chaos, concepts, events, memory, metrics, openapi, percepts, preempt, safety, similar, socket, status,
-    why,
+    Problem, Served, chaos, concepts, events, memory, metrics, openapi, percepts, preempt, safety, similar, socket,
+    status, why,
 };
 
 /// What a body is.

@@ -10,15 +10,7 @@ pub const LONGEST_MESSAGE: u64 = 20_000;
 
 /// All of them.
 pub fn specs() -> Vec<ToolSpec> {
-    vec![
-        respond(),
-        memory_recall(),
-        similarity_search(),
-        concept_query(),
-        predict_outcome(),
-        system_stats(),
-        math(),
-    ]
+    vec![respond(), memory_recall(), similarity_search(), concept_query(), predict_outcome(), system_stats(), math()]
 }
 
 /// `limit` as all introspection tools have it.

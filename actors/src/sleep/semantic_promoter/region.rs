@@ -6,12 +6,12 @@
 //! promotion, once it has ended.
 //! Down: nothing is promoted meanwhile; every source still has what it would offer.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use jiff::{SignedDuration, Timestamp};
 use maxim_bus::signals::concepts::{
-    CandidatesOffered, ConceptsLearned, ConsolidateLayer, EpisodesFetched, FetchEpisodes, LayerConsolidated,
-    LearnConcepts, OfferCandidates, Promote, PromotionEnded, PromotionVerdict,
+    CandidatesOffered, ConceptFormed, ConceptRemoved, ConceptsLearned, ConsolidateLayer, EpisodesFetched,
+    FetchEpisodes, LayerConsolidated, LearnConcepts, OfferCandidates, Promote, PromotionEnded, PromotionVerdict,
 };
 use maxim_bus::signals::numbers::{JudgeSeries, SeriesJudged, SeriesVerdict};
 use maxim_bus::signals::recall::{EpisodeStored, ReportStats, StatsReported};
@@ -20,7 +20,7 @@ use serde::{Deserialize, Serialize};
 
 use super::law;
 use super::run::{Offered, Phase, Run};
-use crate::memory::anterior_temporal_lobe::AnteriorTemporalLobe;
+use crate::memory::anterior_temporal_lobe::{AnteriorTemporalLobe, naming};
 use crate::memory::hippocampus::Hippocampus;
 use crate::region::{Card, Hears, Pulse, Region};
 use crate::wiring;
@@ -69,6 +69,8 @@ pub struct SemanticPromoter {
     run: Option<Box<Run>>,
     /// Observations of each pattern when it was promoted last.
     known: BTreeMap<String, u64>,
+    /// Names that a person had forgotten: not learned again unless somebody teaches them.
+    forgotten: BTreeSet<String>,
     /// When the last episode was completed that no promotion has seen.
     stirred: Option<Timestamp>,
 }
@@ -78,6 +80,8 @@ pub enum PromoterEvent {
     Stirred(Timestamp),
     Went(Box<Run>),
     Promoted { pattern: String, observations: u64 },
+    Forgot { name: String },
+    Taught { name: String },
     Ended,
 }
 
@@ -90,6 +94,8 @@ wiring!(SemanticPromoter {
         EpisodesFetched,
         ConceptsLearned,
         LayerConsolidated,
+        ConceptFormed,
+        ConceptRemoved,
         ReportStats,
     ],
     back: [],
@@ -128,6 +134,15 @@ impl Region for SemanticPromoter {
                 while self.known.len() > MOST_KNOWN {
                     self.known.pop_first();
                 }
+            }
+            PromoterEvent::Forgot { name } => {
+                self.forgotten.insert(name);
+                while self.forgotten.len() > MOST_KNOWN {
+                    self.forgotten.pop_first();
+                }
+            }
+            PromoterEvent::Taught { name } => {
+                self.forgotten.remove(&name);
             }
             PromoterEvent::Ended => self.run = None,
         }
@@ -176,7 +191,12 @@ impl SemanticPromoter {
         for offered in std::mem::take(&mut run.candidates) {
             let before = self.known.get(&offered.key()).copied();
             let (confidence, observations) = (settings.min_confidence, settings.min_observations);
-            match law::first_verdict(&offered.candidate, confidence, observations, before) {
+            let forgotten = self.forgotten.contains(&naming::key(&offered.candidate.name));
+            let verdict = match forgotten {
+                true => Some(PromotionVerdict::Forgotten),
+                false => law::first_verdict(&offered.candidate, confidence, observations, before),
+            };
+            match verdict {
                 Some(verdict) => run.verdict(&offered.candidate.name, verdict),
                 None => run.candidates.push_back(offered),
             }
@@ -398,6 +418,23 @@ impl Hears<LayerConsolidated> for SemanticPromoter {
         run.report.compressed += done.compressed;
         run.report.pruned += done.pruned;
         if done.done { self.end(run, pulse) } else { self.consolidate(run, pulse) }
+    }
+}
+
+impl Hears<ConceptRemoved> for SemanticPromoter {
+    fn hear(&self, removed: &ConceptRemoved, pulse: &mut Pulse<'_, Self>) {
+        if removed.reason == "forgotten" {
+            pulse.keep(PromoterEvent::Forgot { name: naming::key(&removed.name) });
+        }
+    }
+}
+
+impl Hears<ConceptFormed> for SemanticPromoter {
+    fn hear(&self, formed: &ConceptFormed, pulse: &mut Pulse<'_, Self>) {
+        let name = naming::key(&formed.name);
+        if self.forgotten.contains(&name) {
+            pulse.keep(PromoterEvent::Taught { name });
+        }
     }
 }
 

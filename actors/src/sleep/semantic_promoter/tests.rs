@@ -4,9 +4,9 @@ use std::time::Duration;
 use jiff::Timestamp;
 use maxim_bus::Trust;
 use maxim_bus::signals::concepts::{
-    CandidatesOffered, ConceptLesson, ConceptsLearned, ConsolidateLayer, EpisodesFetched, FetchEpisodes,
-    FetchedEpisode, Layer, LayerConsolidated, LearnConcepts, OfferCandidates, Promote, PromotionCandidate,
-    PromotionEnded, PromotionVerdict,
+    CandidatesOffered, ConceptFormed, ConceptLesson, ConceptProvenance, ConceptRemoved, ConceptsLearned,
+    ConsolidateLayer, EpisodesFetched, FetchEpisodes, FetchedEpisode, Layer, LayerConsolidated, LearnConcepts,
+    OfferCandidates, Promote, PromotionCandidate, PromotionEnded, PromotionVerdict,
 };
 use maxim_bus::signals::numbers::{JudgeSeries, SeriesJudged, SeriesVerdict};
 use maxim_bus::signals::recall::{EpisodeStored, RecalledEpisode, Via};
@@ -242,6 +242,28 @@ fn a_pattern_is_taught_again_only_after_more_of_it_was_seen() {
     let more = PromotionCandidate { observations: 4, ..seen };
     assert_eq!(of(&bench.promote(&[more], SeriesVerdict::Structured)), PromotionVerdict::Promoted);
     assert_eq!(bench.lessons.len(), 2);
+}
+
+#[test]
+fn what_a_person_had_forgotten_is_not_learned_again_by_itself() {
+    let mut bench = Bench::new();
+    let gone = ConceptRemoved { id: "concept-1".into(), name: "Works".into(), reason: "forgotten".into() };
+    bench.rig.send(gone);
+    let seen = candidate("works", &["e1"], &[]);
+    let seen = PromotionCandidate { observations: 5, ..seen };
+    let ended = bench.promote(std::slice::from_ref(&seen), SeriesVerdict::Structured);
+    assert_eq!(ended.verdicts[0].1, PromotionVerdict::Forgotten);
+    bench.rig.send(ConceptFormed {
+        id: "concept-2".into(),
+        name: "works".into(),
+        category: String::new(),
+        created: true,
+        at: monday_morning(),
+        confidence: Confidence::clamped(0.6),
+        trust: Trust::Listed,
+        provenance: ConceptProvenance::DirectIngestion,
+    });
+    assert_eq!(bench.promote(&[seen], SeriesVerdict::Structured).verdicts[0].1, PromotionVerdict::Promoted);
 }
 
 #[test]
