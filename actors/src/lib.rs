@@ -1,5 +1,6 @@
 //! The rooms, in the order in which a percept passes them.
 
+pub mod language;
 pub mod region;
 pub mod store;
 

@@ -15,14 +15,18 @@ use maxim_actors::deliberation::prefrontal_cortex::PrefrontalSettings;
 use maxim_actors::effectors::llm_worker::{CALLS_MAX, ModelServer};
 use maxim_actors::gate::autonomy::{AutonomyLevel, AutonomySettings};
 use maxim_actors::gate::fear_agent::FearSettings;
+use maxim_actors::language::{Encoder, TokenTable};
 use maxim_actors::learning::nucleus_accumbens::NacSettings;
+use maxim_actors::memory::anterior_temporal_lobe::AtlSettings;
 use maxim_actors::memory::enrichment::EnrichmentSettings;
+use maxim_actors::memory::entorhinal_cortex::EntorhinalSettings;
 use maxim_actors::memory::hippocampus::HippocampusSettings;
 use maxim_actors::memory::hippocampus::law::CaptureLaw;
 use maxim_actors::memory::suprachiasmatic_nucleus::ScnSettings;
 use maxim_actors::perception::gateway::GatewaySettings;
 use maxim_actors::perception::stop_phrase::StopGrammar;
 use maxim_actors::region::SupervisionSettings;
+use maxim_actors::sleep::semantic_promoter::PromoterSettings;
 use maxim_bus::mode::Mode;
 use tokio::sync::Semaphore;
 
@@ -41,7 +45,10 @@ pub struct AgentSettings {
     pub gateway: GatewaySettings,
     pub hippocampus: HippocampusSettings,
     pub suprachiasmatic_nucleus: ScnSettings,
+    pub anterior_temporal_lobe: AtlSettings,
+    pub entorhinal_cortex: EntorhinalSettings,
     pub enrichment: EnrichmentSettings,
+    pub semantic_promoter: PromoterSettings,
     pub habit: HabitSettings,
     pub prefrontal: PrefrontalSettings,
     pub model: Option<ModelServer>,
@@ -98,6 +105,7 @@ impl AgentSettings {
         let irreversible = specs.iter().filter(|spec| spec.effect == tools::EffectClass::Irreversible);
         let irreversible = irreversible.map(|spec| spec.name.clone()).collect();
         let model = model_server(llm)?;
+        let encoder: Arc<dyn Encoder> = Arc::new(TokenTable::embedded());
         let mut hands = Hands::new(workdir, mode, saved);
         hands.deadline = tool_deadline.get();
         hands.output_cap = bytes(*output_max);
@@ -115,12 +123,21 @@ impl AgentSettings {
                 mode: mode.as_str().into(),
                 run: format!("{boot:016x}"),
                 capture: capture_law(memory),
+                encoder: Arc::clone(&encoder),
             },
             suprachiasmatic_nucleus: ScnSettings { zone: zone.clone() },
+            entorhinal_cortex: EntorhinalSettings { encoder: Arc::clone(&encoder), zone: zone.clone() },
             enrichment: EnrichmentSettings {
                 deadline: signed(memory.enrichment_deadline.get()),
                 episodes: *evidence_max as usize,
+                knowledge_rooms: Vec::new(),
+                knowledge: memory.knowledge_max as usize,
                 thin: Vec::new(),
+            },
+            anterior_temporal_lobe: AtlSettings { run: format!("{boot:016x}"), encoder: Arc::clone(&encoder) },
+            semantic_promoter: PromoterSettings {
+                idle: signed(memory.promotion_idle.get()),
+                ..PromoterSettings::default()
             },
             habit: HabitSettings::new(&agent.names, &registry, zone, model.is_some())?,
             prefrontal: PrefrontalSettings {
@@ -168,7 +185,7 @@ impl AgentSettings {
             },
             hands,
             ledger: LedgerSettings { turns: WHY_TURNS },
-            nucleus_accumbens: NacSettings { alpha: memory.nac_alpha, mode: mode.as_str().into() },
+            nucleus_accumbens: NacSettings { alpha: memory.nac_alpha, mode: mode.as_str().into(), encoder },
             introspector: IntrospectorSettings { rooms: Vec::new(), deadline: SignedDuration::from_secs(2) },
             registry: Arc::new(registry),
         })
@@ -184,6 +201,8 @@ fn capture_law(memory: &config::Memory) -> CaptureLaw {
         capture_checkpoint,
         merge_window,
         nac_alpha: _,
+        knowledge_max: _,
+        promotion_idle: _,
     } = memory;
     CaptureLaw {
         novel: *capture_novelty,

@@ -7,7 +7,9 @@ use std::path::PathBuf;
 use clap::{Args, Subcommand};
 use serde_json::{Map, Value, json};
 
+use super::concepts::{AssociatedArgs, ConceptsArgs, ForgetArgs, IngestArgs, PinArgs, promote};
 use super::recall::{PredictArgs, RecallArgs, TemporalArgs};
+use super::similar::SimilarArgs;
 use super::{CliError, Client, Exit, Global, Out, export, restore, tree};
 
 /// Ask and maintain what the agent remembers: through the daemon that holds the store, else in the store itself.
@@ -22,6 +24,15 @@ pub struct MemoryArgs {
 enum What {
     Recall(RecallArgs),
     Temporal(TemporalArgs),
+    Concepts(ConceptsArgs),
+    Associated(AssociatedArgs),
+    Ingest(IngestArgs),
+    Pin(PinArgs),
+    Forget(ForgetArgs),
+    /// Make concepts of what repeats, now
+    #[command(after_help = "Example:\n  maxim memory promote")]
+    Promote,
+    Similar(SimilarArgs),
     /// Count what each memory layer holds
     #[command(after_help = "Example:\n  maxim memory stats --json")]
     Stats,
@@ -78,6 +89,13 @@ impl MemoryArgs {
             What::Convert => restore::convert(global, out),
             What::Stats => print(out, &Client::of_memory(global, false)?.get(&["v1", "memory", "stats"], &[])?.body),
             What::Import { file, all } => import(&Client::of_memory(global, true)?, out, &file, all),
+            What::Concepts(args) => args.run(global, out),
+            What::Associated(args) => args.run(global, out),
+            What::Ingest(args) => args.run(global, out),
+            What::Pin(args) => args.run(global, out),
+            What::Forget(args) => args.run(global, out),
+            What::Promote => promote(global, out),
+            What::Similar(args) => args.run(global, out),
             What::Verify => {
                 let report = Client::of_memory(global, false)?.post(&["v1", "memory", "verify"], &json!({}))?.body;
                 print(out, &report)?;

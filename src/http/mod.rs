@@ -4,6 +4,7 @@
 //! goes through the agent's own door and desks.
 
 mod chaos;
+mod concepts;
 mod events;
 mod fields;
 mod guard;
@@ -15,6 +16,7 @@ mod preempt;
 mod problem;
 mod routes;
 mod safety;
+mod similar;
 mod socket;
 mod status;
 #[cfg(test)]

@@ -5,6 +5,9 @@ use std::sync::Arc;
 
 use maxim_actors::effectors::door::Door;
 use maxim_bus::signals::body::MovementSensed;
+use maxim_bus::signals::concepts::{
+    ExportConcepts, ForgetRecord, ImportConcepts, IngestDocument, PinRecord, Promote, ProposeRelationType,
+};
 use maxim_bus::signals::intent::ApprovalDecided;
 use maxim_bus::signals::lifecycle::PreemptionRequested;
 use maxim_bus::signals::numbers::{
@@ -55,6 +58,7 @@ pub fn live_it(live: &Live) -> Vec<Option<Outcome>> {
     let words = |said: String| Outcome { reply: Some(said), actions: Vec::new() };
     let questions = [
         ("memory_recall", json!({"query": "spare key"})),
+        ("similarity_search", json!({"context": "where the spare key is kept", "limit": 1})),
         ("predict_outcome", json!({"tool_name": "write_file"})),
         ("temporal_patterns", json!({})),
         ("math", json!({"expression": "6 * 7"})),
@@ -64,7 +68,7 @@ pub fn live_it(live: &Live) -> Vec<Option<Outcome>> {
         let answer = live.try_at_door(door.inquire(tool, params));
         outcomes.push(answer.map(|answer| words(answer.map_or_else(|error| error.to_string(), |json| shape(&json)))));
     }
-    let line = json!({"text": "the tide table hangs in the kitchen", "people": ["Bo"]}).to_string();
+    let line = json!({"id": "tide", "text": "the tide table hangs in the kitchen", "people": ["Bo"]}).to_string();
     let imported = live.try_at_door(door.import(vec![(1, line)], true));
     outcomes.push(imported.map(|imported| words(format!("{:?}", imported.map(|imported| imported.kept).ok()))));
     for request in [
@@ -77,8 +81,53 @@ pub fn live_it(live: &Live) -> Vec<Option<Outcome>> {
     let nobody = door.fresh_id();
     let decided = ApprovalDecided { approval: nobody, allow: false, always: false, by: "anna".into(), at: door.now() };
     door.put("door", door.fresh_id(), Trust::Owner, decided);
+    outcomes.extend(know(live));
     practise(live);
     live.wait_or_lose(|| live.is_quiet().then_some(()));
+    outcomes
+}
+
+/// Everything that is done with concepts: what repeats is promoted, a document is read, and records are kept and forgotten.
+fn know(live: &Live) -> Vec<Option<Outcome>> {
+    let door = Arc::clone(&live.agent.outside.door);
+    let words = |said: String| Outcome { reply: Some(said), actions: Vec::new() };
+    let mut outcomes = Vec::new();
+    // Enough of them to be judged as a series.
+    for n in 0..8 {
+        let ended = live.try_say(&format!("please create a file n{n}.txt with the text hello"), Trust::Owner);
+        outcomes.push(ended.map(|ended| Outcome::of(live, &ended)));
+    }
+    live.wait_or_lose(|| live.is_quiet().then_some(()));
+    let (lobe, promoter) = ("anterior_temporal_lobe", "semantic_promoter");
+    let promoted = live.try_at_door(door.ask(promoter, Promote { by: "anna".into() }));
+    outcomes.push(promoted.map(|ended| words(format!("{:?}", ended.map(|ended| ended.verdicts).ok()))));
+    let text = "# Harbour\n\nA pier is a structure. A jetty is a structure.\n".to_owned();
+    let part = IngestDocument { document: "harbour.md".into(), markdown: true, text, passages_before: 0 };
+    let read = live.try_at_door(door.ask(lobe, part));
+    outcomes.push(read.map(|done| words(format!("{:?}", done.map(|done| done.created).ok()))));
+    live.wait_or_lose(|| live.is_quiet().then_some(()));
+    let concept = json!({ "concept_id": "concept-0", "limit": 20 });
+    for (tool, params) in [
+        ("concept_query", json!({ "category": "structure" })),
+        ("memory_associated", json!({ "query": "spare key" })),
+        ("memory_associated", concept),
+    ] {
+        let answer = live.try_at_door(door.inquire(tool, params));
+        outcomes.push(answer.map(|answer| words(format!("{:?}", answer.map(|found| shape(&found)).ok()))));
+    }
+    let proposal = ProposeRelationType { name: "MOORED_AT".into(), symmetric: false, inverse: None, by: "anna".into() };
+    let proposed = live.try_at_door(door.ask(lobe, proposal));
+    outcomes.push(proposed.map(|done| words(format!("{:?}", done.map(|done| done.accepted).ok()))));
+    let exported = live.try_at_door(door.ask(lobe, ExportConcepts { after: None, limit: 100 }));
+    let records = exported.and_then(Result::ok).map(|exported| exported.records).unwrap_or_default();
+    let imported = live.try_at_door(door.ask(lobe, ImportConcepts { records }));
+    outcomes.push(imported.map(|done| words(format!("{:?}", done.map(|done| done.kept).ok()))));
+    for (room, id) in [(lobe, "concept-0"), ("hippocampus", "tide")] {
+        let pinned = live.try_at_door(door.ask(room, PinRecord { id: id.into(), pinned: true }));
+        outcomes.push(pinned.map(|done| words(format!("{:?}", done.map(|done| done.found).ok()))));
+        let forgotten = live.try_at_door(door.ask(room, ForgetRecord { id: id.into() }));
+        outcomes.push(forgotten.map(|done| words(format!("{:?}", done.map(|done| done.found).ok()))));
+    }
     outcomes
 }
 
@@ -113,20 +162,22 @@ fn practise(live: &Live) {
             trust: Trust::Own,
         },
     );
-    say(
-        &door,
-        "statistician",
-        MetricsCorrelated {
-            metrics: ["pain:rate".into(), metric.clone()],
-            rho: -0.9,
-            p: 0.001,
-            q: 0.01,
-            observations: 12,
-            confidence,
-            holds: true,
-            trust: Trust::Own,
-        },
-    );
+    for holds in [true, false] {
+        say(
+            &door,
+            "statistician",
+            MetricsCorrelated {
+                metrics: ["pain:rate".into(), metric.clone()],
+                rho: -0.9,
+                p: 0.001,
+                q: 0.01,
+                observations: 12,
+                confidence,
+                holds,
+                trust: Trust::Own,
+            },
+        );
+    }
     say(
         &door,
         "cerebellum",

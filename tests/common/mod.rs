@@ -154,6 +154,27 @@ impl Bench {
         runtime.block_on(asked).expect("answered")
     }
 
+    /// A wish of the owner to one room.
+    pub fn ask<Q: maxim_bus::Query>(&mut self, room: maxim_bus::RegionName, question: Q) -> Q::Answer {
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_time().build().expect("a runtime");
+        let door = Arc::clone(&self.agent.outside.door);
+        let mut asked = Box::pin(door.ask(room, question));
+        runtime.block_on(async {
+            // Polled once, the question is on the bus; then the rooms answer it.
+            let first = tokio::time::timeout(Duration::ZERO, &mut asked).await;
+            assert!(first.is_err(), "nobody has answered yet");
+        });
+        for _ in 0..100 {
+            self.agent.settle();
+            if let Ok(answer) = runtime.block_on(async { tokio::time::timeout(Duration::ZERO, &mut asked).await }) {
+                return answer.expect("answered");
+            }
+            let Some(due) = self.agent.next_deadline() else { break };
+            self.clock.advance_to(due);
+        }
+        panic!("{room} did not answer");
+    }
+
     /// A command of a person to the PreemptionCircuit.
     pub fn request(&mut self, request: maxim_bus::signals::lifecycle::PreemptionRequested) {
         let door = &self.agent.outside.door;

@@ -9,11 +9,13 @@
 use std::collections::BTreeMap;
 
 use jiff::{SignedDuration, Timestamp};
+use maxim_bus::signals::concepts::{AssociatedRecalled, ConceptsFound, FindConcepts, RecallAssociated};
 use maxim_bus::signals::numbers::{Calculate, Calculated};
 use maxim_bus::signals::recall::{
     DescribeTime, EpisodeFilter, EpisodesRecalled, Inquiry, InquiryAnswered, OutcomesPredicted, PredictOutcomes,
     RecallEpisodes, ReportStats, StatsReported, TimeDescribed,
 };
+use maxim_bus::signals::similarity::{FindSimilar, SimilarFound};
 use maxim_bus::{MessageId, RegionName, Stage, Trust};
 use serde::{Deserialize, Serialize};
 use serde_json::{Value as Json, json};
@@ -56,9 +58,29 @@ pub enum IntrospectorEvent {
 }
 
 wiring!(Introspector {
-    hears: [Inquiry, EpisodesRecalled, OutcomesPredicted, TimeDescribed, Calculated, StatsReported],
+    hears: [
+        Inquiry,
+        EpisodesRecalled,
+        OutcomesPredicted,
+        TimeDescribed,
+        Calculated,
+        SimilarFound,
+        ConceptsFound,
+        AssociatedRecalled,
+        StatsReported,
+    ],
     back: [],
-    emits: [RecallEpisodes, PredictOutcomes, DescribeTime, Calculate, ReportStats, InquiryAnswered],
+    emits: [
+        RecallEpisodes,
+        PredictOutcomes,
+        DescribeTime,
+        Calculate,
+        FindSimilar,
+        FindConcepts,
+        RecallAssociated,
+        ReportStats,
+        InquiryAnswered,
+    ],
 });
 
 impl Region for Introspector {
@@ -189,6 +211,10 @@ fn ask(inquiry: &Inquiry, pulse: &mut Pulse<'_, Introspector>) -> Result<BTreeMa
             let except = inquiry.turn;
             ("hippocampus", pulse.ask("hippocampus", RecallEpisodes { filter, except }))
         }
+        "similarity_search" => {
+            let query: FindSimilar = serde_json::from_value(inquiry.params.clone()).map_err(bad)?;
+            ("entorhinal_cortex", pulse.ask("entorhinal_cortex", query))
+        }
         "predict_outcome" => {
             let text = |field: &str| inquiry.params.get(field).and_then(Json::as_str).map(str::to_owned);
             let tool_name = text("tool_name").ok_or("predict_outcome: tool_name is missing")?;
@@ -209,6 +235,14 @@ fn ask(inquiry: &Inquiry, pulse: &mut Pulse<'_, Introspector>) -> Result<BTreeMa
             let request = inquiry.params.clone();
             ("angular_gyrus", pulse.ask("angular_gyrus", Calculate { request }))
         }
+        "concept_query" => {
+            let asked: FindConcepts = serde_json::from_value(inquiry.params.clone()).map_err(bad)?;
+            ("anterior_temporal_lobe", pulse.ask("anterior_temporal_lobe", asked))
+        }
+        "memory_associated" => {
+            let asked: RecallAssociated = serde_json::from_value(inquiry.params.clone()).map_err(bad)?;
+            ("cross_layer_graph", pulse.ask("cross_layer_graph", asked))
+        }
         "system_stats" => {
             let rooms = pulse.settings().rooms.clone();
             return Ok(rooms.into_iter().map(|room| (pulse.ask(room, ReportStats {}), room.to_owned())).collect());
@@ -221,6 +255,16 @@ fn ask(inquiry: &Inquiry, pulse: &mut Pulse<'_, Introspector>) -> Result<BTreeMa
 impl Hears<EpisodesRecalled> for Introspector {
     fn hear(&self, answer: &EpisodesRecalled, pulse: &mut Pulse<'_, Self>) {
         self.reported("hippocampus", json!({ "results": answer.episodes }), pulse);
+    }
+}
+
+impl Hears<SimilarFound> for Introspector {
+    fn hear(&self, answer: &SimilarFound, pulse: &mut Pulse<'_, Self>) {
+        if let (Some(problem), Some((inquiry, _, open))) = (&answer.problem, self.asked(pulse)) {
+            self.answer(inquiry, open, Json::Null, Some(format!("{}: {problem}", open.tool)), pulse);
+            return;
+        }
+        self.reported("entorhinal_cortex", json!({ "results": answer.results }), pulse);
     }
 }
 
@@ -241,6 +285,24 @@ impl Hears<Calculated> for Introspector {
         let Some(why) = &answer.error else { return self.reported("angular_gyrus", answer.output.clone(), pulse) };
         let Some((inquiry, _, open)) = self.asked(pulse) else { return };
         self.answer(inquiry, open, Json::Null, Some(why.clone()), pulse);
+    }
+}
+
+impl Hears<ConceptsFound> for Introspector {
+    fn hear(&self, answer: &ConceptsFound, pulse: &mut Pulse<'_, Self>) {
+        let Some(why) = &answer.error else {
+            return self.reported("anterior_temporal_lobe", json!({ "results": answer.concepts }), pulse);
+        };
+        let Some((inquiry, _, open)) = self.asked(pulse) else { return };
+        self.answer(inquiry, open, Json::Null, Some(format!("concept_query: {why}")), pulse);
+    }
+}
+
+impl Hears<AssociatedRecalled> for Introspector {
+    fn hear(&self, answer: &AssociatedRecalled, pulse: &mut Pulse<'_, Self>) {
+        let AssociatedRecalled { episodes, concepts, others, missing } = answer;
+        let report = json!({ "results": episodes, "concepts": concepts, "others": others, "missing": missing });
+        self.reported("cross_layer_graph", report, pulse);
     }
 }
 

@@ -3,18 +3,6 @@
 use crate::thin_room;
 
 thin_room! {
-    /// What is this like: similarity and embeddings.
-    EntorhinalCortex, "entorhinal_cortex", Memory
-}
-thin_room! {
-    /// What it means: concepts and their relations.
-    AnteriorTemporalLobe, "anterior_temporal_lobe", Memory
-}
-thin_room! {
-    /// Edges between the layers of memory.
-    CrossLayerGraph, "cross_layer_graph", Memory
-}
-thin_room! {
     /// The layers of memory as one: sessions, sleep, knowledge.
     MemoryHub, "memory_hub", Memory
 }

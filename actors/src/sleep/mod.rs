@@ -1,12 +1,4 @@
-//! What to keep. These rooms run but aren't built out.
+//! What to keep.
 
-use crate::thin_room;
-
-thin_room! {
-    /// Scores, compresses and prunes while the agent sleeps.
-    Consolidation, "consolidation", Sleep
-}
-thin_room! {
-    /// Makes concepts of what repeats.
-    SemanticPromoter, "semantic_promoter", Sleep
-}
+pub mod semantic_promoter;
+pub mod thin;

@@ -10,7 +10,7 @@ pub const LONGEST_MESSAGE: u64 = 20_000;
 
 /// All of them.
 pub fn specs() -> Vec<ToolSpec> {
-    vec![respond(), memory_recall(), predict_outcome(), system_stats(), math()]
+    vec![respond(), memory_recall(), similarity_search(), concept_query(), predict_outcome(), system_stats(), math()]
 }
 
 /// `limit` as all introspection tools have it.
@@ -97,6 +97,54 @@ fn memory_recall() -> ToolSpec {
                 "(is there|do you have) (anything|something) in [your] memory about {query:rest}",
             ],
         )
+}
+
+fn concept_query() -> ToolSpec {
+    introspection("concept_query", "Looks up what you know in general: concepts with their properties and relations.")
+        .with_parameters(
+            json!({
+                "name": text("the concept, e.g. mug"),
+                "category": text("only what is of this kind, over any number of steps, e.g. container"),
+                "concept_id": text("the concept's id, e.g. concept-12"),
+                "relationship_type": text(
+                    "only concepts with such a relation, e.g. IS_A; with name, those that stand in it to the named one",
+                ),
+                "limit": limit(),
+            }),
+            &[],
+        )
+        .with_aliases(&[("concept", "name"), ("kind", "category"), ("relation", "relationship_type")])
+        .with_example(json!({"category": "container", "limit": 5}))
+        .with_phrase(
+            &[],
+            "(what|which) [kind of|kinds of|type of|types of|sort of|sorts of] {category:word} do you know [of|about]",
+            &[("limit", json!(20))],
+        )
+        .with_phrase(
+            &[],
+            "(what|which) [kind of|kinds of|type of|types of|sort of|sorts of] {category:word} are there",
+            &[("limit", json!(20))],
+        )
+        .with_speech(&["define", "explain the concept"], &["{verb} {name:rest}"])
+}
+
+fn similarity_search() -> ToolSpec {
+    introspection(
+        "similarity_search",
+        "Finds situations in your memory that are like a given one, with how alike they are.",
+    )
+    .with_parameters(
+        json!({
+            "tool_name": text("like uses of this tool"),
+            "memory_id": text("like this memory, by the id that memory_recall gave"),
+            "context": text("like these circumstances, in words"),
+            "limit": limit(),
+        }),
+        &[],
+    )
+    .with_aliases(&[("tool", "tool_name"), ("query", "context")])
+    .with_example(json!({"context": "the arm lost its grip on a wet cup", "limit": 3}))
+    .with_speech(&[], &["(find|look for|search for) (memories|situations|moments) (similar to|like) {context:rest}"])
 }
 
 fn predict_outcome() -> ToolSpec {

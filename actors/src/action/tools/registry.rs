@@ -17,6 +17,7 @@ const NAME_ALIASES: &[(&str, &str)] = &[
     ("bash_command", "bash"),
     ("cat", "read_file"),
     ("create_file", "write_file"),
+    ("define", "concept_query"),
     ("execute", "bash"),
     ("execute_command", "bash"),
     ("find_files", "glob"),
@@ -324,6 +325,7 @@ mod tests {
             "predict_outcome",
             "read_file",
             "respond",
+            "similarity_search",
             "system_stats",
             "write_file",
         ];

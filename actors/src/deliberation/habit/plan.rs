@@ -2,6 +2,7 @@
 
 use jiff::Timestamp;
 use jiff::tz::TimeZone;
+use maxim_bus::signals::concepts::{ConceptShown, KnowledgeEntry};
 use maxim_bus::signals::recall::{OutcomesPredicted, RecalledEpisode};
 use maxim_bus::units::Confidence;
 use serde_json::{Value as Json, json};
@@ -37,6 +38,7 @@ fn asked_by(tool: &str, params: &Json) -> Option<Asked> {
     match tool {
         "memory_recall" => text("query").map(|topic| Asked::Recall { words: terms(&topic), topic }),
         "predict_outcome" => text("tool_name").map(|topic| Asked::Predict { topic }),
+        "concept_query" => text("category").or_else(|| text("name")).map(|topic| Asked::Concepts { topic }),
         _ => None,
     }
 }
@@ -167,6 +169,7 @@ pub(super) fn worded(
     found: &Json,
     asker: &str,
     recalled: &[RecalledEpisode],
+    knowledge: &[KnowledgeEntry],
     zone: &TimeZone,
 ) -> String {
     match asked {
@@ -175,7 +178,17 @@ pub(super) fn worded(
             if evidence.is_empty() {
                 evidence = recalled.iter().map(|episode| piece(episode.clone())).collect();
             }
-            answer::recalled(topic, words, &evidence, Some(asker), zone).text
+            let reply = answer::recalled(topic, words, &evidence, Some(asker), zone);
+            match (answer::known(words, knowledge), reply.known) {
+                (Some(general), true) => format!("{} {general}", reply.text),
+                (Some(general), false) => general,
+                (None, _) => reply.text,
+            }
+        }
+        Asked::Concepts { topic } => {
+            let found = found.get("results").cloned().unwrap_or_default();
+            let concepts: Vec<ConceptShown> = serde_json::from_value(found).unwrap_or_default();
+            answer::concepts(topic, &concepts)
         }
         Asked::Happened { tool, topic } => answer::happened(tool.as_deref(), topic, &evidence(found), zone).text,
         Asked::Predict { topic } => {

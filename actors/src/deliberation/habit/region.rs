@@ -12,6 +12,7 @@ use std::sync::Arc;
 
 use jiff::tz::TimeZone;
 use jiff::{SignedDuration, Timestamp};
+use maxim_bus::signals::concepts::KnowledgeEntry;
 use maxim_bus::signals::intent::{Intent, IntentRefused, Refusal as Refused};
 use maxim_bus::signals::lifecycle::{PreemptionChanged, PreemptionRequested};
 use maxim_bus::signals::outcome::ToolResult;
@@ -110,6 +111,8 @@ struct Turn {
     said: Vec<String>,
     actions: Vec<ActionSummary>,
     recalled: Vec<RecalledEpisode>,
+    #[serde(default)]
+    knowledge: Vec<KnowledgeEntry>,
     /// Set while the reply is out to be spoken.
     reply: Option<String>,
 }
@@ -128,6 +131,7 @@ pub(super) enum Asked {
     Recall { topic: String, words: Vec<String> },
     Happened { tool: Option<String>, topic: String },
     Predict { topic: String },
+    Concepts { topic: String },
 }
 
 #[derive(Clone, Debug, Serialize, Deserialize)]
@@ -302,6 +306,7 @@ impl Hears<EnrichedPercept> for Habit {
             said: Vec::new(),
             actions: Vec::new(),
             recalled: enriched.recalled.clone(),
+            knowledge: enriched.knowledge.clone(),
             reply: None,
         };
         let settings = pulse.settings();
@@ -320,7 +325,8 @@ impl Hears<EnrichedPercept> for Habit {
             pulse.keep(HabitEvent::Told { name });
         }
         if settings.model && !plan.settled {
-            let context = [context(&turn.recalled), self.programs.context()].join("\n").trim().to_owned();
+            let context =
+                [context(&turn.recalled, &turn.knowledge), self.programs.context()].join("\n").trim().to_owned();
             pulse.emit(Deliberate { turn: turn.id, text: percept.content.clone(), context });
             self.keep(&turn, pulse);
             return;
@@ -330,12 +336,20 @@ impl Hears<EnrichedPercept> for Habit {
 }
 
 /// What memory has, as data for the model.
-fn context(recalled: &[RecalledEpisode]) -> String {
+fn context(recalled: &[RecalledEpisode], knowledge: &[KnowledgeEntry]) -> String {
     let line = |episode: &RecalledEpisode| {
         format!("- {} ({}): {:?}", episode.timestamp, episode.people.join(", "), episode.text)
     };
-    let lines: Vec<String> = recalled.iter().map(line).collect();
-    if lines.is_empty() { String::new() } else { format!("From memory:\n{}", lines.join("\n")) }
+    let mut sections = Vec::new();
+    if !recalled.is_empty() {
+        let lines: Vec<String> = recalled.iter().map(line).collect();
+        sections.push(format!("From memory:\n{}", lines.join("\n")));
+    }
+    if !knowledge.is_empty() {
+        let lines: Vec<String> = knowledge.iter().map(answer::prompt_line).collect();
+        sections.push(format!("General knowledge:\n{}", lines.join("\n")));
+    }
+    sections.join("\n")
 }
 
 impl Hears<ModelProposal> for Habit {
@@ -376,7 +390,7 @@ impl Hears<InquiryAnswered> for Habit {
         let words = match (&answered.error, &step.question) {
             (Some(error), _) => format!("I could not look that up: {error}."),
             (None, Some(question)) => {
-                super::plan::worded(question, &answered.output, &turn.sender, &turn.recalled, zone)
+                super::plan::worded(question, &answered.output, &turn.sender, &turn.recalled, &turn.knowledge, zone)
             }
             (None, None) => {
                 let outcome = json!({ "success": true, "output": answered.output });

@@ -1,11 +1,15 @@
 //! What it led to.
 
+pub mod alike;
 pub mod delay;
 pub mod door;
 pub mod event;
 pub mod law;
 pub mod model;
 pub mod predict;
+mod promotion;
 pub mod region;
+mod series;
 
 pub use region::{NacSettings, NucleusAccumbens};
+pub use series::OutcomeSeries;

@@ -5,7 +5,10 @@
 //! Remembers: links with their conditions, delays and episodes. Forgets: by unlearning.
 //! Down: nothing is learned meanwhile, outcomes wait; predictions are a missing section.
 
+use std::sync::Arc;
+
 use jiff::Timestamp;
+use maxim_bus::signals::concepts::{CandidatesOffered, OfferCandidates};
 use maxim_bus::signals::outcome::{FailureKind, ToolResult};
 use maxim_bus::signals::recall::{
     OutcomesPredicted, PredictOutcomes, PredictionErrorSensed, ReportStats, Reward, StatsReported,
@@ -15,10 +18,12 @@ use maxim_bus::{RegionName, Stage};
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value as Json};
 
+use super::alike::alike;
 use super::event::{EventKind, OutcomeKind};
 use super::law::Reinforcement;
 use super::model::{LinkTable, Observation};
 use super::predict::Basis;
+use crate::language::Encoder;
 use crate::region::{Card, Hears, Pulse, Region};
 use crate::wiring;
 use maxim_bus::Provenance;
@@ -30,6 +35,8 @@ pub struct NacSettings {
     pub alpha: f64,
     /// The mode that experience is made in.
     pub mode: String,
+    /// Tells which kinds of events are called alike.
+    pub encoder: Arc<dyn Encoder>,
 }
 
 #[derive(Default, Serialize, Deserialize)]
@@ -51,9 +58,9 @@ pub struct NacEvent {
 }
 
 wiring!(NucleusAccumbens {
-    hears: [ToolResult, PredictOutcomes, ReportStats],
+    hears: [ToolResult, PredictOutcomes, OfferCandidates, ReportStats],
     back: [],
-    emits: [PredictionErrorSensed, Reward, OutcomesPredicted, StatsReported],
+    emits: [PredictionErrorSensed, Reward, OutcomesPredicted, CandidatesOffered, StatsReported],
 });
 
 impl Region for NucleusAccumbens {
@@ -69,6 +76,12 @@ impl Region for NucleusAccumbens {
     fn apply(&mut self, event: NacEvent) {
         self.observations += 1;
         event.teach(self.links.get_or_insert_with(|| LinkTable::new(event.alpha)));
+    }
+}
+
+impl NucleusAccumbens {
+    pub(super) fn links(&self) -> Option<&LinkTable> {
+        self.links.as_ref()
     }
 }
 
@@ -150,7 +163,12 @@ impl Hears<PredictOutcomes> for NucleusAccumbens {
         let links = self.links.as_ref().unwrap_or(&unlearned);
         let kind = EventKind::of(&query.tool_name, &params_of(&query.params));
         let mode = pulse.settings().mode.clone();
-        let predicted = links.predict(&kind, &[("mode", mode.as_str())], &[], pulse.now());
+        let mut predicted = links.predict(&kind, &[("mode", mode.as_str())], &[], pulse.now());
+        if predicted.basis == Basis::Unknown {
+            let alike = alike(&kind, links, &*pulse.settings().encoder);
+            let alike: Vec<(&str, f64)> = alike.iter().map(|(key, likeness)| (key.as_str(), *likeness)).collect();
+            predicted = links.borrow(&alike, &[("mode", mode.as_str())], pulse.now());
+        }
         let observations = predicted.links.iter().map(|link| u64::from(link.observations)).sum();
         let shown = if query.include_all_outcomes { usize::MAX } else { 1 };
         pulse.reply(OutcomesPredicted {

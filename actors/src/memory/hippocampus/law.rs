@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use jiff::{SignedDuration, Timestamp};
 
 use super::model::{CaptureReason, EpisodicMemory, Provenance};
-use super::text_index::{is_stop_word, words};
+use crate::language::{is_stop_word, words};
 
 /// What makes a moment worth keeping, and what it is joined with.
 #[derive(Clone, Copy, Debug, PartialEq)]

@@ -1,5 +1,6 @@
 //! What happened: episodes.
 
+mod evidence;
 pub mod import;
 pub mod key_index;
 pub mod law;

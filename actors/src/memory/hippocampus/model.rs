@@ -192,7 +192,14 @@ impl EpisodicMemory {
 
     /// What the full-text index gets. `more` is [`EpisodicMemory::further_words`], `day` the local calendar day.
     pub fn fields<'a>(&'a self, more: &'a str, day: i32) -> Fields<'a> {
-        Fields { text: &self.perception.text, more, people: &self.perception.people, sitting: self.sitting, day }
+        Fields {
+            text: &self.perception.text,
+            more,
+            people: &self.perception.people,
+            sitting: self.sitting,
+            day,
+            vector: None,
+        }
     }
 }
 

@@ -8,14 +8,19 @@
 //! Down: percepts wait, and recall is a missing section.
 
 use std::collections::{BTreeMap, VecDeque};
+use std::sync::Arc;
 
 use jiff::Timestamp;
 use jiff::tz::TimeZone;
+use maxim_bus::signals::concepts::{
+    EpisodesFetched, FetchEpisodes, ForgetRecord, PinRecord, RecordChanged, RecordsRemoved,
+};
 use maxim_bus::signals::percept::{Disposition, SalientPercept};
 use maxim_bus::signals::recall::{
     EpisodeFilter, EpisodeStored, EpisodesCaptured, EpisodesImported, EpisodesRecalled, ImportEpisodes, RecallEpisodes,
     RecalledEpisode, ReportStats, StatsReported, Via,
 };
+use maxim_bus::signals::similarity::{self, Situation, SituationsStored};
 use maxim_bus::signals::thought::TurnEnded;
 use maxim_bus::{MessageId, RegionName, Stage, Trust as BusTrust};
 use serde::{Deserialize, Serialize};
@@ -24,7 +29,9 @@ use super::import::{ImportDefaults, ImportLine, WholeLine};
 use super::key_index::{Filter, KeyIndex};
 use super::law::{CaptureLaw, Surroundings, capture_reasons, is_same_observation, merge_observation, sitting_after};
 use super::model::{Action, EpisodicMemory, Outcome, Provenance, Trust};
-use super::text_index::{Query, TextIndex, day_number};
+use super::text_index::{Fields, Query, TextIndex, day_number};
+use crate::language::Encoder;
+use crate::language::packed::PackedVector;
 use crate::region::RecordView;
 use crate::region::{Card, Hears, Pulse, Region};
 use crate::wiring;
@@ -47,6 +54,8 @@ pub struct HippocampusSettings {
     pub run: String,
     /// What is kept and what is joined.
     pub capture: CaptureLaw,
+    /// Makes the vectors of what is said.
+    pub encoder: Arc<dyn Encoder>,
 }
 
 #[derive(Default, Serialize, Deserialize)]
@@ -61,6 +70,9 @@ pub struct Hippocampus {
     goal: Option<String>,
     /// Segments of each index that are on disk, and the documents that they hold.
     sealed: Sealed,
+    /// Episodes that a person had forgotten: their numbers stay empty.
+    #[serde(default)]
+    forgotten: u32,
     #[serde(skip)]
     indexes: Option<Indexes>,
 }
@@ -97,14 +109,27 @@ pub enum HippocampusEvent {
         turn: MessageId,
         episode: Box<EpisodicMemory>,
     },
+    Forgotten {
+        document: u32,
+    },
     SealDue,
     SealWritten(Sealed),
 }
 
 wiring!(Hippocampus {
-    hears: [SalientPercept, RecallEpisodes, ReportStats, ImportEpisodes],
+    hears: [SalientPercept, RecallEpisodes, ReportStats, ImportEpisodes, FetchEpisodes, PinRecord, ForgetRecord,],
     back: [TurnEnded],
-    emits: [EpisodeStored, EpisodesCaptured, EpisodesRecalled, StatsReported, EpisodesImported],
+    emits: [
+        EpisodeStored,
+        EpisodesCaptured,
+        SituationsStored,
+        EpisodesRecalled,
+        StatsReported,
+        EpisodesImported,
+        EpisodesFetched,
+        RecordChanged,
+        RecordsRemoved,
+    ],
 });
 
 impl Region for Hippocampus {
@@ -129,6 +154,10 @@ impl Region for Hippocampus {
                     let _ = indexes.keys.amend(document, &episode);
                 }
             }
+            HippocampusEvent::Forgotten { document } => {
+                self.forgotten += 1;
+                self.open.retain(|_, open| *open != document);
+            }
             HippocampusEvent::SealDue => {
                 if let Some(indexes) = &mut self.indexes {
                     indexes.text.seal();
@@ -147,23 +176,40 @@ impl Region for Hippocampus {
 impl Hippocampus {
     /// Sealed segments as they are, the newest documents from their records. A damaged segment is made anew.
     fn load(&self, records: &RecordView<'_>, settings: &HippocampusSettings) -> Indexes {
-        let segments = |kind: &str, count: u32| -> Option<Vec<std::sync::Arc<[u8]>>> {
-            (0..count).map(|number| records.bytes(&segment_key(kind, number)).map(Into::into)).collect()
-        };
-        let text = segments("text", self.sealed.text).and_then(|parts| TextIndex::from_segments(parts).ok());
-        let keys = segments("keys", self.sealed.keys).and_then(|parts| KeyIndex::from_segments(parts).ok());
+        let bytes = |kind: &str, number: u32| records.bytes(&segment_key(kind, number));
+        let text = (0..self.sealed.text).try_fold(
+            TextIndex::with_encoder(Arc::clone(&settings.encoder)),
+            |mut index, number| {
+                let vectors = bytes("vectors", number);
+                index.load(bytes("text", number)?.into(), vectors.as_deref()).ok()?;
+                Some(index)
+            },
+        );
+        let keys: Option<Vec<Arc<[u8]>>> =
+            (0..self.sealed.keys).map(|number| Some(bytes("keys", number)?.into())).collect();
+        let keys = keys.and_then(|parts| KeyIndex::from_segments(parts).ok());
         let (mut indexes, from) = match (text, keys) {
             (Some(text), Some(keys)) => (Indexes { text, keys }, self.sealed.documents),
             _ => {
                 tracing::warn!(
                     "an index segment of the hippocampus is damaged; the indexes are made anew from the episodes"
                 );
-                (Indexes::default(), 0)
+                let text = TextIndex::with_encoder(Arc::clone(&settings.encoder));
+                (Indexes { text, keys: KeyIndex::default() }, 0)
             }
         };
+        // Of another encoder, or damaged: vectors of different encoders never meet, so they are made anew.
+        for document in indexes.text.without_vector() {
+            if let Some(episode) = records.get::<EpisodicMemory>(&episode_key(document)) {
+                let vector = vector_of(&episode, &*settings.encoder);
+                indexes.text.set_vector(document, &vector);
+            }
+        }
         for document in from..self.next {
             if let Some(episode) = records.get::<EpisodicMemory>(&episode_key(document)) {
-                index(&mut indexes, document, day_of(episode.created, &settings.zone), &episode);
+                let kept = records.bytes(&vector_key(document));
+                let vector = kept.and_then(|record| PackedVector::from_record(&record, settings.encoder.id()));
+                index(&mut indexes, document, day_of(episode.created, &settings.zone), &episode, vector.as_ref());
             }
         }
         indexes
@@ -181,7 +227,7 @@ impl Hippocampus {
             self.recent.pop_front();
         }
         if let Some(indexes) = &mut self.indexes {
-            index(indexes, document, day, episode);
+            index(indexes, document, day, episode, None);
         }
     }
 
@@ -191,12 +237,17 @@ impl Hippocampus {
         }
     }
 
+    fn put_vector(&self, document: u32, episode: &EpisodicMemory, pulse: &mut Pulse<'_, Self>) {
+        let encoder = &*pulse.settings().encoder;
+        pulse.put_bytes(vector_key(document), vector_of(episode, encoder).to_record(encoder.id()));
+    }
+
     pub fn len(&self) -> u32 {
-        self.next
+        self.next - self.forgotten
     }
 
     pub fn is_empty(&self) -> bool {
-        self.next == 0
+        self.len() == 0
     }
 
     /// Writes segments that were sealed in memory; asks for sealing when the tail is long.
@@ -212,6 +263,14 @@ impl Hippocampus {
         if now != self.sealed {
             for (number, part) in text.iter().enumerate().skip(self.sealed.text as usize) {
                 pulse.put_bytes(segment_key("text", number as u32), part.to_vec());
+                if let Some(vectors) = indexes.text.vectors_of_segment(number) {
+                    pulse.put_bytes(segment_key("vectors", number as u32), vectors);
+                    indexes
+                        .text
+                        .documents_of_segment(number)
+                        .iter()
+                        .for_each(|document| pulse.remove(vector_key(*document)));
+                }
             }
             for (number, part) in keys.iter().enumerate().skip(self.sealed.keys as usize) {
                 pulse.put_bytes(segment_key("keys", number as u32), part.to_vec());
@@ -277,18 +336,51 @@ impl Hippocampus {
 /// Documents in the tail from which a segment is sealed: one segment and what is held open.
 const SEAL_AT: usize = 4096 + 1024;
 
-fn index(indexes: &mut Indexes, document: u32, day: i32, episode: &EpisodicMemory) {
+fn index(indexes: &mut Indexes, document: u32, day: i32, episode: &EpisodicMemory, vector: Option<&PackedVector>) {
     // Both refuse only numbers out of order; numbers come from one counter.
-    let _ = indexes.text.add(document, &episode.fields(&episode.further_words(), day));
+    let more = episode.further_words();
+    let _ = indexes.text.add(document, &Fields { vector, ..episode.fields(&more, day) });
     let _ = indexes.keys.add(document, episode);
 }
 
-fn episode_key(document: u32) -> Vec<u8> {
+pub(super) fn episode_key(document: u32) -> Vec<u8> {
     format!("{EPISODES}{document:08x}").into_bytes()
+}
+
+/// Where the number of an episode stands by its id; a turn that repeated an observation has its own.
+pub(super) fn id_key(id: &str) -> Vec<u8> {
+    format!("id/{id}").into_bytes()
 }
 
 /// Records of episodes have this prefix; their order is that of experience.
 pub const EPISODES: &str = "episode/";
+
+/// Vectors of episodes that aren't sealed yet.
+pub(super) fn vector_key(document: u32) -> Vec<u8> {
+    format!("vector/{document:08x}").into_bytes()
+}
+
+fn vector_of(episode: &EpisodicMemory, encoder: &dyn Encoder) -> PackedVector {
+    let more = episode.further_words();
+    PackedVector::of(&encoder.embed(episode.fields(&more, 0).meant()))
+}
+
+/// The episode by what it can be compared with others.
+fn situation(episode: &EpisodicMemory) -> Situation {
+    let more = episode.further_words();
+    Situation {
+        layer: similarity::EPISODES.into(),
+        id: episode.id.clone(),
+        at: episode.created,
+        text: episode.fields(&more, 0).meant().to_owned(),
+        goal: episode.goal().map(str::to_owned),
+        mode: episode.context.mode.clone(),
+        tool: episode.tool().map(str::to_owned),
+        success: episode.success(),
+        objects: episode.perception.objects.clone(),
+        people: episode.perception.people.clone(),
+    }
+}
 
 fn segment_key(kind: &str, number: u32) -> Vec<u8> {
     format!("segment/{kind}/{number:06x}").into_bytes()
@@ -332,7 +424,7 @@ fn keys_of(filter: &EpisodeFilter) -> Filter {
     }
 }
 
-fn recalled(episode: EpisodicMemory, score: f64, via: Via) -> RecalledEpisode {
+pub(super) fn recalled(episode: EpisodicMemory, score: f64, via: Via) -> RecalledEpisode {
     let (goal, tool, success) =
         (episode.goal().map(str::to_owned), episode.tool().map(str::to_owned), episode.success());
     RecalledEpisode {
@@ -388,11 +480,15 @@ impl Hears<SalientPercept> for Hippocampus {
         if let Some((document, mut old)) = self.repeated(&episode, pulse) {
             merge_observation(&mut old, &episode);
             pulse.put(episode_key(document), &old);
+            pulse.put(id_key(&episode.id), &document);
             pulse.keep(HippocampusEvent::Merged { document, turn: Some(turn), episode: Box::new(old) });
         } else {
             episode.sitting = sitting_after(self.newest.map(|(sitting, at, _)| (sitting, at)), now);
             let day = day_of(now, &pulse.settings().zone);
             pulse.put(episode_key(self.next), &episode);
+            pulse.put(id_key(&episode.id), &self.next);
+            self.put_vector(self.next, &episode, pulse);
+            pulse.emit(SituationsStored { stored: vec![situation(&episode)], ..SituationsStored::default() });
             pulse.keep(HippocampusEvent::Captured {
                 document: self.next,
                 turn: Some(turn),
@@ -433,6 +529,7 @@ impl Hears<TurnEnded> for Hippocampus {
             salience: episode.salience,
         };
         pulse.put(episode_key(document), &episode);
+        pulse.emit(SituationsStored { stored: vec![situation(&episode)], ..SituationsStored::default() });
         pulse.keep(HippocampusEvent::Completed { document, turn: ended.turn, episode: Box::new(episode) });
         pulse.emit(stored);
     }
@@ -448,7 +545,7 @@ impl Hears<RecallEpisodes> for Hippocampus {
 impl Hears<ReportStats> for Hippocampus {
     fn hear(&self, _query: &ReportStats, pulse: &mut Pulse<'_, Self>) {
         let counts =
-            serde_json::json!({ "episodes": self.next, "open": self.open.len(), "sealed": self.sealed.documents });
+            serde_json::json!({ "episodes": self.len(), "open": self.open.len(), "sealed": self.sealed.documents });
         pulse.reply(StatsReported { region: Self::NAME.into(), available: true, reason: None, counts });
     }
 }
@@ -514,6 +611,8 @@ impl Hears<ImportEpisodes> for Hippocampus {
             episode.sitting = sitting_after(newest.map(|(sitting, at, _)| (sitting, at)), episode.created);
             newest = Some((episode.sitting, episode.created, next));
             pulse.put(episode_key(next), &episode);
+            pulse.put(id_key(&episode.id), &next);
+            self.put_vector(next, &episode, pulse);
             batch.push_back((next, episode.clone()));
             let day = day_of(episode.created, &pulse.settings().zone);
             pulse.keep(HippocampusEvent::Captured { document: next, turn: None, day, episode: Box::new(episode) });
@@ -521,6 +620,10 @@ impl Hears<ImportEpisodes> for Hippocampus {
             answer.kept += 1;
         }
         self.keep_sealed(pulse);
+        let stored: Vec<Situation> = batch.iter().map(|(_, episode)| situation(episode)).collect();
+        if !stored.is_empty() {
+            pulse.emit(SituationsStored { stored, ..SituationsStored::default() });
+        }
         let captured = batch.into_iter().map(|(_, episode)| (episode.id, episode.created)).collect::<Vec<_>>();
         if !captured.is_empty() {
             pulse.emit(EpisodesCaptured { episodes: captured });

@@ -5,7 +5,7 @@ use std::collections::{BTreeSet, VecDeque};
 use maxim_bus::units::{Novelty, Salience};
 use serde::{Deserialize, Serialize};
 
-use crate::memory::hippocampus::text_index::{Stems, words};
+use crate::language::{Stems, words};
 
 /// Percepts with which a new one is compared.
 pub const RECENT: usize = 32;

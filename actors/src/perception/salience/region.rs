@@ -11,7 +11,7 @@ use maxim_bus::{RegionName, Stage};
 use serde::{Deserialize, Serialize};
 
 use super::law::{Appraisal, Gist, NEUTRAL_HISTORY, RecentPercepts, SourceKind};
-use crate::memory::hippocampus::text_index::Stems;
+use crate::language::Stems;
 use crate::region::{Card, Hears, Pulse, Region};
 use crate::wiring;
 

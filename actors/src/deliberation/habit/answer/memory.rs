@@ -9,7 +9,7 @@ use crate::deliberation::habit::lexicon::terms;
 
 /// Share of the question's content words that a sentence must hold to count as an answer; below it, it is only said to be
 /// the nearest thing known.
-const ANSWERS: f64 = 0.6;
+pub(super) const ANSWERS: f64 = 0.6;
 
 /// A worded answer.
 #[derive(Clone, Debug, PartialEq)]
@@ -176,7 +176,7 @@ fn without_order(sentence: &str) -> &str {
     &sentence[cut..]
 }
 
-fn coverage(words: &[String], text: &str) -> f64 {
+pub(super) fn coverage(words: &[String], text: &str) -> f64 {
     if words.is_empty() {
         return 0.0;
     }

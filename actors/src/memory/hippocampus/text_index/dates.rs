@@ -4,7 +4,7 @@
 use jiff::ToSpan;
 use jiff::civil::{Date, date};
 
-use super::words::Word;
+use crate::language::Word;
 
 /// Days since 1970-01-01 on the body's local calendar.
 pub fn day_number(day: Date) -> i32 {
@@ -151,8 +151,8 @@ pub fn fit(ranges: &[DayRange], day: i32) -> f32 {
 
 #[cfg(test)]
 mod tests {
-    use super::super::words::words;
     use super::*;
+    use crate::language::words;
 
     fn dates(text: &str) -> Vec<NamedDate> {
         named_dates(&words(text))

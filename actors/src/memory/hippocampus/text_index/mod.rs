@@ -9,28 +9,35 @@
 //! neighbours complete each other instead of repeating each other.
 
 mod dates;
+mod gather;
 mod people;
 mod query;
+mod rank;
+mod related;
 mod score;
 mod search;
 mod segment;
 mod statement;
 mod tail;
-mod words;
+mod vectors;
+mod vocabulary;
 
 use std::sync::{Arc, Mutex};
 
 pub use dates::{NamedDate, day_number, named_dates};
-pub use query::{Hit, Query, SoftTerm, Weights};
+pub use query::{Hit, Query, Weights};
 pub use segment::merge;
 pub use statement::Statement;
-pub use words::{Stems, Word, is_stop_word, words};
 
 use super::packing::DamagedSegment;
+use crate::language::packed::PackedVector;
+use crate::language::{Encoder, Stems, Vectors, words};
+use gather::Scratch;
 use people::{People, speaker_prefix};
-use search::Columns;
-use segment::{Draft, Row, Segment};
+use related::Related;
+use segment::{Draft, Row, Segment, Term};
 use tail::Tail;
+use vocabulary::Vocabulary;
 
 /// Documents in a freshly sealed segment.
 pub const SEGMENT_DOCUMENTS: usize = 4096;
@@ -52,6 +59,8 @@ pub struct Fields<'a> {
     pub sitting: u32,
     /// Local calendar day, see [`day_number`].
     pub day: i32,
+    /// The text's vector where it is known already; else the encoder is asked.
+    pub vector: Option<&'a PackedVector>,
 }
 
 /// A document that can't be indexed.
@@ -78,6 +87,8 @@ struct Sitting {
 #[derive(Default)]
 pub struct TextIndex {
     segments: Vec<Segment>,
+    /// Ordinal of each segment's first document.
+    bases: Vec<u32>,
     tail: Tail,
     /// Ordinal of the tail's first document.
     sealed: u32,
@@ -91,8 +102,18 @@ pub struct TextIndex {
     /// Sorted.
     dead: Vec<u32>,
     stems: Stems,
-    /// Columns of the last search, all zero, so that the next one needn't get fresh memory.
-    columns: Mutex<Columns>,
+    vocabulary: Vocabulary,
+    /// Without an encoder it finds by words alone.
+    meaning: Option<Meaning>,
+    /// Columns of the last search, so that the next one needn't get fresh memory.
+    scratch: Mutex<Scratch>,
+}
+
+/// What is found beyond words.
+struct Meaning {
+    encoder: Arc<dyn Encoder>,
+    vectors: Vectors,
+    related: Mutex<Related>,
 }
 
 /// What the ranking looks at in each document that a stem hits, in one word.
@@ -107,6 +128,12 @@ struct Look {
 impl TextIndex {
     pub fn new() -> Self {
         Self::default()
+    }
+
+    /// An index that looks at meanings too.
+    pub fn with_encoder(encoder: Arc<dyn Encoder>) -> Self {
+        let vectors = Vectors::new(encoder.id().clone(), encoder.dims());
+        Self { meaning: Some(Meaning { encoder, vectors, related: Mutex::default() }), ..Self::default() }
     }
 
     pub fn len(&self) -> usize {
@@ -124,21 +151,26 @@ impl TextIndex {
         {
             return Err(NotIndexed::OutOfOrder { document, last });
         }
-        let prefixed = speaker_prefix(fields.text).and_then(|(name, text)| {
-            let speaker = fields.people.iter().find(|person| person.trim().eq_ignore_ascii_case(name))?;
-            Some((std::slice::from_ref(speaker), text))
-        });
-        let (speakers, text) = prefixed.unwrap_or((fields.people, fields.text));
+        let (speakers, text) = fields.spoken();
         let group = self.people.group(speakers.iter().map(String::as_str));
         let words = words(text);
         let marks = Statement::of(text, &words).0;
         let ordinal = self.documents.len() as u32;
         let mut length = 0;
-        for stem in words.iter().filter_map(|word| self.stems.of(&word.text)) {
-            self.tail.count(stem, ordinal);
-            length += 1;
+        for word in &words {
+            if let Some(stem) = self.stems.of(&word.text) {
+                self.tail.count(&stem, ordinal);
+                self.vocabulary.see(&stem, &word.text);
+                length += 1;
+            }
         }
         length += self.count_more(ordinal, fields.more);
+        if let Some(meaning) = &mut self.meaning {
+            match fields.vector {
+                Some(vector) => meaning.vectors.push(Some(vector)),
+                None => meaning.vectors.push(Some(&PackedVector::of(&meaning.encoder.embed(fields.meant())))),
+            }
+        }
         let length = length.min(usize::from(u16::MAX)) as u16;
         self.append(Row { document, sitting: fields.sitting, day: fields.day, length, marks, group });
         Ok(())
@@ -147,10 +179,12 @@ impl TextIndex {
     /// Words of `more` that the document doesn't hold yet; its length grows only by what is new.
     fn count_more(&mut self, ordinal: u32, more: &str) -> usize {
         let mut added = 0;
-        for stem in self.stems.of_text(more) {
+        for word in words(more) {
+            let Some(stem) = self.stems.of(&word.text) else { continue };
             let known = self.tail.list(&stem).binary_search_by_key(&ordinal, |p| p.ordinal).is_ok();
             if !known {
-                self.tail.count(stem, ordinal);
+                self.tail.count(&stem, ordinal);
+                self.vocabulary.see(&stem, &word.text);
                 added += 1;
             }
         }
@@ -233,10 +267,14 @@ impl TextIndex {
             Row { document, sitting: sitting.number, day: sitting.day, length, marks, group }
         });
         let rows = rows.collect();
-        let terms = self.tail.split_off(self.sealed, end as u32);
+        let terms = self.tail.split_off(self.sealed, end as u32).into_iter().map(|(stem, postings)| {
+            let form = self.vocabulary.entry(&stem).map_or_else(|| stem.clone(), |entry| entry.form.to_string());
+            Term { stem, form, postings }
+        });
+        let terms = terms.collect();
         let bytes: Arc<[u8]> = Draft { rows, groups, terms }.pack().into();
         if let Ok((segment, _)) = Segment::open(bytes.clone()) {
-            self.segments.push(segment);
+            self.take_segment(segment);
         }
         self.sealed = end as u32;
         bytes
@@ -246,23 +284,74 @@ impl TextIndex {
     /// caller.
     pub fn from_segments(segments: Vec<Arc<[u8]>>) -> Result<Self, DamagedSegment> {
         let mut index = Self::default();
-        for bytes in segments {
-            let (segment, columns) = Segment::open(bytes)?;
-            let groups: Vec<u32> =
-                columns.groups.iter().map(|names| index.people.group(names.iter().map(String::as_str))).collect();
-            for row in columns.rows {
-                if let Some(&last) = index.documents.last()
-                    && last >= row.document
-                {
-                    return Err(DamagedSegment::Order { document: row.document, last });
-                }
-                let group = groups.get(row.group as usize).copied().unwrap_or(0);
-                index.append(Row { group, ..row });
-            }
-            index.segments.push(segment);
-            index.sealed = index.documents.len() as u32;
-        }
+        segments.into_iter().try_for_each(|bytes| index.load(bytes, None))?;
         Ok(index)
+    }
+
+    /// Appends a sealed segment and the vectors of its documents. Vectors that are missing, damaged or another encoder's
+    /// leave their documents without, see [`TextIndex::without_vector`].
+    pub fn load(&mut self, bytes: Arc<[u8]>, packed_vectors: Option<&[u8]>) -> Result<(), DamagedSegment> {
+        let (segment, columns) = Segment::open(bytes)?;
+        let group = |names: &Vec<String>| self.people.group(names.iter().map(String::as_str));
+        let groups: Vec<u32> = columns.groups.iter().map(group).collect();
+        for row in columns.rows {
+            if let Some(&last) = self.documents.last()
+                && last >= row.document
+            {
+                return Err(DamagedSegment::Order { document: row.document, last });
+            }
+            let group = groups.get(row.group as usize).copied().unwrap_or(0);
+            self.append(Row { group, ..row });
+        }
+        self.take_segment(segment);
+        self.sealed = self.documents.len() as u32;
+        if let Some(meaning) = &mut self.meaning {
+            if let Some(bytes) = packed_vectors
+                && let Err(error) = vectors::append(&mut meaning.vectors, bytes)
+            {
+                tracing::warn!(%error, "vectors of episodes are damaged; they are made anew");
+            }
+            while meaning.vectors.len() < self.documents.len() {
+                meaning.vectors.push(None);
+            }
+        }
+        Ok(())
+    }
+
+    fn take_segment(&mut self, segment: Segment) {
+        let before = self.segments.last().map_or(0, Segment::documents) as u32;
+        self.bases.push(self.bases.last().map_or(0, |base| base + before));
+        self.vocabulary.enter(self.segments.len() as u32, &segment);
+        self.segments.push(segment);
+    }
+
+    /// Documents without a vector of the present encoder.
+    pub fn without_vector(&self) -> Vec<u32> {
+        let Some(meaning) = &self.meaning else { return Vec::new() };
+        let missing = self.documents.iter().enumerate().filter(|(at, _)| !meaning.vectors.has(*at));
+        missing.map(|(_, document)| *document).collect()
+    }
+
+    /// Gives a document its vector.
+    pub fn set_vector(&mut self, document: u32, vector: &PackedVector) {
+        let at = self.ordinal(document);
+        if let (Some(meaning), Some(at)) = (&mut self.meaning, at) {
+            meaning.vectors.set(at as usize, vector);
+        }
+    }
+
+    /// Documents of a sealed segment, in order.
+    pub fn documents_of_segment(&self, number: usize) -> &[u32] {
+        let start = self.bases.get(number).map_or(self.documents.len(), |base| *base as usize);
+        let count = self.segments.get(number).map_or(0, Segment::documents);
+        self.documents.get(start..start + count).unwrap_or(&[])
+    }
+
+    /// Vectors of the documents of sealed segment `number`, to keep beside it; nothing without an encoder.
+    pub fn vectors_of_segment(&self, number: usize) -> Option<Vec<u8>> {
+        let meaning = self.meaning.as_ref()?;
+        let start = *self.bases.get(number)? as usize;
+        Some(vectors::pack(&meaning.vectors, start..start + self.segments.get(number)?.documents()))
     }
 
     /// Bytes of the sealed segments, in order.
@@ -283,6 +372,13 @@ impl TextIndex {
     pub fn replace(&mut self, parts: std::ops::Range<usize>, merged: Arc<[u8]>) -> Result<(), DamagedSegment> {
         let (segment, _) = Segment::open(merged)?;
         self.segments.splice(parts, [segment]);
+        self.bases.clear();
+        let mut base = 0;
+        for segment in &self.segments {
+            self.bases.push(base);
+            base += segment.documents() as u32;
+        }
+        self.vocabulary.enter_again(&self.segments);
         Ok(())
     }
 
@@ -293,17 +389,37 @@ impl TextIndex {
 
     /// Documents that hold a stem, dead ones that no merge has dropped included.
     pub fn document_frequency(&self, stem: &str) -> usize {
-        let sealed: usize = self.segments.iter().filter_map(|s| s.find(stem)).map(|list| list.remaining()).sum();
+        let places = self.vocabulary.entry(stem).map_or(&[][..], |entry| &entry.places);
+        let sealed: usize = places.iter().map(|place| self.sealed_list(*place).remaining()).sum();
         sealed + self.tail.list(stem).len()
+    }
+
+    fn sealed_list(&self, (segment, term): (u32, u32)) -> segment::PackedList<'_> {
+        self.segments[segment as usize].list(term as usize)
     }
 
     /// All stems of the store, sorted.
     pub fn vocabulary(&self) -> Vec<String> {
-        let sealed = self.segments.iter().flat_map(|s| (0..s.terms()).map(|t| s.stem(t)));
-        let mut all: Vec<String> = sealed.chain(self.tail.stems()).map(str::to_string).collect();
+        let mut all: Vec<String> = self.vocabulary.entries().iter().map(|entry| entry.stem.to_string()).collect();
         all.sort_unstable();
-        all.dedup();
         all
+    }
+}
+
+impl<'a> Fields<'a> {
+    /// Who speaks, and what is said: a name before the text that is one of the people is no part of it.
+    fn spoken(&self) -> (&'a [String], &'a str) {
+        let prefixed = speaker_prefix(self.text).and_then(|(name, text)| {
+            let speaker = self.people.iter().find(|person| person.trim().eq_ignore_ascii_case(name))?;
+            Some((std::slice::from_ref(speaker), text))
+        });
+        prefixed.unwrap_or((self.people, self.text))
+    }
+
+    /// The words whose meaning is looked at.
+    pub fn meant(&self) -> &'a str {
+        let (_, text) = self.spoken();
+        if text.trim().is_empty() { self.more } else { text }
     }
 }
 

@@ -3,7 +3,7 @@
 
 use std::collections::HashMap;
 
-use super::words::{Word, is_stop_word, words};
+use crate::language::{Word, is_stop_word, words};
 
 /// A part of a name that more people share says too little about who is meant.
 const MOST_SHARING_A_PART: usize = 8;

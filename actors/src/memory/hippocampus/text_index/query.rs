@@ -22,6 +22,13 @@ pub struct Weights {
     pub question: f32,
     /// Added for each of time word, name and first person. Default 0.03.
     pub particular: f32,
+    /// Stems of near meaning that may stand for one of the question, 0 to 20. Default 5: more find no more on dialogues
+    /// and cost their postings.
+    pub related: usize,
+    /// Weight of the cosine of the question and the document. Default 0.2.
+    pub alike: f32,
+    /// Weight of the same, averaged over the neighbours in the sitting. Default 0.2.
+    pub alike_near: f32,
 }
 
 impl Default for Weights {
@@ -35,34 +42,30 @@ impl Default for Weights {
             answer: 0.2,
             question: 0.05,
             particular: 0.03,
+            related: 5,
+            alike: 0.2,
+            alike_near: 0.2,
         }
     }
 }
 
 impl Weights {
-    /// The same score without any spreading: own text only, no sitting, no carried answer.
+    /// The same score without any spreading: own text only, no sitting, no carried answer. What the neighbours' meaning
+    /// gave is the document's own.
     pub fn without_spreading() -> Self {
-        Self { neighbour_steps: 0, sitting: 0.0, answer: 0.0, ..Self::default() }
+        Self { neighbour_steps: 0, sitting: 0.0, answer: 0.0, alike: 0.4, alike_near: 0.0, ..Self::default() }
     }
-}
 
-/// A stem of the store that stands for a stem of the question.
-#[derive(Clone, Debug, PartialEq)]
-pub struct SoftTerm {
-    /// The question's stem.
-    pub of: String,
-    /// The store's stem.
-    pub stem: String,
-    /// How far it stands for it, in (0, 1].
-    pub weight: f32,
+    /// Words alone, as without an encoder.
+    pub fn words_alone() -> Self {
+        Self { related: 0, alike: 0.0, alike_near: 0.0, ..Self::default() }
+    }
 }
 
 /// A question to the index.
 #[derive(Clone, Debug, Default)]
 pub struct Query<'a> {
     pub text: &'a str,
-    /// Related stems; a term's hit is the best of its group.
-    pub soft: &'a [SoftTerm],
     pub weights: Weights,
 }
 

@@ -6,7 +6,10 @@ use std::sync::Arc;
 use super::tail::Posting;
 use crate::memory::packing::{DamagedSegment, Packer, Unpacker, put_varint, read_u32, take_varint};
 
-const KIND: [u8; 4] = *b"MXT1";
+const KIND: [u8; 4] = *b"MXT2";
+
+/// Numbers of a stem in the directory.
+const COLUMNS: usize = 4;
 
 /// What is kept of one document beside its postings.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -28,8 +31,18 @@ pub struct Draft {
     pub rows: Vec<Row>,
     /// Names of each group of people.
     pub groups: Vec<Vec<String>>,
-    /// Stem and postings; `Posting::ordinal` counts from the segment's first document. Sorted by stem.
-    pub terms: Vec<(String, Vec<Posting>)>,
+    /// Sorted by stem.
+    pub terms: Vec<Term>,
+}
+
+/// A stem of a segment.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Term {
+    pub stem: String,
+    /// The word that stands for it.
+    pub form: String,
+    /// `Posting::ordinal` counts from the segment's first document.
+    pub postings: Vec<Posting>,
 }
 
 impl Draft {
@@ -48,17 +61,20 @@ impl Draft {
             out.count(group.len());
             group.iter().for_each(|name| out.text(name));
         }
-        let (mut stems, mut postings) = (Vec::new(), Vec::new());
+        let (mut stems, mut forms, mut postings) = (Vec::new(), Vec::new(), Vec::new());
         out.count(self.terms.len());
-        // Column of (end of stem, number of postings, end of postings) for a binary search over the stems.
-        for (stem, list) in &self.terms {
-            stems.extend_from_slice(stem.as_bytes());
-            encode(list, &mut postings);
+        // Column of (end of stem, number of postings, end of postings, end of word).
+        for term in &self.terms {
+            stems.extend_from_slice(term.stem.as_bytes());
+            forms.extend_from_slice(term.form.as_bytes());
+            encode(&term.postings, &mut postings);
             out.count(stems.len());
-            out.count(list.len());
+            out.count(term.postings.len());
             out.count(postings.len());
+            out.count(forms.len());
         }
         out.raw(&stems);
+        out.raw(&forms);
         out.count(postings.len());
         out.raw(&postings);
         out.finish()
@@ -86,6 +102,7 @@ pub struct Segment {
     terms: usize,
     directory: usize,
     stems: usize,
+    forms: usize,
     postings: usize,
 }
 
@@ -125,14 +142,17 @@ impl Segment {
             .collect::<Result<Vec<_>, _>>()?;
         let terms = reader.u32("the number of stems")? as usize;
         let directory = reader.position();
-        let entries = reader.take(terms.saturating_mul(12), "the directory of stems")?;
+        let entries = reader.take(terms.saturating_mul(4 * COLUMNS), "the directory of stems")?;
         let stems = reader.position();
-        let stem_bytes = terms.checked_sub(1).map_or(0, |last| read_u32(entries, last * 3));
-        reader.take(stem_bytes as usize, "the stems")?;
+        let end = |column| terms.checked_sub(1).map_or(0, |last| read_u32(entries, last * COLUMNS + column) as usize);
+        let (stem_bytes, form_bytes) = (end(0), end(3));
+        reader.take(stem_bytes, "the stems")?;
+        let forms = reader.position();
+        reader.take(form_bytes, "the words")?;
         let postings_length = reader.u32("the length of the postings")? as usize;
         let postings = reader.position();
         reader.take(postings_length, "the postings")?;
-        let segment = Self { documents, terms, directory, stems, postings, bytes: bytes.clone() };
+        let segment = Self { documents, terms, directory, stems, forms, postings, bytes: bytes.clone() };
         Ok((segment, Columns { rows, groups }))
     }
 
@@ -149,30 +169,20 @@ impl Segment {
     }
 
     fn entry(&self, term: usize, column: usize) -> usize {
-        read_u32(&self.bytes[self.directory..], term * 3 + column) as usize
-    }
-
-    fn stem_bytes(&self, term: usize) -> &[u8] {
-        let start = term.checked_sub(1).map_or(0, |before| self.entry(before, 0));
-        self.bytes.get(self.stems + start..self.stems + self.entry(term, 0)).unwrap_or(&[])
+        read_u32(&self.bytes[self.directory..], term * COLUMNS + column) as usize
     }
 
     pub fn stem(&self, term: usize) -> &str {
-        std::str::from_utf8(self.stem_bytes(term)).unwrap_or("")
+        let start = term.checked_sub(1).map_or(0, |before| self.entry(before, 0));
+        let bytes = self.bytes.get(self.stems + start..self.stems + self.entry(term, 0)).unwrap_or(&[]);
+        std::str::from_utf8(bytes).unwrap_or("")
     }
 
-    /// Number of postings of a stem and their bytes.
-    pub fn find(&self, stem: &str) -> Option<PackedList<'_>> {
-        let (mut low, mut high) = (0, self.terms);
-        while low < high {
-            let middle = low.midpoint(high);
-            match self.stem_bytes(middle).cmp(stem.as_bytes()) {
-                std::cmp::Ordering::Less => low = middle + 1,
-                std::cmp::Ordering::Greater => high = middle,
-                std::cmp::Ordering::Equal => return Some(self.list(middle)),
-            }
-        }
-        None
+    /// The word that stands for a stem.
+    pub fn form(&self, term: usize) -> &str {
+        let start = term.checked_sub(1).map_or(0, |before| self.entry(before, 3));
+        let bytes = self.bytes.get(self.forms + start..self.forms + self.entry(term, 3)).unwrap_or(&[]);
+        std::str::from_utf8(bytes).unwrap_or("")
     }
 
     pub fn list(&self, term: usize) -> PackedList<'_> {
@@ -235,8 +245,13 @@ pub fn merge(segments: &[Arc<[u8]>], dead: &[u32]) -> Result<Vec<u8>, DamagedSeg
             break;
         };
         let mut list = Vec::new();
+        let mut form = String::new();
         for (segment, base, at) in &mut opened {
             if *at < segment.terms() && segment.stem(*at) == stem {
+                let other = segment.form(*at);
+                if form.is_empty() || (other.len(), other) < (form.len(), &form) {
+                    form = other.to_string();
+                }
                 let moved = segment.list(*at).map(|p| Posting { ordinal: p.ordinal + *base, ..p });
                 let rows = &merged.rows;
                 list.extend(moved.filter(|p| {
@@ -247,7 +262,7 @@ pub fn merge(segments: &[Arc<[u8]>], dead: &[u32]) -> Result<Vec<u8>, DamagedSeg
             }
         }
         if !list.is_empty() {
-            merged.terms.push((stem, list));
+            merged.terms.push(Term { stem, form, postings: list });
         }
     }
     Ok(merged.pack())
@@ -271,7 +286,10 @@ mod tests {
         Draft {
             rows: rows.collect(),
             groups: vec![vec![group.to_string()]],
-            terms: vec![("cup".into(), vec![posting(0, 1), posting(2, 300)]), ("tea".into(), vec![posting(1, 1)])],
+            terms: vec![
+                Term { stem: "cup".into(), form: "cups".into(), postings: vec![posting(0, 1), posting(2, 300)] },
+                Term { stem: "tea".into(), form: "tea".into(), postings: vec![posting(1, 1)] },
+            ],
         }
     }
 
@@ -281,8 +299,8 @@ mod tests {
         let (segment, columns) = Segment::open(draft.pack().into()).expect("sound");
         assert_eq!(columns.rows, draft.rows);
         assert_eq!(columns.groups, draft.groups);
-        assert_eq!(segment.find("cup").expect("there").collect::<Vec<_>>(), draft.terms[0].1);
-        assert!(segment.find("mug").is_none());
+        assert_eq!(segment.list(0).collect::<Vec<_>>(), draft.terms[0].postings);
+        assert_eq!([segment.form(0), segment.form(1)], ["cups", "tea"]);
     }
 
     #[test]
@@ -291,8 +309,8 @@ mod tests {
         let (merged, columns) = Segment::open(merge(&parts, &[12, 21]).expect("sound").into()).expect("sound");
         assert_eq!(columns.rows.len(), 6);
         assert_eq!(columns.rows[5].group, 1);
-        let cups: Vec<_> = merged.find("cup").expect("there").map(|p| p.ordinal).collect();
+        let cups: Vec<_> = merged.list(0).map(|p| p.ordinal).collect();
         assert_eq!(cups, [0, 3, 5]);
-        assert_eq!(merged.find("tea").expect("there").count(), 1);
+        assert_eq!(merged.list(1).count(), 1);
     }
 }

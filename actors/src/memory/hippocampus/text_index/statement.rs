@@ -1,7 +1,7 @@
 //! What can be seen of a text when it is captured: whether it asks, and whether it states something particular.
 //! A turn that names a time, a name or the speaker is worth remembering; a bare question seldom is the evidence.
 
-use super::words::Word;
+use crate::language::Word;
 
 /// Marks of one text, packed in a byte.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -66,8 +66,8 @@ fn is_calendar_word(word: &Word) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use super::super::words::words;
     use super::*;
+    use crate::language::words;
 
     fn of(text: &str) -> Statement {
         Statement::of(text, &words(text))

@@ -17,8 +17,11 @@ pub struct Tail {
 
 impl Tail {
     /// Counts a stem of a document. Documents come mostly in order; an earlier one costs a search in its list.
-    pub fn count(&mut self, stem: String, ordinal: u32) {
-        let list = self.lists.entry(stem).or_default();
+    pub fn count(&mut self, stem: &str, ordinal: u32) {
+        if !self.lists.contains_key(stem) {
+            self.lists.insert(stem.to_string(), Vec::new());
+        }
+        let Some(list) = self.lists.get_mut(stem) else { return };
         let at = match list.last() {
             Some(last) if last.ordinal >= ordinal => list.partition_point(|p| p.ordinal < ordinal),
             _ => list.len(),
@@ -31,10 +34,6 @@ impl Tail {
 
     pub fn list(&self, stem: &str) -> &[Posting] {
         self.lists.get(stem).map_or(&[], Vec::as_slice)
-    }
-
-    pub fn stems(&self) -> impl Iterator<Item = &str> {
-        self.lists.keys().map(String::as_str)
     }
 
     /// Takes all postings below `end` out, sorted by stem, with ordinals counted from `base`.
@@ -61,7 +60,7 @@ mod tests {
     fn counting_keeps_lists_sorted_even_for_earlier_documents() {
         let mut tail = Tail::default();
         for ordinal in [5, 7, 5, 6] {
-            tail.count("cup".into(), ordinal);
+            tail.count("cup", ordinal);
         }
         let seen: Vec<_> = tail.list("cup").iter().map(|p| (p.ordinal, p.count)).collect();
         assert_eq!(seen, [(5, 2), (6, 1), (7, 1)]);

@@ -1,4 +1,5 @@
 use super::*;
+use crate::language::TokenTable;
 
 fn index(turns: &[(&str, &str, u32)]) -> TextIndex {
     let mut index = TextIndex::new();
@@ -102,13 +103,59 @@ fn an_answer_inherits_what_its_question_covers() {
     assert_eq!(hits, [2, 0, 1], "the question loses a little, its answer is found at all");
 }
 
+fn with_meaning(turns: &[(&str, u32)]) -> TextIndex {
+    let mut index = TextIndex::with_encoder(Arc::new(TokenTable::embedded()));
+    for (i, (text, sitting)) in turns.iter().enumerate() {
+        index.add(i as u32, &Fields { text, sitting: *sitting, ..Fields::default() }).expect("ascending");
+    }
+    index
+}
+
 #[test]
 fn a_related_stem_stands_for_the_asked_one_by_its_weight() {
-    let index = index(&[("", "mug here", 1), ("", "plate here", 2)]);
-    let soft = [SoftTerm { of: "cup".into(), stem: "mug".into(), weight: 0.5 }];
-    let query = Query { soft: &soft, weights: Weights { sitting: 0.0, ..Weights::default() }, ..Query::new("cup") };
-    // The related stem doesn't touch the sitting's own score, so only documents near a hit may come.
-    assert_eq!(index.search(&query, 3).len(), 1);
+    let turns = [("the mug is here", 1), ("a parliament is here", 2), ("the cup is there", 3)];
+    let index = with_meaning(&turns);
+    assert_eq!(found(&index, "cup")[..2], [2, 0], "the word itself first, then what means nearly the same");
+    let words = Query { weights: Weights::words_alone(), ..Query::new("cup") };
+    assert_eq!(index.search(&words, 3).len(), 1, "by words alone only the word itself");
+}
+
+#[test]
+fn stems_that_come_later_are_related_as_if_they_had_always_been_there() {
+    let texts = ["mugs on it", "a teacup", "the cup", "some glasses", "plates and dishes", "one mug", "bowls"];
+    let turns: Vec<(&str, u32)> = texts.into_iter().zip(1..).collect();
+    let whole = with_meaning(&turns);
+    let mut grown = with_meaning(&turns[..1]);
+    for (i, (text, sitting)) in turns.iter().enumerate().skip(1) {
+        grown.search(&Query::new("cup"), 10);
+        grown.add(i as u32, &Fields { text, sitting: *sitting, ..Fields::default() }).expect("ascending");
+    }
+    assert_eq!(grown.search(&Query::new("cup"), 10), whole.search(&Query::new("cup"), 10));
+    let mut sealed = whole;
+    let text = sealed.seal_all().expect("documents");
+    let vectors = sealed.vectors_of_segment(0).expect("an encoder");
+    let mut loaded = TextIndex::with_encoder(Arc::new(TokenTable::embedded()));
+    loaded.load(text, Some(&vectors)).expect("sound");
+    assert_eq!(loaded.search(&Query::new("cup"), 10), grown.search(&Query::new("cup"), 10));
+    assert!(loaded.without_vector().is_empty());
+}
+
+#[test]
+fn a_segment_without_fitting_vectors_is_loaded_and_its_documents_are_named() {
+    let mut index = with_meaning(&[("the mug", 1), ("the lamp", 2)]);
+    let text = index.seal_all().expect("documents");
+    let mut loaded = TextIndex::with_encoder(Arc::new(TokenTable::embedded()));
+    loaded.load(text, Some(b"nonsense")).expect("the words are sound");
+    assert_eq!(loaded.without_vector(), [0, 1]);
+    loaded.set_vector(1, &PackedVector::of(&TokenTable::embedded().embed("the lamp")));
+    assert_eq!(loaded.without_vector(), [0]);
+    assert_eq!(found(&loaded, "lamp")[0], 1);
+}
+
+#[test]
+fn what_means_the_same_comes_before_what_shares_as_many_words() {
+    let index = with_meaning(&[("the battery of the clock", 1), ("charging the battery of the robot", 2)]);
+    assert_eq!(found(&index, "battery recharge")[0], 1);
 }
 
 fn many(count: u32) -> Vec<(u32, String, Vec<String>)> {

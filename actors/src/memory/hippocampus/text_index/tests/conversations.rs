@@ -7,6 +7,7 @@ use jiff::civil::DateTime;
 use serde::Deserialize;
 
 use super::*;
+use crate::language::TokenTable;
 
 #[derive(Deserialize)]
 struct Turn {
@@ -41,23 +42,31 @@ fn day(date: &str) -> i32 {
     day_number(parsed.date())
 }
 
-/// Mean share of the evidence among the best ten, by category and over all.
-fn recall_at_ten(turns: &[Turn], questions: &[Question], together: bool, weights: &Weights) -> BTreeMap<String, f64> {
-    type Store<'a> = (TextIndex, Vec<(&'a str, &'a str)>);
+type Recall = BTreeMap<String, f64>;
+type Store<'a> = (TextIndex, Vec<(&'a str, &'a str)>);
+
+/// The turns of each conversation in a store of its own, or of all in one.
+fn stores(turns: &[Turn], together: bool) -> BTreeMap<&str, Store<'_>> {
     let mut stores: BTreeMap<&str, Store> = BTreeMap::new();
     let mut sittings: BTreeMap<(&str, u32), u32> = BTreeMap::new();
     for turn in turns {
         let next = sittings.len() as u32;
         let sitting = *sittings.entry((&turn.conv, turn.session)).or_insert(next);
-        let (index, ids) = stores.entry(if together { "" } else { &turn.conv }).or_default();
+        let empty = || (TextIndex::with_encoder(Arc::new(TokenTable::embedded())), Vec::new());
+        let (index, ids) = stores.entry(if together { "" } else { &turn.conv }).or_insert_with(empty);
         let people = [turn.speaker.clone()];
         let fields = Fields { text: &turn.text, people: &people, sitting, day: day(&turn.date), ..Fields::default() };
         index.add(ids.len() as u32, &fields).expect("ascending");
         ids.push((&turn.conv, &turn.id));
     }
+    stores
+}
+
+/// Mean share of the evidence among the best ten, by category and over all.
+fn recall_at_ten(stores: &BTreeMap<&str, Store>, questions: &[Question], weights: &Weights) -> Recall {
     let mut sums: BTreeMap<String, (f64, f64)> = BTreeMap::new();
     for question in questions.iter().filter(|q| q.category != "adversarial") {
-        let (index, ids) = &stores[if together { "" } else { question.conv.as_str() }];
+        let (index, ids) = stores.get(question.conv.as_str()).unwrap_or_else(|| &stores[""]);
         let query = Query { weights: weights.clone(), ..Query::new(&question.question) };
         let best: BTreeSet<_> = index.search(&query, 10).into_iter().map(|hit| ids[hit.document as usize]).collect();
         let found = question.evidence.iter().filter(|id| best.contains(&(question.conv.as_str(), id.as_str()))).count();
@@ -70,19 +79,44 @@ fn recall_at_ten(turns: &[Turn], questions: &[Question], together: bool, weights
     sums.into_iter().map(|(category, (sum, count))| (category, sum / count)).collect()
 }
 
+fn print(name: &str, recall: &Recall) {
+    let categories: Vec<String> = recall.iter().map(|(category, share)| format!("{category} {share:.3}")).collect();
+    println!("| {name} | {} |", categories.join(" | "));
+}
+
 #[test]
-fn what_was_said_in_long_conversations_is_found_by_words_alone() {
+fn what_was_said_in_long_conversations_is_found_and_each_part_of_the_score_earns_its_place() {
     let (Some(turns), Some(questions)) = (lines::<Turn>("docs.jsonl"), lines::<Question>("queries.jsonl")) else {
         println!("SKIPPED: no conversations in {}; set MAXIM_SHARED_DATA to measure recall", folder().display());
         return;
     };
-    let apart = recall_at_ten(&turns, &questions, false, &Weights::default());
-    let together = recall_at_ten(&turns, &questions, true, &Weights::default());
-    let unspread = recall_at_ten(&turns, &questions, false, &Weights::without_spreading());
-    println!("recall@10, one store each   {apart:.3?}");
-    println!("recall@10, all in one store {together:.3?}");
-    println!("recall@10, no spreading     {unspread:.3?}");
-    assert!(apart["all"] >= 0.78, "{apart:?}");
-    assert!(together["all"] >= apart["all"] - 0.03, "{together:?}");
-    assert!(apart["all"] >= unspread["all"] + 0.07, "{unspread:?}");
+    let apart = stores(&turns, false);
+    let of = |weights: &Weights| recall_at_ten(&apart, &questions, weights);
+    let whole = of(&Weights::default());
+    print("all parts", &whole);
+    let together = recall_at_ten(&stores(&turns, true), &questions, &Weights::default());
+    print("all conversations in one store", &together);
+    let unspread = of(&Weights::without_spreading());
+    print("without spreading", &unspread);
+    let words = of(&Weights::words_alone());
+    print("words alone", &words);
+    let usual = Weights::default;
+    for (name, weights) in [
+        ("without related stems", Weights { related: 0, ..usual() }),
+        ("with 20 related stems", Weights { related: 20, ..usual() }),
+        ("without meanings of texts", Weights { alike: 0.0, alike_near: 0.0, ..usual() }),
+        ("without neighbours' hits", Weights { neighbour_steps: 0, ..usual() }),
+        ("without the sitting", Weights { sitting: 0.0, ..usual() }),
+        ("without dates", Weights { date: 0.0, ..usual() }),
+        ("without speakers", Weights { other: 0.0, ..usual() }),
+        ("without carried answers", Weights { answer: 0.0, ..usual() }),
+        ("without particulars", Weights { particular: 0.0, ..usual() }),
+    ] {
+        print(name, &of(&weights));
+    }
+    assert!(whole["all"] >= 0.84, "{whole:?}");
+    assert!(whole["multi-hop"] >= 0.52, "{whole:?}");
+    assert!(words["all"] >= 0.79, "{words:?}");
+    assert!(together["all"] >= whole["all"] - 0.02, "{together:?}");
+    assert!(whole["all"] >= unspread["all"] + 0.07, "{unspread:?}");
 }

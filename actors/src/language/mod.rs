@@ -1,0 +1,13 @@
+//! What rooms share about language: words and stems, and vectors of texts.
+
+pub mod encoder;
+pub mod packed;
+pub mod signature;
+pub mod token_table;
+pub mod vectors;
+pub mod words;
+
+pub use encoder::{Embedding, Encoder, EncoderId, FLOOR, calibrated, similarity};
+pub use token_table::TokenTable;
+pub use vectors::Vectors;
+pub use words::{Stems, Word, is_stop_word, words};

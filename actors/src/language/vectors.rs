@@ -1,0 +1,90 @@
+//! Vectors of many records, by their place in an order.
+
+use super::encoder::EncoderId;
+use super::packed::{PackedVector, dot};
+
+/// Records whose numbers lie together.
+const CHUNK: usize = 4096;
+
+/// One vector of one encoder for each record, or none.
+#[derive(Clone, Debug)]
+pub struct Vectors {
+    encoder: EncoderId,
+    dims: usize,
+    chunks: Vec<Vec<i8>>,
+    /// 0 for a record without a vector.
+    scales: Vec<f32>,
+}
+
+impl Vectors {
+    pub fn new(encoder: EncoderId, dims: usize) -> Self {
+        Self { encoder, dims, chunks: Vec::new(), scales: Vec::new() }
+    }
+
+    pub fn encoder(&self) -> &EncoderId {
+        &self.encoder
+    }
+
+    pub fn dims(&self) -> usize {
+        self.dims
+    }
+
+    pub fn len(&self) -> usize {
+        self.scales.len()
+    }
+
+    pub fn is_empty(&self) -> bool {
+        self.scales.is_empty()
+    }
+
+    /// Appends a record with its vector, or without.
+    pub fn push(&mut self, vector: Option<&PackedVector>) {
+        match vector.filter(|vector| vector.steps.len() == self.dims) {
+            Some(vector) => self.push_steps(vector.scale, vector.steps.iter().copied()),
+            None => self.push_steps(0.0, std::iter::repeat_n(0, self.dims)),
+        }
+    }
+
+    /// `steps` are as many as a vector has.
+    pub fn push_steps(&mut self, scale: f32, steps: impl Iterator<Item = i8>) {
+        if self.scales.len().is_multiple_of(CHUNK) {
+            self.chunks.push(Vec::new());
+        }
+        if let Some(chunk) = self.chunks.last_mut() {
+            let full = chunk.len() + self.dims;
+            chunk.extend(steps.take(self.dims));
+            chunk.resize(full, 0);
+        }
+        self.scales.push(scale);
+    }
+
+    pub fn set(&mut self, at: usize, vector: &PackedVector) {
+        if let Some(scale) = self.scales.get_mut(at)
+            && vector.steps.len() == self.dims
+        {
+            *scale = vector.scale;
+            let start = at % CHUNK * self.dims;
+            self.chunks[at / CHUNK][start..start + self.dims].copy_from_slice(&vector.steps);
+        }
+    }
+
+    pub fn has(&self, at: usize) -> bool {
+        self.scale(at) > 0.0
+    }
+
+    pub fn scale(&self, at: usize) -> f32 {
+        self.scales.get(at).copied().unwrap_or(0.0)
+    }
+
+    pub fn steps(&self, at: usize) -> &[i8] {
+        let start = at % CHUNK * self.dims;
+        self.chunks.get(at / CHUNK).and_then(|chunk| chunk.get(start..start + self.dims)).unwrap_or(&[])
+    }
+
+    /// Cosine with a record's vector; nothing where it has none.
+    #[inline]
+    pub fn cosine(&self, at: usize, to: &PackedVector) -> Option<f32> {
+        let scale = self.scale(at);
+        (scale > 0.0).then(|| scale * to.scale * dot(self.steps(at), &to.steps) as f32)
+    }
+}

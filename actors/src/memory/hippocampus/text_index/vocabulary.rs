@@ -1,0 +1,94 @@
+//! All stems of the store: where their postings lie, and the word that stands for each.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use super::segment::Segment;
+
+/// One stem of the store.
+#[derive(Clone, Debug)]
+pub struct Entry {
+    pub stem: Arc<str>,
+    /// The shortest word seen with this stem, the first by letters among equals: its vector stands for the stem. That
+    /// doesn't depend on the order in which documents came.
+    pub form: Box<str>,
+    /// Number of a sealed segment and of the stem in it.
+    pub places: Vec<(u32, u32)>,
+}
+
+/// Stems by number and by text.
+#[derive(Clone, Debug, Default)]
+pub struct Vocabulary {
+    ids: HashMap<Arc<str>, u32>,
+    entries: Vec<Entry>,
+    /// Stems whose form changed, in order.
+    changed: Vec<u32>,
+}
+
+impl Vocabulary {
+    pub fn entries(&self) -> &[Entry] {
+        &self.entries
+    }
+
+    pub fn changed(&self) -> &[u32] {
+        &self.changed
+    }
+
+    pub fn id(&self, stem: &str) -> Option<u32> {
+        self.ids.get(stem).copied()
+    }
+
+    pub fn entry(&self, stem: &str) -> Option<&Entry> {
+        self.entries.get(self.id(stem)? as usize)
+    }
+
+    /// A word with this stem was seen.
+    pub fn see(&mut self, stem: &str, form: &str) -> u32 {
+        if let Some(id) = self.id(stem) {
+            let entry = &mut self.entries[id as usize];
+            if (form.len(), form) < (entry.form.len(), &entry.form) {
+                entry.form = form.into();
+                self.changed.push(id);
+            }
+            return id;
+        }
+        let (id, stem): (u32, Arc<str>) = (self.entries.len() as u32, stem.into());
+        self.ids.insert(Arc::clone(&stem), id);
+        self.entries.push(Entry { stem, form: form.into(), places: Vec::new() });
+        id
+    }
+
+    /// Enters the stems of a sealed segment.
+    pub fn enter(&mut self, number: u32, segment: &Segment) {
+        for term in 0..segment.terms() {
+            let id = self.see(segment.stem(term), segment.form(term));
+            self.entries[id as usize].places.push((number, term as u32));
+        }
+    }
+
+    /// Enters all segments anew: some were replaced.
+    pub fn enter_again(&mut self, segments: &[Segment]) {
+        self.entries.iter_mut().for_each(|entry| entry.places.clear());
+        for (number, segment) in segments.iter().enumerate() {
+            self.enter(number as u32, segment);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_shortest_word_stands_for_its_stem_whatever_came_first() {
+        let orders = [["running", "runs", "run"], ["run", "running", "runs"]];
+        for order in orders {
+            let mut all = Vocabulary::default();
+            order.iter().for_each(|form| {
+                all.see("run", form);
+            });
+            assert_eq!(&*all.entry("run").expect("seen").form, "run");
+            assert_eq!(all.entries().len(), 1);
+        }
+    }
+}
