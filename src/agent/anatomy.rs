@@ -35,7 +35,7 @@ use maxim_actors::perception::pain_detector::PainDetector;
 use maxim_actors::perception::preemption_circuit::PreemptionCircuit;
 use maxim_actors::perception::salience::{SalienceRoom, SalienceSettings};
 use maxim_actors::region::Placement::{Own, Pool};
-use maxim_actors::region::{Region, WardKind};
+use maxim_actors::region::WardKind;
 use maxim_actors::sleep::semantic_promoter::{PromoterSettings, SemanticPromoter};
 use maxim_actors::sleep::thin::Consolidation;
 use maxim_bus::RegionName;

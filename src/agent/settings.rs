@@ -123,7 +123,7 @@ impl AgentSettings {
                 knowledge: memory.knowledge_max as usize,
                 thin: Vec::new(),
             },
-            anterior_temporal_lobe: AtlSettings { run: format!("{boot:016x}"), encoder },
+            anterior_temporal_lobe: AtlSettings { run: format!("{boot:016x}"), encoder: Arc::clone(&encoder) },
             semantic_promoter: PromoterSettings {
                 idle: signed(memory.promotion_idle.get()),
                 ..PromoterSettings::default()
