@@ -143,6 +143,15 @@ impl Agent {
         }
     }
 
+    /// Cuts a room off: it takes no mail and does nothing from now on. For experiments on what the room is good for;
+    /// does nothing for a live agent. False when there is no such room.
+    pub fn cut(&mut self, room: &str) -> bool {
+        let Driver::Stepped(steppers) = &mut self.driver else { return false };
+        let before = steppers.len();
+        steppers.retain(|stepper| stepper.name() != room);
+        steppers.len() < before
+    }
+
     /// One step of the first room that has something to do. False when none has. For crash tests between any two steps.
     pub fn step(&mut self) -> bool {
         let Driver::Stepped(steppers) = &mut self.driver else { return false };

@@ -19,6 +19,7 @@ use maxim_actors::learning::nucleus_accumbens::NacSettings;
 use maxim_actors::memory::enrichment::EnrichmentSettings;
 use maxim_actors::memory::hippocampus::HippocampusSettings;
 use maxim_actors::memory::suprachiasmatic_nucleus::ScnSettings;
+use maxim_actors::perception::energy::EnergySettings;
 use maxim_actors::perception::gateway::GatewaySettings;
 use maxim_actors::perception::stop_phrase::StopGrammar;
 use maxim_actors::region::SupervisionSettings;
@@ -37,6 +38,7 @@ pub struct AgentSettings {
     pub deadline: Duration,
     pub supervision: SupervisionSettings,
     pub gateway: GatewaySettings,
+    pub energy: EnergySettings,
     pub hippocampus: HippocampusSettings,
     pub suprachiasmatic_nucleus: ScnSettings,
     pub enrichment: EnrichmentSettings,
@@ -100,6 +102,7 @@ impl AgentSettings {
                 credit: gateway.credit as usize,
                 stop: StopGrammar::new(&agent.names, &stop.phrases),
             },
+            energy: EnergySettings { tokens_per_hour: llm.tokens_per_hour, tokens_per_day: llm.tokens_per_day, boot },
             hippocampus: HippocampusSettings {
                 zone: zone.clone(),
                 mode: mode.as_str().into(),
@@ -140,6 +143,7 @@ impl AgentSettings {
                 approval: signed(gate.approval_expiry.get()),
                 veto_confidence: gate.veto_confidence,
                 veto_value: gate.veto_value,
+                bridge_gain: gate.bridge_gain,
             },
             tracker: TrackerSettings {
                 boot,

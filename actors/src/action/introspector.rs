@@ -9,6 +9,7 @@
 use std::collections::BTreeMap;
 
 use jiff::{SignedDuration, Timestamp};
+use maxim_bus::signals::bridges::{EnergyReported, ReportEnergy};
 use maxim_bus::signals::recall::{
     DescribeTime, EpisodeFilter, EpisodesRecalled, Inquiry, InquiryAnswered, OutcomesPredicted, PredictOutcomes,
     RecallEpisodes, ReportStats, StatsReported, TimeDescribed,
@@ -55,9 +56,9 @@ pub enum IntrospectorEvent {
 }
 
 wiring!(Introspector {
-    hears: [Inquiry, EpisodesRecalled, OutcomesPredicted, TimeDescribed, StatsReported],
+    hears: [Inquiry, EpisodesRecalled, OutcomesPredicted, TimeDescribed, StatsReported, EnergyReported],
     back: [],
-    emits: [RecallEpisodes, PredictOutcomes, DescribeTime, ReportStats, InquiryAnswered],
+    emits: [RecallEpisodes, PredictOutcomes, DescribeTime, ReportStats, ReportEnergy, InquiryAnswered],
 });
 
 impl Region for Introspector {
@@ -200,6 +201,10 @@ fn ask(inquiry: &Inquiry, pulse: &mut Pulse<'_, Introspector>) -> Result<BTreeMa
             let query = DescribeTime { hour: small("hour"), day: small("day"), limit };
             ("suprachiasmatic_nucleus", pulse.ask("suprachiasmatic_nucleus", query))
         }
+        "energy_status" => {
+            let window = inquiry.params.get("window_seconds").and_then(Json::as_u64).unwrap_or(3_600);
+            ("energy", pulse.ask("energy", ReportEnergy { window_seconds: window.clamp(1, 86_400) }))
+        }
         "system_stats" => {
             let rooms = pulse.settings().rooms.clone();
             return Ok(rooms.into_iter().map(|room| (pulse.ask(room, ReportStats {}), room.to_owned())).collect());
@@ -224,6 +229,12 @@ impl Hears<OutcomesPredicted> for Introspector {
 impl Hears<TimeDescribed> for Introspector {
     fn hear(&self, answer: &TimeDescribed, pulse: &mut Pulse<'_, Self>) {
         self.reported("suprachiasmatic_nucleus", json!(answer), pulse);
+    }
+}
+
+impl Hears<EnergyReported> for Introspector {
+    fn hear(&self, answer: &EnergyReported, pulse: &mut Pulse<'_, Self>) {
+        self.reported("energy", answer.report.clone(), pulse);
     }
 }
 

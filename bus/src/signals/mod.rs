@@ -1,5 +1,6 @@
 //! The vocabulary, one file a stage.
 
+pub mod bridges;
 pub mod intent;
 pub mod lifecycle;
 pub mod outcome;

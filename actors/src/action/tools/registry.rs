@@ -318,6 +318,7 @@ mod tests {
         let expected = [
             "bash",
             "edit_file",
+            "energy_status",
             "glob",
             "memory_recall",
             "predict_outcome",

@@ -11,6 +11,7 @@ use std::collections::{BTreeMap, VecDeque};
 
 use jiff::Timestamp;
 use jiff::tz::TimeZone;
+use maxim_bus::signals::bridges::EpisodeLived;
 use maxim_bus::signals::percept::{Disposition, SalientPercept};
 use maxim_bus::signals::recall::{
     EpisodeFilter, EpisodeStored, EpisodesCaptured, EpisodesImported, EpisodesRecalled, ImportEpisodes, RecallEpisodes,
@@ -23,7 +24,7 @@ use serde::{Deserialize, Serialize};
 use super::import::{ImportDefaults, ImportLine};
 use super::key_index::{Filter, KeyIndex};
 use super::law::{Surroundings, capture_reasons, is_same_observation, merge_observation, sitting_after};
-use super::model::{Action, EpisodicMemory, Outcome, Provenance, Trust};
+use super::model::{Action, CaptureReason, EpisodicMemory, Outcome, Provenance, Trust};
 use super::text_index::{Query, TextIndex, day_number};
 use crate::region::RecordView;
 use crate::region::{Card, Hears, Pulse, Region};
@@ -102,7 +103,7 @@ pub enum HippocampusEvent {
 wiring!(Hippocampus {
     hears: [SalientPercept, RecallEpisodes, ReportStats, ImportEpisodes],
     back: [TurnEnded],
-    emits: [EpisodeStored, EpisodesCaptured, EpisodesRecalled, StatsReported, EpisodesImported],
+    emits: [EpisodeStored, EpisodeLived, EpisodesCaptured, EpisodesRecalled, StatsReported, EpisodesImported],
 });
 
 impl Region for Hippocampus {
@@ -336,6 +337,26 @@ fn recalled(episode: EpisodicMemory, score: f64, via: Via) -> RecalledEpisode {
     }
 }
 
+/// The completed episode as the bridges learn from it.
+fn lived(episode: &EpisodicMemory, ended: &TurnEnded, at: Timestamp) -> EpisodeLived {
+    EpisodeLived {
+        episode: episode.id.clone(),
+        turn: ended.turn,
+        at,
+        text: episode.perception.text.chars().take(CLIP).collect(),
+        source: episode.perception.source.clone(),
+        objects: episode.perception.objects.clone(),
+        people: episode.perception.people.clone(),
+        goal: episode.context.goal.clone(),
+        goal_changed: episode.reasons.contains(&CaptureReason::GoalChanged),
+        actions: ended.actions.clone(),
+        salience: episode.salience,
+        novelty: episode.novelty,
+        person_involved: episode.person_involved,
+        trust: bus_trust(episode.trust),
+    }
+}
+
 impl Hears<SalientPercept> for Hippocampus {
     fn hear(&self, salient: &SalientPercept, pulse: &mut Pulse<'_, Self>) {
         let turn = pulse.turn();
@@ -419,6 +440,7 @@ impl Hears<TurnEnded> for Hippocampus {
             salience: episode.salience,
         };
         pulse.put(episode_key(document), &episode);
+        pulse.emit(lived(&episode, ended, pulse.now()));
         pulse.keep(HippocampusEvent::Completed { document, turn: ended.turn, episode: Box::new(episode) });
         pulse.emit(stored);
     }
