@@ -27,7 +27,7 @@ pub(super) enum Waiting {
 
 /// A plan that a person was offered.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub(super) struct Offer {
+pub struct Offer {
     pub template: u64,
     pub goal: String,
     pub steps: Vec<PlannedStep>,

@@ -385,6 +385,12 @@ impl Hears<EnrichedPercept> for Habit {
             }
             Disposition::Proceed => {}
         }
+        if !percept.source.starts_with("comms:") {
+            // What the senses report is no request; it was remembered, and nobody waits for an answer.
+            let (turn, channel) = (pulse.turn(), percept.metadata.channel.clone());
+            pulse.emit(TurnEnded { turn, channel, reply: None, spoken: false, actions: Vec::new() });
+            return;
+        }
         let mut turn = Turn {
             id: pulse.turn(),
             trust: pulse.trust(),

@@ -30,6 +30,8 @@ const OPEN: usize = 64;
 const USED: usize = 3;
 /// |RPE| above which what is perceived next counts for more.
 const SURPRISE: f64 = 0.3;
+/// Tool that only speaks.
+const RESPOND: &str = "respond";
 /// A smaller change of the weights isn't told.
 const WORTH_TELLING: f64 = 0.05;
 
@@ -99,7 +101,13 @@ impl Region for SignificanceLearner {
 
     fn apply(&mut self, event: SignificanceEvent) {
         match event {
+            // The moment may be kept already: which of the two comes first must not matter.
             SignificanceEvent::Surprised { turn, surprise, extremity } => {
+                if let Some(kept) = self.waiting.get_mut(&turn.to_string()) {
+                    kept.moment.surprise = kept.moment.surprise.max(surprise);
+                    kept.moment.valence_extremity = kept.moment.valence_extremity.max(extremity);
+                    return;
+                }
                 let most = self.open.entry(turn).or_default();
                 *most = (most.0.max(surprise), most.1.max(extremity));
                 if self.open.len() > OPEN {
@@ -203,6 +211,9 @@ impl Hears<EnrichedPercept> for SignificanceLearner {
 
 impl Hears<PredictionErrorSensed> for SignificanceLearner {
     fn hear(&self, sensed: &PredictionErrorSensed, pulse: &mut Pulse<'_, Self>) {
+        if sensed.event.starts_with(RESPOND) {
+            return; // how an answer went says nothing of the moment
+        }
         let surprise = sensed.rpe.get().abs().min(1.0);
         let extremity = (2.0 * sensed.value.get() - 1.0).abs();
         let turn = pulse.turn();
