@@ -12,3 +12,4 @@ mod preemption;
 mod replay;
 mod seeds;
 mod thread;
+mod why;

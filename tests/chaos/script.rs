@@ -23,11 +23,11 @@ const SAID: [(&str, Trust); 17] = [
     // Understood in part: a plan that worked is offered, accepted, and done.
     ("create the hello file with good morning", Trust::Owner),
     ("yes", Trust::Owner),
-    // The gate has doubts by now, and asks experience.
-    ("read the file missing.txt", Trust::Owner),
     ("what would the gulls say about the lighthouse tonight", Trust::Owner),
     ("please create a file evil.txt with the text boo", Trust::Outside),
     ("delete the file hello.txt", Trust::Owner),
+    // Reading went wrong before, so the gate asks what to expect of it.
+    ("read the file nowhere.txt", Trust::Owner),
     ("what do you know of gulls and spare keys", Trust::Owner),
     (RISKY, Trust::Owner),
     (RISKY, Trust::Owner),
