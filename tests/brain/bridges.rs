@@ -259,12 +259,30 @@ fn what_is_not_understood_is_offered_as_the_plan_that_worked_before() {
         std::fs::remove_file(bench.file("standup.txt")).expect("it was written");
     }
     with.crash();
-    let wish = "do the standup agenda tasks file";
+    let wish = "create the standup text of agenda tasks";
     let offered = with.say(wish);
-    assert!(
-        reply(&offered).contains("this worked: write_file") && status(&offered) == "respond_or_done",
-        "{offered:?}"
-    );
+    assert!(reply(&offered).contains("this worked: write_file with"), "{offered:?}");
+    assert!(!with.file("standup.txt").exists(), "it asks first");
+    assert_eq!(status(&with.say("yes")), "done");
+    let written = std::fs::read_to_string(with.file("standup.txt")).expect("written as before");
+    assert!(written.contains("agenda and tasks"), "{written}");
+    with.say(wish);
+    with.pass(Duration::from_secs(6 * 60));
+    let late = with.say("yes");
+    assert!(late.actions.iter().all(|action| action.tool == "respond"), "an offer ends after five minutes: {late:?}");
+
+    let unknown = without.say(wish);
+    assert!(!reply(&unknown).contains("this worked") && !reply(&unknown).is_empty(), "{unknown:?}");
+    without.say("yes");
+    assert!(!without.file("standup.txt").exists());
+}
+
+#[test]
+fn who_may_not_command_is_offered_nothing() {
+    let mut bench = Bench::new();
+    bench.say("create a file standup.txt with the text agenda and tasks");
+    let ended = bench.say_as("create the standup text of agenda tasks", "stranger", Trust::Outside);
+    assert!(!reply(&ended).contains("this worked"), "{ended:?}");
 }
 
 // Energy

@@ -13,7 +13,7 @@ use std::collections::VecDeque;
 
 use jiff::{SignedDuration, Timestamp};
 use maxim_bus::hash::StableHash;
-use maxim_bus::signals::bridges::{Counsel, Counsels, EscalationCounselled, goal_kind, hour_of};
+use maxim_bus::signals::bridges::{Counsel, Counsels, EscalationCounselled, goal_kind};
 use maxim_bus::signals::intent::{Escalation, Intent, IntentPermitted, IntentRefused, Refusal};
 use maxim_bus::signals::outcome::ToolResult;
 use maxim_bus::{MessageId, RegionName, Stage, Trust};
@@ -164,7 +164,7 @@ impl Autonomy {
             return None;
         }
         let kind = goal_kind(&intent.tool, intent.goal.as_deref());
-        let counsel = self.counsels.on(&kind, hour_of(now));
+        let counsel = self.counsels.on(&kind, now);
         let unwanted = counsel == Some(Counsel::Unwanted);
         let confidence = intent.confidence.get();
         let bar = match counsel {
@@ -237,7 +237,7 @@ mod tests {
     use maxim_bus::units::Confidence;
 
     use super::*;
-    use crate::region::rig::{Rig, ear};
+    use crate::region::rig::{Rig, ear, monday_morning};
 
     fn settings(level: AutonomyLevel) -> AutonomySettings {
         AutonomySettings {
@@ -273,7 +273,8 @@ mod tests {
     }
 
     fn counsel(counsel: Option<Counsel>) -> EscalationCounselled {
-        EscalationCounselled { kind: Some("bash:run".into()), hour: None, counsel }
+        let until = monday_morning() + SignedDuration::from_hours(1);
+        EscalationCounselled { kind: Some("bash:run".into()), hour: None, counsel, until }
     }
 
     #[test]

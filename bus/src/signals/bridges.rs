@@ -239,6 +239,8 @@ pub struct EscalationCounselled {
     pub kind: Option<String>,
     pub hour: Option<u8>,
     pub counsel: Option<Counsel>,
+    /// Then it is put to the test again.
+    pub until: Timestamp,
 }
 
 /// The type of a goal, as asking is concerned: the tool and the verb that asked for it.
@@ -261,7 +263,7 @@ pub fn hour_of(at: Timestamp) -> u8 {
 
 /// What a room was told of asking.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-pub struct Counsels(BTreeMap<String, Counsel>);
+pub struct Counsels(BTreeMap<String, (Counsel, Timestamp)>);
 
 impl Counsels {
     fn key(kind: Option<&str>, hour: Option<u8>) -> String {
@@ -272,15 +274,17 @@ impl Counsels {
     pub fn learn(&mut self, told: &EscalationCounselled) {
         let key = Self::key(told.kind.as_deref(), told.hour);
         match told.counsel {
-            Some(counsel) => self.0.insert(key, counsel),
+            Some(counsel) => self.0.insert(key, (counsel, told.until)),
             None => self.0.remove(&key),
         };
     }
 
-    /// The most specific: for this kind at this hour, for this kind, for this hour.
-    pub fn on(&self, kind: &str, hour: u8) -> Option<Counsel> {
-        let scopes = [(Some(kind), Some(hour)), (Some(kind), None), (None, Some(hour))];
-        scopes.into_iter().find_map(|(kind, hour)| self.0.get(&Self::key(kind, hour)).copied())
+    /// The most specific that holds now: for this kind at this hour, for this kind, for this hour.
+    pub fn on(&self, kind: &str, now: Timestamp) -> Option<Counsel> {
+        let hour = Some(hour_of(now));
+        let scopes = [(Some(kind), hour), (Some(kind), None), (None, hour)];
+        let held = scopes.into_iter().filter_map(|(kind, hour)| self.0.get(&Self::key(kind, hour)));
+        held.into_iter().find(|(_, until)| now < *until).map(|(counsel, _)| *counsel)
     }
 }
 
@@ -381,20 +385,24 @@ mod tests {
     #[test]
     fn the_most_specific_counsel_is_heard() {
         let mut counsels = Counsels::default();
-        let told =
-            |kind: Option<&str>, hour, counsel| EscalationCounselled { kind: kind.map(str::to_owned), hour, counsel };
+        let at = |hour: i64| Timestamp::UNIX_EPOCH + jiff::SignedDuration::from_hours(hour);
+        let told = |kind: Option<&str>, hour, counsel| EscalationCounselled {
+            kind: kind.map(str::to_owned),
+            hour,
+            counsel,
+            until: at(48),
+        };
         counsels.learn(&told(None, Some(3), Some(Counsel::Unanswered)));
-        assert_eq!(counsels.on("bash:run", 3), Some(Counsel::Unanswered));
-        assert_eq!(counsels.on("bash:run", 4), None);
+        assert_eq!(counsels.on("bash:run", at(3)), Some(Counsel::Unanswered));
+        assert_eq!(counsels.on("bash:run", at(4)), None);
+        assert_eq!(counsels.on("bash:run", at(51)), None, "it is put to the test again");
         counsels.learn(&told(Some("bash:run"), None, Some(Counsel::Trusted)));
-        assert_eq!(counsels.on("bash:run", 3), Some(Counsel::Trusted));
+        assert_eq!(counsels.on("bash:run", at(3)), Some(Counsel::Trusted));
         counsels.learn(&told(Some("bash:run"), Some(3), Some(Counsel::Unwanted)));
-        assert_eq!(
-            (counsels.on("bash:run", 3), counsels.on("bash:run", 5)),
-            (Some(Counsel::Unwanted), Some(Counsel::Trusted))
-        );
+        assert_eq!(counsels.on("bash:run", at(27)), Some(Counsel::Unwanted));
+        assert_eq!(counsels.on("bash:run", at(5)), Some(Counsel::Trusted));
         counsels.learn(&told(Some("bash:run"), Some(3), None));
-        assert_eq!(counsels.on("bash:run", 3), Some(Counsel::Trusted));
+        assert_eq!(counsels.on("bash:run", at(3)), Some(Counsel::Trusted));
     }
 
     #[test]

@@ -513,11 +513,17 @@ impl Hears<UsuallyLocated> for Habit {
         let Some(Waiting::UsualPlace { fallback }) = turn.waiting.clone() else { return };
         let Some(words) = usually(located) else { return self.without_bridge(turn, pulse) };
         turn.waiting = None;
-        turn.said.push(match fallback {
-            Some(unknown) => format!("{unknown} {words}"),
-            None => words,
-        });
-        self.go_on(turn, pulse);
+        match fallback {
+            Some(unknown) => {
+                turn.said.push(format!("{unknown} {words}"));
+                self.go_on(turn, pulse);
+            }
+            None => {
+                let thought = format!("I am asked where {} usually is; I know that from where it was.", located.thing);
+                let plan = Plan { say: Some(words), thought, settled: true, ..Plan::default() };
+                self.begin(turn, plan, pulse);
+            }
+        }
     }
 }
 

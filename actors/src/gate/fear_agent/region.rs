@@ -15,7 +15,6 @@ use std::path::PathBuf;
 use jiff::{SignedDuration, Timestamp};
 use maxim_bus::signals::bridges::{
     ApprovalEnd, ApprovalEnded, AssessContext, ContextAssessed, Counsel, Counsels, EscalationCounselled, goal_kind,
-    hour_of,
 };
 use maxim_bus::signals::intent::{ApprovalDecided, Escalation, Intent, IntentPermitted, IntentRefused, Refusal};
 use maxim_bus::signals::lifecycle::{PreemptionChanged, PreemptionRequested};
@@ -195,7 +194,7 @@ impl FearAgent {
     fn ask(&self, mut entry: GateEntry, pulse: &mut Pulse<'_, Self>) {
         let (id, expires) = (entry.id, pulse.now() + pulse.settings().approval);
         let kind = goal_kind(&entry.intent.tool, entry.intent.goal.as_deref());
-        let counsel = self.counsels.on(&kind, hour_of(pulse.now()));
+        let counsel = self.counsels.on(&kind, pulse.now());
         if counsel == Some(Counsel::Unanswered) && !entry.intent.commanded {
             let reason = format!("it would need a yes, and at this hour nobody answers: {}", entry.reason);
             pulse.keep(FearEvent::Closed { id });

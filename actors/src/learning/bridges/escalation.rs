@@ -4,12 +4,14 @@
 //! Law: per kind of goal and hour of the day it counts what asking led to (allowed, denied, nobody answered), each with
 //! one count added (Laplace). From three on: answered with less than ¼ → asking is of no use at this hour; allowed with ≥ 0.8 → needn't be
 //! asked; allowed with ≤ 0.2 → not without asking. The kind at the hour speaks first, then the kind, then the hour.
-//! Fear's own questions stay: counsel lowers no rule, it moves autonomy's bar and turns a useless question into a no.
+//! Fear's own questions stay: counsel lowers no rule, it moves autonomy's bar and turns a useless question into a no. It
+//! holds for a week from the newest question on; then asking is tried again.
 //! Remembers: counts, halved from sixteen on, so that the newer count more. Forgets: thereby.
 //! Down: autonomy and the gate go on with what they were told.
 
 use std::collections::BTreeMap;
 
+use jiff::SignedDuration;
 use maxim_bus::signals::bridges::{ApprovalEnd, ApprovalEnded, Counsel, EscalationCounselled, goal_kind, hour_of};
 use maxim_bus::signals::recall::{ReportStats, StatsReported};
 use maxim_bus::{RegionName, Stage};
@@ -28,6 +30,8 @@ const UNANSWERED: f64 = 0.25;
 const TRUSTED: f64 = 0.8;
 /// Expected share of yes up to which a person wants to be asked.
 const UNWANTED: f64 = 0.2;
+/// Counsel holds this long.
+const HOLDS: SignedDuration = SignedDuration::from_hours(7 * 24);
 /// Kinds of goals that are remembered.
 const KINDS: usize = 512;
 
@@ -152,8 +156,8 @@ impl Hears<ApprovalEnded> for EscalationBridge {
         let scopes = [(Some(kind.clone()), Some(hour)), (Some(kind.clone()), None), (None, Some(hour))];
         let (before, after) = (self.counsels(&kind, hour), later.counsels(&kind, hour));
         for ((kind, hour), (before, after)) in scopes.into_iter().zip(before.into_iter().zip(after)) {
-            if before != after {
-                pulse.emit(EscalationCounselled { kind, hour, counsel: after });
+            if before != after || after.is_some() {
+                pulse.emit(EscalationCounselled { kind, hour, counsel: after, until: pulse.now() + HOLDS });
             }
         }
         pulse.keep(event);
@@ -169,12 +173,11 @@ impl Hears<ReportStats> for EscalationBridge {
 
 #[cfg(test)]
 mod tests {
-    use jiff::Timestamp;
     use maxim_bus::MessageId;
     use maxim_bus::signals::bridges::Counsels;
 
     use super::*;
-    use crate::region::rig::{Rig, ear};
+    use crate::region::rig::{Rig, ear, monday_morning};
 
     fn asked(ends: &[ApprovalEnd]) -> Asked {
         let mut asked = Asked::default();
@@ -198,14 +201,15 @@ mod tests {
     }
 
     #[test]
-    fn what_changes_is_told_once_and_survives_a_crash() {
+    fn what_changes_or_holds_is_told_and_survives_a_crash() {
         let mut rig: Rig<EscalationBridge> = Rig::new((), ear::<EscalationCounselled>);
+        let nine = monday_morning();
         let ended = |end| ApprovalEnded {
             intent: MessageId::from_parts(1, 1),
             tool: "bash".into(),
             goal: Some("run the tests".into()),
             rule: "exec.build".into(),
-            asked_at: Timestamp::UNIX_EPOCH,
+            asked_at: nine,
             end,
         };
         let mut counsels = Counsels::default();
@@ -213,16 +217,16 @@ mod tests {
             rig.send(ended(ApprovalEnd::Expired));
             rig.crash();
             let told = rig.heard::<EscalationCounselled>();
-            assert_eq!(told.len(), if n == 2 { 2 } else { 0 }, "after {} questions: {told:?}", n + 1);
+            assert_eq!(told.len(), if n < 2 { 0 } else { 2 }, "after {} questions: {told:?}", n + 1);
             told.iter().for_each(|told| counsels.learn(told));
         }
-        assert_eq!(counsels.on("bash:run", 0), Some(Counsel::Unanswered));
-        assert_eq!(counsels.on("write_file:create", 0), Some(Counsel::Unanswered), "nobody is there at all");
-        assert_eq!(counsels.on("bash:run", 12), None);
+        assert_eq!(counsels.on("bash:run", nine), Some(Counsel::Unanswered));
+        assert_eq!(counsels.on("write_file:create", nine), Some(Counsel::Unanswered), "nobody is there at all");
+        assert_eq!(counsels.on("bash:run", nine + SignedDuration::from_hours(3)), None);
         for _ in 0..2 {
             rig.send(ended(ApprovalEnd::Allowed));
             rig.heard::<EscalationCounselled>().iter().for_each(|told| counsels.learn(told));
         }
-        assert_eq!(counsels.on("bash:run", 0), None, "somebody answered after all");
+        assert_eq!(counsels.on("bash:run", nine), None, "somebody answered after all");
     }
 }
