@@ -10,7 +10,7 @@ use serde_json::json;
 
 use super::live::Live;
 
-const SAID: [(&str, Trust); 17] = [
+const SAID: [(&str, Trust); 18] = [
     ("remember that the spare key is in the blue drawer", Trust::Owner),
     ("please create a file hello.txt with the text good morning", Trust::Owner),
     // How to be spoken to, and back again.

@@ -120,7 +120,8 @@ impl Region for SignificanceLearner {
                 if let Some(old) = instead_of {
                     self.waiting.remove(&old);
                 }
-                self.waiting.insert(episode, Waiting { moment, at, uses: 0.0 });
+                // The same observation again belongs to the moment that is kept already.
+                self.waiting.entry(episode).or_insert(Waiting { moment, at, uses: 0.0 });
             }
             SignificanceEvent::Used { episodes } => {
                 for (episode, share) in episodes {
