@@ -9,19 +9,20 @@ use maxim_actors::action::executor::Executor;
 use maxim_actors::action::introspector::{Introspector, IntrospectorSettings};
 use maxim_actors::deliberation::habit::Habit;
 use maxim_actors::deliberation::prefrontal_cortex::PrefrontalCortex;
+use maxim_actors::effectors::battery::{BatterySense, SUPPLIES};
 use maxim_actors::effectors::channels::{ChannelActor, Console, Http, WebSocket};
 use maxim_actors::effectors::door::DoorKeeper;
 use maxim_actors::effectors::llm_worker::LlmWorker;
 use maxim_actors::gate::autonomy::Autonomy;
 use maxim_actors::gate::fear_agent::FearAgent;
+use maxim_actors::learning::bridges::{
+    CommunicationBridge, EscalationBridge, FearBridge, PlanningBridge, SalienceBridge, SpatialBridge,
+};
 use maxim_actors::learning::cerebellum::Cerebellum;
 use maxim_actors::learning::intraparietal_sulcus::IntraparietalSulcus;
 use maxim_actors::learning::nucleus_accumbens::NucleusAccumbens;
+use maxim_actors::learning::significance::SignificanceLearner;
 use maxim_actors::learning::statistician::{Statistician, StatisticianSettings};
-use maxim_actors::learning::thin::{
-    CommunicationBridge, EscalationBridge, FearBridge, PlanningBridge, SalienceBridge, SignificanceLearner,
-    SpatialBridge,
-};
 use maxim_actors::memory::angular_gyrus::{AngularGyrus, GyrusSettings};
 use maxim_actors::memory::anterior_temporal_lobe::AnteriorTemporalLobe;
 use maxim_actors::memory::cross_layer_graph::{CrossLayerGraph, GraphSettings};
@@ -30,6 +31,7 @@ use maxim_actors::memory::entorhinal_cortex::EntorhinalCortex;
 use maxim_actors::memory::hippocampus::Hippocampus;
 use maxim_actors::memory::suprachiasmatic_nucleus::SuprachiasmaticNucleus;
 use maxim_actors::memory::thin::MemoryHub;
+use maxim_actors::perception::energy::Energy;
 use maxim_actors::perception::gateway::Gateway;
 use maxim_actors::perception::pain_detector::PainDetector;
 use maxim_actors::perception::preemption_circuit::PreemptionCircuit;
@@ -50,6 +52,8 @@ pub fn furnish(kit: &mut Kit, settings: &AgentSettings) {
     kit.region::<PreemptionCircuit>(Own, ());
     kit.region::<SalienceRoom>(Pool, SalienceSettings::default());
     kit.region::<PainDetector>(Pool, ());
+    kit.region::<Energy>(Pool, settings.energy.clone());
+    kit.effector::<BatterySense>(Pool, |_| Box::new(|| BatterySense::new(SUPPLIES)));
 
     // What it reminds of
     kit.region::<Hippocampus>(Own, settings.hippocampus.clone());

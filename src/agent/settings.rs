@@ -23,6 +23,7 @@ use maxim_actors::memory::entorhinal_cortex::EntorhinalSettings;
 use maxim_actors::memory::hippocampus::HippocampusSettings;
 use maxim_actors::memory::hippocampus::law::CaptureLaw;
 use maxim_actors::memory::suprachiasmatic_nucleus::ScnSettings;
+use maxim_actors::perception::energy::EnergySettings;
 use maxim_actors::perception::gateway::GatewaySettings;
 use maxim_actors::perception::stop_phrase::StopGrammar;
 use maxim_actors::region::SupervisionSettings;
@@ -43,6 +44,7 @@ pub struct AgentSettings {
     pub deadline: Duration,
     pub supervision: SupervisionSettings,
     pub gateway: GatewaySettings,
+    pub energy: EnergySettings,
     pub hippocampus: HippocampusSettings,
     pub suprachiasmatic_nucleus: ScnSettings,
     pub anterior_temporal_lobe: AtlSettings,
@@ -95,7 +97,7 @@ impl AgentSettings {
         let config::Gateway { credit, text_max } = gateway;
         let config::Habit { evidence_max } = habit;
         let config::Tools { deadline: tool_deadline, output_max } = tools;
-        let config::Gate { veto_confidence, veto_value, forgiveness_half_life, approval_expiry } = gate;
+        let config::Gate { veto_confidence, veto_value, bridge_gain, forgiveness_half_life, approval_expiry } = gate;
         let mode = mode_of(*mode);
         let zone = agent.zone();
         let stop = StopGrammar::new(&agent.names, phrases);
@@ -118,6 +120,7 @@ impl AgentSettings {
                 ..SupervisionSettings::default()
             },
             gateway: GatewaySettings { credit: *credit as usize, text_max: bytes(*text_max), stop },
+            energy: EnergySettings { tokens_per_hour: llm.tokens_per_hour, tokens_per_day: llm.tokens_per_day, boot },
             hippocampus: HippocampusSettings {
                 zone: zone.clone(),
                 mode: mode.as_str().into(),
@@ -172,6 +175,7 @@ impl AgentSettings {
                 veto_value: *veto_value,
                 forgiveness: signed(forgiveness_half_life.get()),
                 irreversible,
+                bridge_gain: *bridge_gain,
             },
             tracker: TrackerSettings {
                 boot,

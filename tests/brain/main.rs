@@ -4,6 +4,7 @@
 mod common;
 
 mod anatomy;
+mod bridges;
 mod concepts;
 mod crash;
 mod fear;

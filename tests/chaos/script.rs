@@ -22,18 +22,34 @@ use serde_json::json;
 
 use super::live::Live;
 
-const SAID: [(&str, Trust); 9] = [
+const SAID: [(&str, Trust); 18] = [
     ("remember that the spare key is in the blue drawer", Trust::Owner),
     ("please create a file hello.txt with the text good morning", Trust::Owner),
+    // How to be spoken to, and back again.
+    ("be brief", Trust::Owner),
+    ("more detail please", Trust::Owner),
     ("where is the spare key?", Trust::Owner),
     ("read the file missing.txt", Trust::Owner),
+    ("where is the spare key usually?", Trust::Owner),
+    ("read the file missing.txt", Trust::Owner),
+    // Understood in part: a plan that worked is offered, accepted, and done.
+    ("create the good morning text again", Trust::Owner),
+    ("yes", Trust::Owner),
     ("what would the gulls say about the lighthouse tonight", Trust::Owner),
     ("please create a file evil.txt with the text boo", Trust::Outside),
     ("delete the file hello.txt", Trust::Owner),
     // Reading went wrong before, so the gate asks what to expect of it.
     ("read the file nowhere.txt", Trust::Owner),
     ("what do you know of gulls and spare keys", Trust::Owner),
+    (RISKY, Trust::Owner),
+    (RISKY, Trust::Owner),
+    (RISKY, Trust::Owner),
 ];
+
+/// What the gate asks about; it is denied each time.
+const RISKY: &str = "run the command git init && git reset --hard";
+/// A day of experience: what was kept is judged by how useful it was.
+const DAY: u64 = 90_000;
 
 /// What a turn came to, without ids and times.
 #[derive(Clone, Debug, PartialEq)]
@@ -46,15 +62,30 @@ impl Outcome {
     fn of(live: &Live, ended: &TurnEnded) -> Self {
         let actions = ended.actions.iter().map(|action| (action.tool.clone(), action.status.clone())).collect();
         let folder = live.folder.path().display().to_string();
-        Self { reply: ended.reply.as_ref().map(|reply| reply.replace(&folder, "~")), actions }
+        // A question for approval names the action, whose id holds the time.
+        let plain = |reply: &String| {
+            let named = ended.actions.iter().fold(reply.clone(), |said, act| said.replace(&act.id.to_string(), "#"));
+            named.replace(&folder, "~")
+        };
+        Self { reply: ended.reply.as_ref().map(plain), actions }
     }
 }
 
 /// Lives it; gives what each turn and question came to, none for what a broken room lost.
 pub fn live_it(live: &Live) -> Vec<Option<Outcome>> {
     let door = Arc::clone(&live.agent.outside.door);
-    let mut outcomes: Vec<Option<Outcome>> =
-        SAID.iter().map(|(text, trust)| live.try_say(text, *trust).map(|ended| Outcome::of(live, &ended))).collect();
+    let mut outcomes = Vec::new();
+    for (text, trust) in SAID {
+        let ended = live.try_say(text, trust);
+        let asked = ended.iter().flat_map(|ended| &ended.actions).find(|action| action.status == "asked");
+        if let Some(asked) = asked {
+            door.decide(asked.id, false, false, "anna".into());
+            live.wait_or_lose(|| live.is_quiet().then_some(()));
+        }
+        outcomes.push(ended.map(|ended| Outcome::of(live, &ended)));
+    }
+    live.push(DAY);
+    outcomes.push(live.try_say("good morning", Trust::Owner).map(|ended| Outcome::of(live, &ended)));
     let words = |said: String| Outcome { reply: Some(said), actions: Vec::new() };
     let questions = [
         ("memory_recall", json!({"query": "spare key"})),
@@ -62,6 +93,7 @@ pub fn live_it(live: &Live) -> Vec<Option<Outcome>> {
         ("predict_outcome", json!({"tool_name": "write_file"})),
         ("temporal_patterns", json!({})),
         ("math", json!({"expression": "6 * 7"})),
+        ("energy_status", json!({})),
         ("system_stats", json!({})),
     ];
     for (tool, params) in questions {

@@ -9,6 +9,7 @@
 use std::collections::BTreeMap;
 
 use jiff::{SignedDuration, Timestamp};
+use maxim_bus::signals::bridges::{EnergyReported, ReportEnergy};
 use maxim_bus::signals::concepts::{AssociatedRecalled, ConceptsFound, FindConcepts, RecallAssociated};
 use maxim_bus::signals::numbers::{Calculate, Calculated};
 use maxim_bus::signals::recall::{
@@ -68,6 +69,7 @@ wiring!(Introspector {
         ConceptsFound,
         AssociatedRecalled,
         StatsReported,
+        EnergyReported,
     ],
     back: [],
     emits: [
@@ -79,6 +81,7 @@ wiring!(Introspector {
         FindConcepts,
         RecallAssociated,
         ReportStats,
+        ReportEnergy,
         InquiryAnswered,
     ],
 });
@@ -243,6 +246,10 @@ fn ask(inquiry: &Inquiry, pulse: &mut Pulse<'_, Introspector>) -> Result<BTreeMa
             let asked: RecallAssociated = serde_json::from_value(inquiry.params.clone()).map_err(bad)?;
             ("cross_layer_graph", pulse.ask("cross_layer_graph", asked))
         }
+        "energy_status" => {
+            let window = inquiry.params.get("window_seconds").and_then(Json::as_u64).unwrap_or(3_600);
+            ("energy", pulse.ask("energy", ReportEnergy { window_seconds: window.clamp(1, 86_400) }))
+        }
         "system_stats" => {
             let rooms = pulse.settings().rooms.clone();
             return Ok(rooms.into_iter().map(|room| (pulse.ask(room, ReportStats {}), room.to_owned())).collect());
@@ -303,6 +310,12 @@ impl Hears<AssociatedRecalled> for Introspector {
         let AssociatedRecalled { episodes, concepts, others, missing } = answer;
         let report = json!({ "results": episodes, "concepts": concepts, "others": others, "missing": missing });
         self.reported("cross_layer_graph", report, pulse);
+    }
+}
+
+impl Hears<EnergyReported> for Introspector {
+    fn hear(&self, answer: &EnergyReported, pulse: &mut Pulse<'_, Self>) {
+        self.reported("energy", answer.report.clone(), pulse);
     }
 }
 

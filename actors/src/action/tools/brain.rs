@@ -10,7 +10,16 @@ pub const LONGEST_MESSAGE: u64 = 20_000;
 
 /// All of them.
 pub fn specs() -> Vec<ToolSpec> {
-    vec![respond(), memory_recall(), similarity_search(), concept_query(), predict_outcome(), system_stats(), math()]
+    vec![
+        respond(),
+        memory_recall(),
+        similarity_search(),
+        concept_query(),
+        predict_outcome(),
+        energy_status(),
+        system_stats(),
+        math(),
+    ]
 }
 
 /// `limit` as all introspection tools have it.
@@ -178,6 +187,30 @@ fn predict_outcome() -> ToolSpec {
                 "{verb} what (happens|will happen|would happen) if (you|i|we) {tool_name:rest}",
             ],
         )
+}
+
+fn energy_status() -> ToolSpec {
+    let spec = introspection(
+        "energy_status",
+        "Tells what thinking cost lately, what is left of each budget, and how the battery is where there is one.",
+    )
+    .with_parameters(
+        json!({"window_seconds": {
+            "type": "integer", "minimum": 1, "maximum": 86_400, "default": 3_600,
+            "description": "how far back to count, in seconds",
+        }}),
+        &[],
+    )
+    .with_example(json!({"window_seconds": 600}))
+    .with_speech(
+        &[],
+        &[
+            "[what is|what's|show|show me] [your|the] (energy|battery|energy status|battery status|token budget)",
+            "how much (energy|battery|budget) [do you have|have you|is] left",
+            "how many tokens (did|have) you (use|used|spend|spent) [so far|today|lately]",
+        ],
+    );
+    ToolSpec { follow_up: FollowUp::Respond, ..spec }
 }
 
 fn system_stats() -> ToolSpec {

@@ -319,6 +319,7 @@ mod tests {
         let expected = [
             "bash",
             "edit_file",
+            "energy_status",
             "glob",
             "math",
             "memory_recall",

@@ -23,12 +23,22 @@ pub(super) struct Plan {
     pub commanded: bool,
     /// Nothing that deliberation could add.
     pub settled: bool,
+    /// It isn't clear what is wanted: a plan from experience may be.
+    pub lost: bool,
 }
 
 impl Default for Plan {
     fn default() -> Self {
         let confidence = Confidence::clamped(1.0);
-        Self { steps: Vec::new(), say: None, thought: String::new(), confidence, commanded: false, settled: false }
+        Self {
+            steps: Vec::new(),
+            say: None,
+            thought: String::new(),
+            confidence,
+            commanded: false,
+            settled: false,
+            lost: false,
+        }
     }
 }
 
@@ -54,7 +64,8 @@ pub(super) fn plan(grammar: &Grammar, text: &str, now: Timestamp, zone: &TimeZon
         settled,
         ..Plan::default()
     };
-    if let Some(words) = answer::small_talk(&understood) {
+    let unclear = matches!(understood, Understanding::Ambiguous { .. });
+    if let Some(words) = answer::small_talk(&understood).filter(|_| !unclear) {
         return say(words, "This is small talk; I answer in kind.", true);
     }
     match understood {
@@ -84,9 +95,14 @@ pub(super) fn plan(grammar: &Grammar, text: &str, now: Timestamp, zone: &TimeZon
             true,
         ),
         Understanding::Unsupported { reply, .. } => say(reply, "I am asked for something that I can't do.", true),
-        Understanding::Ambiguous { question, .. } => say(question, "I am not sure what is meant, so I ask.", false),
+        Understanding::Ambiguous { question, .. } => {
+            Plan { lost: true, ..say(question, "I am not sure what is meant, so I ask.", true) }
+        }
         Understanding::Statement => say("Noted.".into(), "I am told something; I keep it.", false),
-        _ => say(answer::unknown(&grammar.abilities()), "I don't understand this, so I do nothing.", false),
+        _ => {
+            let words = answer::unknown(&grammar.abilities());
+            Plan { lost: true, ..say(words, "I don't understand this, so I do nothing.", false) }
+        }
     }
 }
 

@@ -12,6 +12,7 @@ use std::sync::Arc;
 
 use jiff::Timestamp;
 use jiff::tz::TimeZone;
+use maxim_bus::signals::bridges::EpisodeLived;
 use maxim_bus::signals::concepts::{
     EpisodesFetched, FetchEpisodes, ForgetRecord, PinRecord, RecordChanged, RecordsRemoved,
 };
@@ -28,7 +29,7 @@ use serde::{Deserialize, Serialize};
 use super::import::{ImportDefaults, ImportLine, WholeLine};
 use super::key_index::{Filter, KeyIndex};
 use super::law::{CaptureLaw, Surroundings, capture_reasons, is_same_observation, merge_observation, sitting_after};
-use super::model::{Action, EpisodicMemory, Outcome, Provenance, Trust};
+use super::model::{Action, CaptureReason, EpisodicMemory, Outcome, Provenance, Trust};
 use super::text_index::{Fields, Query, TextIndex, day_number};
 use crate::language::Encoder;
 use crate::language::packed::PackedVector;
@@ -121,6 +122,7 @@ wiring!(Hippocampus {
     back: [TurnEnded],
     emits: [
         EpisodeStored,
+        EpisodeLived,
         EpisodesCaptured,
         SituationsStored,
         EpisodesRecalled,
@@ -442,6 +444,26 @@ pub(super) fn recalled(episode: EpisodicMemory, score: f64, via: Via) -> Recalle
     }
 }
 
+/// The completed episode as the bridges learn from it.
+fn lived(episode: &EpisodicMemory, ended: &TurnEnded, at: Timestamp) -> EpisodeLived {
+    EpisodeLived {
+        episode: episode.id.clone(),
+        turn: ended.turn,
+        at,
+        text: episode.perception.text.chars().take(CLIP).collect(),
+        source: episode.perception.source.clone(),
+        objects: episode.perception.objects.clone(),
+        people: episode.perception.people.clone(),
+        goal: episode.context.goal.clone(),
+        goal_changed: episode.reasons.contains(&CaptureReason::GoalChanged),
+        actions: ended.actions.clone(),
+        salience: episode.salience,
+        novelty: episode.novelty,
+        person_involved: episode.person_involved,
+        trust: bus_trust(episode.trust),
+    }
+}
+
 impl Hears<SalientPercept> for Hippocampus {
     fn hear(&self, salient: &SalientPercept, pulse: &mut Pulse<'_, Self>) {
         let turn = pulse.turn();
@@ -530,6 +552,7 @@ impl Hears<TurnEnded> for Hippocampus {
         };
         pulse.put(episode_key(document), &episode);
         pulse.emit(SituationsStored { stored: vec![situation(&episode)], ..SituationsStored::default() });
+        pulse.emit(lived(&episode, ended, pulse.now()));
         pulse.keep(HippocampusEvent::Completed { document, turn: ended.turn, episode: Box::new(episode) });
         pulse.emit(stored);
     }

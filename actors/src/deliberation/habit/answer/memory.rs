@@ -11,6 +11,9 @@ use crate::deliberation::habit::lexicon::terms;
 /// the nearest thing known.
 pub(super) const ANSWERS: f64 = 0.6;
 
+/// How a reply begins that doesn't answer.
+pub const UNKNOWN: &str = "I don't know";
+
 /// A worded answer.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Reply {
@@ -41,11 +44,11 @@ pub fn recalled(topic: &str, words: &[String], evidence: &[Evidence], asker: Opt
             .then(b.evidence.score.total_cmp(&a.evidence.score))
     });
     let Some(best) = found.first() else {
-        return Reply { text: format!("I don't know{}.", about(topic)), rests_on: vec![], known: false };
+        return Reply { text: format!("{UNKNOWN}{}.", about(topic)), rests_on: vec![], known: false };
     };
     let statement = cited(best.evidence, best.text, asker, zone);
     if best.covers < ANSWERS {
-        let text = format!("I don't know{}. The nearest that I remember: {statement}", about(topic));
+        let text = format!("{UNKNOWN}{}. The nearest that I remember: {statement}", about(topic));
         return Reply { text, rests_on: vec![best.place], known: false };
     }
     let mut reply = Reply { text: statement, rests_on: vec![best.place], known: true };

@@ -8,7 +8,7 @@ mod verdict;
 
 pub use evidence::{Evidence, Origin};
 pub use knowledge::{concepts, known, prompt_line};
-pub use memory::{Expectation, Reply, expected, happened, recalled};
+pub use memory::{Expectation, Reply, UNKNOWN, expected, happened, recalled};
 pub use outcome::outcome;
 pub use verdict::{Refusal, approval_needed, held, refused, remembered, small_talk, stopped, unknown};
 
