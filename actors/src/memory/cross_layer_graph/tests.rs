@@ -142,7 +142,7 @@ proptest! {
         seeds in prop::collection::vec((0u32..24, 1u32..=10), 1..4),
     ) {
         let mut graph = Changing::default();
-        let name = |n: u32| at(if n % 2 == 0 { Layer::Atl } else { Layer::Hippocampus }, n);
+        let name = |n: u32| at(if n.is_multiple_of(2) { Layer::Atl } else { Layer::Hippocampus }, n);
         for (a, b, weight, back) in &edges {
             graph.link(&edge(name(*a), name(*b), *weight as f32 / 20.0, *back as f32 / 20.0));
         }

@@ -291,9 +291,9 @@ impl SemanticPromoter {
         let late = |room: &str| Some(format!("{room} did not answer in time"));
         match run.phase {
             Phase::Offering => {
-                let silent: Vec<&str> = pulse.settings().sources.iter().copied().collect();
+                let sources = pulse.settings().sources.iter().copied();
                 let silent: Vec<&str> =
-                    silent.into_iter().filter(|room| !run.report.sources.iter().any(|told| told == room)).collect();
+                    sources.filter(|room| !run.report.sources.iter().any(|told| told == room)).collect();
                 run.report.reason = late(&silent.join(", "));
                 self.judge(run, pulse);
             }
