@@ -257,7 +257,7 @@ fn a_document_becomes_concepts_with_their_passages() {
     // Read again, it teaches nothing.
     rig.send(part);
     let again = rig.heard::<DocumentIngested>().remove(0);
-    assert_eq!((again.created, again.reinforced, again.known), (0, 0, 2), "{again:?}");
+    assert_eq!((again.created, again.reinforced, again.known), (0, 0, 4), "{again:?}");
     // Own experience of a thing that was read about makes it known from both.
     learn(&mut rig, vec![lesson("mug", "", &["e1"])]);
     assert_eq!(find(&mut rig, named("mug"))[0].provenance, ConceptProvenance::Hybrid);
