@@ -128,10 +128,15 @@ impl CrossLayerGraph {
         let AssociatedRecalled { episodes, concepts, .. } = &mut open.answer;
         episodes.sort_by(|a, b| b.score.total_cmp(&a.score).then_with(|| a.id.cmp(&b.id)));
         concepts.sort_by(|a, b| b.score.total_cmp(&a.score).then_with(|| a.id.cmp(&b.id)));
-        if let Some(id) = id {
-            pulse.keep(GraphEvent::Answered { id });
+        match id {
+            Some(id) => {
+                pulse.keep(GraphEvent::Answered { id });
+                pulse.answer_to(&open.asker, open.turn, id, open.answer);
+            }
+            None => {
+                pulse.reply(open.answer);
+            }
         }
-        pulse.emit_to(&open.asker, open.turn, open.answer);
     }
 
     /// The open question that this answer belongs to, without the question that it answers.
