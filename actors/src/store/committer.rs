@@ -213,7 +213,13 @@ fn carry_events(share: &Share, on_disk: &mut OnDisk, batch: &mut Batch) {
             continue;
         }
         let events = accepted.events.iter().take_while(|(lsn, _)| *lsn <= end).cloned().collect();
-        put_root(batch, agent, name, region, &RootSlot { meta: region.meta.clone(), root: accepted.root.clone(), events });
+        put_root(
+            batch,
+            agent,
+            name,
+            region,
+            &RootSlot { meta: region.meta.clone(), root: accepted.root.clone(), events },
+        );
     }
 }
 

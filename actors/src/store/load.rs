@@ -12,8 +12,8 @@ use super::error::EngineError;
 use super::journal::{Entry, FrameSpan, Meta, unpack};
 use super::keys;
 use super::open::Loss;
-use super::root_slot::RootSlot;
 use super::records::Sealed;
+use super::root_slot::RootSlot;
 
 /// What an engine held.
 #[derive(Default)]
