@@ -36,9 +36,17 @@ impl<'a> RecordView<'a> {
     }
 
     /// Records whose keys begin with `prefix`, ascending.
-    #[allow(clippy::panic)] // as above
     pub fn prefixed(&self, prefix: &[u8], limit: usize) -> Vec<(Vec<u8>, Vec<u8>)> {
-        let range = (Bound::Included(prefix.to_vec()), end_of(prefix));
+        self.range((Bound::Included(prefix.to_vec()), end_of(prefix)), limit)
+    }
+
+    /// Records whose keys are at or above `from` and below `to`, ascending.
+    pub fn between(&self, from: &[u8], to: &[u8]) -> Vec<(Vec<u8>, Vec<u8>)> {
+        self.range((Bound::Included(from.to_vec()), Bound::Excluded(to.to_vec())), usize::MAX)
+    }
+
+    #[allow(clippy::panic)] // as above
+    fn range(&self, range: (Bound<Vec<u8>>, Bound<Vec<u8>>), limit: usize) -> Vec<(Vec<u8>, Vec<u8>)> {
         match self.store.records(self.region, range, limit) {
             Ok(records) => records,
             Err(error) => panic!("{error}"),

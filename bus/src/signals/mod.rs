@@ -1,9 +1,11 @@
 //! The vocabulary, one file a stage.
 
+pub mod concepts;
 pub mod intent;
 pub mod lifecycle;
 pub mod outcome;
 pub mod percept;
 pub mod recall;
 pub mod similarity;
+pub mod sleep;
 pub mod thought;

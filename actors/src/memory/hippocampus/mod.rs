@@ -1,13 +1,18 @@
 //! What happened: episodes.
 
+pub mod compressed;
+pub mod edges;
 pub mod import;
 pub mod key_index;
 pub mod law;
+mod linking;
 pub mod model;
 pub mod packing;
 pub mod region;
 pub mod retention;
+mod sleeping;
 pub mod spreading;
 pub mod text_index;
+mod upkeep;
 
 pub use region::{Hippocampus, HippocampusSettings};

@@ -135,6 +135,10 @@ pub struct EpisodicMemory {
     /// The stretch of experience without a gap of more than 30 minutes that it belongs to.
     #[serde(default)]
     pub sitting: u32,
+    /// Edges that it had when sleep compressed it; nothing for an episode that is whole. The order of these fields is part
+    /// of the compressed form: a new one goes to the end.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub live_edges: Option<u32>,
 }
 
 fn no_salience() -> Salience {
@@ -172,6 +176,7 @@ impl EpisodicMemory {
             person_involved: false,
             reasons: Vec::new(),
             sitting: 0,
+            live_edges: None,
         }
     }
 
@@ -185,6 +190,11 @@ impl EpisodicMemory {
 
     pub fn success(&self) -> Option<bool> {
         self.outcome.as_ref().and_then(|outcome| outcome.success)
+    }
+
+    /// True once sleep has made it small.
+    pub fn is_compressed(&self) -> bool {
+        self.live_edges.is_some()
     }
 
     /// True until the outcome came.

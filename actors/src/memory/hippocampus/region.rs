@@ -8,25 +8,35 @@
 //! Down: percepts wait, and recall is a missing section.
 
 use std::collections::{BTreeMap, VecDeque};
+use std::ops::Range;
 use std::sync::Arc;
 
 use jiff::Timestamp;
 use jiff::tz::TimeZone;
+use maxim_bus::signals::concepts::RecordsRemoved;
+use maxim_bus::signals::lifecycle::PreemptionChanged;
 use maxim_bus::signals::percept::{Disposition, SalientPercept};
 use maxim_bus::signals::recall::{
-    EpisodeFilter, EpisodeStored, EpisodesCaptured, EpisodesImported, EpisodesRecalled, ImportEpisodes, RecallEpisodes,
-    RecalledEpisode, ReportStats, StatsReported, Via,
+    EpisodeFilter, EpisodeStored, EpisodesCaptured, EpisodesImported, EpisodesRecalled, ImportEpisodes,
+    PredictionErrorSensed, RecallEpisodes, RecalledEpisode, ReportStats, StatsReported, Via,
 };
 use maxim_bus::signals::similarity::{self, Situation, SituationsStored};
+use maxim_bus::signals::sleep::{
+    CompressEpisodes, EpisodesCompressed, EpisodesScored, ScoreEpisodes, SessionEnded,
+};
 use maxim_bus::signals::thought::TurnEnded;
 use maxim_bus::{MessageId, RegionName, Stage, Trust as BusTrust};
 use serde::{Deserialize, Serialize};
 
+use super::edges::{Edge, Edges};
 use super::import::{ImportDefaults, ImportLine};
 use super::key_index::{Filter, KeyIndex};
 use super::law::{Surroundings, capture_reasons, is_same_observation, merge_observation, sitting_after};
+use super::linking::{Linking, load_edges};
 use super::model::{Action, EpisodicMemory, Outcome, Provenance, Trust};
-use super::text_index::{Fields, Query, TextIndex, day_number};
+use super::sleeping::{Access, Round, remember};
+use super::text_index::{Fields, HELD_OPEN, Query, TextIndex, day_number};
+use super::upkeep::{Merge, Sealed, load_gone};
 use crate::language::Encoder;
 use crate::language::packed::PackedVector;
 use crate::region::RecordView;
@@ -35,6 +45,8 @@ use crate::wiring;
 
 /// Documents among which a repeated observation is looked for.
 const RECENT: usize = 32;
+/// Turns that have ended whose episodes are still known by them: an outcome may be judged after its turn.
+const ENDED_KNOWN: usize = 64;
 /// Characters of an episode's text that a recalled line carries.
 const CLIP: usize = 600;
 /// Tool that only speaks: a turn in which nothing else was done has no action of its own.
@@ -51,35 +63,55 @@ pub struct HippocampusSettings {
     pub run: String,
     /// Makes the vectors of what is said.
     pub encoder: Arc<dyn Encoder>,
+    /// Bytes that the records of episodes may take after a sleep; nothing: no limit.
+    pub budget_bytes: Option<u64>,
 }
 
 #[derive(Default, Serialize, Deserialize)]
 pub struct Hippocampus {
     /// Number of the next document.
-    next: u32,
+    pub(super) next: u32,
     /// Open episodes by their turn.
-    open: BTreeMap<MessageId, u32>,
+    pub(super) open: BTreeMap<MessageId, u32>,
     /// Sitting, time and number of the newest episode.
     newest: Option<(u32, Timestamp, u32)>,
-    recent: VecDeque<(u32, Timestamp)>,
+    pub(super) recent: VecDeque<(u32, Timestamp)>,
+    /// Episodes of the turns that ended last.
+    #[serde(default)]
+    ended: VecDeque<(MessageId, u32)>,
+    /// What the agent is about at present.
     goal: Option<String>,
+    /// The goal of the moment that was kept last.
+    #[serde(default)]
+    kept_goal: Option<String>,
     /// Segments of each index that are on disk, and the documents that they hold.
-    sealed: Sealed,
+    pub(super) sealed: Sealed,
+    #[serde(default)]
+    pub(super) linking: Linking,
+    /// Episodes that are gone: their numbers stay empty.
+    #[serde(default)]
+    pub(super) gone: u32,
+    /// Uses since the last sleep, by episode.
+    #[serde(default)]
+    pub(super) accesses: BTreeMap<u32, Access>,
+    /// The sleep under way, or the last one.
+    #[serde(default)]
+    pub(super) round: Option<Box<Round>>,
+    /// When segments are merged on.
+    #[serde(default)]
+    pub(super) merge_at: Option<Timestamp>,
     #[serde(skip)]
-    indexes: Option<Indexes>,
-}
-
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Sealed {
-    text: u32,
-    keys: u32,
-    documents: u32,
+    pub(super) indexes: Option<Indexes>,
+    #[serde(skip)]
+    pub(super) edges: Edges,
 }
 
 #[derive(Default)]
-struct Indexes {
-    text: TextIndex,
-    keys: KeyIndex,
+pub struct Indexes {
+    pub(super) text: TextIndex,
+    pub(super) keys: KeyIndex,
+    /// Which segments become one, and how far that is.
+    pub(super) merging: Option<(Range<usize>, Merge)>,
 }
 
 #[derive(Clone, Debug, Serialize, Deserialize)]
@@ -102,13 +134,62 @@ pub enum HippocampusEvent {
         episode: Box<EpisodicMemory>,
     },
     SealDue,
+    /// Everything is sealed but the newest.
+    SealAllDue,
     SealWritten(Sealed),
+    MergeStepped {
+        at: Timestamp,
+    },
+    SegmentsMerged {
+        sealed: Sealed,
+        at: Timestamp,
+    },
+    /// Edges of episodes up to a number were made; each row is whole.
+    Linked {
+        upto: u32,
+        rows: Vec<(u32, Vec<Edge>)>,
+        due: Option<Timestamp>,
+    },
+    Caused {
+        rows: Vec<(u32, Vec<Edge>)>,
+    },
+    EdgesSealed {
+        blocks: u32,
+    },
+    /// A block of edges was written again.
+    Tidied {
+        block: u32,
+    },
+    GoalSet {
+        goal: Option<String>,
+    },
+    /// Episodes were of use in a turn.
+    Accessed {
+        documents: Vec<u32>,
+        at: Timestamp,
+    },
+    /// Uses up to here are in the records.
+    Remembered {
+        documents: Vec<u32>,
+    },
+    /// Episodes are gone, and blocks of edges that knew them.
+    Removed {
+        documents: Vec<u32>,
+        blocks: Vec<u32>,
+    },
+    Slept(Box<Round>),
 }
 
 wiring!(Hippocampus {
-    hears: [SalientPercept, RecallEpisodes, ReportStats, ImportEpisodes],
-    back: [TurnEnded],
-    emits: [EpisodeStored, EpisodesCaptured, SituationsStored, EpisodesRecalled, StatsReported, EpisodesImported],
+    hears: [
+        SalientPercept, RecallEpisodes, ReportStats, ImportEpisodes, PreemptionChanged, SessionEnded, ScoreEpisodes,
+        CompressEpisodes,
+    ],
+    back: [TurnEnded, PredictionErrorSensed],
+    emits: [
+        EpisodeStored, EpisodesCaptured, SituationsStored, EpisodesRecalled, StatsReported, EpisodesImported,
+        EpisodesScored, EpisodesCompressed, RecordsRemoved,
+    ],
 });
 
 impl Region for Hippocampus {
@@ -124,9 +205,16 @@ impl Region for Hippocampus {
     fn apply(&mut self, event: HippocampusEvent) {
         match event {
             HippocampusEvent::Captured { document, turn, day, episode } => self.capture(document, turn, day, &episode),
-            HippocampusEvent::Merged { document, turn, .. } => self.share(document, turn),
+            HippocampusEvent::Merged { document, turn, .. } => {
+                self.share(document, turn);
+                self.linking.expect_again(document);
+            }
             HippocampusEvent::Completed { document, turn, episode } => {
                 self.open.remove(&turn);
+                self.ended.push_back((turn, document));
+                if self.ended.len() > ENDED_KNOWN {
+                    self.ended.pop_front();
+                }
                 if let Some(indexes) = &mut self.indexes {
                     // A sealed episode keeps the words that it had: it is older than thousands of others by now.
                     let _ = indexes.text.amend(document, &episode.further_words());
@@ -139,62 +227,75 @@ impl Region for Hippocampus {
                     indexes.keys.seal();
                 }
             }
+            HippocampusEvent::SealAllDue => {
+                if let Some(indexes) = &mut self.indexes {
+                    indexes.text.seal_but(HELD_OPEN);
+                    indexes.keys.seal_but(HELD_OPEN);
+                }
+            }
             HippocampusEvent::SealWritten(sealed) => self.sealed = sealed,
+            HippocampusEvent::MergeStepped { at } => {
+                self.merge_at = Some(at);
+                if let Some(indexes) = &mut self.indexes {
+                    indexes.step_merge();
+                }
+            }
+            HippocampusEvent::SegmentsMerged { sealed, at } => {
+                self.merge_at = Some(at);
+                self.sealed = sealed;
+                if let Some(indexes) = &mut self.indexes {
+                    indexes.end_merge();
+                }
+            }
+            HippocampusEvent::Linked { upto, rows, due } => {
+                rows.iter().for_each(|(document, row)| self.edges.set(*document, row));
+                self.linking.linked(upto, &rows, due);
+            }
+            HippocampusEvent::Caused { rows } => {
+                rows.iter().for_each(|(document, row)| self.edges.set(*document, row));
+                self.linking.touched(rows.iter().map(|(document, _)| *document));
+            }
+            HippocampusEvent::EdgesSealed { blocks } => self.linking.blocks = blocks,
+            HippocampusEvent::Tidied { block } => {
+                self.linking.untidy.remove(&block);
+            }
+            HippocampusEvent::GoalSet { goal } => self.goal = goal,
+            HippocampusEvent::Accessed { documents, at } => remember(&mut self.accesses, &documents, at),
+            HippocampusEvent::Remembered { documents } => {
+                documents.iter().for_each(|document| {
+                    self.accesses.remove(document);
+                });
+            }
+            HippocampusEvent::Removed { documents, blocks } => self.forget(&documents, &blocks),
+            HippocampusEvent::Slept(round) => self.round = Some(round),
         }
     }
 
     fn wake(&mut self, records: &RecordView<'_>, settings: &HippocampusSettings) {
-        self.indexes = Some(self.load(records, settings));
+        let gone = load_gone(records);
+        self.edges = load_edges(&mut self.linking, &gone, records);
+        self.indexes = Some(self.load_indexes(&gone, records, settings));
+    }
+
+    fn next_deadline(&self, _settings: &HippocampusSettings) -> Option<Timestamp> {
+        self.linking.due.into_iter().chain(self.merge_due()).min()
+    }
+
+    fn tick(&self, pulse: &mut Pulse<'_, Self>) {
+        if self.linking.due.is_some_and(|due| due <= pulse.now()) {
+            self.link_some(pulse);
+        } else if self.merge_due().is_some_and(|due| due <= pulse.now()) {
+            self.merge_some(pulse);
+        }
     }
 }
 
 impl Hippocampus {
-    /// Sealed segments as they are, the newest documents from their records. A damaged segment is made anew.
-    fn load(&self, records: &RecordView<'_>, settings: &HippocampusSettings) -> Indexes {
-        let bytes = |kind: &str, number: u32| records.bytes(&segment_key(kind, number));
-        let text = (0..self.sealed.text).try_fold(
-            TextIndex::with_encoder(Arc::clone(&settings.encoder)),
-            |mut index, number| {
-                let vectors = bytes("vectors", number);
-                index.load(bytes("text", number)?.into(), vectors.as_deref()).ok()?;
-                Some(index)
-            },
-        );
-        let keys: Option<Vec<Arc<[u8]>>> =
-            (0..self.sealed.keys).map(|number| Some(bytes("keys", number)?.into())).collect();
-        let keys = keys.and_then(|parts| KeyIndex::from_segments(parts).ok());
-        let (mut indexes, from) = match (text, keys) {
-            (Some(text), Some(keys)) => (Indexes { text, keys }, self.sealed.documents),
-            _ => {
-                tracing::warn!(
-                    "an index segment of the hippocampus is damaged; the indexes are made anew from the episodes"
-                );
-                let text = TextIndex::with_encoder(Arc::clone(&settings.encoder));
-                (Indexes { text, keys: KeyIndex::default() }, 0)
-            }
-        };
-        // Of another encoder, or damaged: vectors of different encoders never meet, so they are made anew.
-        for document in indexes.text.without_vector() {
-            if let Some(episode) = records.get::<EpisodicMemory>(&episode_key(document)) {
-                let vector = vector_of(&episode, &*settings.encoder);
-                indexes.text.set_vector(document, &vector);
-            }
-        }
-        for document in from..self.next {
-            if let Some(episode) = records.get::<EpisodicMemory>(&episode_key(document)) {
-                let kept = records.bytes(&vector_key(document));
-                let vector = kept.and_then(|record| PackedVector::from_record(&record, settings.encoder.id()));
-                index(&mut indexes, document, day_of(episode.created, &settings.zone), &episode, vector.as_ref());
-            }
-        }
-        indexes
-    }
-
     fn capture(&mut self, document: u32, turn: Option<MessageId>, day: i32, episode: &EpisodicMemory) {
         self.next = self.next.max(document + 1);
         if let Some(turn) = turn {
             self.open.insert(turn, document);
-            self.goal.clone_from(&episode.context.goal);
+            self.kept_goal.clone_from(&episode.context.goal);
         }
         self.newest = Some((episode.sitting, episode.created, document));
         self.recent.push_back((document, episode.created));
@@ -204,6 +305,13 @@ impl Hippocampus {
         if let Some(indexes) = &mut self.indexes {
             index(indexes, document, day, episode, None);
         }
+        self.linking.expect();
+    }
+
+    /// The episode of a turn, while it is open or ended not long ago.
+    pub(super) fn document_of(&self, turn: MessageId) -> Option<u32> {
+        let ended = || self.ended.iter().rev().find(|(of, _)| *of == turn).map(|(_, document)| *document);
+        self.open.get(&turn).copied().or_else(ended)
     }
 
     fn share(&mut self, document: u32, turn: Option<MessageId>) {
@@ -217,43 +325,13 @@ impl Hippocampus {
         pulse.put_bytes(vector_key(document), vector_of(episode, encoder).to_record(encoder.id()));
     }
 
+    /// Episodes that are remembered.
     pub fn len(&self) -> u32 {
-        self.next
+        self.next - self.gone
     }
 
     pub fn is_empty(&self) -> bool {
-        self.next == 0
-    }
-
-    /// Writes segments that were sealed in memory; asks for sealing when the tail is long.
-    fn keep_sealed(&self, pulse: &mut Pulse<'_, Self>) {
-        let Some(indexes) = &self.indexes else { return };
-        let text: Vec<_> = indexes.text.segments().collect();
-        let keys: Vec<_> = indexes.keys.segments().collect();
-        let now = Sealed {
-            text: text.len() as u32,
-            keys: keys.len() as u32,
-            documents: (indexes.text.len() - indexes.text.unsealed()) as u32,
-        };
-        if now != self.sealed {
-            for (number, part) in text.iter().enumerate().skip(self.sealed.text as usize) {
-                pulse.put_bytes(segment_key("text", number as u32), part.to_vec());
-                if let Some(vectors) = indexes.text.vectors_of_segment(number) {
-                    pulse.put_bytes(segment_key("vectors", number as u32), vectors);
-                    indexes
-                        .text
-                        .documents_of_segment(number)
-                        .iter()
-                        .for_each(|document| pulse.remove(vector_key(*document)));
-                }
-            }
-            for (number, part) in keys.iter().enumerate().skip(self.sealed.keys as usize) {
-                pulse.put_bytes(segment_key("keys", number as u32), part.to_vec());
-            }
-            pulse.keep(HippocampusEvent::SealWritten(now));
-        } else if indexes.text.unsealed() >= SEAL_AT {
-            pulse.keep(HippocampusEvent::SealDue);
-        }
+        self.len() == 0
     }
 
     /// The recent episode that this one repeats.
@@ -264,18 +342,19 @@ impl Hippocampus {
             .find(|(_, old)| is_same_observation(old, episode))
     }
 
+    /// Episodes that a question finds, with their numbers.
     fn recall(
         &self,
         filter: &EpisodeFilter,
         except: Option<MessageId>,
         pulse: &Pulse<'_, Self>,
-    ) -> Vec<RecalledEpisode> {
+    ) -> Vec<(u32, RecalledEpisode)> {
         let Some(indexes) = &self.indexes else { return Vec::new() };
         let limit = if filter.limit == 0 { 5 } else { filter.limit };
         let own = except.and_then(|turn| self.open.get(&turn)).copied();
         let keys = keys_of(filter);
         let query = filter.query.as_deref().filter(|query| !query.trim().is_empty());
-        let found: Vec<(u32, f64, Via)> = match query {
+        let mut found: Vec<(u32, f64, Via)> = match query {
             Some(text) => {
                 let query = Query::new(text);
                 let hits = if keys.is_open() {
@@ -289,24 +368,41 @@ impl Hippocampus {
                 indexes.keys.find(&keys, limit + 1).into_iter().map(|document| (document, 1.0, Via::Index)).collect()
             }
         };
-        let others = found.into_iter().filter(|(document, ..)| Some(*document) != own).take(limit);
-        others
-            .filter_map(|(document, score, via)| Some(recalled(pulse.record(&episode_key(document))?, score, via)))
+        found.retain(|(document, ..)| Some(*document) != own);
+        found.truncate(limit);
+        if filter.expand {
+            self.expand(&mut found, own, limit);
+        }
+        found
+            .into_iter()
+            .filter_map(|(document, score, via)| {
+                Some((document, recalled(pulse.record(&episode_key(document))?, score, via)))
+            })
             .collect()
+    }
+
+    /// Adds what is associated with what was found. It takes the places that are free, and of five results one at least.
+    fn expand(&self, found: &mut Vec<(u32, f64, Via)>, own: Option<u32>, limit: usize) {
+        let seeds: Vec<u32> = found.iter().map(|(document, ..)| *document).collect();
+        let mut reached = self.associated(&seeds, limit + 1);
+        reached.retain(|(document, _)| Some(*document) != own);
+        let reserved = (limit / 5).max(usize::from(limit > 1)).min(reached.len());
+        found.truncate(limit - reserved);
+        let kept: Vec<u32> = found.iter().map(|(document, ..)| *document).collect();
+        // A seed that gave up its place was found by itself: it doesn't come back as an association.
+        reached.truncate(limit - kept.len());
+        found.extend(reached.into_iter().map(|(document, activation)| (document, activation, Via::Association)));
     }
 }
 
-/// Documents in the tail from which a segment is sealed: one segment and what is held open.
-const SEAL_AT: usize = 4096 + 1024;
-
-fn index(indexes: &mut Indexes, document: u32, day: i32, episode: &EpisodicMemory, vector: Option<&PackedVector>) {
+pub(super) fn index(indexes: &mut Indexes, document: u32, day: i32, episode: &EpisodicMemory, vector: Option<&PackedVector>) {
     // Both refuse only numbers out of order; numbers come from one counter.
     let more = episode.further_words();
     let _ = indexes.text.add(document, &Fields { vector, ..episode.fields(&more, day) });
     let _ = indexes.keys.add(document, episode);
 }
 
-fn episode_key(document: u32) -> Vec<u8> {
+pub(super) fn episode_key(document: u32) -> Vec<u8> {
     format!("{EPISODES}{document:08x}").into_bytes()
 }
 
@@ -314,11 +410,11 @@ fn episode_key(document: u32) -> Vec<u8> {
 pub const EPISODES: &str = "episode/";
 
 /// Vectors of episodes that aren't sealed yet.
-fn vector_key(document: u32) -> Vec<u8> {
+pub(super) fn vector_key(document: u32) -> Vec<u8> {
     format!("vector/{document:08x}").into_bytes()
 }
 
-fn vector_of(episode: &EpisodicMemory, encoder: &dyn Encoder) -> PackedVector {
+pub(super) fn vector_of(episode: &EpisodicMemory, encoder: &dyn Encoder) -> PackedVector {
     let more = episode.further_words();
     PackedVector::of(&encoder.embed(episode.fields(&more, 0).meant()))
 }
@@ -340,11 +436,7 @@ fn situation(episode: &EpisodicMemory) -> Situation {
     }
 }
 
-fn segment_key(kind: &str, number: u32) -> Vec<u8> {
-    format!("segment/{kind}/{number:06x}").into_bytes()
-}
-
-fn day_of(at: Timestamp, zone: &TimeZone) -> i32 {
+pub(super) fn day_of(at: Timestamp, zone: &TimeZone) -> i32 {
     day_number(at.to_zoned(zone.clone()).date())
 }
 
@@ -422,7 +514,7 @@ impl Hears<SalientPercept> for Hippocampus {
         if salient.disposition != Disposition::Proceed {
             episode.outcome = Some(Outcome { success: None, result: "not acted on".into() });
         }
-        let around = Surroundings { goal_before: self.goal.as_deref(), last_kept: self.newest.map(|(_, at, _)| at) };
+        let around = Surroundings { goal_before: self.kept_goal.as_deref(), last_kept: self.newest.map(|(_, at, _)| at) };
         episode.reasons = capture_reasons(&episode, &around);
         if episode.reasons.is_empty() {
             return;
@@ -493,15 +585,35 @@ impl Hears<TurnEnded> for Hippocampus {
 
 impl Hears<RecallEpisodes> for Hippocampus {
     fn hear(&self, query: &RecallEpisodes, pulse: &mut Pulse<'_, Self>) {
-        let episodes = self.recall(&query.filter, query.except, pulse);
-        pulse.reply(EpisodesRecalled { episodes });
+        let found = self.recall(&query.filter, query.except, pulse);
+        // What is thought of counts as used; what somebody looks up from outside doesn't.
+        if query.except.is_some() && !found.is_empty() {
+            let documents = found.iter().map(|(document, _)| *document).collect();
+            pulse.keep(HippocampusEvent::Accessed { documents, at: pulse.now() });
+        }
+        pulse.reply(EpisodesRecalled { episodes: found.into_iter().map(|(_, episode)| episode).collect() });
+    }
+}
+
+impl Hears<PreemptionChanged> for Hippocampus {
+    /// A person gave another goal: the next moment belongs to it.
+    fn hear(&self, changed: &PreemptionChanged, pulse: &mut Pulse<'_, Self>) {
+        if changed.goal != self.goal {
+            pulse.keep(HippocampusEvent::GoalSet { goal: changed.goal.clone() });
+        }
     }
 }
 
 impl Hears<ReportStats> for Hippocampus {
     fn hear(&self, _query: &ReportStats, pulse: &mut Pulse<'_, Self>) {
-        let counts =
-            serde_json::json!({ "episodes": self.next, "open": self.open.len(), "sealed": self.sealed.documents });
+        let (text, keys) = self.sealed.counts();
+        let counts = serde_json::json!({
+            "episodes": self.len(),
+            "open": self.open.len(),
+            "sealed": self.sealed.before,
+            "segments": text + keys,
+            "edges": self.edges.len(),
+        });
         pulse.reply(StatsReported { region: Self::NAME.into(), available: true, reason: None, counts });
     }
 }
@@ -509,7 +621,7 @@ impl Hears<ReportStats> for Hippocampus {
 impl Hears<ImportEpisodes> for Hippocampus {
     fn hear(&self, import: &ImportEpisodes, pulse: &mut Pulse<'_, Self>) {
         let mut answer = EpisodesImported::default();
-        let (mut next, mut newest, mut goal) = (self.next, self.newest, self.goal.clone());
+        let (mut next, mut newest, mut goal) = (self.next, self.newest, self.kept_goal.clone());
         let mut batch: VecDeque<(u32, EpisodicMemory)> = VecDeque::new();
         for (number, line) in &import.lines {
             let parsed = match ImportLine::parse(line) {

@@ -9,6 +9,8 @@
 //! neighbours complete each other instead of repeating each other.
 
 mod dates;
+mod kindred;
+mod merging;
 mod people;
 mod query;
 mod related;
@@ -23,6 +25,7 @@ mod vocabulary;
 use std::sync::{Arc, Mutex};
 
 pub use dates::{NamedDate, day_number, named_dates};
+pub use merging::Merging;
 pub use query::{Hit, Query, Weights};
 pub use segment::merge;
 pub use statement::Statement;

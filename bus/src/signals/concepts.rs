@@ -1,0 +1,643 @@
+//! Concepts, the edges between records of all memory layers, and how what repeats becomes a concept.
+
+use std::collections::BTreeMap;
+use std::fmt;
+
+use jiff::Timestamp;
+use serde::{Deserialize, Serialize};
+use serde_json::Value as Json;
+
+use super::recall::RecalledEpisode;
+use crate::signal;
+use crate::signal::{Query, Trust};
+use crate::units::Confidence;
+
+/// A layer of memory whose records can be joined with those of others.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Layer {
+    Hippocampus,
+    Atl,
+    AngularGyrus,
+    /// Causal links; not one of the three layers, but concepts are promoted from it.
+    Nac,
+}
+
+impl Layer {
+    pub const ALL: [Self; 4] = [Self::Hippocampus, Self::Atl, Self::AngularGyrus, Self::Nac];
+
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Hippocampus => "hippocampus",
+            Self::Atl => "atl",
+            Self::AngularGyrus => "angular_gyrus",
+            Self::Nac => "nac",
+        }
+    }
+
+    /// The layer of this name.
+    pub fn from_name(name: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|layer| layer.as_str() == name)
+    }
+}
+
+impl fmt::Display for Layer {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.as_str())
+    }
+}
+
+/// A record of a layer.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+pub struct MemoryRef {
+    pub layer: Layer,
+    pub id: String,
+}
+
+impl MemoryRef {
+    pub fn new(layer: Layer, id: impl Into<String>) -> Self {
+        Self { layer, id: id.into() }
+    }
+}
+
+/// What an edge between layers says.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "SCREAMING_SNAKE_CASE")]
+pub enum CrossKind {
+    /// Concept → the episode that it was made from.
+    DerivedFrom,
+    /// Episode → the concept that it is a case of.
+    InstanceOf,
+    /// Pattern → the concept that it supports.
+    StatisticallyConfirms,
+    /// Math record → the concept that it measures.
+    Quantifies,
+    /// Both ways.
+    TemporallyCorrelates,
+    /// Math record → its data.
+    ComputedFrom,
+    /// Any → any.
+    Informs,
+}
+
+/// An edge between records of any layers.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct CrossEdge {
+    pub kind: CrossKind,
+    pub from: MemoryRef,
+    pub to: MemoryRef,
+    /// How much activation it passes on before the decay of the hop, 0 to 1.
+    pub weight: f64,
+}
+
+/// An edge inside of one layer.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct LayerEdge {
+    pub kind: String,
+    pub from: String,
+    pub to: String,
+    /// How much activation passes from `from` to `to`, 0 to 1.
+    pub weight: f64,
+    /// How much passes from `to` to `from`; 0 for none.
+    pub back: f64,
+}
+
+/// A layer has new edges of its own, or stronger ones: the cross-layer graph keeps a mirror of them.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct LayerLinked {
+    pub layer: Layer,
+    pub edges: Vec<LayerEdge>,
+}
+
+/// Edges of a layer of its own that don't hold any more: from, to and kind. Both directions go.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct LayerUnlinked {
+    pub layer: Layer,
+    pub edges: Vec<(String, String, String)>,
+}
+
+/// Edges between layers came to be.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct RecordsLinked {
+    pub edges: Vec<CrossEdge>,
+}
+
+/// Records are gone from their layer; their edges go with them everywhere.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct RecordsRemoved {
+    pub layer: Layer,
+    pub ids: Vec<String>,
+}
+
+/// What produced a concept.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "SCREAMING_SNAKE_CASE")]
+pub enum ConceptProvenance {
+    #[default]
+    EpisodicConsolidation,
+    AgentInference,
+    DirectIngestion,
+    /// More than one of the others.
+    Hybrid,
+}
+
+/// A place in a document on which knowledge rests.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct SourcePassage {
+    pub document: String,
+    /// Heading and number of the passage, as a person would look it up.
+    pub place: String,
+    pub text: String,
+}
+
+/// A relation of a concept that is to be learned, to a concept named by name.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct RelationLesson {
+    pub kind: String,
+    pub to: String,
+    /// The category in which `to` is made if it isn't known.
+    pub category: String,
+    /// 0 to 1.
+    pub weight: f64,
+    /// Phase difference in radians, for PHASE_LOCKED_TO.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub phase: Option<f64>,
+    /// Coupling strength, for PHASE_LOCKED_TO.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub coupling: Option<f64>,
+}
+
+/// Something to know: makes a concept, or reinforces the one that is meant.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct ConceptLesson {
+    pub name: String,
+    pub category: String,
+    pub definition: Option<String>,
+    pub properties: BTreeMap<String, String>,
+    pub provenance: ConceptProvenance,
+    /// Never more than that of the least trusted source that it needs.
+    pub trust: Trust,
+    /// What it rests on. A source that the concept has already doesn't reinforce it again.
+    pub sources: Vec<MemoryRef>,
+    pub passage: Option<SourcePassage>,
+    pub relations: Vec<RelationLesson>,
+}
+
+/// Gives the anterior temporal lobe lessons.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct LearnConcepts {
+    pub lessons: Vec<ConceptLesson>,
+}
+
+/// A concept that a lesson was about.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct LearnedConcept {
+    pub id: String,
+    pub name: String,
+    pub created: bool,
+    /// False when every source was known: nothing was learned.
+    pub reinforced: bool,
+}
+
+/// What became of the lessons, in their order; and those that were refused, with the reason.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ConceptsLearned {
+    pub learned: Vec<LearnedConcept>,
+    pub refused: Vec<(String, String)>,
+}
+
+/// A concept was made or reinforced.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct ConceptFormed {
+    pub id: String,
+    pub name: String,
+    pub category: String,
+    pub created: bool,
+    pub at: Timestamp,
+    pub confidence: Confidence,
+    pub trust: Trust,
+    pub provenance: ConceptProvenance,
+}
+
+/// A concept is gone.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct ConceptRemoved {
+    pub id: String,
+    pub name: String,
+    /// `forgotten` on request, `pruned` in sleep.
+    pub reason: String,
+}
+
+/// Which concepts. Empty fields don't filter; `query` ranks.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct FindConcepts {
+    pub query: Option<String>,
+    pub name: Option<String>,
+    /// Also what is one of this kind by IS_A, over any number of steps.
+    pub category: Option<String>,
+    pub concept_id: Option<String>,
+    /// Only concepts with such a relation; with `name` or `concept_id`, those that stand in this relation to it.
+    pub relationship_type: Option<String>,
+    /// Key of a property.
+    pub property: Option<String>,
+    /// Value of that property.
+    pub value: Option<String>,
+    /// 0 means the default of 5.
+    pub limit: usize,
+}
+
+/// A relation as an answer shows it.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct RelationShown {
+    #[serde(rename = "type")]
+    pub kind: String,
+    /// True when it goes from the other concept to this one.
+    pub incoming: bool,
+    pub concept_id: String,
+    pub name: String,
+    pub weight: f64,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub phase: Option<f64>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub coupling: Option<f64>,
+}
+
+/// A concept as an answer: the line of `maxim memory concepts`.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct ConceptShown {
+    pub id: String,
+    pub score: f64,
+    pub name: String,
+    pub category: String,
+    pub definition: String,
+    pub confidence: Confidence,
+    pub reinforcements: u32,
+    pub provenance: ConceptProvenance,
+    pub trust: Trust,
+    pub created: Timestamp,
+    pub pinned: bool,
+    pub compressed: bool,
+    pub properties: BTreeMap<String, String>,
+    pub relations: Vec<RelationShown>,
+    pub source_episodes: Vec<String>,
+    pub passages: Vec<SourcePassage>,
+}
+
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct ConceptsFound {
+    pub concepts: Vec<ConceptShown>,
+    /// Why the question can't be answered.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub error: Option<String>,
+}
+
+/// Asks a layer what it knows that bears on a text, for the prompt. Every layer of knowledge answers it.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct RecallKnowledge {
+    pub text: String,
+    pub limit: usize,
+}
+
+/// One piece of general knowledge.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct KnowledgeEntry {
+    pub layer: Layer,
+    pub id: String,
+    pub name: String,
+    pub category: String,
+    /// What is known of it, in words.
+    pub text: String,
+    /// How well it fits what was asked, 0 to 1; comparable between layers.
+    pub score: f64,
+    pub confidence: Confidence,
+    pub trust: Trust,
+    /// In words, such as `mug IS_A container`.
+    pub relations: Vec<String>,
+}
+
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct KnowledgeRecalled {
+    pub layer: Layer,
+    pub entries: Vec<KnowledgeEntry>,
+}
+
+/// A new kind of relation, proposed at run time.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ProposeRelationType {
+    /// Upper-case words joined by `_`.
+    pub name: String,
+    pub symmetric: bool,
+    /// The type that says the same from the other side; it is registered too.
+    pub inverse: Option<String>,
+    pub by: String,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct RelationTypeProposed {
+    pub name: String,
+    pub accepted: bool,
+    pub reason: Option<String>,
+}
+
+/// Text of a document to be learned, or a part of it.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct IngestDocument {
+    /// Its name, as it will be cited.
+    pub document: String,
+    pub markdown: bool,
+    pub text: String,
+    /// Passages that came before in the same document, so that places keep their numbers.
+    pub passages_before: u32,
+}
+
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct DocumentIngested {
+    pub passages: u32,
+    pub created: u32,
+    pub reinforced: u32,
+    /// Lessons that taught nothing new.
+    pub known: u32,
+    pub concepts: Vec<String>,
+    /// (name, reason).
+    pub refused: Vec<(String, String)>,
+}
+
+/// Keeps a record from being pruned or compressed, or lets it go again.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct PinRecord {
+    pub id: String,
+    pub pinned: bool,
+}
+
+/// Takes a record out of its layer for good, with its edges.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ForgetRecord {
+    pub id: String,
+}
+
+/// A record was pinned, let go or forgotten; or there is none of this id.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct RecordChanged {
+    pub layer: Layer,
+    pub id: String,
+    pub found: bool,
+    /// Its name or the beginning of its text.
+    pub what: String,
+}
+
+/// Asks for concepts as they are stored, in order of number, after this one.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ExportConcepts {
+    pub after: Option<String>,
+    /// 1 to 500.
+    pub limit: usize,
+}
+
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct ConceptsExported {
+    pub records: Vec<Json>,
+    /// Give it as `after` for what follows; none at the end.
+    pub next: Option<String>,
+}
+
+/// Takes in concepts as [`ConceptsExported`] gave them; their ids are kept where they are free.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct ImportConcepts {
+    pub records: Vec<Json>,
+}
+
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct ConceptsImported {
+    pub kept: u32,
+    pub merged: u32,
+    pub bad: Vec<(u64, String)>,
+}
+
+/// Asks a layer to compress, decay and prune what is due, a step of it.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ConsolidateLayer {
+    /// Records looked at in this step, at most.
+    pub step: usize,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct LayerConsolidated {
+    pub layer: Layer,
+    pub looked_at: u64,
+    pub compressed: u64,
+    pub pruned: u64,
+    pub bytes_before: u64,
+    pub bytes_after: u64,
+    /// True when nothing is left to look at in this round.
+    pub done: bool,
+}
+
+/// Records of one layer with their activation, the strongest first, seeds left out.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct LayerActivation {
+    pub layer: Layer,
+    pub records: Vec<(String, f64)>,
+}
+
+/// Asks what is associated with records or with what a question finds.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct RecallAssociated {
+    pub query: Option<String>,
+    pub memory_id: Option<String>,
+    pub concept_id: Option<String>,
+    pub depth: Option<usize>,
+    /// 0 means the default of 5.
+    pub limit: usize,
+}
+
+/// What is associated, by layer; episodes as lines of `maxim memory recall`.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct AssociatedRecalled {
+    pub episodes: Vec<RecalledEpisode>,
+    pub concepts: Vec<ConceptShown>,
+    /// Of layers whose records have no line of their own here.
+    pub others: Vec<LayerActivation>,
+    /// What could not be asked.
+    pub missing: Vec<String>,
+}
+
+/// Asks the hippocampus for episodes by their ids.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct FetchEpisodes {
+    pub ids: Vec<String>,
+}
+
+/// An episode as evidence: whose word it is and what recurs in it.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct FetchedEpisode {
+    /// The id that it was asked by; a turn that repeated an observation shares its episode.
+    pub asked: String,
+    pub episode: RecalledEpisode,
+    /// Seen, done or heard; false for what was inferred, simulated or read.
+    pub experienced: bool,
+    /// The stretch of experience that it belongs to.
+    pub sitting: u32,
+    pub objects: Vec<String>,
+}
+
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct EpisodesFetched {
+    pub episodes: Vec<FetchedEpisode>,
+    pub missing: Vec<String>,
+}
+
+/// Asks every source of promotion for what repeats. A source answers with [`CandidatesOffered`].
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct OfferCandidates {
+    /// Default 0.6.
+    pub min_confidence: f64,
+    /// Default 3.
+    pub min_observations: u64,
+}
+
+/// Something that repeats and may become a concept.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct PromotionCandidate {
+    pub name: String,
+    pub category: String,
+    /// What it says, in a sentence.
+    pub definition: String,
+    pub confidence: Confidence,
+    pub observations: u64,
+    pub episodes: Vec<String>,
+    pub properties: BTreeMap<String, String>,
+    pub relations: Vec<RelationLesson>,
+    /// Records other than episodes that it rests on.
+    pub sources: Vec<MemoryRef>,
+    /// Outcomes in order of time, 1 for the claimed one and 0 for another, the newest last; empty where the claim isn't
+    /// about a series.
+    pub series: Vec<f64>,
+}
+
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct CandidatesOffered {
+    /// The room that offers.
+    pub source: String,
+    pub candidates: Vec<PromotionCandidate>,
+}
+
+/// Starts a promotion now.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Promote {
+    pub by: String,
+}
+
+/// Why a candidate was not promoted, or that it was.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum PromotionVerdict {
+    Promoted,
+    /// Its outcomes are those of a coin.
+    Noise,
+    /// Too few trusted episodes stand behind it.
+    Uncorroborated,
+    /// Nothing was observed since it was promoted last.
+    NothingNew,
+    /// Below the least confidence or number of observations.
+    TooWeak,
+    /// Who had to be asked about it did not answer; it stays a candidate.
+    Unjudged,
+}
+
+/// What became of a promotion.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct PromotionEnded {
+    pub offered: u64,
+    pub verdicts: Vec<(String, PromotionVerdict)>,
+    /// Rooms that offered.
+    pub sources: Vec<String>,
+    /// Concepts made and reinforced.
+    pub created: u64,
+    pub reinforced: u64,
+    /// Concepts that nobody asked for in a month: made smaller, and taken out.
+    pub compressed: u64,
+    pub pruned: u64,
+    /// Set when another one was under way or nobody could be asked.
+    pub reason: Option<String>,
+}
+
+signal! {
+    LayerLinked: Memory, Lossless;
+    LayerUnlinked: Memory, Lossless;
+    RecordsLinked: Anywhere, Lossless;
+    RecordsRemoved: Memory, Lossless;
+    ConceptFormed: Memory, Lossless;
+    ConceptRemoved: Memory, Lossless;
+    LearnConcepts: Anywhere, Lossless;
+    ConceptsLearned: Anywhere, Transient;
+    FindConcepts: Anywhere, Transient;
+    ConceptsFound: Anywhere, Transient;
+    RecallKnowledge: Anywhere, Transient;
+    KnowledgeRecalled: Anywhere, Transient;
+    ProposeRelationType: Anywhere, Transient;
+    RelationTypeProposed: Anywhere, Transient;
+    IngestDocument: Anywhere, Transient;
+    DocumentIngested: Anywhere, Transient;
+    PinRecord: Anywhere, Transient;
+    ForgetRecord: Anywhere, Transient;
+    RecordChanged: Anywhere, Transient;
+    ExportConcepts: Anywhere, Transient;
+    ConceptsExported: Anywhere, Transient;
+    ImportConcepts: Anywhere, Transient;
+    ConceptsImported: Anywhere, Transient;
+    ConsolidateLayer: Anywhere, Transient;
+    LayerConsolidated: Anywhere, Transient;
+    RecallAssociated: Anywhere, Transient;
+    AssociatedRecalled: Anywhere, Transient;
+    FetchEpisodes: Anywhere, Transient;
+    EpisodesFetched: Anywhere, Transient;
+    OfferCandidates: Anywhere, Transient;
+    CandidatesOffered: Anywhere, Transient;
+    Promote: Anywhere, Transient;
+    PromotionEnded: Anywhere, Transient;
+}
+
+impl Query for LearnConcepts {
+    type Answer = ConceptsLearned;
+}
+impl Query for FindConcepts {
+    type Answer = ConceptsFound;
+}
+impl Query for RecallKnowledge {
+    type Answer = KnowledgeRecalled;
+}
+impl Query for ProposeRelationType {
+    type Answer = RelationTypeProposed;
+}
+impl Query for IngestDocument {
+    type Answer = DocumentIngested;
+}
+impl Query for PinRecord {
+    type Answer = RecordChanged;
+}
+impl Query for ForgetRecord {
+    type Answer = RecordChanged;
+}
+impl Query for ExportConcepts {
+    type Answer = ConceptsExported;
+}
+impl Query for ImportConcepts {
+    type Answer = ConceptsImported;
+}
+impl Query for ConsolidateLayer {
+    type Answer = LayerConsolidated;
+}
+impl Query for RecallAssociated {
+    type Answer = AssociatedRecalled;
+}
+impl Query for FetchEpisodes {
+    type Answer = EpisodesFetched;
+}
+impl Query for OfferCandidates {
+    type Answer = CandidatesOffered;
+}
+impl Query for Promote {
+    type Answer = PromotionEnded;
+}
