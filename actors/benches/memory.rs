@@ -7,8 +7,12 @@ use std::sync::Arc;
 use criterion::{BenchmarkId, Criterion, criterion_group, criterion_main};
 use jiff::tz::TimeZone;
 use jiff::{SignedDuration, Timestamp};
+use maxim_actors::language::packed::PackedVector;
+use maxim_actors::language::{Embedding, Encoder, EncoderId, TokenTable};
 use maxim_actors::learning::nucleus_accumbens::event::{EventKind, OutcomeKind};
 use maxim_actors::learning::nucleus_accumbens::model::{LinkTable, Observation};
+use maxim_actors::memory::entorhinal_cortex::model::{Cue, Item};
+use maxim_actors::memory::entorhinal_cortex::situation_index::SituationIndex;
 use maxim_actors::memory::hippocampus::key_index::{Filter, KeyIndex};
 use maxim_actors::memory::hippocampus::law::sitting_after;
 use maxim_actors::memory::hippocampus::model::{Action, EpisodicMemory, Outcome, Provenance};
@@ -16,6 +20,7 @@ use maxim_actors::memory::hippocampus::spreading::Spreading;
 use maxim_actors::memory::hippocampus::text_index::{Query, TextIndex, merge};
 use maxim_actors::memory::suprachiasmatic_nucleus::index::{BinIndex, BinQuery};
 use maxim_actors::memory::suprachiasmatic_nucleus::law::{TimeSignature, local_day};
+use maxim_bus::signals::similarity::Situation;
 
 /// Splitmix64 (Steele et al. 2014).
 struct Chance(u64);
@@ -77,13 +82,19 @@ fn episode(i: usize, total: usize, chance: &mut Chance) -> EpisodicMemory {
     episode
 }
 
-#[derive(Default)]
 struct Indexes {
     text: TextIndex,
     keys: KeyIndex,
     bins: BinIndex,
     last: Option<(u32, Timestamp)>,
     count: u32,
+}
+
+impl Default for Indexes {
+    fn default() -> Self {
+        let text = TextIndex::with_encoder(Arc::new(TokenTable::embedded()));
+        Self { text, keys: KeyIndex::default(), bins: BinIndex::default(), last: None, count: 0 }
+    }
 }
 
 impl Indexes {
@@ -177,6 +188,36 @@ fn recall(criterion: &mut Criterion) {
     group.finish();
 }
 
+/// Clusters of 500 vectors.
+fn similarity(criterion: &mut Criterion) {
+    let mut group = criterion.benchmark_group("entorhinal_cortex");
+    for size in sizes() {
+        let mut chance = Chance(5);
+        let id = EncoderId::new("bench");
+        let mut normal = || (0..6).map(|_| chance.below(1 << 20) as f32 / (1 << 20) as f32).sum::<f32>() - 3.0;
+        let centers: Vec<Vec<f32>> = (0..size.div_ceil(500)).map(|_| (0..256).map(|_| normal()).collect()).collect();
+        let mut around = |i: usize| {
+            let numbers = centers[i % centers.len()].iter().map(|x| x + 0.55 * normal()).collect();
+            PackedVector::of(&Embedding::new(id.clone(), numbers))
+        };
+        let mut index = SituationIndex::new(id.clone(), 256, 0.35, TimeZone::UTC);
+        for i in 0..size {
+            let situation = Situation { layer: "hippocampus".into(), ..Situation::default() };
+            index.put(i as u32, &Item::with_vector(situation, id.clone(), around(i)));
+        }
+        let cues: Vec<Cue> = (0..100).map(|i| Cue { text: Some(around(i * 7)), ..Cue::default() }).collect();
+        let mut turn = cues.iter().cycle();
+        group.bench_function(BenchmarkId::new("ten most alike", size), |b| {
+            b.iter(|| turn.next().map(|cue| index.find(cue, 10, |_| true)));
+        });
+    }
+    group.finish();
+    let table = TokenTable::embedded();
+    criterion.bench_function("language/a sentence's vector", |b| {
+        b.iter(|| table.embed(black_box("the arm lost its grip on the wet cup near the sink this morning")));
+    });
+}
+
 fn spreading(criterion: &mut Criterion) {
     let mut chance = Chance(3);
     let edges: Vec<Vec<(u32, f64)>> =
@@ -222,5 +263,5 @@ fn learning(criterion: &mut Criterion) {
     });
 }
 
-criterion_group!(benches, learning, spreading, recall);
+criterion_group!(benches, learning, spreading, similarity, recall);
 criterion_main!(benches);

@@ -20,9 +20,10 @@ use maxim_actors::learning::thin::{
     SignificanceLearner, SpatialBridge, Statistician,
 };
 use maxim_actors::memory::enrichment::{Enrichment, EnrichmentSettings};
+use maxim_actors::memory::entorhinal_cortex::EntorhinalCortex;
 use maxim_actors::memory::hippocampus::Hippocampus;
 use maxim_actors::memory::suprachiasmatic_nucleus::SuprachiasmaticNucleus;
-use maxim_actors::memory::thin::{AngularGyrus, AnteriorTemporalLobe, CrossLayerGraph, EntorhinalCortex, MemoryHub};
+use maxim_actors::memory::thin::{AngularGyrus, AnteriorTemporalLobe, CrossLayerGraph, MemoryHub};
 use maxim_actors::perception::gateway::Gateway;
 use maxim_actors::perception::pain_detector::PainDetector;
 use maxim_actors::perception::preemption_circuit::PreemptionCircuit;
@@ -46,12 +47,12 @@ pub fn furnish(kit: &mut Kit, settings: &AgentSettings) {
     // What it reminds of
     kit.region::<Hippocampus>(Own, settings.hippocampus.clone());
     kit.region::<SuprachiasmaticNucleus>(Pool, settings.suprachiasmatic_nucleus.clone());
-    kit.region::<EntorhinalCortex>(Pool, ());
+    kit.region::<EntorhinalCortex>(Pool, settings.entorhinal_cortex.clone());
     kit.region::<AnteriorTemporalLobe>(Pool, ());
     kit.region::<AngularGyrus>(Pool, ());
     kit.region::<CrossLayerGraph>(Pool, ());
     kit.region::<MemoryHub>(Pool, ());
-    let missing = [EntorhinalCortex::NAME, AnteriorTemporalLobe::NAME, AngularGyrus::NAME];
+    let missing = [AnteriorTemporalLobe::NAME, AngularGyrus::NAME];
     kit.region::<Enrichment>(Pool, EnrichmentSettings { thin: missing.to_vec(), ..settings.enrichment.clone() });
 
     // What to do

@@ -18,6 +18,7 @@ use maxim_actors::gate::fear_agent::FearSettings;
 use maxim_actors::language::{Encoder, TokenTable};
 use maxim_actors::learning::nucleus_accumbens::NacSettings;
 use maxim_actors::memory::enrichment::EnrichmentSettings;
+use maxim_actors::memory::entorhinal_cortex::EntorhinalSettings;
 use maxim_actors::memory::hippocampus::HippocampusSettings;
 use maxim_actors::memory::suprachiasmatic_nucleus::ScnSettings;
 use maxim_actors::perception::gateway::GatewaySettings;
@@ -40,6 +41,7 @@ pub struct AgentSettings {
     pub gateway: GatewaySettings,
     pub hippocampus: HippocampusSettings,
     pub suprachiasmatic_nucleus: ScnSettings,
+    pub entorhinal_cortex: EntorhinalSettings,
     pub enrichment: EnrichmentSettings,
     pub habit: HabitSettings,
     pub prefrontal: PrefrontalSettings,
@@ -109,6 +111,7 @@ impl AgentSettings {
                 encoder: Arc::clone(&encoder),
             },
             suprachiasmatic_nucleus: ScnSettings { zone: zone.clone() },
+            entorhinal_cortex: EntorhinalSettings { encoder: Arc::clone(&encoder), zone: zone.clone() },
             enrichment: EnrichmentSettings {
                 deadline: signed(memory.enrichment_deadline.get()),
                 episodes: habit.evidence_max as usize,
@@ -156,7 +159,7 @@ impl AgentSettings {
             },
             hands,
             ledger: LedgerSettings { turns: WHY_TURNS },
-            nucleus_accumbens: NacSettings { alpha: memory.nac_alpha, mode: mode.as_str().into() },
+            nucleus_accumbens: NacSettings { alpha: memory.nac_alpha, mode: mode.as_str().into(), encoder },
             introspector: IntrospectorSettings { rooms: Vec::new(), deadline: SignedDuration::from_secs(2) },
             registry: Arc::new(registry),
         })

@@ -8,6 +8,7 @@ use clap::{Args, Subcommand};
 use serde_json::{Map, Value, json};
 
 use super::recall::{RecallArgs, TemporalArgs};
+use super::similar::SimilarArgs;
 use super::{CliError, Client, Exit, Global, Out, tree};
 
 /// Ask and maintain what the agent remembers.
@@ -22,6 +23,7 @@ pub struct MemoryArgs {
 enum What {
     Recall(RecallArgs),
     Temporal(TemporalArgs),
+    Similar(SimilarArgs),
     /// Count what each memory layer holds
     #[command(after_help = "Example:\n  maxim memory stats --json")]
     Stats,
@@ -52,6 +54,7 @@ impl MemoryArgs {
         match self.what {
             What::Recall(args) => args.run(global, out),
             What::Temporal(args) => args.run(global, out),
+            What::Similar(args) => args.run(global, out),
             What::Stats => print(out, &global.client()?.get(&["v1", "memory", "stats"], &[])?.body),
             What::Import { file, all } => import(&global.client()?, out, &file, all),
             What::Verify => {

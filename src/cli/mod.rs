@@ -18,6 +18,7 @@ mod replay;
 mod run;
 mod send;
 mod sim;
+mod similar;
 mod status;
 mod stop;
 mod stop_ways;

@@ -18,7 +18,7 @@ const BATCH: usize = 64;
 /// Most results of one question.
 const MOST: u64 = 1000;
 
-const LIMIT: Field = Field::optional("limit", Kind::Whole(1, MOST), "at most so many; default 5");
+pub(super) const LIMIT: Field = Field::optional("limit", Kind::Whole(1, MOST), "at most so many; default 5");
 
 pub const RECALL: &[Field] = &[
     Field::optional("query", Kind::Text, "words to look for"),
@@ -91,13 +91,8 @@ pub async fn stats(State(served): State<Arc<Served>>, request: Request) -> Answe
     ask(&served, "system_stats", given).await
 }
 
-async fn ask(served: &Served, tool: &str, given: Given) -> Answer {
+pub(super) async fn ask(served: &Served, tool: &str, given: Given) -> Answer {
     ok(&served.agent.outside.door.inquire(tool, Value::Object(given.0)).await?)
-}
-
-/// `GET /v1/memory/similar`.
-pub async fn similar() -> Answer {
-    Err(Problem::not_built("similarity by concepts (the anterior temporal lobe is a thin room)"))
 }
 
 /// `GET /v1/memory/concepts`.

@@ -15,6 +15,7 @@ mod preempt;
 mod problem;
 mod routes;
 mod safety;
+mod similar;
 mod socket;
 mod status;
 #[cfg(test)]

@@ -9,7 +9,9 @@ use axum::routing::{MethodRouter, get, post};
 
 use super::fields::{Field, nearest};
 use super::problem::Answer;
-use super::{Problem, Served, chaos, events, memory, metrics, openapi, percepts, preempt, safety, socket, status, why};
+use super::{
+    Problem, Served, chaos, events, memory, metrics, openapi, percepts, preempt, safety, similar, socket, status, why,
+};
 
 /// What a body is.
 #[derive(Clone, Copy, Debug)]
@@ -106,7 +108,9 @@ pub const ROUTES: &[Route] = &[
     read("/v1/memory/temporal", "What happens at such times", memory::TEMPORAL, &[(200, "the time"), LATER], || {
         get(memory::temporal)
     }),
-    read("/v1/memory/similar", "Similar episodes (not built)", &[], THIN, || get(memory::similar)),
+    read("/v1/memory/similar", "Situations most alike", similar::SIMILAR, &[(200, "{results}"), LATER], || {
+        get(similar::similar)
+    }),
     read("/v1/memory/concepts", "Concepts (not built)", &[], THIN, || get(memory::concepts)),
     read("/v1/memory/causal", "Causal links (not built)", &[], THIN, || get(memory::causal)),
     Route {

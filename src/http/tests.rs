@@ -225,9 +225,10 @@ async fn what_is_wrong_is_named_with_its_fix() {
     refused(&house.get("/v1/memory/predict").await, 400, &["tool_name"]);
     refused(&house.get("/v1/events?type=Percpt").await, 400, &["Percpt", "Percept"]);
     refused(&house.post("/v1/observations", &json!({})).await, 501, &["not built"]);
-    let similar = house.get("/v1/memory/similar").await;
-    refused(&similar, 501, &[]);
-    assert_eq!(similar.body["available"], false);
+    refused(&house.get("/v1/memory/similar").await, 400, &["memory_id", "context"]);
+    let concepts = house.get("/v1/memory/concepts").await;
+    refused(&concepts, 501, &[]);
+    assert_eq!(concepts.body["available"], false);
     refused(&house.post("/v1/chaos/panic", &json!({"region": "habit"})).await, 403, &["--chaos"]);
     refused(&house.get("/v1/chaos").await, 403, &["--chaos"]);
     refused(&house.post("/v1/approvals/x", &json!({"allow": true})).await, 404, &["x"]);

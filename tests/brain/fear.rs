@@ -86,3 +86,20 @@ fn who_is_not_the_owner_may_talk_but_not_command() {
     assert!(!bench.file("evil.txt").exists());
     assert!(ended.reply.is_some(), "but gets an answer");
 }
+
+#[test]
+fn what_was_never_tried_is_expected_like_what_is_called_alike_with_less_confidence() {
+    let mut bench = Bench::with("maxim", StateStore::in_memory(), with_stove, maxim::config::Settings::default());
+    let oven = serde_json::json!({ "tool_name": "touch_oven" });
+    let before = bench.inquire("predict_outcome", oven.clone());
+    assert_eq!(before["known"], false, "{before}");
+    for _ in 0..4 {
+        bench.say("touch the stove");
+    }
+    let known = bench.inquire("predict_outcome", serde_json::json!({ "tool_name": "touch_stove" }));
+    let borrowed = bench.inquire("predict_outcome", oven);
+    assert_eq!((&borrowed["known"], &borrowed["valence"]), (&true.into(), &known["valence"]), "{borrowed}");
+    assert!(borrowed["confidence"].as_f64() < known["confidence"].as_f64(), "{borrowed} {known}");
+    let unrelated = bench.inquire("predict_outcome", serde_json::json!({ "tool_name": "compile_project" }));
+    assert_eq!(unrelated["known"], false, "{unrelated}");
+}

@@ -51,3 +51,36 @@ fn a_prediction_rests_on_what_happened() {
     let reply = bench.say("what would happen if you write a file?").reply.unwrap_or_default();
     assert!(reply.contains("well"), "{reply}");
 }
+
+#[test]
+fn what_is_like_something_is_found_by_words_by_memory_and_by_tool_over_a_crash() {
+    let mut bench = Bench::new();
+    bench.say("create a file list.txt with the text milk and bread");
+    bench.say("remember that the spare key is in the blue drawer");
+    bench.say("read the file missing.txt");
+    for _ in 0..2 {
+        let words = bench.inquire("similarity_search", json!({ "context": "where the spare keys are kept" }));
+        let text = words["results"][0]["text"].as_str().unwrap_or_default();
+        assert!(text.contains("blue drawer"), "{words}");
+        let tool = bench.inquire("similarity_search", json!({ "tool_name": "read_file" }));
+        assert_eq!(tool["results"][0]["success"], false, "{tool}");
+        assert_eq!(tool["results"].as_array().map(Vec::len), Some(1), "{tool}");
+        let id = tool["results"][0]["id"].clone();
+        let others = bench.inquire("similarity_search", json!({ "memory_id": id, "limit": 10 }));
+        let ids = others["results"].as_array().expect("results").iter().map(|found| found["id"].clone());
+        assert!(!ids.collect::<Vec<_>>().contains(&id), "{others}");
+        bench.crash();
+    }
+    let stats = bench.inquire("system_stats", json!({}));
+    assert_eq!(stats["regions"]["entorhinal_cortex"]["signatures"], 3, "{stats}");
+}
+
+#[test]
+fn words_of_near_meaning_recall_what_was_said_in_others() {
+    let mut bench = Bench::new();
+    bench.say("remember that the mug is on the kitchen shelf");
+    bench.say("remember that parliament meets on thursday");
+    let found = bench.inquire("memory_recall", json!({ "query": "cup" }));
+    let text = found["results"][0]["text"].as_str().unwrap_or_default();
+    assert!(text.contains("mug"), "{found}");
+}

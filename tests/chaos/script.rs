@@ -44,6 +44,7 @@ pub fn live_it(live: &Live) -> Vec<Option<Outcome>> {
     let words = |said: String| Outcome { reply: Some(said), actions: Vec::new() };
     let questions = [
         ("memory_recall", json!({"query": "spare key"})),
+        ("similarity_search", json!({"context": "where the spare key is kept", "limit": 1})),
         ("predict_outcome", json!({"tool_name": "write_file"})),
         ("temporal_patterns", json!({})),
         ("system_stats", json!({})),

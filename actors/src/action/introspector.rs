@@ -13,6 +13,7 @@ use maxim_bus::signals::recall::{
     DescribeTime, EpisodeFilter, EpisodesRecalled, Inquiry, InquiryAnswered, OutcomesPredicted, PredictOutcomes,
     RecallEpisodes, ReportStats, StatsReported, TimeDescribed,
 };
+use maxim_bus::signals::similarity::{FindSimilar, SimilarFound};
 use maxim_bus::{MessageId, RegionName, Stage};
 use serde::{Deserialize, Serialize};
 use serde_json::{Value as Json, json};
@@ -55,9 +56,9 @@ pub enum IntrospectorEvent {
 }
 
 wiring!(Introspector {
-    hears: [Inquiry, EpisodesRecalled, OutcomesPredicted, TimeDescribed, StatsReported],
+    hears: [Inquiry, EpisodesRecalled, SimilarFound, OutcomesPredicted, TimeDescribed, StatsReported],
     back: [],
-    emits: [RecallEpisodes, PredictOutcomes, DescribeTime, ReportStats, InquiryAnswered],
+    emits: [RecallEpisodes, FindSimilar, PredictOutcomes, DescribeTime, ReportStats, InquiryAnswered],
 });
 
 impl Region for Introspector {
@@ -184,6 +185,10 @@ fn ask(inquiry: &Inquiry, pulse: &mut Pulse<'_, Introspector>) -> Result<BTreeMa
             let except = inquiry.turn;
             ("hippocampus", pulse.ask("hippocampus", RecallEpisodes { filter, except }))
         }
+        "similarity_search" => {
+            let query: FindSimilar = serde_json::from_value(inquiry.params.clone()).map_err(bad)?;
+            ("entorhinal_cortex", pulse.ask("entorhinal_cortex", query))
+        }
         "predict_outcome" => {
             let text = |field: &str| inquiry.params.get(field).and_then(Json::as_str).map(str::to_owned);
             let tool_name = text("tool_name").ok_or("predict_outcome: tool_name is missing")?;
@@ -212,6 +217,16 @@ fn ask(inquiry: &Inquiry, pulse: &mut Pulse<'_, Introspector>) -> Result<BTreeMa
 impl Hears<EpisodesRecalled> for Introspector {
     fn hear(&self, answer: &EpisodesRecalled, pulse: &mut Pulse<'_, Self>) {
         self.reported("hippocampus", json!({ "results": answer.episodes }), pulse);
+    }
+}
+
+impl Hears<SimilarFound> for Introspector {
+    fn hear(&self, answer: &SimilarFound, pulse: &mut Pulse<'_, Self>) {
+        if let (Some(problem), Some((inquiry, _, open))) = (&answer.problem, self.asked(pulse)) {
+            self.answer(inquiry, open, Json::Null, Some(format!("{}: {problem}", open.tool)), pulse);
+            return;
+        }
+        self.reported("entorhinal_cortex", json!({ "results": answer.results }), pulse);
     }
 }
 

@@ -1,6 +1,7 @@
 //! What it reminds of.
 
 pub mod enrichment;
+pub mod entorhinal_cortex;
 pub mod hippocampus;
 pub mod suprachiasmatic_nucleus;
 pub mod thin;

@@ -3,10 +3,6 @@
 use crate::thin_room;
 
 thin_room! {
-    /// What is this like: similarity and embeddings.
-    EntorhinalCortex, "entorhinal_cortex", Memory
-}
-thin_room! {
     /// What it means: concepts and their relations.
     AnteriorTemporalLobe, "anterior_temporal_lobe", Memory
 }

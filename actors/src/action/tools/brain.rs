@@ -10,7 +10,7 @@ pub const LONGEST_MESSAGE: u64 = 20_000;
 
 /// All of them.
 pub fn specs() -> Vec<ToolSpec> {
-    vec![respond(), memory_recall(), predict_outcome(), system_stats()]
+    vec![respond(), memory_recall(), similarity_search(), predict_outcome(), system_stats()]
 }
 
 /// `limit` as all introspection tools have it.
@@ -97,6 +97,25 @@ fn memory_recall() -> ToolSpec {
                 "(is there|do you have) (anything|something) in [your] memory about {query:rest}",
             ],
         )
+}
+
+fn similarity_search() -> ToolSpec {
+    introspection(
+        "similarity_search",
+        "Finds situations in your memory that are like a given one, with how alike they are.",
+    )
+    .with_parameters(
+        json!({
+            "tool_name": text("like uses of this tool"),
+            "memory_id": text("like this memory, by the id that memory_recall gave"),
+            "context": text("like these circumstances, in words"),
+            "limit": limit(),
+        }),
+        &[],
+    )
+    .with_aliases(&[("tool", "tool_name"), ("query", "context")])
+    .with_example(json!({"context": "the arm lost its grip on a wet cup", "limit": 3}))
+    .with_speech(&[], &["(find|look for|search for) (memories|situations|moments) (similar to|like) {context:rest}"])
 }
 
 fn predict_outcome() -> ToolSpec {

@@ -1,5 +1,6 @@
 //! What it led to.
 
+pub mod alike;
 pub mod delay;
 pub mod door;
 pub mod event;

@@ -5,6 +5,8 @@
 //! Remembers: links with their conditions, delays and episodes. Forgets: by unlearning.
 //! Down: nothing is learned meanwhile, outcomes wait; predictions are a missing section.
 
+use std::sync::Arc;
+
 use jiff::Timestamp;
 use maxim_bus::signals::outcome::{FailureKind, ToolResult};
 use maxim_bus::signals::recall::{
@@ -15,10 +17,12 @@ use maxim_bus::{RegionName, Stage};
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value as Json};
 
+use super::alike::alike;
 use super::event::{EventKind, OutcomeKind};
 use super::law::Reinforcement;
 use super::model::{LinkTable, Observation};
 use super::predict::Basis;
+use crate::language::Encoder;
 use crate::memory::hippocampus::model::Provenance;
 use crate::region::{Card, Hears, Pulse, Region};
 use crate::wiring;
@@ -30,6 +34,8 @@ pub struct NacSettings {
     pub alpha: f64,
     /// The mode that experience is made in.
     pub mode: String,
+    /// Tells which kinds of events are called alike.
+    pub encoder: Arc<dyn Encoder>,
 }
 
 #[derive(Default, Serialize, Deserialize)]
@@ -150,7 +156,12 @@ impl Hears<PredictOutcomes> for NucleusAccumbens {
         let links = self.links.as_ref().unwrap_or(&unlearned);
         let kind = EventKind::of(&query.tool_name, &params_of(&query.params));
         let mode = pulse.settings().mode.clone();
-        let predicted = links.predict(&kind, &[("mode", mode.as_str())], &[], pulse.now());
+        let mut predicted = links.predict(&kind, &[("mode", mode.as_str())], &[], pulse.now());
+        if predicted.basis == Basis::Unknown {
+            let alike = alike(&kind, links, &*pulse.settings().encoder);
+            let alike: Vec<(&str, f64)> = alike.iter().map(|(key, likeness)| (key.as_str(), *likeness)).collect();
+            predicted = links.borrow(&alike, &[("mode", mode.as_str())], pulse.now());
+        }
         let observations = predicted.links.iter().map(|link| u64::from(link.observations)).sum();
         let shown = if query.include_all_outcomes { usize::MAX } else { 1 };
         pulse.reply(OutcomesPredicted {

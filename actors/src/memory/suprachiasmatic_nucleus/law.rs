@@ -76,8 +76,13 @@ impl TimeSignature {
     /// Likeness of two times, 0 (opposite) to 1 (the same), by circular distance. The hour weighs most: day 0.5,
     /// week 0.25, month 0.1, year 0.15.
     pub fn similarity(&self, other: &Self) -> f64 {
+        Self::likeness(self.phases.to_array(), other.phases.to_array())
+    }
+
+    /// The same of bare phases.
+    pub fn likeness(a: [f64; 4], b: [f64; 4]) -> f64 {
         const WEIGHTS: [f64; 4] = [0.5, 0.25, 0.1, 0.15];
-        let pairs = self.phases.to_array().into_iter().zip(other.phases.to_array());
+        let pairs = a.into_iter().zip(b);
         pairs.zip(WEIGHTS).map(|((a, b), weight)| weight * (1.0 - 2.0 * circular_distance(a, b))).sum()
     }
 }

@@ -11,8 +11,10 @@
 mod dates;
 mod kindred;
 mod merging;
+mod gather;
 mod people;
 mod query;
+mod rank;
 mod related;
 mod score;
 mod search;
@@ -33,9 +35,9 @@ pub use statement::Statement;
 use super::packing::DamagedSegment;
 use crate::language::packed::PackedVector;
 use crate::language::{Encoder, Stems, Vectors, words};
+use gather::Scratch;
 use people::{People, speaker_prefix};
 use related::Related;
-use search::Columns;
 use segment::{Draft, Row, Segment, Term};
 use tail::Tail;
 use vocabulary::Vocabulary;
@@ -106,8 +108,8 @@ pub struct TextIndex {
     vocabulary: Vocabulary,
     /// Without an encoder it finds by words alone.
     meaning: Option<Meaning>,
-    /// Columns of the last search, all zero, so that the next one needn't get fresh memory.
-    columns: Mutex<Columns>,
+    /// Columns of the last search, so that the next one needn't get fresh memory.
+    scratch: Mutex<Scratch>,
 }
 
 /// What is found beyond words.

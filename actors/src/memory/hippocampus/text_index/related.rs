@@ -86,11 +86,11 @@ impl Related {
             list: Vec::new(),
         });
         let entries = vocabulary.entries();
-        for id in vocabulary.changed()[kept.changes..].iter().filter(|id| (**id as usize) < kept.stems) {
-            self.compare(*id, known, &mut kept, entries);
-        }
-        for id in kept.stems..entries.len() {
-            self.compare(id as u32, known, &mut kept, entries);
+        let before = kept.stems as u32;
+        let new = before..entries.len() as u32;
+        let changed = vocabulary.changed()[kept.changes..].iter().copied().filter(|id| *id < before);
+        for id in changed.chain(new) {
+            self.compare(id, known, &mut kept, entries);
         }
         (kept.stems, kept.changes) = (entries.len(), vocabulary.changed().len());
         let found = kept

@@ -1,0 +1,87 @@
+//! Known kinds of events that an unknown one is like, by the meaning of their names.
+
+use super::event::EventKind;
+use super::model::LinkTable;
+use crate::language::{Embedding, Encoder, calibrated};
+
+/// Likeness from which a kind lends its experience, in (0, 1]. Names are short, so a chance likeness is common below.
+const LENDS_FROM: f64 = 0.3;
+/// Kinds that lend, at most.
+const MOST_LENDERS: usize = 5;
+
+/// "touchStove(hand: …)" is read as "touch stove hand".
+fn phrase(kind: &EventKind) -> String {
+    let mut words = String::new();
+    let names = std::iter::once(kind.tool.as_str()).chain(kind.shape.iter().map(|(name, _)| name.as_str()));
+    for name in names {
+        let mut before_lower = false;
+        for c in name.chars() {
+            if !c.is_alphanumeric() || before_lower && c.is_uppercase() {
+                words.push(' ');
+            }
+            before_lower = c.is_lowercase();
+            if c.is_alphanumeric() {
+                words.extend(c.to_lowercase());
+            }
+        }
+        words.push(' ');
+    }
+    words
+}
+
+/// Keys of the kinds most alike, with how alike they are; the best first, ties by key.
+pub fn alike(kind: &EventKind, links: &LinkTable, encoder: &dyn Encoder) -> Vec<(String, f64)> {
+    let asked = encoder.embed(&phrase(kind));
+    let likeness =
+        |other: &Embedding| asked.cosine(other).map_or(0.0, |cosine| f64::from(calibrated(cosine, encoder.floor())));
+    let known = links.records().map(|(key, record)| (key.to_string(), likeness(&encoder.embed(&phrase(&record.kind)))));
+    let mut found: Vec<(String, f64)> = known.filter(|(_, likeness)| *likeness >= LENDS_FROM).collect();
+    found.sort_by(|a, b| b.1.total_cmp(&a.1).then_with(|| a.0.cmp(&b.0)));
+    found.truncate(MOST_LENDERS);
+    found
+}
+
+#[cfg(test)]
+mod tests {
+    use jiff::Timestamp;
+    use serde_json::json;
+
+    use super::super::event::OutcomeKind;
+    use super::super::model::Observation;
+    use super::super::predict::Basis;
+    use super::*;
+    use crate::language::TokenTable;
+    use crate::memory::hippocampus::model::Provenance;
+
+    fn kind(tool: &str) -> EventKind {
+        EventKind::of(tool, json!({}).as_object().expect("an object"))
+    }
+
+    #[test]
+    fn an_unknown_kind_borrows_from_what_is_called_alike_and_from_nothing_else() {
+        let mut links = LinkTable::default();
+        for (tool, success) in [("touch_stove", false), ("read_letter", true)] {
+            for _ in 0..9 {
+                links.observe(&Observation {
+                    event: &kind(tool),
+                    context: &[],
+                    outcome: &OutcomeKind::of_success(Some(success)),
+                    cues: &[],
+                    delay: None,
+                    episode: None,
+                    provenance: Provenance::OwnExperience,
+                    at: Timestamp::UNIX_EPOCH,
+                });
+            }
+        }
+        let table = TokenTable::embedded();
+        let oven = alike(&kind("touchOven"), &links, &table);
+        assert_eq!(oven.iter().map(|(key, _)| key.as_str()).collect::<Vec<_>>(), ["touch_stove"], "{oven:?}");
+        let similar: Vec<(&str, f64)> = oven.iter().map(|(key, likeness)| (key.as_str(), *likeness)).collect();
+        let borrowed = links.borrow(&similar, &[], Timestamp::UNIX_EPOCH);
+        let known = links.predict(&kind("touch_stove"), &[], &[], Timestamp::UNIX_EPOCH);
+        assert_eq!((borrowed.basis, borrowed.valence), (Basis::Borrowed, known.valence));
+        assert!(borrowed.confidence.get() < known.confidence.get() / 2.0);
+        assert!(alike(&kind("compile_project"), &links, &table).is_empty());
+    }
+}

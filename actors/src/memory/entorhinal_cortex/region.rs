@@ -1,0 +1,254 @@
+//! The entorhinal cortex as a room: knows which situations are like one another.
+//!
+//! Biology: the entorhinal cortex, where patterns are separated on the way into memory and completed on the way out.
+//! Law: `law.rs` weighs the parts of a likeness, `signature_index` finds the near among many.
+//! Remembers: every situation that a layer of memory told of, with its vector and that vector's encoder, as one record.
+//! Forgets: what its layer forgot.
+//! Down: what is stored waits in its inbox; likeness is a missing section.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
+
+use jiff::Timestamp;
+use jiff::tz::TimeZone;
+use maxim_bus::signals::recall::{ReportStats, StatsReported};
+use maxim_bus::signals::similarity::{FindSimilar, SimilarFound, Situation, SituationsStored};
+use maxim_bus::{RegionName, Stage};
+use serde::{Deserialize, Serialize};
+
+use super::model::{Cue, Item};
+use super::situation_index::SituationIndex;
+use crate::language::Encoder;
+use crate::language::packed::PackedVector;
+use crate::region::{Card, Hears, Pulse, RecordView, Region};
+use crate::wiring;
+
+/// Answers where the question says nothing about their number.
+const USUAL_LIMIT: usize = 5;
+/// Vectors of another encoder that are made anew in one step.
+const ENCODED_A_STEP: usize = 64;
+/// Records read at a time when the room wakes: those of one page of keys.
+const PAGE: u32 = 0x1000;
+
+/// How the room is set up.
+#[derive(Clone, Debug)]
+pub struct EntorhinalSettings {
+    /// Makes vectors of texts. When it is another than before, all are made anew while answers go on.
+    pub encoder: Arc<dyn Encoder>,
+    /// Local time zone of the body.
+    pub zone: TimeZone,
+}
+
+#[derive(Default, Serialize, Deserialize)]
+pub struct EntorhinalCortex {
+    /// Places given out.
+    places: u32,
+    #[serde(skip)]
+    index: Option<SituationIndex>,
+    #[serde(skip)]
+    encoder: Option<Arc<dyn Encoder>>,
+    /// Places whose vectors are of another encoder.
+    #[serde(skip)]
+    stale: BTreeSet<u32>,
+}
+
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub enum EntorhinalEvent {
+    Indexed { place: u32, situation: Box<Situation> },
+    Forgotten { place: u32 },
+    Encoded { vectors: Vec<(u32, PackedVector)> },
+}
+
+wiring!(EntorhinalCortex {
+    hears: [SituationsStored, FindSimilar, ReportStats],
+    back: [],
+    emits: [SimilarFound, StatsReported],
+});
+
+impl Region for EntorhinalCortex {
+    const NAME: RegionName = "entorhinal_cortex";
+    const STAGE: Stage = Stage::Memory;
+    type Event = EntorhinalEvent;
+    type Settings = EntorhinalSettings;
+
+    fn card() -> Card<Self> {
+        Self::wiring()
+    }
+
+    fn apply(&mut self, event: EntorhinalEvent) {
+        match event {
+            EntorhinalEvent::Indexed { place, situation } => {
+                self.places = self.places.max(place + 1);
+                self.stale.remove(&place);
+                if let (Some(index), Some(encoder)) = (&mut self.index, &self.encoder) {
+                    index.put(place, &Item::new(*situation, &**encoder));
+                }
+            }
+            EntorhinalEvent::Forgotten { place } => {
+                self.stale.remove(&place);
+                if let Some(index) = &mut self.index {
+                    index.forget(place);
+                }
+            }
+            EntorhinalEvent::Encoded { vectors } => {
+                for (place, vector) in &vectors {
+                    self.stale.remove(place);
+                    if let Some(index) = &mut self.index {
+                        index.set_vector(*place, vector);
+                    }
+                }
+            }
+        }
+    }
+
+    fn wake(&mut self, records: &RecordView<'_>, settings: &EntorhinalSettings) {
+        let encoder = &settings.encoder;
+        let mut index =
+            SituationIndex::new(encoder.id().clone(), encoder.dims(), encoder.floor(), settings.zone.clone());
+        for page in 0..self.places.div_ceil(PAGE) {
+            for (key, bytes) in records.prefixed(format!("item/{page:05x}").as_bytes(), PAGE as usize) {
+                let place = key.get(5..).and_then(|hex| std::str::from_utf8(hex).ok());
+                let place = place.and_then(|hex| u32::from_str_radix(hex, 16).ok());
+                if let (Some(place), Some(item)) = (place, Item::from_bytes(&bytes)) {
+                    if item.encoder != *encoder.id() {
+                        self.stale.insert(place);
+                    }
+                    index.put(place, &item);
+                }
+            }
+        }
+        self.index = Some(index);
+        self.encoder = Some(Arc::clone(encoder));
+    }
+
+    fn next_deadline(&self, _settings: &EntorhinalSettings) -> Option<Timestamp> {
+        (!self.stale.is_empty()).then_some(Timestamp::UNIX_EPOCH)
+    }
+
+    /// Makes some of the vectors anew; between the steps questions are answered.
+    fn tick(&self, pulse: &mut Pulse<'_, Self>) {
+        let mut vectors = Vec::new();
+        for place in self.stale.iter().copied().take(ENCODED_A_STEP) {
+            let item = pulse.records().bytes(&item_key(place)).and_then(|bytes| Item::from_bytes(&bytes));
+            let Some(item) = item else {
+                pulse.keep(EntorhinalEvent::Forgotten { place });
+                continue;
+            };
+            let item = Item::new(item.situation, &*pulse.settings().encoder);
+            pulse.put_bytes(item_key(place), item.to_bytes());
+            vectors.push((place, item.vector));
+        }
+        pulse.keep(EntorhinalEvent::Encoded { vectors });
+    }
+}
+
+fn item_key(place: u32) -> Vec<u8> {
+    format!("item/{place:08x}").into_bytes()
+}
+
+fn id_key(layer: &str, id: &str) -> Vec<u8> {
+    format!("id/{layer}/{id}").into_bytes()
+}
+
+impl EntorhinalCortex {
+    fn place_of(&self, layer: &str, id: &str, pulse: &Pulse<'_, Self>) -> Option<u32> {
+        pulse.record(&id_key(layer, id))
+    }
+
+    fn item(&self, place: u32, pulse: &Pulse<'_, Self>) -> Option<Item> {
+        pulse.records().bytes(&item_key(place)).and_then(|bytes| Item::from_bytes(&bytes))
+    }
+
+    /// The record that a question names, in whatever layer it is.
+    fn named(&self, query: &FindSimilar, pulse: &Pulse<'_, Self>) -> Option<(u32, Item)> {
+        let id = query.memory_id.as_deref()?;
+        let layers = ["hippocampus", "anterior_temporal_lobe", "angular_gyrus"];
+        let place = layers.into_iter().find_map(|layer| self.place_of(layer, id, pulse))?;
+        Some((place, self.item(place, pulse)?))
+    }
+
+    /// What the question says, and the place that it must not find.
+    fn cue(&self, query: &FindSimilar, pulse: &Pulse<'_, Self>) -> Result<(Cue, Option<u32>), String> {
+        let named = self.named(query, pulse);
+        if let (Some(id), None) = (&query.memory_id, &named) {
+            return Err(format!("no memory has the id {id:?}; take an id that memory_recall gave"));
+        }
+        let (own, mut cue) = match &named {
+            Some((place, item)) => (Some(*place), Cue::of(item)),
+            None => (None, Cue::default()),
+        };
+        let encoder = &pulse.settings().encoder;
+        if let Some(context) = query.context.as_deref().filter(|context| !context.trim().is_empty()) {
+            cue.text = Some(PackedVector::of(&encoder.embed(context))).filter(|vector| vector.scale > 0.0);
+        } else if named.as_ref().is_some_and(|(_, item)| item.encoder != *encoder.id()) {
+            cue.text = named.map(|(_, item)| PackedVector::of(&encoder.embed(&item.situation.text)));
+        }
+        cue.tool = query.tool_name.clone().or(cue.tool);
+        cue.goal = query.goal.clone().or(cue.goal);
+        cue.layer.clone_from(&query.layer);
+        cue.objects.extend(query.object.clone());
+        cue.people.extend(query.person.clone());
+        if cue.is_empty() {
+            return Err("nothing to compare with: give memory_id, context or tool_name".into());
+        }
+        Ok((cue, own))
+    }
+}
+
+impl Hears<SituationsStored> for EntorhinalCortex {
+    fn hear(&self, told: &SituationsStored, pulse: &mut Pulse<'_, Self>) {
+        let mut places = self.places;
+        let mut given: BTreeMap<Vec<u8>, u32> = BTreeMap::new();
+        for situation in &told.stored {
+            let key = id_key(&situation.layer, &situation.id);
+            let known = given.get(&key).copied().or_else(|| self.place_of(&situation.layer, &situation.id, pulse));
+            let place = known.unwrap_or_else(|| {
+                pulse.put(key.clone(), &places);
+                places += 1;
+                places - 1
+            });
+            given.insert(key, place);
+            let item = Item::new(situation.clone(), &*pulse.settings().encoder);
+            pulse.put_bytes(item_key(place), item.to_bytes());
+            pulse.keep(EntorhinalEvent::Indexed { place, situation: Box::new(item.situation) });
+        }
+        for (layer, id) in &told.forgotten {
+            if let Some(place) = self.place_of(layer, id, pulse) {
+                pulse.remove(id_key(layer, id));
+                pulse.remove(item_key(place));
+                pulse.keep(EntorhinalEvent::Forgotten { place });
+            }
+        }
+    }
+}
+
+impl Hears<FindSimilar> for EntorhinalCortex {
+    fn hear(&self, query: &FindSimilar, pulse: &mut Pulse<'_, Self>) {
+        let Some(index) = &self.index else { return };
+        let (cue, own) = match self.cue(query, pulse) {
+            Ok(cue) => cue,
+            Err(problem) => {
+                pulse.reply(SimilarFound { results: Vec::new(), problem: Some(problem) });
+                return;
+            }
+        };
+        let limit = if query.limit == 0 { USUAL_LIMIT } else { query.limit };
+        let found = index.find(&cue, limit, |place| Some(place) != own);
+        let results = found
+            .into_iter()
+            .filter_map(|likeness| Some(self.item(likeness.item, pulse)?.answer(likeness.score, likeness.parts)));
+        let results = results.collect();
+        pulse.reply(SimilarFound { results, problem: None });
+    }
+}
+
+impl Hears<ReportStats> for EntorhinalCortex {
+    fn hear(&self, _query: &ReportStats, pulse: &mut Pulse<'_, Self>) {
+        let signatures = self.index.as_ref().map_or(0, SituationIndex::len);
+        let encoder = pulse.settings().encoder.id().as_str();
+        let counts = serde_json::json!({
+            "signatures": signatures, "encoder": encoder, "waiting_for_encoder": self.stale.len(),
+        });
+        pulse.reply(StatsReported { region: Self::NAME.into(), available: true, reason: None, counts });
+    }
+}

@@ -1,0 +1,147 @@
+//! The nearest of many vectors: one pass over packed sign signatures, then the near ones compared exactly.
+//!
+//! On real text hash tables need a large part of the set at random addresses for the same recall, so the signatures lie
+//! packed and are read in order: at most 4 ns an item.
+
+use crate::language::packed::bits_apart;
+use crate::language::signature::Signature;
+
+/// Up to so many items all are compared exactly.
+pub const ALL_BELOW: usize = 5_000;
+/// Items compared exactly: the least and the most, and 0.2 % of all between.
+const LEAST: usize = 500;
+const MOST: usize = 5_000;
+/// Signatures that are looked at for the threshold.
+const SAMPLE: usize = 8_192;
+/// More than wanted are taken by the sampled threshold, so that seldom too few are.
+const SLACK: f64 = 1.3;
+/// Signatures whose distances are held at a time.
+const BLOCK: usize = 512;
+
+/// How many items are compared exactly out of `count`.
+pub fn looked_at(count: usize) -> usize {
+    if count <= ALL_BELOW { count } else { (count / 500).clamp(LEAST, MOST) }
+}
+
+/// Items by bits apart from `signature`, at least `wanted` of those that `allowed` lets pass where there are so many;
+/// in no order that matters, tied distances at the cut included.
+pub fn near(signature: &Signature, all: &[Signature], wanted: usize, allowed: impl Fn(usize) -> bool) -> Vec<u32> {
+    let step = all.len().div_ceil(SAMPLE).max(1);
+    let (mut histogram, mut sampled) = ([0usize; 257], 0);
+    for at in (0..all.len()).step_by(step).filter(|at| allowed(*at)) {
+        histogram[usize::from(bits_apart(signature, &all[at]))] += 1;
+        sampled += 1;
+    }
+    let enough = (wanted as f64 * SLACK / step as f64).ceil() as usize + 2;
+    let threshold = if enough >= sampled { 256 } else { reach(&histogram, enough) };
+    let mut found = pass(signature, all, threshold, &allowed);
+    if found.len() < wanted && threshold < 256 {
+        // The sample misled: take all that are allowed.
+        found = pass(signature, all, 256, &allowed);
+    }
+    let mut exact = [0usize; 257];
+    found.iter().for_each(|(distance, _)| exact[usize::from(*distance)] += 1);
+    let cut = reach(&exact, wanted) as u16;
+    found.into_iter().filter(|(distance, _)| *distance <= cut).map(|(_, at)| at).collect()
+}
+
+/// The least distance within which `count` lie.
+fn reach(histogram: &[usize; 257], count: usize) -> usize {
+    let mut sum = 0;
+    histogram
+        .iter()
+        .position(|n| {
+            sum += n;
+            sum >= count
+        })
+        .unwrap_or(256)
+}
+
+/// Distance and place of all within the threshold.
+fn pass(
+    signature: &Signature,
+    all: &[Signature],
+    threshold: usize,
+    allowed: &impl Fn(usize) -> bool,
+) -> Vec<(u16, u32)> {
+    let mut found = Vec::new();
+    let mut near = [(0u16, 0u16); BLOCK];
+    for (block, part) in all.chunks(BLOCK).enumerate() {
+        let count = within(signature, part, threshold as u16, &mut near);
+        for (distance, at) in &near[..count] {
+            let at = block * BLOCK + usize::from(*at);
+            if allowed(at) {
+                found.push((*distance, at as u32));
+            }
+        }
+    }
+    found
+}
+
+#[inline(always)]
+fn within_plain(signature: &Signature, part: &[Signature], threshold: u16, near: &mut [(u16, u16); BLOCK]) -> usize {
+    let mut count = 0;
+    for (at, other) in part.iter().take(BLOCK).enumerate() {
+        let distance = bits_apart(signature, other);
+        // Written always, counted only when near: no branch to guess wrong.
+        near[count] = (distance, at as u16);
+        count += usize::from(distance <= threshold);
+    }
+    count
+}
+
+#[cfg(target_arch = "x86_64")]
+#[target_feature(enable = "popcnt")]
+fn within_popcnt(signature: &Signature, part: &[Signature], threshold: u16, near: &mut [(u16, u16); BLOCK]) -> usize {
+    within_plain(signature, part, threshold, near)
+}
+
+/// Fills the front of `near` with those within the threshold; how many there are.
+fn within(signature: &Signature, part: &[Signature], threshold: u16, near: &mut [(u16, u16); BLOCK]) -> usize {
+    #[cfg(target_arch = "x86_64")]
+    if std::arch::is_x86_feature_detected!("popcnt") {
+        // Without the instruction a count of bits is a dozen operations.
+        #[allow(unsafe_code)] // SAFETY: the processor was just asked for the feature
+        return unsafe { within_popcnt(signature, part, threshold, near) };
+    }
+    within_plain(signature, part, threshold, near)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn spread(count: u64) -> Vec<Signature> {
+        let mix = |n: u64| (n ^ n >> 31).wrapping_mul(0x9E37_79B9_7F4A_7C15) ^ n << 17;
+        (0..count).map(|n| [mix(n), mix(n + 7), mix(n * 3 + 1), mix(n * 5 + 2)]).collect()
+    }
+
+    #[test]
+    fn the_nearest_are_those_of_a_full_sort() {
+        let all = spread(20_000);
+        for asked in [0usize, 777, 19_999] {
+            let found = near(&all[asked], &all, 500, |_| true);
+            let mut sorted: Vec<u16> = all.iter().map(|other| bits_apart(&all[asked], other)).collect();
+            sorted.sort_unstable();
+            let cut = sorted[499];
+            let expected = sorted.iter().filter(|distance| **distance <= cut).count();
+            assert_eq!(found.len(), expected);
+            assert!(found.iter().all(|at| bits_apart(&all[asked], &all[*at as usize]) <= cut));
+            assert!(found.contains(&(asked as u32)));
+        }
+    }
+
+    #[test]
+    fn only_the_allowed_are_found_however_few_they_are() {
+        let all = spread(20_000);
+        let found = near(&all[5], &all, 500, |at| at % 1_000 == 3);
+        assert_eq!(found.len(), 20);
+        let many = near(&all[5], &all, 500, |at| at % 2 == 0);
+        assert!(many.len() >= 500 && many.iter().all(|at| at % 2 == 0));
+    }
+
+    #[test]
+    fn a_large_store_is_compared_by_a_fifth_of_a_percent() {
+        assert_eq!([10, 5_000, 100_000, 1_000_000, 9_000_000].map(looked_at), [10, 5_000, 500, 2_000, 5_000]);
+    }
+}

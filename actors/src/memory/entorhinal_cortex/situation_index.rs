@@ -1,0 +1,341 @@
+//! All situations in memory: vectors with their signatures, and what else is compared, by place.
+
+use std::collections::{BTreeMap, BTreeSet, HashMap};
+
+use jiff::Timestamp;
+use jiff::tz::TimeZone;
+use maxim_bus::signals::similarity::LikenessParts;
+
+use super::law::{self, LikenessWeights};
+use super::model::{Cue, Item};
+use super::signature_index::{ALL_BELOW, looked_at, near};
+use crate::language::packed::PackedVector;
+use crate::language::signature::{Signature, signature};
+use crate::language::{EncoderId, Stems, Vectors};
+use crate::memory::suprachiasmatic_nucleus::law::TimeSignature;
+
+/// Newest items of one tool, object or person that are compared.
+const NEWEST_OF_A_KEY: usize = 256;
+
+/// Steps in which a share of a period is kept.
+const STEPS: f64 = 65_536.0;
+
+fn share(steps: u16) -> f64 {
+    f64::from(steps) / STEPS
+}
+
+/// Names as numbers.
+#[derive(Default)]
+struct Names {
+    ids: HashMap<String, u32>,
+}
+
+impl Names {
+    fn id(&mut self, name: &str) -> u32 {
+        let next = self.ids.len() as u32;
+        *self.ids.entry(name.trim().to_lowercase()).or_insert(next)
+    }
+
+    fn known(&self, name: &str) -> u32 {
+        self.ids.get(&name.trim().to_lowercase()).copied().unwrap_or(u32::MAX)
+    }
+}
+
+/// What is compared beside the meaning.
+#[derive(Clone, Debug, Default)]
+struct Traits {
+    layer: u32,
+    tool: Option<u32>,
+    goal: Option<u32>,
+    mode: Option<u32>,
+    success: Option<bool>,
+    /// Sorted.
+    objects: Box<[u32]>,
+    people: Box<[u32]>,
+    /// Shares of day, week, month and year in [`STEPS`].
+    phases: [u16; 4],
+}
+
+/// An item that is like the cue.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Likeness {
+    pub item: u32,
+    pub score: f64,
+    pub parts: LikenessParts,
+}
+
+/// The index. Items are numbered from 0 in order of arrival.
+pub struct SituationIndex {
+    floor: f32,
+    zone: TimeZone,
+    vectors: Vectors,
+    signatures: Vec<Signature>,
+    traits: Vec<Traits>,
+    names: Names,
+    /// Stems of each goal by its number among the names.
+    goals: HashMap<u32, BTreeSet<String>>,
+    stems: Stems,
+    by_tool: BTreeMap<u32, Vec<u32>>,
+    by_object: BTreeMap<u32, Vec<u32>>,
+    by_person: BTreeMap<u32, Vec<u32>>,
+    forgotten: BTreeSet<u32>,
+}
+
+impl SituationIndex {
+    pub fn new(encoder: EncoderId, dims: usize, floor: f32, zone: TimeZone) -> Self {
+        Self {
+            floor,
+            zone,
+            vectors: Vectors::new(encoder, dims),
+            signatures: Vec::new(),
+            traits: Vec::new(),
+            names: Names::default(),
+            goals: HashMap::new(),
+            stems: Stems::default(),
+            by_tool: BTreeMap::new(),
+            by_object: BTreeMap::new(),
+            by_person: BTreeMap::new(),
+            forgotten: BTreeSet::new(),
+        }
+    }
+
+    pub fn len(&self) -> usize {
+        self.traits.len() - self.forgotten.len()
+    }
+
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// Places in use, forgotten ones included.
+    pub fn places(&self) -> u32 {
+        self.traits.len() as u32
+    }
+
+    /// Puts an item at its place: a new one at the end, a known one anew. A vector of another encoder is left out, and the
+    /// item is found by its structure alone until [`SituationIndex::set_vector`].
+    pub fn put(&mut self, place: u32, item: &Item) {
+        while self.places() < place {
+            self.push_empty();
+        }
+        if place == self.places() {
+            self.push_empty();
+        }
+        self.forgotten.remove(&place);
+        if item.encoder == *self.vectors.encoder() {
+            self.vectors.set(place as usize, &item.vector);
+            self.signatures[place as usize] = item.signature;
+        } else {
+            self.drop_vector(place);
+        }
+        self.unlist(place);
+        let traits = self.traits_of(item);
+        for (lists, ids) in [
+            (&mut self.by_tool, traits.tool.as_slice()),
+            (&mut self.by_object, &*traits.objects),
+            (&mut self.by_person, &*traits.people),
+        ] {
+            for id in ids {
+                let list = lists.entry(*id).or_default();
+                if let Err(at) = list.binary_search(&place) {
+                    list.insert(at, place);
+                }
+            }
+        }
+        self.traits[place as usize] = traits;
+    }
+
+    fn push_empty(&mut self) {
+        self.forgotten.insert(self.places());
+        self.vectors.push(None);
+        self.signatures.push([0; 4]);
+        self.traits.push(Traits::default());
+    }
+
+    fn unlist(&mut self, place: u32) {
+        let old = std::mem::take(&mut self.traits[place as usize]);
+        for (lists, ids) in [
+            (&mut self.by_tool, old.tool.as_slice()),
+            (&mut self.by_object, &*old.objects),
+            (&mut self.by_person, &*old.people),
+        ] {
+            for id in ids {
+                if let Some(list) = lists.get_mut(id) {
+                    list.retain(|held| *held != place);
+                }
+            }
+        }
+    }
+
+    pub fn set_vector(&mut self, place: u32, vector: &PackedVector) {
+        let at = place as usize;
+        self.vectors.set(at, vector);
+        if let Some(kept) = self.signatures.get_mut(at) {
+            *kept = signature(vector.numbers());
+        }
+    }
+
+    fn drop_vector(&mut self, place: u32) {
+        self.vectors.set(place as usize, &PackedVector { scale: 0.0, steps: vec![0; self.vectors.dims()] });
+    }
+
+    pub fn has_vector(&self, place: u32) -> bool {
+        self.vectors.has(place as usize)
+    }
+
+    pub fn forget(&mut self, place: u32) {
+        if place < self.places() && self.forgotten.insert(place) {
+            self.unlist(place);
+            self.drop_vector(place);
+        }
+    }
+
+    /// Shares of day, week, month and year that have passed, in steps.
+    fn phases(&self, at: Timestamp) -> [u16; 4] {
+        TimeSignature::of(at, &self.zone).phases.to_array().map(|phase| (phase * STEPS) as u16)
+    }
+
+    fn traits_of(&mut self, item: &Item) -> Traits {
+        let situation = &item.situation;
+        let phases = self.phases(situation.at);
+        let names = &mut self.names;
+        let sorted = |list: &[String], names: &mut Names| {
+            let mut ids: Vec<u32> = list.iter().map(|name| names.id(name)).collect();
+            ids.sort_unstable();
+            ids.dedup();
+            ids.into_boxed_slice()
+        };
+        let traits = Traits {
+            layer: names.id(&situation.layer),
+            tool: situation.tool.as_deref().map(|tool| names.id(tool)),
+            goal: situation.goal.as_deref().map(|goal| names.id(goal)),
+            mode: situation.mode.as_deref().map(|mode| names.id(mode)),
+            success: situation.success,
+            objects: sorted(&situation.objects, names),
+            people: sorted(&situation.people, names),
+            phases,
+        };
+        if let (Some(id), Some(goal)) = (traits.goal, situation.goal.as_deref())
+            && !self.goals.contains_key(&id)
+        {
+            self.goals.insert(id, self.stems.of_text(goal).into_iter().collect());
+        }
+        traits
+    }
+
+    /// The most alike, best first; among equals the newest.
+    pub fn find(&self, cue: &Cue, limit: usize, allowed: impl Fn(u32) -> bool) -> Vec<Likeness> {
+        let asked = self.asked(cue);
+        let wanted = |place: u32| {
+            !self.forgotten.contains(&place)
+                && asked.layer.is_none_or(|layer| self.traits[place as usize].layer == layer)
+                && allowed(place)
+        };
+        let mut found: Vec<Likeness> =
+            self.candidates(cue, &asked, &wanted).into_iter().map(|place| self.compare(cue, &asked, place)).collect();
+        found.retain(|likeness| likeness.score > 0.0);
+        found.sort_by(|a, b| b.score.total_cmp(&a.score).then(b.item.cmp(&a.item)));
+        found.truncate(limit);
+        found
+    }
+
+    /// Likeness of a cue and all items, compared one by one: what [`SituationIndex::find`] is measured by.
+    pub fn find_exactly(&self, cue: &Cue, limit: usize) -> Vec<Likeness> {
+        let asked = self.asked(cue);
+        let places = (0..self.places()).filter(|place| !self.forgotten.contains(place));
+        let mut found: Vec<Likeness> = places.map(|place| self.compare(cue, &asked, place)).collect();
+        found.sort_by(|a, b| b.score.total_cmp(&a.score).then(b.item.cmp(&a.item)));
+        found.truncate(limit);
+        found
+    }
+
+    fn asked(&self, cue: &Cue) -> Asked {
+        let known = |name: &Option<String>| name.as_deref().map(|name| self.names.known(name));
+        let sorted = |list: &[String]| {
+            let mut ids: Vec<u32> = list.iter().map(|name| self.names.known(name)).collect();
+            ids.sort_unstable();
+            ids.dedup();
+            ids
+        };
+        Asked {
+            layer: known(&cue.layer),
+            tool: known(&cue.tool),
+            goal: known(&cue.goal),
+            goal_stems: cue.goal.as_deref().map(|goal| self.stems.of_text(goal).into_iter().collect()),
+            mode: known(&cue.mode),
+            objects: sorted(&cue.objects),
+            people: sorted(&cue.people),
+            phases: cue.at.map(|at| self.phases(at).map(share)),
+        }
+    }
+
+    /// Places that may be among the best: near by meaning, or sharing a tool, an object or a person.
+    fn candidates(&self, cue: &Cue, asked: &Asked, wanted: &impl Fn(u32) -> bool) -> Vec<u32> {
+        let count = self.traits.len();
+        if count <= ALL_BELOW {
+            return (0..count as u32).filter(|place| wanted(*place)).collect();
+        }
+        let mut places: Vec<u32> = Vec::new();
+        if let Some(text) = &cue.text {
+            let asked = signature(text.numbers());
+            let meant = |at: usize| self.vectors.has(at) && wanted(at as u32);
+            places = near(&asked, &self.signatures, looked_at(count), meant);
+        }
+        let lists = asked.tool.iter().filter_map(|id| self.by_tool.get(id));
+        let lists = lists.chain(asked.objects.iter().filter_map(|id| self.by_object.get(id)));
+        for list in lists.chain(asked.people.iter().filter_map(|id| self.by_person.get(id))) {
+            places.extend(list.iter().rev().copied().filter(|place| wanted(*place)).take(NEWEST_OF_A_KEY));
+        }
+        if cue.text.is_none() && asked.goal.is_some() {
+            let goal = |place: &u32| self.traits[*place as usize].goal == asked.goal && wanted(*place);
+            places.extend((0..count as u32).rev().filter(goal).take(NEWEST_OF_A_KEY));
+        }
+        places.sort_unstable();
+        places.dedup();
+        places
+    }
+
+    fn compare(&self, cue: &Cue, asked: &Asked, place: u32) -> Likeness {
+        let item = &self.traits[place as usize];
+        let semantic = cue.text.as_ref().map(|text| {
+            self.vectors.cosine(place as usize, text).map_or(0.0, |cosine| law::semantic(cosine, self.floor))
+        });
+        let same = |a: Option<u32>, b: Option<u32>| a.map(|a| Some(a) == b);
+        let outcome = cue.success.zip(item.success).map(|(a, b)| a == b);
+        let people = law::overlap(&asked.people, &item.people);
+        let objects = law::overlap(&asked.objects, &item.objects);
+        let mut structural = law::structural(same(asked.tool, item.tool), outcome, objects, people);
+        if structural.is_none() && semantic.is_none() {
+            // Whoever asks for a person alone means the person.
+            structural = people;
+        }
+        let goal = asked.goal_stems.as_ref().map(|stems| {
+            let other = item.goal.and_then(|goal| self.goals.get(&goal));
+            match other {
+                _ if asked.goal == item.goal => 1.0,
+                Some(other) if !(stems.is_empty() || other.is_empty()) => {
+                    let shared = stems.intersection(other).count();
+                    shared as f64 / (stems.len() + other.len() - shared) as f64
+                }
+                _ => 0.0,
+            }
+        });
+        let context = law::context(goal, same(asked.mode, item.mode));
+        let temporal =
+            asked.phases.map(|phases| law::temporal(TimeSignature::likeness(phases, item.phases.map(share))));
+        let parts = LikenessParts { semantic, structural, temporal, context };
+        Likeness { item: place, score: law::likeness(&parts, &LikenessWeights::default()), parts }
+    }
+}
+
+/// A cue in the index's numbers; a name that it doesn't know fits nothing.
+struct Asked {
+    layer: Option<u32>,
+    tool: Option<u32>,
+    goal: Option<u32>,
+    goal_stems: Option<BTreeSet<String>>,
+    mode: Option<u32>,
+    objects: Vec<u32>,
+    people: Vec<u32>,
+    phases: Option<[f64; 4]>,
+}

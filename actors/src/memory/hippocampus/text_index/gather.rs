@@ -1,0 +1,209 @@
+//! First pass: all hits of the question's stems, and how much each group of neighbouring documents can get at most.
+//!
+//! Documents are grouped by four. A group's bound is the sum over the stems of the best hit in it or near it, as if one of
+//! its documents had all of them; only groups whose bound is high are looked at one document at a time.
+
+use super::TextIndex;
+use super::query::Weights;
+use super::score::{HitTable, MOST_STEPS, decay_window, rarity, sitting_hit};
+use super::search::{Cue, List};
+use super::statement::Statement;
+
+/// Documents of a group, as a power of two.
+pub const GROUP_BITS: u32 = 2;
+/// Groups beyond the first and the last, so that a group's neighbours always exist.
+pub const BORDER: usize = 2;
+
+/// A document with the hit of a stem.
+#[derive(Clone, Copy, Debug)]
+pub struct OwnHit {
+    pub ordinal: u32,
+    pub hit: f32,
+}
+
+/// Columns that are used again by the next question, so that it needn't get fresh memory. All zero between questions,
+/// but for `hits`.
+#[derive(Default)]
+pub struct Scratch {
+    pub hits: Vec<OwnHit>,
+    /// Best hit of the present stem by group.
+    best: Vec<f32>,
+    /// Σ rarity · best near, by group.
+    pub bounds: Vec<f32>,
+    /// Number + 1 of a group among those that are looked at closely.
+    pub slots: Vec<u32>,
+}
+
+/// What the first pass found; the hits are in the scratch.
+pub struct Gathered {
+    /// Rarity of each stem and where its hits end; those of its related stems follow its own.
+    pub stems: Vec<(f32, usize)>,
+    /// Coverage by sitting; 0 where only a related stem occurs, nothing where none does.
+    pub sittings: Vec<Option<f32>>,
+    /// What documents inherit from a question just before them, by ordinal.
+    pub carried: Vec<OwnHit>,
+}
+
+/// `f32::max` without its care for NaN, which would keep loops from becoming vector instructions.
+#[inline]
+pub fn higher(a: f32, b: f32) -> f32 {
+    if b > a { b } else { a }
+}
+
+/// Where a run over postings is: the last sitting, its end, and the stem's count in it so far.
+#[derive(Default)]
+struct Run {
+    sitting: u32,
+    end: u32,
+    count: u32,
+}
+
+impl TextIndex {
+    pub(super) fn gather(&self, cues: Vec<Cue>, weights: &Weights, scratch: &mut Scratch) -> Gathered {
+        let groups = (self.len() >> GROUP_BITS) + 1 + 2 * BORDER;
+        scratch.hits.clear();
+        scratch.best.resize(groups, 0.0);
+        scratch.bounds.clear();
+        scratch.bounds.resize(groups, 0.0);
+        let window = decay_window(weights.neighbour_decay, weights.neighbour_steps.min(MOST_STEPS));
+        let mut pass = Pass {
+            index: self,
+            scratch,
+            reached: vec![false; self.sittings.len()],
+            asked: Vec::new(),
+            table: HitTable::new(self.stems_total as f32 / self.len() as f32),
+        };
+        let sitting_length = self.stems_total as f32 / self.sittings.len() as f32;
+        let (mut sittings, mut sittings_total) = (vec![0.0; self.sittings.len()], 0.0);
+        let mut stems = Vec::with_capacity(cues.len());
+        for Cue { lists, rarity: stem_rarity, .. } in cues {
+            let mut counts: Vec<(u32, u32)> = Vec::new();
+            for (i, list) in lists.into_iter().enumerate() {
+                if i == 0 {
+                    counts = pass.own(list, stem_rarity);
+                } else {
+                    pass.related(list);
+                }
+            }
+            pass.settle(stem_rarity, [window[MOST_STEPS + 1], window[2 * MOST_STEPS]]);
+            stems.push((stem_rarity, pass.scratch.hits.len()));
+            let rarity = rarity(self.sittings.len(), counts.len());
+            sittings_total += rarity;
+            for (sitting, count) in counts {
+                let relative = self.sittings[sitting as usize].stems as f32 / sitting_length.max(1.0);
+                sittings[sitting as usize] += rarity * sitting_hit(count as f32, relative);
+            }
+        }
+        let carried = pass.carried(weights.answer);
+        let coverage = |(sum, reached): (f32, &bool)| reached.then_some(sum / f32::max(sittings_total, 1e-6));
+        let sittings = sittings.into_iter().zip(&pass.reached).map(coverage).collect();
+        Gathered { stems, sittings, carried }
+    }
+}
+
+/// State of the first pass.
+struct Pass<'a, 's> {
+    index: &'a TextIndex,
+    scratch: &'s mut Scratch,
+    /// Sittings in which a stem occurs, related ones included.
+    reached: Vec<bool>,
+    /// Documents that hold a question, with rarity · own hit of one stem.
+    asked: Vec<OwnHit>,
+    table: HitTable,
+}
+
+impl Pass<'_, '_> {
+    /// Adds the hits of a stem of the question; how often it occurs in each sitting.
+    fn own(&mut self, list: List, rarity: f32) -> Vec<(u32, u32)> {
+        let mut counts: Vec<(u32, u32)> = Vec::new();
+        let mut run = Run::default();
+        let (looks, weight) = (self.index.looks.as_slice(), list.weight);
+        let asked = &mut self.asked;
+        let (table, reached, index) = (&self.table, &mut self.reached, self.index);
+        let Scratch { hits, best, .. } = &mut *self.scratch;
+        hits.reserve(list.len());
+        list.each(|posting| {
+            let ordinal = posting.ordinal;
+            let Some(look) = looks.get(ordinal as usize) else { return };
+            let hit = weight * table.hit(posting.count, look.length);
+            hits.push(OwnHit { ordinal, hit });
+            let group = &mut best[(ordinal >> GROUP_BITS) as usize + BORDER];
+            *group = higher(*group, hit);
+            if look.marks & Statement::AWAITS_ANSWER != 0 {
+                asked.push(OwnHit { ordinal, hit: rarity * hit });
+            }
+            if ordinal >= run.end {
+                if run.count > 0 {
+                    counts.push((run.sitting, run.count));
+                }
+                run.sitting = index.sitting_of[ordinal as usize];
+                run.end = index.sittings[run.sitting as usize].end;
+                run.count = 0;
+                reached[run.sitting as usize] = true;
+            }
+            run.count += u32::from(posting.count);
+        });
+        if run.count > 0 {
+            counts.push((run.sitting, run.count));
+        }
+        counts
+    }
+
+    /// Adds the hits of a stem that stands for one of the question.
+    fn related(&mut self, list: List) {
+        let mut end = 0;
+        let (looks, weight) = (self.index.looks.as_slice(), list.weight);
+        let (table, reached, index) = (&self.table, &mut self.reached, self.index);
+        let Scratch { hits, best, .. } = &mut *self.scratch;
+        hits.reserve(list.len());
+        list.each(|posting| {
+            let ordinal = posting.ordinal;
+            let Some(look) = looks.get(ordinal as usize) else { return };
+            let hit = weight * table.hit(posting.count, look.length);
+            hits.push(OwnHit { ordinal, hit });
+            let group = &mut best[(ordinal >> GROUP_BITS) as usize + BORDER];
+            *group = higher(*group, hit);
+            if ordinal >= end {
+                let sitting = index.sitting_of[ordinal as usize] as usize;
+                end = index.sittings[sitting].end;
+                reached[sitting] = true;
+            }
+        });
+    }
+
+    /// Adds the stem's best hits to the bounds and clears them for the next stem. A hit in the next group is at least one
+    /// step away, in the one after it five.
+    fn settle(&mut self, rarity: f32, shares: [f32; 2]) {
+        let Scratch { best, bounds, .. } = &mut *self.scratch;
+        let inner = best.len() - 2 * BORDER;
+        let part = |from: usize| &best[from..from + inner];
+        let around = part(0).iter().zip(part(4)).zip(part(1).iter().zip(part(3)));
+        let places = bounds[BORDER..BORDER + inner].iter_mut().zip(part(BORDER)).zip(around);
+        for ((bound, own), ((far_a, far_b), (near_a, near_b))) in places {
+            let near = higher(shares[0] * higher(*near_a, *near_b), shares[1] * higher(*far_a, *far_b));
+            *bound += rarity * higher(*own, near);
+        }
+        best.fill(0.0);
+    }
+
+    /// What a question covers is carried to the turn after it in the sitting.
+    fn carried(&mut self, weight: f32) -> Vec<OwnHit> {
+        let mut asked = std::mem::take(&mut self.asked);
+        // Stable: the sum is in the order of the stems.
+        asked.sort_by_key(|hit| hit.ordinal);
+        let mut carried: Vec<OwnHit> = Vec::new();
+        for OwnHit { ordinal, hit } in asked {
+            if self.index.looks[ordinal as usize].reach >> 4 == 0 {
+                continue;
+            }
+            match carried.last_mut() {
+                Some(last) if last.ordinal == ordinal + 1 => last.hit += weight * hit,
+                _ => carried.push(OwnHit { ordinal: ordinal + 1, hit: weight * hit }),
+            }
+        }
+        for OwnHit { ordinal, hit } in &carried {
+            self.scratch.bounds[(ordinal >> GROUP_BITS) as usize + BORDER] += hit;
+        }
+        carried
+    }
+}

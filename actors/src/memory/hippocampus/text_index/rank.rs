@@ -1,0 +1,251 @@
+//! Second pass: the best documents, out of the groups that can hold them.
+
+use std::cmp::Reverse;
+use std::collections::BinaryHeap;
+
+use super::TextIndex;
+use super::dates::{DayRange, fit};
+use super::gather::{BORDER, GROUP_BITS, Gathered, OwnHit, Scratch, higher};
+use super::query::{Hit, Weights};
+use super::score::{MOST_STEPS, decay_window};
+use super::statement::Statement;
+
+/// Documents of a group.
+const GROUP: usize = 1 << GROUP_BITS;
+/// Groups that a hit reaches, own included.
+const REACHED: usize = 2 * BORDER + 1;
+/// Groups that are looked at closely, at most. Only where very many documents are as good as the best is one missed.
+const MOST_GROUPS: usize = 4096;
+/// Steps before and after that a document in the middle of its sitting has.
+const FULL_REACH: u8 = (MOST_STEPS as u8) << 4 | MOST_STEPS as u8;
+
+/// The second pass.
+pub struct Ranking<'a> {
+    pub index: &'a TextIndex,
+    pub weights: &'a Weights,
+    pub gathered: Gathered,
+    /// By group of people.
+    pub others: Vec<f32>,
+    pub dates: Vec<DayRange>,
+    /// 1 / Σ rarity of the question's stems.
+    pub scale: f32,
+}
+
+/// Orders by score, then by age; a NaN can't come up.
+#[derive(PartialEq)]
+struct Ranked(f32, u32);
+
+impl Eq for Ranked {}
+
+impl Ord for Ranked {
+    fn cmp(&self, other: &Self) -> std::cmp::Ordering {
+        self.0.total_cmp(&other.0).then(self.1.cmp(&other.1))
+    }
+}
+
+impl PartialOrd for Ranked {
+    fn partial_cmp(&self, other: &Self) -> Option<std::cmp::Ordering> {
+        Some(self.cmp(other))
+    }
+}
+
+/// The best so far.
+struct Best {
+    limit: usize,
+    heap: BinaryHeap<Reverse<Ranked>>,
+}
+
+impl Best {
+    /// A document must score more than this.
+    fn floor(&self) -> f32 {
+        if self.heap.len() < self.limit { 0.0 } else { self.heap.peek().map_or(0.0, |worst| worst.0.0) }
+    }
+
+    fn push(&mut self, score: f32, document: u32) {
+        self.heap.push(Reverse(Ranked(score, document)));
+        if self.heap.len() > self.limit {
+            self.heap.pop();
+        }
+    }
+}
+
+impl Ranking<'_> {
+    /// The `limit` best of the documents that `allowed` lets pass, best first; ties go to the newer one.
+    pub fn best(&self, limit: usize, allowed: impl Fn(u32) -> bool, scratch: &mut Scratch) -> Vec<Hit> {
+        let mut best = Best { limit, heap: BinaryHeap::with_capacity(limit + 1) };
+        let marks = self.mark_scores();
+        let most = marks.iter().copied().fold(0.0, higher);
+        let bases = self.sitting_scores();
+        let mut groups = self.groups(&bases, most, &scratch.bounds);
+        // The most promising first: they set the floor by which most others are left out.
+        let first = limit.min(groups.len());
+        let descending = |a: &(f32, u32), b: &(f32, u32)| b.0.total_cmp(&a.0).then(a.1.cmp(&b.1));
+        if first < groups.len() {
+            groups.select_nth_unstable_by(first, descending);
+        }
+        let mut rest = groups.split_off(first);
+        self.look_closely(groups, &bases, &marks, &allowed, &mut best, scratch);
+        let floor = best.floor();
+        rest.retain(|(bound, _)| *bound >= floor);
+        if rest.len() > MOST_GROUPS {
+            rest.select_nth_unstable_by(MOST_GROUPS, descending);
+            rest.truncate(MOST_GROUPS);
+        }
+        self.look_closely(rest, &bases, &marks, &allowed, &mut best, scratch);
+        let sorted = best.heap.into_sorted_vec();
+        sorted.into_iter().map(|Reverse(Ranked(score, document))| Hit { document, score }).collect()
+    }
+
+    /// Groups of the sittings in question, each with the most that a document of it can score.
+    fn groups(&self, bases: &[Option<f32>], most: f32, bounds: &[f32]) -> Vec<(f32, u32)> {
+        let mut groups: Vec<(f32, u32)> = Vec::with_capacity(bounds.len());
+        for (sitting, base) in self.index.sittings.iter().zip(bases) {
+            let Some(base) = base else { continue };
+            for group in sitting.start >> GROUP_BITS..=(sitting.end - 1) >> GROUP_BITS {
+                let bound = bounds[group as usize + BORDER] * self.scale + base + most;
+                match groups.last_mut() {
+                    // It reaches over the edge of the sitting before.
+                    Some(last) if last.1 == group => last.0 = higher(last.0, bound),
+                    _ => groups.push((bound, group)),
+                }
+            }
+        }
+        groups.retain(|(bound, _)| *bound > 0.0);
+        groups
+    }
+
+    fn look_closely(
+        &self,
+        mut groups: Vec<(f32, u32)>,
+        bases: &[Option<f32>],
+        marks: &[f32; 256],
+        allowed: &impl Fn(u32) -> bool,
+        best: &mut Best,
+        scratch: &mut Scratch,
+    ) {
+        groups.sort_unstable_by_key(|(_, group)| *group);
+        let near = self.near(&groups, scratch);
+        for ((bound, group), near) in groups.iter().zip(near.chunks_exact(GROUP)) {
+            if *bound < best.floor() {
+                continue;
+            }
+            let start = (*group as usize) << GROUP_BITS;
+            for (ordinal, near) in (start..self.index.len()).zip(near) {
+                let Some(base) = bases[self.index.sitting_of[ordinal] as usize] else { continue };
+                let score = near * self.scale + base + marks[usize::from(self.index.looks[ordinal].marks)]
+                    - self.others[self.index.groups[ordinal] as usize];
+                if score <= 0.0 || score < best.floor() {
+                    continue;
+                }
+                let document = self.index.documents[ordinal];
+                if self.index.dead.binary_search(&document).is_err() && allowed(document) {
+                    best.push(score, document);
+                }
+            }
+        }
+    }
+
+    /// Σ over the stems of rarity · best hit near, for each document of the groups (ascending).
+    fn near(&self, groups: &[(f32, u32)], scratch: &mut Scratch) -> Vec<f32> {
+        let Scratch { hits, slots, bounds, .. } = scratch;
+        slots.resize(bounds.len(), 0);
+        let mut taken: Vec<u32> = Vec::with_capacity(groups.len() * REACHED);
+        for (_, group) in groups {
+            // With the border before it, the group and what reaches it begin at its own number.
+            for place in *group..*group + REACHED as u32 {
+                if slots[place as usize] == 0 {
+                    taken.push(place);
+                    slots[place as usize] = taken.len() as u32;
+                }
+            }
+        }
+        let mut own = vec![0.0f32; taken.len() * GROUP];
+        let mut near = vec![0.0f32; groups.len() * GROUP];
+        let window = decay_window(self.weights.neighbour_decay, self.weights.neighbour_steps.min(MOST_STEPS));
+        let mut from = 0;
+        for (rarity, to) in &self.gathered.stems {
+            for OwnHit { ordinal, hit } in &hits[from..*to] {
+                let slot = slots[(ordinal >> GROUP_BITS) as usize + BORDER];
+                if slot > 0 {
+                    let place = &mut own[(slot as usize - 1) * GROUP + (*ordinal as usize & (GROUP - 1))];
+                    *place = higher(*place, *hit);
+                }
+            }
+            from = *to;
+            for ((_, group), near) in groups.iter().zip(near.chunks_exact_mut(GROUP)) {
+                let start = (slots[*group as usize] as usize - 1) * GROUP;
+                if let Some(around) = own.get(start..).and_then(|rest| rest.first_chunk()) {
+                    self.add_near(*group, *rarity, around, &window, near);
+                }
+            }
+            own.fill(0.0);
+        }
+        for place in taken {
+            slots[place as usize] = 0;
+        }
+        self.add_carried(groups, &mut near);
+        near
+    }
+
+    /// Adds a stem to the documents of a group: the best of the hits around, each by its distance, within the sitting.
+    #[inline]
+    fn add_near(
+        &self,
+        group: u32,
+        rarity: f32,
+        around: &[f32; REACHED * GROUP],
+        window: &[f32; 2 * MOST_STEPS + 2],
+        near: &mut [f32],
+    ) {
+        const FIRST: usize = BORDER * GROUP - MOST_STEPS;
+        let start = (group as usize) << GROUP_BITS;
+        let looks = &self.index.looks[start..self.index.len().min(start + GROUP)];
+        if looks.len() == GROUP && looks.iter().all(|look| look.reach == FULL_REACH) {
+            let mut best = [0.0f32; GROUP];
+            for (step, share) in window[..=2 * MOST_STEPS].iter().enumerate() {
+                for (document, best) in best.iter_mut().enumerate() {
+                    *best = higher(*best, share * around[FIRST + step + document]);
+                }
+            }
+            near.iter_mut().zip(best).for_each(|(near, best)| *near += rarity * best);
+            return;
+        }
+        for (document, (look, near)) in looks.iter().zip(near).enumerate() {
+            let steps = MOST_STEPS - usize::from(look.reach & 15)..=MOST_STEPS + usize::from(look.reach >> 4);
+            let best = steps.fold(0.0, |best, step| higher(best, window[step] * around[FIRST + step + document]));
+            *near += rarity * best;
+        }
+    }
+
+    fn add_carried(&self, groups: &[(f32, u32)], near: &mut [f32]) {
+        let mut at = 0;
+        for OwnHit { ordinal, hit } in &self.gathered.carried {
+            let group = ordinal >> GROUP_BITS;
+            while groups.get(at).is_some_and(|(_, other)| *other < group) {
+                at += 1;
+            }
+            if groups.get(at).is_some_and(|(_, other)| *other == group) {
+                near[at * GROUP + (*ordinal as usize & (GROUP - 1))] += hit;
+            }
+        }
+    }
+
+    /// Statement and question parts by mark byte.
+    fn mark_scores(&self) -> [f32; 256] {
+        std::array::from_fn(|marks| {
+            let marks = Statement(marks as u8);
+            let asks = if marks.has(Statement::ASKS) { self.weights.question } else { 0.0 };
+            self.weights.particular * f32::from(marks.particulars()) - asks
+        })
+    }
+
+    /// What all documents of a sitting get, where a stem occurs in it or its day is named.
+    fn sitting_scores(&self) -> Vec<Option<f32>> {
+        let scores = self.index.sittings.iter().zip(&self.gathered.sittings).map(|(sitting, coverage)| {
+            let fit = if self.dates.is_empty() { 0.0 } else { fit(&self.dates, sitting.day) };
+            let base = self.weights.sitting * coverage.unwrap_or(0.0) + self.weights.date * fit;
+            (coverage.is_some() || fit > 0.0).then_some(base)
+        });
+        scores.collect()
+    }
+}

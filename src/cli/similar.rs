@@ -1,0 +1,83 @@
+//! `maxim memory similar`: which memories are like something.
+
+use clap::Args;
+use serde_json::Value;
+
+use super::table::{Cell, Table};
+use super::{CliError, Exit, Global, Out};
+
+/// Find what is most like a memory, circumstances in words, or uses of a tool.
+#[derive(Args, Debug)]
+#[command(
+    after_help = "Examples:\n  maxim memory similar \"the arm lost its grip\"\n  maxim memory similar --id 0198c7a2-... --limit 3\n  maxim memory similar --tool move --json"
+)]
+pub struct SimilarArgs {
+    /// The circumstances, in words
+    context: Option<String>,
+    /// Like this memory, by its id
+    #[arg(long, value_name = "ID")]
+    id: Option<String>,
+    /// Like uses of this tool
+    #[arg(long)]
+    tool: Option<String>,
+    /// With a goal like this
+    #[arg(long)]
+    goal: Option<String>,
+    /// With this object
+    #[arg(long)]
+    object: Option<String>,
+    /// With this person
+    #[arg(long)]
+    person: Option<String>,
+    /// Only of this layer of memory, such as hippocampus
+    #[arg(long)]
+    layer: Option<String>,
+    /// At most so many
+    #[arg(long, value_name = "N", default_value_t = 5, value_parser = clap::value_parser!(u32).range(1..=1000))]
+    limit: u32,
+}
+
+impl SimilarArgs {
+    pub(super) fn run(self, global: &Global, out: &Out) -> Result<Exit, CliError> {
+        let given = [
+            ("context", self.context),
+            ("memory_id", self.id),
+            ("tool_name", self.tool),
+            ("goal", self.goal),
+            ("object", self.object),
+            ("person", self.person),
+            ("layer", self.layer),
+            ("limit", Some(self.limit.to_string())),
+        ];
+        let query: Vec<(&str, String)> = given.into_iter().filter_map(|(name, value)| Some((name, value?))).collect();
+        let answer = global.client()?.get(&["v1", "memory", "similar"], &query)?.body;
+        let results = answer["results"].as_array().cloned().unwrap_or_default();
+        if out.json {
+            results.iter().try_for_each(|line| out.say(&line.to_string()))?;
+        } else if results.is_empty() {
+            out.say("nothing alike found")?;
+        } else {
+            out.say(&shown(&results, out))?;
+        }
+        Ok(Exit::Ok)
+    }
+}
+
+fn shown(results: &[Value], out: &Out) -> String {
+    let mut table = Table::new(&["score", "meaning", "structure", "time", "layer", "tool", "text"]);
+    for line in results {
+        let text = |name: &str| Cell::text(line[name].as_str().unwrap_or("-"));
+        let number = |value: &Value| Cell::text(value.as_f64().map_or_else(|| "-".to_owned(), |x| format!("{x:.3}")));
+        let parts = &line["parts"];
+        table.row(vec![
+            number(&line["score"]),
+            number(&parts["semantic"]),
+            number(&parts["structural"]),
+            text("timestamp").cut(20),
+            text("layer"),
+            text("tool").cut(24),
+            text("text").cut(80),
+        ]);
+    }
+    table.show(out.paint)
+}

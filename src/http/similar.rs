@@ -1,0 +1,31 @@
+//! Likeness over HTTP: the same as the tool similarity_search.
+
+use std::sync::Arc;
+
+use axum::extract::{Request, State};
+
+use super::fields::{Field, Kind, query_fields};
+use super::memory::{LIMIT, ask};
+use super::problem::Answer;
+use super::{Problem, Served};
+
+pub const SIMILAR: &[Field] = &[
+    Field::optional("memory_id", Kind::Text, "like this memory"),
+    Field::optional("context", Kind::Text, "like these circumstances, in words"),
+    Field::optional("tool_name", Kind::Text, "like uses of this tool"),
+    Field::optional("goal", Kind::Text, "with a goal like this"),
+    Field::optional("object", Kind::Text, "with this object"),
+    Field::optional("person", Kind::Text, "with this person"),
+    Field::optional("layer", Kind::Text, "only of this layer of memory, such as hippocampus"),
+    LIMIT,
+];
+
+/// `GET /v1/memory/similar`.
+pub async fn similar(State(served): State<Arc<Served>>, request: Request) -> Answer {
+    let given = query_fields(&request, SIMILAR)?;
+    if SIMILAR.iter().all(|field| matches!(field.name, "limit" | "layer") || given.0.get(field.name).is_none()) {
+        let fix = "give memory_id, context, tool_name, goal, object or person";
+        return Err(Problem::bad("nothing is given to compare with".to_owned(), fix));
+    }
+    ask(&served, "similarity_search", given).await
+}
