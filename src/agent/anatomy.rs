@@ -23,7 +23,8 @@ use maxim_actors::memory::enrichment::{Enrichment, EnrichmentSettings};
 use maxim_actors::memory::entorhinal_cortex::EntorhinalCortex;
 use maxim_actors::memory::hippocampus::Hippocampus;
 use maxim_actors::memory::suprachiasmatic_nucleus::SuprachiasmaticNucleus;
-use maxim_actors::memory::thin::{AngularGyrus, AnteriorTemporalLobe, CrossLayerGraph, MemoryHub};
+use maxim_actors::memory::memory_hub::MemoryHub;
+use maxim_actors::memory::thin::{AngularGyrus, AnteriorTemporalLobe, CrossLayerGraph};
 use maxim_actors::perception::gateway::Gateway;
 use maxim_actors::perception::pain_detector::PainDetector;
 use maxim_actors::perception::preemption_circuit::PreemptionCircuit;
@@ -51,7 +52,7 @@ pub fn furnish(kit: &mut Kit, settings: &AgentSettings) {
     kit.region::<AnteriorTemporalLobe>(Pool, ());
     kit.region::<AngularGyrus>(Pool, ());
     kit.region::<CrossLayerGraph>(Pool, ());
-    kit.region::<MemoryHub>(Pool, ());
+    kit.region::<MemoryHub>(Pool, settings.memory_hub.clone());
     let missing = [AnteriorTemporalLobe::NAME, AngularGyrus::NAME];
     kit.region::<Enrichment>(Pool, EnrichmentSettings { thin: missing.to_vec(), ..settings.enrichment.clone() });
 
@@ -87,7 +88,7 @@ pub fn furnish(kit: &mut Kit, settings: &AgentSettings) {
     kit.region::<CommunicationBridge>(Pool, ());
 
     // What to keep
-    kit.region::<Consolidation>(Pool, ());
+    kit.region::<Consolidation>(Pool, settings.consolidation.clone());
     kit.region::<SemanticPromoter>(Pool, ());
 
     // Hands and mouths

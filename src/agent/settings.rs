@@ -20,16 +20,20 @@ use maxim_actors::learning::nucleus_accumbens::NacSettings;
 use maxim_actors::memory::enrichment::EnrichmentSettings;
 use maxim_actors::memory::entorhinal_cortex::EntorhinalSettings;
 use maxim_actors::memory::hippocampus::HippocampusSettings;
+use maxim_actors::memory::memory_hub::HubSettings;
 use maxim_actors::memory::suprachiasmatic_nucleus::ScnSettings;
 use maxim_actors::perception::gateway::GatewaySettings;
 use maxim_actors::perception::stop_phrase::StopGrammar;
 use maxim_actors::region::SupervisionSettings;
+use maxim_actors::sleep::ConsolidationSettings;
 use maxim_bus::mode::Mode;
 
 use crate::config::{self, Fault, Settings};
 
 /// Turns whose why-records are kept.
 const WHY_TURNS: u64 = 10_000;
+/// A session ends when nothing was perceived for so long.
+const SESSION_IDLE: SignedDuration = SignedDuration::from_mins(30);
 /// How much longer than the executor's own deadline the tracker waits.
 const TRACKER_GRACE: Duration = Duration::from_secs(15);
 
@@ -42,6 +46,8 @@ pub struct AgentSettings {
     pub hippocampus: HippocampusSettings,
     pub suprachiasmatic_nucleus: ScnSettings,
     pub entorhinal_cortex: EntorhinalSettings,
+    pub memory_hub: HubSettings,
+    pub consolidation: ConsolidationSettings,
     pub enrichment: EnrichmentSettings,
     pub habit: HabitSettings,
     pub prefrontal: PrefrontalSettings,
@@ -109,7 +115,10 @@ impl AgentSettings {
                 mode: mode.as_str().into(),
                 run: format!("{boot:016x}"),
                 encoder: Arc::clone(&encoder),
+                budget_bytes: None,
             },
+            memory_hub: HubSettings { run: format!("{boot:016x}"), idle: SESSION_IDLE },
+            consolidation: ConsolidationSettings { zone: zone.clone(), ..ConsolidationSettings::default() },
             suprachiasmatic_nucleus: ScnSettings { zone: zone.clone() },
             entorhinal_cortex: EntorhinalSettings { encoder: Arc::clone(&encoder), zone: zone.clone() },
             enrichment: EnrichmentSettings {

@@ -3,5 +3,6 @@
 pub mod enrichment;
 pub mod entorhinal_cortex;
 pub mod hippocampus;
+pub mod memory_hub;
 pub mod suprachiasmatic_nucleus;
 pub mod thin;

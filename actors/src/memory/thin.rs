@@ -14,7 +14,3 @@ thin_room! {
     /// Edges between the layers of memory.
     CrossLayerGraph, "cross_layer_graph", Memory
 }
-thin_room! {
-    /// The layers of memory as one: sessions, sleep, knowledge.
-    MemoryHub, "memory_hub", Memory
-}

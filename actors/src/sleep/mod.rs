@@ -1,12 +1,7 @@
-//! What to keep. These rooms run but aren't built out.
+//! What to keep.
 
-use crate::thin_room;
+pub mod consolidation;
+mod thin;
 
-thin_room! {
-    /// Scores, compresses and prunes while the agent sleeps.
-    Consolidation, "consolidation", Sleep
-}
-thin_room! {
-    /// Makes concepts of what repeats.
-    SemanticPromoter, "semantic_promoter", Sleep
-}
+pub use consolidation::{Consolidation, ConsolidationSettings};
+pub use thin::SemanticPromoter;

@@ -12,6 +12,8 @@ pub mod region;
 pub mod retention;
 mod sleeping;
 pub mod spreading;
+#[cfg(test)]
+mod tests;
 pub mod text_index;
 mod upkeep;
 
