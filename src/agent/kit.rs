@@ -7,10 +7,11 @@ use maxim_actors::effectors::channels::{Channel, Console, Desk, Http, WebSocket}
 use maxim_actors::effectors::door::Door;
 use maxim_actors::perception::stop_phrase::StopGrammar;
 use maxim_actors::region::{
-    Effector, EffectorPost, EffectorStepper, Frame, Heart, Placement, Post, Region, RegionStepper, Stepper,
-    Supervision, Ward, WardKind, Wire,
+    Effector, EffectorPost, EffectorStepper, Frame, Heart, Placement, Post, Record, Region, RegionStepper, Stepper,
+    Supervision, Ward, WardKind, Wire, woken_by,
 };
-use maxim_bus::{BusBuilder, RegionName, Stage};
+use maxim_actors::store::Frozen;
+use maxim_bus::{AgentId, BusBuilder, RegionName, Stage};
 
 /// The doors and desks by which the outside reaches an agent.
 #[derive(Clone)]
@@ -50,12 +51,16 @@ pub struct Seated {
     pub stepper: Box<dyn Stepper>,
 }
 
+/// The records that a region, as it was, is woken by.
+pub type Waking = Box<dyn Fn(&Frozen, &AgentId) -> Result<Vec<Record>, String> + Send>;
+
 type Seating = Box<dyn FnOnce(&Frame, &Arc<Supervision>, &Outside) -> Seated>;
 
 /// What the anatomy puts its rooms into.
 pub struct Kit {
     pub wires: BusBuilder,
     pub parts: Vec<Part>,
+    wakings: Vec<(RegionName, Waking)>,
     seatings: Vec<Seating>,
     /// How long a region may be busy with one message.
     deadline: Duration,
@@ -63,7 +68,7 @@ pub struct Kit {
 
 impl Kit {
     pub fn new(deadline: Duration) -> Self {
-        Self { wires: BusBuilder::default(), parts: Vec::new(), seatings: Vec::new(), deadline }
+        Self { wires: BusBuilder::default(), parts: Vec::new(), wakings: Vec::new(), seatings: Vec::new(), deadline }
     }
 
     /// A room that decides.
@@ -74,6 +79,9 @@ impl Kit {
         self.parts.push(Part { name: R::NAME, stage: R::STAGE, kind, hears, says });
         let inbox = card.enter(&mut self.wires);
         let deadline = self.deadline;
+        let settings = Arc::new(settings);
+        let as_set = Arc::clone(&settings);
+        self.wakings.push((R::NAME, Box::new(move |frozen, agent| woken_by::<R>(frozen, agent, &as_set))));
         self.seatings.push(Box::new(move |frame, supervision, _| {
             let heart = Arc::new(Heart::new(R::NAME, kind, deadline));
             let post = Post::new(frame.clone(), inbox, card, settings, heart, Arc::clone(supervision));
@@ -102,6 +110,11 @@ impl Kit {
 
     pub fn seat(self, frame: &Frame, supervision: &Arc<Supervision>, outside: &Outside) -> Vec<Seated> {
         self.seatings.into_iter().map(|seating| seating(frame, supervision, outside)).collect()
+    }
+
+    /// How each region is woken, for who takes down what it rests on.
+    pub fn wakings(self) -> Vec<(RegionName, Waking)> {
+        self.wakings
     }
 
     /// Takes the wires out, to build the bus that the frame needs.

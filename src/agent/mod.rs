@@ -14,7 +14,7 @@ use maxim_bus::signals::lifecycle::PreemptionRequested;
 use maxim_bus::{AgentId, SharedClock, Trust, WiringError};
 
 use kit::Seated;
-pub use kit::{Kit, Outside, Part};
+pub use kit::{Kit, Outside, Part, Waking};
 pub use settings::AgentSettings;
 
 /// What an agent is made of, given from outside.

@@ -30,6 +30,8 @@ use crate::recorder::{Header, Limits, Recorder};
 
 /// Backups that stay in the data folder.
 const BACKUPS: usize = 3;
+/// How long the end of the session is waited for when the daemon ends.
+const SESSION_GRACE: Duration = Duration::from_secs(1);
 
 /// How the daemon was asked to run.
 pub struct Plan {
@@ -179,6 +181,7 @@ async fn live(plan: Plan, opened: Opened, watch: Stopwatch) -> Result<Exit, CliE
     eprintln!("maxim: ending; running actions may take {} s more", plan.settings.agent.drain_grace.get().as_secs());
     draining.store(true, Ordering::SeqCst);
     drain(&agent, plan.settings.agent.drain_grace.get()).await;
+    end_session(&agent).await;
     agent.stop();
     // A runtime can't be ended from within another one's thread of work.
     let _ = std::thread::spawn(move || server.shutdown_timeout(Duration::from_secs(2))).join();
@@ -261,6 +264,18 @@ async fn until_up(agent: &AgentHandle) {
     while !agent.supervision.is_up() {
         tokio::time::sleep(Duration::from_millis(1)).await;
     }
+}
+
+/// Ends the session in order. If the hub doesn't get to it, its end is found at the next start; sleep goes on there either
+/// way.
+async fn end_session(agent: &AgentHandle) {
+    agent.outside.door.end_session("shutdown");
+    let watch = Stopwatch::start();
+    let hub = || agent.frame.bus.inbox("memory_hub").map_or(0, |inbox| inbox.counters().depth);
+    while watch.elapsed() < SESSION_GRACE && hub() > 0 {
+        tokio::time::sleep(Duration::from_millis(5)).await;
+    }
+    drain(agent, SESSION_GRACE).await;
 }
 
 /// Waits until no action runs any more, at most `grace`.

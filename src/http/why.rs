@@ -67,7 +67,7 @@ fn turn_of(store: &AgentStore, id: MessageId) -> Result<Option<MessageId>, Store
     if let Some(bytes) = store.record(CauseLedger::NAME, index_key(id).as_bytes())? {
         return Ok(serde_json::from_slice(&bytes).ok());
     }
-    // What was refused is in no index: the ledger indexes what began.
+    // Intents and actions are indexed; other messages, approvals and episodes are looked for in the newest turns.
     for turn in turns(store)?.into_iter().rev().take(SEARCHED) {
         if parts_of(store, turn)?.iter().any(|part| part.id == id || mentions(&part.body, id)) {
             return Ok(Some(turn));

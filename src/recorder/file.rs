@@ -7,16 +7,15 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use jiff::Timestamp;
-use maxim_actors::region::InputRecord;
+use maxim_actors::region::{InputRecord, key_hash};
 use maxim_bus::{Envelope, Lsn, MessageId};
 use mcap::records::{MessageHeader, Metadata};
 use mcap::{Compression, McapResult, WriteOptions, Writer};
 use serde::Serialize;
 
 use super::format::{
-    GAPS, Gap, HEADER, Header, INPUTS, InputLine, RECORDS, Record, SIGNALS, STARTS, pack, signal_line,
+    GAPS, Gap, HEADER, Header, INPUTS, InputLine, RECORDS, Record, RegionStart, SIGNALS, STARTS, pack, signal_line,
 };
-use super::start::Portrait;
 use super::{RecorderError, folder};
 
 /// Bytes of messages after which a chunk is ended; no crash costs more than that and the flush interval.
@@ -32,6 +31,7 @@ pub struct RecordingFile {
     channels: HashMap<String, u16>,
     /// Signals that stand in this file; each file carries those that its inputs need.
     written: HashSet<MessageId>,
+    regions: HashMap<String, Told>,
     sequence: u32,
     /// Since the last flush.
     waiting: u64,
@@ -39,11 +39,19 @@ pub struct RecordingFile {
     start_bytes: u64,
 }
 
+/// What a replay knows of a region at this place in the file.
+struct Told {
+    /// Inputs up to here are in the state that the file begins with.
+    contained: Lsn,
+    /// Hashes of the keys of its records that were given, or that its own inputs wrote.
+    known: HashSet<u64>,
+}
+
 impl RecordingFile {
     pub fn begin(
         (path, file): (PathBuf, File),
         header: &Header,
-        portraits: &[Portrait],
+        portraits: impl Iterator<Item = (RegionStart, Vec<Record>)>,
         at: Timestamp,
     ) -> Result<Self, RecorderError> {
         let begun = Self::open(path.clone(), file).and_then(|mut begun| {
@@ -68,13 +76,19 @@ impl RecordingFile {
             schema,
             channels: HashMap::new(),
             written: HashSet::new(),
+            regions: HashMap::new(),
             sequence: 0,
             waiting: 0,
             start_bytes: 0,
         })
     }
 
-    fn introduce(&mut self, header: &Header, portraits: &[Portrait], at: Timestamp) -> McapResult<()> {
+    fn introduce(
+        &mut self,
+        header: &Header,
+        portraits: impl Iterator<Item = (RegionStart, Vec<Record>)>,
+        at: Timestamp,
+    ) -> McapResult<()> {
         // For viewers; a replay reads the message, which needs no index.
         let facts = [
             ("build", header.build.clone()),
@@ -85,9 +99,11 @@ impl RecordingFile {
         let metadata = facts.into_iter().map(|(name, fact)| (name.to_owned(), fact)).collect::<BTreeMap<_, _>>();
         self.writer.write_metadata(&Metadata { name: "maxim".into(), metadata })?;
         self.json(HEADER, at, at, header)?;
-        for portrait in portraits {
-            self.records(&portrait.start.region, &portrait.records, at)?;
-            self.json(STARTS, at, at, &portrait.start)?;
+        for (start, records) in portraits {
+            self.records(&start.region, &records, at)?;
+            self.json(STARTS, at, at, &start)?;
+            let known = records.iter().map(|(key, _)| key_hash(key)).collect();
+            self.regions.insert(start.region, Told { contained: start.lsn, known });
         }
         self.flush()?;
         self.start_bytes = self.bytes();
@@ -136,8 +152,21 @@ impl RecordingFile {
             // What was on its way when the file began was emitted before it.
             self.signal(Lsn(0), envelope)?;
         }
+        self.rested_on(input)?;
         let made = input.message.as_ref().map_or(input.taken_at, |envelope| envelope.meta.at);
         self.json(&format!("{INPUTS}{}", input.region), input.taken_at, made, &InputLine::from(input))
+    }
+
+    /// Before an input stand those records of the region that a replay can't have yet: what the input rested on, unless
+    /// it was given already or the region wrote it in this file.
+    fn rested_on(&mut self, input: &InputRecord) -> McapResult<()> {
+        let Some(told) = self.regions.get_mut(input.region).filter(|told| input.lsn > told.contained) else {
+            return Ok(());
+        };
+        let news = input.found.iter().filter(|(key, _)| told.known.insert(key_hash(key)));
+        let news: Vec<Record> = news.cloned().collect();
+        told.known.extend(&input.wrote);
+        self.records(input.region, &news, input.taken_at)
     }
 
     pub fn gap(&mut self, lost: u64, at: Timestamp) -> McapResult<()> {

@@ -11,7 +11,7 @@ use serde_json::value::RawValue;
 use crate::config::Settings;
 
 /// Version of what is written here.
-pub const FORMAT: u32 = 1;
+pub const FORMAT: u32 = 2;
 
 pub const HEADER: &str = "/recorder/header";
 pub const GAPS: &str = "/recorder/gaps";

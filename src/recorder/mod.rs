@@ -1,10 +1,11 @@
 //! The flight recorder: what every region was given and what it made of it, in MCAP files that replay by themselves.
 //!
 //! Recorded is each input that changed a region's state or made it say something. What led to neither can't matter: a
-//! handler gets its region by shared reference, so it leaves no other trace. A file begins with each region's root,
-//! events and records as they were then; inputs that these already contain are in the file, but are not replayed.
-//! Records beyond [`Limits::start_bytes`] stay out, and their region is then named as one that this file can't replay. So
-//! is a room that hears a clearance given before the file began: nothing but the gate can make one, not even from a file.
+//! handler gets its region by shared reference, so it leaves no other trace. A file begins with each region's root and
+//! events as they were then, and the records that it is woken by; inputs that these already contain are in the file, but
+//! are not replayed. A record that an input rested on stands before it, unless the file holds it already: so a file costs
+//! what was done, not what is remembered. A region that is woken by more than [`Limits::start_bytes`] is named as one
+//! that this file can't replay. So is a room that hears a clearance given before the file began: nothing but the gate can make one, not even from a file.
 //!
 //! Only what is durable is written. The regions never wait for the recorder: when its queue is full, what doesn't fit is
 //! counted, the file says that it has a gap and ends, and the next file begins with fresh states.
@@ -24,12 +25,12 @@ use std::sync::mpsc::{SyncSender, TrySendError, sync_channel};
 use std::thread::JoinHandle;
 use std::time::Duration;
 
-use maxim_actors::region::{InputRecord, Tap, WardKind};
+use maxim_actors::region::{InputRecord, Tap};
 use maxim_actors::store::AgentStore;
 use maxim_bus::{Envelope, Lsn, RegionName, SharedClock};
 use parking_lot::Mutex;
 
-use crate::agent::{AgentSettings, Kit, anatomy};
+use crate::agent::{AgentSettings, Kit, Waking, anatomy};
 use crate::config;
 
 pub use format::{Header, InputLine, RegionStart};
@@ -51,7 +52,7 @@ pub struct Limits {
     pub file_bytes: u64,
     /// Files that begin before this go.
     pub max_age: Duration,
-    /// Records of all regions at the start of a file, in bytes; the regions with the most are left out first.
+    /// Records by which all regions are woken at the start of a file, in bytes.
     pub start_bytes: usize,
     /// Inputs and signals that may wait for the writer. Default 16384.
     pub queue: usize,
@@ -117,11 +118,11 @@ impl Recorder {
         rooms: &AgentSettings,
     ) -> Result<Arc<Self>, RecorderError> {
         let header = Header { home: rooms.fear.home.clone(), ..header };
-        let regions = regions(rooms);
+        let wakings = wakings(rooms);
         let (mail, letters) = sync_channel(limits.queue.max(1));
         let counters = Arc::new(Counters::default());
         let folder = Folder::open(folder)?;
-        let scribe = Scribe::new(folder, limits, store, clock, header, regions, letters, Arc::clone(&counters))?;
+        let scribe = Scribe::new(folder, limits, store, clock, header, wakings, letters, Arc::clone(&counters))?;
         let thread = std::thread::Builder::new().name("recorder".into()).spawn(move || scribe.run());
         let thread = Mutex::new(Some(thread.map_err(RecorderError::Thread)?));
         Ok(Arc::new(Self { mail, counters, thread }))
@@ -154,11 +155,11 @@ impl Recorder {
     }
 }
 
-/// The rooms that decide.
-fn regions(rooms: &AgentSettings) -> Vec<RegionName> {
+/// The rooms that decide, and how each is woken.
+fn wakings(rooms: &AgentSettings) -> Vec<(RegionName, Waking)> {
     let mut kit = Kit::new(rooms.deadline);
     anatomy::furnish(&mut kit, rooms);
-    kit.parts.iter().filter(|part| part.kind != WardKind::Effector).map(|part| part.name).collect()
+    kit.wakings()
 }
 
 impl Drop for Recorder {

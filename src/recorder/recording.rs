@@ -25,6 +25,8 @@ pub struct Recording {
     pub signals: HashMap<MessageId, Vec<u8>>,
     /// In the order in which they were accepted.
     pub inputs: Vec<InputLine>,
+    /// Records of its region that an input, by its place in `inputs`, rested on and that the file didn't hold before.
+    pub rested_on: HashMap<usize, Vec<Record>>,
     /// Inputs and signals that the recorder lost; the file ends with the gap.
     pub lost: u64,
     /// Why the file ends where it ends, when that is not its proper end.
@@ -39,6 +41,9 @@ struct Reading {
     records: BTreeMap<String, Vec<Record>>,
     signals: HashMap<MessageId, Vec<u8>>,
     inputs: Vec<InputLine>,
+    rested_on: HashMap<usize, Vec<Record>>,
+    /// Records that stand before a region's next input.
+    laid_out: HashMap<String, Vec<Record>>,
     lost: u64,
 }
 
@@ -85,12 +90,21 @@ impl Reading {
     fn take(&mut self, topic: &str, data: &[u8]) -> Result<(), String> {
         if let Some(region) = topic.strip_prefix(RECORDS) {
             let records = unpack(data).ok_or("it is cut off")?;
-            self.records.entry(region.into()).or_default().extend(records);
+            let begun = self.starts.iter().any(|start| start.region == region);
+            if begun {
+                self.laid_out.entry(region.into()).or_default().extend(records);
+            } else {
+                self.records.entry(region.into()).or_default().extend(records);
+            }
         } else if topic.starts_with(SIGNALS) {
             let (id, encoded) = signal_of(data).map_err(|error| error.to_string())?;
             self.signals.insert(id, encoded);
         } else if topic.starts_with(INPUTS) {
-            self.inputs.push(json(data)?);
+            let input: InputLine = json(data)?;
+            if let Some(records) = self.laid_out.remove(&input.region) {
+                self.rested_on.insert(self.inputs.len(), records);
+            }
+            self.inputs.push(input);
         } else {
             match topic {
                 HEADER => self.header = Some(json(data)?),
@@ -105,7 +119,7 @@ impl Reading {
 
     /// The reason and what could be read, when it can't be replayed.
     fn end(self, cut: Option<String>, bytes: u64) -> Result<Recording, (String, String)> {
-        let Self { header, starts, records, signals, inputs, lost } = self;
+        let Self { header, starts, records, signals, inputs, rested_on, lost, .. } = self;
         let read = |states: usize, of: usize| {
             format!("read of its {bytes} bytes: {states} of {of} regions' states, {} inputs", inputs.len())
         };
@@ -120,7 +134,7 @@ impl Reading {
         if starts.len() < header.regions {
             return Err((why("regions' states are missing"), read(starts.len(), header.regions)));
         }
-        Ok(Recording { header, starts, records, signals, inputs, lost, cut, bytes })
+        Ok(Recording { header, starts, records, signals, inputs, rested_on, lost, cut, bytes })
     }
 }
 

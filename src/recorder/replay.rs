@@ -263,6 +263,10 @@ impl Theatre {
             return self.put_aside(&line.region, error.to_string());
         }
         role.epoch = Some(line.epoch);
+        let rested_on = usize::try_from(number - 1).ok().and_then(|place| recording.rested_on.get(&place));
+        if let Err(why) = rested_on.map_or(Ok(()), |records| role.stepper.lay_out(records)) {
+            return self.put_aside(&line.region, why);
+        }
         *self.ear.input.lock() = None;
         let failed = role.stepper.feed(message, line.taken_at).err();
         let heard = self.ear.input.lock().take();

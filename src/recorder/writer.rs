@@ -1,7 +1,8 @@
 //! The recorder's thread: holds back what isn't durable yet, writes, rotates and prunes.
 
 use std::collections::VecDeque;
-use std::path::Path;
+use std::fs::File;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::mpsc::{Receiver, RecvTimeoutError};
@@ -16,8 +17,9 @@ use mcap::McapResult;
 use super::file::RecordingFile;
 use super::folder::Folder;
 use super::format::Header;
-use super::start::portraits;
+use super::start::{Still, portrait};
 use super::{Limits, RecorderError};
+use crate::agent::Waking;
 
 /// How much a crash of the process may cost.
 const FLUSH: Duration = Duration::from_secs(1);
@@ -60,12 +62,14 @@ pub struct Scribe {
     store: AgentStore,
     clock: SharedClock,
     header: Header,
-    regions: Vec<RegionName>,
+    wakings: Vec<(RegionName, Waking)>,
     letters: Receiver<Mail>,
     counters: Arc<Counters>,
     held: VecDeque<Item>,
     /// Losses that stand in a file as a gap.
     told: u64,
+    /// What the first file begins with: as it was before any region ran.
+    first: Option<((PathBuf, File), Still)>,
     current: Option<RecordingFile>,
     /// The file before, until the number that the states of the current one rest on: what lies between is in both.
     former: Option<(RecordingFile, Lsn)>,
@@ -81,46 +85,58 @@ impl Scribe {
         store: AgentStore,
         clock: SharedClock,
         header: Header,
-        regions: Vec<RegionName>,
+        wakings: Vec<(RegionName, Waking)>,
         letters: Receiver<Mail>,
         counters: Arc<Counters>,
     ) -> Result<Self, RecorderError> {
-        let header = Header { regions: regions.len(), ..header };
+        let header = Header { regions: wakings.len(), ..header };
         let mut scribe = Self {
             folder,
             limits,
             store,
             clock,
             header,
-            regions,
+            wakings,
             letters,
             counters,
             held: VecDeque::new(),
             told: 0,
+            first: None,
             current: None,
             former: None,
             flushed: Stopwatch::start(),
             failed: None,
         };
-        if let Some((file, _)) = scribe.begin()? {
-            scribe.current = Some(file);
-        }
+        scribe.first = Some((scribe.file()?, Still::of(&scribe.store, &scribe.wakings)));
         Ok(scribe)
     }
 
     /// A new file with the states of now. None while the disk doesn't follow.
     fn begin(&mut self) -> Result<Option<(RecordingFile, Lsn)>, RecorderError> {
-        let (portraits, newest) = portraits(&self.store, &self.regions, self.limits.start_bytes);
-        if self.store.wait_durable_blocking(newest, DURABLE).is_err() {
+        let still = Still::of(&self.store, &self.wakings);
+        if self.store.wait_durable_blocking(still.newest, DURABLE).is_err() {
             return Ok(None);
         }
+        let file = self.file()?;
+        Ok(Some((self.begin_with(file, &still)?, still.newest)))
+    }
+
+    fn begin_with(&mut self, file: (PathBuf, File), still: &Still) -> Result<RecordingFile, RecorderError> {
+        let mut left = self.limits.start_bytes;
+        let portraits = still.regions.iter().zip(&self.wakings);
+        let portraits = portraits.map(|(region, waking)| portrait(&self.store, region, waking, &mut left));
+        let file = RecordingFile::begin(file, &self.header, portraits, self.clock.now())?;
+        self.counters.files.fetch_add(1, Ordering::SeqCst);
+        Ok(file)
+    }
+
+    /// An empty file, with room for it.
+    fn file(&self) -> Result<(PathBuf, File), RecorderError> {
         let now = self.clock.now();
         let open: Vec<&Path> = self.open_files().map(RecordingFile::path).collect();
         let room = self.limits.max_bytes.saturating_sub(self.limits.file_bytes);
         self.folder.prune(room, self.limits.max_age, now, &open);
-        let file = RecordingFile::begin(self.folder.create(now)?, &self.header, &portraits, now)?;
-        self.counters.files.fetch_add(1, Ordering::SeqCst);
-        Ok(Some((file, newest)))
+        self.folder.create(now)
     }
 
     fn open_files(&self) -> impl Iterator<Item = &RecordingFile> {
@@ -128,6 +144,16 @@ impl Scribe {
     }
 
     pub fn run(mut self) {
+        // The agent is at work meanwhile; what it says waits in the queue.
+        if let Some((file, still)) = self.first.take() {
+            match self.begin_with(file, &still) {
+                Ok(file) => self.current = Some(file),
+                Err(error) => {
+                    tracing::error!("{error}; the recorder tries again in {} s", RETRY.as_secs());
+                    self.failed = Some(Stopwatch::start());
+                }
+            }
+        }
         let mut closing = false;
         while !closing {
             closing = self.receive();

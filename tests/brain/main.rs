@@ -10,4 +10,6 @@ mod memory;
 mod preemption;
 mod replay;
 mod seeds;
+mod sleep;
 mod thread;
+mod why;

@@ -334,16 +334,17 @@ fn rotation_keeps_the_bound_and_every_file_replays_by_itself() {
     println!("{} files begun, {} kept, {total} bytes", counts.files, files.len());
     assert!(counts.files > 2, "{} files", counts.files);
     assert!(files.len() > 1 || counts.files > 10, "{} files of {}", files.len(), counts.files);
-    let mut whole = 0;
+    let (mut whole, mut fed) = (0, 0);
     for file in &files {
         let report = Recording::replay_file(file).expect("it replays");
         assert_eq!(report.first_divergence, None, "{}", file.display());
-        assert!(report.inputs > 0);
+        // The writer is behind an agent in virtual time: a file may begin with states that hold all that it gets.
+        fed += report.inputs;
         // A clearance on its way at the very moment of the rotation can't be carried over, and that is said.
         assert!(report.set_aside.iter().all(|aside| aside.why.contains("clearance")), "{:?}", report.set_aside);
         whole += usize::from(report.is_equal());
     }
-    assert!(whole > 0);
+    assert!(whole > 0 && fed > 0, "{whole} whole files, {fed} inputs");
 }
 
 #[test]
@@ -374,8 +375,38 @@ fn a_region_with_too_many_records_is_set_aside_and_the_rest_replays() {
     let report = Recording::replay_file(&files[1]).expect("it replays");
     assert_eq!(report.first_divergence, None);
     assert!(!report.is_equal());
-    assert!(report.set_aside.iter().any(|aside| aside.why.contains("2000 bytes")), "{:?}", report.set_aside);
+    assert!(report.set_aside.iter().any(|aside| aside.why.contains("woken by")), "{:?}", report.set_aside);
     assert!(report.matched > 0 && report.matched == report.inputs);
+}
+
+#[test]
+fn what_an_answer_rested_on_is_in_the_file_and_nothing_else_of_what_is_remembered() {
+    let dir = TempDir::new().expect("a folder");
+    let mut session = Session::new(StateStore::in_memory(), dir.path(), &dir.path().join("recordings"), limits());
+    session.say("remember that the spare key is in the blue drawer");
+    (0..40).for_each(|n| session.say(&format!("remember that jar number {n} holds buttons of kind {}", n * 7)));
+    let mut session = session.crash();
+    session.say("where is the spare key?");
+    let files = session.end();
+    let mut recording = Recording::read(&files[1]).expect("readable");
+    assert!(recording.replay(core_tools()).expect("it replays").is_equal());
+    let texts = |records: &mut dyn Iterator<Item = &(Vec<u8>, Vec<u8>)>| {
+        records.map(|(_, value)| String::from_utf8_lossy(value).into_owned()).collect::<String>()
+    };
+    // The ledger remembers every turn, but is woken by none of it.
+    let ledger = recording.starts.iter().find(|start| start.region == "cause_ledger").expect("its state");
+    assert_eq!(ledger.records, 0);
+    let rested_on = texts(&mut recording.rested_on.values().flatten());
+    assert!(!rested_on.contains("jar number 3 "), "{rested_on}");
+    // Without what it rested on, the answer would be another one, and the replay would say so.
+    for records in recording.records.values_mut().chain(recording.rested_on.values_mut()) {
+        for (_, value) in records.iter_mut() {
+            let text = String::from_utf8_lossy(value).replace("blue drawer", "red drawer!");
+            *value = text.replace("drawer!", "drawer").into_bytes();
+        }
+    }
+    let report = recording.replay(core_tools()).expect("it replays");
+    assert!(report.first_divergence.is_some(), "{report:?}");
 }
 
 #[test]

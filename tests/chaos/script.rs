@@ -8,9 +8,9 @@ use maxim_bus::signals::thought::TurnEnded;
 use maxim_bus::{RegionName, Trust};
 use serde_json::json;
 
-use super::live::Live;
+use super::live::{LIMIT, Live};
 
-const SAID: [(&str, Trust); 8] = [
+const SAID: [(&str, Trust); 9] = [
     ("remember that the spare key is in the blue drawer", Trust::Owner),
     ("please create a file hello.txt with the text good morning", Trust::Owner),
     ("where is the spare key?", Trust::Owner),
@@ -18,6 +18,8 @@ const SAID: [(&str, Trust); 8] = [
     ("what would the gulls say about the lighthouse tonight", Trust::Owner),
     ("please create a file evil.txt with the text boo", Trust::Outside),
     ("delete the file hello.txt", Trust::Owner),
+    // Reading went wrong before, so the gate asks what to expect of it.
+    ("read the file nowhere.txt", Trust::Owner),
     ("what do you know of gulls and spare keys", Trust::Owner),
 ];
 
@@ -54,7 +56,9 @@ pub fn live_it(live: &Live) -> Vec<Option<Outcome>> {
         outcomes.push(answer.map(|answer| words(answer.map_or_else(|error| error.to_string(), |json| shape(&json)))));
     }
     let line = json!({"text": "the tide table hangs in the kitchen", "people": ["Bo"]}).to_string();
-    let imported = live.try_at_door(door.import(vec![(1, line)], true));
+    // Nothing speaks for this one, so that it doesn't outlive the next sleep.
+    let old = json!({"text": "zq1 blip2", "timestamp": "2025-12-01T09:00:00Z", "success": false}).to_string();
+    let imported = live.try_at_door(door.import(vec![(1, line), (2, old)], true));
     outcomes.push(imported.map(|imported| words(format!("{:?}", imported.map(|imported| imported.kept).ok()))));
     for request in [
         PreemptionRequested::Hold { until: None, by: "anna".into() },
@@ -63,6 +67,9 @@ pub fn live_it(live: &Live) -> Vec<Option<Outcome>> {
         let changed = live.try_at_door(door.preempt(request));
         outcomes.push(changed.map(|changed| words(format!("{}", changed.is_ok()))));
     }
+    let slept = live.try_at_door(door.sleep("anna", LIMIT));
+    outcomes.push(slept.map(|slept| words(format!("{:?}", slept.map(|report| report.episodes.pruned).ok()))));
+    door.end_session("anna");
     let nobody = door.fresh_id();
     let decided = ApprovalDecided { approval: nobody, allow: false, always: false, by: "anna".into(), at: door.now() };
     door.put("door", door.fresh_id(), Trust::Owner, decided);

@@ -42,6 +42,28 @@ pub struct CausePart {
     pub body: Json,
 }
 
+/// A [`CausePart`] as it is written, without a copy of the signal.
+#[derive(Serialize)]
+struct PartLine<'a, S> {
+    kind: &'a str,
+    id: MessageId,
+    cause: Option<MessageId>,
+    at: jiff::Timestamp,
+    by: &'a str,
+    body: &'a S,
+}
+
+impl CausePart {
+    /// What its turn is found under.
+    fn indexed(&self) -> Option<String> {
+        match self.kind.as_str() {
+            Intent::NAME => Some(self.id.to_string()),
+            ToolResult::NAME => self.body.get("action").and_then(Json::as_str).map(str::to_owned),
+            _ => None,
+        }
+    }
+}
+
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub enum LedgerEvent {
     Opened,
@@ -102,15 +124,15 @@ pub const TURNS_PREFIX: &str = "turn/";
 impl CauseLedger {
     fn note<S: Signal>(&self, signal: &S, pulse: &mut Pulse<'_, Self>) {
         let Some(meta) = pulse.cause() else { return };
-        let part = CausePart {
-            kind: S::NAME.into(),
-            id: meta.id,
-            cause: meta.cause,
-            at: meta.at,
-            by: meta.sender.clone(),
-            body: serde_json::to_value(signal).unwrap_or_default(),
-        };
+        let part =
+            PartLine { kind: S::NAME, id: meta.id, cause: meta.cause, at: meta.at, by: &meta.sender, body: signal };
         pulse.put(format!("{}{}", parts_prefix(meta.correlation), meta.id), &part);
+    }
+
+    /// An intent and an action lead to their turn. Both signals are journalled, so no crash loses the way to them.
+    fn index(&self, id: MessageId, pulse: &mut Pulse<'_, Self>) {
+        let turn = pulse.turn();
+        pulse.put(index_key(id), &turn);
     }
 
     fn open(&self, pulse: &mut Pulse<'_, Self>) {
@@ -126,12 +148,8 @@ impl CauseLedger {
         let key = format!("{TURNS_PREFIX}{:016x}", self.first);
         if let Some(turn) = pulse.record::<MessageId>(key.as_bytes()) {
             for (part, bytes) in pulse.records().prefixed(parts_prefix(turn).as_bytes(), usize::MAX) {
-                if let Ok(part) = serde_json::from_slice::<CausePart>(&bytes) {
-                    for field in ["action", "intent_id", "intent"] {
-                        if let Some(id) = part.body.get(field).and_then(Json::as_str) {
-                            pulse.remove(format!("of/{id}"));
-                        }
-                    }
+                if let Some(id) = serde_json::from_slice::<CausePart>(&bytes).ok().and_then(|part| part.indexed()) {
+                    pulse.remove(format!("of/{id}"));
                 }
                 pulse.remove(part);
             }
@@ -148,11 +166,18 @@ impl Hears<SalientPercept> for CauseLedger {
     }
 }
 
-impl Hears<ExecutionStarted> for CauseLedger {
-    fn hear(&self, signal: &ExecutionStarted, pulse: &mut Pulse<'_, Self>) {
-        let turn = pulse.turn();
-        pulse.put(index_key(signal.action), &turn);
-        pulse.put(index_key(signal.intent_id), &turn);
+impl Hears<Intent> for CauseLedger {
+    fn hear(&self, signal: &Intent, pulse: &mut Pulse<'_, Self>) {
+        if let Some(meta) = pulse.cause() {
+            self.index(meta.id, pulse);
+        }
+        self.note(signal, pulse);
+    }
+}
+
+impl Hears<ToolResult> for CauseLedger {
+    fn hear(&self, signal: &ToolResult, pulse: &mut Pulse<'_, Self>) {
+        self.index(signal.action, pulse);
         self.note(signal, pulse);
     }
 }
@@ -170,10 +195,9 @@ macro_rules! noted {
 noted!(
     EnrichedPercept,
     Thought,
-    Intent,
     IntentRefused,
     ClearedIntent,
-    ToolResult,
+    ExecutionStarted,
     Outbound,
     TurnEnded,
     EpisodeStored,

@@ -14,7 +14,7 @@ use maxim_bus::signals::recall::{
     RecallEpisodes, ReportStats, StatsReported, TimeDescribed,
 };
 use maxim_bus::signals::similarity::{FindSimilar, SimilarFound};
-use maxim_bus::{MessageId, RegionName, Stage};
+use maxim_bus::{MessageId, RegionName, Stage, Trust};
 use serde::{Deserialize, Serialize};
 use serde_json::{Value as Json, json};
 
@@ -119,7 +119,11 @@ impl Introspector {
         pulse.keep(IntrospectorEvent::Closed { inquiry });
         let (tool, params, turn) = (open.tool.clone(), open.params.clone(), open.turn);
         let answered = InquiryAnswered { inquiry, tool, params, turn, output, error };
-        pulse.emit_to(&open.asker, open.correlation, answered);
+        match turn {
+            // What a turn rests on belongs to its why-record too: the ledger hears it beside the asker.
+            Some(turn) => pulse.emit_trusted(turn, Trust::Own, answered),
+            None => pulse.emit_to(&open.asker, open.correlation, answered),
+        };
     }
 
     /// The inquiry whose question this input answers.

@@ -30,8 +30,8 @@ pub use effector::{Effector, EffectorCard, EffectorPost, Hands, Operation, Perfo
 pub use heart::{Heart, LOADING, Order, WardKind, WardState};
 pub use post::{Frame, Post};
 pub use pulse::Pulse;
-pub use records::{RecordView, end_of};
-pub use seat::{DeadLetter, InputRecord, Seat, Step, Tap, decision_hash};
+pub use records::{Record, RecordView, end_of};
+pub use seat::{DeadLetter, InputRecord, Seat, Step, Tap, decision_hash, key_hash, woken_by};
 pub use stepper::{EffectorStepper, RegionStepper, Stepper};
 pub use supervision::{Placement, Restart, Supervision, SupervisionSettings, Ward};
 pub use watchdog::Watchdog;

@@ -28,7 +28,7 @@ pub struct Post<R: Region> {
     pub frame: Frame,
     pub inbox: Arc<Inbox>,
     pub card: Card<R>,
-    pub settings: R::Settings,
+    pub settings: Arc<R::Settings>,
     pub heart: Arc<Heart>,
     pub supervision: Arc<Supervision>,
     /// Kept, because a supervised actor lives as long as somebody has its address.
@@ -40,10 +40,11 @@ impl<R: Region> Post<R> {
         frame: Frame,
         inbox: Arc<Inbox>,
         card: Card<R>,
-        settings: R::Settings,
+        settings: impl Into<Arc<R::Settings>>,
         heart: Arc<Heart>,
         supervision: Arc<Supervision>,
     ) -> Arc<Self> {
+        let settings = settings.into();
         Arc::new(Self { frame, inbox, card, settings, heart, supervision, address: Mutex::new(None) })
     }
 }

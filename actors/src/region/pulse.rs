@@ -10,7 +10,7 @@ use rand_xoshiro::rand_core::{Rng, SeedableRng};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
-use super::records::RecordView;
+use super::records::{Record, RecordView};
 use super::{Emits, Region};
 
 /// One input's worth of deciding.
@@ -21,7 +21,7 @@ pub struct Pulse<'a, R: Region> {
     rng: Xoshiro256PlusPlus,
     settings: &'a R::Settings,
     records: RecordView<'a>,
-    pub(super) decided: Decided<R::Event>,
+    decided: Decided<R::Event>,
 }
 
 /// What a handler decided; becomes true when the commit is accepted.
@@ -29,6 +29,8 @@ pub(super) struct Decided<E> {
     pub events: Vec<E>,
     pub records: Vec<(Vec<u8>, Option<Vec<u8>>)>,
     pub emissions: Vec<(Meta, Arc<dyn Body>)>,
+    /// Records that it rests on, where somebody takes them down.
+    pub found: Vec<Record>,
 }
 
 impl<E> Decided<E> {
@@ -52,8 +54,12 @@ impl<'a, R: Region> Pulse<'a, R> {
             None => i128::from(now.as_microsecond()).to_le_bytes(),
         };
         let seed = StableHash::resume(seed).add(R::NAME.as_bytes()).add(&input).get();
-        let decided = Decided { events: Vec::new(), records: Vec::new(), emissions: Vec::new() };
+        let decided = Decided { events: Vec::new(), records: Vec::new(), emissions: Vec::new(), found: Vec::new() };
         Self { agent, cause, now, rng: Xoshiro256PlusPlus::seed_from_u64(seed), settings, records, decided }
+    }
+
+    pub(super) fn into_decided(self) -> Decided<R::Event> {
+        Decided { found: self.records.into_found(), ..self.decided }
     }
 
     /// When this input was taken.

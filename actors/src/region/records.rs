@@ -1,28 +1,73 @@
 //! A room's own records, for reading.
 
+use std::cell::RefCell;
 use std::ops::Bound;
 
 use maxim_bus::RegionName;
 use serde::de::DeserializeOwned;
 
-use crate::store::AgentStore;
+use crate::store::{AgentStore, Frozen};
+
+/// Key and value.
+pub type Record = (Vec<u8>, Vec<u8>);
 
 /// Reads the records of one room, as they were accepted. A record that can't be read makes the room fail, so that the
 /// damage is told and the message is tried again.
 pub struct RecordView<'a> {
-    store: &'a AgentStore,
-    region: RegionName,
+    source: Source<'a>,
+    /// What was found, where somebody takes down what the room rests its decisions on.
+    found: Option<RefCell<Vec<Record>>>,
+}
+
+enum Source<'a> {
+    Live(&'a AgentStore, RegionName),
+    Frozen(&'a Frozen),
 }
 
 impl<'a> RecordView<'a> {
     pub fn new(store: &'a AgentStore, region: RegionName) -> Self {
-        Self { store, region }
+        Self { source: Source::Live(store, region), found: None }
+    }
+
+    /// Of a moment that has passed.
+    pub fn frozen(frozen: &'a Frozen) -> Self {
+        Self { source: Source::Frozen(frozen), found: None }
+    }
+
+    /// Takes down what is found.
+    pub fn witnessed(self) -> Self {
+        Self { found: Some(RefCell::default()), ..self }
+    }
+
+    /// What was found since it is witnessed, in the order of reading; a key that was read twice is in it twice.
+    pub fn into_found(self) -> Vec<Record> {
+        self.found.map(RefCell::into_inner).unwrap_or_default()
+    }
+
+    fn region(&self) -> RegionName {
+        match &self.source {
+            Source::Live(_, region) => region,
+            Source::Frozen(frozen) => frozen.region,
+        }
+    }
+
+    fn note<'r>(&self, records: impl IntoIterator<Item = (&'r [u8], &'r [u8])>) {
+        if let Some(found) = &self.found {
+            found.borrow_mut().extend(records.into_iter().map(|(key, value)| (key.to_vec(), value.to_vec())));
+        }
     }
 
     #[allow(clippy::panic)] // the fence turns it into a restart with the store's own words
     pub fn bytes(&self, key: &[u8]) -> Option<Vec<u8>> {
-        match self.store.record(self.region, key) {
-            Ok(bytes) => bytes,
+        let read = match &self.source {
+            Source::Live(store, region) => store.record(region, key),
+            Source::Frozen(frozen) => frozen.record(key),
+        };
+        match read {
+            Ok(bytes) => {
+                self.note(bytes.as_deref().map(|bytes| (key, bytes)));
+                bytes
+            }
             Err(error) => panic!("{error}"),
         }
     }
@@ -31,24 +76,31 @@ impl<'a> RecordView<'a> {
     pub fn get<T: DeserializeOwned>(&self, key: &[u8]) -> Option<T> {
         let bytes = self.bytes(key)?;
         serde_json::from_slice(&bytes)
-            .inspect_err(|error| tracing::error!(region = self.region, key = %String::from_utf8_lossy(key), %error, "a record has another shape"))
+            .inspect_err(|error| tracing::error!(region = self.region(), key = %String::from_utf8_lossy(key), %error, "a record has another shape"))
             .ok()
     }
 
     /// Records whose keys begin with `prefix`, ascending.
-    pub fn prefixed(&self, prefix: &[u8], limit: usize) -> Vec<(Vec<u8>, Vec<u8>)> {
+    pub fn prefixed(&self, prefix: &[u8], limit: usize) -> Vec<Record> {
         self.range((Bound::Included(prefix.to_vec()), end_of(prefix)), limit)
     }
 
     /// Records whose keys are at or above `from` and below `to`, ascending.
-    pub fn between(&self, from: &[u8], to: &[u8]) -> Vec<(Vec<u8>, Vec<u8>)> {
+    pub fn between(&self, from: &[u8], to: &[u8]) -> Vec<Record> {
         self.range((Bound::Included(from.to_vec()), Bound::Excluded(to.to_vec())), usize::MAX)
     }
 
     #[allow(clippy::panic)] // as above
-    fn range(&self, range: (Bound<Vec<u8>>, Bound<Vec<u8>>), limit: usize) -> Vec<(Vec<u8>, Vec<u8>)> {
-        match self.store.records(self.region, range, limit) {
-            Ok(records) => records,
+    fn range(&self, range: (Bound<Vec<u8>>, Bound<Vec<u8>>), limit: usize) -> Vec<Record> {
+        let read = match &self.source {
+            Source::Live(store, region) => store.records(region, range, limit),
+            Source::Frozen(frozen) => frozen.records(range, limit),
+        };
+        match read {
+            Ok(records) => {
+                self.note(records.iter().map(|(key, value)| (key.as_slice(), value.as_slice())));
+                records
+            }
             Err(error) => panic!("{error}"),
         }
     }

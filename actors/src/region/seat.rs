@@ -2,20 +2,22 @@
 //!
 //! What the region kept is applied before the commit is accepted: if applying panics, nothing has happened yet.
 
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 
 use jiff::Timestamp;
 use maxim_bus::hash::StableHash;
 use maxim_bus::signal::Policy;
-use maxim_bus::{Delivery, Envelope, Epoch, Lane, Lsn, MessageId, Meta, RegionName};
+use maxim_bus::{AgentId, Delivery, Envelope, Epoch, Lane, Lsn, MessageId, Meta, RegionName};
 use serde::{Deserialize, Serialize};
 
 use super::Region;
+use super::actor::panic_text;
 use super::heart::LOADING;
 use super::post::{Frame, Post};
 use super::pulse::{Decided, Pulse};
-use super::records::RecordView;
-use crate::store::{AcceptError, Accepted, Commit, StoreError};
+use super::records::{Record, RecordView};
+use crate::store::{AcceptError, Accepted, Commit, Frozen, StoreError};
 
 /// How a step ended.
 #[derive(Debug, PartialEq, Eq)]
@@ -71,6 +73,15 @@ pub struct InputRecord {
     pub state_hash: u64,
     /// Hash over what it emitted, ids and times included.
     pub decision_hash: u64,
+    /// The room's own records that it rested on.
+    pub found: Vec<Record>,
+    /// Hashes of the keys that it wrote.
+    pub wrote: Vec<u64>,
+}
+
+/// A key of a room's records in [`InputRecord::wrote`].
+pub fn key_hash(key: &[u8]) -> u64 {
+    StableHash::default().add(key).get()
 }
 
 /// Listens to everything that is accepted.
@@ -89,35 +100,34 @@ pub struct Seat<R: Region> {
 }
 
 impl<R: Region> Seat<R> {
-    /// Rebuilds the region from its store: snapshot, then the events after it.
+    /// Rebuilds the region from its store.
     pub fn load(post: Arc<Post<R>>, epoch: Epoch) -> Result<Self, StoreError> {
         post.heart.trip(LOADING);
         let frame = &post.frame;
         let recovered = frame.store.recover(R::NAME)?;
-        let bad = |what: &str, error: serde_json::Error| StoreError::Damaged {
-            agent: frame.agent.to_string(),
-            region: R::NAME.into(),
-            what: what.into(),
-            why: error.to_string(),
-        };
-        let mut state = match recovered.root {
-            Some(bytes) => {
-                let root: Root<R> = serde_json::from_slice(&bytes).map_err(|error| bad("the snapshot", error))?;
-                root.state
-            }
-            None => R::default(),
-        };
-        for bytes in recovered.events {
-            state.apply(serde_json::from_slice(&bytes).map_err(|error| bad("an event", error))?);
-        }
+        let state_hash = recovered.state_hash;
+        let mut state = rebuilt::<R>(&frame.agent, recovered.root.as_deref(), &recovered.events)?;
         state.wake(&RecordView::new(&frame.store, R::NAME), &post.settings);
         // The hash is over records too, which the events don't hold: it goes on from the last commit.
-        let hash = match recovered.state_hash {
+        let hash = match state_hash {
             0 => StableHash::default().get(),
             hash => hash,
         };
         post.heart.set_state_hash(hash);
         Ok(Self { post, epoch, region: state, hash, snapshot_due: false })
+    }
+
+    /// For replays: makes records be there that the room found when it was recorded and that nothing has written here.
+    pub fn lay_out(&self, records: &[Record]) -> Step {
+        let store = &self.post.frame.store;
+        let is_missing = |key: &[u8]| matches!(store.record(R::NAME, key), Ok(None));
+        let missing = records.iter().filter(|(key, _)| is_missing(key));
+        let records: Vec<_> = missing.map(|(key, value)| (key.clone(), Some(value.clone()))).collect();
+        if records.is_empty() {
+            return Step::Done;
+        }
+        let commit = Commit { records, state_hash: self.hash, ..Commit::of(R::NAME, self.epoch) };
+        store.accept(commit, |_| {}).map_or_else(refusal, |_| Step::Done)
     }
 
     pub fn region(&self) -> &R {
@@ -191,7 +201,7 @@ impl<R: Region> Seat<R> {
                 }
             }
         }
-        pulse.decided
+        pulse.into_decided()
     }
 
     /// Buries the message that is leased: it failed twice.
@@ -232,7 +242,8 @@ impl<R: Region> Seat<R> {
     fn pulse<'a>(&'a self, post: &'a Post<R>, cause: Option<&'a Meta>, now: Timestamp) -> Pulse<'a, R> {
         let frame = &post.frame;
         let records = RecordView::new(&frame.store, R::NAME);
-        Pulse::new(&frame.agent, frame.seed, cause, now, &post.settings, records)
+        let records = if frame.tap.is_some() { records.witnessed() } else { records };
+        Pulse::new(&frame.agent, frame.seed, cause, now, &*post.settings, records)
     }
 
     fn commit(
@@ -258,6 +269,10 @@ impl<R: Region> Seat<R> {
         for (key, value) in &decided.records {
             hash = hash.add(key).add(value.as_deref().unwrap_or_default());
         }
+        let wrote = match post.frame.tap {
+            Some(_) => decided.records.iter().map(|(key, _)| key_hash(key)).collect(),
+            None => Vec::new(),
+        };
         let envelopes: Vec<Arc<Envelope>> =
             decided.emissions.into_iter().map(|(meta, body)| Arc::new(Envelope::new(meta, body))).collect();
         let journalled = envelopes.iter().filter(|envelope| envelope.body().policy() == Policy::Lossless);
@@ -288,6 +303,8 @@ impl<R: Region> Seat<R> {
                     lsn: accepted.lsn,
                     state_hash: hash.get(),
                     decision_hash: decision_hash(&envelopes),
+                    found: decided.found,
+                    wrote,
                 });
             }
         });
@@ -306,6 +323,39 @@ impl<R: Region> Seat<R> {
     fn snapshot(&self) -> Vec<u8> {
         serde_json::to_vec(&Root { state: &self.region }).unwrap_or_default()
     }
+}
+
+/// Snapshot, then the events after it.
+fn rebuilt<R: Region>(agent: &AgentId, root: Option<&[u8]>, events: &[Vec<u8>]) -> Result<R, StoreError> {
+    let bad = |what: &str, error: serde_json::Error| StoreError::Damaged {
+        agent: agent.to_string(),
+        region: R::NAME.into(),
+        what: what.into(),
+        why: error.to_string(),
+    };
+    let mut state = match root {
+        Some(bytes) => {
+            let root: Root<R> = serde_json::from_slice(bytes).map_err(|error| bad("the snapshot", error))?;
+            root.state
+        }
+        None => R::default(),
+    };
+    for bytes in events {
+        state.apply(serde_json::from_slice(bytes).map_err(|error| bad("an event", error))?);
+    }
+    Ok(state)
+}
+
+/// The records that a region reads when it is rebuilt as it was.
+///
+/// # Errors
+/// Its state or a record can't be read.
+pub fn woken_by<R: Region>(frozen: &Frozen, agent: &AgentId, settings: &R::Settings) -> Result<Vec<Record>, String> {
+    let state = &frozen.state;
+    let mut region = rebuilt::<R>(agent, state.root.as_deref(), &state.events).map_err(|error| error.to_string())?;
+    let view = RecordView::frozen(frozen).witnessed();
+    catch_unwind(AssertUnwindSafe(|| region.wake(&view, settings))).map_err(|panic| panic_text(&*panic))?;
+    Ok(view.into_found())
 }
 
 impl Frame {

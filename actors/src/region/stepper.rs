@@ -7,7 +7,7 @@ use jiff::Timestamp;
 use maxim_bus::{Envelope, Epoch, RegionName};
 
 use super::actor::panic_text;
-use super::{Effector, EffectorPost, Post, Region, Seat, Step};
+use super::{Effector, EffectorPost, Post, Record, Region, Seat, Step};
 use crate::store::StoreError;
 
 /// A room that moves when it is told to.
@@ -39,6 +39,14 @@ pub trait Stepper {
     /// The room failed on it, with its own words; or it is no room that decides.
     fn feed(&mut self, _message: Option<Arc<Envelope>>, _now: Timestamp) -> Result<(), String> {
         Err(format!("{} has no decisions to replay", self.name()))
+    }
+
+    /// For replays: the room's own records that the next recorded input rested on, as far as nothing here wrote them.
+    ///
+    /// # Errors
+    /// They are not taken.
+    fn lay_out(&mut self, _records: &[Record]) -> Result<(), String> {
+        Ok(())
     }
 }
 
@@ -116,6 +124,14 @@ impl<R: Region> Stepper for RegionStepper<R> {
             Ok(Step::Done) => Ok(()),
             Ok(step) => Err(format!("its commit was not taken: {step:?}")),
             Err(panic) => Err(format!("it panicked: {}", panic_text(&*panic))),
+        }
+    }
+
+    fn lay_out(&mut self, records: &[Record]) -> Result<(), String> {
+        let Some(seat) = &self.seat else { return Err("it is not seated".into()) };
+        match seat.lay_out(records) {
+            Step::Done => Ok(()),
+            step => Err(format!("its records were not taken: {step:?}")),
         }
     }
 }

@@ -4,6 +4,7 @@ mod reading;
 mod state;
 
 use std::sync::Arc;
+use std::sync::atomic::Ordering;
 use std::time::Duration;
 
 use maxim_bus::ids::{AgentId, Epoch, Lsn, RegionName};
@@ -13,13 +14,15 @@ use super::journal::{Cursors, Entry, Lane};
 use super::records::{KEY_BYTES, RECORD_BYTES, Value};
 use super::shared::Shared;
 
-pub use reading::Recovered;
+pub use reading::{Frozen, Recovered};
 pub(super) use state::{Agent, AgentState, OnDisk, Region, Slot};
 
 /// Largest root, in bytes.
 pub const ROOT_BYTES: usize = 1 << 20;
 /// Largest event or emission, in bytes.
 pub const PAYLOAD_BYTES: usize = 16 << 20;
+/// Bytes that aren't kept waiting.
+const MUCH: usize = 1 << 20;
 /// A snapshot is due after this many events, bytes of events, or LSNs since the last one.
 const SNAPSHOT_EVENTS: usize = 256;
 const SNAPSHOT_BYTES: usize = 64 << 10;
@@ -128,16 +131,18 @@ impl AgentStore {
         let accepted = Accepted { lsn: Lsn(entry.lsn), first_emission: Lsn(entry.lsn + 1), snapshot_due: due };
         state.next = entry.last() + 1;
         let region = entry.region.clone();
+        let mut much = false;
         let idle = if self.shared.in_memory {
             state.keep_in_memory(entry, &self.agent);
             false
         } else {
             state.waiting_bytes += bytes;
+            much = state.waiting_bytes > MUCH;
             state.waiting.push_back((Arc::new(entry), bytes));
             !std::mem::replace(&mut state.queued, true)
         };
         let seal = (seal && !self.shared.in_memory).then_some(region);
-        let told = Telling { store: self, idle, seal };
+        let told = Telling { store: self, idle, much, seal };
         publish(&accepted);
         drop(guard);
         drop(told);
@@ -172,6 +177,7 @@ impl AgentStore {
             return Ok(());
         }
         self.known(lsn)?;
+        self.hurry(lsn);
         self.agent.mark.wait(lsn.0, &self.shared.trouble).await
     }
 
@@ -181,7 +187,15 @@ impl AgentStore {
             return Ok(());
         }
         self.known(lsn)?;
+        self.hurry(lsn);
         self.agent.mark.wait_blocking(lsn.0, limit, &self.shared.trouble)
+    }
+
+    /// Has it written at once, unless it is being written.
+    fn hurry(&self, lsn: Lsn) {
+        if lsn.0 > self.agent.taken.load(Ordering::Acquire) {
+            self.shared.work.hurry();
+        }
     }
 
     fn known(&self, lsn: Lsn) -> Result<(), NotDurable> {
@@ -203,6 +217,7 @@ impl AgentStore {
 struct Telling<'a> {
     store: &'a AgentStore,
     idle: bool,
+    much: bool,
     seal: Option<Arc<str>>,
 }
 
@@ -211,6 +226,9 @@ impl Drop for Telling<'_> {
         let AgentStore { shared, agent } = self.store;
         if self.idle {
             shared.work.add(agent.clone());
+        }
+        if self.much {
+            shared.work.hurry();
         }
         if let Some(region) = self.seal.take() {
             shared.upkeep.seal(agent.clone(), region);

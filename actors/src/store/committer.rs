@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
+use std::sync::atomic::Ordering;
 use std::time::Duration;
 
 use maxim_bus::clock::Stopwatch;
@@ -119,7 +120,10 @@ fn take(shared: &Shared, agent: Arc<Agent>) -> Share {
     let low_water = shared.low_water(&agent);
     let mut state = agent.state.lock();
     state.queued = false;
-    let entries = state.waiting.iter().map(|(entry, _)| entry.clone()).collect();
+    let entries: Vec<Arc<Entry>> = state.waiting.iter().map(|(entry, _)| entry.clone()).collect();
+    if let Some(last) = entries.last() {
+        agent.taken.store(last.last(), Ordering::Release);
+    }
     drop(state);
     Share { agent, entries, low_water, moved: Vec::new() }
 }

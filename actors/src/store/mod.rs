@@ -35,7 +35,7 @@ use std::time::Duration;
 
 use maxim_bus::ids::{AgentId, Epoch, Lsn};
 
-pub use agent::{Accepted, AgentStore, Commit, Recovered};
+pub use agent::{Accepted, AgentStore, Commit, Frozen, Recovered};
 pub use backup::{BackupReport, RestoreReport};
 pub use compact::CompactReport;
 pub use engine::{Batch, Engine, EngineKind, FaultSwitch, copy_all};

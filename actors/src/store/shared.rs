@@ -5,7 +5,9 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::mpsc::SyncSender;
+use std::time::Duration;
 
+use maxim_bus::clock::Stopwatch;
 use maxim_bus::ids::{AgentId, Epoch, Lsn};
 use parking_lot::{Condvar, Mutex, RwLock};
 
@@ -178,6 +180,9 @@ pub enum Stop {
     Abandoned,
 }
 
+/// How long what is accepted may wait for company while nobody waits for it.
+const LINGER: Duration = Duration::from_millis(4);
+
 /// What waits for the committer.
 #[derive(Default)]
 pub struct Work {
@@ -189,6 +194,10 @@ pub struct Work {
 pub struct Waiting {
     pub agents: Vec<Arc<Agent>>,
     pub edits: Vec<Edit>,
+    /// Since when agents wait.
+    since: Option<Stopwatch>,
+    /// Somebody waits for the disk.
+    urgent: bool,
     stop: Stop,
     refuses: bool,
     ended: bool,
@@ -196,8 +205,21 @@ pub struct Waiting {
 
 impl Work {
     pub fn add(&self, agent: Arc<Agent>) {
-        self.state.lock().agents.push(agent);
-        self.changed.notify_one();
+        let mut state = self.state.lock();
+        state.agents.push(agent);
+        if state.since.is_none() {
+            state.since = Some(Stopwatch::start());
+            self.changed.notify_one();
+        }
+    }
+
+    /// Ends the lingering: somebody waits for the disk, or much waits to be written.
+    pub fn hurry(&self) {
+        let mut state = self.state.lock();
+        if !state.urgent {
+            state.urgent = true;
+            self.changed.notify_one();
+        }
     }
 
     pub fn edit(&self, edit: Edit) {
@@ -210,20 +232,27 @@ impl Work {
         self.changed.notify_one();
     }
 
-    /// Waits for something to write; `None` when the store ends and all is written.
+    /// Waits for something to write; `None` when the store ends and all is written. What nobody waits for lingers, so
+    /// that a commit for nobody isn't under way when somebody comes.
     pub fn take(&self) -> Option<(Vec<Arc<Agent>>, Vec<Edit>)> {
         let mut state = self.state.lock();
         loop {
             if state.stop == Stop::Abandoned {
                 return None;
             }
-            if !state.agents.is_empty() || !state.edits.is_empty() {
+            let left = state.since.as_ref().map(|since| LINGER.saturating_sub(since.elapsed()));
+            let is_time = state.urgent || state.stop != Stop::No || left == Some(Duration::ZERO);
+            if !state.edits.is_empty() || (is_time && !state.agents.is_empty()) {
+                (state.since, state.urgent) = (None, false);
                 return Some((std::mem::take(&mut state.agents), std::mem::take(&mut state.edits)));
             }
             if state.stop != Stop::No {
                 return None;
             }
-            self.changed.wait(&mut state);
+            match left {
+                Some(left) => drop(self.changed.wait_for(&mut state, left)),
+                None => self.changed.wait(&mut state),
+            }
         }
     }
 

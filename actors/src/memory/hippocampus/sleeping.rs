@@ -35,7 +35,7 @@ const HOURS_OF_WEEK: usize = 168;
 const GRADES: usize = 72;
 const GRADES_PER_POINT: f64 = 16.0;
 /// Episodes whose uses are remembered between two sleeps.
-const MOST_ACCESSES: usize = 4096;
+const MOST_ACCESSES: usize = 1024;
 /// A turn that has been open for so long won't end any more.
 const ABANDONED: SignedDuration = SignedDuration::from_mins(30);
 /// Abandoned turns closed at once.

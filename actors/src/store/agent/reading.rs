@@ -8,8 +8,9 @@ use maxim_bus::ids::{Lsn, RegionName};
 use super::super::error::{EngineError, NotDurable, StoreError};
 use super::super::journal::{Cursors, unpack};
 use super::super::keys;
-use super::super::records::{KeyRange, Merging, RunCursor, Source, Value};
+use super::super::records::{KeyRange, Merging, Records, RunCursor, Sealed, Source, Value};
 use super::AgentStore;
+use super::state::Region;
 
 /// A record: key and value.
 pub type Record = (Vec<u8>, Vec<u8>);
@@ -30,17 +31,7 @@ impl AgentStore {
     /// Everything accepted for a region, on disk or not. Reads memory only, so it works while the disk hangs.
     pub fn recover(&self, region: RegionName) -> Result<Recovered, StoreError> {
         let mut state = self.agent.state.lock();
-        let region = state.region(region, self.shared.boot_epoch());
-        let (root, events) = (region.root.clone(), region.events.clone());
-        let (cursors, state_hash) = (region.cursors, region.state_hash);
-        drop(state);
-        Ok(Recovered {
-            root_lsn: Lsn(root.as_ref().map_or(0, |(lsn, _)| *lsn)),
-            root: root.map(|(_, root)| root.to_vec()),
-            events: events.iter().flat_map(|(_, events)| events.iter().cloned()).collect(),
-            cursors,
-            state_hash,
-        })
+        Ok(state.region(region, self.shared.boot_epoch()).recovered())
     }
 
     /// Every emission that is still kept, oldest first: what a start of the process delivers again. Some may have been
@@ -85,6 +76,16 @@ impl AgentStore {
             let region = state.region(region, self.shared.boot_epoch());
             (region.records.in_memory(key), region.records.sealed.clone())
         };
+        self.load(region, key, value, &sealed)
+    }
+
+    fn load(
+        &self,
+        region: RegionName,
+        key: &[u8],
+        value: Option<Value>,
+        sealed: &Sealed,
+    ) -> Result<Option<Vec<u8>>, StoreError> {
         let Some(pack) = self.shared.pack() else { return inline(value) };
         let value = match value {
             Some(value) => Some(value),
@@ -107,6 +108,17 @@ impl AgentStore {
             let region = state.region(region, self.shared.boot_epoch());
             (region.records.memory_range(&range, limit), region.records.sealed.clone())
         };
+        self.merge(region, range, limit, memory, &sealed)
+    }
+
+    fn merge(
+        &self,
+        region: RegionName,
+        range: KeyRange,
+        limit: usize,
+        memory: Vec<(Vec<u8>, Value)>,
+        sealed: &Sealed,
+    ) -> Result<Vec<Record>, StoreError> {
         let Some(pack) = self.shared.pack() else {
             let alive = memory.into_iter().filter_map(|(key, value)| match inline(Some(value)) {
                 Ok(Some(bytes)) => Some((key, bytes)),
@@ -173,6 +185,51 @@ impl AgentStore {
 
     fn damaged(&self, region: &str, what: &str, why: String) -> StoreError {
         StoreError::Damaged { agent: self.agent.id.to_string(), region: region.into(), what: what.into(), why }
+    }
+}
+
+/// A region as it was at one LSN, however it goes on. What it points at stays on disk while it is held.
+pub struct Frozen {
+    store: AgentStore,
+    pub region: RegionName,
+    /// The newest LSN then.
+    pub lsn: Lsn,
+    pub state: Recovered,
+    records: Records,
+}
+
+impl AgentStore {
+    /// Holds on to a region as it is now: what is in memory is copied, the rest is shared.
+    pub fn freeze(&self, region: RegionName) -> Frozen {
+        let mut state = self.agent.state.lock();
+        let lsn = Lsn(state.next - 1);
+        let held = state.region(region, self.shared.boot_epoch());
+        Frozen { store: self.clone(), region, lsn, state: held.recovered(), records: held.records.clone() }
+    }
+}
+
+impl Frozen {
+    pub fn record(&self, key: &[u8]) -> Result<Option<Vec<u8>>, StoreError> {
+        self.store.load(self.region, key, self.records.in_memory(key), &self.records.sealed)
+    }
+
+    pub fn records(&self, range: impl RangeBounds<Vec<u8>>, limit: usize) -> Result<Vec<Record>, StoreError> {
+        let range: KeyRange = (range.start_bound().cloned(), range.end_bound().cloned());
+        let memory = self.records.memory_range(&range, limit);
+        self.store.merge(self.region, range, limit, memory, &self.records.sealed)
+    }
+}
+
+impl Region {
+    fn recovered(&self) -> Recovered {
+        let Self { root, events, cursors, state_hash, .. } = self;
+        Recovered {
+            root_lsn: Lsn(root.as_ref().map_or(0, |(lsn, _)| *lsn)),
+            root: root.as_ref().map(|(_, root)| root.to_vec()),
+            events: events.iter().flat_map(|(_, events)| events.iter().cloned()).collect(),
+            cursors: *cursors,
+            state_hash: *state_hash,
+        }
     }
 }
 

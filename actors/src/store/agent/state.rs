@@ -2,6 +2,7 @@
 
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::Arc;
+use std::sync::atomic::AtomicU64;
 
 use maxim_bus::ids::{AgentId, Epoch, Lsn};
 use parking_lot::Mutex;
@@ -17,6 +18,8 @@ pub struct Agent {
     pub state: Mutex<AgentState>,
     pub low_water: Mutex<Option<LowWater>>,
     pub mark: Watermark,
+    /// The newest LSN that is written or being written.
+    pub taken: AtomicU64,
     /// Only the committer, and who holds the gate, takes it.
     pub on_disk: Mutex<OnDisk>,
 }
@@ -29,6 +32,7 @@ impl Agent {
             state: Mutex::new(state),
             low_water: Mutex::new(None),
             mark: Watermark::default(),
+            taken: AtomicU64::new(0),
             on_disk: Mutex::new(OnDisk::default()),
         }
     }

@@ -203,7 +203,7 @@ impl Sealed {
 }
 
 /// A region's records: tail, the part being sealed, and the sealed.
-#[derive(Default)]
+#[derive(Clone, Default)]
 pub struct Records {
     pub tail: Tail,
     pub sealing: Option<Arc<Tail>>,

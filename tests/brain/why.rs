@@ -1,0 +1,134 @@
+//! Every effect has its why-record, and no link of it is broken.
+
+use std::collections::BTreeMap;
+
+use maxim_actors::action::cause_ledger::{CausePart, index_key, parts_prefix};
+use maxim_bus::MessageId;
+use maxim_bus::signals::thought::{ActionSummary, TurnEnded};
+use serde_json::Value;
+
+use crate::common::Bench;
+
+/// A life with everything in it: acting, failing, asking, being refused and allowed, questions, and things unknown.
+const SAID: [&str; 9] = [
+    "create a file tide.txt with the text high at noon",
+    "read the file tide.txt",
+    "read the file missing.txt",
+    "remember that the gull nests on the roof",
+    "where does the gull nest?",
+    "what would happen if you write a file?",
+    "run the command git init && git reset --hard",
+    "run the command rm -rf /",
+    "how are you?",
+];
+
+/// The parts of a turn by their kind.
+struct Record(Vec<CausePart>);
+
+impl Record {
+    fn of(bench: &Bench, turn: MessageId) -> Self {
+        let store = &bench.agent.frame.store;
+        let all = store.records("cause_ledger", .., usize::MAX).expect("read");
+        let prefix = parts_prefix(turn);
+        let parts = all.iter().filter(|(key, _)| key.starts_with(prefix.as_bytes()));
+        Self(parts.map(|(_, bytes)| serde_json::from_slice(bytes).expect("a part")).collect())
+    }
+
+    fn find(&self, kind: &str, matches: impl Fn(&CausePart) -> bool) -> &CausePart {
+        let kinds: Vec<&str> = self.0.iter().map(|part| part.kind.as_str()).collect();
+        let found = self.0.iter().find(|part| part.kind == kind && matches(part));
+        found.unwrap_or_else(|| panic!("no {kind} that fits among {kinds:?}"))
+    }
+
+    /// From what was done back to what was perceived.
+    fn walk(&self, said: &str, action: &ActionSummary) {
+        let done = matches!(action.status.as_str(), "done" | "failed" | "unknown");
+        // What was done is named by its action, what was refused by its intent.
+        let wanted = match done {
+            true => self.find("ToolResult", |part| part.body["action"] == action.id.to_string()).body["intent"].clone(),
+            false => Value::from(action.id.to_string()),
+        };
+        let intent = self.find("Intent", |part| wanted == part.id.to_string());
+        assert_eq!(intent.body["tool"], action.tool.as_str());
+        assert_eq!(intent.body["params"], action.params);
+        let names = |part: &CausePart, field: &str| part.body[field] == wanted;
+        match done {
+            true => {
+                let started = self.find("ExecutionStarted", |part| part.body["action"] == action.id.to_string());
+                assert!(names(started, "intent_id"));
+                let cleared = self.find("ClearedIntent", |part| names(part, "id"));
+                assert_eq!(started.body["rule"], cleared.body["rule"]);
+                assert_ne!(cleared.body["reason"], Value::Null);
+            }
+            false => {
+                let refused = self.find("IntentRefused", |part| names(part, "intent"));
+                assert!(refused.body["rule"].as_str().is_some_and(|rule| !rule.is_empty()), "{refused:?}");
+                assert!(refused.body["reason"].as_str().is_some_and(|reason| !reason.is_empty()), "{refused:?}");
+            }
+        }
+        let perceived = self.find("SalientPercept", |_| true);
+        assert_eq!(perceived.body["percept"]["content"], said);
+        let enriched = self.find("EnrichedPercept", |part| part.at >= perceived.at);
+        let thought = self.find("Thought", |part| part.at >= enriched.at);
+        assert!(thought.body["text"].as_str().is_some_and(|text| !text.is_empty()));
+        assert!(intent.at >= thought.at);
+    }
+}
+
+fn indexed(bench: &Bench, id: &str) -> Option<MessageId> {
+    let id: MessageId = id.parse().expect("an id");
+    let bytes = bench.agent.frame.store.record("cause_ledger", index_key(id).as_bytes()).expect("read")?;
+    serde_json::from_slice(&bytes).ok()
+}
+
+#[test]
+fn every_effect_of_a_life_with_crashes_leads_back_to_what_was_said() {
+    let mut bench = Bench::new();
+    let mut lived: Vec<(&str, TurnEnded)> = Vec::new();
+    for round in 0..4 {
+        for said in SAID {
+            let ended = bench.say(said);
+            for action in ended.actions.iter().filter(|action| action.status == "asked") {
+                bench.agent.outside.door.decide(action.id, round % 2 == 0, false, "anna".into());
+                bench.agent.settle();
+            }
+            lived.push((said, ended));
+        }
+        bench.crash();
+        bench.agent.settle();
+    }
+    let mut seen = BTreeMap::<String, usize>::new();
+    for (said, ended) in &lived {
+        let record = Record::of(&bench, ended.turn);
+        record.find("TurnEnded", |_| true);
+        assert!(!ended.actions.is_empty(), "{said}: an answer is an effect too");
+        for action in &ended.actions {
+            record.walk(said, action);
+            *seen.entry(action.status.clone()).or_default() += 1;
+            assert_eq!(indexed(&bench, &action.id.to_string()), Some(ended.turn), "{said}: found by its intent");
+        }
+        for result in record.0.iter().filter(|part| part.kind == "ToolResult") {
+            let action = result.body["action"].as_str().expect("an id");
+            assert_eq!(indexed(&bench, action), Some(ended.turn), "{said}: found by its action");
+        }
+    }
+    for status in ["done", "failed", "asked", "blocked"] {
+        assert!(seen.contains_key(status), "the life has none that is {status}: {seen:?}");
+    }
+}
+
+#[test]
+fn an_answer_rests_on_what_memory_or_the_brain_itself_said() {
+    let mut bench = Bench::new();
+    bench.say("remember that the gull nests on the roof");
+    let ended = bench.say("where does the gull nest?");
+    let record = Record::of(&bench, ended.turn);
+    let enriched = record.find("EnrichedPercept", |_| true);
+    assert!(enriched.body["recalled"].to_string().contains("roof"), "{}", enriched.body);
+    let ended = bench.say("what would happen if you write a file?");
+    let record = Record::of(&bench, ended.turn);
+    let answered = record.find("InquiryAnswered", |_| true);
+    assert_eq!(answered.body["tool"], "predict_outcome");
+    let thought = record.find("Thought", |part| part.at >= answered.at);
+    assert!(!thought.body["text"].as_str().unwrap_or_default().is_empty());
+}
