@@ -22,8 +22,8 @@ use maxim_actors::learning::thin::{
 use maxim_actors::memory::enrichment::{Enrichment, EnrichmentSettings};
 use maxim_actors::memory::entorhinal_cortex::EntorhinalCortex;
 use maxim_actors::memory::hippocampus::Hippocampus;
-use maxim_actors::memory::suprachiasmatic_nucleus::SuprachiasmaticNucleus;
 use maxim_actors::memory::memory_hub::MemoryHub;
+use maxim_actors::memory::suprachiasmatic_nucleus::SuprachiasmaticNucleus;
 use maxim_actors::memory::thin::{AngularGyrus, AnteriorTemporalLobe, CrossLayerGraph};
 use maxim_actors::perception::gateway::Gateway;
 use maxim_actors::perception::pain_detector::PainDetector;

@@ -32,7 +32,7 @@ const PAUSE: SignedDuration = SignedDuration::from_millis(2);
 /// Causes of one outcome, at most.
 const MOST_CAUSES: usize = 3;
 
-/// What is linked, and what is yet to be. 
+/// What is linked, and what is yet to be.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Linking {
     /// Episodes below this number were linked.
@@ -121,14 +121,17 @@ pub(super) fn associations(
     let mut ranked: Vec<(u32, f32)> = votes.into_iter().collect();
     ranked.sort_unstable_by(|a, b| b.1.total_cmp(&a.1).then(b.0.cmp(&a.0)));
     ranked.truncate(WEIGHED);
-    let vector = indexes.text.vector_of(document);
-    let weighed = ranked.into_iter().filter(|(other, _)| edges.degree(*other) < MOST_DEGREE).filter_map(|(other, _)| {
-        let likeness = compared.with(other)?;
-        let text = vector.as_ref().and_then(|vector| indexes.text.likeness(vector, other));
-        let overlap = overlap(likeness.objects, likeness.people, text);
-        let parts = AssociationParts { overlap, goal: likeness.goal, proximity: likeness.proximity };
-        Some((other, parts.weight()))
-    });
+    // What has no words of its own isn't alike by words.
+    let has_text = !episode.perception.text.trim().is_empty();
+    let vector = indexes.text.vector_of(document).filter(|_| has_text);
+    let weighed =
+        ranked.into_iter().filter(|(other, _)| edges.degree(*other) < MOST_DEGREE).filter_map(|(other, _)| {
+            let likeness = compared.with(other)?;
+            let text = vector.as_ref().and_then(|vector| indexes.text.likeness(vector, other));
+            let overlap = overlap(likeness.objects, likeness.people, text);
+            let parts = AssociationParts { overlap, goal: likeness.goal, proximity: likeness.proximity };
+            Some((other, parts.weight()))
+        });
     choose_associations(weighed.collect::<Vec<_>>())
 }
 
@@ -153,8 +156,11 @@ impl Hippocampus {
         }
         let upto = todo.iter().map(|document| document + 1).max().unwrap_or(0).max(self.linking.upto);
         let due = (upto < self.next).then(|| pulse.now() + PAUSE);
+        // A row that was just put is not in what a block would be packed from.
+        if rows.iter().all(|(document, _)| document / BLOCK > self.linking.blocks) {
+            self.seal_edges(upto, pulse);
+        }
         pulse.keep(HippocampusEvent::Linked { upto, rows, due });
-        self.seal_edges(upto, pulse);
     }
 
     fn put_edges(&self, document: u32, found: &[Edge], rows: &mut Vec<(u32, Vec<Edge>)>, pulse: &mut Pulse<'_, Self>) {

@@ -92,8 +92,9 @@ pub struct Outcome {
     pub result: String,
 }
 
-/// A remembered moment.
+/// A remembered moment. Its record has a name for each field; that of a compressed one is a list, see `compressed.rs`.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(remote = "Self")]
 pub struct EpisodicMemory {
     pub id: String,
     pub created: Timestamp,
@@ -135,8 +136,7 @@ pub struct EpisodicMemory {
     /// The stretch of experience without a gap of more than 30 minutes that it belongs to.
     #[serde(default)]
     pub sitting: u32,
-    /// Edges that it had when sleep compressed it; nothing for an episode that is whole. The order of these fields is part
-    /// of the compressed form: a new one goes to the end.
+    /// Edges that it had when sleep compressed it; nothing for an episode that is whole.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub live_edges: Option<u32>,
 }

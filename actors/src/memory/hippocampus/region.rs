@@ -21,9 +21,7 @@ use maxim_bus::signals::recall::{
     PredictionErrorSensed, RecallEpisodes, RecalledEpisode, ReportStats, StatsReported, Via,
 };
 use maxim_bus::signals::similarity::{self, Situation, SituationsStored};
-use maxim_bus::signals::sleep::{
-    CompressEpisodes, EpisodesCompressed, EpisodesScored, ScoreEpisodes, SessionEnded,
-};
+use maxim_bus::signals::sleep::{CompressEpisodes, EpisodesCompressed, EpisodesScored, ScoreEpisodes, SessionEnded};
 use maxim_bus::signals::thought::TurnEnded;
 use maxim_bus::{MessageId, RegionName, Stage, Trust as BusTrust};
 use serde::{Deserialize, Serialize};
@@ -182,13 +180,26 @@ pub enum HippocampusEvent {
 
 wiring!(Hippocampus {
     hears: [
-        SalientPercept, RecallEpisodes, ReportStats, ImportEpisodes, PreemptionChanged, SessionEnded, ScoreEpisodes,
+        SalientPercept,
+        RecallEpisodes,
+        ReportStats,
+        ImportEpisodes,
+        PreemptionChanged,
+        SessionEnded,
+        ScoreEpisodes,
         CompressEpisodes,
     ],
     back: [TurnEnded, PredictionErrorSensed],
     emits: [
-        EpisodeStored, EpisodesCaptured, SituationsStored, EpisodesRecalled, StatsReported, EpisodesImported,
-        EpisodesScored, EpisodesCompressed, RecordsRemoved,
+        EpisodeStored,
+        EpisodesCaptured,
+        SituationsStored,
+        EpisodesRecalled,
+        StatsReported,
+        EpisodesImported,
+        EpisodesScored,
+        EpisodesCompressed,
+        RecordsRemoved,
     ],
 });
 
@@ -395,7 +406,13 @@ impl Hippocampus {
     }
 }
 
-pub(super) fn index(indexes: &mut Indexes, document: u32, day: i32, episode: &EpisodicMemory, vector: Option<&PackedVector>) {
+pub(super) fn index(
+    indexes: &mut Indexes,
+    document: u32,
+    day: i32,
+    episode: &EpisodicMemory,
+    vector: Option<&PackedVector>,
+) {
     // Both refuse only numbers out of order; numbers come from one counter.
     let more = episode.further_words();
     let _ = indexes.text.add(document, &Fields { vector, ..episode.fields(&more, day) });
@@ -514,7 +531,8 @@ impl Hears<SalientPercept> for Hippocampus {
         if salient.disposition != Disposition::Proceed {
             episode.outcome = Some(Outcome { success: None, result: "not acted on".into() });
         }
-        let around = Surroundings { goal_before: self.kept_goal.as_deref(), last_kept: self.newest.map(|(_, at, _)| at) };
+        let around =
+            Surroundings { goal_before: self.kept_goal.as_deref(), last_kept: self.newest.map(|(_, at, _)| at) };
         episode.reasons = capture_reasons(&episode, &around);
         if episode.reasons.is_empty() {
             return;

@@ -166,7 +166,10 @@ mod tests {
         let now = Timestamp::from_second(1_767_600_000).expect("a time");
         let idle = episode(0, now);
         let of = |episode: &EpisodicMemory, score: f64| verdict(episode, score, now);
-        assert_eq!((of(&idle, 0.1), of(&idle, 1.0), of(&idle, KEPT_WHOLE)), (Verdict::Prune, Verdict::Compress, Verdict::Keep));
+        assert_eq!(
+            (of(&idle, 0.1), of(&idle, 1.0), of(&idle, KEPT_WHOLE)),
+            (Verdict::Prune, Verdict::Compress, Verdict::Keep)
+        );
         let with_person = EpisodicMemory { person_involved: true, ..idle.clone() };
         assert_eq!(of(&with_person, 0.1), Verdict::Compress);
         let pinned = EpisodicMemory { long_term: true, ..idle.clone() };

@@ -14,7 +14,7 @@ use maxim_bus::signals::sleep::{
 };
 use serde::{Deserialize, Serialize};
 
-use super::compressed::{TYPICAL_BYTES, compressed_record};
+use super::compressed::{TYPICAL_BYTES, compressed};
 use super::edges::{BLOCK, documents_of};
 use super::linking::{block_key, edge_key};
 use super::model::{EpisodicMemory, Outcome};
@@ -188,11 +188,7 @@ impl Hippocampus {
             round.tally.scored += 1;
             round.tally.bytes_before += bytes;
             if self.accesses.contains_key(&document) {
-                let record = if let Some(edges) = episode.live_edges {
-                    compressed_record(&episode, edges)
-                } else {
-                    serde_json::to_vec(&episode).unwrap_or_default()
-                };
+                let record = serde_json::to_vec(&episode).unwrap_or_default();
                 bytes = record.len() as u64;
                 pulse.put_bytes(episode_key(document), record);
                 remembered.push(document);
@@ -226,15 +222,6 @@ impl Hippocampus {
         round.work = if next < self.next { Work::Scoring { from: next } } else { Work::Scored };
     }
 
-    /// Before episodes become small their words have to be in sealed segments, which no longer need their records.
-    fn begin_compressing(&self, round: &mut Round, pulse: &mut Pulse<'_, Self>) {
-        let unsealed = self.indexes.as_ref().map_or(0, |indexes| indexes.text.unsealed());
-        if unsealed > HELD_OPEN && !pulse.records().prefixed(MARKS, 1).is_empty() {
-            pulse.keep(HippocampusEvent::SealAllDue);
-        }
-        round.work = Work::Compressing;
-    }
-
     fn compress_some(&self, round: &mut Round, pulse: &mut Pulse<'_, Self>) {
         if self.keep_sealed(pulse) {
             return;
@@ -243,6 +230,11 @@ impl Hippocampus {
             return self.after_compressing(round, pulse);
         };
         let marks: Marks = serde_json::from_slice(&record).unwrap_or_default();
+        let unsealed = self.indexes.as_ref().map_or(0, |indexes| indexes.text.unsealed());
+        if unsealed > HELD_OPEN && marks.compress.iter().any(|document| *document >= self.sealed.before) {
+            // Before episodes become small their words have to be in segments, which don't need their records.
+            return pulse.keep(HippocampusEvent::SealAllDue);
+        }
         for document in marks.compress {
             self.compress(document, round, pulse);
         }
@@ -263,7 +255,8 @@ impl Hippocampus {
         let key = episode_key(document);
         let Some(before) = pulse.records().bytes(&key) else { return };
         let Ok(episode) = serde_json::from_slice::<EpisodicMemory>(&before) else { return };
-        let after = compressed_record(&episode, self.edges.degree(document) as u32);
+        let small = compressed(&episode, self.edges.degree(document) as u32);
+        let after = serde_json::to_vec(&small).unwrap_or_default();
         let used = self.accesses.contains_key(&document);
         if used || document >= self.sealed.before || episode.is_compressed() || after.len() >= before.len() {
             round.tally.kept += 1;
@@ -303,8 +296,13 @@ impl Hippocampus {
         round.tally.evicted += evicted.len() as u64;
         round.tally.bytes_after -= self.remove_episodes(&evicted, pulse).min(round.tally.bytes_after);
         let next = from.saturating_add(SCORED);
-        let done = next >= self.next || over == 0;
-        round.work = if done { Work::Tidying } else { Work::Evicting { from: next, grade } };
+        round.work = match (over, next < self.next) {
+            (0, _) => Work::Tidying,
+            (_, true) => Work::Evicting { from: next, grade },
+            // Some that were counted on could not be made small: the next ones go too.
+            (_, false) if grade + 1 < GRADES => Work::Evicting { from: 0, grade: grade + 1 },
+            (_, false) => Work::Tidying,
+        };
     }
 
     /// Blocks of edges of which something changed are written again, one a step.
@@ -390,7 +388,7 @@ impl Hears<CompressEpisodes> for Hippocampus {
     fn hear(&self, asked: &CompressEpisodes, pulse: &mut Pulse<'_, Self>) {
         let mut round = self.round_of(asked.sleep, pulse.now());
         match round.work {
-            Work::Scored => self.begin_compressing(&mut round, pulse),
+            Work::Scored => round.work = Work::Compressing,
             Work::Compressing => self.compress_some(&mut round, pulse),
             Work::Evicting { from, grade } => self.evict_some(from, grade, &mut round, pulse),
             Work::Tidying => self.tidy_some(&mut round, pulse),

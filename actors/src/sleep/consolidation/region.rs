@@ -74,7 +74,9 @@ pub struct Consolidation {
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub enum ConsolidationEvent {
     /// Something was perceived: sleep pauses until then.
-    Stirred { until: Timestamp },
+    Stirred {
+        until: Timestamp,
+    },
     SessionCounted,
     Planned(Timestamp),
     Began(Box<Sleep>),
@@ -84,7 +86,13 @@ pub enum ConsolidationEvent {
 
 wiring!(Consolidation {
     hears: [
-        SalientPercept, SessionStarted, SessionEnded, RequestSleep, EpisodesScored, PromotionEnded, EpisodesCompressed,
+        SalientPercept,
+        SessionStarted,
+        SessionEnded,
+        RequestSleep,
+        EpisodesScored,
+        PromotionEnded,
+        EpisodesCompressed,
         ReportStats,
     ],
     back: [],

@@ -16,7 +16,9 @@ use crate::region::rig::{Rig, ear, monday_morning};
 fn rig() -> Rig<Consolidation> {
     Rig::new(ConsolidationSettings::default(), |bus: &mut BusBuilder, probe: &Arc<Inbox>| {
         ear::<SleepEnded>(bus, probe);
-        for hear in [ear::<ScoreEpisodes>, ear::<Promote>, ear::<CompressEpisodes>] as [fn(&mut BusBuilder, &Arc<Inbox>); 3] {
+        for hear in
+            [ear::<ScoreEpisodes>, ear::<Promote>, ear::<CompressEpisodes>] as [fn(&mut BusBuilder, &Arc<Inbox>); 3]
+        {
             hear(bus, probe);
         }
     })

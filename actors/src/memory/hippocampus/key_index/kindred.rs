@@ -106,9 +106,7 @@ impl Compared<'_> {
 
     /// Earlier documents with the same goal, newest first.
     pub fn same_goal(&self, document: u32, most: usize) -> Vec<u32> {
-        self.goal.map_or_else(Vec::new, |goal| {
-            self.index.newest_with(&[self.index.traits.key(goal)], document, most)
-        })
+        self.goal.map_or_else(Vec::new, |goal| self.index.newest_with(&[self.index.traits.key(goal)], document, most))
     }
 
     /// What this one and another have in common; nothing if the other is unknown or gone.
@@ -120,9 +118,10 @@ impl Compared<'_> {
         }
         let (goal, objects, people) = index.split(ordinal);
         let goal = match (self.goal, goal) {
-            (Some(mine), Some(theirs)) => *self.goals.entry(theirs).or_insert_with(|| {
-                goal_similarity(index.traits.key(mine).get(1..), index.traits.key(theirs).get(1..))
-            }),
+            (Some(mine), Some(theirs)) => *self
+                .goals
+                .entry(theirs)
+                .or_insert_with(|| goal_similarity(index.traits.key(mine).get(1..), index.traits.key(theirs).get(1..))),
             _ => 0.0,
         };
         let time = |micros: i64| Timestamp::from_microsecond(micros).unwrap_or(Timestamp::UNIX_EPOCH);

@@ -16,11 +16,11 @@ use crate::memory::hippocampus::region::episode_key;
 
 fn alike(bench: &mut Bench) {
     bench.import([
-        json!({"id": "tea", "timestamp": "2026-01-05T08:00:00Z", "text": "Anna drinks black tea from the blue cup",
-            "objects": ["blue cup"], "people": ["Anna"], "goal": "make tea"}),
-        json!({"id": "weather", "timestamp": "2026-01-05T08:01:00Z", "text": "rain is expected along the coast"}),
-        json!({"id": "shelf", "timestamp": "2026-01-05T08:02:00Z", "text": "it was put on the top shelf afterwards",
-            "objects": ["blue cup"], "goal": "make tea"}),
+        json!({"id": "tea", "timestamp": "2026-01-05T06:00:00Z", "text": "Anna drinks black tea",
+            "objects": ["ladder"], "people": ["Anna"], "goal": "tidy the attic"}),
+        json!({"id": "weather", "timestamp": "2026-01-05T07:00:00Z", "text": "rain is expected along the coast"}),
+        json!({"id": "shelf", "timestamp": "2026-01-05T08:00:00Z", "text": "it was put behind the door afterwards",
+            "objects": ["ladder"], "goal": "tidy the attic"}),
     ]);
 }
 
@@ -29,7 +29,8 @@ fn what_shares_objects_and_goal_is_associated_and_recall_reaches_it() {
     let mut bench = Bench::new(None);
     alike(&mut bench);
     assert_eq!(bench.stats(), (3, 1));
-    let filter = |expand| EpisodeFilter { query: Some("black tea".into()), expand, limit: 2, ..EpisodeFilter::default() };
+    let filter =
+        |expand| EpisodeFilter { query: Some("black tea".into()), expand, limit: 2, ..EpisodeFilter::default() };
     let plain: Vec<_> = bench.recall(filter(false)).into_iter().map(|found| found.via).collect();
     assert!(plain.iter().all(|via| *via == Via::Text), "{plain:?}");
     let found = bench.recall(EpisodeFilter { object: None, ..filter(true) });
@@ -86,8 +87,8 @@ fn an_observation_that_repeats_merges_into_its_edges() {
     alike(&mut bench);
     let times = |bench: &Bench| bench.rig.region().edges().own(2).iter().map(|edge| edge.times).collect::<Vec<_>>();
     assert_eq!(times(&bench), [1]);
-    let line = json!({"id": "again", "timestamp": "2026-01-05T08:02:10Z", "text": "it was put on the top shelf afterwards",
-        "objects": ["blue cup"], "goal": "make tea"});
+    let line = json!({"id": "again", "timestamp": "2026-01-05T08:00:10Z", "text": "it was put behind the door afterwards",
+        "objects": ["ladder"], "goal": "tidy the attic"});
     let imported = maxim_bus::signals::recall::ImportEpisodes { lines: vec![(1, line.to_string())], all: false };
     bench.rig.send(imported);
     bench.settle();

@@ -11,9 +11,7 @@ use maxim_bus::MessageId;
 use maxim_bus::signals::recall::{
     EpisodeFilter, EpisodesImported, EpisodesRecalled, ImportEpisodes, RecallEpisodes, RecalledEpisode,
 };
-use maxim_bus::signals::sleep::{
-    CompressEpisodes, EpisodeTally, EpisodesCompressed, EpisodesScored, ScoreEpisodes,
-};
+use maxim_bus::signals::sleep::{CompressEpisodes, EpisodeTally, EpisodesCompressed, EpisodesScored, ScoreEpisodes};
 use serde_json::json;
 
 use super::{Hippocampus, HippocampusSettings};

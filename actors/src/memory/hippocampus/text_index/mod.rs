@@ -9,9 +9,9 @@
 //! neighbours complete each other instead of repeating each other.
 
 mod dates;
+mod gather;
 mod kindred;
 mod merging;
-mod gather;
 mod people;
 mod query;
 mod rank;
