@@ -77,7 +77,7 @@ fn weights_are_those_of_the_law_and_nearly_the_best_are_found() {
         best_sum += best.iter().map(|(_, weight)| weight).sum::<f64>();
     }
     println!("weight of the edges that were found {found_sum:.1}, of the best {best_sum:.1}");
-    assert!(best_sum > 20.0, "there is something to find: {best_sum}");
+    assert!(best_sum > 5.0, "there is something to find: {best_sum}");
     assert!(found_sum >= 0.9 * best_sum, "{found_sum} of {best_sum}");
 }
 
