@@ -35,6 +35,21 @@ impl DataFolder {
         self.0.join("stop.request")
     }
 
+    /// The store's own folder.
+    pub fn store(&self) -> PathBuf {
+        self.0.join("store")
+    }
+
+    /// Copies of files that tools overwrote.
+    pub fn saved(&self) -> PathBuf {
+        self.0.join("saved")
+    }
+
+    /// The flight recorder's files.
+    pub fn recordings(&self) -> PathBuf {
+        self.0.join("recordings")
+    }
+
     /// The stop latch's file.
     pub fn latch(&self) -> PathBuf {
         self.0.join("latch.json")

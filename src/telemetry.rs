@@ -21,13 +21,14 @@ pub enum TelemetryError {
 /// # Errors
 /// A filter that can't be read, or a second call.
 pub fn init(settings: &Telemetry, filter: Option<&str>) -> Result<(), TelemetryError> {
-    let directives = filter.filter(|text| !text.is_empty()).unwrap_or(settings.level.word());
+    let Telemetry { level, json } = settings;
+    let directives = filter.filter(|text| !text.is_empty()).unwrap_or(level.word());
     let filter = EnvFilter::try_new(directives)
         .map_err(|why| TelemetryError::BadFilter { filter: directives.to_owned(), why: why.to_string() })?;
     let logs = tracing_subscriber::fmt()
         .with_env_filter(filter)
         .with_writer(io::stderr)
         .with_ansi(crate::cli::is_colourful(io::stderr().is_terminal()));
-    let begun = if settings.json { logs.json().finish().try_init() } else { logs.finish().try_init() };
+    let begun = if *json { logs.json().finish().try_init() } else { logs.finish().try_init() };
     begun.map_err(|_| TelemetryError::Twice)
 }

@@ -14,17 +14,21 @@ use maxim_actors::effectors::door::DoorKeeper;
 use maxim_actors::effectors::llm_worker::LlmWorker;
 use maxim_actors::gate::autonomy::Autonomy;
 use maxim_actors::gate::fear_agent::FearAgent;
+use maxim_actors::learning::cerebellum::Cerebellum;
+use maxim_actors::learning::intraparietal_sulcus::IntraparietalSulcus;
 use maxim_actors::learning::nucleus_accumbens::NucleusAccumbens;
+use maxim_actors::learning::statistician::{Statistician, StatisticianSettings};
 use maxim_actors::learning::thin::{
-    Cerebellum, CommunicationBridge, EscalationBridge, FearBridge, IntraparietalSulcus, PlanningBridge, SalienceBridge,
-    SignificanceLearner, SpatialBridge, Statistician,
+    CommunicationBridge, EscalationBridge, FearBridge, PlanningBridge, SalienceBridge, SignificanceLearner,
+    SpatialBridge,
 };
+use maxim_actors::memory::angular_gyrus::{AngularGyrus, GyrusSettings};
 use maxim_actors::memory::enrichment::{Enrichment, EnrichmentSettings};
 use maxim_actors::memory::entorhinal_cortex::EntorhinalCortex;
 use maxim_actors::memory::hippocampus::Hippocampus;
 use maxim_actors::memory::memory_hub::MemoryHub;
 use maxim_actors::memory::suprachiasmatic_nucleus::SuprachiasmaticNucleus;
-use maxim_actors::memory::thin::{AngularGyrus, AnteriorTemporalLobe, CrossLayerGraph};
+use maxim_actors::memory::thin::{AnteriorTemporalLobe, CrossLayerGraph};
 use maxim_actors::perception::gateway::Gateway;
 use maxim_actors::perception::pain_detector::PainDetector;
 use maxim_actors::perception::preemption_circuit::PreemptionCircuit;
@@ -50,10 +54,10 @@ pub fn furnish(kit: &mut Kit, settings: &AgentSettings) {
     kit.region::<SuprachiasmaticNucleus>(Pool, settings.suprachiasmatic_nucleus.clone());
     kit.region::<EntorhinalCortex>(Pool, settings.entorhinal_cortex.clone());
     kit.region::<AnteriorTemporalLobe>(Pool, ());
-    kit.region::<AngularGyrus>(Pool, ());
+    kit.region::<AngularGyrus>(Pool, GyrusSettings { run: settings.hippocampus.run.clone() });
     kit.region::<CrossLayerGraph>(Pool, ());
     kit.region::<MemoryHub>(Pool, settings.memory_hub.clone());
-    let missing = [AnteriorTemporalLobe::NAME, AngularGyrus::NAME];
+    let missing = [AnteriorTemporalLobe::NAME];
     kit.region::<Enrichment>(Pool, EnrichmentSettings { thin: missing.to_vec(), ..settings.enrichment.clone() });
 
     // What to do
@@ -77,7 +81,7 @@ pub fn furnish(kit: &mut Kit, settings: &AgentSettings) {
     // What it taught
     kit.region::<NucleusAccumbens>(Pool, settings.nucleus_accumbens.clone());
     kit.region::<Cerebellum>(Pool, ());
-    kit.region::<Statistician>(Pool, ());
+    kit.region::<Statistician>(Pool, StatisticianSettings::default());
     kit.region::<IntraparietalSulcus>(Pool, ());
     kit.region::<SignificanceLearner>(Pool, ());
     kit.region::<PlanningBridge>(Pool, ());

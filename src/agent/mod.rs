@@ -7,11 +7,13 @@ mod settings;
 use std::sync::Arc;
 
 use jiff::Timestamp;
-use maxim_actors::region::{Frame, Stepper, Supervision, Tap, Watchdog};
+use maxim_actors::action::introspector::Introspector;
+use maxim_actors::effectors::door::DOOR;
+use maxim_actors::region::{Frame, Region, Stepper, Supervision, Tap, Ward, Watchdog};
 use maxim_actors::store::{AgentStore, StoreError};
 use maxim_bus::latch::StopLatch;
 use maxim_bus::signals::lifecycle::PreemptionRequested;
-use maxim_bus::{AgentId, SharedClock, Trust, WiringError};
+use maxim_bus::{AgentId, SharedClock, Stage, Trust, WiringError};
 
 use kit::Seated;
 pub use kit::{Kit, Outside, Part, Waking};
@@ -89,6 +91,18 @@ impl Agent {
         })
     }
 
+    /// Runs only the rooms that remember, learn and look inward, and the door to them: it can be asked and filled, and
+    /// does nothing else. Mail of the other rooms waits, in order, for a whole start. Must be called where an actix
+    /// `System` is current.
+    pub fn remembering(world: AgentWorld, settings: &AgentSettings, threads: usize) -> Result<Self, AgentError> {
+        Self::assemble(world, settings, |supervision, seated| {
+            let remembering = seated.into_iter().filter(|room| remembers(&*room.ward));
+            supervision.start(remembering.map(|room| (room.ward, room.placement)).collect(), threads);
+            let watchdog = Watchdog::start(Arc::clone(supervision), actix::System::current())?;
+            Ok(Driver::Live { _watchdog: watchdog })
+        })
+    }
+
     /// Runs when it is told to, deterministically: for simulations and tests.
     pub fn stepped(world: AgentWorld, settings: &AgentSettings) -> Result<Self, AgentError> {
         Self::assemble(world, settings, |_, seated| {
@@ -143,6 +157,15 @@ impl Agent {
         }
     }
 
+    /// Cuts a room off: it takes no mail and does nothing from now on. For experiments on what the room is good for;
+    /// does nothing for a live agent. False when there is no such room.
+    pub fn cut(&mut self, room: &str) -> bool {
+        let Driver::Stepped(steppers) = &mut self.driver else { return false };
+        let before = steppers.len();
+        steppers.retain(|stepper| stepper.name() != room);
+        steppers.len() < before
+    }
+
     /// One step of the first room that has something to do. False when none has. For crash tests between any two steps.
     pub fn step(&mut self) -> bool {
         let Driver::Stepped(steppers) = &mut self.driver else { return false };
@@ -169,6 +192,11 @@ impl Agent {
     pub fn stop(&self) {
         self.supervision.stop();
     }
+}
+
+fn remembers(ward: &dyn Ward) -> bool {
+    let name = ward.heart().name();
+    matches!(ward.stage(), Stage::Memory | Stage::Learning | Stage::Sleep) || name == Introspector::NAME || name == DOOR
 }
 
 /// Delivers again what was on its way, to the regions that had not passed it. Effectors remember nothing, so nothing

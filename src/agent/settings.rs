@@ -12,7 +12,7 @@ use maxim_actors::action::introspector::IntrospectorSettings;
 use maxim_actors::action::tools::{self, Hands, RegistryError, ToolRegistry, ToolSpec};
 use maxim_actors::deliberation::habit::{GrammarError, HabitSettings};
 use maxim_actors::deliberation::prefrontal_cortex::PrefrontalSettings;
-use maxim_actors::effectors::llm_worker::ModelServer;
+use maxim_actors::effectors::llm_worker::{CALLS_MAX, ModelServer};
 use maxim_actors::gate::autonomy::{AutonomyLevel, AutonomySettings};
 use maxim_actors::gate::fear_agent::FearSettings;
 use maxim_actors::language::{Encoder, TokenTable};
@@ -20,6 +20,7 @@ use maxim_actors::learning::nucleus_accumbens::NacSettings;
 use maxim_actors::memory::enrichment::EnrichmentSettings;
 use maxim_actors::memory::entorhinal_cortex::EntorhinalSettings;
 use maxim_actors::memory::hippocampus::HippocampusSettings;
+use maxim_actors::memory::hippocampus::law::CaptureLaw;
 use maxim_actors::memory::memory_hub::HubSettings;
 use maxim_actors::memory::suprachiasmatic_nucleus::ScnSettings;
 use maxim_actors::perception::gateway::GatewaySettings;
@@ -27,8 +28,9 @@ use maxim_actors::perception::stop_phrase::StopGrammar;
 use maxim_actors::region::SupervisionSettings;
 use maxim_actors::sleep::ConsolidationSettings;
 use maxim_bus::mode::Mode;
+use tokio::sync::Semaphore;
 
-use crate::config::{self, Fault, Settings};
+use crate::config::{self, ByteCount, Fault, Settings};
 
 /// Turns whose why-records are kept.
 const WHY_TURNS: u64 = 10_000;
@@ -87,35 +89,44 @@ impl AgentSettings {
         saved: &Path,
         registry: ToolRegistry,
     ) -> Result<Self, SettingsError> {
+        // Each section is taken apart whole, here or where it is used: a key that nobody reads doesn't compile.
         let Settings { agent, regions, stop, gateway, memory, habit, llm, gate, tools, .. } = settings;
-        let mode = mode_of(agent.mode);
+        let config::Agent { names: _, mode, autonomy, workdir: _, timezone: _, seed: _, drain_grace: _ } = agent;
+        let config::Regions { deadline, restart_budget, restart_window, hung_threads_max } = regions;
+        let config::Stop { phrases, file_poll: _ } = stop;
+        let config::Gateway { credit, text_max } = gateway;
+        let config::Habit { evidence_max } = habit;
+        let config::Tools { deadline: tool_deadline, output_max } = tools;
+        let config::Gate { veto_confidence, veto_value, forgiveness_half_life, approval_expiry } = gate;
+        let mode = mode_of(*mode);
         let zone = agent.zone();
+        let stop = StopGrammar::new(&agent.names, phrases);
         let specs: Vec<&ToolSpec> = registry.specs().collect();
         let uncounted = |spec: &&&ToolSpec| spec.name == RESPOND || spec.door == tools::Door::Introspection;
         let names = |specs: Vec<&&ToolSpec>| specs.iter().map(|spec| spec.name.clone()).collect::<Vec<_>>();
+        let irreversible = specs.iter().filter(|spec| spec.effect == tools::EffectClass::Irreversible);
+        let irreversible = irreversible.map(|spec| spec.name.clone()).collect();
         let model = model_server(llm)?;
         let encoder: Arc<dyn Encoder> = Arc::new(TokenTable::embedded());
         let mut hands = Hands::new(workdir, mode, saved);
-        hands.deadline = tools.deadline.get();
-        hands.output_cap = usize::try_from(tools.output_max.get()).unwrap_or(usize::MAX);
+        hands.deadline = tool_deadline.get();
+        hands.output_cap = bytes(*output_max);
         Ok(Self {
-            deadline: regions.deadline.get(),
+            deadline: deadline.get(),
             supervision: SupervisionSettings {
-                restarts: regions.restart_budget as usize,
-                window: regions.restart_window.get(),
-                zombies: regions.hung_threads_max as usize,
+                restarts: *restart_budget as usize,
+                window: restart_window.get(),
+                zombies: *hung_threads_max as usize,
                 ..SupervisionSettings::default()
             },
-            gateway: GatewaySettings {
-                credit: gateway.credit as usize,
-                stop: StopGrammar::new(&agent.names, &stop.phrases),
-            },
+            gateway: GatewaySettings { credit: *credit as usize, text_max: bytes(*text_max), stop },
             hippocampus: HippocampusSettings {
                 zone: zone.clone(),
                 mode: mode.as_str().into(),
                 run: format!("{boot:016x}"),
                 encoder: Arc::clone(&encoder),
                 budget_bytes: None,
+                capture: capture_law(memory),
             },
             memory_hub: HubSettings { run: format!("{boot:016x}"), idle: SESSION_IDLE },
             consolidation: ConsolidationSettings { zone: zone.clone(), ..ConsolidationSettings::default() },
@@ -123,7 +134,7 @@ impl AgentSettings {
             entorhinal_cortex: EntorhinalSettings { encoder: Arc::clone(&encoder), zone: zone.clone() },
             enrichment: EnrichmentSettings {
                 deadline: signed(memory.enrichment_deadline.get()),
-                episodes: habit.evidence_max as usize,
+                episodes: *evidence_max as usize,
                 thin: Vec::new(),
             },
             habit: HabitSettings::new(&agent.names, &registry, zone, model.is_some())?,
@@ -131,12 +142,14 @@ impl AgentSettings {
                 model: model.is_some(),
                 timeout: signed(llm.timeout.get()),
                 tokens_per_hour: llm.tokens_per_hour,
+                tokens_per_day: llm.tokens_per_day,
+                context_tokens: u64::from(llm.context_tokens),
                 reply_tokens: 512,
                 tools: shown(&specs),
             },
             model,
             autonomy: AutonomySettings {
-                level: match agent.autonomy {
+                level: match autonomy {
                     config::Autonomy::Planning => AutonomyLevel::Planning,
                     config::Autonomy::Supervised => AutonomyLevel::Supervised,
                     config::Autonomy::Autonomous => AutonomyLevel::Autonomous,
@@ -152,13 +165,15 @@ impl AgentSettings {
                 mode,
                 workdir: workdir.to_owned(),
                 home: home(),
-                approval: signed(gate.approval_expiry.get()),
-                veto_confidence: gate.veto_confidence,
-                veto_value: gate.veto_value,
+                approval: signed(approval_expiry.get()),
+                veto_confidence: *veto_confidence,
+                veto_value: *veto_value,
+                forgiveness: signed(forgiveness_half_life.get()),
+                irreversible,
             },
             tracker: TrackerSettings {
                 boot,
-                limit: signed(tools.deadline.get() + TRACKER_GRACE),
+                limit: signed(tool_deadline.get() + TRACKER_GRACE),
                 repeatable: names(
                     specs
                         .iter()
@@ -173,6 +188,29 @@ impl AgentSettings {
             registry: Arc::new(registry),
         })
     }
+}
+
+fn capture_law(memory: &config::Memory) -> CaptureLaw {
+    let config::Memory {
+        enrichment_deadline: _,
+        capture_novelty,
+        capture_salience,
+        capture_pain,
+        capture_checkpoint,
+        merge_window,
+        nac_alpha: _,
+    } = memory;
+    CaptureLaw {
+        novel: *capture_novelty,
+        salient: *capture_salience,
+        painful: *capture_pain,
+        checkpoint: signed(capture_checkpoint.get()),
+        merge_within: signed(merge_window.get()),
+    }
+}
+
+fn bytes(amount: ByteCount) -> usize {
+    usize::try_from(amount.get()).unwrap_or(usize::MAX)
 }
 
 fn signed(duration: Duration) -> SignedDuration {
@@ -202,12 +240,72 @@ fn shown(specs: &[&ToolSpec]) -> String {
 }
 
 fn model_server(llm: &config::Llm) -> Result<Option<ModelServer>, SettingsError> {
-    let (Some(base_url), Some(model)) = (&llm.base_url, &llm.model) else { return Ok(None) };
+    let config::Llm {
+        base_url,
+        model,
+        api_key: _,
+        api_key_file: _,
+        timeout,
+        concurrency,
+        context_tokens: _,
+        tokens_per_hour: _,
+        tokens_per_day: _,
+    } = llm;
+    let (Some(base_url), Some(model)) = (base_url, model) else { return Ok(None) };
     let key = llm.key().map_err(SettingsError::Config)?;
     Ok(Some(ModelServer {
         base_url: base_url.clone(),
         model: model.clone(),
         api_key: key.map(|key| key.expose().to_owned()).unwrap_or_default(),
-        timeout: llm.timeout.get(),
+        timeout: timeout.get(),
+        calls: Arc::new(Semaphore::new((*concurrency as usize).min(CALLS_MAX))),
     }))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The rooms' settings from a configuration in which these keys have these values.
+    fn rooms(keys: &[(&'static str, &str)]) -> AgentSettings {
+        let set = |(key, value): &(&'static str, &str)| config::Override { key, value: (*value).into(), flag: "test" };
+        let given: Vec<config::Override> = keys.iter().map(set).collect();
+        let loaded = config::load(&config::Places::nowhere(), &given).expect("a good configuration");
+        AgentSettings::new(&loaded.settings, 1, Path::new("/"), Path::new("/saved")).expect("settings")
+    }
+
+    #[test]
+    fn what_is_configured_reaches_its_room() {
+        let usual = rooms(&[]);
+        assert_eq!(usual.hippocampus.capture, CaptureLaw::default());
+        assert_eq!((usual.gateway.text_max, usual.gateway.credit), (64 << 10, 256));
+        let other = rooms(&[
+            ("memory.capture_novelty", "0.1"),
+            ("memory.capture_salience", "0.2"),
+            ("memory.capture_pain", "0.3"),
+            ("memory.capture_checkpoint", "7s"),
+            ("memory.merge_window", "8s"),
+            ("gateway.text_max", "2 KiB"),
+            ("gate.forgiveness_half_life", "9min"),
+            ("llm.base_url", "http://127.0.0.1:1/v1"),
+            ("llm.model", "m"),
+            ("llm.concurrency", "3"),
+            ("llm.context_tokens", "2048"),
+            ("llm.tokens_per_hour", "10"),
+            ("llm.tokens_per_day", "11"),
+        ]);
+        let capture = CaptureLaw {
+            novel: 0.1,
+            salient: 0.2,
+            painful: 0.3,
+            checkpoint: SignedDuration::from_secs(7),
+            merge_within: SignedDuration::from_secs(8),
+        };
+        assert_eq!(other.hippocampus.capture, capture);
+        assert_eq!(other.gateway.text_max, 2048);
+        assert_eq!(other.fear.forgiveness, SignedDuration::from_mins(9));
+        let PrefrontalSettings { tokens_per_hour, tokens_per_day, context_tokens, .. } = other.prefrontal;
+        assert_eq!((tokens_per_hour, tokens_per_day, context_tokens), (10, 11, 2048));
+        assert_eq!(other.model.expect("a model is configured").calls.available_permits(), 3);
+    }
 }

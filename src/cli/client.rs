@@ -1,24 +1,34 @@
-//! The way to a running daemon, over HTTP.
+//! The way to a brain: over HTTP to a running daemon, or, for what concerns memory alone, to the store itself.
 
+use std::net::{TcpStream, ToSocketAddrs};
 use std::time::Duration;
 
+use axum::body::Body;
 use reqwest::{Method, Url};
 use serde_json::Value;
 use tokio::runtime::{Builder, Runtime};
 
+use super::offline::Offline;
 use super::{CliError, Exit, Global};
 use crate::config::Secret;
 use crate::data_folder::DaemonNote;
 
-/// A daemon's answer that was no error.
+/// An answer that was no error.
 #[derive(Clone, Debug)]
 pub struct Answer {
     pub status: u16,
     pub body: Value,
 }
 
-/// Speaks to one daemon.
-pub struct Client {
+/// Speaks to one brain.
+pub struct Client(Way);
+
+enum Way {
+    Daemon(Box<Daemon>),
+    Offline(Box<Offline>),
+}
+
+struct Daemon {
     base: Url,
     /// How the address was found, for the message when nobody is there.
     source: String,
@@ -49,11 +59,37 @@ impl Client {
         // The daemon is on this machine or named outright: a proxy of the environment is never meant.
         let http = reqwest::Client::builder().no_proxy().connect_timeout(CONNECT).build().map_err(bug)?;
         let runtime = Builder::new_current_thread().enable_all().build().map_err(bug)?;
-        Ok(Self { base, source, token, http, runtime })
+        Ok(Self(Way::Daemon(Box::new(Daemon { base, source, token, http, runtime }))))
     }
 
-    pub fn base(&self) -> &Url {
-        &self.base
+    /// For memory: the daemon that holds the store, else the store itself, opened in this process. `makes` a store where
+    /// none is.
+    ///
+    /// # Errors
+    /// As [`Client::find`]; or a process holds the store and doesn't listen, or the store can't be used.
+    pub fn of_memory(global: &Global, makes: bool) -> Result<Self, CliError> {
+        let found = Self::find(global);
+        match &found {
+            Ok(Self(Way::Daemon(daemon))) if global.url.is_some() || daemon.listens() => return found,
+            Err(error) if error.exit() != Exit::TryAgain => return found,
+            _ => {}
+        }
+        let folder = global.data_folder()?;
+        if !makes && !folder.store().is_dir() {
+            let tried = found.err().map_or_else(|| "no daemon answers".to_owned(), |error| error.found());
+            let found = format!("{tried}, and there is no store in {}", folder.store().display());
+            let fix = "start one with `maxim run`, fill one with `maxim memory import`, or name another with --data";
+            return Err(CliError::new(Exit::TryAgain, found, fix));
+        }
+        Ok(Self(Way::Offline(Box::new(Offline::open(global, &folder)?))))
+    }
+
+    /// Where the daemon is; nothing for a store in this process.
+    pub fn base(&self) -> Option<&Url> {
+        match &self.0 {
+            Way::Daemon(daemon) => Some(&daemon.base),
+            Way::Offline(_) => None,
+        }
     }
 
     pub fn get(&self, path: &[&str], query: &[(&str, String)]) -> Result<Answer, CliError> {
@@ -83,7 +119,66 @@ impl Client {
         body: Option<(&str, Vec<u8>)>,
         patience: Duration,
     ) -> Result<Answer, CliError> {
-        let url = self.address(path, query);
+        let base = self.base().cloned().unwrap_or_else(in_process);
+        let url = address(base, path, query);
+        let (status, bytes) = match &self.0 {
+            Way::Daemon(daemon) => daemon.send(method, url.clone(), body, patience)?,
+            Way::Offline(offline) => offline.answer(request(&method, &url, body)?),
+        };
+        match (status, serde_json::from_slice(&bytes)) {
+            (200..=299, Ok(body)) => Ok(Answer { status, body }),
+            (200..=299, Err(_)) if bytes.is_empty() => Ok(Answer { status, body: Value::Null }),
+            (200..=299, Err(error)) => {
+                let found = format!("{url} answered with something that isn't JSON: {error}");
+                Err(CliError::new(Exit::Bug, found, "check that a Maxim daemon listens there"))
+            }
+            (_, problem) => Err(refused(status, &problem.unwrap_or(Value::Null), &String::from_utf8_lossy(&bytes))),
+        }
+    }
+}
+
+/// What stands for the address of a store in this process.
+fn in_process() -> Url {
+    const NOWHERE: &str = "http://in-process/";
+    Url::parse(NOWHERE).unwrap_or_else(|_| unreachable!("{NOWHERE} is an address"))
+}
+
+fn address(mut url: Url, path: &[&str], query: &[(&str, String)]) -> Url {
+    if let Ok(mut segments) = url.path_segments_mut() {
+        segments.pop_if_empty().extend(path);
+    }
+    if !query.is_empty() {
+        url.query_pairs_mut().extend_pairs(query);
+    }
+    url
+}
+
+/// The request as a daemon's handlers would get it.
+fn request(method: &Method, url: &Url, body: Option<(&str, Vec<u8>)>) -> Result<crate::http::Request, CliError> {
+    let request = axum::http::Request::builder().method(method.as_str()).uri(url.as_str());
+    let request = match body {
+        Some((kind, bytes)) => request.header("content-type", kind).body(Body::from(bytes)),
+        None => request.body(Body::empty()),
+    };
+    request
+        .map_err(|error| CliError::new(Exit::Usage, format!("{url} can't be asked: {error}"), "shorten the question"))
+}
+
+impl Daemon {
+    /// Whether anybody listens at all: a note may be left over from a daemon that was killed.
+    fn listens(&self) -> bool {
+        let (Some(host), Some(port)) = (self.base.host_str(), self.base.port_or_known_default()) else { return false };
+        let addresses = (host.trim_matches(['[', ']']), port).to_socket_addrs();
+        addresses.is_ok_and(|mut all| all.any(|address| TcpStream::connect_timeout(&address, CONNECT).is_ok()))
+    }
+
+    fn send(
+        &self,
+        method: Method,
+        url: Url,
+        body: Option<(&str, Vec<u8>)>,
+        patience: Duration,
+    ) -> Result<(u16, Vec<u8>), CliError> {
         tracing::debug!(%method, %url, "asking the daemon");
         let mut request = self.http.request(method, url).timeout(patience);
         if let Some(token) = &self.token {
@@ -95,29 +190,9 @@ impl Client {
         let answered = self.runtime.block_on(async {
             let response = request.send().await?;
             let status = response.status().as_u16();
-            Ok((status, response.bytes().await?))
+            Ok((status, response.bytes().await?.to_vec()))
         });
-        let (status, bytes) = answered.map_err(|error| self.unreached(&error, patience))?;
-        match (status, serde_json::from_slice(&bytes)) {
-            (200..=299, Ok(body)) => Ok(Answer { status, body }),
-            (200..=299, Err(_)) if bytes.is_empty() => Ok(Answer { status, body: Value::Null }),
-            (200..=299, Err(error)) => {
-                let found = format!("{} answered with something that isn't JSON: {error}", self.base);
-                Err(CliError::new(Exit::Bug, found, "check that a Maxim daemon listens there"))
-            }
-            (_, problem) => Err(refused(status, &problem.unwrap_or(Value::Null), &String::from_utf8_lossy(&bytes))),
-        }
-    }
-
-    fn address(&self, path: &[&str], query: &[(&str, String)]) -> Url {
-        let mut url = self.base.clone();
-        if let Ok(mut segments) = url.path_segments_mut() {
-            segments.pop_if_empty().extend(path);
-        }
-        if !query.is_empty() {
-            url.query_pairs_mut().extend_pairs(query);
-        }
-        url
+        answered.map_err(|error| self.unreached(&error, patience))
     }
 
     fn unreached(&self, error: &reqwest::Error, patience: Duration) -> CliError {

@@ -5,6 +5,7 @@ use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 
 use clap::Args;
+use maxim_actors::action::tools::contained::KernelSupport;
 use serde::Serialize;
 use serde_json::{Value, json};
 
@@ -68,7 +69,7 @@ impl DoctorArgs {
             }
             Err(error) => findings.extend(Finding::of_error("configuration", Health::Fault, &error)),
         }
-        findings.push(landlock());
+        findings.extend(sandbox());
         let is_well = findings.iter().all(|finding| finding.health != Health::Fault);
         out.answer(&json!({"ok": is_well, "findings": findings}), || shown(&findings, out))?;
         Ok(if is_well { Exit::Ok } else { Exit::NotHeld })
@@ -158,7 +159,10 @@ fn daemon(global: &Global) -> Vec<Finding> {
     match global.client() {
         Ok(client) => match client.get(&["v1", "status"], &[]) {
             Ok(answer) => {
-                let mut findings = vec![Finding::ok("daemon", format!("answers at {}", client.base()))];
+                let mut findings = vec![Finding::ok(
+                    "daemon",
+                    format!("answers{}", client.base().map_or_else(String::new, |base| format!(" at {base}"))),
+                )];
                 findings.extend(inside(&answer.body));
                 findings
             }
@@ -191,6 +195,18 @@ fn inside(status: &Value) -> Vec<Finding> {
     }
     let running = regions.iter().filter(|region| region["state"] == "running").count();
     findings.push(Finding::ok("regions", format!("{running} of {} run", regions.len())));
+    let backups = &status["disk"]["backups"];
+    if let Some(why) = backups["failed"].as_str() {
+        findings.push(Finding::new(
+            "backups",
+            Health::Fault,
+            why,
+            "free the disk, or back up elsewhere with `maxim memory backup DIR`",
+        ));
+    }
+    if let Some(why) = status["disk"]["compaction_failed"].as_str() {
+        findings.push(Finding::new("compaction", Health::Fault, why, "free the disk; it is tried again by itself"));
+    }
     for part in ["body", "disk", "llm"] {
         let error = status[part]["error"].as_str().or_else(|| status[part]["fault"].as_str());
         if let Some(error) = error {
@@ -200,22 +216,13 @@ fn inside(status: &Value) -> Vec<Finding> {
     findings
 }
 
-fn landlock() -> Finding {
-    match fs::read_to_string("/sys/kernel/security/lsm") {
-        Ok(modules) if modules.split(',').any(|module| module.trim() == "landlock") => {
-            Finding::ok("sandbox", "the kernel has Landlock")
-        }
-        Ok(_) => Finding::new(
-            "sandbox",
-            Health::Note,
-            "this kernel runs without Landlock: tools can't be shut into their folder",
-            "add landlock to the kernel's lsm= list",
-        ),
-        Err(_) => Finding::new(
-            "sandbox",
-            Health::Note,
-            "the kernel doesn't say whether it has Landlock",
-            "see the daemon's log",
-        ),
-    }
+/// What the kernel lends for keeping child processes in bounds, tried and not read somewhere.
+fn sandbox() -> Vec<Finding> {
+    let facts = KernelSupport::probe().lines().into_iter();
+    facts
+        .map(|(is_well, found)| match is_well {
+            true => Finding::ok("sandbox", found),
+            false => Finding::new("sandbox", Health::Note, found, "what is missing is missing for every tool's child"),
+        })
+        .collect()
 }

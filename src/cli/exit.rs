@@ -67,6 +67,16 @@ impl CliError {
         Self::new(exit, found, fix)
     }
 
+    /// What was found, without the fix.
+    pub fn found(&self) -> String {
+        match self {
+            Self::Failed { faults, .. } => {
+                faults.iter().map(|fault| fault.found.as_str()).collect::<Vec<_>>().join("; ")
+            }
+            Self::Unread => self.to_string(),
+        }
+    }
+
     pub fn exit(&self) -> Exit {
         match self {
             Self::Failed { exit, .. } => *exit,

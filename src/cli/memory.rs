@@ -3,15 +3,16 @@
 use std::fs::File;
 use std::io::{self, BufRead, BufReader, Read};
 use std::path::PathBuf;
+use std::time::Duration;
 
 use clap::{Args, Subcommand};
 use serde_json::{Map, Value, json};
 
-use super::recall::{RecallArgs, TemporalArgs};
+use super::recall::{PredictArgs, RecallArgs, TemporalArgs};
 use super::similar::SimilarArgs;
-use super::{CliError, Client, Exit, Global, Out, tree};
+use super::{CliError, Client, Exit, Global, Out, export, restore, tree};
 
-/// Ask and maintain what the agent remembers.
+/// Ask and maintain what the agent remembers: through the daemon that holds the store, else in the store itself.
 #[derive(Args, Debug)]
 #[command(after_help = "Example:\n  maxim memory recall \"red cup\" --limit 3")]
 pub struct MemoryArgs {
@@ -38,10 +39,33 @@ enum What {
         #[arg(long)]
         all: bool,
     },
+    /// Write every episode as a line of JSON, as it is stored; `import` takes such a file back, byte for byte
+    #[command(
+        after_help = "Examples:\n  maxim memory export episodes.jsonl\n  maxim memory export - | gzip > episodes.jsonl.gz"
+    )]
+    Export {
+        /// The file, which must not exist; - writes standard output
+        file: PathBuf,
+    },
+    Predict(PredictArgs),
+    /// Sleep now: make old episodes small, let go of what nothing speaks for, and report it
+    #[command(after_help = "Example:\n  maxim memory sleep --json")]
+    Sleep,
     /// Check everything that is stored
     #[command(after_help = "Example:\n  maxim memory verify")]
     Verify,
-    /// Write a backup while the daemon runs
+    /// Put a backup in the place of the store, which is moved aside; no daemon may hold it
+    #[command(
+        after_help = "Examples:\n  maxim memory restore\n  maxim memory restore 3\n  maxim memory restore /mnt/usb/maxim-backup"
+    )]
+    Restore {
+        /// The number of a backup in the data folder, or a folder [default: list them]
+        from: Option<String>,
+    },
+    /// Copy the store over to the engine that the configuration names; no daemon may hold it
+    #[command(after_help = "Example:\n  MAXIM__STORE__ENGINE=redb maxim memory convert")]
+    Convert,
+    /// Write a backup, also while the daemon runs
     #[command(after_help = "Example:\n  maxim memory backup /mnt/usb/maxim-backup")]
     Backup {
         /// Where to [default: the backups in the data folder]
@@ -55,10 +79,18 @@ impl MemoryArgs {
             What::Recall(args) => args.run(global, out),
             What::Temporal(args) => args.run(global, out),
             What::Similar(args) => args.run(global, out),
-            What::Stats => print(out, &global.client()?.get(&["v1", "memory", "stats"], &[])?.body),
-            What::Import { file, all } => import(&global.client()?, out, &file, all),
+            What::Predict(args) => args.run(global, out),
+            What::Export { file } => export::run(global, out, &file),
+            What::Restore { from } => restore::run(global, out, from.as_deref()),
+            What::Convert => restore::convert(global, out),
+            What::Stats => print(out, &Client::of_memory(global, false)?.get(&["v1", "memory", "stats"], &[])?.body),
+            What::Import { file, all } => import(&Client::of_memory(global, true)?, out, &file, all),
+            What::Sleep => {
+                let client = Client::of_memory(global, false)?;
+                print(out, &client.post_within(&["v1", "memory", "sleep"], &json!({}), SLEEP_PATIENCE)?.body)
+            }
             What::Verify => {
-                let report = global.client()?.post(&["v1", "memory", "verify"], &json!({}))?.body;
+                let report = Client::of_memory(global, false)?.post(&["v1", "memory", "verify"], &json!({}))?.body;
                 print(out, &report)?;
                 Ok(if report["ok"].as_bool() == Some(false) { Exit::NotHeld } else { Exit::Ok })
             }
@@ -68,7 +100,7 @@ impl MemoryArgs {
                     CliError::new(Exit::Usage, format!("the folder can't be named: {error}"), "give a full path")
                 })?;
                 let body = to.map_or_else(|| json!({}), |to| json!({"to": to}));
-                print(out, &global.client()?.post(&["v1", "memory", "backup"], &body)?.body)
+                print(out, &Client::of_memory(global, false)?.post(&["v1", "memory", "backup"], &body)?.body)
             }
         }
     }
@@ -79,6 +111,8 @@ fn print(out: &Out, body: &Value) -> Result<Exit, CliError> {
     Ok(Exit::Ok)
 }
 
+/// A little more than the daemon waits for the end of a sleep.
+const SLEEP_PATIENCE: Duration = Duration::from_secs(60);
 /// A part of an import that goes in one request, well below the least body limit in use.
 const PART_BYTES: usize = 256 * 1024;
 

@@ -1,5 +1,6 @@
 //! The command line: one file a command. Data goes to standard output, everything else to standard error.
 
+mod approvals;
 pub mod batch;
 mod chaos;
 mod chat;
@@ -8,13 +9,17 @@ mod config;
 mod doctor;
 mod doors;
 mod exit;
+mod export;
 mod global;
 mod housekeeping;
 mod memory;
+mod offline;
 mod out;
 mod preempt;
+mod queries;
 mod recall;
 mod replay;
+mod restore;
 mod run;
 mod send;
 mod sim;
@@ -69,6 +74,7 @@ pub enum Command {
     Top(top::TopArgs),
     Doctor(doctor::DoctorArgs),
     Memory(memory::MemoryArgs),
+    Approvals(approvals::ApprovalsArgs),
     Why(why::WhyArgs),
     Replay(replay::ReplayArgs),
     Config(config::ConfigArgs),
@@ -97,8 +103,9 @@ impl Command {
             Self::Top(args) => args.run(global, out),
             Self::Doctor(args) => args.run(global, out),
             Self::Memory(args) => args.run(global, out),
+            Self::Approvals(args) => args.run(global, out),
             Self::Why(args) => args.run(global, out),
-            Self::Replay(args) => args.run(out),
+            Self::Replay(args) => args.run(global, out),
             Self::Config(args) => args.run(global, out),
             Self::Chaos(args) => args.run(global, out),
             Self::Fear(args) => args.run(),

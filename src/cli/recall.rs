@@ -1,19 +1,24 @@
-//! `maxim memory recall` and `temporal`: questions to the memories.
+//! `maxim memory recall`, `temporal` and `predict`: questions to the memories.
+
+use std::path::PathBuf;
 
 use clap::Args;
 use serde_json::Value;
 
 use super::table::{Cell, Table};
-use super::{CliError, Exit, Global, Out, tree};
+use super::{CliError, Client, Exit, Global, Out, queries, tree};
 
 /// Find episodes, best first.
 #[derive(Args, Debug)]
 #[command(
-    after_help = "Examples:\n  maxim memory recall \"red cup\" --person Anna\n  maxim memory recall --tool move --success false --json"
+    after_help = "Examples:\n  maxim memory recall \"red cup\" --person Anna\n  maxim memory recall --tool move --success false --json\n  maxim memory recall --queries questions.jsonl --limit 10"
 )]
 pub struct RecallArgs {
     /// Words to look for
     query: Option<String>,
+    /// Answer many questions, one JSON object a line; - reads standard input
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["query", "goal", "tool", "success", "object", "person", "mode", "after", "before", "expand"])]
+    queries: Option<PathBuf>,
     /// Only with this goal
     #[arg(long)]
     goal: Option<String>,
@@ -68,6 +73,9 @@ pub struct TemporalArgs {
 
 impl RecallArgs {
     pub(super) fn run(self, global: &Global, out: &Out) -> Result<Exit, CliError> {
+        if let Some(file) = &self.queries {
+            return queries::answer(&Client::of_memory(global, false)?, file, self.limit);
+        }
         let given = [
             ("query", self.query),
             ("goal", self.goal),
@@ -82,7 +90,7 @@ impl RecallArgs {
             ("limit", Some(self.limit.to_string())),
         ];
         let query: Vec<(&str, String)> = given.into_iter().filter_map(|(name, value)| Some((name, value?))).collect();
-        let answer = global.client()?.get(&["v1", "memory", "recall"], &query)?.body;
+        let answer = Client::of_memory(global, false)?.get(&["v1", "memory", "recall"], &query)?.body;
         let results = answer["results"].as_array().cloned().unwrap_or_default();
         if out.json {
             results.iter().try_for_each(|line| out.say(&line.to_string()))?;
@@ -126,7 +134,43 @@ impl TemporalArgs {
             ("limit", Some(self.limit.to_string())),
         ];
         let query: Vec<(&str, String)> = given.into_iter().filter_map(|(name, value)| Some((name, value?))).collect();
-        let answer = global.client()?.get(&["v1", "memory", "temporal"], &query)?.body;
+        let answer = Client::of_memory(global, false)?.get(&["v1", "memory", "temporal"], &query)?.body;
+        out.answer(&answer, || tree(&answer, 0))?;
+        Ok(Exit::Ok)
+    }
+}
+
+/// What a tool would lead to, by experience.
+#[derive(Args, Debug)]
+#[command(after_help = "Example:\n  maxim memory predict write_file --context \"in the kitchen\"")]
+pub struct PredictArgs {
+    /// The tool
+    tool: String,
+    /// Its parameters, as JSON
+    #[arg(long, value_name = "JSON", value_parser = json_text)]
+    params: Option<String>,
+    /// The circumstances, in words
+    #[arg(long, value_name = "WORDS")]
+    context: Option<String>,
+    /// All outcomes that are known, not only the likeliest
+    #[arg(long)]
+    all: bool,
+}
+
+fn json_text(text: &str) -> Result<String, String> {
+    serde_json::from_str::<Value>(text).map(|_| text.to_owned()).map_err(|error| format!("it is not JSON: {error}"))
+}
+
+impl PredictArgs {
+    pub(super) fn run(self, global: &Global, out: &Out) -> Result<Exit, CliError> {
+        let given = [
+            ("tool_name", Some(self.tool)),
+            ("params", self.params),
+            ("context", self.context),
+            ("include_all_outcomes", self.all.then(|| "true".into())),
+        ];
+        let query: Vec<(&str, String)> = given.into_iter().filter_map(|(name, value)| Some((name, value?))).collect();
+        let answer = Client::of_memory(global, false)?.get(&["v1", "memory", "predict"], &query)?.body;
         out.answer(&answer, || tree(&answer, 0))?;
         Ok(Exit::Ok)
     }

@@ -3,34 +3,109 @@
 use std::path::PathBuf;
 
 use clap::Args;
+use jiff::Timestamp;
+use maxim_bus::MessageId;
 use serde_json::json;
 
-use super::{CliError, Exit, Out, Paint};
-use crate::recorder::{Divergence, Recording, ReplayReport};
+use super::{CliError, Exit, Global, Out, Paint};
+use crate::recorder::{Divergence, RecorderError, Recording, ReplayReport, Window, recordings};
 
 /// Run a recording again and compare every decision
 #[derive(Args, Debug)]
 #[command(
-    after_help = "Example:\n  maxim replay /var/lib/maxim/recordings/20260105T090000Z-0001.mcap\n\nExit codes: 0 all equal, 1 something diverged, 2 the file can't be read or not replayed whole."
+    after_help = "Examples:\n  maxim replay /var/lib/maxim/recordings/20260105T090000Z-0001.mcap\n  maxim replay --from 2026-01-05T09:00:00Z --to 2026-01-05T09:05:00Z\n  maxim replay --from 0192f3c4-5d6e-7f80-9abc-def012345678\n\nExit codes: 0 all equal, 1 something diverged, 2 a file can't be read or not replayed whole."
 )]
 pub struct ReplayArgs {
-    /// The recording, an .mcap file of the data folder's recordings
-    file: PathBuf,
+    /// The recording, an .mcap file [default: those of the data folder that hold something of the window]
+    #[arg(required_unless_present_any = ["from", "to"])]
+    file: Option<PathBuf>,
+    /// Compare from here on: a time such as 2026-01-05T09:00:00Z, or a percept's or another message's id, which alone
+    /// stands for its whole turn
+    #[arg(long, value_name = "TIME|ID", value_parser = bound)]
+    from: Option<Bound>,
+    /// Compare up to here: a time, or an id, which stands for the end of its turn
+    #[arg(long, value_name = "TIME|ID", value_parser = bound)]
+    to: Option<Bound>,
+}
+
+/// An end of the window.
+#[derive(Clone, Copy, Debug)]
+enum Bound {
+    At(Timestamp),
+    Message(MessageId),
+}
+
+fn bound(text: &str) -> Result<Bound, String> {
+    let time = text.parse().map(Bound::At);
+    time.or_else(|_| text.parse().map(Bound::Message))
+        .map_err(|_| "give a time such as 2026-01-05T09:00:00Z, or an id as `maxim why` shows it".into())
 }
 
 impl ReplayArgs {
-    pub(super) fn run(self, out: &Out) -> Result<Exit, CliError> {
-        let report = Recording::replay_file(&self.file).map_err(|error| {
-            CliError::new(Exit::Usage, error.to_string(), "name a recording of this version of maxim")
-        })?;
-        let mut document = json!(report);
-        document["equal"] = report.is_equal().into();
-        out.answer(&document, || text(&report, out.paint))?;
-        Ok(match (&report.first_divergence, report.set_aside.is_empty()) {
-            (Some(_), _) => Exit::NotHeld,
-            (None, false) => Exit::Usage,
-            (None, true) => Exit::Ok,
-        })
+    pub(super) fn run(self, global: &Global, out: &Out) -> Result<Exit, CliError> {
+        let files = match &self.file {
+            Some(file) => vec![file.clone()],
+            None => self.files(global)?,
+        };
+        let (mut worst, mut found) = (Exit::Ok, false);
+        for file in &files {
+            let unusable = |error: RecorderError| {
+                CliError::new(Exit::Usage, error.to_string(), "name a recording of this version of maxim")
+            };
+            let recording = Recording::read(file).map_err(unusable)?;
+            // A file beside the one that holds the turn is no part of the window.
+            let Some(window) = self.window(&recording) else { continue };
+            found = true;
+            let report = recording.replay_core(&window).map_err(unusable)?;
+            let mut document = json!(report);
+            document["equal"] = report.is_equal().into();
+            document["file"] = json!(file);
+            out.answer(&document, || {
+                let head = if files.len() > 1 { format!("{}\n", file.display()) } else { String::new() };
+                head + &text(&report, out.paint)
+            })?;
+            worst = match (&report.first_divergence, report.set_aside.is_empty()) {
+                (Some(_), _) => Exit::NotHeld,
+                (None, false) if worst == Exit::Ok => Exit::Usage,
+                (None, _) => worst,
+            };
+        }
+        if !found {
+            return Err(CliError::new(
+                Exit::Usage,
+                "no recording holds anything of that",
+                "see the folder of recordings",
+            ));
+        }
+        Ok(worst)
+    }
+
+    /// The data folder's recordings that may hold something of the window.
+    fn files(&self, global: &Global) -> Result<Vec<PathBuf>, CliError> {
+        let folder = global.data_folder()?.recordings();
+        let time = |bound: Option<Bound>| match bound? {
+            Bound::At(time) => Some(time),
+            Bound::Message(_) => None,
+        };
+        let files = recordings(&folder, &Window { from: time(self.from), to: time(self.to) });
+        if files.is_empty() {
+            let found = format!("no recording in {} overlaps that time", folder.display());
+            return Err(CliError::new(Exit::Usage, found, "give another time, another --data, or a FILE"));
+        }
+        Ok(files)
+    }
+
+    /// The window in the times of a recording; nothing when it lacks a message that was named.
+    fn window(&self, recording: &Recording) -> Option<Window> {
+        let turn = |bound: Option<Bound>| match bound {
+            Some(Bound::Message(id)) => recording.turn_of(id).map(Some),
+            Some(Bound::At(time)) => Some(Some(Window { from: Some(time), to: Some(time) })),
+            None => Some(None),
+        };
+        let (from, to) = (turn(self.from)?, turn(self.to)?);
+        let is_one_turn = self.to.is_none() && matches!(self.from, Some(Bound::Message(_)));
+        let end = if is_one_turn { from } else { to };
+        Some(Window { from: from.and_then(|window| window.from), to: end.and_then(|window| window.to) })
     }
 }
 
@@ -44,6 +119,9 @@ fn text(report: &ReplayReport, paint: Paint) -> String {
     )];
     if *contained > 0 {
         lines.push(format!("{contained} more inputs are in the states that the file begins with"));
+    }
+    if report.outside > 0 {
+        lines.push(format!("{} inputs lie outside of what was asked for", report.outside));
     }
     if let Some(cut) = &report.cut {
         lines.push(paint.poor(&format!("the file ends early: {cut}; what stands before was replayed")));

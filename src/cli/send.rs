@@ -49,6 +49,10 @@ impl SendArgs {
             out.answer(&body, || format!("accepted {}", id(&body)))?;
             return Ok(Exit::Ok);
         };
+        if let Some(lost) = body["lost"].as_str() {
+            let found = format!("the reply was lost: {lost}");
+            return Err(CliError::new(Exit::NotHeld, found, "it was done all the same: see `maxim why`"));
+        }
         if status == 202 {
             let found = format!("no reply within {wait_s} s; it was accepted as {}", id(&body));
             return Err(CliError::new(Exit::NotHeld, found, "wait longer with --timeout, or see `maxim why`"));

@@ -1,7 +1,7 @@
 //! The body, if there is one.
 
+use super::Shape;
 use super::field::{choice, section};
-use super::{Shape, Span};
 
 choice! {
     /// Who moves the limbs.
@@ -18,7 +18,5 @@ section! {
     Body = "body" {
         /// Who moves the limbs: none, or sim for a simulated body.
         driver: Driver = "none", "", Shape::Choice(Driver::WORDS);
-        /// The body holds still by itself when the brain has not renewed for this long.
-        lease: Span = "100ms", "time", Shape::Span { low: "10ms", high: "1s" };
     }
 }

@@ -23,7 +23,6 @@ mod regions;
 mod sample;
 mod secret;
 mod shape;
-mod sim;
 mod sources;
 mod stop;
 mod store;
@@ -48,9 +47,8 @@ pub use recorder::Recorder;
 pub use regions::Regions;
 pub use sample::sample;
 pub use secret::Secret;
-pub use sim::Sim;
 pub use stop::Stop;
-pub use store::Store;
+pub use store::{Store, StoreEngine};
 pub use telemetry::{Level, Telemetry};
 pub use tools::Tools;
 
@@ -85,7 +83,6 @@ settings! {
     recorder: Recorder,
     telemetry: Telemetry,
     body: Body,
-    sim: Sim,
 }
 
 /// All keys, section by section.

@@ -10,7 +10,5 @@ section! {
         deadline: Span = "2min", "time", Shape::Span { low: "1s", high: "1day" };
         /// The longest output of one call; what is cut is said.
         output_max: ByteCount = "64 KiB", "bytes", Shape::Size { low: "1 KiB", high: "16 MiB" };
-        /// Whether web tools work at all. The agent can switch this off, never on.
-        web: bool = "true", "", Shape::Flag;
     }
 }

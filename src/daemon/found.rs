@@ -4,19 +4,33 @@ use maxim_actors::region::end_of;
 use maxim_actors::store::{Loss, OpenReport};
 use maxim_bus::latch::{LatchState, StopLatch};
 use maxim_bus::signals::outcome::ExecutionStarted;
+use serde_json::json;
 use std::ops::Bound;
+use std::time::Duration;
 
 use crate::agent::AgentHandle;
 
+/// How long the rooms may take to count what they hold.
+const COUNTING: Duration = Duration::from_secs(1);
+
+/// What the memories hold, in words. Nothing when they don't answer in time: a start waits for nobody.
+pub async fn remembered(agent: &AgentHandle) -> Option<String> {
+    let asked = agent.outside.door.inquire("system_stats", json!({}));
+    let stats = tokio::time::timeout(COUNTING, asked).await.ok()?.ok()?;
+    let count = |room: &str, what: &str| stats["regions"][room][what].as_u64();
+    let (episodes, links) = (count("hippocampus", "episodes")?, count("nucleus_accumbens", "links")?);
+    Some(format!("{episodes} episodes and {links} causal links are remembered"))
+}
+
 /// Lines for a person.
-pub fn tell(report: &OpenReport, agent: &AgentHandle, latch: &StopLatch) -> Vec<String> {
+pub fn tell(report: &OpenReport, agent: &AgentHandle, latch: &StopLatch, remembered: Option<String>) -> Vec<String> {
     let mut lines = Vec::new();
     if report.fresh {
         lines.push("a new brain: nothing is remembered yet".into());
     } else {
-        let episodes = agent.frame.store.record_count("hippocampus");
         let end = if report.clean { "it was ended in order" } else { "it went down without warning" };
-        lines.push(format!("start {}: {end}, {episodes} records of memory are there", report.boot));
+        let remembered = remembered.unwrap_or_else(|| "what is remembered could not be counted yet".into());
+        lines.push(format!("start {}: {end}; {remembered}", report.boot));
     }
     lines.extend(
         report.quarantined.iter().map(|path| format!("damaged parts were put aside, untouched, in {}", path.display())),

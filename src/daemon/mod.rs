@@ -2,6 +2,7 @@
 
 mod console;
 mod found;
+pub mod opening;
 mod signals;
 mod stop_ways;
 mod systemd;
@@ -15,21 +16,20 @@ use std::time::Duration;
 
 use jiff::Timestamp;
 use maxim_actors::region::Tap;
-use maxim_actors::store::{AgentStore, OpenReport, StateStore, StoreError, StoreOptions};
+use maxim_actors::store::{AgentStore, OpenReport, StateStore};
 use maxim_bus::clock::{Stopwatch, SystemClock};
 use maxim_bus::latch::{StopDetail, StopLatch};
 use maxim_bus::{AgentId, Clock, SharedClock};
 use tokio::sync::watch;
 
 use crate::agent::{Agent, AgentHandle, AgentSettings, AgentWorld};
+use crate::backups::Backups;
 use crate::cli::{CliError, Exit};
-use crate::config::{Secret, Settings};
+use crate::config::{self, Secret, Settings};
 use crate::data_folder::{DaemonNote, DataFolder};
 use crate::http::{self, EventLog, Figures, Served};
 use crate::recorder::{Header, Limits, Recorder};
 
-/// Backups that stay in the data folder.
-const BACKUPS: usize = 3;
 /// How long the end of the session is waited for when the daemon ends.
 const SESSION_GRACE: Duration = Duration::from_secs(1);
 
@@ -77,8 +77,7 @@ fn open(plan: &Plan) -> Result<Opened, CliError> {
         plan.settings.http.bearer().map_err(|fault| CliError::Failed { exit: Exit::BadConfig, faults: vec![fault] })?;
     http::check_listen(plan.settings.http.listen, bearer.as_ref())
         .map_err(|error| CliError::told(Exit::BadConfig, &error))?;
-    let (store, report) =
-        StateStore::open(&folder.join("store"), StoreOptions::default()).map_err(|error| store_error(&error))?;
+    let (store, report) = opening::open(&plan.folder, opening::options(&plan.settings.store))?;
     let latch = StopLatch::open(&plan.folder.latch(), !report.fresh)
         .map_err(|error| unusable("the latch file", &plan.folder.latch(), &error))?;
     let listener = TcpListener::bind(plan.settings.http.listen).map_err(|error| {
@@ -95,29 +94,24 @@ fn unusable(what: &str, path: &Path, error: &std::io::Error) -> CliError {
     CliError::new(Exit::TryAgain, found, "check its permissions and the disk, or name another with --data")
 }
 
-fn store_error(error: &StoreError) -> CliError {
-    let exit = match error {
-        StoreError::Newer { .. } => Exit::BadConfig,
-        _ => Exit::TryAgain,
-    };
-    let text = error.to_string();
-    let (found, fix) = text.rsplit_once(": ").unwrap_or((&text, "see `maxim doctor`"));
-    CliError::new(exit, found, fix)
-}
-
 async fn live(plan: Plan, opened: Opened, watch: Stopwatch) -> Result<Exit, CliError> {
     let Opened { store, report, latch, listener, address, bearer } = opened;
     let clock = SystemClock;
     let started = clock.now();
     honour_request(&plan.folder, &latch, started);
-    let saved = plan.folder.path().join("saved");
+    let saved = plan.folder.saved();
     let rooms = AgentSettings::new(&plan.settings, report.boot, &plan.workdir, &saved)
         .map_err(|error| CliError::told(Exit::BadConfig, &error))?;
-    let id = AgentId::new("maxim").map_err(|error| CliError::told(Exit::Bug, &error))?;
+    let id = AgentId::new(opening::AGENT).map_err(|error| CliError::told(Exit::Bug, &error))?;
     let seed = plan.settings.agent.seed.unwrap_or_else(|| uuid::Uuid::now_v7().as_u64_pair().1);
     let clock: SharedClock = Arc::new(clock);
     let recorder = record(&plan, &store.agent(&id), &clock, seed, report.boot, &saved, &rooms);
     let events = EventLog::new(report.boot, recorder.clone().map(|recorder| recorder as Arc<dyn Tap>));
+    let config::Store { backup_every, backup_keep, .. } = &plan.settings.store;
+    let backups = Backups::new(store.clone(), backup_every.get(), *backup_keep as usize);
+    let backing_up = backups
+        .start(Arc::clone(&clock))
+        .map_err(|error| unusable("the thread of backups", plan.folder.path(), &error))?;
     let world = AgentWorld {
         store: store.agent(&id),
         id,
@@ -136,6 +130,9 @@ async fn live(plan: Plan, opened: Opened, watch: Stopwatch) -> Result<Exit, CliE
     stop_ways::serve(&plan.folder, &agent.outside.door, plan.settings.stop.file_poll.get())
         .map_err(|error| unusable("the stop socket", &plan.folder.stop_socket(), &error))?;
 
+    let config::Body { driver } = &plan.settings.body;
+    // The token was read before, from wherever it is.
+    let config::Http { listen: _, token: _, token_file: _, body_max } = &plan.settings.http;
     let draining = Arc::new(AtomicBool::new(false));
     let is_stop_path_tested = Arc::new(AtomicBool::new(false));
     let served = Arc::new(Served {
@@ -148,12 +145,13 @@ async fn live(plan: Plan, opened: Opened, watch: Stopwatch) -> Result<Exit, CliE
         started,
         draining: Arc::clone(&draining),
         llm: plan.settings.llm.model.clone().filter(|_| rooms.model.is_some()).unwrap_or_else(|| "none".into()),
-        body: plan.settings.body.driver.word().to_owned(),
-        backups_keep: BACKUPS,
+        body: driver.word().to_owned(),
+        backups: Arc::clone(&backups),
+        text_max: usize::try_from(plan.settings.gateway.text_max.get()).unwrap_or(usize::MAX),
         latch_file: Some(plan.folder.latch()),
         is_stop_path_tested: Arc::clone(&is_stop_path_tested),
         figures: Figures::default(),
-        body_max: usize::try_from(plan.settings.http.body_max.get()).unwrap_or(usize::MAX),
+        body_max: usize::try_from(body_max.get()).unwrap_or(usize::MAX),
     });
     let server = serve(listener, served, ended.clone())?;
     let note = DaemonNote { url: format!("http://{address}"), pid: std::process::id(), started };
@@ -161,7 +159,8 @@ async fn live(plan: Plan, opened: Opened, watch: Stopwatch) -> Result<Exit, CliE
     until_up(&agent).await;
     stop_ways::test(&plan.folder).map_err(|error| unusable("the stop socket", &plan.folder.stop_socket(), &error))?;
     is_stop_path_tested.store(true, Ordering::SeqCst);
-    for line in found::tell(&report, &agent, &latch) {
+    let remembered = found::remembered(&agent).await;
+    for line in found::tell(&report, &agent, &latch, remembered) {
         eprintln!("maxim: {line}");
     }
     let took = watch.elapsed().as_millis();
@@ -183,6 +182,11 @@ async fn live(plan: Plan, opened: Opened, watch: Stopwatch) -> Result<Exit, CliE
     drain(&agent, plan.settings.agent.drain_grace.get()).await;
     end_session(&agent).await;
     agent.stop();
+    backups.end();
+    if let Some(thread) = backing_up {
+        // One that is under way ends first: a store that closes beneath it would leave half a copy.
+        let _ = thread.join();
+    }
     // A runtime can't be ended from within another one's thread of work.
     let _ = std::thread::spawn(move || server.shutdown_timeout(Duration::from_secs(2))).join();
     drop(agent);
@@ -192,7 +196,7 @@ async fn live(plan: Plan, opened: Opened, watch: Stopwatch) -> Result<Exit, CliE
     let closed = store.close();
     let _ = DaemonNote::remove(&plan.folder);
     let _ = fs::remove_file(plan.folder.stop_socket());
-    closed.map_err(|error| store_error(&error))?;
+    closed.map_err(|error| opening::failed(&error))?;
     eprintln!("maxim: ended, everything acknowledged is on disk");
     Ok(Exit::Ok)
 }
@@ -211,7 +215,7 @@ fn record(
         return None;
     }
     let header = Header::new(store.id().clone(), seed, boot, &plan.settings, &plan.workdir, saved);
-    let folder = plan.folder.path().join("recordings");
+    let folder = plan.folder.recordings();
     let limits = Limits::from(&plan.settings.recorder);
     Recorder::start(folder, limits, store.clone(), Arc::clone(clock), header, rooms)
         .inspect_err(|error| eprintln!("maxim: nothing is recorded: {error}"))
@@ -260,7 +264,8 @@ fn honour_request(folder: &DataFolder, latch: &StopLatch, at: Timestamp) {
     }
 }
 
-async fn until_up(agent: &AgentHandle) {
+/// Waits until every room that was started runs.
+pub async fn until_up(agent: &AgentHandle) {
     while !agent.supervision.is_up() {
         tokio::time::sleep(Duration::from_millis(1)).await;
     }

@@ -1,11 +1,17 @@
 //! Memory over HTTP: questions through the introspector, import through the door, and the store's upkeep.
 
+use std::ops::Bound;
 use std::path::PathBuf;
 use std::sync::Arc;
+use std::time::Duration;
 
 use axum::body::Bytes;
 use axum::extract::{Request, State};
 use axum::http::StatusCode;
+use maxim_actors::memory::hippocampus::Hippocampus;
+use maxim_actors::memory::hippocampus::import::WholeLine;
+use maxim_actors::memory::hippocampus::region::EPISODES;
+use maxim_actors::region::{Region, end_of};
 use maxim_actors::store::StoreError;
 use serde_json::{Value, json};
 
@@ -15,6 +21,8 @@ use super::{Problem, Served};
 
 /// Lines that the hippocampus gets at once.
 const BATCH: usize = 64;
+/// How long the end of a sleep is waited for.
+const SLEEP_LIMIT: Duration = Duration::from_secs(55);
 /// Most results of one question.
 const MOST: u64 = 1000;
 
@@ -48,6 +56,10 @@ pub const TEMPORAL: &[Field] = &[
     LIMIT,
 ];
 pub const IMPORT: &[Field] = &[Field::optional("all", Kind::Flag, "no selective capture, no merge of equal moments")];
+pub const EXPORT: &[Field] = &[
+    Field::optional("after", Kind::Text, "an earlier answer's next"),
+    Field::optional("limit", Kind::Whole(1, MOST), "at most so many; default 1000"),
+];
 pub const BACKUP: &[Field] =
     &[Field::optional("to", Kind::Text, "a full path to an empty folder; without it the backups of the data folder")];
 
@@ -129,6 +141,31 @@ pub async fn import(State(served): State<Arc<Served>>, request: Request) -> Answ
     ok(&json!({"imported": kept, "merged": merged, "skipped": skipped, "errors": errors}))
 }
 
+/// `GET /v1/memory/export`: a page of episodes as they are stored, in the order of experience. The lines are texts, so
+/// that they come through to the byte.
+pub async fn export(State(served): State<Arc<Served>>, request: Request) -> Answer {
+    let given = query_fields(&request, EXPORT)?;
+    let limit = given.0.get("limit").and_then(Value::as_u64).unwrap_or(MOST) as usize;
+    let from = match given.text("after") {
+        Some(after) if after.starts_with(EPISODES) => Bound::Excluded(after.as_bytes().to_vec()),
+        Some(after) => {
+            return Err(Problem::bad(format!("after {after:?} nothing comes"), "give an earlier answer's next"));
+        }
+        None => Bound::Included(EPISODES.as_bytes().to_vec()),
+    };
+    let store = served.agent.frame.store.clone();
+    let range = (from, end_of(EPISODES.as_bytes()));
+    let records = blocking(move || store.records(Hippocampus::NAME, range, limit)).await?;
+    let is_last = records.len() < limit;
+    let next = records.last().filter(|_| !is_last).map(|(key, _)| String::from_utf8_lossy(key).into_owned());
+    let lines: Vec<String> = records.iter().filter_map(|(_, record)| WholeLine::write(record)).collect();
+    if lines.len() < records.len() {
+        let found = format!("{} episodes are no text", records.len() - lines.len());
+        return Err(Problem::new(StatusCode::CONFLICT, found, "see `maxim memory verify`"));
+    }
+    ok(&json!({"lines": lines, "next": next}))
+}
+
 /// Numbers and the reasons against them.
 type BadLines = Vec<(u64, String)>;
 
@@ -143,6 +180,13 @@ fn numbered(bytes: &[u8]) -> (Vec<(u64, String)>, BadLines) {
         }
     }
     (lines, bad)
+}
+
+/// `POST /v1/memory/sleep`: the report, once it has slept; who gives up waiting doesn't wake it.
+pub async fn sleep(State(served): State<Arc<Served>>, request: Request) -> Answer {
+    body_fields(&served, request, &[]).await?;
+    let report = served.agent.outside.door.sleep("http", SLEEP_LIMIT).await?;
+    ok(&json!(report))
 }
 
 /// `POST /v1/memory/verify`: reads everything on disk.
@@ -164,10 +208,10 @@ pub async fn backup(State(served): State<Arc<Served>>, request: Request) -> Answ
         let found = format!("the folder {:?} is not a full path", relative.display().to_string());
         return Err(Problem::bad(found, "give it from / on: the daemon has its own working folder"));
     }
-    let (store, keep) = (served.store.clone(), served.backups_keep);
+    let (store, backups) = (served.store.clone(), Arc::clone(&served.backups));
     let report = blocking(move || match to {
         Some(to) => store.backup(&to),
-        None => store.backup_rotating(keep),
+        None => backups.make(),
     })
     .await?;
     ok(&json!({

@@ -160,6 +160,7 @@ fn disk(health: &StoreHealth, registry: &mut Registry) {
     gauge(registry, "store_degraded", "1 while what is accepted doesn't get to the disk.", is_degraded);
     gauge(registry, "store_disk_bytes", "Of the store, holes not counted.", health.bytes_on_disk);
     gauge(registry, "store_waiting_bytes", "Accepted and not on disk.", health.waiting_bytes);
+    counter(registry, "store_compactions", "Times that dead space was given back.", health.compactions);
     counter(registry, "store_write_failures", "Writes that failed.", health.failures);
 }
 

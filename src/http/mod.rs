@@ -33,7 +33,9 @@ use jiff::Timestamp;
 use maxim_actors::store::StateStore;
 use tokio::net::TcpListener;
 use tokio::sync::oneshot;
+use tower_service::Service;
 
+pub use axum::extract::Request;
 pub use events::{EventLog, Noted, Sums};
 pub use guard::{OpenToAll, check_listen};
 pub use metrics::Figures;
@@ -41,6 +43,7 @@ pub use openapi::document as openapi_document;
 pub use problem::Problem;
 
 use crate::agent::AgentHandle;
+use crate::backups::Backups;
 use crate::config::Secret;
 
 /// How long open requests may take once the door closes.
@@ -64,8 +67,9 @@ pub struct Served {
     pub llm: String,
     /// `none`, or the body's driver.
     pub body: String,
-    /// Backups that stay in the data folder; at least 1.
-    pub backups_keep: usize,
+    pub backups: Arc<Backups>,
+    /// Longest text that becomes a percept, in bytes.
+    pub text_max: usize,
     /// Largest body of a request, in bytes.
     pub body_max: usize,
     /// The latch's file, for readiness; none for a latch in memory.
@@ -81,6 +85,17 @@ impl Served {
             return Err(Problem::later("the daemon is ending and takes nothing new", "try again when it is back"));
         }
         Ok(())
+    }
+}
+
+/// Answers one request in this process, without a listener, hence without the guard: whoever calls is this process.
+pub async fn answer(served: &Arc<Served>, request: Request) -> (u16, Vec<u8>) {
+    let mut router = routes::router().with_state(Arc::clone(served));
+    let Ok(response) = router.call(request).await;
+    let status = response.status().as_u16();
+    match axum::body::to_bytes(response.into_body(), usize::MAX).await {
+        Ok(bytes) => (status, bytes.to_vec()),
+        Err(error) => (500, error.to_string().into_bytes()),
     }
 }
 

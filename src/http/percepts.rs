@@ -6,7 +6,6 @@ use std::time::Duration;
 use axum::extract::{Request, State};
 use axum::http::StatusCode;
 use maxim_actors::effectors::channels::{Accepted, Desk, Submission};
-use maxim_actors::perception::inbound::CONTENT_LIMIT;
 use maxim_bus::Trust;
 use maxim_bus::signals::thought::{ActionSummary, TurnEnded};
 use serde_json::{Value, json};
@@ -23,7 +22,7 @@ const LONGEST_WAIT: f64 = 86_400.0;
 pub const OWNER: &str = "owner";
 
 pub const PERCEPT: &[Field] = &[
-    Field::needed("text", Kind::Text, "what is said; up to 64 KiB"),
+    Field::needed("text", Kind::Text, "what is said; up to gateway.text_max, by default 64 KiB"),
     Field::optional("channel", Kind::Text, "http or console"),
     Field::optional("sender", Kind::Text, "a name, nothing more"),
     Field::optional("provider_id", Kind::Text, "a repeated one is the same message"),
@@ -39,8 +38,14 @@ pub async fn perceive(State(served): State<Arc<Served>>, request: Request) -> An
     let id = accepted.percept;
     if let Some(seconds) = given.number("wait_s") {
         let turn = desk.turn(id);
-        if let Ok(Ok(ended)) = tokio::time::timeout(Duration::from_secs_f64(seconds), turn).await {
-            return Ok(json_answer(StatusCode::OK, &ended_document(&ended)));
+        match tokio::time::timeout(Duration::from_secs_f64(seconds), turn).await {
+            Ok(Ok(Ok(ended))) => return Ok(json_answer(StatusCode::OK, &ended_document(&ended))),
+            // It is on disk all the same, and its end is in the why-record.
+            Ok(Ok(Err(lost))) => {
+                let body = json!({"id": id, "durable": true, "repeated": accepted.repeated, "lost": lost});
+                return Ok(json_answer(StatusCode::ACCEPTED, &body));
+            }
+            Ok(Err(_)) | Err(_) => {}
         }
     }
     let body = json!({"id": id, "durable": true, "repeated": accepted.repeated});
@@ -56,7 +61,7 @@ fn submission(served: &Served, given: &Given) -> Result<(Arc<Desk>, Submission),
             return Err(Problem::bad(found, "give \"http\" or \"console\", or leave it out"));
         }
     };
-    let body = checked_text(given.text("text").unwrap_or_default())?;
+    let body = checked_text(served, "text", given.text("text").unwrap_or_default())?;
     let sender = given.text("sender").unwrap_or(OWNER).to_owned();
     let provider_id = given.text("provider_id").map(str::to_owned);
     let submission = Submission { channel: channel.into(), sender, body, provider_id, trust: Trust::Owner };
@@ -64,12 +69,13 @@ fn submission(served: &Served, given: &Given) -> Result<(Arc<Desk>, Submission),
 }
 
 /// Text that can become a percept whole.
-pub fn checked_text(text: &str) -> Result<String, Problem> {
+pub fn checked_text(served: &Served, name: &str, text: &str) -> Result<String, Problem> {
     if text.trim().is_empty() {
-        return Err(Problem::bad("the field \"text\" is empty", "say something"));
+        return Err(Problem::bad(format!("the field {name:?} is empty"), "say something"));
     }
-    if text.len() > CONTENT_LIMIT {
-        let found = format!("the field \"text\" has {} bytes; at most {CONTENT_LIMIT} become a percept", text.len());
+    let limit = served.text_max;
+    if text.len() > limit {
+        let found = format!("the field {name:?} has {} bytes; at most {limit} become a percept", text.len());
         return Err(Problem::new(StatusCode::PAYLOAD_TOO_LARGE, found, "say it in parts"));
     }
     Ok(text.to_owned())

@@ -114,7 +114,7 @@ pub async fn hold(State(served): State<Arc<Served>>, request: Request) -> Answer
 pub async fn redirect(State(served): State<Arc<Served>>, request: Request) -> Answer {
     served.refuse_while_draining()?;
     let given = body_fields(&served, request, REDIRECT).await?;
-    let goal = checked_text(given.text("goal").unwrap_or_default())?;
+    let goal = checked_text(&served, "goal", given.text("goal").unwrap_or_default())?;
     let watch = Stopwatch::start();
     let changed = told(&served, PreemptionRequested::Redirect { goal: goal.clone(), by: BY.into() }).await?;
     let latency = watch.elapsed();

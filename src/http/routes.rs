@@ -122,6 +122,20 @@ pub const ROUTES: &[Route] = &[
         answers: &[(200, "{imported, merged, skipped, errors: [{line, reason}]}"), (413, "too long"), LATER],
         handler: || post(memory::import),
     },
+    read(
+        "/v1/memory/export",
+        "A page of episodes as they are stored",
+        memory::EXPORT,
+        &[(200, "{lines, next}: texts of JSON, and what to go on after")],
+        || get(memory::export),
+    ),
+    act(
+        "/v1/memory/sleep",
+        "Sleep now: score, promote, compress and prune what is remembered",
+        &[],
+        &[(200, "the report of the sleep"), LATER],
+        || post(memory::sleep),
+    ),
     act("/v1/memory/verify", "Read everything on disk", &[], &[(200, "{ok, bad, …}")], || post(memory::verify)),
     act(
         "/v1/memory/backup",

@@ -17,7 +17,7 @@ use super::{Problem, Served};
 
 /// What a client may send.
 const SAYING: &[Field] = &[
-    Field::needed("text", Kind::Text, "what is said; up to 64 KiB"),
+    Field::needed("text", Kind::Text, "what is said; up to gateway.text_max, by default 64 KiB"),
     Field::optional("sender", Kind::Text, "a name, nothing more"),
     Field::optional("provider_id", Kind::Text, "a repeated one is the same message"),
 ];
@@ -90,7 +90,7 @@ async fn hear(served: &Arc<Served>, bytes: &[u8], turns: &mut BTreeSet<MessageId
             }
             let mut answer = vec![json!({"type": "accepted", "id": turn, "durable": true, "repeated": repeated})];
             // A repeated message's turn may be over: nothing more will be said of it.
-            if repeated && let Ok(ended) = served.agent.outside.websocket.turn(turn).try_recv() {
+            if repeated && let Ok(Ok(ended)) = served.agent.outside.websocket.turn(turn).try_recv() {
                 turns.remove(&turn);
                 answer.push(json!(Said::Ended(ended)));
             }
@@ -110,7 +110,7 @@ async fn accept(served: &Arc<Served>, bytes: &[u8]) -> Result<(MessageId, bool),
     let submission = Submission {
         channel: "websocket".into(),
         sender: given.text("sender").unwrap_or(OWNER).to_owned(),
-        body: checked_text(given.text("text").unwrap_or_default())?,
+        body: checked_text(served, "text", given.text("text").unwrap_or_default())?,
         provider_id: given.text("provider_id").map(str::to_owned),
         trust: Trust::Owner,
     };

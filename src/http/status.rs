@@ -91,7 +91,11 @@ pub fn regions(served: &Served) -> Vec<Value> {
 /// The store's figures; a disk that hangs answers as degraded.
 async fn disk(served: &Served) -> Value {
     match health(served).await {
-        Some(health) => disk_document(&health),
+        Some(health) => {
+            let mut document = disk_document(&health);
+            document["backups"] = served.backups.document();
+            document
+        }
         None => {
             json!({"status": "degraded", "reason": format!("the store has not answered for {} s", PATIENCE.as_secs())})
         }
@@ -120,6 +124,8 @@ fn disk_document(health: &StoreHealth) -> Value {
         "failures": health.failures,
         "waiting_bytes": health.waiting_bytes,
         "damage_seen": health.damage_seen,
+        "compactions": health.compactions,
+        "compaction_failed": health.compaction_failed,
         "commit_p50_us": health.latency.p50_us,
         "commit_p99_us": health.latency.p99_us,
     })

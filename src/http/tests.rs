@@ -81,6 +81,7 @@ impl House {
         let (agent, end, brain) = brain(&folder, &store, &events);
         let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.expect("a port");
         let address = listener.local_addr().expect("an address");
+        let backups = crate::backups::Backups::new(store.clone(), std::time::Duration::ZERO, 3);
         let mut served = Served {
             agent,
             store,
@@ -92,7 +93,8 @@ impl House {
             draining: Arc::new(AtomicBool::new(false)),
             llm: "none".into(),
             body: "none".into(),
-            backups_keep: 3,
+            backups,
+            text_max: 64 << 10,
             body_max: BODY_MAX,
             latch_file: None,
             is_stop_path_tested: Arc::new(AtomicBool::new(true)),
@@ -303,7 +305,7 @@ async fn memory_is_taken_in_asked_and_counted() {
         assert!(region["restarts"].is_u64() && region["inbox_depth"].is_u64() && region["p99_us"].is_u64());
     }
     let thin = |name: &str| regions.iter().find(|region| region["name"] == name).map(|region| region["thin"].clone());
-    assert_eq!((thin("angular_gyrus"), thin("hippocampus")), (Some(json!(true)), Some(Value::Null)));
+    assert_eq!((thin("spatial_bridge"), thin("hippocampus")), (Some(json!(true)), Some(Value::Null)));
 
     let page = house.get("/metrics").await.body;
     let page = page.as_str().expect("text");

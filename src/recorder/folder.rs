@@ -5,11 +5,11 @@ use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use jiff::Timestamp;
 use jiff::civil::DateTime;
 use jiff::tz::TimeZone;
+use jiff::{SignedDuration, Timestamp};
 
-use super::RecorderError;
+use super::{RecorderError, Window};
 
 /// A file's beginning in its name, UTC.
 const NAME: &str = "%Y%m%dT%H%M%S";
@@ -45,10 +45,7 @@ impl Folder {
 
     /// The recordings, oldest first. Other files are none of ours.
     pub fn files(&self) -> Vec<Found> {
-        let entries = fs::read_dir(&self.0).into_iter().flatten().flatten();
-        let mut files: Vec<Found> = entries.filter_map(|entry| found(&entry.path())).collect();
-        files.sort_by(|a, b| (a.began, &a.path).cmp(&(b.began, &b.path)));
-        files
+        files(&self.0)
     }
 
     /// Removes what is too old, then the oldest until all are within `max_bytes`; `open` stay.
@@ -68,6 +65,25 @@ impl Folder {
     }
 }
 
+fn files(folder: &Path) -> Vec<Found> {
+    let entries = fs::read_dir(folder).into_iter().flatten().flatten();
+    let mut files: Vec<Found> = entries.filter_map(|entry| found(&entry.path())).collect();
+    files.sort_by(|a, b| (a.began, &a.path).cmp(&(b.began, &b.path)));
+    files
+}
+
+/// The recordings in a folder that may hold something of a window, oldest first. A file goes on until the next begins.
+pub fn recordings(folder: &Path, window: &Window) -> Vec<PathBuf> {
+    let files = files(folder);
+    // Names tell whole seconds.
+    let ends = files.iter().skip(1).map(|next| Some(next.began + SignedDuration::from_secs(1))).chain([None]);
+    let overlaps = |began: Timestamp, end: Option<Timestamp>| {
+        window.to.is_none_or(|to| began <= to) && window.from.zip(end).is_none_or(|(from, end)| end >= from)
+    };
+    let kept = files.iter().zip(ends).filter(|(file, end)| overlaps(file.began, *end));
+    kept.map(|(file, _)| file.path.clone()).collect()
+}
+
 fn found(path: &Path) -> Option<Found> {
     let name = path.file_name()?.to_str()?.strip_suffix(".mcap")?;
     let (began, number) = name.split_once("Z-")?;
@@ -83,6 +99,25 @@ pub fn told(path: &Path, what: &'static str, error: &dyn std::fmt::Display) -> R
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn the_recordings_of_a_window_are_those_that_overlap_it() {
+        let dir = tempfile::tempdir().expect("a folder");
+        let folder = Folder::open(dir.path().to_owned()).expect("made");
+        let at = |second: i64| Timestamp::from_second(1_767_603_600 + second).expect("a time");
+        for second in [0, 100, 200] {
+            folder.create(at(second)).expect("a file");
+        }
+        let count = |from: Option<i64>, to: Option<i64>| {
+            recordings(dir.path(), &Window { from: from.map(at), to: to.map(at) }).len()
+        };
+        assert_eq!(count(None, None), 3);
+        assert_eq!(count(Some(150), None), 2);
+        assert_eq!(count(Some(150), Some(160)), 1);
+        assert_eq!(count(None, Some(150)), 2);
+        assert_eq!(count(None, Some(-1)), 0);
+        assert_eq!(count(Some(900), None), 1, "the last goes on");
+    }
 
     #[test]
     fn the_oldest_and_the_too_old_go_and_foreign_files_stay() {

@@ -33,9 +33,10 @@ use parking_lot::Mutex;
 use crate::agent::{AgentSettings, Kit, Waking, anatomy};
 use crate::config;
 
+pub use folder::recordings;
 pub use format::{Header, InputLine, RegionStart};
 pub use recording::Recording;
-pub use replay::{Divergence, Found, RegionTally, ReplayReport, SetAside};
+pub use replay::{Divergence, Found, RegionTally, ReplayReport, SetAside, Window};
 
 use folder::Folder;
 use writer::{Counters, Item, Mail, Scribe, What};
@@ -63,12 +64,13 @@ const START_BYTES: u64 = 64 << 20;
 
 impl From<&config::Recorder> for Limits {
     fn from(settings: &config::Recorder) -> Self {
-        let max_bytes = settings.max_bytes.get();
+        let config::Recorder { enabled: _, max_bytes, file_bytes, max_age } = settings;
+        let max_bytes = max_bytes.get();
         Self {
             max_bytes,
             // Half of the whole at most, so that one file is there while the next is written.
-            file_bytes: settings.file_bytes.get().min(max_bytes / 2),
-            max_age: settings.max_age.get(),
+            file_bytes: file_bytes.get().min(max_bytes / 2),
+            max_age: max_age.get(),
             start_bytes: usize::try_from(START_BYTES.min(max_bytes / 8)).unwrap_or(usize::MAX),
             queue: QUEUE,
         }

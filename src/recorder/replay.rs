@@ -4,12 +4,12 @@
 //! input is taken at its recorded time; chance comes from seed and input. A clearance can't be read back from anywhere,
 //! so the gate's own replayed one is taken.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
-use jiff::SignedDuration;
+use jiff::{SignedDuration, Timestamp};
 use maxim_actors::action::tools::{self, ToolRegistry};
 use maxim_actors::gate::ClearedIntent;
 use maxim_actors::region::{Frame, InputRecord, Stepper, Supervision, Tap, decision_hash};
@@ -33,6 +33,8 @@ pub struct ReplayReport {
     pub matched: u64,
     /// Inputs that the states at the beginning of the file contain already.
     pub contained: u64,
+    /// Inputs outside of the window: those before it were fed and not compared, those after it were left out.
+    pub outside: u64,
     pub regions: BTreeMap<String, RegionTally>,
     pub first_divergence: Option<Divergence>,
     /// Regions that this file can't replay, or not further, and why.
@@ -99,8 +101,28 @@ impl Recording {
     /// # Errors
     /// See [`Recording::read`] and [`Recording::replay`].
     pub fn replay_file(path: &Path) -> Result<ReplayReport, RecorderError> {
+        Self::read(path)?.replay_core(&Window::default())
+    }
+
+    /// Replays what lies in a window, with the core tools.
+    ///
+    /// # Errors
+    /// See [`Recording::replay`].
+    pub fn replay_core(&self, window: &Window) -> Result<ReplayReport, RecorderError> {
         let registry = tools::core_registry().map_err(|error| RecorderError::Settings(error.to_string()))?;
-        Self::read(path)?.replay(registry)
+        self.replay_within(registry, window)
+    }
+
+    /// When the turn of a message was under way, by the inputs of this file; nothing when it has none of it.
+    pub fn turn_of(&self, message: MessageId) -> Option<Window> {
+        let correlation = |id: MessageId| {
+            let (meta, _) = Envelope::split(self.signals.get(&id)?).ok()?;
+            Some(meta.correlation)
+        };
+        let turn = correlation(message).unwrap_or(message);
+        let of_turn = self.inputs.iter().filter(|input| input.message.and_then(correlation) == Some(turn));
+        let times: Vec<Timestamp> = of_turn.map(|input| input.taken_at).collect();
+        Some(Window { from: Some(*times.iter().min()?), to: times.iter().max().copied() })
     }
 
     /// Replays it; `registry` holds the tools that the agent had.
@@ -108,9 +130,27 @@ impl Recording {
     /// # Errors
     /// The recorded settings or states don't make an agent in this program.
     pub fn replay(&self, registry: ToolRegistry) -> Result<ReplayReport, RecorderError> {
+        self.replay_within(registry, &Window::default())
+    }
+
+    /// Replays it and compares what lies in a window. What lies before is fed all the same, since states rest on it.
+    ///
+    /// # Errors
+    /// As [`Recording::replay`].
+    pub fn replay_within(&self, registry: ToolRegistry, window: &Window) -> Result<ReplayReport, RecorderError> {
         let watch = Stopwatch::start();
         let mut theatre = Theatre::new(self, registry)?;
+        // Once a region has passed the end of the window it is done: a later input would find another state.
+        let mut done = BTreeSet::new();
         for (number, line) in (1..).zip(&self.inputs) {
+            if window.to.is_some_and(|to| line.taken_at > to) {
+                done.insert(line.region.as_str());
+            }
+            if done.contains(line.region.as_str()) {
+                theatre.report.outside += 1;
+                continue;
+            }
+            theatre.compares = window.from.is_none_or(|from| line.taken_at >= from);
             theatre.play(self, number, line);
         }
         let Theatre { report, set_aside, .. } = theatre;
@@ -128,6 +168,13 @@ impl Recording {
         rooms.fear.home.clone_from(&header.home);
         Ok(rooms)
     }
+}
+
+/// From when to when, both included; by the times at which inputs were taken.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Window {
+    pub from: Option<Timestamp>,
+    pub to: Option<Timestamp>,
 }
 
 /// Hears what the regions decide.
@@ -164,6 +211,8 @@ struct Theatre {
     ear: Arc<Ear>,
     set_aside: BTreeMap<String, (String, u64)>,
     report: ReplayReport,
+    /// Whether the present input lies in the window.
+    compares: bool,
     /// A store ends with its last owner.
     _store: StateStore,
 }
@@ -226,6 +275,7 @@ impl Theatre {
             inputs: 0,
             matched: 0,
             contained: 0,
+            outside: 0,
             regions: roles.keys().map(|name| (name.clone(), RegionTally::default())).collect(),
             first_divergence: None,
             set_aside: Vec::new(),
@@ -236,7 +286,7 @@ impl Theatre {
             elapsed: Duration::ZERO,
             recorded_span: recording.span(),
         };
-        Ok(Self { roles, script, ear, set_aside, report, _store: whole })
+        Ok(Self { roles, script, ear, set_aside, report, compares: true, _store: whole })
     }
 
     fn play(&mut self, recording: &Recording, number: u64, line: &InputLine) {
@@ -280,6 +330,11 @@ impl Theatre {
             return Ok(Arc::clone(envelope));
         }
         let encoded = recording.signals.get(&id).ok_or_else(|| format!("message {id} is not in the file"))?;
+        if Envelope::split(encoded).is_ok_and(|(meta, _)| meta.name == ClearedIntent::NAME) {
+            return Err(format!(
+                "the clearance {id} was given before this file began, and nothing but the gate can make one: replay the file before it"
+            ));
+        }
         self.script.decode(encoded).map(Arc::new).map_err(|error| error.to_string())
     }
 
@@ -289,6 +344,10 @@ impl Theatre {
 
     fn compare(&mut self, number: u64, line: &InputLine, decision: u64, state: u64, failed: Option<String>) {
         let report = &mut self.report;
+        if !self.compares && failed.is_none() {
+            report.outside += 1;
+            return;
+        }
         let tally = report.regions.entry(line.region.clone()).or_default();
         report.inputs += 1;
         tally.inputs += 1;

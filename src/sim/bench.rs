@@ -171,7 +171,7 @@ async fn turn(desk: &Desk, body: String) -> Result<u64, Broken> {
     let watch = Stopwatch::start();
     let (channel, sender) = ("http".to_owned(), "bench".to_owned());
     let accepted = desk.submit(Submission { channel, sender, body, provider_id: None, trust: Trust::Owner }).await??;
-    tokio::time::timeout(Duration::from_secs(300), desk.turn(accepted.percept)).await??;
+    tokio::time::timeout(Duration::from_secs(300), desk.turn(accepted.percept)).await???;
     Ok(u64::try_from(watch.elapsed().as_micros()).unwrap_or(u64::MAX))
 }
 

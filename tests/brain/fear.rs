@@ -55,6 +55,21 @@ fn burnt_often_enough_it_asks_and_other_actions_stay_free() {
 }
 
 #[test]
+fn a_fear_is_forgiven_after_its_half_life_and_comes_back_with_the_next_burn() {
+    let burnt = |half_life: &str, wait: std::time::Duration| {
+        let mut settings = maxim::config::Settings::default();
+        settings.gate.forgiveness_half_life = half_life.parse().expect("a time");
+        let mut bench = Bench::with("maxim", StateStore::in_memory(), with_stove, settings);
+        while bench.say("touch the stove").actions[0].status == "failed" {}
+        bench.pass(wait);
+        (bench.say("touch the stove").actions[0].status.clone(), bench.say("touch the stove").actions[0].status.clone())
+    };
+    let hour = std::time::Duration::from_secs(3600);
+    assert_eq!(burnt("7days", hour), ("asked".into(), "asked".into()), "an hour forgives nothing");
+    assert_eq!(burnt("30min", hour), ("failed".into(), "asked".into()), "one trial, and the fear is back");
+}
+
+#[test]
 fn a_dangerous_command_is_never_run_however_it_is_wrapped() {
     let mut bench = Bench::new();
     std::fs::write(bench.file("keep.txt"), "precious").expect("written");

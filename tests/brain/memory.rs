@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use serde_json::json;
 
-use crate::common::Bench;
+use crate::common::{Bench, core_tools};
 
 #[test]
 fn one_percept_is_one_episode_with_its_action_and_outcome() {
@@ -17,6 +17,35 @@ fn one_percept_is_one_episode_with_its_action_and_outcome() {
     assert_eq!(good["results"].as_array().map(Vec::len), Some(1), "{good}");
     let bad = bench.inquire("memory_recall", json!({ "tool_name": "read_file", "success": false }));
     assert!(bad["results"][0]["result"].as_str().is_some_and(|result| result.contains("missing.txt")), "{bad}");
+}
+
+#[test]
+fn what_is_captured_and_merged_is_as_configured() {
+    let kept = |change: fn(&mut maxim::config::Memory)| {
+        let mut settings = maxim::config::Settings::default();
+        change(&mut settings.memory);
+        let mut bench = Bench::with("maxim", maxim_actors::store::StateStore::in_memory(), core_tools, settings);
+        let at = |second: u64| format!("2026-01-05T08:00:{second:02}Z");
+        // The first is a checkpoint in any case; then a dull moment, and the same again.
+        let lines = [
+            json!({ "text": "start", "timestamp": at(0) }),
+            json!({ "text": "a fly", "timestamp": at(10), "salience": 0.5 }),
+            json!({ "text": "a fly", "timestamp": at(20), "salience": 0.5 }),
+        ];
+        let lines = lines.iter().zip(1..).map(|(line, number)| (number, line.to_string())).collect();
+        let imported = bench.import(lines, false);
+        (imported.kept, imported.merged, imported.skipped)
+    };
+    assert_eq!(kept(|_| {}), (1, 0, 2));
+    assert_eq!(kept(|memory| memory.capture_salience = 0.5), (2, 1, 0));
+    assert_eq!(
+        kept(|memory| {
+            memory.capture_salience = 0.5;
+            memory.merge_window = "5s".parse().expect("a time");
+        }),
+        (3, 0, 0)
+    );
+    assert_eq!(kept(|memory| memory.capture_checkpoint = "20s".parse().expect("a time")), (2, 0, 1));
 }
 
 #[test]

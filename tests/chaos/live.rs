@@ -220,7 +220,7 @@ impl Live {
 
     pub fn end_of(&self, turn: MessageId) -> TurnEnded {
         let mut ended = self.agent.outside.http.turn(turn);
-        self.wait("the end of the turn", || ended.try_recv().ok())
+        self.wait("the end of the turn", || ended.try_recv().ok()).expect("the end is told")
     }
 
     /// Says something whose acknowledgement or end may be lost.
@@ -228,7 +228,7 @@ impl Live {
         let mut accepted = self.submit(text, trust);
         let accepted = self.wait_or_lose(|| accepted.try_recv().ok())?.ok()?;
         let mut ended = self.agent.outside.http.turn(accepted.percept);
-        self.wait_or_lose(|| ended.try_recv().ok())
+        self.wait_or_lose(|| ended.try_recv().ok())?.ok()
     }
 
     /// A question or wish at the door whose answer may be lost.

@@ -1,11 +1,20 @@
 //! One life of an agent in which every room hears everything that it can hear.
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
+use maxim_actors::effectors::door::Door;
+use maxim_bus::signals::body::MovementSensed;
 use maxim_bus::signals::intent::ApprovalDecided;
 use maxim_bus::signals::lifecycle::PreemptionRequested;
+use maxim_bus::signals::numbers::{
+    AnalyseSeries, JudgeSeries, MetricsCorrelated, PatternConfirmed, PatternDropped, SeriesAnalysed, SeriesFeature,
+    SeriesJudged, SeriesVerdict,
+};
+use maxim_bus::signals::skill::{ExecutesWithLearned, GoalWord, MotorProgram, ProgramForgotten, ProgramLearned};
 use maxim_bus::signals::thought::TurnEnded;
-use maxim_bus::{RegionName, Trust};
+use maxim_bus::units::Confidence;
+use maxim_bus::{RegionName, Signal, Trust};
 use serde_json::json;
 
 use super::live::{LIMIT, Live};
@@ -49,6 +58,7 @@ pub fn live_it(live: &Live) -> Vec<Option<Outcome>> {
         ("similarity_search", json!({"context": "where the spare key is kept", "limit": 1})),
         ("predict_outcome", json!({"tool_name": "write_file"})),
         ("temporal_patterns", json!({})),
+        ("math", json!({"expression": "6 * 7"})),
         ("system_stats", json!({})),
     ];
     for (tool, params) in questions {
@@ -73,8 +83,108 @@ pub fn live_it(live: &Live) -> Vec<Option<Outcome>> {
     let nobody = door.fresh_id();
     let decided = ApprovalDecided { approval: nobody, allow: false, always: false, by: "anna".into(), at: door.now() };
     door.put("door", door.fresh_id(), Trust::Owner, decided);
+    practise(live);
     live.wait_or_lose(|| live.is_quiet().then_some(()));
     outcomes
+}
+
+/// What takes weeks of experience to come about by itself, said at the door.
+fn practise(live: &Live) {
+    let door = Arc::clone(&live.agent.outside.door);
+    let moved = |by: f64| MovementSensed {
+        action: None,
+        body_part: "head".into(),
+        movement: "turn".into(),
+        params: json!({"degrees": 10}),
+        before: BTreeMap::from([("yaw".into(), 0.0)]),
+        after: BTreeMap::from([("yaw".into(), by)]),
+    };
+    // The fifth goes otherwise than the four before it.
+    [10.0, 10.0, 10.0, 10.0, 0.0].into_iter().for_each(|by| door.sense(moved(by)));
+    let (metric, confidence) = ("tool:lift:success".to_owned(), Confidence::clamped(0.8));
+    say(
+        &door,
+        "statistician",
+        PatternConfirmed {
+            metric: metric.clone(),
+            subject: "lift".into(),
+            feature: SeriesFeature::Prevailing { share: 0.9 },
+            verbal: "lift succeeds".into(),
+            code: "9/10".into(),
+            values: vec![1.0; 9],
+            outputs: BTreeMap::from([("rate".into(), 0.9)]),
+            observations: 10,
+            confidence,
+            episodes: Vec::new(),
+            trust: Trust::Own,
+        },
+    );
+    say(
+        &door,
+        "statistician",
+        MetricsCorrelated {
+            metrics: ["pain:rate".into(), metric.clone()],
+            rho: -0.9,
+            p: 0.001,
+            q: 0.01,
+            observations: 12,
+            confidence,
+            holds: true,
+            trust: Trust::Own,
+        },
+    );
+    say(
+        &door,
+        "cerebellum",
+        ExecutesWithLearned {
+            tool: "lift".into(),
+            object: "box".into(),
+            successes: 3,
+            failures: 0,
+            confidence,
+            episodes: Vec::new(),
+        },
+    );
+    say(&door, "statistician", PatternDropped { metric, reason: "it fails now".into() });
+    let series: Vec<f64> = (0..9).map(f64::from).collect();
+    say(&door, "statistician", JudgeSeries { series: "lift".into(), values: series.clone(), reference: None });
+    say(&door, "statistician", AnalyseSeries { series: "lift".into(), values: series });
+    say(
+        &door,
+        "intraparietal_sulcus",
+        SeriesJudged {
+            series: "lift".into(),
+            observations: 9,
+            verdict: SeriesVerdict::Structured,
+            p: 0.0,
+            features: Vec::new(),
+            median: 4.0,
+            spread: 3.0,
+            anomalies: Vec::new(),
+            compared: None,
+        },
+    );
+    say(
+        &door,
+        "angular_gyrus",
+        SeriesAnalysed { series: "lift".into(), observations: 9, feature: None, p: 1.0, r_squared: 0.0 },
+    );
+    let program = MotorProgram {
+        name: "lift-box".into(),
+        goal: vec![GoalWord::Same("lift".into())],
+        values: 0,
+        steps: Vec::new(),
+        successes: 3,
+        strength: confidence,
+        commanded: false,
+    };
+    say(&door, "cerebellum", ProgramLearned { program, offered: false });
+    say(&door, "cerebellum", ProgramForgotten { name: "lift-box".into() });
+}
+
+/// A word of one of the rooms of learning.
+fn say<S: Signal>(door: &Door, room: RegionName, signal: S) {
+    door.put(room, door.fresh_id(), Trust::Own, signal);
 }
 
 /// The answer without what differs from run to run: ids, measured times, and what is still on its way.

@@ -4,5 +4,6 @@ mod configuration;
 mod daemon;
 mod door;
 mod home;
+mod offline;
 mod stopping;
 mod words;

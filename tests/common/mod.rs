@@ -105,7 +105,7 @@ impl Bench {
         for _ in 0..1_000 {
             self.agent.settle();
             if let Ok(ended) = ended.try_recv() {
-                return ended;
+                return ended.expect("the end is told");
             }
             let Some(due) = self.agent.next_deadline() else { break };
             self.clock.advance_to(due);
@@ -134,6 +134,19 @@ impl Bench {
         let mut asked = Box::pin(asked);
         runtime.block_on(async {
             // Polled once, the question is on the bus; then the rooms answer it.
+            let first = tokio::time::timeout(Duration::ZERO, &mut asked).await;
+            assert!(first.is_err(), "nobody has answered yet");
+        });
+        self.agent.settle();
+        runtime.block_on(asked).expect("answered")
+    }
+
+    /// Hands lines of an import in.
+    pub fn import(&mut self, lines: Vec<(u64, String)>, all: bool) -> maxim_bus::signals::recall::EpisodesImported {
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_time().build().expect("a runtime");
+        let door = Arc::clone(&self.agent.outside.door);
+        let mut asked = Box::pin(door.import(lines, all));
+        runtime.block_on(async {
             let first = tokio::time::timeout(Duration::ZERO, &mut asked).await;
             assert!(first.is_err(), "nobody has answered yet");
         });

@@ -4,4 +4,5 @@ mod harness;
 
 mod kill;
 mod manners;
+mod offline;
 mod stop;

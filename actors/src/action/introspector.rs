@@ -9,6 +9,7 @@
 use std::collections::BTreeMap;
 
 use jiff::{SignedDuration, Timestamp};
+use maxim_bus::signals::numbers::{Calculate, Calculated};
 use maxim_bus::signals::recall::{
     DescribeTime, EpisodeFilter, EpisodesRecalled, Inquiry, InquiryAnswered, OutcomesPredicted, PredictOutcomes,
     RecallEpisodes, ReportStats, StatsReported, TimeDescribed,
@@ -56,9 +57,9 @@ pub enum IntrospectorEvent {
 }
 
 wiring!(Introspector {
-    hears: [Inquiry, EpisodesRecalled, SimilarFound, OutcomesPredicted, TimeDescribed, StatsReported],
+    hears: [Inquiry, EpisodesRecalled, SimilarFound, OutcomesPredicted, TimeDescribed, Calculated, StatsReported],
     back: [],
-    emits: [RecallEpisodes, FindSimilar, PredictOutcomes, DescribeTime, ReportStats, InquiryAnswered],
+    emits: [RecallEpisodes, FindSimilar, PredictOutcomes, DescribeTime, Calculate, ReportStats, InquiryAnswered],
 });
 
 impl Region for Introspector {
@@ -209,6 +210,10 @@ fn ask(inquiry: &Inquiry, pulse: &mut Pulse<'_, Introspector>) -> Result<BTreeMa
             let query = DescribeTime { hour: small("hour"), day: small("day"), limit };
             ("suprachiasmatic_nucleus", pulse.ask("suprachiasmatic_nucleus", query))
         }
+        "math" => {
+            let request = inquiry.params.clone();
+            ("angular_gyrus", pulse.ask("angular_gyrus", Calculate { request }))
+        }
         "system_stats" => {
             let rooms = pulse.settings().rooms.clone();
             return Ok(rooms.into_iter().map(|room| (pulse.ask(room, ReportStats {}), room.to_owned())).collect());
@@ -243,6 +248,14 @@ impl Hears<OutcomesPredicted> for Introspector {
 impl Hears<TimeDescribed> for Introspector {
     fn hear(&self, answer: &TimeDescribed, pulse: &mut Pulse<'_, Self>) {
         self.reported("suprachiasmatic_nucleus", json!(answer), pulse);
+    }
+}
+
+impl Hears<Calculated> for Introspector {
+    fn hear(&self, answer: &Calculated, pulse: &mut Pulse<'_, Self>) {
+        let Some(why) = &answer.error else { return self.reported("angular_gyrus", answer.output.clone(), pulse) };
+        let Some((inquiry, _, open)) = self.asked(pulse) else { return };
+        self.answer(inquiry, open, Json::Null, Some(why.clone()), pulse);
     }
 }
 

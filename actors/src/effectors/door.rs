@@ -11,6 +11,7 @@ use std::time::Duration;
 use jiff::Timestamp;
 use maxim_bus::hash::StableHash;
 use maxim_bus::latch::{DurableAnswer, Raised, StopDetail};
+use maxim_bus::signals::body::MovementSensed;
 use maxim_bus::signals::intent::ApprovalDecided;
 use maxim_bus::signals::lifecycle::{PreemptionChanged, PreemptionRequested};
 use maxim_bus::signals::percept::Inbound;
@@ -33,6 +34,8 @@ pub enum Unanswered {
     Refused(String),
     #[error("it could not be made durable: {0}")]
     NotDurable(String),
+    #[error("the answer was lost on its way: {0}")]
+    Lost(String),
 }
 
 type Waiters<T> = Mutex<HashMap<MessageId, oneshot::Sender<Result<T, Unanswered>>>>;
@@ -159,6 +162,11 @@ impl Door {
         self.put(DOOR, self.fresh_id(), Trust::Owner, ApprovalDecided { approval, allow, always, by, at });
     }
 
+    /// A body's report of a movement.
+    pub fn sense(&self, sensed: MovementSensed) {
+        self.put(DOOR, self.fresh_id(), Trust::Sensor, sensed);
+    }
+
     /// Puts any signal onto the bus as its own turn. For import and observations.
     pub fn put<S: Signal>(&self, sender: RegionName, id: MessageId, trust: Trust, signal: S) {
         let meta = Meta {
@@ -191,6 +199,13 @@ async fn wait<T>(told: oneshot::Receiver<Result<T, Unanswered>>, limit: Duration
     }
 }
 
+/// Tells whoever waits that the answer won't come.
+fn lose<T>(waiters: &Waiters<T>, asked: Option<MessageId>, why: &str) {
+    if let Some(tell) = asked.and_then(|id| waiters.lock().remove(&id)) {
+        let _ = tell.send(Err(Unanswered::Lost(why.into())));
+    }
+}
+
 /// Brings answers back to whoever waits at the door.
 pub struct DoorKeeper {
     pub door: Arc<Door>,
@@ -213,6 +228,7 @@ impl Effector for DoorKeeper {
             .says::<ImportEpisodes>()
             .says::<RequestSleep>()
             .says::<EndSession>()
+            .says::<MovementSensed>()
     }
 
     fn deadline(&self) -> Duration {
@@ -233,7 +249,7 @@ impl Performs<InquiryAnswered> for DoorKeeper {
     }
 
     fn abandoned(answered: &InquiryAnswered, why: &str, operation: &Operation<Self>) {
-        tracing::warn!(inquiry = %answered.inquiry, why, agent = %operation.hands.agent(), "an answer did not reach its asker");
+        lose(&operation.effector.door.inquiries, Some(answered.inquiry), why);
     }
 }
 
@@ -248,8 +264,8 @@ impl Performs<PreemptionChanged> for DoorKeeper {
         let _ = tell.send(answer);
     }
 
-    fn abandoned(changed: &PreemptionChanged, why: &str, _operation: &Operation<Self>) {
-        tracing::warn!(request = ?changed.request, why, "an answer did not reach its asker");
+    fn abandoned(_changed: &PreemptionChanged, why: &str, operation: &Operation<Self>) {
+        lose(&operation.effector.door.preemptions, operation.cause.cause, why);
     }
 }
 
@@ -264,8 +280,8 @@ impl Performs<EpisodesImported> for DoorKeeper {
         let _ = tell.send(answer);
     }
 
-    fn abandoned(_imported: &EpisodesImported, why: &str, _operation: &Operation<Self>) {
-        tracing::warn!(why, "the outcome of an import did not reach its asker");
+    fn abandoned(_imported: &EpisodesImported, why: &str, operation: &Operation<Self>) {
+        lose(&operation.effector.door.imports, operation.cause.cause, why);
     }
 }
 
@@ -282,7 +298,7 @@ impl Performs<SleepEnded> for DoorKeeper {
         }
     }
 
-    fn abandoned(_ended: &SleepEnded, why: &str, _operation: &Operation<Self>) {
-        tracing::warn!(why, "the report of a sleep did not reach its asker");
+    fn abandoned(ended: &SleepEnded, why: &str, operation: &Operation<Self>) {
+        ended.askers.iter().for_each(|asker| lose(&operation.effector.door.sleeps, Some(*asker), why));
     }
 }

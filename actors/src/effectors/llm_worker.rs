@@ -12,6 +12,7 @@ use maxim_bus::latch::EffectKind;
 use maxim_bus::signals::thought::{ModelCall, ModelReply};
 use maxim_bus::{RegionName, Stage};
 use serde_json::{Value as Json, json};
+use tokio::sync::Semaphore;
 
 use crate::region::{Effector, EffectorCard, Operation, Performs};
 
@@ -25,7 +26,12 @@ pub struct ModelServer {
     pub api_key: String,
     /// A whole call, connecting included.
     pub timeout: Duration,
+    /// Calls at once, for all incarnations of the worker together.
+    pub calls: Arc<Semaphore>,
 }
+
+/// The most calls at once that can be allowed.
+pub const CALLS_MAX: usize = 1024;
 
 /// How often a stop is looked for while a call runs.
 const STOP_CHECK: Duration = Duration::from_millis(20);
@@ -54,6 +60,7 @@ impl LlmWorker {
         };
         operation.hands.durable(operation.lsn).await.map_err(|error| error.to_string())?;
         let latch = &operation.hands.frame.latch;
+        let _turn = server.calls.acquire().await.map_err(|error| error.to_string())?;
         latch.permit(EffectKind::Other).map_err(|stopped| stopped.to_string())?;
         let request = json!({
             "model": server.model,
@@ -81,7 +88,8 @@ impl LlmWorker {
 impl Effector for LlmWorker {
     const NAME: RegionName = "llm_worker";
     const STAGE: Stage = Stage::Deliberation;
-    const CONCURRENT: usize = 4;
+    /// What may wait for its turn; [`ModelServer::calls`] bounds the calls.
+    const CONCURRENT: usize = CALLS_MAX;
 
     fn card() -> EffectorCard<Self> {
         EffectorCard::new().performs::<ModelCall>().says::<ModelReply>()

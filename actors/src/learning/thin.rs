@@ -3,18 +3,6 @@
 use crate::thin_room;
 
 thin_room! {
-    /// How to: forward models and motor programs.
-    Cerebellum, "cerebellum", Learning
-}
-thin_room! {
-    /// Watches metrics for patterns.
-    Statistician, "statistician", Learning
-}
-thin_room! {
-    /// The quick sense of numbers: magnitude, trend, randomness.
-    IntraparietalSulcus, "intraparietal_sulcus", Learning
-}
-thin_room! {
     /// Which moments are worth keeping.
     SignificanceLearner, "significance", Learning
 }

@@ -16,10 +16,13 @@ use maxim_bus::signals::recall::{
 use maxim_bus::{MessageId, RegionName, Stage, Trust};
 use serde::{Deserialize, Serialize};
 
-use super::hippocampus::Hippocampus;
-use super::suprachiasmatic_nucleus::SuprachiasmaticNucleus;
 use crate::region::{Card, Hears, Pulse, Region};
 use crate::wiring;
+
+/// The room of episodes.
+const EPISODES: RegionName = "hippocampus";
+/// The room of times.
+const TIMES: RegionName = "suprachiasmatic_nucleus";
 
 /// How enrichment is set up.
 #[derive(Clone, Debug)]
@@ -122,8 +125,8 @@ impl Enrichment {
                 reason: format!("no answer within {} ms", pulse.settings().deadline.as_millis()),
             };
             let mut missing = Vec::new();
-            missing.extend(recalled.is_none().then(|| late(Hippocampus::NAME)));
-            missing.extend(time.is_none().then(|| late(SuprachiasmaticNucleus::NAME)));
+            missing.extend(recalled.is_none().then(|| late(EPISODES)));
+            missing.extend(time.is_none().then(|| late(TIMES)));
             missing.extend(
                 pulse
                     .settings()
@@ -161,8 +164,8 @@ impl Hears<SalientPercept> for Enrichment {
             limit: pulse.settings().episodes,
             ..EpisodeFilter::default()
         };
-        pulse.ask(Hippocampus::NAME, RecallEpisodes { filter, except: Some(turn) });
-        pulse.ask(SuprachiasmaticNucleus::NAME, DescribeTime { hour: None, day: None, limit: 0 });
+        pulse.ask(EPISODES, RecallEpisodes { filter, except: Some(turn) });
+        pulse.ask(TIMES, DescribeTime { hour: None, day: None, limit: 0 });
     }
 }
 

@@ -1,8 +1,10 @@
 //! What it reminds of.
 
+pub mod angular_gyrus;
 pub mod enrichment;
 pub mod entorhinal_cortex;
 pub mod hippocampus;
 pub mod memory_hub;
+pub mod packing;
 pub mod suprachiasmatic_nucleus;
 pub mod thin;

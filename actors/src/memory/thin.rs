@@ -7,10 +7,6 @@ thin_room! {
     AnteriorTemporalLobe, "anterior_temporal_lobe", Memory
 }
 thin_room! {
-    /// Exact numbers: constants, methods, statistics.
-    AngularGyrus, "angular_gyrus", Memory
-}
-thin_room! {
     /// Edges between the layers of memory.
     CrossLayerGraph, "cross_layer_graph", Memory
 }

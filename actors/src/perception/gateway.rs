@@ -29,6 +29,8 @@ const TURN_LIMIT: SignedDuration = SignedDuration::from_mins(10);
 pub struct GatewaySettings {
     /// Turns in flight at once; 1 to 1024. Default 256.
     pub credit: usize,
+    /// Longest content of a percept, in bytes; the rest of a longer text is cut off. Default 64 KiB.
+    pub text_max: usize,
     /// The whitelist of stop phrases, with the agent's names.
     pub stop: StopGrammar,
 }
@@ -144,7 +146,8 @@ impl Hears<Inbound> for Gateway {
             pulse.emit(InboundAccepted { inbound: inbound.id, percept, channel, repeated: true });
             return;
         }
-        let text = InboundText::new(&inbound.channel, &inbound.sender, &inbound.body, &pulse.settings().stop);
+        let GatewaySettings { text_max, stop, .. } = pulse.settings();
+        let text = InboundText::within(*text_max, &inbound.channel, &inbound.sender, &inbound.body, stop);
         let stop = text.hard_override().is_some();
         let content = text.content().to_owned();
         let percept = Percept::from_outside(text.channel(), text.sender(), content, stop, inbound.trust);
@@ -180,7 +183,7 @@ mod tests {
     use crate::region::rig::{Rig, ear};
 
     fn settings(credit: usize) -> GatewaySettings {
-        GatewaySettings { credit, stop: StopGrammar::new::<_, &str>(&["maxim"], &[]) }
+        GatewaySettings { credit, text_max: 64 << 10, stop: StopGrammar::new::<_, &str>(&["maxim"], &[]) }
     }
 
     fn inbound(body: &str, provider_id: Option<&str>) -> Inbound {
@@ -230,6 +233,15 @@ mod tests {
         }
         assert_eq!(order, ["message 0", "message 1", "message 2", "message 3", "message 4"]);
         assert_eq!(rig.region().waiting(), 0);
+    }
+
+    #[test]
+    fn a_text_is_cut_at_the_limit_of_the_settings() {
+        for (text_max, kept) in [(64 << 10, 2000), (1 << 10, 1024)] {
+            let mut rig: Rig<Gateway> = Rig::new(GatewaySettings { text_max, ..settings(8) }, ear::<Percept>);
+            rig.send(inbound(&"a".repeat(2000), None));
+            assert_eq!(rig.heard::<Percept>()[0].content.len(), kept);
+        }
     }
 
     #[test]

@@ -7,7 +7,7 @@ use serde::Serialize;
 
 use super::stop_phrase::StopGrammar;
 
-/// Longest content that is kept, in bytes. A longer body is cut at the last whole character before it.
+/// Longest content that is kept when nobody says otherwise, in bytes.
 pub const CONTENT_LIMIT: usize = 64 * 1024;
 
 /// How much attention outside text gets, whatever it says of itself (0 none, 1 all).
@@ -40,7 +40,12 @@ impl InboundText {
     /// `body` is kept byte for byte up to [`CONTENT_LIMIT`]. Whether it stops is decided on the whole body, from any
     /// sender and channel.
     pub fn new(channel: &str, sender: &str, body: &str, stop: &StopGrammar) -> Self {
-        let content = &body[..body.floor_char_boundary(CONTENT_LIMIT)];
+        Self::within(CONTENT_LIMIT, channel, sender, body, stop)
+    }
+
+    /// With another limit, in bytes. A longer body is cut at the last whole character before it.
+    pub fn within(limit: usize, channel: &str, sender: &str, body: &str, stop: &StopGrammar) -> Self {
+        let content = &body[..body.floor_char_boundary(limit)];
         Self {
             source: format!("comms:{channel}"),
             content: content.to_owned(),
@@ -88,7 +93,7 @@ impl InboundText {
         &self.metadata.sender
     }
 
-    /// True when the body was longer than [`CONTENT_LIMIT`] and its end is missing.
+    /// True when the body was longer than the limit and its end is missing.
     pub fn truncated(&self) -> bool {
         self.truncated
     }

@@ -198,7 +198,8 @@ pub struct Operation<E> {
     pub cause: Meta,
     /// What must be durable before anything of it shows outside (output commit).
     pub lsn: Lsn,
-    effector: std::marker::PhantomData<fn(E)>,
+    /// The value that performs it; for what was abandoned a fresh one, which reaches the same desks.
+    pub effector: Arc<E>,
 }
 
 impl<E: Effector> Operation<E> {
@@ -279,7 +280,7 @@ impl<E: Effector> EffectorPost<E> {
             hands: self.hands(epoch),
             cause: envelope.meta.clone(),
             lsn: delivery.lsn,
-            effector: std::marker::PhantomData,
+            effector: Arc::clone(effector),
         };
         let begin = self.card.performs.get(envelope.body().name()).map(|(begin, _)| *begin);
         let (heart, effector, deadline) = (Arc::clone(&self.heart), Arc::clone(effector), effector.deadline());
@@ -305,23 +306,15 @@ impl<E: Effector> EffectorPost<E> {
     fn abandon(&self, number: u64, why: &str, epoch: Epoch) {
         let Some((envelope, lsn)) = self.in_flight.lock().remove(&number) else { return };
         tracing::warn!(effector = E::NAME, signal = envelope.meta.name, why, "an operation was abandoned");
-        let operation = Operation {
-            hands: self.hands(epoch),
-            cause: envelope.meta.clone(),
-            lsn,
-            effector: std::marker::PhantomData,
-        };
-        if let Some((_, abandon)) = self.card.performs.get(envelope.body().name()) {
-            let told = catch_unwind(AssertUnwindSafe(|| abandon(&envelope, why, &operation)));
-            if let Err(panic) = told {
-                let panic = panic_text(&*panic);
-                tracing::error!(
-                    effector = E::NAME,
-                    signal = envelope.meta.name,
-                    panic,
-                    "whoever asked could not be told"
-                );
-            }
+        let Some((_, abandon)) = self.card.performs.get(envelope.body().name()) else { return };
+        let told = catch_unwind(AssertUnwindSafe(|| {
+            let operation =
+                Operation { hands: self.hands(epoch), cause: envelope.meta.clone(), lsn, effector: self.make() };
+            abandon(&envelope, why, &operation);
+        }));
+        if let Err(panic) = told {
+            let panic = panic_text(&*panic);
+            tracing::error!(effector = E::NAME, signal = envelope.meta.name, panic, "whoever asked could not be told");
         }
     }
 

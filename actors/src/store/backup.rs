@@ -7,11 +7,14 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
+use jiff::Timestamp;
+
 use super::codec::{Reader, Writer, sum, unseal};
 use super::committer::SERIAL;
 use super::engine::{Batch, Engine, EngineKind};
 use super::error::{EngineError, StoreError};
 use super::folder::Folder;
+use super::keys;
 use super::pack::{Pack, Pointer};
 use super::repair::live_extents;
 use super::shared::Shared;
@@ -191,10 +194,36 @@ impl OtherPacks {
     }
 }
 
+/// A backup in a store's own folder.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct BackupFound {
+    pub number: u64,
+    pub place: PathBuf,
+    /// When it was finished, by the file system; nothing for one that never was.
+    pub made: Option<Timestamp>,
+    pub bytes: u64,
+}
+
+/// The backups in a store's folder, newest first. Needs no lock: a finished one never changes.
+pub fn found(store: &Path) -> Vec<BackupFound> {
+    let mut all: Vec<BackupFound> = super::folder::numbered(&store.join("backups"), "")
+        .into_iter()
+        .map(|(number, place)| {
+            let dump = fs::metadata(place.join(DUMP));
+            let made = dump.ok().and_then(|dump| Timestamp::try_from(dump.modified().ok()?).ok());
+            BackupFound { number, made, bytes: super::sled_engine::folder_size(&place), place }
+        })
+        .collect();
+    all.reverse();
+    all
+}
+
 /// What restoring brought.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct RestoreReport {
     pub bytes: u64,
+    /// Where the store that was there before lies now, untouched.
+    pub set_aside: Option<PathBuf>,
 }
 
 /// Makes a store out of a backup, in a folder that holds none.
@@ -203,21 +232,53 @@ pub fn restore(from: &Path, to: &Path) -> Result<RestoreReport, StoreError> {
     if !folder.generations().is_empty() || folder.pack().exists() {
         return Err(StoreError::NotEmpty(to.to_owned()));
     }
-    let kind = EngineKind::default();
-    let engine = folder.begin_generation(1, kind)?;
-    if let Err(error) = import(from, &*engine) {
+    put_in_place(from, &folder, EngineKind::default(), super::engine::PAGE_CACHE)
+}
+
+/// Puts a backup in the place of whatever a folder holds. A crash leaves either the one or the other.
+pub fn replace(from: &Path, to: &Path, kind: EngineKind, page_cache: u64) -> Result<RestoreReport, StoreError> {
+    if kind == EngineKind::Memory {
+        return Err(StoreError::InMemory("restore"));
+    }
+    let (folder, _) = Folder::lock(to)?;
+    put_in_place(from, &folder, kind, page_cache)
+}
+
+fn put_in_place(from: &Path, folder: &Folder, kind: EngineKind, page_cache: u64) -> Result<RestoreReport, StoreError> {
+    let bad = |error: std::io::Error| StoreError::folder(&folder.path, &error);
+    let before = folder.generations();
+    let generation = before.first().map_or(0, |(newest, _)| *newest) + 1;
+    let engine = folder.begin_generation(generation, kind, page_cache)?;
+    let (beside, copied) = (folder.pack().with_extension("new"), from.join(PACK));
+    let filled = import(from, &*engine)
+        .and_then(|()| if copied.exists() { copy_sparse(&copied, &beside).map_err(bad) } else { Ok(()) });
+    if let Err(error) = filled {
         drop(engine);
-        folder.remove_generation(1);
+        folder.remove_generation(generation);
+        let _ = fs::remove_file(&beside);
         return Err(error);
     }
-    let bad = |error: std::io::Error| StoreError::folder(to, &error);
-    if from.join(PACK).exists() {
-        copy_sparse(&from.join(PACK), &folder.pack()).map_err(bad)?;
-    }
+    // It was made while a process ran; as the end of one it is an orderly one.
+    let serial = keys::get_number(&*engine, SERIAL)?.unwrap_or(0);
+    let mut clean = Batch::default();
+    keys::put_number(&mut clean, keys::CLEAN, serial);
+    engine.apply(&clean)?;
+    engine.sync()?;
     let bytes = engine.size_on_disk();
     drop(engine);
-    folder.complete_generation(1)?;
-    Ok(RestoreReport { bytes: bytes + fs::metadata(folder.pack()).map_or(0, |data| data.len()) })
+    // Otherwise the next start would think that the newest part is lost.
+    folder.mark(serial);
+    let old: Vec<PathBuf> = before.iter().map(|(number, _)| folder.engine(*number)).chain([folder.pack()]).collect();
+    let set_aside = match old.iter().any(|part| part.exists()) {
+        true => Some(folder.quarantine(&old, false)?),
+        false => None,
+    };
+    if beside.exists() {
+        fs::rename(&beside, folder.pack()).map_err(bad)?;
+    }
+    folder.complete_generation(generation)?;
+    let pack = fs::metadata(folder.pack()).map_or(0, |data| data.len());
+    Ok(RestoreReport { bytes: bytes + pack, set_aside })
 }
 
 /// Leaves pages of zeros out, so that the holes of the pack stay holes.

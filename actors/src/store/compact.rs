@@ -30,7 +30,7 @@ pub fn compact(shared: &Arc<Shared>) -> Result<CompactReport, StoreError> {
     let bytes_before = shared.bytes_on_disk();
     let live = live_extents(shared, &*engine, &pack, &packing)?;
     let old = shared.generation.load(Ordering::Acquire);
-    let fresh = folder.begin_generation(old + 1, shared.options.engine)?;
+    let fresh = folder.begin_generation(old + 1, shared.options.engine, shared.options.page_cache)?;
     let copied = copy_all(&*engine, &*fresh).and_then(|_| folder.complete_generation(old + 1));
     if let Err(error) = copied {
         drop(fresh);

@@ -8,6 +8,7 @@ use std::time::Duration;
 use parking_lot::{Condvar, Mutex};
 
 use super::error::EngineError;
+use super::memory_engine::MemoryEngine;
 use super::redb_engine::RedbEngine;
 use super::sled_engine::SledEngine;
 
@@ -68,19 +69,40 @@ pub trait Engine: Send + Sync {
     fn size_on_disk(&self) -> u64;
 }
 
+/// Bytes that an engine holds its pages in, when nobody says.
+pub const PAGE_CACHE: u64 = 32 << 20;
+
 /// Which engine keeps the store.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum EngineKind {
     #[default]
     Sled,
     Redb,
+    /// Nothing is on disk: everything is gone with the process.
+    Memory,
 }
 
 impl EngineKind {
-    pub(super) fn open(self, folder: &Path) -> Result<Arc<dyn Engine>, EngineError> {
+    /// As it is written in a configuration.
+    pub fn word(self) -> &'static str {
+        match self {
+            Self::Sled => "sled",
+            Self::Redb => "redb",
+            Self::Memory => "memory",
+        }
+    }
+
+    /// The engine that made a generation's folder.
+    pub(super) fn of(generation: &Path) -> Self {
+        if generation.join("redb").exists() { Self::Redb } else { Self::Sled }
+    }
+
+    /// `page_cache` is in bytes.
+    pub(super) fn open(self, folder: &Path, page_cache: u64) -> Result<Arc<dyn Engine>, EngineError> {
         Ok(match self {
-            Self::Sled => Arc::new(SledEngine::open(folder)?),
-            Self::Redb => Arc::new(RedbEngine::open(folder)?),
+            Self::Sled => Arc::new(SledEngine::open(folder, page_cache)?),
+            Self::Redb => Arc::new(RedbEngine::open(folder, page_cache)?),
+            Self::Memory => Arc::new(MemoryEngine::default()),
         })
     }
 }

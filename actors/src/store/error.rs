@@ -47,6 +47,11 @@ pub enum StoreError {
     Engine(#[from] EngineError),
     #[error("{path} is no usable backup: {why}")]
     BadBackup { path: PathBuf, why: String },
+    #[error(
+        "the store in {folder} was made by {made_by}, and {wanted} is asked for: set store.engine to {made_by}, \
+         convert it with `maxim memory convert`, or give another data folder"
+    )]
+    OtherEngine { folder: PathBuf, made_by: &'static str, wanted: &'static str },
     #[error("{0} is not empty: restore into an empty folder, or move its content away first")]
     NotEmpty(PathBuf),
     #[error("the store is kept in memory only: there is nothing on disk to {0}")]

@@ -113,9 +113,14 @@ impl Folder {
     }
 
     /// A new, empty generation. Until it is completed it doesn't count.
-    pub fn begin_generation(&self, generation: u64, kind: EngineKind) -> Result<Arc<dyn Engine>, EngineError> {
+    pub fn begin_generation(
+        &self,
+        generation: u64,
+        kind: EngineKind,
+        page_cache: u64,
+    ) -> Result<Arc<dyn Engine>, EngineError> {
         self.remove_generation(generation);
-        kind.open(&self.engine(generation))
+        kind.open(&self.engine(generation), page_cache)
     }
 
     pub fn complete_generation(&self, generation: u64) -> Result<(), EngineError> {
@@ -161,7 +166,7 @@ impl Folder {
 }
 
 /// Entries of a folder named by a prefix and a number, ascending.
-fn numbered(folder: &Path, prefix: &str) -> Vec<(u64, PathBuf)> {
+pub fn numbered(folder: &Path, prefix: &str) -> Vec<(u64, PathBuf)> {
     let Ok(entries) = fs::read_dir(folder) else { return Vec::new() };
     let number = |path: &Path| path.file_name()?.to_str()?.strip_prefix(prefix)?.parse().ok();
     let mut found: Vec<(u64, PathBuf)> =

@@ -34,6 +34,10 @@ pub struct StoreHealth {
     pub waiting_bytes: u64,
     /// A reading met a bad checksum; the next start, or a repair, looks at everything.
     pub damage_seen: bool,
+    /// Compactions since the store was opened.
+    pub compactions: u64,
+    /// Why the last compaction failed, if it did.
+    pub compaction_failed: Option<String>,
     pub latency: Latency,
 }
 
@@ -56,6 +60,8 @@ pub struct Counters {
     writing_since: AtomicU64,
     /// Bytes on disk after the last compaction.
     compacted_to: AtomicU64,
+    compactions: AtomicU64,
+    compaction_failed: Mutex<Option<String>>,
     took: Mutex<[u64; BUCKETS]>,
 }
 
@@ -67,6 +73,8 @@ impl Default for Counters {
             failures: zero(),
             writing_since: zero(),
             compacted_to: zero(),
+            compactions: zero(),
+            compaction_failed: Mutex::default(),
             took: Mutex::new([0; BUCKETS]),
         }
     }
@@ -97,6 +105,12 @@ impl Counters {
 
     pub fn compacted(&self, left: u64) {
         self.compacted_to.store(left, Ordering::Relaxed);
+        self.compactions.fetch_add(1, Ordering::Relaxed);
+        *self.compaction_failed.lock() = None;
+    }
+
+    pub fn compaction_failed(&self, why: String) {
+        *self.compaction_failed.lock() = Some(why);
     }
 
     pub fn left_by_compaction(&self) -> u64 {
@@ -142,13 +156,15 @@ impl Shared {
         let waiting = self.all_agents().iter().map(|agent| agent.state.lock().waiting_bytes as u64).sum();
         StoreHealth {
             status,
-            engine: self.backing().map_or("none", |engine| engine.name()),
+            engine: self.backing().map_or(if self.in_memory { "memory" } else { "none" }, |engine| engine.name()),
             bytes_on_disk: self.bytes_on_disk(),
             live_bytes: self.live_bytes(),
             commits: self.counters.commits.load(Ordering::Relaxed),
             failures: self.counters.failures.load(Ordering::Relaxed),
             waiting_bytes: waiting,
             damage_seen: self.has_damage(),
+            compactions: self.counters.compactions.load(Ordering::Relaxed),
+            compaction_failed: self.counters.compaction_failed.lock().clone(),
             latency: self.counters.latency(),
         }
     }

@@ -36,7 +36,7 @@ use std::time::Duration;
 use maxim_bus::ids::{AgentId, Epoch, Lsn};
 
 pub use agent::{Accepted, AgentStore, Commit, Frozen, Recovered};
-pub use backup::{BackupReport, RestoreReport};
+pub use backup::{BackupFound, BackupReport, RestoreReport};
 pub use compact::CompactReport;
 pub use engine::{Batch, Engine, EngineKind, FaultSwitch, copy_all};
 pub use error::{AcceptError, EngineError, NotDurable, StoreError};
@@ -52,8 +52,11 @@ use shared::{Shared, Stop};
 /// How a store is kept.
 #[derive(Clone, Copy, Debug)]
 pub struct StoreOptions {
-    /// A store made by another engine is copied over when it is opened.
     pub engine: EngineKind,
+    /// A store made by another engine is copied over when it is opened; else opening it is an error.
+    pub converts: bool,
+    /// Bytes that the engine holds its pages in.
+    pub page_cache: u64,
     /// Bytes of an agent that may wait for the disk; then commits are refused.
     pub tail_limit: usize,
     /// Bytes of records of a region that are held in memory before they are sealed.
@@ -70,6 +73,8 @@ impl Default for StoreOptions {
     fn default() -> Self {
         Self {
             engine: EngineKind::Sled,
+            converts: true,
+            page_cache: engine::PAGE_CACHE,
             tail_limit: 64 << 20,
             seal_bytes: 1 << 20,
             cache_bytes: 8 << 20,
@@ -179,6 +184,22 @@ impl StateStore {
     /// Makes a store out of a backup, in a folder that holds none.
     pub fn restore(from: &Path, folder: &Path) -> Result<RestoreReport, StoreError> {
         backup::restore(from, folder)
+    }
+
+    /// Puts a backup in the place of the store in a folder, which is moved aside, untouched. Errors: a process holds
+    /// the store, or the backup isn't usable; then everything is as it was.
+    pub fn replace(from: &Path, folder: &Path, options: &StoreOptions) -> Result<RestoreReport, StoreError> {
+        backup::replace(from, folder, options.engine, options.page_cache)
+    }
+
+    /// The backups in the folder of a store, newest first. The store may be open.
+    pub fn backups_in(folder: &Path) -> Vec<BackupFound> {
+        backup::found(folder)
+    }
+
+    /// The folder that the store lies in; nothing for one without a disk.
+    pub fn folder(&self) -> Option<&Path> {
+        self.0.0.folder.as_ref().filter(|_| !self.0.0.in_memory).map(|folder| folder.path.as_path())
     }
 
     /// Reads everything on disk and says what is damaged.

@@ -90,6 +90,9 @@ struct Found {
 }
 
 pub fn open(path: &Path, options: StoreOptions) -> Result<(StateStore, OpenReport), StoreError> {
+    if options.engine == EngineKind::Memory {
+        return open_in_memory(path, options);
+    }
     let (mut folder, boots) = Folder::lock(path)?;
     let mut report = OpenReport::default();
     let found = find_engine(&folder, &options, boots, &mut report)?;
@@ -133,6 +136,23 @@ pub fn open(path: &Path, options: StoreOptions) -> Result<(StateStore, OpenRepor
         report.lost.extend(repaired.lost);
     }
     Ok((store, report))
+}
+
+/// Nothing on disk but the lock, so that a second process still gets a clear message.
+fn open_in_memory(path: &Path, options: StoreOptions) -> Result<(StateStore, OpenReport), StoreError> {
+    let (folder, _) = Folder::lock(path)?;
+    if let Some((generation, _)) = folder.generations().first() {
+        return Err(other_engine(&folder, EngineKind::of(&folder.engine(*generation)), options.engine));
+    }
+    // Boots are counted for what is on disk: one that left nothing there must not count as lost.
+    folder.sign(0)?;
+    let shared = Shared::new(options, FaultSwitch::default(), None, Some(folder), 1);
+    let report = OpenReport { fresh: true, boot: 1, ..OpenReport::default() };
+    Ok((StateStore(Arc::new(super::Owner(Arc::new(shared)))), report))
+}
+
+fn other_engine(folder: &Folder, made_by: EngineKind, wanted: EngineKind) -> StoreError {
+    StoreError::OtherEngine { folder: folder.path.clone(), made_by: made_by.word(), wanted: wanted.word() }
 }
 
 fn find_engine(
@@ -213,8 +233,11 @@ fn try_generation(
     boots: u64,
 ) -> Result<Option<Found>, StoreError> {
     let place = folder.engine(generation);
-    let kind = if place.join("redb").exists() { EngineKind::Redb } else { EngineKind::Sled };
-    let mut engine = kind.open(&place)?;
+    let kind = EngineKind::of(&place);
+    if kind != options.engine && !options.converts {
+        return Err(other_engine(folder, kind, options.engine));
+    }
+    let mut engine = kind.open(&place, options.page_cache)?;
     let Some(format) = keys::get_number(&*engine, keys::FORMAT)? else { return Ok(None) };
     let format = u32::try_from(format).unwrap_or(u32::MAX);
     if format > FORMAT_VERSION {
@@ -225,7 +248,7 @@ fn try_generation(
     let mut generation = generation;
     if kind != options.engine {
         let target = newest + 1;
-        let other = folder.begin_generation(target, options.engine)?;
+        let other = folder.begin_generation(target, options.engine, options.page_cache)?;
         copy_all(&*engine, &*other)?;
         folder.complete_generation(target)?;
         engine = other;
@@ -269,7 +292,7 @@ fn start_anew(
 ) -> Result<Found, StoreError> {
     let mut tried = Vec::new();
     for place in if why.is_some() { folder.backups() } else { Vec::new() } {
-        let engine = folder.begin_generation(generation, options.engine)?;
+        let engine = folder.begin_generation(generation, options.engine, options.page_cache)?;
         match backup::import(&place, &*engine) {
             Ok(()) => {
                 folder.complete_generation(generation)?;
@@ -285,7 +308,7 @@ fn start_anew(
             Err(error) => tried.push(error.to_string()),
         }
     }
-    let engine = folder.begin_generation(generation, options.engine)?;
+    let engine = folder.begin_generation(generation, options.engine, options.page_cache)?;
     folder.complete_generation(generation)?;
     match why {
         None => report.fresh = true,

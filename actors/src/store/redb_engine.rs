@@ -9,7 +9,6 @@ use redb::{Database, Durability, ReadableDatabase, TableDefinition, TableError};
 use super::engine::{Batch, Engine, Visit};
 use super::error::EngineError;
 
-const CACHE_BYTES: usize = 32 << 20;
 const TREE: TableDefinition<&[u8], &[u8]> = TableDefinition::new("store");
 
 pub struct RedbEngine {
@@ -18,11 +17,13 @@ pub struct RedbEngine {
 }
 
 impl RedbEngine {
-    pub fn open(folder: &Path) -> Result<Self, EngineError> {
+    /// `page_cache` is in bytes.
+    pub fn open(folder: &Path, page_cache: u64) -> Result<Self, EngineError> {
         fs::create_dir_all(folder)?;
         let path = folder.join("redb");
         let is_new = !path.exists();
-        let db = fenced(|| Database::builder().set_cache_size(CACHE_BYTES).create(&path).map_err(from_redb))?;
+        let cache = usize::try_from(page_cache).unwrap_or(usize::MAX);
+        let db = fenced(|| Database::builder().set_cache_size(cache).create(&path).map_err(from_redb))?;
         if is_new {
             File::open(folder)?.sync_all()?;
         }

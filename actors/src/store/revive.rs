@@ -18,7 +18,7 @@ pub fn revive(shared: &Shared, serial: u64) -> Result<(), EngineError> {
     };
     // The old handle must go first: it holds the lock, and after a failure its memory isn't what is on disk.
     shared.set_engine(None);
-    let engine = kind.open(&folder)?;
+    let engine = kind.open(&folder, shared.options.page_cache)?;
     let found = keys::get_number(&*engine, SERIAL)?.unwrap_or(0);
     if found + 1 < serial {
         let why =
@@ -28,7 +28,7 @@ pub fn revive(shared: &Shared, serial: u64) -> Result<(), EngineError> {
     // What the kernel failed to write it may show and never write again, so every page is written anew elsewhere.
     let generation = shared.generation.load(Ordering::Acquire) + 1;
     let Some(home) = &shared.folder else { return Ok(()) };
-    let fresh = home.begin_generation(generation, kind)?;
+    let fresh = home.begin_generation(generation, kind, shared.options.page_cache)?;
     copy_all(&*engine, &*fresh)?;
     home.complete_generation(generation)?;
     drop(engine);

@@ -8,8 +8,6 @@ use std::time::Duration;
 use super::engine::{Batch, Engine, Visit};
 use super::error::EngineError;
 
-/// Bytes. sled's default is 1 GiB.
-const CACHE_BYTES: u64 = 32 << 20;
 /// Bytes. A page over a quarter of it would become a blob file, which sled never syncs.
 const SEGMENT_BYTES: usize = 512 << 10;
 /// sled holds its lock for some 100 ms after the last handle is dropped.
@@ -24,12 +22,13 @@ pub struct SledEngine {
 }
 
 impl SledEngine {
-    pub fn open(folder: &Path) -> Result<Self, EngineError> {
+    /// `page_cache` is in bytes; sled's own default is 1 GiB.
+    pub fn open(folder: &Path, page_cache: u64) -> Result<Self, EngineError> {
         let is_new = !folder.join("db").exists();
         fs::create_dir_all(folder)?;
         let mut tries = 0;
         let db = loop {
-            match fenced(|| config(folder).open().map_err(from_sled)) {
+            match fenced(|| config(folder, page_cache).open().map_err(from_sled)) {
                 Ok(db) => break db,
                 Err(EngineError::Locked(why)) => {
                     tries += 1;
@@ -57,10 +56,10 @@ impl SledEngine {
     }
 }
 
-fn config(folder: &Path) -> sled::Config {
+fn config(folder: &Path, page_cache: u64) -> sled::Config {
     sled::Config::new()
         .path(folder)
-        .cache_capacity(CACHE_BYTES)
+        .cache_capacity(page_cache)
         .segment_size(SEGMENT_BYTES)
         .flush_every_ms(None)
         .mode(sled::Mode::LowSpace)

@@ -23,7 +23,9 @@ pub fn run(shared: &Arc<Shared>) {
         match chore {
             Chore::Weigh => {
                 // A failure leaves the store as it was; the next look tries again.
-                let _ = super::compact::compact_if_wasteful(shared);
+                if let Err(error) = super::compact::compact_if_wasteful(shared) {
+                    shared.counters.compaction_failed(error.to_string());
+                }
             }
             Chore::Seal(agent, region) => {
                 while let Err(EngineError::Full | EngineError::Io(_)) = tend(shared, &agent, &region) {

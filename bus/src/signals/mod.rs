@@ -1,11 +1,14 @@
 //! The vocabulary, one file a stage.
 
+pub mod body;
 pub mod concepts;
 pub mod intent;
 pub mod lifecycle;
+pub mod numbers;
 pub mod outcome;
 pub mod percept;
 pub mod recall;
 pub mod similarity;
+pub mod skill;
 pub mod sleep;
 pub mod thought;

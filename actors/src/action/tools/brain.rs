@@ -10,7 +10,7 @@ pub const LONGEST_MESSAGE: u64 = 20_000;
 
 /// All of them.
 pub fn specs() -> Vec<ToolSpec> {
-    vec![respond(), memory_recall(), similarity_search(), predict_outcome(), system_stats()]
+    vec![respond(), memory_recall(), similarity_search(), predict_outcome(), system_stats(), math()]
 }
 
 /// `limit` as all introspection tools have it.
@@ -167,4 +167,62 @@ fn system_stats() -> ToolSpec {
         ],
     );
     ToolSpec { follow_up: FollowUp::Respond, ..spec }
+}
+
+/// Rows of numbers.
+fn rows(description: &str) -> Value {
+    json!({
+        "type": "array", "minItems": 1, "maxItems": 64, "description": description,
+        "items": {"type": "array", "minItems": 1, "maxItems": 64, "items": {"type": "number"}},
+    })
+}
+
+fn numbers(description: &str) -> Value {
+    json!({"type": "array", "maxItems": 10_000, "items": {"type": "number"}, "description": description})
+}
+
+fn math() -> ToolSpec {
+    introspection(
+        "math",
+        "Computes exactly, describes and fits numbers, and looks up constants, methods and the patterns that you found in how things go.",
+    )
+    .with_parameters(
+        json!({
+            "operation": {
+                "enum": ["calculate", "statistics", "percentile", "correlation", "regression", "matrix", "series", "recall"],
+                "default": "calculate", "description": "what to do; recall looks up what is known about topic",
+            },
+            "expression": text("for calculate, e.g. 15% of 80, sqrt(2)/2 or 2 * pi * 3"),
+            "values": numbers("for statistics, percentile and series"),
+            "x": numbers("for correlation and regression"),
+            "y": numbers("for correlation and regression"),
+            "percentile": {"type": "number", "minimum": 0, "maximum": 100, "description": "which percentile"},
+            "degree": {"type": "integer", "minimum": 1, "maximum": 2, "description": "1 for a line, 2 for a parabola"},
+            "matrix": {
+                "enum": ["add", "multiply", "transpose", "determinant", "inverse", "solve", "eigenvalues"],
+                "description": "what to do with a, or with a and b",
+            },
+            "a": rows("a matrix by its rows"),
+            "b": rows("the second matrix, or the right side to solve for"),
+            "topic": text("for recall: a tool, a person, or anything that was measured"),
+            "category": {
+                "enum": ["fact", "method", "pattern", "constant", "relationship"],
+                "description": "for recall: only this kind of knowledge",
+            },
+            "limit": limit(),
+        }),
+        &[],
+    )
+    .with_example(json!({"expression": "15% of 80"}))
+    .with_speech(&["calculate", "compute", "work out", "evaluate"], &["{verb} {expression:rest}"])
+    .with_phrase(
+        &[],
+        "how (reliable|dependable|predictable|fast|slow|quick) (is|are) [the] [tool] {topic:rest}",
+        &[("operation", json!("recall")), ("category", json!("pattern"))],
+    )
+    .with_phrase(
+        &[],
+        "what (pattern|patterns) (have you|did you|do you) (found|find|noticed|notice|see|seen|know) [(in|about|of|for|with) {topic:rest}]",
+        &[("operation", json!("recall")), ("category", json!("pattern"))],
+    )
 }

@@ -319,6 +319,7 @@ mod tests {
             "bash",
             "edit_file",
             "glob",
+            "math",
             "memory_recall",
             "predict_outcome",
             "read_file",

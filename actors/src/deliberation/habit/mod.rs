@@ -16,6 +16,7 @@ mod lexicon;
 mod matcher;
 mod pattern;
 mod plan;
+mod programs;
 mod questions;
 mod region;
 mod small_talk;

@@ -9,6 +9,7 @@ use serde_json::{Value as Json, json};
 use super::answer::{self, Evidence, Expectation, Origin};
 use super::region::{Asked, StepWanted};
 use super::{Grammar, QuestionKind, Understanding, terms};
+use crate::memory::angular_gyrus::arithmetic::is_expression;
 
 /// What habit makes of an utterance.
 #[derive(Debug)]
@@ -106,6 +107,9 @@ fn question(
         let params = json!({ "query": text, "limit": 10 });
         inquire("memory_recall", params, Some(Asked::Recall { topic, words: words.clone() }), false)
     };
+    if let Some(expression) = computation(text) {
+        return inquire("math", json!({ "expression": expression }), None, true);
+    }
     match about {
         QuestionKind::Remember { topic } | QuestionKind::When { topic } | QuestionKind::Who { topic } => recall(topic),
         QuestionKind::General => recall(words.join(" ")),
@@ -144,6 +148,17 @@ fn question(
             }
         }
     }
+}
+
+/// The expression in "what is 6 * 7?".
+fn computation(text: &str) -> Option<String> {
+    let text = text.trim().trim_end_matches(['?', '=', '.', ' ']);
+    let lower = text.to_lowercase();
+    let leads = ["what is ", "what's ", "whats ", "how much is ", "how many is "];
+    let lead = leads.iter().find(|lead| lower.starts_with(**lead))?;
+    // Lower case may have another length outside of ASCII.
+    let expression = text.get(lead.len()..)?.trim();
+    is_expression(expression).then(|| expression.to_owned())
 }
 
 /// The answer to a question, worded from what was found.

@@ -17,6 +17,7 @@ use maxim_bus::signals::lifecycle::{PreemptionChanged, PreemptionRequested};
 use maxim_bus::signals::outcome::ToolResult;
 use maxim_bus::signals::percept::Disposition;
 use maxim_bus::signals::recall::{EnrichedPercept, Inquiry, InquiryAnswered, RecalledEpisode};
+use maxim_bus::signals::skill::{MotorProgram, ProgramForgotten, ProgramLearned};
 use maxim_bus::signals::thought::{ActionSummary, Deliberate, Mind, ModelProposal, Thought, TurnEnded};
 use maxim_bus::units::Confidence;
 use maxim_bus::{MessageId, RegionName, Stage, Trust};
@@ -24,6 +25,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Value as Json, json};
 
 use super::plan::{Plan, plan};
+use super::programs::{Programs, RUN_PROGRAM};
 use super::{Grammar, GrammarError, ToolSpeech, answer};
 use crate::action::tools::{Door, EffectClass, SpeechPattern, ToolRegistry};
 use crate::region::{Card, Hears, Pulse, Region};
@@ -83,6 +85,9 @@ fn speech(tool: &str, effect: EffectClass, pattern: &SpeechPattern) -> ToolSpeec
 pub struct Habit {
     /// Open turns, and when each is given up.
     turns: BTreeMap<MessageId, Timestamp>,
+    /// Practised sequences that are one step.
+    #[serde(default)]
+    programs: Programs,
 }
 
 /// One turn, as a record.
@@ -129,11 +134,14 @@ pub(super) enum Asked {
 pub enum HabitEvent {
     Touched { turn: MessageId, due: Timestamp },
     Ended { turn: MessageId },
+    Learned { program: Box<MotorProgram>, offered: bool },
+    Told { name: String },
+    Forgot { name: String },
 }
 
 wiring!(Habit {
     hears: [EnrichedPercept, ModelProposal, InquiryAnswered, PreemptionChanged],
-    back: [ToolResult, IntentRefused],
+    back: [ToolResult, IntentRefused, ProgramLearned, ProgramForgotten],
     emits: [Thought, Intent, Inquiry, Deliberate, TurnEnded],
 });
 
@@ -155,6 +163,9 @@ impl Region for Habit {
             HabitEvent::Ended { turn } => {
                 self.turns.remove(&turn);
             }
+            HabitEvent::Learned { program, offered } => self.programs.learn(*program, offered),
+            HabitEvent::Told { name } => self.programs.tell(&name),
+            HabitEvent::Forgot { name } => self.programs.forget(&name),
         }
     }
 
@@ -294,9 +305,22 @@ impl Hears<EnrichedPercept> for Habit {
             reply: None,
         };
         let settings = pulse.settings();
-        let plan = plan(&settings.grammar, &percept.content, pulse.now(), &settings.zone);
+        if let Some(called) = self.programs.called(&percept.content) {
+            return self.begin(turn, called, pulse);
+        }
+        let mut plan = plan(&settings.grammar, &percept.content, pulse.now(), &settings.zone);
+        // What was practised needs no deliberation; a clear command of the person comes first.
+        let open = !plan.settled && (settings.model || plan.steps.is_empty());
+        if let Some(practised) = open.then(|| self.programs.serving(&percept.content)).flatten() {
+            return self.begin(turn, practised, pulse);
+        }
+        if let Some((name, words)) = plan.commanded.then(|| self.programs.news(&percept.content, &plan.steps)).flatten()
+        {
+            plan.say = Some(words);
+            pulse.keep(HabitEvent::Told { name });
+        }
         if settings.model && !plan.settled {
-            let context = context(&turn.recalled);
+            let context = [context(&turn.recalled), self.programs.context()].join("\n").trim().to_owned();
             pulse.emit(Deliberate { turn: turn.id, text: percept.content.clone(), context });
             self.keep(&turn, pulse);
             return;
@@ -324,6 +348,13 @@ impl Hears<ModelProposal> for Habit {
             plan.thought = format!("{} (the model could not help: {why})", plan.thought);
             return self.begin(turn, plan, pulse);
         };
+        if tool == RUN_PROGRAM {
+            let plan = self.programs.run(&proposal.params).unwrap_or_else(|why| Plan {
+                say: Some(format!("I wanted to run a program, but {why}.")),
+                ..Plan::default()
+            });
+            return self.begin(turn, plan, pulse);
+        }
         turn.mind = Mind::Model;
         let mut plan =
             Plan { thought: proposal.reasoning.clone(), confidence: Confidence::clamped(0.7), ..Plan::default() };
@@ -429,6 +460,19 @@ impl Hears<IntentRefused> for Habit {
         });
         turn.steps.clear();
         self.go_on(turn, pulse);
+    }
+}
+
+impl Hears<ProgramLearned> for Habit {
+    fn hear(&self, learned: &ProgramLearned, pulse: &mut Pulse<'_, Self>) {
+        let (program, offered) = (Box::new(learned.program.clone()), learned.offered);
+        pulse.keep(HabitEvent::Learned { program, offered });
+    }
+}
+
+impl Hears<ProgramForgotten> for Habit {
+    fn hear(&self, forgotten: &ProgramForgotten, pulse: &mut Pulse<'_, Self>) {
+        pulse.keep(HabitEvent::Forgot { name: forgotten.name.clone() });
     }
 }
 

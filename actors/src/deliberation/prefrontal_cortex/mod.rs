@@ -1,9 +1,9 @@
 //! Prefrontal cortex: deliberation with a language model, where one is configured.
 //!
 //! Biology: the lateral prefrontal cortex, slow and costly, for what habit doesn't settle.
-//! Law: asks the model once for a turn that habit handed over, within the token budget of the hour; a reply that can't be
+//! Law: asks the model once for a turn that habit handed over, within the token budgets of the hour and the day and the model's window; a reply that can't be
 //! read, an error or a spent budget hands the turn back to habit. Three failures in a row open the circuit for a minute.
-//! Remembers: calls that are out, tokens of this hour, failures. Forgets: all of it, with the hour.
+//! Remembers: calls that are out, tokens of this hour and day, failures. Forgets: all of it, with the day.
 //! Down: habit answers at its deadline.
 
 mod reply;
@@ -25,6 +25,9 @@ const FAILURES: u32 = 3;
 /// How long the circuit stays open.
 const OPEN: SignedDuration = SignedDuration::from_secs(60);
 
+const HOUR: SignedDuration = SignedDuration::from_hours(1);
+const DAY: SignedDuration = SignedDuration::from_hours(24);
+
 /// How deliberation is set up.
 #[derive(Clone, Debug)]
 pub struct PrefrontalSettings {
@@ -33,6 +36,10 @@ pub struct PrefrontalSettings {
     pub timeout: SignedDuration,
     /// Tokens in an hour; a call that would pass it isn't made.
     pub tokens_per_hour: u64,
+    /// Tokens in a day, likewise.
+    pub tokens_per_day: u64,
+    /// The model's window: prompt and reply together. A call that doesn't fit isn't made.
+    pub context_tokens: u64,
     /// The reply's tokens at most.
     pub reply_tokens: u32,
     /// The tools as the model is shown them, made from the registry.
@@ -44,6 +51,9 @@ pub struct PrefrontalCortex {
     calls: BTreeMap<MessageId, Timestamp>,
     /// Start of the hour that is counted, and its tokens.
     hour: Option<(Timestamp, u64)>,
+    /// The same for the day.
+    #[serde(default)]
+    day: Option<(Timestamp, u64)>,
     failures: u32,
     open_until: Option<Timestamp>,
 }
@@ -76,8 +86,10 @@ impl Region for PrefrontalCortex {
                 self.calls.remove(&turn);
                 self.failures = 0;
                 self.open_until = None;
-                let (start, spent) = self.this_hour(at);
-                self.hour = Some((start, spent + tokens));
+                for (counted, span) in [(&mut self.hour, HOUR), (&mut self.day, DAY)] {
+                    let (start, spent) = within(*counted, span, at);
+                    *counted = Some((start, spent + tokens));
+                }
             }
             PrefrontalEvent::Failed { turn, at } => {
                 self.calls.remove(&turn);
@@ -103,10 +115,6 @@ impl Region for PrefrontalCortex {
 }
 
 impl PrefrontalCortex {
-    fn this_hour(&self, now: Timestamp) -> (Timestamp, u64) {
-        self.hour.filter(|(start, _)| now < *start + SignedDuration::from_hours(1)).unwrap_or((now, 0))
-    }
-
     fn fail(&self, turn: MessageId, why: &str, pulse: &mut Pulse<'_, Self>) {
         pulse.keep(PrefrontalEvent::Failed { turn, at: pulse.now() });
         pulse.emit_in(
@@ -132,10 +140,23 @@ impl PrefrontalCortex {
         }
         // Four bytes a token is the usual estimate for English; three leaves room.
         let estimate = prompt.len() as u64 / 3 + u64::from(settings.reply_tokens);
-        let (_, spent) = self.this_hour(pulse.now());
-        (spent + estimate > settings.tokens_per_hour)
-            .then(|| format!("the call would pass the budget of {} tokens an hour", settings.tokens_per_hour))
+        if estimate > settings.context_tokens {
+            let window = settings.context_tokens;
+            return Some(format!("prompt and reply of about {estimate} tokens pass the model's window of {window}"));
+        }
+        let budgets =
+            [(self.hour, HOUR, settings.tokens_per_hour, "an hour"), (self.day, DAY, settings.tokens_per_day, "a day")];
+        let passed = budgets.into_iter().find(|(counted, span, budget, _)| {
+            let (_, spent) = within(*counted, *span, pulse.now());
+            spent + estimate > *budget
+        });
+        passed.map(|(_, _, budget, per)| format!("the call would pass the budget of {budget} tokens {per}"))
     }
+}
+
+/// Start and tokens of the span that is being counted; a new one when the last is over.
+fn within(counted: Option<(Timestamp, u64)>, span: SignedDuration, now: Timestamp) -> (Timestamp, u64) {
+    counted.filter(|(start, _)| now < *start + span).unwrap_or((now, 0))
 }
 
 impl Hears<Deliberate> for PrefrontalCortex {
@@ -184,5 +205,66 @@ impl Hears<ModelReply> for PrefrontalCortex {
             }
             Err(why) => self.fail(turn, &why, pulse),
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::region::rig::{Rig, ear};
+
+    fn settings() -> PrefrontalSettings {
+        PrefrontalSettings {
+            model: true,
+            timeout: SignedDuration::from_secs(60),
+            tokens_per_hour: 10_000,
+            tokens_per_day: 10_000,
+            context_tokens: 8192,
+            reply_tokens: 512,
+            tools: String::new(),
+        }
+    }
+
+    /// Deliberates once, hears a reply of so many tokens, and gives why no call was made, if none was.
+    fn objection(rig: &mut Rig<PrefrontalCortex>, text: &str, tokens: u32) -> Option<String> {
+        let turn = MessageId::from_parts(1, 1);
+        rig.send(Deliberate { turn, text: text.into(), context: String::new() });
+        if let Some(error) = rig.heard::<ModelProposal>().pop().and_then(|proposal| proposal.error) {
+            return Some(error);
+        }
+        let text = Some(r#"{"tool_name": "respond", "params": {}, "reasoning": ""}"#.into());
+        let call = MessageId::from_parts(1, 2);
+        rig.send(ModelReply { call, turn, text, error: None, prompt_tokens: tokens, completion_tokens: 0 });
+        rig.heard::<ModelProposal>();
+        None
+    }
+
+    fn rig(settings: PrefrontalSettings) -> Rig<PrefrontalCortex> {
+        Rig::new(settings, ear::<ModelProposal>)
+    }
+
+    #[test]
+    fn a_prompt_that_passes_the_models_window_is_not_sent() {
+        let text = "word ".repeat(1000);
+        assert_eq!(objection(&mut rig(settings()), &text, 0), None);
+        let narrow = PrefrontalSettings { context_tokens: 1024, ..settings() };
+        let why = objection(&mut rig(narrow), &text, 0).expect("refused");
+        assert!(why.contains("window of 1024"), "{why}");
+    }
+
+    #[test]
+    fn the_budget_of_the_day_outlasts_that_of_the_hour() {
+        let mut rig = rig(PrefrontalSettings { tokens_per_day: 15_000, ..settings() });
+        assert_eq!(objection(&mut rig, "hello", 9_500), None);
+        let why = objection(&mut rig, "hello", 0).expect("refused");
+        assert!(why.contains("10000 tokens an hour"), "{why}");
+        rig.pass(std::time::Duration::from_secs(3600));
+        assert_eq!(objection(&mut rig, "hello", 5_000), None);
+        rig.crash();
+        rig.pass(std::time::Duration::from_secs(3600));
+        let why = objection(&mut rig, "hello", 0).expect("refused");
+        assert!(why.contains("15000 tokens a day"), "{why}");
+        rig.pass(std::time::Duration::from_secs(22 * 3600));
+        assert_eq!(objection(&mut rig, "hello", 0), None);
     }
 }

@@ -15,6 +15,8 @@ use crate::effectors::door::Door;
 
 /// Ended turns that are kept for those who ask a little late.
 const RECENT: usize = 4096;
+/// Entries below which nobody looks for those whose waiter is gone.
+const LOOK_FROM: usize = 64;
 
 /// A message on its way in.
 #[derive(Clone, Debug)]
@@ -41,12 +43,33 @@ pub enum Said {
     Ended(TurnEnded),
 }
 
+type Acknowledgement = oneshot::Sender<Result<Accepted, String>>;
+
 #[derive(Default)]
 struct State {
-    acknowledgements: HashMap<MessageId, oneshot::Sender<Result<Accepted, String>>>,
-    turns: HashMap<MessageId, Vec<oneshot::Sender<TurnEnded>>>,
+    acknowledgements: HashMap<MessageId, Acknowledgement>,
+    turns: HashMap<MessageId, Vec<oneshot::Sender<Result<TurnEnded, String>>>>,
     recent: VecDeque<TurnEnded>,
+    /// So many entries until those of waiters who are gone are looked for again.
+    looked_at_from: usize,
     listeners: Vec<mpsc::UnboundedSender<Said>>,
+}
+
+impl State {
+    /// Entries of those who wait no more, lest a turn that never ends keeps its entry for good.
+    fn forget_the_gone(&mut self) {
+        let entries = self.acknowledgements.len() + self.turns.len();
+        if entries < self.looked_at_from {
+            return;
+        }
+        self.acknowledgements.retain(|_, tell| !tell.is_closed());
+        self.turns.retain(|_, waiting| {
+            waiting.retain(|tell| !tell.is_closed());
+            !waiting.is_empty()
+        });
+        // Doubling keeps the cost of looking proportional to what came in.
+        self.looked_at_from = (2 * (self.acknowledgements.len() + self.turns.len())).max(LOOK_FROM);
+    }
 }
 
 /// One channel's desk.
@@ -65,19 +88,23 @@ impl Desk {
     pub fn submit(&self, submission: Submission) -> oneshot::Receiver<Result<Accepted, String>> {
         let id = self.door.fresh_id();
         let (tell, told) = oneshot::channel();
-        self.state.lock().acknowledgements.insert(id, tell);
+        let mut state = self.state.lock();
+        state.forget_the_gone();
+        state.acknowledgements.insert(id, tell);
+        drop(state);
         let Submission { channel, sender, body, provider_id, trust } = submission;
         self.door.receive(self.actor, Inbound { id, channel, sender, body, provider_id, trust });
         told
     }
 
-    /// The end of a turn, also if it has ended already.
-    pub fn turn(&self, turn: MessageId) -> oneshot::Receiver<TurnEnded> {
+    /// The end of a turn, also if it has ended already; or why its end won't be heard of here.
+    pub fn turn(&self, turn: MessageId) -> oneshot::Receiver<Result<TurnEnded, String>> {
         let (tell, told) = oneshot::channel();
         let mut state = self.state.lock();
+        state.forget_the_gone();
         match state.recent.iter().rev().find(|ended| ended.turn == turn) {
             Some(ended) => {
-                let _ = tell.send(ended.clone());
+                let _ = tell.send(Ok(ended.clone()));
             }
             None => state.turns.entry(turn).or_default().push(tell),
         }
@@ -102,6 +129,27 @@ impl Desk {
         }
     }
 
+    /// The acknowledgement won't come: whoever waits for it is told at once.
+    pub(super) fn acknowledgement_lost(&self, inbound: MessageId, why: &str) {
+        if let Some(tell) = self.state.lock().acknowledgements.remove(&inbound) {
+            let _ = tell.send(Err(format!("{why}; send it again with the same provider_id")));
+        }
+    }
+
+    /// The turn's end won't be told here: whoever waits for it is told at once.
+    pub(super) fn end_lost(&self, turn: MessageId, why: &str) {
+        let waiting = self.state.lock().turns.remove(&turn);
+        for tell in waiting.unwrap_or_default() {
+            let _ = tell.send(Err(format!("the end of turn {turn} was lost: {why}; see `maxim why {turn}`")));
+        }
+    }
+
+    /// Those who wait for an acknowledgement, and for the end of a turn.
+    pub fn waiting(&self) -> (usize, usize) {
+        let state = self.state.lock();
+        (state.acknowledgements.len(), state.turns.values().map(Vec::len).sum())
+    }
+
     pub(super) fn say(&self, outbound: &Outbound) {
         let Outbound { turn, recipient, text, .. } = outbound.clone();
         self.tell_listeners(Said::Reply { turn, recipient, text });
@@ -110,7 +158,7 @@ impl Desk {
     pub(super) fn ended(&self, ended: TurnEnded) {
         let mut state = self.state.lock();
         for tell in state.turns.remove(&ended.turn).unwrap_or_default() {
-            let _ = tell.send(ended.clone());
+            let _ = tell.send(Ok(ended.clone()));
         }
         state.recent.push_back(ended.clone());
         if state.recent.len() > RECENT {

@@ -1,6 +1,8 @@
 //! Channels: where words come from and go to. Each is an actor of its own around a [`Desk`] that outlives it.
 
 mod desk;
+#[cfg(test)]
+mod tests;
 
 use std::marker::PhantomData;
 use std::sync::Arc;
@@ -84,8 +86,8 @@ impl<C: Channel> Performs<InboundAccepted> for ChannelActor<C> {
         }
     }
 
-    fn abandoned(accepted: &InboundAccepted, why: &str, _operation: &Operation<Self>) {
-        tracing::warn!(inbound = %accepted.inbound, why, "an acknowledgement did not reach its sender, who will try again");
+    fn abandoned(accepted: &InboundAccepted, why: &str, operation: &Operation<Self>) {
+        operation.effector.desk.acknowledgement_lost(accepted.inbound, why);
     }
 }
 
@@ -116,11 +118,16 @@ impl<C: Channel> Performs<TurnEnded> for ChannelActor<C> {
         }
         match operation.hands.durable(operation.lsn).await {
             Ok(()) => self.desk.ended(ended),
-            Err(error) => tracing::warn!(%error, turn = %ended.turn, "a turn's end could not be made durable"),
+            Err(error) => {
+                tracing::warn!(%error, turn = %ended.turn, "a turn's end could not be made durable");
+                self.desk.end_lost(ended.turn, &error.to_string());
+            }
         }
     }
 
-    fn abandoned(ended: &TurnEnded, why: &str, _operation: &Operation<Self>) {
-        tracing::warn!(turn = %ended.turn, why, "a turn's end did not reach its channel");
+    fn abandoned(ended: &TurnEnded, why: &str, operation: &Operation<Self>) {
+        if ended.channel == C::CHANNEL {
+            operation.effector.desk.end_lost(ended.turn, why);
+        }
     }
 }

@@ -2,8 +2,9 @@
 //!
 //! Biology: the amygdala.
 //! Law: the deterministic layer judges the parsed call; where it allows, bad experience with such calls may still make it
-//! ask (veto at confidence > 0.85 and value < 0.1). Learned fear only tightens. A question that nobody answers expires
-//! into a no. A clearance that was not taken up is issued again, after the latch and its expiry were looked at.
+//! ask (veto at confidence > 0.85 and value < 0.1). Learned fear only tightens, and its confidence halves with time, so
+//! that what can be taken back is tried again. A question that nobody answers expires into a no. A clearance that was not
+//! taken up is issued again, after the latch and its expiry were looked at.
 //! Remembers: open questions, clearances that are not begun, tools that hurt. Forgets: what expired.
 //! Down: nothing is cleared, so nothing is done.
 
@@ -45,12 +46,19 @@ pub struct FearSettings {
     pub veto_confidence: f64,
     /// … and value below this (default 0.1).
     pub veto_value: f64,
+    /// The confidence of a learned fear halves in this time after it was last confirmed; default 7 days.
+    pub forgiveness: SignedDuration,
+    /// Tools whose effect can't be taken back: these get no trial.
+    pub irreversible: BTreeSet<String>,
 }
 
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub struct FearAgent {
     /// Tools with a bad experience, by name: only these are worth asking experience about.
     hurtful: BTreeSet<String>,
+    /// When each hurt last.
+    #[serde(default)]
+    hurt_at: BTreeMap<String, Timestamp>,
     asked: BTreeMap<MessageId, Timestamp>,
     predicting: BTreeMap<MessageId, Timestamp>,
     cleared: BTreeMap<MessageId, Clearance>,
@@ -80,12 +88,30 @@ pub struct GateEntry {
 
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub enum FearEvent {
-    Hurt { tool: String },
-    Asked { id: MessageId, expires: Timestamp },
-    Predicting { id: MessageId, due: Timestamp },
-    Cleared { id: MessageId, expires: Timestamp, reissue: Timestamp },
-    Closed { id: MessageId },
-    AllowedAlways { kind: String },
+    Hurt {
+        tool: String,
+        #[serde(default)]
+        at: Option<Timestamp>,
+    },
+    Asked {
+        id: MessageId,
+        expires: Timestamp,
+    },
+    Predicting {
+        id: MessageId,
+        due: Timestamp,
+    },
+    Cleared {
+        id: MessageId,
+        expires: Timestamp,
+        reissue: Timestamp,
+    },
+    Closed {
+        id: MessageId,
+    },
+    AllowedAlways {
+        kind: String,
+    },
     Stopped(bool),
 }
 
@@ -107,7 +133,8 @@ impl Region for FearAgent {
 
     fn apply(&mut self, event: FearEvent) {
         match event {
-            FearEvent::Hurt { tool } => {
+            FearEvent::Hurt { tool, at } => {
+                self.hurt_at.extend(at.map(|at| (tool.clone(), at)));
                 self.hurtful.insert(tool);
             }
             FearEvent::Asked { id, expires } => {
@@ -289,9 +316,9 @@ impl Hears<OutcomesPredicted> for FearAgent {
             return;
         };
         let settings = pulse.settings();
-        let feared = predicted.known
-            && predicted.confidence.get() > settings.veto_confidence
-            && predicted.value.get() < settings.veto_value;
+        let confidence = predicted.confidence.get() * self.unforgiven(&predicted.tool_name, pulse);
+        let feared =
+            predicted.known && confidence > settings.veto_confidence && predicted.value.get() < settings.veto_value;
         if !feared {
             self.clear(entry, pulse);
             return;
@@ -301,7 +328,7 @@ impl Hears<OutcomesPredicted> for FearAgent {
             "it went wrong before: {} such actions, value {:.2} at confidence {:.2} (links {})",
             predicted.observations,
             predicted.value.get(),
-            predicted.confidence.get(),
+            confidence,
             predicted.links.join(", "),
         );
         if self.allowed.contains(&kind(&entry)) { self.clear(entry, pulse) } else { self.ask(entry, pulse) }
@@ -353,13 +380,26 @@ impl Hears<PreemptionChanged> for FearAgent {
 impl Hears<PredictionErrorSensed> for FearAgent {
     fn hear(&self, sensed: &PredictionErrorSensed, pulse: &mut Pulse<'_, Self>) {
         let tool = sensed.event.split(['(', ' ', '/']).next().unwrap_or_default().to_owned();
-        if sensed.valence == Valence::Negative && !self.hurtful.contains(&tool) {
-            pulse.keep(FearEvent::Hurt { tool });
+        if sensed.valence == Valence::Negative {
+            pulse.keep(FearEvent::Hurt { tool, at: Some(pulse.now()) });
         }
     }
 }
 
 impl FearAgent {
+    /// The share of a learned fear's confidence that time has left, 0 to 1: 2^(−age / half-life). What is forgiven is
+    /// tried again, and a failure then renews the fear at once.
+    fn unforgiven(&self, tool: &str, pulse: &Pulse<'_, Self>) -> f64 {
+        let settings = pulse.settings();
+        match self.hurt_at.get(tool).filter(|_| !settings.irreversible.contains(tool)) {
+            Some(at) => {
+                let age = pulse.now().duration_since(*at).as_secs_f64().max(0.0);
+                (-age / settings.forgiveness.as_secs_f64().max(1.0)).exp2()
+            }
+            None => 1.0,
+        }
+    }
+
     /// The tracker has it: from here on the tracker answers for it.
     fn handed_over(&self, id: MessageId, pulse: &mut Pulse<'_, Self>) {
         if self.cleared.contains_key(&id) {

@@ -8,7 +8,7 @@ use serde_json::{Map, Value as Json};
 use super::event::{EventKind, OutcomeKind};
 use super::law::Reinforcement;
 use super::model::{LinkTable, Observation};
-use crate::memory::hippocampus::model::Provenance;
+use maxim_bus::Provenance;
 
 /// One line in. Fields that aren't known here (a number, an id) are the caller's.
 #[derive(Clone, Debug, Deserialize)]

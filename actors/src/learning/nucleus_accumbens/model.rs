@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 use super::delay::DelayQuantiles;
 use super::event::{EventKind, OutcomeKind};
 use super::law::{ALPHA, confidence, learn_together, value_of};
-use crate::memory::hippocampus::model::Provenance;
+use maxim_bus::Provenance;
 
 /// Episodes that a link remembers by id, the newest.
 pub const MOST_EPISODES: usize = 16;

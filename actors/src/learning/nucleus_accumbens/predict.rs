@@ -213,7 +213,7 @@ mod tests {
     use super::super::law::RECENCY_HALF_LIFE;
     use super::super::model::{Observation, Update};
     use super::*;
-    use crate::memory::hippocampus::model::Provenance;
+    use maxim_bus::Provenance;
     use serde_json::json;
 
     const NOW: Timestamp = Timestamp::UNIX_EPOCH;

@@ -23,9 +23,9 @@ use super::law::Reinforcement;
 use super::model::{LinkTable, Observation};
 use super::predict::Basis;
 use crate::language::Encoder;
-use crate::memory::hippocampus::model::Provenance;
 use crate::region::{Card, Hears, Pulse, Region};
 use crate::wiring;
+use maxim_bus::Provenance;
 
 /// How the room is set up.
 #[derive(Clone, Debug)]

@@ -3,6 +3,7 @@
 use jiff::Timestamp;
 use maxim_bus::units::{Intensity, Novelty, Salience};
 use serde::Deserialize;
+use serde_json::value::RawValue;
 use serde_json::{Map, Value};
 
 use super::model::{Action, EpisodicMemory, Outcome, Provenance, Trust};
@@ -36,6 +37,43 @@ fn null_is_empty<'de, D: serde::Deserializer<'de>, T: Default + Deserialize<'de>
     Ok(Option::deserialize(from)?.unwrap_or_default())
 }
 
+/// A line of an export: a whole record, which comes back byte for byte as it was.
+#[derive(Clone, Debug, PartialEq)]
+pub struct WholeLine {
+    pub episode: EpisodicMemory,
+    /// The record as it was written.
+    pub record: String,
+}
+
+/// The only member of an export's line.
+const EPISODE: &str = "episode";
+
+impl WholeLine {
+    /// The line that [`WholeLine::parse`] reads. Nothing for a record that isn't text.
+    pub fn write(record: &[u8]) -> Option<String> {
+        Some(format!("{{\"{EPISODE}\":{}}}", std::str::from_utf8(record).ok()?))
+    }
+
+    /// Nothing for a line of another kind.
+    pub fn parse(line: &str) -> Option<Result<Self, BadLine>> {
+        let member = line.trim_start().strip_prefix('{')?.trim_start().strip_prefix('"')?;
+        member.strip_prefix(EPISODE)?.strip_prefix('"')?;
+        Some(Self::read(line))
+    }
+
+    fn read(line: &str) -> Result<Self, BadLine> {
+        #[derive(Deserialize)]
+        #[serde(deny_unknown_fields)]
+        struct Line<'a> {
+            #[serde(borrow)]
+            episode: &'a RawValue,
+        }
+        let record = serde_json::from_str::<Line>(line)?.episode.get();
+        let episode: EpisodicMemory = serde_json::from_str(record)?;
+        if episode.id.is_empty() { Err(BadLine::Nameless) } else { Ok(Self { episode, record: record.into() }) }
+    }
+}
+
 /// A line that can't become an episode.
 #[derive(Debug, thiserror::Error)]
 pub enum BadLine {
@@ -43,6 +81,8 @@ pub enum BadLine {
     Json(#[from] serde_json::Error),
     #[error("neither \"text\" nor \"tool\" is given; a line needs at least one of them, not empty")]
     Nothing,
+    #[error("the exported episode has an empty \"id\"; it was changed since it was exported")]
+    Nameless,
 }
 
 /// What a line doesn't say.
@@ -111,6 +151,21 @@ mod tests {
         assert_eq!((made.success(), made.salience.get(), made.person_involved), (Some(false), 0.6, true));
         assert_eq!(made.context.mode.as_deref(), Some("dreaming"));
         assert_eq!(made.created.to_string(), "2026-01-05T09:00:00Z");
+    }
+
+    #[test]
+    fn a_line_of_an_export_keeps_its_record_to_the_byte() {
+        let mut whole = EpisodicMemory::new("e1", "2026-01-05T09:00:00.123456789Z".parse().expect("a time"));
+        whole.salience = Salience::clamped(0.1 + 0.2);
+        let record = serde_json::to_string(&whole).expect("plain data");
+        let line = WholeLine::write(record.as_bytes()).expect("text");
+        let parsed = WholeLine::parse(&format!("  {line}\r")).expect("a whole line").expect("readable");
+        assert_eq!(parsed, WholeLine { episode: whole, record });
+        assert!(WholeLine::parse(r#"{"text": "episode"}"#).is_none());
+        let bad = |line: &str| WholeLine::parse(line).expect("a whole line").expect_err("refused").to_string();
+        assert!(bad(r#"{"episode": {"created": "2026-01-05T09:00:00Z"}}"#).contains("missing field `id`"));
+        assert!(bad(r#"{"episode": {"id": "", "created": "2026-01-05T09:00:00Z"}}"#).contains("empty"));
+        assert!(bad(r#"{"episode": {"id": "a", "created": "2026-01-05T09:00:00Z"}, "x": 1}"#).contains("`x`"));
     }
 
     #[test]

@@ -7,16 +7,33 @@ use jiff::{SignedDuration, Timestamp};
 use super::model::{CaptureReason, EpisodicMemory, Provenance};
 use crate::language::{is_stop_word, words};
 
-/// Novelty from which a moment is kept, 0 to 1.
-pub const NOVEL: f64 = 0.7;
-/// Salience from which a moment is kept, 0 to 1.
-pub const SALIENT: f64 = 0.7;
-/// Pain from which a moment is kept, 0 to 1.
-pub const PAINFUL: f64 = 0.4;
-/// Experience after which a moment is kept in any case.
-pub const CHECKPOINT: SignedDuration = SignedDuration::from_mins(5);
-/// An identical observation within this time updates the earlier episode.
-pub const MERGE_WITHIN: SignedDuration = SignedDuration::from_secs(30);
+/// What makes a moment worth keeping, and what it is joined with.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct CaptureLaw {
+    /// Novelty from which a moment is kept, 0 to 1. Default 0.7.
+    pub novel: f64,
+    /// Salience from which a moment is kept, 0 to 1. Default 0.7.
+    pub salient: f64,
+    /// Pain from which a moment is kept, 0 to 1. Default 0.4.
+    pub painful: f64,
+    /// Experience after which a moment is kept in any case. Default 5 min.
+    pub checkpoint: SignedDuration,
+    /// An identical observation within this time updates the earlier episode. Default 30 s.
+    pub merge_within: SignedDuration,
+}
+
+impl Default for CaptureLaw {
+    fn default() -> Self {
+        Self {
+            novel: 0.7,
+            salient: 0.7,
+            painful: 0.4,
+            checkpoint: SignedDuration::from_mins(5),
+            merge_within: SignedDuration::from_secs(30),
+        }
+    }
+}
+
 /// A gap longer than this starts a new sitting.
 pub const SITTING_GAP: SignedDuration = SignedDuration::from_mins(30);
 /// Weight from which an association is made.
@@ -36,23 +53,23 @@ pub struct Surroundings<'a> {
 }
 
 /// Why this moment is to be kept; empty: let it pass.
-pub fn capture_reasons(episode: &EpisodicMemory, around: &Surroundings) -> Vec<CaptureReason> {
-    let due = around.last_kept.is_none_or(|last| episode.created.duration_since(last) >= CHECKPOINT);
+pub fn capture_reasons(episode: &EpisodicMemory, around: &Surroundings, law: &CaptureLaw) -> Vec<CaptureReason> {
+    let due = around.last_kept.is_none_or(|last| episode.created.duration_since(last) >= law.checkpoint);
     let reasons = [
         (episode.person_involved, CaptureReason::PersonInvolved),
-        (episode.novelty.get() >= NOVEL, CaptureReason::Novel),
-        (episode.salience.get() >= SALIENT, CaptureReason::Salient),
+        (episode.novelty.get() >= law.novel, CaptureReason::Novel),
+        (episode.salience.get() >= law.salient, CaptureReason::Salient),
         (episode.goal() != around.goal_before, CaptureReason::GoalChanged),
         (episode.success() == Some(false), CaptureReason::ActionFailed),
-        (episode.pain.get() >= PAINFUL, CaptureReason::Pain),
+        (episode.pain.get() >= law.painful, CaptureReason::Pain),
         (due, CaptureReason::Checkpoint),
     ];
     reasons.into_iter().filter_map(|(holds, reason)| holds.then_some(reason)).collect()
 }
 
-/// True when `new` is the observation `old` again, within 30 s: same text, objects, people, source, context and action.
-pub fn is_same_observation(old: &EpisodicMemory, new: &EpisodicMemory) -> bool {
-    new.created.duration_since(old.created).abs() <= MERGE_WITHIN
+/// True when `new` is the observation `old` again, within the law's time: same text, objects, people, source, context and action.
+pub fn is_same_observation(old: &EpisodicMemory, new: &EpisodicMemory, law: &CaptureLaw) -> bool {
+    new.created.duration_since(old.created).abs() <= law.merge_within
         && old.perception == new.perception
         && old.context == new.context
         && old.action == new.action
@@ -194,7 +211,21 @@ mod tests {
     fn reasons(change: impl FnOnce(&mut EpisodicMemory)) -> Vec<CaptureReason> {
         let mut moment = episode(100);
         change(&mut moment);
-        capture_reasons(&moment, &Surroundings { goal_before: None, last_kept: Some(at(0)) })
+        capture_reasons(&moment, &Surroundings { goal_before: None, last_kept: Some(at(0)) }, &CaptureLaw::default())
+    }
+
+    #[test]
+    fn the_thresholds_are_the_laws_own() {
+        let mut moment = episode(100);
+        moment.salience = Salience::clamped(0.5);
+        let around = Surroundings { goal_before: None, last_kept: Some(at(0)) };
+        assert_eq!(capture_reasons(&moment, &around, &CaptureLaw::default()), []);
+        let open = CaptureLaw { salient: 0.5, ..CaptureLaw::default() };
+        assert_eq!(capture_reasons(&moment, &around, &open), [CaptureReason::Salient]);
+        let often = CaptureLaw { checkpoint: SignedDuration::from_secs(100), ..CaptureLaw::default() };
+        assert_eq!(capture_reasons(&moment, &around, &often), [CaptureReason::Checkpoint]);
+        let never = CaptureLaw { merge_within: SignedDuration::ZERO, ..CaptureLaw::default() };
+        assert!(!is_same_observation(&episode(0), &episode(1), &never));
     }
 
     #[test]
@@ -217,13 +248,14 @@ mod tests {
     fn the_same_observation_within_half_a_minute_is_merged() {
         let mut first = episode(0);
         let mut again = episode(30);
-        assert!(is_same_observation(&first, &again));
-        assert!(!is_same_observation(&first, &episode(31)));
+        let law = CaptureLaw::default();
+        assert!(is_same_observation(&first, &again, &law));
+        assert!(!is_same_observation(&first, &episode(31), &law));
         again.salience = Salience::clamped(0.5);
         merge_observation(&mut first, &again);
         assert_eq!((first.salience.get(), first.access_count, first.last_accessed), (0.5, 1, at(30)));
         again.perception.text = "other".into();
-        assert!(!is_same_observation(&first, &again));
+        assert!(!is_same_observation(&first, &again, &law));
     }
 
     #[test]

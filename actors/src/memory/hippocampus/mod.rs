@@ -7,7 +7,6 @@ pub mod key_index;
 pub mod law;
 mod linking;
 pub mod model;
-pub mod packing;
 pub mod region;
 pub mod retention;
 mod sleeping;
@@ -17,4 +16,5 @@ mod tests;
 pub mod text_index;
 mod upkeep;
 
+pub use super::packing;
 pub use region::{Hippocampus, HippocampusSettings};

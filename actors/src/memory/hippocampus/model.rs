@@ -3,23 +3,12 @@
 //! Every field that is not an identity has a default, so that records of an older shape still load.
 
 use jiff::Timestamp;
+pub use maxim_bus::Provenance;
 use maxim_bus::units::{Intensity, Novelty, Salience};
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
 use super::text_index::Fields;
-
-/// What produced a record.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum Provenance {
-    #[default]
-    OwnExperience,
-    Person,
-    Document,
-    Inference,
-    Simulation,
-}
 
 /// Whose word it is, from the most trusted on.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]

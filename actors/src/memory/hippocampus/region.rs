@@ -27,9 +27,9 @@ use maxim_bus::{MessageId, RegionName, Stage, Trust as BusTrust};
 use serde::{Deserialize, Serialize};
 
 use super::edges::{Edge, Edges};
-use super::import::{ImportDefaults, ImportLine};
+use super::import::{ImportDefaults, ImportLine, WholeLine};
 use super::key_index::{Filter, KeyIndex};
-use super::law::{Surroundings, capture_reasons, is_same_observation, merge_observation, sitting_after};
+use super::law::{CaptureLaw, Surroundings, capture_reasons, is_same_observation, merge_observation, sitting_after};
 use super::linking::{Linking, load_edges};
 use super::model::{Action, EpisodicMemory, Outcome, Provenance, Trust};
 use super::sleeping::{Access, Round, remember};
@@ -63,6 +63,8 @@ pub struct HippocampusSettings {
     pub encoder: Arc<dyn Encoder>,
     /// Bytes that the records of episodes may take after a sleep; nothing: no limit.
     pub budget_bytes: Option<u64>,
+    /// What is kept and what is joined.
+    pub capture: CaptureLaw,
 }
 
 #[derive(Default, Serialize, Deserialize)]
@@ -348,9 +350,21 @@ impl Hippocampus {
     /// The recent episode that this one repeats.
     fn repeated(&self, episode: &EpisodicMemory, pulse: &Pulse<'_, Self>) -> Option<(u32, EpisodicMemory)> {
         let recent = self.recent.iter().rev();
-        let near = recent.filter(|(_, at)| episode.created.duration_since(*at).abs() <= super::law::MERGE_WITHIN);
+        let law = &pulse.settings().capture;
+        let near = recent.filter(|(_, at)| episode.created.duration_since(*at).abs() <= law.merge_within);
         near.filter_map(|(document, _)| Some((*document, pulse.record::<EpisodicMemory>(&episode_key(*document))?)))
-            .find(|(_, old)| is_same_observation(old, episode))
+            .find(|(_, old)| is_same_observation(old, episode, law))
+    }
+
+    /// Whether an episode with this identity is kept already: one of the same time whose record begins with its id.
+    fn knows(&self, episode: &EpisodicMemory, pulse: &Pulse<'_, Self>) -> bool {
+        let at = Some(episode.created);
+        let then = Filter { time_after: at, time_before: at, ..Filter::default() };
+        let mut found = self.indexes.iter().flat_map(|indexes| indexes.keys.find(&then, usize::MAX));
+        let head = format!("{{\"id\":{},", serde_json::json!(episode.id));
+        found.any(|known| {
+            pulse.records().bytes(&episode_key(known)).is_some_and(|kept| kept.starts_with(head.as_bytes()))
+        })
     }
 
     /// Episodes that a question finds, with their numbers.
@@ -533,7 +547,7 @@ impl Hears<SalientPercept> for Hippocampus {
         }
         let around =
             Surroundings { goal_before: self.kept_goal.as_deref(), last_kept: self.newest.map(|(_, at, _)| at) };
-        episode.reasons = capture_reasons(&episode, &around);
+        episode.reasons = capture_reasons(&episode, &around, &pulse.settings().capture);
         if episode.reasons.is_empty() {
             return;
         }
@@ -641,7 +655,32 @@ impl Hears<ImportEpisodes> for Hippocampus {
         let mut answer = EpisodesImported::default();
         let (mut next, mut newest, mut goal) = (self.next, self.newest, self.kept_goal.clone());
         let mut batch: VecDeque<(u32, EpisodicMemory)> = VecDeque::new();
+        let law = pulse.settings().capture;
         for (number, line) in &import.lines {
+            match WholeLine::parse(line) {
+                None => {}
+                Some(Err(error)) => {
+                    answer.bad.push((*number, error.to_string()));
+                    continue;
+                }
+                Some(Ok(WholeLine { episode, record })) => {
+                    if batch.iter().any(|(_, kept)| kept.id == episode.id) || self.knows(&episode, pulse) {
+                        answer.merged += 1;
+                        continue;
+                    }
+                    newest = Some((episode.sitting, episode.created, next));
+                    goal.clone_from(&episode.context.goal);
+                    pulse.put_bytes(episode_key(next), record.into_bytes());
+                    self.put_vector(next, &episode, pulse);
+                    batch.push_back((next, episode.clone()));
+                    let day = day_of(episode.created, &pulse.settings().zone);
+                    let episode = Box::new(episode);
+                    pulse.keep(HippocampusEvent::Captured { document: next, turn: None, day, episode });
+                    next += 1;
+                    answer.kept += 1;
+                    continue;
+                }
+            }
             let parsed = match ImportLine::parse(line) {
                 Ok(parsed) => parsed,
                 Err(error) => {
@@ -653,7 +692,7 @@ impl Hears<ImportEpisodes> for Hippocampus {
             let run = pulse.settings().run.clone();
             let mut episode = parsed.into_episode(&ImportDefaults { id: &id, now: pulse.now(), run: &run });
             let around = Surroundings { goal_before: goal.as_deref(), last_kept: newest.map(|(_, at, _)| at) };
-            episode.reasons = capture_reasons(&episode, &around);
+            episode.reasons = capture_reasons(&episode, &around, &pulse.settings().capture);
             goal.clone_from(&episode.context.goal);
             if !import.all {
                 if episode.reasons.is_empty() {
@@ -661,7 +700,7 @@ impl Hears<ImportEpisodes> for Hippocampus {
                     continue;
                 }
                 let earlier =
-                    batch.iter().rev().take(RECENT).find(|(_, old)| is_same_observation(old, &episode)).cloned();
+                    batch.iter().rev().take(RECENT).find(|(_, old)| is_same_observation(old, &episode, &law)).cloned();
                 if let Some((document, mut old)) = earlier.or_else(|| self.repeated(&episode, pulse)) {
                     merge_observation(&mut old, &episode);
                     pulse.put(episode_key(document), &old);

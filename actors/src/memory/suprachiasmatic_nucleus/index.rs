@@ -4,7 +4,7 @@
 use std::sync::Arc;
 
 use super::law::TimeSignature;
-use crate::memory::hippocampus::packing::{DamagedSegment, Packer, Unpacker};
+use crate::memory::packing::{DamagedSegment, Packer, Unpacker};
 
 const KIND: [u8; 4] = *b"MXS1";
 

@@ -6,8 +6,10 @@
 //! Down: nothing hurts meanwhile; outcomes wait.
 
 use jiff::Timestamp;
+use maxim_bus::signals::body::SensoryErrorSensed;
 use maxim_bus::signals::outcome::{FailureKind, ToolResult};
 use maxim_bus::signals::percept::PainSignal;
+use maxim_bus::units::Intensity;
 use maxim_bus::{RegionName, Stage};
 use serde::{Deserialize, Serialize};
 
@@ -26,7 +28,7 @@ pub enum PainEvent {
     Eased { tool: String },
 }
 
-wiring!(PainDetector { hears: [], back: [ToolResult], emits: [PainSignal] });
+wiring!(PainDetector { hears: [], back: [ToolResult, SensoryErrorSensed], emits: [PainSignal] });
 
 impl Region for PainDetector {
     const NAME: RegionName = "pain_detector";
@@ -81,6 +83,26 @@ impl Hears<ToolResult> for PainDetector {
     }
 }
 
+/// A movement that went otherwise than predicted.
+impl Hears<SensoryErrorSensed> for PainDetector {
+    fn hear(&self, error: &SensoryErrorSensed, pulse: &mut Pulse<'_, Self>) {
+        let (kind, at) = (PainKind::MovementError, pulse.now());
+        let place = format!("{}.{}", error.body_part, error.movement);
+        let felt = self.sores.clone().failure(kind, &place, at);
+        pulse.keep(PainEvent::Failed { kind, tool: place.clone(), at });
+        let Some(felt) = felt else { return };
+        // It hurts by how far it went off, and by how often it did.
+        let strength = felt.intensity.get().max(error.intensity.get());
+        pulse.emit(PainSignal {
+            kind,
+            intensity: Intensity::clamped(strength),
+            about: place,
+            reason: format!("{} changed by {} instead of {}", error.sensor, error.observed, error.expected),
+            action: error.action,
+        });
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use maxim_bus::MessageId;
@@ -103,6 +125,32 @@ mod tests {
             duration_us: 10,
             side_effects: vec![],
         }
+    }
+
+    #[test]
+    fn a_movement_that_went_otherwise_hurts_by_how_far_and_how_often() {
+        let mut rig: Rig<PainDetector> = Rig::new((), ear::<PainSignal>);
+        let error = |strength: f64| SensoryErrorSensed {
+            action: None,
+            body_part: "head".into(),
+            movement: "turn".into(),
+            sensor: "yaw".into(),
+            expected: 10.0,
+            observed: 0.0,
+            surprise: 5.0,
+            intensity: Intensity::clamped(strength),
+            confidence: maxim_bus::units::Confidence::clamped(0.5),
+        };
+        for strength in [0.8, 0.3, 0.3] {
+            rig.send(error(strength));
+            rig.pass(std::time::Duration::from_secs(60));
+        }
+        let felt = rig.heard::<PainSignal>();
+        assert_eq!(felt.len(), 3);
+        assert_eq!((felt[0].kind, felt[0].about.as_str()), (PainKind::MovementError, "head.turn"));
+        assert_eq!(felt[0].intensity.get(), 0.8);
+        assert!(felt[1].intensity > Intensity::clamped(0.4), "the second hurts more than its own strength");
+        assert!(felt[2].intensity > felt[1].intensity);
     }
 
     #[test]

@@ -170,7 +170,7 @@ fn a_compaction_that_was_cut_short_leaves_the_store_as_it_was() {
     let before = picture(&ada(&store), &[HIPPOCAMPUS]);
     store.close().expect("closes");
     // Begun, not completed.
-    drop(EngineKind::Sled.open(&home.path().join("g2")).expect("opens"));
+    drop(EngineKind::Sled.open(&home.path().join("g2"), PAGE_CACHE).expect("opens"));
     let store = home.open();
     assert_eq!(picture(&ada(&store), &[HIPPOCAMPUS]), before);
     assert!(!home.path().join("g2").exists());
@@ -211,7 +211,7 @@ fn a_newer_format_is_refused_and_left_alone() {
     fill(&ada(&store), 0, 10);
     store.close().expect("closes");
     let set = |version: u64| {
-        let engine = EngineKind::Sled.open(&home.path().join("g1")).expect("opens");
+        let engine = EngineKind::Sled.open(&home.path().join("g1"), PAGE_CACHE).expect("opens");
         let mut batch = Batch::default();
         keys::put_number(&mut batch, keys::FORMAT, version);
         engine.apply(&batch).expect("applies");
@@ -222,4 +222,72 @@ fn a_newer_format_is_refused_and_left_alone() {
     assert!(refused.contains("99") && refused.contains("up to format 1") && refused.contains("newer"), "{refused}");
     set(1);
     assert_eq!(ada(&home.open()).recover(HIPPOCAMPUS).expect("recovers").state_hash, 9);
+}
+
+#[test]
+fn a_store_of_another_engine_is_refused_unless_it_is_to_be_converted() {
+    let home = Home::folder(EngineKind::Sled);
+    let store = home.open();
+    fill(&ada(&store), 0, 100);
+    let before = picture(&ada(&store), &[HIPPOCAMPUS]);
+    store.close().expect("closes");
+    for engine in [EngineKind::Redb, EngineKind::Memory] {
+        let refused = StateStore::open(home.path(), StoreOptions { engine, converts: false, ..small() }).err();
+        let text = refused.expect("refused").to_string();
+        let wanted = format!("made by sled, and {} is asked for: set store.engine to sled", engine.word());
+        assert!(text.contains(&wanted), "{text}");
+    }
+    let converted = StoreOptions { engine: EngineKind::Redb, ..small() };
+    let (store, report) = StateStore::open(home.path(), converted).expect("opens");
+    assert!(report.is_sound() && store.health().engine == "redb", "{report:?}");
+    assert_eq!(picture(&ada(&store), &[HIPPOCAMPUS]), before);
+}
+
+#[test]
+fn a_store_in_memory_holds_its_folder_and_leaves_nothing_that_counts_as_lost() {
+    let home = Home::folder(EngineKind::Memory);
+    let store = home.open_with(small()).0;
+    fill(&ada(&store), 0, 100);
+    assert_eq!(store.health().engine, "memory");
+    assert!(matches!(StateStore::open(home.path(), small()), Err(StoreError::Locked { .. })));
+    assert!(matches!(store.backup_rotating(2), Err(StoreError::InMemory(_))));
+    store.close().expect("closes");
+    drop(store_gone(home.path()));
+}
+
+/// Opened with the usual engine, the folder is a new one.
+fn store_gone(folder: &Path) -> StateStore {
+    let (store, report) = StateStore::open(folder, small()).expect("opens");
+    assert!(report.fresh && report.is_sound(), "{report:?}");
+    store
+}
+
+#[test]
+fn a_backup_takes_the_place_of_a_newer_store_which_stays_aside() {
+    for kind in [EngineKind::Sled, EngineKind::Redb] {
+        let home = Home::folder(kind);
+        let store = home.open();
+        let agent = ada(&store);
+        fill(&agent, 0, 700);
+        let before = picture(&agent, &[HIPPOCAMPUS]);
+        let place = store.backup_rotating(3).expect("backs up").place;
+        fill(&agent, 700, 900);
+        // A newer backup must not win against the one that was asked for.
+        store.backup_rotating(3).expect("backs up");
+        let options = StoreOptions { engine: kind, ..small() };
+        assert!(matches!(StateStore::replace(&place, home.path(), &options), Err(StoreError::Locked { .. })));
+        drop(agent);
+        store.close().expect("closes");
+        let found = StateStore::backups_in(home.path());
+        assert_eq!(found.iter().map(|backup| backup.number).collect::<Vec<_>>(), [2, 1]);
+        assert!(found.iter().all(|backup| backup.made.is_some() && backup.bytes > 0), "{found:?}");
+        let wrong = home.path().join("nowhere");
+        assert!(matches!(StateStore::replace(&wrong, home.path(), &options), Err(StoreError::BadBackup { .. })));
+        let report = StateStore::replace(&place, home.path(), &options).expect("restores");
+        assert!(report.set_aside.as_ref().is_some_and(|aside| aside.is_dir()), "{report:?}");
+        let (store, report) = home.open_with(options);
+        assert!(report.is_sound() && report.clean && !report.fresh, "{report:?}");
+        assert_eq!(picture(&ada(&store), &[HIPPOCAMPUS]), before);
+        assert!(store.verify().is_sound());
+    }
 }

@@ -8,7 +8,7 @@ fn engines() -> Vec<(Option<tempfile::TempDir>, Arc<dyn Engine>)> {
     let mut all: Vec<(Option<tempfile::TempDir>, Arc<dyn Engine>)> = vec![(None, Arc::new(MemoryEngine::default()))];
     for kind in [EngineKind::Sled, EngineKind::Redb] {
         let folder = tempfile::tempdir().expect("a temporary folder");
-        let engine = kind.open(folder.path()).expect("opens");
+        let engine = kind.open(folder.path(), PAGE_CACHE).expect("opens");
         all.push((Some(folder), engine));
     }
     all
@@ -53,13 +53,13 @@ fn what_was_synced_is_there_after_reopening() {
     for kind in [EngineKind::Sled, EngineKind::Redb] {
         let folder = tempfile::tempdir().expect("a temporary folder");
         {
-            let engine = kind.open(folder.path()).expect("opens");
+            let engine = kind.open(folder.path(), PAGE_CACHE).expect("opens");
             let mut batch = Batch::default();
             (0..2000u32).for_each(|n| batch.put(n.to_be_bytes().to_vec(), vec![7; 300]));
             engine.apply(&batch).expect("applies");
             engine.sync().expect("syncs");
         }
-        let engine = kind.open(folder.path()).expect("opens again");
+        let engine = kind.open(folder.path(), PAGE_CACHE).expect("opens again");
         assert_eq!(scan(&*engine, &[], None).len(), 2000);
     }
 }
@@ -91,7 +91,7 @@ fn a_value_that_would_become_a_blob_is_refused() {
 #[test]
 fn the_largest_values_in_any_order_make_no_blob_file() {
     let folder = tempfile::tempdir().expect("a temporary folder");
-    let engine = SledEngine::open(folder.path()).expect("opens");
+    let engine = SledEngine::open(folder.path(), PAGE_CACHE).expect("opens");
     for round in 0..40u64 {
         let mut batch = Batch::default();
         for n in 0..64u64 {

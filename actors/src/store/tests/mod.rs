@@ -14,6 +14,7 @@ use std::time::Duration;
 
 use maxim_bus::ids::{AgentId, Epoch, Lsn, RegionName};
 
+use super::engine::PAGE_CACHE;
 use super::*;
 
 pub const HIPPOCAMPUS: RegionName = "hippocampus";

@@ -33,6 +33,7 @@ pub fn outcome(tool: &str, params: &Value, result: &Value) -> String {
         "glob" => listed(params, output),
         "bash" | "execute_file" => ran(output),
         "memory_recall" | "similarity_search" => memories(output),
+        "math" => numbers(params, output),
         _ => return plain(tool, output),
     };
     // Tools say in words what they left out.
@@ -152,6 +153,26 @@ fn memories(output: &Value) -> String {
     format!("I remember:\n{}", lines.join("\n"))
 }
 
+/// A computation, or what is known of numbers with its confidence.
+fn numbers(params: &Value, output: &Value) -> String {
+    if let (Some(expression), Some(result)) = (text(output, &["expression"]), text(output, &["result"])) {
+        let sign = if output["exact"] == Value::Bool(true) { "=" } else { "≈" };
+        return format!("{expression} {sign} {}", bounded(&result, 200));
+    }
+    let Some(found) = array(output, &["results"]) else { return plain("math", output) };
+    let line = |one: &Value| {
+        let sure = one["confidence"].as_f64().map(|sure| format!(" (confidence {sure:.2})")).unwrap_or_default();
+        Some(format!("{}{sure}", text(one, &["text"])?))
+    };
+    let lines: Vec<String> = found.iter().take(5).filter_map(line).collect();
+    let topic = text(params, &["topic"]).map(|topic| format!(" about {topic}")).unwrap_or_default();
+    match lines.as_slice() {
+        [] => format!("I have found no pattern{topic} yet."),
+        [one] => format!("{one}."),
+        many => many.join("\n"),
+    }
+}
+
 /// A result of a tool that isn't known here: texts as they are, objects as one "name: value" a line.
 fn plain(tool: &str, output: &Value) -> String {
     match output {
@@ -234,6 +255,24 @@ mod tests {
                 json!({}),
                 json!({"success": true, "output": {"available": false}}),
                 "move isn't available here: it is switched off or not connected.",
+            ),
+            (
+                "math",
+                json!({"expression": "1/3"}),
+                json!({"success": true, "output": {"expression": "1/3", "result": "1/3", "exact": true}}),
+                "1/3 = 1/3",
+            ),
+            (
+                "math",
+                json!({"operation": "recall", "topic": "bash"}),
+                json!({"success": true, "output": {"results": []}}),
+                "I have found no pattern about bash yet.",
+            ),
+            (
+                "math",
+                json!({"operation": "recall"}),
+                json!({"success": true, "output": {"results": [{"text": "bash succeeds", "confidence": 0.8}]}}),
+                "bash succeeds (confidence 0.80).",
             ),
             ("turn_lamp", json!({}), json!({"success": true, "output": null}), "Done (turn_lamp)."),
         ];

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use crate::memory::hippocampus::packing::{DamagedSegment, Packer, Unpacker};
+use crate::memory::packing::{DamagedSegment, Packer, Unpacker};
 
 const KIND: [u8; 4] = *b"MXK1";
 

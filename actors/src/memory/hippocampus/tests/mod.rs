@@ -14,6 +14,7 @@ use maxim_bus::signals::recall::{
 use maxim_bus::signals::sleep::{CompressEpisodes, EpisodeTally, EpisodesCompressed, EpisodesScored, ScoreEpisodes};
 use serde_json::json;
 
+use super::law::CaptureLaw;
 use super::{Hippocampus, HippocampusSettings};
 use crate::language::TokenTable;
 use crate::region::rig::{Rig, ear, monday_morning};
@@ -30,6 +31,7 @@ pub fn settings(budget_bytes: Option<u64>) -> HippocampusSettings {
         run: "1".into(),
         encoder: Arc::new(TokenTable::embedded()),
         budget_bytes,
+        capture: CaptureLaw::default(),
     }
 }
 

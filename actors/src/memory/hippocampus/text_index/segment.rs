@@ -4,7 +4,7 @@
 use std::sync::Arc;
 
 use super::tail::Posting;
-use crate::memory::hippocampus::packing::{DamagedSegment, Packer, Unpacker, put_varint, read_u32, take_varint};
+use crate::memory::packing::{DamagedSegment, Packer, Unpacker, put_varint, read_u32, take_varint};
 
 const KIND: [u8; 4] = *b"MXT2";
 

@@ -1,0 +1,224 @@
+//! Forward models: what a movement will do to each sensor (Wolpert, Miall & Kawato 1998).
+//!
+//! For each body part, movement and bucket of parameters, the change of each sensor has a running mean and variance
+//! (Welford 1962). The model predicts from a confidence of 0.3 on, which is the third movement of its kind. Its error is
+//! measured in standard deviations; as few movements say little about the spread, a tenth of the expected change counts
+//! as two movements' worth of it beforehand.
+
+use std::collections::BTreeMap;
+
+use maxim_bus::signals::body::MovementSensed;
+use maxim_bus::units::{Confidence, Intensity};
+use serde::{Deserialize, Serialize};
+use serde_json::Value as Json;
+
+/// Confidence from which a model predicts.
+pub const PREDICTS_FROM: f64 = 0.3;
+/// Movements at which confidence is one half: n / (n + 7) is 0.3 at three.
+const HALF: f64 = 7.0;
+/// Movements that the mean remembers, about: older ones fade, as bodies change.
+const MEMORY: f64 = 50.0;
+/// Spread that is believed in beforehand, as a share of the expected change, and its weight in movements.
+const PRIOR_SHARE: f64 = 0.1;
+const PRIOR_WEIGHT: f64 = 2.0;
+/// Smallest spread, in the sensor's unit: no sensor is exact.
+const LEAST_SPREAD: f64 = 1e-6;
+/// Standard deviations from which an error is felt.
+pub const FELT: f64 = 3.0;
+/// How much an error hurts when it is just felt, and by each further standard deviation.
+const FIRST: f64 = 0.3;
+const GROWTH: f64 = 0.05;
+/// Models and sensors of each, at most; later ones aren't learned.
+pub const MOST_MODELS: usize = 128;
+const MOST_SENSORS: usize = 16;
+/// Buckets to a doubling of a numeric parameter.
+const BUCKETS_AN_OCTAVE: f64 = 2.0;
+
+/// Running mean and variance of a sensor's change.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Change {
+    pub count: f64,
+    pub mean: f64,
+    /// Sum of squared deviations.
+    squares: f64,
+}
+
+impl Change {
+    fn learn(&mut self, change: f64) {
+        if self.count >= MEMORY {
+            self.squares *= (MEMORY - 1.0) / self.count;
+            self.count = MEMORY - 1.0;
+        }
+        self.count += 1.0;
+        let before = change - self.mean;
+        self.mean += before / self.count;
+        self.squares += before * (change - self.mean);
+    }
+
+    /// Standard deviation that the next change is expected to have around the mean.
+    pub fn spread(&self) -> f64 {
+        let prior = (PRIOR_SHARE * self.mean.abs()).max(LEAST_SPREAD);
+        let variance = (self.squares + PRIOR_WEIGHT * prior * prior) / ((self.count - 1.0).max(0.0) + PRIOR_WEIGHT);
+        (variance * (1.0 + 1.0 / self.count.max(1.0))).sqrt()
+    }
+}
+
+/// A movement in its kind.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct ForwardModel {
+    pub movements: u32,
+    pub sensors: BTreeMap<String, Change>,
+}
+
+/// What was furthest off.
+#[derive(Clone, Debug, PartialEq)]
+pub struct SensoryError {
+    pub sensor: String,
+    pub expected: f64,
+    pub observed: f64,
+    pub surprise: f64,
+    pub intensity: Intensity,
+    pub confidence: Confidence,
+}
+
+impl ForwardModel {
+    pub fn confidence(&self) -> Confidence {
+        let n = f64::from(self.movements);
+        Confidence::clamped(n / (n + HALF))
+    }
+
+    /// Expected change and its standard deviation of each sensor; none below the confidence that it predicts from.
+    pub fn predict(&self) -> Option<BTreeMap<&str, (f64, f64)>> {
+        let sure = self.confidence().get() >= PREDICTS_FROM - 1e-9;
+        sure.then(|| {
+            self.sensors.iter().map(|(name, change)| (name.as_str(), (change.mean, change.spread()))).collect()
+        })
+    }
+
+    /// How the movement differed from the prediction, if it did so that it is felt.
+    pub fn error(&self, changes: &BTreeMap<String, f64>) -> Option<SensoryError> {
+        let predicted = self.predict()?;
+        let off = changes.iter().filter_map(|(sensor, observed)| {
+            let (expected, spread) = predicted.get(sensor.as_str())?;
+            Some((sensor, *expected, *observed, (observed - expected).abs() / spread))
+        });
+        let (sensor, expected, observed, surprise) =
+            off.max_by(|a, b| a.3.total_cmp(&b.3)).filter(|worst| worst.3 >= FELT)?;
+        let intensity = Intensity::clamped(FIRST + GROWTH * (surprise - FELT));
+        let confidence = self.confidence();
+        Some(SensoryError { sensor: sensor.clone(), expected, observed, surprise, intensity, confidence })
+    }
+
+    pub fn learn(&mut self, changes: &BTreeMap<String, f64>) {
+        self.movements = self.movements.saturating_add(1);
+        for (sensor, change) in changes {
+            if self.sensors.len() < MOST_SENSORS || self.sensors.contains_key(sensor) {
+                self.sensors.entry(sensor.clone()).or_default().learn(*change);
+            }
+        }
+    }
+}
+
+/// How each sensor that was read before and after changed.
+pub fn changes(sensed: &MovementSensed) -> BTreeMap<String, f64> {
+    let change = |(name, before): (&String, &f64)| {
+        let change = sensed.after.get(name)? - before;
+        change.is_finite().then(|| (name.clone(), change))
+    };
+    sensed.before.iter().filter_map(change).collect()
+}
+
+/// The name under which movements of one kind are learned: part, movement and bucket of parameters.
+pub fn kind(sensed: &MovementSensed) -> String {
+    let mut buckets: Vec<String> = Vec::new();
+    if let Some(params) = sensed.params.as_object() {
+        buckets.extend(params.iter().map(|(name, value)| format!("{name}: {}", bucket(value))));
+    }
+    buckets.sort_unstable();
+    format!("{}.{}({})", sensed.body_part, sensed.movement, buckets.join(", "))
+}
+
+/// Numbers fall into two buckets an octave; words stand for themselves.
+fn bucket(value: &Json) -> String {
+    match value {
+        Json::Number(number) => match number.as_f64().unwrap_or(0.0) {
+            0.0 => "0".into(),
+            number => {
+                let step = (number.abs().log2() * BUCKETS_AN_OCTAVE).floor() as i64;
+                format!("{}2^{}", if number < 0.0 { "-" } else { "" }, step as f64 / BUCKETS_AN_OCTAVE)
+            }
+        },
+        Json::String(text) => text.chars().take(32).collect(),
+        Json::Bool(yes) => yes.to_string(),
+        Json::Null => "nothing".into(),
+        Json::Array(items) => format!("{} items", items.len()),
+        Json::Object(_) => "an object".into(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    fn turned(by: f64) -> BTreeMap<String, f64> {
+        BTreeMap::from([("yaw".to_owned(), by), ("current".to_owned(), 0.2)])
+    }
+
+    #[test]
+    fn it_predicts_from_the_third_movement_on() {
+        let mut model = ForwardModel::default();
+        for (count, by) in [10.0, 11.0, 9.0].into_iter().enumerate() {
+            assert_eq!(model.predict(), None, "after {count}");
+            model.learn(&turned(by));
+        }
+        assert!((model.confidence().get() - 0.3).abs() < 1e-12);
+        let predicted = model.predict().expect("three movements are enough");
+        assert!((predicted["yaw"].0 - 10.0).abs() < 1e-12);
+        // (Σ d² + 2 · 1²)/(2 + 2) with Σ d² = 2, times 1 + 1/3.
+        assert!((predicted["yaw"].1 - (4.0f64 / 4.0 * 4.0 / 3.0).sqrt()).abs() < 1e-12);
+    }
+
+    #[test]
+    fn a_movement_otherwise_than_predicted_is_an_error_and_a_usual_one_is_none() {
+        let mut model = ForwardModel::default();
+        (0..10).for_each(|n| model.learn(&turned(10.0 + f64::from(n % 3) * 0.3)));
+        assert_eq!(model.error(&turned(10.4)), None);
+        let error = model.error(&turned(2.0)).expect("it was stopped on its way");
+        assert_eq!((error.sensor.as_str(), error.observed), ("yaw", 2.0));
+        assert!(error.surprise > 10.0 && error.intensity.get() > 0.6, "{error:?}");
+        let blocked = model.error(&turned(7.5)).expect("it was held back");
+        assert!(blocked.intensity < error.intensity, "a greater error hurts more");
+        assert_eq!(model.error(&BTreeMap::from([("unknown".to_owned(), 9.0)])), None);
+    }
+
+    #[test]
+    fn a_body_that_changed_is_learned_anew() {
+        let mut model = ForwardModel::default();
+        (0..200).for_each(|_| model.learn(&turned(10.0)));
+        assert!(model.error(&turned(20.0)).is_some());
+        (0..200).for_each(|_| model.learn(&turned(20.0)));
+        assert_eq!(model.error(&turned(20.0)), None);
+        assert!(model.error(&turned(10.0)).is_some());
+    }
+
+    #[test]
+    fn kinds_are_parts_movements_and_buckets_and_changes_what_was_read_twice() {
+        let sensed = |params: Json| MovementSensed {
+            action: None,
+            body_part: "head".into(),
+            movement: "turn".into(),
+            params,
+            before: BTreeMap::from([("yaw".into(), 1.0), ("lost".into(), 1.0)]),
+            after: BTreeMap::from([("yaw".into(), 11.0), ("new".into(), 3.0)]),
+        };
+        let of = |degrees: f64| kind(&sensed(json!({"degrees": degrees})));
+        assert_eq!(of(10.0), "head.turn(degrees: 2^3)");
+        assert_eq!(of(10.0), of(11.0));
+        assert_ne!(of(10.0), of(20.0));
+        assert_ne!(of(10.0), of(-10.0));
+        assert_eq!(kind(&sensed(Json::Null)), "head.turn()");
+        assert_eq!(changes(&sensed(Json::Null)), BTreeMap::from([("yaw".to_owned(), 10.0)]));
+    }
+}

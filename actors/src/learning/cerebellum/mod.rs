@@ -1,0 +1,8 @@
+//! How to: forward models of movements, and sequences that became one step.
+
+pub mod forward;
+pub mod object;
+pub mod program;
+pub mod region;
+
+pub use region::Cerebellum;

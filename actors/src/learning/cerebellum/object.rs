@@ -1,0 +1,122 @@
+//! What a tool was used on, and how well the two go together.
+
+use std::collections::VecDeque;
+
+use maxim_bus::units::Confidence;
+use serde::{Deserialize, Serialize};
+use serde_json::Value as Json;
+
+/// Pairs of tool and object at most; the one that was silent longest leaves.
+pub const MOST_PAIRS: usize = 256;
+/// Successes at which a pair is said first; then at each doubling.
+const FIRST_SAID: u32 = 3;
+/// Share of successes that "works with" takes.
+const WORKS: f64 = 0.7;
+const MOST_EPISODES: usize = 8;
+const NAME_CHARS: usize = 40;
+
+/// The kind of thing that a call was about: the kind of a file, a folder, a host, or the program of a command.
+pub fn object_of(params: &Json) -> Option<String> {
+    let text = |names: &[&str]| names.iter().find_map(|name| params.get(*name)?.as_str()).map(str::trim);
+    let bounded = |name: &str| (!name.is_empty()).then(|| name.chars().take(NAME_CHARS).collect::<String>());
+    if let Some(url) = text(&["url"]) {
+        let host = url.split_once("://").map_or(url, |(_, rest)| rest);
+        return bounded(host.split(['/', '?', '#', ':']).next()?);
+    }
+    if let Some(path) = text(&["path", "file", "pattern"]) {
+        let name = path.rsplit('/').next().unwrap_or(path);
+        return match name.rsplit_once('.') {
+            Some((stem, kind)) if !stem.is_empty() && kind.chars().all(char::is_alphanumeric) => {
+                bounded(&format!("{} file", kind.to_lowercase()))
+            }
+            _ if path.ends_with('/') || path == "." => Some("folder".into()),
+            _ => Some("file".into()),
+        };
+    }
+    let command = text(&["command"])?;
+    let program = command.split_whitespace().find(|word| !word.contains('='))?;
+    bounded(program.rsplit('/').next().unwrap_or(program))
+}
+
+/// How a tool and a kind of object went together.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Pairing {
+    pub successes: u32,
+    pub failures: u32,
+    pub episodes: VecDeque<String>,
+    /// Number of the use that was the last, among all uses of all pairs.
+    pub last: u64,
+}
+
+impl Pairing {
+    pub fn used(&mut self, success: bool, episode: String, number: u64) {
+        self.last = number;
+        if !success {
+            self.failures = self.failures.saturating_add(1);
+            return;
+        }
+        self.successes = self.successes.saturating_add(1);
+        self.episodes.push_back(episode);
+        while self.episodes.len() > MOST_EPISODES {
+            self.episodes.pop_front();
+        }
+    }
+
+    /// Worth saying now: at three, six, twelve … successes, where most uses succeed.
+    pub fn is_news(&self) -> bool {
+        let doubled = self.successes.is_multiple_of(FIRST_SAID) && (self.successes / FIRST_SAID).is_power_of_two();
+        self.successes >= FIRST_SAID && doubled && self.share() >= WORKS
+    }
+
+    fn share(&self) -> f64 {
+        f64::from(self.successes) / f64::from((self.successes + self.failures).max(1))
+    }
+
+    /// min(0.99, 0.5 + 0.1 √n) of the uses, times the share that succeeded.
+    pub fn confidence(&self) -> Confidence {
+        let uses = f64::from(self.successes + self.failures);
+        Confidence::clamped((0.5 + 0.1 * uses.sqrt()).min(0.99) * self.share())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn objects_are_kinds_and_not_names() {
+        for (params, object) in [
+            (json!({"path": "notes/a.TXT", "content": "x"}), Some("txt file")),
+            (json!({"path": "src/"}), Some("folder")),
+            (json!({"path": "Makefile"}), Some("file")),
+            (json!({"path": ".bashrc"}), Some("file")),
+            (json!({"pattern": "**/*.rs"}), Some("rs file")),
+            (json!({"url": "https://example.org:8080/a?b"}), Some("example.org")),
+            (json!({"command": "LANG=C /usr/bin/git status"}), Some("git")),
+            (json!({"command": ""}), None),
+            (json!({"message": "hi"}), None),
+            (json!(null), None),
+        ] {
+            assert_eq!(object_of(&params).as_deref(), object, "{params}");
+        }
+    }
+
+    #[test]
+    fn it_is_news_at_three_successes_and_at_each_doubling() {
+        let mut pairing = Pairing::default();
+        let mut news = Vec::new();
+        for number in 1..=24 {
+            pairing.used(true, format!("t{number}"), number);
+            if pairing.is_news() {
+                news.push(number);
+            }
+        }
+        assert_eq!(news, [3, 6, 12, 24]);
+        assert_eq!(pairing.episodes.len(), MOST_EPISODES);
+        let mut bad = Pairing { failures: 5, ..Pairing::default() };
+        (1..=3).for_each(|number| bad.used(true, String::new(), number));
+        assert!(!bad.is_news() && bad.confidence().get() < 0.3);
+    }
+}

@@ -1,0 +1,509 @@
+//! The cerebellum as a room: learns how to, by doing.
+//!
+//! Biology: the cerebellum, which predicts what a movement will feel like and turns practised sequences into one.
+//! Law: forward models predict the change of each sensor (`forward.rs`), and a movement that went otherwise is an error
+//! that hurts; a sequence that reached the same kind of goal three times becomes a program (`program.rs`) that habit
+//! offers as one step; what a tool worked with is told to the other memories (`object.rs`).
+//! Remembers: models, programs, the latest examples of each sequence, pairs of tool and object. Forgets: programs that
+//! fail, old examples, and how a body moved long ago.
+//! Down: outcomes wait; known programs are still offered.
+
+use std::collections::{BTreeMap, VecDeque};
+
+use maxim_bus::signals::body::{MovementSensed, SensoryErrorSensed};
+use maxim_bus::signals::intent::Intent;
+use maxim_bus::signals::outcome::{FailureKind, ToolResult};
+use maxim_bus::signals::recall::{ReportStats, StatsReported};
+use maxim_bus::signals::skill::{
+    ExecutesWithLearned, MotorProgram, ProgramForgotten, ProgramLearned, goal_words, invocation,
+};
+use maxim_bus::signals::thought::{Mind, TurnEnded};
+use maxim_bus::{MessageId, RegionName, Stage, Trust};
+use serde::{Deserialize, Serialize};
+use serde_json::Value as Json;
+
+use super::forward::{ForwardModel, MOST_MODELS, changes, kind};
+use super::object::{MOST_PAIRS, Pairing, object_of};
+use super::program::{Example, FORGOTTEN, OFFERED, crystallise, strengthened};
+use crate::action::executor::RESPOND;
+use crate::region::{Card, Hears, Pulse, Region};
+use crate::wiring;
+
+/// Goals of open turns at most; the oldest leave.
+const MOST_OPEN: usize = 64;
+/// Sequences of which examples are kept, and examples of each; the oldest leave.
+const MOST_SEQUENCES: usize = 32;
+const MOST_EXAMPLES: usize = 6;
+/// Programs at most; the weakest leaves.
+const MOST_PROGRAMS: usize = 32;
+/// Largest parameters of a call that are learned from, in bytes of JSON. With the other bounds it keeps the state below
+/// what a snapshot may hold.
+const MOST_PARAMS: usize = 400;
+
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+pub struct Cerebellum {
+    models: BTreeMap<String, ForwardModel>,
+    errors: u64,
+    open: BTreeMap<MessageId, OpenGoal>,
+    examples: BTreeMap<String, VecDeque<Example>>,
+    programs: BTreeMap<String, MotorProgram>,
+    pairs: BTreeMap<String, Pairing>,
+    uses: u64,
+}
+
+/// What a turn is about, as far as its first intent says.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct OpenGoal {
+    goal: String,
+    commanded: bool,
+    modelled: bool,
+}
+
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub enum CerebellumEvent {
+    Moved { kind: String, changes: BTreeMap<String, f64>, felt: bool },
+    GoalNoted { turn: MessageId, goal: OpenGoal },
+    TurnClosed { turn: MessageId },
+    Exemplified(Box<Example>),
+    Crystallised { program: Box<MotorProgram>, sequence: String, used: [usize; 2] },
+    Practised { name: String, success: bool },
+    Forgotten { name: String },
+    Used { pair: String, success: bool, episode: String },
+}
+
+wiring!(Cerebellum {
+    hears: [Intent, ToolResult, TurnEnded, MovementSensed, ReportStats],
+    back: [],
+    emits: [SensoryErrorSensed, ProgramLearned, ProgramForgotten, ExecutesWithLearned, StatsReported],
+});
+
+impl Region for Cerebellum {
+    const NAME: RegionName = "cerebellum";
+    const STAGE: Stage = Stage::Learning;
+    type Event = CerebellumEvent;
+    type Settings = ();
+
+    fn card() -> Card<Self> {
+        Self::wiring()
+    }
+
+    fn apply(&mut self, event: CerebellumEvent) {
+        match event {
+            CerebellumEvent::Moved { kind, changes, felt } => {
+                self.errors += u64::from(felt);
+                if self.models.len() < MOST_MODELS || self.models.contains_key(&kind) {
+                    self.models.entry(kind).or_default().learn(&changes);
+                }
+            }
+            CerebellumEvent::GoalNoted { turn, goal } => {
+                // Ids begin with their time, so the first is the oldest.
+                while self.open.len() >= MOST_OPEN && self.open.pop_first().is_some() {}
+                self.open.insert(turn, goal);
+            }
+            CerebellumEvent::TurnClosed { turn } => drop(self.open.remove(&turn)),
+            CerebellumEvent::Exemplified(example) => {
+                let sequence = example.sequence();
+                if self.examples.len() >= MOST_SEQUENCES && !self.examples.contains_key(&sequence) {
+                    let fewest = self.examples.iter().min_by_key(|(_, examples)| examples.len());
+                    let fewest = fewest.map(|(sequence, _)| sequence.clone());
+                    fewest.map(|sequence| self.examples.remove(&sequence));
+                }
+                let examples = self.examples.entry(sequence).or_default();
+                examples.push_back(*example);
+                while examples.len() > MOST_EXAMPLES {
+                    examples.pop_front();
+                }
+            }
+            CerebellumEvent::Crystallised { program, sequence, used } => {
+                if let Some(examples) = self.examples.get_mut(&sequence) {
+                    let mut place = 0;
+                    examples.retain(|_| {
+                        place += 1;
+                        !used.contains(&(place - 1))
+                    });
+                }
+                self.examples.retain(|_, examples| !examples.is_empty());
+                self.programs.insert(program.name.clone(), *program);
+            }
+            CerebellumEvent::Practised { name, success } => {
+                if let Some(program) = self.programs.get_mut(&name) {
+                    practise(program, success);
+                }
+            }
+            CerebellumEvent::Forgotten { name } => drop(self.programs.remove(&name)),
+            CerebellumEvent::Used { pair, success, episode } => {
+                self.uses += 1;
+                if self.pairs.len() >= MOST_PAIRS && !self.pairs.contains_key(&pair) {
+                    let silent = self.pairs.iter().min_by_key(|(_, pairing)| pairing.last);
+                    let silent = silent.map(|(pair, _)| pair.clone());
+                    silent.map(|pair| self.pairs.remove(&pair));
+                }
+                self.pairs.entry(pair).or_default().used(success, episode, self.uses);
+            }
+        }
+    }
+}
+
+fn practise(program: &mut MotorProgram, success: bool) {
+    program.successes = program.successes.saturating_add(u32::from(success));
+    program.strength = strengthened(program.strength, success);
+}
+
+impl Cerebellum {
+    pub fn programs(&self) -> impl Iterator<Item = &MotorProgram> {
+        self.programs.values()
+    }
+
+    pub fn models(&self) -> impl Iterator<Item = (&str, &ForwardModel)> {
+        self.models.iter().map(|(kind, model)| (kind.as_str(), model))
+    }
+
+    /// The program that a goal called for: by its name, or by its words.
+    fn program_for(&self, goal: &str, calls: &[(String, Json)]) -> Option<&MotorProgram> {
+        if let Some((name, _)) = invocation(goal) {
+            return self.programs.get(&name);
+        }
+        self.programs.values().find(|program| {
+            let wanted = program.values_in(goal).and_then(|values| program.calls(&values));
+            wanted
+                .is_some_and(|wanted| wanted.iter().zip(calls).all(|(a, b)| a.0 == b.0) && calls.len() <= wanted.len())
+        })
+    }
+
+    fn practised(&self, program: &MotorProgram, success: bool, pulse: &mut Pulse<'_, Self>) {
+        let mut after = program.clone();
+        practise(&mut after, success);
+        if after.strength.get() < FORGOTTEN {
+            self.forget(&program.name, pulse);
+            return;
+        }
+        pulse.keep(CerebellumEvent::Practised { name: program.name.clone(), success });
+        let offered = after.strength.get() >= OFFERED;
+        pulse.emit(ProgramLearned { program: after, offered });
+    }
+
+    fn forget(&self, name: &str, pulse: &mut Pulse<'_, Self>) {
+        pulse.keep(CerebellumEvent::Forgotten { name: name.to_owned() });
+        pulse.emit(ProgramForgotten { name: name.to_owned() });
+    }
+
+    fn learn(&self, example: Example, pulse: &mut Pulse<'_, Self>) {
+        let sequence = example.sequence();
+        let known: Vec<Example> = self.examples.get(&sequence).into_iter().flatten().cloned().collect();
+        let Some((mut program, used)) = crystallise(&known, &example) else {
+            return pulse.keep(CerebellumEvent::Exemplified(Box::new(example)));
+        };
+        if self.programs.len() >= MOST_PROGRAMS {
+            let weakest = self.programs.values().min_by(|a, b| a.strength.get().total_cmp(&b.strength.get()));
+            if let Some(weakest) = weakest {
+                self.forget(&weakest.name, pulse);
+            }
+        }
+        let plain = program.name.clone();
+        let mut number = 2;
+        while self.programs.contains_key(&program.name) {
+            program.name = format!("{plain}-{number}");
+            number += 1;
+        }
+        pulse.emit(ProgramLearned { offered: program.strength.get() >= OFFERED, program: program.clone() });
+        pulse.keep(CerebellumEvent::Crystallised { program: Box::new(program), sequence, used });
+    }
+}
+
+impl Hears<Intent> for Cerebellum {
+    fn hear(&self, intent: &Intent, pulse: &mut Pulse<'_, Self>) {
+        // Nobody outside teaches how things are done here.
+        if intent.tool == RESPOND || intent.trust < Trust::Listed || self.open.contains_key(&intent.turn) {
+            return;
+        }
+        if let Some(goal) = &intent.goal {
+            let (commanded, modelled) = (intent.commanded, intent.mind == Mind::Model);
+            let goal = OpenGoal { goal: goal.clone(), commanded, modelled };
+            pulse.keep(CerebellumEvent::GoalNoted { turn: intent.turn, goal });
+        }
+    }
+}
+
+impl Hears<TurnEnded> for Cerebellum {
+    fn hear(&self, ended: &TurnEnded, pulse: &mut Pulse<'_, Self>) {
+        let Some(open) = self.open.get(&ended.turn) else { return };
+        pulse.keep(CerebellumEvent::TurnClosed { turn: ended.turn });
+        let acts: Vec<_> = ended.actions.iter().filter(|act| act.tool != RESPOND).collect();
+        // What was asked, blocked, stopped or lost says nothing about how well the sequence does.
+        if acts.is_empty() || acts.iter().any(|act| !["done", "failed"].contains(&act.status.as_str())) {
+            return;
+        }
+        let reached = acts.iter().all(|act| act.status == "done");
+        let calls: Vec<(String, Json)> = acts.iter().map(|act| (act.tool.clone(), act.params.clone())).collect();
+        if let Some(program) = self.program_for(&open.goal, &calls) {
+            return self.practised(program, reached, pulse);
+        }
+        let small = calls.iter().all(|(_, params)| params.to_string().len() <= MOST_PARAMS);
+        let example =
+            Example { words: goal_words(&open.goal), calls, commanded: open.commanded, modelled: open.modelled };
+        if reached && small && example.teaches() && invocation(&open.goal).is_none() {
+            self.learn(example, pulse);
+        }
+    }
+}
+
+impl Hears<ToolResult> for Cerebellum {
+    fn hear(&self, result: &ToolResult, pulse: &mut Pulse<'_, Self>) {
+        let says_nothing = matches!(result.failure, Some(FailureKind::Stopped | FailureKind::Unknown));
+        let Some(success) = result.success.filter(|_| result.tool != RESPOND && !says_nothing) else { return };
+        let Some(object) = object_of(&result.params) else { return };
+        let pair = format!("{} {object}", result.tool);
+        let mut pairing = self.pairs.get(&pair).cloned().unwrap_or_default();
+        pairing.used(success, result.turn.to_string(), self.uses + 1);
+        if success && pairing.is_news() {
+            pulse.emit(ExecutesWithLearned {
+                tool: result.tool.clone(),
+                object,
+                successes: pairing.successes,
+                failures: pairing.failures,
+                confidence: pairing.confidence(),
+                episodes: pairing.episodes.iter().cloned().collect(),
+            });
+        }
+        pulse.keep(CerebellumEvent::Used { pair, success, episode: result.turn.to_string() });
+    }
+}
+
+impl Hears<MovementSensed> for Cerebellum {
+    fn hear(&self, sensed: &MovementSensed, pulse: &mut Pulse<'_, Self>) {
+        let (kind, changes) = (kind(sensed), changes(sensed));
+        let error = self.models.get(&kind).and_then(|model| model.error(&changes));
+        pulse.keep(CerebellumEvent::Moved { kind, changes, felt: error.is_some() });
+        if let Some(error) = error {
+            pulse.emit(SensoryErrorSensed {
+                action: sensed.action,
+                body_part: sensed.body_part.clone(),
+                movement: sensed.movement.clone(),
+                sensor: error.sensor,
+                expected: error.expected,
+                observed: error.observed,
+                surprise: error.surprise,
+                intensity: error.intensity,
+                confidence: error.confidence,
+            });
+        }
+    }
+}
+
+impl Hears<ReportStats> for Cerebellum {
+    fn hear(&self, _query: &ReportStats, pulse: &mut Pulse<'_, Self>) {
+        let models = if self.models.is_empty() {
+            serde_json::json!({ "available": false, "reason": "no body reports its movements" })
+        } else {
+            let movements: u64 = self.models.values().map(|model| u64::from(model.movements)).sum();
+            serde_json::json!({ "kinds": self.models.len(), "movements": movements, "errors": self.errors })
+        };
+        let programs: Vec<Json> = self
+            .programs
+            .values()
+            .map(|program| {
+                serde_json::json!({
+                    "name": program.name, "goal": program.wording(), "steps": program.steps.len(),
+                    "strength": program.strength, "successes": program.successes,
+                })
+            })
+            .collect();
+        let counts = serde_json::json!({
+            "forward_models": models, "programs": programs, "tool_objects": self.pairs.len(),
+        });
+        pulse.reply(StatsReported { region: Self::NAME.into(), available: true, reason: None, counts });
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use maxim_bus::Signal;
+    use maxim_bus::signals::thought::ActionSummary;
+    use maxim_bus::units::Confidence;
+    use serde_json::json;
+
+    use super::*;
+    use crate::region::rig::{Rig, ear};
+
+    fn rig<S: Signal>() -> Rig<Cerebellum> {
+        Rig::new((), ear::<S>)
+    }
+
+    struct Turns(u64);
+
+    impl Turns {
+        /// A turn with this goal in which these calls were made and ended so.
+        fn turn(&mut self, rig: &mut Rig<Cerebellum>, goal: &str, calls: &[(&str, Json, &str)], trust: Trust) {
+            self.0 += 1;
+            let turn = MessageId::from_parts(self.0, u128::from(self.0));
+            rig.send(Intent {
+                turn,
+                tool: calls[0].0.into(),
+                params: calls[0].1.clone(),
+                mind: Mind::Habit,
+                confidence: Confidence::clamped(1.0),
+                commanded: true,
+                trust,
+                goal: Some(goal.into()),
+                channel: "http".into(),
+                recipient: "anna".into(),
+                alternatives: vec![],
+            });
+            let act = |(tool, params, status): &(&str, Json, &str)| ActionSummary {
+                id: turn,
+                tool: (*tool).into(),
+                params: params.clone(),
+                status: (*status).into(),
+                reason: None,
+            };
+            let mut actions: Vec<ActionSummary> = calls.iter().map(act).collect();
+            actions.push(act(&(RESPOND, json!({"message": "done"}), "done")));
+            rig.send(TurnEnded { turn, channel: "http".into(), reply: None, spoken: true, actions });
+        }
+
+        fn note(&mut self, rig: &mut Rig<Cerebellum>, file: &str, last: &str) {
+            let calls = [("write_file", json!({"path": file}), "done"), ("read_file", json!({"path": file}), last)];
+            self.turn(rig, &format!("create {file} and read {file}"), &calls, Trust::Owner);
+        }
+    }
+
+    #[test]
+    fn the_third_repetition_makes_a_program_that_grows_and_decays() {
+        let mut rig = rig::<ProgramLearned>();
+        let mut turns = Turns(0);
+        turns.note(&mut rig, "a.txt", "done");
+        turns.note(&mut rig, "b.txt", "failed");
+        turns.note(&mut rig, "c.txt", "done");
+        assert!(rig.heard::<ProgramLearned>().is_empty(), "two successes are not enough");
+        rig.crash();
+        turns.note(&mut rig, "d.txt", "done");
+        let learned = rig.heard::<ProgramLearned>().pop().expect("a program");
+        assert_eq!(
+            (learned.program.name.as_str(), learned.program.successes, learned.offered),
+            ("create-read", 3, true)
+        );
+        turns.note(&mut rig, "e.txt", "done");
+        assert_eq!(rig.heard::<ProgramLearned>().pop().map(|learned| learned.program.successes), Some(4));
+        turns.turn(
+            &mut rig,
+            "run program create-read with f.txt",
+            &[("write_file", json!({}), "failed")],
+            Trust::Owner,
+        );
+        turns.note(&mut rig, "g.txt", "failed");
+        let weaker = rig.heard::<ProgramLearned>();
+        assert_eq!(weaker.iter().map(|learned| learned.offered).collect::<Vec<_>>(), [true, false]);
+        assert!(weaker[1].program.strength < weaker[0].program.strength);
+        assert_eq!(rig.region().programs().count(), 1);
+        turns.note(&mut rig, "h.txt", "failed");
+        turns.note(&mut rig, "i.txt", "failed");
+        assert_eq!(rig.region().programs().count(), 0, "it failed too often and is forgotten");
+    }
+
+    #[test]
+    fn what_was_blocked_and_what_strangers_want_teaches_nothing() {
+        let mut rig = rig::<ProgramLearned>();
+        let mut turns = Turns(0);
+        for file in ["a.txt", "b.txt", "c.txt", "d.txt"] {
+            turns.note(&mut rig, file, "blocked");
+            let calls = [("write_file", json!({"path": file}), "done"), ("read_file", json!({"path": file}), "done")];
+            turns.turn(&mut rig, &format!("create {file} and read {file}"), &calls, Trust::Outside);
+        }
+        assert!(rig.heard::<ProgramLearned>().is_empty());
+    }
+
+    fn result(path: &str, success: bool) -> ToolResult {
+        let id = MessageId::from_parts(1, 1);
+        ToolResult {
+            action: id,
+            intent: id,
+            turn: id,
+            tool: "read_file".into(),
+            params: json!({ "path": path }),
+            success: Some(success),
+            output: Json::Null,
+            error: None,
+            failure: (!success).then_some(FailureKind::NotFound),
+            duration_us: 1,
+            side_effects: vec![],
+        }
+    }
+
+    #[test]
+    fn what_a_tool_works_with_is_said_at_the_third_success() {
+        let mut rig = rig::<ExecutesWithLearned>();
+        for path in ["a.txt", "b.txt", "x.pdf"] {
+            rig.send(result(path, true));
+        }
+        rig.send(result("missing.txt", false));
+        assert!(rig.heard::<ExecutesWithLearned>().is_empty());
+        rig.crash();
+        rig.send(result("c.txt", true));
+        let said = rig.heard::<ExecutesWithLearned>();
+        assert_eq!((said[0].tool.as_str(), said[0].object.as_str()), ("read_file", "txt file"));
+        assert_eq!((said[0].successes, said[0].failures), (3, 1));
+        assert!((said[0].confidence.get() - 0.7 * 0.75).abs() < 1e-12);
+    }
+
+    #[test]
+    fn at_its_bounds_its_state_fits_into_a_snapshot() {
+        let mut room = Cerebellum::default();
+        for number in 0..400u64 {
+            let changes = (0..40).map(|sensor| (format!("sensor_{sensor}"), 0.123_456_789)).collect();
+            room.apply(CerebellumEvent::Moved { kind: format!("part.move(p: {number})"), changes, felt: false });
+            let params = json!({ "content": "x".repeat(MOST_PARAMS - 14) });
+            let example = Example {
+                words: vec!["word".into(); 40],
+                calls: vec![(format!("tool_{number}"), params); 6],
+                commanded: true,
+                modelled: false,
+            };
+            for _ in 0..MOST_EXAMPLES + 1 {
+                room.apply(CerebellumEvent::Exemplified(Box::new(example.clone())));
+            }
+            let (turn, episode) = (MessageId::from_parts(number, 1), MessageId::from_parts(number, 2).to_string());
+            for _ in 0..10 {
+                let (pair, episode) = (format!("tool_{number} kind of file"), episode.clone());
+                room.apply(CerebellumEvent::Used { pair, success: true, episode });
+            }
+            let goal = OpenGoal { goal: "g".repeat(200), commanded: true, modelled: false };
+            room.apply(CerebellumEvent::GoalNoted { turn, goal });
+        }
+        let bytes = serde_json::to_vec(&room).expect("JSON").len();
+        println!("{bytes} bytes");
+        // A quarter is left for the programs.
+        assert!(bytes < 3 * (1 << 20) / 4, "{bytes} bytes");
+    }
+
+    fn turned(by: f64) -> MovementSensed {
+        MovementSensed {
+            action: None,
+            body_part: "head".into(),
+            movement: "turn".into(),
+            params: json!({"degrees": 10}),
+            before: BTreeMap::from([("yaw".into(), 5.0)]),
+            after: BTreeMap::from([("yaw".into(), 5.0 + by)]),
+        }
+    }
+
+    #[test]
+    fn a_movement_that_went_otherwise_is_an_error_once_the_kind_is_known() {
+        let mut rig = rig::<SensoryErrorSensed>();
+        rig.send(turned(10.0));
+        rig.send(turned(2.0));
+        assert!(rig.heard::<SensoryErrorSensed>().is_empty(), "nothing is expected of what is new");
+        for _ in 0..8 {
+            rig.send(turned(10.1));
+        }
+        rig.heard::<SensoryErrorSensed>();
+        for _ in 0..60 {
+            rig.send(turned(10.0));
+        }
+        assert!(rig.heard::<SensoryErrorSensed>().is_empty());
+        rig.crash();
+        rig.send(turned(0.0));
+        let error = rig.heard::<SensoryErrorSensed>().pop().expect("it did not move");
+        assert_eq!((error.body_part.as_str(), error.sensor.as_str(), error.observed), ("head", "yaw", 0.0));
+        assert!((error.expected - 10.0).abs() < 0.5 && error.surprise >= 3.0, "{error:?}");
+    }
+}

@@ -1,0 +1,9 @@
+//! Watches the metrics of the running brain for patterns.
+
+pub mod correlation;
+pub mod law;
+pub mod model;
+pub mod region;
+pub mod wording;
+
+pub use region::{Statistician, StatisticianSettings};

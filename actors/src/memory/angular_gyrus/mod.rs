@@ -1,0 +1,12 @@
+//! The exact sense of numbers: computes, knows constants and methods, and keeps what was found in numbers.
+
+pub mod analysis;
+pub mod arithmetic;
+pub mod calculator;
+pub mod knowledge;
+pub mod matrix;
+pub mod model;
+pub mod region;
+pub mod statistics;
+
+pub use region::{AngularGyrus, GyrusSettings};

@@ -1,0 +1,48 @@
+//! What a body reports of its movements, and what was otherwise than expected.
+
+use std::collections::BTreeMap;
+
+use serde::{Deserialize, Serialize};
+use serde_json::Value as Json;
+
+use crate::ids::MessageId;
+use crate::signal;
+use crate::units::{Confidence, Intensity};
+
+/// A movement ended. The readings are the body's sensors by name, right before and right after it.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct MovementSensed {
+    /// The execution that moved; none for what moved by itself.
+    pub action: Option<MessageId>,
+    /// E.g. `head`, `left_arm`, `base`.
+    pub body_part: String,
+    /// E.g. `turn`, `grip`.
+    pub movement: String,
+    pub params: Json,
+    pub before: BTreeMap<String, f64>,
+    pub after: BTreeMap<String, f64>,
+}
+
+/// A movement went otherwise than its forward model predicted.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct SensoryErrorSensed {
+    pub action: Option<MessageId>,
+    pub body_part: String,
+    pub movement: String,
+    /// The sensor that was furthest off.
+    pub sensor: String,
+    /// Change that was expected, and the one that came, in the sensor's own unit.
+    pub expected: f64,
+    pub observed: f64,
+    /// How many standard deviations lie between them.
+    pub surprise: f64,
+    /// How much such an error hurts.
+    pub intensity: Intensity,
+    /// Of the forward model.
+    pub confidence: Confidence,
+}
+
+signal! {
+    MovementSensed: Anywhere, Transient;
+    SensoryErrorSensed: Learning, Lossless;
+}

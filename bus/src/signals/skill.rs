@@ -1,0 +1,339 @@
+//! Skills: sequences of actions that became one step, and what a tool works with.
+
+use std::collections::BTreeMap;
+
+use serde::{Deserialize, Serialize};
+use serde_json::Value as Json;
+
+use crate::signal;
+use crate::units::Confidence;
+
+/// Words of a goal that are looked at; a longer one has no program.
+pub const MOST_WORDS: usize = 64;
+/// Ways of laying a program's words over a text that are tried.
+const MOST_TRIES: usize = 20_000;
+
+/// A place in the wording of the goals that a program serves.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum GoalWord {
+    /// Always this word, in lower case.
+    Same(String),
+    /// One or more words that are value number so and so. Two places of one number say the same.
+    Open(usize),
+}
+
+/// A piece of a text parameter.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum TextPiece {
+    Said(String),
+    Value(usize),
+}
+
+/// How a parameter comes out of the goal's values.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum ParamForm {
+    /// The same each time.
+    Fixed(Json),
+    Text(Vec<TextPiece>),
+    /// The number that a value spells.
+    Number(usize),
+    List(Vec<ParamForm>),
+    Fields(BTreeMap<String, ParamForm>),
+}
+
+impl ParamForm {
+    /// The parameter for these values; none where a value is missing or is no number.
+    pub fn fill(&self, values: &[String]) -> Option<Json> {
+        Some(match self {
+            Self::Fixed(json) => json.clone(),
+            Self::Text(pieces) => {
+                let said = pieces.iter().map(|piece| match piece {
+                    TextPiece::Said(text) => Some(text.as_str()),
+                    TextPiece::Value(number) => values.get(*number).map(String::as_str),
+                });
+                Json::String(said.collect::<Option<String>>()?)
+            }
+            Self::Number(number) => Json::Number(values.get(*number)?.parse().ok()?),
+            Self::List(forms) => Json::Array(forms.iter().map(|form| form.fill(values)).collect::<Option<_>>()?),
+            Self::Fields(forms) => {
+                let fields = forms.iter().map(|(name, form)| Some((name.clone(), form.fill(values)?)));
+                Json::Object(fields.collect::<Option<_>>()?)
+            }
+        })
+    }
+}
+
+/// One action of a program.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct ProgramStep {
+    pub tool: String,
+    pub params: ParamForm,
+}
+
+/// A sequence of actions that is done as one.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct MotorProgram {
+    /// What a person calls it by.
+    pub name: String,
+    /// The goals that it serves.
+    pub goal: Vec<GoalWord>,
+    /// How many values it takes out of the goal's words.
+    pub values: usize,
+    pub steps: Vec<ProgramStep>,
+    /// How often it reached its goal.
+    pub successes: u32,
+    /// 0 to 1; grows with successes, falls with failures.
+    pub strength: Confidence,
+    /// A person asked for exactly these steps each time that it was learned.
+    pub commanded: bool,
+}
+
+impl MotorProgram {
+    /// The program's values in a goal; none when the goal is of another kind.
+    pub fn values_in(&self, goal: &str) -> Option<Vec<String>> {
+        let words = goal_words(goal);
+        if words.len() > MOST_WORDS {
+            return None;
+        }
+        let mut values = vec![None; self.values];
+        let mut tries = MOST_TRIES;
+        lay(&self.goal, &words, &mut values, &mut tries).then_some(())?;
+        values.into_iter().collect()
+    }
+
+    /// Its calls, in order; none where the values don't suffice.
+    pub fn calls(&self, values: &[String]) -> Option<Vec<(String, Json)>> {
+        self.steps.iter().map(|step| Some((step.tool.clone(), step.params.fill(values)?))).collect()
+    }
+
+    /// The values out of the words after the program's name: all of them for a single value, else one word or quotation
+    /// each, else parts between commas.
+    pub fn values_given(&self, words: &str) -> Option<Vec<String>> {
+        let plain = goal_words(words);
+        let parts = || words.split(',').map(|part| goal_words(part).join(" ")).filter(|part| !part.is_empty());
+        let values = match self.values {
+            0 => Vec::new(),
+            1 => vec![plain.join(" ")],
+            count if plain.len() == count => plain,
+            _ => parts().collect(),
+        };
+        (values.len() == self.values && values.iter().all(|value| !value.is_empty())).then_some(values)
+    }
+
+    /// The goal's wording with `<1>` for the first value.
+    pub fn wording(&self) -> String {
+        let word = |word: &GoalWord| match word {
+            GoalWord::Same(word) => word.clone(),
+            GoalWord::Open(number) => format!("<{}>", number + 1),
+        };
+        self.goal.iter().map(word).collect::<Vec<_>>().join(" ")
+    }
+}
+
+/// The words of a goal: without quotation marks around and punctuation after them, in their own case.
+pub fn goal_words(text: &str) -> Vec<String> {
+    let mut words = Vec::new();
+    let mut rest = text.trim_start();
+    while let Some(first) = rest.chars().next() {
+        let quoted = matches!(first, '"' | '`' | '“').then(|| {
+            let close = if first == '“' { '”' } else { first };
+            let inner = &rest[first.len_utf8()..];
+            inner.find(close).map(|end| (&inner[..end], &inner[end + close.len_utf8()..]))
+        });
+        let (word, after) = match quoted.flatten() {
+            Some(found) => found,
+            None => {
+                let end = rest.find(char::is_whitespace).unwrap_or(rest.len());
+                (rest[..end].trim_end_matches(['.', ',', ';', ':', '!', '?']), &rest[end..])
+            }
+        };
+        if !word.is_empty() {
+            words.push(word.to_owned());
+        }
+        rest = after.trim_start_matches(['.', ',', ';', ':', '!', '?']).trim_start();
+    }
+    words
+}
+
+/// The program's name and the words after it, where a person calls one by its name: "run program NAME [with …]".
+pub fn invocation(text: &str) -> Option<(String, &str)> {
+    let mut rest = text.trim().trim_end_matches(['.', '!']);
+    let mut took = |phrases: &[&str], needed: bool| {
+        let lower = rest.to_lowercase();
+        let found = phrases.iter().find(|phrase| {
+            // Lower case may have another length outside of ASCII.
+            lower.starts_with(**phrase) && rest.is_char_boundary(phrase.len()) && rest.len() > phrase.len()
+        });
+        match found {
+            Some(phrase) => {
+                rest = rest[phrase.len()..].trim_start();
+                true
+            }
+            None => !needed,
+        }
+    };
+    took(&["please "], false);
+    took(&["run ", "do ", "start ", "repeat "], true).then_some(())?;
+    took(&["the ", "my ", "your "], false);
+    took(&["program "], true).then_some(())?;
+    let end = rest.find([' ', ':', ',']).unwrap_or(rest.len());
+    let (name, after) = (rest[..end].to_lowercase(), rest[end..].trim_start_matches([' ', ':', ',']));
+    let after = ["with ", "for ", "on "].iter().find_map(|word| after.strip_prefix(word)).unwrap_or(after);
+    (!name.is_empty()).then_some((name, after.trim()))
+}
+
+/// Lays the goal over the words, the shortest spans first; fills in the values.
+fn lay(goal: &[GoalWord], words: &[String], values: &mut Vec<Option<String>>, tries: &mut usize) -> bool {
+    *tries = tries.saturating_sub(1);
+    if *tries == 0 {
+        return false;
+    }
+    match goal.split_first() {
+        None => words.is_empty(),
+        Some((GoalWord::Same(wanted), later)) => words
+            .split_first()
+            .is_some_and(|(word, after)| word.to_lowercase() == *wanted && lay(later, after, values, tries)),
+        Some((GoalWord::Open(number), later)) => {
+            let Some(known) = values.get(*number).cloned() else { return false };
+            for end in 1..=words.len() {
+                let said = words[..end].join(" ");
+                if known.as_ref().is_some_and(|known| *known != said) {
+                    continue;
+                }
+                let before = values.clone();
+                values[*number] = Some(said);
+                if lay(later, &words[end..], values, tries) {
+                    return true;
+                }
+                *values = before;
+            }
+            false
+        }
+    }
+}
+
+/// A sequence has become a program, or a program has become stronger or weaker.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct ProgramLearned {
+    pub program: MotorProgram,
+    /// Strong enough to be done instead of deliberating.
+    pub offered: bool,
+}
+
+/// A program has failed too often and is forgotten.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct ProgramForgotten {
+    pub name: String,
+}
+
+/// A kind of tool works with a kind of object: what an EXECUTES_WITH relation rests on.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct ExecutesWithLearned {
+    pub tool: String,
+    /// E.g. `txt file`, `folder`, `example.org`, `git`.
+    pub object: String,
+    pub successes: u32,
+    pub failures: u32,
+    pub confidence: Confidence,
+    /// Turns of the successes, the newest last.
+    pub episodes: Vec<String>,
+}
+
+signal! {
+    ProgramLearned: Learning, Lossless;
+    ProgramForgotten: Learning, Lossless;
+    ExecutesWithLearned: Learning, Lossless;
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    fn same(word: &str) -> GoalWord {
+        GoalWord::Same(word.into())
+    }
+
+    /// "put X into F and read F"
+    fn program() -> MotorProgram {
+        let text = |number| ParamForm::Text(vec![TextPiece::Value(number)]);
+        let write = BTreeMap::from([("content".to_owned(), text(0)), ("path".to_owned(), text(1))]);
+        let read = BTreeMap::from([("path".to_owned(), text(1)), ("lines".to_owned(), ParamForm::Fixed(json!(3)))]);
+        MotorProgram {
+            name: "put-into-read".into(),
+            goal: vec![
+                same("put"),
+                GoalWord::Open(0),
+                same("into"),
+                GoalWord::Open(1),
+                same("and"),
+                same("read"),
+                GoalWord::Open(1),
+            ],
+            values: 2,
+            steps: vec![
+                ProgramStep { tool: "write_file".into(), params: ParamForm::Fields(write) },
+                ProgramStep { tool: "read_file".into(), params: ParamForm::Fields(read) },
+            ],
+            successes: 3,
+            strength: Confidence::clamped(0.6),
+            commanded: true,
+        }
+    }
+
+    #[test]
+    fn a_goal_of_the_kind_gives_the_values_and_another_gives_none() {
+        let program = program();
+        let values = program.values_in("Put milk and bread into list.txt, and read list.txt!").expect("of the kind");
+        assert_eq!(values, ["milk and bread", "list.txt"]);
+        let calls = program.calls(&values).expect("all values are there");
+        assert_eq!(calls[0], ("write_file".to_owned(), json!({"content": "milk and bread", "path": "list.txt"})));
+        assert_eq!(calls[1], ("read_file".to_owned(), json!({"path": "list.txt", "lines": 3})));
+        assert_eq!(program.values_in("put milk into a.txt and read b.txt"), None, "it must be the same file");
+        assert_eq!(program.values_in("put milk into a.txt"), None);
+        assert_eq!(program.calls(&["milk".to_owned()]), None);
+        assert_eq!(program.wording(), "put <1> into <2> and read <2>");
+    }
+
+    #[test]
+    fn words_lose_their_quotes_and_punctuation_and_keep_their_case() {
+        assert_eq!(
+            goal_words("Create \"My File.txt\", then  read it."),
+            ["Create", "My File.txt", "then", "read", "it"]
+        );
+        assert_eq!(goal_words(" \u{201c}a b\u{201d} 'tis? "), ["a b", "'tis"]);
+        assert_eq!(goal_words("…"), ["…"]);
+        assert!(goal_words(" , ").is_empty());
+    }
+
+    #[test]
+    fn a_program_is_called_by_its_name_with_its_values() {
+        let program = program();
+        let (name, after) =
+            invocation("Please run the program put-into-read with \"milk and bread\" list.txt.").expect("a call");
+        assert_eq!(name, "put-into-read");
+        assert_eq!(program.values_given(after).expect("two values"), ["milk and bread", "list.txt"]);
+        assert_eq!(
+            program.values_given("milk and bread, list.txt").expect("two values"),
+            ["milk and bread", "list.txt"]
+        );
+        assert_eq!(program.values_given("milk"), None);
+        assert_eq!(invocation("run program tidy"), Some(("tidy".into(), "")));
+        for text in ["run program ", "program tidy", "run the command program tidy", "rün program x", "run"] {
+            assert_eq!(invocation(text), None, "{text}");
+        }
+    }
+
+    #[test]
+    fn a_text_that_could_be_laid_in_very_many_ways_is_given_up() {
+        let mut program = program();
+        program.values = 6;
+        program.goal = (0..6).flat_map(|n| [GoalWord::Open(n), same("a")]).chain([same("end")]).collect();
+        let text = "a ".repeat(60);
+        assert_eq!(program.values_in(&text), None);
+    }
+}

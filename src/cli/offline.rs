@@ -1,0 +1,101 @@
+//! Memory without a daemon: the store is opened here, and the rooms that remember answer in this process, by the very
+//! handlers that a daemon serves.
+
+use std::net::{Ipv4Addr, SocketAddr};
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
+
+use maxim_actors::store::StateStore;
+use maxim_bus::latch::StopLatch;
+use maxim_bus::{AgentId, SharedClock, SystemClock};
+
+use super::{CliError, Exit, Global};
+use crate::agent::{Agent, AgentSettings, AgentWorld};
+use crate::backups::Backups;
+use crate::daemon::{opening, until_up};
+use crate::data_folder::DataFolder;
+use crate::http::{self, EventLog, Figures, Served};
+
+/// The remembering part of a brain, in this process. Dropped, it lets go of the store.
+pub struct Offline {
+    runner: actix::SystemRunner,
+    served: Arc<Served>,
+    agent: Agent,
+    store: StateStore,
+}
+
+impl Offline {
+    /// Opens the store of a data folder, which is made when it isn't there.
+    ///
+    /// # Errors
+    /// A process holds the store, or it can't be used.
+    pub fn open(global: &Global, folder: &DataFolder) -> Result<Self, CliError> {
+        let settings = global.load(Vec::new())?.settings;
+        let (store, report) = opening::open(folder, opening::options(&settings.store))?;
+        if report.fresh {
+            // Beside a store that is used, a missing latch file means stopped: a new one must not look like that.
+            StopLatch::open(&folder.latch(), false).map_err(|error| {
+                let found = format!("the latch file {} can't be written: {error}", folder.latch().display());
+                CliError::new(Exit::TryAgain, found, "check its permissions and the disk")
+            })?;
+        }
+        let bug = |error: &dyn std::fmt::Display| CliError::new(Exit::Bug, error.to_string(), "report it");
+        let workdir = std::env::current_dir().unwrap_or_else(|_| folder.path().to_owned());
+        let rooms = AgentSettings::new(&settings, report.boot, &workdir, &folder.saved())
+            .map_err(|error| CliError::told(Exit::BadConfig, &error))?;
+        let id = AgentId::new(opening::AGENT).map_err(|error| bug(&error))?;
+        let clock: SharedClock = Arc::new(SystemClock);
+        let events = EventLog::new(report.boot, None);
+        let world = AgentWorld {
+            store: store.agent(&id),
+            id,
+            clock: Arc::clone(&clock),
+            // Nothing here needs a permit, so the stop on disk is left as it is.
+            latch: StopLatch::in_memory(),
+            seed: settings.agent.seed.unwrap_or_else(|| uuid::Uuid::now_v7().as_u64_pair().1),
+            tap: None,
+        };
+        let runner = actix::System::new();
+        let threads = std::thread::available_parallelism().map_or(2, usize::from);
+        let agent = runner.block_on(async {
+            let agent = Agent::remembering(world, &rooms, threads).map_err(|error| bug(&error))?;
+            until_up(&agent).await;
+            Ok::<_, CliError>(agent)
+        })?;
+        let keep = settings.store.backup_keep as usize;
+        let served = Arc::new(Served {
+            agent: agent.handle(),
+            store: store.clone(),
+            backups: Backups::new(store.clone(), settings.store.backup_every.get(), keep),
+            events,
+            chaos: false,
+            bearer: None,
+            listen: SocketAddr::from((Ipv4Addr::LOCALHOST, 0)),
+            started: clock.now(),
+            draining: Arc::new(AtomicBool::new(false)),
+            llm: "none".into(),
+            body: "none".into(),
+            text_max: usize::try_from(settings.gateway.text_max.get()).unwrap_or(usize::MAX),
+            body_max: usize::try_from(settings.http.body_max.get()).unwrap_or(usize::MAX),
+            latch_file: None,
+            is_stop_path_tested: Arc::new(AtomicBool::new(false)),
+            figures: Figures::default(),
+        });
+        Ok(Self { runner, served, agent, store })
+    }
+
+    /// One request, answered here: status and body.
+    pub fn answer(&self, request: http::Request) -> (u16, Vec<u8>) {
+        self.runner.block_on(http::answer(&self.served, request))
+    }
+}
+
+impl Drop for Offline {
+    fn drop(&mut self) {
+        self.agent.stop();
+        // Whatever was answered is on disk; the end is only marked as an orderly one.
+        if let Err(error) = self.store.clone().close() {
+            eprintln!("maxim: the store did not close in order: {error}");
+        }
+    }
+}

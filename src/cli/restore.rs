@@ -1,0 +1,102 @@
+//! `maxim memory restore` and `convert`: what is done to a store that nobody holds.
+
+use std::path::PathBuf;
+
+use maxim_actors::store::{BackupFound, StateStore};
+use serde_json::{Value, json};
+
+use super::table::{Cell, Table};
+use super::{CliError, Exit, Global, Out};
+use crate::daemon::opening;
+use crate::data_folder::DataFolder;
+
+/// Restores a backup, or lists them.
+pub fn run(global: &Global, out: &Out, from: Option<&str>) -> Result<Exit, CliError> {
+    let folder = global.data_folder()?;
+    let found = StateStore::backups_in(&folder.store());
+    let Some(from) = from else {
+        out.answer(&listed(&found), || shown(&found, &folder, out))?;
+        return Ok(Exit::Ok);
+    };
+    let place = place_of(from, &found, &folder)?;
+    let settings = global.load(Vec::new())?.settings;
+    let report = StateStore::replace(&place, &folder.store(), &opening::options(&settings.store))
+        .map_err(|error| opening::failed(&error))?;
+    // The latch is no part of a backup, and beside a used store a missing one means stopped.
+    let is_stopped = !folder.latch().exists();
+    let answer = json!({
+        "restored_from": place, "bytes": report.bytes, "set_aside": report.set_aside, "starts_stopped": is_stopped,
+    });
+    out.answer(&answer, || {
+        let aside = report.set_aside.as_ref();
+        let aside = aside.map(|aside| format!("\nwhat was there before lies, untouched, in {}", aside.display()));
+        let stopped = "\nthere is no latch file, so the daemon will start stopped; clear it with `maxim reset`";
+        let stopped = if is_stopped { stopped } else { "" };
+        format!("restored from {}{}{stopped}", place.display(), aside.unwrap_or_default())
+    })?;
+    Ok(Exit::Ok)
+}
+
+/// A number of the list, or a folder.
+fn place_of(from: &str, found: &[BackupFound], folder: &DataFolder) -> Result<PathBuf, CliError> {
+    if let Ok(number) = from.parse::<u64>() {
+        return match found.iter().find(|backup| backup.number == number) {
+            Some(backup) => Ok(backup.place.clone()),
+            None => {
+                let there: Vec<String> = found.iter().map(|backup| backup.number.to_string()).collect();
+                let there =
+                    if there.is_empty() { "there is none".into() } else { format!("there are {}", there.join(", ")) };
+                let found = format!("no backup {number} in {}: {there}", folder.store().join("backups").display());
+                Err(CliError::new(Exit::Usage, found, "see `maxim memory restore`, or name a folder"))
+            }
+        };
+    }
+    let place = PathBuf::from(from);
+    if place.is_dir() {
+        return Ok(place);
+    }
+    let found = format!("{} is neither the number of a backup nor a folder", place.display());
+    Err(CliError::new(Exit::Usage, found, "see `maxim memory restore` for the numbers"))
+}
+
+fn listed(found: &[BackupFound]) -> Value {
+    let line = |backup: &BackupFound| json!({"number": backup.number, "made": backup.made, "bytes": backup.bytes, "place": backup.place});
+    json!({ "backups": found.iter().map(line).collect::<Vec<_>>() })
+}
+
+fn shown(found: &[BackupFound], folder: &DataFolder, out: &Out) -> String {
+    if found.is_empty() {
+        return format!("there is no backup in {}; make one with `maxim memory backup`", folder.store().display());
+    }
+    let mut table = Table::new(&["number", "made", "bytes", "place"]);
+    for backup in found {
+        let made = backup.made.map_or_else(|| "never finished".into(), |made| format!("{made:.0}"));
+        table.row(vec![
+            Cell::number(backup.number),
+            Cell::text(made),
+            Cell::number(backup.bytes),
+            Cell::text(backup.place.display().to_string()),
+        ]);
+    }
+    table.show(out.paint) + "restore one with `maxim memory restore NUMBER`"
+}
+
+/// Copies the store over to the configured engine.
+pub fn convert(global: &Global, out: &Out) -> Result<Exit, CliError> {
+    let folder = global.data_folder()?;
+    if !folder.store().is_dir() {
+        let found = format!("there is no store in {}", folder.store().display());
+        return Err(CliError::new(Exit::Usage, found, "name the data folder with --data"));
+    }
+    let options = opening::options(&global.load(Vec::new())?.settings.store);
+    let (store, report) = opening::open(&folder, maxim_actors::store::StoreOptions { converts: true, ..options })?;
+    let engine = store.health().engine;
+    let closed = store.close();
+    closed.map_err(|error| opening::failed(&error))?;
+    let lost: Vec<String> = report.lost.iter().map(ToString::to_string).collect();
+    let answer = json!({"engine": engine, "lost": lost});
+    out.answer(&answer, || {
+        format!("the store in {} is kept by {engine}\n{}", folder.store().display(), lost.join("\n"))
+    })?;
+    Ok(if lost.is_empty() { Exit::Ok } else { Exit::NotHeld })
+}

@@ -1,0 +1,157 @@
+//! Memory without a daemon: the same commands on the store itself.
+
+use std::fs;
+
+use serde_json::{Value, json};
+
+use crate::home::{Done, Home};
+
+const EPISODES: &str = concat!(
+    r#"{"id": "key", "timestamp": "2026-01-05T09:00:00Z", "people": ["Anna"], "text": "the spare key is in the blue drawer"}"#,
+    "\n",
+    r#"{"id": "cup", "timestamp": "2026-01-05T09:05:00Z", "people": ["Ben"], "text": "the red cup fell", "tool": "move", "params": {"x": 0.30000000000000004}, "success": false, "result": "it broke", "salience": 0.1}"#,
+    "\n",
+);
+
+fn filled() -> Home {
+    let home = Home::new();
+    home.write("work/episodes.jsonl", EPISODES);
+    let done = home.run(&["memory", "import", "episodes.jsonl", "--json"]);
+    assert_eq!(done.code, Some(0), "{done:?}");
+    assert_eq!(done.json()["imported"], 2);
+    home
+}
+
+fn lines(done: &Done) -> Vec<Value> {
+    done.out.lines().map(|line| serde_json::from_str(line).unwrap_or_else(|error| panic!("{error}: {line}"))).collect()
+}
+
+#[test]
+fn what_was_imported_is_found_counted_checked_and_backed_up() {
+    let home = filled();
+    let done = home.run(&["memory", "recall", "where is the spare key", "--json"]);
+    assert_eq!((done.code, lines(&done)[0]["id"].as_str()), (Some(0), Some("key")), "{done:?}");
+    let done = home.run(&["memory", "recall", "--person", "Ben", "--success", "false", "--json"]);
+    assert_eq!(lines(&done).iter().map(|line| line["id"].clone()).collect::<Vec<_>>(), ["cup"], "{done:?}");
+    let stats = home.run(&["memory", "stats", "--json"]).json();
+    assert_eq!((&stats["regions"]["hippocampus"]["episodes"], &stats["missing"]), (&json!(2), &json!([])), "{stats}");
+    let time = home.run(&["memory", "temporal", "--hour", "9", "--json"]);
+    assert_eq!(time.code, Some(0), "{time:?}");
+    assert_eq!(home.run(&["memory", "predict", "move", "--json"]).code, Some(0));
+    let verified = home.run(&["memory", "verify", "--json"]);
+    assert_eq!((verified.code, &verified.json()["ok"]), (Some(0), &json!(true)));
+    let backup = home.run(&["memory", "backup", "--json"]);
+    assert_eq!(backup.code, Some(0), "{backup:?}");
+    assert!(backup.json()["place"].as_str().is_some_and(|place| place.ends_with("backups/000001")), "{backup:?}");
+}
+
+#[test]
+fn a_bad_line_of_an_import_is_named_and_the_rest_is_kept() {
+    let home = Home::new();
+    home.write("work/episodes.jsonl", &format!("{EPISODES}{{\"txet\": 1}}\n"));
+    let done = home.run(&["memory", "import", "episodes.jsonl", "--json"]);
+    let report = done.json();
+    assert_eq!((done.code, &report["imported"], &report["errors"][0]["line"]), (Some(2), &json!(2), &json!(3)));
+    assert!(report["errors"][0]["reason"].as_str().is_some_and(|why| why.contains("txet")), "{report}");
+    assert_eq!(home.run(&["memory", "import", "absent.jsonl"]).code, Some(2));
+}
+
+#[test]
+fn an_export_that_is_imported_elsewhere_exports_the_same_bytes() {
+    let (home, other) = (filled(), Home::new());
+    let done = home.run(&["memory", "export", "all.jsonl", "--json"]);
+    assert_eq!((done.code, &done.json()["exported"]), (Some(0), &json!(2)), "{done:?}");
+    let exported = fs::read_to_string(home.path("work/all.jsonl")).expect("written");
+    assert!(exported.contains("0.30000000000000004") && exported.lines().count() == 2, "{exported}");
+    assert_eq!(home.run(&["memory", "export", "all.jsonl"]).code, Some(2), "never overwritten");
+    other.write("work/all.jsonl", &exported);
+    let done = other.run(&["memory", "import", "all.jsonl", "--json"]);
+    assert_eq!((done.code, &done.json()["imported"]), (Some(0), &json!(2)), "{done:?}");
+    assert_eq!(other.run(&["memory", "export", "-"]).out, exported);
+    let again = other.run(&["memory", "import", "all.jsonl", "--json"]).json();
+    assert_eq!((&again["imported"], &again["merged"]), (&json!(0), &json!(2)), "known already");
+    assert_eq!(other.run(&["memory", "export", "-"]).out, exported);
+    let recalled = other.run(&["memory", "recall", "spare key", "--json"]);
+    assert_eq!(recalled.out, home.run(&["memory", "recall", "spare key", "--json"]).out);
+}
+
+#[test]
+fn many_questions_are_answered_line_by_line() {
+    let home = filled();
+    let questions = [
+        r#"{"qid": "q1", "question": "where is the spare key?", "category": "place", "answer": "drawer"}"#,
+        r#"{"qid": "q2", "answer": "nothing is asked"}"#,
+        r#"{"id": 7, "person": "Ben", "limit": 1}"#,
+        r#"{"id": 8, "qurey": "x"}"#,
+        "nonsense",
+        r#"{"qid": "q3", "query": "red cup"}"#,
+    ];
+    home.write("work/questions.jsonl", &questions.join("\n"));
+    let done = home.run(&["memory", "recall", "--queries", "questions.jsonl", "--limit", "10"]);
+    assert_eq!(done.code, Some(2), "{done:?}");
+    let answers = lines(&done);
+    assert_eq!(answers.len(), 6);
+    assert_eq!((&answers[0]["qid"], &answers[0]["ranked"][0]), (&json!("q1"), &json!("key")));
+    assert_eq!((&answers[2]["id"], &answers[2]["results"][0]["id"]), (&json!(7), &json!("cup")));
+    assert_eq!((&answers[5]["qid"], &answers[5]["ranked"][0]), (&json!("q3"), &json!("cup")));
+    for (line, word) in [(2, "question"), (4, "qurey"), (5, "not JSON")] {
+        let told = done.err.lines().find(|told| told.contains(&format!("line {line}:")));
+        assert!(told.is_some_and(|told| told.contains(word)), "line {line} of {}", done.err);
+    }
+    home.write("work/good.jsonl", questions[0]);
+    assert_eq!(home.run(&["memory", "recall", "--queries", "good.jsonl"]).code, Some(0));
+    assert_eq!(home.run(&["memory", "recall", "--queries", "absent.jsonl"]).code, Some(2));
+    assert_eq!(home.run(&["memory", "recall", "words", "--queries", "good.jsonl"]).code, Some(2));
+}
+
+#[test]
+fn a_backup_is_listed_and_restored() {
+    let home = filled();
+    let none = home.run(&["memory", "restore"]);
+    assert!(none.code == Some(0) && none.out.contains("there is no backup"), "{none:?}");
+    assert_eq!(home.run(&["memory", "backup"]).code, Some(0));
+    home.write("work/more.jsonl", r#"{"id": "later", "text": "the lamp is new", "people": ["Anna"]}"#);
+    assert_eq!(home.run(&["memory", "import", "more.jsonl"]).code, Some(0));
+    let count = |home: &Home| home.run(&["memory", "export", "-"]).out.lines().count();
+    assert_eq!(count(&home), 3);
+    let listed = home.run(&["memory", "restore", "--json"]).json();
+    assert_eq!((&listed["backups"][0]["number"], listed["backups"].as_array().map(Vec::len)), (&json!(1), Some(1)));
+    for (wrong, word) in [("7", "no backup 7"), ("/nowhere", "neither"), (".", "no usable backup")] {
+        let done = home.run(&["memory", "restore", wrong]);
+        assert!(done.code == Some(2) && done.err.contains(word), "{wrong}: {done:?}");
+    }
+    assert_eq!(count(&home), 3, "what failed changed nothing");
+    let done = home.run(&["memory", "restore", "1", "--json"]);
+    assert_eq!(done.code, Some(0), "{done:?}");
+    assert!(done.json()["set_aside"].as_str().is_some_and(|aside| aside.contains("quarantine")), "{done:?}");
+    assert_eq!(count(&home), 2);
+    assert_eq!(home.run(&["memory", "verify"]).code, Some(0));
+}
+
+#[test]
+fn a_store_of_another_engine_is_refused_and_converted_on_request() {
+    let home = filled();
+    let redb = |args: &[&str]| home.run_with(args, "MAXIM__STORE__ENGINE", "redb");
+    let done = redb(&["memory", "stats"]);
+    assert_eq!(done.code, Some(78), "{done:?}");
+    assert!(done.err.contains("made by sled") && done.err.contains("maxim memory convert"), "{}", done.err);
+    assert_eq!(redb(&["memory", "convert", "--json"]).json()["engine"], "redb");
+    let recalled = redb(&["memory", "recall", "spare key", "--json"]);
+    assert_eq!(lines(&recalled)[0]["id"], "key", "{recalled:?}");
+    assert_eq!(home.run(&["memory", "stats"]).code, Some(78), "sled is the other one now");
+    let memory = home.run_with(&["memory", "stats"], "MAXIM__STORE__ENGINE", "memory");
+    assert_eq!(memory.code, Some(78), "{memory:?}");
+}
+
+#[test]
+fn where_no_store_is_none_is_made_by_asking() {
+    let home = Home::new();
+    for args in
+        [&["memory", "recall", "x"][..], &["memory", "verify"], &["memory", "export", "-"], &["memory", "backup"]]
+    {
+        let done = home.run(args);
+        assert!(done.code == Some(75) && done.err.contains("there is no store in"), "{args:?}: {done:?}");
+    }
+    assert!(!home.path(".local/state/maxim/store").exists());
+    assert_eq!(home.run(&["memory", "convert"]).code, Some(2));
+}
