@@ -170,7 +170,7 @@ fn sessions_end_when_idle_on_request_and_after_a_crash_and_sleep_follows_each() 
 
 #[test]
 fn a_crash_at_any_step_of_the_agent_asleep_ends_in_the_same_memory() {
-    let lines: Vec<Value> = clutter().into_iter().take(290).collect();
+    let lines: Vec<Value> = clutter().into_iter().take(40).collect();
     let run = |crash_at: usize| {
         let mut bench = Bench::new();
         bench.import(&lines);
