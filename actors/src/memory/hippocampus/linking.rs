@@ -168,6 +168,9 @@ impl Hippocampus {
             return;
         }
         let merged = merge_edges(&self.edges.own(document), found);
+        if merged.len() > MOST_DEGREE {
+            return;
+        }
         pulse.put_bytes(edge_key(document), row_record(document, &merged));
         rows.push((document, merged));
     }
