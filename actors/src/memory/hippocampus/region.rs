@@ -361,9 +361,12 @@ impl Hippocampus {
         let at = Some(episode.created);
         let then = Filter { time_after: at, time_before: at, ..Filter::default() };
         let mut found = self.indexes.iter().flat_map(|indexes| indexes.keys.find(&then, usize::MAX));
-        let head = format!("{{\"id\":{},", serde_json::json!(episode.id));
+        let id = serde_json::json!(episode.id);
+        // Whole, and compressed.
+        let heads = [format!("{{\"id\":{id},"), format!("[{id},")];
         found.any(|known| {
-            pulse.records().bytes(&episode_key(known)).is_some_and(|kept| kept.starts_with(head.as_bytes()))
+            let kept = pulse.records().bytes(&episode_key(known));
+            kept.is_some_and(|kept| heads.iter().any(|head| kept.starts_with(head.as_bytes())))
         })
     }
 
