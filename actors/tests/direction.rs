@@ -11,7 +11,7 @@ const STAGES: [&str; 8] = ["perception", "memory", "deliberation", "gate", "acti
 const FURNITURE: [&str; 3] = ["region", "wiring", "thin_room"];
 
 /// Vocabulary that rooms share: the place, who may use it (empty: anybody), and why that is no reaching into a room.
-const VOCABULARY: [(&str, &str, &str); 10] = [
+const VOCABULARY: [(&str, &str, &str); 21] = [
     ("language", "", "words and stems are no room's own"),
     ("memory/packing", "memory", "bytes of sealed segments, alike in all memories"),
     ("gate/cleared_intent", "", "a signal that only the gate can build, hence not in the bus"),
@@ -21,7 +21,18 @@ const VOCABULARY: [(&str, &str, &str); 10] = [
     ("perception/stop_phrase", "perception", "the grammar of stop phrases, part of that constructor"),
     ("perception/stop_phrase", "effectors/door", "a stop phrase raises the latch before any mailbox"),
     ("effectors/door", "effectors/channels", "a channel's desk puts its messages through the door"),
-    ("memory/hippocampus/text_index", "perception/salience", "stems, until they stand in `language`"),
+    ("action/executor/RESPOND", "", "the name of the tool by which it speaks"),
+    ("memory/angular_gyrus/statistics", "", "pure statistics, the same for all who count"),
+    ("memory/angular_gyrus/arithmetic", "deliberation/habit", "whether words are a sum: pure grammar"),
+    ("memory/hippocampus/spreading", "memory", "the one law of spreading activation"),
+    ("memory/hippocampus/packing", "memory", "`memory/packing` by the name that it had there"),
+    ("memory/suprachiasmatic_nucleus/law", "memory/entorhinal_cortex", "signatures of times: pure calendar"),
+    ("memory/anterior_temporal_lobe/relations", "", "names of relation types"),
+    ("memory/anterior_temporal_lobe/naming", "sleep/semantic_promoter", "how names are compared: pure words"),
+    ("memory/hippocampus/Hippocampus", "", "a room's name, to address a question to it"),
+    ("memory/anterior_temporal_lobe/AnteriorTemporalLobe", "", "likewise"),
+    ("memory/angular_gyrus/AngularGyrus", "", "likewise"),
+    ("learning/intraparietal_sulcus/IntraparietalSulcus", "", "likewise"),
 ];
 
 #[test]

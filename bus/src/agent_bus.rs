@@ -36,6 +36,7 @@ pub struct BusBuilder {
     heard: Vec<(&'static str, RegionName)>,
     emitted: Vec<(&'static str, RegionName)>,
     errors: Vec<WiringError>,
+    overhears: Option<RegionName>,
 }
 
 impl BusBuilder {
@@ -58,6 +59,11 @@ impl BusBuilder {
         self.hearers.entry(S::NAME).or_default().push(Arc::clone(inbox));
         self.decoders.insert(S::NAME, |bytes| Ok(Arc::new(S::decode(bytes)?)));
         self.heard.push((S::NAME, inbox.owner()));
+    }
+
+    /// This inbox hears what is addressed to others too: the ear of a rig, never a room.
+    pub fn overhears(&mut self, inbox: &Arc<Inbox>) {
+        self.overhears = Some(inbox.owner());
     }
 
     /// The room at `stage` emits `S`.
@@ -88,7 +94,8 @@ impl BusBuilder {
 
     /// The bus without the check that everything said is heard, for a room on a bench.
     pub fn build_unchecked(self) -> AgentBus {
-        AgentBus { inboxes: self.inboxes, hearers: self.hearers, decoders: self.decoders, newest: AtomicU64::new(0) }
+        let Self { inboxes, hearers, decoders, overhears, .. } = self;
+        AgentBus { inboxes, hearers, decoders, overhears, newest: AtomicU64::new(0) }
     }
 }
 
@@ -97,6 +104,7 @@ pub struct AgentBus {
     inboxes: BTreeMap<RegionName, Arc<Inbox>>,
     hearers: HashMap<&'static str, Vec<Arc<Inbox>>>,
     decoders: HashMap<&'static str, Decode>,
+    overhears: Option<RegionName>,
     /// The newest sequence number that was published.
     newest: AtomicU64,
 }
@@ -143,7 +151,8 @@ impl AgentBus {
 
     fn hearers_of<'a>(&'a self, envelope: &'a Envelope) -> impl Iterator<Item = &'a Arc<Inbox>> {
         let hearers = self.hearers.get(envelope.body().name()).map_or(&[][..], Vec::as_slice);
-        hearers.iter().filter(|inbox| envelope.meta.to.as_deref().is_none_or(|to| to == inbox.owner()))
+        let is_for = |inbox: &Inbox, to: &str| to == inbox.owner() || self.overhears == Some(inbox.owner());
+        hearers.iter().filter(move |inbox| envelope.meta.to.as_deref().is_none_or(|to| is_for(inbox, to)))
     }
 
     pub fn inboxes(&self) -> impl Iterator<Item = &Arc<Inbox>> {

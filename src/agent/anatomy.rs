@@ -9,33 +9,37 @@ use maxim_actors::action::executor::Executor;
 use maxim_actors::action::introspector::{Introspector, IntrospectorSettings};
 use maxim_actors::deliberation::habit::Habit;
 use maxim_actors::deliberation::prefrontal_cortex::PrefrontalCortex;
+use maxim_actors::effectors::battery::{BatterySense, SUPPLIES};
 use maxim_actors::effectors::channels::{ChannelActor, Console, Http, WebSocket};
 use maxim_actors::effectors::door::DoorKeeper;
 use maxim_actors::effectors::llm_worker::LlmWorker;
 use maxim_actors::gate::autonomy::Autonomy;
 use maxim_actors::gate::fear_agent::FearAgent;
+use maxim_actors::learning::bridges::{
+    CommunicationBridge, EscalationBridge, FearBridge, PlanningBridge, SalienceBridge, SpatialBridge,
+};
 use maxim_actors::learning::cerebellum::Cerebellum;
 use maxim_actors::learning::intraparietal_sulcus::IntraparietalSulcus;
 use maxim_actors::learning::nucleus_accumbens::NucleusAccumbens;
+use maxim_actors::learning::significance::SignificanceLearner;
 use maxim_actors::learning::statistician::{Statistician, StatisticianSettings};
-use maxim_actors::learning::thin::{
-    CommunicationBridge, EscalationBridge, FearBridge, PlanningBridge, SalienceBridge, SignificanceLearner,
-    SpatialBridge,
-};
 use maxim_actors::memory::angular_gyrus::{AngularGyrus, GyrusSettings};
+use maxim_actors::memory::anterior_temporal_lobe::AnteriorTemporalLobe;
+use maxim_actors::memory::cross_layer_graph::{CrossLayerGraph, GraphSettings};
 use maxim_actors::memory::enrichment::{Enrichment, EnrichmentSettings};
 use maxim_actors::memory::entorhinal_cortex::EntorhinalCortex;
 use maxim_actors::memory::hippocampus::Hippocampus;
 use maxim_actors::memory::memory_hub::MemoryHub;
 use maxim_actors::memory::suprachiasmatic_nucleus::SuprachiasmaticNucleus;
-use maxim_actors::memory::thin::{AnteriorTemporalLobe, CrossLayerGraph};
+use maxim_actors::perception::energy::Energy;
 use maxim_actors::perception::gateway::Gateway;
 use maxim_actors::perception::pain_detector::PainDetector;
 use maxim_actors::perception::preemption_circuit::PreemptionCircuit;
 use maxim_actors::perception::salience::{SalienceRoom, SalienceSettings};
 use maxim_actors::region::Placement::{Own, Pool};
-use maxim_actors::region::{Region, WardKind};
-use maxim_actors::sleep::{Consolidation, SemanticPromoter};
+use maxim_actors::region::WardKind;
+use maxim_actors::sleep::semantic_promoter::{PromoterSettings, SemanticPromoter};
+use maxim_actors::sleep::Consolidation;
 use maxim_bus::RegionName;
 use std::sync::Arc;
 
@@ -48,17 +52,19 @@ pub fn furnish(kit: &mut Kit, settings: &AgentSettings) {
     kit.region::<PreemptionCircuit>(Own, ());
     kit.region::<SalienceRoom>(Pool, SalienceSettings::default());
     kit.region::<PainDetector>(Pool, ());
+    kit.region::<Energy>(Pool, settings.energy.clone());
+    kit.effector::<BatterySense>(Pool, |_| Box::new(|| BatterySense::new(SUPPLIES)));
 
     // What it reminds of
     kit.region::<Hippocampus>(Own, settings.hippocampus.clone());
     kit.region::<SuprachiasmaticNucleus>(Pool, settings.suprachiasmatic_nucleus.clone());
     kit.region::<EntorhinalCortex>(Pool, settings.entorhinal_cortex.clone());
-    kit.region::<AnteriorTemporalLobe>(Pool, ());
+    kit.region::<AnteriorTemporalLobe>(Pool, settings.anterior_temporal_lobe.clone());
     kit.region::<AngularGyrus>(Pool, GyrusSettings { run: settings.hippocampus.run.clone() });
-    kit.region::<CrossLayerGraph>(Pool, ());
+    kit.region::<CrossLayerGraph>(Pool, GraphSettings::default());
     kit.region::<MemoryHub>(Pool, settings.memory_hub.clone());
-    let missing = [AnteriorTemporalLobe::NAME];
-    kit.region::<Enrichment>(Pool, EnrichmentSettings { thin: missing.to_vec(), ..settings.enrichment.clone() });
+    let (thin, knowledge_rooms) = (Vec::new(), hearing(kit, "RecallKnowledge"));
+    kit.region::<Enrichment>(Pool, EnrichmentSettings { thin, knowledge_rooms, ..settings.enrichment.clone() });
 
     // What to do
     kit.region::<Habit>(Pool, settings.habit.clone());
@@ -93,7 +99,8 @@ pub fn furnish(kit: &mut Kit, settings: &AgentSettings) {
 
     // What to keep
     kit.region::<Consolidation>(Pool, settings.consolidation.clone());
-    kit.region::<SemanticPromoter>(Pool, ());
+    let (sources, judge) = (hearing(kit, "OfferCandidates"), hearing(kit, "JudgeSeries").first().copied());
+    kit.region::<SemanticPromoter>(Pool, PromoterSettings { sources, judge, ..settings.semantic_promoter.clone() });
 
     // Hands and mouths
     kit.effector::<DoorKeeper>(Pool, |outside| {
@@ -114,8 +121,13 @@ pub fn furnish(kit: &mut Kit, settings: &AgentSettings) {
     });
 
     // Looking inward: asks every room above that reports stats.
-    let reports = |part: &super::Part| part.hears.iter().any(|wire| wire.signal == "ReportStats");
-    let rooms: Vec<RegionName> = kit.parts.iter().filter(|part| reports(part)).map(|part| part.name).collect();
+    let rooms = hearing(kit, "ReportStats");
     debug_assert!(kit.parts.iter().all(|part| part.kind != WardKind::Thin || rooms.contains(&part.name)));
     kit.region::<Introspector>(Pool, IntrospectorSettings { rooms, ..settings.introspector.clone() });
+}
+
+/// Rooms so far that hear this signal.
+fn hearing(kit: &Kit, signal: &str) -> Vec<RegionName> {
+    let hears = |part: &&super::Part| part.hears.iter().any(|wire| wire.signal == signal);
+    kit.parts.iter().filter(hears).map(|part| part.name).collect()
 }

@@ -9,6 +9,7 @@ use std::sync::Arc;
 use jiff::Timestamp;
 use maxim_actors::action::introspector::Introspector;
 use maxim_actors::effectors::door::DOOR;
+use maxim_actors::perception::energy::Energy;
 use maxim_actors::region::{Frame, Region, Stepper, Supervision, Tap, Ward, Watchdog};
 use maxim_actors::store::{AgentStore, StoreError};
 use maxim_bus::latch::StopLatch;
@@ -196,7 +197,9 @@ impl Agent {
 
 fn remembers(ward: &dyn Ward) -> bool {
     let name = ward.heart().name();
-    matches!(ward.stage(), Stage::Memory | Stage::Learning | Stage::Sleep) || name == Introspector::NAME || name == DOOR
+    // Energy acts on nothing and has figures of its own to tell.
+    matches!(ward.stage(), Stage::Memory | Stage::Learning | Stage::Sleep)
+        || [Introspector::NAME, Energy::NAME, DOOR].contains(&name)
 }
 
 /// Delivers again what was on its way, to the regions that had not passed it. Effectors remember nothing, so nothing

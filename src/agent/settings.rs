@@ -17,16 +17,19 @@ use maxim_actors::gate::autonomy::{AutonomyLevel, AutonomySettings};
 use maxim_actors::gate::fear_agent::FearSettings;
 use maxim_actors::language::{Encoder, TokenTable};
 use maxim_actors::learning::nucleus_accumbens::NacSettings;
+use maxim_actors::memory::anterior_temporal_lobe::AtlSettings;
 use maxim_actors::memory::enrichment::EnrichmentSettings;
 use maxim_actors::memory::entorhinal_cortex::EntorhinalSettings;
 use maxim_actors::memory::hippocampus::HippocampusSettings;
 use maxim_actors::memory::hippocampus::law::CaptureLaw;
 use maxim_actors::memory::memory_hub::HubSettings;
 use maxim_actors::memory::suprachiasmatic_nucleus::ScnSettings;
+use maxim_actors::perception::energy::EnergySettings;
 use maxim_actors::perception::gateway::GatewaySettings;
 use maxim_actors::perception::stop_phrase::StopGrammar;
 use maxim_actors::region::SupervisionSettings;
 use maxim_actors::sleep::ConsolidationSettings;
+use maxim_actors::sleep::semantic_promoter::PromoterSettings;
 use maxim_bus::mode::Mode;
 use tokio::sync::Semaphore;
 
@@ -45,12 +48,15 @@ pub struct AgentSettings {
     pub deadline: Duration,
     pub supervision: SupervisionSettings,
     pub gateway: GatewaySettings,
+    pub energy: EnergySettings,
     pub hippocampus: HippocampusSettings,
     pub suprachiasmatic_nucleus: ScnSettings,
+    pub anterior_temporal_lobe: AtlSettings,
     pub entorhinal_cortex: EntorhinalSettings,
     pub memory_hub: HubSettings,
     pub consolidation: ConsolidationSettings,
     pub enrichment: EnrichmentSettings,
+    pub semantic_promoter: PromoterSettings,
     pub habit: HabitSettings,
     pub prefrontal: PrefrontalSettings,
     pub model: Option<ModelServer>,
@@ -97,7 +103,7 @@ impl AgentSettings {
         let config::Gateway { credit, text_max } = gateway;
         let config::Habit { evidence_max } = habit;
         let config::Tools { deadline: tool_deadline, output_max } = tools;
-        let config::Gate { veto_confidence, veto_value, forgiveness_half_life, approval_expiry } = gate;
+        let config::Gate { veto_confidence, veto_value, bridge_gain, forgiveness_half_life, approval_expiry } = gate;
         let mode = mode_of(*mode);
         let zone = agent.zone();
         let stop = StopGrammar::new(&agent.names, phrases);
@@ -120,6 +126,7 @@ impl AgentSettings {
                 ..SupervisionSettings::default()
             },
             gateway: GatewaySettings { credit: *credit as usize, text_max: bytes(*text_max), stop },
+            energy: EnergySettings { tokens_per_hour: llm.tokens_per_hour, tokens_per_day: llm.tokens_per_day, boot },
             hippocampus: HippocampusSettings {
                 zone: zone.clone(),
                 mode: mode.as_str().into(),
@@ -135,7 +142,14 @@ impl AgentSettings {
             enrichment: EnrichmentSettings {
                 deadline: signed(memory.enrichment_deadline.get()),
                 episodes: *evidence_max as usize,
+                knowledge_rooms: Vec::new(),
+                knowledge: memory.knowledge_max as usize,
                 thin: Vec::new(),
+            },
+            anterior_temporal_lobe: AtlSettings { run: format!("{boot:016x}"), encoder: Arc::clone(&encoder) },
+            semantic_promoter: PromoterSettings {
+                idle: signed(memory.promotion_idle.get()),
+                ..PromoterSettings::default()
             },
             habit: HabitSettings::new(&agent.names, &registry, zone, model.is_some())?,
             prefrontal: PrefrontalSettings {
@@ -170,6 +184,7 @@ impl AgentSettings {
                 veto_value: *veto_value,
                 forgiveness: signed(forgiveness_half_life.get()),
                 irreversible,
+                bridge_gain: *bridge_gain,
             },
             tracker: TrackerSettings {
                 boot,
@@ -199,6 +214,8 @@ fn capture_law(memory: &config::Memory) -> CaptureLaw {
         capture_checkpoint,
         merge_window,
         nac_alpha: _,
+        knowledge_max: _,
+        promotion_idle: _,
     } = memory;
     CaptureLaw {
         novel: *capture_novelty,

@@ -8,6 +8,7 @@ use std::time::Duration;
 use clap::{Args, Subcommand};
 use serde_json::{Map, Value, json};
 
+use super::concepts::{AssociatedArgs, ConceptsArgs, ForgetArgs, IngestArgs, PinArgs, promote};
 use super::recall::{PredictArgs, RecallArgs, TemporalArgs};
 use super::similar::SimilarArgs;
 use super::{CliError, Client, Exit, Global, Out, export, restore, tree};
@@ -24,6 +25,14 @@ pub struct MemoryArgs {
 enum What {
     Recall(RecallArgs),
     Temporal(TemporalArgs),
+    Concepts(ConceptsArgs),
+    Associated(AssociatedArgs),
+    Ingest(IngestArgs),
+    Pin(PinArgs),
+    Forget(ForgetArgs),
+    /// Make concepts of what repeats, now
+    #[command(after_help = "Example:\n  maxim memory promote")]
+    Promote,
     Similar(SimilarArgs),
     /// Count what each memory layer holds
     #[command(after_help = "Example:\n  maxim memory stats --json")]
@@ -63,7 +72,7 @@ enum What {
         from: Option<String>,
     },
     /// Copy the store over to the engine that the configuration names; no daemon may hold it
-    #[command(after_help = "Example:\n  MAXIM__STORE__ENGINE=redb maxim memory convert")]
+    #[command(after_help = "Example, once store.engine names the engine that is wanted:\n  maxim memory convert")]
     Convert,
     /// Write a backup, also while the daemon runs
     #[command(after_help = "Example:\n  maxim memory backup /mnt/usb/maxim-backup")]
@@ -78,7 +87,6 @@ impl MemoryArgs {
         match self.what {
             What::Recall(args) => args.run(global, out),
             What::Temporal(args) => args.run(global, out),
-            What::Similar(args) => args.run(global, out),
             What::Predict(args) => args.run(global, out),
             What::Export { file } => export::run(global, out, &file),
             What::Restore { from } => restore::run(global, out, from.as_deref()),
@@ -89,6 +97,13 @@ impl MemoryArgs {
                 let client = Client::of_memory(global, false)?;
                 print(out, &client.post_within(&["v1", "memory", "sleep"], &json!({}), SLEEP_PATIENCE)?.body)
             }
+            What::Concepts(args) => args.run(global, out),
+            What::Associated(args) => args.run(global, out),
+            What::Ingest(args) => args.run(global, out),
+            What::Pin(args) => args.run(global, out),
+            What::Forget(args) => args.run(global, out),
+            What::Promote => promote(global, out),
+            What::Similar(args) => args.run(global, out),
             What::Verify => {
                 let report = Client::of_memory(global, false)?.post(&["v1", "memory", "verify"], &json!({}))?.body;
                 print(out, &report)?;

@@ -4,7 +4,7 @@ use clap::Args;
 use serde_json::Value;
 
 use super::table::{Cell, Table};
-use super::{CliError, Exit, Global, Out};
+use super::{CliError, Client, Exit, Global, Out};
 
 /// Find what is most like a memory, circumstances in words, or uses of a tool.
 #[derive(Args, Debug)]
@@ -50,7 +50,7 @@ impl SimilarArgs {
             ("limit", Some(self.limit.to_string())),
         ];
         let query: Vec<(&str, String)> = given.into_iter().filter_map(|(name, value)| Some((name, value?))).collect();
-        let answer = global.client()?.get(&["v1", "memory", "similar"], &query)?.body;
+        let answer = Client::of_memory(global, false)?.get(&["v1", "memory", "similar"], &query)?.body;
         let results = answer["results"].as_array().cloned().unwrap_or_default();
         if out.json {
             results.iter().try_for_each(|line| out.say(&line.to_string()))?;

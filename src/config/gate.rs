@@ -6,10 +6,12 @@ use super::{Shape, Span};
 section! {
     /// When fear says no, and how it forgives. The deterministic rules can't be configured away.
     Gate = "gate" {
-        /// A learned expectation may veto from this confidence on.
+        /// A learned expectation may veto from this confidence on, less the part of the fear bridge.
         veto_confidence: f64 = "0.85", "share", Shape::Real { low: 0.5, high: 0.99 };
-        /// A learned expectation may veto below this value.
+        /// A learned expectation may veto below this value, plus the part of the fear bridge.
         veto_value: f64 = "0.1", "share", Shape::Real { low: 0.0, high: 0.5 };
+        /// The most by which failures in similar situations move both thresholds.
+        bridge_gain: f64 = "0.3", "share", Shape::Real { low: 0.0, high: 0.3 };
         /// The confidence of a learned fear halves in this time, after which a reversible action gets a trial.
         forgiveness_half_life: Span = "7days", "time", Shape::Span { low: "1min", high: "365days" };
         /// A question for approval that nobody answers counts as denied after this time.

@@ -8,6 +8,10 @@ section! {
     Memory = "memory" {
         /// How long a percept waits for what the memories have to say; what is late is missing, by name.
         enrichment_deadline: Span = "50ms", "time", Shape::Span { low: "1ms", high: "10s" };
+        /// Pieces of general knowledge that a percept is enriched with; 0 for none.
+        knowledge_max: u32 = "8", "pieces", Shape::Integer { low: 0, high: 8 };
+        /// Nothing happened for this long: what repeats is promoted to concepts.
+        promotion_idle: Span = "10min", "time", Shape::Span { low: "1s", high: "30days" };
         /// A moment at least this new is kept.
         capture_novelty: f64 = "0.7", "share", Shape::Real { low: 0.0, high: 1.0 };
         /// A moment at least this salient is kept.

@@ -107,14 +107,9 @@ pub(super) async fn ask(served: &Served, tool: &str, given: Given) -> Answer {
     ok(&served.agent.outside.door.inquire(tool, Value::Object(given.0)).await?)
 }
 
-/// `GET /v1/memory/concepts`.
-pub async fn concepts() -> Answer {
-    Err(Problem::not_built("the concept layer (the anterior temporal lobe is a thin room)"))
-}
-
 /// `GET /v1/memory/causal`.
 pub async fn causal() -> Answer {
-    Err(Problem::not_built("the causal graph (the cross-layer graph is a thin room)"))
+    Err(Problem::not_built("the causal graph over HTTP"))
 }
 
 /// `POST /v1/memory/import`: JSON lines, durable when it is answered.

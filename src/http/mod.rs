@@ -4,6 +4,7 @@
 //! goes through the agent's own door and desks.
 
 mod chaos;
+mod concepts;
 mod events;
 mod fields;
 mod guard;

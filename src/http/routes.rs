@@ -10,7 +10,8 @@ use axum::routing::{MethodRouter, get, post};
 use super::fields::{Field, nearest};
 use super::problem::Answer;
 use super::{
-    Problem, Served, chaos, events, memory, metrics, openapi, percepts, preempt, safety, similar, socket, status, why,
+    Problem, Served, chaos, concepts, events, memory, metrics, openapi, percepts, preempt, safety, similar, socket,
+    status, why,
 };
 
 /// What a body is.
@@ -108,10 +109,64 @@ pub const ROUTES: &[Route] = &[
     read("/v1/memory/temporal", "What happens at such times", memory::TEMPORAL, &[(200, "the time"), LATER], || {
         get(memory::temporal)
     }),
+    read("/v1/memory/concepts", "Concepts, best first", concepts::CONCEPTS, &[(200, "{results}"), LATER], || {
+        get(concepts::concepts)
+    }),
+    read(
+        "/v1/memory/associated",
+        "What hangs together with records or with what a question finds",
+        concepts::ASSOCIATED,
+        &[(200, "{results, concepts, others, missing}"), LATER],
+        || get(concepts::associated),
+    ),
+    act(
+        "/v1/memory/ingest",
+        "Learn from the text of a document; durable when answered",
+        concepts::INGEST,
+        &[(200, "{passages, created, reinforced, known, concepts, refused}"), (413, "too long"), LATER],
+        || post(concepts::ingest),
+    ),
+    act("/v1/memory/pin", "Keep a record for good", concepts::PIN, &[(200, "{layer, id, found, what}"), LATER], || {
+        post(concepts::pin)
+    }),
+    act(
+        "/v1/memory/forget",
+        "Take a record out for good, with its edges",
+        concepts::FORGET,
+        &[(200, "{layer, id, found, what}"), LATER],
+        || post(concepts::forget),
+    ),
+    act(
+        "/v1/memory/promote",
+        "Make concepts of what repeats, now",
+        &[],
+        &[(200, "{offered, verdicts, sources, created, reinforced, …}"), LATER],
+        || post(concepts::promote),
+    ),
+    act(
+        "/v1/memory/relation-types",
+        "Register a type of relation between concepts",
+        concepts::RELATION,
+        &[(200, "{name, accepted, reason}"), LATER],
+        || post(concepts::relation_type),
+    ),
+    read(
+        "/v1/memory/concepts/export",
+        "Concepts as they are stored",
+        concepts::EXPORT,
+        &[(200, "{records, next}"), LATER],
+        || get(concepts::export),
+    ),
+    act(
+        "/v1/memory/concepts/import",
+        "Take in exported concepts; durable when answered",
+        concepts::IMPORT,
+        &[(200, "{imported, merged, errors}"), LATER],
+        || post(concepts::import),
+    ),
     read("/v1/memory/similar", "Situations most alike", similar::SIMILAR, &[(200, "{results}"), LATER], || {
         get(similar::similar)
     }),
-    read("/v1/memory/concepts", "Concepts (not built)", &[], THIN, || get(memory::concepts)),
     read("/v1/memory/causal", "Causal links (not built)", &[], THIN, || get(memory::causal)),
     Route {
         method: "post",

@@ -19,8 +19,13 @@ use super::problem::{Answer, json_answer, ok};
 const PATIENCE: Duration = Duration::from_secs(1);
 
 /// What each layer of memory counts, by the name of its room.
-const LAYERS: [(&str, &str); 3] =
-    [("hippocampus", "episodes"), ("suprachiasmatic_nucleus", "moments"), ("nucleus_accumbens", "links")];
+const LAYERS: [(&str, &str); 5] = [
+    ("hippocampus", "episodes"),
+    ("suprachiasmatic_nucleus", "moments"),
+    ("nucleus_accumbens", "links"),
+    ("anterior_temporal_lobe", "concepts"),
+    ("cross_layer_graph", "edges"),
+];
 
 /// `GET /v1/status`.
 pub async fn status(State(served): State<Arc<Served>>, request: Request) -> Answer {

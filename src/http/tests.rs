@@ -228,9 +228,6 @@ async fn what_is_wrong_is_named_with_its_fix() {
     refused(&house.get("/v1/events?type=Percpt").await, 400, &["Percpt", "Percept"]);
     refused(&house.post("/v1/observations", &json!({})).await, 501, &["not built"]);
     refused(&house.get("/v1/memory/similar").await, 400, &["memory_id", "context"]);
-    let concepts = house.get("/v1/memory/concepts").await;
-    refused(&concepts, 501, &[]);
-    assert_eq!(concepts.body["available"], false);
     refused(&house.post("/v1/chaos/panic", &json!({"region": "habit"})).await, 403, &["--chaos"]);
     refused(&house.get("/v1/chaos").await, 403, &["--chaos"]);
     refused(&house.post("/v1/approvals/x", &json!({"allow": true})).await, 404, &["x"]);
@@ -305,7 +302,7 @@ async fn memory_is_taken_in_asked_and_counted() {
         assert!(region["restarts"].is_u64() && region["inbox_depth"].is_u64() && region["p99_us"].is_u64());
     }
     let thin = |name: &str| regions.iter().find(|region| region["name"] == name).map(|region| region["thin"].clone());
-    assert_eq!((thin("spatial_bridge"), thin("hippocampus")), (Some(json!(true)), Some(Value::Null)));
+    assert_eq!((thin("memory_hub"), thin("hippocampus")), (Some(json!(true)), Some(Value::Null)));
 
     let page = house.get("/metrics").await.body;
     let page = page.as_str().expect("text");

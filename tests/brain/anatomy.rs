@@ -13,6 +13,8 @@ fn each_region_that_the_design_names_has_its_room() {
         "preemption_circuit",
         "salience",
         "pain_detector",
+        "energy",
+        "battery_sense",
         "hippocampus",
         "suprachiasmatic_nucleus",
         "entorhinal_cortex",

@@ -4,6 +4,8 @@
 mod common;
 
 mod anatomy;
+mod bridges;
+mod concepts;
 mod crash;
 mod fear;
 mod memory;

@@ -256,7 +256,12 @@ impl Live {
         let asked = self.agent.outside.door.inquire("system_stats", serde_json::json!({}));
         let answer = self.at_door(asked).expect("the rooms report");
         let rooms = answer["regions"].as_object().cloned().unwrap_or_default();
-        rooms.into_iter().collect()
+        let mut rooms: BTreeMap<String, serde_json::Value> = rooms.into_iter().collect();
+        // Which moment a change of energy belongs to depends on which of two messages of one turn comes first.
+        if let Some(significance) = rooms.get_mut("significance").and_then(|counts| counts.as_object_mut()) {
+            significance.remove("weights");
+        }
+        rooms
     }
 
     pub fn dead_letters(&self, region: RegionName) -> Vec<DeadLetter> {

@@ -32,8 +32,10 @@ async fn answer(Json(asked): Json<Value>) -> Json<Value> {
     } else {
         json!({"tool_name": "respond", "params": {"message": "The gull said nothing."}, "reasoning": "I like gulls."})
     };
+    // Talk of gulls is dear: the energy that is left is worth telling after it.
+    let tokens = if prompt.contains("gulls say") { 12_000 } else { 10 };
     Json(json!({
         "choices": [{"index": 0, "finish_reason": "stop", "message": {"role": "assistant", "content": said.to_string()}}],
-        "usage": {"prompt_tokens": 10, "completion_tokens": 10},
+        "usage": {"prompt_tokens": tokens, "completion_tokens": 10},
     }))
 }

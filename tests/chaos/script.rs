@@ -5,6 +5,9 @@ use std::sync::Arc;
 
 use maxim_actors::effectors::door::Door;
 use maxim_bus::signals::body::MovementSensed;
+use maxim_bus::signals::concepts::{
+    ExportConcepts, ForgetRecord, ImportConcepts, IngestDocument, PinRecord, Promote, ProposeRelationType,
+};
 use maxim_bus::signals::intent::ApprovalDecided;
 use maxim_bus::signals::lifecycle::PreemptionRequested;
 use maxim_bus::signals::numbers::{
@@ -19,18 +22,34 @@ use serde_json::json;
 
 use super::live::{LIMIT, Live};
 
-const SAID: [(&str, Trust); 9] = [
+const SAID: [(&str, Trust); 18] = [
     ("remember that the spare key is in the blue drawer", Trust::Owner),
     ("please create a file hello.txt with the text good morning", Trust::Owner),
+    // How to be spoken to, and back again.
+    ("be brief", Trust::Owner),
+    ("more detail please", Trust::Owner),
     ("where is the spare key?", Trust::Owner),
     ("read the file missing.txt", Trust::Owner),
+    ("where is the spare key usually?", Trust::Owner),
+    ("read the file missing.txt", Trust::Owner),
+    // Understood in part: a plan that worked is offered, accepted, and done.
+    ("create the good morning text again", Trust::Owner),
+    ("yes", Trust::Owner),
     ("what would the gulls say about the lighthouse tonight", Trust::Owner),
     ("please create a file evil.txt with the text boo", Trust::Outside),
     ("delete the file hello.txt", Trust::Owner),
     // Reading went wrong before, so the gate asks what to expect of it.
     ("read the file nowhere.txt", Trust::Owner),
     ("what do you know of gulls and spare keys", Trust::Owner),
+    (RISKY, Trust::Owner),
+    (RISKY, Trust::Owner),
+    (RISKY, Trust::Owner),
 ];
+
+/// What the gate asks about; it is denied each time.
+const RISKY: &str = "run the command git init && git reset --hard";
+/// A day of experience: what was kept is judged by how useful it was.
+const DAY: u64 = 90_000;
 
 /// What a turn came to, without ids and times.
 #[derive(Clone, Debug, PartialEq)]
@@ -43,15 +62,30 @@ impl Outcome {
     fn of(live: &Live, ended: &TurnEnded) -> Self {
         let actions = ended.actions.iter().map(|action| (action.tool.clone(), action.status.clone())).collect();
         let folder = live.folder.path().display().to_string();
-        Self { reply: ended.reply.as_ref().map(|reply| reply.replace(&folder, "~")), actions }
+        // A question for approval names the action, whose id holds the time.
+        let plain = |reply: &String| {
+            let named = ended.actions.iter().fold(reply.clone(), |said, act| said.replace(&act.id.to_string(), "#"));
+            named.replace(&folder, "~")
+        };
+        Self { reply: ended.reply.as_ref().map(plain), actions }
     }
 }
 
 /// Lives it; gives what each turn and question came to, none for what a broken room lost.
 pub fn live_it(live: &Live) -> Vec<Option<Outcome>> {
     let door = Arc::clone(&live.agent.outside.door);
-    let mut outcomes: Vec<Option<Outcome>> =
-        SAID.iter().map(|(text, trust)| live.try_say(text, *trust).map(|ended| Outcome::of(live, &ended))).collect();
+    let mut outcomes = Vec::new();
+    for (text, trust) in SAID {
+        let ended = live.try_say(text, trust);
+        let asked = ended.iter().flat_map(|ended| &ended.actions).find(|action| action.status == "asked");
+        if let Some(asked) = asked {
+            door.decide(asked.id, false, false, "anna".into());
+            live.wait_or_lose(|| live.is_quiet().then_some(()));
+        }
+        outcomes.push(ended.map(|ended| Outcome::of(live, &ended)));
+    }
+    live.push(DAY);
+    outcomes.push(live.try_say("good morning", Trust::Owner).map(|ended| Outcome::of(live, &ended)));
     let words = |said: String| Outcome { reply: Some(said), actions: Vec::new() };
     let questions = [
         ("memory_recall", json!({"query": "spare key"})),
@@ -59,13 +93,14 @@ pub fn live_it(live: &Live) -> Vec<Option<Outcome>> {
         ("predict_outcome", json!({"tool_name": "write_file"})),
         ("temporal_patterns", json!({})),
         ("math", json!({"expression": "6 * 7"})),
+        ("energy_status", json!({})),
         ("system_stats", json!({})),
     ];
     for (tool, params) in questions {
         let answer = live.try_at_door(door.inquire(tool, params));
         outcomes.push(answer.map(|answer| words(answer.map_or_else(|error| error.to_string(), |json| shape(&json)))));
     }
-    let line = json!({"text": "the tide table hangs in the kitchen", "people": ["Bo"]}).to_string();
+    let line = json!({"id": "tide", "text": "the tide table hangs in the kitchen", "people": ["Bo"]}).to_string();
     // Nothing speaks for this one, so that it doesn't outlive the next sleep.
     let old = json!({"text": "zq1 blip2", "timestamp": "2025-12-01T09:00:00Z", "success": false}).to_string();
     let imported = live.try_at_door(door.import(vec![(1, line), (2, old)], true));
@@ -83,8 +118,59 @@ pub fn live_it(live: &Live) -> Vec<Option<Outcome>> {
     let nobody = door.fresh_id();
     let decided = ApprovalDecided { approval: nobody, allow: false, always: false, by: "anna".into(), at: door.now() };
     door.put("door", door.fresh_id(), Trust::Owner, decided);
+    outcomes.extend(know(live));
     practise(live);
     live.wait_or_lose(|| live.is_quiet().then_some(()));
+    outcomes
+}
+
+/// Everything that is done with concepts: what repeats is promoted, a document is read, and records are kept and forgotten.
+fn know(live: &Live) -> Vec<Option<Outcome>> {
+    let door = Arc::clone(&live.agent.outside.door);
+    let words = |said: String| Outcome { reply: Some(said), actions: Vec::new() };
+    let mut outcomes = Vec::new();
+    // Enough of them to be judged as a series.
+    for n in 0..8 {
+        let ended = live.try_say(&format!("please create a file n{n}.txt with the text hello"), Trust::Owner);
+        outcomes.push(ended.map(|ended| Outcome::of(live, &ended)));
+    }
+    live.wait_or_lose(|| live.is_quiet().then_some(()));
+    let (lobe, promoter) = ("anterior_temporal_lobe", "semantic_promoter");
+    let promoted = live.try_at_door(door.ask(promoter, Promote { by: "anna".into() }));
+    outcomes.push(promoted.map(|ended| words(format!("{:?}", ended.map(|ended| ended.verdicts).ok()))));
+    let text = "# Harbour\n\nA pier is a structure. A jetty is a structure.\n".to_owned();
+    let part = IngestDocument { document: "harbour.md".into(), markdown: true, text, passages_before: 0 };
+    let read = live.try_at_door(door.ask(lobe, part));
+    outcomes.push(read.map(|done| words(format!("{:?}", done.map(|done| done.created).ok()))));
+    live.wait_or_lose(|| live.is_quiet().then_some(()));
+    let concept = json!({ "concept_id": "concept-0", "limit": 20 });
+    for (tool, params) in [
+        ("concept_query", json!({ "category": "structure" })),
+        ("memory_associated", json!({ "query": "spare key" })),
+        ("memory_associated", concept),
+    ] {
+        let answer = live.try_at_door(door.inquire(tool, params));
+        // Concepts are numbered as they come, and rooms on threads of their own bring them in any order: what hangs
+        // together with the first one is another matter in each life.
+        let told = |found: serde_json::Value| match tool {
+            "memory_associated" => format!("found: {}", found["results"].is_array()),
+            _ => shape(&found),
+        };
+        outcomes.push(answer.map(|answer| words(format!("{:?}", answer.map(told).ok()))));
+    }
+    let proposal = ProposeRelationType { name: "MOORED_AT".into(), symmetric: false, inverse: None, by: "anna".into() };
+    let proposed = live.try_at_door(door.ask(lobe, proposal));
+    outcomes.push(proposed.map(|done| words(format!("{:?}", done.map(|done| done.accepted).ok()))));
+    let exported = live.try_at_door(door.ask(lobe, ExportConcepts { after: None, limit: 100 }));
+    let records = exported.and_then(Result::ok).map(|exported| exported.records).unwrap_or_default();
+    let imported = live.try_at_door(door.ask(lobe, ImportConcepts { records }));
+    outcomes.push(imported.map(|done| words(format!("{:?}", done.map(|done| done.kept).ok()))));
+    for (room, id) in [(lobe, "concept-0"), ("hippocampus", "tide")] {
+        let pinned = live.try_at_door(door.ask(room, PinRecord { id: id.into(), pinned: true }));
+        outcomes.push(pinned.map(|done| words(format!("{:?}", done.map(|done| done.found).ok()))));
+        let forgotten = live.try_at_door(door.ask(room, ForgetRecord { id: id.into() }));
+        outcomes.push(forgotten.map(|done| words(format!("{:?}", done.map(|done| done.found).ok()))));
+    }
     outcomes
 }
 
@@ -119,20 +205,22 @@ fn practise(live: &Live) {
             trust: Trust::Own,
         },
     );
-    say(
-        &door,
-        "statistician",
-        MetricsCorrelated {
-            metrics: ["pain:rate".into(), metric.clone()],
-            rho: -0.9,
-            p: 0.001,
-            q: 0.01,
-            observations: 12,
-            confidence,
-            holds: true,
-            trust: Trust::Own,
-        },
-    );
+    for holds in [true, false] {
+        say(
+            &door,
+            "statistician",
+            MetricsCorrelated {
+                metrics: ["pain:rate".into(), metric.clone()],
+                rho: -0.9,
+                p: 0.001,
+                q: 0.01,
+                observations: 12,
+                confidence,
+                holds,
+                trust: Trust::Own,
+            },
+        );
+    }
     say(
         &door,
         "cerebellum",

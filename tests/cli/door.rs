@@ -25,15 +25,20 @@ pub fn door(answers: Vec<(u16, Value)>) -> Door {
         answers
             .into_iter()
             .map(|(status, answer)| {
-                let (stream, _) = listener.accept().expect("a caller");
-                serve(stream, status, &answer)
+                // Who only looks whether somebody listens says nothing.
+                loop {
+                    let (stream, _) = listener.accept().expect("a caller");
+                    if let Some(asked) = serve(stream, status, &answer) {
+                        return asked;
+                    }
+                }
             })
             .collect()
     });
     Door { url, asked }
 }
 
-fn serve(mut stream: TcpStream, status: u16, answer: &Value) -> Asked {
+fn serve(mut stream: TcpStream, status: u16, answer: &Value) -> Option<Asked> {
     let mut reader = BufReader::new(stream.try_clone().expect("a clone"));
     let mut head = Vec::new();
     loop {
@@ -44,6 +49,7 @@ fn serve(mut stream: TcpStream, status: u16, answer: &Value) -> Asked {
         }
         head.push(line.trim().to_owned());
     }
+    let first = head.first()?.clone();
     let field = |name: &str| {
         let found =
             head.iter().filter_map(|line| line.split_once(": ")).find(|(key, _)| key.eq_ignore_ascii_case(name));
@@ -56,5 +62,5 @@ fn serve(mut stream: TcpStream, status: u16, answer: &Value) -> Asked {
     write!(stream, "HTTP/1.1 {status} x\r\ncontent-length: {}\r\nconnection: close\r\n\r\n{answer}", answer.len())
         .expect("sent");
     let body = serde_json::from_slice(&body).unwrap_or_else(|_| String::from_utf8_lossy(&body).into());
-    Asked { line: head[0].clone(), token: field("authorization"), body }
+    Some(Asked { line: first, token: field("authorization"), body })
 }

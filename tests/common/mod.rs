@@ -131,27 +131,41 @@ impl Bench {
         let runtime = tokio::runtime::Builder::new_current_thread().enable_time().build().expect("a runtime");
         let door = Arc::clone(&self.agent.outside.door);
         let asked = door.inquire(tool, params);
+        self.answer_of(&runtime, asked)
+    }
+
+    /// Polls once, so that the question is on the bus; then lets the rooms answer, in virtual time up to their deadlines.
+    fn answer_of<T: std::fmt::Debug, E: std::fmt::Debug>(
+        &mut self,
+        runtime: &tokio::runtime::Runtime,
+        asked: impl Future<Output = Result<T, E>>,
+    ) -> T {
         let mut asked = Box::pin(asked);
-        runtime.block_on(async {
-            // Polled once, the question is on the bus; then the rooms answer it.
-            let first = tokio::time::timeout(Duration::ZERO, &mut asked).await;
-            assert!(first.is_err(), "nobody has answered yet");
-        });
-        self.agent.settle();
-        runtime.block_on(asked).expect("answered")
+        let mut look = || runtime.block_on(async { tokio::time::timeout(Duration::ZERO, &mut asked).await.ok() });
+        assert!(look().is_none(), "nobody has answered yet");
+        for _ in 0..100 {
+            self.agent.settle();
+            if let Some(answer) = look() {
+                return answer.expect("answered");
+            }
+            let Some(due) = self.agent.next_deadline() else { break };
+            self.clock.advance_to(due);
+        }
+        panic!("nobody answered");
     }
 
     /// Hands lines of an import in.
     pub fn import(&mut self, lines: Vec<(u64, String)>, all: bool) -> maxim_bus::signals::recall::EpisodesImported {
         let runtime = tokio::runtime::Builder::new_current_thread().enable_time().build().expect("a runtime");
         let door = Arc::clone(&self.agent.outside.door);
-        let mut asked = Box::pin(door.import(lines, all));
-        runtime.block_on(async {
-            let first = tokio::time::timeout(Duration::ZERO, &mut asked).await;
-            assert!(first.is_err(), "nobody has answered yet");
-        });
-        self.agent.settle();
-        runtime.block_on(asked).expect("answered")
+        self.answer_of(&runtime, door.import(lines, all))
+    }
+
+    /// A wish of the owner to one room.
+    pub fn ask<Q: maxim_bus::Query>(&mut self, room: maxim_bus::RegionName, question: Q) -> Q::Answer {
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_time().build().expect("a runtime");
+        let door = Arc::clone(&self.agent.outside.door);
+        self.answer_of(&runtime, door.ask(room, question))
     }
 
     /// A command of a person to the PreemptionCircuit.

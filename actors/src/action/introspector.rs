@@ -9,6 +9,8 @@
 use std::collections::BTreeMap;
 
 use jiff::{SignedDuration, Timestamp};
+use maxim_bus::signals::bridges::{EnergyReported, ReportEnergy};
+use maxim_bus::signals::concepts::{AssociatedRecalled, ConceptsFound, FindConcepts, RecallAssociated};
 use maxim_bus::signals::numbers::{Calculate, Calculated};
 use maxim_bus::signals::recall::{
     DescribeTime, EpisodeFilter, EpisodesRecalled, Inquiry, InquiryAnswered, OutcomesPredicted, PredictOutcomes,
@@ -57,9 +59,31 @@ pub enum IntrospectorEvent {
 }
 
 wiring!(Introspector {
-    hears: [Inquiry, EpisodesRecalled, SimilarFound, OutcomesPredicted, TimeDescribed, Calculated, StatsReported],
+    hears: [
+        Inquiry,
+        EpisodesRecalled,
+        OutcomesPredicted,
+        TimeDescribed,
+        Calculated,
+        SimilarFound,
+        ConceptsFound,
+        AssociatedRecalled,
+        StatsReported,
+        EnergyReported,
+    ],
     back: [],
-    emits: [RecallEpisodes, FindSimilar, PredictOutcomes, DescribeTime, Calculate, ReportStats, InquiryAnswered],
+    emits: [
+        RecallEpisodes,
+        PredictOutcomes,
+        DescribeTime,
+        Calculate,
+        FindSimilar,
+        FindConcepts,
+        RecallAssociated,
+        ReportStats,
+        ReportEnergy,
+        InquiryAnswered,
+    ],
 });
 
 impl Region for Introspector {
@@ -214,6 +238,18 @@ fn ask(inquiry: &Inquiry, pulse: &mut Pulse<'_, Introspector>) -> Result<BTreeMa
             let request = inquiry.params.clone();
             ("angular_gyrus", pulse.ask("angular_gyrus", Calculate { request }))
         }
+        "concept_query" => {
+            let asked: FindConcepts = serde_json::from_value(inquiry.params.clone()).map_err(bad)?;
+            ("anterior_temporal_lobe", pulse.ask("anterior_temporal_lobe", asked))
+        }
+        "memory_associated" => {
+            let asked: RecallAssociated = serde_json::from_value(inquiry.params.clone()).map_err(bad)?;
+            ("cross_layer_graph", pulse.ask("cross_layer_graph", asked))
+        }
+        "energy_status" => {
+            let window = inquiry.params.get("window_seconds").and_then(Json::as_u64).unwrap_or(3_600);
+            ("energy", pulse.ask("energy", ReportEnergy { window_seconds: window.clamp(1, 86_400) }))
+        }
         "system_stats" => {
             let rooms = pulse.settings().rooms.clone();
             return Ok(rooms.into_iter().map(|room| (pulse.ask(room, ReportStats {}), room.to_owned())).collect());
@@ -256,6 +292,30 @@ impl Hears<Calculated> for Introspector {
         let Some(why) = &answer.error else { return self.reported("angular_gyrus", answer.output.clone(), pulse) };
         let Some((inquiry, _, open)) = self.asked(pulse) else { return };
         self.answer(inquiry, open, Json::Null, Some(why.clone()), pulse);
+    }
+}
+
+impl Hears<ConceptsFound> for Introspector {
+    fn hear(&self, answer: &ConceptsFound, pulse: &mut Pulse<'_, Self>) {
+        let Some(why) = &answer.error else {
+            return self.reported("anterior_temporal_lobe", json!({ "results": answer.concepts }), pulse);
+        };
+        let Some((inquiry, _, open)) = self.asked(pulse) else { return };
+        self.answer(inquiry, open, Json::Null, Some(format!("concept_query: {why}")), pulse);
+    }
+}
+
+impl Hears<AssociatedRecalled> for Introspector {
+    fn hear(&self, answer: &AssociatedRecalled, pulse: &mut Pulse<'_, Self>) {
+        let AssociatedRecalled { episodes, concepts, others, missing } = answer;
+        let report = json!({ "results": episodes, "concepts": concepts, "others": others, "missing": missing });
+        self.reported("cross_layer_graph", report, pulse);
+    }
+}
+
+impl Hears<EnergyReported> for Introspector {
+    fn hear(&self, answer: &EnergyReported, pulse: &mut Pulse<'_, Self>) {
+        self.reported("energy", answer.report.clone(), pulse);
     }
 }
 

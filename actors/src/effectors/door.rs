@@ -3,6 +3,8 @@
 //! A [`Door`] is a plain value that any thread may use; its actor brings the answers back. Text goes through the
 //! gateway, and a stop phrase in it raises the latch here, before any mailbox.
 
+mod asking;
+
 use std::collections::HashMap;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -48,6 +50,7 @@ pub struct Door {
     preemptions: Waiters<PreemptionChanged>,
     imports: Waiters<EpisodesImported>,
     sleeps: Waiters<SleepReport>,
+    asked: asking::Asked,
     numbers: AtomicU64,
     /// Where the agent's order stood when this door was made: no earlier door of this agent had the same.
     since: Lsn,
@@ -67,6 +70,7 @@ impl Door {
             preemptions: Waiters::default(),
             imports: Waiters::default(),
             sleeps: Waiters::default(),
+            asked: asking::Asked::default(),
             numbers: AtomicU64::new(0),
         })
     }
@@ -169,6 +173,10 @@ impl Door {
 
     /// Puts any signal onto the bus as its own turn. For import and observations.
     pub fn put<S: Signal>(&self, sender: RegionName, id: MessageId, trust: Trust, signal: S) {
+        self.send(sender, id, trust, None, signal);
+    }
+
+    fn send<S: Signal>(&self, sender: RegionName, id: MessageId, trust: Trust, to: Option<RegionName>, signal: S) {
         let meta = Meta {
             id,
             agent: self.frame.agent.clone(),
@@ -178,7 +186,7 @@ impl Door {
             at: self.frame.clock.now(),
             sender: sender.into(),
             trust,
-            to: None,
+            to: to.map(str::to_owned),
         };
         let envelope = Arc::new(Envelope::new(meta, Arc::new(signal)));
         if let Some(tap) = &self.frame.tap {
@@ -217,7 +225,7 @@ impl Effector for DoorKeeper {
     const CONCURRENT: usize = 256;
 
     fn card() -> EffectorCard<Self> {
-        EffectorCard::new()
+        asking::wires(EffectorCard::new())
             .performs::<InquiryAnswered>()
             .performs::<PreemptionChanged>()
             .performs::<EpisodesImported>()

@@ -1,5 +1,6 @@
 //! Hands and mouths: what touches the outside. They await and never decide.
 
+pub mod battery;
 pub mod channels;
 pub mod door;
 pub mod llm_worker;

@@ -8,6 +8,7 @@
 use std::collections::BTreeMap;
 
 use jiff::{SignedDuration, Timestamp};
+use maxim_bus::signals::concepts::{KnowledgeEntry, KnowledgeRecalled, RecallKnowledge};
 use maxim_bus::signals::percept::{Disposition, SalientPercept};
 use maxim_bus::signals::recall::{
     DescribeTime, EnrichedPercept, EpisodeFilter, EpisodesRecalled, MissingSection, RecallEpisodes, RecalledEpisode,
@@ -31,6 +32,10 @@ pub struct EnrichmentSettings {
     pub deadline: SignedDuration,
     /// Episodes recalled; 0 to 20. Default 5.
     pub episodes: usize,
+    /// Rooms that are asked what is generally known.
+    pub knowledge_rooms: Vec<RegionName>,
+    /// Pieces of knowledge of all rooms together; 0 to 8. Default 8.
+    pub knowledge: usize,
     /// Rooms that aren't built: named as missing sections, not asked.
     pub thin: Vec<RegionName>,
 }
@@ -47,6 +52,15 @@ struct Pending {
     trust: Trust,
     recalled: Option<Vec<RecalledEpisode>>,
     time: Option<TimeDescribed>,
+    /// By the room that knows.
+    #[serde(default)]
+    knowledge: BTreeMap<String, Vec<KnowledgeEntry>>,
+}
+
+impl Pending {
+    fn is_whole(&self, rooms: usize) -> bool {
+        self.recalled.is_some() && self.time.is_some() && self.knowledge.len() >= rooms
+    }
 }
 
 #[derive(Clone, Debug, Serialize, Deserialize)]
@@ -54,13 +68,14 @@ pub enum EnrichmentEvent {
     Asked { turn: MessageId, due: Timestamp, trust: Trust },
     Recalled { turn: MessageId, episodes: Vec<RecalledEpisode> },
     Timed { turn: MessageId, time: TimeDescribed },
+    Known { turn: MessageId, room: String, entries: Vec<KnowledgeEntry> },
     Enriched { turn: MessageId },
 }
 
 wiring!(Enrichment {
-    hears: [SalientPercept, EpisodesRecalled, TimeDescribed],
+    hears: [SalientPercept, EpisodesRecalled, TimeDescribed, KnowledgeRecalled],
     back: [],
-    emits: [RecallEpisodes, DescribeTime, EnrichedPercept],
+    emits: [RecallEpisodes, DescribeTime, RecallKnowledge, EnrichedPercept],
 });
 
 impl Region for Enrichment {
@@ -76,7 +91,8 @@ impl Region for Enrichment {
     fn apply(&mut self, event: EnrichmentEvent) {
         match event {
             EnrichmentEvent::Asked { turn, due, trust } => {
-                self.pending.insert(turn, Pending { due, trust, recalled: None, time: None });
+                let knowledge = BTreeMap::new();
+                self.pending.insert(turn, Pending { due, trust, recalled: None, time: None, knowledge });
             }
             EnrichmentEvent::Recalled { turn, episodes } => {
                 if let Some(pending) = self.pending.get_mut(&turn) {
@@ -86,6 +102,11 @@ impl Region for Enrichment {
             EnrichmentEvent::Timed { turn, time } => {
                 if let Some(pending) = self.pending.get_mut(&turn) {
                     pending.time = Some(time);
+                }
+            }
+            EnrichmentEvent::Known { turn, room, entries } => {
+                if let Some(pending) = self.pending.get_mut(&turn) {
+                    pending.knowledge.insert(room, entries);
                 }
             }
             EnrichmentEvent::Enriched { turn } => {
@@ -101,7 +122,7 @@ impl Region for Enrichment {
     fn tick(&self, pulse: &mut Pulse<'_, Self>) {
         let now = pulse.now();
         for (turn, pending) in self.pending.iter().filter(|(_, pending)| pending.due <= now) {
-            self.finish(*turn, pending.recalled.clone(), pending.time.clone(), pulse);
+            self.finish(*turn, pending.clone(), pulse);
         }
     }
 }
@@ -111,36 +132,60 @@ fn record_key(turn: MessageId) -> Vec<u8> {
 }
 
 impl Enrichment {
-    fn finish(
-        &self,
-        turn: MessageId,
-        recalled: Option<Vec<RecalledEpisode>>,
-        time: Option<TimeDescribed>,
-        pulse: &mut Pulse<'_, Self>,
-    ) {
+    fn finish(&self, turn: MessageId, pending: Pending, pulse: &mut Pulse<'_, Self>) {
         let key = record_key(turn);
         if let Some(salient) = pulse.record::<SalientPercept>(&key) {
+            let settings = pulse.settings();
             let late = |region: RegionName| MissingSection {
                 region: region.into(),
-                reason: format!("no answer within {} ms", pulse.settings().deadline.as_millis()),
+                reason: format!("no answer within {} ms", settings.deadline.as_millis()),
             };
             let mut missing = Vec::new();
-            missing.extend(recalled.is_none().then(|| late(EPISODES)));
-            missing.extend(time.is_none().then(|| late(TIMES)));
-            missing.extend(
-                pulse
-                    .settings()
-                    .thin
-                    .iter()
-                    .map(|room| MissingSection { region: (*room).into(), reason: "not built".into() }),
-            );
-            let trust = self.pending.get(&turn).map_or(Trust::Outside, |pending| pending.trust);
-            let enriched = EnrichedPercept { salient, recalled: recalled.unwrap_or_default(), time, missing };
+            missing.extend(pending.recalled.is_none().then(|| late(EPISODES)));
+            missing.extend(pending.time.is_none().then(|| late(TIMES)));
+            let asked = if settings.knowledge == 0 { &[][..] } else { settings.knowledge_rooms.as_slice() };
+            missing.extend(asked.iter().filter(|room| !pending.knowledge.contains_key(**room)).map(|room| late(room)));
+            let unbuilt = |room: &RegionName| MissingSection { region: (*room).into(), reason: "not built".into() };
+            missing.extend(settings.thin.iter().map(unbuilt));
+            let Pending { trust, recalled, time, knowledge, .. } = pending;
+            let knowledge = merged(knowledge.into_values().flatten().collect(), settings.knowledge);
+            let enriched =
+                EnrichedPercept { salient, recalled: recalled.unwrap_or_default(), time, knowledge, missing };
             pulse.emit_trusted(turn, trust, enriched);
         }
         pulse.remove(key);
         pulse.keep(EnrichmentEvent::Enriched { turn });
     }
+
+    /// Takes an answer into what is known of a turn: finishes it if nothing else is out.
+    fn take(
+        &self,
+        turn: MessageId,
+        answer: EnrichmentEvent,
+        of: impl FnOnce(&mut Pending),
+        pulse: &mut Pulse<'_, Self>,
+    ) {
+        let Some(pending) = self.pending.get(&turn) else { return }; // it came after the deadline
+        let mut pending = pending.clone();
+        of(&mut pending);
+        let settings = pulse.settings();
+        let rooms = if settings.knowledge == 0 { 0 } else { settings.knowledge_rooms.len() };
+        if pending.is_whole(rooms) {
+            self.finish(turn, pending, pulse);
+        } else {
+            pulse.keep(answer);
+        }
+    }
+}
+
+/// Pieces of knowledge in one prompt, at most.
+const MOST_KNOWLEDGE: usize = 8;
+
+/// One list of what all layers know, the best first.
+fn merged(mut entries: Vec<KnowledgeEntry>, most: usize) -> Vec<KnowledgeEntry> {
+    entries.sort_by(|a, b| b.score.total_cmp(&a.score).then_with(|| (a.layer, &a.id).cmp(&(b.layer, &b.id))));
+    entries.truncate(most.min(MOST_KNOWLEDGE));
+    entries
 }
 
 impl Hears<SalientPercept> for Enrichment {
@@ -152,6 +197,7 @@ impl Hears<SalientPercept> for Enrichment {
                 salient: salient.clone(),
                 recalled: Vec::new(),
                 time: None,
+                knowledge: Vec::new(),
                 missing: Vec::new(),
             });
             return;
@@ -166,31 +212,37 @@ impl Hears<SalientPercept> for Enrichment {
         };
         pulse.ask(EPISODES, RecallEpisodes { filter, except: Some(turn) });
         pulse.ask(TIMES, DescribeTime { hour: None, day: None, limit: 0 });
+        let settings = pulse.settings();
+        for room in settings.knowledge_rooms.iter().filter(|_| settings.knowledge > 0) {
+            let text = salient.percept.content.clone();
+            pulse.ask(room, RecallKnowledge { text, limit: settings.knowledge.min(MOST_KNOWLEDGE) });
+        }
     }
 }
 
 impl Hears<EpisodesRecalled> for Enrichment {
     fn hear(&self, answer: &EpisodesRecalled, pulse: &mut Pulse<'_, Self>) {
         let turn = pulse.turn();
-        match self.pending.get(&turn) {
-            Some(pending) if pending.time.is_some() => {
-                self.finish(turn, Some(answer.episodes.clone()), pending.time.clone(), pulse);
-            }
-            Some(_) => pulse.keep(EnrichmentEvent::Recalled { turn, episodes: answer.episodes.clone() }),
-            None => {} // it came after the deadline
-        }
+        let episodes = answer.episodes.clone();
+        let event = EnrichmentEvent::Recalled { turn, episodes: episodes.clone() };
+        self.take(turn, event, |pending| pending.recalled = Some(episodes), pulse);
     }
 }
 
 impl Hears<TimeDescribed> for Enrichment {
     fn hear(&self, answer: &TimeDescribed, pulse: &mut Pulse<'_, Self>) {
         let turn = pulse.turn();
-        match self.pending.get(&turn) {
-            Some(pending) if pending.recalled.is_some() => {
-                self.finish(turn, pending.recalled.clone(), Some(answer.clone()), pulse);
-            }
-            Some(_) => pulse.keep(EnrichmentEvent::Timed { turn, time: answer.clone() }),
-            None => {}
-        }
+        let event = EnrichmentEvent::Timed { turn, time: answer.clone() };
+        self.take(turn, event, |pending| pending.time = Some(answer.clone()), pulse);
+    }
+}
+
+impl Hears<KnowledgeRecalled> for Enrichment {
+    fn hear(&self, answer: &KnowledgeRecalled, pulse: &mut Pulse<'_, Self>) {
+        let turn = pulse.turn();
+        let Some(room) = pulse.cause().map(|cause| cause.sender.clone()) else { return };
+        let entries = answer.entries.clone();
+        let event = EnrichmentEvent::Known { turn, room: room.clone(), entries: entries.clone() };
+        self.take(turn, event, |pending| drop(pending.knowledge.insert(room, entries)), pulse);
     }
 }

@@ -1,10 +1,11 @@
 //! What it reminds of.
 
 pub mod angular_gyrus;
+pub mod anterior_temporal_lobe;
+pub mod cross_layer_graph;
 pub mod enrichment;
 pub mod entorhinal_cortex;
 pub mod hippocampus;
 pub mod memory_hub;
 pub mod packing;
 pub mod suprachiasmatic_nucleus;
-pub mod thin;

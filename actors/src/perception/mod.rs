@@ -1,5 +1,6 @@
 //! What is happening.
 
+pub mod energy;
 pub mod gateway;
 pub mod inbound;
 pub mod pain_detector;

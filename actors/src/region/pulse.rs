@@ -163,6 +163,19 @@ impl<'a, R: Region> Pulse<'a, R> {
         self.send(Some(turn), Trust::Own, Some(to.into()), Arc::new(signal), S::NAME)
     }
 
+    /// Answers a question that was heard earlier, when the answer took several steps: its cause is the question, by which
+    /// the asker knows it.
+    pub fn answer_to<S: Signal>(&mut self, to: &str, turn: MessageId, question: MessageId, answer: S) -> MessageId
+    where
+        R: Emits<S>,
+    {
+        let id = self.emit_to(to, turn, answer);
+        if let Some((meta, _)) = self.decided.emissions.last_mut() {
+            meta.cause = Some(question);
+        }
+        id
+    }
+
     /// Writes a record of this room, in the same commit as the events.
     pub fn put<T: Serialize>(&mut self, key: impl Into<Vec<u8>>, value: &T) {
         // Records are trees of plain data: JSON refuses nothing in them.

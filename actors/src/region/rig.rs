@@ -35,6 +35,7 @@ impl<R: Region> Rig<R> {
         let card = R::card();
         let inbox = card.enter(&mut wires);
         let ear = wires.inbox("probe");
+        wires.overhears(&ear);
         probe(&mut wires, &ear);
         let clock = VirtualClock::at(monday_morning());
         let latch = StopLatch::in_memory();

@@ -1,7 +1,7 @@
 //! What to keep.
 
 pub mod consolidation;
-mod thin;
+pub mod semantic_promoter;
 
 pub use consolidation::{Consolidation, ConsolidationSettings};
-pub use thin::SemanticPromoter;
+pub use semantic_promoter::SemanticPromoter;

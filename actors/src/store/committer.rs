@@ -48,6 +48,14 @@ pub fn run(shared: &Arc<Shared>) {
             shared.upkeep.push(Chore::Weigh);
         }
     }
+    // Who accepts until now is written; whoever comes later is refused, so that nothing is accepted behind the end.
+    let mut left = shared.all_agents();
+    left.iter().for_each(|agent| agent.state.lock().closed = true);
+    left.retain(|agent| !agent.state.lock().waiting.is_empty());
+    if shared.work.stopping() == Stop::Drained && !left.is_empty() {
+        let mut serial = shared.gate.lock();
+        write_out(shared, left, Vec::new(), &mut serial);
+    }
     shared.upkeep.stop();
     shared.work.refuse_edits();
     // Whoever packs must be out before the folder is let go: the next opener appends at the same place.

@@ -544,6 +544,8 @@ pub enum PromotionVerdict {
     TooWeak,
     /// Who had to be asked about it did not answer; it stays a candidate.
     Unjudged,
+    /// A person had it forgotten; it isn't learned again by itself.
+    Forgotten,
 }
 
 /// What became of a promotion.

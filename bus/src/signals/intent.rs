@@ -35,6 +35,16 @@ pub struct IntentPermitted {
     pub intent: Intent,
     pub id: MessageId,
     pub policy: String,
+    /// A person is to be asked even where fear has nothing against it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub ask: Option<Escalation>,
+}
+
+/// Why a person is to be asked.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Escalation {
+    pub rule: String,
+    pub reason: String,
 }
 
 /// How the gate ended an intent that it didn't clear.

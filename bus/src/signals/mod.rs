@@ -1,6 +1,7 @@
 //! The vocabulary, one file a stage.
 
 pub mod body;
+pub mod bridges;
 pub mod concepts;
 pub mod intent;
 pub mod lifecycle;

@@ -4,6 +4,7 @@ use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 use serde_json::Value as Json;
 
+use super::concepts::KnowledgeEntry;
 use super::percept::SalientPercept;
 use crate::ids::MessageId;
 use crate::signal;
@@ -144,6 +145,9 @@ pub struct EnrichedPercept {
     pub salient: SalientPercept,
     pub recalled: Vec<RecalledEpisode>,
     pub time: Option<TimeDescribed>,
+    /// What is generally known that bears on it, the best first.
+    #[serde(default)]
+    pub knowledge: Vec<KnowledgeEntry>,
     pub missing: Vec<MissingSection>,
 }
 

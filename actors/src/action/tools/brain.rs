@@ -10,7 +10,16 @@ pub const LONGEST_MESSAGE: u64 = 20_000;
 
 /// All of them.
 pub fn specs() -> Vec<ToolSpec> {
-    vec![respond(), memory_recall(), similarity_search(), predict_outcome(), system_stats(), math()]
+    vec![
+        respond(),
+        memory_recall(),
+        similarity_search(),
+        concept_query(),
+        predict_outcome(),
+        energy_status(),
+        system_stats(),
+        math(),
+    ]
 }
 
 /// `limit` as all introspection tools have it.
@@ -99,6 +108,35 @@ fn memory_recall() -> ToolSpec {
         )
 }
 
+fn concept_query() -> ToolSpec {
+    introspection("concept_query", "Looks up what you know in general: concepts with their properties and relations.")
+        .with_parameters(
+            json!({
+                "name": text("the concept, e.g. mug"),
+                "category": text("only what is of this kind, over any number of steps, e.g. container"),
+                "concept_id": text("the concept's id, e.g. concept-12"),
+                "relationship_type": text(
+                    "only concepts with such a relation, e.g. IS_A; with name, those that stand in it to the named one",
+                ),
+                "limit": limit(),
+            }),
+            &[],
+        )
+        .with_aliases(&[("concept", "name"), ("kind", "category"), ("relation", "relationship_type")])
+        .with_example(json!({"category": "container", "limit": 5}))
+        .with_phrase(
+            &[],
+            "(what|which) [kind of|kinds of|type of|types of|sort of|sorts of] {category:word} do you know [of|about]",
+            &[("limit", json!(20))],
+        )
+        .with_phrase(
+            &[],
+            "(what|which) [kind of|kinds of|type of|types of|sort of|sorts of] {category:word} are there",
+            &[("limit", json!(20))],
+        )
+        .with_speech(&["define", "explain the concept"], &["{verb} {name:rest}"])
+}
+
 fn similarity_search() -> ToolSpec {
     introspection(
         "similarity_search",
@@ -149,6 +187,30 @@ fn predict_outcome() -> ToolSpec {
                 "{verb} what (happens|will happen|would happen) if (you|i|we) {tool_name:rest}",
             ],
         )
+}
+
+fn energy_status() -> ToolSpec {
+    let spec = introspection(
+        "energy_status",
+        "Tells what thinking cost lately, what is left of each budget, and how the battery is where there is one.",
+    )
+    .with_parameters(
+        json!({"window_seconds": {
+            "type": "integer", "minimum": 1, "maximum": 86_400, "default": 3_600,
+            "description": "how far back to count, in seconds",
+        }}),
+        &[],
+    )
+    .with_example(json!({"window_seconds": 600}))
+    .with_speech(
+        &[],
+        &[
+            "[what is|what's|show|show me] [your|the] (energy|battery|energy status|battery status|token budget)",
+            "how much (energy|battery|budget) [do you have|have you|is] left",
+            "how many tokens (did|have) you (use|used|spend|spent) [so far|today|lately]",
+        ],
+    );
+    ToolSpec { follow_up: FollowUp::Respond, ..spec }
 }
 
 fn system_stats() -> ToolSpec {

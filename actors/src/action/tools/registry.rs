@@ -17,6 +17,7 @@ const NAME_ALIASES: &[(&str, &str)] = &[
     ("bash_command", "bash"),
     ("cat", "read_file"),
     ("create_file", "write_file"),
+    ("define", "concept_query"),
     ("execute", "bash"),
     ("execute_command", "bash"),
     ("find_files", "glob"),
@@ -317,13 +318,16 @@ mod tests {
         let names: Vec<_> = registry.names().collect();
         let expected = [
             "bash",
+            "concept_query",
             "edit_file",
+            "energy_status",
             "glob",
             "math",
             "memory_recall",
             "predict_outcome",
             "read_file",
             "respond",
+            "similarity_search",
             "system_stats",
             "write_file",
         ];

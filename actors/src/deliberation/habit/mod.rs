@@ -7,6 +7,7 @@
 //! from evidence alone. Everything here is pure: no clock, no chance, no state.
 
 pub mod answer;
+mod counsel;
 mod courtesy;
 mod grammar;
 mod guard;

@@ -2,6 +2,7 @@
 
 use jiff::Timestamp;
 use jiff::tz::TimeZone;
+use maxim_bus::signals::concepts::{ConceptShown, KnowledgeEntry};
 use maxim_bus::signals::recall::{OutcomesPredicted, RecalledEpisode};
 use maxim_bus::units::Confidence;
 use serde_json::{Value as Json, json};
@@ -22,12 +23,22 @@ pub(super) struct Plan {
     pub commanded: bool,
     /// Nothing that deliberation could add.
     pub settled: bool,
+    /// It isn't clear what is wanted: a plan from experience may be.
+    pub lost: bool,
 }
 
 impl Default for Plan {
     fn default() -> Self {
         let confidence = Confidence::clamped(1.0);
-        Self { steps: Vec::new(), say: None, thought: String::new(), confidence, commanded: false, settled: false }
+        Self {
+            steps: Vec::new(),
+            say: None,
+            thought: String::new(),
+            confidence,
+            commanded: false,
+            settled: false,
+            lost: false,
+        }
     }
 }
 
@@ -37,6 +48,7 @@ fn asked_by(tool: &str, params: &Json) -> Option<Asked> {
     match tool {
         "memory_recall" => text("query").map(|topic| Asked::Recall { words: terms(&topic), topic }),
         "predict_outcome" => text("tool_name").map(|topic| Asked::Predict { topic }),
+        "concept_query" => text("category").or_else(|| text("name")).map(|topic| Asked::Concepts { topic }),
         _ => None,
     }
 }
@@ -52,7 +64,8 @@ pub(super) fn plan(grammar: &Grammar, text: &str, now: Timestamp, zone: &TimeZon
         settled,
         ..Plan::default()
     };
-    if let Some(words) = answer::small_talk(&understood) {
+    let unclear = matches!(understood, Understanding::Ambiguous { .. });
+    if let Some(words) = answer::small_talk(&understood).filter(|_| !unclear) {
         return say(words, "This is small talk; I answer in kind.", true);
     }
     match understood {
@@ -82,9 +95,14 @@ pub(super) fn plan(grammar: &Grammar, text: &str, now: Timestamp, zone: &TimeZon
             true,
         ),
         Understanding::Unsupported { reply, .. } => say(reply, "I am asked for something that I can't do.", true),
-        Understanding::Ambiguous { question, .. } => say(question, "I am not sure what is meant, so I ask.", false),
+        Understanding::Ambiguous { question, .. } => {
+            Plan { lost: true, ..say(question, "I am not sure what is meant, so I ask.", true) }
+        }
         Understanding::Statement => say("Noted.".into(), "I am told something; I keep it.", false),
-        _ => say(answer::unknown(&grammar.abilities()), "I don't understand this, so I do nothing.", false),
+        _ => {
+            let words = answer::unknown(&grammar.abilities());
+            Plan { lost: true, ..say(words, "I don't understand this, so I do nothing.", false) }
+        }
     }
 }
 
@@ -167,6 +185,7 @@ pub(super) fn worded(
     found: &Json,
     asker: &str,
     recalled: &[RecalledEpisode],
+    knowledge: &[KnowledgeEntry],
     zone: &TimeZone,
 ) -> String {
     match asked {
@@ -175,7 +194,17 @@ pub(super) fn worded(
             if evidence.is_empty() {
                 evidence = recalled.iter().map(|episode| piece(episode.clone())).collect();
             }
-            answer::recalled(topic, words, &evidence, Some(asker), zone).text
+            let reply = answer::recalled(topic, words, &evidence, Some(asker), zone);
+            match (answer::known(words, knowledge), reply.known) {
+                (Some(general), true) => format!("{} {general}", reply.text),
+                (Some(general), false) => general,
+                (None, _) => reply.text,
+            }
+        }
+        Asked::Concepts { topic } => {
+            let found = found.get("results").cloned().unwrap_or_default();
+            let concepts: Vec<ConceptShown> = serde_json::from_value(found).unwrap_or_default();
+            answer::concepts(topic, &concepts)
         }
         Asked::Happened { tool, topic } => answer::happened(tool.as_deref(), topic, &evidence(found), zone).text,
         Asked::Predict { topic } => {

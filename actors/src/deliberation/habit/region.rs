@@ -3,8 +3,10 @@
 //! Biology: habits of the dorsal striatum.
 //! Law: what was understood becomes steps; each step goes through the gate or, for questions about the brain, through
 //! the introspection door; what came of them is worded into one reply, spoken by the `respond` tool. Where a model is
-//! configured, what isn't a clear command is handed over to deliberation first.
-//! Remembers: open turns, as records. Forgets: ended ones.
+//! configured, what isn't a clear command is handed over to deliberation first. What isn't understood is offered as the
+//! plan that worked for such a goal, and done when the person says yes; where memory knows no place, the usual one is
+//! told; who finds confirmations unwelcome gets them in a word. Bridges are waited for no longer than 300 ms.
+//! Remembers: open turns, as records; offers and manners. Forgets: ended ones; an offer after five minutes.
 //! Down: enriched percepts wait; nothing is proposed.
 
 use std::collections::{BTreeMap, VecDeque};
@@ -12,6 +14,10 @@ use std::sync::Arc;
 
 use jiff::tz::TimeZone;
 use jiff::{SignedDuration, Timestamp};
+use maxim_bus::signals::bridges::{
+    LocateUsually, MannerLearned, PlanTried, PlansProposed, ProposePlans, UsuallyLocated,
+};
+use maxim_bus::signals::concepts::KnowledgeEntry;
 use maxim_bus::signals::intent::{Intent, IntentRefused, Refusal as Refused};
 use maxim_bus::signals::lifecycle::{PreemptionChanged, PreemptionRequested};
 use maxim_bus::signals::outcome::ToolResult;
@@ -24,6 +30,7 @@ use maxim_bus::{MessageId, RegionName, Stage, Trust};
 use serde::{Deserialize, Serialize};
 use serde_json::{Value as Json, json};
 
+use super::counsel::{Counsel, Offer, Waiting, usually, whereabouts_asked, who};
 use super::plan::{Plan, plan};
 use super::programs::{Programs, RUN_PROGRAM};
 use super::{Grammar, GrammarError, ToolSpeech, answer};
@@ -36,6 +43,14 @@ const PATIENCE: SignedDuration = SignedDuration::from_mins(8);
 /// Characters of an action's result that its turn's summary carries.
 const SUMMARY: usize = 300;
 const RESPOND: &str = "respond";
+/// How long a bridge is waited for.
+const BRIDGE: SignedDuration = SignedDuration::from_millis(300);
+/// The room that knows which plans worked.
+const PLANNING: RegionName = "planning_bridge";
+/// The room that knows where things usually are.
+const SPATIAL: RegionName = "spatial_bridge";
+/// A confirmation for who wants no words.
+const DONE: &str = "Done.";
 
 /// How habit is set up.
 #[derive(Clone)]
@@ -46,6 +61,8 @@ pub struct HabitSettings {
     pub zone: TimeZone,
     /// Whether a model may be asked.
     pub model: bool,
+    /// Tools whose success needs no more words than that it is done.
+    pub confirmed: Arc<Vec<String>>,
 }
 
 impl HabitSettings {
@@ -61,7 +78,9 @@ impl HabitSettings {
             .collect();
         let inward = tools.specs().filter(|spec| spec.door == Door::Introspection).map(|spec| spec.name.clone());
         let (grammar, introspection) = (Arc::new(Grammar::new(&names, &speeches)?), Arc::new(inward.collect()));
-        Ok(Self { grammar, introspection, zone, model })
+        let quiet = tools.specs().filter(|spec| spec.effect == EffectClass::Reversible).map(|spec| spec.name.clone());
+        let confirmed = Arc::new(quiet.collect());
+        Ok(Self { grammar, introspection, zone, model, confirmed })
     }
 }
 
@@ -88,6 +107,8 @@ pub struct Habit {
     /// Practised sequences that are one step.
     #[serde(default)]
     programs: Programs,
+    #[serde(default)]
+    counsel: Counsel,
 }
 
 /// One turn, as a record.
@@ -110,8 +131,19 @@ struct Turn {
     said: Vec<String>,
     actions: Vec<ActionSummary>,
     recalled: Vec<RecalledEpisode>,
+    #[serde(default)]
+    knowledge: Vec<KnowledgeEntry>,
     /// Set while the reply is out to be spoken.
     reply: Option<String>,
+    /// The bridge that it waits for.
+    #[serde(default)]
+    waiting: Option<Waiting>,
+    /// The template of the plan that is being done.
+    #[serde(default)]
+    tried: Option<u64>,
+    /// Confirmations in a word.
+    #[serde(default)]
+    brief: bool,
 }
 
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -128,6 +160,7 @@ pub(super) enum Asked {
     Recall { topic: String, words: Vec<String> },
     Happened { tool: Option<String>, topic: String },
     Predict { topic: String },
+    Concepts { topic: String },
 }
 
 #[derive(Clone, Debug, Serialize, Deserialize)]
@@ -137,12 +170,15 @@ pub enum HabitEvent {
     Learned { program: Box<MotorProgram>, offered: bool },
     Told { name: String },
     Forgot { name: String },
+    Offered { who: String, offer: Offer },
+    OfferClosed { who: String },
+    Manner(MannerLearned),
 }
 
 wiring!(Habit {
-    hears: [EnrichedPercept, ModelProposal, InquiryAnswered, PreemptionChanged],
-    back: [ToolResult, IntentRefused, ProgramLearned, ProgramForgotten],
-    emits: [Thought, Intent, Inquiry, Deliberate, TurnEnded],
+    hears: [EnrichedPercept, ModelProposal, InquiryAnswered, PreemptionChanged, PlansProposed, UsuallyLocated],
+    back: [ToolResult, IntentRefused, ProgramLearned, ProgramForgotten, MannerLearned],
+    emits: [Thought, Intent, Inquiry, Deliberate, TurnEnded, ProposePlans, LocateUsually, PlanTried],
 });
 
 impl Region for Habit {
@@ -166,6 +202,9 @@ impl Region for Habit {
             HabitEvent::Learned { program, offered } => self.programs.learn(*program, offered),
             HabitEvent::Told { name } => self.programs.tell(&name),
             HabitEvent::Forgot { name } => self.programs.forget(&name),
+            HabitEvent::Offered { who, offer } => self.counsel.offer(who, offer),
+            HabitEvent::OfferClosed { who } => self.counsel.close(&who),
+            HabitEvent::Manner(manner) => self.counsel.learn(manner),
         }
     }
 
@@ -177,6 +216,7 @@ impl Region for Habit {
         let now = pulse.now();
         for id in self.turns.iter().filter(|(_, due)| **due <= now).map(|(id, _)| *id) {
             match self.turn(id, pulse) {
+                Some(turn) if turn.waiting.is_some() => self.without_bridge(turn, pulse),
                 Some(mut turn) => {
                     turn.said
                         .push("I waited for an outcome that did not come; see `maxim why` for what is known.".into());
@@ -198,8 +238,68 @@ impl Habit {
     }
 
     fn keep(&self, turn: &Turn, pulse: &mut Pulse<'_, Self>) {
+        let patience = if turn.waiting.is_some() { BRIDGE } else { PATIENCE };
         pulse.put(record_key(turn.id), turn);
-        pulse.keep(HabitEvent::Touched { turn: turn.id, due: pulse.now() + PATIENCE });
+        pulse.keep(HabitEvent::Touched { turn: turn.id, due: pulse.now() + patience });
+    }
+
+    /// Begins, or first asks experience where it isn't clear what is wanted. Whoever may not command is offered nothing.
+    fn consider(&self, mut turn: Turn, plan: Plan, pulse: &mut Pulse<'_, Self>) {
+        if !plan.lost || turn.trust < Trust::Listed {
+            return self.begin(turn, plan, pulse);
+        }
+        let (id, goal) = (turn.id, turn.text.clone());
+        pulse.ask(PLANNING, ProposePlans { turn: id, goal });
+        turn.waiting = Some(Waiting::Plans);
+        self.keep(&turn, pulse);
+    }
+
+    fn ask_place(&self, mut turn: Turn, thing: String, fallback: Option<String>, pulse: &mut Pulse<'_, Self>) {
+        pulse.ask(SPATIAL, LocateUsually { turn: turn.id, thing });
+        turn.waiting = Some(Waiting::UsualPlace { fallback });
+        self.keep(&turn, pulse);
+    }
+
+    /// The bridge knows nothing, or didn't answer in time.
+    fn without_bridge(&self, mut turn: Turn, pulse: &mut Pulse<'_, Self>) {
+        match turn.waiting.take() {
+            Some(Waiting::UsualPlace { fallback: Some(words) }) => {
+                turn.said.push(words);
+                self.go_on(turn, pulse);
+            }
+            _ => {
+                let settings = pulse.settings();
+                let plan = plan(&settings.grammar, &turn.text, pulse.now(), &settings.zone);
+                self.begin(turn, plan, pulse);
+            }
+        }
+    }
+
+    /// A yes to what was offered, as the plan to do.
+    fn accepted(&self, turn: &Turn, pulse: &mut Pulse<'_, Self>) -> Option<(u64, Plan)> {
+        let who = who(&turn.channel, &turn.sender);
+        if !self.counsel.has_offer(&who) {
+            return None;
+        }
+        pulse.keep(HabitEvent::OfferClosed { who: who.clone() });
+        let offer = self.counsel.offered(&who, pulse.now())?;
+        let yes = super::Understanding::Acknowledgement { agrees: Some(true) };
+        if turn.trust < Trust::Listed || pulse.settings().grammar.understand(&turn.text) != yes {
+            return None;
+        }
+        let step = |step: &maxim_bus::signals::bridges::PlannedStep| StepWanted {
+            tool: step.tool.clone(),
+            params: step.params.clone(),
+            question: None,
+        };
+        let plan = Plan {
+            steps: offer.steps.iter().map(step).collect(),
+            thought: format!("I was told to do what worked for “{}”.", offer.goal),
+            commanded: true,
+            settled: true,
+            ..Plan::default()
+        };
+        Some((offer.template, plan))
     }
 
     /// The next step, or the reply once there is none.
@@ -248,6 +348,18 @@ impl Habit {
     }
 
     fn end(&self, turn: Turn, spoken: bool, pulse: &mut Pulse<'_, Self>) {
+        let done = turn.actions.iter().filter(|action| action.tool != RESPOND);
+        let outcome = done.map(|action| match action.status.as_str() {
+            "done" => Some(true),
+            "failed" => Some(false),
+            _ => None, // a no of the gate says nothing of the plan
+        });
+        if let (Some(template), Some(outcomes)) = (turn.tried, outcome.collect::<Option<Vec<bool>>>())
+            && !outcomes.is_empty()
+        {
+            let success = outcomes.into_iter().all(|success| success);
+            pulse.emit_trusted(turn.id, turn.trust, PlanTried { template, turn: turn.id, success });
+        }
         let reply = turn.reply.or_else(|| (!turn.said.is_empty()).then(|| turn.said.join("\n")));
         let (id, channel, actions) = (turn.id, turn.channel, turn.actions);
         pulse.keep(HabitEvent::Ended { turn: id });
@@ -288,7 +400,13 @@ impl Hears<EnrichedPercept> for Habit {
             }
             Disposition::Proceed => {}
         }
-        let turn = Turn {
+        if !percept.source.starts_with("comms:") {
+            // What the senses report is no request; it was remembered, and nobody waits for an answer.
+            let (turn, channel) = (pulse.turn(), percept.metadata.channel.clone());
+            pulse.emit(TurnEnded { turn, channel, reply: None, spoken: false, actions: Vec::new() });
+            return;
+        }
+        let mut turn = Turn {
             id: pulse.turn(),
             trust: pulse.trust(),
             channel: percept.metadata.channel.clone(),
@@ -302,8 +420,19 @@ impl Hears<EnrichedPercept> for Habit {
             said: Vec::new(),
             actions: Vec::new(),
             recalled: enriched.recalled.clone(),
+            knowledge: enriched.knowledge.clone(),
             reply: None,
+            waiting: None,
+            tried: None,
+            brief: self.counsel.is_brief(&who(&percept.metadata.channel, &percept.metadata.sender), pulse.now()),
         };
+        if let Some((template, plan)) = self.accepted(&turn, pulse) {
+            turn.tried = Some(template);
+            return self.begin(turn, plan, pulse);
+        }
+        if let Some((thing, true)) = whereabouts_asked(&percept.content) {
+            return self.ask_place(turn, thing, None, pulse);
+        }
         let settings = pulse.settings();
         if let Some(called) = self.programs.called(&percept.content) {
             return self.begin(turn, called, pulse);
@@ -320,22 +449,31 @@ impl Hears<EnrichedPercept> for Habit {
             pulse.keep(HabitEvent::Told { name });
         }
         if settings.model && !plan.settled {
-            let context = [context(&turn.recalled), self.programs.context()].join("\n").trim().to_owned();
+            let context =
+                [context(&turn.recalled, &turn.knowledge), self.programs.context()].join("\n").trim().to_owned();
             pulse.emit(Deliberate { turn: turn.id, text: percept.content.clone(), context });
             self.keep(&turn, pulse);
             return;
         }
-        self.begin(turn, plan, pulse);
+        self.consider(turn, plan, pulse);
     }
 }
 
 /// What memory has, as data for the model.
-fn context(recalled: &[RecalledEpisode]) -> String {
+fn context(recalled: &[RecalledEpisode], knowledge: &[KnowledgeEntry]) -> String {
     let line = |episode: &RecalledEpisode| {
         format!("- {} ({}): {:?}", episode.timestamp, episode.people.join(", "), episode.text)
     };
-    let lines: Vec<String> = recalled.iter().map(line).collect();
-    if lines.is_empty() { String::new() } else { format!("From memory:\n{}", lines.join("\n")) }
+    let mut sections = Vec::new();
+    if !recalled.is_empty() {
+        let lines: Vec<String> = recalled.iter().map(line).collect();
+        sections.push(format!("From memory:\n{}", lines.join("\n")));
+    }
+    if !knowledge.is_empty() {
+        let lines: Vec<String> = knowledge.iter().map(answer::prompt_line).collect();
+        sections.push(format!("General knowledge:\n{}", lines.join("\n")));
+    }
+    sections.join("\n")
 }
 
 impl Hears<ModelProposal> for Habit {
@@ -346,7 +484,7 @@ impl Hears<ModelProposal> for Habit {
             let mut plan = plan(&settings.grammar, &turn.text, pulse.now(), &settings.zone);
             let why = proposal.error.as_deref().unwrap_or("it proposed nothing");
             plan.thought = format!("{} (the model could not help: {why})", plan.thought);
-            return self.begin(turn, plan, pulse);
+            return self.consider(turn, plan, pulse);
         };
         if tool == RUN_PROGRAM {
             let plan = self.programs.run(&proposal.params).unwrap_or_else(|why| Plan {
@@ -376,15 +514,67 @@ impl Hears<InquiryAnswered> for Habit {
         let words = match (&answered.error, &step.question) {
             (Some(error), _) => format!("I could not look that up: {error}."),
             (None, Some(question)) => {
-                super::plan::worded(question, &answered.output, &turn.sender, &turn.recalled, zone)
+                super::plan::worded(question, &answered.output, &turn.sender, &turn.recalled, &turn.knowledge, zone)
             }
             (None, None) => {
                 let outcome = json!({ "success": true, "output": answered.output });
                 answer::outcome(&step.tool, &step.params, &outcome)
             }
         };
+        let unknown = words.starts_with(answer::UNKNOWN) && matches!(step.question, Some(Asked::Recall { .. }));
+        if let Some((thing, _)) = whereabouts_asked(&turn.text).filter(|_| unknown && turn.steps.is_empty()) {
+            return self.ask_place(turn, thing, Some(words), pulse);
+        }
         turn.said.push(words);
         self.go_on(turn, pulse);
+    }
+}
+
+impl Hears<PlansProposed> for Habit {
+    fn hear(&self, proposed: &PlansProposed, pulse: &mut Pulse<'_, Self>) {
+        let Some(mut turn) = self.turn(proposed.turn, pulse).filter(|turn| turn.waiting == Some(Waiting::Plans)) else {
+            return; // it came after the deadline
+        };
+        let Some(best) = proposed.plans.first() else { return self.without_bridge(turn, pulse) };
+        let offer = Offer::of(best, pulse.now());
+        let plan = Plan {
+            say: Some(offer.words()),
+            thought: format!(
+                "I don't understand this, but a plan for “{}” may serve (episode {}).",
+                best.goal, best.episode
+            ),
+            settled: true,
+            ..Plan::default()
+        };
+        pulse.keep(HabitEvent::Offered { who: who(&turn.channel, &turn.sender), offer });
+        turn.waiting = None;
+        self.begin(turn, plan, pulse);
+    }
+}
+
+impl Hears<UsuallyLocated> for Habit {
+    fn hear(&self, located: &UsuallyLocated, pulse: &mut Pulse<'_, Self>) {
+        let Some(mut turn) = self.turn(located.turn, pulse) else { return };
+        let Some(Waiting::UsualPlace { fallback }) = turn.waiting.clone() else { return };
+        let Some(words) = usually(located) else { return self.without_bridge(turn, pulse) };
+        turn.waiting = None;
+        match fallback {
+            Some(unknown) => {
+                turn.said.push(format!("{unknown} {words}"));
+                self.go_on(turn, pulse);
+            }
+            None => {
+                let thought = format!("I am asked where {} usually is; I know that from where it was.", located.thing);
+                let plan = Plan { say: Some(words), thought, settled: true, ..Plan::default() };
+                self.begin(turn, plan, pulse);
+            }
+        }
+    }
+}
+
+impl Hears<MannerLearned> for Habit {
+    fn hear(&self, manner: &MannerLearned, pulse: &mut Pulse<'_, Self>) {
+        pulse.keep(HabitEvent::Manner(manner.clone()));
     }
 }
 
@@ -395,6 +585,12 @@ impl Hears<ToolResult> for Habit {
         turn.actions.push(summary(result));
         if step.tool == RESPOND && turn.reply.is_some() {
             return self.end(turn, result.success == Some(true), pulse);
+        }
+        if turn.brief && result.success == Some(true) && pulse.settings().confirmed.contains(&result.tool) {
+            if turn.said.last().is_none_or(|said| said != DONE) {
+                turn.said.push(DONE.into());
+            }
+            return self.go_on(turn, pulse);
         }
         turn.said.push(match result.success {
             None => format!(

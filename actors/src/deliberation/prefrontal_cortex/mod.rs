@@ -3,6 +3,7 @@
 //! Biology: the lateral prefrontal cortex, slow and costly, for what habit doesn't settle.
 //! Law: asks the model once for a turn that habit handed over, within the token budgets of the hour and the day and the model's window; a reply that can't be
 //! read, an error or a spent budget hands the turn back to habit. Three failures in a row open the circuit for a minute.
+//! Below 15 % of energy it rests.
 //! Remembers: calls that are out, tokens of this hour and day, failures. Forgets: all of it, with the day.
 //! Down: habit answers at its deadline.
 
@@ -11,6 +12,7 @@ mod reply;
 use std::collections::BTreeMap;
 
 use jiff::{SignedDuration, Timestamp};
+use maxim_bus::signals::bridges::EnergyChanged;
 use maxim_bus::signals::thought::{Deliberate, ModelCall, ModelProposal, ModelReply};
 use maxim_bus::{MessageId, RegionName, Stage};
 use serde::{Deserialize, Serialize};
@@ -24,6 +26,8 @@ pub use reply::read_reply;
 const FAILURES: u32 = 3;
 /// How long the circuit stays open.
 const OPEN: SignedDuration = SignedDuration::from_secs(60);
+/// Share of energy below which nothing is worth thinking about.
+const RESTS_BELOW: f64 = 0.15;
 
 const HOUR: SignedDuration = SignedDuration::from_hours(1);
 const DAY: SignedDuration = SignedDuration::from_hours(24);
@@ -56,6 +60,9 @@ pub struct PrefrontalCortex {
     day: Option<(Timestamp, u64)>,
     failures: u32,
     open_until: Option<Timestamp>,
+    /// What is left of the scarcest, and its name, while it is too little.
+    #[serde(default)]
+    tired: Option<(f64, String)>,
 }
 
 #[derive(Clone, Debug, Serialize, Deserialize)]
@@ -63,9 +70,14 @@ pub enum PrefrontalEvent {
     Asked { turn: MessageId, due: Timestamp },
     Answered { turn: MessageId, at: Timestamp, tokens: u64 },
     Failed { turn: MessageId, at: Timestamp },
+    Energy(Option<(f64, String)>),
 }
 
-wiring!(PrefrontalCortex { hears: [Deliberate, ModelReply], back: [], emits: [ModelCall, ModelProposal] });
+wiring!(PrefrontalCortex {
+    hears: [Deliberate, ModelReply, EnergyChanged],
+    back: [],
+    emits: [ModelCall, ModelProposal],
+});
 
 impl Region for PrefrontalCortex {
     const NAME: RegionName = "prefrontal_cortex";
@@ -91,6 +103,7 @@ impl Region for PrefrontalCortex {
                     *counted = Some((start, spent + tokens));
                 }
             }
+            PrefrontalEvent::Energy(tired) => self.tired = tired,
             PrefrontalEvent::Failed { turn, at } => {
                 self.calls.remove(&turn);
                 self.failures += 1;
@@ -138,6 +151,9 @@ impl PrefrontalCortex {
         if self.open_until.is_some_and(|until| pulse.now() < until) {
             return Some("the model failed several times; it is left alone for a minute".into());
         }
+        if let Some((level, scarcest)) = &self.tired {
+            return Some(format!("only {:.0} % of energy is left ({scarcest}), so thinking rests", level * 100.0));
+        }
         // Four bytes a token is the usual estimate for English; three leaves room.
         let estimate = prompt.len() as u64 / 3 + u64::from(settings.reply_tokens);
         if estimate > settings.context_tokens {
@@ -184,6 +200,15 @@ impl Hears<Deliberate> for PrefrontalCortex {
         pulse.keep(PrefrontalEvent::Asked { turn: wish.turn, due });
         let call = pulse.fresh_id();
         pulse.emit(ModelCall { call, turn: wish.turn, system, user, max_tokens: settings.reply_tokens });
+    }
+}
+
+impl Hears<EnergyChanged> for PrefrontalCortex {
+    fn hear(&self, changed: &EnergyChanged, pulse: &mut Pulse<'_, Self>) {
+        let tired = (changed.level < RESTS_BELOW).then(|| (changed.level, changed.scarcest.clone()));
+        if tired != self.tired {
+            pulse.keep(PrefrontalEvent::Energy(tired));
+        }
     }
 }
 

@@ -2,17 +2,22 @@
 //!
 //! Biology: the amygdala.
 //! Law: the deterministic layer judges the parsed call; where it allows, bad experience with such calls may still make it
-//! ask (veto at confidence > 0.85 and value < 0.1). Learned fear only tightens, and its confidence halves with time, so
-//! that what can be taken back is tried again. A question that nobody answers expires into a no. A clearance that was not
-//! taken up is issued again, after the latch and its expiry were looked at.
-//! Remembers: open questions, clearances that are not begun, tools that hurt. Forgets: what expired.
+//! ask: veto at confidence > 0.85 − b and value < 0.1 + b, where b = 0.3 × the fear bridge's share of failures in similar
+//! contexts, b ≥ 0. Learned fear only tightens, and its confidence halves with time, so that what can be taken back is
+//! tried again. A question that nobody answers expires into a no; at an hour at which nobody ever answers, what a person
+//! didn't ask for in so many words is a no at once. A clearance that was not taken up is issued again, after the latch and
+//! its expiry were looked at.
+//! Remembers: open questions, clearances that are not begun, tools that hurt, counsel on asking. Forgets: what expired.
 //! Down: nothing is cleared, so nothing is done.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
 
 use jiff::{SignedDuration, Timestamp};
-use maxim_bus::signals::intent::{ApprovalDecided, Intent, IntentPermitted, IntentRefused, Refusal};
+use maxim_bus::signals::bridges::{
+    ApprovalEnd, ApprovalEnded, AssessContext, ContextAssessed, Counsel, Counsels, EscalationCounselled, goal_kind,
+};
+use maxim_bus::signals::intent::{ApprovalDecided, Escalation, Intent, IntentPermitted, IntentRefused, Refusal};
 use maxim_bus::signals::lifecycle::{PreemptionChanged, PreemptionRequested};
 use maxim_bus::signals::outcome::{ExecutionStarted, ToolResult};
 use maxim_bus::signals::recall::{OutcomesPredicted, PredictOutcomes, PredictionErrorSensed};
@@ -33,6 +38,8 @@ const REISSUE: SignedDuration = SignedDuration::from_secs(2);
 const PREDICTION: SignedDuration = SignedDuration::from_millis(500);
 /// The room that is asked.
 const PREDICTOR: RegionName = "nucleus_accumbens";
+/// The room that is asked how often similar contexts went wrong.
+const BRIDGE: RegionName = "fear_bridge";
 
 /// How the FearAgent is set up.
 #[derive(Clone, Debug)]
@@ -50,6 +57,8 @@ pub struct FearSettings {
     pub forgiveness: SignedDuration,
     /// Tools whose effect can't be taken back: these get no trial.
     pub irreversible: BTreeSet<String>,
+    /// The most by which the fear bridge moves both; 0 to 0.3, default 0.3. At 0 it isn't asked.
+    pub bridge_gain: f64,
 }
 
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
@@ -65,6 +74,8 @@ pub struct FearAgent {
     /// Kinds of action that a person allowed for good: `tool/rule`.
     allowed: BTreeSet<String>,
     stopped: bool,
+    #[serde(default)]
+    counsels: Counsels,
 }
 
 #[derive(Clone, Debug, Serialize, Deserialize)]
@@ -84,6 +95,12 @@ pub struct GateEntry {
     /// What it waits for: `asked`, `predicting` or `cleared`.
     pub status: String,
     pub expires: Timestamp,
+    /// What experience expects of it, once it has answered.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub predicted: Option<OutcomesPredicted>,
+    /// How often similar contexts went wrong, once the bridge has answered.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub assessed: Option<ContextAssessed>,
 }
 
 #[derive(Clone, Debug, Serialize, Deserialize)]
@@ -113,12 +130,13 @@ pub enum FearEvent {
         kind: String,
     },
     Stopped(bool),
+    Counselled(EscalationCounselled),
 }
 
 wiring!(FearAgent {
-    hears: [IntentPermitted, ApprovalDecided, PreemptionChanged, OutcomesPredicted],
-    back: [PredictionErrorSensed, ExecutionStarted, ToolResult],
-    emits: [ClearedIntent, IntentRefused, PredictOutcomes],
+    hears: [IntentPermitted, ApprovalDecided, PreemptionChanged, OutcomesPredicted, ContextAssessed],
+    back: [PredictionErrorSensed, ExecutionStarted, ToolResult, EscalationCounselled],
+    emits: [ClearedIntent, IntentRefused, PredictOutcomes, AssessContext, ApprovalEnded],
 });
 
 impl Region for FearAgent {
@@ -158,6 +176,7 @@ impl Region for FearAgent {
                 self.allowed.insert(kind);
             }
             FearEvent::Stopped(stopped) => self.stopped = stopped,
+            FearEvent::Counselled(told) => self.counsels.learn(&told),
         }
     }
 
@@ -169,11 +188,14 @@ impl Region for FearAgent {
     fn tick(&self, pulse: &mut Pulse<'_, Self>) {
         let now = pulse.now();
         for id in self.asked.iter().filter(|(_, expires)| **expires <= now).map(|(id, _)| *id) {
+            self.answered(id, ApprovalEnd::Expired, pulse);
             self.refuse(id, Refusal::Denied, "approval.expired", "nobody answered in time", pulse);
         }
         for id in self.predicting.iter().filter(|(_, due)| **due <= now).map(|(id, _)| *id) {
-            if let Some(entry) = pulse.record::<GateEntry>(&record_key(id)) {
-                self.clear(entry, pulse);
+            match pulse.record::<GateEntry>(&record_key(id)) {
+                Some(entry) if entry.predicted.is_some() => self.weigh(entry, pulse),
+                Some(entry) => self.clear(entry, pulse),
+                None => {}
             }
         }
         for (id, clearance) in &self.cleared {
@@ -198,6 +220,16 @@ fn record_key(id: MessageId) -> Vec<u8> {
 impl FearAgent {
     fn ask(&self, mut entry: GateEntry, pulse: &mut Pulse<'_, Self>) {
         let (id, expires) = (entry.id, pulse.now() + pulse.settings().approval);
+        let kind = goal_kind(&entry.intent.tool, entry.intent.goal.as_deref());
+        let counsel = self.counsels.on(&kind, pulse.now());
+        if counsel == Some(Counsel::Unanswered) && !entry.intent.commanded {
+            let reason = format!("it would need a yes, and at this hour nobody answers: {}", entry.reason);
+            pulse.keep(FearEvent::Closed { id });
+            pulse.remove(record_key(id));
+            let refused = refusal_of(&entry, Refusal::Blocked, "escalation.nobody", reason);
+            pulse.emit_trusted(entry.intent.turn, entry.trust, refused);
+            return;
+        }
         entry.status = "asked".into();
         entry.expires = expires;
         let refused = IntentRefused {
@@ -212,6 +244,48 @@ impl FearAgent {
         pulse.put(record_key(id), &entry);
         pulse.keep(FearEvent::Asked { id, expires });
         pulse.emit_trusted(entry.intent.turn, entry.trust, refused);
+    }
+
+    /// A question has ended: what it led to teaches whether to ask again.
+    fn answered(&self, id: MessageId, end: ApprovalEnd, pulse: &mut Pulse<'_, Self>) {
+        if let Some(entry) = pulse.record::<GateEntry>(&record_key(id)) {
+            let asked_at = entry.expires - pulse.settings().approval;
+            let GateEntry { rule, intent, trust, .. } = entry;
+            let ended = ApprovalEnded { intent: id, tool: intent.tool, goal: intent.goal, rule, asked_at, end };
+            pulse.emit_trusted(intent.turn, trust, ended);
+        }
+    }
+
+    /// Both have said what they know, or the time is over.
+    fn weigh(&self, mut entry: GateEntry, pulse: &mut Pulse<'_, Self>) {
+        let Some(predicted) = entry.predicted.clone() else { return self.clear(entry, pulse) };
+        let settings = pulse.settings();
+        let share = entry.assessed.as_ref().map_or(0.0, |assessed| assessed.share);
+        let tightened = (settings.bridge_gain * share).max(0.0);
+        let confidence = predicted.confidence.get() * self.unforgiven(&predicted.tool_name, pulse);
+        let feared = predicted.known
+            && confidence > settings.veto_confidence - tightened
+            && predicted.value.get() < settings.veto_value + tightened;
+        if !feared {
+            self.clear(entry, pulse);
+            return;
+        }
+        let bridge = entry.assessed.as_ref().filter(|_| tightened > 0.0).map(|assessed| {
+            format!(
+                "; {} of {} similar contexts failed, which lowers the bar by {tightened:.2}",
+                assessed.failures, assessed.contexts
+            )
+        });
+        entry.rule = "fear.learned".into();
+        entry.reason = format!(
+            "it went wrong before: {} such actions, value {:.2} at confidence {:.2} (links {}){}",
+            predicted.observations,
+            predicted.value.get(),
+            confidence,
+            predicted.links.join(", "),
+            bridge.unwrap_or_default(),
+        );
+        if self.allowed.contains(&kind(&entry)) { self.clear(entry, pulse) } else { self.ask(entry, pulse) }
     }
 
     fn clear(&self, mut entry: GateEntry, pulse: &mut Pulse<'_, Self>) {
@@ -251,7 +325,7 @@ impl FearAgent {
 
 impl Hears<IntentPermitted> for FearAgent {
     fn hear(&self, permitted: &IntentPermitted, pulse: &mut Pulse<'_, Self>) {
-        let IntentPermitted { intent, id, .. } = permitted;
+        let IntentPermitted { intent, id, ask, .. } = permitted;
         let settings = pulse.settings();
         let setting = Setting { mode: settings.mode, workdir: settings.workdir.clone(), home: settings.home.clone() };
         let judged = judge(&ToolCall { tool: &intent.tool, params: &intent.params }, &setting);
@@ -263,6 +337,8 @@ impl Hears<IntentPermitted> for FearAgent {
             reason: judged.reason,
             status: String::new(),
             expires: pulse.now(),
+            predicted: None,
+            assessed: None,
         };
         if self.stopped {
             pulse.emit(refusal_of(&entry, Refusal::Stopped, "stop.latched", "the brain is stopped".into()));
@@ -274,6 +350,10 @@ impl Hears<IntentPermitted> for FearAgent {
                 pulse.emit(refusal_of(&entry, Refusal::Blocked, &rule, reason));
             }
             Verdict::Ask if !self.allowed.contains(&kind(&entry)) => self.ask(entry, pulse),
+            Verdict::Allow if self.is_escalated(ask.as_ref(), &entry) => {
+                let (rule, reason) = ask.clone().map(|ask| (ask.rule, ask.reason)).unwrap_or_default();
+                self.ask(GateEntry { rule, reason, ..entry }, pulse);
+            }
             _ if self.hurtful.contains(&intent.tool) => {
                 let due = pulse.now() + PREDICTION;
                 let mut entry = entry;
@@ -282,10 +362,20 @@ impl Hears<IntentPermitted> for FearAgent {
                 pulse.keep(FearEvent::Predicting { id: *id, due });
                 let context = serde_json::json!({ "goal": intent.goal, "intent": id });
                 let (tool_name, params) = (intent.tool.clone(), intent.params.clone());
+                if settings.bridge_gain > 0.0 {
+                    let (tool, params) = (tool_name.clone(), params.clone());
+                    pulse.ask(BRIDGE, AssessContext { intent: *id, tool, params });
+                }
                 pulse.ask(PREDICTOR, PredictOutcomes { tool_name, params, context, include_all_outcomes: false });
             }
             _ => self.clear(entry, pulse),
         }
+    }
+}
+
+impl FearAgent {
+    fn is_escalated(&self, ask: Option<&Escalation>, entry: &GateEntry) -> bool {
+        ask.is_some_and(|ask| !self.allowed.contains(&format!("{}/{}", entry.intent.tool, ask.rule)))
     }
 }
 
@@ -315,23 +405,34 @@ impl Hears<OutcomesPredicted> for FearAgent {
         else {
             return;
         };
-        let settings = pulse.settings();
-        let confidence = predicted.confidence.get() * self.unforgiven(&predicted.tool_name, pulse);
-        let feared =
-            predicted.known && confidence > settings.veto_confidence && predicted.value.get() < settings.veto_value;
-        if !feared {
-            self.clear(entry, pulse);
-            return;
+        entry.predicted = Some(predicted.clone());
+        if entry.assessed.is_some() || pulse.settings().bridge_gain <= 0.0 {
+            self.weigh(entry, pulse);
+        } else {
+            pulse.put(record_key(entry.id), &entry);
         }
-        entry.rule = "fear.learned".into();
-        entry.reason = format!(
-            "it went wrong before: {} such actions, value {:.2} at confidence {:.2} (links {})",
-            predicted.observations,
-            predicted.value.get(),
-            confidence,
-            predicted.links.join(", "),
-        );
-        if self.allowed.contains(&kind(&entry)) { self.clear(entry, pulse) } else { self.ask(entry, pulse) }
+    }
+}
+
+impl Hears<ContextAssessed> for FearAgent {
+    fn hear(&self, assessed: &ContextAssessed, pulse: &mut Pulse<'_, Self>) {
+        let id = assessed.intent;
+        if !self.predicting.contains_key(&id) {
+            return; // it came after the deadline
+        }
+        let Some(mut entry) = pulse.record::<GateEntry>(&record_key(id)) else { return };
+        entry.assessed = Some(assessed.clone());
+        if entry.predicted.is_some() {
+            self.weigh(entry, pulse);
+        } else {
+            pulse.put(record_key(id), &entry);
+        }
+    }
+}
+
+impl Hears<EscalationCounselled> for FearAgent {
+    fn hear(&self, told: &EscalationCounselled, pulse: &mut Pulse<'_, Self>) {
+        pulse.keep(FearEvent::Counselled(told.clone()));
     }
 }
 
@@ -342,6 +443,7 @@ impl Hears<ApprovalDecided> for FearAgent {
             return;
         }
         let Some(mut entry) = pulse.record::<GateEntry>(&record_key(id)) else { return };
+        self.answered(id, if decided.allow { ApprovalEnd::Allowed } else { ApprovalEnd::Denied }, pulse);
         if !decided.allow {
             let reason = format!("{} said no", decided.by);
             self.refuse(id, Refusal::Denied, "approval.denied", &reason, pulse);

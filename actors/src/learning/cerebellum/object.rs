@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value as Json;
 
 /// Pairs of tool and object at most; the one that was silent longest leaves.
-pub const MOST_PAIRS: usize = 256;
+pub const MOST_PAIRS: usize = 192;
 /// Successes at which a pair is said first; then at each doubling.
 const FIRST_SAID: u32 = 3;
 /// Share of successes that "works with" takes.

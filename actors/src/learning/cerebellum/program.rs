@@ -12,7 +12,7 @@ use maxim_bus::units::Confidence;
 use serde::{Deserialize, Serialize};
 use serde_json::Value as Json;
 
-use crate::memory::hippocampus::text_index::is_stop_word;
+use crate::language::is_stop_word;
 
 /// Goals of one kind that make a program.
 pub const REPETITIONS: usize = 3;

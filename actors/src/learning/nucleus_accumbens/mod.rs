@@ -7,6 +7,9 @@ pub mod event;
 pub mod law;
 pub mod model;
 pub mod predict;
+mod promotion;
 pub mod region;
+mod series;
 
 pub use region::{NacSettings, NucleusAccumbens};
+pub use series::OutcomeSeries;

@@ -9,6 +9,7 @@ use serde::{Deserialize, Serialize};
 use super::delay::DelayQuantiles;
 use super::event::{EventKind, OutcomeKind};
 use super::law::{ALPHA, confidence, learn_together, value_of};
+use super::series::OutcomeSeries;
 use maxim_bus::Provenance;
 
 /// Episodes that a link remembers by id, the newest.
@@ -100,6 +101,9 @@ pub struct EventRecord {
     pub conditions: ContextCondition,
     /// Sorted by outcome name.
     pub links: Vec<CausalLink>,
+    /// How the newest went, in their order.
+    #[serde(default)]
+    pub series: OutcomeSeries,
 }
 
 impl EventRecord {
@@ -206,7 +210,9 @@ impl LinkTable {
             strength: 0.0,
             conditions: ContextCondition::default(),
             links: Vec::new(),
+            series: OutcomeSeries::default(),
         });
+        record.series.push(seen.outcome.reinforcement);
         record.observations = record.observations.saturating_add(1);
         record.last = record.last.max(seen.at);
         record.strength += alpha * (target - record.strength);

@@ -8,6 +8,7 @@
 use std::sync::Arc;
 
 use jiff::Timestamp;
+use maxim_bus::signals::concepts::{CandidatesOffered, OfferCandidates};
 use maxim_bus::signals::outcome::{FailureKind, ToolResult};
 use maxim_bus::signals::recall::{
     OutcomesPredicted, PredictOutcomes, PredictionErrorSensed, ReportStats, Reward, StatsReported,
@@ -57,9 +58,9 @@ pub struct NacEvent {
 }
 
 wiring!(NucleusAccumbens {
-    hears: [ToolResult, PredictOutcomes, ReportStats],
+    hears: [ToolResult, PredictOutcomes, OfferCandidates, ReportStats],
     back: [],
-    emits: [PredictionErrorSensed, Reward, OutcomesPredicted, StatsReported],
+    emits: [PredictionErrorSensed, Reward, OutcomesPredicted, CandidatesOffered, StatsReported],
 });
 
 impl Region for NucleusAccumbens {
@@ -75,6 +76,12 @@ impl Region for NucleusAccumbens {
     fn apply(&mut self, event: NacEvent) {
         self.observations += 1;
         event.teach(self.links.get_or_insert_with(|| LinkTable::new(event.alpha)));
+    }
+}
+
+impl NucleusAccumbens {
+    pub(super) fn links(&self) -> Option<&LinkTable> {
+        self.links.as_ref()
     }
 }
 

@@ -3,6 +3,7 @@
 pub mod correlation;
 pub mod law;
 pub mod model;
+mod promotion;
 pub mod region;
 pub mod wording;
 

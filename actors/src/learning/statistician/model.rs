@@ -9,8 +9,9 @@ use serde::{Deserialize, Serialize};
 
 /// Newest values of a metric that are judged.
 pub const WINDOW: usize = 64;
-/// Values that are left when a pattern has stopped holding: the new regime is learned from them on.
-pub const FRESH: usize = 8;
+/// Values that are left when a pattern has stopped holding, those since the judgement before: the new regime is learned
+/// from them on, without what went before it.
+pub const FRESH: usize = 4;
 /// New values between two judgements.
 pub const JUDGE_EVERY: u32 = 4;
 /// The first judgement.

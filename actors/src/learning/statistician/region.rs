@@ -10,6 +10,7 @@
 use std::collections::BTreeMap;
 
 use jiff::{SignedDuration, Timestamp};
+use maxim_bus::signals::concepts::{CandidatesOffered, OfferCandidates};
 use maxim_bus::signals::intent::Intent;
 use maxim_bus::signals::numbers::{
     AnalyseSeries, JudgeSeries, MathRecordRemoved, MathRecordStored, MetricsCorrelated, PatternConfirmed,
@@ -28,9 +29,9 @@ use super::law::{self, Move};
 use super::model::{FRESH, HeldPattern, JUDGE_EVERY, Measured, Metric, MetricState, Metrics};
 use super::wording::word;
 use crate::action::executor::RESPOND;
+use crate::language::{is_stop_word, words};
 use crate::learning::intraparietal_sulcus::IntraparietalSulcus;
 use crate::memory::angular_gyrus::AngularGyrus;
-use crate::memory::hippocampus::text_index::{is_stop_word, words};
 use crate::region::{Card, Hears, Pulse, Region};
 use crate::wiring;
 
@@ -105,10 +106,19 @@ wiring!(Statistician {
         SeriesAnalysed,
         MathRecordStored,
         MathRecordRemoved,
+        OfferCandidates,
         ReportStats,
     ],
     back: [],
-    emits: [JudgeSeries, AnalyseSeries, PatternConfirmed, PatternDropped, MetricsCorrelated, StatsReported],
+    emits: [
+        JudgeSeries,
+        AnalyseSeries,
+        PatternConfirmed,
+        PatternDropped,
+        MetricsCorrelated,
+        CandidatesOffered,
+        StatsReported,
+    ],
 });
 
 impl Region for Statistician {
@@ -299,7 +309,7 @@ impl Statistician {
 }
 
 /// min(0.99, 0.5 + 0.1 √n), as for causal links and concepts.
-fn confidence(observations: u64) -> Confidence {
+pub(super) fn confidence(observations: u64) -> Confidence {
     Confidence::clamped((0.5 + 0.1 * (observations as f64).sqrt()).min(0.99))
 }
 

@@ -2,6 +2,7 @@
 
 pub mod analysis;
 pub mod arithmetic;
+mod bearing;
 pub mod calculator;
 pub mod knowledge;
 pub mod matrix;

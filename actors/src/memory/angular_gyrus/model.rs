@@ -9,8 +9,8 @@ use maxim_bus::units::Confidence;
 use serde::{Deserialize, Serialize};
 
 use super::knowledge::{CONSTANTS, METHODS};
+use crate::language::Stems;
 use crate::memory::hippocampus::spreading::Spreading;
-use crate::memory::hippocampus::text_index::Stems;
 
 /// The layer's name in exports and answers.
 pub const LAYER: &str = "angular_gyrus";

@@ -11,6 +11,7 @@ use std::collections::BTreeMap;
 
 use jiff::{SignedDuration, Timestamp};
 use maxim_bus::Trust;
+use maxim_bus::signals::concepts::{KnowledgeRecalled, RecallKnowledge};
 use maxim_bus::signals::numbers::{
     AnalyseSeries, Calculate, Calculated, MathCategory, MathProvenance, MathRecord, MathRecordRemoved,
     MathRecordStored, MetricsCorrelated, PatternConfirmed, PatternDropped, SeriesAnalysed,
@@ -64,9 +65,9 @@ pub enum GyrusEvent {
 }
 
 wiring!(AngularGyrus {
-    hears: [Calculate, AnalyseSeries, ReportStats],
+    hears: [Calculate, AnalyseSeries, RecallKnowledge, ReportStats],
     back: [PatternConfirmed, PatternDropped, MetricsCorrelated, ExecutesWithLearned],
-    emits: [Calculated, SeriesAnalysed, MathRecordStored, MathRecordRemoved, StatsReported],
+    emits: [Calculated, SeriesAnalysed, MathRecordStored, MathRecordRemoved, KnowledgeRecalled, StatsReported],
 });
 
 fn record_key(id: &str) -> Vec<u8> {

@@ -3,6 +3,7 @@
 pub mod law;
 pub mod model;
 pub mod region;
+pub mod segment;
 pub mod signature_index;
 pub mod situation_index;
 

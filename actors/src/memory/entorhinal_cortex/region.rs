@@ -17,6 +17,7 @@ use maxim_bus::{RegionName, Stage};
 use serde::{Deserialize, Serialize};
 
 use super::model::{Cue, Item};
+use super::segment::{HELD_OPEN, SEGMENT};
 use super::situation_index::SituationIndex;
 use crate::language::Encoder;
 use crate::language::packed::PackedVector;
@@ -43,6 +44,8 @@ pub struct EntorhinalSettings {
 pub struct EntorhinalCortex {
     /// Places given out.
     places: u32,
+    /// Segments of places on disk.
+    sealed: u32,
     #[serde(skip)]
     index: Option<SituationIndex>,
     #[serde(skip)]
@@ -54,9 +57,20 @@ pub struct EntorhinalCortex {
 
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub enum EntorhinalEvent {
-    Indexed { place: u32, situation: Box<Situation> },
-    Forgotten { place: u32 },
-    Encoded { vectors: Vec<(u32, PackedVector)> },
+    Indexed {
+        place: u32,
+        situation: Box<Situation>,
+    },
+    Forgotten {
+        place: u32,
+    },
+    Encoded {
+        vectors: Vec<(u32, PackedVector)>,
+    },
+    /// So many segments are on disk; the rest is in records alone.
+    Sealed {
+        segments: u32,
+    },
 }
 
 wiring!(EntorhinalCortex {
@@ -98,6 +112,7 @@ impl Region for EntorhinalCortex {
                     }
                 }
             }
+            EntorhinalEvent::Sealed { segments } => self.sealed = segments,
         }
     }
 
@@ -105,11 +120,30 @@ impl Region for EntorhinalCortex {
         let encoder = &settings.encoder;
         let mut index =
             SituationIndex::new(encoder.id().clone(), encoder.dims(), encoder.floor(), settings.zone.clone());
-        for page in 0..self.places.div_ceil(PAGE) {
-            for (key, bytes) in records.prefixed(format!("item/{page:05x}").as_bytes(), PAGE as usize) {
-                let place = key.get(5..).and_then(|hex| std::str::from_utf8(hex).ok());
-                let place = place.and_then(|hex| u32::from_str_radix(hex, 16).ok());
-                if let (Some(place), Some(item)) = (place, Item::from_bytes(&bytes)) {
+        let mut whole = 0;
+        while whole < self.sealed {
+            let bytes = records.bytes(&segment_key(whole));
+            match bytes.map(|bytes| index.append(&bytes)) {
+                Some(Ok(true)) => whole += 1,
+                Some(Ok(false)) => break,
+                damaged => {
+                    tracing::warn!(segment = whole, ?damaged, "a segment of situations can't be read; its records are");
+                    break;
+                }
+            }
+        }
+        for (key, _) in records.prefixed(CHANGED.as_bytes(), usize::MAX) {
+            if let Some(place) = place_of_key(&key, CHANGED).filter(|place| *place < index.places()) {
+                match records.bytes(&item_key(place)).and_then(|bytes| Item::from_bytes(&bytes)) {
+                    Some(item) => index.put(place, &item),
+                    None => index.forget(place),
+                }
+            }
+        }
+        // Whole segments end where a page of keys does.
+        for page in index.places() / PAGE..self.places.div_ceil(PAGE) {
+            for (key, bytes) in records.prefixed(format!("{ITEM}{page:05x}").as_bytes(), PAGE as usize) {
+                if let (Some(place), Some(item)) = (place_of_key(&key, ITEM), Item::from_bytes(&bytes)) {
                     if item.encoder != *encoder.id() {
                         self.stale.insert(place);
                     }
@@ -127,6 +161,10 @@ impl Region for EntorhinalCortex {
 
     /// Makes some of the vectors anew; between the steps questions are answered.
     fn tick(&self, pulse: &mut Pulse<'_, Self>) {
+        if self.sealed > 0 {
+            // They hold vectors of the encoder before; they are written anew when all are encoded.
+            pulse.keep(EntorhinalEvent::Sealed { segments: 0 });
+        }
         let mut vectors = Vec::new();
         for place in self.stale.iter().copied().take(ENCODED_A_STEP) {
             let item = pulse.records().bytes(&item_key(place)).and_then(|bytes| Item::from_bytes(&bytes));
@@ -142,8 +180,25 @@ impl Region for EntorhinalCortex {
     }
 }
 
+const ITEM: &str = "item/";
+/// Places whose items changed since their segment was written.
+const CHANGED: &str = "changed/";
+
 fn item_key(place: u32) -> Vec<u8> {
-    format!("item/{place:08x}").into_bytes()
+    format!("{ITEM}{place:08x}").into_bytes()
+}
+
+fn changed_key(place: u32) -> Vec<u8> {
+    format!("{CHANGED}{place:08x}").into_bytes()
+}
+
+fn segment_key(number: u32) -> Vec<u8> {
+    format!("segment/{number:06x}").into_bytes()
+}
+
+fn place_of_key(key: &[u8], prefix: &str) -> Option<u32> {
+    let hex = key.strip_prefix(prefix.as_bytes()).and_then(|hex| std::str::from_utf8(hex).ok())?;
+    u32::from_str_radix(hex, 16).ok()
 }
 
 fn id_key(layer: &str, id: &str) -> Vec<u8> {
@@ -153,6 +208,26 @@ fn id_key(layer: &str, id: &str) -> Vec<u8> {
 impl EntorhinalCortex {
     fn place_of(&self, layer: &str, id: &str, pulse: &Pulse<'_, Self>) -> Option<u32> {
         pulse.record(&id_key(layer, id))
+    }
+
+    /// The place's segment on disk is no longer true of it.
+    fn note_change(place: u32, sealed: u32, pulse: &mut Pulse<'_, Self>) {
+        if place < sealed * SEGMENT {
+            pulse.put(changed_key(place), &());
+        }
+    }
+
+    /// Writes the next segment when enough have come behind it, as it was before this message; how many there are then.
+    /// Never while vectors of another encoder wait.
+    fn keep_sealed(&self, pulse: &mut Pulse<'_, Self>) -> u32 {
+        let due = self.places >= (self.sealed + 1) * SEGMENT + HELD_OPEN;
+        if let Some(index) = self.index.as_ref().filter(|_| due && self.stale.is_empty()) {
+            let number = self.sealed;
+            pulse.put_bytes(segment_key(number), index.pack(number));
+            pulse.keep(EntorhinalEvent::Sealed { segments: number + 1 });
+            return number + 1;
+        }
+        self.sealed
     }
 
     fn item(&self, place: u32, pulse: &Pulse<'_, Self>) -> Option<Item> {
@@ -197,6 +272,7 @@ impl EntorhinalCortex {
 
 impl Hears<SituationsStored> for EntorhinalCortex {
     fn hear(&self, told: &SituationsStored, pulse: &mut Pulse<'_, Self>) {
+        let sealed = self.keep_sealed(pulse);
         let mut places = self.places;
         let mut given: BTreeMap<Vec<u8>, u32> = BTreeMap::new();
         for situation in &told.stored {
@@ -210,12 +286,14 @@ impl Hears<SituationsStored> for EntorhinalCortex {
             given.insert(key, place);
             let item = Item::new(situation.clone(), &*pulse.settings().encoder);
             pulse.put_bytes(item_key(place), item.to_bytes());
+            Self::note_change(place, sealed, pulse);
             pulse.keep(EntorhinalEvent::Indexed { place, situation: Box::new(item.situation) });
         }
         for (layer, id) in &told.forgotten {
             if let Some(place) = self.place_of(layer, id, pulse) {
                 pulse.remove(id_key(layer, id));
                 pulse.remove(item_key(place));
+                Self::note_change(place, sealed, pulse);
                 pulse.keep(EntorhinalEvent::Forgotten { place });
             }
         }

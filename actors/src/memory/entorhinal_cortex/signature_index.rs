@@ -136,8 +136,8 @@ mod tests {
         let all = spread(20_000);
         let found = near(&all[5], &all, 500, |at| at % 1_000 == 3);
         assert_eq!(found.len(), 20);
-        let many = near(&all[5], &all, 500, |at| at % 2 == 0);
-        assert!(many.len() >= 500 && many.iter().all(|at| at % 2 == 0));
+        let many = near(&all[5], &all, 500, |at| at.is_multiple_of(2));
+        assert!(many.len() >= 500 && many.iter().all(|at| at.is_multiple_of(2)));
     }
 
     #[test]

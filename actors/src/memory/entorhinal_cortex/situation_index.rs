@@ -28,12 +28,19 @@ fn share(steps: u16) -> f64 {
 #[derive(Default)]
 struct Names {
     ids: HashMap<String, u32>,
+    all: Vec<String>,
 }
 
 impl Names {
     fn id(&mut self, name: &str) -> u32 {
-        let next = self.ids.len() as u32;
-        *self.ids.entry(name.trim().to_lowercase()).or_insert(next)
+        let name = name.trim().to_lowercase();
+        if let Some(known) = self.ids.get(&name) {
+            return *known;
+        }
+        let id = self.all.len() as u32;
+        self.all.push(name.clone());
+        self.ids.insert(name, id);
+        id
     }
 
     fn known(&self, name: &str) -> u32 {
@@ -54,6 +61,22 @@ struct Traits {
     people: Box<[u32]>,
     /// Shares of day, week, month and year in [`STEPS`].
     phases: [u16; 4],
+}
+
+/// All of an item that is compared, on its way to and from the disk.
+#[derive(Clone, Debug, Default)]
+pub struct Row {
+    pub layer: u32,
+    pub tool: Option<u32>,
+    pub goal: Option<u32>,
+    pub mode: Option<u32>,
+    pub success: Option<bool>,
+    pub phases: [u16; 4],
+    pub objects: Vec<u32>,
+    pub people: Vec<u32>,
+    pub is_forgotten: bool,
+    pub scale: f32,
+    pub signature: Signature,
 }
 
 /// An item that is like the cue.
@@ -130,6 +153,10 @@ impl SituationIndex {
         }
         self.unlist(place);
         let traits = self.traits_of(item);
+        self.list(place, traits);
+    }
+
+    fn list(&mut self, place: u32, traits: Traits) {
         for (lists, ids) in [
             (&mut self.by_tool, traits.tool.as_slice()),
             (&mut self.by_object, &*traits.objects),
@@ -143,6 +170,71 @@ impl SituationIndex {
             }
         }
         self.traits[place as usize] = traits;
+    }
+
+    pub fn encoder(&self) -> &EncoderId {
+        self.vectors.encoder()
+    }
+
+    pub fn dims(&self) -> usize {
+        self.vectors.dims()
+    }
+
+    /// Names by their numbers.
+    pub fn names(&self) -> &[String] {
+        &self.names.all
+    }
+
+    /// The number of a name, given now if it is new.
+    pub fn name(&mut self, name: &str) -> u32 {
+        self.names.id(name)
+    }
+
+    pub fn row(&self, place: u32) -> Row {
+        let at = place as usize;
+        let traits = self.traits.get(at).cloned().unwrap_or_default();
+        Row {
+            layer: traits.layer,
+            tool: traits.tool,
+            goal: traits.goal,
+            mode: traits.mode,
+            success: traits.success,
+            phases: traits.phases,
+            objects: traits.objects.into_vec(),
+            people: traits.people.into_vec(),
+            is_forgotten: self.forgotten.contains(&place),
+            scale: self.vectors.scale(at),
+            signature: self.signatures.get(at).copied().unwrap_or_default(),
+        }
+    }
+
+    pub fn steps(&self, place: u32) -> &[i8] {
+        self.vectors.steps(place as usize)
+    }
+
+    /// Appends an item as it was packed; its numbers of names are this index's.
+    pub fn push_row(&mut self, row: Row, steps: impl Iterator<Item = i8>) {
+        let place = self.places();
+        self.vectors.push_steps(row.scale, steps);
+        self.signatures.push(row.signature);
+        self.traits.push(Traits::default());
+        if row.is_forgotten {
+            self.forgotten.insert(place);
+            return;
+        }
+        self.know_goal(row.goal);
+        let Row { layer, tool, goal, mode, success, phases, objects, people, .. } = row;
+        let (objects, people) = (objects.into_boxed_slice(), people.into_boxed_slice());
+        self.list(place, Traits { layer, tool, goal, mode, success, objects, people, phases });
+    }
+
+    /// Remembers the stems of a goal.
+    fn know_goal(&mut self, goal: Option<u32>) {
+        if let Some(id) = goal.filter(|id| !self.goals.contains_key(id))
+            && let Some(name) = self.names.all.get(id as usize)
+        {
+            self.goals.insert(id, self.stems.of_text(name).into_iter().collect());
+        }
     }
 
     fn push_empty(&mut self) {
@@ -215,11 +307,7 @@ impl SituationIndex {
             people: sorted(&situation.people, names),
             phases,
         };
-        if let (Some(id), Some(goal)) = (traits.goal, situation.goal.as_deref())
-            && !self.goals.contains_key(&id)
-        {
-            self.goals.insert(id, self.stems.of_text(goal).into_iter().collect());
-        }
+        self.know_goal(traits.goal);
         traits
     }
 

@@ -7,6 +7,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use jiff::{SignedDuration, Timestamp};
+use maxim_bus::signals::concepts::{Layer, LayerEdge, LayerLinked};
 use maxim_bus::signals::recall::PredictionErrorSensed;
 use serde::{Deserialize, Serialize};
 
@@ -31,6 +32,13 @@ const STEP: usize = 16;
 const PAUSE: SignedDuration = SignedDuration::from_millis(2);
 /// Causes of one outcome, at most.
 const MOST_CAUSES: usize = 3;
+
+/// Edges that a step draws: as they are kept, and as other layers are told of them.
+#[derive(Default)]
+struct Drawn {
+    rows: Vec<(u32, Vec<Edge>)>,
+    told: Vec<LayerEdge>,
+}
 
 /// What is linked, and what is yet to be.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
@@ -135,6 +143,22 @@ pub(super) fn associations(
     choose_associations(weighed.collect::<Vec<_>>())
 }
 
+/// An edge by the ids of its ends: of the episode that keeps it, and of the earlier one. Activation passes along it as
+/// it does here.
+fn told_edge(id: &str, earlier: &str, edge: &Edge) -> LayerEdge {
+    let (id, earlier, weight) = (id.to_owned(), earlier.to_owned(), edge.weight());
+    match edge.kind {
+        EdgeKind::Associates => LayerEdge { kind: "ASSOCIATES".into(), from: id, to: earlier, weight, back: weight },
+        EdgeKind::Causes => LayerEdge { kind: "CAUSES".into(), from: earlier, to: id, weight, back: 0.0 },
+    }
+}
+
+fn tell(edges: Vec<LayerEdge>, pulse: &mut Pulse<'_, Hippocampus>) {
+    if !edges.is_empty() {
+        pulse.emit(LayerLinked { layer: Layer::Hippocampus, edges });
+    }
+}
+
 impl Hippocampus {
     /// Edges between episodes.
     pub fn edges(&self) -> &Edges {
@@ -146,14 +170,16 @@ impl Hippocampus {
         let Some(indexes) = &self.indexes else { return };
         let waiting = self.linking.again.iter().copied().chain(self.linking.upto..self.next);
         let todo: Vec<u32> = waiting.take(STEP.max(self.linking.again.len())).collect();
-        let mut rows = Vec::new();
+        let mut drawn = Drawn::default();
         for document in &todo {
             let Some(episode) = pulse.record::<EpisodicMemory>(&episode_key(*document)) else { continue };
             let found = associations(indexes, &self.edges, *document, &episode);
             let found: Vec<Edge> =
                 found.into_iter().map(|(to, weight)| Edge::new(to, EdgeKind::Associates, weight)).collect();
-            self.put_edges(*document, &found, &mut rows, pulse);
+            self.put_edges((*document, &episode.id), &found, &mut drawn, pulse);
         }
+        let Drawn { rows, told } = drawn;
+        tell(told, pulse);
         let upto = todo.iter().map(|document| document + 1).max().unwrap_or(0).max(self.linking.upto);
         let due = (upto < self.next).then(|| pulse.now() + PAUSE);
         // A row that was just put is not in what a block would be packed from.
@@ -163,7 +189,13 @@ impl Hippocampus {
         pulse.keep(HippocampusEvent::Linked { upto, rows, due });
     }
 
-    fn put_edges(&self, document: u32, found: &[Edge], rows: &mut Vec<(u32, Vec<Edge>)>, pulse: &mut Pulse<'_, Self>) {
+    fn put_edges(
+        &self,
+        (document, id): (u32, &str),
+        found: &[Edge],
+        drawn: &mut Drawn,
+        pulse: &mut Pulse<'_, Self>,
+    ) {
         if found.is_empty() {
             return;
         }
@@ -171,8 +203,13 @@ impl Hippocampus {
         if merged.len() > MOST_DEGREE {
             return;
         }
+        let named = |edge: &Edge| {
+            let far = pulse.record::<EpisodicMemory>(&episode_key(edge.to))?;
+            Some(told_edge(id, &far.id, edge))
+        };
+        drawn.told.extend(found.iter().filter_map(named));
         pulse.put_bytes(edge_key(document), row_record(document, &merged));
-        rows.push((document, merged));
+        drawn.rows.push((document, merged));
     }
 
     /// A block whose episodes are all linked and no longer the newest becomes one record.
@@ -209,8 +246,14 @@ impl Hears<PredictionErrorSensed> for Hippocampus {
         let before = compared.map_or_else(Vec::new, |compared| compared.same_goal(document, MOST_CAUSES));
         let found: Vec<Edge> =
             before.into_iter().map(|cause| Edge::new(cause, EdgeKind::Causes, surprise.min(1.0))).collect();
-        let mut rows = Vec::new();
-        self.put_edges(document, &found, &mut rows, pulse);
+        if found.is_empty() {
+            return;
+        }
+        let Some(episode) = pulse.record::<EpisodicMemory>(&episode_key(document)) else { return };
+        let mut drawn = Drawn::default();
+        self.put_edges((document, &episode.id), &found, &mut drawn, pulse);
+        let Drawn { rows, told } = drawn;
+        tell(told, pulse);
         if !rows.is_empty() {
             pulse.keep(HippocampusEvent::Caused { rows });
         }

@@ -4,7 +4,7 @@
 //! Law: `law.rs` decides what is kept, `text_index` and `key_index` find it. An episode is opened by its percept, and
 //! completed in place when its turn ends.
 //! Remembers: every kept episode, as a record; its indexes in sealed segments beside the records, and a tail of the
-//! newest. Forgets: nothing by itself.
+//! newest; edges between them. Forgets: in sleep, and what a person has forgotten (`sleeping.rs`).
 //! Down: percepts wait, and recall is a missing section.
 
 use std::collections::{BTreeMap, VecDeque};
@@ -13,27 +13,29 @@ use std::sync::Arc;
 
 use jiff::Timestamp;
 use jiff::tz::TimeZone;
-use maxim_bus::signals::concepts::RecordsRemoved;
-use maxim_bus::signals::lifecycle::PreemptionChanged;
-use maxim_bus::signals::percept::{Disposition, SalientPercept};
-use maxim_bus::signals::recall::{
-    EpisodeFilter, EpisodeStored, EpisodesCaptured, EpisodesImported, EpisodesRecalled, ImportEpisodes,
-    PredictionErrorSensed, RecallEpisodes, RecalledEpisode, ReportStats, StatsReported, Via,
+use maxim_bus::signals::bridges::EpisodeLived;
+use maxim_bus::signals::concepts::{
+    EpisodesFetched, FetchEpisodes, ForgetRecord, LayerLinked, PinRecord, RecordChanged, RecordsRemoved,
 };
-use maxim_bus::signals::similarity::{self, Situation, SituationsStored};
+use maxim_bus::signals::lifecycle::PreemptionChanged;
+use maxim_bus::signals::percept::SalientPercept;
+use maxim_bus::signals::recall::{
+    EpisodeStored, EpisodesCaptured, EpisodesImported, EpisodesRecalled, ImportEpisodes, PredictionErrorSensed,
+    RecallEpisodes, ReportStats, StatsReported,
+};
+use maxim_bus::signals::similarity::SituationsStored;
 use maxim_bus::signals::sleep::{CompressEpisodes, EpisodesCompressed, EpisodesScored, ScoreEpisodes, SessionEnded};
 use maxim_bus::signals::thought::TurnEnded;
-use maxim_bus::{MessageId, RegionName, Stage, Trust as BusTrust};
+use maxim_bus::{MessageId, RegionName, Stage};
 use serde::{Deserialize, Serialize};
 
 use super::edges::{Edge, Edges};
-use super::import::{ImportDefaults, ImportLine, WholeLine};
-use super::key_index::{Filter, KeyIndex};
-use super::law::{CaptureLaw, Surroundings, capture_reasons, is_same_observation, merge_observation, sitting_after};
+use super::key_index::KeyIndex;
+use super::law::CaptureLaw;
 use super::linking::{Linking, load_edges};
-use super::model::{Action, EpisodicMemory, Outcome, Provenance, Trust};
+use super::model::EpisodicMemory;
 use super::sleeping::{Access, Round, remember};
-use super::text_index::{Fields, HELD_OPEN, Query, TextIndex, day_number};
+use super::text_index::{Fields, HELD_OPEN, TextIndex, day_number};
 use super::upkeep::{Merge, Sealed, load_gone};
 use crate::language::Encoder;
 use crate::language::packed::PackedVector;
@@ -42,13 +44,9 @@ use crate::region::{Card, Hears, Pulse, Region};
 use crate::wiring;
 
 /// Documents among which a repeated observation is looked for.
-const RECENT: usize = 32;
+pub(super) const RECENT: usize = 32;
 /// Turns that have ended whose episodes are still known by them: an outcome may be judged after its turn.
 const ENDED_KNOWN: usize = 64;
-/// Characters of an episode's text that a recalled line carries.
-const CLIP: usize = 600;
-/// Tool that only speaks: a turn in which nothing else was done has no action of its own.
-const RESPOND: &str = "respond";
 
 /// How the hippocampus is set up.
 #[derive(Clone, Debug)]
@@ -74,16 +72,16 @@ pub struct Hippocampus {
     /// Open episodes by their turn.
     pub(super) open: BTreeMap<MessageId, u32>,
     /// Sitting, time and number of the newest episode.
-    newest: Option<(u32, Timestamp, u32)>,
+    pub(super) newest: Option<(u32, Timestamp, u32)>,
     pub(super) recent: VecDeque<(u32, Timestamp)>,
     /// Episodes of the turns that ended last.
     #[serde(default)]
-    ended: VecDeque<(MessageId, u32)>,
+    pub(super) ended: VecDeque<(MessageId, u32)>,
     /// What the agent is about at present.
-    goal: Option<String>,
+    pub(super) goal: Option<String>,
     /// The goal of the moment that was kept last.
     #[serde(default)]
-    kept_goal: Option<String>,
+    pub(super) kept_goal: Option<String>,
     /// Segments of each index that are on disk, and the documents that they hold.
     pub(super) sealed: Sealed,
     #[serde(default)]
@@ -186,6 +184,9 @@ wiring!(Hippocampus {
         RecallEpisodes,
         ReportStats,
         ImportEpisodes,
+        FetchEpisodes,
+        PinRecord,
+        ForgetRecord,
         PreemptionChanged,
         SessionEnded,
         ScoreEpisodes,
@@ -194,13 +195,17 @@ wiring!(Hippocampus {
     back: [TurnEnded, PredictionErrorSensed],
     emits: [
         EpisodeStored,
+        EpisodeLived,
         EpisodesCaptured,
         SituationsStored,
         EpisodesRecalled,
         StatsReported,
         EpisodesImported,
+        EpisodesFetched,
+        RecordChanged,
         EpisodesScored,
         EpisodesCompressed,
+        LayerLinked,
         RecordsRemoved,
     ],
 });
@@ -333,11 +338,6 @@ impl Hippocampus {
         }
     }
 
-    fn put_vector(&self, document: u32, episode: &EpisodicMemory, pulse: &mut Pulse<'_, Self>) {
-        let encoder = &*pulse.settings().encoder;
-        pulse.put_bytes(vector_key(document), vector_of(episode, encoder).to_record(encoder.id()));
-    }
-
     /// Episodes that are remembered.
     pub fn len(&self) -> u32 {
         self.next - self.gone
@@ -347,80 +347,6 @@ impl Hippocampus {
         self.len() == 0
     }
 
-    /// The recent episode that this one repeats.
-    fn repeated(&self, episode: &EpisodicMemory, pulse: &Pulse<'_, Self>) -> Option<(u32, EpisodicMemory)> {
-        let recent = self.recent.iter().rev();
-        let law = &pulse.settings().capture;
-        let near = recent.filter(|(_, at)| episode.created.duration_since(*at).abs() <= law.merge_within);
-        near.filter_map(|(document, _)| Some((*document, pulse.record::<EpisodicMemory>(&episode_key(*document))?)))
-            .find(|(_, old)| is_same_observation(old, episode, law))
-    }
-
-    /// Whether an episode with this identity is kept already: one of the same time whose record begins with its id.
-    fn knows(&self, episode: &EpisodicMemory, pulse: &Pulse<'_, Self>) -> bool {
-        let at = Some(episode.created);
-        let then = Filter { time_after: at, time_before: at, ..Filter::default() };
-        let mut found = self.indexes.iter().flat_map(|indexes| indexes.keys.find(&then, usize::MAX));
-        let id = serde_json::json!(episode.id);
-        // Whole, and compressed.
-        let heads = [format!("{{\"id\":{id},"), format!("[{id},")];
-        found.any(|known| {
-            let kept = pulse.records().bytes(&episode_key(known));
-            kept.is_some_and(|kept| heads.iter().any(|head| kept.starts_with(head.as_bytes())))
-        })
-    }
-
-    /// Episodes that a question finds, with their numbers.
-    fn recall(
-        &self,
-        filter: &EpisodeFilter,
-        except: Option<MessageId>,
-        pulse: &Pulse<'_, Self>,
-    ) -> Vec<(u32, RecalledEpisode)> {
-        let Some(indexes) = &self.indexes else { return Vec::new() };
-        let limit = if filter.limit == 0 { 5 } else { filter.limit };
-        let own = except.and_then(|turn| self.open.get(&turn)).copied();
-        let keys = keys_of(filter);
-        let query = filter.query.as_deref().filter(|query| !query.trim().is_empty());
-        let mut found: Vec<(u32, f64, Via)> = match query {
-            Some(text) => {
-                let query = Query::new(text);
-                let hits = if keys.is_open() {
-                    indexes.text.search(&query, limit + 1)
-                } else {
-                    indexes.text.search_within(&query, &indexes.keys.matching(&keys), limit + 1)
-                };
-                hits.into_iter().map(|hit| (hit.document, f64::from(hit.score), Via::Text)).collect()
-            }
-            None => {
-                indexes.keys.find(&keys, limit + 1).into_iter().map(|document| (document, 1.0, Via::Index)).collect()
-            }
-        };
-        found.retain(|(document, ..)| Some(*document) != own);
-        found.truncate(limit);
-        if filter.expand {
-            self.expand(&mut found, own, limit);
-        }
-        found
-            .into_iter()
-            .filter_map(|(document, score, via)| {
-                Some((document, recalled(pulse.record(&episode_key(document))?, score, via)))
-            })
-            .collect()
-    }
-
-    /// Adds what is associated with what was found. It takes the places that are free, and of five results one at least.
-    fn expand(&self, found: &mut Vec<(u32, f64, Via)>, own: Option<u32>, limit: usize) {
-        let seeds: Vec<u32> = found.iter().map(|(document, ..)| *document).collect();
-        let mut reached = self.associated(&seeds, limit + 1);
-        reached.retain(|(document, _)| Some(*document) != own);
-        let reserved = (limit / 5).max(usize::from(limit > 1)).min(reached.len());
-        found.truncate(limit - reserved);
-        let kept: Vec<u32> = found.iter().map(|(document, ..)| *document).collect();
-        // A seed that gave up its place was found by itself: it doesn't come back as an association.
-        reached.truncate(limit - kept.len());
-        found.extend(reached.into_iter().map(|(document, activation)| (document, activation, Via::Association)));
-    }
 }
 
 pub(super) fn index(
@@ -440,6 +366,16 @@ pub(super) fn episode_key(document: u32) -> Vec<u8> {
     format!("{EPISODES}{document:08x}").into_bytes()
 }
 
+/// Where the number of an episode stands by its id; a turn that repeated an observation has its own.
+pub(super) fn id_key(id: &str) -> Vec<u8> {
+    format!("id/{id}").into_bytes()
+}
+
+/// Ids of turns that repeated the observation of an episode.
+pub(super) fn repeats_key(document: u32) -> Vec<u8> {
+    format!("repeats/{document:08x}").into_bytes()
+}
+
 /// Records of episodes have this prefix; their order is that of experience.
 pub const EPISODES: &str = "episode/";
 
@@ -453,181 +389,8 @@ pub(super) fn vector_of(episode: &EpisodicMemory, encoder: &dyn Encoder) -> Pack
     PackedVector::of(&encoder.embed(episode.fields(&more, 0).meant()))
 }
 
-/// The episode by what it can be compared with others.
-fn situation(episode: &EpisodicMemory) -> Situation {
-    let more = episode.further_words();
-    Situation {
-        layer: similarity::EPISODES.into(),
-        id: episode.id.clone(),
-        at: episode.created,
-        text: episode.fields(&more, 0).meant().to_owned(),
-        goal: episode.goal().map(str::to_owned),
-        mode: episode.context.mode.clone(),
-        tool: episode.tool().map(str::to_owned),
-        success: episode.success(),
-        objects: episode.perception.objects.clone(),
-        people: episode.perception.people.clone(),
-    }
-}
-
 pub(super) fn day_of(at: Timestamp, zone: &TimeZone) -> i32 {
     day_number(at.to_zoned(zone.clone()).date())
-}
-
-fn trust_of(trust: BusTrust) -> Trust {
-    match trust {
-        BusTrust::Owner => Trust::Owner,
-        BusTrust::Own | BusTrust::Sensor => Trust::Own,
-        BusTrust::Listed => Trust::Trusted,
-        BusTrust::Outside => Trust::Outside,
-    }
-}
-
-fn bus_trust(trust: Trust) -> BusTrust {
-    match trust {
-        Trust::Owner => BusTrust::Owner,
-        Trust::Own => BusTrust::Own,
-        Trust::Trusted => BusTrust::Listed,
-        Trust::Outside => BusTrust::Outside,
-    }
-}
-
-fn keys_of(filter: &EpisodeFilter) -> Filter {
-    Filter {
-        query: None,
-        goal: filter.goal.clone(),
-        tool_name: filter.tool_name.clone(),
-        success: filter.success,
-        object: filter.object.clone(),
-        person: filter.person.clone(),
-        mode: filter.mode.clone(),
-        time_after: filter.time_after,
-        time_before: filter.time_before,
-        expand: None,
-        limit: None,
-    }
-}
-
-fn recalled(episode: EpisodicMemory, score: f64, via: Via) -> RecalledEpisode {
-    let (goal, tool, success) =
-        (episode.goal().map(str::to_owned), episode.tool().map(str::to_owned), episode.success());
-    RecalledEpisode {
-        id: episode.id,
-        score,
-        via,
-        timestamp: episode.created,
-        goal,
-        tool,
-        success,
-        text: episode.perception.text.chars().take(CLIP).collect(),
-        people: episode.perception.people,
-        result: episode.outcome.map(|outcome| outcome.result).filter(|result| !result.is_empty()),
-        trust: bus_trust(episode.trust),
-    }
-}
-
-impl Hears<SalientPercept> for Hippocampus {
-    fn hear(&self, salient: &SalientPercept, pulse: &mut Pulse<'_, Self>) {
-        let turn = pulse.turn();
-        let percept = &salient.percept;
-        let now = pulse.now();
-        let mut episode = EpisodicMemory::new(turn.to_string(), now);
-        let said = percept.source.starts_with("comms:");
-        episode.provenance = if said { Provenance::Person } else { Provenance::OwnExperience };
-        episode.trust = trust_of(pulse.trust());
-        episode.run.clone_from(&pulse.settings().run);
-        episode.perception.text.clone_from(&percept.content);
-        episode.perception.objects.clone_from(&percept.objects);
-        episode.perception.people.clone_from(&percept.people);
-        episode.perception.source.clone_from(&percept.source);
-        episode.context.mode = Some(pulse.settings().mode.clone());
-        episode.context.goal.clone_from(&self.goal);
-        episode.salience = salient.salience;
-        episode.novelty = salient.novelty;
-        episode.person_involved = said || !percept.people.is_empty();
-        if salient.disposition != Disposition::Proceed {
-            episode.outcome = Some(Outcome { success: None, result: "not acted on".into() });
-        }
-        let around =
-            Surroundings { goal_before: self.kept_goal.as_deref(), last_kept: self.newest.map(|(_, at, _)| at) };
-        episode.reasons = capture_reasons(&episode, &around, &pulse.settings().capture);
-        if episode.reasons.is_empty() {
-            return;
-        }
-        let reasons = episode.reasons.iter().map(|reason| format!("{reason:?}")).collect();
-        let stored = EpisodeStored {
-            episode: episode.id.clone(),
-            at: now,
-            complete: false,
-            reasons,
-            salience: episode.salience,
-        };
-        if let Some((document, mut old)) = self.repeated(&episode, pulse) {
-            merge_observation(&mut old, &episode);
-            pulse.put(episode_key(document), &old);
-            pulse.keep(HippocampusEvent::Merged { document, turn: Some(turn), episode: Box::new(old) });
-        } else {
-            episode.sitting = sitting_after(self.newest.map(|(sitting, at, _)| (sitting, at)), now);
-            let day = day_of(now, &pulse.settings().zone);
-            pulse.put(episode_key(self.next), &episode);
-            self.put_vector(self.next, &episode, pulse);
-            pulse.emit(SituationsStored { stored: vec![situation(&episode)], ..SituationsStored::default() });
-            pulse.keep(HippocampusEvent::Captured {
-                document: self.next,
-                turn: Some(turn),
-                day,
-                episode: Box::new(episode),
-            });
-        }
-        self.keep_sealed(pulse);
-        pulse.emit(stored);
-    }
-}
-
-impl Hears<TurnEnded> for Hippocampus {
-    fn hear(&self, ended: &TurnEnded, pulse: &mut Pulse<'_, Self>) {
-        let Some(document) = self.open.get(&ended.turn).copied() else { return };
-        let Some(mut episode) = pulse.record::<EpisodicMemory>(&episode_key(document)) else { return };
-        let mut done = ended.actions.iter().rev().filter(|action| action.tool != RESPOND);
-        if let Some(action) = done.next() {
-            let params = action.params.as_object().cloned().unwrap_or_default();
-            episode.action = Some(Action { tool: action.tool.clone(), params });
-            let success = match action.status.as_str() {
-                "done" => Some(true),
-                "failed" => Some(false),
-                _ => None,
-            };
-            let result = action.reason.clone().unwrap_or_else(|| action.status.clone());
-            episode.outcome = Some(Outcome { success, result });
-        } else if episode.outcome.is_none() {
-            // What was answered may repeat what was recalled, so it stays out of what is found by words.
-            let success = ended.actions.iter().any(|action| action.status == "done").then_some(true);
-            episode.outcome = Some(Outcome { success, result: String::new() });
-        }
-        let stored = EpisodeStored {
-            episode: episode.id.clone(),
-            at: pulse.now(),
-            complete: true,
-            reasons: Vec::new(),
-            salience: episode.salience,
-        };
-        pulse.put(episode_key(document), &episode);
-        pulse.emit(SituationsStored { stored: vec![situation(&episode)], ..SituationsStored::default() });
-        pulse.keep(HippocampusEvent::Completed { document, turn: ended.turn, episode: Box::new(episode) });
-        pulse.emit(stored);
-    }
-}
-
-impl Hears<RecallEpisodes> for Hippocampus {
-    fn hear(&self, query: &RecallEpisodes, pulse: &mut Pulse<'_, Self>) {
-        let found = self.recall(&query.filter, query.except, pulse);
-        // What is thought of counts as used; what somebody looks up from outside doesn't.
-        if query.except.is_some() && !found.is_empty() {
-            let documents = found.iter().map(|(document, _)| *document).collect();
-            pulse.keep(HippocampusEvent::Accessed { documents, at: pulse.now() });
-        }
-        pulse.reply(EpisodesRecalled { episodes: found.into_iter().map(|(_, episode)| episode).collect() });
-    }
 }
 
 impl Hears<PreemptionChanged> for Hippocampus {
@@ -650,87 +413,5 @@ impl Hears<ReportStats> for Hippocampus {
             "edges": self.edges.len(),
         });
         pulse.reply(StatsReported { region: Self::NAME.into(), available: true, reason: None, counts });
-    }
-}
-
-impl Hears<ImportEpisodes> for Hippocampus {
-    fn hear(&self, import: &ImportEpisodes, pulse: &mut Pulse<'_, Self>) {
-        let mut answer = EpisodesImported::default();
-        let (mut next, mut newest, mut goal) = (self.next, self.newest, self.kept_goal.clone());
-        let mut batch: VecDeque<(u32, EpisodicMemory)> = VecDeque::new();
-        let law = pulse.settings().capture;
-        for (number, line) in &import.lines {
-            match WholeLine::parse(line) {
-                None => {}
-                Some(Err(error)) => {
-                    answer.bad.push((*number, error.to_string()));
-                    continue;
-                }
-                Some(Ok(WholeLine { episode, record })) => {
-                    if batch.iter().any(|(_, kept)| kept.id == episode.id) || self.knows(&episode, pulse) {
-                        answer.merged += 1;
-                        continue;
-                    }
-                    newest = Some((episode.sitting, episode.created, next));
-                    goal.clone_from(&episode.context.goal);
-                    pulse.put_bytes(episode_key(next), record.into_bytes());
-                    self.put_vector(next, &episode, pulse);
-                    batch.push_back((next, episode.clone()));
-                    let day = day_of(episode.created, &pulse.settings().zone);
-                    let episode = Box::new(episode);
-                    pulse.keep(HippocampusEvent::Captured { document: next, turn: None, day, episode });
-                    next += 1;
-                    answer.kept += 1;
-                    continue;
-                }
-            }
-            let parsed = match ImportLine::parse(line) {
-                Ok(parsed) => parsed,
-                Err(error) => {
-                    answer.bad.push((*number, error.to_string()));
-                    continue;
-                }
-            };
-            let id = pulse.fresh_id().to_string();
-            let run = pulse.settings().run.clone();
-            let mut episode = parsed.into_episode(&ImportDefaults { id: &id, now: pulse.now(), run: &run });
-            let around = Surroundings { goal_before: goal.as_deref(), last_kept: newest.map(|(_, at, _)| at) };
-            episode.reasons = capture_reasons(&episode, &around, &pulse.settings().capture);
-            goal.clone_from(&episode.context.goal);
-            if !import.all {
-                if episode.reasons.is_empty() {
-                    answer.skipped += 1;
-                    continue;
-                }
-                let earlier =
-                    batch.iter().rev().take(RECENT).find(|(_, old)| is_same_observation(old, &episode, &law)).cloned();
-                if let Some((document, mut old)) = earlier.or_else(|| self.repeated(&episode, pulse)) {
-                    merge_observation(&mut old, &episode);
-                    pulse.put(episode_key(document), &old);
-                    pulse.keep(HippocampusEvent::Merged { document, turn: None, episode: Box::new(old) });
-                    answer.merged += 1;
-                    continue;
-                }
-            }
-            episode.sitting = sitting_after(newest.map(|(sitting, at, _)| (sitting, at)), episode.created);
-            newest = Some((episode.sitting, episode.created, next));
-            pulse.put(episode_key(next), &episode);
-            self.put_vector(next, &episode, pulse);
-            batch.push_back((next, episode.clone()));
-            let day = day_of(episode.created, &pulse.settings().zone);
-            pulse.keep(HippocampusEvent::Captured { document: next, turn: None, day, episode: Box::new(episode) });
-            next += 1;
-            answer.kept += 1;
-        }
-        self.keep_sealed(pulse);
-        let stored: Vec<Situation> = batch.iter().map(|(_, episode)| situation(episode)).collect();
-        if !stored.is_empty() {
-            pulse.emit(SituationsStored { stored, ..SituationsStored::default() });
-        }
-        let captured = batch.into_iter().map(|(_, episode)| (episode.id, episode.created)).collect::<Vec<_>>();
-        if !captured.is_empty() {
-            pulse.emit(EpisodesCaptured { episodes: captured });
-        }
-        pulse.reply(answer);
     }
 }

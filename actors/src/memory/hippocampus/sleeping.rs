@@ -18,7 +18,7 @@ use super::compressed::{TYPICAL_BYTES, compressed};
 use super::edges::{BLOCK, documents_of};
 use super::linking::{block_key, edge_key};
 use super::model::{EpisodicMemory, Outcome};
-use super::region::{Hippocampus, HippocampusEvent, episode_key, vector_key};
+use super::region::{Hippocampus, HippocampusEvent, episode_key, id_key, repeats_key, vector_key};
 use super::retention::{Connections, Verdict, retention, verdict};
 use super::text_index::HELD_OPEN;
 use crate::region::{Hears, Pulse};
@@ -238,7 +238,11 @@ impl Hippocampus {
         for document in marks.compress {
             self.compress(document, round, pulse);
         }
-        let known = |document: u32| Some((document, pulse.record::<EpisodicMemory>(&episode_key(document))?.id));
+        // What was pinned since it was marked stays too.
+        let known = |document: u32| {
+            let episode = pulse.record::<EpisodicMemory>(&episode_key(document)).filter(|episode| !episode.long_term)?;
+            Some((document, episode.id))
+        };
         let pruned: Vec<(u32, String)> = marks
             .prune
             .into_iter()
@@ -324,21 +328,21 @@ impl Hippocampus {
             return 0;
         }
         let documents: Vec<u32> = episodes.iter().map(|(document, _)| *document).collect();
-        let mut bytes = 0;
-        let mut blocks = Vec::new();
-        for document in &documents {
+        let (mut bytes, mut blocks, mut ids) = (0, Vec::new(), Vec::new());
+        for (document, id) in episodes {
             bytes += pulse.records().bytes(&episode_key(*document)).map_or(0, |record| record.len() as u64);
-            pulse.remove(episode_key(*document));
-            pulse.remove(vector_key(*document));
-            pulse.remove(edge_key(*document));
+            let repeats = pulse.record::<Vec<String>>(&repeats_key(*document)).unwrap_or_default();
+            ids.extend([id.clone()].into_iter().chain(repeats));
+            let keys = [episode_key, vector_key, edge_key, repeats_key];
+            keys.into_iter().for_each(|key_of| pulse.remove(key_of(*document)));
             let keepers = self.edges.kept_by(*document).into_iter().chain([*document]);
             blocks.extend(keepers.map(|keeper| keeper / BLOCK).filter(|block| *block < self.linking.blocks));
         }
+        ids.iter().for_each(|id| pulse.remove(id_key(id)));
         blocks.sort_unstable();
         blocks.dedup();
         self.put_gone(&documents, pulse);
         pulse.keep(HippocampusEvent::Removed { documents, blocks });
-        let ids: Vec<String> = episodes.iter().map(|(_, id)| id.clone()).collect();
         let forgotten = ids.iter().map(|id| (similarity::EPISODES.to_owned(), id.clone())).collect();
         pulse.emit(SituationsStored { stored: Vec::new(), forgotten });
         pulse.emit(RecordsRemoved { layer: Layer::Hippocampus, ids });
@@ -358,6 +362,7 @@ impl Hippocampus {
         }
         self.recent.retain(|(document, _)| !documents.contains(document));
         self.open.retain(|_, document| !documents.contains(document));
+        self.ended.retain(|(_, document)| !documents.contains(document));
     }
 
     /// The round of this sleep, begun if it is a new one.

@@ -2,13 +2,15 @@
 //!
 //! Biology: the circadian clock of the hypothalamus.
 //! Law: calendar bins of local time (`law.rs`), kept as compressed lists (`index.rs`).
-//! Remembers: in which bins each episode lies. Forgets: nothing by itself.
+//! Remembers: in which bins each episode lies. Forgets: with the episodes.
 //! Down: time is a missing section.
 
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use jiff::Timestamp;
 use jiff::tz::TimeZone;
+use maxim_bus::signals::concepts::{Layer, RecordsRemoved};
 use maxim_bus::signals::recall::{
     DescribeTime, EpisodeStored, EpisodesCaptured, ReportStats, StatsReported, TimeDescribed,
 };
@@ -53,16 +55,20 @@ pub enum ScnEvent {
     Binned { number: u32, at: Timestamp },
     SealDue,
     SealWritten { segments: u32, numbers: u32 },
+    /// The episodes of these moments are gone.
+    Removed { numbers: Vec<u32> },
 }
 
 wiring!(SuprachiasmaticNucleus {
-    hears: [EpisodeStored, EpisodesCaptured, DescribeTime, ReportStats],
+    hears: [EpisodeStored, EpisodesCaptured, RecordsRemoved, DescribeTime, ReportStats],
     back: [],
     emits: [TimeDescribed, StatsReported],
 });
 
 /// Numbers that wait in memory before a segment is sealed.
 const SEAL_AT: usize = 4096;
+/// Numbers of moments that are gone are kept in records of this stretch.
+const GONE_BLOCK: u32 = 4096;
 
 impl Region for SuprachiasmaticNucleus {
     const NAME: RegionName = "suprachiasmatic_nucleus";
@@ -87,6 +93,11 @@ impl Region for SuprachiasmaticNucleus {
                 self.segments.extend(sealed);
             }
             ScnEvent::SealWritten { segments, numbers } => self.sealed = (segments, numbers),
+            ScnEvent::Removed { numbers } => {
+                if let Some(index) = &mut self.index {
+                    numbers.iter().for_each(|number| index.remove(*number));
+                }
+            }
         }
     }
 
@@ -112,6 +123,10 @@ impl Region for SuprachiasmaticNucleus {
                 index.add(number, &TimeSignature::of(moment.at, &settings.zone));
             }
         }
+        for (_, gone) in records.prefixed(b"gone/", usize::MAX) {
+            let numbers: Vec<u32> = serde_json::from_slice(&gone).unwrap_or_default();
+            numbers.into_iter().for_each(|number| index.remove(number));
+        }
         self.index = Some(index);
         self.zone = Some(settings.zone.clone());
     }
@@ -121,6 +136,15 @@ fn moment_key(number: u32) -> Vec<u8> {
     format!("moment/{number:08x}").into_bytes()
 }
 
+/// Where the number of a moment stands by its episode's id.
+fn id_key(id: &str) -> Vec<u8> {
+    format!("id/{id}").into_bytes()
+}
+
+fn gone_key(block: u32) -> Vec<u8> {
+    format!("gone/{block:06x}").into_bytes()
+}
+
 fn segment_key(number: u32) -> Vec<u8> {
     format!("segment/{number:06x}").into_bytes()
 }
@@ -128,12 +152,13 @@ fn segment_key(number: u32) -> Vec<u8> {
 impl SuprachiasmaticNucleus {
     fn bin(&self, number: u32, id: &str, at: Timestamp, pulse: &mut Pulse<'_, Self>) {
         pulse.put(moment_key(number), &Moment { id: id.to_owned(), at });
+        pulse.put(id_key(id), &number);
         pulse.keep(ScnEvent::Binned { number, at });
     }
 
     fn keep_sealed(&self, pulse: &mut Pulse<'_, Self>) {
         let Some(index) = &self.index else { return };
-        let (segments, numbers) = (self.segments.len() as u32, (index.len() - index.unsealed()) as u32);
+        let (segments, numbers) = (self.segments.len() as u32, index.sealed_before());
         if segments != self.sealed.0 {
             for number in self.sealed.0..segments {
                 pulse.put_bytes(segment_key(number), self.segments[number as usize].to_vec());
@@ -163,6 +188,30 @@ impl Hears<EpisodesCaptured> for SuprachiasmaticNucleus {
     }
 }
 
+impl Hears<RecordsRemoved> for SuprachiasmaticNucleus {
+    fn hear(&self, removed: &RecordsRemoved, pulse: &mut Pulse<'_, Self>) {
+        if removed.layer != Layer::Hippocampus {
+            return;
+        }
+        let mut gone: BTreeMap<u32, BTreeSet<u32>> = BTreeMap::new();
+        for id in &removed.ids {
+            let Some(number) = pulse.record::<u32>(&id_key(id)) else { continue };
+            pulse.remove(id_key(id));
+            pulse.remove(moment_key(number));
+            gone.entry(number / GONE_BLOCK).or_default().insert(number);
+        }
+        if gone.is_empty() {
+            return;
+        }
+        for (block, numbers) in &gone {
+            let before: Vec<u32> = pulse.record(&gone_key(*block)).unwrap_or_default();
+            let all: BTreeSet<u32> = before.into_iter().chain(numbers.iter().copied()).collect();
+            pulse.put(gone_key(*block), &all);
+        }
+        pulse.keep(ScnEvent::Removed { numbers: gone.into_values().flatten().collect() });
+    }
+}
+
 impl Hears<DescribeTime> for SuprachiasmaticNucleus {
     fn hear(&self, query: &DescribeTime, pulse: &mut Pulse<'_, Self>) {
         let Some(index) = &self.index else { return };
@@ -182,7 +231,7 @@ impl Hears<DescribeTime> for SuprachiasmaticNucleus {
             week: now.week,
             month: now.month,
             like_now: index.count(&bins) as u64,
-            total: index.len() as u64,
+            total: index.living() as u64,
             episodes: ids.map(|moment| moment.id).collect(),
         };
         pulse.reply(described);
@@ -191,8 +240,8 @@ impl Hears<DescribeTime> for SuprachiasmaticNucleus {
 
 impl Hears<ReportStats> for SuprachiasmaticNucleus {
     fn hear(&self, _query: &ReportStats, pulse: &mut Pulse<'_, Self>) {
-        let bytes = self.index.as_ref().map_or(0, BinIndex::size);
-        let counts = serde_json::json!({ "moments": self.next, "index_bytes": bytes });
+        let (moments, bytes) = self.index.as_ref().map_or((0, 0), |index| (index.living(), index.size()));
+        let counts = serde_json::json!({ "moments": moments, "index_bytes": bytes });
         pulse.reply(StatsReported { region: Self::NAME.into(), available: true, reason: None, counts });
     }
 }

@@ -1,22 +1,30 @@
 //! The salience room: gives each percept its novelty and salience.
 //!
 //! Biology: the salience network of the anterior insula.
-//! Law: `law.rs`. What a person says is always worth 0.9 at least.
-//! Remembers: the gist of the latest percepts and the goal. Forgets: all but the newest.
+//! Law: `law.rs`. What a person says is always worth 0.9 at least. The salience bridge tells it what objects earned, the
+//! significance learner what moments are worth and what startled; it asks nobody.
+//! Remembers: the gist of the latest percepts, the goal, what it was told. Forgets: all but the newest.
 //! Down: percepts wait.
 
+use std::collections::BTreeMap;
+
+use jiff::Timestamp;
+use maxim_bus::signals::bridges::{AttentionLearned, Moment, SignificanceLearned, SignificanceWeights, Startled};
 use maxim_bus::signals::lifecycle::PreemptionChanged;
 use maxim_bus::signals::percept::{AdmittedPercept, SalientPercept};
+use maxim_bus::units::Novelty;
 use maxim_bus::{RegionName, Stage};
 use serde::{Deserialize, Serialize};
 
-use super::law::{Appraisal, Gist, NEUTRAL_HISTORY, RecentPercepts, SourceKind};
+use super::law::{Appraisal, Gist, NEUTRAL_HISTORY, RecentPercepts, SourceKind, significance, startle_left};
 use crate::language::Stems;
 use crate::region::{Card, Hears, Pulse, Region};
 use crate::wiring;
 
 /// Characters of a percept that its gist is made of; the rest adds little that is new.
 const GIST: usize = 2_000;
+/// Objects whose history is kept here; the bridge tells of no more.
+const HISTORIES: usize = 1024;
 
 /// How the room is set up.
 #[derive(Default)]
@@ -28,15 +36,32 @@ pub struct SalienceSettings {
 pub struct SalienceRoom {
     recent: RecentPercepts,
     goal: Option<String>,
+    /// The goal changed, and nothing was perceived since.
+    #[serde(default)]
+    goal_changed: bool,
+    /// What objects and words earned, by their stems.
+    #[serde(default)]
+    histories: BTreeMap<String, f64>,
+    #[serde(default)]
+    weights: SignificanceWeights,
+    #[serde(default)]
+    startled: Option<Startled>,
 }
 
 #[derive(Debug, Serialize, Deserialize)]
 pub enum SalienceEvent {
     Perceived(Gist),
     GoalChanged(Option<String>),
+    Attention(Vec<(String, f64)>),
+    Weights(SignificanceWeights),
+    Startled(Startled),
 }
 
-wiring!(SalienceRoom { hears: [AdmittedPercept, PreemptionChanged], back: [], emits: [SalientPercept] });
+wiring!(SalienceRoom {
+    hears: [AdmittedPercept, PreemptionChanged],
+    back: [AttentionLearned, SignificanceLearned, Startled],
+    emits: [SalientPercept],
+});
 
 impl Region for SalienceRoom {
     const NAME: RegionName = "salience";
@@ -50,9 +75,56 @@ impl Region for SalienceRoom {
 
     fn apply(&mut self, event: SalienceEvent) {
         match event {
-            SalienceEvent::Perceived(gist) => self.recent.remember(gist),
-            SalienceEvent::GoalChanged(goal) => self.goal = goal,
+            SalienceEvent::Perceived(gist) => {
+                self.recent.remember(gist);
+                self.goal_changed = false;
+            }
+            SalienceEvent::GoalChanged(goal) => {
+                self.goal = goal;
+                self.goal_changed = true;
+            }
+            SalienceEvent::Attention(objects) => {
+                self.histories.extend(objects);
+                while self.histories.len() > HISTORIES {
+                    // Those nearest to knowing nothing say least.
+                    let said = |value: &f64| (value - NEUTRAL_HISTORY).abs();
+                    let least = self.histories.iter().min_by(|a, b| said(a.1).total_cmp(&said(b.1)));
+                    let Some(least) = least.map(|(object, _)| object.clone()) else { break };
+                    self.histories.remove(&least);
+                }
+            }
+            SalienceEvent::Weights(weights) => self.weights = weights,
+            SalienceEvent::Startled(startled) => self.startled = Some(startled),
         }
+    }
+}
+
+impl SalienceRoom {
+    /// The history of the object that earned most; a name that isn't known by that of its best known word.
+    fn history(&self, objects: &[String], stems: &Stems) -> f64 {
+        let of = |object: &String| {
+            let words = stems.of_text(object);
+            let whole = self.histories.get(&words.join(" ")).copied();
+            let known = words.iter().filter_map(|word| self.histories.get(word)).copied();
+            whole.or_else(|| known.reduce(f64::max))
+        };
+        objects.iter().filter_map(of).reduce(f64::max).unwrap_or(NEUTRAL_HISTORY)
+    }
+
+    fn moment(&self, said: bool, novelty: Novelty, now: Timestamp) -> Moment {
+        let mut moment = Moment {
+            person: f64::from(u8::from(said)),
+            novelty: novelty.get(),
+            goal_boundary: f64::from(u8::from(self.goal_changed)),
+            ..Moment::default()
+        };
+        if let Some(startled) = &self.startled {
+            let left = |strength| startle_left(strength, now.duration_since(startled.at).as_secs_f64());
+            moment.surprise = left(startled.surprise);
+            moment.valence_extremity = left(startled.valence_extremity);
+            moment.energy_change = left(startled.energy_change);
+        }
+        moment
     }
 }
 
@@ -69,8 +141,9 @@ impl Hears<AdmittedPercept> for SalienceRoom {
             source: if said { SourceKind::Person } else { SourceKind::Observation },
             novelty,
             goal_relevance: goal.map_or(0.0, |goal| goal.covers(&gist)),
-            history: NEUTRAL_HISTORY,
+            history: self.history(&percept.objects, stems),
             confidence: 1.0,
+            significance: significance(&self.weights, &self.moment(said, novelty, pulse.now())),
         };
         pulse.keep(SalienceEvent::Perceived(gist));
         pulse.emit(SalientPercept {
@@ -87,5 +160,59 @@ impl Hears<PreemptionChanged> for SalienceRoom {
         if changed.goal != self.goal {
             pulse.keep(SalienceEvent::GoalChanged(changed.goal.clone()));
         }
+    }
+}
+
+impl Hears<AttentionLearned> for SalienceRoom {
+    fn hear(&self, learned: &AttentionLearned, pulse: &mut Pulse<'_, Self>) {
+        pulse.keep(SalienceEvent::Attention(learned.objects.clone()));
+    }
+}
+
+impl Hears<SignificanceLearned> for SalienceRoom {
+    fn hear(&self, learned: &SignificanceLearned, pulse: &mut Pulse<'_, Self>) {
+        pulse.keep(SalienceEvent::Weights(learned.weights));
+    }
+}
+
+impl Hears<Startled> for SalienceRoom {
+    fn hear(&self, startled: &Startled, pulse: &mut Pulse<'_, Self>) {
+        pulse.keep(SalienceEvent::Startled(*startled));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use maxim_bus::Trust;
+    use maxim_bus::signals::percept::{Disposition, Percept};
+
+    use super::*;
+    use crate::region::rig::{Rig, ear};
+
+    fn seen(object: &str) -> AdmittedPercept {
+        let mut percept = Percept::from_outside("body", "camera", format!("a {object}"), false, Trust::Sensor);
+        percept.source = "body".into();
+        percept.objects = vec![object.into()];
+        AdmittedPercept { percept, disposition: Disposition::Proceed }
+    }
+
+    fn salience(rig: &mut Rig<SalienceRoom>, object: &str) -> f64 {
+        rig.send(seen(object));
+        rig.heard::<SalientPercept>()[0].salience.get()
+    }
+
+    #[test]
+    fn what_it_is_told_moves_salience_and_survives_a_crash() {
+        let mut rig: Rig<SalienceRoom> = Rig::new(SalienceSettings::default(), ear::<SalientPercept>);
+        let before = salience(&mut rig, "red cup");
+        let known = salience(&mut rig, "red cup");
+        assert!(known < before, "it is no longer new");
+        rig.send(AttentionLearned { objects: vec![("cup".into(), 0.9), ("red".into(), 0.7)] });
+        rig.crash();
+        let earned = salience(&mut rig, "red cup");
+        assert!(earned > known + 0.2, "{earned} after {known}");
+        let weights = SignificanceWeights { bias: 2.0, ..SignificanceWeights::default() };
+        rig.send(SignificanceLearned { weights, moments: 9 });
+        assert!(salience(&mut rig, "red cup") > earned + 0.2);
     }
 }

@@ -327,6 +327,35 @@ fn after_closing_nothing_is_accepted_and_the_end_was_orderly() {
 }
 
 #[test]
+fn what_is_accepted_while_it_closes_is_on_disk_or_was_refused() {
+    for home in Home::all() {
+        for _ in 0..5 {
+            let (store, _) = home.open_with(small());
+            let agent = ada(&store);
+            let before = event(&agent, GATE, "before");
+            let (agent, accepting) = (&agent, &std::sync::Barrier::new(2));
+            let last = std::thread::scope(|scope| {
+                let accepted = scope.spawn(move || {
+                    let mut last = before;
+                    accepting.wait();
+                    while let Ok(accepted) =
+                        agent.accept(Commit { events: vec![b"more".to_vec()], ..commit(agent, GATE) }, |_| ())
+                    {
+                        last = accepted.lsn;
+                    }
+                    last
+                });
+                accepting.wait();
+                store.close().expect("closes");
+                accepted.join().expect("accepts until it is refused")
+            });
+            let (_store, report) = home.open_with(small());
+            assert_eq!(report.heads, [("ada".to_owned(), last)]);
+        }
+    }
+}
+
+#[test]
 fn the_memory_store_is_durable_at_once_and_keeps_what_is_undelivered() {
     let store = StateStore::in_memory();
     let agent = ada(&store);

@@ -9,7 +9,10 @@ use crate::deliberation::habit::lexicon::terms;
 
 /// Share of the question's content words that a sentence must hold to count as an answer; below it, it is only said to be
 /// the nearest thing known.
-const ANSWERS: f64 = 0.6;
+pub(super) const ANSWERS: f64 = 0.6;
+
+/// How a reply begins that doesn't answer.
+pub const UNKNOWN: &str = "I don't know";
 
 /// A worded answer.
 #[derive(Clone, Debug, PartialEq)]
@@ -41,11 +44,11 @@ pub fn recalled(topic: &str, words: &[String], evidence: &[Evidence], asker: Opt
             .then(b.evidence.score.total_cmp(&a.evidence.score))
     });
     let Some(best) = found.first() else {
-        return Reply { text: format!("I don't know{}.", about(topic)), rests_on: vec![], known: false };
+        return Reply { text: format!("{UNKNOWN}{}.", about(topic)), rests_on: vec![], known: false };
     };
     let statement = cited(best.evidence, best.text, asker, zone);
     if best.covers < ANSWERS {
-        let text = format!("I don't know{}. The nearest that I remember: {statement}", about(topic));
+        let text = format!("{UNKNOWN}{}. The nearest that I remember: {statement}", about(topic));
         return Reply { text, rests_on: vec![best.place], known: false };
     }
     let mut reply = Reply { text: statement, rests_on: vec![best.place], known: true };
@@ -176,7 +179,7 @@ fn without_order(sentence: &str) -> &str {
     &sentence[cut..]
 }
 
-fn coverage(words: &[String], text: &str) -> f64 {
+pub(super) fn coverage(words: &[String], text: &str) -> f64 {
     if words.is_empty() {
         return 0.0;
     }

@@ -1,12 +1,14 @@
 //! Words answers from what is known, and from nothing else.
 
 mod evidence;
+mod knowledge;
 mod memory;
 mod outcome;
 mod verdict;
 
 pub use evidence::{Evidence, Origin};
-pub use memory::{Expectation, Reply, expected, happened, recalled};
+pub use knowledge::{concepts, known, prompt_line};
+pub use memory::{Expectation, Reply, UNKNOWN, expected, happened, recalled};
 pub use outcome::outcome;
 pub use verdict::{Refusal, approval_needed, held, refused, remembered, small_talk, stopped, unknown};
 

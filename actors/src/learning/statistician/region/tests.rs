@@ -82,7 +82,7 @@ fn a_reliable_tool_becomes_a_pattern_which_goes_when_the_tool_breaks() {
     assert_eq!(states, [MetricState::Observing, forming(1), forming(2), MetricState::ConfirmedPattern]);
     desk.rig.crash();
     assert_eq!(desk.state(name), MetricState::ConfirmedPattern, "also after a crash");
-    for _ in 0..8 {
+    for _ in 0..4 {
         desk.send(result("bash", false, 0));
     }
     assert_eq!(desk.state(name), MetricState::Observing);

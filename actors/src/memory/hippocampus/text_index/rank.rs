@@ -14,8 +14,9 @@ use super::statement::Statement;
 const GROUP: usize = 1 << GROUP_BITS;
 /// Groups that a hit reaches, own included.
 const REACHED: usize = 2 * BORDER + 1;
-/// Groups that are looked at closely, at most. Only where very many documents are as good as the best is one missed.
-const MOST_GROUPS: usize = 4096;
+/// Groups that are looked at closely, at most: those that can hold the best. In a larger store one of equally good
+/// documents may be missed.
+const MOST_GROUPS: usize = 1024;
 /// Steps before and after that a document in the middle of its sitting has.
 const FULL_REACH: u8 = (MOST_STEPS as u8) << 4 | MOST_STEPS as u8;
 
@@ -70,28 +71,25 @@ impl Best {
 }
 
 impl Ranking<'_> {
-    /// The `limit` best of the documents that `allowed` lets pass, best first; ties go to the newer one.
-    pub fn best(&self, limit: usize, allowed: impl Fn(u32) -> bool, scratch: &mut Scratch) -> Vec<Hit> {
+    /// The `limit` best, of an ascending list of documents where one is given; best first, ties go to the newer one.
+    pub fn best(&self, limit: usize, within: Option<&[u32]>, scratch: &mut Scratch) -> Vec<Hit> {
         let mut best = Best { limit, heap: BinaryHeap::with_capacity(limit + 1) };
         let marks = self.mark_scores();
         let most = marks.iter().copied().fold(0.0, higher);
         let bases = self.sitting_scores();
         let mut groups = self.groups(&bases, most, &scratch.bounds);
-        // The most promising first: they set the floor by which most others are left out.
-        let first = limit.min(groups.len());
-        let descending = |a: &(f32, u32), b: &(f32, u32)| b.0.total_cmp(&a.0).then(a.1.cmp(&b.1));
-        if first < groups.len() {
-            groups.select_nth_unstable_by(first, descending);
+        if let Some(documents) = within {
+            let held = documents.iter().filter_map(|document| self.index.ordinal(*document)).map(|at| at >> GROUP_BITS);
+            let mut held: Vec<u32> = held.collect();
+            held.dedup();
+            groups.retain(|(_, group)| held.binary_search(group).is_ok());
         }
-        let mut rest = groups.split_off(first);
-        self.look_closely(groups, &bases, &marks, &allowed, &mut best, scratch);
-        let floor = best.floor();
-        rest.retain(|(bound, _)| *bound >= floor);
-        if rest.len() > MOST_GROUPS {
-            rest.select_nth_unstable_by(MOST_GROUPS, descending);
-            rest.truncate(MOST_GROUPS);
+        if groups.len() > MOST_GROUPS {
+            let descending = |a: &(f32, u32), b: &(f32, u32)| b.0.total_cmp(&a.0).then(a.1.cmp(&b.1));
+            groups.select_nth_unstable_by(MOST_GROUPS, descending);
+            groups.truncate(MOST_GROUPS);
         }
-        self.look_closely(rest, &bases, &marks, &allowed, &mut best, scratch);
+        self.look_closely(groups, &bases, &marks, within, &mut best, scratch);
         let sorted = best.heap.into_sorted_vec();
         sorted.into_iter().map(|Reverse(Ranked(score, document))| Hit { document, score }).collect()
     }
@@ -119,7 +117,7 @@ impl Ranking<'_> {
         mut groups: Vec<(f32, u32)>,
         bases: &[Option<f32>],
         marks: &[f32; 256],
-        allowed: &impl Fn(u32) -> bool,
+        within: Option<&[u32]>,
         best: &mut Best,
         scratch: &mut Scratch,
     ) {
@@ -138,7 +136,8 @@ impl Ranking<'_> {
                     continue;
                 }
                 let document = self.index.documents[ordinal];
-                if self.index.dead.binary_search(&document).is_err() && allowed(document) {
+                let is_wanted = within.is_none_or(|documents| documents.binary_search(&document).is_ok());
+                if is_wanted && self.index.dead.binary_search(&document).is_err() {
                     best.push(score, document);
                 }
             }

@@ -54,15 +54,15 @@ pub(super) struct Cue<'a> {
 impl TextIndex {
     /// The `limit` best documents, best first; ties go to the newer one.
     pub fn search(&self, query: &Query, limit: usize) -> Vec<Hit> {
-        self.search_where(query, limit, |_| true)
+        self.search_where(query, limit, None)
     }
 
     /// The best among the documents of an ascending list. Others still lend their words to their neighbours.
     pub fn search_within(&self, query: &Query, documents: &[u32], limit: usize) -> Vec<Hit> {
-        self.search_where(query, limit, |document| documents.binary_search(&document).is_ok())
+        self.search_where(query, limit, Some(documents))
     }
 
-    fn search_where(&self, query: &Query, limit: usize, allowed: impl Fn(u32) -> bool) -> Vec<Hit> {
+    fn search_where(&self, query: &Query, limit: usize, within: Option<&[u32]>) -> Vec<Hit> {
         if limit == 0 || self.is_empty() {
             return Vec::new();
         }
@@ -92,10 +92,10 @@ impl TextIndex {
         let meant = self.meaning.as_ref().filter(|_| query.weights.alike != 0.0 || query.weights.alike_near != 0.0);
         let hits = match meant {
             Some(meaning) => {
-                let hits = ranking.best(limit.max(LOOKED_AT), allowed, &mut scratch);
+                let hits = ranking.best(limit.max(LOOKED_AT), within, &mut scratch);
                 self.look_at_meaning(meaning, &named.rest, &query.weights, hits, limit)
             }
-            None => ranking.best(limit, allowed, &mut scratch),
+            None => ranking.best(limit, within, &mut scratch),
         };
         if let Ok(mut kept) = self.scratch.lock() {
             *kept = scratch;

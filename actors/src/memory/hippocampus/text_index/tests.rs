@@ -235,4 +235,18 @@ fn a_search_within_a_list_returns_only_that_list() {
     assert!(!hits.contains(&0));
 }
 
+#[test]
+fn a_search_within_a_few_of_very_many_finds_them_however_good_the_others_are() {
+    let mut index = TextIndex::new();
+    for n in 0..20_000 {
+        let text = if n % 5_000 == 17 { "a cup" } else { "red cup on the table" };
+        index.add(n, &Fields { text, sitting: n / 20, ..Fields::default() }).expect("ascending");
+    }
+    let few = [17, 5_017, 10_017];
+    let mut hits: Vec<_> =
+        index.search_within(&Query::new("red cup on the table"), &few, 10).into_iter().map(|h| h.document).collect();
+    hits.sort_unstable();
+    assert_eq!(hits, few);
+}
+
 mod conversations;

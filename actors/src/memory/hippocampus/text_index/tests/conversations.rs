@@ -103,7 +103,7 @@ fn what_was_said_in_long_conversations_is_found_and_each_part_of_the_score_earns
     let usual = Weights::default;
     for (name, weights) in [
         ("without related stems", Weights { related: 0, ..usual() }),
-        ("with 5 related stems", Weights { related: 5, ..usual() }),
+        ("with 20 related stems", Weights { related: 20, ..usual() }),
         ("without meanings of texts", Weights { alike: 0.0, alike_near: 0.0, ..usual() }),
         ("without neighbours' hits", Weights { neighbour_steps: 0, ..usual() }),
         ("without the sitting", Weights { sitting: 0.0, ..usual() }),

@@ -1,0 +1,87 @@
+//! Questions and wishes of the outside to one room, by its name.
+
+use std::any::Any;
+use std::sync::Arc;
+use std::time::Duration;
+
+use maxim_bus::signals::concepts::{
+    ConceptsExported, ConceptsImported, DocumentIngested, ExportConcepts, ForgetRecord, ImportConcepts, IngestDocument,
+    PinRecord, Promote, PromotionEnded, ProposeRelationType, RecordChanged, RelationTypeProposed,
+};
+use maxim_bus::{Query, RegionName, Signal, Trust};
+
+use super::{DOOR, Door, DoorKeeper, Unanswered, Waiters, wait};
+use crate::region::{EffectorCard, Operation, Performs};
+
+/// Who waits for an answer, of whatever kind.
+pub(super) type Asked = Waiters<Box<dyn Any + Send>>;
+
+/// How long a room has for it: taking in a long document takes the longest.
+const PATIENCE: Duration = Duration::from_secs(60);
+
+impl Door {
+    /// Asks one room, with the owner's word; what it did is on disk when this returns.
+    ///
+    /// # Errors
+    /// The room did not answer in time, or its answer could not be made durable.
+    pub async fn ask<Q: Query>(&self, room: RegionName, question: Q) -> Result<Q::Answer, Unanswered> {
+        let id = self.fresh_id();
+        let (tell, told) = tokio::sync::oneshot::channel();
+        self.asked.lock().insert(id, tell);
+        self.send(DOOR, id, Trust::Owner, Some(room), question);
+        let answer = wait(told, PATIENCE).await;
+        self.asked.lock().remove(&id);
+        match answer?.downcast::<Q::Answer>() {
+            Ok(answer) => Ok(*answer),
+            Err(_) => Err(Unanswered::Refused(format!("{room} answered something else than it was asked"))),
+        }
+    }
+}
+
+/// What comes back this way.
+pub(super) fn wires(card: EffectorCard<DoorKeeper>) -> EffectorCard<DoorKeeper> {
+    card.performs::<DocumentIngested>()
+        .performs::<RecordChanged>()
+        .performs::<RelationTypeProposed>()
+        .performs::<ConceptsExported>()
+        .performs::<ConceptsImported>()
+        .performs::<PromotionEnded>()
+        .says::<IngestDocument>()
+        .says::<PinRecord>()
+        .says::<ForgetRecord>()
+        .says::<ProposeRelationType>()
+        .says::<ExportConcepts>()
+        .says::<ImportConcepts>()
+        .says::<Promote>()
+}
+
+async fn bring_back<S: Signal>(keeper: Arc<DoorKeeper>, answer: S, operation: Operation<DoorKeeper>) {
+    // An answer in one step is caused by the question; one that took several is of its turn.
+    let (cause, turn) = (operation.cause.cause, operation.cause.correlation);
+    let tell = {
+        let mut asked = keeper.door.asked.lock();
+        cause.and_then(|question| asked.remove(&question)).or_else(|| asked.remove(&turn))
+    };
+    let Some(tell) = tell else { return };
+    let answer: Result<Box<dyn Any + Send>, Unanswered> = match operation.hands.durable(operation.lsn).await {
+        Ok(()) => Ok(Box::new(answer)),
+        Err(error) => Err(Unanswered::NotDurable(error.to_string())),
+    };
+    let _ = tell.send(answer);
+}
+
+macro_rules! brings_back {
+    ($($answer:ty),* $(,)?) => {$(
+        impl Performs<$answer> for DoorKeeper {
+            async fn perform(self: Arc<Self>, answer: $answer, operation: Operation<Self>) {
+                bring_back(self, answer, operation).await;
+            }
+
+            fn abandoned(_answer: &$answer, why: &str, _operation: &Operation<Self>) {
+                tracing::warn!(answer = <$answer as Signal>::NAME, why, "an answer did not reach its asker");
+            }
+        }
+    )*};
+}
+
+brings_back!(DocumentIngested, RecordChanged, RelationTypeProposed, ConceptsExported, ConceptsImported, PromotionEnded,);

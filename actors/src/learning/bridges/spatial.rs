@@ -1,0 +1,327 @@
+//! The spatial bridge: where is this kind of thing usually?
+//!
+//! Biology: place and object-vector cells of the hippocampus, and their readout in the retrosplenial cortex.
+//! Law: per thing and place it counts hits (it was there) and misses (it was not). A place's weight is
+//! h · (h + 1)/(h + m + 2), hits times the expected share of hits; its share of belief is weight / (Σ weights + 1), where
+//! the 1 stands for elsewhere. A thing that isn't known is answered by its kind, the last word of its name.
+//! Remembers: 512 things with 16 places each. Forgets: the thing met longest ago, the weakest place.
+//! Down: habit answers "where" from episodes alone.
+
+use std::collections::BTreeMap;
+
+use jiff::Timestamp;
+use maxim_bus::signals::bridges::{EpisodeLived, LocateUsually, UsualPlace, UsuallyLocated};
+use maxim_bus::signals::recall::{ReportStats, StatsReported};
+use maxim_bus::{RegionName, Stage, Trust};
+use serde::{Deserialize, Serialize};
+
+use super::gist::{key, plain_words};
+use crate::region::{Card, Hears, Pulse, Region};
+use crate::wiring;
+
+const THINGS: usize = 512;
+const PLACES: usize = 16;
+/// Places in an answer.
+const SHOWN: usize = 3;
+/// Longest name of a thing, in words.
+const THING_WORDS: usize = 4;
+/// Longest name of a place, in words, with its preposition.
+const PLACE_WORDS: usize = 7;
+
+const PREPOSITIONS: &[&str] =
+    &["in", "on", "at", "under", "behind", "beside", "near", "inside", "above", "below", "over", "between"];
+/// What joins a thing and its place. Longer ones first, so that "is not" isn't read as "is".
+const LINKS: &[(&str, bool)] = &[
+    ("is no longer", false),
+    ("are no longer", false),
+    ("is not", false),
+    ("are not", false),
+    ("isn t", false),
+    ("aren t", false),
+    ("was not", false),
+    ("wasn t", false),
+    ("is usually", true),
+    ("are usually", true),
+    ("is always", true),
+    ("are kept", true),
+    ("is kept", true),
+    ("is", true),
+    ("are", true),
+    ("was", true),
+    ("were", true),
+    ("lies", true),
+    ("lie", true),
+    ("hangs", true),
+    ("hang", true),
+    ("stands", true),
+    ("sits", true),
+];
+/// A place is named with one of these; "on Monday" and "in trouble" are none.
+const DETERMINERS: &[&str] = &["the", "a", "an", "my", "our", "your", "his", "her", "their", "this", "that"];
+/// What may stand before the thing.
+const LEADS: &[&str] = &["remember that", "note that", "remember", "i think", "i believe", "today"];
+
+/// A thing, a place with its preposition, and whether it is there.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Whereabouts {
+    pub thing: String,
+    pub place: String,
+    pub there: bool,
+}
+
+/// What a text says of where things are. Questions say nothing.
+pub fn whereabouts(text: &str) -> Vec<Whereabouts> {
+    let sentences = text.split_inclusive(['.', '!', '?', '\n', ';']);
+    sentences.filter(|sentence| !sentence.trim_end().ends_with('?')).filter_map(read).collect()
+}
+
+fn read(sentence: &str) -> Option<Whereabouts> {
+    let mut words = plain_words(sentence);
+    for lead in LEADS {
+        let lead: Vec<&str> = lead.split(' ').collect();
+        if words.iter().map(String::as_str).take(lead.len()).eq(lead.iter().copied()) {
+            words.drain(..lead.len());
+        }
+    }
+    let (at, length, there) = (1..words.len()).find_map(|at| {
+        let link = LINKS.iter().find_map(|(link, there)| {
+            let link: Vec<&str> = link.split(' ').collect();
+            let here = words[at..].iter().map(String::as_str).take(link.len()).eq(link.iter().copied());
+            here.then_some((link.len(), *there))
+        })?;
+        Some((at, link.0, link.1))
+    })?;
+    let thing = without_determiner(&words[..at]);
+    let place = &words[at + length..];
+    let named = place.first().is_some_and(|word| PREPOSITIONS.contains(&word.as_str()))
+        && place.get(1).is_some_and(|word| DETERMINERS.contains(&word.as_str()))
+        && place.len() > 2;
+    let short = (1..=THING_WORDS).contains(&thing.len()) && place.len() <= PLACE_WORDS;
+    let vague = ["it", "that", "this", "he", "she", "they", "there", "what", "who", "i", "we", "you"];
+    let concrete = thing.first().is_some_and(|word| !vague.contains(&word.as_str()));
+    (named && short && concrete).then(|| Whereabouts { thing: thing.join(" "), place: place.join(" "), there })
+}
+
+fn without_determiner(words: &[String]) -> &[String] {
+    match words.first() {
+        Some(first) if DETERMINERS.contains(&first.as_str()) => &words[1..],
+        _ => words,
+    }
+}
+
+/// How often it was there, and wasn't.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Tally {
+    place: String,
+    hits: u32,
+    misses: u32,
+}
+
+impl Tally {
+    /// h · (h + 1)/(h + m + 2).
+    pub fn weight(&self) -> f64 {
+        let (hits, misses) = (f64::from(self.hits), f64::from(self.misses));
+        hits * (hits + 1.0) / (hits + misses + 2.0)
+    }
+}
+
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+struct Places {
+    /// By the stems of their names.
+    tallies: BTreeMap<String, Tally>,
+    met: Timestamp,
+}
+
+impl Places {
+    fn note(&mut self, place: &str, there: bool, at: Timestamp) {
+        self.met = at;
+        let place_key = format!("{} {}", place.split(' ').next().unwrap_or_default(), key(place));
+        let tally = self.tallies.entry(place_key).or_default();
+        tally.place = place.into();
+        if there {
+            tally.hits += 1
+        } else {
+            tally.misses += 1
+        }
+        if self.tallies.len() > PLACES {
+            let weakest = self.tallies.iter().min_by(|a, b| a.1.weight().total_cmp(&b.1.weight()));
+            if let Some(weakest) = weakest.map(|(place, _)| place.clone()) {
+                self.tallies.remove(&weakest);
+            }
+        }
+    }
+
+    fn usual(&self) -> Vec<UsualPlace> {
+        let total: f64 = self.tallies.values().map(Tally::weight).sum();
+        let of = |tally: &Tally| UsualPlace {
+            place: tally.place.clone(),
+            share: tally.weight() / (total + 1.0),
+            hits: tally.hits,
+            misses: tally.misses,
+        };
+        let mut usual: Vec<UsualPlace> = self.tallies.values().filter(|tally| tally.hits > 0).map(of).collect();
+        usual.sort_by(|a, b| b.share.total_cmp(&a.share));
+        usual.truncate(SHOWN);
+        usual
+    }
+}
+
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+pub struct SpatialBridge {
+    /// By the stems of the thing's name; of its kind, with `…` before.
+    things: BTreeMap<String, Places>,
+}
+
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct SpatialEvent {
+    thing: String,
+    place: String,
+    there: bool,
+    at: Timestamp,
+}
+
+wiring!(SpatialBridge {
+    hears: [EpisodeLived, LocateUsually, ReportStats],
+    back: [],
+    emits: [UsuallyLocated, StatsReported],
+});
+
+fn kind_key(thing: &str) -> String {
+    format!("…{}", key(thing.rsplit(' ').next().unwrap_or(thing)))
+}
+
+impl Region for SpatialBridge {
+    const NAME: RegionName = "spatial_bridge";
+    const STAGE: Stage = Stage::Learning;
+    type Event = SpatialEvent;
+    type Settings = ();
+
+    fn card() -> Card<Self> {
+        Self::wiring()
+    }
+
+    fn apply(&mut self, event: SpatialEvent) {
+        for name in [key(&event.thing), kind_key(&event.thing)] {
+            self.things.entry(name).or_default().note(&event.place, event.there, event.at);
+        }
+        while self.things.len() > THINGS
+            && let Some(oldest) = self.things.iter().min_by_key(|(_, places)| places.met).map(|(name, _)| name.clone())
+        {
+            self.things.remove(&oldest);
+        }
+    }
+}
+
+impl SpatialBridge {
+    fn locate(&self, thing: &str) -> (bool, Vec<UsualPlace>) {
+        let words = plain_words(thing);
+        let thing = without_determiner(&words).join(" ");
+        let of = |name: String| self.things.get(&name).map(Places::usual).filter(|usual| !usual.is_empty());
+        match of(key(&thing)) {
+            Some(usual) => (false, usual),
+            None => (true, of(kind_key(&thing)).unwrap_or_default()),
+        }
+    }
+}
+
+impl Hears<EpisodeLived> for SpatialBridge {
+    fn hear(&self, lived: &EpisodeLived, pulse: &mut Pulse<'_, Self>) {
+        if lived.trust < Trust::Sensor {
+            return;
+        }
+        let at = pulse.now();
+        for Whereabouts { thing, place, there } in whereabouts(&lived.text) {
+            pulse.keep(SpatialEvent { thing, place, there, at });
+        }
+    }
+}
+
+impl Hears<LocateUsually> for SpatialBridge {
+    fn hear(&self, question: &LocateUsually, pulse: &mut Pulse<'_, Self>) {
+        let (by_kind, places) = self.locate(&question.thing);
+        pulse.reply(UsuallyLocated { turn: question.turn, thing: question.thing.clone(), by_kind, places });
+    }
+}
+
+impl Hears<ReportStats> for SpatialBridge {
+    fn hear(&self, _query: &ReportStats, pulse: &mut Pulse<'_, Self>) {
+        let things = self.things.keys().filter(|name| !name.starts_with('…')).count();
+        let counts = serde_json::json!({ "things": things });
+        pulse.reply(StatsReported { region: Self::NAME.into(), available: true, reason: None, counts });
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use maxim_bus::MessageId;
+
+    use super::super::fixtures::lived;
+    use super::*;
+    use crate::region::rig::{Rig, ear};
+
+    fn said(text: &str) -> Option<(String, String, bool)> {
+        whereabouts(text).into_iter().next().map(|w| (w.thing, w.place, w.there))
+    }
+
+    fn is(thing: &str, place: &str, there: bool) -> Option<(String, String, bool)> {
+        Some((thing.into(), place.into(), there))
+    }
+
+    #[test]
+    fn places_are_read_from_statements_and_nothing_else() {
+        assert_eq!(
+            said("remember that the spare key is in the blue drawer"),
+            is("spare key", "in the blue drawer", true)
+        );
+        assert_eq!(said("My cup isn't on the table."), is("cup", "on the table", false));
+        assert_eq!(said("the ladder is no longer behind the shed"), is("ladder", "behind the shed", false));
+        for nothing in [
+            "where is the cup?",
+            "is the cup on the table?",
+            "the meeting is on Monday",
+            "Anna is in trouble",
+            "it is on the table",
+            "create a file a.txt with the text hello",
+            "the cup is red",
+        ] {
+            assert_eq!(said(nothing), None, "{nothing}");
+        }
+    }
+
+    #[test]
+    fn a_places_share_grows_with_hits_and_falls_with_misses() {
+        let tally = |hits, misses| Tally { place: String::new(), hits, misses };
+        assert_eq!((tally(3, 0).weight(), tally(1, 0).weight(), tally(0, 3).weight()), (2.4, 2.0 / 3.0, 0.0));
+        assert!((tally(3, 2).weight() - 12.0 / 7.0).abs() < 1e-12);
+        let mut places = Places::default();
+        let at = Timestamp::UNIX_EPOCH;
+        (0..3).for_each(|_| places.note("on the table", true, at));
+        places.note("in the shelf", true, at);
+        let usual = places.usual();
+        // 2.4 / (2.4 + 2/3 + 1)
+        assert!((usual[0].share - 2.4 / (2.4 + 2.0 / 3.0 + 1.0)).abs() < 1e-12);
+        assert_eq!((usual[0].place.as_str(), usual[1].hits), ("on the table", 1));
+        (0..15).for_each(|_| places.note("on the table", false, at));
+        assert_eq!(places.usual()[0].place, "in the shelf", "3·4/20 = 0.6 against 2/3");
+    }
+
+    #[test]
+    fn a_thing_is_located_by_itself_or_by_its_kind() {
+        let mut rig: Rig<SpatialBridge> = Rig::new((), ear::<UsuallyLocated>);
+        rig.send(lived("remember that the spare key is in the blue drawer", &[]));
+        let mut outside = lived("the garden key is under the mat", &[]);
+        outside.trust = Trust::Outside;
+        rig.send(outside);
+        rig.crash();
+        let turn = MessageId::from_parts(1, 1);
+        let mut ask = |thing: &str| {
+            rig.send(LocateUsually { turn, thing: thing.into() });
+            rig.heard::<UsuallyLocated>().remove(0)
+        };
+        let own = ask("the spare key");
+        assert!(!own.by_kind && own.places[0].place == "in the blue drawer", "{own:?}");
+        let kind = ask("the garden key");
+        assert!(kind.by_kind && kind.places.len() == 1 && kind.places[0].place == "in the blue drawer", "{kind:?}");
+        assert!(ask("the cat").places.is_empty());
+    }
+}

@@ -1,0 +1,168 @@
+//! What the nucleus accumbens offers for general knowledge: which tools usually work, and which usually don't.
+
+use std::collections::BTreeMap;
+
+use maxim_bus::signals::concepts::{
+    CandidatesOffered, Layer, MemoryRef, OfferCandidates, PromotionCandidate, RelationLesson,
+};
+
+use super::law::{Reinforcement, confidence};
+use super::model::{CausalLink, EventRecord, LinkTable};
+use super::region::NucleusAccumbens;
+use crate::memory::anterior_temporal_lobe::relations::{CAUSES, PROPERTY_OF};
+use crate::region::{Hears, Pulse, Region};
+
+/// Share of a tool's outcomes from which one of them is a pattern of it.
+const PREVAILS: f64 = 0.5;
+/// Candidates in one answer, at most; those with the most observations.
+const MOST: usize = 256;
+
+/// All that was seen of one outcome of a tool, whatever its parameters.
+#[derive(Default)]
+struct Pattern<'a> {
+    observations: u64,
+    links: Vec<(&'a EventRecord, &'a CausalLink)>,
+}
+
+/// Patterns that hold more often than not, good and bad.
+pub fn candidates(links: &LinkTable, asked: &OfferCandidates) -> Vec<PromotionCandidate> {
+    let mut totals: BTreeMap<&str, u64> = BTreeMap::new();
+    let mut patterns: BTreeMap<(&str, &str), Pattern<'_>> = BTreeMap::new();
+    for (_, record) in links.records() {
+        *totals.entry(&record.kind.tool).or_default() += u64::from(record.observations);
+        for link in record.links.iter().filter(|link| link.outcome.reinforcement != Reinforcement::Neutral) {
+            let pattern = patterns.entry((&record.kind.tool, &link.outcome.name)).or_default();
+            pattern.observations += u64::from(link.observations);
+            pattern.links.push((record, link));
+        }
+    }
+    let mut found: Vec<PromotionCandidate> = patterns
+        .into_iter()
+        .filter_map(|((tool, outcome), pattern)| {
+            let total = totals.get(tool).copied().unwrap_or_default().max(1);
+            let share = pattern.observations as f64 / total as f64;
+            let sure = confidence(u32::try_from(pattern.observations).unwrap_or(u32::MAX));
+            let strong = pattern.observations >= asked.min_observations
+                && sure.get() >= asked.min_confidence
+                && share >= PREVAILS;
+            strong.then(|| candidate(tool, outcome, &pattern, total, share))
+        })
+        .collect();
+    found.sort_by(|a, b| b.observations.cmp(&a.observations).then_with(|| a.name.cmp(&b.name)));
+    found.truncate(MOST);
+    found
+}
+
+fn candidate(tool: &str, outcome: &str, pattern: &Pattern<'_>, total: u64, share: f64) -> PromotionCandidate {
+    let good = pattern.links.iter().any(|(_, link)| link.outcome.reinforcement == Reinforcement::Good);
+    let (category, end) = match good {
+        true => ("good pattern", "works"),
+        false => ("bad pattern", "goes wrong"),
+    };
+    let often = match share {
+        share if share >= 0.9 => "almost always",
+        share if share >= 0.7 => "usually",
+        _ => "more often than not",
+    };
+    let how = if good { String::new() } else { format!(" ({outcome})") };
+    let wanted = if good { Reinforcement::Good } else { Reinforcement::Bad };
+    // Of several shapes of parameters the one that was seen most speaks for the order of outcomes.
+    let most = pattern.links.iter().max_by_key(|(record, _)| record.observations);
+    let mut episodes: Vec<String> = pattern.links.iter().flat_map(|(_, link)| link.episodes.clone()).collect();
+    episodes.sort_unstable();
+    episodes.dedup();
+    let relation = |kind: &str, to: &str, category: &str| RelationLesson {
+        kind: kind.into(),
+        to: to.into(),
+        category: category.into(),
+        weight: share,
+        phase: None,
+        coupling: None,
+    };
+    PromotionCandidate {
+        name: format!("{tool} {outcome}"),
+        category: category.into(),
+        definition: format!("Using {tool} {often} {end}{how}: {} of {total} times.", pattern.observations),
+        confidence: confidence(u32::try_from(pattern.observations).unwrap_or(u32::MAX)),
+        observations: pattern.observations,
+        episodes,
+        properties: BTreeMap::from([
+            ("tool".to_owned(), tool.to_owned()),
+            ("outcome".to_owned(), outcome.to_owned()),
+            ("valence".to_owned(), if good { "positive" } else { "negative" }.to_owned()),
+        ]),
+        relations: vec![relation(PROPERTY_OF, tool, "tool"), relation(CAUSES, outcome, "outcome")],
+        sources: pattern
+            .links
+            .iter()
+            .map(|(record, link)| MemoryRef::new(Layer::Nac, format!("{} -> {}", record.kind.key(), link.outcome.name)))
+            .collect(),
+        series: most.map(|(record, _)| record.series.of(wanted)).unwrap_or_default(),
+    }
+}
+
+impl Hears<OfferCandidates> for NucleusAccumbens {
+    fn hear(&self, asked: &OfferCandidates, pulse: &mut Pulse<'_, Self>) {
+        let candidates = self.links().map(|links| candidates(links, asked)).unwrap_or_default();
+        pulse.reply(CandidatesOffered { source: Self::NAME.into(), candidates });
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use jiff::Timestamp;
+    use serde_json::{Map, Value, json};
+
+    use super::*;
+    use crate::learning::nucleus_accumbens::event::{EventKind, OutcomeKind};
+    use crate::learning::nucleus_accumbens::model::Observation;
+    use crate::memory::hippocampus::model::Provenance;
+
+    fn params(value: Value) -> Map<String, Value> {
+        value.as_object().cloned().expect("an object")
+    }
+
+    fn see(links: &mut LinkTable, tool: &str, shape: Value, good: bool, episode: &str) {
+        let event = EventKind::of(tool, &params(shape));
+        links.observe(&Observation {
+            event: &event,
+            context: &[],
+            outcome: &OutcomeKind::of_success(Some(good)),
+            cues: &[],
+            delay: None,
+            episode: Some(episode),
+            provenance: Provenance::OwnExperience,
+            at: Timestamp::UNIX_EPOCH,
+        });
+    }
+
+    const USUAL: OfferCandidates = OfferCandidates { min_confidence: 0.6, min_observations: 3 };
+
+    #[test]
+    fn good_and_bad_patterns_are_offered_with_what_they_rest_on() {
+        let mut links = LinkTable::default();
+        for n in 0..3 {
+            see(&mut links, "write_file", json!({"path": "a.txt"}), true, &format!("w{n}"));
+            see(&mut links, "bash", json!({"command": "ls"}), false, &format!("b{n}"));
+        }
+        see(&mut links, "write_file", json!({"path": "a.txt", "content": "long"}), true, "w3");
+        see(&mut links, "read_file", json!({"path": "x.txt"}), true, "r0");
+        let found = candidates(&links, &USUAL);
+        let names: Vec<&str> = found.iter().map(|candidate| candidate.name.as_str()).collect();
+        assert_eq!(names, ["write_file success", "bash failure"]);
+        assert_eq!(found[0].episodes, ["w0", "w1", "w2", "w3"]);
+        assert_eq!(found[0].sources.len(), 2, "two shapes of parameters, one pattern");
+        assert_eq!((found[1].category.as_str(), found[1].series.as_slice()), ("bad pattern", &[1.0, 1.0, 1.0][..]));
+        assert!((found[0].confidence.get() - 0.7).abs() < 1e-9);
+    }
+
+    #[test]
+    fn what_is_seen_too_rarely_or_mostly_goes_otherwise_is_no_pattern() {
+        let mut links = LinkTable::default();
+        (0..7).for_each(|n| see(&mut links, "bash", json!({}), n < 5, &format!("e{n}")));
+        (0..2).for_each(|n| see(&mut links, "glob", json!({}), true, &format!("g{n}")));
+        let names: Vec<String> = candidates(&links, &USUAL).into_iter().map(|candidate| candidate.name).collect();
+        assert_eq!(names, ["bash success"]);
+        assert!(candidates(&links, &OfferCandidates { min_confidence: 0.9, ..USUAL }).is_empty());
+    }
+}

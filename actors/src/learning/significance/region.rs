@@ -1,0 +1,323 @@
+//! The significance learner: which moments are worth keeping?
+//!
+//! Biology: neuromodulation of hippocampal plasticity by dopamine and noradrenaline (synaptic tagging and capture).
+//! Law: `law.rs`. Each kept moment waits a day of experience with what stood out in it; then how useful it turned out
+//! (recalled among the first three, weighed by its score against the best) teaches the weights.
+//! Remembers: weights, and at most 512 moments that wait; of more, a random choice. Forgets: what was judged.
+//! Down: salience goes on with the weights that it was told.
+
+use std::collections::BTreeMap;
+
+use jiff::{SignedDuration, Timestamp};
+use maxim_bus::signals::bridges::{
+    EnergyChanged, EpisodeLived, Moment, SignificanceLearned, SignificanceWeights, Startled,
+};
+use maxim_bus::signals::recall::{EnrichedPercept, PredictionErrorSensed, ReportStats, StatsReported};
+use maxim_bus::{MessageId, RegionName, Stage};
+use serde::{Deserialize, Serialize};
+
+use super::law::{distance, learn, usefulness};
+use crate::region::{Card, Hears, Pulse, Region};
+use crate::wiring;
+
+/// A moment is judged after this.
+const JUDGED_AFTER: SignedDuration = SignedDuration::from_hours(24);
+/// Moments that wait.
+const WAITING: usize = 512;
+/// Open turns whose surprises are remembered.
+const OPEN: usize = 64;
+/// Recalled episodes that count as used.
+const USED: usize = 3;
+/// |RPE| above which what is perceived next counts for more.
+const SURPRISE: f64 = 0.3;
+/// Tool that only speaks.
+const RESPOND: &str = "respond";
+/// A smaller change of the weights isn't told.
+const WORTH_TELLING: f64 = 0.05;
+
+/// A kept moment that waits for its judgement.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+struct Waiting {
+    moment: Moment,
+    at: Timestamp,
+    /// Recalls, weighed.
+    uses: f64,
+}
+
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+pub struct SignificanceLearner {
+    weights: SignificanceWeights,
+    told: SignificanceWeights,
+    judged: u64,
+    waiting: BTreeMap<String, Waiting>,
+    /// Greatest |RPE| and the valence's extremity, of turns that aren't over.
+    open: BTreeMap<MessageId, (f64, f64)>,
+    /// Level of energy at the newest moment, and now.
+    energy: Option<(f64, f64)>,
+}
+
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub enum SignificanceEvent {
+    Surprised {
+        turn: MessageId,
+        surprise: f64,
+        extremity: f64,
+    },
+    Kept {
+        episode: String,
+        turn: MessageId,
+        moment: Moment,
+        at: Timestamp,
+        instead_of: Option<String>,
+    },
+    Used {
+        episodes: Vec<(String, f64)>,
+    },
+    /// The oldest moments up to this time were judged.
+    Judged {
+        until: Timestamp,
+    },
+    Told,
+    Energy {
+        level: f64,
+    },
+}
+
+wiring!(SignificanceLearner {
+    hears: [EpisodeLived, EnrichedPercept, PredictionErrorSensed, EnergyChanged, ReportStats],
+    back: [],
+    emits: [SignificanceLearned, Startled, StatsReported],
+});
+
+impl Region for SignificanceLearner {
+    const NAME: RegionName = "significance";
+    const STAGE: Stage = Stage::Learning;
+    type Event = SignificanceEvent;
+    type Settings = ();
+
+    fn card() -> Card<Self> {
+        Self::wiring()
+    }
+
+    fn apply(&mut self, event: SignificanceEvent) {
+        match event {
+            // The moment may be kept already: which of the two comes first must not matter.
+            SignificanceEvent::Surprised { turn, surprise, extremity } => {
+                if let Some(kept) = self.waiting.get_mut(&turn.to_string()) {
+                    kept.moment.surprise = kept.moment.surprise.max(surprise);
+                    kept.moment.valence_extremity = kept.moment.valence_extremity.max(extremity);
+                    return;
+                }
+                let most = self.open.entry(turn).or_default();
+                *most = (most.0.max(surprise), most.1.max(extremity));
+                if self.open.len() > OPEN {
+                    self.open.pop_first();
+                }
+            }
+            SignificanceEvent::Kept { episode, turn, moment, at, instead_of } => {
+                self.open.remove(&turn);
+                self.energy = self.energy.map(|(_, now)| (now, now));
+                if let Some(old) = instead_of {
+                    self.waiting.remove(&old);
+                }
+                // The same observation again belongs to the moment that is kept already.
+                self.waiting.entry(episode).or_insert(Waiting { moment, at, uses: 0.0 });
+            }
+            SignificanceEvent::Used { episodes } => {
+                for (episode, share) in episodes {
+                    if let Some(waiting) = self.waiting.get_mut(&episode) {
+                        waiting.uses += share;
+                    }
+                }
+            }
+            SignificanceEvent::Judged { until } => self.judge(until),
+            SignificanceEvent::Told => self.told = self.weights,
+            SignificanceEvent::Energy { level } => {
+                self.energy = Some((self.energy.map_or(level, |(before, _)| before), level));
+            }
+        }
+    }
+}
+
+impl SignificanceLearner {
+    /// Moments that were lived no later than `until` teach, in the order of their time.
+    fn judge(&mut self, until: Timestamp) {
+        let mut due: Vec<(Timestamp, String)> =
+            self.waiting.iter().filter(|(_, w)| w.at <= until).map(|(id, w)| (w.at, id.clone())).collect();
+        due.sort();
+        for (_, episode) in due {
+            if let Some(waiting) = self.waiting.remove(&episode) {
+                self.weights = learn(&self.weights, &waiting.moment, usefulness(waiting.uses));
+                self.judged += 1;
+            }
+        }
+    }
+
+    fn moment(&self, lived: &EpisodeLived) -> Moment {
+        let (surprise, valence_extremity) = self.open.get(&lived.turn).copied().unwrap_or_default();
+        Moment {
+            surprise,
+            person: f64::from(u8::from(lived.person_involved)),
+            novelty: lived.novelty.get(),
+            goal_boundary: f64::from(u8::from(lived.goal_changed)),
+            energy_change: self.energy_change(),
+            valence_extremity,
+        }
+    }
+
+    fn energy_change(&self) -> f64 {
+        self.energy.map_or(0.0, |(before, now)| (now - before).abs().min(1.0))
+    }
+}
+
+impl Hears<EpisodeLived> for SignificanceLearner {
+    fn hear(&self, lived: &EpisodeLived, pulse: &mut Pulse<'_, Self>) {
+        let until = pulse.now() - JUDGED_AFTER;
+        let due = self.waiting.values().any(|waiting| waiting.at <= until);
+        if due {
+            let mut later = self.clone();
+            later.judge(until);
+            pulse.keep(SignificanceEvent::Judged { until });
+            if distance(&later.weights, &self.told) >= WORTH_TELLING {
+                pulse.emit(SignificanceLearned { weights: later.weights, moments: later.judged });
+                pulse.keep(SignificanceEvent::Told);
+            }
+        }
+        // Of more than there is room for, each has the same chance to wait.
+        let instead_of = if self.waiting.len() < WAITING || due {
+            None
+        } else {
+            let place = (pulse.chance() * self.waiting.len() as f64) as usize;
+            self.waiting.keys().nth(place).cloned()
+        };
+        let (episode, turn, moment) = (lived.episode.clone(), lived.turn, self.moment(lived));
+        pulse.keep(SignificanceEvent::Kept { episode, turn, moment, at: pulse.now(), instead_of });
+    }
+}
+
+impl Hears<EnrichedPercept> for SignificanceLearner {
+    fn hear(&self, enriched: &EnrichedPercept, pulse: &mut Pulse<'_, Self>) {
+        let best = enriched.recalled.first().map_or(0.0, |episode| episode.score);
+        if best <= 0.0 {
+            return;
+        }
+        let used = enriched.recalled.iter().take(USED).filter(|episode| self.waiting.contains_key(&episode.id));
+        let episodes: Vec<(String, f64)> =
+            used.map(|episode| (episode.id.clone(), (episode.score / best).clamp(0.0, 1.0))).collect();
+        if !episodes.is_empty() {
+            pulse.keep(SignificanceEvent::Used { episodes });
+        }
+    }
+}
+
+impl Hears<PredictionErrorSensed> for SignificanceLearner {
+    fn hear(&self, sensed: &PredictionErrorSensed, pulse: &mut Pulse<'_, Self>) {
+        if sensed.event.starts_with(RESPOND) {
+            return; // how an answer went says nothing of the moment
+        }
+        let surprise = sensed.rpe.get().abs().min(1.0);
+        let extremity = (2.0 * sensed.value.get() - 1.0).abs();
+        let turn = pulse.turn();
+        pulse.keep(SignificanceEvent::Surprised { turn, surprise, extremity });
+        if surprise > SURPRISE {
+            let (energy_change, at) = (self.energy_change(), pulse.now());
+            pulse.emit(Startled { surprise, valence_extremity: extremity, energy_change, at });
+        }
+    }
+}
+
+impl Hears<EnergyChanged> for SignificanceLearner {
+    fn hear(&self, changed: &EnergyChanged, pulse: &mut Pulse<'_, Self>) {
+        pulse.keep(SignificanceEvent::Energy { level: changed.level });
+    }
+}
+
+impl Hears<ReportStats> for SignificanceLearner {
+    fn hear(&self, _query: &ReportStats, pulse: &mut Pulse<'_, Self>) {
+        // Weights to two digits: what is shown must not differ by the last bit of a sum.
+        let round = |weight: f64| (weight * 100.0).round() / 100.0;
+        let [surprise, person, novelty, goal_boundary, energy_change, valence_extremity] =
+            self.weights.features.map(round);
+        let counts = serde_json::json!({
+            "judged": self.judged,
+            "waiting": self.waiting.len(),
+            "weights": {
+                "surprise": surprise, "person": person, "novelty": novelty, "goal_boundary": goal_boundary,
+                "energy_change": energy_change, "valence_extremity": valence_extremity,
+                "every_moment": round(self.weights.bias),
+            },
+        });
+        pulse.reply(StatsReported { region: Self::NAME.into(), available: true, reason: None, counts });
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use super::*;
+    use crate::learning::bridges::fixtures::lived;
+    use crate::region::rig::{Rig, ear};
+    use maxim_bus::Trust;
+    use maxim_bus::signals::percept::{Disposition, Percept, SalientPercept};
+    use maxim_bus::signals::recall::{RecalledEpisode, Via};
+    use maxim_bus::units::{Novelty, Salience};
+
+    fn recall(id: &str, score: f64) -> RecalledEpisode {
+        RecalledEpisode {
+            id: id.into(),
+            score,
+            via: Via::Text,
+            timestamp: Timestamp::UNIX_EPOCH,
+            goal: None,
+            tool: None,
+            success: None,
+            text: String::new(),
+            people: vec![],
+            result: None,
+            trust: Trust::Owner,
+        }
+    }
+
+    fn enriched(recalled: Vec<RecalledEpisode>) -> EnrichedPercept {
+        let percept = Percept::from_outside("http", "anna", "where is it".into(), false, Trust::Owner);
+        let salient = SalientPercept {
+            percept,
+            disposition: Disposition::Proceed,
+            salience: Salience::clamped(0.9),
+            novelty: Novelty::clamped(0.5),
+        };
+        EnrichedPercept { salient, recalled, time: None, knowledge: vec![], missing: vec![] }
+    }
+
+    #[test]
+    fn a_day_later_the_weights_follow_from_what_was_recalled() {
+        let mut rig: Rig<SignificanceLearner> = Rig::new((), ear::<SignificanceLearned>);
+        let mut novel = lived("a hedgehog at the door", &[]);
+        novel.novelty = Novelty::clamped(1.0);
+        rig.send(novel.clone());
+        rig.send(enriched(vec![recall("other", 2.0), recall(&novel.episode, 1.0)]));
+        rig.crash();
+        rig.pass(Duration::from_secs(86_399));
+        rig.send(lived("the day isn't over", &[]));
+        assert!(rig.heard::<SignificanceLearned>().is_empty());
+        rig.pass(Duration::from_secs(1));
+        rig.send(lived("now it is", &[]));
+        // σ(−2 + 1 + 1) = ½ was expected, 1 − e^−½ = 0.393 came: the step is 0.2 · (0.393 − 0.5) = −0.0213.
+        let weights = rig.region().weights;
+        assert!((weights.bias + 2.021_306_131_942_5).abs() < 1e-9, "{weights:?}");
+        assert!((weights.features[2] - 0.978_693_868_057_5).abs() < 1e-9);
+        assert_eq!(rig.region().judged, 1);
+        assert!(rig.heard::<SignificanceLearned>().is_empty(), "too small a change to be told");
+    }
+
+    #[test]
+    fn more_moments_than_there_is_room_for_take_the_place_of_others() {
+        let mut rig: Rig<SignificanceLearner> = Rig::new((), |_, _| ());
+        for n in 0..WAITING + 40 {
+            rig.send(EpisodeLived { episode: format!("e{n}"), ..lived("x y", &[]) });
+        }
+        assert_eq!(rig.region().waiting.len(), WAITING);
+        assert!(rig.region().waiting.contains_key(&format!("e{}", WAITING + 39)));
+    }
+}

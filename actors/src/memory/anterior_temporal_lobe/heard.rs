@@ -1,0 +1,57 @@
+//! Relations that other rooms find: what works with what, and which metrics go together.
+
+use std::collections::BTreeMap;
+
+use maxim_bus::Trust;
+use maxim_bus::signals::concepts::{ConceptLesson, ConceptProvenance, Layer, MemoryRef, RelationLesson};
+use maxim_bus::signals::numbers::MetricsCorrelated;
+use maxim_bus::signals::skill::ExecutesWithLearned;
+
+use super::region::AnteriorTemporalLobe;
+use super::relations::{CORRELATES_WITH, EXECUTES_WITH};
+use crate::region::{Hears, Pulse};
+
+fn lesson(
+    name: &str,
+    category: &str,
+    trust: Trust,
+    sources: Vec<MemoryRef>,
+    relation: RelationLesson,
+) -> ConceptLesson {
+    ConceptLesson {
+        name: name.into(),
+        category: category.into(),
+        definition: None,
+        properties: BTreeMap::new(),
+        provenance: ConceptProvenance::AgentInference,
+        trust,
+        sources,
+        passage: None,
+        relations: vec![relation],
+    }
+}
+
+fn relation(kind: &str, to: &str, category: &str, weight: f64) -> RelationLesson {
+    RelationLesson { kind: kind.into(), to: to.into(), category: category.into(), weight, phase: None, coupling: None }
+}
+
+impl Hears<ExecutesWithLearned> for AnteriorTemporalLobe {
+    fn hear(&self, learned: &ExecutesWithLearned, pulse: &mut Pulse<'_, Self>) {
+        // Turns of successes; an outsider's turn teaches nothing here, its lesson is refused.
+        let sources = learned.episodes.iter().map(|id| MemoryRef::new(Layer::Hippocampus, id.clone())).collect();
+        let share = f64::from(learned.successes) / f64::from((learned.successes + learned.failures).max(1));
+        let with = relation(EXECUTES_WITH, &learned.object, "object", share * learned.confidence.get());
+        self.learn(&[lesson(&learned.tool, "tool", Trust::Own, sources, with)], pulse);
+    }
+}
+
+impl Hears<MetricsCorrelated> for AnteriorTemporalLobe {
+    fn hear(&self, found: &MetricsCorrelated, pulse: &mut Pulse<'_, Self>) {
+        if !found.holds {
+            return self.unrelate(&found.metrics[0], &found.metrics[1], CORRELATES_WITH, pulse);
+        }
+        let with = relation(CORRELATES_WITH, &found.metrics[1], "metric", found.rho.abs());
+        let taught = lesson(&found.metrics[0], "metric", found.trust.min(Trust::Own), Vec::new(), with);
+        self.learn(&[taught], pulse);
+    }
+}

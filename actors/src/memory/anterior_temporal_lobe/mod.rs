@@ -1,0 +1,19 @@
+//! What it means: concepts, their properties and their relations.
+
+pub mod document;
+mod find;
+mod heard;
+mod index;
+mod learn;
+mod meanings;
+pub mod model;
+pub mod naming;
+mod region;
+pub mod relations;
+mod sentences;
+mod upkeep;
+
+#[cfg(test)]
+mod tests;
+
+pub use region::{AnteriorTemporalLobe, AtlSettings};

@@ -1,0 +1,239 @@
+//! One concept. Every field that is not an identity has a default, so that records of an older shape still load.
+
+use std::collections::BTreeMap;
+
+use jiff::{SignedDuration, Timestamp};
+use maxim_bus::Trust;
+use maxim_bus::signals::concepts::{ConceptProvenance, MemoryRef, SourcePassage};
+use maxim_bus::units::Confidence;
+use serde::{Deserialize, Serialize};
+
+/// Sources that a concept keeps by id; later ones count and are joined to it by no edge.
+pub const MOST_SOURCES: usize = 256;
+/// Passages of documents that a concept keeps, the first ones.
+pub const MOST_PASSAGES: usize = 8;
+/// Relations that go out of a concept.
+pub const MOST_RELATIONS: usize = 128;
+/// Properties of a concept.
+pub const MOST_PROPERTIES: usize = 64;
+/// Characters of a name.
+pub const LONGEST_NAME: usize = 120;
+/// Characters of a definition, a property's value or a passage.
+pub const LONGEST_TEXT: usize = 1_200;
+/// A concept that nobody asked for over this time is compressed or pruned.
+pub const CONSOLIDATION_AGE: SignedDuration = SignedDuration::from_hours(30 * 24);
+/// Characters of a definition that a compressed concept keeps.
+pub const COMPRESSED_TEXT: usize = 100;
+/// Sources that a compressed concept keeps.
+pub const COMPRESSED_SOURCES: usize = 4;
+/// Confidence never goes higher.
+pub const MOST_CONFIDENCE: f64 = 0.99;
+
+/// min(0.99, 0.5 + 0.1 √reinforcements).
+pub fn confidence(reinforcements: u32) -> Confidence {
+    Confidence::clamped((0.5 + 0.1 * f64::from(reinforcements).sqrt()).min(MOST_CONFIDENCE))
+}
+
+/// A relation that goes out of a concept.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Relation {
+    pub kind: String,
+    /// Number of the other concept.
+    pub to: u32,
+    /// 0 to 1.
+    pub weight: f64,
+    /// How often it was taught.
+    pub evidence: u32,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub phase: Option<f64>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub coupling: Option<f64>,
+}
+
+fn own() -> Trust {
+    Trust::Own
+}
+
+/// A remembered concept.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct SemanticMemory {
+    pub id: String,
+    pub created: Timestamp,
+    #[serde(default)]
+    pub last_accessed: Timestamp,
+    #[serde(default)]
+    pub access_count: u32,
+    /// Pinned: neither compressed nor pruned.
+    #[serde(default)]
+    pub long_term: bool,
+    #[serde(default)]
+    pub provenance: ConceptProvenance,
+    #[serde(default = "own")]
+    pub trust: Trust,
+    /// The run in which it was made.
+    #[serde(default)]
+    pub run: String,
+    pub name: String,
+    #[serde(default)]
+    pub category: String,
+    #[serde(default)]
+    pub definition: String,
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub properties: BTreeMap<String, String>,
+    /// Episodes and other records that it was made from.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub sources: Vec<MemoryRef>,
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub passages: Vec<SourcePassage>,
+    /// Independent pieces of evidence.
+    #[serde(default)]
+    pub reinforcements: u32,
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub relations: Vec<Relation>,
+    #[serde(default, skip_serializing_if = "is_false")]
+    pub compressed: bool,
+}
+
+#[allow(clippy::trivially_copy_pass_by_ref)] // serde's signature
+fn is_false(value: &bool) -> bool {
+    !value
+}
+
+/// What stays of a concept that was long not asked for: it is still found by every index.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct CompressedSemantic {
+    pub definition: String,
+    pub properties: BTreeMap<String, String>,
+    pub sources: Vec<MemoryRef>,
+    pub passages: Vec<SourcePassage>,
+}
+
+impl SemanticMemory {
+    pub fn new(number: u32, name: &str, category: &str, at: Timestamp) -> Self {
+        Self {
+            id: concept_id(number),
+            created: at,
+            last_accessed: at,
+            access_count: 0,
+            long_term: false,
+            provenance: ConceptProvenance::default(),
+            trust: Trust::Own,
+            run: String::new(),
+            name: clipped(name.trim(), LONGEST_NAME),
+            category: clipped(category.trim(), LONGEST_NAME),
+            definition: String::new(),
+            properties: BTreeMap::new(),
+            sources: Vec::new(),
+            passages: Vec::new(),
+            reinforcements: 0,
+            relations: Vec::new(),
+            compressed: false,
+        }
+    }
+
+    pub fn confidence(&self) -> Confidence {
+        confidence(self.reinforcements)
+    }
+
+    /// The text that stands for it where meanings are compared.
+    pub fn embedding_text(&self) -> String {
+        let mut text = self.name.clone();
+        for part in [&self.category, &self.definition] {
+            if !part.is_empty() {
+                text.push_str(": ");
+                text.push_str(part);
+            }
+        }
+        text
+    }
+
+    /// True when it is due and may lose detail.
+    pub fn is_due(&self, now: Timestamp) -> bool {
+        !self.long_term && now.duration_since(self.last_accessed) >= CONSOLIDATION_AGE
+    }
+
+    /// What it would be compressed to.
+    pub fn compress(&self) -> CompressedSemantic {
+        let place = |passage: &SourcePassage| SourcePassage { text: String::new(), ..passage.clone() };
+        CompressedSemantic {
+            definition: clipped(&self.definition, COMPRESSED_TEXT),
+            properties: self.properties.iter().take(4).map(|(k, v)| (k.clone(), clipped(v, 40))).collect(),
+            sources: self.sources.iter().take(COMPRESSED_SOURCES).cloned().collect(),
+            passages: self.passages.iter().take(1).map(place).collect(),
+        }
+    }
+
+    /// Loses detail; identity, counts and relations stay.
+    pub fn shrink_to(&mut self, small: CompressedSemantic) {
+        let CompressedSemantic { definition, properties, sources, passages } = small;
+        (self.definition, self.properties, self.sources, self.passages) = (definition, properties, sources, passages);
+        self.compressed = true;
+    }
+}
+
+/// How a concept's number is written for people and other rooms.
+pub fn concept_id(number: u32) -> String {
+    format!("concept-{number}")
+}
+
+/// The number in a concept's id.
+pub fn concept_number(id: &str) -> Option<u32> {
+    id.strip_prefix("concept-")?.parse().ok()
+}
+
+/// The text up to a bound in characters.
+pub fn clipped(text: &str, most: usize) -> String {
+    match text.char_indices().nth(most) {
+        Some((at, _)) => format!("{}…", text[..at].trim_end()),
+        None => text.to_owned(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use maxim_bus::signals::concepts::Layer;
+
+    #[test]
+    fn confidence_grows_with_the_root_of_reinforcements() {
+        let expected = [(0, 0.5), (1, 0.6), (4, 0.7), (9, 0.8), (16, 0.9), (25, 0.99), (10_000, 0.99)];
+        for (n, value) in expected {
+            assert!((confidence(n).get() - value).abs() < 1e-9, "{n}");
+        }
+    }
+
+    #[test]
+    fn a_record_with_nothing_but_its_identity_loads() {
+        let text =
+            r#"{"id": "concept-3", "created": "2026-01-05T09:00:00Z", "name": "cup", "field_of_a_later_version": 1}"#;
+        let memory: SemanticMemory = serde_json::from_str(text).expect("defaults fill the rest");
+        let expected = SemanticMemory::new(3, "cup", "", memory.created);
+        assert_eq!(SemanticMemory { last_accessed: memory.created, ..memory }, expected);
+    }
+
+    #[test]
+    fn a_compressed_concept_is_small_and_keeps_name_counts_and_relations() {
+        let at = Timestamp::UNIX_EPOCH;
+        let mut memory = SemanticMemory::new(1, "coffee mug", "container", at);
+        memory.definition = "long ".repeat(200);
+        memory.sources = (0..50).map(|n| MemoryRef::new(Layer::Hippocampus, format!("e{n}"))).collect();
+        memory.relations =
+            vec![Relation { kind: "IS_A".into(), to: 2, weight: 1.0, evidence: 1, phase: None, coupling: None }];
+        memory.reinforcements = 9;
+        assert!(!memory.is_due(at + SignedDuration::from_hours(29 * 24)));
+        assert!(memory.is_due(at + CONSOLIDATION_AGE));
+        let before = serde_json::to_vec(&memory).expect("plain data").len();
+        memory.shrink_to(memory.compress());
+        let after = serde_json::to_vec(&memory).expect("plain data").len();
+        assert!(after * 4 < before, "{after} of {before} bytes");
+        assert_eq!((memory.name.as_str(), memory.reinforcements, memory.relations.len()), ("coffee mug", 9, 1));
+        memory.long_term = true;
+        assert!(!memory.is_due(at + CONSOLIDATION_AGE));
+    }
+
+    #[test]
+    fn ids_carry_their_number() {
+        assert_eq!(concept_number(&concept_id(12)), Some(12));
+        assert_eq!(concept_number("episode-1"), None);
+    }
+}

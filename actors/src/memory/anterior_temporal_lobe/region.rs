@@ -1,0 +1,334 @@
+//! The anterior temporal lobe as a room: what things are and how they hang together, apart from when it was learned.
+//!
+//! Biology: the semantic hub of the anterior temporal lobes.
+//! Law: a name finds its concept by form, then by likeness ≥ 0.8 (`naming.rs`); each new independent source reinforces,
+//! confidence = min(0.99, 0.5 + 0.1 √reinforcements); what an outsider says makes no concept.
+//! Remembers: each concept as a record, its indexes in memory, the relation types. Forgets: on request; in sleep what
+//! nobody asked for over 30 days is compressed, or pruned if nothing rests on it.
+//! Down: lessons wait; knowledge is a missing section.
+
+use std::sync::Arc;
+
+use jiff::Timestamp;
+use maxim_bus::signals::concepts::{
+    ConceptFormed, ConceptLesson, ConceptRemoved, ConceptsExported, ConceptsFound, ConceptsImported, ConceptsLearned,
+    ConsolidateLayer, DocumentIngested, ExportConcepts, FindConcepts, ForgetRecord, ImportConcepts, IngestDocument,
+    KnowledgeRecalled, Layer, LayerConsolidated, LayerLinked, LayerUnlinked, LearnConcepts, PinRecord,
+    ProposeRelationType, RecallKnowledge, RecordChanged, RecordsLinked, RecordsRemoved, RelationTypeProposed,
+};
+use maxim_bus::signals::numbers::MetricsCorrelated;
+use maxim_bus::signals::recall::{ReportStats, StatsReported};
+use maxim_bus::signals::skill::ExecutesWithLearned;
+use maxim_bus::{RegionName, Stage, Trust};
+use serde::{Deserialize, Serialize};
+
+use super::document;
+use super::find::{DEFAULT_LIMIT, Finder};
+use super::index::ConceptIndex;
+use super::learn::Lesson;
+use super::model::SemanticMemory;
+use super::relations::{RelationType, RelationTypes};
+use crate::language::Encoder;
+use crate::language::packed::PackedVector;
+use crate::region::{Card, Hears, Pulse, RecordView, Region};
+use crate::wiring;
+
+/// How the room is set up.
+#[derive(Clone, Debug)]
+pub struct AtlSettings {
+    /// Names this run of the process.
+    pub run: String,
+    /// Makes the vectors by which meanings are compared.
+    pub encoder: Arc<dyn Encoder>,
+}
+
+/// Prefix of the concepts' records; their order is that of their numbers.
+pub const CONCEPTS: &str = "concept/";
+
+#[derive(Default, Serialize, Deserialize)]
+pub struct AnteriorTemporalLobe {
+    /// Number of the next concept.
+    pub(super) next: u32,
+    pub(super) types: RelationTypes,
+    /// Lessons refused because an outsider stood behind them.
+    refused: u64,
+    /// Where a round of consolidation stands: what was last asked for before this was looked at.
+    pub(super) looked_at: Option<(Timestamp, u32)>,
+    #[serde(skip)]
+    pub(super) index: ConceptIndex,
+}
+
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub enum AtlEvent {
+    Stored { number: u32, concept: Box<SemanticMemory> },
+    Removed { number: u32 },
+    Registered(RelationType),
+    Refused(u64),
+    LookedAt(Option<(Timestamp, u32)>),
+}
+
+wiring!(AnteriorTemporalLobe {
+    hears: [
+        LearnConcepts,
+        FindConcepts,
+        RecallKnowledge,
+        ProposeRelationType,
+        IngestDocument,
+        PinRecord,
+        ForgetRecord,
+        ExportConcepts,
+        ImportConcepts,
+        ConsolidateLayer,
+        ReportStats,
+    ],
+    back: [ExecutesWithLearned, MetricsCorrelated],
+    emits: [
+        ConceptsLearned,
+        ConceptsFound,
+        KnowledgeRecalled,
+        RelationTypeProposed,
+        DocumentIngested,
+        RecordChanged,
+        ConceptsExported,
+        ConceptsImported,
+        LayerConsolidated,
+        StatsReported,
+        ConceptFormed,
+        ConceptRemoved,
+        LayerLinked,
+        LayerUnlinked,
+        RecordsLinked,
+        RecordsRemoved,
+    ],
+});
+
+impl Region for AnteriorTemporalLobe {
+    const NAME: RegionName = "anterior_temporal_lobe";
+    const STAGE: Stage = Stage::Memory;
+    type Event = AtlEvent;
+    type Settings = AtlSettings;
+
+    fn card() -> Card<Self> {
+        Self::wiring()
+    }
+
+    fn apply(&mut self, event: AtlEvent) {
+        match event {
+            AtlEvent::Stored { number, concept } => {
+                self.next = self.next.max(number + 1);
+                self.index.put(number, &concept);
+            }
+            AtlEvent::Removed { number } => self.index.take(number),
+            AtlEvent::Registered(kind) => self.types.register(kind),
+            AtlEvent::Refused(count) => self.refused += count,
+            AtlEvent::LookedAt(place) => self.looked_at = place,
+        }
+    }
+
+    fn wake(&mut self, records: &RecordView<'_>, settings: &AtlSettings) {
+        self.index = ConceptIndex::with_encoder(Arc::clone(&settings.encoder));
+        for (key, bytes) in records.prefixed(CONCEPTS.as_bytes(), usize::MAX) {
+            match (number_of(&key), serde_json::from_slice::<SemanticMemory>(&bytes)) {
+                (Some(number), Ok(concept)) => {
+                    // A vector of another encoder is made anew: they never meet.
+                    let kept = records.bytes(&vector_key(number));
+                    let vector = kept.and_then(|record| PackedVector::from_record(&record, settings.encoder.id()));
+                    self.index.put_with(number, &concept, vector);
+                }
+                (_, Err(error)) => {
+                    tracing::error!(key = %String::from_utf8_lossy(&key), %error, "a concept's record has another shape");
+                }
+                (None, Ok(_)) => {}
+            }
+        }
+    }
+}
+
+pub(super) fn concept_key(number: u32) -> Vec<u8> {
+    format!("{CONCEPTS}{number:08x}").into_bytes()
+}
+
+/// Where the vector of a concept stands.
+pub(super) fn vector_key(number: u32) -> Vec<u8> {
+    format!("vector/{number:08x}").into_bytes()
+}
+
+fn number_of(key: &[u8]) -> Option<u32> {
+    u32::from_str_radix(std::str::from_utf8(key).ok()?.strip_prefix(CONCEPTS)?, 16).ok()
+}
+
+impl AnteriorTemporalLobe {
+    pub(super) fn finder(&self) -> Finder<'_> {
+        Finder { index: &self.index, types: &self.types }
+    }
+
+    pub(super) fn memory(&self, number: u32, pulse: &Pulse<'_, Self>) -> Option<SemanticMemory> {
+        self.index.card(number)?;
+        pulse.record(&concept_key(number))
+    }
+
+    pub(super) fn store(&self, number: u32, concept: SemanticMemory, pulse: &mut Pulse<'_, Self>) {
+        let encoder = &*pulse.settings().encoder;
+        let vector = PackedVector::of(&encoder.embed(&concept.embedding_text())).to_record(encoder.id());
+        pulse.put_bytes(vector_key(number), vector);
+        pulse.put(concept_key(number), &concept);
+        pulse.keep(AtlEvent::Stored { number, concept: Box::new(concept) });
+    }
+
+    /// Takes in lessons and tells everybody what came of them. What is learned in an outsider's turn is an outsider's.
+    pub(super) fn learn(&self, lessons: &[ConceptLesson], pulse: &mut Pulse<'_, Self>) -> ConceptsLearned {
+        let (now, run, trust) = (pulse.now(), pulse.settings().run.clone(), pulse.trust());
+        let mut answer = ConceptsLearned::default();
+        let read = |number: u32| self.memory(number, pulse);
+        let mut taking = Lesson::new(&self.index, &self.types, &read, now, &run, self.next);
+        for lesson in lessons {
+            let lesson = ConceptLesson { trust: lesson.trust.min(trust), ..lesson.clone() };
+            match taking.learn(&lesson) {
+                Ok(learned) => answer.learned.push(learned),
+                Err(why) => answer.refused.push((lesson.name, why)),
+            }
+        }
+        let Lesson { changed, created, layer_edges, cross_edges, .. } = taking;
+        for (number, concept) in changed {
+            pulse.emit(ConceptFormed {
+                id: concept.id.clone(),
+                name: concept.name.clone(),
+                category: concept.category.clone(),
+                created: created.get(&number).copied().unwrap_or_default(),
+                at: now,
+                confidence: concept.confidence(),
+                trust: concept.trust,
+                provenance: concept.provenance,
+            });
+            self.store(number, concept, pulse);
+        }
+        if !layer_edges.is_empty() {
+            pulse.emit(LayerLinked { layer: Layer::Atl, edges: layer_edges });
+        }
+        if !cross_edges.is_empty() {
+            pulse.emit(RecordsLinked { edges: cross_edges });
+        }
+        if !answer.refused.is_empty() {
+            pulse.keep(AtlEvent::Refused(answer.refused.len() as u64));
+        }
+        answer
+    }
+
+    /// Once a day at most, so that questions cost no writing.
+    fn touch(&self, numbers: &[u32], pulse: &mut Pulse<'_, Self>) {
+        let now = pulse.now();
+        let day = jiff::SignedDuration::from_hours(24);
+        for number in numbers {
+            let old = self.index.card(*number).is_some_and(|card| now.duration_since(card.last_accessed) >= day);
+            if old && let Some(mut concept) = self.memory(*number, pulse) {
+                concept.last_accessed = now;
+                concept.access_count = concept.access_count.saturating_add(1);
+                self.store(*number, concept, pulse);
+            }
+        }
+    }
+}
+
+impl Hears<LearnConcepts> for AnteriorTemporalLobe {
+    fn hear(&self, lessons: &LearnConcepts, pulse: &mut Pulse<'_, Self>) {
+        let answer = self.learn(&lessons.lessons, pulse);
+        pulse.reply(answer);
+    }
+}
+
+impl Hears<FindConcepts> for AnteriorTemporalLobe {
+    fn hear(&self, asked: &FindConcepts, pulse: &mut Pulse<'_, Self>) {
+        let finder = self.finder();
+        let answer = match finder.find(asked) {
+            Ok(ranked) => {
+                let numbers: Vec<u32> = ranked.iter().map(|(number, _)| *number).collect();
+                self.touch(&numbers, pulse);
+                let shown = ranked.into_iter().filter_map(|(number, score)| {
+                    let memory = self.memory(number, pulse)?;
+                    Some(finder.shown(number, memory, score))
+                });
+                ConceptsFound { concepts: shown.collect(), error: None }
+            }
+            Err(why) => ConceptsFound { concepts: Vec::new(), error: Some(why) },
+        };
+        pulse.reply(answer);
+    }
+}
+
+impl Hears<RecallKnowledge> for AnteriorTemporalLobe {
+    fn hear(&self, asked: &RecallKnowledge, pulse: &mut Pulse<'_, Self>) {
+        let finder = self.finder();
+        let limit = if asked.limit == 0 { DEFAULT_LIMIT } else { asked.limit };
+        let ranked = finder.knowledge(&asked.text, limit);
+        let numbers: Vec<u32> = ranked.iter().map(|(number, _)| *number).collect();
+        self.touch(&numbers, pulse);
+        let entries = ranked.into_iter().filter_map(|(number, score)| {
+            let memory = self.memory(number, pulse)?;
+            Some(finder.entry(number, &memory, score))
+        });
+        let entries = entries.collect();
+        pulse.reply(KnowledgeRecalled { layer: Layer::Atl, entries });
+    }
+}
+
+impl Hears<ProposeRelationType> for AnteriorTemporalLobe {
+    fn hear(&self, proposal: &ProposeRelationType, pulse: &mut Pulse<'_, Self>) {
+        let ProposeRelationType { name, symmetric, inverse, by } = proposal;
+        let answered = |accepted: bool, reason: Option<String>| RelationTypeProposed {
+            name: super::relations::normal_type(name),
+            accepted,
+            reason,
+        };
+        if pulse.trust() < Trust::Own {
+            let reason = "the vocabulary is the agent's and its owner's to widen".to_owned();
+            pulse.reply(answered(false, Some(reason)));
+            return;
+        }
+        match self.types.propose(name, *symmetric, inverse.as_deref(), by, pulse.now()) {
+            Ok(fresh) => {
+                fresh.into_iter().for_each(|kind| pulse.keep(AtlEvent::Registered(kind)));
+                pulse.reply(answered(true, None));
+            }
+            Err(error) => {
+                pulse.reply(answered(false, Some(error.to_string())));
+            }
+        }
+    }
+}
+
+impl Hears<IngestDocument> for AnteriorTemporalLobe {
+    fn hear(&self, part: &IngestDocument, pulse: &mut Pulse<'_, Self>) {
+        let passages = document::passages(&part.text, part.markdown, part.passages_before);
+        let lessons = document::lessons(&part.document, &passages);
+        let answer = self.learn(&lessons, pulse);
+        let count = |of: fn(&(bool, bool)) -> bool| {
+            answer.learned.iter().filter(|one| of(&(one.created, one.reinforced))).count() as u32
+        };
+        let mut concepts: Vec<String> = answer.learned.iter().map(|one| one.id.clone()).collect();
+        concepts.sort_unstable();
+        concepts.dedup();
+        let ingested = DocumentIngested {
+            passages: passages.len() as u32,
+            created: count(|(created, _)| *created),
+            reinforced: count(|(created, reinforced)| !created && *reinforced),
+            known: count(|(created, reinforced)| !created && !reinforced),
+            concepts,
+            refused: answer.refused,
+        };
+        pulse.reply(ingested);
+    }
+}
+
+impl Hears<ReportStats> for AnteriorTemporalLobe {
+    fn hear(&self, _query: &ReportStats, pulse: &mut Pulse<'_, Self>) {
+        let relations: usize =
+            self.index.numbers_after(None).filter_map(|n| self.index.card(n)).map(|c| c.links.len()).sum();
+        let compressed =
+            self.index.numbers_after(None).filter_map(|n| self.index.card(n)).filter(|card| card.compressed).count();
+        let counts = serde_json::json!({
+            "concepts": self.index.len(), "relations": relations, "relation_types": self.types.len(),
+            "compressed": compressed, "refused_lessons": self.refused,
+        });
+        pulse.reply(StatsReported { region: Self::NAME.into(), available: true, reason: None, counts });
+    }
+}

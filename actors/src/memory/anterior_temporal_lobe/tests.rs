@@ -1,0 +1,359 @@
+use std::collections::BTreeMap;
+use std::sync::Arc;
+use std::time::Duration;
+
+use maxim_bus::signals::concepts::{
+    ConceptLesson, ConceptProvenance, ConceptRemoved, ConceptShown, ConceptsExported, ConceptsFound, ConceptsImported,
+    ConceptsLearned, ConsolidateLayer, CrossKind, DocumentIngested, ExportConcepts, FindConcepts, ForgetRecord,
+    ImportConcepts, IngestDocument, KnowledgeRecalled, Layer, LayerConsolidated, LayerLinked, LearnConcepts, MemoryRef,
+    PinRecord, ProposeRelationType, RecallKnowledge, RecordChanged, RecordsLinked, RecordsRemoved, RelationLesson,
+    RelationTypeProposed,
+};
+use maxim_bus::{MessageId, Trust};
+use serde_json::Value as Json;
+
+use super::{AnteriorTemporalLobe, AtlSettings};
+use crate::language::TokenTable;
+use crate::region::rig::{Rig, ear};
+
+fn rig() -> Rig<AnteriorTemporalLobe> {
+    let settings = AtlSettings { run: "test".into(), encoder: Arc::new(TokenTable::embedded()) };
+    Rig::new(settings, |bus, probe| {
+        ear::<ConceptsLearned>(bus, probe);
+        ear::<ConceptsFound>(bus, probe);
+        ear::<KnowledgeRecalled>(bus, probe);
+        ear::<RelationTypeProposed>(bus, probe);
+        ear::<DocumentIngested>(bus, probe);
+        ear::<RecordChanged>(bus, probe);
+        ear::<ConceptsExported>(bus, probe);
+        ear::<ConceptsImported>(bus, probe);
+        ear::<LayerConsolidated>(bus, probe);
+        ear::<LayerLinked>(bus, probe);
+        ear::<RecordsLinked>(bus, probe);
+        ear::<RecordsRemoved>(bus, probe);
+        ear::<ConceptRemoved>(bus, probe);
+    })
+}
+
+fn lesson(name: &str, category: &str, episodes: &[&str]) -> ConceptLesson {
+    ConceptLesson {
+        name: name.into(),
+        category: category.into(),
+        definition: None,
+        properties: BTreeMap::new(),
+        provenance: ConceptProvenance::EpisodicConsolidation,
+        trust: Trust::Own,
+        sources: episodes.iter().map(|id| MemoryRef::new(Layer::Hippocampus, *id)).collect(),
+        passage: None,
+        relations: Vec::new(),
+    }
+}
+
+fn with(mut lesson: ConceptLesson, kind: &str, to: &str) -> ConceptLesson {
+    let relation = RelationLesson {
+        kind: kind.into(),
+        to: to.into(),
+        category: String::new(),
+        weight: 1.0,
+        phase: None,
+        coupling: None,
+    };
+    lesson.relations.push(relation);
+    lesson
+}
+
+fn learn(rig: &mut Rig<AnteriorTemporalLobe>, lessons: Vec<ConceptLesson>) -> ConceptsLearned {
+    rig.send(LearnConcepts { lessons });
+    rig.heard::<ConceptsLearned>().pop().expect("an answer")
+}
+
+fn find(rig: &mut Rig<AnteriorTemporalLobe>, asked: FindConcepts) -> Vec<ConceptShown> {
+    rig.send(asked);
+    let found = rig.heard::<ConceptsFound>().pop().expect("an answer");
+    assert_eq!(found.error, None);
+    found.concepts
+}
+
+fn names(found: &[ConceptShown]) -> Vec<&str> {
+    found.iter().map(|concept| concept.name.as_str()).collect()
+}
+
+fn named(name: &str) -> FindConcepts {
+    FindConcepts { name: Some(name.into()), ..FindConcepts::default() }
+}
+
+#[test]
+fn one_thing_by_several_spellings_is_one_concept() {
+    let mut rig = rig();
+    let spellings = ["coffee mug", "coffee_mug", "Coffee-Mugs", "the coffeeMug", "mug, coffee"];
+    for (n, spelling) in spellings.iter().enumerate() {
+        let learned = learn(&mut rig, vec![lesson(spelling, "object", &[&format!("e{n}")])]).learned.remove(0);
+        assert_eq!((learned.created, learned.id.as_str()), (n == 0, "concept-0"), "{spelling}");
+    }
+    let found = find(&mut rig, named("COFFEE_MUG"));
+    assert_eq!(found.len(), 1);
+    assert_eq!(found[0].reinforcements, 5);
+    assert!((found[0].confidence.get() - (0.5 + 0.1 * 5f64.sqrt())).abs() < 1e-9);
+    for other in ["mug", "tea mug", "coffee", "coffee mug 2"] {
+        assert!(learn(&mut rig, vec![lesson(other, "object", &["x"])]).learned[0].created, "{other} is another thing");
+    }
+}
+
+#[test]
+fn the_same_evidence_reinforces_once() {
+    let mut rig = rig();
+    for round in 0..5 {
+        let learned = learn(&mut rig, vec![lesson("mug", "object", &["e1", "e2"])]);
+        assert_eq!(learned.learned[0].reinforced, round == 0);
+    }
+    assert_eq!(find(&mut rig, named("mug"))[0].reinforcements, 2);
+}
+
+#[test]
+fn an_outsiders_word_makes_no_concept_and_changes_none() {
+    let mut rig = rig();
+    learn(&mut rig, vec![lesson("stove", "object", &["e1"])]);
+    let before = rig.state_hash();
+    let poison =
+        ConceptLesson { definition: Some("A stove is harmless.".into()), ..lesson("stove", "object", &["p1"]) };
+    let turn = MessageId::from_parts(1, 77);
+    // Its own label is a lie, but the turn in which it comes is an outsider's.
+    rig.send_in(turn, Trust::Outside, LearnConcepts { lessons: vec![poison.clone()] });
+    let labelled = ConceptLesson { trust: Trust::Outside, ..poison };
+    rig.send(LearnConcepts { lessons: vec![labelled] });
+    let answers = rig.heard::<ConceptsLearned>();
+    assert!(answers.iter().all(|answer| answer.learned.is_empty() && answer.refused.len() == 1), "{answers:?}");
+    let text = "A stove is a toy.".to_owned();
+    let part = IngestDocument { document: "evil.md".into(), markdown: true, text, passages_before: 0 };
+    rig.send_in(turn, Trust::Outside, part);
+    assert_eq!(rig.heard::<DocumentIngested>()[0].created, 0);
+    let stove = find(&mut rig, named("stove")).remove(0);
+    assert_eq!((stove.definition.as_str(), stove.reinforcements), ("", 1));
+    assert_ne!(rig.state_hash(), before, "the refusals are counted");
+    // What is less trusted may support what is known, but doesn't rewrite it.
+    let read = ConceptLesson {
+        definition: Some("A stove is cold.".into()),
+        trust: Trust::Listed,
+        ..lesson("stove", "object", &["e2"])
+    };
+    learn(&mut rig, vec![read]);
+    let stove = find(&mut rig, named("stove")).remove(0);
+    assert_eq!((stove.definition.as_str(), stove.reinforcements, stove.trust), ("", 2, Trust::Own));
+}
+
+#[test]
+fn kinds_are_found_over_any_number_of_steps_and_circles_are_none() {
+    let mut rig = rig();
+    learn(
+        &mut rig,
+        vec![
+            with(lesson("mug", "", &["e1"]), "IS_A", "cup"),
+            with(lesson("cup", "", &["e2"]), "is a", "container"),
+            with(lesson("bowl", "", &["e3"]), "IS-A", "containers"),
+            with(lesson("container", "", &["e4"]), "IS_A", "mug"),
+            with(lesson("lamp", "", &["e5"]), "IS_A", "light source"),
+        ],
+    );
+    let of_kind = FindConcepts { category: Some("containers".into()), limit: 20, ..FindConcepts::default() };
+    assert_eq!(names(&find(&mut rig, of_kind.clone())), ["cup", "bowl", "mug"]);
+    let asked = FindConcepts { relationship_type: Some("IS_A".into()), limit: 20, ..named("container") };
+    assert_eq!(names(&find(&mut rig, asked)), ["cup", "bowl", "mug"]);
+    rig.crash();
+    assert_eq!(names(&find(&mut rig, of_kind)), ["cup", "bowl", "mug"]);
+    let mug = find(&mut rig, named("mugs")).remove(0);
+    assert_eq!(mug.relations.iter().map(|r| (r.kind.as_str(), r.name.as_str())).collect::<Vec<_>>(), [("IS_A", "cup")]);
+}
+
+#[test]
+fn properties_and_inverse_relations_are_found() {
+    let mut rig = rig();
+    let red = BTreeMap::from([("Colour".to_owned(), "Red".to_owned())]);
+    learn(
+        &mut rig,
+        vec![
+            ConceptLesson { properties: red, ..lesson("fire truck", "vehicle", &["e1"]) },
+            with(lesson("engine", "part", &["e2"]), "PART_OF", "fire truck"),
+        ],
+    );
+    let by = |value: Option<&str>| FindConcepts {
+        property: Some("colour".into()),
+        value: value.map(str::to_owned),
+        ..FindConcepts::default()
+    };
+    assert_eq!(names(&find(&mut rig, by(Some("red")))), ["fire truck"]);
+    assert_eq!(names(&find(&mut rig, by(None))), ["fire truck"]);
+    assert!(find(&mut rig, by(Some("blue"))).is_empty());
+    let parts = FindConcepts { relationship_type: Some("HAS_PART".into()), ..named("fire truck") };
+    assert_eq!(names(&find(&mut rig, parts)), ["engine"]);
+    rig.send(FindConcepts { relationship_type: Some("LOVES".into()), ..FindConcepts::default() });
+    let error = rig.heard::<ConceptsFound>().remove(0).error.expect("unknown");
+    assert!(error.contains("LOVES") && error.contains("IS_A"), "{error}");
+}
+
+#[test]
+fn a_proposed_relation_type_outlives_a_crash_and_only_trusted_ones_propose() {
+    let mut rig = rig();
+    let proposal = ProposeRelationType {
+        name: "employs".into(),
+        symmetric: false,
+        inverse: Some("works for".into()),
+        by: "anna".into(),
+    };
+    rig.send_in(MessageId::from_parts(1, 5), Trust::Outside, proposal.clone());
+    assert!(!rig.heard::<RelationTypeProposed>()[0].accepted);
+    assert_eq!(learn(&mut rig, vec![with(lesson("acme", "company", &["e1"]), "EMPLOYS", "anna")]).refused.len(), 1);
+    rig.send(proposal);
+    assert!(rig.heard::<RelationTypeProposed>()[0].accepted);
+    rig.crash();
+    assert!(learn(&mut rig, vec![with(lesson("acme", "company", &["e1"]), "EMPLOYS", "anna")]).refused.is_empty());
+    let employers = FindConcepts { relationship_type: Some("WORKS_FOR".into()), ..named("anna") };
+    assert_eq!(names(&find(&mut rig, employers)), ["acme"]);
+}
+
+#[test]
+fn edges_to_sources_and_relations_are_told() {
+    let mut rig = rig();
+    rig.send(LearnConcepts { lessons: vec![with(lesson("mug", "", &["e1"]), "IS_A", "container")] });
+    let told = rig.heard::<RecordsLinked>().remove(0).edges;
+    let kinds: Vec<(CrossKind, &str, &str)> =
+        told.iter().map(|edge| (edge.kind, edge.from.id.as_str(), edge.to.id.as_str())).collect();
+    assert_eq!(kinds, [(CrossKind::DerivedFrom, "concept-0", "e1"), (CrossKind::InstanceOf, "e1", "concept-0")]);
+    rig.send(LearnConcepts { lessons: vec![with(lesson("bowl", "", &["e2"]), "RELATED_TO", "mug")] });
+    let edge = rig.heard::<LayerLinked>().remove(0).edges.remove(0);
+    assert_eq!((edge.from.as_str(), edge.to.as_str(), edge.weight, edge.back), ("concept-2", "concept-0", 1.0, 1.0));
+}
+
+#[test]
+fn a_forgotten_concept_leaves_no_relation_behind() {
+    let mut rig = rig();
+    learn(&mut rig, vec![with(lesson("mug", "", &["e1"]), "IS_A", "container")]);
+    rig.send(ForgetRecord { id: "concept-1".into() });
+    assert_eq!(rig.heard::<RecordsRemoved>()[0].ids, ["concept-1"]);
+    assert!(find(&mut rig, named("mug"))[0].relations.is_empty());
+    assert!(find(&mut rig, named("container")).is_empty());
+    rig.crash();
+    assert!(find(&mut rig, named("mug"))[0].relations.is_empty());
+    rig.send(ForgetRecord { id: "concept-99".into() });
+    assert!(!rig.heard::<RecordChanged>()[0].found);
+    assert!(learn(&mut rig, vec![lesson("container", "", &["e3"])]).learned[0].created);
+}
+
+#[test]
+fn a_document_becomes_concepts_with_their_passages() {
+    let mut rig = rig();
+    let text = "# Kitchen\n\nA mug is a container. It holds coffee.\n\nA bowl is a container.\n".to_owned();
+    let part = IngestDocument { document: "kitchen.md".into(), markdown: true, text, passages_before: 0 };
+    rig.send(part.clone());
+    let done = rig.heard::<DocumentIngested>().remove(0);
+    // The heading is a concept too.
+    assert_eq!((done.passages, done.created, done.known), (2, 3, 0), "{done:?}");
+    let mug = find(&mut rig, named("mug")).remove(0);
+    assert_eq!(mug.provenance, ConceptProvenance::DirectIngestion);
+    assert_eq!(
+        (mug.passages[0].document.as_str(), mug.passages[0].place.as_str()),
+        ("kitchen.md", "Kitchen, passage 1")
+    );
+    assert_eq!(mug.trust, Trust::Listed);
+    // Read again, it teaches nothing.
+    rig.send(part);
+    let again = rig.heard::<DocumentIngested>().remove(0);
+    assert_eq!((again.created, again.reinforced, again.known), (0, 0, 4), "{again:?}");
+    // Own experience of a thing that was read about makes it known from both.
+    learn(&mut rig, vec![lesson("mug", "", &["e1"])]);
+    assert_eq!(find(&mut rig, named("mug"))[0].provenance, ConceptProvenance::Hybrid);
+}
+
+#[test]
+fn knowledge_is_what_bears_on_the_text_the_surest_first() {
+    let mut rig = rig();
+    let defined = |name: &str, definition: &str, episodes: &[&str]| ConceptLesson {
+        definition: Some(definition.into()),
+        ..lesson(name, "", episodes)
+    };
+    learn(
+        &mut rig,
+        vec![
+            defined("write_file success", "Using write_file usually works.", &["a", "b", "c", "d"]),
+            defined("bash failure", "Using bash usually goes wrong.", &["e"]),
+            defined("lighthouse", "The lighthouse guides ships.", &["f"]),
+        ],
+    );
+    rig.send(RecallKnowledge { text: "what do you know about write_file?".into(), limit: 8 });
+    let known = rig.heard::<KnowledgeRecalled>().remove(0).entries;
+    assert_eq!(known[0].name, "write_file success");
+    assert!(known.iter().all(|entry| entry.name != "lighthouse"), "{known:?}");
+    rig.send(RecallKnowledge { text: "good morning".into(), limit: 8 });
+    assert!(rig.heard::<KnowledgeRecalled>().remove(0).entries.is_empty());
+}
+
+#[test]
+fn what_nobody_asked_for_is_compressed_or_pruned_after_a_month_unless_pinned() {
+    let mut rig = rig();
+    let long = "It is described at length. ".repeat(30);
+    let described =
+        |name: &str, episodes: &[&str]| ConceptLesson { definition: Some(long.clone()), ..lesson(name, "", episodes) };
+    learn(
+        &mut rig,
+        vec![
+            described("anchor", &["e1", "e2"]),
+            described("pinned thing", &["e3", "e4"]),
+            lesson("passing thought", "", &["e5"]),
+        ],
+    );
+    rig.send(PinRecord { id: "concept-1".into(), pinned: true });
+    rig.pass(Duration::from_secs(31 * 86_400));
+    rig.send(ConsolidateLayer { step: 16 });
+    let done = rig.heard::<LayerConsolidated>().remove(0);
+    assert_eq!((done.compressed, done.pruned, done.done), (1, 1, true), "{done:?}");
+    assert!(done.bytes_after * 2 < done.bytes_before, "{done:?}");
+    let anchor = find(&mut rig, named("anchor")).remove(0);
+    assert!(anchor.compressed && anchor.reinforcements == 2);
+    assert!(!find(&mut rig, named("pinned thing"))[0].compressed);
+    assert!(find(&mut rig, named("passing thought")).is_empty());
+    // It was asked for just now.
+    rig.send(ConsolidateLayer { step: 16 });
+    assert_eq!(rig.heard::<LayerConsolidated>()[0].compressed, 0);
+}
+
+#[test]
+fn concepts_are_exported_and_come_back_in_another_brain() {
+    let mut rig = rig();
+    learn(&mut rig, vec![with(lesson("mug", "object", &["e1"]), "IS_A", "container"), lesson("lamp", "", &["e2"])]);
+    let mut records: Vec<Json> = Vec::new();
+    let mut after = None;
+    loop {
+        rig.send(ExportConcepts { after: after.clone(), limit: 2 });
+        let part = rig.heard::<ConceptsExported>().remove(0);
+        records.extend(part.records);
+        after = part.next;
+        if after.is_none() {
+            break;
+        }
+    }
+    assert_eq!(records.len(), 3);
+    let mut other = self::rig();
+    let wish = ImportConcepts { records: records.into_iter().chain([Json::from("nonsense")]).collect() };
+    other.send(wish);
+    let done = other.heard::<ConceptsImported>().remove(0);
+    assert_eq!((done.kept, done.bad.len(), done.bad[0].0), (3, 1, 4));
+    assert_eq!(
+        names(&find(&mut other, FindConcepts { category: Some("container".into()), ..FindConcepts::default() })),
+        ["mug"]
+    );
+    assert!(learn(&mut other, vec![lesson("tulip", "", &["e9"])]).learned[0].id == "concept-3");
+}
+
+#[test]
+fn a_crash_loses_nothing_and_changes_nothing() {
+    let mut rig = rig();
+    for n in 0..40 {
+        learn(
+            &mut rig,
+            vec![with(lesson(&format!("thing {n}"), "object", &[&format!("e{n}")]), "IS_A", "object of all")],
+        );
+    }
+    let (hash, before) = (rig.state_hash(), find(&mut rig, FindConcepts { limit: 100, ..FindConcepts::default() }));
+    rig.crash();
+    assert_eq!(rig.state_hash(), hash);
+    assert_eq!(find(&mut rig, FindConcepts { limit: 100, ..FindConcepts::default() }), before);
+}

@@ -1,0 +1,192 @@
+//! What is done with concepts beside learning and asking: pinning, forgetting, export and import, consolidation.
+
+use maxim_bus::signals::concepts::{
+    ConceptRemoved, ConceptsExported, ConceptsImported, ConsolidateLayer, ExportConcepts, ForgetRecord, ImportConcepts,
+    Layer, LayerConsolidated, LayerEdge, LayerLinked, LayerUnlinked, PinRecord, RecordChanged, RecordsRemoved,
+};
+
+use super::model::{SemanticMemory, concept_id, concept_number};
+use super::naming;
+use super::region::{AnteriorTemporalLobe, AtlEvent, concept_key};
+use super::relations::AGAINST;
+use crate::region::{Hears, Pulse};
+
+/// Concepts in one answer of an export.
+const MOST_EXPORTED: usize = 500;
+/// Numbers of concepts that an import may bring; far beyond it there would be none left for new ones.
+const MOST_NUMBER: u32 = 1 << 31;
+/// Reinforcements up to which an inferred concept that nothing rests on is pruned when it is due.
+const WEAK: u32 = 1;
+
+impl AnteriorTemporalLobe {
+    /// Takes a concept out with the relations of others to it.
+    fn remove(&self, number: u32, reason: &str, pulse: &mut Pulse<'_, Self>) -> Option<String> {
+        let card = self.index.card(number)?;
+        let name = card.name.clone();
+        let mut others: Vec<u32> = self.index.incoming(number).map(|(from, ..)| from).collect();
+        others.dedup();
+        for other in others.into_iter().filter(|other| *other != number) {
+            if let Some(mut concept) = self.memory(other, pulse) {
+                concept.relations.retain(|relation| relation.to != number);
+                self.store(other, concept, pulse);
+            }
+        }
+        pulse.remove(concept_key(number));
+        pulse.keep(AtlEvent::Removed { number });
+        pulse.emit(ConceptRemoved { id: concept_id(number), name: name.clone(), reason: reason.into() });
+        pulse.emit(RecordsRemoved { layer: Layer::Atl, ids: vec![concept_id(number)] });
+        Some(name)
+    }
+
+    /// Takes a relation that doesn't hold any more out of both concepts. Its edges in the graph go with it.
+    pub(super) fn unrelate(&self, a: &str, b: &str, kind: &str, pulse: &mut Pulse<'_, Self>) {
+        let named = |name: &str| self.index.named(&naming::key(name)).next();
+        let (Some(a), Some(b)) = (named(a), named(b)) else { return };
+        let mut gone = Vec::new();
+        for (from, to) in [(a, b), (b, a)] {
+            let Some(mut concept) = self.memory(from, pulse) else { continue };
+            let before = concept.relations.len();
+            concept.relations.retain(|relation| relation.kind != kind || relation.to != to);
+            if concept.relations.len() < before {
+                gone.push((concept_id(from), concept_id(to), kind.to_owned()));
+                self.store(from, concept, pulse);
+            }
+        }
+        if !gone.is_empty() {
+            pulse.emit(LayerUnlinked { layer: Layer::Atl, edges: gone });
+        }
+    }
+
+    /// Nothing rests on it and nobody needs it: few pieces of evidence, no relation, no source that still stands.
+    fn is_idle(&self, number: u32, concept: &SemanticMemory) -> bool {
+        concept.reinforcements <= WEAK
+            && concept.relations.is_empty()
+            && concept.passages.is_empty()
+            && self.index.incoming(number).next().is_none()
+    }
+}
+
+fn changed(id: &str, what: Option<String>) -> RecordChanged {
+    RecordChanged { layer: Layer::Atl, id: id.to_owned(), found: what.is_some(), what: what.unwrap_or_default() }
+}
+
+impl Hears<PinRecord> for AnteriorTemporalLobe {
+    fn hear(&self, wish: &PinRecord, pulse: &mut Pulse<'_, Self>) {
+        let found = concept_number(&wish.id).and_then(|number| Some((number, self.memory(number, pulse)?)));
+        let name = found.map(|(number, mut concept)| {
+            concept.long_term = wish.pinned;
+            let name = concept.name.clone();
+            self.store(number, concept, pulse);
+            name
+        });
+        pulse.reply(changed(&wish.id, name));
+    }
+}
+
+impl Hears<ForgetRecord> for AnteriorTemporalLobe {
+    fn hear(&self, wish: &ForgetRecord, pulse: &mut Pulse<'_, Self>) {
+        let name = concept_number(&wish.id).and_then(|number| self.remove(number, "forgotten", pulse));
+        pulse.reply(changed(&wish.id, name));
+    }
+}
+
+impl Hears<ExportConcepts> for AnteriorTemporalLobe {
+    fn hear(&self, wish: &ExportConcepts, pulse: &mut Pulse<'_, Self>) {
+        let after = wish.after.as_deref().and_then(concept_number);
+        let limit = wish.limit.clamp(1, MOST_EXPORTED);
+        let numbers: Vec<u32> = self.index.numbers_after(after).take(limit).collect();
+        let next = (numbers.len() == limit).then(|| numbers.last().map(|last| concept_id(*last))).flatten();
+        let memories = numbers.into_iter().filter_map(|number| self.memory(number, pulse));
+        let records = memories.filter_map(|memory| serde_json::to_value(memory).ok()).collect();
+        pulse.reply(ConceptsExported { records, next });
+    }
+}
+
+impl Hears<ImportConcepts> for AnteriorTemporalLobe {
+    fn hear(&self, wish: &ImportConcepts, pulse: &mut Pulse<'_, Self>) {
+        let mut answer = ConceptsImported::default();
+        let mut edges = Vec::new();
+        for (line, record) in (1..).zip(&wish.records) {
+            let concept: SemanticMemory = match serde_json::from_value(record.clone()) {
+                Ok(concept) => concept,
+                Err(error) => {
+                    answer.bad.push((line, format!("it is no concept: {error}")));
+                    continue;
+                }
+            };
+            let Some(number) = concept_number(&concept.id).filter(|number| *number < MOST_NUMBER) else {
+                answer.bad.push((line, format!("{:?} is no id of a concept, which are like concept-12", concept.id)));
+                continue;
+            };
+            match self.index.card(number) {
+                Some(card) if naming::key(&card.name) != naming::key(&concept.name) => {
+                    answer.bad.push((line, format!("{} is {:?} here already", concept.id, card.name)));
+                    continue;
+                }
+                Some(card) if card.reinforcements >= concept.reinforcements => {
+                    answer.merged += 1;
+                    continue;
+                }
+                _ => answer.kept += 1,
+            }
+            edges.extend(concept.relations.iter().map(|relation| {
+                let back = if self.types.is_symmetric(&relation.kind) { 1.0 } else { AGAINST };
+                LayerEdge {
+                    kind: relation.kind.clone(),
+                    from: concept_id(number),
+                    to: concept_id(relation.to),
+                    weight: relation.weight,
+                    back: relation.weight * back,
+                }
+            }));
+            self.store(number, concept, pulse);
+        }
+        if !edges.is_empty() {
+            pulse.emit(LayerLinked { layer: Layer::Atl, edges });
+        }
+        pulse.reply(answer);
+    }
+}
+
+impl Hears<ConsolidateLayer> for AnteriorTemporalLobe {
+    /// A step: of the concepts that nobody asked for over 30 days, idle weak ones go, the others lose detail.
+    fn hear(&self, wish: &ConsolidateLayer, pulse: &mut Pulse<'_, Self>) {
+        let now = pulse.now();
+        let oldest = self.index.oldest(self.looked_at);
+        let due: Vec<_> = oldest
+            .take_while(|(last, _)| now.duration_since(*last) >= super::model::CONSOLIDATION_AGE)
+            .take(wish.step.max(1))
+            .collect();
+        let mut report = LayerConsolidated {
+            layer: Layer::Atl,
+            looked_at: due.len() as u64,
+            compressed: 0,
+            pruned: 0,
+            bytes_before: 0,
+            bytes_after: 0,
+            done: due.len() < wish.step.max(1),
+        };
+        for (_, number) in &due {
+            let Some(mut concept) = self.memory(*number, pulse).filter(|concept| concept.is_due(now)) else { continue };
+            let size = |concept: &SemanticMemory| serde_json::to_vec(concept).map_or(0, |bytes| bytes.len() as u64);
+            let before = size(&concept);
+            report.bytes_before += before;
+            if self.is_idle(*number, &concept) {
+                self.remove(*number, "pruned", pulse);
+                report.pruned += 1;
+            } else if concept.compressed {
+                report.bytes_after += before;
+            } else {
+                concept.shrink_to(concept.compress());
+                report.bytes_after += size(&concept);
+                report.compressed += 1;
+                self.store(*number, concept, pulse);
+            }
+        }
+        let place = if report.done { None } else { due.last().copied() };
+        if place != self.looked_at {
+            pulse.keep(AtlEvent::LookedAt(place));
+        }
+        pulse.reply(report);
+    }
+}

@@ -1,0 +1,216 @@
+//! What is associated with a question or with given records: finds where activation starts, spreads it, and fetches what
+//! it reached. Every step waits for other rooms no longer than the deadline; what is missing then is named.
+
+use jiff::Timestamp;
+use maxim_bus::MessageId;
+use maxim_bus::signals::concepts::{
+    AssociatedRecalled, ConceptShown, ConceptsFound, EpisodesFetched, FetchEpisodes, FindConcepts, Layer,
+    LayerActivation, MemoryRef, RecallAssociated,
+};
+use maxim_bus::signals::recall::{EpisodeFilter, EpisodesRecalled, RecallEpisodes, RecalledEpisode, Via};
+use serde::{Deserialize, Serialize};
+
+use super::region::{CrossLayerGraph, GraphEvent};
+use crate::memory::anterior_temporal_lobe::AnteriorTemporalLobe;
+use crate::memory::hippocampus::Hippocampus;
+use crate::memory::hippocampus::spreading::Spreading;
+use crate::region::{Hears, Pulse, Region};
+
+/// Results of a layer if nothing is said.
+const DEFAULT_LIMIT: usize = 5;
+/// Results of a layer at most.
+const MOST: usize = 100;
+/// Records from which activation starts, of each layer.
+const SEEDS: usize = 5;
+/// Hops at most.
+const DEEPEST: usize = 6;
+/// Questions under way at most; more are refused, so that nobody fills this room.
+const MOST_OPEN: usize = 64;
+
+/// A question under way.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct Open {
+    asker: String,
+    turn: MessageId,
+    pub(super) due: Timestamp,
+    limit: usize,
+    depth: usize,
+    /// Questions that are out, and to whom.
+    waiting: Vec<(MessageId, Layer)>,
+    seeds: Vec<(MemoryRef, f64)>,
+    /// What was reached, once activation has spread.
+    reached: Option<Vec<LayerActivation>>,
+    answer: AssociatedRecalled,
+}
+
+impl Open {
+    fn reached_of(&self, layer: Layer, id: &str) -> f64 {
+        let layers = self.reached.iter().flatten().filter(|found| found.layer == layer);
+        layers
+            .flat_map(|found| &found.records)
+            .find(|(found, _)| found == id)
+            .map_or(0.0, |(_, activation)| *activation)
+    }
+}
+
+impl CrossLayerGraph {
+    fn begin(&self, asked: &RecallAssociated, pulse: &mut Pulse<'_, Self>) {
+        let Some(cause) = pulse.cause() else { return };
+        let given = [
+            asked.memory_id.as_deref().map(|id| MemoryRef::new(Layer::Hippocampus, id)),
+            asked.concept_id.as_deref().map(|id| MemoryRef::new(Layer::Atl, id)),
+        ];
+        let seeds: Vec<(MemoryRef, f64)> = given.into_iter().flatten().map(|seed| (seed, 1.0)).collect();
+        let limit = if asked.limit == 0 { DEFAULT_LIMIT } else { asked.limit.min(MOST) };
+        let mut open = Open {
+            asker: cause.sender.clone(),
+            turn: cause.correlation,
+            due: pulse.now() + pulse.settings().deadline,
+            limit,
+            depth: asked.depth.unwrap_or(Spreading::default().hops).clamp(1, DEEPEST),
+            waiting: Vec::new(),
+            seeds,
+            reached: None,
+            answer: AssociatedRecalled::default(),
+        };
+        let query = asked.query.as_deref().map(str::trim).filter(|query| !query.is_empty());
+        let refusal = match (query, open.seeds.is_empty(), self.open.len() >= MOST_OPEN) {
+            (_, _, true) => Some("too many questions are under way; ask again"),
+            (None, true, _) => Some("give query, memory_id or concept_id"),
+            _ => None,
+        };
+        if let Some(why) = refusal {
+            open.answer.missing.push(why.into());
+            return self.end(None, open, pulse);
+        }
+        let id = cause.id;
+        match query {
+            Some(text) => {
+                let filter = EpisodeFilter { query: Some(text.into()), limit: SEEDS, ..EpisodeFilter::default() };
+                let episodes = pulse.ask(Hippocampus::NAME, RecallEpisodes { filter, except: None });
+                let find = FindConcepts { query: Some(text.into()), limit: SEEDS, ..FindConcepts::default() };
+                let concepts = pulse.ask(AnteriorTemporalLobe::NAME, find);
+                open.waiting = vec![(episodes, Layer::Hippocampus), (concepts, Layer::Atl)];
+                pulse.keep(GraphEvent::Asked { id, open: Box::new(open) });
+            }
+            None => self.spread_on(id, open, pulse),
+        }
+    }
+
+    /// Spreads from the seeds and asks for what was reached.
+    fn spread_on(&self, id: MessageId, mut open: Open, pulse: &mut Pulse<'_, Self>) {
+        let how = Spreading { hops: open.depth, ..Spreading::default() };
+        let reached = self.activate(&open.seeds, &how, open.limit);
+        let ids = |layer: Layer| -> Vec<String> {
+            let found = reached.iter().filter(|found| found.layer == layer).flat_map(|found| &found.records);
+            found.map(|(id, _)| id.clone()).collect()
+        };
+        let episodes = ids(Layer::Hippocampus);
+        if !episodes.is_empty() {
+            let question = pulse.ask(Hippocampus::NAME, FetchEpisodes { ids: episodes });
+            open.waiting.push((question, Layer::Hippocampus));
+        }
+        for concept_id in ids(Layer::Atl) {
+            let find = FindConcepts { concept_id: Some(concept_id), limit: 1, ..FindConcepts::default() };
+            open.waiting.push((pulse.ask(AnteriorTemporalLobe::NAME, find), Layer::Atl));
+        }
+        let others = |found: &&LayerActivation| !matches!(found.layer, Layer::Hippocampus | Layer::Atl);
+        open.answer.others = reached.iter().filter(others).cloned().collect();
+        open.reached = Some(reached);
+        if open.waiting.is_empty() {
+            return self.end(Some(id), open, pulse);
+        }
+        open.due = pulse.now() + pulse.settings().deadline;
+        pulse.keep(GraphEvent::Asked { id, open: Box::new(open) });
+    }
+
+    fn end(&self, id: Option<MessageId>, mut open: Open, pulse: &mut Pulse<'_, Self>) {
+        let AssociatedRecalled { episodes, concepts, .. } = &mut open.answer;
+        episodes.sort_by(|a, b| b.score.total_cmp(&a.score).then_with(|| a.id.cmp(&b.id)));
+        concepts.sort_by(|a, b| b.score.total_cmp(&a.score).then_with(|| a.id.cmp(&b.id)));
+        match id {
+            Some(id) => {
+                pulse.keep(GraphEvent::Answered { id });
+                pulse.answer_to(&open.asker, open.turn, id, open.answer);
+            }
+            None => {
+                pulse.reply(open.answer);
+            }
+        }
+    }
+
+    /// The open question that this answer belongs to, without the question that it answers.
+    fn answered(&self, pulse: &Pulse<'_, Self>) -> Option<(MessageId, Open)> {
+        let question = pulse.cause()?.cause?;
+        let (id, open) = self.open.iter().find(|(_, open)| open.waiting.iter().any(|(out, _)| *out == question))?;
+        let mut open = open.as_ref().clone();
+        open.waiting.retain(|(out, _)| *out != question);
+        Some((*id, open))
+    }
+
+    fn go_on(&self, id: MessageId, open: Open, pulse: &mut Pulse<'_, Self>) {
+        match (open.waiting.is_empty(), open.reached.is_some()) {
+            (false, _) => pulse.keep(GraphEvent::Asked { id, open: Box::new(open) }),
+            (true, false) => self.spread_on(id, open, pulse),
+            (true, true) => self.end(Some(id), open, pulse),
+        }
+    }
+
+    /// What has waited too long goes on without what is missing.
+    pub(super) fn give_up(&self, id: MessageId, mut open: Open, pulse: &mut Pulse<'_, Self>) {
+        for (_, layer) in std::mem::take(&mut open.waiting) {
+            let missing = format!("{layer} did not answer in time");
+            if !open.answer.missing.contains(&missing) {
+                open.answer.missing.push(missing);
+            }
+        }
+        self.go_on(id, open, pulse);
+    }
+}
+
+impl Hears<RecallAssociated> for CrossLayerGraph {
+    fn hear(&self, asked: &RecallAssociated, pulse: &mut Pulse<'_, Self>) {
+        self.begin(asked, pulse);
+    }
+}
+
+impl Hears<EpisodesRecalled> for CrossLayerGraph {
+    fn hear(&self, found: &EpisodesRecalled, pulse: &mut Pulse<'_, Self>) {
+        let Some((id, mut open)) = self.answered(pulse) else { return };
+        let best = found.episodes.first().map_or(1.0, |episode| episode.score.max(f64::MIN_POSITIVE));
+        open.seeds.extend(found.episodes.iter().map(|episode| {
+            let start = (episode.score / best).clamp(0.0, 1.0);
+            (MemoryRef::new(Layer::Hippocampus, episode.id.clone()), start)
+        }));
+        self.go_on(id, open, pulse);
+    }
+}
+
+impl Hears<ConceptsFound> for CrossLayerGraph {
+    fn hear(&self, found: &ConceptsFound, pulse: &mut Pulse<'_, Self>) {
+        let Some((id, mut open)) = self.answered(pulse) else { return };
+        if open.reached.is_none() {
+            let seed = |concept: &ConceptShown| {
+                (MemoryRef::new(Layer::Atl, concept.id.clone()), concept.score.clamp(0.0, 1.0))
+            };
+            open.seeds.extend(found.concepts.iter().map(seed));
+        } else {
+            for concept in &found.concepts {
+                let score = open.reached_of(Layer::Atl, &concept.id);
+                open.answer.concepts.push(ConceptShown { score, ..concept.clone() });
+            }
+        }
+        self.go_on(id, open, pulse);
+    }
+}
+
+impl Hears<EpisodesFetched> for CrossLayerGraph {
+    fn hear(&self, found: &EpisodesFetched, pulse: &mut Pulse<'_, Self>) {
+        let Some((id, mut open)) = self.answered(pulse) else { return };
+        for fetched in &found.episodes {
+            let score = open.reached_of(Layer::Hippocampus, &fetched.asked);
+            open.answer.episodes.push(RecalledEpisode { score, via: Via::Association, ..fetched.episode.clone() });
+        }
+        self.go_on(id, open, pulse);
+    }
+}

@@ -1,0 +1,10 @@
+//! How the records of all layers hang together.
+
+mod association;
+pub mod graph;
+mod region;
+
+#[cfg(test)]
+mod tests;
+
+pub use region::{CrossLayerGraph, GraphSettings};

@@ -1,0 +1,242 @@
+//! The cross-layer graph as a room: mirrors each layer's edges, holds those between layers, and spreads activation
+//! through both.
+//!
+//! Biology: the association fibres between the regions of memory.
+//! Law: spreading activation, decay 0.5 a hop (`graph.rs`). A record that is gone takes its edges with it, everywhere, in
+//! one commit.
+//! Remembers: each record that has edges, with them. Forgets: with the records.
+//! Down: new edges wait in its inbox; nothing is associated meanwhile.
+
+use std::collections::BTreeMap;
+
+use jiff::{SignedDuration, Timestamp};
+use maxim_bus::MessageId;
+use maxim_bus::signals::concepts::{
+    AssociatedRecalled, ConceptsFound, CrossKind, EpisodesFetched, FetchEpisodes, FindConcepts, Layer, LayerActivation,
+    LayerLinked, LayerUnlinked, MemoryRef, RecallAssociated, RecordsLinked, RecordsRemoved,
+};
+use maxim_bus::signals::numbers::MathRecordRemoved;
+use maxim_bus::signals::recall::{EpisodesRecalled, RecallEpisodes, ReportStats, StatsReported};
+use maxim_bus::{RegionName, Stage};
+use serde::{Deserialize, Serialize};
+
+use super::association::Open;
+use super::graph::{Draft, EdgeKind, Graph, Node, ToldEdge};
+use crate::memory::hippocampus::spreading::Spreading;
+use crate::region::{Card, Hears, Pulse, RecordView, Region};
+use crate::wiring;
+
+/// How the room is set up.
+#[derive(Clone, Debug)]
+pub struct GraphSettings {
+    /// How long another room is waited for. Default 1 s.
+    pub deadline: SignedDuration,
+}
+
+impl Default for GraphSettings {
+    fn default() -> Self {
+        Self { deadline: SignedDuration::from_secs(1) }
+    }
+}
+
+#[derive(Default, Serialize, Deserialize)]
+pub struct CrossLayerGraph {
+    /// Number of the next node.
+    next: u32,
+    pub(super) open: BTreeMap<MessageId, Box<Open>>,
+    #[serde(skip)]
+    graph: Graph,
+}
+
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub enum GraphEvent {
+    /// Nodes as they are now; nothing for those that are gone.
+    Changed {
+        nodes: Vec<(u32, Option<Node>)>,
+        next: u32,
+    },
+    Asked {
+        id: MessageId,
+        open: Box<Open>,
+    },
+    Answered {
+        id: MessageId,
+    },
+}
+
+wiring!(CrossLayerGraph {
+    hears: [
+        LayerLinked,
+        LayerUnlinked,
+        RecordsLinked,
+        RecordsRemoved,
+        MathRecordRemoved,
+        RecallAssociated,
+        EpisodesRecalled,
+        ConceptsFound,
+        EpisodesFetched,
+        ReportStats,
+    ],
+    back: [],
+    emits: [RecallEpisodes, FindConcepts, FetchEpisodes, AssociatedRecalled, StatsReported],
+});
+
+impl Region for CrossLayerGraph {
+    const NAME: RegionName = "cross_layer_graph";
+    const STAGE: Stage = Stage::Memory;
+    type Event = GraphEvent;
+    type Settings = GraphSettings;
+
+    fn card() -> Card<Self> {
+        Self::wiring()
+    }
+
+    fn apply(&mut self, event: GraphEvent) {
+        match event {
+            GraphEvent::Changed { nodes, next } => {
+                self.next = next;
+                nodes.into_iter().for_each(|(number, node)| self.graph.set(number, node));
+            }
+            GraphEvent::Asked { id, open } => {
+                self.open.insert(id, open);
+            }
+            GraphEvent::Answered { id } => {
+                self.open.remove(&id);
+            }
+        }
+    }
+
+    fn wake(&mut self, records: &RecordView<'_>, _settings: &GraphSettings) {
+        self.graph = Graph::default();
+        for (key, bytes) in records.prefixed(NODES.as_bytes(), usize::MAX) {
+            match (number_of(&key), serde_json::from_slice::<Node>(&bytes)) {
+                (Some(number), Ok(node)) => self.graph.set(number, Some(node)),
+                (_, Err(error)) => {
+                    tracing::error!(key = %String::from_utf8_lossy(&key), %error, "a node's record has another shape");
+                }
+                (None, Ok(_)) => {}
+            }
+        }
+    }
+
+    fn next_deadline(&self, _settings: &GraphSettings) -> Option<Timestamp> {
+        self.open.values().map(|open| open.due).min()
+    }
+
+    fn tick(&self, pulse: &mut Pulse<'_, Self>) {
+        let now = pulse.now();
+        for (id, open) in self.open.iter().filter(|(_, open)| open.due <= now) {
+            self.give_up(*id, open.as_ref().clone(), pulse);
+        }
+    }
+}
+
+/// Prefix of the nodes' records.
+const NODES: &str = "node/";
+
+fn node_key(number: u32) -> Vec<u8> {
+    format!("{NODES}{number:08x}").into_bytes()
+}
+
+fn number_of(key: &[u8]) -> Option<u32> {
+    u32::from_str_radix(std::str::from_utf8(key).ok()?.strip_prefix(NODES)?, 16).ok()
+}
+
+impl CrossLayerGraph {
+    fn change(&self, think: impl FnOnce(&mut Draft<'_>), pulse: &mut Pulse<'_, Self>) {
+        let mut draft = Draft::new(&self.graph, self.next);
+        think(&mut draft);
+        if draft.changed.is_empty() {
+            return;
+        }
+        for (number, node) in &draft.changed {
+            match node {
+                Some(node) => pulse.put(node_key(*number), node),
+                None => pulse.remove(node_key(*number)),
+            }
+        }
+        let next = draft.next;
+        pulse.keep(GraphEvent::Changed { nodes: draft.changed.into_iter().collect(), next });
+    }
+
+    /// What the seeds reach, by layer, the strongest first; the seeds left out.
+    pub(super) fn activate(&self, seeds: &[(MemoryRef, f64)], how: &Spreading, limit: usize) -> Vec<LayerActivation> {
+        let known: Vec<(u32, f64)> =
+            seeds.iter().filter_map(|(seed, start)| Some((self.graph.number(seed)?, *start))).collect();
+        let mut reached = self.graph.spread(&known, how);
+        reached.retain(|(number, _)| !known.iter().any(|(seed, _)| seed == number));
+        reached.sort_by(|a, b| b.1.total_cmp(&a.1).then(a.0.cmp(&b.0)));
+        let mut layers: BTreeMap<Layer, Vec<(String, f64)>> = BTreeMap::new();
+        for (number, activation) in reached {
+            let Some(node) = self.graph.node(number) else { continue };
+            let of_layer = layers.entry(node.layer).or_default();
+            if of_layer.len() < limit {
+                of_layer.push((node.id.to_string(), activation));
+            }
+        }
+        layers.into_iter().map(|(layer, records)| LayerActivation { layer, records }).collect()
+    }
+
+    pub fn graph(&self) -> &Graph {
+        &self.graph
+    }
+}
+
+impl Hears<LayerLinked> for CrossLayerGraph {
+    fn hear(&self, linked: &LayerLinked, pulse: &mut Pulse<'_, Self>) {
+        let told = linked.edges.iter().map(|edge| ToldEdge {
+            kind: EdgeKind::Own(edge.kind.clone()),
+            from: MemoryRef::new(linked.layer, edge.from.clone()),
+            to: MemoryRef::new(linked.layer, edge.to.clone()),
+            weight: edge.weight as f32,
+            back: edge.back as f32,
+        });
+        let told: Vec<ToldEdge> = told.collect();
+        self.change(|draft| told.iter().for_each(|edge| draft.link(edge)), pulse);
+    }
+}
+
+impl Hears<LayerUnlinked> for CrossLayerGraph {
+    fn hear(&self, gone: &LayerUnlinked, pulse: &mut Pulse<'_, Self>) {
+        let record = |id: &String| MemoryRef::new(gone.layer, id.clone());
+        let edges = gone.edges.iter().map(|(from, to, kind)| (record(from), record(to), EdgeKind::Own(kind.clone())));
+        let edges: Vec<_> = edges.collect();
+        self.change(|draft| edges.iter().for_each(|(from, to, kind)| draft.weaken(from, to, kind)), pulse);
+    }
+}
+
+impl Hears<RecordsLinked> for CrossLayerGraph {
+    fn hear(&self, linked: &RecordsLinked, pulse: &mut Pulse<'_, Self>) {
+        let told = linked.edges.iter().map(|edge| ToldEdge {
+            kind: EdgeKind::Cross(edge.kind),
+            from: edge.from.clone(),
+            to: edge.to.clone(),
+            weight: edge.weight as f32,
+            back: if edge.kind == CrossKind::TemporallyCorrelates { edge.weight as f32 } else { 0.0 },
+        });
+        let told: Vec<ToldEdge> = told.collect();
+        self.change(|draft| told.iter().for_each(|edge| draft.link(edge)), pulse);
+    }
+}
+
+impl Hears<RecordsRemoved> for CrossLayerGraph {
+    fn hear(&self, removed: &RecordsRemoved, pulse: &mut Pulse<'_, Self>) {
+        let gone = |id: &String| MemoryRef::new(removed.layer, id.clone());
+        self.change(|draft| removed.ids.iter().map(gone).for_each(|record| draft.unlink(&record)), pulse);
+    }
+}
+
+impl Hears<MathRecordRemoved> for CrossLayerGraph {
+    fn hear(&self, removed: &MathRecordRemoved, pulse: &mut Pulse<'_, Self>) {
+        let gone = MemoryRef::new(Layer::AngularGyrus, removed.id.clone());
+        self.change(|draft| draft.unlink(&gone), pulse);
+    }
+}
+
+impl Hears<ReportStats> for CrossLayerGraph {
+    fn hear(&self, _query: &ReportStats, pulse: &mut Pulse<'_, Self>) {
+        let (nodes, edges) = self.graph.size();
+        let counts = serde_json::json!({ "records": nodes, "edges": edges });
+        pulse.reply(StatsReported { region: Self::NAME.into(), available: true, reason: None, counts });
+    }
+}

@@ -1,0 +1,264 @@
+use std::collections::BTreeMap;
+
+use maxim_bus::signals::concepts::{CrossKind, Layer, MemoryRef};
+use proptest::prelude::*;
+
+use super::graph::{Draft, EdgeKind, Graph, Node, ToldEdge};
+use crate::memory::hippocampus::spreading::Spreading;
+
+fn at(layer: Layer, id: impl ToString) -> MemoryRef {
+    MemoryRef::new(layer, id.to_string())
+}
+
+fn edge(from: MemoryRef, to: MemoryRef, weight: f32, back: f32) -> ToldEdge {
+    ToldEdge { kind: EdgeKind::Own("ASSOCIATES".into()), from, to, weight, back }
+}
+
+/// A graph with the changes that are thought out for it, as the room has it.
+#[derive(Default)]
+struct Changing {
+    graph: Graph,
+    next: u32,
+}
+
+impl Changing {
+    /// The numbers that changed.
+    fn change(&mut self, think: impl FnOnce(&mut Draft<'_>)) -> Vec<u32> {
+        let mut draft = Draft::new(&self.graph, self.next);
+        think(&mut draft);
+        let (changed, next) = (draft.changed, draft.next);
+        let numbers = changed.keys().copied().collect();
+        changed.into_iter().for_each(|(number, node)| self.graph.set(number, node));
+        self.next = next;
+        numbers
+    }
+
+    fn link(&mut self, told: &ToldEdge) -> Vec<u32> {
+        self.change(|draft| draft.link(told))
+    }
+
+    fn unlink(&mut self, record: &MemoryRef) -> Vec<u32> {
+        self.change(|draft| draft.unlink(record))
+    }
+
+    fn nodes(&self) -> impl Iterator<Item = (u32, &Node)> {
+        (0..self.next).filter_map(|number| Some((number, self.graph.node(number)?)))
+    }
+}
+
+impl std::ops::Deref for Changing {
+    type Target = Graph;
+    fn deref(&self) -> &Graph {
+        &self.graph
+    }
+}
+
+fn spread(graph: &Graph, seed: &MemoryRef) -> BTreeMap<(Layer, String), f64> {
+    let seed = graph.number(seed).expect("known");
+    let reached = graph.spread(&[(seed, 1.0)], &Spreading::default());
+    let named = reached.into_iter().map(|(number, a)| {
+        let node = graph.node(number).expect("stands");
+        ((node.layer, node.id.to_string()), a)
+    });
+    named.collect()
+}
+
+#[test]
+fn activation_passes_through_a_layer_over_to_another_and_on_in_it() {
+    let mut graph = Changing::default();
+    let (coffee, cup, mug, container) = (
+        at(Layer::Hippocampus, "coffee"),
+        at(Layer::Hippocampus, "cup"),
+        at(Layer::Atl, "mug"),
+        at(Layer::Atl, "container"),
+    );
+    graph.link(&edge(coffee.clone(), cup.clone(), 0.81, 0.81));
+    graph.link(&ToldEdge {
+        kind: EdgeKind::Cross(CrossKind::InstanceOf),
+        from: cup,
+        to: mug.clone(),
+        weight: 1.0,
+        back: 0.0,
+    });
+    graph.link(&edge(mug.clone(), container, 1.0, 0.5));
+    let found = spread(&graph, &coffee);
+    let of = |layer, id: &str| found[&(layer, id.to_owned())];
+    assert!((of(Layer::Hippocampus, "cup") - 0.405).abs() < 1e-6);
+    assert!((of(Layer::Atl, "mug") - 0.2025).abs() < 1e-6);
+    assert!((of(Layer::Atl, "container") - 0.10125).abs() < 1e-6);
+    // The edge between the layers goes one way.
+    assert_eq!(spread(&graph, &mug).len(), 2);
+}
+
+#[test]
+fn a_removed_record_leaves_no_edge_anywhere() {
+    let mut graph = Changing::default();
+    let names: Vec<MemoryRef> = (0..6).map(|n| at(Layer::Atl, n)).collect();
+    for a in &names {
+        for b in &names {
+            graph.link(&edge(a.clone(), b.clone(), 0.9, 0.9));
+        }
+    }
+    assert_eq!(graph.size(), (6, 30));
+    let number = graph.number(&names[2]).expect("known");
+    assert_eq!(graph.unlink(&names[2]).len(), 6, "itself and five that pointed at it");
+    assert_eq!(graph.size(), (5, 20));
+    assert!(graph.node(number).is_none() && graph.number(&names[2]).is_none());
+    assert!(graph.nodes().flat_map(|(_, node)| &node.edges).all(|edge| edge.to != number));
+    // Its name comes back as another node.
+    graph.link(&edge(names[2].clone(), names[0].clone(), 0.5, 0.0));
+    assert_ne!(graph.number(&names[2]), Some(number));
+}
+
+#[test]
+fn a_known_edge_keeps_its_greater_weight_and_a_loop_is_none() {
+    let mut graph = Changing::default();
+    let (a, b) = (at(Layer::Nac, "a"), at(Layer::Atl, "b"));
+    assert_eq!(graph.link(&edge(a.clone(), b.clone(), 0.4, 0.0)).len(), 2);
+    assert_eq!(graph.link(&edge(a.clone(), b.clone(), 0.3, 0.0)).len(), 0);
+    assert_eq!(graph.link(&edge(a.clone(), b.clone(), 0.6, 0.0)).len(), 1);
+    graph.link(&edge(a.clone(), a.clone(), 1.0, 1.0));
+    assert_eq!(graph.size(), (2, 1));
+    assert!((spread(&graph, &a)[&(Layer::Atl, "b".to_owned())] - 0.3).abs() < 1e-6);
+}
+
+#[test]
+fn a_hub_keeps_its_strongest_edges() {
+    let mut graph = Changing::default();
+    let hub = at(Layer::Atl, "hub");
+    for n in 0..700u32 {
+        graph.link(&edge(hub.clone(), at(Layer::Hippocampus, n), (n % 100) as f32 / 100.0 + 0.001, 0.0));
+    }
+    let node = graph.node(graph.number(&hub).expect("known")).expect("stands");
+    assert_eq!(node.edges.len(), super::graph::MOST_EDGES);
+    assert!(node.edges.iter().all(|edge| edge.weight > 0.2));
+}
+
+proptest! {
+    /// The quick walk is the hippocampus's law.
+    #[test]
+    fn spreading_is_the_law_of_the_hippocampus(
+        edges in prop::collection::vec((0u32..24, 0u32..24, 1u32..=20, 0u32..=20), 0..80),
+        seeds in prop::collection::vec((0u32..24, 1u32..=10), 1..4),
+    ) {
+        let mut graph = Changing::default();
+        let name = |n: u32| at(if n.is_multiple_of(2) { Layer::Atl } else { Layer::Hippocampus }, n);
+        for (a, b, weight, back) in &edges {
+            graph.link(&edge(name(*a), name(*b), *weight as f32 / 20.0, *back as f32 / 20.0));
+        }
+        let seeds: Vec<(u32, f64)> =
+            seeds.iter().filter_map(|(n, start)| Some((graph.number(&name(*n))?, f64::from(*start) / 10.0))).collect();
+        let how = Spreading::default();
+        let expected = how.from_seeds(seeds.clone(), |node, visit| {
+            let node = graph.node(node).expect("stands");
+            node.edges.iter().for_each(|edge| visit(edge.to, f64::from(edge.weight)));
+        });
+        let found = graph.spread(&seeds, &how);
+        // Numbers at the edge of the cut-off may fall on either side of it.
+        let clear = |a: f64| a > how.cut_off + 1e-6;
+        for (node, a) in expected.iter().filter(|(_, a)| clear(**a)) {
+            let at = found.iter().find(|(n, _)| n == node);
+            prop_assert!(at.is_some_and(|(_, b)| (a - b).abs() < 1e-5), "{} {} {:?}", node, a, at);
+        }
+        prop_assert!(found.iter().all(|(node, a)| !clear(*a) || expected.contains_key(node)));
+    }
+
+    /// What was stored node by node is the graph that was built edge by edge.
+    #[test]
+    fn a_graph_comes_back_from_its_nodes(
+        edges in prop::collection::vec((0u32..12, 0u32..12, 1u32..=20), 0..40),
+        gone in prop::collection::vec(0u32..12, 0..4),
+    ) {
+        let mut graph = Changing::default();
+        for (a, b, weight) in &edges {
+            graph.link(&edge(at(Layer::Atl, a), at(Layer::Atl, b), *weight as f32 / 20.0, 0.0));
+        }
+        for n in gone {
+            graph.unlink(&at(Layer::Atl, n));
+        }
+        let mut again = Graph::default();
+        graph.nodes().for_each(|(number, node)| again.set(number, Some(node.clone())));
+        prop_assert_eq!(graph.size(), again.size());
+        for number in 0..graph.next {
+            prop_assert_eq!(graph.node(number), again.node(number));
+            prop_assert_eq!(graph.spread(&[(number, 1.0)], &Spreading::default()),
+                again.spread(&[(number, 1.0)], &Spreading::default()));
+        }
+    }
+}
+
+mod room {
+    use std::time::Duration;
+
+    use maxim_bus::signals::concepts::{
+        AssociatedRecalled, ConceptsFound, CrossEdge, EpisodesFetched, FetchEpisodes, FindConcepts, LayerEdge,
+        LayerLinked, RecallAssociated, RecordsLinked, RecordsRemoved,
+    };
+    use maxim_bus::signals::recall::RecallEpisodes;
+
+    use super::*;
+    use crate::memory::cross_layer_graph::{CrossLayerGraph, GraphSettings};
+    use crate::region::rig::{Rig, ear};
+
+    fn rig() -> Rig<CrossLayerGraph> {
+        Rig::new(GraphSettings::default(), |bus, probe| {
+            ear::<RecallEpisodes>(bus, probe);
+            ear::<FindConcepts>(bus, probe);
+            ear::<FetchEpisodes>(bus, probe);
+            ear::<AssociatedRecalled>(bus, probe);
+            ear::<ConceptsFound>(bus, probe);
+            ear::<EpisodesFetched>(bus, probe);
+        })
+    }
+
+    fn linked() -> Rig<CrossLayerGraph> {
+        let mut rig = rig();
+        rig.send(LayerLinked {
+            layer: Layer::Hippocampus,
+            edges: vec![LayerEdge {
+                kind: "ASSOCIATES".into(),
+                from: "e1".into(),
+                to: "e2".into(),
+                weight: 0.9,
+                back: 0.9,
+            }],
+        });
+        rig.send(RecordsLinked {
+            edges: vec![CrossEdge {
+                kind: CrossKind::InstanceOf,
+                from: at(Layer::Hippocampus, "e2"),
+                to: at(Layer::Atl, "concept-0"),
+                weight: 1.0,
+            }],
+        });
+        rig
+    }
+
+    #[test]
+    fn edges_outlive_a_crash_and_go_with_their_record() {
+        let mut rig = linked();
+        let (size, hash) = (rig.region().graph().size(), rig.state_hash());
+        assert_eq!(size, (3, 3));
+        rig.crash();
+        assert_eq!((rig.region().graph().size(), rig.state_hash()), (size, hash));
+        rig.send(RecordsRemoved { layer: Layer::Hippocampus, ids: vec!["e2".into(), "never was".into()] });
+        assert_eq!(rig.region().graph().size(), (2, 0));
+        rig.crash();
+        assert_eq!(rig.region().graph().size(), (2, 0));
+    }
+
+    #[test]
+    fn what_is_associated_is_fetched_and_what_is_silent_is_named() {
+        let mut rig = linked();
+        let asked = RecallAssociated { memory_id: Some("e1".into()), depth: Some(9), ..RecallAssociated::default() };
+        rig.send(asked.clone());
+        assert_eq!(rig.heard::<FetchEpisodes>()[0].ids, ["e2"]);
+        rig.pass(Duration::from_secs(2));
+        let answer = rig.heard::<AssociatedRecalled>().remove(0);
+        assert_eq!(answer.missing.len(), 2, "{answer:?}");
+        rig.send(asked);
+        assert_eq!(rig.heard::<FindConcepts>()[0].concept_id.as_deref(), Some("concept-0"));
+        rig.send(RecallAssociated::default());
+        assert!(rig.heard::<AssociatedRecalled>()[0].missing[0].contains("give query"));
+    }
+}

@@ -1,0 +1,10 @@
+//! What repeats becomes a concept.
+
+pub mod law;
+mod region;
+mod run;
+
+#[cfg(test)]
+mod tests;
+
+pub use region::{PromoterSettings, SemanticPromoter};

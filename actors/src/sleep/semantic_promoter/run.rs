@@ -1,0 +1,72 @@
+//! One promotion under way, step by step: offers, judgement, evidence, lessons, consolidation.
+
+use std::collections::{BTreeMap, VecDeque};
+
+use jiff::Timestamp;
+use maxim_bus::MessageId;
+use maxim_bus::signals::concepts::{FetchedEpisode, PromotionCandidate, PromotionEnded, PromotionVerdict};
+use serde::{Deserialize, Serialize};
+
+/// Where a promotion stands.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Phase {
+    /// Sources were asked what repeats.
+    Offering,
+    /// The quick sense of numbers was asked which candidates look like noise.
+    Judging,
+    /// The hippocampus was asked for the episodes behind the first candidates.
+    Checking,
+    /// The anterior temporal lobe was given lessons.
+    Teaching,
+    /// The anterior temporal lobe was asked to compress what is due.
+    Consolidating,
+}
+
+/// A candidate with the room that offered it.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Offered {
+    pub source: String,
+    pub candidate: PromotionCandidate,
+}
+
+impl Offered {
+    /// Under which it is remembered that it was promoted.
+    pub fn key(&self) -> String {
+        format!("{}: {}", self.source, self.candidate.name)
+    }
+}
+
+/// A promotion under way.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Run {
+    /// Who gets the report, and in which turn; nobody for one that the room began by itself.
+    pub asker: Option<(String, MessageId)>,
+    pub turn: MessageId,
+    pub phase: Phase,
+    pub due: Timestamp,
+    /// Answers that are waited for.
+    pub waiting: usize,
+    pub candidates: VecDeque<Offered>,
+    /// Evidence of the candidates that are being checked.
+    pub evidence: BTreeMap<String, FetchedEpisode>,
+    pub report: PromotionEnded,
+}
+
+impl Run {
+    pub fn new(asker: Option<(String, MessageId)>, turn: MessageId, due: Timestamp, waiting: usize) -> Self {
+        Self {
+            asker,
+            turn,
+            phase: Phase::Offering,
+            due,
+            waiting,
+            candidates: VecDeque::new(),
+            evidence: BTreeMap::new(),
+            report: PromotionEnded::default(),
+        }
+    }
+
+    pub fn verdict(&mut self, name: &str, verdict: PromotionVerdict) {
+        self.report.verdicts.push((name.to_owned(), verdict));
+    }
+}

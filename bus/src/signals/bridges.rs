@@ -1,0 +1,415 @@
+//! What the bridges learn from memory and tell the rooms that decide: plans, attention, places, fear, when to ask, how
+//! to speak, what a moment is worth; and the energy that is left.
+
+use std::collections::BTreeMap;
+
+use jiff::Timestamp;
+use jiff::tz::TimeZone;
+use serde::{Deserialize, Serialize};
+use serde_json::Value as Json;
+
+use super::thought::ActionSummary;
+use crate::ids::MessageId;
+use crate::signal;
+use crate::signal::{Query, Trust};
+use crate::units::{Novelty, Salience, Value};
+
+/// A moment is over and kept: what was perceived, what was done, what came of it.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct EpisodeLived {
+    pub episode: String,
+    pub turn: MessageId,
+    pub at: Timestamp,
+    /// What was perceived; the first 600 characters.
+    pub text: String,
+    /// `comms:<channel>` for what a person said.
+    pub source: String,
+    pub objects: Vec<String>,
+    pub people: Vec<String>,
+    pub goal: Option<String>,
+    /// The goal was another than in the moment before.
+    pub goal_changed: bool,
+    /// In order, answers included.
+    pub actions: Vec<ActionSummary>,
+    pub salience: Salience,
+    pub novelty: Novelty,
+    pub person_involved: bool,
+    /// Whose word it is: outsiders teach the bridges nothing.
+    pub trust: Trust,
+}
+
+/// How much attention objects earned before, those whose value moved.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct AttentionLearned {
+    /// Object or word by its stems, and its value: 0 never worth it, 0.5 nothing known, 1 always worth it.
+    pub objects: Vec<(String, f64)>,
+}
+
+/// What a moment can be worth keeping for; each 0 to 1.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Moment {
+    /// |reward prediction error|.
+    pub surprise: f64,
+    /// 1 with a person.
+    pub person: f64,
+    pub novelty: f64,
+    /// 1 where the goal changed.
+    pub goal_boundary: f64,
+    /// How far the energy level moved.
+    pub energy_change: f64,
+    /// |2V − 1| of what was experienced.
+    pub valence_extremity: f64,
+}
+
+impl Moment {
+    pub fn features(&self) -> [f64; 6] {
+        let Self { surprise, person, novelty, goal_boundary, energy_change, valence_extremity } = *self;
+        [surprise, person, novelty, goal_boundary, energy_change, valence_extremity]
+    }
+}
+
+/// Log-odds by which a moment is worth keeping: weight of each feature, and of every moment.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub struct SignificanceWeights {
+    /// In the order of [`Moment::features`]; −4 to 4.
+    pub features: [f64; 6],
+    /// −4 to 4.
+    pub bias: f64,
+}
+
+impl Default for SignificanceWeights {
+    /// Each feature speaks for a moment, a change of energy half as much; most moments are not worth much.
+    fn default() -> Self {
+        Self { features: [1.0, 1.0, 1.0, 1.0, 0.5, 1.0], bias: -2.0 }
+    }
+}
+
+impl SignificanceWeights {
+    /// 1 / (1 + e^−(bias + Σ w x)), 0 to 1.
+    pub fn of(&self, moment: &Moment) -> f64 {
+        let sum: f64 = self.features.iter().zip(moment.features()).map(|(weight, feature)| weight * feature).sum();
+        1.0 / (1.0 + (-(self.bias + sum)).exp())
+    }
+}
+
+/// What was learned of what makes a moment worth keeping.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub struct SignificanceLearned {
+    pub weights: SignificanceWeights,
+    /// Kept moments that it was learned from.
+    pub moments: u64,
+}
+
+/// Something went much otherwise than expected; for a while what is perceived counts for more or less.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Startled {
+    pub surprise: f64,
+    pub valence_extremity: f64,
+    pub energy_change: f64,
+    pub at: Timestamp,
+}
+
+/// A step of a plan.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct PlannedStep {
+    pub tool: String,
+    pub params: Json,
+}
+
+/// A plan that succeeded for this or an associated goal.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct ProposedPlan {
+    /// Names it among the templates.
+    pub template: u64,
+    /// The goal that it served.
+    pub goal: String,
+    pub steps: Vec<PlannedStep>,
+    pub successes: u32,
+    pub failures: u32,
+    /// Of the goals, 0 to 1.
+    pub similarity: f64,
+    /// Expected success × similarity.
+    pub score: f64,
+    /// The newest episode that it rests on.
+    pub episode: String,
+}
+
+/// Asks the planning bridge how such a goal was reached before.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct ProposePlans {
+    pub turn: MessageId,
+    pub goal: String,
+}
+
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct PlansProposed {
+    pub turn: MessageId,
+    /// The best first; at most three.
+    pub plans: Vec<ProposedPlan>,
+}
+
+/// A proposed plan was carried out.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct PlanTried {
+    pub template: u64,
+    pub turn: MessageId,
+    pub success: bool,
+}
+
+/// Asks the spatial bridge where such a thing usually is.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct LocateUsually {
+    pub turn: MessageId,
+    pub thing: String,
+}
+
+/// One of the places.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct UsualPlace {
+    /// With its preposition, e.g. `in the blue drawer`.
+    pub place: String,
+    /// Share of belief, 0 to 1; what is missing to 1 is "elsewhere".
+    pub share: f64,
+    pub hits: u32,
+    pub misses: u32,
+}
+
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct UsuallyLocated {
+    pub turn: MessageId,
+    pub thing: String,
+    /// The thing itself isn't known, only its kind (the last word of its name).
+    pub by_kind: bool,
+    /// The likeliest first.
+    pub places: Vec<UsualPlace>,
+}
+
+/// Asks the fear bridge how often it went wrong in contexts like this.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct AssessContext {
+    pub intent: MessageId,
+    pub tool: String,
+    pub params: Json,
+}
+
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct ContextAssessed {
+    pub intent: MessageId,
+    /// Share of failures among the most similar contexts, 0 to 1; 0 with fewer than three.
+    pub share: f64,
+    pub contexts: u32,
+    pub failures: u32,
+}
+
+/// How a question for approval ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum ApprovalEnd {
+    Allowed,
+    Denied,
+    Expired,
+}
+
+/// A person was asked, and this is what it led to.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct ApprovalEnded {
+    pub intent: MessageId,
+    pub tool: String,
+    pub goal: Option<String>,
+    pub rule: String,
+    pub asked_at: Timestamp,
+    pub end: ApprovalEnd,
+}
+
+/// What experience says of asking.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Counsel {
+    /// People allow such things nearly always.
+    Trusted,
+    /// People deny such things nearly always.
+    Unwanted,
+    /// Nobody answers at this hour.
+    Unanswered,
+}
+
+/// What was learned of asking, for a kind of goal, an hour of the day (UTC), or both; none: nothing any more.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct EscalationCounselled {
+    pub kind: Option<String>,
+    pub hour: Option<u8>,
+    pub counsel: Option<Counsel>,
+    /// Then it is put to the test again.
+    pub until: Timestamp,
+}
+
+/// The type of a goal, as asking is concerned: the tool and the verb that asked for it.
+pub fn goal_kind(tool: &str, goal: Option<&str>) -> String {
+    const LEADS: [&str; 14] = [
+        "please", "can", "could", "would", "will", "you", "the", "and", "now", "then", "hey", "maxim", "just", "kindly",
+    ];
+    let words = goal.unwrap_or_default().split(|c: char| !c.is_alphanumeric()).map(str::to_lowercase);
+    let verb = words.filter(|word| word.chars().count() >= 3 && !LEADS.contains(&word.as_str())).map(|mut word| {
+        word.truncate(word.char_indices().nth(24).map_or(word.len(), |(at, _)| at));
+        word
+    });
+    format!("{tool}:{}", verb.into_iter().next().unwrap_or_default())
+}
+
+/// Hour of the day by UTC: a bin of time that needs no zone to be the same tomorrow.
+pub fn hour_of(at: Timestamp) -> u8 {
+    u8::try_from(at.to_zoned(TimeZone::UTC).hour()).unwrap_or(0)
+}
+
+/// What a room was told of asking.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Counsels(BTreeMap<String, (Counsel, Timestamp)>);
+
+impl Counsels {
+    fn key(kind: Option<&str>, hour: Option<u8>) -> String {
+        let hour = hour.map(|hour| hour.to_string()).unwrap_or_default();
+        format!("{}@{hour}", kind.unwrap_or_default())
+    }
+
+    pub fn learn(&mut self, told: &EscalationCounselled) {
+        let key = Self::key(told.kind.as_deref(), told.hour);
+        match told.counsel {
+            Some(counsel) => self.0.insert(key, (counsel, told.until)),
+            None => self.0.remove(&key),
+        };
+    }
+
+    /// The most specific that holds now: for this kind at this hour, for this kind, for this hour.
+    pub fn on(&self, kind: &str, now: Timestamp) -> Option<Counsel> {
+        let hour = Some(hour_of(now));
+        let scopes = [(Some(kind), hour), (Some(kind), None), (None, hour)];
+        let held = scopes.into_iter().filter_map(|(kind, hour)| self.0.get(&Self::key(kind, hour)));
+        held.into_iter().find(|(_, until)| now < *until).map(|(counsel, _)| *counsel)
+    }
+}
+
+/// How a person wants to be spoken to.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct MannerLearned {
+    pub channel: String,
+    pub person: String,
+    /// Confirmations in a word, at any hour that isn't listed.
+    pub brief: bool,
+    /// Hours of the day (UTC) at which it is otherwise.
+    pub hours: BTreeMap<u8, bool>,
+    /// How welcome unprompted words are, 0 to 1.
+    pub welcome: Value,
+}
+
+/// The energy that is left.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct EnergyChanged {
+    /// The scarcest of what is limited: 0 none, 1 all.
+    pub level: f64,
+    /// What is the scarcest.
+    pub scarcest: String,
+}
+
+/// Asks the sense of energy to look.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct SenseBattery {}
+
+/// What there is of a battery.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct BatterySensed {
+    /// None where there is no battery.
+    pub charge: Option<f64>,
+    pub charging: bool,
+    /// Why nothing is known, or its name.
+    pub source: String,
+}
+
+/// Asks what was spent, over the newest part of the time.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct ReportEnergy {
+    /// 1 s to a day.
+    pub window_seconds: u64,
+}
+
+/// What was spent and what is left, as JSON: the shape of the tool `energy_status`.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct EnergyReported {
+    pub report: Json,
+}
+
+signal! {
+    EpisodeLived: Memory, Lossless;
+    AttentionLearned: Learning, Lossless;
+    SignificanceLearned: Learning, Lossless;
+    Startled: Learning, Lossless;
+    ProposePlans: Anywhere, Transient;
+    PlansProposed: Anywhere, Transient;
+    PlanTried: Deliberation, Lossless;
+    LocateUsually: Anywhere, Transient;
+    UsuallyLocated: Anywhere, Transient;
+    AssessContext: Anywhere, Transient;
+    ContextAssessed: Anywhere, Transient;
+    ApprovalEnded: Gate, Lossless;
+    EscalationCounselled: Learning, Lossless;
+    MannerLearned: Learning, Lossless;
+    EnergyChanged: Perception, Lossless;
+    SenseBattery: Perception, Transient;
+    BatterySensed: Anywhere, Transient;
+    ReportEnergy: Anywhere, Transient;
+    EnergyReported: Anywhere, Transient;
+}
+
+impl Query for ProposePlans {
+    type Answer = PlansProposed;
+}
+impl Query for LocateUsually {
+    type Answer = UsuallyLocated;
+}
+impl Query for AssessContext {
+    type Answer = ContextAssessed;
+}
+impl Query for ReportEnergy {
+    type Answer = EnergyReported;
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_goal_is_of_the_kind_of_its_tool_and_verb() {
+        assert_eq!(goal_kind("bash", Some("Please run the command ls")), "bash:run");
+        assert_eq!(goal_kind("bash", None), "bash:");
+    }
+
+    #[test]
+    fn the_most_specific_counsel_is_heard() {
+        let mut counsels = Counsels::default();
+        let at = |hour: i64| Timestamp::UNIX_EPOCH + jiff::SignedDuration::from_hours(hour);
+        let told = |kind: Option<&str>, hour, counsel| EscalationCounselled {
+            kind: kind.map(str::to_owned),
+            hour,
+            counsel,
+            until: at(48),
+        };
+        counsels.learn(&told(None, Some(3), Some(Counsel::Unanswered)));
+        assert_eq!(counsels.on("bash:run", at(3)), Some(Counsel::Unanswered));
+        assert_eq!(counsels.on("bash:run", at(4)), None);
+        assert_eq!(counsels.on("bash:run", at(51)), None, "it is put to the test again");
+        counsels.learn(&told(Some("bash:run"), None, Some(Counsel::Trusted)));
+        assert_eq!(counsels.on("bash:run", at(3)), Some(Counsel::Trusted));
+        counsels.learn(&told(Some("bash:run"), Some(3), Some(Counsel::Unwanted)));
+        assert_eq!(counsels.on("bash:run", at(27)), Some(Counsel::Unwanted));
+        assert_eq!(counsels.on("bash:run", at(5)), Some(Counsel::Trusted));
+        counsels.learn(&told(Some("bash:run"), Some(3), None));
+        assert_eq!(counsels.on("bash:run", at(3)), Some(Counsel::Trusted));
+    }
+
+    #[test]
+    fn significance_is_the_logistic_of_its_weighted_features() {
+        let weights = SignificanceWeights::default();
+        assert!((weights.of(&Moment::default()) - 1.0 / (1.0 + 2f64.exp())).abs() < 1e-12);
+        let moment = Moment { person: 1.0, novelty: 1.0, ..Moment::default() };
+        assert!((weights.of(&moment) - 0.5).abs() < 1e-12);
+    }
+}

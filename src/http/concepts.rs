@@ -1,0 +1,161 @@
+//! Concepts over HTTP: what is known in general, how records hang together, and the upkeep of both.
+
+use std::sync::Arc;
+
+use axum::extract::{Request, State};
+use maxim_actors::memory::anterior_temporal_lobe::AnteriorTemporalLobe;
+use maxim_actors::memory::anterior_temporal_lobe::model::concept_number;
+use maxim_actors::memory::hippocampus::Hippocampus;
+use maxim_actors::region::Region;
+use maxim_actors::sleep::semantic_promoter::SemanticPromoter;
+use maxim_bus::RegionName;
+use maxim_bus::signals::concepts::{
+    ExportConcepts, ForgetRecord, ImportConcepts, IngestDocument, PinRecord, Promote, ProposeRelationType,
+    RecordChanged,
+};
+use serde_json::{Value, json};
+
+use super::fields::{Field, Kind, body_fields, query_fields};
+use super::problem::{Answer, ok};
+use super::{Problem, Served};
+
+const LIMIT: Field = Field::optional("limit", Kind::Whole(1, 1000), "at most so many; default 5");
+
+pub const CONCEPTS: &[Field] = &[
+    Field::optional("query", Kind::Text, "words to look for"),
+    Field::optional("name", Kind::Text, "the concept's name, in any spelling"),
+    Field::optional("category", Kind::Text, "only what is of this kind, over any number of steps"),
+    Field::optional("concept_id", Kind::Text, "the concept's id, like concept-12"),
+    Field::optional("relationship_type", Kind::Text, "only concepts with such a relation, like IS_A"),
+    Field::optional("property", Kind::Text, "only concepts with this property"),
+    Field::optional("value", Kind::Text, "only where the property has this value"),
+    LIMIT,
+];
+pub const ASSOCIATED: &[Field] = &[
+    Field::optional("query", Kind::Text, "words to start from"),
+    Field::optional("memory_id", Kind::Text, "an episode to start from"),
+    Field::optional("concept_id", Kind::Text, "a concept to start from"),
+    Field::optional("depth", Kind::Whole(1, 6), "hops; default 3"),
+    Field::optional("limit", Kind::Whole(1, 100), "of each layer at most so many; default 5"),
+];
+pub const INGEST: &[Field] = &[
+    Field::needed("document", Kind::Text, "the document's name, as it will be cited"),
+    Field::needed("text", Kind::Text, "its text, or a part of it"),
+    Field::optional("markdown", Kind::Flag, "the text is Markdown"),
+    Field::optional("passages_before", Kind::Whole(0, 4_000_000_000), "passages that earlier parts had"),
+];
+pub const PIN: &[Field] = &[
+    Field::needed("id", Kind::Text, "an episode's or a concept's id"),
+    Field::optional("pinned", Kind::Flag, "false lets it go again; default true"),
+];
+pub const FORGET: &[Field] = &[Field::needed("id", Kind::Text, "an episode's or a concept's id")];
+pub const RELATION: &[Field] = &[
+    Field::needed("name", Kind::Text, "the type's name, like WORKS_FOR"),
+    Field::optional("symmetric", Kind::Flag, "it says the same from both sides"),
+    Field::optional("inverse", Kind::Text, "the type that says it from the other side"),
+];
+pub const EXPORT: &[Field] = &[
+    Field::optional("after", Kind::Text, "the id after which to go on"),
+    Field::optional("limit", Kind::Whole(1, 500), "at most so many; default 200"),
+];
+pub const IMPORT: &[Field] = &[Field::needed("records", Kind::Any, "concepts as the export gave them")];
+
+/// `GET /v1/memory/concepts`.
+pub async fn concepts(State(served): State<Arc<Served>>, request: Request) -> Answer {
+    let given = query_fields(&request, CONCEPTS)?;
+    ok(&served.agent.outside.door.inquire("concept_query", Value::Object(given.0)).await?)
+}
+
+/// `GET /v1/memory/associated`.
+pub async fn associated(State(served): State<Arc<Served>>, request: Request) -> Answer {
+    let given = query_fields(&request, ASSOCIATED)?;
+    if !["query", "memory_id", "concept_id"].iter().any(|name| given.0.contains_key(*name)) {
+        return Err(Problem::bad("nothing says where to start", "give query, memory_id or concept_id"));
+    }
+    ok(&served.agent.outside.door.inquire("memory_associated", Value::Object(given.0)).await?)
+}
+
+/// `POST /v1/memory/ingest`.
+pub async fn ingest(State(served): State<Arc<Served>>, request: Request) -> Answer {
+    served.refuse_while_draining()?;
+    let given = body_fields(&served, request, INGEST).await?;
+    let text = |name: &str| given.text(name).unwrap_or_default().to_owned();
+    let part = IngestDocument {
+        document: text("document"),
+        markdown: given.flag("markdown").unwrap_or(false),
+        text: text("text"),
+        passages_before: given.0.get("passages_before").and_then(Value::as_u64).map_or(0, |n| n as u32),
+    };
+    ok(&json!(served.agent.outside.door.ask(AnteriorTemporalLobe::NAME, part).await?))
+}
+
+/// The room that holds a record of this id.
+fn room_of(id: &str) -> RegionName {
+    if concept_number(id).is_some() { AnteriorTemporalLobe::NAME } else { Hippocampus::NAME }
+}
+
+fn changed(done: &RecordChanged) -> Answer {
+    if !done.found {
+        let found = format!("there is no record {:?} in the {}", done.id, done.layer);
+        return Err(Problem::new(
+            axum::http::StatusCode::NOT_FOUND,
+            found,
+            "take an id from a recall or from concepts",
+        ));
+    }
+    ok(&json!(done))
+}
+
+/// `POST /v1/memory/pin`.
+pub async fn pin(State(served): State<Arc<Served>>, request: Request) -> Answer {
+    let given = body_fields(&served, request, PIN).await?;
+    let id = given.text("id").unwrap_or_default().to_owned();
+    let wish = PinRecord { pinned: given.flag("pinned").unwrap_or(true), id };
+    changed(&served.agent.outside.door.ask(room_of(&wish.id), wish).await?)
+}
+
+/// `POST /v1/memory/forget`.
+pub async fn forget(State(served): State<Arc<Served>>, request: Request) -> Answer {
+    let given = body_fields(&served, request, FORGET).await?;
+    let wish = ForgetRecord { id: given.text("id").unwrap_or_default().to_owned() };
+    changed(&served.agent.outside.door.ask(room_of(&wish.id), wish).await?)
+}
+
+/// `POST /v1/memory/promote`.
+pub async fn promote(State(served): State<Arc<Served>>, request: Request) -> Answer {
+    body_fields(&served, request, &[]).await?;
+    let wish = Promote { by: "http".into() };
+    ok(&json!(served.agent.outside.door.ask(SemanticPromoter::NAME, wish).await?))
+}
+
+/// `POST /v1/memory/relation-types`.
+pub async fn relation_type(State(served): State<Arc<Served>>, request: Request) -> Answer {
+    let given = body_fields(&served, request, RELATION).await?;
+    let proposal = ProposeRelationType {
+        name: given.text("name").unwrap_or_default().to_owned(),
+        symmetric: given.flag("symmetric").unwrap_or(false),
+        inverse: given.text("inverse").map(str::to_owned),
+        by: "http".into(),
+    };
+    ok(&json!(served.agent.outside.door.ask(AnteriorTemporalLobe::NAME, proposal).await?))
+}
+
+/// `GET /v1/memory/concepts/export`.
+pub async fn export(State(served): State<Arc<Served>>, request: Request) -> Answer {
+    let given = query_fields(&request, EXPORT)?;
+    let limit = given.0.get("limit").and_then(Value::as_u64).map_or(200, |limit| limit as usize);
+    let wish = ExportConcepts { after: given.text("after").map(str::to_owned), limit };
+    ok(&json!(served.agent.outside.door.ask(AnteriorTemporalLobe::NAME, wish).await?))
+}
+
+/// `POST /v1/memory/concepts/import`.
+pub async fn import(State(served): State<Arc<Served>>, request: Request) -> Answer {
+    served.refuse_while_draining()?;
+    let given = body_fields(&served, request, IMPORT).await?;
+    let Some(records) = given.0.get("records").and_then(Value::as_array).cloned() else {
+        return Err(Problem::bad("records is no list", "give the list that the export gave"));
+    };
+    let done = served.agent.outside.door.ask(AnteriorTemporalLobe::NAME, ImportConcepts { records }).await?;
+    let errors: Vec<Value> = done.bad.iter().map(|(line, reason)| json!({"line": line, "reason": reason})).collect();
+    ok(&json!({"imported": done.kept, "merged": done.merged, "errors": errors}))
+}
