@@ -38,8 +38,8 @@ use maxim_actors::perception::preemption_circuit::PreemptionCircuit;
 use maxim_actors::perception::salience::{SalienceRoom, SalienceSettings};
 use maxim_actors::region::Placement::{Own, Pool};
 use maxim_actors::region::WardKind;
-use maxim_actors::sleep::semantic_promoter::{PromoterSettings, SemanticPromoter};
 use maxim_actors::sleep::Consolidation;
+use maxim_actors::sleep::semantic_promoter::{PromoterSettings, SemanticPromoter};
 use maxim_bus::RegionName;
 use std::sync::Arc;
 

@@ -10,11 +10,8 @@ use crate::common::Bench;
 
 impl Bench {
     /// Takes in episodes, and lets them be linked.
-    fn import(&mut self, lines: &[Value]) {
-        let lines = (1..).zip(lines.iter().map(ToString::to_string)).collect();
-        let door = &self.agent.outside.door;
-        let import = maxim_bus::signals::recall::ImportEpisodes { lines, all: true };
-        door.put("door", door.fresh_id(), Trust::Owner, import);
+    fn remember(&mut self, lines: &[Value]) {
+        self.import((1..).zip(lines.iter().map(ToString::to_string)).collect(), true);
         self.pass(Duration::from_secs(1));
     }
 
@@ -48,8 +45,8 @@ fn clutter() -> Vec<Value> {
 #[test]
 fn sleep_lets_clutter_go_and_keeps_what_it_was_told() {
     let mut bench = Bench::new();
-    bench.import(&clutter());
-    bench.import(&[moment("key", 30, json!({"text": "the spare key is in the blue drawer", "people": ["Anna"]}))]);
+    bench.remember(&clutter());
+    bench.remember(&[moment("key", 30, json!({"text": "the spare key is in the blue drawer", "people": ["Anna"]}))]);
     let recall = |bench: &mut Bench| {
         let found = bench.inquire("memory_recall", json!({ "tool_name": "probe_1", "limit": 20 }));
         found["results"].as_array().map_or(0, Vec::len)
@@ -65,6 +62,8 @@ fn sleep_lets_clutter_go_and_keeps_what_it_was_told() {
     assert!(pruned > 200 && last["bytes_after"].as_u64() < last["bytes_before"].as_u64(), "{stats}");
     assert_eq!(bench.stats_of("hippocampus")["episodes"].as_u64(), Some(before - pruned));
     assert_eq!(bench.stats_of("memory_hub")["removed"].as_u64(), Some(pruned), "every layer is told");
+    let moments = bench.stats_of("suprachiasmatic_nucleus")["moments"].as_u64();
+    assert_eq!(moments, Some(before - pruned), "the layer of time has let them go");
     let similar = bench.inquire("similarity_search", json!({ "tool_name": "probe_1", "limit": 20 }));
     let ids: Vec<&str> =
         similar["results"].as_array().into_iter().flatten().filter_map(|found| found["id"].as_str()).collect();
@@ -126,8 +125,8 @@ fn sleep_changes_an_answer_that_clutter_had_hidden() {
     let told = moment("key", 200, json!({"text": "that key is in the blue drawer", "people": ["Anna"]}));
     let lived = || {
         let mut bench = Bench::new();
-        bench.import(&remarks());
-        bench.import(std::slice::from_ref(&told));
+        bench.remember(&remarks());
+        bench.remember(std::slice::from_ref(&told));
         bench
     };
     let results = |bench: &mut Bench| {
@@ -173,7 +172,7 @@ fn a_crash_at_any_step_of_the_agent_asleep_ends_in_the_same_memory() {
     let lines: Vec<Value> = clutter().into_iter().take(40).collect();
     let run = |crash_at: usize| {
         let mut bench = Bench::new();
-        bench.import(&lines);
+        bench.remember(&lines);
         let door = &bench.agent.outside.door;
         door.put("door", door.fresh_id(), Trust::Owner, RequestSleep { by: "anna".into() });
         let taken = (0..crash_at).take_while(|_| bench.agent.step()).count();
@@ -209,8 +208,8 @@ fn a_crash_at_any_step_of_the_agent_asleep_ends_in_the_same_memory() {
 #[test]
 fn a_percept_interrupts_sleep_and_is_answered_first() {
     let mut bench = Bench::new();
-    bench.import(&clutter());
-    bench.import(&[moment("key", 30, json!({"text": "the spare key is in the blue drawer", "people": ["Anna"]}))]);
+    bench.remember(&clutter());
+    bench.remember(&[moment("key", 30, json!({"text": "the spare key is in the blue drawer", "people": ["Anna"]}))]);
     let door = &bench.agent.outside.door;
     door.put("door", door.fresh_id(), Trust::Owner, RequestSleep { by: "anna".into() });
     for _ in 0..6 {
@@ -257,12 +256,23 @@ fn associations_bring_back_what_words_alone_do_not() {
         .collect();
     let expanded = |lines: &[Value]| {
         let mut bench = Bench::new();
-        bench.import(lines);
+        bench.remember(lines);
         let found = bench.inquire("memory_recall", json!({ "query": "black tea", "expand": true, "limit": 2 }));
         let found = found["results"].as_array().cloned().unwrap_or_default();
         found.iter().map(|episode| format!("{} {}", episode["id"], episode["via"])).collect::<Vec<_>>()
     };
     let (linked, cut) = (expanded(&lines), expanded(&apart));
+    let associated = |lines: &[Value]| {
+        let mut bench = Bench::new();
+        bench.remember(lines);
+        let graph = bench.stats_of("cross_layer_graph");
+        let found = bench.inquire("memory_associated", json!({ "memory_id": "tea", "limit": 5 }));
+        (graph["records"].as_u64(), found["results"].to_string())
+    };
+    let (graph, spread) = associated(&lines);
+    assert!(graph == Some(2) && spread.contains("\"shelf\""), "over the layers too: {graph:?}, {spread}");
+    let (graph, spread) = associated(&apart);
+    assert!(graph == Some(0) && !spread.contains("\"shelf\""), "{graph:?}, {spread}");
     assert!(linked.contains(&"\"shelf\" \"association\"".to_owned()), "{linked:?}");
     assert!(!cut.iter().any(|found| found.contains("association")), "{cut:?}");
 }

@@ -125,6 +125,19 @@ pub struct EpisodesCompressed {
     pub done: bool,
 }
 
+/// What sleep has done to the layers of knowledge.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct KnowledgeTally {
+    /// Records whose time had come.
+    pub looked_at: u64,
+    pub compressed: u64,
+    pub pruned: u64,
+    /// Bytes of the records that were looked at.
+    pub bytes_before: u64,
+    pub bytes_after: u64,
+}
+
 /// What a sleep did.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct SleepReport {
@@ -136,6 +149,7 @@ pub struct SleepReport {
     pub sessions: u64,
     #[serde(flatten)]
     pub episodes: EpisodeTally,
+    pub knowledge: KnowledgeTally,
     /// Concepts made and reinforced.
     pub promoted: u64,
     pub reinforced: u64,

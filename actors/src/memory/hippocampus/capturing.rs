@@ -11,9 +11,7 @@ use maxim_bus::signals::thought::TurnEnded;
 use super::law::{Surroundings, capture_reasons, is_same_observation, merge_observation, sitting_after};
 use super::model::{Action, CaptureReason, EpisodicMemory, Outcome, Provenance, Trust};
 use super::recalling::{CLIP, bus_trust};
-use super::region::{
-    Hippocampus, HippocampusEvent, day_of, episode_key, id_key, repeats_key, vector_key, vector_of,
-};
+use super::region::{Hippocampus, HippocampusEvent, day_of, episode_key, id_key, repeats_key, vector_key, vector_of};
 use crate::region::{Hears, Pulse};
 
 /// Tool that only speaks: a turn in which nothing else was done has no action of its own.

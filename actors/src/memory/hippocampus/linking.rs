@@ -189,13 +189,7 @@ impl Hippocampus {
         pulse.keep(HippocampusEvent::Linked { upto, rows, due });
     }
 
-    fn put_edges(
-        &self,
-        (document, id): (u32, &str),
-        found: &[Edge],
-        drawn: &mut Drawn,
-        pulse: &mut Pulse<'_, Self>,
-    ) {
+    fn put_edges(&self, (document, id): (u32, &str), found: &[Edge], drawn: &mut Drawn, pulse: &mut Pulse<'_, Self>) {
         if found.is_empty() {
             return;
         }

@@ -346,7 +346,6 @@ impl Hippocampus {
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
-
 }
 
 pub(super) fn index(

@@ -240,7 +240,8 @@ impl Hippocampus {
         }
         // What was pinned since it was marked stays too.
         let known = |document: u32| {
-            let episode = pulse.record::<EpisodicMemory>(&episode_key(document)).filter(|episode| !episode.long_term)?;
+            let episode =
+                pulse.record::<EpisodicMemory>(&episode_key(document)).filter(|episode| !episode.long_term)?;
             Some((document, episode.id))
         };
         let pruned: Vec<(u32, String)> = marks

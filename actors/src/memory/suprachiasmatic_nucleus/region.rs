@@ -52,11 +52,19 @@ pub struct Moment {
 
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub enum ScnEvent {
-    Binned { number: u32, at: Timestamp },
+    Binned {
+        number: u32,
+        at: Timestamp,
+    },
     SealDue,
-    SealWritten { segments: u32, numbers: u32 },
+    SealWritten {
+        segments: u32,
+        numbers: u32,
+    },
     /// The episodes of these moments are gone.
-    Removed { numbers: Vec<u32> },
+    Removed {
+        numbers: Vec<u32>,
+    },
 }
 
 wiring!(SuprachiasmaticNucleus {
@@ -243,5 +251,43 @@ impl Hears<ReportStats> for SuprachiasmaticNucleus {
         let (moments, bytes) = self.index.as_ref().map_or((0, 0), |index| (index.living(), index.size()));
         let counts = serde_json::json!({ "moments": moments, "index_bytes": bytes });
         pulse.reply(StatsReported { region: Self::NAME.into(), available: true, reason: None, counts });
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use jiff::SignedDuration;
+
+    use super::*;
+    use crate::region::rig::{Rig, ear, monday_morning};
+
+    #[test]
+    fn moments_go_with_their_episodes_sealed_or_not_and_over_a_crash() {
+        let settings = ScnSettings { zone: TimeZone::UTC };
+        let mut rig = Rig::<SuprachiasmaticNucleus>::new(settings, |bus, probe| ear::<TimeDescribed>(bus, probe));
+        let count = SEAL_AT + 20;
+        let episodes = (0..count).map(|n| (format!("e{n}"), monday_morning() + SignedDuration::from_hours(n as i64)));
+        rig.send(EpisodesCaptured { episodes: episodes.collect() });
+        // Sealing takes a message to begin with and one to be written.
+        rig.send(EpisodesCaptured { episodes: vec![("late".into(), monday_morning())] });
+        rig.send(EpisodesCaptured { episodes: vec![("later".into(), monday_morning())] });
+        let total = |rig: &mut Rig<SuprachiasmaticNucleus>| {
+            rig.send(DescribeTime { hour: Some(9), day: Some(0), limit: 10_000 });
+            let told = rig.heard::<TimeDescribed>().pop().expect("an answer");
+            assert_eq!(told.like_now, told.episodes.len() as u64, "what is counted can be named");
+            (told.total as usize, told.episodes.iter().any(|id| id == "e0" || id == "later"))
+        };
+        assert_eq!(total(&mut rig), (count + 2, true));
+        let removed = |layer| RecordsRemoved { layer, ids: vec!["e0".into(), "later".into(), "unknown".into()] };
+        rig.send(removed(Layer::Atl));
+        assert_eq!(total(&mut rig), (count + 2, true), "a concept is no episode");
+        rig.send(removed(Layer::Hippocampus));
+        for _ in 0..2 {
+            assert_eq!(total(&mut rig), (count, false));
+            rig.crash();
+        }
+        rig.send(EpisodesCaptured { episodes: vec![("new".into(), monday_morning())] });
+        rig.crash();
+        assert_eq!(total(&mut rig).0, count + 1, "numbers go on behind those that are gone");
     }
 }

@@ -4,8 +4,18 @@ use jiff::Timestamp;
 use jiff::civil::Time;
 use jiff::tz::TimeZone;
 use maxim_bus::MessageId;
-use maxim_bus::signals::sleep::{EpisodeTally, SleepPhase, SleepReason, SleepReport};
+use maxim_bus::RegionName;
+use maxim_bus::signals::concepts::{Layer, LayerConsolidated};
+use maxim_bus::signals::sleep::{EpisodeTally, KnowledgeTally, SleepPhase, SleepReason, SleepReport};
 use serde::{Deserialize, Serialize};
+
+use crate::memory::angular_gyrus::AngularGyrus;
+use crate::memory::anterior_temporal_lobe::AnteriorTemporalLobe;
+use crate::region::Region;
+
+/// The layers of knowledge, in the order in which they consolidate.
+pub const LAYERS: [(Layer, RegionName); 2] =
+    [(Layer::Atl, AnteriorTemporalLobe::NAME), (Layer::AngularGyrus, AngularGyrus::NAME)];
 
 /// A sleep under way.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -21,6 +31,9 @@ pub struct Sleep {
     /// Questions without an answer in this phase.
     pub tries: u32,
     pub tally: EpisodeTally,
+    /// Layers of knowledge that have consolidated.
+    pub layers: usize,
+    pub knowledge: KnowledgeTally,
     pub promoted: u64,
     pub reinforced: u64,
     pub interruptions: u64,
@@ -40,12 +53,30 @@ impl Sleep {
             due: began,
             tries: 0,
             tally: EpisodeTally::default(),
+            layers: 0,
+            knowledge: KnowledgeTally::default(),
             promoted: 0,
             reinforced: 0,
             interruptions: 0,
             missing: Vec::new(),
             askers: Vec::new(),
         }
+    }
+
+    /// The layer whose turn it is to consolidate.
+    pub fn layer(&self) -> Option<(Layer, RegionName)> {
+        LAYERS.get(self.layers).copied()
+    }
+
+    /// Takes in what a layer did in one step.
+    pub fn consolidated(&mut self, step: &LayerConsolidated) {
+        let all = &mut self.knowledge;
+        all.looked_at += step.looked_at;
+        all.compressed += step.compressed;
+        all.pruned += step.pruned;
+        all.bytes_before += step.bytes_before;
+        all.bytes_after += step.bytes_after;
+        self.layers += usize::from(step.done);
     }
 
     pub fn report(&self, sessions: u64, ended: Timestamp) -> SleepReport {
@@ -56,6 +87,7 @@ impl Sleep {
             ended,
             sessions,
             episodes: self.tally,
+            knowledge: self.knowledge,
             promoted: self.promoted,
             reinforced: self.reinforced,
             interruptions: self.interruptions,

@@ -11,7 +11,7 @@
 use jiff::civil::Time;
 use jiff::tz::TimeZone;
 use jiff::{SignedDuration, Timestamp};
-use maxim_bus::signals::concepts::{Promote, PromotionEnded};
+use maxim_bus::signals::concepts::{ConsolidateLayer, LayerConsolidated, Promote, PromotionEnded};
 use maxim_bus::signals::percept::SalientPercept;
 use maxim_bus::signals::recall::{ReportStats, StatsReported};
 use maxim_bus::signals::sleep::{
@@ -24,7 +24,7 @@ use serde::{Deserialize, Serialize};
 use super::conduct::{Sleep, after, next_at};
 use crate::memory::hippocampus::Hippocampus;
 use crate::region::{Card, Hears, Pulse, Region};
-use crate::sleep::SemanticPromoter;
+use crate::sleep::semantic_promoter::SemanticPromoter;
 use crate::wiring;
 
 /// How sleep is set up.
@@ -53,6 +53,8 @@ impl Default for ConsolidationSettings {
 
 /// Questions without an answer after which a part of sleep is left out.
 const MOST_TRIES: u32 = 5;
+/// Records of a layer of knowledge that one step looks at.
+const LAYER_STEP: usize = 64;
 /// Requests that one sleep answers, at most; more find that it sleeps already.
 const MOST_ASKERS: usize = 64;
 
@@ -93,10 +95,11 @@ wiring!(Consolidation {
         EpisodesScored,
         PromotionEnded,
         EpisodesCompressed,
+        LayerConsolidated,
         ReportStats,
     ],
     back: [],
-    emits: [ScoreEpisodes, Promote, CompressEpisodes, SleepEntered, SleepEnded, StatsReported],
+    emits: [ScoreEpisodes, Promote, CompressEpisodes, ConsolidateLayer, SleepEntered, SleepEnded, StatsReported],
 });
 
 impl Region for Consolidation {
@@ -192,9 +195,14 @@ impl Consolidation {
         if sleep.asked {
             sleep.tries += 1;
             if sleep.tries >= MOST_TRIES {
-                let missing = format!("{:?}: no answer after {MOST_TRIES} questions", sleep.phase);
-                sleep.missing.push(missing.to_lowercase());
-                return self.enter_next(sleep, pulse);
+                let layer = sleep.layer().filter(|_| sleep.phase == SleepPhase::Layers);
+                let part =
+                    layer.map_or_else(|| format!("{:?}", sleep.phase).to_lowercase(), |(layer, _)| layer.to_string());
+                sleep.missing.push(format!("{part}: no answer after {MOST_TRIES} questions"));
+                if layer.is_none() {
+                    return self.enter_next(sleep, pulse);
+                }
+                (sleep.layers, sleep.tries) = (sleep.layers + 1, 0);
             }
         }
         self.step(sleep, pulse);
@@ -217,7 +225,12 @@ impl Consolidation {
             SleepPhase::Compressing => {
                 pulse.ask(Hippocampus::NAME, CompressEpisodes { sleep: sleep.id });
             }
-            SleepPhase::Layers => return self.enter_next(sleep, pulse),
+            SleepPhase::Layers => match sleep.layer() {
+                Some((_, room)) => {
+                    pulse.ask(room, ConsolidateLayer { step: LAYER_STEP });
+                }
+                None => return self.enter_next(sleep, pulse),
+            },
         }
         (sleep.asked, sleep.due) = (true, now + pulse.settings().patience);
         pulse.keep(ConsolidationEvent::Went(Box::new(sleep)));
@@ -308,6 +321,16 @@ impl Hears<EpisodesCompressed> for Consolidation {
     }
 }
 
+impl Hears<LayerConsolidated> for Consolidation {
+    fn hear(&self, done: &LayerConsolidated, pulse: &mut Pulse<'_, Self>) {
+        let Some(mut sleep) = self.current(None, SleepPhase::Layers) else { return };
+        if sleep.layer().is_some_and(|(layer, _)| layer == done.layer) {
+            sleep.consolidated(done);
+            self.step(sleep, pulse);
+        }
+    }
+}
+
 impl Hears<ReportStats> for Consolidation {
     fn hear(&self, _query: &ReportStats, pulse: &mut Pulse<'_, Self>) {
         let counts = serde_json::json!({
@@ -317,6 +340,7 @@ impl Hears<ReportStats> for Consolidation {
             "last": self.last.as_ref().map(|last| serde_json::json!({
                 "why": last.why,
                 "episodes": last.episodes,
+                "knowledge": last.knowledge,
                 "promoted": last.promoted,
                 "reinforced": last.reinforced,
                 "missing": last.missing,

@@ -1,7 +1,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use maxim_bus::signals::concepts::PromotionEnded;
+use maxim_bus::signals::concepts::{Layer, LayerConsolidated, PromotionEnded};
 use maxim_bus::signals::percept::{Disposition, Percept, SalientPercept};
 use maxim_bus::signals::sleep::{
     EpisodeTally, EpisodesCompressed, EpisodesScored, RequestSleep, SessionEnded, SessionEnding, SleepEnded,
@@ -48,6 +48,17 @@ fn answer_all(rig: &mut Rig<Consolidation>, crash: impl Fn(&mut Rig<Consolidatio
     rig.send(PromotionEnded { created: 2, ..PromotionEnded::default() });
     crash(rig, 3);
     rig.send(EpisodesCompressed { sleep, tally: tally(9, 4), done: true });
+    crash(rig, 4);
+    rig.send(consolidated(Layer::Atl, false));
+    rig.send(consolidated(Layer::AngularGyrus, true));
+    crash(rig, 5);
+    rig.send(consolidated(Layer::Atl, true));
+    crash(rig, 6);
+    rig.send(consolidated(Layer::AngularGyrus, true));
+}
+
+fn consolidated(layer: Layer, done: bool) -> LayerConsolidated {
+    LayerConsolidated { layer, looked_at: 3, compressed: 2, pruned: 1, bytes_before: 90, bytes_after: 50, done }
 }
 
 #[test]
@@ -62,11 +73,14 @@ fn sleep_goes_through_its_parts_in_order_and_reports() {
     let report = &ended.first().expect("it ended").report;
     assert_eq!((report.why, report.episodes.scored, report.episodes.compressed), (SleepReason::SessionEnd, 9, 4));
     assert_eq!((report.promoted, report.missing.len(), rig.region().is_asleep()), (2, 0, false));
+    // Two steps of one layer and one of the other; what came out of turn counts for nothing.
+    let knowledge = report.knowledge;
+    assert_eq!((knowledge.compressed, knowledge.pruned, knowledge.bytes_before - knowledge.bytes_after), (6, 3, 120));
 }
 
 #[test]
 fn a_crash_after_any_step_loses_neither_the_sleep_nor_its_counts() {
-    for broken in 0..4 {
+    for broken in 0..7 {
         let mut rig = rig();
         rig.send(RequestSleep { by: "anna".into() });
         answer_all(&mut rig, |rig, step| {
@@ -104,12 +118,12 @@ fn a_percept_makes_it_pause_and_what_is_not_answered_is_asked_again() {
 fn a_part_that_nobody_answers_is_left_out_and_told() {
     let mut rig = rig();
     rig.send(RequestSleep { by: "anna".into() });
-    for _ in 0..20 {
+    for _ in 0..30 {
         rig.pass(Duration::from_secs(10));
     }
     let ended = rig.heard::<SleepEnded>();
     let missing = &ended.first().expect("it ended all the same").report.missing;
-    assert_eq!(missing.len(), 3, "{missing:?}");
+    assert_eq!(missing.len(), 5, "{missing:?}");
     assert!(missing[0].contains("scoring"), "{missing:?}");
 }
 

@@ -1,5 +1,6 @@
 use std::collections::BTreeMap;
 
+use maxim_bus::signals::concepts::{Layer, LayerLinked};
 use maxim_bus::signals::lifecycle::{PreemptionChanged, PreemptionRequested};
 use maxim_bus::signals::percept::{Disposition, Percept, SalientPercept};
 use maxim_bus::signals::recall::{EpisodeFilter, PredictionErrorSensed, Via};
@@ -36,6 +37,11 @@ fn what_shares_objects_and_goal_is_associated_and_recall_reaches_it() {
     let found = bench.recall(EpisodeFilter { object: None, ..filter(true) });
     let reached: Vec<_> = found.iter().map(|found| (found.id.as_str(), found.via)).collect();
     assert_eq!(reached, [("tea", Via::Text), ("shelf", Via::Association)]);
+    let told = bench.rig.heard::<LayerLinked>();
+    let edge = &told[0].edges[0];
+    assert_eq!((told.len(), told[0].layer, told[0].edges.len()), (1, Layer::Hippocampus, 1));
+    assert_eq!((edge.kind.as_str(), edge.from.as_str(), edge.to.as_str()), ("ASSOCIATES", "shelf", "tea"));
+    assert!((edge.weight - edge.back).abs() < 1e-9 && (0.5 * edge.weight - found[1].score).abs() < 1e-4);
     assert!(found[1].score > 0.25 && found[1].score < 0.5, "half of the edge's weight: {}", found[1].score);
 }
 
@@ -143,6 +149,11 @@ fn a_surprise_makes_causes_of_what_came_before_with_the_same_goal() {
     let made = causes(&bench, 4);
     assert_eq!(made.keys().copied().collect::<Vec<_>>(), [1, 2, 3], "the three before it, and not more");
     assert!(made.values().all(|weight| (weight - 0.5).abs() < 1e-4));
+    let told = bench.rig.heard::<LayerLinked>().into_iter().flat_map(|told| told.edges);
+    let told: Vec<_> = told.filter(|edge| edge.kind == "CAUSES").collect();
+    assert!(told.iter().all(|edge| edge.to == turns[4].to_string() && edge.back == 0.0), "{told:?}");
+    let from: Vec<&str> = told.iter().map(|edge| edge.from.as_str()).collect();
+    assert_eq!(from, [1, 2, 3].map(|n: usize| turns[n].to_string()), "other layers know what led to it");
     bench.rig.crash();
     assert_eq!(causes(&bench, 4), made);
     bench.settle();

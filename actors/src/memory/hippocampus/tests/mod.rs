@@ -8,6 +8,7 @@ use std::time::Duration;
 
 use jiff::{SignedDuration, Timestamp, tz::TimeZone};
 use maxim_bus::MessageId;
+use maxim_bus::signals::concepts::{LayerLinked, RecordChanged, RecordsRemoved};
 use maxim_bus::signals::recall::{
     EpisodeFilter, EpisodesImported, EpisodesRecalled, ImportEpisodes, RecallEpisodes, RecalledEpisode,
 };
@@ -42,6 +43,9 @@ impl Bench {
             ear::<EpisodesRecalled>(bus, probe);
             ear::<EpisodesScored>(bus, probe);
             ear::<EpisodesCompressed>(bus, probe);
+            ear::<LayerLinked>(bus, probe);
+            ear::<RecordsRemoved>(bus, probe);
+            ear::<RecordChanged>(bus, probe);
         });
         Self { rig, sleeps: 0 }
     }

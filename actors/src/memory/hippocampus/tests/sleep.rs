@@ -1,8 +1,10 @@
 use std::time::Duration;
 
-use maxim_bus::MessageId;
-use maxim_bus::Trust;
+use maxim_bus::signals::concepts::{ForgetRecord, PinRecord, RecordChanged, RecordsRemoved};
+use maxim_bus::signals::percept::{Disposition, Percept, SalientPercept};
 use maxim_bus::signals::recall::{EpisodeFilter, EpisodesRecalled, RecallEpisodes};
+use maxim_bus::units::{Novelty, Salience};
+use maxim_bus::{MessageId, Trust};
 use serde_json::json;
 
 use super::{Bench, life};
@@ -216,4 +218,54 @@ fn sleeps_without_new_experience_change_nothing_and_segments_do_not_pile_up() {
     assert!(all(&bench) == before, "{then} records before, {now} after three idle nights");
     bench.rig.crash();
     assert_eq!(bench.find("Anna said that the red cup stands in the kitchen", 10), found, "merged segments load");
+}
+
+#[test]
+fn what_a_person_has_forgotten_leaves_nothing_behind() {
+    let mut bench = Bench::new(None);
+    bench.import(life(20, 3, 5));
+    let said = |text: &str| SalientPercept {
+        percept: Percept::from_outside("http", "anna", text.into(), false, Trust::Owner),
+        disposition: Disposition::Proceed,
+        salience: Salience::clamped(0.9),
+        novelty: Novelty::clamped(0.1),
+    };
+    bench.rig.send(said("the violin is in the cellar beside the striped mirror"));
+    let secret = "the safe opens with qwx9";
+    let turns = [bench.rig.send(said(secret)), bench.rig.send(said(secret))];
+    bench.settle();
+    let before = bench.stats().0;
+    bench.rig.heard::<RecordsRemoved>();
+    // It is known by the turn that repeated it too, and both names go.
+    bench.rig.send(ForgetRecord { id: turns[1].to_string() });
+    assert!(bench.rig.heard::<RecordChanged>().pop().expect("an answer").found);
+    let told = bench.rig.heard::<RecordsRemoved>().pop().expect("every layer is told");
+    assert_eq!(told.ids, turns.map(|turn| turn.to_string()));
+    for _ in 0..2 {
+        assert_eq!(bench.stats().0, before - 1);
+        assert!(!bench.find("qwx9", 20).contains(&turns[0].to_string()));
+        assert_eq!(bench.rig.region().edges().degree(21), 0);
+        // What was sealed of its words is in segments; nothing of it is in a record.
+        for (key, record) in bench.rig.records().prefixed(b"", usize::MAX) {
+            let (key, record) =
+                (String::from_utf8_lossy(&key).into_owned(), String::from_utf8_lossy(&record).into_owned());
+            assert!(!record.contains("qwx9") && !key.ends_with("00000015"), "{key}: {record}");
+            assert!(turns.iter().all(|turn| !key.contains(&turn.to_string())), "{key}");
+        }
+        bench.rig.crash();
+    }
+    bench.rig.send(ForgetRecord { id: turns[0].to_string() });
+    assert!(!bench.rig.heard::<RecordChanged>().pop().expect("an answer").found, "it is gone");
+}
+
+#[test]
+fn what_is_pinned_while_sleep_goes_on_is_not_pruned() {
+    let mut bench = Bench::new(None);
+    bench.import(clutter(300, 10));
+    let sleep = bench.begin_sleep();
+    while !bench.score(sleep).done {}
+    bench.rig.send(PinRecord { id: "clutter-7".into(), pinned: true });
+    while !bench.compress(sleep).done {}
+    assert_eq!(by_tool(&mut bench, 7), ["clutter-7"]);
+    assert!(by_tool(&mut bench, 8).is_empty());
 }
