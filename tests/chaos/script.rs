@@ -85,6 +85,7 @@ pub fn live_it(live: &Live) -> Vec<Option<Outcome>> {
         outcomes.push(ended.map(|ended| Outcome::of(live, &ended)));
     }
     live.push(DAY);
+    live.rest();
     outcomes.push(live.try_say("good morning", Trust::Owner).map(|ended| Outcome::of(live, &ended)));
     let words = |said: String| Outcome { reply: Some(said), actions: Vec::new() };
     let questions = [
@@ -112,9 +113,11 @@ pub fn live_it(live: &Live) -> Vec<Option<Outcome>> {
         let changed = live.try_at_door(door.preempt(request));
         outcomes.push(changed.map(|changed| words(format!("{}", changed.is_ok()))));
     }
+    live.rest();
     let slept = live.try_at_door(door.sleep("anna", LIMIT));
     outcomes.push(slept.map(|slept| words(format!("{:?}", slept.map(|report| report.episodes.pruned).ok()))));
     door.end_session("anna");
+    live.rest();
     let nobody = door.fresh_id();
     let decided = ApprovalDecided { approval: nobody, allow: false, always: false, by: "anna".into(), at: door.now() };
     door.put("door", door.fresh_id(), Trust::Owner, decided);
