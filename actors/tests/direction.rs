@@ -11,7 +11,7 @@ const STAGES: [&str; 8] = ["perception", "memory", "deliberation", "gate", "acti
 const FURNITURE: [&str; 3] = ["region", "wiring", "thin_room"];
 
 /// Vocabulary that rooms share: the place, who may use it (empty: anybody), and why that is no reaching into a room.
-const VOCABULARY: [(&str, &str, &str); 21] = [
+const VOCABULARY: [(&str, &str, &str); 22] = [
     ("language", "", "words and stems are no room's own"),
     ("memory/packing", "memory", "bytes of sealed segments, alike in all memories"),
     ("gate/cleared_intent", "", "a signal that only the gate can build, hence not in the bus"),
@@ -33,6 +33,7 @@ const VOCABULARY: [(&str, &str, &str); 21] = [
     ("memory/anterior_temporal_lobe/AnteriorTemporalLobe", "", "likewise"),
     ("memory/angular_gyrus/AngularGyrus", "", "likewise"),
     ("learning/intraparietal_sulcus/IntraparietalSulcus", "", "likewise"),
+    ("sleep/semantic_promoter/SemanticPromoter", "", "likewise"),
 ];
 
 #[test]

@@ -23,11 +23,13 @@ use maxim_actors::memory::enrichment::EnrichmentSettings;
 use maxim_actors::memory::entorhinal_cortex::EntorhinalSettings;
 use maxim_actors::memory::hippocampus::HippocampusSettings;
 use maxim_actors::memory::hippocampus::law::CaptureLaw;
+use maxim_actors::memory::memory_hub::HubSettings;
 use maxim_actors::memory::suprachiasmatic_nucleus::ScnSettings;
 use maxim_actors::perception::energy::EnergySettings;
 use maxim_actors::perception::gateway::GatewaySettings;
 use maxim_actors::perception::stop_phrase::StopGrammar;
 use maxim_actors::region::SupervisionSettings;
+use maxim_actors::sleep::ConsolidationSettings;
 use maxim_actors::sleep::semantic_promoter::PromoterSettings;
 use maxim_bus::mode::Mode;
 use tokio::sync::Semaphore;
@@ -36,6 +38,8 @@ use crate::config::{self, ByteCount, Fault, Settings};
 
 /// Turns whose why-records are kept.
 const WHY_TURNS: u64 = 10_000;
+/// A session ends when nothing was perceived for so long.
+const SESSION_IDLE: SignedDuration = SignedDuration::from_mins(30);
 /// How much longer than the executor's own deadline the tracker waits.
 const TRACKER_GRACE: Duration = Duration::from_secs(15);
 
@@ -50,6 +54,8 @@ pub struct AgentSettings {
     pub suprachiasmatic_nucleus: ScnSettings,
     pub anterior_temporal_lobe: AtlSettings,
     pub entorhinal_cortex: EntorhinalSettings,
+    pub memory_hub: HubSettings,
+    pub consolidation: ConsolidationSettings,
     pub enrichment: EnrichmentSettings,
     pub semantic_promoter: PromoterSettings,
     pub habit: HabitSettings,
@@ -126,9 +132,12 @@ impl AgentSettings {
                 zone: zone.clone(),
                 mode: mode.as_str().into(),
                 run: format!("{boot:016x}"),
-                capture: capture_law(memory),
                 encoder: Arc::clone(&encoder),
+                budget_bytes: None,
+                capture: capture_law(memory),
             },
+            memory_hub: HubSettings { run: format!("{boot:016x}"), idle: SESSION_IDLE },
+            consolidation: ConsolidationSettings { zone: zone.clone(), ..ConsolidationSettings::default() },
             suprachiasmatic_nucleus: ScnSettings { zone: zone.clone() },
             entorhinal_cortex: EntorhinalSettings { encoder: Arc::clone(&encoder), zone: zone.clone() },
             enrichment: EnrichmentSettings {

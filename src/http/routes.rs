@@ -184,6 +184,13 @@ pub const ROUTES: &[Route] = &[
         &[(200, "{lines, next}: texts of JSON, and what to go on after")],
         || get(memory::export),
     ),
+    act(
+        "/v1/memory/sleep",
+        "Sleep now: score, promote, compress and prune what is remembered",
+        &[],
+        &[(200, "the report of the sleep"), LATER],
+        || post(memory::sleep),
+    ),
     act("/v1/memory/verify", "Read everything on disk", &[], &[(200, "{ok, bad, …}")], || post(memory::verify)),
     act(
         "/v1/memory/backup",

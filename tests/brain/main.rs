@@ -14,6 +14,7 @@ mod preemption;
 mod replay;
 mod seeds;
 mod skill;
+mod sleep;
 mod thread;
 mod tls;
 mod why;

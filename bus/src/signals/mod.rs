@@ -11,4 +11,5 @@ pub mod percept;
 pub mod recall;
 pub mod similarity;
 pub mod skill;
+pub mod sleep;
 pub mod thought;
