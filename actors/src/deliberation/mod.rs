@@ -2,3 +2,4 @@
 
 pub mod habit;
 pub mod prefrontal_cortex;
+pub mod reply;
