@@ -12,6 +12,7 @@ use maxim_actors::action::introspector::IntrospectorSettings;
 use maxim_actors::action::tools::{self, Hands, RegistryError, ToolRegistry, ToolSpec};
 use maxim_actors::deliberation::habit::{GrammarError, HabitSettings};
 use maxim_actors::deliberation::prefrontal_cortex::PrefrontalSettings;
+use maxim_actors::effectors::http_client::Roots;
 use maxim_actors::effectors::llm_worker::{CALLS_MAX, ModelServer};
 use maxim_actors::gate::autonomy::{AutonomyLevel, AutonomySettings};
 use maxim_actors::gate::fear_agent::FearSettings;
@@ -247,12 +248,15 @@ fn shown(specs: &[&ToolSpec]) -> String {
     specs.iter().map(line).collect::<Vec<_>>().join("\n")
 }
 
+const CA_FIX: &str = "name a file with the authority's certificate in PEM form";
+
 fn model_server(llm: &config::Llm) -> Result<Option<ModelServer>, SettingsError> {
     let config::Llm {
         base_url,
         model,
         api_key: _,
         api_key_file: _,
+        ca_file,
         timeout,
         concurrency,
         context_tokens: _,
@@ -265,6 +269,8 @@ fn model_server(llm: &config::Llm) -> Result<Option<ModelServer>, SettingsError>
         base_url: base_url.clone(),
         model: model.clone(),
         api_key: key.map(|key| key.expose().to_owned()).unwrap_or_default(),
+        roots: Roots::of(base_url, ca_file.as_deref())
+            .map_err(|error| SettingsError::Config(Fault::new("llm.ca_file", error.to_string(), CA_FIX)))?,
         timeout: timeout.get(),
         calls: Arc::new(Semaphore::new((*concurrency as usize).min(CALLS_MAX))),
     }))

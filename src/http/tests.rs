@@ -107,7 +107,11 @@ impl House {
             let _ = closed.await;
         };
         let serving = tokio::spawn(serve(listener, Arc::clone(&served), shutdown));
-        let client = reqwest::Client::builder().no_proxy().build().expect("a client");
+        let client =
+            maxim_actors::effectors::http_client::builder(&maxim_actors::effectors::http_client::Roots::Nobody)
+                .no_proxy()
+                .build()
+                .expect("a client");
         let (close, end, brain) = (Some(close), Some(end), Some(brain));
         let house = Self { address, served, client, close, serving, end, brain, _folder: folder };
         // Rooms load on their threads; readiness is the door's own word for that.
