@@ -16,4 +16,5 @@ mod seeds;
 mod skill;
 mod thread;
 mod tls;
+mod tools;
 mod why;

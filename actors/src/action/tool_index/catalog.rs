@@ -21,8 +21,24 @@ pub struct ToolText {
 
 /// Words of a schema that say nothing of the tool.
 const KEYWORDS: [&str; 18] = [
-    "type", "description", "required", "title", "default", "enum", "items", "format", "additionalProperties", "$schema",
-    "properties", "minimum", "maximum", "minLength", "maxLength", "pattern", "anyOf", "oneOf",
+    "type",
+    "description",
+    "required",
+    "title",
+    "default",
+    "enum",
+    "items",
+    "format",
+    "additionalProperties",
+    "$schema",
+    "properties",
+    "minimum",
+    "maximum",
+    "minLength",
+    "maxLength",
+    "pattern",
+    "anyOf",
+    "oneOf",
 ];
 /// Levels of a schema that are looked at.
 const LEVELS: usize = 6;

@@ -5,9 +5,7 @@ use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
 
 use super::catalog::{ToolText, is_plainer};
-use super::law::{
-    DESCRIBED, HUB, HUB_AFTER, MEANING, PRIOR, SHOWN_LEAST, SUCCESS, bar, rarity, saturated, shown,
-};
+use super::law::{DESCRIBED, HUB, HUB_AFTER, MEANING, PRIOR, SHOWN_LEAST, SUCCESS, bar, rarity, saturated, shown};
 use super::learned::{Goal, Learned, Sample, Sampled};
 use super::soft::SoftTerms;
 use crate::language::{Encoder, Stems};
@@ -86,9 +84,9 @@ impl ToolIndex {
                 continue;
             }
             let weights = text.weights(&stems);
-            let own = weights.into_iter().map(|(stem, (weight, word))| {
-                (vocabulary.place(&stem, &word, 1, &mut soft, &*encoder), weight)
-            });
+            let own = weights
+                .into_iter()
+                .map(|(stem, (weight, word))| (vocabulary.place(&stem, &word, 1, &mut soft, &*encoder), weight));
             let own = own.collect();
             let gist = encoder.embed(&text.gist()).vector().iter().map(|x| f64::from(*x)).collect();
             let full = serde_json::json!({
@@ -161,7 +159,9 @@ impl ToolIndex {
         let calibration = self.calibration.get_or_init(|| self.calibrated());
         let scores = self.corrected(self.fits(goal, calibration), calibration);
         let mut order: Vec<usize> = (0..self.tools.len()).collect();
-        order.sort_by(|a, b| scores[*b].total_cmp(&scores[*a]).then_with(|| self.tools[*a].name.cmp(&self.tools[*b].name)));
+        order.sort_by(|a, b| {
+            scores[*b].total_cmp(&scores[*a]).then_with(|| self.tools[*a].name.cmp(&self.tools[*b].name))
+        });
         let sorted: Vec<f64> = order.iter().map(|at| scores[*at]).collect();
         let full: Vec<usize> = order.iter().map(|at| self.tools[*at].tokens.0).collect();
         let names: Vec<usize> = order.iter().map(|at| self.tools[*at].tokens.1).collect();
@@ -216,10 +216,14 @@ impl ToolIndex {
         }
         let direction = unit(goal.direction().zip(&calibration.mean_goal).map(|(x, mean)| x - mean).collect());
         let known = goal.vector.iter().any(|step| *step != 0);
-        coverage.iter().zip(&calibration.centroids).map(|(sum, centroid)| {
-            let meaning = if known { dot(&direction, centroid) } else { 0.0 };
-            (if weight > 0.0 { sum / weight } else { 0.0 }) + MEANING * meaning
-        }).collect()
+        coverage
+            .iter()
+            .zip(&calibration.centroids)
+            .map(|(sum, centroid)| {
+                let meaning = if known { dot(&direction, centroid) } else { 0.0 };
+                (if weight > 0.0 { sum / weight } else { 0.0 }) + MEANING * meaning
+            })
+            .collect()
     }
 
     fn calibrated(&self) -> Calibration {
@@ -229,7 +233,8 @@ impl ToolIndex {
         let whole = (self.successes() as f64 / HUB_AFTER).min(1.0);
         calibration.hubs = (0..self.tools.len())
             .map(|at| {
-                let foreign = goals.iter().zip(&fits).filter(|((_, past), _)| !past.used.contains_key(&self.tools[at].name));
+                let foreign =
+                    goals.iter().zip(&fits).filter(|((_, past), _)| !past.used.contains_key(&self.tools[at].name));
                 let (sum, count) = foreign.fold((0.0, 0u32), |(sum, count), (_, fits)| (sum + fits[at], count + 1));
                 if count == 0 { 0.0 } else { HUB * whole * sum / f64::from(count) }
             })
@@ -276,14 +281,16 @@ impl ToolIndex {
             let entries = &self.vocabulary.entries;
             let name = |place: u32| entries[place as usize].0.as_str();
             let near = self.soft.borrow_mut().of(stem, word, own, &*self.encoder, name);
-            let soft = near.into_iter().map(|(near, place)| (place, f64::from(near) * rarity_of(place).min(rare) / rare));
+            let soft =
+                near.into_iter().map(|(near, place)| (place, f64::from(near) * rarity_of(place).min(rare) / rare));
             let hits = own.map(|own| (own, 1.0)).into_iter().chain(soft);
             let best = hits.map(|(place, strength)| strength * saturated(held(place), length)).fold(0.0, f64::max);
             weight += rare;
             sum += rare * best;
         }
         let tool = &self.tools[at];
-        let learned = self.learned.get(&tool.name).filter(|learned| learned.encoder.as_ref() == Some(self.encoder.id()));
+        let learned =
+            self.learned.get(&tool.name).filter(|learned| learned.encoder.as_ref() == Some(self.encoder.id()));
         let served = f64::from(count);
         let rest: Vec<f64> = match learned {
             Some(learned) => learned
@@ -296,7 +303,11 @@ impl ToolIndex {
         };
         let mean = self.mean_gist();
         let centroid = unit(
-            rest.iter().zip(&tool.gist).zip(&mean).map(|((rest, gist), mean)| DESCRIBED * (gist - mean) + rest).collect(),
+            rest.iter()
+                .zip(&tool.gist)
+                .zip(&mean)
+                .map(|((rest, gist), mean)| DESCRIBED * (gist - mean) + rest)
+                .collect(),
         );
         let direction = unit(goal.direction().zip(&calibration.mean_goal).map(|(x, mean)| x - mean).collect());
         (if weight > 0.0 { sum / weight } else { 0.0 }) + MEANING * dot(&direction, &centroid)

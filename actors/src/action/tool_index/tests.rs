@@ -109,13 +109,16 @@ struct Data {
 
 fn data() -> Option<Data> {
     let root = std::env::var_os("MAXIM_SHARED_DATA").map(PathBuf::from);
-    let folder = root.unwrap_or_else(|| PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../../shared/data")).join("tools");
+    let folder =
+        root.unwrap_or_else(|| PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../../shared/data")).join("tools");
     let lines = |name: &str| -> Option<Vec<Json>> {
         let text = std::fs::read_to_string(folder.join(name)).ok()?;
         Some(text.lines().map(|line| serde_json::from_str(line).expect("JSON")).collect())
     };
     let pairs = |lines: Vec<Json>| {
-        let gold = |line: &Json| line["gold"].as_array().into_iter().flatten().filter_map(Json::as_str).map(str::to_owned).collect();
+        let gold = |line: &Json| {
+            line["gold"].as_array().into_iter().flatten().filter_map(Json::as_str).map(str::to_owned).collect()
+        };
         lines.iter().map(|line| (line["q"].as_str().unwrap_or_default().to_owned(), gold(line))).collect()
     };
     let catalog = lines("metatool_tools.jsonl")?.into_iter().map(|line| serde_json::from_value(line).expect("a tool"));
@@ -127,7 +130,8 @@ fn data() -> Option<Data> {
 fn recall(index: &ToolIndex, asked: &[(String, Vec<String>)], k: usize, of: impl Fn(&str) -> bool) -> f64 {
     let (mut found, mut all) = (0, 0);
     for (text, gold) in asked {
-        let first: Vec<String> = index.rank(&index.goal(text)).tools.into_iter().take(k).map(|tool| tool.name).collect();
+        let first: Vec<String> =
+            index.rank(&index.goal(text)).tools.into_iter().take(k).map(|tool| tool.name).collect();
         for tool in gold.iter().filter(|tool| of(tool)) {
             all += 1;
             found += usize::from(first.contains(tool));
@@ -145,7 +149,8 @@ fn shown(index: &ToolIndex, asked: &[(String, Vec<String>)]) -> (f64, f64, f64) 
         saved += 1.0 - spent as f64 / full as f64;
         count += ranking.shown;
         all += gold.len();
-        kept += gold.iter().filter(|gold| ranking.tools[..ranking.shown].iter().any(|tool| tool.name == **gold)).count();
+        kept +=
+            gold.iter().filter(|gold| ranking.tools[..ranking.shown].iter().any(|tool| tool.name == **gold)).count();
     }
     let asked = asked.len() as f64;
     (kept as f64 / all as f64, saved / asked, count as f64 / asked)
@@ -169,7 +174,11 @@ fn learning_finds_nine_in_ten_tools_among_five_and_leaves_no_tool_behind() {
     let any = |_: &str| true;
     let cold = index(&data.catalog);
     let at_start = recall(&cold, &data.asked, 5, any);
-    println!("cold: recall@1 {:.3}, @5 {at_start:.3}, @10 {:.3}", recall(&cold, &data.asked, 1, any), recall(&cold, &data.asked, 10, any));
+    println!(
+        "cold: recall@1 {:.3}, @5 {at_start:.3}, @10 {:.3}",
+        recall(&cold, &data.asked, 1, any),
+        recall(&cold, &data.asked, 10, any)
+    );
     let (kept, saved, count) = shown(&cold, &data.asked);
     println!("cold: kept {kept:.3}, saved {saved:.3}, shown {count:.1}");
     let unseen_cold = recall(&cold, &data.asked, 5, |tool| !taught(tool));
@@ -177,11 +186,18 @@ fn learning_finds_nine_in_ten_tools_among_five_and_leaves_no_tool_behind() {
     teach(&mut half, &taught);
     let unseen = recall(&half, &data.asked, 5, |tool| !taught(tool));
     let seen = recall(&half, &data.asked, 5, taught);
-    println!("half taught: recall@5 {:.3}, unseen {unseen:.3} (cold {unseen_cold:.3}), seen {seen:.3}", recall(&half, &data.asked, 5, any));
+    println!(
+        "half taught: recall@5 {:.3}, unseen {unseen:.3} (cold {unseen_cold:.3}), seen {seen:.3}",
+        recall(&half, &data.asked, 5, any)
+    );
     let mut learned = index(&data.catalog);
     teach(&mut learned, &any);
     let at_end = recall(&learned, &data.asked, 5, any);
-    println!("learned: recall@1 {:.3}, @5 {at_end:.3}, @10 {:.3}", recall(&learned, &data.asked, 1, any), recall(&learned, &data.asked, 10, any));
+    println!(
+        "learned: recall@1 {:.3}, @5 {at_end:.3}, @10 {:.3}",
+        recall(&learned, &data.asked, 1, any),
+        recall(&learned, &data.asked, 10, any)
+    );
     let (kept, saved, count) = shown(&learned, &data.asked);
     println!("learned: kept {kept:.3}, saved {saved:.3}, shown {count:.1}");
     assert!(at_start >= 0.677 - 0.02, "plain BM25 finds 0.677");

@@ -125,7 +125,8 @@ fn is_name(word: &str) -> bool {
 
 /// Parameters as an object; some models give them as text.
 fn parameters(tool: &str, given: Option<&Json>) -> Result<Json, NoAction> {
-    let bad = |found: &Json| NoAction::BadParams { tool: tool.into(), found: found.to_string().chars().take(80).collect() };
+    let bad =
+        |found: &Json| NoAction::BadParams { tool: tool.into(), found: found.to_string().chars().take(80).collect() };
     match given {
         None | Some(Json::Null) => Ok(json!({})),
         Some(object @ Json::Object(_)) => Ok(object.clone()),

@@ -91,7 +91,10 @@ fn begins_like_json(text: &str) -> bool {
 fn calls(text: &str) -> bool {
     let name = text.chars().take_while(|c| c.is_ascii_alphanumeric() || matches!(c, '_' | '$')).count();
     let closed = text.trim_end_matches([';', ' ', '\n']).ends_with(')');
-    name > 0 && closed && text[name..].starts_with('(') && text.starts_with(|c: char| c.is_ascii_alphabetic() || c == '_')
+    name > 0
+        && closed
+        && text[name..].starts_with('(')
+        && text.starts_with(|c: char| c.is_ascii_alphabetic() || c == '_')
 }
 
 /// Repairs a text that is JSON from its beginning.
@@ -115,7 +118,11 @@ fn several(values: Vec<(Json, Separation)>) -> Read<Json> {
     let mut kept: Vec<Json> = Vec::new();
     for (place, (value, separation)) in values.into_iter().enumerate() {
         if place > 0 && !lines {
-            if separation == Separation::None && value.is_object() && is_empty(&value) && kept.last().is_some_and(|last| !is_empty(last)) {
+            if separation == Separation::None
+                && value.is_object()
+                && is_empty(&value)
+                && kept.last().is_some_and(|last| !is_empty(last))
+            {
                 // Two objects run into each other, and which is meant can't be told.
                 return Err(Unreadable::Surplus { at: place, found: value.to_string() });
             }
@@ -165,7 +172,11 @@ fn fenced(text: &str) -> Option<Json> {
         let inside = rest[start..].trim_start_matches('`');
         let language = inside.chars().take_while(|c| c.is_alphanumeric()).collect::<String>();
         let tagged = language.to_lowercase().starts_with("json");
-        let content = if tagged || inside[language.len()..].starts_with(['\n', '\r']) { &inside[language.len()..] } else { inside };
+        let content = if tagged || inside[language.len()..].starts_with(['\n', '\r']) {
+            &inside[language.len()..]
+        } else {
+            inside
+        };
         // A whole value may hold fences itself.
         let mut stream = serde_json::Deserializer::from_str(content).into_iter::<Json>();
         if let Some(Ok(value @ (Json::Object(_) | Json::Array(_)))) = stream.next() {

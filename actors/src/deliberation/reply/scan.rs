@@ -112,9 +112,8 @@ impl Scan<'_> {
     /// A key and its colon stand here: quoted, or a plain name. A quoted one may be cut off by the end of the text.
     pub(super) fn is_key(&self, at: usize) -> bool {
         if let Some(quote) = self.quote(at) {
-            let end = (at + 1..self.text.len().min(at + 1 + KEY)).find(|i| {
-                self.get(*i).is_some_and(|c| quote.ends_with(c) || matches!(c, '\n' | '{' | '}'))
-            });
+            let end = (at + 1..self.text.len().min(at + 1 + KEY))
+                .find(|i| self.get(*i).is_some_and(|c| quote.ends_with(c) || matches!(c, '\n' | '{' | '}')));
             return match end {
                 Some(end) if self.quote(end).is_some() => self.get(self.past_gap(end + 1)) == Some(':'),
                 Some(_) => false,
@@ -155,7 +154,8 @@ impl Scan<'_> {
 
     /// Something that may be a value begins here.
     pub(super) fn begins_value(&self, at: usize) -> bool {
-        let keyword = || ["true", "false", "null", "True", "False", "None"].iter().any(|word| self.starts_with(at, word));
+        let keyword =
+            || ["true", "false", "null", "True", "False", "None"].iter().any(|word| self.starts_with(at, word));
         self.get(at).is_some_and(|c| matches!(c, '{' | '[' | '-') || c.is_ascii_digit() || Quote::of(c).is_some())
             || keyword()
     }

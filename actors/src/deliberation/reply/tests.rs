@@ -72,7 +72,10 @@ fn numbers_keywords_and_python_are_understood() {
         ("{a: 1_000, b: .5, c: 2., d: 3e, e: +4}", json!({"a": 1000, "b": 0.5, "c": 2, "d": 3, "e": 4})),
         ("{zip: 00501, id: 57eeeeb1-450b, share: 1/3}", json!({"zip": "00501", "id": "57eeeeb1-450b", "share": "1/3"})),
         ("{a: (1, 2), b: ('x'), c: {'y', 'z'}}", json!({"a": [1, 2], "b": "x", "c": ["y", "z"]})),
-        ("{id: ObjectId(\"42\"), at: https://x.org/a?b=c, age: 30 years}", json!({"id": "42", "at": "https://x.org/a?b=c", "age": "30 years"})),
+        (
+            "{id: ObjectId(\"42\"), at: https://x.org/a?b=c, age: 30 years}",
+            json!({"id": "42", "at": "https://x.org/a?b=c", "age": "30 years"}),
+        ),
         ("[1, 2, ..., 9, /* more */ 10] # end", json!([1, 2, 9, 10])),
     ];
     for (text, meant) in cases {
@@ -138,8 +141,9 @@ fn words_without_json_are_an_answer_to_the_person() {
 
 #[test]
 fn thinking_on_confidence_and_reasoning_are_read() {
-    let read = read_action(r#"{"ready_to_act": false, "action": null, "confidence": "40%", "reasoning": "I look first."}"#)
-        .expect("a thought");
+    let read =
+        read_action(r#"{"ready_to_act": false, "action": null, "confidence": "40%", "reasoning": "I look first."}"#)
+            .expect("a thought");
     assert!(!read.ready && read.action.is_none());
     assert_eq!((read.reasoning.as_str(), read.confidence.map(|c| c.get())), ("I look first.", Some(0.4)));
     let error = read_action("{\"mood\": \"fine\"}").expect_err("no tool").to_string();
@@ -199,7 +203,9 @@ fn nine_in_ten_broken_replies_are_read_as_they_were_meant() {
             println!("{} {}: {input:?}\n  meant {}\n  found {found}", case["id"], case["class"], case["expect"]);
         }
     }
-    println!("read as meant {right} of {meant}, objects {objects_right} of {objects}; refused {refused} of {irreparable}");
+    println!(
+        "read as meant {right} of {meant}, objects {objects_right} of {objects}; refused {refused} of {irreparable}"
+    );
     assert!(right * 10 >= meant * 9 && objects_right * 10 >= objects * 9 && own);
     assert_eq!(refused, irreparable);
 }

@@ -18,7 +18,8 @@ impl Repair<'_> {
         {
             return Ok(Some(number));
         }
-        if token.chars().next().is_some_and(starts_name) && token.chars().all(|c| starts_name(c) || c.is_ascii_digit()) {
+        if token.chars().next().is_some_and(starts_name) && token.chars().all(|c| starts_name(c) || c.is_ascii_digit())
+        {
             let paren = self.scan.past_space(self.at);
             if self.scan.get(paren) == Some('(') && place != Place::Member {
                 self.at = paren;
@@ -42,9 +43,10 @@ impl Repair<'_> {
     /// Up to what can't be in a number or keyword.
     fn token(&mut self) -> String {
         let start = self.at;
-        while self.peek().is_some_and(|c| {
-            !is_space(c) && !matches!(c, ',' | ']' | '}' | ')' | '(' | '{' | '[' | ':' | ';')
-        }) && self.scan.quote(self.at).is_none()
+        while self
+            .peek()
+            .is_some_and(|c| !is_space(c) && !matches!(c, ',' | ']' | '}' | ')' | '(' | '{' | '[' | ':' | ';'))
+            && self.scan.quote(self.at).is_none()
             && !self.scan.starts_with(self.at, "/*")
             && !self.scan.starts_with(self.at, "//")
         {
@@ -59,7 +61,9 @@ impl Repair<'_> {
         let same_line = !self.scan.text[self.at..next].contains(&'\n');
         let word = self.scan.get(next).is_some_and(starts_name);
         match place {
-            Place::Member => same_line && word && next > self.at && !self.scan.is_key(next) && !self.scan.is_member(next),
+            Place::Member => {
+                same_line && word && next > self.at && !self.scan.is_key(next) && !self.scan.is_member(next)
+            }
             Place::Root => same_line && word && next > self.at,
             _ => self.scan.get(self.at) == Some(':'),
         }
