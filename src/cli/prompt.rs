@@ -73,7 +73,7 @@ fn shown(prompt: &Value, out: &Out) -> String {
         ]);
     }
     format!(
-        "{}\n\n{}\n\n{}{} tokens (estimated) of {}, turn {}, {}\n",
+        "{}\n\n{}\n\n{}{} tokens (estimated) of {}, turn {}, {}\nreplies so far: {} read, {} of them repaired; {} asked for again; {} turns left to habit\n",
         plain(&prompt["system"]),
         plain(&prompt["user"]),
         table.show(out.paint),
@@ -81,5 +81,9 @@ fn shown(prompt: &Value, out: &Out) -> String {
         prompt["budget"],
         word(&prompt["turn"]),
         word(&prompt["at"]),
+        prompt["replies"]["read"],
+        prompt["replies"]["repaired"],
+        prompt["replies"]["retried"],
+        prompt["replies"]["handed_back"],
     )
 }

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use axum::extract::{Request, State};
 use axum::http::StatusCode;
-use maxim_actors::deliberation::prefrontal_cortex::{LAST_PROMPT, LastPrompt, PrefrontalCortex};
+use maxim_actors::deliberation::prefrontal_cortex::{COUNTS, Counts, LAST_PROMPT, LastPrompt, PrefrontalCortex};
 use maxim_actors::region::Region;
 use serde_json::json;
 
@@ -17,10 +17,19 @@ use super::{Problem, Served};
 pub async fn prompt(State(served): State<Arc<Served>>, request: Request) -> Answer {
     query_fields(&request, &[])?;
     let store = served.agent.frame.store.clone();
-    let found = blocking(move || store.record(PrefrontalCortex::NAME, LAST_PROMPT.as_bytes())).await?;
-    let last = found.and_then(|bytes| serde_json::from_slice::<LastPrompt>(&bytes).ok());
+    let read = move || {
+        let record = |key: &str| store.record(PrefrontalCortex::NAME, key.as_bytes());
+        Ok((record(LAST_PROMPT)?, record(COUNTS)?))
+    };
+    let (last, counts) = blocking(read).await?;
+    let last = last.and_then(|bytes| serde_json::from_slice::<LastPrompt>(&bytes).ok());
+    let counts = counts.and_then(|bytes| serde_json::from_slice::<Counts>(&bytes).ok()).unwrap_or_default();
     match last {
-        Some(last) => ok(&json!(last)),
+        Some(last) => {
+            let mut told = json!(last);
+            told["replies"] = json!(counts);
+            ok(&told)
+        }
         None => Err(Problem::new(
             StatusCode::NOT_FOUND,
             "no model was asked yet",

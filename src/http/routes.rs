@@ -197,7 +197,7 @@ pub const ROUTES: &[Route] = &[
         "/v1/prompt",
         "The last prompt that a model was shown, and what was left out of it",
         &[],
-        &[(200, "{system, user, tokens, budget, sections, tools}"), (404, "no model was asked yet")],
+        &[(200, "{system, user, tokens, budget, sections, tools, replies}"), (404, "no model was asked yet")],
         || get(prompt::prompt),
     ),
     read("/v1/dead-letters", "Messages that rooms failed on twice", &[], OK, || get(safety::dead_letters)),

@@ -122,7 +122,7 @@ fn a_reply_that_cannot_be_read_is_answered_once_and_then_habit_answers() {
     let ended = bench.say("tell me something about zanzibar and the sea");
     assert!(ended.reply.is_some_and(|reply| reply != "Now I can."), "habit answers");
     assert_eq!(prompts.lock().expect("no panic inside").len(), 2);
-    let stats = bench.inquire("system_stats", json!({}));
-    let counts = &stats["regions"]["prefrontal_cortex"];
+    let counts = bench.agent.frame.store.record("prefrontal_cortex", b"counts").expect("read").expect("counted");
+    let counts: Value = serde_json::from_slice(&counts).expect("counts");
     assert_eq!((&counts["retried"], &counts["handed_back"]), (&json!(1), &json!(1)), "{counts}");
 }

@@ -30,7 +30,7 @@ fn kitchen() -> Vec<ToolText> {
     ]
 }
 
-fn best<'a>(ranking: &'a Ranking) -> &'a str {
+fn best(ranking: &Ranking) -> &str {
     &ranking.tools[0].name
 }
 

@@ -20,7 +20,6 @@ use std::sync::Arc;
 use jiff::{SignedDuration, Timestamp};
 use maxim_bus::signals::bridges::EnergyChanged;
 use maxim_bus::signals::prompt::{PromptBuilt, RankTools, ToolsRanked};
-use maxim_bus::signals::recall::{ReportStats, StatsReported};
 use maxim_bus::signals::thought::{Deliberate, ModelCall, ModelProposal, ModelReply};
 use maxim_bus::{MessageId, RegionName, Stage, Trust};
 use serde::{Deserialize, Serialize};
@@ -44,6 +43,8 @@ const RESTS_BELOW: f64 = 0.15;
 const RANKING: SignedDuration = SignedDuration::from_millis(100);
 /// The room that knows which tools fit.
 const TOOL_INDEX: RegionName = "tool_index";
+/// The record of [`Counts`].
+pub const COUNTS: &str = "counts";
 /// Characters of a reply that can't be read which the model is shown again.
 const SHOWN_AGAIN: usize = 600;
 
@@ -140,9 +141,9 @@ pub enum PrefrontalEvent {
 }
 
 wiring!(PrefrontalCortex {
-    hears: [Deliberate, ToolsRanked, ModelReply, EnergyChanged, ReportStats],
+    hears: [Deliberate, ToolsRanked, ModelReply, EnergyChanged],
     back: [],
-    emits: [RankTools, PromptBuilt, ModelCall, ModelProposal, StatsReported],
+    emits: [RankTools, PromptBuilt, ModelCall, ModelProposal],
 });
 
 impl Region for PrefrontalCortex {
@@ -220,13 +221,22 @@ impl PrefrontalCortex {
         pulse.emit_in(turn, ModelProposal { turn, tool: None, params, reasoning, error: Some(why.into()) });
     }
 
+    /// The counts as they will be, for whoever looks from outside.
+    fn count(&self, change: impl FnOnce(&mut Counts), pulse: &mut Pulse<'_, Self>) {
+        let mut counts = self.counts;
+        change(&mut counts);
+        pulse.put(COUNTS, &counts);
+    }
+
     fn fail(&self, turn: MessageId, why: &str, pulse: &mut Pulse<'_, Self>) {
         pulse.keep(PrefrontalEvent::Failed { turn, at: pulse.now() });
+        self.count(|counts| counts.handed_back += 1, pulse);
         self.hand_back(turn, why, pulse);
     }
 
     fn decline(&self, turn: MessageId, why: &str, pulse: &mut Pulse<'_, Self>) {
         pulse.keep(PrefrontalEvent::Declined { turn });
+        self.count(|counts| counts.handed_back += 1, pulse);
         self.hand_back(turn, why, pulse);
     }
 
@@ -256,10 +266,12 @@ impl PrefrontalCortex {
         }
         let (call, due) = (pulse.fresh_id(), now + settings.timeout);
         let pending = Pending { call: Some(call), attempt: pending.attempt + 1, ..pending };
-        pulse.keep(match unread {
-            None => PrefrontalEvent::Asked { turn, due },
-            Some(_) => PrefrontalEvent::Retried { turn, due },
-        });
+        if unread.is_some() {
+            pulse.keep(PrefrontalEvent::Retried { turn, due });
+            self.count(|counts| counts.retried += 1, pulse);
+        } else {
+            pulse.keep(PrefrontalEvent::Asked { turn, due });
+        }
         pulse.put(record_key(turn), &pending);
         let built = PromptBuilt {
             turn,
@@ -328,6 +340,11 @@ impl Hears<ModelReply> for PrefrontalCortex {
         match read {
             Ok((tool, params, reasoning, repaired)) => {
                 pulse.keep(PrefrontalEvent::Answered { turn, repaired });
+                let more = |counts: &mut Counts| {
+                    counts.read += 1;
+                    counts.repaired += u64::from(repaired);
+                };
+                self.count(more, pulse);
                 pulse.remove(record_key(turn));
                 pulse.emit(ModelProposal { turn, tool: Some(tool), params, reasoning, error: None });
             }
@@ -337,14 +354,5 @@ impl Hears<ModelReply> for PrefrontalCortex {
             }
             Err(why) => self.fail(turn, &format!("the model's second reply could not be read either: {why}"), pulse),
         }
-    }
-}
-
-impl Hears<ReportStats> for PrefrontalCortex {
-    fn hear(&self, _query: &ReportStats, pulse: &mut Pulse<'_, Self>) {
-        let settings = pulse.settings();
-        let reason = (!settings.model).then(|| "no model is configured; habit acts".to_owned());
-        let counts = serde_json::json!(self.counts);
-        pulse.reply(StatsReported { region: Self::NAME.into(), available: settings.model, reason, counts });
     }
 }

@@ -58,6 +58,8 @@ pub fn read_action(reply: &str) -> Result<ProposedAction, NoAction> {
     }
     let object = match &reading.value {
         Json::String(text) => return Ok(answer(text)),
+        // A number alone answers a sum.
+        Json::Number(_) => return Ok(answer(reply.trim())),
         Json::Array(items) => items.iter().find(|item| is_action(item)).or(items.iter().find(|item| item.is_object())),
         value => Some(value),
     };

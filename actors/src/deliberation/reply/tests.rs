@@ -130,11 +130,6 @@ fn words_without_json_are_an_answer_to_the_person() {
         ("{\"answer\": \"In the drawer.\"}", "In the drawer."),
         ("See [1] and [2] for {details}.", "See [1] and [2] for {details}."),
     ] {
-        let read = read_action(reply);
-        if reply == "42" {
-            assert!(read.is_err(), "a number alone is JSON and no answer");
-            continue;
-        }
         assert_eq!(action(reply), ("respond".into(), json!({"message": message})), "{reply}");
     }
 }
