@@ -7,6 +7,7 @@ use maxim_actors::action::cause_ledger::CauseLedger;
 use maxim_actors::action::execution_tracker::ExecutionTracker;
 use maxim_actors::action::executor::Executor;
 use maxim_actors::action::introspector::{Introspector, IntrospectorSettings};
+use maxim_actors::action::tool_index::ToolIndexRoom;
 use maxim_actors::deliberation::habit::Habit;
 use maxim_actors::deliberation::prefrontal_cortex::PrefrontalCortex;
 use maxim_actors::effectors::battery::{BatterySense, SUPPLIES};
@@ -83,6 +84,7 @@ pub fn furnish(kit: &mut Kit, settings: &AgentSettings) {
         Box::new(move || Executor { registry: Arc::clone(&registry), hands: hands.clone() })
     });
     kit.region::<CauseLedger>(Pool, settings.ledger.clone());
+    kit.region::<ToolIndexRoom>(Pool, settings.tool_index.clone());
 
     // What it taught
     kit.region::<NucleusAccumbens>(Pool, settings.nucleus_accumbens.clone());

@@ -9,9 +9,11 @@ use maxim_actors::action::cause_ledger::LedgerSettings;
 use maxim_actors::action::execution_tracker::TrackerSettings;
 use maxim_actors::action::executor::RESPOND;
 use maxim_actors::action::introspector::IntrospectorSettings;
+use maxim_actors::action::tool_index::{ToolIndexSettings, ToolText};
 use maxim_actors::action::tools::{self, Hands, RegistryError, ToolRegistry, ToolSpec};
 use maxim_actors::deliberation::habit::{GrammarError, HabitSettings};
-use maxim_actors::deliberation::prefrontal_cortex::PrefrontalSettings;
+use maxim_actors::deliberation::prefrontal_cortex::{PrefrontalSettings, stable_sections};
+use maxim_actors::deliberation::prompt::ToolShelf;
 use maxim_actors::effectors::http_client::Roots;
 use maxim_actors::effectors::llm_worker::{CALLS_MAX, ModelServer};
 use maxim_actors::gate::autonomy::{AutonomyLevel, AutonomySettings};
@@ -68,6 +70,7 @@ pub struct AgentSettings {
     pub hands: Hands,
     pub ledger: LedgerSettings,
     pub nucleus_accumbens: NacSettings,
+    pub tool_index: ToolIndexSettings,
     pub introspector: IntrospectorSettings,
 }
 
@@ -98,7 +101,16 @@ impl AgentSettings {
     ) -> Result<Self, SettingsError> {
         // Each section is taken apart whole, here or where it is used: a key that nobody reads doesn't compile.
         let Settings { agent, regions, stop, gateway, memory, habit, llm, gate, tools, .. } = settings;
-        let config::Agent { names: _, mode, autonomy, workdir: _, timezone: _, seed: _, drain_grace: _ } = agent;
+        let config::Agent {
+            names: _,
+            mode,
+            autonomy,
+            workdir: _,
+            timezone: _,
+            constitution_file,
+            seed: _,
+            drain_grace: _,
+        } = agent;
         let config::Regions { deadline, restart_budget, restart_window, hung_threads_max } = regions;
         let config::Stop { phrases, file_poll: _ } = stop;
         let config::Gateway { credit, text_max } = gateway;
@@ -114,6 +126,14 @@ impl AgentSettings {
         let irreversible = specs.iter().filter(|spec| spec.effect == tools::EffectClass::Irreversible);
         let irreversible = irreversible.map(|spec| spec.name.clone()).collect();
         let model = model_server(llm)?;
+        let constitution = constitution(constitution_file.as_deref())?;
+        let autonomy_word = match autonomy {
+            config::Autonomy::Planning => "planning: you propose, a person decides",
+            config::Autonomy::Supervised => "supervised: a person is asked where you aren't sure",
+            config::Autonomy::Autonomous => "autonomous: you act, within the gate",
+        };
+        let name = agent.names.first().map_or("maxim", String::as_str);
+        let identity = format!("Your name is {name}. Mode: {}. Autonomy: {autonomy_word}.", mode.as_str());
         let encoder: Arc<dyn Encoder> = Arc::new(TokenTable::embedded());
         let mut hands = Hands::new(workdir, mode, saved);
         hands.deadline = tool_deadline.get();
@@ -160,7 +180,8 @@ impl AgentSettings {
                 tokens_per_day: llm.tokens_per_day,
                 context_tokens: u64::from(llm.context_tokens),
                 reply_tokens: 512,
-                tools: shown(&specs),
+                tools: ToolShelf::new(specs.iter().copied()),
+                stable: Arc::new(stable_sections(&identity, &constitution)),
             },
             model,
             autonomy: AutonomySettings {
@@ -199,6 +220,10 @@ impl AgentSettings {
             },
             hands,
             ledger: LedgerSettings { turns: WHY_TURNS },
+            tool_index: ToolIndexSettings {
+                catalog: Arc::new(specs.iter().map(|spec| text_of(spec)).collect()),
+                encoder: Arc::clone(&encoder),
+            },
             nucleus_accumbens: NacSettings { alpha: memory.nac_alpha, mode: mode.as_str().into(), encoder },
             introspector: IntrospectorSettings { rooms: Vec::new(), deadline: SignedDuration::from_secs(2) },
             registry: Arc::new(registry),
@@ -248,13 +273,18 @@ pub fn mode_of(mode: config::Mode) -> Mode {
     }
 }
 
-/// The tools as the model is shown them.
-fn shown(specs: &[&ToolSpec]) -> String {
-    let line = |spec: &&ToolSpec| {
-        let properties = spec.parameters.get("properties").cloned().unwrap_or_default();
-        format!("- {}: {} params {} e.g. {}", spec.name, spec.description, properties, spec.example)
-    };
-    specs.iter().map(line).collect::<Vec<_>>().join("\n")
+fn text_of(spec: &ToolSpec) -> ToolText {
+    let (name, description, parameters) = (spec.name.clone(), spec.description.clone(), spec.parameters.clone());
+    ToolText { name, description, parameters }
+}
+
+/// What the agent holds to, from its file or as shipped.
+fn constitution(file: Option<&Path>) -> Result<String, SettingsError> {
+    let Some(file) = file else { return Ok(include_str!("../../deploy/constitution.md").into()) };
+    std::fs::read_to_string(file).map_err(|error| {
+        let found = format!("{} can't be read: {error}", file.display());
+        SettingsError::Config(Fault::new("agent.constitution_file", found, "name a text file, or leave the key out"))
+    })
 }
 
 const CA_FIX: &str = "name a file with the authority's certificate in PEM form";

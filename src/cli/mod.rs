@@ -18,6 +18,7 @@ mod memory;
 mod offline;
 mod out;
 mod preempt;
+mod prompt;
 mod queries;
 mod recall;
 mod replay;
@@ -30,6 +31,7 @@ mod status;
 mod stop;
 mod stop_ways;
 mod table;
+mod tools;
 mod top;
 mod tree;
 mod why;
@@ -86,6 +88,8 @@ pub enum Command {
     Scn(doors::ScnArgs),
     Sim(sim::SimArgs),
     Nac(doors::NacArgs),
+    Prompt(prompt::PromptArgs),
+    Tools(tools::ToolsArgs),
     Completions(housekeeping::CompletionsArgs),
     Man(housekeeping::ManArgs),
 }
@@ -115,6 +119,8 @@ impl Command {
             Self::Scn(args) => args.run(),
             Self::Sim(args) => args.run(out),
             Self::Nac(args) => args.run(),
+            Self::Prompt(args) => args.run(global, out),
+            Self::Tools(args) => args.run(),
             Self::Completions(args) => args.run(out, Cli::command()),
             Self::Man(args) => args.run(out, Cli::command()),
         }

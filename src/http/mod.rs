@@ -14,6 +14,7 @@ mod openapi;
 mod percepts;
 mod preempt;
 mod problem;
+mod prompt;
 mod routes;
 mod safety;
 mod similar;

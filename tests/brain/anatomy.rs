@@ -31,6 +31,7 @@ fn each_region_that_the_design_names_has_its_room() {
         "executor",
         "introspector",
         "cause_ledger",
+        "tool_index",
         "nucleus_accumbens",
         "cerebellum",
         "statistician",

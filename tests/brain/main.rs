@@ -17,4 +17,5 @@ mod skill;
 mod sleep;
 mod thread;
 mod tls;
+mod tools;
 mod why;

@@ -8,6 +8,7 @@ pub mod lifecycle;
 pub mod numbers;
 pub mod outcome;
 pub mod percept;
+pub mod prompt;
 pub mod recall;
 pub mod similarity;
 pub mod skill;
