@@ -2,6 +2,7 @@
 
 mod approvals;
 pub mod batch;
+mod causal;
 mod chaos;
 mod chat;
 mod client;
@@ -17,6 +18,7 @@ mod housekeeping;
 mod memory;
 mod offline;
 mod out;
+mod powers;
 mod preempt;
 mod queries;
 mod recall;
@@ -32,6 +34,7 @@ mod stop_ways;
 mod table;
 mod top;
 mod tree;
+mod undo;
 mod why;
 
 use std::ffi::OsString;
@@ -77,6 +80,8 @@ pub enum Command {
     Doctor(doctor::DoctorArgs),
     Memory(memory::MemoryArgs),
     Approvals(approvals::ApprovalsArgs),
+    Powers(powers::PowersArgs),
+    Undo(undo::UndoArgs),
     Why(why::WhyArgs),
     Replay(replay::ReplayArgs),
     Config(config::ConfigArgs),
@@ -106,6 +111,8 @@ impl Command {
             Self::Doctor(args) => args.run(global, out),
             Self::Memory(args) => args.run(global, out),
             Self::Approvals(args) => args.run(global, out),
+            Self::Powers(args) => args.run(global, out),
+            Self::Undo(args) => args.run(global, out),
             Self::Why(args) => args.run(global, out),
             Self::Replay(args) => args.run(global, out),
             Self::Config(args) => args.run(global, out),

@@ -15,4 +15,5 @@ mod replay;
 mod seeds;
 mod skill;
 mod thread;
+mod tools;
 mod why;
