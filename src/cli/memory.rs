@@ -8,6 +8,7 @@ use std::time::Duration;
 use clap::{Args, Subcommand};
 use serde_json::{Map, Value, json};
 
+use super::causal::CausalArgs;
 use super::concepts::{AssociatedArgs, ConceptsArgs, ForgetArgs, IngestArgs, PinArgs, promote};
 use super::recall::{PredictArgs, RecallArgs, TemporalArgs};
 use super::similar::SimilarArgs;
@@ -25,6 +26,7 @@ pub struct MemoryArgs {
 enum What {
     Recall(RecallArgs),
     Temporal(TemporalArgs),
+    Causal(CausalArgs),
     Concepts(ConceptsArgs),
     Associated(AssociatedArgs),
     Ingest(IngestArgs),
@@ -87,6 +89,7 @@ impl MemoryArgs {
         match self.what {
             What::Recall(args) => args.run(global, out),
             What::Temporal(args) => args.run(global, out),
+            What::Causal(args) => args.run(global, out),
             What::Predict(args) => args.run(global, out),
             What::Export { file } => export::run(global, out, &file),
             What::Restore { from } => restore::run(global, out, from.as_deref()),

@@ -55,6 +55,14 @@ pub const TEMPORAL: &[Field] = &[
     Field::optional("discover_rhythms", Kind::Flag, "look for what recurs"),
     LIMIT,
 ];
+const VALENCES: [&str; 3] = ["positive", "neutral", "negative"];
+pub const CAUSAL: &[Field] = &[
+    Field::optional("event", Kind::Text, "only events whose name holds this"),
+    Field::optional("outcome", Kind::Text, "only outcomes whose name holds this"),
+    Field::optional("memory_id", Kind::Text, "only what was learned from this episode"),
+    Field::optional("valence", Kind::Text, "only events of this worth: positive, neutral or negative"),
+    LIMIT,
+];
 pub const IMPORT: &[Field] = &[Field::optional("all", Kind::Flag, "no selective capture, no merge of equal moments")];
 pub const EXPORT: &[Field] = &[
     Field::optional("after", Kind::Text, "an earlier answer's next"),
@@ -90,10 +98,7 @@ pub async fn predict(State(served): State<Arc<Served>>, request: Request) -> Ans
 
 /// `GET /v1/memory/temporal`.
 pub async fn temporal(State(served): State<Arc<Served>>, request: Request) -> Answer {
-    let mut given = query_fields(&request, TEMPORAL)?;
-    if given.0.remove("discover_rhythms") == Some(Value::Bool(true)) {
-        return Err(Problem::not_built("looking for rhythms over HTTP"));
-    }
+    let given = query_fields(&request, TEMPORAL)?;
     ask(&served, "temporal_patterns", given).await
 }
 
@@ -108,8 +113,12 @@ pub(super) async fn ask(served: &Served, tool: &str, given: Given) -> Answer {
 }
 
 /// `GET /v1/memory/causal`.
-pub async fn causal() -> Answer {
-    Err(Problem::not_built("the causal graph over HTTP"))
+pub async fn causal(State(served): State<Arc<Served>>, request: Request) -> Answer {
+    let given = query_fields(&request, CAUSAL)?;
+    if let Some(odd) = given.text("valence").filter(|valence| !VALENCES.contains(valence)) {
+        return Err(Problem::bad(format!("{odd:?} is no valence"), format!("give one of {}", VALENCES.join(", "))));
+    }
+    ask(&served, "causal_links", given).await
 }
 
 /// `POST /v1/memory/import`: JSON lines, durable when it is answered.

@@ -17,5 +17,6 @@ mod skill;
 mod sleep;
 mod thread;
 mod tls;
+mod tool_index;
 mod tools;
 mod why;

@@ -14,6 +14,7 @@ use maxim_bus::signals::numbers::{
     AnalyseSeries, JudgeSeries, MetricsCorrelated, PatternConfirmed, PatternDropped, SeriesAnalysed, SeriesFeature,
     SeriesJudged, SeriesVerdict,
 };
+use maxim_bus::signals::powers::{ReportPowers, RestorePowers};
 use maxim_bus::signals::skill::{ExecutesWithLearned, GoalWord, MotorProgram, ProgramForgotten, ProgramLearned};
 use maxim_bus::signals::thought::TurnEnded;
 use maxim_bus::units::Confidence;
@@ -92,7 +93,9 @@ pub fn live_it(live: &Live) -> Vec<Option<Outcome>> {
         ("memory_recall", json!({"query": "spare key"})),
         ("similarity_search", json!({"context": "where the spare key is kept", "limit": 1})),
         ("predict_outcome", json!({"tool_name": "write_file"})),
-        ("temporal_patterns", json!({})),
+        ("temporal_patterns", json!({"discover_rhythms": true})),
+        ("causal_links", json!({"event": "write_file"})),
+        ("pain_history", json!({"check_action": "read_file"})),
         ("math", json!({"expression": "6 * 7"})),
         ("energy_status", json!({})),
         ("system_stats", json!({})),
@@ -121,6 +124,10 @@ pub fn live_it(live: &Live) -> Vec<Option<Outcome>> {
     let nobody = door.fresh_id();
     let decided = ApprovalDecided { approval: nobody, allow: false, always: false, by: "anna".into(), at: door.now() };
     door.put("door", door.fresh_id(), Trust::Owner, decided);
+    let report = live.try_at_door(door.ask("autonomy", ReportPowers {}));
+    outcomes.push(report.map(|told| words(format!("{:?}", told.map(|told| told.lowered).ok()))));
+    let restored = live.try_at_door(door.ask("autonomy", RestorePowers { by: "anna".into() }));
+    outcomes.push(restored.map(|told| words(format!("{:?}", told.map(|told| told.powers.mode).ok()))));
     outcomes.extend(know(live));
     practise(live);
     live.wait_or_lose(|| live.is_quiet().then_some(()));

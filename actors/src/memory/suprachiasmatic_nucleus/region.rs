@@ -2,7 +2,8 @@
 //!
 //! Biology: the circadian clock of the hypothalamus.
 //! Law: calendar bins of local time (`law.rs`), kept as compressed lists (`index.rs`).
-//! Remembers: in which bins each episode lies. Forgets: with the episodes.
+//! Remembers: in which bins each episode lies; what was done in the latest ones. Forgets: with the episodes; what was
+//! done longer ago.
 //! Down: time is a missing section.
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -10,7 +11,9 @@ use std::sync::Arc;
 
 use jiff::Timestamp;
 use jiff::tz::TimeZone;
+use maxim_bus::signals::bridges::EpisodeLived;
 use maxim_bus::signals::concepts::{Layer, RecordsRemoved};
+use maxim_bus::signals::introspection::{DiscoverRhythms, RhythmsDiscovered};
 use maxim_bus::signals::recall::{
     DescribeTime, EpisodeStored, EpisodesCaptured, ReportStats, StatsReported, TimeDescribed,
 };
@@ -19,6 +22,7 @@ use serde::{Deserialize, Serialize};
 
 use super::index::{BinIndex, BinQuery};
 use super::law::TimeSignature;
+use super::rhythm::{FALSE_DISCOVERY_RATE, discover};
 use crate::region::RecordView;
 use crate::region::{Card, Hears, Pulse, Region};
 use crate::wiring;
@@ -33,6 +37,9 @@ pub struct ScnSettings {
 #[derive(Default, Serialize, Deserialize)]
 pub struct SuprachiasmaticNucleus {
     next: u32,
+    /// Moments of which it is known what was done in them.
+    #[serde(default)]
+    done: u32,
     /// Sealed segments on disk, and the numbers that they hold.
     sealed: (u32, u32),
     #[serde(skip)]
@@ -50,12 +57,21 @@ pub struct Moment {
     at: Timestamp,
 }
 
+/// What was done in a moment, for rhythms.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+struct Doing {
+    at: Timestamp,
+    /// Tools that were used; what was perceived by, where nothing was done.
+    kinds: Vec<String>,
+}
+
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub enum ScnEvent {
     Binned {
         number: u32,
         at: Timestamp,
     },
+    Did,
     SealDue,
     SealWritten {
         segments: u32,
@@ -68,15 +84,19 @@ pub enum ScnEvent {
 }
 
 wiring!(SuprachiasmaticNucleus {
-    hears: [EpisodeStored, EpisodesCaptured, RecordsRemoved, DescribeTime, ReportStats],
+    hears: [EpisodeStored, EpisodesCaptured, EpisodeLived, RecordsRemoved, DescribeTime, DiscoverRhythms, ReportStats],
     back: [],
-    emits: [TimeDescribed, StatsReported],
+    emits: [TimeDescribed, RhythmsDiscovered, StatsReported],
 });
 
 /// Numbers that wait in memory before a segment is sealed.
 const SEAL_AT: usize = 4096;
 /// Numbers of moments that are gone are kept in records of this stretch.
 const GONE_BLOCK: u32 = 4096;
+/// Moments that rhythms are looked for in, the latest.
+const DOINGS: usize = 2_000;
+/// Rhythms told when nobody says how many.
+const RHYTHMS: usize = 5;
 
 impl Region for SuprachiasmaticNucleus {
     const NAME: RegionName = "suprachiasmatic_nucleus";
@@ -96,6 +116,7 @@ impl Region for SuprachiasmaticNucleus {
                     index.add(number, &TimeSignature::of(at, zone));
                 }
             }
+            ScnEvent::Did => self.done = self.done.wrapping_add(1),
             ScnEvent::SealDue => {
                 let sealed = self.index.as_mut().and_then(BinIndex::seal);
                 self.segments.extend(sealed);
@@ -151,6 +172,11 @@ fn id_key(id: &str) -> Vec<u8> {
 
 fn gone_key(block: u32) -> Vec<u8> {
     format!("gone/{block:06x}").into_bytes()
+}
+
+/// A ring: the newest takes the place of the oldest.
+fn doing_key(number: u32) -> Vec<u8> {
+    format!("doing/{:04}", number as usize % DOINGS).into_bytes()
 }
 
 fn segment_key(number: u32) -> Vec<u8> {
@@ -220,6 +246,33 @@ impl Hears<RecordsRemoved> for SuprachiasmaticNucleus {
     }
 }
 
+impl Hears<EpisodeLived> for SuprachiasmaticNucleus {
+    fn hear(&self, lived: &EpisodeLived, pulse: &mut Pulse<'_, Self>) {
+        let mut kinds: Vec<String> = lived.actions.iter().map(|action| action.tool.clone()).collect();
+        kinds.retain(|tool| tool != crate::action::executor::RESPOND);
+        if kinds.is_empty() {
+            kinds.push(lived.source.clone());
+        }
+        kinds.sort_unstable();
+        kinds.dedup();
+        pulse.put(doing_key(self.done), &Doing { at: lived.at, kinds });
+        pulse.keep(ScnEvent::Did);
+    }
+}
+
+impl Hears<DiscoverRhythms> for SuprachiasmaticNucleus {
+    fn hear(&self, wanted: &DiscoverRhythms, pulse: &mut Pulse<'_, Self>) {
+        let kept = pulse.records().prefixed(b"doing/", DOINGS);
+        let doings: Vec<Doing> = kept.iter().filter_map(|(_, bytes)| serde_json::from_slice(bytes).ok()).collect();
+        let events = doings.iter().flat_map(|doing| doing.kinds.iter().map(|kind| (kind.as_str(), doing.at)));
+        let found = discover(events, &pulse.settings().zone, FALSE_DISCOVERY_RATE);
+        let limit = if wanted.limit == 0 { RHYTHMS } else { wanted.limit };
+        let rhythms = found.iter().take(limit).map(|rhythm| serde_json::json!(rhythm)).collect();
+        let events = doings.iter().map(|doing| doing.kinds.len()).sum();
+        pulse.reply(RhythmsDiscovered { rhythms, events });
+    }
+}
+
 impl Hears<DescribeTime> for SuprachiasmaticNucleus {
     fn hear(&self, query: &DescribeTime, pulse: &mut Pulse<'_, Self>) {
         let Some(index) = &self.index else { return };
@@ -257,6 +310,9 @@ impl Hears<ReportStats> for SuprachiasmaticNucleus {
 #[cfg(test)]
 mod tests {
     use jiff::SignedDuration;
+    use maxim_bus::signals::thought::ActionSummary;
+    use maxim_bus::units::{Novelty, Salience};
+    use maxim_bus::{MessageId, Trust};
 
     use super::*;
     use crate::region::rig::{Rig, ear, monday_morning};
@@ -289,5 +345,48 @@ mod tests {
         rig.send(EpisodesCaptured { episodes: vec![("new".into(), monday_morning())] });
         rig.crash();
         assert_eq!(total(&mut rig).0, count + 1, "numbers go on behind those that are gone");
+    }
+
+    fn lived(at: Timestamp, tool: &str) -> EpisodeLived {
+        let id = MessageId::from_parts(1, 1);
+        let params = serde_json::Value::Null;
+        let action = ActionSummary { id, tool: tool.into(), params, status: "done".into(), reason: None };
+        EpisodeLived {
+            episode: "e".into(),
+            turn: id,
+            at,
+            text: String::new(),
+            source: "comms:http".into(),
+            objects: Vec::new(),
+            people: Vec::new(),
+            goal: None,
+            goal_changed: false,
+            actions: vec![action],
+            salience: Salience::clamped(0.5),
+            novelty: Novelty::clamped(0.5),
+            person_involved: true,
+            trust: Trust::Owner,
+        }
+    }
+
+    #[test]
+    fn what_is_done_each_morning_is_a_rhythm_and_a_crash_changes_nothing() {
+        let mut rig: Rig<SuprachiasmaticNucleus> =
+            Rig::new(ScnSettings { zone: TimeZone::UTC }, ear::<RhythmsDiscovered>);
+        let ask = |rig: &mut Rig<SuprachiasmaticNucleus>| {
+            rig.send(DiscoverRhythms { limit: 0 });
+            rig.heard::<RhythmsDiscovered>().remove(0)
+        };
+        assert_eq!(ask(&mut rig), RhythmsDiscovered { rhythms: Vec::new(), events: 0 });
+        let midnight: Timestamp = "2026-01-05T00:00:00Z".parse().expect("a time");
+        for day in 0..28 {
+            rig.send(lived(midnight + jiff::SignedDuration::from_hours(24 * day + 7), "water_plants"));
+            rig.send(lived(midnight + jiff::SignedDuration::from_hours(24 * day + (day * 5) % 24), "bash"));
+        }
+        rig.crash();
+        let found = ask(&mut rig);
+        assert_eq!(found.events, 56);
+        assert_eq!(found.rhythms[0]["kind"], "water_plants");
+        assert_eq!(found.rhythms[0]["bins"], serde_json::json!([{"hour": 7}]));
     }
 }
