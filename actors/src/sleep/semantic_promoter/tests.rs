@@ -134,8 +134,8 @@ impl Bench {
         let offer = CandidatesOffered { source: "nucleus_accumbens".into(), candidates: candidates.to_vec() };
         self.rig.send_in(turn, Trust::Own, offer);
         for _ in 0..8 {
-            if let Some(ended) = self.rig.heard::<PromotionEnded>().pop() {
-                return ended;
+            if serde_json::to_value(self.rig.region()).expect("plain data")["run"].is_null() {
+                return self.rig.heard::<PromotionEnded>().pop().expect("a report");
             }
             let mut out = self.out();
             let Some(next) = out.pop() else { break };
