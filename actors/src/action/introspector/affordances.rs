@@ -11,7 +11,7 @@ use crate::language::words::Stems;
 /// Tools that are found when nobody says how many.
 const LIMIT: usize = 5;
 /// How much a word of the name counts more than one of the description.
-const NAME_WEIGHT: usize = 3;
+const NAME_WEIGHT: usize = 2;
 
 /// What these tools answer; none for all others.
 pub(super) fn known(tool: &str, params: &Json, settings: &IntrospectorSettings) -> Option<Json> {
@@ -67,8 +67,8 @@ fn discovered(query: &str, limit: usize, tools: &ToolRegistry) -> Json {
     let wanted = meaning(query);
     let score = |spec: &ToolSpec| {
         let (name, rest) = (meaning(&spec.name.replace('_', " ")), meaning(&described(spec)));
-        let hits = |of: &BTreeSet<String>| wanted.intersection(of).count();
-        hits(&name) * NAME_WEIGHT + hits(&rest)
+        let told = wanted.intersection(&rest).filter(|stem| !name.contains(*stem)).count();
+        wanted.intersection(&name).count() * NAME_WEIGHT + told
     };
     let mut found: Vec<(usize, &ToolSpec)> =
         tools.specs().map(|spec| (score(spec), spec)).filter(|(score, _)| *score > 0).collect();
