@@ -77,8 +77,8 @@ impl From<&EpisodicMemory> for Small {
         };
         let provenance = PROVENANCES.iter().position(|known| *known == episode.provenance).unwrap_or(0) as u16;
         let trust = TRUSTS.iter().position(|known| *known == episode.trust).unwrap_or(TRUSTS.len() - 1) as u16;
-        let bits = u16::from(episode.long_term) * PINNED
-            | u16::from(episode.person_involved) * PERSON
+        let bits = (u16::from(episode.long_term) * PINNED)
+            | (u16::from(episode.person_involved) * PERSON)
             | outcome << OUTCOME_AT
             | provenance << PROVENANCE_AT
             | trust << TRUST_AT;

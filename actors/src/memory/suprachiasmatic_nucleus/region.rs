@@ -320,7 +320,7 @@ mod tests {
     #[test]
     fn moments_go_with_their_episodes_sealed_or_not_and_over_a_crash() {
         let settings = ScnSettings { zone: TimeZone::UTC };
-        let mut rig = Rig::<SuprachiasmaticNucleus>::new(settings, |bus, probe| ear::<TimeDescribed>(bus, probe));
+        let mut rig = Rig::<SuprachiasmaticNucleus>::new(settings, ear::<TimeDescribed>);
         let count = SEAL_AT + 20;
         let episodes = (0..count).map(|n| (format!("e{n}"), monday_morning() + SignedDuration::from_hours(n as i64)));
         rig.send(EpisodesCaptured { episodes: episodes.collect() });

@@ -1,4 +1,3 @@
-use std::sync::Arc;
 use std::time::Duration;
 
 use maxim_bus::signals::concepts::{Layer, LayerConsolidated, PromotionEnded};
@@ -8,13 +7,13 @@ use maxim_bus::signals::sleep::{
     SleepReason,
 };
 use maxim_bus::units::{Novelty, Salience};
-use maxim_bus::{Inbox, MessageId, Trust};
+use maxim_bus::{MessageId, Trust};
 
 use super::{Consolidation, ConsolidationSettings};
 use crate::region::rig::{Rig, ear, monday_morning};
 
 fn rig() -> Rig<Consolidation> {
-    Rig::new(ConsolidationSettings::default(), |bus, probe: &Arc<Inbox>| ear::<SleepEnded>(bus, probe))
+    Rig::new(ConsolidationSettings::default(), ear::<SleepEnded>)
 }
 
 fn percept() -> SalientPercept {

@@ -29,12 +29,6 @@ fn alike(bench: &mut Bench) {
 fn what_shares_objects_and_goal_is_associated_and_recall_reaches_it() {
     let mut bench = Bench::new(None);
     alike(&mut bench);
-    let told = bench.rig.heard::<LayerLinked>();
-    let edge = &told[0].edges[0];
-    assert_eq!((told.len(), told[0].layer, told[0].edges.len()), (1, Layer::Hippocampus, 1));
-    assert_eq!((edge.kind.as_str(), edge.from.as_str(), edge.to.as_str()), ("ASSOCIATES", "shelf", "tea"));
-    let weight = edge.weight;
-    assert!((weight - edge.back).abs() < 1e-9, "{edge:?}");
     assert_eq!(bench.stats(), (3, 1));
     let filter =
         |expand| EpisodeFilter { query: Some("black tea".into()), expand, limit: 2, ..EpisodeFilter::default() };
@@ -43,7 +37,6 @@ fn what_shares_objects_and_goal_is_associated_and_recall_reaches_it() {
     let found = bench.recall(EpisodeFilter { object: None, ..filter(true) });
     let reached: Vec<_> = found.iter().map(|found| (found.id.as_str(), found.via)).collect();
     assert_eq!(reached, [("tea", Via::Text), ("shelf", Via::Association)]);
-    assert!((0.5 * weight - found[1].score).abs() < 1e-4, "{weight}");
     assert!(found[1].score > 0.25 && found[1].score < 0.5, "half of the edge's weight: {}", found[1].score);
 }
 
@@ -100,6 +93,11 @@ fn an_observation_that_repeats_merges_into_its_edges() {
     let imported = maxim_bus::signals::recall::ImportEpisodes { lines: vec![(1, line.to_string())], all: false };
     bench.rig.send(imported);
     bench.settle();
+    let told = bench.rig.heard::<LayerLinked>();
+    let edge = &told[0].edges[0];
+    assert_eq!((told.len(), told[0].layer, told[0].edges.len()), (1, Layer::Hippocampus, 1));
+    assert_eq!((edge.kind.as_str(), edge.from.as_str(), edge.to.as_str()), ("ASSOCIATES", "shelf", "tea"));
+    assert!(edge.weight > 0.5 && (edge.weight - edge.back).abs() < 1e-9, "{edge:?}");
     assert_eq!((bench.stats().0, times(&bench)), (3, vec![2]), "the same episode, and its edge is counted");
 }
 
