@@ -11,7 +11,7 @@ const STAGES: [&str; 8] = ["perception", "memory", "deliberation", "gate", "acti
 const FURNITURE: [&str; 3] = ["region", "wiring", "thin_room"];
 
 /// Vocabulary that rooms share: the place, who may use it (empty: anybody), and why that is no reaching into a room.
-const VOCABULARY: [(&str, &str, &str); 25] = [
+const VOCABULARY: [(&str, &str, &str); 28] = [
     ("language", "", "words and stems are no room's own"),
     ("memory/packing", "memory", "bytes of sealed segments, alike in all memories"),
     ("gate/cleared_intent", "", "a signal that only the gate can build, hence not in the bus"),
@@ -25,6 +25,8 @@ const VOCABULARY: [(&str, &str, &str); 25] = [
     ("perception/stop_phrase", "perception", "the grammar of stop phrases, part of that constructor"),
     ("perception/stop_phrase", "effectors/door", "a stop phrase raises the latch before any mailbox"),
     ("effectors/door", "effectors/channels", "a channel's desk puts its messages through the door"),
+    ("deliberation/prompt", "deliberation", "how a prompt is fitted into a window: pure"),
+    ("deliberation/reply", "deliberation", "how a model's reply is read: pure grammar"),
     ("action/executor/RESPOND", "", "the name of the tool by which it speaks"),
     ("memory/angular_gyrus/statistics", "", "pure statistics, the same for all who count"),
     ("memory/angular_gyrus/arithmetic", "deliberation/habit", "whether words are a sum: pure grammar"),
@@ -37,6 +39,7 @@ const VOCABULARY: [(&str, &str, &str); 25] = [
     ("memory/anterior_temporal_lobe/AnteriorTemporalLobe", "", "likewise"),
     ("memory/angular_gyrus/AngularGyrus", "", "likewise"),
     ("learning/intraparietal_sulcus/IntraparietalSulcus", "", "likewise"),
+    ("sleep/semantic_promoter/SemanticPromoter", "", "likewise"),
 ];
 
 #[test]

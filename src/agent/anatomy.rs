@@ -7,6 +7,7 @@ use maxim_actors::action::cause_ledger::CauseLedger;
 use maxim_actors::action::execution_tracker::ExecutionTracker;
 use maxim_actors::action::executor::Executor;
 use maxim_actors::action::introspector::{Introspector, IntrospectorSettings};
+use maxim_actors::action::tool_index::ToolIndexRoom;
 use maxim_actors::deliberation::habit::Habit;
 use maxim_actors::deliberation::prefrontal_cortex::PrefrontalCortex;
 use maxim_actors::effectors::battery::{BatterySense, SUPPLIES};
@@ -29,8 +30,8 @@ use maxim_actors::memory::cross_layer_graph::{CrossLayerGraph, GraphSettings};
 use maxim_actors::memory::enrichment::{Enrichment, EnrichmentSettings};
 use maxim_actors::memory::entorhinal_cortex::EntorhinalCortex;
 use maxim_actors::memory::hippocampus::Hippocampus;
+use maxim_actors::memory::memory_hub::MemoryHub;
 use maxim_actors::memory::suprachiasmatic_nucleus::SuprachiasmaticNucleus;
-use maxim_actors::memory::thin::MemoryHub;
 use maxim_actors::perception::energy::Energy;
 use maxim_actors::perception::gateway::Gateway;
 use maxim_actors::perception::pain_detector::PainDetector;
@@ -38,8 +39,8 @@ use maxim_actors::perception::preemption_circuit::PreemptionCircuit;
 use maxim_actors::perception::salience::{SalienceRoom, SalienceSettings};
 use maxim_actors::region::Placement::{Own, Pool};
 use maxim_actors::region::WardKind;
+use maxim_actors::sleep::Consolidation;
 use maxim_actors::sleep::semantic_promoter::{PromoterSettings, SemanticPromoter};
-use maxim_actors::sleep::thin::Consolidation;
 use maxim_bus::RegionName;
 use std::sync::Arc;
 
@@ -62,7 +63,7 @@ pub fn furnish(kit: &mut Kit, settings: &AgentSettings) {
     kit.region::<AnteriorTemporalLobe>(Pool, settings.anterior_temporal_lobe.clone());
     kit.region::<AngularGyrus>(Pool, GyrusSettings { run: settings.hippocampus.run.clone() });
     kit.region::<CrossLayerGraph>(Pool, GraphSettings::default());
-    kit.region::<MemoryHub>(Pool, ());
+    kit.region::<MemoryHub>(Pool, settings.memory_hub.clone());
     let (thin, knowledge_rooms) = (Vec::new(), hearing(kit, "RecallKnowledge"));
     kit.region::<Enrichment>(Pool, EnrichmentSettings { thin, knowledge_rooms, ..settings.enrichment.clone() });
 
@@ -83,6 +84,7 @@ pub fn furnish(kit: &mut Kit, settings: &AgentSettings) {
         Box::new(move || Executor { registry: Arc::clone(&registry), hands: hands.clone() })
     });
     kit.region::<CauseLedger>(Pool, settings.ledger.clone());
+    kit.region::<ToolIndexRoom>(Pool, settings.tool_index.clone());
 
     // What it taught
     kit.region::<NucleusAccumbens>(Pool, settings.nucleus_accumbens.clone());
@@ -98,7 +100,7 @@ pub fn furnish(kit: &mut Kit, settings: &AgentSettings) {
     kit.region::<CommunicationBridge>(Pool, ());
 
     // What to keep
-    kit.region::<Consolidation>(Pool, ());
+    kit.region::<Consolidation>(Pool, settings.consolidation.clone());
     let (sources, judge) = (hearing(kit, "OfferCandidates"), hearing(kit, "JudgeSeries").first().copied());
     kit.region::<SemanticPromoter>(Pool, PromoterSettings { sources, judge, ..settings.semantic_promoter.clone() });
 

@@ -8,6 +8,7 @@ use std::sync::Arc;
 
 use jiff::Timestamp;
 use maxim_actors::action::introspector::Introspector;
+use maxim_actors::action::tool_index::ToolIndexRoom;
 use maxim_actors::effectors::door::DOOR;
 use maxim_actors::perception::energy::Energy;
 use maxim_actors::region::{Frame, Region, Stepper, Supervision, Tap, Ward, Watchdog};
@@ -197,9 +198,9 @@ impl Agent {
 
 fn remembers(ward: &dyn Ward) -> bool {
     let name = ward.heart().name();
-    // Energy acts on nothing and has figures of its own to tell.
+    // Energy and the index of tools act on nothing and have figures of their own to tell.
     matches!(ward.stage(), Stage::Memory | Stage::Learning | Stage::Sleep)
-        || [Introspector::NAME, Energy::NAME, DOOR].contains(&name)
+        || [Introspector::NAME, Energy::NAME, ToolIndexRoom::NAME, DOOR].contains(&name)
 }
 
 /// Delivers again what was on its way, to the regions that had not passed it. Effectors remember nothing, so nothing

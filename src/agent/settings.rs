@@ -9,9 +9,12 @@ use maxim_actors::action::cause_ledger::LedgerSettings;
 use maxim_actors::action::execution_tracker::TrackerSettings;
 use maxim_actors::action::executor::RESPOND;
 use maxim_actors::action::introspector::IntrospectorSettings;
+use maxim_actors::action::tool_index::{ToolIndexSettings, ToolText};
 use maxim_actors::action::tools::{self, Hands, RegistryError, ToolRegistry, ToolSpec};
 use maxim_actors::deliberation::habit::{GrammarError, HabitSettings};
-use maxim_actors::deliberation::prefrontal_cortex::PrefrontalSettings;
+use maxim_actors::deliberation::prefrontal_cortex::{PrefrontalSettings, stable_sections};
+use maxim_actors::deliberation::prompt::ToolShelf;
+use maxim_actors::effectors::http_client::Roots;
 use maxim_actors::effectors::llm_worker::{CALLS_MAX, ModelServer};
 use maxim_actors::gate::autonomy::AutonomySettings;
 use maxim_actors::gate::fear_agent::FearSettings;
@@ -22,11 +25,13 @@ use maxim_actors::memory::enrichment::EnrichmentSettings;
 use maxim_actors::memory::entorhinal_cortex::EntorhinalSettings;
 use maxim_actors::memory::hippocampus::HippocampusSettings;
 use maxim_actors::memory::hippocampus::law::CaptureLaw;
+use maxim_actors::memory::memory_hub::HubSettings;
 use maxim_actors::memory::suprachiasmatic_nucleus::ScnSettings;
 use maxim_actors::perception::energy::EnergySettings;
 use maxim_actors::perception::gateway::GatewaySettings;
 use maxim_actors::perception::stop_phrase::StopGrammar;
 use maxim_actors::region::SupervisionSettings;
+use maxim_actors::sleep::ConsolidationSettings;
 use maxim_actors::sleep::semantic_promoter::PromoterSettings;
 use maxim_bus::mode::{AutonomyLevel, Mode, Powers};
 use tokio::sync::Semaphore;
@@ -35,6 +40,8 @@ use crate::config::{self, ByteCount, Fault, Settings};
 
 /// Turns whose why-records are kept.
 const WHY_TURNS: u64 = 10_000;
+/// A session ends when nothing was perceived for so long.
+const SESSION_IDLE: SignedDuration = SignedDuration::from_mins(30);
 /// How much longer than the executor's own deadline the tracker waits.
 const TRACKER_GRACE: Duration = Duration::from_secs(15);
 
@@ -49,6 +56,8 @@ pub struct AgentSettings {
     pub suprachiasmatic_nucleus: ScnSettings,
     pub anterior_temporal_lobe: AtlSettings,
     pub entorhinal_cortex: EntorhinalSettings,
+    pub memory_hub: HubSettings,
+    pub consolidation: ConsolidationSettings,
     pub enrichment: EnrichmentSettings,
     pub semantic_promoter: PromoterSettings,
     pub habit: HabitSettings,
@@ -61,6 +70,7 @@ pub struct AgentSettings {
     pub hands: Hands,
     pub ledger: LedgerSettings,
     pub nucleus_accumbens: NacSettings,
+    pub tool_index: ToolIndexSettings,
     pub introspector: IntrospectorSettings,
 }
 
@@ -97,7 +107,16 @@ impl AgentSettings {
     ) -> Result<Self, SettingsError> {
         // Each section is taken apart whole, here or where it is used: a key that nobody reads doesn't compile.
         let Settings { agent, regions, stop, gateway, memory, habit, llm, gate, tools, .. } = settings;
-        let config::Agent { names: _, mode, autonomy, workdir: _, timezone: _, seed: _, drain_grace: _ } = agent;
+        let config::Agent {
+            names: _,
+            mode,
+            autonomy,
+            workdir: _,
+            timezone: _,
+            constitution_file,
+            seed: _,
+            drain_grace: _,
+        } = agent;
         let config::Regions { deadline, restart_budget, restart_window, hung_threads_max } = regions;
         let config::Stop { phrases, file_poll: _ } = stop;
         let config::Gateway { credit, text_max } = gateway;
@@ -116,6 +135,14 @@ impl AgentSettings {
         let foreign = specs.iter().filter(|spec| spec.is_foreign && spec.effect != tools::EffectClass::ReadOnly);
         let foreign = foreign.map(|spec| spec.name.clone()).collect();
         let model = model_server(llm)?;
+        let constitution = constitution(constitution_file.as_deref())?;
+        let autonomy_word = match autonomy {
+            config::Autonomy::Planning => "planning: you propose, a person decides",
+            config::Autonomy::Supervised => "supervised: a person is asked where you aren't sure",
+            config::Autonomy::Autonomous => "autonomous: you act, within the gate",
+        };
+        let name = agent.names.first().map_or("maxim", String::as_str);
+        let identity = format!("Your name is {name}. Mode: {}. Autonomy: {autonomy_word}.", mode.as_str());
         let encoder: Arc<dyn Encoder> = Arc::new(TokenTable::embedded());
         let mut hands = Hands::new(workdir, mode, saved);
         hands.deadline = tool_deadline.get();
@@ -137,9 +164,12 @@ impl AgentSettings {
                 zone: zone.clone(),
                 mode: mode.as_str().into(),
                 run: format!("{boot:016x}"),
-                capture: capture_law(memory),
                 encoder: Arc::clone(&encoder),
+                budget_bytes: None,
+                capture: capture_law(memory),
             },
+            memory_hub: HubSettings { run: format!("{boot:016x}"), idle: SESSION_IDLE },
+            consolidation: ConsolidationSettings { zone: zone.clone(), ..ConsolidationSettings::default() },
             suprachiasmatic_nucleus: ScnSettings { zone: zone.clone() },
             entorhinal_cortex: EntorhinalSettings { encoder: Arc::clone(&encoder), zone: zone.clone() },
             enrichment: EnrichmentSettings {
@@ -162,7 +192,8 @@ impl AgentSettings {
                 tokens_per_day: llm.tokens_per_day,
                 context_tokens: u64::from(llm.context_tokens),
                 reply_tokens: 512,
-                tools: shown(&specs),
+                tools: ToolShelf::new(specs.iter().copied().filter(|spec| spec.unavailable.is_none())),
+                stable: Arc::new(stable_sections(&identity, &constitution)),
             },
             model,
             autonomy: AutonomySettings {
@@ -199,6 +230,12 @@ impl AgentSettings {
             },
             hands,
             ledger: LedgerSettings { turns: WHY_TURNS },
+            tool_index: ToolIndexSettings {
+                catalog: Arc::new(
+                    specs.iter().filter(|spec| spec.unavailable.is_none()).map(|spec| text_of(spec)).collect(),
+                ),
+                encoder: Arc::clone(&encoder),
+            },
             nucleus_accumbens: NacSettings { alpha: memory.nac_alpha, mode: mode.as_str().into(), encoder },
             introspector: IntrospectorSettings {
                 rooms: Vec::new(),
@@ -262,14 +299,21 @@ fn level_of(level: config::Autonomy) -> AutonomyLevel {
     }
 }
 
-/// The tools as the model is shown them.
-fn shown(specs: &[&ToolSpec]) -> String {
-    let line = |spec: &&ToolSpec| {
-        let properties = spec.parameters.get("properties").cloned().unwrap_or_default();
-        format!("- {}: {} params {} e.g. {}", spec.name, spec.description, properties, spec.example)
-    };
-    specs.iter().filter(|spec| spec.unavailable.is_none()).map(line).collect::<Vec<_>>().join("\n")
+fn text_of(spec: &ToolSpec) -> ToolText {
+    let (name, description, parameters) = (spec.name.clone(), spec.description.clone(), spec.parameters.clone());
+    ToolText { name, description, parameters }
 }
+
+/// What the agent holds to, from its file or as shipped.
+fn constitution(file: Option<&Path>) -> Result<String, SettingsError> {
+    let Some(file) = file else { return Ok(include_str!("../../deploy/constitution.md").into()) };
+    std::fs::read_to_string(file).map_err(|error| {
+        let found = format!("{} can't be read: {error}", file.display());
+        SettingsError::Config(Fault::new("agent.constitution_file", found, "name a text file, or leave the key out"))
+    })
+}
+
+const CA_FIX: &str = "name a file with the authority's certificate in PEM form";
 
 fn model_server(llm: &config::Llm) -> Result<Option<ModelServer>, SettingsError> {
     let config::Llm {
@@ -277,6 +321,7 @@ fn model_server(llm: &config::Llm) -> Result<Option<ModelServer>, SettingsError>
         model,
         api_key: _,
         api_key_file: _,
+        ca_file,
         timeout,
         concurrency,
         context_tokens: _,
@@ -289,6 +334,8 @@ fn model_server(llm: &config::Llm) -> Result<Option<ModelServer>, SettingsError>
         base_url: base_url.clone(),
         model: model.clone(),
         api_key: key.map(|key| key.expose().to_owned()).unwrap_or_default(),
+        roots: Roots::of(base_url, ca_file.as_deref())
+            .map_err(|error| SettingsError::Config(Fault::new("llm.ca_file", error.to_string(), CA_FIX)))?,
         timeout: timeout.get(),
         calls: Arc::new(Semaphore::new((*concurrency as usize).min(CALLS_MAX))),
     }))

@@ -4,6 +4,7 @@ use std::net::{TcpStream, ToSocketAddrs};
 use std::time::Duration;
 
 use axum::body::Body;
+use maxim_actors::effectors::http_client::{self, Roots};
 use reqwest::{Method, Url};
 use serde_json::Value;
 use tokio::runtime::{Builder, Runtime};
@@ -57,7 +58,7 @@ impl Client {
         })?;
         let token = global.load(Vec::new())?.settings.http.bearer()?;
         // The daemon is on this machine or named outright: a proxy of the environment is never meant.
-        let http = reqwest::Client::builder().no_proxy().connect_timeout(CONNECT).build().map_err(bug)?;
+        let http = http_client::builder(&Roots::Nobody).no_proxy().connect_timeout(CONNECT).build().map_err(bug)?;
         let runtime = Builder::new_current_thread().enable_all().build().map_err(bug)?;
         Ok(Self(Way::Daemon(Box::new(Daemon { base, source, token, http, runtime }))))
     }

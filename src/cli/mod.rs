@@ -20,6 +20,7 @@ mod offline;
 mod out;
 mod powers;
 mod preempt;
+mod prompt;
 mod queries;
 mod recall;
 mod replay;
@@ -32,6 +33,7 @@ mod status;
 mod stop;
 mod stop_ways;
 mod table;
+mod tools;
 mod top;
 mod tree;
 mod undo;
@@ -91,6 +93,8 @@ pub enum Command {
     Scn(doors::ScnArgs),
     Sim(sim::SimArgs),
     Nac(doors::NacArgs),
+    Prompt(prompt::PromptArgs),
+    Tools(tools::ToolsArgs),
     Completions(housekeeping::CompletionsArgs),
     Man(housekeeping::ManArgs),
 }
@@ -122,6 +126,8 @@ impl Command {
             Self::Scn(args) => args.run(),
             Self::Sim(args) => args.run(out),
             Self::Nac(args) => args.run(),
+            Self::Prompt(args) => args.run(global, out),
+            Self::Tools(args) => args.run(),
             Self::Completions(args) => args.run(out, Cli::command()),
             Self::Man(args) => args.run(out, Cli::command()),
         }

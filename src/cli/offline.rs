@@ -31,7 +31,7 @@ impl Offline {
     /// A process holds the store, or it can't be used.
     pub fn open(global: &Global, folder: &DataFolder) -> Result<Self, CliError> {
         let settings = global.load(Vec::new())?.settings;
-        let (store, report) = opening::open(folder, opening::options(&settings.store))?;
+        let (store, report) = opening::open(folder, opening::visiting(&settings.store))?;
         if report.fresh {
             // Beside a store that is used, a missing latch file means stopped: a new one must not look like that.
             StopLatch::open(&folder.latch(), false).map_err(|error| {

@@ -88,7 +88,7 @@ pub fn convert(global: &Global, out: &Out) -> Result<Exit, CliError> {
         let found = format!("there is no store in {}", folder.store().display());
         return Err(CliError::new(Exit::Usage, found, "name the data folder with --data"));
     }
-    let options = opening::options(&global.load(Vec::new())?.settings.store);
+    let options = opening::visiting(&global.load(Vec::new())?.settings.store);
     let (store, report) = opening::open(&folder, maxim_actors::store::StoreOptions { converts: true, ..options })?;
     let engine = store.health().engine;
     let closed = store.close();

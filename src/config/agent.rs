@@ -45,6 +45,8 @@ section! {
         workdir: Option<PathBuf> = "", "", Shape::Path;
         /// The zone by which it tells hours, weekdays and months; system is the machine's own.
         timezone: String = "system", "", Shape::Zone;
+        /// A file with what the agent holds to, shown to the model; not set is the one that ships with the program.
+        constitution_file: Option<PathBuf> = "", "", Shape::Path;
         /// Makes chance repeatable; not set is a new one at each start.
         seed: Option<u64> = "", "", Shape::Integer { low: 0, high: i64::MAX as u64 };
         /// How long running actions may take to end when the daemon is told to end; then they are cut off.

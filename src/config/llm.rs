@@ -16,6 +16,8 @@ section! {
         api_key: Option<Secret> = "", "", Shape::Secret;
         /// A file that holds the key alone; the key itself wins when both are set.
         api_key_file: Option<PathBuf> = "", "", Shape::Path;
+        /// Certificates (PEM) of the authorities that an `https` server is checked against; not set is those of this machine.
+        ca_file: Option<PathBuf> = "", "", Shape::Path;
         /// How long one call may take.
         timeout: Span = "1min", "time", Shape::Span { low: "1s", high: "1h" };
         /// Calls at once.

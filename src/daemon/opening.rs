@@ -21,6 +21,11 @@ pub fn options(settings: &config::Store) -> StoreOptions {
     StoreOptions { engine, converts: false, page_cache: cache.get(), ..StoreOptions::default() }
 }
 
+/// The same for a command that looks in while there is no daemon.
+pub fn visiting(settings: &config::Store) -> StoreOptions {
+    StoreOptions { visits: true, ..options(settings) }
+}
+
 /// Opens the store of a data folder.
 ///
 /// # Errors

@@ -3,6 +3,7 @@
 use std::ops::Bound;
 use std::path::PathBuf;
 use std::sync::Arc;
+use std::time::Duration;
 
 use axum::body::Bytes;
 use axum::extract::{Request, State};
@@ -20,6 +21,8 @@ use super::{Problem, Served};
 
 /// Lines that the hippocampus gets at once.
 const BATCH: usize = 64;
+/// How long the end of a sleep is waited for.
+const SLEEP_LIMIT: Duration = Duration::from_secs(55);
 /// Most results of one question.
 const MOST: u64 = 1000;
 
@@ -181,6 +184,13 @@ fn numbered(bytes: &[u8]) -> (Vec<(u64, String)>, BadLines) {
         }
     }
     (lines, bad)
+}
+
+/// `POST /v1/memory/sleep`: the report, once it has slept; who gives up waiting doesn't wake it.
+pub async fn sleep(State(served): State<Arc<Served>>, request: Request) -> Answer {
+    body_fields(&served, request, &[]).await?;
+    let report = served.agent.outside.door.sleep("http", SLEEP_LIMIT).await?;
+    ok(&json!(report))
 }
 
 /// `POST /v1/memory/verify`: reads everything on disk.

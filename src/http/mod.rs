@@ -15,6 +15,7 @@ mod percepts;
 mod powers;
 mod preempt;
 mod problem;
+mod prompt;
 mod routes;
 mod safety;
 mod similar;

@@ -10,8 +10,8 @@ use axum::routing::{MethodRouter, get, post};
 use super::fields::{Field, nearest};
 use super::problem::Answer;
 use super::{
-    Problem, Served, chaos, concepts, events, memory, metrics, openapi, percepts, powers, preempt, safety, similar,
-    socket, status, why,
+    Problem, Served, chaos, concepts, events, memory, metrics, openapi, percepts, powers, preempt, prompt, safety,
+    similar, socket, status, why,
 };
 
 /// What a body is.
@@ -196,6 +196,13 @@ pub const ROUTES: &[Route] = &[
         &[(200, "{lines, next}: texts of JSON, and what to go on after")],
         || get(memory::export),
     ),
+    act(
+        "/v1/memory/sleep",
+        "Sleep now: score, promote, compress and prune what is remembered",
+        &[],
+        &[(200, "the report of the sleep"), LATER],
+        || post(memory::sleep),
+    ),
     act("/v1/memory/verify", "Read everything on disk", &[], &[(200, "{ok, bad, …}")], || post(memory::verify)),
     act(
         "/v1/memory/backup",
@@ -205,6 +212,13 @@ pub const ROUTES: &[Route] = &[
         || post(memory::backup),
     ),
     read("/v1/why/{id}", "Why a turn, action or intent came about; `last` is the newest", &[], OK, || get(why::why)),
+    read(
+        "/v1/prompt",
+        "The last prompt that a model was shown, and what was left out of it",
+        &[],
+        &[(200, "{system, user, tokens, budget, sections, tools, replies}"), (404, "no model was asked yet")],
+        || get(prompt::prompt),
+    ),
     read("/v1/dead-letters", "Messages that rooms failed on twice", &[], OK, || get(safety::dead_letters)),
     read("/v1/approvals", "What the gate asks a person", &[], OK, || get(safety::approvals)),
     act("/v1/approvals/{id}", "Answer the gate", safety::DECISION, OK, || post(safety::decide)),

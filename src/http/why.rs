@@ -150,6 +150,17 @@ fn sentence(part: &CausePart) -> String {
             let without = if missing.is_empty() { String::new() } else { format!(", without {}", missing.join(", ")) };
             format!("recalled {recalled} episodes{without}")
         }
+        "PromptBuilt" => {
+            let sections = body["sections"].as_array();
+            let out: Vec<&str> = sections
+                .into_iter()
+                .flatten()
+                .filter(|section| section["kept"] == false)
+                .filter_map(|section| section["name"].as_str())
+                .collect();
+            let left_out = if out.is_empty() { String::new() } else { format!(", left out {}", out.join(", ")) };
+            format!("asked the model with {} of {} tokens{left_out}", body["tokens"], body["budget"])
+        }
         "Thought" => format!("thought: {} (confidence {})", text("text"), body["confidence"]),
         "Intent" => format!("wanted {} {}", text("tool"), body["params"]),
         "IntentRefused" => format!("{} {}: {} ({})", text("refusal"), text("tool"), text("reason"), text("rule")),

@@ -22,7 +22,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::mpsc::{SyncSender, TrySendError, sync_channel};
-use std::thread::JoinHandle;
+use std::thread::{JoinHandle, Thread};
 use std::time::Duration;
 
 use maxim_actors::region::{InputRecord, Tap};
@@ -103,6 +103,9 @@ pub struct RecorderCounts {
 pub struct Recorder {
     mail: SyncSender<Mail>,
     counters: Arc<Counters>,
+    scribe: Thread,
+    /// Items after which the writer is woken before its time.
+    many: u64,
     thread: Mutex<Option<JoinHandle<()>>>,
 }
 
@@ -126,13 +129,14 @@ impl Recorder {
         let folder = Folder::open(folder)?;
         let scribe = Scribe::new(folder, limits, store, clock, header, wakings, letters, Arc::clone(&counters))?;
         let thread = std::thread::Builder::new().name("recorder".into()).spawn(move || scribe.run());
-        let thread = Mutex::new(Some(thread.map_err(RecorderError::Thread)?));
-        Ok(Arc::new(Self { mail, counters, thread }))
+        let thread = thread.map_err(RecorderError::Thread)?;
+        let (scribe, many) = (thread.thread().clone(), (limits.queue as u64 / 4).max(1));
+        Ok(Arc::new(Self { mail, counters, scribe, many, thread: Mutex::new(Some(thread)) }))
     }
 
     pub fn counts(&self) -> RecorderCounts {
         let read = |counter: &AtomicU64| counter.load(Ordering::SeqCst);
-        let Counters { written, lost, files } = &*self.counters;
+        let Counters { written, lost, files, .. } = &*self.counters;
         RecorderCounts { written: read(written), lost: read(lost), files: read(files) }
     }
 
@@ -140,7 +144,9 @@ impl Recorder {
     pub fn close(&self) {
         let Some(thread) = self.thread.lock().take() else { return };
         // It fails only when the thread has ended already.
+        self.scribe.unpark();
         let _ = self.mail.send(Mail::Close);
+        self.scribe.unpark();
         if thread.join().is_err() {
             tracing::error!("the recorder's thread panicked; the newest recording lacks its end");
         }
@@ -149,7 +155,14 @@ impl Recorder {
     fn push(&self, lsn: Lsn, what: What) {
         let lost_before = self.counters.lost.load(Ordering::SeqCst);
         match self.mail.try_send(Mail::Item(Item { lsn, lost_before, what })) {
-            Ok(()) => {}
+            // A writer at work looks by itself: waking it for each item would cost the regions more than the item does.
+            Ok(()) => {
+                let taken = self.counters.taken.fetch_add(1, Ordering::Relaxed);
+                if self.counters.asleep.load(Ordering::SeqCst) || taken % self.many == self.many - 1 {
+                    self.counters.asleep.store(false, Ordering::SeqCst);
+                    self.scribe.unpark();
+                }
+            }
             Err(TrySendError::Full(_) | TrySendError::Disconnected(_)) => {
                 self.counters.lost.fetch_add(1, Ordering::SeqCst);
             }

@@ -4,8 +4,8 @@ use std::collections::VecDeque;
 use std::fs::File;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::mpsc::{Receiver, RecvTimeoutError};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::mpsc::{Receiver, TryRecvError};
 use std::time::Duration;
 
 use maxim_actors::region::InputRecord;
@@ -36,6 +36,10 @@ pub struct Counters {
     pub written: AtomicU64,
     pub lost: AtomicU64,
     pub files: AtomicU64,
+    /// Items that were put into the queue.
+    pub taken: AtomicU64,
+    /// The writer has nothing to do and waits to be woken by the next item.
+    pub asleep: AtomicBool,
 }
 
 pub enum Mail {
@@ -66,6 +70,8 @@ pub struct Scribe {
     letters: Receiver<Mail>,
     counters: Arc<Counters>,
     held: VecDeque<Item>,
+    /// There was mail at the last look.
+    busy: bool,
     /// Losses that stand in a file as a gap.
     told: u64,
     /// What the first file begins with: as it was before any region ran.
@@ -100,6 +106,7 @@ impl Scribe {
             letters,
             counters,
             held: VecDeque::new(),
+            busy: false,
             told: 0,
             first: None,
             current: None,
@@ -172,19 +179,34 @@ impl Scribe {
 
     /// True when it is to close.
     fn receive(&mut self) -> bool {
-        let wait = if self.held.is_empty() { FLUSH } else { LOOK };
-        let mut next = match self.letters.recv_timeout(wait) {
-            Ok(mail) => Some(mail),
-            Err(RecvTimeoutError::Timeout) => None,
-            Err(RecvTimeoutError::Disconnected) => return true,
-        };
-        while let Some(mail) = next {
-            match mail {
-                Mail::Item(item) => self.held.push_back(item),
-                Mail::Close => return true,
+        if !self.held.is_empty() || self.busy {
+            // Whatever comes meanwhile is taken together.
+            std::thread::park_timeout(LOOK);
+            return self.take_mail();
+        }
+        self.counters.asleep.store(true, Ordering::SeqCst);
+        // Again, for what came before it was said.
+        if self.take_mail() {
+            return true;
+        }
+        if self.held.is_empty() {
+            std::thread::park_timeout(FLUSH);
+        }
+        self.counters.asleep.store(false, Ordering::SeqCst);
+        self.take_mail()
+    }
+
+    /// True when it is to close.
+    fn take_mail(&mut self) -> bool {
+        self.busy = false;
+        // More stays in the queue, which is bounded.
+        while self.held.len() < self.limits.queue {
+            match self.letters.try_recv() {
+                Ok(Mail::Item(item)) => self.held.push_back(item),
+                Ok(Mail::Close) | Err(TryRecvError::Disconnected) => return true,
+                Err(TryRecvError::Empty) => break,
             }
-            // More stays in the queue, which is bounded.
-            next = if self.held.len() < self.limits.queue { self.letters.try_recv().ok() } else { None };
+            self.busy = true;
         }
         false
     }

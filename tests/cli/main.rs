@@ -4,6 +4,7 @@ mod configuration;
 mod daemon;
 mod door;
 mod home;
+mod mind;
 mod offline;
 mod stopping;
 mod words;

@@ -32,6 +32,8 @@ fn a_daemon_and_a_command_without_one_remember_the_same() {
     // Offline nothing acts, and the next daemon goes on where the last one was.
     let daemon = place.start();
     assert!(recall(&place, "green lamp").1.contains("\"lamp\""));
+    let said = daemon.said.lock().expect("no reader panicked").join("\n");
+    assert!(said.contains("it went down without warning"), "whoever looked in between doesn't use up the news: {said}");
     drop(daemon);
 }
 

@@ -7,6 +7,7 @@
 use maxim_bus::signals::intent::{Intent, IntentRefused};
 use maxim_bus::signals::outcome::{ExecutionStarted, Outbound, ToolResult};
 use maxim_bus::signals::percept::{PainSignal, SalientPercept};
+use maxim_bus::signals::prompt::PromptBuilt;
 use maxim_bus::signals::recall::{EnrichedPercept, EpisodeStored, InquiryAnswered, PredictionErrorSensed, Reward};
 use maxim_bus::signals::thought::{Thought, TurnEnded};
 use maxim_bus::{MessageId, RegionName, Signal, Stage};
@@ -74,6 +75,7 @@ wiring!(CauseLedger {
     hears: [
         SalientPercept,
         EnrichedPercept,
+        PromptBuilt,
         Thought,
         Intent,
         IntentRefused,
@@ -194,6 +196,7 @@ macro_rules! noted {
 
 noted!(
     EnrichedPercept,
+    PromptBuilt,
     Thought,
     IntentRefused,
     ClearedIntent,

@@ -1,7 +1,7 @@
 //! The executor: the one hand that runs tools.
 //!
-//! It waits until the beginning is on disk, reads the latch right before the effect, and reports the end. Each call has
-//! a thread of its own, so a tool may block.
+//! Before anything shows outside it waits until the beginning is on disk; it reads the latch right before the effect, and
+//! reports the end. Each call has a thread of its own, so a tool may block.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -13,7 +13,8 @@ use maxim_bus::{RegionName, Stage};
 use serde_json::{Value as Json, json};
 
 use super::tools::{
-    ErrorKind, Hands, Registered, Resolved, Reversal, Runner, Tool, ToolFailure, ToolOutcome, ToolRegistry, UNDO, undo,
+    EffectClass, ErrorKind, Hands, Registered, Resolved, Reversal, Runner, Tool, ToolFailure, ToolOutcome,
+    ToolRegistry, UNDO, undo,
 };
 use crate::region::{Effector, EffectorCard, Operation, Performs};
 
@@ -49,7 +50,9 @@ impl Effector for Executor {
 
 impl Performs<ExecutionStarted> for Executor {
     async fn perform(self: Arc<Self>, started: ExecutionStarted, operation: Operation<Self>) {
-        if let Err(error) = operation.hands.durable(operation.lsn).await {
+        if self.shows_outside(&started)
+            && let Err(error) = operation.hands.durable(operation.lsn).await
+        {
             let why = format!("not begun, because its beginning could not be written: {error}");
             operation.say(result(&started, Ending::failed(FailureKind::Exhausted, why), 0));
             return;
@@ -127,6 +130,16 @@ fn failure_of(kind: ErrorKind) -> FailureKind {
 }
 
 impl Executor {
+    /// False for what reads only, and for speaking: its words wait for the disk at the channel.
+    fn shows_outside(&self, started: &ExecutionStarted) -> bool {
+        match self.registry.resolve(&started.intent.tool) {
+            Resolved::Tool(found) | Resolved::Redirected(found) => {
+                started.intent.tool != RESPOND && found.spec.effect != EffectClass::ReadOnly
+            }
+            Resolved::Unknown { .. } => false,
+        }
+    }
+
     /// Speaking: the words go out on the channel that the turn came by.
     fn respond(&self, started: &ExecutionStarted, operation: &Operation<Self>) -> Ending {
         if let Err(stopped) = operation.hands.frame.latch.permit(EffectKind::Other) {

@@ -4,4 +4,5 @@ pub mod cause_ledger;
 pub mod execution_tracker;
 pub mod executor;
 pub mod introspector;
+pub mod tool_index;
 pub mod tools;

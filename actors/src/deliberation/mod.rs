@@ -2,3 +2,5 @@
 
 pub mod habit;
 pub mod prefrontal_cortex;
+pub mod prompt;
+pub mod reply;

@@ -14,6 +14,7 @@ use maxim_bus::{RegionName, Stage};
 use serde_json::{Value as Json, json};
 use tokio::sync::Semaphore;
 
+use super::http_client::{self, Roots};
 use crate::region::{Effector, EffectorCard, Operation, Performs};
 
 /// Where the model is.
@@ -24,11 +25,15 @@ pub struct ModelServer {
     pub model: String,
     /// Sent as a bearer token; never logged.
     pub api_key: String,
+    /// Whose certificates are believed when the address is `https`.
+    pub roots: Roots,
     /// A whole call, connecting included.
     pub timeout: Duration,
     /// Calls at once, for all incarnations of the worker together.
     pub calls: Arc<Semaphore>,
 }
+
+const CONNECT: Duration = Duration::from_secs(5);
 
 /// The most calls at once that can be allowed.
 pub const CALLS_MAX: usize = 1024;
@@ -38,26 +43,26 @@ const STOP_CHECK: Duration = Duration::from_millis(20);
 
 /// Talks to the model, if there is one.
 pub struct LlmWorker {
-    server: Option<(ModelServer, Client<OpenAIConfig>)>,
+    server: Result<(ModelServer, Client<OpenAIConfig>), String>,
 }
 
 impl LlmWorker {
     /// Without a server it answers each call with the reason why it can't.
     pub fn new(server: Option<ModelServer>) -> Self {
-        let connected = server.map(|server| {
-            let http =
-                reqwest::Client::builder().connect_timeout(Duration::from_secs(5)).timeout(server.timeout).build();
+        let none = || "no model is configured; set llm.base_url and llm.model".to_owned();
+        let server = server.ok_or_else(none).and_then(|server| {
+            let http = http_client::builder(&server.roots).connect_timeout(CONNECT).timeout(server.timeout).build();
+            let http = http.map_err(|error| {
+                format!("no TLS for {}: {}; name the authorities in llm.ca_file", server.base_url, told(&error))
+            })?;
             let config = OpenAIConfig::new().with_api_base(&server.base_url).with_api_key(&server.api_key);
-            let client = Client::with_config(config).with_http_client(http.unwrap_or_default());
-            (server, client)
+            Ok((server, Client::with_config(config).with_http_client(http)))
         });
-        Self { server: connected }
+        Self { server }
     }
 
     async fn call(&self, call: &ModelCall, operation: &Operation<Self>) -> Result<Json, String> {
-        let Some((server, client)) = &self.server else {
-            return Err("no model is configured; set llm.base_url and llm.model".into());
-        };
+        let (server, client) = self.server.as_ref().map_err(Clone::clone)?;
         operation.hands.durable(operation.lsn).await.map_err(|error| error.to_string())?;
         let latch = &operation.hands.frame.latch;
         let _turn = server.calls.acquire().await.map_err(|error| error.to_string())?;
@@ -79,7 +84,7 @@ impl LlmWorker {
             }
         };
         tokio::select! {
-            reply = reply => reply.map_err(|error| format!("the model server {} failed: {error}", server.base_url)),
+            reply = reply => reply.map_err(|error| format!("the model server {} failed: {}", server.base_url, told(&error))),
             () = stopped => Err("the call was abandoned because of a stop".into()),
         }
     }
@@ -140,6 +145,15 @@ fn read(call: &ModelCall, reply: &Json) -> ModelReply {
         prompt_tokens: tokens("prompt_tokens"),
         completion_tokens: tokens("completion_tokens"),
     }
+}
+
+/// With all that is behind it: the outermost error of a client says little.
+fn told(error: &dyn std::error::Error) -> String {
+    let causes = std::iter::successors(Some(error), |error| error.source());
+    let mut parts: Vec<String> = causes.map(ToString::to_string).collect();
+    // Many errors repeat what is behind them.
+    parts.dedup_by(|inner, outer| outer.contains(inner.as_str()));
+    parts.join(": ")
 }
 
 fn clip(text: &str) -> String {

@@ -3,4 +3,5 @@
 pub mod battery;
 pub mod channels;
 pub mod door;
+pub mod http_client;
 pub mod llm_worker;

@@ -4,10 +4,12 @@ pub mod encoder;
 pub mod packed;
 pub mod signature;
 pub mod token_table;
+pub mod tokens;
 pub mod vectors;
 pub mod words;
 
 pub use encoder::{Embedding, Encoder, EncoderId, FLOOR, calibrated, similarity};
 pub use token_table::TokenTable;
+pub use tokens::estimated_tokens;
 pub use vectors::Vectors;
 pub use words::{Stems, Word, is_stop_word, words};

@@ -58,7 +58,8 @@ impl DeadLetter {
     pub const PREFIX: &'static str = "!dead/";
 }
 
-/// What a room was given and what became of it, for the recorder.
+/// What a room was given and what became of it, for the recorder. There is none of what led to nothing: a room is handed
+/// to its handlers by shared reference, so such an input leaves no trace in it.
 #[derive(Clone, Debug)]
 pub struct InputRecord {
     pub region: RegionName,
@@ -254,7 +255,8 @@ impl<R: Region> Seat<R> {
         decided: Decided<R::Event>,
     ) -> Step {
         let consumed = input.and_then(|(lane, delivery)| consumed(lane, delivery));
-        if decided.is_empty() && consumed.is_none() {
+        let is_empty = decided.is_empty();
+        if is_empty && consumed.is_none() {
             return Step::Done;
         }
         let events: Vec<Vec<u8>> =
@@ -287,6 +289,8 @@ impl<R: Region> Seat<R> {
             state_hash: hash.get(),
         };
         let frame = &post.frame;
+        // Encoding and hashing come before the agent's order is held, so that nobody else waits for them.
+        let decision_hash = frame.tap.as_ref().map_or(0, |_| decision_hash(&envelopes));
         let accepted = frame.store.accept(commit, |accepted| {
             // In the same critical section as the commit: an incarnation that is fenced off right after this must not
             // leave the message to its successor, which would decide it a second time.
@@ -294,7 +298,7 @@ impl<R: Region> Seat<R> {
                 post.inbox.done(self.epoch);
             }
             frame.publish(accepted, &envelopes);
-            if let Some(tap) = &frame.tap {
+            if let Some(tap) = frame.tap.as_ref().filter(|_| !is_empty) {
                 tap.input(InputRecord {
                     region: R::NAME,
                     epoch: self.epoch,
@@ -302,7 +306,7 @@ impl<R: Region> Seat<R> {
                     taken_at: now,
                     lsn: accepted.lsn,
                     state_hash: hash.get(),
-                    decision_hash: decision_hash(&envelopes),
+                    decision_hash,
                     found: decided.found,
                     wrote,
                 });

@@ -15,7 +15,7 @@ use super::records::{KEY_BYTES, RECORD_BYTES, Value};
 use super::shared::Shared;
 
 pub use reading::{Frozen, Recovered};
-pub(super) use state::{Agent, AgentState, OnDisk, Region, Slot};
+pub(super) use state::{Agent, AgentState, OnDisk, Region, RegionOnDisk, Slot};
 
 /// Largest root, in bytes.
 pub const ROOT_BYTES: usize = 1 << 20;

@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use maxim_bus::clock::Stopwatch;
 
-use super::agent::{Agent, OnDisk};
+use super::agent::{Agent, OnDisk, RegionOnDisk};
 use super::codec::{Writer, seal};
 use super::engine::Batch;
 use super::error::{EngineError, NotDurable};
@@ -15,6 +15,7 @@ use super::journal::{Entry, Meta, pack};
 use super::keys;
 use super::pack::Pack;
 use super::records::{INLINE_BYTES, Value};
+use super::root_slot::RootSlot;
 use super::shared::{Chore, Edit, Shared, Stop};
 
 /// Counts the batches; after a failure it tells whether the last one is there.
@@ -23,6 +24,8 @@ pub const SERIAL: &[u8] = b"!serial";
 const CUT_FRAMES: usize = 32;
 /// Records that hold the journal back for so many LSNs are sealed, however few they are.
 const RECORD_LAG: u64 = 16_384;
+/// Events of a region that has said nothing for so many LSNs are carried into its slots.
+const EVENT_LAG: u64 = 16_384;
 /// Pause before the disk is tried again, growing to the second.
 const RETRY: (Duration, Duration) = (Duration::from_millis(10), Duration::from_secs(1));
 /// Batches between two looks at the size on disk.
@@ -48,7 +51,7 @@ pub fn run(shared: &Arc<Shared>) {
             shared.upkeep.push(Chore::Weigh);
         }
     }
-    // Who accepts until now is written; whoever comes later is refused, so that nothing is accepted behind the end.
+    // What was accepted just before the close, and of which the queue wasn't told in time.
     let mut left = shared.all_agents();
     left.iter().for_each(|agent| agent.state.lock().closed = true);
     left.retain(|agent| !agent.state.lock().waiting.is_empty());
@@ -176,14 +179,8 @@ fn encode(shared: &Shared, share: &Share, batch: &mut Batch) {
     }
     for (name, (meta, root)) in roots {
         let region = on_disk.regions.entry(name.clone()).or_default();
-        let number = region.older_slot();
-        let slot = &mut region.slots[usize::from(number)];
-        let mut content = Writer(Vec::with_capacity(root.len() + 32));
-        content.u8(1);
-        meta.write(&mut content);
-        content.0.extend_from_slice(root);
-        slot.chunks = keys::put_spanning(batch, &keys::root(agent, name, number), &content.0, slot.chunks);
-        (slot.lsn, slot.bytes) = (meta.lsn, root.len());
+        let root = Some((meta.lsn, root.clone()));
+        put_root(batch, agent, name, region, &RootSlot { meta, root, events: Vec::new() });
     }
     cut(shared, share, on_disk, batch);
     let head = keys::agent(keys::HEAD, agent);
@@ -193,11 +190,45 @@ fn encode(shared: &Shared, share: &Share, batch: &mut Batch) {
     batch.put(head.clone(), seal(&head, &content.0));
 }
 
+fn put_root(batch: &mut Batch, agent: &str, name: &str, region: &mut RegionOnDisk, root: &RootSlot) {
+    let number = region.older_slot();
+    let slot = &mut region.slots[usize::from(number)];
+    let content = root.write();
+    slot.chunks = keys::put_spanning(batch, &keys::root(agent, name, number), &content, slot.chunks);
+    (slot.lsn, slot.bytes) = (root.meta.lsn, content.len());
+}
+
+/// A region that has fallen silent makes no snapshot any more: its last events go into its slots as they are, one slot at
+/// a time, so that the journal need not be kept for them.
+fn carry_events(share: &Share, on_disk: &mut OnDisk, batch: &mut Batch) {
+    let (agent, end) = (share.agent.id.as_str(), on_disk.end);
+    let state = share.agent.state.lock();
+    for (name, region) in &mut on_disk.regions {
+        let after = region.needs_events_after();
+        if region.last_event <= after || end - region.last_event < EVENT_LAG {
+            continue;
+        }
+        let Some(accepted) = state.regions.get(name) else { continue };
+        if accepted.root.as_ref().is_some_and(|(lsn, _)| *lsn > end) {
+            continue;
+        }
+        let events = accepted.events.iter().take_while(|(lsn, _)| *lsn <= end).cloned().collect();
+        put_root(
+            batch,
+            agent,
+            name,
+            region,
+            &RootSlot { meta: region.meta.clone(), root: accepted.root.clone(), events },
+        );
+    }
+}
+
 /// Drops the front of the journal that nobody needs: delivered, and older than what every region is rebuilt from.
 fn cut(shared: &Shared, share: &Share, on_disk: &mut OnDisk, batch: &mut Batch) {
     if on_disk.frames.len() < CUT_FRAMES {
         return;
     }
+    carry_events(share, on_disk, batch);
     let agent = share.agent.id.as_str();
     let mut needed = on_disk.regions.values().fold(u64::MAX, |needed, region| {
         let after = region.needs_events_after();
@@ -328,7 +359,9 @@ fn finish(shared: &Shared, serial: &mut u64) -> Result<(), EngineError> {
     let mut batch = Batch::default();
     *serial += 1;
     keys::put_number(&mut batch, SERIAL, *serial);
-    keys::put_number(&mut batch, keys::CLEAN, *serial);
+    if !shared.options.visits {
+        keys::put_number(&mut batch, keys::CLEAN, *serial);
+    }
     for agent in shared.all_agents() {
         write_metas(agent.id.as_str(), &mut agent.on_disk.lock(), &mut batch);
     }

@@ -13,8 +13,7 @@ use super::journal::{Entry, FrameSpan, Meta, unpack};
 use super::keys;
 use super::open::Loss;
 use super::records::Sealed;
-
-type Root = (Meta, Arc<[u8]>);
+use super::root_slot::RootSlot;
 
 /// What an engine held.
 #[derive(Default)]
@@ -67,8 +66,8 @@ struct AgentLoad<'a> {
     to: &'a mut Loaded,
     name: &'a str,
     on_disk: OnDisk,
-    /// Valid roots by region, oldest first: the meta at the time and the bytes.
-    roots: BTreeMap<Arc<str>, Vec<Root>>,
+    /// Valid roots by region, oldest first.
+    roots: BTreeMap<Arc<str>, Vec<RootSlot>>,
     /// Regions with a root that can't be read, and how many slots of each were written.
     bad_roots: BTreeMap<Arc<str>, usize>,
     sealed: BTreeMap<Arc<str>, Sealed>,
@@ -112,24 +111,20 @@ impl<'a> AgentLoad<'a> {
         for (key, found) in keys::spanning(self.engine, &keys::agent(keys::ROOT, self.name))? {
             let Some((_, region)) = keys::names(&key) else { continue };
             let (region, slot): (Arc<str>, _) = (region.into(), usize::from(key.last() == Some(&1)));
-            let parsed: Option<Root> = found.content.as_deref().and_then(|content| {
-                let mut reader = Reader(content);
-                let known = reader.u8()? == 1;
-                let meta = Meta::read(&mut reader)?;
-                known.then(|| (meta, Arc::from(reader.0)))
-            });
+            let parsed = found.content.as_deref().and_then(RootSlot::read);
             let on_disk = self.on_disk.regions.entry(region.clone()).or_default();
             on_disk.slots[slot].chunks = found.chunks;
             match parsed {
-                Some((meta, root)) => {
-                    on_disk.slots[slot] = Slot { lsn: meta.lsn, chunks: found.chunks, bytes: root.len() };
-                    self.roots.entry(region).or_default().push((meta, root));
+                Some(root) => {
+                    let bytes = found.content.as_ref().map_or(0, Vec::len);
+                    on_disk.slots[slot] = Slot { lsn: root.meta.lsn, chunks: found.chunks, bytes };
+                    self.roots.entry(region).or_default().push(root);
                 }
                 None => *self.bad_roots.entry(region).or_default() += 1,
             }
         }
         for roots in self.roots.values_mut() {
-            roots.sort_by_key(|(meta, _)| meta.lsn);
+            roots.sort_by_key(|root| root.meta.lsn);
         }
         Ok(())
     }
@@ -220,7 +215,7 @@ impl<'a> AgentLoad<'a> {
         })?;
         for (key, region, meta) in found {
             let usable = meta.filter(|meta| self.cut.is_none_or(|cut| meta.lsn <= cut));
-            let newest_root = self.roots.get(&region).and_then(|roots| roots.last()).map(|(meta, _)| meta.clone());
+            let newest_root = self.roots.get(&region).and_then(|roots| roots.last()).map(|root| root.meta.clone());
             let on_disk = self.on_disk.regions.entry(region.clone()).or_default();
             if let Some(meta) = usable {
                 on_disk.meta_written = meta.lsn;
@@ -252,9 +247,10 @@ impl<'a> AgentLoad<'a> {
             self.build_region(&mut state, &name, floor);
         }
         for entry in std::mem::take(&mut self.entries) {
+            let covered = self.roots.get(&entry.region).and_then(|roots| roots.last()).map_or(0, |root| root.meta.lsn);
             let region = state.region(&entry.region, floor);
-            if entry.lsn > region.root.as_ref().map_or(0, |(lsn, _)| *lsn) {
-                region.apply_events(&entry);
+            if entry.lsn > covered {
+                region.apply_events(entry.lsn, &entry.events);
             }
             if entry.lsn > region.records.sealed.upto {
                 for (key, value) in &entry.records {
@@ -270,12 +266,13 @@ impl<'a> AgentLoad<'a> {
 
     fn build_region(&mut self, state: &mut AgentState, name: &Arc<str>, floor: Epoch) {
         let Some(on_disk) = self.on_disk.regions.get_mut(name) else { return };
-        if let Some((meta, root)) = self.roots.get(name).and_then(|roots| roots.last()) {
-            if meta.lsn > on_disk.meta.lsn {
-                on_disk.meta = meta.clone();
+        if let Some(newest) = self.roots.get(name).and_then(|roots| roots.last()) {
+            if newest.meta.lsn > on_disk.meta.lsn {
+                on_disk.meta = newest.meta.clone();
             }
             let region = state.region(name, floor);
-            region.root = Some((meta.lsn, root.clone()));
+            region.root = newest.root.clone();
+            newest.events.iter().for_each(|(lsn, events)| region.apply_events(*lsn, events));
         }
         let region = state.region(name, floor);
         region.cursors = on_disk.meta.cursors;

@@ -22,6 +22,7 @@ mod records;
 mod redb_engine;
 mod repair;
 mod revive;
+mod root_slot;
 mod shared;
 mod sled_engine;
 #[cfg(test)]
@@ -67,6 +68,8 @@ pub struct StoreOptions {
     pub compact_bytes: u64,
     /// How long closing waits for the disk.
     pub close_limit: Duration,
+    /// Opened for one command, not for a life: when the life before it ended badly, that stays to be told to the next.
+    pub visits: bool,
 }
 
 impl Default for StoreOptions {
@@ -80,6 +83,7 @@ impl Default for StoreOptions {
             cache_bytes: 8 << 20,
             compact_bytes: 64 << 20,
             close_limit: Duration::from_secs(10),
+            visits: false,
         }
     }
 }
@@ -232,6 +236,8 @@ impl Owner {
             shared.all_agents().iter().for_each(|agent| agent.state.lock().closed = true);
             return Ok(());
         }
+        // First, or whoever goes on accepting would keep it from ever ending.
+        shared.all_agents().iter().for_each(|agent| agent.state.lock().closed = true);
         shared.upkeep.stop();
         shared.work.stop(Stop::Drained);
         if shared.work.wait_ended(shared.options.close_limit) {

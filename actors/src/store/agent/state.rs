@@ -9,6 +9,7 @@ use parking_lot::Mutex;
 
 use super::super::journal::{Cursors, Entry, FrameSpan, Meta};
 use super::super::records::Records;
+use super::super::root_slot::Events;
 use super::super::watermark::Watermark;
 
 pub type LowWater = Arc<dyn Fn() -> Lsn + Send + Sync>;
@@ -60,7 +61,7 @@ pub struct Region {
     pub state_hash: u64,
     pub root: Option<(u64, Arc<[u8]>)>,
     /// Those after the root.
-    pub events: VecDeque<(u64, Arc<Vec<Vec<u8>>>)>,
+    pub events: VecDeque<Events>,
     pub event_count: usize,
     pub event_bytes: usize,
     pub records: Records,
@@ -91,7 +92,7 @@ impl Region {
         for (key, value) in &entry.records {
             self.records.tail.put(key.clone(), value.clone(), entry.lsn);
         }
-        self.apply_events(entry);
+        self.apply_events(entry.lsn, &entry.events);
         if let Some(root) = &entry.root {
             self.root = Some((entry.lsn, root.clone()));
             self.events.clear();
@@ -99,11 +100,11 @@ impl Region {
         }
     }
 
-    pub fn apply_events(&mut self, entry: &Entry) {
-        if !entry.events.is_empty() {
-            self.event_count += entry.events.len();
-            self.event_bytes += entry.events.iter().map(Vec::len).sum::<usize>();
-            self.events.push_back((entry.lsn, entry.events.clone()));
+    pub fn apply_events(&mut self, lsn: u64, events: &Arc<Vec<Vec<u8>>>) {
+        if !events.is_empty() {
+            self.event_count += events.len();
+            self.event_bytes += events.iter().map(Vec::len).sum::<usize>();
+            self.events.push_back((lsn, events.clone()));
         }
     }
 }

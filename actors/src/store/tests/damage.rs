@@ -251,6 +251,48 @@ fn filled(turns: u32) -> MemoryEngine {
     disk
 }
 
+/// Two regions say a little and fall silent, a third goes on for long.
+fn with_silent_regions() -> MemoryEngine {
+    let disk = MemoryEngine::default();
+    let store = Home::Memory(disk.clone()).open();
+    let agent = ada(&store);
+    let low = Arc::new(parking_lot::Mutex::new(Lsn(0)));
+    let told = low.clone();
+    agent.set_low_water(move || *told.lock());
+    let root = Some(b"snapshot".to_vec());
+    agent.accept(Commit { root, ..commit(&agent, HIPPOCAMPUS) }, |_| ()).expect("accepted");
+    event(&agent, HIPPOCAMPUS, "one");
+    event(&agent, HIPPOCAMPUS, "two");
+    event(&agent, "silent", "three");
+    for turn in 0..600u32 {
+        let emissions = vec![vec![7; 10]; 100];
+        let root = (turn % 20 == 0).then(|| b"root".to_vec());
+        let made = Commit { events: vec![b"busy".to_vec()], emissions, root, ..commit(&agent, GATE) };
+        *low.lock() = agent.accept(made, |_| ()).expect("accepted").lsn;
+        settle(&agent);
+    }
+    let kept = agent.undelivered().expect("reads").len();
+    assert!(kept < 30_000, "{kept} of 60000 emissions are still in the journal");
+    store.close().expect("closes");
+    disk
+}
+
+#[test]
+fn the_journal_is_not_kept_for_a_silent_region_and_its_events_are_in_both_slots() {
+    for slot in [None, Some(2), Some(3), Some(4), Some(5)] {
+        let disk = with_silent_regions();
+        if let Some(slot) = slot {
+            damage_key(&disk, crate::store::keys::ROOT, slot);
+        }
+        let (store, report) = Home::Memory(disk).open_with(small());
+        assert!(report.lost.is_empty() && report.repaired.len() == usize::from(slot.is_some()), "{report:?}");
+        let recovered = ada(&store).recover(HIPPOCAMPUS).expect("recovers");
+        assert_eq!(recovered.root, Some(b"snapshot".to_vec()));
+        assert_eq!(recovered.events, [b"one".to_vec(), b"two".to_vec()]);
+        assert_eq!(ada(&store).recover("silent").expect("recovers").events, [b"three".to_vec()]);
+    }
+}
+
 #[test]
 fn a_bad_root_falls_back_to_the_other_slot_without_loss() {
     for slot in 0..2 {

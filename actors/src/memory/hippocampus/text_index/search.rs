@@ -13,6 +13,9 @@ use crate::language::packed::PackedVector;
 
 /// Best documents by words whose meaning is looked at.
 const LOOKED_AT: usize = 200;
+/// Postings of the question's own stems that are read, the rarest stems first; the rarest is always read whole. In a large
+/// store the words that stand in every other text tell little and would cost the most.
+const OWN_POSTINGS: usize = 32_768;
 /// Postings of related stems that are read for one question, beside a quarter of what its own stems have.
 const RELATED_POSTINGS: usize = 16_384;
 
@@ -51,6 +54,19 @@ pub(super) struct Cue<'a> {
     pub(super) rarity: f32,
 }
 
+/// Keeps the rarest of the question's stems, as far as their postings can be read; their order stays.
+fn leave_common_ones(cues: &mut Vec<Cue>) {
+    let mut counts: Vec<usize> = cues.iter().map(|cue| cue.lists[0].len()).filter(|count| *count > 0).collect();
+    counts.sort_unstable();
+    let Some(rarest) = counts.first().copied() else { return };
+    let sums = counts.iter().scan(0, |sum, count| {
+        *sum += count;
+        Some((*count, *sum))
+    });
+    let most = sums.take_while(|(_, sum)| *sum <= OWN_POSTINGS).last().map_or(rarest, |(count, _)| count);
+    cues.retain(|cue| cue.lists[0].len() <= most);
+}
+
 impl TextIndex {
     /// The `limit` best documents, best first; ties go to the newer one.
     pub fn search(&self, query: &Query, limit: usize) -> Vec<Hit> {
@@ -77,6 +93,7 @@ impl TextIndex {
                 cues.push(Cue { stem, form: word.text.clone(), lists: vec![exact], rarity });
             }
         }
+        leave_common_ones(&mut cues);
         self.relate(&mut cues, query.weights.related);
         let total: f32 = cues.iter().map(|cue| cue.rarity).sum();
         let mut scratch = self.scratch.lock().map(|mut kept| std::mem::take(&mut *kept)).unwrap_or_default();

@@ -1,0 +1,248 @@
+//! The tool index as a room: learns which tools served which goals, and ranks them for a goal.
+//!
+//! Biology: affordances, competing in premotor cortex before one is chosen (Cisek 2007).
+//! Law: see `index.rs`; a tool that succeeded serves its turn's goal, once a turn; failures change nothing, and outsiders
+//! teach nothing.
+//! Remembers: for each tool its successes by word and meaning, and 256 past goals, as records. Forgets: nothing of counts.
+//! Down: results wait; the prompt shows tools without a ranking.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
+
+use maxim_bus::signals::intent::Intent;
+use maxim_bus::signals::outcome::ToolResult;
+use maxim_bus::signals::prompt::{RankTools, ToolsRanked};
+use maxim_bus::signals::recall::{ReportStats, StatsReported};
+use maxim_bus::{MessageId, RegionName, Stage, Trust};
+use serde::{Deserialize, Serialize};
+
+use super::{Learned, Sampled, ToolIndex, ToolText};
+use crate::action::executor::RESPOND;
+use crate::language::{Encoder, estimated_tokens};
+use crate::region::{Card, Hears, Pulse, RecordView, Region};
+use crate::wiring;
+
+/// Goals of open turns at most; the oldest leave.
+const MOST_OPEN: usize = 64;
+const LEARNED: &str = "learned/";
+const SAMPLED: &str = "sampled/";
+
+/// How the room is set up.
+#[derive(Clone, Debug)]
+pub struct ToolIndexSettings {
+    pub catalog: Arc<Vec<ToolText>>,
+    pub encoder: Arc<dyn Encoder>,
+}
+
+#[derive(Default, Serialize, Deserialize)]
+pub struct ToolIndexRoom {
+    open: BTreeMap<MessageId, OpenGoal>,
+    successes: u64,
+    #[serde(skip)]
+    index: Option<ToolIndex>,
+}
+
+/// What a turn is about, and the tools that it counted for.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct OpenGoal {
+    goal: String,
+    served: BTreeSet<String>,
+}
+
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub enum ToolIndexEvent {
+    GoalNoted { turn: MessageId, goal: String },
+    Served { turn: MessageId, goal: String, tool: String },
+}
+
+wiring!(ToolIndexRoom {
+    hears: [Intent, ToolResult, RankTools, ReportStats],
+    back: [],
+    emits: [ToolsRanked, StatsReported],
+});
+
+impl Region for ToolIndexRoom {
+    const NAME: RegionName = "tool_index";
+    const STAGE: Stage = Stage::Action;
+    type Event = ToolIndexEvent;
+    type Settings = ToolIndexSettings;
+
+    fn card() -> Card<Self> {
+        Self::wiring()
+    }
+
+    fn apply(&mut self, event: ToolIndexEvent) {
+        match event {
+            ToolIndexEvent::GoalNoted { turn, goal } => {
+                // Ids begin with their time, so the first is the oldest.
+                while self.open.len() >= MOST_OPEN && self.open.pop_first().is_some() {}
+                self.open.insert(turn, OpenGoal { goal, served: BTreeSet::new() });
+            }
+            ToolIndexEvent::Served { turn, goal, tool } => {
+                self.successes += 1;
+                // Before it is woken, its records hold this already.
+                if let Some(index) = &mut self.index {
+                    let goal = index.goal(&goal);
+                    index.learn(&goal, &tool);
+                }
+                if let Some(open) = self.open.get_mut(&turn) {
+                    open.served.insert(tool);
+                }
+            }
+        }
+    }
+
+    fn wake(&mut self, records: &RecordView<'_>, settings: &ToolIndexSettings) {
+        let mut index = ToolIndex::new(&settings.catalog, Arc::clone(&settings.encoder), estimated_tokens);
+        for (key, bytes) in records.prefixed(LEARNED.as_bytes(), usize::MAX) {
+            let tool = String::from_utf8_lossy(&key[LEARNED.len()..]).into_owned();
+            match serde_json::from_slice::<Learned>(&bytes) {
+                Ok(learned) => index.restore(tool, learned),
+                Err(error) => tracing::error!(tool, %error, "what a tool learned has another shape"),
+            }
+        }
+        for (key, bytes) in records.prefixed(SAMPLED.as_bytes(), usize::MAX) {
+            let key = std::str::from_utf8(&key[SAMPLED.len()..]).ok().and_then(|key| u64::from_str_radix(key, 16).ok());
+            if let (Some(key), Ok(sampled)) = (key, serde_json::from_slice::<Sampled>(&bytes)) {
+                index.restore_sampled(key, sampled);
+            }
+        }
+        self.index = Some(index);
+    }
+}
+
+fn sampled_key(key: u64) -> String {
+    format!("{SAMPLED}{key:016x}")
+}
+
+impl Hears<Intent> for ToolIndexRoom {
+    fn hear(&self, intent: &Intent, pulse: &mut Pulse<'_, Self>) {
+        // An answer alone is served by no tool that would have to be found.
+        let Some(goal) = intent.goal.clone().filter(|_| intent.tool != RESPOND) else { return };
+        if intent.trust >= Trust::Listed && !self.open.contains_key(&intent.turn) {
+            pulse.keep(ToolIndexEvent::GoalNoted { turn: intent.turn, goal });
+        }
+    }
+}
+
+impl Hears<ToolResult> for ToolIndexRoom {
+    fn hear(&self, result: &ToolResult, pulse: &mut Pulse<'_, Self>) {
+        let (Some(open), Some(index)) = (self.open.get(&result.turn), &self.index) else { return };
+        let (turn, tool) = (result.turn, result.tool.clone());
+        if result.success != Some(true) || tool == RESPOND || !index.knows(&tool) || open.served.contains(&tool) {
+            return;
+        }
+        let goal = index.goal(&open.goal);
+        let (learned, sampled, leaves) = index.with_success(&goal, &tool);
+        pulse.put(format!("{LEARNED}{tool}"), &learned);
+        if let Some(key) = leaves {
+            pulse.remove(sampled_key(key));
+        }
+        if let Some((key, sampled)) = sampled {
+            pulse.put(sampled_key(key), &sampled);
+        }
+        pulse.keep(ToolIndexEvent::Served { turn, goal: open.goal.clone(), tool });
+    }
+}
+
+impl Hears<RankTools> for ToolIndexRoom {
+    fn hear(&self, asked: &RankTools, pulse: &mut Pulse<'_, Self>) {
+        let Some(index) = &self.index else { return };
+        let ranking = index.rank(&index.goal(&asked.goal));
+        let tools = ranking.tools.into_iter().map(|tool| (tool.name, tool.score)).collect();
+        let shown = u32::try_from(ranking.shown).unwrap_or(u32::MAX);
+        pulse.reply(ToolsRanked { turn: asked.turn, tools, shown, successes: self.successes });
+    }
+}
+
+impl Hears<ReportStats> for ToolIndexRoom {
+    fn hear(&self, _query: &ReportStats, pulse: &mut Pulse<'_, Self>) {
+        let counts = serde_json::json!({ "successes": self.successes });
+        pulse.reply(StatsReported { region: Self::NAME.into(), available: true, reason: None, counts });
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use maxim_bus::signals::thought::Mind;
+    use maxim_bus::units::Confidence;
+    use serde_json::json;
+
+    use super::*;
+    use crate::language::TokenTable;
+    use crate::region::rig::{Rig, ear};
+
+    fn rig() -> Rig<ToolIndexRoom> {
+        let tool = |name: &str, description: &str| ToolText {
+            name: name.into(),
+            description: description.into(),
+            parameters: json!({}),
+        };
+        let catalog = vec![
+            tool("write_file", "Writes a text to a file."),
+            tool("glob", "Lists files by a pattern."),
+            tool("bash", "Runs a command."),
+        ];
+        let settings = ToolIndexSettings { catalog: Arc::new(catalog), encoder: Arc::new(TokenTable::embedded()) };
+        Rig::new(settings, ear::<ToolsRanked>)
+    }
+
+    /// A turn in which this tool was used for this goal.
+    fn use_tool(rig: &mut Rig<ToolIndexRoom>, goal: &str, tool: &str, success: bool, trust: Trust) {
+        let turn = MessageId::from_parts(goal.len() as u64, tool.len() as u128);
+        let intent = Intent {
+            turn,
+            tool: tool.into(),
+            params: json!({}),
+            mind: Mind::Model,
+            confidence: Confidence::clamped(1.0),
+            commanded: false,
+            trust,
+            goal: Some(goal.into()),
+            channel: "http".into(),
+            recipient: "anna".into(),
+            alternatives: Vec::new(),
+        };
+        rig.send_in(turn, trust, intent);
+        let result = ToolResult {
+            action: turn,
+            intent: turn,
+            turn,
+            tool: tool.into(),
+            params: json!({}),
+            success: Some(success),
+            output: json!(null),
+            error: None,
+            failure: None,
+            duration_us: 1,
+            side_effects: Vec::new(),
+        };
+        // The same success twice in a turn counts once.
+        rig.send_in(turn, trust, result.clone());
+        rig.send_in(turn, trust, result);
+    }
+
+    fn best(rig: &mut Rig<ToolIndexRoom>, goal: &str) -> (String, u64) {
+        rig.send(RankTools { turn: MessageId::from_parts(1, 1), goal: goal.into() });
+        let ranked = rig.heard::<ToolsRanked>().pop().expect("an answer");
+        (ranked.tools[0].0.clone(), ranked.successes)
+    }
+
+    #[test]
+    fn a_success_changes_the_ranking_and_a_crash_does_not() {
+        let mut rig = rig();
+        let goal = "prepare the morning report";
+        let (first, _) = best(&mut rig, goal);
+        let other = if first == "bash" { "glob" } else { "bash" };
+        use_tool(&mut rig, goal, other, false, Trust::Owner);
+        assert_eq!(best(&mut rig, goal), (first.clone(), 0), "a failure teaches nothing");
+        use_tool(&mut rig, goal, other, true, Trust::Outside);
+        assert_eq!(best(&mut rig, goal), (first, 0), "nor does an outsider");
+        use_tool(&mut rig, &format!("{goal} now"), other, true, Trust::Owner);
+        assert_eq!(best(&mut rig, goal), (other.to_owned(), 1));
+        let hash = rig.state_hash();
+        rig.crash();
+        assert_eq!(rig.state_hash(), hash);
+        assert_eq!(best(&mut rig, goal), (other.to_owned(), 1));
+    }
+}

@@ -1,0 +1,97 @@
+//! Tools as a prompt shows them: whole, or by name.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use maxim_bus::signals::prompt::Tier;
+
+use super::{Part, Section};
+use crate::action::tools::ToolSpec;
+use crate::language::estimated_tokens;
+
+/// A tool's texts, made once.
+#[derive(Clone, Debug)]
+pub struct ShownTool {
+    pub name: String,
+    pub full: String,
+    full_tokens: usize,
+    name_tokens: usize,
+}
+
+/// All tools, by name.
+#[derive(Clone, Debug, Default)]
+pub struct ToolShelf {
+    tools: BTreeMap<String, ShownTool>,
+}
+
+const HEADING: &str = "Tools, with what they take:";
+const NAMES: &str = "Other tools, by name; they can be called too:";
+
+impl ToolShelf {
+    pub fn new<'a>(specs: impl IntoIterator<Item = &'a ToolSpec>) -> Arc<Self> {
+        let shown = |spec: &ToolSpec| {
+            let properties = spec.parameters.get("properties").cloned().unwrap_or_default();
+            let full = format!("- {}: {} params {} e.g. {}", spec.name, spec.description, properties, spec.example);
+            let (full_tokens, name_tokens) = (estimated_tokens(&full) + 1, estimated_tokens(&spec.name) + 1);
+            (spec.name.clone(), ShownTool { name: spec.name.clone(), full, full_tokens, name_tokens })
+        };
+        Arc::new(Self { tools: specs.into_iter().map(shown).collect() })
+    }
+
+    pub fn len(&self) -> usize {
+        self.tools.len()
+    }
+
+    pub fn is_empty(&self) -> bool {
+        self.tools.is_empty()
+    }
+
+    /// The first `shown` of a ranking with all they take, the others by name. Without a ranking, all with all they take.
+    /// A tool that the ranking lacks is shown by its name; one that isn't here is not shown.
+    pub fn sections(&self, ranking: &[String], shown: usize) -> (Vec<Section>, Vec<String>) {
+        let ranked: Vec<&ShownTool> = match ranking {
+            [] => self.tools.values().collect(),
+            names => names.iter().filter_map(|name| self.tools.get(name)).take(shown).collect(),
+        };
+        let mut full =
+            String::with_capacity(ranked.iter().map(|tool| tool.full.len() + 1).sum::<usize>() + HEADING.len());
+        full.push_str(HEADING);
+        let mut tokens = estimated_tokens(HEADING) + 2;
+        for tool in &ranked {
+            full.push('\n');
+            full.push_str(&tool.full);
+            tokens += tool.full_tokens;
+        }
+        let mut sections = vec![Section::counted("tools", Tier::Critical, Part::System, full, tokens)];
+        let rest = self.tools.values().filter(|tool| !ranked.iter().any(|shown| shown.name == tool.name));
+        let (mut names, mut name_tokens) = (String::new(), estimated_tokens(NAMES) + 2);
+        for tool in rest {
+            names.push_str(if names.is_empty() { " " } else { ", " });
+            names.push_str(&tool.name);
+            name_tokens += tool.name_tokens;
+        }
+        if !names.is_empty() {
+            let names = format!("{NAMES}{names}");
+            sections.push(Section::counted("tool_names", Tier::NiceToHave, Part::System, names, name_tokens));
+        }
+        (sections, ranked.into_iter().map(|tool| tool.name.clone()).collect())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn ranked_tools_are_shown_whole_and_the_others_by_name() {
+        let specs: Vec<ToolSpec> = ["a_tool", "b_tool", "c_tool"].map(|name| ToolSpec::new(name, "does it")).into();
+        let shelf = ToolShelf::new(&specs);
+        let ranking = ["c_tool", "gone", "a_tool", "b_tool"].map(str::to_owned);
+        let (sections, shown) = shelf.sections(&ranking, 2);
+        assert_eq!(shown, ["c_tool", "a_tool"]);
+        assert!(sections[0].text.contains("- c_tool: does it") && !sections[0].text.contains("b_tool"));
+        assert!(sections[1].text.ends_with(" b_tool"));
+        let (all, shown) = shelf.sections(&[], 0);
+        assert_eq!((all.len(), shown.len()), (1, 3));
+    }
+}

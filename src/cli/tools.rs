@@ -1,0 +1,104 @@
+//! `maxim tools rank`: which tools fit a goal, measured from outside.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use clap::{Args, Subcommand};
+use maxim_actors::action::tool_index::{ToolIndex, ToolText};
+use maxim_actors::language::{TokenTable, estimated_tokens};
+use serde::Deserialize;
+use serde::de::DeserializeOwned;
+use serde_json::json;
+
+use super::batch::BatchInput;
+use super::{CliError, Exit};
+
+/// See which tools fit a goal.
+#[derive(Args, Debug)]
+#[command(after_help = "Example:\n  maxim tools rank --catalog tools.jsonl --in goals.jsonl")]
+pub struct ToolsArgs {
+    #[command(subcommand)]
+    what: Tools,
+}
+
+#[derive(Subcommand, Debug)]
+enum Tools {
+    /// Rank tools for goals, one JSON object a line: {"q"}
+    #[command(
+        after_help = "Example:\n  maxim tools rank --catalog tools.jsonl --learn past.jsonl -k 5 --in goals.jsonl\n\nA tool is {\"name\", \"description\", \"parameters\"}, a past success {\"q\", \"gold\": [names]}."
+    )]
+    Rank {
+        /// The tools, one a line
+        #[arg(long, value_name = "TOOLS.jsonl")]
+        catalog: PathBuf,
+        /// Past successes to learn from, one a line
+        #[arg(long, value_name = "TRAIN.jsonl")]
+        learn: Option<PathBuf>,
+        /// Names in a ranking, at most [default: all]
+        #[arg(short, value_name = "N")]
+        k: Option<usize>,
+        #[command(flatten)]
+        input: BatchInput,
+    },
+}
+
+#[derive(Deserialize)]
+struct Question {
+    q: String,
+}
+
+/// One right tool may stand without its list.
+#[derive(Deserialize)]
+#[serde(untagged)]
+enum Gold {
+    One(String),
+    Many(Vec<String>),
+}
+
+#[derive(Deserialize)]
+struct Success {
+    q: String,
+    gold: Gold,
+}
+
+impl ToolsArgs {
+    pub(super) fn run(self) -> Result<Exit, CliError> {
+        let Tools::Rank { catalog, learn, k, input } = self.what;
+        let catalog: Vec<ToolText> = lines(&catalog)?;
+        let mut index = ToolIndex::new(&catalog, Arc::new(TokenTable::embedded()), estimated_tokens);
+        for success in learn.map(|file| lines::<Success>(&file)).transpose()?.unwrap_or_default() {
+            let goal = index.goal(&success.q);
+            let tools = match success.gold {
+                Gold::One(tool) => vec![tool],
+                Gold::Many(tools) => tools,
+            };
+            tools.iter().for_each(|tool| index.learn(&goal, tool));
+        }
+        input.answer(|line| {
+            let question: Question = serde_json::from_value(line).map_err(|error| error.to_string())?;
+            let ranking = index.rank(&index.goal(&question.q));
+            let (tokens_full, tokens_shown) = index.tokens(&ranking);
+            let names: Vec<&str> = ranking.tools.iter().map(|tool| tool.name.as_str()).collect();
+            let ranked = &names[..k.unwrap_or(names.len()).min(names.len())];
+            let shown = &names[..ranking.shown];
+            Ok(json!({
+                "q": question.q, "ranked": ranked, "shown": shown,
+                "tokens_full": tokens_full, "tokens_shown": tokens_shown,
+            }))
+        })
+    }
+}
+
+/// A file of JSON lines, whole; a line that is none is told with its number.
+fn lines<T: DeserializeOwned>(file: &Path) -> Result<Vec<T>, CliError> {
+    let wrong = |why: String| {
+        let fix = "give one JSON object a line; see maxim tools rank --help";
+        CliError::new(Exit::Usage, format!("{}: {why}", file.display()), fix)
+    };
+    let text = fs::read_to_string(file).map_err(|error| wrong(error.to_string()))?;
+    let numbered = text.lines().enumerate().filter(|(_, line)| !line.trim().is_empty());
+    numbered
+        .map(|(at, line)| serde_json::from_str(line).map_err(|error| wrong(format!("line {}: {error}", at + 1))))
+        .collect()
+}

@@ -1,0 +1,74 @@
+//! The doors to the mind's laws: replies are read and tools are ranked without a daemon.
+
+use serde_json::{Value, json};
+
+use crate::home::{Done, Home};
+
+fn lines(done: &Done) -> Vec<Value> {
+    done.out.lines().map(|line| serde_json::from_str(line).unwrap_or_else(|error| panic!("{error}: {line}"))).collect()
+}
+
+#[test]
+fn replies_are_read_line_by_line() {
+    let home = Home::new();
+    let replies = [
+        json!({"id": "a", "input": "Sure: {'tool_name': 'glob', 'params': {},}"}),
+        json!({"id": "b", "input": "{\"a\" ]"}),
+        json!({"id": "c", "input": "{\"a\": 1}"}),
+    ];
+    home.write("work/replies.jsonl", &replies.map(|reply| reply.to_string()).join("\n"));
+    let done = home.run(&["prompt", "parse", "--in", "replies.jsonl"]);
+    assert_eq!(done.code, Some(0), "a reply that can't be read is an answer: {done:?}");
+    let read = lines(&done);
+    assert_eq!(read[0]["value"], json!({"tool_name": "glob", "params": {}}));
+    let told: Vec<_> = read.iter().map(|line| (line["id"].as_str(), &line["ok"], &line["repaired"])).collect();
+    assert_eq!(
+        told,
+        [
+            (Some("a"), &json!(true), &json!(true)),
+            (Some("b"), &json!(false), &json!(false)),
+            (Some("c"), &json!(true), &json!(false))
+        ]
+    );
+    assert!(read[1]["error"].as_str().is_some_and(|error| error.contains("has no value")), "{}", read[1]);
+    home.write("work/bad.jsonl", "{\"id\": 1}\n{\"id\": 2, \"input\": \"[1\"}\n");
+    let done = home.run(&["prompt", "parse", "--in", "bad.jsonl"]);
+    assert_eq!((done.code, &lines(&done)[1]["value"]), (Some(2), &json!([1])));
+}
+
+#[test]
+fn tools_are_ranked_and_learning_changes_the_ranking_in_any_order() {
+    let home = Home::new();
+    let tool = |name: &str, description: &str| {
+        json!({"name": name, "description": description, "parameters": {"type": "dict", "properties": {}}}).to_string()
+    };
+    let names = ["oven.bake", "fridge", "lamp", "radio", "blinds", "door"];
+    let texts =
+        ["Bakes food.", "Keeps food cold.", "Lights the room.", "Plays music.", "Lets daylight in.", "Locks up."];
+    home.write(
+        "work/tools.jsonl",
+        &names.iter().zip(texts).map(|(name, text)| tool(name, text)).collect::<Vec<_>>().join("\n"),
+    );
+    let successes =
+        [r#"{"q": "make it gemütlich", "gold": ["blinds"]}"#, r#"{"q": "sing along", "gold": ["radio", "lamp"]}"#];
+    home.write("work/past.jsonl", &successes.join("\n"));
+    home.write("work/past2.jsonl", &[successes[1], successes[0]].join("\n"));
+    home.write("work/goals.jsonl", "{\"q\": \"bake a cake\"}\n{\"q\": \"gemütlich\"}\n");
+    let rank = |more: &[&str]| {
+        let args = [&["tools", "rank", "--catalog", "tools.jsonl", "--in", "goals.jsonl"][..], more].concat();
+        let done = home.run(&args);
+        assert_eq!(done.code, Some(0), "{done:?}");
+        let mut told = lines(&done);
+        told.iter_mut().for_each(|line| drop(line.as_object_mut().map(|line| line.remove("elapsed_us"))));
+        told
+    };
+    let cold = rank(&["-k", "2"]);
+    assert_eq!(cold[0]["ranked"][0], "oven.bake");
+    assert_eq!(cold[0]["ranked"].as_array().map(Vec::len), Some(2));
+    assert!(cold[0]["shown"].as_array().is_some_and(|shown| shown.len() >= 5));
+    assert!(cold[0]["tokens_shown"].as_u64() < cold[0]["tokens_full"].as_u64());
+    let learned = rank(&["--learn", "past.jsonl"]);
+    assert_eq!(learned[1]["ranked"][0], "blinds");
+    assert_eq!(learned, rank(&["--learn", "past2.jsonl"]));
+    assert_eq!(home.run(&["tools", "rank", "--catalog", "absent.jsonl"]).code, Some(2));
+}
