@@ -11,11 +11,15 @@ const STAGES: [&str; 8] = ["perception", "memory", "deliberation", "gate", "acti
 const FURNITURE: [&str; 3] = ["region", "wiring", "thin_room"];
 
 /// Vocabulary that rooms share: the place, who may use it (empty: anybody), and why that is no reaching into a room.
-const VOCABULARY: [(&str, &str, &str); 23] = [
+const VOCABULARY: [(&str, &str, &str); 28] = [
     ("language", "", "words and stems are no room's own"),
     ("memory/packing", "memory", "bytes of sealed segments, alike in all memories"),
     ("gate/cleared_intent", "", "a signal that only the gate can build, hence not in the bus"),
     ("gate/ClearedIntent", "", "the same by its short name"),
+    ("gate/Terms", "", "what a clearance is given under"),
+    ("gate/fear_agent/may_hold_secret", "action/tools", "what counts as a credential is said in one place"),
+    ("gate/fear_agent/unfit_url", "action/tools", "what counts as a public host is said in one place"),
+    ("gate/fear_agent/unfit_address", "action/tools", "likewise"),
     ("action/tools", "", "what a tool is: specifications and their registry"),
     ("perception/inbound", "perception", "the one constructor of outside text; the gateway is its only user"),
     ("perception/stop_phrase", "perception", "the grammar of stop phrases, part of that constructor"),
@@ -35,6 +39,7 @@ const VOCABULARY: [(&str, &str, &str); 23] = [
     ("memory/anterior_temporal_lobe/AnteriorTemporalLobe", "", "likewise"),
     ("memory/angular_gyrus/AngularGyrus", "", "likewise"),
     ("learning/intraparietal_sulcus/IntraparietalSulcus", "", "likewise"),
+    ("sleep/semantic_promoter/SemanticPromoter", "", "likewise"),
 ];
 
 #[test]

@@ -1,5 +1,7 @@
 //! How much the agent may touch. Trust scales with experience.
 
+use std::path::PathBuf;
+
 use serde::{Deserialize, Serialize};
 
 /// Ordered: more may do what less may.
@@ -20,6 +22,56 @@ impl Mode {
             Self::Passive => "passive",
             Self::Active => "active",
             Self::Singularity => "singularity",
+        }
+    }
+}
+
+/// How much the agent may do by itself.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum AutonomyLevel {
+    /// Proposes only.
+    Planning,
+    /// Asks where it isn't sure.
+    Supervised,
+    Autonomous,
+}
+
+impl AutonomyLevel {
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Planning => "planning",
+            Self::Supervised => "supervised",
+            Self::Autonomous => "autonomous",
+        }
+    }
+}
+
+/// What the agent may at a time. It travels with what was permitted, so that all who act on it go by the same.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Powers {
+    pub mode: Mode,
+    pub autonomy: AutonomyLevel,
+    /// Whether it may read the web.
+    pub web: bool,
+    /// Another working folder than the configured one, which a person allowed.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub workdir: Option<PathBuf>,
+}
+
+impl Powers {
+    /// All that there is.
+    pub fn whole() -> Self {
+        Self { mode: Mode::Singularity, autonomy: AutonomyLevel::Autonomous, web: true, workdir: None }
+    }
+
+    /// What both allow; the working folder is the other's where it names one.
+    pub fn bounded_by(&self, other: &Self) -> Self {
+        Self {
+            mode: self.mode.min(other.mode),
+            autonomy: self.autonomy.min(other.autonomy),
+            web: self.web && other.web,
+            workdir: other.workdir.clone().or_else(|| self.workdir.clone()),
         }
     }
 }

@@ -30,8 +30,8 @@ use maxim_actors::memory::cross_layer_graph::{CrossLayerGraph, GraphSettings};
 use maxim_actors::memory::enrichment::{Enrichment, EnrichmentSettings};
 use maxim_actors::memory::entorhinal_cortex::EntorhinalCortex;
 use maxim_actors::memory::hippocampus::Hippocampus;
+use maxim_actors::memory::memory_hub::MemoryHub;
 use maxim_actors::memory::suprachiasmatic_nucleus::SuprachiasmaticNucleus;
-use maxim_actors::memory::thin::MemoryHub;
 use maxim_actors::perception::energy::Energy;
 use maxim_actors::perception::gateway::Gateway;
 use maxim_actors::perception::pain_detector::PainDetector;
@@ -39,8 +39,8 @@ use maxim_actors::perception::preemption_circuit::PreemptionCircuit;
 use maxim_actors::perception::salience::{SalienceRoom, SalienceSettings};
 use maxim_actors::region::Placement::{Own, Pool};
 use maxim_actors::region::WardKind;
+use maxim_actors::sleep::Consolidation;
 use maxim_actors::sleep::semantic_promoter::{PromoterSettings, SemanticPromoter};
-use maxim_actors::sleep::thin::Consolidation;
 use maxim_bus::RegionName;
 use std::sync::Arc;
 
@@ -63,7 +63,7 @@ pub fn furnish(kit: &mut Kit, settings: &AgentSettings) {
     kit.region::<AnteriorTemporalLobe>(Pool, settings.anterior_temporal_lobe.clone());
     kit.region::<AngularGyrus>(Pool, GyrusSettings { run: settings.hippocampus.run.clone() });
     kit.region::<CrossLayerGraph>(Pool, GraphSettings::default());
-    kit.region::<MemoryHub>(Pool, ());
+    kit.region::<MemoryHub>(Pool, settings.memory_hub.clone());
     let (thin, knowledge_rooms) = (Vec::new(), hearing(kit, "RecallKnowledge"));
     kit.region::<Enrichment>(Pool, EnrichmentSettings { thin, knowledge_rooms, ..settings.enrichment.clone() });
 
@@ -100,7 +100,7 @@ pub fn furnish(kit: &mut Kit, settings: &AgentSettings) {
     kit.region::<CommunicationBridge>(Pool, ());
 
     // What to keep
-    kit.region::<Consolidation>(Pool, ());
+    kit.region::<Consolidation>(Pool, settings.consolidation.clone());
     let (sources, judge) = (hearing(kit, "OfferCandidates"), hearing(kit, "JudgeSeries").first().copied());
     kit.region::<SemanticPromoter>(Pool, PromoterSettings { sources, judge, ..settings.semantic_promoter.clone() });
 

@@ -16,7 +16,7 @@ use maxim_actors::deliberation::prefrontal_cortex::{PrefrontalSettings, stable_s
 use maxim_actors::deliberation::prompt::ToolShelf;
 use maxim_actors::effectors::http_client::Roots;
 use maxim_actors::effectors::llm_worker::{CALLS_MAX, ModelServer};
-use maxim_actors::gate::autonomy::{AutonomyLevel, AutonomySettings};
+use maxim_actors::gate::autonomy::AutonomySettings;
 use maxim_actors::gate::fear_agent::FearSettings;
 use maxim_actors::language::{Encoder, TokenTable};
 use maxim_actors::learning::nucleus_accumbens::NacSettings;
@@ -25,19 +25,23 @@ use maxim_actors::memory::enrichment::EnrichmentSettings;
 use maxim_actors::memory::entorhinal_cortex::EntorhinalSettings;
 use maxim_actors::memory::hippocampus::HippocampusSettings;
 use maxim_actors::memory::hippocampus::law::CaptureLaw;
+use maxim_actors::memory::memory_hub::HubSettings;
 use maxim_actors::memory::suprachiasmatic_nucleus::ScnSettings;
 use maxim_actors::perception::energy::EnergySettings;
 use maxim_actors::perception::gateway::GatewaySettings;
 use maxim_actors::perception::stop_phrase::StopGrammar;
 use maxim_actors::region::SupervisionSettings;
+use maxim_actors::sleep::ConsolidationSettings;
 use maxim_actors::sleep::semantic_promoter::PromoterSettings;
-use maxim_bus::mode::Mode;
+use maxim_bus::mode::{AutonomyLevel, Mode, Powers};
 use tokio::sync::Semaphore;
 
 use crate::config::{self, ByteCount, Fault, Settings};
 
 /// Turns whose why-records are kept.
 const WHY_TURNS: u64 = 10_000;
+/// A session ends when nothing was perceived for so long.
+const SESSION_IDLE: SignedDuration = SignedDuration::from_mins(30);
 /// How much longer than the executor's own deadline the tracker waits.
 const TRACKER_GRACE: Duration = Duration::from_secs(15);
 
@@ -52,6 +56,8 @@ pub struct AgentSettings {
     pub suprachiasmatic_nucleus: ScnSettings,
     pub anterior_temporal_lobe: AtlSettings,
     pub entorhinal_cortex: EntorhinalSettings,
+    pub memory_hub: HubSettings,
+    pub consolidation: ConsolidationSettings,
     pub enrichment: EnrichmentSettings,
     pub semantic_promoter: PromoterSettings,
     pub habit: HabitSettings,
@@ -82,7 +88,13 @@ pub enum SettingsError {
 impl AgentSettings {
     /// `boot` names this process; `saved` is where copies of overwritten files go.
     pub fn new(settings: &Settings, boot: u64, workdir: &Path, saved: &Path) -> Result<Self, SettingsError> {
-        Self::with_tools(settings, boot, workdir, saved, tools::core_registry()?)
+        let mut registry = tools::core_registry()?;
+        if let Some(folder) = &settings.tools.folder {
+            for fault in tools::user::register(&mut registry, folder, workdir) {
+                tracing::warn!(%fault, "a tool of yours is left out");
+            }
+        }
+        Self::with_tools(settings, boot, workdir, saved, registry)
     }
 
     /// With another set of tools.
@@ -109,16 +121,19 @@ impl AgentSettings {
         let config::Stop { phrases, file_poll: _ } = stop;
         let config::Gateway { credit, text_max } = gateway;
         let config::Habit { evidence_max } = habit;
-        let config::Tools { deadline: tool_deadline, output_max } = tools;
+        let config::Tools { deadline: tool_deadline, output_max, web, folder: _ } = tools;
         let config::Gate { veto_confidence, veto_value, bridge_gain, forgiveness_half_life, approval_expiry } = gate;
         let mode = mode_of(*mode);
         let zone = agent.zone();
         let stop = StopGrammar::new(&agent.names, phrases);
+        let registry = Arc::new(registry);
         let specs: Vec<&ToolSpec> = registry.specs().collect();
         let uncounted = |spec: &&&ToolSpec| spec.name == RESPOND || spec.door == tools::Door::Introspection;
         let names = |specs: Vec<&&ToolSpec>| specs.iter().map(|spec| spec.name.clone()).collect::<Vec<_>>();
         let irreversible = specs.iter().filter(|spec| spec.effect == tools::EffectClass::Irreversible);
         let irreversible = irreversible.map(|spec| spec.name.clone()).collect();
+        let foreign = specs.iter().filter(|spec| spec.is_foreign && spec.effect != tools::EffectClass::ReadOnly);
+        let foreign = foreign.map(|spec| spec.name.clone()).collect();
         let model = model_server(llm)?;
         let constitution = constitution(constitution_file.as_deref())?;
         let autonomy_word = match autonomy {
@@ -132,6 +147,9 @@ impl AgentSettings {
         let mut hands = Hands::new(workdir, mode, saved);
         hands.deadline = tool_deadline.get();
         hands.output_cap = bytes(*output_max);
+        hands.web = *web;
+        hands.home = home();
+        hands.autonomy = level_of(*autonomy);
         Ok(Self {
             deadline: deadline.get(),
             supervision: SupervisionSettings {
@@ -146,9 +164,12 @@ impl AgentSettings {
                 zone: zone.clone(),
                 mode: mode.as_str().into(),
                 run: format!("{boot:016x}"),
-                capture: capture_law(memory),
                 encoder: Arc::clone(&encoder),
+                budget_bytes: None,
+                capture: capture_law(memory),
             },
+            memory_hub: HubSettings { run: format!("{boot:016x}"), idle: SESSION_IDLE },
+            consolidation: ConsolidationSettings { zone: zone.clone(), ..ConsolidationSettings::default() },
             suprachiasmatic_nucleus: ScnSettings { zone: zone.clone() },
             entorhinal_cortex: EntorhinalSettings { encoder: Arc::clone(&encoder), zone: zone.clone() },
             enrichment: EnrichmentSettings {
@@ -176,11 +197,8 @@ impl AgentSettings {
             },
             model,
             autonomy: AutonomySettings {
-                level: match autonomy {
-                    config::Autonomy::Planning => AutonomyLevel::Planning,
-                    config::Autonomy::Supervised => AutonomyLevel::Supervised,
-                    config::Autonomy::Autonomous => AutonomyLevel::Autonomous,
-                },
+                powers: Powers { mode, autonomy: level_of(*autonomy), web: *web, workdir: None },
+                tools: Arc::clone(&registry),
                 ask_below: 0.8,
                 whitelist: Vec::new(),
                 uncounted: names(specs.iter().filter(uncounted).collect()),
@@ -197,6 +215,7 @@ impl AgentSettings {
                 veto_value: *veto_value,
                 forgiveness: signed(forgiveness_half_life.get()),
                 irreversible,
+                foreign,
                 bridge_gain: *bridge_gain,
             },
             tracker: TrackerSettings {
@@ -216,8 +235,14 @@ impl AgentSettings {
                 encoder: Arc::clone(&encoder),
             },
             nucleus_accumbens: NacSettings { alpha: memory.nac_alpha, mode: mode.as_str().into(), encoder },
-            introspector: IntrospectorSettings { rooms: Vec::new(), deadline: SignedDuration::from_secs(2) },
-            registry: Arc::new(registry),
+            introspector: IntrospectorSettings {
+                rooms: Vec::new(),
+                deadline: SignedDuration::from_secs(2),
+                tools: Arc::clone(&registry),
+                names: agent.names.clone(),
+                mode: mode.as_str().into(),
+            },
+            registry,
         })
     }
 }
@@ -267,6 +292,14 @@ pub fn mode_of(mode: config::Mode) -> Mode {
 fn text_of(spec: &ToolSpec) -> ToolText {
     let (name, description, parameters) = (spec.name.clone(), spec.description.clone(), spec.parameters.clone());
     ToolText { name, description, parameters }
+}
+
+fn level_of(level: config::Autonomy) -> AutonomyLevel {
+    match level {
+        config::Autonomy::Planning => AutonomyLevel::Planning,
+        config::Autonomy::Supervised => AutonomyLevel::Supervised,
+        config::Autonomy::Autonomous => AutonomyLevel::Autonomous,
+    }
 }
 
 /// What the agent holds to, from its file or as shipped.

@@ -6,6 +6,8 @@ use std::path::Path;
 
 use clap::Args;
 use maxim_actors::action::tools::contained::KernelSupport;
+use maxim_actors::action::tools::core_registry;
+use maxim_actors::action::tools::user::register;
 use serde::Serialize;
 use serde_json::{Value, json};
 
@@ -64,6 +66,7 @@ impl DoctorArgs {
                 findings.push(Finding::ok("configuration", "valid"));
                 findings.extend(secrets(&loaded.settings));
                 findings.push(model(&loaded.settings));
+                findings.extend(tools_of_yours(&loaded.settings));
                 findings.push(data(global));
                 findings.extend(daemon(global));
             }
@@ -129,6 +132,26 @@ fn model(settings: &Settings) -> Finding {
             "set llm.base_url for one",
         ),
     }
+}
+
+/// The manifests of the person's own tools, as a start would read them.
+fn tools_of_yours(settings: &Settings) -> Vec<Finding> {
+    let Some(folder) = &settings.tools.folder else { return Vec::new() };
+    let workdir = settings.agent.workdir.clone().or_else(|| std::env::current_dir().ok()).unwrap_or_default();
+    let mut registry = match core_registry() {
+        Ok(registry) => registry,
+        Err(error) => return vec![Finding::new("tools.folder", Health::Fault, error.to_string(), "report it")],
+    };
+    let before = registry.len();
+    let faults = register(&mut registry, folder, &workdir);
+    let mut findings: Vec<Finding> = faults
+        .iter()
+        .map(|fault| {
+            Finding::new("tools.folder", Health::Fault, fault.to_string(), "correct the manifest or move it away")
+        })
+        .collect();
+    findings.push(Finding::ok("tools.folder", format!("{} tools of yours", registry.len() - before)));
+    findings
 }
 
 fn data(global: &Global) -> Finding {

@@ -3,10 +3,12 @@
 use std::fs::File;
 use std::io::{self, BufRead, BufReader, Read};
 use std::path::PathBuf;
+use std::time::Duration;
 
 use clap::{Args, Subcommand};
 use serde_json::{Map, Value, json};
 
+use super::causal::CausalArgs;
 use super::concepts::{AssociatedArgs, ConceptsArgs, ForgetArgs, IngestArgs, PinArgs, promote};
 use super::recall::{PredictArgs, RecallArgs, TemporalArgs};
 use super::similar::SimilarArgs;
@@ -24,6 +26,7 @@ pub struct MemoryArgs {
 enum What {
     Recall(RecallArgs),
     Temporal(TemporalArgs),
+    Causal(CausalArgs),
     Concepts(ConceptsArgs),
     Associated(AssociatedArgs),
     Ingest(IngestArgs),
@@ -56,6 +59,9 @@ enum What {
         file: PathBuf,
     },
     Predict(PredictArgs),
+    /// Sleep now: make old episodes small, let go of what nothing speaks for, and report it
+    #[command(after_help = "Example:\n  maxim memory sleep --json")]
+    Sleep,
     /// Check everything that is stored
     #[command(after_help = "Example:\n  maxim memory verify")]
     Verify,
@@ -83,12 +89,17 @@ impl MemoryArgs {
         match self.what {
             What::Recall(args) => args.run(global, out),
             What::Temporal(args) => args.run(global, out),
+            What::Causal(args) => args.run(global, out),
             What::Predict(args) => args.run(global, out),
             What::Export { file } => export::run(global, out, &file),
             What::Restore { from } => restore::run(global, out, from.as_deref()),
             What::Convert => restore::convert(global, out),
             What::Stats => print(out, &Client::of_memory(global, false)?.get(&["v1", "memory", "stats"], &[])?.body),
             What::Import { file, all } => import(&Client::of_memory(global, true)?, out, &file, all),
+            What::Sleep => {
+                let client = Client::of_memory(global, false)?;
+                print(out, &client.post_within(&["v1", "memory", "sleep"], &json!({}), SLEEP_PATIENCE)?.body)
+            }
             What::Concepts(args) => args.run(global, out),
             What::Associated(args) => args.run(global, out),
             What::Ingest(args) => args.run(global, out),
@@ -118,6 +129,8 @@ fn print(out: &Out, body: &Value) -> Result<Exit, CliError> {
     Ok(Exit::Ok)
 }
 
+/// A little more than the daemon waits for the end of a sleep.
+const SLEEP_PATIENCE: Duration = Duration::from_secs(60);
 /// A part of an import that goes in one request, well below the least body limit in use.
 const PART_BYTES: usize = 256 * 1024;
 

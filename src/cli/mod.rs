@@ -2,6 +2,7 @@
 
 mod approvals;
 pub mod batch;
+mod causal;
 mod chaos;
 mod chat;
 mod client;
@@ -17,6 +18,7 @@ mod housekeeping;
 mod memory;
 mod offline;
 mod out;
+mod powers;
 mod preempt;
 mod prompt;
 mod queries;
@@ -34,6 +36,7 @@ mod table;
 mod tools;
 mod top;
 mod tree;
+mod undo;
 mod why;
 
 use std::ffi::OsString;
@@ -79,6 +82,8 @@ pub enum Command {
     Doctor(doctor::DoctorArgs),
     Memory(memory::MemoryArgs),
     Approvals(approvals::ApprovalsArgs),
+    Powers(powers::PowersArgs),
+    Undo(undo::UndoArgs),
     Why(why::WhyArgs),
     Replay(replay::ReplayArgs),
     Config(config::ConfigArgs),
@@ -110,6 +115,8 @@ impl Command {
             Self::Doctor(args) => args.run(global, out),
             Self::Memory(args) => args.run(global, out),
             Self::Approvals(args) => args.run(global, out),
+            Self::Powers(args) => args.run(global, out),
+            Self::Undo(args) => args.run(global, out),
             Self::Why(args) => args.run(global, out),
             Self::Replay(args) => args.run(global, out),
             Self::Config(args) => args.run(global, out),

@@ -1,5 +1,7 @@
 //! The bounds of what tools do.
 
+use std::path::PathBuf;
+
 use super::field::section;
 use super::{ByteCount, Shape, Span};
 
@@ -10,5 +12,9 @@ section! {
         deadline: Span = "2min", "time", Shape::Span { low: "1s", high: "1day" };
         /// The longest output of one call; what is cut is said.
         output_max: ByteCount = "64 KiB", "bytes", Shape::Size { low: "1 KiB", high: "16 MiB" };
+        /// Whether it may read public pages of the web. The agent can turn this off, and never on.
+        web: bool = "true", "", Shape::Flag;
+        /// A folder of manifests, by which programs of yours become tools. It must not lie in the working folder.
+        folder: Option<PathBuf> = "", "", Shape::Path;
     }
 }

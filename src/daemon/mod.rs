@@ -30,6 +30,9 @@ use crate::data_folder::{DaemonNote, DataFolder};
 use crate::http::{self, EventLog, Figures, Served};
 use crate::recorder::{Header, Limits, Recorder};
 
+/// How long the end of the session is waited for when the daemon ends.
+const SESSION_GRACE: Duration = Duration::from_secs(1);
+
 /// How the daemon was asked to run.
 pub struct Plan {
     pub settings: Settings,
@@ -177,6 +180,7 @@ async fn live(plan: Plan, opened: Opened, watch: Stopwatch) -> Result<Exit, CliE
     eprintln!("maxim: ending; running actions may take {} s more", plan.settings.agent.drain_grace.get().as_secs());
     draining.store(true, Ordering::SeqCst);
     drain(&agent, plan.settings.agent.drain_grace.get()).await;
+    end_session(&agent).await;
     agent.stop();
     backups.end();
     if let Some(thread) = backing_up {
@@ -265,6 +269,18 @@ pub async fn until_up(agent: &AgentHandle) {
     while !agent.supervision.is_up() {
         tokio::time::sleep(Duration::from_millis(1)).await;
     }
+}
+
+/// Ends the session in order. If the hub doesn't get to it, its end is found at the next start; sleep goes on there either
+/// way.
+async fn end_session(agent: &AgentHandle) {
+    agent.outside.door.end_session("shutdown");
+    let watch = Stopwatch::start();
+    let hub = || agent.frame.bus.inbox("memory_hub").map_or(0, |inbox| inbox.counters().depth);
+    while watch.elapsed() < SESSION_GRACE && hub() > 0 {
+        tokio::time::sleep(Duration::from_millis(5)).await;
+    }
+    drain(agent, SESSION_GRACE).await;
 }
 
 /// Waits until no action runs any more, at most `grace`.

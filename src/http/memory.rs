@@ -3,6 +3,7 @@
 use std::ops::Bound;
 use std::path::PathBuf;
 use std::sync::Arc;
+use std::time::Duration;
 
 use axum::body::Bytes;
 use axum::extract::{Request, State};
@@ -20,6 +21,8 @@ use super::{Problem, Served};
 
 /// Lines that the hippocampus gets at once.
 const BATCH: usize = 64;
+/// How long the end of a sleep is waited for.
+const SLEEP_LIMIT: Duration = Duration::from_secs(55);
 /// Most results of one question.
 const MOST: u64 = 1000;
 
@@ -50,6 +53,14 @@ pub const TEMPORAL: &[Field] = &[
     Field::optional("hour", Kind::Whole(0, 23), "hour of the day"),
     Field::optional("day", Kind::Whole(0, 6), "day of the week, 0 is Monday"),
     Field::optional("discover_rhythms", Kind::Flag, "look for what recurs"),
+    LIMIT,
+];
+const VALENCES: [&str; 3] = ["positive", "neutral", "negative"];
+pub const CAUSAL: &[Field] = &[
+    Field::optional("event", Kind::Text, "only events whose name holds this"),
+    Field::optional("outcome", Kind::Text, "only outcomes whose name holds this"),
+    Field::optional("memory_id", Kind::Text, "only what was learned from this episode"),
+    Field::optional("valence", Kind::Text, "only events of this worth: positive, neutral or negative"),
     LIMIT,
 ];
 pub const IMPORT: &[Field] = &[Field::optional("all", Kind::Flag, "no selective capture, no merge of equal moments")];
@@ -87,10 +98,7 @@ pub async fn predict(State(served): State<Arc<Served>>, request: Request) -> Ans
 
 /// `GET /v1/memory/temporal`.
 pub async fn temporal(State(served): State<Arc<Served>>, request: Request) -> Answer {
-    let mut given = query_fields(&request, TEMPORAL)?;
-    if given.0.remove("discover_rhythms") == Some(Value::Bool(true)) {
-        return Err(Problem::not_built("looking for rhythms over HTTP"));
-    }
+    let given = query_fields(&request, TEMPORAL)?;
     ask(&served, "temporal_patterns", given).await
 }
 
@@ -105,8 +113,12 @@ pub(super) async fn ask(served: &Served, tool: &str, given: Given) -> Answer {
 }
 
 /// `GET /v1/memory/causal`.
-pub async fn causal() -> Answer {
-    Err(Problem::not_built("the causal graph over HTTP"))
+pub async fn causal(State(served): State<Arc<Served>>, request: Request) -> Answer {
+    let given = query_fields(&request, CAUSAL)?;
+    if let Some(odd) = given.text("valence").filter(|valence| !VALENCES.contains(valence)) {
+        return Err(Problem::bad(format!("{odd:?} is no valence"), format!("give one of {}", VALENCES.join(", "))));
+    }
+    ask(&served, "causal_links", given).await
 }
 
 /// `POST /v1/memory/import`: JSON lines, durable when it is answered.
@@ -172,6 +184,13 @@ fn numbered(bytes: &[u8]) -> (Vec<(u64, String)>, BadLines) {
         }
     }
     (lines, bad)
+}
+
+/// `POST /v1/memory/sleep`: the report, once it has slept; who gives up waiting doesn't wake it.
+pub async fn sleep(State(served): State<Arc<Served>>, request: Request) -> Answer {
+    body_fields(&served, request, &[]).await?;
+    let report = served.agent.outside.door.sleep("http", SLEEP_LIMIT).await?;
+    ok(&json!(report))
 }
 
 /// `POST /v1/memory/verify`: reads everything on disk.

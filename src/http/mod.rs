@@ -12,6 +12,7 @@ mod memory;
 mod metrics;
 mod openapi;
 mod percepts;
+mod powers;
 mod preempt;
 mod problem;
 mod prompt;

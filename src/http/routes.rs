@@ -10,8 +10,8 @@ use axum::routing::{MethodRouter, get, post};
 use super::fields::{Field, nearest};
 use super::problem::Answer;
 use super::{
-    Problem, Served, chaos, concepts, events, memory, metrics, openapi, percepts, preempt, prompt, safety, similar,
-    socket, status, why,
+    Problem, Served, chaos, concepts, events, memory, metrics, openapi, percepts, powers, preempt, prompt, safety,
+    similar, socket, status, why,
 };
 
 /// What a body is.
@@ -92,6 +92,16 @@ pub const ROUTES: &[Route] = &[
     act("/v1/redirect", "Put another goal in front", preempt::REDIRECT, &[(200, "done"), LATER], || {
         post(preempt::redirect)
     }),
+    read("/v1/powers", "What the agent may at present", &[], &[(200, "{powers, lowered, names}"), LATER], || {
+        get(powers::powers)
+    }),
+    act(
+        "/v1/powers/restore",
+        "Give back what the agent has lowered of its powers",
+        &[],
+        &[(200, "{powers, lowered, names}"), LATER],
+        || post(powers::restore),
+    ),
     read(
         "/v1/events",
         "Server-sent events of the bus; resumed by Last-Event-ID",
@@ -167,7 +177,9 @@ pub const ROUTES: &[Route] = &[
     read("/v1/memory/similar", "Situations most alike", similar::SIMILAR, &[(200, "{results}"), LATER], || {
         get(similar::similar)
     }),
-    read("/v1/memory/causal", "Causal links (not built)", &[], THIN, || get(memory::causal)),
+    read("/v1/memory/causal", "What led to what", memory::CAUSAL, &[(200, "{results, found}"), LATER], || {
+        get(memory::causal)
+    }),
     Route {
         method: "post",
         path: "/v1/memory/import",
@@ -183,6 +195,13 @@ pub const ROUTES: &[Route] = &[
         memory::EXPORT,
         &[(200, "{lines, next}: texts of JSON, and what to go on after")],
         || get(memory::export),
+    ),
+    act(
+        "/v1/memory/sleep",
+        "Sleep now: score, promote, compress and prune what is remembered",
+        &[],
+        &[(200, "the report of the sleep"), LATER],
+        || post(memory::sleep),
     ),
     act("/v1/memory/verify", "Read everything on disk", &[], &[(200, "{ok, bad, …}")], || post(memory::verify)),
     act(

@@ -5,10 +5,10 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use maxim_actors::effectors::channels::{Desk, Submission};
-use maxim_actors::region::Tap;
+use maxim_actors::region::{Frame, Tap};
 use maxim_actors::store::{StateStore, StoreOptions};
 use maxim_bus::clock::{Stopwatch, SystemClock};
-use maxim_bus::latch::{EffectKind, StopLatch};
+use maxim_bus::latch::{EffectKind, StopDetail, StopLatch};
 use maxim_bus::{AgentId, SharedClock, Trust};
 use serde_json::{Value, json};
 use tokio::task::JoinSet;
@@ -35,6 +35,8 @@ pub struct Workload {
 const IN_FLIGHT: usize = 16;
 /// Lines of an import that go in one message.
 const IMPORT: usize = 64;
+/// Percepts that wait while stops are measured, at most.
+const BEHIND: usize = 10_000;
 /// Stops that are measured.
 const STOPS: usize = 200;
 
@@ -81,7 +83,8 @@ async fn measure(
     }
     let (sustained_s, sustained) = many(&desk, load.sustained, IN_FLIGHT).await?;
     let (burst_s, burst) = many(&desk, load.burst, load.burst).await?;
-    let stop = stops(&agent);
+    let stop = stops(&agent.frame);
+    let stop_behind = stops_behind(&agent, load.burst.min(BEHIND)).await?;
     let health = store.health();
     let figures = json!({
         "episodes": load.episodes,
@@ -93,6 +96,7 @@ async fn measure(
         "sustained": { "in_flight": IN_FLIGHT, "percepts": load.sustained, "per_s": load.sustained as f64 / sustained_s, "us": quantiles(sustained) },
         "burst": { "percepts": load.burst, "ended": burst.len(), "lost": load.burst - burst.len(), "per_s": load.burst as f64 / burst_s },
         "stop_to_refused_us": stop,
+        "stop_to_refused_under_load_us": stop_behind,
         "rss_idle_mb": idle_rss,
         "rss_end_mb": rss_mb(),
         "disk_mb": folder_bytes(folder) as f64 / 1e6,
@@ -196,14 +200,23 @@ async fn many(desk: &Arc<Desk>, count: usize, in_flight: usize) -> Result<(f64, 
     Ok((watch.elapsed().as_secs_f64(), took))
 }
 
+/// The same while percepts wait and turns run. What the stops do to those turns isn't looked at.
+async fn stops_behind(agent: &Agent, percepts: usize) -> Result<Value, Broken> {
+    let desk = Arc::clone(&agent.outside.http);
+    let behind = tokio::spawn(async move { many(&desk, percepts, percepts).await.map(drop) });
+    let frame = agent.frame.clone();
+    let took = tokio::task::spawn_blocking(move || stops(&frame)).await?;
+    behind.abort();
+    Ok(took)
+}
+
 /// From the call of a stop to an effect that is refused, many times.
-fn stops(agent: &Agent) -> Value {
-    let latch = &agent.frame.latch;
+fn stops(frame: &Frame) -> Value {
+    let latch = &frame.latch;
     let mut took = Vec::with_capacity(STOPS);
     for _ in 0..STOPS {
         let watch = Stopwatch::start();
-        let detail =
-            maxim_bus::latch::StopDetail { reason: "bench".into(), by: "bench".into(), at: agent.outside.door.now() };
+        let detail = StopDetail { reason: "bench".into(), by: "bench".into(), at: frame.clock.now() };
         latch.raise(detail);
         let refused = latch.permit(EffectKind::Other).is_err();
         took.push(if refused { watch.elapsed().as_nanos() as f64 / 1e3 } else { f64::INFINITY });

@@ -197,6 +197,8 @@ fn an_object_that_people_care_about_is_kept_when_it_is_seen() {
             bench.say("tell me about the cup");
         }
         bench.request(PreemptionRequested::Redirect { goal: "fetch the cup".into(), by: "anna".into() });
+        // The first moment of a goal is kept in any case.
+        see(bench, "fence");
         see(bench, "cup");
     }
     assert_eq!((seen(&mut with, "cup"), seen(&mut without, "cup")), (1, 0));
@@ -219,6 +221,8 @@ fn what_turned_out_useful_teaches_which_moments_are_kept() {
         bench.pass(Duration::from_secs(25 * 3_600));
         bench.say("what a bright lamp");
         bench.request(PreemptionRequested::Redirect { goal: "find the lamp".into(), by: "anna".into() });
+        // The first moment of a goal is kept in any case.
+        see(bench, "fence");
         see(bench, "lamp");
     }
     let stats = with.inquire("system_stats", json!({}))["regions"]["significance"].clone();

@@ -1,151 +1,179 @@
-//! What the model is shown of the tools follows from what served before.
+//! Tools in a whole agent: taken back, held in bounds, called by wrong names.
 
-use std::collections::VecDeque;
-use std::sync::{Arc, Mutex};
+use std::fs;
+use std::ops::Bound;
 
-use axum::extract::State;
-use axum::routing::post;
-use axum::{Json, Router};
 use maxim::config::Settings;
-use maxim_actors::action::tools::{ToolRegistry, ToolSpec};
+use maxim_actors::action::tools::Reversal;
 use maxim_actors::store::StateStore;
-use serde_json::{Value, json};
+use maxim_bus::Trust;
+use maxim_bus::signals::outcome::{ExecutionStarted, ReversalPrepared};
+use serde_json::json;
 
 use crate::common::{Bench, core_tools};
 
-/// A model whose next replies are given; keeps what it was shown.
-#[derive(Clone, Default)]
-struct Model {
-    prompts: Arc<Mutex<Vec<String>>>,
-    replies: Arc<Mutex<VecDeque<String>>>,
+fn status(ended: &maxim_bus::signals::thought::TurnEnded, tool: &str) -> Option<String> {
+    ended.actions.iter().find(|action| action.tool == tool).map(|action| action.status.clone())
 }
 
-impl Model {
-    fn last(&self) -> String {
-        self.prompts.lock().expect("no panic inside").last().cloned().expect("it was asked")
-    }
-
-    fn will_say(&self, reply: String) {
-        self.replies.lock().expect("no panic inside").push_back(reply);
-    }
-
-    /// Its base URL.
-    fn serve(&self) -> String {
-        async fn answer(State(model): State<Model>, Json(asked): Json<Value>) -> Json<Value> {
-            let shown = |at: usize| asked["messages"][at]["content"].as_str().unwrap_or_default().to_owned();
-            model.prompts.lock().expect("no panic inside").push(format!("{}\n\n{}", shown(0), shown(1)));
-            let content = model.replies.lock().expect("no panic inside").pop_front().unwrap_or_default();
-            Json(json!({
-                "choices": [{"index": 0, "finish_reason": "stop", "message": {"role": "assistant", "content": content}}],
-                "usage": {"prompt_tokens": 10, "completion_tokens": 10},
-            }))
-        }
-        let listener = std::net::TcpListener::bind("127.0.0.1:0").expect("a port");
-        listener.set_nonblocking(true).expect("for tokio");
-        let address = listener.local_addr().expect("its address");
-        let app = Router::new().route("/v1/chat/completions", post(answer)).with_state(self.clone());
-        std::thread::spawn(move || {
-            let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().expect("a runtime");
-            runtime.block_on(async move {
-                let listener = tokio::net::TcpListener::from_std(listener).expect("a listener");
-                axum::serve(listener, app).await.expect("it serves");
-            });
-        });
-        format!("http://{address}/v1")
-    }
+#[test]
+fn what_was_written_is_taken_back_also_after_a_crash_and_that_too() {
+    let mut bench = Bench::new();
+    let path = bench.folder.path().join("note.txt");
+    fs::write(&path, "before").expect("written");
+    let ended = bench.say("please write note.txt with the text after");
+    assert_eq!(status(&ended, "write_file").as_deref(), Some("done"), "{ended:?}");
+    assert_eq!(fs::read_to_string(&path).expect("there"), "after");
+    bench.crash();
+    let ended = bench.say("undo that");
+    assert_eq!(status(&ended, "undo").as_deref(), Some("done"), "{ended:?}");
+    assert_eq!(fs::read_to_string(&path).expect("there"), "before");
+    let ended = bench.say("undo");
+    assert_eq!(status(&ended, "undo").as_deref(), Some("done"), "{ended:?}");
+    assert_eq!(fs::read_to_string(&path).expect("there"), "after", "the taking back was taken back");
 }
 
-/// The core tools among many that nothing of the goals points to.
-fn many_tools() -> ToolRegistry {
+#[test]
+fn a_new_file_goes_away_by_its_actions_id_and_then_there_is_nothing_left() {
+    let mut bench = Bench::new();
+    let written = bench.say("please create a file a.txt with the text one");
+    bench.say("please create a file b.txt with the text two");
+    let id = written.actions[0].id.to_string();
+    bench.say(&format!("undo the action {id}"));
+    assert!(!bench.folder.path().join("a.txt").exists());
+    assert!(bench.folder.path().join("b.txt").exists(), "only the named one");
+}
+
+#[test]
+fn with_nothing_to_take_back_it_says_so() {
+    let mut bench = Bench::new();
+    let ended = bench.say("undo that");
+    assert_eq!(status(&ended, "undo").as_deref(), Some("failed"));
+    assert!(ended.reply.is_some_and(|reply| reply.contains("nothing to take back")));
+}
+
+/// The crash comes after the effect and before its outcome: the executor is cut off, and its half is done by hand.
+#[test]
+fn an_action_that_a_crash_interrupted_is_put_back() {
+    let mut bench = Bench::new();
+    let folder = fs::canonicalize(bench.folder.path()).expect("real");
+    let (path, copy) = (folder.join("note.txt"), folder.join("copy"));
+    fs::write(&copy, "before").expect("written");
+    assert!(bench.agent.cut("executor"));
+    let _acknowledged = bench.submit("please write note.txt with the text after");
+    bench.agent.settle();
+    let range = (Bound::Included(b"open/".to_vec()), Bound::Excluded(b"open0".to_vec()));
+    let open = bench.agent.frame.store.records("execution_tracker", range, 10).expect("read");
+    let started: ExecutionStarted = serde_json::from_slice(&open.first().expect("it has begun").1).expect("a record");
+    let reversal = Reversal::RestoreFile { path: path.clone(), saved: Some(copy), was_absent: false };
+    let reversal = serde_json::to_value(reversal).expect("plain data");
+    let door = bench.agent.outside.door.clone();
+    door.put("executor", door.fresh_id(), Trust::Owner, ReversalPrepared { action: started.action, reversal });
+    bench.agent.settle();
+    fs::write(&path, "after").expect("written");
+    bench.crash();
+    bench.pass(std::time::Duration::from_secs(600));
+    assert_eq!(fs::read_to_string(&path).expect("there"), "before");
+    let ended = bench.say("undo that");
+    assert_eq!(status(&ended, "undo").as_deref(), Some("done"), "{ended:?}");
+    assert_eq!(fs::read_to_string(&path).expect("there"), "after", "what was there was kept");
+}
+
+#[test]
+fn what_the_agent_lowered_holds_for_its_hands_and_its_gate() {
+    let mut bench = Bench::new();
+    let ended = bench.say("switch to passive mode");
+    assert_eq!(status(&ended, "mode_switch").as_deref(), Some("done"), "{ended:?}");
+    let ended = bench.say("please create a file a.txt with the text one");
+    assert_ne!(status(&ended, "write_file").as_deref(), Some("done"), "{ended:?}");
+    assert!(!bench.folder.path().join("a.txt").exists());
+    let ended = bench.say("switch to active mode");
+    assert_eq!(status(&ended, "mode_switch").as_deref(), Some("failed"), "{ended:?}");
+    bench.crash();
+    bench.say("please create a file a.txt with the text one");
+    assert!(!bench.folder.path().join("a.txt").exists(), "it holds over a crash");
+}
+
+#[test]
+fn another_working_folder_needs_a_yes_and_is_used_after_it() {
+    let mut bench = Bench::new();
+    let other = tempfile::tempdir().expect("a folder");
+    let other = fs::canonicalize(other.path()).expect("real");
+    let ended = bench.say(&format!("change the working folder to {}", other.display()));
+    assert_eq!(status(&ended, "request_directory_change").as_deref(), Some("asked"), "{ended:?}");
+    let asked = ended.actions[0].id;
+    bench.agent.outside.door.decide(asked, true, false, "anna".into());
+    bench.pass(std::time::Duration::from_secs(5));
+    let ended = bench.say("please create a file a.txt with the text one");
+    assert_eq!(status(&ended, "write_file").as_deref(), Some("done"), "{ended:?}");
+    assert!(other.join("a.txt").exists());
+    assert!(!bench.folder.path().join("a.txt").exists());
+}
+
+#[test]
+fn tests_and_scripts_are_run_only_after_a_yes() {
+    let mut bench = Bench::new();
+    fs::write(bench.folder.path().join("a.sh"), "touch ran\n").expect("written");
+    for (words, tool) in [("run the tests", "run_tests"), ("run the script a.sh", "execute_file")] {
+        let ended = bench.say(words);
+        assert_eq!(status(&ended, tool).as_deref(), Some("asked"), "{words}: {ended:?}");
+    }
+    assert!(!bench.folder.path().join("ran").exists());
+    let ended = bench.say_as("run the tests", "mallory", Trust::Outside);
+    assert_ne!(status(&ended, "run_tests").as_deref(), Some("asked"), "an outsider can't even ask: {ended:?}");
+}
+
+#[test]
+fn code_is_searched_and_what_is_not_there_says_so() {
+    let mut bench = Bench::new();
+    fs::write(bench.folder.path().join("gulls.rs"), "fn feed_gulls() {}\n").expect("written");
+    let ended = bench.say("search the code for feed_gulls");
+    assert_eq!(status(&ended, "search_code").as_deref(), Some("done"), "{ended:?}");
+    assert!(ended.reply.is_some_and(|reply| reply.contains("gulls.rs")));
+    let ended = bench.say("go to sleep now");
+    assert!(ended.reply.as_ref().is_some_and(|reply| reply.contains("isn't available")), "{ended:?}");
+}
+
+#[test]
+fn the_introspection_tools_answer_from_the_rooms_that_know() {
+    let mut bench = Bench::new();
+    bench.say("read the file missing.txt");
+    bench.say("please create a file a.txt with the text one");
+    let links = bench.inquire("causal_links", json!({"event": "read_file"}));
+    assert_eq!(links["results"][0]["outcome"], "notfound", "{links}");
+    let pain = bench.inquire("pain_history", json!({"check_action": "bash", "action_params": {"command": "rm -rf /"}}));
+    assert_eq!((&pain["fear"]["verdict"], &pain["would"]), (&json!("block"), &json!("block")), "{pain}");
+    assert_eq!(pain["counts"]["tool_error"], 1, "{pain}");
+    let time = bench.inquire("temporal_patterns", json!({"discover_rhythms": true}));
+    assert!(time["rhythms"].is_array() && time["total"].as_u64().is_some_and(|total| total > 0), "{time}");
+    let found = bench.inquire("discover_tools", json!({"query": "search code"}));
+    assert_eq!(found["results"][0]["name"], "search_code");
+    assert_eq!(bench.inquire("scene_summary", json!({}))["available"], false);
+    let presence = bench.inquire("sense_presence", json!({}));
+    assert_eq!(presence["you"]["name"], "maxim");
+}
+
+#[test]
+fn a_program_of_the_person_is_asked_about_and_then_done() {
+    use std::os::unix::fs::PermissionsExt;
+    let tools = tempfile::tempdir().expect("a folder");
+    let script = tools.path().join("bell.sh");
+    fs::write(&script, "#!/bin/sh\necho rung > bell\necho done\n").expect("written");
+    fs::set_permissions(&script, fs::Permissions::from_mode(0o755)).expect("set");
+    let manifest = json!({
+        "name": "ring_bell", "description": "Rings the bell.", "command": ["./bell.sh"], "effect": "irreversible",
+        "speech": {"verbs": ["ring"], "patterns": ["{verb} the bell"]},
+    });
+    fs::write(tools.path().join("bell.json"), manifest.to_string()).expect("written");
+    let folder = tools.path().to_owned();
     let mut registry = core_tools();
-    for n in 0..60 {
-        let name = format!("instrument_{n}");
-        let description =
-            format!("Reads dial {n} of the spectrometer, in counts a second, and resets its calibration.");
-        let spec = ToolSpec::new(&name, &description);
-        let spec = spec.with_parameters(json!({"channel": {"type": "integer", "description": "which channel"}}), &[]);
-        registry.register_brain(spec).expect("a good spec");
-    }
-    registry
-}
-
-fn bench() -> (Bench, Model) {
-    let model = Model::default();
-    let mut settings = Settings::default();
-    settings.llm.base_url = Some(model.serve());
-    settings.llm.model = Some("gull".into());
-    settings.llm.context_tokens = 32_768;
-    (Bench::with("maxim", StateStore::in_memory(), many_tools, settings), model)
-}
-
-fn act(tool: &str, params: Value) -> String {
-    json!({"tool_name": tool, "params": params, "reasoning": "I do it."}).to_string()
-}
-
-fn answer() -> String {
-    act("respond", json!({"message": "Good."}))
-}
-
-const GOAL: &str = "prepare the zanzibar gadget";
-
-/// Whether a tool is shown whole before it served such a goal, after, and after a crash.
-fn shown_whole(cut: bool) -> [bool; 3] {
-    let (mut bench, model) = bench();
-    if cut {
-        assert!(bench.agent.cut("tool_index"));
-    }
-    let whole = |bench: &mut Bench, tool: &str| {
-        model.will_say(answer());
-        assert_eq!(bench.say(GOAL).reply.as_deref(), Some("Good."));
-        model.last().contains(&format!("- {tool}: "))
-    };
-    let served = [
-        ("write_file", json!({"path": "z.txt", "content": "as ever"})),
-        ("glob", json!({"pattern": "*"})),
-        ("bash", json!({"command": "echo zanzibar"})),
-    ];
-    let hidden = |(tool, _): &&(&str, Value)| !model.last().contains(&format!("- {tool}: "));
-    let before = whole(&mut bench, served[0].0);
-    let (tool, params) = served.iter().find(hidden).unwrap_or(&served[0]);
-    let before = before && *tool == served[0].0;
-    model.will_say(act(tool, params.clone()));
-    let ended = bench.say(GOAL);
-    assert!(ended.actions.iter().any(|action| action.tool == *tool && action.status == "done"), "{ended:?}");
-    let after = whole(&mut bench, tool);
-    if !cut {
-        bench.crash();
-    }
-    [before, after, whole(&mut bench, tool)]
-}
-
-#[test]
-fn a_tool_that_served_a_goal_is_shown_whole_the_next_time_and_after_a_crash() {
-    assert_eq!(shown_whole(false), [false, true, true]);
-    // Without the index all are shown, ranked by nobody.
-    assert_eq!(shown_whole(true), [true, true, true]);
-}
-
-#[test]
-fn what_found_room_in_the_prompt_is_in_the_why_record() {
-    let (mut bench, model) = bench();
-    model.will_say(answer());
-    bench.say(GOAL);
-    assert!(model.last().contains(&format!("The person says: {GOAL}")), "{}", model.last());
-    let why = bench.why_all();
-    assert!(why.contains("PromptBuilt") && why.contains("user_request") && why.contains("foundational"), "{why}");
-}
-
-#[test]
-fn a_reply_that_cannot_be_read_is_answered_once_and_then_habit_answers() {
-    let (mut bench, model) = bench();
-    let broken = || "{\"tool_name\" ]".to_owned();
-    [broken(), answer(), broken(), broken()].into_iter().for_each(|reply| model.will_say(reply));
-    assert_eq!(bench.say(GOAL).reply.as_deref(), Some("Good."));
-    assert!(model.last().contains("has no value"), "{}", model.last());
-    let ended = bench.say(GOAL);
-    assert!(ended.reply.is_some_and(|reply| reply != "Good."), "habit answers");
-    assert_eq!(model.prompts.lock().expect("no panic inside").len(), 4);
-    let counts = bench.agent.frame.store.record("prefrontal_cortex", b"counts").expect("read").expect("counted");
-    let counts: Value = serde_json::from_slice(&counts).expect("counts");
-    assert_eq!((&counts["retried"], &counts["handed_back"]), (&json!(2), &json!(1)), "{counts}");
+    let faults = maxim_actors::action::tools::user::register(&mut registry, &folder, std::path::Path::new("/nowhere"));
+    assert_eq!(faults, []);
+    let mut bench = Bench::with_tools("maxim", StateStore::in_memory(), registry, Settings::default());
+    let ended = bench.say("ring the bell");
+    assert_eq!(status(&ended, "ring_bell").as_deref(), Some("asked"), "{ended:?}");
+    assert!(!bench.folder.path().join("bell").exists());
+    bench.agent.outside.door.decide(ended.actions[0].id, true, false, "anna".into());
+    bench.pass(std::time::Duration::from_secs(5));
+    assert!(bench.folder.path().join("bell").exists());
 }

@@ -183,13 +183,23 @@ impl Live {
                 return Some(found);
             }
             assert!(begun.elapsed() < LIMIT, "it neither came nor got lost; the rooms: {}", self.describe());
-            if self.is_quiet() && self.is_quiet() {
+            // A room that a busy machine keeps waiting in the middle of a message looks quiet too.
+            if (0..4).all(|_| self.is_quiet()) {
                 if let Some(found) = poll() {
                     return Some(found);
                 }
                 self.push(*pushes.next()?);
             }
         }
+    }
+
+    /// Lets a sleep that has begun come to its end.
+    pub fn rest(&self) {
+        for _ in 0..2 {
+            self.wait_or_lose(|| self.is_quiet().then_some(()));
+            self.push(2);
+        }
+        self.wait_or_lose(|| self.is_quiet().then_some(()));
     }
 
     pub fn wait<T>(&self, what: &str, mut poll: impl FnMut() -> Option<T>) -> T {
@@ -260,6 +270,11 @@ impl Live {
         // Which moment a change of energy belongs to depends on which of two messages of one turn comes first.
         if let Some(significance) = rooms.get_mut("significance").and_then(|counts| counts.as_object_mut()) {
             significance.remove("weights");
+        }
+        // Which of two reasons to sleep comes first, and whether the other finds it asleep already.
+        if let Some(consolidation) = rooms.get_mut("consolidation").and_then(|counts| counts.as_object_mut()) {
+            consolidation.remove("sleeps");
+            consolidation.remove("last");
         }
         rooms
     }

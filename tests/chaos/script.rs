@@ -14,13 +14,14 @@ use maxim_bus::signals::numbers::{
     AnalyseSeries, JudgeSeries, MetricsCorrelated, PatternConfirmed, PatternDropped, SeriesAnalysed, SeriesFeature,
     SeriesJudged, SeriesVerdict,
 };
+use maxim_bus::signals::powers::{ReportPowers, RestorePowers};
 use maxim_bus::signals::skill::{ExecutesWithLearned, GoalWord, MotorProgram, ProgramForgotten, ProgramLearned};
 use maxim_bus::signals::thought::TurnEnded;
 use maxim_bus::units::Confidence;
 use maxim_bus::{RegionName, Signal, Trust};
 use serde_json::json;
 
-use super::live::Live;
+use super::live::{LIMIT, Live};
 
 const SAID: [(&str, Trust); 18] = [
     ("remember that the spare key is in the blue drawer", Trust::Owner),
@@ -85,13 +86,16 @@ pub fn live_it(live: &Live) -> Vec<Option<Outcome>> {
         outcomes.push(ended.map(|ended| Outcome::of(live, &ended)));
     }
     live.push(DAY);
+    live.rest();
     outcomes.push(live.try_say("good morning", Trust::Owner).map(|ended| Outcome::of(live, &ended)));
     let words = |said: String| Outcome { reply: Some(said), actions: Vec::new() };
     let questions = [
         ("memory_recall", json!({"query": "spare key"})),
         ("similarity_search", json!({"context": "where the spare key is kept", "limit": 1})),
         ("predict_outcome", json!({"tool_name": "write_file"})),
-        ("temporal_patterns", json!({})),
+        ("temporal_patterns", json!({"discover_rhythms": true})),
+        ("causal_links", json!({"event": "write_file"})),
+        ("pain_history", json!({"check_action": "read_file"})),
         ("math", json!({"expression": "6 * 7"})),
         ("energy_status", json!({})),
         ("system_stats", json!({})),
@@ -101,7 +105,9 @@ pub fn live_it(live: &Live) -> Vec<Option<Outcome>> {
         outcomes.push(answer.map(|answer| words(answer.map_or_else(|error| error.to_string(), |json| shape(&json)))));
     }
     let line = json!({"id": "tide", "text": "the tide table hangs in the kitchen", "people": ["Bo"]}).to_string();
-    let imported = live.try_at_door(door.import(vec![(1, line)], true));
+    // Nothing speaks for this one, so that it doesn't outlive the next sleep.
+    let old = json!({"text": "zq1 blip2", "timestamp": "2025-12-01T09:00:00Z", "success": false}).to_string();
+    let imported = live.try_at_door(door.import(vec![(1, line), (2, old)], true));
     outcomes.push(imported.map(|imported| words(format!("{:?}", imported.map(|imported| imported.kept).ok()))));
     for request in [
         PreemptionRequested::Hold { until: None, by: "anna".into() },
@@ -110,9 +116,18 @@ pub fn live_it(live: &Live) -> Vec<Option<Outcome>> {
         let changed = live.try_at_door(door.preempt(request));
         outcomes.push(changed.map(|changed| words(format!("{}", changed.is_ok()))));
     }
+    live.rest();
+    let slept = live.try_at_door(door.sleep("anna", LIMIT));
+    outcomes.push(slept.map(|slept| words(format!("{:?}", slept.map(|report| report.episodes.pruned).ok()))));
+    door.end_session("anna");
+    live.rest();
     let nobody = door.fresh_id();
     let decided = ApprovalDecided { approval: nobody, allow: false, always: false, by: "anna".into(), at: door.now() };
     door.put("door", door.fresh_id(), Trust::Owner, decided);
+    let report = live.try_at_door(door.ask("autonomy", ReportPowers {}));
+    outcomes.push(report.map(|told| words(format!("{:?}", told.map(|told| told.lowered).ok()))));
+    let restored = live.try_at_door(door.ask("autonomy", RestorePowers { by: "anna".into() }));
+    outcomes.push(restored.map(|told| words(format!("{:?}", told.map(|told| told.powers.mode).ok()))));
     outcomes.extend(know(live));
     practise(live);
     live.wait_or_lose(|| live.is_quiet().then_some(()));

@@ -27,7 +27,7 @@ pub struct Bench {
     pub latch: StopLatch,
     boot: u64,
     name: String,
-    registry: fn() -> ToolRegistry,
+    registry: ToolRegistry,
     settings: Settings,
 }
 
@@ -41,17 +41,21 @@ impl Bench {
     }
 
     pub fn with(name: &str, store: StateStore, registry: fn() -> ToolRegistry, settings: Settings) -> Self {
+        Self::with_tools(name, store, registry(), settings)
+    }
+
+    pub fn with_tools(name: &str, store: StateStore, registry: ToolRegistry, settings: Settings) -> Self {
         let folder = Arc::new(tempfile::tempdir().expect("a folder"));
         let clock = VirtualClock::at(MONDAY.parse().expect("a time"));
         let latch = StopLatch::in_memory();
-        let agent = build(name, &store, &clock, &latch, folder.path(), 1, registry(), &settings);
+        let agent = build(name, &store, &clock, &latch, folder.path(), 1, registry.clone(), &settings);
         Self { agent, clock, folder, store, latch, boot: 1, name: name.into(), registry, settings }
     }
 
     /// Throws the agent away as a crash of the process does, and starts it again on the same store.
     pub fn crash(&mut self) {
         self.boot += 1;
-        let registry = (self.registry)();
+        let registry = self.registry.clone();
         self.agent = build(
             &self.name,
             &self.store,

@@ -1,25 +1,31 @@
 //! ExecutionTracker: what was begun, and whether it ended.
 //!
 //! Biology: the efference copy, by which a brain knows that it acts.
-//! Law: an action is on disk before it begins. An action that has begun and has no outcome after a crash is `unknown`:
-//! one that may be repeated is, any other never without asking. Each effect happens at most once.
-//! Remembers: open actions, and the latest intents, so that none begins twice. Forgets: an action that has its outcome.
+//! Law: an action is on disk before it begins, and how it is taken back before its effect. An action that has begun and
+//! has no outcome after a crash is `unknown`: one that may be repeated is, one that can be taken back is, any other is
+//! left alone and never repeated without asking. Each effect happens at most once.
+//! Remembers: open actions, the latest intents, so that none begins twice, and how the latest effects are taken back.
+//! Forgets: an action that has its outcome; the oldest ways back.
 //! Down: cleared intents wait; the gate issues them again.
 
 use std::collections::{BTreeMap, VecDeque};
 
 use jiff::{SignedDuration, Timestamp};
 use maxim_bus::signals::intent::Intent;
-use maxim_bus::signals::outcome::{ExecutionStarted, FailureKind, ToolResult};
+use maxim_bus::signals::outcome::{ExecutionStarted, FailureKind, ReversalPrepared, ToolResult};
 use maxim_bus::{MessageId, RegionName, Stage, Trust};
 use serde::{Deserialize, Serialize};
+use serde_json::{Value as Json, json};
 
-use crate::gate::ClearedIntent;
+use crate::action::tools::UNDO;
+use crate::gate::{ClearedIntent, Terms};
 use crate::region::{Card, Hears, Pulse, Region};
 use crate::wiring;
 
 /// Intents that are remembered as begun; a clearance older than these has expired.
 const REMEMBERED: usize = 4096;
+/// Effects whose way back is kept.
+const WAYS_BACK: usize = 256;
 
 /// How the tracker is set up.
 #[derive(Clone, Debug)]
@@ -36,6 +42,18 @@ pub struct TrackerSettings {
 pub struct ExecutionTracker {
     open: BTreeMap<MessageId, Open>,
     begun: VecDeque<MessageId>,
+    /// Actions that can be taken back, the newest last.
+    #[serde(default)]
+    reversible: VecDeque<MessageId>,
+}
+
+/// How an action is taken back, as a record.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+struct WayBack {
+    tool: String,
+    reversal: Json,
+    /// It ended well: there is something to take back.
+    done: bool,
 }
 
 #[derive(Clone, Debug, Serialize, Deserialize)]
@@ -50,9 +68,15 @@ struct Open {
 pub enum TrackerEvent {
     Began { action: MessageId, intent: MessageId, boot: u64, at: Timestamp, trust: Trust },
     Ended { action: MessageId },
+    Reversible { action: MessageId },
+    Reversed { action: MessageId },
 }
 
-wiring!(ExecutionTracker { hears: [ClearedIntent, ToolResult], back: [], emits: [ExecutionStarted, ToolResult] });
+wiring!(ExecutionTracker {
+    hears: [ClearedIntent, ToolResult, ReversalPrepared],
+    back: [],
+    emits: [ExecutionStarted, ToolResult]
+});
 
 impl Region for ExecutionTracker {
     const NAME: RegionName = "execution_tracker";
@@ -78,6 +102,14 @@ impl Region for ExecutionTracker {
             TrackerEvent::Ended { action } => {
                 self.open.remove(&action);
             }
+            TrackerEvent::Reversible { action } => {
+                self.reversible.retain(|known| *known != action);
+                self.reversible.push_back(action);
+                if self.reversible.len() > WAYS_BACK {
+                    self.reversible.pop_front();
+                }
+            }
+            TrackerEvent::Reversed { action } => self.reversible.retain(|known| *known != action),
         }
     }
 
@@ -101,6 +133,10 @@ impl Open {
     }
 }
 
+fn way_key(action: MessageId) -> Vec<u8> {
+    format!("back/{action}").into_bytes()
+}
+
 fn record_key(action: MessageId) -> Vec<u8> {
     format!("open/{action}").into_bytes()
 }
@@ -114,10 +150,15 @@ impl ExecutionTracker {
         let turn = started.intent.turn;
         let crashed = open.boot != pulse.settings().boot;
         if crashed && pulse.settings().repeatable.contains(&started.intent.tool) {
-            self.begin(started.intent_id, started.intent, started.rule, started.attempt + 1, open.trust, pulse);
+            let ExecutionStarted { intent_id, intent, rule, attempt, powers, called, reversal, .. } = started;
+            let again = Beginning { intent, rule, attempt: attempt + 1, terms: Terms { powers, called }, reversal };
+            self.begin(intent_id, again, open.trust, pulse);
             return;
         }
-        let why = if crashed {
+        let way = pulse.record::<WayBack>(&way_key(action)).filter(|_| crashed);
+        let why = if way.is_some() {
+            "it had begun when the process went down; whether it happened is not known, so what it may have changed is put back"
+        } else if crashed {
             "it had begun when the process went down; whether it happened is not known, so it is not repeated without asking"
         } else {
             "the executor has not reported its end; whether it happened is not known"
@@ -126,8 +167,8 @@ impl ExecutionTracker {
             action,
             intent: started.intent_id,
             turn,
-            tool: started.intent.tool,
-            params: started.intent.params,
+            tool: started.called.clone().unwrap_or_else(|| started.intent.tool.clone()),
+            params: started.intent.params.clone(),
             success: None,
             output: serde_json::Value::Null,
             error: Some(why.into()),
@@ -136,20 +177,48 @@ impl ExecutionTracker {
             side_effects: Vec::new(),
         };
         pulse.emit_trusted(turn, open.trust, result);
+        if let Some(way) = way {
+            let intent = Intent {
+                tool: UNDO.into(),
+                params: json!({ "action": action.to_string() }),
+                commanded: false,
+                alternatives: Vec::new(),
+                ..started.intent
+            };
+            let (terms, rule) = (Terms { powers: started.powers, called: None }, "tracker.interrupted".to_owned());
+            let undoing = Beginning { intent, rule, attempt: 1, terms, reversal: Some(way.reversal) };
+            let id = pulse.fresh_id();
+            self.begin(id, undoing, open.trust, pulse);
+        }
     }
 
-    fn begin(
-        &self,
-        id: MessageId,
-        intent: Intent,
-        rule: String,
-        attempt: u32,
-        trust: Trust,
-        pulse: &mut Pulse<'_, Self>,
-    ) {
+    /// The action that such a call means: the one that it names, else the newest that ended well.
+    fn meant(&self, params: &Json, pulse: &Pulse<'_, Self>) -> Option<(MessageId, WayBack)> {
+        let named = params.get("action").and_then(Json::as_str).map(str::trim).filter(|name| !name.is_empty());
+        let newest_first = self.reversible.iter().rev();
+        let fits = |action: &&MessageId| named.is_none_or(|name| action.to_string().starts_with(name));
+        newest_first.filter(fits).find_map(|action| {
+            let way = pulse.record::<WayBack>(&way_key(*action))?;
+            (way.done || named.is_some()).then_some((*action, way))
+        })
+    }
+
+    /// Keeps a way back, and drops the oldest when there are too many.
+    fn keep_way(&self, action: MessageId, way: &WayBack, pulse: &mut Pulse<'_, Self>) {
+        if self.reversible.len() >= WAYS_BACK
+            && let Some(oldest) = self.reversible.front()
+        {
+            pulse.remove(way_key(*oldest));
+        }
+        pulse.put(way_key(action), way);
+        pulse.keep(TrackerEvent::Reversible { action });
+    }
+
+    fn begin(&self, id: MessageId, beginning: Beginning, trust: Trust, pulse: &mut Pulse<'_, Self>) {
+        let Beginning { intent, rule, attempt, terms: Terms { powers, called }, reversal } = beginning;
         let action = pulse.fresh_id();
         let (turn, boot, at) = (intent.turn, pulse.settings().boot, pulse.now());
-        let started = ExecutionStarted { action, intent_id: id, intent, rule, attempt };
+        let started = ExecutionStarted { action, intent_id: id, intent, rule, attempt, powers, called, reversal };
         pulse.put(record_key(action), &started);
         pulse.keep(TrackerEvent::Began { action, intent: id, boot, at, trust });
         pulse.emit_trusted(turn, trust, started);
@@ -162,13 +231,75 @@ impl Hears<ClearedIntent> for ExecutionTracker {
             return;
         }
         let trust = pulse.trust();
-        self.begin(cleared.id(), cleared.intent().clone(), cleared.rule().into(), 1, trust, pulse);
+        let mut intent = cleared.intent().clone();
+        let meant = if intent.tool == UNDO { self.meant(&intent.params, pulse) } else { None };
+        let reversal = meant.map(|(action, way)| {
+            intent.params = json!({ "action": action.to_string(), "tool": way.tool });
+            way.reversal
+        });
+        let (rule, terms) = (cleared.rule().to_owned(), cleared.terms().clone());
+        self.begin(cleared.id(), Beginning { intent, rule, attempt: 1, terms, reversal }, trust, pulse);
+    }
+}
+
+/// What begins.
+struct Beginning {
+    intent: Intent,
+    rule: String,
+    attempt: u32,
+    terms: Terms,
+    reversal: Option<Json>,
+}
+
+impl Hears<ReversalPrepared> for ExecutionTracker {
+    fn hear(&self, prepared: &ReversalPrepared, pulse: &mut Pulse<'_, Self>) {
+        if !self.open.contains_key(&prepared.action) {
+            return; // given up meanwhile
+        }
+        let Some(started) = pulse.record::<ExecutionStarted>(&record_key(prepared.action)) else { return };
+        let way = WayBack { tool: started.intent.tool, reversal: prepared.reversal.clone(), done: false };
+        self.keep_way(prepared.action, &way, pulse);
+    }
+}
+
+impl ExecutionTracker {
+    /// What an outcome means for the ways back.
+    fn settle(&self, result: &ToolResult, started: &ExecutionStarted, pulse: &mut Pulse<'_, Self>) {
+        let action = result.action;
+        if started.intent.tool == UNDO {
+            let undone = started.intent.params.get("action").and_then(Json::as_str);
+            let undone = self.reversible.iter().copied().find(|known| undone == Some(known.to_string().as_str()));
+            if let (Some(undone), Some(true)) = (undone, result.success) {
+                pulse.remove(way_key(undone));
+                pulse.keep(TrackerEvent::Reversed { action: undone });
+            }
+            // What was there before the undoing was saved too, so that can be taken back as well.
+            if let (Some(true), Some(reversal)) = (result.success, result.output.get("reversal")) {
+                self.keep_way(action, &WayBack { tool: UNDO.into(), reversal: reversal.clone(), done: true }, pulse);
+            }
+            return;
+        }
+        if !self.reversible.contains(&action) {
+            return;
+        }
+        match (result.success, pulse.record::<WayBack>(&way_key(action))) {
+            (Some(true), Some(way)) => pulse.put(way_key(action), &WayBack { done: true, ..way }),
+            // A tool that failed has changed nothing, or says what.
+            (Some(false), _) => {
+                pulse.remove(way_key(action));
+                pulse.keep(TrackerEvent::Reversed { action });
+            }
+            _ => {}
+        }
     }
 }
 
 impl Hears<ToolResult> for ExecutionTracker {
     fn hear(&self, result: &ToolResult, pulse: &mut Pulse<'_, Self>) {
         if self.open.contains_key(&result.action) {
+            if let Some(started) = pulse.record::<ExecutionStarted>(&record_key(result.action)) {
+                self.settle(result, &started, pulse);
+            }
             pulse.keep(TrackerEvent::Ended { action: result.action });
             pulse.remove(record_key(result.action));
         }

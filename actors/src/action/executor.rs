@@ -8,11 +8,14 @@ use std::time::Duration;
 
 use maxim_bus::clock::Stopwatch;
 use maxim_bus::latch::{EffectKind, StopLatch};
-use maxim_bus::signals::outcome::{ExecutionStarted, FailureKind, Outbound, ToolResult};
+use maxim_bus::signals::outcome::{ExecutionStarted, FailureKind, Outbound, ReversalPrepared, ToolResult};
 use maxim_bus::{RegionName, Stage};
 use serde_json::{Value as Json, json};
 
-use super::tools::{EffectClass, ErrorKind, Hands, Registered, Resolved, Runner, ToolOutcome, ToolRegistry};
+use super::tools::{
+    EffectClass, ErrorKind, Hands, Registered, Resolved, Reversal, Runner, Tool, ToolFailure, ToolOutcome,
+    ToolRegistry, UNDO, undo,
+};
 use crate::region::{Effector, EffectorCard, Operation, Performs};
 
 /// The tool that speaks.
@@ -33,7 +36,11 @@ impl Effector for Executor {
     const CONCURRENT: usize = 16;
 
     fn card() -> EffectorCard<Self> {
-        EffectorCard::new().performs::<ExecutionStarted>().says::<ToolResult>().says::<Outbound>()
+        EffectorCard::new()
+            .performs::<ExecutionStarted>()
+            .says::<ReversalPrepared>()
+            .says::<ToolResult>()
+            .says::<Outbound>()
     }
 
     fn deadline(&self) -> Duration {
@@ -58,7 +65,7 @@ impl Performs<ExecutionStarted> for Executor {
         let ending = if started.intent.tool == RESPOND {
             self.respond(&started, &operation)
         } else {
-            self.run(&started, operation.hands.frame.latch.clone()).await
+            self.run(&started, &operation).await
         };
         // In virtual time nothing takes any.
         let is_live = operation.hands.frame.clock.is_live();
@@ -160,7 +167,7 @@ impl Executor {
         }
     }
 
-    async fn run(&self, started: &ExecutionStarted, latch: StopLatch) -> Ending {
+    async fn run(&self, started: &ExecutionStarted, operation: &Operation<Self>) -> Ending {
         let found = match self.registry.resolve(&started.intent.tool) {
             Resolved::Tool(found) | Resolved::Redirected(found) => found.clone(),
             Resolved::Unknown { nearest } => {
@@ -172,29 +179,96 @@ impl Executor {
             Ok(params) => params,
             Err(error) => return Ending::failed(FailureKind::BadParams, error.to_string()),
         };
-        let hands = self.hands.clone();
-        let ran = tokio::task::spawn_blocking(move || call(&found, &params, &hands, &latch));
-        match ran.await {
-            Ok(ending) => ending,
-            Err(error) => {
-                let why = format!("the tool broke while it ran ({error}); whether it took effect is not known");
-                Ending { success: None, ..Ending::failed(FailureKind::Unknown, why) }
+        let hands = match &started.powers {
+            Some(powers) => self.hands.bounded_by(powers),
+            None => self.hands.clone(),
+        };
+        let tool = match runner(&found, &hands) {
+            Ok(tool) => tool,
+            Err(ending) => return *ending,
+        };
+        if let Some(reason) = &found.spec.unavailable {
+            return ToolOutcome::done(json!({"available": false, "reason": reason})).into();
+        }
+        let latch = operation.hands.frame.latch.clone();
+        if let Some(reversal) = started.reversal.clone().filter(|_| found.spec.name == UNDO) {
+            return on_a_thread(move || take_back(reversal, &hands, &latch)).await;
+        }
+        let (preparing, its) = (Arc::clone(&tool), (params.clone(), hands.clone()));
+        let prepared = tokio::task::spawn_blocking(move || preparing.prepare(&its.0, &its.1)).await;
+        match prepared {
+            Ok(Ok(None)) => {}
+            Ok(Ok(Some(reversal))) => {
+                if let Err(ending) = keep_way_back(started, &reversal, operation).await {
+                    return *ending;
+                }
             }
+            Ok(Err(failure)) => return ToolOutcome::failed(failure).into(),
+            Err(error) => {
+                let why = format!("the tool broke before it began: {error}");
+                return Ending::failed(FailureKind::Failed, why);
+            }
+        }
+        on_a_thread(move || act(&*tool, &params, &hands, &latch)).await
+    }
+}
+
+/// Who does it; the ending of a call that can't be done.
+fn runner(found: &Registered, hands: &Hands) -> Result<Arc<dyn Tool>, Box<Ending>> {
+    let name = &found.spec.name;
+    let Runner::Here(tool) = &found.runner else {
+        let why = format!("{name} is answered by the brain itself and can't be executed");
+        return Err(Box::new(Ending::failed(FailureKind::BadParams, why)));
+    };
+    if hands.mode < found.spec.required_mode {
+        let (needed, mode) = (found.spec.required_mode.as_str(), hands.mode.as_str());
+        let why = format!("{name} needs {needed} mode; this is {mode} mode");
+        return Err(Box::new(ToolOutcome::failed(ToolFailure::new(ErrorKind::Refused, why)).into()));
+    }
+    Ok(Arc::clone(tool))
+}
+
+/// The way back is on disk before there is an effect.
+async fn keep_way_back(
+    started: &ExecutionStarted,
+    reversal: &Reversal,
+    operation: &Operation<Executor>,
+) -> Result<(), Box<Ending>> {
+    let failed = |why: String| Box::new(Ending::failed(FailureKind::Exhausted, why));
+    let reversal = serde_json::to_value(reversal).map_err(|error| failed(format!("not begun: {error}")))?;
+    let told = operation.say(ReversalPrepared { action: started.action, reversal });
+    let lsn = told.ok_or_else(|| failed("not begun, because how to take it back could not be kept".into()))?;
+    let durable = operation.hands.durable(lsn).await;
+    durable.map_err(|error| failed(format!("not begun, because how to take it back could not be written: {error}")))
+}
+
+async fn on_a_thread(work: impl FnOnce() -> Ending + Send + 'static) -> Ending {
+    match tokio::task::spawn_blocking(work).await {
+        Ok(ending) => ending,
+        Err(error) => {
+            let why = format!("the tool broke while it ran ({error}); whether it took effect is not known");
+            Ending { success: None, ..Ending::failed(FailureKind::Unknown, why) }
         }
     }
 }
 
 /// The latch is read here, after everything that takes time, right before the effect.
-fn call(found: &Registered, params: &Json, hands: &Hands, latch: &StopLatch) -> Ending {
-    let Runner::Here(tool) = &found.runner else {
-        let why = format!("{} is answered by the brain itself and can't be executed", found.spec.name);
-        return Ending::failed(FailureKind::BadParams, why);
-    };
-    if let Err(failure) = tool.prepare(params, hands) {
-        return ToolOutcome::failed(failure).into();
-    }
+fn act(tool: &dyn Tool, params: &Json, hands: &Hands, latch: &StopLatch) -> Ending {
     match latch.permit(EffectKind::Other) {
         Ok(permit) => tool.run(params, &permit, hands).into(),
+        Err(stopped) => Ending::failed(FailureKind::Stopped, stopped.to_string()),
+    }
+}
+
+fn take_back(reversal: Json, hands: &Hands, latch: &StopLatch) -> Ending {
+    let reversal: Reversal = match serde_json::from_value(reversal) {
+        Ok(reversal) => reversal,
+        Err(error) => {
+            return Ending::failed(FailureKind::Failed, format!("how to take it back can't be read: {error}"));
+        }
+    };
+    match latch.permit(EffectKind::Other) {
+        Ok(permit) => undo(&reversal, &permit, hands).into(),
         Err(stopped) => Ending::failed(FailureKind::Stopped, stopped.to_string()),
     }
 }
@@ -204,7 +278,7 @@ fn result(started: &ExecutionStarted, ending: Ending, duration_us: u64) -> ToolR
         action: started.action,
         intent: started.intent_id,
         turn: started.intent.turn,
-        tool: started.intent.tool.clone(),
+        tool: started.called.clone().unwrap_or_else(|| started.intent.tool.clone()),
         params: started.intent.params.clone(),
         success: ending.success,
         output: ending.output,

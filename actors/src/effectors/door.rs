@@ -18,6 +18,7 @@ use maxim_bus::signals::intent::ApprovalDecided;
 use maxim_bus::signals::lifecycle::{PreemptionChanged, PreemptionRequested};
 use maxim_bus::signals::percept::Inbound;
 use maxim_bus::signals::recall::{EpisodesImported, ImportEpisodes, Inquiry, InquiryAnswered};
+use maxim_bus::signals::sleep::{EndSession, RequestSleep, SleepEnded, SleepReport};
 use maxim_bus::{Envelope, Lsn, MessageId, Meta, RegionName, Signal, Stage, Trust};
 use parking_lot::Mutex;
 use serde_json::Value as Json;
@@ -48,6 +49,7 @@ pub struct Door {
     inquiries: Waiters<Json>,
     preemptions: Waiters<PreemptionChanged>,
     imports: Waiters<EpisodesImported>,
+    sleeps: Waiters<SleepReport>,
     asked: asking::Asked,
     numbers: AtomicU64,
     /// Where the agent's order stood when this door was made: no earlier door of this agent had the same.
@@ -67,6 +69,7 @@ impl Door {
             inquiries: Waiters::default(),
             preemptions: Waiters::default(),
             imports: Waiters::default(),
+            sleeps: Waiters::default(),
             asked: asking::Asked::default(),
             numbers: AtomicU64::new(0),
         })
@@ -141,6 +144,22 @@ impl Door {
         answer
     }
 
+    /// Has the brain sleep now, and waits for its report, no longer than `limit`; it sleeps on when nobody waits any more.
+    pub async fn sleep(&self, by: &str, limit: Duration) -> Result<SleepReport, Unanswered> {
+        let id = self.fresh_id();
+        let (tell, told) = oneshot::channel();
+        self.sleeps.lock().insert(id, tell);
+        self.put(DOOR, id, Trust::Owner, RequestSleep { by: by.into() });
+        let answer = wait(told, limit).await;
+        self.sleeps.lock().remove(&id);
+        answer
+    }
+
+    /// Ends the session, if there is one; sleep follows, now or at the next start.
+    pub fn end_session(&self, by: &str) {
+        self.put(DOOR, self.fresh_id(), Trust::Owner, EndSession { by: by.into() });
+    }
+
     /// A person's yes or no to what the gate asked.
     pub fn decide(&self, approval: MessageId, allow: bool, always: bool, by: String) {
         let at = self.frame.clock.now();
@@ -210,10 +229,13 @@ impl Effector for DoorKeeper {
             .performs::<InquiryAnswered>()
             .performs::<PreemptionChanged>()
             .performs::<EpisodesImported>()
+            .performs::<SleepEnded>()
             .says::<PreemptionRequested>()
             .says::<ApprovalDecided>()
             .says::<Inquiry>()
             .says::<ImportEpisodes>()
+            .says::<RequestSleep>()
+            .says::<EndSession>()
             .says::<MovementSensed>()
     }
 
@@ -268,5 +290,23 @@ impl Performs<EpisodesImported> for DoorKeeper {
 
     fn abandoned(_imported: &EpisodesImported, why: &str, operation: &Operation<Self>) {
         lose(&operation.effector.door.imports, operation.cause.cause, why);
+    }
+}
+
+impl Performs<SleepEnded> for DoorKeeper {
+    async fn perform(self: Arc<Self>, ended: SleepEnded, operation: Operation<Self>) {
+        let durable = operation.hands.durable(operation.lsn).await;
+        for asker in &ended.askers {
+            let Some(tell) = self.door.sleeps.lock().remove(asker) else { continue };
+            let answer = match &durable {
+                Ok(()) => Ok(ended.report.clone()),
+                Err(error) => Err(Unanswered::NotDurable(error.to_string())),
+            };
+            let _ = tell.send(answer);
+        }
+    }
+
+    fn abandoned(ended: &SleepEnded, why: &str, operation: &Operation<Self>) {
+        ended.askers.iter().for_each(|asker| lose(&operation.effector.door.sleeps, Some(*asker), why));
     }
 }

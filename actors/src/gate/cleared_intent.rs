@@ -3,9 +3,10 @@
 
 use jiff::Timestamp;
 use maxim_bus::MessageId;
+use maxim_bus::mode::Powers;
 use maxim_bus::signal::{NotRead, Policy, Signal, Stage};
 use maxim_bus::signals::intent::Intent;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 /// The gate's yes.
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -15,6 +16,18 @@ pub struct ClearedIntent {
     rule: String,
     reason: String,
     expires: Timestamp,
+    terms: Terms,
+}
+
+/// What an intent is done under, beside itself.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Terms {
+    /// What the agent may; none: what the configuration says.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub powers: Option<Powers>,
+    /// The name by which the tool was asked for, where that is another than its own.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub called: Option<String>,
 }
 
 impl ClearedIntent {
@@ -25,8 +38,9 @@ impl ClearedIntent {
         rule: String,
         reason: String,
         expires: Timestamp,
+        terms: Terms,
     ) -> Self {
-        Self { id, intent, rule, reason, expires }
+        Self { id, intent, rule, reason, expires, terms }
     }
 
     /// The intent's own id.
@@ -45,6 +59,10 @@ impl ClearedIntent {
 
     pub fn reason(&self) -> &str {
         &self.reason
+    }
+
+    pub fn terms(&self) -> &Terms {
+        &self.terms
     }
 
     /// After this it is worth nothing.

@@ -6,6 +6,6 @@ pub mod cross_layer_graph;
 pub mod enrichment;
 pub mod entorhinal_cortex;
 pub mod hippocampus;
+pub mod memory_hub;
 pub mod packing;
 pub mod suprachiasmatic_nucleus;
-pub mod thin;

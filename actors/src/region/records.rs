@@ -81,9 +81,17 @@ impl<'a> RecordView<'a> {
     }
 
     /// Records whose keys begin with `prefix`, ascending.
+    pub fn prefixed(&self, prefix: &[u8], limit: usize) -> Vec<Record> {
+        self.range((Bound::Included(prefix.to_vec()), end_of(prefix)), limit)
+    }
+
+    /// Records whose keys are at or above `from` and below `to`, ascending.
+    pub fn between(&self, from: &[u8], to: &[u8]) -> Vec<Record> {
+        self.range((Bound::Included(from.to_vec()), Bound::Excluded(to.to_vec())), usize::MAX)
+    }
+
     #[allow(clippy::panic)] // as above
-    pub fn prefixed(&self, prefix: &[u8], limit: usize) -> Vec<(Vec<u8>, Vec<u8>)> {
-        let range = (Bound::Included(prefix.to_vec()), end_of(prefix));
+    fn range(&self, range: (Bound<Vec<u8>>, Bound<Vec<u8>>), limit: usize) -> Vec<Record> {
         let read = match &self.source {
             Source::Live(store, region) => store.records(region, range, limit),
             Source::Frozen(frozen) => frozen.records(range, limit),

@@ -9,7 +9,7 @@ use maxim_bus::{
     AgentId, BusBuilder, Clock, Delivery, Envelope, Inbox, Lsn, MessageId, Meta, Signal, Stage, Trust, VirtualClock,
 };
 
-use super::{Frame, Heart, Post, Region, Seat, Step, Supervision, SupervisionSettings, WardKind};
+use super::{Frame, Heart, Post, RecordView, Region, Seat, Step, Supervision, SupervisionSettings, WardKind};
 use crate::store::StateStore;
 
 /// A room on a bench. What it emits lands in a probe.
@@ -106,9 +106,27 @@ impl<R: Region> Rig<R> {
         self.run();
     }
 
+    /// When it wants to act by itself.
+    pub fn next_deadline(&self) -> Option<Timestamp> {
+        self.seat.next_deadline()
+    }
+
     /// Throws the value away and rebuilds it from the store, as a crash does.
     pub fn crash(&mut self) {
         self.seat = Self::seat(&self.post);
+    }
+
+    /// Starts the room anew on the same store, as another run of the process with its settings does.
+    pub fn restart(&mut self, settings: R::Settings) {
+        let Post { frame, inbox, heart, supervision, .. } = &*self.post;
+        let (frame, inbox) = (frame.clone(), Arc::clone(inbox));
+        self.post = Post::new(frame, inbox, R::card(), settings, Arc::clone(heart), Arc::clone(supervision));
+        self.crash();
+    }
+
+    /// Its records, for looking at.
+    pub fn records(&self) -> RecordView<'_> {
+        RecordView::new(&self.post.frame.store, R::NAME)
     }
 
     pub fn region(&self) -> &R {

@@ -1,4 +1,7 @@
 //! What to keep.
 
+pub mod consolidation;
 pub mod semantic_promoter;
-pub mod thin;
+
+pub use consolidation::{Consolidation, ConsolidationSettings};
+pub use semantic_promoter::SemanticPromoter;

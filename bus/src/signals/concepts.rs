@@ -558,9 +558,6 @@ pub struct PromotionEnded {
     /// Concepts made and reinforced.
     pub created: u64,
     pub reinforced: u64,
-    /// Concepts that nobody asked for in a month: made smaller, and taken out.
-    pub compressed: u64,
-    pub pruned: u64,
     /// Set when another one was under way or nobody could be asked.
     pub reason: Option<String>,
 }

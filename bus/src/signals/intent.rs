@@ -6,6 +6,7 @@ use serde_json::Value as Json;
 
 use super::thought::Mind;
 use crate::ids::MessageId;
+use crate::mode::Powers;
 use crate::signal;
 use crate::signal::Trust;
 use crate::units::Confidence;
@@ -38,6 +39,12 @@ pub struct IntentPermitted {
     /// A person is to be asked even where fear has nothing against it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub ask: Option<Escalation>,
+    /// What the agent may now.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub powers: Option<Powers>,
+    /// The name by which the tool was asked for, where that is another than its own.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub called: Option<String>,
 }
 
 /// Why a person is to be asked.

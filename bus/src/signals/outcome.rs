@@ -5,6 +5,7 @@ use serde_json::Value as Json;
 
 use super::intent::Intent;
 use crate::ids::MessageId;
+use crate::mode::Powers;
 use crate::signal;
 
 /// An action that has begun: the executor does it once this is durable.
@@ -17,6 +18,22 @@ pub struct ExecutionStarted {
     pub rule: String,
     /// 1 for the first; more for a repeatable one that a crash interrupted.
     pub attempt: u32,
+    /// What the agent might when it was cleared; it is done within these bounds.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub powers: Option<Powers>,
+    /// The name by which the tool was asked for, where that is another than its own.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub called: Option<String>,
+    /// What is to be taken back, for a call that does that.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub reversal: Option<Json>,
+}
+
+/// How an action that is about to begin can be taken back. It is on disk before the action's effect.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct ReversalPrepared {
+    pub action: MessageId,
+    pub reversal: Json,
 }
 
 /// Why a tool failed.
@@ -64,6 +81,7 @@ pub struct Outbound {
 
 signal! {
     ExecutionStarted: Action, Transient;
+    ReversalPrepared: Action, Lossless;
     ToolResult: Action, Lossless;
     Outbound: Action, Lossless;
 }

@@ -98,7 +98,8 @@ fn bash() -> Result<&'static str, ToolFailure> {
         .ok_or_else(|| ToolFailure::new(ErrorKind::Unavailable, "bash isn't on this machine; install it at /bin/bash"))
 }
 
-fn told(outcome: &ChildOutcome, command: &str, deadline: Duration) -> ToolOutcome {
+/// What a command came to, as bash and its like tell it.
+pub(super) fn told(outcome: &ChildOutcome, command: &str, deadline: Duration) -> ToolOutcome {
     let mut output = json!({"stdout": outcome.stdout.text, "stderr": outcome.stderr.text});
     let gaps = outcome.report.gaps();
     if !gaps.is_empty() {

@@ -16,6 +16,13 @@ pub fn specs() -> Vec<ToolSpec> {
         similarity_search(),
         concept_query(),
         predict_outcome(),
+        causal_links(),
+        pain_history(),
+        temporal_patterns(),
+        scene_summary(),
+        sense_presence(),
+        discover_tools(),
+        sense(),
         energy_status(),
         system_stats(),
         math(),
@@ -187,6 +194,124 @@ fn predict_outcome() -> ToolSpec {
                 "{verb} what (happens|will happen|would happen) if (you|i|we) {tool_name:rest}",
             ],
         )
+}
+
+fn causal_links() -> ToolSpec {
+    introspection(
+        "causal_links",
+        "Lists what you learned to lead to what: events, their outcomes, how surely and how soon.",
+    )
+    .with_parameters(
+        json!({
+            "event": text("only events whose name holds this, e.g. a tool"),
+            "outcome": text("only outcomes whose name holds this, e.g. timeout"),
+            "memory_id": text("only what was learned from this episode"),
+            "valence": {"enum": ["positive", "neutral", "negative"], "description": "only events of this worth"},
+            "limit": limit(),
+        }),
+        &[],
+    )
+    .with_aliases(&[("cause", "event"), ("tool_name", "event"), ("effect", "outcome"), ("episode", "memory_id")])
+    .with_example(json!({"event": "bash", "valence": "negative"}))
+    .with_speech(
+        &[],
+        &[
+            "what does {event:word} lead to",
+            "(show|list|what are) [me] [the|your] causal links [(of|for|about) {event:rest}]",
+        ],
+    )
+}
+
+fn pain_history() -> ToolSpec {
+    introspection(
+        "pain_history",
+        "Tells what hurt: counts by kind, recent pains, and what fear would say to an action, without doing it.",
+    )
+    .with_parameters(
+        json!({
+            "check_action": text("a tool; also what fear would decide about it"),
+            "action_params": {"type": "object", "default": {}, "description": "the parameters it would have"},
+            "limit": limit(),
+        }),
+        &[],
+    )
+    .with_aliases(&[("action", "check_action"), ("tool_name", "check_action"), ("params", "action_params")])
+    .with_example(json!({"check_action": "bash", "action_params": {"command": "make"}}))
+    .with_speech(
+        &[],
+        &[
+            "what (hurt|hurts|has hurt) [you] [lately|recently|so far]",
+            "(show|list|what is|what's) [me] [your|the] pain history [(of|for|with) {check_action:word}]",
+            "(would|will) (fear|the gate|you) (allow|block|ask about|be afraid of) {check_action:word}",
+        ],
+    )
+}
+
+fn temporal_patterns() -> ToolSpec {
+    introspection("temporal_patterns", "Tells what time it is like, what happened at such times, and what recurs.")
+        .with_parameters(
+            json!({
+                "hour": {"type": "integer", "minimum": 0, "maximum": 23, "description": "hour of the day instead of now"},
+                "day": {"type": "integer", "minimum": 0, "maximum": 6, "description": "day of the week, 0 is Monday"},
+                "discover_rhythms": {"type": "boolean", "default": false, "description": "also what comes at certain times more often than by chance"},
+                "limit": limit(),
+            }),
+            &[],
+        )
+        .with_aliases(&[("weekday", "day"), ("rhythms", "discover_rhythms")])
+        .with_example(json!({"hour": 9, "day": 0}))
+        .with_phrase(
+            &[],
+            "(what|which) (rhythms|habits|routines) (have you|did you|do you) (found|find|noticed|notice|see|seen|know)",
+            &[("discover_rhythms", json!(true))],
+        )
+        .with_speech(&[], &["what (usually|normally|typically) happens (now|at this time|at this hour)"])
+        .with_speech(&[], &["what (usually|normally|typically) happens at {hour:number} [o'clock]"])
+}
+
+fn scene_summary() -> ToolSpec {
+    introspection("scene_summary", "Sums up what is around you: the most salient objects, gaze and attention.")
+        .with_parameters(
+            json!({
+                "top_n": {"type": "integer", "minimum": 1, "maximum": 20, "default": 5, "description": "how many objects"},
+                "include_attention": {"type": "boolean", "default": false, "description": "also gaze focus and dwell time"},
+            }),
+            &[],
+        )
+        .with_aliases(&[("limit", "top_n")])
+        .with_speech(&[], &["what (is|do you see) around you", "(describe|sum up) the scene", "what do you see [right] [now]"])
+}
+
+fn sense_presence() -> ToolSpec {
+    introspection(
+        "sense_presence",
+        "Tells what exists here: you with what you can do, and the scene with what is only observed.",
+    )
+    .with_speech(&[], &["(who|what) is (here|present) [with you]", "what exists here"])
+}
+
+fn discover_tools() -> ToolSpec {
+    introspection("discover_tools", "Finds the tools that fit what you want to do, with their parameters.")
+        .with_parameters(json!({"query": text("what you want to do"), "limit": limit()}), &["query"])
+        .with_aliases(&[("goal", "query"), ("task", "query"), ("search", "query")])
+        .with_example(json!({"query": "look for text in files"}))
+        .with_speech(
+            &[],
+            &[
+                "(what|which) (tool|tools) (can|could|do|would) (you|i) (use|have|need) (to|for) {query:rest}",
+                "(do you have|is there) a tool (to|for) {query:rest}",
+                "find [me] (a tool|tools) (to|for) {query:rest}",
+            ],
+        )
+}
+
+fn sense() -> ToolSpec {
+    introspection("sense", "Reads all sensors of one entity.")
+        .with_parameters(json!({"entity": text("its name, as sense_presence gives it")}), &["entity"])
+        .with_aliases(&[("name", "entity"), ("target", "entity")])
+        .with_example(json!({"entity": "lamp"}))
+        .with_speech(&["sense"], &["{verb} [the] {entity:word}"])
+        .with_speech(&[], &["read the sensors of [the] {entity:word}"])
 }
 
 fn energy_status() -> ToolSpec {

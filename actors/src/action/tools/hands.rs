@@ -16,7 +16,7 @@ pub const SANDBOX_FOLDER: &str = ".maxim_sandbox";
 /// Links followed in one path before it counts as a loop; the kernel's own bound (`MAXSYMLINKS`, path_resolution(7)).
 const MAX_LINKS: usize = 40;
 
-pub use maxim_bus::mode::Mode;
+pub use maxim_bus::mode::{AutonomyLevel, Mode, Powers};
 
 /// What a path is asked for; only for the words of a refusal.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -39,6 +39,12 @@ pub struct Hands {
     pub output_cap: usize,
     /// Where copies of what is overwritten are kept, outside the agent's reach.
     pub saved: PathBuf,
+    /// How much the agent does by itself; it can lower this, never raise it.
+    pub autonomy: AutonomyLevel,
+    /// Whether the web may be read.
+    pub web: bool,
+    /// The person's home: toolchains in it may be used by what is run.
+    pub home: PathBuf,
 }
 
 impl Hands {
@@ -51,7 +57,22 @@ impl Hands {
             deadline: Duration::from_secs(120),
             output_cap: 64 * 1024,
             saved: saved.into(),
+            autonomy: AutonomyLevel::Autonomous,
+            web: true,
+            home: std::env::home_dir().unwrap_or_else(|| PathBuf::from("/nonexistent")),
         }
+    }
+
+    /// These hands within what the agent may now.
+    pub fn bounded_by(&self, powers: &Powers) -> Self {
+        let mut hands = self.clone();
+        hands.mode = hands.mode.min(powers.mode);
+        hands.autonomy = hands.autonomy.min(powers.autonomy);
+        hands.web = hands.web && powers.web;
+        if let Some(workdir) = &powers.workdir {
+            hands.workdir.clone_from(workdir);
+        }
+        hands
     }
 
     /// The folder that files must lie in; none when they may lie anywhere.

@@ -6,14 +6,20 @@
 
 pub mod bash;
 pub mod brain;
+pub mod code;
 pub mod contained;
+pub mod conversation;
 pub mod files;
 pub mod hands;
 pub mod outcome;
 pub mod params;
+pub mod powers;
 pub mod registry;
 pub mod spec;
 pub mod speech;
+pub mod undo;
+pub mod user;
+pub mod web;
 
 use std::sync::Arc;
 
@@ -22,12 +28,13 @@ use serde_json::Value;
 
 pub use bash::Bash;
 pub use files::reversal::{Reversal, undo};
-pub use hands::{Access, Hands, Mode};
+pub use hands::{Access, AutonomyLevel, Hands, Mode, Powers};
 pub use outcome::{ErrorKind, SideEffect, SideEffectKind, ToolFailure, ToolOutcome};
 pub use params::{ParamError, ParamProblem};
 pub use registry::{Registered, RegistryError, Resolved, Runner, ToolRegistry};
 pub use spec::{Door, EffectClass, FollowUp, ToolSpec};
 pub use speech::{PatternError, Piece, SlotKind, SpeechPattern};
+pub use undo::{UNDO, Undo};
 
 /// A tool that acts in this process. The executor gives each call a thread of its own, so `run` may wait.
 pub trait Tool: Send + Sync {
@@ -51,6 +58,22 @@ pub fn core_registry() -> Result<ToolRegistry, RegistryError> {
     registry.register(Arc::new(files::EditFile::new()))?;
     registry.register(Arc::new(files::Glob::new()))?;
     registry.register(Arc::new(Bash::new()))?;
+    registry.register(Arc::new(code::SearchCode::new()))?;
+    registry.register(Arc::new(code::GitDiff::new()))?;
+    registry.register(Arc::new(code::GitCommit::new()))?;
+    registry.register(Arc::new(code::RunTests::new()))?;
+    registry.register(Arc::new(code::ExecuteFile::new()))?;
+    registry.register(Arc::new(Undo::new()))?;
+    registry.register(Arc::new(web::HttpFetch::new()))?;
+    registry.register(Arc::new(conversation::Speak::new()))?;
+    registry.register(Arc::new(conversation::RequestInteraction::new()))?;
+    registry.register(Arc::new(powers::ModeSwitch::new()))?;
+    registry.register(Arc::new(powers::LowerAutonomy::new()))?;
+    registry.register(Arc::new(powers::WebAccess::new()))?;
+    registry.register(Arc::new(powers::RequestDirectoryChange::new()))?;
+    for absent in conversation::Absent::all() {
+        registry.register(Arc::new(absent))?;
+    }
     for spec in brain::specs() {
         registry.register_brain(spec)?;
     }

@@ -64,6 +64,13 @@ pub struct ToolSpec {
     pub parameter_aliases: Vec<(String, String)>,
     /// How people ask for it. The habit grammar is made from this.
     pub speech: Vec<SpeechPattern>,
+    /// A program of others, brought by a manifest.
+    #[serde(default)]
+    pub is_foreign: bool,
+    /// Why it can't do anything here. A call then answers `{"available": false, "reason": …}`, and the model isn't told
+    /// of it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub unavailable: Option<String>,
 }
 
 impl ToolSpec {
@@ -81,6 +88,8 @@ impl ToolSpec {
             door: Door::Gated,
             parameter_aliases: Vec::new(),
             speech: Vec::new(),
+            is_foreign: false,
+            unavailable: None,
         }
     }
 

@@ -8,6 +8,7 @@ use maxim_bus::signals::concepts::{
     ConceptsExported, ConceptsImported, DocumentIngested, ExportConcepts, ForgetRecord, ImportConcepts, IngestDocument,
     PinRecord, Promote, PromotionEnded, ProposeRelationType, RecordChanged, RelationTypeProposed,
 };
+use maxim_bus::signals::powers::{PowersReported, ReportPowers, RestorePowers};
 use maxim_bus::{Query, RegionName, Signal, Trust};
 
 use super::{DOOR, Door, DoorKeeper, Unanswered, Waiters, wait};
@@ -46,6 +47,9 @@ pub(super) fn wires(card: EffectorCard<DoorKeeper>) -> EffectorCard<DoorKeeper> 
         .performs::<ConceptsExported>()
         .performs::<ConceptsImported>()
         .performs::<PromotionEnded>()
+        .performs::<PowersReported>()
+        .says::<ReportPowers>()
+        .says::<RestorePowers>()
         .says::<IngestDocument>()
         .says::<PinRecord>()
         .says::<ForgetRecord>()
@@ -84,4 +88,12 @@ macro_rules! brings_back {
     )*};
 }
 
-brings_back!(DocumentIngested, RecordChanged, RelationTypeProposed, ConceptsExported, ConceptsImported, PromotionEnded,);
+brings_back!(
+    DocumentIngested,
+    RecordChanged,
+    RelationTypeProposed,
+    ConceptsExported,
+    ConceptsImported,
+    PromotionEnded,
+    PowersReported,
+);

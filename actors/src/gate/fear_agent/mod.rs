@@ -61,3 +61,24 @@ pub fn judge(call: &ToolCall, setting: &Setting) -> Judgement {
     tool::judge(&mut walker, call);
     findings.into_judgement()
 }
+
+/// Why the agent's own HTTP tool may not read this address; none when it is one of the public web.
+pub fn unfit_url(url: &str) -> Option<String> {
+    match urls::reach(url) {
+        urls::Reach::Public => None,
+        urls::Reach::Internal(host) | urls::Reach::Metadata(host) => Some(format!("{host} is not a public host")),
+        urls::Reach::Odd(why) => Some(why),
+    }
+}
+
+/// Why a name may not lead to this address; none when it is a public one.
+pub fn unfit_address(address: std::net::IpAddr) -> Option<String> {
+    (urls::address_reach(address) != urls::Reach::Public).then(|| address.to_string())
+}
+
+/// Whether what lies at this path, inside the working folder, may be a credential by its name: reading it is asked.
+pub fn may_hold_secret(path: &std::path::Path, workdir: &std::path::Path) -> bool {
+    let setting = Setting { mode: Mode::Active, workdir: workdir.to_owned(), home: PathBuf::from("/nonexistent") };
+    let kind = kinds::kind_of(&setting, &path.to_string_lossy(), path.starts_with(workdir));
+    matches!(kind, paths::Kind::Secret | paths::Kind::MaybeSecret)
+}

@@ -18,6 +18,7 @@ use maxim_bus::signals::bridges::{
     ApprovalEnd, ApprovalEnded, AssessContext, ContextAssessed, Counsel, Counsels, EscalationCounselled, goal_kind,
 };
 use maxim_bus::signals::intent::{ApprovalDecided, Escalation, Intent, IntentPermitted, IntentRefused, Refusal};
+use maxim_bus::signals::introspection::{ForeseeVerdict, VerdictForeseen};
 use maxim_bus::signals::lifecycle::{PreemptionChanged, PreemptionRequested};
 use maxim_bus::signals::outcome::{ExecutionStarted, ToolResult};
 use maxim_bus::signals::recall::{OutcomesPredicted, PredictOutcomes, PredictionErrorSensed};
@@ -27,6 +28,7 @@ use serde::{Deserialize, Serialize};
 
 use super::{Mode, Setting, ToolCall, Verdict, judge};
 use crate::gate::ClearedIntent;
+use crate::gate::cleared_intent::Terms;
 use crate::region::{Card, Hears, Pulse, Region};
 use crate::wiring;
 
@@ -57,6 +59,8 @@ pub struct FearSettings {
     pub forgiveness: SignedDuration,
     /// Tools whose effect can't be taken back: these get no trial.
     pub irreversible: BTreeSet<String>,
+    /// Tools that are programs of others, and change something: what they do isn't known, so they are asked about.
+    pub foreign: BTreeSet<String>,
     /// The most by which the fear bridge moves both; 0 to 0.3, default 0.3. At 0 it isn't asked.
     pub bridge_gain: f64,
 }
@@ -101,6 +105,16 @@ pub struct GateEntry {
     /// How often similar contexts went wrong, once the bridge has answered.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub assessed: Option<ContextAssessed>,
+    /// What it is done under.
+    #[serde(default)]
+    pub terms: Terms,
+}
+
+impl GateEntry {
+    /// The tool by the name that it was asked for by, which is how the asker knows it.
+    fn called(&self) -> String {
+        self.terms.called.clone().unwrap_or_else(|| self.intent.tool.clone())
+    }
 }
 
 #[derive(Clone, Debug, Serialize, Deserialize)]
@@ -134,9 +148,9 @@ pub enum FearEvent {
 }
 
 wiring!(FearAgent {
-    hears: [IntentPermitted, ApprovalDecided, PreemptionChanged, OutcomesPredicted, ContextAssessed],
+    hears: [IntentPermitted, ApprovalDecided, PreemptionChanged, OutcomesPredicted, ContextAssessed, ForeseeVerdict],
     back: [PredictionErrorSensed, ExecutionStarted, ToolResult, EscalationCounselled],
-    emits: [ClearedIntent, IntentRefused, PredictOutcomes, AssessContext, ApprovalEnded],
+    emits: [ClearedIntent, IntentRefused, PredictOutcomes, AssessContext, ApprovalEnded, VerdictForeseen],
 });
 
 impl Region for FearAgent {
@@ -235,7 +249,7 @@ impl FearAgent {
         let refused = IntentRefused {
             intent: id,
             turn: entry.intent.turn,
-            tool: entry.intent.tool.clone(),
+            tool: entry.called(),
             refusal: Refusal::Asked,
             rule: entry.rule.clone(),
             reason: entry.reason.clone(),
@@ -299,7 +313,8 @@ impl FearAgent {
     fn issue(&self, entry: &GateEntry, expires: Timestamp, pulse: &mut Pulse<'_, Self>) {
         pulse.keep(FearEvent::Cleared { id: entry.id, expires, reissue: pulse.now() + REISSUE });
         let (rule, reason) = (entry.rule.clone(), entry.reason.clone());
-        let cleared = ClearedIntent::issue(entry.id, entry.intent.clone(), rule, reason, expires);
+        let (intent, terms) = (entry.intent.clone(), entry.terms.clone());
+        let cleared = ClearedIntent::issue(entry.id, intent, rule, reason, expires, terms);
         pulse.emit_trusted(entry.intent.turn, entry.trust, cleared);
     }
 
@@ -307,8 +322,8 @@ impl FearAgent {
         let entry = pulse.record::<GateEntry>(&record_key(id));
         pulse.keep(FearEvent::Closed { id });
         pulse.remove(record_key(id));
-        if let Some(GateEntry { intent, trust, .. }) = entry {
-            let (turn, tool) = (intent.turn, intent.tool);
+        if let Some(entry) = entry {
+            let (turn, tool, trust) = (entry.intent.turn, entry.called(), entry.trust);
             let refused = IntentRefused {
                 intent: id,
                 turn,
@@ -325,10 +340,15 @@ impl FearAgent {
 
 impl Hears<IntentPermitted> for FearAgent {
     fn hear(&self, permitted: &IntentPermitted, pulse: &mut Pulse<'_, Self>) {
-        let IntentPermitted { intent, id, ask, .. } = permitted;
+        let IntentPermitted { intent, id, ask, powers, called, .. } = permitted;
         let settings = pulse.settings();
-        let setting = Setting { mode: settings.mode, workdir: settings.workdir.clone(), home: settings.home.clone() };
-        let judged = judge(&ToolCall { tool: &intent.tool, params: &intent.params }, &setting);
+        let mut setting =
+            Setting { mode: settings.mode, workdir: settings.workdir.clone(), home: settings.home.clone() };
+        if let Some(powers) = powers {
+            setting.mode = setting.mode.min(powers.mode);
+            setting.workdir = powers.workdir.clone().unwrap_or(setting.workdir);
+        }
+        let judged = judged(&intent.tool, &intent.params, &setting, settings);
         let entry = GateEntry {
             intent: intent.clone(),
             id: *id,
@@ -339,6 +359,7 @@ impl Hears<IntentPermitted> for FearAgent {
             expires: pulse.now(),
             predicted: None,
             assessed: None,
+            terms: Terms { powers: powers.clone(), called: called.clone() },
         };
         if self.stopped {
             pulse.emit(refusal_of(&entry, Refusal::Stopped, "stop.latched", "the brain is stopped".into()));
@@ -388,7 +409,7 @@ fn refusal_of(entry: &GateEntry, refusal: Refusal, rule: &str, reason: String) -
     IntentRefused {
         intent: entry.id,
         turn: entry.intent.turn,
-        tool: entry.intent.tool.clone(),
+        tool: entry.called(),
         refusal,
         rule: rule.into(),
         reason,
@@ -476,6 +497,38 @@ impl Hears<PreemptionChanged> for FearAgent {
             PreemptionRequested::Reset { .. } => pulse.keep(FearEvent::Stopped(false)),
             _ => {}
         }
+    }
+}
+
+/// The deterministic verdict; what installed programs do isn't in their parameters alone.
+fn judged(tool: &str, params: &serde_json::Value, setting: &Setting, settings: &FearSettings) -> super::Judgement {
+    let judged = judge(&ToolCall { tool, params }, setting);
+    if judged.verdict == Verdict::Allow && settings.foreign.contains(tool) {
+        return super::verdict::of_foreign_program(tool, setting.mode);
+    }
+    judged
+}
+
+impl Hears<ForeseeVerdict> for FearAgent {
+    fn hear(&self, asked: &ForeseeVerdict, pulse: &mut Pulse<'_, Self>) {
+        let settings = pulse.settings();
+        let setting = Setting { mode: settings.mode, workdir: settings.workdir.clone(), home: settings.home.clone() };
+        let judged = judged(&asked.tool, &asked.params, &setting, settings);
+        let foreseen = VerdictForeseen {
+            verdict: judged.verdict.to_string(),
+            rule: judged.rule.into(),
+            category: serde_json::to_value(judged.category)
+                .ok()
+                .and_then(|category| category.as_str().map(str::to_owned))
+                .unwrap_or_default(),
+            reason: judged.reason,
+            allowed_always: self.allowed.contains(&format!("{}/{}", asked.tool, judged.rule)),
+            hurt_before: self.hurtful.contains(&asked.tool),
+            veto_confidence: settings.veto_confidence,
+            veto_value: settings.veto_value,
+            unforgiven: self.unforgiven(&asked.tool, pulse),
+        };
+        pulse.reply(foreseen);
     }
 }
 

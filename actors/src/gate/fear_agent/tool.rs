@@ -172,6 +172,15 @@ impl Tool<'_> {
 
 pub(super) fn judge(walker: &mut Walker, call: &ToolCall) {
     let tool = Tool { words: words(call.tool), params: call.params };
+    // What the tool does whatever its parameters say.
+    if call.tool == "run_tests" {
+        walker.findings.ask(rules::BUILD, "the project's tests are code that would be executed");
+    }
+    if call.tool == "request_directory_change" {
+        let path = call.params.get("path").and_then(Value::as_str).unwrap_or_default();
+        let place = walker.place(path);
+        walker.findings.ask(rules::DIRECTORY_CHANGE, format!("{} would be the working folder from now on", place.path));
+    }
     object(walker, &tool, call.params, 0);
 }
 

@@ -103,6 +103,13 @@ impl Findings {
     }
 }
 
+/// A program that a person installed as a tool, and whose parameters hold nothing that needs a person.
+pub(super) fn of_foreign_program(tool: &str, mode: Mode) -> Judgement {
+    let mut findings = Findings::new(mode);
+    findings.ask(rules::FOREIGN_TOOL, format!("{tool} is a program whose effect isn't known"));
+    findings.into_judgement()
+}
+
 fn is_granted(rule: Rule) -> bool {
     matches!(rule.1, Category::FileSystem | Category::CodeExecution | Category::Network)
 }
@@ -114,6 +121,7 @@ pub(super) mod rules {
 
     pub const WRITE_OUTSIDE: Rule = Rule("fs.write-outside", FileSystem);
     pub const DELETE_OUTSIDE: Rule = Rule("fs.delete-outside", FileSystem);
+    pub const DIRECTORY_CHANGE: Rule = Rule("fs.directory-change", FileSystem);
     pub const READ_OUTSIDE: Rule = Rule("fs.read-outside", FileSystem);
     pub const TEMPORARY: Rule = Rule("fs.temporary", FileSystem);
     pub const UNKNOWN_PATH: Rule = Rule("fs.unknown-path", FileSystem);
@@ -148,6 +156,7 @@ pub(super) mod rules {
     pub const RUN_FILE: Rule = Rule("exec.file", CodeExecution);
     pub const BUILD: Rule = Rule("exec.build", CodeExecution);
     pub const INSTALL: Rule = Rule("exec.install", CodeExecution);
+    pub const FOREIGN_TOOL: Rule = Rule("exec.foreign-tool", CodeExecution);
     pub const UNKNOWN_PROGRAM: Rule = Rule("exec.unknown-program", CodeExecution);
     pub const COMPUTED_COMMAND: Rule = Rule("obfuscate.computed-command", Obfuscation);
     pub const DOWNLOAD_RUN: Rule = Rule("exec.download", CodeExecution);

@@ -5,6 +5,7 @@ pub mod delay;
 pub mod door;
 pub mod event;
 pub mod law;
+mod links;
 pub mod model;
 pub mod predict;
 mod promotion;

@@ -9,6 +9,7 @@ use std::sync::Arc;
 
 use jiff::Timestamp;
 use maxim_bus::signals::concepts::{CandidatesOffered, OfferCandidates};
+use maxim_bus::signals::introspection::{LinksListed, ListLinks};
 use maxim_bus::signals::outcome::{FailureKind, ToolResult};
 use maxim_bus::signals::recall::{
     OutcomesPredicted, PredictOutcomes, PredictionErrorSensed, ReportStats, Reward, StatsReported,
@@ -58,9 +59,9 @@ pub struct NacEvent {
 }
 
 wiring!(NucleusAccumbens {
-    hears: [ToolResult, PredictOutcomes, OfferCandidates, ReportStats],
+    hears: [ToolResult, PredictOutcomes, OfferCandidates, ListLinks, ReportStats],
     back: [],
-    emits: [PredictionErrorSensed, Reward, OutcomesPredicted, CandidatesOffered, StatsReported],
+    emits: [PredictionErrorSensed, Reward, OutcomesPredicted, CandidatesOffered, LinksListed, StatsReported],
 });
 
 impl Region for NucleusAccumbens {
@@ -183,6 +184,14 @@ impl Hears<PredictOutcomes> for NucleusAccumbens {
             links: predicted.links.into_iter().map(|link| format!("{} -> {}", link.event, link.outcome)).collect(),
             episodes: predicted.episodes,
         });
+    }
+}
+
+impl Hears<ListLinks> for NucleusAccumbens {
+    fn hear(&self, wanted: &ListLinks, pulse: &mut Pulse<'_, Self>) {
+        let unlearned = LinkTable::new(pulse.settings().alpha);
+        let listed = super::links::list(self.links.as_ref().unwrap_or(&unlearned), wanted, pulse.now());
+        pulse.reply(listed);
     }
 }
 

@@ -11,7 +11,7 @@ use std::collections::BTreeMap;
 
 use jiff::{SignedDuration, Timestamp};
 use maxim_bus::Trust;
-use maxim_bus::signals::concepts::{KnowledgeRecalled, RecallKnowledge};
+use maxim_bus::signals::concepts::{ConsolidateLayer, KnowledgeRecalled, Layer, LayerConsolidated, RecallKnowledge};
 use maxim_bus::signals::numbers::{
     AnalyseSeries, Calculate, Calculated, MathCategory, MathProvenance, MathRecord, MathRecordRemoved,
     MathRecordStored, MetricsCorrelated, PatternConfirmed, PatternDropped, SeriesAnalysed,
@@ -65,9 +65,17 @@ pub enum GyrusEvent {
 }
 
 wiring!(AngularGyrus {
-    hears: [Calculate, AnalyseSeries, RecallKnowledge, ReportStats],
+    hears: [Calculate, AnalyseSeries, RecallKnowledge, ConsolidateLayer, ReportStats],
     back: [PatternConfirmed, PatternDropped, MetricsCorrelated, ExecutesWithLearned],
-    emits: [Calculated, SeriesAnalysed, MathRecordStored, MathRecordRemoved, KnowledgeRecalled, StatsReported],
+    emits: [
+        Calculated,
+        SeriesAnalysed,
+        MathRecordStored,
+        MathRecordRemoved,
+        KnowledgeRecalled,
+        LayerConsolidated,
+        StatsReported
+    ],
 });
 
 fn record_key(id: &str) -> Vec<u8> {
@@ -132,6 +140,12 @@ impl Region for AngularGyrus {
 
     fn tick(&self, pulse: &mut Pulse<'_, Self>) {
         let report = self.store.consolidate(pulse.now());
+        self.keep_up(report, pulse);
+    }
+}
+
+impl AngularGyrus {
+    fn keep_up(&self, report: Consolidated, pulse: &mut Pulse<'_, Self>) {
         for record in report.compressed.iter().filter_map(|id| self.store.get(id)) {
             pulse.put(record_key(&record.id), &compressed(record));
         }
@@ -344,6 +358,25 @@ impl Hears<ExecutesWithLearned> for AngularGyrus {
             trust: Trust::Own,
         };
         self.store(said, pulse);
+    }
+}
+
+impl Hears<ConsolidateLayer> for AngularGyrus {
+    /// All at once: the layer holds few records.
+    fn hear(&self, _wish: &ConsolidateLayer, pulse: &mut Pulse<'_, Self>) {
+        let report = self.store.consolidate(pulse.now());
+        pulse.reply(LayerConsolidated {
+            layer: Layer::AngularGyrus,
+            looked_at: report.looked_at as u64,
+            compressed: report.compressed.len() as u64,
+            pruned: report.pruned.len() as u64,
+            bytes_before: report.bytes_before as u64,
+            bytes_after: report.bytes_after as u64,
+            done: true,
+        });
+        if !(report.compressed.is_empty() && report.pruned.is_empty()) {
+            self.keep_up(report, pulse);
+        }
     }
 }
 

@@ -1,14 +1,14 @@
 //! Episodes by their ids: as evidence for others, pinned, and forgotten.
 
 use maxim_bus::signals::concepts::{
-    EpisodesFetched, FetchEpisodes, FetchedEpisode, ForgetRecord, Layer, PinRecord, RecordChanged, RecordsRemoved,
+    EpisodesFetched, FetchEpisodes, FetchedEpisode, ForgetRecord, Layer, PinRecord, RecordChanged,
 };
 use maxim_bus::signals::recall::Via;
-use maxim_bus::signals::similarity::{self, SituationsStored};
 
 use super::law::is_experience;
 use super::model::EpisodicMemory;
-use super::region::{Hippocampus, HippocampusEvent, episode_key, id_key, recalled, vector_key};
+use super::recalling::recalled;
+use super::region::{Hippocampus, episode_key, id_key};
 use crate::region::{Hears, Pulse};
 
 /// Episodes in one answer.
@@ -69,18 +69,11 @@ impl Hears<PinRecord> for Hippocampus {
 }
 
 impl Hears<ForgetRecord> for Hippocampus {
-    /// The record goes, and with it what any index could show of it. Its words stay in sealed postings until their
-    /// segments are merged, where they lead to nothing.
+    /// It goes as what sleep removes, with every index entry, edge and repetition of it; its turn may still be open.
     fn hear(&self, wish: &ForgetRecord, pulse: &mut Pulse<'_, Self>) {
         let found = Self::by_id(&wish.id, pulse);
         if let Some((document, episode)) = &found {
-            pulse.remove(episode_key(*document));
-            pulse.remove(id_key(&wish.id));
-            pulse.keep(HippocampusEvent::Forgotten { document: *document });
-            pulse.remove(vector_key(*document));
-            let gone = vec![(similarity::EPISODES.to_owned(), episode.id.clone())];
-            pulse.emit(SituationsStored { stored: Vec::new(), forgotten: gone });
-            pulse.emit(RecordsRemoved { layer: Layer::Hippocampus, ids: vec![episode.id.clone()] });
+            self.remove_episodes(&[(*document, episode.id.clone())], pulse);
         }
         pulse.reply(changed(&wish.id, found.as_ref().map(|(_, episode)| episode)));
     }

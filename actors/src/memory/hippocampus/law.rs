@@ -151,14 +151,21 @@ pub fn association(a: &EpisodicMemory, b: &EpisodicMemory, text_similarity: Opti
     let shared = |a: &[String], b: &[String]| jaccard(a.iter().map(String::as_str), b.iter().map(String::as_str));
     let objects = shared(&a.perception.objects, &b.perception.objects);
     let people = shared(&a.perception.people, &b.perception.people);
-    let content: Vec<f64> = [objects, text_similarity.map(|s| s.clamp(0.0, 1.0))].into_iter().flatten().collect();
-    let overlap = if content.is_empty() {
-        0.0
-    } else {
-        let all: Vec<f64> = content.into_iter().chain(people).collect();
-        all.iter().sum::<f64>() / all.len() as f64
-    };
+    let overlap = overlap(objects, people, text_similarity);
     AssociationParts { overlap, goal: goal_similarity(a.goal(), b.goal()), proximity: proximity(a.created, b.created) }
+}
+
+/// Mean of the likenesses that there are, each 0 to 1; 0 where people are all that both have.
+pub fn overlap(objects: Option<f64>, people: Option<f64>, text: Option<f64>) -> f64 {
+    if objects.is_none() && text.is_none() {
+        return 0.0;
+    }
+    let (mut sum, mut count) = (0.0, 0.0);
+    for part in [objects, people, text].into_iter().flatten() {
+        sum += part.clamp(0.0, 1.0);
+        count += 1.0;
+    }
+    sum / count
 }
 
 /// 1 for equal goals, else the Jaccard of their content words; 0 where one has none.

@@ -1,14 +1,24 @@
 //! What happened: episodes.
 
+mod capturing;
+pub mod compressed;
+pub mod edges;
 mod evidence;
 pub mod import;
+mod importing;
 pub mod key_index;
 pub mod law;
+mod linking;
 pub mod model;
+mod recalling;
 pub mod region;
 pub mod retention;
+mod sleeping;
 pub mod spreading;
+#[cfg(test)]
+mod tests;
 pub mod text_index;
+mod upkeep;
 
 pub use super::packing;
 pub use region::{Hippocampus, HippocampusSettings};

@@ -81,8 +81,9 @@ pub struct Outcome {
     pub result: String,
 }
 
-/// A remembered moment.
+/// A remembered moment. Its record has a name for each field; that of a compressed one is a list, see `compressed.rs`.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(remote = "Self")]
 pub struct EpisodicMemory {
     pub id: String,
     pub created: Timestamp,
@@ -124,6 +125,9 @@ pub struct EpisodicMemory {
     /// The stretch of experience without a gap of more than 30 minutes that it belongs to.
     #[serde(default)]
     pub sitting: u32,
+    /// Edges that it had when sleep compressed it; nothing for an episode that is whole.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub live_edges: Option<u32>,
 }
 
 fn no_salience() -> Salience {
@@ -161,6 +165,7 @@ impl EpisodicMemory {
             person_involved: false,
             reasons: Vec::new(),
             sitting: 0,
+            live_edges: None,
         }
     }
 
@@ -174,6 +179,11 @@ impl EpisodicMemory {
 
     pub fn success(&self) -> Option<bool> {
         self.outcome.as_ref().and_then(|outcome| outcome.success)
+    }
+
+    /// True once sleep has made it small.
+    pub fn is_compressed(&self) -> bool {
+        self.live_edges.is_some()
     }
 
     /// True until the outcome came.

@@ -12,6 +12,8 @@ const LEAST_AGE: f64 = 1.0;
 pub const PRUNE_AFTER_DAYS: f64 = 7.0;
 /// A score below this is low.
 pub const LOW_SCORE: f64 = 0.4;
+/// From this score on an episode stays whole however long it wasn't used.
+pub const KEPT_WHOLE: f64 = 2.0;
 /// Factor for the only episode of its time bin.
 pub const SOLE_REPRESENTATIVE: f64 = 1.5;
 
@@ -74,6 +76,32 @@ pub fn may_be_pruned(episode: &EpisodicMemory, score: f64, now: Timestamp) -> bo
     !is_protected(episode) && !episode.is_open() && idle_days >= PRUNE_AFTER_DAYS && score < LOW_SCORE
 }
 
+/// What sleep does with an episode.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Verdict {
+    Keep,
+    Compress,
+    Prune,
+}
+
+/// What was not used for seven days is removed if nothing speaks for it, and else made small. What is pinned, open, small
+/// already or of high score stays as it is.
+pub fn verdict(episode: &EpisodicMemory, score: f64, now: Timestamp) -> Verdict {
+    let idle_days = now.duration_since(episode.last_accessed).as_secs_f64() / 86_400.0;
+    if may_be_pruned(episode, score, now) {
+        Verdict::Prune
+    } else if idle_days < PRUNE_AFTER_DAYS
+        || episode.long_term
+        || episode.is_open()
+        || episode.is_compressed()
+        || score >= KEPT_WHOLE
+    {
+        Verdict::Keep
+    } else {
+        Verdict::Compress
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -131,6 +159,26 @@ mod tests {
         }
         let young = now - SignedDuration::from_hours(48);
         assert!(!may_be_pruned(&idle, scores[2], young), "seven days aren't over");
+    }
+
+    #[test]
+    fn what_is_idle_is_made_small_or_goes_and_what_is_pinned_or_in_use_stays() {
+        let now = Timestamp::from_second(1_767_600_000).expect("a time");
+        let idle = episode(0, now);
+        let of = |episode: &EpisodicMemory, score: f64| verdict(episode, score, now);
+        assert_eq!(
+            (of(&idle, 0.1), of(&idle, 1.0), of(&idle, KEPT_WHOLE)),
+            (Verdict::Prune, Verdict::Compress, Verdict::Keep)
+        );
+        let with_person = EpisodicMemory { person_involved: true, ..idle.clone() };
+        assert_eq!(of(&with_person, 0.1), Verdict::Compress);
+        let pinned = EpisodicMemory { long_term: true, ..idle.clone() };
+        let open = EpisodicMemory { outcome: None, ..idle.clone() };
+        let small = EpisodicMemory { live_edges: Some(3), ..with_person };
+        for kept in [pinned, open, small, episode(1, now)] {
+            assert_eq!(of(&kept, 0.1), Verdict::Keep, "{kept:?}");
+        }
+        assert_eq!(of(&EpisodicMemory { live_edges: Some(0), ..idle }, 0.1), Verdict::Prune, "small ones go too");
     }
 
     #[test]

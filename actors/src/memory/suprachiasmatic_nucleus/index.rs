@@ -80,6 +80,11 @@ impl BinIndex {
         self.documents.len()
     }
 
+    /// Documents that were not removed.
+    pub fn living(&self) -> usize {
+        self.alive.iter().map(|word| word.count_ones() as usize).sum()
+    }
+
     pub fn is_empty(&self) -> bool {
         self.documents.is_empty()
     }
@@ -168,6 +173,11 @@ impl BinIndex {
     /// Documents that no segment holds yet.
     pub fn unsealed(&self) -> usize {
         self.len() - self.sealed
+    }
+
+    /// The number behind the last sealed document.
+    pub fn sealed_before(&self) -> u32 {
+        self.sealed.checked_sub(1).map_or(0, |last| self.documents[last] + 1)
     }
 
     /// Bytes of all documents since the last seal; nothing if there are none. Six bytes a document.

@@ -2,13 +2,18 @@
 //!
 //! Biology: the circadian clock of the hypothalamus.
 //! Law: calendar bins of local time (`law.rs`), kept as compressed lists (`index.rs`).
-//! Remembers: in which bins each episode lies. Forgets: nothing by itself.
+//! Remembers: in which bins each episode lies; what was done in the latest ones. Forgets: with the episodes; what was
+//! done longer ago.
 //! Down: time is a missing section.
 
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use jiff::Timestamp;
 use jiff::tz::TimeZone;
+use maxim_bus::signals::bridges::EpisodeLived;
+use maxim_bus::signals::concepts::{Layer, RecordsRemoved};
+use maxim_bus::signals::introspection::{DiscoverRhythms, RhythmsDiscovered};
 use maxim_bus::signals::recall::{
     DescribeTime, EpisodeStored, EpisodesCaptured, ReportStats, StatsReported, TimeDescribed,
 };
@@ -17,6 +22,7 @@ use serde::{Deserialize, Serialize};
 
 use super::index::{BinIndex, BinQuery};
 use super::law::TimeSignature;
+use super::rhythm::{FALSE_DISCOVERY_RATE, discover};
 use crate::region::RecordView;
 use crate::region::{Card, Hears, Pulse, Region};
 use crate::wiring;
@@ -31,6 +37,9 @@ pub struct ScnSettings {
 #[derive(Default, Serialize, Deserialize)]
 pub struct SuprachiasmaticNucleus {
     next: u32,
+    /// Moments of which it is known what was done in them.
+    #[serde(default)]
+    done: u32,
     /// Sealed segments on disk, and the numbers that they hold.
     sealed: (u32, u32),
     #[serde(skip)]
@@ -48,21 +57,46 @@ pub struct Moment {
     at: Timestamp,
 }
 
+/// What was done in a moment, for rhythms.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+struct Doing {
+    at: Timestamp,
+    /// Tools that were used; what was perceived by, where nothing was done.
+    kinds: Vec<String>,
+}
+
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub enum ScnEvent {
-    Binned { number: u32, at: Timestamp },
+    Binned {
+        number: u32,
+        at: Timestamp,
+    },
+    Did,
     SealDue,
-    SealWritten { segments: u32, numbers: u32 },
+    SealWritten {
+        segments: u32,
+        numbers: u32,
+    },
+    /// The episodes of these moments are gone.
+    Removed {
+        numbers: Vec<u32>,
+    },
 }
 
 wiring!(SuprachiasmaticNucleus {
-    hears: [EpisodeStored, EpisodesCaptured, DescribeTime, ReportStats],
+    hears: [EpisodeStored, EpisodesCaptured, EpisodeLived, RecordsRemoved, DescribeTime, DiscoverRhythms, ReportStats],
     back: [],
-    emits: [TimeDescribed, StatsReported],
+    emits: [TimeDescribed, RhythmsDiscovered, StatsReported],
 });
 
 /// Numbers that wait in memory before a segment is sealed.
 const SEAL_AT: usize = 4096;
+/// Numbers of moments that are gone are kept in records of this stretch.
+const GONE_BLOCK: u32 = 4096;
+/// Moments that rhythms are looked for in, the latest.
+const DOINGS: usize = 2_000;
+/// Rhythms told when nobody says how many.
+const RHYTHMS: usize = 5;
 
 impl Region for SuprachiasmaticNucleus {
     const NAME: RegionName = "suprachiasmatic_nucleus";
@@ -82,11 +116,17 @@ impl Region for SuprachiasmaticNucleus {
                     index.add(number, &TimeSignature::of(at, zone));
                 }
             }
+            ScnEvent::Did => self.done = self.done.wrapping_add(1),
             ScnEvent::SealDue => {
                 let sealed = self.index.as_mut().and_then(BinIndex::seal);
                 self.segments.extend(sealed);
             }
             ScnEvent::SealWritten { segments, numbers } => self.sealed = (segments, numbers),
+            ScnEvent::Removed { numbers } => {
+                if let Some(index) = &mut self.index {
+                    numbers.iter().for_each(|number| index.remove(*number));
+                }
+            }
         }
     }
 
@@ -112,6 +152,10 @@ impl Region for SuprachiasmaticNucleus {
                 index.add(number, &TimeSignature::of(moment.at, &settings.zone));
             }
         }
+        for (_, gone) in records.prefixed(b"gone/", usize::MAX) {
+            let numbers: Vec<u32> = serde_json::from_slice(&gone).unwrap_or_default();
+            numbers.into_iter().for_each(|number| index.remove(number));
+        }
         self.index = Some(index);
         self.zone = Some(settings.zone.clone());
     }
@@ -121,6 +165,20 @@ fn moment_key(number: u32) -> Vec<u8> {
     format!("moment/{number:08x}").into_bytes()
 }
 
+/// Where the number of a moment stands by its episode's id.
+fn id_key(id: &str) -> Vec<u8> {
+    format!("id/{id}").into_bytes()
+}
+
+fn gone_key(block: u32) -> Vec<u8> {
+    format!("gone/{block:06x}").into_bytes()
+}
+
+/// A ring: the newest takes the place of the oldest.
+fn doing_key(number: u32) -> Vec<u8> {
+    format!("doing/{:04}", number as usize % DOINGS).into_bytes()
+}
+
 fn segment_key(number: u32) -> Vec<u8> {
     format!("segment/{number:06x}").into_bytes()
 }
@@ -128,12 +186,13 @@ fn segment_key(number: u32) -> Vec<u8> {
 impl SuprachiasmaticNucleus {
     fn bin(&self, number: u32, id: &str, at: Timestamp, pulse: &mut Pulse<'_, Self>) {
         pulse.put(moment_key(number), &Moment { id: id.to_owned(), at });
+        pulse.put(id_key(id), &number);
         pulse.keep(ScnEvent::Binned { number, at });
     }
 
     fn keep_sealed(&self, pulse: &mut Pulse<'_, Self>) {
         let Some(index) = &self.index else { return };
-        let (segments, numbers) = (self.segments.len() as u32, (index.len() - index.unsealed()) as u32);
+        let (segments, numbers) = (self.segments.len() as u32, index.sealed_before());
         if segments != self.sealed.0 {
             for number in self.sealed.0..segments {
                 pulse.put_bytes(segment_key(number), self.segments[number as usize].to_vec());
@@ -163,6 +222,57 @@ impl Hears<EpisodesCaptured> for SuprachiasmaticNucleus {
     }
 }
 
+impl Hears<RecordsRemoved> for SuprachiasmaticNucleus {
+    fn hear(&self, removed: &RecordsRemoved, pulse: &mut Pulse<'_, Self>) {
+        if removed.layer != Layer::Hippocampus {
+            return;
+        }
+        let mut gone: BTreeMap<u32, BTreeSet<u32>> = BTreeMap::new();
+        for id in &removed.ids {
+            let Some(number) = pulse.record::<u32>(&id_key(id)) else { continue };
+            pulse.remove(id_key(id));
+            pulse.remove(moment_key(number));
+            gone.entry(number / GONE_BLOCK).or_default().insert(number);
+        }
+        if gone.is_empty() {
+            return;
+        }
+        for (block, numbers) in &gone {
+            let before: Vec<u32> = pulse.record(&gone_key(*block)).unwrap_or_default();
+            let all: BTreeSet<u32> = before.into_iter().chain(numbers.iter().copied()).collect();
+            pulse.put(gone_key(*block), &all);
+        }
+        pulse.keep(ScnEvent::Removed { numbers: gone.into_values().flatten().collect() });
+    }
+}
+
+impl Hears<EpisodeLived> for SuprachiasmaticNucleus {
+    fn hear(&self, lived: &EpisodeLived, pulse: &mut Pulse<'_, Self>) {
+        let mut kinds: Vec<String> = lived.actions.iter().map(|action| action.tool.clone()).collect();
+        kinds.retain(|tool| tool != crate::action::executor::RESPOND);
+        if kinds.is_empty() {
+            kinds.push(lived.source.clone());
+        }
+        kinds.sort_unstable();
+        kinds.dedup();
+        pulse.put(doing_key(self.done), &Doing { at: lived.at, kinds });
+        pulse.keep(ScnEvent::Did);
+    }
+}
+
+impl Hears<DiscoverRhythms> for SuprachiasmaticNucleus {
+    fn hear(&self, wanted: &DiscoverRhythms, pulse: &mut Pulse<'_, Self>) {
+        let kept = pulse.records().prefixed(b"doing/", DOINGS);
+        let doings: Vec<Doing> = kept.iter().filter_map(|(_, bytes)| serde_json::from_slice(bytes).ok()).collect();
+        let events = doings.iter().flat_map(|doing| doing.kinds.iter().map(|kind| (kind.as_str(), doing.at)));
+        let found = discover(events, &pulse.settings().zone, FALSE_DISCOVERY_RATE);
+        let limit = if wanted.limit == 0 { RHYTHMS } else { wanted.limit };
+        let rhythms = found.iter().take(limit).map(|rhythm| serde_json::json!(rhythm)).collect();
+        let events = doings.iter().map(|doing| doing.kinds.len()).sum();
+        pulse.reply(RhythmsDiscovered { rhythms, events });
+    }
+}
+
 impl Hears<DescribeTime> for SuprachiasmaticNucleus {
     fn hear(&self, query: &DescribeTime, pulse: &mut Pulse<'_, Self>) {
         let Some(index) = &self.index else { return };
@@ -182,7 +292,7 @@ impl Hears<DescribeTime> for SuprachiasmaticNucleus {
             week: now.week,
             month: now.month,
             like_now: index.count(&bins) as u64,
-            total: index.len() as u64,
+            total: index.living() as u64,
             episodes: ids.map(|moment| moment.id).collect(),
         };
         pulse.reply(described);
@@ -191,8 +301,92 @@ impl Hears<DescribeTime> for SuprachiasmaticNucleus {
 
 impl Hears<ReportStats> for SuprachiasmaticNucleus {
     fn hear(&self, _query: &ReportStats, pulse: &mut Pulse<'_, Self>) {
-        let bytes = self.index.as_ref().map_or(0, BinIndex::size);
-        let counts = serde_json::json!({ "moments": self.next, "index_bytes": bytes });
+        let (moments, bytes) = self.index.as_ref().map_or((0, 0), |index| (index.living(), index.size()));
+        let counts = serde_json::json!({ "moments": moments, "index_bytes": bytes });
         pulse.reply(StatsReported { region: Self::NAME.into(), available: true, reason: None, counts });
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use jiff::SignedDuration;
+    use maxim_bus::signals::thought::ActionSummary;
+    use maxim_bus::units::{Novelty, Salience};
+    use maxim_bus::{MessageId, Trust};
+
+    use super::*;
+    use crate::region::rig::{Rig, ear, monday_morning};
+
+    #[test]
+    fn moments_go_with_their_episodes_sealed_or_not_and_over_a_crash() {
+        let settings = ScnSettings { zone: TimeZone::UTC };
+        let mut rig = Rig::<SuprachiasmaticNucleus>::new(settings, |bus, probe| ear::<TimeDescribed>(bus, probe));
+        let count = SEAL_AT + 20;
+        let episodes = (0..count).map(|n| (format!("e{n}"), monday_morning() + SignedDuration::from_hours(n as i64)));
+        rig.send(EpisodesCaptured { episodes: episodes.collect() });
+        // Sealing takes a message to begin with and one to be written.
+        rig.send(EpisodesCaptured { episodes: vec![("late".into(), monday_morning())] });
+        rig.send(EpisodesCaptured { episodes: vec![("later".into(), monday_morning())] });
+        let total = |rig: &mut Rig<SuprachiasmaticNucleus>| {
+            rig.send(DescribeTime { hour: Some(9), day: Some(0), limit: 10_000 });
+            let told = rig.heard::<TimeDescribed>().pop().expect("an answer");
+            assert_eq!(told.like_now, told.episodes.len() as u64, "what is counted can be named");
+            (told.total as usize, told.episodes.iter().any(|id| id == "e0" || id == "later"))
+        };
+        assert_eq!(total(&mut rig), (count + 2, true));
+        let removed = |layer| RecordsRemoved { layer, ids: vec!["e0".into(), "later".into(), "unknown".into()] };
+        rig.send(removed(Layer::Atl));
+        assert_eq!(total(&mut rig), (count + 2, true), "a concept is no episode");
+        rig.send(removed(Layer::Hippocampus));
+        for _ in 0..2 {
+            assert_eq!(total(&mut rig), (count, false));
+            rig.crash();
+        }
+        rig.send(EpisodesCaptured { episodes: vec![("new".into(), monday_morning())] });
+        rig.crash();
+        assert_eq!(total(&mut rig).0, count + 1, "numbers go on behind those that are gone");
+    }
+
+    fn lived(at: Timestamp, tool: &str) -> EpisodeLived {
+        let id = MessageId::from_parts(1, 1);
+        let params = serde_json::Value::Null;
+        let action = ActionSummary { id, tool: tool.into(), params, status: "done".into(), reason: None };
+        EpisodeLived {
+            episode: "e".into(),
+            turn: id,
+            at,
+            text: String::new(),
+            source: "comms:http".into(),
+            objects: Vec::new(),
+            people: Vec::new(),
+            goal: None,
+            goal_changed: false,
+            actions: vec![action],
+            salience: Salience::clamped(0.5),
+            novelty: Novelty::clamped(0.5),
+            person_involved: true,
+            trust: Trust::Owner,
+        }
+    }
+
+    #[test]
+    fn what_is_done_each_morning_is_a_rhythm_and_a_crash_changes_nothing() {
+        let mut rig: Rig<SuprachiasmaticNucleus> =
+            Rig::new(ScnSettings { zone: TimeZone::UTC }, ear::<RhythmsDiscovered>);
+        let ask = |rig: &mut Rig<SuprachiasmaticNucleus>| {
+            rig.send(DiscoverRhythms { limit: 0 });
+            rig.heard::<RhythmsDiscovered>().remove(0)
+        };
+        assert_eq!(ask(&mut rig), RhythmsDiscovered { rhythms: Vec::new(), events: 0 });
+        let midnight: Timestamp = "2026-01-05T00:00:00Z".parse().expect("a time");
+        for day in 0..28 {
+            rig.send(lived(midnight + jiff::SignedDuration::from_hours(24 * day + 7), "water_plants"));
+            rig.send(lived(midnight + jiff::SignedDuration::from_hours(24 * day + (day * 5) % 24), "bash"));
+        }
+        rig.crash();
+        let found = ask(&mut rig);
+        assert_eq!(found.events, 56);
+        assert_eq!(found.rhythms[0]["kind"], "water_plants");
+        assert_eq!(found.rhythms[0]["bins"], serde_json::json!([{"hour": 7}]));
     }
 }

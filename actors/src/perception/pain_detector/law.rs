@@ -88,6 +88,11 @@ impl Sores {
         self.by_place.contains_key(place)
     }
 
+    /// Where something went wrong and has not eased, in order.
+    pub fn places(&self) -> impl Iterator<Item = &str> {
+        self.by_place.keys().map(String::as_str)
+    }
+
     fn sore(&mut self, kind: PainKind, place: &str) -> &mut Sore {
         let kinds = self.by_place.entry(place.to_string()).or_default();
         kinds.entry(kind).or_insert(Sore { count: 0.0, felt: None })

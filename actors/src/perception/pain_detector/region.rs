@@ -2,11 +2,15 @@
 //!
 //! Biology: nociceptors and the anterior cingulate.
 //! Law: `law.rs`. A stop, a no of the gate and ignorance don't hurt: they say nothing about the action.
-//! Remembers: what went wrong lately, by kind and tool. Forgets: with each success half of it.
+//! Remembers: what went wrong lately, by kind and tool; the latest pains, and how many there were. Forgets: with each
+//! success half of what went wrong; the oldest pains.
 //! Down: nothing hurts meanwhile; outcomes wait.
+
+use std::collections::{BTreeMap, VecDeque};
 
 use jiff::Timestamp;
 use maxim_bus::signals::body::SensoryErrorSensed;
+use maxim_bus::signals::introspection::{PainFelt, PainReported, ReportPain};
 use maxim_bus::signals::outcome::{FailureKind, ToolResult};
 use maxim_bus::signals::percept::PainSignal;
 use maxim_bus::units::Intensity;
@@ -20,15 +24,41 @@ use crate::wiring;
 #[derive(Default, Serialize, Deserialize)]
 pub struct PainDetector {
     sores: Sores,
+    /// Failures by kind, felt or not.
+    #[serde(default)]
+    counts: BTreeMap<PainKind, u64>,
+    /// The latest that were felt, the newest last.
+    #[serde(default)]
+    felt: VecDeque<PainFelt>,
 }
+
+/// Pains that are remembered one by one.
+const REMEMBERED: usize = 100;
+/// Pains told when nobody says how many.
+const LIMIT: usize = 5;
+/// The longest reason that is remembered, in characters.
+const REASON: usize = 200;
 
 #[derive(Debug, Serialize, Deserialize)]
 pub enum PainEvent {
-    Failed { kind: PainKind, tool: String, at: Timestamp },
-    Eased { tool: String },
+    Failed {
+        kind: PainKind,
+        tool: String,
+        at: Timestamp,
+        /// What was felt of it, and why; none in a cooldown.
+        #[serde(default)]
+        felt: Option<(Intensity, String)>,
+    },
+    Eased {
+        tool: String,
+    },
 }
 
-wiring!(PainDetector { hears: [], back: [ToolResult, SensoryErrorSensed], emits: [PainSignal] });
+wiring!(PainDetector {
+    hears: [ReportPain],
+    back: [ToolResult, SensoryErrorSensed],
+    emits: [PainSignal, PainReported],
+});
 
 impl Region for PainDetector {
     const NAME: RegionName = "pain_detector";
@@ -42,8 +72,15 @@ impl Region for PainDetector {
 
     fn apply(&mut self, event: PainEvent) {
         match event {
-            PainEvent::Failed { kind, tool, at } => {
+            PainEvent::Failed { kind, tool, at, felt } => {
                 self.sores.failure(kind, &tool, at);
+                *self.counts.entry(kind).or_insert(0) += 1;
+                if let Some((intensity, reason)) = felt {
+                    self.felt.push_back(PainFelt { kind, about: tool, intensity, at, reason });
+                }
+                if self.felt.len() > REMEMBERED {
+                    self.felt.pop_front();
+                }
             }
             PainEvent::Eased { tool } => self.sores.success(&tool),
         }
@@ -71,9 +108,10 @@ impl Hears<ToolResult> for PainDetector {
             (Some(false), Some(kind)) => {
                 let at = pulse.now();
                 let felt = self.sores.clone().failure(kind, &tool, at);
-                pulse.keep(PainEvent::Failed { kind, tool: tool.clone(), at });
+                let reason = result.error.clone().unwrap_or_default();
+                let remembered = felt.as_ref().map(|felt| (felt.intensity, reason.chars().take(REASON).collect()));
+                pulse.keep(PainEvent::Failed { kind, tool: tool.clone(), at, felt: remembered });
                 if let Some(felt) = felt {
-                    let reason = result.error.clone().unwrap_or_default();
                     let (intensity, action) = (felt.intensity, Some(result.action));
                     pulse.emit(PainSignal { kind, intensity, about: tool, reason, action });
                 }
@@ -89,17 +127,23 @@ impl Hears<SensoryErrorSensed> for PainDetector {
         let (kind, at) = (PainKind::MovementError, pulse.now());
         let place = format!("{}.{}", error.body_part, error.movement);
         let felt = self.sores.clone().failure(kind, &place, at);
-        pulse.keep(PainEvent::Failed { kind, tool: place.clone(), at });
-        let Some(felt) = felt else { return };
         // It hurts by how far it went off, and by how often it did.
-        let strength = felt.intensity.get().max(error.intensity.get());
-        pulse.emit(PainSignal {
-            kind,
-            intensity: Intensity::clamped(strength),
-            about: place,
-            reason: format!("{} changed by {} instead of {}", error.sensor, error.observed, error.expected),
-            action: error.action,
-        });
+        let strength = felt.map(|felt| Intensity::clamped(felt.intensity.get().max(error.intensity.get())));
+        let reason = format!("{} changed by {} instead of {}", error.sensor, error.observed, error.expected);
+        let remembered = strength.map(|strength| (strength, reason.clone()));
+        pulse.keep(PainEvent::Failed { kind, tool: place.clone(), at, felt: remembered });
+        let Some(intensity) = strength else { return };
+        pulse.emit(PainSignal { kind, intensity, about: place, reason, action: error.action });
+    }
+}
+
+impl Hears<ReportPain> for PainDetector {
+    fn hear(&self, wanted: &ReportPain, pulse: &mut Pulse<'_, Self>) {
+        let is_meant = |place: &str| wanted.about.as_ref().is_none_or(|about| place == about);
+        let limit = if wanted.limit == 0 { LIMIT } else { wanted.limit };
+        let recent = self.felt.iter().rev().filter(|felt| is_meant(&felt.about)).take(limit).cloned().collect();
+        let sore = self.sores.places().filter(|place| is_meant(place)).map(str::to_owned).collect();
+        pulse.reply(PainReported { counts: self.counts.clone(), recent, sore });
     }
 }
 
@@ -168,5 +212,27 @@ mod tests {
         rig.send(result(false));
         let eased = rig.heard::<PainSignal>();
         assert!(eased[0].intensity < felt[3].intensity);
+    }
+
+    #[test]
+    fn what_hurt_is_told_the_newest_first_and_outlasts_a_crash() {
+        let mut rig: Rig<PainDetector> = Rig::new((), |bus, probe| {
+            ear::<PainSignal>(bus, probe);
+            ear::<PainReported>(bus, probe);
+        });
+        for tool in ["bash", "glob", "bash"] {
+            rig.send(ToolResult { tool: tool.into(), ..result(false) });
+            rig.pass(std::time::Duration::from_secs(60));
+        }
+        rig.crash();
+        rig.send(ReportPain { about: None, limit: 2 });
+        let told = rig.heard::<PainReported>().remove(0);
+        assert_eq!(told.counts, BTreeMap::from([(PainKind::ToolError, 3)]));
+        assert_eq!(told.recent.iter().map(|felt| felt.about.as_str()).collect::<Vec<_>>(), ["bash", "glob"]);
+        assert_eq!(told.recent[0].reason, "exit code 1");
+        assert_eq!(told.sore, ["bash", "glob"]);
+        rig.send(ReportPain { about: Some("glob".into()), limit: 0 });
+        let told = rig.heard::<PainReported>().remove(0);
+        assert_eq!((told.recent.len(), told.sore), (1, vec!["glob".to_owned()]));
     }
 }

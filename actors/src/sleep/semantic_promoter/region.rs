@@ -10,8 +10,8 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use jiff::{SignedDuration, Timestamp};
 use maxim_bus::signals::concepts::{
-    CandidatesOffered, ConceptFormed, ConceptRemoved, ConceptsLearned, ConsolidateLayer, EpisodesFetched,
-    FetchEpisodes, LayerConsolidated, LearnConcepts, OfferCandidates, Promote, PromotionEnded, PromotionVerdict,
+    CandidatesOffered, ConceptFormed, ConceptRemoved, ConceptsLearned, EpisodesFetched, FetchEpisodes, LearnConcepts,
+    OfferCandidates, Promote, PromotionEnded, PromotionVerdict,
 };
 use maxim_bus::signals::numbers::{JudgeSeries, SeriesJudged, SeriesVerdict};
 use maxim_bus::signals::recall::{EpisodeStored, ReportStats, StatsReported};
@@ -61,8 +61,6 @@ const STEP: usize = 16;
 const MOST_CANDIDATES: usize = 1_024;
 /// Patterns whose promotion is remembered; the oldest by name go first beyond it.
 const MOST_KNOWN: usize = 10_000;
-/// Concepts that are looked at in one step of consolidation.
-const CONSOLIDATED: usize = 64;
 
 #[derive(Default, Serialize, Deserialize)]
 pub struct SemanticPromoter {
@@ -93,21 +91,12 @@ wiring!(SemanticPromoter {
         SeriesJudged,
         EpisodesFetched,
         ConceptsLearned,
-        LayerConsolidated,
         ConceptFormed,
         ConceptRemoved,
         ReportStats,
     ],
     back: [],
-    emits: [
-        OfferCandidates,
-        JudgeSeries,
-        FetchEpisodes,
-        LearnConcepts,
-        ConsolidateLayer,
-        PromotionEnded,
-        StatsReported,
-    ],
+    emits: [OfferCandidates, JudgeSeries, FetchEpisodes, LearnConcepts, PromotionEnded, StatsReported,],
 });
 
 impl Region for SemanticPromoter {
@@ -172,7 +161,7 @@ impl SemanticPromoter {
         let mut run = Run::new(asker.map(|asker| (asker, turn)), turn, self.due(pulse), settings.sources.len());
         if settings.sources.is_empty() {
             run.report.reason = Some("no room offers anything to promote".into());
-            return self.consolidate(run, pulse);
+            return self.end(run, pulse);
         }
         let asked =
             OfferCandidates { min_confidence: settings.min_confidence, min_observations: settings.min_observations };
@@ -222,10 +211,10 @@ impl SemanticPromoter {
         }
     }
 
-    /// Fetches the evidence of the next candidates; when there are none, consolidates.
+    /// Fetches the evidence of the next candidates; when there are none, it has ended.
     fn check(&self, mut run: Run, pulse: &mut Pulse<'_, Self>) {
         if run.candidates.is_empty() {
-            return self.consolidate(run, pulse);
+            return self.end(run, pulse);
         }
         let next = run.candidates.iter().take(STEP);
         let mut ids: Vec<String> = next.flat_map(|offered| offered.candidate.episodes.clone()).collect();
@@ -266,14 +255,6 @@ impl SemanticPromoter {
         run.due = self.due(pulse);
         // Durable on its way: what was taught is not lost in a crash, so it need not be taught again.
         pulse.emit_to(AnteriorTemporalLobe::NAME, run.turn, LearnConcepts { lessons });
-        pulse.keep(PromoterEvent::Went(Box::new(run)));
-    }
-
-    fn consolidate(&self, mut run: Run, pulse: &mut Pulse<'_, Self>) {
-        run.phase = Phase::Consolidating;
-        run.waiting = 1;
-        run.due = self.due(pulse);
-        pulse.emit_to(AnteriorTemporalLobe::NAME, run.turn, ConsolidateLayer { step: CONSOLIDATED });
         pulse.keep(PromoterEvent::Went(Box::new(run)));
     }
 
@@ -318,10 +299,6 @@ impl SemanticPromoter {
                 run.report.reason = late(AnteriorTemporalLobe::NAME);
                 self.check(run, pulse);
             }
-            Phase::Consolidating => {
-                run.report.reason = late(AnteriorTemporalLobe::NAME);
-                self.end(run, pulse);
-            }
         }
     }
 
@@ -342,13 +319,20 @@ impl Hears<EpisodeStored> for SemanticPromoter {
 
 impl Hears<Promote> for SemanticPromoter {
     fn hear(&self, _wish: &Promote, pulse: &mut Pulse<'_, Self>) {
-        if self.run.is_some() {
-            let reason = Some("another promotion is under way; its lessons are the same".to_owned());
-            pulse.reply(PromotionEnded { reason, ..PromotionEnded::default() });
-            return;
-        }
         let asker = pulse.cause().map(|cause| cause.sender.clone());
-        self.begin(asker, pulse);
+        match self.run.as_deref() {
+            None => self.begin(asker, pulse),
+            // One that the room began by itself teaches the same: its report is for whoever asks meanwhile.
+            Some(run) if run.asker.is_none() => {
+                let mut run = run.clone();
+                run.asker = asker.map(|asker| (asker, pulse.turn()));
+                pulse.keep(PromoterEvent::Went(Box::new(run)));
+            }
+            Some(_) => {
+                let reason = Some("another promotion is under way; its lessons are the same".to_owned());
+                pulse.reply(PromotionEnded { reason, ..PromotionEnded::default() });
+            }
+        }
     }
 }
 
@@ -409,15 +393,6 @@ impl Hears<ConceptsLearned> for SemanticPromoter {
         run.report.created += learned.learned.iter().filter(|one| one.created).count() as u64;
         run.report.reinforced += learned.learned.iter().filter(|one| !one.created && one.reinforced).count() as u64;
         self.check(run, pulse);
-    }
-}
-
-impl Hears<LayerConsolidated> for SemanticPromoter {
-    fn hear(&self, done: &LayerConsolidated, pulse: &mut Pulse<'_, Self>) {
-        let Some(mut run) = self.in_phase(Phase::Consolidating, pulse) else { return };
-        run.report.compressed += done.compressed;
-        run.report.pruned += done.pruned;
-        if done.done { self.end(run, pulse) } else { self.consolidate(run, pulse) }
     }
 }
 

@@ -1,4 +1,4 @@
-//! One promotion under way, step by step: offers, judgement, evidence, lessons, consolidation.
+//! One promotion under way, step by step: offers, judgement, evidence, lessons.
 
 use std::collections::{BTreeMap, VecDeque};
 
@@ -18,8 +18,6 @@ pub enum Phase {
     Checking,
     /// The anterior temporal lobe was given lessons.
     Teaching,
-    /// The anterior temporal lobe was asked to compress what is due.
-    Consolidating,
 }
 
 /// A candidate with the room that offered it.

@@ -5,8 +5,8 @@ use jiff::Timestamp;
 use maxim_bus::Trust;
 use maxim_bus::signals::concepts::{
     CandidatesOffered, ConceptFormed, ConceptLesson, ConceptProvenance, ConceptRemoved, ConceptsLearned,
-    ConsolidateLayer, EpisodesFetched, FetchEpisodes, FetchedEpisode, Layer, LayerConsolidated, LearnConcepts,
-    OfferCandidates, Promote, PromotionCandidate, PromotionEnded, PromotionVerdict,
+    EpisodesFetched, FetchEpisodes, FetchedEpisode, LearnConcepts, OfferCandidates, Promote, PromotionCandidate,
+    PromotionEnded, PromotionVerdict,
 };
 use maxim_bus::signals::numbers::{JudgeSeries, SeriesJudged, SeriesVerdict};
 use maxim_bus::signals::recall::{EpisodeStored, RecalledEpisode, Via};
@@ -122,7 +122,6 @@ impl Bench {
             ear::<JudgeSeries>(bus, probe);
             ear::<FetchEpisodes>(bus, probe);
             ear::<LearnConcepts>(bus, probe);
-            ear::<ConsolidateLayer>(bus, probe);
             ear::<PromotionEnded>(bus, probe);
         });
         Self { rig, lessons: Vec::new() }
@@ -135,6 +134,9 @@ impl Bench {
         let offer = CandidatesOffered { source: "nucleus_accumbens".into(), candidates: candidates.to_vec() };
         self.rig.send_in(turn, Trust::Own, offer);
         for _ in 0..8 {
+            if serde_json::to_value(self.rig.region()).expect("plain data")["run"].is_null() {
+                return self.rig.heard::<PromotionEnded>().pop().expect("a report");
+            }
             let mut out = self.out();
             let Some(next) = out.pop() else { break };
             match next {
@@ -156,19 +158,6 @@ impl Bench {
                     self.lessons.extend(lessons.lessons);
                     self.rig.send_in(turn, Trust::Own, ConceptsLearned::default());
                 }
-                Out::Consolidate => {
-                    let done = LayerConsolidated {
-                        layer: Layer::Atl,
-                        looked_at: 0,
-                        compressed: 0,
-                        pruned: 0,
-                        bytes_before: 0,
-                        bytes_after: 0,
-                        done: true,
-                    };
-                    self.rig.send_in(turn, Trust::Own, done);
-                    return self.rig.heard::<PromotionEnded>().pop().expect("a report");
-                }
             }
         }
         panic!("the promotion did not end");
@@ -183,7 +172,6 @@ impl Bench {
             "Judging" => all.extend(self.rig.heard::<JudgeSeries>().into_iter().map(Out::Judge)),
             "Checking" => all.extend(self.rig.heard::<FetchEpisodes>().into_iter().map(Out::Fetch)),
             "Teaching" => all.extend(self.rig.heard::<LearnConcepts>().into_iter().map(Out::Learn)),
-            "Consolidating" => all.extend(self.rig.heard::<ConsolidateLayer>().into_iter().map(|_| Out::Consolidate)),
             _ => {}
         }
         all
@@ -194,7 +182,6 @@ enum Out {
     Judge(JudgeSeries),
     Fetch(FetchEpisodes),
     Learn(LearnConcepts),
-    Consolidate,
 }
 
 fn judged(asked: &JudgeSeries, verdict: SeriesVerdict) -> SeriesJudged {
@@ -277,6 +264,24 @@ fn silent_rooms_hold_it_up_no_longer_than_its_patience() {
     bench.rig.send(Promote { by: "test".into() });
     bench.rig.send(Promote { by: "other".into() });
     assert!(bench.rig.heard::<PromotionEnded>()[0].reason.as_deref().is_some_and(|why| why.contains("under way")));
+}
+
+#[test]
+fn who_asks_while_it_promotes_by_itself_gets_that_report() {
+    let mut bench = Bench::new();
+    bench.rig.send(EpisodeStored {
+        episode: "e1".into(),
+        at: monday_morning(),
+        complete: true,
+        reasons: Vec::new(),
+        salience: Salience::clamped(0.5),
+    });
+    bench.rig.pass(Duration::from_secs(600));
+    assert_eq!(bench.rig.heard::<OfferCandidates>().len(), 1);
+    bench.rig.send(Promote { by: "sleep".into() });
+    assert!(bench.rig.heard::<PromotionEnded>().is_empty() && bench.rig.heard::<OfferCandidates>().is_empty());
+    bench.rig.pass(Duration::from_secs(6));
+    assert_eq!(bench.rig.heard::<PromotionEnded>().len(), 1);
 }
 
 #[test]

@@ -154,6 +154,15 @@ impl Default for SandboxPolicy {
 }
 
 impl SandboxPolicy {
+    /// A program by name: the first executable file of this name on the search path.
+    pub fn find(&self, name: &str) -> Option<PathBuf> {
+        use std::os::unix::fs::PermissionsExt;
+        let can_run = |path: &PathBuf| {
+            std::fs::metadata(path).is_ok_and(|meta| meta.is_file() && meta.permissions().mode() & 0o111 != 0)
+        };
+        self.path.split(':').map(|folder| Path::new(folder).join(name)).find(can_run)
+    }
+
     /// The whole environment of a child: nothing is inherited, so no secret of this process can be.
     pub(super) fn environment(&self, home: &Path, scratch: &Path) -> BTreeMap<String, String> {
         let mut all = self.environment.clone();

@@ -307,3 +307,72 @@ fn judge_development(text: &str, here: &Setting) {
         );
     }
 }
+
+#[test]
+fn the_agents_own_tools_get_the_verdict_of_the_law() {
+    let rows = [
+        ("search_code", json!({"pattern": "fn main", "path": "src"}), Verdict::Allow),
+        ("search_code", json!({"pattern": "password", "path": "~/.ssh"}), Verdict::Block),
+        ("search_code", json!({"pattern": "x", "path": "../other"}), Verdict::Ask),
+        ("git_diff", json!({"revision": "HEAD~1", "path": "src"}), Verdict::Allow),
+        ("git_commit", json!({"message": "Keeps rm -rf / out", "paths": ["src"]}), Verdict::Allow),
+        ("git_commit", json!({"message": "x", "paths": [".env"]}), Verdict::Ask),
+        ("git_commit", json!({"message": "x", "paths": ["../other"]}), Verdict::Ask),
+        ("run_tests", json!({}), Verdict::Ask),
+        ("run_tests", json!({"framework": "cargo", "filter": "parser"}), Verdict::Ask),
+        ("execute_file", json!({"path": "run.sh"}), Verdict::Ask),
+        ("execute_file", json!({"path": "~/.ssh/id_rsa"}), Verdict::Block),
+        ("http_fetch", json!({"url": "https://example.org/"}), Verdict::Allow),
+        ("http_fetch", json!({"url": "http://169.254.169.254/latest/"}), Verdict::Block),
+        ("http_fetch", json!({"url": "http://0x7f.1/"}), Verdict::Block),
+        ("http_fetch", json!({"url": "file:///etc/passwd"}), Verdict::Block),
+        ("speak", json!({"text": "The tea is ready."}), Verdict::Allow),
+        ("speak", json!({"text": "-----BEGIN OPENSSH PRIVATE KEY-----\nabc"}), Verdict::Ask),
+        ("request_interaction", json!({"question": "Which?", "options": ["a", "b"]}), Verdict::Allow),
+        ("mode_switch", json!({"mode": "passive"}), Verdict::Allow),
+        ("autonomy_level", json!({"level": "planning"}), Verdict::Allow),
+        ("web_access", json!({"on": false}), Verdict::Allow),
+        ("undo", json!({}), Verdict::Allow),
+        ("request_directory_change", json!({"path": "../other"}), Verdict::Ask),
+        ("request_directory_change", json!({"path": "src"}), Verdict::Ask),
+        ("request_directory_change", json!({"path": "~/.ssh"}), Verdict::Block),
+    ];
+    for (name, params, expected) in rows {
+        assert_eq!(tool(name, &params).verdict, expected, "{name} {params}: {:?}", tool(name, &params));
+    }
+}
+
+#[test]
+fn in_passive_mode_nothing_is_run_and_no_folder_changed() {
+    for (name, params) in [
+        ("run_tests", json!({})),
+        ("execute_file", json!({"path": "run.sh"})),
+        ("request_directory_change", json!({"path": "../other"})),
+    ] {
+        let judged = judge(&ToolCall { tool: name, params: &params }, &setting(Mode::Passive));
+        assert_eq!(judged.verdict, Verdict::Block, "{name}: {judged:?}");
+    }
+    let free = judge(
+        &ToolCall { tool: "request_directory_change", params: &json!({"path": "/srv/other"}) },
+        &setting(Mode::Singularity),
+    );
+    assert_eq!(free.verdict, Verdict::Allow, "{free:?}");
+}
+
+#[test]
+fn an_installed_program_is_asked_about() {
+    let judged = verdict::of_foreign_program("tides", Mode::Active);
+    assert_eq!((judged.verdict, judged.rule), (Verdict::Ask, "exec.foreign-tool"));
+    assert_eq!(verdict::of_foreign_program("tides", Mode::Passive).verdict, Verdict::Block);
+}
+
+#[test]
+fn what_a_tool_may_fetch_is_what_the_gate_lets_pass() {
+    for (url, expected) in fixtures::ADDRESSES {
+        let is_fit = unfit_url(url).is_none();
+        assert!(is_fit || *expected != Verdict::Allow, "{url} is let pass and then refused");
+        assert!(!is_fit || *expected != Verdict::Block, "{url} is blocked and would be fetched");
+    }
+    assert!(unfit_address([10, 0, 0, 1].into()).is_some());
+    assert!(unfit_address([93, 184, 215, 14].into()).is_none());
+}

@@ -58,15 +58,19 @@ pub(super) enum Field {
 }
 
 impl Field {
-    /// Case and runs of white space don't matter; `_` and `-` are spaces, so that "coffee_mug" is "coffee mug".
-    pub(super) fn key(self, value: &str) -> String {
-        let letter = match self {
+    pub(super) fn letter(self) -> &'static str {
+        match self {
             Self::Goal => "g",
             Self::Tool => "t",
             Self::Object => "o",
             Self::Person => "p",
             Self::Mode => "m",
-        };
+        }
+    }
+
+    /// Case and runs of white space don't matter; `_` and `-` are spaces, so that "coffee_mug" is "coffee mug".
+    pub(super) fn key(self, value: &str) -> String {
+        let letter = self.letter();
         let lower = value.to_lowercase();
         let parts: Vec<&str> = lower.split(|c: char| c.is_whitespace() || c == '_' || c == '-').collect();
         let parts: Vec<&str> = parts.into_iter().filter(|part| !part.is_empty()).collect();

@@ -5,6 +5,9 @@
 
 mod block;
 mod filter;
+mod kindred;
+mod merging;
+mod traits;
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -18,6 +21,8 @@ use super::packing::DamagedSegment;
 use super::text_index::{HELD_OPEN, NotIndexed, SEGMENT_DOCUMENTS};
 use block::{Block, Place, pack};
 use filter::{Field, success_key};
+pub use kindred::{Compared, Likeness};
+use traits::Traits;
 
 /// The index. Documents are numbered by the caller, ascending, as in the text index.
 #[derive(Debug, Default)]
@@ -33,6 +38,7 @@ pub struct KeyIndex {
     documents: Vec<u32>,
     /// Microseconds since 1970.
     times: Vec<i64>,
+    traits: Traits,
     /// Some document is older than the one before it: the newest by time must be searched for.
     out_of_order: bool,
     /// Sorted.
@@ -83,6 +89,8 @@ impl KeyIndex {
                 }
             }
         }
+        let compared: Vec<u32> = keys.iter().filter_map(|key| self.traits.number_of(key)).collect();
+        self.traits.push(compared);
         self.tail_keys.push(keys);
         self.append(document, episode.created.as_microsecond());
         Ok(())
@@ -150,18 +158,22 @@ impl KeyIndex {
     /// Ordinals that pass, from the last added to the first, while `take` returns true.
     fn visit(&self, filter: &Filter, take: &mut dyn FnMut(u32) -> bool) {
         let micros = |time: Option<Timestamp>, open: i64| time.map_or(open, Timestamp::as_microsecond);
-        let (from, to) = (micros(filter.time_after, i64::MIN), micros(filter.time_before, i64::MAX));
+        let time = (micros(filter.time_after, i64::MIN), micros(filter.time_before, i64::MAX));
+        self.visit_keys(&filter.keys(), time, take);
+    }
+
+    /// The same by keys, and times in microseconds.
+    fn visit_keys(&self, keys: &[String], (from, to): (i64, i64), take: &mut dyn FnMut(u32) -> bool) {
         let mut pass = |ordinal: u32| {
             let o = ordinal as usize;
             let alive = self.dead.is_empty() || self.dead.binary_search(&self.documents[o]).is_err();
             !alive || !(from..=to).contains(&self.times[o]) || take(ordinal)
         };
-        let keys = filter.keys();
-        if !self.visit_tail(&keys, &mut pass) {
+        if !self.visit_tail(keys, &mut pass) {
             return;
         }
         let mut lists = Vec::with_capacity(keys.len());
-        for key in &keys {
+        for key in keys {
             match self.directory.get(key) {
                 Some(places) => lists.push(places.as_slice()),
                 None => return,
@@ -220,6 +232,12 @@ impl KeyIndex {
                 !shared || pass(*ordinal)
             }),
         }
+    }
+
+    /// The number after that of the last sealed document.
+    pub fn sealed_before(&self) -> u32 {
+        let last = (self.sealed as usize).checked_sub(1).and_then(|last| self.documents.get(last));
+        last.map_or(0, |document| document + 1)
     }
 
     /// Number of documents that wait for sealing.
@@ -282,10 +300,33 @@ impl KeyIndex {
                 index.append(document, time);
             }
             index.sealed = index.documents.len() as u32;
-            index.blocks.push(Block { bytes, base, documents: index.sealed - base });
+            let block = Block { bytes, base, documents: index.sealed - base };
+            index.enter_traits(&block, &opened.keys);
+            index.blocks.push(block);
             index.enter(opened.keys);
         }
         Ok(index)
+    }
+
+    fn enter_traits(&mut self, block: &Block, keys: &[(String, Place)]) {
+        let mut compared = vec![Vec::new(); block.documents as usize];
+        for (key, place) in keys {
+            let Some(number) = self.traits.number_of(key) else { continue };
+            block.common(&[*place], &mut |ordinal| {
+                if let Some(ids) = compared.get_mut((ordinal - block.base) as usize) {
+                    ids.push(number);
+                }
+                true
+            });
+        }
+        compared.into_iter().for_each(|ids| self.traits.push(ids));
+    }
+
+    /// Seals all but the newest `held` documents; nothing if that leaves none.
+    pub fn seal_but(&mut self, held: usize) -> Option<Arc<[u8]>> {
+        // A block's members are numbers of two bytes.
+        let count = self.unsealed().saturating_sub(held).min(usize::from(u16::MAX));
+        (count > 0).then(|| self.seal_first(count))
     }
 
     /// Bytes of the sealed blocks, in order.

@@ -10,6 +10,8 @@
 
 mod dates;
 mod gather;
+mod kindred;
+mod merging;
 mod people;
 mod query;
 mod rank;
@@ -25,6 +27,7 @@ mod vocabulary;
 use std::sync::{Arc, Mutex};
 
 pub use dates::{NamedDate, day_number, named_dates};
+pub use merging::Merging;
 pub use query::{Hit, Query, Weights};
 pub use segment::merge;
 pub use statement::Statement;

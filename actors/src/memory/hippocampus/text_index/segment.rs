@@ -227,53 +227,7 @@ impl Iterator for PackedList<'_> {
 
 /// One segment out of several that follow each other. Postings of documents in `dead` are left out.
 pub fn merge(segments: &[Arc<[u8]>], dead: &[u32]) -> Result<Vec<u8>, DamagedSegment> {
-    let mut merged = Draft::default();
-    let mut opened = Vec::new();
-    for bytes in segments {
-        let (segment, columns) = Segment::open(bytes.clone())?;
-        let base = merged.rows.len() as u32;
-        let groups: Vec<u32> = columns.groups.into_iter().map(|group| place(&mut merged.groups, group)).collect();
-        merged.rows.extend(columns.rows.into_iter().map(|row| {
-            let group = groups.get(row.group as usize).copied().unwrap_or(0);
-            Row { group, ..row }
-        }));
-        opened.push((segment, base, 0usize));
-    }
-    loop {
-        let heads = opened.iter().filter(|(s, _, at)| *at < s.terms());
-        let Some(stem) = heads.map(|(s, _, at)| s.stem(*at)).min().map(str::to_string) else {
-            break;
-        };
-        let mut list = Vec::new();
-        let mut form = String::new();
-        for (segment, base, at) in &mut opened {
-            if *at < segment.terms() && segment.stem(*at) == stem {
-                let other = segment.form(*at);
-                if form.is_empty() || (other.len(), other) < (form.len(), &form) {
-                    form = other.to_string();
-                }
-                let moved = segment.list(*at).map(|p| Posting { ordinal: p.ordinal + *base, ..p });
-                let rows = &merged.rows;
-                list.extend(moved.filter(|p| {
-                    let document = rows.get(p.ordinal as usize).map_or(0, |row| row.document);
-                    dead.binary_search(&document).is_err()
-                }));
-                *at += 1;
-            }
-        }
-        if !list.is_empty() {
-            merged.terms.push(Term { stem, form, postings: list });
-        }
-    }
-    Ok(merged.pack())
-}
-
-fn place(groups: &mut Vec<Vec<String>>, group: Vec<String>) -> u32 {
-    let known = groups.iter().position(|g| *g == group);
-    known.unwrap_or_else(|| {
-        groups.push(group);
-        groups.len() - 1
-    }) as u32
+    Ok(super::merging::Merging::new(segments, dead)?.finish())
 }
 
 #[cfg(test)]

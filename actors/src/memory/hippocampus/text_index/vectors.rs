@@ -1,6 +1,7 @@
 //! Vectors of documents as bytes that are kept beside a sealed segment.
 
 use crate::language::Vectors;
+use crate::language::packed::PackedVector;
 use crate::memory::hippocampus::packing::{DamagedSegment, Packer, Unpacker, read_u32};
 
 const KIND: [u8; 4] = *b"MXV1";
@@ -17,6 +18,16 @@ pub fn pack(vectors: &Vectors, documents: std::ops::Range<usize>) -> Vec<u8> {
         out.raw(&row);
     }
     out.finish()
+}
+
+/// Gives records from `start` on what was packed; nothing of it if it is another encoder's. Tells how many there were.
+pub fn fill(vectors: &mut Vectors, start: usize, bytes: &[u8]) -> Result<usize, DamagedSegment> {
+    let mut part = Vectors::new(vectors.encoder().clone(), vectors.dims());
+    let count = append(&mut part, bytes)?;
+    for at in (0..count).filter(|at| part.has(*at)) {
+        vectors.set(start + at, &PackedVector { scale: part.scale(at), steps: part.steps(at).to_vec() });
+    }
+    Ok(count)
 }
 
 /// Appends what was packed; nothing of it if it is another encoder's. Tells how many documents were appended.
@@ -40,7 +51,6 @@ pub fn append(vectors: &mut Vectors, bytes: &[u8]) -> Result<usize, DamagedSegme
 mod tests {
     use super::*;
     use crate::language::EncoderId;
-    use crate::language::packed::PackedVector;
 
     fn vector(first: f32) -> PackedVector {
         PackedVector::of_numbers(&[first, 1.0, 0.5])

@@ -1,4 +1,4 @@
-//! The introspector: answers questions about the brain itself, read-only by type. It holds no permit for any effect.
+//! The introspector as a room: answers questions about the brain itself, read-only by type. It holds no permit for any effect.
 //!
 //! Biology: the default-mode network, which looks inward.
 //! Law: an inquiry becomes questions to the rooms that know; the answers go back to whoever inquired, at the latest at
@@ -7,10 +7,15 @@
 //! Down: inquiries wait, and their askers' deadlines answer for it.
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 use jiff::{SignedDuration, Timestamp};
 use maxim_bus::signals::bridges::{EnergyReported, ReportEnergy};
 use maxim_bus::signals::concepts::{AssociatedRecalled, ConceptsFound, FindConcepts, RecallAssociated};
+use maxim_bus::signals::introspection::{
+    DiscoverRhythms, ForeseeVerdict, LinksListed, ListLinks, PainReported, ReportPain, RhythmsDiscovered,
+    VerdictForeseen,
+};
 use maxim_bus::signals::numbers::{Calculate, Calculated};
 use maxim_bus::signals::recall::{
     DescribeTime, EpisodeFilter, EpisodesRecalled, Inquiry, InquiryAnswered, OutcomesPredicted, PredictOutcomes,
@@ -19,10 +24,15 @@ use maxim_bus::signals::recall::{
 use maxim_bus::signals::similarity::{FindSimilar, SimilarFound};
 use maxim_bus::{MessageId, RegionName, Stage, Trust};
 use serde::{Deserialize, Serialize};
-use serde_json::{Value as Json, json};
+use serde_json::{Value, Value as Json, json};
 
+use super::affordances;
+use crate::action::tools::ToolRegistry;
 use crate::region::{Card, Hears, Pulse, Region};
 use crate::wiring;
+
+/// The part of a question that looks for rhythms.
+const RHYTHMS: &str = "suprachiasmatic_nucleus (rhythms)";
 
 /// How the introspector is set up.
 #[derive(Clone, Debug)]
@@ -31,6 +41,12 @@ pub struct IntrospectorSettings {
     pub rooms: Vec<RegionName>,
     /// How long answers are waited for. Default 2 s.
     pub deadline: SignedDuration,
+    /// What the agent can do.
+    pub tools: Arc<ToolRegistry>,
+    /// What it is called; the first is how it calls itself.
+    pub names: Vec<String>,
+    /// Its mode, as configured.
+    pub mode: String,
 }
 
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
@@ -70,6 +86,10 @@ wiring!(Introspector {
         AssociatedRecalled,
         StatsReported,
         EnergyReported,
+        LinksListed,
+        PainReported,
+        VerdictForeseen,
+        RhythmsDiscovered,
     ],
     back: [],
     emits: [
@@ -82,6 +102,10 @@ wiring!(Introspector {
         RecallAssociated,
         ReportStats,
         ReportEnergy,
+        ListLinks,
+        ReportPain,
+        ForeseeVerdict,
+        DiscoverRhythms,
         InquiryAnswered,
     ],
 });
@@ -177,7 +201,21 @@ fn compose(open: &Open, mut reports: BTreeMap<String, Json>) -> Json {
         let missing: Vec<&String> = open.waiting.values().filter(|room| !reports.contains_key(*room)).collect();
         return json!({ "regions": reports, "missing": missing });
     }
-    reports.pop_first().map_or(Json::Null, |(_, report)| report)
+    if reports.len() < 2 && open.waiting.len() < 2 {
+        return reports.pop_first().map_or(Json::Null, |(_, report)| report);
+    }
+    // Several rooms know a part each: their reports are one object, and what is missing is named.
+    let missing: Vec<&String> = open.waiting.values().filter(|room| !reports.contains_key(*room)).collect();
+    let mut whole = json!({});
+    if let Value::Object(fields) = &mut whole {
+        for report in reports.values() {
+            fields.extend(report.as_object().into_iter().flatten().map(|(name, value)| (name.clone(), value.clone())));
+        }
+    }
+    if !missing.is_empty() {
+        whole["missing"] = json!(missing);
+    }
+    affordances::weighed(whole)
 }
 
 impl Hears<Inquiry> for Introspector {
@@ -186,13 +224,19 @@ impl Hears<Inquiry> for Introspector {
         let mut open = Open {
             asker: cause.sender.clone(),
             tool: inquiry.tool.clone(),
-            params: inquiry.params.clone(),
+            params: bounded(inquiry),
             turn: inquiry.turn,
             correlation: cause.correlation,
             due: pulse.now() + pulse.settings().deadline,
             waiting: BTreeMap::new(),
             reports: BTreeMap::new(),
         };
+        let settings = pulse.settings();
+        if let Some(known) = affordances::known(&inquiry.tool, &open.params, settings) {
+            self.answer(cause.id, &open, known, None, pulse);
+            return;
+        }
+        let inquiry = &Inquiry { params: open.params.clone(), ..inquiry.clone() };
         let question = match ask(inquiry, pulse) {
             Ok(questions) => questions,
             Err(why) => {
@@ -203,6 +247,18 @@ impl Hears<Inquiry> for Introspector {
         open.waiting = question;
         pulse.keep(IntrospectorEvent::Opened { inquiry: cause.id, open });
     }
+}
+
+/// Most results of a tool that the agent calls; batch doors may ask for more.
+const MOST: u64 = 20;
+
+/// The parameters, with no higher limit than the agent may have.
+fn bounded(inquiry: &Inquiry) -> Json {
+    let mut params = inquiry.params.clone();
+    if let (Some(limit), Some(_)) = (params.get("limit").and_then(Json::as_u64), inquiry.turn) {
+        params["limit"] = limit.clamp(1, MOST).into();
+    }
+    params
 }
 
 /// Asks the rooms that know; which questions are out.
@@ -232,7 +288,31 @@ fn ask(inquiry: &Inquiry, pulse: &mut Pulse<'_, Introspector>) -> Result<BTreeMa
             let small = |field: &str| number(field).and_then(|value| u8::try_from(value).ok());
             let limit = number("limit").map_or(5, |limit| limit as usize);
             let query = DescribeTime { hour: small("hour"), day: small("day"), limit };
-            ("suprachiasmatic_nucleus", pulse.ask("suprachiasmatic_nucleus", query))
+            let described = pulse.ask("suprachiasmatic_nucleus", query);
+            if inquiry.params.get("discover_rhythms").and_then(Json::as_bool).unwrap_or(false) {
+                let rhythms = pulse.ask("suprachiasmatic_nucleus", DiscoverRhythms { limit });
+                return Ok(BTreeMap::from([(described, "suprachiasmatic_nucleus".into()), (rhythms, RHYTHMS.into())]));
+            }
+            ("suprachiasmatic_nucleus", described)
+        }
+        "causal_links" => {
+            let wanted: ListLinks = serde_json::from_value(inquiry.params.clone()).map_err(bad)?;
+            ("nucleus_accumbens", pulse.ask("nucleus_accumbens", wanted))
+        }
+        "pain_history" => {
+            let about = inquiry.params.get("check_action").and_then(Json::as_str).map(str::to_owned);
+            let limit = inquiry.params.get("limit").and_then(Json::as_u64).map_or(5, |limit| limit as usize);
+            let pain = pulse.ask("pain_detector", ReportPain { about: about.clone(), limit });
+            let mut questions = BTreeMap::from([(pain, "pain_detector".to_owned())]);
+            if let Some(tool) = about {
+                let params = inquiry.params.get("action_params").cloned().unwrap_or_else(|| json!({}));
+                let verdict = ForeseeVerdict { tool: tool.clone(), params: params.clone() };
+                questions.insert(pulse.ask("fear_agent", verdict), "fear_agent".into());
+                let context = json!({});
+                let expect = PredictOutcomes { tool_name: tool, params, context, include_all_outcomes: false };
+                questions.insert(pulse.ask("nucleus_accumbens", expect), "nucleus_accumbens".into());
+            }
+            return Ok(questions);
         }
         "math" => {
             let request = inquiry.params.clone();
@@ -277,7 +357,35 @@ impl Hears<SimilarFound> for Introspector {
 
 impl Hears<OutcomesPredicted> for Introspector {
     fn hear(&self, answer: &OutcomesPredicted, pulse: &mut Pulse<'_, Self>) {
-        self.reported("nucleus_accumbens", json!(answer), pulse);
+        let is_part = self.asked(pulse).is_some_and(|(_, _, open)| open.tool == "pain_history");
+        let report = if is_part { json!({ "expected": answer }) } else { json!(answer) };
+        self.reported("nucleus_accumbens", report, pulse);
+    }
+}
+
+impl Hears<LinksListed> for Introspector {
+    fn hear(&self, answer: &LinksListed, pulse: &mut Pulse<'_, Self>) {
+        let LinksListed { links, found } = answer;
+        self.reported("nucleus_accumbens", json!({ "results": links, "found": found }), pulse);
+    }
+}
+
+impl Hears<PainReported> for Introspector {
+    fn hear(&self, answer: &PainReported, pulse: &mut Pulse<'_, Self>) {
+        self.reported("pain_detector", json!(answer), pulse);
+    }
+}
+
+impl Hears<VerdictForeseen> for Introspector {
+    fn hear(&self, answer: &VerdictForeseen, pulse: &mut Pulse<'_, Self>) {
+        self.reported("fear_agent", json!({ "fear": answer }), pulse);
+    }
+}
+
+impl Hears<RhythmsDiscovered> for Introspector {
+    fn hear(&self, answer: &RhythmsDiscovered, pulse: &mut Pulse<'_, Self>) {
+        let RhythmsDiscovered { rhythms, events } = answer;
+        self.reported(RHYTHMS, json!({ "rhythms": rhythms, "rhythm_events": events }), pulse);
     }
 }
 

@@ -1,42 +1,43 @@
-//! Autonomy: may the agent do this by itself at all, whatever it is worth.
+//! Autonomy as a room: may the agent do this by itself at all, whatever it is worth.
 //!
 //! Biology: the dorsal anterior cingulate, which weighs whether to act or to ask.
 //! Law: the level decides (planning proposes, supervised asks below a confidence, autonomous acts); rails bound how many
 //! effects a second and a minute, and how often the same call may repeat without progress. Answers and questions are no
 //! effects: rails never count them. What the escalation bridge learned of asking moves the bar: a supervised agent asks
 //! below 0.3 less where people allow such things nearly always, below 0.3 more where they deny them, and an autonomous
-//! one asks there too. The person's own direct command is never asked back.
-//! Remembers: when it let effects pass, lately; counsel on asking. Forgets: after a minute; what is withdrawn.
+//! one asks there too. The person's own direct command is never asked back. A wrong name leads to its tool or is answered
+//! with the right ones; what the agent lowered of its own powers holds from the next intent on.
+//! Remembers: when it let effects pass, lately; counsel on asking; what was lowered; how names were read. Forgets: after a
+//! minute; what is withdrawn or given back.
 //! Down: no intent passes.
 
 use std::collections::VecDeque;
+use std::sync::Arc;
 
 use jiff::{SignedDuration, Timestamp};
 use maxim_bus::hash::StableHash;
+use maxim_bus::mode::{AutonomyLevel, Powers};
 use maxim_bus::signals::bridges::{Counsel, Counsels, EscalationCounselled, goal_kind};
 use maxim_bus::signals::intent::{Escalation, Intent, IntentPermitted, IntentRefused, Refusal};
 use maxim_bus::signals::outcome::ToolResult;
+use maxim_bus::signals::powers::{PowersReported, ReportPowers, RestorePowers};
+use maxim_bus::signals::thought::Mind;
 use maxim_bus::{MessageId, RegionName, Stage, Trust};
 use serde::{Deserialize, Serialize};
 
+use super::lowered::Lowered;
+use super::names::{NameTally, Named};
+use crate::action::tools::{Resolved, ToolRegistry};
 use crate::region::{Card, Hears, Pulse, Region};
 use crate::wiring;
-
-/// How much the agent may do by itself.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
-#[serde(rename_all = "lowercase")]
-pub enum AutonomyLevel {
-    /// Proposes only.
-    Planning,
-    /// Asks below `ask_below`.
-    Supervised,
-    Autonomous,
-}
 
 /// How autonomy is set up.
 #[derive(Clone, Debug)]
 pub struct AutonomySettings {
-    pub level: AutonomyLevel,
+    /// What the configuration allows; the level of autonomy is in it.
+    pub powers: Powers,
+    /// The tools that there are.
+    pub tools: Arc<ToolRegistry>,
     /// Confidence below which a supervised agent asks; 0 to 1. Default 0.8.
     pub ask_below: f64,
     /// Tools that it may use; empty means all that are registered.
@@ -58,6 +59,10 @@ pub struct Autonomy {
     failing: Option<(u64, u32)>,
     #[serde(default)]
     counsels: Counsels,
+    #[serde(default)]
+    lowered: Lowered,
+    #[serde(default)]
+    names: NameTally,
 }
 
 #[derive(Clone, Debug, Serialize, Deserialize)]
@@ -66,12 +71,15 @@ pub enum AutonomyEvent {
     Failed { call: u64 },
     Succeeded,
     Counselled(EscalationCounselled),
+    Named(Named),
+    Lowered(Lowered),
+    Restored,
 }
 
 wiring!(Autonomy {
-    hears: [Intent],
+    hears: [Intent, ReportPowers, RestorePowers],
     back: [ToolResult, EscalationCounselled],
-    emits: [IntentPermitted, IntentRefused],
+    emits: [IntentPermitted, IntentRefused, PowersReported],
 });
 
 impl Region for Autonomy {
@@ -99,6 +107,9 @@ impl Region for Autonomy {
             }
             AutonomyEvent::Succeeded => self.failing = None,
             AutonomyEvent::Counselled(told) => self.counsels.learn(&told),
+            AutonomyEvent::Named(named) => self.names.count(named),
+            AutonomyEvent::Lowered(change) => self.lowered.add(&change),
+            AutonomyEvent::Restored => self.lowered = Lowered::default(),
         }
     }
 }
@@ -128,7 +139,7 @@ impl Autonomy {
             let reason = "whoever asked for it may speak with the agent, but not command it".to_owned();
             return Some((Refusal::Blocked, "autonomy.no-command", reason));
         }
-        match rails.level {
+        match self.level(rails) {
             AutonomyLevel::Planning => {
                 let reason = "at autonomy level planning it only proposes".to_owned();
                 return Some((Refusal::Blocked, "autonomy.planning", reason));
@@ -154,6 +165,36 @@ impl Autonomy {
     }
 }
 
+impl Autonomy {
+    fn level(&self, rails: &AutonomySettings) -> AutonomyLevel {
+        self.lowered.of(&rails.powers).autonomy
+    }
+
+    fn report(&self, lowered: &Lowered, settings: &AutonomySettings) -> PowersReported {
+        let powers = lowered.of(&settings.powers);
+        PowersReported { powers, lowered: self.lowered.words(&settings.powers), names: self.names.counts().clone() }
+    }
+
+    /// The intent with its tool's own name; none when it was refused.
+    fn named(&self, id: MessageId, intent: &Intent, pulse: &mut Pulse<'_, Self>) -> Option<Intent> {
+        let (named, read) = match self.names.read(&intent.tool, &pulse.settings().tools) {
+            Ok((named, tool)) => (named, Ok(tool)),
+            Err((named, why)) => (named, Err(why)),
+        };
+        // Habit knows the names; what it says rightly is no attempt that tells anything.
+        if intent.mind == Mind::Model || named != Named::Rightly {
+            pulse.keep(AutonomyEvent::Named(named));
+        }
+        match read {
+            Ok(tool) => Some(Intent { tool, ..intent.clone() }),
+            Err(why) => {
+                pulse.emit(refused(id, intent, Refusal::Blocked, "tools.name", why));
+                None
+            }
+        }
+    }
+}
+
 /// How far counsel moves the confidence below which a supervised agent asks.
 const SHIFT: f64 = 0.3;
 
@@ -172,11 +213,11 @@ impl Autonomy {
             Some(Counsel::Unwanted) => rails.ask_below + SHIFT,
             _ => rails.ask_below,
         };
-        if rails.level == AutonomyLevel::Supervised && confidence < bar {
+        if self.level(rails) == AutonomyLevel::Supervised && confidence < bar {
             let reason = format!("its confidence {confidence:.2} is below {bar:.2}");
             return Some(Escalation { rule: "autonomy.supervised".into(), reason });
         }
-        (rails.level == AutonomyLevel::Autonomous && unwanted).then(|| Escalation {
+        (self.level(rails) == AutonomyLevel::Autonomous && unwanted).then(|| Escalation {
             rule: "escalation.unwanted".into(),
             reason: format!("people said no to such things ({kind}) nearly always"),
         })
@@ -187,21 +228,54 @@ impl Hears<Intent> for Autonomy {
     fn hear(&self, intent: &Intent, pulse: &mut Pulse<'_, Self>) {
         let id = pulse.cause().map_or(intent.turn, |meta| meta.id);
         let rails = pulse.settings();
+        let asked_for = intent;
+        let Some(intent) = &self.named(id, intent, pulse) else { return };
         if let Some((refusal, rule, reason)) = self.objection(intent, pulse.trust(), pulse.now(), rails) {
-            pulse.emit(refused(id, intent, refusal, rule, reason));
+            pulse.emit(refused(id, asked_for, refusal, rule, reason));
             return;
         }
         if !rails.uncounted.contains(&intent.tool) {
             pulse.keep(AutonomyEvent::Passed { at: pulse.now() });
         }
-        let policy = format!("autonomy.{:?}", rails.level).to_lowercase();
+        let powers = self.lowered.of(&rails.powers);
+        let policy = format!("autonomy.{}", powers.autonomy.as_str());
         let ask = self.question(intent, pulse.now(), rails);
-        pulse.emit(IntentPermitted { intent: intent.clone(), id, policy, ask });
+        let called = (asked_for.tool != intent.tool).then(|| asked_for.tool.clone());
+        pulse.emit(IntentPermitted { intent: intent.clone(), id, policy, ask, powers: Some(powers), called });
+    }
+}
+
+impl Hears<ReportPowers> for Autonomy {
+    fn hear(&self, _query: &ReportPowers, pulse: &mut Pulse<'_, Self>) {
+        let report = self.report(&self.lowered, pulse.settings());
+        pulse.reply(report);
+    }
+}
+
+impl Hears<RestorePowers> for Autonomy {
+    fn hear(&self, wish: &RestorePowers, pulse: &mut Pulse<'_, Self>) {
+        // A person's word comes by the door alone, which gives it the owner's trust.
+        if pulse.trust() < Trust::Owner {
+            tracing::warn!(by = wish.by, "powers were to be given back by someone who is not the owner");
+            let report = self.report(&self.lowered, pulse.settings());
+            pulse.reply(report);
+            return;
+        }
+        pulse.keep(AutonomyEvent::Restored);
+        let report = self.report(&Lowered::default(), pulse.settings());
+        pulse.reply(report);
     }
 }
 
 impl Hears<ToolResult> for Autonomy {
     fn hear(&self, result: &ToolResult, pulse: &mut Pulse<'_, Self>) {
+        let tool = match pulse.settings().tools.resolve(&result.tool) {
+            Resolved::Tool(found) | Resolved::Redirected(found) => found.spec.name.as_str(),
+            Resolved::Unknown { .. } => result.tool.as_str(),
+        };
+        if let Some(change) = Lowered::by(tool, result) {
+            pulse.keep(AutonomyEvent::Lowered(change));
+        }
         if pulse.settings().uncounted.contains(&result.tool) {
             return;
         }
@@ -233,15 +307,16 @@ fn refused(id: MessageId, intent: &Intent, refusal: Refusal, rule: &str, reason:
 
 #[cfg(test)]
 mod tests {
-    use maxim_bus::signals::thought::Mind;
     use maxim_bus::units::Confidence;
 
     use super::*;
+    use crate::action::tools::core_registry;
     use crate::region::rig::{Rig, ear, monday_morning};
 
     fn settings(level: AutonomyLevel) -> AutonomySettings {
         AutonomySettings {
-            level,
+            powers: Powers { autonomy: level, ..Powers::whole() },
+            tools: Arc::new(core_registry().expect("good specs")),
             ask_below: 0.8,
             whitelist: vec![],
             uncounted: vec!["respond".into()],
@@ -302,5 +377,80 @@ mod tests {
         assert_eq!(asks(&mut rig, Intent { tool: "respond".into(), ..intent(0.9) }), None);
         rig.send(counsel(None));
         assert_eq!(asks(&mut rig, intent(0.1)), None);
+    }
+
+    fn result(tool: &str, output: serde_json::Value) -> ToolResult {
+        let id = MessageId::from_parts(1, 1);
+        ToolResult {
+            action: id,
+            intent: id,
+            turn: id,
+            tool: tool.into(),
+            params: serde_json::Value::Null,
+            success: Some(true),
+            output,
+            error: None,
+            failure: None,
+            duration_us: 0,
+            side_effects: vec![],
+        }
+    }
+
+    fn powers(rig: &mut Rig<Autonomy>) -> Powers {
+        rig.send(intent(1.0));
+        rig.heard::<IntentPermitted>().remove(0).powers.expect("powers travel with what is permitted")
+    }
+
+    #[test]
+    fn what_was_lowered_holds_over_a_crash_until_a_person_gives_it_back() {
+        use maxim_bus::mode::Mode;
+        use serde_json::json;
+        let mut rig: Rig<Autonomy> = Rig::new(settings(AutonomyLevel::Autonomous), |bus, probe| {
+            ear::<IntentPermitted>(bus, probe);
+            ear::<PowersReported>(bus, probe);
+        });
+        assert_eq!(powers(&mut rig), Powers::whole());
+        rig.send(result("mode_switch", json!({"mode": "passive", "was": "singularity"})));
+        rig.send(result("mode_switch", json!({"mode": "active", "was": "singularity"})));
+        rig.send(result("web_access", json!({"web": false, "was": true})));
+        rig.send(result("autonomy_level", json!({"autonomy": "supervised", "was": "autonomous"})));
+        rig.send(ToolResult { success: Some(false), ..result("autonomy_level", json!({"autonomy": "planning"})) });
+        rig.crash();
+        let now = powers(&mut rig);
+        assert_eq!((now.mode, now.web, now.autonomy), (Mode::Passive, false, AutonomyLevel::Supervised));
+        rig.send(RestorePowers { by: "anna".into() });
+        let told = rig.heard::<PowersReported>().remove(0);
+        assert_eq!((told.powers, told.lowered.len()), (Powers::whole(), 3));
+        assert_eq!(powers(&mut rig), Powers::whole());
+    }
+
+    #[test]
+    fn another_working_folder_travels_with_what_is_permitted() {
+        let mut rig: Rig<Autonomy> = Rig::new(settings(AutonomyLevel::Autonomous), ear::<IntentPermitted>);
+        rig.send(result("request_directory_change", serde_json::json!({"workdir": "/srv/other", "was": "/srv"})));
+        assert_eq!(powers(&mut rig).workdir, Some("/srv/other".into()));
+    }
+
+    #[test]
+    fn a_wrong_name_is_led_to_its_tool_and_an_unknown_one_is_answered() {
+        let mut rig: Rig<Autonomy> = Rig::new(settings(AutonomyLevel::Autonomous), |bus, probe| {
+            ear::<IntentPermitted>(bus, probe);
+            ear::<IntentRefused>(bus, probe);
+            ear::<PowersReported>(bus, probe);
+        });
+        rig.send(Intent { tool: "run_command".into(), ..intent(1.0) });
+        let permitted = rig.heard::<IntentPermitted>().remove(0);
+        assert_eq!((permitted.intent.tool.as_str(), permitted.called.as_deref()), ("bash", Some("run_command")));
+        let mut unknown = |name: &str| {
+            rig.send(Intent { tool: name.into(), ..intent(1.0) });
+            rig.heard::<IntentRefused>().remove(0)
+        };
+        let first = unknown("rite_file");
+        assert_eq!((first.rule.as_str(), first.tool.as_str()), ("tools.name", "rite_file"));
+        assert!(first.reason.contains("write_file"), "{}", first.reason);
+        assert!(unknown("rite_file").reason.contains("these are all"));
+        rig.send(ReportPowers {});
+        let names = rig.heard::<PowersReported>().remove(0).names;
+        assert_eq!((names.attempts, names.redirected, names.unknown), (3, 1, 2));
     }
 }

@@ -1,0 +1,167 @@
+//! Cost of edges and of sleep by size of the store, on the whole room: `cargo bench -p maxim-actors --bench sleep`.
+//! Sizes are 1 000 and 10 000 episodes; `MAXIM_BENCH_SIZES=100000` measures others.
+
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use criterion::{BenchmarkId, Criterion, criterion_group, criterion_main};
+use jiff::SignedDuration;
+use jiff::tz::TimeZone;
+use maxim_actors::language::TokenTable;
+use maxim_actors::memory::hippocampus::law::CaptureLaw;
+use maxim_actors::memory::hippocampus::{Hippocampus, HippocampusSettings};
+use maxim_actors::region::rig::{Rig, ear, monday_morning};
+use maxim_bus::MessageId;
+use maxim_bus::signals::recall::{EpisodeFilter, EpisodesRecalled, ImportEpisodes, RecallEpisodes};
+use maxim_bus::signals::sleep::{CompressEpisodes, EpisodesCompressed, EpisodesScored, ScoreEpisodes};
+use serde_json::json;
+
+/// Splitmix64 (Steele et al. 2014).
+struct Chance(u64);
+
+impl Chance {
+    fn below(&mut self, n: usize) -> usize {
+        self.0 = self.0.wrapping_add(0x9E37_79B9_7F4A_7C15);
+        let mut z = self.0;
+        z = (z ^ (z >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
+        z = (z ^ (z >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB);
+        ((z ^ (z >> 31)) % n as u64) as usize
+    }
+
+    fn one_of(&mut self, words: &[&'static str]) -> &'static str {
+        words[self.below(words.len())]
+    }
+}
+
+const LOOKS: [&str; 12] =
+    ["red", "blue", "green", "broken", "heavy", "wooden", "striped", "rusty", "tiny", "painted", "folded", "spare"];
+const THINGS: [&str; 16] = [
+    "cup", "lamp", "torch", "ladder", "kettle", "blanket", "radio", "hammer", "bicycle", "basket", "mirror", "rope",
+    "violin", "camera", "umbrella", "suitcase",
+];
+const ROOMS: [&str; 8] = ["kitchen", "office", "hallway", "garage", "cellar", "bedroom", "balcony", "workshop"];
+const DEEDS: [&str; 6] = ["find", "clean", "move", "inspect", "repair", "count"];
+
+/// Episode `i` of ninety days that ended ten days ago.
+fn line(i: usize, total: usize, chance: &mut Chance) -> String {
+    let thing = format!("{} {}", chance.one_of(&LOOKS), chance.one_of(&THINGS));
+    let (room, deed) = (chance.one_of(&ROOMS), chance.one_of(&DEEDS));
+    let ago = SignedDuration::from_secs((100 * 86_400 - i * 90 * 86_400 / total.max(1)).cast_signed() as i64);
+    let success = [Some(true), Some(true), Some(false), None][chance.below(4)];
+    json!({
+        "id": format!("e{i}"),
+        "timestamp": (monday_morning() - ago).to_string(),
+        "goal": format!("{deed} the {thing} in the {room}"),
+        "objects": [thing, chance.one_of(&THINGS)],
+        "people": if chance.below(3) == 0 { vec![format!("person_{}", chance.below(40))] } else { vec![] },
+        "text": format!("the {thing} number {} stands in the {room} beside the {}", chance.below(9000), chance.one_of(&THINGS)),
+        "tool": format!("tool_{}", chance.below(40)),
+        "success": success,
+        "salience": 0.1 * chance.below(8) as f64,
+    })
+    .to_string()
+}
+
+struct Room {
+    rig: Rig<Hippocampus>,
+    chance: Chance,
+    count: usize,
+    sleeps: u128,
+}
+
+/// Lines of one import, as the HTTP door cuts them.
+const BATCH: usize = 64;
+
+impl Room {
+    fn of(size: usize) -> Self {
+        let settings = HippocampusSettings {
+            zone: TimeZone::UTC,
+            mode: "active".into(),
+            run: "1".into(),
+            encoder: Arc::new(TokenTable::embedded()),
+            budget_bytes: None,
+            capture: CaptureLaw::default(),
+        };
+        let rig = Rig::new(settings, |bus, probe| {
+            ear::<EpisodesRecalled>(bus, probe);
+            ear::<EpisodesScored>(bus, probe);
+            ear::<EpisodesCompressed>(bus, probe);
+        });
+        let mut room = Self { rig, chance: Chance(20_240_117), count: 0, sleeps: 0 };
+        while room.count < size {
+            room.import(size);
+        }
+        room
+    }
+
+    /// Takes in a batch, edges included.
+    fn import(&mut self, total: usize) {
+        let lines = (0..BATCH).map(|i| (i as u64, line(self.count + i, total, &mut self.chance))).collect();
+        self.count += BATCH;
+        self.rig.send(ImportEpisodes { lines, all: true });
+        while self.rig.next_deadline().is_some() {
+            self.rig.pass(Duration::from_millis(2));
+        }
+    }
+
+    /// A whole sleep: time for scoring, and for rewriting, with the longest step.
+    fn sleep(&mut self) -> (Duration, Duration, Duration) {
+        self.sleeps += 1;
+        let sleep = MessageId::from_parts(77, self.sleeps);
+        let mut longest = Duration::ZERO;
+        let mut spent = [Duration::ZERO; 2];
+        for (part, spent) in spent.iter_mut().enumerate() {
+            loop {
+                let began = Instant::now();
+                let done = if part == 0 {
+                    self.rig.send(ScoreEpisodes { sleep });
+                    self.rig.heard::<EpisodesScored>().pop().is_none_or(|scored| scored.done)
+                } else {
+                    self.rig.send(CompressEpisodes { sleep });
+                    self.rig.heard::<EpisodesCompressed>().pop().is_none_or(|compressed| compressed.done)
+                };
+                let took = began.elapsed();
+                *spent += took;
+                longest = longest.max(took);
+                if done {
+                    break;
+                }
+            }
+        }
+        (spent[0], spent[1], longest)
+    }
+}
+
+fn sizes() -> Vec<usize> {
+    let given = std::env::var("MAXIM_BENCH_SIZES").unwrap_or_default();
+    let sizes: Vec<usize> = given.split(',').filter_map(|size| size.trim().parse().ok()).collect();
+    if sizes.is_empty() { vec![1_000, 10_000] } else { sizes }
+}
+
+fn room(criterion: &mut Criterion) {
+    let mut group = criterion.benchmark_group("hippocampus");
+    group.sample_size(20);
+    for size in sizes() {
+        let mut room = Room::of(size);
+        let edges = room.rig.region().edges().len();
+        group.bench_function(BenchmarkId::new("import of 64 with edges", size), |b| b.iter(|| room.import(size)));
+        let mut chance = Chance(5);
+        group.bench_function(BenchmarkId::new("recall with expansion", size), |b| {
+            b.iter(|| {
+                let object = format!("{} {}", chance.one_of(&LOOKS), chance.one_of(&THINGS));
+                let filter = EpisodeFilter { object: Some(object), expand: true, limit: 5, ..EpisodeFilter::default() };
+                room.rig.send(RecallEpisodes { filter, except: None });
+                room.rig.heard::<EpisodesRecalled>().len()
+            });
+        });
+        let (scoring, rewriting, longest) = room.sleep();
+        println!(
+            "{} episodes, {edges} edges: scored in {scoring:?}, rewritten in {rewriting:?}, longest step {longest:?}",
+            room.count
+        );
+    }
+    group.finish();
+}
+
+criterion_group!(benches, room);
+criterion_main!(benches);

@@ -1,0 +1,174 @@
+//! What the agent can do and what there is around it, as far as no room has to be asked.
+
+use std::collections::BTreeSet;
+
+use serde_json::{Value as Json, json};
+
+use super::IntrospectorSettings;
+use crate::action::tools::{Door, ToolRegistry, ToolSpec};
+use crate::language::words::Stems;
+
+/// Tools that are found when nobody says how many.
+const LIMIT: usize = 5;
+/// How much a word of the name counts more than one of the description.
+const NAME_WEIGHT: usize = 2;
+
+/// What these tools answer; none for all others.
+pub(super) fn known(tool: &str, params: &Json, settings: &IntrospectorSettings) -> Option<Json> {
+    let absent = |reason: &str| json!({ "available": false, "reason": reason });
+    Some(match tool {
+        "discover_tools" => {
+            let limit = params.get("limit").and_then(Json::as_u64).map_or(LIMIT, |limit| limit as usize);
+            discovered(params.get("query").and_then(Json::as_str).unwrap_or_default(), limit, &settings.tools)
+        }
+        "sense_presence" => presence(settings),
+        "scene_summary" => absent("the room of the scene isn't built: nothing is seen or gazed at"),
+        "sense" => absent("the room of the senses isn't built: no entity has sensors here"),
+        _ => return None,
+    })
+}
+
+/// What experience adds to the gate's verdict, where both are told.
+pub(super) fn weighed(mut whole: Json) -> Json {
+    let (fear, expected) = (&whole["fear"], &whole["expected"]);
+    let number = |of: &Json, field: &str| of[field].as_f64();
+    let (Some(confidence), Some(value)) = (number(expected, "confidence"), number(expected, "value")) else {
+        return whole;
+    };
+    let (Some(sure), Some(bad)) = (number(fear, "veto_confidence"), number(fear, "veto_value")) else { return whole };
+    let left = number(fear, "unforgiven").unwrap_or(1.0);
+    let is_feared = fear["hurt_before"] == true && expected["known"] == true && confidence * left > sure && value < bad;
+    let verdict = fear["verdict"].as_str().unwrap_or_default().to_owned();
+    let would = if verdict == "allow" && is_feared { "ask".to_owned() } else { verdict };
+    whole["would"] = json!(would);
+    whole
+}
+
+fn presence(settings: &IntrospectorSettings) -> Json {
+    let callable: Vec<&str> =
+        settings.tools.specs().filter(|spec| is_callable(spec)).map(|spec| spec.name.as_str()).collect();
+    json!({
+        "you": {
+            "name": settings.names.first(),
+            "mode": settings.mode,
+            "body": { "available": false, "reason": "no body is attached" },
+            "tools": callable,
+        },
+        "scene": { "available": false, "reason": "the room of the scene isn't built", "entities": [] },
+    })
+}
+
+fn is_callable(spec: &ToolSpec) -> bool {
+    spec.unavailable.is_none()
+}
+
+/// The tools whose words the query shares, the best first.
+fn discovered(query: &str, limit: usize, tools: &ToolRegistry) -> Json {
+    let wanted = meaning(query);
+    let score = |spec: &ToolSpec| {
+        let (name, rest) = (meaning(&spec.name.replace('_', " ")), meaning(&described(spec)));
+        let told = wanted.intersection(&rest).filter(|stem| !name.contains(*stem)).count();
+        wanted.intersection(&name).count() * NAME_WEIGHT + told
+    };
+    let mut found: Vec<(usize, &ToolSpec)> =
+        tools.specs().map(|spec| (score(spec), spec)).filter(|(score, _)| *score > 0).collect();
+    found.sort_by(|a, b| b.0.cmp(&a.0).then(a.1.name.cmp(&b.1.name)));
+    let shown = |(score, spec): &(usize, &ToolSpec)| {
+        let mut shown = json!({
+            "name": spec.name,
+            "description": spec.description,
+            "parameters": spec.parameters["properties"],
+            "example": spec.example,
+            "asks_the_brain": spec.door == Door::Introspection,
+            "score": score,
+        });
+        if let Some(reason) = &spec.unavailable {
+            shown["available"] = false.into();
+            shown["reason"] = reason.clone().into();
+        }
+        shown
+    };
+    let results: Vec<Json> = found.iter().take(limit.clamp(1, 20)).map(shown).collect();
+    let mut answer = json!({ "results": results, "found": found.len() });
+    if found.is_empty() {
+        answer["all"] = tools.names().collect::<Vec<_>>().into();
+    }
+    answer
+}
+
+fn described(spec: &ToolSpec) -> String {
+    let of_parameters = spec.parameter_names().filter_map(|name| spec.parameter(name)?["description"].as_str());
+    std::iter::once(spec.description.as_str()).chain(of_parameters).collect::<Vec<_>>().join(" ")
+}
+
+/// The stems that matter in a text.
+fn meaning(text: &str) -> BTreeSet<String> {
+    Stems::default().of_text(text).into_iter().collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use jiff::SignedDuration;
+
+    use super::*;
+    use crate::action::tools::core_registry;
+
+    fn ask(tool: &str, params: Json) -> Json {
+        let settings = IntrospectorSettings {
+            rooms: Vec::new(),
+            deadline: SignedDuration::from_secs(2),
+            tools: Arc::new(core_registry().expect("good specs")),
+            names: vec!["maxim".into()],
+            mode: "active".into(),
+        };
+        known(tool, &params, &settings).expect("answered without a room")
+    }
+
+    #[test]
+    fn tools_are_found_by_what_they_are_for() {
+        for (query, tool) in [
+            ("search the source code for a pattern", "search_code"),
+            ("running unit tests", "run_tests"),
+            ("read a page of the web", "http_fetch"),
+            ("commit my changes", "git_commit"),
+        ] {
+            assert_eq!(ask("discover_tools", json!({"query": query}))["results"][0]["name"], tool, "{query}");
+        }
+        let one = ask("discover_tools", json!({"query": "file", "limit": 1}));
+        assert_eq!(one["results"].as_array().map(Vec::len), Some(1));
+        assert!(one["found"].as_u64().is_some_and(|found| found > 1));
+        let none = ask("discover_tools", json!({"query": "zzz"}));
+        assert!(none["all"].as_array().is_some_and(|all| all.len() > 20), "nothing fits, so all names are told");
+    }
+
+    #[test]
+    fn what_is_around_is_told_as_far_as_there_is_anything() {
+        let presence = ask("sense_presence", json!({}));
+        assert_eq!(presence["you"]["name"], "maxim");
+        assert_eq!(presence["you"]["body"]["available"], false);
+        let tools = presence["you"]["tools"].as_array().expect("tools");
+        assert!(tools.contains(&json!("bash")) && !tools.contains(&json!("sleep")), "what isn't there can't be called");
+        for (tool, params) in [("scene_summary", json!({})), ("sense", json!({"entity": "lamp"}))] {
+            let answer = ask(tool, params);
+            assert_eq!(answer["available"], false);
+            assert!(answer["reason"].is_string(), "{tool}");
+        }
+    }
+
+    #[test]
+    fn experience_turns_a_yes_into_a_question_and_nothing_into_a_yes() {
+        let whole = |verdict: &str, value: f64, hurt: bool| {
+            weighed(json!({
+                "fear": {"verdict": verdict, "hurt_before": hurt, "veto_confidence": 0.85, "veto_value": 0.1, "unforgiven": 1.0},
+                "expected": {"known": true, "confidence": 0.95, "value": value},
+            }))
+        };
+        assert_eq!(whole("allow", 0.05, true)["would"], "ask");
+        assert_eq!(whole("allow", 0.05, false)["would"], "allow");
+        assert_eq!(whole("allow", 0.5, true)["would"], "allow");
+        assert_eq!(whole("block", 0.9, false)["would"], "block");
+        assert_eq!(weighed(json!({"rhythms": []})), json!({"rhythms": []}));
+    }
+}

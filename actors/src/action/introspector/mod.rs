@@ -1,0 +1,6 @@
+//! Looking inward: questions about the brain itself, and about what it can do.
+
+mod affordances;
+pub mod region;
+
+pub use region::{Introspector, IntrospectorEvent, IntrospectorSettings};

@@ -1,0 +1,237 @@
+//! Speaking aloud and asking back, and what a screen or a body would be needed for.
+
+use maxim_bus::latch::Permit;
+use serde_json::{Value, json};
+
+use super::contained::{ChildSpec, Ending, SandboxPolicy, run};
+use super::{EffectClass, ErrorKind, FollowUp, Hands, SideEffectKind, Tool, ToolFailure, ToolOutcome, ToolSpec};
+
+/// Programs that speak, the better first, with the words that make them read their standard input.
+const ENGINES: &[(&str, &[&str])] = &[("espeak-ng", &["--stdin"]), ("espeak", &["--stdin"])];
+
+/// Says a text aloud. Output: `engine`, `characters`; `{"available": false}` where no engine is.
+pub struct Speak(ToolSpec);
+
+impl Speak {
+    #[allow(clippy::new_without_default)]
+    pub fn new() -> Self {
+        let spec = ToolSpec::new("speak", "Says a text aloud by the machine's speech engine.")
+            .with_parameters(
+                json!({"text": {"type": "string", "minLength": 1, "maxLength": 5000, "description": "what to say"}}),
+                &["text"],
+            )
+            .with_aliases(&[("message", "text"), ("phrase", "text"), ("words", "text")])
+            .with_example(json!({"text": "The tea is ready."}))
+            .with_speech(&["speak", "say aloud", "say out loud", "announce", "read aloud"], &["{verb} {text:rest}"])
+            .with_speech(&["say"], &["{verb} {text:quoted} (aloud|out loud)"]);
+        Self(ToolSpec { effect: EffectClass::Irreversible, idempotent: false, follow_up: FollowUp::Engage, ..spec })
+    }
+}
+
+impl Tool for Speak {
+    fn spec(&self) -> &ToolSpec {
+        &self.0
+    }
+
+    fn run(&self, params: &Value, permit: &Permit<'_>, hands: &Hands) -> ToolOutcome {
+        say_aloud(params["text"].as_str().unwrap_or_default(), permit, hands).into()
+    }
+}
+
+fn say_aloud(text: &str, permit: &Permit<'_>, hands: &Hands) -> Result<ToolOutcome, ToolFailure> {
+    let mut engines = ENGINES.iter().filter_map(|(name, args)| Some((name, args, hands.sandbox.find(name)?)));
+    let Some((name, args, program)) = engines.next() else {
+        let reason = "no speech engine is on this machine; install espeak-ng";
+        return Ok(ToolOutcome::done(json!({"available": false, "reason": reason})));
+    };
+    let mut policy: SandboxPolicy = hands.sandbox.clone();
+    policy.devices.push("/dev/snd".into());
+    let spec = ChildSpec {
+        program: program.display().to_string(),
+        args: args.iter().map(|arg| (*arg).to_owned()).collect(),
+        cwd: "/".into(),
+        writable: Vec::new(),
+        stdin: text.as_bytes().to_vec(),
+        deadline: hands.deadline,
+        output_cap: 4096,
+    };
+    let outcome = run(&spec, &policy, permit)?;
+    let said = json!({"engine": name, "characters": text.chars().count()});
+    match outcome.ending {
+        Ending::Exited(0) => Ok(ToolOutcome::done(said).with_effect(SideEffectKind::ProcessRan, *name)),
+        Ending::Stopped => Err(ToolFailure::new(ErrorKind::Stopped, "speaking was ended by the stop")),
+        Ending::DeadlinePassed => Err(ToolFailure::new(ErrorKind::Timeout, format!("{name} did not end in time"))),
+        _ => {
+            let why = outcome.stderr.text.trim().to_owned();
+            Err(ToolFailure::new(ErrorKind::Failed, format!("{name} failed: {why}; is there a sound device?")))
+        }
+    }
+}
+
+/// Puts a question with options to the person one talks with. Output: the question as it is said.
+pub struct RequestInteraction(ToolSpec);
+
+impl RequestInteraction {
+    #[allow(clippy::new_without_default)]
+    pub fn new() -> Self {
+        let spec = ToolSpec::new(
+            "request_interaction",
+            "Asks the person for a true choice of theirs, with options. Act first, ask second: never for what you can find out or decide yourself.",
+        )
+        .with_parameters(
+            json!({
+                "question": {"type": "string", "minLength": 1, "maxLength": 2000, "description": "one question"},
+                "options": {"type": "array", "items": {"type": "string", "minLength": 1}, "maxItems": 10, "default": [], "description": "what can be answered"},
+                "reason": {"type": "string", "maxLength": 1000, "description": "why it is theirs to decide"},
+                "critical": {"type": "boolean", "default": false, "description": "nothing goes on without the answer"},
+            }),
+            &["question"],
+        )
+        .with_aliases(&[("choices", "options"), ("why", "reason"), ("message", "question")])
+        .with_example(json!({"question": "Which branch shall I release?", "options": ["main", "next"], "reason": "both are green"}))
+        .with_speech(&["ask me"], &["{verb} {question:quoted}"]);
+        Self(ToolSpec { follow_up: FollowUp::Engage, ..spec })
+    }
+}
+
+impl Tool for RequestInteraction {
+    fn spec(&self) -> &ToolSpec {
+        &self.0
+    }
+
+    fn run(&self, params: &Value, _permit: &Permit<'_>, _hands: &Hands) -> ToolOutcome {
+        ToolOutcome::done(asked(params).into())
+    }
+}
+
+/// What comes of the call is what is said to the person, so the question is the result.
+fn asked(params: &Value) -> String {
+    let text = |name: &str| params[name].as_str().map(str::trim).filter(|text| !text.is_empty());
+    let mut lines = vec![text("question").unwrap_or_default().to_owned()];
+    let options = params["options"].as_array().into_iter().flatten().filter_map(Value::as_str);
+    lines.extend(options.enumerate().map(|(number, option)| format!("{}. {option}", number + 1)));
+    lines.extend(text("reason").map(|reason| format!("({reason})")));
+    if params["critical"].as_bool().unwrap_or(false) {
+        lines.push("I wait with everything until you answer.".into());
+    }
+    lines.join("\n")
+}
+
+/// A tool whose part isn't here; a call answers `{"available": false, "reason": …}`.
+pub struct Absent(ToolSpec);
+
+impl Absent {
+    pub fn new(spec: ToolSpec, reason: &str) -> Self {
+        Self(ToolSpec { unavailable: Some(reason.into()), effect: EffectClass::ReadOnly, ..spec })
+    }
+
+    /// The tools of a screen, a scene and sleep.
+    pub fn all() -> Vec<Self> {
+        let text = |description: &str| json!({"type": "string", "minLength": 1, "description": description});
+        let display = ToolSpec::new("display_mode", "Sets how much of your thinking is shown.")
+            .with_parameters(json!({"mode": {"enum": ["full", "brief", "off"], "description": "how much"}}), &["mode"])
+            .with_example(json!({"mode": "brief"}))
+            .with_phrase(&["show"], "{verb} [me] (your thinking|what you think)", &[("mode", json!("full"))])
+            .with_phrase(&["hide"], "{verb} (your thinking|what you think)", &[("mode", json!("off"))]);
+        let scene = ToolSpec::new("set_scene", "Names the scene that you are in.")
+            .with_parameters(
+                json!({"title": text("a few words"), "description": text("what it is like")}),
+                &["title", "description"],
+            )
+            .with_example(json!({"title": "the kitchen", "description": "a small kitchen at noon"}))
+            .with_speech(&["set the scene"], &["{verb} {title:quoted} {description:rest}"]);
+        let sleep = ToolSpec::new("sleep", "Goes to sleep, to sort out what was experienced.")
+            .with_parameters(
+                json!({"minutes": {"type": "number", "minimum": 1, "maximum": 1440, "description": "for how long"}}),
+                &[],
+            )
+            .with_speech(
+                &["sleep", "go to sleep", "take a nap"],
+                &["{verb} [for {minutes:number} minutes]", "{verb} now"],
+            );
+        vec![
+            Self::new(display, "no display is attached that shows thinking; see `maxim why`"),
+            Self::new(scene, "the room of the scene isn't built"),
+            Self::new(sleep, "the room of sleep isn't built"),
+        ]
+    }
+}
+
+impl Tool for Absent {
+    fn spec(&self) -> &ToolSpec {
+        &self.0
+    }
+
+    fn run(&self, _params: &Value, _permit: &Permit<'_>, _hands: &Hands) -> ToolOutcome {
+        ToolOutcome::done(json!({"available": false, "reason": self.0.unavailable}))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs;
+    use std::os::unix::fs::PermissionsExt;
+
+    use maxim_bus::latch::{EffectKind, StopLatch};
+
+    use super::*;
+    use crate::action::tools::{Mode, core_registry};
+
+    fn call(hands: &Hands, tool: &str, params: Value) -> ToolOutcome {
+        let registry = core_registry().expect("good specs");
+        let params = registry.validate(tool, &params).expect("valid");
+        let latch = StopLatch::in_memory();
+        let permit = latch.permit(EffectKind::Other).expect("not stopped");
+        registry.hands_on(tool).expect("a tool").run(&params, &permit, hands)
+    }
+
+    #[test]
+    fn without_an_engine_speaking_says_that_it_is_not_available() {
+        let mut hands = Hands::new("/", Mode::Active, "/saved");
+        hands.sandbox.path = "/nowhere".into();
+        let outcome = call(&hands, "speak", json!({"text": "hello"}));
+        assert_eq!((outcome.success, &outcome.output["available"]), (true, &json!(false)));
+        assert!(outcome.output["reason"].as_str().is_some_and(|reason| reason.contains("espeak-ng")));
+    }
+
+    #[test]
+    fn an_engine_gets_the_text_and_its_failure_is_told() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let engine = folder.path().join("espeak-ng");
+        let mut hands = Hands::new("/", Mode::Active, "/saved");
+        hands.sandbox.path = folder.path().display().to_string();
+        hands.sandbox.readable.push(folder.path().into());
+        let plays = |script: &str| {
+            fs::write(&engine, script).expect("written");
+            fs::set_permissions(&engine, fs::Permissions::from_mode(0o755)).expect("set");
+            call(&hands, "speak", json!({"message": "hello"}))
+        };
+        let spoken = plays("#!/bin/sh\nread -r said\n[ \"$said\" = hello ] && [ \"$1\" = --stdin ]\n");
+        assert!(spoken.success, "{spoken:?}");
+        assert_eq!(spoken.output, json!({"engine": "espeak-ng", "characters": 5}));
+        let silent = plays("#!/bin/sh\necho no device >&2\nexit 1\n");
+        assert!(silent.error.is_some_and(|error| error.contains("no device")));
+    }
+
+    #[test]
+    fn a_question_is_said_with_its_options_and_reason() {
+        let params = json!({"question": "Which?", "options": ["a", "b"], "reason": "both fit", "critical": true});
+        let hands = Hands::new("/", Mode::Passive, "/saved");
+        let said = call(&hands, "request_interaction", params).output;
+        assert_eq!(said, "Which?\n1. a\n2. b\n(both fit)\nI wait with everything until you answer.");
+    }
+
+    #[test]
+    fn what_is_not_built_says_so() {
+        let hands = Hands::new("/", Mode::Active, "/saved");
+        for (tool, params) in [
+            ("sleep", json!({})),
+            ("display_mode", json!({"mode": "off"})),
+            ("set_scene", json!({"title": "t", "description": "d"})),
+        ] {
+            let outcome = call(&hands, tool, params);
+            assert_eq!(outcome.output["available"], false, "{tool}");
+            assert!(outcome.output["reason"].is_string(), "{tool}");
+        }
+    }
+}

@@ -1,0 +1,10 @@
+//! Autonomy: may the agent do this by itself at all, by which name did it ask for it, and what may it at present.
+
+mod lowered;
+mod names;
+pub mod region;
+
+pub use lowered::Lowered;
+pub use maxim_bus::mode::AutonomyLevel;
+pub use names::{NameTally, Named};
+pub use region::{Autonomy, AutonomyEvent, AutonomySettings};

@@ -1,0 +1,278 @@
+//! The small form of an episode: what it takes to know it again, in about 200 bytes.
+//!
+//! Its record is a list instead of named members, so that whoever reads an episode reads this too. Words that were left
+//! out are still in the indexes: it is found as before.
+
+use jiff::Timestamp;
+use maxim_bus::units::{Intensity, Novelty, Salience};
+use serde::de::value::{MapAccessDeserializer, SeqAccessDeserializer};
+use serde::de::{Deserializer, Error, MapAccess, SeqAccess, Visitor};
+use serde::{Deserialize, Serialize, Serializer};
+
+use super::model::{Action, EpisodicMemory, Outcome, Perception, Provenance, Trust};
+
+/// Bytes of text that stay.
+const GIST: usize = 80;
+/// Bytes of a goal, or of a name, that stay.
+const NOTE: usize = 40;
+/// Objects, and people, that stay.
+const NAMES: usize = 3;
+/// What a compressed record is expected to take, in bytes.
+pub const TYPICAL_BYTES: u64 = 220;
+
+/// In the order of the stored form: id, creation in microseconds, last use in seconds, uses, bits, text, objects, people,
+/// goal, tool, salience, novelty and pain in hundredths, sitting, edges.
+#[derive(Serialize, Deserialize)]
+struct Small(String, i64, i64, u32, u16, String, Vec<String>, Vec<String>, String, String, u8, u8, u8, u32, u32);
+
+const PINNED: u16 = 1;
+const PERSON: u16 = 2;
+/// Two bits: no outcome, unknown, failure, success.
+const OUTCOME_AT: u16 = 2;
+/// Three bits.
+const PROVENANCE_AT: u16 = 4;
+/// Two bits.
+const TRUST_AT: u16 = 7;
+
+/// By their numbers in the stored form.
+const PROVENANCES: [Provenance; 5] = [
+    Provenance::OwnExperience,
+    Provenance::Person,
+    Provenance::Document,
+    Provenance::Inference,
+    Provenance::Simulation,
+];
+const TRUSTS: [Trust; 4] = [Trust::Owner, Trust::Own, Trust::Trusted, Trust::Outside];
+
+/// The episode without what nobody needs any more, with the number of its live edges.
+pub fn compressed(episode: &EpisodicMemory, live_edges: u32) -> EpisodicMemory {
+    let names = |names: &[String]| names.iter().take(NAMES).map(|name| cut(name, NOTE).to_owned()).collect();
+    let mut small = EpisodicMemory::new(episode.id.clone(), episode.created);
+    small.last_accessed = episode.last_accessed;
+    small.access_count = episode.access_count;
+    small.long_term = episode.long_term;
+    small.provenance = episode.provenance;
+    small.trust = episode.trust;
+    small.perception.text = cut(&episode.perception.text, GIST).to_owned();
+    small.perception.objects = names(&episode.perception.objects);
+    small.perception.people = names(&episode.perception.people);
+    small.context.goal = episode.goal().map(|goal| cut(goal, NOTE).to_owned());
+    small.action = episode.tool().map(|tool| Action { tool: tool.to_owned(), ..Action::default() });
+    small.outcome = episode.outcome.as_ref().map(|outcome| Outcome { success: outcome.success, result: String::new() });
+    (small.salience, small.novelty, small.pain) = (episode.salience, episode.novelty, episode.pain);
+    small.person_involved = episode.person_involved;
+    small.sitting = episode.sitting;
+    small.live_edges = Some(live_edges);
+    small
+}
+
+impl From<&EpisodicMemory> for Small {
+    fn from(episode: &EpisodicMemory) -> Self {
+        let hundredths = |number: f64| (number * 100.0).round() as u8;
+        let outcome: u16 = match (&episode.outcome, episode.success()) {
+            (None, _) => 0,
+            (_, None) => 1,
+            (_, Some(false)) => 2,
+            (_, Some(true)) => 3,
+        };
+        let provenance = PROVENANCES.iter().position(|known| *known == episode.provenance).unwrap_or(0) as u16;
+        let trust = TRUSTS.iter().position(|known| *known == episode.trust).unwrap_or(TRUSTS.len() - 1) as u16;
+        let bits = u16::from(episode.long_term) * PINNED
+            | u16::from(episode.person_involved) * PERSON
+            | outcome << OUTCOME_AT
+            | provenance << PROVENANCE_AT
+            | trust << TRUST_AT;
+        let Perception { text, objects, people, .. } = episode.perception.clone();
+        Self(
+            episode.id.clone(),
+            episode.created.as_microsecond(),
+            episode.last_accessed.as_second(),
+            episode.access_count,
+            bits,
+            text,
+            objects,
+            people,
+            episode.goal().unwrap_or_default().to_owned(),
+            episode.tool().unwrap_or_default().to_owned(),
+            hundredths(episode.salience.get()),
+            hundredths(episode.novelty.get()),
+            hundredths(episode.pain.get()),
+            episode.sitting,
+            episode.live_edges.unwrap_or(0),
+        )
+    }
+}
+
+impl Small {
+    fn into_episode(self) -> Result<EpisodicMemory, jiff::Error> {
+        let Self(
+            id,
+            created,
+            used,
+            uses,
+            bits,
+            text,
+            objects,
+            people,
+            goal,
+            tool,
+            salience,
+            novelty,
+            pain,
+            sitting,
+            edges,
+        ) = self;
+        let share = |hundredths: u8| f64::from(hundredths) / 100.0;
+        let mut episode = EpisodicMemory::new(id, Timestamp::from_microsecond(created)?);
+        episode.last_accessed = Timestamp::from_second(used)?.max(episode.created);
+        episode.access_count = uses;
+        episode.long_term = bits & PINNED != 0;
+        episode.person_involved = bits & PERSON != 0;
+        let at = |shift: u16, mask: u16| usize::from(bits >> shift & mask);
+        episode.provenance = PROVENANCES.get(at(PROVENANCE_AT, 7)).copied().unwrap_or_default();
+        episode.trust = TRUSTS[at(TRUST_AT, 3)];
+        episode.perception = Perception { text, objects, people, source: String::new() };
+        episode.context.goal = Some(goal).filter(|goal| !goal.is_empty());
+        episode.action = Some(tool).filter(|tool| !tool.is_empty()).map(|tool| Action { tool, ..Action::default() });
+        let success = [None, None, Some(false), Some(true)][at(OUTCOME_AT, 3)];
+        let has_outcome = at(OUTCOME_AT, 3) > 0;
+        episode.outcome = has_outcome.then(|| Outcome { success, result: String::new() });
+        episode.salience = Salience::clamped(share(salience));
+        episode.novelty = Novelty::clamped(share(novelty));
+        episode.pain = Intensity::clamped(share(pain));
+        episode.sitting = sitting;
+        episode.live_edges = Some(edges);
+        Ok(episode)
+    }
+}
+
+impl Serialize for EpisodicMemory {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        if self.is_compressed() { Small::from(self).serialize(serializer) } else { Self::serialize(self, serializer) }
+    }
+}
+
+impl<'de> Deserialize<'de> for EpisodicMemory {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        deserializer.deserialize_any(EitherForm)
+    }
+}
+
+struct EitherForm;
+
+impl<'de> Visitor<'de> for EitherForm {
+    type Value = EpisodicMemory;
+
+    fn expecting(&self, to: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        to.write_str("an episode, whole or compressed")
+    }
+
+    fn visit_map<A: MapAccess<'de>>(self, map: A) -> Result<EpisodicMemory, A::Error> {
+        EpisodicMemory::deserialize(MapAccessDeserializer::new(map))
+    }
+
+    fn visit_seq<A: SeqAccess<'de>>(self, list: A) -> Result<EpisodicMemory, A::Error> {
+        let small = Small::deserialize(SeqAccessDeserializer::new(list))?;
+        small.into_episode().map_err(A::Error::custom)
+    }
+}
+
+/// The beginning of a text, cut between words.
+fn cut(text: &str, most: usize) -> &str {
+    let text = text.trim();
+    if text.len() <= most {
+        return text;
+    }
+    let end = (0..=most).rev().find(|end| text.is_char_boundary(*end)).unwrap_or(0);
+    let whole_words = text[..end].rfind(char::is_whitespace).filter(|at| *at >= most / 2);
+    text[..whole_words.unwrap_or(end)].trim_end()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn episode() -> EpisodicMemory {
+        let mut episode =
+            EpisodicMemory::new("01KE6ZV7K0000000000000000A", "2026-01-05T09:00:00.123456Z".parse().expect("a time"));
+        episode.perception.text = "Anna put the spare key of the garden shed into the blue drawer of the old desk in \
+            the hallway, beside the torch, because the hook by the door had come off again last winter"
+            .into();
+        episode.perception.people = vec!["Anna".into()];
+        episode.perception.objects = vec!["key".into(), "drawer".into()];
+        episode.perception.source = "comms:http".into();
+        (episode.provenance, episode.trust, episode.run) =
+            (Provenance::Person, Trust::Owner, "0000000000000001".into());
+        episode.context.goal = Some("tidy the hallway".into());
+        episode.context.mode = Some("active".into());
+        episode.decision = Some("it is worth knowing where things are".into());
+        let params = serde_json::Map::from_iter([("path".to_string(), "notes/keys.txt".into())]);
+        episode.action = Some(Action { tool: "write_file".into(), params });
+        episode.outcome = Some(Outcome { success: Some(true), result: "written".into() });
+        (episode.salience, episode.novelty) = (Salience::clamped(0.9), Novelty::clamped(0.4567));
+        episode.pain = Intensity::clamped(0.0);
+        (episode.person_involved, episode.sitting, episode.access_count) = (true, 12, 3);
+        episode
+    }
+
+    #[test]
+    fn a_compressed_episode_is_small_and_read_like_any_other() {
+        let whole = episode();
+        let bytes = |episode: &EpisodicMemory| serde_json::to_vec(episode).expect("plain data").len();
+        let small = compressed(&whole, 7);
+        println!("{} bytes become {}", bytes(&whole), bytes(&small));
+        assert!(bytes(&small) <= 260 && bytes(&small) * 3 < bytes(&whole));
+        let read: EpisodicMemory = serde_json::from_slice(&serde_json::to_vec(&small).expect("plain")).expect("it");
+        assert_eq!((read.id.as_str(), read.created, read.sitting), (whole.id.as_str(), whole.created, 12));
+        assert_eq!((read.live_edges, read.is_compressed(), whole.is_compressed()), (Some(7), true, false));
+        assert_eq!((read.goal(), read.tool(), read.success()), (whole.goal(), whole.tool(), Some(true)));
+        assert_eq!((read.trust, read.provenance, read.person_involved), (Trust::Owner, Provenance::Person, true));
+        assert_eq!(read.perception.people, whole.perception.people);
+        assert_eq!((read.access_count, read.salience.get(), read.novelty.get()), (3, 0.9, 0.46));
+        assert!(whole.perception.text.starts_with(&read.perception.text), "{}", read.perception.text);
+        assert!(!read.perception.text.ends_with(' ') && read.perception.text.len() <= GIST);
+        assert_eq!(serde_json::to_string(&read).expect("plain"), serde_json::to_string(&small).expect("plain"));
+    }
+
+    #[test]
+    fn every_outcome_provenance_and_trust_comes_back() {
+        for outcome in [None, Some(None), Some(Some(false)), Some(Some(true))] {
+            for (provenance, trust) in PROVENANCES.into_iter().zip(TRUSTS.into_iter().cycle()) {
+                let mut whole = EpisodicMemory { provenance, trust, long_term: outcome.is_some(), ..episode() };
+                whole.outcome = outcome.map(|success| Outcome { success, result: "words".into() });
+                let bytes = serde_json::to_vec(&compressed(&whole, 0)).expect("plain data");
+                let read: EpisodicMemory = serde_json::from_slice(&bytes).expect("an episode");
+                assert_eq!(
+                    (read.outcome.map(|o| o.success), read.provenance, read.trust),
+                    (outcome, provenance, trust)
+                );
+                assert_eq!(read.long_term, outcome.is_some());
+            }
+        }
+    }
+
+    #[test]
+    fn the_stored_form_stays_readable() {
+        let stored = r#"["e1",1767603600000000,1767690000,2,410,"the cup fell",["cup"],["Anna"],"fetch cup","move",
+            90,10,50,3,5]"#;
+        let read: EpisodicMemory = serde_json::from_str(stored).expect("the form of the first release");
+        assert_eq!(
+            (read.perception.text.as_str(), read.tool(), read.success()),
+            ("the cup fell", Some("move"), Some(false))
+        );
+        assert_eq!((read.trust, read.provenance, read.person_involved), (Trust::Outside, Provenance::Person, true));
+        assert_eq!((read.pain.get(), read.sitting, read.live_edges), (0.5, 3, Some(5)));
+        assert_eq!(read.created.to_string(), "2026-01-05T09:00:00Z");
+        assert!(
+            serde_json::from_str::<EpisodicMemory>("7").is_err()
+                && serde_json::from_str::<EpisodicMemory>("[1]").is_err()
+        );
+    }
+
+    #[test]
+    fn text_is_cut_between_words_and_never_inside_a_letter() {
+        assert_eq!(cut("  short ", 10), "short");
+        assert_eq!(cut("one two three", 9), "one two");
+        assert_eq!(cut("äöüäöüäöü", 5), "äö");
+    }
+}

@@ -1,0 +1,279 @@
+//! Edges between episodes: who belongs together, and what led to what.
+//!
+//! An edge is kept with the later of its two episodes; in memory both ends know it. FOLLOWS needs no edge: the numbers of
+//! episodes are the order of experience, and each carries its sitting.
+
+use serde::{Deserialize, Serialize};
+
+use super::packing::{DamagedSegment, Packer, Unpacker, put_varint, take_varint};
+
+/// Episodes whose edges are kept in one record once they are sealed.
+pub const BLOCK: u32 = 512;
+/// Edges of one episode, at most: a hub gets no further ones, so that spreading stays bounded.
+pub const MOST_DEGREE: usize = 64;
+
+const KIND: [u8; 4] = *b"MXE1";
+/// Steps of a packed weight from 0 to 1.
+const STEPS: f64 = 65_535.0;
+
+/// What an edge says.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+pub enum EdgeKind {
+    /// They are alike; both ways.
+    Associates,
+    /// The earlier one led to the later one.
+    Causes,
+}
+
+/// An edge as its later episode keeps it: the earlier episode, the weight, and how often it was found.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Edge {
+    pub to: u32,
+    pub kind: EdgeKind,
+    /// In steps of 1/65 535.
+    weight: u16,
+    pub times: u16,
+}
+
+impl Edge {
+    /// `weight` in [0, 1].
+    pub fn new(to: u32, kind: EdgeKind, weight: f64) -> Self {
+        Self { to, kind, weight: (weight.clamp(0.0, 1.0) * STEPS).round() as u16, times: 1 }
+    }
+
+    pub fn weight(&self) -> f64 {
+        f64::from(self.weight) / STEPS
+    }
+}
+
+/// Edges that were found again keep their greater weight and are counted; new ones join. Sorted by target and kind.
+pub fn merge_edges(known: &[Edge], found: &[Edge]) -> Vec<Edge> {
+    let mut all = known.to_vec();
+    for edge in found {
+        match all.iter_mut().find(|old| old.to == edge.to && old.kind == edge.kind) {
+            Some(old) => {
+                old.weight = old.weight.max(edge.weight);
+                old.times = old.times.saturating_add(edge.times);
+            }
+            None => all.push(*edge),
+        }
+    }
+    all.sort_unstable_by_key(|edge| (edge.to, edge.kind));
+    all
+}
+
+/// All edges, by episode, both ends.
+#[derive(Clone, Debug, Default)]
+pub struct Edges {
+    rows: Vec<Vec<Edge>>,
+    count: usize,
+}
+
+impl Edges {
+    /// Edges that exist.
+    pub fn len(&self) -> usize {
+        self.count
+    }
+
+    pub fn is_empty(&self) -> bool {
+        self.count == 0
+    }
+
+    fn row(&self, document: u32) -> &[Edge] {
+        self.rows.get(document as usize).map_or(&[], Vec::as_slice)
+    }
+
+    /// The edges that are kept with this episode: those to earlier ones.
+    pub fn own(&self, document: u32) -> Vec<Edge> {
+        self.row(document).iter().filter(|edge| edge.to < document).copied().collect()
+    }
+
+    pub fn degree(&self, document: u32) -> usize {
+        self.row(document).len()
+    }
+
+    /// Sum of the weights of an episode's edges.
+    pub fn weight(&self, document: u32) -> f64 {
+        self.row(document).iter().map(Edge::weight).sum()
+    }
+
+    /// Later episodes that keep an edge to this one.
+    pub fn kept_by(&self, document: u32) -> Vec<u32> {
+        let mut later: Vec<u32> =
+            self.row(document).iter().filter(|edge| edge.to > document).map(|edge| edge.to).collect();
+        later.dedup();
+        later
+    }
+
+    /// Visits what activation passes on to: what is alike, and what an episode led to.
+    pub fn visit(&self, document: u32, visit: &mut dyn FnMut(u32, f64)) {
+        for edge in self.row(document) {
+            if edge.kind == EdgeKind::Associates || edge.to > document {
+                visit(edge.to, edge.weight());
+            }
+        }
+    }
+
+    /// Puts the edges that are kept with an episode in the place of those before. Edges to itself or to later ones are
+    /// left out.
+    pub fn set(&mut self, document: u32, own: &[Edge]) {
+        for old in self.own(document) {
+            let far = &mut self.rows[old.to as usize];
+            far.retain(|edge| !(edge.to == document && edge.kind == old.kind));
+            self.count -= 1;
+        }
+        let own: Vec<Edge> = own.iter().filter(|edge| edge.to < document).copied().collect();
+        if self.rows.len() <= document as usize {
+            self.rows.resize(document as usize + 1, Vec::new());
+        }
+        self.rows[document as usize].retain(|edge| edge.to > document);
+        for edge in own {
+            self.rows[document as usize].push(edge);
+            self.rows[edge.to as usize].push(Edge { to: document, ..edge });
+            self.count += 1;
+        }
+        self.rows[document as usize].shrink_to_fit();
+    }
+
+    /// Takes an episode out with all of its edges.
+    pub fn remove(&mut self, document: u32) {
+        let Some(row) = self.rows.get_mut(document as usize).map(std::mem::take) else { return };
+        self.count -= row.len();
+        for edge in row {
+            self.rows[edge.to as usize].retain(|back| back.to != document);
+        }
+    }
+
+    /// The edges that a block of episodes keeps, as bytes.
+    pub fn pack(&self, block: u32) -> Vec<u8> {
+        let mut out = Packer::new(KIND);
+        let mut bytes = Vec::new();
+        for document in documents_of(block) {
+            pack_row(document, &self.own(document), &mut bytes);
+        }
+        out.count(bytes.len());
+        out.raw(&bytes);
+        out.finish()
+    }
+
+    /// Takes in what [`Edges::pack`] wrote.
+    pub fn unpack(&mut self, block: u32, bytes: &[u8]) -> Result<(), DamagedSegment> {
+        let mut reader = Unpacker::open(bytes, KIND)?;
+        let length = reader.u32("the length of the edges")? as usize;
+        let rows = reader.take(length, "the edges")?;
+        let mut at = 0;
+        for document in documents_of(block) {
+            let own = take_row(document, rows, &mut at);
+            if !own.is_empty() {
+                self.set(document, &own);
+            }
+        }
+        Ok(())
+    }
+}
+
+/// Numbers of the episodes of a block.
+pub fn documents_of(block: u32) -> std::ops::Range<u32> {
+    block * BLOCK..(block + 1) * BLOCK
+}
+
+/// The edges of one episode as a record.
+pub fn row_record(document: u32, own: &[Edge]) -> Vec<u8> {
+    let mut bytes = Vec::new();
+    pack_row(document, own, &mut bytes);
+    bytes
+}
+
+/// Reads what [`row_record`] wrote.
+pub fn read_row(document: u32, record: &[u8]) -> Vec<Edge> {
+    take_row(document, record, &mut 0)
+}
+
+/// Count, and for each edge the distance back with the kind in its low bit, the weight, and how often.
+fn pack_row(document: u32, own: &[Edge], into: &mut Vec<u8>) {
+    put_varint(into, own.len() as u32);
+    for edge in own {
+        let back = document.saturating_sub(edge.to);
+        put_varint(into, back << 1 | u32::from(edge.kind == EdgeKind::Causes));
+        into.extend_from_slice(&edge.weight.to_le_bytes());
+        put_varint(into, u32::from(edge.times));
+    }
+}
+
+fn take_row(document: u32, bytes: &[u8], at: &mut usize) -> Vec<Edge> {
+    let count = take_varint(bytes, at).min(2 * MOST_DEGREE as u32);
+    let mut own = Vec::with_capacity(count as usize);
+    for _ in 0..count {
+        let packed = take_varint(bytes, at);
+        let weight = bytes.get(*at..).and_then(|rest| rest.first_chunk()).map_or(0, |two| u16::from_le_bytes(*two));
+        *at += 2;
+        let times = take_varint(bytes, at) as u16;
+        let kind = if packed & 1 == 1 { EdgeKind::Causes } else { EdgeKind::Associates };
+        if let Some(to) = document.checked_sub(packed >> 1) {
+            own.push(Edge { to, kind, weight, times });
+        }
+    }
+    own
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn alike(to: u32, weight: f64) -> Edge {
+        Edge::new(to, EdgeKind::Associates, weight)
+    }
+
+    fn reached(edges: &Edges, from: u32) -> Vec<u32> {
+        let mut seen = Vec::new();
+        edges.visit(from, &mut |to, _| seen.push(to));
+        seen.sort_unstable();
+        seen
+    }
+
+    #[test]
+    fn likeness_goes_both_ways_and_causes_go_forward() {
+        let mut edges = Edges::default();
+        edges.set(5, &[alike(2, 0.75), Edge::new(3, EdgeKind::Causes, 0.5)]);
+        assert_eq!((reached(&edges, 2), reached(&edges, 5)), (vec![5], vec![2]));
+        assert_eq!(reached(&edges, 3), [5], "a cause leads to what it caused");
+        assert_eq!((edges.len(), edges.degree(5), edges.degree(2)), (2, 2, 1));
+        assert!((edges.weight(5) - 1.25).abs() < 1e-4);
+        edges.set(5, &[alike(2, 0.6)]);
+        assert_eq!((edges.len(), edges.degree(3)), (1, 0), "what was replaced is gone at both ends");
+    }
+
+    #[test]
+    fn an_edge_found_again_keeps_its_maximum_and_is_counted() {
+        let merged = merge_edges(&[alike(2, 0.75)], &[alike(2, 0.6), alike(1, 0.5)]);
+        let seen: Vec<_> = merged.iter().map(|edge| (edge.to, (edge.weight() * 100.0).round(), edge.times)).collect();
+        assert_eq!(seen, [(1, 50.0, 1), (2, 75.0, 2)]);
+        let causes = merge_edges(&merged, &[Edge::new(2, EdgeKind::Causes, 0.4)]);
+        assert_eq!(causes.len(), 3, "another kind is another edge");
+    }
+
+    #[test]
+    fn removal_takes_both_ends() {
+        let mut edges = Edges::default();
+        edges.set(5, &[alike(2, 0.75), alike(3, 0.5)]);
+        edges.set(9, &[alike(5, 0.6)]);
+        assert_eq!(edges.kept_by(5), [9]);
+        edges.remove(5);
+        assert!(edges.is_empty() && [2, 3, 9].iter().all(|document| edges.degree(*document) == 0));
+    }
+
+    #[test]
+    fn a_block_comes_back_from_its_bytes_and_damage_is_seen() {
+        let mut edges = Edges::default();
+        edges.set(700, &[alike(2, 0.75), alike(699, 1.0), Edge::new(650, EdgeKind::Causes, 0.31)]);
+        edges.set(1023, &[alike(700, 0.5)]);
+        let mut bytes = edges.pack(1);
+        let mut again = Edges::default();
+        again.unpack(1, &bytes).expect("sound");
+        assert_eq!((again.own(700), again.own(1023), again.len()), (edges.own(700), edges.own(1023), 4));
+        assert_eq!(read_row(700, &row_record(700, &edges.own(700))), edges.own(700));
+        assert!(bytes.len() < BLOCK as usize + 64, "{} bytes", bytes.len());
+        bytes[20] ^= 1;
+        assert!(Edges::default().unpack(1, &bytes).is_err());
+    }
+}

@@ -1,0 +1,52 @@
+//! What each document is about, by number: the other side of the key index, so that two documents can be compared
+//! without reading their records.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use super::filter::Field;
+
+/// Numbers of the goal, the objects and the people of every document.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Traits {
+    numbers: HashMap<Arc<str>, u32>,
+    keys: Vec<Arc<str>>,
+    ids: Vec<u32>,
+    /// End of each document's stretch of `ids`.
+    ends: Vec<u32>,
+}
+
+impl Traits {
+    fn number(&mut self, key: &str) -> u32 {
+        if let Some(known) = self.numbers.get(key) {
+            return *known;
+        }
+        let (number, key): (u32, Arc<str>) = (self.keys.len() as u32, key.into());
+        self.keys.push(Arc::clone(&key));
+        self.numbers.insert(key, number);
+        number
+    }
+
+    /// The number of a key that is compared; nothing for others.
+    pub fn number_of(&mut self, key: &str) -> Option<u32> {
+        let compared = [Field::Goal, Field::Object, Field::Person];
+        compared.iter().any(|field| key.starts_with(field.letter())).then(|| self.number(key))
+    }
+
+    /// Appends a document.
+    pub fn push(&mut self, ids: impl IntoIterator<Item = u32>) {
+        self.ids.extend(ids);
+        self.ends.push(self.ids.len() as u32);
+    }
+
+    /// Keys of a document.
+    pub fn of(&self, ordinal: u32) -> &[u32] {
+        let end = |at: Option<usize>| at.and_then(|at| self.ends.get(at)).copied().unwrap_or(0) as usize;
+        let ordinal = ordinal as usize;
+        self.ids.get(end(ordinal.checked_sub(1))..end(Some(ordinal))).unwrap_or(&[])
+    }
+
+    pub fn key(&self, number: u32) -> &str {
+        self.keys.get(number as usize).map_or("", |key| key)
+    }
+}

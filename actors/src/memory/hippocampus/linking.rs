@@ -1,0 +1,255 @@
+//! Which episodes belong together: associations at capture, causes when an outcome surprises, and what is reached from
+//! what was found.
+//!
+//! A new episode is compared with those that share its goal, objects or rare words, newest first and a bounded number of
+//! each, so that its edges cost about the same however much is remembered.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use jiff::{SignedDuration, Timestamp};
+use maxim_bus::signals::concepts::{Layer, LayerEdge, LayerLinked};
+use maxim_bus::signals::recall::PredictionErrorSensed;
+use serde::{Deserialize, Serialize};
+
+use super::edges::{BLOCK, Edge, EdgeKind, Edges, MOST_DEGREE, documents_of, merge_edges, read_row, row_record};
+use super::law::{AssociationParts, SURPRISE, choose_associations, overlap};
+use super::model::EpisodicMemory;
+use super::region::{Hippocampus, HippocampusEvent, Indexes, episode_key};
+use super::spreading::{Spreading, strongest};
+use crate::region::{Hears, Pulse, RecordView};
+
+/// Newest documents looked at for each key or stem.
+const PER_CUE: usize = 16;
+/// Rarest stems of a text that are looked up.
+const STEMS: usize = 6;
+/// Episodes just before that are looked at in any case.
+const JUST_BEFORE: u32 = 4;
+/// Candidates whose likeness is computed in full.
+const WEIGHED: usize = 48;
+/// Episodes linked in one step.
+const STEP: usize = 16;
+/// Pause between steps while many wait, so that a percept gets in between.
+const PAUSE: SignedDuration = SignedDuration::from_millis(2);
+/// Causes of one outcome, at most.
+const MOST_CAUSES: usize = 3;
+
+/// Edges that a step draws: as they are kept, and as other layers are told of them.
+#[derive(Default)]
+struct Drawn {
+    rows: Vec<(u32, Vec<Edge>)>,
+    told: Vec<LayerEdge>,
+}
+
+/// What is linked, and what is yet to be.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Linking {
+    /// Episodes below this number were linked.
+    upto: u32,
+    /// Earlier ones that were seen again.
+    again: BTreeSet<u32>,
+    /// When the next ones are linked; nothing if none waits.
+    pub(super) due: Option<Timestamp>,
+    /// Sealed blocks of edges.
+    pub(super) blocks: u32,
+    /// Sealed blocks of which something changed since.
+    pub(super) untidy: BTreeSet<u32>,
+}
+
+impl Linking {
+    /// Something waits to be linked from now on.
+    pub(super) fn expect(&mut self) {
+        self.due.get_or_insert(Timestamp::UNIX_EPOCH);
+    }
+
+    /// An episode was seen again.
+    pub(super) fn expect_again(&mut self, document: u32) {
+        if document < self.upto {
+            self.again.insert(document);
+            self.expect();
+        }
+    }
+
+    /// Edges of these episodes, linked up to a number, were put.
+    pub(super) fn linked(&mut self, upto: u32, rows: &[(u32, Vec<Edge>)], due: Option<Timestamp>) {
+        self.upto = self.upto.max(upto);
+        self.again.clear();
+        self.due = due;
+        self.touched(rows.iter().map(|(document, _)| *document));
+    }
+
+    /// Blocks of these episodes have to be written again, if they are sealed.
+    pub(super) fn touched(&mut self, documents: impl Iterator<Item = u32>) {
+        self.untidy.extend(documents.map(|document| document / BLOCK).filter(|block| *block < self.blocks));
+    }
+}
+
+pub(super) fn edge_key(document: u32) -> Vec<u8> {
+    format!("edge/{document:08x}").into_bytes()
+}
+
+pub(super) fn block_key(block: u32) -> Vec<u8> {
+    format!("edges/{block:06x}").into_bytes()
+}
+
+/// Edges as they are on disk: sealed blocks, and over them what came since. Episodes that are gone have none.
+pub(super) fn load_edges(linking: &mut Linking, gone: &[u32], records: &RecordView<'_>) -> Edges {
+    let mut edges = Edges::default();
+    for block in 0..linking.blocks {
+        let read = records.bytes(&block_key(block)).map(|bytes| edges.unpack(block, &bytes));
+        if !matches!(read, Some(Ok(()))) {
+            tracing::warn!(block, "edges between episodes are damaged; these episodes are linked again");
+            linking.again.extend(documents_of(block).filter(|document| *document < linking.upto));
+            linking.expect();
+        }
+    }
+    for (key, record) in records.prefixed(b"edge/", usize::MAX) {
+        let number = std::str::from_utf8(&key[5..]).ok().and_then(|hex| u32::from_str_radix(hex, 16).ok());
+        if let Some(document) = number {
+            edges.set(document, &read_row(document, &record));
+        }
+    }
+    gone.iter().for_each(|document| edges.remove(*document));
+    edges
+}
+
+/// The associations to make for an episode, out of what shares its keys or its rare words.
+pub(super) fn associations(
+    indexes: &Indexes,
+    edges: &Edges,
+    document: u32,
+    episode: &EpisodicMemory,
+) -> Vec<(u32, f64)> {
+    let Some(mut compared) = indexes.keys.compared(document) else { return Vec::new() };
+    let mut votes: BTreeMap<u32, f32> = BTreeMap::new();
+    compared.candidates(document, PER_CUE, &mut votes);
+    indexes.text.candidates(&episode.perception.text, document, STEMS, PER_CUE, &mut votes);
+    for before in document.saturating_sub(JUST_BEFORE)..document {
+        *votes.entry(before).or_default() += 0.15;
+    }
+    let mut ranked: Vec<(u32, f32)> = votes.into_iter().collect();
+    ranked.sort_unstable_by(|a, b| b.1.total_cmp(&a.1).then(b.0.cmp(&a.0)));
+    ranked.truncate(WEIGHED);
+    // What has no words of its own isn't alike by words.
+    let has_text = !episode.perception.text.trim().is_empty();
+    let vector = indexes.text.vector_of(document).filter(|_| has_text);
+    let weighed =
+        ranked.into_iter().filter(|(other, _)| edges.degree(*other) < MOST_DEGREE).filter_map(|(other, _)| {
+            let likeness = compared.with(other)?;
+            let text = vector.as_ref().and_then(|vector| indexes.text.likeness(vector, other));
+            let overlap = overlap(likeness.objects, likeness.people, text);
+            let parts = AssociationParts { overlap, goal: likeness.goal, proximity: likeness.proximity };
+            Some((other, parts.weight()))
+        });
+    choose_associations(weighed.collect::<Vec<_>>())
+}
+
+/// An edge by the ids of its ends: of the episode that keeps it, and of the earlier one. Activation passes along it as
+/// it does here.
+fn told_edge(id: &str, earlier: &str, edge: &Edge) -> LayerEdge {
+    let (id, earlier, weight) = (id.to_owned(), earlier.to_owned(), edge.weight());
+    match edge.kind {
+        EdgeKind::Associates => LayerEdge { kind: "ASSOCIATES".into(), from: id, to: earlier, weight, back: weight },
+        EdgeKind::Causes => LayerEdge { kind: "CAUSES".into(), from: earlier, to: id, weight, back: 0.0 },
+    }
+}
+
+fn tell(edges: Vec<LayerEdge>, pulse: &mut Pulse<'_, Hippocampus>) {
+    if !edges.is_empty() {
+        pulse.emit(LayerLinked { layer: Layer::Hippocampus, edges });
+    }
+}
+
+impl Hippocampus {
+    /// Edges between episodes.
+    pub fn edges(&self) -> &Edges {
+        &self.edges
+    }
+
+    /// Links the next episodes that wait.
+    pub(super) fn link_some(&self, pulse: &mut Pulse<'_, Self>) {
+        let Some(indexes) = &self.indexes else { return };
+        let waiting = self.linking.again.iter().copied().chain(self.linking.upto..self.next);
+        let todo: Vec<u32> = waiting.take(STEP.max(self.linking.again.len())).collect();
+        let mut drawn = Drawn::default();
+        for document in &todo {
+            let Some(episode) = pulse.record::<EpisodicMemory>(&episode_key(*document)) else { continue };
+            let found = associations(indexes, &self.edges, *document, &episode);
+            let found: Vec<Edge> =
+                found.into_iter().map(|(to, weight)| Edge::new(to, EdgeKind::Associates, weight)).collect();
+            self.put_edges((*document, &episode.id), &found, &mut drawn, pulse);
+        }
+        let Drawn { rows, told } = drawn;
+        tell(told, pulse);
+        let upto = todo.iter().map(|document| document + 1).max().unwrap_or(0).max(self.linking.upto);
+        let due = (upto < self.next).then(|| pulse.now() + PAUSE);
+        // A row that was just put is not in what a block would be packed from.
+        if rows.iter().all(|(document, _)| document / BLOCK > self.linking.blocks) {
+            self.seal_edges(upto, pulse);
+        }
+        pulse.keep(HippocampusEvent::Linked { upto, rows, due });
+    }
+
+    fn put_edges(&self, (document, id): (u32, &str), found: &[Edge], drawn: &mut Drawn, pulse: &mut Pulse<'_, Self>) {
+        if found.is_empty() {
+            return;
+        }
+        let merged = merge_edges(&self.edges.own(document), found);
+        if merged.len() > MOST_DEGREE {
+            return;
+        }
+        let named = |edge: &Edge| {
+            let far = pulse.record::<EpisodicMemory>(&episode_key(edge.to))?;
+            Some(told_edge(id, &far.id, edge))
+        };
+        drawn.told.extend(found.iter().filter_map(named));
+        pulse.put_bytes(edge_key(document), row_record(document, &merged));
+        drawn.rows.push((document, merged));
+    }
+
+    /// A block whose episodes are all linked and no longer the newest becomes one record.
+    fn seal_edges(&self, upto: u32, pulse: &mut Pulse<'_, Self>) {
+        let block = self.linking.blocks;
+        if (block + 2) * BLOCK <= upto {
+            pulse.put_bytes(block_key(block), self.edges.pack(block));
+            let documents = documents_of(block);
+            documents.filter(|document| !self.edges.own(*document).is_empty()).for_each(|document| {
+                pulse.remove(edge_key(document));
+            });
+            pulse.keep(HippocampusEvent::EdgesSealed { blocks: block + 1 });
+        }
+    }
+
+    /// What activation reaches from these episodes, the strongest first, themselves left out.
+    pub(super) fn associated(&self, seeds: &[u32], limit: usize) -> Vec<(u32, f64)> {
+        let start = seeds.iter().map(|document| (*document, 1.0));
+        let mut reached = Spreading::default().from_seeds(start, |document, visit| self.edges.visit(document, visit));
+        seeds.iter().for_each(|seed| {
+            reached.remove(seed);
+        });
+        strongest(&reached, limit)
+    }
+}
+
+impl Hears<PredictionErrorSensed> for Hippocampus {
+    /// What surprised was led to by what came before it with the same goal.
+    fn hear(&self, error: &PredictionErrorSensed, pulse: &mut Pulse<'_, Self>) {
+        let surprise = error.rpe.get().abs();
+        let turn = pulse.turn();
+        let Some(document) = self.document_of(turn).filter(|_| surprise > SURPRISE) else { return };
+        let compared = self.indexes.as_ref().and_then(|indexes| indexes.keys.compared(document));
+        let before = compared.map_or_else(Vec::new, |compared| compared.same_goal(document, MOST_CAUSES));
+        let found: Vec<Edge> =
+            before.into_iter().map(|cause| Edge::new(cause, EdgeKind::Causes, surprise.min(1.0))).collect();
+        if found.is_empty() {
+            return;
+        }
+        let Some(episode) = pulse.record::<EpisodicMemory>(&episode_key(document)) else { return };
+        let mut drawn = Drawn::default();
+        self.put_edges((document, &episode.id), &found, &mut drawn, pulse);
+        let Drawn { rows, told } = drawn;
+        tell(told, pulse);
+        if !rows.is_empty() {
+            pulse.keep(HippocampusEvent::Caused { rows });
+        }
+    }
+}

@@ -1,0 +1,164 @@
+use std::collections::BTreeMap;
+
+use maxim_bus::signals::concepts::{Layer, LayerLinked};
+use maxim_bus::signals::lifecycle::{PreemptionChanged, PreemptionRequested};
+use maxim_bus::signals::percept::{Disposition, Percept, SalientPercept};
+use maxim_bus::signals::recall::{EpisodeFilter, PredictionErrorSensed, Via};
+use maxim_bus::units::{Confidence, Novelty, Rpe, Salience, Valence, Value};
+use maxim_bus::{MessageId, Trust};
+use serde_json::json;
+
+use super::{Bench, life};
+use crate::memory::hippocampus::edges::EdgeKind;
+use crate::memory::hippocampus::law::{association, choose_associations};
+use crate::memory::hippocampus::linking::associations;
+use crate::memory::hippocampus::model::EpisodicMemory;
+use crate::memory::hippocampus::region::episode_key;
+
+fn alike(bench: &mut Bench) {
+    bench.import([
+        json!({"id": "tea", "timestamp": "2026-01-05T06:00:00Z", "text": "Anna drinks black tea",
+            "objects": ["ladder"], "people": ["Anna"], "goal": "tidy the attic"}),
+        json!({"id": "weather", "timestamp": "2026-01-05T07:00:00Z", "text": "rain is expected along the coast"}),
+        json!({"id": "shelf", "timestamp": "2026-01-05T08:00:00Z", "text": "it was put behind the door afterwards",
+            "objects": ["ladder"], "goal": "tidy the attic"}),
+    ]);
+}
+
+#[test]
+fn what_shares_objects_and_goal_is_associated_and_recall_reaches_it() {
+    let mut bench = Bench::new(None);
+    alike(&mut bench);
+    let told = bench.rig.heard::<LayerLinked>();
+    let edge = &told[0].edges[0];
+    assert_eq!((told.len(), told[0].layer, told[0].edges.len()), (1, Layer::Hippocampus, 1));
+    assert_eq!((edge.kind.as_str(), edge.from.as_str(), edge.to.as_str()), ("ASSOCIATES", "shelf", "tea"));
+    let weight = edge.weight;
+    assert!((weight - edge.back).abs() < 1e-9, "{edge:?}");
+    assert_eq!(bench.stats(), (3, 1));
+    let filter =
+        |expand| EpisodeFilter { query: Some("black tea".into()), expand, limit: 2, ..EpisodeFilter::default() };
+    let plain: Vec<_> = bench.recall(filter(false)).into_iter().map(|found| found.via).collect();
+    assert!(plain.iter().all(|via| *via == Via::Text), "{plain:?}");
+    let found = bench.recall(EpisodeFilter { object: None, ..filter(true) });
+    let reached: Vec<_> = found.iter().map(|found| (found.id.as_str(), found.via)).collect();
+    assert_eq!(reached, [("tea", Via::Text), ("shelf", Via::Association)]);
+    assert!((0.5 * weight - found[1].score).abs() < 1e-4, "{weight}");
+    assert!(found[1].score > 0.25 && found[1].score < 0.5, "half of the edge's weight: {}", found[1].score);
+}
+
+#[test]
+fn edges_are_the_same_after_a_crash() {
+    let mut bench = Bench::new(None);
+    bench.import(life(1_300, 0, 3));
+    let rows = |bench: &Bench| -> Vec<_> { (0..1_300).map(|n| bench.rig.region().edges().own(n)).collect() };
+    let before = rows(&bench);
+    assert!(before.iter().flatten().count() > 300, "{} edges", before.iter().flatten().count());
+    assert!(before.iter().all(|row| row.len() <= 5), "five at most at capture");
+    bench.rig.crash();
+    assert_eq!(rows(&bench), before);
+    let loose = bench.rig.records().prefixed(b"edge/", usize::MAX).len();
+    assert!(loose <= 1_024, "older ones are in blocks, {loose} are not");
+}
+
+#[test]
+fn weights_are_those_of_the_law_and_nearly_the_best_are_found() {
+    let mut bench = Bench::new(None);
+    bench.import(life(900, 0, 5));
+    let hippocampus = bench.rig.region();
+    let indexes = hippocampus.indexes.as_ref().expect("awake");
+    let episode = |n: u32| -> EpisodicMemory { bench.rig.records().get(&episode_key(n)).expect("kept") };
+    let all: Vec<EpisodicMemory> = (0..900).map(episode).collect();
+    let (mut found_sum, mut best_sum) = (0.0, 0.0);
+    for n in (600..900).step_by(5) {
+        let vector = indexes.text.vector_of(n).expect("it has words");
+        let by_law = |other: u32| {
+            let text = indexes.text.likeness(&vector, other);
+            association(&all[n as usize], &all[other as usize], text).weight()
+        };
+        let found = associations(indexes, hippocampus.edges(), n, &all[n as usize]);
+        for (other, weight) in &found {
+            assert!((by_law(*other) - weight).abs() < 1e-6, "{n} and {other}: {weight} and {}", by_law(*other));
+        }
+        found_sum += found.iter().map(|(_, weight)| weight).sum::<f64>();
+        let best = choose_associations((0..n).map(|other| (other, by_law(other))));
+        best_sum += best.iter().map(|(_, weight)| weight).sum::<f64>();
+    }
+    println!("weight of the edges that were found {found_sum:.1}, of the best {best_sum:.1}");
+    assert!(best_sum > 5.0, "there is something to find: {best_sum}");
+    assert!(found_sum >= 0.9 * best_sum, "{found_sum} of {best_sum}");
+}
+
+#[test]
+fn an_observation_that_repeats_merges_into_its_edges() {
+    let mut bench = Bench::new(None);
+    alike(&mut bench);
+    let times = |bench: &Bench| bench.rig.region().edges().own(2).iter().map(|edge| edge.times).collect::<Vec<_>>();
+    assert_eq!(times(&bench), [1]);
+    let line = json!({"id": "again", "timestamp": "2026-01-05T08:00:10Z", "text": "it was put behind the door afterwards",
+        "objects": ["ladder"], "goal": "tidy the attic"});
+    let imported = maxim_bus::signals::recall::ImportEpisodes { lines: vec![(1, line.to_string())], all: false };
+    bench.rig.send(imported);
+    bench.settle();
+    assert_eq!((bench.stats().0, times(&bench)), (3, vec![2]), "the same episode, and its edge is counted");
+}
+
+fn percept(text: &str) -> SalientPercept {
+    SalientPercept {
+        percept: Percept::from_outside("http", "anna", text.into(), false, Trust::Owner),
+        disposition: Disposition::Proceed,
+        salience: Salience::clamped(0.9),
+        novelty: Novelty::clamped(0.1),
+    }
+}
+
+fn error(rpe: f64) -> PredictionErrorSensed {
+    PredictionErrorSensed {
+        action: MessageId::from_parts(0, 1),
+        event: "touch".into(),
+        outcome: "failed".into(),
+        expected: Value::clamped(0.5),
+        rpe: Rpe::clamped(rpe),
+        value: Value::clamped(0.4),
+        confidence: Confidence::clamped(0.6),
+        valence: Valence::Negative,
+    }
+}
+
+#[test]
+fn a_surprise_makes_causes_of_what_came_before_with_the_same_goal() {
+    let mut bench = Bench::new(None);
+    let redirect = |goal: &str| PreemptionChanged {
+        request: PreemptionRequested::Redirect { goal: goal.into(), by: "anna".into() },
+        goal: Some(goal.into()),
+        suspended: Vec::new(),
+        cancelled_turns: Vec::new(),
+    };
+    bench.rig.send(redirect("bake bread"));
+    let turns: Vec<MessageId> = ["knead", "wait", "heat the oven", "watch", "take it out"]
+        .iter()
+        .map(|text| bench.rig.send(percept(text)))
+        .collect();
+    bench.rig.send(redirect("feed the cat"));
+    bench.rig.send(percept("where is the bowl"));
+    bench.rig.send_in(turns[4], Trust::Own, error(-0.3));
+    let causes = |bench: &Bench, n: u32| -> BTreeMap<u32, f64> {
+        let own = bench.rig.region().edges().own(n).into_iter();
+        own.filter(|edge| edge.kind == EdgeKind::Causes).map(|edge| (edge.to, edge.weight())).collect()
+    };
+    assert!(causes(&bench, 4).is_empty(), "0.3 is no surprise yet");
+    bench.rig.send_in(turns[4], Trust::Own, error(-0.5));
+    let made = causes(&bench, 4);
+    assert_eq!(made.keys().copied().collect::<Vec<_>>(), [1, 2, 3], "the three before it, and not more");
+    assert!(made.values().all(|weight| (weight - 0.5).abs() < 1e-4));
+    let told = bench.rig.heard::<LayerLinked>().into_iter().flat_map(|told| told.edges);
+    let told: Vec<_> = told.filter(|edge| edge.kind == "CAUSES").collect();
+    assert!(told.iter().all(|edge| edge.to == turns[4].to_string() && edge.back == 0.0), "{told:?}");
+    let mut from: Vec<&str> = told.iter().map(|edge| edge.from.as_str()).collect();
+    from.sort_unstable();
+    assert_eq!(from, [1, 2, 3].map(|n: usize| turns[n].to_string()), "other layers know what led to it");
+    bench.rig.crash();
+    assert_eq!(causes(&bench, 4), made);
+    bench.settle();
+    assert_eq!(causes(&bench, 4), made, "linking by likeness leaves them");
+}

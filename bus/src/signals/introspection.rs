@@ -1,0 +1,145 @@
+//! Questions that the introspection tools put to the rooms, and their answers.
+
+use std::collections::BTreeMap;
+
+use jiff::Timestamp;
+use serde::{Deserialize, Serialize};
+use serde_json::Value as Json;
+
+use super::percept::PainKind;
+use crate::signal;
+use crate::signal::Query;
+use crate::units::{Confidence, Intensity, Valence, Value};
+
+/// Asks the nucleus accumbens for what it learned to lead to what. Empty fields don't filter.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct ListLinks {
+    /// Part of the event's name: a tool, or words of its shape.
+    pub event: Option<String>,
+    /// Part of the outcome's name.
+    pub outcome: Option<String>,
+    /// An episode that the link was learned from.
+    pub memory_id: Option<String>,
+    pub valence: Option<Valence>,
+    /// 1 to 20; 0 means the default of 5.
+    pub limit: usize,
+}
+
+/// From a kind of event to a kind of outcome.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct LinkShown {
+    pub event: String,
+    pub outcome: String,
+    pub observations: u32,
+    /// How regularly this outcome followed lately, 0 to 1.
+    pub strength: f64,
+    /// What the event is worth, whatever follows.
+    pub value: Value,
+    pub valence: Valence,
+    pub confidence: Confidence,
+    /// Median seconds to the outcome, where known.
+    pub delay_s: Option<f64>,
+    pub last: Timestamp,
+    /// The newest first, at most five.
+    pub episodes: Vec<String>,
+}
+
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct LinksListed {
+    /// The most observed first.
+    pub links: Vec<LinkShown>,
+    /// How many fit in all.
+    pub found: usize,
+}
+
+/// Asks the pain detector what hurt.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct ReportPain {
+    /// Only what has to do with this tool or body part.
+    pub about: Option<String>,
+    pub limit: usize,
+}
+
+/// A pain that was felt.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct PainFelt {
+    pub kind: PainKind,
+    pub about: String,
+    pub intensity: Intensity,
+    pub at: Timestamp,
+    pub reason: String,
+}
+
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct PainReported {
+    /// Failures by kind, felt or not, since the beginning.
+    pub counts: BTreeMap<PainKind, u64>,
+    /// The newest first.
+    pub recent: Vec<PainFelt>,
+    /// What is sore now.
+    pub sore: Vec<String>,
+}
+
+/// Asks the gate what it would say, without doing anything.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct ForeseeVerdict {
+    pub tool: String,
+    pub params: Json,
+}
+
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct VerdictForeseen {
+    /// `allow`, `ask` or `block`, by the deterministic rules.
+    pub verdict: String,
+    pub rule: String,
+    pub category: String,
+    pub reason: String,
+    /// A person allowed such calls for good.
+    pub allowed_always: bool,
+    /// It went wrong before, so experience is asked too: it makes the gate ask at a confidence above and a value below
+    /// these. The fear bridge may move both by what it knows of the context.
+    pub hurt_before: bool,
+    pub veto_confidence: f64,
+    pub veto_value: f64,
+    /// The share of confidence that time has left of it, 0 to 1.
+    pub unforgiven: f64,
+}
+
+/// Asks the suprachiasmatic nucleus what comes at certain times more often than by chance.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct DiscoverRhythms {
+    pub limit: usize,
+}
+
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct RhythmsDiscovered {
+    /// The surest first: `kind`, `bins`, `events`, `expected`, `p`.
+    pub rhythms: Vec<Json>,
+    /// Events that were looked at.
+    pub events: usize,
+}
+
+signal! {
+    ListLinks: Anywhere, Transient;
+    LinksListed: Anywhere, Transient;
+    ReportPain: Anywhere, Transient;
+    PainReported: Anywhere, Transient;
+    ForeseeVerdict: Anywhere, Transient;
+    VerdictForeseen: Anywhere, Transient;
+    DiscoverRhythms: Anywhere, Transient;
+    RhythmsDiscovered: Anywhere, Transient;
+}
+
+impl Query for ListLinks {
+    type Answer = LinksListed;
+}
+impl Query for ReportPain {
+    type Answer = PainReported;
+}
+impl Query for ForeseeVerdict {
+    type Answer = VerdictForeseen;
+}
+impl Query for DiscoverRhythms {
+    type Answer = RhythmsDiscovered;
+}

@@ -1,0 +1,76 @@
+//! `maxim memory causal`: what was learned to lead to what.
+
+use clap::{Args, ValueEnum};
+
+use super::table::{Cell, Table};
+use super::{CliError, Client, Exit, Global, Out};
+
+/// What was learned to lead to what.
+#[derive(Args, Debug)]
+#[command(
+    after_help = "Examples:\n  maxim memory causal --event bash\n  maxim memory causal --valence negative --limit 20"
+)]
+pub struct CausalArgs {
+    /// Only events whose name holds this, such as a tool
+    #[arg(long)]
+    event: Option<String>,
+    /// Only outcomes whose name holds this
+    #[arg(long)]
+    outcome: Option<String>,
+    /// Only what was learned from this episode
+    #[arg(long, value_name = "ID")]
+    memory_id: Option<String>,
+    /// Only events of this worth
+    #[arg(long)]
+    valence: Option<Worth>,
+    /// At most so many
+    #[arg(long, value_name = "N", default_value_t = 5, value_parser = clap::value_parser!(u32).range(1..=1000))]
+    limit: u32,
+}
+
+#[derive(Clone, Copy, Debug, ValueEnum)]
+enum Worth {
+    Positive,
+    Neutral,
+    Negative,
+}
+
+impl Worth {
+    fn word(self) -> &'static str {
+        match self {
+            Self::Positive => "positive",
+            Self::Neutral => "neutral",
+            Self::Negative => "negative",
+        }
+    }
+}
+
+impl CausalArgs {
+    pub(super) fn run(self, global: &Global, out: &Out) -> Result<Exit, CliError> {
+        let given = [
+            ("event", self.event),
+            ("outcome", self.outcome),
+            ("memory_id", self.memory_id),
+            ("valence", self.valence.map(|worth| worth.word().to_owned())),
+            ("limit", Some(self.limit.to_string())),
+        ];
+        let query: Vec<(&str, String)> = given.into_iter().filter_map(|(name, value)| Some((name, value?))).collect();
+        let answer = Client::of_memory(global, false)?.get(&["v1", "memory", "causal"], &query)?.body;
+        out.answer(&answer, || {
+            let mut table = Table::new(&["event", "outcome", "times", "worth", "sure"]);
+            for link in answer["results"].as_array().into_iter().flatten() {
+                let text = |name: &str| link[name].as_str().unwrap_or("-");
+                let share = |name: &str| link[name].as_f64().map_or_else(|| "-".into(), |share| format!("{share:.2}"));
+                table.row(vec![
+                    Cell::text(text("event")).cut(60),
+                    Cell::text(text("outcome")),
+                    Cell::text(link["observations"].to_string()),
+                    Cell::text(share("value")),
+                    Cell::text(share("confidence")),
+                ]);
+            }
+            table.show(out.paint)
+        })?;
+        Ok(Exit::Ok)
+    }
+}
