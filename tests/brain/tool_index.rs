@@ -94,7 +94,7 @@ fn shown_whole(cut: bool) -> [bool; 3] {
     if cut {
         assert!(bench.agent.cut("tool_index"));
     }
-    let mut whole = |bench: &mut Bench, tool: &str| {
+    let whole = |bench: &mut Bench, tool: &str| {
         model.will_say(answer());
         assert_eq!(bench.say(GOAL).reply.as_deref(), Some("Good."));
         model.last().contains(&format!("- {tool}: "))

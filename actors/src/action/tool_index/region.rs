@@ -236,13 +236,15 @@ mod tests {
         let other = if first == "bash" { "glob" } else { "bash" };
         use_tool(&mut rig, goal, other, false, Trust::Owner);
         assert_eq!(best(&mut rig, goal), (first.clone(), 0), "a failure teaches nothing");
-        use_tool(&mut rig, goal, other, true, Trust::Outside);
+        use_tool(&mut rig, &format!("{goal} x"), other, true, Trust::Outside);
         assert_eq!(best(&mut rig, goal), (first, 0), "nor does an outsider");
-        use_tool(&mut rig, &format!("{goal} now"), other, true, Trust::Owner);
-        assert_eq!(best(&mut rig, goal), (other.to_owned(), 1));
+        for turns in 1..=3 {
+            use_tool(&mut rig, &format!("{goal} now{}", "!".repeat(turns)), other, true, Trust::Owner);
+        }
+        assert_eq!(best(&mut rig, goal), (other.to_owned(), 3), "once a turn");
         let hash = rig.state_hash();
         rig.crash();
         assert_eq!(rig.state_hash(), hash);
-        assert_eq!(best(&mut rig, goal), (other.to_owned(), 1));
+        assert_eq!(best(&mut rig, goal), (other.to_owned(), 3));
     }
 }
