@@ -48,9 +48,9 @@ fn the_same_seed_gives_the_same_transcript_and_the_same_states() {
                 format!("{} {:?} {actions:?}", ended.turn, ended.reply)
             })
             .collect();
-        // Why-records hold the tools' own words, with the path of each bench's folder.
-        let states: Vec<_> =
-            bench.agent.state_hashes().into_iter().filter(|(name, _)| *name != "cause_ledger").collect();
+        // Why-records hold the tools' own words, and the ways back where they lead: both with the path of each bench's folder.
+        let states = bench.agent.state_hashes().into_iter();
+        let states: Vec<_> = states.filter(|(name, _)| !["cause_ledger", "execution_tracker"].contains(name)).collect();
         (transcript, states)
     };
     let (first, second) = (run(), run());
