@@ -11,8 +11,9 @@ const STAGES: [&str; 8] = ["perception", "memory", "deliberation", "gate", "acti
 const FURNITURE: [&str; 3] = ["region", "wiring", "thin_room"];
 
 /// Vocabulary that rooms share: the place, who may use it (empty: anybody), and why that is no reaching into a room.
-const VOCABULARY: [(&str, &str, &str); 28] = [
+const VOCABULARY: [(&str, &str, &str); 29] = [
     ("language", "", "words and stems are no room's own"),
+    ("effectors/http_client", "effectors", "how servers outside are reached, alike for all effectors"),
     ("memory/packing", "memory", "bytes of sealed segments, alike in all memories"),
     ("gate/cleared_intent", "", "a signal that only the gate can build, hence not in the bus"),
     ("gate/ClearedIntent", "", "the same by its short name"),

@@ -6,6 +6,7 @@ use std::process::{Child, Command, Stdio};
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
+use maxim_actors::effectors::http_client::{self, Roots};
 use serde_json::{Value, json};
 
 /// Generous: machines are shared. A test that waits so long has failed.
@@ -94,7 +95,8 @@ impl Place {
             std::thread::yield_now();
         };
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().expect("a runtime");
-        let daemon = Daemon { child, url, said, http: reqwest::Client::new(), runtime };
+        let http = http_client::builder(&Roots::Nobody).build().expect("a client");
+        let daemon = Daemon { child, url, said, http, runtime };
         daemon.until("ready", || daemon.get("/readyz").0 == 200);
         daemon
     }

@@ -72,6 +72,12 @@ pub(super) fn found(text: &str) -> Read<Reading> {
     }
     let objects = whole(text);
     if !objects.is_empty() {
+        // What is whole may be a part of something broken, which is meant then.
+        if let Ok(Some(outer @ Json::Object(_))) = broken_off(text)
+            && objects.iter().all(|object| is_inside(object, &outer))
+        {
+            return Ok(read(outer));
+        }
         return Ok(read(several(objects.into_iter().map(|value| (value, Separation::Line)).collect())?));
     }
     broken_off(text)?.map_or_else(|| bare(text), |value| Ok(read(value)))
@@ -242,6 +248,16 @@ fn whole(text: &str) -> Vec<Json> {
         };
     }
     found
+}
+
+/// Whether a value stands somewhere below another.
+fn is_inside(part: &Json, whole: &Json) -> bool {
+    let is_or_holds = |value: &Json| value == part || is_inside(part, value);
+    match whole {
+        Json::Object(members) => members.values().any(is_or_holds),
+        Json::Array(items) => items.iter().any(is_or_holds),
+        _ => false,
+    }
 }
 
 /// An object that begins in the middle of prose and isn't whole.

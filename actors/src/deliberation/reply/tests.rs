@@ -84,6 +84,21 @@ fn numbers_keywords_and_python_are_understood() {
 }
 
 #[test]
+fn what_is_whole_inside_of_something_broken_is_a_part_of_it() {
+    let cases = [
+        ("Sure: {'tool_name': 'glob', 'params': {},}", json!({"tool_name": "glob", "params": {}})),
+        (
+            "I do {tool_name: \"glob\", params: {\"pattern\": \"*\"}",
+            json!({"tool_name": "glob", "params": {"pattern": "*"}}),
+        ),
+        ("Either {\"a\": 1}\nor that.", json!({"a": 1})),
+    ];
+    for (text, meant) in cases {
+        assert_eq!(value(text), meant, "{text}");
+    }
+}
+
+#[test]
 fn what_cannot_be_told_is_refused_with_its_place() {
     let refused = |text: &str| read_json(text).expect_err(text).to_string();
     assert!(refused("").contains("empty") && refused(" \n").contains("empty"));
