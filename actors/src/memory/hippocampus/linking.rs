@@ -143,14 +143,12 @@ pub(super) fn associations(
     choose_associations(weighed.collect::<Vec<_>>())
 }
 
-/// An edge by the ids of its ends: of the episode that keeps it, and of the earlier one. Activation passes along it as
-/// it does here.
+/// A cause by the ids of its ends: of the episode that keeps it, and of the earlier one. Associations aren't told: there
+/// are ten an episode, and by their ids they cost the graph more than all else that it holds. Recall spreads along them
+/// here.
 fn told_edge(id: &str, earlier: &str, edge: &Edge) -> LayerEdge {
     let (id, earlier, weight) = (id.to_owned(), earlier.to_owned(), edge.weight());
-    match edge.kind {
-        EdgeKind::Associates => LayerEdge { kind: "ASSOCIATES".into(), from: id, to: earlier, weight, back: weight },
-        EdgeKind::Causes => LayerEdge { kind: "CAUSES".into(), from: earlier, to: id, weight, back: 0.0 },
-    }
+    LayerEdge { kind: "CAUSES".into(), from: earlier, to: id, weight, back: 0.0 }
 }
 
 fn tell(edges: Vec<LayerEdge>, pulse: &mut Pulse<'_, Hippocampus>) {
@@ -201,7 +199,8 @@ impl Hippocampus {
             let far = pulse.record::<EpisodicMemory>(&episode_key(edge.to))?;
             Some(told_edge(id, &far.id, edge))
         };
-        drawn.told.extend(found.iter().filter_map(named));
+        let causes = found.iter().filter(|edge| edge.kind == EdgeKind::Causes);
+        drawn.told.extend(causes.filter_map(named));
         pulse.put_bytes(edge_key(document), row_record(document, &merged));
         drawn.rows.push((document, merged));
     }

@@ -1,6 +1,6 @@
 use std::collections::BTreeMap;
 
-use maxim_bus::signals::concepts::{Layer, LayerLinked};
+use maxim_bus::signals::concepts::LayerLinked;
 use maxim_bus::signals::lifecycle::{PreemptionChanged, PreemptionRequested};
 use maxim_bus::signals::percept::{Disposition, Percept, SalientPercept};
 use maxim_bus::signals::recall::{EpisodeFilter, PredictionErrorSensed, Via};
@@ -93,11 +93,7 @@ fn an_observation_that_repeats_merges_into_its_edges() {
     let imported = maxim_bus::signals::recall::ImportEpisodes { lines: vec![(1, line.to_string())], all: false };
     bench.rig.send(imported);
     bench.settle();
-    let told = bench.rig.heard::<LayerLinked>();
-    let edge = &told[0].edges[0];
-    assert_eq!((told.len(), told[0].layer, told[0].edges.len()), (1, Layer::Hippocampus, 1));
-    assert_eq!((edge.kind.as_str(), edge.from.as_str(), edge.to.as_str()), ("ASSOCIATES", "shelf", "tea"));
-    assert!(edge.weight > 0.5 && (edge.weight - edge.back).abs() < 1e-9, "{edge:?}");
+    assert!(bench.rig.heard::<LayerLinked>().is_empty(), "associations are the hippocampus's own");
     assert_eq!((bench.stats().0, times(&bench)), (3, vec![2]), "the same episode, and its edge is counted");
 }
 
