@@ -13,8 +13,7 @@ use maxim_bus::{RegionName, Stage};
 use serde_json::{Value as Json, json};
 
 use super::tools::{
-    EffectClass, ErrorKind, Hands, Registered, Resolved, Reversal, Runner, Tool, ToolFailure, ToolOutcome,
-    ToolRegistry, UNDO, undo,
+    ErrorKind, Hands, Registered, Resolved, Reversal, Runner, Tool, ToolFailure, ToolOutcome, ToolRegistry, UNDO, undo,
 };
 use crate::region::{Effector, EffectorCard, Operation, Performs};
 
@@ -50,7 +49,8 @@ impl Effector for Executor {
 
 impl Performs<ExecutionStarted> for Executor {
     async fn perform(self: Arc<Self>, started: ExecutionStarted, operation: Operation<Self>) {
-        if self.shows_outside(&started)
+        // Words wait for the disk at their channel. Reading waits here: a page that is asked for shows outside.
+        if started.intent.tool != RESPOND
             && let Err(error) = operation.hands.durable(operation.lsn).await
         {
             let why = format!("not begun, because its beginning could not be written: {error}");
@@ -130,16 +130,6 @@ fn failure_of(kind: ErrorKind) -> FailureKind {
 }
 
 impl Executor {
-    /// False for what reads only, and for speaking: its words wait for the disk at the channel.
-    fn shows_outside(&self, started: &ExecutionStarted) -> bool {
-        match self.registry.resolve(&started.intent.tool) {
-            Resolved::Tool(found) | Resolved::Redirected(found) => {
-                started.intent.tool != RESPOND && found.spec.effect != EffectClass::ReadOnly
-            }
-            Resolved::Unknown { .. } => false,
-        }
-    }
-
     /// Speaking: the words go out on the channel that the turn came by.
     fn respond(&self, started: &ExecutionStarted, operation: &Operation<Self>) -> Ending {
         if let Err(stopped) = operation.hands.frame.latch.permit(EffectKind::Other) {

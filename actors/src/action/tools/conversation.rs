@@ -152,7 +152,10 @@ impl Absent {
         vec![
             Self::new(display, "no display is attached that shows thinking; see `maxim why`"),
             Self::new(scene, "the room of the scene isn't built"),
-            Self::new(sleep, "the room of sleep isn't built"),
+            Self::new(
+                sleep,
+                "you can't send yourself to sleep; it comes by itself, and a person has it by `maxim memory sleep`",
+            ),
         ]
     }
 }
