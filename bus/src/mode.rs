@@ -64,14 +64,4 @@ impl Powers {
     pub fn whole() -> Self {
         Self { mode: Mode::Singularity, autonomy: AutonomyLevel::Autonomous, web: true, workdir: None }
     }
-
-    /// What both allow; the working folder is the other's where it names one.
-    pub fn bounded_by(&self, other: &Self) -> Self {
-        Self {
-            mode: self.mode.min(other.mode),
-            autonomy: self.autonomy.min(other.autonomy),
-            web: self.web && other.web,
-            workdir: other.workdir.clone().or_else(|| self.workdir.clone()),
-        }
-    }
 }

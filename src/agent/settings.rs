@@ -192,7 +192,7 @@ impl AgentSettings {
                 tokens_per_day: llm.tokens_per_day,
                 context_tokens: u64::from(llm.context_tokens),
                 reply_tokens: 512,
-                tools: ToolShelf::new(specs.iter().copied()),
+                tools: ToolShelf::new(callable(&specs)),
                 stable: Arc::new(stable_sections(&identity, &constitution)),
             },
             model,
@@ -231,7 +231,7 @@ impl AgentSettings {
             hands,
             ledger: LedgerSettings { turns: WHY_TURNS },
             tool_index: ToolIndexSettings {
-                catalog: Arc::new(specs.iter().map(|spec| text_of(spec)).collect()),
+                catalog: Arc::new(callable(&specs).map(text_of).collect()),
                 encoder: Arc::clone(&encoder),
             },
             nucleus_accumbens: NacSettings { alpha: memory.nac_alpha, mode: mode.as_str().into(), encoder },
@@ -287,6 +287,11 @@ pub fn mode_of(mode: config::Mode) -> Mode {
         config::Mode::Active => Mode::Active,
         config::Mode::Singularity => Mode::Singularity,
     }
+}
+
+/// What a model is told of: a tool that can do nothing here is no choice.
+fn callable<'a>(specs: &'a [&'a ToolSpec]) -> impl Iterator<Item = &'a ToolSpec> {
+    specs.iter().copied().filter(|spec| spec.unavailable.is_none())
 }
 
 fn text_of(spec: &ToolSpec) -> ToolText {

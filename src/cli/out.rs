@@ -34,6 +34,17 @@ impl Out {
     pub fn answer(&self, value: &Value, text: impl FnOnce() -> String) -> Result<(), CliError> {
         if self.json { self.say(&value.to_string()) } else { self.say(&text()) }
     }
+
+    /// Results of a search: a JSON document a line with `--json`, else the text, or that there are none.
+    pub fn results(&self, results: &[Value], text: impl FnOnce() -> String) -> Result<(), CliError> {
+        if self.json {
+            results.iter().try_for_each(|line| self.say(&line.to_string()))
+        } else if results.is_empty() {
+            self.say("nothing found")
+        } else {
+            self.say(&text())
+        }
+    }
 }
 
 /// True when colours help: on a terminal that knows them, and nobody has said no.

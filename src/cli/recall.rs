@@ -92,13 +92,7 @@ impl RecallArgs {
         let query: Vec<(&str, String)> = given.into_iter().filter_map(|(name, value)| Some((name, value?))).collect();
         let answer = Client::of_memory(global, false)?.get(&["v1", "memory", "recall"], &query)?.body;
         let results = answer["results"].as_array().cloned().unwrap_or_default();
-        if out.json {
-            results.iter().try_for_each(|line| out.say(&line.to_string()))?;
-        } else if results.is_empty() {
-            out.say("nothing found")?;
-        } else {
-            out.say(&shown(&results, out))?;
-        }
+        out.results(&results, || shown(&results, out))?;
         Ok(Exit::Ok)
     }
 }

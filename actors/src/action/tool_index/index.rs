@@ -31,6 +31,8 @@ pub struct ToolIndex {
     encoder: Arc<dyn Encoder>,
     stems: Stems,
     tools: Vec<Tool>,
+    /// Of all tools' directions.
+    mean_gist: Vec<f64>,
     places: BTreeMap<String, usize>,
     vocabulary: Vocabulary,
     learned: BTreeMap<String, Learned>,
@@ -98,7 +100,8 @@ impl ToolIndex {
         }
         let (learned, sample) = (BTreeMap::new(), Sample::default());
         let (soft, calibration) = (RefCell::new(soft), OnceCell::new());
-        Self { encoder, stems, tools, places, vocabulary, learned, sample, soft, calibration }
+        let mean_gist = mean_gist(&tools, encoder.dims());
+        Self { encoder, stems, tools, mean_gist, places, vocabulary, learned, sample, soft, calibration }
     }
 
     pub fn goal(&self, text: &str) -> Goal {
@@ -301,24 +304,15 @@ impl ToolIndex {
                 .collect(),
             None => vec![0.0; self.encoder.dims()],
         };
-        let mean = self.mean_gist();
         let centroid = unit(
             rest.iter()
                 .zip(&tool.gist)
-                .zip(&mean)
+                .zip(&self.mean_gist)
                 .map(|((rest, gist), mean)| DESCRIBED * (gist - mean) + rest)
                 .collect(),
         );
         let direction = unit(goal.direction().zip(&calibration.mean_goal).map(|(x, mean)| x - mean).collect());
         (if weight > 0.0 { sum / weight } else { 0.0 }) + MEANING * dot(&direction, &centroid)
-    }
-
-    fn mean_gist(&self) -> Vec<f64> {
-        let mut mean = vec![0.0; self.encoder.dims()];
-        for tool in &self.tools {
-            mean.iter_mut().zip(&tool.gist).for_each(|(sum, x)| *sum += x / self.tools.len() as f64);
-        }
-        mean
     }
 
     /// Words and centroids with all successes in them, without corrections.
@@ -339,7 +333,7 @@ impl ToolIndex {
         }
         let sum: f64 = lengths.iter().map(|length| f64::from(*length)).sum();
         let average = (sum / lengths.len().max(1) as f64).max(1e-9);
-        let mean_gist = self.mean_gist();
+        let mean_gist = &self.mean_gist;
         let ours = |learned: &&Learned| learned.encoder.as_ref() == Some(self.encoder.id());
         let mut mean_goal: Vec<f64> = mean_gist.iter().map(|x| PRIOR * x).collect();
         let mut count = PRIOR;
@@ -351,7 +345,7 @@ impl ToolIndex {
         let centroid = |tool: &Tool| {
             let learned = self.learned.get(&tool.name).filter(ours);
             let mut centroid: Vec<f64> =
-                tool.gist.iter().zip(&mean_gist).map(|(gist, mean)| DESCRIBED * (gist - mean)).collect();
+                tool.gist.iter().zip(mean_gist).map(|(gist, mean)| DESCRIBED * (gist - mean)).collect();
             if let Some(learned) = learned {
                 let served = f64::from(learned.successes);
                 let goals = learned.direction().zip(&mean_goal).map(|(sum, mean)| sum - served * mean);
@@ -387,6 +381,14 @@ impl Vocabulary {
         }
         place
     }
+}
+
+fn mean_gist(tools: &[Tool], dims: usize) -> Vec<f64> {
+    let mut mean = vec![0.0; dims];
+    for tool in tools {
+        mean.iter_mut().zip(&tool.gist).for_each(|(sum, x)| *sum += x / tools.len() as f64);
+    }
+    mean
 }
 
 fn unit(mut vector: Vec<f64>) -> Vec<f64> {

@@ -6,6 +6,7 @@ use std::time::Duration;
 use maxim_bus::latch::Permit;
 use serde_json::{Value, json};
 
+use super::code::needs_active;
 use super::contained::{ChildOutcome, ChildSpec, Ending, run};
 use super::{
     Access, EffectClass, ErrorKind, FollowUp, Hands, Mode, SideEffectKind, Tool, ToolFailure, ToolOutcome, ToolSpec,
@@ -64,10 +65,7 @@ impl Tool for Bash {
 }
 
 fn execute(params: &Value, permit: &Permit<'_>, hands: &Hands) -> Result<ToolOutcome, ToolFailure> {
-    if hands.mode < Mode::Active {
-        let message = format!("bash needs active mode; this is {} mode", hands.mode.as_str());
-        return Err(ToolFailure::new(ErrorKind::Refused, message));
-    }
+    needs_active("bash", hands)?;
     let command = params["command"].as_str().unwrap_or_default();
     if command.contains('\0') {
         return Err(ToolFailure::new(ErrorKind::InvalidParameters, "a command can't hold a NUL character"));

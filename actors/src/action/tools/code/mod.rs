@@ -43,7 +43,7 @@ fn writable(hands: &Hands) -> Result<Vec<PathBuf>, ToolFailure> {
     Ok(vec![hands.root()?.unwrap_or_else(|| PathBuf::from("/"))])
 }
 
-fn needs_active(tool: &str, hands: &Hands) -> Result<(), ToolFailure> {
+pub(super) fn needs_active(tool: &str, hands: &Hands) -> Result<(), ToolFailure> {
     if hands.mode < Mode::Active {
         let message = format!("{tool} needs active mode; this is {} mode", hands.mode.as_str());
         return Err(ToolFailure::new(ErrorKind::Refused, message));
