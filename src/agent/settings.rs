@@ -334,6 +334,7 @@ fn model_server(llm: &config::Llm) -> Result<Option<ModelServer>, SettingsError>
     let (Some(base_url), Some(model)) = (base_url, model) else { return Ok(None) };
     let key = llm.key().map_err(SettingsError::Config)?;
     Ok(Some(ModelServer {
+        format: Arc::default(),
         base_url: base_url.clone(),
         model: model.clone(),
         api_key: key.map(|key| key.expose().to_owned()).unwrap_or_default(),

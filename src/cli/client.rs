@@ -97,6 +97,19 @@ impl Client {
         self.send(Method::GET, path, query, None, PATIENCE)
     }
 
+    /// Reads server-sent events as they come, until `hear` returns false or the daemon is gone.
+    ///
+    /// # Errors
+    /// No daemon answers, or it refuses.
+    pub fn follow(&self, path: &[&str], mut hear: impl FnMut(Value) -> bool) -> Result<(), CliError> {
+        let Way::Daemon(daemon) = &self.0 else { return Ok(()) };
+        let url = address(daemon.base.clone(), path, &[]);
+        daemon.follow(url, &mut |line| match line.strip_prefix("data:").map(serde_json::from_str) {
+            Some(Ok(event)) => hear(event),
+            _ => true,
+        })
+    }
+
     pub fn post(&self, path: &[&str], body: &Value) -> Result<Answer, CliError> {
         self.post_within(path, body, PATIENCE)
     }
@@ -194,6 +207,29 @@ impl Daemon {
             Ok((status, response.bytes().await?.to_vec()))
         });
         answered.map_err(|error| self.unreached(&error, patience))
+    }
+
+    /// Line by line, while `hear` returns true.
+    fn follow(&self, url: Url, hear: &mut dyn FnMut(&str) -> bool) -> Result<(), CliError> {
+        let mut request = self.http.request(Method::GET, url);
+        if let Some(token) = &self.token {
+            request = request.bearer_auth(token.expose());
+        }
+        let followed = self.runtime.block_on(async {
+            let mut response = request.send().await?.error_for_status()?;
+            let mut read = Vec::new();
+            while let Some(chunk) = response.chunk().await? {
+                read.extend_from_slice(&chunk);
+                while let Some(end) = read.iter().position(|byte| *byte == b'\n') {
+                    let line: Vec<u8> = read.drain(..=end).collect();
+                    if !hear(String::from_utf8_lossy(&line).trim_end()) {
+                        return Ok(());
+                    }
+                }
+            }
+            Ok(())
+        });
+        followed.map_err(|error| self.unreached(&error, PATIENCE))
     }
 
     fn unreached(&self, error: &reqwest::Error, patience: Duration) -> CliError {

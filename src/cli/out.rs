@@ -50,7 +50,12 @@ impl Out {
 /// True when colours help: on a terminal that knows them, and nobody has said no.
 pub fn is_colourful(is_terminal: bool) -> bool {
     let is_set = |name: &str| std::env::var_os(name).is_some_and(|value| !value.is_empty());
-    is_terminal && !is_set("NO_COLOR") && std::env::var_os("TERM").is_none_or(|term| term != "dumb")
+    is_terminal && !is_set("NO_COLOR") && !is_dumb()
+}
+
+/// True for a terminal that says of itself that it can only print lines.
+pub fn is_dumb() -> bool {
+    std::env::var_os("TERM").is_some_and(|term| term == "dumb")
 }
 
 /// Colours, or none.

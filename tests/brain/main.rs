@@ -15,6 +15,7 @@ mod replay;
 mod seeds;
 mod skill;
 mod sleep;
+mod structured_output;
 mod thread;
 mod tls;
 mod tool_index;

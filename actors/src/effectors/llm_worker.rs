@@ -8,13 +8,15 @@ use std::time::Duration;
 
 use async_openai::Client;
 use async_openai::config::OpenAIConfig;
+use async_openai::error::OpenAIError;
 use maxim_bus::latch::EffectKind;
 use maxim_bus::signals::thought::{ModelCall, ModelReply};
 use maxim_bus::{RegionName, Stage};
-use serde_json::{Value as Json, json};
+use serde_json::{Map, Value as Json, json};
 use tokio::sync::Semaphore;
 
 use super::http_client::{self, Roots};
+use super::reply_format::ReplyFormat;
 use crate::region::{Effector, EffectorCard, Operation, Performs};
 
 /// Where the model is.
@@ -27,6 +29,8 @@ pub struct ModelServer {
     pub api_key: String,
     /// Whose certificates are believed when the address is `https`.
     pub roots: Roots,
+    /// How this server can be asked for JSON.
+    pub format: Arc<ReplyFormat>,
     /// A whole call, connecting included.
     pub timeout: Duration,
     /// Calls at once, for all incarnations of the worker together.
@@ -67,17 +71,30 @@ impl LlmWorker {
         let latch = &operation.hands.frame.latch;
         let _turn = server.calls.acquire().await.map_err(|error| error.to_string())?;
         latch.permit(EffectKind::Other).map_err(|stopped| stopped.to_string())?;
-        let request = json!({
-            "model": server.model,
-            "messages": [
-                { "role": "system", "content": call.system },
-                { "role": "user", "content": call.user },
-            ],
-            "max_tokens": call.max_tokens,
-            "temperature": 0,
-        });
-        let chat = client.chat();
-        let reply = chat.create_byot::<Json, Json>(request);
+        let messages = json!([{ "role": "system", "content": call.system }, { "role": "user", "content": call.user }]);
+        let mut request = Map::from_iter([
+            ("model".to_owned(), json!(server.model)),
+            ("messages".to_owned(), messages),
+            ("max_tokens".to_owned(), json!(call.max_tokens)),
+            ("temperature".to_owned(), json!(0)),
+        ]);
+        let reply = async {
+            let mut format = server.format.best();
+            loop {
+                ReplyFormat::ask(format, &mut request);
+                match (
+                    client.chat().create_byot::<&Map<String, Json>, Json>(&request).await,
+                    ReplyFormat::weaker(format),
+                ) {
+                    (Err(error), Some(weaker)) if refuses_request(&error) => format = weaker,
+                    (Ok(reply), _) => {
+                        server.format.settle(format);
+                        break Ok(reply);
+                    }
+                    (Err(error), _) => break Err(error),
+                }
+            }
+        };
         let stopped = async {
             while !latch.is_stopped() {
                 tokio::time::sleep(STOP_CHECK).await;
@@ -127,6 +144,16 @@ fn failed(call: &ModelCall, error: String) -> ModelReply {
         error: Some(error),
         prompt_tokens: 0,
         completion_tokens: 0,
+    }
+}
+
+/// True when the server is well and doesn't take what was asked: it may lack the form in which the reply is wanted.
+fn refuses_request(error: &OpenAIError) -> bool {
+    match error {
+        OpenAIError::ApiError(refused) => matches!(refused.status_code.as_u16(), 400 | 415 | 422 | 501),
+        // An error in another shape than the interface has it, as some local servers send it.
+        OpenAIError::JSONDeserialize(_, said) => said.contains("response_format") || said.contains("json_schema"),
+        _ => false,
     }
 }
 

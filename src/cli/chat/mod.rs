@@ -1,18 +1,24 @@
-//! `maxim chat`: a conversation by lines.
+//! `maxim chat`: a conversation, on a screen with what goes on in the brain beside it, or by lines.
 
-use std::io::{BufRead, stdin};
+mod drawing;
+mod live;
+mod screen;
+
+use std::io::{BufRead, IsTerminal, stdin};
 
 use clap::Args;
 use serde_json::json;
 
+use super::out::is_dumb;
 use super::send::{say, seconds, shown};
 use super::{CliError, Client, Exit, Global, Out};
 
-/// Talk with the running agent; each line is answered. A line with ! alone stops it.
+/// Talk with the running agent. On a terminal beside its thinking, its log and its regions (? shows the keys); else, and
+/// with --plain, line by line. A line with ! alone stops it.
 #[derive(Args, Debug)]
 #[command(after_help = "Examples:\n  maxim chat\n  cat questions.txt | maxim chat --plain")]
 pub struct ChatArgs {
-    /// No prompt and no colours, for pipes
+    /// Line by line, without a screen, prompt or colours
     #[arg(long)]
     plain: bool,
     /// How long to wait for each reply, in seconds
@@ -23,6 +29,9 @@ pub struct ChatArgs {
 impl ChatArgs {
     pub(super) fn run(self, global: &Global, out: &Out) -> Result<Exit, CliError> {
         let client = global.client()?;
+        if out.is_terminal && stdin().is_terminal() && !self.plain && !out.json && !is_dumb() {
+            return live::run(global, out.paint.0);
+        }
         let has_prompt = out.is_terminal && !self.plain && !out.json;
         let mut missed = false;
         prompt(has_prompt, out);
