@@ -1,6 +1,6 @@
 //! The corridor of one agent: who hears what, fixed when the agent is built.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
@@ -169,5 +169,11 @@ impl AgentBus {
         // The newest first: what is published after this lies above it.
         let newest = Lsn(self.newest.load(Ordering::SeqCst));
         self.inboxes.values().filter_map(|inbox| inbox.low_water()).min().map_or(newest, |oldest| oldest.min(newest))
+    }
+
+    /// Journalled messages below an LSN that some inbox still holds, ascending.
+    pub fn unread_below(&self, below: Lsn) -> Vec<Lsn> {
+        let unread: BTreeSet<Lsn> = self.inboxes.values().flat_map(|inbox| inbox.unread_below(below)).collect();
+        unread.into_iter().collect()
     }
 }

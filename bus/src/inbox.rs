@@ -165,6 +165,19 @@ impl Inbox {
         waiting.take(1).chain(control).chain(leased).min()
     }
 
+    /// Journalled messages below an LSN that are not dealt with.
+    pub fn unread_below(&self, below: Lsn) -> Vec<Lsn> {
+        let state = self.state.lock();
+        let data = state.data.iter().filter_map(|slot| match slot {
+            Slot::Message(delivery) => Some(delivery),
+            Slot::Latest(..) | Slot::Recent(_) => None,
+        });
+        let all = data.chain(&state.control).chain(state.leased.as_ref().map(|(_, delivery)| delivery));
+        // What isn't journalled travels with the number of what precedes it.
+        let journalled = all.filter(|delivery| delivery.envelope.body().policy() == Policy::Lossless);
+        journalled.map(|delivery| delivery.lsn).filter(|lsn| *lsn > Lsn(0) && *lsn < below).collect()
+    }
+
     pub fn counters(&self) -> InboxCounters {
         let state = self.state.lock();
         let mut counters = state.counters.clone();

@@ -232,5 +232,7 @@ fn resume(frame: &Frame, parts: &[Part]) -> Result<Resumed, StoreError> {
 /// The journal is kept from the oldest message that some inbox still holds.
 fn keep_low_water(frame: &Frame) {
     let bus = Arc::downgrade(&frame.bus);
+    let same = bus.clone();
     frame.store.set_low_water(move || bus.upgrade().map_or(maxim_bus::Lsn(0), |bus| bus.low_water()));
+    frame.store.set_unread(move |below| same.upgrade().map(|bus| bus.unread_below(below)));
 }

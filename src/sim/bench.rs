@@ -24,7 +24,7 @@ pub struct Workload {
     pub episodes: usize,
     /// Percepts one after the other.
     pub alone: usize,
-    /// Percepts with 16 turns in flight.
+    /// Percepts with [`IN_FLIGHT`] turns in flight.
     pub sustained: usize,
     /// Percepts handed in at once.
     pub burst: usize,
@@ -32,7 +32,7 @@ pub struct Workload {
 }
 
 /// Turns in flight for the sustained figure.
-const IN_FLIGHT: usize = 16;
+const IN_FLIGHT: usize = 64;
 /// Lines of an import that go in one message.
 const IMPORT: usize = 64;
 /// Percepts that wait while stops are measured, at most.

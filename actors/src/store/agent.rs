@@ -211,6 +211,12 @@ impl AgentStore {
     pub fn set_low_water(&self, low_water: impl Fn() -> Lsn + Send + Sync + 'static) {
         *self.agent.low_water.lock() = Some(Arc::new(low_water));
     }
+
+    /// Names the emissions below an LSN that some lossless subscriber has yet to consume, ascending: a few of them are taken
+    /// out of a long journal, so that it can be cut. Until it is set, and where it can't tell, the low water alone decides.
+    pub fn set_unread(&self, unread: impl Fn(Lsn) -> Option<Vec<Lsn>> + Send + Sync + 'static) {
+        *self.agent.unread.lock() = Some(Arc::new(unread));
+    }
 }
 
 /// Tells the threads of the store what there is to do, also when `publish` panics: the commit is accepted by then.

@@ -13,6 +13,7 @@ use super::engine::Batch;
 use super::error::{EngineError, NotDurable};
 use super::journal::{Entry, Meta, pack};
 use super::keys;
+use super::mail::{self, Unread};
 use super::pack::Pack;
 use super::records::{INLINE_BYTES, Value};
 use super::root_slot::RootSlot;
@@ -22,10 +23,12 @@ use super::shared::{Chore, Edit, Shared, Stop};
 pub const SERIAL: &[u8] = b"!serial";
 /// The journal is cut in steps of at least so many frames: a cut rewrites the regions' summaries.
 const CUT_FRAMES: usize = 32;
-/// Records that hold the journal back for so many LSNs are sealed, however few they are.
-const RECORD_LAG: u64 = 16_384;
-/// Events of a region that has said nothing for so many LSNs are carried into its slots.
-const EVENT_LAG: u64 = 16_384;
+/// Whatever holds the journal back for so many LSNs is late: records are sealed, however few they are, and events are
+/// carried into their region's slots.
+const LAG: u64 = 16_384;
+/// In a journal of more bytes, what is older than its newer half of so many is late, however few LSNs that is: an import
+/// puts much into each.
+const JOURNAL_BYTES: usize = 16 << 20;
 /// Pause before the disk is tried again, growing to the second.
 const RETRY: (Duration, Duration) = (Duration::from_millis(10), Duration::from_secs(1));
 /// Batches between two looks at the size on disk.
@@ -36,6 +39,7 @@ struct Share {
     agent: Arc<Agent>,
     entries: Vec<Arc<Entry>>,
     low_water: u64,
+    unread: Option<Unread>,
     /// Long record values that moved into the pack.
     moved: Vec<(Arc<str>, Vec<u8>, u64, Value)>,
 }
@@ -129,6 +133,8 @@ fn write_out(shared: &Shared, agents: Vec<Arc<Agent>>, edits: Vec<Edit>, serial:
 fn take(shared: &Shared, agent: Arc<Agent>) -> Share {
     // Before the entries are taken: every cursor that it counts on is then in this batch or an older one.
     let low_water = shared.low_water(&agent);
+    let below = long_before(&agent.on_disk.lock());
+    let unread = Unread::of(&agent, below);
     let mut state = agent.state.lock();
     state.queued = false;
     let entries: Vec<Arc<Entry>> = state.waiting.iter().map(|(entry, _)| entry.clone()).collect();
@@ -136,7 +142,7 @@ fn take(shared: &Shared, agent: Arc<Agent>) -> Share {
         agent.taken.store(last.last(), Ordering::Release);
     }
     drop(state);
-    Share { agent, entries, low_water, moved: Vec::new() }
+    Share { agent, entries, low_water, unread, moved: Vec::new() }
 }
 
 /// Moves long record values into the pack, so that the journal only points at them.
@@ -164,7 +170,7 @@ fn encode(shared: &Shared, share: &Share, batch: &mut Batch) {
     for (mut span, content) in pack(&share.entries) {
         span.chunks = keys::put_spanning(batch, &keys::frame(agent, span.first), &content, 0);
         on_disk.end = span.last;
-        on_disk.frames.push_back(span);
+        on_disk.keep(span);
     }
     let mut roots: BTreeMap<&Arc<str>, (Meta, &Arc<[u8]>)> = BTreeMap::new();
     for entry in &share.entries {
@@ -198,14 +204,32 @@ fn put_root(batch: &mut Batch, agent: &str, name: &str, region: &mut RegionOnDis
     (slot.lsn, slot.bytes) = (root.meta.lsn, content.len());
 }
 
-/// A region that has fallen silent makes no snapshot any more: its last events go into its slots as they are, one slot at
-/// a time, so that the journal need not be kept for them.
+/// What holds the journal at an LSN below this one is late.
+fn late_before(on_disk: &OnDisk) -> u64 {
+    on_disk.end.saturating_sub(LAG).max(long_before(on_disk).unwrap_or(0))
+}
+
+/// Where the newer half of a long journal begins.
+fn long_before(on_disk: &OnDisk) -> Option<u64> {
+    if on_disk.frame_bytes <= JOURNAL_BYTES {
+        return None;
+    }
+    let mut newer = 0;
+    let half = on_disk.frames.iter().rev().find(|frame| {
+        newer += frame.bytes;
+        newer > JOURNAL_BYTES / 2
+    });
+    half.map(|frame| frame.first)
+}
+
+/// A region that has fallen silent makes no snapshot any more, and one that says little to much seldom does: its events go
+/// into its slots as they are, one slot at a time, so that the journal need not be kept for them.
 fn carry_events(share: &Share, on_disk: &mut OnDisk, batch: &mut Batch) {
-    let (agent, end) = (share.agent.id.as_str(), on_disk.end);
+    let (agent, end, late) = (share.agent.id.as_str(), on_disk.end, late_before(on_disk));
     let state = share.agent.state.lock();
     for (name, region) in &mut on_disk.regions {
         let after = region.needs_events_after();
-        if region.last_event <= after || end - region.last_event < EVENT_LAG {
+        if region.last_event <= after || after >= late {
             continue;
         }
         let Some(accepted) = state.regions.get(name) else { continue };
@@ -229,7 +253,7 @@ fn cut(shared: &Shared, share: &Share, on_disk: &mut OnDisk, batch: &mut Batch) 
         return;
     }
     carry_events(share, on_disk, batch);
-    let agent = share.agent.id.as_str();
+    let (agent, late_before) = (share.agent.id.as_str(), late_before(on_disk));
     let mut needed = on_disk.regions.values().fold(u64::MAX, |needed, region| {
         let after = region.needs_events_after();
         if region.last_event > after { needed.min(after + 1) } else { needed }
@@ -238,7 +262,7 @@ fn cut(shared: &Shared, share: &Share, on_disk: &mut OnDisk, batch: &mut Batch) 
     for (name, region) in &share.agent.state.lock().regions {
         let Some(first) = region.records.first_unsealed() else { continue };
         needed = needed.min(first);
-        if on_disk.end.saturating_sub(first) > RECORD_LAG && !region.seal_wanted {
+        if first < late_before && !region.seal_wanted {
             late.push(name.clone());
         }
     }
@@ -248,14 +272,21 @@ fn cut(shared: &Shared, share: &Share, on_disk: &mut OnDisk, batch: &mut Batch) 
         }
         shared.upkeep.seal(share.agent.clone(), region);
     }
+    let carried = share.unread.as_ref().zip(shared.backing());
+    let carried = carried.and_then(|(unread, engine)| mail::carry(unread, &*engine, agent, on_disk, batch));
+    let delivered = share.low_water.max(carried.unwrap_or(0));
     let frames = on_disk.frames.iter();
-    let free = frames.take_while(|frame| frame.last < needed && frame.last_emission <= share.low_water).count();
+    let free = frames.take_while(|frame| frame.last < needed && frame.last_emission <= delivered).count();
     if free < CUT_FRAMES {
         return;
+    }
+    if on_disk.letters.last().is_some_and(|(lsn, _)| *lsn <= share.low_water) {
+        mail::put(Vec::new(), agent, on_disk, batch);
     }
     for frame in on_disk.frames.drain(..free) {
         keys::delete_spanning(batch, &keys::frame(agent, frame.first), frame.chunks);
         on_disk.dropped = frame.last;
+        on_disk.frame_bytes -= frame.bytes;
     }
     write_metas(agent, on_disk, batch);
 }

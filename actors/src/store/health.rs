@@ -180,7 +180,7 @@ impl Shared {
             live += agent.state.lock().regions.values().map(|region| region.records.sealed.bytes()).sum::<u64>();
             // The committer holds it while it encodes, which is short; the figure may wait for that.
             let on_disk = agent.on_disk.lock();
-            live += on_disk.frames.iter().map(|frame| frame.bytes as u64).sum::<u64>();
+            live += on_disk.frame_bytes as u64;
             live += on_disk.regions.values().flat_map(|region| region.slots).map(|slot| slot.bytes as u64).sum::<u64>();
         }
         live

@@ -21,6 +21,7 @@ pub const DAMAGE_SEEN: &[u8] = b"!damage";
 pub const HEAD: u8 = b'h';
 pub const FRAME: u8 = b'j';
 pub const META: u8 = b'c';
+pub const MAIL: u8 = b'm';
 pub const RUNS: u8 = b'r';
 pub const ROOT: u8 = b'o';
 

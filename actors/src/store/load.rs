@@ -11,6 +11,7 @@ use super::engine::{Batch, Engine, after_prefix};
 use super::error::EngineError;
 use super::journal::{Entry, FrameSpan, Meta, unpack};
 use super::keys;
+use super::mail;
 use super::open::Loss;
 use super::records::Sealed;
 use super::root_slot::RootSlot;
@@ -95,6 +96,7 @@ impl<'a> AgentLoad<'a> {
         self.read_roots()?;
         self.read_runs()?;
         self.read_frames()?;
+        self.read_mail()?;
         self.read_metas()?;
         let agent = Agent::new(id.clone());
         *agent.state.lock() = self.build(floor);
@@ -166,7 +168,7 @@ impl<'a> AgentLoad<'a> {
             match unpacked {
                 Some((span, entries)) if bad.is_empty() && *start == end + 1 && span.first == *start => {
                     end = span.last;
-                    self.on_disk.frames.push_back(span);
+                    self.on_disk.keep(span);
                     self.entries.extend(entries);
                 }
                 _ => bad.push((key, frame.chunks)),
@@ -189,6 +191,20 @@ impl<'a> AgentLoad<'a> {
         Ok(())
     }
 
+    fn read_mail(&mut self) -> Result<(), EngineError> {
+        let key = keys::agent(keys::MAIL, self.name);
+        let Some(found) = keys::spanning(self.engine, &key)?.remove(&key) else { return Ok(()) };
+        self.on_disk.letter_chunks = found.chunks;
+        match found.content.as_deref().and_then(mail::read) {
+            Some(letters) => self.on_disk.letters = letters,
+            None => {
+                keys::delete_spanning(&mut self.to.fix, &key, found.chunks);
+                self.lose("signals that waited for rooms that were down: they can't be read".into());
+            }
+        }
+        Ok(())
+    }
+
     /// A frame without entries takes the place of what is lost, so that no LSN is given twice.
     fn close_gap(&mut self, end: u64, known_end: u64, bad: Vec<(Vec<u8>, u16)>) {
         let known_end = known_end.max(end + 1);
@@ -199,7 +215,7 @@ impl<'a> AgentLoad<'a> {
         let content = super::journal::gap(end + 1, known_end);
         let chunks = keys::put_spanning(&mut self.to.fix, &keys::frame(self.name, end + 1), &content, 0);
         let span = FrameSpan { first: end + 1, last: known_end, last_emission: 0, chunks, bytes: content.len() };
-        self.on_disk.frames.push_back(span);
+        self.on_disk.keep(span);
         self.on_disk.end = known_end;
         let loss = Loss::of(Some(self.name), "the end of the journal".into());
         self.to.lost.push(Loss { lsns: Some((Lsn(end + 1), Lsn(known_end))), ..loss });

@@ -15,6 +15,7 @@ mod health;
 mod journal;
 mod keys;
 mod load;
+mod mail;
 mod memory_engine;
 mod open;
 mod pack;

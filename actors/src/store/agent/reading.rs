@@ -49,6 +49,11 @@ impl AgentStore {
         };
         let on_disk_below = waiting.first().map_or(next, |entry| entry.lsn);
         let mut found = kept;
+        {
+            let on_disk = self.agent.on_disk.lock();
+            let cut_away = on_disk.letters.iter().filter(|(lsn, _)| *lsn <= on_disk.dropped);
+            found.extend(cut_away.map(|(lsn, bytes)| (Lsn(*lsn), bytes.clone())));
+        }
         let prefix = keys::agent(keys::FRAME, self.agent.id.as_str());
         for (key, frame) in keys::spanning(&*backing, &prefix)? {
             let first = key.last_chunk().map_or(0, |lsn: &[u8; 8]| u64::from_be_bytes(*lsn));

@@ -8,16 +8,19 @@ use maxim_bus::ids::{AgentId, Epoch, Lsn};
 use parking_lot::Mutex;
 
 use super::super::journal::{Cursors, Entry, FrameSpan, Meta};
+use super::super::mail::Letter;
 use super::super::records::Records;
 use super::super::root_slot::Events;
 use super::super::watermark::Watermark;
 
 pub type LowWater = Arc<dyn Fn() -> Lsn + Send + Sync>;
+pub type UnreadBelow = Arc<dyn Fn(Lsn) -> Option<Vec<Lsn>> + Send + Sync>;
 
 pub struct Agent {
     pub id: AgentId,
     pub state: Mutex<AgentState>,
     pub low_water: Mutex<Option<LowWater>>,
+    pub unread: Mutex<Option<UnreadBelow>>,
     pub mark: Watermark,
     /// The newest LSN that is written or being written.
     pub taken: AtomicU64,
@@ -32,6 +35,7 @@ impl Agent {
             id,
             state: Mutex::new(state),
             low_water: Mutex::new(None),
+            unread: Mutex::new(None),
             mark: Watermark::default(),
             taken: AtomicU64::new(0),
             on_disk: Mutex::new(OnDisk::default()),
@@ -140,11 +144,23 @@ impl AgentState {
 #[derive(Default)]
 pub struct OnDisk {
     pub frames: VecDeque<FrameSpan>,
+    /// Bytes of them all.
+    pub frame_bytes: usize,
+    /// Unread letters that were taken out of the journal, ascending, and the chunks that they take.
+    pub letters: Vec<Letter>,
+    pub letter_chunks: u16,
     pub regions: BTreeMap<Arc<str>, RegionOnDisk>,
     /// Last LSN in the journal.
     pub end: u64,
     /// Last LSN that was dropped from the journal.
     pub dropped: u64,
+}
+
+impl OnDisk {
+    pub fn keep(&mut self, frame: FrameSpan) {
+        self.frame_bytes += frame.bytes;
+        self.frames.push_back(frame);
+    }
 }
 
 #[derive(Default)]

@@ -255,6 +255,77 @@ fn the_journal_is_cut_but_never_what_is_undelivered_or_needed() {
     }
 }
 
+/// An import puts much into each commit: few places in the order, many bytes.
+#[test]
+fn large_commits_do_not_keep_the_journal_for_a_region_that_said_a_little_once() {
+    let home = Home::Memory(crate::store::MemoryEngine::default());
+    let store = home.open();
+    let agent = ada(&store);
+    let low = Arc::new(parking_lot::Mutex::new(Lsn(0)));
+    let told = low.clone();
+    agent.set_low_water(move || *told.lock());
+    event(&agent, "silent", "once");
+    let record = (b"key".to_vec(), Some(b"value".to_vec()));
+    agent.accept(Commit { records: vec![record], ..commit(&agent, HIPPOCAMPUS) }, |_| ()).expect("accepted");
+    for turn in 0..120u32 {
+        let root = (turn % 2 == 0).then(|| turn.to_le_bytes().to_vec());
+        let made = Commit { emissions: vec![vec![7; 400 << 10]], root, ..commit(&agent, GATE) };
+        *low.lock() = agent.accept(made, |_| ()).expect("accepted").first_emission;
+        settle(&agent);
+    }
+    let kept = |agent: &AgentStore| agent.undelivered().expect("reads").len();
+    assert!(kept(&agent) < 60, "{} of 120 are still in the journal", kept(&agent));
+    store.close().expect("closes");
+    let store = home.open();
+    let agent = ada(&store);
+    assert_eq!(texts(&agent.recover("silent").expect("recovers")), ["once"]);
+    assert_eq!(agent.record(HIPPOCAMPUS, b"key").expect("reads"), Some(b"value".to_vec()));
+    assert!(store.verify().is_sound(), "{:?}", store.verify());
+}
+
+/// A room that is down has one letter; everybody else goes on for long.
+#[test]
+fn one_unread_letter_does_not_keep_the_journal_and_is_still_delivered() {
+    let home = Home::Memory(crate::store::MemoryEngine::default());
+    let store = home.open();
+    let agent = ada(&store);
+    let letter = Commit { emissions: vec![b"before".to_vec(), b"for you".to_vec()], ..commit(&agent, HIPPOCAMPUS) };
+    let letter = Lsn(agent.accept(letter, |_| ()).expect("accepted").first_emission.0 + 1);
+    let is_read = Arc::new(std::sync::atomic::AtomicBool::new(false));
+    let unread = |is_read: &Arc<std::sync::atomic::AtomicBool>| {
+        let is_read = is_read.clone();
+        move || !is_read.load(std::sync::atomic::Ordering::SeqCst)
+    };
+    let (low, waits) = (unread(&is_read), unread(&is_read));
+    agent.set_low_water(move || if low() { Lsn(letter.0 - 1) } else { Lsn(u64::MAX) });
+    agent.set_unread(move |below| Some(if waits() && letter < below { vec![letter] } else { Vec::new() }));
+    let flood = |agent: &AgentStore| {
+        for turn in 0..120u32 {
+            let root = (turn % 2 == 0).then(|| turn.to_le_bytes().to_vec());
+            let made = Commit { emissions: vec![vec![7; 400 << 10]], root, ..commit(agent, GATE) };
+            agent.accept(made, |_| ()).expect("accepted");
+            settle(agent);
+        }
+    };
+    flood(&agent);
+    let check = |agent: &AgentStore| {
+        let kept = agent.undelivered().expect("reads");
+        assert!(kept.len() < 60, "{} of 121 are still in the journal", kept.len());
+        assert_eq!(kept[0], (letter, b"for you".to_vec()), "the letter alone was taken out, and comes first");
+        assert!(kept.is_sorted_by_key(|(lsn, _)| *lsn));
+    };
+    check(&agent);
+    store.close().expect("closes");
+    let store = home.open();
+    let agent = ada(&store);
+    check(&agent);
+    assert!(store.verify().is_sound(), "{:?}", store.verify());
+    is_read.store(true, std::sync::atomic::Ordering::SeqCst);
+    agent.set_low_water(|| Lsn(u64::MAX));
+    flood(&agent);
+    assert!(agent.undelivered().expect("reads").iter().all(|(lsn, _)| *lsn > letter), "read letters go");
+}
+
 #[test]
 fn a_region_without_a_second_root_keeps_all_its_events() {
     for home in Home::all() {
