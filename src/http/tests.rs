@@ -430,6 +430,12 @@ async fn cycles_of_thinking_are_seen_as_they_end_and_stand_in_the_why_record() {
     let told = "prefrontal_cortex: cycle 1/3 · 8.2 s · enriched: hippocampus, nucleus_accumbens · without: angular_gyrus · \
                 speaks to others: question · continued: \"Where is the key?\", towards glob (salience 0.62)";
     assert_eq!(why.body["steps"][0]["what"], told);
+    // The question waits behind the thought in the room's inbox.
+    let mind = house.get("/v1/memory/working?kind=thought,pain&salient=true&limit=1").await;
+    assert_eq!(mind.body["results"][0]["text"], "Where is the key?", "{}", mind.body);
+    assert_eq!(house.get("/v1/memory/working?kind=pain").await.body["results"], json!([]));
+    refused(&house.get("/v1/memory/working?kind=dream").await, 400, &["dream", "conversation"]);
+    refused(&house.get("/v1/memory/working?since=monday").await, 400, &["since"]);
     house.close().await;
 }
 
