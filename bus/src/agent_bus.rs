@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use crate::ids::{Lsn, RegionName};
 use crate::inbox::{Delivery, Inbox};
-use crate::signal::{Body, Envelope, NotRead, Signal, Stage};
+use crate::signal::{Body, Envelope, Lane, NotRead, Signal, Stage};
 
 type Decode = fn(&[u8]) -> Result<Arc<dyn Body>, NotRead>;
 
@@ -32,7 +32,7 @@ pub enum WiringError {
 pub struct BusBuilder {
     inboxes: BTreeMap<RegionName, Arc<Inbox>>,
     hearers: HashMap<&'static str, Vec<Arc<Inbox>>>,
-    decoders: HashMap<&'static str, Decode>,
+    decoders: HashMap<&'static str, (Lane, Decode)>,
     heard: Vec<(&'static str, RegionName)>,
     emitted: Vec<(&'static str, RegionName)>,
     errors: Vec<WiringError>,
@@ -57,7 +57,7 @@ impl BusBuilder {
             self.errors.push(error);
         }
         self.hearers.entry(S::NAME).or_default().push(Arc::clone(inbox));
-        self.decoders.insert(S::NAME, |bytes| Ok(Arc::new(S::decode(bytes)?)));
+        self.decoders.insert(S::NAME, (S::LANE, |bytes| Ok(Arc::new(S::decode(bytes)?))));
         self.heard.push((S::NAME, inbox.owner()));
     }
 
@@ -103,7 +103,7 @@ impl BusBuilder {
 pub struct AgentBus {
     inboxes: BTreeMap<RegionName, Arc<Inbox>>,
     hearers: HashMap<&'static str, Vec<Arc<Inbox>>>,
-    decoders: HashMap<&'static str, Decode>,
+    decoders: HashMap<&'static str, (Lane, Decode)>,
     overhears: Option<RegionName>,
     /// The newest sequence number that was published.
     newest: AtomicU64,
@@ -113,46 +113,48 @@ impl AgentBus {
     /// Puts a message into each hearer's inbox. Never blocks. Called in the agent's critical section for what is
     /// journalled, so that every inbox is in the order of sequence numbers.
     pub fn publish(&self, lsn: Lsn, envelope: &Arc<Envelope>) {
-        for inbox in self.hearers_of(envelope) {
+        for inbox in self.hearers_of(envelope.body().name(), envelope.meta.to.as_deref()) {
             inbox.push(Delivery { lsn, envelope: Arc::clone(envelope), attempts: 0 });
         }
         self.newest.fetch_max(lsn.0, Ordering::SeqCst);
     }
 
-    /// Delivers again, after a crash, to those hearers that had not passed it.
+    /// Delivers again, after a crash, to those hearers that had not passed it on its lane. What all have passed isn't even
+    /// read.
     pub fn redeliver(
         &self,
         lsn: Lsn,
         encoded: &[u8],
-        unpassed: impl Fn(RegionName, &dyn Body) -> bool,
+        unpassed: impl Fn(RegionName, Lane) -> bool,
     ) -> Result<usize, NotRead> {
         let (meta, body) = Envelope::split(encoded)?;
-        let Some(decode) = self.decoders.get(meta.name.as_str()) else {
+        let Some((lane, decode)) = self.decoders.get(meta.name.as_str()) else {
             return Ok(0); // no room hears it any more
         };
-        let envelope = Arc::new(Envelope::new(meta, decode(body)?));
-        let mut delivered = 0;
-        for inbox in self.hearers_of(&envelope) {
-            if unpassed(inbox.owner(), envelope.body()) {
-                inbox.push(Delivery { lsn, envelope: Arc::clone(&envelope), attempts: 0 });
-                delivered += 1;
-            }
+        let hearers = self.hearers_of(&meta.name, meta.to.as_deref());
+        let late: Vec<Arc<Inbox>> = hearers.filter(|inbox| unpassed(inbox.owner(), *lane)).cloned().collect();
+        if late.is_empty() {
+            return Ok(0);
         }
-        Ok(delivered)
+        let envelope = Arc::new(Envelope::new(meta, decode(body)?));
+        for inbox in &late {
+            inbox.push(Delivery { lsn, envelope: Arc::clone(&envelope), attempts: 0 });
+        }
+        Ok(late.len())
     }
 
     /// Reads an encoded envelope of any signal that somebody hears.
     pub fn decode(&self, encoded: &[u8]) -> Result<Envelope, NotRead> {
         let (meta, body) = Envelope::split(encoded)?;
         let decode = self.decoders.get(meta.name.as_str());
-        let decode = decode.ok_or_else(|| NotRead { name: meta.name.clone(), why: "no room hears it".into() })?;
+        let (_, decode) = decode.ok_or_else(|| NotRead { name: meta.name.clone(), why: "no room hears it".into() })?;
         Ok(Envelope::new(meta, decode(body)?))
     }
 
-    fn hearers_of<'a>(&'a self, envelope: &'a Envelope) -> impl Iterator<Item = &'a Arc<Inbox>> {
-        let hearers = self.hearers.get(envelope.body().name()).map_or(&[][..], Vec::as_slice);
+    fn hearers_of<'a>(&'a self, name: &str, to: Option<&'a str>) -> impl Iterator<Item = &'a Arc<Inbox>> + use<'a> {
+        let hearers = self.hearers.get(name).map_or(&[][..], Vec::as_slice);
         let is_for = |inbox: &Inbox, to: &str| to == inbox.owner() || self.overhears == Some(inbox.owner());
-        hearers.iter().filter(move |inbox| envelope.meta.to.as_deref().is_none_or(|to| is_for(inbox, to)))
+        hearers.iter().filter(move |inbox| to.is_none_or(|to| is_for(inbox, to)))
     }
 
     pub fn inboxes(&self) -> impl Iterator<Item = &Arc<Inbox>> {

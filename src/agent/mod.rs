@@ -213,9 +213,9 @@ fn resume(frame: &Frame, parts: &[Part]) -> Result<Resumed, StoreError> {
         parts.iter().any(|part| part.name == owner && part.kind != maxim_actors::region::WardKind::Effector)
     };
     for (lsn, bytes) in frame.store.undelivered()? {
-        let delivered = frame.bus.redeliver(lsn, &bytes, |owner, body| {
+        let delivered = frame.bus.redeliver(lsn, &bytes, |owner, lane| {
             let cursors = frame.store.cursors(owner);
-            let passed = match body.lane() {
+            let passed = match lane {
                 maxim_bus::Lane::Control => cursors.control,
                 maxim_bus::Lane::Data => cursors.data,
             };

@@ -51,7 +51,7 @@ pub fn start(outside: &Outside) {
                 }
             }
         }
-        tracing::info!("the console's input has ended; the daemon goes on");
+        eprintln!("maxim: the console's input has ended; I go on until Ctrl-C or `kill`");
     });
     if let Err(error) = printing.and(reading) {
         tracing::error!(%error, "the console could not be started");

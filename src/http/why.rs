@@ -132,6 +132,10 @@ fn step(part: &CausePart) -> Value {
     })
 }
 
+fn rounded(number: &Value) -> String {
+    number.as_f64().map_or_else(|| "-".into(), |number| format!("{number:.2}"))
+}
+
 /// The step in words, out of its own fields alone.
 fn sentence(part: &CausePart) -> String {
     let body = &part.body;
@@ -188,7 +192,16 @@ fn sentence(part: &CausePart) -> String {
         }
         "PainSignal" => format!("felt {} at {}: {}", text("kind"), body["intensity"], text("reason")),
         "InquiryAnswered" => format!("asked {} {}", text("tool"), body["params"]),
-        "PredictionErrorSensed" => format!("learned from {}", body),
+        "PredictionErrorSensed" => format!(
+            "learned of {}: {}, expected {}, error {}, now {} ({})",
+            text("event"),
+            text("outcome"),
+            rounded(&body["expected"]),
+            rounded(&body["rpe"]),
+            rounded(&body["value"]),
+            text("valence")
+        ),
+        "Reward" => format!("rewarded {} with {}", text("tool"), rounded(&body["lambda"])),
         other => format!("{other} {body}"),
     }
 }

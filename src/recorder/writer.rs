@@ -23,6 +23,8 @@ use crate::agent::Waking;
 
 /// How much a crash of the process may cost.
 const FLUSH: Duration = Duration::from_secs(1);
+/// How long the rooms have the machine to themselves at the start.
+const WAKING: Duration = Duration::from_millis(500);
 /// How often it looks whether the disk has caught up.
 const LOOK: Duration = Duration::from_millis(20);
 /// How long a file's beginning, and closing, wait for the disk.
@@ -152,6 +154,7 @@ impl Scribe {
 
     pub fn run(mut self) {
         // The agent is at work meanwhile; what it says waits in the queue.
+        let mut closing = self.let_wake();
         if let Some((file, still)) = self.first.take() {
             match self.begin_with(file, &still) {
                 Ok(file) => self.current = Some(file),
@@ -161,7 +164,6 @@ impl Scribe {
                 }
             }
         }
-        let mut closing = false;
         while !closing {
             closing = self.receive();
             self.write_durable();
@@ -175,6 +177,18 @@ impl Scribe {
         self.counters.lost.fetch_add(self.held.len() as u64, Ordering::SeqCst);
         self.note_gap(self.counters.lost.load(Ordering::SeqCst));
         self.finish_all();
+    }
+
+    /// Rooms that wake go first: what the first file begins with is frozen already. True when it is to close.
+    fn let_wake(&mut self) -> bool {
+        let since = Stopwatch::start();
+        while since.elapsed() < WAKING && self.held.len() < self.limits.queue / 4 {
+            std::thread::park_timeout(LOOK);
+            if self.take_mail() {
+                return true;
+            }
+        }
+        false
     }
 
     /// True when it is to close.

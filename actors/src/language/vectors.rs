@@ -48,7 +48,7 @@ impl Vectors {
     /// `steps` are as many as a vector has.
     pub fn push_steps(&mut self, scale: f32, steps: impl Iterator<Item = i8>) {
         if self.scales.len().is_multiple_of(CHUNK) {
-            self.chunks.push(Vec::new());
+            self.chunks.push(Vec::with_capacity(CHUNK * self.dims));
         }
         if let Some(chunk) = self.chunks.last_mut() {
             let full = chunk.len() + self.dims;

@@ -7,6 +7,8 @@ use maxim_bus::signals::bridges::{MannerLearned, PlannedStep, ProposedPlan, Usua
 use serde::{Deserialize, Serialize};
 use serde_json::Value as Json;
 
+use crate::language::Stems;
+
 /// An offered plan may be accepted this long.
 const OFFERED_FOR: SignedDuration = SignedDuration::from_mins(5);
 /// People whose manners and offers are remembered.
@@ -49,6 +51,14 @@ impl Offer {
             steps.join(", then ")
         )
     }
+}
+
+/// Whether a plan that worked for `goal` may be meant by a wish: what leads the wish must occur in the goal. Who asks to
+/// delete a file isn't offered to read it.
+pub(super) fn may_serve(wish: &str, goal: &str) -> bool {
+    let stems = Stems::default();
+    let leads = stems.of_text(wish).into_iter().next();
+    leads.is_none_or(|leads| stems.of_text(goal).contains(&leads))
 }
 
 fn step(step: &PlannedStep) -> String {

@@ -55,10 +55,11 @@ impl Grammar {
 
     /// One example for each tool of how it is asked for.
     pub fn abilities(&self) -> Vec<(String, String)> {
+        // The shortest says best what the tool is for.
         let example = |tool: &Tool| {
-            let nodes = &tool.patterns.first()?.1;
             let verb = tool.speech.verbs.first().map_or("", String::as_str);
-            Some((tool.speech.tool.clone(), pattern::example(nodes, verb)))
+            let examples = tool.patterns.iter().map(|pattern| pattern::example(&pattern.1, verb));
+            Some((tool.speech.tool.clone(), examples.min_by_key(|example| example.split_whitespace().count())?))
         };
         let mut examples: Vec<(String, String)> = self.tools.iter().filter_map(example).collect();
         examples.dedup_by(|next, first| next.0 == first.0);

@@ -12,6 +12,10 @@ use super::region::{Asked, StepWanted};
 use super::{Grammar, QuestionKind, Understanding, terms};
 use crate::memory::angular_gyrus::arithmetic::is_expression;
 
+/// What it says of itself.
+const WHO_I_AM: &str = "I am Maxim. I remember what you tell me and what I do, I act with tools, and I ask before I do \
+    what may do harm. Say “help” for what I understand; “maxim why” shows why I did something.";
+
 /// What habit makes of an utterance.
 #[derive(Debug)]
 pub(super) struct Plan {
@@ -129,6 +133,13 @@ fn question(
         return inquire("math", json!({ "expression": expression }), None, true);
     }
     match about {
+        QuestionKind::Who { topic } if topic == "you" => Plan {
+            say: Some(WHO_I_AM.into()),
+            thought: "I am asked who I am.".into(),
+            confidence: Confidence::clamped(1.0),
+            settled: true,
+            ..Plan::default()
+        },
         QuestionKind::Remember { topic } | QuestionKind::When { topic } | QuestionKind::Who { topic } => recall(topic),
         QuestionKind::General => recall(words.join(" ")),
         QuestionKind::WhatHappened { tool, topic } => {

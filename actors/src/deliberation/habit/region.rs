@@ -30,7 +30,7 @@ use maxim_bus::{MessageId, RegionName, Stage, Trust};
 use serde::{Deserialize, Serialize};
 use serde_json::{Value as Json, json};
 
-use super::counsel::{Counsel, Offer, Waiting, usually, whereabouts_asked, who};
+use super::counsel::{self, Counsel, Offer, Waiting, usually, whereabouts_asked, who};
 use super::handing_over::handed_over;
 use super::plan::{Plan, plan};
 use super::programs::{Programs, RUN_PROGRAM};
@@ -521,7 +521,8 @@ impl Hears<PlansProposed> for Habit {
         let Some(mut turn) = self.turn(proposed.turn, pulse).filter(|turn| turn.waiting == Some(Waiting::Plans)) else {
             return; // it came after the deadline
         };
-        let Some(best) = proposed.plans.first() else { return self.without_bridge(turn, pulse) };
+        let best = proposed.plans.iter().find(|plan| counsel::may_serve(&turn.text, &plan.goal));
+        let Some(best) = best else { return self.without_bridge(turn, pulse) };
         let offer = Offer::of(best, pulse.now());
         let plan = Plan {
             say: Some(offer.words()),

@@ -164,7 +164,9 @@ impl SituationIndex {
         ] {
             for id in ids {
                 let list = lists.entry(*id).or_default();
-                if let Err(at) = list.binary_search(&place) {
+                if list.last().is_none_or(|last| *last < place) {
+                    list.push(place);
+                } else if let Err(at) = list.binary_search(&place) {
                     list.insert(at, place);
                 }
             }

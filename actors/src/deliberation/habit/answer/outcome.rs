@@ -34,6 +34,7 @@ pub fn outcome(tool: &str, params: &Value, result: &Value) -> String {
         "bash" | "execute_file" => ran(output),
         "memory_recall" | "similarity_search" => memories(output),
         "math" => numbers(params, output),
+        "undo" => format!("I took that back: {path} is as it was before. “undo that” takes this back too."),
         _ => return plain(tool, output),
     };
     // Tools say in words what they left out.
@@ -210,6 +211,12 @@ mod tests {
 
     #[test]
     fn each_tool_has_its_words() {
+        let undone =
+            json!({ "success": true, "output": { "path": "/w/a.txt", "reversal": { "kind": "restore_file" } } });
+        assert_eq!(
+            outcome("undo", &json!({}), &undone),
+            "I took that back: /w/a.txt is as it was before. “undo that” takes this back too."
+        );
         let cases = [
             (
                 "read_file",
