@@ -9,7 +9,8 @@ use maxim_actors::action::executor::Executor;
 use maxim_actors::action::introspector::{Introspector, IntrospectorSettings};
 use maxim_actors::action::tool_index::ToolIndexRoom;
 use maxim_actors::deliberation::habit::Habit;
-use maxim_actors::deliberation::prefrontal_cortex::PrefrontalCortex;
+use maxim_actors::deliberation::prefrontal_cortex::{PrefrontalCortex, PrefrontalSettings};
+use maxim_actors::deliberation::working_memory::WorkingMemory;
 use maxim_actors::effectors::battery::{BatterySense, SUPPLIES};
 use maxim_actors::effectors::channels::{ChannelActor, Console, Http, WebSocket};
 use maxim_actors::effectors::door::DoorKeeper;
@@ -65,11 +66,14 @@ pub fn furnish(kit: &mut Kit, settings: &AgentSettings) {
     kit.region::<CrossLayerGraph>(Pool, GraphSettings::default());
     kit.region::<MemoryHub>(Pool, settings.memory_hub.clone());
     let (thin, knowledge_rooms) = (Vec::new(), hearing(kit, "RecallKnowledge"));
-    kit.region::<Enrichment>(Pool, EnrichmentSettings { thin, knowledge_rooms, ..settings.enrichment.clone() });
+    let enrichment =
+        EnrichmentSettings { thin, knowledge_rooms: knowledge_rooms.clone(), ..settings.enrichment.clone() };
+    kit.region::<Enrichment>(Pool, enrichment);
 
     // What to do
+    kit.region::<WorkingMemory>(Pool, ());
     kit.region::<Habit>(Pool, settings.habit.clone());
-    kit.region::<PrefrontalCortex>(Pool, settings.prefrontal.clone());
+    kit.region::<PrefrontalCortex>(Pool, PrefrontalSettings { knowledge_rooms, ..settings.prefrontal.clone() });
     let model = settings.model.clone();
     kit.effector::<LlmWorker>(Own, |_| Box::new(move || LlmWorker::new(model.clone())));
 

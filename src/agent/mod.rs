@@ -9,6 +9,7 @@ use std::sync::Arc;
 use jiff::Timestamp;
 use maxim_actors::action::introspector::Introspector;
 use maxim_actors::action::tool_index::ToolIndexRoom;
+use maxim_actors::deliberation::working_memory::WorkingMemory;
 use maxim_actors::effectors::door::DOOR;
 use maxim_actors::perception::energy::Energy;
 use maxim_actors::region::{Frame, Region, Stepper, Supervision, Tap, Ward, Watchdog};
@@ -198,9 +199,10 @@ impl Agent {
 
 fn remembers(ward: &dyn Ward) -> bool {
     let name = ward.heart().name();
-    // Energy and the index of tools act on nothing and have figures of their own to tell.
+    // Energy, working memory and the index of tools act on nothing and have figures of their own to tell; and what is
+    // forgotten must leave the mind at once.
     matches!(ward.stage(), Stage::Memory | Stage::Learning | Stage::Sleep)
-        || [Introspector::NAME, Energy::NAME, ToolIndexRoom::NAME, DOOR].contains(&name)
+        || [Introspector::NAME, Energy::NAME, WorkingMemory::NAME, ToolIndexRoom::NAME, DOOR].contains(&name)
 }
 
 /// Delivers again what was on its way, to the regions that had not passed it. Effectors remember nothing, so nothing

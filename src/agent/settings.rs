@@ -192,6 +192,13 @@ impl AgentSettings {
                 tokens_per_day: llm.tokens_per_day,
                 context_tokens: u64::from(llm.context_tokens),
                 reply_tokens: 512,
+                cycles: llm.cycles,
+                tick: signed(llm.tick.get()),
+                recall: signed(memory.enrichment_deadline.get()),
+                episodes: *evidence_max as usize,
+                knowledge_rooms: Vec::new(),
+                knowledge: memory.knowledge_max as usize,
+                names: agent.names.clone(),
                 tools: ToolShelf::new(callable(&specs)),
                 stable: Arc::new(stable_sections(&identity, &constitution)),
             },
@@ -328,6 +335,8 @@ fn model_server(llm: &config::Llm) -> Result<Option<ModelServer>, SettingsError>
         timeout,
         concurrency,
         context_tokens: _,
+        cycles: _,
+        tick: _,
         tokens_per_hour: _,
         tokens_per_day: _,
     } = llm;
@@ -374,6 +383,8 @@ mod tests {
             ("llm.model", "m"),
             ("llm.concurrency", "3"),
             ("llm.context_tokens", "2048"),
+            ("llm.cycles", "5"),
+            ("llm.tick", "7s"),
             ("llm.tokens_per_hour", "10"),
             ("llm.tokens_per_day", "11"),
         ]);
@@ -387,6 +398,7 @@ mod tests {
         assert_eq!(other.hippocampus.capture, capture);
         assert_eq!(other.gateway.text_max, 2048);
         assert_eq!(other.fear.forgiveness, SignedDuration::from_mins(9));
+        assert_eq!((other.prefrontal.cycles, other.prefrontal.tick), (5, SignedDuration::from_secs(7)));
         let PrefrontalSettings { tokens_per_hour, tokens_per_day, context_tokens, .. } = other.prefrontal;
         assert_eq!((tokens_per_hour, tokens_per_day, context_tokens), (10, 11, 2048));
         assert_eq!(other.model.expect("a model is configured").calls.available_permits(), 3);

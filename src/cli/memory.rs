@@ -12,6 +12,7 @@ use super::causal::CausalArgs;
 use super::concepts::{AssociatedArgs, ConceptsArgs, ForgetArgs, IngestArgs, PinArgs, promote};
 use super::recall::{PredictArgs, RecallArgs, TemporalArgs};
 use super::similar::SimilarArgs;
+use super::working::WorkingArgs;
 use super::{CliError, Client, Exit, Global, Out, export, restore, tree};
 
 /// Ask and maintain what the agent remembers: through the daemon that holds the store, else in the store itself.
@@ -36,6 +37,7 @@ enum What {
     #[command(after_help = "Example:\n  maxim memory promote")]
     Promote,
     Similar(SimilarArgs),
+    Working(WorkingArgs),
     /// Count what each memory layer holds
     #[command(after_help = "Example:\n  maxim memory stats --json")]
     Stats,
@@ -107,6 +109,7 @@ impl MemoryArgs {
             What::Forget(args) => args.run(global, out),
             What::Promote => promote(global, out),
             What::Similar(args) => args.run(global, out),
+            What::Working(args) => args.run(global, out),
             What::Verify => {
                 let report = Client::of_memory(global, false)?.post(&["v1", "memory", "verify"], &json!({}))?.body;
                 print(out, &report)?;

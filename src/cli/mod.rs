@@ -38,6 +38,7 @@ mod top;
 mod tree;
 mod undo;
 mod why;
+mod working;
 
 use std::ffi::OsString;
 use std::panic::{AssertUnwindSafe, catch_unwind};

@@ -24,6 +24,10 @@ section! {
         concurrency: u32 = "4", "calls", Shape::Integer { low: 1, high: 1024 };
         /// The model's window: prompt and reply together.
         context_tokens: u32 = "8192", "tokens", Shape::Integer { low: 1024, high: 16_777_216 };
+        /// How often a turn is thought about at most before it is acted on; between two cycles memory is asked with the thought.
+        cycles: u32 = "3", "cycles", Shape::Integer { low: 1, high: 10 };
+        /// After a thought, only who may command is thought about for two ticks; the rest is left to habit.
+        tick: Span = "500ms", "time", Shape::Span { low: "0s", high: "1h" };
         /// A call that would pass this many in the current hour is refused before it is made; 0 allows none.
         tokens_per_hour: u64 = "200000", "tokens", Shape::Integer { low: 0, high: 1_000_000_000_000 };
         /// A call that would pass this many in the current day is refused before it is made; 0 allows none.

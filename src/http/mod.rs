@@ -24,6 +24,7 @@ mod status;
 #[cfg(test)]
 mod tests;
 mod why;
+mod working;
 
 use std::future::Future;
 use std::net::SocketAddr;

@@ -11,7 +11,7 @@ use super::fields::{Field, nearest};
 use super::problem::Answer;
 use super::{
     Problem, Served, chaos, concepts, events, memory, metrics, openapi, percepts, powers, preempt, prompt, safety,
-    similar, socket, status, why,
+    similar, socket, status, why, working,
 };
 
 /// What a body is.
@@ -113,6 +113,13 @@ pub const ROUTES: &[Route] = &[
         get(memory::recall)
     }),
     read("/v1/memory/stats", "What each room holds", &[], &[(200, "{regions, missing}"), LATER], || get(memory::stats)),
+    read(
+        "/v1/memory/working",
+        "What is on the mind, the newest last",
+        working::WORKING,
+        &[(200, "{results}"), LATER],
+        || get(working::working),
+    ),
     read("/v1/memory/predict", "What a tool would lead to", memory::PREDICT, &[(200, "the prediction"), LATER], || {
         get(memory::predict)
     }),

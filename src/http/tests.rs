@@ -394,6 +394,52 @@ async fn events_are_resumed_where_they_broke_off() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn cycles_of_thinking_are_seen_as_they_end_and_stand_in_the_why_record() {
+    use maxim_bus::signals::cycle::{CycleEnding, CycleThought, OutwardSpeech};
+    use maxim_bus::units::{Confidence, Salience};
+    let house = House::open().await;
+    let mut live = house.client.get(house.url("/v1/events?type=CycleThought")).send().await.expect("a stream");
+    let door = Arc::clone(&house.served.agent.outside.door);
+    let turn = door.fresh_id();
+    let thought = CycleThought {
+        turn,
+        cycle: 1,
+        cycles: 3,
+        seconds: 8.24,
+        enriched: vec!["hippocampus".into(), "nucleus_accumbens".into()],
+        missing: vec!["angular_gyrus".into()],
+        recalled: Vec::new(),
+        salience: Salience::clamped(0.625),
+        text: "Where is the key?".into(),
+        tool: Some("glob".into()),
+        confidence: Some(Confidence::clamped(0.5)),
+        ending: CycleEnding::Continued,
+        outward: vec![OutwardSpeech::Question],
+    };
+    door.put("prefrontal_cortex", turn, maxim_bus::Trust::Own, thought);
+    let (_, seen) = event(&mut live, &mut String::new(), "CycleThought").await;
+    assert_eq!(
+        (&seen["turn"], &seen["body"]["cycle"], &seen["body"]["salience"]),
+        (&json!(turn), &json!(1), &json!(0.625))
+    );
+    let mut why = house.get(&format!("/v1/why/{turn}")).await;
+    while why.status != 200 {
+        tokio::task::yield_now().await; // the ledger is a room of its own
+        why = house.get(&format!("/v1/why/{turn}")).await;
+    }
+    let told = "prefrontal_cortex: cycle 1/3 · 8.2 s · enriched: hippocampus, nucleus_accumbens · without: angular_gyrus · \
+                speaks to others: question · continued: \"Where is the key?\", towards glob (salience 0.62)";
+    assert_eq!(why.body["steps"][0]["what"], told);
+    // The question waits behind the thought in the room's inbox.
+    let mind = house.get("/v1/memory/working?kind=thought,pain&salient=true&limit=1").await;
+    assert_eq!(mind.body["results"][0]["text"], "Where is the key?", "{}", mind.body);
+    assert_eq!(house.get("/v1/memory/working?kind=pain").await.body["results"], json!([]));
+    refused(&house.get("/v1/memory/working?kind=dream").await, 400, &["dream", "conversation"]);
+    refused(&house.get("/v1/memory/working?since=monday").await, 400, &["since"]);
+    house.close().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn a_websocket_hears_of_its_own_turns() {
     let house = House::open().await;
     let url = format!("ws://{}/ws", house.address);

@@ -165,6 +165,11 @@ fn sentence(part: &CausePart) -> String {
             let left_out = if out.is_empty() { String::new() } else { format!(", left out {}", out.join(", ")) };
             format!("asked the model with {} of {} tokens{left_out}", body["tokens"], body["budget"])
         }
+        "ThoughtGated" => match body["refused"].as_str() {
+            Some(bar) => format!("left it to habit ({bar}): {}", text("reason")),
+            None => format!("found it worth a thought: {}", text("reason")),
+        },
+        "CycleThought" => cycle(body),
         "Thought" => format!("thought: {} (confidence {})", text("text"), body["confidence"]),
         "Intent" => format!("wanted {} {}", text("tool"), body["params"]),
         "IntentRefused" => format!("{} {}: {} ({})", text("refusal"), text("tool"), text("reason"), text("rule")),
@@ -199,4 +204,22 @@ fn sentence(part: &CausePart) -> String {
         "Reward" => format!("rewarded {} with {}", text("tool"), rounded(&body["lambda"])),
         other => format!("{other} {body}"),
     }
+}
+
+/// `Cycle 1/3 · 8.2 s · enriched: hippocampus · ready`, what was thought, and how much it stands out.
+fn cycle(body: &Value) -> String {
+    let listed = |name: &str| {
+        let items: Vec<&str> = body[name].as_array().into_iter().flatten().filter_map(Value::as_str).collect();
+        items.join(", ")
+    };
+    let mut parts = vec![format!("cycle {}/{}", body["cycle"], body["cycles"])];
+    parts.push(format!("{:.1} s", body["seconds"].as_f64().unwrap_or_default()));
+    for (name, word) in [("enriched", "enriched"), ("missing", "without"), ("outward", "speaks to others")] {
+        let items = listed(name);
+        parts.extend((!items.is_empty()).then(|| format!("{word}: {items}")));
+    }
+    parts.push(body["ending"].as_str().unwrap_or("-").to_owned());
+    let leaning = body["tool"].as_str().map_or(String::new(), |tool| format!(", towards {tool}"));
+    let salience = body["salience"].as_f64().unwrap_or_default();
+    format!("{}: {}{leaning} (salience {salience:.2})", parts.join(" · "), body["text"])
 }

@@ -23,6 +23,7 @@ fn each_region_that_the_design_names_has_its_room() {
         "cross_layer_graph",
         "memory_hub",
         "enrichment",
+        "working_memory",
         "habit",
         "prefrontal_cortex",
         "autonomy",

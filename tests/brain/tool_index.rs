@@ -1,59 +1,12 @@
 //! What the model is shown of the tools follows from what served before.
 
-use std::collections::VecDeque;
-use std::sync::{Arc, Mutex};
-
-use axum::extract::State;
-use axum::routing::post;
-use axum::{Json, Router};
 use maxim::config::Settings;
 use maxim_actors::action::tools::{ToolRegistry, ToolSpec};
 use maxim_actors::store::StateStore;
 use serde_json::{Value, json};
 
 use crate::common::{Bench, core_tools};
-
-/// A model whose next replies are given; keeps what it was shown.
-#[derive(Clone, Default)]
-struct Model {
-    prompts: Arc<Mutex<Vec<String>>>,
-    replies: Arc<Mutex<VecDeque<String>>>,
-}
-
-impl Model {
-    fn last(&self) -> String {
-        self.prompts.lock().expect("no panic inside").last().cloned().expect("it was asked")
-    }
-
-    fn will_say(&self, reply: String) {
-        self.replies.lock().expect("no panic inside").push_back(reply);
-    }
-
-    /// Its base URL.
-    fn serve(&self) -> String {
-        async fn answer(State(model): State<Model>, Json(asked): Json<Value>) -> Json<Value> {
-            let shown = |at: usize| asked["messages"][at]["content"].as_str().unwrap_or_default().to_owned();
-            model.prompts.lock().expect("no panic inside").push(format!("{}\n\n{}", shown(0), shown(1)));
-            let content = model.replies.lock().expect("no panic inside").pop_front().unwrap_or_default();
-            Json(json!({
-                "choices": [{"index": 0, "finish_reason": "stop", "message": {"role": "assistant", "content": content}}],
-                "usage": {"prompt_tokens": 10, "completion_tokens": 10},
-            }))
-        }
-        let listener = std::net::TcpListener::bind("127.0.0.1:0").expect("a port");
-        listener.set_nonblocking(true).expect("for tokio");
-        let address = listener.local_addr().expect("its address");
-        let app = Router::new().route("/v1/chat/completions", post(answer)).with_state(self.clone());
-        std::thread::spawn(move || {
-            let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().expect("a runtime");
-            runtime.block_on(async move {
-                let listener = tokio::net::TcpListener::from_std(listener).expect("a listener");
-                axum::serve(listener, app).await.expect("it serves");
-            });
-        });
-        format!("http://{address}/v1")
-    }
-}
+use crate::model::Model;
 
 /// The core tools among many that nothing of the goals points to.
 fn many_tools() -> ToolRegistry {
@@ -144,7 +97,7 @@ fn a_reply_that_cannot_be_read_is_answered_once_and_then_habit_answers() {
     assert!(model.last().contains("has no value"), "{}", model.last());
     let ended = bench.say(GOAL);
     assert!(ended.reply.is_some_and(|reply| reply != "Good."), "habit answers");
-    assert_eq!(model.prompts.lock().expect("no panic inside").len(), 4);
+    assert_eq!(model.prompts().len(), 4);
     let counts = bench.agent.frame.store.record("prefrontal_cortex", b"counts").expect("read").expect("counted");
     let counts: Value = serde_json::from_slice(&counts).expect("counts");
     assert_eq!((&counts["retried"], &counts["handed_back"]), (&json!(2), &json!(1)), "{counts}");

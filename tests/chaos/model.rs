@@ -1,4 +1,5 @@
-//! A language model behind the real interface: it looks into memory when it is asked what is known, else it speaks.
+//! A language model behind the real interface: it looks into memory when it is asked what is known, thinks
+//! twice of gulls, else it speaks.
 
 use std::sync::OnceLock;
 
@@ -27,13 +28,18 @@ pub fn url() -> &'static str {
 
 async fn answer(Json(asked): Json<Value>) -> Json<Value> {
     let prompt = asked["messages"][1]["content"].as_str().unwrap_or_default();
+    let asked_for_gulls = prompt.contains("The person says: what would the gulls say");
+    let thought = prompt.contains("thought in this turn so far");
     let said = if prompt.contains("The person says: what do you know") {
         json!({"tool_name": "memory_recall", "params": {"query": "spare key"}, "reasoning": "I look it up."})
+    } else if asked_for_gulls && !thought {
+        let leaning = json!({"tool_name": "read_file", "params": {"path": "gulls.txt"}});
+        json!({"ready_to_act": false, "action": leaning, "reasoning": "I wonder what is known of gulls."})
     } else {
         json!({"tool_name": "respond", "params": {"message": "The gull said nothing."}, "reasoning": "I like gulls."})
     };
     // Talk of gulls is dear: the energy that is left is worth telling after it.
-    let tokens = if prompt.contains("gulls say") { 12_000 } else { 10 };
+    let tokens = if asked_for_gulls && thought { 12_000 } else { 10 };
     Json(json!({
         "choices": [{"index": 0, "finish_reason": "stop", "message": {"role": "assistant", "content": said.to_string()}}],
         "usage": {"prompt_tokens": tokens, "completion_tokens": 10},

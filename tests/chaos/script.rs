@@ -17,6 +17,7 @@ use maxim_bus::signals::numbers::{
 use maxim_bus::signals::powers::{ReportPowers, RestorePowers};
 use maxim_bus::signals::skill::{ExecutesWithLearned, GoalWord, MotorProgram, ProgramForgotten, ProgramLearned};
 use maxim_bus::signals::thought::TurnEnded;
+use maxim_bus::signals::working_memory::SurveyWorkingMemory;
 use maxim_bus::units::Confidence;
 use maxim_bus::{RegionName, Signal, Trust};
 use serde_json::json;
@@ -128,6 +129,8 @@ pub fn live_it(live: &Live) -> Vec<Option<Outcome>> {
     outcomes.push(report.map(|told| words(format!("{:?}", told.map(|told| told.lowered).ok()))));
     let restored = live.try_at_door(door.ask("autonomy", RestorePowers { by: "anna".into() }));
     outcomes.push(restored.map(|told| words(format!("{:?}", told.map(|told| told.powers.mode).ok()))));
+    let mind = live.try_at_door(door.ask("working_memory", SurveyWorkingMemory::default()));
+    outcomes.push(mind.map(|told| words(format!("{:?}", told.map(|told| told.head.is_some()).ok()))));
     outcomes.extend(know(live));
     practise(live);
     live.wait_or_lose(|| live.is_quiet().then_some(()));

@@ -35,6 +35,13 @@ fn what_was_imported_is_found_counted_checked_and_backed_up() {
     assert_eq!(lines(&done).iter().map(|line| line["id"].clone()).collect::<Vec<_>>(), ["cup"], "{done:?}");
     let stats = home.run(&["memory", "stats", "--json"]).json();
     assert_eq!((&stats["regions"]["hippocampus"]["episodes"], &stats["missing"]), (&json!(2), &json!([])), "{stats}");
+    let mind = home.run(&["memory", "working"]);
+    assert_eq!(
+        (mind.code, mind.out.as_str()),
+        (Some(0), "nothing is on its mind\n"),
+        "what is imported was not lived: {mind:?}"
+    );
+    assert_eq!(home.run(&["memory", "working", "--kind", "dream"]).code, Some(2));
     let time = home.run(&["memory", "temporal", "--hour", "9", "--json"]);
     assert_eq!(time.code, Some(0), "{time:?}");
     assert_eq!(home.run(&["memory", "predict", "move", "--json"]).code, Some(0));

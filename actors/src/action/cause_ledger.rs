@@ -4,6 +4,7 @@
 //! never reconstructed by a model. Remembers: the parts of the newest turns. Forgets: the oldest turn first.
 //! Down: parts wait in its inbox.
 
+use maxim_bus::signals::cycle::{CycleThought, ThoughtGated};
 use maxim_bus::signals::intent::{Intent, IntentRefused};
 use maxim_bus::signals::outcome::{ExecutionStarted, Outbound, ToolResult};
 use maxim_bus::signals::percept::{PainSignal, SalientPercept};
@@ -75,7 +76,9 @@ wiring!(CauseLedger {
     hears: [
         SalientPercept,
         EnrichedPercept,
+        ThoughtGated,
         PromptBuilt,
+        CycleThought,
         Thought,
         Intent,
         IntentRefused,
@@ -196,7 +199,9 @@ macro_rules! noted {
 
 noted!(
     EnrichedPercept,
+    ThoughtGated,
     PromptBuilt,
+    CycleThought,
     Thought,
     IntentRefused,
     ClearedIntent,

@@ -4,3 +4,4 @@ pub mod habit;
 pub mod prefrontal_cortex;
 pub mod prompt;
 pub mod reply;
+pub mod working_memory;

@@ -78,12 +78,21 @@ impl<R: Region> Rig<R> {
     }
 
     pub fn send_in<S: Signal>(&mut self, turn: MessageId, trust: Trust, signal: S) {
+        self.put(turn, trust, None, signal);
+    }
+
+    /// Answers a question that it asked in a turn.
+    pub fn answer<S: Signal>(&mut self, turn: MessageId, question: MessageId, signal: S) {
+        self.put(turn, Trust::Own, Some(question), signal);
+    }
+
+    fn put<S: Signal>(&mut self, turn: MessageId, trust: Trust, cause: Option<MessageId>, signal: S) {
         self.sent += 1;
         let meta = Meta {
             id: MessageId::from_parts(0, u128::from(self.sent)),
             agent: self.post.frame.agent.clone(),
             name: S::NAME.into(),
-            cause: None,
+            cause,
             correlation: turn,
             at: self.clock.now(),
             sender: "probe".into(),
@@ -139,10 +148,21 @@ impl<R: Region> Rig<R> {
 
     /// What it emitted since it was last asked, of this kind; other kinds are dropped.
     pub fn heard<S: Signal>(&mut self) -> Vec<S> {
+        self.heard_with().into_iter().map(|(_, signal)| signal).collect()
+    }
+
+    /// The same, with the id of each.
+    pub fn heard_with<S: Signal>(&mut self) -> Vec<(MessageId, S)> {
+        let of_kind = |envelope: Arc<Envelope>| Some((envelope.meta.id, envelope.get::<S>()?.clone()));
+        self.heard_all().into_iter().filter_map(of_kind).collect()
+    }
+
+    /// All that it emitted since it was last asked.
+    pub fn heard_all(&mut self) -> Vec<Arc<Envelope>> {
         let mut heard = Vec::new();
         while let Some((_, delivery)) = self.probe.take(maxim_bus::Epoch(0)) {
             self.probe.done(maxim_bus::Epoch(0));
-            heard.extend(delivery.envelope.get::<S>().cloned());
+            heard.push(delivery.envelope);
         }
         heard
     }

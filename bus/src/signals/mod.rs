@@ -3,6 +3,7 @@
 pub mod body;
 pub mod bridges;
 pub mod concepts;
+pub mod cycle;
 pub mod intent;
 pub mod introspection;
 pub mod lifecycle;
@@ -16,3 +17,4 @@ pub mod similarity;
 pub mod skill;
 pub mod sleep;
 pub mod thought;
+pub mod working_memory;

@@ -31,6 +31,17 @@ pub struct Deliberate {
     pub text: String,
     /// What memory said of it, in words, with its sources.
     pub context: String,
+    /// Rooms that had something to say, and those that said nothing in time.
+    #[serde(default)]
+    pub enriched: Vec<String>,
+    #[serde(default)]
+    pub missing: Vec<String>,
+    /// Memories in the context, of whatever layer.
+    #[serde(default)]
+    pub memories: u32,
+    /// With whom one talks: `channel/person`.
+    #[serde(default)]
+    pub with: String,
 }
 
 /// What deliberation came to; an error hands the turn back to habit.
@@ -40,6 +51,9 @@ pub struct ModelProposal {
     pub tool: Option<String>,
     pub params: Json,
     pub reasoning: String,
+    /// How sure it says it is.
+    #[serde(default)]
+    pub confidence: Option<Confidence>,
     pub error: Option<String>,
 }
 

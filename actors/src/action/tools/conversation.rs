@@ -83,7 +83,7 @@ impl RequestInteraction {
                 "question": {"type": "string", "minLength": 1, "maxLength": 2000, "description": "one question"},
                 "options": {"type": "array", "items": {"type": "string", "minLength": 1}, "maxItems": 10, "default": [], "description": "what can be answered"},
                 "reason": {"type": "string", "maxLength": 1000, "description": "why it is theirs to decide"},
-                "critical": {"type": "boolean", "default": false, "description": "nothing goes on without the answer"},
+                "critical": {"type": "boolean", "default": false, "description": "it is said that the answer matters much; nothing waits for it"},
             }),
             &["question"],
         )
@@ -112,7 +112,7 @@ fn asked(params: &Value) -> String {
     lines.extend(options.enumerate().map(|(number, option)| format!("{}. {option}", number + 1)));
     lines.extend(text("reason").map(|reason| format!("({reason})")));
     if params["critical"].as_bool().unwrap_or(false) {
-        lines.push("I wait with everything until you answer.".into());
+        lines.push("This matters much: please answer it first.".into());
     }
     lines.join("\n")
 }
@@ -221,7 +221,7 @@ mod tests {
         let params = json!({"question": "Which?", "options": ["a", "b"], "reason": "both fit", "critical": true});
         let hands = Hands::new("/", Mode::Passive, "/saved");
         let said = call(&hands, "request_interaction", params).output;
-        assert_eq!(said, "Which?\n1. a\n2. b\n(both fit)\nI wait with everything until you answer.");
+        assert_eq!(said, "Which?\n1. a\n2. b\n(both fit)\nThis matters much: please answer it first.");
     }
 
     #[test]

@@ -11,6 +11,7 @@ mod counsel;
 mod courtesy;
 mod grammar;
 mod guard;
+mod handing_over;
 mod inflect;
 mod judge;
 mod lexicon;

@@ -31,6 +31,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Value as Json, json};
 
 use super::counsel::{self, Counsel, Offer, Waiting, usually, whereabouts_asked, who};
+use super::handing_over::handed_over;
 use super::plan::{Plan, plan};
 use super::programs::{Programs, RUN_PROGRAM};
 use super::{Grammar, GrammarError, ToolSpeech, answer};
@@ -49,6 +50,8 @@ const BRIDGE: SignedDuration = SignedDuration::from_millis(300);
 const PLANNING: RegionName = "planning_bridge";
 /// The room that knows where things usually are.
 const SPATIAL: RegionName = "spatial_bridge";
+/// How sure what a model proposes is at most.
+const MODEL_SURE: f64 = 0.7;
 /// A confirmation for who wants no words.
 const DONE: &str = "Done.";
 
@@ -449,31 +452,12 @@ impl Hears<EnrichedPercept> for Habit {
             pulse.keep(HabitEvent::Told { name });
         }
         if settings.model && !plan.settled {
-            let context =
-                [context(&turn.recalled, &turn.knowledge), self.programs.context()].join("\n").trim().to_owned();
-            pulse.emit(Deliberate { turn: turn.id, text: percept.content.clone(), context });
+            pulse.emit(handed_over(turn.id, enriched, &self.programs.context()));
             self.keep(&turn, pulse);
             return;
         }
         self.consider(turn, plan, pulse);
     }
-}
-
-/// What memory has, as data for the model.
-fn context(recalled: &[RecalledEpisode], knowledge: &[KnowledgeEntry]) -> String {
-    let line = |episode: &RecalledEpisode| {
-        format!("- {} ({}): {:?}", episode.timestamp, episode.people.join(", "), episode.text)
-    };
-    let mut sections = Vec::new();
-    if !recalled.is_empty() {
-        let lines: Vec<String> = recalled.iter().map(line).collect();
-        sections.push(format!("From memory:\n{}", lines.join("\n")));
-    }
-    if !knowledge.is_empty() {
-        let lines: Vec<String> = knowledge.iter().map(answer::prompt_line).collect();
-        sections.push(format!("General knowledge:\n{}", lines.join("\n")));
-    }
-    sections.join("\n")
 }
 
 impl Hears<ModelProposal> for Habit {
@@ -494,8 +478,10 @@ impl Hears<ModelProposal> for Habit {
             return self.begin(turn, plan, pulse);
         }
         turn.mind = Mind::Model;
-        let mut plan =
-            Plan { thought: proposal.reasoning.clone(), confidence: Confidence::clamped(0.7), ..Plan::default() };
+        // A model may say that it is less sure than this, and not that it is surer: autonomy asks below its own bar.
+        let sure = proposal.confidence.map_or(MODEL_SURE, |said| said.get().min(MODEL_SURE));
+        let (thought, confidence) = (proposal.reasoning.clone(), Confidence::clamped(sure));
+        let mut plan = Plan { thought, confidence, ..Plan::default() };
         if tool == RESPOND {
             let words = ["message", "text"].iter().find_map(|field| proposal.params.get(*field)).and_then(Json::as_str);
             plan.say = words.map(str::to_owned);

@@ -9,6 +9,7 @@ use maxim_bus::signals::concepts::{
     PinRecord, Promote, PromotionEnded, ProposeRelationType, RecordChanged, RelationTypeProposed,
 };
 use maxim_bus::signals::powers::{PowersReported, ReportPowers, RestorePowers};
+use maxim_bus::signals::working_memory::{SurveyWorkingMemory, WorkingMemorySurveyed};
 use maxim_bus::{Query, RegionName, Signal, Trust};
 
 use super::{DOOR, Door, DoorKeeper, Unanswered, Waiters, wait};
@@ -48,6 +49,8 @@ pub(super) fn wires(card: EffectorCard<DoorKeeper>) -> EffectorCard<DoorKeeper> 
         .performs::<ConceptsImported>()
         .performs::<PromotionEnded>()
         .performs::<PowersReported>()
+        .performs::<WorkingMemorySurveyed>()
+        .says::<SurveyWorkingMemory>()
         .says::<ReportPowers>()
         .says::<RestorePowers>()
         .says::<IngestDocument>()
@@ -96,4 +99,5 @@ brings_back!(
     ConceptsImported,
     PromotionEnded,
     PowersReported,
+    WorkingMemorySurveyed,
 );

@@ -1,0 +1,144 @@
+//! What deliberation is set up with, and a turn that is being thought about.
+
+use std::sync::Arc;
+
+use jiff::{SignedDuration, Timestamp};
+use maxim_bus::signals::recall::RecalledEpisode;
+use maxim_bus::signals::thought::Deliberate;
+use maxim_bus::signals::working_memory::WorkingEntry;
+use maxim_bus::{MessageId, RegionName, Trust};
+use serde::{Deserialize, Serialize};
+
+use super::on_mind::OnMind;
+use super::reminding::Reminded;
+use super::transcript::Exchange;
+use crate::deliberation::prompt::{Section, ToolShelf};
+
+/// How deliberation is set up.
+#[derive(Clone, Debug)]
+pub struct PrefrontalSettings {
+    /// Whether there is a model at all.
+    pub model: bool,
+    pub timeout: SignedDuration,
+    /// Tokens in an hour; a call that would pass it isn't made.
+    pub tokens_per_hour: u64,
+    /// Tokens in a day, likewise.
+    pub tokens_per_day: u64,
+    /// The model's window: prompt and reply together. A call that doesn't fit isn't made.
+    pub context_tokens: u64,
+    /// The reply's tokens at most.
+    pub reply_tokens: u32,
+    /// Cycles of thinking in a turn; 1 to 10. Default 3.
+    pub cycles: u32,
+    /// The unit in which the ThoughtGate rests after a thought. Default 500 ms.
+    pub tick: SignedDuration,
+    /// How long memory is waited for between cycles. Default 50 ms.
+    pub recall: SignedDuration,
+    /// Episodes that a thought may remind of; 0 to 20. Default 5.
+    pub episodes: usize,
+    /// Rooms that are asked what is generally known.
+    pub knowledge_rooms: Vec<RegionName>,
+    /// Pieces of knowledge that a thought may remind of; 0 to 8. Default 8.
+    pub knowledge: usize,
+    /// What the agent is called: a narrator would tell of it by these.
+    pub names: Vec<String>,
+    /// The tools as the model is shown them, made from the registry.
+    pub tools: Arc<ToolShelf>,
+    /// Sections that stay the same: instructions, who it is, its constitution.
+    pub stable: Arc<Vec<Section>>,
+}
+
+/// The record of [`Counts`].
+pub const COUNTS: &str = "counts";
+
+/// What became of replies.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Counts {
+    pub read: u64,
+    /// Of these, replies that weren't the JSON that was asked for.
+    pub repaired: u64,
+    /// Replies that could not be read, and were answered with the error.
+    pub retried: u64,
+    /// Turns that went back to habit.
+    pub handed_back: u64,
+    /// Turns that the ThoughtGate left to habit; a part of those.
+    pub gated: u64,
+    /// Replies whose reasoning speaks to others.
+    pub outward: u64,
+}
+
+/// A turn that is being thought about, as a record.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub(super) struct Pending {
+    pub wish: Deliberate,
+    pub trust: Trust,
+    pub phase: Phase,
+    /// Calls so far.
+    pub attempt: u32,
+    /// A reply could not be read, and was answered with the error: once a turn.
+    pub retried: bool,
+    /// The cycle under way, from 1.
+    pub cycle: u32,
+    /// It is told to act.
+    pub pressed: bool,
+    /// Tools that fit, best first, and how many of them to show whole.
+    pub ranking: Vec<String>,
+    pub shown: usize,
+    pub mind: OnMind,
+    pub transcript: Vec<Exchange>,
+    /// What the cycle under way is enriched with.
+    pub context: Context,
+}
+
+/// What a turn waits for.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub(super) enum Phase {
+    /// Tools to be ranked, and what is on the mind.
+    Preparing { ranked: bool, surveyed: bool, head: Option<WorkingEntry> },
+    /// The model.
+    Calling { call: MessageId, since: Timestamp },
+    /// What memory has to say to a thought.
+    Reminding(Reminded),
+}
+
+/// What a cycle is enriched with.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub(super) struct Context {
+    /// Rooms that had something to say.
+    pub enriched: Vec<String>,
+    pub missing: Vec<String>,
+    pub recalled: Vec<RecalledEpisode>,
+    /// Memories among it, of whatever layer.
+    pub memories: usize,
+}
+
+impl Pending {
+    pub(super) fn new(wish: &Deliberate, trust: Trust) -> Self {
+        let context = Context {
+            enriched: wish.enriched.clone(),
+            missing: wish.missing.clone(),
+            recalled: Vec::new(),
+            memories: wish.memories as usize,
+        };
+        Self {
+            wish: wish.clone(),
+            trust,
+            phase: Phase::Preparing { ranked: false, surveyed: false, head: None },
+            attempt: 0,
+            retried: false,
+            cycle: 1,
+            pressed: false,
+            ranking: Vec::new(),
+            shown: 0,
+            mind: OnMind::default(),
+            transcript: Vec::new(),
+            context,
+        }
+    }
+
+    /// The thought before this cycle's.
+    pub(super) fn before(&self) -> Option<&str> {
+        self.transcript.last().map(|exchange| exchange.thought.as_str())
+    }
+}

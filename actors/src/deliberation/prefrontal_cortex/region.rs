@@ -1,0 +1,407 @@
+//! The room: what it hears, what it waits for, and how a turn begins and ends here.
+
+use std::collections::BTreeMap;
+
+use jiff::{SignedDuration, Timestamp};
+use maxim_bus::signals::bridges::EnergyChanged;
+use maxim_bus::signals::concepts::{KnowledgeRecalled, RecallKnowledge};
+use maxim_bus::signals::cycle::{CycleThought, ThoughtGated};
+use maxim_bus::signals::lifecycle::{PreemptionChanged, PreemptionRequested};
+use maxim_bus::signals::prompt::{PromptBuilt, RankTools, ToolsRanked};
+use maxim_bus::signals::recall::{
+    EpisodesRecalled, OutcomesPredicted, PredictOutcomes, PredictionErrorSensed, RecallEpisodes,
+};
+use maxim_bus::signals::thought::{Deliberate, ModelCall, ModelProposal, ModelReply};
+use maxim_bus::signals::working_memory::{SurveyWorkingMemory, WorkingMemorySurveyed};
+use maxim_bus::{MessageId, RegionName, Stage};
+use serde::{Deserialize, Serialize};
+
+use super::budget::Spent;
+use super::model::{COUNTS, Counts, Pending, Phase, PrefrontalSettings};
+use super::on_mind::OnMind;
+use super::reminding::Answer;
+use super::thought_gate::{RESTS_BELOW, Refused, ThoughtGate, tiredness};
+use crate::region::{Card, Hears, Pulse, Region};
+use crate::wiring;
+
+/// Failures in a row that open the circuit.
+const FAILURES: u32 = 3;
+/// How long the circuit stays open.
+const OPEN: SignedDuration = SignedDuration::from_secs(60);
+/// How long the tool index and working memory are waited for.
+const PREPARING: SignedDuration = SignedDuration::from_millis(100);
+/// The room that knows which tools fit.
+const TOOL_INDEX: RegionName = "tool_index";
+/// The room that knows what is on the mind.
+const WORKING_MEMORY: RegionName = "working_memory";
+/// Tool that only speaks: how it went says nothing of the thinking before it.
+pub(super) const RESPOND: &str = "respond";
+
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+pub struct PrefrontalCortex {
+    /// Turns that wait, and until when.
+    pub(super) calls: BTreeMap<MessageId, Timestamp>,
+    #[serde(flatten)]
+    pub(super) spent: Spent,
+    failures: u32,
+    open_until: Option<Timestamp>,
+    /// What is left of the scarcest, and its name, while it is too little.
+    #[serde(default)]
+    tired: Option<(f64, String)>,
+    #[serde(default)]
+    pub(super) gate: ThoughtGate,
+}
+
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub enum PrefrontalEvent {
+    /// The turn waits for tools, for memory or for the model.
+    Asked {
+        turn: MessageId,
+        due: Timestamp,
+    },
+    /// The ThoughtGate let it pass.
+    Passed {
+        at: Timestamp,
+    },
+    /// The model answered something, and it was paid for.
+    Paid {
+        at: Timestamp,
+        tokens: u64,
+    },
+    /// The model is asked again, with the error of its reply.
+    Retried {
+        turn: MessageId,
+        due: Timestamp,
+    },
+    /// It came to a proposal.
+    Answered {
+        turn: MessageId,
+        /// Something that the ThoughtGate can learn from will be done.
+        #[serde(default)]
+        acts: bool,
+    },
+    /// The model or its reply failed.
+    Failed {
+        turn: MessageId,
+        at: Timestamp,
+    },
+    /// It wasn't asked, or had nothing to propose.
+    Declined {
+        turn: MessageId,
+    },
+    /// A stop ended the turn.
+    Cancelled {
+        turn: MessageId,
+    },
+    /// An action turned out better or worse than expected.
+    Credited {
+        deliberated: bool,
+        rpe: f64,
+    },
+    Energy(Option<(f64, String)>),
+}
+
+wiring!(PrefrontalCortex {
+    hears: [
+        Deliberate,
+        ToolsRanked,
+        WorkingMemorySurveyed,
+        EpisodesRecalled,
+        OutcomesPredicted,
+        KnowledgeRecalled,
+        ModelReply,
+        EnergyChanged,
+        PreemptionChanged,
+    ],
+    back: [PredictionErrorSensed],
+    emits: [
+        RankTools,
+        SurveyWorkingMemory,
+        RecallEpisodes,
+        PredictOutcomes,
+        RecallKnowledge,
+        ThoughtGated,
+        PromptBuilt,
+        ModelCall,
+        CycleThought,
+        ModelProposal,
+    ],
+});
+
+impl Region for PrefrontalCortex {
+    const NAME: RegionName = "prefrontal_cortex";
+    const STAGE: Stage = Stage::Deliberation;
+    type Event = PrefrontalEvent;
+    type Settings = PrefrontalSettings;
+
+    fn card() -> Card<Self> {
+        Self::wiring()
+    }
+
+    fn apply(&mut self, event: PrefrontalEvent) {
+        match event {
+            PrefrontalEvent::Asked { turn, due } | PrefrontalEvent::Retried { turn, due } => {
+                self.calls.insert(turn, due);
+            }
+            PrefrontalEvent::Passed { at } => self.gate.pass(at),
+            PrefrontalEvent::Paid { at, tokens } => self.spent.pay(at, tokens),
+            PrefrontalEvent::Answered { turn, acts } => {
+                self.calls.remove(&turn);
+                self.failures = 0;
+                self.open_until = None;
+                if acts {
+                    self.gate.expect(turn);
+                }
+            }
+            PrefrontalEvent::Declined { turn } | PrefrontalEvent::Cancelled { turn } => {
+                self.calls.remove(&turn);
+            }
+            PrefrontalEvent::Failed { turn, at } => {
+                self.calls.remove(&turn);
+                self.failures += 1;
+                if self.failures >= FAILURES {
+                    self.failures = 0;
+                    self.open_until = Some(at + OPEN);
+                }
+            }
+            PrefrontalEvent::Credited { deliberated, rpe } => self.gate.credit(deliberated, rpe),
+            PrefrontalEvent::Energy(tired) => self.tired = tired,
+        }
+    }
+
+    fn next_deadline(&self, _settings: &PrefrontalSettings) -> Option<Timestamp> {
+        self.calls.values().min().copied()
+    }
+
+    fn tick(&self, pulse: &mut Pulse<'_, Self>) {
+        let now = pulse.now();
+        for turn in self.calls.iter().filter(|(_, due)| **due <= now).map(|(turn, _)| *turn) {
+            let Some(pending) = self.pending(turn, pulse) else {
+                self.fail(turn, "what was thought of it is lost", pulse);
+                continue;
+            };
+            // Whoever is silent is a missing section: it goes on with what there is.
+            match pending.phase {
+                Phase::Preparing { .. } => self.weigh(pending, pulse),
+                Phase::Reminding(_) => self.next_cycle(pending, pulse),
+                Phase::Calling { .. } => self.fail(turn, "the model did not answer in time", pulse),
+            }
+        }
+    }
+}
+
+pub(super) fn record_key(turn: MessageId) -> Vec<u8> {
+    format!("turn/{turn}").into_bytes()
+}
+
+impl PrefrontalCortex {
+    pub(super) fn pending(&self, turn: MessageId, pulse: &Pulse<'_, Self>) -> Option<Pending> {
+        if self.calls.contains_key(&turn) { pulse.record(&record_key(turn)) } else { None }
+    }
+
+    /// Counts stand in their record alone, where whoever looks from outside finds them.
+    pub(super) fn count(change: impl FnOnce(&mut Counts), pulse: &mut Pulse<'_, Self>) {
+        let mut counts: Counts = pulse.record(COUNTS.as_bytes()).unwrap_or_default();
+        change(&mut counts);
+        pulse.put(COUNTS, &counts);
+    }
+
+    fn hand_back(turn: MessageId, why: &str, pulse: &mut Pulse<'_, Self>) {
+        Self::count(|counts| counts.handed_back += 1, pulse);
+        pulse.remove(record_key(turn));
+        let (params, reasoning) = (serde_json::Value::Null, String::new());
+        let error = Some(why.into());
+        pulse.emit_in(turn, ModelProposal { turn, tool: None, params, reasoning, confidence: None, error });
+    }
+
+    pub(super) fn fail(&self, turn: MessageId, why: &str, pulse: &mut Pulse<'_, Self>) {
+        pulse.keep(PrefrontalEvent::Failed { turn, at: pulse.now() });
+        Self::hand_back(turn, why, pulse);
+    }
+
+    pub(super) fn decline(turn: MessageId, why: &str, pulse: &mut Pulse<'_, Self>) {
+        pulse.keep(PrefrontalEvent::Declined { turn });
+        Self::hand_back(turn, why, pulse);
+    }
+
+    /// The ThoughtGate says no: habit has the turn, and the why-record the reason.
+    fn refuse(&self, turn: MessageId, refused: Refused, pulse: &mut Pulse<'_, Self>) {
+        let Refused { bar, reason, worth } = refused;
+        Self::count(|counts| counts.gated += 1, pulse);
+        let (refused, threshold) = (Some(bar), self.gate.threshold());
+        pulse.emit_in(turn, ThoughtGated { turn, refused, reason: reason.clone(), worth, threshold });
+        Self::decline(turn, &reason, pulse);
+    }
+
+    /// Why the model isn't asked, whatever it would be asked.
+    fn objection(&self, pulse: &Pulse<'_, Self>) -> Option<&'static str> {
+        if !pulse.settings().model {
+            return Some("no model is configured");
+        }
+        let open = self.open_until.is_some_and(|until| pulse.now() < until);
+        open.then_some("the model failed several times; it is left alone for a minute")
+    }
+
+    /// Why no further call is made in a turn that has begun.
+    pub(super) fn rests(&self) -> Option<String> {
+        self.tired.as_ref().map(|(level, scarcest)| tiredness(*level, scarcest))
+    }
+
+    /// Tools and mind are known, as far as they answered: is it worth a thought?
+    fn weigh(&self, mut pending: Pending, pulse: &mut Pulse<'_, Self>) {
+        let turn = pending.wish.turn;
+        let Phase::Preparing { head, surveyed, .. } = &pending.phase else { return };
+        if !surveyed {
+            pending.context.missing.push(WORKING_MEMORY.into());
+        }
+        let worth = match self.gate.weigh(head.as_ref()) {
+            Ok(worth) => worth,
+            Err(refused) => return self.refuse(turn, refused, pulse),
+        };
+        pulse.keep(PrefrontalEvent::Passed { at: pulse.now() });
+        let (refused, threshold) = (None, self.gate.threshold());
+        let reason = worth.map_or_else(
+            || "working memory did not say what it is worth".to_owned(),
+            |worth| format!("it is worth {worth:.2}, and thinking pays from {threshold:.2} on"),
+        );
+        pulse.emit_trusted(turn, pending.trust, ThoughtGated { turn, refused, reason, worth, threshold });
+        self.ask(pending, None, pulse);
+    }
+
+    /// Goes on once everything that the turn waits for has answered.
+    fn prepared(&self, pending: Pending, pulse: &mut Pulse<'_, Self>) {
+        match pending.phase {
+            Phase::Preparing { ranked: true, surveyed: true, .. } => self.weigh(pending, pulse),
+            _ => pulse.put(record_key(pending.wish.turn), &pending),
+        }
+    }
+
+    /// What a room answered to a thought.
+    fn reminded(&self, answer: Answer, pulse: &mut Pulse<'_, Self>) {
+        let Some(question) = pulse.cause().and_then(|cause| cause.cause) else { return };
+        let turn = pulse.turn();
+        let Some(mut pending) = self.pending(turn, pulse) else { return };
+        // It may come after the deadline, when the next cycle is under way.
+        let Phase::Reminding(reminded) = &mut pending.phase else { return };
+        if !reminded.take(question, answer) {
+            return;
+        }
+        if reminded.is_whole() {
+            self.next_cycle(pending, pulse);
+        } else {
+            pulse.put(record_key(turn), &pending);
+        }
+    }
+}
+
+impl Hears<Deliberate> for PrefrontalCortex {
+    fn hear(&self, wish: &Deliberate, pulse: &mut Pulse<'_, Self>) {
+        let (turn, trust) = (wish.turn, pulse.trust());
+        if let Some(why) = self.objection(pulse) {
+            return Self::decline(turn, why, pulse);
+        }
+        if let Err(refused) = self.gate.admit(trust, self.tired.as_ref(), pulse.settings().tick, pulse.now()) {
+            return self.refuse(turn, refused, pulse);
+        }
+        pulse.put(record_key(turn), &Pending::new(wish, trust));
+        pulse.keep(PrefrontalEvent::Asked { turn, due: pulse.now() + PREPARING });
+        pulse.ask(TOOL_INDEX, RankTools { turn, goal: wish.text.chars().take(400).collect() });
+        let survey = SurveyWorkingMemory { turn: Some(turn), ..SurveyWorkingMemory::default() };
+        pulse.ask(WORKING_MEMORY, survey);
+    }
+}
+
+impl Hears<ToolsRanked> for PrefrontalCortex {
+    fn hear(&self, answer: &ToolsRanked, pulse: &mut Pulse<'_, Self>) {
+        let Some(mut pending) = self.pending(answer.turn, pulse) else { return };
+        let Phase::Preparing { ranked, .. } = &mut pending.phase else { return }; // it came after the deadline
+        *ranked = true;
+        pending.ranking = answer.tools.iter().map(|(name, _)| name.clone()).collect();
+        pending.shown = answer.shown as usize;
+        self.prepared(pending, pulse);
+    }
+}
+
+impl Hears<WorkingMemorySurveyed> for PrefrontalCortex {
+    fn hear(&self, answer: &WorkingMemorySurveyed, pulse: &mut Pulse<'_, Self>) {
+        let turn = pulse.turn();
+        let Some(mut pending) = self.pending(turn, pulse) else { return };
+        let Phase::Preparing { surveyed, head, .. } = &mut pending.phase else { return }; // likewise
+        *surveyed = true;
+        head.clone_from(&answer.head);
+        pending.mind = OnMind::of(&answer.entries, &pending.wish.with, pending.trust);
+        if !pending.mind.is_empty() {
+            pending.context.enriched.push(WORKING_MEMORY.into());
+        }
+        self.prepared(pending, pulse);
+    }
+}
+
+impl Hears<EpisodesRecalled> for PrefrontalCortex {
+    fn hear(&self, answer: &EpisodesRecalled, pulse: &mut Pulse<'_, Self>) {
+        self.reminded(Answer::Episodes(answer.episodes.clone()), pulse);
+    }
+}
+
+impl Hears<OutcomesPredicted> for PrefrontalCortex {
+    fn hear(&self, answer: &OutcomesPredicted, pulse: &mut Pulse<'_, Self>) {
+        self.reminded(Answer::Prediction(answer.clone()), pulse);
+    }
+}
+
+impl Hears<KnowledgeRecalled> for PrefrontalCortex {
+    fn hear(&self, answer: &KnowledgeRecalled, pulse: &mut Pulse<'_, Self>) {
+        self.reminded(Answer::Knowledge(answer.entries.clone()), pulse);
+    }
+}
+
+impl Hears<ModelReply> for PrefrontalCortex {
+    fn hear(&self, reply: &ModelReply, pulse: &mut Pulse<'_, Self>) {
+        let turn = reply.turn;
+        let tokens = u64::from(reply.prompt_tokens) + u64::from(reply.completion_tokens);
+        if tokens > 0 {
+            pulse.keep(PrefrontalEvent::Paid { at: pulse.now(), tokens });
+        }
+        let Some(pending) = self.pending(turn, pulse) else { return }; // it came after the deadline, or after a stop
+        let Phase::Calling { call, since } = pending.phase else { return };
+        if call != reply.call {
+            return;
+        }
+        match (&reply.text, &reply.error) {
+            (Some(text), None) => self.read(pending, since, text, pulse),
+            (_, error) => self.fail(turn, error.as_deref().unwrap_or("the model said nothing"), pulse),
+        }
+    }
+}
+
+impl Hears<EnergyChanged> for PrefrontalCortex {
+    fn hear(&self, changed: &EnergyChanged, pulse: &mut Pulse<'_, Self>) {
+        let tired = (changed.level < RESTS_BELOW).then(|| (changed.level, changed.scarcest.clone()));
+        if tired != self.tired {
+            pulse.keep(PrefrontalEvent::Energy(tired));
+        }
+    }
+}
+
+impl Hears<PreemptionChanged> for PrefrontalCortex {
+    /// Habit tells the person; here a stopped turn must not go on to its next cycle.
+    fn hear(&self, changed: &PreemptionChanged, pulse: &mut Pulse<'_, Self>) {
+        if !matches!(changed.request, PreemptionRequested::Stop(_)) {
+            return;
+        }
+        for turn in self.calls.keys().copied() {
+            pulse.keep(PrefrontalEvent::Cancelled { turn });
+            pulse.remove(record_key(turn));
+        }
+    }
+}
+
+impl Hears<PredictionErrorSensed> for PrefrontalCortex {
+    fn hear(&self, sensed: &PredictionErrorSensed, pulse: &mut Pulse<'_, Self>) {
+        if !pulse.settings().model || sensed.event.starts_with(RESPOND) {
+            return;
+        }
+        let deliberated = self.gate.has_deliberated(pulse.turn());
+        pulse.keep(PrefrontalEvent::Credited { deliberated, rpe: sensed.rpe.get() });
+    }
+}

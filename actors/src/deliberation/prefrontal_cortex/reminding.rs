@@ -1,0 +1,136 @@
+//! Between two cycles: memory is asked with what was thought.
+
+use std::collections::BTreeMap;
+
+use maxim_bus::MessageId;
+use maxim_bus::RegionName;
+use maxim_bus::signals::concepts::{KnowledgeEntry, RecallKnowledge};
+use maxim_bus::signals::recall::{EpisodeFilter, OutcomesPredicted, PredictOutcomes, RecallEpisodes, RecalledEpisode};
+use serde::{Deserialize, Serialize};
+use serde_json::{Value as Json, json};
+
+use super::PrefrontalCortex;
+use super::model::{Context, PrefrontalSettings};
+use crate::region::Pulse;
+
+/// The room of episodes.
+const EPISODES: RegionName = "hippocampus";
+/// The room that knows what actions lead to.
+const PREDICTIONS: RegionName = "nucleus_accumbens";
+/// Characters of a thought that memory is asked with.
+const CUE: usize = 400;
+
+/// Questions that are out, and what was answered so far.
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+pub(super) struct Reminded {
+    /// By question, the room that was asked.
+    waiting: BTreeMap<MessageId, String>,
+    episodes: Vec<RecalledEpisode>,
+    prediction: Option<OutcomesPredicted>,
+    /// By the room that knows.
+    knowledge: BTreeMap<String, Vec<KnowledgeEntry>>,
+}
+
+/// What a room answered.
+pub(super) enum Answer {
+    Episodes(Vec<RecalledEpisode>),
+    Prediction(OutcomesPredicted),
+    Knowledge(Vec<KnowledgeEntry>),
+}
+
+impl Reminded {
+    /// Asks all rooms at once. `named`: the tool that the thought leans towards.
+    pub(super) fn ask(
+        turn: MessageId,
+        thought: &str,
+        named: Option<&(String, Json)>,
+        pulse: &mut Pulse<'_, PrefrontalCortex>,
+    ) -> Self {
+        let cue: String = thought.chars().take(CUE).collect();
+        let PrefrontalSettings { episodes, knowledge, knowledge_rooms, .. } = pulse.settings();
+        let mut waiting = BTreeMap::new();
+        if !cue.trim().is_empty() {
+            if *episodes > 0 {
+                let filter = EpisodeFilter {
+                    query: Some(cue.clone()),
+                    expand: true,
+                    limit: *episodes,
+                    ..EpisodeFilter::default()
+                };
+                let question = pulse.ask(EPISODES, RecallEpisodes { filter, except: Some(turn) });
+                waiting.insert(question, EPISODES.to_owned());
+            }
+            for room in knowledge_rooms.iter().filter(|_| *knowledge > 0) {
+                let question = pulse.ask(room, RecallKnowledge { text: cue.clone(), limit: *knowledge });
+                waiting.insert(question, (*room).to_owned());
+            }
+        }
+        if let Some((tool, params)) = named {
+            let (tool_name, params, context) = (tool.clone(), params.clone(), json!({}));
+            let query = PredictOutcomes { tool_name, params, context, include_all_outcomes: false };
+            waiting.insert(pulse.ask(PREDICTIONS, query), PREDICTIONS.to_owned());
+        }
+        Self { waiting, ..Self::default() }
+    }
+
+    /// Takes an answer; false for one that nobody waits for any more.
+    pub(super) fn take(&mut self, question: MessageId, answer: Answer) -> bool {
+        let Some(room) = self.waiting.remove(&question) else { return false };
+        match answer {
+            Answer::Episodes(episodes) => self.episodes = episodes,
+            Answer::Prediction(prediction) => self.prediction = Some(prediction),
+            Answer::Knowledge(entries) => drop(self.knowledge.insert(room, entries)),
+        }
+        true
+    }
+
+    pub(super) fn is_whole(&self) -> bool {
+        self.waiting.is_empty()
+    }
+
+    /// What is told of it, a line each, and what the next cycle is enriched with. `most`: pieces of knowledge.
+    pub(super) fn told(self, most: usize) -> (Vec<String>, Context) {
+        let mut lines: Vec<String> = self.episodes.iter().map(episode_line).collect();
+        let mut enriched = Vec::new();
+        enriched.extend((!self.episodes.is_empty()).then(|| EPISODES.to_owned()));
+        enriched.extend(self.knowledge.iter().filter(|(_, known)| !known.is_empty()).map(|(room, _)| room.clone()));
+        let mut known: Vec<&KnowledgeEntry> = self.knowledge.values().flatten().collect();
+        known.sort_by(|a, b| b.score.total_cmp(&a.score).then_with(|| (a.layer, &a.id).cmp(&(b.layer, &b.id))));
+        known.truncate(most);
+        lines.extend(known.iter().map(|entry| format!("- {:?}: {:?}", entry.name, entry.text)));
+        if let Some(prediction) = &self.prediction {
+            enriched.extend(prediction.known.then(|| PREDICTIONS.to_owned()));
+            lines.push(prediction_line(prediction));
+        }
+        let memories = self.episodes.len() + known.len();
+        if lines.is_empty() && self.waiting.is_empty() {
+            lines.push("- Nothing comes to mind.".into());
+        }
+        let missing: Vec<String> = self.waiting.into_values().collect();
+        lines.extend(missing.iter().map(|room| format!("- {room} did not answer in time.")));
+        (lines, Context { enriched, missing, recalled: self.episodes, memories })
+    }
+}
+
+fn episode_line(episode: &RecalledEpisode) -> String {
+    let outcome = match (&episode.tool, episode.success) {
+        (Some(tool), Some(true)) => format!(" ({tool} succeeded)"),
+        (Some(tool), Some(false)) => format!(" ({tool} failed)"),
+        _ => String::new(),
+    };
+    format!("- {} {:?}: {:?}{outcome}", episode.timestamp, episode.people.join(", "), episode.text)
+}
+
+fn prediction_line(prediction: &OutcomesPredicted) -> String {
+    let tool = &prediction.tool_name;
+    if !prediction.known {
+        return format!("- Of {tool} with such parameters nothing is known.");
+    }
+    let outcome =
+        prediction.outcomes.first().map_or(String::new(), |(outcome, p)| format!(", mostly {outcome} ({p:.2})"));
+    format!(
+        "- {tool} is expected to be {:.2} of 1 good{outcome}, after {} times.",
+        prediction.value.get(),
+        prediction.observations
+    )
+}

@@ -1,0 +1,154 @@
+//! The cycles of a turn: a prompt, a reply, and what follows from it.
+
+use jiff::Timestamp;
+use maxim_bus::signals::cycle::{CycleEnding, CycleThought};
+use maxim_bus::signals::prompt::PromptBuilt;
+use maxim_bus::signals::thought::{ModelCall, ModelProposal};
+
+use super::asking::{self, LAST_PROMPT, LastPrompt, Unread};
+use super::cycles::{self, Standing};
+use super::model::{Context, Pending, Phase};
+use super::privacy;
+use super::region::{PrefrontalCortex, PrefrontalEvent, RESPOND, record_key};
+use super::reminding::Reminded;
+use super::transcript::Exchange;
+use crate::deliberation::reply::{ProposedAction, read_action};
+use crate::region::Pulse;
+
+/// Characters of a reply that can't be read which the model is shown again.
+const SHOWN_AGAIN: usize = 600;
+
+impl PrefrontalCortex {
+    /// Builds the prompt and asks the model. `unread` is its reply that could not be read, with the reason.
+    pub(super) fn ask(&self, pending: Pending, unread: Option<&Unread>, pulse: &mut Pulse<'_, Self>) {
+        let (settings, now, turn) = (pulse.settings(), pulse.now(), pending.wish.turn);
+        if let Some(why) = self.rests() {
+            return Self::decline(turn, &why, pulse);
+        }
+        let built = asking::prompt(&pending, unread, now, settings);
+        let (prompt, tools) = match built {
+            Ok(built) => built,
+            Err(why) => return Self::decline(turn, &why.to_string(), pulse),
+        };
+        let cost = prompt.tokens as u64 + u64::from(settings.reply_tokens);
+        if let Some(why) = self.spent.objection(now, cost, settings) {
+            return Self::decline(turn, &why, pulse);
+        }
+        let (call, due) = (pulse.fresh_id(), now + settings.timeout);
+        let (phase, attempt) = (Phase::Calling { call, since: now }, pending.attempt + 1);
+        let pending = Pending { phase, attempt, retried: pending.retried || unread.is_some(), ..pending };
+        if unread.is_some() {
+            pulse.keep(PrefrontalEvent::Retried { turn, due });
+            Self::count(|counts| counts.retried += 1, pulse);
+        } else {
+            pulse.keep(PrefrontalEvent::Asked { turn, due });
+        }
+        pulse.put(record_key(turn), &pending);
+        let built = PromptBuilt {
+            turn,
+            call,
+            attempt: pending.attempt,
+            tokens: u32::try_from(prompt.tokens).unwrap_or(u32::MAX),
+            budget: u32::try_from(settings.context_tokens).unwrap_or(u32::MAX).saturating_sub(settings.reply_tokens),
+            sections: prompt.fates.clone(),
+            tools,
+        };
+        pulse.put(LAST_PROMPT, &LastPrompt::of(&prompt, &built, now));
+        pulse.emit_trusted(turn, pending.trust, built);
+        let (system, user, max_tokens) = (prompt.system, prompt.user, settings.reply_tokens);
+        pulse.emit_trusted(turn, pending.trust, ModelCall { call, turn, system, user, max_tokens });
+    }
+
+    pub(super) fn read(&self, pending: Pending, since: Timestamp, text: &str, pulse: &mut Pulse<'_, Self>) {
+        match read_action(text) {
+            Ok(read) => self.think(pending, since, read, pulse),
+            Err(error) if !pending.retried => {
+                let reply = text.chars().take(SHOWN_AGAIN).collect();
+                self.ask(pending, Some(&Unread { reply, error: error.to_string() }), pulse);
+            }
+            Err(why) => {
+                let why = format!("the model's second reply could not be read either: {why}");
+                self.fail(pending.wish.turn, &why, pulse);
+            }
+        }
+    }
+
+    /// One cycle is over.
+    fn think(&self, mut pending: Pending, since: Timestamp, read: ProposedAction, pulse: &mut Pulse<'_, Self>) {
+        let settings = pulse.settings();
+        let outward = privacy::outward(&read.reasoning, &settings.names);
+        Self::count(
+            |counts| {
+                counts.read += 1;
+                counts.repaired += u64::from(read.repaired);
+                counts.outward += u64::from(!outward.is_empty());
+            },
+            pulse,
+        );
+        let (turn, trust, cycle) = (pending.wish.turn, pending.trust, pending.cycle);
+        let standing = Standing { cycle, cycles: settings.cycles, pressed: pending.pressed, before: pending.before() };
+        let ending = cycles::ending(read.ready, &read.reasoning, standing);
+        let Context { enriched, missing, recalled, memories } = std::mem::take(&mut pending.context);
+        let salience = cycles::salience(enriched.len(), memories, pending.before(), &read.reasoning);
+        let thought = CycleThought {
+            turn,
+            cycle,
+            cycles: settings.cycles,
+            seconds: pulse.now().duration_since(since).as_secs_f64(),
+            enriched,
+            missing,
+            recalled,
+            salience,
+            text: read.reasoning.clone(),
+            tool: read.action.as_ref().map(|(tool, _)| tool.clone()),
+            confidence: read.confidence,
+            ending,
+            outward,
+        };
+        let named = thought.tool.clone();
+        pulse.emit_trusted(turn, trust, thought);
+        pending.transcript.push(Exchange::new(cycle, &read.reasoning, named));
+        pending.cycle += 1;
+        match (ending, &read.action) {
+            (CycleEnding::Continued, action) => {
+                let reminded = Reminded::ask(turn, &read.reasoning, action.as_ref(), pulse);
+                let is_whole = reminded.is_whole();
+                pending.phase = Phase::Reminding(reminded);
+                if is_whole {
+                    return self.next_cycle(pending, pulse); // there is nothing to ask for
+                }
+                pulse.put(record_key(turn), &pending);
+                pulse.keep(PrefrontalEvent::Asked { turn, due: pulse.now() + pulse.settings().recall });
+            }
+            (_, Some(_)) => self.propose(&pending, read, pulse),
+            (CycleEnding::Converged | CycleEnding::Last, None) => {
+                pending.pressed = true;
+                self.ask(pending, None, pulse);
+            }
+            (CycleEnding::Ready | CycleEnding::Pressed, None) => {
+                Self::decline(turn, "the model thought about it and named no action", pulse);
+            }
+        }
+    }
+
+    /// Memory has answered, or its time is up.
+    pub(super) fn next_cycle(&self, mut pending: Pending, pulse: &mut Pulse<'_, Self>) {
+        if let Phase::Reminding(reminded) = pending.phase.clone() {
+            let (answer, context) = reminded.told(pulse.settings().knowledge);
+            if let Some(exchange) = pending.transcript.last_mut() {
+                exchange.answer = answer;
+            }
+            pending.context = context;
+        }
+        self.ask(pending, None, pulse);
+    }
+
+    fn propose(&self, pending: &Pending, read: ProposedAction, pulse: &mut Pulse<'_, Self>) {
+        let Some((tool, params)) = read.action else { return };
+        let turn = pending.wish.turn;
+        pulse.keep(PrefrontalEvent::Answered { turn, acts: tool != RESPOND });
+        pulse.remove(record_key(turn));
+        let (tool, reasoning, confidence) = (Some(tool), read.reasoning, read.confidence);
+        pulse.emit(ModelProposal { turn, tool, params, reasoning, confidence, error: None });
+    }
+}

@@ -1,0 +1,299 @@
+//! Deliberation in the whole brain: what is worth a thought, cycles of thinking with memory between them, and what is on
+//! the mind.
+
+use std::time::Duration;
+
+use maxim_actors::action::cause_ledger::{CausePart, parts_prefix};
+use maxim_bus::signals::thought::TurnEnded;
+use maxim_bus::signals::working_memory::{EntryKind, SurveyOrder, SurveyWorkingMemory, WorkingMemorySurveyed};
+use maxim_bus::{MessageId, Trust};
+use serde_json::{Value, json};
+
+use crate::common::Bench;
+use crate::model::{Model, acts, thinks};
+
+fn reply(ended: &TurnEnded) -> String {
+    ended.reply.clone().unwrap_or_default()
+}
+
+/// The parts of a turn of one kind, in their order.
+fn parts(bench: &Bench, turn: MessageId, kind: &str) -> Vec<Value> {
+    let all = bench.agent.frame.store.records("cause_ledger", .., usize::MAX).expect("read");
+    let prefix = parts_prefix(turn);
+    let of_turn = all.iter().filter(|(key, _)| key.starts_with(prefix.as_bytes()));
+    let mut parts: Vec<CausePart> = of_turn
+        .map(|(_, bytes)| serde_json::from_slice(bytes).expect("a part"))
+        .filter(|part: &CausePart| part.kind == kind)
+        .collect();
+    parts.sort_by_key(|part| (part.at, part.body["cycle"].as_u64()));
+    parts.into_iter().map(|part| part.body).collect()
+}
+
+/// A memory that nobody spoke of in this conversation, and others that have more to do with what will be said.
+fn know(bench: &mut Bench) {
+    let texts = [
+        "The plumber came on Tuesday.",
+        "Plumbers say that old pipes are a mess.",
+        "The plumber comes tomorrow at nine.",
+        "What a mess the plumber left in the bathroom.",
+        "Tomorrow the plumber brings his sister.",
+        "The plumber would say that it leaks.",
+        "This mess is the plumber's, said Bo.",
+        "The brass key of the cellar hangs behind the clock.",
+    ];
+    let line = |(n, text): (usize, &str)| {
+        let at = format!("2025-12-{:02}T09:00:00Z", n + 1);
+        (n as u64 + 1, json!({"text": text, "people": ["Bo"], "timestamp": at}).to_string())
+    };
+    let lines: Vec<(u64, String)> = texts.into_iter().enumerate().map(line).collect();
+    assert_eq!(bench.import(lines, true).kept, 8);
+}
+
+const VISIT: &str = "what would the plumber say to this mess tomorrow?";
+
+/// Thinks of the key first; then does what follows from what memory answered to that.
+fn looks_it_up(prompt: &str) -> String {
+    match () {
+        () if !prompt.contains("thought in this turn so far") => {
+            thinks("I wonder where the brass key of the cellar hangs.")
+        }
+        () if prompt.contains("behind the clock") => {
+            acts("write_file", &json!({"path": "key.txt", "content": "clock"}))
+        }
+        () => acts("respond", &json!({"message": "I don't know."})),
+    }
+}
+
+#[test]
+fn the_second_cycle_sees_the_thought_and_what_memory_answered_and_acts_by_it() {
+    let outcome = |without: Option<&str>| {
+        let model = Model::minded(looks_it_up);
+        let mut bench = model.bench(|_| {});
+        know(&mut bench);
+        if let Some(room) = without {
+            assert!(bench.agent.cut(room));
+        }
+        let ended = bench.say(VISIT);
+        (bench, model, ended)
+    };
+    let (bench, model, ended) = outcome(None);
+    let prompts = model.prompts();
+    assert_eq!(prompts.len(), 2, "{prompts:#?}");
+    assert!(!prompts[0].contains("behind the clock"), "{}", prompts[0]);
+    for part in ["I wonder where the brass key", "hangs behind the clock", "cycle 2 of 3"] {
+        assert!(prompts[1].contains(part), "{part}: {}", prompts[1]);
+    }
+    assert!(bench.file("key.txt").exists(), "{ended:?}");
+
+    let (bench, model, ended) = outcome(Some("hippocampus"));
+    assert!(model.last().contains("hippocampus did not answer in time"), "{}", model.last());
+    assert_eq!(reply(&ended), "I don't know.");
+    assert!(!bench.file("key.txt").exists());
+}
+
+#[test]
+fn the_why_record_holds_the_gate_and_each_cycle() {
+    let model = Model::minded(looks_it_up);
+    let mut bench = model.bench(|_| {});
+    know(&mut bench);
+    let ended = bench.say(VISIT);
+    let gated = parts(&bench, ended.turn, "ThoughtGated");
+    assert_eq!(gated.len(), 1);
+    assert!(gated[0]["refused"].is_null() && gated[0]["worth"].as_f64() > Some(0.45), "{}", gated[0]);
+    let cycles = parts(&bench, ended.turn, "CycleThought");
+    let told: Vec<_> = cycles.iter().map(|cycle| (cycle["cycle"].as_u64(), cycle["ending"].as_str())).collect();
+    assert_eq!(told, [(Some(1), Some("continued")), (Some(2), Some("ready"))]);
+    assert!(cycles[0]["text"].as_str().is_some_and(|text| text.contains("brass key")), "{}", cycles[0]);
+    assert!(
+        cycles[1]["enriched"].as_array().is_some_and(|rooms| rooms.contains(&json!("hippocampus"))),
+        "{}",
+        cycles[1]
+    );
+    assert!(cycles[1]["recalled"].to_string().contains("behind the clock"), "{}", cycles[1]);
+    let calls = parts(&bench, ended.turn, "PromptBuilt");
+    let has = |prompt: &Value, name: &str| {
+        prompt["sections"].as_array().is_some_and(|all| all.iter().any(|s| s["name"] == name))
+    };
+    assert_eq!(calls.iter().filter(|prompt| has(prompt, "deliberation_transcript")).count(), 1);
+}
+
+#[test]
+fn a_model_that_repeats_itself_is_told_to_act() {
+    fn repeats(prompt: &str) -> String {
+        match prompt.contains("You have thought enough") {
+            true => acts("respond", &json!({"message": "All right."})),
+            false => thinks("I wonder what the plumber would say."),
+        }
+    }
+    let model = Model::minded(repeats);
+    let mut bench = model.bench(|settings| settings.llm.cycles = 9);
+    let ended = bench.say(VISIT);
+    assert_eq!((reply(&ended).as_str(), model.prompts().len()), ("All right.", 3));
+    let endings: Vec<_> =
+        parts(&bench, ended.turn, "CycleThought").iter().map(|cycle| cycle["ending"].clone()).collect();
+    assert_eq!(endings, ["continued", "converged", "ready"]);
+}
+
+#[test]
+fn after_the_last_cycle_a_model_that_only_thinks_leaves_the_turn_to_habit() {
+    let model = Model::default();
+    let mut bench = model.bench(|settings| settings.llm.cycles = 2);
+    ["The pipes are old.", "Water runs downhill.", "Copper is dear."]
+        .iter()
+        .for_each(|text| model.will_say(thinks(text)));
+    let ended = bench.say(VISIT);
+    let prompts = model.prompts();
+    assert_eq!(prompts.len(), 3, "two cycles, and one that is told to act");
+    assert!(prompts[1].contains("cycle 2 of 2, the last") && prompts[2].contains("You have thought enough"));
+    assert!(prompts[2].contains("The pipes are old.") && prompts[2].contains("Water runs downhill."), "{}", prompts[2]);
+    assert!(!reply(&ended).is_empty(), "habit answers");
+    assert!(bench.why_all().contains("named no action"), "{}", bench.why_all());
+    // The budget of cycles is the turn's own.
+    model.will_say(acts("respond", &json!({"message": "Now I know."})));
+    assert_eq!(reply(&bench.say("and what would the painter say?")), "Now I know.");
+}
+
+#[test]
+fn who_may_not_command_is_thought_about_once_in_two_ticks_and_else_answered_by_habit() {
+    let model = Model::minded(|_| acts("respond", &json!({"message": "The model says hi."})));
+    let mut bench = model.bench(|settings| settings.llm.tick = "2s".parse().expect("a time"));
+    let stranger = |bench: &mut Bench, text: &str| bench.say_as(text, "stranger", Trust::Outside);
+    assert_eq!(reply(&stranger(&mut bench, VISIT)), "The model says hi.");
+    let ended = stranger(&mut bench, "and what would the painter say to it?");
+    assert!(!reply(&ended).is_empty() && reply(&ended) != "The model says hi.", "{ended:?}");
+    let gated = parts(&bench, ended.turn, "ThoughtGated");
+    assert_eq!(gated[0]["refused"], "refractory", "{}", gated[0]);
+    let thought = parts(&bench, ended.turn, "Thought")[0]["text"].to_string();
+    assert!(thought.contains("4000 ms after each thought"), "the reason stands in the why-record: {thought}");
+    assert_eq!(reply(&bench.say("and what would the gardener say?")), "The model says hi.", "the owner need not wait");
+    bench.pass(Duration::from_secs(4));
+    assert_eq!(reply(&stranger(&mut bench, "and what would the cook say about it?")), "The model says hi.");
+}
+
+#[test]
+fn what_thinking_led_to_decides_what_is_thought_about_next() {
+    // What it does for a wish that was said before goes wrong; what it does for a new one succeeds.
+    fn tries(prompt: &str) -> String {
+        let asked = prompt.rsplit("The person says: ").next().unwrap_or_default();
+        match asked.starts_with(VISIT) {
+            true => acts("read_file", &json!({"path": "nowhere.txt"})),
+            false => acts("write_file", &json!({"path": "note.txt", "content": asked})),
+        }
+    }
+    let lives = |without: Option<&str>| {
+        let model = Model::minded(tries);
+        // The gate of fear would ask before it went wrong often enough.
+        let mut bench = model.bench(|settings| settings.gate.bridge_gain = 0.0);
+        if let Some(room) = without {
+            assert!(bench.agent.cut(room));
+        }
+        let last = (0..7).map(|_| bench.say(VISIT)).last().expect("said");
+        (bench, model, last)
+    };
+    let (mut bench, model, last) = lives(None);
+    // V = ½ · 0.86ⁿ, so δ is −0.5, −0.43, −0.37, −0.32: θ passes 0.45, the worth of what isn't new, after the fourth.
+    assert_eq!(model.prompts().len(), 4);
+    let gated = &parts(&bench, last.turn, "ThoughtGated")[0];
+    assert_eq!(gated["refused"], "threshold", "{gated}");
+    assert!(!reply(&last).is_empty(), "habit answers");
+    for wish in [
+        "would the lighthouse look better in green?",
+        "what about the harbour wall, then?",
+        "how might a heron see it?",
+    ] {
+        bench.say(wish);
+    }
+    assert_eq!(model.prompts().len(), 7, "what is new is thought about all the same");
+    bench.crash();
+    bench.say(VISIT);
+    assert_eq!(model.prompts().len(), 8, "thinking paid since: {}", parts(&bench, last.turn, "ThoughtGated")[0]);
+
+    let (_, model, _) = lives(Some("nucleus_accumbens"));
+    assert_eq!(model.prompts().len(), 7, "without prediction errors nothing is learned of thinking");
+}
+
+#[test]
+fn a_crash_between_any_two_steps_of_thinking_ends_the_turn_once() {
+    let (mut steps, mut ended, mut thought) = (0, 0, 0);
+    loop {
+        let model = Model::minded(looks_it_up);
+        let mut bench = model.bench(|_| {});
+        know(&mut bench);
+        drop(bench.submit(VISIT));
+        let taken = (0..steps).take_while(|_| bench.agent.step()).count();
+        if taken < steps {
+            break; // the whole turn went by without the crash
+        }
+        bench.crash();
+        bench.pass(Duration::from_secs(900));
+        let why = bench.why_all();
+        let perceived = why.matches("\"kind\":\"SalientPercept\"").count();
+        assert_eq!(why.matches("\"kind\":\"TurnEnded\"").count(), perceived, "after step {steps}: {why}");
+        ended += perceived;
+        thought += usize::from(bench.file("key.txt").exists());
+        let open = bench.agent.frame.store.records("prefrontal_cortex", .., usize::MAX).expect("read");
+        assert!(open.iter().all(|(key, _)| !key.starts_with(b"turn/")), "a turn is left open after step {steps}");
+        steps += 3;
+    }
+    println!("{steps} steps: {ended} turns were perceived and ended, {thought} of them by the thought");
+    assert!(ended > 20 && thought > ended / 3, "most crashes lose no thought: {thought} of {ended}");
+}
+
+// Working memory
+
+fn on_mind(bench: &mut Bench, wanted: SurveyWorkingMemory) -> WorkingMemorySurveyed {
+    bench.ask("working_memory", wanted)
+}
+
+#[test]
+fn what_is_on_the_mind_survives_a_crash_and_is_looked_through_in_four_ways() {
+    let mut bench = Bench::new();
+    bench.say("create a file tide.txt with the text high at noon");
+    bench.pass(Duration::from_secs(60));
+    bench.say("read the file missing.txt");
+    bench.crash();
+    let all = on_mind(&mut bench, SurveyWorkingMemory::default());
+    let said = |kind| {
+        let of_kind = all.entries.iter().filter(move |entry| entry.kind == kind);
+        of_kind.map(|entry| entry.text.clone()).collect::<Vec<_>>()
+    };
+    let talk = said(EntryKind::Conversation);
+    assert_eq!(talk.len(), 4, "{all:#?}");
+    assert_eq!(talk[0], "create a file tide.txt with the text high at noon");
+    assert!(talk[1].contains("I wrote") && talk[3].contains("missing.txt"), "{talk:?}");
+    let outcomes = said(EntryKind::Outcome);
+    assert!(outcomes.len() == 2 && outcomes[0].ends_with("done") && outcomes[1].contains("failed"), "{outcomes:?}");
+    assert_eq!(said(EntryKind::Pain).len(), 1, "{all:#?}");
+    let since = Some(bench.agent.frame.clock.now());
+    let kinds = vec![EntryKind::Conversation];
+    let late = on_mind(&mut bench, SurveyWorkingMemory { kinds, since, ..SurveyWorkingMemory::default() });
+    assert!(late.entries.iter().all(|entry| !entry.text.contains("tide")) && late.entries.len() <= 2, "{late:?}");
+    let order = SurveyOrder::Salient;
+    let top = on_mind(&mut bench, SurveyWorkingMemory { order, limit: 2, ..SurveyWorkingMemory::default() });
+    assert!(top.entries.iter().all(|entry| entry.salience.get() >= 0.9), "{top:?}");
+    assert_eq!(top.entries[0].text, "read the file missing.txt");
+}
+
+#[test]
+fn a_model_is_shown_the_conversation_with_this_person_and_what_was_done() {
+    let model = Model::minded(|_| acts("respond", &json!({"message": "I see."})));
+    let mut bench = model.bench(|_| {});
+    bench.say("create a file tide.txt with the text high at noon");
+    bench.say_as("what does my horoscope tell?", "bo", Trust::Listed);
+    bench.say(VISIT);
+    let shown = model.last();
+    let conversation =
+        shown.split("<data source=\"conversation\">").nth(1).and_then(|rest| rest.split("</data>").next());
+    let conversation = conversation.unwrap_or_else(|| panic!("no conversation: {shown}"));
+    assert!(
+        conversation.contains("anna: \"create a file tide.txt") && conversation.contains("you: \"I wrote"),
+        "{conversation}"
+    );
+    assert!(!conversation.contains("horoscope"), "that was said to another person: {conversation}");
+    let done = shown.split("<data source=\"recent_outcomes\">").nth(1).unwrap_or_default();
+    assert!(done.contains("write_file"), "{shown}");
+    bench.pass(Duration::from_secs(2));
+    bench.say_as("what would the gulls tell a guest?", "stranger", Trust::Outside);
+    assert!(model.last().contains("tell a guest?"), "{}", model.last());
+    assert!(!model.last().contains("source=\"recent_outcomes\""), "a stranger is told nothing of it: {}", model.last());
+}
