@@ -144,7 +144,7 @@ pub(super) fn associations(
 }
 
 /// A cause by the ids of its ends: of the episode that keeps it, and of the earlier one. Associations aren't told: there
-/// are ten an episode, and by their ids they cost the graph more than all else that it holds. Recall spreads along them
+/// are up to five an episode, each known at both ends, and by their ids they cost the graph more than all else that it holds. Recall spreads along them
 /// here.
 fn told_edge(id: &str, earlier: &str, edge: &Edge) -> LayerEdge {
     let (id, earlier, weight) = (id.to_owned(), earlier.to_owned(), edge.weight());
