@@ -57,8 +57,11 @@ pub struct Limits {
     pub start_bytes: usize,
     /// Inputs and signals that may wait for the writer. Default 16384.
     pub queue: usize,
+    /// How long the first file waits to be begun, so that rooms that wake have the machine to themselves. Default 500 ms.
+    pub lead: Duration,
 }
 
+const LEAD: Duration = Duration::from_millis(500);
 /// Most records that a file begins with, in bytes.
 const START_BYTES: u64 = 64 << 20;
 
@@ -73,6 +76,7 @@ impl From<&config::Recorder> for Limits {
             max_age: max_age.get(),
             start_bytes: usize::try_from(START_BYTES.min(max_bytes / 8)).unwrap_or(usize::MAX),
             queue: QUEUE,
+            lead: LEAD,
         }
     }
 }

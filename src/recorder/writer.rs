@@ -23,8 +23,6 @@ use crate::agent::Waking;
 
 /// How much a crash of the process may cost.
 const FLUSH: Duration = Duration::from_secs(1);
-/// How long the rooms have the machine to themselves at the start.
-const WAKING: Duration = Duration::from_millis(500);
 /// How often it looks whether the disk has caught up.
 const LOOK: Duration = Duration::from_millis(20);
 /// How long a file's beginning, and closing, wait for the disk.
@@ -182,7 +180,7 @@ impl Scribe {
     /// Rooms that wake go first: what the first file begins with is frozen already. True when it is to close.
     fn let_wake(&mut self) -> bool {
         let since = Stopwatch::start();
-        while since.elapsed() < WAKING && self.held.len() < self.limits.queue / 4 {
+        while since.elapsed() < self.limits.lead && self.held.len() < self.limits.queue / 4 {
             std::thread::park_timeout(LOOK);
             if self.take_mail() {
                 return true;

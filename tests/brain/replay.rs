@@ -31,8 +31,9 @@ struct Session {
     boot: u64,
 }
 
+/// An agent in virtual time has said everything before half a second of ours is over.
 fn limits() -> Limits {
-    Limits::from(&Settings::default().recorder)
+    Limits { lead: Duration::ZERO, ..Limits::from(&Settings::default().recorder) }
 }
 
 impl Session {
