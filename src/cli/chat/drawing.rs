@@ -239,7 +239,7 @@ mod tests {
                 assert!(text.contains(part), "{part} is missing:\n{text}");
             }
             assert!(text.contains("broken_room") && text.contains("more, see `maxim status`"), "{text}");
-            assert!(text.contains("I look it up"), "{text}");
+            assert!(text.contains("I am asked something; I look it"), "{text}");
             assert_eq!(is_coloured, has_colours);
         }
     }

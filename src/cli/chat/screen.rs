@@ -172,7 +172,7 @@ impl Screen {
                 self.log(event, &by, &format!("{} {ending}", text("tool")));
             }
             "PainSignal" => self.log(event, &by, &format!("pain {}: {}", number(&body["intensity"]), text("reason"))),
-            "PreemptionChanged" => self.log(event, &by, &format!("preemption: {body}")),
+            "PreemptionChanged" => self.log(event, &by, &request(&body["request"])),
             "SleepEntered" | "SleepEnded" => self.log(event, &by, &word(&event["type"])),
             _ => {}
         }
@@ -247,6 +247,12 @@ fn cycle(body: &Value) -> String {
         }
     }
     head + &format!(" · salience {}", number(&body["salience"]))
+}
+
+/// What was asked of the preemption circuit: "stop", "hold", "resume".
+fn request(request: &Value) -> String {
+    let name = request.as_object().and_then(|request| request.keys().next().cloned());
+    name.unwrap_or_else(|| word(request))
 }
 
 fn number(value: &Value) -> String {
@@ -356,7 +362,10 @@ mod tests {
         assert_eq!(said, [person, note, (Voice::Brain, "Written.\nAll of it.".to_owned())]);
         let head = "Cycle 1/3 · 8.2 s · enriched: hippocampus, nac · salience 0.43".to_owned();
         assert_eq!(screen.thinking, [Thinking { head, text: "I write it.".into() }]);
-        assert_eq!(screen.log, ["09:00:00 habit: wants write_file {\"path\":\"a\"}"]);
+        let stop = json!({ "request": { "stop": { "reason": "!" } }, "suspended": [] });
+        screen.hear(&json!({ "type": "PreemptionChanged", "body": stop, "by": "preemption_circuit", "at": at }));
+        let lines = ["09:00:00 habit: wants write_file {\"path\":\"a\"}", "09:00:00 preemption_circuit: stop"];
+        assert_eq!(screen.log, lines);
     }
 
     #[test]
