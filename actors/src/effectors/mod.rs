@@ -5,4 +5,3 @@ pub mod channels;
 pub mod door;
 pub mod http_client;
 pub mod llm_worker;
-pub mod reply_format;

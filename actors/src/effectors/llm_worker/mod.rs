@@ -3,6 +3,8 @@
 //! Bring-your-own-types calls, because local servers leave fields out that the typed ones insist on. The stop latch is
 //! read right before the call, and a stop while it runs abandons it.
 
+mod reply_format;
+
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -16,8 +18,9 @@ use serde_json::{Map, Value as Json, json};
 use tokio::sync::Semaphore;
 
 use super::http_client::{self, Roots};
-use super::reply_format::ReplyFormat;
 use crate::region::{Effector, EffectorCard, Operation, Performs};
+
+pub use reply_format::ReplyFormat;
 
 /// Where the model is.
 #[derive(Clone)]
