@@ -21,6 +21,7 @@ use super::model::{COUNTS, Counts, Pending, Phase, PrefrontalSettings};
 use super::on_mind::OnMind;
 use super::reminding::Answer;
 use super::thought_gate::{RESTS_BELOW, Refused, ThoughtGate, tiredness};
+use crate::action::executor::RESPOND;
 use crate::region::{Card, Hears, Pulse, Region};
 use crate::wiring;
 
@@ -34,8 +35,6 @@ const PREPARING: SignedDuration = SignedDuration::from_millis(100);
 const TOOL_INDEX: RegionName = "tool_index";
 /// The room that knows what is on the mind.
 const WORKING_MEMORY: RegionName = "working_memory";
-/// Tool that only speaks: how it went says nothing of the thinking before it.
-pub(super) const RESPOND: &str = "respond";
 
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub struct PrefrontalCortex {
@@ -398,6 +397,7 @@ impl Hears<PreemptionChanged> for PrefrontalCortex {
 
 impl Hears<PredictionErrorSensed> for PrefrontalCortex {
     fn hear(&self, sensed: &PredictionErrorSensed, pulse: &mut Pulse<'_, Self>) {
+        // How speaking went says nothing of the thinking before it.
         if !pulse.settings().model || sensed.event.starts_with(RESPOND) {
             return;
         }

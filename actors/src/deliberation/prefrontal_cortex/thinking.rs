@@ -9,9 +9,10 @@ use super::asking::{self, LAST_PROMPT, LastPrompt, Unread};
 use super::cycles::{self, Standing};
 use super::model::{Context, Pending, Phase};
 use super::privacy;
-use super::region::{PrefrontalCortex, PrefrontalEvent, RESPOND, record_key};
+use super::region::{PrefrontalCortex, PrefrontalEvent, record_key};
 use super::reminding::Reminded;
 use super::transcript::Exchange;
+use crate::action::executor::RESPOND;
 use crate::deliberation::reply::{ProposedAction, read_action};
 use crate::region::Pulse;
 

@@ -17,13 +17,12 @@ use maxim_bus::{RegionName, Stage, Trust};
 use serde::{Deserialize, Serialize};
 
 use super::law::{ENTRIES, Entries, OUTCOME, OWN_WORDS, REACTION, clipped, kind_of, outcome_of};
+use crate::action::executor::RESPOND;
 use crate::region::{Card, Hears, Pulse, Region};
 use crate::wiring;
 
 /// Recalled episodes of one moment that are noted.
 const RECALLED: usize = 2;
-/// Tool that only speaks: what it said is in the conversation.
-const RESPOND: &str = "respond";
 
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub struct WorkingMemory {
@@ -111,6 +110,7 @@ impl Hears<EnrichedPercept> for WorkingMemory {
 impl Hears<TurnEnded> for WorkingMemory {
     fn hear(&self, ended: &TurnEnded, pulse: &mut Pulse<'_, Self>) {
         let mut entries = Vec::new();
+        // What was said by speaking is in the conversation.
         for action in ended.actions.iter().filter(|action| action.tool != RESPOND) {
             let [done, otherwise] = OUTCOME;
             let salience = if action.status == "done" { done } else { otherwise };
