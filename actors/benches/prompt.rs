@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use criterion::{Criterion, criterion_group, criterion_main};
 use maxim_actors::action::tool_index::{ToolIndex, ToolText};
-use maxim_actors::action::tools::ToolSpec;
+use maxim_actors::action::tools::{Mode, ToolSpec};
 use maxim_actors::deliberation::prefrontal_cortex::stable_sections;
 use maxim_actors::deliberation::prompt::{Part, Section, ToolShelf, build, data};
 use maxim_actors::deliberation::reply::read_action;
@@ -27,7 +27,7 @@ fn specs() -> Vec<ToolSpec> {
 fn prompts(c: &mut Criterion) {
     let specs = specs();
     let shelf = ToolShelf::new(&specs);
-    let stable = stable_sections("Your name is maxim.", &"I hold to this. ".repeat(60));
+    let stable = stable_sections("Your name is maxim.", Mode::Active, &"I hold to this. ".repeat(60));
     let catalog: Vec<ToolText> = specs
         .iter()
         .map(|spec| ToolText {

@@ -15,7 +15,7 @@ use maxim_actors::deliberation::habit::{GrammarError, HabitSettings};
 use maxim_actors::deliberation::prefrontal_cortex::{PrefrontalSettings, stable_sections};
 use maxim_actors::deliberation::prompt::ToolShelf;
 use maxim_actors::effectors::http_client::Roots;
-use maxim_actors::effectors::llm_worker::{CALLS_MAX, ModelServer};
+use maxim_actors::effectors::llm_worker::{CALLS_MAX, ModelServer, ModelSource};
 use maxim_actors::gate::autonomy::AutonomySettings;
 use maxim_actors::gate::fear_agent::FearSettings;
 use maxim_actors::language::{Encoder, TokenTable};
@@ -37,6 +37,7 @@ use maxim_bus::mode::{AutonomyLevel, Mode, Powers};
 use tokio::sync::Semaphore;
 
 use crate::config::{self, ByteCount, Fault, Settings};
+use crate::recorder::Recording;
 
 /// Turns whose why-records are kept.
 const WHY_TURNS: u64 = 10_000;
@@ -62,7 +63,7 @@ pub struct AgentSettings {
     pub semantic_promoter: PromoterSettings,
     pub habit: HabitSettings,
     pub prefrontal: PrefrontalSettings,
-    pub model: Option<ModelServer>,
+    pub model: Option<ModelSource>,
     pub autonomy: AutonomySettings,
     pub fear: FearSettings,
     pub tracker: TrackerSettings,
@@ -134,7 +135,7 @@ impl AgentSettings {
         let irreversible = irreversible.map(|spec| spec.name.clone()).collect();
         let foreign = specs.iter().filter(|spec| spec.is_foreign && spec.effect != tools::EffectClass::ReadOnly);
         let foreign = foreign.map(|spec| spec.name.clone()).collect();
-        let model = model_server(llm)?;
+        let model = model_source(llm)?;
         let constitution = constitution(constitution_file.as_deref())?;
         let autonomy_word = match autonomy {
             config::Autonomy::Planning => "planning: you propose, a person decides",
@@ -184,14 +185,14 @@ impl AgentSettings {
                 idle: signed(memory.promotion_idle.get()),
                 ..PromoterSettings::default()
             },
-            habit: HabitSettings::new(&agent.names, &registry, zone, model.is_some())?,
+            habit: HabitSettings::new(&agent.names, &registry, zone, model.is_some().then_some(llm.steps))?,
             prefrontal: PrefrontalSettings {
                 model: model.is_some(),
                 timeout: signed(llm.timeout.get()),
                 tokens_per_hour: llm.tokens_per_hour,
                 tokens_per_day: llm.tokens_per_day,
                 context_tokens: u64::from(llm.context_tokens),
-                reply_tokens: 512,
+                reply_tokens: llm.reply_tokens.min(llm.context_tokens / 4),
                 cycles: llm.cycles,
                 tick: signed(llm.tick.get()),
                 recall: signed(memory.enrichment_deadline.get()),
@@ -199,8 +200,9 @@ impl AgentSettings {
                 knowledge_rooms: Vec::new(),
                 knowledge: memory.knowledge_max as usize,
                 names: agent.names.clone(),
+                zone: agent.zone(),
                 tools: ToolShelf::new(callable(&specs)),
-                stable: Arc::new(stable_sections(&identity, &constitution)),
+                stable: Arc::new(stable_sections(&identity, mode, &constitution)),
             },
             model,
             autonomy: AutonomySettings {
@@ -214,6 +216,7 @@ impl AgentSettings {
                 repeats: 5,
             },
             fear: FearSettings {
+                fearless: None,
                 mode,
                 workdir: workdir.to_owned(),
                 home: home(),
@@ -325,7 +328,7 @@ fn constitution(file: Option<&Path>) -> Result<String, SettingsError> {
 
 const CA_FIX: &str = "name a file with the authority's certificate in PEM form";
 
-fn model_server(llm: &config::Llm) -> Result<Option<ModelServer>, SettingsError> {
+fn model_source(llm: &config::Llm) -> Result<Option<ModelSource>, SettingsError> {
     let config::Llm {
         base_url,
         model,
@@ -335,23 +338,34 @@ fn model_server(llm: &config::Llm) -> Result<Option<ModelServer>, SettingsError>
         timeout,
         concurrency,
         context_tokens: _,
+        reply_tokens: _,
         cycles: _,
+        steps: _,
         tick: _,
         tokens_per_hour: _,
         tokens_per_day: _,
+        stream,
+        tape,
     } = llm;
+    if let Some(path) = tape {
+        let played = Recording::tape_of(path).map_err(|error| {
+            SettingsError::Config(Fault::new("llm.tape", error.to_string(), "name a recording, or unset it"))
+        })?;
+        return Ok(Some(ModelSource::Tape(Arc::new(played))));
+    }
     let (Some(base_url), Some(model)) = (base_url, model) else { return Ok(None) };
     let key = llm.key().map_err(SettingsError::Config)?;
-    Ok(Some(ModelServer {
+    Ok(Some(ModelSource::Server(ModelServer {
         format: Arc::default(),
         base_url: base_url.clone(),
         model: model.clone(),
         api_key: key.map(|key| key.expose().to_owned()).unwrap_or_default(),
         roots: Roots::of(base_url, ca_file.as_deref())
             .map_err(|error| SettingsError::Config(Fault::new("llm.ca_file", error.to_string(), CA_FIX)))?,
+        stream: *stream,
         timeout: timeout.get(),
         calls: Arc::new(Semaphore::new((*concurrency as usize).min(CALLS_MAX))),
-    }))
+    })))
 }
 
 #[cfg(test)]
@@ -383,7 +397,9 @@ mod tests {
             ("llm.model", "m"),
             ("llm.concurrency", "3"),
             ("llm.context_tokens", "2048"),
+            ("llm.reply_tokens", "100"),
             ("llm.cycles", "5"),
+            ("llm.steps", "6"),
             ("llm.tick", "7s"),
             ("llm.tokens_per_hour", "10"),
             ("llm.tokens_per_day", "11"),
@@ -401,6 +417,8 @@ mod tests {
         assert_eq!((other.prefrontal.cycles, other.prefrontal.tick), (5, SignedDuration::from_secs(7)));
         let PrefrontalSettings { tokens_per_hour, tokens_per_day, context_tokens, .. } = other.prefrontal;
         assert_eq!((tokens_per_hour, tokens_per_day, context_tokens), (10, 11, 2048));
-        assert_eq!(other.model.expect("a model is configured").calls.available_permits(), 3);
+        assert_eq!((other.prefrontal.reply_tokens, other.habit.steps), (100, 6));
+        let Some(ModelSource::Server(server)) = &other.model else { panic!("a server is configured") };
+        assert_eq!(server.calls.available_permits(), 3);
     }
 }

@@ -178,6 +178,16 @@ fn request(method: &Method, url: &Url, body: Option<(&str, Vec<u8>)>) -> Result<
         .map_err(|error| CliError::new(Exit::Usage, format!("{url} can't be asked: {error}"), "shorten the question"))
 }
 
+impl Client {
+    /// Whether it can be asked at all.
+    pub fn is_there(&self) -> bool {
+        match &self.0 {
+            Way::Daemon(daemon) => daemon.listens(),
+            Way::Offline(_) => true,
+        }
+    }
+}
+
 impl Daemon {
     /// Whether anybody listens at all: a note may be left over from a daemon that was killed.
     fn listens(&self) -> bool {

@@ -1,30 +1,96 @@
 //! `maxim why`: what led to an action.
 
-use clap::Args;
+use clap::{Args, ValueEnum};
 use jiff::Timestamp;
-use serde_json::Value;
+use maxim_actors::action::executor::RESPOND;
+use maxim_actors::action::tools::core_registry;
+use maxim_bus::MessageId;
+use serde_json::{Value, json};
 
 use super::table::printable;
 use super::{CliError, Exit, Global, Out};
+use crate::recorder::{RecorderError, Recording, Window, Without, recordings};
 
 /// Memories that a step rests on which are shown; `--json` has all.
 const SHOWN: usize = 5;
 
 /// Explain an action: from what was perceived to what was learned.
 #[derive(Args, Debug)]
-#[command(after_help = "Examples:\n  maxim why\n  maxim why 0192f3c4-5d6e-7f80-9abc-def012345678 --json")]
+#[command(
+    after_help = "Examples:\n  maxim why\n  maxim why 0192f3c4-5d6e-7f80-9abc-def012345678 --json\n  maxim why last --without memory"
+)]
 pub struct WhyArgs {
     /// The action's id, or last
     #[arg(default_value = "last")]
     id: String,
+    /// What would have been without it, by living the recorded turn again; nothing is done
+    #[arg(long, value_name = "WHAT")]
+    without: Option<Without>,
 }
 
 impl WhyArgs {
     pub(super) fn run(self, global: &Global, out: &Out) -> Result<Exit, CliError> {
         let record = global.client()?.get(&["v1", "why", &self.id], &[])?.body;
+        if let Some(without) = self.without {
+            return imagine(&record, without, global, out);
+        }
         out.answer(&record, || told(&record))?;
         Ok(Exit::Ok)
     }
+}
+
+/// The turn as it would have been.
+fn imagine(record: &Value, without: Without, global: &Global, out: &Out) -> Result<Exit, CliError> {
+    let unusable = |error: RecorderError| {
+        CliError::new(Exit::NotHeld, error.to_string(), "it takes the recording of that turn, by this version of maxim")
+    };
+    let turn: MessageId = serde_json::from_value(record["turn"].clone())
+        .map_err(|error| CliError::new(Exit::NotHeld, format!("the turn has no id: {error}"), "see `maxim why`"))?;
+    let folder = global.data_folder()?.recordings();
+    let files = recordings(&folder, &Window::default()).into_iter().rev();
+    let mut found = files.filter_map(|file| Recording::read(&file).ok());
+    let recording = found.find(|recording| recording.turn_of(turn).is_some()).ok_or_else(|| {
+        let missing = format!("no recording in {} holds the turn {turn}", folder.display());
+        CliError::new(Exit::NotHeld, missing, "turns are recorded while recorder.enabled is true, and kept for a time")
+    })?;
+    let tools = core_registry().map_err(|error| CliError::new(Exit::Bug, error.to_string(), "report it"))?;
+    // Whether imagining is worth anything is seen by imagining what was.
+    let was = recording.what_if(turn, Without::Nothing, &tools).map_err(unusable)?;
+    let would = recording.what_if(turn, without, &tools).map_err(unusable)?;
+    let what = without.to_possible_value().map_or_else(String::new, |value| value.get_name().to_owned());
+    let document = json!({
+        "turn": turn,
+        "without": what,
+        "was": { "reply": record["reply"], "actions": record["actions"] },
+        "would_be": { "reply": would.ended.reply, "actions": would.ended.actions, "why": would.why },
+        "same": json!(would.ended.reply) == record["reply"],
+        "faithful": json!(was.ended.reply) == record["reply"],
+        "unknown_prompts": would.unknown_prompts,
+    });
+    out.answer(&document, || imagined(&document, &what))?;
+    Ok(Exit::Ok)
+}
+
+fn imagined(document: &Value, what: &str) -> String {
+    let (was, would) = (&document["was"], &document["would_be"]);
+    let mut said = format!("as it was:\n{}\nwithout {what}:\n{}", outcome(was), outcome(would));
+    if document["faithful"] != true {
+        said += "\nlived again with nothing left out it came out otherwise too: this says little\n";
+    }
+    if document["unknown_prompts"].as_u64().unwrap_or(0) > 0 {
+        said += "\nthe model would have been asked something else; what it would have said isn't known, so habit answered\n";
+    }
+    format!("{said}\nhow it would have been:\n{}", told(&would["why"]))
+}
+
+fn outcome(turn: &Value) -> String {
+    let mut said = format!("  said  {}\n", word(&turn["reply"]));
+    for action in turn["actions"].as_array().into_iter().flatten().filter(|action| action["tool"] != RESPOND) {
+        let reason = action["reason"].as_str().map_or(String::new(), |reason| format!(", {}", printable(reason)));
+        let params = printable(&action["params"].to_string());
+        said += &format!("  did   {} {params}: {}{reason}\n", word(&action["tool"]), word(&action["status"]));
+    }
+    said
 }
 
 /// The steps in order, each with its time since the percept, who took it, and what it rests on below it.

@@ -18,14 +18,23 @@ section! {
         api_key_file: Option<PathBuf> = "", "", Shape::Path;
         /// Certificates (PEM) of the authorities that an `https` server is checked against; not set is those of this machine.
         ca_file: Option<PathBuf> = "", "", Shape::Path;
+        /// Whether replies are taken in pieces while the model writes them, so that one that breaks off is known as such.
+        stream: bool = "true", "", Shape::Flag;
+        /// A recording (.mcap) whose model calls are answered as they were, in the place of a server; for tests and for
+        /// playing a session again.
+        tape: Option<PathBuf> = "", "", Shape::Path;
         /// How long one call may take.
         timeout: Span = "1min", "time", Shape::Span { low: "1s", high: "1h" };
         /// Calls at once.
         concurrency: u32 = "4", "calls", Shape::Integer { low: 1, high: 1024 };
         /// The model's window: prompt and reply together.
         context_tokens: u32 = "8192", "tokens", Shape::Integer { low: 1024, high: 16_777_216 };
+        /// How long a reply may be; at most a quarter of the window.
+        reply_tokens: u32 = "1024", "tokens", Shape::Integer { low: 64, high: 1_048_576 };
         /// How often a turn is thought about at most before it is acted on; between two cycles memory is asked with the thought.
         cycles: u32 = "3", "cycles", Shape::Integer { low: 1, high: 10 };
+        /// How many actions a turn may take, each chosen with what came of those before, until the person must be answered.
+        steps: u32 = "8", "actions", Shape::Integer { low: 1, high: 100 };
         /// After a thought, only who may command is thought about for two ticks; the rest is left to habit.
         tick: Span = "500ms", "time", Shape::Span { low: "0s", high: "1h" };
         /// A call that would pass this many in the current hour is refused before it is made; 0 allows none.

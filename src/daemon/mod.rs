@@ -144,7 +144,7 @@ async fn live(plan: Plan, opened: Opened, watch: Stopwatch) -> Result<Exit, CliE
         listen: address,
         started,
         draining: Arc::clone(&draining),
-        llm: plan.settings.llm.model.clone().filter(|_| rooms.model.is_some()).unwrap_or_else(|| "none".into()),
+        llm: rooms.model.as_ref().map_or_else(|| "none".into(), ToString::to_string),
         body: driver.word().to_owned(),
         backups: Arc::clone(&backups),
         text_max: usize::try_from(plan.settings.gateway.text_max.get()).unwrap_or(usize::MAX),

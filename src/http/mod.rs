@@ -45,6 +45,7 @@ pub use guard::{OpenToAll, check_listen};
 pub use metrics::Figures;
 pub use openapi::document as openapi_document;
 pub use problem::Problem;
+pub use why::why_document;
 
 use crate::agent::AgentHandle;
 use crate::backups::Backups;

@@ -45,6 +45,11 @@ pub async fn why(State(served): State<Arc<Served>>, Path(id): Path<String>) -> A
     }
 }
 
+/// The why-record of a turn, if there is one.
+pub fn why_document(store: &AgentStore, turn: MessageId) -> Result<Option<Value>, StoreError> {
+    record_of(store, Some(turn))
+}
+
 fn record_of(store: &AgentStore, wanted: Option<MessageId>) -> Result<Option<Value>, StoreError> {
     let turn = match wanted {
         None => turns(store)?.pop(),

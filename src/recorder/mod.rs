@@ -16,6 +16,8 @@ mod format;
 mod recording;
 mod replay;
 mod start;
+mod tape;
+mod what_if;
 mod writer;
 
 use std::path::PathBuf;
@@ -37,6 +39,7 @@ pub use folder::recordings;
 pub use format::{Header, InputLine, RegionStart};
 pub use recording::Recording;
 pub use replay::{Divergence, Found, RegionTally, ReplayReport, SetAside, Window};
+pub use what_if::{Imagining, Without};
 
 use folder::Folder;
 use writer::{Counters, Item, Mail, Scribe, What};

@@ -13,14 +13,14 @@ use jiff::{SignedDuration, Timestamp};
 use maxim_actors::action::tools::{self, ToolRegistry};
 use maxim_actors::gate::ClearedIntent;
 use maxim_actors::region::{Frame, InputRecord, Stepper, Supervision, Tap, decision_hash};
-use maxim_actors::store::{AgentStore, Commit, StateStore};
+use maxim_actors::store::{AcceptError, AgentStore, Commit, Recovered, StateStore};
 use maxim_bus::clock::Stopwatch;
 use maxim_bus::latch::StopLatch;
 use maxim_bus::{AgentBus, BusBuilder, Envelope, Epoch, Lsn, MessageId, RegionName, Signal, VirtualClock};
 use parking_lot::Mutex;
 use serde::Serialize;
 
-use super::format::{InputLine, RegionStart, build};
+use super::format::{InputLine, Record, RegionStart, build};
 use super::{RecorderError, Recording};
 use crate::agent::{AgentSettings, Kit, Outside, anatomy};
 
@@ -139,7 +139,7 @@ impl Recording {
     /// As [`Recording::replay`].
     pub fn replay_within(&self, registry: ToolRegistry, window: &Window) -> Result<ReplayReport, RecorderError> {
         let watch = Stopwatch::start();
-        let mut theatre = Theatre::new(self, registry)?;
+        let mut theatre = Theatre::new(self, registry, &|_| false)?;
         // Once a region has passed the end of the window it is done: a later input would find another state.
         let mut done = BTreeSet::new();
         for (number, line) in (1..).zip(&self.inputs) {
@@ -158,11 +158,15 @@ impl Recording {
         Ok(ReplayReport { set_aside: set_aside.collect(), elapsed: watch.elapsed(), ..report })
     }
 
-    fn agent_settings(&self, registry: ToolRegistry) -> Result<AgentSettings, RecorderError> {
+    pub(super) fn agent_settings(&self, registry: ToolRegistry) -> Result<AgentSettings, RecorderError> {
         let header = &self.header;
         let mut settings = header.settings.clone();
         // No region knows a secret, and the files that hold them may be on another machine.
         (settings.llm.api_key, settings.llm.api_key_file) = (None, None);
+        // Nobody is asked here: what counts is that there was a model.
+        if settings.llm.tape.take().is_some() {
+            (settings.llm.base_url, settings.llm.model) = (Some("http://127.0.0.1".into()), Some("taped".into()));
+        }
         let rooms = AgentSettings::with_tools(&settings, header.boot, &header.workdir, &header.saved, registry);
         let mut rooms = rooms.map_err(|error| RecorderError::Settings(error.to_string()))?;
         rooms.fear.home.clone_from(&header.home);
@@ -204,7 +208,7 @@ struct Role {
     epoch: Option<Epoch>,
 }
 
-struct Theatre {
+pub(super) struct Theatre {
     roles: BTreeMap<String, Role>,
     /// Reads signals; nobody listens on the regions' own bus.
     script: AgentBus,
@@ -214,11 +218,16 @@ struct Theatre {
     /// Whether the present input lies in the window.
     compares: bool,
     /// A store ends with its last owner.
-    _store: StateStore,
+    _whole: StateStore,
+    store: AgentStore,
 }
 
 impl Theatre {
-    fn new(recording: &Recording, registry: ToolRegistry) -> Result<Self, RecorderError> {
+    fn new(
+        recording: &Recording,
+        registry: ToolRegistry,
+        stays_out: &dyn Fn(&str) -> bool,
+    ) -> Result<Self, RecorderError> {
         let header = &recording.header;
         let rooms = recording.agent_settings(registry)?;
         let mut kit = Kit::new(rooms.deadline);
@@ -250,7 +259,7 @@ impl Theatre {
             .map(|room| (room.stepper.name(), room.stepper))
             .collect();
         let (mut roles, mut set_aside) = (BTreeMap::new(), BTreeMap::new());
-        for start in &recording.starts {
+        for start in recording.starts.iter().filter(|start| !stays_out(&start.region)) {
             let region = start.region.clone();
             let name = steppers.keys().copied().find(|name| *name == region);
             let Some((name, mut stepper)) = name.and_then(|name| Some((name, steppers.remove(name)?))) else {
@@ -286,7 +295,46 @@ impl Theatre {
             elapsed: Duration::ZERO,
             recorded_span: recording.span(),
         };
-        Ok(Self { roles, script, ear, set_aside, report, compares: true, _store: whole })
+        Ok(Self { roles, script, ear, set_aside, report, compares: true, _whole: whole, store })
+    }
+
+    /// The rooms as they stood before the input of this place in the file; those that stay out are as on the first day.
+    pub(super) fn until(
+        recording: &Recording,
+        registry: ToolRegistry,
+        inputs: usize,
+        stays_out: impl Fn(&str) -> bool,
+    ) -> Result<Self, RecorderError> {
+        let mut theatre = Self::new(recording, registry, &stays_out)?;
+        theatre.compares = false;
+        for (number, line) in (1..).zip(&recording.inputs).take(inputs) {
+            if !stays_out(&line.region) {
+                theatre.play(recording, number, line);
+            }
+        }
+        // What was read later stands in the file before the input that read it.
+        for (at, records) in recording.rested_on.iter().filter(|(at, _)| **at >= inputs) {
+            let role = recording.inputs.get(*at).and_then(|line| theatre.roles.get_mut(&line.region));
+            if let Some(role) = role {
+                role.stepper.lay_out(records).map_err(RecorderError::Settings)?;
+            }
+        }
+        Ok(theatre)
+    }
+
+    /// The rooms' states in a store of their own, without what they said: nobody is to hear it again.
+    pub(super) fn states(&self) -> Result<(AgentStore, StateStore), RecorderError> {
+        let whole = StateStore::in_memory();
+        let store = whole.agent(self.store.id());
+        store.set_low_water(|| Lsn(u64::MAX));
+        let wrong = |error: &dyn std::fmt::Display| RecorderError::Settings(error.to_string());
+        for role in self.roles.values() {
+            let frozen = self.store.freeze(role.stepper.name());
+            let records = frozen.records(.., usize::MAX).map_err(|error| wrong(&error))?;
+            let Recovered { root, events, state_hash, .. } = frozen.state;
+            put(&store, role.stepper.name(), records, root, events, state_hash).map_err(|error| wrong(&error))?;
+        }
+        Ok((store, whole))
     }
 
     fn play(&mut self, recording: &Recording, number: u64, line: &InputLine) {
@@ -375,24 +423,27 @@ fn found(decision: u64, state: u64) -> Found {
 }
 
 /// Puts a region's state into the store: records and root, then the events after it.
-fn load(
+fn load(store: &AgentStore, region: RegionName, start: &RegionStart, recording: &Recording) -> Result<(), AcceptError> {
+    let records = recording.records.get(region).cloned().unwrap_or_default();
+    let root = start.root.as_ref().map(|root| root.clone().into_bytes());
+    let events = start.events.iter().map(|event| event.clone().into_bytes()).collect();
+    put(store, region, records, root, events, start.state_hash)
+}
+
+fn put(
     store: &AgentStore,
     region: RegionName,
-    start: &RegionStart,
-    recording: &Recording,
-) -> Result<(), maxim_actors::store::AcceptError> {
+    records: Vec<Record>,
+    root: Option<Vec<u8>>,
+    events: Vec<Vec<u8>>,
+    state_hash: u64,
+) -> Result<(), AcceptError> {
     let epoch = store.raise_epoch(region);
-    let records = recording.records.get(region).into_iter().flatten();
-    let root = Commit {
-        records: records.map(|(key, value)| (key.clone(), Some(value.clone()))).collect(),
-        root: start.root.as_ref().map(|root| root.clone().into_bytes()),
-        state_hash: start.state_hash,
-        ..Commit::of(region, epoch)
-    };
+    let records = records.into_iter().map(|(key, value)| (key, Some(value))).collect();
+    let root = Commit { records, root, state_hash, ..Commit::of(region, epoch) };
     store.accept(root, |_| {})?;
-    if !start.events.is_empty() {
-        let events = start.events.iter().map(|event| event.clone().into_bytes()).collect();
-        let events = Commit { events, state_hash: start.state_hash, ..Commit::of(region, epoch) };
+    if !events.is_empty() {
+        let events = Commit { events, state_hash, ..Commit::of(region, epoch) };
         store.accept(events, |_| {})?;
     }
     Ok(())

@@ -11,7 +11,7 @@ use maxim_actors::store::StateStore;
 use maxim_bus::latch::Permit;
 use maxim_bus::signals::lifecycle::PreemptionRequested;
 use maxim_bus::signals::percept::Percept;
-use maxim_bus::signals::thought::{ModelReply, TurnEnded};
+use maxim_bus::signals::thought::{ModelCall, ModelReply, TurnEnded};
 use maxim_bus::{MessageId, Trust};
 use serde_json::{Value, json};
 
@@ -293,8 +293,9 @@ fn who_may_not_command_is_offered_nothing() {
 
 fn reply_of(tokens: u32) -> ModelReply {
     let id = MessageId::from_parts(7, 7);
-    let (text, error) = (Some("hm".into()), None);
-    ModelReply { call: id, turn: id, text, error, prompt_tokens: tokens, completion_tokens: 0 }
+    let call =
+        ModelCall { call: id, turn: id, system: String::new(), user: String::new(), max_tokens: 1, tools: Vec::new() };
+    ModelReply { text: Some("hm".into()), error: None, prompt_tokens: tokens, ..ModelReply::failed(&call, "") }
 }
 
 #[test]

@@ -1,33 +1,72 @@
 //! A language model behind the real interface, whose replies a test gives.
 
 use std::collections::VecDeque;
+use std::convert::Infallible;
 use std::sync::{Arc, Mutex};
+use std::time::Duration;
 
+use axum::body::Body;
 use axum::extract::State;
+use axum::response::{IntoResponse, Response};
 use axum::routing::post;
 use axum::{Json, Router};
+use futures_util::{Stream, StreamExt};
 use maxim::config::Settings;
 use maxim_actors::store::StateStore;
 use serde_json::{Value, json};
 
 use crate::common::{Bench, core_tools};
 
+/// What a server does with one request.
+pub enum Act {
+    /// A whole reply.
+    Say(String),
+    /// A reply in pieces; without an end the stream stops as if the connection had been lost.
+    Pieces(&'static [&'static str], bool),
+    /// A reply that its tokens ended.
+    Cut(String),
+    /// A piece every 50 ms, for ever.
+    Drip,
+    /// Nothing, for ever.
+    Hang,
+    /// Something else: status, the header `retry-after`, body.
+    Answer(u16, Option<u64>, String),
+}
+
+type Conduct = Arc<dyn Fn(usize, &Value) -> Act + Send + Sync>;
+
 /// A model whose next replies are given, or follow from what it is shown; keeps what it was shown.
 #[derive(Clone, Default)]
 pub struct Model {
     prompts: Arc<Mutex<Vec<String>>>,
+    requests: Arc<Mutex<Vec<Value>>>,
     replies: Arc<Mutex<VecDeque<String>>>,
-    mind: Option<fn(&str) -> String>,
+    conduct: Option<Conduct>,
 }
 
 impl Model {
     /// Replies by what it is shown, where no reply is given.
     pub fn minded(mind: fn(&str) -> String) -> Self {
-        Self { mind: Some(mind), ..Self::default() }
+        Self::acting(move |_, request| Act::Say(mind(&prompt_of(request))))
+    }
+
+    /// Does what follows from the number of the request, from 0, and the request.
+    pub fn acting(conduct: impl Fn(usize, &Value) -> Act + Send + Sync + 'static) -> Self {
+        Self { conduct: Some(Arc::new(conduct)), ..Self::default() }
     }
 
     pub fn prompts(&self) -> Vec<String> {
         self.prompts.lock().expect("no panic inside").clone()
+    }
+
+    /// Prompts that begin a turn; the others come after an action.
+    pub fn turns(&self) -> usize {
+        self.prompts().iter().filter(|prompt| !prompt.contains("What you did in this turn already")).count()
+    }
+
+    /// What was asked, as it came.
+    pub fn requests(&self) -> Vec<Value> {
+        self.requests.lock().expect("no panic inside").clone()
     }
 
     pub fn last(&self) -> String {
@@ -38,21 +77,44 @@ impl Model {
         self.replies.lock().expect("no panic inside").push_back(reply);
     }
 
-    fn reply(&self, prompt: &str) -> String {
-        self.prompts.lock().expect("no panic inside").push(prompt.to_owned());
-        let given = self.replies.lock().expect("no panic inside").pop_front();
-        given.or_else(|| self.mind.map(|mind| mind(prompt))).unwrap_or_default()
+    fn act(&self, request: Value) -> Act {
+        self.prompts.lock().expect("no panic inside").push(prompt_of(&request));
+        let number = {
+            let mut requests = self.requests.lock().expect("no panic inside");
+            requests.push(request.clone());
+            requests.len() - 1
+        };
+        let given = self.replies.lock().expect("no panic inside").pop_front().map(Act::Say);
+        let conduct = || self.conduct.as_ref().map(|conduct| conduct(number, &request));
+        given.or_else(conduct).unwrap_or(Act::Say(String::new()))
     }
 
     /// Its base URL.
     pub fn serve(&self) -> String {
-        async fn answer(State(model): State<Model>, Json(asked): Json<Value>) -> Json<Value> {
-            let shown = |at: usize| asked["messages"][at]["content"].as_str().unwrap_or_default().to_owned();
-            let content = model.reply(&format!("{}\n\n{}", shown(0), shown(1)));
-            Json(json!({
-                "choices": [{"index": 0, "finish_reason": "stop", "message": {"role": "assistant", "content": content}}],
-                "usage": {"prompt_tokens": 10, "completion_tokens": 10},
-            }))
+        async fn answer(State(model): State<Model>, Json(asked): Json<Value>) -> Response {
+            let prompt = prompt_of(&asked);
+            match model.act(asked) {
+                Act::Say(content) => whole(&prompt, &content, "stop"),
+                Act::Cut(content) => whole(&prompt, &content, "length"),
+                Act::Pieces(pieces, ends) => {
+                    let end = ends.then(|| event("", Some("stop")));
+                    let all: Vec<String> = pieces.iter().map(|piece| event(piece, None)).chain(end).collect();
+                    events(futures_util::stream::iter(all))
+                }
+                Act::Drip => events(futures_util::stream::unfold((), |()| async {
+                    tokio::time::sleep(Duration::from_millis(50)).await;
+                    Some((event(".", None), ()))
+                })),
+                Act::Hang => std::future::pending().await,
+                Act::Answer(status, retry_after, body) => {
+                    let answer = Response::builder().status(status);
+                    let answer = match retry_after {
+                        Some(seconds) => answer.header("retry-after", seconds),
+                        None => answer,
+                    };
+                    answer.body(Body::from(body)).expect("a response")
+                }
+            }
         }
         let listener = std::net::TcpListener::bind("127.0.0.1:0").expect("a port");
         listener.set_nonblocking(true).expect("for tokio");
@@ -88,4 +150,28 @@ pub fn acts(tool: &str, params: &Value) -> String {
 /// A reply that thinks on.
 pub fn thinks(reasoning: &str) -> String {
     json!({"ready_to_act": false, "confidence": 0.4, "reasoning": reasoning}).to_string()
+}
+
+fn prompt_of(request: &Value) -> String {
+    let shown = |at: usize| request["messages"][at]["content"].as_str().unwrap_or_default().to_owned();
+    format!("{}\n\n{}", shown(0), shown(1))
+}
+
+/// Counts four characters as a token.
+fn whole(prompt: &str, content: &str, finish: &str) -> Response {
+    Json(json!({
+        "choices": [{"index": 0, "finish_reason": finish, "message": {"role": "assistant", "content": content}}],
+        "usage": {"prompt_tokens": prompt.len() / 4, "completion_tokens": content.len() / 4},
+    }))
+    .into_response()
+}
+
+fn event(content: &str, finish: Option<&str>) -> String {
+    let choice = json!({"index": 0, "delta": {"content": content}, "finish_reason": finish});
+    format!("data: {}\n\n", json!({"choices": [choice]}))
+}
+
+fn events(events: impl Stream<Item = String> + Send + 'static) -> Response {
+    let body = Body::from_stream(events.map(Ok::<_, Infallible>));
+    Response::builder().header("content-type", "text/event-stream").body(body).expect("a response")
 }

@@ -17,9 +17,10 @@ use maxim_bus::{AgentId, Clock, MessageId, Trust, VirtualClock};
 use tempfile::TempDir;
 
 use crate::common::{MONDAY, core_tools};
+use crate::model::{Act, Model, acts, thinks};
 
 /// An agent in virtual time with a recorder.
-struct Session {
+pub struct Session {
     agent: Agent,
     recorder: Arc<Recorder>,
     clock: VirtualClock,
@@ -29,20 +30,26 @@ struct Session {
     recordings: PathBuf,
     limits: Limits,
     boot: u64,
+    settings: Settings,
 }
 
 /// An agent in virtual time has said everything before half a second of ours is over.
-fn limits() -> Limits {
+pub fn limits() -> Limits {
     Limits { lead: Duration::ZERO, ..Limits::from(&Settings::default().recorder) }
 }
 
 impl Session {
     fn new(store: StateStore, workdir: &Path, recordings: &Path, limits: Limits) -> Self {
-        let clock = VirtualClock::at(MONDAY.parse().expect("a time"));
-        let latch = StopLatch::in_memory();
-        Self::boot(store, clock, latch, workdir, recordings, limits, 1)
+        Self::with(store, workdir, recordings, limits, Settings::default())
     }
 
+    pub fn with(store: StateStore, workdir: &Path, recordings: &Path, limits: Limits, settings: Settings) -> Self {
+        let clock = VirtualClock::at(MONDAY.parse().expect("a time"));
+        let latch = StopLatch::in_memory();
+        Self::boot(store, clock, latch, workdir, recordings, limits, 1, settings)
+    }
+
+    #[allow(clippy::too_many_arguments)] // what outlives a process
     fn boot(
         store: StateStore,
         clock: VirtualClock,
@@ -51,9 +58,9 @@ impl Session {
         recordings: &Path,
         limits: Limits,
         boot: u64,
+        settings: Settings,
     ) -> Self {
         let id = AgentId::new("maxim").expect("a good name");
-        let settings = Settings::default();
         let saved = workdir.join(".saved");
         let rooms = AgentSettings::with_tools(&settings, boot, workdir, &saved, core_tools()).expect("settings");
         let header = Header::new(id.clone(), 42, boot, &settings, workdir, &saved);
@@ -70,30 +77,39 @@ impl Session {
         };
         let agent = Agent::stepped(world, &rooms).expect("the agent is built");
         let (workdir, recordings) = (workdir.into(), recordings.into());
-        Self { agent, recorder, clock, store, latch, workdir, recordings, limits, boot }
+        Self { agent, recorder, clock, store, latch, workdir, recordings, limits, boot, settings }
     }
 
     /// Ends this process's life as a crash does, and begins the next on the same store.
     fn crash(self) -> Self {
         self.recorder.close();
-        let Self { store, clock, latch, workdir, recordings, limits, boot, .. } = self;
-        Self::boot(store, clock, latch, &workdir, &recordings, limits, boot + 1)
+        let Self { store, clock, latch, workdir, recordings, limits, boot, settings, .. } = self;
+        Self::boot(store, clock, latch, &workdir, &recordings, limits, boot + 1, settings)
     }
 
     fn say(&mut self, text: &str) {
-        self.say_as(text, "anna", Trust::Owner);
+        self.turn(text);
+    }
+
+    /// Says something, and gives the turn that it was.
+    pub fn turn(&mut self, text: &str) -> MessageId {
+        self.turn_as(text, "anna", Trust::Owner)
     }
 
     fn say_as(&mut self, text: &str, sender: &str, trust: Trust) {
-        let accepted = self.agent.outside.http.submit(Submission {
+        self.turn_as(text, sender, trust);
+    }
+
+    fn turn_as(&mut self, text: &str, sender: &str, trust: Trust) -> MessageId {
+        let mut accepted = self.agent.outside.http.submit(Submission {
             channel: "http".into(),
             sender: sender.into(),
             body: text.into(),
             provider_id: None,
             trust,
         });
-        drop(accepted);
         self.pass(Duration::from_secs(90));
+        accepted.try_recv().expect("acknowledged").expect("accepted").percept
     }
 
     fn pass(&mut self, time: Duration) {
@@ -115,7 +131,7 @@ impl Session {
         self.agent.settle();
     }
 
-    fn end(self) -> Vec<PathBuf> {
+    pub fn end(self) -> Vec<PathBuf> {
         self.recorder.close();
         files(&self.recordings)
     }
@@ -423,4 +439,43 @@ fn a_message_that_is_missing_sets_its_region_aside() {
     assert_eq!(report.first_divergence, None);
     assert!(report.set_aside.iter().all(|aside| aside.why.contains(&lost.to_string())), "{:?}", report.set_aside);
     assert!(!report.set_aside.is_empty());
+}
+
+/// A talk with a model in which it thinks on, acts and fails; its recording, and all that was said and done.
+fn with_model(dir: &Path, recordings: &str, settings: Settings) -> (PathBuf, String) {
+    let workdir = dir.join("work");
+    fs::remove_dir_all(&workdir).ok();
+    fs::create_dir_all(&workdir).expect("a folder");
+    let mut session = Session::with(StateStore::in_memory(), &workdir, &dir.join(recordings), limits(), settings);
+    for text in ["what should I do about the gulls?", "and about the terns?", "remember that gulls like chips", "hm?"] {
+        session.say(text);
+    }
+    let agent = session.store.agent(&AgentId::new("maxim").expect("a good name"));
+    let records = agent.records("cause_ledger", .., usize::MAX).expect("read").into_iter();
+    let why = records.map(|(_, value)| String::from_utf8_lossy(&value).into_owned()).collect::<Vec<_>>().join("\n");
+    let done = fs::read_to_string(workdir.join("gulls.txt")).unwrap_or_default();
+    (session.end().remove(0), why + &done)
+}
+
+#[test]
+fn a_talk_with_a_model_is_played_again_from_its_tape_to_the_byte() {
+    let dir = TempDir::new().expect("a folder");
+    let model = Model::acting(|number, _| match number {
+        0 => Act::Say(thinks("What do I know of gulls?")),
+        1 => Act::Say(acts("write_file", &serde_json::json!({"path": "gulls.txt", "content": "feed them"}))),
+        2 => Act::Answer(401, None, "no".into()),
+        _ => Act::Say(acts("respond", &serde_json::json!({"message": "Let them be."}))),
+    });
+    let mut live = Settings::default();
+    (live.llm.base_url, live.llm.model) = (Some(model.serve()), Some("gull".into()));
+    let (file, said) = with_model(dir.path(), "live", live);
+    let asked = model.requests().len();
+    assert!(asked >= 4 && said.contains("Let them be.") && said.ends_with("feed them"), "{asked}: {said}");
+    replayed(&file);
+    let mut played = Settings::default();
+    played.llm.tape = Some(file);
+    let (again, same) = with_model(dir.path(), "again", played);
+    assert_eq!(model.requests().len(), asked, "nobody was asked");
+    assert_eq!(said, same);
+    replayed(&again);
 }

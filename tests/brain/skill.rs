@@ -1,17 +1,10 @@
 //! Practice makes a program: what was done three times is offered as one step, and not without the cerebellum.
 
-use std::sync::Arc;
-use std::sync::atomic::{AtomicUsize, Ordering};
-
-use axum::extract::State;
-use axum::routing::post;
-use axum::{Json, Router};
-use maxim::config::Settings;
-use maxim_actors::store::StateStore;
 use maxim_bus::signals::thought::TurnEnded;
-use serde_json::{Value, json};
+use serde_json::json;
 
-use crate::common::{Bench, core_tools};
+use crate::common::Bench;
+use crate::model::{Model, acts};
 
 fn tools(ended: &TurnEnded) -> Vec<&str> {
     ended.actions.iter().map(|action| action.tool.as_str()).collect()
@@ -64,54 +57,31 @@ fn the_person_is_told_once_that_it_is_one_step_by_now() {
     assert!(!reply.contains("run program"), "{reply}");
 }
 
-/// A model that knows one thing to do; counts how often it was asked.
-fn model() -> (String, Arc<AtomicUsize>) {
-    async fn answer(State(asked): State<Arc<AtomicUsize>>, Json(_prompt): Json<Value>) -> Json<Value> {
-        asked.fetch_add(1, Ordering::SeqCst);
-        let action = json!({
-            "tool_name": "write_file", "params": {"path": "report.txt", "content": "all is well"},
-            "reasoning": "I write it down.",
-        });
-        Json(json!({
-            "choices": [{"index": 0, "finish_reason": "stop", "message": {"role": "assistant", "content": action.to_string()}}],
-            "usage": {"prompt_tokens": 10, "completion_tokens": 10},
-        }))
-    }
-    let asked = Arc::new(AtomicUsize::new(0));
-    let listener = std::net::TcpListener::bind("127.0.0.1:0").expect("a port");
-    listener.set_nonblocking(true).expect("for tokio");
-    let address = listener.local_addr().expect("its address");
-    let app = Router::new().route("/v1/chat/completions", post(answer)).with_state(Arc::clone(&asked));
-    std::thread::spawn(move || {
-        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().expect("a runtime");
-        runtime.block_on(async move {
-            let listener = tokio::net::TcpListener::from_std(listener).expect("a listener");
-            axum::serve(listener, app).await.expect("it serves");
-        });
-    });
-    (format!("http://{address}/v1"), asked)
+/// A model that knows one thing to do.
+fn model() -> Model {
+    Model::minded(|prompt| match prompt.contains("What you did in this turn already") {
+        true => acts("respond", &json!({"message": "It is ready."})),
+        false => acts("write_file", &json!({"path": "report.txt", "content": "all is well"})),
+    })
 }
 
 #[test]
 fn what_the_model_found_three_times_is_done_without_asking_it_again() {
     let calls = |cut: bool| {
-        let (url, asked) = model();
-        let mut settings = Settings::default();
-        settings.llm.base_url = Some(url);
-        settings.llm.model = Some("gull".into());
-        let mut bench = Bench::with("maxim", StateStore::in_memory(), core_tools, settings);
+        let model = model();
+        let mut bench = model.bench(|_| {});
         if cut {
             assert!(bench.agent.cut("cerebellum"));
         }
         for _ in 0..3 {
             assert_eq!(tools(&bench.say("prepare the morning report")), ["write_file", "respond"]);
         }
-        assert_eq!(asked.load(Ordering::SeqCst), 3);
+        assert_eq!(model.turns(), 3);
         std::fs::remove_file(bench.file("report.txt")).expect("it was written");
         let ended = bench.say("Prepare the morning report!");
         assert_eq!(tools(&ended), ["write_file", "respond"], "{ended:?}");
         assert!(bench.file("report.txt").exists(), "the goal is reached either way");
-        asked.load(Ordering::SeqCst)
+        model.turns()
     };
     assert_eq!(calls(false), 3, "the fourth time it knows how");
     assert_eq!(calls(true), 4, "without the cerebellum it has to think again");
@@ -119,18 +89,15 @@ fn what_the_model_found_three_times_is_done_without_asking_it_again() {
 
 #[test]
 fn a_program_that_fails_is_not_offered_any_more() {
-    let (url, asked) = model();
-    let mut settings = Settings::default();
-    settings.llm.base_url = Some(url);
-    settings.llm.model = Some("gull".into());
-    let mut bench = Bench::with("maxim", StateStore::in_memory(), core_tools, settings);
+    let model = model();
+    let mut bench = model.bench(|_| {});
     for _ in 0..3 {
         bench.say("prepare the morning report");
     }
     std::fs::remove_file(bench.file("report.txt")).expect("it was written");
     std::fs::create_dir(bench.file("report.txt")).expect("a folder in its place");
     let failed = bench.say("prepare the morning report");
-    assert_eq!((failed.actions[0].status.as_str(), asked.load(Ordering::SeqCst)), ("failed", 3));
+    assert_eq!((failed.actions[0].status.as_str(), model.turns()), ("failed", 3));
     bench.say("prepare the morning report");
-    assert_eq!(asked.load(Ordering::SeqCst), 4, "it deliberates again");
+    assert_eq!(model.turns(), 4, "it deliberates again");
 }

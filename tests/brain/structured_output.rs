@@ -1,74 +1,24 @@
 //! A model server that has some forms of structured output and lacks others.
 
-use std::io::{Read, Write};
-use std::net::{TcpListener, TcpStream};
-use std::sync::{Arc, Mutex};
-
-use maxim::config::Settings;
-use maxim_actors::store::StateStore;
 use serde_json::{Value, json};
 
-use crate::common::{Bench, core_tools};
+use crate::model::{Act, Model, acts};
 
-/// The forms in which replies were asked for, in order; `-` where none was named.
-type Asked = Arc<Mutex<Vec<String>>>;
-
-/// A server that refuses the forms named; its base URL, and what it was asked.
-fn server(refused: &'static [&'static str]) -> (String, Asked) {
-    let listener = TcpListener::bind("127.0.0.1:0").expect("a port");
-    let url = format!("http://{}/v1", listener.local_addr().expect("its address"));
-    let asked = Asked::default();
-    let told = Arc::clone(&asked);
-    std::thread::spawn(move || {
-        for stream in listener.incoming().flatten() {
-            let _ = answer(stream, refused, &told);
-        }
-    });
-    (url, asked)
+/// The form in which a reply was asked for; `-` where none was named.
+fn form(request: &Value) -> &str {
+    request["response_format"]["type"].as_str().unwrap_or("-")
 }
 
-fn answer(mut stream: TcpStream, refused: &[&str], asked: &Asked) -> std::io::Result<()> {
-    let (mut read, mut part) = (Vec::new(), [0; 4096]);
-    let body: Value = loop {
-        let count = stream.read(&mut part)?;
-        read.extend_from_slice(&part[..count]);
-        let text = String::from_utf8_lossy(&read);
-        let body = text.split_once("\r\n\r\n").map(|(_, body)| body);
-        match body.and_then(|body| serde_json::from_str(body).ok()) {
-            Some(body) => break body,
-            None if count == 0 => return Ok(()),
-            None => {}
-        }
-    };
-    let form = body["response_format"]["type"].as_str().unwrap_or("-").to_owned();
-    let is_refused = refused.contains(&form.as_str());
-    asked.lock().expect("no panic").push(form);
-    let action = json!({ "tool_name": "respond", "params": { "message": "Gulls are fine." } });
-    let said = json!({ "ready_to_act": true, "action": action, "reasoning": "I answer.", "confidence": 0.9 });
-    let (status, body) = if is_refused {
-        (
-            "400 Bad Request",
-            json!({ "error": { "message": "this form isn't supported", "type": "invalid_request_error" } }),
-        )
-    } else {
-        let message = json!({ "role": "assistant", "content": said.to_string() });
-        ("200 OK", json!({ "choices": [{ "index": 0, "finish_reason": "stop", "message": message }] }))
-    };
-    let body = body.to_string();
-    let head = format!("HTTP/1.1 {status}\r\nconnection: close\r\ncontent-type: application/json");
-    write!(stream, "{head}\r\ncontent-length: {}\r\n\r\n{body}", body.len())
-}
-
-/// What two questions were asked for in, and the second answer.
+/// What two questions were asked for in, of a server that refuses these forms, and the second answer.
 fn two_questions(refused: &'static [&'static str]) -> (Vec<String>, String) {
-    let (url, asked) = server(refused);
-    let mut settings = Settings::default();
-    (settings.llm.base_url, settings.llm.model) = (Some(url), Some("gull".into()));
-    let mut bench = Bench::with("maxim", StateStore::in_memory(), core_tools, settings);
+    let model = Model::acting(move |_, request| match refused.contains(&form(request)) {
+        true => Act::Answer(400, None, json!({"error": {"message": "this form isn't supported"}}).to_string()),
+        false => Act::Say(acts("respond", &json!({"message": "Gulls are fine."}))),
+    });
+    let mut bench = model.bench(|_| {});
     bench.say("what do you think of gulls?");
     let reply = bench.say("and what do you think of terns?").reply.unwrap_or_default();
-    let asked = asked.lock().expect("no panic").clone();
-    (asked, reply)
+    (model.requests().iter().map(|request| form(request).to_owned()).collect(), reply)
 }
 
 #[test]

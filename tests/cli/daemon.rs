@@ -14,7 +14,6 @@ fn without_a_daemon_each_command_says_what_it_tried() {
     let commands: &[&[&str]] = &[
         &["status"],
         &["send", "hello"],
-        &["chat"],
         &["reset"],
         &["resume"],
         &["hold", "5s"],

@@ -2,6 +2,7 @@
 
 mod harness;
 
+mod chat;
 mod kill;
 mod manners;
 mod offline;

@@ -317,11 +317,11 @@ mod tests {
 
     fn reply(call: MessageId, tokens: u32) -> ModelReply {
         let (text, error) = (Some("hm".into()), None);
-        ModelReply { call, turn: call, text, error, prompt_tokens: tokens, completion_tokens: 0 }
+        ModelReply { text, error, prompt_tokens: tokens, ..ModelReply::failed(&self::call(call), "") }
     }
 
     fn call(call: MessageId) -> ModelCall {
-        ModelCall { call, turn: call, system: String::new(), user: String::new(), max_tokens: 1 }
+        ModelCall { call, turn: call, system: String::new(), user: String::new(), max_tokens: 1, tools: Vec::new() }
     }
 
     fn id(n: u64) -> MessageId {

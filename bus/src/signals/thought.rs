@@ -42,6 +42,23 @@ pub struct Deliberate {
     /// With whom one talks: `channel/person`.
     #[serde(default)]
     pub with: String,
+    /// What was done in this turn already, oldest first.
+    #[serde(default)]
+    pub done: Vec<Deed>,
+    /// Nothing more is done in this turn: the person is to be answered.
+    #[serde(default)]
+    pub last: bool,
+}
+
+/// An action of the turn and what came of it.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Deed {
+    pub tool: String,
+    pub params: Json,
+    /// `done`, `failed`, `unknown`, `blocked` or `denied`.
+    pub status: String,
+    /// Its output or its error, bounded.
+    pub outcome: String,
 }
 
 /// What deliberation came to; an error hands the turn back to habit.
@@ -65,6 +82,18 @@ pub struct ModelCall {
     pub system: String,
     pub user: String,
     pub max_tokens: u32,
+    /// The tools that a reply may name; a server with schemas is held to them.
+    #[serde(default)]
+    pub tools: Vec<String>,
+}
+
+/// The prompt passed the model's window, as its server told; what it didn't tell is missing.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Overflow {
+    /// Tokens of the prompt by the server's own count.
+    pub prompt_tokens: Option<u32>,
+    /// The window in tokens, prompt and reply together.
+    pub window: Option<u32>,
 }
 
 /// What the model said, or why it didn't.
@@ -76,6 +105,32 @@ pub struct ModelReply {
     pub error: Option<String>,
     pub prompt_tokens: u32,
     pub completion_tokens: u32,
+    /// The text ends where its tokens ended, not where the model would have ended it.
+    #[serde(default)]
+    pub is_cut: bool,
+    /// The error is that the prompt is too long.
+    #[serde(default)]
+    pub overflow: Option<Overflow>,
+    /// From the first request to the reply, retries included.
+    #[serde(default)]
+    pub seconds: f64,
+}
+
+impl ModelReply {
+    /// No reply, and why.
+    pub fn failed(call: &ModelCall, why: impl Into<String>) -> Self {
+        Self {
+            call: call.call,
+            turn: call.turn,
+            text: None,
+            error: Some(why.into()),
+            prompt_tokens: 0,
+            completion_tokens: 0,
+            is_cut: false,
+            overflow: None,
+            seconds: 0.0,
+        }
+    }
 }
 
 /// An action that was taken in a turn, as its answer lists it.

@@ -2,6 +2,7 @@
 
 mod drawing;
 mod live;
+mod own_daemon;
 mod screen;
 
 use std::io::{BufRead, IsTerminal, stdin};
@@ -12,8 +13,9 @@ use serde_json::json;
 use super::out::is_dumb;
 use super::send::{say, seconds, shown};
 use super::{CliError, Client, Exit, Global, Out};
+use own_daemon::OwnDaemon;
 
-/// Talk with the running agent. On a terminal beside its thinking, its log and its regions (? shows the keys); else, and
+/// Talk with the running agent, or with one that is started for it where none runs. On a terminal beside its thinking, its log and its regions (? shows the keys); else, and
 /// with --plain, line by line. A line with ! alone stops it.
 #[derive(Args, Debug)]
 #[command(after_help = "Examples:\n  maxim chat\n  cat questions.txt | maxim chat --plain")]
@@ -28,6 +30,10 @@ pub struct ChatArgs {
 
 impl ChatArgs {
     pub(super) fn run(self, global: &Global, out: &Out) -> Result<Exit, CliError> {
+        let own = OwnDaemon::where_none_runs(global)?;
+        if own.is_some() {
+            eprintln!("maxim: no brain was running; this one was started for the chat and ends with it");
+        }
         let client = global.client()?;
         if out.is_terminal && stdin().is_terminal() && !self.plain && !out.json && !is_dumb() {
             return live::run(global, out.paint.0);

@@ -26,6 +26,8 @@ pub(super) fn handed_over(turn: MessageId, enriched: &EnrichedPercept, programs:
         missing: missing.iter().map(|missing| missing.region.clone()).collect(),
         memories: u32::try_from(recalled.len() + knowledge.len()).unwrap_or(u32::MAX),
         with: who(&percept.metadata.channel, &percept.metadata.sender),
+        done: Vec::new(),
+        last: false,
     }
 }
 

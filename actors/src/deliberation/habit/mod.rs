@@ -21,10 +21,13 @@ mod plan;
 mod programs;
 mod questions;
 mod region;
+mod settings;
 mod small_talk;
 mod speech;
 mod steps;
+mod thinking_on;
 mod tokens;
+mod turn;
 mod understanding;
 
 #[cfg(test)]
@@ -33,6 +36,7 @@ mod tests;
 pub use grammar::{Grammar, GrammarError};
 pub use lexicon::terms;
 pub use pattern::PatternError;
-pub use region::{Habit, HabitSettings};
+pub use region::Habit;
+pub use settings::HabitSettings;
 pub use speech::{Effect, ToolSpeech};
 pub use understanding::{Partial, QuestionKind, Step, Understanding, Unsupported};

@@ -8,7 +8,7 @@ use maxim_bus::units::Confidence;
 use serde_json::{Value as Json, json};
 
 use super::answer::{self, Evidence, Expectation, Origin};
-use super::region::{Asked, StepWanted};
+use super::turn::{Asked, StepWanted};
 use super::{Grammar, QuestionKind, Understanding, terms};
 use crate::memory::angular_gyrus::arithmetic::is_expression;
 

@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Value as Json, json};
 
 use super::plan::Plan;
-use super::region::StepWanted;
+use super::turn::StepWanted;
 
 /// The tool by which a model asks for a program.
 pub(super) const RUN_PROGRAM: &str = "run_program";

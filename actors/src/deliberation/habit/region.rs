@@ -5,103 +5,50 @@
 //! the introspection door; what came of them is worded into one reply, spoken by the `respond` tool. Where a model is
 //! configured, what isn't a clear command is handed over to deliberation first. What isn't understood is offered as the
 //! plan that worked for such a goal, and done when the person says yes; where memory knows no place, the usual one is
-//! told; who finds confirmations unwelcome gets them in a word. Bridges are waited for no longer than 300 ms.
+//! told; what a model does goes back to it (`thinking_on.rs`); who finds confirmations unwelcome gets them in a word. Bridges are waited for no longer than 300 ms.
 //! Remembers: open turns, as records; offers and manners. Forgets: ended ones; an offer after five minutes.
 //! Down: enriched percepts wait; nothing is proposed.
 
 use std::collections::{BTreeMap, VecDeque};
-use std::sync::Arc;
 
-use jiff::tz::TimeZone;
 use jiff::{SignedDuration, Timestamp};
 use maxim_bus::signals::bridges::{
     LocateUsually, MannerLearned, PlanTried, PlansProposed, ProposePlans, UsuallyLocated,
 };
-use maxim_bus::signals::concepts::KnowledgeEntry;
 use maxim_bus::signals::intent::{Intent, IntentRefused, Refusal as Refused};
 use maxim_bus::signals::lifecycle::{PreemptionChanged, PreemptionRequested};
 use maxim_bus::signals::outcome::ToolResult;
 use maxim_bus::signals::percept::Disposition;
-use maxim_bus::signals::recall::{EnrichedPercept, Inquiry, InquiryAnswered, RecalledEpisode};
+use maxim_bus::signals::recall::{EnrichedPercept, Inquiry, InquiryAnswered};
 use maxim_bus::signals::skill::{MotorProgram, ProgramForgotten, ProgramLearned};
-use maxim_bus::signals::thought::{ActionSummary, Deliberate, Mind, ModelProposal, Thought, TurnEnded};
+use maxim_bus::signals::thought::{ActionSummary, Deed, Deliberate, Mind, ModelProposal, Thought, TurnEnded};
 use maxim_bus::units::Confidence;
 use maxim_bus::{MessageId, RegionName, Stage, Trust};
 use serde::{Deserialize, Serialize};
 use serde_json::{Value as Json, json};
 
+use super::answer;
 use super::counsel::{self, Counsel, Offer, Waiting, usually, whereabouts_asked, who};
 use super::handing_over::handed_over;
 use super::plan::{Plan, plan};
-use super::programs::{Programs, RUN_PROGRAM};
-use super::{Grammar, GrammarError, ToolSpeech, answer};
-use crate::action::tools::{Door, EffectClass, SpeechPattern, ToolRegistry};
+use super::programs::Programs;
+use super::settings::HabitSettings;
+use super::turn::{Asked, StepWanted, Turn, summary};
+use crate::action::executor::RESPOND;
+use crate::action::tools::FollowUp;
 use crate::region::{Card, Hears, Pulse, Region};
 use crate::wiring;
 
 /// A turn that hears nothing for this long is ended with what it has. Longer than any tool's deadline.
 const PATIENCE: SignedDuration = SignedDuration::from_mins(8);
-/// Characters of an action's result that its turn's summary carries.
-const SUMMARY: usize = 300;
-const RESPOND: &str = "respond";
 /// How long a bridge is waited for.
 const BRIDGE: SignedDuration = SignedDuration::from_millis(300);
 /// The room that knows which plans worked.
 const PLANNING: RegionName = "planning_bridge";
 /// The room that knows where things usually are.
 const SPATIAL: RegionName = "spatial_bridge";
-/// How sure what a model proposes is at most.
-const MODEL_SURE: f64 = 0.7;
 /// A confirmation for who wants no words.
 const DONE: &str = "Done.";
-
-/// How habit is set up.
-#[derive(Clone)]
-pub struct HabitSettings {
-    pub grammar: Arc<Grammar>,
-    /// Tools that go through the introspection door.
-    pub introspection: Arc<Vec<String>>,
-    pub zone: TimeZone,
-    /// Whether a model may be asked.
-    pub model: bool,
-    /// Tools whose success needs no more words than that it is done.
-    pub confirmed: Arc<Vec<String>>,
-}
-
-impl HabitSettings {
-    /// The grammar is made from what the registered tools say about themselves.
-    ///
-    /// # Errors
-    /// A tool's speech pattern can't be read.
-    pub fn new(names: &[String], tools: &ToolRegistry, zone: TimeZone, model: bool) -> Result<Self, GrammarError> {
-        let names: Vec<&str> = names.iter().map(String::as_str).collect();
-        let speeches: Vec<ToolSpeech> = tools
-            .specs()
-            .flat_map(|spec| spec.speech.iter().map(|pattern| speech(&spec.name, spec.effect, pattern)))
-            .collect();
-        let inward = tools.specs().filter(|spec| spec.door == Door::Introspection).map(|spec| spec.name.clone());
-        let (grammar, introspection) = (Arc::new(Grammar::new(&names, &speeches)?), Arc::new(inward.collect()));
-        let quiet = tools.specs().filter(|spec| spec.effect == EffectClass::Reversible).map(|spec| spec.name.clone());
-        let confirmed = Arc::new(quiet.collect());
-        Ok(Self { grammar, introspection, zone, model, confirmed })
-    }
-}
-
-fn speech(tool: &str, effect: EffectClass, pattern: &SpeechPattern) -> ToolSpeech {
-    let effect = match effect {
-        EffectClass::ReadOnly => super::Effect::ReadOnly,
-        EffectClass::Reversible => super::Effect::Reversible,
-        EffectClass::Irreversible => super::Effect::Irreversible,
-    };
-    let defaults = if pattern.fixed.is_empty() { Json::Null } else { json!(pattern.fixed) };
-    ToolSpeech {
-        tool: tool.into(),
-        effect,
-        verbs: pattern.verbs.clone(),
-        patterns: vec![pattern.pattern.clone()],
-        defaults,
-    }
-}
 
 #[derive(Default, Serialize, Deserialize)]
 pub struct Habit {
@@ -109,61 +56,9 @@ pub struct Habit {
     turns: BTreeMap<MessageId, Timestamp>,
     /// Practised sequences that are one step.
     #[serde(default)]
-    programs: Programs,
+    pub(super) programs: Programs,
     #[serde(default)]
     counsel: Counsel,
-}
-
-/// One turn, as a record.
-#[derive(Clone, Debug, Serialize, Deserialize)]
-struct Turn {
-    id: MessageId,
-    trust: Trust,
-    channel: String,
-    sender: String,
-    /// What the person said, for the goal of the intents.
-    text: String,
-    mind: Mind,
-    confidence: Confidence,
-    /// The person's own words asked for exactly these steps.
-    commanded: bool,
-    steps: VecDeque<StepWanted>,
-    /// The step that is out.
-    current: Option<StepWanted>,
-    /// What is to be said of what came of the steps.
-    said: Vec<String>,
-    actions: Vec<ActionSummary>,
-    recalled: Vec<RecalledEpisode>,
-    #[serde(default)]
-    knowledge: Vec<KnowledgeEntry>,
-    /// Set while the reply is out to be spoken.
-    reply: Option<String>,
-    /// The bridge that it waits for.
-    #[serde(default)]
-    waiting: Option<Waiting>,
-    /// The template of the plan that is being done.
-    #[serde(default)]
-    tried: Option<u64>,
-    /// Confirmations in a word.
-    #[serde(default)]
-    brief: bool,
-}
-
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub(super) struct StepWanted {
-    pub tool: String,
-    pub params: Json,
-    /// How the answer to a question is worded: the topic and the question's words.
-    pub question: Option<Asked>,
-}
-
-/// What a question was about.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub(super) enum Asked {
-    Recall { topic: String, words: Vec<String> },
-    Happened { tool: Option<String>, topic: String },
-    Predict { topic: String },
-    Concepts { topic: String },
 }
 
 #[derive(Clone, Debug, Serialize, Deserialize)]
@@ -236,18 +131,18 @@ fn record_key(turn: MessageId) -> Vec<u8> {
 }
 
 impl Habit {
-    fn turn(&self, id: MessageId, pulse: &Pulse<'_, Self>) -> Option<Turn> {
+    pub(super) fn turn(&self, id: MessageId, pulse: &Pulse<'_, Self>) -> Option<Turn> {
         if self.turns.contains_key(&id) { pulse.record(&record_key(id)) } else { None }
     }
 
-    fn keep(&self, turn: &Turn, pulse: &mut Pulse<'_, Self>) {
+    pub(super) fn keep(&self, turn: &Turn, pulse: &mut Pulse<'_, Self>) {
         let patience = if turn.waiting.is_some() { BRIDGE } else { PATIENCE };
         pulse.put(record_key(turn.id), turn);
         pulse.keep(HabitEvent::Touched { turn: turn.id, due: pulse.now() + patience });
     }
 
     /// Begins, or first asks experience where it isn't clear what is wanted. Whoever may not command is offered nothing.
-    fn consider(&self, mut turn: Turn, plan: Plan, pulse: &mut Pulse<'_, Self>) {
+    pub(super) fn consider(&self, mut turn: Turn, plan: Plan, pulse: &mut Pulse<'_, Self>) {
         if !plan.lost || turn.trust < Trust::Listed {
             return self.begin(turn, plan, pulse);
         }
@@ -306,7 +201,7 @@ impl Habit {
     }
 
     /// The next step, or the reply once there is none.
-    fn go_on(&self, mut turn: Turn, pulse: &mut Pulse<'_, Self>) {
+    pub(super) fn go_on(&self, mut turn: Turn, pulse: &mut Pulse<'_, Self>) {
         let Some(step) = turn.steps.pop_front() else { return self.speak(turn, pulse) };
         if pulse.settings().introspection.contains(&step.tool) {
             pulse.emit_in(
@@ -377,8 +272,7 @@ impl Habit {
         pulse.emit(TurnEnded { turn, channel, reply: Some(reply), spoken: false, actions: Vec::new() });
     }
 
-    fn begin(&self, turn: Turn, plan: Plan, pulse: &mut Pulse<'_, Self>) {
-        let mut turn = turn;
+    pub(super) fn begin(&self, mut turn: Turn, plan: Plan, pulse: &mut Pulse<'_, Self>) {
         turn.steps = plan.steps.into();
         turn.commanded = plan.commanded;
         turn.confidence = plan.confidence;
@@ -427,6 +321,8 @@ impl Hears<EnrichedPercept> for Habit {
             reply: None,
             waiting: None,
             tried: None,
+            wish: None,
+            outcomes: Vec::new(),
             brief: self.counsel.is_brief(&who(&percept.metadata.channel, &percept.metadata.sender), pulse.now()),
         };
         if let Some((template, plan)) = self.accepted(&turn, pulse) {
@@ -452,43 +348,10 @@ impl Hears<EnrichedPercept> for Habit {
             pulse.keep(HabitEvent::Told { name });
         }
         if settings.model && !plan.settled {
-            pulse.emit(handed_over(turn.id, enriched, &self.programs.context()));
-            self.keep(&turn, pulse);
-            return;
+            let wish = handed_over(turn.id, enriched, &self.programs.context());
+            return self.deliberate(turn, wish, pulse);
         }
         self.consider(turn, plan, pulse);
-    }
-}
-
-impl Hears<ModelProposal> for Habit {
-    fn hear(&self, proposal: &ModelProposal, pulse: &mut Pulse<'_, Self>) {
-        let Some(mut turn) = self.turn(proposal.turn, pulse) else { return };
-        let settings = pulse.settings();
-        let Some(tool) = &proposal.tool else {
-            let mut plan = plan(&settings.grammar, &turn.text, pulse.now(), &settings.zone);
-            let why = proposal.error.as_deref().unwrap_or("it proposed nothing");
-            plan.thought = format!("{} (the model could not help: {why})", plan.thought);
-            return self.consider(turn, plan, pulse);
-        };
-        if tool == RUN_PROGRAM {
-            let plan = self.programs.run(&proposal.params).unwrap_or_else(|why| Plan {
-                say: Some(format!("I wanted to run a program, but {why}.")),
-                ..Plan::default()
-            });
-            return self.begin(turn, plan, pulse);
-        }
-        turn.mind = Mind::Model;
-        // A model may say that it is less sure than this, and not that it is surer: autonomy asks below its own bar.
-        let sure = proposal.confidence.map_or(MODEL_SURE, |said| said.get().min(MODEL_SURE));
-        let (thought, confidence) = (proposal.reasoning.clone(), Confidence::clamped(sure));
-        let mut plan = Plan { thought, confidence, ..Plan::default() };
-        if tool == RESPOND {
-            let words = ["message", "text"].iter().find_map(|field| proposal.params.get(*field)).and_then(Json::as_str);
-            plan.say = words.map(str::to_owned);
-        } else {
-            plan.steps = vec![StepWanted { tool: tool.clone(), params: proposal.params.clone(), question: None }];
-        }
-        self.begin(turn, plan, pulse);
     }
 }
 
@@ -507,6 +370,14 @@ impl Hears<InquiryAnswered> for Habit {
                 answer::outcome(&step.tool, &step.params, &outcome)
             }
         };
+        if turn.goes_back(pulse.settings().follow_up(&step.tool)) {
+            let (status, outcome) = match &answered.error {
+                Some(error) => ("failed", error.clone()),
+                None => ("done", answered.output.to_string()),
+            };
+            let deed = Deed { tool: step.tool, params: step.params, status: status.into(), outcome };
+            return self.think_on(turn, deed, words, pulse);
+        }
         let unknown = words.starts_with(answer::UNKNOWN) && matches!(step.question, Some(Asked::Recall { .. }));
         if let Some((thing, _)) = whereabouts_asked(&turn.text).filter(|_| unknown && turn.steps.is_empty()) {
             return self.ask_place(turn, thing, Some(words), pulse);
@@ -573,13 +444,7 @@ impl Hears<ToolResult> for Habit {
         if step.tool == RESPOND && turn.reply.is_some() {
             return self.end(turn, result.success == Some(true), pulse);
         }
-        if turn.brief && result.success == Some(true) && pulse.settings().confirmed.contains(&result.tool) {
-            if turn.said.last().is_none_or(|said| said != DONE) {
-                turn.said.push(DONE.into());
-            }
-            return self.go_on(turn, pulse);
-        }
-        turn.said.push(match result.success {
+        let words = match result.success {
             None => format!(
                 "I don't know whether {} took effect: {}. I won't repeat it unless you ask.",
                 result.tool,
@@ -589,24 +454,26 @@ impl Hears<ToolResult> for Habit {
                 let outcome = json!({ "success": success, "output": result.output, "error": result.error });
                 answer::outcome(&result.tool, &result.params, &outcome)
             }
-        });
+        };
+        if turn.goes_back(pulse.settings().follow_up(&step.tool)) {
+            let status = turn.actions.last().map_or_else(String::new, |action| action.status.clone());
+            let outcome = result.error.clone().unwrap_or_else(|| result.output.to_string());
+            let deed = Deed { tool: step.tool, params: step.params, status, outcome };
+            return self.think_on(turn, deed, words, pulse);
+        }
+        if turn.brief && result.success == Some(true) && pulse.settings().confirmed.contains(&result.tool) {
+            if turn.said.last().is_none_or(|said| said != DONE) {
+                turn.said.push(DONE.into());
+            }
+            return self.go_on(turn, pulse);
+        }
+        turn.said.push(words);
         if result.success != Some(true) && !turn.steps.is_empty() {
             turn.said.push(format!("I left out the remaining {} steps because of that.", turn.steps.len()));
             turn.steps.clear();
         }
         self.go_on(turn, pulse);
     }
-}
-
-fn summary(result: &ToolResult) -> ActionSummary {
-    let status = match result.success {
-        Some(true) => "done",
-        Some(false) => "failed",
-        None => "unknown",
-    };
-    let reason = result.error.as_ref().map(|error| error.chars().take(SUMMARY).collect());
-    let (id, tool, params) = (result.action, result.tool.clone(), result.params.clone());
-    ActionSummary { id, tool, params, status: status.into(), reason }
 }
 
 impl Hears<IntentRefused> for Habit {
@@ -625,11 +492,11 @@ impl Hears<IntentRefused> for Habit {
         if step.tool == RESPOND && turn.reply.is_some() {
             return self.end(turn, false, pulse);
         }
-        turn.said.push(match (refused.refusal, refused.approval) {
+        let words = match (refused.refusal, refused.approval) {
             (Refused::Asked, Some(approval)) => {
                 let wanted = super::Step {
-                    tool: step.tool,
-                    params: step.params,
+                    tool: step.tool.clone(),
+                    params: step.params.clone(),
                     certainty: turn.confidence,
                     pattern: String::new(),
                 };
@@ -640,7 +507,17 @@ impl Hears<IntentRefused> for Habit {
                 rule: refused.rule.clone(),
                 reason: refused.reason.clone(),
             }),
-        });
+        };
+        // What waits for a person, or was stopped by one, is not gone round; what the gate refuses is told, so that it
+        // can be done otherwise or explained.
+        let is_refused = matches!(refused.refusal, Refused::Blocked | Refused::Denied);
+        if is_refused && turn.goes_back(FollowUp::Process) {
+            let outcome = format!("{}: {}", refused.rule, refused.reason);
+            let deed = Deed { tool: step.tool, params: step.params, status: status.into(), outcome };
+            return self.think_on(turn, deed, words, pulse);
+        }
+        turn.said.append(&mut turn.outcomes);
+        turn.said.push(words);
         turn.steps.clear();
         self.go_on(turn, pulse);
     }

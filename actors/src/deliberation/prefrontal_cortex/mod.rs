@@ -4,9 +4,10 @@
 //! Law: the ThoughtGate (`thought_gate.rs`) says what is worth a thought; it stands in this room, since it decides by what
 //! is known here: energy, the last thought, what thinking led to. Then up to three cycles (`cycles.rs`), each a prompt
 //! within the model's window and a call within the token budgets of the hour and the day. A thought that isn't ready to act
-//! is what memory is asked with; the next cycle sees both. A reply that can't be read is answered once with the error; a
-//! second one, an error or a spent budget hands the turn back to habit. Three failures in a row open the circuit for a
-//! minute.
+//! is what memory is asked with; the next cycle sees both. A reply that can't be read, or was cut off, is answered once with
+//! the error; a second one, an error or a spent budget hands the turn back to habit. A prompt that the server finds too long
+//! is made again for what it told of its window (`window.rs`). Three failures in a row open the circuit for a minute, and
+//! then one is enough.
 //! Remembers: turns that wait for tools, memory or the model, as records; the last prompt; tokens of this hour and day,
 //! failures, counts, what thinking led to. Forgets: turns when they are answered or stopped, tokens with the day.
 //! Down: habit answers at its deadline.
@@ -24,6 +25,7 @@ mod tests;
 mod thinking;
 mod thought_gate;
 mod transcript;
+mod window;
 
 pub use asking::{LAST_PROMPT, LastPrompt, stable_sections};
 pub use model::{COUNTS, Counts, PrefrontalSettings};

@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use jiff::tz::TimeZone;
 use jiff::{SignedDuration, Timestamp};
 use maxim_bus::signals::recall::RecalledEpisode;
 use maxim_bus::signals::thought::Deliberate;
@@ -12,6 +13,7 @@ use serde::{Deserialize, Serialize};
 use super::on_mind::OnMind;
 use super::reminding::Reminded;
 use super::transcript::Exchange;
+use super::window::Window;
 use crate::deliberation::prompt::{Section, ToolShelf};
 
 /// How deliberation is set up.
@@ -42,6 +44,8 @@ pub struct PrefrontalSettings {
     pub knowledge: usize,
     /// What the agent is called: a narrator would tell of it by these.
     pub names: Vec<String>,
+    /// Where the agent is, for the time of day.
+    pub zone: TimeZone,
     /// The tools as the model is shown them, made from the registry.
     pub tools: Arc<ToolShelf>,
     /// Sections that stay the same: instructions, who it is, its constitution.
@@ -89,6 +93,12 @@ pub(super) struct Pending {
     pub transcript: Vec<Exchange>,
     /// What the cycle under way is enriched with.
     pub context: Context,
+    /// What is known of the model's window.
+    #[serde(default)]
+    pub window: Window,
+    /// Prompts that the server found too long.
+    #[serde(default)]
+    pub too_long: u32,
 }
 
 /// What a turn waits for.
@@ -96,8 +106,13 @@ pub(super) struct Pending {
 pub(super) enum Phase {
     /// Tools to be ranked, and what is on the mind.
     Preparing { ranked: bool, surveyed: bool, head: Option<WorkingEntry> },
-    /// The model.
-    Calling { call: MessageId, since: Timestamp },
+    /// The model, with a prompt of so many tokens by our estimate.
+    Calling {
+        call: MessageId,
+        since: Timestamp,
+        #[serde(default)]
+        estimate: u32,
+    },
     /// What memory has to say to a thought.
     Reminding(Reminded),
 }
@@ -114,7 +129,7 @@ pub(super) struct Context {
 }
 
 impl Pending {
-    pub(super) fn new(wish: &Deliberate, trust: Trust) -> Self {
+    pub(super) fn new(wish: &Deliberate, trust: Trust, window: Window) -> Self {
         let context = Context {
             enriched: wish.enriched.clone(),
             missing: wish.missing.clone(),
@@ -134,6 +149,8 @@ impl Pending {
             mind: OnMind::default(),
             transcript: Vec::new(),
             context,
+            window,
+            too_long: 0,
         }
     }
 

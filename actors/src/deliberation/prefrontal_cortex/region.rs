@@ -21,14 +21,17 @@ use super::model::{COUNTS, Counts, Pending, Phase, PrefrontalSettings};
 use super::on_mind::OnMind;
 use super::reminding::Answer;
 use super::thought_gate::{RESTS_BELOW, Refused, ThoughtGate, tiredness};
+use super::window::Window;
 use crate::action::executor::RESPOND;
 use crate::region::{Card, Hears, Pulse, Region};
 use crate::wiring;
 
 /// Failures in a row that open the circuit.
 const FAILURES: u32 = 3;
-/// How long the circuit stays open.
+/// How long the circuit stays open; after that one failure opens it again, until something succeeds.
 const OPEN: SignedDuration = SignedDuration::from_secs(60);
+/// Prompts of one turn that may turn out too long.
+const TOO_LONG: u32 = 2;
 /// How long the tool index and working memory are waited for.
 const PREPARING: SignedDuration = SignedDuration::from_millis(100);
 /// The room that knows which tools fit.
@@ -49,6 +52,8 @@ pub struct PrefrontalCortex {
     tired: Option<(f64, String)>,
     #[serde(default)]
     pub(super) gate: ThoughtGate,
+    #[serde(default)]
+    window: Window,
 }
 
 #[derive(Clone, Debug, Serialize, Deserialize)]
@@ -98,6 +103,8 @@ pub enum PrefrontalEvent {
         rpe: f64,
     },
     Energy(Option<(f64, String)>),
+    /// The server told how it counts.
+    Measured(Window),
 }
 
 wiring!(PrefrontalCortex {
@@ -159,12 +166,13 @@ impl Region for PrefrontalCortex {
                 self.calls.remove(&turn);
                 self.failures += 1;
                 if self.failures >= FAILURES {
-                    self.failures = 0;
+                    self.failures = FAILURES - 1;
                     self.open_until = Some(at + OPEN);
                 }
             }
             PrefrontalEvent::Credited { deliberated, rpe } => self.gate.credit(deliberated, rpe),
             PrefrontalEvent::Energy(tired) => self.tired = tired,
+            PrefrontalEvent::Measured(window) => self.window = window,
         }
     }
 
@@ -253,6 +261,9 @@ impl PrefrontalCortex {
         if !surveyed {
             pending.context.missing.push(WORKING_MEMORY.into());
         }
+        if !pending.wish.done.is_empty() {
+            return self.ask(pending, None, pulse);
+        }
         let worth = match self.gate.weigh(head.as_ref()) {
             Ok(worth) => worth,
             Err(refused) => return self.refuse(turn, refused, pulse),
@@ -299,10 +310,12 @@ impl Hears<Deliberate> for PrefrontalCortex {
         if let Some(why) = self.objection(pulse) {
             return Self::decline(turn, why, pulse);
         }
-        if let Err(refused) = self.gate.admit(trust, self.tired.as_ref(), pulse.settings().tick, pulse.now()) {
+        // A turn that acts already is thought through.
+        let admitted = self.gate.admit(trust, self.tired.as_ref(), pulse.settings().tick, pulse.now());
+        if let (Err(refused), true) = (admitted, wish.done.is_empty()) {
             return self.refuse(turn, refused, pulse);
         }
-        pulse.put(record_key(turn), &Pending::new(wish, trust));
+        pulse.put(record_key(turn), &Pending::new(wish, trust, self.window));
         pulse.keep(PrefrontalEvent::Asked { turn, due: pulse.now() + PREPARING });
         pulse.ask(TOOL_INDEX, RankTools { turn, goal: wish.text.chars().take(400).collect() });
         let survey = SurveyWorkingMemory { turn: Some(turn), ..SurveyWorkingMemory::default() };
@@ -361,13 +374,24 @@ impl Hears<ModelReply> for PrefrontalCortex {
         if tokens > 0 {
             pulse.keep(PrefrontalEvent::Paid { at: pulse.now(), tokens });
         }
-        let Some(pending) = self.pending(turn, pulse) else { return }; // it came after the deadline, or after a stop
-        let Phase::Calling { call, since } = pending.phase else { return };
+        let Some(mut pending) = self.pending(turn, pulse) else { return }; // it came after the deadline, or after a stop
+        let Phase::Calling { call, since, estimate } = pending.phase else { return };
         if call != reply.call {
             return;
         }
+        pending.window = match reply.overflow {
+            Some(overflow) => pending.window.refused(estimate, overflow, pulse.now()),
+            None => pending.window.counted(estimate, reply.prompt_tokens),
+        };
+        if pending.window != self.window {
+            pulse.keep(PrefrontalEvent::Measured(pending.window));
+        }
+        if reply.overflow.is_some() && pending.too_long < TOO_LONG {
+            pending.too_long += 1;
+            return self.ask(pending, None, pulse);
+        }
         match (&reply.text, &reply.error) {
-            (Some(text), None) => self.read(pending, since, text, pulse),
+            (Some(text), None) => self.read(pending, since, text, reply.is_cut, pulse),
             (_, error) => self.fail(turn, error.as_deref().unwrap_or("the model said nothing"), pulse),
         }
     }

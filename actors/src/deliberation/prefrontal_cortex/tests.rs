@@ -7,14 +7,14 @@ use maxim_bus::signals::cycle::{CycleEnding, CycleThought, OutwardSpeech, Though
 use maxim_bus::signals::lifecycle::{PreemptionChanged, PreemptionRequested};
 use maxim_bus::signals::prompt::ToolsRanked;
 use maxim_bus::signals::recall::{EpisodesRecalled, PredictionErrorSensed, RecallEpisodes, RecalledEpisode, Via};
-use maxim_bus::signals::thought::{Deliberate, ModelCall, ModelProposal, ModelReply};
+use maxim_bus::signals::thought::{Deliberate, ModelCall, ModelProposal, ModelReply, Overflow};
 use maxim_bus::signals::working_memory::{EntryKind, WorkingEntry, WorkingMemorySurveyed};
 use maxim_bus::units::{Confidence, Novelty, Rpe, Salience, Valence, Value};
 use maxim_bus::{Envelope, MessageId, Signal, Trust};
 use serde_json::json;
 
 use super::*;
-use crate::action::tools::ToolSpec;
+use crate::action::tools::{Mode, ToolSpec};
 use crate::deliberation::prompt::ToolShelf;
 use crate::region::rig::{Rig, ear, monday_morning};
 
@@ -36,8 +36,9 @@ fn settings() -> PrefrontalSettings {
         knowledge_rooms: Vec::new(),
         knowledge: 8,
         names: vec!["maxim".into()],
+        zone: jiff::tz::TimeZone::UTC,
         tools: ToolShelf::new(&specs),
-        stable: Arc::new(stable_sections("You are Maxim.", "Be kind.")),
+        stable: Arc::new(stable_sections("You are Maxim.", Mode::Active, "Be kind.")),
     }
 }
 
@@ -64,6 +65,8 @@ fn wish(text: &str) -> Deliberate {
         missing: Vec::new(),
         memories: 1,
         with: "http/anna".into(),
+        done: Vec::new(),
+        last: false,
     }
 }
 
@@ -100,10 +103,9 @@ fn called(rig: &mut Rig<PrefrontalCortex>, text: &str) -> Option<ModelCall> {
 }
 
 fn answer(rig: &mut Rig<PrefrontalCortex>, call: &ModelCall, text: &str, tokens: u32) {
-    let text = Some(text.to_owned());
-    let (call, turn, error) = (call.call, call.turn, None);
-    let reply = ModelReply { call, turn, text, error, prompt_tokens: tokens, completion_tokens: 0 };
-    rig.send_in(turn, Trust::Own, reply);
+    let (text, error) = (Some(text.to_owned()), None);
+    let reply = ModelReply { text, error, prompt_tokens: tokens, ..ModelReply::failed(call, "") };
+    rig.send_in(call.turn, Trust::Own, reply);
 }
 
 fn thinks(reasoning: &str) -> String {
@@ -195,6 +197,89 @@ fn a_broken_reply_that_can_be_read_is_acted_on_and_counted() {
     let proposal = rig.heard::<ModelProposal>().pop().expect("a proposal");
     assert_eq!(proposal.tool.as_deref(), Some("beta"));
     assert_eq!(counts(&rig), Counts { read: 1, repaired: 1, ..Counts::default() });
+}
+
+/// The server found the prompt too long.
+fn refuse(rig: &mut Rig<PrefrontalCortex>, call: &ModelCall, overflow: Overflow) -> Option<ModelCall> {
+    let reply = ModelReply { overflow: Some(overflow), ..ModelReply::failed(call, "too long") };
+    rig.send_in(call.turn, Trust::Own, reply);
+    rig.heard::<ModelCall>().pop()
+}
+
+#[test]
+fn a_prompt_that_the_server_finds_too_long_is_made_again_for_what_it_told() {
+    let mut rig = rig(settings());
+    rig.send_in(turn(), Trust::Owner, Deliberate { context: "word ".repeat(1_500), ..wish("do it") });
+    prepare(&mut rig, 0.9);
+    let call = rig.heard::<ModelCall>().pop().expect("a call");
+    assert!(call.user.contains("word word"));
+    rig.crash();
+    let told = Overflow { prompt_tokens: Some(3_000), window: Some(2_048) };
+    let again = refuse(&mut rig, &call, told).expect("it is asked again");
+    assert!(!again.user.contains("word word") && again.user.contains("do it"), "what is least important is left out");
+    answer(&mut rig, &again, ACT, 0);
+    rig.crash();
+    rig.send_in(turn(), Trust::Owner, Deliberate { context: "word ".repeat(1_500), ..wish("do it") });
+    prepare(&mut rig, 0.9);
+    let next = rig.heard::<ModelCall>().pop().expect("a call");
+    assert!(!next.user.contains("word word"), "it is known from then on");
+}
+
+#[test]
+fn a_server_that_finds_every_prompt_too_long_is_asked_three_times() {
+    let mut rig = rig(settings());
+    let mut call = called(&mut rig, "do it").expect("a call");
+    for _ in 0..2 {
+        call = refuse(&mut rig, &call, Overflow::default()).expect("a shorter one");
+    }
+    let reply = ModelReply { overflow: Some(Overflow::default()), ..ModelReply::failed(&call, "too long") };
+    rig.send_in(turn(), Trust::Own, reply);
+    let heard = rig.heard_all();
+    assert!(of::<ModelCall>(&heard).is_empty());
+    assert_eq!(of::<ModelProposal>(&heard)[0].error.as_deref(), Some("too long"));
+}
+
+#[test]
+fn a_reply_that_was_cut_off_is_not_acted_on_unless_it_is_whole() {
+    let mut rig = rig(settings());
+    let call = called(&mut rig, "do it").expect("a call");
+    let cut = |call: &ModelCall, text: &str| ModelReply {
+        text: Some(text.into()),
+        error: None,
+        is_cut: true,
+        ..ModelReply::failed(call, "")
+    };
+    rig.send_in(turn(), Trust::Own, cut(&call, r#"{"tool_name": "beta", "params": {"text": "half of it"#));
+    let heard = rig.heard_all();
+    assert!(of::<ModelProposal>(&heard).is_empty());
+    let again = of::<ModelCall>(&heard).pop().expect("it is asked again");
+    assert!(again.user.contains("cut off after 512 tokens"), "{}", again.user);
+    rig.send_in(turn(), Trust::Own, cut(&again, ACT));
+    assert_eq!(rig.heard::<ModelProposal>().pop().and_then(|proposal| proposal.tool).as_deref(), Some("respond"));
+}
+
+#[test]
+fn an_open_circuit_is_opened_again_by_the_first_failure() {
+    let mut rig = rig(settings());
+    let fails = |rig: &mut Rig<PrefrontalCortex>| {
+        let call = called(rig, "do it")?;
+        rig.send_in(turn(), Trust::Own, ModelReply::failed(&call, "no"));
+        rig.heard_all();
+        Some(())
+    };
+    for _ in 0..3 {
+        assert!(fails(&mut rig).is_some());
+    }
+    assert!(fails(&mut rig).is_none(), "it is open");
+    rig.pass(Duration::from_secs(61));
+    rig.heard_all();
+    assert!(fails(&mut rig).is_some() && fails(&mut rig).is_none(), "one trial");
+    rig.pass(Duration::from_secs(61));
+    rig.heard_all();
+    let call = called(&mut rig, "do it").expect("a call");
+    answer(&mut rig, &call, ACT, 0);
+    rig.heard_all();
+    assert!(fails(&mut rig).is_some() && fails(&mut rig).is_some(), "a success closes it");
 }
 
 #[test]

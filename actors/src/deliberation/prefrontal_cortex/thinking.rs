@@ -31,12 +31,13 @@ impl PrefrontalCortex {
             Ok(built) => built,
             Err(why) => return Self::decline(turn, &why.to_string(), pulse),
         };
-        let cost = prompt.tokens as u64 + u64::from(settings.reply_tokens);
+        let cost = pending.window.real(prompt.tokens) + u64::from(settings.reply_tokens);
         if let Some(why) = self.spent.objection(now, cost, settings) {
             return Self::decline(turn, &why, pulse);
         }
         let (call, due) = (pulse.fresh_id(), now + settings.timeout);
-        let (phase, attempt) = (Phase::Calling { call, since: now }, pending.attempt + 1);
+        let estimate = u32::try_from(prompt.tokens).unwrap_or(u32::MAX);
+        let (phase, attempt) = (Phase::Calling { call, since: now, estimate }, pending.attempt + 1);
         let pending = Pending { phase, attempt, retried: pending.retried || unread.is_some(), ..pending };
         if unread.is_some() {
             pulse.keep(PrefrontalEvent::Retried { turn, due });
@@ -49,7 +50,7 @@ impl PrefrontalCortex {
             turn,
             call,
             attempt: pending.attempt,
-            tokens: u32::try_from(prompt.tokens).unwrap_or(u32::MAX),
+            tokens: estimate,
             budget: u32::try_from(settings.context_tokens).unwrap_or(u32::MAX).saturating_sub(settings.reply_tokens),
             sections: prompt.fates.clone(),
             tools,
@@ -57,15 +58,31 @@ impl PrefrontalCortex {
         pulse.put(LAST_PROMPT, &LastPrompt::of(&prompt, &built, now));
         pulse.emit_trusted(turn, pending.trust, built);
         let (system, user, max_tokens) = (prompt.system, prompt.user, settings.reply_tokens);
-        pulse.emit_trusted(turn, pending.trust, ModelCall { call, turn, system, user, max_tokens });
+        let tools = settings.tools.names();
+        pulse.emit_trusted(turn, pending.trust, ModelCall { call, turn, system, user, max_tokens, tools });
     }
 
-    pub(super) fn read(&self, pending: Pending, since: Timestamp, text: &str, pulse: &mut Pulse<'_, Self>) {
-        match read_action(text) {
+    pub(super) fn read(
+        &self,
+        pending: Pending,
+        since: Timestamp,
+        text: &str,
+        is_cut: bool,
+        pulse: &mut Pulse<'_, Self>,
+    ) {
+        let read = match read_action(text) {
+            // What is missing at the end of a text can't be repaired: a file would be written by half.
+            Ok(read) if is_cut && read.repaired => {
+                Err(format!("it was cut off after {} tokens; be shorter", pulse.settings().reply_tokens))
+            }
+            Ok(read) => Ok(read),
+            Err(error) => Err(error.to_string()),
+        };
+        match read {
             Ok(read) => self.think(pending, since, read, pulse),
             Err(error) if !pending.retried => {
                 let reply = text.chars().take(SHOWN_AGAIN).collect();
-                self.ask(pending, Some(&Unread { reply, error: error.to_string() }), pulse);
+                self.ask(pending, Some(&Unread { reply, error }), pulse);
             }
             Err(why) => {
                 let why = format!("the model's second reply could not be read either: {why}");

@@ -42,6 +42,11 @@ impl ToolShelf {
         self.tools.len()
     }
 
+    /// The names of all, in order.
+    pub fn names(&self) -> Vec<String> {
+        self.tools.keys().cloned().collect()
+    }
+
     pub fn is_empty(&self) -> bool {
         self.tools.is_empty()
     }

@@ -1,26 +1,39 @@
 //! The model worker: carries a prompt to an OpenAI-compatible server and brings the reply back.
 //!
-//! Bring-your-own-types calls, because local servers leave fields out that the typed ones insist on. The stop latch is
-//! read right before the call, and a stop while it runs abandons it.
+//! Bring-your-own-types calls, because local servers leave fields out that the typed ones insist on. What passes is tried
+//! again with growing, jittered pauses, within the time of the call. The stop latch is read right before each request, and a
+//! stop while it runs abandons it.
 
+mod fault;
+mod pieces;
 mod reply_format;
+mod tape;
+mod transport;
 
+use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
 
 use async_openai::Client;
 use async_openai::config::OpenAIConfig;
-use async_openai::error::OpenAIError;
-use maxim_bus::latch::EffectKind;
+use futures_util::StreamExt;
+use maxim_bus::clock::Stopwatch;
+use maxim_bus::latch::{EffectKind, StopLatch};
 use maxim_bus::signals::thought::{ModelCall, ModelReply};
 use maxim_bus::{RegionName, Stage};
-use serde_json::{Map, Value as Json, json};
+use serde::Serialize;
+use serde_json::Value as Json;
+use serde_json::value::RawValue;
 use tokio::sync::Semaphore;
 
 use super::http_client::{self, Roots};
 use crate::region::{Effector, EffectorCard, Operation, Performs};
+use fault::{Fault, told};
+use pieces::{Pieces, Whole};
+use transport::Transport;
 
 pub use reply_format::ReplyFormat;
+pub use tape::{Tape, TapedReply};
 
 /// Where the model is.
 #[derive(Clone)]
@@ -34,10 +47,29 @@ pub struct ModelServer {
     pub roots: Roots,
     /// How this server can be asked for JSON.
     pub format: Arc<ReplyFormat>,
-    /// A whole call, connecting included.
+    /// Whether replies come in pieces while the model writes.
+    pub stream: bool,
+    /// A whole call: connecting, retries and pauses included.
     pub timeout: Duration,
     /// Calls at once, for all incarnations of the worker together.
     pub calls: Arc<Semaphore>,
+}
+
+/// Who answers.
+#[derive(Clone)]
+pub enum ModelSource {
+    Server(ModelServer),
+    /// Replies that were given before.
+    Tape(Arc<Tape>),
+}
+
+impl fmt::Display for ModelSource {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Server(server) => f.write_str(&server.model),
+            Self::Tape(tape) => write!(f, "the tape {}", tape.name()),
+        }
+    }
 }
 
 const CONNECT: Duration = Duration::from_secs(5);
@@ -48,66 +80,187 @@ pub const CALLS_MAX: usize = 1024;
 /// How often a stop is looked for while a call runs.
 const STOP_CHECK: Duration = Duration::from_millis(20);
 
+/// Requests of one call beyond the first, where what failed may pass.
+const RETRIES: u32 = 3;
+/// The pause before the first retry; each further one is twice as long, give or take a half.
+const PAUSE: Duration = Duration::from_millis(300);
+
 /// Talks to the model, if there is one.
 pub struct LlmWorker {
-    server: Result<(ModelServer, Client<OpenAIConfig>), String>,
+    source: Result<Source, String>,
+}
+
+enum Source {
+    Server(Box<Line>),
+    Tape(Arc<Tape>),
 }
 
 impl LlmWorker {
-    /// Without a server it answers each call with the reason why it can't.
-    pub fn new(server: Option<ModelServer>) -> Self {
+    /// Without a source it answers each call with the reason why it can't.
+    pub fn new(source: Option<ModelSource>) -> Self {
         let none = || "no model is configured; set llm.base_url and llm.model".to_owned();
-        let server = server.ok_or_else(none).and_then(|server| {
-            let http = http_client::builder(&server.roots).connect_timeout(CONNECT).timeout(server.timeout).build();
-            let http = http.map_err(|error| {
-                format!("no TLS for {}: {}; name the authorities in llm.ca_file", server.base_url, told(&error))
-            })?;
-            let config = OpenAIConfig::new().with_api_base(&server.base_url).with_api_key(&server.api_key);
-            Ok((server, Client::with_config(config).with_http_client(http)))
+        let source = source.ok_or_else(none).and_then(|source| match source {
+            ModelSource::Server(server) => Line::to(server).map(|line| Source::Server(Box::new(line))),
+            ModelSource::Tape(tape) => Ok(Source::Tape(tape)),
         });
-        Self { server }
+        Self { source }
     }
 
-    async fn call(&self, call: &ModelCall, operation: &Operation<Self>) -> Result<Json, String> {
-        let (server, client) = self.server.as_ref().map_err(Clone::clone)?;
-        operation.hands.durable(operation.lsn).await.map_err(|error| error.to_string())?;
-        let latch = &operation.hands.frame.latch;
-        let _turn = server.calls.acquire().await.map_err(|error| error.to_string())?;
-        latch.permit(EffectKind::Other).map_err(|stopped| stopped.to_string())?;
-        let messages = json!([{ "role": "system", "content": call.system }, { "role": "user", "content": call.user }]);
-        let mut request = Map::from_iter([
-            ("model".to_owned(), json!(server.model)),
-            ("messages".to_owned(), messages),
-            ("max_tokens".to_owned(), json!(call.max_tokens)),
-            ("temperature".to_owned(), json!(0)),
-        ]);
-        let reply = async {
-            let mut format = server.format.best();
-            loop {
-                ReplyFormat::ask(format, &mut request);
-                match (
-                    client.chat().create_byot::<&Map<String, Json>, Json>(&request).await,
-                    ReplyFormat::weaker(format),
-                ) {
-                    (Err(error), Some(weaker)) if refuses_request(&error) => format = weaker,
-                    (Ok(reply), _) => {
-                        server.format.settle(format);
-                        break Ok(reply);
-                    }
-                    (Err(error), _) => break Err(error),
-                }
-            }
+    async fn reply(&self, call: &ModelCall, operation: &Operation<Self>) -> ModelReply {
+        let watch = Stopwatch::start();
+        let reply = match &self.source {
+            Err(why) => ModelReply::failed(call, why),
+            Ok(Source::Tape(tape)) => return tape.play(call),
+            Ok(Source::Server(line)) => match operation.hands.durable(operation.lsn).await {
+                Ok(()) => line.call(call, &operation.hands.frame.latch).await,
+                Err(error) => ModelReply::failed(call, error.to_string()),
+            },
+        };
+        ModelReply { seconds: watch.elapsed().as_secs_f64(), ..reply }
+    }
+}
+
+/// A server with the client that reaches it.
+struct Line {
+    server: ModelServer,
+    client: Client<OpenAIConfig>,
+}
+
+impl Line {
+    fn to(server: ModelServer) -> Result<Self, String> {
+        let http = http_client::builder(&server.roots).connect_timeout(CONNECT).build().map_err(|error| {
+            format!("no TLS for {}: {}; name the authorities in llm.ca_file", server.base_url, told(&error))
+        })?;
+        let config = OpenAIConfig::new().with_api_base(&server.base_url).with_api_key(&server.api_key);
+        let client = Client::build(http.clone(), config).with_http_service(Transport(http));
+        Ok(Self { server, client })
+    }
+
+    async fn call(&self, call: &ModelCall, latch: &StopLatch) -> ModelReply {
+        let timeout = self.server.timeout;
+        let late = async {
+            tokio::time::sleep(timeout).await;
+            Fault::Late(timeout)
         };
         let stopped = async {
             while !latch.is_stopped() {
                 tokio::time::sleep(STOP_CHECK).await;
             }
+            Fault::Stopped
         };
-        tokio::select! {
-            reply = reply => reply.map_err(|error| format!("the model server {} failed: {}", server.base_url, told(&error))),
-            () = stopped => Err("the call was abandoned because of a stop".into()),
+        let reply = tokio::select! {
+            reply = self.persist(call, latch) => reply,
+            fault = late => Err(fault),
+            fault = stopped => Err(fault),
+        };
+        match reply {
+            Ok(Whole { text, is_cut, prompt_tokens, completion_tokens }) => ModelReply {
+                text: Some(text),
+                error: None,
+                is_cut,
+                prompt_tokens,
+                completion_tokens,
+                ..ModelReply::failed(call, "")
+            },
+            Err(fault) => ModelReply {
+                overflow: fault.overflow(),
+                ..ModelReply::failed(call, format!("the model server {} failed: {fault}", self.server.base_url))
+            },
         }
     }
+
+    /// Asks until there is a reply, or nothing more to try.
+    async fn persist(&self, call: &ModelCall, latch: &StopLatch) -> Result<Whole, Fault> {
+        let _turn = self.server.calls.acquire().await.map_err(|error| Fault::Lost(error.to_string()))?;
+        let watch = Stopwatch::start();
+        let mut format = self.server.format.best();
+        let mut retry = 0;
+        loop {
+            let fault = match self.once(call, format, latch).await {
+                Ok(whole) => {
+                    self.server.format.settle(format);
+                    return Ok(whole);
+                }
+                Err(fault) => fault,
+            };
+            if fault.refuses_form()
+                && let Some(weaker) = ReplyFormat::weaker(format)
+            {
+                format = weaker;
+                continue;
+            }
+            if !fault.is_passing() || retry == RETRIES {
+                return Err(fault);
+            }
+            let pause = match &fault {
+                Fault::Refused { retry_after: Some(asked), .. } => *asked,
+                _ => jittered(PAUSE * 2u32.pow(retry), call),
+            };
+            if watch.elapsed() + pause >= self.server.timeout {
+                return Err(if matches!(fault, Fault::Refused { retry_after: Some(_), .. }) {
+                    Fault::Busy(pause)
+                } else {
+                    fault
+                });
+            }
+            tracing::warn!(server = self.server.base_url, %fault, ?pause, "a model call is tried again");
+            tokio::time::sleep(pause).await;
+            retry += 1;
+        }
+    }
+
+    async fn once(&self, call: &ModelCall, format: u8, latch: &StopLatch) -> Result<Whole, Fault> {
+        latch.permit(EffectKind::Other).map_err(|_| Fault::Stopped)?;
+        let request = self.request(call, format);
+        let mut stream = self.client.chat().create_stream_byot::<Request<'_>, Json>(request).await?;
+        let mut pieces = Pieces::default();
+        while let Some(piece) = stream.next().await {
+            pieces.take(piece?)?;
+        }
+        pieces.finish()
+    }
+
+    fn request<'a>(&'a self, call: &'a ModelCall, format: u8) -> Request<'a> {
+        Request {
+            model: &self.server.model,
+            messages: [("system", &call.system), ("user", &call.user)].map(|(role, content)| Message { role, content }),
+            max_tokens: call.max_tokens,
+            temperature: 0,
+            stream: self.server.stream,
+            stream_options: self.server.stream.then_some(StreamOptions { include_usage: true }),
+            response_format: ReplyFormat::wish(format, &call.tools),
+        }
+    }
+}
+
+#[derive(Serialize)]
+struct Request<'a> {
+    model: &'a str,
+    messages: [Message<'a>; 2],
+    max_tokens: u32,
+    temperature: u8,
+    stream: bool,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    stream_options: Option<StreamOptions>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    response_format: Option<Box<RawValue>>,
+}
+
+#[derive(Serialize)]
+struct Message<'a> {
+    role: &'static str,
+    content: &'a str,
+}
+
+#[derive(Serialize)]
+struct StreamOptions {
+    include_usage: bool,
+}
+
+/// Half as long to half again, so that those who failed together don't come back together. By the call, not by chance.
+fn jittered(pause: Duration, call: &ModelCall) -> Duration {
+    let spread = crc32fast::hash(call.call.to_string().as_bytes()) % 1000;
+    pause / 2 + pause * spread / 1000
 }
 
 impl Effector for LlmWorker {
@@ -121,71 +274,21 @@ impl Effector for LlmWorker {
     }
 
     fn deadline(&self) -> Duration {
-        self.server.as_ref().map_or(Duration::from_secs(10), |(server, _)| server.timeout + Duration::from_secs(5))
+        let timeout = match &self.source {
+            Ok(Source::Server(line)) => line.server.timeout,
+            Ok(Source::Tape(_)) | Err(_) => Duration::from_secs(5),
+        };
+        timeout + Duration::from_secs(5)
     }
 }
 
 impl Performs<ModelCall> for LlmWorker {
     async fn perform(self: Arc<Self>, call: ModelCall, operation: Operation<Self>) {
-        let reply = match self.call(&call, &operation).await {
-            Ok(reply) => read(&call, &reply),
-            Err(error) => failed(&call, error),
-        };
+        let reply = self.reply(&call, &operation).await;
         operation.say(reply);
     }
 
     fn abandoned(call: &ModelCall, why: &str, operation: &Operation<Self>) {
-        operation.say(failed(call, why.into()));
+        operation.say(ModelReply::failed(call, why));
     }
-}
-
-fn failed(call: &ModelCall, error: String) -> ModelReply {
-    ModelReply {
-        call: call.call,
-        turn: call.turn,
-        text: None,
-        error: Some(error),
-        prompt_tokens: 0,
-        completion_tokens: 0,
-    }
-}
-
-/// True when the server is well and doesn't take what was asked: it may lack the form in which the reply is wanted.
-fn refuses_request(error: &OpenAIError) -> bool {
-    match error {
-        OpenAIError::ApiError(refused) => matches!(refused.status_code.as_u16(), 400 | 415 | 422 | 501),
-        // An error in another shape than the interface has it, as some local servers send it.
-        OpenAIError::JSONDeserialize(_, said) => said.contains("response_format") || said.contains("json_schema"),
-        _ => false,
-    }
-}
-
-fn read(call: &ModelCall, reply: &Json) -> ModelReply {
-    let text = reply.pointer("/choices/0/message/content").and_then(Json::as_str).map(str::to_owned);
-    let tokens = |field: &str| {
-        let count = reply.pointer(&format!("/usage/{field}")).and_then(Json::as_u64).unwrap_or(0);
-        u32::try_from(count).unwrap_or(u32::MAX)
-    };
-    let error = text.is_none().then(|| format!("the model's reply has no text: {}", clip(&reply.to_string())));
-    ModelReply {
-        call: call.call,
-        turn: call.turn,
-        text,
-        error,
-        prompt_tokens: tokens("prompt_tokens"),
-        completion_tokens: tokens("completion_tokens"),
-    }
-}
-
-/// With all that is behind it: the outermost error of a client says little.
-fn told(error: &dyn std::error::Error) -> String {
-    let causes = std::iter::successors(Some(error), |error| error.source());
-    let mut parts: Vec<String> = causes.map(ToString::to_string).collect();
-    // Many errors repeat what is behind them.
-    parts.dedup_by(|inner, outer| outer.contains(inner.as_str()));
-    parts.join(": ")
-}
-
-fn clip(text: &str) -> String {
-    text.chars().take(300).collect()
 }

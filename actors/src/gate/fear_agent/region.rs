@@ -27,6 +27,7 @@ use maxim_bus::{MessageId, RegionName, Stage, Trust};
 use serde::{Deserialize, Serialize};
 
 use super::{Mode, Setting, ToolCall, Verdict, judge};
+use crate::action::tools::Imagined;
 use crate::gate::ClearedIntent;
 use crate::gate::cleared_intent::Terms;
 use crate::region::{Card, Hears, Pulse, Region};
@@ -63,6 +64,8 @@ pub struct FearSettings {
     pub foreign: BTreeSet<String>,
     /// The most by which the fear bridge moves both; 0 to 0.3, default 0.3. At 0 it isn't asked.
     pub bridge_gain: f64,
+    /// Nothing is feared. Only what imagines can have it: its tools do nothing.
+    pub fearless: Option<Imagined>,
 }
 
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
@@ -277,7 +280,8 @@ impl FearAgent {
         let share = entry.assessed.as_ref().map_or(0.0, |assessed| assessed.share);
         let tightened = (settings.bridge_gain * share).max(0.0);
         let confidence = predicted.confidence.get() * self.unforgiven(&predicted.tool_name, pulse);
-        let feared = predicted.known
+        let feared = settings.fearless.is_none()
+            && predicted.known
             && confidence > settings.veto_confidence - tightened
             && predicted.value.get() < settings.veto_value + tightened;
         if !feared {
@@ -502,6 +506,9 @@ impl Hears<PreemptionChanged> for FearAgent {
 
 /// The deterministic verdict; what installed programs do isn't in their parameters alone.
 fn judged(tool: &str, params: &serde_json::Value, setting: &Setting, settings: &FearSettings) -> super::Judgement {
+    if let Some(proof) = settings.fearless {
+        return super::verdict::of_nobody_who_fears(proof);
+    }
     let judged = judge(&ToolCall { tool, params }, setting);
     if judged.verdict == Verdict::Allow && settings.foreign.contains(tool) {
         return super::verdict::of_foreign_program(tool, setting.mode);

@@ -5,6 +5,7 @@ use std::fmt;
 use serde::Serialize;
 
 use super::Mode;
+use crate::action::tools::Imagined;
 
 /// Ordered by severity: of several findings the greatest is the judgement.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
@@ -108,6 +109,12 @@ pub(super) fn of_foreign_program(tool: &str, mode: Mode) -> Judgement {
     let mut findings = Findings::new(mode);
     findings.ask(rules::FOREIGN_TOOL, format!("{tool} is a program whose effect isn't known"));
     findings.into_judgement()
+}
+
+/// Whatever is wanted is cleared: for an agent that only imagines.
+pub(super) fn of_nobody_who_fears(_: Imagined) -> Judgement {
+    let reason = "this is only imagined, and without fear".into();
+    Judgement { verdict: Verdict::Allow, rule: "imagined.fearless", category: Category::Routine, reason }
 }
 
 fn is_granted(rule: Rule) -> bool {

@@ -1,0 +1,76 @@
+//! What habit is set up with: a grammar made from the tools, and what it knows of them.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use jiff::tz::TimeZone;
+use serde_json::{Value as Json, json};
+
+use super::{Effect, Grammar, GrammarError, ToolSpeech};
+use crate::action::tools::{Door, EffectClass, FollowUp, SpeechPattern, ToolRegistry};
+
+/// How habit is set up.
+#[derive(Clone)]
+pub struct HabitSettings {
+    pub grammar: Arc<Grammar>,
+    /// Tools that go through the introspection door.
+    pub introspection: Arc<Vec<String>>,
+    pub zone: TimeZone,
+    /// Whether a model may be asked.
+    pub model: bool,
+    /// Actions that a turn may take by a model.
+    pub steps: u32,
+    /// What is done with the results of tools.
+    pub follow_ups: Arc<BTreeMap<String, FollowUp>>,
+    /// Tools whose success needs no more words than that it is done.
+    pub confirmed: Arc<Vec<String>>,
+}
+
+impl HabitSettings {
+    /// The grammar is made from what the registered tools say about themselves. `model` is how many actions a turn may take
+    /// by a model, if there is one.
+    ///
+    /// # Errors
+    /// A tool's speech pattern can't be read.
+    pub fn new(
+        names: &[String],
+        tools: &ToolRegistry,
+        zone: TimeZone,
+        model: Option<u32>,
+    ) -> Result<Self, GrammarError> {
+        let names: Vec<&str> = names.iter().map(String::as_str).collect();
+        let speeches: Vec<ToolSpeech> = tools
+            .specs()
+            .flat_map(|spec| spec.speech.iter().map(|pattern| speech(&spec.name, spec.effect, pattern)))
+            .collect();
+        let inward = tools.specs().filter(|spec| spec.door == Door::Introspection).map(|spec| spec.name.clone());
+        let (grammar, introspection) = (Arc::new(Grammar::new(&names, &speeches)?), Arc::new(inward.collect()));
+        let quiet = tools.specs().filter(|spec| spec.effect == EffectClass::Reversible).map(|spec| spec.name.clone());
+        let confirmed = Arc::new(quiet.collect());
+        let follow_ups = Arc::new(tools.specs().map(|spec| (spec.name.clone(), spec.follow_up)).collect());
+        let (model, steps) = (model.is_some(), model.unwrap_or(0));
+        Ok(Self { grammar, introspection, zone, model, steps, follow_ups, confirmed })
+    }
+}
+
+impl HabitSettings {
+    pub(super) fn follow_up(&self, tool: &str) -> FollowUp {
+        self.follow_ups.get(tool).copied().unwrap_or(FollowUp::Process)
+    }
+}
+
+fn speech(tool: &str, effect: EffectClass, pattern: &SpeechPattern) -> ToolSpeech {
+    let effect = match effect {
+        EffectClass::ReadOnly => Effect::ReadOnly,
+        EffectClass::Reversible => Effect::Reversible,
+        EffectClass::Irreversible => Effect::Irreversible,
+    };
+    let defaults = if pattern.fixed.is_empty() { Json::Null } else { json!(pattern.fixed) };
+    ToolSpeech {
+        tool: tool.into(),
+        effect,
+        verbs: pattern.verbs.clone(),
+        patterns: vec![pattern.pattern.clone()],
+        defaults,
+    }
+}

@@ -1,0 +1,112 @@
+//! Turns that deliberation has: what the model proposes is done, what came of it goes back to it, until it answers.
+//!
+//! Law: what the loop does with a result is its tool's follow-up class. A turn takes so many actions; after these, after the
+//! same action a second time in a row, and after a second refusal by the gate, only an answer is asked for. When the model can't go
+//! on, the person is told what was done.
+
+use maxim_bus::signals::thought::{Deed, Deliberate, Mind, ModelProposal, Thought};
+use maxim_bus::units::Confidence;
+use serde_json::Value as Json;
+
+use super::plan::{Plan, plan};
+use super::programs::RUN_PROGRAM;
+use super::region::Habit;
+use super::turn::{StepWanted, Turn};
+use crate::action::executor::RESPOND;
+use crate::action::tools::FollowUp;
+use crate::region::{Hears, Pulse};
+
+/// How sure what a model proposes is at most.
+const MODEL_SURE: f64 = 0.7;
+/// Characters of what came of an action that the model is shown.
+const SHOWN: usize = 6_000;
+/// Refusals of the gate in one turn after which nothing else is tried.
+const REFUSALS: usize = 2;
+const REFUSED: [&str; 2] = ["blocked", "denied"];
+
+impl Turn {
+    /// Deliberation has the turn, and hears of what came of this tool.
+    pub(super) fn goes_back(&self, follow_up: FollowUp) -> bool {
+        self.mind == Mind::Model && self.wish.is_some() && matches!(follow_up, FollowUp::Process | FollowUp::Respond)
+    }
+
+    fn done(&self) -> &[Deed] {
+        self.wish.as_ref().map_or(&[], |wish| &wish.done)
+    }
+}
+
+impl Habit {
+    /// Hands a turn over.
+    pub(super) fn deliberate(&self, mut turn: Turn, wish: Deliberate, pulse: &mut Pulse<'_, Self>) {
+        pulse.emit_trusted(turn.id, turn.trust, wish.clone());
+        turn.wish = Some(Box::new(wish));
+        self.keep(&turn, pulse);
+    }
+
+    /// Tells deliberation what came of an action; `words` are for the person, should nothing else be said.
+    pub(super) fn think_on(&self, mut turn: Turn, deed: Deed, words: String, pulse: &mut Pulse<'_, Self>) {
+        let Some(mut wish) = turn.wish.take() else { return };
+        let steps = pulse.settings().steps as usize;
+        turn.outcomes.push(words);
+        wish.done.push(Deed { outcome: deed.outcome.chars().take(SHOWN).collect(), ..deed });
+        let refused = wish.done.iter().filter(|deed| REFUSED.contains(&deed.status.as_str())).count();
+        wish.last |= wish.done.len() >= steps || refused >= REFUSALS;
+        self.deliberate(turn, *wish, pulse);
+    }
+
+    /// The model can't go on: the person hears what was done.
+    fn tell_outcomes(&self, mut turn: Turn, pulse: &mut Pulse<'_, Self>) {
+        let outcomes = std::mem::take(&mut turn.outcomes);
+        turn.said.extend(outcomes);
+        self.go_on(turn, pulse);
+    }
+}
+
+impl Hears<ModelProposal> for Habit {
+    fn hear(&self, proposal: &ModelProposal, pulse: &mut Pulse<'_, Self>) {
+        let Some(mut turn) = self.turn(proposal.turn, pulse) else { return };
+        let settings = pulse.settings();
+        let Some(tool) = &proposal.tool else {
+            let why = proposal.error.as_deref().unwrap_or("it proposed nothing");
+            if !turn.outcomes.is_empty() {
+                let (id, text) = (turn.id, format!("I tell what I did (the model could not help any further: {why})"));
+                let thought = Thought { turn: id, mind: Mind::Habit, text, confidence: Confidence::clamped(1.0) };
+                pulse.emit_trusted(id, turn.trust, thought);
+                return self.tell_outcomes(turn, pulse);
+            }
+            let mut plan = plan(&settings.grammar, &turn.text, pulse.now(), &settings.zone);
+            plan.thought = format!("{} (the model could not help: {why})", plan.thought);
+            turn.wish = None;
+            return self.consider(turn, plan, pulse);
+        };
+        if tool == RUN_PROGRAM {
+            let plan = self.programs.run(&proposal.params).unwrap_or_else(|why| Plan {
+                say: Some(format!("I wanted to run a program, but {why}.")),
+                ..Plan::default()
+            });
+            turn.wish = None;
+            return self.begin(turn, plan, pulse);
+        }
+        turn.mind = Mind::Model;
+        // A model may say that it is less sure than this, and not that it is surer: autonomy asks below its own bar.
+        let sure = proposal.confidence.map_or(MODEL_SURE, |said| said.get().min(MODEL_SURE));
+        let (thought, confidence) = (proposal.reasoning.clone(), Confidence::clamped(sure));
+        let mut plan = Plan { thought, confidence, ..Plan::default() };
+        if tool == RESPOND {
+            let words = ["message", "text"].iter().find_map(|field| proposal.params.get(*field)).and_then(Json::as_str);
+            plan.say = words.map(str::to_owned);
+            turn.outcomes.clear();
+            return self.begin(turn, plan, pulse);
+        }
+        if turn.wish.as_ref().is_some_and(|wish| wish.last) {
+            return self.tell_outcomes(turn, pulse); // it was told to answer
+        }
+        let repeats = turn.done().last().is_some_and(|deed| deed.tool == *tool && deed.params == proposal.params);
+        if repeats && let Some(mut wish) = turn.wish.take() {
+            wish.last = true;
+            return self.deliberate(turn, *wish, pulse);
+        }
+        plan.steps = vec![StepWanted { tool: tool.clone(), params: proposal.params.clone(), question: None }];
+        self.begin(turn, plan, pulse);
+    }
+}

@@ -1,0 +1,86 @@
+//! A turn: whose it is, what is wanted, what was done, and what is to be said.
+
+use std::collections::VecDeque;
+
+use maxim_bus::signals::concepts::KnowledgeEntry;
+use maxim_bus::signals::outcome::ToolResult;
+use maxim_bus::signals::recall::RecalledEpisode;
+use maxim_bus::signals::thought::{ActionSummary, Deliberate, Mind};
+use maxim_bus::units::Confidence;
+use maxim_bus::{MessageId, Trust};
+use serde::{Deserialize, Serialize};
+use serde_json::Value as Json;
+
+use super::counsel::Waiting;
+
+/// Characters of an action's result that its turn's summary carries.
+const SUMMARY: usize = 300;
+
+/// One turn, as a record.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub(super) struct Turn {
+    pub id: MessageId,
+    pub trust: Trust,
+    pub channel: String,
+    pub sender: String,
+    /// What the person said, for the goal of the intents.
+    pub text: String,
+    pub mind: Mind,
+    pub confidence: Confidence,
+    /// The person's own words asked for exactly these steps.
+    pub commanded: bool,
+    pub steps: VecDeque<StepWanted>,
+    /// The step that is out.
+    pub current: Option<StepWanted>,
+    /// What is to be said of what came of the steps.
+    pub said: Vec<String>,
+    pub actions: Vec<ActionSummary>,
+    pub recalled: Vec<RecalledEpisode>,
+    #[serde(default)]
+    pub knowledge: Vec<KnowledgeEntry>,
+    /// Set while the reply is out to be spoken.
+    pub reply: Option<String>,
+    /// The bridge that it waits for.
+    #[serde(default)]
+    pub waiting: Option<Waiting>,
+    /// The template of the plan that is being done.
+    #[serde(default)]
+    pub tried: Option<u64>,
+    /// Confirmations in a word.
+    #[serde(default)]
+    pub brief: bool,
+    /// What deliberation was told, when it has the turn.
+    #[serde(default)]
+    pub wish: Option<Box<Deliberate>>,
+    /// What came of the model's actions, in words: said when it doesn't answer itself.
+    #[serde(default)]
+    pub outcomes: Vec<String>,
+}
+
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub(super) struct StepWanted {
+    pub tool: String,
+    pub params: Json,
+    /// How the answer to a question is worded: the topic and the question's words.
+    pub question: Option<Asked>,
+}
+
+/// What a question was about.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub(super) enum Asked {
+    Recall { topic: String, words: Vec<String> },
+    Happened { tool: Option<String>, topic: String },
+    Predict { topic: String },
+    Concepts { topic: String },
+}
+
+pub(super) fn summary(result: &ToolResult) -> ActionSummary {
+    let status = match result.success {
+        Some(true) => "done",
+        Some(false) => "failed",
+        None => "unknown",
+    };
+    let reason = result.error.as_ref().map(|error| error.chars().take(SUMMARY).collect());
+    let (id, tool, params) = (result.action, result.tool.clone(), result.params.clone());
+    ActionSummary { id, tool, params, status: status.into(), reason }
+}

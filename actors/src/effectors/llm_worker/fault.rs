@@ -1,0 +1,201 @@
+//! Why a model server gave no reply, and what can be done about it.
+
+use std::time::Duration;
+
+use async_openai::error::OpenAIError;
+use maxim_bus::signals::thought::Overflow;
+use reqwest::StatusCode;
+use serde_json::Value as Json;
+
+/// Characters of what a server said that are kept.
+const SAID: usize = 300;
+
+/// Words by which servers tell that a prompt is too long for the model.
+const TOO_LONG: [&str; 7] = [
+    "exceed_context_size",
+    "context_length_exceeded",
+    "context length",
+    "context size",
+    "context window",
+    "maximum context",
+    "prompt is too long",
+];
+
+/// Why there is no reply.
+#[derive(Debug, thiserror::Error)]
+pub(super) enum Fault {
+    /// The server answered with an error.
+    #[error("{status}: {}", message(body))]
+    Refused { status: StatusCode, retry_after: Option<Duration>, body: String },
+    /// It answered with something else than the interface has.
+    #[error("what it answered isn't a chat completion: {0}")]
+    Garbage(String),
+    /// A stream that ended before the reply did.
+    #[error("its answer ended in the middle")]
+    Cut,
+    #[error("its answer is longer than {0} bytes")]
+    TooLong(usize),
+    /// It wasn't reached, or the connection broke.
+    #[error("{0}")]
+    Lost(String),
+    /// It asks for more time than there is.
+    #[error("it is busy, and asks to be left alone for {} s", .0.as_secs())]
+    Busy(Duration),
+    #[error("no answer within {} s", .0.as_secs_f64())]
+    Late(Duration),
+    #[error("the call was abandoned because of a stop")]
+    Stopped,
+}
+
+impl From<OpenAIError> for Fault {
+    fn from(error: OpenAIError) -> Self {
+        match error {
+            OpenAIError::Boxed(inner) => match inner.downcast::<Self>() {
+                Ok(fault) => *fault,
+                Err(other) => Self::Lost(told(&*other)),
+            },
+            OpenAIError::JSONDeserialize(_, said) => Self::Garbage(clip(&said)),
+            OpenAIError::StreamError(_) => Self::Cut,
+            other => Self::Lost(told(&other)),
+        }
+    }
+}
+
+impl From<Fault> for OpenAIError {
+    fn from(fault: Fault) -> Self {
+        Self::Boxed(Box::new(fault))
+    }
+}
+
+impl Fault {
+    /// True when the same request may well succeed a little later.
+    pub fn is_passing(&self) -> bool {
+        match self {
+            // Who has no money left won't have any in a second.
+            Self::Refused { status, body, .. } => match status.as_u16() {
+                429 => !body.contains("insufficient_quota"),
+                408 | 500 | 502 | 503 | 504 | 529 => true,
+                _ => false,
+            },
+            Self::Garbage(_) | Self::Cut | Self::Lost(_) => true,
+            Self::TooLong(_) | Self::Busy(_) | Self::Late(_) | Self::Stopped => false,
+        }
+    }
+
+    /// True when the server is well and doesn't take what was asked: it may lack the form in which the reply is wanted.
+    pub fn refuses_form(&self) -> bool {
+        matches!(self, Self::Refused { status, .. } if matches!(status.as_u16(), 400 | 415 | 422 | 501))
+            && self.overflow().is_none()
+    }
+
+    /// The prompt is too long, with what the server says of it.
+    pub fn overflow(&self) -> Option<Overflow> {
+        let Self::Refused { status, body, .. } = self else { return None };
+        let is_told = status.is_client_error() || *status == StatusCode::INTERNAL_SERVER_ERROR;
+        let said = body.to_lowercase();
+        if !is_told || !TOO_LONG.iter().any(|words| said.contains(words)) {
+            return None;
+        }
+        let fields: Json = serde_json::from_str(body).unwrap_or_default();
+        let field = |name: &str| {
+            let found = fields.pointer(&format!("/error/{name}")).and_then(Json::as_u64);
+            found.and_then(|count| u32::try_from(count).ok())
+        };
+        let text = message(body).to_lowercase();
+        // "maximum context length is 8192 tokens. However, you requested 9123 tokens", and relatives of it.
+        let behind = |words: &[&str]| words.iter().find_map(|word| number_behind(&text, word));
+        Some(Overflow {
+            prompt_tokens: field("n_prompt_tokens").or_else(|| behind(&["requested", "resulted in", "request ("])),
+            window: field("n_ctx").or_else(|| {
+                behind(&[
+                    "context length is",
+                    "context length of only",
+                    "context length of",
+                    "context size (",
+                    "maximum of",
+                ])
+            }),
+        })
+    }
+}
+
+/// The first number behind these words, if little stands between.
+fn number_behind(text: &str, words: &str) -> Option<u32> {
+    let rest = &text[text.find(words)? + words.len()..];
+    let start = rest.find(|c: char| c.is_ascii_digit()).filter(|start| *start <= 12)?;
+    let digits: String = rest[start..].chars().take_while(|c| c.is_ascii_digit() || *c == ',').collect();
+    digits.replace(',', "").parse().ok()
+}
+
+/// What an error's body says, whatever its shape.
+fn message(body: &str) -> String {
+    let fields: Json = serde_json::from_str(body).unwrap_or_default();
+    let places = ["/error/message", "/error", "/message", "/detail"];
+    let found = places.iter().find_map(|place| fields.pointer(place).and_then(Json::as_str));
+    clip(found.unwrap_or(body).trim())
+}
+
+/// With all that is behind it: the outermost error of a client says little.
+pub(super) fn told(error: &dyn std::error::Error) -> String {
+    let causes = std::iter::successors(Some(error), |error| error.source());
+    let mut parts: Vec<String> = causes.map(ToString::to_string).collect();
+    // Many errors repeat what is behind them.
+    parts.dedup_by(|inner, outer| outer.contains(inner.as_str()));
+    parts.join(": ")
+}
+
+pub(super) fn clip(text: &str) -> String {
+    text.chars().take(SAID).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn refused(status: u16, body: &str) -> Fault {
+        let status = StatusCode::from_u16(status).expect("a status");
+        Fault::Refused { status, retry_after: None, body: body.into() }
+    }
+
+    #[test]
+    fn a_prompt_that_is_too_long_is_seen_in_the_words_of_each_server() {
+        let seen = |status, body: &str| {
+            let overflow = refused(status, body).overflow().expect(body);
+            (overflow.prompt_tokens, overflow.window)
+        };
+        let llama = r#"{"error":{"code":400,"message":"request (18031 tokens) exceeds the available context size (8192 tokens), try increasing it","type":"exceed_context_size_error","n_prompt_tokens":18031,"n_ctx":8192}}"#;
+        assert_eq!(seen(400, llama), (Some(18_031), Some(8_192)));
+        let openai = r#"{"error":{"message":"This model's maximum context length is 8,192 tokens. However, your messages resulted in 9123 tokens.","type":"invalid_request_error","code":"context_length_exceeded"}}"#;
+        assert_eq!(seen(400, openai), (Some(9_123), Some(8_192)));
+        let plain = r#"{"error":"the context length of only 4096 tokens is not enough"}"#;
+        assert_eq!(seen(500, plain), (None, Some(4_096)));
+        assert_eq!(seen(413, "prompt is too long"), (None, None));
+        assert_eq!(refused(400, r#"{"error":{"message":"no such model"}}"#).overflow(), None);
+        assert_eq!(refused(503, llama).overflow(), None, "a server that is ill says nothing of the prompt");
+    }
+
+    #[test]
+    fn what_passes_is_told_from_what_stays() {
+        for status in [408, 429, 500, 502, 503, 504] {
+            assert!(refused(status, "{}").is_passing(), "{status}");
+        }
+        for status in [400, 401, 403, 404, 422, 501] {
+            assert!(!refused(status, "{}").is_passing(), "{status}");
+        }
+        assert!(!refused(429, r#"{"error":{"type":"insufficient_quota"}}"#).is_passing());
+        assert!(refused(400, r#"{"error":{"message":"response_format is unknown"}}"#).refuses_form());
+        assert!(!refused(400, "context_length_exceeded").refuses_form() && !refused(401, "").refuses_form());
+    }
+
+    #[test]
+    fn an_error_says_what_the_server_said_in_whatever_shape() {
+        for body in [
+            r#"{"error":{"message":"no such model","code":404}}"#,
+            r#"{"error":"no such model"}"#,
+            r#"{"detail":"no such model"}"#,
+            "no such model\n",
+        ] {
+            assert_eq!(refused(404, body).to_string(), "404 Not Found: no such model");
+        }
+    }
+}

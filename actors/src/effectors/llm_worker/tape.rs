@@ -1,0 +1,120 @@
+//! Replies that were given before, in the place of a model.
+//!
+//! A call finds its reply by what it asks: equal requests get their replies in the order in which they were given, so the
+//! same past with the same tape is the same life. Times of day don't count: a prompt says what time it is.
+
+use std::collections::{BTreeMap, VecDeque};
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use maxim_bus::signals::thought::{ModelCall, ModelReply};
+use parking_lot::Mutex;
+
+/// A request as it is compared: both parts, without times of day.
+type Request = (String, String);
+
+/// A recorded call with its reply.
+pub type TapedReply = (ModelCall, ModelReply);
+
+/// The replies of a recording.
+#[derive(Debug)]
+pub struct Tape {
+    name: String,
+    replies: Mutex<BTreeMap<Request, VecDeque<ModelReply>>>,
+    misses: AtomicUsize,
+}
+
+impl Tape {
+    /// `name` is what errors call it.
+    pub fn new(name: impl Into<String>, calls: impl IntoIterator<Item = TapedReply>) -> Self {
+        let mut replies: BTreeMap<Request, VecDeque<ModelReply>> = BTreeMap::new();
+        for (call, reply) in calls {
+            replies.entry(request(&call)).or_default().push_back(reply);
+        }
+        Self { name: name.into(), replies: Mutex::new(replies), misses: AtomicUsize::new(0) }
+    }
+
+    fn miss(&self, call: &ModelCall) -> ModelReply {
+        self.misses.fetch_add(1, Ordering::Relaxed);
+        ModelReply::failed(call, format!("the tape {} has no reply to this prompt (any more)", self.name))
+    }
+
+    /// Requests that it had no reply to.
+    pub fn misses(&self) -> usize {
+        self.misses.load(Ordering::Relaxed)
+    }
+
+    /// What errors call it.
+    pub fn name(&self) -> &str {
+        &self.name
+    }
+
+    /// The next reply to this request, as if it had been given now.
+    pub fn play(&self, call: &ModelCall) -> ModelReply {
+        let found = self.replies.lock().get_mut(&request(call)).and_then(VecDeque::pop_front);
+        match found {
+            Some(reply) => ModelReply { call: call.call, turn: call.turn, ..reply },
+            None => self.miss(call),
+        }
+    }
+}
+
+fn request(call: &ModelCall) -> Request {
+    (timeless(&call.system), timeless(&call.user))
+}
+
+/// Without what reads like `09:00` or `09:00:00.123`.
+fn timeless(text: &str) -> String {
+    let is_time = |word: &str| {
+        let mut parts = word.split(':');
+        let hour = parts.next().is_some_and(|part| part.len() == 2 && part.bytes().all(|c| c.is_ascii_digit()));
+        let rest: Vec<&str> = parts.collect();
+        hour && !rest.is_empty() && rest.iter().all(|part| part.starts_with(|c: char| c.is_ascii_digit()))
+    };
+    let mut kept = String::with_capacity(text.len());
+    let is_of_time = |c: char| c.is_ascii_digit() || matches!(c, ':' | '.');
+    let mut rest = text;
+    while let Some(start) = rest.find(is_of_time) {
+        let (before, from) = rest.split_at(start);
+        let end = from.find(|c| !is_of_time(c)).unwrap_or(from.len());
+        let (word, after) = from.split_at(end);
+        kept.push_str(before);
+        kept.push_str(if is_time(word) { ":" } else { word });
+        rest = after;
+    }
+    kept.push_str(rest);
+    kept
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use maxim_bus::MessageId;
+
+    fn call(number: u64, user: &str) -> ModelCall {
+        let id = MessageId::from_parts(number, 0);
+        ModelCall { call: id, turn: id, system: "s".into(), user: user.into(), max_tokens: 9, tools: Vec::new() }
+    }
+
+    fn said(call: &ModelCall, text: &str) -> TapedReply {
+        let reply = ModelReply { text: Some(text.into()), error: None, ..ModelReply::failed(call, "") };
+        (call.clone(), reply)
+    }
+
+    #[test]
+    fn equal_requests_get_their_replies_in_order_and_another_one_gets_none() {
+        let (first, second) = (call(1, "It is 2026-01-05T09:00:00Z. Hi"), call(2, "It is 2026-01-05T10:30:12.5Z. Hi"));
+        let tape = Tape::new("t.mcap", [said(&first, "one"), said(&second, "two")]);
+        let later = call(3, "It is 2026-01-05T23:59:59Z. Hi");
+        assert_eq!(tape.play(&later).text.as_deref(), Some("one"));
+        assert_eq!((tape.play(&later).text.as_deref(), tape.play(&later).call), (Some("two"), later.call));
+        let error = tape.play(&later).error.expect("it is used up");
+        assert!(error.contains("t.mcap"), "{error}");
+        assert!(tape.play(&call(4, "Hello")).error.is_some());
+    }
+
+    #[test]
+    fn only_times_of_day_are_left_out() {
+        assert_eq!(timeless("at 09:00, 3.5 of 12:30:05.25 (v1.2:3)"), "at :, 3.5 of : (v1.2:3)");
+        assert_eq!(timeless("no time here"), "no time here");
+    }
+}

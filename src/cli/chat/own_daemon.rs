@@ -1,0 +1,90 @@
+//! A brain of the chat's own, where none runs: a child process that ends in order with the chat.
+
+use std::fs::{self, File};
+use std::os::unix::process::CommandExt;
+use std::process::{Child, Command, Stdio};
+use std::time::Duration;
+
+use maxim_bus::clock::Stopwatch;
+use rustix::process::{Pid, Signal, kill_process};
+use signal_hook::consts::{SIGINT, SIGTERM};
+use signal_hook::iterator::Signals;
+
+use crate::cli::{CliError, Exit, Global};
+use crate::data_folder::DaemonNote;
+
+/// How long it may take until it answers.
+const READY: Duration = Duration::from_secs(60);
+const LOOK: Duration = Duration::from_millis(20);
+/// What it says, in the data folder.
+const LOG: &str = "chat-daemon.log";
+
+/// Runs until it is dropped.
+pub struct OwnDaemon(Child);
+
+impl OwnDaemon {
+    /// Starts one, unless one answers or another place was named.
+    ///
+    /// # Errors
+    /// It ended before it answered, with what it said.
+    pub fn where_none_runs(global: &Global) -> Result<Option<Self>, CliError> {
+        if global.url.is_some() || global.client().is_ok_and(|client| client.is_there()) {
+            return Ok(None);
+        }
+        let folder = global.data_folder()?;
+        fs::create_dir_all(folder.path())?;
+        let path = folder.path().join(LOG);
+        let mut command = Command::new(std::env::current_exe()?);
+        command.arg("run").args(["--listen", "127.0.0.1:0"]);
+        for (flag, value) in [("--data", &global.data), ("--config", &global.config)] {
+            command.args(value.iter().flat_map(|value| [flag.as_ref(), value.as_os_str()]));
+        }
+        // A group of its own: Ctrl-C in the terminal is meant for the chat, which ends it in order.
+        command.process_group(0).stdin(Stdio::null()).stdout(Stdio::null()).stderr(File::create(&path)?);
+        let mut own = Self(command.spawn()?);
+        own.end_with_signals()?;
+        let watch = Stopwatch::start();
+        loop {
+            if let Some(ended) = own.0.try_wait()? {
+                let said = fs::read_to_string(&path).unwrap_or_default();
+                let last = said.lines().rev().take(3).collect::<Vec<_>>().into_iter().rev().collect::<Vec<_>>();
+                let found = format!("no brain is running, and one of its own ended ({ended}): {}", last.join(" "));
+                return Err(CliError::new(Exit::TryAgain, found, "start it with `maxim run` to see all that it says"));
+            }
+            let is_noted = DaemonNote::read(&folder).is_ok_and(|note| note.is_some_and(|note| note.pid == own.0.id()));
+            if is_noted && global.client()?.get(&["readyz"], &[]).is_ok() {
+                return Ok(Some(own));
+            }
+            if watch.elapsed() > READY {
+                let found = format!("a brain of its own did not answer within {} s", READY.as_secs());
+                return Err(CliError::new(Exit::TryAgain, found, format!("see {}", path.display())));
+            }
+            std::thread::sleep(LOOK);
+        }
+    }
+
+    fn pid(&self) -> Option<Pid> {
+        i32::try_from(self.0.id()).ok().and_then(Pid::from_raw)
+    }
+
+    /// A chat by lines that is interrupted ends without dropping anything.
+    fn end_with_signals(&self) -> Result<(), CliError> {
+        let (mut signals, pid) = (Signals::new([SIGINT, SIGTERM])?, self.pid());
+        std::thread::spawn(move || {
+            if let (Some(signal), Some(pid)) = (signals.forever().next(), pid) {
+                let _ = kill_process(pid, Signal::TERM);
+                let _ = signal_hook::low_level::emulate_default_handler(signal);
+            }
+        });
+        Ok(())
+    }
+}
+
+impl Drop for OwnDaemon {
+    fn drop(&mut self) {
+        if let Some(pid) = self.pid() {
+            let _ = kill_process(pid, Signal::TERM);
+        }
+        let _ = self.0.wait();
+    }
+}

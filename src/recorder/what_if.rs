@@ -1,0 +1,155 @@
+//! What would have been: a recorded turn lived again with something left out.
+//!
+//! The rooms are brought to where they stood when the turn began, by replaying what came before; then the same words are
+//! said to them, in a store in memory. Tools do nothing: a call that was made then gives what came of it then. A model's
+//! replies come from the tape; where another prompt would have been sent, nobody knows what it would have said, and habit
+//! answers. A recording holds of the memories those that were read: one that was never read is missing here.
+
+use std::collections::BTreeSet;
+use std::sync::Arc;
+
+use jiff::Timestamp;
+use maxim_actors::action::tools::{Remembered, ToolRegistry};
+use maxim_actors::deliberation::working_memory::WorkingMemory;
+use maxim_actors::effectors::channels::Submission;
+use maxim_actors::effectors::llm_worker::ModelSource;
+use maxim_actors::region::Region;
+use maxim_bus::latch::StopLatch;
+use maxim_bus::signals::outcome::ToolResult;
+use maxim_bus::signals::percept::Percept;
+use maxim_bus::signals::thought::TurnEnded;
+use maxim_bus::{Envelope, MessageId, RegionName, Signal, Stage, VirtualClock};
+use serde::de::DeserializeOwned;
+use serde_json::Value;
+
+use super::replay::Theatre;
+use super::{RecorderError, Recording};
+use crate::agent::{Agent, AgentWorld, Kit, Part, anatomy};
+use crate::http::why_document;
+
+/// What is left out.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
+pub enum Without {
+    /// Nothing was ever experienced: the rooms of memory and of learning are as on the first day
+    Memory,
+    /// Whatever is wanted is cleared
+    Fear,
+    /// Nothing is left out: the turn as it was, for comparison
+    Nothing,
+}
+
+/// A turn as it would have been.
+#[derive(Clone, Debug)]
+pub struct Imagining {
+    pub ended: TurnEnded,
+    /// Its why-record, in the shape of `GET /v1/why`.
+    pub why: Value,
+    /// Prompts that were never sent: what the model would have said to them isn't known.
+    pub unknown_prompts: usize,
+}
+
+/// The rooms that hold what was experienced, what was learned of it, and what is on the mind.
+fn remembers(part: &Part) -> bool {
+    matches!(part.stage, Stage::Memory | Stage::Learning) || part.name == WorkingMemory::NAME
+}
+
+/// Deadlines that are waited for before a turn is given up.
+const PATIENCE: usize = 1_000;
+
+impl Recording {
+    /// Lives a turn again. `registry` holds the tools that the agent had.
+    ///
+    /// # Errors
+    /// The recording doesn't hold the beginning of the turn, or its states don't make an agent in this program.
+    pub fn what_if(
+        &self,
+        turn: MessageId,
+        without: Without,
+        registry: &ToolRegistry,
+    ) -> Result<Imagining, RecorderError> {
+        let wrong = |why: String| RecorderError::Settings(why);
+        let missing = || wrong(format!("the recording doesn't hold the beginning of the turn {turn}"));
+        let (percept, _) = self.signals_of_turn::<Percept>(turn).into_iter().next().ok_or_else(missing)?;
+        let begins = self.inputs.iter().position(|input| input.message.is_some_and(|id| self.is_of(id, turn)));
+        let begins = begins.ok_or_else(missing)?;
+        let at = self.inputs[begins].taken_at;
+
+        let remembered = self.signals_of_turn::<ToolResult>(turn).into_iter().map(|(result, _)| Remembered {
+            tool: result.tool,
+            params: result.params,
+            success: result.success,
+            output: result.output,
+            error: result.error,
+        });
+        let imagined = registry.imagined(remembered.collect()).map_err(|error| wrong(error.to_string()))?;
+        let (tools, proof) = imagined;
+        let mut rooms = self.agent_settings(tools)?;
+        let tape = Arc::new(self.tape("of this recording"));
+        rooms.model = rooms.model.is_some().then(|| ModelSource::Tape(Arc::clone(&tape)));
+        if without == Without::Fear {
+            rooms.fear.fearless = Some(proof);
+        }
+
+        let mut kit = Kit::new(rooms.deadline);
+        anatomy::furnish(&mut kit, &rooms);
+        let remembering = kit.parts.iter().filter(|part| remembers(part)).map(|part| part.name);
+        let remembering: BTreeSet<RegionName> = remembering.collect();
+        let stays_out = |region: &str| without == Without::Memory && remembering.contains(region);
+        let theatre = Theatre::until(self, registry.clone(), begins, stays_out)?;
+        let clock = VirtualClock::at(at);
+        let (store, _whole) = theatre.states()?;
+        let world = AgentWorld {
+            id: self.header.agent.clone(),
+            store,
+            clock: Arc::new(clock.clone()),
+            latch: StopLatch::in_memory(),
+            seed: self.header.seed,
+            tap: None,
+        };
+        let mut agent = Agent::stepped(world, &rooms).map_err(|error| wrong(error.to_string()))?;
+        let mut accepted = agent.outside.http.submit(Submission {
+            channel: percept.metadata.channel,
+            sender: percept.metadata.sender,
+            body: percept.content,
+            provider_id: None,
+            trust: percept.trust,
+        });
+        agent.settle();
+        let accepted = accepted.try_recv().ok().and_then(Result::ok);
+        let accepted = accepted.ok_or_else(|| wrong("the words were not accepted again".into()))?;
+        let ended = live_out(&mut agent, &clock, accepted.percept)
+            .ok_or_else(|| wrong("the imagined turn did not end".into()))?;
+        let why = why_document(&agent.frame.store, accepted.percept).map_err(|error| wrong(error.to_string()))?;
+        Ok(Imagining { ended, why: why.unwrap_or_default(), unknown_prompts: tape.misses() })
+    }
+
+    fn is_of(&self, message: MessageId, turn: MessageId) -> bool {
+        let meta = self.signals.get(&message).and_then(|encoded| Envelope::split(encoded).ok());
+        message == turn || meta.is_some_and(|(meta, _)| meta.correlation == turn)
+    }
+
+    /// The signals of one kind in a turn, with their times, oldest first.
+    fn signals_of_turn<S: Signal + DeserializeOwned>(&self, turn: MessageId) -> Vec<(S, Timestamp)> {
+        let read = |encoded: &Vec<u8>| {
+            let (meta, body) = Envelope::split(encoded).ok()?;
+            let is_wanted = meta.name == S::NAME && (meta.correlation == turn || meta.id == turn);
+            Some((serde_json::from_slice(body).ok().filter(|_| is_wanted)?, meta.at))
+        };
+        let mut found: Vec<(S, Timestamp)> = self.signals.values().filter_map(read).collect();
+        found.sort_by_key(|(_, at)| *at);
+        found
+    }
+}
+
+/// Lets virtual time pass until the turn has ended.
+fn live_out(agent: &mut Agent, clock: &VirtualClock, turn: MessageId) -> Option<TurnEnded> {
+    let mut ended = agent.outside.http.turn(turn);
+    for _ in 0..PATIENCE {
+        agent.settle();
+        if let Ok(ended) = ended.try_recv() {
+            return ended.ok();
+        }
+        clock.advance_to(agent.next_deadline()?);
+    }
+    None
+}

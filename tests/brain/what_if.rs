@@ -1,0 +1,99 @@
+//! What would have been without memory, or without fear: a recorded turn lived again.
+
+use std::fs;
+use std::path::Path;
+
+use maxim::config::Settings;
+use maxim::recorder::{Imagining, Recording, Without};
+use maxim_actors::store::StateStore;
+use maxim_bus::MessageId;
+use serde_json::json;
+use tempfile::TempDir;
+
+use crate::common::core_tools;
+use crate::model::{Act, Model, acts};
+use crate::replay::{Session, limits};
+
+/// Says these, and lives the last one again.
+struct Lived {
+    recording: Recording,
+    turn: MessageId,
+    _dir: TempDir,
+}
+
+impl Lived {
+    fn through(texts: &[&str], settings: Settings) -> Self {
+        let dir = TempDir::new().expect("a folder");
+        let mut session = Session::with(StateStore::in_memory(), dir.path(), &dir.path().join("r"), limits(), settings);
+        let turns: Vec<MessageId> = texts.iter().map(|text| session.turn(text)).collect();
+        let files = session.end();
+        let recording = Recording::read(&files[0]).expect("readable");
+        Self { recording, turn: *turns.last().expect("something was said"), _dir: dir }
+    }
+
+    fn without(&self, what: Without) -> Imagining {
+        self.recording.what_if(self.turn, what, &core_tools()).expect("it is lived again")
+    }
+
+    fn reply(&self, what: Without) -> String {
+        self.without(what).ended.reply.unwrap_or_default()
+    }
+}
+
+#[test]
+fn without_memory_what_was_told_is_not_known() {
+    let told = ["remember that the spare key is in the blue drawer", "where is the spare key?"];
+    let lived = Lived::through(&told, Settings::default());
+    assert!(lived.reply(Without::Nothing).contains("blue drawer"));
+    let reply = lived.reply(Without::Memory);
+    assert!(!reply.is_empty() && !reply.contains("blue drawer"), "{reply}");
+    assert!(lived.reply(Without::Fear).contains("blue drawer"));
+}
+
+#[test]
+fn without_fear_what_was_blocked_is_cleared_and_still_not_done() {
+    let dir = TempDir::new().expect("a folder");
+    let precious = dir.path().join("precious");
+    fs::create_dir(&precious).expect("a folder");
+    let command = format!("run the command rm -rf {}", precious.display());
+    let lived = Lived::through(&[&command], Settings::default());
+    let was = lived.without(Without::Nothing).ended;
+    assert!(matches!(was.actions[0].status.as_str(), "blocked" | "asked"), "{was:?}");
+    let would = lived.without(Without::Fear);
+    let action = &would.ended.actions[0];
+    assert_eq!((action.tool.as_str(), action.status.as_str()), ("bash", "failed"));
+    assert!(action.reason.as_deref().is_some_and(|reason| reason.contains("only imagined")), "{action:?}");
+    assert!(would.why.to_string().contains("imagined.fearless"));
+    assert!(Path::new(&precious).exists());
+}
+
+#[test]
+fn what_was_done_gives_what_came_of_it_then() {
+    let lived = Lived::through(&["create a file a.txt with the text one", "read a.txt"], Settings::default());
+    let (was, would) = (lived.reply(Without::Nothing), lived.reply(Without::Fear));
+    assert!(was.contains("one"), "{was}");
+    assert_eq!(was, would);
+}
+
+#[test]
+fn a_model_answers_from_the_recording_and_to_another_prompt_nobody_knows() {
+    let model = Model::acting(|_, _| Act::Say(acts("respond", &json!({"message": "In the blue drawer, I think."}))));
+    let mut settings = Settings::default();
+    (settings.llm.base_url, settings.llm.model) = (Some(model.serve()), Some("gull".into()));
+    let told = ["remember that the spare key is in the blue drawer", "what would you say about that spare key?"];
+    let lived = Lived::through(&told, settings);
+    let asked = model.requests().len();
+    let was = lived.without(Without::Nothing);
+    assert_eq!((was.ended.reply.as_deref(), was.unknown_prompts), (Some("In the blue drawer, I think."), 0));
+    let would = lived.without(Without::Memory);
+    assert!(would.unknown_prompts > 0 && would.ended.reply != was.ended.reply, "{:?}", would.ended);
+    assert_eq!(model.requests().len(), asked, "nobody is asked");
+}
+
+#[test]
+fn a_turn_that_the_recording_does_not_hold_is_told() {
+    let lived = Lived::through(&["hello"], Settings::default());
+    let error = lived.recording.what_if(MessageId::from_parts(1, 1), Without::Memory, &core_tools());
+    let error = error.err().expect("it isn't there").to_string();
+    assert!(error.contains("doesn't hold the beginning of the turn"), "{error}");
+}
