@@ -113,6 +113,18 @@ fn when_the_model_fails_half_way_the_person_hears_what_was_done() {
 }
 
 #[test]
+fn what_a_model_only_got_wrong_is_not_told_and_habit_answers() {
+    let model = Model::acting(|number, _| match number {
+        0 => Act::Say(acts("read_file", &json!({"nonsense": 1}))),
+        _ => Act::Answer(401, None, "no".into()),
+    });
+    let mut bench = model.bench(|_| {});
+    bench.say("remember that the green teapot is in the attic");
+    let reply = bench.say("do you happen to have an idea of the green teapot?").reply.unwrap_or_default();
+    assert!(reply.contains("in the attic") && !reply.contains("read_file"), "{reply}");
+}
+
+#[test]
 fn a_crash_between_any_two_steps_does_each_action_once() {
     // Reading, then creating what must not be there yet: twice would fail.
     let model = Model::acting(|_, request| {

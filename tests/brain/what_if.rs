@@ -94,6 +94,6 @@ fn a_model_answers_from_the_recording_and_to_another_prompt_nobody_knows() {
 fn a_turn_that_the_recording_does_not_hold_is_told() {
     let lived = Lived::through(&["hello"], Settings::default());
     let error = lived.recording.what_if(MessageId::from_parts(1, 1), Without::Memory, &core_tools());
-    let error = error.err().expect("it isn't there").to_string();
+    let error = error.expect_err("it isn't there").to_string();
     assert!(error.contains("doesn't hold the beginning of the turn"), "{error}");
 }

@@ -84,7 +84,15 @@ pub struct ModelCall {
     pub max_tokens: u32,
     /// The tools that a reply may name; a server with schemas is held to them.
     #[serde(default)]
-    pub tools: Vec<String>,
+    pub tools: Vec<CallableTool>,
+}
+
+/// A tool that a reply may name.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct CallableTool {
+    pub name: String,
+    /// The JSON schema of what it takes, where the prompt shows it.
+    pub parameters: Option<Json>,
 }
 
 /// The prompt passed the model's window, as its server told; what it didn't tell is missing.

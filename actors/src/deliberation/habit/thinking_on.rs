@@ -54,7 +54,7 @@ impl Habit {
         self.deliberate(turn, *wish, pulse);
     }
 
-    /// The model can't go on: the person hears what was done.
+    /// The model can't go on: the person hears what was done, or refused.
     fn tell_outcomes(&self, mut turn: Turn, pulse: &mut Pulse<'_, Self>) {
         let outcomes = std::mem::take(&mut turn.outcomes);
         turn.said.extend(outcomes);
@@ -68,7 +68,7 @@ impl Hears<ModelProposal> for Habit {
         let settings = pulse.settings();
         let Some(tool) = &proposal.tool else {
             let why = proposal.error.as_deref().unwrap_or("it proposed nothing");
-            if !turn.outcomes.is_empty() {
+            if turn.done().iter().any(|deed| deed.status != "failed") {
                 let (id, text) = (turn.id, format!("I tell what I did (the model could not help any further: {why})"));
                 let thought = Thought { turn: id, mind: Mind::Habit, text, confidence: Confidence::clamped(1.0) };
                 pulse.emit_trusted(id, turn.trust, thought);
@@ -76,7 +76,9 @@ impl Hears<ModelProposal> for Habit {
             }
             let mut plan = plan(&settings.grammar, &turn.text, pulse.now(), &settings.zone);
             plan.thought = format!("{} (the model could not help: {why})", plan.thought);
-            turn.wish = None;
+            // What only went wrong was its own mistake: the person is helped as if it had not been asked.
+            (turn.wish, turn.mind) = (None, Mind::Habit);
+            turn.outcomes.clear();
             return self.consider(turn, plan, pulse);
         };
         if tool == RUN_PROGRAM {

@@ -53,12 +53,12 @@ impl PrefrontalCortex {
             tokens: estimate,
             budget: u32::try_from(settings.context_tokens).unwrap_or(u32::MAX).saturating_sub(settings.reply_tokens),
             sections: prompt.fates.clone(),
-            tools,
+            tools: tools.clone(),
         };
         pulse.put(LAST_PROMPT, &LastPrompt::of(&prompt, &built, now));
         pulse.emit_trusted(turn, pending.trust, built);
         let (system, user, max_tokens) = (prompt.system, prompt.user, settings.reply_tokens);
-        let tools = settings.tools.names();
+        let tools = settings.tools.callable(&tools);
         pulse.emit_trusted(turn, pending.trust, ModelCall { call, turn, system, user, max_tokens, tools });
     }
 

@@ -4,6 +4,8 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use maxim_bus::signals::prompt::Tier;
+use maxim_bus::signals::thought::CallableTool;
+use serde_json::Value as Json;
 
 use super::{Part, Section};
 use crate::action::tools::ToolSpec;
@@ -14,6 +16,7 @@ use crate::language::estimated_tokens;
 pub struct ShownTool {
     pub name: String,
     pub full: String,
+    parameters: Json,
     full_tokens: usize,
     name_tokens: usize,
 }
@@ -33,7 +36,8 @@ impl ToolShelf {
             let properties = spec.parameters.get("properties").cloned().unwrap_or_default();
             let full = format!("- {}: {} params {} e.g. {}", spec.name, spec.description, properties, spec.example);
             let (full_tokens, name_tokens) = (estimated_tokens(&full) + 1, estimated_tokens(&spec.name) + 1);
-            (spec.name.clone(), ShownTool { name: spec.name.clone(), full, full_tokens, name_tokens })
+            let (name, parameters) = (spec.name.clone(), spec.parameters.clone());
+            (spec.name.clone(), ShownTool { name, full, parameters, full_tokens, name_tokens })
         };
         Arc::new(Self { tools: specs.into_iter().map(shown).collect() })
     }
@@ -42,9 +46,13 @@ impl ToolShelf {
         self.tools.len()
     }
 
-    /// The names of all, in order.
-    pub fn names(&self) -> Vec<String> {
-        self.tools.keys().cloned().collect()
+    /// All, in the order of their names; those that are shown whole with what they take.
+    pub fn callable(&self, shown: &[String]) -> Vec<CallableTool> {
+        let callable = |tool: &ShownTool| {
+            let parameters = shown.contains(&tool.name).then(|| tool.parameters.clone());
+            CallableTool { name: tool.name.clone(), parameters }
+        };
+        self.tools.values().map(callable).collect()
     }
 
     pub fn is_empty(&self) -> bool {

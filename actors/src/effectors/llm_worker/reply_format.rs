@@ -5,7 +5,9 @@
 
 use std::sync::atomic::{AtomicU8, Ordering};
 
+use maxim_bus::signals::thought::CallableTool;
 use serde_json::value::RawValue;
+use serde_json::{Value as Json, json};
 
 /// Ways to ask for a reply, from the strictest on.
 const FORMATS: u8 = 3;
@@ -31,7 +33,7 @@ impl ReplyFormat {
     }
 
     /// The wish as a request has it. `tools` are the names that an action may have.
-    pub fn wish(format: u8, tools: &[String]) -> Option<Box<RawValue>> {
+    pub fn wish(format: u8, tools: &[CallableTool]) -> Option<Box<RawValue>> {
         let wish = match format {
             0 => schema(tools),
             1 => r#"{"type":"json_object"}"#.to_owned(),
@@ -41,26 +43,59 @@ impl ReplyFormat {
     }
 }
 
-/// A thought or an action, as text: a server that is held to a schema writes in its order, and reasons come before acts. Not
-/// strict: each tool has parameters of its own, which are checked against its own schema.
-fn schema(tools: &[String]) -> String {
-    let names = if tools.is_empty() { String::new() } else { format!(r#","enum":{}"#, serde_json::json!(tools)) };
-    let action = format!(
-        r#"{{"type":"object","properties":{{"tool_name":{{"type":"string"{names}}},"params":{{"type":"object"}}}},"required":["tool_name","params"]}}"#
-    );
+/// The most characters of reasoning: small models ramble.
+const REASONING: usize = 800;
+
+/// A thought or an action, as text: a server that is held to a schema writes in its order, and reasons come before acts. What
+/// it would do is named even while it thinks on: memory is asked about that too. Not strict: what tools take is checked against
+/// their own schemas, of which a server is given the plain part.
+fn schema(tools: &[CallableTool]) -> String {
+    let action = |name: String, params: &Json| {
+        format!(
+            r#"{{"type":"object","properties":{{"tool_name":{name},"params":{params}}},"required":["tool_name","params"],"additionalProperties":false}}"#
+        )
+    };
+    let any = json!({ "type": "object" });
+    let whole = tools.iter().filter_map(|tool| {
+        let parameters = tool.parameters.as_ref()?;
+        Some(action(json!({ "const": tool.name }).to_string(), &plain(parameters)))
+    });
+    let rest: Vec<&str> =
+        tools.iter().filter(|tool| tool.parameters.is_none()).map(|tool| tool.name.as_str()).collect();
+    let rest = (!rest.is_empty()).then(|| action(json!({ "type": "string", "enum": rest }).to_string(), &any));
+    let actions: Vec<String> = whole.chain(rest).collect();
+    let action = match actions.as_slice() {
+        [] => action(json!({ "type": "string" }).to_string(), &any),
+        actions => format!(r#"{{"anyOf":[{}]}}"#, actions.join(",")),
+    };
     let properties = format!(
-        r#"{{"reasoning":{{"type":"string"}},"ready_to_act":{{"type":"boolean"}},"action":{action},"confidence":{{"type":"number","minimum":0,"maximum":1}}}}"#
+        r#"{{"reasoning":{{"type":"string","maxLength":{REASONING}}},"ready_to_act":{{"type":"boolean"}},"action":{action},"confidence":{{"type":"number","minimum":0,"maximum":1}}}}"#
     );
-    let schema = format!(r#"{{"type":"object","properties":{properties},"required":["reasoning","ready_to_act"]}}"#);
+    let schema =
+        format!(r#"{{"type":"object","properties":{properties},"required":["reasoning","ready_to_act","action"]}}"#);
     format!(r#"{{"type":"json_schema","json_schema":{{"name":"thought","strict":false,"schema":{schema}}}}}"#)
+}
+
+/// The part of a schema that servers which write by it understand.
+fn plain(schema: &Json) -> Json {
+    let Some(fields) = schema.as_object() else { return json!({ "type": "object" }) };
+    let kept = fields.iter().filter_map(|(key, value)| match key.as_str() {
+        "type" | "enum" | "const" | "required" => Some((key.clone(), value.clone())),
+        "items" => Some((key.clone(), plain(value))),
+        "properties" => {
+            let properties = value.as_object()?.iter().map(|(name, schema)| (name.clone(), plain(schema)));
+            Some((key.clone(), Json::Object(properties.collect())))
+        }
+        _ => None,
+    });
+    Json::Object(kept.collect())
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use serde_json::{Value as Json, json};
 
-    fn wish(format: u8, tools: &[String]) -> Option<Json> {
+    fn wish(format: u8, tools: &[CallableTool]) -> Option<Json> {
         let wish = ReplyFormat::wish(format, tools)?;
         Some(serde_json::from_str(wish.get()).expect("JSON"))
     }
@@ -81,11 +116,21 @@ mod tests {
 
     #[test]
     fn a_server_with_schemas_is_held_to_tools_that_exist_and_reasons_before_it_acts() {
-        let names = ["respond".to_owned(), "odd \"name\"".to_owned()];
-        let asked = wish(0, &names).expect("a schema");
-        let tool = asked.pointer("/json_schema/schema/properties/action/properties/tool_name/enum");
-        assert_eq!(tool, Some(&json!(names)));
-        let text = ReplyFormat::wish(0, &names).expect("a schema");
+        let takes = json!({
+            "type": "object", "required": ["message"], "additionalProperties": false,
+            "properties": { "message": { "type": "string", "description": "words", "minLength": 1 } },
+        });
+        let tool = |name: &str, parameters| CallableTool { name: name.into(), parameters };
+        let tools = [tool("respond", Some(takes)), tool("odd \"name\"", None), tool("glob", None)];
+        let asked = wish(0, &tools).expect("a schema");
+        let actions = asked.pointer("/json_schema/schema/properties/action/anyOf").expect("actions");
+        assert_eq!(actions[0]["properties"]["tool_name"], json!({ "const": "respond" }));
+        let plain = json!({
+            "type": "object", "required": ["message"], "properties": { "message": { "type": "string" } },
+        });
+        assert_eq!(actions[0]["properties"]["params"], plain);
+        assert_eq!(actions[1]["properties"]["tool_name"]["enum"], json!(["odd \"name\"", "glob"]));
+        let text = ReplyFormat::wish(0, &tools).expect("a schema");
         let place = |word: &str| text.get().find(word).expect("it is there");
         assert!(place("\"reasoning\"") < place("\"action\""), "servers write in the order of the schema");
     }
