@@ -117,6 +117,12 @@ pub fn stable_sections(identity: &str, mode: Mode, constitution: &str) -> Vec<Se
     ]
 }
 
+/// How long the reply may be: what was configured, and at most a quarter of the window.
+pub(super) fn reply_tokens(pending: &Pending, now: Timestamp, settings: &PrefrontalSettings) -> u32 {
+    let quarter = pending.window.tokens(settings.context_tokens, now) / 4;
+    settings.reply_tokens.min(u32::try_from(quarter).unwrap_or(u32::MAX))
+}
+
 /// The prompt and the names of the tools that it shows whole. Where these don't fit, half of them are shown, and so on.
 pub(super) fn prompt(
     pending: &Pending,
@@ -126,24 +132,26 @@ pub(super) fn prompt(
 ) -> Result<(Prompt, Vec<String>), DoesNotFit> {
     let measure = pending.window;
     let tokens = measure.tokens(settings.context_tokens, now);
-    let (window, reply) = (measure.estimated(tokens), measure.estimated(u64::from(settings.reply_tokens)));
+    let reply = u64::from(reply_tokens(pending, now, settings));
+    // What the prompt may have, in tokens as they are estimated.
+    let room = measure.estimated(tokens.saturating_sub(reply));
     let mut outcomes = OUTCOMES;
     let mut shown = if pending.ranking.is_empty() { settings.tools.len() } else { pending.shown };
     loop {
         let fixed = variable(pending, unread, now, settings, outcomes);
         let (tools, names) = settings.tools.sections(&pending.ranking, shown);
         let must = settings.stable.iter().chain(&tools).chain(&fixed).filter(|section| section.tier <= Tier::Critical);
-        let available = (window.saturating_sub(reply)).saturating_sub(must.map(|section| section.tokens).sum());
+        let available = room.saturating_sub(must.map(|section| section.tokens).sum());
         let more =
             pending.mind.sections(available).into_iter().chain(transcript::section(&pending.transcript, available));
         let sections: Vec<Section> =
             settings.stable.iter().cloned().chain(tools).chain(more).chain(fixed.iter().cloned()).collect();
-        match build(sections, window, reply) {
+        match build(sections, room, 0) {
             Ok(prompt) => return Ok((prompt, names)),
             Err(_) if !pending.ranking.is_empty() && shown > 1 => shown /= 2,
             Err(_) if !pending.wish.done.is_empty() && outcomes > OUTCOMES_LEAST => outcomes /= 2,
             Err(DoesNotFit { needed, sections, .. }) => {
-                let needed = usize::try_from(measure.real(needed)).unwrap_or(usize::MAX);
+                let needed = usize::try_from(measure.real(needed) + reply).unwrap_or(usize::MAX);
                 return Err(DoesNotFit { needed, window: usize::try_from(tokens).unwrap_or(usize::MAX), sections });
             }
         }
@@ -195,4 +203,58 @@ fn variable(
         sections.push(Section::new("last_reply", Tier::Mandatory, Part::User, text));
     }
     sections
+}
+
+#[cfg(test)]
+mod tests {
+    use maxim_bus::signals::thought::{Deliberate, Overflow};
+    use proptest::prelude::*;
+    use serde_json::json;
+
+    use super::super::tests::{settings, wish};
+    use super::super::window::Window;
+    use super::*;
+    use crate::region::rig::monday_morning;
+
+    proptest! {
+        /// Whatever the window, what is known of it, and however much there is to say.
+        #[test]
+        fn a_prompt_never_passes_the_window_and_never_drops_what_must_be_in(
+            window in 256u32..20_000,
+            told in proptest::option::of(256u32..20_000),
+            reply in 16u32..4_000,
+            counted in 200u32..4_000,
+            words in 0usize..3_000,
+            deeds in proptest::collection::vec(0usize..8_000, 0..6),
+        ) {
+            let now = monday_morning();
+            let settings = PrefrontalSettings { context_tokens: window.into(), reply_tokens: reply, ..settings() };
+            let done = deeds.iter().map(|length| Deed {
+                tool: "beta".into(),
+                params: json!({ "text": "p".repeat(length / 2) }),
+                status: "done".into(),
+                outcome: "o ".repeat(*length),
+            });
+            let wish = Deliberate { context: "word ".repeat(words), done: done.collect(), ..wish("do it") };
+            let known = Window::default().counted(1_000, counted);
+            let known = match told {
+                Some(window) => known.refused(1_000, Overflow { prompt_tokens: None, window: Some(window) }, now),
+                None => known,
+            };
+            let mut pending = Pending::new(&wish, Trust::Owner, known);
+            (pending.ranking, pending.shown) = (vec!["beta".into(), "alpha".into(), "gamma".into()], 3);
+            if let Ok((prompt, _)) = super::prompt(&pending, None, now, &settings) {
+                let room = known.tokens(window.into(), now);
+                let reply = u64::from(reply_tokens(&pending, now, &settings));
+                prop_assert!(known.real(prompt.tokens) + reply <= room, "{} and {reply} of {room}", prompt.tokens);
+                let must = prompt.fates.iter().filter(|fate| fate.tier <= Tier::Critical);
+                prop_assert!(must.clone().all(|fate| fate.kept));
+                let names: Vec<&str> = must.map(|fate| fate.name.as_str()).collect();
+                for name in ["instructions", "identity", "tools", "user_request"] {
+                    prop_assert!(names.contains(&name), "{name} is missing");
+                }
+                prop_assert!(prompt.user.contains("do it"));
+            }
+        }
+    }
 }

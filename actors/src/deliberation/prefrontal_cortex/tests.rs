@@ -20,7 +20,7 @@ use crate::region::rig::{Rig, ear, monday_morning};
 
 const ACT: &str = r#"{"tool_name": "respond", "params": {"message": "hi"}, "reasoning": ""}"#;
 
-fn settings() -> PrefrontalSettings {
+pub(super) fn settings() -> PrefrontalSettings {
     let specs = ["alpha", "beta", "gamma"].map(|name| ToolSpec::new(name, "does what it is for"));
     PrefrontalSettings {
         model: true,
@@ -56,7 +56,7 @@ fn turn() -> MessageId {
     MessageId::from_parts(1, 1)
 }
 
-fn wish(text: &str) -> Deliberate {
+pub(super) fn wish(text: &str) -> Deliberate {
     Deliberate {
         turn: turn(),
         text: text.into(),

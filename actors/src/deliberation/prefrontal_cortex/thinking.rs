@@ -31,7 +31,8 @@ impl PrefrontalCortex {
             Ok(built) => built,
             Err(why) => return Self::decline(turn, &why.to_string(), pulse),
         };
-        let cost = pending.window.real(prompt.tokens) + u64::from(settings.reply_tokens);
+        let max_tokens = asking::reply_tokens(&pending, now, settings);
+        let cost = pending.window.real(prompt.tokens) + u64::from(max_tokens);
         if let Some(why) = self.spent.objection(now, cost, settings) {
             return Self::decline(turn, &why, pulse);
         }
@@ -57,7 +58,7 @@ impl PrefrontalCortex {
         };
         pulse.put(LAST_PROMPT, &LastPrompt::of(&prompt, &built, now));
         pulse.emit_trusted(turn, pending.trust, built);
-        let (system, user, max_tokens) = (prompt.system, prompt.user, settings.reply_tokens);
+        let (system, user) = (prompt.system, prompt.user);
         let tools = settings.tools.callable(&tools);
         pulse.emit_trusted(turn, pending.trust, ModelCall { call, turn, system, user, max_tokens, tools });
     }
