@@ -1,6 +1,5 @@
 //! What can be said about one key, and all effective values as a file.
 
-use std::borrow::Cow;
 use std::fmt::Write;
 
 use serde::Serialize;
@@ -26,23 +25,23 @@ pub struct Explanation {
 }
 
 /// The field of a key such as `gateway.credit`.
-pub fn find(key: &str) -> Option<Cow<'static, Field>> {
+pub fn find(key: &str) -> Option<Field> {
     let (section, name) = key.split_once('.')?;
     if section == MCP {
-        return mcp::find(key).map(Cow::Owned);
+        return mcp::find(key);
     }
-    fields().find(|field| field.section == section && field.name == name).map(Cow::Borrowed)
+    fields().find(|field| field.section == section && field.name == name).cloned()
 }
 
 /// A likeness below this is no help to anyone.
 const ALIKE: f64 = 0.75;
 
 /// The known key that is most like `key`, whether the section or the name is what went wrong; none when nothing is.
-pub fn nearest(key: &str) -> Option<Cow<'static, Field>> {
+pub fn nearest(key: &str) -> Option<Field> {
     if let Some((server, name)) = key.strip_prefix("mcp.").and_then(|rest| rest.split_once('.')) {
         let likeness = |field: &Field| strsim::jaro_winkler(name, field.name);
         let best = fields_of(server).max_by(|a, b| likeness(a).total_cmp(&likeness(b)));
-        return best.filter(|field| likeness(field) >= ALIKE).map(Cow::Owned);
+        return best.filter(|field| likeness(field) >= ALIKE);
     }
     let likeness = |field: &Field| match key.split_once('.') {
         // The section alone must not make two keys alike.
@@ -52,11 +51,11 @@ pub fn nearest(key: &str) -> Option<Cow<'static, Field>> {
         None => strsim::jaro_winkler(key, &field.section).max(strsim::jaro_winkler(key, field.name)),
     };
     // The first of equals, so that the order of the sample file decides.
-    let best = fields().fold(None, |best: Option<(f64, &'static Field)>, field| match best {
+    let best = fields().fold(None, |best: Option<(f64, &Field)>, field| match best {
         Some((score, _)) if score >= likeness(field) => best,
         _ => Some((likeness(field), field)),
     });
-    best.filter(|(score, _)| *score >= ALIKE).map(|(_, field)| Cow::Borrowed(field))
+    best.filter(|(score, _)| *score >= ALIKE).map(|(_, field)| field.clone())
 }
 
 impl Loaded {

@@ -123,7 +123,11 @@ pub(super) fn contradictions(settings: &Settings) -> Vec<Fault> {
             _ => {}
         }
         if server.url.is_none() && (server.token.is_some() || server.token_file.is_some() || server.ca_file.is_some()) {
-            fault("token", format!("mcp.{name} has a token or a ca_file, but no url"), "set the url, or leave them out");
+            fault(
+                "token",
+                format!("mcp.{name} has a token or a ca_file, but no url"),
+                "set the url, or leave them out",
+            );
         }
         let for_programs = !(server.env.is_empty() && server.read.is_empty() && server.write.is_empty());
         if server.url.is_some() && (for_programs || server.network) {
@@ -158,7 +162,8 @@ mod tests {
 
     #[test]
     fn a_server_has_its_own_section_with_defaults_and_layers() {
-        let toml = "[mcp.files]\ncommand = [\"serve\", \"/srv\"]\nread = [\"/srv\"]\n[mcp.web]\nurl = \"http://h:1/mcp\"\n";
+        let toml =
+            "[mcp.files]\ncommand = [\"serve\", \"/srv\"]\nread = [\"/srv\"]\n[mcp.web]\nurl = \"http://h:1/mcp\"\n";
         let loaded = loaded(toml, &[("MAXIM__MCP__WEB__TOKEN", "t0p"), ("MAXIM__MCP__FILES__DEADLINE", "5s")]);
         let loaded = loaded.expect("loads");
         let servers = &loaded.settings.mcp;

@@ -93,7 +93,7 @@ settings! {
 }
 
 /// All keys that stand in every configuration, section by section.
-pub fn fields() -> impl Iterator<Item = &'static Field> {
+pub fn fields<'a>() -> impl Iterator<Item = &'a Field> {
     SECTIONS.iter().flat_map(|section| section.fields)
 }
 

@@ -22,7 +22,7 @@ use serde::Serialize;
 
 use super::format::{InputLine, RegionStart, build};
 use super::{RecorderError, Recording};
-use crate::agent::{AgentSettings, Kit, Outside, anatomy};
+use crate::agent::{AgentSettings, Kit, Outside, anatomy, tool_servers};
 
 /// What a replay found.
 #[derive(Clone, Debug, Serialize)]
@@ -96,7 +96,7 @@ impl ReplayReport {
 }
 
 impl Recording {
-    /// Replays a file with the core tools.
+    /// Replays a file with the core tools and those that servers offered.
     ///
     /// # Errors
     /// See [`Recording::read`] and [`Recording::replay`].
@@ -104,12 +104,13 @@ impl Recording {
         Self::read(path)?.replay_core(&Window::default())
     }
 
-    /// Replays what lies in a window, with the core tools.
+    /// Replays what lies in a window, with the core tools and those that servers offered.
     ///
     /// # Errors
     /// See [`Recording::replay`].
     pub fn replay_core(&self, window: &Window) -> Result<ReplayReport, RecorderError> {
-        let registry = tools::core_registry().map_err(|error| RecorderError::Settings(error.to_string()))?;
+        let mut registry = tools::core_registry().map_err(|error| RecorderError::Settings(error.to_string()))?;
+        tool_servers::recorded(&self.header.settings.mcp, &self.header.tool_lists).register(&mut registry);
         self.replay_within(registry, window)
     }
 

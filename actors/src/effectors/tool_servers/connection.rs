@@ -6,14 +6,12 @@ use std::time::Duration;
 
 use maxim_bus::latch::StopLatch;
 use reqwest::redirect;
-use rmcp::model::{
-    ClientCapabilities, ClientConfig, Implementation, ListToolsResult, PaginatedRequestParams,
-};
+use rmcp::ClientHandler;
+use rmcp::model::{ClientCapabilities, ClientConfig, Implementation, ListToolsResult, PaginatedRequestParams};
 use rmcp::service::{NotificationContext, Peer, RoleClient, RunningService, serve_client};
 use rmcp::transport::StreamableHttpClientTransport;
 use rmcp::transport::async_rw::AsyncRwTransport;
 use rmcp::transport::streamable_http_client::StreamableHttpClientTransportConfig;
-use rmcp::ClientHandler;
 use tokio::process::{ChildStdin, ChildStdout};
 use tokio::sync::Notify;
 
@@ -51,7 +49,10 @@ pub(super) async fn keep(server: Arc<Server>, world: World) {
         let mut pause = FIRST_PAUSE;
         loop {
             if world.latch.is_stopped() {
-                server.stand(State::Stopped, Some("the brain is stopped; a person clears that with `maxim reset`".into()));
+                server.stand(
+                    State::Stopped,
+                    Some("the brain is stopped; a person clears that with `maxim reset`".into()),
+                );
                 while world.latch.is_stopped() {
                     tokio::time::sleep(LATCH_LOOK).await;
                 }
@@ -136,6 +137,7 @@ fn take_in(server: &Server, world: &World, peer: &Peer<RoleClient>, list: &ToolL
     }
     let name = &server.plan.name;
     (world.tell)(match &server.remembered {
+        Some(_) if changes.is_empty() => format!("the tool server {name} offers again what it did at the start"),
         None => format!("the tool server {name} is new and brings {} tools, from the next start on", list.tools.len()),
         Some(_) => format!("the tool server {name} has changed ({}), for the next start", told(&changes)),
     });
@@ -193,13 +195,11 @@ async fn open(server: &Server, latch: &StopLatch, sandbox: &SandboxPolicy) -> Re
     let listed = match connected {
         Err(_) => Err(format!("it didn't answer for {} s", PATIENCE.as_secs())),
         Ok(Err(error)) => Err(plain(&error.to_string(), TOLD)),
-        Ok(Ok(service)) => {
-            match tokio::time::timeout(PATIENCE, tools_of(&server.plan.name, service.peer())).await {
-                Ok(Ok(list)) => Ok((service, list)),
-                Ok(Err(why)) => Err(why),
-                Err(_) => Err("it didn't say in time what it offers".to_owned()),
-            }
-        }
+        Ok(Ok(service)) => match tokio::time::timeout(PATIENCE, tools_of(&server.plan.name, service.peer())).await {
+            Ok(Ok(list)) => Ok((service, list)),
+            Ok(Err(why)) => Err(why),
+            Err(_) => Err("it didn't say in time what it offers".to_owned()),
+        },
     };
     match (listed, program) {
         (Ok((service, list)), program) => Ok(Opened { service, list, changed, program }),
@@ -242,7 +242,8 @@ fn start(
 
 fn address(plan: &HttpPlan) -> Result<StreamableHttpClientTransport<reqwest::Client>, ToolFailure> {
     // A redirect would take the session and the token to whom nobody has named.
-    let http = http_client::builder(&plan.roots).redirect(redirect::Policy::none()).connect_timeout(SIGN_OF_LIFE).build();
+    let http =
+        http_client::builder(&plan.roots).redirect(redirect::Policy::none()).connect_timeout(SIGN_OF_LIFE).build();
     let http = http.map_err(|error| ToolFailure::new(ErrorKind::Unavailable, format!("no HTTP client: {error}")))?;
     let mut config = StreamableHttpClientTransportConfig::with_uri(plan.url.clone())
         .max_sse_event_size(MESSAGE)

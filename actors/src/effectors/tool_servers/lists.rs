@@ -42,7 +42,8 @@ impl ListFolder {
             fs::rename(beside, &path)?;
             fs::File::open(folder)?.sync_all()
         };
-        write().map_err(|error: std::io::Error| ToolFailure::io("can't remember the tools of a server in", &path, &error))
+        write()
+            .map_err(|error: std::io::Error| ToolFailure::io("can't remember the tools of a server in", &path, &error))
     }
 
     fn path(&self, server: &str) -> Option<PathBuf> {

@@ -67,6 +67,11 @@ impl ToolServers {
         self.servers.is_empty()
     }
 
+    /// What is remembered of them.
+    pub fn lists(&self) -> Vec<ToolList> {
+        self.servers.iter().filter_map(|server| server.remembered.clone()).collect()
+    }
+
     /// Registers the tools that are remembered. What can't be registered is told.
     pub fn register(&self, registry: &mut ToolRegistry) -> Vec<LeftOut> {
         let mut all = Vec::new();

@@ -83,7 +83,11 @@ impl OfferedTool {
     /// The description in one plain line, labelled with who says it.
     pub(super) fn shown(&self, server: &str) -> String {
         let said = plain(&self.description, DESCRIPTION);
-        if said.is_empty() { format!("A tool of the server {server}.") } else { format!("The server {server} says: {said}") }
+        if said.is_empty() {
+            format!("A tool of the server {server}.")
+        } else {
+            format!("The server {server} says: {said}")
+        }
     }
 
     /// The schema as an object with `properties`, its texts made plain, and nothing allowed that it doesn't name.
@@ -113,7 +117,8 @@ impl ToolList {
             } else if size > SAID {
                 left_out.insert(plain(&tool.name, NOTE), format!("its description is longer than {SAID} bytes"));
             } else if by_name.len() >= TOOLS {
-                left_out.insert(plain(&tool.name, NOTE), format!("a server may bring {TOOLS} tools, and this is one more"));
+                left_out
+                    .insert(plain(&tool.name, NOTE), format!("a server may bring {TOOLS} tools, and this is one more"));
             } else {
                 by_name.insert(tool.name.clone(), tool);
             }

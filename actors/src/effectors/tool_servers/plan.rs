@@ -86,7 +86,8 @@ impl Reach {
     pub fn leaves(&self) -> bool {
         match self {
             Self::Program(program) => program.network,
-            Self::Http(http) => match Url::parse(&http.url).ok().and_then(|url| url.host().map(|host| host.to_owned())) {
+            Self::Http(http) => match Url::parse(&http.url).ok().and_then(|url| url.host().map(|host| host.to_owned()))
+            {
                 Some(Host::Ipv4(address)) => !address.is_loopback(),
                 Some(Host::Ipv6(address)) => !address.is_loopback(),
                 Some(Host::Domain(name)) => name != "localhost",

@@ -225,7 +225,9 @@ impl Server {
             Some(now) if now == digest => Ok(live.peer),
             Some(_) => Err(self.failed(
                 ErrorKind::Refused,
-                format!("it says something else of {tool} than when it was taken in; start the daemon anew to take that in"),
+                format!(
+                    "it says something else of {tool} than when it was taken in; start the daemon anew to take that in"
+                ),
             )),
             None => Err(self.failed(ErrorKind::Unavailable, format!("it doesn't offer {tool} any more"))),
         }
@@ -239,7 +241,8 @@ impl Server {
             }
             ServiceError::TransportClosed | ServiceError::TransportSend(_) => {
                 let by_stop = self.world.get().is_some_and(|world| world.latch.is_stopped());
-                let (kind, what) = if by_stop { (ErrorKind::Stopped, "was stopped") } else { (ErrorKind::Failed, "ended") };
+                let (kind, what) =
+                    if by_stop { (ErrorKind::Stopped, "was stopped") } else { (ErrorKind::Failed, "ended") };
                 self.failed(kind, format!("it {what} while {tool} ran; whether it took effect is not known"))
             }
             other => self.failed(ErrorKind::Failed, plain(&other.to_string(), TOLD)),

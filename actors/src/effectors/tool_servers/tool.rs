@@ -10,7 +10,8 @@ use super::naming::{name_of, spoken};
 use super::offered::OfferedTool;
 use super::server::Server;
 use crate::action::tools::{
-    EffectClass, ErrorKind, FollowUp, Hands, OfferedBy, SideEffectKind, Tool, ToolFailure, ToolOutcome, ToolRegistry, ToolSpec,
+    EffectClass, ErrorKind, FollowUp, Hands, OfferedBy, SideEffectKind, Tool, ToolFailure, ToolOutcome, ToolRegistry,
+    ToolSpec,
 };
 
 /// Registers what is remembered of a server, in the order of the tools' names: how many, and which not.

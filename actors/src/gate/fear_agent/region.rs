@@ -61,8 +61,8 @@ pub struct FearSettings {
     pub irreversible: BTreeSet<String>,
     /// Tools that are programs of others, and change something: what they do isn't known, so they are asked about.
     pub foreign: BTreeSet<String>,
-    /// What servers say of their tools, as digests by tool: an "always" holds for what was said when it was given.
-    pub said: BTreeMap<String, String>,
+    /// Digests of what servers say of their tools, by tool: an "always" holds for what was said when it was given.
+    pub offers: BTreeMap<String, String>,
     /// The most by which the fear bridge moves both; 0 to 0.3, default 0.3. At 0 it isn't asked.
     pub bridge_gain: f64,
 }
@@ -301,7 +301,11 @@ impl FearAgent {
             predicted.links.join(", "),
             bridge.unwrap_or_default(),
         );
-        if self.allowed.contains(&settings.kind(&entry.intent.tool, &entry.rule)) { self.clear(entry, pulse) } else { self.ask(entry, pulse) }
+        if self.allowed.contains(&settings.kind(&entry.intent.tool, &entry.rule)) {
+            self.clear(entry, pulse)
+        } else {
+            self.ask(entry, pulse)
+        }
     }
 
     fn clear(&self, mut entry: GateEntry, pulse: &mut Pulse<'_, Self>) {
@@ -407,8 +411,8 @@ impl FearAgent {
 impl FearSettings {
     /// What an approval "always" covers: the same tool, as its server describes it, under the same rule.
     fn kind(&self, tool: &str, rule: &str) -> String {
-        match self.said.get(tool) {
-            Some(said) => format!("{tool}@{said}/{rule}"),
+        match self.offers.get(tool) {
+            Some(digest) => format!("{tool}@{digest}/{rule}"),
             None => format!("{tool}/{rule}"),
         }
     }

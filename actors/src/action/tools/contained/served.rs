@@ -71,8 +71,8 @@ pub fn serve(
             Err(failure) => return drop(say_started.send(Err(failure))),
         };
         let ended = move |status| drop(say.send(News::Ended(status)));
-        let begun = wait_at_gate(&spec, &policy, &group, &scratch, ended)
-            .and_then(|waiting| let_go(&spec, waiting, &group));
+        let begun =
+            wait_at_gate(&spec, &policy, &group, &scratch, ended).and_then(|waiting| let_go(&spec, waiting, &group));
         let (pipes, stderr, hand_over, child) = match begun {
             Ok(begun) => begun,
             Err(failure) => return drop(say_started.send(Err(failure))),
@@ -119,8 +119,8 @@ fn let_go(
     let (Some(mut stdin), Some(stdout)) = (child.stdin.take(), child.stdout.take()) else {
         return Err(ToolFailure::new(ErrorKind::Io, format!("{} has no pipes", spec.program)));
     };
-    stdin.write_all(b"\n").map_err(|error| {
-        ToolFailure::new(ErrorKind::Io, format!("{} can't be spoken to: {error}", spec.program))
-    })?;
+    stdin
+        .write_all(b"\n")
+        .map_err(|error| ToolFailure::new(ErrorKind::Io, format!("{} can't be spoken to: {error}", spec.program)))?;
     Ok(((stdin, stdout, report), stderr, hand_over, child))
 }
