@@ -21,5 +21,6 @@ mod structured_output;
 mod thread;
 mod tls;
 mod tool_index;
+mod tool_servers;
 mod tools;
 mod why;

@@ -1,8 +1,9 @@
 //! The real binary as a daemon: killed, damaged, stopped and asked, through its doors alone.
 
+mod components;
 mod harness;
-
 mod kill;
 mod manners;
+mod mcp;
 mod offline;
 mod stop;

@@ -33,6 +33,7 @@ while IFS= read -r line; do
     *'"method":"tools/call"'*)
       case $line in
         *'"name":"die"'*) echo 'out of memory' >&2; exit 3 ;;
+        *'"name":"surroundings"'*) text "$id" "$GREETING, $HOME, $(touch "$1/../work/note" 2>/dev/null && echo out || echo in)" ;;
         *'"name":"hang"'*) echo hanging > "$1/hanging" ;;
         *'"name":"garbage"'*) echo 'not json at all'; echo '{"half":'; printf '\377\376\n'; text "$id" 'after garbage' ;;
         *'"name":"flood"'*) printf '{"jsonrpc":"2.0","id":%s,"result":{"content":[{"type":"text","text":"' "$id"
@@ -58,7 +59,7 @@ fn offered(name: &str, description: &str) -> Json {
 
 /// The names as the server gives them.
 fn usual() -> Vec<Json> {
-    ["greet", "die", "hang", "garbage", "flood", "change"].map(|name| offered(name, "does it")).to_vec()
+    ["greet", "die", "hang", "garbage", "flood", "change", "surroundings"].map(|name| offered(name, "does it")).to_vec()
 }
 
 impl Bench {
@@ -94,7 +95,9 @@ impl Bench {
     fn servers_with(&self, terms: Terms) -> (ToolServers, ToolRegistry) {
         let own = self.folder.path().join("server");
         let command = ["/bin/sh".to_owned(), self.path("serve.sh").display().to_string(), own.display().to_string()];
-        let program = ProgramPlan { command: command.to_vec(), writable: vec![own], ..ProgramPlan::default() };
+        let environment = [("GREETING".to_owned(), "good morning".to_owned())].into();
+        let program =
+            ProgramPlan { command: command.to_vec(), writable: vec![own], environment, ..ProgramPlan::default() };
         let (name, reach) = ("shell".to_owned(), Reach::Program(program));
         let plan = ServerPlan { name, reach, terms, deadline: Duration::from_secs(30) };
         let folder = ListFolder::new(self.folder.path().join("lists"));
@@ -157,7 +160,7 @@ fn a_new_servers_tools_come_with_the_next_start_and_nobody_waits_for_it() {
     assert!(registry.get("shell_greet").is_none(), "nothing is known of it yet");
     let connected = bench.connect(&servers);
     wait("it is remembered", || !bench.told.lock().is_empty());
-    assert!(bench.told.lock()[0].contains("shell is new and brings 6 tools"), "{:?}", bench.told.lock());
+    assert!(bench.told.lock()[0].contains("shell is new and brings 7 tools"), "{:?}", bench.told.lock());
     drop((connected, servers));
     let (servers, registry) = bench.servers();
     let spec = &registry.get("shell_greet").expect("it is known now").spec;
@@ -173,6 +176,18 @@ fn a_new_servers_tools_come_with_the_next_start_and_nobody_waits_for_it() {
     assert_eq!(outcome.output["from"], "the tool server shell");
     assert!(outcome.output["text"].as_str().expect("text").starts_with("hello from"));
     assert_eq!(bench.told.lock().len(), 1, "nothing is news any more");
+}
+
+#[test]
+fn a_program_gets_the_variables_and_folders_that_were_named_for_it() {
+    let bench = Bench::new(&usual());
+    let (_servers, registry, _connected) = bench.up();
+    let told = bench.call(&registry, "shell_surroundings").output;
+    let support = crate::action::tools::contained::KernelSupport::probe();
+    let is_held = matches!(support.landlock, crate::action::tools::contained::LandlockSupport::Available { .. });
+    let home = bench.folder.path().join("server");
+    let expected = format!("good morning, {}, {}", home.display(), if is_held { "in" } else { "out" });
+    assert_eq!(told["text"], expected, "its home is its own folder, and it writes nowhere else");
 }
 
 #[test]
