@@ -65,8 +65,10 @@ impl Shell {
 
     /// Asked what it offers, as before a start, and what the agent gets of that. `greet` may change something.
     fn start(&self) -> (ToolServers, ToolRegistry) {
-        let command = ["/bin/sh".into(), self.path().join("serve.sh").display().to_string(), self.path().display().to_string()];
-        let program = ProgramPlan { command: command.to_vec(), writable: vec![self.path().into()], ..Default::default() };
+        let command =
+            ["/bin/sh".into(), self.path().join("serve.sh").display().to_string(), self.path().display().to_string()];
+        let program =
+            ProgramPlan { command: command.to_vec(), writable: vec![self.path().into()], ..Default::default() };
         let effects = ["read_file", "hang"].map(|tool| (tool.to_owned(), EffectClass::ReadOnly));
         let terms = Terms { effects: effects.into(), ..Terms::default() };
         let (name, reach) = ("shell".to_owned(), Reach::Program(program));

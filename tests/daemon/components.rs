@@ -48,7 +48,11 @@ impl Components {
     fn program(&self, name: &str, package: &str, args: &[&str], more: &str) -> String {
         let mut command = vec![self.node.display().to_string(), self.script(package)];
         command.extend(args.iter().map(|arg| (*arg).to_owned()));
-        format!("[mcp.{name}]\ncommand = {}\nread = [{:?}]\n{more}\n", json!(command), self.folder.display().to_string())
+        format!(
+            "[mcp.{name}]\ncommand = {}\nread = [{:?}]\n{more}\n",
+            json!(command),
+            self.folder.display().to_string()
+        )
     }
 }
 

@@ -71,7 +71,8 @@ fn every_introspection_tool_answers_with_the_daemons_own_result_and_no_other_too
     };
     let [hello, ready] = initialize();
     let calls = (2..).zip(&questions).map(|(id, tool)| call(id, tool, &arguments(tool)));
-    let messages: Vec<Value> = [hello, ready].into_iter().chain(calls).chain([call(1000, "bash", &json!({}))]).collect();
+    let messages: Vec<Value> =
+        [hello, ready].into_iter().chain(calls).chain([call(1000, "bash", &json!({}))]).collect();
     let heard = speak(&place, &messages, questions.len() + 2);
     for (id, tool) in (2_u64..).zip(&questions) {
         let answer = heard.iter().find(|answer| answer["id"] == id).expect("answered");
