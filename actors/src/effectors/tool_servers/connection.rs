@@ -7,8 +7,11 @@ use std::time::Duration;
 use maxim_bus::latch::StopLatch;
 use reqwest::redirect;
 use rmcp::ClientHandler;
-use rmcp::model::{ClientCapabilities, ClientConfig, Implementation, ListToolsResult, PaginatedRequestParams};
-use rmcp::service::{NotificationContext, Peer, RoleClient, RunningService, serve_client};
+use rmcp::model::{
+    ClientCapabilities, ClientConfig, ClientRequest, ErrorCode, Implementation, ListToolsResult,
+    PaginatedRequestParams, PingRequest,
+};
+use rmcp::service::{NotificationContext, Peer, RoleClient, RunningService, ServiceError, serve_client};
 use rmcp::transport::StreamableHttpClientTransport;
 use rmcp::transport::async_rw::AsyncRwTransport;
 use rmcp::transport::streamable_http_client::StreamableHttpClientTransportConfig;
@@ -24,8 +27,10 @@ use crate::effectors::http_client;
 
 /// How long connecting and listing may take: a program may have to be fetched first.
 const PATIENCE: Duration = Duration::from_secs(60);
-/// How long a server that is suspected of hanging has for a sign of life.
+/// How long a server has for a sign of life.
 const SIGN_OF_LIFE: Duration = Duration::from_secs(5);
+/// An idle server is asked for a sign of life after so long.
+const LOOK: Duration = Duration::from_secs(30);
 /// The pause before the next attempt, doubled with each failure.
 const FIRST_PAUSE: Duration = Duration::from_millis(250);
 const LONGEST_PAUSE: Duration = Duration::from_secs(60);
@@ -100,11 +105,14 @@ async fn hold(server: Arc<Server>, world: World) -> String {
                 Err(_) => break "it didn't say in time what it offers".to_owned(),
             },
             () = server.suspected.notified() => {
-                // Its own kind of request, which every server answers at once.
-                if tokio::time::timeout(SIGN_OF_LIFE, peer.send_request(ping())).await.is_err() {
-                    break format!("it hangs: no sign of life for {} s", SIGN_OF_LIFE.as_secs());
+                if let Some(why) = lost(&peer).await {
+                    break why;
                 }
             }
+            // An address that is gone is noticed in no other way. One that is busy with a call may answer nothing else.
+            () = tokio::time::sleep(LOOK) => if !server.is_busy() && let Some(why) = lost(&peer).await {
+                break why;
+            },
         }
     };
     drop(gone);
@@ -114,8 +122,15 @@ async fn hold(server: Arc<Server>, world: World) -> String {
     }
 }
 
-fn ping() -> rmcp::model::ClientRequest {
-    rmcp::model::ClientRequest::PingRequest(rmcp::model::PingRequest::default())
+/// Why it gives no sign of life; nothing when it does. Every server answers a ping at once, if only that it knows none.
+async fn lost(peer: &Peer<RoleClient>) -> Option<String> {
+    let ping = ClientRequest::PingRequest(PingRequest::default());
+    match tokio::time::timeout(SIGN_OF_LIFE, peer.send_request(ping)).await {
+        Ok(Ok(_)) => None,
+        Ok(Err(ServiceError::McpError(error))) if error.code == ErrorCode::METHOD_NOT_FOUND => None,
+        Ok(Err(error)) => Some(format!("it is lost: {}", plain(&error.to_string(), TOLD))),
+        Err(_) => Some(format!("it hangs: no sign of life for {} s", SIGN_OF_LIFE.as_secs())),
+    }
 }
 
 /// How a program ended, where it did by itself; else it is ended here.

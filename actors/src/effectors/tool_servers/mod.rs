@@ -94,11 +94,11 @@ impl ToolServers {
         tell: impl Fn(String) + Send + Sync + 'static,
     ) -> std::io::Result<Connected> {
         let (end, ended) = watch::channel(false);
-        let (say_stop, stopped) = watch::channel(0_u64);
-        latch.on_stop(move |_| say_stop.send_modify(|stops| *stops += 1));
         if self.servers.is_empty() {
             return Ok(Connected { _end: end });
         }
+        let (say_stop, stopped) = watch::channel(0_u64);
+        latch.on_stop(move |_| say_stop.send_modify(|stops| *stops += 1));
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
         let tell: Arc<dyn Fn(String) + Send + Sync> = Arc::new(tell);
         for server in &self.servers {

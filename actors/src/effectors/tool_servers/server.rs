@@ -29,7 +29,9 @@ pub(super) struct Server {
     live: Mutex<Option<Live>>,
     world: OnceLock<World>,
     connections: AtomicU64,
-    /// Told when a call took too long: it may hang.
+    /// Calls that run.
+    calls: AtomicU64,
+    /// Told when a call went wrong: it may hang or be gone.
     pub suspected: Notify,
 }
 
@@ -100,6 +102,7 @@ impl Server {
             live: Mutex::new(None),
             world: OnceLock::new(),
             connections: AtomicU64::new(0),
+            calls: AtomicU64::new(0),
             suspected: Notify::new(),
         }
     }
@@ -157,6 +160,10 @@ impl Server {
         })
     }
 
+    pub(super) fn is_busy(&self) -> bool {
+        self.calls.load(Ordering::Relaxed) > 0
+    }
+
     fn failed(&self, kind: ErrorKind, why: impl std::fmt::Display) -> ToolFailure {
         ToolFailure::new(kind, format!("the tool server {}: {why}", self.plan.name))
     }
@@ -193,7 +200,10 @@ impl Server {
             };
             let _ = tell.send(called);
         });
-        match told.recv() {
+        self.calls.fetch_add(1, Ordering::Relaxed);
+        let called = told.recv();
+        self.calls.fetch_sub(1, Ordering::Relaxed);
+        match called {
             Ok(Called::Answered(Ok(CallToolResponse::Complete(result)))) => {
                 Ok(answer::outcome(&self.plan.name, tool, &result, cap))
             }
@@ -234,6 +244,7 @@ impl Server {
     }
 
     fn broken(&self, tool: &str, error: &ServiceError) -> ToolFailure {
+        self.suspected.notify_one();
         match error {
             ServiceError::McpError(error) => {
                 let said = plain(&error.message, TOLD);
