@@ -45,6 +45,11 @@ impl DataFolder {
         self.0.join("saved")
     }
 
+    /// What the tool servers offered when they were asked last.
+    pub fn tool_lists(&self) -> PathBuf {
+        self.0.join("tool_servers")
+    }
+
     /// The flight recorder's files.
     pub fn recordings(&self) -> PathBuf {
         self.0.join("recordings")

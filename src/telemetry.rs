@@ -22,7 +22,9 @@ pub enum TelemetryError {
 /// A filter that can't be read, or a second call.
 pub fn init(settings: &Telemetry, filter: Option<&str>) -> Result<(), TelemetryError> {
     let Telemetry { level, json } = settings;
-    let directives = filter.filter(|text| !text.is_empty()).unwrap_or(level.word());
+    // What the library of tool servers logs is what servers say: outside text. How they are is told by their own room.
+    let configured = format!("{},rmcp=off", level.word());
+    let directives = filter.filter(|text| !text.is_empty()).unwrap_or(&configured);
     let filter = EnvFilter::try_new(directives)
         .map_err(|why| TelemetryError::BadFilter { filter: directives.to_owned(), why: why.to_string() })?;
     let logs = tracing_subscriber::fmt()

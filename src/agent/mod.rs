@@ -3,6 +3,7 @@
 pub mod anatomy;
 mod kit;
 mod settings;
+pub mod tool_servers;
 
 use std::sync::Arc;
 

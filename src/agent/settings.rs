@@ -16,6 +16,7 @@ use maxim_actors::deliberation::prefrontal_cortex::{PrefrontalSettings, stable_s
 use maxim_actors::deliberation::prompt::ToolShelf;
 use maxim_actors::effectors::http_client::Roots;
 use maxim_actors::effectors::llm_worker::{CALLS_MAX, ModelServer, ModelSource};
+use maxim_actors::effectors::tool_servers::{ListFolder, ToolServers};
 use maxim_actors::gate::autonomy::AutonomySettings;
 use maxim_actors::gate::fear_agent::FearSettings;
 use maxim_actors::language::{Encoder, TokenTable};
@@ -36,6 +37,7 @@ use maxim_actors::sleep::semantic_promoter::PromoterSettings;
 use maxim_bus::mode::{AutonomyLevel, Mode, Powers};
 use tokio::sync::Semaphore;
 
+use super::tool_servers;
 use crate::config::{self, ByteCount, Fault, Settings};
 use crate::recorder::Recording;
 
@@ -68,6 +70,8 @@ pub struct AgentSettings {
     pub fear: FearSettings,
     pub tracker: TrackerSettings,
     pub registry: Arc<ToolRegistry>,
+    /// Who offers some of them.
+    pub tool_servers: Arc<ToolServers>,
     pub hands: Hands,
     pub ledger: LedgerSettings,
     pub nucleus_accumbens: NacSettings,
@@ -87,18 +91,32 @@ pub enum SettingsError {
 }
 
 impl AgentSettings {
-    /// `boot` names this process; `saved` is where copies of overwritten files go.
-    pub fn new(settings: &Settings, boot: u64, workdir: &Path, saved: &Path) -> Result<Self, SettingsError> {
+    /// `boot` names this process; `saved` is where copies of overwritten files go, `lists` where it is remembered what the
+    /// tool servers offer.
+    pub fn new(
+        settings: &Settings,
+        boot: u64,
+        workdir: &Path,
+        saved: &Path,
+        lists: ListFolder,
+    ) -> Result<Self, SettingsError> {
         let mut registry = tools::core_registry()?;
         if let Some(folder) = &settings.tools.folder {
             for fault in tools::user::register(&mut registry, folder, workdir) {
                 tracing::warn!(%fault, "a tool of yours is left out");
             }
         }
-        Self::with_tools(settings, boot, workdir, saved, registry)
+        let plans = tool_servers::plans(&settings.mcp).map_err(SettingsError::Config)?;
+        let remembered = lists.load(settings.mcp.keys().map(String::as_str));
+        let servers = ToolServers::new(plans, &remembered, lists);
+        for left_out in servers.register(&mut registry) {
+            tracing::warn!(%left_out, "a tool of a server is left out");
+        }
+        let rooms = Self::with_tools(settings, boot, workdir, saved, registry)?;
+        Ok(Self { tool_servers: Arc::new(servers), ..rooms })
     }
 
-    /// With another set of tools.
+    /// With another set of tools, and no servers.
     pub fn with_tools(
         settings: &Settings,
         boot: u64,
@@ -135,6 +153,8 @@ impl AgentSettings {
         let irreversible = irreversible.map(|spec| spec.name.clone()).collect();
         let foreign = specs.iter().filter(|spec| spec.is_foreign && spec.effect != tools::EffectClass::ReadOnly);
         let foreign = foreign.map(|spec| spec.name.clone()).collect();
+        let offers = specs.iter().filter_map(|spec| Some((spec.name.clone(), spec.offered_by.clone()?.digest)));
+        let offers = offers.collect();
         let model = model_source(llm)?;
         let constitution = constitution(constitution_file.as_deref())?;
         let autonomy_word = match autonomy {
@@ -226,6 +246,7 @@ impl AgentSettings {
                 forgiveness: signed(forgiveness_half_life.get()),
                 irreversible,
                 foreign,
+                offers,
                 bridge_gain: *bridge_gain,
             },
             tracker: TrackerSettings {
@@ -253,6 +274,7 @@ impl AgentSettings {
                 mode: mode.as_str().into(),
             },
             registry,
+            tool_servers: Arc::new(ToolServers::new(Vec::new(), &[], ListFolder::default())),
         })
     }
 }
@@ -377,7 +399,8 @@ mod tests {
         let set = |(key, value): &(&'static str, &str)| config::Override { key, value: (*value).into(), flag: "test" };
         let given: Vec<config::Override> = keys.iter().map(set).collect();
         let loaded = config::load(&config::Places::nowhere(), &given).expect("a good configuration");
-        AgentSettings::new(&loaded.settings, 1, Path::new("/"), Path::new("/saved")).expect("settings")
+        let (workdir, saved) = (Path::new("/"), Path::new("/saved"));
+        AgentSettings::new(&loaded.settings, 1, workdir, saved, ListFolder::default()).expect("settings")
     }
 
     #[test]

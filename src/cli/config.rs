@@ -52,7 +52,7 @@ fn show(global: &Global, out: &Out) -> Result<Exit, CliError> {
     let loaded = global.load(Vec::new())?;
     let mut sections = Map::new();
     for Explanation { key, value, layer, .. } in loaded.explain_all() {
-        let (section, name) = key.split_once('.').unwrap_or((&key, ""));
+        let (section, name) = key.rsplit_once('.').unwrap_or((&key, ""));
         sections.entry(section).or_insert_with(|| json!({}))[name] = json!({"value": value, "layer": layer});
     }
     out.answer(&Value::Object(sections), || loaded.to_toml())?;

@@ -12,7 +12,7 @@ use serde::Serialize;
 use serde_json::{Value, json};
 
 use super::table::{Cell, Table, Tone};
-use super::{CliError, Exit, Global, Out};
+use super::{CliError, Exit, Global, Out, tool_list};
 use crate::config::Settings;
 
 /// Look for what is wrong, and say how to put it right.
@@ -99,11 +99,15 @@ fn shown(findings: &[Finding], out: &Out) -> String {
 
 fn secrets(settings: &Settings) -> Vec<Finding> {
     let checks = [
-        ("http.token_file", &settings.http.token_file, settings.http.bearer()),
-        ("llm.api_key_file", &settings.llm.api_key_file, settings.llm.key()),
+        ("http.token_file".to_owned(), &settings.http.token_file, settings.http.bearer().map(drop)),
+        ("llm.api_key_file".to_owned(), &settings.llm.api_key_file, settings.llm.key().map(drop)),
     ];
+    let of_servers = settings.mcp.iter();
+    let of_servers = of_servers
+        .map(|(name, server)| (format!("mcp.{name}.token_file"), &server.token_file, server.bearer(name).map(drop)));
     let mut findings = Vec::new();
-    for (key, file, read) in checks {
+    for (key, file, read) in checks.into_iter().chain(of_servers) {
+        let key = key.as_str();
         if let Err(fault) = read {
             findings.push(Finding::new(key, Health::Fault, fault.found, fault.fix));
         } else if let Some(file) = file {
@@ -229,6 +233,18 @@ fn inside(status: &Value) -> Vec<Finding> {
     }
     if let Some(why) = status["disk"]["compaction_failed"].as_str() {
         findings.push(Finding::new("compaction", Health::Fault, why, "free the disk; it is tried again by itself"));
+    }
+    for server in status["tool_servers"].as_array().into_iter().flatten() {
+        let name = format!("mcp.{}", server["name"].as_str().unwrap_or("?"));
+        let (state, note) = (server["state"].as_str().unwrap_or("?"), tool_list::note(server));
+        findings.push(match (state, note.is_empty()) {
+            ("up", true) => Finding::ok(&name, format!("up, {} tools", server["tools"])),
+            ("up", false) => Finding::new(&name, Health::Note, note, "see `maxim tools list`"),
+            _ => {
+                let fix = "correct its section of the configuration; it is tried again by itself";
+                Finding::new(&name, Health::Fault, format!("{state}: {note}"), fix)
+            }
+        });
     }
     for part in ["body", "disk", "llm"] {
         let error = status[part]["error"].as_str().or_else(|| status[part]["fault"].as_str());

@@ -15,6 +15,7 @@ mod exit;
 mod export;
 mod global;
 mod housekeeping;
+mod mcp;
 mod memory;
 mod offline;
 mod out;
@@ -33,6 +34,7 @@ mod status;
 mod stop;
 mod stop_ways;
 mod table;
+mod tool_list;
 mod tools;
 mod top;
 mod tree;
@@ -96,6 +98,7 @@ pub enum Command {
     Nac(doors::NacArgs),
     Prompt(prompt::PromptArgs),
     Tools(tools::ToolsArgs),
+    Mcp(mcp::McpArgs),
     Completions(housekeeping::CompletionsArgs),
     Man(housekeeping::ManArgs),
 }
@@ -128,7 +131,8 @@ impl Command {
             Self::Sim(args) => args.run(out),
             Self::Nac(args) => args.run(),
             Self::Prompt(args) => args.run(global, out),
-            Self::Tools(args) => args.run(),
+            Self::Tools(args) => args.run(global, out),
+            Self::Mcp(args) => args.run(global),
             Self::Completions(args) => args.run(out, Cli::command()),
             Self::Man(args) => args.run(out, Cli::command()),
         }

@@ -5,6 +5,7 @@ use std::net::{Ipv4Addr, SocketAddr};
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
+use maxim_actors::effectors::tool_servers::ListFolder;
 use maxim_actors::store::StateStore;
 use maxim_bus::latch::StopLatch;
 use maxim_bus::{AgentId, SharedClock, SystemClock};
@@ -41,8 +42,9 @@ impl Offline {
         }
         let bug = |error: &dyn std::fmt::Display| CliError::new(Exit::Bug, error.to_string(), "report it");
         let workdir = std::env::current_dir().unwrap_or_else(|_| folder.path().to_owned());
-        let rooms = AgentSettings::new(&settings, report.boot, &workdir, &folder.saved())
-            .map_err(|error| CliError::told(Exit::BadConfig, &error))?;
+        let rooms =
+            AgentSettings::new(&settings, report.boot, &workdir, &folder.saved(), ListFolder::new(folder.tool_lists()))
+                .map_err(|error| CliError::told(Exit::BadConfig, &error))?;
         let id = AgentId::new(opening::AGENT).map_err(|error| bug(&error))?;
         let clock: SharedClock = Arc::new(SystemClock);
         let events = EventLog::new(report.boot, None);
@@ -80,6 +82,8 @@ impl Offline {
             latch_file: None,
             is_stop_path_tested: Arc::new(AtomicBool::new(false)),
             figures: Figures::default(),
+            tools: Arc::clone(&rooms.registry),
+            tool_servers: Arc::clone(&rooms.tool_servers),
         });
         Ok(Self { runner, served, agent, store })
     }

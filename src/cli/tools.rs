@@ -1,4 +1,4 @@
-//! `maxim tools rank`: which tools fit a goal, measured from outside.
+//! `maxim tools`: what the agent can do; and which tools fit a goal, measured from outside.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -12,11 +12,11 @@ use serde::de::DeserializeOwned;
 use serde_json::json;
 
 use super::batch::BatchInput;
-use super::{CliError, Exit};
+use super::{CliError, Exit, Global, Out, tool_list};
 
-/// See which tools fit a goal.
+/// See what the agent can do, who offers it, and which tools fit a goal.
 #[derive(Args, Debug)]
-#[command(after_help = "Example:\n  maxim tools rank --catalog tools.jsonl --in goals.jsonl")]
+#[command(after_help = "Examples:\n  maxim tools list\n  maxim tools rank --catalog tools.jsonl --in goals.jsonl")]
 pub struct ToolsArgs {
     #[command(subcommand)]
     what: Tools,
@@ -24,6 +24,17 @@ pub struct ToolsArgs {
 
 #[derive(Subcommand, Debug)]
 enum Tools {
+    /// All tools of the running agent, and the tool servers behind them
+    #[command(after_help = "Example:\n  maxim tools list")]
+    List,
+    /// Ask the tool servers of the configuration what they offer, and remember that for the daemon's next start
+    #[command(
+        after_help = "Examples:\n  maxim tools refresh\n  maxim tools refresh files\n\nA server is a section [mcp.NAME] of the configuration; see maxim config explain mcp."
+    )]
+    Refresh {
+        /// One server by its name [default: all]
+        server: Option<String>,
+    },
     /// Rank tools for goals, one JSON object a line: {"q"}
     #[command(
         after_help = "Example:\n  maxim tools rank --catalog tools.jsonl --learn past.jsonl -k 5 --in goals.jsonl\n\nA tool is {\"name\", \"description\", \"parameters\"}, a past success {\"q\", \"gold\": [names]}."
@@ -63,8 +74,12 @@ struct Success {
 }
 
 impl ToolsArgs {
-    pub(super) fn run(self) -> Result<Exit, CliError> {
-        let Tools::Rank { catalog, learn, k, input } = self.what;
+    pub(super) fn run(self, global: &Global, out: &Out) -> Result<Exit, CliError> {
+        let (catalog, learn, k, input) = match self.what {
+            Tools::List => return tool_list::list(global, out),
+            Tools::Refresh { server } => return tool_list::refresh(global, out, server.as_deref()),
+            Tools::Rank { catalog, learn, k, input } => (catalog, learn, k, input),
+        };
         let catalog: Vec<ToolText> = lines(&catalog)?;
         let mut index = ToolIndex::new(&catalog, Arc::new(TokenTable::embedded()), estimated_tokens);
         for success in learn.map(|file| lines::<Success>(&file)).transpose()?.unwrap_or_default() {

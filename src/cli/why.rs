@@ -3,7 +3,6 @@
 use clap::{Args, ValueEnum};
 use jiff::Timestamp;
 use maxim_actors::action::executor::RESPOND;
-use maxim_actors::action::tools::core_registry;
 use maxim_bus::MessageId;
 use serde_json::{Value, json};
 
@@ -53,7 +52,7 @@ fn imagine(record: &Value, without: Without, global: &Global, out: &Out) -> Resu
         let missing = format!("no recording in {} holds the turn {turn}", folder.display());
         CliError::new(Exit::NotHeld, missing, "turns are recorded while recorder.enabled is true, and kept for a time")
     })?;
-    let tools = core_registry().map_err(|error| CliError::new(Exit::Bug, error.to_string(), "report it"))?;
+    let tools = recording.tools().map_err(unusable)?;
     // Whether imagining is worth anything is seen by imagining what was.
     let was = recording.what_if(turn, Without::Nothing, &tools).map_err(unusable)?;
     let would = recording.what_if(turn, without, &tools).map_err(unusable)?;

@@ -1,11 +1,13 @@
 //! What is known about one key: its meaning, unit, range and default. Structs, sample file and `explain` share it.
 
+use std::borrow::Cow;
+
 use config::ValueKind;
 
 /// One key of the configuration.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 pub struct Field {
-    pub section: &'static str,
+    pub section: Cow<'static, str>,
     pub name: &'static str,
     /// The doc comment of the struct's field.
     pub meaning: &'static str,
@@ -46,7 +48,7 @@ impl Field {
 
     /// The environment variable that overrides every file.
     pub fn variable(&self) -> String {
-        format!("MAXIM__{}__{}", self.section.to_uppercase(), self.name.to_uppercase())
+        format!("MAXIM__{}__{}", self.section.to_uppercase().replace('.', "__"), self.name.to_uppercase())
     }
 }
 
@@ -132,7 +134,7 @@ macro_rules! section {
                 about: concat!($($about),+),
                 fields: &[
                     $($crate::config::Field {
-                        section: $section,
+                        section: std::borrow::Cow::Borrowed($section),
                         name: stringify!($field),
                         meaning: concat!($($doc),+),
                         unit: $unit,

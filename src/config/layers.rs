@@ -1,11 +1,11 @@
 //! Merges the layers, and says what doesn't fit together.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use config::{Config, Value, ValueKind};
 
-use super::sources::{BUILT_IN, Layer, built_in, environment, file, flags};
-use super::{ConfigError, Fault, Field, Http, Places, Settings, Shape, fields};
+use super::sources::{BUILT_IN, Layer, built_in, built_in_of_server, environment, file, flags};
+use super::{ConfigError, Fault, Field, Http, Places, Settings, Shape, fields, fields_of, mcp};
 
 /// A value that a flag of the command line sets.
 #[derive(Clone, Debug)]
@@ -31,6 +31,12 @@ pub(super) struct Winner {
     pub layer: String,
 }
 
+impl Default for Winner {
+    fn default() -> Self {
+        Self { value: ValueKind::Nil, layer: BUILT_IN.into() }
+    }
+}
+
 /// Reads and merges all layers.
 ///
 /// # Errors
@@ -51,6 +57,13 @@ pub fn load(places: &Places, overrides: &[Override]) -> Result<Loaded, ConfigErr
     if !faults.is_empty() {
         return Err(ConfigError { faults });
     }
+    let servers: BTreeSet<String> = layers.iter().flat_map(Layer::servers).collect();
+    for server in &servers {
+        built_in_of_server(&mut layers[0], server, &mut faults);
+    }
+    if !faults.is_empty() {
+        return Err(ConfigError { faults });
+    }
     merge(&layers)
 }
 
@@ -64,8 +77,10 @@ fn merge(layers: &[Layer]) -> Result<Loaded, ConfigError> {
         let found = format!("the configuration doesn't fit together: {error}");
         Fault::new("configuration", found, "this is a bug: report it")
     })?;
-    let winners = fields().map(|field| (field.key(), winner(layers, field))).collect();
-    let faults = contradictions(&settings);
+    let of_servers: Vec<Field> = settings.mcp.keys().flat_map(|server| fields_of(server)).collect();
+    let winners = fields().chain(&of_servers).map(|field| (field.key(), winner(layers, field))).collect();
+    let mut faults = contradictions(&settings);
+    faults.extend(mcp::contradictions(&settings));
     if faults.is_empty() { Ok(Loaded { settings, winners }) } else { Err(ConfigError { faults }) }
 }
 
@@ -150,7 +165,7 @@ mod tests {
             for word in words {
                 let loaded = load(&with_variable(&field.variable(), word), &[]).expect("loads");
                 let settings = serde_json::to_value(&loaded.settings).expect("serialises");
-                assert_eq!(settings[field.section][field.name], *word, "{}", field.key());
+                assert_eq!(settings[&*field.section][field.name], *word, "{}", field.key());
             }
         }
     }

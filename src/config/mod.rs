@@ -16,6 +16,7 @@ mod habit;
 mod http;
 mod layers;
 mod llm;
+mod mcp;
 mod memory;
 mod places;
 mod recorder;
@@ -41,6 +42,7 @@ pub use habit::Habit;
 pub use http::Http;
 pub use layers::{Loaded, Override, load};
 pub use llm::Llm;
+pub use mcp::{Effect, MCP, TOOL_SERVER, ToolServer, fields_of, is_server_name};
 pub use memory::Memory;
 pub use places::Places;
 pub use recorder::Recorder;
@@ -52,6 +54,8 @@ pub use store::{Store, StoreEngine};
 pub use telemetry::{Level, Telemetry};
 pub use tools::Tools;
 
+use std::collections::BTreeMap;
+
 use serde::{Deserialize, Serialize};
 
 macro_rules! settings {
@@ -60,7 +64,10 @@ macro_rules! settings {
         #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
         #[serde(deny_unknown_fields)]
         pub struct Settings {
-            $(pub $name: $Section),+
+            $(pub $name: $Section,)+
+            /// Tool servers by name.
+            #[serde(default)]
+            pub mcp: BTreeMap<String, ToolServer>,
         }
 
         /// The sections in the order of the sample file.
@@ -85,8 +92,8 @@ settings! {
     body: Body,
 }
 
-/// All keys, section by section.
-pub fn fields() -> impl Iterator<Item = &'static Field> {
+/// All keys that stand in every configuration, section by section.
+pub fn fields<'a>() -> impl Iterator<Item = &'a Field> {
     SECTIONS.iter().flat_map(|section| section.fields)
 }
 

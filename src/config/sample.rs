@@ -3,7 +3,7 @@
 use std::fmt::Write;
 
 use super::shape::to_toml;
-use super::{Field, SECTIONS, Shape};
+use super::{Field, SECTIONS, Shape, TOOL_SERVER};
 
 const HEAD: &str = "\
 # The configuration of Maxim. Every key is here with its default; those without one are commented out.
@@ -24,6 +24,18 @@ pub fn sample() -> String {
         for field in section.fields {
             text.push('\n');
             write_field(&mut text, field);
+        }
+    }
+    // As many as there are servers, so none stands in the sample.
+    text.push('\n');
+    comment(&mut text, &TOOL_SERVER.about());
+    text.push_str("# [mcp.NAME]\n");
+    for field in TOOL_SERVER.fields {
+        let mut lines = String::from("\n");
+        write_field(&mut lines, field);
+        for line in lines.lines() {
+            let line = if line.starts_with('#') || line.is_empty() { line.to_owned() } else { format!("# {line}") };
+            let _ = writeln!(text, "{line}");
         }
     }
     text

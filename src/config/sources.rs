@@ -8,7 +8,7 @@ use std::path::Path;
 use config::{File, FileFormat, Map, Source, Value, ValueKind};
 
 use super::shape::to_toml;
-use super::{Fault, Field, Override, SECTIONS, Secret, Shape, explain, fields};
+use super::{Fault, Field, MCP, Override, SECTIONS, Secret, Shape, explain, fields, fields_of, is_server_name};
 
 /// The layer of the defaults, as it is shown.
 pub(super) const BUILT_IN: &str = "built-in";
@@ -22,6 +22,12 @@ pub(super) struct Layer {
 impl Layer {
     fn set(&mut self, key: String, value: ValueKind, place: &str) {
         self.values.insert(key, Value::new(Some(&place.to_owned()), value));
+    }
+
+    /// Names of the tool servers that it says something of.
+    pub(super) fn servers(&self) -> Vec<String> {
+        let names = self.values.keys().filter_map(|key| key.strip_prefix("mcp.")?.split_once('.'));
+        names.map(|(server, _)| server.to_owned()).collect()
     }
 }
 
@@ -44,6 +50,16 @@ pub(super) fn built_in(faults: &mut Vec<Fault>) -> Layer {
         }
     }
     layer
+}
+
+/// The defaults of a tool server that some layer names.
+pub(super) fn built_in_of_server(layer: &mut Layer, server: &str, faults: &mut Vec<Fault>) {
+    for field in fields_of(server) {
+        match field.read(field.default) {
+            Some(value) => layer.set(field.key(), value, BUILT_IN),
+            None => faults.push(wrong_value(&field, &format!("{:?}", field.default), BUILT_IN)),
+        }
+    }
 }
 
 pub(super) fn file(path: &Path, required: bool, faults: &mut Vec<Fault>) -> Layer {
@@ -69,6 +85,7 @@ pub(super) fn file(path: &Path, required: bool, faults: &mut Vec<Fault>) -> Laye
     let mut layer = Layer::default();
     for (section, value) in tables.into_iter().collect::<BTreeMap<_, _>>() {
         match value.kind {
+            ValueKind::Table(table) if section == MCP => tool_servers(&mut layer, table, &place, faults),
             ValueKind::Table(table) => {
                 for (name, value) in table.into_iter().collect::<BTreeMap<_, _>>() {
                     take(&mut layer, &format!("{section}.{name}"), &value.kind, &place, faults);
@@ -84,6 +101,29 @@ pub(super) fn file(path: &Path, required: bool, faults: &mut Vec<Fault>) -> Laye
     layer
 }
 
+/// `[mcp.NAME]`, one table a server.
+fn tool_servers(layer: &mut Layer, table: Map<String, Value>, place: &str, faults: &mut Vec<Fault>) {
+    for (server, value) in table.into_iter().collect::<BTreeMap<_, _>>() {
+        let key = format!("{MCP}.{server}");
+        match value.kind {
+            ValueKind::Table(keys) if is_server_name(&server) => {
+                for (name, value) in keys.into_iter().collect::<BTreeMap<_, _>>() {
+                    take(layer, &format!("{key}.{name}"), &value.kind, place, faults);
+                }
+            }
+            ValueKind::Table(_) => {
+                let found = format!("{key} in {place} is no good name for a tool server");
+                let fix = "use up to 24 lower-case letters, digits and single '_', starting with a letter";
+                faults.push(Fault::new(key, found, fix));
+            }
+            _ => {
+                let found = format!("{key} in {place} is a value, but tool servers have a section each");
+                faults.push(Fault::new(key, found, "write [mcp.NAME] and its keys below it"));
+            }
+        }
+    }
+}
+
 fn take(layer: &mut Layer, key: &str, value: &ValueKind, place: &str, faults: &mut Vec<Fault>) {
     let Some(field) = explain::find(key) else {
         faults.push(unknown(key, place));
@@ -97,7 +137,7 @@ fn take(layer: &mut Layer, key: &str, value: &ValueKind, place: &str, faults: &m
     }
     match field.check(value) {
         Some(value) => layer.set(field.key(), value, place),
-        None => faults.push(wrong_value(field, &to_toml(value), place)),
+        None => faults.push(wrong_value(&field, &to_toml(value), place)),
     }
 }
 
@@ -105,11 +145,13 @@ pub(super) fn environment(variables: &BTreeMap<String, String>, faults: &mut Vec
     let mut layer = Layer::default();
     for (name, text) in variables {
         let Some(path) = name.strip_prefix("MAXIM__") else { continue };
-        let key = path.to_lowercase().replacen("__", ".", 1);
+        let path = path.to_lowercase();
+        let parts = if path.starts_with("mcp__") { 2 } else { 1 };
+        let key = path.replacen("__", ".", parts);
         match explain::find(&key) {
-            Some(field) => read_text(&mut layer, field, text, name, faults),
+            Some(field) => read_text(&mut layer, &field, text, name, faults),
             None => {
-                let fix = did_you_mean(explain::nearest(&key).map(Field::variable));
+                let fix = did_you_mean(explain::nearest(&key).map(|field| field.variable()));
                 faults.push(Fault::new(key, format!("{name} in the environment names no key"), fix));
             }
         }
@@ -121,7 +163,7 @@ pub(super) fn flags(overrides: &[Override], faults: &mut Vec<Fault>) -> Layer {
     let mut layer = Layer::default();
     for Override { key, value, flag } in overrides {
         match explain::find(key) {
-            Some(field) => read_text(&mut layer, field, value, flag, faults),
+            Some(field) => read_text(&mut layer, &field, value, flag, faults),
             None => faults.push(unknown(key, flag)),
         }
     }
@@ -148,8 +190,8 @@ fn wrong_value(field: &Field, value: &str, place: &str) -> Fault {
 fn unknown(key: &str, place: &str) -> Fault {
     let nearest = explain::nearest(key);
     let (kind, nearest) = match key.contains('.') {
-        true => ("key", nearest.map(Field::key)),
-        false => ("section", nearest.map(|field| field.section.to_owned())),
+        true => ("key", nearest.map(|field| field.key())),
+        false => ("section", nearest.map(|field| field.section.to_string())),
     };
     Fault::new(key, format!("{place} has an unknown {kind} {key}"), did_you_mean(nearest))
 }

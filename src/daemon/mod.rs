@@ -15,6 +15,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use jiff::Timestamp;
+use maxim_actors::effectors::tool_servers::ListFolder;
 use maxim_actors::region::Tap;
 use maxim_actors::store::{AgentStore, OpenReport, StateStore};
 use maxim_bus::clock::{Stopwatch, SystemClock};
@@ -100,8 +101,14 @@ async fn live(plan: Plan, opened: Opened, watch: Stopwatch) -> Result<Exit, CliE
     let started = clock.now();
     honour_request(&plan.folder, &latch, started);
     let saved = plan.folder.saved();
-    let rooms = AgentSettings::new(&plan.settings, report.boot, &plan.workdir, &saved)
-        .map_err(|error| CliError::told(Exit::BadConfig, &error))?;
+    let rooms = AgentSettings::new(
+        &plan.settings,
+        report.boot,
+        &plan.workdir,
+        &saved,
+        ListFolder::new(plan.folder.tool_lists()),
+    )
+    .map_err(|error| CliError::told(Exit::BadConfig, &error))?;
     let id = AgentId::new(opening::AGENT).map_err(|error| CliError::told(Exit::Bug, &error))?;
     let seed = plan.settings.agent.seed.unwrap_or_else(|| uuid::Uuid::now_v7().as_u64_pair().1);
     let clock: SharedClock = Arc::new(clock);
@@ -123,6 +130,11 @@ async fn live(plan: Plan, opened: Opened, watch: Stopwatch) -> Result<Exit, CliE
     let threads = std::thread::available_parallelism().map_or(2, usize::from);
     let agent = Agent::live(world, &rooms, threads).map_err(|error| CliError::told(Exit::Bug, &error))?;
     agent.supervision.on_notice(|text| eprintln!("maxim: {text}"));
+
+    let connected = rooms
+        .tool_servers
+        .connect(&latch, &rooms.hands.sandbox, |text| eprintln!("maxim: {text}"))
+        .map_err(|error| unusable("the thread of tool servers", plan.folder.path(), &error))?;
 
     let (end, ended) = watch::channel(false);
     let end = Arc::new(end);
@@ -151,6 +163,8 @@ async fn live(plan: Plan, opened: Opened, watch: Stopwatch) -> Result<Exit, CliE
         latch_file: Some(plan.folder.latch()),
         is_stop_path_tested: Arc::clone(&is_stop_path_tested),
         figures: Figures::default(),
+        tools: Arc::clone(&rooms.registry),
+        tool_servers: Arc::clone(&rooms.tool_servers),
         body_max: usize::try_from(body_max.get()).unwrap_or(usize::MAX),
     });
     let server = serve(listener, served, ended.clone())?;
@@ -180,6 +194,7 @@ async fn live(plan: Plan, opened: Opened, watch: Stopwatch) -> Result<Exit, CliE
     eprintln!("maxim: ending; running actions may take {} s more", plan.settings.agent.drain_grace.get().as_secs());
     draining.store(true, Ordering::SeqCst);
     drain(&agent, plan.settings.agent.drain_grace.get()).await;
+    drop(connected);
     end_session(&agent).await;
     agent.stop();
     backups.end();

@@ -23,6 +23,7 @@ mod socket;
 mod status;
 #[cfg(test)]
 mod tests;
+mod tools;
 mod why;
 mod working;
 
@@ -34,6 +35,8 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use jiff::Timestamp;
+use maxim_actors::action::tools::ToolRegistry;
+use maxim_actors::effectors::tool_servers::ToolServers;
 use maxim_actors::store::StateStore;
 use tokio::net::TcpListener;
 use tokio::sync::oneshot;
@@ -82,6 +85,10 @@ pub struct Served {
     /// Set once the stop path has been tried at the start; before that the daemon isn't ready.
     pub is_stop_path_tested: Arc<AtomicBool>,
     pub figures: Figures,
+    /// What the agent can do.
+    pub tools: Arc<ToolRegistry>,
+    /// Who offers some of it.
+    pub tool_servers: Arc<ToolServers>,
 }
 
 impl Served {

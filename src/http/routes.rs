@@ -11,7 +11,7 @@ use super::fields::{Field, nearest};
 use super::problem::Answer;
 use super::{
     Problem, Served, chaos, concepts, events, memory, metrics, openapi, percepts, powers, preempt, prompt, safety,
-    similar, socket, status, why, working,
+    similar, socket, status, tools, why, working,
 };
 
 /// What a body is.
@@ -217,6 +217,16 @@ pub const ROUTES: &[Route] = &[
         memory::BACKUP,
         &[(200, "{place, …}"), CONFLICT],
         || post(memory::backup),
+    ),
+    read("/v1/tools", "What the agent can do, and who offers it", &[], &[(200, "{tools, servers}")], || {
+        get(tools::tools)
+    }),
+    act(
+        "/v1/introspection/{tool}",
+        "Ask the brain about itself, by one of its read-only tools",
+        tools::QUESTION,
+        &[(200, "what the tool gives"), LATER],
+        || post(tools::inquire),
     ),
     read("/v1/why/{id}", "Why a turn, action or intent came about; `last` is the newest", &[], OK, || get(why::why)),
     read(

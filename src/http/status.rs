@@ -55,6 +55,7 @@ pub async fn status(State(served): State<Arc<Served>>, request: Request) -> Answ
         "body": served.body,
         "disk": disk,
         "llm": served.llm,
+        "tool_servers": served.tool_servers.report(),
         "memory": memory,
         "version": env!("CARGO_PKG_VERSION"),
         "pid": std::process::id(),

@@ -7,6 +7,8 @@ use std::thread::JoinHandle;
 
 use futures_util::{SinkExt, StreamExt};
 use jiff::Timestamp;
+use maxim_actors::action::tools::core_registry;
+use maxim_actors::effectors::tool_servers::{ListFolder, ToolServers};
 use maxim_actors::store::StateStore;
 use maxim_bus::latch::StopLatch;
 use maxim_bus::{AgentId, SystemClock};
@@ -52,7 +54,8 @@ fn brain(
     let thread = std::thread::spawn(move || {
         actix::System::new().block_on(async move {
             let id = AgentId::new("maxim").expect("a good name");
-            let rooms = AgentSettings::new(&Settings::default(), 1, &workdir, &workdir.join(".saved"));
+            let rooms =
+                AgentSettings::new(&Settings::default(), 1, &workdir, &workdir.join(".saved"), ListFolder::default());
             let world = AgentWorld {
                 store: store.agent(&id),
                 id,
@@ -99,6 +102,8 @@ impl House {
             latch_file: None,
             is_stop_path_tested: Arc::new(AtomicBool::new(true)),
             figures: Figures::default(),
+            tools: Arc::new(core_registry().expect("good specs")),
+            tool_servers: Arc::new(ToolServers::new(Vec::new(), &[], ListFolder::default())),
         };
         change(&mut served);
         let served = Arc::new(served);

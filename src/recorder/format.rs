@@ -3,6 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use jiff::Timestamp;
+use maxim_actors::effectors::tool_servers::ToolList;
 use maxim_actors::region::InputRecord;
 use maxim_bus::{AgentId, Envelope, Epoch, Lsn, MessageId, Meta};
 use serde::{Deserialize, Serialize};
@@ -38,6 +39,9 @@ pub struct Header {
     pub saved: PathBuf,
     /// The user's folder as the gate knew it; [`super::Recorder::start`] fills it in.
     pub home: PathBuf,
+    /// What the tool servers offered when the agent started; filled in likewise.
+    #[serde(default)]
+    pub tool_lists: Vec<ToolList>,
     /// How many regions' states the file begins with; filled in likewise.
     pub regions: usize,
 }
@@ -59,6 +63,7 @@ impl Header {
             workdir: workdir.to_owned(),
             saved: saved.to_owned(),
             home: PathBuf::new(),
+            tool_lists: Vec::new(),
             regions: 0,
         }
     }

@@ -129,7 +129,7 @@ impl Recorder {
         header: Header,
         rooms: &AgentSettings,
     ) -> Result<Arc<Self>, RecorderError> {
-        let header = Header { home: rooms.fear.home.clone(), ..header };
+        let header = Header { home: rooms.fear.home.clone(), tool_lists: rooms.tool_servers.lists(), ..header };
         let wakings = wakings(rooms);
         let (mail, letters) = sync_channel(limits.queue.max(1));
         let counters = Arc::new(Counters::default());

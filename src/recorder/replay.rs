@@ -22,7 +22,7 @@ use serde::Serialize;
 
 use super::format::{InputLine, Record, RegionStart, build};
 use super::{RecorderError, Recording};
-use crate::agent::{AgentSettings, Kit, Outside, anatomy};
+use crate::agent::{AgentSettings, Kit, Outside, anatomy, tool_servers};
 
 /// What a replay found.
 #[derive(Clone, Debug, Serialize)]
@@ -96,7 +96,7 @@ impl ReplayReport {
 }
 
 impl Recording {
-    /// Replays a file with the core tools.
+    /// Replays a file with the core tools and those that servers offered.
     ///
     /// # Errors
     /// See [`Recording::read`] and [`Recording::replay`].
@@ -104,13 +104,22 @@ impl Recording {
         Self::read(path)?.replay_core(&Window::default())
     }
 
-    /// Replays what lies in a window, with the core tools.
+    /// Replays what lies in a window, with the core tools and those that servers offered.
     ///
     /// # Errors
     /// See [`Recording::replay`].
     pub fn replay_core(&self, window: &Window) -> Result<ReplayReport, RecorderError> {
-        let registry = tools::core_registry().map_err(|error| RecorderError::Settings(error.to_string()))?;
-        self.replay_within(registry, window)
+        self.replay_within(self.tools()?, window)
+    }
+
+    /// The tools that the agent had: the core ones, and what servers offered.
+    ///
+    /// # Errors
+    /// None that the core tools themselves don't have.
+    pub fn tools(&self) -> Result<ToolRegistry, RecorderError> {
+        let mut registry = tools::core_registry().map_err(|error| RecorderError::Settings(error.to_string()))?;
+        tool_servers::recorded(&self.header.settings.mcp, &self.header.tool_lists).register(&mut registry);
+        Ok(registry)
     }
 
     /// When the turn of a message was under way, by the inputs of this file; nothing when it has none of it.

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use maxim_actors::effectors::channels::{Desk, Submission};
+use maxim_actors::effectors::tool_servers::ListFolder;
 use maxim_actors::region::{Frame, Tap};
 use maxim_actors::store::{StateStore, StoreOptions};
 use maxim_bus::clock::{Stopwatch, SystemClock};
@@ -114,7 +115,7 @@ fn start(folder: &Path, seed: u64) -> Result<Running, Broken> {
     let (store, report) = StateStore::open(&folder.join("store"), StoreOptions::default())?;
     let latch = StopLatch::open(&folder.join("latch.json"), !report.fresh)?;
     let saved = folder.join("saved");
-    let rooms = AgentSettings::new(&settings, report.boot, &workdir, &saved)?;
+    let rooms = AgentSettings::new(&settings, report.boot, &workdir, &saved, ListFolder::default())?;
     let id = AgentId::new("bench")?;
     let clock: SharedClock = Arc::new(SystemClock);
     let header = Header::new(id.clone(), seed, report.boot, &settings, &workdir, &saved);

@@ -23,6 +23,7 @@ mod structured_output;
 mod thread;
 mod tls;
 mod tool_index;
+mod tool_servers;
 mod tools;
 mod what_if;
 mod why;

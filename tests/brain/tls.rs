@@ -7,6 +7,7 @@ use std::sync::Arc;
 
 use maxim::agent::AgentSettings;
 use maxim::config::Settings;
+use maxim_actors::effectors::tool_servers::ListFolder;
 use maxim_actors::store::StateStore;
 use rustls::pki_types::pem::PemObject;
 use rustls::pki_types::{CertificateDer, PrivateKeyDer};
@@ -94,7 +95,9 @@ fn a_file_without_certificates_is_named_before_anything_runs() {
     let mut settings = Settings::default();
     (settings.llm.base_url, settings.llm.model) = (Some("https://127.0.0.1:1/v1".into()), Some("gull".into()));
     settings.llm.ca_file = Some(file("README.md"));
-    let error = AgentSettings::new(&settings, 1, Path::new("/"), Path::new("/saved")).err().expect("refused");
+    let error = AgentSettings::new(&settings, 1, Path::new("/"), Path::new("/saved"), ListFolder::default())
+        .err()
+        .expect("refused");
     let text = error.to_string();
     assert!(text.contains("llm.ca_file") && text.contains("README.md") && text.contains("PEM"), "{text}");
 }

@@ -68,6 +68,12 @@ impl Bench {
         );
     }
 
+    /// Starts it again on the same store with other tools.
+    pub fn restart_with(&mut self, registry: ToolRegistry) {
+        self.registry = registry;
+        self.crash();
+    }
+
     /// Puts a message in without letting anything happen yet.
     pub fn submit(
         &self,

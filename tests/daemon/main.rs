@@ -1,9 +1,10 @@
 //! The real binary as a daemon: killed, damaged, stopped and asked, through its doors alone.
 
-mod harness;
-
 mod chat;
+mod components;
+mod harness;
 mod kill;
 mod manners;
+mod mcp;
 mod offline;
 mod stop;

@@ -5,3 +5,4 @@ pub mod channels;
 pub mod door;
 pub mod http_client;
 pub mod llm_worker;
+pub mod tool_servers;

@@ -34,7 +34,7 @@ pub use imagined::{Imagined, Remembered};
 pub use outcome::{ErrorKind, SideEffect, SideEffectKind, ToolFailure, ToolOutcome};
 pub use params::{ParamError, ParamProblem};
 pub use registry::{Registered, RegistryError, Resolved, Runner, ToolRegistry};
-pub use spec::{Door, EffectClass, FollowUp, ToolSpec};
+pub use spec::{Door, EffectClass, FollowUp, OfferedBy, ToolSpec};
 pub use speech::{PatternError, Piece, SlotKind, SpeechPattern};
 pub use undo::{UNDO, Undo};
 

@@ -46,6 +46,8 @@ pub enum SideEffectKind {
     FolderCreated,
     /// A process ran; what it did inside its sandbox isn't known one by one.
     ProcessRan,
+    /// A server of tools did something; what that was isn't known.
+    ServerActed,
 }
 
 /// A failure with its kind, before it becomes an outcome.

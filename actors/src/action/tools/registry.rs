@@ -283,8 +283,10 @@ fn checked(spec: &ToolSpec) -> Result<Validator, RegistryError> {
             )));
         }
     }
-    params::validate(spec, &validator, &spec.example)
-        .map_err(|source| RegistryError::BadExample { tool: spec.name.clone(), source })?;
+    if !spec.example.is_null() {
+        params::validate(spec, &validator, &spec.example)
+            .map_err(|source| RegistryError::BadExample { tool: spec.name.clone(), source })?;
+    }
     for speech in &spec.speech {
         check_speech(spec, speech).map_err(|source| RegistryError::BadPattern { tool: spec.name.clone(), source })?;
     }

@@ -42,6 +42,14 @@ pub enum Door {
     Introspection,
 }
 
+/// Where a tool comes from that a server offers.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct OfferedBy {
+    pub server: String,
+    /// Of what the server says of it. What a person allowed for good holds for this alone.
+    pub digest: String,
+}
+
 /// A tool's own description.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct ToolSpec {
@@ -51,7 +59,7 @@ pub struct ToolSpec {
     pub description: String,
     /// JSON schema of the parameters: an object with `properties`, perhaps `required`, and `default`s in the properties.
     pub parameters: Value,
-    /// Valid parameters of a typical call; checked against the schema at registration.
+    /// Valid parameters of a typical call; checked against the schema at registration. Null when there is none.
     pub example: Value,
     pub effect: EffectClass,
     /// Doing it twice is the same as doing it once, so it may be retried after a crash.
@@ -64,9 +72,12 @@ pub struct ToolSpec {
     pub parameter_aliases: Vec<(String, String)>,
     /// How people ask for it. The habit grammar is made from this.
     pub speech: Vec<SpeechPattern>,
-    /// A program of others, brought by a manifest.
+    /// A program of others, brought by a manifest or offered by a server.
     #[serde(default)]
     pub is_foreign: bool,
+    /// The server that offers it, if one does.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub offered_by: Option<OfferedBy>,
     /// Why it can't do anything here. A call then answers `{"available": false, "reason": …}`, and the model isn't told
     /// of it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -89,6 +100,7 @@ impl ToolSpec {
             parameter_aliases: Vec::new(),
             speech: Vec::new(),
             is_foreign: false,
+            offered_by: None,
             unavailable: None,
         }
     }

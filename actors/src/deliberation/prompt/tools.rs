@@ -34,7 +34,10 @@ impl ToolShelf {
     pub fn new<'a>(specs: impl IntoIterator<Item = &'a ToolSpec>) -> Arc<Self> {
         let shown = |spec: &ToolSpec| {
             let properties = spec.parameters.get("properties").cloned().unwrap_or_default();
-            let full = format!("- {}: {} params {} e.g. {}", spec.name, spec.description, properties, spec.example);
+            let mut full = format!("- {}: {} params {properties}", spec.name, spec.description);
+            if !spec.example.is_null() {
+                full.push_str(&format!(" e.g. {}", spec.example));
+            }
             let (full_tokens, name_tokens) = (estimated_tokens(&full) + 1, estimated_tokens(&spec.name) + 1);
             let (name, parameters) = (spec.name.clone(), spec.parameters.clone());
             (spec.name.clone(), ShownTool { name, full, parameters, full_tokens, name_tokens })

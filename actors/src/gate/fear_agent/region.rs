@@ -62,6 +62,8 @@ pub struct FearSettings {
     pub irreversible: BTreeSet<String>,
     /// Tools that are programs of others, and change something: what they do isn't known, so they are asked about.
     pub foreign: BTreeSet<String>,
+    /// Digests of what servers say of their tools, by tool: an "always" holds for what was said when it was given.
+    pub offers: BTreeMap<String, String>,
     /// The most by which the fear bridge moves both; 0 to 0.3, default 0.3. At 0 it isn't asked.
     pub bridge_gain: f64,
     /// Nothing is feared. Only what imagines can have it: its tools do nothing.
@@ -78,7 +80,7 @@ pub struct FearAgent {
     asked: BTreeMap<MessageId, Timestamp>,
     predicting: BTreeMap<MessageId, Timestamp>,
     cleared: BTreeMap<MessageId, Clearance>,
-    /// Kinds of action that a person allowed for good: `tool/rule`.
+    /// Kinds of action that a person allowed for good: `tool/rule`, of a server's tool `tool@digest/rule`.
     allowed: BTreeSet<String>,
     stopped: bool,
     #[serde(default)]
@@ -303,7 +305,11 @@ impl FearAgent {
             predicted.links.join(", "),
             bridge.unwrap_or_default(),
         );
-        if self.allowed.contains(&kind(&entry)) { self.clear(entry, pulse) } else { self.ask(entry, pulse) }
+        if self.allowed.contains(&settings.kind(&entry.intent.tool, &entry.rule)) {
+            self.clear(entry, pulse)
+        } else {
+            self.ask(entry, pulse)
+        }
     }
 
     fn clear(&self, mut entry: GateEntry, pulse: &mut Pulse<'_, Self>) {
@@ -374,8 +380,10 @@ impl Hears<IntentPermitted> for FearAgent {
                 let (rule, reason) = (entry.rule.clone(), entry.reason.clone());
                 pulse.emit(refusal_of(&entry, Refusal::Blocked, &rule, reason));
             }
-            Verdict::Ask if !self.allowed.contains(&kind(&entry)) => self.ask(entry, pulse),
-            Verdict::Allow if self.is_escalated(ask.as_ref(), &entry) => {
+            Verdict::Ask if !self.allowed.contains(&settings.kind(&intent.tool, &entry.rule)) => {
+                self.ask(entry, pulse);
+            }
+            Verdict::Allow if self.is_escalated(ask.as_ref(), &entry, settings) => {
                 let (rule, reason) = ask.clone().map(|ask| (ask.rule, ask.reason)).unwrap_or_default();
                 self.ask(GateEntry { rule, reason, ..entry }, pulse);
             }
@@ -399,14 +407,19 @@ impl Hears<IntentPermitted> for FearAgent {
 }
 
 impl FearAgent {
-    fn is_escalated(&self, ask: Option<&Escalation>, entry: &GateEntry) -> bool {
-        ask.is_some_and(|ask| !self.allowed.contains(&format!("{}/{}", entry.intent.tool, ask.rule)))
+    fn is_escalated(&self, ask: Option<&Escalation>, entry: &GateEntry, settings: &FearSettings) -> bool {
+        ask.is_some_and(|ask| !self.allowed.contains(&settings.kind(&entry.intent.tool, &ask.rule)))
     }
 }
 
-/// What an approval "always" covers: the same tool under the same rule.
-fn kind(entry: &GateEntry) -> String {
-    format!("{}/{}", entry.intent.tool, entry.rule)
+impl FearSettings {
+    /// What an approval "always" covers: the same tool, as its server describes it, under the same rule.
+    fn kind(&self, tool: &str, rule: &str) -> String {
+        match self.offers.get(tool) {
+            Some(digest) => format!("{tool}@{digest}/{rule}"),
+            None => format!("{tool}/{rule}"),
+        }
+    }
 }
 
 fn refusal_of(entry: &GateEntry, refusal: Refusal, rule: &str, reason: String) -> IntentRefused {
@@ -475,7 +488,8 @@ impl Hears<ApprovalDecided> for FearAgent {
             return;
         }
         if decided.always {
-            pulse.keep(FearEvent::AllowedAlways { kind: kind(&entry) });
+            let kind = pulse.settings().kind(&entry.intent.tool, &entry.rule);
+            pulse.keep(FearEvent::AllowedAlways { kind });
         }
         entry.rule = format!("approved: {}", entry.rule);
         entry.reason = format!("{} allowed it", decided.by);
@@ -529,7 +543,7 @@ impl Hears<ForeseeVerdict> for FearAgent {
                 .and_then(|category| category.as_str().map(str::to_owned))
                 .unwrap_or_default(),
             reason: judged.reason,
-            allowed_always: self.allowed.contains(&format!("{}/{}", asked.tool, judged.rule)),
+            allowed_always: self.allowed.contains(&settings.kind(&asked.tool, judged.rule)),
             hurt_before: self.hurtful.contains(&asked.tool),
             veto_confidence: settings.veto_confidence,
             veto_value: settings.veto_value,

@@ -17,6 +17,7 @@ mod policy;
 mod privileges;
 mod report;
 mod seccomp_layer;
+mod served;
 #[cfg(test)]
 mod tests;
 
@@ -39,6 +40,7 @@ pub use capture::Captured;
 pub use kernel::{KernelSupport, LandlockSupport};
 pub use policy::{Limits, Network, OnMissing, SandboxPolicy};
 pub use report::{Layer, SandboxReport};
+pub use served::{Running, ServedEnd, serve};
 
 /// How long dying may take after the kill, and how long the output may stay open. Only a process that has left the group
 /// can hold it, which a kernel with seccomp makes impossible.
@@ -93,20 +95,10 @@ struct Started {
 /// more. Refused when the kernel lacks something and the policy says [`OnMissing::Refuse`].
 pub fn run(spec: &ChildSpec, policy: &SandboxPolicy, permit: &Permit<'_>) -> Result<ChildOutcome, ToolFailure> {
     let group = Group::lead(permit)?;
-    if group.was_stopped() {
-        return Err(not_started(spec));
-    }
     let scratch = Scratch::make()?;
-    let (started, ended) = start(spec, policy, &group, &scratch)?;
-    let Started { mut child, mut report } = started;
-    report.limits = limits::apply(child.id(), &policy.limits, spec.deadline);
-    if policy.on_missing == OnMissing::Refuse && !report.is_complete() {
-        group.kill();
-        let _ = child.wait();
-        let message =
-            format!("{} was not started, because its sandbox isn't whole: {}", spec.program, report.gaps().join("; "));
-        return Err(ToolFailure::new(ErrorKind::Refused, message));
-    }
+    let (say_ended, status) = mpsc::channel();
+    let ended = move |status| drop(say_ended.send(status));
+    let Waiting { mut child, mut report, hand_over } = wait_at_gate(spec, policy, &group, &scratch, ended)?;
     let stdout = Reading::start(child.stdout.take(), spec.output_cap)?;
     let stderr = Reading::start(child.stderr.take(), spec.output_cap)?;
     // A stop that came before the gate was in the group has missed it. One that comes from here on kills it.
@@ -116,8 +108,8 @@ pub fn run(spec: &ChildSpec, policy: &SandboxPolicy, permit: &Permit<'_>) -> Res
         return Err(not_started(spec));
     }
     open_gate(&mut child, &spec.stdin)?;
-    let _ = ended.hand_over.send(child);
-    let ending = wait(&ended.status, spec.deadline, &group)?;
+    let _ = hand_over.send(child);
+    let ending = wait(&status, spec.deadline, &group)?;
     group.kill();
     let (stdout, stdout_closed) = stdout.finish(AFTER_THE_KILL);
     let (stderr, stderr_closed) = stderr.finish(AFTER_THE_KILL);
@@ -130,25 +122,50 @@ pub fn run(spec: &ChildSpec, policy: &SandboxPolicy, permit: &Permit<'_>) -> Res
     Ok(ChildOutcome { ending, stdout, stderr, report })
 }
 
+/// A restricted child that waits at its gate; the thread that started it waits for it once it has it back.
+struct Waiting {
+    child: Child,
+    report: SandboxReport,
+    hand_over: mpsc::Sender<Child>,
+}
+
+/// Starts the gate in the group and gives it its limits; `ended` is told how the child ended.
+fn wait_at_gate(
+    spec: &ChildSpec,
+    policy: &SandboxPolicy,
+    group: &Group<'_>,
+    scratch: &Scratch,
+    ended: impl FnOnce(std::io::Result<ExitStatus>) + Send + 'static,
+) -> Result<Waiting, ToolFailure> {
+    if group.was_stopped() {
+        return Err(not_started(spec));
+    }
+    let (Started { mut child, mut report }, hand_over) = start(spec, policy, group, scratch, ended)?;
+    report.limits = limits::apply(child.id(), &policy.limits, spec.deadline);
+    if policy.on_missing == OnMissing::Refuse && !report.is_complete() {
+        group.kill();
+        let _ = child.wait();
+        let message =
+            format!("{} was not started, because its sandbox isn't whole: {}", spec.program, report.gaps().join("; "));
+        return Err(ToolFailure::new(ErrorKind::Refused, message));
+    }
+    Ok(Waiting { child, report, hand_over })
+}
+
 fn not_started(spec: &ChildSpec) -> ToolFailure {
     ToolFailure::new(ErrorKind::Stopped, format!("{} was not started: stopped", spec.program))
 }
 
-/// The starting thread, which waits for the child that it is handed back.
-struct Waiter {
-    hand_over: mpsc::Sender<Child>,
-    status: Receiver<std::io::Result<ExitStatus>>,
-}
-
+/// On a thread of its own, which the restrictions stay with; it waits for the child that it is handed back.
 fn start(
     spec: &ChildSpec,
     policy: &SandboxPolicy,
     group: &Group<'_>,
     scratch: &Scratch,
-) -> Result<(Started, Waiter), ToolFailure> {
+    ended: impl FnOnce(std::io::Result<ExitStatus>) + Send + 'static,
+) -> Result<(Started, mpsc::Sender<Child>), ToolFailure> {
     let (hand_over, handed_over) = mpsc::channel::<Child>();
     let (say_started, started) = mpsc::channel();
-    let (say_ended, status) = mpsc::channel();
     let (spec, policy, scratch, pgid) = (spec.clone(), policy.clone(), scratch.0.clone(), group.id());
     let thread = std::thread::Builder::new().name("contained-child".into());
     let spawned = thread.spawn(move || {
@@ -162,13 +179,13 @@ fn start(
         if say_started.send(result).is_ok()
             && let Ok(mut child) = handed_over.recv()
         {
-            let _ = say_ended.send(child.wait());
+            ended(child.wait());
         }
     });
     spawned.map_err(|error| no_thread(&error))?;
     let lost = || ToolFailure::new(ErrorKind::Io, "the thread that starts children has died");
     let started = started.recv().map_err(|_| lost())??;
-    Ok((started, Waiter { hand_over, status }))
+    Ok((started, hand_over))
 }
 
 fn no_thread(error: &std::io::Error) -> ToolFailure {

@@ -1,0 +1,126 @@
+//! A contained program that goes on running and is spoken to by its pipes, such as a server of tools.
+
+use std::io::Write;
+use std::process::{Child, ChildStdin, ChildStdout, ExitStatus};
+use std::sync::mpsc::{self, Sender};
+
+use maxim_bus::latch::{EffectKind, StopLatch};
+use tokio::sync::oneshot;
+
+use super::capture::Reading;
+use super::group::Group;
+use super::{
+    AFTER_THE_KILL, ChildSpec, ErrorKind, SandboxPolicy, SandboxReport, Scratch, ToolFailure, Waiting, no_thread,
+    not_started, wait_at_gate,
+};
+
+/// Holds on to a running program. It is killed with all that it has started when this is dropped, when the latch is raised,
+/// and when this process dies.
+pub struct Running {
+    pub report: SandboxReport,
+    /// Told once when nothing of it runs any more.
+    pub ended: oneshot::Receiver<ServedEnd>,
+    _end: EndOnDrop,
+}
+
+/// How such a program ended.
+#[derive(Clone, Debug)]
+pub struct ServedEnd {
+    /// By the stop latch.
+    pub by_stop: bool,
+    /// In words, for a person.
+    pub how: String,
+    /// The end of what it said on standard error; at most `output_cap` bytes.
+    pub said: String,
+}
+
+enum News {
+    Ended(std::io::Result<ExitStatus>),
+    EndIt,
+}
+
+struct EndOnDrop(Sender<News>);
+
+impl Drop for EndOnDrop {
+    fn drop(&mut self) {
+        // It may have ended already.
+        let _ = self.0.send(News::EndIt);
+    }
+}
+
+/// Starts a program. `spec.stdin` and `spec.deadline` mean nothing here: it runs until it is ended.
+///
+/// # Errors
+/// The latch is raised, the program can't be started, or its sandbox isn't whole and the policy refuses that.
+pub fn serve(
+    spec: &ChildSpec,
+    policy: &SandboxPolicy,
+    latch: &StopLatch,
+) -> Result<(ChildStdin, ChildStdout, Running), ToolFailure> {
+    let (say, news) = mpsc::channel();
+    let (say_started, started) = mpsc::channel();
+    let (say_end, ended) = oneshot::channel();
+    let (spec, policy, latch, end) = (spec.clone(), policy.clone(), latch.clone(), EndOnDrop(say.clone()));
+    // The group is registered with the latch by this thread for as long as it lives.
+    let keeper = move || {
+        let begun = latch.permit(EffectKind::Other).map_err(|stopped| {
+            ToolFailure::new(ErrorKind::Stopped, format!("{} was not started: {stopped}", spec.program))
+        });
+        let (group, scratch) = match begun.and_then(|permit| Ok((Group::lead(&permit)?, Scratch::make()?))) {
+            Ok(begun) => begun,
+            Err(failure) => return drop(say_started.send(Err(failure))),
+        };
+        let ended = move |status| drop(say.send(News::Ended(status)));
+        let begun =
+            wait_at_gate(&spec, &policy, &group, &scratch, ended).and_then(|waiting| let_go(&spec, waiting, &group));
+        let (pipes, stderr, hand_over, child) = match begun {
+            Ok(begun) => begun,
+            Err(failure) => return drop(say_started.send(Err(failure))),
+        };
+        let _ = hand_over.send(child);
+        let _ = say_started.send(Ok(pipes));
+        let first = news.recv();
+        group.kill();
+        let how = match (group.was_stopped(), first) {
+            (true, _) => "it was ended by the stop".to_owned(),
+            (false, Ok(News::Ended(Ok(status)))) => format!("it ended by itself ({status})"),
+            (false, Ok(News::Ended(Err(error)))) => format!("sight of it was lost: {error}"),
+            (false, Ok(News::EndIt) | Err(_)) => "it was ended".to_owned(),
+        };
+        let (said, _) = stderr.finish(AFTER_THE_KILL);
+        let living = group.wait_until_dead(AFTER_THE_KILL);
+        if !living.is_empty() {
+            tracing::error!(program = spec.program, ?living, "processes of a server outlived their kill");
+        }
+        let _ = say_end.send(ServedEnd { by_stop: group.was_stopped(), how, said: said.text.trim().to_owned() });
+    };
+    let thread = std::thread::Builder::new().name("contained-server".into());
+    thread.spawn(keeper).map_err(|error| no_thread(&error))?;
+    let lost = || ToolFailure::new(ErrorKind::Io, "the thread that keeps a server has died");
+    let (stdin, stdout, report) = started.recv().map_err(|_| lost())??;
+    Ok((stdin, stdout, Running { report, ended, _end: end }))
+}
+
+type Pipes = (ChildStdin, ChildStdout, SandboxReport);
+
+/// Opens the gate.
+fn let_go(
+    spec: &ChildSpec,
+    waiting: Waiting,
+    group: &Group<'_>,
+) -> Result<(Pipes, Reading, Sender<Child>, Child), ToolFailure> {
+    let Waiting { mut child, report, hand_over } = waiting;
+    let stderr = Reading::start(child.stderr.take(), spec.output_cap)?;
+    if group.was_stopped() {
+        group.kill();
+        let _ = child.wait();
+        return Err(not_started(spec));
+    }
+    let (Some(mut stdin), Some(stdout)) = (child.stdin.take(), child.stdout.take()) else {
+        return Err(ToolFailure::new(ErrorKind::Io, format!("{} has no pipes", spec.program)));
+    };
+    stdin
+        .write_all(b"\n")
+        .map_err(|error| ToolFailure::new(ErrorKind::Io, format!("{} can't be spoken to: {error}", spec.program)))?;
+    Ok(((stdin, stdout, report), stderr, hand_over, child))
+}

@@ -1,0 +1,111 @@
+//! `maxim tools list` and `maxim tools refresh`: what the agent can do, and what its servers offer.
+
+use maxim_actors::action::tools::contained::SandboxPolicy;
+use maxim_actors::effectors::tool_servers::{Change, ListFolder, ToolServers};
+use maxim_bus::latch::StopLatch;
+use serde_json::{Value, json};
+
+use super::table::{Cell, Table, Tone, printable};
+use super::{CliError, Exit, Global, Out, Paint};
+use crate::agent::tool_servers;
+
+/// What the running daemon's agent can do.
+pub(super) fn list(global: &Global, out: &Out) -> Result<Exit, CliError> {
+    let answer = global.client()?.get(&["v1", "tools"], &[])?.body;
+    out.answer(&answer, || shown(&answer, out))?;
+    Ok(Exit::Ok)
+}
+
+fn shown(answer: &Value, out: &Out) -> String {
+    let mut table = Table::new(&["tool", "effect", "mode", "from", "state"]);
+    for tool in answer["tools"].as_array().into_iter().flatten() {
+        let word = |name: &str| tool[name].as_str().unwrap_or("?");
+        let state = match (tool["available"].as_bool(), tool["reason"].as_str()) {
+            (Some(false), why) => Cell::text(printable(why.unwrap_or("unavailable"))).cut(70).toned(Tone::Poor),
+            _ => Cell::text("ready").toned(Tone::Good),
+        };
+        let effect = if tool["introspection"] == true { "question" } else { word("effect") };
+        let cells = [word("name"), effect, word("required_mode"), word("from")];
+        table.row(cells.iter().map(Cell::text).chain([state]).collect());
+    }
+    format!("{}{}", table.show(out.paint), servers(&answer["servers"], out.paint))
+}
+
+/// The servers, with what should be known of each.
+pub(super) fn servers(servers: &Value, paint: Paint) -> String {
+    let mut table = Table::new(&["tool server", "state", "tools", "restarts", "note"]);
+    let all = servers.as_array().map(Vec::as_slice).unwrap_or_default();
+    if all.is_empty() {
+        return String::new();
+    }
+    for server in all {
+        let state = server["state"].as_str().unwrap_or("?");
+        let tone = match state {
+            "up" => Tone::Good,
+            "off" => Tone::Faint,
+            _ => Tone::Poor,
+        };
+        let number = |name: &str| Cell::number(server[name].as_u64().unwrap_or(0));
+        let name = Cell::text(server["name"].as_str().unwrap_or("?"));
+        let note = Cell::text(printable(&note(server))).cut(100);
+        table.row(vec![name, Cell::text(state).toned(tone), number("tools"), number("restarts"), note]);
+    }
+    format!("\n{}", table.show(paint))
+}
+
+/// Why it isn't up, what waits for the next start, and how many of its tools are left out.
+pub(super) fn note(server: &Value) -> String {
+    let mut notes: Vec<String> = server["why"].as_str().map(str::to_owned).into_iter().collect();
+    let count = |name: &str| server[name].as_array().map_or(0, Vec::len);
+    if count("pending") > 0 {
+        notes.push(format!("{} changes wait for the next start", count("pending")));
+    }
+    if let Some(first) = server["left_out"].get(0) {
+        let word = |name: &str| first[name].as_str().unwrap_or("?");
+        notes.push(format!("{} left out, such as {}: {}", count("left_out"), word("tool"), word("why")));
+    }
+    notes.join("; ")
+}
+
+/// Asks the configured servers what they offer and remembers it for the next start. Works without a daemon.
+pub(super) fn refresh(global: &Global, out: &Out, only: Option<&str>) -> Result<Exit, CliError> {
+    let settings = global.load(Vec::new())?.settings;
+    if let Some(unknown) = only.filter(|only| !settings.mcp.contains_key(*only)) {
+        let known: Vec<&str> = settings.mcp.keys().map(String::as_str).collect();
+        let found = format!("there is no tool server {unknown:?}; there are: {}", known.join(", "));
+        return Err(CliError::new(Exit::Usage, found, format!("give it a section [mcp.{unknown}]")));
+    }
+    let plans = tool_servers::plans(&settings.mcp)
+        .map_err(|fault| CliError::Failed { exit: Exit::BadConfig, faults: vec![fault] })?;
+    let folder = ListFolder::new(global.data_folder()?.tool_lists());
+    let remembered = folder.load(settings.mcp.keys().map(String::as_str));
+    let servers = ToolServers::new(plans, &remembered, folder);
+    // A person asks, and no effect follows; a stop of the daemon's brain doesn't concern it.
+    let asked = servers.refresh(only, &StopLatch::in_memory(), &SandboxPolicy::default());
+    let is_well = asked.iter().all(|(_, found)| found.is_ok());
+    let document: Vec<Value> = asked
+        .iter()
+        .map(|(server, found)| match found {
+            Ok(changes) => json!({"server": server, "ok": true, "changes": changes}),
+            Err(failure) => json!({"server": server, "ok": false, "error": failure.message}),
+        })
+        .collect();
+    out.answer(&json!(document), || {
+        let told = asked.iter().map(|(server, found)| match found {
+            Ok(changes) if changes.is_empty() => format!("{server}: nothing has changed"),
+            Ok(changes) => format!("{server}: {} for the next start of the daemon\n{}", changes.len(), lines(changes)),
+            Err(failure) => format!("{server}: {}", printable(&failure.message)),
+        });
+        told.collect::<Vec<_>>().join("\n")
+    })?;
+    Ok(if is_well { Exit::Ok } else { Exit::NotHeld })
+}
+
+fn lines(changes: &[Change]) -> String {
+    let line = |change: &Change| match change {
+        Change::New(tool) => format!("  new      {}", printable(tool)),
+        Change::Changed(tool) => format!("  changed  {}", printable(tool)),
+        Change::Gone(tool) => format!("  gone     {}", printable(tool)),
+    };
+    changes.iter().map(line).collect::<Vec<_>>().join("\n")
+}
