@@ -150,3 +150,32 @@ fn a_reply_that_its_tokens_ended_is_never_acted_on_by_half() {
     assert!(!bench.folder.path().join("birds.txt").exists());
     assert!(model.last().contains("cut off after"), "{}", model.last());
 }
+
+#[test]
+fn spending_passes_a_budget_by_no_more_than_one_call() {
+    let model = always(gulls);
+    let budget = 12_000;
+    let mut bench = model.bench(|settings| settings.llm.tokens_per_hour = budget);
+    for number in 0..20 {
+        bench.say(&format!("what do you think of bird number {number}?"));
+    }
+    // The server counts four characters as a token.
+    let spent: Vec<u64> = model.prompts().iter().map(|prompt| prompt.len() as u64 / 4).collect();
+    let dearest = spent.iter().max().copied().unwrap_or(0);
+    assert!(spent.len() > 1 && spent.len() < 20, "{} calls", spent.len());
+    assert!(spent.iter().sum::<u64>() <= budget + dearest, "{spent:?}");
+    let asked = model.requests().len();
+    bench.pass(Duration::from_secs(3600));
+    assert_eq!(bench.say(QUESTION).reply.as_deref(), Some("Gulls are fine."), "an hour later there is a new budget");
+    assert_eq!(model.requests().len(), asked + 1);
+}
+
+#[test]
+fn an_idle_month_costs_nothing() {
+    let model = always(gulls);
+    let mut bench = model.bench(|_| {});
+    bench.say(QUESTION);
+    let asked = model.requests().len();
+    bench.pass(Duration::from_secs(30 * 24 * 3600));
+    assert_eq!(model.requests().len(), asked);
+}

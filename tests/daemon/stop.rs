@@ -17,7 +17,7 @@ fn it_stays_stopped_over_kill_9_and_only_reset_clears_it() {
     let daemon = place.start();
     let status = daemon.get("/v1/status").1;
     assert_eq!(status["state"], "stopped", "{status}");
-    assert!(daemon.heard().contains("STOPPED"), "{}", daemon.heard());
+    daemon.until("it has told", || daemon.heard().contains("STOPPED"));
     let answer = daemon.say("create a file late.txt with the text never");
     assert!(answer["reply"].as_str().is_some_and(|reply| reply.contains("stopped")), "{answer}");
     assert_eq!(place.cli(&["reset"]).0, 0);

@@ -7,6 +7,8 @@ use maxim_bus::signals::thought::Overflow;
 use reqwest::StatusCode;
 use serde_json::Value as Json;
 
+/// Requests of one call beyond the first, where what failed may pass.
+pub(super) const RETRIES: u32 = 3;
 /// Characters of what a server said that are kept.
 const SAID: usize = 300;
 
@@ -35,7 +37,10 @@ pub(super) enum Fault {
     Cut,
     #[error("its answer is longer than {0} bytes")]
     TooLong(usize),
-    /// It wasn't reached, or the connection broke.
+    /// Nobody took the connection.
+    #[error("{0}")]
+    Unreachable(String),
+    /// The connection broke, or never was.
     #[error("{0}")]
     Lost(String),
     /// It asks for more time than there is.
@@ -68,9 +73,9 @@ impl From<Fault> for OpenAIError {
 }
 
 impl Fault {
-    /// True when the same request may well succeed a little later.
-    pub fn is_passing(&self) -> bool {
-        match self {
+    /// How often the same request is worth trying again a little later.
+    pub fn retries(&self) -> u32 {
+        let passes = match self {
             // Who has no money left won't have any in a second.
             Self::Refused { status, body, .. } => match status.as_u16() {
                 429 => !body.contains("insufficient_quota"),
@@ -78,8 +83,11 @@ impl Fault {
                 _ => false,
             },
             Self::Garbage(_) | Self::Cut | Self::Lost(_) => true,
+            // A person waits: a server that is down is seldom up in a second.
+            Self::Unreachable(_) => return 1,
             Self::TooLong(_) | Self::Busy(_) | Self::Late(_) | Self::Stopped => false,
-        }
+        };
+        if passes { RETRIES } else { 0 }
     }
 
     /// True when the server is well and doesn't take what was asked: it may lack the form in which the reply is wanted.
@@ -177,12 +185,12 @@ mod tests {
     #[test]
     fn what_passes_is_told_from_what_stays() {
         for status in [408, 429, 500, 502, 503, 504] {
-            assert!(refused(status, "{}").is_passing(), "{status}");
+            assert_eq!(refused(status, "{}").retries(), RETRIES, "{status}");
         }
         for status in [400, 401, 403, 404, 422, 501] {
-            assert!(!refused(status, "{}").is_passing(), "{status}");
+            assert_eq!(refused(status, "{}").retries(), 0, "{status}");
         }
-        assert!(!refused(429, r#"{"error":{"type":"insufficient_quota"}}"#).is_passing());
+        assert_eq!(refused(429, r#"{"error":{"type":"insufficient_quota"}}"#).retries(), 0);
         assert!(refused(400, r#"{"error":{"message":"response_format is unknown"}}"#).refuses_form());
         assert!(!refused(400, "context_length_exceeded").refuses_form() && !refused(401, "").refuses_form());
     }

@@ -80,8 +80,6 @@ pub const CALLS_MAX: usize = 1024;
 /// How often a stop is looked for while a call runs.
 const STOP_CHECK: Duration = Duration::from_millis(20);
 
-/// Requests of one call beyond the first, where what failed may pass.
-const RETRIES: u32 = 3;
 /// The pause before the first retry; each further one is twice as long, give or take a half.
 const PAUSE: Duration = Duration::from_millis(300);
 
@@ -189,7 +187,7 @@ impl Line {
                 format = weaker;
                 continue;
             }
-            if !fault.is_passing() || retry == RETRIES {
+            if retry >= fault.retries() {
                 return Err(fault);
             }
             let pause = match &fault {

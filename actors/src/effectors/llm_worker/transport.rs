@@ -38,7 +38,10 @@ impl Service<HttpRequestFactory> for Transport {
         let client = self.0.clone();
         Box::pin(async move {
             let request = request.build().await?;
-            let response = client.execute(request).await.map_err(|error| Fault::Lost(told(&error)))?;
+            let response = client.execute(request).await.map_err(|error| match error.is_connect() {
+                true => Fault::Unreachable(told(&error)),
+                false => Fault::Lost(told(&error)),
+            })?;
             Ok(read(response).await?)
         })
     }
