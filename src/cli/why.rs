@@ -1,5 +1,7 @@
 //! `maxim why`: what led to an action.
 
+use std::time::Duration;
+
 use clap::{Args, ValueEnum};
 use jiff::Timestamp;
 use maxim_actors::action::executor::RESPOND;
@@ -10,6 +12,9 @@ use super::table::printable;
 use super::{CliError, Exit, Global, Out};
 use crate::recorder::{RecorderError, Recording, Window, Without, recordings};
 
+/// How often a recording is looked for, and how long is waited between.
+const TRIES: usize = 4;
+const PAUSE: Duration = Duration::from_millis(700);
 /// Memories that a step rests on which are shown; `--json` has all.
 const SHOWN: usize = 5;
 
@@ -46,9 +51,14 @@ fn imagine(record: &Value, without: Without, global: &Global, out: &Out) -> Resu
     let turn: MessageId = serde_json::from_value(record["turn"].clone())
         .map_err(|error| CliError::new(Exit::NotHeld, format!("the turn has no id: {error}"), "see `maxim why`"))?;
     let folder = global.data_folder()?.recordings();
-    let files = recordings(&folder, &Window::default()).into_iter().rev();
-    let mut found = files.filter_map(|file| Recording::read(&file).ok());
-    let recording = found.find(|recording| recording.turn_of(turn).is_some()).ok_or_else(|| {
+    let recording = (0..TRIES).find_map(|tried| {
+        // The newest is written about once a second.
+        std::thread::sleep(if tried == 0 { Duration::ZERO } else { PAUSE });
+        let files = recordings(&folder, &Window::default()).into_iter().rev();
+        let mut found = files.filter_map(|file| Recording::read(&file).ok());
+        found.find(|recording| recording.turn_of(turn).is_some())
+    });
+    let recording = recording.ok_or_else(|| {
         let missing = format!("no recording in {} holds the turn {turn}", folder.display());
         CliError::new(Exit::NotHeld, missing, "turns are recorded while recorder.enabled is true, and kept for a time")
     })?;

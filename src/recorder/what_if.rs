@@ -11,7 +11,7 @@ use std::sync::Arc;
 use jiff::Timestamp;
 use maxim_actors::action::tools::{Remembered, ToolRegistry};
 use maxim_actors::deliberation::working_memory::WorkingMemory;
-use maxim_actors::effectors::channels::Submission;
+use maxim_actors::effectors::channels::{Desk, Submission};
 use maxim_actors::effectors::llm_worker::ModelSource;
 use maxim_actors::region::Region;
 use maxim_bus::latch::StopLatch;
@@ -24,7 +24,7 @@ use serde_json::Value;
 
 use super::replay::Theatre;
 use super::{RecorderError, Recording};
-use crate::agent::{Agent, AgentWorld, Kit, Part, anatomy};
+use crate::agent::{Agent, AgentWorld, Kit, Outside, Part, anatomy};
 use crate::http::why_document;
 
 /// What is left out.
@@ -107,7 +107,8 @@ impl Recording {
             tap: None,
         };
         let mut agent = Agent::stepped(world, &rooms).map_err(|error| wrong(error.to_string()))?;
-        let mut accepted = agent.outside.http.submit(Submission {
+        let desk = desk_of(&agent, &percept.metadata.channel);
+        let mut accepted = desk.submit(Submission {
             channel: percept.metadata.channel,
             sender: percept.metadata.sender,
             body: percept.content,
@@ -117,7 +118,7 @@ impl Recording {
         agent.settle();
         let accepted = accepted.try_recv().ok().and_then(Result::ok);
         let accepted = accepted.ok_or_else(|| wrong("the words were not accepted again".into()))?;
-        let ended = live_out(&mut agent, &clock, accepted.percept)
+        let ended = live_out(&mut agent, &desk, &clock, accepted.percept)
             .ok_or_else(|| wrong("the imagined turn did not end".into()))?;
         let why = why_document(&agent.frame.store, accepted.percept).map_err(|error| wrong(error.to_string()))?;
         Ok(Imagining { ended, why: why.unwrap_or_default(), unknown_prompts: tape.misses() })
@@ -141,9 +142,19 @@ impl Recording {
     }
 }
 
+/// Where a channel's words come in and the ends of its turns come out.
+fn desk_of(agent: &Agent, channel: &str) -> Arc<Desk> {
+    let Outside { console, http, websocket, .. } = &agent.outside;
+    Arc::clone(match channel {
+        "console" => console,
+        "websocket" => websocket,
+        _ => http,
+    })
+}
+
 /// Lets virtual time pass until the turn has ended.
-fn live_out(agent: &mut Agent, clock: &VirtualClock, turn: MessageId) -> Option<TurnEnded> {
-    let mut ended = agent.outside.http.turn(turn);
+fn live_out(agent: &mut Agent, desk: &Desk, clock: &VirtualClock, turn: MessageId) -> Option<TurnEnded> {
+    let mut ended = desk.turn(turn);
     for _ in 0..PATIENCE {
         agent.settle();
         if let Ok(ended) = ended.try_recv() {

@@ -96,6 +96,16 @@ impl Session {
         self.turn_as(text, "anna", Trust::Owner)
     }
 
+    /// The same from the console.
+    pub fn typed(&mut self, text: &str) -> MessageId {
+        let (channel, sender, trust) = ("console".into(), "owner".into(), Trust::Owner);
+        let body = text.into();
+        let words = Submission { channel, sender, body, provider_id: None, trust };
+        let mut accepted = self.agent.outside.console.submit(words);
+        self.pass(Duration::from_secs(90));
+        accepted.try_recv().expect("acknowledged").expect("accepted").percept
+    }
+
     fn say_as(&mut self, text: &str, sender: &str, trust: Trust) {
         self.turn_as(text, sender, trust);
     }

@@ -51,6 +51,18 @@ fn without_memory_what_was_told_is_not_known() {
 }
 
 #[test]
+fn what_was_typed_on_the_console_is_lived_again_there() {
+    let dir = TempDir::new().expect("a folder");
+    let (store, settings) = (StateStore::in_memory(), Settings::default());
+    let mut session = Session::with(store, dir.path(), &dir.path().join("r"), limits(), settings);
+    session.typed("remember that the boat is moored at the old pier");
+    let turn = session.typed("where is the boat?");
+    let recording = Recording::read(&session.end()[0]).expect("readable");
+    let reply = |what| recording.what_if(turn, what, &core_tools()).expect("lived").ended.reply.unwrap_or_default();
+    assert!(reply(Without::Nothing).contains("old pier") && !reply(Without::Memory).contains("old pier"));
+}
+
+#[test]
 fn without_fear_what_was_blocked_is_cleared_and_still_not_done() {
     let dir = TempDir::new().expect("a folder");
     let precious = dir.path().join("precious");

@@ -91,7 +91,7 @@ pub struct ModelCall {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct CallableTool {
     pub name: String,
-    /// The JSON schema of what it takes, where the prompt shows it.
+    /// The JSON schema of what it takes; none where there are too many tools to give them all.
     pub parameters: Option<Json>,
 }
 

@@ -27,6 +27,8 @@ pub struct ToolShelf {
     tools: BTreeMap<String, ShownTool>,
 }
 
+/// Tools whose schemas a server is given; servers of tools may offer hundreds.
+const WITH_SCHEMAS: usize = 64;
 const HEADING: &str = "Tools, with what they take:";
 const NAMES: &str = "Other tools, by name; they can be called too:";
 
@@ -49,13 +51,16 @@ impl ToolShelf {
         self.tools.len()
     }
 
-    /// All, in the order of their names; those that are shown whole with what they take.
+    /// All, those that are shown whole first, with what they take as far as it is bounded: a model that is held to a schema
+    /// and free in one place rambles there.
     pub fn callable(&self, shown: &[String]) -> Vec<CallableTool> {
-        let callable = |tool: &ShownTool| {
-            let parameters = shown.contains(&tool.name).then(|| tool.parameters.clone());
+        let (first, rest): (Vec<_>, Vec<_>) = self.tools.values().partition(|tool| shown.contains(&tool.name));
+        let all = first.into_iter().chain(rest).enumerate();
+        let callable = |(at, tool): (usize, &ShownTool)| {
+            let parameters = (at < WITH_SCHEMAS).then(|| tool.parameters.clone());
             CallableTool { name: tool.name.clone(), parameters }
         };
-        self.tools.values().map(callable).collect()
+        all.map(callable).collect()
     }
 
     pub fn is_empty(&self) -> bool {
