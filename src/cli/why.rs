@@ -72,8 +72,8 @@ fn imagine(record: &Value, without: Without, global: &Global, out: &Out) -> Resu
         "without": what,
         "was": { "reply": record["reply"], "actions": record["actions"] },
         "would_be": { "reply": would.ended.reply, "actions": would.ended.actions, "why": would.why },
-        "same": json!(would.ended.reply) == record["reply"],
-        "faithful": json!(was.ended.reply) == record["reply"],
+        "same": is_same(&json!(would.ended.reply), &record["reply"]),
+        "faithful": is_same(&json!(was.ended.reply), &record["reply"]),
         "unknown_prompts": would.unknown_prompts,
     });
     out.answer(&document, || imagined(&document, &what))?;
@@ -90,6 +90,16 @@ fn imagined(document: &Value, what: &str) -> String {
         said += "\nthe model would have been asked something else; what it would have said isn't known, so habit answered\n";
     }
     format!("{said}\nhow it would have been:\n{}", told(&would["why"]))
+}
+
+/// The same words, but for the ids in them: what is lived again has new ones.
+fn is_same(one: &Value, other: &Value) -> bool {
+    let is_id = |word: &&str| word.trim_matches(|c: char| !c.is_ascii_alphanumeric()).parse::<MessageId>().is_ok();
+    let plain = |value: &Value| -> Vec<String> {
+        let text = value.as_str().unwrap_or_default();
+        text.split_whitespace().filter(|word| !is_id(word)).map(str::to_owned).collect()
+    };
+    plain(one) == plain(other)
 }
 
 fn outcome(turn: &Value) -> String {
@@ -150,6 +160,15 @@ fn word(value: &Value) -> String {
 mod tests {
     use super::*;
     use serde_json::json;
+
+    #[test]
+    fn replies_that_differ_in_ids_alone_are_the_same() {
+        let asked = |id: &str| json!(format!("To allow it: maxim approvals allow {id}."));
+        let (one, other) = ("01a203e1-e442-728d-aff0-e8e50b222ada", "01a203e1-4097-7ad2-ab67-000000000001");
+        assert!(is_same(&asked(one), &asked(other)));
+        assert!(!is_same(&asked(one), &json!("To allow it: maxim approvals deny it.")));
+        assert!(is_same(&Value::Null, &json!(null)));
+    }
 
     #[test]
     fn each_step_has_its_time_its_room_and_what_it_rests_on() {
