@@ -5,7 +5,7 @@ use std::path::Path;
 
 use maxim_actors::effectors::llm_worker::Tape;
 use maxim_bus::signals::thought::{ModelCall, ModelReply};
-use maxim_bus::{Envelope, MessageId, Signal};
+use maxim_bus::{Envelope, MessageId, Meta, Signal};
 use serde::de::DeserializeOwned;
 
 use super::{RecorderError, Recording};
@@ -21,20 +21,21 @@ impl Recording {
 
     /// Calls with their replies, in the order in which they were made. `name` is what errors call it.
     pub fn tape(&self, name: &str) -> Tape {
-        let mut calls = self.signals_of::<ModelCall>();
-        calls.sort_by_key(|(at, call)| (*at, call.call));
+        let calls = self.signals_of::<ModelCall>();
         let replies = self.signals_of::<ModelReply>().into_iter().map(|(_, reply)| (reply.call, reply));
         let mut replies: HashMap<MessageId, ModelReply> = replies.collect();
         let taped = calls.into_iter().filter_map(|(_, call)| replies.remove(&call.call).map(|reply| (call, reply)));
         Tape::new(name, taped)
     }
 
-    /// The signals of one kind with their times, in no order.
-    fn signals_of<S: Signal + DeserializeOwned>(&self) -> Vec<(jiff::Timestamp, S)> {
+    /// The signals of one kind, oldest first.
+    pub(super) fn signals_of<S: Signal + DeserializeOwned>(&self) -> Vec<(Meta, S)> {
         let read = |encoded: &Vec<u8>| {
             let (meta, body) = Envelope::split(encoded).ok().filter(|(meta, _)| meta.name == S::NAME)?;
-            Some((meta.at, serde_json::from_slice(body).ok()?))
+            Some((meta, serde_json::from_slice(body).ok()?))
         };
-        self.signals.values().filter_map(read).collect()
+        let mut found: Vec<(Meta, S)> = self.signals.values().filter_map(read).collect();
+        found.sort_by_key(|(meta, _)| (meta.at, meta.id));
+        found
     }
 }

@@ -8,7 +8,6 @@
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
-use jiff::Timestamp;
 use maxim_actors::action::tools::{Remembered, ToolRegistry};
 use maxim_actors::deliberation::working_memory::WorkingMemory;
 use maxim_actors::effectors::channels::{Desk, Submission};
@@ -18,7 +17,7 @@ use maxim_bus::latch::StopLatch;
 use maxim_bus::signals::outcome::ToolResult;
 use maxim_bus::signals::percept::Percept;
 use maxim_bus::signals::thought::TurnEnded;
-use maxim_bus::{Envelope, MessageId, RegionName, Signal, Stage, VirtualClock};
+use maxim_bus::{Envelope, MessageId, Meta, RegionName, Signal, Stage, VirtualClock};
 use serde::de::DeserializeOwned;
 use serde_json::Value;
 
@@ -69,12 +68,12 @@ impl Recording {
     ) -> Result<Imagining, RecorderError> {
         let wrong = |why: String| RecorderError::Settings(why);
         let missing = || wrong(format!("the recording doesn't hold the beginning of the turn {turn}"));
-        let (percept, _) = self.signals_of_turn::<Percept>(turn).into_iter().next().ok_or_else(missing)?;
+        let percept = self.signals_of_turn::<Percept>(turn).into_iter().next().ok_or_else(missing)?;
         let begins = self.inputs.iter().position(|input| input.message.is_some_and(|id| self.is_of(id, turn)));
         let begins = begins.ok_or_else(missing)?;
         let at = self.inputs[begins].taken_at;
 
-        let remembered = self.signals_of_turn::<ToolResult>(turn).into_iter().map(|(result, _)| Remembered {
+        let remembered = self.signals_of_turn::<ToolResult>(turn).into_iter().map(|result| Remembered {
             tool: result.tool,
             params: result.params,
             success: result.success,
@@ -129,16 +128,9 @@ impl Recording {
         message == turn || meta.is_some_and(|(meta, _)| meta.correlation == turn)
     }
 
-    /// The signals of one kind in a turn, with their times, oldest first.
-    fn signals_of_turn<S: Signal + DeserializeOwned>(&self, turn: MessageId) -> Vec<(S, Timestamp)> {
-        let read = |encoded: &Vec<u8>| {
-            let (meta, body) = Envelope::split(encoded).ok()?;
-            let is_wanted = meta.name == S::NAME && (meta.correlation == turn || meta.id == turn);
-            Some((serde_json::from_slice(body).ok().filter(|_| is_wanted)?, meta.at))
-        };
-        let mut found: Vec<(S, Timestamp)> = self.signals.values().filter_map(read).collect();
-        found.sort_by_key(|(_, at)| *at);
-        found
+    fn signals_of_turn<S: Signal + DeserializeOwned>(&self, turn: MessageId) -> Vec<S> {
+        let of_turn = |meta: &Meta| meta.correlation == turn || meta.id == turn;
+        self.signals_of().into_iter().filter(|(meta, _)| of_turn(meta)).map(|(_, signal)| signal).collect()
     }
 }
 

@@ -74,6 +74,16 @@ impl Bench {
         self.crash();
     }
 
+    /// Takes so many steps, crashes, and lets a quarter of an hour pass; false when there was less to do.
+    pub fn crash_after(&mut self, steps: usize) -> bool {
+        let is_whole = (0..steps).all(|_| self.agent.step());
+        if is_whole {
+            self.crash();
+            self.pass(Duration::from_secs(900));
+        }
+        is_whole
+    }
+
     /// Puts a message in without letting anything happen yet.
     pub fn submit(
         &self,

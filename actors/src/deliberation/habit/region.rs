@@ -5,7 +5,8 @@
 //! the introspection door; what came of them is worded into one reply, spoken by the `respond` tool. Where a model is
 //! configured, what isn't a clear command is handed over to deliberation first. What isn't understood is offered as the
 //! plan that worked for such a goal, and done when the person says yes; where memory knows no place, the usual one is
-//! told; what a model does goes back to it (`thinking_on.rs`); who finds confirmations unwelcome gets them in a word. Bridges are waited for no longer than 300 ms.
+//! told; what a model does goes back to it (`thinking_on.rs`); who finds confirmations unwelcome gets them in a word.
+//! Bridges are waited for no longer than 300 ms.
 //! Remembers: open turns, as records; offers and manners. Forgets: ended ones; an offer after five minutes.
 //! Down: enriched percepts wait; nothing is proposed.
 

@@ -51,9 +51,7 @@ impl HabitSettings {
         let (model, steps) = (model.is_some(), model.unwrap_or(0));
         Ok(Self { grammar, introspection, zone, model, steps, follow_ups, confirmed })
     }
-}
 
-impl HabitSettings {
     pub(super) fn follow_up(&self, tool: &str) -> FollowUp {
         self.follow_ups.get(tool).copied().unwrap_or(FollowUp::Process)
     }

@@ -33,7 +33,7 @@ while IFS= read -r line; do
     *'"method":"tools/call"'*)
       case $line in
         *'"name":"die"'*) echo 'out of memory' >&2; exit 3 ;;
-        *'"name":"surroundings"'*) text "$id" "$GREETING, $HOME, $(touch "$1/../work/note" 2>/dev/null && echo out || echo in)" ;;
+        *'"name":"surroundings"'*) text "$id" "$GREETING, $HOME, $(touch "$1/../work/left" 2>/dev/null && echo out || echo in)" ;;
         *'"name":"hang"'*) echo hanging > "$1/hanging" ;;
         *'"name":"garbage"'*) echo 'not json at all'; echo '{"half":'; printf '\377\376\n'; text "$id" 'after garbage' ;;
         *'"name":"flood"'*) printf '{"jsonrpc":"2.0","id":%s,"result":{"content":[{"type":"text","text":"' "$id"
