@@ -1,6 +1,7 @@
 //! Vocabulary and corridor of Maxim. Knows no region. What it guarantees is in `README.md` beside this crate.
 
 pub mod agent_bus;
+pub mod allow_list;
 pub mod clock;
 pub mod hash;
 pub mod ids;
@@ -13,6 +14,7 @@ pub mod signals;
 pub mod units;
 
 pub use agent_bus::{AgentBus, BusBuilder, WiringError};
+pub use allow_list::AllowList;
 pub use clock::{Clock, SharedClock, SystemClock, VirtualClock};
 pub use ids::{AgentId, Epoch, Lsn, MessageId, RegionName};
 pub use inbox::{Delivery, Inbox, InboxCounters};

@@ -7,12 +7,18 @@ use maxim_actors::action::cause_ledger::CauseLedger;
 use maxim_actors::action::execution_tracker::ExecutionTracker;
 use maxim_actors::action::executor::Executor;
 use maxim_actors::action::introspector::{Introspector, IntrospectorSettings};
+use maxim_actors::action::outbox::Outbox;
 use maxim_actors::action::tool_index::ToolIndexRoom;
+use maxim_actors::deliberation::goals::Goals;
 use maxim_actors::deliberation::habit::Habit;
 use maxim_actors::deliberation::prefrontal_cortex::{PrefrontalCortex, PrefrontalSettings};
 use maxim_actors::deliberation::working_memory::WorkingMemory;
 use maxim_actors::effectors::battery::{BatterySense, SUPPLIES};
-use maxim_actors::effectors::channels::{ChannelActor, Console, Http, WebSocket};
+use maxim_actors::effectors::body::{BodyKeeper, DriverPlan};
+use maxim_actors::effectors::channels::outside::OutsideActor;
+use maxim_actors::effectors::channels::{
+    Channel, ChannelActor, Console, Discord, Email, Http, Mqtt, Slack, Telegram, Twilio, WebSocket,
+};
 use maxim_actors::effectors::door::DoorKeeper;
 use maxim_actors::effectors::llm_worker::LlmWorker;
 use maxim_actors::gate::autonomy::Autonomy;
@@ -38,8 +44,9 @@ use maxim_actors::perception::gateway::Gateway;
 use maxim_actors::perception::pain_detector::PainDetector;
 use maxim_actors::perception::preemption_circuit::PreemptionCircuit;
 use maxim_actors::perception::salience::{SalienceRoom, SalienceSettings};
+use maxim_actors::perception::scene::Scene;
 use maxim_actors::region::Placement::{Own, Pool};
-use maxim_actors::region::WardKind;
+use maxim_actors::region::{Region, WardKind};
 use maxim_actors::sleep::Consolidation;
 use maxim_actors::sleep::semantic_promoter::{PromoterSettings, SemanticPromoter};
 use maxim_bus::RegionName;
@@ -53,6 +60,7 @@ pub fn furnish(kit: &mut Kit, settings: &AgentSettings) {
     kit.region::<Gateway>(Pool, settings.gateway.clone());
     kit.region::<PreemptionCircuit>(Own, ());
     kit.region::<SalienceRoom>(Pool, SalienceSettings::default());
+    kit.region::<Scene>(Pool, ());
     kit.region::<PainDetector>(Pool, ());
     kit.region::<Energy>(Pool, settings.energy.clone());
     kit.effector::<BatterySense>(Pool, |_| Box::new(|| BatterySense::new(SUPPLIES)));
@@ -71,6 +79,7 @@ pub fn furnish(kit: &mut Kit, settings: &AgentSettings) {
     kit.region::<Enrichment>(Pool, enrichment);
 
     // What to do
+    kit.region::<Goals>(Pool, ());
     kit.region::<WorkingMemory>(Pool, ());
     kit.region::<Habit>(Pool, settings.habit.clone());
     kit.region::<PrefrontalCortex>(Pool, PrefrontalSettings { knowledge_rooms, ..settings.prefrontal.clone() });
@@ -87,6 +96,11 @@ pub fn furnish(kit: &mut Kit, settings: &AgentSettings) {
     kit.effector::<Executor>(Own, |_| {
         Box::new(move || Executor { registry: Arc::clone(&registry), hands: hands.clone() })
     });
+    let body = settings.body.clone();
+    // Who renews the lease of a body must not wait for anybody.
+    let placement = if body.plan().driver == DriverPlan::None { Pool } else { Own };
+    kit.effector::<BodyKeeper>(placement, |_| Box::new(move || BodyKeeper::new(body.clone())));
+    kit.region::<Outbox>(Pool, settings.outbox.clone());
     kit.region::<CauseLedger>(Pool, settings.ledger.clone());
     kit.region::<ToolIndexRoom>(Pool, settings.tool_index.clone());
 
@@ -125,11 +139,30 @@ pub fn furnish(kit: &mut Kit, settings: &AgentSettings) {
         let desk = Arc::clone(&outside.websocket);
         Box::new(move || ChannelActor::new(Arc::clone(&desk)))
     });
+    outside::<Mqtt>(kit, settings);
+    outside::<Telegram>(kit, settings);
+    outside::<Slack>(kit, settings);
+    outside::<Twilio>(kit, settings);
+    outside::<Discord>(kit, settings);
+    outside::<Email>(kit, settings);
 
     // Looking inward: asks every room above that reports stats.
-    let rooms = hearing(kit, "ReportStats");
+    let mut rooms = hearing(kit, "ReportStats");
+    rooms.retain(|room| settings.acts || *room != FearAgent::NAME);
     debug_assert!(kit.parts.iter().all(|part| part.kind != WardKind::Thin || rooms.contains(&part.name)));
     kit.region::<Introspector>(Pool, IntrospectorSettings { rooms, ..settings.introspector.clone() });
+}
+
+/// A channel that reaches outside.
+fn outside<C: Channel>(kit: &mut Kit, settings: &AgentSettings) {
+    let channels = Arc::clone(&settings.channels);
+    kit.effector::<OutsideActor<C>>(Pool, move |outside| {
+        let (desk, line) = (outside.desk(C::CHANNEL), channels.line(C::CHANNEL).cloned());
+        Box::new(move || match (&desk, &line) {
+            (Some(desk), Some(line)) => OutsideActor::new(Arc::clone(desk), Arc::clone(line)),
+            _ => unreachable!("every channel that reaches outside has a desk and a line"),
+        })
+    });
 }
 
 /// Rooms so far that hear this signal.

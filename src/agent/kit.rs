@@ -1,9 +1,12 @@
 //! Collects the rooms of an agent, wires them, and seats them.
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;
 
-use maxim_actors::effectors::channels::{Channel, Console, Desk, Http, WebSocket};
+use maxim_actors::effectors::channels::{
+    Channel, Console, Desk, Discord, Email, Http, Mqtt, Slack, Telegram, Twilio, WebSocket,
+};
 use maxim_actors::effectors::door::Door;
 use maxim_actors::perception::stop_phrase::StopGrammar;
 use maxim_actors::region::{
@@ -20,17 +23,34 @@ pub struct Outside {
     pub console: Arc<Desk>,
     pub http: Arc<Desk>,
     pub websocket: Arc<Desk>,
+    /// Those of the channels that reach outside, by their names.
+    pub channels: Arc<BTreeMap<&'static str, Arc<Desk>>>,
 }
 
 impl Outside {
     pub fn new(frame: Frame, stop: StopGrammar) -> Self {
         let door = Door::new(frame, stop);
+        let outside = [
+            (Mqtt::CHANNEL, Mqtt::ACTOR),
+            (Telegram::CHANNEL, Telegram::ACTOR),
+            (Slack::CHANNEL, Slack::ACTOR),
+            (Twilio::CHANNEL, Twilio::ACTOR),
+            (Discord::CHANNEL, Discord::ACTOR),
+            (Email::CHANNEL, Email::ACTOR),
+        ];
+        let channels = outside.map(|(name, actor)| (name, Desk::new(Arc::clone(&door), actor)));
         Self {
             console: Desk::new(Arc::clone(&door), Console::ACTOR),
             http: Desk::new(Arc::clone(&door), Http::ACTOR),
             websocket: Desk::new(Arc::clone(&door), WebSocket::ACTOR),
+            channels: Arc::new(channels.into()),
             door,
         }
+    }
+
+    /// The desk of a channel that reaches outside.
+    pub fn desk(&self, channel: &str) -> Option<Arc<Desk>> {
+        self.channels.get(channel).cloned()
     }
 }
 

@@ -1,6 +1,7 @@
 //! One brain as a value. A process may hold thousands.
 
 pub mod anatomy;
+pub mod channels;
 mod kit;
 mod settings;
 pub mod tool_servers;
@@ -9,10 +10,14 @@ use std::sync::Arc;
 
 use jiff::Timestamp;
 use maxim_actors::action::introspector::Introspector;
+use maxim_actors::action::outbox::Outbox;
 use maxim_actors::action::tool_index::ToolIndexRoom;
+use maxim_actors::deliberation::goals::Goals;
 use maxim_actors::deliberation::working_memory::WorkingMemory;
-use maxim_actors::effectors::door::DOOR;
+use maxim_actors::effectors::body::MotorThread;
+use maxim_actors::effectors::door::{DOOR, Door};
 use maxim_actors::perception::energy::Energy;
+use maxim_actors::perception::scene::Scene;
 use maxim_actors::region::{Frame, Region, Stepper, Supervision, Tap, Ward, Watchdog};
 use maxim_actors::store::{AgentStore, StoreError};
 use maxim_bus::latch::StopLatch;
@@ -79,8 +84,8 @@ impl std::ops::Deref for Agent {
 }
 
 enum Driver {
-    /// Actors in real time. The watchdog looks until it is dropped.
-    Live { _watchdog: Watchdog },
+    /// Actors in real time. The watchdog looks, and the motor moves, until they are dropped.
+    Live { _watchdog: Watchdog, _motor: Option<MotorThread> },
     /// One step after the other, in the order of the anatomy.
     Stepped(Vec<Box<dyn Stepper>>),
 }
@@ -88,10 +93,12 @@ enum Driver {
 impl Agent {
     /// Runs on actors, in real time. Must be called where an actix `System` is current.
     pub fn live(world: AgentWorld, settings: &AgentSettings, threads: usize) -> Result<Self, AgentError> {
-        Self::assemble(world, settings, |supervision, seated| {
+        let latch = world.latch.clone();
+        Self::assemble(world, settings, |supervision, seated, door| {
             supervision.start(seated.into_iter().map(|room| (room.ward, room.placement)).collect(), threads);
             let watchdog = Watchdog::start(Arc::clone(supervision), actix::System::current())?;
-            Ok(Driver::Live { _watchdog: watchdog })
+            let motor = settings.body.start(&latch, stops(door))?;
+            Ok(Driver::Live { _watchdog: watchdog, _motor: motor })
         })
     }
 
@@ -99,17 +106,22 @@ impl Agent {
     /// does nothing else. Mail of the other rooms waits, in order, for a whole start. Must be called where an actix
     /// `System` is current.
     pub fn remembering(world: AgentWorld, settings: &AgentSettings, threads: usize) -> Result<Self, AgentError> {
-        Self::assemble(world, settings, |supervision, seated| {
+        // The outbox tells what it holds, and sends nothing.
+        let mut settings = settings.clone();
+        (settings.outbox.sends, settings.acts) = (false, false);
+        Self::assemble(world, &settings, |supervision, seated, _| {
             let remembering = seated.into_iter().filter(|room| remembers(&*room.ward));
             supervision.start(remembering.map(|room| (room.ward, room.placement)).collect(), threads);
             let watchdog = Watchdog::start(Arc::clone(supervision), actix::System::current())?;
-            Ok(Driver::Live { _watchdog: watchdog })
+            Ok(Driver::Live { _watchdog: watchdog, _motor: None })
         })
     }
 
     /// Runs when it is told to, deterministically: for simulations and tests.
     pub fn stepped(world: AgentWorld, settings: &AgentSettings) -> Result<Self, AgentError> {
-        Self::assemble(world, settings, |_, seated| {
+        let (latch, clock) = (world.latch.clone(), Arc::clone(&world.clock));
+        Self::assemble(world, settings, |_, seated, door| {
+            settings.body.attach(&latch, &clock, stops(door));
             let mut steppers: Vec<_> = seated.into_iter().map(|room| room.stepper).collect();
             for stepper in &mut steppers {
                 stepper.start()?;
@@ -121,7 +133,7 @@ impl Agent {
     fn assemble(
         world: AgentWorld,
         settings: &AgentSettings,
-        drive: impl FnOnce(&Arc<Supervision>, Vec<Seated>) -> Result<Driver, AgentError>,
+        drive: impl FnOnce(&Arc<Supervision>, Vec<Seated>, &Arc<Door>) -> Result<Driver, AgentError>,
     ) -> Result<Self, AgentError> {
         let mut kit = Kit::new(settings.deadline);
         anatomy::furnish(&mut kit, settings);
@@ -134,7 +146,7 @@ impl Agent {
         let resumed = resume(&frame, &parts)?;
         keep_low_water(&frame);
         let seated = kit.seat(&frame, &supervision, &outside);
-        let driver = drive(&supervision, seated)?;
+        let driver = drive(&supervision, seated, &outside.door)?;
         if let Some(detail) = frame.latch.detail() {
             // The latch is the truth; the room that answers for it may have missed how it was set.
             outside.door.put("door", outside.door.fresh_id(), Trust::Owner, PreemptionRequested::Stop(detail));
@@ -178,8 +190,16 @@ impl Agent {
 
     /// The next time at which a room of a stepped agent wants to act.
     pub fn next_deadline(&self) -> Option<Timestamp> {
-        let Driver::Stepped(steppers) = &self.driver else { return None };
-        steppers.iter().filter_map(|stepper| stepper.next_deadline()).min()
+        self.deadlines().map(|(at, _)| at).min()
+    }
+
+    /// When each room of a stepped agent wants to act, and its name.
+    pub fn deadlines(&self) -> impl Iterator<Item = (Timestamp, &'static str)> {
+        let steppers = match &self.driver {
+            Driver::Stepped(steppers) => steppers.as_slice(),
+            Driver::Live { .. } => &[],
+        };
+        steppers.iter().filter_map(|stepper| Some((stepper.next_deadline()?, stepper.name())))
     }
 
     /// The state hash of each region of a stepped agent, in the order of the anatomy.
@@ -198,12 +218,26 @@ impl Agent {
     }
 }
 
+/// What becomes of the loss of a body: a stop, that says why.
+fn stops(door: &Arc<Door>) -> impl Fn(&str) + Send + Sync + 'static {
+    let door = Arc::clone(door);
+    move |why| drop(door.stop(why.to_owned(), "body".into()))
+}
+
 fn remembers(ward: &dyn Ward) -> bool {
-    let name = ward.heart().name();
-    // Energy, working memory and the index of tools act on nothing and have figures of their own to tell; and what is
-    // forgotten must leave the mind at once.
-    matches!(ward.stage(), Stage::Memory | Stage::Learning | Stage::Sleep)
-        || [Introspector::NAME, Energy::NAME, WorkingMemory::NAME, ToolIndexRoom::NAME, DOOR].contains(&name)
+    // These act on nothing by themselves and have figures of their own to tell; and what is forgotten must leave the mind
+    // at once.
+    const TELLING: [&str; 8] = [
+        Introspector::NAME,
+        Energy::NAME,
+        Scene::NAME,
+        Goals::NAME,
+        WorkingMemory::NAME,
+        ToolIndexRoom::NAME,
+        Outbox::NAME,
+        DOOR,
+    ];
+    matches!(ward.stage(), Stage::Memory | Stage::Learning | Stage::Sleep) || TELLING.contains(&ward.heart().name())
 }
 
 /// Delivers again what was on its way, to the regions that had not passed it. Effectors remember nothing, so nothing

@@ -9,16 +9,19 @@ use maxim_actors::action::cause_ledger::LedgerSettings;
 use maxim_actors::action::execution_tracker::TrackerSettings;
 use maxim_actors::action::executor::RESPOND;
 use maxim_actors::action::introspector::IntrospectorSettings;
+use maxim_actors::action::outbox::OutboxSettings;
 use maxim_actors::action::tool_index::{ToolIndexSettings, ToolText};
 use maxim_actors::action::tools::{self, Hands, RegistryError, ToolRegistry, ToolSpec};
 use maxim_actors::deliberation::habit::{GrammarError, HabitSettings};
 use maxim_actors::deliberation::prefrontal_cortex::{PrefrontalSettings, stable_sections};
 use maxim_actors::deliberation::prompt::ToolShelf;
+use maxim_actors::effectors::body::{Body, BodyPlan, DriverPlan, NO_BODY};
+use maxim_actors::effectors::channels::outside::OutsideChannels;
 use maxim_actors::effectors::http_client::Roots;
 use maxim_actors::effectors::llm_worker::{CALLS_MAX, ModelServer, ModelSource};
 use maxim_actors::effectors::tool_servers::{ListFolder, ToolServers};
 use maxim_actors::gate::autonomy::AutonomySettings;
-use maxim_actors::gate::fear_agent::FearSettings;
+use maxim_actors::gate::fear_agent::{FearSettings, ReviewPower, ReviewSettings};
 use maxim_actors::language::{Encoder, TokenTable};
 use maxim_actors::learning::nucleus_accumbens::NacSettings;
 use maxim_actors::memory::anterior_temporal_lobe::AtlSettings;
@@ -37,7 +40,7 @@ use maxim_actors::sleep::semantic_promoter::PromoterSettings;
 use maxim_bus::mode::{AutonomyLevel, Mode, Powers};
 use tokio::sync::Semaphore;
 
-use super::tool_servers;
+use super::{channels, tool_servers};
 use crate::config::{self, ByteCount, Fault, Settings};
 use crate::recorder::Recording;
 
@@ -72,7 +75,13 @@ pub struct AgentSettings {
     pub registry: Arc<ToolRegistry>,
     /// Who offers some of them.
     pub tool_servers: Arc<ToolServers>,
+    /// How it reaches outside.
+    pub channels: Arc<OutsideChannels>,
+    /// Whether it acts; a brain that only remembers has no gate to ask. Default true.
+    pub acts: bool,
+    pub outbox: OutboxSettings,
     pub hands: Hands,
+    pub body: Body,
     pub ledger: LedgerSettings,
     pub nucleus_accumbens: NacSettings,
     pub tool_index: ToolIndexSettings,
@@ -113,7 +122,8 @@ impl AgentSettings {
             tracing::warn!(%left_out, "a tool of a server is left out");
         }
         let rooms = Self::with_tools(settings, boot, workdir, saved, registry)?;
-        Ok(Self { tool_servers: Arc::new(servers), ..rooms })
+        let lines = channels::lines(&settings.channels).map_err(SettingsError::Config)?;
+        Ok(Self { tool_servers: Arc::new(servers), channels: Arc::new(OutsideChannels::new(lines)), ..rooms })
     }
 
     /// With another set of tools, and no servers.
@@ -122,10 +132,10 @@ impl AgentSettings {
         boot: u64,
         workdir: &Path,
         saved: &Path,
-        registry: ToolRegistry,
+        mut registry: ToolRegistry,
     ) -> Result<Self, SettingsError> {
         // Each section is taken apart whole, here or where it is used: a key that nobody reads doesn't compile.
-        let Settings { agent, regions, stop, gateway, memory, habit, llm, gate, tools, .. } = settings;
+        let Settings { agent, regions, stop, gateway, memory, habit, llm, gate, tools, body, .. } = settings;
         let config::Agent {
             names: _,
             mode,
@@ -141,10 +151,21 @@ impl AgentSettings {
         let config::Gateway { credit, text_max } = gateway;
         let config::Habit { evidence_max } = habit;
         let config::Tools { deadline: tool_deadline, output_max, web, folder: _ } = tools;
-        let config::Gate { veto_confidence, veto_value, bridge_gain, forgiveness_half_life, approval_expiry } = gate;
+        let config::Gate {
+            veto_confidence,
+            veto_value,
+            bridge_gain,
+            forgiveness_half_life,
+            approval_expiry,
+            model_review,
+        } = gate;
         let mode = mode_of(*mode);
         let zone = agent.zone();
         let stop = StopGrammar::new(&agent.names, phrases);
+        let body = Body::new(body_plan(body));
+        if body.plan().driver == DriverPlan::None {
+            tools::robot::ALL.iter().for_each(|tool| registry.switch_off(tool, NO_BODY));
+        }
         let registry = Arc::new(registry);
         let specs: Vec<&ToolSpec> = registry.specs().collect();
         let uncounted = |spec: &&&ToolSpec| spec.name == RESPOND || spec.door == tools::Door::Introspection;
@@ -163,7 +184,11 @@ impl AgentSettings {
             config::Autonomy::Autonomous => "autonomous: you act, within the gate",
         };
         let name = agent.names.first().map_or("maxim", String::as_str);
-        let identity = format!("Your name is {name}. Mode: {}. Autonomy: {autonomy_word}.", mode.as_str());
+        let identity = format!(
+            "Your name is {name}. Mode: {}, whose purpose is {}. Autonomy: {autonomy_word}.",
+            mode.as_str(),
+            purpose(mode)
+        );
         let encoder: Arc<dyn Encoder> = Arc::new(TokenTable::embedded());
         let mut hands = Hands::new(workdir, mode, saved);
         hands.deadline = tool_deadline.get();
@@ -171,7 +196,10 @@ impl AgentSettings {
         hands.web = *web;
         hands.home = home();
         hands.autonomy = level_of(*autonomy);
-        Ok(Self {
+        hands.outbox = Arc::new(channels::rules(&settings.channels));
+        let outbox = OutboxSettings::new(boot, Arc::clone(&hands.outbox));
+        let rooms = Self {
+            body: body.clone(),
             deadline: deadline.get(),
             supervision: SupervisionSettings {
                 restarts: *restart_budget as usize,
@@ -224,7 +252,7 @@ impl AgentSettings {
                 tools: ToolShelf::new(callable(&specs)),
                 stable: Arc::new(stable_sections(&identity, mode, &constitution)),
             },
-            model,
+            model: model.clone(),
             autonomy: AutonomySettings {
                 powers: Powers { mode, autonomy: level_of(*autonomy), web: *web, workdir: None },
                 tools: Arc::clone(&registry),
@@ -237,6 +265,7 @@ impl AgentSettings {
             },
             fear: FearSettings {
                 fearless: None,
+                review: review_of(*model_review).filter(|_| model.is_some()),
                 mode,
                 workdir: workdir.to_owned(),
                 home: home(),
@@ -259,6 +288,9 @@ impl AgentSettings {
                         .collect(),
                 ),
             },
+            channels: Arc::default(),
+            acts: true,
+            outbox,
             hands,
             ledger: LedgerSettings { turns: WHY_TURNS },
             tool_index: ToolIndexSettings {
@@ -275,8 +307,27 @@ impl AgentSettings {
             },
             registry,
             tool_servers: Arc::new(ToolServers::new(Vec::new(), &[], ListFolder::default())),
-        })
+        };
+        Ok(rooms.embodied(body))
     }
+
+    /// In this body.
+    pub fn embodied(mut self, body: Body) -> Self {
+        let has_one = body.plan().driver != DriverPlan::None;
+        self.hands.limbs = has_one.then(|| Arc::new(body.clone()) as Arc<dyn tools::robot::Limbs>);
+        self.body = body;
+        self
+    }
+}
+
+fn body_plan(body: &config::Body) -> BodyPlan {
+    let config::Body { driver, url, lease, speed, view_width, view_height } = body;
+    let driver = match driver {
+        config::Driver::None => DriverPlan::None,
+        config::Driver::Sim => DriverPlan::Sim,
+        config::Driver::ReachyMini => DriverPlan::ReachyMini { url: url.clone() },
+    };
+    BodyPlan { driver, lease: lease.get(), speed: *speed, view: [*view_width, *view_height] }
 }
 
 fn capture_law(memory: &config::Memory) -> CaptureLaw {
@@ -339,6 +390,25 @@ fn level_of(level: config::Autonomy) -> AutonomyLevel {
     }
 }
 
+/// What a model's review may do.
+fn review_of(review: config::ModelReview) -> Option<ReviewSettings> {
+    let power = match review {
+        config::ModelReview::Off => return None,
+        config::ModelReview::Advise => ReviewPower::Advise,
+        config::ModelReview::Decide => ReviewPower::Decide,
+    };
+    Some(ReviewSettings { power })
+}
+
+/// The standing purpose of a mode.
+const fn purpose(mode: Mode) -> &'static str {
+    match mode {
+        Mode::Passive => "to watch, remember and answer, and to change nothing",
+        Mode::Active => "to help the people you talk with, in the working folder, and to learn from what comes of it",
+        Mode::Singularity => "to reach what you were given as goals by yourself, wherever that takes you",
+    }
+}
+
 /// What the agent holds to, from its file or as shipped.
 fn constitution(file: Option<&Path>) -> Result<String, SettingsError> {
     let Some(file) = file else { return Ok(include_str!("../../deploy/constitution.md").into()) };
@@ -354,6 +424,7 @@ fn model_source(llm: &config::Llm) -> Result<Option<ModelSource>, SettingsError>
     let config::Llm {
         base_url,
         model,
+        review_model,
         api_key: _,
         api_key_file: _,
         ca_file,
@@ -381,12 +452,14 @@ fn model_source(llm: &config::Llm) -> Result<Option<ModelSource>, SettingsError>
         format: Arc::default(),
         base_url: base_url.clone(),
         model: model.clone(),
+        reviewer: review_model.clone().unwrap_or_else(|| model.clone()),
         api_key: key.map(|key| key.expose().to_owned()).unwrap_or_default(),
         roots: Roots::of(base_url, ca_file.as_deref())
             .map_err(|error| SettingsError::Config(Fault::new("llm.ca_file", error.to_string(), CA_FIX)))?,
         stream: *stream,
         timeout: timeout.get(),
         calls: Arc::new(Semaphore::new((*concurrency as usize).min(CALLS_MAX))),
+        review_lane: Arc::new(Semaphore::new(1)),
     })))
 }
 

@@ -3,7 +3,8 @@
 use clap::{Args, Subcommand};
 use serde_json::{Value, json};
 
-use super::table::{Cell, Table, printable};
+use super::beginning::Known;
+use super::table::{Cell, Table};
 use super::{CliError, Exit, Global, Out};
 
 /// See what the gate asks about, and answer it.
@@ -50,25 +51,11 @@ impl ApprovalsArgs {
             What::Allow { id, always } => (id, true, *always),
             What::Deny { id } => (id, false, false),
         };
-        let id = whole(id, &asked)?;
+        let missing = |given: &str| format!("nothing is asked under {given}; it may have expired or been answered");
+        let id = Known { answer: &asked, list: "approvals", missing, fix: "see `maxim approvals list`" }.whole(id)?;
         let answer = client.post(&["v1", "approvals", &id], &json!({"allow": allow, "always": always}))?.body;
         out.answer(&answer, || format!("{} {id}", if allow { "allowed" } else { "denied" }))?;
         Ok(Exit::Ok)
-    }
-}
-
-/// The one id that begins so.
-fn whole(given: &str, asked: &Value) -> Result<String, CliError> {
-    let all = asked["approvals"].as_array().into_iter().flatten();
-    let ids: Vec<&str> = all.filter_map(|approval| approval["id"].as_str()).collect();
-    let fits: Vec<&&str> = ids.iter().filter(|id| !given.is_empty() && id.starts_with(given)).collect();
-    match fits[..] {
-        [id] => Ok((*id).to_owned()),
-        [] => {
-            let found = format!("nothing is asked under {:?}; it may have expired or been answered", printable(given));
-            Err(CliError::new(Exit::NotHeld, found, "see `maxim approvals list`"))
-        }
-        _ => Err(CliError::new(Exit::Usage, format!("{} ids begin with {given}", fits.len()), "give more of the id")),
     }
 }
 
@@ -89,19 +76,4 @@ fn shown(asked: &Value, out: &Out) -> String {
         ]);
     }
     table.show(out.paint)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_beginning_that_fits_one_id_is_enough() {
-        let asked = json!({"approvals": [{"id": "0192-aaaa"}, {"id": "0192-bbbb"}]});
-        assert_eq!(whole("0192-a", &asked).expect("one"), "0192-aaaa");
-        assert_eq!(whole("0192", &asked).expect_err("two").exit(), Exit::Usage);
-        for none in ["", "0193", "0192-aaaab"] {
-            assert_eq!(whole(none, &asked).expect_err("none").exit(), Exit::NotHeld);
-        }
-    }
 }

@@ -102,11 +102,23 @@ fn secrets(settings: &Settings) -> Vec<Finding> {
         ("http.token_file".to_owned(), &settings.http.token_file, settings.http.bearer().map(drop)),
         ("llm.api_key_file".to_owned(), &settings.llm.api_key_file, settings.llm.key().map(drop)),
     ];
+    let channels = &settings.channels;
+    let of_channels = [
+        ("mqtt.password_file", &channels.mqtt.password_file, channels.mqtt.login_secret().map(drop)),
+        ("telegram.token_file", &channels.telegram.token_file, channels.telegram.bot_secret().map(drop)),
+        ("twilio.auth_token_file", &channels.twilio.auth_token_file, channels.twilio.token_secret().map(drop)),
+        ("discord.webhook_url_file", &channels.discord.webhook_url_file, channels.discord.webhook_secret().map(drop)),
+        ("email.password_file", &channels.email.password_file, channels.email.login_secret().map(drop)),
+        ("slack.signing_secret_file", &channels.slack.signing_secret_file, channels.slack.secrets().map(drop)),
+        ("slack.bot_token_file", &channels.slack.bot_token_file, Ok(())),
+        ("slack.webhook_url_file", &channels.slack.webhook_url_file, Ok(())),
+    ];
+    let of_channels = of_channels.map(|(key, file, read)| (format!("channels.{key}"), file, read));
     let of_servers = settings.mcp.iter();
     let of_servers = of_servers
         .map(|(name, server)| (format!("mcp.{name}.token_file"), &server.token_file, server.bearer(name).map(drop)));
     let mut findings = Vec::new();
-    for (key, file, read) in checks.into_iter().chain(of_servers) {
+    for (key, file, read) in checks.into_iter().chain(of_channels).chain(of_servers) {
         let key = key.as_str();
         if let Err(fault) = read {
             findings.push(Finding::new(key, Health::Fault, fault.found, fault.fix));
@@ -246,6 +258,7 @@ fn inside(status: &Value) -> Vec<Finding> {
             }
         });
     }
+    findings.extend(status["channels"].as_array().into_iter().flatten().filter_map(channel));
     for part in ["body", "disk", "llm"] {
         let error = status[part]["error"].as_str().or_else(|| status[part]["fault"].as_str());
         if let Some(error) = error {
@@ -253,6 +266,19 @@ fn inside(status: &Value) -> Vec<Finding> {
         }
     }
     findings
+}
+
+/// A channel that reaches outside; those that nobody has set up are no news.
+fn channel(channel: &Value) -> Option<Finding> {
+    let word = |name: &str| channel[name].as_str().unwrap_or("?");
+    let name = format!("channels.{}", word("name"));
+    let fix = "correct its section of the configuration; the runbook in deploy/ says what errors mean";
+    match (word("state"), channel["why"].as_str()) {
+        ("unconfigured", _) => None,
+        ("up", None) => Some(Finding::ok(&name, format!("up, {}", word("reached_by")))),
+        ("up", Some(why)) => Some(Finding::new(&name, Health::Note, why, "see `maxim outbox list`")),
+        (state, why) => Some(Finding::new(&name, Health::Fault, format!("{state}: {}", why.unwrap_or("?")), fix)),
+    }
 }
 
 /// What the kernel lends for keeping child processes in bounds, tried and not read somewhere.

@@ -1,4 +1,4 @@
-//! `maxim memory export`: every episode as it is stored, for another place or another time.
+//! `maxim memory export`: all that is remembered as it is stored, for another place or another time.
 
 use std::fs::OpenOptions;
 use std::io::{self, BufWriter, Write};
@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 
 use super::{CliError, Client, Exit, Global, Out};
 
-/// Episodes of one request.
+/// Records of one request.
 const PAGE: u32 = 1000;
 
 pub fn run(global: &Global, out: &Out, file: &Path) -> Result<Exit, CliError> {
@@ -26,7 +26,7 @@ pub fn run(global: &Global, out: &Out, file: &Path) -> Result<Exit, CliError> {
         broken.told(file)
     })?;
     let answer = json!({"exported": count, "file": file});
-    out.answer(&answer, || format!("exported {count} episodes to {}", file.display()))?;
+    out.answer(&answer, || format!("exported {count} records to {}", file.display()))?;
     Ok(Exit::Ok)
 }
 
@@ -50,7 +50,7 @@ fn unwritable(file: &Path, error: &io::Error) -> CliError {
     CliError::new(Exit::Usage, found, "name a file that doesn't exist, or - for standard output")
 }
 
-/// Page by page, in the order of experience. What is remembered meanwhile comes at the end.
+/// Page by page: episodes in the order of experience, then layer after layer.
 fn write(client: &Client, to: &mut impl Write) -> Result<u64, Broken> {
     let mut to = BufWriter::new(to);
     let (mut count, mut after) = (0, None);

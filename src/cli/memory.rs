@@ -41,7 +41,7 @@ enum What {
     /// Count what each memory layer holds
     #[command(after_help = "Example:\n  maxim memory stats --json")]
     Stats,
-    /// Take in episodes, one JSON object a line; durable when it returns
+    /// Take in episodes, one JSON object a line, or all that an export wrote; durable when it returns
     #[command(
         after_help = "Examples:\n  maxim memory import episodes.jsonl\n  zcat old.jsonl.gz | maxim memory import - --all"
     )]
@@ -52,9 +52,10 @@ enum What {
         #[arg(long)]
         all: bool,
     },
-    /// Write every episode as a line of JSON, as it is stored; `import` takes such a file back, byte for byte
+    /// Write all that is remembered, a record a line of JSON, as it is stored; `import` takes such a file back, byte for
+    /// byte: episodes with their links, concepts, numbers, what actions led to, programs, fear, and what the bridges learned
     #[command(
-        after_help = "Examples:\n  maxim memory export episodes.jsonl\n  maxim memory export - | gzip > episodes.jsonl.gz"
+        after_help = "Examples:\n  maxim memory export memory.jsonl\n  maxim memory export - | gzip > memory.jsonl.gz"
     )]
     Export {
         /// The file, which must not exist; - writes standard output

@@ -2,6 +2,7 @@
 
 mod approvals;
 pub mod batch;
+mod beginning;
 mod causal;
 mod chaos;
 mod chat;
@@ -14,11 +15,13 @@ mod doors;
 mod exit;
 mod export;
 mod global;
+mod goals;
 mod housekeeping;
 mod mcp;
 mod memory;
 mod offline;
 mod out;
+mod outbox;
 mod powers;
 mod preempt;
 mod prompt;
@@ -84,7 +87,9 @@ pub enum Command {
     Top(top::TopArgs),
     Doctor(doctor::DoctorArgs),
     Memory(memory::MemoryArgs),
+    Goals(goals::GoalsArgs),
     Approvals(approvals::ApprovalsArgs),
+    Outbox(outbox::OutboxArgs),
     Powers(powers::PowersArgs),
     Undo(undo::UndoArgs),
     Why(why::WhyArgs),
@@ -118,7 +123,9 @@ impl Command {
             Self::Top(args) => args.run(global, out),
             Self::Doctor(args) => args.run(global, out),
             Self::Memory(args) => args.run(global, out),
+            Self::Goals(args) => args.run(global, out),
             Self::Approvals(args) => args.run(global, out),
+            Self::Outbox(args) => args.run(global, out),
             Self::Powers(args) => args.run(global, out),
             Self::Undo(args) => args.run(global, out),
             Self::Why(args) => args.run(global, out),

@@ -76,7 +76,7 @@ impl Offline {
             started: clock.now(),
             draining: Arc::new(AtomicBool::new(false)),
             llm: "none".into(),
-            body: "none".into(),
+            body: rooms.body.clone(),
             text_max: usize::try_from(settings.gateway.text_max.get()).unwrap_or(usize::MAX),
             body_max: usize::try_from(settings.http.body_max.get()).unwrap_or(usize::MAX),
             latch_file: None,
@@ -84,6 +84,7 @@ impl Offline {
             figures: Figures::default(),
             tools: Arc::clone(&rooms.registry),
             tool_servers: Arc::clone(&rooms.tool_servers),
+            channels: Arc::clone(&rooms.channels),
         });
         Ok(Self { runner, served, agent, store })
     }

@@ -25,7 +25,7 @@ pub struct RunArgs {
     /// How much it decides alone: planning, supervised or autonomous
     #[arg(long)]
     autonomy: Option<String>,
-    /// Who moves the limbs: none, or sim
+    /// Who moves the limbs: none, sim or reachy-mini
     #[arg(long)]
     body: Option<String>,
     /// Where HTTP listens; port 0 takes a free one
@@ -62,10 +62,6 @@ impl RunArgs {
             Some(dir) => std::path::absolute(dir).unwrap_or_else(|_| dir.clone()),
             None => here()?,
         };
-        if settings.body.driver != crate::config::Driver::None {
-            let found = "the simulated body is not built";
-            return Err(CliError::new(Exit::BadConfig, found, "set body.driver to none"));
-        }
         daemon::run(daemon::Plan {
             settings,
             folder: DataFolder::new(data),

@@ -4,7 +4,7 @@ use clap::Args;
 use serde_json::Value;
 
 use super::table::{Cell, Table, Tone};
-use super::{CliError, Exit, Global, Out, Paint, tool_list, tree};
+use super::{CliError, Exit, Global, Out, Paint, outbox, tool_list, tree};
 
 /// Show the health of the regions, the stop latch, the body, the disk and the model.
 #[derive(Args, Debug)]
@@ -25,6 +25,7 @@ pub(super) fn shown(status: &Value, paint: Paint) -> String {
     text.push('\n');
     text.push_str(&regions(status, paint));
     text.push_str(&tool_list::servers(&status["tool_servers"], paint));
+    text.push_str(&outbox::channels(&status["channels"], paint));
     for name in ["body", "disk", "llm", "memory"] {
         match &status[name] {
             Value::Null => {}

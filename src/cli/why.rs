@@ -6,6 +6,7 @@ use clap::{Args, ValueEnum};
 use jiff::Timestamp;
 use maxim_actors::action::executor::RESPOND;
 use maxim_bus::MessageId;
+use maxim_bus::signals::approval::code_of;
 use serde_json::{Value, json};
 
 use super::table::printable;
@@ -92,11 +93,16 @@ fn imagined(document: &Value, what: &str) -> String {
     format!("{said}\nhow it would have been:\n{}", told(&would["why"]))
 }
 
-/// The same words, but for the ids in them: what is lived again has new ones.
+/// The same words, but for the ids in them and what they are called for short: what is lived again has new ones.
 fn is_same(one: &Value, other: &Value) -> bool {
-    let is_id = |word: &&str| word.trim_matches(|c: char| !c.is_ascii_alphanumeric()).parse::<MessageId>().is_ok();
+    let bare = |word: &str| word.trim_matches(|c: char| !c.is_ascii_alphanumeric()).to_owned();
     let plain = |value: &Value| -> Vec<String> {
         let text = value.as_str().unwrap_or_default();
+        let ids: Vec<MessageId> = text.split_whitespace().filter_map(|word| bare(word).parse().ok()).collect();
+        let is_id = |word: &&str| {
+            let word = bare(word);
+            word.parse::<MessageId>().is_ok() || ids.iter().any(|id| code_of(*id) == word)
+        };
         text.split_whitespace().filter(|word| !is_id(word)).map(str::to_owned).collect()
     };
     plain(one) == plain(other)
@@ -163,10 +169,10 @@ mod tests {
 
     #[test]
     fn replies_that_differ_in_ids_alone_are_the_same() {
-        let asked = |id: &str| json!(format!("To allow it: maxim approvals allow {id}."));
+        let asked = |id: &str| json!(format!("Say “yes {}”. Or: maxim approvals allow {id}.", &id[32..]));
         let (one, other) = ("01a203e1-e442-728d-aff0-e8e50b222ada", "01a203e1-4097-7ad2-ab67-000000000001");
         assert!(is_same(&asked(one), &asked(other)));
-        assert!(!is_same(&asked(one), &json!("To allow it: maxim approvals deny it.")));
+        assert!(!is_same(&asked(one), &json!("Say “yes 2ada”. Or: maxim approvals deny it.")));
         assert!(is_same(&Value::Null, &json!(null)));
     }
 

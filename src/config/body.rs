@@ -1,7 +1,7 @@
 //! The body, if there is one.
 
-use super::Shape;
 use super::field::{choice, section};
+use super::{Shape, Span};
 
 choice! {
     /// Who moves the limbs.
@@ -10,13 +10,25 @@ choice! {
         None = "none",
         /// A simulated one.
         Sim = "sim",
+        /// A Reachy Mini, through its maker's daemon.
+        ReachyMini = "reachy-mini",
     }
 }
 
 section! {
     /// The body, if there is one.
     Body = "body" {
-        /// Who moves the limbs: none, or sim for a simulated body.
+        /// Who moves the limbs: none, sim for a simulated body, or reachy-mini for a Reachy Mini through its maker's daemon.
         driver: Driver = "none", "", Shape::Choice(Driver::WORDS);
+        /// Where the daemon of a Reachy Mini is.
+        url: String = "http://127.0.0.1:8000", "", Shape::Url;
+        /// The body stands still by itself when the brain has not renewed its word for so long.
+        lease: Span = "100ms", "time", Shape::Span { low: "50ms", high: "1s" };
+        /// The share of the body's own speeds that is used.
+        speed: f64 = "1", "", Shape::Real { low: 0.05, high: 1.0 };
+        /// How many degrees the picture of its camera is wide, for looking at what is seen in it.
+        view_width: f64 = "65", "", Shape::Real { low: 5.0, high: 170.0 };
+        /// How many degrees it is high.
+        view_height: f64 = "40", "", Shape::Real { low: 5.0, high: 170.0 };
     }
 }

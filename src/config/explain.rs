@@ -5,7 +5,7 @@ use std::fmt::Write;
 use serde::Serialize;
 
 use super::shape::{to_json, to_toml};
-use super::{Field, Loaded, MCP, SECTIONS, Shape, fields, fields_of, mcp};
+use super::{Field, Loaded, MCP, Shape, fields, fields_of, mcp, sections};
 
 /// One key: its value, the layer that won, and what it means.
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -26,10 +26,10 @@ pub struct Explanation {
 
 /// The field of a key such as `gateway.credit`.
 pub fn find(key: &str) -> Option<Field> {
-    let (section, name) = key.split_once('.')?;
-    if section == MCP {
+    if key.starts_with("mcp.") {
         return mcp::find(key);
     }
+    let (section, name) = key.rsplit_once('.')?;
     fields().find(|field| field.section == section && field.name == name).cloned()
 }
 
@@ -43,7 +43,7 @@ pub fn nearest(key: &str) -> Option<Field> {
         let best = fields_of(server).max_by(|a, b| likeness(a).total_cmp(&likeness(b)));
         return best.filter(|field| likeness(field) >= ALIKE);
     }
-    let likeness = |field: &Field| match key.split_once('.') {
+    let likeness = |field: &Field| match key.rsplit_once('.') {
         // The section alone must not make two keys alike.
         Some((section, name)) => {
             0.2 * strsim::jaro_winkler(section, &field.section) + 0.8 * strsim::jaro_winkler(name, field.name)
@@ -105,7 +105,7 @@ impl Loaded {
     /// All effective values as TOML, each with the layer that it came from. Unset keys and secrets are comments.
     pub fn to_toml(&self) -> String {
         let mut text = String::new();
-        let all = SECTIONS.iter().map(|section| (section.name.to_owned(), section.fields.to_vec()));
+        let all = sections().map(|section| (section.name.to_owned(), section.fields.to_vec()));
         let servers = self.settings.mcp.keys().map(|name| (format!("{MCP}.{name}"), fields_of(name).collect()));
         for (section, fields) in all.chain(servers) {
             let rows: Vec<(String, String)> = fields

@@ -1,7 +1,19 @@
 //! When fear says no, and how it forgives.
 
-use super::field::section;
+use super::field::{choice, section};
 use super::{Shape, Span};
+
+choice! {
+    /// What a model's review of an action is worth.
+    ModelReview {
+        /// It isn't asked.
+        Off = "off",
+        /// A person is asked in any case, and told what it thinks.
+        Advise = "advise",
+        /// What it finds harmless isn't asked about.
+        Decide = "decide",
+    }
+}
 
 section! {
     /// When fear says no, and how it forgives. The deterministic rules can't be configured away.
@@ -16,5 +28,8 @@ section! {
         forgiveness_half_life: Span = "7days", "time", Shape::Span { low: "1min", high: "365days" };
         /// A question for approval that nobody answers counts as denied after this time.
         approval_expiry: Span = "10min", "time", Shape::Span { low: "1s", high: "7days" };
+        /// What the model may do, if there is one, about programs that no rule knows: decide lets it pass what it finds
+        /// harmless, advise tells the person who is asked what it thinks, off doesn't ask it. It never softens a block.
+        model_review: ModelReview = "decide", "", Shape::Choice(ModelReview::WORDS);
     }
 }

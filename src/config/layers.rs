@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use config::{Config, Value, ValueKind};
 
 use super::sources::{BUILT_IN, Layer, built_in, built_in_of_server, environment, file, flags};
-use super::{ConfigError, Fault, Field, Http, Places, Settings, Shape, fields, fields_of, mcp};
+use super::{ConfigError, Fault, Field, Http, Places, Settings, Shape, channels, fields, fields_of, mcp};
 
 /// A value that a flag of the command line sets.
 #[derive(Clone, Debug)]
@@ -81,6 +81,7 @@ fn merge(layers: &[Layer]) -> Result<Loaded, ConfigError> {
     let winners = fields().chain(&of_servers).map(|field| (field.key(), winner(layers, field))).collect();
     let mut faults = contradictions(&settings);
     faults.extend(mcp::contradictions(&settings));
+    faults.extend(channels::contradictions(&settings));
     if faults.is_empty() { Ok(Loaded { settings, winners }) } else { Err(ConfigError { faults }) }
 }
 

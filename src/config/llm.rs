@@ -12,6 +12,8 @@ section! {
         base_url: Option<String> = "", "", Shape::Url;
         /// The model's name as the server knows it.
         model: Option<String> = "", "", Shape::Text;
+        /// The model that reviews actions, as the server knows it, e.g. a smaller one; not set is the same.
+        review_model: Option<String> = "", "", Shape::Text;
         /// The key for the server; only from the environment.
         api_key: Option<Secret> = "", "", Shape::Secret;
         /// A file that holds the key alone; the key itself wins when both are set.

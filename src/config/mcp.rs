@@ -143,18 +143,8 @@ pub(super) fn contradictions(settings: &Settings) -> Vec<Fault> {
 
 #[cfg(test)]
 mod tests {
-    use std::fs;
-
     use super::*;
-    use crate::config::{ConfigError, Loaded, Places, load};
-
-    fn loaded(toml: &str, variables: &[(&str, &str)]) -> Result<Loaded, ConfigError> {
-        let dir = tempfile::tempdir().expect("a folder");
-        let file = dir.path().join("maxim.toml");
-        fs::write(&file, toml).expect("written");
-        let variables = variables.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned())).collect();
-        load(&Places { named: Some(file), variables, ..Places::nowhere() }, &[])
-    }
+    use crate::config::fixtures::loaded;
 
     fn faults(toml: &str) -> String {
         loaded(toml, &[]).expect_err("refused").to_string()
@@ -182,7 +172,7 @@ mod tests {
 
     #[test]
     fn without_servers_the_keys_are_explained_all_the_same() {
-        let loaded = load(&Places::nowhere(), &[]).expect("loads");
+        let loaded = loaded("", &[]).expect("loads");
         assert!(loaded.settings.mcp.is_empty());
         assert_eq!(loaded.explain("mcp").len(), TOOL_SERVER.fields.len());
         assert_eq!(loaded.explain("mcp.NAME.effect")[0].default, "irreversible");

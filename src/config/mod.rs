@@ -7,9 +7,12 @@
 mod agent;
 mod amounts;
 mod body;
+pub mod channels;
 mod explain;
 mod fault;
 mod field;
+#[cfg(test)]
+mod fixtures;
 mod gate;
 mod gateway;
 mod habit;
@@ -33,10 +36,11 @@ mod tools;
 pub use agent::{Agent, Autonomy, Mode};
 pub use amounts::{AmountError, ByteCount, Span};
 pub use body::{Body, Driver};
+pub use channels::{CHANNELS, Channels};
 pub use explain::{Explanation, find, nearest};
 pub use fault::{ConfigError, Fault};
 pub use field::{Field, Section, Shape};
-pub use gate::Gate;
+pub use gate::{Gate, ModelReview};
 pub use gateway::Gateway;
 pub use habit::Habit;
 pub use http::Http;
@@ -65,13 +69,14 @@ macro_rules! settings {
         #[serde(deny_unknown_fields)]
         pub struct Settings {
             $(pub $name: $Section,)+
+            #[serde(default)]
+            pub channels: Channels,
             /// Tool servers by name.
             #[serde(default)]
             pub mcp: BTreeMap<String, ToolServer>,
         }
 
-        /// The sections in the order of the sample file.
-        pub const SECTIONS: &[Section] = &[$($Section::SECTION),+];
+        const OWN_SECTIONS: &[Section] = &[$($Section::SECTION),+];
     };
 }
 
@@ -92,9 +97,14 @@ settings! {
     body: Body,
 }
 
+/// All sections that stand in every configuration, in the order of the sample file.
+pub fn sections() -> impl Iterator<Item = &'static Section> {
+    OWN_SECTIONS.iter().chain(&channels::CHANNEL_SECTIONS)
+}
+
 /// All keys that stand in every configuration, section by section.
 pub fn fields<'a>() -> impl Iterator<Item = &'a Field> {
-    SECTIONS.iter().flat_map(|section| section.fields)
+    sections().flat_map(|section| section.fields)
 }
 
 impl Default for Settings {

@@ -3,7 +3,7 @@
 use std::fmt::Write;
 
 use super::shape::to_toml;
-use super::{Field, SECTIONS, Shape, TOOL_SERVER};
+use super::{Field, Shape, TOOL_SERVER, sections};
 
 const HEAD: &str = "\
 # The configuration of Maxim. Every key is here with its default; those without one are commented out.
@@ -17,7 +17,7 @@ const WIDTH: usize = 110;
 /// The text of the sample file, as `maxim config init` writes it.
 pub fn sample() -> String {
     let mut text = HEAD.to_owned();
-    for section in SECTIONS {
+    for section in sections() {
         text.push('\n');
         comment(&mut text, &section.about());
         let _ = writeln!(text, "[{}]", section.name);

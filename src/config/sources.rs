@@ -8,7 +8,9 @@ use std::path::Path;
 use config::{File, FileFormat, Map, Source, Value, ValueKind};
 
 use super::shape::to_toml;
-use super::{Fault, Field, MCP, Override, SECTIONS, Secret, Shape, explain, fields, fields_of, is_server_name};
+use super::{
+    CHANNELS, Fault, Field, MCP, Override, Secret, Shape, explain, fields, fields_of, is_server_name, sections,
+};
 
 /// The layer of the defaults, as it is shown.
 pub(super) const BUILT_IN: &str = "built-in";
@@ -86,12 +88,13 @@ pub(super) fn file(path: &Path, required: bool, faults: &mut Vec<Fault>) -> Laye
     for (section, value) in tables.into_iter().collect::<BTreeMap<_, _>>() {
         match value.kind {
             ValueKind::Table(table) if section == MCP => tool_servers(&mut layer, table, &place, faults),
+            ValueKind::Table(table) if section == CHANNELS => channels(&mut layer, table, &place, faults),
             ValueKind::Table(table) => {
                 for (name, value) in table.into_iter().collect::<BTreeMap<_, _>>() {
                     take(&mut layer, &format!("{section}.{name}"), &value.kind, &place, faults);
                 }
             }
-            _ if SECTIONS.iter().any(|known| known.name == section) => {
+            _ if sections().any(|known| known.name == section) => {
                 let found = format!("{section} in {place} is a value, but it is a section");
                 faults.push(Fault::new(&section, found, format!("write [{section}] and its keys below it")));
             }
@@ -99,6 +102,30 @@ pub(super) fn file(path: &Path, required: bool, faults: &mut Vec<Fault>) -> Laye
         }
     }
     layer
+}
+
+/// `[channels.NAME]`, one table for each channel that there is.
+fn channels(layer: &mut Layer, table: Map<String, Value>, place: &str, faults: &mut Vec<Fault>) {
+    for (channel, value) in table.into_iter().collect::<BTreeMap<_, _>>() {
+        let section = format!("{CHANNELS}.{channel}");
+        let is_known = sections().any(|known| known.name == section);
+        match value.kind {
+            ValueKind::Table(keys) if is_known => {
+                for (name, value) in keys.into_iter().collect::<BTreeMap<_, _>>() {
+                    take(layer, &format!("{section}.{name}"), &value.kind, place, faults);
+                }
+            }
+            _ if is_known => {
+                let found = format!("{section} in {place} is a value, but it is a section");
+                faults.push(Fault::new(&section, found, format!("write [{section}] and its keys below it")));
+            }
+            _ => {
+                let known: Vec<&str> = sections().filter_map(|known| known.name.strip_prefix("channels.")).collect();
+                let found = format!("{section} in {place} is no channel that there is");
+                faults.push(Fault::new(&section, found, format!("there are {}", known.join(", "))));
+            }
+        }
+    }
 }
 
 /// `[mcp.NAME]`, one table a server.
@@ -146,7 +173,7 @@ pub(super) fn environment(variables: &BTreeMap<String, String>, faults: &mut Vec
     for (name, text) in variables {
         let Some(path) = name.strip_prefix("MAXIM__") else { continue };
         let path = path.to_lowercase();
-        let parts = if path.starts_with("mcp__") { 2 } else { 1 };
+        let parts = if path.starts_with("mcp__") || path.starts_with("channels__") { 2 } else { 1 };
         let key = path.replacen("__", ".", parts);
         match explain::find(&key) {
             Some(field) => read_text(&mut layer, &field, text, name, faults),

@@ -138,11 +138,11 @@ async fn live(plan: Plan, opened: Opened, watch: Stopwatch) -> Result<Exit, CliE
 
     let (end, ended) = watch::channel(false);
     let end = Arc::new(end);
+    let of_channels = agent.outside.clone();
     signals::listen(&agent.outside.door, &end).map_err(|error| unusable("signals", plan.folder.path(), &error))?;
     stop_ways::serve(&plan.folder, &agent.outside.door, plan.settings.stop.file_poll.get())
         .map_err(|error| unusable("the stop socket", &plan.folder.stop_socket(), &error))?;
 
-    let config::Body { driver } = &plan.settings.body;
     // The token was read before, from wherever it is.
     let config::Http { listen: _, token: _, token_file: _, body_max } = &plan.settings.http;
     let draining = Arc::new(AtomicBool::new(false));
@@ -157,7 +157,7 @@ async fn live(plan: Plan, opened: Opened, watch: Stopwatch) -> Result<Exit, CliE
         started,
         draining: Arc::clone(&draining),
         llm: rooms.model.as_ref().map_or_else(|| "none".into(), ToString::to_string),
-        body: driver.word().to_owned(),
+        body: rooms.body.clone(),
         backups: Arc::clone(&backups),
         text_max: usize::try_from(plan.settings.gateway.text_max.get()).unwrap_or(usize::MAX),
         latch_file: Some(plan.folder.latch()),
@@ -165,6 +165,7 @@ async fn live(plan: Plan, opened: Opened, watch: Stopwatch) -> Result<Exit, CliE
         figures: Figures::default(),
         tools: Arc::clone(&rooms.registry),
         tool_servers: Arc::clone(&rooms.tool_servers),
+        channels: Arc::clone(&rooms.channels),
         body_max: usize::try_from(body_max.get()).unwrap_or(usize::MAX),
     });
     let server = serve(listener, served, ended.clone())?;
@@ -180,6 +181,11 @@ async fn live(plan: Plan, opened: Opened, watch: Stopwatch) -> Result<Exit, CliE
     let took = watch.elapsed().as_millis();
     eprintln!("maxim: ready in {took} ms on http://{address}, data in {}", plan.folder.path().display());
     systemd::ready(&agent);
+    // Only now: what comes in must find a brain that takes it.
+    let channels = rooms
+        .channels
+        .connect(move |name| of_channels.desk(name), |text| eprintln!("maxim: {text}"))
+        .map_err(|error| unusable("the thread of channels", plan.folder.path(), &error))?;
     if plan.console {
         console::start(&agent.outside);
     }
@@ -193,6 +199,7 @@ async fn live(plan: Plan, opened: Opened, watch: Stopwatch) -> Result<Exit, CliE
     systemd::stopping();
     eprintln!("maxim: ending; running actions may take {} s more", plan.settings.agent.drain_grace.get().as_secs());
     draining.store(true, Ordering::SeqCst);
+    drop(channels);
     drain(&agent, plan.settings.agent.drain_grace.get()).await;
     drop(connected);
     end_session(&agent).await;

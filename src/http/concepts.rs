@@ -10,8 +10,7 @@ use maxim_actors::region::Region;
 use maxim_actors::sleep::semantic_promoter::SemanticPromoter;
 use maxim_bus::RegionName;
 use maxim_bus::signals::concepts::{
-    ExportConcepts, ForgetRecord, ImportConcepts, IngestDocument, PinRecord, Promote, ProposeRelationType,
-    RecordChanged,
+    ForgetRecord, IngestDocument, PinRecord, Promote, ProposeRelationType, RecordChanged,
 };
 use serde_json::{Value, json};
 
@@ -54,11 +53,6 @@ pub const RELATION: &[Field] = &[
     Field::optional("symmetric", Kind::Flag, "it says the same from both sides"),
     Field::optional("inverse", Kind::Text, "the type that says it from the other side"),
 ];
-pub const EXPORT: &[Field] = &[
-    Field::optional("after", Kind::Text, "the id after which to go on"),
-    Field::optional("limit", Kind::Whole(1, 500), "at most so many; default 200"),
-];
-pub const IMPORT: &[Field] = &[Field::needed("records", Kind::Any, "concepts as the export gave them")];
 
 /// `GET /v1/memory/concepts`.
 pub async fn concepts(State(served): State<Arc<Served>>, request: Request) -> Answer {
@@ -138,24 +132,4 @@ pub async fn relation_type(State(served): State<Arc<Served>>, request: Request) 
         by: "http".into(),
     };
     ok(&json!(served.agent.outside.door.ask(AnteriorTemporalLobe::NAME, proposal).await?))
-}
-
-/// `GET /v1/memory/concepts/export`.
-pub async fn export(State(served): State<Arc<Served>>, request: Request) -> Answer {
-    let given = query_fields(&request, EXPORT)?;
-    let limit = given.0.get("limit").and_then(Value::as_u64).map_or(200, |limit| limit as usize);
-    let wish = ExportConcepts { after: given.text("after").map(str::to_owned), limit };
-    ok(&json!(served.agent.outside.door.ask(AnteriorTemporalLobe::NAME, wish).await?))
-}
-
-/// `POST /v1/memory/concepts/import`.
-pub async fn import(State(served): State<Arc<Served>>, request: Request) -> Answer {
-    served.refuse_while_draining()?;
-    let given = body_fields(&served, request, IMPORT).await?;
-    let Some(records) = given.0.get("records").and_then(Value::as_array).cloned() else {
-        return Err(Problem::bad("records is no list", "give the list that the export gave"));
-    };
-    let done = served.agent.outside.door.ask(AnteriorTemporalLobe::NAME, ImportConcepts { records }).await?;
-    let errors: Vec<Value> = done.bad.iter().map(|(line, reason)| json!({"line": line, "reason": reason})).collect();
-    ok(&json!({"imported": done.kept, "merged": done.merged, "errors": errors}))
 }

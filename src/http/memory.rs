@@ -1,6 +1,5 @@
 //! Memory over HTTP: questions through the introspector, import through the door, and the store's upkeep.
 
-use std::ops::Bound;
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
@@ -8,23 +7,20 @@ use std::time::Duration;
 use axum::body::Bytes;
 use axum::extract::{Request, State};
 use axum::http::StatusCode;
-use maxim_actors::memory::hippocampus::Hippocampus;
-use maxim_actors::memory::hippocampus::import::WholeLine;
-use maxim_actors::memory::hippocampus::region::EPISODES;
-use maxim_actors::region::{Region, end_of};
 use maxim_actors::store::StoreError;
 use serde_json::{Value, json};
 
 use super::fields::{Field, Given, Kind, body_fields, query_fields, whole_body};
+use super::layers::{self, Lines, Taken};
 use super::problem::{Answer, ok};
 use super::{Problem, Served};
 
-/// Lines that the hippocampus gets at once.
-const BATCH: usize = 64;
+/// Lines that a room gets at once.
+pub(super) const BATCH: usize = 64;
 /// How long the end of a sleep is waited for.
 const SLEEP_LIMIT: Duration = Duration::from_secs(55);
 /// Most results of one question.
-const MOST: u64 = 1000;
+pub(super) const MOST: u64 = 1000;
 
 pub(super) const LIMIT: Field = Field::optional("limit", Kind::Whole(1, MOST), "at most so many; default 5");
 
@@ -64,10 +60,6 @@ pub const CAUSAL: &[Field] = &[
     LIMIT,
 ];
 pub const IMPORT: &[Field] = &[Field::optional("all", Kind::Flag, "no selective capture, no merge of equal moments")];
-pub const EXPORT: &[Field] = &[
-    Field::optional("after", Kind::Text, "an earlier answer's next"),
-    Field::optional("limit", Kind::Whole(1, MOST), "at most so many; default 1000"),
-];
 pub const BACKUP: &[Field] =
     &[Field::optional("to", Kind::Text, "a full path to an empty folder; without it the backups of the data folder")];
 
@@ -126,55 +118,19 @@ pub async fn import(State(served): State<Arc<Served>>, request: Request) -> Answ
     served.refuse_while_draining()?;
     let all = query_fields(&request, IMPORT)?.flag("all").unwrap_or(false);
     let bytes = whole_body(request.into_body(), served.body_max).await?;
-    let (mut kept, mut merged, mut skipped) = (0, 0, 0);
-    let (lines, mut bad) = numbered(&Bytes::from(bytes));
-    for batch in lines.chunks(BATCH) {
-        let done = served.agent.outside.door.import(batch.to_vec(), all).await.map_err(|error| {
-            let before = batch.first().map_or(0, |(number, _)| number - 1);
-            let mut problem = Problem::from(error);
-            problem.detail = format!("{}; the lines up to {before} are imported", problem.detail);
-            problem
-        })?;
-        kept += done.kept;
-        merged += done.merged;
-        skipped += done.skipped;
-        bad.extend(done.bad);
-    }
+    let (lines, unreadable) = numbered(&Bytes::from(bytes));
+    let Taken { kept, merged, skipped, mut bad } = layers::take_in(&served, &lines, all).await?;
+    bad.extend(unreadable);
     bad.sort();
     let errors: Vec<Value> = bad.iter().map(|(line, reason)| json!({"line": line, "reason": reason})).collect();
     ok(&json!({"imported": kept, "merged": merged, "skipped": skipped, "errors": errors}))
 }
 
-/// `GET /v1/memory/export`: a page of episodes as they are stored, in the order of experience. The lines are texts, so
-/// that they come through to the byte.
-pub async fn export(State(served): State<Arc<Served>>, request: Request) -> Answer {
-    let given = query_fields(&request, EXPORT)?;
-    let limit = given.0.get("limit").and_then(Value::as_u64).unwrap_or(MOST) as usize;
-    let from = match given.text("after") {
-        Some(after) if after.starts_with(EPISODES) => Bound::Excluded(after.as_bytes().to_vec()),
-        Some(after) => {
-            return Err(Problem::bad(format!("after {after:?} nothing comes"), "give an earlier answer's next"));
-        }
-        None => Bound::Included(EPISODES.as_bytes().to_vec()),
-    };
-    let store = served.agent.frame.store.clone();
-    let range = (from, end_of(EPISODES.as_bytes()));
-    let records = blocking(move || store.records(Hippocampus::NAME, range, limit)).await?;
-    let is_last = records.len() < limit;
-    let next = records.last().filter(|_| !is_last).map(|(key, _)| String::from_utf8_lossy(key).into_owned());
-    let lines: Vec<String> = records.iter().filter_map(|(_, record)| WholeLine::write(record)).collect();
-    if lines.len() < records.len() {
-        let found = format!("{} episodes are no text", records.len() - lines.len());
-        return Err(Problem::new(StatusCode::CONFLICT, found, "see `maxim memory verify`"));
-    }
-    ok(&json!({"lines": lines, "next": next}))
-}
-
 /// Numbers and the reasons against them.
-type BadLines = Vec<(u64, String)>;
+pub(super) type BadLines = Vec<(u64, String)>;
 
 /// The lines that aren't blank, with their numbers from 1; those that aren't text apart.
-fn numbered(bytes: &[u8]) -> (Vec<(u64, String)>, BadLines) {
+fn numbered(bytes: &[u8]) -> (Lines, BadLines) {
     let (mut lines, mut bad) = (Vec::new(), Vec::new());
     for (number, line) in (1..).zip(bytes.split(|byte| *byte == b'\n')) {
         match std::str::from_utf8(line) {

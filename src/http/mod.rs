@@ -4,13 +4,19 @@
 //! goes through the agent's own door and desks.
 
 mod chaos;
+mod completions;
 mod concepts;
 mod events;
 mod fields;
+mod goals;
 mod guard;
+mod hooks;
+mod layers;
 mod memory;
 mod metrics;
+mod observations;
 mod openapi;
+mod outbox;
 mod percepts;
 mod powers;
 mod preempt;
@@ -36,6 +42,8 @@ use std::time::Duration;
 
 use jiff::Timestamp;
 use maxim_actors::action::tools::ToolRegistry;
+use maxim_actors::effectors::body::Body;
+use maxim_actors::effectors::channels::outside::OutsideChannels;
 use maxim_actors::effectors::tool_servers::ToolServers;
 use maxim_actors::store::StateStore;
 use tokio::net::TcpListener;
@@ -73,8 +81,7 @@ pub struct Served {
     pub draining: Arc<AtomicBool>,
     /// `none`, or the model's name.
     pub llm: String,
-    /// `none`, or the body's driver.
-    pub body: String,
+    pub body: Body,
     pub backups: Arc<Backups>,
     /// Longest text that becomes a percept, in bytes.
     pub text_max: usize,
@@ -89,6 +96,8 @@ pub struct Served {
     pub tools: Arc<ToolRegistry>,
     /// Who offers some of it.
     pub tool_servers: Arc<ToolServers>,
+    /// How it reaches outside.
+    pub channels: Arc<OutsideChannels>,
 }
 
 impl Served {

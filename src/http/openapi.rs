@@ -67,6 +67,12 @@ fn operation(route: &Route) -> Value {
     match route.body {
         Body::None => {}
         Body::Object(fields) => operation["requestBody"] = object_body(fields),
+        Body::Schema(schema) => {
+            operation["requestBody"] = json!({"required": true, "content": {"application/json": {"schema": schema()}}});
+        }
+        Body::Signed => {
+            operation["requestBody"] = json!({"required": true, "content": {"*/*": {"schema": {}}}});
+        }
         Body::Lines => {
             operation["requestBody"] = json!({"content": {"application/x-ndjson": {"schema": {"type": "string"}}}});
         }

@@ -6,16 +6,16 @@ use std::time::Duration;
 use axum::extract::{Request, State};
 use axum::http::StatusCode;
 use jiff::SignedDuration;
-use maxim_actors::effectors::channels::Submission;
 use maxim_actors::effectors::door::Unanswered;
-use maxim_bus::Trust;
 use maxim_bus::clock::Stopwatch;
 use maxim_bus::latch::{LatchError, LatchState, StopDetail, StopLatch};
+use maxim_bus::signals::goal::GoalState;
 use maxim_bus::signals::lifecycle::{PreemptionChanged, PreemptionRequested};
 use serde_json::{Value, json};
 
 use super::fields::{Field, Kind, body_fields};
-use super::percepts::{OWNER, checked_text, submit};
+use super::goals::survey;
+use super::percepts::{OWNER, checked_text};
 use super::problem::{Answer, ok};
 use super::{Problem, Served};
 
@@ -110,19 +110,27 @@ pub async fn hold(State(served): State<Arc<Served>>, request: Request) -> Answer
     ok(&body)
 }
 
-/// `POST /v1/redirect`: the goal changes, then its words come in as the owner's.
+/// `POST /v1/redirect`: what is pursued is laid aside, and this is pursued instead.
 pub async fn redirect(State(served): State<Arc<Served>>, request: Request) -> Answer {
     served.refuse_while_draining()?;
     let given = body_fields(&served, request, REDIRECT).await?;
     let goal = checked_text(&served, "goal", given.text("goal").unwrap_or_default())?;
+    if served.agent.frame.latch.is_stopped() {
+        let why = "it is stopped, so no goal is taken up";
+        return Err(Problem::new(StatusCode::CONFLICT, why, "clear the stop: `maxim reset`, then `maxim resume`"));
+    }
     let watch = Stopwatch::start();
-    let changed = told(&served, PreemptionRequested::Redirect { goal: goal.clone(), by: BY.into() }).await?;
-    let latency = watch.elapsed();
-    let submission =
-        Submission { channel: BY.into(), sender: OWNER.into(), body: goal, provider_id: None, trust: Trust::Owner };
-    let accepted = submit(&served.agent.outside.http, submission).await?;
-    let mut body = document(&served, latency, Some(&changed));
-    body["id"] = json!(accepted.percept);
+    let redirect =
+        PreemptionRequested::Redirect { goal, by: OWNER.into(), channel: BY.into(), turn: None, is_threat: false };
+    let changed = told(&served, redirect).await?;
+    let mut body = document(&served, watch.elapsed(), Some(&changed));
+    // The goals room heard of it before it hears this question.
+    let told = survey(&served, None).await?;
+    let active = told.goals.iter().find(|goal| goal.state == GoalState::Active);
+    body["goal"] = json!(active.map(|goal| &goal.title));
+    body["id"] = json!(active.and_then(|goal| goal.turn));
+    let suspended = told.goals.iter().filter(|goal| goal.state == GoalState::Suspended);
+    body["suspended"] = json!(suspended.map(|goal| &goal.title).collect::<Vec<_>>());
     ok(&body)
 }
 
@@ -139,8 +147,6 @@ fn document(served: &Served, latency: Duration, changed: Option<&PreemptionChang
         "rooms_told": changed.is_some(),
     });
     if let Some(changed) = changed {
-        body["goal"] = json!(changed.goal);
-        body["suspended"] = json!(changed.suspended);
         body["cancelled"] = json!(changed.cancelled_turns);
     }
     body

@@ -36,15 +36,6 @@ impl Problem {
         Self { retry_after: Some(1), ..Self::new(StatusCode::SERVICE_UNAVAILABLE, detail, fix) }
     }
 
-    /// The room for it is wired, and its work is not built.
-    pub fn not_built(what: &str) -> Self {
-        let detail = format!("{what} is not built in this version");
-        let fix = "use what `GET /v1/openapi.json` lists; `maxim status` shows the thin rooms";
-        let mut problem = Self::new(StatusCode::NOT_IMPLEMENTED, detail, fix);
-        problem.more.insert("available".into(), false.into());
-        problem
-    }
-
     pub fn document(&self) -> Value {
         let mut document = json!({
             "type": "about:blank",

@@ -3,15 +3,15 @@
 use std::sync::Arc;
 
 use axum::Router;
-use axum::extract::{Request, State};
+use axum::extract::Request;
 use axum::http::StatusCode;
 use axum::routing::{MethodRouter, get, post};
+use serde_json::Value;
 
 use super::fields::{Field, nearest};
-use super::problem::Answer;
 use super::{
-    Problem, Served, chaos, concepts, events, memory, metrics, openapi, percepts, powers, preempt, prompt, safety,
-    similar, socket, status, tools, why, working,
+    Problem, Served, chaos, completions, concepts, events, goals, hooks, layers, memory, metrics, observations,
+    openapi, outbox, percepts, powers, preempt, prompt, safety, similar, socket, status, tools, why, working,
 };
 
 /// What a body is.
@@ -20,8 +20,12 @@ pub enum Body {
     None,
     /// An object of these fields.
     Object(&'static [Field]),
+    /// JSON of this schema, for an interface that others have defined.
+    Schema(fn() -> Value),
     /// JSON lines.
     Lines,
+    /// Whatever its provider signs.
+    Signed,
 }
 
 /// One thing that can be done.
@@ -58,7 +62,6 @@ const fn act(
 
 const OK: &[(u16, &str)] = &[(200, "done")];
 const LATER: (u16, &str) = (503, "not now; Retry-After says when");
-const THIN: &[(u16, &str)] = &[(501, "not built: {\"available\": false}")];
 const CONFLICT: (u16, &str) = (409, "it is not in a state for that");
 
 /// All of them.
@@ -75,7 +78,13 @@ pub const ROUTES: &[Route] = &[
         ],
         || post(percepts::perceive),
     ),
-    act("/v1/observations", "What the senses report (not built)", &[], THIN, || post(observe)),
+    act(
+        "/v1/observations",
+        "What the senses report: conflated per source",
+        observations::OBSERVATION,
+        &[(202, "taken: {id}"), LATER],
+        || post(observations::observe),
+    ),
     read("/v1/status", "The health of every part", &[], OK, || get(status::status)),
     act(
         "/v1/stop",
@@ -92,6 +101,21 @@ pub const ROUTES: &[Route] = &[
     act("/v1/redirect", "Put another goal in front", preempt::REDIRECT, &[(200, "done"), LATER], || {
         post(preempt::redirect)
     }),
+    read(
+        "/v1/goals",
+        "What is pursued, what waits, and what came of the rest",
+        &[],
+        &[(200, "{goals}"), LATER],
+        || get(goals::goals),
+    ),
+    act("/v1/goals", "Give it a goal", goals::GOAL, &[(200, "{goals}"), LATER], || post(goals::propose)),
+    act(
+        "/v1/goals/{id}",
+        "Let a goal go on that was laid aside, or give it up",
+        goals::WISH,
+        &[(200, "{goals}"), (404, "no such goal"), CONFLICT, LATER],
+        || post(goals::decide),
+    ),
     read("/v1/powers", "What the agent may at present", &[], &[(200, "{powers, lowered, names}"), LATER], || {
         get(powers::powers)
     }),
@@ -167,20 +191,6 @@ pub const ROUTES: &[Route] = &[
         &[(200, "{name, accepted, reason}"), LATER],
         || post(concepts::relation_type),
     ),
-    read(
-        "/v1/memory/concepts/export",
-        "Concepts as they are stored",
-        concepts::EXPORT,
-        &[(200, "{records, next}"), LATER],
-        || get(concepts::export),
-    ),
-    act(
-        "/v1/memory/concepts/import",
-        "Take in exported concepts; durable when answered",
-        concepts::IMPORT,
-        &[(200, "{imported, merged, errors}"), LATER],
-        || post(concepts::import),
-    ),
     read("/v1/memory/similar", "Situations most alike", similar::SIMILAR, &[(200, "{results}"), LATER], || {
         get(similar::similar)
     }),
@@ -190,7 +200,7 @@ pub const ROUTES: &[Route] = &[
     Route {
         method: "post",
         path: "/v1/memory/import",
-        summary: "Take in episodes as JSON lines; durable when answered",
+        summary: "Take in episodes, or what an export wrote, as JSON lines; durable when answered",
         query: memory::IMPORT,
         body: Body::Lines,
         answers: &[(200, "{imported, merged, skipped, errors: [{line, reason}]}"), (413, "too long"), LATER],
@@ -198,10 +208,10 @@ pub const ROUTES: &[Route] = &[
     },
     read(
         "/v1/memory/export",
-        "A page of episodes as they are stored",
-        memory::EXPORT,
+        "A page of all memory as it is stored",
+        layers::EXPORT,
         &[(200, "{lines, next}: texts of JSON, and what to go on after")],
-        || get(memory::export),
+        || get(layers::export),
     ),
     act(
         "/v1/memory/sleep",
@@ -239,6 +249,47 @@ pub const ROUTES: &[Route] = &[
     read("/v1/dead-letters", "Messages that rooms failed on twice", &[], OK, || get(safety::dead_letters)),
     read("/v1/approvals", "What the gate asks a person", &[], OK, || get(safety::approvals)),
     act("/v1/approvals/{id}", "Answer the gate", safety::DECISION, OK, || post(safety::decide)),
+    Route {
+        method: "post",
+        path: "/v1/chat/completions",
+        summary: "Talk to it as to a language model: the last message of the user is said to the brain",
+        query: &[],
+        body: Body::Schema(completions::schema),
+        answers: &[
+            (200, "chat.completion, or its chunks as text/event-stream"),
+            (413, "too long"),
+            (504, "no end"),
+            LATER,
+        ],
+        handler: || post(completions::complete),
+    },
+    read("/v1/models", "The one model that chat clients find here", &[], OK, || get(completions::models)),
+    read("/v1/outbox", "Messages to the outside, the newest last", outbox::OUTBOX, &[(200, "{entries}")], || {
+        get(outbox::outbox)
+    }),
+    act(
+        "/v1/outbox/{id}",
+        "Have a message sent after all, or never",
+        outbox::WISH,
+        &[(200, "{id, state}"), CONFLICT, (404, "there is no such message"), LATER],
+        || post(outbox::change),
+    ),
+    Route {
+        method: "post",
+        path: "/hooks/{channel}",
+        summary: "Where providers of slack, twilio and discord post; shows a signature in the place of a token",
+        query: &[],
+        body: Body::Signed,
+        answers: &[
+            (200, "it is on disk; what the provider wants to read"),
+            (400, "it can't be read"),
+            (404, "this channel takes nothing in here"),
+            (413, "too large"),
+            (429, "too many; Retry-After says when"),
+            LATER,
+        ],
+        handler: || post(hooks::hook),
+    },
     read("/ws", "The WebSocket channel", &[], &[(101, "switches to WebSocket")], || get(socket::websocket)),
     read("/v1/chaos", "What can be broken on purpose", &[], OK, || get(chaos::list)),
     act("/v1/chaos/panic", "A room panics", chaos::VICTIM, &[(200, "ordered"), CONFLICT], || post(chaos::panic)),
@@ -260,10 +311,6 @@ pub const ROUTES: &[Route] = &[
 pub fn router() -> Router<Arc<Served>> {
     let all = ROUTES.iter().fold(Router::new(), |router, route| router.route(route.path, (route.handler)()));
     all.fallback(unknown).method_not_allowed_fallback(wrong_method)
-}
-
-async fn observe(State(_): State<Arc<Served>>) -> Answer {
-    Err(Problem::not_built("the room of the senses, which takes observations,"))
 }
 
 async fn unknown(request: Request) -> Problem {

@@ -35,7 +35,9 @@ pub async fn status(State(served): State<Arc<Served>>, request: Request) -> Answ
     let frame = &served.agent.frame;
     let detail = frame.latch.detail();
     let is_stopped = frame.latch.is_stopped();
-    let is_whole = regions.iter().all(|region| region["state"] == "running") && disk["status"] == "ok";
+    let is_whole = served.body.fault().is_none()
+        && regions.iter().all(|region| region["state"] == "running")
+        && disk["status"] == "ok";
     let state = match (is_stopped, is_whole) {
         (true, _) => "stopped",
         (false, true) => "awake",
@@ -52,10 +54,11 @@ pub async fn status(State(served): State<Arc<Served>>, request: Request) -> Answ
             "motion": frame.latch.state(),
         },
         "regions": regions,
-        "body": served.body,
+        "body": served.body.report(),
         "disk": disk,
         "llm": served.llm,
         "tool_servers": served.tool_servers.report(),
+        "channels": served.channels.report(),
         "memory": memory,
         "version": env!("CARGO_PKG_VERSION"),
         "pid": std::process::id(),

@@ -8,6 +8,7 @@ use std::thread::JoinHandle;
 use futures_util::{SinkExt, StreamExt};
 use jiff::Timestamp;
 use maxim_actors::action::tools::core_registry;
+use maxim_actors::effectors::body::{Body, BodyPlan};
 use maxim_actors::effectors::tool_servers::{ListFolder, ToolServers};
 use maxim_actors::store::StateStore;
 use maxim_bus::latch::StopLatch;
@@ -95,7 +96,7 @@ impl House {
             started: Timestamp::now(),
             draining: Arc::new(AtomicBool::new(false)),
             llm: "none".into(),
-            body: "none".into(),
+            body: Body::new(BodyPlan::default()),
             backups,
             text_max: 64 << 10,
             body_max: BODY_MAX,
@@ -103,6 +104,7 @@ impl House {
             is_stop_path_tested: Arc::new(AtomicBool::new(true)),
             figures: Figures::default(),
             tools: Arc::new(core_registry().expect("good specs")),
+            channels: Arc::default(),
             tool_servers: Arc::new(ToolServers::new(Vec::new(), &[], ListFolder::default())),
         };
         change(&mut served);
@@ -235,7 +237,6 @@ async fn what_is_wrong_is_named_with_its_fix() {
     refused(&house.get("/v1/memory/recall?time_after=monday").await, 400, &["time_after"]);
     refused(&house.get("/v1/memory/predict").await, 400, &["tool_name"]);
     refused(&house.get("/v1/events?type=Percpt").await, 400, &["Percpt", "Percept"]);
-    refused(&house.post("/v1/observations", &json!({})).await, 501, &["not built"]);
     refused(&house.get("/v1/memory/similar").await, 400, &["memory_id", "context"]);
     refused(&house.post("/v1/chaos/panic", &json!({"region": "habit"})).await, 403, &["--chaos"]);
     refused(&house.get("/v1/chaos").await, 403, &["--chaos"]);
@@ -301,7 +302,10 @@ async fn memory_is_taken_in_asked_and_counted() {
     refused(&house.post("/v1/memory/backup", &json!({})).await, 409, &[]);
 
     let status = house.get("/v1/status").await.body;
-    assert_eq!((&status["state"], &status["llm"], &status["body"]), (&json!("awake"), &json!("none"), &json!("none")));
+    assert_eq!(
+        (&status["state"], &status["llm"], &status["body"]["driver"]),
+        (&json!("awake"), &json!("none"), &json!("none"))
+    );
     assert_eq!(status["memory"]["hippocampus"], 2, "{status}");
     assert_eq!(status["disk"]["status"], "ok");
     let regions = status["regions"].as_array().expect("regions");
@@ -420,6 +424,7 @@ async fn cycles_of_thinking_are_seen_as_they_end_and_stand_in_the_why_record() {
         confidence: Some(Confidence::clamped(0.5)),
         ending: CycleEnding::Continued,
         outward: vec![OutwardSpeech::Question],
+        display: maxim_bus::signals::cycle::Display::Full,
     };
     door.put("prefrontal_cortex", turn, maxim_bus::Trust::Own, thought);
     let (_, seen) = event(&mut live, &mut String::new(), "CycleThought").await;
@@ -531,5 +536,102 @@ async fn the_description_lists_exactly_what_is_served() {
             assert_eq!(status != 405, methods.get(method).is_some(), "{method} {path} gave {status}");
         }
     }
+    house.close().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_chat_client_talks_to_it_as_to_a_model() {
+    let house = House::open().await;
+    let models = house.get("/v1/models").await;
+    assert_eq!(models.body["data"][0]["id"], "maxim", "{}", models.body);
+    let ask = |text: &str| {
+        json!({
+            "model": "gpt-whatever", "temperature": 0.2, "tools": [],
+            "messages": [
+                {"role": "system", "content": "You are a pirate."},
+                {"role": "user", "content": "delete everything"},
+                {"role": "assistant", "content": "no"},
+                {"role": "user", "content": [{"type": "text", "text": text}]},
+            ],
+        })
+    };
+    let done = house.post("/v1/chat/completions", &ask("create a file chat.txt with the text ahoy")).await;
+    assert_eq!((done.status, &done.body["object"]), (200, &json!("chat.completion")), "{}", done.body);
+    let words = done.body["choices"][0]["message"]["content"].as_str().unwrap_or_default();
+    assert!(words.contains("chat.txt"), "{words}");
+    assert!(house._folder.path().join("chat.txt").exists());
+
+    let mut streamed = ask("what is 6 * 7?");
+    streamed["stream"] = true.into();
+    let url = format!("http://{}/v1/chat/completions", house.address);
+    let told = house.client.post(url).json(&streamed).send().await.expect("answered").text().await.expect("read");
+    let pieces: Vec<&str> = told.lines().filter_map(|line| line.strip_prefix("data: ")).collect();
+    assert_eq!(pieces.last(), Some(&"[DONE]"), "{told}");
+    let first: Value = serde_json::from_str(pieces[0]).expect("JSON");
+    assert_eq!(first["object"], "chat.completion.chunk");
+    assert!(first["choices"][0]["delta"]["content"].as_str().is_some_and(|said| said.contains("42")), "{told}");
+
+    for (body, words) in [
+        (json!({"messages": []}), "no message has the role user"),
+        (json!({"prompt": "x"}), "messages"),
+        (json!({"messages": [{"role": "user", "content": [{"type": "image_url"}]}]}), "image_url"),
+        (json!({"messages": [{"role": "user", "content": "  "}]}), "empty"),
+    ] {
+        let refused = house.post("/v1/chat/completions", &body).await;
+        assert_eq!(refused.status, 400, "{}", refused.body);
+        let message = refused.body["error"]["message"].as_str().unwrap_or_default();
+        assert!(message.contains(words), "{message}");
+    }
+    house.close().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn goals_are_given_seen_and_given_up() {
+    let house = House::open().await;
+    let asked = "run the command git init && git reset --hard";
+    let given = house.post("/v1/goals", &json!({"goal": asked})).await;
+    assert_eq!((given.status, &given.body["goals"][0]["title"]), (200, &json!(asked)), "{}", given.body);
+    let id = given.body["goals"][0]["id"].as_str().expect("an id").to_owned();
+    let dropped = house.post(&format!("/v1/goals/{id}"), &json!({"go_on": false})).await;
+    assert_eq!(dropped.body["goals"][0]["state"], "dropped", "{}", dropped.body);
+    refused(&house.post(&format!("/v1/goals/{id}"), &json!({"go_on": true})).await, 409, &["is over"]);
+    refused(&house.post("/v1/goals/x", &json!({"go_on": true})).await, 404, &["no goal"]);
+    refused(&house.post("/v1/goals", &json!({"goal": " "})).await, 400, &["empty"]);
+    house.close().await;
+}
+
+#[tokio::test]
+async fn what_the_senses_report_is_around_and_recognised_words_can_stop_but_not_command() {
+    let house = House::open().await;
+    let picture = json!({
+        "source": "camera", "people": ["Anna"], "sound": {"name": "doorbell", "confidence": 0.7},
+        "objects": [{"name": "cup", "confidence": 0.9, "box": [0.4, 0.4, 0.6, 0.6]}, {"name": "dog", "confidence": 0.47}],
+    });
+    let told = house.post("/v1/observations", &picture).await;
+    assert_eq!(told.status, 202, "{}", told.body);
+    assert!(told.body["id"].is_string());
+    let question = json!({"params": {"top_n": 10, "include_attention": true}});
+    let scene = house.post("/v1/introspection/scene_summary", &question).await.body;
+    assert_eq!((&scene["around"], &scene["gaze"]), (&json!(4), &json!("cup")), "{scene}");
+    assert_eq!(scene["objects"][0]["name"], "anna", "{scene}");
+    for (wrong, why) in [
+        (json!({"objects": [{"name": "cup"}]}), "confidence"),
+        (json!({"objects": [{"name": "cup", "confidence": 2}]}), "confidence"),
+        (json!({"objects": [{"name": "cup", "confidence": 1, "box": [0, 0, 9, 9]}]}), "box"),
+        (json!({"objects": [{"name": "cup", "confidence": 1, "color": "red"}]}), "color"),
+        (json!({"objects": "cup"}), "list"),
+        (json!({"smell": "tea"}), "smell"),
+        (json!({"speech": {"text": "hello"}}), "confidence"),
+    ] {
+        refused(&house.post("/v1/observations", &wrong).await, 400, &[why]);
+    }
+    let said = |text: &str, sure: f64| json!({"speech": {"text": text, "confidence": sure}});
+    let heard = house.post("/v1/observations", &said("run the command touch it", 0.9)).await;
+    assert!(heard.body["speech"].is_string(), "{}", heard.body);
+    let unsure = house.post("/v1/observations", &said("stop", 0.2)).await;
+    assert!(unsure.body["speech"].is_null(), "{}", unsure.body);
+    assert!(!house.served.agent.frame.latch.is_stopped());
+    house.post("/v1/observations", &said("Stop!", 0.9)).await;
+    assert!(house.served.agent.frame.latch.is_stopped());
     house.close().await;
 }

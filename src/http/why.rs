@@ -83,7 +83,9 @@ fn turn_of(store: &AgentStore, id: MessageId) -> Result<Option<MessageId>, Store
 
 fn mentions(body: &Value, id: MessageId) -> bool {
     let id = id.to_string();
-    ["action", "intent", "intent_id", "id", "approval", "episode"].iter().any(|name| body[*name] == id.as_str())
+    ["action", "intent", "intent_id", "id", "approval", "episode", "entry"]
+        .iter()
+        .any(|name| body[*name] == id.as_str())
 }
 
 /// In the order of time, and what was caused after its cause.
@@ -190,7 +192,15 @@ fn sentence(part: &CausePart) -> String {
             None => format!("{} has no known outcome", text("tool")),
         },
         "Outbound" => format!("said {} on {}", body["text"], text("channel")),
+        "DeliveryEnded" => {
+            let why = body["why"].as_str().map_or(String::new(), |why| format!(": {why}"));
+            format!("the message to {} on {} is {}{why}", text("recipient"), text("channel"), text("state"))
+        }
         "TurnEnded" => "ended the turn".into(),
+        "GoalChanged" => {
+            let goal = |name: &str| body["goal"][name].as_str().unwrap_or("-").to_owned();
+            format!("the goal “{}” is {}: {}", goal("title"), goal("state"), goal("reason"))
+        }
         "EpisodeStored" => {
             let state = if body["complete"] == true { "completed" } else { "opened" };
             format!("{state} the episode {}", text("episode"))

@@ -12,6 +12,7 @@ fn each_region_that_the_design_names_has_its_room() {
         "gateway",
         "preemption_circuit",
         "salience",
+        "scene",
         "pain_detector",
         "energy",
         "battery_sense",
@@ -30,6 +31,7 @@ fn each_region_that_the_design_names_has_its_room() {
         "fear_agent",
         "execution_tracker",
         "executor",
+        "body",
         "introspector",
         "cause_ledger",
         "tool_index",
@@ -67,4 +69,17 @@ fn every_room_that_reports_says_that_its_work_is_built() {
         assert!(report["available"] != false && report["reason"].is_null(), "{room}: {report}");
     }
     assert_eq!(stats["regions"]["hippocampus"]["episodes"], 0);
+}
+
+#[test]
+fn a_persons_word_to_the_gate_comes_by_the_door_or_by_what_somebody_said() {
+    let bench = Bench::new();
+    let say = |signal: &str| -> Vec<&str> {
+        let parts = bench.agent.parts.iter().filter(|part| part.says.iter().any(|wire| wire.signal == signal));
+        parts.map(|part| part.name).collect()
+    };
+    assert_eq!(say("ApprovalDecided"), ["door"]);
+    // It can be made only of a percept that was said, and percepts only by the gateway.
+    assert_eq!(say("AnswerApproval"), ["habit"]);
+    assert_eq!(say("Percept"), ["gateway"]);
 }

@@ -9,9 +9,9 @@ use maxim_actors::action::tools::{
 };
 use maxim_actors::store::StateStore;
 use maxim_bus::latch::Permit;
-use maxim_bus::signals::lifecycle::PreemptionRequested;
+use maxim_bus::signals::goal::{Goal, GoalChanged, GoalOrigin};
 use maxim_bus::signals::percept::Percept;
-use maxim_bus::signals::thought::{ModelCall, ModelReply, TurnEnded};
+use maxim_bus::signals::thought::{ModelCall, ModelReply, Purpose, TurnEnded};
 use maxim_bus::{MessageId, Trust};
 use serde_json::{Value, json};
 
@@ -37,6 +37,15 @@ fn reason(ended: &TurnEnded) -> String {
 }
 
 /// The eyes report an object.
+/// A goal is pursued, for longer than a turn.
+fn aim(bench: &mut Bench, title: &str) {
+    let door = &bench.agent.outside.door;
+    let goal = Goal::new(door.fresh_id(), title, GoalOrigin::Person, ("http", "anna"), Trust::Owner, door.now());
+    let changed = GoalChanged { goal, active: Some(title.into()), suspended: Vec::new() };
+    door.put("door", door.fresh_id(), Trust::Owner, changed);
+    bench.agent.settle();
+}
+
 fn see(bench: &mut Bench, object: &str) {
     let mut percept = Percept::from_outside("body", "camera", format!("a {object}"), false, Trust::Sensor);
     percept.source = "body".into();
@@ -196,7 +205,7 @@ fn an_object_that_people_care_about_is_kept_when_it_is_seen() {
         for _ in 0..12 {
             bench.say("tell me about the cup");
         }
-        bench.request(PreemptionRequested::Redirect { goal: "fetch the cup".into(), by: "anna".into() });
+        aim(bench, "fetch the cup");
         // The first moment of a goal is kept in any case.
         see(bench, "fence");
         see(bench, "cup");
@@ -220,7 +229,7 @@ fn what_turned_out_useful_teaches_which_moments_are_kept() {
         }
         bench.pass(Duration::from_secs(25 * 3_600));
         bench.say("what a bright lamp");
-        bench.request(PreemptionRequested::Redirect { goal: "find the lamp".into(), by: "anna".into() });
+        aim(bench, "find the lamp");
         // The first moment of a goal is kept in any case.
         see(bench, "fence");
         see(bench, "lamp");
@@ -293,8 +302,16 @@ fn who_may_not_command_is_offered_nothing() {
 
 fn reply_of(tokens: u32) -> ModelReply {
     let id = MessageId::from_parts(7, 7);
-    let call =
-        ModelCall { call: id, turn: id, system: String::new(), user: String::new(), max_tokens: 1, tools: Vec::new() };
+    let call = ModelCall {
+        call: id,
+        turn: id,
+        system: String::new(),
+        user: String::new(),
+        max_tokens: 1,
+        tools: Vec::new(),
+        purpose: Purpose::Deliberate,
+        form: None,
+    };
     ModelReply { text: Some("hm".into()), error: None, prompt_tokens: tokens, ..ModelReply::failed(&call, "") }
 }
 

@@ -101,3 +101,27 @@ fn an_effect_whose_end_is_lost_is_unknown_and_not_repeated() {
     bench.pass(Duration::from_secs(900));
     assert_eq!(rings(&bench), 1, "nothing repeats it by itself");
 }
+
+#[test]
+fn an_outcome_that_was_on_its_way_is_believed_after_a_crash() {
+    for steps in (0..300).step_by(3) {
+        let mut bench = Bench::new();
+        let _accepted = bench.submit("create a file a.txt with the text x, then create a file b.txt with the text y");
+        let was_there = bench.crash_after(steps);
+        let why = bench.why_all();
+        let ended = |file: &str, success: &str| {
+            let path = format!("\"path\":\"{file}\"}}");
+            let of_it = why.lines().filter(|line| line.contains("\"kind\":\"ToolResult\"") && line.contains(&path));
+            of_it.filter(|line| line.contains(&format!("\"success\":{success}"))).count()
+        };
+        for file in ["a.txt", "b.txt"] {
+            let succeeded = ended(file, "true") > 0;
+            assert!(!(succeeded && ended(file, "null") > 0), "crash at {steps}: {file} succeeded and was doubted");
+            assert!(!succeeded || bench.file(file).exists(), "crash at {steps}: {file} was taken back");
+        }
+        if !was_there {
+            return;
+        }
+    }
+    panic!("the turn never came to an end");
+}

@@ -95,6 +95,33 @@ fn the_second_cycle_sees_the_thought_and_what_memory_answered_and_acts_by_it() {
 }
 
 #[test]
+fn a_thought_towards_an_action_is_told_what_the_gate_would_make_of_it() {
+    fn leans(prompt: &str) -> String {
+        let action = json!({"tool_name": "bash", "params": {"command": "rm -rf /home"}});
+        match () {
+            () if !prompt.contains("thought in this turn so far") => {
+                json!({"ready_to_act": false, "action": action, "reasoning": "I could make room."}).to_string()
+            }
+            () if prompt.contains("The gate would block bash: ") => {
+                acts("respond", &json!({"message": "I leave the disk as it is."}))
+            }
+            () => json!({"ready_to_act": true, "action": action, "reasoning": "I make room."}).to_string(),
+        }
+    }
+    let model = Model::minded(leans);
+    let mut bench = model.bench(|_| {});
+    let ended = bench.say(VISIT);
+    assert_eq!(reply(&ended), "I leave the disk as it is.");
+    assert!(ended.actions.iter().all(|action| action.tool != "bash"), "{ended:?}");
+    // Without the room that knows, it tries, and the gate has to stop it.
+    let model = Model::minded(leans);
+    let mut bench = model.bench(|_| {});
+    assert!(bench.agent.cut("fear_agent"));
+    bench.say(VISIT);
+    assert!(model.prompts()[1].contains("fear_agent did not answer in time"), "{}", model.prompts()[1]);
+}
+
+#[test]
 fn the_why_record_holds_the_gate_and_each_cycle() {
     let model = Model::minded(looks_it_up);
     let mut bench = model.bench(|_| {});

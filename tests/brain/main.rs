@@ -4,11 +4,15 @@
 mod common;
 
 mod anatomy;
+mod body;
 mod bridges;
+mod carry;
+mod channels;
 mod concepts;
 mod crash;
 mod deliberation;
 mod fear;
+mod goals;
 mod memory;
 mod model;
 mod model_faults;
@@ -16,9 +20,11 @@ mod multistep;
 mod numbers;
 mod preemption;
 mod replay;
+mod review;
 mod seeds;
 mod skill;
 mod sleep;
+mod stove;
 mod structured_output;
 mod thread;
 mod tls;

@@ -130,7 +130,7 @@ fn code_is_searched_and_what_is_not_there_says_so() {
     let ended = bench.say("search the code for feed_gulls");
     assert_eq!(status(&ended, "search_code").as_deref(), Some("done"), "{ended:?}");
     assert!(ended.reply.is_some_and(|reply| reply.contains("gulls.rs")));
-    let ended = bench.say("go to sleep now");
+    let ended = bench.say("turn right by 30 degrees");
     assert!(ended.reply.as_ref().is_some_and(|reply| reply.contains("isn't available")), "{ended:?}");
 }
 

@@ -3,19 +3,26 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
+use maxim::agent::Part;
+use maxim_actors::effectors::channels::Submission;
 use maxim_actors::effectors::door::Door;
+use maxim_bus::signals::approval::code_of;
 use maxim_bus::signals::body::MovementSensed;
-use maxim_bus::signals::concepts::{
-    ExportConcepts, ForgetRecord, ImportConcepts, IngestDocument, PinRecord, Promote, ProposeRelationType,
-};
+use maxim_bus::signals::concepts::{ForgetRecord, IngestDocument, PinRecord, Promote, ProposeRelationType};
+use maxim_bus::signals::goal::{GoalWish, GoalsSurveyed, SurveyGoals};
 use maxim_bus::signals::intent::ApprovalDecided;
+use maxim_bus::signals::layers::{ExportRecords, HurtRecalled, ImportRecords};
 use maxim_bus::signals::lifecycle::PreemptionRequested;
 use maxim_bus::signals::numbers::{
     AnalyseSeries, JudgeSeries, MetricsCorrelated, PatternConfirmed, PatternDropped, SeriesAnalysed, SeriesFeature,
     SeriesJudged, SeriesVerdict,
 };
+use maxim_bus::signals::outbox::{ChangeOutbox, OutboxWish};
+use maxim_bus::signals::percept::PainKind;
 use maxim_bus::signals::powers::{ReportPowers, RestorePowers};
+use maxim_bus::signals::scene::{Detection, Observed};
 use maxim_bus::signals::skill::{ExecutesWithLearned, GoalWord, MotorProgram, ProgramForgotten, ProgramLearned};
+use maxim_bus::signals::strain::BodyStrained;
 use maxim_bus::signals::thought::TurnEnded;
 use maxim_bus::signals::working_memory::SurveyWorkingMemory;
 use maxim_bus::units::Confidence;
@@ -24,9 +31,12 @@ use serde_json::json;
 
 use super::live::{LIMIT, Live};
 
-const SAID: [(&str, Trust); 18] = [
+const SAID: [(&str, Trust); 21] = [
     ("remember that the spare key is in the blue drawer", Trust::Owner),
     ("please create a file hello.txt with the text good morning", Trust::Owner),
+    // What it does to itself.
+    ("set the scene \"the quay\" wet and windy", Trust::Owner),
+    ("hide your thinking", Trust::Owner),
     // How to be spoken to, and back again.
     ("be brief", Trust::Owner),
     ("more detail please", Trust::Owner),
@@ -43,6 +53,8 @@ const SAID: [(&str, Trust); 18] = [
     // Reading went wrong before, so the gate asks what to expect of it.
     ("read the file nowhere.txt", Trust::Owner),
     ("what do you know of gulls and spare keys", Trust::Owner),
+    // An answer to what nobody asked.
+    ("no 0aaa00aa", Trust::Owner),
     (RISKY, Trust::Owner),
     (RISKY, Trust::Owner),
     (RISKY, Trust::Owner),
@@ -66,8 +78,16 @@ impl Outcome {
         let folder = live.folder.path().display().to_string();
         // A question for approval names the action, whose id holds the time.
         let plain = |reply: &String| {
-            let named = ended.actions.iter().fold(reply.clone(), |said, act| said.replace(&act.id.to_string(), "#"));
-            named.replace(&folder, "~")
+            let named = ended
+                .actions
+                .iter()
+                .fold(reply.clone(), |said, act| said.replace(&act.id.to_string(), "#").replace(&code_of(act.id), "#"));
+            // Until when it can be answered is a time of the day.
+            let plain = match named.split_once(" until ") {
+                Some((before, after)) => format!("{before}{}", after.get(5..).unwrap_or_default()),
+                None => named,
+            };
+            plain.replace(&folder, "~")
         };
         Self { reply: ended.reply.as_ref().map(plain), actions }
     }
@@ -99,6 +119,7 @@ pub fn live_it(live: &Live) -> Vec<Option<Outcome>> {
         ("pain_history", json!({"check_action": "read_file"})),
         ("math", json!({"expression": "6 * 7"})),
         ("energy_status", json!({})),
+        ("scene_summary", json!({})),
         ("system_stats", json!({})),
     ];
     for (tool, params) in questions {
@@ -131,10 +152,52 @@ pub fn live_it(live: &Live) -> Vec<Option<Outcome>> {
     outcomes.push(restored.map(|told| words(format!("{:?}", told.map(|told| told.powers.mode).ok()))));
     let mind = live.try_at_door(door.ask("working_memory", SurveyWorkingMemory::default()));
     outcomes.push(mind.map(|told| words(format!("{:?}", told.map(|told| told.head.is_some()).ok()))));
+    outcomes.extend(pursue(live));
     outcomes.extend(know(live));
+    outcomes.push(write_from_outside(live));
     practise(live);
     live.wait_or_lose(|| live.is_quiet().then_some(()));
     outcomes
+}
+
+/// A message on a channel that nobody has set up: it is heard, its answer is refused, and a person drops that.
+fn write_from_outside(live: &Live) -> Option<Outcome> {
+    let desk = live.agent.outside.desk("mqtt").expect("a channel");
+    let mut accepted = desk.submit(Submission {
+        channel: "mqtt".into(),
+        sender: "anna".into(),
+        body: "remember that the buoy is green".into(),
+        provider_id: Some("m1".into()),
+        trust: Trust::Listed,
+    });
+    live.wait_or_lose(|| accepted.try_recv().ok());
+    live.wait_or_lose(|| live.is_quiet().then_some(()));
+    let door = Arc::clone(&live.agent.outside.door);
+    let change = ChangeOutbox { entry: door.fresh_id(), wish: OutboxWish::Drop, by: "anna".into() };
+    let changed = live.try_at_door(door.ask("outbox", change))?;
+    Some(Outcome { reply: Some(format!("{:?}", changed.map(|told| told.done).ok())), actions: Vec::new() })
+}
+
+/// One goal waits for a person, another for the first. Never two turns at once: which comes first is another matter in each life.
+fn pursue(live: &Live) -> Vec<Option<Outcome>> {
+    let door = Arc::clone(&live.agent.outside.door);
+    let words = |said: String| Outcome { reply: Some(said), actions: Vec::new() };
+    let quiet = || live.wait_or_lose(|| live.is_quiet().then_some(()));
+    let survey = |wish: Option<GoalWish>| {
+        let told = live.try_at_door(door.ask("goals", SurveyGoals { wish, by: "anna".into() }));
+        told.and_then(Result::ok).map(|told: GoalsSurveyed| told.goals).unwrap_or_default()
+    };
+    survey(Some(GoalWish::Propose { title: RISKY.into(), channel: "http".into(), sender: "anna".into() }));
+    quiet();
+    let second = "your next goal is to create a file goal.txt with the text hi";
+    let ended = live.try_say(second, Trust::Owner);
+    quiet();
+    if let Some(question) = survey(None).iter().find_map(|goal| goal.waits_for) {
+        door.decide(question, false, false, "anna".into());
+    }
+    quiet();
+    let stand: Vec<_> = survey(None).into_iter().map(|goal| (goal.title, goal.state)).collect();
+    vec![ended.map(|ended| Outcome::of(live, &ended)), Some(words(format!("{stand:?}")))]
 }
 
 /// Everything that is done with concepts: what repeats is promoted, a document is read, and records are kept and forgotten.
@@ -174,15 +237,28 @@ fn know(live: &Live) -> Vec<Option<Outcome>> {
     let proposal = ProposeRelationType { name: "MOORED_AT".into(), symmetric: false, inverse: None, by: "anna".into() };
     let proposed = live.try_at_door(door.ask(lobe, proposal));
     outcomes.push(proposed.map(|done| words(format!("{:?}", done.map(|done| done.accepted).ok()))));
-    let exported = live.try_at_door(door.ask(lobe, ExportConcepts { after: None, limit: 100 }));
-    let records = exported.and_then(Result::ok).map(|exported| exported.records).unwrap_or_default();
-    let imported = live.try_at_door(door.ask(lobe, ImportConcepts { records }));
-    outcomes.push(imported.map(|done| words(format!("{:?}", done.map(|done| done.kept).ok()))));
+    outcomes.extend(carry(live));
     for (room, id) in [(lobe, "concept-0"), ("hippocampus", "tide")] {
         let pinned = live.try_at_door(door.ask(room, PinRecord { id: id.into(), pinned: true }));
         outcomes.push(pinned.map(|done| words(format!("{:?}", done.map(|done| done.found).ok()))));
         let forgotten = live.try_at_door(door.ask(room, ForgetRecord { id: id.into() }));
         outcomes.push(forgotten.map(|done| words(format!("{:?}", done.map(|done| done.found).ok()))));
+    }
+    outcomes
+}
+
+/// What each room remembers is exported and comes back: it is known, but for a line that is no record.
+fn carry(live: &Live) -> Vec<Option<Outcome>> {
+    let door = Arc::clone(&live.agent.outside.door);
+    let owns = |part: &&Part| part.hears.iter().any(|wire| wire.signal == ExportRecords::NAME);
+    let mut outcomes = Vec::new();
+    for layer in live.agent.parts.iter().filter(owns).map(|part| part.name) {
+        let exported = live.try_at_door(door.ask(layer, ExportRecords { after: None, limit: 1000 }));
+        let lines = exported.and_then(Result::ok).map(|exported| exported.lines).unwrap_or_default();
+        let lines = (1..).zip(lines.into_iter().chain(["no record at all".to_owned()])).collect();
+        let imported = live.try_at_door(door.ask(layer, ImportRecords { lines }));
+        let told = imported.map(|done| format!("{:?}", done.map(|done| (done.kept, done.bad.len())).ok()));
+        outcomes.push(told.map(|told| Outcome { reply: Some(told), actions: Vec::new() }));
     }
     outcomes
 }
@@ -200,6 +276,12 @@ fn practise(live: &Live) {
     };
     // The fifth goes otherwise than the four before it.
     [10.0, 10.0, 10.0, 10.0, 0.0].into_iter().for_each(|by| door.sense(moved(by)));
+    let cup = Detection { name: "cup".into(), confidence: Confidence::clamped(0.9), frame: Some([0.4, 0.4, 0.6, 0.6]) };
+    let seen = Observed { source: "camera".into(), objects: vec![cup], people: Vec::new(), sound: None };
+    door.put("door", door.fresh_id(), Trust::Sensor, seen);
+    let (place, reason) = ("head.yaw".to_owned(), "yaw turned back 4 times in 3 s".to_owned());
+    say(&door, "body", BodyStrained { action: None, kind: PainKind::Thrashing, place, reason });
+    say(&door, "nucleus_accumbens", HurtRecalled { tool: "lift".into(), at: door.now() });
     let (metric, confidence) = ("tool:lift:success".to_owned(), Confidence::clamped(0.8));
     say(
         &door,

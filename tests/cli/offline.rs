@@ -22,8 +22,12 @@ fn filled() -> Home {
     home
 }
 
+fn lines_of(text: &str) -> impl Iterator<Item = Value> + '_ {
+    text.lines().map(|line| serde_json::from_str(line).unwrap_or_else(|error| panic!("{error}: {line}")))
+}
+
 fn lines(done: &Done) -> Vec<Value> {
-    done.out.lines().map(|line| serde_json::from_str(line).unwrap_or_else(|error| panic!("{error}: {line}"))).collect()
+    lines_of(&done.out).collect()
 }
 
 #[test]
@@ -78,6 +82,38 @@ fn an_export_that_is_imported_elsewhere_exports_the_same_bytes() {
     let again = other.run(&["memory", "import", "all.jsonl", "--json"]).json();
     assert_eq!((&again["imported"], &again["merged"]), (&json!(0), &json!(2)), "known already");
     assert_eq!(other.run(&["memory", "export", "-"]).out, exported);
+    let recalled = other.run(&["memory", "recall", "spare key", "--json"]);
+    assert_eq!(recalled.out, home.run(&["memory", "recall", "spare key", "--json"]).out);
+}
+
+#[test]
+fn lines_of_every_layer_are_taken_in_and_a_bad_one_is_named() {
+    let home = filled();
+    let exported = home.run(&["memory", "export", "-"]).out;
+    let known = r#"{"layer":"spatial_bridge","part":"things","key":"spare key","record":{"met":"2026-01-05T09:00:00Z","tallies":{"in blue drawer":{"hits":2,"misses":0,"place":"in the blue drawer"}}}}"#;
+    let fear = r#"{"layer":"semantic_promoter","part":"forgotten","key":"mallory","record":true}"#;
+    let lines =
+        [known, r#"{"layer":"dreams","part":"x","key":"","record":1}"#, fear, r#"{"layer":"cerebellum","part":"x"}"#];
+    home.write("work/layers.jsonl", &lines.join("\n"));
+    for (imported, merged) in [(2, 0), (0, 2)] {
+        let done = home.run(&["memory", "import", "layers.jsonl", "--json"]);
+        let report = done.json();
+        assert_eq!((done.code, &report["imported"], &report["merged"]), (Some(2), &json!(imported), &json!(merged)));
+        assert_eq!((&report["errors"][0]["line"], &report["errors"][1]["line"]), (&json!(2), &json!(4)), "{report}");
+        let reasons = [0, 1].map(|at| report["errors"][at]["reason"].as_str().unwrap_or_default().to_owned());
+        assert!(reasons[0].contains("no layer \"dreams\"") && reasons[1].contains("missing field"), "{report}");
+    }
+    assert_eq!(home.run(&["memory", "export", "-"]).out, format!("{exported}{known}\n{fear}\n"));
+}
+
+#[test]
+fn an_export_of_before_that_holds_episodes_alone_still_comes_in() {
+    let (home, other) = (filled(), Home::new());
+    let exported = home.run(&["memory", "export", "-"]).out;
+    let before: Vec<String> = lines_of(&exported).map(|line| json!({"episode": line["episode"]}).to_string()).collect();
+    other.write("work/before.jsonl", &before.join("\n"));
+    let done = other.run(&["memory", "import", "before.jsonl", "--json"]);
+    assert_eq!((done.code, &done.json()["imported"]), (Some(0), &json!(2)), "{done:?}");
     let recalled = other.run(&["memory", "recall", "spare key", "--json"]);
     assert_eq!(recalled.out, home.run(&["memory", "recall", "spare key", "--json"]).out);
 }

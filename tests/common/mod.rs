@@ -6,10 +6,12 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
-use maxim::agent::{Agent, AgentSettings, AgentWorld};
+use maxim::agent::{Agent, AgentSettings, AgentWorld, channels};
 use maxim::config::Settings;
 use maxim_actors::action::tools::{self, ToolRegistry};
+use maxim_actors::effectors::body::Body;
 use maxim_actors::effectors::channels::Submission;
+use maxim_actors::effectors::channels::outside::OutsideChannels;
 use maxim_actors::store::StateStore;
 use maxim_bus::latch::StopLatch;
 use maxim_bus::signals::thought::TurnEnded;
@@ -29,6 +31,8 @@ pub struct Bench {
     name: String,
     registry: ToolRegistry,
     settings: Settings,
+    /// It outlives the agent that is in it.
+    pub body: Body,
 }
 
 pub fn core_tools() -> ToolRegistry {
@@ -48,8 +52,9 @@ impl Bench {
         let folder = Arc::new(tempfile::tempdir().expect("a folder"));
         let clock = VirtualClock::at(MONDAY.parse().expect("a time"));
         let latch = StopLatch::in_memory();
-        let agent = build(name, &store, &clock, &latch, folder.path(), 1, registry.clone(), &settings);
-        Self { agent, clock, folder, store, latch, boot: 1, name: name.into(), registry, settings }
+        let agent = build(name, &store, &clock, &latch, folder.path(), 1, registry.clone(), &settings, None);
+        let (agent, body) = agent;
+        Self { agent, clock, folder, store, latch, boot: 1, name: name.into(), registry, settings, body }
     }
 
     /// Throws the agent away as a crash of the process does, and starts it again on the same store.
@@ -65,7 +70,15 @@ impl Bench {
             self.boot,
             registry,
             &self.settings,
-        );
+            Some(self.body.clone()),
+        )
+        .0;
+    }
+
+    /// Starts it again on the same store with another configuration.
+    pub fn restart_with_settings(&mut self, settings: Settings) {
+        self.settings = settings;
+        self.crash();
     }
 
     /// Starts it again on the same store with other tools.
@@ -107,6 +120,40 @@ impl Bench {
         })
     }
 
+    /// A message on a channel that reaches outside, until nothing is left to do.
+    pub fn arrives(&mut self, channel: &str, sender: &str, trust: Trust, text: &str, provider_id: &str) {
+        let told = self.put_in(channel, sender, trust, text, provider_id);
+        self.agent.settle();
+        drop(told);
+    }
+
+    /// The same without letting anything happen yet.
+    pub fn put_in(
+        &self,
+        channel: &str,
+        sender: &str,
+        trust: Trust,
+        text: &str,
+        provider_id: &str,
+    ) -> tokio::sync::oneshot::Receiver<Result<maxim_actors::effectors::channels::Accepted, String>> {
+        self.agent.outside.desk(channel).expect("a channel").submit(Submission {
+            channel: channel.into(),
+            sender: sender.into(),
+            body: text.into(),
+            provider_id: Some(provider_id.into()),
+            trust,
+        })
+    }
+
+    /// Everything in the outbox, the oldest first.
+    pub fn outbox(&self) -> Vec<maxim_bus::signals::outbox::OutboxEntry> {
+        let found = self.agent.frame.store.records("outbox", .., usize::MAX).expect("read");
+        let mut entries: Vec<maxim_bus::signals::outbox::OutboxEntry> =
+            found.iter().filter_map(|(_, bytes)| serde_json::from_slice(bytes).ok()).collect();
+        entries.sort_by_key(|entry| (entry.created, entry.id));
+        entries
+    }
+
     /// Says something and waits, in virtual time, for the end of its turn.
     pub fn say(&mut self, text: &str) -> TurnEnded {
         self.say_as(text, "anna", Trust::Owner)
@@ -135,8 +182,11 @@ impl Bench {
 
     pub fn pass(&mut self, time: Duration) {
         let until = self.clock.now() + jiff::SignedDuration::try_from(time).expect("a time");
+        let mut rounds = 0;
         loop {
             self.agent.settle();
+            rounds += 1;
+            assert!(rounds < 1_000_000, "time stands still before {:?}", self.agent.deadlines().min());
             match self.agent.next_deadline() {
                 Some(due) if due <= until => self.clock.advance_to(due),
                 _ => break,
@@ -216,10 +266,14 @@ fn build(
     boot: u64,
     registry: ToolRegistry,
     settings: &Settings,
-) -> Agent {
+    body: Option<Body>,
+) -> (Agent, Body) {
     let id = AgentId::new(name).expect("a good name");
     let saved = workdir.join(".saved");
-    let rooms = AgentSettings::with_tools(settings, boot, workdir, &saved, registry).expect("settings");
+    let mut rooms = AgentSettings::with_tools(settings, boot, workdir, &saved, registry).expect("settings");
+    let body = body.unwrap_or_else(|| rooms.body.clone());
+    rooms.channels = Arc::new(OutsideChannels::new(channels::lines(&settings.channels).expect("channels")));
+    let rooms = rooms.embodied(body.clone());
     let world = AgentWorld {
         store: store.agent(&id),
         id,
@@ -228,5 +282,5 @@ fn build(
         seed: 42,
         tap: None,
     };
-    Agent::stepped(world, &rooms).expect("the agent is built")
+    (Agent::stepped(world, &rooms).expect("the agent is built"), body)
 }

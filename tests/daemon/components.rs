@@ -11,6 +11,15 @@ use serde_json::{Value, json};
 
 use crate::harness::{Daemon, Place};
 
+/// Where other people's programs are.
+pub fn folder() -> Option<PathBuf> {
+    let cache = || {
+        let home = || std::env::var_os("HOME").map(|home| Path::new(&home).join(".cache").into_os_string());
+        Some(Path::new(&std::env::var_os("XDG_CACHE_HOME").or_else(home)?).join("maxim-components"))
+    };
+    std::env::var_os("MAXIM_COMPONENTS").map(PathBuf::from).or_else(cache)
+}
+
 /// node and the folder of the packages.
 struct Components {
     node: PathBuf,
@@ -20,11 +29,7 @@ struct Components {
 impl Components {
     /// None where they aren't installed, which is told loudly, and is a failure where they must be.
     fn find() -> Option<Self> {
-        let cache = || {
-            let home = || std::env::var_os("HOME").map(|home| Path::new(&home).join(".cache").into_os_string());
-            Some(Path::new(&std::env::var_os("XDG_CACHE_HOME").or_else(home)?).join("maxim-components"))
-        };
-        let folder = std::env::var_os("MAXIM_COMPONENTS").map(PathBuf::from).or_else(cache)?;
+        let folder = folder()?;
         let path: OsString = std::env::var_os("PATH").unwrap_or_default();
         let node = std::env::split_paths(&path).map(|folder| folder.join("node")).find(|node| node.is_file());
         let package = folder.join("node_modules/@modelcontextprotocol/server-everything/package.json");

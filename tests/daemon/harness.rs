@@ -141,6 +141,21 @@ impl Daemon {
         })
     }
 
+    /// Posts as a provider does: status and body.
+    pub fn hook(&self, path: &str, headers: &[(&str, String)], body: &str) -> (u16, String) {
+        self.runtime.block_on(async {
+            // Through a proxy the daemon is called by its public name.
+            let mut request = self.http.post(format!("{}{path}", self.url)).header("host", "maxim.example.org");
+            for (name, value) in headers {
+                request = request.header(*name, value);
+            }
+            match request.body(body.to_owned()).timeout(PATIENCE).send().await {
+                Ok(answer) => (answer.status().as_u16(), answer.text().await.unwrap_or_default()),
+                Err(error) => (0, error.to_string()),
+            }
+        })
+    }
+
     /// Says something and waits for the reply.
     pub fn say(&self, text: &str) -> Value {
         let (status, answer) = self.post("/v1/percepts", &json!({ "text": text, "wait_s": 60 }));

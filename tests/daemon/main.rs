@@ -1,5 +1,7 @@
 //! The real binary as a daemon: killed, damaged, stopped and asked, through its doors alone.
 
+mod body;
+mod channels;
 mod chat;
 mod components;
 mod harness;

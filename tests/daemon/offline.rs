@@ -21,8 +21,8 @@ fn a_daemon_and_a_command_without_one_remember_the_same() {
     assert!(offline.0 == 0 && offline.1.contains("\"lamp\""), "{offline:?}");
     let daemon = place.start();
     assert_eq!(recall(&place, "green lamp").1, offline.1, "the same line, online");
-    let said = daemon.said.lock().expect("no reader panicked").join("\n");
-    assert!(said.contains("1 episodes and 0 causal links are remembered"), "{said}");
+    let says = |news: &str| daemon.said.lock().expect("no reader panicked").iter().any(|said| said.contains(news));
+    daemon.until("it says what it remembers", || says("1 episodes and 0 causal links are remembered"));
     assert_eq!(place.cli(&["send", "remember that the stove is off", "--wait"]).0, 0);
     // Killed, it leaves its note and lets go of the store.
     daemon.kill();
@@ -32,8 +32,98 @@ fn a_daemon_and_a_command_without_one_remember_the_same() {
     // Offline nothing acts, and the next daemon goes on where the last one was.
     let daemon = place.start();
     assert!(recall(&place, "green lamp").1.contains("\"lamp\""));
-    let said = daemon.said.lock().expect("no reader panicked").join("\n");
-    assert!(said.contains("it went down without warning"), "whoever looked in between doesn't use up the news: {said}");
+    let says = |news: &str| daemon.said.lock().expect("no reader panicked").iter().any(|said| said.contains(news));
+    // Whoever looked in between doesn't use up the news.
+    daemon.until("it says how it went down", || says("it went down without warning"));
+    drop(daemon);
+}
+
+/// All that a place remembers, once nothing is on its way any more.
+fn exported(place: &Place) -> String {
+    let export = || {
+        let (code, lines, said) = place.cli(&["memory", "export", "-"]);
+        assert_eq!(code, 0, "{said}");
+        lines
+    };
+    let mut before = export();
+    for _ in 0..100 {
+        let after = export();
+        if after == before {
+            return after;
+        }
+        before = after;
+    }
+    panic!("it never comes to rest");
+}
+
+/// What is expected of reading a file; how surely fades with each second.
+fn predicted(place: &Place) -> Value {
+    let told = place.cli(&["memory", "predict", "read_file", "--json"]).1;
+    let mut told: Value = serde_json::from_str(&told).expect("JSON");
+    assert!(told.as_object_mut().is_some_and(|told| told.remove("confidence").is_some()), "{told}");
+    told
+}
+
+fn brings_in(place: &Place, lines: &str, merged: bool) {
+    fs::write(place.work().join("all.jsonl"), lines).expect("written");
+    let (code, report, said) = place.cli(&["memory", "import", "all.jsonl", "--json"]);
+    let report: Value = serde_json::from_str(&report).expect("JSON");
+    assert_eq!((code, &report["errors"]), (0, &json!([])), "{said} {report}");
+    let count = lines.lines().count();
+    let told = ["imported", "merged"].map(|of| report[of].as_u64().unwrap_or_default());
+    assert_eq!(told.iter().sum::<u64>(), count as u64, "{report}");
+    assert_eq!(told[0] == 0, merged, "{report}");
+}
+
+#[test]
+fn all_that_was_lived_comes_back_to_the_byte_with_a_daemon_and_without() {
+    let place = Place::new();
+    let daemon = place.start();
+    for text in [
+        "remember that the spare key is in the blue drawer",
+        "create a file a.txt with the text hello and then read the file a.txt",
+        "create a file b.txt with the text bye and then read the file b.txt",
+        "create a file c.txt with the text so long and then read the file c.txt",
+        "read the file missing.txt",
+        "read the file missing.txt",
+        "be brief",
+        "where is the spare key?",
+    ] {
+        assert_eq!(place.cli(&["send", text, "--wait"]).0, 0);
+    }
+    assert_eq!(place.cli(&["memory", "promote"]).0, 0);
+    let lines = exported(&place);
+    for part in [
+        r#"{"episode":"#,
+        r#"{"layer":"anterior_temporal_lobe","part":"concepts""#,
+        r#"{"layer":"cross_layer_graph","part":"edges""#,
+        r#"{"layer":"nucleus_accumbens","part":"events""#,
+        r#"{"layer":"cerebellum","part":"programs""#,
+        r#"{"layer":"fear_bridge","part":"lived""#,
+        r#"{"layer":"spatial_bridge","part":"things""#,
+    ] {
+        assert!(lines.lines().any(|line| line.starts_with(part)), "nothing in {part}");
+    }
+    let predicted = predicted(&place);
+    daemon.kill();
+
+    let offline = Place::new();
+    brings_in(&offline, &lines, false);
+    assert!(exported(&offline) == lines, "without a daemon");
+    assert_eq!(self::predicted(&offline), predicted);
+    brings_in(&offline, &lines, true);
+    assert!(exported(&offline) == lines, "a second time");
+    let daemon = offline.start();
+    assert!(exported(&offline) == lines, "with a daemon on the same store");
+    // What another room was told of it, it hears now.
+    let (code, said, _) = offline.cli(&["send", "run program create-file-text-read with d.txt \"again\"", "--wait"]);
+    assert!(code == 0 && offline.work().join("d.txt").exists(), "{said}");
+    drop(daemon);
+
+    let online = Place::new();
+    let daemon = online.start();
+    brings_in(&online, &lines, false);
+    assert!(exported(&online) == lines, "through a daemon");
     drop(daemon);
 }
 

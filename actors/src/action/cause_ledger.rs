@@ -5,7 +5,9 @@
 //! Down: parts wait in its inbox.
 
 use maxim_bus::signals::cycle::{CycleThought, ThoughtGated};
+use maxim_bus::signals::goal::GoalChanged;
 use maxim_bus::signals::intent::{Intent, IntentRefused};
+use maxim_bus::signals::outbox::DeliveryEnded;
 use maxim_bus::signals::outcome::{ExecutionStarted, Outbound, ToolResult};
 use maxim_bus::signals::percept::{PainSignal, SalientPercept};
 use maxim_bus::signals::prompt::PromptBuilt;
@@ -86,10 +88,12 @@ wiring!(CauseLedger {
         ExecutionStarted,
         ToolResult,
         Outbound,
+        DeliveryEnded,
         TurnEnded,
         EpisodeStored,
         PainSignal,
         InquiryAnswered,
+        GoalChanged,
     ],
     back: [PredictionErrorSensed, Reward],
     emits: [],
@@ -128,10 +132,24 @@ pub const TURNS_PREFIX: &str = "turn/";
 
 impl CauseLedger {
     fn note<S: Signal>(&self, signal: &S, pulse: &mut Pulse<'_, Self>) {
+        if let Some(meta) = pulse.cause() {
+            self.note_in(meta.correlation, signal, pulse);
+        }
+    }
+
+    /// For what may come without a turn, or long after it: nobody would forget it any more.
+    fn note_in_open_turn<S: Signal>(&self, signal: &S, pulse: &mut Pulse<'_, Self>) {
+        let prefix = parts_prefix(pulse.turn());
+        if !pulse.records().prefixed(prefix.as_bytes(), 1).is_empty() {
+            self.note(signal, pulse);
+        }
+    }
+
+    fn note_in<S: Signal>(&self, turn: MessageId, signal: &S, pulse: &mut Pulse<'_, Self>) {
         let Some(meta) = pulse.cause() else { return };
         let part =
             PartLine { kind: S::NAME, id: meta.id, cause: meta.cause, at: meta.at, by: &meta.sender, body: signal };
-        pulse.put(format!("{}{}", parts_prefix(meta.correlation), meta.id), &part);
+        pulse.put(format!("{}{}", parts_prefix(turn), meta.id), &part);
     }
 
     /// An intent and an action lead to their turn. Both signals are journalled, so no crash loses the way to them.
@@ -140,8 +158,7 @@ impl CauseLedger {
         pulse.put(index_key(id), &turn);
     }
 
-    fn open(&self, pulse: &mut Pulse<'_, Self>) {
-        let turn = pulse.turn();
+    fn open(&self, turn: MessageId, pulse: &mut Pulse<'_, Self>) {
         pulse.put(format!("{TURNS_PREFIX}{:016x}", self.next), &turn);
         pulse.keep(LedgerEvent::Opened);
         if self.next - self.first >= pulse.settings().turns {
@@ -166,8 +183,25 @@ impl CauseLedger {
 
 impl Hears<SalientPercept> for CauseLedger {
     fn hear(&self, signal: &SalientPercept, pulse: &mut Pulse<'_, Self>) {
-        self.open(pulse);
+        self.open(pulse.turn(), pulse);
         self.note(signal, pulse);
+    }
+}
+
+impl Hears<GoalChanged> for CauseLedger {
+    fn hear(&self, signal: &GoalChanged, pulse: &mut Pulse<'_, Self>) {
+        self.note_in_open_turn(signal, pulse);
+        // The question whether to go on is a turn of its own, which no percept begins.
+        if let Some(meta) = pulse.cause().filter(|_| signal.goal.is_in_question()) {
+            self.open(meta.id, pulse);
+            self.note_in(meta.id, signal, pulse);
+        }
+    }
+}
+
+impl Hears<DeliveryEnded> for CauseLedger {
+    fn hear(&self, signal: &DeliveryEnded, pulse: &mut Pulse<'_, Self>) {
+        self.note_in_open_turn(signal, pulse);
     }
 }
 

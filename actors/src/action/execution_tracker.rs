@@ -284,6 +284,10 @@ impl ExecutionTracker {
         }
         match (result.success, pulse.record::<WayBack>(&way_key(action))) {
             (Some(true), Some(way)) => pulse.put(way_key(action), &WayBack { done: true, ..way }),
+            // A movement that was stopped is part of the way, and can be taken back when motion is allowed again.
+            (Some(false), Some(way)) if way.reversal["kind"] == "move_back" => {
+                pulse.put(way_key(action), &WayBack { done: true, ..way });
+            }
             // A tool that failed has changed nothing, or says what.
             (Some(false), _) => {
                 pulse.remove(way_key(action));

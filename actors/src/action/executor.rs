@@ -8,12 +8,19 @@ use std::time::Duration;
 
 use maxim_bus::clock::Stopwatch;
 use maxim_bus::latch::{EffectKind, StopLatch};
+use maxim_bus::signals::cycle::DisplaySet;
+use maxim_bus::signals::outbox::Medium;
 use maxim_bus::signals::outcome::{ExecutionStarted, FailureKind, Outbound, ReversalPrepared, ToolResult};
+use maxim_bus::signals::scene::SceneNamed;
+use maxim_bus::signals::sleep::RequestSleep;
 use maxim_bus::{RegionName, Stage};
 use serde_json::{Value as Json, json};
 
+use super::tools::messaging::{MaySend, Message};
+use super::tools::own::OwnWish;
 use super::tools::{
-    ErrorKind, Hands, Registered, Resolved, Reversal, Runner, Tool, ToolFailure, ToolOutcome, ToolRegistry, UNDO, undo,
+    ErrorKind, Hands, Mode, Registered, Resolved, Reversal, Runner, Tool, ToolFailure, ToolOutcome, ToolRegistry, UNDO,
+    undo,
 };
 use crate::region::{Effector, EffectorCard, Operation, Performs};
 
@@ -40,6 +47,9 @@ impl Effector for Executor {
             .says::<ReversalPrepared>()
             .says::<ToolResult>()
             .says::<Outbound>()
+            .says::<RequestSleep>()
+            .says::<SceneNamed>()
+            .says::<DisplaySet>()
     }
 
     fn deadline(&self) -> Duration {
@@ -145,6 +155,9 @@ impl Executor {
             channel: started.intent.channel.clone(),
             recipient: started.intent.recipient.clone(),
             text,
+            action: Some(started.action),
+            tool: Some(RESPOND.into()),
+            medium: Medium::Text,
         };
         operation.say(outbound);
         let side_effects = vec![format!("said on {}", started.intent.channel)];
@@ -154,6 +167,37 @@ impl Executor {
             error: None,
             failure: None,
             side_effects,
+        }
+    }
+
+    /// Words for somebody else: they go into the outbox, which has them on disk before they are sent.
+    fn post(&self, message: Message, started: &ExecutionStarted, operation: &Operation<Self>) -> Ending {
+        let mode = started.powers.as_ref().map_or(self.hands.mode, |powers| powers.mode.min(self.hands.mode));
+        if mode == Mode::Passive {
+            let why = "in passive mode it answers whom it talks with, and writes to nobody else".to_owned();
+            return Ending::failed(FailureKind::Denied, why);
+        }
+        if let Err(stopped) = operation.hands.frame.latch.permit(EffectKind::Other) {
+            return Ending::failed(FailureKind::Stopped, stopped.to_string());
+        }
+        let channel = message.channel.clone();
+        match self.hands.outbox.may_send(&message.channel, &message.recipient, message.medium) {
+            MaySend::Yes => {}
+            MaySend::Unavailable(reason) => {
+                return ToolOutcome::done(json!({"available": false, "reason": reason})).into();
+            }
+            MaySend::No(why) => return Ending::failed(FailureKind::Denied, why),
+        }
+        let Message { channel: to, recipient, text, medium } = message;
+        let (turn, action) = (started.intent.turn, Some(started.action));
+        let tool = Some(started.intent.tool.clone());
+        operation.say(Outbound { turn, channel: to, recipient, text, action, tool, medium });
+        Ending {
+            success: Some(true),
+            output: json!({"queued": true, "outbox": started.action, "channel": channel}),
+            error: None,
+            failure: None,
+            side_effects: vec![format!("queued for {channel}; see `maxim outbox`")],
         }
     }
 
@@ -169,10 +213,17 @@ impl Executor {
             Ok(params) => params,
             Err(error) => return Ending::failed(FailureKind::BadParams, error.to_string()),
         };
-        let hands = match &started.powers {
+        if let Some(message) = Message::of(&found.spec.name, &params) {
+            return self.post(message, started, operation);
+        }
+        if let Some(wish) = OwnWish::of(&found.spec.name, &params) {
+            return of_itself(wish, operation);
+        }
+        let mut hands = match &started.powers {
             Some(powers) => self.hands.bounded_by(powers),
             None => self.hands.clone(),
         };
+        hands.action = Some(started.action);
         let tool = match runner(&found, &hands) {
             Ok(tool) => tool,
             Err(ending) => return *ending,
@@ -201,6 +252,29 @@ impl Executor {
         }
         on_a_thread(move || act(&*tool, &params, &hands, &latch)).await
     }
+}
+
+/// What it does to itself: the room that it is about hears of it.
+fn of_itself(wish: OwnWish, operation: &Operation<Executor>) -> Ending {
+    if let Err(stopped) = operation.hands.frame.latch.permit(EffectKind::Other) {
+        return Ending::failed(FailureKind::Stopped, stopped.to_string());
+    }
+    let output = match wish {
+        OwnWish::Sleep => {
+            operation.say(RequestSleep { by: "itself".into() });
+            json!({"sleeps": true})
+        }
+        OwnWish::Scene(scene) => {
+            let output = json!({"scene": scene.title});
+            operation.say(scene);
+            output
+        }
+        OwnWish::Display(mode) => {
+            operation.say(DisplaySet { mode });
+            json!({"mode": mode})
+        }
+    };
+    Ending { success: Some(true), output, error: None, failure: None, side_effects: Vec::new() }
 }
 
 /// Who does it; the ending of a call that can't be done.
@@ -244,7 +318,8 @@ async fn on_a_thread(work: impl FnOnce() -> Ending + Send + 'static) -> Ending {
 
 /// The latch is read here, after everything that takes time, right before the effect.
 fn act(tool: &dyn Tool, params: &Json, hands: &Hands, latch: &StopLatch) -> Ending {
-    match latch.permit(EffectKind::Other) {
+    let kind = if tool.is_motion() { EffectKind::Motion } else { EffectKind::Other };
+    match latch.permit(kind) {
         Ok(permit) => tool.run(params, &permit, hands).into(),
         Err(stopped) => Ending::failed(FailureKind::Stopped, stopped.to_string()),
     }
@@ -257,7 +332,8 @@ fn take_back(reversal: Json, hands: &Hands, latch: &StopLatch) -> Ending {
             return Ending::failed(FailureKind::Failed, format!("how to take it back can't be read: {error}"));
         }
     };
-    match latch.permit(EffectKind::Other) {
+    let kind = if reversal.is_motion() { EffectKind::Motion } else { EffectKind::Other };
+    match latch.permit(kind) {
         Ok(permit) => undo(&reversal, &permit, hands).into(),
         Err(stopped) => Ending::failed(FailureKind::Stopped, stopped.to_string()),
     }

@@ -4,5 +4,6 @@ pub mod cause_ledger;
 pub mod execution_tracker;
 pub mod executor;
 pub mod introspector;
+pub mod outbox;
 pub mod tool_index;
 pub mod tools;

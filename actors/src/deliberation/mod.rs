@@ -1,5 +1,6 @@
 //! What to do.
 
+pub mod goals;
 pub mod habit;
 pub mod prefrontal_cortex;
 pub mod prompt;

@@ -6,6 +6,7 @@
 mod asking;
 
 use std::collections::HashMap;
+use std::ops::Bound;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
@@ -18,14 +19,16 @@ use maxim_bus::signals::intent::ApprovalDecided;
 use maxim_bus::signals::lifecycle::{PreemptionChanged, PreemptionRequested};
 use maxim_bus::signals::percept::Inbound;
 use maxim_bus::signals::recall::{EpisodesImported, ImportEpisodes, Inquiry, InquiryAnswered};
+use maxim_bus::signals::scene::Observed;
 use maxim_bus::signals::sleep::{EndSession, RequestSleep, SleepEnded, SleepReport};
 use maxim_bus::{Envelope, Lsn, MessageId, Meta, RegionName, Signal, Stage, Trust};
 use parking_lot::Mutex;
 use serde_json::Value as Json;
 use tokio::sync::oneshot;
 
+use crate::perception::gateway::{Gateway, stopped_key};
 use crate::perception::stop_phrase::StopGrammar;
-use crate::region::{Effector, EffectorCard, Frame, Operation, Performs};
+use crate::region::{Effector, EffectorCard, Frame, Operation, Performs, Region};
 
 /// What a question to the brain came to.
 #[derive(Debug, thiserror::Error)]
@@ -195,6 +198,19 @@ impl Door {
         self.frame.bus.publish(Lsn(0), &envelope);
     }
 
+    /// Whether a text stops, whoever says it.
+    pub fn is_stop(&self, text: &str) -> bool {
+        self.stop.matches(text)
+    }
+
+    /// Whether the message of this provider's id has stopped the agent before. What can't be read has not: a stop too
+    /// many is better than one too few.
+    pub fn has_stopped(&self, channel: &str, provider_id: &str) -> bool {
+        let key = stopped_key(&format!("{channel}/{provider_id}"));
+        let range = (Bound::Included(key.clone()), Bound::Included(key));
+        self.frame.store.records(Gateway::NAME, range, 1).is_ok_and(|found| !found.is_empty())
+    }
+
     pub fn now(&self) -> Timestamp {
         self.frame.clock.now()
     }
@@ -237,6 +253,7 @@ impl Effector for DoorKeeper {
             .says::<RequestSleep>()
             .says::<EndSession>()
             .says::<MovementSensed>()
+            .says::<Observed>()
     }
 
     fn deadline(&self) -> Duration {

@@ -1,6 +1,7 @@
 //! Hands and mouths: what touches the outside. They await and never decide.
 
 pub mod battery;
+pub mod body;
 pub mod channels;
 pub mod door;
 pub mod http_client;

@@ -12,7 +12,7 @@ use std::collections::BTreeMap;
 use jiff::{SignedDuration, Timestamp};
 use maxim_bus::signals::bridges::{BatterySensed, EnergyChanged, EnergyReported, ReportEnergy, SenseBattery};
 use maxim_bus::signals::recall::{ReportStats, StatsReported};
-use maxim_bus::signals::thought::{ModelCall, ModelReply};
+use maxim_bus::signals::thought::{ModelCall, ModelReply, Purpose};
 use maxim_bus::{MessageId, RegionName, Stage};
 use serde::{Deserialize, Serialize};
 use serde_json::{Value as Json, json};
@@ -30,8 +30,6 @@ pub const LOW: f64 = 0.15;
 const LOOK_AGAIN: SignedDuration = SignedDuration::from_mins(5);
 /// A call that nobody answered is no longer out.
 const CALL_LIMIT: SignedDuration = SignedDuration::from_hours(1);
-/// All calls are made for this so far.
-const PURPOSE: &str = "deliberate";
 
 /// What may be spent.
 #[derive(Clone, Debug)]
@@ -87,6 +85,9 @@ pub struct Energy {
     /// The process that is counted, and what it spent.
     session: Option<(u64, Spent)>,
     calls: BTreeMap<MessageId, Timestamp>,
+    /// What those are for that aren't for deliberation.
+    #[serde(default)]
+    meant: BTreeMap<MessageId, Purpose>,
     battery: Option<Battery>,
     /// The process in which the battery was looked for.
     looked: Option<u64>,
@@ -95,16 +96,36 @@ pub struct Energy {
 
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub enum EnergyEvent {
-    Called { call: MessageId, at: Timestamp },
-    Spent { call: MessageId, spent: Spent, at: Timestamp, session: u64 },
-    Looked { session: u64 },
-    Sensed { charge: Option<f64>, charging: bool, source: String, at: Timestamp },
-    Told { level: f64, at: Timestamp },
+    Called {
+        call: MessageId,
+        at: Timestamp,
+        #[serde(default)]
+        purpose: Purpose,
+    },
+    Spent {
+        call: MessageId,
+        spent: Spent,
+        at: Timestamp,
+        session: u64,
+    },
+    Looked {
+        session: u64,
+    },
+    Sensed {
+        charge: Option<f64>,
+        charging: bool,
+        source: String,
+        at: Timestamp,
+    },
+    Told {
+        level: f64,
+        at: Timestamp,
+    },
 }
 
 wiring!(Energy {
-    hears: [ModelReply, BatterySensed, ReportEnergy, ReportStats],
-    back: [ModelCall],
+    hears: [ModelCall, ModelReply, BatterySensed, ReportEnergy, ReportStats],
+    back: [],
     emits: [EnergyChanged, SenseBattery, EnergyReported, StatsReported],
 });
 
@@ -124,9 +145,13 @@ impl Region for Energy {
 
     fn apply(&mut self, event: EnergyEvent) {
         match event {
-            EnergyEvent::Called { call, at } => {
+            EnergyEvent::Called { call, at, purpose } => {
                 self.calls.retain(|_, begun| *begun + CALL_LIMIT > at);
                 self.calls.insert(call, at);
+                self.meant.retain(|call, _| self.calls.contains_key(call));
+                if purpose != Purpose::default() {
+                    self.meant.insert(call, purpose);
+                }
             }
             EnergyEvent::Spent { call, spent, at, session } => self.spend(call, spent, at, session),
             EnergyEvent::Looked { session } => self.looked = Some(session),
@@ -167,10 +192,11 @@ impl Region for Energy {
 impl Energy {
     fn spend(&mut self, call: MessageId, spent: Spent, at: Timestamp, session: u64) {
         self.calls.remove(&call);
+        let purpose = self.meant.remove(&call).unwrap_or_default();
         let minute = minute_of(at);
         self.minutes = self.minutes.split_off(&(minute - DAY + 1));
         self.minutes.entry(minute).or_default().add(spent);
-        self.purposes.entry(PURPOSE.into()).or_default().add(spent);
+        self.purposes.entry(purpose.as_str().into()).or_default().add(spent);
         let mut of_session = self.session.filter(|(old, _)| *old == session).unwrap_or((session, Spent::default()));
         of_session.1.add(spent);
         self.session = Some(of_session);
@@ -248,7 +274,7 @@ impl Energy {
 
 impl Hears<ModelCall> for Energy {
     fn hear(&self, call: &ModelCall, pulse: &mut Pulse<'_, Self>) {
-        pulse.keep(EnergyEvent::Called { call: call.call, at: pulse.now() });
+        pulse.keep(EnergyEvent::Called { call: call.call, at: pulse.now(), purpose: call.purpose });
     }
 }
 
@@ -321,7 +347,16 @@ mod tests {
     }
 
     fn call(call: MessageId) -> ModelCall {
-        ModelCall { call, turn: call, system: String::new(), user: String::new(), max_tokens: 1, tools: Vec::new() }
+        ModelCall {
+            call,
+            turn: call,
+            system: String::new(),
+            user: String::new(),
+            max_tokens: 1,
+            tools: Vec::new(),
+            purpose: Purpose::Deliberate,
+            form: None,
+        }
     }
 
     fn id(n: u64) -> MessageId {

@@ -9,6 +9,7 @@
 use std::collections::{BTreeMap, VecDeque};
 
 use jiff::{SignedDuration, Timestamp};
+use maxim_bus::signals::goal::GoalPursued;
 use maxim_bus::signals::percept::{Inbound, InboundAccepted, Percept};
 use maxim_bus::signals::thought::TurnEnded;
 use maxim_bus::{MessageId, RegionName, Stage, Trust};
@@ -62,7 +63,7 @@ pub enum GatewayEvent {
     Ended { turn: MessageId },
 }
 
-wiring!(Gateway { hears: [Inbound], back: [TurnEnded], emits: [Percept, InboundAccepted] });
+wiring!(Gateway { hears: [Inbound], back: [TurnEnded, GoalPursued], emits: [Percept, InboundAccepted] });
 
 impl Region for Gateway {
     const NAME: RegionName = "gateway";
@@ -119,6 +120,19 @@ impl Gateway {
         self.waiting.1 - self.waiting.0
     }
 
+    /// Begins the turn, or has it wait for credit. A stop never waits.
+    fn let_in(&self, entering: Waiting, pulse: &mut Pulse<'_, Self>) {
+        let has_credit = self.in_flight.len() < pulse.settings().credit && self.waiting() == 0;
+        if has_credit || entering.percept.hard_override.is_some() {
+            let Waiting { id, percept, trust } = entering;
+            pulse.keep(GatewayEvent::Begun { turn: id, at: pulse.now() });
+            pulse.begin_turn(id, percept, trust);
+        } else {
+            pulse.put(waiting_key(self.waiting.1), &entering);
+            pulse.keep(GatewayEvent::Queued);
+        }
+    }
+
     fn release(&self, free: usize, pulse: &mut Pulse<'_, Self>) {
         let (out, into) = self.waiting;
         for seq in out..into.min(out + free as u64) {
@@ -131,6 +145,12 @@ impl Gateway {
             pulse.keep(GatewayEvent::Released);
         }
     }
+}
+
+/// Where it stands that a message of this provider's id has stopped the agent once. Read from outside of the room too:
+/// a signed webhook that somebody plays again must not stop again what a person has reset.
+pub fn stopped_key(key: &str) -> Vec<u8> {
+    format!("stopped/{key}").into_bytes()
 }
 
 fn waiting_key(seq: u64) -> Vec<u8> {
@@ -150,21 +170,30 @@ impl Hears<Inbound> for Gateway {
         let text = InboundText::within(*text_max, &inbound.channel, &inbound.sender, &inbound.body, stop);
         let stop = text.hard_override().is_some();
         let content = text.content().to_owned();
-        let percept = Percept::from_outside(text.channel(), text.sender(), content, stop, inbound.trust);
+        let mut percept = Percept::from_outside(text.channel(), text.sender(), content, stop, inbound.trust);
+        percept.metadata.provider_id.clone_from(&inbound.provider_id);
         let id = pulse.fresh_id();
         if let Some(key) = key {
+            if self.provider_order.len() >= PROVIDER_IDS
+                && let Some(oldest) = self.provider_order.front()
+            {
+                pulse.remove(stopped_key(oldest));
+            }
+            if stop {
+                pulse.put(stopped_key(&key), &id);
+            }
             pulse.keep(GatewayEvent::Seen { key, percept: id });
         }
-        // A stop never waits for credit.
-        let has_credit = self.in_flight.len() < pulse.settings().credit && self.waiting() == 0;
-        if has_credit || percept.hard_override.is_some() {
-            pulse.keep(GatewayEvent::Begun { turn: id, at: pulse.now() });
-            pulse.begin_turn(id, percept, inbound.trust);
-        } else {
-            pulse.put(waiting_key(self.waiting.1), &Waiting { id, percept, trust: inbound.trust });
-            pulse.keep(GatewayEvent::Queued);
-        }
+        self.let_in(Waiting { id, percept, trust: inbound.trust }, pulse);
         pulse.emit(InboundAccepted { inbound: inbound.id, percept: id, channel, repeated: false });
+    }
+}
+
+impl Hears<GoalPursued> for Gateway {
+    fn hear(&self, pursued: &GoalPursued, pulse: &mut Pulse<'_, Self>) {
+        let GoalPursued { turn, title, channel, sender, trust, .. } = pursued.clone();
+        let percept = Percept::of_goal(&channel, &sender, title, trust);
+        self.let_in(Waiting { id: turn, percept, trust }, pulse);
     }
 }
 
@@ -229,7 +258,14 @@ mod tests {
         for _ in 0..5 {
             let turn = *rig.region().in_flight.keys().next().expect("a turn is in flight");
             order.extend(rig.heard::<Percept>().into_iter().map(|percept| percept.content));
-            rig.send(TurnEnded { turn, channel: "http".into(), reply: None, spoken: true, actions: vec![] });
+            rig.send(TurnEnded {
+                turn,
+                channel: "http".into(),
+                reply: None,
+                spoken: true,
+                actions: vec![],
+                lost: false,
+            });
         }
         assert_eq!(order, ["message 0", "message 1", "message 2", "message 3", "message 4"]);
         assert_eq!(rig.region().waiting(), 0);

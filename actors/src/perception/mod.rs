@@ -6,4 +6,5 @@ pub mod inbound;
 pub mod pain_detector;
 pub mod preemption_circuit;
 pub mod salience;
+pub mod scene;
 pub mod stop_phrase;

@@ -1,33 +1,39 @@
 //! PreemptionCircuit: may this percept lead to anything, and what does it interrupt.
 //!
 //! Biology: prefrontal inhibitory control over a behaviour that has begun.
-//! Law: HARD_STOP cancels all that is open; HOLD lets the loop cycle but propose nothing; REDIRECT puts the goal on a
-//! stack and another in its place. The latch has stopped every effect before this room hears of it; here is what it
-//! means for goals and turns, and it is durable.
-//! Remembers: the stop, the hold, the goal and the stack below it. Forgets: a hold whose time has passed.
+//! Law: HARD_STOP cancels all that is open; HOLD lets the loop cycle but propose nothing; REDIRECT lays the goal aside for
+//! another. A redirection comes from a person, or by itself: from an urgent word while a goal is pursued, and from strong
+//! bodily pain. The latch has stopped every effect before this room hears of a stop; here is what it means for turns, the
+//! goals room says what it means for goals, and both are durable.
+//! Remembers: the stop, the hold, the open turns, whether a goal is pursued. Forgets: a hold whose time has passed.
 //! Down: no percept passes, so nothing is proposed; the latch needs no room.
 
 use jiff::Timestamp;
 use maxim_bus::latch::StopDetail;
+use maxim_bus::signals::goal::{GoalChanged, GoalOrigin, GoalState};
 use maxim_bus::signals::lifecycle::{PreemptionChanged, PreemptionRequested};
-use maxim_bus::signals::percept::{AdmittedPercept, Disposition, HardOverride, Percept};
+use maxim_bus::signals::outbox::is_outside;
+use maxim_bus::signals::percept::{AdmittedPercept, Disposition, HardOverride, PainKind, PainSignal, Percept};
 use maxim_bus::signals::thought::TurnEnded;
-use maxim_bus::{MessageId, RegionName, Stage};
+use maxim_bus::{MessageId, RegionName, Stage, Trust};
 use serde::{Deserialize, Serialize};
 
 use crate::region::{Card, Hears, Pulse, Region};
 use crate::wiring;
 
-/// Goals below the present one. Deeper than any person keeps in mind; a deeper one drops the oldest.
-const STACK: usize = 16;
+/// Bodily pain from here on interrupts what is pursued; 0 to 1.
+const THREAT: f64 = 0.8;
+/// Who is named as having ended a hold whose time has passed.
+const ITS_TIME: &str = "its time";
 
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub struct PreemptionCircuit {
     stopped: Option<StopDetail>,
     hold: Option<Hold>,
-    goal: Option<String>,
-    suspended: Vec<String>,
     open: Vec<MessageId>,
+    /// The turn of the goal that is pursued, and whether the goal came of a threat.
+    #[serde(default)]
+    pursued: Option<(Option<MessageId>, bool)>,
 }
 
 /// A tonic inhibition.
@@ -44,10 +50,11 @@ pub enum PreemptionEvent {
     Closed(MessageId),
     Changed(PreemptionRequested),
     HoldPassed,
+    Pursuing(Option<(Option<MessageId>, bool)>),
 }
 
 wiring!(PreemptionCircuit {
-    hears: [Percept, PreemptionRequested],
+    hears: [Percept, PreemptionRequested, PainSignal, GoalChanged],
     back: [TurnEnded],
     emits: [AdmittedPercept, PreemptionChanged],
 });
@@ -67,6 +74,7 @@ impl Region for PreemptionCircuit {
             PreemptionEvent::Opened(turn) => self.open.push(turn),
             PreemptionEvent::Closed(turn) => self.open.retain(|open| *open != turn),
             PreemptionEvent::HoldPassed => self.hold = None,
+            PreemptionEvent::Pursuing(pursued) => self.pursued = pursued,
             PreemptionEvent::Changed(request) => self.change(request),
         }
     }
@@ -77,7 +85,16 @@ impl Region for PreemptionCircuit {
 
     fn tick(&self, pulse: &mut Pulse<'_, Self>) {
         pulse.keep(PreemptionEvent::HoldPassed);
+        if self.stopped.is_none() {
+            let request = PreemptionRequested::Resume { by: ITS_TIME.into() };
+            pulse.emit(PreemptionChanged { request, cancelled_turns: Vec::new() });
+        }
     }
+}
+
+/// Who isn't on the list of senders of a channel that reaches outside can stop, and nothing else.
+fn is_noted_only(percept: &Percept) -> bool {
+    percept.trust == Trust::Outside && is_outside(&percept.metadata.channel)
 }
 
 impl PreemptionCircuit {
@@ -85,37 +102,28 @@ impl PreemptionCircuit {
         match request {
             PreemptionRequested::Stop(detail) => {
                 self.stopped.get_or_insert(detail);
-                self.goal = None;
+                self.hold = None;
                 self.open.clear();
             }
             PreemptionRequested::Reset { .. } => self.stopped = None,
-            PreemptionRequested::Resume { .. } => {
-                self.hold = None;
-                if self.stopped.is_none() && self.goal.is_none() {
-                    self.goal = self.suspended.pop();
-                }
-            }
+            PreemptionRequested::Resume { .. } => self.hold = None,
             PreemptionRequested::Hold { until, by } => self.hold = Some(Hold { until, by }),
-            PreemptionRequested::Redirect { goal, .. } => {
-                if let Some(former) = self.goal.replace(goal) {
-                    self.suspended.push(former);
-                    if self.suspended.len() > STACK {
-                        self.suspended.remove(0);
-                    }
-                }
-            }
+            PreemptionRequested::Redirect { .. } => {}
         }
     }
 
     fn announce(&self, request: PreemptionRequested, pulse: &mut Pulse<'_, Self>) {
-        let mut after = self.clone();
-        after.change(request.clone());
         let cancelled_turns = match request {
             PreemptionRequested::Stop(_) => self.open.clone(),
             _ => Vec::new(),
         };
         pulse.keep(PreemptionEvent::Changed(request.clone()));
-        pulse.emit(PreemptionChanged { request, goal: after.goal, suspended: after.suspended, cancelled_turns });
+        pulse.emit(PreemptionChanged { request, cancelled_turns });
+    }
+
+    /// Nothing keeps it from proposing.
+    fn is_free(&self, now: Timestamp) -> bool {
+        self.disposition(now) == Disposition::Proceed
     }
 
     fn disposition(&self, now: Timestamp) -> Disposition {
@@ -137,10 +145,24 @@ impl Hears<Percept> for PreemptionCircuit {
             self.announce(PreemptionRequested::Stop(detail), pulse);
             Disposition::Stopped { reason }
         } else {
-            self.disposition(pulse.now())
+            match self.disposition(pulse.now()) {
+                Disposition::Proceed if is_noted_only(percept) => Disposition::Noted,
+                other => other,
+            }
         };
         let turn = pulse.turn();
         pulse.keep(PreemptionEvent::Opened(turn));
+        let may_command = percept.is_said() && pulse.trust() >= Trust::Listed;
+        if disposition == Disposition::Proceed && self.pursued.is_some() && may_command && is_urgent(&percept.content) {
+            let request = PreemptionRequested::Redirect {
+                goal: percept.content.trim().to_owned(),
+                by: percept.metadata.sender.clone(),
+                channel: percept.metadata.channel.clone(),
+                turn: Some(turn),
+                is_threat: false,
+            };
+            self.announce(request, pulse);
+        }
         pulse.emit(AdmittedPercept { percept: percept.clone(), disposition });
     }
 }
@@ -148,6 +170,70 @@ impl Hears<Percept> for PreemptionCircuit {
 impl Hears<PreemptionRequested> for PreemptionCircuit {
     fn hear(&self, request: &PreemptionRequested, pulse: &mut Pulse<'_, Self>) {
         self.announce(request.clone(), pulse);
+    }
+}
+
+/// Somebody says that it can't wait: by a word before the request, or by nothing but such words.
+fn is_urgent(text: &str) -> bool {
+    const FIRST: [&str; 6] = ["urgent", "urgently", "emergency", "quick", "quickly", "hurry"];
+    const WHOLE: [&str; 9] =
+        ["help", "help me", "watch out", "look out", "danger", "be careful", "fire", "careful", "come quickly"];
+    let words: Vec<String> = text
+        .split(|c: char| !c.is_alphanumeric())
+        .filter(|word| !word.is_empty())
+        .collect::<Vec<_>>()
+        .into_iter()
+        .map(str::to_lowercase)
+        .collect();
+    let leads = words.first().is_some_and(|first| FIRST.contains(&first.as_str()));
+    // "Quick question" and "hurry slowly is a saying" set nothing aside: what leads is cut off from what follows.
+    let cut_off =
+        text.trim_start().chars().find(|c| !c.is_alphanumeric()).is_some_and(|c| [':', ',', '!', '.'].contains(&c));
+    (leads && (cut_off || words.len() == 1)) || WHOLE.contains(&words.join(" ").as_str())
+}
+
+/// Pain of the body; what a tool's failure hurts is no danger.
+fn is_bodily(kind: PainKind) -> bool {
+    match kind {
+        PainKind::MovementError | PainKind::OverSpeed | PainKind::Thrashing | PainKind::SustainedStrain => true,
+        PainKind::External => true,
+        PainKind::ToolError | PainKind::Timeout | PainKind::ResourceExhaustion | PainKind::SandboxViolation => false,
+    }
+}
+
+impl Hears<PainSignal> for PreemptionCircuit {
+    fn hear(&self, pain: &PainSignal, pulse: &mut Pulse<'_, Self>) {
+        // What came of a threat isn't interrupted by the next pang of it.
+        let interrupts = self.pursued.is_some_and(|(_, is_threat)| !is_threat);
+        if !interrupts || !is_bodily(pain.kind) || pain.intensity.get() < THREAT || !self.is_free(pulse.now()) {
+            return;
+        }
+        // None of the signal's own words: they may be somebody else's.
+        let kind =
+            serde_json::to_value(pain.kind).ok().and_then(|kind| kind.as_str().map(|kind| kind.replace('_', " ")));
+        let goal = format!("say: I laid my work aside, because something hurts ({})", kind.unwrap_or_default());
+        let request = PreemptionRequested::Redirect {
+            goal,
+            by: Self::NAME.into(),
+            channel: String::new(),
+            turn: None,
+            is_threat: true,
+        };
+        self.announce(request, pulse);
+    }
+}
+
+impl Hears<GoalChanged> for PreemptionCircuit {
+    fn hear(&self, changed: &GoalChanged, pulse: &mut Pulse<'_, Self>) {
+        let goal = &changed.goal;
+        let pursued = match (goal.state, &changed.active) {
+            (GoalState::Active, _) => Some((goal.turn, matches!(goal.origin, GoalOrigin::Drive { .. }))),
+            (_, Some(_)) => self.pursued,
+            (_, None) => None,
+        };
+        if pursued != self.pursued {
+            pulse.keep(PreemptionEvent::Pursuing(pursued));
+        }
     }
 }
 
@@ -164,7 +250,8 @@ mod tests {
     use std::time::Duration;
 
     use jiff::SignedDuration;
-    use maxim_bus::{Clock, Trust};
+    use maxim_bus::Clock;
+    use maxim_bus::signals::goal::Goal;
 
     use super::*;
     use crate::region::rig::{Rig, ear};
@@ -172,6 +259,7 @@ mod tests {
     fn rig() -> Rig<PreemptionCircuit> {
         Rig::new((), |bus, probe| {
             ear::<AdmittedPercept>(bus, probe);
+            ear::<PreemptionChanged>(bus, probe);
         })
     }
 
@@ -209,12 +297,100 @@ mod tests {
     }
 
     #[test]
-    fn a_redirected_goal_is_suspended_and_comes_back() {
+    fn an_urgent_word_redirects_while_a_goal_is_pursued_and_from_who_may_command() {
+        for (text, urgent) in [
+            ("urgent: create a file a.txt", true),
+            ("Quick, close the window", true),
+            ("Emergency! open the door", true),
+            ("help", true),
+            ("Watch out!", true),
+            ("a quick question: what time is it?", false),
+            ("quick question", false),
+            ("hurry slowly is a saying", false),
+            ("what does help mean?", false),
+            ("help me with the dishes tomorrow", false),
+            ("create a file urgent.txt", false),
+        ] {
+            assert_eq!(is_urgent(text), urgent, "{text}");
+        }
         let mut rig = rig();
-        rig.send(PreemptionRequested::Redirect { goal: "tidy up".into(), by: "anna".into() });
-        rig.send(PreemptionRequested::Redirect { goal: "fetch water".into(), by: "anna".into() });
+        let redirected = |rig: &mut Rig<PreemptionCircuit>| {
+            let changed = rig.heard::<PreemptionChanged>();
+            changed.iter().filter(|c| matches!(c.request, PreemptionRequested::Redirect { .. })).count()
+        };
+        say(&mut rig, "urgent: look here", false);
+        assert_eq!(redirected(&mut rig), 0, "nothing is pursued");
+        rig.send(goal(GoalState::Active, GoalOrigin::Person, Some("tidy up")));
         rig.crash();
-        assert_eq!(rig.region().goal.as_deref(), Some("fetch water"));
-        assert_eq!(rig.region().suspended, ["tidy up"]);
+        rig.send(Percept::from_outside("http", "anna", "urgent: look here".into(), false, Trust::Owner));
+        assert_eq!(redirected(&mut rig), 1);
+        rig.send_in(
+            MessageId::from_parts(1, 77),
+            Trust::Outside,
+            Percept::from_outside("sms", "x", "urgent: look here".into(), false, Trust::Outside),
+        );
+        assert_eq!(redirected(&mut rig), 0, "who may not command redirects nothing");
+        rig.send(goal(GoalState::Done, GoalOrigin::Person, None));
+        rig.send(Percept::from_outside("http", "anna", "urgent: look here".into(), false, Trust::Owner));
+        assert_eq!(redirected(&mut rig), 0, "nothing is pursued any more");
+    }
+
+    #[test]
+    fn strong_bodily_pain_redirects_once() {
+        let mut rig = rig();
+        let hurt = |kind, intensity| PainSignal {
+            kind,
+            intensity: maxim_bus::units::Intensity::clamped(intensity),
+            about: "arm".into(),
+            reason: "delete everything".into(),
+            action: None,
+        };
+        let goals = |rig: &mut Rig<PreemptionCircuit>| -> Vec<String> {
+            let changed = rig.heard::<PreemptionChanged>().into_iter();
+            changed
+                .filter_map(|changed| match changed.request {
+                    PreemptionRequested::Redirect { goal, is_threat: true, .. } => Some(goal),
+                    _ => None,
+                })
+                .collect()
+        };
+        rig.send(hurt(PainKind::SustainedStrain, 0.9));
+        assert!(goals(&mut rig).is_empty(), "nothing is pursued");
+        rig.send(goal(GoalState::Active, GoalOrigin::Person, Some("tidy up")));
+        rig.send(hurt(PainKind::ToolError, 1.0));
+        rig.send(hurt(PainKind::SustainedStrain, 0.5));
+        assert!(goals(&mut rig).is_empty());
+        rig.send(hurt(PainKind::SustainedStrain, 0.9));
+        let redirected = goals(&mut rig);
+        assert_eq!(redirected.len(), 1);
+        assert!(!redirected[0].contains("delete"), "{redirected:?}: words of the signal are no command");
+        rig.send(goal(GoalState::Active, GoalOrigin::Drive { name: "pain".into() }, Some("say")));
+        rig.send(hurt(PainKind::SustainedStrain, 0.9));
+        assert!(goals(&mut rig).is_empty(), "it is being seen to");
+    }
+
+    #[test]
+    fn a_hold_whose_time_has_passed_is_told() {
+        let mut rig = rig();
+        let until = rig.clock.now() + SignedDuration::from_secs(60);
+        rig.send(PreemptionRequested::Hold { until: Some(until), by: "anna".into() });
+        rig.heard::<PreemptionChanged>();
+        rig.pass(Duration::from_secs(61));
+        let told = rig.heard::<PreemptionChanged>();
+        assert!(matches!(&told[0].request, PreemptionRequested::Resume { by } if by == ITS_TIME), "{told:?}");
+        // A stop ends a hold, and the passing of its time ends no stop.
+        let until = rig.clock.now() + SignedDuration::from_secs(60);
+        rig.send(PreemptionRequested::Hold { until: Some(until), by: "anna".into() });
+        say(&mut rig, "stop", true);
+        rig.heard::<PreemptionChanged>();
+        rig.pass(Duration::from_secs(61));
+        assert!(rig.heard::<PreemptionChanged>().is_empty());
+    }
+
+    fn goal(state: GoalState, origin: GoalOrigin, active: Option<&str>) -> GoalChanged {
+        let at = crate::region::rig::monday_morning();
+        let goal = Goal::new(MessageId::from_parts(1, 1), "tidy up", origin, ("http", "anna"), Trust::Owner, at);
+        let goal = Goal { state, ..goal };
+        GoalChanged { goal, active: active.map(str::to_owned), suspended: Vec::new() }
     }
 }

@@ -275,7 +275,10 @@ impl<E: Effector> EffectorPost<E> {
         self.inbox.done(epoch);
         let number = self.numbers.fetch_add(1, Ordering::SeqCst);
         let envelope = Arc::clone(&delivery.envelope);
-        self.in_flight.lock().insert(number, (Arc::clone(&envelope), delivery.lsn));
+        let mut in_flight = self.in_flight.lock();
+        in_flight.insert(number, (Arc::clone(&envelope), delivery.lsn));
+        self.heart.set_under_way(in_flight.len());
+        drop(in_flight);
         let operation = Operation {
             hands: self.hands(epoch),
             cause: envelope.meta.clone(),
@@ -300,11 +303,18 @@ impl<E: Effector> EffectorPost<E> {
     }
 
     fn end(&self, number: u64) {
-        self.in_flight.lock().remove(&number);
+        drop(self.out_of_flight(number));
+    }
+
+    fn out_of_flight(&self, number: u64) -> Option<(Arc<Envelope>, Lsn)> {
+        let mut in_flight = self.in_flight.lock();
+        let out = in_flight.remove(&number);
+        self.heart.set_under_way(in_flight.len());
+        out
     }
 
     fn abandon(&self, number: u64, why: &str, epoch: Epoch) {
-        let Some((envelope, lsn)) = self.in_flight.lock().remove(&number) else { return };
+        let Some((envelope, lsn)) = self.out_of_flight(number) else { return };
         tracing::warn!(effector = E::NAME, signal = envelope.meta.name, why, "an operation was abandoned");
         let Some((_, abandon)) = self.card.performs.get(envelope.body().name()) else { return };
         let told = catch_unwind(AssertUnwindSafe(|| {

@@ -1,7 +1,7 @@
 //! What is known of a room from outside its thread: whether it is busy, how it does, and what it was ordered to do.
 
 use std::collections::VecDeque;
-use std::sync::atomic::{AtomicU8, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicU8, AtomicU64, AtomicUsize, Ordering};
 use std::task::Waker;
 use std::time::Duration;
 
@@ -72,6 +72,7 @@ pub struct Heart {
     state_hash: AtomicU64,
     restarts: AtomicU64,
     handled: AtomicU64,
+    under_way: AtomicUsize,
     dead_letters: AtomicU64,
     /// Count of handlers by the bit length of their duration in microseconds.
     durations: [AtomicU64; 40],
@@ -93,6 +94,7 @@ impl Heart {
             state_hash: AtomicU64::new(0),
             restarts: AtomicU64::new(0),
             handled: AtomicU64::new(0),
+            under_way: AtomicUsize::new(0),
             dead_letters: AtomicU64::new(0),
             durations: std::array::from_fn(|_| AtomicU64::new(0)),
             orders: Mutex::new((VecDeque::new(), None)),
@@ -168,6 +170,15 @@ impl Heart {
         self.handled.load(Ordering::Relaxed)
     }
 
+    /// Operations of an effector that have begun and not ended.
+    pub fn under_way(&self) -> usize {
+        self.under_way.load(Ordering::SeqCst)
+    }
+
+    pub(super) fn set_under_way(&self, operations: usize) {
+        self.under_way.store(operations, Ordering::SeqCst);
+    }
+
     pub fn dead_letters(&self) -> u64 {
         self.dead_letters.load(Ordering::Relaxed)
     }
@@ -206,6 +217,11 @@ impl Heart {
     /// What began at `stamp` found nothing to do. False when a newer incarnation is at work.
     pub(super) fn rest(&self, stamp: u64) -> bool {
         self.busy_since.compare_exchange(stamp, 0, Ordering::SeqCst, Ordering::SeqCst).is_ok()
+    }
+
+    /// A handler runs.
+    pub fn is_busy(&self) -> bool {
+        self.busy_since.load(Ordering::SeqCst) != 0
     }
 
     /// How long the present handler has run beyond the deadline.

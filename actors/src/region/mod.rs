@@ -10,6 +10,7 @@ mod heart;
 mod post;
 mod pulse;
 mod records;
+mod remembering;
 pub mod rig;
 mod seat;
 mod stepper;
@@ -30,7 +31,8 @@ pub use effector::{Effector, EffectorCard, EffectorPost, Hands, Operation, Perfo
 pub use heart::{Heart, LOADING, Order, WardKind, WardState};
 pub use post::{Frame, Post};
 pub use pulse::Pulse;
-pub use records::{Record, RecordView, end_of};
+pub use records::{Record, RecordView, Unreadable, end_of};
+pub use remembering::{Entry, Law, Remembers, RemembersInState, StatePart, StatePuts, Took, layer_of, part};
 pub use seat::{DeadLetter, InputRecord, Seat, Step, Tap, decision_hash, key_hash, woken_by};
 pub use stepper::{EffectorStepper, RegionStepper, Stepper};
 pub use supervision::{Placement, Restart, Supervision, SupervisionSettings, Ward};

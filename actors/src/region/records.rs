@@ -6,6 +6,7 @@ use std::ops::Bound;
 use maxim_bus::RegionName;
 use serde::de::DeserializeOwned;
 
+pub use crate::store::StoreError as Unreadable;
 use crate::store::{AgentStore, Frozen};
 
 /// Key and value.
@@ -57,13 +58,31 @@ impl<'a> RecordView<'a> {
         }
     }
 
-    #[allow(clippy::panic)] // the fence turns it into a restart with the store's own words
-    pub fn bytes(&self, key: &[u8]) -> Option<Vec<u8>> {
-        let read = match &self.source {
+    /// A record, for who reads beside the room: damage is told, and harms nobody.
+    ///
+    /// # Errors
+    /// It can't be read.
+    pub fn read(&self, key: &[u8]) -> Result<Option<Vec<u8>>, Unreadable> {
+        match &self.source {
             Source::Live(store, region) => store.record(region, key),
             Source::Frozen(frozen) => frozen.record(key),
-        };
-        match read {
+        }
+    }
+
+    /// Records in a range of keys, ascending, for who reads beside the room.
+    ///
+    /// # Errors
+    /// One of them can't be read.
+    pub fn read_range(&self, range: (Bound<Vec<u8>>, Bound<Vec<u8>>), limit: usize) -> Result<Vec<Record>, Unreadable> {
+        match &self.source {
+            Source::Live(store, region) => store.records(region, range, limit),
+            Source::Frozen(frozen) => frozen.records(range, limit),
+        }
+    }
+
+    #[allow(clippy::panic)] // the fence turns it into a restart with the store's own words
+    pub fn bytes(&self, key: &[u8]) -> Option<Vec<u8>> {
+        match self.read(key) {
             Ok(bytes) => {
                 self.note(bytes.as_deref().map(|bytes| (key, bytes)));
                 bytes
@@ -92,11 +111,7 @@ impl<'a> RecordView<'a> {
 
     #[allow(clippy::panic)] // as above
     fn range(&self, range: (Bound<Vec<u8>>, Bound<Vec<u8>>), limit: usize) -> Vec<Record> {
-        let read = match &self.source {
-            Source::Live(store, region) => store.records(region, range, limit),
-            Source::Frozen(frozen) => frozen.records(range, limit),
-        };
-        match read {
+        match self.read_range(range, limit) {
             Ok(records) => {
                 self.note(records.iter().map(|(key, value)| (key.as_slice(), value.as_slice())));
                 records

@@ -98,6 +98,8 @@ pub struct Seat<R: Region> {
     region: R,
     hash: u64,
     snapshot_due: bool,
+    /// Mail up to here was there when the region was rebuilt; none once all of it is dealt with.
+    backlog: Option<Lsn>,
 }
 
 impl<R: Region> Seat<R> {
@@ -115,7 +117,8 @@ impl<R: Region> Seat<R> {
             hash => hash,
         };
         post.heart.set_state_hash(hash);
-        Ok(Self { post, epoch, region: state, hash, snapshot_due: false })
+        let backlog = Some(post.frame.store.head());
+        Ok(Self { post, epoch, region: state, hash, snapshot_due: false, backlog })
     }
 
     /// For replays: makes records be there that the room found when it was recorded and that nothing has written here.
@@ -164,17 +167,25 @@ impl<R: Region> Seat<R> {
     }
 
     /// Lets the region act on a deadline that has passed. May panic in the region.
+    ///
+    /// After a start the mail of the time before comes first: what a deadline waits for in vain may lie in it.
     pub fn tick(&mut self) -> Step {
         let post = Arc::clone(&self.post);
         if post.heart.epoch() != self.epoch {
             return Step::Fenced;
         }
         let now = post.frame.clock.now();
-        if self.next_deadline().is_none_or(|due| due > now) {
+        if self.next_deadline().is_none_or(|due| due > now) || self.is_behind() {
             return Step::Idle;
         }
         let decided = self.decide(&post, None, now);
         self.commit(&post, None, now, decided)
+    }
+
+    fn is_behind(&mut self) -> bool {
+        let waits = |backlog: &mut Lsn| self.post.inbox.low_water().is_some_and(|oldest| oldest <= *backlog);
+        self.backlog = self.backlog.take_if(waits);
+        self.backlog.is_some()
     }
 
     /// Deals with a recorded input, or with a recorded tick when there is no message, as it was taken at `now`. Mail and

@@ -5,7 +5,6 @@ use std::fmt;
 
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
-use serde_json::Value as Json;
 
 use super::recall::RecalledEpisode;
 use crate::signal;
@@ -386,34 +385,6 @@ pub struct RecordChanged {
     pub what: String,
 }
 
-/// Asks for concepts as they are stored, in order of number, after this one.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct ExportConcepts {
-    pub after: Option<String>,
-    /// 1 to 500.
-    pub limit: usize,
-}
-
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct ConceptsExported {
-    pub records: Vec<Json>,
-    /// Give it as `after` for what follows; none at the end.
-    pub next: Option<String>,
-}
-
-/// Takes in concepts as [`ConceptsExported`] gave them; their ids are kept where they are free.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct ImportConcepts {
-    pub records: Vec<Json>,
-}
-
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-pub struct ConceptsImported {
-    pub kept: u32,
-    pub merged: u32,
-    pub bad: Vec<(u64, String)>,
-}
-
 /// Asks a layer to compress, decay and prune what is due, a step of it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ConsolidateLayer {
@@ -582,10 +553,6 @@ signal! {
     PinRecord: Anywhere, Transient;
     ForgetRecord: Anywhere, Transient;
     RecordChanged: Anywhere, Transient;
-    ExportConcepts: Anywhere, Transient;
-    ConceptsExported: Anywhere, Transient;
-    ImportConcepts: Anywhere, Transient;
-    ConceptsImported: Anywhere, Transient;
     ConsolidateLayer: Anywhere, Transient;
     LayerConsolidated: Anywhere, Transient;
     RecallAssociated: Anywhere, Transient;
@@ -618,12 +585,6 @@ impl Query for PinRecord {
 }
 impl Query for ForgetRecord {
     type Answer = RecordChanged;
-}
-impl Query for ExportConcepts {
-    type Answer = ConceptsExported;
-}
-impl Query for ImportConcepts {
-    type Answer = ConceptsImported;
 }
 impl Query for ConsolidateLayer {
     type Answer = LayerConsolidated;

@@ -63,6 +63,23 @@ pub enum CycleEnding {
     Pressed,
 }
 
+/// How much of its thinking is shown to who looks on. What is recorded is the same.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Display {
+    #[default]
+    Full,
+    /// A line for each cycle.
+    Brief,
+    Off,
+}
+
+/// From now on so much of its thinking is shown.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct DisplaySet {
+    pub mode: Display,
+}
+
 /// One cycle of deliberation is over.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct CycleThought {
@@ -89,9 +106,13 @@ pub struct CycleThought {
     pub ending: CycleEnding,
     /// Where its reasoning speaks to others.
     pub outward: Vec<OutwardSpeech>,
+    /// How much of it is shown.
+    #[serde(default)]
+    pub display: Display,
 }
 
 signal! {
     ThoughtGated: Deliberation, Lossless;
     CycleThought: Deliberation, Lossless;
+    DisplaySet: Anywhere, Lossless;
 }

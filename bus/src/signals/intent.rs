@@ -78,6 +78,9 @@ pub struct IntentRefused {
     pub reason: String,
     /// Under which a person can allow it.
     pub approval: Option<MessageId>,
+    /// Until when a person can allow it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub until: Option<Timestamp>,
 }
 
 /// A person decides about an approval.

@@ -23,18 +23,26 @@ pub enum PreemptionRequested {
         until: Option<Timestamp>,
         by: String,
     },
+    /// Another goal comes first; what is pursued is laid aside.
     Redirect {
         goal: String,
         by: String,
+        /// Where `by` hears what comes of it.
+        #[serde(default)]
+        channel: String,
+        /// The turn that pursues it, where that has begun already.
+        #[serde(default)]
+        turn: Option<MessageId>,
+        /// It hurts, or threatens: what was laid aside for it is asked about before it goes on.
+        #[serde(default)]
+        is_threat: bool,
     },
 }
 
-/// What the PreemptionCircuit made of it; what was cancelled or suspended is listed.
+/// What the PreemptionCircuit made of it. What it means for goals, these tell themselves.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct PreemptionChanged {
     pub request: PreemptionRequested,
-    pub goal: Option<String>,
-    pub suspended: Vec<String>,
     pub cancelled_turns: Vec<MessageId>,
 }
 

@@ -4,6 +4,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value as Json;
 
 use super::intent::Intent;
+use super::outbox::Medium;
 use crate::ids::MessageId;
 use crate::mode::Powers;
 use crate::signal;
@@ -77,6 +78,14 @@ pub struct Outbound {
     pub channel: String,
     pub recipient: String,
     pub text: String,
+    /// The action that says it; the outbox keeps it under this id.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub action: Option<MessageId>,
+    /// The tool of that action.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub tool: Option<String>,
+    #[serde(default, skip_serializing_if = "Medium::is_text")]
+    pub medium: Medium,
 }
 
 signal! {

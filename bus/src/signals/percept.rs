@@ -46,6 +46,9 @@ pub enum HardOverride {
 pub struct PerceptOrigin {
     pub channel: String,
     pub sender: String,
+    /// The provider's own name of the message, by which an answer finds its thread.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub provider_id: Option<String>,
 }
 
 /// Something perceived. Made by its constructors alone: no outside field reaches a control field.
@@ -65,6 +68,9 @@ pub struct Percept {
     pub people: Vec<String>,
 }
 
+/// The source of what a goal says to the agent itself.
+const GOAL: &str = "goal";
+
 impl Percept {
     /// Text from outside. `stop` is what the whitelist says of the text, nothing else.
     pub fn from_outside(channel: &str, sender: &str, content: String, stop: bool, trust: Trust) -> Self {
@@ -75,11 +81,27 @@ impl Percept {
             hard_override: stop.then_some(HardOverride::HardStop),
             novelty: None,
             interests: Vec::new(),
-            metadata: PerceptOrigin { channel: channel.into(), sender: sender.into() },
+            metadata: PerceptOrigin { channel: channel.into(), sender: sender.into(), provider_id: None },
             trust,
             objects: Vec::new(),
             people: Vec::new(),
         }
+    }
+
+    /// A goal that is taken up. Its words are those of whoever gave it, who also gets the answer; they stop nothing,
+    /// because nobody says them now.
+    pub fn of_goal(channel: &str, sender: &str, title: String, trust: Trust) -> Self {
+        Self { source: GOAL.into(), ..Self::from_outside(channel, sender, title, false, trust) }
+    }
+
+    /// Somebody said it to the agent; else its senses or its goals did.
+    pub fn is_said(&self) -> bool {
+        self.source.starts_with("comms:")
+    }
+
+    /// Something is wanted of the agent: somebody said it, or a goal is taken up.
+    pub fn is_request(&self) -> bool {
+        self.is_said() || self.source == GOAL
     }
 }
 
@@ -96,6 +118,8 @@ pub enum Disposition {
     Held {
         until: Option<Timestamp>,
     },
+    /// Recorded and shown; whoever wrote it from outside may not command, and nobody answers.
+    Noted,
 }
 
 /// A percept that passed the PreemptionCircuit. Its id is the message id of the percept: the turn's correlation.

@@ -48,6 +48,9 @@ pub struct Deliberate {
     /// Nothing more is done in this turn: the person is to be answered.
     #[serde(default)]
     pub last: bool,
+    /// What is pursued at present, over turns.
+    #[serde(default)]
+    pub goal: Option<String>,
 }
 
 /// An action of the turn and what came of it.
@@ -74,17 +77,42 @@ pub struct ModelProposal {
     pub error: Option<String>,
 }
 
+/// What a call of the model is for. The order is that of their urgency: a review goes before whatever else waits.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Purpose {
+    /// Is this action harmful.
+    Review,
+    /// What to do.
+    #[default]
+    Deliberate,
+}
+
+impl Purpose {
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Review => "review",
+            Self::Deliberate => "deliberate",
+        }
+    }
+}
+
 /// Asks the model worker for a reply. Costs money, so it is budgeted before it is made.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct ModelCall {
     pub call: MessageId,
     pub turn: MessageId,
+    #[serde(default)]
+    pub purpose: Purpose,
     pub system: String,
     pub user: String,
     pub max_tokens: u32,
     /// The tools that a reply may name; a server with schemas is held to them.
     #[serde(default)]
     pub tools: Vec<CallableTool>,
+    /// The JSON schema of the reply, where it isn't a thought or an action.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub form: Option<Json>,
 }
 
 /// A tool that a reply may name.
@@ -160,13 +188,16 @@ pub struct TurnEnded {
     pub reply: Option<String>,
     pub spoken: bool,
     pub actions: Vec<ActionSummary>,
+    /// What was wanted was not understood.
+    #[serde(default)]
+    pub lost: bool,
 }
 
 signal! {
     Thought: Deliberation, Lossless;
     Deliberate: Deliberation, Lossless;
     ModelProposal: Deliberation, Lossless;
-    ModelCall: Deliberation, Transient;
+    ModelCall: Anywhere, Transient;
     ModelReply: Anywhere, Lossless;
     TurnEnded: Deliberation, Lossless;
 }

@@ -4,6 +4,7 @@ use std::collections::VecDeque;
 
 use jiff::Timestamp;
 use jiff::tz::TimeZone;
+use maxim_bus::signals::cycle::Display;
 use ratatui::crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
 use serde_json::Value;
 
@@ -67,6 +68,8 @@ pub struct Screen {
     /// Percent of the width.
     pub split: u16,
     pub shows_help: bool,
+    /// How much of its thinking the brain shows.
+    display: Display,
     /// One line on how the brain is; why nothing comes from it, while that is so.
     pub state: String,
     pub gone: Option<String>,
@@ -86,6 +89,7 @@ impl Screen {
             conversation_back: 0,
             split: SPLIT,
             shows_help: false,
+            display: Display::Full,
             state: "…".into(),
             gone: None,
             zone,
@@ -155,7 +159,11 @@ impl Screen {
                 let passed = if body["refused"].is_null() { "worth a thought" } else { "not worth a thought" };
                 self.think(passed.into(), text("reason"));
             }
-            "CycleThought" => self.think(cycle(body), text("text")),
+            "CycleThought" => {
+                self.show(&body["display"]);
+                self.think(cycle(body), text("text"));
+            }
+            "DisplaySet" => self.show(&body["mode"]),
             "Intent" => self.log(event, &by, &format!("wants {} {}", text("tool"), body["params"])),
             "IntentRefused" => {
                 self.log(event, &by, &format!("{} {}: {}", text("refusal"), text("tool"), text("reason")))
@@ -190,7 +198,17 @@ impl Screen {
         }
     }
 
+    /// A brain that doesn't say how much it shows, shows what it did.
+    fn show(&mut self, mode: &Value) {
+        self.display = serde_json::from_value(mode.clone()).unwrap_or(self.display);
+    }
+
     fn think(&mut self, head: String, text: String) {
+        let text = match self.display {
+            Display::Full => text,
+            Display::Brief => String::new(),
+            Display::Off => return,
+        };
         keep(&mut self.thinking, Thinking { head, text });
     }
 
@@ -362,6 +380,12 @@ mod tests {
         assert_eq!(said, [person, note, (Voice::Brain, "Written.\nAll of it.".to_owned())]);
         let head = "Cycle 1/3 · 8.2 s · enriched: hippocampus, nac · salience 0.43".to_owned();
         assert_eq!(screen.thinking, [Thinking { head, text: "I write it.".into() }]);
+        for (mode, kept) in [("off", 1), ("brief", 2)] {
+            screen.hear(&json!({ "type": "DisplaySet", "body": { "mode": mode }, "at": at }));
+            screen.hear(&json!({ "type": "CycleThought", "body": cycle, "at": at }));
+            assert_eq!(screen.thinking.len(), kept, "{mode}");
+        }
+        assert_eq!(screen.thinking[1].text, "");
         let stop = json!({ "request": { "stop": { "reason": "!" } }, "suspended": [] });
         screen.hear(&json!({ "type": "PreemptionChanged", "body": stop, "by": "preemption_circuit", "at": at }));
         let lines = ["09:00:00 habit: wants write_file {\"path\":\"a\"}", "09:00:00 preemption_circuit: stop"];

@@ -2,9 +2,11 @@
 
 use std::collections::BTreeSet;
 
+use maxim_bus::signals::scene::{SceneSurveyed, plain_name};
 use serde_json::{Value as Json, json};
 
 use super::IntrospectorSettings;
+use crate::action::tools::robot::MOVE;
 use crate::action::tools::{Door, ToolRegistry, ToolSpec};
 use crate::language::words::Stems;
 
@@ -15,15 +17,12 @@ const NAME_WEIGHT: usize = 2;
 
 /// What these tools answer; none for all others.
 pub(super) fn known(tool: &str, params: &Json, settings: &IntrospectorSettings) -> Option<Json> {
-    let absent = |reason: &str| json!({ "available": false, "reason": reason });
     Some(match tool {
         "discover_tools" => {
             let limit = params.get("limit").and_then(Json::as_u64).map_or(LIMIT, |limit| limit as usize);
             discovered(params.get("query").and_then(Json::as_str).unwrap_or_default(), limit, &settings.tools)
         }
         "sense_presence" => presence(settings),
-        "scene_summary" => absent("the room of the scene isn't built: nothing is seen or gazed at"),
-        "sense" => absent("the room of the senses isn't built: no entity has sensors here"),
         _ => return None,
     })
 }
@@ -44,6 +43,29 @@ pub(super) fn weighed(mut whole: Json) -> Json {
     whole
 }
 
+/// One entity out of all that is around.
+pub(super) fn sensed(entity: &str, scene: &SceneSurveyed) -> Json {
+    let wanted = plain_name(entity);
+    let things = scene.objects.iter();
+    if !scene.available {
+        return json!({ "available": false, "reason": scene.reason });
+    }
+    match things.clone().find(|thing| thing.name == wanted) {
+        Some(thing) => json!({ "entity": thing, "is_gazed_at": scene.gaze.as_ref() == Some(&thing.name) }),
+        None => {
+            let around: Vec<&str> = things.map(|thing| thing.name.as_str()).collect();
+            json!({ "entity": null, "reason": format!("{wanted:?} is not around now"), "around": around })
+        }
+    }
+}
+
+/// Whether a name means the agent itself.
+pub(super) fn is_oneself(entity: &str, settings: &IntrospectorSettings) -> bool {
+    let wanted = plain_name(entity);
+    ["you", "yourself", "me", "myself", "self", "body"].contains(&wanted.as_str())
+        || settings.names.iter().any(|name| plain_name(name) == wanted)
+}
+
 fn presence(settings: &IntrospectorSettings) -> Json {
     let callable: Vec<&str> =
         settings.tools.specs().filter(|spec| is_callable(spec)).map(|spec| spec.name.as_str()).collect();
@@ -51,11 +73,20 @@ fn presence(settings: &IntrospectorSettings) -> Json {
         "you": {
             "name": settings.names.first(),
             "mode": settings.mode,
-            "body": { "available": false, "reason": "no body is attached" },
+            "body": body(&settings.tools),
             "tools": callable,
         },
-        "scene": { "available": false, "reason": "the room of the scene isn't built", "entities": [] },
+        "scene": { "available": true, "told_by": "scene_summary" },
     })
+}
+
+/// Whether there is a body, by what the tools for it say.
+fn body(tools: &ToolRegistry) -> Json {
+    match tools.get(MOVE).map(|tool| &tool.spec.unavailable) {
+        Some(None) => json!({ "available": true, "moves_by": MOVE }),
+        Some(Some(reason)) => json!({ "available": false, "reason": reason }),
+        None => json!({ "available": false, "reason": "there are no tools that move one" }),
+    }
 }
 
 fn is_callable(spec: &ToolSpec) -> bool {
@@ -147,14 +178,9 @@ mod tests {
     fn what_is_around_is_told_as_far_as_there_is_anything() {
         let presence = ask("sense_presence", json!({}));
         assert_eq!(presence["you"]["name"], "maxim");
-        assert_eq!(presence["you"]["body"]["available"], false);
+        assert_eq!(presence["you"]["body"]["moves_by"], "move");
         let tools = presence["you"]["tools"].as_array().expect("tools");
-        assert!(tools.contains(&json!("bash")) && !tools.contains(&json!("sleep")), "what isn't there can't be called");
-        for (tool, params) in [("scene_summary", json!({})), ("sense", json!({"entity": "lamp"}))] {
-            let answer = ask(tool, params);
-            assert_eq!(answer["available"], false);
-            assert!(answer["reason"].is_string(), "{tool}");
-        }
+        assert!(tools.contains(&json!("bash")) && tools.contains(&json!("sleep")));
     }
 
     #[test]

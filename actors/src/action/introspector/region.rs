@@ -21,6 +21,7 @@ use maxim_bus::signals::recall::{
     DescribeTime, EpisodeFilter, EpisodesRecalled, Inquiry, InquiryAnswered, OutcomesPredicted, PredictOutcomes,
     RecallEpisodes, ReportStats, StatsReported, TimeDescribed,
 };
+use maxim_bus::signals::scene::{SceneSurveyed, SurveyScene};
 use maxim_bus::signals::similarity::{FindSimilar, SimilarFound};
 use maxim_bus::{MessageId, RegionName, Stage, Trust};
 use serde::{Deserialize, Serialize};
@@ -88,6 +89,7 @@ wiring!(Introspector {
         EnergyReported,
         LinksListed,
         PainReported,
+        SceneSurveyed,
         VerdictForeseen,
         RhythmsDiscovered,
     ],
@@ -104,6 +106,7 @@ wiring!(Introspector {
         ReportEnergy,
         ListLinks,
         ReportPain,
+        SurveyScene,
         ForeseeVerdict,
         DiscoverRhythms,
         InquiryAnswered,
@@ -295,6 +298,20 @@ fn ask(inquiry: &Inquiry, pulse: &mut Pulse<'_, Introspector>) -> Result<BTreeMa
             }
             ("suprachiasmatic_nucleus", described)
         }
+        "scene_summary" => {
+            let top_n = inquiry.params.get("top_n").and_then(Json::as_u64).map_or(5, |n| n.clamp(1, MOST) as usize);
+            let include_attention = inquiry.params.get("include_attention").and_then(Json::as_bool).unwrap_or(false);
+            ("scene", pulse.ask("scene", SurveyScene { top_n, include_attention }))
+        }
+        "sense" => {
+            let entity = inquiry.params.get("entity").and_then(Json::as_str).unwrap_or_default();
+            if affordances::is_oneself(entity, pulse.settings()) {
+                let energy = pulse.ask("energy", ReportEnergy { window_seconds: 3_600 });
+                let pain = pulse.ask("pain_detector", ReportPain { about: None, limit: 5 });
+                return Ok(BTreeMap::from([(energy, "energy".into()), (pain, "pain_detector".into())]));
+            }
+            ("scene", pulse.ask("scene", SurveyScene { top_n: usize::MAX, include_attention: true }))
+        }
         "causal_links" => {
             let wanted: ListLinks = serde_json::from_value(inquiry.params.clone()).map_err(bad)?;
             ("nucleus_accumbens", pulse.ask("nucleus_accumbens", wanted))
@@ -367,6 +384,17 @@ impl Hears<LinksListed> for Introspector {
     fn hear(&self, answer: &LinksListed, pulse: &mut Pulse<'_, Self>) {
         let LinksListed { links, found } = answer;
         self.reported("nucleus_accumbens", json!({ "results": links, "found": found }), pulse);
+    }
+}
+
+impl Hears<SceneSurveyed> for Introspector {
+    fn hear(&self, answer: &SceneSurveyed, pulse: &mut Pulse<'_, Self>) {
+        let entity = self.asked(pulse).filter(|(_, _, open)| open.tool == "sense");
+        let report = match entity {
+            Some((_, _, open)) => affordances::sensed(open.params["entity"].as_str().unwrap_or_default(), answer),
+            None => json!(answer),
+        };
+        self.reported("scene", report, pulse);
     }
 }
 

@@ -157,6 +157,12 @@ impl ToolIndex {
         self.calibration.take();
     }
 
+    /// A goal leaves the sample.
+    pub(super) fn forget_sampled(&mut self, key: u64) {
+        self.sample.remove(key);
+        self.calibration.take();
+    }
+
     /// All tools, best first; equal ones by name.
     pub fn rank(&self, goal: &Goal) -> Ranking {
         let calibration = self.calibration.get_or_init(|| self.calibrated());

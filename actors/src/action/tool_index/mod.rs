@@ -11,6 +11,7 @@ mod index;
 mod law;
 mod learned;
 pub mod region;
+mod remembering;
 mod soft;
 
 #[cfg(test)]

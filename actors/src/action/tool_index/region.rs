@@ -10,12 +10,14 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use maxim_bus::signals::intent::Intent;
+use maxim_bus::signals::layers::{ExportRecords, ImportRecords, RecordsExported, RecordsImported};
 use maxim_bus::signals::outcome::ToolResult;
 use maxim_bus::signals::prompt::{RankTools, ToolsRanked};
 use maxim_bus::signals::recall::{ReportStats, StatsReported};
 use maxim_bus::{MessageId, RegionName, Stage, Trust};
 use serde::{Deserialize, Serialize};
 
+use super::remembering::Recalled;
 use super::{Learned, Sampled, ToolIndex, ToolText};
 use crate::action::executor::RESPOND;
 use crate::language::{Encoder, estimated_tokens};
@@ -24,8 +26,8 @@ use crate::wiring;
 
 /// Goals of open turns at most; the oldest leave.
 const MOST_OPEN: usize = 64;
-const LEARNED: &str = "learned/";
-const SAMPLED: &str = "sampled/";
+pub(super) const LEARNED: &str = "learned/";
+pub(super) const SAMPLED: &str = "sampled/";
 
 /// How the room is set up.
 #[derive(Clone, Debug)]
@@ -37,7 +39,7 @@ pub struct ToolIndexSettings {
 #[derive(Default, Serialize, Deserialize)]
 pub struct ToolIndexRoom {
     open: BTreeMap<MessageId, OpenGoal>,
-    successes: u64,
+    pub(super) successes: u64,
     #[serde(skip)]
     index: Option<ToolIndex>,
 }
@@ -53,12 +55,13 @@ pub struct OpenGoal {
 pub enum ToolIndexEvent {
     GoalNoted { turn: MessageId, goal: String },
     Served { turn: MessageId, goal: String, tool: String },
+    Recalled(Box<Recalled>),
 }
 
 wiring!(ToolIndexRoom {
-    hears: [Intent, ToolResult, RankTools, ReportStats],
+    hears: [Intent, ToolResult, RankTools, ReportStats, ExportRecords, ImportRecords],
     back: [],
-    emits: [ToolsRanked, StatsReported],
+    emits: [ToolsRanked, StatsReported, RecordsExported, RecordsImported],
 });
 
 impl Region for ToolIndexRoom {
@@ -89,6 +92,12 @@ impl Region for ToolIndexRoom {
                     open.served.insert(tool);
                 }
             }
+            ToolIndexEvent::Recalled(recalled) => {
+                self.successes = self.successes.max(recalled.successes);
+                if let Some(index) = &mut self.index {
+                    recalled.put(index);
+                }
+            }
         }
     }
 
@@ -111,7 +120,7 @@ impl Region for ToolIndexRoom {
     }
 }
 
-fn sampled_key(key: u64) -> String {
+pub(super) fn sampled_key(key: u64) -> String {
     format!("{SAMPLED}{key:016x}")
 }
 

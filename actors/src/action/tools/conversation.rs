@@ -1,4 +1,4 @@
-//! Speaking aloud and asking back, and what a screen or a body would be needed for.
+//! Speaking aloud and asking back.
 
 use maxim_bus::latch::Permit;
 use serde_json::{Value, json};
@@ -117,59 +117,6 @@ fn asked(params: &Value) -> String {
     lines.join("\n")
 }
 
-/// A tool whose part isn't here; a call answers `{"available": false, "reason": …}`.
-pub struct Absent(ToolSpec);
-
-impl Absent {
-    pub fn new(spec: ToolSpec, reason: &str) -> Self {
-        Self(ToolSpec { unavailable: Some(reason.into()), effect: EffectClass::ReadOnly, ..spec })
-    }
-
-    /// The tools of a screen, a scene and sleep.
-    pub fn all() -> Vec<Self> {
-        let text = |description: &str| json!({"type": "string", "minLength": 1, "description": description});
-        let display = ToolSpec::new("display_mode", "Sets how much of your thinking is shown.")
-            .with_parameters(json!({"mode": {"enum": ["full", "brief", "off"], "description": "how much"}}), &["mode"])
-            .with_example(json!({"mode": "brief"}))
-            .with_phrase(&["show"], "{verb} [me] (your thinking|what you think)", &[("mode", json!("full"))])
-            .with_phrase(&["hide"], "{verb} (your thinking|what you think)", &[("mode", json!("off"))]);
-        let scene = ToolSpec::new("set_scene", "Names the scene that you are in.")
-            .with_parameters(
-                json!({"title": text("a few words"), "description": text("what it is like")}),
-                &["title", "description"],
-            )
-            .with_example(json!({"title": "the kitchen", "description": "a small kitchen at noon"}))
-            .with_speech(&["set the scene"], &["{verb} {title:quoted} {description:rest}"]);
-        let sleep = ToolSpec::new("sleep", "Goes to sleep, to sort out what was experienced.")
-            .with_parameters(
-                json!({"minutes": {"type": "number", "minimum": 1, "maximum": 1440, "description": "for how long"}}),
-                &[],
-            )
-            .with_speech(
-                &["sleep", "go to sleep", "take a nap"],
-                &["{verb} [for {minutes:number} minutes]", "{verb} now"],
-            );
-        vec![
-            Self::new(display, "no display is attached that shows thinking; see `maxim why`"),
-            Self::new(scene, "the room of the scene isn't built"),
-            Self::new(
-                sleep,
-                "you can't send yourself to sleep; it comes by itself, and a person has it by `maxim memory sleep`",
-            ),
-        ]
-    }
-}
-
-impl Tool for Absent {
-    fn spec(&self) -> &ToolSpec {
-        &self.0
-    }
-
-    fn run(&self, _params: &Value, _permit: &Permit<'_>, _hands: &Hands) -> ToolOutcome {
-        ToolOutcome::done(json!({"available": false, "reason": self.0.unavailable}))
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use std::fs;
@@ -222,19 +169,5 @@ mod tests {
         let hands = Hands::new("/", Mode::Passive, "/saved");
         let said = call(&hands, "request_interaction", params).output;
         assert_eq!(said, "Which?\n1. a\n2. b\n(both fit)\nThis matters much: please answer it first.");
-    }
-
-    #[test]
-    fn what_is_not_built_says_so() {
-        let hands = Hands::new("/", Mode::Active, "/saved");
-        for (tool, params) in [
-            ("sleep", json!({})),
-            ("display_mode", json!({"mode": "off"})),
-            ("set_scene", json!({"title": "t", "description": "d"})),
-        ] {
-            let outcome = call(&hands, tool, params);
-            assert_eq!(outcome.output["available"], false, "{tool}");
-            assert!(outcome.output["reason"].is_string(), "{tool}");
-        }
     }
 }

@@ -5,9 +5,14 @@ use std::ffi::OsString;
 use std::fs;
 use std::io;
 use std::path::{Component, Path, PathBuf};
+use std::sync::Arc;
 use std::time::Duration;
 
+use maxim_bus::MessageId;
+
 use super::contained::SandboxPolicy;
+use super::messaging::OutboxRules;
+use super::robot::Limbs;
 use super::{ErrorKind, ToolFailure};
 
 /// The folder in the working folder that passive mode is kept in.
@@ -45,6 +50,12 @@ pub struct Hands {
     pub web: bool,
     /// The person's home: toolchains in it may be used by what is run.
     pub home: PathBuf,
+    /// The body, if there is one.
+    pub limbs: Option<Arc<dyn Limbs>>,
+    /// The execution that the call belongs to.
+    pub action: Option<MessageId>,
+    /// To whom messages may go.
+    pub outbox: Arc<OutboxRules>,
 }
 
 impl Hands {
@@ -60,6 +71,9 @@ impl Hands {
             autonomy: AutonomyLevel::Autonomous,
             web: true,
             home: std::env::home_dir().unwrap_or_else(|| PathBuf::from("/nonexistent")),
+            limbs: None,
+            action: None,
+            outbox: Arc::default(),
         }
     }
 

@@ -12,10 +12,13 @@ pub mod conversation;
 pub mod files;
 pub mod hands;
 pub mod imagined;
+pub mod messaging;
 pub mod outcome;
+pub mod own;
 pub mod params;
 pub mod powers;
 pub mod registry;
+pub mod robot;
 pub mod spec;
 pub mod speech;
 pub mod undo;
@@ -48,6 +51,11 @@ pub trait Tool: Send + Sync {
         Ok(None)
     }
 
+    /// True for a tool that moves a body: motion has the stricter rule of the latch.
+    fn is_motion(&self) -> bool {
+        false
+    }
+
     /// Does it. `params` have passed [`ToolRegistry::validate`].
     fn run(&self, params: &Value, permit: &Permit<'_>, hands: &Hands) -> ToolOutcome;
 }
@@ -73,10 +81,10 @@ pub fn core_registry() -> Result<ToolRegistry, RegistryError> {
     registry.register(Arc::new(powers::LowerAutonomy::new()))?;
     registry.register(Arc::new(powers::WebAccess::new()))?;
     registry.register(Arc::new(powers::RequestDirectoryChange::new()))?;
-    for absent in conversation::Absent::all() {
-        registry.register(Arc::new(absent))?;
+    for tool in robot::RobotTool::all() {
+        registry.register(Arc::new(tool))?;
     }
-    for spec in brain::specs() {
+    for spec in brain::specs().into_iter().chain(messaging::specs()).chain(own::specs()) {
         registry.register_brain(spec)?;
     }
     Ok(registry)

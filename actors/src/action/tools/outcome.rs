@@ -48,6 +48,8 @@ pub enum SideEffectKind {
     ProcessRan,
     /// A server of tools did something; what that was isn't known.
     ServerActed,
+    /// The body moved; the target is where it is now.
+    BodyMoved,
 }
 
 /// A failure with its kind, before it becomes an outcome.

@@ -7,7 +7,7 @@ use jsonschema::Validator;
 use serde_json::Value;
 
 use super::params::{self, ParamError};
-use super::spec::ToolSpec;
+use super::spec::{EffectClass, ToolSpec};
 use super::speech::{PatternError, SlotKind, slots};
 use super::{ErrorKind, Tool, ToolFailure};
 
@@ -194,6 +194,14 @@ impl ToolRegistry {
         let name = spec.name.clone();
         self.tools.insert(name, Registered { spec: Arc::new(spec), runner, validator: Arc::new(validator) });
         Ok(())
+    }
+
+    /// Leaves a tool registered that can do nothing here; a call answers why.
+    pub fn switch_off(&mut self, name: &str, reason: &str) {
+        if let Some(tool) = self.tools.get_mut(name) {
+            let spec = (*tool.spec).clone();
+            tool.spec = Arc::new(ToolSpec { unavailable: Some(reason.into()), effect: EffectClass::ReadOnly, ..spec });
+        }
     }
 
     /// The tool of exactly this name.
@@ -384,6 +392,7 @@ mod tests {
         let expected = [
             "autonomy_level",
             "bash",
+            "call_user",
             "causal_links",
             "concept_query",
             "discover_tools",
@@ -391,6 +400,7 @@ mod tests {
             "edit_file",
             "energy_status",
             "execute_file",
+            "focus_interests",
             "git_commit",
             "git_diff",
             "glob",
@@ -398,6 +408,8 @@ mod tests {
             "math",
             "memory_recall",
             "mode_switch",
+            "move",
+            "novelty_track",
             "pain_history",
             "predict_outcome",
             "read_file",
@@ -407,6 +419,7 @@ mod tests {
             "run_tests",
             "scene_summary",
             "search_code",
+            "send_message",
             "sense",
             "sense_presence",
             "set_scene",
@@ -415,6 +428,7 @@ mod tests {
             "speak",
             "system_stats",
             "temporal_patterns",
+            "track_target",
             "undo",
             "web_access",
             "write_file",

@@ -17,7 +17,7 @@ impl Undo {
     pub fn new() -> Self {
         let spec = ToolSpec::new(
             UNDO,
-            "Takes back what an earlier action of yours did to a file: puts back what was there. Without a name the newest. Taking back can itself be taken back.",
+            "Takes back what an earlier action of yours did: puts back the file that was there, or moves your body back to where it was. Without a name the newest. Taking back can itself be taken back.",
         )
         .with_parameters(
             json!({
@@ -52,9 +52,11 @@ impl Tool for Undo {
         // The executor comes here only when the tracker knew no way back.
         let why = match params["action"].as_str() {
             Some(action) => {
-                format!("no action {action} is known that can be taken back; only what writes files can be")
+                format!("no action {action} is known that can be taken back; only writing files and moving can be")
             }
-            None => "there is nothing to take back: only what writes files can be, and each of it once".to_owned(),
+            None => {
+                "there is nothing to take back: only writing files and moving can be, and each of it once".to_owned()
+            }
         };
         ToolOutcome::failed(ToolFailure::new(ErrorKind::NotFound, why))
     }

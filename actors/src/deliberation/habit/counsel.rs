@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 
 use jiff::{SignedDuration, Timestamp};
+use maxim_bus::MessageId;
 use maxim_bus::signals::bridges::{MannerLearned, PlannedStep, ProposedPlan, UsualPlace, UsuallyLocated, hour_of};
 use serde::{Deserialize, Serialize};
 use serde_json::Value as Json;
@@ -18,13 +19,17 @@ const SHOWN: usize = 60;
 /// Words of a thing that is asked for, at most.
 const THING_WORDS: usize = 4;
 
-/// What a turn waits for at a bridge.
+/// What a turn waits for, at a bridge or at the gate.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub(super) enum Waiting {
     /// How such a goal was reached before.
     Plans,
     /// Where such a thing usually is; with what is said if nobody knows. Without, the question is answered as any other.
     UsualPlace { fallback: Option<String> },
+    /// What the gate makes of an answer: whether it named no approval, or by letters that can be a word as well.
+    Gate { is_bare: bool, is_a_word: bool },
+    /// What comes of what was allowed.
+    Outcome { intent: MessageId, tool: String },
 }
 
 /// A plan that a person was offered.

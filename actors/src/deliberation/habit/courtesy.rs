@@ -96,6 +96,9 @@ const GREETINGS: &[&str] =
 
 const THANKING: &[&str] = &["thank you very much", "thank you so much", "thanks a lot", "thank you", "thanks", "thx"];
 
+/// What says that it can't wait, set off from what is wanted. The PreemptionCircuit acts on it.
+const URGENCY: &[&str] = &["urgent", "urgently", "emergency", "quick", "hurry up", "hurry"];
+
 const FILLERS: &[&str] = &[
     "by the way",
     "one more thing",
@@ -194,7 +197,8 @@ pub(super) fn lead(said: &Utterance, names: &[String]) -> Lead {
         let lo = lead.lo;
         let step = |phrases: &[&str]| phrases.iter().find_map(|phrase| said.starts(lo, hi, phrase));
         let ends_clause = |length: &usize| said.tokens[lo + length - 1].closes.is_some();
-        let length = if let Some(length) = step(POLITE_CONDITIONS).filter(ends_clause) {
+        let set_off = || step(POLITE_CONDITIONS).or_else(|| step(URGENCY)).filter(ends_clause);
+        let length = if let Some(length) = set_off() {
             length
         } else if guard::delays(said, lo, hi) {
             // "Next week …" is no "next, …".

@@ -28,6 +28,7 @@ pub(super) fn handed_over(turn: MessageId, enriched: &EnrichedPercept, programs:
         with: who(&percept.metadata.channel, &percept.metadata.sender),
         done: Vec::new(),
         last: false,
+        goal: None,
     }
 }
 

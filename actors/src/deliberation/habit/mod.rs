@@ -7,8 +7,10 @@
 //! from evidence alone. Everything here is pure: no clock, no chance, no state.
 
 pub mod answer;
+mod consent;
 mod counsel;
 mod courtesy;
+mod goals;
 mod grammar;
 mod guard;
 mod handing_over;

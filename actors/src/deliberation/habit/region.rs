@@ -6,30 +6,35 @@
 //! configured, what isn't a clear command is handed over to deliberation first. What isn't understood is offered as the
 //! plan that worked for such a goal, and done when the person says yes; where memory knows no place, the usual one is
 //! told; what a model does goes back to it (`thinking_on.rs`); who finds confirmations unwelcome gets them in a word.
-//! Bridges are waited for no longer than 300 ms.
+//! Bridges are waited for no longer than 300 ms. While it is held, and for a goal that was laid aside, no further step is
+//! begun; it is when the time has come (`goals.rs`).
 //! Remembers: open turns, as records; offers and manners. Forgets: ended ones; an offer after five minutes.
 //! Down: enriched percepts wait; nothing is proposed.
 
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::BTreeMap;
 
 use jiff::{SignedDuration, Timestamp};
+use maxim_bus::signals::approval::{AnswerApproval, ApprovalAnswered, code_of};
 use maxim_bus::signals::bridges::{
     LocateUsually, MannerLearned, PlanTried, PlansProposed, ProposePlans, UsuallyLocated,
 };
+use maxim_bus::signals::goal::{GoalChanged, GoalWished};
 use maxim_bus::signals::intent::{Intent, IntentRefused, Refusal as Refused};
 use maxim_bus::signals::lifecycle::{PreemptionChanged, PreemptionRequested};
+use maxim_bus::signals::outbox::is_outside;
 use maxim_bus::signals::outcome::ToolResult;
 use maxim_bus::signals::percept::Disposition;
 use maxim_bus::signals::recall::{EnrichedPercept, Inquiry, InquiryAnswered};
 use maxim_bus::signals::skill::{MotorProgram, ProgramForgotten, ProgramLearned};
-use maxim_bus::signals::thought::{ActionSummary, Deed, Deliberate, Mind, ModelProposal, Thought, TurnEnded};
-use maxim_bus::units::Confidence;
+use maxim_bus::signals::thought::{ActionSummary, Deed, Deliberate, ModelProposal, Thought, TurnEnded};
 use maxim_bus::{MessageId, RegionName, Stage, Trust};
 use serde::{Deserialize, Serialize};
 use serde_json::{Value as Json, json};
 
 use super::answer;
+use super::consent::{GATE_ANSWERS, Questions, QuestionsEvent};
 use super::counsel::{self, Counsel, Offer, Waiting, usually, whereabouts_asked, who};
+use super::goals::KnownGoals;
 use super::handing_over::handed_over;
 use super::plan::{Plan, plan};
 use super::programs::Programs;
@@ -42,6 +47,8 @@ use crate::wiring;
 
 /// A turn that hears nothing for this long is ended with what it has. Longer than any tool's deadline.
 const PATIENCE: SignedDuration = SignedDuration::from_mins(8);
+/// What is held or was laid aside for another goal waits this long for its time.
+const LAID_ASIDE: SignedDuration = SignedDuration::from_hours(30 * 24);
 /// How long a bridge is waited for.
 const BRIDGE: SignedDuration = SignedDuration::from_millis(300);
 /// The room that knows which plans worked.
@@ -54,12 +61,21 @@ const DONE: &str = "Done.";
 #[derive(Default, Serialize, Deserialize)]
 pub struct Habit {
     /// Open turns, and when each is given up.
-    turns: BTreeMap<MessageId, Timestamp>,
+    pub(super) turns: BTreeMap<MessageId, Timestamp>,
     /// Practised sequences that are one step.
     #[serde(default)]
     pub(super) programs: Programs,
     #[serde(default)]
-    counsel: Counsel,
+    pub(super) counsel: Counsel,
+    /// A hold: nothing is proposed.
+    #[serde(default)]
+    pub(super) held: bool,
+    /// What is pursued, and what was laid aside.
+    #[serde(default)]
+    pub(super) goals: KnownGoals,
+    /// What the gate asked.
+    #[serde(default)]
+    pub(super) questions: Questions,
 }
 
 #[derive(Clone, Debug, Serialize, Deserialize)]
@@ -72,12 +88,35 @@ pub enum HabitEvent {
     Offered { who: String, offer: Offer },
     OfferClosed { who: String },
     Manner(MannerLearned),
+    Held(bool),
+    Goals(KnownGoals),
+    Questions(QuestionsEvent),
 }
 
 wiring!(Habit {
-    hears: [EnrichedPercept, ModelProposal, InquiryAnswered, PreemptionChanged, PlansProposed, UsuallyLocated],
+    hears: [
+        EnrichedPercept,
+        ModelProposal,
+        InquiryAnswered,
+        PreemptionChanged,
+        PlansProposed,
+        UsuallyLocated,
+        GoalChanged,
+        ApprovalAnswered,
+    ],
     back: [ToolResult, IntentRefused, ProgramLearned, ProgramForgotten, MannerLearned],
-    emits: [Thought, Intent, Inquiry, Deliberate, TurnEnded, ProposePlans, LocateUsually, PlanTried],
+    emits: [
+        Thought,
+        Intent,
+        Inquiry,
+        Deliberate,
+        TurnEnded,
+        ProposePlans,
+        LocateUsually,
+        PlanTried,
+        GoalWished,
+        AnswerApproval,
+    ],
 });
 
 impl Region for Habit {
@@ -97,6 +136,7 @@ impl Region for Habit {
             }
             HabitEvent::Ended { turn } => {
                 self.turns.remove(&turn);
+                self.questions.forget_turn(turn);
             }
             HabitEvent::Learned { program, offered } => self.programs.learn(*program, offered),
             HabitEvent::Told { name } => self.programs.tell(&name),
@@ -104,6 +144,9 @@ impl Region for Habit {
             HabitEvent::Offered { who, offer } => self.counsel.offer(who, offer),
             HabitEvent::OfferClosed { who } => self.counsel.close(&who),
             HabitEvent::Manner(manner) => self.counsel.learn(manner),
+            HabitEvent::Held(held) => self.held = held,
+            HabitEvent::Goals(goals) => self.goals = goals,
+            HabitEvent::Questions(event) => self.questions.apply(event),
         }
     }
 
@@ -115,6 +158,9 @@ impl Region for Habit {
         let now = pulse.now();
         for id in self.turns.iter().filter(|(_, due)| **due <= now).map(|(id, _)| *id) {
             match self.turn(id, pulse) {
+                Some(turn) if matches!(turn.waiting, Some(Waiting::Gate { .. } | Waiting::Outcome { .. })) => {
+                    self.without_gate(turn, pulse);
+                }
                 Some(turn) if turn.waiting.is_some() => self.without_bridge(turn, pulse),
                 Some(mut turn) => {
                     turn.said
@@ -137,7 +183,12 @@ impl Habit {
     }
 
     pub(super) fn keep(&self, turn: &Turn, pulse: &mut Pulse<'_, Self>) {
-        let patience = if turn.waiting.is_some() { BRIDGE } else { PATIENCE };
+        let patience = match (self.is_parked(turn), &turn.waiting) {
+            (true, _) => LAID_ASIDE,
+            (false, Some(Waiting::Plans | Waiting::UsualPlace { .. })) => BRIDGE,
+            (false, Some(Waiting::Gate { .. })) => GATE_ANSWERS,
+            (false, Some(Waiting::Outcome { .. }) | None) => PATIENCE,
+        };
         pulse.put(record_key(turn.id), turn);
         pulse.keep(HabitEvent::Touched { turn: turn.id, due: pulse.now() + patience });
     }
@@ -160,7 +211,7 @@ impl Habit {
     }
 
     /// The bridge knows nothing, or didn't answer in time.
-    fn without_bridge(&self, mut turn: Turn, pulse: &mut Pulse<'_, Self>) {
+    pub(super) fn without_bridge(&self, mut turn: Turn, pulse: &mut Pulse<'_, Self>) {
         match turn.waiting.take() {
             Some(Waiting::UsualPlace { fallback: Some(words) }) => {
                 turn.said.push(words);
@@ -203,6 +254,9 @@ impl Habit {
 
     /// The next step, or the reply once there is none.
     pub(super) fn go_on(&self, mut turn: Turn, pulse: &mut Pulse<'_, Self>) {
+        if self.is_parked(&turn) {
+            return self.keep(&turn, pulse);
+        }
         let Some(step) = turn.steps.pop_front() else { return self.speak(turn, pulse) };
         if pulse.settings().introspection.contains(&step.tool) {
             pulse.emit_in(
@@ -234,7 +288,7 @@ impl Habit {
     }
 
     /// Says what there is to say, through the gate like every action.
-    fn speak(&self, mut turn: Turn, pulse: &mut Pulse<'_, Self>) {
+    pub(super) fn speak(&self, mut turn: Turn, pulse: &mut Pulse<'_, Self>) {
         if turn.said.is_empty() {
             return self.end(turn, false, pulse);
         }
@@ -246,7 +300,7 @@ impl Habit {
         self.keep(&turn, pulse);
     }
 
-    fn end(&self, turn: Turn, spoken: bool, pulse: &mut Pulse<'_, Self>) {
+    pub(super) fn end(&self, turn: Turn, spoken: bool, pulse: &mut Pulse<'_, Self>) {
         let done = turn.actions.iter().filter(|action| action.tool != RESPOND);
         let outcome = done.map(|action| match action.status.as_str() {
             "done" => Some(true),
@@ -260,17 +314,17 @@ impl Habit {
             pulse.emit_trusted(turn.id, turn.trust, PlanTried { template, turn: turn.id, success });
         }
         let reply = turn.reply.or_else(|| (!turn.said.is_empty()).then(|| turn.said.join("\n")));
-        let (id, channel, actions) = (turn.id, turn.channel, turn.actions);
+        let (id, channel, actions, lost) = (turn.id, turn.channel, turn.actions, turn.lost);
         pulse.keep(HabitEvent::Ended { turn: id });
         pulse.remove(record_key(id));
-        pulse.emit_trusted(id, turn.trust, TurnEnded { turn: id, channel, reply, spoken, actions });
+        pulse.emit_trusted(id, turn.trust, TurnEnded { turn: id, channel, reply, spoken, actions, lost });
     }
 
     /// A turn in which nothing is proposed.
     fn end_at_once(&self, enriched: &EnrichedPercept, reply: String, pulse: &mut Pulse<'_, Self>) {
         let turn = pulse.turn();
         let channel = enriched.salient.percept.metadata.channel.clone();
-        pulse.emit(TurnEnded { turn, channel, reply: Some(reply), spoken: false, actions: Vec::new() });
+        pulse.emit(TurnEnded { turn, channel, reply: Some(reply), spoken: false, actions: Vec::new(), lost: false });
     }
 
     pub(super) fn begin(&self, mut turn: Turn, plan: Plan, pulse: &mut Pulse<'_, Self>) {
@@ -278,6 +332,7 @@ impl Habit {
         turn.commanded = plan.commanded;
         turn.confidence = plan.confidence;
         turn.said.extend(plan.say);
+        turn.lost = plan.lost;
         let thought = Thought { turn: turn.id, mind: turn.mind, text: plan.thought, confidence: plan.confidence };
         pulse.emit_trusted(turn.id, turn.trust, thought);
         self.go_on(turn, pulse);
@@ -296,36 +351,30 @@ impl Hears<EnrichedPercept> for Habit {
                 let until = until.map(|until| until.to_string());
                 return self.end_at_once(enriched, answer::held(until.as_deref()), pulse);
             }
-            Disposition::Proceed => {}
+            Disposition::Proceed | Disposition::Noted => {}
         }
-        if !percept.source.starts_with("comms:") {
-            // What the senses report is no request; it was remembered, and nobody waits for an answer.
+        if !percept.is_request() || enriched.salient.disposition == Disposition::Noted {
+            // What the senses report or strangers write is no request; it was remembered, and nobody is answered.
+            self.note_answer(percept, pulse);
             let (turn, channel) = (pulse.turn(), percept.metadata.channel.clone());
-            pulse.emit(TurnEnded { turn, channel, reply: None, spoken: false, actions: Vec::new() });
+            pulse.emit(TurnEnded { turn, channel, reply: None, spoken: false, actions: Vec::new(), lost: false });
             return;
         }
+        let origin = &percept.metadata;
         let mut turn = Turn {
-            id: pulse.turn(),
-            trust: pulse.trust(),
-            channel: percept.metadata.channel.clone(),
-            sender: percept.metadata.sender.clone(),
             text: percept.content.chars().take(2_000).collect(),
-            mind: Mind::Habit,
-            confidence: Confidence::clamped(1.0),
-            commanded: false,
-            steps: VecDeque::new(),
-            current: None,
-            said: Vec::new(),
-            actions: Vec::new(),
             recalled: enriched.recalled.clone(),
             knowledge: enriched.knowledge.clone(),
-            reply: None,
-            waiting: None,
-            tried: None,
-            wish: None,
-            outcomes: Vec::new(),
-            brief: self.counsel.is_brief(&who(&percept.metadata.channel, &percept.metadata.sender), pulse.now()),
+            brief: self.counsel.is_brief(&who(&origin.channel, &origin.sender), pulse.now()),
+            ..Turn::new(pulse.turn(), pulse.trust(), &origin.channel, &origin.sender)
         };
+        if percept.is_said() {
+            let Some(unanswered) = self.answer_gate(percept, turn, pulse) else { return };
+            turn = unanswered;
+        }
+        if let Some(plan) = self.about_goals(&turn, percept.is_said(), pulse) {
+            return self.begin(turn, plan, pulse);
+        }
         if let Some((template, plan)) = self.accepted(&turn, pulse) {
             turn.tried = Some(template);
             return self.begin(turn, plan, pulse);
@@ -349,7 +398,8 @@ impl Hears<EnrichedPercept> for Habit {
             pulse.keep(HabitEvent::Told { name });
         }
         if settings.model && !plan.settled {
-            let wish = handed_over(turn.id, enriched, &self.programs.context());
+            let goal = self.goals.active();
+            let wish = Deliberate { goal, ..handed_over(turn.id, enriched, &self.programs.context()) };
             return self.deliberate(turn, wish, pulse);
         }
         self.consider(turn, plan, pulse);
@@ -439,23 +489,14 @@ impl Hears<MannerLearned> for Habit {
 
 impl Hears<ToolResult> for Habit {
     fn hear(&self, result: &ToolResult, pulse: &mut Pulse<'_, Self>) {
+        self.outcome_of_allowed(result, pulse);
         let Some(mut turn) = self.turn(result.turn, pulse) else { return };
         let Some(step) = turn.current.take_if(|step| step.tool == result.tool) else { return };
         turn.actions.push(summary(result));
         if step.tool == RESPOND && turn.reply.is_some() {
             return self.end(turn, result.success == Some(true), pulse);
         }
-        let words = match result.success {
-            None => format!(
-                "I don't know whether {} took effect: {}. I won't repeat it unless you ask.",
-                result.tool,
-                result.error.as_deref().unwrap_or("its outcome was lost")
-            ),
-            Some(success) => {
-                let outcome = json!({ "success": success, "output": result.output, "error": result.error });
-                answer::outcome(&result.tool, &result.params, &outcome)
-            }
-        };
+        let words = answer::of_result(result);
         if turn.goes_back(pulse.settings().follow_up(&step.tool)) {
             let status = turn.actions.last().map_or_else(String::new, |action| action.status.clone());
             let outcome = result.error.clone().unwrap_or_else(|| result.output.to_string());
@@ -479,6 +520,7 @@ impl Hears<ToolResult> for Habit {
 
 impl Hears<IntentRefused> for Habit {
     fn hear(&self, refused: &IntentRefused, pulse: &mut Pulse<'_, Self>) {
+        self.refusal_of_allowed(refused, pulse);
         let Some(mut turn) = self.turn(refused.turn, pulse) else { return };
         let Some(step) = turn.current.take_if(|step| step.tool == refused.tool) else { return };
         let status = match refused.refusal {
@@ -501,7 +543,14 @@ impl Hears<IntentRefused> for Habit {
                     certainty: turn.confidence,
                     pattern: String::new(),
                 };
-                answer::approval_needed(&wanted, &refused.reason, &approval.to_string())
+                self.asked_by_gate(&turn, pulse);
+                let until = refused.until.map(|until| until.to_zoned(pulse.settings().zone.clone()));
+                let question = answer::Question {
+                    code: code_of(approval),
+                    id: (!is_outside(&turn.channel)).then(|| approval.to_string()),
+                    until: until.map(|until| until.strftime("%H:%M").to_string()),
+                };
+                answer::approval_needed(&wanted, &refused.reason, &question)
             }
             _ => answer::refused(&answer::Refusal {
                 tool: refused.tool.clone(),
@@ -539,12 +588,25 @@ impl Hears<ProgramForgotten> for Habit {
 
 impl Hears<PreemptionChanged> for Habit {
     fn hear(&self, changed: &PreemptionChanged, pulse: &mut Pulse<'_, Self>) {
-        let PreemptionRequested::Stop(detail) = &changed.request else { return };
+        match &changed.request {
+            PreemptionRequested::Stop(detail) => self.stop(&detail.reason, pulse),
+            PreemptionRequested::Hold { .. } => self.hold(pulse),
+            PreemptionRequested::Resume { .. } => self.release(pulse),
+            PreemptionRequested::Reset { .. } | PreemptionRequested::Redirect { .. } => {}
+        }
+    }
+}
+
+impl Habit {
+    fn stop(&self, reason: &str, pulse: &mut Pulse<'_, Self>) {
+        if self.held {
+            pulse.keep(HabitEvent::Held(false));
+        }
         let open: Vec<MessageId> = self.turns.keys().copied().collect();
         for id in open {
             match self.turn(id, pulse) {
                 Some(mut turn) => {
-                    turn.said = vec![format!("Stopped: {}. What I was doing for you is cancelled.", detail.reason)];
+                    turn.said = vec![format!("Stopped: {reason}. What I was doing for you is cancelled.")];
                     turn.reply = None;
                     self.end(turn, false, pulse);
                 }

@@ -38,7 +38,10 @@ impl Turn {
 impl Habit {
     /// Hands a turn over.
     pub(super) fn deliberate(&self, mut turn: Turn, wish: Deliberate, pulse: &mut Pulse<'_, Self>) {
-        pulse.emit_trusted(turn.id, turn.trust, wish.clone());
+        if !self.is_parked(&turn) {
+            pulse.emit_trusted(turn.id, turn.trust, wish.clone());
+            turn.thinking = true;
+        }
         turn.wish = Some(Box::new(wish));
         self.keep(&turn, pulse);
     }
@@ -65,6 +68,7 @@ impl Habit {
 impl Hears<ModelProposal> for Habit {
     fn hear(&self, proposal: &ModelProposal, pulse: &mut Pulse<'_, Self>) {
         let Some(mut turn) = self.turn(proposal.turn, pulse) else { return };
+        turn.thinking = false;
         let settings = pulse.settings();
         let Some(tool) = &proposal.tool else {
             let why = proposal.error.as_deref().unwrap_or("it proposed nothing");

@@ -55,6 +55,46 @@ pub(super) struct Turn {
     /// What came of the model's actions, in words: said when it doesn't answer itself.
     #[serde(default)]
     pub outcomes: Vec<String>,
+    /// Deliberation was told, and has not answered yet.
+    #[serde(default)]
+    pub thinking: bool,
+    /// Its goal was laid aside for another: no further step is begun.
+    #[serde(default)]
+    pub aside: bool,
+    /// What was wanted was not understood.
+    #[serde(default)]
+    pub lost: bool,
+}
+
+impl Turn {
+    /// A turn in which nothing has happened yet.
+    pub fn new(id: MessageId, trust: Trust, channel: &str, sender: &str) -> Self {
+        Self {
+            id,
+            trust,
+            channel: channel.to_owned(),
+            sender: sender.to_owned(),
+            text: String::new(),
+            mind: Mind::Habit,
+            confidence: Confidence::clamped(1.0),
+            commanded: false,
+            steps: VecDeque::new(),
+            current: None,
+            said: Vec::new(),
+            actions: Vec::new(),
+            recalled: Vec::new(),
+            knowledge: Vec::new(),
+            reply: None,
+            waiting: None,
+            tried: None,
+            brief: false,
+            wish: None,
+            outcomes: Vec::new(),
+            thinking: false,
+            aside: false,
+            lost: false,
+        }
+    }
 }
 
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]

@@ -169,11 +169,17 @@ fn variable(
     let wish = &pending.wish;
     let time = now.to_zoned(settings.zone.clone()).strftime("It is %A, %Y-%m-%d %H:%M (%Z).").to_string();
     let mut sections = vec![Section::new("datetime", Tier::Important, Part::User, time).ranked(2)];
+    if let Some(goal) = wish.goal.as_ref().filter(|goal| **goal != wish.text) {
+        let text = format!("Beside this request you pursue a goal: {}", quoted(goal));
+        sections.push(Section::new("goal", Tier::Important, Part::User, text).ranked(3));
+    }
+    sections.extend(pending.around.sections(now));
     if !wish.context.is_empty() {
         let text = data("memory", &wish.context);
         sections.push(Section::new("context_pool", Tier::Important, Part::User, text).ranked(4));
     }
     let request = match pending.trust {
+        _ if wish.goal.as_ref() == Some(&wish.text) => format!("The goal that you pursue now: {}", wish.text),
         Trust::Owner | Trust::Listed | Trust::Own => format!("The person says: {}", wish.text),
         // The frame says whose words these are, and they can't leave it.
         Trust::Outside | Trust::Sensor => {
@@ -211,6 +217,7 @@ mod tests {
     use proptest::prelude::*;
     use serde_json::json;
 
+    use super::super::surroundings::Surroundings;
     use super::super::tests::{settings, wish};
     use super::super::window::Window;
     use super::*;
@@ -241,7 +248,7 @@ mod tests {
                 Some(window) => known.refused(1_000, Overflow { prompt_tokens: None, window: Some(window) }, now),
                 None => known,
             };
-            let mut pending = Pending::new(&wish, Trust::Owner, known);
+            let mut pending = Pending::new(&wish, Trust::Owner, known, Surroundings::default());
             (pending.ranking, pending.shown) = (vec!["beta".into(), "alpha".into(), "gamma".into()], 3);
             if let Ok((prompt, _)) = super::prompt(&pending, None, now, &settings) {
                 let room = known.tokens(window.into(), now);

@@ -9,7 +9,7 @@
 //! is made again for what it told of its window (`window.rs`). Three failures in a row open the circuit for a minute, and
 //! then one is enough.
 //! Remembers: turns that wait for tools, memory or the model, as records; the last prompt; tokens of this hour and day,
-//! failures, counts, what thinking led to. Forgets: turns when they are answered or stopped, tokens with the day.
+//! failures, counts, what thinking led to, what the senses and the body told last. Forgets: turns when they are answered or stopped, tokens with the day.
 //! Down: habit answers at its deadline.
 
 mod asking;
@@ -20,6 +20,7 @@ mod on_mind;
 mod privacy;
 mod region;
 mod reminding;
+mod surroundings;
 #[cfg(test)]
 mod tests;
 mod thinking;

@@ -12,6 +12,7 @@ use serde::{Deserialize, Serialize};
 
 use super::on_mind::OnMind;
 use super::reminding::Reminded;
+use super::surroundings::Surroundings;
 use super::transcript::Exchange;
 use super::window::Window;
 use crate::deliberation::prompt::{Section, ToolShelf};
@@ -96,6 +97,9 @@ pub(super) struct Pending {
     /// What is known of the model's window.
     #[serde(default)]
     pub window: Window,
+    /// What was around when the turn began.
+    #[serde(default)]
+    pub around: Surroundings,
     /// Prompts that the server found too long.
     #[serde(default)]
     pub too_long: u32,
@@ -114,7 +118,7 @@ pub(super) enum Phase {
         estimate: u32,
     },
     /// What memory has to say to a thought.
-    Reminding(Reminded),
+    Reminding(Box<Reminded>),
 }
 
 /// What a cycle is enriched with.
@@ -129,7 +133,7 @@ pub(super) struct Context {
 }
 
 impl Pending {
-    pub(super) fn new(wish: &Deliberate, trust: Trust, window: Window) -> Self {
+    pub(super) fn new(wish: &Deliberate, trust: Trust, window: Window, around: Surroundings) -> Self {
         let context = Context {
             enriched: wish.enriched.clone(),
             missing: wish.missing.clone(),
@@ -150,6 +154,7 @@ impl Pending {
             transcript: Vec::new(),
             context,
             window,
+            around,
             too_long: 0,
         }
     }

@@ -3,14 +3,18 @@
 use std::collections::BTreeMap;
 
 use jiff::{SignedDuration, Timestamp};
+use maxim_bus::signals::body::MovementSensed;
 use maxim_bus::signals::bridges::EnergyChanged;
 use maxim_bus::signals::concepts::{KnowledgeRecalled, RecallKnowledge};
-use maxim_bus::signals::cycle::{CycleThought, ThoughtGated};
+use maxim_bus::signals::cycle::{CycleThought, DisplaySet, ThoughtGated};
+use maxim_bus::signals::introspection::{ForeseeVerdict, VerdictForeseen};
 use maxim_bus::signals::lifecycle::{PreemptionChanged, PreemptionRequested};
 use maxim_bus::signals::prompt::{PromptBuilt, RankTools, ToolsRanked};
 use maxim_bus::signals::recall::{
-    EpisodesRecalled, OutcomesPredicted, PredictOutcomes, PredictionErrorSensed, RecallEpisodes,
+    DescribeTime, EpisodesRecalled, OutcomesPredicted, PredictOutcomes, PredictionErrorSensed, RecallEpisodes,
+    TimeDescribed,
 };
+use maxim_bus::signals::scene::SceneNoticed;
 use maxim_bus::signals::thought::{Deliberate, ModelCall, ModelProposal, ModelReply};
 use maxim_bus::signals::working_memory::{SurveyWorkingMemory, WorkingMemorySurveyed};
 use maxim_bus::{MessageId, RegionName, Stage};
@@ -20,6 +24,7 @@ use super::budget::Spent;
 use super::model::{COUNTS, Counts, Pending, Phase, PrefrontalSettings};
 use super::on_mind::OnMind;
 use super::reminding::Answer;
+use super::surroundings::Surroundings;
 use super::thought_gate::{RESTS_BELOW, Refused, ThoughtGate, tiredness};
 use super::window::Window;
 use crate::action::executor::RESPOND;
@@ -54,6 +59,8 @@ pub struct PrefrontalCortex {
     pub(super) gate: ThoughtGate,
     #[serde(default)]
     window: Window,
+    #[serde(default)]
+    pub(super) around: Surroundings,
 }
 
 #[derive(Clone, Debug, Serialize, Deserialize)]
@@ -105,6 +112,8 @@ pub enum PrefrontalEvent {
     Energy(Option<(f64, String)>),
     /// The server told how it counts.
     Measured(Window),
+    /// Senses, body or display told something new.
+    Around(Box<Surroundings>),
 }
 
 wiring!(PrefrontalCortex {
@@ -115,9 +124,14 @@ wiring!(PrefrontalCortex {
         EpisodesRecalled,
         OutcomesPredicted,
         KnowledgeRecalled,
+        TimeDescribed,
+        VerdictForeseen,
         ModelReply,
         EnergyChanged,
         PreemptionChanged,
+        SceneNoticed,
+        MovementSensed,
+        DisplaySet,
     ],
     back: [PredictionErrorSensed],
     emits: [
@@ -126,6 +140,8 @@ wiring!(PrefrontalCortex {
         RecallEpisodes,
         PredictOutcomes,
         RecallKnowledge,
+        DescribeTime,
+        ForeseeVerdict,
         ThoughtGated,
         PromptBuilt,
         ModelCall,
@@ -173,6 +189,7 @@ impl Region for PrefrontalCortex {
             PrefrontalEvent::Credited { deliberated, rpe } => self.gate.credit(deliberated, rpe),
             PrefrontalEvent::Energy(tired) => self.tired = tired,
             PrefrontalEvent::Measured(window) => self.window = window,
+            PrefrontalEvent::Around(around) => self.around = *around,
         }
     }
 
@@ -315,7 +332,7 @@ impl Hears<Deliberate> for PrefrontalCortex {
         if let (Err(refused), true) = (admitted, wish.done.is_empty()) {
             return self.refuse(turn, refused, pulse);
         }
-        pulse.put(record_key(turn), &Pending::new(wish, trust, self.window));
+        pulse.put(record_key(turn), &Pending::new(wish, trust, self.window, self.around.clone()));
         pulse.keep(PrefrontalEvent::Asked { turn, due: pulse.now() + PREPARING });
         pulse.ask(TOOL_INDEX, RankTools { turn, goal: wish.text.chars().take(400).collect() });
         let survey = SurveyWorkingMemory { turn: Some(turn), ..SurveyWorkingMemory::default() };
@@ -364,6 +381,18 @@ impl Hears<OutcomesPredicted> for PrefrontalCortex {
 impl Hears<KnowledgeRecalled> for PrefrontalCortex {
     fn hear(&self, answer: &KnowledgeRecalled, pulse: &mut Pulse<'_, Self>) {
         self.reminded(Answer::Knowledge(answer.entries.clone()), pulse);
+    }
+}
+
+impl Hears<TimeDescribed> for PrefrontalCortex {
+    fn hear(&self, answer: &TimeDescribed, pulse: &mut Pulse<'_, Self>) {
+        self.reminded(Answer::Time(answer.clone()), pulse);
+    }
+}
+
+impl Hears<VerdictForeseen> for PrefrontalCortex {
+    fn hear(&self, answer: &VerdictForeseen, pulse: &mut Pulse<'_, Self>) {
+        self.reminded(Answer::Verdict(answer.clone()), pulse);
     }
 }
 

@@ -5,7 +5,10 @@ use std::collections::BTreeMap;
 use maxim_bus::MessageId;
 use maxim_bus::RegionName;
 use maxim_bus::signals::concepts::{KnowledgeEntry, RecallKnowledge};
-use maxim_bus::signals::recall::{EpisodeFilter, OutcomesPredicted, PredictOutcomes, RecallEpisodes, RecalledEpisode};
+use maxim_bus::signals::introspection::{ForeseeVerdict, VerdictForeseen};
+use maxim_bus::signals::recall::{
+    DescribeTime, EpisodeFilter, OutcomesPredicted, PredictOutcomes, RecallEpisodes, RecalledEpisode, TimeDescribed,
+};
 use serde::{Deserialize, Serialize};
 use serde_json::{Value as Json, json};
 
@@ -17,6 +20,10 @@ use crate::region::Pulse;
 const EPISODES: RegionName = "hippocampus";
 /// The room that knows what actions lead to.
 const PREDICTIONS: RegionName = "nucleus_accumbens";
+/// The room that knows what is usual at a time.
+const TIMES: RegionName = "suprachiasmatic_nucleus";
+/// The room that says what the gate would make of an action.
+const FEAR: RegionName = "fear_agent";
 /// Characters of a thought that memory is asked with.
 const CUE: usize = 400;
 
@@ -27,6 +34,13 @@ pub(super) struct Reminded {
     waiting: BTreeMap<MessageId, String>,
     episodes: Vec<RecalledEpisode>,
     prediction: Option<OutcomesPredicted>,
+    #[serde(default)]
+    time: Option<TimeDescribed>,
+    /// The tool that was named, and what the gate would say.
+    #[serde(default)]
+    fear: Option<(String, VerdictForeseen)>,
+    #[serde(default)]
+    named: String,
     /// By the room that knows.
     knowledge: BTreeMap<String, Vec<KnowledgeEntry>>,
 }
@@ -36,6 +50,8 @@ pub(super) enum Answer {
     Episodes(Vec<RecalledEpisode>),
     Prediction(OutcomesPredicted),
     Knowledge(Vec<KnowledgeEntry>),
+    Time(TimeDescribed),
+    Verdict(VerdictForeseen),
 }
 
 impl Reminded {
@@ -64,13 +80,18 @@ impl Reminded {
                 let question = pulse.ask(room, RecallKnowledge { text: cue.clone(), limit: *knowledge });
                 waiting.insert(question, (*room).to_owned());
             }
+            let now = DescribeTime { hour: None, day: None, limit: 0 };
+            waiting.insert(pulse.ask(TIMES, now), TIMES.to_owned());
         }
         if let Some((tool, params)) = named {
+            let foresee = ForeseeVerdict { tool: tool.clone(), params: params.clone() };
+            waiting.insert(pulse.ask(FEAR, foresee), FEAR.to_owned());
             let (tool_name, params, context) = (tool.clone(), params.clone(), json!({}));
             let query = PredictOutcomes { tool_name, params, context, include_all_outcomes: false };
             waiting.insert(pulse.ask(PREDICTIONS, query), PREDICTIONS.to_owned());
         }
-        Self { waiting, ..Self::default() }
+        let named = named.map(|(tool, _)| tool.clone()).unwrap_or_default();
+        Self { waiting, named, ..Self::default() }
     }
 
     /// Takes an answer; false for one that nobody waits for any more.
@@ -80,6 +101,8 @@ impl Reminded {
             Answer::Episodes(episodes) => self.episodes = episodes,
             Answer::Prediction(prediction) => self.prediction = Some(prediction),
             Answer::Knowledge(entries) => drop(self.knowledge.insert(room, entries)),
+            Answer::Time(time) => self.time = Some(time),
+            Answer::Verdict(verdict) => self.fear = Some((self.named.clone(), verdict)),
         }
         true
     }
@@ -102,11 +125,23 @@ impl Reminded {
             enriched.extend(prediction.known.then(|| PREDICTIONS.to_owned()));
             lines.push(prediction_line(prediction));
         }
+        if let Some((tool, verdict)) = self.fear.as_ref().filter(|(_, verdict)| is_feared(verdict)) {
+            enriched.push(FEAR.to_owned());
+            lines.push(verdict_line(tool, verdict));
+        }
+        if let Some(time) = self.time.as_ref().filter(|time| time.like_now > 0) {
+            enriched.push(TIMES.to_owned());
+            lines.push(format!(
+                "- Such an hour of the week brought {} of {} experiences so far.",
+                time.like_now, time.total
+            ));
+        }
         let memories = self.episodes.len() + known.len();
         if lines.is_empty() && self.waiting.is_empty() {
             lines.push("- Nothing comes to mind.".into());
         }
-        let missing: Vec<String> = self.waiting.into_values().collect();
+        let mut missing: Vec<String> = self.waiting.into_values().collect();
+        missing.sort();
         lines.extend(missing.iter().map(|room| format!("- {room} did not answer in time.")));
         (lines, Context { enriched, missing, recalled: self.episodes, memories })
     }
@@ -119,6 +154,20 @@ fn episode_line(episode: &RecalledEpisode) -> String {
         _ => String::new(),
     };
     format!("- {} {:?}: {:?}{outcome}", episode.timestamp, episode.people.join(", "), episode.text)
+}
+
+/// Whether the gate has anything to say.
+fn is_feared(verdict: &VerdictForeseen) -> bool {
+    verdict.verdict != "allow" || (verdict.hurt_before && verdict.unforgiven > 0.0)
+}
+
+fn verdict_line(tool: &str, verdict: &VerdictForeseen) -> String {
+    match verdict.verdict.as_str() {
+        "allow" => format!("- {tool} with such parameters went wrong before, so a person may be asked."),
+        "ask" if verdict.allowed_always => format!("- A person allowed such calls of {tool} for good."),
+        "ask" => format!("- For {tool} a person would be asked first: {}.", verdict.reason),
+        _ => format!("- The gate would block {tool}: {}.", verdict.reason),
+    }
 }
 
 fn prediction_line(prediction: &OutcomesPredicted) -> String {

@@ -3,7 +3,7 @@
 use jiff::Timestamp;
 use maxim_bus::signals::cycle::{CycleEnding, CycleThought};
 use maxim_bus::signals::prompt::PromptBuilt;
-use maxim_bus::signals::thought::{ModelCall, ModelProposal};
+use maxim_bus::signals::thought::{ModelCall, ModelProposal, Purpose};
 
 use super::asking::{self, LAST_PROMPT, LastPrompt, Unread};
 use super::cycles::{self, Standing};
@@ -60,7 +60,9 @@ impl PrefrontalCortex {
         pulse.emit_trusted(turn, pending.trust, built);
         let (system, user) = (prompt.system, prompt.user);
         let tools = settings.tools.callable(&tools);
-        pulse.emit_trusted(turn, pending.trust, ModelCall { call, turn, system, user, max_tokens, tools });
+        let purpose = Purpose::Deliberate;
+        let call = ModelCall { call, turn, purpose, system, user, max_tokens, tools, form: None };
+        pulse.emit_trusted(turn, pending.trust, call);
     }
 
     pub(super) fn read(
@@ -123,6 +125,7 @@ impl PrefrontalCortex {
             confidence: read.confidence,
             ending,
             outward,
+            display: self.around.display,
         };
         let named = thought.tool.clone();
         pulse.emit_trusted(turn, trust, thought);
@@ -132,7 +135,7 @@ impl PrefrontalCortex {
             (CycleEnding::Continued, action) => {
                 let reminded = Reminded::ask(turn, &read.reasoning, action.as_ref(), pulse);
                 let is_whole = reminded.is_whole();
-                pending.phase = Phase::Reminding(reminded);
+                pending.phase = Phase::Reminding(Box::new(reminded));
                 if is_whole {
                     return self.next_cycle(pending, pulse); // there is nothing to ask for
                 }

@@ -93,7 +93,7 @@ fn note(entries: Vec<WorkingEntry>, pulse: &mut Pulse<'_, WorkingMemory>) {
 impl Hears<EnrichedPercept> for WorkingMemory {
     fn hear(&self, enriched: &EnrichedPercept, pulse: &mut Pulse<'_, Self>) {
         let (salient, percept) = (&enriched.salient, &enriched.salient.percept);
-        let said = percept.source.starts_with("comms:");
+        let said = percept.is_said();
         let kind = if said { EntryKind::Conversation } else { EntryKind::Percept };
         let mut perceived = entry(kind, salient.salience.get(), &percept.content, pulse);
         perceived.novelty = Some(salient.novelty);
@@ -220,7 +220,7 @@ mod tests {
         let acted = ActionSummary { id, tool: tool.into(), params, status: status.into(), reason };
         let spoke = ActionSummary { tool: RESPOND.into(), status: "done".into(), ..acted.clone() };
         let (channel, reply) = ("http".into(), Some(reply.into()));
-        TurnEnded { turn: turn(n), channel, reply, spoken: true, actions: vec![acted, spoke] }
+        TurnEnded { turn: turn(n), channel, reply, spoken: true, actions: vec![acted, spoke], lost: false }
     }
 
     fn survey(rig: &mut Rig<WorkingMemory>, wanted: SurveyWorkingMemory) -> WorkingMemorySurveyed {

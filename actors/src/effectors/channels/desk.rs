@@ -12,6 +12,7 @@ use serde::Serialize;
 use tokio::sync::{mpsc, oneshot};
 
 use crate::effectors::door::Door;
+use crate::region::{Effector, Operation};
 
 /// Ended turns that are kept for those who ask a little late.
 const RECENT: usize = 4096;
@@ -84,6 +85,10 @@ impl Desk {
         Arc::new(Self { door, actor, state: Mutex::new(State::default()) })
     }
 
+    pub fn door(&self) -> &Arc<Door> {
+        &self.door
+    }
+
     /// Hands a message in. The answer comes when it is on disk, or with the reason why it can't be.
     pub fn submit(&self, submission: Submission) -> oneshot::Receiver<Result<Accepted, String>> {
         let id = self.door.fresh_id();
@@ -118,15 +123,20 @@ impl Desk {
         receiver
     }
 
-    pub(super) fn waits_for(&self, inbound: MessageId) -> bool {
-        self.state.lock().acknowledgements.contains_key(&inbound)
-    }
-
-    pub(super) fn accepted(&self, accepted: &InboundAccepted, durable: Result<(), String>) {
+    /// The gateway has a message: whoever handed it in is told once it is on disk, or why it can't be.
+    pub(super) async fn acknowledge<E: Effector>(&self, accepted: &InboundAccepted, operation: &Operation<E>) {
+        if !self.waits_for(accepted.inbound) {
+            return;
+        }
+        let durable = operation.hands.durable(operation.lsn).await.map_err(|error| error.to_string());
         if let Some(tell) = self.state.lock().acknowledgements.remove(&accepted.inbound) {
             let answer = Accepted { percept: accepted.percept, repeated: accepted.repeated };
             let _ = tell.send(durable.map(|()| answer));
         }
+    }
+
+    fn waits_for(&self, inbound: MessageId) -> bool {
+        self.state.lock().acknowledgements.contains_key(&inbound)
     }
 
     /// The acknowledgement won't come: whoever waits for it is told at once.

@@ -1,6 +1,7 @@
 //! Channels: where words come from and go to. Each is an actor of its own around a [`Desk`] that outlives it.
 
 mod desk;
+pub mod outside;
 #[cfg(test)]
 mod tests;
 
@@ -46,6 +47,18 @@ channels! {
     Http: "http_channel", "http";
     /// JSON over `GET /ws`.
     WebSocket: "websocket_channel", "websocket";
+    /// A broker of messages.
+    Mqtt: "mqtt_channel", "mqtt";
+    /// A bot of Telegram.
+    Telegram: "telegram_channel", "telegram";
+    /// An app of Slack.
+    Slack: "slack_channel", "slack";
+    /// Text messages and calls.
+    Twilio: "twilio_channel", "twilio";
+    /// An application of Discord.
+    Discord: "discord_channel", "discord";
+    /// A mailbox.
+    Email: "email_channel", "email";
 }
 
 /// The actor of a channel.
@@ -80,10 +93,7 @@ impl<C: Channel> Effector for ChannelActor<C> {
 
 impl<C: Channel> Performs<InboundAccepted> for ChannelActor<C> {
     async fn perform(self: Arc<Self>, accepted: InboundAccepted, operation: Operation<Self>) {
-        if self.desk.waits_for(accepted.inbound) {
-            let durable = operation.hands.durable(operation.lsn).await;
-            self.desk.accepted(&accepted, durable.map_err(|error| error.to_string()));
-        }
+        self.desk.acknowledge(&accepted, &operation).await;
     }
 
     fn abandoned(accepted: &InboundAccepted, why: &str, operation: &Operation<Self>) {

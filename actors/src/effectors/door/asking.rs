@@ -5,9 +5,12 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use maxim_bus::signals::concepts::{
-    ConceptsExported, ConceptsImported, DocumentIngested, ExportConcepts, ForgetRecord, ImportConcepts, IngestDocument,
-    PinRecord, Promote, PromotionEnded, ProposeRelationType, RecordChanged, RelationTypeProposed,
+    DocumentIngested, ForgetRecord, IngestDocument, PinRecord, Promote, PromotionEnded, ProposeRelationType,
+    RecordChanged, RelationTypeProposed,
 };
+use maxim_bus::signals::goal::{GoalsSurveyed, SurveyGoals};
+use maxim_bus::signals::layers::{ExportRecords, ImportRecords, RecordsExported, RecordsImported};
+use maxim_bus::signals::outbox::{ChangeOutbox, OutboxChanged};
 use maxim_bus::signals::powers::{PowersReported, ReportPowers, RestorePowers};
 use maxim_bus::signals::working_memory::{SurveyWorkingMemory, WorkingMemorySurveyed};
 use maxim_bus::{Query, RegionName, Signal, Trust};
@@ -45,20 +48,24 @@ pub(super) fn wires(card: EffectorCard<DoorKeeper>) -> EffectorCard<DoorKeeper> 
     card.performs::<DocumentIngested>()
         .performs::<RecordChanged>()
         .performs::<RelationTypeProposed>()
-        .performs::<ConceptsExported>()
-        .performs::<ConceptsImported>()
+        .performs::<RecordsExported>()
+        .performs::<RecordsImported>()
         .performs::<PromotionEnded>()
         .performs::<PowersReported>()
         .performs::<WorkingMemorySurveyed>()
+        .performs::<GoalsSurveyed>()
+        .says::<SurveyGoals>()
+        .performs::<OutboxChanged>()
         .says::<SurveyWorkingMemory>()
+        .says::<ChangeOutbox>()
         .says::<ReportPowers>()
         .says::<RestorePowers>()
         .says::<IngestDocument>()
         .says::<PinRecord>()
         .says::<ForgetRecord>()
         .says::<ProposeRelationType>()
-        .says::<ExportConcepts>()
-        .says::<ImportConcepts>()
+        .says::<ExportRecords>()
+        .says::<ImportRecords>()
         .says::<Promote>()
 }
 
@@ -95,9 +102,11 @@ brings_back!(
     DocumentIngested,
     RecordChanged,
     RelationTypeProposed,
-    ConceptsExported,
-    ConceptsImported,
+    RecordsExported,
+    RecordsImported,
     PromotionEnded,
     PowersReported,
     WorkingMemorySurveyed,
+    GoalsSurveyed,
+    OutboxChanged,
 );

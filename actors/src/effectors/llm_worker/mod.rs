@@ -19,7 +19,7 @@ use async_openai::config::OpenAIConfig;
 use futures_util::StreamExt;
 use maxim_bus::clock::Stopwatch;
 use maxim_bus::latch::{EffectKind, StopLatch};
-use maxim_bus::signals::thought::{ModelCall, ModelReply};
+use maxim_bus::signals::thought::{ModelCall, ModelReply, Purpose};
 use maxim_bus::{RegionName, Stage};
 use serde::Serialize;
 use serde_json::Value as Json;
@@ -41,6 +41,8 @@ pub struct ModelServer {
     /// With its version path, e.g. `http://127.0.0.1:8080/v1`.
     pub base_url: String,
     pub model: String,
+    /// Who reviews actions; a small one will do.
+    pub reviewer: String,
     /// Sent as a bearer token; never logged.
     pub api_key: String,
     /// Whose certificates are believed when the address is `https`.
@@ -53,6 +55,8 @@ pub struct ModelServer {
     pub timeout: Duration,
     /// Calls at once, for all incarnations of the worker together.
     pub calls: Arc<Semaphore>,
+    /// One more, which only reviews may take: they never wait for a long thought.
+    pub review_lane: Arc<Semaphore>,
 }
 
 /// Who answers.
@@ -169,7 +173,15 @@ impl Line {
 
     /// Asks until there is a reply, or nothing more to try.
     async fn persist(&self, call: &ModelCall, latch: &StopLatch) -> Result<Whole, Fault> {
-        let _turn = self.server.calls.acquire().await.map_err(|error| Fault::Lost(error.to_string()))?;
+        let lost = |error: tokio::sync::AcquireError| Fault::Lost(error.to_string());
+        let _turn = match call.purpose {
+            Purpose::Deliberate => self.server.calls.acquire().await.map_err(lost)?,
+            Purpose::Review => tokio::select! {
+                biased;
+                turn = self.server.review_lane.acquire() => turn.map_err(lost)?,
+                turn = self.server.calls.acquire() => turn.map_err(lost)?,
+            },
+        };
         let watch = Stopwatch::start();
         let mut format = self.server.format.best();
         let mut retry = 0;
@@ -220,13 +232,19 @@ impl Line {
 
     fn request<'a>(&'a self, call: &'a ModelCall, format: u8) -> Request<'a> {
         Request {
-            model: &self.server.model,
+            model: match call.purpose {
+                Purpose::Deliberate => &self.server.model,
+                Purpose::Review => &self.server.reviewer,
+            },
             messages: [("system", &call.system), ("user", &call.user)].map(|(role, content)| Message { role, content }),
             max_tokens: call.max_tokens,
             temperature: 0,
             stream: self.server.stream,
             stream_options: self.server.stream.then_some(StreamOptions { include_usage: true }),
-            response_format: ReplyFormat::wish(format, &call.tools),
+            response_format: match &call.form {
+                Some(form) => ReplyFormat::of(format, form),
+                None => ReplyFormat::wish(format, &call.tools),
+            },
         }
     }
 }

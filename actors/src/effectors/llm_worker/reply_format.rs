@@ -32,6 +32,16 @@ impl ReplyFormat {
         (format + 1 < FORMATS).then_some(format + 1)
     }
 
+    /// The wish for a reply of this form, a JSON schema.
+    pub fn of(format: u8, form: &Json) -> Option<Box<RawValue>> {
+        let wish = match format {
+            0 => json!({ "type": "json_schema", "json_schema": { "name": "answer", "schema": form } }).to_string(),
+            1 => r#"{"type":"json_object"}"#.to_owned(),
+            _ => return None,
+        };
+        RawValue::from_string(wish).ok()
+    }
+
     /// The wish as a request has it. `tools` are the names that an action may have.
     pub fn wish(format: u8, tools: &[CallableTool]) -> Option<Box<RawValue>> {
         let wish = match format {

@@ -87,12 +87,23 @@ fn timeless(text: &str) -> String {
 
 #[cfg(test)]
 mod tests {
+    use maxim_bus::signals::thought::Purpose;
+
     use super::*;
     use maxim_bus::MessageId;
 
     fn call(number: u64, user: &str) -> ModelCall {
         let id = MessageId::from_parts(number, 0);
-        ModelCall { call: id, turn: id, system: "s".into(), user: user.into(), max_tokens: 9, tools: Vec::new() }
+        ModelCall {
+            call: id,
+            turn: id,
+            system: "s".into(),
+            user: user.into(),
+            max_tokens: 9,
+            tools: Vec::new(),
+            purpose: Purpose::Deliberate,
+            form: None,
+        }
     }
 
     fn said(call: &ModelCall, text: &str) -> TapedReply {

@@ -302,6 +302,7 @@ fn refused(id: MessageId, intent: &Intent, refusal: Refusal, rule: &str, reason:
         rule: rule.into(),
         reason,
         approval: None,
+        until: None,
     }
 }
 

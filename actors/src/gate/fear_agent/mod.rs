@@ -15,13 +15,16 @@
 //! It remembers nothing. If it is down nothing can be executed, because nothing else makes a cleared intent.
 
 mod code;
+mod consent;
 mod content;
 mod effects;
 mod kinds;
+mod learned;
 mod options;
 mod paths;
 mod programs;
 mod region;
+mod review;
 mod shell;
 mod tool;
 mod urls;
@@ -35,6 +38,7 @@ use std::path::PathBuf;
 
 pub use maxim_bus::mode::Mode;
 pub use region::{ENTRIES, FearAgent, FearSettings, GateEntry};
+pub use review::{ReviewPower, ReviewSettings};
 pub use verdict::{Category, Judgement, Verdict};
 
 /// A call as the planner proposes it.

@@ -1,7 +1,8 @@
 //! FearAgent: is it safe. The room around the deterministic law and what experience adds to it.
 //!
 //! Biology: the amygdala.
-//! Law: the deterministic layer judges the parsed call; where it allows, bad experience with such calls may still make it
+//! Law: the deterministic layer judges the parsed call; what it asks about because it can't tell, a model may look at first
+//! (`review.rs`); where it allows, bad experience with such calls may still make it
 //! ask: veto at confidence > 0.85 − b and value < 0.1 + b, where b = 0.3 × the fear bridge's share of failures in similar
 //! contexts, b ≥ 0. Learned fear only tightens, and its confidence halves with time, so that what can be taken back is
 //! tried again. A question that nobody answers expires into a no; at an hour at which nobody ever answers, what a person
@@ -14,18 +15,25 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
 
 use jiff::{SignedDuration, Timestamp};
+use maxim_bus::signals::approval::{AnswerApproval, ApprovalAnswered};
 use maxim_bus::signals::bridges::{
-    ApprovalEnd, ApprovalEnded, AssessContext, ContextAssessed, Counsel, Counsels, EscalationCounselled, goal_kind,
+    ApprovalEnd, ApprovalEnded, AssessContext, ContextAssessed, Counsel, Counsels, EnergyChanged, EscalationCounselled,
+    goal_kind,
 };
 use maxim_bus::signals::intent::{ApprovalDecided, Escalation, Intent, IntentPermitted, IntentRefused, Refusal};
 use maxim_bus::signals::introspection::{ForeseeVerdict, VerdictForeseen};
+use maxim_bus::signals::layers::HurtRecalled;
 use maxim_bus::signals::lifecycle::{PreemptionChanged, PreemptionRequested};
 use maxim_bus::signals::outcome::{ExecutionStarted, ToolResult};
-use maxim_bus::signals::recall::{OutcomesPredicted, PredictOutcomes, PredictionErrorSensed};
-use maxim_bus::units::Valence;
+use maxim_bus::signals::recall::{
+    OutcomesPredicted, PredictOutcomes, PredictionErrorSensed, ReportStats, StatsReported,
+};
+use maxim_bus::signals::thought::{ModelCall, ModelReply};
 use maxim_bus::{MessageId, RegionName, Stage, Trust};
 use serde::{Deserialize, Serialize};
 
+use super::consent::{AnswerCounts, AnswerKind};
+use super::review::{ReviewEvent, ReviewSettings, Reviews};
 use super::{Mode, Setting, ToolCall, Verdict, judge};
 use crate::action::tools::Imagined;
 use crate::gate::ClearedIntent;
@@ -37,13 +45,6 @@ use crate::wiring;
 const CLEARANCE: SignedDuration = SignedDuration::from_secs(60);
 /// A clearance that nobody took up is issued again after this.
 const REISSUE: SignedDuration = SignedDuration::from_secs(2);
-/// How long experience is asked; without an answer the deterministic verdict stands.
-const PREDICTION: SignedDuration = SignedDuration::from_millis(500);
-/// The room that is asked.
-const PREDICTOR: RegionName = "nucleus_accumbens";
-/// The room that is asked how often similar contexts went wrong.
-const BRIDGE: RegionName = "fear_bridge";
-
 /// How the FearAgent is set up.
 #[derive(Clone, Debug)]
 pub struct FearSettings {
@@ -66,6 +67,8 @@ pub struct FearSettings {
     pub offers: BTreeMap<String, String>,
     /// The most by which the fear bridge moves both; 0 to 0.3, default 0.3. At 0 it isn't asked.
     pub bridge_gain: f64,
+    /// Who is asked about what the rules can't tell; none without a model.
+    pub review: Option<ReviewSettings>,
     /// Nothing is feared. Only what imagines can have it: its tools do nothing.
     pub fearless: Option<Imagined>,
 }
@@ -73,18 +76,22 @@ pub struct FearSettings {
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub struct FearAgent {
     /// Tools with a bad experience, by name: only these are worth asking experience about.
-    hurtful: BTreeSet<String>,
+    pub(super) hurtful: BTreeSet<String>,
     /// When each hurt last.
     #[serde(default)]
-    hurt_at: BTreeMap<String, Timestamp>,
-    asked: BTreeMap<MessageId, Timestamp>,
-    predicting: BTreeMap<MessageId, Timestamp>,
+    pub(super) hurt_at: BTreeMap<String, Timestamp>,
+    pub(super) asked: BTreeMap<MessageId, Timestamp>,
+    pub(super) predicting: BTreeMap<MessageId, Timestamp>,
     cleared: BTreeMap<MessageId, Clearance>,
     /// Kinds of action that a person allowed for good: `tool/rule`, of a server's tool `tool@digest/rule`.
-    allowed: BTreeSet<String>,
-    stopped: bool,
+    pub(super) allowed: BTreeSet<String>,
+    pub(super) stopped: bool,
+    #[serde(default)]
+    pub(super) counts: AnswerCounts,
     #[serde(default)]
     counsels: Counsels,
+    #[serde(default)]
+    pub(super) reviews: Reviews,
 }
 
 #[derive(Clone, Debug, Serialize, Deserialize)]
@@ -101,7 +108,7 @@ pub struct GateEntry {
     pub trust: Trust,
     pub rule: String,
     pub reason: String,
-    /// What it waits for: `asked`, `predicting` or `cleared`.
+    /// What it waits for: `asked`, `reviewing`, `predicting` or `cleared`.
     pub status: String,
     pub expires: Timestamp,
     /// What experience expects of it, once it has answered.
@@ -150,12 +157,36 @@ pub enum FearEvent {
     },
     Stopped(bool),
     Counselled(EscalationCounselled),
+    Review(ReviewEvent),
+    /// What a person answered was taken, or not.
+    Answered(AnswerKind),
 }
 
 wiring!(FearAgent {
-    hears: [IntentPermitted, ApprovalDecided, PreemptionChanged, OutcomesPredicted, ContextAssessed, ForeseeVerdict],
-    back: [PredictionErrorSensed, ExecutionStarted, ToolResult, EscalationCounselled],
-    emits: [ClearedIntent, IntentRefused, PredictOutcomes, AssessContext, ApprovalEnded, VerdictForeseen],
+    hears: [
+        IntentPermitted,
+        ApprovalDecided,
+        AnswerApproval,
+        PreemptionChanged,
+        OutcomesPredicted,
+        ContextAssessed,
+        ForeseeVerdict,
+        ModelReply,
+        EnergyChanged,
+        ReportStats,
+    ],
+    back: [PredictionErrorSensed, HurtRecalled, ExecutionStarted, ToolResult, EscalationCounselled],
+    emits: [
+        ClearedIntent,
+        IntentRefused,
+        PredictOutcomes,
+        AssessContext,
+        ApprovalEnded,
+        ApprovalAnswered,
+        VerdictForeseen,
+        ModelCall,
+        StatsReported,
+    ],
 });
 
 impl Region for FearAgent {
@@ -176,32 +207,39 @@ impl Region for FearAgent {
             }
             FearEvent::Asked { id, expires } => {
                 self.predicting.remove(&id);
+                self.reviews.close(id);
                 self.asked.insert(id, expires);
             }
             FearEvent::Predicting { id, due } => {
+                self.reviews.close(id);
                 self.predicting.insert(id, due);
             }
             FearEvent::Cleared { id, expires, reissue } => {
                 self.predicting.remove(&id);
                 self.asked.remove(&id);
+                self.reviews.close(id);
                 self.cleared.insert(id, Clearance { expires, reissue });
             }
             FearEvent::Closed { id } => {
                 self.predicting.remove(&id);
                 self.asked.remove(&id);
                 self.cleared.remove(&id);
+                self.reviews.close(id);
             }
             FearEvent::AllowedAlways { kind } => {
                 self.allowed.insert(kind);
             }
             FearEvent::Stopped(stopped) => self.stopped = stopped,
             FearEvent::Counselled(told) => self.counsels.learn(&told),
+            FearEvent::Review(event) => self.reviews.apply(event),
+            FearEvent::Answered(kind) => self.counts.count(kind),
         }
     }
 
     fn next_deadline(&self, _settings: &FearSettings) -> Option<Timestamp> {
         let cleared = self.cleared.values().map(|clearance| clearance.reissue.min(clearance.expires));
-        self.asked.values().copied().chain(self.predicting.values().copied()).chain(cleared).min()
+        let waiting = self.asked.values().chain(self.predicting.values()).copied();
+        waiting.chain(self.reviews.next_due()).chain(cleared).min()
     }
 
     fn tick(&self, pulse: &mut Pulse<'_, Self>) {
@@ -217,6 +255,7 @@ impl Region for FearAgent {
                 None => {}
             }
         }
+        self.reviews_overdue(pulse);
         for (id, clearance) in &self.cleared {
             if clearance.expires <= now {
                 self.refuse(*id, Refusal::Stopped, "clearance.expired", "it was not begun in time", pulse);
@@ -232,12 +271,12 @@ impl Region for FearAgent {
 /// Records of intents that wait in the gate have this prefix.
 pub const ENTRIES: &str = "gate/";
 
-fn record_key(id: MessageId) -> Vec<u8> {
+pub(super) fn record_key(id: MessageId) -> Vec<u8> {
     format!("{ENTRIES}{id}").into_bytes()
 }
 
 impl FearAgent {
-    fn ask(&self, mut entry: GateEntry, pulse: &mut Pulse<'_, Self>) {
+    pub(super) fn ask(&self, mut entry: GateEntry, pulse: &mut Pulse<'_, Self>) {
         let (id, expires) = (entry.id, pulse.now() + pulse.settings().approval);
         let kind = goal_kind(&entry.intent.tool, entry.intent.goal.as_deref());
         let counsel = self.counsels.on(&kind, pulse.now());
@@ -259,6 +298,7 @@ impl FearAgent {
             rule: entry.rule.clone(),
             reason: entry.reason.clone(),
             approval: Some(id),
+            until: Some(expires),
         };
         pulse.put(record_key(id), &entry);
         pulse.keep(FearEvent::Asked { id, expires });
@@ -266,7 +306,7 @@ impl FearAgent {
     }
 
     /// A question has ended: what it led to teaches whether to ask again.
-    fn answered(&self, id: MessageId, end: ApprovalEnd, pulse: &mut Pulse<'_, Self>) {
+    pub(super) fn answered(&self, id: MessageId, end: ApprovalEnd, pulse: &mut Pulse<'_, Self>) {
         if let Some(entry) = pulse.record::<GateEntry>(&record_key(id)) {
             let asked_at = entry.expires - pulse.settings().approval;
             let GateEntry { rule, intent, trust, .. } = entry;
@@ -275,44 +315,7 @@ impl FearAgent {
         }
     }
 
-    /// Both have said what they know, or the time is over.
-    fn weigh(&self, mut entry: GateEntry, pulse: &mut Pulse<'_, Self>) {
-        let Some(predicted) = entry.predicted.clone() else { return self.clear(entry, pulse) };
-        let settings = pulse.settings();
-        let share = entry.assessed.as_ref().map_or(0.0, |assessed| assessed.share);
-        let tightened = (settings.bridge_gain * share).max(0.0);
-        let confidence = predicted.confidence.get() * self.unforgiven(&predicted.tool_name, pulse);
-        let feared = settings.fearless.is_none()
-            && predicted.known
-            && confidence > settings.veto_confidence - tightened
-            && predicted.value.get() < settings.veto_value + tightened;
-        if !feared {
-            self.clear(entry, pulse);
-            return;
-        }
-        let bridge = entry.assessed.as_ref().filter(|_| tightened > 0.0).map(|assessed| {
-            format!(
-                "; {} of {} similar contexts failed, which lowers the bar by {tightened:.2}",
-                assessed.failures, assessed.contexts
-            )
-        });
-        entry.rule = "fear.learned".into();
-        entry.reason = format!(
-            "it went wrong before: {} such actions, value {:.2} at confidence {:.2} (links {}){}",
-            predicted.observations,
-            predicted.value.get(),
-            confidence,
-            predicted.links.join(", "),
-            bridge.unwrap_or_default(),
-        );
-        if self.allowed.contains(&settings.kind(&entry.intent.tool, &entry.rule)) {
-            self.clear(entry, pulse)
-        } else {
-            self.ask(entry, pulse)
-        }
-    }
-
-    fn clear(&self, mut entry: GateEntry, pulse: &mut Pulse<'_, Self>) {
+    pub(super) fn clear(&self, mut entry: GateEntry, pulse: &mut Pulse<'_, Self>) {
         let expires = pulse.now() + CLEARANCE;
         entry.status = "cleared".into();
         entry.expires = expires;
@@ -328,7 +331,14 @@ impl FearAgent {
         pulse.emit_trusted(entry.intent.turn, entry.trust, cleared);
     }
 
-    fn refuse(&self, id: MessageId, refusal: Refusal, rule: &str, reason: &str, pulse: &mut Pulse<'_, Self>) {
+    pub(super) fn refuse(
+        &self,
+        id: MessageId,
+        refusal: Refusal,
+        rule: &str,
+        reason: &str,
+        pulse: &mut Pulse<'_, Self>,
+    ) {
         let entry = pulse.record::<GateEntry>(&record_key(id));
         pulse.keep(FearEvent::Closed { id });
         pulse.remove(record_key(id));
@@ -342,6 +352,7 @@ impl FearAgent {
                 rule: rule.into(),
                 reason: reason.into(),
                 approval: None,
+                until: None,
             };
             pulse.emit_trusted(turn, trust, refused);
         }
@@ -381,27 +392,13 @@ impl Hears<IntentPermitted> for FearAgent {
                 pulse.emit(refusal_of(&entry, Refusal::Blocked, &rule, reason));
             }
             Verdict::Ask if !self.allowed.contains(&settings.kind(&intent.tool, &entry.rule)) => {
-                self.ask(entry, pulse);
+                self.review_or_ask(entry, &judged.rules, setting.mode, pulse);
             }
             Verdict::Allow if self.is_escalated(ask.as_ref(), &entry, settings) => {
                 let (rule, reason) = ask.clone().map(|ask| (ask.rule, ask.reason)).unwrap_or_default();
                 self.ask(GateEntry { rule, reason, ..entry }, pulse);
             }
-            _ if self.hurtful.contains(&intent.tool) => {
-                let due = pulse.now() + PREDICTION;
-                let mut entry = entry;
-                entry.status = "predicting".into();
-                pulse.put(record_key(*id), &entry);
-                pulse.keep(FearEvent::Predicting { id: *id, due });
-                let context = serde_json::json!({ "goal": intent.goal, "intent": id });
-                let (tool_name, params) = (intent.tool.clone(), intent.params.clone());
-                if settings.bridge_gain > 0.0 {
-                    let (tool, params) = (tool_name.clone(), params.clone());
-                    pulse.ask(BRIDGE, AssessContext { intent: *id, tool, params });
-                }
-                pulse.ask(PREDICTOR, PredictOutcomes { tool_name, params, context, include_all_outcomes: false });
-            }
-            _ => self.clear(entry, pulse),
+            _ => self.consult(entry, pulse),
         }
     }
 }
@@ -414,7 +411,7 @@ impl FearAgent {
 
 impl FearSettings {
     /// What an approval "always" covers: the same tool, as its server describes it, under the same rule.
-    fn kind(&self, tool: &str, rule: &str) -> String {
+    pub(super) fn kind(&self, tool: &str, rule: &str) -> String {
         match self.offers.get(tool) {
             Some(digest) => format!("{tool}@{digest}/{rule}"),
             None => format!("{tool}/{rule}"),
@@ -431,40 +428,7 @@ fn refusal_of(entry: &GateEntry, refusal: Refusal, rule: &str, reason: String) -
         rule: rule.into(),
         reason,
         approval: None,
-    }
-}
-
-impl Hears<OutcomesPredicted> for FearAgent {
-    fn hear(&self, predicted: &OutcomesPredicted, pulse: &mut Pulse<'_, Self>) {
-        // The turn's intents go one after the other, so the one of this tool is the one that was asked about.
-        let turn = pulse.turn();
-        let asked = self.predicting.keys().filter_map(|id| pulse.record::<GateEntry>(&record_key(*id)));
-        let Some(mut entry) = asked.into_iter().find(|e| e.intent.turn == turn && e.intent.tool == predicted.tool_name)
-        else {
-            return;
-        };
-        entry.predicted = Some(predicted.clone());
-        if entry.assessed.is_some() || pulse.settings().bridge_gain <= 0.0 {
-            self.weigh(entry, pulse);
-        } else {
-            pulse.put(record_key(entry.id), &entry);
-        }
-    }
-}
-
-impl Hears<ContextAssessed> for FearAgent {
-    fn hear(&self, assessed: &ContextAssessed, pulse: &mut Pulse<'_, Self>) {
-        let id = assessed.intent;
-        if !self.predicting.contains_key(&id) {
-            return; // it came after the deadline
-        }
-        let Some(mut entry) = pulse.record::<GateEntry>(&record_key(id)) else { return };
-        entry.assessed = Some(assessed.clone());
-        if entry.predicted.is_some() {
-            self.weigh(entry, pulse);
-        } else {
-            pulse.put(record_key(id), &entry);
-        }
+        until: None,
     }
 }
 
@@ -474,40 +438,13 @@ impl Hears<EscalationCounselled> for FearAgent {
     }
 }
 
-impl Hears<ApprovalDecided> for FearAgent {
-    fn hear(&self, decided: &ApprovalDecided, pulse: &mut Pulse<'_, Self>) {
-        let id = decided.approval;
-        if !self.asked.contains_key(&id) {
-            return;
-        }
-        let Some(mut entry) = pulse.record::<GateEntry>(&record_key(id)) else { return };
-        self.answered(id, if decided.allow { ApprovalEnd::Allowed } else { ApprovalEnd::Denied }, pulse);
-        if !decided.allow {
-            let reason = format!("{} said no", decided.by);
-            self.refuse(id, Refusal::Denied, "approval.denied", &reason, pulse);
-            return;
-        }
-        if decided.always {
-            let kind = pulse.settings().kind(&entry.intent.tool, &entry.rule);
-            pulse.keep(FearEvent::AllowedAlways { kind });
-        }
-        entry.rule = format!("approved: {}", entry.rule);
-        entry.reason = format!("{} allowed it", decided.by);
-        if self.stopped {
-            self.refuse(id, Refusal::Stopped, "stop.latched", "the brain is stopped", pulse);
-        } else {
-            self.clear(entry, pulse);
-        }
-    }
-}
-
 impl Hears<PreemptionChanged> for FearAgent {
     fn hear(&self, changed: &PreemptionChanged, pulse: &mut Pulse<'_, Self>) {
         match changed.request {
             PreemptionRequested::Stop(_) => {
                 pulse.keep(FearEvent::Stopped(true));
-                let waiting: Vec<MessageId> =
-                    self.cleared.keys().chain(self.predicting.keys()).chain(self.asked.keys()).copied().collect();
+                let waiting = self.cleared.keys().chain(self.predicting.keys()).chain(self.asked.keys());
+                let waiting: Vec<MessageId> = waiting.copied().chain(self.reviews.intents()).collect();
                 for id in waiting {
                     self.refuse(id, Refusal::Stopped, "stop.latched", "it was stopped before it began", pulse);
                 }
@@ -553,29 +490,7 @@ impl Hears<ForeseeVerdict> for FearAgent {
     }
 }
 
-impl Hears<PredictionErrorSensed> for FearAgent {
-    fn hear(&self, sensed: &PredictionErrorSensed, pulse: &mut Pulse<'_, Self>) {
-        let tool = sensed.event.split(['(', ' ', '/']).next().unwrap_or_default().to_owned();
-        if sensed.valence == Valence::Negative {
-            pulse.keep(FearEvent::Hurt { tool, at: Some(pulse.now()) });
-        }
-    }
-}
-
 impl FearAgent {
-    /// The share of a learned fear's confidence that time has left, 0 to 1: 2^(−age / half-life). What is forgiven is
-    /// tried again, and a failure then renews the fear at once.
-    fn unforgiven(&self, tool: &str, pulse: &Pulse<'_, Self>) -> f64 {
-        let settings = pulse.settings();
-        match self.hurt_at.get(tool).filter(|_| !settings.irreversible.contains(tool)) {
-            Some(at) => {
-                let age = pulse.now().duration_since(*at).as_secs_f64().max(0.0);
-                (-age / settings.forgiveness.as_secs_f64().max(1.0)).exp2()
-            }
-            None => 1.0,
-        }
-    }
-
     /// The tracker has it: from here on the tracker answers for it.
     fn handed_over(&self, id: MessageId, pulse: &mut Pulse<'_, Self>) {
         if self.cleared.contains_key(&id) {

@@ -50,6 +50,9 @@ pub struct Judgement {
     pub rule: &'static str,
     pub category: Category,
     pub reason: String,
+    /// Every rule that had something against it, in the order in which they were met; `rule` is the first of the worst.
+    #[serde(skip)]
+    pub rules: Vec<&'static str>,
 }
 
 /// A stable rule id with its category.
@@ -69,6 +72,7 @@ impl Findings {
             rule: "allow",
             category: Category::Routine,
             reason: String::from("nothing in it needs a person"),
+            rules: Vec::new(),
         };
         Self { mode, worst }
     }
@@ -98,8 +102,12 @@ impl Findings {
     }
 
     fn put(&mut self, verdict: Verdict, rule: Rule, reason: impl Into<String>) {
+        if !self.worst.rules.contains(&rule.0) {
+            self.worst.rules.push(rule.0);
+        }
         if verdict > self.worst.verdict {
-            self.worst = Judgement { verdict, rule: rule.0, category: rule.1, reason: reason.into() };
+            let rules = std::mem::take(&mut self.worst.rules);
+            self.worst = Judgement { verdict, rule: rule.0, category: rule.1, reason: reason.into(), rules };
         }
     }
 }
@@ -114,7 +122,13 @@ pub(super) fn of_foreign_program(tool: &str, mode: Mode) -> Judgement {
 /// Whatever is wanted is cleared: for an agent that only imagines.
 pub(super) fn of_nobody_who_fears(_: Imagined) -> Judgement {
     let reason = "this is only imagined, and without fear".into();
-    Judgement { verdict: Verdict::Allow, rule: "imagined.fearless", category: Category::Routine, reason }
+    Judgement {
+        verdict: Verdict::Allow,
+        rule: "imagined.fearless",
+        category: Category::Routine,
+        reason,
+        rules: Vec::new(),
+    }
 }
 
 fn is_granted(rule: Rule) -> bool {

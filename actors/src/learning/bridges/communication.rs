@@ -12,6 +12,7 @@ use std::collections::BTreeMap;
 
 use jiff::{SignedDuration, Timestamp};
 use maxim_bus::signals::bridges::{MannerLearned, hour_of};
+use maxim_bus::signals::layers::{ExportRecords, ImportRecords, RecordsExported, RecordsImported};
 use maxim_bus::signals::outcome::Outbound;
 use maxim_bus::signals::percept::SalientPercept;
 use maxim_bus::signals::recall::{ReportStats, StatsReported};
@@ -20,7 +21,7 @@ use maxim_bus::{MessageId, RegionName, Stage};
 use serde::{Deserialize, Serialize};
 
 use super::gist::plain_words;
-use crate::region::{Card, Hears, Pulse, Region};
+use crate::region::{Card, Hears, Law, Pulse, Region, RemembersInState, StatePart, StatePuts, part};
 use crate::wiring;
 
 /// Learning rate α.
@@ -189,12 +190,13 @@ pub struct CommunicationBridge {
 pub enum CommunicationEvent {
     Said { who: String, turn: MessageId, at: Timestamp },
     Heard { who: String, turn: MessageId, text: String, at: Timestamp },
+    Imported(StatePuts),
 }
 
 wiring!(CommunicationBridge {
-    hears: [Outbound, SalientPercept, ReportStats],
+    hears: [Outbound, SalientPercept, ReportStats, ExportRecords, ImportRecords],
     back: [],
-    emits: [MannerLearned, StatsReported],
+    emits: [MannerLearned, StatsReported, RecordsExported, RecordsImported],
 });
 
 impl Region for CommunicationBridge {
@@ -222,6 +224,28 @@ impl Region for CommunicationBridge {
                 let person = self.person(who, at);
                 person.react(Some(reaction(&text)), at);
                 person.turn = Some(turn);
+            }
+            CommunicationEvent::Imported(puts) => puts.apply_to(self),
+        }
+    }
+}
+
+impl RemembersInState for CommunicationBridge {
+    const PARTS: &'static [StatePart] = &[part("people", Law::Each { most: PEOPLE, evidence: &[] })];
+
+    fn imported(puts: StatePuts) -> CommunicationEvent {
+        CommunicationEvent::Imported(puts)
+    }
+
+    fn tell(&self, after: &Self, pulse: &mut Pulse<'_, Self>) {
+        let manner = |person: Option<&Person>| {
+            person.map_or((false, BTreeMap::new()), |person| (person.brief(), person.exceptions()))
+        };
+        for (who, person) in &after.people {
+            let (before, (brief, hours)) = (manner(self.people.get(who)), manner(Some(person)));
+            if let (true, Some((channel, sender))) = ((brief, &hours) != (before.0, &before.1), who.split_once('/')) {
+                let welcome = Value::clamped(person.welcome.value);
+                pulse.emit(MannerLearned { channel: channel.into(), person: sender.into(), brief, hours, welcome });
             }
         }
     }
@@ -280,7 +304,7 @@ impl Hears<Outbound> for CommunicationBridge {
 impl Hears<SalientPercept> for CommunicationBridge {
     fn hear(&self, salient: &SalientPercept, pulse: &mut Pulse<'_, Self>) {
         let percept = &salient.percept;
-        if !percept.source.starts_with("comms:") {
+        if !percept.is_said() {
             return;
         }
         let origin = &percept.metadata;

@@ -13,11 +13,12 @@ use std::collections::BTreeMap;
 
 use jiff::SignedDuration;
 use maxim_bus::signals::bridges::{ApprovalEnd, ApprovalEnded, Counsel, EscalationCounselled, goal_kind, hour_of};
+use maxim_bus::signals::layers::{ExportRecords, ImportRecords, RecordsExported, RecordsImported};
 use maxim_bus::signals::recall::{ReportStats, StatsReported};
 use maxim_bus::{RegionName, Stage};
 use serde::{Deserialize, Serialize};
 
-use crate::region::{Card, Hears, Pulse, Region};
+use crate::region::{Card, Hears, Law, Pulse, Region, RemembersInState, StatePart, StatePuts, part};
 use crate::wiring;
 
 /// Questions from which something is said.
@@ -98,17 +99,26 @@ pub struct EscalationBridge {
     questions: u64,
 }
 
+/// Untagged: an answer is written as it always was.
 #[derive(Clone, Debug, Serialize, Deserialize)]
-pub struct EscalationEvent {
+#[serde(untagged)]
+pub enum EscalationEvent {
+    Ended(Ended),
+    Imported(StatePuts),
+}
+
+/// What asking led to.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct Ended {
     kind: String,
     hour: u8,
     end: ApprovalEnd,
 }
 
 wiring!(EscalationBridge {
-    hears: [ApprovalEnded, ReportStats],
+    hears: [ApprovalEnded, ReportStats, ExportRecords, ImportRecords],
     back: [],
-    emits: [EscalationCounselled, StatsReported],
+    emits: [EscalationCounselled, StatsReported, RecordsExported, RecordsImported],
 });
 
 impl Region for EscalationBridge {
@@ -122,6 +132,10 @@ impl Region for EscalationBridge {
     }
 
     fn apply(&mut self, event: EscalationEvent) {
+        let event = match event {
+            EscalationEvent::Ended(event) => event,
+            EscalationEvent::Imported(puts) => return puts.apply_to(self),
+        };
         self.questions += 1;
         if !self.kinds.contains_key(&event.kind) && self.kinds.len() >= KINDS {
             let weight = |hours: &BTreeMap<u8, Asked>| hours.values().map(|a| a.allowed + a.denied + a.expired).sum();
@@ -132,6 +146,35 @@ impl Region for EscalationBridge {
             }
         }
         self.kinds.entry(event.kind).or_default().entry(event.hour).or_default().count(event.end);
+    }
+}
+
+impl RemembersInState for EscalationBridge {
+    const PARTS: &'static [StatePart] =
+        &[part("kinds", Law::Each { most: KINDS, evidence: &[] }), part("questions", Law::Count)];
+
+    fn imported(puts: StatePuts) -> EscalationEvent {
+        EscalationEvent::Imported(puts)
+    }
+
+    fn tell(&self, after: &Self, pulse: &mut Pulse<'_, Self>) {
+        let changed = after.kinds.iter().filter(|(kind, hours)| self.kinds.get(*kind) != Some(*hours));
+        let mut scopes: BTreeMap<(Option<String>, Option<u8>), Counsel> = BTreeMap::new();
+        for (kind, hours) in changed {
+            for hour in hours.keys() {
+                let [both, of_kind, at_hour] = after.counsels(kind, *hour);
+                let of = [
+                    ((Some(kind.clone()), Some(*hour)), both),
+                    ((Some(kind.clone()), None), of_kind),
+                    ((None, Some(*hour)), at_hour),
+                ];
+                scopes.extend(of.into_iter().filter_map(|(scope, counsel)| Some((scope, counsel?))));
+            }
+        }
+        for ((kind, hour), counsel) in scopes {
+            let until = pulse.now() + HOLDS;
+            pulse.emit(EscalationCounselled { kind, hour, counsel: Some(counsel), until });
+        }
     }
 }
 
@@ -150,7 +193,7 @@ impl EscalationBridge {
 impl Hears<ApprovalEnded> for EscalationBridge {
     fn hear(&self, ended: &ApprovalEnded, pulse: &mut Pulse<'_, Self>) {
         let (kind, hour) = (goal_kind(&ended.tool, ended.goal.as_deref()), hour_of(ended.asked_at));
-        let event = EscalationEvent { kind: kind.clone(), hour, end: ended.end };
+        let event = EscalationEvent::Ended(Ended { kind: kind.clone(), hour, end: ended.end });
         let mut later = self.clone();
         later.apply(event.clone());
         let scopes = [(Some(kind.clone()), Some(hour)), (Some(kind.clone()), None), (None, Some(hour))];

@@ -11,6 +11,7 @@
 use std::collections::{BTreeSet, VecDeque};
 
 use maxim_bus::signals::bridges::{AssessContext, ContextAssessed};
+use maxim_bus::signals::layers::{ExportRecords, ImportRecords, RecordsExported, RecordsImported};
 use maxim_bus::signals::outcome::{FailureKind, ToolResult};
 use maxim_bus::signals::recall::{ReportStats, StatsReported};
 use maxim_bus::{RegionName, Stage};
@@ -18,7 +19,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value as Json;
 
 use super::gist::{alike, gist};
-use crate::region::{Card, Hears, Pulse, Region};
+use crate::region::{Card, Hears, Law, Pulse, Region, RemembersInState, StatePart, StatePuts, part};
 use crate::wiring;
 
 /// Actions that are remembered.
@@ -81,27 +82,47 @@ pub struct FearBridge {
     lived: VecDeque<Lived>,
 }
 
+/// Untagged: a context is written as it always was.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+#[serde(untagged)]
+pub enum FearBridgeEvent {
+    Lived(Lived),
+    Imported(StatePuts),
+}
+
 wiring!(FearBridge {
-    hears: [ToolResult, AssessContext, ReportStats],
+    hears: [ToolResult, AssessContext, ReportStats, ExportRecords, ImportRecords],
     back: [],
-    emits: [ContextAssessed, StatsReported],
+    emits: [ContextAssessed, StatsReported, RecordsExported, RecordsImported],
 });
 
 impl Region for FearBridge {
     const NAME: RegionName = "fear_bridge";
     const STAGE: Stage = Stage::Learning;
-    type Event = Lived;
+    type Event = FearBridgeEvent;
     type Settings = ();
 
     fn card() -> Card<Self> {
         Self::wiring()
     }
 
-    fn apply(&mut self, event: Lived) {
+    fn apply(&mut self, event: FearBridgeEvent) {
+        let event = match event {
+            FearBridgeEvent::Lived(event) => event,
+            FearBridgeEvent::Imported(puts) => return puts.apply_to(self),
+        };
         self.lived.push_back(event);
         if self.lived.len() > REMEMBERED {
             self.lived.pop_front();
         }
+    }
+}
+
+impl RemembersInState for FearBridge {
+    const PARTS: &'static [StatePart] = &[part("lived", Law::Window { most: REMEMBERED })];
+
+    fn imported(puts: StatePuts) -> FearBridgeEvent {
+        FearBridgeEvent::Imported(puts)
     }
 }
 
@@ -113,7 +134,8 @@ impl Hears<ToolResult> for FearBridge {
             Some(FailureKind::Stopped | FailureKind::Unknown | FailureKind::UnknownTool | FailureKind::BadParams)
         );
         if let (Some(success), false) = (result.success, silent || result.tool == RESPOND) {
-            pulse.keep(Lived { context: Context::of(&result.tool, &result.params), failed: !success });
+            let context = Context::of(&result.tool, &result.params);
+            pulse.keep(FearBridgeEvent::Lived(Lived { context, failed: !success }));
         }
     }
 }

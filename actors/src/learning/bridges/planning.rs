@@ -11,12 +11,13 @@ use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
 use jiff::Timestamp;
 use maxim_bus::signals::bridges::{EpisodeLived, PlanTried, PlannedStep, PlansProposed, ProposePlans, ProposedPlan};
+use maxim_bus::signals::layers::{ExportRecords, ImportRecords, RecordsExported, RecordsImported};
 use maxim_bus::signals::recall::{ReportStats, StatsReported};
 use maxim_bus::{MessageId, RegionName, Stage};
 use serde::{Deserialize, Serialize};
 
 use super::gist::{alike, gist, teaches};
-use crate::region::{Card, Hears, Pulse, Region};
+use crate::region::{Card, Hears, Law, Pulse, Region, RemembersInState, StatePart, StatePuts, part};
 use crate::wiring;
 
 const TEMPLATES: usize = 256;
@@ -81,12 +82,13 @@ pub struct PlanningBridge {
 pub enum PlanningEvent {
     Lived { goal: String, steps: Vec<PlannedStep>, success: bool, episode: String, at: Timestamp },
     Tried { template: u64, turn: MessageId, success: bool, at: Timestamp },
+    Imported(StatePuts),
 }
 
 wiring!(PlanningBridge {
-    hears: [EpisodeLived, PlanTried, ProposePlans, ReportStats],
+    hears: [EpisodeLived, PlanTried, ProposePlans, ReportStats, ExportRecords, ImportRecords],
     back: [],
-    emits: [PlansProposed, StatsReported],
+    emits: [PlansProposed, StatsReported, RecordsExported, RecordsImported],
 });
 
 impl Region for PlanningBridge {
@@ -111,6 +113,7 @@ impl Region for PlanningBridge {
                     count(template, success, at);
                 }
             }
+            PlanningEvent::Imported(puts) => puts.apply_to(self),
         }
     }
 }
@@ -122,6 +125,17 @@ fn count(template: &mut Template, success: bool, at: Timestamp) {
         template.failures += 1
     }
     template.last = at;
+}
+
+impl RemembersInState for PlanningBridge {
+    const PARTS: &'static [StatePart] = &[part(
+        "templates",
+        Law::Numbered { most: TEMPLATES, next: "next", same: &["goal", "steps"], evidence: &["successes", "failures"] },
+    )];
+
+    fn imported(puts: StatePuts) -> PlanningEvent {
+        PlanningEvent::Imported(puts)
+    }
 }
 
 impl PlanningBridge {

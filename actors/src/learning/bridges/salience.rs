@@ -11,12 +11,13 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use jiff::Timestamp;
 use maxim_bus::signals::bridges::{AttentionLearned, EpisodeLived};
+use maxim_bus::signals::layers::{ExportRecords, ImportRecords, RecordsExported, RecordsImported};
 use maxim_bus::signals::recall::{ReportStats, StatsReported};
 use maxim_bus::{RegionName, Stage};
 use serde::{Deserialize, Serialize};
 
 use super::gist::{gist, key, teaches};
-use crate::region::{Card, Hears, Pulse, Region};
+use crate::region::{Card, Hears, Law, Pulse, Region, RemembersInState, StatePart, StatePuts, part};
 use crate::wiring;
 
 /// Learning rate β.
@@ -65,14 +66,27 @@ pub struct SalienceBridge {
     objects: BTreeMap<String, Attention>,
 }
 
+/// Untagged: a moment is written as it always was.
 #[derive(Clone, Debug, Serialize, Deserialize)]
-pub struct SalienceBridgeEvent {
+#[serde(untagged)]
+pub enum SalienceBridgeEvent {
+    Earned(Earned),
+    Imported(StatePuts),
+}
+
+/// What objects earned in a moment.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct Earned {
     objects: Vec<String>,
     earned: f64,
     at: Timestamp,
 }
 
-wiring!(SalienceBridge { hears: [EpisodeLived, ReportStats], back: [], emits: [AttentionLearned, StatsReported] });
+wiring!(SalienceBridge {
+    hears: [EpisodeLived, ReportStats, ExportRecords, ImportRecords],
+    back: [],
+    emits: [AttentionLearned, StatsReported, RecordsExported, RecordsImported],
+});
 
 impl Region for SalienceBridge {
     const NAME: RegionName = "salience_bridge";
@@ -85,6 +99,10 @@ impl Region for SalienceBridge {
     }
 
     fn apply(&mut self, event: SalienceBridgeEvent) {
+        let event = match event {
+            SalienceBridgeEvent::Earned(event) => event,
+            SalienceBridgeEvent::Imported(puts) => return puts.apply_to(self),
+        };
         for object in event.objects {
             self.objects.entry(object).or_insert_with(|| Attention::new(event.at)).earn(event.earned, event.at);
         }
@@ -92,6 +110,23 @@ impl Region for SalienceBridge {
             && let Some(oldest) = self.objects.iter().min_by_key(|(_, one)| one.met).map(|(object, _)| object.clone())
         {
             self.objects.remove(&oldest);
+        }
+    }
+}
+
+impl RemembersInState for SalienceBridge {
+    const PARTS: &'static [StatePart] = &[part("objects", Law::Each { most: REMEMBERED, evidence: &[] })];
+
+    fn imported(puts: StatePuts) -> SalienceBridgeEvent {
+        SalienceBridgeEvent::Imported(puts)
+    }
+
+    fn tell(&self, after: &Self, pulse: &mut Pulse<'_, Self>) {
+        let told = |of: &Self, object: &String| of.objects.get(object).map_or(NEUTRAL, |one| one.told);
+        let moved = after.objects.iter().filter(|(object, one)| one.told != told(self, object));
+        let objects: Vec<(String, f64)> = moved.map(|(object, one)| (object.clone(), one.told)).collect();
+        if !objects.is_empty() {
+            pulse.emit(AttentionLearned { objects });
         }
     }
 }
@@ -125,7 +160,7 @@ impl Hears<EpisodeLived> for SalienceBridge {
         if !moved.is_empty() {
             pulse.emit(AttentionLearned { objects: moved });
         }
-        pulse.keep(SalienceBridgeEvent { objects, earned, at });
+        pulse.keep(SalienceBridgeEvent::Earned(Earned { objects, earned, at }));
     }
 }
 

@@ -11,12 +11,13 @@ use std::collections::BTreeMap;
 
 use jiff::Timestamp;
 use maxim_bus::signals::bridges::{EpisodeLived, LocateUsually, UsualPlace, UsuallyLocated};
+use maxim_bus::signals::layers::{ExportRecords, ImportRecords, RecordsExported, RecordsImported};
 use maxim_bus::signals::recall::{ReportStats, StatsReported};
 use maxim_bus::{RegionName, Stage, Trust};
 use serde::{Deserialize, Serialize};
 
 use super::gist::{key, plain_words};
-use crate::region::{Card, Hears, Pulse, Region};
+use crate::region::{Card, Hears, Law, Pulse, Region, RemembersInState, StatePart, StatePuts, part};
 use crate::wiring;
 
 const THINGS: usize = 512;
@@ -172,8 +173,17 @@ pub struct SpatialBridge {
     things: BTreeMap<String, Places>,
 }
 
+/// Untagged: what was said is written as it always was.
 #[derive(Clone, Debug, Serialize, Deserialize)]
-pub struct SpatialEvent {
+#[serde(untagged)]
+pub enum SpatialEvent {
+    Noted(Noted),
+    Imported(StatePuts),
+}
+
+/// Where something was said to be.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct Noted {
     thing: String,
     place: String,
     there: bool,
@@ -181,9 +191,9 @@ pub struct SpatialEvent {
 }
 
 wiring!(SpatialBridge {
-    hears: [EpisodeLived, LocateUsually, ReportStats],
+    hears: [EpisodeLived, LocateUsually, ReportStats, ExportRecords, ImportRecords],
     back: [],
-    emits: [UsuallyLocated, StatsReported],
+    emits: [UsuallyLocated, StatsReported, RecordsExported, RecordsImported],
 });
 
 fn kind_key(thing: &str) -> String {
@@ -201,6 +211,10 @@ impl Region for SpatialBridge {
     }
 
     fn apply(&mut self, event: SpatialEvent) {
+        let event = match event {
+            SpatialEvent::Noted(event) => event,
+            SpatialEvent::Imported(puts) => return puts.apply_to(self),
+        };
         for name in [key(&event.thing), kind_key(&event.thing)] {
             self.things.entry(name).or_default().note(&event.place, event.there, event.at);
         }
@@ -209,6 +223,14 @@ impl Region for SpatialBridge {
         {
             self.things.remove(&oldest);
         }
+    }
+}
+
+impl RemembersInState for SpatialBridge {
+    const PARTS: &'static [StatePart] = &[part("things", Law::Each { most: THINGS, evidence: &[] })];
+
+    fn imported(puts: StatePuts) -> SpatialEvent {
+        SpatialEvent::Imported(puts)
     }
 }
 
@@ -231,7 +253,7 @@ impl Hears<EpisodeLived> for SpatialBridge {
         }
         let at = pulse.now();
         for Whereabouts { thing, place, there } in whereabouts(&lived.text) {
-            pulse.keep(SpatialEvent { thing, place, there, at });
+            pulse.keep(SpatialEvent::Noted(Noted { thing, place, there, at }));
         }
     }
 }

@@ -12,6 +12,7 @@ use std::collections::{BTreeMap, VecDeque};
 
 use maxim_bus::signals::body::{MovementSensed, SensoryErrorSensed};
 use maxim_bus::signals::intent::Intent;
+use maxim_bus::signals::layers::{ExportRecords, ImportRecords, RecordsExported, RecordsImported};
 use maxim_bus::signals::outcome::{FailureKind, ToolResult};
 use maxim_bus::signals::recall::{ReportStats, StatsReported};
 use maxim_bus::signals::skill::{
@@ -26,7 +27,7 @@ use super::forward::{ForwardModel, MOST_MODELS, changes, kind};
 use super::object::{MOST_PAIRS, Pairing, object_of};
 use super::program::{Example, FORGOTTEN, OFFERED, crystallise, strengthened};
 use crate::action::executor::RESPOND;
-use crate::region::{Card, Hears, Pulse, Region};
+use crate::region::{Card, Hears, Law, Pulse, Region, RemembersInState, StatePart, StatePuts, part};
 use crate::wiring;
 
 /// Goals of open turns at most; the oldest leave.
@@ -69,12 +70,21 @@ pub enum CerebellumEvent {
     Practised { name: String, success: bool },
     Forgotten { name: String },
     Used { pair: String, success: bool, episode: String },
+    Imported(StatePuts),
 }
 
 wiring!(Cerebellum {
-    hears: [Intent, ToolResult, TurnEnded, MovementSensed, ReportStats],
+    hears: [Intent, ToolResult, TurnEnded, MovementSensed, ReportStats, ExportRecords, ImportRecords],
     back: [],
-    emits: [SensoryErrorSensed, ProgramLearned, ProgramForgotten, ExecutesWithLearned, StatsReported],
+    emits: [
+        SensoryErrorSensed,
+        ProgramLearned,
+        ProgramForgotten,
+        ExecutesWithLearned,
+        StatsReported,
+        RecordsExported,
+        RecordsImported,
+    ],
 });
 
 impl Region for Cerebellum {
@@ -140,6 +150,30 @@ impl Region for Cerebellum {
                 }
                 self.pairs.entry(pair).or_default().used(success, episode, self.uses);
             }
+            CerebellumEvent::Imported(puts) => puts.apply_to(self),
+        }
+    }
+}
+
+impl RemembersInState for Cerebellum {
+    const PARTS: &'static [StatePart] = &[
+        part("models", Law::Each { most: MOST_MODELS, evidence: &["movements"] }),
+        part("errors", Law::Count),
+        part("examples", Law::Each { most: MOST_SEQUENCES, evidence: &[] }),
+        part("programs", Law::Each { most: MOST_PROGRAMS, evidence: &["successes"] }),
+        part("pairs", Law::Each { most: MOST_PAIRS, evidence: &["successes", "failures"] }),
+        part("uses", Law::Count),
+    ];
+
+    fn imported(puts: StatePuts) -> CerebellumEvent {
+        CerebellumEvent::Imported(puts)
+    }
+
+    fn tell(&self, after: &Self, pulse: &mut Pulse<'_, Self>) {
+        let news = after.programs.values().filter(|program| self.programs.get(&program.name) != Some(*program));
+        for program in news {
+            let offered = program.strength.get() >= OFFERED;
+            pulse.emit(ProgramLearned { program: program.clone(), offered });
         }
     }
 }
@@ -358,7 +392,7 @@ mod tests {
             };
             let mut actions: Vec<ActionSummary> = calls.iter().map(act).collect();
             actions.push(act(&(RESPOND, json!({"message": "done"}), "done")));
-            rig.send(TurnEnded { turn, channel: "http".into(), reply: None, spoken: true, actions });
+            rig.send(TurnEnded { turn, channel: "http".into(), reply: None, spoken: true, actions, lost: false });
         }
 
         fn note(&mut self, rig: &mut Rig<Cerebellum>, file: &str, last: &str) {

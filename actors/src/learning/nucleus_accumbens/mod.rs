@@ -10,6 +10,7 @@ pub mod model;
 pub mod predict;
 mod promotion;
 pub mod region;
+mod remembering;
 mod series;
 
 pub use region::{NacSettings, NucleusAccumbens};

@@ -101,6 +101,9 @@ pub struct EventRecord {
     pub conditions: ContextCondition,
     /// Sorted by outcome name.
     pub links: Vec<CausalLink>,
+    /// When it was last found bad after an outcome.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub hurt: Option<Timestamp>,
     /// How the newest went, in their order.
     #[serde(default)]
     pub series: OutcomeSeries,
@@ -210,6 +213,7 @@ impl LinkTable {
             strength: 0.0,
             conditions: ContextCondition::default(),
             links: Vec::new(),
+            hurt: None,
             series: OutcomeSeries::default(),
         });
         record.series.push(seen.outcome.reinforcement);
@@ -220,8 +224,13 @@ impl LinkTable {
         record.observe_link(seen, error / 2.0, alpha);
         let confidence = confidence(record.observations);
         let value = value_of(self.sum(&key, seen.cues));
-        let outcome = seen.outcome.name.clone();
-        Update { event: key, outcome, value, rpe: error / 2.0, confidence, valence: Valence::of(value) }
+        let (outcome, valence) = (seen.outcome.name.clone(), Valence::of(value));
+        if valence == Valence::Negative
+            && let Some(record) = self.events.get_mut(&key)
+        {
+            record.hurt = record.hurt.max(Some(seen.at));
+        }
+        Update { event: key, outcome, value, rpe: error / 2.0, confidence, valence }
     }
 
     fn learn_cues(&mut self, event: &str, cues: &[&str], target: f64) -> f64 {

@@ -10,20 +10,24 @@ use std::sync::Arc;
 use jiff::Timestamp;
 use maxim_bus::signals::concepts::{CandidatesOffered, OfferCandidates};
 use maxim_bus::signals::introspection::{LinksListed, ListLinks};
+use maxim_bus::signals::layers::{ExportRecords, HurtRecalled, ImportRecords, RecordsExported, RecordsImported};
+use maxim_bus::signals::outbox::{DeliveryEnded, OutboxState};
 use maxim_bus::signals::outcome::{FailureKind, ToolResult};
 use maxim_bus::signals::recall::{
     OutcomesPredicted, PredictOutcomes, PredictionErrorSensed, ReportStats, Reward, StatsReported,
 };
 use maxim_bus::units::{Rpe, Value};
-use maxim_bus::{RegionName, Stage};
+use maxim_bus::{MessageId, RegionName, Stage};
 use serde::{Deserialize, Serialize};
-use serde_json::{Map, Value as Json};
+use serde_json::{Map, Value as Json, json};
 
 use super::alike::alike;
 use super::event::{EventKind, OutcomeKind};
 use super::law::Reinforcement;
 use super::model::{LinkTable, Observation};
 use super::predict::Basis;
+use super::remembering::Recalled;
+use crate::action::tools::messaging::{CALL_USER, SEND_MESSAGE};
 use crate::language::Encoder;
 use crate::region::{Card, Hears, Pulse, Region};
 use crate::wiring;
@@ -43,12 +47,20 @@ pub struct NacSettings {
 #[derive(Default, Serialize, Deserialize)]
 pub struct NucleusAccumbens {
     links: Option<LinkTable>,
-    observations: u64,
+    pub(super) observations: u64,
+}
+
+/// Untagged: an observation is written as it always was.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+#[serde(untagged)]
+pub enum NacEvent {
+    Observed(Observed),
+    Recalled(Box<Recalled>),
 }
 
 /// What was learned from, whole: applying it again gives the same links.
 #[derive(Clone, Debug, Serialize, Deserialize)]
-pub struct NacEvent {
+pub struct Observed {
     kind: EventKind,
     outcome: OutcomeKind,
     mode: String,
@@ -59,9 +71,28 @@ pub struct NacEvent {
 }
 
 wiring!(NucleusAccumbens {
-    hears: [ToolResult, PredictOutcomes, OfferCandidates, ListLinks, ReportStats],
+    hears: [
+        ToolResult,
+        DeliveryEnded,
+        PredictOutcomes,
+        OfferCandidates,
+        ListLinks,
+        ReportStats,
+        ExportRecords,
+        ImportRecords,
+    ],
     back: [],
-    emits: [PredictionErrorSensed, Reward, OutcomesPredicted, CandidatesOffered, LinksListed, StatsReported],
+    emits: [
+        PredictionErrorSensed,
+        Reward,
+        OutcomesPredicted,
+        CandidatesOffered,
+        LinksListed,
+        StatsReported,
+        HurtRecalled,
+        RecordsExported,
+        RecordsImported,
+    ],
 });
 
 impl Region for NucleusAccumbens {
@@ -75,8 +106,13 @@ impl Region for NucleusAccumbens {
     }
 
     fn apply(&mut self, event: NacEvent) {
-        self.observations += 1;
-        event.teach(self.links.get_or_insert_with(|| LinkTable::new(event.alpha)));
+        match event {
+            NacEvent::Observed(event) => {
+                self.observations += 1;
+                event.teach(self.links.get_or_insert_with(|| LinkTable::new(event.alpha)));
+            }
+            NacEvent::Recalled(recalled) => recalled.put(&mut self.links, &mut self.observations),
+        }
     }
 }
 
@@ -86,7 +122,7 @@ impl NucleusAccumbens {
     }
 }
 
-impl NacEvent {
+impl Observed {
     fn teach(&self, links: &mut LinkTable) -> super::model::Update {
         links.observe(&Observation {
             event: &self.kind,
@@ -114,15 +150,25 @@ fn params_of(params: &Json) -> Map<String, Json> {
     params.as_object().cloned().unwrap_or_default()
 }
 
-impl Hears<ToolResult> for NucleusAccumbens {
-    fn hear(&self, result: &ToolResult, pulse: &mut Pulse<'_, Self>) {
-        let Some(outcome) = outcome_of(result) else { return };
-        let event = NacEvent {
-            kind: EventKind::of(&result.tool, &params_of(&result.params)),
+/// What an action led to.
+struct Lesson<'a> {
+    action: MessageId,
+    tool: &'a str,
+    params: Map<String, Json>,
+    outcome: OutcomeKind,
+    delay_s: f64,
+    turn: MessageId,
+}
+
+impl NucleusAccumbens {
+    fn learn(&self, lesson: Lesson<'_>, pulse: &mut Pulse<'_, Self>) {
+        let Lesson { action, tool, params, outcome, delay_s, turn } = lesson;
+        let event = Observed {
+            kind: EventKind::of(tool, &params),
             outcome,
             mode: pulse.settings().mode.clone(),
-            delay_s: result.duration_us as f64 / 1e6,
-            episode: result.turn.to_string(),
+            delay_s,
+            episode: turn.to_string(),
             at: pulse.now(),
             alpha: pulse.settings().alpha,
         };
@@ -143,9 +189,9 @@ impl Hears<ToolResult> for NucleusAccumbens {
             Reinforcement::Bad => 0.0,
             Reinforcement::Neutral => 0.5,
         };
-        pulse.emit(Reward { action: result.action, tool: result.tool.clone(), lambda: Value::clamped(lambda) });
+        pulse.emit(Reward { action, tool: tool.to_owned(), lambda: Value::clamped(lambda) });
         pulse.emit(PredictionErrorSensed {
-            action: result.action,
+            action,
             event: learned.event,
             outcome: learned.outcome,
             expected,
@@ -154,7 +200,40 @@ impl Hears<ToolResult> for NucleusAccumbens {
             confidence: learned.confidence,
             valence: learned.valence,
         });
-        pulse.keep(event);
+        pulse.keep(NacEvent::Observed(event));
+    }
+}
+
+impl Hears<ToolResult> for NucleusAccumbens {
+    fn hear(&self, result: &ToolResult, pulse: &mut Pulse<'_, Self>) {
+        let Some(outcome) = outcome_of(result) else { return };
+        let lesson = Lesson {
+            action: result.action,
+            tool: &result.tool,
+            params: params_of(&result.params),
+            outcome,
+            delay_s: result.duration_us as f64 / 1e6,
+            turn: result.turn,
+        };
+        self.learn(lesson, pulse);
+    }
+}
+
+/// That it was queued was no lie, and not what it was for: a message that failed for good is what writing led to.
+impl Hears<DeliveryEnded> for NucleusAccumbens {
+    fn hear(&self, ended: &DeliveryEnded, pulse: &mut Pulse<'_, Self>) {
+        let writes = |tool: &&String| [SEND_MESSAGE, CALL_USER].contains(&tool.as_str());
+        let Some(tool) = ended.tool.as_ref().filter(writes).filter(|_| ended.state == OutboxState::Failed) else {
+            return;
+        };
+        let DeliveryEnded { channel, recipient, text, .. } = ended;
+        let params = match tool.as_str() {
+            SEND_MESSAGE => json!({"channel": channel, "recipient": recipient, "body": text}),
+            _ => json!({"recipient": recipient, "message": text}),
+        };
+        let params = params_of(&params);
+        let outcome = OutcomeKind::new("failed", Reinforcement::Bad);
+        self.learn(Lesson { action: ended.entry, tool, params, outcome, delay_s: 0.0, turn: ended.turn }, pulse);
     }
 }
 

@@ -12,12 +12,13 @@ use jiff::{SignedDuration, Timestamp};
 use maxim_bus::signals::bridges::{
     EnergyChanged, EpisodeLived, Moment, SignificanceLearned, SignificanceWeights, Startled,
 };
+use maxim_bus::signals::layers::{ExportRecords, ImportRecords, RecordsExported, RecordsImported};
 use maxim_bus::signals::recall::{EnrichedPercept, PredictionErrorSensed, ReportStats, StatsReported};
 use maxim_bus::{MessageId, RegionName, Stage};
 use serde::{Deserialize, Serialize};
 
 use super::law::{distance, learn, usefulness};
-use crate::region::{Card, Hears, Pulse, Region};
+use crate::region::{Card, Hears, Law, Pulse, Region, RemembersInState, StatePart, StatePuts, part};
 use crate::wiring;
 
 /// A moment is judged after this.
@@ -81,12 +82,21 @@ pub enum SignificanceEvent {
     Energy {
         level: f64,
     },
+    Imported(StatePuts),
 }
 
 wiring!(SignificanceLearner {
-    hears: [EpisodeLived, EnrichedPercept, PredictionErrorSensed, EnergyChanged, ReportStats],
+    hears: [
+        EpisodeLived,
+        EnrichedPercept,
+        PredictionErrorSensed,
+        EnergyChanged,
+        ReportStats,
+        ExportRecords,
+        ImportRecords,
+    ],
     back: [],
-    emits: [SignificanceLearned, Startled, StatsReported],
+    emits: [SignificanceLearned, Startled, StatsReported, RecordsExported, RecordsImported],
 });
 
 impl Region for SignificanceLearner {
@@ -135,6 +145,26 @@ impl Region for SignificanceLearner {
             SignificanceEvent::Energy { level } => {
                 self.energy = Some((self.energy.map_or(level, |(before, _)| before), level));
             }
+            SignificanceEvent::Imported(puts) => puts.apply_to(self),
+        }
+    }
+}
+
+impl RemembersInState for SignificanceLearner {
+    const PARTS: &'static [StatePart] = &[
+        part("weights", Law::Whole),
+        part("told", Law::Whole),
+        part("judged", Law::Count),
+        part("waiting", Law::Each { most: WAITING, evidence: &[] }),
+    ];
+
+    fn imported(puts: StatePuts) -> SignificanceEvent {
+        SignificanceEvent::Imported(puts)
+    }
+
+    fn tell(&self, after: &Self, pulse: &mut Pulse<'_, Self>) {
+        if after.told != self.told {
+            pulse.emit(SignificanceLearned { weights: after.told, moments: after.judged });
         }
     }
 }

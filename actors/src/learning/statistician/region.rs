@@ -12,6 +12,7 @@ use std::collections::BTreeMap;
 use jiff::{SignedDuration, Timestamp};
 use maxim_bus::signals::concepts::{CandidatesOffered, OfferCandidates};
 use maxim_bus::signals::intent::Intent;
+use maxim_bus::signals::layers::{ExportRecords, ImportRecords, RecordsExported, RecordsImported};
 use maxim_bus::signals::numbers::{
     AnalyseSeries, JudgeSeries, MathRecordRemoved, MathRecordStored, MetricsCorrelated, PatternConfirmed,
     PatternDropped, SeriesAnalysed, SeriesJudged,
@@ -26,13 +27,13 @@ use serde::{Deserialize, Serialize};
 
 use super::correlation::{Claims, correlations};
 use super::law::{self, Move};
-use super::model::{FRESH, HeldPattern, JUDGE_EVERY, Measured, Metric, MetricState, Metrics};
+use super::model::{FRESH, HeldPattern, JUDGE_EVERY, MOST_METRICS, Measured, Metric, MetricState, Metrics};
 use super::wording::word;
 use crate::action::executor::RESPOND;
 use crate::language::{is_stop_word, words};
 use crate::learning::intraparietal_sulcus::IntraparietalSulcus;
 use crate::memory::angular_gyrus::AngularGyrus;
-use crate::region::{Card, Hears, Pulse, Region};
+use crate::region::{Card, Hears, Law, Pulse, Region, RemembersInState, StatePart, StatePuts, part};
 use crate::wiring;
 
 /// A person who answers later than this has begun a new conversation.
@@ -91,6 +92,7 @@ pub enum StatisticianEvent {
     TurnClosed { turn: MessageId },
     Spoke { person: String, at: Timestamp },
     Answered { person: String },
+    Imported(StatePuts),
 }
 
 wiring!(Statistician {
@@ -108,6 +110,8 @@ wiring!(Statistician {
         MathRecordRemoved,
         OfferCandidates,
         ReportStats,
+        ExportRecords,
+        ImportRecords,
     ],
     back: [],
     emits: [
@@ -118,6 +122,8 @@ wiring!(Statistician {
         MetricsCorrelated,
         CandidatesOffered,
         StatsReported,
+        RecordsExported,
+        RecordsImported,
     ],
 });
 
@@ -134,6 +140,7 @@ impl Region for Statistician {
     fn apply(&mut self, event: StatisticianEvent) {
         match event {
             StatisticianEvent::Measured(measured) => self.metrics.measure(&measured),
+            StatisticianEvent::Imported(puts) => puts.apply_to(self),
             StatisticianEvent::Stretch { number } => {
                 (self.stretch, self.pains, self.tokens) = (Some(number), 0.0, 0.0);
             }
@@ -183,6 +190,15 @@ struct Reading {
     value: f64,
     trust: Trust,
     episode: Option<MessageId>,
+}
+
+impl RemembersInState for Statistician {
+    const PARTS: &'static [StatePart] =
+        &[part("metrics", Law::Each { most: MOST_METRICS, evidence: &["observations"] }), part("claims", Law::Whole)];
+
+    fn imported(puts: StatePuts) -> StatisticianEvent {
+        StatisticianEvent::Imported(puts)
+    }
 }
 
 impl Statistician {

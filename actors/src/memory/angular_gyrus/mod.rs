@@ -8,6 +8,7 @@ pub mod knowledge;
 pub mod matrix;
 pub mod model;
 pub mod region;
+mod remembering;
 pub mod statistics;
 
 pub use region::{AngularGyrus, GyrusSettings};

@@ -135,7 +135,7 @@ fn innate() -> impl Iterator<Item = MathRecord> {
     constants.chain(methods)
 }
 
-fn is_innate(id: &str) -> bool {
+pub(super) fn is_innate(id: &str) -> bool {
     id.starts_with("constant/") || id.starts_with("method/")
 }
 

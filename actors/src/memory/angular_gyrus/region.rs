@@ -12,6 +12,7 @@ use std::collections::BTreeMap;
 use jiff::{SignedDuration, Timestamp};
 use maxim_bus::Trust;
 use maxim_bus::signals::concepts::{ConsolidateLayer, KnowledgeRecalled, Layer, LayerConsolidated, RecallKnowledge};
+use maxim_bus::signals::layers::{ExportRecords, ImportRecords, RecordsExported, RecordsImported};
 use maxim_bus::signals::numbers::{
     AnalyseSeries, Calculate, Calculated, MathCategory, MathProvenance, MathRecord, MathRecordRemoved,
     MathRecordStored, MetricsCorrelated, PatternConfirmed, PatternDropped, SeriesAnalysed,
@@ -65,7 +66,7 @@ pub enum GyrusEvent {
 }
 
 wiring!(AngularGyrus {
-    hears: [Calculate, AnalyseSeries, RecallKnowledge, ConsolidateLayer, ReportStats],
+    hears: [Calculate, AnalyseSeries, RecallKnowledge, ConsolidateLayer, ReportStats, ExportRecords, ImportRecords,],
     back: [PatternConfirmed, PatternDropped, MetricsCorrelated, ExecutesWithLearned],
     emits: [
         Calculated,
@@ -74,11 +75,13 @@ wiring!(AngularGyrus {
         MathRecordRemoved,
         KnowledgeRecalled,
         LayerConsolidated,
-        StatsReported
+        StatsReported,
+        RecordsExported,
+        RecordsImported,
     ],
 });
 
-fn record_key(id: &str) -> Vec<u8> {
+pub(super) fn record_key(id: &str) -> Vec<u8> {
     format!("math/{id}").into_bytes()
 }
 

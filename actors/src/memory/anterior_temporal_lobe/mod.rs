@@ -10,6 +10,7 @@ pub mod model;
 pub mod naming;
 mod region;
 pub mod relations;
+mod remembering;
 mod sentences;
 mod upkeep;
 

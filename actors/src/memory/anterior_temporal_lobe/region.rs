@@ -11,11 +11,12 @@ use std::sync::Arc;
 
 use jiff::Timestamp;
 use maxim_bus::signals::concepts::{
-    ConceptFormed, ConceptLesson, ConceptRemoved, ConceptsExported, ConceptsFound, ConceptsImported, ConceptsLearned,
-    ConsolidateLayer, DocumentIngested, ExportConcepts, FindConcepts, ForgetRecord, ImportConcepts, IngestDocument,
-    KnowledgeRecalled, Layer, LayerConsolidated, LayerLinked, LayerUnlinked, LearnConcepts, PinRecord,
-    ProposeRelationType, RecallKnowledge, RecordChanged, RecordsLinked, RecordsRemoved, RelationTypeProposed,
+    ConceptFormed, ConceptLesson, ConceptRemoved, ConceptsFound, ConceptsLearned, ConsolidateLayer, DocumentIngested,
+    FindConcepts, ForgetRecord, IngestDocument, KnowledgeRecalled, Layer, LayerConsolidated, LayerLinked,
+    LayerUnlinked, LearnConcepts, PinRecord, ProposeRelationType, RecallKnowledge, RecordChanged, RecordsLinked,
+    RecordsRemoved, RelationTypeProposed,
 };
+use maxim_bus::signals::layers::{ExportRecords, ImportRecords, RecordsExported, RecordsImported};
 use maxim_bus::signals::numbers::MetricsCorrelated;
 use maxim_bus::signals::recall::{ReportStats, StatsReported};
 use maxim_bus::signals::skill::ExecutesWithLearned;
@@ -76,10 +77,10 @@ wiring!(AnteriorTemporalLobe {
         IngestDocument,
         PinRecord,
         ForgetRecord,
-        ExportConcepts,
-        ImportConcepts,
         ConsolidateLayer,
         ReportStats,
+        ExportRecords,
+        ImportRecords,
     ],
     back: [ExecutesWithLearned, MetricsCorrelated],
     emits: [
@@ -89,8 +90,6 @@ wiring!(AnteriorTemporalLobe {
         RelationTypeProposed,
         DocumentIngested,
         RecordChanged,
-        ConceptsExported,
-        ConceptsImported,
         LayerConsolidated,
         StatsReported,
         ConceptFormed,
@@ -99,6 +98,8 @@ wiring!(AnteriorTemporalLobe {
         LayerUnlinked,
         RecordsLinked,
         RecordsRemoved,
+        RecordsExported,
+        RecordsImported,
     ],
 });
 

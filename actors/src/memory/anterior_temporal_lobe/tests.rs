@@ -3,14 +3,13 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use maxim_bus::signals::concepts::{
-    ConceptLesson, ConceptProvenance, ConceptRemoved, ConceptShown, ConceptsExported, ConceptsFound, ConceptsImported,
-    ConceptsLearned, ConsolidateLayer, CrossKind, DocumentIngested, ExportConcepts, FindConcepts, ForgetRecord,
-    ImportConcepts, IngestDocument, KnowledgeRecalled, Layer, LayerConsolidated, LayerLinked, LearnConcepts, MemoryRef,
-    PinRecord, ProposeRelationType, RecallKnowledge, RecordChanged, RecordsLinked, RecordsRemoved, RelationLesson,
-    RelationTypeProposed,
+    ConceptLesson, ConceptProvenance, ConceptRemoved, ConceptShown, ConceptsFound, ConceptsLearned, ConsolidateLayer,
+    CrossKind, DocumentIngested, FindConcepts, ForgetRecord, IngestDocument, KnowledgeRecalled, Layer,
+    LayerConsolidated, LayerLinked, LearnConcepts, MemoryRef, PinRecord, ProposeRelationType, RecallKnowledge,
+    RecordChanged, RecordsLinked, RecordsRemoved, RelationLesson, RelationTypeProposed,
 };
+use maxim_bus::signals::layers::{ExportRecords, ImportRecords, RecordsExported, RecordsImported};
 use maxim_bus::{MessageId, Trust};
-use serde_json::Value as Json;
 
 use super::{AnteriorTemporalLobe, AtlSettings};
 use crate::language::TokenTable;
@@ -25,8 +24,8 @@ fn rig() -> Rig<AnteriorTemporalLobe> {
         ear::<RelationTypeProposed>(bus, probe);
         ear::<DocumentIngested>(bus, probe);
         ear::<RecordChanged>(bus, probe);
-        ear::<ConceptsExported>(bus, probe);
-        ear::<ConceptsImported>(bus, probe);
+        ear::<RecordsExported>(bus, probe);
+        ear::<RecordsImported>(bus, probe);
         ear::<LayerConsolidated>(bus, probe);
         ear::<LayerLinked>(bus, probe);
         ear::<RecordsLinked>(bus, probe);
@@ -319,22 +318,22 @@ fn what_nobody_asked_for_is_compressed_or_pruned_after_a_month_unless_pinned() {
 fn concepts_are_exported_and_come_back_in_another_brain() {
     let mut rig = rig();
     learn(&mut rig, vec![with(lesson("mug", "object", &["e1"]), "IS_A", "container"), lesson("lamp", "", &["e2"])]);
-    let mut records: Vec<Json> = Vec::new();
+    let mut lines: Vec<String> = Vec::new();
     let mut after = None;
     loop {
-        rig.send(ExportConcepts { after: after.clone(), limit: 2 });
-        let part = rig.heard::<ConceptsExported>().remove(0);
-        records.extend(part.records);
+        rig.send(ExportRecords { after: after.clone(), limit: 2 });
+        let part = rig.heard::<RecordsExported>().remove(0);
+        lines.extend(part.lines);
         after = part.next;
         if after.is_none() {
             break;
         }
     }
-    assert_eq!(records.len(), 3);
+    assert_eq!(lines.len(), 3);
     let mut other = self::rig();
-    let wish = ImportConcepts { records: records.into_iter().chain([Json::from("nonsense")]).collect() };
-    other.send(wish);
-    let done = other.heard::<ConceptsImported>().remove(0);
+    let lines = (1..).zip(lines.into_iter().chain(["nonsense".into()])).collect();
+    other.send(ImportRecords { lines });
+    let done = other.heard::<RecordsImported>().remove(0);
     assert_eq!((done.kept, done.bad.len(), done.bad[0].0), (3, 1, 4));
     assert_eq!(
         names(&find(&mut other, FindConcepts { category: Some("container".into()), ..FindConcepts::default() })),

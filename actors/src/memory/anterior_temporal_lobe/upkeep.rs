@@ -1,20 +1,15 @@
-//! What is done with concepts beside learning and asking: pinning, forgetting, export and import, consolidation.
+//! What is done with concepts beside learning and asking: pinning, forgetting, consolidation.
 
 use maxim_bus::signals::concepts::{
-    ConceptRemoved, ConceptsExported, ConceptsImported, ConsolidateLayer, ExportConcepts, ForgetRecord, ImportConcepts,
-    Layer, LayerConsolidated, LayerEdge, LayerLinked, LayerUnlinked, PinRecord, RecordChanged, RecordsRemoved,
+    ConceptRemoved, ConsolidateLayer, ForgetRecord, Layer, LayerConsolidated, LayerUnlinked, PinRecord, RecordChanged,
+    RecordsRemoved,
 };
 
 use super::model::{SemanticMemory, concept_id, concept_number};
 use super::naming;
 use super::region::{AnteriorTemporalLobe, AtlEvent, concept_key};
-use super::relations::AGAINST;
 use crate::region::{Hears, Pulse};
 
-/// Concepts in one answer of an export.
-const MOST_EXPORTED: usize = 500;
-/// Numbers of concepts that an import may bring; far beyond it there would be none left for new ones.
-const MOST_NUMBER: u32 = 1 << 31;
 /// Reinforcements up to which an inferred concept that nothing rests on is pruned when it is due.
 const WEAK: u32 = 1;
 
@@ -87,64 +82,6 @@ impl Hears<ForgetRecord> for AnteriorTemporalLobe {
     fn hear(&self, wish: &ForgetRecord, pulse: &mut Pulse<'_, Self>) {
         let name = concept_number(&wish.id).and_then(|number| self.remove(number, "forgotten", pulse));
         pulse.reply(changed(&wish.id, name));
-    }
-}
-
-impl Hears<ExportConcepts> for AnteriorTemporalLobe {
-    fn hear(&self, wish: &ExportConcepts, pulse: &mut Pulse<'_, Self>) {
-        let after = wish.after.as_deref().and_then(concept_number);
-        let limit = wish.limit.clamp(1, MOST_EXPORTED);
-        let numbers: Vec<u32> = self.index.numbers_after(after).take(limit).collect();
-        let next = (numbers.len() == limit).then(|| numbers.last().map(|last| concept_id(*last))).flatten();
-        let memories = numbers.into_iter().filter_map(|number| self.memory(number, pulse));
-        let records = memories.filter_map(|memory| serde_json::to_value(memory).ok()).collect();
-        pulse.reply(ConceptsExported { records, next });
-    }
-}
-
-impl Hears<ImportConcepts> for AnteriorTemporalLobe {
-    fn hear(&self, wish: &ImportConcepts, pulse: &mut Pulse<'_, Self>) {
-        let mut answer = ConceptsImported::default();
-        let mut edges = Vec::new();
-        for (line, record) in (1..).zip(&wish.records) {
-            let concept: SemanticMemory = match serde_json::from_value(record.clone()) {
-                Ok(concept) => concept,
-                Err(error) => {
-                    answer.bad.push((line, format!("it is no concept: {error}")));
-                    continue;
-                }
-            };
-            let Some(number) = concept_number(&concept.id).filter(|number| *number < MOST_NUMBER) else {
-                answer.bad.push((line, format!("{:?} is no id of a concept, which are like concept-12", concept.id)));
-                continue;
-            };
-            match self.index.card(number) {
-                Some(card) if naming::key(&card.name) != naming::key(&concept.name) => {
-                    answer.bad.push((line, format!("{} is {:?} here already", concept.id, card.name)));
-                    continue;
-                }
-                Some(card) if card.reinforcements >= concept.reinforcements => {
-                    answer.merged += 1;
-                    continue;
-                }
-                _ => answer.kept += 1,
-            }
-            edges.extend(concept.relations.iter().map(|relation| {
-                let back = if self.types.is_symmetric(&relation.kind) { 1.0 } else { AGAINST };
-                LayerEdge {
-                    kind: relation.kind.clone(),
-                    from: concept_id(number),
-                    to: concept_id(relation.to),
-                    weight: relation.weight,
-                    back: relation.weight * back,
-                }
-            }));
-            self.store(number, concept, pulse);
-        }
-        if !edges.is_empty() {
-            pulse.emit(LayerLinked { layer: Layer::Atl, edges });
-        }
-        pulse.reply(answer);
     }
 }
 

@@ -97,6 +97,11 @@ impl Graph {
         self.nodes.get(number as usize)?.as_ref()
     }
 
+    /// Nodes that stand, by number.
+    pub fn nodes(&self) -> impl Iterator<Item = &Node> {
+        self.nodes.iter().flatten()
+    }
+
     /// Nodes that stand, and their edges.
     pub fn size(&self) -> (usize, usize) {
         (self.numbers.iter().map(HashMap::len).sum(), self.edges)

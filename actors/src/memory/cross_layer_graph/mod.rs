@@ -3,6 +3,7 @@
 mod association;
 pub mod graph;
 mod region;
+mod remembering;
 
 #[cfg(test)]
 mod tests;

@@ -15,6 +15,7 @@ use maxim_bus::signals::concepts::{
     AssociatedRecalled, ConceptsFound, CrossKind, EpisodesFetched, FetchEpisodes, FindConcepts, Layer, LayerActivation,
     LayerLinked, LayerUnlinked, MemoryRef, RecallAssociated, RecordsLinked, RecordsRemoved,
 };
+use maxim_bus::signals::layers::{ExportRecords, ImportRecords, RecordsExported, RecordsImported};
 use maxim_bus::signals::numbers::MathRecordRemoved;
 use maxim_bus::signals::recall::{EpisodesRecalled, RecallEpisodes, ReportStats, StatsReported};
 use maxim_bus::{RegionName, Stage};
@@ -76,9 +77,19 @@ wiring!(CrossLayerGraph {
         ConceptsFound,
         EpisodesFetched,
         ReportStats,
+        ExportRecords,
+        ImportRecords,
     ],
     back: [],
-    emits: [RecallEpisodes, FindConcepts, FetchEpisodes, AssociatedRecalled, StatsReported],
+    emits: [
+        RecallEpisodes,
+        FindConcepts,
+        FetchEpisodes,
+        AssociatedRecalled,
+        StatsReported,
+        RecordsExported,
+        RecordsImported,
+    ],
 });
 
 impl Region for CrossLayerGraph {
@@ -143,7 +154,7 @@ fn number_of(key: &[u8]) -> Option<u32> {
 }
 
 impl CrossLayerGraph {
-    fn change(&self, think: impl FnOnce(&mut Draft<'_>), pulse: &mut Pulse<'_, Self>) {
+    pub(super) fn change(&self, think: impl FnOnce(&mut Draft<'_>), pulse: &mut Pulse<'_, Self>) {
         let mut draft = Draft::new(&self.graph, self.next);
         think(&mut draft);
         if draft.changed.is_empty() {

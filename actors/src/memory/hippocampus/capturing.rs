@@ -85,7 +85,7 @@ impl Hears<SalientPercept> for Hippocampus {
         let percept = &salient.percept;
         let now = pulse.now();
         let mut episode = EpisodicMemory::new(turn.to_string(), now);
-        let said = percept.source.starts_with("comms:");
+        let said = percept.is_said();
         episode.provenance = if said { Provenance::Person } else { Provenance::OwnExperience };
         episode.trust = trust_of(pulse.trust());
         episode.run.clone_from(&pulse.settings().run);

@@ -158,18 +158,19 @@ impl Edges {
 
     /// Takes in what [`Edges::pack`] wrote.
     pub fn unpack(&mut self, block: u32, bytes: &[u8]) -> Result<(), DamagedSegment> {
-        let mut reader = Unpacker::open(bytes, KIND)?;
-        let length = reader.u32("the length of the edges")? as usize;
-        let rows = reader.take(length, "the edges")?;
-        let mut at = 0;
-        for document in documents_of(block) {
-            let own = take_row(document, rows, &mut at);
-            if !own.is_empty() {
-                self.set(document, &own);
-            }
-        }
+        read_block(block, bytes)?.iter().for_each(|(document, own)| self.set(*document, own));
         Ok(())
     }
+}
+
+/// Reads what [`Edges::pack`] wrote: the edges that each episode keeps, those without any left out.
+pub fn read_block(block: u32, bytes: &[u8]) -> Result<Vec<(u32, Vec<Edge>)>, DamagedSegment> {
+    let mut reader = Unpacker::open(bytes, KIND)?;
+    let length = reader.u32("the length of the edges")? as usize;
+    let rows = reader.take(length, "the edges")?;
+    let mut at = 0;
+    let read = documents_of(block).map(|document| (document, take_row(document, rows, &mut at)));
+    Ok(read.filter(|(_, own)| !own.is_empty()).collect())
 }
 
 /// Numbers of the episodes of a block.

@@ -2,10 +2,11 @@
 
 use jiff::Timestamp;
 use maxim_bus::units::{Intensity, Novelty, Salience};
-use serde::Deserialize;
+use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 use serde_json::{Map, Value};
 
+use super::edges::{Edge, EdgeKind};
 use super::model::{Action, EpisodicMemory, Outcome, Provenance, Trust};
 
 /// One line. All fields are optional except one of `text` and `tool`; null is absent.
@@ -43,15 +44,54 @@ pub struct WholeLine {
     pub episode: EpisodicMemory,
     /// The record as it was written.
     pub record: String,
+    /// What the episode was joined with; none in an export that doesn't tell, where it is linked anew.
+    pub links: Option<Links>,
 }
 
-/// The only member of an export's line.
+/// What an episode is joined with.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct Links {
+    /// Edges to earlier episodes.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub edges: Vec<NamedEdge>,
+    /// Ids of turns that made the same observation again.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub repeats: Vec<String>,
+}
+
+/// An edge with its earlier end by id.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct NamedEdge {
+    pub to: String,
+    pub kind: EdgeKind,
+    /// 0 to 1, in steps of 1/65 535.
+    pub weight: f64,
+    /// How often it was found.
+    pub times: u16,
+}
+
+impl NamedEdge {
+    pub(super) fn of(edge: &Edge, to: String) -> Self {
+        Self { to, kind: edge.kind, weight: edge.weight(), times: edge.times }
+    }
+
+    pub(super) fn to_edge(&self, to: u32) -> Edge {
+        let mut edge = Edge::new(to, self.kind, self.weight);
+        edge.times = self.times;
+        edge
+    }
+}
+
+/// The first member of an export's line.
 const EPISODE: &str = "episode";
 
 impl WholeLine {
     /// The line that [`WholeLine::parse`] reads. Nothing for a record that isn't text.
-    pub fn write(record: &[u8]) -> Option<String> {
-        Some(format!("{{\"{EPISODE}\":{}}}", std::str::from_utf8(record).ok()?))
+    pub fn write(record: &[u8], links: &Links) -> Option<String> {
+        let links = serde_json::to_string(links).ok()?;
+        Some(format!("{{\"{EPISODE}\":{},\"links\":{links}}}", std::str::from_utf8(record).ok()?))
     }
 
     /// Nothing for a line of another kind.
@@ -67,10 +107,13 @@ impl WholeLine {
         struct Line<'a> {
             #[serde(borrow)]
             episode: &'a RawValue,
+            #[serde(default)]
+            links: Option<Links>,
         }
-        let record = serde_json::from_str::<Line>(line)?.episode.get();
+        let Line { episode, links } = serde_json::from_str(line)?;
+        let record = episode.get();
         let episode: EpisodicMemory = serde_json::from_str(record)?;
-        if episode.id.is_empty() { Err(BadLine::Nameless) } else { Ok(Self { episode, record: record.into() }) }
+        if episode.id.is_empty() { Err(BadLine::Nameless) } else { Ok(Self { episode, record: record.into(), links }) }
     }
 }
 
@@ -158,9 +201,17 @@ mod tests {
         let mut whole = EpisodicMemory::new("e1", "2026-01-05T09:00:00.123456789Z".parse().expect("a time"));
         whole.salience = Salience::clamped(0.1 + 0.2);
         let record = serde_json::to_string(&whole).expect("plain data");
-        let line = WholeLine::write(record.as_bytes()).expect("text");
-        let parsed = WholeLine::parse(&format!("  {line}\r")).expect("a whole line").expect("readable");
-        assert_eq!(parsed, WholeLine { episode: whole, record });
+        let parsed = |line: &str| WholeLine::parse(line).expect("a whole line").expect("readable");
+        for step in [0, 1, 2, 12_345, 65_534, 65_535] {
+            let edge = Edge::new(3, EdgeKind::Causes, f64::from(step) / 65_535.0);
+            let links = Links { edges: vec![NamedEdge::of(&edge, "e0".into())], repeats: vec!["e2".into()] };
+            let line = WholeLine::write(record.as_bytes(), &links).expect("text");
+            let again = parsed(&format!("  {line}\r"));
+            assert_eq!(again.links.as_ref().map(|links| links.edges[0].to_edge(3)), Some(edge));
+            assert_eq!(again, WholeLine { episode: whole.clone(), record: record.clone(), links: Some(links) });
+        }
+        let before = parsed(&format!("{{\"episode\":{record}}}"));
+        assert_eq!(before, WholeLine { episode: whole, record, links: None }, "of an export that tells no links");
         assert!(WholeLine::parse(r#"{"text": "episode"}"#).is_none());
         let bad = |line: &str| WholeLine::parse(line).expect("a whole line").expect_err("refused").to_string();
         assert!(bad(r#"{"episode": {"created": "2026-01-05T09:00:00Z"}}"#).contains("missing field `id`"));

@@ -6,11 +6,13 @@ use maxim_bus::signals::recall::{EpisodesCaptured, EpisodesImported, ImportEpiso
 use maxim_bus::signals::similarity::{Situation, SituationsStored};
 
 use super::capturing::situation;
-use super::import::{ImportDefaults, ImportLine, WholeLine};
+use super::edges::{Edge, MOST_DEGREE, merge_edges, row_record};
+use super::import::{ImportDefaults, ImportLine, Links, NamedEdge, WholeLine};
 use super::key_index::Filter;
 use super::law::{Surroundings, capture_reasons, is_same_observation, merge_observation, sitting_after};
+use super::linking::edge_key;
 use super::model::EpisodicMemory;
-use super::region::{Hippocampus, HippocampusEvent, RECENT, day_of, episode_key, id_key};
+use super::region::{Hippocampus, HippocampusEvent, RECENT, day_of, episode_key, id_key, repeats_key};
 use crate::region::{Hears, Pulse};
 
 impl Hippocampus {
@@ -29,6 +31,26 @@ impl Hippocampus {
     }
 }
 
+/// Joins an imported episode with those that it was joined with; an end that isn't here is left out.
+fn join(document: u32, links: &Links, pulse: &mut Pulse<'_, Hippocampus>) {
+    let here = |edge: &NamedEdge| {
+        let to = pulse.record::<u32>(&id_key(&edge.to)).filter(|to| *to < document)?;
+        Some(edge.to_edge(to))
+    };
+    let edges: Vec<Edge> = links.edges.iter().take(MOST_DEGREE).filter_map(here).collect();
+    let row = merge_edges(&[], &edges);
+    if !row.is_empty() {
+        pulse.put_bytes(edge_key(document), row_record(document, &row));
+    }
+    for repeat in &links.repeats {
+        pulse.put(id_key(repeat), &document);
+    }
+    if !links.repeats.is_empty() {
+        pulse.put(repeats_key(document), &links.repeats);
+    }
+    pulse.keep(HippocampusEvent::LinksRecalled { document, row });
+}
+
 impl Hears<ImportEpisodes> for Hippocampus {
     fn hear(&self, import: &ImportEpisodes, pulse: &mut Pulse<'_, Self>) {
         let mut answer = EpisodesImported::default();
@@ -42,7 +64,7 @@ impl Hears<ImportEpisodes> for Hippocampus {
                     answer.bad.push((*number, error.to_string()));
                     continue;
                 }
-                Some(Ok(WholeLine { episode, record })) => {
+                Some(Ok(WholeLine { episode, record, links })) => {
                     if batch.iter().any(|(_, kept)| kept.id == episode.id) || self.knows(&episode, pulse) {
                         answer.merged += 1;
                         continue;
@@ -56,6 +78,9 @@ impl Hears<ImportEpisodes> for Hippocampus {
                     let day = day_of(episode.created, &pulse.settings().zone);
                     let episode = Box::new(episode);
                     pulse.keep(HippocampusEvent::Captured { document: next, turn: None, day, episode });
+                    if let Some(links) = links {
+                        join(next, &links, pulse);
+                    }
                     next += 1;
                     answer.kept += 1;
                     continue;

@@ -47,6 +47,9 @@ pub struct Linking {
     upto: u32,
     /// Earlier ones that were seen again.
     again: BTreeSet<u32>,
+    /// Stretches above that came with their edges, ascending; the second number is the first behind a stretch.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    settled: Vec<(u32, u32)>,
     /// When the next ones are linked; nothing if none waits.
     pub(super) due: Option<Timestamp>,
     /// Sealed blocks of edges.
@@ -72,9 +75,32 @@ impl Linking {
     /// Edges of these episodes, linked up to a number, were put.
     pub(super) fn linked(&mut self, upto: u32, rows: &[(u32, Vec<Edge>)], due: Option<Timestamp>) {
         self.upto = self.upto.max(upto);
+        self.pass_settled();
         self.again.clear();
         self.due = due;
         self.touched(rows.iter().map(|(document, _)| *document));
+    }
+
+    /// These episodes came with their edges: they aren't linked. `to` is the first behind them.
+    pub(super) fn settle(&mut self, from: u32, to: u32) {
+        match self.settled.last_mut() {
+            Some((_, end)) if *end == from => *end = to,
+            _ => self.settled.push((from, to)),
+        }
+        self.pass_settled();
+    }
+
+    fn pass_settled(&mut self) {
+        for (from, to) in &self.settled {
+            if *from <= self.upto {
+                self.upto = self.upto.max(*to);
+            }
+        }
+        self.settled.retain(|(_, to)| *to > self.upto);
+    }
+
+    fn is_settled(&self, document: u32) -> bool {
+        self.settled.iter().any(|(from, to)| (*from..*to).contains(&document))
     }
 
     /// Blocks of these episodes have to be written again, if they are sealed.
@@ -166,7 +192,8 @@ impl Hippocampus {
     /// Links the next episodes that wait.
     pub(super) fn link_some(&self, pulse: &mut Pulse<'_, Self>) {
         let Some(indexes) = &self.indexes else { return };
-        let waiting = self.linking.again.iter().copied().chain(self.linking.upto..self.next);
+        let new = (self.linking.upto..self.next).filter(|document| !self.linking.is_settled(*document));
+        let waiting = self.linking.again.iter().copied().chain(new);
         let todo: Vec<u32> = waiting.take(STEP.max(self.linking.again.len())).collect();
         let mut drawn = Drawn::default();
         for document in &todo {

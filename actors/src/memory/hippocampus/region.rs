@@ -17,7 +17,8 @@ use maxim_bus::signals::bridges::EpisodeLived;
 use maxim_bus::signals::concepts::{
     EpisodesFetched, FetchEpisodes, ForgetRecord, LayerLinked, PinRecord, RecordChanged, RecordsRemoved,
 };
-use maxim_bus::signals::lifecycle::PreemptionChanged;
+use maxim_bus::signals::goal::GoalChanged;
+use maxim_bus::signals::layers::{ExportRecords, ImportRecords, RecordsExported, RecordsImported};
 use maxim_bus::signals::percept::SalientPercept;
 use maxim_bus::signals::recall::{
     EpisodeStored, EpisodesCaptured, EpisodesImported, EpisodesRecalled, ImportEpisodes, PredictionErrorSensed,
@@ -151,6 +152,15 @@ pub enum HippocampusEvent {
     Caused {
         rows: Vec<(u32, Vec<Edge>)>,
     },
+    /// An episode came with its edges.
+    LinksRecalled {
+        document: u32,
+        row: Vec<Edge>,
+    },
+    /// Uses of episodes as they are now.
+    UsesRecalled {
+        uses: Vec<(u32, Access)>,
+    },
     EdgesSealed {
         blocks: u32,
     },
@@ -187,10 +197,12 @@ wiring!(Hippocampus {
         FetchEpisodes,
         PinRecord,
         ForgetRecord,
-        PreemptionChanged,
+        GoalChanged,
         SessionEnded,
         ScoreEpisodes,
         CompressEpisodes,
+        ExportRecords,
+        ImportRecords,
     ],
     back: [TurnEnded, PredictionErrorSensed],
     emits: [
@@ -207,6 +219,8 @@ wiring!(Hippocampus {
         EpisodesCompressed,
         LayerLinked,
         RecordsRemoved,
+        RecordsExported,
+        RecordsImported,
     ],
 });
 
@@ -273,6 +287,12 @@ impl Region for Hippocampus {
                 rows.iter().for_each(|(document, row)| self.edges.set(*document, row));
                 self.linking.touched(rows.iter().map(|(document, _)| *document));
             }
+            HippocampusEvent::LinksRecalled { document, row } => {
+                self.edges.set(document, &row);
+                self.linking.touched(std::iter::once(document));
+                self.linking.settle(document, document + 1);
+            }
+            HippocampusEvent::UsesRecalled { uses } => self.accesses.extend(uses),
             HippocampusEvent::EdgesSealed { blocks } => self.linking.blocks = blocks,
             HippocampusEvent::Tidied { block } => {
                 self.linking.untidy.remove(&block);
@@ -392,11 +412,11 @@ pub(super) fn day_of(at: Timestamp, zone: &TimeZone) -> i32 {
     day_number(at.to_zoned(zone.clone()).date())
 }
 
-impl Hears<PreemptionChanged> for Hippocampus {
-    /// A person gave another goal: the next moment belongs to it.
-    fn hear(&self, changed: &PreemptionChanged, pulse: &mut Pulse<'_, Self>) {
-        if changed.goal != self.goal {
-            pulse.keep(HippocampusEvent::GoalSet { goal: changed.goal.clone() });
+impl Hears<GoalChanged> for Hippocampus {
+    /// Another goal is pursued: the next moment belongs to it.
+    fn hear(&self, changed: &GoalChanged, pulse: &mut Pulse<'_, Self>) {
+        if changed.active != self.goal {
+            pulse.keep(HippocampusEvent::GoalSet { goal: changed.active.clone() });
         }
     }
 }

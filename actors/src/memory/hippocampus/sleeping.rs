@@ -48,6 +48,13 @@ pub struct Access {
     last: Timestamp,
 }
 
+impl Access {
+    /// The more of both: the same uses told twice count once.
+    pub(super) fn or_more(self, other: Self) -> Self {
+        Self { times: self.times.max(other.times), last: self.last.max(other.last) }
+    }
+}
+
 /// Counts a use of each of these.
 pub(super) fn remember(accesses: &mut BTreeMap<u32, Access>, documents: &[u32], at: Timestamp) {
     for document in documents {

@@ -4,6 +4,7 @@ pub mod index;
 pub mod law;
 pub mod oscillators;
 pub mod region;
+mod remembering;
 pub mod rhythm;
 
 pub use region::{ScnSettings, SuprachiasmaticNucleus};

@@ -14,6 +14,7 @@ use jiff::tz::TimeZone;
 use maxim_bus::signals::bridges::EpisodeLived;
 use maxim_bus::signals::concepts::{Layer, RecordsRemoved};
 use maxim_bus::signals::introspection::{DiscoverRhythms, RhythmsDiscovered};
+use maxim_bus::signals::layers::{ExportRecords, ImportRecords, RecordsExported, RecordsImported};
 use maxim_bus::signals::recall::{
     DescribeTime, EpisodeStored, EpisodesCaptured, ReportStats, StatsReported, TimeDescribed,
 };
@@ -39,7 +40,7 @@ pub struct SuprachiasmaticNucleus {
     next: u32,
     /// Moments of which it is known what was done in them.
     #[serde(default)]
-    done: u32,
+    pub(super) done: u32,
     /// Sealed segments on disk, and the numbers that they hold.
     sealed: (u32, u32),
     #[serde(skip)]
@@ -58,8 +59,8 @@ pub struct Moment {
 }
 
 /// What was done in a moment, for rhythms.
-#[derive(Clone, Debug, Serialize, Deserialize)]
-struct Doing {
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub(super) struct Doing {
     at: Timestamp,
     /// Tools that were used; what was perceived by, where nothing was done.
     kinds: Vec<String>,
@@ -84,9 +85,19 @@ pub enum ScnEvent {
 }
 
 wiring!(SuprachiasmaticNucleus {
-    hears: [EpisodeStored, EpisodesCaptured, EpisodeLived, RecordsRemoved, DescribeTime, DiscoverRhythms, ReportStats],
+    hears: [
+        EpisodeStored,
+        EpisodesCaptured,
+        EpisodeLived,
+        RecordsRemoved,
+        DescribeTime,
+        DiscoverRhythms,
+        ReportStats,
+        ExportRecords,
+        ImportRecords,
+    ],
     back: [],
-    emits: [TimeDescribed, RhythmsDiscovered, StatsReported],
+    emits: [TimeDescribed, RhythmsDiscovered, StatsReported, RecordsExported, RecordsImported],
 });
 
 /// Numbers that wait in memory before a segment is sealed.
@@ -94,7 +105,7 @@ const SEAL_AT: usize = 4096;
 /// Numbers of moments that are gone are kept in records of this stretch.
 const GONE_BLOCK: u32 = 4096;
 /// Moments that rhythms are looked for in, the latest.
-const DOINGS: usize = 2_000;
+pub(super) const DOINGS: usize = 2_000;
 /// Rhythms told when nobody says how many.
 const RHYTHMS: usize = 5;
 
@@ -175,7 +186,7 @@ fn gone_key(block: u32) -> Vec<u8> {
 }
 
 /// A ring: the newest takes the place of the oldest.
-fn doing_key(number: u32) -> Vec<u8> {
+pub(super) fn doing_key(number: u32) -> Vec<u8> {
     format!("doing/{:04}", number as usize % DOINGS).into_bytes()
 }
 

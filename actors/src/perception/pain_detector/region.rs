@@ -1,7 +1,8 @@
 //! The pain detector as a room: turns failures into pain.
 //!
 //! Biology: nociceptors and the anterior cingulate.
-//! Law: `law.rs`. A stop, a no of the gate and ignorance don't hurt: they say nothing about the action.
+//! Law: `law.rs`. A message that failed for good hurts the tool that wanted it.
+//! A stop, a no of the gate and ignorance don't hurt: they say nothing about the action.
 //! Remembers: what went wrong lately, by kind and tool; the latest pains, and how many there were. Forgets: with each
 //! success half of what went wrong; the oldest pains.
 //! Down: nothing hurts meanwhile; outcomes wait.
@@ -11,8 +12,10 @@ use std::collections::{BTreeMap, VecDeque};
 use jiff::Timestamp;
 use maxim_bus::signals::body::SensoryErrorSensed;
 use maxim_bus::signals::introspection::{PainFelt, PainReported, ReportPain};
+use maxim_bus::signals::outbox::{DeliveryEnded, OutboxState};
 use maxim_bus::signals::outcome::{FailureKind, ToolResult};
 use maxim_bus::signals::percept::PainSignal;
+use maxim_bus::signals::strain::BodyStrained;
 use maxim_bus::units::Intensity;
 use maxim_bus::{RegionName, Stage};
 use serde::{Deserialize, Serialize};
@@ -55,8 +58,8 @@ pub enum PainEvent {
 }
 
 wiring!(PainDetector {
-    hears: [ReportPain],
-    back: [ToolResult, SensoryErrorSensed],
+    hears: [ReportPain, BodyStrained],
+    back: [ToolResult, DeliveryEnded, SensoryErrorSensed],
     emits: [PainSignal, PainReported],
 });
 
@@ -121,6 +124,23 @@ impl Hears<ToolResult> for PainDetector {
     }
 }
 
+/// The tool had done its part when the message was queued; what became of it is known now.
+impl Hears<DeliveryEnded> for PainDetector {
+    fn hear(&self, ended: &DeliveryEnded, pulse: &mut Pulse<'_, Self>) {
+        let Some(tool) = ended.tool.clone().filter(|_| ended.state == OutboxState::Failed) else { return };
+        let (kind, at) = (PainKind::ToolError, pulse.now());
+        let felt = self.sores.clone().failure(kind, &tool, at);
+        let why = ended.why.as_deref().unwrap_or("it was refused");
+        let words = format!("the message to {} on {} failed: {why}", ended.recipient, ended.channel);
+        let reason: String = words.chars().take(REASON).collect();
+        let remembered = felt.as_ref().map(|felt| (felt.intensity, reason.clone()));
+        pulse.keep(PainEvent::Failed { kind, tool: tool.clone(), at, felt: remembered });
+        let Some(felt) = felt else { return };
+        let (intensity, action) = (felt.intensity, Some(ended.entry));
+        pulse.emit(PainSignal { kind, intensity, about: tool, reason, action });
+    }
+}
+
 /// A movement that went otherwise than predicted.
 impl Hears<SensoryErrorSensed> for PainDetector {
     fn hear(&self, error: &SensoryErrorSensed, pulse: &mut Pulse<'_, Self>) {
@@ -134,6 +154,19 @@ impl Hears<SensoryErrorSensed> for PainDetector {
         pulse.keep(PainEvent::Failed { kind, tool: place.clone(), at, felt: remembered });
         let Some(intensity) = strength else { return };
         pulse.emit(PainSignal { kind, intensity, about: place, reason, action: error.action });
+    }
+}
+
+/// What a body felt of a movement.
+impl Hears<BodyStrained> for PainDetector {
+    fn hear(&self, strained: &BodyStrained, pulse: &mut Pulse<'_, Self>) {
+        let (kind, place, at) = (strained.kind, strained.place.clone(), pulse.now());
+        let felt = self.sores.clone().failure(kind, &place, at);
+        let reason: String = strained.reason.chars().take(REASON).collect();
+        let remembered = felt.as_ref().map(|felt| (felt.intensity, reason.clone()));
+        pulse.keep(PainEvent::Failed { kind, tool: place.clone(), at, felt: remembered });
+        let Some(felt) = felt else { return };
+        pulse.emit(PainSignal { kind, intensity: felt.intensity, about: place, reason, action: strained.action });
     }
 }
 
@@ -172,6 +205,30 @@ mod tests {
     }
 
     #[test]
+    fn a_message_that_failed_for_good_hurts_the_tool_that_wanted_it() {
+        let mut rig: Rig<PainDetector> = Rig::new((), ear::<PainSignal>);
+        let ended = |state: OutboxState, tool: Option<&str>| DeliveryEnded {
+            entry: MessageId::from_parts(1, 1),
+            turn: MessageId::from_parts(1, 2),
+            tool: tool.map(str::to_owned),
+            channel: "twilio".into(),
+            recipient: "+15550100".into(),
+            text: "hello".into(),
+            state,
+            attempts: 1,
+            why: Some("no such number".into()),
+        };
+        rig.send(ended(OutboxState::Delivered, Some("send_message")));
+        rig.send(ended(OutboxState::Unknown, Some("send_message")));
+        rig.send(ended(OutboxState::Failed, None));
+        assert!(rig.heard::<PainSignal>().is_empty(), "what isn't known doesn't hurt");
+        rig.send(ended(OutboxState::Failed, Some("send_message")));
+        let pain = rig.heard::<PainSignal>().remove(0);
+        assert_eq!((pain.about.as_str(), pain.action), ("send_message", Some(MessageId::from_parts(1, 1))));
+        assert!(pain.reason.contains("no such number"), "{}", pain.reason);
+    }
+
+    #[test]
     fn a_movement_that_went_otherwise_hurts_by_how_far_and_how_often() {
         let mut rig: Rig<PainDetector> = Rig::new((), ear::<PainSignal>);
         let error = |strength: f64| SensoryErrorSensed {
@@ -195,6 +252,19 @@ mod tests {
         assert_eq!(felt[0].intensity.get(), 0.8);
         assert!(felt[1].intensity > Intensity::clamped(0.4), "the second hurts more than its own strength");
         assert!(felt[2].intensity > felt[1].intensity);
+    }
+
+    #[test]
+    fn what_strains_the_body_hurts_where_it_is_strained() {
+        let mut rig: Rig<PainDetector> = Rig::new((), ear::<PainSignal>);
+        for kind in [PainKind::OverSpeed, PainKind::Thrashing, PainKind::SustainedStrain, PainKind::OverSpeed] {
+            let (place, reason) = ("head.yaw".to_owned(), "yaw went too far".to_owned());
+            rig.send(BodyStrained { action: None, kind, place, reason });
+        }
+        let felt = rig.heard::<PainSignal>();
+        let kinds: Vec<PainKind> = felt.iter().map(|felt| felt.kind).collect();
+        assert_eq!(kinds, [PainKind::OverSpeed, PainKind::Thrashing, PainKind::SustainedStrain], "a cooldown for each");
+        assert!(felt.iter().all(|felt| felt.about == "head.yaw" && felt.reason == "yaw went too far"));
     }
 
     #[test]

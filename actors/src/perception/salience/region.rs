@@ -10,7 +10,7 @@ use std::collections::BTreeMap;
 
 use jiff::Timestamp;
 use maxim_bus::signals::bridges::{AttentionLearned, Moment, SignificanceLearned, SignificanceWeights, Startled};
-use maxim_bus::signals::lifecycle::PreemptionChanged;
+use maxim_bus::signals::goal::GoalChanged;
 use maxim_bus::signals::percept::{AdmittedPercept, SalientPercept};
 use maxim_bus::units::Novelty;
 use maxim_bus::{RegionName, Stage};
@@ -58,7 +58,7 @@ pub enum SalienceEvent {
 }
 
 wiring!(SalienceRoom {
-    hears: [AdmittedPercept, PreemptionChanged],
+    hears: [AdmittedPercept, GoalChanged],
     back: [AttentionLearned, SignificanceLearned, Startled],
     emits: [SalientPercept],
 });
@@ -136,7 +136,7 @@ impl Hears<AdmittedPercept> for SalienceRoom {
         let gist = Gist::of(stems, &start, percept.objects.iter().map(String::as_str));
         let novelty = percept.novelty.unwrap_or_else(|| self.recent.novelty(&gist, 0.0));
         let goal = self.goal.as_deref().map(|goal| Gist::of(stems, goal, []));
-        let said = percept.source.starts_with("comms:");
+        let said = percept.is_request();
         let appraisal = Appraisal {
             source: if said { SourceKind::Person } else { SourceKind::Observation },
             novelty,
@@ -155,10 +155,10 @@ impl Hears<AdmittedPercept> for SalienceRoom {
     }
 }
 
-impl Hears<PreemptionChanged> for SalienceRoom {
-    fn hear(&self, changed: &PreemptionChanged, pulse: &mut Pulse<'_, Self>) {
-        if changed.goal != self.goal {
-            pulse.keep(SalienceEvent::GoalChanged(changed.goal.clone()));
+impl Hears<GoalChanged> for SalienceRoom {
+    fn hear(&self, changed: &GoalChanged, pulse: &mut Pulse<'_, Self>) {
+        if changed.active != self.goal {
+            pulse.keep(SalienceEvent::GoalChanged(changed.active.clone()));
         }
     }
 }

@@ -13,6 +13,7 @@ use maxim_bus::signals::concepts::{
     CandidatesOffered, ConceptFormed, ConceptRemoved, ConceptsLearned, EpisodesFetched, FetchEpisodes, LearnConcepts,
     OfferCandidates, Promote, PromotionEnded, PromotionVerdict,
 };
+use maxim_bus::signals::layers::{ExportRecords, ImportRecords, RecordsExported, RecordsImported};
 use maxim_bus::signals::numbers::{JudgeSeries, SeriesJudged, SeriesVerdict};
 use maxim_bus::signals::recall::{EpisodeStored, ReportStats, StatsReported};
 use maxim_bus::{RegionName, Stage};
@@ -22,7 +23,7 @@ use super::law;
 use super::run::{Offered, Phase, Run};
 use crate::memory::anterior_temporal_lobe::{AnteriorTemporalLobe, naming};
 use crate::memory::hippocampus::Hippocampus;
-use crate::region::{Card, Hears, Pulse, Region};
+use crate::region::{Card, Hears, Law, Pulse, Region, RemembersInState, StatePart, StatePuts, part};
 use crate::wiring;
 
 /// How the room is set up.
@@ -81,6 +82,7 @@ pub enum PromoterEvent {
     Forgot { name: String },
     Taught { name: String },
     Ended,
+    Imported(StatePuts),
 }
 
 wiring!(SemanticPromoter {
@@ -94,9 +96,20 @@ wiring!(SemanticPromoter {
         ConceptFormed,
         ConceptRemoved,
         ReportStats,
+        ExportRecords,
+        ImportRecords,
     ],
     back: [],
-    emits: [OfferCandidates, JudgeSeries, FetchEpisodes, LearnConcepts, PromotionEnded, StatsReported,],
+    emits: [
+        OfferCandidates,
+        JudgeSeries,
+        FetchEpisodes,
+        LearnConcepts,
+        PromotionEnded,
+        StatsReported,
+        RecordsExported,
+        RecordsImported,
+    ],
 });
 
 impl Region for SemanticPromoter {
@@ -134,6 +147,7 @@ impl Region for SemanticPromoter {
                 self.forgotten.remove(&name);
             }
             PromoterEvent::Ended => self.run = None,
+            PromoterEvent::Imported(puts) => puts.apply_to(self),
         }
     }
 
@@ -151,6 +165,17 @@ impl Region for SemanticPromoter {
             None if self.stirred.is_some_and(|at| at + pulse.settings().idle <= now) => self.begin(None, pulse),
             _ => {}
         }
+    }
+}
+
+impl RemembersInState for SemanticPromoter {
+    const PARTS: &'static [StatePart] = &[
+        part("known", Law::Each { most: MOST_KNOWN, evidence: &[] }),
+        part("forgotten", Law::Names { most: MOST_KNOWN }),
+    ];
+
+    fn imported(puts: StatePuts) -> PromoterEvent {
+        PromoterEvent::Imported(puts)
     }
 }
 

@@ -7,9 +7,10 @@ use std::path::{Path, PathBuf};
 
 use maxim_bus::latch::Permit;
 use serde::{Deserialize, Serialize};
-use serde_json::json;
+use serde_json::{Value, json};
 
 use super::{place, read_bytes};
+use crate::action::tools::robot::NO_LIMBS;
 use crate::action::tools::{ErrorKind, Hands, SideEffectKind, ToolFailure, ToolOutcome};
 
 /// How an effect is taken back. Made before the effect and kept with the record of the action.
@@ -25,6 +26,8 @@ pub enum Reversal {
         /// Nothing was there: reversing removes the file. Folders made for it stay.
         was_absent: bool,
     },
+    /// Moves the body back to where it was, in its own words.
+    MoveBack { place: Value },
 }
 
 /// Saves what is at `path` now, durably.
@@ -65,8 +68,22 @@ fn keep(bytes: &[u8], folder: &Path) -> io::Result<PathBuf> {
 /// Takes an effect back. What is there now is saved first, so that this can be taken back too: the output's `reversal`.
 /// Refused when the mode doesn't allow the path any more.
 pub fn undo(reversal: &Reversal, permit: &Permit<'_>, hands: &Hands) -> ToolOutcome {
-    let Reversal::RestoreFile { path, saved, was_absent } = reversal;
-    undo_file(path, saved.as_deref(), *was_absent, permit, hands).into()
+    match reversal {
+        Reversal::RestoreFile { path, saved, was_absent } => {
+            undo_file(path, saved.as_deref(), *was_absent, permit, hands).into()
+        }
+        Reversal::MoveBack { place } => match &hands.limbs {
+            Some(limbs) => limbs.back_to(place, hands.action),
+            None => ToolOutcome::failed(ToolFailure::new(ErrorKind::Unavailable, NO_LIMBS)),
+        },
+    }
+}
+
+impl Reversal {
+    /// Whether taking it back moves the body.
+    pub fn is_motion(&self) -> bool {
+        matches!(self, Self::MoveBack { .. })
+    }
 }
 
 fn undo_file(
@@ -92,7 +109,7 @@ fn undo_file(
         }
         (None, true) => match back {
             Reversal::RestoreFile { was_absent: true, .. } => Ok(ToolOutcome::done(output)),
-            Reversal::RestoreFile { .. } => {
+            _ => {
                 place::place(&path, false)?.remove()?;
                 Ok(ToolOutcome::done(output).with_effect(SideEffectKind::FileRemoved, target))
             }

@@ -9,8 +9,10 @@ mod verdict;
 pub use evidence::{Evidence, Origin};
 pub use knowledge::{concepts, known, prompt_line};
 pub use memory::{Expectation, Reply, UNKNOWN, expected, happened, recalled};
-pub use outcome::outcome;
-pub use verdict::{Refusal, approval_needed, held, refused, remembered, small_talk, stopped, unknown};
+pub use outcome::{of_result, outcome};
+pub use verdict::{
+    Question, Refusal, approval_needed, denied, held, refused, remembered, small_talk, stopped, unknown, which,
+};
 
 /// Longest piece of a text that is shown in a reply, in characters; what is cut is said.
 pub const SHOWN_CHARS: usize = 1_500;

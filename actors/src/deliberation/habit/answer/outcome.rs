@@ -1,11 +1,27 @@
 //! Words what a tool gave back. A result is `{success, output, error, error_kind}`; the output is a text or an object.
 
-use serde_json::Value;
+use maxim_bus::signals::outcome::ToolResult;
+use serde_json::{Value, json};
 
 use super::{SHOWN_CHARS, bounded};
 
 /// Most names listed in a reply.
 const LISTED: usize = 30;
+
+/// What came of an action in plain English; also where nobody knows.
+pub fn of_result(result: &ToolResult) -> String {
+    match result.success {
+        None => format!(
+            "I don't know whether {} took effect: {}. I won't repeat it unless you ask.",
+            result.tool,
+            result.error.as_deref().unwrap_or("its outcome was lost")
+        ),
+        Some(success) => {
+            let told = json!({ "success": success, "output": result.output, "error": result.error });
+            outcome(&result.tool, &result.params, &told)
+        }
+    }
+}
 
 /// One tool result in plain English. `params` are those of the call.
 pub fn outcome(tool: &str, params: &Value, result: &Value) -> String {
@@ -34,13 +50,92 @@ pub fn outcome(tool: &str, params: &Value, result: &Value) -> String {
         "bash" | "execute_file" => ran(output),
         "memory_recall" | "similarity_search" => memories(output),
         "math" => numbers(params, output),
+        "undo" if path.is_empty() => {
+            format!("I took that back. {} “undo that” takes this back too.", at_pose(output)).replace("  ", " ")
+        }
         "undo" => format!("I took that back: {path} is as it was before. “undo that” takes this back too."),
+        "move" => format!("I moved. {}", at_pose(output)),
+        "track_target" | "focus_interests" | "novelty_track" => looked(output),
+        "scene_summary" => around(output),
+        "sense" if output["entity"].is_object() => {
+            let gazed = if output["is_gazed_at"] == Value::Bool(true) { " I look at it." } else { "" };
+            format!("{}.{gazed}", thing(&output["entity"]))
+        }
+        "sense" if output["entity"].is_null() && output["reason"].is_string() => {
+            format!("{}.", text(output, &["reason"]).unwrap_or_default())
+        }
+        "sleep" => "I go to sleep now. Speak to me, and I answer.".into(),
+        "set_scene" => format!("The scene is {} now.", text(params, &["title"]).unwrap_or_default()),
+        "display_mode" => match output["mode"].as_str() {
+            Some("off") => "I don't show my thinking any more.".into(),
+            Some("brief") => "I show my thinking in a line now.".into(),
+            _ => "I show all of my thinking now.".into(),
+        },
         _ => return plain(tool, output),
     };
     // Tools say in words what they left out.
     match output["cut"].as_str() {
         Some(cut) => format!("{said}\n({cut})"),
         None => said,
+    }
+}
+
+/// How the body stands now: what isn't at its middle, in degrees and millimetres; and where it could not go on.
+fn at_pose(output: &Value) -> String {
+    let Some(pose) = output["pose"].as_object() else { return String::new() };
+    let away = pose.iter().filter_map(|(joint, at)| {
+        let at = at.as_f64().filter(|at| at.abs() >= 0.5)?;
+        let unit = if matches!(joint.as_str(), "x" | "y" | "z") { " mm" } else { "°" };
+        Some(format!("{} {at:.0}{unit}", joint.replace('_', " ")))
+    });
+    let away: Vec<String> = away.collect();
+    let stands =
+        if away.is_empty() { "I look straight ahead.".into() } else { format!("I am at {}.", away.join(", ")) };
+    let told = |words: &Value| words.as_str().map(str::to_owned);
+    let limits = output["at_limit"].as_array().into_iter().flatten().filter_map(told);
+    limits.chain(told(&output["slowed"])).fold(stands, |said, more| format!("{said} ({more})"))
+}
+
+/// A thing of the scene: what it is, how sure that is, and how often it was seen.
+fn thing(one: &Value) -> String {
+    let name = text(one, &["name"]).unwrap_or_default();
+    let kind =
+        text(one, &["kind"]).filter(|kind| kind != "object").map(|kind| format!(", a {kind}")).unwrap_or_default();
+    let sure = one["confidence"].as_f64().map(|sure| format!(", {:.0} % sure", sure * 100.0)).unwrap_or_default();
+    let seen = match one["sightings"].as_u64() {
+        Some(1) => ", seen once".to_owned(),
+        Some(times) => format!(", seen {times} times"),
+        None => String::new(),
+    };
+    let at = text(one, &["last_seen"]).and_then(|at| at.get(11..19).map(|time| format!(", last at {time} UTC")));
+    format!("{name}{kind}{sure}{seen}{}", at.unwrap_or_default())
+}
+
+/// What is around, the most salient first.
+fn around(output: &Value) -> String {
+    let things = array(output, &["objects"]).unwrap_or_default();
+    let scene = output["scene"]["title"].as_str().map(|title| {
+        format!("The scene is {title}: {}.\n", output["scene"]["description"].as_str().unwrap_or_default())
+    });
+    let seen = match things.as_slice() {
+        [] => "I see nothing now.".to_owned(),
+        things => {
+            let lines: Vec<String> = things.iter().map(|one| format!("- {}", thing(one))).collect();
+            format!("Around me:\n{}", lines.join("\n"))
+        }
+    };
+    let gaze = text(output, &["gaze"]).map(|gaze| format!("\nI look at the {gaze}.")).unwrap_or_default();
+    format!("{}{seen}{gaze}", scene.unwrap_or_default())
+}
+
+/// What was looked at, for how long, and whether it went away.
+fn looked(output: &Value) -> String {
+    let target = text(output, &["target"]).unwrap_or_else(|| "it".into());
+    let kept = output["seconds"].as_f64().filter(|seconds| *seconds >= 1.0);
+    let kept = kept.map_or_else(String::new, |seconds| format!(" for {seconds:.0} s"));
+    match text(output, &["lost"]) {
+        Some(lost) => format!("I looked at the {target}{kept}, but {lost}."),
+        None => format!("I looked at the {target}{kept}. {}", at_pose(output)).trim_end().to_owned(),
     }
 }
 
@@ -205,8 +300,6 @@ fn array(object: &Value, names: &[&str]) -> Option<Vec<Value>> {
 
 #[cfg(test)]
 mod tests {
-    use serde_json::json;
-
     use super::*;
 
     #[test]
@@ -216,6 +309,13 @@ mod tests {
         assert_eq!(
             outcome("undo", &json!({}), &undone),
             "I took that back: /w/a.txt is as it was before. “undo that” takes this back too."
+        );
+        let turned = json!({ "success": true, "output": { "pose": { "yaw": 20.0, "z": 0.0, "body_yaw": -30.2 } } });
+        assert_eq!(outcome("move", &json!({}), &turned), "I moved. I am at body yaw -30°, yaw 20°.");
+        let ahead = json!({ "success": true, "output": { "pose": { "yaw": 0.1 } } });
+        assert_eq!(
+            outcome("undo", &json!({}), &ahead),
+            "I took that back. I look straight ahead. “undo that” takes this back too."
         );
         let cases = [
             (
@@ -244,6 +344,27 @@ mod tests {
                 "No files match *.rs.",
             ),
             ("glob", json!({}), json!({"success": true, "output": ["a", "b"]}), "2 files:\na\nb"),
+            (
+                "scene_summary",
+                json!({}),
+                json!({"success": true, "output": {"available": true, "gaze": "cup",
+                    "scene": {"title": "the quay", "description": "wet"},
+                    "objects": [{"name": "cup", "kind": "object", "confidence": 0.9, "sightings": 1,
+                        "last_seen": "2026-01-05T09:00:01Z"}]}}),
+                "The scene is the quay: wet.\nAround me:\n- cup, 90 % sure, seen once, last at 09:00:01 UTC\nI look at the cup.",
+            ),
+            (
+                "sense",
+                json!({"entity": "anna"}),
+                json!({"success": true, "output": {"entity": {"name": "anna", "kind": "person"}, "is_gazed_at": false}}),
+                "anna, a person.",
+            ),
+            (
+                "sense",
+                json!({"entity": "lamp"}),
+                json!({"success": true, "output": {"entity": null, "reason": "\"lamp\" is not around now"}}),
+                "\"lamp\" is not around now.",
+            ),
             ("bash", json!({}), json!({"success": true, "output": {"exit_code": 0, "stdout": "x\n"}}), "x"),
             (
                 "bash",

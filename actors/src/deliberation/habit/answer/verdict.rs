@@ -18,14 +18,41 @@ pub fn refused(refusal: &Refusal) -> String {
     format!("I didn't use {}: blocked by the rule “{}”, because {reason}.", refusal.tool, refusal.rule)
 }
 
+/// How a question of the gate is answered.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Question {
+    /// The letters by which it is called.
+    pub code: String,
+    /// The whole id, for who has the command line at hand.
+    pub id: Option<String>,
+    /// The time of the day at which it expires.
+    pub until: Option<String>,
+}
+
 /// What would be done, why it must be approved, and how.
-pub fn approval_needed(step: &Step, reason: &str, approval: &str) -> String {
+pub fn approval_needed(step: &Step, reason: &str, question: &Question) -> String {
     let reason = reason.trim().trim_end_matches('.');
+    let Question { code, id, until } = question;
+    let until = until.as_ref().map_or_else(String::new, |until| format!(" until {until}"));
+    let by_hand = id.as_ref().map_or_else(String::new, |id| format!(" Or: maxim approvals allow {id}"));
     format!(
-        "I would use {} with {}, but it needs your approval: {reason}. To allow it: maxim approvals allow {approval}",
+        "I would use {} with {}, but it needs your approval: {reason}. Answer{until} “yes {code}”, “no {code}”, or “always {code}” for all of this kind.{by_hand}",
         step.tool,
         parameters(&step.params)
     )
+}
+
+/// A no is taken.
+pub fn denied(step: &Step) -> String {
+    format!("All right, I leave it: {} with {} isn't done.", step.tool, parameters(&step.params))
+}
+
+/// Several things wait for a yes, or it isn't sure that it is meant.
+pub fn which(open: &[(String, Step)]) -> String {
+    let one = |(code, step): &(String, Step)| format!("{code}: {} with {}", step.tool, parameters(&step.params));
+    let all: Vec<String> = open.iter().map(one).collect();
+    let example = open.first().map_or("", |(code, _)| code);
+    format!("What do you mean? These wait for you:\n{}\nSay “yes {example}”, for example.", all.join("\n"))
 }
 
 /// `why` and `by` come from the latch.
@@ -103,8 +130,14 @@ mod tests {
             certainty: Confidence::clamped(1.0),
             pattern: String::new(),
         };
-        let asked = approval_needed(&step, "it executes code", "a1");
+        let question = Question { code: "3f2a".into(), id: Some("a1".into()), until: Some("15:40".into()) };
+        let asked = approval_needed(&step, "it executes code", &question);
         assert!(asked.contains("command = \"make\"") && asked.ends_with("maxim approvals allow a1"), "{asked}");
+        assert!(asked.contains("until 15:40 “yes 3f2a”, “no 3f2a”"), "{asked}");
+        let asked = approval_needed(&step, "it executes code", &Question { id: None, until: None, ..question });
+        assert!(asked.contains("Answer “yes 3f2a”") && !asked.contains("maxim approvals"), "{asked}");
+        let which = which(&[("3f2a".into(), step.clone()), ("77b1".into(), step)]);
+        assert!(which.contains("\n77b1: bash with command = \"make\"\n") && which.contains("“yes 3f2a”"), "{which}");
     }
 
     #[test]

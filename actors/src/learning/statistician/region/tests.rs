@@ -173,7 +173,7 @@ fn ended(turn: MessageId, statuses: &[&str]) -> TurnEnded {
         reason: None,
     };
     let actions = statuses.iter().map(act).collect();
-    TurnEnded { turn, channel: "http".into(), reply: None, spoken: true, actions }
+    TurnEnded { turn, channel: "http".into(), reply: None, spoken: true, actions, lost: false }
 }
 
 fn intent(turn: MessageId, goal: &str, trust: Trust) -> Intent {
@@ -220,6 +220,9 @@ fn goals_of_a_kind_are_counted_and_those_of_strangers_are_not() {
 fn how_long_a_person_takes_is_measured_within_a_conversation() {
     let mut desk = Desk::new();
     let said = || Outbound {
+        action: None,
+        tool: None,
+        medium: maxim_bus::signals::outbox::Medium::Text,
         turn: MessageId::from_parts(1, 1),
         channel: "http".into(),
         recipient: "anna".into(),

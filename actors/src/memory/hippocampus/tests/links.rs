@@ -1,7 +1,7 @@
 use std::collections::BTreeMap;
 
 use maxim_bus::signals::concepts::LayerLinked;
-use maxim_bus::signals::lifecycle::{PreemptionChanged, PreemptionRequested};
+use maxim_bus::signals::goal::{Goal, GoalChanged, GoalOrigin};
 use maxim_bus::signals::percept::{Disposition, Percept, SalientPercept};
 use maxim_bus::signals::recall::{EpisodeFilter, PredictionErrorSensed, Via};
 use maxim_bus::units::{Confidence, Novelty, Rpe, Salience, Valence, Value};
@@ -122,11 +122,10 @@ fn error(rpe: f64) -> PredictionErrorSensed {
 #[test]
 fn a_surprise_makes_causes_of_what_came_before_with_the_same_goal() {
     let mut bench = Bench::new(None);
-    let redirect = |goal: &str| PreemptionChanged {
-        request: PreemptionRequested::Redirect { goal: goal.into(), by: "anna".into() },
-        goal: Some(goal.into()),
-        suspended: Vec::new(),
-        cancelled_turns: Vec::new(),
+    let redirect = |title: &str| {
+        let (id, at) = (MessageId::from_parts(1, 1), crate::region::rig::monday_morning());
+        let goal = Goal::new(id, title, GoalOrigin::Person, ("http", "anna"), Trust::Owner, at);
+        GoalChanged { goal, active: Some(title.into()), suspended: Vec::new() }
     };
     bench.rig.send(redirect("bake bread"));
     let turns: Vec<MessageId> = ["knead", "wait", "heat the oven", "watch", "take it out"]

@@ -1,0 +1,237 @@
+//! Goals as a room: what is pursued, what waits, what was laid aside, and how each ended.
+//!
+//! Biology: the frontopolar cortex keeps a goal pending while another is pursued (Koechlin 1999).
+//! Law: `agenda.rs`. One goal is active at a time; its pursuit is a turn like any other, through the same gate. REDIRECT
+//! lays it aside with all that it still had to do; when the other ends it goes on, or a person is asked where something
+//! has changed. A stop gives it up, and nothing goes on before a person resumes.
+//! Remembers: open goals, and the latest that ended. Forgets: those that ended long ago.
+//! Down: no goal is taken up and none ends; turns go on.
+
+use maxim_bus::signals::goal::{
+    Goal, GoalChanged, GoalOrigin, GoalPursued, GoalState, GoalWish, GoalWished, GoalsSurveyed, SurveyGoals,
+};
+use maxim_bus::signals::intent::{IntentRefused, Refusal};
+use maxim_bus::signals::lifecycle::{PreemptionChanged, PreemptionRequested};
+use maxim_bus::signals::outcome::ToolResult;
+use maxim_bus::signals::recall::{ReportStats, StatsReported};
+use maxim_bus::signals::thought::TurnEnded;
+use maxim_bus::{MessageId, RegionName, Stage};
+use serde::{Deserialize, Serialize};
+
+use super::agenda::{Agenda, Moves, Pause};
+use super::outcome::Outcome;
+use crate::region::{Card, Hears, Pulse, Region};
+use crate::wiring;
+
+/// Characters of a goal's title.
+const TITLE: usize = 400;
+
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+pub struct Goals {
+    agenda: Agenda,
+}
+
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub enum GoalsEvent {
+    Moved { goals: Vec<Goal> },
+    Paused { pause: Pause },
+}
+
+wiring!(Goals {
+    hears: [PreemptionChanged, TurnEnded, GoalWished, SurveyGoals, ReportStats],
+    back: [ToolResult, IntentRefused],
+    emits: [GoalChanged, GoalPursued, GoalsSurveyed, StatsReported],
+});
+
+impl Region for Goals {
+    const NAME: RegionName = "goals";
+    const STAGE: Stage = Stage::Deliberation;
+    type Event = GoalsEvent;
+    type Settings = ();
+
+    fn card() -> Card<Self> {
+        Self::wiring()
+    }
+
+    fn apply(&mut self, event: GoalsEvent) {
+        match event {
+            GoalsEvent::Moved { goals } => goals.into_iter().for_each(|goal| self.agenda.put(goal)),
+            GoalsEvent::Paused { pause } => self.agenda.pause = pause,
+        }
+    }
+}
+
+fn new_goal(title: &str, origin: GoalOrigin, whom: (&str, &str), pulse: &mut Pulse<'_, Goals>) -> Goal {
+    let title: String = title.trim().chars().take(TITLE).collect();
+    Goal::new(pulse.fresh_id(), &title, origin, whom, pulse.trust(), pulse.now())
+}
+
+impl Goals {
+    /// Keeps what moved, tells it, and begins the pursuit of what became active without a turn. `after` is how it stands then.
+    fn moved(&self, mut after: Agenda, moves: Moves, pulse: &mut Pulse<'_, Self>) {
+        if after.pause != self.agenda.pause {
+            pulse.keep(GoalsEvent::Paused { pause: after.pause });
+        }
+        if moves.is_empty() {
+            return;
+        }
+        let mut goals = moves;
+        let mut begun = Vec::new();
+        for goal in &mut goals {
+            if goal.state == GoalState::Active && goal.turn.is_none() && goal.waits_for.is_none() {
+                goal.turn = Some(pulse.fresh_id());
+                after.put(goal.clone());
+                begun.push(goal.clone());
+            }
+        }
+        pulse.keep(GoalsEvent::Moved { goals: goals.clone() });
+        let active = after.active().map(|goal| goal.title.clone());
+        let suspended: Vec<String> = after.suspended().iter().map(|goal| goal.title.clone()).collect();
+        for goal in goals {
+            let changed = GoalChanged { goal, active: active.clone(), suspended: suspended.clone() };
+            pulse.emit(changed);
+        }
+        for Goal { id, turn, title, channel, sender, trust, .. } in begun {
+            if let Some(turn) = turn {
+                let pursued = GoalPursued { goal: id, turn, title, channel, sender, trust };
+                pulse.emit_trusted(turn, trust, pursued);
+            }
+        }
+    }
+
+    fn wish(&self, wish: &GoalWish, by: &str, pulse: &mut Pulse<'_, Self>) -> Result<Agenda, String> {
+        let (mut after, now) = (self.agenda.clone(), pulse.now());
+        let moves = match wish {
+            GoalWish::Propose { title, .. } if title.trim().is_empty() => Err("a goal needs words".to_owned()),
+            GoalWish::Propose { title, channel, sender } => {
+                let goal = new_goal(title, GoalOrigin::Person, (channel, sender), pulse);
+                Ok(after.propose(goal, now))
+            }
+            GoalWish::Drop { goal } => after.give_up(*goal, by, now),
+            GoalWish::GoOn { goal } => after.go_on(*goal, by, now),
+        }?;
+        self.moved(after.clone(), moves, pulse);
+        Ok(after)
+    }
+
+    /// What the active goal waited for has come to this.
+    fn answered(&self, question: MessageId, state: GoalState, reason: String, pulse: &mut Pulse<'_, Self>) {
+        if self.agenda.active().is_none_or(|goal| goal.waits_for != Some(question)) {
+            return;
+        }
+        let mut after = self.agenda.clone();
+        let moves = after.end(state, reason, None, pulse.now());
+        self.moved(after, moves, pulse);
+    }
+}
+
+impl Hears<PreemptionChanged> for Goals {
+    fn hear(&self, changed: &PreemptionChanged, pulse: &mut Pulse<'_, Self>) {
+        let (mut after, now) = (self.agenda.clone(), pulse.now());
+        let mut moves = Moves::new();
+        match &changed.request {
+            PreemptionRequested::Stop(detail) => moves = after.stop(&detail.reason, now),
+            PreemptionRequested::Reset { .. } => {
+                if after.pause == Pause::Stopped {
+                    after.pause = Pause::Reset;
+                }
+            }
+            PreemptionRequested::Resume { .. } => {
+                if after.pause != Pause::Stopped {
+                    after.pause = Pause::None;
+                    after.take_up(now, &mut moves);
+                }
+            }
+            PreemptionRequested::Hold { .. } => {
+                if after.pause == Pause::None {
+                    after.pause = Pause::Held;
+                }
+            }
+            PreemptionRequested::Redirect { goal, by, channel, turn, is_threat } => {
+                // Whoever the work was for is told what came in between.
+                let former = after.active().filter(|_| *is_threat);
+                let goal = match former {
+                    Some(former) => {
+                        let whom = (former.channel.clone(), former.sender.clone());
+                        let drive = GoalOrigin::Drive { name: "pain".into() };
+                        new_goal(goal, drive, (&whom.0, &whom.1), pulse)
+                    }
+                    None => new_goal(goal, GoalOrigin::Person, (channel, by), pulse),
+                };
+                let goal = Goal { turn: *turn, state: GoalState::Active, ..goal };
+                moves = after.redirect(goal, *is_threat, now);
+            }
+        }
+        self.moved(after, moves, pulse);
+    }
+}
+
+impl Hears<TurnEnded> for Goals {
+    fn hear(&self, ended: &TurnEnded, pulse: &mut Pulse<'_, Self>) {
+        let mut after = self.agenda.clone();
+        let Some(goal) = after.active().filter(|goal| goal.turn == Some(ended.turn)).cloned() else {
+            let moves = after.lost(ended.turn);
+            return self.moved(after, moves, pulse);
+        };
+        let told = ended.spoken.then(|| format!("{}/{}", goal.channel, goal.sender));
+        let moves = match Outcome::of(ended) {
+            Outcome::Done(reason) => after.end(GoalState::Done, reason, told, pulse.now()),
+            Outcome::Failed(reason) => after.end(GoalState::Failed, reason, told, pulse.now()),
+            Outcome::Waits(question, reason) => after.wait_for(question, reason),
+        };
+        self.moved(after, moves, pulse);
+    }
+}
+
+impl Hears<ToolResult> for Goals {
+    fn hear(&self, result: &ToolResult, pulse: &mut Pulse<'_, Self>) {
+        let (state, reason) = match result.success {
+            Some(true) => (GoalState::Done, format!("{} was allowed and done", result.tool)),
+            Some(false) => {
+                (GoalState::Failed, result.error.clone().unwrap_or_else(|| format!("{} failed", result.tool)))
+            }
+            None => (GoalState::Failed, format!("nobody knows whether {} took effect", result.tool)),
+        };
+        self.answered(result.intent, state, reason, pulse);
+    }
+}
+
+impl Hears<IntentRefused> for Goals {
+    fn hear(&self, refused: &IntentRefused, pulse: &mut Pulse<'_, Self>) {
+        if refused.refusal != Refusal::Asked {
+            let reason = format!("{}: {}", refused.rule, refused.reason);
+            self.answered(refused.intent, GoalState::Failed, reason, pulse);
+        }
+    }
+}
+
+impl Hears<GoalWished> for Goals {
+    fn hear(&self, wished: &GoalWished, pulse: &mut Pulse<'_, Self>) {
+        if let Err(why) = self.wish(&wished.wish, &wished.by, pulse) {
+            tracing::info!(why, by = %wished.by, "a wish about a goal could not be done");
+        }
+    }
+}
+
+impl Hears<SurveyGoals> for Goals {
+    fn hear(&self, survey: &SurveyGoals, pulse: &mut Pulse<'_, Self>) {
+        let wish = survey.wish.as_ref();
+        let done = wish.map_or_else(|| Ok(self.agenda.clone()), |wish| self.wish(wish, &survey.by, pulse));
+        let (goals, refused) = match done {
+            Ok(after) => (after.all(), None),
+            Err(why) => (self.agenda.all(), Some(why)),
+        };
+        pulse.reply(GoalsSurveyed { goals, refused });
+    }
+}
+
+impl Hears<ReportStats> for Goals {
+    fn hear(&self, _query: &ReportStats, pulse: &mut Pulse<'_, Self>) {
+        let counts = serde_json::json!({
+            "active": self.agenda.active().map(|goal| &goal.title),
+            "suspended": self.agenda.suspended().len(),
+            "proposed": self.agenda.proposed(),
+        });
+        pulse.reply(StatsReported { region: Self::NAME.into(), available: true, reason: None, counts });
+    }
+}

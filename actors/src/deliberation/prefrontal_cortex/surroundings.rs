@@ -1,0 +1,132 @@
+//! What the senses and the body told last, for the prompt, and how much of the thinking is shown.
+
+use std::collections::BTreeMap;
+
+use jiff::{SignedDuration, Timestamp};
+use maxim_bus::signals::body::MovementSensed;
+use maxim_bus::signals::cycle::{Display, DisplaySet};
+use maxim_bus::signals::prompt::Tier;
+use maxim_bus::signals::scene::{SceneNoticed, ThingKind};
+use serde::{Deserialize, Serialize};
+
+use super::PrefrontalCortex;
+use super::region::PrefrontalEvent;
+use crate::deliberation::prompt::{Part, Section, data};
+use crate::region::{Hears, Pulse};
+
+/// Things that the prompt tells of, at most.
+const THINGS: usize = 8;
+/// Sensors of the body that it tells of, at most.
+const SENSORS: usize = 16;
+/// The same things are noted anew after this.
+const AGAIN: SignedDuration = SignedDuration::from_secs(30);
+/// What was seen longer ago isn't told.
+const OLD: SignedDuration = SignedDuration::from_mins(10);
+
+/// What is around, and how the body stands, as it was told last.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Surroundings {
+    seen: Option<Seen>,
+    body: Option<Stance>,
+    pub(super) display: Display,
+}
+
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Seen {
+    /// Kind, name, confidence; the most salient first.
+    things: Vec<(ThingKind, String, f64)>,
+    gaze: Option<String>,
+    at: Timestamp,
+}
+
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Stance {
+    sensors: BTreeMap<String, f64>,
+    at: Timestamp,
+}
+
+impl Seen {
+    fn of(noticed: &SceneNoticed, at: Timestamp) -> Self {
+        let things = noticed.things.iter().take(THINGS);
+        let things = things.map(|thing| (thing.kind, thing.name.clone(), thing.confidence.get())).collect();
+        Self { things, gaze: noticed.gaze.clone(), at }
+    }
+
+    fn is_news_after(&self, before: &Self) -> bool {
+        let names = |seen: &Self| seen.things.iter().map(|(kind, name, _)| (*kind, name.clone())).collect::<Vec<_>>();
+        let (mut now, mut then) = (names(self), names(before));
+        now.sort();
+        then.sort();
+        now != then || self.gaze != before.gaze || self.at.duration_since(before.at) >= AGAIN
+    }
+}
+
+impl Surroundings {
+    /// Labels and sensors come from outside, so they are framed as data.
+    pub(super) fn sections(&self, now: Timestamp) -> Vec<Section> {
+        let ago = |at: Timestamp| format!("{:.0} s ago", now.duration_since(at).as_secs_f64().max(0.0));
+        let mut sections = Vec::new();
+        if let Some(stance) = &self.body {
+            let sensors: Vec<String> =
+                stance.sensors.iter().map(|(name, reading)| format!("{name} {reading:.1}")).collect();
+            let text = format!(
+                "Your body after its last movement, {}:\n{}",
+                ago(stance.at),
+                data("body", &sensors.join(", "))
+            );
+            sections.push(Section::new("body_state", Tier::Critical, Part::User, text));
+        }
+        let fresh = self.seen.as_ref().filter(|seen| now.duration_since(seen.at) < OLD && !seen.things.is_empty());
+        if let Some(seen) = fresh {
+            let kind = |kind: ThingKind| match kind {
+                ThingKind::Person => "person",
+                ThingKind::Object => "object",
+                ThingKind::Sound => "sound",
+            };
+            let mut lines: Vec<String> = seen
+                .things
+                .iter()
+                .map(|(what, name, confidence)| format!("{name} ({}, confidence {confidence:.2})", kind(*what)))
+                .collect();
+            lines.extend(seen.gaze.as_ref().map(|gaze| format!("in the middle of your view: {gaze}")));
+            let text = format!("What your senses reported, {}:\n{}", ago(seen.at), data("senses", &lines.join("\n")));
+            sections.push(Section::new("observation", Tier::NiceToHave, Part::User, text));
+        }
+        sections
+    }
+
+    fn with(self, change: impl FnOnce(&mut Self)) -> PrefrontalEvent {
+        let mut changed = self;
+        change(&mut changed);
+        PrefrontalEvent::Around(Box::new(changed))
+    }
+}
+
+impl Hears<SceneNoticed> for PrefrontalCortex {
+    fn hear(&self, noticed: &SceneNoticed, pulse: &mut Pulse<'_, Self>) {
+        let seen = Seen::of(noticed, pulse.now());
+        let is_news = self.around.seen.as_ref().is_none_or(|before| seen.is_news_after(before));
+        if pulse.settings().model && is_news {
+            pulse.keep(self.around.clone().with(|around| around.seen = Some(seen)));
+        }
+    }
+}
+
+impl Hears<MovementSensed> for PrefrontalCortex {
+    fn hear(&self, sensed: &MovementSensed, pulse: &mut Pulse<'_, Self>) {
+        if !pulse.settings().model {
+            return;
+        }
+        let sensors = sensed.after.iter().take(SENSORS).map(|(name, reading)| (name.clone(), *reading)).collect();
+        let stance = Stance { sensors, at: pulse.now() };
+        pulse.keep(self.around.clone().with(|around| around.body = Some(stance)));
+    }
+}
+
+impl Hears<DisplaySet> for PrefrontalCortex {
+    fn hear(&self, set: &DisplaySet, pulse: &mut Pulse<'_, Self>) {
+        if self.around.display != set.mode {
+            pulse.keep(self.around.clone().with(|around| around.display = set.mode));
+        }
+    }
+}

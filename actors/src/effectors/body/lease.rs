@@ -1,0 +1,36 @@
+//! The lease: who moves the body must say again and again that it still means to.
+
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::Duration;
+
+use maxim_bus::clock::monotonic_micros;
+
+/// Renewed by the brain, read by the motor.
+#[derive(Debug)]
+pub struct Lease {
+    length: Duration,
+    renewed: AtomicU64,
+}
+
+impl Lease {
+    /// One that has run out.
+    pub fn new(length: Duration) -> Self {
+        Self { length, renewed: AtomicU64::new(0) }
+    }
+
+    pub fn length(&self) -> Duration {
+        self.length
+    }
+
+    pub fn renew(&self) {
+        // Never zero, which is "never".
+        self.renewed.store(monotonic_micros().max(1), Ordering::SeqCst);
+    }
+
+    pub fn holds(&self) -> bool {
+        match self.renewed.load(Ordering::SeqCst) {
+            0 => false,
+            renewed => Duration::from_micros(monotonic_micros().saturating_sub(renewed)) <= self.length,
+        }
+    }
+}

@@ -1,0 +1,338 @@
+//! The body: one motor thread, one driver, and what the brain knows of it.
+//!
+//! Biology: the spinal cord: it carries out what it is told step by step, and stops by itself when nobody tells it any more.
+//!
+//! A movement is ordered by a tool of the robot group, streamed by the motor ([`motor`]) along a path ([`path`]), and
+//! stood by for by [`BodyKeeper`], which renews the lease: where the brain hangs, the lease runs out and the body stands
+//! still. Loss of the body is a stop.
+
+mod driver;
+mod gaze;
+mod joint;
+mod keeper;
+mod lease;
+mod limbs;
+mod motor;
+mod order;
+mod path;
+mod reachy;
+mod shared;
+mod sight;
+mod sim;
+mod strain;
+#[cfg(test)]
+mod tests;
+
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+use std::sync::mpsc::{RecvTimeoutError, sync_channel};
+use std::thread::JoinHandle;
+use std::time::Duration;
+
+use maxim_bus::SharedClock;
+use maxim_bus::clock::Stopwatch;
+use maxim_bus::latch::StopLatch;
+use parking_lot::Mutex;
+use serde_json::{Value as Json, json};
+
+pub use driver::{Driver, Fault, Sensed};
+pub use joint::{Clamped, Joint, Limits, Pose};
+pub use keeper::BodyKeeper;
+pub use order::{Aim, Goal, MoveFailure, Moved, Order};
+pub use path::Path;
+pub use shared::MotionReport;
+pub use sim::SimBody;
+pub use strain::{Strain, StrainWatch};
+
+use lease::Lease;
+use motor::{Motor, Pace, TICK};
+use reachy::ReachyMini;
+use shared::Shared;
+use sight::Sight;
+
+/// How often a motor that has nothing to do looks at its body.
+const IDLE: Duration = Duration::from_millis(100);
+/// A motor that shows no life for so long hangs.
+const HUNG: Duration = Duration::from_secs(2);
+
+/// Who moves the limbs.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum DriverPlan {
+    None,
+    Sim,
+    /// The maker's daemon, at this address.
+    ReachyMini {
+        url: String,
+    },
+}
+
+impl DriverPlan {
+    /// As in the configuration.
+    pub fn word(&self) -> &'static str {
+        match self {
+            Self::None => "none",
+            Self::Sim => "sim",
+            Self::ReachyMini { .. } => "reachy-mini",
+        }
+    }
+}
+
+/// How a body is set up.
+#[derive(Clone, Debug, PartialEq)]
+pub struct BodyPlan {
+    pub driver: DriverPlan,
+    /// How long the body goes on without the brain's word.
+    pub lease: Duration,
+    /// Share of the body's own speeds that is used, above 0 to 1.
+    pub speed: f64,
+    /// How many degrees the picture of its camera is wide and high.
+    pub view: [f64; 2],
+}
+
+impl Default for BodyPlan {
+    fn default() -> Self {
+        Self { driver: DriverPlan::None, lease: Duration::from_millis(100), speed: 1.0, view: [65.0, 40.0] }
+    }
+}
+
+/// Who does the orders.
+enum Hand {
+    /// Nobody: no agent runs here.
+    Off,
+    /// Whoever orders, in virtual time.
+    Inline(Box<Motor>),
+    /// A thread.
+    Live,
+}
+
+/// A body as the brain has it. Clones are the same body; it does nothing before it is started.
+#[derive(Clone)]
+pub struct Body(Arc<Inner>);
+
+struct Inner {
+    plan: BodyPlan,
+    sim: Option<SimBody>,
+    shared: Arc<Shared>,
+    sight: Sight,
+    hand: Mutex<Hand>,
+}
+
+impl std::fmt::Debug for Body {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_tuple("Body").field(&self.0.plan).finish()
+    }
+}
+
+/// Ends the motor when it is dropped; the body stands still then.
+pub struct MotorThread {
+    shared: Arc<Shared>,
+    thread: Option<JoinHandle<()>>,
+}
+
+impl Drop for MotorThread {
+    fn drop(&mut self) {
+        self.shared.ended.store(true, Ordering::SeqCst);
+        self.shared.wake();
+        if let Some(thread) = self.thread.take() {
+            let _ = thread.join();
+        }
+    }
+}
+
+impl Body {
+    pub fn new(plan: BodyPlan) -> Self {
+        let sim = matches!(plan.driver, DriverPlan::Sim).then(|| SimBody::new(Limits::reachy_mini(), plan.lease));
+        let shared = Arc::new(Shared::new(Lease::new(plan.lease)));
+        Self(Arc::new(Inner { plan, sim, shared, sight: Sight::default(), hand: Mutex::new(Hand::Off) }))
+    }
+
+    pub fn plan(&self) -> &BodyPlan {
+        &self.0.plan
+    }
+
+    /// The simulated body, for tests and simulations.
+    pub fn sim(&self) -> Option<&SimBody> {
+        self.0.sim.as_ref()
+    }
+
+    fn driver(&self, latch: &StopLatch) -> Option<Box<dyn Driver>> {
+        match (&self.0.plan.driver, &self.0.sim) {
+            (DriverPlan::ReachyMini { url }, _) => Some(Box::new(ReachyMini::new(url.clone(), latch.clone()))),
+            (_, Some(sim)) => Some(Box::new(sim.clone())),
+            _ => None,
+        }
+    }
+
+    fn motor(&self, driver: Box<dyn Driver>, latch: &StopLatch, pace: Pace) -> Motor {
+        Motor::new(driver, Arc::clone(&self.0.shared), latch.clone(), pace, self.0.plan.speed)
+    }
+
+    /// Lets whoever orders do the movement itself, ahead of the agent's clock. For agents that are stepped.
+    pub fn attach(&self, latch: &StopLatch, clock: &SharedClock, on_loss: impl Fn(&str) + Send + Sync + 'static) {
+        let Some(driver) = self.driver(latch) else { return };
+        self.0.shared.set_on_loss(Box::new(on_loss));
+        let pace = Pace::Virtual { clock: Arc::clone(clock), since: clock.now(), ahead: Duration::ZERO };
+        *self.0.hand.lock() = Hand::Inline(Box::new(self.motor(driver, latch, pace)));
+    }
+
+    /// Starts the motor; none without a body. `on_loss` raises the stop, with the reason.
+    ///
+    /// # Errors
+    /// The machine gives no thread.
+    pub fn start(
+        &self,
+        latch: &StopLatch,
+        on_loss: impl Fn(&str) + Send + Sync + 'static,
+    ) -> std::io::Result<Option<MotorThread>> {
+        match self.driver(latch) {
+            Some(driver) => self.start_with(driver, latch, on_loss).map(Some),
+            None => Ok(None),
+        }
+    }
+
+    fn start_with(
+        &self,
+        driver: Box<dyn Driver>,
+        latch: &StopLatch,
+        on_loss: impl Fn(&str) + Send + Sync + 'static,
+    ) -> std::io::Result<MotorThread> {
+        let shared = Arc::clone(&self.0.shared);
+        shared.set_on_loss(Box::new(on_loss));
+        let motor = self.motor(driver, latch, Pace::Live(Stopwatch::start()));
+        let thread = std::thread::Builder::new().name("motor".into()).spawn(move || run(motor))?;
+        shared.set_thread(thread.thread().clone());
+        let told = Arc::downgrade(&shared);
+        latch.on_stop(move |_| {
+            if let Some(shared) = told.upgrade() {
+                shared.raised();
+            }
+        });
+        *self.0.hand.lock() = Hand::Live;
+        Ok(MotorThread { shared, thread: Some(thread) })
+    }
+
+    /// Does a movement, after those that were ordered before it, and waits for its end.
+    pub fn perform(&self, order: Order) -> Result<Moved, MoveFailure> {
+        match &mut *self.0.hand.lock() {
+            Hand::Off => return Err(MoveFailure::Off(self.off())),
+            Hand::Inline(motor) => return motor.perform(&order),
+            Hand::Live => {}
+        }
+        let (tell, told) = sync_channel(1);
+        self.0.shared.orders.lock().push_back((order, tell));
+        self.0.shared.wake();
+        loop {
+            match told.recv_timeout(IDLE) {
+                Ok(ended) => return ended,
+                Err(RecvTimeoutError::Disconnected) => return Err(MoveFailure::Off("the motor has ended".into())),
+                Err(RecvTimeoutError::Timeout) if self.is_hung() => {
+                    let failure = MoveFailure::Hung(HUNG);
+                    self.0.shared.lost(&failure.to_string());
+                    return Err(failure);
+                }
+                Err(RecvTimeoutError::Timeout) => {}
+            }
+        }
+    }
+
+    fn off(&self) -> String {
+        match self.0.plan.driver {
+            DriverPlan::None => NO_BODY.into(),
+            _ => "nobody moves the body here; only a running agent does".into(),
+        }
+    }
+
+    fn is_hung(&self) -> bool {
+        self.0.shared.silent_us().is_some_and(|silent| u128::from(silent) > HUNG.as_micros())
+    }
+
+    /// Where it is, when it last told.
+    pub fn pose(&self) -> Option<Pose> {
+        if let Hand::Inline(motor) = &mut *self.0.hand.lock() {
+            let _ = motor.look();
+        }
+        self.0.shared.standing().pose
+    }
+
+    /// The brain still means what it ordered.
+    pub fn renew_lease(&self) {
+        self.0.shared.lease.renew();
+    }
+
+    /// What is wrong with it; none when it can move, or where there is none.
+    pub fn fault(&self) -> Option<String> {
+        match &*self.0.hand.lock() {
+            Hand::Live if self.is_hung() => return Some("the motor's thread hangs".into()),
+            Hand::Live => {}
+            _ => return None,
+        }
+        self.0.shared.standing().fault.map(|fault| fault.to_string())
+    }
+
+    /// For `GET /v1/status`.
+    pub fn report(&self) -> Json {
+        let driver = self.0.plan.driver.word();
+        if self.0.plan.driver == DriverPlan::None {
+            return json!({"driver": driver, "state": "off", "reason": NO_BODY});
+        }
+        let (standing, fault) = (self.0.shared.standing(), self.fault());
+        let is_up = matches!(&*self.0.hand.lock(), Hand::Live | Hand::Inline(_)) && standing.pose.is_some();
+        let state = match (&fault, is_up, standing.is_moving) {
+            (Some(_), _, _) => "fault",
+            (None, false, _) => "off",
+            (None, true, true) => "moving",
+            (None, true, false) => "ready",
+        };
+        json!({
+            "driver": driver,
+            "state": state,
+            "fault": fault,
+            "pose": standing.pose.map(|pose| pose.shown()),
+            "movements": standing.movements,
+            "faults": standing.faults,
+            "froze_after_us": standing.froze_after_us,
+            "lease_ms": u64::try_from(self.0.plan.lease.as_millis()).unwrap_or(u64::MAX),
+        })
+    }
+}
+
+/// Why robot tools can't do anything where no body is.
+pub const NO_BODY: &str = "there is no body here; set body.driver to sim or reachy-mini";
+
+/// The motor's thread: orders, one after the other, and a look at the body in between.
+fn run(mut motor: Motor) {
+    let shared = Arc::clone(&motor.shared);
+    while !shared.ended.load(Ordering::SeqCst) {
+        shared.beat();
+        if shared.take_stop() {
+            fenced(&mut motor, Motor::freeze);
+        }
+        let next = shared.orders.lock().pop_front();
+        match next {
+            Some((order, tell)) => {
+                let ended = fenced(&mut motor, |motor| motor.perform(&order));
+                let broken = || MoveFailure::Fault(Fault::Broken("it panicked; see the log".into()));
+                let _ = tell.send(ended.unwrap_or_else(|| Err(broken())));
+            }
+            None => {
+                fenced(&mut motor, |motor| drop(motor.look()));
+                // A body that isn't up yet is waited for a little more often.
+                std::thread::park_timeout(if motor.was_up() { IDLE } else { TICK });
+            }
+        }
+    }
+    let now = motor.pace.now();
+    motor.driver.release(now);
+}
+
+/// A panic of a driver costs the movement, not the thread; the body is stopped.
+fn fenced<T>(motor: &mut Motor, work: impl FnOnce(&mut Motor) -> T) -> Option<T> {
+    let done = catch_unwind(AssertUnwindSafe(|| work(motor)));
+    if done.is_err() {
+        let frozen = catch_unwind(AssertUnwindSafe(|| motor.freeze()));
+        let why = if frozen.is_ok() { "it panicked and was frozen" } else { "it panicked and can't be frozen" };
+        motor.broke(why.into());
+    }
+    done.ok()
+}

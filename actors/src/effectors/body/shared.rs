@@ -1,0 +1,220 @@
+//! What the motor, the brain and those who look on share.
+
+use std::collections::VecDeque;
+use std::sync::OnceLock;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::mpsc::SyncSender;
+use std::thread::Thread;
+
+use maxim_bus::MessageId;
+use maxim_bus::clock::monotonic_micros;
+use maxim_bus::signals::body::MovementSensed;
+use maxim_bus::signals::strain::BodyStrained;
+use parking_lot::Mutex;
+
+use super::driver::Fault;
+use super::joint::Pose;
+use super::lease::Lease;
+use super::motor::since_us;
+use super::order::{MoveFailure, Moved, Order};
+use super::path::Path;
+use super::strain::Strain;
+
+/// Reports of movements that nobody fetched; the oldest go.
+const REPORTS: usize = 64;
+
+/// An order with who waits for its end.
+pub(super) type Queued = (Order, SyncSender<Result<Moved, MoveFailure>>);
+
+/// How the body stands.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Standing {
+    pub fault: Option<Fault>,
+    pub pose: Option<Pose>,
+    pub is_moving: bool,
+    pub movements: u64,
+    pub faults: u64,
+    /// From the raising of a stop to the body being told to stand still; of the last movement on.
+    pub froze_after_us: Option<u64>,
+}
+
+/// What a movement came to, for the brain.
+#[derive(Clone, Debug)]
+pub struct MotionReport {
+    pub action: Option<MessageId>,
+    pub sensed: Option<MovementSensed>,
+    pub strains: Vec<BodyStrained>,
+}
+
+type Tell = Box<dyn Fn(&str) + Send + Sync>;
+
+pub(super) struct Shared {
+    pub lease: Lease,
+    pub orders: Mutex<VecDeque<Queued>>,
+    pub ended: AtomicBool,
+    stop_seen: AtomicBool,
+    stops: AtomicU64,
+    raised_at: AtomicU64,
+    beat_at: AtomicU64,
+    thread: OnceLock<Thread>,
+    standing: Mutex<Standing>,
+    reports: Mutex<VecDeque<MotionReport>>,
+    /// Actions whose end the brain knows of, the newest last.
+    over: Mutex<VecDeque<MessageId>>,
+    on_loss: Mutex<Option<Tell>>,
+}
+
+impl Shared {
+    pub fn new(lease: Lease) -> Self {
+        Self {
+            lease,
+            orders: Mutex::default(),
+            ended: AtomicBool::new(false),
+            stop_seen: AtomicBool::new(false),
+            stops: AtomicU64::new(0),
+            raised_at: AtomicU64::new(0),
+            beat_at: AtomicU64::new(0),
+            thread: OnceLock::new(),
+            standing: Mutex::default(),
+            reports: Mutex::default(),
+            over: Mutex::default(),
+            on_loss: Mutex::new(None),
+        }
+    }
+
+    pub fn set_on_loss(&self, tell: Tell) {
+        *self.on_loss.lock() = Some(tell);
+    }
+
+    pub fn set_thread(&self, thread: Thread) {
+        let _ = self.thread.set(thread);
+    }
+
+    pub fn wake(&self) {
+        if let Some(thread) = self.thread.get() {
+            thread.unpark();
+        }
+    }
+
+    /// On the raising thread: no waiting.
+    pub fn raised(&self) {
+        self.raised_at.store(monotonic_micros().max(1), Ordering::SeqCst);
+        self.stop_seen.store(true, Ordering::SeqCst);
+        self.stops.fetch_add(1, Ordering::SeqCst);
+        self.wake();
+    }
+
+    /// Stops that were raised since the motor runs.
+    pub fn stops(&self) -> u64 {
+        self.stops.load(Ordering::SeqCst)
+    }
+
+    /// True once for each stop.
+    pub fn take_stop(&self) -> bool {
+        self.stop_seen.swap(false, Ordering::SeqCst)
+    }
+
+    /// The motor lives.
+    pub fn beat(&self) {
+        self.beat_at.store(monotonic_micros().max(1), Ordering::SeqCst);
+    }
+
+    /// Microseconds since the motor showed that it lives; none before it began.
+    pub fn silent_us(&self) -> Option<u64> {
+        match self.beat_at.load(Ordering::SeqCst) {
+            0 => None,
+            at => Some(since_us(at)),
+        }
+    }
+
+    pub fn seen(&self, pose: Pose) {
+        let mut standing = self.standing.lock();
+        (standing.pose, standing.fault) = (Some(pose), None);
+    }
+
+    /// True when the body wasn't in this fault already.
+    pub fn faulty(&self, fault: &Fault) -> bool {
+        let mut standing = self.standing.lock();
+        let is_new =
+            standing.fault.as_ref().is_none_or(|known| std::mem::discriminant(known) != std::mem::discriminant(fault));
+        standing.faults += u64::from(is_new);
+        standing.fault = Some(fault.clone());
+        is_new
+    }
+
+    pub fn moving(&self, is_moving: bool) {
+        let mut standing = self.standing.lock();
+        standing.movements += u64::from(is_moving);
+        if is_moving {
+            standing.froze_after_us = None;
+        }
+        standing.is_moving = is_moving;
+    }
+
+    pub fn frozen(&self) {
+        let raised = self.raised_at.swap(0, Ordering::SeqCst);
+        if raised != 0 {
+            self.standing.lock().froze_after_us = Some(since_us(raised));
+        }
+    }
+
+    pub fn standing(&self) -> Standing {
+        self.standing.lock().clone()
+    }
+
+    pub fn lost(&self, why: &str) {
+        if let Some(tell) = &*self.on_loss.lock() {
+            tell(why);
+        }
+    }
+
+    /// Keeps what a movement came to until the brain fetches it.
+    pub fn report(&self, order: &Order, path: &Path, after: Option<Pose>, strains: Vec<Strain>) {
+        let action = order.action;
+        let sensed = after.zip(path.part()).map(|(after, part)| MovementSensed {
+            action,
+            body_part: part.into(),
+            movement: order.movement.clone(),
+            params: order.params.clone(),
+            before: path.from.sensors(),
+            after: after.sensors(),
+        });
+        let strains: Vec<BodyStrained> = strains
+            .into_iter()
+            .map(|strain| BodyStrained {
+                action,
+                kind: strain.kind,
+                place: format!("{}.{}", strain.joint.part(), strain.joint.name()),
+                reason: strain.reason,
+            })
+            .collect();
+        let mut reports = self.reports.lock();
+        if reports.len() >= REPORTS {
+            reports.pop_front();
+        }
+        reports.push_back(MotionReport { action, sensed, strains });
+    }
+
+    /// What the movements of an action came to; those of nobody's come with anybody's.
+    pub fn take_reports(&self, action: MessageId) -> Vec<MotionReport> {
+        let mut reports = self.reports.lock();
+        let (taken, left) =
+            reports.drain(..).partition(|report: &MotionReport| report.action.is_none_or(|own| own == action));
+        *reports = left;
+        drop(reports);
+        Vec::from_iter::<VecDeque<_>>(taken)
+    }
+
+    /// The brain knows that this action has ended.
+    pub fn end(&self, action: MessageId) {
+        let mut over = self.over.lock();
+        if over.len() >= REPORTS {
+            over.pop_front();
+        }
+        over.push_back(action);
+    }
+
+    pub fn has_ended(&self, action: MessageId) -> bool {
+        self.over.lock().contains(&action)
+    }
+}

@@ -1,0 +1,114 @@
+//! Discord: commands come as signed interactions, words go out by a webhook into its one channel.
+//!
+//! Who is answered is mentioned there. A webhook has no id by which a repeated message would be dropped.
+
+use futures_util::FutureExt;
+use futures_util::future::BoxFuture;
+use jiff::Timestamp;
+use maxim_bus::signals::outbox::{Attempted, SendMessage};
+use reqwest::Client;
+use serde_json::{Value as Json, json};
+
+use super::signature::{fresh, is_ed25519, unhex};
+use super::{Arrived, HookAnswer, HookRefused, HookRequest, Hooked, Transport, answers};
+
+/// Longest message that Discord takes, in characters.
+const LONGEST: usize = 2000;
+/// What only the person who wrote gets to see.
+const EPHEMERAL: u32 = 64;
+
+/// An application of Discord.
+pub struct Discord {
+    pub http: Client,
+    /// With its secret in it; without it nothing goes out.
+    pub webhook_url: Option<String>,
+    /// The application's public key, 32 bytes; without it nothing is taken in.
+    pub public_key: Option<Vec<u8>>,
+}
+
+impl Discord {
+    fn check(&self, request: &HookRequest<'_>, now: Timestamp) -> Result<(), HookRefused> {
+        let Some(key) = &self.public_key else { return Err(HookRefused::NotHere) };
+        let forged = |why: &str| HookRefused::Forged(why.to_owned());
+        let at = request.header("x-signature-timestamp");
+        let at = at.ok_or_else(|| forged("the header X-Signature-Timestamp is missing"))?;
+        let signed = request.header("x-signature-ed25519").and_then(unhex);
+        let signed = signed.ok_or_else(|| forged("the header X-Signature-Ed25519 is missing or isn't hexadecimal"))?;
+        if !is_ed25519(key, &[at.as_bytes(), request.body], &signed) {
+            return Err(forged(
+                "the signature doesn't fit; compare channels.discord.public_key with the application's",
+            ));
+        }
+        fresh(at, now)
+    }
+}
+
+/// The text of a command's first option, or what was typed into the first field of a form.
+fn text_of(data: &Json) -> Option<&str> {
+    let option = data["options"].as_array().into_iter().flatten().find_map(|option| option["value"].as_str());
+    option.or_else(|| data.pointer("/components/0/components/0/value")?.as_str())
+}
+
+fn message_of(interaction: &Json) -> Option<Arrived> {
+    let user = interaction.pointer("/member/user/id").or_else(|| interaction.pointer("/user/id"))?;
+    Some(Arrived {
+        sender: user.as_str()?.to_owned(),
+        body: text_of(&interaction["data"])?.to_owned(),
+        provider_id: Some(interaction["id"].as_str()?.to_owned()),
+        is_vouched: true,
+        is_signed: true,
+    })
+}
+
+impl Transport for Discord {
+    fn reached_by(&self) -> String {
+        match (&self.webhook_url, &self.public_key) {
+            (Some(_), Some(_)) => "a webhook and POST /hooks/discord".into(),
+            (Some(_), None) => "a webhook, out only".into(),
+            _ => "POST /hooks/discord, in only".into(),
+        }
+    }
+
+    fn send<'a>(&'a self, message: &'a SendMessage) -> BoxFuture<'a, Attempted> {
+        async move {
+            let Some(url) = &self.webhook_url else {
+                let why = "nothing goes out on discord: set channels.discord.webhook_url_file";
+                return Attempted::Refused { why: why.into() };
+            };
+            let is_user = !message.recipient.is_empty() && message.recipient.bytes().all(|byte| byte.is_ascii_digit());
+            let users: Vec<&str> = is_user.then_some(message.recipient.as_str()).into_iter().collect();
+            let text = users.first().map_or_else(|| message.text.clone(), |user| format!("<@{user}> {}", message.text));
+            if text.chars().count() > LONGEST {
+                return Attempted::Refused {
+                    why: format!("it is longer than {LONGEST} characters, which Discord doesn't take"),
+                };
+            }
+            // Nobody else is called by what the words hold.
+            let body = json!({"content": text, "allowed_mentions": {"parse": [], "users": users}});
+            let request = self.http.post(url).query(&[("wait", "true")]).header("content-type", "application/json");
+            match answers::post(request.body(body.to_string())).await {
+                Ok(answer) => Attempted::Delivered { provider_id: answer["id"].as_str().map(str::to_owned) },
+                Err(outcome) => outcome,
+            }
+        }
+        .boxed()
+    }
+
+    fn hook(&self, request: &HookRequest<'_>, now: Timestamp) -> Result<Hooked, HookRefused> {
+        self.check(request, now)?;
+        let malformed = |why: String| HookRefused::Malformed(why);
+        let body: Json =
+            serde_json::from_slice(request.body).map_err(|error| malformed(format!("the body is no JSON: {error}")))?;
+        let answered = |body: Json| HookAnswer { content_type: "application/json", body: body.to_string() };
+        match body["type"].as_u64() {
+            // A ping.
+            Some(1) => Ok(Hooked { messages: Vec::new(), answer: answered(json!({"type": 1})) }),
+            Some(2 | 5) => {
+                let message = message_of(&body).ok_or_else(|| malformed("the command has no text option".into()))?;
+                let said = json!({"type": 4, "data": {"content": "I have it.", "flags": EPHEMERAL}});
+                Ok(Hooked { messages: vec![message], answer: answered(said) })
+            }
+            _ => Err(malformed("the interaction is neither a command nor a form".into())),
+        }
+    }
+}

@@ -1,0 +1,190 @@
+//! What a letter says to the brain: who wrote, whether that can be believed, and the new words in it.
+
+use mail_parser::{Message, MessageParser};
+
+use super::super::Arrived;
+use super::Vouching;
+
+/// Longest subject that goes with a letter's name, in characters.
+const SUBJECT: usize = 120;
+
+/// A letter after reading.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) enum Letter {
+    Message(Arrived),
+    /// Nothing for the brain, and why.
+    Ignored(String),
+}
+
+/// Reads a letter. `own` is the mailbox's address: nobody talks with himself. Automatic letters are left alone, so that two
+/// machines don't answer each other for ever; but what stops, stops.
+pub(super) fn read(raw: &[u8], own: &str, vouching: &Vouching, stops: impl Fn(&str) -> bool) -> Letter {
+    let ignored = |why: &str| Letter::Ignored(why.to_owned());
+    let Some(message) = MessageParser::default().parse(raw) else { return ignored("it can't be read") };
+    let Some(sender) = message.from().and_then(|from| from.first()).and_then(|from| from.address()) else {
+        return ignored("nobody wrote it");
+    };
+    let said = message.body_text(0).map(|text| new_words(&text)).unwrap_or_default();
+    let body = if said.is_empty() { message.subject().unwrap_or_default().trim().to_owned() } else { said };
+    if body.is_empty() {
+        return ignored("there are no words in it");
+    }
+    if !stops(&body) {
+        if sender.eq_ignore_ascii_case(own) {
+            return ignored("it is from this mailbox itself");
+        }
+        if let Some(why) = automatic(&message) {
+            return ignored(why);
+        }
+    }
+    let subject: String =
+        message.subject().unwrap_or_default().chars().filter(|c| !c.is_control()).take(SUBJECT).collect();
+    let provider_id = message.message_id().map(|id| format!("{id} {subject}").trim_end().to_owned());
+    let is_vouched = is_vouched(&message, sender, vouching);
+    Letter::Message(Arrived { sender: sender.to_lowercase(), body, provider_id, is_vouched, is_signed: false })
+}
+
+/// Why nobody sits behind a letter (RFC 3834, and what mailing lists and answering machines say of themselves).
+fn automatic(message: &Message<'_>) -> Option<&'static str> {
+    let header = |name: &str| {
+        let found = message.headers_raw().find(|(known, _)| known.eq_ignore_ascii_case(name));
+        found.map(|(_, value)| value.trim().to_lowercase())
+    };
+    if header("Auto-Submitted").is_some_and(|value| value != "no") {
+        return Some("it was sent automatically");
+    }
+    if header("Precedence").is_some_and(|value| matches!(value.as_str(), "bulk" | "list" | "junk" | "auto_reply")) {
+        return Some("it is bulk mail");
+    }
+    if header("List-Id").is_some() || header("List-Unsubscribe").is_some() {
+        return Some("it is from a mailing list");
+    }
+    if header("X-Autoreply").is_some() || header("X-Autorespond").is_some() {
+        return Some("it is an automatic reply");
+    }
+    if header("Return-Path").is_some_and(|value| value == "<>") {
+        return Some("it is a report of a mail server");
+    }
+    None
+}
+
+/// Whether the From can be believed. Only the topmost line of the trusted server counts: those below may be the sender's own.
+fn is_vouched(message: &Message<'_>, sender: &str, vouching: &Vouching) -> bool {
+    let name = match vouching {
+        Vouching::Nobody => return false,
+        Vouching::From => return true,
+        Vouching::Server(name) => name,
+    };
+    let results = message.headers_raw().find(|(known, _)| known.eq_ignore_ascii_case("Authentication-Results"));
+    let Some((_, results)) = results else { return false };
+    let (Some((server, checks)), Some((_, domain))) = (results.split_once(';'), sender.rsplit_once('@')) else {
+        return false;
+    };
+    let server = server.split_whitespace().next().unwrap_or_default();
+    // What stands in brackets is a remark, and may be the sender's words.
+    let mut plain = String::new();
+    let mut depth = 0_usize;
+    for c in checks.chars() {
+        match c {
+            '(' => depth += 1,
+            ')' => depth = depth.saturating_sub(1),
+            c if depth == 0 => plain.push(c.to_ascii_lowercase()),
+            _ => {}
+        }
+    }
+    let passed = plain.split(';').any(|check| {
+        let mut words = check.split_whitespace();
+        words.next() == Some("dmarc=pass")
+            && words
+                .any(|word| word.strip_prefix("header.from=").is_some_and(|from| from == domain.to_ascii_lowercase()))
+    });
+    server.eq_ignore_ascii_case(name) && passed
+}
+
+/// What is new in an answer: up to the quoted letter or the signature.
+fn new_words(text: &str) -> String {
+    let is_end = |line: &str| {
+        let line = line.trim_end();
+        line == "--"
+            || line == "-- "
+            || line.starts_with('>')
+            || (line.starts_with("On ") && line.ends_with("wrote:"))
+            || line.starts_with("-----Original Message-----")
+    };
+    let kept: Vec<&str> = text.lines().take_while(|line| !is_end(line)).collect();
+    kept.join("\n").trim().to_owned()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const OWN: &str = "maxim@example.org";
+
+    fn letter(headers: &str, body: &str) -> Letter {
+        letter_by(&Vouching::From, headers, body)
+    }
+
+    fn letter_by(vouching: &Vouching, headers: &str, body: &str) -> Letter {
+        let raw = format!(
+            "From: Anna <Anna@Example.org>\r\nMessage-ID: <m1@example.org>\r\nSubject: tea\r\n{headers}\r\n{body}"
+        );
+        read(raw.as_bytes(), OWN, vouching, |text| text == "stop")
+    }
+
+    fn arrived(letter: Letter) -> Arrived {
+        match letter {
+            Letter::Message(arrived) => arrived,
+            Letter::Ignored(why) => panic!("ignored: {why}"),
+        }
+    }
+
+    #[test]
+    fn the_new_words_of_a_letter_are_the_message() {
+        let body = "Where is the key?\r\n\r\nOn Monday Maxim wrote:\r\n> old words\r\n";
+        let arrived = arrived(letter("", body));
+        assert_eq!((arrived.sender.as_str(), arrived.body.as_str()), ("anna@example.org", "Where is the key?"));
+        assert_eq!(arrived.provider_id.as_deref(), Some("m1@example.org tea"));
+    }
+
+    #[test]
+    fn without_words_the_subject_speaks() {
+        assert_eq!(arrived(letter("", "\r\n")).body, "tea");
+    }
+
+    #[test]
+    fn automatic_letters_are_left_alone_but_a_stop_stops() {
+        for headers in [
+            "Auto-Submitted: auto-replied\r\n",
+            "Precedence: bulk\r\n",
+            "List-Id: <l.example.org>\r\n",
+            "Return-Path: <>\r\n",
+            "X-Autoreply: yes\r\n",
+        ] {
+            assert!(matches!(letter(headers, "hello"), Letter::Ignored(_)), "{headers}");
+            assert_eq!(arrived(letter(headers, "stop")).body, "stop", "{headers}");
+        }
+        assert_eq!(arrived(letter("Auto-Submitted: no\r\n", "hello")).body, "hello");
+        let own = format!("From: {OWN}\r\n\r\nhello");
+        assert!(matches!(read(own.as_bytes(), OWN, &Vouching::From, |_| false), Letter::Ignored(_)));
+        assert!(matches!(read(b"\r\n\r\n", OWN, &Vouching::From, |_| false), Letter::Ignored(_)));
+    }
+
+    #[test]
+    fn a_from_is_believed_when_the_named_server_vouches_for_its_domain() {
+        let server = Vouching::Server("mx.example.org".into());
+        let vouched = |results: &str| {
+            arrived(letter_by(&server, &format!("Authentication-Results: {results}\r\n"), "hello")).is_vouched
+        };
+        assert!(vouched("mx.example.org; spf=pass; dmarc=pass (p=none) header.from=example.org"));
+        assert!(!vouched("mx.evil.org; dmarc=pass header.from=example.org"));
+        assert!(!vouched("mx.example.org; dmarc=fail header.from=example.org"));
+        assert!(!vouched("mx.example.org; dmarc=pass header.from=evil.org"));
+        assert!(!vouched("mx.example.org; spf=pass (; dmarc=pass header.from=example.org)"));
+        assert!(!arrived(letter_by(&server, "", "hello")).is_vouched);
+        let below = "Authentication-Results: mx.example.org; dmarc=fail header.from=example.org\r\n\
+                     Authentication-Results: mx.example.org; dmarc=pass header.from=example.org\r\n";
+        assert!(!arrived(letter_by(&server, below, "hello")).is_vouched);
+        assert!(!arrived(letter_by(&Vouching::Nobody, "", "hello")).is_vouched);
+    }
+}

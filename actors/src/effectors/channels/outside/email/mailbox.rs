@@ -1,0 +1,153 @@
+//! A mailbox by IMAP: what is unread is brought in, then the server is asked to say when more is there.
+
+use std::collections::BTreeMap;
+use std::fmt::Debug;
+use std::time::Duration;
+
+use async_imap::error::Error;
+use async_imap::{Client, Session};
+use futures_util::TryStreamExt;
+use tokio::io::{AsyncRead, AsyncWrite};
+use tokio::time::Instant;
+
+use super::super::connected::BackOff;
+use super::super::{Inlet, Taken};
+use super::letter::{Letter, read};
+use super::{Email, PATIENCE};
+
+/// How long one IDLE lasts; servers end it after half an hour.
+const IDLE: Duration = Duration::from_secs(5 * 60);
+/// How long one lasts while something is left for later.
+const LOOK: Duration = Duration::from_secs(3);
+/// Letters that are left for later at most.
+const LEFT: usize = 1000;
+/// A larger letter isn't fetched, in bytes.
+const LARGEST: u32 = 4 << 20;
+
+/// Letters over the rate, by their number in the mailbox, and when each is looked at again.
+type Left = BTreeMap<u32, Instant>;
+
+/// What a connection must be able to do.
+pub(super) trait Wire: AsyncRead + AsyncWrite + Unpin + Debug + Send {}
+impl<T: AsyncRead + AsyncWrite + Unpin + Debug + Send> Wire for T {}
+
+impl Email {
+    /// Brings in what comes, until the connection ends.
+    pub(super) async fn watch<T: Wire>(&self, stream: T, inlet: &Inlet, pause: &mut BackOff) -> Result<(), String> {
+        let mut session = self.log_in(stream).await?;
+        let select = tokio::time::timeout(PATIENCE, session.select(&self.mailbox)).await.map_err(|_| late())?;
+        select.map_err(|error| {
+            format!("the mailbox {:?} can't be opened: {error}; check channels.email.mailbox", self.mailbox)
+        })?;
+        inlet.line().up();
+        pause.reset();
+        let (mut left, mut stops) = (Left::new(), inlet.line().stops());
+        loop {
+            if stops.has_changed().unwrap_or(false) {
+                stops.mark_unchanged();
+                give_up(&mut session, inlet, &mut left).await?;
+            }
+            self.bring(&mut session, inlet, &mut left).await?;
+            let mut idle = session.idle();
+            tokio::time::timeout(PATIENCE, idle.init()).await.map_err(|_| late())?.map_err(told)?;
+            let (waiting, _interrupt) = idle.wait_with_timeout(if left.is_empty() { IDLE } else { LOOK });
+            waiting.await.map_err(told)?;
+            session = tokio::time::timeout(PATIENCE, idle.done()).await.map_err(|_| late())?.map_err(told)?;
+        }
+    }
+
+    async fn log_in<T: Wire>(&self, stream: T) -> Result<Session<T>, String> {
+        let mut client = Client::new(stream);
+        let greeted = tokio::time::timeout(PATIENCE, client.read_response()).await.map_err(|_| late())?;
+        greeted.map_err(|error| error.to_string())?.ok_or("it ended the connection before its greeting")?;
+        let (user, password) = self.login.clone().unwrap_or_default();
+        let logged_in = tokio::time::timeout(PATIENCE, client.login(&user, &password)).await.map_err(|_| late())?;
+        logged_in.map_err(|(error, _)| {
+            format!("the login of {user:?} is refused: {error}; check channels.email.username and password_file")
+        })
+    }
+
+    /// Everything unread, the oldest first. What is on disk, or is nothing for the brain, is marked as read; what is over the
+    /// rate stays unread until its time has come.
+    async fn bring<T: Wire>(&self, session: &mut Session<T>, inlet: &Inlet, left: &mut Left) -> Result<(), String> {
+        let found = tokio::time::timeout(PATIENCE, session.uid_search("UNSEEN")).await.map_err(|_| late())?;
+        let mut unread: Vec<u32> = found.map_err(told)?.into_iter().collect();
+        unread.sort_unstable();
+        left.retain(|uid, _| unread.binary_search(uid).is_ok());
+        for uid in unread {
+            let due = left.get(&uid).copied();
+            if due.is_some_and(|due| Instant::now() < due) {
+                continue;
+            }
+            match fetched(session, uid).await? {
+                Some(raw) => match read(&raw, &self.address, &self.vouching, |text| inlet.stops(text)) {
+                    Letter::Message(arrived) => {
+                        let taken = inlet.take(arrived).await;
+                        let taken = taken.map_err(|why| format!("a letter could not be taken yet: {why}"))?;
+                        if let Taken::Limited { retry_after_s, .. } = taken {
+                            if due.is_some() || left.len() < LEFT {
+                                if due.is_none() {
+                                    inlet.line().count("deferred");
+                                }
+                                left.insert(uid, Instant::now() + Duration::from_secs(retry_after_s));
+                                continue;
+                            }
+                            inlet.line().count("limited");
+                        }
+                    }
+                    Letter::Ignored(why) => {
+                        tracing::info!(why, "a letter is left alone");
+                        inlet.line().count("ignored");
+                    }
+                },
+                None => inlet.line().count("ignored"),
+            }
+            left.remove(&uid);
+            mark_read(session, uid).await?;
+        }
+        Ok(())
+    }
+}
+
+async fn mark_read<T: Wire>(session: &mut Session<T>, uid: u32) -> Result<(), String> {
+    let marking = async {
+        let marked = session.uid_store(uid.to_string(), "+FLAGS.SILENT (\\Seen)").await?;
+        marked.try_collect::<Vec<_>>().await
+    };
+    tokio::time::timeout(PATIENCE, marking).await.map_err(|_| late())?.map_err(told).map(|_| ())
+}
+
+/// What was wanted before a stop isn't done after it.
+async fn give_up<T: Wire>(session: &mut Session<T>, inlet: &Inlet, left: &mut Left) -> Result<(), String> {
+    while let Some((uid, _)) = left.pop_first() {
+        inlet.line().count("limited");
+        mark_read(session, uid).await?;
+    }
+    Ok(())
+}
+
+/// The whole letter, unless it is too large or gone.
+async fn fetched<T: Wire>(session: &mut Session<T>, uid: u32) -> Result<Option<Vec<u8>>, String> {
+    let asked = |what: &'static str| (uid.to_string(), what);
+    let fetching = async {
+        let (set, query) = asked("(UID RFC822.SIZE)");
+        let sizes: Vec<_> = session.uid_fetch(set, query).await?.try_collect().await?;
+        if sizes.iter().filter_map(|fetch| fetch.size).any(|size| size > LARGEST) {
+            return Ok(None);
+        }
+        let (set, query) = asked("(UID BODY.PEEK[])");
+        let letters: Vec<_> = session.uid_fetch(set, query).await?.try_collect().await?;
+        Ok(letters.iter().find_map(|fetch| fetch.body().map(<[u8]>::to_vec)))
+    };
+    let fetched = tokio::time::timeout(2 * PATIENCE, fetching).await.map_err(|_| late())?;
+    fetched.map_err(told)
+}
+
+fn late() -> String {
+    format!("it has not answered within {} s", PATIENCE.as_secs())
+}
+
+#[allow(clippy::needless_pass_by_value)] // as map_err gives it
+fn told(error: Error) -> String {
+    error.to_string()
+}

@@ -1,0 +1,227 @@
+//! E-mail: in by IMAP, which says when something new is there (IDLE), out by SMTP.
+//!
+//! A letter stays unread in its mailbox until it is on disk here. Its Message-ID names it; an answer goes into the thread by
+//! In-Reply-To and References. A mail server drops no repeated letter.
+
+mod letter;
+mod mailbox;
+
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::time::Duration;
+
+use futures_util::FutureExt;
+use futures_util::future::BoxFuture;
+use lettre::message::Mailbox;
+use lettre::message::header::{HeaderName, HeaderValue};
+use lettre::transport::smtp::Error as SmtpError;
+use lettre::transport::smtp::authentication::Credentials;
+use lettre::transport::smtp::client::{Certificate, CertificateStore, Tls, TlsParameters};
+use lettre::{AsyncSmtpTransport, AsyncTransport, Message, Tokio1Executor};
+use maxim_bus::signals::outbox::{Attempted, SendMessage};
+
+use super::connected::BackOff;
+use super::{Inlet, Transport, tls};
+
+/// How long a mail server may take for one step.
+const PATIENCE: Duration = Duration::from_secs(30);
+/// The subject of a letter that answers none.
+const SUBJECT: &str = "A message from Maxim";
+
+/// One server.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct MailServer {
+    pub host: String,
+    pub port: u16,
+    pub security: Security,
+}
+
+/// How the connection is kept private.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Security {
+    /// TLS from the first byte.
+    Tls,
+    /// TLS after a greeting; refused where the server has none.
+    StartTls,
+    /// None: for this machine alone.
+    Plain,
+}
+
+/// A mailbox and its way out.
+#[derive(Clone, Debug)]
+pub struct Email {
+    pub imap: Option<MailServer>,
+    pub smtp: Option<MailServer>,
+    pub login: Option<(String, String)>,
+    /// Its own address.
+    pub address: String,
+    pub mailbox: String,
+    pub ca_file: Option<PathBuf>,
+    pub vouching: Vouching,
+}
+
+/// Whose word it is that a letter is from whom it says. Anybody can write any From.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Vouching {
+    /// Nobody's: every sender is a stranger.
+    Nobody,
+    /// The receiving server of this name, when its check of the sender's domain passed (DMARC, RFC 8601).
+    Server(String),
+    /// The letter's own: where nobody else can write to the mailbox.
+    From,
+}
+
+impl Email {
+    fn transport(&self, server: &MailServer) -> Result<AsyncSmtpTransport<Tokio1Executor>, String> {
+        let told = |error: SmtpError| error.to_string();
+        let mut builder = AsyncSmtpTransport::<Tokio1Executor>::builder_dangerous(&server.host)
+            .port(server.port)
+            .timeout(Some(PATIENCE));
+        if server.security != Security::Plain {
+            let mut trusted = TlsParameters::builder(server.host.clone());
+            if let Some(path) = &self.ca_file {
+                let pem = std::fs::read(path).map_err(|error| format!("{} can't be read: {error}", path.display()))?;
+                let certificate = Certificate::from_pem(&pem).map_err(told)?;
+                trusted = trusted.certificate_store(CertificateStore::None).add_root_certificate(certificate);
+            }
+            let trusted = trusted.build().map_err(told)?;
+            builder = builder.tls(match server.security {
+                Security::Tls => Tls::Wrapper(trusted),
+                _ => Tls::Required(trusted),
+            });
+        }
+        // A plain server on this machine is a relay, which knows its own by their address.
+        if let Some((user, password)) = self.login.as_ref().filter(|_| server.security != Security::Plain) {
+            builder = builder.credentials(Credentials::new(user.clone(), password.clone()));
+        }
+        Ok(builder.build())
+    }
+
+    fn written(&self, message: &SendMessage) -> Result<Message, String> {
+        let mailbox =
+            |address: &str| address.parse::<Mailbox>().map_err(|error| format!("{address:?} is no address: {error}"));
+        let domain = self.address.rsplit_once('@').map_or("localhost", |(_, domain)| domain);
+        let thread = message.in_reply_to.as_deref().map(|name| name.split_once(' ').unwrap_or((name, "")));
+        let subject = match thread {
+            Some((_, subject)) if subject.to_lowercase().starts_with("re:") => subject.to_owned(),
+            Some((_, subject)) if !subject.is_empty() => format!("Re: {subject}"),
+            _ => SUBJECT.to_owned(),
+        };
+        let automatic = HeaderValue::new(HeaderName::new_from_ascii_str("Auto-Submitted"), "auto-generated".into());
+        let mut letter = Message::builder()
+            .from(mailbox(&self.address)?)
+            .to(mailbox(&message.recipient)?)
+            .subject(subject)
+            .message_id(Some(format!("<{}@{domain}>", message.entry)))
+            .raw_header(automatic);
+        if let Some((id, _)) = thread {
+            letter = letter.in_reply_to(format!("<{id}>")).references(format!("<{id}>"));
+        }
+        letter.body(message.text.clone()).map_err(|error| format!("the letter can't be written: {error}"))
+    }
+
+    async fn post(&self, message: &SendMessage) -> Attempted {
+        let Some(server) = &self.smtp else {
+            return Attempted::Refused { why: "nothing goes out by e-mail: set channels.email.smtp_url".into() };
+        };
+        // Reading the machine's authorities takes longer than a room's thread may be busy.
+        let (own, to) = (self.clone(), server.clone());
+        let made = tokio::task::spawn_blocking(move || own.transport(&to)).await.map_err(|error| error.to_string());
+        let (letter, transport) = match (self.written(message), made.and_then(|made| made)) {
+            (Ok(letter), Ok(transport)) => (letter, transport),
+            (Err(why), _) | (_, Err(why)) => return Attempted::Refused { why },
+        };
+        // What fails before the letter is begun was certainly not taken.
+        match transport.test_connection().await {
+            Ok(true) => {}
+            Ok(false) => {
+                return Attempted::NotNow { why: format!("{} doesn't answer", server.host), retry_after_s: None };
+            }
+            Err(error) => return before(&server.host, &error),
+        }
+        match transport.send(letter).await {
+            Ok(answer) => Attempted::Delivered { provider_id: answer.message().next().map(str::to_owned) },
+            Err(error) => during(&server.host, &error),
+        }
+    }
+}
+
+/// An error before any letter was begun.
+fn before(host: &str, error: &SmtpError) -> Attempted {
+    let why = format!("the mail server {host}: {}", deepest(error));
+    if error.is_permanent() {
+        return Attempted::Refused { why: format!("{why}; check channels.email.username and password_file") };
+    }
+    Attempted::NotNow { why, retry_after_s: None }
+}
+
+/// An error while a letter was on its way: the server's own word is certain, silence is not.
+fn during(host: &str, error: &SmtpError) -> Attempted {
+    let why = format!("the mail server {host}: {}", deepest(error));
+    // Of a connection that was never made the library tells by its words alone.
+    let is_unreached = error.is_tls() || error.to_string().starts_with("Connection error");
+    match () {
+        () if is_unreached => Attempted::NotNow { why, retry_after_s: None },
+        () if error.is_permanent() || error.is_client() => Attempted::Refused { why },
+        () if error.is_transient() => Attempted::NotNow { why, retry_after_s: None },
+        () => Attempted::Unknown { why },
+    }
+}
+
+fn deepest(error: &SmtpError) -> String {
+    let mut text = error.to_string();
+    let mut cause = std::error::Error::source(error);
+    while let Some(deeper) = cause {
+        text = deeper.to_string();
+        cause = deeper.source();
+    }
+    text
+}
+
+impl Transport for Email {
+    fn reached_by(&self) -> String {
+        let shown = |server: &Option<MailServer>| {
+            server.as_ref().map_or("-".to_owned(), |at| format!("{}:{}", at.host, at.port))
+        };
+        format!("in {}, out {}", shown(&self.imap), shown(&self.smtp))
+    }
+
+    fn send<'a>(&'a self, message: &'a SendMessage) -> BoxFuture<'a, Attempted> {
+        self.post(message).boxed()
+    }
+
+    fn receive<'a>(&'a self, inlet: &'a Inlet) -> Option<BoxFuture<'a, ()>> {
+        let server = self.imap.as_ref()?;
+        Some(
+            async move {
+                let mut pause = BackOff::new();
+                loop {
+                    let why = match self.connect(server, inlet, &mut pause).await {
+                        Ok(()) => "the mail server ended the connection".to_owned(),
+                        Err(why) => why,
+                    };
+                    inlet.line().down(format!("the mailbox at {}:{}: {why}", server.host, server.port));
+                    pause.wait().await;
+                }
+            }
+            .boxed(),
+        )
+    }
+}
+
+impl Email {
+    async fn connect(&self, server: &MailServer, inlet: &Inlet, pause: &mut BackOff) -> Result<(), String> {
+        let reaching = tokio::net::TcpStream::connect((server.host.as_str(), server.port));
+        let reached = tokio::time::timeout(PATIENCE, reaching).await.map_err(|_| "it doesn't answer".to_owned())?;
+        let stream = reached.map_err(|error| format!("{error}; check that it runs and channels.email.imap_url"))?;
+        if server.security == Security::Plain {
+            return self.watch(stream, inlet, pause).await;
+        }
+        let connector = tokio_rustls::TlsConnector::from(Arc::clone(&tls::config(self.ca_file.as_deref())?));
+        let name = rustls::pki_types::ServerName::try_from(server.host.clone()).map_err(|error| error.to_string())?;
+        let shaken = tokio::time::timeout(PATIENCE, connector.connect(name, stream)).await;
+        let stream =
+            shaken.map_err(|_| "its TLS doesn't answer".to_owned())?.map_err(|error| format!("TLS: {error}"))?;
+        self.watch(stream, inlet, pause).await
+    }
+}

@@ -1,0 +1,48 @@
+//! What a provider posts, and what it is answered.
+
+use super::Arrived;
+
+/// A request at `/hooks/{channel}`, as it came.
+#[derive(Clone, Copy, Debug)]
+pub struct HookRequest<'a> {
+    /// Names in lower case; of a repeated one the first counts.
+    pub headers: &'a [(String, String)],
+    /// Path and query, as it was asked for.
+    pub target: &'a str,
+    pub body: &'a [u8],
+}
+
+impl HookRequest<'_> {
+    /// The value of a header.
+    pub fn header(&self, name: &str) -> Option<&str> {
+        self.headers.iter().find(|(known, _)| known == name).map(|(_, value)| value.as_str())
+    }
+}
+
+/// What was in it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Hooked {
+    pub messages: Vec<Arrived>,
+    /// What is answered once the messages are on disk.
+    pub answer: HookAnswer,
+}
+
+/// An answer of 200.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct HookAnswer {
+    pub content_type: &'static str,
+    pub body: String,
+}
+
+/// Why nothing was taken.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum HookRefused {
+    #[error("this channel is not called by its provider")]
+    NotHere,
+    #[error("{0}")]
+    Forged(String),
+    #[error("{0}")]
+    Stale(String),
+    #[error("{0}")]
+    Malformed(String),
+}

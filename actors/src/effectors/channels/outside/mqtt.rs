@@ -1,0 +1,488 @@
+//! MQTT: words come on topics that are subscribed to, and go out on a topic of each recipient (MQTT 3.1.1, QoS 1).
+//!
+//! The session is kept at the broker, and a message is acknowledged when it is on disk here, so what is published while
+//! nobody is connected comes later. Whoever may publish on a topic is believed to be who the topic says; the broker's
+//! access lists are the guard. QoS 1 is "at least once" by itself: an answer carries its own `id`, by which whoever listens can
+//! tell a repeated one.
+
+use std::collections::VecDeque;
+use std::time::Duration;
+
+use futures_util::FutureExt;
+use futures_util::future::BoxFuture;
+use maxim_bus::signals::outbox::{Attempted, SendMessage};
+use parking_lot::Mutex;
+use rumqttc::{
+    AsyncClient, ConnectionError, Event, EventLoop, MqttOptions, Outgoing, Packet, Publish, QoS, Request,
+    SubscribeFilter, SubscribeReasonCode,
+};
+use serde_json::{Value as Json, json};
+use tokio::sync::{mpsc, oneshot};
+use tokio::time::Instant;
+
+use super::connected::BackOff;
+use super::{Arrived, Inlet, Taken, Transport};
+
+/// How long the broker may take to acknowledge.
+const PATIENCE: Duration = Duration::from_secs(20);
+const KEEP_ALIVE: Duration = Duration::from_secs(30);
+/// Largest message in and out, in bytes.
+const LARGEST: usize = 256 * 1024;
+/// Messages that stay unacknowledged at most: brokers have about twenty in flight, and behind those no stop comes through.
+const UNACKNOWLEDGED: usize = 10;
+/// Messages between the connection and the brain; the broker sends no more than it has in flight.
+const ARRIVALS: usize = 1024;
+
+/// A broker.
+pub struct Mqtt {
+    pub host: String,
+    pub port: u16,
+    pub login: Option<(String, String)>,
+    /// Under which the broker keeps the session.
+    pub client_id: String,
+    /// Filters; `+` in one stands for the sender.
+    pub topics: Vec<String>,
+    /// `{recipient}` in it stands for whom it is meant for.
+    pub reply_topic: String,
+    live: Mutex<Option<AsyncClient>>,
+    sending: Mutex<Option<Sending>>,
+}
+
+/// The one message that waits for its acknowledgement: the outbox has one attempt a channel.
+struct Sending {
+    packet: Option<u16>,
+    tell: oneshot::Sender<Fate>,
+}
+
+/// What became of a message that was handed to the connection.
+enum Fate {
+    Acknowledged,
+    /// The connection ended before it was written to it.
+    NeverLeft,
+}
+
+impl Mqtt {
+    pub fn new(host: String, port: u16, login: Option<(String, String)>, client_id: String) -> Self {
+        let (topics, reply_topic) = (Vec::new(), String::new());
+        let (live, sending) = (Mutex::default(), Mutex::default());
+        Self { host, port, login, client_id, topics, reply_topic, live, sending }
+    }
+
+    fn options(&self) -> MqttOptions {
+        let mut options = MqttOptions::new(self.client_id.clone(), self.host.clone(), self.port);
+        options.set_keep_alive(KEEP_ALIVE).set_clean_session(false).set_manual_acks(true);
+        options.set_max_packet_size(LARGEST, LARGEST);
+        if let Some((user, password)) = &self.login {
+            options.set_credentials(user.clone(), password.clone());
+        }
+        options
+    }
+
+    /// One connection until it breaks; why it broke.
+    async fn live(&self, inlet: &Inlet, pause: &mut BackOff) -> String {
+        let (client, mut events) = AsyncClient::new(self.options(), 64);
+        let (arrivals, arrived) = mpsc::channel(ARRIVALS);
+        let why = tokio::select! {
+            why = self.poll(&mut events, &client, &arrivals, inlet, pause) => why,
+            why = self.take(arrived, &client, inlet) => why,
+        };
+        // With the client goes what it had not sent: nothing of it is sent behind the outbox's back later.
+        *self.live.lock() = None;
+        let sending = self.sending.lock().take();
+        if let Some(sending) = sending
+            && has_unsent(&mut events)
+        {
+            let _ = sending.tell.send(Fate::NeverLeft);
+        }
+        why
+    }
+
+    async fn poll(
+        &self,
+        events: &mut EventLoop,
+        client: &AsyncClient,
+        arrivals: &mpsc::Sender<Publish>,
+        inlet: &Inlet,
+        pause: &mut BackOff,
+    ) -> String {
+        loop {
+            match events.poll().await {
+                Ok(Event::Incoming(Packet::ConnAck(_))) => {
+                    pause.reset();
+                    if self.topics.is_empty() {
+                        self.serve(client, inlet);
+                        continue;
+                    }
+                    let filters = self.topics.iter().map(|topic| SubscribeFilter::new(topic.clone(), QoS::AtLeastOnce));
+                    if let Err(error) = client.try_subscribe_many(filters) {
+                        return format!("the topics can't be subscribed to: {error}");
+                    }
+                }
+                Ok(Event::Incoming(Packet::SubAck(answered))) => {
+                    if answered.return_codes.contains(&SubscribeReasonCode::Failure) {
+                        let topics = self.topics.join(", ");
+                        return format!(
+                            "the broker refuses a subscription to {topics}; correct its access list or channels.mqtt.topics"
+                        );
+                    }
+                    self.serve(client, inlet);
+                }
+                Ok(Event::Incoming(Packet::Publish(publish))) => {
+                    if arrivals.try_send(publish).is_err() {
+                        return format!("more than {ARRIVALS} messages came at once; the broker sends them again");
+                    }
+                }
+                Ok(Event::Outgoing(Outgoing::Publish(packet))) => {
+                    if let Some(sending) = &mut *self.sending.lock() {
+                        sending.packet = Some(packet);
+                    }
+                }
+                Ok(Event::Incoming(Packet::PubAck(acknowledged))) => {
+                    let mut sending = self.sending.lock();
+                    if sending.as_ref().is_some_and(|sending| sending.packet == Some(acknowledged.pkid))
+                        && let Some(sending) = sending.take()
+                    {
+                        let _ = sending.tell.send(Fate::Acknowledged);
+                    }
+                }
+                Ok(_) => {}
+                Err(error) => return self.broken(&error),
+            }
+        }
+    }
+
+    fn serve(&self, client: &AsyncClient, inlet: &Inlet) {
+        *self.live.lock() = Some(client.clone());
+        inlet.line().up();
+    }
+
+    /// Hands in what came, one after the other, and acknowledges what is on disk; why it couldn't go on. What is over the
+    /// rate of who may command stays with the broker until it is taken, or until so much stays that a stop behind it
+    /// might not come through.
+    async fn take(&self, mut arrived: mpsc::Receiver<Publish>, client: &AsyncClient, inlet: &Inlet) -> String {
+        let (mut left, mut stops) = (Left::default(), inlet.line().stops());
+        loop {
+            let publish = tokio::select! {
+                biased;
+                // What was wanted before a stop isn't done after it.
+                Ok(()) = stops.changed() => {
+                    left.give_up();
+                    if let Err(why) = acknowledge(&mut left, client, inlet).await {
+                        return why;
+                    }
+                    continue;
+                }
+                came = arrived.recv() => came.map(|publish| (publish, true)),
+                () = left.is_due() => left.first().map(|publish| (publish, false)),
+            };
+            let Some((publish, is_new)) = publish else { return "the connection ended".into() };
+            let taken = match message_of(&publish, &self.topics) {
+                Some(message) => inlet.take(message).await,
+                None => {
+                    inlet.line().count("ignored");
+                    Ok(Taken::Repeated)
+                }
+            };
+            let wait = match taken {
+                Err(why) => return format!("a message could not be taken yet: {why}; the broker sends it again"),
+                Ok(Taken::Limited { retry_after_s, is_listed: true }) => {
+                    if is_new {
+                        inlet.line().count("deferred");
+                    }
+                    Some(Duration::from_secs(retry_after_s))
+                }
+                Ok(Taken::Limited { is_listed: false, .. }) => {
+                    inlet.line().count("limited");
+                    None
+                }
+                Ok(Taken::Durable(_) | Taken::Repeated) => None,
+            };
+            if is_new {
+                left.came(publish, wait)
+            } else {
+                left.retried(wait)
+            }
+            if let Err(why) = acknowledge(&mut left, client, inlet).await {
+                return why;
+            }
+        }
+    }
+
+    fn broken(&self, error: &ConnectionError) -> String {
+        let (host, port) = (&self.host, self.port);
+        let fix = match error {
+            ConnectionError::ConnectionRefused(_) => {
+                "; check channels.mqtt.username and password_file, and the broker's access list"
+            }
+            ConnectionError::Io(_) | ConnectionError::NetworkTimeout | ConnectionError::MqttState(_) => {
+                "; check that the broker runs and channels.mqtt.url"
+            }
+            _ => "",
+        };
+        format!("the broker {host}:{port}: {error}{fix}")
+    }
+}
+
+/// Acknowledges what may be, in order.
+async fn acknowledge(left: &mut Left, client: &AsyncClient, inlet: &Inlet) -> Result<(), String> {
+    while let Some((publish, was_taken)) = left.next_acknowledged() {
+        if !was_taken {
+            inlet.line().count("limited");
+        }
+        client.ack(&publish).await.map_err(|error| format!("a message could not be acknowledged: {error}"))?;
+    }
+    Ok(())
+}
+
+/// Whether something was handed over that was never written to the connection: it has no number yet.
+fn has_unsent(events: &mut EventLoop) -> bool {
+    events.clean();
+    events.pending.iter().any(|request| matches!(request, Request::Publish(publish) if publish.pkid == 0))
+}
+
+/// What isn't acknowledged yet, in the order in which it came: brokers want their acknowledgements in that order.
+#[derive(Default)]
+struct Left {
+    waiting: VecDeque<(Publish, Stands)>,
+}
+
+#[derive(Clone, Copy)]
+enum Stands {
+    Taken,
+    /// It never will be.
+    GivenUp,
+    /// It isn't taken before.
+    Until(Instant),
+}
+
+impl Left {
+    fn came(&mut self, publish: Publish, wait: Option<Duration>) {
+        self.waiting.push_back((publish, stands(wait)));
+    }
+
+    /// The oldest that isn't taken was tried again.
+    fn retried(&mut self, wait: Option<Duration>) {
+        if let Some((_, state)) = self.waiting.iter_mut().find(|(_, state)| matches!(state, Stands::Until(_))) {
+            *state = stands(wait);
+        }
+    }
+
+    fn give_up(&mut self) {
+        let open = self.waiting.iter_mut().filter(|(_, stands)| matches!(stands, Stands::Until(_)));
+        open.for_each(|(_, stands)| *stands = Stands::GivenUp);
+    }
+
+    fn open(&self) -> Option<(&Publish, Instant)> {
+        self.waiting.iter().find_map(|(publish, state)| match state {
+            Stands::Until(due) => Some((publish, *due)),
+            Stands::Taken | Stands::GivenUp => None,
+        })
+    }
+
+    /// The oldest that isn't taken.
+    fn first(&self) -> Option<Publish> {
+        self.open().map(|(publish, _)| publish.clone())
+    }
+
+    /// Ends when the oldest that isn't taken may be tried again; never where there is none.
+    async fn is_due(&self) {
+        match self.open() {
+            Some((_, due)) => tokio::time::sleep_until(due).await,
+            None => std::future::pending().await,
+        }
+    }
+
+    /// The next one to acknowledge, and whether it was taken. Where too many wait behind one that isn't, that one is given up.
+    fn next_acknowledged(&mut self) -> Option<(Publish, bool)> {
+        let (_, stands) = self.waiting.front()?;
+        if matches!(stands, Stands::Until(_)) && self.waiting.len() <= UNACKNOWLEDGED {
+            return None;
+        }
+        let was_taken = matches!(stands, Stands::Taken);
+        self.waiting.pop_front().map(|(publish, _)| (publish, was_taken))
+    }
+}
+
+fn stands(wait: Option<Duration>) -> Stands {
+    wait.map_or(Stands::Taken, |wait| Stands::Until(Instant::now() + wait))
+}
+
+/// What a publication says: JSON with `text`, `sender` and `id`, or else plain text. None for what isn't text, and for what
+/// the broker had kept from before, which would be done again at each connection.
+fn message_of(publish: &Publish, filters: &[String]) -> Option<Arrived> {
+    if publish.retain {
+        return None;
+    }
+    let text = std::str::from_utf8(&publish.payload).ok()?;
+    let fields = serde_json::from_str::<Json>(text).ok().filter(|json| json["text"].is_string()).unwrap_or(Json::Null);
+    let field = |name: &str| fields[name].as_str().filter(|value| !value.is_empty());
+    let of_topic = filters.iter().find_map(|filter| sender_in(filter, &publish.topic));
+    let sender = of_topic.or(field("sender")).unwrap_or(&publish.topic).to_owned();
+    let body = field("text").unwrap_or(text).to_owned();
+    if body.trim().is_empty() {
+        return None;
+    }
+    // An id is its sender's own: nobody can use up that of somebody else.
+    let provider_id = field("id").map(|id| format!("{sender}/{id}"));
+    Some(Arrived { sender, body, provider_id, is_vouched: true, is_signed: false })
+}
+
+/// What stands in a topic where its filter has the first `+`.
+fn sender_in<'a>(filter: &str, topic: &'a str) -> Option<&'a str> {
+    let (mut levels, mut found) = (topic.split('/'), None);
+    for wanted in filter.split('/') {
+        match (wanted, levels.next()) {
+            ("#", _) => return found,
+            ("+", Some(level)) => found = found.or(Some(level)),
+            (wanted, Some(level)) if wanted == level => {}
+            _ => return None,
+        }
+    }
+    levels.next().is_none().then_some(found).flatten()
+}
+
+impl Transport for Mqtt {
+    fn reached_by(&self) -> String {
+        format!("mqtt://{}:{}", self.host, self.port)
+    }
+
+    fn send<'a>(&'a self, message: &'a SendMessage) -> BoxFuture<'a, Attempted> {
+        async move {
+            let SendMessage { entry, recipient, text, in_reply_to, .. } = message;
+            if recipient.is_empty() || recipient.contains(['+', '#', '\0']) {
+                return Attempted::Refused { why: format!("{recipient:?} can't be a part of a topic") };
+            }
+            let Some(client) = self.live.lock().clone() else {
+                return Attempted::NotNow {
+                    why: format!("not connected to the broker {}", self.host),
+                    retry_after_s: None,
+                };
+            };
+            let payload =
+                json!({"id": entry, "recipient": recipient, "text": text, "in_reply_to": in_reply_to}).to_string();
+            if payload.len() + 1024 > LARGEST {
+                return Attempted::Refused { why: format!("it is larger than {LARGEST} bytes") };
+            }
+            let topic = self.reply_topic.replace("{recipient}", recipient);
+            let (tell, told) = oneshot::channel();
+            *self.sending.lock() = Some(Sending { packet: None, tell });
+            if let Err(error) = client.try_publish(topic, QoS::AtLeastOnce, false, payload) {
+                *self.sending.lock() = None;
+                return Attempted::NotNow {
+                    why: format!("the connection takes nothing: {error}"),
+                    retry_after_s: None,
+                };
+            }
+            match tokio::time::timeout(PATIENCE, told).await {
+                Ok(Ok(Fate::Acknowledged)) => Attempted::Delivered { provider_id: None },
+                Ok(Ok(Fate::NeverLeft)) => Attempted::NotNow {
+                    why: format!("the connection to the broker {} ended before it was sent", self.host),
+                    retry_after_s: None,
+                },
+                Ok(Err(_)) => {
+                    Attempted::Unknown { why: "the connection broke before the broker acknowledged it".into() }
+                }
+                Err(_) => Attempted::Unknown {
+                    why: format!("the broker has not acknowledged it within {} s", PATIENCE.as_secs()),
+                },
+            }
+        }
+        .boxed()
+    }
+
+    fn receive<'a>(&'a self, inlet: &'a Inlet) -> Option<BoxFuture<'a, ()>> {
+        Some(
+            async move {
+                let mut pause = BackOff::new();
+                loop {
+                    let why = self.live(inlet, &mut pause).await;
+                    inlet.line().down(why);
+                    pause.wait().await;
+                }
+            }
+            .boxed(),
+        )
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn read(topic: &str, payload: &str, filters: &[&str]) -> Option<Arrived> {
+        let publish = Publish::new(topic, QoS::AtLeastOnce, payload);
+        message_of(&publish, &filters.iter().map(|filter| (*filter).to_owned()).collect::<Vec<_>>())
+    }
+
+    #[test]
+    fn the_sender_is_whom_the_topic_names_else_whom_the_message_names() {
+        let json = r#"{"text": "hello", "sender": "mallory", "id": "7"}"#;
+        let arrived = read("home/anna/in", json, &["home/+/in"]).expect("a message");
+        assert_eq!((arrived.sender.as_str(), arrived.body.as_str()), ("anna", "hello"));
+        assert_eq!(arrived.provider_id.as_deref(), Some("anna/7"));
+        assert_eq!(read("in", json, &["in"]).expect("a message").sender, "mallory");
+        assert_eq!(read("in", "hello", &["in"]).expect("a message").sender, "in");
+        assert_eq!(read("a/b/c", "x", &["a/#"]).expect("a message").sender, "a/b/c");
+        assert_eq!(sender_in("+/in", "anna/in/more"), None);
+        assert_eq!(sender_in("+/#", "anna/in/more"), Some("anna"));
+    }
+
+    #[test]
+    fn what_the_broker_kept_and_what_is_no_text_is_left_alone() {
+        let mut kept = Publish::new("in", QoS::AtLeastOnce, "stop");
+        kept.retain = true;
+        assert_eq!(message_of(&kept, &[]), None);
+        assert_eq!(message_of(&Publish::new("in", QoS::AtLeastOnce, vec![0xff, 0xfe]), &[]), None);
+        assert_eq!(read("in", "  ", &[]), None);
+        assert_eq!(read("in", "[1]", &[]).expect("plain text").body, "[1]");
+    }
+
+    fn publication(n: u16) -> Publish {
+        Publish { pkid: n, ..Publish::new("in", QoS::AtLeastOnce, "hello") }
+    }
+
+    #[test]
+    fn what_is_left_with_the_broker_is_acknowledged_in_order_and_bounded() {
+        let mut left = Left::default();
+        let acknowledged = |left: &mut Left| {
+            std::iter::from_fn(|| left.next_acknowledged())
+                .map(|(publish, taken)| (publish.pkid, taken))
+                .collect::<Vec<_>>()
+        };
+        left.came(publication(1), None);
+        assert_eq!(acknowledged(&mut left), [(1, true)]);
+        let later = Some(Duration::from_secs(60));
+        left.came(publication(2), later);
+        left.came(publication(3), None);
+        left.came(publication(4), later);
+        assert_eq!(acknowledged(&mut left), [], "nothing before its turn");
+        assert_eq!(left.first().map(|publish| publish.pkid), Some(2));
+        left.retried(later);
+        assert_eq!(left.first().map(|publish| publish.pkid), Some(2));
+        left.retried(None);
+        assert_eq!(acknowledged(&mut left), [(2, true), (3, true)]);
+        assert_eq!(left.first().map(|publish| publish.pkid), Some(4));
+        for n in 5..=13 {
+            left.came(publication(n), None);
+        }
+        assert_eq!(acknowledged(&mut left), []);
+        left.came(publication(14), later);
+        let given_up: Vec<(u16, bool)> = [(4, false)].into_iter().chain((5..=13).map(|n| (n, true))).collect();
+        assert_eq!(acknowledged(&mut left), given_up, "so that a stop comes through");
+        left.came(publication(15), None);
+        left.give_up();
+        assert_eq!(acknowledged(&mut left), [(14, false), (15, true)], "after a stop");
+    }
+
+    #[test]
+    fn what_was_never_written_to_the_connection_is_told_from_what_was() {
+        let options = MqttOptions::new("maxim", "127.0.0.1", 1);
+        let (client, mut events) = AsyncClient::new(options.clone(), 8);
+        client.try_publish("out", QoS::AtLeastOnce, false, "hello").expect("there is room");
+        assert!(has_unsent(&mut events));
+        let (_client, mut events) = AsyncClient::new(options, 8);
+        let publish = Publish::new("out", QoS::AtLeastOnce, "hello");
+        events.state.handle_outgoing_packet(Request::Publish(publish)).expect("it is handled");
+        assert!(!has_unsent(&mut events));
+    }
+}

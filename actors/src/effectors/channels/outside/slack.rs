@@ -1,0 +1,146 @@
+//! Slack: events come as signed webhooks, words go out by chat.postMessage or an incoming webhook.
+//!
+//! A message's own name is its channel with its time stamp; an answer goes into that thread. Slack has no documented id by
+//! which a repeated message would be dropped.
+
+use futures_util::FutureExt;
+use futures_util::future::BoxFuture;
+use jiff::Timestamp;
+use maxim_bus::signals::outbox::{Attempted, SendMessage};
+use reqwest::Client;
+use serde_json::{Value as Json, json};
+
+use super::signature::{fresh, is_hmac_sha256, unhex};
+use super::{Arrived, HookAnswer, HookRefused, HookRequest, Hooked, Transport, answers};
+
+/// A workspace's app.
+pub struct Slack {
+    pub http: Client,
+    /// `https://slack.com/api`.
+    pub base_url: String,
+    /// Signs what Slack posts; without it nothing is taken in.
+    pub signing_secret: Option<String>,
+    pub out: SlackOut,
+}
+
+/// How words go out.
+pub enum SlackOut {
+    /// By a bot's token: to whoever wrote, into the thread.
+    Bot(String),
+    /// By an incoming webhook: into its one channel, whoever is meant.
+    Webhook(String),
+    Nowhere,
+}
+
+impl Slack {
+    fn check(&self, request: &HookRequest<'_>, now: Timestamp) -> Result<(), HookRefused> {
+        let Some(secret) = &self.signing_secret else { return Err(HookRefused::NotHere) };
+        let forged = |why: &str| HookRefused::Forged(why.to_owned());
+        let at = request.header("x-slack-request-timestamp");
+        let at = at.ok_or_else(|| forged("the header X-Slack-Request-Timestamp is missing"))?;
+        let signed = request.header("x-slack-signature").and_then(|value| unhex(value.strip_prefix("v0=")?));
+        let signed = signed.ok_or_else(|| forged("the header X-Slack-Signature is missing or is no v0 signature"))?;
+        if !is_hmac_sha256(secret.as_bytes(), &[b"v0:", at.as_bytes(), b":", request.body], &signed) {
+            return Err(forged(
+                "the signature doesn't fit; compare channels.slack.signing_secret_file with the app's Signing Secret",
+            ));
+        }
+        fresh(at, now)
+    }
+}
+
+/// A message that a person wrote, out of an event; none for everything else that happens in a workspace.
+fn message_of(event: &Json) -> Option<Arrived> {
+    let text = |name: &str| event[name].as_str();
+    let is_said = match text("type")? {
+        "app_mention" => true,
+        "message" => event["subtype"].is_null(),
+        _ => false,
+    };
+    if !is_said || event["bot_id"].is_string() {
+        return None;
+    }
+    // In a channel the bot is addressed by its own name first.
+    let body = text("text")?;
+    let body =
+        body.strip_prefix("<@").and_then(|rest| rest.split_once('>')).map_or(body, |(_, rest)| rest.trim_start());
+    Some(Arrived {
+        sender: text("user")?.to_owned(),
+        body: body.to_owned(),
+        provider_id: Some(format!("{}/{}", text("channel")?, text("ts")?)),
+        is_vouched: true,
+        is_signed: true,
+    })
+}
+
+impl Transport for Slack {
+    fn reached_by(&self) -> String {
+        match (&self.out, &self.signing_secret) {
+            (SlackOut::Bot(_), Some(_)) => format!("{} and POST /hooks/slack", self.base_url),
+            (SlackOut::Webhook(_), Some(_)) => "an incoming webhook and POST /hooks/slack".into(),
+            (SlackOut::Bot(_), None) => format!("{}, out only", self.base_url),
+            (SlackOut::Webhook(_), None) => "an incoming webhook, out only".into(),
+            (SlackOut::Nowhere, _) => "POST /hooks/slack, in only".into(),
+        }
+    }
+
+    fn send<'a>(&'a self, message: &'a SendMessage) -> BoxFuture<'a, Attempted> {
+        async move {
+            let (thread, json) = (message.in_reply_to.as_deref().and_then(|id| id.split_once('/')), "application/json; charset=utf-8");
+            match &self.out {
+                SlackOut::Nowhere => Attempted::Refused {
+                    why: "nothing goes out on slack: set channels.slack.bot_token_file or webhook_url_file".into(),
+                },
+                SlackOut::Webhook(url) => {
+                    let body = json!({"text": message.text});
+                    let request = self.http.post(url).header("content-type", json).body(body.to_string());
+                    answers::post(request).await.map_or_else(|outcome| outcome, |_| Attempted::Delivered { provider_id: None })
+                }
+                SlackOut::Bot(token) => {
+                    let mut body = json!({"channel": thread.map_or(message.recipient.as_str(), |(channel, _)| channel), "text": message.text});
+                    if let Some((_, ts)) = thread {
+                        body["thread_ts"] = ts.into();
+                    }
+                    let url = format!("{}/chat.postMessage", self.base_url.trim_end_matches('/'));
+                    let request = self.http.post(url).bearer_auth(token).header("content-type", json);
+                    answers::post(request.body(body.to_string())).await.map_or_else(|outcome| outcome, |answer| posted(&answer))
+                }
+            }
+        }
+        .boxed()
+    }
+
+    fn hook(&self, request: &HookRequest<'_>, now: Timestamp) -> Result<Hooked, HookRefused> {
+        self.check(request, now)?;
+        let body: Json = serde_json::from_slice(request.body)
+            .map_err(|error| HookRefused::Malformed(format!("the body is no JSON: {error}")))?;
+        let answered = |text: &str| HookAnswer { content_type: "text/plain; charset=utf-8", body: text.to_owned() };
+        match body["type"].as_str() {
+            Some("url_verification") => match body["challenge"].as_str() {
+                Some(challenge) => Ok(Hooked { messages: Vec::new(), answer: answered(challenge) }),
+                None => Err(HookRefused::Malformed("the url_verification has no challenge".into())),
+            },
+            Some("event_callback") => {
+                Ok(Hooked { messages: message_of(&body["event"]).into_iter().collect(), answer: answered("") })
+            }
+            _ => Err(HookRefused::Malformed("the body's type is neither event_callback nor url_verification".into())),
+        }
+    }
+}
+
+/// Slack says in the body whether it took a message.
+fn posted(answer: &Json) -> Attempted {
+    if answer["ok"] == true {
+        return Attempted::Delivered { provider_id: answer["ts"].as_str().map(str::to_owned) };
+    }
+    let said = answer["error"].as_str().unwrap_or("something that can't be read");
+    let why = format!("Slack answered {said}");
+    match said {
+        "ratelimited" | "rate_limited" => Attempted::NotNow { why, retry_after_s: None },
+        "internal_error" | "fatal_error" | "service_unavailable" | "request_timeout" => Attempted::Unknown { why },
+        "invalid_auth" | "not_authed" | "token_revoked" | "token_expired" | "account_inactive" => {
+            Attempted::Refused { why: format!("{why}; check channels.slack.bot_token_file") }
+        }
+        _ => Attempted::Refused { why },
+    }
+}

@@ -1,0 +1,206 @@
+//! A person's yes or no to what the gate asked, by whatever way it comes.
+//!
+//! Law: the owner decides everything; whoever may command on a channel decides what was asked on that channel; nobody else
+//! decides anything, and that they tried is counted and told. A bare yes is for the one question of that conversation, put
+//! last; where it may mean another thing, it is asked which.
+
+use maxim_bus::MessageId;
+use maxim_bus::Trust;
+use maxim_bus::signals::approval::{
+    AnswerApproval, ApprovalAnswered, ConsentTaken, OpenQuestion, code_of, longer_code_of,
+};
+use maxim_bus::signals::bridges::ApprovalEnd;
+use maxim_bus::signals::intent::{ApprovalDecided, Refusal};
+use maxim_bus::signals::recall::{ReportStats, StatsReported};
+use serde::{Deserialize, Serialize};
+
+use super::region::{FearAgent, FearEvent, GateEntry, record_key};
+use crate::region::{Hears, Pulse, Region};
+
+/// Questions that are listed to somebody who must say which, at most.
+const LISTED: usize = 8;
+
+/// What became of an answer, for the counts.
+#[derive(Clone, Copy, Debug, Serialize, Deserialize)]
+pub enum AnswerKind {
+    Allowed,
+    Denied,
+    NotTheirs,
+}
+
+/// Answers since the store was made.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub(super) struct AnswerCounts {
+    allowed: u64,
+    denied: u64,
+    not_theirs: u64,
+}
+
+impl AnswerCounts {
+    pub fn count(&mut self, kind: AnswerKind) {
+        let counter = match kind {
+            AnswerKind::Allowed => &mut self.allowed,
+            AnswerKind::Denied => &mut self.denied,
+            AnswerKind::NotTheirs => &mut self.not_theirs,
+        };
+        *counter += 1;
+    }
+}
+
+/// Whether somebody decides about what was asked on `channel`.
+fn may_decide(answer: &AnswerApproval, trust: Trust, channel: &str) -> bool {
+    match answer.trust.min(trust) {
+        Trust::Owner => true,
+        Trust::Listed => answer.channel == channel,
+        // The brain's own word is no person's.
+        Trust::Own | Trust::Sensor | Trust::Outside => false,
+    }
+}
+
+/// Whether the letters that somebody wrote name this approval: its beginning or its end, with or without dashes.
+fn is_named(approval: MessageId, letters: &str) -> bool {
+    let (dashed, plain) = (approval.to_string(), approval.0.simple().to_string());
+    [dashed, plain].iter().any(|id| id.starts_with(letters) || id.ends_with(letters))
+}
+
+/// As many letters as tell these apart.
+fn told_apart(entries: Vec<GateEntry>) -> Vec<OpenQuestion> {
+    let ids: Vec<MessageId> = entries.iter().map(|entry| entry.id).collect();
+    let distinct = |letters: usize| {
+        let mut codes: Vec<String> = ids.iter().map(|id| longer_code_of(*id, letters)).collect();
+        codes.sort_unstable();
+        codes.windows(2).all(|pair| pair[0] != pair[1])
+    };
+    let letters = (code_of(MessageId::from_parts(0, 0)).len()..=32).find(|letters| distinct(*letters)).unwrap_or(32);
+    let question = |entry: GateEntry| OpenQuestion {
+        approval: entry.id,
+        code: longer_code_of(entry.id, letters),
+        tool: entry.intent.tool,
+        params: entry.intent.params,
+    };
+    entries.into_iter().take(LISTED).map(question).collect()
+}
+
+impl FearAgent {
+    /// Does what somebody who may has decided of an open question.
+    fn decide(&self, mut entry: GateEntry, allow: bool, always: bool, by: &str, pulse: &mut Pulse<'_, Self>) {
+        let id = entry.id;
+        self.answered(id, if allow { ApprovalEnd::Allowed } else { ApprovalEnd::Denied }, pulse);
+        pulse.keep(FearEvent::Answered(if allow { AnswerKind::Allowed } else { AnswerKind::Denied }));
+        if !allow {
+            self.refuse(id, Refusal::Denied, "approval.denied", &format!("{by} said no"), pulse);
+            return;
+        }
+        if always {
+            let kind = pulse.settings().kind(&entry.intent.tool, &entry.rule);
+            pulse.keep(FearEvent::AllowedAlways { kind });
+        }
+        entry.rule = format!("approved: {}", entry.rule);
+        entry.reason = format!("{by} allowed it");
+        if self.stopped {
+            self.refuse(id, Refusal::Stopped, "stop.latched", "the brain is stopped", pulse);
+        } else {
+            self.clear(entry, pulse);
+        }
+    }
+
+    /// What is asked and hasn't expired, the oldest first.
+    fn open_questions(&self, pulse: &Pulse<'_, Self>) -> Vec<GateEntry> {
+        let now = pulse.now();
+        let open = self.asked.iter().filter(|(_, expires)| **expires > now);
+        open.filter_map(|(id, _)| pulse.record::<GateEntry>(&record_key(*id))).collect()
+    }
+
+    fn take(&self, answer: &AnswerApproval, pulse: &mut Pulse<'_, Self>) -> ConsentTaken {
+        let trust = pulse.trust();
+        let consent = &answer.consent;
+        let is_meant = |entry: &GateEntry| match &consent.code {
+            Some(letters) => is_named(entry.id, letters),
+            None => entry.intent.channel == answer.channel && entry.intent.recipient == answer.sender,
+        };
+        let meant: Vec<GateEntry> = self.open_questions(pulse).into_iter().filter(is_meant).collect();
+        let is_somebodys = !meant.is_empty();
+        let mut theirs: Vec<GateEntry> =
+            meant.into_iter().filter(|entry| may_decide(answer, trust, &entry.intent.channel)).collect();
+        let is_sure = consent.code.is_some() || consent.is_fresh;
+        match theirs.len() {
+            0 if is_somebodys => {
+                let (channel, sender) = (&answer.channel, &answer.sender);
+                tracing::warn!(channel, sender, "somebody who may not decide answered a question of the gate");
+                pulse.keep(FearEvent::Answered(AnswerKind::NotTheirs));
+                ConsentTaken::NotTheirs
+            }
+            0 => ConsentTaken::Nothing,
+            1 if is_sure => {
+                let entry = theirs.remove(0);
+                let question = told_apart(vec![entry.clone()]).remove(0);
+                let by = format!("{} on {}", answer.sender, answer.channel);
+                self.decide(entry, consent.agrees, consent.always, &by, pulse);
+                match consent.agrees {
+                    true => ConsentTaken::Allowed { question },
+                    false => ConsentTaken::Denied { question },
+                }
+            }
+            _ => ConsentTaken::Which { open: told_apart(theirs) },
+        }
+    }
+}
+
+impl Hears<ApprovalDecided> for FearAgent {
+    fn hear(&self, decided: &ApprovalDecided, pulse: &mut Pulse<'_, Self>) {
+        // It comes by the door alone, which gives it the owner's trust.
+        if pulse.trust() < Trust::Owner {
+            tracing::warn!(by = decided.by, "a question of the gate was answered by someone who is not the owner");
+            pulse.keep(FearEvent::Answered(AnswerKind::NotTheirs));
+            return;
+        }
+        if !self.asked.contains_key(&decided.approval) {
+            return;
+        }
+        let Some(entry) = pulse.record::<GateEntry>(&record_key(decided.approval)) else { return };
+        self.decide(entry, decided.allow, decided.always, &decided.by, pulse);
+    }
+}
+
+impl Hears<AnswerApproval> for FearAgent {
+    fn hear(&self, answer: &AnswerApproval, pulse: &mut Pulse<'_, Self>) {
+        let taken = self.take(answer, pulse);
+        let ended = match &taken {
+            ConsentTaken::Allowed { question } | ConsentTaken::Denied { question } => Some(question.approval),
+            _ => None,
+        };
+        let is_theirs =
+            |entry: &GateEntry| entry.intent.channel == answer.channel && entry.intent.recipient == answer.sender;
+        let open = self.open_questions(pulse);
+        let is_more = open.iter().any(|entry| is_theirs(entry) && Some(entry.id) != ended);
+        pulse.reply(ApprovalAnswered { turn: answer.turn, taken, is_more });
+    }
+}
+
+impl Hears<ReportStats> for FearAgent {
+    fn hear(&self, _query: &ReportStats, pulse: &mut Pulse<'_, Self>) {
+        let AnswerCounts { allowed, denied, not_theirs } = self.counts;
+        let counts = serde_json::json!({
+            "asked": self.asked.len(),
+            "allowed_kinds": self.allowed.len(),
+            "answers": {"allowed": allowed, "denied": denied, "refused": not_theirs},
+        });
+        pulse.reply(StatsReported { region: Self::NAME.into(), available: true, reason: None, counts });
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_approval_is_named_by_its_beginning_or_its_end() {
+        let id: MessageId = "01a203e1-4097-75ba-a1ee-955c944c8726".parse().expect("an id");
+        for letters in ["01a2", "01a203e1-4097", "01a203e14097", "8726", "01a203e1-4097-75ba-a1ee-955c944c8726"] {
+            assert!(is_named(id, letters), "{letters}");
+        }
+        for letters in ["1a20", "4097", "0000", "872", "x"] {
+            assert!(!is_named(id, letters), "{letters}");
+        }
+    }
+}

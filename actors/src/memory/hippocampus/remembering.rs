@@ -1,0 +1,50 @@
+//! Uses of episodes since the last sleep, in an export and back. Episodes themselves go their own way (`exporting.rs`,
+//! `importing.rs`): they are many.
+
+use serde_json::Value as Json;
+
+use super::model::EpisodicMemory;
+use super::region::{Hippocampus, HippocampusEvent, episode_key, id_key};
+use super::sleeping::Access;
+use crate::region::{Entry, Pulse, RecordView, Remembers, Took};
+
+impl Remembers for Hippocampus {
+    fn parts() -> Vec<&'static str> {
+        vec!["uses"]
+    }
+
+    /// By the episodes' order.
+    fn recall(&self, _part: &str, after: Option<&str>, limit: usize, records: &RecordView<'_>) -> Vec<(String, Json)> {
+        let after = after.and_then(|id| records.get::<u32>(&id_key(id)));
+        let rest = self.accesses.iter().filter(|(document, _)| after.is_none_or(|after| **document > after));
+        let lines = rest.filter_map(|(document, access)| {
+            let episode = records.get::<EpisodicMemory>(&episode_key(*document))?;
+            Some((episode.id, serde_json::to_value(access).ok()?))
+        });
+        lines.take(limit).collect()
+    }
+
+    fn take_in(&self, entries: &[Entry], pulse: &mut Pulse<'_, Self>) -> Vec<Result<Took, String>> {
+        let mut uses = Vec::new();
+        let mut took = Vec::new();
+        for entry in entries {
+            let read = serde_json::from_value::<Access>(entry.record.clone());
+            let read = read.map_err(|error| format!("these are no uses of an episode: {error}"));
+            took.push(read.and_then(|access| {
+                let document = pulse.record::<u32>(&id_key(&entry.key));
+                let document = document.ok_or_else(|| format!("there is no episode {:?} here", entry.key))?;
+                let known = self.accesses.get(&document);
+                let both = known.map_or(access, |known| known.or_more(access));
+                if known == Some(&both) {
+                    return Ok(Took::Merged);
+                }
+                uses.push((document, both));
+                Ok(Took::Kept)
+            }));
+        }
+        if !uses.is_empty() {
+            pulse.keep(HippocampusEvent::UsesRecalled { uses });
+        }
+        took
+    }
+}

@@ -1,0 +1,127 @@
+//! What a person says to a question of the gate, on the channel on which they write.
+
+use serde::{Deserialize, Serialize};
+use serde_json::Value as Json;
+
+use crate::ids::MessageId;
+use crate::signal;
+use crate::signal::{Query, Trust};
+use crate::signals::percept::Percept;
+
+/// Letters of an approval's id by which it is called in a message.
+const CODE: usize = 4;
+
+/// The last letters of an approval's id: what it is called in a message. Not the first ones, which are the time and alike
+/// for all questions of a minute.
+pub fn code_of(approval: MessageId) -> String {
+    longer_code_of(approval, CODE)
+}
+
+/// The same with so many letters, for who must tell two apart.
+pub fn longer_code_of(approval: MessageId, letters: usize) -> String {
+    let whole = approval.0.simple().to_string();
+    whole[whole.len().saturating_sub(letters)..].to_owned()
+}
+
+/// A yes or no, as it was read.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Consent {
+    pub agrees: bool,
+    /// Remember the yes for this kind of action.
+    pub always: bool,
+    /// Letters of the approval's id, lower case; none for a bare yes or no.
+    pub code: Option<String>,
+    /// Nothing else was talked of since the question was put. A bare yes long after may be about something else.
+    pub is_fresh: bool,
+}
+
+/// Somebody answers the gate. It is made of a percept that somebody said, so that neither a model, nor a memory, nor a goal
+/// can answer; and it carries no more trust than the one who said it.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[non_exhaustive]
+pub struct AnswerApproval {
+    pub turn: MessageId,
+    pub channel: String,
+    pub sender: String,
+    pub trust: Trust,
+    pub consent: Consent,
+}
+
+impl AnswerApproval {
+    /// None for what nobody said.
+    pub fn said(percept: &Percept, turn: MessageId, consent: Consent) -> Option<Self> {
+        let (channel, sender) = (percept.metadata.channel.clone(), percept.metadata.sender.clone());
+        percept.is_said().then_some(Self { turn, channel, sender, trust: percept.trust, consent })
+    }
+}
+
+/// A question that is open.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct OpenQuestion {
+    pub approval: MessageId,
+    /// Enough letters of the id to tell it from the others.
+    pub code: String,
+    pub tool: String,
+    pub params: Json,
+}
+
+/// What became of an answer.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum ConsentTaken {
+    Allowed {
+        question: OpenQuestion,
+    },
+    Denied {
+        question: OpenQuestion,
+    },
+    /// It may mean several, or isn't sure to mean this one.
+    Which {
+        open: Vec<OpenQuestion>,
+    },
+    /// Nothing is open that it could mean.
+    Nothing,
+    /// Whoever says it doesn't decide this.
+    NotTheirs,
+}
+
+/// The gate tells what it made of an answer.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct ApprovalAnswered {
+    pub turn: MessageId,
+    pub taken: ConsentTaken,
+    /// Something else that was asked in that conversation is still open.
+    pub is_more: bool,
+}
+
+signal! {
+    AnswerApproval: Anywhere, Transient;
+    ApprovalAnswered: Anywhere, Transient;
+}
+
+impl Query for AnswerApproval {
+    type Answer = ApprovalAnswered;
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_what_somebody_said_answers() {
+        let consent = || Consent { agrees: true, always: false, code: None, is_fresh: true };
+        let turn = MessageId::from_parts(1, 1);
+        let said = Percept::from_outside("twilio", "+1", "yes".into(), false, Trust::Listed);
+        let answer = AnswerApproval::said(&said, turn, consent()).expect("said");
+        assert_eq!((answer.channel.as_str(), answer.sender.as_str(), answer.trust), ("twilio", "+1", Trust::Listed));
+        let goal = Percept::of_goal("twilio", "+1", "yes".into(), Trust::Owner);
+        assert_eq!(AnswerApproval::said(&goal, turn, consent()), None);
+    }
+
+    #[test]
+    fn a_code_is_the_end_of_the_id() {
+        let id: MessageId = "01a203e1-4097-75ba-a1ee-955c944c8726".parse().expect("an id");
+        assert_eq!((code_of(id).as_str(), longer_code_of(id, 6).as_str()), ("8726", "4c8726"));
+        assert_eq!(longer_code_of(id, 99).len(), 32);
+    }
+}

@@ -1,0 +1,64 @@
+//! Export and import of memory: one question each, answered by every room that owns a part of it.
+
+use jiff::Timestamp;
+use serde::{Deserialize, Serialize};
+
+use crate::Query;
+use crate::signal;
+
+/// Asks a room for a page of what it remembers.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ExportRecords {
+    /// An earlier answer's `next`.
+    pub after: Option<String>,
+    /// Records in the answer, at most.
+    pub limit: usize,
+}
+
+/// Records, a line of JSON each: as texts, so that they come through to the byte.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct RecordsExported {
+    pub lines: Vec<String>,
+    /// What to go on after; none at the end.
+    pub next: Option<String>,
+}
+
+/// Takes in lines of an export of this room. Records keep their keys, their trust and what they rest on.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ImportRecords {
+    /// With their numbers in the file, from 1.
+    pub lines: Vec<(u64, String)>,
+}
+
+/// What became of the lines of an import.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct RecordsImported {
+    pub kept: u64,
+    /// Known here already, from as much experience or more.
+    pub merged: u64,
+    /// Number of the line, and the reason against it.
+    pub bad: Vec<(u64, String)>,
+}
+
+/// An imported memory says that this tool hurt: the gate is to ask experience about it.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct HurtRecalled {
+    pub tool: String,
+    /// When it did so last.
+    pub at: Timestamp,
+}
+
+signal! {
+    ExportRecords: Anywhere, Transient;
+    RecordsExported: Anywhere, Transient;
+    ImportRecords: Anywhere, Transient;
+    RecordsImported: Anywhere, Transient;
+    HurtRecalled: Learning, Lossless;
+}
+
+impl Query for ExportRecords {
+    type Answer = RecordsExported;
+}
+impl Query for ImportRecords {
+    type Answer = RecordsImported;
+}

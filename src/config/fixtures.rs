@@ -1,0 +1,14 @@
+//! What tests of several sections share.
+
+use std::fs;
+
+use super::{ConfigError, Loaded, Places, load};
+
+/// What this file and these variables come to.
+pub fn loaded(toml: &str, variables: &[(&str, &str)]) -> Result<Loaded, ConfigError> {
+    let dir = tempfile::tempdir().expect("a folder");
+    let file = dir.path().join("maxim.toml");
+    fs::write(&file, toml).expect("written");
+    let variables = variables.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned())).collect();
+    load(&Places { named: Some(file), variables, ..Places::nowhere() }, &[])
+}

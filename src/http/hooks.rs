@@ -1,0 +1,74 @@
+//! `POST /hooks/{channel}`: what providers post. The channel checks the signature; what is well is answered when it is on
+//! disk, so that a provider brings again what was lost.
+
+use std::sync::Arc;
+
+use axum::extract::{Path, Request, State};
+use axum::http::{StatusCode, header};
+use axum::response::{IntoResponse, Response};
+use maxim_actors::effectors::channels::outside::{HookAnswer, HookRefused, HookRequest, Hooked, Inlet, Taken};
+
+use super::fields::whole_body;
+use super::{Problem, Served};
+
+/// Largest body, in bytes: far more than any provider's.
+const LARGEST: usize = 256 * 1024;
+
+/// `POST /hooks/{channel}`.
+pub async fn hook(
+    State(served): State<Arc<Served>>,
+    Path(channel): Path<String>,
+    request: Request,
+) -> Result<Response, Problem> {
+    served.refuse_while_draining()?;
+    let nothing = |why: String| Problem::new(StatusCode::NOT_FOUND, why, "set it up in its section [channels.…]");
+    let Some(line) = served.channels.line(&channel) else {
+        return Err(nothing(format!("there is no channel {channel:?}")));
+    };
+    let (parts, body) = request.into_parts();
+    let target = parts.uri.path_and_query().map_or("/", |target| target.as_str()).to_owned();
+    let headers: Vec<(String, String)> = parts
+        .headers
+        .iter()
+        .filter_map(|(name, value)| Some((name.as_str().to_owned(), value.to_str().ok()?.to_owned())))
+        .collect();
+    let body = whole_body(body, LARGEST.min(served.body_max)).await?;
+    let request = HookRequest { headers: &headers, target: &target, body: &body };
+    let now = served.agent.outside.door.now();
+    let Hooked { messages, answer } = line.hook(&request, now).map_err(|refused| match refused {
+        HookRefused::NotHere => nothing(format!("the channel {channel} takes nothing in here")),
+        HookRefused::Forged(why) => {
+            let fix = "nothing was taken; see the runbook on how the channel is set up";
+            Problem::new(StatusCode::FORBIDDEN, why, fix)
+        }
+        HookRefused::Stale(why) => Problem::new(StatusCode::FORBIDDEN, why, "nothing was taken; send it anew"),
+        HookRefused::Malformed(why) => Problem::bad(why, "nothing was taken; correct the request"),
+    })?;
+    if let Some(desk) = served.agent.outside.desk(&channel) {
+        let tell = Arc::new(|text: String| eprintln!("maxim: {text}"));
+        let inlet = Inlet::new(Arc::clone(line), desk, tell);
+        for message in messages {
+            match inlet.take(message).await {
+                Ok(Taken::Durable(_) | Taken::Repeated) => {}
+                Ok(Taken::Limited { retry_after_s, .. }) => {
+                    line.count("limited");
+                    return Err(too_many(&channel, retry_after_s));
+                }
+                Err(why) => {
+                    let fix = "send it again; see \"disk\" and the rooms in `maxim status`";
+                    return Err(Problem::later(format!("it could not be made durable: {why}"), fix));
+                }
+            }
+        }
+    }
+    let HookAnswer { content_type, body } = answer;
+    Ok((StatusCode::OK, [(header::CONTENT_TYPE, content_type)], body).into_response())
+}
+
+fn too_many(channel: &str, retry_after_s: u64) -> Problem {
+    let found = format!("more messages came on {channel} than are taken in a minute");
+    let fix = format!("send it again later, or raise channels.{channel}.per_sender and per_channel");
+    let mut problem = Problem::new(StatusCode::TOO_MANY_REQUESTS, found, fix);
+    problem.retry_after = Some(u32::try_from(retry_after_s).unwrap_or(u32::MAX));
+    problem
+}

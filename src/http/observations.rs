@@ -1,0 +1,106 @@
+//! What the senses report, by `POST /v1/observations`.
+
+use std::sync::Arc;
+
+use axum::extract::{Request, State};
+use axum::http::StatusCode;
+use maxim_actors::effectors::channels::Submission;
+use maxim_bus::Trust;
+use maxim_bus::signals::scene::{Detection, Observed};
+use maxim_bus::units::Confidence;
+use serde::Deserialize;
+use serde_json::{Value, json};
+
+use super::fields::{Field, Given, Kind, body_fields};
+use super::percepts::{checked_text, submit};
+use super::problem::{Answer, json_answer};
+use super::{Problem, Served};
+
+pub const OBSERVATION: &[Field] = &[
+    Field::optional(
+        "objects",
+        Kind::Any,
+        "what is seen: [{name, confidence, box: [left, top, right, bottom] as shares}]",
+    ),
+    Field::optional("people", Kind::Any, "who is seen, likewise; a bare name is surely seen"),
+    Field::optional("pose", Kind::Any, "taken and not used: the body tells its pose by itself"),
+    Field::optional("sound", Kind::Any, "a sound that was recognised: {name, confidence}"),
+    Field::optional("speech", Kind::Any, "words that were recognised: {text, confidence}"),
+    Field::optional("source", Kind::Text, "which sense; a newer report replaces an older one that waits"),
+];
+
+/// Detections in one report at most.
+const MOST: usize = 64;
+/// Words that were heard less surely than this are not taken for words.
+const HEARD: f64 = 0.5;
+
+/// Recognised speech.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Speech {
+    text: String,
+    confidence: Confidence,
+}
+
+/// `POST /v1/observations`. Speech becomes a percept that may stop and can't command.
+pub async fn observe(State(served): State<Arc<Served>>, request: Request) -> Answer {
+    served.refuse_while_draining()?;
+    let given = body_fields(&served, request, OBSERVATION).await?;
+    let source = given.text("source").unwrap_or("senses").to_owned();
+    let (objects, people) = (detections(&given, "objects")?, detections(&given, "people")?);
+    let sound = given.0.get("sound").map(|sound| detection("sound", sound)).transpose()?;
+    let speech = given.0.get("speech").map(speech).transpose()?;
+    if source.len() > 80 {
+        return Err(Problem::bad("the field \"source\" is longer than 80 bytes", "give a short name, e.g. camera"));
+    }
+    let door = &served.agent.outside.door;
+    let id = door.fresh_id();
+    if !objects.is_empty() || !people.is_empty() || sound.is_some() || speech.is_none() {
+        door.put("door", id, Trust::Sensor, Observed { source: source.clone(), objects, people, sound });
+    }
+    let mut answer = json!({ "id": id });
+    if let Some(Speech { text, confidence }) = speech
+        && confidence.get() >= HEARD
+    {
+        let body = checked_text(&served, "speech.text", &text)?;
+        let (channel, sender) = ("http".to_owned(), format!("speech:{source}"));
+        let submission = Submission { channel, sender, body, provider_id: None, trust: Trust::Sensor };
+        answer["speech"] = json!(submit(&served.agent.outside.http, submission).await?.percept);
+    }
+    Ok(json_answer(StatusCode::ACCEPTED, &answer))
+}
+
+fn speech(given: &Value) -> Result<Speech, Problem> {
+    serde_json::from_value(given.clone()).map_err(|error| {
+        Problem::bad(
+            format!("the field \"speech\": {error}"),
+            "give {\"text\", \"confidence\"}, confidence from 0 to 1",
+        )
+    })
+}
+
+fn detections(given: &Given, field: &str) -> Result<Vec<Detection>, Problem> {
+    let Some(list) = given.0.get(field) else { return Ok(Vec::new()) };
+    let Some(list) = list.as_array().filter(|list| list.len() <= MOST) else {
+        let fix = format!("give a list of at most {MOST} detections");
+        return Err(Problem::bad(format!("the field {field:?} is no such list"), fix));
+    };
+    list.iter().map(|one| detection(field, one)).collect()
+}
+
+fn detection(field: &str, given: &Value) -> Result<Detection, Problem> {
+    let fix = "give {\"name\", \"confidence\", \"box\"?}; confidence and the four sides of the box are from 0 to 1";
+    if let Some(name) = given.as_str().filter(|name| !name.trim().is_empty()) {
+        return Ok(Detection { name: name.to_owned(), confidence: Confidence::clamped(1.0), frame: None });
+    }
+    let seen: Detection = serde_json::from_value(given.clone())
+        .map_err(|error| Problem::bad(format!("a detection in {field:?}: {error}"), fix))?;
+    let in_picture = |frame: [f64; 4]| frame.iter().all(|side| (0.0..=1.0).contains(side));
+    if seen.name.trim().is_empty() || !seen.frame.is_none_or(in_picture) {
+        return Err(Problem::bad(
+            format!("a detection in {field:?} has no name, or a box outside of the picture"),
+            fix,
+        ));
+    }
+    Ok(seen)
+}

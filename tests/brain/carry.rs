@@ -1,0 +1,288 @@
+//! All that a brain remembers goes to another place and is the same there: to the byte, and in what it decides.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
+use std::time::Duration;
+
+use maxim_actors::memory::hippocampus::{Hippocampus, exporting};
+use maxim_actors::region::{RecordView, Region, layer_of};
+use maxim_actors::store::StateStore;
+use maxim_bus::signals::body::MovementSensed;
+use maxim_bus::signals::concepts::{ForgetRecord, IngestDocument, Promote, ProposeRelationType};
+use maxim_bus::signals::layers::{ExportRecords, ImportRecords};
+use maxim_bus::{Clock, RegionName, Signal, Trust};
+use serde_json::{Value, json};
+
+use crate::common::Bench;
+use crate::stove::with_stove;
+
+fn newborn() -> Bench {
+    Bench::with("maxim", StateStore::in_memory(), with_stove, maxim::config::Settings::default())
+}
+
+const LOBE: RegionName = "anterior_temporal_lobe";
+
+/// A life that leaves something in every layer.
+fn lived() -> Bench {
+    let mut bench = newborn();
+    for n in 0..8 {
+        bench.say(&format!("create a file n{n}.txt with the text hello"));
+        bench.pass(Duration::from_secs(60));
+    }
+    for (file, text) in [("a.txt", "hello"), ("b.txt", "good morning"), ("c.txt", "bye")] {
+        bench.say(&format!("create a file {file} with the text {text} and then read the file {file}"));
+    }
+    while bench.say("touch the stove").actions[0].status == "failed" {}
+    for _ in 0..3 {
+        bench.say("remember that the spare key is in the blue drawer");
+    }
+    bench.say("where is the spare key?");
+    bench.say("be brief");
+    bench.say("what is 0.1 + 0.2?");
+    bench.inquire("math", json!({"expression": "1/3 + 1/7"}));
+    for _ in 0..3 {
+        let asked = bench.say("run the command git init && git reset --hard").actions[0].id;
+        bench.agent.outside.door.decide(asked, false, false, "anna".into());
+        bench.agent.settle();
+    }
+    let moved = |by: f64| MovementSensed {
+        action: None,
+        body_part: "head".into(),
+        movement: "turn".into(),
+        params: json!({"degrees": 10}),
+        before: BTreeMap::from([("yaw".into(), 0.0)]),
+        after: BTreeMap::from([("yaw".into(), by)]),
+    };
+    [10.0, 10.3, 9.8, 10.1].into_iter().for_each(|by| bench.agent.outside.door.sense(moved(by)));
+    let text = "# Harbour\n\nA pier is a structure. A jetty is a structure.\n".to_owned();
+    bench.ask(LOBE, IngestDocument { document: "harbour.md".into(), markdown: true, text, passages_before: 0 });
+    let name = "MOORED_AT".into();
+    bench.ask(LOBE, ProposeRelationType { name, symmetric: false, inverse: None, by: "anna".into() });
+    bench.ask("semantic_promoter", Promote { by: "anna".into() });
+    let found = bench.inquire("concept_query", json!({"name": "jetty"}));
+    let id = found["results"][0]["id"].as_str().expect("it was read of").to_owned();
+    assert!(bench.ask(LOBE, ForgetRecord { id }).found);
+    // A night, and a day after which it is known what was useful.
+    bench.pass(Duration::from_secs(90_000));
+    bench.say("where is the spare key?");
+    bench.say("create a file late.txt with the text good night");
+    bench.agent.settle();
+    bench
+}
+
+fn layers(bench: &Bench) -> Vec<RegionName> {
+    let parts = bench.agent.parts.iter();
+    let owns = parts.filter(|part| part.hears.iter().any(|wire| wire.signal == ExportRecords::NAME));
+    owns.map(|part| part.name).collect()
+}
+
+/// All that it remembers, in pages of this many lines.
+fn exported(bench: &mut Bench, limit: usize) -> Vec<String> {
+    let (mut lines, mut after) = (Vec::new(), None);
+    loop {
+        let frozen = bench.agent.frame.store.freeze(Hippocampus::NAME);
+        let page = exporting::page(&RecordView::frozen(&frozen), after.as_deref(), limit).expect("readable");
+        lines.extend(page.lines);
+        after = page.next;
+        if after.is_none() {
+            break;
+        }
+    }
+    for layer in layers(bench) {
+        loop {
+            let page = bench.ask(layer, ExportRecords { after: after.take(), limit });
+            lines.extend(page.lines);
+            after = page.next;
+            if after.is_none() {
+                break;
+            }
+        }
+    }
+    lines
+}
+
+/// Gives each room its lines; what was kept, merged and refused.
+fn import(bench: &mut Bench, lines: &[String]) -> (u64, u64, Vec<(u64, String)>) {
+    let numbered: Vec<(u64, String)> = (1..).zip(lines.iter().cloned()).collect();
+    let (mut kept, mut merged, mut bad) = (0, 0, Vec::new());
+    for run in numbered.chunk_by(|(_, a), (_, b)| layer_of(a) == layer_of(b)) {
+        for batch in run.chunks(16) {
+            match layer_of(&batch[0].1) {
+                None => {
+                    let done = bench.import(batch.to_vec(), false);
+                    (kept, merged) = (kept + done.kept, merged + done.merged);
+                    bad.extend(done.bad);
+                }
+                Some(layer) => {
+                    let layer = layers(bench).into_iter().find(|known| *known == layer).expect("a layer");
+                    let done = bench.ask(layer, ImportRecords { lines: batch.to_vec() });
+                    (kept, merged) = (kept + done.kept, merged + done.merged);
+                    bad.extend(done.bad);
+                }
+            }
+        }
+    }
+    bench.agent.settle();
+    (kept, merged, bad)
+}
+
+/// The lines that only one of them has, for the reader of a failure.
+fn difference(a: &[String], b: &[String]) -> Vec<String> {
+    let (of_a, of_b): (BTreeSet<&String>, BTreeSet<&String>) = (a.iter().collect(), b.iter().collect());
+    let cut = |line: &String| line.chars().take(600).collect::<String>();
+    let lost = of_a.difference(&of_b).map(|line| format!("- {}", cut(line)));
+    let new = of_b.difference(&of_a).map(|line| format!("+ {}", cut(line)));
+    lost.chain(new).take(12).collect()
+}
+
+fn assert_same(a: &[String], b: &[String], what: &str) {
+    let differ = difference(a, b);
+    assert!(differ.is_empty(), "{what}:\n{}", differ.join("\n"));
+    assert!(a == b, "{what}: the same lines in another order");
+}
+
+#[test]
+fn an_export_of_every_layer_comes_back_to_the_byte_and_a_second_time_changes_nothing() {
+    let mut bench = lived();
+    let lines = exported(&mut bench, 1000);
+    assert_same(&lines, &exported(&mut bench, 7), "pages of any size");
+    let parts: BTreeSet<String> = lines
+        .iter()
+        .filter_map(|line| serde_json::from_str::<Value>(line).ok())
+        .filter_map(|line| Some(format!("{}/{}", line["layer"].as_str()?, line["part"].as_str()?)))
+        .collect();
+    let wanted = [
+        "hippocampus/uses",
+        "suprachiasmatic_nucleus/doings",
+        "anterior_temporal_lobe/relation_types",
+        "anterior_temporal_lobe/concepts",
+        "angular_gyrus/records",
+        "cross_layer_graph/edges",
+        "tool_index/tools",
+        "tool_index/goals",
+        "tool_index/successes",
+        "nucleus_accumbens/events",
+        "nucleus_accumbens/observations",
+        "cerebellum/models",
+        "cerebellum/programs",
+        "cerebellum/pairs",
+        "cerebellum/uses",
+        "statistician/metrics",
+        "significance/weights",
+        "significance/judged",
+        "significance/waiting",
+        "planning_bridge/templates",
+        "salience_bridge/objects",
+        "spatial_bridge/things",
+        "fear_bridge/lived",
+        "escalation_bridge/kinds",
+        "escalation_bridge/questions",
+        "communication_bridge/people",
+        "semantic_promoter/known",
+        "semantic_promoter/forgotten",
+    ];
+    let missing: Vec<&str> = wanted.into_iter().filter(|part| !parts.contains(*part)).collect();
+    assert!(missing.is_empty(), "the life leaves nothing in {missing:?}; there are {parts:?}");
+    assert!(lines.iter().any(|line| line.contains("\"Associates\"")), "episodes are joined");
+
+    let mut other = newborn();
+    other.clock.advance_to(bench.clock.now());
+    let (kept, merged, bad) = import(&mut other, &lines);
+    assert!(bad.is_empty(), "{bad:?}");
+    println!("{} lines: {kept} kept, {merged} merged", lines.len());
+    assert_same(&lines, &exported(&mut other, 1000), "after the import");
+    assert_eq!(import(&mut other, &lines), (0, lines.len() as u64, Vec::new()), "all is known");
+    assert_same(&lines, &exported(&mut other, 1000), "after the second import");
+    other.crash();
+    assert_same(&lines, &exported(&mut other, 1000), "after a crash");
+    // Nor does it change the place that it is from.
+    assert_eq!(import(&mut bench, &lines), (0, lines.len() as u64, Vec::new()));
+    assert_same(&lines, &exported(&mut bench, 1000), "at home");
+}
+
+#[test]
+fn an_imported_brain_decides_as_the_one_that_lived() {
+    let mut bench = lived();
+    let lines = exported(&mut bench, 1000);
+    let mut other = newborn();
+    other.clock.advance_to(bench.clock.now());
+    assert!(import(&mut other, &lines).2.is_empty());
+    let mut untaught = newborn();
+    untaught.clock.advance_to(bench.clock.now());
+
+    for (tool, params) in [
+        ("predict_outcome", json!({"tool_name": "touch_stove", "include_all_outcomes": true})),
+        ("predict_outcome", json!({"tool_name": "write_file", "include_all_outcomes": true})),
+        ("causal_links", json!({"event": "write_file"})),
+        ("concept_query", json!({"query": "write_file", "limit": 20})),
+        ("temporal_patterns", json!({"discover_rhythms": true})),
+        ("memory_associated", json!({"query": "spare key"})),
+    ] {
+        let told = bench.inquire(tool, params.clone());
+        assert_eq!(other.inquire(tool, params.clone()), told, "{tool} {params}");
+        assert_ne!(untaught.inquire(tool, params.clone()), told, "{tool} {params} rests on what was lived");
+    }
+    // Fear: what hurt is asked about.
+    let status = |bench: &mut Bench, text: &str| bench.say(text).actions[0].status.clone();
+    for (brain, wanted) in [(&mut bench, "asked"), (&mut other, "asked"), (&mut untaught, "failed")] {
+        assert_eq!(status(brain, "touch the stove"), wanted);
+    }
+    // A program: one word, two steps.
+    let call = "run program create-file-text-read with d.txt \"so long\"";
+    for (brain, done) in [(&mut bench, true), (&mut other, true), (&mut untaught, false)] {
+        brain.say(call);
+        assert_eq!(brain.file("d.txt").exists(), done);
+    }
+    // A place, and how this person wants to be spoken to.
+    for text in ["where is the spare key usually?", "create a file brief.txt with the text x"] {
+        let told = bench.say(text).reply;
+        assert_eq!(other.say(text).reply, told, "{text}");
+        assert_ne!(untaught.say(text).reply, told, "{text}");
+    }
+}
+
+#[test]
+fn a_line_that_is_no_record_is_named_and_an_outsider_brings_nothing_in() {
+    let mut bench = newborn();
+    let lines = [
+        r#"{"layer":"cerebellum","part":"programs","key":"lift","record":{"name":"lift"}}"#,
+        r#"{"layer":"cerebellum","part":"errors","key":"","record":3}"#,
+        r#"{"layer":"cerebellum","part":"errors","key":"","record":4}"#,
+        r#"{"layer":"cerebellum","part":"dreams","key":"","record":4}"#,
+        r#"{"layer":"cerebellum","part":"errors","key":"","record":-1}"#,
+        r#"{"layer":"cerebellum","part":"uses","key":"","record":1,"trust":"owner"}"#,
+        r#"{"layer":"cerebellum","part"#,
+        r#"{"layer":"nucleus_accumbens","part":"events","key":"x","record":{"event":{},"cue":null}}"#,
+        r#"{"layer":"cross_layer_graph","part":"edges","key":"nowhere/x","record":[]}"#,
+        r#"{"layer":"cross_layer_graph","part":"edges","key":"atl/concept-0","record":[{"kind":"IS_A","layer":"atl","to":"concept-1","weight":7.0}]}"#,
+        r#"{"layer":"hippocampus","part":"uses","key":"nobody","record":{"times":1,"last":"2026-01-05T09:00:00Z"}}"#,
+        r#"{"layer":"angular_gyrus","part":"records","key":"constant/pi","record":{}}"#,
+    ];
+    let lines: Vec<String> = lines.map(str::to_owned).into();
+    let (kept, merged, bad) = import(&mut bench, &lines);
+    assert_eq!((kept, merged), (1, 0), "{bad:?}");
+    let words = [
+        "missing field",
+        "before",
+        "\"dreams\"",
+        "before",
+        "`trust`",
+        "EOF",
+        "event",
+        "nowhere",
+        "7",
+        "nobody",
+        "no record",
+    ];
+    let numbers: Vec<u64> = bad.iter().map(|(number, _)| *number).collect::<BTreeSet<_>>().into_iter().collect();
+    assert_eq!(numbers, [1, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12], "{bad:?}");
+    for (number, word) in numbers.into_iter().zip(words) {
+        let reason = bad.iter().find(|(bad, _)| *bad == number).map(|(_, reason)| reason.as_str()).unwrap_or_default();
+        assert!(reason.contains(word), "line {number}: {reason}");
+    }
+    let door = Arc::clone(&bench.agent.outside.door);
+    let wish = ImportRecords { lines: vec![(1, lines[1].replace('3', "9"))] };
+    door.put("door", door.fresh_id(), Trust::Outside, wish);
+    bench.agent.settle();
+    assert!(exported(&mut bench, 1000).iter().all(|line| !line.contains("\"record\":9")));
+}

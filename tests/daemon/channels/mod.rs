@@ -1,0 +1,59 @@
+//! Channels that reach outside, with the real daemon: a mosquitto, a dovecot and a mail server as their makers ship them, and
+//! the REST interfaces of the others as they are published.
+
+mod broker;
+mod mail;
+mod programs;
+mod providers;
+mod stops;
+mod webhooks;
+
+use std::fs;
+
+use serde_json::Value;
+
+use crate::harness::{Daemon, Place};
+
+fn configure(place: &Place, toml: &str) {
+    let folder = place.root.path().join("home/.config/maxim");
+    fs::create_dir_all(&folder).expect("made");
+    fs::write(folder.join("maxim.toml"), toml).expect("written");
+}
+
+/// A file of a secret, private to its owner.
+fn secret(place: &Place, name: &str, value: &str) -> String {
+    use std::os::unix::fs::PermissionsExt;
+    let path = place.root.path().join(name);
+    fs::write(&path, format!("{value}\n")).expect("written");
+    fs::set_permissions(&path, fs::Permissions::from_mode(0o600)).expect("set");
+    path.display().to_string()
+}
+
+fn channel(daemon: &Daemon, name: &str) -> Value {
+    let status = daemon.get("/v1/status").1;
+    status["channels"]
+        .as_array()
+        .into_iter()
+        .flatten()
+        .find(|channel| channel["name"] == name)
+        .cloned()
+        .unwrap_or_default()
+}
+
+fn is_latched(daemon: &Daemon) -> bool {
+    daemon.get("/v1/status").1["stop"]["latched"] == true
+}
+
+/// Clears the stop as a person does.
+fn reset(place: &Place) {
+    let (code, _, err) = place.cli(&["reset"]);
+    assert_eq!(code, 0, "{err}");
+}
+
+/// Everything in the outbox, the oldest first.
+fn outbox(place: &Place) -> Vec<Value> {
+    let (code, told, err) = place.cli(&["outbox", "list", "--all", "--json"]);
+    assert_eq!(code, 0, "{err}");
+    let found: Value = serde_json::from_str(&told).expect("JSON");
+    found["entries"].as_array().cloned().unwrap_or_default()
+}
