@@ -38,6 +38,7 @@ fn every_room_that_fails_too_often_is_held_and_comes_back_on_release() {
         spend(&live, &heart);
         assert_eq!(live.latch.state(), LatchState::MotionHeld, "{name}");
         assert!(live.latch.permit(EffectKind::Motion).is_err(), "{name}");
+        live.eventually("a person is told", || !live.notices.lock().expect("no panic inside").is_empty());
         let notices = live.notices.lock().expect("no panic inside").clone();
         assert_eq!(notices.len(), 1, "{name}: {notices:?}");
         assert!(notices[0].contains(name) && notices[0].contains("motion is held"), "{name}: {notices:?}");

@@ -171,7 +171,6 @@ impl Supervision {
 
     /// A room failed, by a panic, an order or a hang: what becomes of it. A spent budget escalates to a safe state.
     pub fn failed(&self, heart: &Heart, stage: Stage, why: &str) -> Restart {
-        heart.count_restart();
         let verdict = self.judge(heart, why);
         match verdict {
             Restart::After(delay) => {
@@ -180,10 +179,14 @@ impl Supervision {
             }
             Restart::Hold { retry } => {
                 heart.pause_for(retry);
+                // Nobody may see a room that is held while the body still moves.
+                self.latch.hold_motion();
                 heart.set_state(WardState::Held);
                 self.escalate(heart, stage, why);
             }
         }
+        // Counted last: whoever sees the count sees what came of the failure.
+        heart.count_restart();
         verdict
     }
 
@@ -222,7 +225,6 @@ impl Supervision {
             self.settings.window.as_secs(),
             self.settings.hold.as_secs(),
         );
-        self.latch.hold_motion();
         tracing::error!(region = heart.name(), "{said}");
         if let Some(notice) = &*self.notice.lock() {
             notice(&said);
