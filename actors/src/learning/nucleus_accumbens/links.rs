@@ -24,7 +24,7 @@ pub(super) fn list(links: &LinkTable, wanted: &ListLinks, now: Timestamp) -> Lin
             continue;
         }
         for link in &record.links {
-            let is_of = wanted.memory_id.as_ref().is_none_or(|id| link.episodes.contains(id));
+            let is_of = wanted.memory_id.as_ref().is_none_or(|id| link.episodes.iter().any(|episode| **episode == **id));
             if !has(&link.outcome.name, &wanted.outcome) || !is_of {
                 continue;
             }
@@ -39,7 +39,7 @@ pub(super) fn list(links: &LinkTable, wanted: &ListLinks, now: Timestamp) -> Lin
                 confidence: maxim_bus::units::Confidence::clamped(sure),
                 delay_s: link.delay.estimate().map(|delay| delay.median),
                 last: link.last,
-                episodes: link.episodes.iter().rev().take(EPISODES).cloned().collect(),
+                episodes: link.episodes.iter().rev().take(EPISODES).map(|id| id.to_string()).collect(),
             });
         }
     }

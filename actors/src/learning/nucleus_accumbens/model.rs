@@ -1,6 +1,7 @@
 //! Causal links: what kind of event led to what kind of outcome, when, and how surely.
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 use jiff::Timestamp;
 use maxim_bus::units::{Confidence, Valence, Value};
@@ -83,7 +84,7 @@ pub struct CausalLink {
     pub last_rpe: f64,
     pub delay: DelayQuantiles,
     /// Contributing episodes, the newest last.
-    pub episodes: Vec<String>,
+    pub episodes: Vec<Arc<str>>,
     /// Contexts in which this outcome came.
     pub conditions: ContextCondition,
     pub provenance: Provenance,
@@ -297,7 +298,7 @@ impl EventRecord {
             if link.episodes.len() >= MOST_EPISODES {
                 link.episodes.remove(0);
             }
-            link.episodes.push(episode.to_string());
+            link.episodes.push(episode.into());
         }
     }
 }

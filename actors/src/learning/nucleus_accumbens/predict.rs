@@ -1,6 +1,7 @@
 //! What to expect of an event, before it is tried.
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 use jiff::Timestamp;
 use maxim_bus::units::{Confidence, Valence, Value};
@@ -58,7 +59,7 @@ pub struct Prediction {
     pub outcomes: Vec<ExpectedOutcome>,
     pub links: Vec<LinkName>,
     /// Episodes of the likeliest outcome first, the newest first in each.
-    pub episodes: Vec<String>,
+    pub episodes: Vec<Arc<str>>,
     pub basis: Basis,
 }
 
@@ -264,7 +265,7 @@ mod tests {
         assert_eq!(expected.outcomes.iter().map(|o| o.name.as_str()).collect::<Vec<_>>(), ["success", "failure"]);
         assert!((expected.outcomes.iter().map(|o| o.probability).sum::<f64>() - 1.0).abs() < 1e-12);
         assert_eq!(expected.delay.map(|d| d.median), Some(2.0));
-        assert_eq!(expected.episodes, ["e2", "e1", "e0", "e3"]);
+        assert_eq!(expected.episodes.iter().map(|id| &**id).collect::<Vec<_>>(), ["e2", "e1", "e0", "e3"]);
         assert_eq!((expected.links[0].event.as_str(), expected.links[0].observations), ("read(path: path)", 3));
         assert!((expected.confidence.get() - 0.7).abs() < 1e-12);
     }

@@ -261,7 +261,7 @@ impl Hears<PredictOutcomes> for NucleusAccumbens {
             delay_s: predicted.delay.map(|delay| [delay.median, delay.low, delay.high]),
             outcomes: predicted.outcomes.into_iter().take(shown).map(|o| (o.name, o.probability)).collect(),
             links: predicted.links.into_iter().map(|link| format!("{} -> {}", link.event, link.outcome)).collect(),
-            episodes: predicted.episodes,
+            episodes: predicted.episodes.iter().map(|id| id.to_string()).collect(),
         });
     }
 }

@@ -5,7 +5,6 @@
 //! stand in the order of their weight, so that a node's weak edges are not even looked at.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
-use std::hash::{BuildHasherDefault, Hasher};
 use std::sync::Arc;
 
 use maxim_bus::signals::concepts::{CrossKind, Layer, MemoryRef};
@@ -55,26 +54,7 @@ pub struct ToldEdge {
     pub back: f32,
 }
 
-/// For small integers that are spread well already.
-#[derive(Default)]
-struct NumberHasher(u64);
-
-impl Hasher for NumberHasher {
-    fn finish(&self) -> u64 {
-        self.0
-    }
-    fn write(&mut self, bytes: &[u8]) {
-        for byte in bytes {
-            self.write_u32(u32::from(*byte));
-        }
-    }
-    fn write_u32(&mut self, number: u32) {
-        // Fibonacci hashing: the high bits are mixed, which the table takes.
-        self.0 = (self.0 ^ u64::from(number)).wrapping_mul(0x9e37_79b9_7f4a_7c15).rotate_left(26);
-    }
-}
-
-type Activations = HashMap<u32, f32, BuildHasherDefault<NumberHasher>>;
+type Activations = hashbrown::HashMap<u32, f32>;
 
 /// The mirror of all layers' edges and those between them. Nodes are numbered in the order of their first edge.
 #[derive(Default)]

@@ -1,6 +1,9 @@
 //! Spreading activation (Collins & Loftus 1975): breadth first from seeds, maximum over paths.
 
 use std::collections::BTreeMap;
+use std::hash::Hash;
+
+use hashbrown::HashMap;
 
 /// Activation left after a hop over an edge of weight 1.
 pub const HOP_DECAY: f64 = 0.5;
@@ -31,37 +34,41 @@ impl Spreading {
     /// which calls its argument with each neighbour and the edge's weight in [0, 1].
     ///
     /// child = parent · decay · weight; several paths count by their maximum, so cycles can't feed themselves.
-    pub fn from_seeds<N: Ord + Copy>(
+    pub fn from_seeds<N: Ord + Hash + Copy>(
         &self,
         seeds: impl IntoIterator<Item = (N, f64)>,
         mut edges: impl FnMut(N, &mut dyn FnMut(N, f64)),
     ) -> BTreeMap<N, f64> {
-        let mut activation: BTreeMap<N, f64> = BTreeMap::new();
-        let mut frontier: BTreeMap<N, f64> = BTreeMap::new();
-        for (node, start) in seeds {
-            raise(&mut activation, node, start);
-            raise(&mut frontier, node, start);
-        }
+        let mut activation = HashMap::new();
+        let mut frontier: Vec<(N, f64)> = seeds.into_iter().collect();
+        frontier.retain(|(node, start)| raise(&mut activation, *node, *start));
         for _ in 0..self.hops {
-            let mut next = BTreeMap::new();
+            // A node that rose several times within a hop passes on what it has in the end.
+            frontier.sort_unstable_by(|a, b| a.0.cmp(&b.0).then_with(|| b.1.total_cmp(&a.1)));
+            frontier.dedup_by_key(|(node, _)| *node);
+            let mut next = Vec::new();
             for (node, parent) in frontier {
+                let share = parent * self.decay;
+                if share < self.cut_off {
+                    continue; // no weight is above 1
+                }
                 edges(node, &mut |neighbour, weight| {
-                    let child = parent * self.decay * weight;
+                    let child = share * weight;
                     // A path that comes later and weaker has fewer hops left too, so it can't win anywhere.
                     if child >= self.cut_off && raise(&mut activation, neighbour, child) {
-                        raise(&mut next, neighbour, child);
+                        next.push((neighbour, child));
                     }
                 });
             }
             frontier = next;
         }
-        activation
+        activation.into_iter().collect()
     }
 }
 
 /// True if the node rose.
-fn raise<N: Ord>(map: &mut BTreeMap<N, f64>, node: N, to: f64) -> bool {
-    let known = map.entry(node).or_insert(f64::NEG_INFINITY);
+fn raise<N: Eq + Hash>(activation: &mut HashMap<N, f64>, node: N, to: f64) -> bool {
+    let known = activation.entry(node).or_insert(f64::NEG_INFINITY);
     let rises = to > *known;
     if rises {
         *known = to;
