@@ -274,13 +274,13 @@ impl<R: Region> Seat<R> {
             decided.events.iter().map(|event| serde_json::to_vec(event).unwrap_or_default()).collect();
         let mut hash = StableHash::resume(self.hash);
         for part in &events {
-            hash = hash.add(part);
+            hash = hash.add_long(part);
         }
         for event in decided.events {
             self.region.apply(event);
         }
         for (key, value) in &decided.records {
-            hash = hash.add(key).add(value.as_deref().unwrap_or_default());
+            hash = hash.add_long(key).add_long(value.as_deref().unwrap_or_default());
         }
         let wrote = match post.frame.tap {
             Some(_) => decided.records.iter().map(|(key, _)| key_hash(key)).collect(),
@@ -407,5 +407,5 @@ fn refusal(error: AcceptError) -> Step {
 
 /// Hash over what an input led to, in order; of nothing it is that of an empty slice.
 pub fn decision_hash(envelopes: &[Arc<Envelope>]) -> u64 {
-    envelopes.iter().fold(StableHash::default(), |hash, envelope| hash.add(&envelope.encoded())).get()
+    envelopes.iter().fold(StableHash::default(), |hash, envelope| hash.add_long(&envelope.encoded())).get()
 }

@@ -24,7 +24,8 @@ pub(super) fn list(links: &LinkTable, wanted: &ListLinks, now: Timestamp) -> Lin
             continue;
         }
         for link in &record.links {
-            let is_of = wanted.memory_id.as_ref().is_none_or(|id| link.episodes.iter().any(|episode| **episode == **id));
+            let is_of =
+                wanted.memory_id.as_ref().is_none_or(|id| link.episodes.iter().any(|episode| **episode == **id));
             if !has(&link.outcome.name, &wanted.outcome) || !is_of {
                 continue;
             }

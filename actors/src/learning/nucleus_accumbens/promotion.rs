@@ -68,7 +68,8 @@ fn candidate(tool: &str, outcome: &str, pattern: &Pattern<'_>, total: u64, share
     let wanted = if good { Reinforcement::Good } else { Reinforcement::Bad };
     // Of several shapes of parameters the one that was seen most speaks for the order of outcomes.
     let most = pattern.links.iter().max_by_key(|(record, _)| record.observations);
-    let mut episodes: Vec<String> = pattern.links.iter().flat_map(|(_, link)| &link.episodes).map(|id| id.to_string()).collect();
+    let mut episodes: Vec<String> =
+        pattern.links.iter().flat_map(|(_, link)| &link.episodes).map(|id| id.to_string()).collect();
     episodes.sort_unstable();
     episodes.dedup();
     let relation = |kind: &str, to: &str, category: &str| RelationLesson {

@@ -11,7 +11,9 @@ use maxim_bus::signals::thought::TurnEnded;
 use super::law::{Surroundings, capture_reasons, is_same_observation, merge_observation, sitting_after};
 use super::model::{Action, CaptureReason, EpisodicMemory, Outcome, Provenance, Trust};
 use super::recalling::{CLIP, bus_trust};
-use super::region::{Hippocampus, HippocampusEvent, day_of, episode_key, id_key, repeats_key, vector_key, vector_of};
+use super::region::{
+    Hippocampus, HippocampusEvent, Recent, day_of, episode_key, id_key, repeats_key, vector_key, vector_of,
+};
 use crate::region::{Hears, Pulse};
 
 /// Tool that only speaks: a turn in which nothing else was done has no action of its own.
@@ -25,10 +27,12 @@ impl Hippocampus {
 
     /// The recent episode that this one repeats.
     pub(super) fn repeated(&self, episode: &EpisodicMemory, pulse: &Pulse<'_, Self>) -> Option<(u32, EpisodicMemory)> {
-        let recent = self.recent.iter().rev();
         let law = &pulse.settings().capture;
-        let near = recent.filter(|(_, at)| episode.created.duration_since(*at).abs() <= law.merge_within);
-        near.filter_map(|(document, _)| Some((*document, pulse.record::<EpisodicMemory>(&episode_key(*document))?)))
+        let text = Recent::text_of(episode);
+        let recent = self.recent.iter().rev();
+        let near = recent.filter(|recent| episode.created.duration_since(recent.at).abs() <= law.merge_within);
+        near.filter(|recent| recent.text.is_none_or(|other| other == text))
+            .filter_map(|recent| Some((recent.document, pulse.record(&episode_key(recent.document))?)))
             .find(|(_, old)| is_same_observation(old, episode, law))
     }
 }

@@ -13,6 +13,7 @@ use std::sync::Arc;
 
 use jiff::Timestamp;
 use jiff::tz::TimeZone;
+use maxim_bus::hash::StableHash;
 use maxim_bus::signals::bridges::EpisodeLived;
 use maxim_bus::signals::concepts::{
     EpisodesFetched, FetchEpisodes, ForgetRecord, LayerLinked, PinRecord, RecordChanged, RecordsRemoved,
@@ -74,7 +75,7 @@ pub struct Hippocampus {
     pub(super) open: BTreeMap<MessageId, u32>,
     /// Sitting, time and number of the newest episode.
     pub(super) newest: Option<(u32, Timestamp, u32)>,
-    pub(super) recent: VecDeque<(u32, Timestamp)>,
+    pub(super) recent: VecDeque<Recent>,
     /// Episodes of the turns that ended last.
     #[serde(default)]
     pub(super) ended: VecDeque<(MessageId, u32)>,
@@ -103,6 +104,26 @@ pub struct Hippocampus {
     pub(super) indexes: Option<Indexes>,
     #[serde(skip)]
     pub(super) edges: Edges,
+}
+
+/// An episode that the next observation may repeat.
+#[derive(Clone, Copy, Debug, Serialize, Deserialize)]
+pub(super) struct Recent {
+    pub document: u32,
+    pub at: Timestamp,
+    /// Hash of its text. A state of before has none.
+    #[serde(default)]
+    pub text: Option<u64>,
+}
+
+impl Recent {
+    fn of(document: u32, episode: &EpisodicMemory) -> Self {
+        Self { document, at: episode.created, text: Some(Self::text_of(episode)) }
+    }
+
+    pub fn text_of(episode: &EpisodicMemory) -> u64 {
+        StableHash::default().add_long(episode.perception.text.as_bytes()).get()
+    }
 }
 
 #[derive(Default)]
@@ -336,7 +357,7 @@ impl Hippocampus {
             self.kept_goal.clone_from(&episode.context.goal);
         }
         self.newest = Some((episode.sitting, episode.created, document));
-        self.recent.push_back((document, episode.created));
+        self.recent.push_back(Recent::of(document, episode));
         if self.recent.len() > RECENT {
             self.recent.pop_front();
         }

@@ -368,7 +368,7 @@ impl Hippocampus {
                 indexes.keys.remove(*document);
             }
         }
-        self.recent.retain(|(document, _)| !documents.contains(document));
+        self.recent.retain(|recent| !documents.contains(&recent.document));
         self.open.retain(|_, document| !documents.contains(document));
         self.ended.retain(|(_, document)| !documents.contains(document));
     }

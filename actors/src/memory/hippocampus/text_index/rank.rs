@@ -123,16 +123,17 @@ impl Ranking<'_> {
     ) {
         groups.sort_unstable_by_key(|(_, group)| *group);
         let near = self.near(&groups, scratch);
-        for ((bound, group), near) in groups.iter().zip(near.chunks_exact(GROUP)) {
-            if *bound < best.floor() {
+        // The newest first: it wins a tie, so that an older one needs more than the worst so far.
+        for ((bound, group), near) in groups.iter().zip(near.chunks_exact(GROUP)).rev() {
+            if *bound <= best.floor() {
                 continue;
             }
             let start = (*group as usize) << GROUP_BITS;
-            for (ordinal, near) in (start..self.index.len()).zip(near) {
+            for (ordinal, near) in (start..self.index.len().min(start + GROUP)).zip(near).rev() {
                 let Some(base) = bases[self.index.sitting_of[ordinal] as usize] else { continue };
                 let score = near * self.scale + base + marks[usize::from(self.index.looks[ordinal].marks)]
                     - self.others[self.index.groups[ordinal] as usize];
-                if score <= 0.0 || score < best.floor() {
+                if score <= best.floor() {
                     continue;
                 }
                 let document = self.index.documents[ordinal];
