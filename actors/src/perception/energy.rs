@@ -24,8 +24,6 @@ const HOUR: i64 = 60;
 const DAY: i64 = 24 * HOUR;
 /// A smaller move of the level isn't told.
 const STEP: f64 = 0.05;
-/// Below this, thinking costs more than is left for it.
-pub const LOW: f64 = 0.15;
 /// How often a low level, or a battery, is looked at again.
 const LOOK_AGAIN: SignedDuration = SignedDuration::from_mins(5);
 /// A call that nobody answered is no longer out.
@@ -66,7 +64,7 @@ pub fn left(spent: u64, limit: u64) -> f64 {
 
 /// Whether a level is worth telling after the one told last.
 pub fn worth_telling(told: f64, level: f64) -> bool {
-    (told - level).abs() >= STEP || (told < LOW) != (level < LOW)
+    (told - level).abs() >= STEP || (told < EnergyChanged::LOW) != (level < EnergyChanged::LOW)
 }
 
 #[derive(Clone, Debug, Serialize, Deserialize)]
@@ -166,7 +164,7 @@ impl Region for Energy {
         if self.looked != Some(settings.boot) {
             return Some(Timestamp::UNIX_EPOCH);
         }
-        let low = self.told.filter(|(level, _)| *level < LOW).map(|(_, at)| at + LOOK_AGAIN);
+        let low = self.told.filter(|(level, _)| *level < EnergyChanged::LOW).map(|(_, at)| at + LOOK_AGAIN);
         let battery = self.battery.as_ref().filter(|battery| battery.charge.is_some()).map(|b| b.at + LOOK_AGAIN);
         low.into_iter().chain(battery).min()
     }
@@ -183,7 +181,7 @@ impl Region for Energy {
             pulse.keep(EnergyEvent::Sensed { charge, charging, source, at: now });
             pulse.emit(SenseBattery {});
         }
-        if self.told.is_some_and(|(level, at)| level < LOW && at + LOOK_AGAIN <= now) {
+        if self.told.is_some_and(|(level, at)| level < EnergyChanged::LOW && at + LOOK_AGAIN <= now) {
             self.tell(self.clone(), true, pulse);
         }
     }

@@ -310,6 +310,15 @@ pub struct EnergyChanged {
     pub scarcest: String,
 }
 
+impl EnergyChanged {
+    /// Below this share nothing is thought about or reviewed that needn't be.
+    pub const LOW: f64 = 0.15;
+
+    pub fn is_low(&self) -> bool {
+        self.level < Self::LOW
+    }
+}
+
 /// Asks the sense of energy to look.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct SenseBattery {}

@@ -25,7 +25,7 @@ use super::model::{COUNTS, Counts, Pending, Phase, PrefrontalSettings};
 use super::on_mind::OnMind;
 use super::reminding::Answer;
 use super::surroundings::Surroundings;
-use super::thought_gate::{RESTS_BELOW, Refused, ThoughtGate, tiredness};
+use super::thought_gate::{Refused, ThoughtGate, tiredness};
 use super::window::Window;
 use crate::action::executor::RESPOND;
 use crate::region::{Card, Hears, Pulse, Region};
@@ -428,7 +428,7 @@ impl Hears<ModelReply> for PrefrontalCortex {
 
 impl Hears<EnergyChanged> for PrefrontalCortex {
     fn hear(&self, changed: &EnergyChanged, pulse: &mut Pulse<'_, Self>) {
-        let tired = (changed.level < RESTS_BELOW).then(|| (changed.level, changed.scarcest.clone()));
+        let tired = changed.is_low().then(|| (changed.level, changed.scarcest.clone()));
         if tired != self.tired {
             pulse.keep(PrefrontalEvent::Energy(tired));
         }

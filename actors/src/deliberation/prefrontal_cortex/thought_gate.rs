@@ -22,8 +22,6 @@ use serde::{Deserialize, Serialize};
 
 /// Ticks after a thought in which nothing else is thought about.
 const REFRACTORY_TICKS: i32 = 2;
-/// Share of energy below which nothing is worth a thought.
-pub const RESTS_BELOW: f64 = 0.15;
 /// What is less salient is worth no thought.
 pub const LEAST_SALIENCE: f64 = 0.2;
 /// θ at birth: what a person says passes, said before (0.45) or not (0.9).

@@ -30,8 +30,6 @@ const REVIEWED: usize = 4_000;
 const ANSWER: u32 = 200;
 /// Characters of the model's reason that are passed on.
 const REASON: usize = 300;
-/// Below this share of its budgets the agent spends nothing on reviews; as deliberation rests too.
-const RESTS_BELOW: f64 = 0.15;
 
 /// Rules that say: not known, rather than: harmful.
 const AMBIGUOUS: [&str; 2] = [rules::UNKNOWN_PROGRAM.0, rules::FOREIGN_TOOL.0];
@@ -233,7 +231,7 @@ impl Hears<ModelReply> for FearAgent {
 
 impl Hears<EnergyChanged> for FearAgent {
     fn hear(&self, changed: &EnergyChanged, pulse: &mut Pulse<'_, Self>) {
-        let is_tired = changed.level < RESTS_BELOW;
+        let is_tired = changed.is_low();
         if is_tired != self.reviews.is_tired {
             pulse.keep(FearEvent::Review(ReviewEvent::Tired { is_tired }));
         }
