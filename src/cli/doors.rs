@@ -18,28 +18,18 @@ use serde_json::{Value, json};
 use super::batch::BatchInput;
 use super::{CliError, Exit};
 
-/// Ask the fear gate what it would say, without doing anything.
+/// Judge tool calls without doing anything, one JSON object a line: {"id", "tool", "params"}
 #[derive(Args, Debug)]
-#[command(after_help = "Example:\n  maxim fear check --in calls.jsonl")]
-pub struct FearArgs {
-    #[command(subcommand)]
-    what: Fear,
-}
-
-#[derive(Subcommand, Debug)]
-enum Fear {
-    /// Judge tool calls, one JSON object a line: {"id", "tool", "params"}
-    #[command(after_help = "Example:\n  maxim fear check --in calls.jsonl --mode active --workdir /srv/project")]
-    Check {
-        #[command(flatten)]
-        input: BatchInput,
-        /// passive, active or singularity
-        #[arg(long, default_value = "active", value_parser = mode)]
-        mode: Mode,
-        /// The working folder [default: the current one]
-        #[arg(long, value_name = "DIR")]
-        workdir: Option<PathBuf>,
-    },
+#[command(after_help = "Example:\n  maxim fear check --in calls.jsonl --mode active --workdir /srv/project")]
+pub struct FearCheck {
+    #[command(flatten)]
+    input: BatchInput,
+    /// passive, active or singularity
+    #[arg(long, default_value = "active", value_parser = mode)]
+    mode: Mode,
+    /// The working folder [default: the current one]
+    #[arg(long, value_name = "DIR")]
+    workdir: Option<PathBuf>,
 }
 
 fn mode(word: &str) -> Result<Mode, String> {
@@ -57,9 +47,9 @@ struct Call {
     params: Value,
 }
 
-impl FearArgs {
+impl FearCheck {
     pub(super) fn run(self) -> Result<Exit, CliError> {
-        let Fear::Check { input, mode, workdir } = self.what;
+        let Self { input, mode, workdir } = self;
         let here = workdir.map_or_else(std::env::current_dir, std::path::absolute).map_err(|error| {
             CliError::new(Exit::Usage, format!("the working folder can't be named: {error}"), "give --workdir DIR")
         })?;

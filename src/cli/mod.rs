@@ -14,6 +14,7 @@ mod document;
 mod doors;
 mod exit;
 mod export;
+mod fear;
 mod global;
 mod goals;
 mod housekeeping;
@@ -96,7 +97,7 @@ pub enum Command {
     Replay(replay::ReplayArgs),
     Config(config::ConfigArgs),
     Chaos(chaos::ChaosArgs),
-    Fear(doors::FearArgs),
+    Fear(fear::FearArgs),
     Gateway(doors::GatewayArgs),
     Scn(doors::ScnArgs),
     Sim(sim::SimArgs),
@@ -132,7 +133,7 @@ impl Command {
             Self::Replay(args) => args.run(global, out),
             Self::Config(args) => args.run(global, out),
             Self::Chaos(args) => args.run(global, out),
-            Self::Fear(args) => args.run(),
+            Self::Fear(args) => args.run(global, out),
             Self::Gateway(args) => args.run(),
             Self::Scn(args) => args.run(),
             Self::Sim(args) => args.run(out),

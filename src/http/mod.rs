@@ -7,6 +7,7 @@ mod chaos;
 mod completions;
 mod concepts;
 mod events;
+mod fears;
 mod fields;
 mod goals;
 mod guard;

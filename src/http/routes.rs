@@ -10,7 +10,7 @@ use serde_json::Value;
 
 use super::fields::{Field, nearest};
 use super::{
-    Problem, Served, chaos, completions, concepts, events, goals, hooks, layers, memory, metrics, observations,
+    Problem, Served, chaos, completions, concepts, events, fears, goals, hooks, layers, memory, metrics, observations,
     openapi, outbox, percepts, powers, preempt, prompt, safety, similar, socket, status, tools, why, working,
 };
 
@@ -247,6 +247,27 @@ pub const ROUTES: &[Route] = &[
         || get(prompt::prompt),
     ),
     read("/v1/dead-letters", "Messages that rooms failed on twice", &[], OK, || get(safety::dead_letters)),
+    read(
+        "/v1/fears",
+        "What the gate has learned to fear",
+        &[],
+        &[(200, "{fears, veto_confidence, veto_value}"), LATER],
+        || get(fears::fears),
+    ),
+    read(
+        "/v1/fears/{tool}",
+        "Why a tool is feared, or isn't",
+        &[],
+        &[(200, "{tool, fear, expected, veto}"), LATER],
+        || get(fears::fear),
+    ),
+    act(
+        "/v1/fears/{tool}",
+        "Pin or forgive the fear of a tool",
+        fears::WISH,
+        &[(200, "{fears, veto_confidence, veto_value}"), CONFLICT, LATER],
+        || post(fears::change),
+    ),
     read("/v1/approvals", "What the gate asks a person", &[], OK, || get(safety::approvals)),
     act("/v1/approvals/{id}", "Answer the gate", safety::DECISION, OK, || post(safety::decide)),
     Route {

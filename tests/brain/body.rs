@@ -333,3 +333,87 @@ fn what_the_senses_report_is_told_when_asked_and_outlasts_a_crash() {
     bench.pass(std::time::Duration::from_secs(900));
     assert_eq!(bench.inquire("scene_summary", json!({}))["around"], 0);
 }
+
+#[test]
+fn what_is_seen_around_a_turn_is_part_of_its_episode_and_can_be_recalled() {
+    let mut bench = Bench::new();
+    let seen = |name: &str, confidence: f64| Detection {
+        name: name.into(),
+        confidence: Confidence::clamped(confidence),
+        frame: None,
+    };
+    let report = |bench: &mut Bench, object: Detection, people: Vec<Detection>| {
+        let observed = Observed { source: "camera".into(), objects: vec![object], people, sound: None };
+        let door = Arc::clone(&bench.agent.outside.door);
+        door.put("door", door.fresh_id(), Trust::Sensor, observed);
+        bench.agent.settle();
+    };
+    report(&mut bench, seen("Teapot", 0.9), vec![seen("Bo", 0.8)]);
+    report(&mut bench, seen("unicorn", 0.3), Vec::new());
+    bench.crash();
+    bench.say("remember that the rent is due on friday");
+    bench.pass(std::time::Duration::from_secs(300));
+    bench.say("remember that the gate creaks");
+    let mut found = |filter: serde_json::Value| {
+        let told = bench.inquire("memory_recall", filter);
+        let texts = told["results"].as_array().into_iter().flatten();
+        texts.map(|one| one["text"].as_str().unwrap_or_default().to_owned()).collect::<Vec<_>>()
+    };
+    let rent = "remember that the rent is due on friday";
+    for filter in [json!({"object": "teapot"}), json!({"person": "bo"})] {
+        assert_eq!(found(filter.clone()), [rent], "{filter}");
+    }
+    assert_eq!(found(json!({"query": "teapot"})).first().map(String::as_str), Some(rent));
+    assert!(found(json!({"object": "unicorn"})).is_empty(), "a label that is probably wrong isn't remembered");
+}
+
+#[test]
+fn a_crash_at_any_step_of_a_movement_leaves_it_done_once_or_taken_back_and_told() {
+    let (mut steps, mut done, mut back) = (0, 0, 0);
+    loop {
+        let mut bench = embodied();
+        drop(bench.submit("look left 30 degrees"));
+        let was_cut = bench.crash_after(steps);
+        let (accepted, at) = (sim(&bench).accepted().0, yaw(&bench));
+        let why = bench.why_all();
+        match () {
+            () if is_near(at, 30.0) => done += 1,
+            () if is_near(at, 0.0) => {
+                assert!(accepted == 0 || why.contains("tracker.interrupted"), "step {steps}: {why}");
+                back += usize::from(accepted > 0);
+            }
+            () => panic!("after step {steps} it stands at {at}: {why}"),
+        }
+        bench.pass(std::time::Duration::from_secs(3600));
+        assert_eq!((sim(&bench).accepted().0, yaw(&bench)), (accepted, at), "step {steps}: it moves by itself");
+        if !was_cut {
+            break;
+        }
+        steps += 1;
+    }
+    println!("{steps} crashes: done after {done}, taken back after {back}");
+    assert!(steps > 15 && done > steps / 3, "{done} of {steps}");
+}
+
+#[test]
+fn a_crash_within_a_movement_leaves_it_unknown_or_taken_back_and_the_body_still() {
+    for target in [1, 2, 5, 13, 34] {
+        let mut bench = embodied();
+        sim(&bench).on_target(move |at| assert!(at != target, "the process dies here"));
+        drop(bench.submit("look left 60 degrees"));
+        while sim(&bench).accepted().0 < target && bench.agent.step() {}
+        // Nobody told what became of it: the process is gone.
+        bench.crash();
+        sim(&bench).on_target(|_| {});
+        let frozen = yaw(&bench);
+        assert!(frozen < 45.0, "{frozen}");
+        bench.pass(std::time::Duration::from_secs(900));
+        let why = bench.why_all();
+        assert!(why.contains("is not known") || why.contains("tracker.interrupted"), "target {target}: {why}");
+        let rests = yaw(&bench);
+        assert!(is_near(rests, frozen) || is_near(rests, 0.0), "target {target}: {rests}");
+        let accepted = sim(&bench).accepted().0;
+        bench.pass(std::time::Duration::from_secs(3600));
+        assert_eq!(sim(&bench).accepted().0, accepted, "target {target}: it moves by itself");
+    }
+}

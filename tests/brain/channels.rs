@@ -339,8 +339,48 @@ fn a_bare_yes_is_for_the_question_that_was_put_last_and_for_no_other() {
     let asked = answer(&mut bench, "ok", "SM9");
     assert!(asked.contains(&format!("“yes {risky}”")) && !bench.file(".git").exists(), "{asked}");
     // The owner decides what was asked anywhere.
+    bench.pass(Duration::from_secs(1));
     bench.say(&format!("yes {risky}"));
     assert!(bench.file(".git").exists());
+    let told = newest(&bench);
+    assert!(told.contains("What you wanted was allowed") && told.contains("Initialized"), "{told}");
+}
+
+#[test]
+fn who_asked_hears_on_their_channel_what_was_decided_elsewhere_or_by_nobody() {
+    let (provider, url) = Provider::start();
+    let mut bench = bench(&url, "a");
+    bench.arrives("twilio", ANNA, Trust::Listed, RISKY, "SM1");
+    let code = code_in(&newest(&bench));
+    bench.crash();
+    bench.pass(Duration::from_secs(1));
+    bench.say(&format!("no {code}"));
+    let told = newest(&bench);
+    assert!(told.contains("bash isn't done") && told.contains("anna on http said no"), "{told}");
+    assert_eq!((bench.outbox().len(), provider.took("a")), (2, 2));
+
+    answer(&mut bench, RISKY, "SM2");
+    bench.pass(Duration::from_secs(601));
+    let told = newest(&bench);
+    assert!(told.contains("bash isn't done") && told.contains("nobody answered in time"), "{told}");
+
+    // By the door, as `maxim approvals allow` does; and who answers themselves is told once.
+    answer(&mut bench, RISKY, "SM3");
+    let sent = bench.outbox().len();
+    let asked = bench.agent.frame.store.records("fear_agent", .., usize::MAX).expect("read");
+    let entry: serde_json::Value = serde_json::from_slice(&asked.last().expect("one is asked").1).expect("an entry");
+    bench.pass(Duration::from_secs(1));
+    let id = entry["id"].as_str().and_then(|id| id.parse().ok()).expect("its id");
+    bench.agent.outside.door.decide(id, true, false, "bo".into());
+    bench.agent.settle();
+    assert!(newest(&bench).contains("Initialized"), "{}", newest(&bench));
+    assert_eq!(bench.outbox().len(), sent + 1);
+
+    let code = code_in(&answer(&mut bench, "run the command touch two && make", "SM4"));
+    let sent = bench.outbox().len();
+    answer(&mut bench, &format!("no {code}"), "SM5");
+    assert_eq!(bench.outbox().len(), sent + 1, "{:#?}", bench.outbox());
+    assert!(bench.outbox().iter().all(|entry| entry.recipient == ANNA));
 }
 
 #[test]

@@ -12,6 +12,7 @@ mod concepts;
 mod crash;
 mod deliberation;
 mod fear;
+mod fear_curve;
 mod goals;
 mod memory;
 mod model;

@@ -9,6 +9,7 @@ use maxim_actors::effectors::door::Door;
 use maxim_bus::signals::approval::code_of;
 use maxim_bus::signals::body::MovementSensed;
 use maxim_bus::signals::concepts::{ForgetRecord, IngestDocument, PinRecord, Promote, ProposeRelationType};
+use maxim_bus::signals::fear::SurveyFears;
 use maxim_bus::signals::goal::{GoalWish, GoalsSurveyed, SurveyGoals};
 use maxim_bus::signals::intent::ApprovalDecided;
 use maxim_bus::signals::layers::{ExportRecords, HurtRecalled, ImportRecords};
@@ -150,6 +151,8 @@ pub fn live_it(live: &Live) -> Vec<Option<Outcome>> {
     outcomes.push(report.map(|told| words(format!("{:?}", told.map(|told| told.lowered).ok()))));
     let restored = live.try_at_door(door.ask("autonomy", RestorePowers { by: "anna".into() }));
     outcomes.push(restored.map(|told| words(format!("{:?}", told.map(|told| told.powers.mode).ok()))));
+    let feared = live.try_at_door(door.ask("fear_agent", SurveyFears::default()));
+    outcomes.push(feared.map(|told| words(format!("{:?}", told.map(|told| told.refused).ok()))));
     let mind = live.try_at_door(door.ask("working_memory", SurveyWorkingMemory::default()));
     outcomes.push(mind.map(|told| words(format!("{:?}", told.map(|told| told.head.is_some()).ok()))));
     outcomes.extend(pursue(live));

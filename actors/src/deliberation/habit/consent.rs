@@ -3,17 +3,20 @@
 //! Law: yes and no are the words that small talk knows; beside them stand "allow", "deny" and "always", and the letters of
 //! an approval. The whole utterance must be made of these. A bare yes is the gate's when the gate asked that person last;
 //! when something else was talked of since, it is for what else waits for a yes, and else it is asked back. The gate
-//! decides; what it let pass is waited for and told.
+//! decides; what it let pass is waited for and told. Whoever wanted it hears of it too where somebody else decides, or nobody
+//! does in time: in the turn in which it was asked, on the channel of that turn.
 
 use std::collections::BTreeMap;
 
 use jiff::SignedDuration;
-use maxim_bus::MessageId;
 use maxim_bus::signals::approval::{AnswerApproval, ApprovalAnswered, Consent, ConsentTaken, OpenQuestion};
 use maxim_bus::signals::intent::{IntentRefused, Refusal};
+use maxim_bus::signals::outbox::is_outside;
 use maxim_bus::signals::outcome::ToolResult;
 use maxim_bus::signals::percept::Percept;
+use maxim_bus::{MessageId, Trust};
 use serde::{Deserialize, Serialize};
+use serde_json::json;
 
 use super::answer;
 use super::counsel::{Waiting, who};
@@ -21,6 +24,7 @@ use super::plan::Plan;
 use super::region::{Habit, HabitEvent};
 use super::turn::Turn;
 use super::{Grammar, Step, Understanding};
+use crate::action::executor::RESPOND;
 use crate::region::{Hears, Pulse};
 
 /// The room that asked.
@@ -44,16 +48,53 @@ pub struct Questions {
     asked: BTreeMap<String, bool>,
     /// What was allowed, and the turn that tells its outcome.
     awaited: BTreeMap<MessageId, MessageId>,
+    /// What is asked or was allowed by somebody else, and who wanted it.
+    #[serde(default)]
+    wanted: BTreeMap<MessageId, Wanted>,
+}
+
+/// Whose wish the gate asked about.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Wanted {
+    turn: MessageId,
+    channel: String,
+    sender: String,
+    trust: Trust,
 }
 
 /// What changes them.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub enum QuestionsEvent {
-    Asked { who: String },
-    Left { who: String },
-    Closed { who: String },
-    Awaited { intent: MessageId, turn: MessageId },
-    Told { intent: MessageId },
+    Asked {
+        who: String,
+    },
+    Left {
+        who: String,
+    },
+    Closed {
+        who: String,
+    },
+    Awaited {
+        intent: MessageId,
+        turn: MessageId,
+    },
+    Told {
+        intent: MessageId,
+    },
+    Wanted {
+        intent: MessageId,
+        wanted: Wanted,
+    },
+    /// Who wanted it knows, or needs not.
+    Known {
+        intent: MessageId,
+    },
+}
+
+impl Wanted {
+    fn is_of(&self, turn: &Turn) -> bool {
+        self.channel == turn.channel && self.sender == turn.sender
+    }
 }
 
 impl Questions {
@@ -79,6 +120,16 @@ impl Questions {
             }
             QuestionsEvent::Told { intent } => {
                 self.awaited.remove(&intent);
+            }
+            QuestionsEvent::Wanted { intent, wanted } => {
+                self.wanted.insert(intent, wanted);
+                if self.wanted.len() > PEOPLE {
+                    // Ids are in the order of time: the oldest has expired long ago.
+                    self.wanted.pop_first();
+                }
+            }
+            QuestionsEvent::Known { intent } => {
+                self.wanted.remove(&intent);
             }
         }
     }
@@ -175,9 +226,16 @@ impl Habit {
     }
 
     /// The gate asks somebody about a step of this turn.
-    pub(super) fn asked_by_gate(&self, turn: &Turn, pulse: &mut Pulse<'_, Self>) {
-        let who = who(&turn.channel, &turn.sender);
+    pub(super) fn asked_by_gate(&self, turn: &Turn, refused: &IntentRefused, pulse: &mut Pulse<'_, Self>) {
+        let (intent, trust) = (refused.intent, turn.trust);
+        let (channel, sender) = (turn.channel.clone(), turn.sender.clone());
+        let who = who(&channel, &sender);
         pulse.keep(HabitEvent::Questions(QuestionsEvent::Asked { who }));
+        // Elsewhere who asked reads the events, and nobody listens any more to the answer of a request.
+        if is_outside(&channel) {
+            let wanted = Wanted { turn: turn.id, channel, sender, trust };
+            pulse.keep(HabitEvent::Questions(QuestionsEvent::Wanted { intent, wanted }));
+        }
     }
 
     /// Something else was put to that person: a bare yes is for that.
@@ -207,11 +265,24 @@ impl Habit {
     /// What was allowed has ended: true where a turn waited to tell it.
     pub(super) fn outcome_of_allowed(&self, result: &ToolResult, pulse: &mut Pulse<'_, Self>) {
         let words = answer::of_result(result);
+        self.tell_who_wanted(result.intent, format!("What you wanted was allowed. {words}"), pulse);
         self.tell_outcome(result.intent, words, pulse);
     }
 
     /// What was allowed was refused after all.
     pub(super) fn refusal_of_allowed(&self, refused: &IntentRefused, pulse: &mut Pulse<'_, Self>) {
+        match refused.refusal {
+            Refusal::Denied if self.is_being_answered(refused.intent, pulse) => {}
+            Refusal::Denied | Refusal::Blocked => {
+                let words = format!("{} isn't done: {}.", refused.tool, refused.reason);
+                self.tell_who_wanted(refused.intent, words, pulse);
+            }
+            // Who was stopped is told so.
+            Refusal::Stopped if self.questions.wanted.contains_key(&refused.intent) => {
+                pulse.keep(HabitEvent::Questions(QuestionsEvent::Known { intent: refused.intent }));
+            }
+            Refusal::Stopped | Refusal::Asked => {}
+        }
         if refused.refusal != Refusal::Asked {
             let refusal = answer::Refusal {
                 tool: refused.tool.clone(),
@@ -220,6 +291,22 @@ impl Habit {
             };
             self.tell_outcome(refused.intent, answer::refused(&refusal), pulse);
         }
+    }
+
+    /// Whether who wanted it is just saying no: the turn of that answer tells what became of it.
+    fn is_being_answered(&self, intent: MessageId, pulse: &Pulse<'_, Self>) -> bool {
+        let Some(wanted) = self.questions.wanted.get(&intent) else { return false };
+        let answers = |turn: &Turn| matches!(turn.waiting, Some(Waiting::Gate { .. })) && wanted.is_of(turn);
+        self.turns.keys().filter_map(|id| self.turn(*id, pulse)).any(|turn| answers(&turn))
+    }
+
+    /// Says what became of a wish that somebody else decided, or nobody, to who had it. Through the gate, like all words.
+    fn tell_who_wanted(&self, intent: MessageId, message: String, pulse: &mut Pulse<'_, Self>) {
+        let Some(wanted) = self.questions.wanted.get(&intent) else { return };
+        pulse.keep(HabitEvent::Questions(QuestionsEvent::Known { intent }));
+        let turn = Turn::new(wanted.turn, wanted.trust, &wanted.channel, &wanted.sender);
+        let words = self.intent(&turn, RESPOND, json!({ "message": message }));
+        pulse.emit_trusted(turn.id, turn.trust, words);
     }
 
     fn tell_outcome(&self, intent: MessageId, words: String, pulse: &mut Pulse<'_, Self>) {
@@ -247,12 +334,18 @@ impl Hears<ApprovalAnswered> for Habit {
             ConsentTaken::Allowed { question } => {
                 close(pulse);
                 let (intent, id) = (question.approval, turn.id);
+                if self.questions.wanted.get(&intent).is_some_and(|wanted| wanted.is_of(&turn)) {
+                    pulse.keep(HabitEvent::Questions(QuestionsEvent::Known { intent }));
+                }
                 pulse.keep(HabitEvent::Questions(QuestionsEvent::Awaited { intent, turn: id }));
                 turn.waiting = Some(Waiting::Outcome { intent, tool: question.tool.clone() });
                 self.keep(&turn, pulse);
             }
             ConsentTaken::Denied { question } => {
                 close(pulse);
+                if self.questions.wanted.contains_key(&question.approval) {
+                    pulse.keep(HabitEvent::Questions(QuestionsEvent::Known { intent: question.approval }));
+                }
                 self.say_of_answer(turn, answer::denied(&step(question)), "I was told no, so I leave it.", pulse);
             }
             ConsentTaken::Which { open } => {

@@ -7,6 +7,7 @@
 //! from evidence alone. Everything here is pure: no clock, no chance, no state.
 
 pub mod answer;
+mod coming_back;
 mod consent;
 mod counsel;
 mod courtesy;

@@ -8,6 +8,7 @@ use maxim_bus::signals::concepts::{
     DocumentIngested, ForgetRecord, IngestDocument, PinRecord, Promote, PromotionEnded, ProposeRelationType,
     RecordChanged, RelationTypeProposed,
 };
+use maxim_bus::signals::fear::{FearsSurveyed, SurveyFears};
 use maxim_bus::signals::goal::{GoalsSurveyed, SurveyGoals};
 use maxim_bus::signals::layers::{ExportRecords, ImportRecords, RecordsExported, RecordsImported};
 use maxim_bus::signals::outbox::{ChangeOutbox, OutboxChanged};
@@ -54,7 +55,9 @@ pub(super) fn wires(card: EffectorCard<DoorKeeper>) -> EffectorCard<DoorKeeper> 
         .performs::<PowersReported>()
         .performs::<WorkingMemorySurveyed>()
         .performs::<GoalsSurveyed>()
+        .performs::<FearsSurveyed>()
         .says::<SurveyGoals>()
+        .says::<SurveyFears>()
         .performs::<OutboxChanged>()
         .says::<SurveyWorkingMemory>()
         .says::<ChangeOutbox>()
@@ -108,5 +111,6 @@ brings_back!(
     PowersReported,
     WorkingMemorySurveyed,
     GoalsSurveyed,
+    FearsSurveyed,
     OutboxChanged,
 );

@@ -8,6 +8,7 @@ use maxim_bus::signals::layers::HurtRecalled;
 use maxim_bus::signals::recall::{OutcomesPredicted, PredictOutcomes, PredictionErrorSensed};
 use maxim_bus::units::Valence;
 
+use super::fears::PINNED;
 use super::region::{FearAgent, FearEvent, GateEntry, record_key};
 use crate::region::{Hears, Pulse};
 
@@ -21,6 +22,11 @@ const BRIDGE: RegionName = "fear_bridge";
 impl FearAgent {
     /// Experience is asked about what hurt before; the rest is clear.
     pub(super) fn consult(&self, mut entry: GateEntry, pulse: &mut Pulse<'_, Self>) {
+        if self.pinned.contains(&entry.intent.tool) && pulse.settings().fearless.is_none() {
+            entry.rule = PINNED.into();
+            entry.reason = "a person wants to be asked about it".into();
+            return self.ask_unless_allowed(entry, pulse);
+        }
         if !self.hurtful.contains(&entry.intent.tool) {
             return self.clear(entry, pulse);
         }
@@ -66,10 +72,14 @@ impl FearAgent {
             predicted.links.join(", "),
             bridge.unwrap_or_default(),
         );
-        if self.allowed.contains(&settings.kind(&entry.intent.tool, &entry.rule)) {
-            self.clear(entry, pulse)
+        self.ask_unless_allowed(entry, pulse);
+    }
+
+    fn ask_unless_allowed(&self, entry: GateEntry, pulse: &mut Pulse<'_, Self>) {
+        if self.allowed.contains(&pulse.settings().kind(&entry.intent.tool, &entry.rule)) {
+            self.clear(entry, pulse);
         } else {
-            self.ask(entry, pulse)
+            self.ask(entry, pulse);
         }
     }
 

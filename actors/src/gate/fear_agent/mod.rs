@@ -18,6 +18,7 @@ mod code;
 mod consent;
 mod content;
 mod effects;
+mod fears;
 mod kinds;
 mod learned;
 mod options;

@@ -8,7 +8,7 @@
 //! tried again. A question that nobody answers expires into a no; at an hour at which nobody ever answers, what a person
 //! didn't ask for in so many words is a no at once. A clearance that was not taken up is issued again, after the latch and
 //! its expiry were looked at.
-//! Remembers: open questions, clearances that are not begun, tools that hurt, counsel on asking. Forgets: what expired.
+//! Remembers: open questions, clearances that are not begun, tools that hurt or are pinned, counsel on asking. Forgets: what expired.
 //! Down: nothing is cleared, so nothing is done.
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -20,6 +20,7 @@ use maxim_bus::signals::bridges::{
     ApprovalEnd, ApprovalEnded, AssessContext, ContextAssessed, Counsel, Counsels, EnergyChanged, EscalationCounselled,
     goal_kind,
 };
+use maxim_bus::signals::fear::{FearsSurveyed, SurveyFears};
 use maxim_bus::signals::intent::{ApprovalDecided, Escalation, Intent, IntentPermitted, IntentRefused, Refusal};
 use maxim_bus::signals::introspection::{ForeseeVerdict, VerdictForeseen};
 use maxim_bus::signals::layers::HurtRecalled;
@@ -33,6 +34,7 @@ use maxim_bus::{MessageId, RegionName, Stage, Trust};
 use serde::{Deserialize, Serialize};
 
 use super::consent::{AnswerCounts, AnswerKind};
+use super::fears::{FearChange, PINNED};
 use super::review::{ReviewEvent, ReviewSettings, Reviews};
 use super::{Mode, Setting, ToolCall, Verdict, judge};
 use crate::action::tools::Imagined;
@@ -80,6 +82,9 @@ pub struct FearAgent {
     /// When each hurt last.
     #[serde(default)]
     pub(super) hurt_at: BTreeMap<String, Timestamp>,
+    /// Tools that a person wants to be asked about.
+    #[serde(default)]
+    pub(super) pinned: BTreeSet<String>,
     pub(super) asked: BTreeMap<MessageId, Timestamp>,
     pub(super) predicting: BTreeMap<MessageId, Timestamp>,
     cleared: BTreeMap<MessageId, Clearance>,
@@ -160,6 +165,8 @@ pub enum FearEvent {
     Review(ReviewEvent),
     /// What a person answered was taken, or not.
     Answered(AnswerKind),
+    /// A person pinned or forgave a fear.
+    Changed(FearChange),
 }
 
 wiring!(FearAgent {
@@ -171,6 +178,7 @@ wiring!(FearAgent {
         OutcomesPredicted,
         ContextAssessed,
         ForeseeVerdict,
+        SurveyFears,
         ModelReply,
         EnergyChanged,
         ReportStats,
@@ -184,6 +192,7 @@ wiring!(FearAgent {
         ApprovalEnded,
         ApprovalAnswered,
         VerdictForeseen,
+        FearsSurveyed,
         ModelCall,
         StatsReported,
     ],
@@ -233,6 +242,7 @@ impl Region for FearAgent {
             FearEvent::Counselled(told) => self.counsels.learn(&told),
             FearEvent::Review(event) => self.reviews.apply(event),
             FearEvent::Answered(kind) => self.counts.count(kind),
+            FearEvent::Changed(change) => self.change_fear(change),
         }
     }
 
@@ -472,9 +482,10 @@ impl Hears<ForeseeVerdict> for FearAgent {
         let settings = pulse.settings();
         let setting = Setting { mode: settings.mode, workdir: settings.workdir.clone(), home: settings.home.clone() };
         let judged = judged(&asked.tool, &asked.params, &setting, settings);
+        let is_pinned = judged.verdict == Verdict::Allow && self.pinned.contains(&asked.tool);
         let foreseen = VerdictForeseen {
-            verdict: judged.verdict.to_string(),
-            rule: judged.rule.into(),
+            verdict: if is_pinned { Verdict::Ask } else { judged.verdict }.to_string(),
+            rule: if is_pinned { PINNED } else { judged.rule }.into(),
             category: serde_json::to_value(judged.category)
                 .ok()
                 .and_then(|category| category.as_str().map(str::to_owned))

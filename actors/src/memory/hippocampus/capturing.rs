@@ -102,6 +102,7 @@ impl Hears<SalientPercept> for Hippocampus {
         episode.salience = salient.salience;
         episode.novelty = salient.novelty;
         episode.person_involved = said || !percept.people.is_empty();
+        self.around.come_into(&mut episode.perception, now);
         if salient.disposition != Disposition::Proceed {
             episode.outcome = Some(Outcome { success: None, result: "not acted on".into() });
         }

@@ -17,6 +17,7 @@ mod remembering;
 pub mod retention;
 mod sleeping;
 pub mod spreading;
+mod surroundings;
 #[cfg(test)]
 mod tests;
 pub mod text_index;

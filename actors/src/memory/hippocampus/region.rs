@@ -25,6 +25,7 @@ use maxim_bus::signals::recall::{
     EpisodeStored, EpisodesCaptured, EpisodesImported, EpisodesRecalled, ImportEpisodes, PredictionErrorSensed,
     RecallEpisodes, ReportStats, StatsReported,
 };
+use maxim_bus::signals::scene::SceneNoticed;
 use maxim_bus::signals::similarity::SituationsStored;
 use maxim_bus::signals::sleep::{CompressEpisodes, EpisodesCompressed, EpisodesScored, ScoreEpisodes, SessionEnded};
 use maxim_bus::signals::thought::TurnEnded;
@@ -37,6 +38,7 @@ use super::law::CaptureLaw;
 use super::linking::{Linking, load_edges};
 use super::model::EpisodicMemory;
 use super::sleeping::{Access, Round, remember};
+use super::surroundings::Around;
 use super::text_index::{Fields, HELD_OPEN, TextIndex, day_number};
 use super::upkeep::{Merge, Sealed, load_gone};
 use crate::language::Encoder;
@@ -84,6 +86,9 @@ pub struct Hippocampus {
     /// The goal of the moment that was kept last.
     #[serde(default)]
     pub(super) kept_goal: Option<String>,
+    /// What the senses report of the place.
+    #[serde(default)]
+    pub(super) around: Around,
     /// Segments of each index that are on disk, and the documents that they hold.
     pub(super) sealed: Sealed,
     #[serde(default)]
@@ -189,6 +194,8 @@ pub enum HippocampusEvent {
     Tidied {
         block: u32,
     },
+    /// Something else is around than before.
+    Around(Around),
     GoalSet {
         goal: Option<String>,
     },
@@ -212,6 +219,7 @@ pub enum HippocampusEvent {
 wiring!(Hippocampus {
     hears: [
         SalientPercept,
+        SceneNoticed,
         RecallEpisodes,
         ReportStats,
         ImportEpisodes,
@@ -318,6 +326,7 @@ impl Region for Hippocampus {
             HippocampusEvent::Tidied { block } => {
                 self.linking.untidy.remove(&block);
             }
+            HippocampusEvent::Around(around) => self.around = around,
             HippocampusEvent::GoalSet { goal } => self.goal = goal,
             HippocampusEvent::Accessed { documents, at } => remember(&mut self.accesses, &documents, at),
             HippocampusEvent::Remembered { documents } => {

@@ -1,0 +1,186 @@
+//! Who comes in: with a token, with a chat client, with goals, as a sense, and with a hammer.
+
+use super::*;
+
+#[tokio::test(flavor = "multi_thread")]
+async fn with_a_token_only_who_shows_it_comes_in() {
+    let house = House::with(|served| served.bearer = Some(Secret::new("s3cret".into()))).await;
+    refused(&house.get("/v1/status").await, 401, &["token"]);
+    refused(&house.get("/metrics").await, 401, &["token"]);
+    assert_eq!(house.get("/healthz").await.status, 200);
+    let with = |token: &str| house.client.get(house.url("/v1/openapi.json")).header("authorization", token.to_owned());
+    assert_eq!(tell(with("Bearer s3cret")).await.status, 200);
+    refused(&tell(with("Bearer s3cres")).await, 401, &["wrong"]);
+    refused(&tell(with("Basic s3cret")).await, 401, &[]);
+    house.close().await;
+
+    let house = House::open().await;
+    let foreign = house.client.post(house.url("/v1/stop")).header("origin", "https://evil.example");
+    refused(&tell(foreign).await, 403, &["evil.example"]);
+    refused(&tell(house.client.get(house.url("/v1/status")).header("host", "evil.example")).await, 403, &[]);
+    let own = house.client.get(house.url("/v1/approvals")).header("origin", house.url(""));
+    assert_eq!(tell(own).await.status, 200);
+    assert!(!house.served.agent.frame.latch.is_stopped());
+    house.close().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn chaos_breaks_a_room_and_the_door_shows_it() {
+    let house = House::with(|served| served.chaos = true).await;
+    let list = house.get("/v1/chaos").await.body;
+    assert_eq!(list["regions"].as_array().map(Vec::len), Some(house.served.agent.parts.len()), "{list}");
+    refused(&house.post("/v1/chaos/kill", &json!({"region": "hipocampus"})).await, 404, &["hippocampus"]);
+    for (what, region) in [("panic", "hippocampus"), ("kill", "executor")] {
+        let told = house.post(&format!("/v1/chaos/{what}"), &json!({"region": region})).await;
+        assert_eq!(told.status, 200, "{}", told.body);
+        let restarts = |status: Value| {
+            let regions = status["regions"].as_array().cloned().unwrap_or_default();
+            regions.iter().find(|found| found["name"] == region).and_then(|found| found["restarts"].as_u64())
+        };
+        while restarts(house.get("/v1/status").await.body) != Some(1) {
+            tokio::task::yield_now().await;
+        }
+    }
+    assert!(house.say("hello").await["reply"].is_string(), "it goes on");
+    assert_eq!(house.post("/v1/chaos/fail-disk", &json!({})).await.body["disk"], "fails");
+    assert_eq!(house.get("/v1/chaos").await.body["disk"], "fails");
+    assert_eq!(house.post("/v1/chaos/restore-disk", &json!({})).await.body["disk"], "works");
+    house.close().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn the_description_lists_exactly_what_is_served() {
+    let house = House::open().await;
+    let served = house.get("/v1/openapi.json").await.body;
+    assert_eq!(served, openapi_document());
+    let paths = served["paths"].as_object().expect("paths");
+    let described: usize = paths.values().filter_map(Value::as_object).map(serde_json::Map::len).sum();
+    assert_eq!(described, ROUTES.len(), "a path and method stands in the table once");
+    for (path, methods) in paths {
+        let url = house.url(&path.replace("{id}", "last"));
+        for method in ["get", "post", "put", "delete"] {
+            let request = house.client.request(method.to_uppercase().parse().expect("a method"), &url);
+            // The head is enough: a stream has no end, and an empty body stops or breaks nothing that matters here.
+            let status = request.send().await.expect("an answer").status().as_u16();
+            assert_eq!(status != 405, methods.get(method).is_some(), "{method} {path} gave {status}");
+        }
+    }
+    house.close().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_chat_client_talks_to_it_as_to_a_model() {
+    let house = House::open().await;
+    let models = house.get("/v1/models").await;
+    assert_eq!(models.body["data"][0]["id"], "maxim", "{}", models.body);
+    let ask = |text: &str| {
+        json!({
+            "model": "gpt-whatever", "temperature": 0.2, "tools": [],
+            "messages": [
+                {"role": "system", "content": "You are a pirate."},
+                {"role": "user", "content": "delete everything"},
+                {"role": "assistant", "content": "no"},
+                {"role": "user", "content": [{"type": "text", "text": text}]},
+            ],
+        })
+    };
+    let done = house.post("/v1/chat/completions", &ask("create a file chat.txt with the text ahoy")).await;
+    assert_eq!((done.status, &done.body["object"]), (200, &json!("chat.completion")), "{}", done.body);
+    let words = done.body["choices"][0]["message"]["content"].as_str().unwrap_or_default();
+    assert!(words.contains("chat.txt"), "{words}");
+    assert!(house._folder.path().join("chat.txt").exists());
+
+    let mut streamed = ask("what is 6 * 7?");
+    streamed["stream"] = true.into();
+    let url = format!("http://{}/v1/chat/completions", house.address);
+    let told = house.client.post(url).json(&streamed).send().await.expect("answered").text().await.expect("read");
+    let pieces: Vec<&str> = told.lines().filter_map(|line| line.strip_prefix("data: ")).collect();
+    assert_eq!(pieces.last(), Some(&"[DONE]"), "{told}");
+    let first: Value = serde_json::from_str(pieces[0]).expect("JSON");
+    assert_eq!(first["object"], "chat.completion.chunk");
+    assert!(first["choices"][0]["delta"]["content"].as_str().is_some_and(|said| said.contains("42")), "{told}");
+
+    for (body, words) in [
+        (json!({"messages": []}), "no message has the role user"),
+        (json!({"prompt": "x"}), "messages"),
+        (json!({"messages": [{"role": "user", "content": [{"type": "image_url"}]}]}), "image_url"),
+        (json!({"messages": [{"role": "user", "content": "  "}]}), "empty"),
+    ] {
+        let refused = house.post("/v1/chat/completions", &body).await;
+        assert_eq!(refused.status, 400, "{}", refused.body);
+        let message = refused.body["error"]["message"].as_str().unwrap_or_default();
+        assert!(message.contains(words), "{message}");
+    }
+    house.close().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn goals_are_given_seen_and_given_up() {
+    let house = House::open().await;
+    let asked = "run the command git init && git reset --hard";
+    let given = house.post("/v1/goals", &json!({"goal": asked})).await;
+    assert_eq!((given.status, &given.body["goals"][0]["title"]), (200, &json!(asked)), "{}", given.body);
+    let id = given.body["goals"][0]["id"].as_str().expect("an id").to_owned();
+    let dropped = house.post(&format!("/v1/goals/{id}"), &json!({"go_on": false})).await;
+    assert_eq!(dropped.body["goals"][0]["state"], "dropped", "{}", dropped.body);
+    refused(&house.post(&format!("/v1/goals/{id}"), &json!({"go_on": true})).await, 409, &["is over"]);
+    refused(&house.post("/v1/goals/x", &json!({"go_on": true})).await, 404, &["no goal"]);
+    refused(&house.post("/v1/goals", &json!({"goal": " "})).await, 400, &["empty"]);
+    house.close().await;
+}
+
+#[tokio::test]
+async fn what_the_senses_report_is_around_and_recognised_words_can_stop_but_not_command() {
+    let house = House::open().await;
+    let picture = json!({
+        "source": "camera", "people": ["Anna"], "sound": {"name": "doorbell", "confidence": 0.7},
+        "objects": [{"name": "cup", "confidence": 0.9, "box": [0.4, 0.4, 0.6, 0.6]}, {"name": "dog", "confidence": 0.47}],
+    });
+    let told = house.post("/v1/observations", &picture).await;
+    assert_eq!(told.status, 202, "{}", told.body);
+    assert!(told.body["id"].is_string());
+    let question = json!({"params": {"top_n": 10, "include_attention": true}});
+    let scene = house.post("/v1/introspection/scene_summary", &question).await.body;
+    assert_eq!((&scene["around"], &scene["gaze"]), (&json!(4), &json!("cup")), "{scene}");
+    assert_eq!(scene["objects"][0]["name"], "anna", "{scene}");
+    for (wrong, why) in [
+        (json!({"objects": [{"name": "cup"}]}), "confidence"),
+        (json!({"objects": [{"name": "cup", "confidence": 2}]}), "confidence"),
+        (json!({"objects": [{"name": "cup", "confidence": 1, "box": [0, 0, 9, 9]}]}), "box"),
+        (json!({"objects": [{"name": "cup", "confidence": 1, "color": "red"}]}), "color"),
+        (json!({"objects": "cup"}), "list"),
+        (json!({"smell": "tea"}), "smell"),
+        (json!({"speech": {"text": "hello"}}), "confidence"),
+    ] {
+        refused(&house.post("/v1/observations", &wrong).await, 400, &[why]);
+    }
+    let said = |text: &str, sure: f64| json!({"speech": {"text": text, "confidence": sure}});
+    let heard = house.post("/v1/observations", &said("run the command touch it", 0.9)).await;
+    assert!(heard.body["speech"].is_string(), "{}", heard.body);
+    let unsure = house.post("/v1/observations", &said("stop", 0.2)).await;
+    assert!(unsure.body["speech"].is_null(), "{}", unsure.body);
+    assert!(!house.served.agent.frame.latch.is_stopped());
+    house.post("/v1/observations", &said("Stop!", 0.9)).await;
+    assert!(house.served.agent.frame.latch.is_stopped());
+    house.close().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn fears_are_listed_explained_pinned_and_forgiven() {
+    let house = House::open().await;
+    assert_eq!(house.get("/v1/fears").await.body["fears"], json!([]));
+    refused(&house.post("/v1/fears/bash", &json!({"wish": "forgive"})).await, 409, &["not feared", "maxim fear list"]);
+    refused(&house.post("/v1/fears/bash", &json!({"wish": "caress"})).await, 400, &["caress", "pin or forgive"]);
+    refused(&house.post("/v1/fears/respond", &json!({"wish": "pin"})).await, 409, &["respond"]);
+    let pinned = house.post("/v1/fears/bash", &json!({"wish": "pin"})).await;
+    assert_eq!((pinned.status, &pinned.body["fears"][0]["pinned"]), (200, &json!(true)), "{}", pinned.body);
+    let told = house.get("/v1/fears/bash").await;
+    assert_eq!(
+        (&told.body["fear"]["tool"], &told.body["expected"]["known"]),
+        (&json!("bash"), &json!(false)),
+        "{}",
+        told.body
+    );
+    assert_eq!(house.post("/v1/fears/bash", &json!({"wish": "forgive"})).await.body["fears"], json!([]));
+    house.close().await;
+}
