@@ -79,6 +79,7 @@ impl Room {
             mode: "active".into(),
             run: "1".into(),
             encoder: Arc::new(TokenTable::embedded()),
+            asks_meaning: false,
             budget_bytes: None,
             capture: CaptureLaw::default(),
         };
@@ -150,7 +151,7 @@ fn room(criterion: &mut Criterion) {
             b.iter(|| {
                 let object = format!("{} {}", chance.one_of(&LOOKS), chance.one_of(&THINGS));
                 let filter = EpisodeFilter { object: Some(object), expand: true, limit: 5, ..EpisodeFilter::default() };
-                room.rig.send(RecallEpisodes { filter, except: None });
+                room.rig.send(RecallEpisodes { filter, except: None, waits: false });
                 room.rig.heard::<EpisodesRecalled>().len()
             });
         });

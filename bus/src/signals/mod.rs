@@ -5,6 +5,7 @@ pub mod body;
 pub mod bridges;
 pub mod concepts;
 pub mod cycle;
+pub mod encoding;
 pub mod goal;
 pub mod intent;
 pub mod introspection;

@@ -87,7 +87,7 @@ impl CrossLayerGraph {
         match query {
             Some(text) => {
                 let filter = EpisodeFilter { query: Some(text.into()), limit: SEEDS, ..EpisodeFilter::default() };
-                let episodes = pulse.ask(Hippocampus::NAME, RecallEpisodes { filter, except: None });
+                let episodes = pulse.ask(Hippocampus::NAME, RecallEpisodes { filter, except: None, waits: false });
                 let find = FindConcepts { query: Some(text.into()), limit: SEEDS, ..FindConcepts::default() };
                 let concepts = pulse.ask(AnteriorTemporalLobe::NAME, find);
                 open.waiting = vec![(episodes, Layer::Hippocampus), (concepts, Layer::Atl)];

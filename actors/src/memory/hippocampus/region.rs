@@ -17,6 +17,7 @@ use maxim_bus::signals::bridges::EpisodeLived;
 use maxim_bus::signals::concepts::{
     EpisodesFetched, FetchEpisodes, ForgetRecord, LayerLinked, PinRecord, RecordChanged, RecordsRemoved,
 };
+use maxim_bus::signals::encoding::{FindMeant, MeantFound};
 use maxim_bus::signals::goal::GoalChanged;
 use maxim_bus::signals::layers::{ExportRecords, ImportRecords, RecordsExported, RecordsImported};
 use maxim_bus::signals::percept::SalientPercept;
@@ -35,6 +36,7 @@ use super::key_index::KeyIndex;
 use super::law::CaptureLaw;
 use super::linking::{Linking, load_edges};
 use super::model::EpisodicMemory;
+use super::recalling::Pondered;
 use super::sleeping::{Access, Round, remember};
 use super::text_index::{Fields, HELD_OPEN, TextIndex, day_number};
 use super::upkeep::{Merge, Sealed, load_gone};
@@ -60,6 +62,8 @@ pub struct HippocampusSettings {
     pub run: String,
     /// Makes the vectors of what is said.
     pub encoder: Arc<dyn Encoder>,
+    /// Whether an encoder outside of the program is asked about questions that can wait.
+    pub asks_meaning: bool,
     /// Bytes that the records of episodes may take after a sleep; nothing: no limit.
     pub budget_bytes: Option<u64>,
     /// What is kept and what is joined.
@@ -96,6 +100,9 @@ pub struct Hippocampus {
     /// The sleep under way, or the last one.
     #[serde(default)]
     pub(super) round: Option<Box<Round>>,
+    /// Questions that wait for what is near in meaning, by what was asked.
+    #[serde(default)]
+    pub(super) pondered: BTreeMap<MessageId, Box<Pondered>>,
     /// When segments are merged on.
     #[serde(default)]
     pub(super) merge_at: Option<Timestamp>,
@@ -186,12 +193,20 @@ pub enum HippocampusEvent {
         blocks: Vec<u32>,
     },
     Slept(Box<Round>),
+    Pondered {
+        asked: MessageId,
+        pondered: Box<Pondered>,
+    },
+    PonderingEnded {
+        asked: MessageId,
+    },
 }
 
 wiring!(Hippocampus {
     hears: [
         SalientPercept,
         RecallEpisodes,
+        MeantFound,
         ReportStats,
         ImportEpisodes,
         FetchEpisodes,
@@ -210,6 +225,7 @@ wiring!(Hippocampus {
         EpisodeLived,
         EpisodesCaptured,
         SituationsStored,
+        FindMeant,
         EpisodesRecalled,
         StatsReported,
         EpisodesImported,
@@ -306,6 +322,12 @@ impl Region for Hippocampus {
             }
             HippocampusEvent::Removed { documents, blocks } => self.forget(&documents, &blocks),
             HippocampusEvent::Slept(round) => self.round = Some(round),
+            HippocampusEvent::Pondered { asked, pondered } => {
+                self.pondered.insert(asked, pondered);
+            }
+            HippocampusEvent::PonderingEnded { asked } => {
+                self.pondered.remove(&asked);
+            }
         }
     }
 
@@ -316,11 +338,13 @@ impl Region for Hippocampus {
     }
 
     fn next_deadline(&self, _settings: &HippocampusSettings) -> Option<Timestamp> {
-        self.linking.due.into_iter().chain(self.merge_due()).min()
+        self.linking.due.into_iter().chain(self.merge_due()).chain(self.pondering_due()).min()
     }
 
     fn tick(&self, pulse: &mut Pulse<'_, Self>) {
-        if self.linking.due.is_some_and(|due| due <= pulse.now()) {
+        if self.pondering_due().is_some_and(|due| due <= pulse.now()) {
+            self.give_up_pondering(pulse);
+        } else if self.linking.due.is_some_and(|due| due <= pulse.now()) {
             self.link_some(pulse);
         } else if self.merge_due().is_some_and(|due| due <= pulse.now()) {
             self.merge_some(pulse);
