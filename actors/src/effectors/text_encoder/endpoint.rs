@@ -38,7 +38,7 @@ struct Answer {
 #[derive(Deserialize)]
 struct Item {
     index: Option<usize>,
-    embedding: Vec<f32>,
+    embedding: Vec<f64>,
 }
 
 /// A text's vector; nothing where the server refuses this very text.
@@ -154,10 +154,12 @@ fn read(body: &[u8], texts: usize) -> Result<Vec<Vec<f32>>, Fault> {
     if let Some(other) = items.iter().map(|item| item.embedding.len()).find(|dims| *dims != first) {
         return garbage(format!("vectors of {first} and of {other} numbers"));
     }
-    if items.iter().flat_map(|item| &item.embedding).any(|number| !number.is_finite()) {
+    let narrow = |item: Item| item.embedding.into_iter().map(|number| number as f32).collect();
+    let vectors: Vec<Vec<f32>> = items.into_iter().map(narrow).collect();
+    if vectors.iter().flatten().any(|number| !number.is_finite()) {
         return garbage("a vector with a number that is not finite".into());
     }
-    Ok(items.into_iter().map(|item| item.embedding).collect())
+    Ok(vectors)
 }
 
 #[cfg(test)]

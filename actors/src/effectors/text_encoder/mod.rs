@@ -78,7 +78,8 @@ enum Reach {
 impl TextEncoder {
     /// Without a source it answers each call with the reason why it can't.
     pub fn new(source: Option<EncoderSource>) -> Self {
-        let none = || "no text encoder is configured; set encoder.base_url and encoder.model, or encoder.folder".to_owned();
+        let none =
+            || "no text encoder is configured; set encoder.base_url and encoder.model, or encoder.folder".to_owned();
         let reach = source.ok_or_else(none).and_then(|source| match source {
             EncoderSource::Server(server) => Endpoint::to(server).map(|endpoint| Reach::Server(Box::new(endpoint))),
             EncoderSource::Folder(folder) => Ok(Reach::Folder(folder, Mutex::default())),

@@ -50,7 +50,9 @@ impl<'a> Tensors<'a> {
             "F64" => each(bytes).map(f64::from_le_bytes).collect(),
             "F32" => each(bytes).map(|four| f64::from(f32::from_le_bytes(four))).collect(),
             "F16" => each(bytes).map(|two| half(u16::from_le_bytes(two))).collect(),
-            "BF16" => each(bytes).map(|two| f64::from(f32::from_bits(u32::from(u16::from_le_bytes(two)) << 16))).collect(),
+            "BF16" => {
+                each(bytes).map(|two| f64::from(f32::from_bits(u32::from(u16::from_le_bytes(two)) << 16))).collect()
+            }
             "I8" => bytes.iter().map(|byte| f64::from(byte.cast_signed())).collect(),
             "I32" => each(bytes).map(|four| f64::from(i32::from_le_bytes(four))).collect(),
             #[expect(clippy::cast_precision_loss, reason = "numbers of rows are far below 2^53")]

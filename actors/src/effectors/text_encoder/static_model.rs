@@ -73,7 +73,8 @@ impl StaticModel {
         };
         let bad = |name: &str, why: String| BadFolder::Kind { file: folder.join(name), why };
         let config = read("config.json")?;
-        let parsed: Config = serde_json::from_slice(&config).map_err(|e| bad("config.json", format!("is no JSON: {e}")))?;
+        let parsed: Config =
+            serde_json::from_slice(&config).map_err(|e| bad("config.json", format!("is no JSON: {e}")))?;
         if let Some(kind) = parsed.model_type.as_deref().filter(|kind| !kind.eq_ignore_ascii_case("model2vec")) {
             let of = parsed.architectures.first().map_or(String::new(), |name| format!(" ({name})"));
             return Err(bad("config.json", format!("is of a {kind} model{of}")));
@@ -82,8 +83,7 @@ impl StaticModel {
         let tokenizer: Tokenizer =
             serde_json::from_slice(&words).map_err(|e| bad("tokenizer.json", format!("is no tokenizer: {e}")))?;
         let model = read("model.safetensors")?;
-        let tensors =
-            Tensors::read(&model).ok_or_else(|| bad("model.safetensors", "is no safetensors file".into()))?;
+        let tensors = Tensors::read(&model).ok_or_else(|| bad("model.safetensors", "is no safetensors file".into()))?;
         let mut hash = Sha256::new();
         [&config, &words, &model].into_iter().for_each(|part| hash.update(part));
         let hash: String = hash.finalize().iter().take(6).map(|byte| format!("{byte:02x}")).collect();
@@ -97,7 +97,8 @@ impl StaticModel {
     fn of(tensors: &Tensors<'_>, tokenizer: &Tokenizer) -> Result<Self, (&'static str, String)> {
         const MODEL: &str = "model.safetensors";
         let named: Vec<&str> = tensors.names().take(4).collect();
-        let no_table = || (MODEL, format!("has no table \"embeddings\" of one row a piece; it has {}", named.join(", ")));
+        let no_table =
+            || (MODEL, format!("has no table \"embeddings\" of one row a piece; it has {}", named.join(", ")));
         let rows = tensors.numbers("embeddings").ok_or_else(no_table)?;
         let Some([count, dims]) = tensors.shape("embeddings").filter(|shape| shape.iter().all(|length| *length > 0))
         else {
@@ -110,7 +111,8 @@ impl StaticModel {
         let pieces = vocabulary.values().max().map_or(0, |last| last + 1);
         let weights = tensors.numbers("weights").unwrap_or_else(|| vec![1.0; pieces]);
         let places = tensors.numbers("mapping");
-        let row = |piece: usize| places.as_ref().map_or(Some(piece), |places| places.get(piece).map(|row| *row as usize));
+        let row =
+            |piece: usize| places.as_ref().map_or(Some(piece), |places| places.get(piece).map(|row| *row as usize));
         let pieces: Option<Vec<(usize, f32)>> = (0..pieces)
             .map(|piece| Some((row(piece).filter(|row| row < count)?, *weights.get(piece)? as f32)))
             .collect();

@@ -60,7 +60,8 @@ impl EntorhinalCortex {
         let (wanted, upto) = self.outer.next_batch(self.places).unwrap_or_default();
         let (mut places, mut texts, mut blank) = (Vec::new(), Vec::new(), Vec::new());
         for place in wanted {
-            match self.item(place, pulse).map(|item| clip(&item.situation.text)).filter(|text| !text.trim().is_empty()) {
+            match self.item(place, pulse).map(|item| clip(&item.situation.text)).filter(|text| !text.trim().is_empty())
+            {
                 Some(text) => {
                     places.push(place);
                     texts.push(text);
@@ -137,7 +138,11 @@ impl EntorhinalCortex {
             return self.begin_outer(self.outer.name().map(str::to_owned), pulse);
         }
         if out.places.is_empty() {
-            return pulse.keep(EntorhinalEvent::Outer(OuterEvent::Came { encoder: None, vectors: Vec::new(), upto: 0 }));
+            return pulse.keep(EntorhinalEvent::Outer(OuterEvent::Came {
+                encoder: None,
+                vectors: Vec::new(),
+                upto: 0,
+            }));
         }
         let vectors = match read(encoded, out.places.len()) {
             Ok(vectors) => vectors,
@@ -153,7 +158,8 @@ impl EntorhinalCortex {
     /// Waits for the vector of a question's text; false where that is no use.
     pub(super) fn wonder(&self, text: &str, asked: Asked, pulse: &mut Pulse<'_, Self>) -> bool {
         let is_useful = !text.trim().is_empty() && self.outer.may_ask(self.places, pulse.now());
-        let Some(cause) = pulse.cause().filter(|_| is_useful && !self.outer.is_other(pulse.settings().outer.as_deref()))
+        let Some(cause) =
+            pulse.cause().filter(|_| is_useful && !self.outer.is_other(pulse.settings().outer.as_deref()))
         else {
             return false;
         };

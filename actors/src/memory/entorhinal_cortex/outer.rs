@@ -144,7 +144,9 @@ pub fn changed_block(
 impl Outer {
     pub fn apply(&mut self, event: OuterEvent, places: u32) {
         match event {
-            OuterEvent::Begun { name } => *self = Self { name, questions: std::mem::take(&mut self.questions), ..Self::default() },
+            OuterEvent::Begun { name } => {
+                *self = Self { name, questions: std::mem::take(&mut self.questions), ..Self::default() }
+            }
             OuterEvent::Sent(out) => {
                 out.places.iter().chain(&out.blank).for_each(|place| {
                     self.again.remove(place);

@@ -301,7 +301,9 @@ impl Hears<SituationsStored> for EntorhinalCortex {
                 places - 1
             });
             given.insert(key, place);
-            if self.outer.covers(place) && self.item(place, pulse).is_none_or(|old| old.situation.text != situation.text) {
+            if self.outer.covers(place)
+                && self.item(place, pulse).is_none_or(|old| old.situation.text != situation.text)
+            {
                 changed.push(place);
             }
             let item = Item::new(situation.clone(), &*pulse.settings().encoder);

@@ -10,8 +10,10 @@ const PAIRS: usize = 256;
 const ENOUGH: usize = 16;
 /// Share of chance pairs that lie below the learned floor.
 const BELOW: f64 = 0.9;
-/// A floor above this would leave no room for likeness.
+/// A mean above this would leave no room for likeness.
 const HIGHEST: f32 = 0.95;
+/// The floor lies at most so far from the mean to 1: in a store that repeats itself many chance pairs are equal.
+const FARTHEST: f32 = 0.5;
 
 /// What situations look like to one encoder.
 pub struct Sight {
@@ -24,7 +26,7 @@ pub struct Sight {
 pub struct ByChance {
     /// Mean cosine.
     pub mean: f32,
-    /// Cosine that nine of ten stay below.
+    /// Cosine that nine of ten stay below, half of the way from the mean to 1 at most.
     pub floor: f32,
 }
 
@@ -116,9 +118,9 @@ impl Sight {
             return ByChance { mean: 0.0, floor: usual };
         }
         cosines.sort_by(f32::total_cmp);
-        let mean = cosines.iter().sum::<f32>() / cosines.len() as f32;
+        let mean = (cosines.iter().sum::<f32>() / cosines.len() as f32).clamp(0.0, HIGHEST);
         let floor = cosines[(cosines.len() as f64 * BELOW) as usize];
-        ByChance { mean: mean.clamp(0.0, HIGHEST), floor: floor.clamp(0.0, HIGHEST) }
+        ByChance { mean, floor: floor.clamp(0.0, mean + FARTHEST * (1.0 - mean)) }
     }
 }
 

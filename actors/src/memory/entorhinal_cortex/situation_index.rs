@@ -409,9 +409,10 @@ impl SituationIndex {
 
     fn compare(&self, look: Look<'_>, cue: &Cue, asked: &Asked, place: u32) -> Likeness {
         let item = &self.traits[place as usize];
-        let semantic = cue.text.as_ref().map(|text| {
-            look.sight.cosine(place, text).map_or(0.0, |cosine| law::semantic(cosine, look.floor))
-        });
+        let semantic = cue
+            .text
+            .as_ref()
+            .map(|text| look.sight.cosine(place, text).map_or(0.0, |cosine| law::semantic(cosine, look.floor)));
         let same = |a: Option<u32>, b: Option<u32>| a.map(|a| Some(a) == b);
         let outcome = cue.success.zip(item.success).map(|(a, b)| a == b);
         let people = law::overlap(&asked.people, &item.people);

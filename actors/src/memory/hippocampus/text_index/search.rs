@@ -3,6 +3,7 @@
 
 use std::collections::BTreeSet;
 
+use super::TextIndex;
 use super::dates::{DayRange, named_dates};
 use super::gather::Scratch;
 use super::query::{Hit, Meant, Query, Weights};
@@ -10,7 +11,6 @@ use super::rank::Ranking;
 use super::score::{MOST_STEPS, decay_window, rarity};
 use super::segment::PackedList;
 use super::tail::Posting;
-use super::TextIndex;
 use crate::language::packed::PackedVector;
 
 /// Best documents by words whose meaning is looked at.
