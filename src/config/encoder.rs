@@ -6,8 +6,9 @@ use super::field::section;
 use super::{Fault, Secret, Shape, Span, secret};
 
 section! {
-    /// A text encoder beside the embedded one: a server with the OpenAI-compatible embeddings interface, or a folder. Memory
-    /// is encoded anew in the background; until that is whole, and whenever it fails, the embedded one answers.
+    /// A text encoder beside the embedded one: a server with the OpenAI-compatible embeddings interface, or a folder. The
+    /// texts of all memories are given to it in the background; until that is whole, and whenever it fails, the embedded
+    /// one answers.
     Encoder = "encoder" {
         /// Where the server is, with its version path.
         base_url: Option<String> = "", "", Shape::Url;

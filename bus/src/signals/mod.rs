@@ -1,6 +1,7 @@
 //! The vocabulary, one file a stage.
 
 pub mod approval;
+pub mod associations;
 pub mod body;
 pub mod bridges;
 pub mod concepts;

@@ -13,6 +13,7 @@ use std::sync::Arc;
 
 use jiff::Timestamp;
 use jiff::tz::TimeZone;
+use maxim_bus::signals::associations::{AssociationsFollowed, FollowAssociations};
 use maxim_bus::signals::bridges::EpisodeLived;
 use maxim_bus::signals::concepts::{
     EpisodesFetched, FetchEpisodes, ForgetRecord, LayerLinked, PinRecord, RecordChanged, RecordsRemoved,
@@ -210,6 +211,7 @@ wiring!(Hippocampus {
         ReportStats,
         ImportEpisodes,
         FetchEpisodes,
+        FollowAssociations,
         PinRecord,
         ForgetRecord,
         GoalChanged,
@@ -230,6 +232,7 @@ wiring!(Hippocampus {
         StatsReported,
         EpisodesImported,
         EpisodesFetched,
+        AssociationsFollowed,
         RecordChanged,
         EpisodesScored,
         EpisodesCompressed,
