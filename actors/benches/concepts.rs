@@ -68,7 +68,7 @@ fn concepts(criterion: &mut Criterion) {
         let mut rig = room(size);
         let mut numbers = (0..size).step_by(size / 97 + 1).cycle();
         let mut next = move || numbers.next().unwrap_or_default();
-        let mut find = |rig: &mut Rig<AnteriorTemporalLobe>, query: FindConcepts| {
+        let find = |rig: &mut Rig<AnteriorTemporalLobe>, query: FindConcepts| {
             rig.send(query);
             rig.heard::<ConceptsFound>().pop().map_or(0, |found| found.concepts.len())
         };
