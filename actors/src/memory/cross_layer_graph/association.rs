@@ -58,6 +58,10 @@ impl Open {
     }
 }
 
+fn silence(layer: Layer) -> String {
+    format!("{layer} did not answer in time")
+}
+
 impl CrossLayerGraph {
     fn begin(&self, asked: &RecallAssociated, pulse: &mut Pulse<'_, Self>) {
         let Some(cause) = pulse.cause() else { return };
@@ -112,9 +116,11 @@ impl CrossLayerGraph {
 
     /// Hops that need no other room are done at once; for the next one with episodes the hippocampus is asked.
     fn next_hop(&self, id: MessageId, mut open: Open, pulse: &mut Pulse<'_, Self>) {
+        // Who was silent once isn't waited for at each hop.
+        let is_silent = open.answer.missing.contains(&silence(Layer::Hippocampus));
         while let Some(wave) = open.wave.as_mut().filter(|wave| !wave.is_over()) {
             let episodes = wave.episodes();
-            if !episodes.is_empty() {
+            if !episodes.is_empty() && !is_silent {
                 let question = pulse.ask(Hippocampus::NAME, FollowAssociations { ids: episodes });
                 open.waiting.push((question, Layer::Hippocampus));
                 open.due = pulse.now() + pulse.settings().deadline;
@@ -197,7 +203,7 @@ impl CrossLayerGraph {
     /// What has waited too long goes on without what is missing.
     pub(super) fn give_up(&self, id: MessageId, mut open: Open, pulse: &mut Pulse<'_, Self>) {
         for (_, layer) in std::mem::take(&mut open.waiting) {
-            let missing = format!("{layer} did not answer in time");
+            let missing = silence(layer);
             if !open.answer.missing.contains(&missing) {
                 open.answer.missing.push(missing);
             }
