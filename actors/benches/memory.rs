@@ -1,10 +1,13 @@
 //! Cost of the memory laws by size of the store: `cargo bench -p maxim-actors --bench memory`.
-//! Sizes are 10 000 and 100 000 episodes; `MAXIM_BENCH_SIZES=1000,1000000` measures others.
+//! Sizes: see `growth`.
+
+mod growth;
 
 use std::hint::black_box;
 use std::sync::Arc;
 
-use criterion::{BenchmarkId, Criterion, criterion_group, criterion_main};
+use criterion::{BenchmarkId, Criterion};
+use growth::sizes;
 use jiff::tz::TimeZone;
 use jiff::{SignedDuration, Timestamp};
 use maxim_actors::language::packed::PackedVector;
@@ -126,12 +129,6 @@ impl Indexes {
     }
 }
 
-fn sizes() -> Vec<usize> {
-    let given = std::env::var("MAXIM_BENCH_SIZES").unwrap_or_default();
-    let sizes: Vec<usize> = given.split(',').filter_map(|size| size.trim().parse().ok()).collect();
-    if sizes.is_empty() { vec![10_000, 100_000] } else { sizes }
-}
-
 fn recall(criterion: &mut Criterion) {
     let mut group = criterion.benchmark_group("hippocampus");
     group.sample_size(50);
@@ -218,50 +215,69 @@ fn similarity(criterion: &mut Criterion) {
     });
 }
 
+/// Edges as many as at capture.
 fn spreading(criterion: &mut Criterion) {
-    let mut chance = Chance(3);
-    let edges: Vec<Vec<(u32, f64)>> =
-        (0..100_000).map(|_| (0..8).map(|_| (chance.below(100_000) as u32, 0.75)).collect()).collect();
-    criterion.bench_function("hippocampus/spreading, 3 hops, 8 edges a node", |b| {
-        b.iter(|| {
-            let seed = chance.below(100_000) as u32;
-            Spreading::default().from_seeds([(seed, 1.0)], |node, visit| {
-                edges[node as usize].iter().for_each(|(to, weight)| visit(*to, *weight));
-            })
+    let mut group = criterion.benchmark_group("hippocampus");
+    for size in sizes() {
+        let mut chance = Chance(3);
+        let edges: Vec<Vec<(u32, f64)>> =
+            (0..size).map(|_| (0..8).map(|_| (chance.below(size) as u32, 0.75)).collect()).collect();
+        group.bench_function(BenchmarkId::new("spreading, 3 hops, 8 edges a node", size), |b| {
+            b.iter(|| {
+                let seed = chance.below(size) as u32;
+                Spreading::default().from_seeds([(seed, 1.0)], |node, visit| {
+                    edges[node as usize].iter().for_each(|(to, weight)| visit(*to, *weight));
+                })
+            });
         });
-    });
-}
-
-fn learning(criterion: &mut Criterion) {
-    let mut table = LinkTable::default();
-    let mut chance = Chance(11);
-    let goals: Vec<String> = (0..120).map(goal).collect();
-    let kinds: Vec<EventKind> = (0..200).map(|i| EventKind { tool: format!("tool_{i}"), shape: vec![] }).collect();
-    let outcomes = [Some(true), Some(false), None].map(OutcomeKind::of_success);
-    let mut step = |table: &mut LinkTable| {
-        table.observe(&Observation {
-            event: &kinds[chance.zipf(200)],
-            context: &[("mode", "active"), ("goal", &goals[chance.zipf(120)])],
-            outcome: &outcomes[chance.below(3)],
-            cues: &[],
-            delay: Some(chance.below(100) as f64),
-            episode: Some("e"),
-            provenance: Provenance::OwnExperience,
-            at: Timestamp::UNIX_EPOCH,
-        })
-    };
-    for _ in 0..20_000 {
-        step(&mut table);
     }
-    criterion.bench_function("nucleus_accumbens/update", |b| b.iter(|| step(&mut table)));
-    let mut chance = Chance(12);
-    criterion.bench_function("nucleus_accumbens/predict", |b| {
-        b.iter(|| {
-            let context = [("mode", "active"), ("goal", goals[chance.zipf(120)].as_str())];
-            table.predict(&kinds[chance.zipf(200)], &context, &[], Timestamp::UNIX_EPOCH)
-        });
-    });
+    group.finish();
 }
 
-criterion_group!(benches, learning, spreading, similarity, recall);
-criterion_main!(benches);
+/// By the number of outcomes that were observed, of one kind of event for every hundred, 2 000 kinds at most.
+fn learning(criterion: &mut Criterion) {
+    let goals: Vec<String> = (0..120).map(goal).collect();
+    let outcomes = [Some(true), Some(false), None].map(OutcomeKind::of_success);
+    let mut group = criterion.benchmark_group("nucleus_accumbens");
+    for size in sizes() {
+        let kinds = (size / 100).clamp(10, 2_000);
+        let kinds: Vec<EventKind> =
+            (0..kinds).map(|i| EventKind { tool: format!("tool_{i}"), shape: vec![] }).collect();
+        let mut table = LinkTable::default();
+        let mut chance = Chance(11);
+        let mut step = |table: &mut LinkTable| {
+            table.observe(&Observation {
+                event: &kinds[chance.zipf(kinds.len())],
+                context: &[("mode", "active"), ("goal", &goals[chance.zipf(120)])],
+                outcome: &outcomes[chance.below(3)],
+                cues: &[],
+                delay: Some(chance.below(100) as f64),
+                episode: Some("e"),
+                provenance: Provenance::OwnExperience,
+                at: Timestamp::UNIX_EPOCH,
+            })
+        };
+        for _ in 0..size {
+            step(&mut table);
+        }
+        group.bench_function(BenchmarkId::new("update", size), |b| b.iter(|| step(&mut table)));
+        let mut chance = Chance(12);
+        group.bench_function(BenchmarkId::new("predict", size), |b| {
+            b.iter(|| {
+                let context = [("mode", "active"), ("goal", goals[chance.zipf(120)].as_str())];
+                table.predict(&kinds[chance.zipf(kinds.len())], &context, &[], Timestamp::UNIX_EPOCH)
+            });
+        });
+    }
+    group.finish();
+}
+
+fn main() {
+    growth::run(|criterion| {
+        learning(criterion);
+        spreading(criterion);
+        similarity(criterion);
+        recall(criterion);
+        Vec::new()
+    });
+}

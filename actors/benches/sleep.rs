@@ -1,10 +1,12 @@
 //! Cost of edges and of sleep by size of the store, on the whole room: `cargo bench -p maxim-actors --bench sleep`.
-//! Sizes are 1 000 and 10 000 episodes; `MAXIM_BENCH_SIZES=100000` measures others.
+//! Sizes: see `growth`.
+
+mod growth;
 
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use criterion::{BenchmarkId, Criterion, criterion_group, criterion_main};
+use criterion::{BenchmarkId, Criterion};
 use jiff::SignedDuration;
 use jiff::tz::TimeZone;
 use maxim_actors::language::TokenTable;
@@ -79,6 +81,7 @@ impl Room {
             mode: "active".into(),
             run: "1".into(),
             encoder: Arc::new(TokenTable::embedded()),
+            asks_meaning: false,
             budget_bytes: None,
             capture: CaptureLaw::default(),
         };
@@ -132,16 +135,11 @@ impl Room {
     }
 }
 
-fn sizes() -> Vec<usize> {
-    let given = std::env::var("MAXIM_BENCH_SIZES").unwrap_or_default();
-    let sizes: Vec<usize> = given.split(',').filter_map(|size| size.trim().parse().ok()).collect();
-    if sizes.is_empty() { vec![1_000, 10_000] } else { sizes }
-}
-
-fn room(criterion: &mut Criterion) {
+fn room(criterion: &mut Criterion) -> Vec<growth::Measured> {
+    let mut by_hand = Vec::new();
     let mut group = criterion.benchmark_group("hippocampus");
     group.sample_size(20);
-    for size in sizes() {
+    for size in growth::sizes() {
         let mut room = Room::of(size);
         let edges = room.rig.region().edges().len();
         group.bench_function(BenchmarkId::new("import of 64 with edges", size), |b| b.iter(|| room.import(size)));
@@ -150,7 +148,7 @@ fn room(criterion: &mut Criterion) {
             b.iter(|| {
                 let object = format!("{} {}", chance.one_of(&LOOKS), chance.one_of(&THINGS));
                 let filter = EpisodeFilter { object: Some(object), expand: true, limit: 5, ..EpisodeFilter::default() };
-                room.rig.send(RecallEpisodes { filter, except: None });
+                room.rig.send(RecallEpisodes { filter, except: None, waits: false });
                 room.rig.heard::<EpisodesRecalled>().len()
             });
         });
@@ -159,9 +157,13 @@ fn room(criterion: &mut Criterion) {
             "{} episodes, {edges} edges: scored in {scoring:?}, rewritten in {rewriting:?}, longest step {longest:?}",
             room.count
         );
+        let spent = [("scoring", scoring), ("rewriting", rewriting), ("longest step", longest)];
+        by_hand.extend(spent.map(|(part, took)| (format!("hippocampus/a whole sleep, {part}"), size, took)));
     }
     group.finish();
+    by_hand
 }
 
-criterion_group!(benches, room);
-criterion_main!(benches);
+fn main() {
+    growth::run(room);
+}

@@ -11,9 +11,10 @@ const STAGES: [&str; 8] = ["perception", "memory", "deliberation", "gate", "acti
 const FURNITURE: [&str; 3] = ["region", "wiring", "thin_room"];
 
 /// Vocabulary that rooms share: the place, who may use it (empty: anybody), and why that is no reaching into a room.
-const VOCABULARY: [(&str, &str, &str); 31] = [
+const VOCABULARY: [(&str, &str, &str); 33] = [
     ("language", "", "words and stems are no room's own"),
     ("effectors/http_client", "effectors", "how servers outside are reached, alike for all effectors"),
+    ("effectors/server_fault", "effectors", "why a model server gave no answer, alike for replies and vectors"),
     ("memory/packing", "memory", "bytes of sealed segments, alike in all memories"),
     ("gate/cleared_intent", "", "a signal that only the gate can build, hence not in the bus"),
     ("gate/ClearedIntent", "", "the same by its short name"),
@@ -40,6 +41,7 @@ const VOCABULARY: [(&str, &str, &str); 31] = [
     ("memory/anterior_temporal_lobe/naming", "sleep/semantic_promoter", "how names are compared: pure words"),
     ("memory/hippocampus/Hippocampus", "", "a room's name, to address a question to it"),
     ("memory/anterior_temporal_lobe/AnteriorTemporalLobe", "", "likewise"),
+    ("memory/entorhinal_cortex/EntorhinalCortex", "", "likewise"),
     ("memory/angular_gyrus/AngularGyrus", "", "likewise"),
     ("learning/intraparietal_sulcus/IntraparietalSulcus", "", "likewise"),
     ("sleep/semantic_promoter/SemanticPromoter", "", "likewise"),

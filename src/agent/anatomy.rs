@@ -21,6 +21,7 @@ use maxim_actors::effectors::channels::{
 };
 use maxim_actors::effectors::door::DoorKeeper;
 use maxim_actors::effectors::llm_worker::LlmWorker;
+use maxim_actors::effectors::text_encoder::TextEncoder;
 use maxim_actors::gate::autonomy::Autonomy;
 use maxim_actors::gate::fear_agent::FearAgent;
 use maxim_actors::learning::bridges::{
@@ -69,6 +70,10 @@ pub fn furnish(kit: &mut Kit, settings: &AgentSettings) {
     kit.region::<Hippocampus>(Own, settings.hippocampus.clone());
     kit.region::<SuprachiasmaticNucleus>(Pool, settings.suprachiasmatic_nucleus.clone());
     kit.region::<EntorhinalCortex>(Pool, settings.entorhinal_cortex.clone());
+    let encoder = settings.text_encoder.clone();
+    // A folder's model is read and used on its own thread.
+    let placement = if encoder.is_some() { Own } else { Pool };
+    kit.effector::<TextEncoder>(placement, |_| Box::new(move || TextEncoder::new(encoder.clone())));
     kit.region::<AnteriorTemporalLobe>(Pool, settings.anterior_temporal_lobe.clone());
     kit.region::<AngularGyrus>(Pool, GyrusSettings { run: settings.hippocampus.run.clone() });
     kit.region::<CrossLayerGraph>(Pool, GraphSettings::default());

@@ -19,6 +19,7 @@ use maxim_actors::effectors::body::{Body, BodyPlan, DriverPlan, NO_BODY};
 use maxim_actors::effectors::channels::outside::OutsideChannels;
 use maxim_actors::effectors::http_client::Roots;
 use maxim_actors::effectors::llm_worker::{CALLS_MAX, ModelServer, ModelSource};
+use maxim_actors::effectors::text_encoder::{EmbeddingServer, EncoderSource};
 use maxim_actors::effectors::tool_servers::{ListFolder, ToolServers};
 use maxim_actors::gate::autonomy::AutonomySettings;
 use maxim_actors::gate::fear_agent::{FearSettings, ReviewPower, ReviewSettings};
@@ -69,6 +70,8 @@ pub struct AgentSettings {
     pub habit: HabitSettings,
     pub prefrontal: PrefrontalSettings,
     pub model: Option<ModelSource>,
+    /// The encoder beside the embedded one.
+    pub text_encoder: Option<EncoderSource>,
     pub autonomy: AutonomySettings,
     pub fear: FearSettings,
     pub tracker: TrackerSettings,
@@ -135,7 +138,7 @@ impl AgentSettings {
         mut registry: ToolRegistry,
     ) -> Result<Self, SettingsError> {
         // Each section is taken apart whole, here or where it is used: a key that nobody reads doesn't compile.
-        let Settings { agent, regions, stop, gateway, memory, habit, llm, gate, tools, body, .. } = settings;
+        let Settings { agent, regions, stop, gateway, memory, encoder, habit, llm, gate, tools, body, .. } = settings;
         let config::Agent {
             names: _,
             mode,
@@ -189,6 +192,8 @@ impl AgentSettings {
             mode.as_str(),
             purpose(mode)
         );
+        let text_encoder = encoder_source(encoder)?;
+        let outer = text_encoder.as_ref().map(EncoderSource::name);
         let encoder: Arc<dyn Encoder> = Arc::new(TokenTable::embedded());
         let mut hands = Hands::new(workdir, mode, saved);
         hands.deadline = tool_deadline.get();
@@ -214,13 +219,14 @@ impl AgentSettings {
                 mode: mode.as_str().into(),
                 run: format!("{boot:016x}"),
                 encoder: Arc::clone(&encoder),
+                asks_meaning: outer.is_some(),
                 budget_bytes: None,
                 capture: capture_law(memory),
             },
             memory_hub: HubSettings { run: format!("{boot:016x}"), idle: SESSION_IDLE },
             consolidation: ConsolidationSettings { zone: zone.clone(), ..ConsolidationSettings::default() },
             suprachiasmatic_nucleus: ScnSettings { zone: zone.clone() },
-            entorhinal_cortex: EntorhinalSettings { encoder: Arc::clone(&encoder), zone: zone.clone() },
+            entorhinal_cortex: EntorhinalSettings { encoder: Arc::clone(&encoder), outer, zone: zone.clone() },
             enrichment: EnrichmentSettings {
                 deadline: signed(memory.enrichment_deadline.get()),
                 episodes: *evidence_max as usize,
@@ -253,6 +259,7 @@ impl AgentSettings {
                 stable: Arc::new(stable_sections(&identity, mode, &constitution)),
             },
             model: model.clone(),
+            text_encoder,
             autonomy: AutonomySettings {
                 powers: Powers { mode, autonomy: level_of(*autonomy), web: *web, workdir: None },
                 tools: Arc::clone(&registry),
@@ -419,6 +426,22 @@ fn constitution(file: Option<&Path>) -> Result<String, SettingsError> {
 }
 
 const CA_FIX: &str = "name a file with the authority's certificate in PEM form";
+
+fn encoder_source(encoder: &config::Encoder) -> Result<Option<EncoderSource>, SettingsError> {
+    let config::Encoder { base_url, model, api_key: _, api_key_file: _, ca_file, folder, timeout } = encoder;
+    let (Some(base_url), Some(model)) = (base_url, model) else {
+        return Ok(folder.clone().map(EncoderSource::Folder));
+    };
+    let key = encoder.key().map_err(SettingsError::Config)?;
+    Ok(Some(EncoderSource::Server(EmbeddingServer {
+        base_url: base_url.clone(),
+        model: model.clone(),
+        api_key: key.map(|key| key.expose().to_owned()).unwrap_or_default(),
+        roots: Roots::of(base_url, ca_file.as_deref())
+            .map_err(|error| SettingsError::Config(Fault::new("encoder.ca_file", error.to_string(), CA_FIX)))?,
+        timeout: timeout.get(),
+    })))
+}
 
 fn model_source(llm: &config::Llm) -> Result<Option<ModelSource>, SettingsError> {
     let config::Llm {

@@ -8,6 +8,7 @@ use clap::Args;
 use maxim_actors::action::tools::contained::KernelSupport;
 use maxim_actors::action::tools::core_registry;
 use maxim_actors::action::tools::user::register;
+use maxim_actors::effectors::text_encoder::StaticModel;
 use serde::Serialize;
 use serde_json::{Value, json};
 
@@ -66,6 +67,7 @@ impl DoctorArgs {
                 findings.push(Finding::ok("configuration", "valid"));
                 findings.extend(secrets(&loaded.settings));
                 findings.push(model(&loaded.settings));
+                findings.extend(encoder(&loaded.settings));
                 findings.extend(tools_of_yours(&loaded.settings));
                 findings.push(data(global));
                 findings.extend(daemon(global));
@@ -101,6 +103,7 @@ fn secrets(settings: &Settings) -> Vec<Finding> {
     let checks = [
         ("http.token_file".to_owned(), &settings.http.token_file, settings.http.bearer().map(drop)),
         ("llm.api_key_file".to_owned(), &settings.llm.api_key_file, settings.llm.key().map(drop)),
+        ("encoder.api_key_file".to_owned(), &settings.encoder.api_key_file, settings.encoder.key().map(drop)),
     ];
     let channels = &settings.channels;
     let of_channels = [
@@ -148,6 +151,33 @@ fn model(settings: &Settings) -> Finding {
             "set llm.base_url for one",
         ),
     }
+}
+
+/// The encoder beside the embedded one, as far as it can be looked at without a daemon.
+fn encoder(settings: &Settings) -> Option<Finding> {
+    let encoder = &settings.encoder;
+    if let Some(folder) = &encoder.folder {
+        let fix = "name another folder in encoder.folder, or leave it out: the embedded encoder answers";
+        return Some(match StaticModel::open(folder) {
+            Ok(model) => Finding::ok("encoder", model.id().to_owned()),
+            Err(error) => Finding::new("encoder", Health::Fault, error.to_string(), fix),
+        });
+    }
+    let url = encoder.base_url.as_ref()?;
+    Some(Finding::ok("encoder", format!("{} at {url}", encoder.model.as_deref().unwrap_or("?"))))
+}
+
+/// What the daemon says of it.
+fn encoder_inside(encoder: &Value) -> Option<Finding> {
+    let state = encoder["state"].as_str()?;
+    let far = format!("{state}, {} of {} encoded", encoder["encoded"], encoder["of"]);
+    Some(match encoder["problem"].as_str() {
+        None => Finding::ok("encoder.daemon", far),
+        Some(problem) => {
+            let fix = "the embedded encoder answers meanwhile; start or correct it, it is tried again by itself";
+            Finding::new("encoder.daemon", Health::Fault, format!("{far}: {problem}"), fix)
+        }
+    })
 }
 
 /// The manifests of the person's own tools, as a start would read them.
@@ -258,6 +288,7 @@ fn inside(status: &Value) -> Vec<Finding> {
             }
         });
     }
+    findings.extend(encoder_inside(&status["encoder"]));
     findings.extend(status["channels"].as_array().into_iter().flatten().filter_map(channel));
     for part in ["body", "disk", "llm"] {
         let error = status[part]["error"].as_str().or_else(|| status[part]["fault"].as_str());

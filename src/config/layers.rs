@@ -112,6 +112,15 @@ fn contradictions(settings: &Settings) -> Vec<Fault> {
         let found = format!("llm.base_url = {url:?} is set, but llm.model is not");
         faults.push(Fault::new("llm.model", found, "name the model as the server knows it"));
     }
+    let encoder = &settings.encoder;
+    if let (Some(url), None) = (&encoder.base_url, &encoder.model) {
+        let found = format!("encoder.base_url = {url:?} is set, but encoder.model is not");
+        faults.push(Fault::new("encoder.model", found, "name the encoder as the server knows it"));
+    }
+    if let (Some(url), Some(_)) = (&encoder.base_url, &encoder.folder) {
+        let found = format!("encoder.folder is set beside encoder.base_url = {url:?}");
+        faults.push(Fault::new("encoder.folder", found, "leave one of them out"));
+    }
     let recorder = &settings.recorder;
     if recorder.file_bytes > recorder.max_bytes {
         let found = format!(

@@ -8,6 +8,7 @@ mod agent;
 mod amounts;
 mod body;
 pub mod channels;
+mod encoder;
 mod explain;
 mod fault;
 mod field;
@@ -37,6 +38,7 @@ pub use agent::{Agent, Autonomy, Mode};
 pub use amounts::{AmountError, ByteCount, Span};
 pub use body::{Body, Driver};
 pub use channels::{CHANNELS, Channels};
+pub use encoder::Encoder;
 pub use explain::{Explanation, find, nearest};
 pub use fault::{ConfigError, Fault};
 pub use field::{Field, Section, Shape};
@@ -87,6 +89,7 @@ settings! {
     stop: Stop,
     gateway: Gateway,
     memory: Memory,
+    encoder: Encoder,
     habit: Habit,
     llm: Llm,
     gate: Gate,

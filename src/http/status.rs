@@ -30,7 +30,7 @@ const LAYERS: [(&str, &str); 5] = [
 /// `GET /v1/status`.
 pub async fn status(State(served): State<Arc<Served>>, request: Request) -> Answer {
     query_fields(&request, &[])?;
-    let (disk, memory) = tokio::join!(disk(&served), memory(&served));
+    let (disk, (memory, encoder)) = tokio::join!(disk(&served), memory_and_encoder(&served));
     let regions = regions(&served);
     let frame = &served.agent.frame;
     let detail = frame.latch.detail();
@@ -60,6 +60,7 @@ pub async fn status(State(served): State<Arc<Served>>, request: Request) -> Answ
         "tool_servers": served.tool_servers.report(),
         "channels": served.channels.report(),
         "memory": memory,
+        "encoder": encoder,
         "version": env!("CARGO_PKG_VERSION"),
         "pid": std::process::id(),
         "started": served.started,
@@ -142,10 +143,17 @@ fn disk_document(health: &StoreHealth) -> Value {
 
 /// How much each built layer holds: fresh if the rooms answer in time, else as last known.
 pub async fn memory(served: &Arc<Served>) -> Value {
+    memory_and_encoder(served).await.0
+}
+
+/// With how far the encoder beside the embedded one is; null where none is configured or nobody answers.
+async fn memory_and_encoder(served: &Arc<Served>) -> (Value, Value) {
     let door = Arc::clone(&served.agent.outside.door);
     let asked = tokio::spawn(async move { door.inquire("system_stats", json!({})).await });
     let fresh = tokio::time::timeout(PATIENCE, asked).await.ok().and_then(Result::ok).and_then(Result::ok);
-    if let Some(stats) = fresh {
+    let mut encoder = Value::Null;
+    if let Some(mut stats) = fresh {
+        encoder = stats["regions"]["entorhinal_cortex"]["outer_encoder"].take();
         let mut known = served.figures.memory.lock();
         for (layer, counted) in LAYERS {
             if let Some(count) = stats["regions"][layer][counted].as_u64() {
@@ -154,7 +162,8 @@ pub async fn memory(served: &Arc<Served>) -> Value {
         }
     }
     let known = served.figures.memory.lock();
-    Value::Object(known.iter().map(|(layer, count)| ((*layer).to_owned(), Value::from(*count))).collect::<Map<_, _>>())
+    let counts = known.iter().map(|(layer, count)| ((*layer).to_owned(), Value::from(*count)));
+    (Value::Object(counts.collect::<Map<_, _>>()), encoder)
 }
 
 /// `GET /healthz`: the process lives and answers.

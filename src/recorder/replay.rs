@@ -172,6 +172,7 @@ impl Recording {
         let mut settings = header.settings.clone();
         // No region knows a secret, and the files that hold them may be on another machine.
         (settings.llm.api_key, settings.llm.api_key_file) = (None, None);
+        (settings.encoder.api_key, settings.encoder.api_key_file) = (None, None);
         // Nobody is asked here: what counts is that there was a model.
         if settings.llm.tape.take().is_some() {
             (settings.llm.base_url, settings.llm.model) = (Some("http://127.0.0.1".into()), Some("taped".into()));

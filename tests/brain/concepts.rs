@@ -155,3 +155,23 @@ fn concepts_and_episodes_hang_together_until_one_is_forgotten() {
     let verdicts = promote(&mut bench);
     assert!(verdicts.contains(&("write_file success".into(), PromotionVerdict::Forgotten)), "{verdicts:?}");
 }
+
+#[test]
+fn activation_goes_on_from_a_concept_over_what_its_episodes_are_associated_with() {
+    let mut bench = life(None);
+    let line = json!({ "id": "alike", "timestamp": "2026-01-05T10:30:00Z", "text": "create a file n7.txt with the text hello" });
+    assert_eq!(bench.import(vec![(1, line.to_string())], true).kept, 1);
+    bench.pass(Duration::from_secs(60));
+    let concept = concepts(&mut bench, json!({ "name": "write_file success" })).remove(0);
+    assert!(!concept["source_episodes"].to_string().contains("alike"), "{concept}");
+    let reached = |bench: &mut Bench, params: Json| -> Option<f64> {
+        let near = bench.inquire("memory_associated", params);
+        let lines = near["results"].as_array().cloned().expect("episodes");
+        lines.iter().find(|line| line["id"] == "alike").and_then(|line| line["score"].as_f64())
+    };
+    let of_concept = json!({ "concept_id": concept["id"], "limit": 10 });
+    let two_hops = reached(&mut bench, of_concept).expect("over an episode of the concept");
+    assert!((0.05..0.25).contains(&two_hops), "{two_hops}");
+    let one_hop = json!({ "concept_id": concept["id"], "limit": 10, "depth": 1 });
+    assert_eq!(reached(&mut bench, one_hop), None, "it is no source of the concept");
+}

@@ -11,6 +11,7 @@ mod channels;
 mod concepts;
 mod crash;
 mod deliberation;
+mod encoder;
 mod fear;
 mod fear_curve;
 mod goals;

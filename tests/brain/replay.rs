@@ -206,7 +206,7 @@ fn talk(session: &mut Session) {
     session.pass(Duration::from_secs(3600));
 }
 
-fn replayed(file: &Path) -> ReplayReport {
+pub fn replayed(file: &Path) -> ReplayReport {
     let report = Recording::read(file).expect("readable").replay(core_tools()).expect("it replays");
     assert!(report.is_equal(), "{}: {:#?}\n{:#?}", file.display(), report.first_divergence, report.set_aside);
     assert_eq!(report.inputs, report.matched);

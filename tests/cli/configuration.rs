@@ -115,6 +115,15 @@ fn doctor_is_useful_without_a_daemon() {
     let token = home.path("token").display().to_string();
     let done = home.run_with(&["doctor"], "MAXIM__HTTP__TOKEN_FILE", &token);
     assert!(done.out.contains("chmod 600 ~/token"), "{}", done.out);
+    home.write("bert/config.json", r#"{"model_type": "bert", "architectures": ["BertModel"]}"#);
+    let folder = home.path("bert").display().to_string();
+    let done = home.run_with(&["doctor"], "MAXIM__ENCODER__FOLDER", &folder);
+    assert_eq!(done.code, Some(1), "{done:?}");
+    assert!(
+        done.out.contains("of a bert model (BertModel); supported is") && done.out.contains("Model2Vec"),
+        "{}",
+        done.out
+    );
     home.write("work/maxim.toml", "[agent]\nmod = 1\n");
     let done = home.run(&["doctor"]);
     assert_eq!(done.code, Some(1));

@@ -133,6 +133,7 @@ fn the_status_is_a_table_for_people_and_the_document_for_programs() {
             {"name": "fear_agent", "state": "held", "restarts": 5, "inbox_depth": 0, "p99_us": 8},
         ],
         "body": {"driver": "none"}, "disk": {"free_bytes": 1}, "llm": {"state": "off"}, "memory": {"episodic": 3},
+        "encoder": {"name": "gull", "state": "failing", "encoded": 3, "of": 9, "problem": "nobody is there"},
     });
     let daemon = door(vec![(200, status.clone()), (200, status.clone()), (200, status.clone()), (200, status.clone())]);
     note(&home, &daemon.url, 1);
@@ -156,6 +157,13 @@ fn the_status_is_a_table_for_people_and_the_document_for_programs() {
 
     memory
       episodic: 3
+
+    encoder
+      encoded: 3
+      name: gull
+      of: 9
+      problem: nobody is there
+      state: failing
     "#);
     assert_eq!(home.run(&["status", "--json"]).json(), status);
     assert_eq!(home.run(&["top", "--count", "1", "--json"]).json(), status);
@@ -164,6 +172,9 @@ fn the_status_is_a_table_for_people_and_the_document_for_programs() {
     let findings = doctor.json()["findings"].clone();
     let fault = findings.as_array().expect("a list").iter().find(|finding| finding["name"] == "fear_agent").cloned();
     assert_eq!(fault.expect("named")["health"], "fault");
+    let encoder = findings.as_array().expect("a list").iter().find(|finding| finding["name"] == "encoder.daemon");
+    let found = &encoder.expect("named")["found"];
+    assert_eq!(*found, "failing, 3 of 9 encoded: nobody is there");
 }
 
 #[test]

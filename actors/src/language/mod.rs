@@ -6,6 +6,7 @@ pub mod signature;
 pub mod token_table;
 pub mod tokens;
 pub mod vectors;
+pub mod word_pieces;
 pub mod words;
 
 pub use encoder::{Embedding, Encoder, EncoderId, FLOOR, calibrated, similarity};

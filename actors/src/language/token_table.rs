@@ -3,20 +3,14 @@
 //! A text's vector is the plain sum of its pieces' rows, made unit length; rarity stands in the length of the rows. How
 //! the table is made stands in `make_table.py` of its crate.
 
-use unicode_normalization::UnicodeNormalization;
-use unicode_normalization::char::is_combining_mark;
-
 use super::encoder::{Embedding, Encoder, EncoderId};
+use super::word_pieces::{PLAIN, WordPieces};
 
 const KIND: [u8; 4] = *b"MXTT";
 const VERSION: u32 = 1;
 /// Slots of the hash table over pieces.
 const SLOTS: usize = 1 << 16;
 const EMPTY: u16 = u16::MAX;
-/// A word longer than this has no pieces, as in BERT's own tokenizer.
-const LONGEST_WORD: usize = 100;
-/// Before a piece that continues a word.
-const CONTINUED: &str = "##";
 
 /// Bytes that are no table.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -106,62 +100,6 @@ impl TokenTable {
         }
     }
 
-    /// Longest pieces first; a word with a part that no piece covers has none.
-    fn pieces_of_word(&self, word: &str, into: &mut Vec<usize>) {
-        if word.chars().count() > LONGEST_WORD {
-            return;
-        }
-        let before = into.len();
-        let mut start = 0;
-        while start < word.len() {
-            let prefix = if start == 0 { "" } else { CONTINUED };
-            let mut hash = prefix.bytes().fold(FNV_START, fnv);
-            let mut ends: Vec<(usize, u32)> = Vec::with_capacity(word.len() - start);
-            for (at, c) in word[start..].char_indices() {
-                let end = start + at + c.len_utf8();
-                hash = word[start + at..end].bytes().fold(hash, fnv);
-                ends.push((end, hash));
-            }
-            let longest = ends.iter().rev().find_map(|(end, hash)| {
-                let piece = self.find(prefix, &word[start..*end], *hash)?;
-                Some((piece, *end))
-            });
-            let Some((piece, end)) = longest else {
-                into.truncate(before);
-                return;
-            };
-            into.push(piece);
-            start = end;
-        }
-    }
-
-    /// The pieces of a text in order: lower case, accents dropped, split at spaces and at each mark.
-    fn pieces(&self, text: &str) -> Vec<usize> {
-        let mut pieces = Vec::with_capacity(text.len() / 4 + 1);
-        let mut word = String::new();
-        let plain = |c: char, word: &mut String, pieces: &mut Vec<usize>| {
-            let alone = c.is_ascii_punctuation() || !c.is_ascii() && !c.is_alphanumeric() || is_ideograph(c);
-            if c.is_whitespace() || c.is_control() || alone {
-                if !word.is_empty() {
-                    self.pieces_of_word(word, pieces);
-                    word.clear();
-                }
-                if alone {
-                    self.pieces_of_word(c.encode_utf8(&mut [0; 4]), pieces);
-                }
-            } else {
-                word.extend(c.to_lowercase());
-            }
-        };
-        if text.is_ascii() {
-            text.chars().for_each(|c| plain(c, &mut word, &mut pieces));
-        } else {
-            text.nfd().filter(|c| !is_combining_mark(*c)).for_each(|c| plain(c, &mut word, &mut pieces));
-        }
-        self.pieces_of_word(&word, &mut pieces);
-        pieces
-    }
-
     fn add(&self, piece: usize, sum: &mut [f32]) {
         let scale = f32::from_bits(u32_at(self.scales, piece));
         let row = self.rows.get(piece * self.dims..(piece + 1) * self.dims).unwrap_or(&[]);
@@ -171,9 +109,17 @@ impl TokenTable {
     }
 }
 
-/// Written without spaces between words: each character is a word.
-fn is_ideograph(c: char) -> bool {
-    matches!(u32::from(c), 0x3400..=0x4DBF | 0x4E00..=0x9FFF | 0xF900..=0xFAFF | 0x20000..=0x2FA1F)
+impl WordPieces for TokenTable {
+    fn longest(&self, prefix: &str, rest: &str) -> Option<(usize, usize)> {
+        let mut hash = prefix.bytes().fold(FNV_START, fnv);
+        let mut ends: Vec<(usize, u32)> = Vec::with_capacity(rest.len());
+        for (at, c) in rest.char_indices() {
+            let end = at + c.len_utf8();
+            hash = rest[at..end].bytes().fold(hash, fnv);
+            ends.push((end, hash));
+        }
+        ends.iter().rev().find_map(|(end, hash)| Some((self.find(prefix, &rest[..*end], *hash)?, *end)))
+    }
 }
 
 impl Encoder for TokenTable {
@@ -187,7 +133,7 @@ impl Encoder for TokenTable {
 
     fn embed(&self, text: &str) -> Embedding {
         let mut sum = vec![0.0; self.dims];
-        self.pieces(text).into_iter().for_each(|piece| self.add(piece, &mut sum));
+        self.pieces(text, PLAIN).into_iter().for_each(|piece| self.add(piece, &mut sum));
         Embedding::new(self.id.clone(), sum)
     }
 }
@@ -239,7 +185,7 @@ mod tests {
     fn words_are_cut_into_their_longest_pieces() {
         let table = TokenTable::embedded();
         let shown = |text: &str| {
-            let pieces = table.pieces(text).into_iter();
+            let pieces = table.pieces(text, PLAIN).into_iter();
             pieces.map(|piece| String::from_utf8_lossy(table.text(piece)).into_owned()).collect::<Vec<_>>()
         };
         assert_eq!(shown("unaffable robots' 東京"), ["una", "##ffa", "##ble", "robots", "'", "東", "京"]);

@@ -210,7 +210,7 @@ impl Hears<SalientPercept> for Enrichment {
             limit: pulse.settings().episodes,
             ..EpisodeFilter::default()
         };
-        pulse.ask(EPISODES, RecallEpisodes { filter, except: Some(turn) });
+        pulse.ask(EPISODES, RecallEpisodes { filter, except: Some(turn), waits: false });
         pulse.ask(TIMES, DescribeTime { hour: None, day: None, limit: 0 });
         let settings = pulse.settings();
         for room in settings.knowledge_rooms.iter().filter(|_| settings.knowledge > 0) {

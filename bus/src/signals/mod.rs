@@ -1,10 +1,12 @@
 //! The vocabulary, one file a stage.
 
 pub mod approval;
+pub mod associations;
 pub mod body;
 pub mod bridges;
 pub mod concepts;
 pub mod cycle;
+pub mod encoding;
 pub mod fear;
 pub mod goal;
 pub mod intent;

@@ -64,6 +64,9 @@ pub struct RecallEpisodes {
     pub filter: EpisodeFilter,
     /// The turn that asks: its own open episode is no memory of anything.
     pub except: Option<MessageId>,
+    /// The asker has time until an encoder outside of the program has read the question.
+    #[serde(default)]
+    pub waits: bool,
 }
 
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]

@@ -271,7 +271,7 @@ fn ask(inquiry: &Inquiry, pulse: &mut Pulse<'_, Introspector>) -> Result<BTreeMa
         "memory_recall" => {
             let filter: EpisodeFilter = serde_json::from_value(inquiry.params.clone()).map_err(bad)?;
             let except = inquiry.turn;
-            ("hippocampus", pulse.ask("hippocampus", RecallEpisodes { filter, except }))
+            ("hippocampus", pulse.ask("hippocampus", RecallEpisodes { filter, except, waits: true }))
         }
         "similarity_search" => {
             let query: FindSimilar = serde_json::from_value(inquiry.params.clone()).map_err(bad)?;

@@ -73,7 +73,7 @@ impl Reminded {
                     limit: *episodes,
                     ..EpisodeFilter::default()
                 };
-                let question = pulse.ask(EPISODES, RecallEpisodes { filter, except: Some(turn) });
+                let question = pulse.ask(EPISODES, RecallEpisodes { filter, except: Some(turn), waits: false });
                 waiting.insert(question, EPISODES.to_owned());
             }
             for room in knowledge_rooms.iter().filter(|_| *knowledge > 0) {

@@ -4,7 +4,6 @@
 //! again with growing, jittered pauses, within the time of the call. The stop latch is read right before each request, and a
 //! stop while it runs abandons it.
 
-mod fault;
 mod pieces;
 mod reply_format;
 mod tape;
@@ -27,8 +26,8 @@ use serde_json::value::RawValue;
 use tokio::sync::Semaphore;
 
 use super::http_client::{self, Roots};
+use super::server_fault::{Fault, told};
 use crate::region::{Effector, EffectorCard, Operation, Performs};
-use fault::{Fault, told};
 use pieces::{Pieces, Whole};
 use transport::Transport;
 

@@ -3,8 +3,7 @@
 use reqwest::StatusCode;
 use serde_json::Value as Json;
 
-use super::fault::{Fault, clip};
-use super::transport::ANSWER_MAX;
+use crate::effectors::server_fault::{ANSWER_MAX, Fault, clip};
 
 /// What has come of a reply.
 #[derive(Debug, Default)]

@@ -272,8 +272,11 @@ impl ConceptIndex {
     pub fn candidates(&self, name: &str, most: usize) -> Vec<u32> {
         let stems = self.stems_of(name);
         let postings = stems.iter().filter_map(|stem| self.terms.get(stem));
-        let sharing = postings.flatten().filter(|(_, hit)| **hit >= IN_NAME).map(|(number, _)| *number);
-        let mut found: BTreeSet<u32> = sharing.collect::<BTreeSet<u32>>().into_iter().take(most).collect();
+        // The first of all are among the first of each, so that a word of many names costs no more than others.
+        let first = |(number, _): (&u32, _)| *number;
+        let of_stem =
+            postings.map(|postings| postings.iter().filter(|(_, hit)| **hit >= IN_NAME).map(first).take(most));
+        let mut found: BTreeSet<u32> = of_stem.flatten().collect::<BTreeSet<u32>>().into_iter().take(most).collect();
         found.extend(self.nearest(name, 8).into_iter().map(|(number, _)| number));
         found.into_iter().collect()
     }

@@ -3,6 +3,7 @@
 
 use jiff::Timestamp;
 use maxim_bus::MessageId;
+use maxim_bus::signals::associations::{AssociationsFollowed, FollowAssociations};
 use maxim_bus::signals::concepts::{
     AssociatedRecalled, ConceptShown, ConceptsFound, EpisodesFetched, FetchEpisodes, FindConcepts, Layer,
     LayerActivation, MemoryRef, RecallAssociated,
@@ -11,6 +12,7 @@ use maxim_bus::signals::recall::{EpisodeFilter, EpisodesRecalled, RecallEpisodes
 use serde::{Deserialize, Serialize};
 
 use super::region::{CrossLayerGraph, GraphEvent};
+use super::wave::Wave;
 use crate::memory::anterior_temporal_lobe::AnteriorTemporalLobe;
 use crate::memory::hippocampus::Hippocampus;
 use crate::memory::hippocampus::spreading::Spreading;
@@ -38,6 +40,9 @@ pub struct Open {
     /// Questions that are out, and to whom.
     waiting: Vec<(MessageId, Layer)>,
     seeds: Vec<(MemoryRef, f64)>,
+    /// Activation, while it spreads.
+    #[serde(default)]
+    wave: Option<Wave>,
     /// What was reached, once activation has spread.
     reached: Option<Vec<LayerActivation>>,
     answer: AssociatedRecalled,
@@ -51,6 +56,10 @@ impl Open {
             .find(|(found, _)| found == id)
             .map_or(0.0, |(_, activation)| *activation)
     }
+}
+
+fn silence(layer: Layer) -> String {
+    format!("{layer} did not answer in time")
 }
 
 impl CrossLayerGraph {
@@ -70,6 +79,7 @@ impl CrossLayerGraph {
             depth: asked.depth.unwrap_or(Spreading::default().hops).clamp(1, DEEPEST),
             waiting: Vec::new(),
             seeds,
+            wave: None,
             reached: None,
             answer: AssociatedRecalled::default(),
         };
@@ -87,7 +97,7 @@ impl CrossLayerGraph {
         match query {
             Some(text) => {
                 let filter = EpisodeFilter { query: Some(text.into()), limit: SEEDS, ..EpisodeFilter::default() };
-                let episodes = pulse.ask(Hippocampus::NAME, RecallEpisodes { filter, except: None });
+                let episodes = pulse.ask(Hippocampus::NAME, RecallEpisodes { filter, except: None, waits: true });
                 let find = FindConcepts { query: Some(text.into()), limit: SEEDS, ..FindConcepts::default() };
                 let concepts = pulse.ask(AnteriorTemporalLobe::NAME, find);
                 open.waiting = vec![(episodes, Layer::Hippocampus), (concepts, Layer::Atl)];
@@ -97,10 +107,34 @@ impl CrossLayerGraph {
         }
     }
 
-    /// Spreads from the seeds and asks for what was reached.
+    /// Spreads from the seeds, a hop at a time.
     fn spread_on(&self, id: MessageId, mut open: Open, pulse: &mut Pulse<'_, Self>) {
-        let how = Spreading { hops: open.depth, ..Spreading::default() };
-        let reached = self.activate(&open.seeds, &how, open.limit);
+        let wave = Wave::new(&open.seeds, open.depth);
+        open.wave = Some(wave);
+        self.next_hop(id, open, pulse);
+    }
+
+    /// Hops that need no other room are done at once; for the next one with episodes the hippocampus is asked.
+    fn next_hop(&self, id: MessageId, mut open: Open, pulse: &mut Pulse<'_, Self>) {
+        // Who was silent once isn't waited for at each hop.
+        let is_silent = open.answer.missing.contains(&silence(Layer::Hippocampus));
+        while let Some(wave) = open.wave.as_mut().filter(|wave| !wave.is_over()) {
+            let episodes = wave.episodes();
+            if !episodes.is_empty() && !is_silent {
+                let question = pulse.ask(Hippocampus::NAME, FollowAssociations { ids: episodes });
+                open.waiting.push((question, Layer::Hippocampus));
+                open.due = pulse.now() + pulse.settings().deadline;
+                return pulse.keep(GraphEvent::Asked { id, open: Box::new(open) });
+            }
+            let by_graph = self.hop(wave.front());
+            wave.hop(by_graph, &[]);
+        }
+        self.fetch(id, open, pulse);
+    }
+
+    /// Asks for what was reached.
+    fn fetch(&self, id: MessageId, mut open: Open, pulse: &mut Pulse<'_, Self>) {
+        let reached = open.wave.take().map(|wave| wave.by_layer(open.limit)).unwrap_or_default();
         let ids = |layer: Layer| -> Vec<String> {
             let found = reached.iter().filter(|found| found.layer == layer).flat_map(|found| &found.records);
             found.map(|(id, _)| id.clone()).collect()
@@ -149,17 +183,27 @@ impl CrossLayerGraph {
     }
 
     fn go_on(&self, id: MessageId, open: Open, pulse: &mut Pulse<'_, Self>) {
-        match (open.waiting.is_empty(), open.reached.is_some()) {
-            (false, _) => pulse.keep(GraphEvent::Asked { id, open: Box::new(open) }),
-            (true, false) => self.spread_on(id, open, pulse),
-            (true, true) => self.end(Some(id), open, pulse),
+        match (open.waiting.is_empty(), &open.wave, open.reached.is_some()) {
+            (false, ..) => pulse.keep(GraphEvent::Asked { id, open: Box::new(open) }),
+            (true, None, false) => self.spread_on(id, open, pulse),
+            // The hippocampus didn't answer: the hop is done without.
+            (true, Some(_), _) => self.end_hop(id, open, &[], pulse),
+            (true, None, true) => self.end(Some(id), open, pulse),
         }
+    }
+
+    fn end_hop(&self, id: MessageId, mut open: Open, next: &[Vec<(String, f64)>], pulse: &mut Pulse<'_, Self>) {
+        if let Some(wave) = &mut open.wave {
+            let by_graph = self.hop(wave.front());
+            wave.hop(by_graph, next);
+        }
+        self.next_hop(id, open, pulse);
     }
 
     /// What has waited too long goes on without what is missing.
     pub(super) fn give_up(&self, id: MessageId, mut open: Open, pulse: &mut Pulse<'_, Self>) {
         for (_, layer) in std::mem::take(&mut open.waiting) {
-            let missing = format!("{layer} did not answer in time");
+            let missing = silence(layer);
             if !open.answer.missing.contains(&missing) {
                 open.answer.missing.push(missing);
             }
@@ -183,6 +227,13 @@ impl Hears<EpisodesRecalled> for CrossLayerGraph {
             (MemoryRef::new(Layer::Hippocampus, episode.id.clone()), start)
         }));
         self.go_on(id, open, pulse);
+    }
+}
+
+impl Hears<AssociationsFollowed> for CrossLayerGraph {
+    fn hear(&self, found: &AssociationsFollowed, pulse: &mut Pulse<'_, Self>) {
+        let Some((id, open)) = self.answered(pulse) else { return };
+        self.end_hop(id, open, &found.next, pulse);
     }
 }
 

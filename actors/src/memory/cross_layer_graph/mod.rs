@@ -4,6 +4,7 @@ mod association;
 pub mod graph;
 mod region;
 mod remembering;
+mod wave;
 
 #[cfg(test)]
 mod tests;

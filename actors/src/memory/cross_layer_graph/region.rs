@@ -11,9 +11,10 @@ use std::collections::BTreeMap;
 
 use jiff::{SignedDuration, Timestamp};
 use maxim_bus::MessageId;
+use maxim_bus::signals::associations::{AssociationsFollowed, FollowAssociations};
 use maxim_bus::signals::concepts::{
-    AssociatedRecalled, ConceptsFound, CrossKind, EpisodesFetched, FetchEpisodes, FindConcepts, Layer, LayerActivation,
-    LayerLinked, LayerUnlinked, MemoryRef, RecallAssociated, RecordsLinked, RecordsRemoved,
+    AssociatedRecalled, ConceptsFound, CrossKind, EpisodesFetched, FetchEpisodes, FindConcepts, Layer, LayerLinked,
+    LayerUnlinked, MemoryRef, RecallAssociated, RecordsLinked, RecordsRemoved,
 };
 use maxim_bus::signals::layers::{ExportRecords, ImportRecords, RecordsExported, RecordsImported};
 use maxim_bus::signals::numbers::MathRecordRemoved;
@@ -76,6 +77,7 @@ wiring!(CrossLayerGraph {
         EpisodesRecalled,
         ConceptsFound,
         EpisodesFetched,
+        AssociationsFollowed,
         ReportStats,
         ExportRecords,
         ImportRecords,
@@ -85,6 +87,7 @@ wiring!(CrossLayerGraph {
         RecallEpisodes,
         FindConcepts,
         FetchEpisodes,
+        FollowAssociations,
         AssociatedRecalled,
         StatsReported,
         RecordsExported,
@@ -170,22 +173,16 @@ impl CrossLayerGraph {
         pulse.keep(GraphEvent::Changed { nodes: draft.changed.into_iter().collect(), next });
     }
 
-    /// What the seeds reach, by layer, the strongest first; the seeds left out.
-    pub(super) fn activate(&self, seeds: &[(MemoryRef, f64)], how: &Spreading, limit: usize) -> Vec<LayerActivation> {
+    /// What a hop over the edges that are held here reaches, its beginnings included.
+    pub(super) fn hop(&self, from: &[(MemoryRef, f64)]) -> Vec<(MemoryRef, f64)> {
         let known: Vec<(u32, f64)> =
-            seeds.iter().filter_map(|(seed, start)| Some((self.graph.number(seed)?, *start))).collect();
-        let mut reached = self.graph.spread(&known, how);
-        reached.retain(|(number, _)| !known.iter().any(|(seed, _)| seed == number));
-        reached.sort_by(|a, b| b.1.total_cmp(&a.1).then(a.0.cmp(&b.0)));
-        let mut layers: BTreeMap<Layer, Vec<(String, f64)>> = BTreeMap::new();
-        for (number, activation) in reached {
-            let Some(node) = self.graph.node(number) else { continue };
-            let of_layer = layers.entry(node.layer).or_default();
-            if of_layer.len() < limit {
-                of_layer.push((node.id.to_string(), activation));
-            }
-        }
-        layers.into_iter().map(|(layer, records)| LayerActivation { layer, records }).collect()
+            from.iter().filter_map(|(record, activation)| Some((self.graph.number(record)?, *activation))).collect();
+        let reached = self.graph.spread(&known, &Spreading { hops: 1, ..Spreading::default() }).into_iter();
+        let named = |(number, activation): (u32, f64)| {
+            let node = self.graph.node(number)?;
+            Some((MemoryRef::new(node.layer, &*node.id), activation))
+        };
+        reached.filter_map(named).collect()
     }
 
     pub fn graph(&self) -> &Graph {

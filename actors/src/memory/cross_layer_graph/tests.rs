@@ -190,6 +190,8 @@ proptest! {
 mod room {
     use std::time::Duration;
 
+    use maxim_bus::MessageId;
+    use maxim_bus::signals::associations::{AssociationsFollowed, FollowAssociations};
     use maxim_bus::signals::concepts::{
         AssociatedRecalled, ConceptsFound, CrossEdge, EpisodesFetched, FetchEpisodes, FindConcepts, LayerEdge,
         LayerLinked, RecallAssociated, RecordsLinked, RecordsRemoved,
@@ -205,6 +207,8 @@ mod room {
             ear::<RecallEpisodes>(bus, probe);
             ear::<FindConcepts>(bus, probe);
             ear::<FetchEpisodes>(bus, probe);
+            ear::<FollowAssociations>(bus, probe);
+            ear::<AssociationsFollowed>(bus, probe);
             ear::<AssociatedRecalled>(bus, probe);
             ear::<ConceptsFound>(bus, probe);
             ear::<EpisodesFetched>(bus, probe);
@@ -251,13 +255,32 @@ mod room {
     fn what_is_associated_is_fetched_and_what_is_silent_is_named() {
         let mut rig = linked();
         let asked = RecallAssociated { memory_id: Some("e1".into()), depth: Some(9), ..RecallAssociated::default() };
+        // Silent: the hops are done without its associations, and it is waited for once, then once more for the episodes.
         rig.send(asked.clone());
-        assert_eq!(rig.heard::<FetchEpisodes>()[0].ids, ["e2"]);
+        assert_eq!(rig.heard::<FollowAssociations>()[0].ids, ["e1"]);
+        rig.pass(Duration::from_secs(1));
+        let heard = rig.heard_all();
+        let fetched =
+            heard.iter().find_map(|envelope| envelope.get::<FetchEpisodes>()).expect("the episodes are fetched");
+        assert_eq!(fetched.ids, ["e2"]);
+        assert!(heard.iter().all(|envelope| envelope.get::<FollowAssociations>().is_none()));
         rig.pass(Duration::from_secs(2));
         let answer = rig.heard::<AssociatedRecalled>().remove(0);
         assert_eq!(answer.missing.len(), 2, "{answer:?}");
+        // Answered: what it names is reached, and activation goes on from there.
         rig.send(asked);
-        assert_eq!(rig.heard::<FindConcepts>()[0].concept_id.as_deref(), Some("concept-0"));
+        let turn = MessageId::from_parts(9, 9);
+        let (question, _) = rig.heard_with::<FollowAssociations>().remove(0);
+        rig.answer(turn, question, AssociationsFollowed { next: vec![vec![("e7".to_owned(), 0.8)]] });
+        let (question, follow) = rig.heard_with::<FollowAssociations>().remove(0);
+        assert_eq!(follow.ids, ["e2", "e7"]);
+        rig.answer(turn, question, AssociationsFollowed { next: vec![Vec::new(), Vec::new()] });
+        let heard = rig.heard_all();
+        let fetched =
+            heard.iter().find_map(|envelope| envelope.get::<FetchEpisodes>()).expect("the episodes are fetched");
+        assert_eq!(fetched.ids, ["e2", "e7"], "0.45 and 0.4");
+        let concept = heard.iter().find_map(|envelope| envelope.get::<FindConcepts>()).expect("and the concept");
+        assert_eq!(concept.concept_id.as_deref(), Some("concept-0"));
         rig.send(RecallAssociated::default());
         assert!(rig.heard::<AssociatedRecalled>()[0].missing[0].contains("give query"));
     }

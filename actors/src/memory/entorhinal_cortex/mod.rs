@@ -1,9 +1,12 @@
 //! What is this like: situations compared by meaning, structure, time and context.
 
+mod asking;
 pub mod law;
 pub mod model;
+mod outer;
 pub mod region;
 pub mod segment;
+mod sight;
 pub mod signature_index;
 pub mod situation_index;
 

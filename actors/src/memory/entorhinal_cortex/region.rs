@@ -11,12 +11,14 @@ use std::sync::Arc;
 
 use jiff::Timestamp;
 use jiff::tz::TimeZone;
+use maxim_bus::signals::encoding::{EncodeTexts, FindMeant, MeantFound, TextsEncoded};
 use maxim_bus::signals::recall::{ReportStats, StatsReported};
 use maxim_bus::signals::similarity::{FindSimilar, SimilarFound, Situation, SituationsStored};
 use maxim_bus::{RegionName, Stage};
 use serde::{Deserialize, Serialize};
 
 use super::model::{Cue, Item};
+use super::outer::{Asked, Outer, OuterEvent};
 use super::segment::{HELD_OPEN, SEGMENT};
 use super::situation_index::SituationIndex;
 use crate::language::Encoder;
@@ -25,7 +27,7 @@ use crate::region::{Card, Hears, Pulse, RecordView, Region};
 use crate::wiring;
 
 /// Answers where the question says nothing about their number.
-const USUAL_LIMIT: usize = 5;
+pub(super) const USUAL_LIMIT: usize = 5;
 /// Vectors of another encoder that are made anew in one step.
 const ENCODED_A_STEP: usize = 64;
 /// Records read at a time when the room wakes: those of one page of keys.
@@ -36,6 +38,8 @@ const PAGE: u32 = 0x1000;
 pub struct EntorhinalSettings {
     /// Makes vectors of texts. When it is another than before, all are made anew while answers go on.
     pub encoder: Arc<dyn Encoder>,
+    /// What the encoder outside of the program is called, if there is one.
+    pub outer: Option<String>,
     /// Local time zone of the body.
     pub zone: TimeZone,
 }
@@ -43,11 +47,13 @@ pub struct EntorhinalSettings {
 #[derive(Default, Serialize, Deserialize)]
 pub struct EntorhinalCortex {
     /// Places given out.
-    places: u32,
+    pub(super) places: u32,
     /// Segments of places on disk.
     sealed: u32,
+    #[serde(default)]
+    pub(super) outer: Outer,
     #[serde(skip)]
-    index: Option<SituationIndex>,
+    pub(super) index: Option<SituationIndex>,
     #[serde(skip)]
     encoder: Option<Arc<dyn Encoder>>,
     /// Places whose vectors are of another encoder.
@@ -71,12 +77,14 @@ pub enum EntorhinalEvent {
     Sealed {
         segments: u32,
     },
+    /// About the encoder outside of the program.
+    Outer(OuterEvent),
 }
 
 wiring!(EntorhinalCortex {
-    hears: [SituationsStored, FindSimilar, ReportStats],
+    hears: [SituationsStored, FindSimilar, FindMeant, TextsEncoded, ReportStats],
     back: [],
-    emits: [SimilarFound, StatsReported],
+    emits: [SimilarFound, MeantFound, EncodeTexts, StatsReported],
 });
 
 impl Region for EntorhinalCortex {
@@ -100,6 +108,7 @@ impl Region for EntorhinalCortex {
             }
             EntorhinalEvent::Forgotten { place } => {
                 self.stale.remove(&place);
+                self.outer.forget(place);
                 if let Some(index) = &mut self.index {
                     index.forget(place);
                 }
@@ -113,6 +122,7 @@ impl Region for EntorhinalCortex {
                 }
             }
             EntorhinalEvent::Sealed { segments } => self.sealed = segments,
+            EntorhinalEvent::Outer(event) => self.outer.apply(event, self.places),
         }
     }
 
@@ -153,14 +163,20 @@ impl Region for EntorhinalCortex {
         }
         self.index = Some(index);
         self.encoder = Some(Arc::clone(encoder));
+        self.outer.wake(records);
     }
 
-    fn next_deadline(&self, _settings: &EntorhinalSettings) -> Option<Timestamp> {
-        (!self.stale.is_empty()).then_some(Timestamp::UNIX_EPOCH)
+    fn next_deadline(&self, settings: &EntorhinalSettings) -> Option<Timestamp> {
+        let is_due = !self.stale.is_empty() || self.outer.is_other(settings.outer.as_deref());
+        let due = is_due.then_some(Timestamp::UNIX_EPOCH);
+        due.or_else(|| self.outer.due(self.places))
     }
 
     /// Makes some of the vectors anew; between the steps questions are answered.
     fn tick(&self, pulse: &mut Pulse<'_, Self>) {
+        if self.stale.is_empty() {
+            return self.tick_outer(pulse);
+        }
         if self.sealed > 0 {
             // They hold vectors of the encoder before; they are written anew when all are encoded.
             pulse.keep(EntorhinalEvent::Sealed { segments: 0 });
@@ -230,7 +246,7 @@ impl EntorhinalCortex {
         self.sealed
     }
 
-    fn item(&self, place: u32, pulse: &Pulse<'_, Self>) -> Option<Item> {
+    pub(super) fn item(&self, place: u32, pulse: &Pulse<'_, Self>) -> Option<Item> {
         pulse.records().bytes(&item_key(place)).and_then(|bytes| Item::from_bytes(&bytes))
     }
 
@@ -243,7 +259,7 @@ impl EntorhinalCortex {
     }
 
     /// What the question says, and the place that it must not find.
-    fn cue(&self, query: &FindSimilar, pulse: &Pulse<'_, Self>) -> Result<(Cue, Option<u32>), String> {
+    pub(super) fn cue(&self, query: &FindSimilar, pulse: &Pulse<'_, Self>) -> Result<(Cue, Option<u32>), String> {
         let named = self.named(query, pulse);
         if let (Some(id), None) = (&query.memory_id, &named) {
             return Err(format!("no memory has the id {id:?}; take an id that memory_recall gave"));
@@ -275,6 +291,7 @@ impl Hears<SituationsStored> for EntorhinalCortex {
         let sealed = self.keep_sealed(pulse);
         let mut places = self.places;
         let mut given: BTreeMap<Vec<u8>, u32> = BTreeMap::new();
+        let (mut changed, mut gone) = (Vec::new(), Vec::new());
         for situation in &told.stored {
             let key = id_key(&situation.layer, &situation.id);
             let known = given.get(&key).copied().or_else(|| self.place_of(&situation.layer, &situation.id, pulse));
@@ -284,6 +301,11 @@ impl Hears<SituationsStored> for EntorhinalCortex {
                 places - 1
             });
             given.insert(key, place);
+            if self.outer.covers(place)
+                && self.item(place, pulse).is_none_or(|old| old.situation.text != situation.text)
+            {
+                changed.push(place);
+            }
             let item = Item::new(situation.clone(), &*pulse.settings().encoder);
             pulse.put_bytes(item_key(place), item.to_bytes());
             Self::note_change(place, sealed, pulse);
@@ -295,28 +317,23 @@ impl Hears<SituationsStored> for EntorhinalCortex {
                 pulse.remove(item_key(place));
                 Self::note_change(place, sealed, pulse);
                 pulse.keep(EntorhinalEvent::Forgotten { place });
+                gone.push(place);
             }
+        }
+        self.forget_outer(&gone, pulse);
+        if !changed.is_empty() {
+            pulse.keep(EntorhinalEvent::Outer(OuterEvent::Changed { places: changed }));
         }
     }
 }
 
 impl Hears<FindSimilar> for EntorhinalCortex {
     fn hear(&self, query: &FindSimilar, pulse: &mut Pulse<'_, Self>) {
-        let Some(index) = &self.index else { return };
-        let (cue, own) = match self.cue(query, pulse) {
-            Ok(cue) => cue,
-            Err(problem) => {
-                pulse.reply(SimilarFound { results: Vec::new(), problem: Some(problem) });
-                return;
-            }
-        };
-        let limit = if query.limit == 0 { USUAL_LIMIT } else { query.limit };
-        let found = index.find(&cue, limit, |place| Some(place) != own);
-        let results = found
-            .into_iter()
-            .filter_map(|likeness| Some(self.item(likeness.item, pulse)?.answer(likeness.score, likeness.parts)));
-        let results = results.collect();
-        pulse.reply(SimilarFound { results, problem: None });
+        let text = query.context.as_deref().unwrap_or_default();
+        if !self.wonder(text, Asked::Similar(Box::new(query.clone())), pulse) {
+            let found = self.similar(query, None, pulse);
+            pulse.reply(found);
+        }
     }
 }
 
@@ -326,6 +343,7 @@ impl Hears<ReportStats> for EntorhinalCortex {
         let encoder = pulse.settings().encoder.id().as_str();
         let counts = serde_json::json!({
             "signatures": signatures, "encoder": encoder, "waiting_for_encoder": self.stale.len(),
+            "outer_encoder": self.outer.report(self.places, signatures),
         });
         pulse.reply(StatsReported { region: Self::NAME.into(), available: true, reason: None, counts });
     }

@@ -8,10 +8,11 @@ use maxim_bus::signals::similarity::LikenessParts;
 
 use super::law::{self, LikenessWeights};
 use super::model::{Cue, Item};
+use super::sight::Sight;
 use super::signature_index::{ALL_BELOW, looked_at, near};
 use crate::language::packed::PackedVector;
 use crate::language::signature::{Signature, signature};
-use crate::language::{EncoderId, Stems, Vectors};
+use crate::language::{EncoderId, Stems};
 use crate::memory::suprachiasmatic_nucleus::law::TimeSignature;
 
 /// Newest items of one tool, object or person that are compared.
@@ -87,12 +88,18 @@ pub struct Likeness {
     pub parts: LikenessParts,
 }
 
+/// By which encoder texts are compared, and from what cosine on they count as alike.
+#[derive(Clone, Copy)]
+pub struct Look<'a> {
+    pub sight: &'a Sight,
+    pub floor: f32,
+}
+
 /// The index. Items are numbered from 0 in order of arrival.
 pub struct SituationIndex {
     floor: f32,
     zone: TimeZone,
-    vectors: Vectors,
-    signatures: Vec<Signature>,
+    sight: Sight,
     traits: Vec<Traits>,
     names: Names,
     /// Stems of each goal by its number among the names.
@@ -109,8 +116,7 @@ impl SituationIndex {
         Self {
             floor,
             zone,
-            vectors: Vectors::new(encoder, dims),
-            signatures: Vec::new(),
+            sight: Sight::new(encoder, dims),
             traits: Vec::new(),
             names: Names::default(),
             goals: HashMap::new(),
@@ -145,11 +151,10 @@ impl SituationIndex {
             self.push_empty();
         }
         self.forgotten.remove(&place);
-        if item.encoder == *self.vectors.encoder() {
-            self.vectors.set(place as usize, &item.vector);
-            self.signatures[place as usize] = item.signature;
+        if item.encoder == *self.sight.encoder() {
+            self.sight.set(place, &item.vector, Some(item.signature));
         } else {
-            self.drop_vector(place);
+            self.sight.clear(place);
         }
         self.unlist(place);
         let traits = self.traits_of(item);
@@ -175,11 +180,11 @@ impl SituationIndex {
     }
 
     pub fn encoder(&self) -> &EncoderId {
-        self.vectors.encoder()
+        self.sight.encoder()
     }
 
     pub fn dims(&self) -> usize {
-        self.vectors.dims()
+        self.sight.dims()
     }
 
     /// Names by their numbers.
@@ -205,20 +210,19 @@ impl SituationIndex {
             objects: traits.objects.into_vec(),
             people: traits.people.into_vec(),
             is_forgotten: self.forgotten.contains(&place),
-            scale: self.vectors.scale(at),
-            signature: self.signatures.get(at).copied().unwrap_or_default(),
+            scale: self.sight.scale(place),
+            signature: self.sight.signature(place),
         }
     }
 
     pub fn steps(&self, place: u32) -> &[i8] {
-        self.vectors.steps(place as usize)
+        self.sight.steps(place)
     }
 
     /// Appends an item as it was packed; its numbers of names are this index's.
     pub fn push_row(&mut self, row: Row, steps: impl Iterator<Item = i8>) {
         let place = self.places();
-        self.vectors.push_steps(row.scale, steps);
-        self.signatures.push(row.signature);
+        self.sight.push(row.scale, steps, row.signature);
         self.traits.push(Traits::default());
         if row.is_forgotten {
             self.forgotten.insert(place);
@@ -241,8 +245,7 @@ impl SituationIndex {
 
     fn push_empty(&mut self) {
         self.forgotten.insert(self.places());
-        self.vectors.push(None);
-        self.signatures.push([0; 4]);
+        self.sight.push_empty();
         self.traits.push(Traits::default());
     }
 
@@ -262,25 +265,19 @@ impl SituationIndex {
     }
 
     pub fn set_vector(&mut self, place: u32, vector: &PackedVector) {
-        let at = place as usize;
-        self.vectors.set(at, vector);
-        if let Some(kept) = self.signatures.get_mut(at) {
-            *kept = signature(vector.numbers());
+        if place < self.places() {
+            self.sight.set(place, vector, None);
         }
     }
 
-    fn drop_vector(&mut self, place: u32) {
-        self.vectors.set(place as usize, &PackedVector { scale: 0.0, steps: vec![0; self.vectors.dims()] });
-    }
-
     pub fn has_vector(&self, place: u32) -> bool {
-        self.vectors.has(place as usize)
+        self.sight.has(place)
     }
 
     pub fn forget(&mut self, place: u32) {
         if place < self.places() && self.forgotten.insert(place) {
             self.unlist(place);
-            self.drop_vector(place);
+            self.sight.clear(place);
         }
     }
 
@@ -315,25 +312,50 @@ impl SituationIndex {
 
     /// The most alike, best first; among equals the newest.
     pub fn find(&self, cue: &Cue, limit: usize, allowed: impl Fn(u32) -> bool) -> Vec<Likeness> {
+        self.find_by(Look { sight: &self.sight, floor: self.floor }, cue, limit, allowed)
+    }
+
+    /// The same by the vectors of another encoder, of which the cue's text is too.
+    pub fn find_by(&self, look: Look<'_>, cue: &Cue, limit: usize, allowed: impl Fn(u32) -> bool) -> Vec<Likeness> {
         let asked = self.asked(cue);
-        let wanted = |place: u32| {
-            !self.forgotten.contains(&place)
-                && asked.layer.is_none_or(|layer| self.traits[place as usize].layer == layer)
-                && allowed(place)
-        };
-        let mut found: Vec<Likeness> =
-            self.candidates(cue, &asked, &wanted).into_iter().map(|place| self.compare(cue, &asked, place)).collect();
+        let wanted = |place: u32| self.is_wanted(place, asked.layer) && allowed(place);
+        let candidates = self.candidates(look.sight, cue, &asked, &wanted).into_iter();
+        let mut found: Vec<Likeness> = candidates.map(|place| self.compare(look, cue, &asked, place)).collect();
         found.retain(|likeness| likeness.score > 0.0);
         found.sort_by(|a, b| b.score.total_cmp(&a.score).then(b.item.cmp(&a.item)));
         found.truncate(limit);
         found
     }
 
+    /// The nearest of a layer to a text by its vector alone, with their cosines, the nearest first.
+    pub fn nearest(&self, sight: &Sight, text: &PackedVector, layer: &str, limit: usize) -> Vec<(u32, f32)> {
+        let layer = Some(self.names.known(layer));
+        let wanted = |place: u32| self.is_wanted(place, layer) && sight.has(place);
+        let places = match sight.len() {
+            few if few <= ALL_BELOW => (0..few as u32).filter(|place| wanted(*place)).collect(),
+            many => {
+                let looked_at = looked_at(many).max(limit);
+                near(&signature(text.numbers()), sight.signatures(), looked_at, |at| wanted(at as u32))
+            }
+        };
+        let cosine = |place: u32| Some((place, sight.cosine(place, text)?));
+        let mut found: Vec<(u32, f32)> = places.into_iter().filter_map(cosine).collect();
+        found.sort_by(|a, b| b.1.total_cmp(&a.1).then(b.0.cmp(&a.0)));
+        found.truncate(limit);
+        found
+    }
+
+    fn is_wanted(&self, place: u32, layer: Option<u32>) -> bool {
+        let traits = self.traits.get(place as usize).filter(|_| !self.forgotten.contains(&place));
+        traits.is_some_and(|traits| layer.is_none_or(|layer| traits.layer == layer))
+    }
+
     /// Likeness of a cue and all items, compared one by one: what [`SituationIndex::find`] is measured by.
     pub fn find_exactly(&self, cue: &Cue, limit: usize) -> Vec<Likeness> {
         let asked = self.asked(cue);
+        let look = Look { sight: &self.sight, floor: self.floor };
         let places = (0..self.places()).filter(|place| !self.forgotten.contains(place));
-        let mut found: Vec<Likeness> = places.map(|place| self.compare(cue, &asked, place)).collect();
+        let mut found: Vec<Likeness> = places.map(|place| self.compare(look, cue, &asked, place)).collect();
         found.sort_by(|a, b| b.score.total_cmp(&a.score).then(b.item.cmp(&a.item)));
         found.truncate(limit);
         found
@@ -360,7 +382,7 @@ impl SituationIndex {
     }
 
     /// Places that may be among the best: near by meaning, or sharing a tool, an object or a person.
-    fn candidates(&self, cue: &Cue, asked: &Asked, wanted: &impl Fn(u32) -> bool) -> Vec<u32> {
+    fn candidates(&self, sight: &Sight, cue: &Cue, asked: &Asked, wanted: &impl Fn(u32) -> bool) -> Vec<u32> {
         let count = self.traits.len();
         if count <= ALL_BELOW {
             return (0..count as u32).filter(|place| wanted(*place)).collect();
@@ -368,8 +390,8 @@ impl SituationIndex {
         let mut places: Vec<u32> = Vec::new();
         if let Some(text) = &cue.text {
             let asked = signature(text.numbers());
-            let meant = |at: usize| self.vectors.has(at) && wanted(at as u32);
-            places = near(&asked, &self.signatures, looked_at(count), meant);
+            let meant = |at: usize| sight.has(at as u32) && wanted(at as u32);
+            places = near(&asked, sight.signatures(), looked_at(count), meant);
         }
         let lists = asked.tool.iter().filter_map(|id| self.by_tool.get(id));
         let lists = lists.chain(asked.objects.iter().filter_map(|id| self.by_object.get(id)));
@@ -385,11 +407,12 @@ impl SituationIndex {
         places
     }
 
-    fn compare(&self, cue: &Cue, asked: &Asked, place: u32) -> Likeness {
+    fn compare(&self, look: Look<'_>, cue: &Cue, asked: &Asked, place: u32) -> Likeness {
         let item = &self.traits[place as usize];
-        let semantic = cue.text.as_ref().map(|text| {
-            self.vectors.cosine(place as usize, text).map_or(0.0, |cosine| law::semantic(cosine, self.floor))
-        });
+        let semantic = cue
+            .text
+            .as_ref()
+            .map(|text| look.sight.cosine(place, text).map_or(0.0, |cosine| law::semantic(cosine, look.floor)));
         let same = |a: Option<u32>, b: Option<u32>| a.map(|a| Some(a) == b);
         let outcome = cue.success.zip(item.success).map(|(a, b)| a == b);
         let people = law::overlap(&asked.people, &item.people);

@@ -14,7 +14,7 @@ use crate::language::{Encoder, EncoderId, TokenTable};
 use crate::region::rig::{Rig, ear, monday_morning};
 
 fn settings() -> EntorhinalSettings {
-    EntorhinalSettings { encoder: Arc::new(TokenTable::embedded()), zone: TimeZone::UTC }
+    EntorhinalSettings { encoder: Arc::new(TokenTable::embedded()), outer: None, zone: TimeZone::UTC }
 }
 
 fn rig() -> Rig<EntorhinalCortex> {

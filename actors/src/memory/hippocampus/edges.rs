@@ -79,7 +79,7 @@ impl Edges {
         self.count == 0
     }
 
-    fn row(&self, document: u32) -> &[Edge] {
+    pub(super) fn row(&self, document: u32) -> &[Edge] {
         self.rows.get(document as usize).map_or(&[], Vec::as_slice)
     }
 

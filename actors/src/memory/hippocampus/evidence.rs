@@ -1,10 +1,12 @@
 //! Episodes by their ids: as evidence for others, pinned, and forgotten.
 
+use maxim_bus::signals::associations::{AssociationsFollowed, FollowAssociations};
 use maxim_bus::signals::concepts::{
     EpisodesFetched, FetchEpisodes, FetchedEpisode, ForgetRecord, Layer, PinRecord, RecordChanged,
 };
 use maxim_bus::signals::recall::Via;
 
+use super::edges::EdgeKind;
 use super::law::is_experience;
 use super::model::EpisodicMemory;
 use super::recalling::recalled;
@@ -54,6 +56,19 @@ impl Hears<FetchEpisodes> for Hippocampus {
         }
         answer.missing.extend(asked.ids.iter().skip(MOST).cloned());
         pulse.reply(answer);
+    }
+}
+
+impl Hears<FollowAssociations> for Hippocampus {
+    fn hear(&self, asked: &FollowAssociations, pulse: &mut Pulse<'_, Self>) {
+        let id_of = |document: u32| Some(pulse.record::<EpisodicMemory>(&episode_key(document))?.id);
+        let next = |id: &String| -> Vec<(String, f64)> {
+            let Some(document) = pulse.record::<u32>(&id_key(id)) else { return Vec::new() };
+            let edges = self.edges().row(document).iter().filter(|edge| edge.kind == EdgeKind::Associates);
+            edges.filter_map(|edge| Some((id_of(edge.to)?, edge.weight()))).collect()
+        };
+        let next = asked.ids.iter().take(MOST).map(next).collect();
+        pulse.reply(AssociationsFollowed { next });
     }
 }
 

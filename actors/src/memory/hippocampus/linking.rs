@@ -279,3 +279,34 @@ impl Hears<PredictionErrorSensed> for Hippocampus {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn settled(stretches: &[(u32, u32)]) -> Linking {
+        let mut linking = Linking::default();
+        stretches.iter().for_each(|(from, to)| linking.settle(*from, *to));
+        linking
+    }
+
+    #[test]
+    fn what_came_with_its_edges_is_passed_over_and_the_rest_is_linked() {
+        // From the beginning on: the cursor goes along.
+        let linking = settled(&[(0, 1), (1, 2), (2, 5)]);
+        assert_eq!((linking.upto, linking.settled.as_slice()), (5, &[][..]));
+        // Behind a gap the stretches wait, and those that touch are one.
+        let mut linking = settled(&[(3, 4), (4, 6), (8, 9)]);
+        assert_eq!((linking.upto, linking.settled.as_slice()), (0, &[(3, 6), (8, 9)][..]));
+        let waiting: Vec<u32> = (0..10).filter(|document| !linking.is_settled(*document)).collect();
+        assert_eq!(waiting, [0, 1, 2, 6, 7, 9]);
+        // What is linked up to a stretch jumps over it, and over the next only when the gap between is linked.
+        linking.linked(3, &[], None);
+        assert_eq!((linking.upto, linking.settled.as_slice()), (6, &[(8, 9)][..]));
+        linking.linked(8, &[], None);
+        assert_eq!((linking.upto, linking.settled.as_slice()), (9, &[][..]));
+        // The past doesn't come back.
+        linking.settle(2, 3);
+        assert_eq!((linking.upto, linking.settled.as_slice()), (9, &[][..]));
+    }
+}

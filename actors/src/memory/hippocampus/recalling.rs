@@ -1,16 +1,36 @@
 //! Recall: by words, by keys, and by what is associated with what was found.
 
+use jiff::{SignedDuration, Timestamp};
+use maxim_bus::signals::encoding::{FindMeant, MeantFound};
 use maxim_bus::signals::recall::{EpisodeFilter, EpisodesRecalled, RecallEpisodes, RecalledEpisode, Via};
+use maxim_bus::signals::similarity;
 use maxim_bus::{MessageId, Trust as BusTrust};
+use serde::{Deserialize, Serialize};
 
 use super::key_index::Filter;
 use super::model::{EpisodicMemory, Trust};
-use super::region::{Hippocampus, HippocampusEvent, episode_key};
-use super::text_index::Query;
-use crate::region::{Hears, Pulse};
+use super::region::{Hippocampus, HippocampusEvent, episode_key, id_key};
+use super::text_index::{Meant, Query};
+use crate::memory::entorhinal_cortex::EntorhinalCortex;
+use crate::region::{Hears, Pulse, Region};
 
 /// Characters of an episode's text that a recalled line carries.
 pub(super) const CLIP: usize = 600;
+
+/// Records near in meaning that are asked for: where a store has no more, the likeness of every neighbour is known.
+const MEANT: usize = 1_000;
+/// How long a question waits for them: less than who asked does.
+const PATIENCE: SignedDuration = SignedDuration::from_millis(900);
+
+/// A question that waits for what is near in meaning.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct Pondered {
+    asker: String,
+    turn: MessageId,
+    id: MessageId,
+    pub(super) due: Timestamp,
+    question: RecallEpisodes,
+}
 
 impl Hippocampus {
     /// Episodes that a question finds, with their numbers.
@@ -18,6 +38,7 @@ impl Hippocampus {
         &self,
         filter: &EpisodeFilter,
         except: Option<MessageId>,
+        meant: Option<&Meant>,
         pulse: &Pulse<'_, Self>,
     ) -> Vec<(u32, RecalledEpisode)> {
         let Some(indexes) = &self.indexes else { return Vec::new() };
@@ -27,13 +48,14 @@ impl Hippocampus {
         let query = filter.query.as_deref().filter(|query| !query.trim().is_empty());
         let mut found: Vec<(u32, f64, Via)> = match query {
             Some(text) => {
-                let query = Query::new(text);
+                let query = meant.map_or_else(|| Query::new(text), |meant| Query::meaning(text, meant));
                 let hits = if keys.is_open() {
                     indexes.text.search(&query, limit + 1)
                 } else {
                     indexes.text.search_within(&query, &indexes.keys.matching(&keys), limit + 1)
                 };
-                hits.into_iter().map(|hit| (hit.document, f64::from(hit.score), Via::Text)).collect()
+                let via = |by_meaning| if by_meaning { Via::Similarity } else { Via::Text };
+                hits.into_iter().map(|hit| (hit.document, f64::from(hit.score), via(hit.by_meaning))).collect()
             }
             None => {
                 indexes.keys.find(&keys, limit + 1).into_iter().map(|document| (document, 1.0, Via::Index)).collect()
@@ -109,14 +131,75 @@ pub(super) fn recalled(episode: EpisodicMemory, score: f64, via: Via) -> Recalle
     }
 }
 
-impl Hears<RecallEpisodes> for Hippocampus {
-    fn hear(&self, query: &RecallEpisodes, pulse: &mut Pulse<'_, Self>) {
-        let found = self.recall(&query.filter, query.except, pulse);
+impl Hippocampus {
+    /// Waits for what an encoder outside of the program finds near; false where there is none, or no time for it.
+    fn ponder(&self, question: &RecallEpisodes, pulse: &mut Pulse<'_, Self>) -> bool {
+        let text = question.filter.query.as_deref().map(str::trim).filter(|text| !text.is_empty());
+        let wants = question.waits && pulse.settings().asks_meaning;
+        let (Some(text), Some(cause)) = (text.filter(|_| wants), pulse.cause()) else { return false };
+        let (asker, turn, id) = (cause.sender.clone(), cause.correlation, cause.id);
+        let find = FindMeant { text: text.into(), layer: similarity::EPISODES.into(), limit: MEANT };
+        let asked = pulse.ask(EntorhinalCortex::NAME, find);
+        let pondered = Pondered { asker, turn, id, due: pulse.now() + PATIENCE, question: question.clone() };
+        pulse.keep(HippocampusEvent::Pondered { asked, pondered: Box::new(pondered) });
+        true
+    }
+
+    /// Answers a question that waited, with what came.
+    fn end_pondering(&self, asked: MessageId, meant: Option<&MeantFound>, pulse: &mut Pulse<'_, Self>) {
+        let Some(pondered) = self.pondered.get(&asked) else { return };
+        let number = |id: &String| pulse.record::<u32>(&id_key(id));
+        let meant = meant.and_then(|meant| Some((meant.near.as_ref()?, meant.floor))).map(|(near, floor)| {
+            let mut near: Vec<(u32, f32)> = near.iter().filter_map(|(id, like)| Some((number(id)?, *like))).collect();
+            near.sort_by_key(|(document, _)| *document);
+            Meant { near, floor }
+        });
+        let Pondered { asker, turn, id, question, .. } = pondered.as_ref();
+        let episodes = self.recalled(question, meant.as_ref(), pulse);
+        pulse.keep(HippocampusEvent::PonderingEnded { asked });
+        pulse.answer_to(asker, *turn, *id, episodes);
+    }
+
+    pub(super) fn pondering_due(&self) -> Option<Timestamp> {
+        self.pondered.values().map(|pondered| pondered.due).min()
+    }
+
+    pub(super) fn give_up_pondering(&self, pulse: &mut Pulse<'_, Self>) {
+        let now = pulse.now();
+        let overdue = self.pondered.iter().filter(|(_, pondered)| pondered.due <= now);
+        let overdue: Vec<MessageId> = overdue.map(|(asked, _)| *asked).collect();
+        overdue.into_iter().for_each(|asked| self.end_pondering(asked, None, pulse));
+    }
+
+    fn recalled(
+        &self,
+        question: &RecallEpisodes,
+        meant: Option<&Meant>,
+        pulse: &mut Pulse<'_, Self>,
+    ) -> EpisodesRecalled {
+        let found = self.recall(&question.filter, question.except, meant, pulse);
         // What is thought of counts as used; what somebody looks up from outside doesn't.
-        if query.except.is_some() && !found.is_empty() {
+        if question.except.is_some() && !found.is_empty() {
             let documents = found.iter().map(|(document, _)| *document).collect();
             pulse.keep(HippocampusEvent::Accessed { documents, at: pulse.now() });
         }
-        pulse.reply(EpisodesRecalled { episodes: found.into_iter().map(|(_, episode)| episode).collect() });
+        EpisodesRecalled { episodes: found.into_iter().map(|(_, episode)| episode).collect() }
+    }
+}
+
+impl Hears<RecallEpisodes> for Hippocampus {
+    fn hear(&self, question: &RecallEpisodes, pulse: &mut Pulse<'_, Self>) {
+        if !self.ponder(question, pulse) {
+            let episodes = self.recalled(question, None, pulse);
+            pulse.reply(episodes);
+        }
+    }
+}
+
+impl Hears<MeantFound> for Hippocampus {
+    fn hear(&self, found: &MeantFound, pulse: &mut Pulse<'_, Self>) {
+        if let Some(asked) = pulse.cause().and_then(|cause| cause.cause) {
+            self.end_pondering(asked, Some(found), pulse);
+        }
     }
 }

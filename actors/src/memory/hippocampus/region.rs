@@ -14,10 +14,12 @@ use std::sync::Arc;
 use jiff::Timestamp;
 use jiff::tz::TimeZone;
 use maxim_bus::hash::StableHash;
+use maxim_bus::signals::associations::{AssociationsFollowed, FollowAssociations};
 use maxim_bus::signals::bridges::EpisodeLived;
 use maxim_bus::signals::concepts::{
     EpisodesFetched, FetchEpisodes, ForgetRecord, LayerLinked, PinRecord, RecordChanged, RecordsRemoved,
 };
+use maxim_bus::signals::encoding::{FindMeant, MeantFound};
 use maxim_bus::signals::goal::GoalChanged;
 use maxim_bus::signals::layers::{ExportRecords, ImportRecords, RecordsExported, RecordsImported};
 use maxim_bus::signals::percept::SalientPercept;
@@ -37,6 +39,7 @@ use super::key_index::KeyIndex;
 use super::law::CaptureLaw;
 use super::linking::{Linking, load_edges};
 use super::model::EpisodicMemory;
+use super::recalling::Pondered;
 use super::sleeping::{Access, Round, remember};
 use super::surroundings::Around;
 use super::text_index::{Fields, HELD_OPEN, TextIndex, day_number};
@@ -63,6 +66,8 @@ pub struct HippocampusSettings {
     pub run: String,
     /// Makes the vectors of what is said.
     pub encoder: Arc<dyn Encoder>,
+    /// Whether an encoder outside of the program is asked about questions that can wait.
+    pub asks_meaning: bool,
     /// Bytes that the records of episodes may take after a sleep; nothing: no limit.
     pub budget_bytes: Option<u64>,
     /// What is kept and what is joined.
@@ -102,6 +107,9 @@ pub struct Hippocampus {
     /// The sleep under way, or the last one.
     #[serde(default)]
     pub(super) round: Option<Box<Round>>,
+    /// Questions that wait for what is near in meaning, by what was asked.
+    #[serde(default)]
+    pub(super) pondered: BTreeMap<MessageId, Box<Pondered>>,
     /// When segments are merged on.
     #[serde(default)]
     pub(super) merge_at: Option<Timestamp>,
@@ -214,6 +222,13 @@ pub enum HippocampusEvent {
         blocks: Vec<u32>,
     },
     Slept(Box<Round>),
+    Pondered {
+        asked: MessageId,
+        pondered: Box<Pondered>,
+    },
+    PonderingEnded {
+        asked: MessageId,
+    },
 }
 
 wiring!(Hippocampus {
@@ -221,9 +236,11 @@ wiring!(Hippocampus {
         SalientPercept,
         SceneNoticed,
         RecallEpisodes,
+        MeantFound,
         ReportStats,
         ImportEpisodes,
         FetchEpisodes,
+        FollowAssociations,
         PinRecord,
         ForgetRecord,
         GoalChanged,
@@ -239,10 +256,12 @@ wiring!(Hippocampus {
         EpisodeLived,
         EpisodesCaptured,
         SituationsStored,
+        FindMeant,
         EpisodesRecalled,
         StatsReported,
         EpisodesImported,
         EpisodesFetched,
+        AssociationsFollowed,
         RecordChanged,
         EpisodesScored,
         EpisodesCompressed,
@@ -336,6 +355,12 @@ impl Region for Hippocampus {
             }
             HippocampusEvent::Removed { documents, blocks } => self.forget(&documents, &blocks),
             HippocampusEvent::Slept(round) => self.round = Some(round),
+            HippocampusEvent::Pondered { asked, pondered } => {
+                self.pondered.insert(asked, pondered);
+            }
+            HippocampusEvent::PonderingEnded { asked } => {
+                self.pondered.remove(&asked);
+            }
         }
     }
 
@@ -346,11 +371,13 @@ impl Region for Hippocampus {
     }
 
     fn next_deadline(&self, _settings: &HippocampusSettings) -> Option<Timestamp> {
-        self.linking.due.into_iter().chain(self.merge_due()).min()
+        self.linking.due.into_iter().chain(self.merge_due()).chain(self.pondering_due()).min()
     }
 
     fn tick(&self, pulse: &mut Pulse<'_, Self>) {
-        if self.linking.due.is_some_and(|due| due <= pulse.now()) {
+        if self.pondering_due().is_some_and(|due| due <= pulse.now()) {
+            self.give_up_pondering(pulse);
+        } else if self.linking.due.is_some_and(|due| due <= pulse.now()) {
             self.link_some(pulse);
         } else if self.merge_due().is_some_and(|due| due <= pulse.now()) {
             self.merge_some(pulse);

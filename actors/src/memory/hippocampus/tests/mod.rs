@@ -31,6 +31,7 @@ pub fn settings(budget_bytes: Option<u64>) -> HippocampusSettings {
         mode: "active".into(),
         run: "1".into(),
         encoder: Arc::new(TokenTable::embedded()),
+        asks_meaning: false,
         budget_bytes,
         capture: CaptureLaw::default(),
     }
@@ -68,7 +69,7 @@ impl Bench {
     }
 
     pub fn recall(&mut self, filter: EpisodeFilter) -> Vec<RecalledEpisode> {
-        self.rig.send(RecallEpisodes { filter, except: None });
+        self.rig.send(RecallEpisodes { filter, except: None, waits: false });
         self.rig.heard::<EpisodesRecalled>().pop().expect("an answer").episodes
     }
 

@@ -62,16 +62,40 @@ impl Weights {
     }
 }
 
+/// Documents near in meaning to a question; they are found though they share no word with it.
+#[derive(Clone, Debug, Default)]
+pub struct Meant {
+    /// Ascending, with their likeness; 0 is what chance gives.
+    pub near: Vec<(u32, f32)>,
+    /// Less likeness alone is no reason to be found.
+    pub floor: f32,
+}
+
+impl Meant {
+    /// What isn't near counts as what chance gives.
+    pub(super) fn of(&self, document: u32) -> f32 {
+        self.near.binary_search_by_key(&document, |(near, _)| *near).map_or(0.0, |at| self.near[at].1)
+    }
+}
+
 /// A question to the index.
 #[derive(Clone, Debug, Default)]
 pub struct Query<'a> {
     pub text: &'a str,
     pub weights: Weights,
+    /// What an encoder outside of the program finds near, in the place of the index's own vectors.
+    pub meant: Option<&'a Meant>,
 }
 
 impl<'a> Query<'a> {
     pub fn new(text: &'a str) -> Self {
         Self { text, ..Self::default() }
+    }
+
+    /// With what another encoder finds near. It reads sentences better than the embedded table does, so it weighs more.
+    pub fn meaning(text: &'a str, meant: &'a Meant) -> Self {
+        let weights = Weights { alike: 0.33, alike_near: 0.49, ..Weights::default() };
+        Self { text, weights, meant: Some(meant) }
     }
 }
 
@@ -81,4 +105,6 @@ pub struct Hit {
     pub document: u32,
     /// Coverage of the question (about 0 to 2) plus the other parts of the score; comparable between questions.
     pub score: f32,
+    /// Nothing but its meaning speaks for it.
+    pub by_meaning: bool,
 }

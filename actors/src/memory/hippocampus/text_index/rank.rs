@@ -91,7 +91,7 @@ impl Ranking<'_> {
         }
         self.look_closely(groups, &bases, &marks, within, &mut best, scratch);
         let sorted = best.heap.into_sorted_vec();
-        sorted.into_iter().map(|Reverse(Ranked(score, document))| Hit { document, score }).collect()
+        sorted.into_iter().map(|Reverse(Ranked(score, document))| Hit { document, score, by_meaning: false }).collect()
     }
 
     /// Groups of the sittings in question, each with the most that a document of it can score.

@@ -1,14 +1,16 @@
 //! Answers a question: its stems and those of near meaning, one pass over their postings (`gather`), the best documents by
 //! words (`rank`), and of these the nearest by meaning.
 
+use std::collections::BTreeSet;
+
+use super::TextIndex;
 use super::dates::{DayRange, named_dates};
-use super::query::{Hit, Query, Weights};
+use super::gather::Scratch;
+use super::query::{Hit, Meant, Query, Weights};
 use super::rank::Ranking;
 use super::score::{MOST_STEPS, decay_window, rarity};
 use super::segment::PackedList;
 use super::tail::Posting;
-use super::{Meaning, TextIndex};
-use crate::language::Word;
 use crate::language::packed::PackedVector;
 
 /// Best documents by words whose meaning is looked at.
@@ -107,12 +109,19 @@ impl TextIndex {
             scale: 1.0 / total.max(1e-6),
         };
         let meant = self.meaning.as_ref().filter(|_| query.weights.alike != 0.0 || query.weights.alike_near != 0.0);
-        let hits = match meant {
-            Some(meaning) => {
-                let hits = ranking.best(limit.max(LOOKED_AT), within, &mut scratch);
-                self.look_at_meaning(meaning, &named.rest, &query.weights, hits, limit)
+        let hits = match (query.meant, meant) {
+            (Some(meant), _) => {
+                let mut hits = ranking.best(limit.max(LOOKED_AT), within, &mut scratch);
+                self.add_near(meant, within, &ranking, &mut hits, &mut scratch);
+                self.look_at(|at| self.documents.get(at).map(|it| meant.of(*it)), &query.weights, hits, limit)
             }
-            None => ranking.best(limit, within, &mut scratch),
+            (None, Some(meaning)) => {
+                let hits = ranking.best(limit.max(LOOKED_AT), within, &mut scratch);
+                let words: Vec<&str> = named.rest.iter().map(|word| word.text.as_str()).collect();
+                let asked = PackedVector::of(&meaning.encoder.embed(&words.join(" ")));
+                self.look_at(|at| meaning.vectors.cosine(at, &asked), &query.weights, hits, limit)
+            }
+            (None, None) => ranking.best(limit, within, &mut scratch),
         };
         if let Ok(mut kept) = self.scratch.lock() {
             *kept = scratch;
@@ -148,17 +157,41 @@ impl TextIndex {
         List { sealed, tail: self.tail.list(stem), weight }
     }
 
-    /// Adds how near the documents' meaning is to the question's, and that of their neighbours in the sitting.
-    fn look_at_meaning(
+    /// Adds the documents of near meaning that aren't among the best by words.
+    fn add_near(
         &self,
-        meaning: &Meaning,
-        question: &[Word],
+        meant: &Meant,
+        within: Option<&[u32]>,
+        ranking: &Ranking<'_>,
+        hits: &mut Vec<Hit>,
+        scratch: &mut Scratch,
+    ) {
+        let is_wanted = |document: &u32| {
+            self.ordinal(*document).is_some()
+                && self.dead.binary_search(document).is_err()
+                && within.is_none_or(|documents| documents.binary_search(document).is_ok())
+        };
+        let known: BTreeSet<u32> = hits.iter().map(|hit| hit.document).collect();
+        let near = meant.near.iter().filter(|(document, like)| *like >= meant.floor && !known.contains(document));
+        let wanted: Vec<u32> = near.map(|(document, _)| *document).filter(is_wanted).collect();
+        let scored = ranking.best(wanted.len().max(1), Some(&wanted), scratch);
+        let by_words: BTreeSet<u32> = scored.iter().map(|hit| hit.document).collect();
+        hits.extend(scored);
+        // What somebody else said loses here too.
+        let lost = |at: u32| ranking.others[self.groups[at as usize] as usize];
+        let rest = wanted.into_iter().filter(|document| !by_words.contains(document));
+        let rest = rest.filter_map(|document| Some((document, lost(self.ordinal(document)?))));
+        hits.extend(rest.map(|(document, lost)| Hit { document, score: -lost, by_meaning: true }));
+    }
+
+    /// Adds how near the documents' meaning is to the question's, and that of their neighbours in the sitting.
+    fn look_at(
+        &self,
+        likeness: impl Fn(usize) -> Option<f32>,
         weights: &Weights,
         mut hits: Vec<Hit>,
         limit: usize,
     ) -> Vec<Hit> {
-        let words: Vec<&str> = question.iter().map(|word| word.text.as_str()).collect();
-        let asked = PackedVector::of(&meaning.encoder.embed(&words.join(" ")));
         let window = decay_window(weights.neighbour_decay, weights.neighbour_steps.min(MOST_STEPS));
         for hit in &mut hits {
             let Some(at) = self.ordinal(hit.document).map(|at| at as usize) else { continue };
@@ -167,13 +200,13 @@ impl TextIndex {
             let (mut sum, mut weight) = (0.0, 0.0);
             if weights.alike_near != 0.0 {
                 for (near, share) in (at - before..=at + after).zip(&window[MOST_STEPS - before..]) {
-                    if let Some(cosine) = meaning.vectors.cosine(near, &asked) {
-                        sum += share * cosine;
+                    if let Some(likeness) = likeness(near) {
+                        sum += share * likeness;
                         weight += share;
                     }
                 }
             }
-            let own = meaning.vectors.cosine(at, &asked).unwrap_or(0.0);
+            let own = likeness(at).unwrap_or(0.0);
             hit.score += weights.alike * own + weights.alike_near * sum / f32::max(weight, 1e-6);
         }
         hits.sort_by(|a, b| b.score.total_cmp(&a.score).then(b.document.cmp(&a.document)));

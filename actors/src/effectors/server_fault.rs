@@ -1,14 +1,15 @@
-//! Why a model server gave no reply, and what can be done about it.
+//! Why a model server gave no answer, and what can be done about it.
 
 use std::time::Duration;
 
 use async_openai::error::OpenAIError;
 use maxim_bus::signals::thought::Overflow;
-use reqwest::StatusCode;
+use reqwest::header::RETRY_AFTER;
+use reqwest::{Response, StatusCode};
 use serde_json::Value as Json;
 
 /// Requests of one call beyond the first, where what failed may pass.
-pub(super) const RETRIES: u32 = 3;
+pub const RETRIES: u32 = 3;
 /// Characters of what a server said that are kept.
 const SAID: usize = 300;
 
@@ -23,14 +24,49 @@ const TOO_LONG: [&str; 7] = [
     "prompt is too long",
 ];
 
+/// The longest answer, in bytes.
+pub const ANSWER_MAX: usize = 8 * 1024 * 1024;
+
+/// An answer that is no error; of an error the status and the whole body, which may be of any maker's shape.
+pub async fn accepted(response: Response) -> Result<Response, Fault> {
+    let status = response.status();
+    if status.is_success() {
+        return Ok(response);
+    }
+    let header = response.headers().get(RETRY_AFTER).and_then(|value| value.to_str().ok());
+    let retry_after = header.and_then(|seconds| seconds.trim().parse().ok()).map(Duration::from_secs);
+    let body = String::from_utf8_lossy(&whole(response).await.unwrap_or_default()).into_owned();
+    Err(Fault::Refused { status, retry_after, body })
+}
+
+/// An answer's body.
+pub async fn whole(mut response: Response) -> Result<Vec<u8>, Fault> {
+    let mut body = Vec::new();
+    while let Some(part) = response.chunk().await.map_err(|error| Fault::Lost(told(&error)))? {
+        body.extend_from_slice(&part);
+        if body.len() > ANSWER_MAX {
+            return Err(Fault::TooLong(ANSWER_MAX));
+        }
+    }
+    Ok(body)
+}
+
+/// What came of sending: nobody there is another matter than a connection that broke.
+pub fn unsent(error: &reqwest::Error) -> Fault {
+    match error.is_connect() {
+        true => Fault::Unreachable(told(error)),
+        false => Fault::Lost(told(error)),
+    }
+}
+
 /// Why there is no reply.
 #[derive(Debug, thiserror::Error)]
-pub(super) enum Fault {
+pub enum Fault {
     /// The server answered with an error.
     #[error("{status}: {}", message(body))]
     Refused { status: StatusCode, retry_after: Option<Duration>, body: String },
     /// It answered with something else than the interface has.
-    #[error("what it answered isn't a chat completion: {0}")]
+    #[error("what it answered isn't what was asked for: {0}")]
     Garbage(String),
     /// A stream that ended before the reply did.
     #[error("its answer ended in the middle")]
@@ -144,7 +180,7 @@ fn message(body: &str) -> String {
 }
 
 /// With all that is behind it: the outermost error of a client says little.
-pub(super) fn told(error: &dyn std::error::Error) -> String {
+pub fn told(error: &dyn std::error::Error) -> String {
     let causes = std::iter::successors(Some(error), |error| error.source());
     let mut parts: Vec<String> = causes.map(ToString::to_string).collect();
     // Many errors repeat what is behind them.
@@ -152,7 +188,7 @@ pub(super) fn told(error: &dyn std::error::Error) -> String {
     parts.join(": ")
 }
 
-pub(super) fn clip(text: &str) -> String {
+pub fn clip(text: &str) -> String {
     text.chars().take(SAID).collect()
 }
 

@@ -1,0 +1,39 @@
+//! A text encoder beside the embedded one, if there is one.
+
+use std::path::PathBuf;
+
+use super::field::section;
+use super::{Fault, Secret, Shape, Span, secret};
+
+section! {
+    /// A text encoder beside the embedded one: a server with the OpenAI-compatible embeddings interface, or a folder. The
+    /// texts of all memories are given to it in the background; until that is whole, and whenever it fails, the embedded
+    /// one answers.
+    Encoder = "encoder" {
+        /// Where the server is, with its version path.
+        base_url: Option<String> = "", "", Shape::Url;
+        /// The encoder's name as the server knows it. Another name is another encoder: all is encoded anew.
+        model: Option<String> = "", "", Shape::Text;
+        /// The key for the server; only from the environment.
+        api_key: Option<Secret> = "", "", Shape::Secret;
+        /// A file that holds the key alone; the key itself wins when both are set.
+        api_key_file: Option<PathBuf> = "", "", Shape::Path;
+        /// Certificates (PEM) of the authorities that an `https` server is checked against; not set is those of this machine.
+        ca_file: Option<PathBuf> = "", "", Shape::Path;
+        /// A folder with a static model in the layout of Model2Vec (config.json, tokenizer.json with WordPiece,
+        /// model.safetensors), in the place of a server.
+        folder: Option<PathBuf> = "", "", Shape::Path;
+        /// How long one call to the server may take; questions wait no longer than 800 ms for theirs.
+        timeout: Span = "30s", "time", Shape::Span { low: "1s", high: "1min" };
+    }
+}
+
+impl Encoder {
+    /// The key for the server, read from its file if need be.
+    ///
+    /// # Errors
+    /// The file can't be read or doesn't hold one line.
+    pub fn key(&self) -> Result<Option<Secret>, Fault> {
+        secret::resolve("encoder.api_key_file", self.api_key.as_ref(), self.api_key_file.as_deref())
+    }
+}
