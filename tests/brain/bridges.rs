@@ -36,7 +36,6 @@ fn reason(ended: &TurnEnded) -> String {
     ended.actions.first().and_then(|action| action.reason.clone()).unwrap_or_default()
 }
 
-/// The eyes report an object.
 /// A goal is pursued, for longer than a turn.
 fn aim(bench: &mut Bench, title: &str) {
     let door = &bench.agent.outside.door;
