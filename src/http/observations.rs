@@ -12,7 +12,7 @@ use serde::Deserialize;
 use serde_json::{Value, json};
 
 use super::fields::{Field, Given, Kind, body_fields};
-use super::percepts::{checked_text, submit};
+use super::percepts::{accepted, checked_text};
 use super::problem::{Answer, json_answer};
 use super::{Problem, Served};
 
@@ -65,7 +65,7 @@ pub async fn observe(State(served): State<Arc<Served>>, request: Request) -> Ans
         let body = checked_text(&served, "speech.text", &text)?;
         let (channel, sender) = ("http".to_owned(), format!("speech:{source}"));
         let submission = Submission { channel, sender, body, provider_id: None, trust: Trust::Sensor };
-        answer["speech"] = json!(submit(&served.agent.outside.http, submission).await?.percept);
+        answer["speech"] = json!(accepted(served.agent.outside.http.hear(submission, confidence)).await?.percept);
     }
     Ok(json_answer(StatusCode::ACCEPTED, &answer))
 }

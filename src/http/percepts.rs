@@ -9,6 +9,7 @@ use maxim_actors::effectors::channels::{Accepted, Desk, Submission};
 use maxim_bus::Trust;
 use maxim_bus::signals::thought::{ActionSummary, TurnEnded};
 use serde_json::{Value, json};
+use tokio::sync::oneshot;
 
 use super::fields::{Field, Given, Kind, body_fields};
 use super::problem::{Answer, json_answer};
@@ -83,7 +84,12 @@ pub fn checked_text(served: &Served, name: &str, text: &str) -> Result<String, P
 
 /// Hands it in and waits until it is on disk.
 pub async fn submit(desk: &Desk, submission: Submission) -> Result<Accepted, Problem> {
-    match tokio::time::timeout(ACCEPTANCE, desk.submit(submission)).await {
+    accepted(desk.submit(submission)).await
+}
+
+/// Waits until a message is on disk.
+pub async fn accepted(told: oneshot::Receiver<Result<Accepted, String>>) -> Result<Accepted, Problem> {
+    match tokio::time::timeout(ACCEPTANCE, told).await {
         Ok(Ok(Ok(accepted))) => Ok(accepted),
         Ok(Ok(Err(why))) => Err(Problem::later(
             format!("it could not be made durable: {why}"),

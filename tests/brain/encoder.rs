@@ -13,7 +13,7 @@ use maxim::config::Settings;
 use maxim_actors::store::StateStore;
 use serde_json::{Value, json};
 
-use crate::common::{Bench, core_tools};
+use crate::common::{Bench, core_tools, static_model};
 use crate::replay::{Session, limits, replayed};
 
 /// What the server does with a request.
@@ -315,31 +315,16 @@ fn what_is_forgotten_takes_its_vector_along() {
 #[test]
 fn a_folder_of_ones_own_is_an_encoder_and_another_kind_of_model_is_told() {
     let folder = tempfile::tempdir().expect("a folder");
-    let pieces = ["[UNK]", "zorble", "flimflam", "the", "crate", "was", "senators", "midnight"];
-    let vocabulary: serde_json::Map<String, Value> =
-        pieces.iter().enumerate().map(|(number, piece)| ((*piece).to_owned(), json!(number))).collect();
-    let tokenizer = json!({
-        "normalizer": { "type": "BertNormalizer", "lowercase": true },
-        "model": { "type": "WordPiece", "unk_token": "[UNK]", "vocab": vocabulary },
-    });
-    let rows: [[f32; 3]; 8] = [
-        [0.0; 3],
-        [1.0, 0.0, 0.0],
-        [0.9, 0.1, 0.0],
-        [0.0, 0.01, 0.0],
-        [0.0, 1.0, 0.1],
-        [0.0, 0.02, 0.0],
-        [0.0, 0.0, 1.0],
-        [0.0, 0.1, 0.9],
+    let words = [
+        ("zorble", [1.0, 0.0, 0.0]),
+        ("flimflam", [0.9, 0.1, 0.0]),
+        ("the", [0.0, 0.01, 0.0]),
+        ("crate", [0.0, 1.0, 0.1]),
+        ("was", [0.0, 0.02, 0.0]),
+        ("senators", [0.0, 0.0, 1.0]),
+        ("midnight", [0.0, 0.1, 0.9]),
     ];
-    let head = json!({ "embeddings": { "dtype": "F32", "shape": [8, 3], "data_offsets": [0, 96] } }).to_string();
-    let mut model = (head.len() as u64).to_le_bytes().to_vec();
-    model.extend(head.as_bytes());
-    rows.iter().flatten().for_each(|number| model.extend(number.to_le_bytes()));
-    let write = |name: &str, bytes: &[u8]| std::fs::write(folder.path().join(name), bytes).expect("written");
-    write("config.json", br#"{"model_type":"bert","architectures":["BertModel"]}"#);
-    write("tokenizer.json", tokenizer.to_string().as_bytes());
-    write("model.safetensors", &model);
+    static_model::write(folder.path(), r#"{"model_type":"bert","architectures":["BertModel"]}"#, &words);
     let mut settings = Settings::default();
     settings.encoder.folder = Some(folder.path().to_owned());
     let mut bench = bench(settings);
@@ -348,7 +333,7 @@ fn a_folder_of_ones_own_is_an_encoder_and_another_kind_of_model_is_told() {
     assert!(problem.contains("BertModel") && problem.contains("Model2Vec"), "{problem}");
     assert!(!finds_the_zorble(&mut bench));
     // Put right while it runs.
-    write("config.json", br#"{"model_type":"model2vec","normalize":true}"#);
+    static_model::write(folder.path(), static_model::CONFIG, &words);
     bench.pass(Duration::from_secs(120));
     assert_eq!(state(&mut bench)["state"], "in use");
     assert!(finds_the_zorble(&mut bench));

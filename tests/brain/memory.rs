@@ -2,6 +2,10 @@
 
 use std::time::Duration;
 
+use maxim_actors::effectors::channels::Submission;
+use maxim_actors::memory::hippocampus::model::EpisodicMemory;
+use maxim_bus::Trust;
+use maxim_bus::units::Confidence;
 use serde_json::json;
 
 use crate::common::{Bench, core_tools};
@@ -112,4 +116,28 @@ fn words_of_near_meaning_recall_what_was_said_in_others() {
     let found = bench.inquire("memory_recall", json!({ "query": "cup" }));
     let text = found["results"][0]["text"].as_str().unwrap_or_default();
     assert!(text.contains("mug"), "{found}");
+}
+
+#[test]
+fn what_was_heard_less_surely_matters_less_and_stays_doubtful() {
+    let heard = |sure: f64| {
+        let mut bench = Bench::new();
+        let words = Submission {
+            channel: "http".into(),
+            sender: "speech:microphone".into(),
+            body: "the kettle is boiling over".into(),
+            provider_id: None,
+            trust: Trust::Sensor,
+        };
+        let told = bench.agent.outside.http.hear(words, Confidence::clamped(sure));
+        bench.agent.settle();
+        drop(told);
+        let records = bench.agent.frame.store.records("hippocampus", .., usize::MAX).expect("read");
+        let episodes = records.iter().filter_map(|(_, bytes)| serde_json::from_slice::<EpisodicMemory>(bytes).ok());
+        episodes.into_iter().find(|episode| episode.perception.text.contains("kettle")).expect("it is remembered")
+    };
+    let (clear, unclear) = (heard(0.95), heard(0.55));
+    assert!(clear.salience > unclear.salience, "{:?} {:?}", clear.salience, unclear.salience);
+    assert_eq!((clear.perception.source.as_str(), clear.perception.heard), ("speech", Some(Confidence::clamped(0.95))));
+    assert_eq!(unclear.perception.heard, Some(Confidence::clamped(0.55)));
 }

@@ -27,6 +27,10 @@ const QUIET: Duration = Duration::from_millis(40);
 /// How virtual time is pushed when nothing moves: past every deadline that a room can have.
 const PUSHES: [u64; 4] = [1, 61, 500, 700];
 
+/// What the text encoder knows.
+const ENCODED: [(&str, [f32; 3]); 3] =
+    [("key", [1.0, 0.0, 0.0]), ("drawer", [0.9, 0.1, 0.0]), ("gull", [0.0, 0.0, 1.0])];
+
 pub struct Live {
     pub agent: AgentHandle,
     pub latch: StopLatch,
@@ -43,6 +47,7 @@ pub struct Live {
 pub struct Plan {
     pub store: StateStore,
     pub live_clock: bool,
+    /// With a language model and a text encoder beside what is built in.
     pub model: bool,
     pub settings: Box<dyn Fn(&mut AgentSettings)>,
     pub tap: Option<Arc<dyn Tap>>,
@@ -84,6 +89,9 @@ impl Live {
         if plan.model {
             settings.llm.base_url = Some(super::model::url().into());
             settings.llm.model = Some("gull".into());
+            let encoder = folder.path().join(".encoder");
+            super::static_model::write(&encoder, super::static_model::CONFIG, &ENCODED);
+            settings.encoder.folder = Some(encoder);
         }
         let registry = tools::core_registry().expect("the core tools register");
         let saved = folder.path().join(".saved");

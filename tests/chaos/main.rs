@@ -7,4 +7,6 @@ mod orders;
 mod poison;
 mod random;
 mod script;
+#[path = "../common/static_model.rs"]
+mod static_model;
 mod stop;

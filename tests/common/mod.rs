@@ -2,6 +2,8 @@
 
 #![allow(dead_code)] // each test target uses its part of the bench
 
+pub mod static_model;
+
 use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;

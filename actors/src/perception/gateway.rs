@@ -172,6 +172,9 @@ impl Hears<Inbound> for Gateway {
         let content = text.content().to_owned();
         let mut percept = Percept::from_outside(text.channel(), text.sender(), content, stop, inbound.trust);
         percept.metadata.provider_id.clone_from(&inbound.provider_id);
+        if let Some(sure) = inbound.heard {
+            percept = percept.heard(sure);
+        }
         let id = pulse.fresh_id();
         if let Some(key) = key {
             if self.provider_order.len() >= PROVIDER_IDS
@@ -223,6 +226,7 @@ mod tests {
             body: body.into(),
             provider_id: provider_id.map(Into::into),
             trust: Trust::Owner,
+            heard: None,
         }
     }
 

@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 use crate::ids::MessageId;
 use crate::signal;
 use crate::signal::Trust;
-use crate::units::{Intensity, Novelty, Salience};
+use crate::units::{Confidence, Intensity, Novelty, Salience};
 
 /// The salience of everything that somebody outside says: fixed, so that no message can make itself important.
 pub const OUTSIDE_SALIENCE: f64 = 0.9;
@@ -22,6 +22,9 @@ pub struct Inbound {
     pub provider_id: Option<String>,
     /// What the channel knows of the sender: owner's console, allow-listed, or outside.
     pub trust: Trust,
+    /// How sure the recogniser is of words that were spoken; none for what was written.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub heard: Option<Confidence>,
 }
 
 /// The gateway has it: the channel acknowledges once this is durable.
@@ -55,7 +58,7 @@ pub struct PerceptOrigin {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[non_exhaustive]
 pub struct Percept {
-    /// `comms:<channel>` for text, `body` for what the senses report.
+    /// `comms:<channel>` for text, `speech` for what was heard.
     pub source: String,
     pub content: String,
     pub salience: Salience,
@@ -66,10 +69,20 @@ pub struct Percept {
     pub trust: Trust,
     pub objects: Vec<String>,
     pub people: Vec<String>,
+    /// How sure the recogniser is of it, where it was heard.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub heard: Option<Confidence>,
 }
 
 /// The source of what a goal says to the agent itself.
 const GOAL: &str = "goal";
+/// The source of words that were heard.
+pub const SPEECH: &str = "speech";
+
+/// Whether what has this source was said by somebody, in writing or aloud.
+pub fn is_of_a_person(source: &str) -> bool {
+    source.starts_with("comms:") || source == SPEECH
+}
 
 impl Percept {
     /// Text from outside. `stop` is what the whitelist says of the text, nothing else.
@@ -85,7 +98,13 @@ impl Percept {
             trust,
             objects: Vec::new(),
             people: Vec::new(),
+            heard: None,
         }
+    }
+
+    /// The same, spoken: `sure` is the recogniser's confidence.
+    pub fn heard(self, sure: Confidence) -> Self {
+        Self { source: SPEECH.into(), heard: Some(sure), ..self }
     }
 
     /// A goal that is taken up. Its words are those of whoever gave it, who also gets the answer; they stop nothing,
@@ -96,7 +115,7 @@ impl Percept {
 
     /// Somebody said it to the agent; else its senses or its goals did.
     pub fn is_said(&self) -> bool {
-        self.source.starts_with("comms:")
+        is_of_a_person(&self.source)
     }
 
     /// Something is wanted of the agent: somebody said it, or a goal is taken up.

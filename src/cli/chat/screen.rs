@@ -5,6 +5,7 @@ use std::collections::VecDeque;
 use jiff::Timestamp;
 use jiff::tz::TimeZone;
 use maxim_bus::signals::cycle::Display;
+use maxim_bus::signals::percept::is_of_a_person;
 use ratatui::crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
 use serde_json::Value;
 
@@ -146,7 +147,7 @@ impl Screen {
         let (body, by) = (&event["body"], word(&event["by"]));
         let text = |name: &str| word(&body[name]);
         match event["type"].as_str().unwrap_or_default() {
-            "Percept" if text("source").starts_with("comms:") => {
+            "Percept" if is_of_a_person(text("source")) => {
                 let sender = word(&body["metadata"]["sender"]);
                 keep(&mut self.conversation, (Voice::Person(sender), lines_of(&body["content"])));
             }

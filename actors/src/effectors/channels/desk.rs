@@ -6,6 +6,7 @@ use std::sync::Arc;
 use maxim_bus::signals::outcome::Outbound;
 use maxim_bus::signals::percept::{Inbound, InboundAccepted};
 use maxim_bus::signals::thought::TurnEnded;
+use maxim_bus::units::Confidence;
 use maxim_bus::{MessageId, RegionName, Trust};
 use parking_lot::Mutex;
 use serde::Serialize;
@@ -91,6 +92,19 @@ impl Desk {
 
     /// Hands a message in. The answer comes when it is on disk, or with the reason why it can't be.
     pub fn submit(&self, submission: Submission) -> oneshot::Receiver<Result<Accepted, String>> {
+        self.hand_in(submission, None)
+    }
+
+    /// The same for words that were spoken, with the recogniser's confidence.
+    pub fn hear(&self, submission: Submission, sure: Confidence) -> oneshot::Receiver<Result<Accepted, String>> {
+        self.hand_in(submission, Some(sure))
+    }
+
+    fn hand_in(
+        &self,
+        submission: Submission,
+        heard: Option<Confidence>,
+    ) -> oneshot::Receiver<Result<Accepted, String>> {
         let id = self.door.fresh_id();
         let (tell, told) = oneshot::channel();
         let mut state = self.state.lock();
@@ -98,7 +112,7 @@ impl Desk {
         state.acknowledgements.insert(id, tell);
         drop(state);
         let Submission { channel, sender, body, provider_id, trust } = submission;
-        self.door.receive(self.actor, Inbound { id, channel, sender, body, provider_id, trust });
+        self.door.receive(self.actor, Inbound { id, channel, sender, body, provider_id, trust, heard });
         told
     }
 

@@ -12,6 +12,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use jiff::Timestamp;
 use maxim_bus::signals::bridges::{AttentionLearned, EpisodeLived};
 use maxim_bus::signals::layers::{ExportRecords, ImportRecords, RecordsExported, RecordsImported};
+use maxim_bus::signals::percept::is_of_a_person;
 use maxim_bus::signals::recall::{ReportStats, StatsReported};
 use maxim_bus::{RegionName, Stage};
 use serde::{Deserialize, Serialize};
@@ -138,7 +139,7 @@ fn earned(lived: &EpisodeLived) -> Option<(Vec<String>, f64)> {
         .iter()
         .any(|action| action.tool != RESPOND && matches!(action.status.as_str(), "done" | "failed"));
     let objects: BTreeSet<String> = lived.objects.iter().map(|object| key(object)).collect();
-    if lived.source.starts_with("comms:") {
+    if is_of_a_person(&lived.source) {
         let words: BTreeSet<String> = gist(&lived.text).into_iter().take(MOST_WORDS).chain(objects).collect();
         return teaches(lived.trust).then(|| (words.into_iter().collect(), 1.0));
     }

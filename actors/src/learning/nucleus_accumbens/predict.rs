@@ -109,12 +109,14 @@ impl LinkTable {
         let Some((similarity, best)) = lenders.first().filter(|_| total > 0.0) else {
             return Prediction::unknown();
         };
-        let value = lenders.iter().map(|lender| weight(lender) * lender.1.value.get()).sum::<f64>() / total;
+        // Shares first: what one lender alone knows is lent to the last bit, however old it is.
+        let share = |lender: &(f64, Prediction)| weight(lender) / total;
+        let value = lenders.iter().map(|lender| share(lender) * lender.1.value.get()).sum::<f64>();
         let mut shares: BTreeMap<(String, Reinforcement), f64> = BTreeMap::new();
         for lender in &lenders {
             for outcome in &lender.1.outcomes {
                 *shares.entry((outcome.name.clone(), outcome.reinforcement)).or_insert(0.0) +=
-                    weight(lender) * outcome.probability / total;
+                    share(lender) * outcome.probability;
             }
         }
         Prediction {

@@ -97,6 +97,7 @@ impl Hears<SalientPercept> for Hippocampus {
         episode.perception.objects.clone_from(&percept.objects);
         episode.perception.people.clone_from(&percept.people);
         episode.perception.source.clone_from(&percept.source);
+        episode.perception.heard = percept.heard;
         episode.context.mode = Some(pulse.settings().mode.clone());
         episode.context.goal.clone_from(&self.goal);
         episode.salience = salient.salience;

@@ -131,7 +131,7 @@ impl Small {
         let at = |shift: u16, mask: u16| usize::from(bits >> shift & mask);
         episode.provenance = PROVENANCES.get(at(PROVENANCE_AT, 7)).copied().unwrap_or_default();
         episode.trust = TRUSTS[at(TRUST_AT, 3)];
-        episode.perception = Perception { text, objects, people, source: String::new() };
+        episode.perception = Perception { text, objects, people, ..Perception::default() };
         episode.context.goal = Some(goal).filter(|goal| !goal.is_empty());
         episode.action = Some(tool).filter(|tool| !tool.is_empty()).map(|tool| Action { tool, ..Action::default() });
         let success = [None, None, Some(false), Some(true)][at(OUTCOME_AT, 3)];

@@ -4,7 +4,7 @@
 
 use jiff::Timestamp;
 pub use maxim_bus::Provenance;
-use maxim_bus::units::{Intensity, Novelty, Salience};
+use maxim_bus::units::{Confidence, Intensity, Novelty, Salience};
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
@@ -49,6 +49,9 @@ pub struct Perception {
     pub people: Vec<String>,
     /// Where it came from, e.g. `comms:console`, `body`, `speech`.
     pub source: String,
+    /// How sure the recogniser was of it, where it was heard.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub heard: Option<Confidence>,
 }
 
 /// What the agent was about.

@@ -12,7 +12,7 @@ use jiff::Timestamp;
 use maxim_bus::signals::bridges::{AttentionLearned, Moment, SignificanceLearned, SignificanceWeights, Startled};
 use maxim_bus::signals::goal::GoalChanged;
 use maxim_bus::signals::percept::{AdmittedPercept, SalientPercept};
-use maxim_bus::units::Novelty;
+use maxim_bus::units::{Confidence, Novelty};
 use maxim_bus::{RegionName, Stage};
 use serde::{Deserialize, Serialize};
 
@@ -142,7 +142,7 @@ impl Hears<AdmittedPercept> for SalienceRoom {
             novelty,
             goal_relevance: goal.map_or(0.0, |goal| goal.covers(&gist)),
             history: self.history(&percept.objects, stems),
-            confidence: 1.0,
+            confidence: percept.heard.map_or(1.0, Confidence::get),
             significance: significance(&self.weights, &self.moment(said, novelty, pulse.now())),
         };
         pulse.keep(SalienceEvent::Perceived(gist));
