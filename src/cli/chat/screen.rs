@@ -147,7 +147,7 @@ impl Screen {
         let (body, by) = (&event["body"], word(&event["by"]));
         let text = |name: &str| word(&body[name]);
         match event["type"].as_str().unwrap_or_default() {
-            "Percept" if is_of_a_person(text("source")) => {
+            "Percept" if is_of_a_person(&text("source")) => {
                 let sender = word(&body["metadata"]["sender"]);
                 keep(&mut self.conversation, (Voice::Person(sender), lines_of(&body["content"])));
             }
