@@ -2,8 +2,9 @@
 
 use std::collections::BTreeMap;
 use std::future::Future;
+use std::path::Path;
 use std::pin::pin;
-use std::sync::{Arc, Mutex, Once, mpsc};
+use std::sync::{Arc, Mutex, Once, OnceLock, mpsc};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
@@ -20,6 +21,8 @@ use tempfile::TempDir;
 use tokio::runtime::Runtime;
 use tokio::sync::oneshot;
 
+use super::static_model;
+
 /// Nothing in these tests takes this long on a working agent, however busy the machine is.
 pub const LIMIT: Duration = Duration::from_secs(30);
 /// An agent that has done nothing for this long does nothing more by itself.
@@ -30,6 +33,17 @@ const PUSHES: [u64; 4] = [1, 61, 500, 700];
 /// What the text encoder knows.
 const ENCODED: [(&str, [f32; 3]); 3] =
     [("key", [1.0, 0.0, 0.0]), ("drawer", [0.9, 0.1, 0.0]), ("gull", [0.0, 0.0, 1.0])];
+
+/// The same folder in every life, since an encoder is known by it.
+fn encoder_folder() -> &'static Path {
+    static FOLDER: OnceLock<TempDir> = OnceLock::new();
+    let written = FOLDER.get_or_init(|| {
+        let folder = tempfile::tempdir().expect("a folder");
+        static_model::write(folder.path(), static_model::CONFIG, &ENCODED);
+        folder
+    });
+    written.path()
+}
 
 pub struct Live {
     pub agent: AgentHandle,
@@ -89,9 +103,7 @@ impl Live {
         if plan.model {
             settings.llm.base_url = Some(super::model::url().into());
             settings.llm.model = Some("gull".into());
-            let encoder = folder.path().join(".encoder");
-            super::static_model::write(&encoder, super::static_model::CONFIG, &ENCODED);
-            settings.encoder.folder = Some(encoder);
+            settings.encoder.folder = Some(encoder_folder().to_owned());
         }
         let registry = tools::core_registry().expect("the core tools register");
         let saved = folder.path().join(".saved");
