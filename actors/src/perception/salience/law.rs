@@ -121,14 +121,15 @@ impl Appraisal {
     /// 0.40·source + 0.25·novelty + 0.20·goal + 0.15·history, times (0.5 + 0.5·confidence). An object's history then
     /// sensitises, s + ½·(2h − 1)·(1 − s) for h above ½, or habituates, s − ½·(1 − 2h)·s below (the two processes of
     /// Groves & Thompson 1970). What was learned of significance is added: ½·(learned − at birth). A person's message
-    /// is never below 0.9.
+    /// is never below 0.9, and what was heard never below that times the same trust.
     pub fn salience(&self) -> Salience {
         let parts = [self.source.weight(), self.novelty.get(), self.goal_relevance, self.history];
         let sum: f64 = parts.iter().zip(WEIGHTS).map(|(part, weight)| weight * part.clamp(0.0, 1.0)).sum();
-        let trusted = sum * (0.5 + 0.5 * self.confidence.clamp(0.0, 1.0));
+        let trust = 0.5 + 0.5 * self.confidence.clamp(0.0, 1.0);
+        let trusted = sum * trust;
         let pull = SENSITISATION * (2.0 * self.history.clamp(0.0, 1.0) - 1.0);
         let moved = if pull > 0.0 { trusted + pull * (1.0 - trusted) } else { trusted + pull * trusted };
-        let floor = if self.source == SourceKind::Person { PERSON } else { 0.0 };
+        let floor = if self.source == SourceKind::Person { PERSON * trust } else { 0.0 };
         Salience::clamped((moved + SIGNIFICANCE * self.significance).max(floor))
     }
 }
