@@ -15,7 +15,7 @@ use maxim_bus::Trust;
 use maxim_bus::signals::lifecycle::PreemptionRequested;
 use maxim_bus::signals::outbox::{ChangeOutbox, OutboxEntry, OutboxState, OutboxWish};
 
-use crate::common::{Bench, core_tools};
+use crate::common::{Bench, core_tools, loopback};
 
 /// How the provider answers from now on.
 #[derive(Clone, Copy)]
@@ -34,18 +34,8 @@ impl Provider {
     /// Serves in the background; its base URL.
     fn start() -> (Self, String) {
         let provider = Self(Arc::new(Mutex::new((Manner::Takes, BTreeMap::new()))));
-        let listener = std::net::TcpListener::bind("127.0.0.1:0").expect("a port");
-        listener.set_nonblocking(true).expect("for tokio");
-        let url = format!("http://{}", listener.local_addr().expect("its address"));
-        let state = provider.clone();
-        std::thread::spawn(move || {
-            let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().expect("a runtime");
-            runtime.block_on(async move {
-                let app = Router::new().route("/{life}/2010-04-01/Accounts/AC1/Messages.json", post(take));
-                let listener = tokio::net::TcpListener::from_std(listener).expect("a listener");
-                axum::serve(listener, app.with_state(state)).await.expect("it serves");
-            });
-        });
+        let app = Router::new().route("/{life}/2010-04-01/Accounts/AC1/Messages.json", post(take));
+        let url = loopback::serve(app.with_state(provider.clone()));
         (provider, url)
     }
 

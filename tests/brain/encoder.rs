@@ -13,7 +13,7 @@ use maxim::config::Settings;
 use maxim_actors::store::StateStore;
 use serde_json::{Value, json};
 
-use crate::common::{Bench, core_tools, static_model};
+use crate::common::{Bench, core_tools, loopback, static_model};
 use crate::replay::{Session, limits, replayed};
 
 /// What the server does with a request.
@@ -107,18 +107,8 @@ impl Server {
             let (status, body) = server.answer(&asked);
             Response::builder().status(status).body(Body::from(body)).expect("a response")
         }
-        let listener = std::net::TcpListener::bind("127.0.0.1:0").expect("a port");
-        listener.set_nonblocking(true).expect("for tokio");
-        let address = listener.local_addr().expect("its address");
         let app = Router::new().route("/v1/embeddings", post(answer)).with_state(self.clone());
-        std::thread::spawn(move || {
-            let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().expect("a runtime");
-            runtime.block_on(async move {
-                let listener = tokio::net::TcpListener::from_std(listener).expect("a listener");
-                axum::serve(listener, app).await.expect("it serves");
-            });
-        });
-        format!("http://{address}/v1")
+        format!("{}/v1", loopback::serve(app))
     }
 }
 

@@ -15,7 +15,7 @@ use maxim::config::Settings;
 use maxim_actors::store::StateStore;
 use serde_json::{Value, json};
 
-use crate::common::{Bench, core_tools};
+use crate::common::{Bench, core_tools, loopback};
 
 /// What a server does with one request.
 pub enum Act {
@@ -116,18 +116,8 @@ impl Model {
                 }
             }
         }
-        let listener = std::net::TcpListener::bind("127.0.0.1:0").expect("a port");
-        listener.set_nonblocking(true).expect("for tokio");
-        let address = listener.local_addr().expect("its address");
         let app = Router::new().route("/v1/chat/completions", post(answer)).with_state(self.clone());
-        std::thread::spawn(move || {
-            let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().expect("a runtime");
-            runtime.block_on(async move {
-                let listener = tokio::net::TcpListener::from_std(listener).expect("a listener");
-                axum::serve(listener, app).await.expect("it serves");
-            });
-        });
-        format!("http://{address}/v1")
+        format!("{}/v1", loopback::serve(app))
     }
 
     /// A whole brain with this model.

@@ -2,6 +2,8 @@
 
 mod budget;
 mod live;
+#[path = "../common/loopback.rs"]
+mod loopback;
 mod model;
 mod orders;
 mod poison;

@@ -11,18 +11,8 @@ use serde_json::{Value, json};
 pub fn url() -> &'static str {
     static URL: OnceLock<String> = OnceLock::new();
     URL.get_or_init(|| {
-        let listener = std::net::TcpListener::bind("127.0.0.1:0").expect("a port");
-        listener.set_nonblocking(true).expect("for tokio");
-        let address = listener.local_addr().expect("its address");
-        std::thread::spawn(move || {
-            let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().expect("a runtime");
-            runtime.block_on(async move {
-                let listener = tokio::net::TcpListener::from_std(listener).expect("a listener");
-                let app = Router::new().route("/v1/chat/completions", post(answer));
-                axum::serve(listener, app).await.expect("it serves");
-            });
-        });
-        format!("http://{address}/v1")
+        let app = Router::new().route("/v1/chat/completions", post(answer));
+        format!("{}/v1", super::loopback::serve(app))
     })
 }
 

@@ -2,6 +2,7 @@
 
 #![allow(dead_code)] // each test target uses its part of the bench
 
+pub mod loopback;
 pub mod static_model;
 
 use std::path::Path;

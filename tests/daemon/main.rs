@@ -6,6 +6,8 @@ mod chat;
 mod components;
 mod harness;
 mod kill;
+#[path = "../common/loopback.rs"]
+mod loopback;
 mod manners;
 mod mcp;
 mod offline;

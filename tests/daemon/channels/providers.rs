@@ -33,22 +33,12 @@ impl Providers {
     /// Serves in the background; its base URL.
     pub fn start() -> (Self, String) {
         let providers = Self::default();
-        let listener = std::net::TcpListener::bind("127.0.0.1:0").expect("a port");
-        listener.set_nonblocking(true).expect("for tokio");
-        let url = format!("http://{}", listener.local_addr().expect("its address"));
-        let state = providers.clone();
-        std::thread::spawn(move || {
-            let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().expect("a runtime");
-            runtime.block_on(async move {
-                let app = Router::new()
-                    .route("/telegram/{bot}/{method}", post(telegram))
-                    .route("/slack/chat.postMessage", post(slack))
-                    .route("/twilio/2010-04-01/Accounts/AC1/{what}", post(twilio))
-                    .route("/discord/{id}", post(discord));
-                let listener = tokio::net::TcpListener::from_std(listener).expect("a listener");
-                axum::serve(listener, app.with_state(state)).await.expect("it serves");
-            });
-        });
+        let app = Router::new()
+            .route("/telegram/{bot}/{method}", post(telegram))
+            .route("/slack/chat.postMessage", post(slack))
+            .route("/twilio/2010-04-01/Accounts/AC1/{what}", post(twilio))
+            .route("/discord/{id}", post(discord));
+        let url = crate::loopback::serve(app.with_state(providers.clone()));
         (providers, url)
     }
 

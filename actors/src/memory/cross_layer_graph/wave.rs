@@ -50,7 +50,8 @@ impl Wave {
 
     /// One hop: what the graph reaches, and what the episodes are associated with, in the order of [`Wave::episodes`].
     pub fn hop(&mut self, by_graph: Vec<(MemoryRef, f64)>, associated: &[Vec<(String, f64)>]) {
-        let of: BTreeMap<&str, f64> = self.front.iter().map(|(record, a)| (record.id.as_str(), *a)).collect();
+        let held = self.front.iter().filter(|(record, _)| record.layer == Layer::Hippocampus);
+        let of: BTreeMap<&str, f64> = held.map(|(record, a)| (record.id.as_str(), *a)).collect();
         let episodes = self.episodes();
         let by_association = episodes.iter().zip(associated).flat_map(|(episode, next)| {
             let share = of.get(episode.as_str()).copied().unwrap_or(0.0) * HOP_DECAY;

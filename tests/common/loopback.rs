@@ -1,0 +1,18 @@
+//! A server of ours on loopback, for as long as the process of the tests lives.
+
+use axum::Router;
+
+/// Serves in the background; its address as a URL.
+pub fn serve(app: Router) -> String {
+    let listener = std::net::TcpListener::bind("127.0.0.1:0").expect("a port");
+    listener.set_nonblocking(true).expect("for tokio");
+    let address = listener.local_addr().expect("its address");
+    std::thread::spawn(move || {
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().expect("a runtime");
+        runtime.block_on(async move {
+            let listener = tokio::net::TcpListener::from_std(listener).expect("a listener");
+            axum::serve(listener, app).await.expect("it serves");
+        });
+    });
+    format!("http://{address}")
+}
