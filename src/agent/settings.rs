@@ -304,7 +304,12 @@ impl AgentSettings {
                 catalog: Arc::new(callable(&specs).map(text_of).collect()),
                 encoder: Arc::clone(&encoder),
             },
-            nucleus_accumbens: NacSettings { alpha: memory.nac_alpha, mode: mode.as_str().into(), encoder },
+            nucleus_accumbens: NacSettings {
+                alpha: memory.nac_alpha,
+                mode: mode.as_str().into(),
+                zone: agent.zone(),
+                encoder,
+            },
             introspector: IntrospectorSettings {
                 rooms: Vec::new(),
                 deadline: SignedDuration::from_secs(2),

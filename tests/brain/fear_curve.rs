@@ -12,6 +12,7 @@ use maxim_actors::store::StateStore;
 use maxim_bus::Trust;
 use maxim_bus::latch::Permit;
 use maxim_bus::signals::fear::{FearWish, FearsSurveyed, SurveyFears};
+use maxim_bus::signals::lifecycle::PreemptionRequested;
 use serde_json::{Value, json};
 
 use crate::common::{Bench, core_tools};
@@ -98,6 +99,13 @@ fn fears(bench: &mut Bench, change: Option<(&str, FearWish)>) -> FearsSurveyed {
     bench.ask("fear_agent", SurveyFears { change, by: "anna".into() })
 }
 
+fn redirect(bench: &Bench, goal: &str) {
+    let door = &bench.agent.outside.door;
+    let (goal, by, channel) = (goal.into(), "anna".into(), "http".into());
+    let wish = PreemptionRequested::Redirect { goal, by, channel, turn: None, is_threat: false };
+    door.put("door", door.fresh_id(), Trust::Owner, wish);
+}
+
 /// Days until a feared action gets a trial.
 fn days_feared() -> u64 {
     let mut days = 0;
@@ -171,6 +179,48 @@ fn the_curves_of_fear_are_those_of_the_readme() {
     let table: String = rows.iter().map(|(what, number)| format!("| {what} | {number} |\n")).collect();
     let readme = std::fs::read_to_string(concat!(env!("CARGO_MANIFEST_DIR"), "/README.md")).expect("it is there");
     assert!(readme.contains(&table), "the README's table of fear should be\n{table}");
+}
+
+/// The links are conditioned on what it was done with: an average of both would fear neither.
+#[test]
+fn the_thing_that_hurts_is_told_from_the_thing_that_does_not() {
+    let mut bench = bench(|_| {});
+    burnt(&mut bench, "touch the stove");
+    makes_safe(&bench, "lamp");
+    assert_eq!(status(&mut bench, "touch the lamp"), "asked", "the same action may hurt with another thing too");
+    exposed(&mut bench, "touch the lamp");
+    for _ in 0..30 {
+        assert_ne!(status(&mut bench, "touch the stove"), "done");
+        assert_eq!(status(&mut bench, "touch the lamp"), "done");
+    }
+    bench.crash();
+    assert_eq!(status(&mut bench, "touch the stove"), "asked");
+    assert_eq!(status(&mut bench, "touch the lamp"), "done");
+    let mut expected = |thing: &str| {
+        let asked = json!({"tool_name": "touch_thing", "context": format!("with the {thing}")});
+        bench.inquire("predict_outcome", asked)["value"].as_f64().expect("a value")
+    };
+    let (lamp, stove) = (expected("lamp"), expected("stove"));
+    assert!(lamp > 0.7 && stove < 0.4, "words say which of the known circumstances are meant: {lamp}, {stove}");
+}
+
+/// What is pursued is part of the circumstances.
+#[test]
+fn what_goes_wrong_for_one_goal_is_not_feared_for_another() {
+    let mut bench = bench(|settings| settings.gate.bridge_gain = 0.0);
+    let expected = |bench: &mut Bench, goal: &str| {
+        let asked = json!({"tool_name": "touch_thing", "context": goal});
+        bench.inquire("predict_outcome", asked)["value"].as_f64().expect("a value")
+    };
+    for _ in 0..4 {
+        redirect(&bench, "touch the stove");
+        std::fs::remove_file(bench.file("stove.safe")).ok();
+        bench.agent.settle();
+        makes_safe(&bench, "stove");
+        assert_eq!(status(&mut bench, "touch the stove"), "done");
+    }
+    let (pursued, asked) = (expected(&mut bench, "touch the stove"), expected(&mut bench, ""));
+    assert!(pursued < 0.5 && asked > pursued, "{pursued} for the goal, {asked} without");
 }
 
 #[test]

@@ -1,6 +1,7 @@
 //! What rooms share about language: words and stems, and vectors of texts.
 
 pub mod encoder;
+pub mod nearest;
 pub mod packed;
 pub mod signature;
 pub mod token_table;

@@ -80,31 +80,6 @@ pub fn dot(a: &[i8], b: &[i8]) -> i32 {
     dot_plain(a, b)
 }
 
-/// Bits in which a signature of 256 differs from each of many, given to `visit` with its position in order.
-pub fn hamming_distances(signature: &[u64; 4], signatures: &[[u64; 4]], into: &mut Vec<u16>) {
-    into.clear();
-    into.resize(signatures.len(), 0);
-    #[cfg(target_arch = "x86_64")]
-    if std::arch::is_x86_feature_detected!("popcnt") {
-        #[allow(unsafe_code)] // SAFETY: the processor was just asked for the feature
-        return unsafe { distances_popcnt(signature, signatures, into) };
-    }
-    distances_plain(signature, signatures, into);
-}
-
-#[inline(always)]
-fn distances_plain(signature: &[u64; 4], signatures: &[[u64; 4]], into: &mut [u16]) {
-    for (distance, other) in into.iter_mut().zip(signatures) {
-        *distance = bits_apart(signature, other);
-    }
-}
-
-#[cfg(target_arch = "x86_64")]
-#[target_feature(enable = "popcnt")]
-fn distances_popcnt(signature: &[u64; 4], signatures: &[[u64; 4]], into: &mut [u16]) {
-    distances_plain(signature, signatures, into);
-}
-
 /// Bits in which two signatures differ, 0 to 256.
 #[inline(always)]
 pub fn bits_apart(a: &[u64; 4], b: &[u64; 4]) -> u16 {
@@ -145,8 +120,7 @@ mod tests {
 
     #[test]
     fn signatures_differ_by_their_bits() {
-        let mut distances = Vec::new();
-        hamming_distances(&[0, 0, 0, 0], &[[0; 4], [1, 2, 4, 7], [u64::MAX; 4]], &mut distances);
+        let distances = [[0; 4], [1, 2, 4, 7], [u64::MAX; 4]].map(|other| bits_apart(&[0; 4], &other));
         assert_eq!(distances, [0, 6, 256]);
     }
 }

@@ -34,11 +34,11 @@ impl FearAgent {
         entry.status = "predicting".into();
         pulse.put(record_key(id), &entry);
         pulse.keep(FearEvent::Predicting { id, due });
-        let Intent { tool, params, goal, .. } = entry.intent;
-        let context = serde_json::json!({ "goal": goal, "intent": id });
+        let Intent { tool, params, .. } = entry.intent;
         if pulse.settings().bridge_gain > 0.0 {
             pulse.ask(BRIDGE, AssessContext { intent: id, tool: tool.clone(), params: params.clone() });
         }
+        let context = serde_json::json!({});
         pulse.ask(PREDICTOR, PredictOutcomes { tool_name: tool, params, context, include_all_outcomes: false });
     }
 

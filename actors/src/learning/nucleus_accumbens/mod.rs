@@ -1,6 +1,7 @@
 //! What it led to.
 
 pub mod alike;
+pub mod circumstances;
 pub mod delay;
 pub mod door;
 pub mod event;

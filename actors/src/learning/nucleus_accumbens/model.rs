@@ -41,6 +41,11 @@ impl ContextCondition {
         self.0.get(field).map_or(&[], Vec::as_slice)
     }
 
+    /// Each field with each of its values.
+    pub fn all(&self) -> impl Iterator<Item = (&str, &str)> {
+        self.0.iter().flat_map(|(field, counts)| counts.iter().map(|count| (field.as_str(), count.value.as_str())))
+    }
+
     pub fn get(&self, field: &str, value: &str) -> Option<&ConditionCount> {
         self.field(field).iter().find(|count| count.value == value)
     }

@@ -7,6 +7,7 @@ use jiff::Timestamp;
 use maxim_bus::units::{Confidence, Valence, Value};
 use serde::Serialize;
 
+use super::circumstances::makes_unsure;
 use super::delay::DelayEstimate;
 use super::event::EventKind;
 use super::law::{Reinforcement, confidence, context_match, recency, value_of};
@@ -150,8 +151,9 @@ fn ranked(outcomes: impl Iterator<Item = (String, Reinforcement, f64)>) -> Vec<E
 
 impl EventRecord {
     fn predict(&self, key: &str, context: Situation, at: Timestamp) -> Prediction {
-        let strange = context.iter().filter(|(field, value)| self.is_strange(field, value)).count();
-        let sure = confidence(self.observations).get() * recency(self.last, at) * context_match(strange, context.len());
+        let asked = context.iter().filter(|(field, _)| makes_unsure(field));
+        let strange = asked.clone().filter(|(field, value)| self.is_strange(field, value)).count();
+        let sure = confidence(self.observations).get() * recency(self.last, at) * context_match(strange, asked.count());
         let value = value_of(self.strength + self.context_shift(context));
         let outcomes = ranked(self.links.iter().map(|link| {
             let fit: f64 = context.iter().map(|(field, value)| self.fit(link, field, value)).product();

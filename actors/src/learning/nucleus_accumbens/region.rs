@@ -1,14 +1,17 @@
 //! The nucleus accumbens as a room: learns what actions lead to, and predicts it.
 //!
 //! Biology: dopaminergic reward prediction errors in the ventral striatum.
-//! Law: Rescorla and Wagner (1972), see `law.rs`; links are keyed by kinds, never by values.
+//! Law: Rescorla and Wagner (1972), see `law.rs`; links are keyed by kinds, never by values; values, goal and hour are
+//! their conditions (`circumstances.rs`).
 //! Remembers: links with their conditions, delays and episodes. Forgets: by unlearning.
 //! Down: nothing is learned meanwhile, outcomes wait; predictions are a missing section.
 
 use std::sync::Arc;
 
 use jiff::Timestamp;
+use jiff::tz::TimeZone;
 use maxim_bus::signals::concepts::{CandidatesOffered, OfferCandidates};
+use maxim_bus::signals::goal::GoalChanged;
 use maxim_bus::signals::introspection::{LinksListed, ListLinks};
 use maxim_bus::signals::layers::{ExportRecords, HurtRecalled, ImportRecords, RecordsExported, RecordsImported};
 use maxim_bus::signals::outbox::{DeliveryEnded, OutboxState};
@@ -22,6 +25,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value as Json, json};
 
 use super::alike::alike;
+use super::circumstances::Circumstances;
 use super::event::{EventKind, OutcomeKind};
 use super::law::Reinforcement;
 use super::model::{LinkTable, Observation};
@@ -40,6 +44,8 @@ pub struct NacSettings {
     pub alpha: f64,
     /// The mode that experience is made in.
     pub mode: String,
+    /// Local time zone of the body.
+    pub zone: TimeZone,
     /// Tells which kinds of events are called alike.
     pub encoder: Arc<dyn Encoder>,
 }
@@ -48,6 +54,9 @@ pub struct NacSettings {
 pub struct NucleusAccumbens {
     links: Option<LinkTable>,
     pub(super) observations: u64,
+    /// What is pursued at present.
+    #[serde(default)]
+    goal: Option<String>,
 }
 
 /// Untagged: an observation is written as it always was.
@@ -56,6 +65,14 @@ pub struct NucleusAccumbens {
 pub enum NacEvent {
     Observed(Observed),
     Recalled(Box<Recalled>),
+    Pursuing(Pursuing),
+}
+
+/// Another goal is pursued, or none.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Pursuing {
+    pursued: Option<String>,
 }
 
 /// What was learned from, whole: applying it again gives the same links.
@@ -64,6 +81,9 @@ pub struct Observed {
     kind: EventKind,
     outcome: OutcomeKind,
     mode: String,
+    /// Empty in what was learned before there were any.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    circumstances: Vec<(String, String)>,
     delay_s: f64,
     episode: String,
     at: Timestamp,
@@ -74,6 +94,7 @@ wiring!(NucleusAccumbens {
     hears: [
         ToolResult,
         DeliveryEnded,
+        GoalChanged,
         PredictOutcomes,
         OfferCandidates,
         ListLinks,
@@ -112,6 +133,7 @@ impl Region for NucleusAccumbens {
                 event.teach(self.links.get_or_insert_with(|| LinkTable::new(event.alpha)));
             }
             NacEvent::Recalled(recalled) => recalled.put(&mut self.links, &mut self.observations),
+            NacEvent::Pursuing(Pursuing { pursued }) => self.goal = pursued,
         }
     }
 }
@@ -124,9 +146,14 @@ impl NucleusAccumbens {
 
 impl Observed {
     fn teach(&self, links: &mut LinkTable) -> super::model::Update {
+        let mut context: Vec<(&str, &str)> =
+            self.circumstances.iter().map(|(field, value)| (field.as_str(), value.as_str())).collect();
+        if context.is_empty() {
+            context.push(("mode", self.mode.as_str()));
+        }
         links.observe(&Observation {
             event: &self.kind,
-            context: &[("mode", self.mode.as_str())],
+            context: &context,
             outcome: &self.outcome,
             cues: &[],
             delay: Some(self.delay_s),
@@ -161,12 +188,19 @@ struct Lesson<'a> {
 }
 
 impl NucleusAccumbens {
+    /// Those of now.
+    fn circumstances(&self, params: &Map<String, Json>, pulse: &Pulse<'_, Self>) -> Circumstances {
+        let NacSettings { mode, zone, .. } = pulse.settings();
+        Circumstances::of(params, mode, self.goal.as_deref(), pulse.now(), zone)
+    }
+
     fn learn(&self, lesson: Lesson<'_>, pulse: &mut Pulse<'_, Self>) {
         let Lesson { action, tool, params, outcome, delay_s, turn } = lesson;
         let event = Observed {
             kind: EventKind::of(tool, &params),
             outcome,
             mode: pulse.settings().mode.clone(),
+            circumstances: self.circumstances(&params, pulse).into_pairs(),
             delay_s,
             episode: turn.to_string(),
             at: pulse.now(),
@@ -237,17 +271,30 @@ impl Hears<DeliveryEnded> for NucleusAccumbens {
     }
 }
 
+impl Hears<GoalChanged> for NucleusAccumbens {
+    fn hear(&self, changed: &GoalChanged, pulse: &mut Pulse<'_, Self>) {
+        if changed.active != self.goal {
+            pulse.keep(NacEvent::Pursuing(Pursuing { pursued: changed.active.clone() }));
+        }
+    }
+}
+
 impl Hears<PredictOutcomes> for NucleusAccumbens {
     fn hear(&self, query: &PredictOutcomes, pulse: &mut Pulse<'_, Self>) {
         let unlearned = LinkTable::new(pulse.settings().alpha);
         let links = self.links.as_ref().unwrap_or(&unlearned);
-        let kind = EventKind::of(&query.tool_name, &params_of(&query.params));
-        let mode = pulse.settings().mode.clone();
-        let mut predicted = links.predict(&kind, &[("mode", mode.as_str())], &[], pulse.now());
+        let params = params_of(&query.params);
+        let kind = EventKind::of(&query.tool_name, &params);
+        let mut circumstances = self.circumstances(&params, pulse);
+        if let Some(words) = query.context["words"].as_str() {
+            let known = links.records_of(&query.tool_name);
+            circumstances = known.fold(circumstances, |now, (_, record)| now.said(words, &record.conditions));
+        }
+        let mut predicted = links.predict(&kind, &circumstances.pairs(), &[], pulse.now());
         if predicted.basis == Basis::Unknown {
             let alike = alike(&kind, links, &*pulse.settings().encoder);
             let alike: Vec<(&str, f64)> = alike.iter().map(|(key, likeness)| (key.as_str(), *likeness)).collect();
-            predicted = links.borrow(&alike, &[("mode", mode.as_str())], pulse.now());
+            predicted = links.borrow(&alike, &circumstances.pairs(), pulse.now());
         }
         let observations = predicted.links.iter().map(|link| u64::from(link.observations)).sum();
         let shown = if query.include_all_outcomes { usize::MAX } else { 1 };

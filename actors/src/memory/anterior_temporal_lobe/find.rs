@@ -1,6 +1,6 @@
 //! Answering: which concepts are asked for, how well each fits, and how they are shown.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 
 use maxim_bus::signals::concepts::{ConceptShown, FindConcepts, KnowledgeEntry, Layer, RelationShown};
 
@@ -184,8 +184,7 @@ impl Finder<'_> {
         let mut meant: Vec<(u32, f64)> = Vec::new();
         for (number, coverage) in covered {
             let Some(card) = self.index.card(number) else { continue };
-            let own: BTreeSet<String> = self.index.stems_of(&card.name);
-            let held = own.intersection(&stems).count() as f64 / own.len().max(1) as f64;
+            let held = card.stems.intersection(&stems).count() as f64 / card.stems.len().max(1) as f64;
             let fit = (0.6 * coverage + 0.4 * held).min(1.0);
             if held >= 1.0 {
                 meant.push((number, fit));

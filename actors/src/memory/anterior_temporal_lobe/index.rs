@@ -21,6 +21,8 @@ const IN_TEXT: f32 = 0.7;
 const IN_PASSAGE: f32 = 0.6;
 /// Steps of IS_A that are followed, at most: deeper is a mistake in what was taught.
 const DEEPEST: usize = 32;
+/// Concepts that words open for one text: beyond it a common word only adds to what rarer ones found.
+const OPENED: usize = 1_024;
 
 /// An edge to or from a concept.
 #[derive(Clone, Debug, PartialEq)]
@@ -43,6 +45,8 @@ pub(super) struct Card {
     pub pinned: bool,
     pub compressed: bool,
     pub links: Vec<Link>,
+    /// Stems of the name.
+    pub stems: BTreeSet<String>,
     properties: Vec<(String, String)>,
     terms: Vec<(String, f32)>,
 }
@@ -77,6 +81,7 @@ impl Card {
             pinned: memory.long_term,
             compressed: memory.compressed,
             links: memory.relations.iter().map(link).collect(),
+            stems: stems.of_text(&memory.name.replace('_', " ")).into_iter().collect(),
             properties: memory.properties.iter().map(|(key, value)| property(key, value)).collect(),
             terms: terms.into_iter().collect(),
         }
@@ -254,14 +259,24 @@ impl ConceptIndex {
     pub fn covering(&self, stems: &BTreeSet<String>) -> BTreeMap<u32, f64> {
         let count = self.cards.len() as f64;
         let rarity = |df: f64| (1.0 + (count - df + 0.5) / (df + 0.5)).ln();
+        let mut words: Vec<Option<&BTreeMap<u32, f32>>> = stems.iter().map(|stem| self.terms.get(stem)).collect();
+        words.sort_by_key(|postings| postings.map_or(0, BTreeMap::len));
         let mut found: BTreeMap<u32, f64> = BTreeMap::new();
         let mut total = 0.0;
-        for stem in stems {
-            let postings = self.terms.get(stem);
+        for postings in words {
             let weight = rarity(postings.map_or(0.0, |postings| postings.len() as f64));
             total += weight;
-            for (number, hit) in postings.into_iter().flatten() {
-                *found.entry(*number).or_insert(0.0) += weight * f64::from(*hit);
+            let Some(postings) = postings else { continue };
+            let hit = |hit: &f32| weight * f64::from(*hit);
+            if postings.len() <= OPENED.saturating_sub(found.len()) || found.is_empty() {
+                // The newest, where even the rarest word has too many.
+                for (number, in_it) in postings.iter().rev().take(OPENED) {
+                    *found.entry(*number).or_insert(0.0) += hit(in_it);
+                }
+            } else {
+                for (number, covered) in &mut found {
+                    *covered += postings.get(number).map_or(0.0, hit);
+                }
             }
         }
         found.values_mut().for_each(|covered| *covered /= total.max(f64::MIN_POSITIVE));

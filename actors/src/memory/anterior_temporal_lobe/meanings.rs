@@ -4,14 +4,10 @@ use std::collections::HashMap;
 use std::fmt;
 use std::sync::Arc;
 
-use crate::language::packed::{PackedVector, hamming_distances};
+use crate::language::nearest::{ALL_BELOW, looked_at, near};
+use crate::language::packed::PackedVector;
 use crate::language::signature::{Signature, signature};
 use crate::language::{Encoder, calibrated, similarity};
-
-/// Up to so many concepts all are compared exactly.
-const EXACT: usize = 2_048;
-/// Beyond it, those that are compared exactly for each one that is wanted.
-const RERANKED: usize = 32;
 
 /// The vectors of concepts, in rows without gaps.
 #[derive(Default)]
@@ -74,19 +70,13 @@ impl Meanings {
             return Vec::new();
         }
         let asked = PackedVector::of(&asked);
-        let rows: Vec<usize> = if self.numbers.len() <= EXACT {
-            (0..self.numbers.len()).collect()
-        } else {
-            let mut distances = Vec::new();
-            hamming_distances(&signature(asked.numbers()), &self.signatures, &mut distances);
-            let mut rows: Vec<usize> = (0..distances.len()).collect();
-            let kept = (most * RERANKED).min(rows.len() - 1);
-            rows.select_nth_unstable_by_key(kept, |row| (distances[*row], self.numbers[*row]));
-            rows.truncate(kept);
-            rows
+        let rows: Vec<u32> = match self.numbers.len() {
+            few if few <= ALL_BELOW => (0..few as u32).collect(),
+            many => near(&signature(asked.numbers()), &self.signatures, looked_at(many).max(most), |_| true),
         };
         let alike = |row: usize| f64::from(calibrated(asked.dot(&self.vectors[row]), encoder.floor()));
-        let mut ranked: Vec<(u32, f64)> = rows.into_iter().map(|row| (self.numbers[row], alike(row))).collect();
+        let rows = rows.into_iter().map(|row| row as usize);
+        let mut ranked: Vec<(u32, f64)> = rows.map(|row| (self.numbers[row], alike(row))).collect();
         ranked.retain(|(_, likeness)| *likeness > 0.0);
         ranked.sort_by(|a, b| b.1.total_cmp(&a.1).then(a.0.cmp(&b.0)));
         ranked.truncate(most);

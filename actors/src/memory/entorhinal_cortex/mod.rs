@@ -7,7 +7,6 @@ mod outer;
 pub mod region;
 pub mod segment;
 mod sight;
-pub mod signature_index;
 pub mod situation_index;
 
 pub use region::{EntorhinalCortex, EntorhinalSettings};

@@ -1,7 +1,7 @@
 //! The entorhinal cortex as a room: knows which situations are like one another.
 //!
 //! Biology: the entorhinal cortex, where patterns are separated on the way into memory and completed on the way out.
-//! Law: `law.rs` weighs the parts of a likeness, `signature_index` finds the near among many.
+//! Law: `law.rs` weighs the parts of a likeness, `language::nearest` finds the near among many.
 //! Remembers: every situation that a layer of memory told of, with its vector and that vector's encoder, as one record.
 //! Forgets: what its layer forgot.
 //! Down: what is stored waits in its inbox; likeness is a missing section.

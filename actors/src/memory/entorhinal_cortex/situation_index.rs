@@ -9,7 +9,7 @@ use maxim_bus::signals::similarity::LikenessParts;
 use super::law::{self, LikenessWeights};
 use super::model::{Cue, Item};
 use super::sight::Sight;
-use super::signature_index::{ALL_BELOW, looked_at, near};
+use crate::language::nearest::{ALL_BELOW, looked_at, near};
 use crate::language::packed::PackedVector;
 use crate::language::signature::{Signature, signature};
 use crate::language::{EncoderId, Stems};
@@ -17,6 +17,9 @@ use crate::memory::suprachiasmatic_nucleus::law::TimeSignature;
 
 /// Newest items of one tool, object or person that are compared.
 const NEWEST_OF_A_KEY: usize = 256;
+
+/// The layer of a place that holds nothing.
+const NOWHERE: u32 = u32::MAX;
 
 /// Steps in which a share of a period is kept.
 const STEPS: f64 = 65_536.0;
@@ -52,7 +55,6 @@ impl Names {
 /// What is compared beside the meaning.
 #[derive(Clone, Debug, Default)]
 struct Traits {
-    layer: u32,
     tool: Option<u32>,
     goal: Option<u32>,
     mode: Option<u32>,
@@ -108,7 +110,9 @@ pub struct SituationIndex {
     by_tool: BTreeMap<u32, Vec<u32>>,
     by_object: BTreeMap<u32, Vec<u32>>,
     by_person: BTreeMap<u32, Vec<u32>>,
-    forgotten: BTreeSet<u32>,
+    /// The layer of each place, or [`NOWHERE`]: apart from the rest, since every question reads it thousands of times.
+    layers: Vec<u32>,
+    live: usize,
 }
 
 impl SituationIndex {
@@ -124,12 +128,13 @@ impl SituationIndex {
             by_tool: BTreeMap::new(),
             by_object: BTreeMap::new(),
             by_person: BTreeMap::new(),
-            forgotten: BTreeSet::new(),
+            layers: Vec::new(),
+            live: 0,
         }
     }
 
     pub fn len(&self) -> usize {
-        self.traits.len() - self.forgotten.len()
+        self.live
     }
 
     pub fn is_empty(&self) -> bool {
@@ -150,7 +155,6 @@ impl SituationIndex {
         if place == self.places() {
             self.push_empty();
         }
-        self.forgotten.remove(&place);
         if item.encoder == *self.sight.encoder() {
             self.sight.set(place, &item.vector, Some(item.signature));
         } else {
@@ -158,10 +162,11 @@ impl SituationIndex {
         }
         self.unlist(place);
         let traits = self.traits_of(item);
-        self.list(place, traits);
+        let layer = self.names.id(&item.situation.layer);
+        self.list(place, layer, traits);
     }
 
-    fn list(&mut self, place: u32, traits: Traits) {
+    fn list(&mut self, place: u32, layer: u32, traits: Traits) {
         for (lists, ids) in [
             (&mut self.by_tool, traits.tool.as_slice()),
             (&mut self.by_object, &*traits.objects),
@@ -177,6 +182,13 @@ impl SituationIndex {
             }
         }
         self.traits[place as usize] = traits;
+        self.set_layer(place, layer);
+    }
+
+    fn set_layer(&mut self, place: u32, layer: u32) {
+        let before = std::mem::replace(&mut self.layers[place as usize], layer);
+        self.live += usize::from(before == NOWHERE && layer != NOWHERE);
+        self.live -= usize::from(before != NOWHERE && layer == NOWHERE);
     }
 
     pub fn encoder(&self) -> &EncoderId {
@@ -201,7 +213,7 @@ impl SituationIndex {
         let at = place as usize;
         let traits = self.traits.get(at).cloned().unwrap_or_default();
         Row {
-            layer: traits.layer,
+            layer: self.layer(place),
             tool: traits.tool,
             goal: traits.goal,
             mode: traits.mode,
@@ -209,7 +221,7 @@ impl SituationIndex {
             phases: traits.phases,
             objects: traits.objects.into_vec(),
             people: traits.people.into_vec(),
-            is_forgotten: self.forgotten.contains(&place),
+            is_forgotten: self.layer(place) == NOWHERE,
             scale: self.sight.scale(place),
             signature: self.sight.signature(place),
         }
@@ -223,15 +235,14 @@ impl SituationIndex {
     pub fn push_row(&mut self, row: Row, steps: impl Iterator<Item = i8>) {
         let place = self.places();
         self.sight.push(row.scale, steps, row.signature);
-        self.traits.push(Traits::default());
+        self.push_nowhere();
         if row.is_forgotten {
-            self.forgotten.insert(place);
             return;
         }
         self.know_goal(row.goal);
         let Row { layer, tool, goal, mode, success, phases, objects, people, .. } = row;
         let (objects, people) = (objects.into_boxed_slice(), people.into_boxed_slice());
-        self.list(place, Traits { layer, tool, goal, mode, success, objects, people, phases });
+        self.list(place, layer, Traits { tool, goal, mode, success, objects, people, phases });
     }
 
     /// Remembers the stems of a goal.
@@ -244,9 +255,17 @@ impl SituationIndex {
     }
 
     fn push_empty(&mut self) {
-        self.forgotten.insert(self.places());
         self.sight.push_empty();
+        self.push_nowhere();
+    }
+
+    fn push_nowhere(&mut self) {
         self.traits.push(Traits::default());
+        self.layers.push(NOWHERE);
+    }
+
+    fn layer(&self, place: u32) -> u32 {
+        self.layers.get(place as usize).copied().unwrap_or(NOWHERE)
     }
 
     fn unlist(&mut self, place: u32) {
@@ -275,7 +294,8 @@ impl SituationIndex {
     }
 
     pub fn forget(&mut self, place: u32) {
-        if place < self.places() && self.forgotten.insert(place) {
+        if self.layer(place) != NOWHERE {
+            self.set_layer(place, NOWHERE);
             self.unlist(place);
             self.sight.clear(place);
         }
@@ -297,7 +317,6 @@ impl SituationIndex {
             ids.into_boxed_slice()
         };
         let traits = Traits {
-            layer: names.id(&situation.layer),
             tool: situation.tool.as_deref().map(|tool| names.id(tool)),
             goal: situation.goal.as_deref().map(|goal| names.id(goal)),
             mode: situation.mode.as_deref().map(|mode| names.id(mode)),
@@ -346,15 +365,15 @@ impl SituationIndex {
     }
 
     fn is_wanted(&self, place: u32, layer: Option<u32>) -> bool {
-        let traits = self.traits.get(place as usize).filter(|_| !self.forgotten.contains(&place));
-        traits.is_some_and(|traits| layer.is_none_or(|layer| traits.layer == layer))
+        let own = self.layer(place);
+        own != NOWHERE && layer.is_none_or(|layer| layer == own)
     }
 
     /// Likeness of a cue and all items, compared one by one: what [`SituationIndex::find`] is measured by.
     pub fn find_exactly(&self, cue: &Cue, limit: usize) -> Vec<Likeness> {
         let asked = self.asked(cue);
         let look = Look { sight: &self.sight, floor: self.floor };
-        let places = (0..self.places()).filter(|place| !self.forgotten.contains(place));
+        let places = (0..self.places()).filter(|place| self.layer(*place) != NOWHERE);
         let mut found: Vec<Likeness> = places.map(|place| self.compare(look, cue, &asked, place)).collect();
         found.sort_by(|a, b| b.score.total_cmp(&a.score).then(b.item.cmp(&a.item)));
         found.truncate(limit);
