@@ -48,7 +48,7 @@ fn lesson(number: usize) -> ConceptLesson {
 }
 
 fn room(size: usize) -> Rig<AnteriorTemporalLobe> {
-    let settings = AtlSettings { run: "bench".into(), encoder: Arc::new(TokenTable::embedded()) };
+    let settings = AtlSettings { run: "bench".into(), encoder: Arc::new(TokenTable::embedded()), asks_meaning: false };
     let mut rig = Rig::new(settings, |bus, probe| {
         ear::<ConceptsLearned>(bus, probe);
         ear::<ConceptsFound>(bus, probe);

@@ -194,6 +194,7 @@ impl AgentSettings {
         );
         let text_encoder = encoder_source(encoder)?;
         let outer = text_encoder.as_ref().map(EncoderSource::name);
+        let asks_meaning = outer.is_some();
         let encoder: Arc<dyn Encoder> = Arc::new(TokenTable::embedded());
         let mut hands = Hands::new(workdir, mode, saved);
         hands.deadline = tool_deadline.get();
@@ -219,7 +220,7 @@ impl AgentSettings {
                 mode: mode.as_str().into(),
                 run: format!("{boot:016x}"),
                 encoder: Arc::clone(&encoder),
-                asks_meaning: outer.is_some(),
+                asks_meaning,
                 budget_bytes: None,
                 capture: capture_law(memory),
             },
@@ -234,7 +235,11 @@ impl AgentSettings {
                 knowledge: memory.knowledge_max as usize,
                 thin: Vec::new(),
             },
-            anterior_temporal_lobe: AtlSettings { run: format!("{boot:016x}"), encoder: Arc::clone(&encoder) },
+            anterior_temporal_lobe: AtlSettings {
+                run: format!("{boot:016x}"),
+                encoder: Arc::clone(&encoder),
+                asks_meaning,
+            },
             semantic_promoter: PromoterSettings {
                 idle: signed(memory.promotion_idle.get()),
                 ..PromoterSettings::default()

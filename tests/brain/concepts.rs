@@ -131,6 +131,28 @@ fn a_document_answers_what_kinds_there_are() {
 }
 
 #[test]
+fn what_is_like_a_cue_may_be_a_concept_until_it_is_forgotten() {
+    let mut bench = Bench::new();
+    let text = "A kettle is a vessel in which water is boiled.\n".to_owned();
+    let part = IngestDocument { document: "kitchen.md".into(), markdown: true, text, passages_before: 0 };
+    bench.ask(AnteriorTemporalLobe::NAME, part);
+    bench.say("remember that the kettle whistles when the water boils");
+    let kettle = concepts(&mut bench, json!({ "name": "kettle" }))[0]["id"].clone();
+    let alike = |bench: &mut Bench, params: Json| -> Vec<Json> {
+        bench.inquire("similarity_search", params)["results"].as_array().cloned().expect("results")
+    };
+    let near = alike(&mut bench, json!({ "memory_id": kettle }));
+    assert!(near.iter().any(|line| line["layer"] == "hippocampus"), "an episode about it: {near:?}");
+    let cue = json!({ "context": "a kettle, the vessel for boiling water" });
+    let meant = alike(&mut bench, cue.clone());
+    assert_eq!((&meant[0]["id"], &meant[0]["layer"]), (&kettle, &json!("anterior_temporal_lobe")), "{meant:?}");
+    let id = kettle.as_str().expect("an id").to_owned();
+    bench.ask(AnteriorTemporalLobe::NAME, ForgetRecord { id });
+    let meant = alike(&mut bench, cue);
+    assert!(meant.iter().all(|line| line["id"] != kettle), "{meant:?}");
+}
+
+#[test]
 fn concepts_and_episodes_hang_together_until_one_is_forgotten() {
     let mut bench = life(None);
     let concept = concepts(&mut bench, json!({ "name": "write_file success" })).remove(0);

@@ -11,6 +11,7 @@ use axum::routing::post;
 use axum::{Json, Router};
 use maxim::config::Settings;
 use maxim_actors::store::StateStore;
+use maxim_bus::signals::concepts::IngestDocument;
 use serde_json::{Value, json};
 
 use crate::common::{Bench, core_tools, loopback, static_model};
@@ -171,6 +172,29 @@ fn a_question_without_a_shared_word_finds_what_the_server_says_is_like_it() {
     // Each text went out once.
     let sent = server.texts().iter().filter(|text| text.contains("crate was carried")).count();
     assert_eq!(sent, 58);
+}
+
+#[test]
+fn a_concept_is_found_by_what_the_server_says_is_like_it_and_by_words_without_it() {
+    let server = Server::new(Conduct::Meaning(16));
+    let text = "A zorble is an animal. A crate is a container. A rack is a shelf.\n".to_owned();
+    let document = IngestDocument { document: "farm.md".into(), markdown: true, text, passages_before: 0 };
+    let names = |bench: &mut Bench, query: &str| -> Vec<String> {
+        let found = bench.inquire("concept_query", json!({ "query": query }));
+        let lines = found["results"].as_array().cloned().unwrap_or_default();
+        lines.iter().map(|line| line["name"].as_str().unwrap_or_default().to_owned()).collect()
+    };
+    let mut plain = bench(Settings::default());
+    let mut bench = bench(with_server(&server.serve(), "gull"));
+    for bench in [&mut plain, &mut bench] {
+        remember(bench);
+        bench.ask("anterior_temporal_lobe", document.clone());
+        bench.pass(Duration::from_secs(5));
+    }
+    assert!(!names(&mut plain, "flimflam").contains(&"zorble".to_owned()));
+    assert_eq!(names(&mut bench, "flimflam").first().map(String::as_str), Some("zorble"));
+    server.is_now(Conduct::Down);
+    assert_eq!(names(&mut bench, "what is a zorble?").first().map(String::as_str), Some("zorble"));
 }
 
 #[test]

@@ -39,13 +39,16 @@ pub(super) struct Finder<'a> {
     pub types: &'a RelationTypes,
 }
 
+/// Numbers with their likeness in meaning beyond what chance gives, 0 to 1, the most alike first.
+pub(super) type Meant = Vec<(u32, f64)>;
+
 /// Numbers with how well they fit, the best first.
 pub(super) type Ranked = Vec<(u32, f64)>;
 
 impl Finder<'_> {
     /// # Errors
     /// The relation type isn't known, or a value is given without its property.
-    pub fn find(&self, asked: &FindConcepts) -> Result<Ranked, String> {
+    pub fn find(&self, asked: &FindConcepts, meant: Option<&Meant>) -> Result<Ranked, String> {
         let limit = if asked.limit == 0 { DEFAULT_LIMIT } else { asked.limit.min(MOST) };
         if asked.value.is_some() && asked.property.is_none() {
             return Err("value says of which property it is: give property too".into());
@@ -77,7 +80,7 @@ impl Finder<'_> {
         }
         let query = asked.query.as_deref().filter(|query| !query.trim().is_empty());
         if let Some(query) = query {
-            filters.push(self.fitting(query));
+            filters.push(self.fitting(query, meant));
         }
         let mut ranked: Ranked = match filters.split_first() {
             None => self.index.numbers_after(None).map(|number| (number, 1.0)).collect(),
@@ -177,28 +180,30 @@ impl Finder<'_> {
 
     /// How well concepts fit a text: the share of the text's words that they hold, and of their name's words that the
     /// text holds. What is one of a concept that the text names fits too.
-    pub fn fitting(&self, text: &str) -> BTreeMap<u32, f64> {
+    /// What is near in meaning: what is given, else by the embedded encoder.
+    pub fn fitting(&self, text: &str, meant: Option<&Meant>) -> BTreeMap<u32, f64> {
         let stems = self.index.stems_of(text);
         let covered = self.index.covering(&stems);
         let mut fits: BTreeMap<u32, f64> = BTreeMap::new();
-        let mut meant: Vec<(u32, f64)> = Vec::new();
+        let mut named: Vec<(u32, f64)> = Vec::new();
         for (number, coverage) in covered {
             let Some(card) = self.index.card(number) else { continue };
             let held = card.stems.intersection(&stems).count() as f64 / card.stems.len().max(1) as f64;
             let fit = (0.6 * coverage + 0.4 * held).min(1.0);
             if held >= 1.0 {
-                meant.push((number, fit));
+                named.push((number, fit));
             }
             fits.insert(number, fit);
         }
-        for (number, alike) in self.index.nearest(text, MEANT) {
+        let near = meant.cloned().unwrap_or_else(|| self.index.nearest(text, MEANT));
+        for (number, alike) in near {
             let fit = MEANING * alike;
-            if alike >= ALIKE {
+            if alike >= ALIKE && self.index.card(number).is_some() {
                 let known = fits.entry(number).or_insert(0.0);
                 *known = known.max(fit);
             }
         }
-        for (kind, fit) in meant {
+        for (kind, fit) in named {
             for (number, _) in self.index.kinds_of(kind) {
                 let known = fits.entry(number).or_insert(0.0);
                 *known = known.max(fit * OF_THIS_KIND);
@@ -210,7 +215,7 @@ impl Finder<'_> {
     /// What bears on a text, for the prompt: how well it fits times how sure it is.
     pub fn knowledge(&self, text: &str, limit: usize) -> Ranked {
         let mut ranked: Ranked = self
-            .fitting(text)
+            .fitting(text, None)
             .into_iter()
             .filter(|(_, fit)| *fit >= RELEVANT)
             .filter_map(|(number, fit)| Some((number, fit * confidence(self.index.card(number)?.reinforcements).get())))

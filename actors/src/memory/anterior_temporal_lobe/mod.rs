@@ -6,6 +6,7 @@ mod heard;
 mod index;
 mod learn;
 mod meanings;
+mod meant;
 pub mod model;
 pub mod naming;
 mod region;

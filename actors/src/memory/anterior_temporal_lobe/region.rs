@@ -7,6 +7,7 @@
 //! nobody asked for over 30 days is compressed, or pruned if nothing rests on it.
 //! Down: lessons wait; knowledge is a missing section.
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use jiff::Timestamp;
@@ -16,22 +17,25 @@ use maxim_bus::signals::concepts::{
     LayerUnlinked, LearnConcepts, PinRecord, ProposeRelationType, RecallKnowledge, RecordChanged, RecordsLinked,
     RecordsRemoved, RelationTypeProposed,
 };
+use maxim_bus::signals::encoding::{FindMeant, MeantFound};
 use maxim_bus::signals::layers::{ExportRecords, ImportRecords, RecordsExported, RecordsImported};
 use maxim_bus::signals::numbers::MetricsCorrelated;
 use maxim_bus::signals::recall::{ReportStats, StatsReported};
+use maxim_bus::signals::similarity::SituationsStored;
 use maxim_bus::signals::skill::ExecutesWithLearned;
-use maxim_bus::{RegionName, Stage, Trust};
+use maxim_bus::{MessageId, RegionName, Stage, Trust};
 use serde::{Deserialize, Serialize};
 
 use super::document;
 use super::find::{DEFAULT_LIMIT, Finder};
 use super::index::ConceptIndex;
 use super::learn::Lesson;
+use super::meant::situation;
 use super::model::SemanticMemory;
 use super::relations::{RelationType, RelationTypes};
 use crate::language::Encoder;
 use crate::language::packed::PackedVector;
-use crate::region::{Card, Hears, Pulse, RecordView, Region};
+use crate::region::{Card, Hears, Pulse, RecordView, Region, Waiting};
 use crate::wiring;
 
 /// How the room is set up.
@@ -41,6 +45,8 @@ pub struct AtlSettings {
     pub run: String,
     /// Makes the vectors by which meanings are compared.
     pub encoder: Arc<dyn Encoder>,
+    /// There is an encoder outside of the program: questions wait for what the entorhinal cortex finds near by it.
+    pub asks_meaning: bool,
 }
 
 /// Prefix of the concepts' records; their order is that of their numbers.
@@ -55,6 +61,11 @@ pub struct AnteriorTemporalLobe {
     refused: u64,
     /// Where a round of consolidation stands: what was last asked for before this was looked at.
     pub(super) looked_at: Option<(Timestamp, u32)>,
+    /// The entorhinal cortex was told of the concepts below this number.
+    #[serde(default)]
+    pub(super) told: u32,
+    #[serde(default)]
+    pub(super) pondered: BTreeMap<MessageId, Box<Waiting<FindConcepts>>>,
     #[serde(skip)]
     pub(super) index: ConceptIndex,
 }
@@ -66,12 +77,16 @@ pub enum AtlEvent {
     Registered(RelationType),
     Refused(u64),
     LookedAt(Option<(Timestamp, u32)>),
+    Told { upto: u32 },
+    Pondered { asked: MessageId, pondered: Box<Waiting<FindConcepts>> },
+    PonderingEnded { asked: MessageId },
 }
 
 wiring!(AnteriorTemporalLobe {
     hears: [
         LearnConcepts,
         FindConcepts,
+        MeantFound,
         RecallKnowledge,
         ProposeRelationType,
         IngestDocument,
@@ -100,6 +115,8 @@ wiring!(AnteriorTemporalLobe {
         RecordsRemoved,
         RecordsExported,
         RecordsImported,
+        SituationsStored,
+        FindMeant,
     ],
 });
 
@@ -116,13 +133,24 @@ impl Region for AnteriorTemporalLobe {
     fn apply(&mut self, event: AtlEvent) {
         match event {
             AtlEvent::Stored { number, concept } => {
+                let are_all_told = self.told == self.next;
                 self.next = self.next.max(number + 1);
+                if are_all_told {
+                    self.told = self.next;
+                }
                 self.index.put(number, &concept);
             }
             AtlEvent::Removed { number } => self.index.take(number),
             AtlEvent::Registered(kind) => self.types.register(kind),
             AtlEvent::Refused(count) => self.refused += count,
             AtlEvent::LookedAt(place) => self.looked_at = place,
+            AtlEvent::Told { upto } => self.told = upto,
+            AtlEvent::Pondered { asked, pondered } => {
+                self.pondered.insert(asked, pondered);
+            }
+            AtlEvent::PonderingEnded { asked } => {
+                self.pondered.remove(&asked);
+            }
         }
     }
 
@@ -141,6 +169,18 @@ impl Region for AnteriorTemporalLobe {
                 }
                 (None, Ok(_)) => {}
             }
+        }
+    }
+
+    fn next_deadline(&self, _settings: &AtlSettings) -> Option<Timestamp> {
+        let untold = (self.told < self.next).then_some(Timestamp::UNIX_EPOCH);
+        untold.or_else(|| self.pondering_due())
+    }
+
+    fn tick(&self, pulse: &mut Pulse<'_, Self>) {
+        self.give_up_pondering(pulse);
+        if self.told < self.next {
+            self.tell_some(pulse);
         }
     }
 }
@@ -169,11 +209,26 @@ impl AnteriorTemporalLobe {
     }
 
     pub(super) fn store(&self, number: u32, concept: SemanticMemory, pulse: &mut Pulse<'_, Self>) {
+        self.store_all(vec![(number, concept)], pulse);
+    }
+
+    /// Keeps them, and tells of those whose words are new.
+    fn store_all(&self, concepts: Vec<(u32, SemanticMemory)>, pulse: &mut Pulse<'_, Self>) {
         let encoder = &*pulse.settings().encoder;
-        let vector = PackedVector::of(&encoder.embed(&concept.embedding_text())).to_record(encoder.id());
-        pulse.put_bytes(vector_key(number), vector);
-        pulse.put(concept_key(number), &concept);
-        pulse.keep(AtlEvent::Stored { number, concept: Box::new(concept) });
+        let mut stored = Vec::new();
+        for (number, concept) in concepts {
+            let text = concept.embedding_text();
+            if self.memory(number, pulse).is_none_or(|before| before.embedding_text() != text) {
+                let vector = PackedVector::of(&encoder.embed(&text)).to_record(encoder.id());
+                pulse.put_bytes(vector_key(number), vector);
+                stored.push(situation(&concept));
+            }
+            pulse.put(concept_key(number), &concept);
+            pulse.keep(AtlEvent::Stored { number, concept: Box::new(concept) });
+        }
+        if !stored.is_empty() {
+            pulse.emit(SituationsStored { stored, forgotten: Vec::new() });
+        }
     }
 
     /// Takes in lessons and tells everybody what came of them. What is learned in an outsider's turn is an outsider's.
@@ -190,19 +245,19 @@ impl AnteriorTemporalLobe {
             }
         }
         let Lesson { changed, created, layer_edges, cross_edges, .. } = taking;
-        for (number, concept) in changed {
+        for (number, concept) in &changed {
             pulse.emit(ConceptFormed {
                 id: concept.id.clone(),
                 name: concept.name.clone(),
                 category: concept.category.clone(),
-                created: created.get(&number).copied().unwrap_or_default(),
+                created: created.get(number).copied().unwrap_or_default(),
                 at: now,
                 confidence: concept.confidence(),
                 trust: concept.trust,
                 provenance: concept.provenance,
             });
-            self.store(number, concept, pulse);
         }
+        self.store_all(changed.into_iter().collect(), pulse);
         if !layer_edges.is_empty() {
             pulse.emit(LayerLinked { layer: Layer::Atl, edges: layer_edges });
         }
@@ -216,7 +271,7 @@ impl AnteriorTemporalLobe {
     }
 
     /// Once a day at most, so that questions cost no writing.
-    fn touch(&self, numbers: &[u32], pulse: &mut Pulse<'_, Self>) {
+    pub(super) fn touch(&self, numbers: &[u32], pulse: &mut Pulse<'_, Self>) {
         let now = pulse.now();
         let day = jiff::SignedDuration::from_hours(24);
         for number in numbers {
@@ -233,25 +288,6 @@ impl AnteriorTemporalLobe {
 impl Hears<LearnConcepts> for AnteriorTemporalLobe {
     fn hear(&self, lessons: &LearnConcepts, pulse: &mut Pulse<'_, Self>) {
         let answer = self.learn(&lessons.lessons, pulse);
-        pulse.reply(answer);
-    }
-}
-
-impl Hears<FindConcepts> for AnteriorTemporalLobe {
-    fn hear(&self, asked: &FindConcepts, pulse: &mut Pulse<'_, Self>) {
-        let finder = self.finder();
-        let answer = match finder.find(asked) {
-            Ok(ranked) => {
-                let numbers: Vec<u32> = ranked.iter().map(|(number, _)| *number).collect();
-                self.touch(&numbers, pulse);
-                let shown = ranked.into_iter().filter_map(|(number, score)| {
-                    let memory = self.memory(number, pulse)?;
-                    Some(finder.shown(number, memory, score))
-                });
-                ConceptsFound { concepts: shown.collect(), error: None }
-            }
-            Err(why) => ConceptsFound { concepts: Vec::new(), error: Some(why) },
-        };
         pulse.reply(answer);
     }
 }

@@ -9,14 +9,18 @@ use maxim_bus::signals::concepts::{
     RecordChanged, RecordsLinked, RecordsRemoved, RelationLesson, RelationTypeProposed,
 };
 use maxim_bus::signals::layers::{ExportRecords, ImportRecords, RecordsExported, RecordsImported};
+use maxim_bus::signals::similarity::SituationsStored;
 use maxim_bus::{MessageId, Trust};
 
+use super::model::SemanticMemory;
+use super::region::AtlEvent;
 use super::{AnteriorTemporalLobe, AtlSettings};
 use crate::language::TokenTable;
+use crate::region::Region;
 use crate::region::rig::{Rig, ear};
 
 fn rig() -> Rig<AnteriorTemporalLobe> {
-    let settings = AtlSettings { run: "test".into(), encoder: Arc::new(TokenTable::embedded()) };
+    let settings = AtlSettings { run: "test".into(), encoder: Arc::new(TokenTable::embedded()), asks_meaning: false };
     Rig::new(settings, |bus, probe| {
         ear::<ConceptsLearned>(bus, probe);
         ear::<ConceptsFound>(bus, probe);
@@ -31,6 +35,7 @@ fn rig() -> Rig<AnteriorTemporalLobe> {
         ear::<RecordsLinked>(bus, probe);
         ear::<RecordsRemoved>(bus, probe);
         ear::<ConceptRemoved>(bus, probe);
+        ear::<SituationsStored>(bus, probe);
     })
 }
 
@@ -355,4 +360,44 @@ fn a_crash_loses_nothing_and_changes_nothing() {
     rig.crash();
     assert_eq!(rig.state_hash(), hash);
     assert_eq!(find(&mut rig, FindConcepts { limit: 100, ..FindConcepts::default() }), before);
+}
+
+#[test]
+fn concepts_are_told_of_once_when_their_words_change_and_when_they_go() {
+    let mut rig = rig();
+    let told = |rig: &mut Rig<AnteriorTemporalLobe>| -> (Vec<String>, Vec<String>) {
+        let all = rig.heard::<SituationsStored>();
+        let stored = all.iter().flat_map(|one| one.stored.iter().map(|situation| situation.text.clone())).collect();
+        (stored, all.iter().flat_map(|one| one.forgotten.iter().map(|(_, id)| id.clone())).collect())
+    };
+    rig.send(LearnConcepts { lessons: vec![lesson("red cup", "container", &["e1"]), lesson("stove", "", &["e2"])] });
+    assert_eq!(told(&mut rig), (vec!["red cup: container".into(), "stove".into()], Vec::new()));
+    rig.send(LearnConcepts { lessons: vec![lesson("red cup", "container", &["e3"])] });
+    assert_eq!(told(&mut rig), (Vec::new(), Vec::new()), "it is better known, and says the same");
+    rig.send(ForgetRecord { id: "concept-1".into() });
+    assert_eq!(told(&mut rig), (Vec::new(), vec!["concept-1".into()]));
+}
+
+#[test]
+fn those_of_a_store_from_before_are_told_of_in_steps() {
+    let mut rig = rig();
+    let lessons = (0..150).map(|n| lesson(&format!("thing {n}"), "", &["e1"])).collect();
+    rig.send(LearnConcepts { lessons });
+    let mut state = serde_json::to_value(rig.region()).expect("a state");
+    assert_eq!(state["told"], 150);
+    state.as_object_mut().expect("an object").remove("told");
+    let mut old: AnteriorTemporalLobe = serde_json::from_value(state).expect("as it was written before");
+    for (_, bytes) in rig.records().prefixed(super::region::CONCEPTS.as_bytes(), usize::MAX) {
+        let concept: SemanticMemory = serde_json::from_slice(&bytes).expect("a concept");
+        let number = super::model::concept_number(&concept.id).expect("a number");
+        old.apply(AtlEvent::Stored { number, concept: Box::new(concept) });
+    }
+    let mut told = Vec::new();
+    while old.told < old.next {
+        let (numbers, upto) = old.untold();
+        assert!(numbers.len() <= 64);
+        told.extend(numbers);
+        old.apply(AtlEvent::Told { upto });
+    }
+    assert_eq!(told, (0..150).collect::<Vec<u32>>());
 }

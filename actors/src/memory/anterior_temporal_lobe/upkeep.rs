@@ -4,11 +4,12 @@ use maxim_bus::signals::concepts::{
     ConceptRemoved, ConsolidateLayer, ForgetRecord, Layer, LayerConsolidated, LayerUnlinked, PinRecord, RecordChanged,
     RecordsRemoved,
 };
+use maxim_bus::signals::similarity::SituationsStored;
 
 use super::model::{SemanticMemory, concept_id, concept_number};
 use super::naming;
-use super::region::{AnteriorTemporalLobe, AtlEvent, concept_key};
-use crate::region::{Hears, Pulse};
+use super::region::{AnteriorTemporalLobe, AtlEvent, concept_key, vector_key};
+use crate::region::{Hears, Pulse, Region};
 
 /// Reinforcements up to which an inferred concept that nothing rests on is pruned when it is due.
 const WEAK: u32 = 1;
@@ -27,9 +28,12 @@ impl AnteriorTemporalLobe {
             }
         }
         pulse.remove(concept_key(number));
+        pulse.remove(vector_key(number));
         pulse.keep(AtlEvent::Removed { number });
         pulse.emit(ConceptRemoved { id: concept_id(number), name: name.clone(), reason: reason.into() });
         pulse.emit(RecordsRemoved { layer: Layer::Atl, ids: vec![concept_id(number)] });
+        let forgotten = vec![(Self::NAME.to_owned(), concept_id(number))];
+        pulse.emit(SituationsStored { stored: Vec::new(), forgotten });
         Some(name)
     }
 

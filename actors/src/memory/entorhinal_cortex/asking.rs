@@ -5,13 +5,13 @@ use maxim_bus::signals::encoding::{EncodeTexts, FindMeant, MeantFound, TextsEnco
 use maxim_bus::signals::similarity::{FindSimilar, SimilarFound};
 
 use super::model::Cue;
-use super::outer::{Asked, BLOCK, Out, OuterEvent, Question, block_key, changed_block, read};
+use super::outer::{Asked, BLOCK, Out, OuterEvent, block_key, changed_block, read};
 use super::region::{EntorhinalCortex, EntorhinalEvent, USUAL_LIMIT};
 use super::sight::ByChance;
 use super::situation_index::Look;
 use crate::language::packed::PackedVector;
 use crate::language::{EncoderId, FLOOR};
-use crate::region::{Hears, Pulse};
+use crate::region::{Hears, Pulse, Waiting};
 
 /// How long vectors of memories are waited for; longer than the text encoder takes before it gives up.
 const PATIENCE: SignedDuration = SignedDuration::from_secs(90);
@@ -158,13 +158,9 @@ impl EntorhinalCortex {
     /// Waits for the vector of a question's text; false where that is no use.
     pub(super) fn wonder(&self, text: &str, asked: Asked, pulse: &mut Pulse<'_, Self>) -> bool {
         let is_useful = !text.trim().is_empty() && self.outer.may_ask(self.places, pulse.now());
-        let Some(cause) =
-            pulse.cause().filter(|_| is_useful && !self.outer.is_other(pulse.settings().outer.as_deref()))
-        else {
-            return false;
-        };
-        let (asker, turn, id) = (cause.sender.clone(), cause.correlation, cause.id);
-        let question = Question { asker, turn, id, due: pulse.now() + QUESTION, asked };
+        let is_useful = is_useful && !self.outer.is_other(pulse.settings().outer.as_deref());
+        let waiting = Waiting::heard(pulse, pulse.now() + QUESTION, asked);
+        let Some(question) = waiting.filter(|_| is_useful) else { return false };
         let call = pulse.fresh_id();
         pulse.emit(EncodeTexts { call, texts: vec![clip(text)], known: self.known() });
         pulse.keep(EntorhinalEvent::Outer(OuterEvent::Wondered { call, question: Box::new(question) }));
@@ -175,20 +171,19 @@ impl EntorhinalCortex {
     fn answer(
         &self,
         call: maxim_bus::MessageId,
-        question: &Question,
+        question: &Waiting<Asked>,
         vector: Option<PackedVector>,
         pulse: &mut Pulse<'_, Self>,
     ) {
         pulse.keep(EntorhinalEvent::Outer(OuterEvent::Answered { call }));
-        let Question { asker, turn, id, asked, .. } = question;
-        match asked {
+        match &question.question {
             Asked::Similar(query) => {
                 let found = self.similar(query, vector, pulse);
-                pulse.answer_to(asker, *turn, *id, found);
+                question.answer(pulse, found);
             }
             Asked::Meant(query) => {
                 let found = vector.and_then(|vector| self.meant(query, &vector, pulse)).unwrap_or_default();
-                pulse.answer_to(asker, *turn, *id, found);
+                question.answer(pulse, found);
             }
         }
     }

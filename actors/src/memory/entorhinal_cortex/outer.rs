@@ -16,7 +16,7 @@ use serde_json::{Value as Json, json};
 use super::sight::Sight;
 use crate::language::EncoderId;
 use crate::language::packed::PackedVector;
-use crate::region::RecordView;
+use crate::region::{RecordView, Waiting};
 
 /// Places whose vectors are one record and one request.
 pub const BLOCK: u32 = 32;
@@ -42,16 +42,7 @@ pub struct Out {
     pub upto: u32,
 }
 
-/// A question that waits for the vector of its text.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct Question {
-    pub asker: String,
-    pub turn: MessageId,
-    pub id: MessageId,
-    pub due: Timestamp,
-    pub asked: Asked,
-}
-
+/// A question whose text is at the encoder.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub enum Asked {
     Similar(Box<FindSimilar>),
@@ -81,7 +72,7 @@ pub enum OuterEvent {
     },
     Wondered {
         call: MessageId,
-        question: Box<Question>,
+        question: Box<Waiting<Asked>>,
     },
     Answered {
         call: MessageId,
@@ -103,7 +94,7 @@ pub struct Outer {
     failures: u32,
     problem: Option<String>,
     retry_at: Option<Timestamp>,
-    questions: BTreeMap<MessageId, Box<Question>>,
+    questions: BTreeMap<MessageId, Box<Waiting<Asked>>>,
     #[serde(skip)]
     sight: Option<Sight>,
 }
@@ -288,11 +279,11 @@ impl Outer {
         self.out.as_ref()
     }
 
-    pub fn question(&self, call: MessageId) -> Option<&Question> {
+    pub fn question(&self, call: MessageId) -> Option<&Waiting<Asked>> {
         self.questions.get(&call).map(Box::as_ref)
     }
 
-    pub fn overdue(&self, now: Timestamp) -> Vec<(MessageId, Question)> {
+    pub fn overdue(&self, now: Timestamp) -> Vec<(MessageId, Waiting<Asked>)> {
         let overdue = self.questions.iter().filter(|(_, question)| question.due <= now);
         overdue.map(|(call, question)| (*call, question.as_ref().clone())).collect()
     }

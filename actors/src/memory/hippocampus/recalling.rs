@@ -5,14 +5,13 @@ use maxim_bus::signals::encoding::{FindMeant, MeantFound};
 use maxim_bus::signals::recall::{EpisodeFilter, EpisodesRecalled, RecallEpisodes, RecalledEpisode, Via};
 use maxim_bus::signals::similarity;
 use maxim_bus::{MessageId, Trust as BusTrust};
-use serde::{Deserialize, Serialize};
 
 use super::key_index::Filter;
 use super::model::{EpisodicMemory, Trust};
 use super::region::{Hippocampus, HippocampusEvent, episode_key, id_key};
 use super::text_index::{Meant, Query};
 use crate::memory::entorhinal_cortex::EntorhinalCortex;
-use crate::region::{Hears, Pulse, Region};
+use crate::region::{Hears, Pulse, Region, Waiting};
 
 /// Characters of an episode's text that a recalled line carries.
 pub(super) const CLIP: usize = 600;
@@ -21,16 +20,6 @@ pub(super) const CLIP: usize = 600;
 const MEANT: usize = 1_000;
 /// How long a question waits for them: less than who asked does.
 const PATIENCE: SignedDuration = SignedDuration::from_millis(900);
-
-/// A question that waits for what is near in meaning.
-#[derive(Clone, Debug, Serialize, Deserialize)]
-pub struct Pondered {
-    asker: String,
-    turn: MessageId,
-    id: MessageId,
-    pub(super) due: Timestamp,
-    question: RecallEpisodes,
-}
 
 impl Hippocampus {
     /// Episodes that a question finds, with their numbers.
@@ -136,11 +125,10 @@ impl Hippocampus {
     fn ponder(&self, question: &RecallEpisodes, pulse: &mut Pulse<'_, Self>) -> bool {
         let text = question.filter.query.as_deref().map(str::trim).filter(|text| !text.is_empty());
         let wants = question.waits && pulse.settings().asks_meaning;
-        let (Some(text), Some(cause)) = (text.filter(|_| wants), pulse.cause()) else { return false };
-        let (asker, turn, id) = (cause.sender.clone(), cause.correlation, cause.id);
+        let waiting = Waiting::heard(pulse, pulse.now() + PATIENCE, question.clone());
+        let (Some(text), Some(pondered)) = (text.filter(|_| wants), waiting) else { return false };
         let find = FindMeant { text: text.into(), layer: similarity::EPISODES.into(), limit: MEANT };
         let asked = pulse.ask(EntorhinalCortex::NAME, find);
-        let pondered = Pondered { asker, turn, id, due: pulse.now() + PATIENCE, question: question.clone() };
         pulse.keep(HippocampusEvent::Pondered { asked, pondered: Box::new(pondered) });
         true
     }
@@ -154,10 +142,9 @@ impl Hippocampus {
             near.sort_by_key(|(document, _)| *document);
             Meant { near, floor }
         });
-        let Pondered { asker, turn, id, question, .. } = pondered.as_ref();
-        let episodes = self.recalled(question, meant.as_ref(), pulse);
+        let episodes = self.recalled(&pondered.question, meant.as_ref(), pulse);
         pulse.keep(HippocampusEvent::PonderingEnded { asked });
-        pulse.answer_to(asker, *turn, *id, episodes);
+        pondered.answer(pulse, episodes);
     }
 
     pub(super) fn pondering_due(&self) -> Option<Timestamp> {

@@ -39,15 +39,13 @@ use super::key_index::KeyIndex;
 use super::law::CaptureLaw;
 use super::linking::{Linking, load_edges};
 use super::model::EpisodicMemory;
-use super::recalling::Pondered;
 use super::sleeping::{Access, Round, remember};
 use super::surroundings::Around;
 use super::text_index::{Fields, HELD_OPEN, TextIndex, day_number};
 use super::upkeep::{Merge, Sealed, load_gone};
 use crate::language::Encoder;
 use crate::language::packed::PackedVector;
-use crate::region::RecordView;
-use crate::region::{Card, Hears, Pulse, Region};
+use crate::region::{Card, Hears, Pulse, RecordView, Region, Waiting};
 use crate::wiring;
 
 /// Documents among which a repeated observation is looked for.
@@ -109,7 +107,7 @@ pub struct Hippocampus {
     pub(super) round: Option<Box<Round>>,
     /// Questions that wait for what is near in meaning, by what was asked.
     #[serde(default)]
-    pub(super) pondered: BTreeMap<MessageId, Box<Pondered>>,
+    pub(super) pondered: BTreeMap<MessageId, Box<Waiting<RecallEpisodes>>>,
     /// When segments are merged on.
     #[serde(default)]
     pub(super) merge_at: Option<Timestamp>,
@@ -224,7 +222,7 @@ pub enum HippocampusEvent {
     Slept(Box<Round>),
     Pondered {
         asked: MessageId,
-        pondered: Box<Pondered>,
+        pondered: Box<Waiting<RecallEpisodes>>,
     },
     PonderingEnded {
         asked: MessageId,
