@@ -225,6 +225,7 @@ fn know(live: &Live) -> Vec<Option<Outcome>> {
     let concept = json!({ "concept_id": "concept-0", "limit": 20 });
     for (tool, params) in [
         ("concept_query", json!({ "category": "structure" })),
+        ("concept_query", json!({ "query": "where a key may be" })),
         ("memory_associated", json!({ "query": "spare key" })),
         ("memory_associated", concept),
     ] {

@@ -10,12 +10,12 @@ use super::model::EpisodicMemory;
 use super::region::{
     Hippocampus, HippocampusEvent, HippocampusSettings, Indexes, day_of, episode_key, index, vector_key, vector_of,
 };
-use super::text_index::{Merging, TextIndex};
+use super::text_index::{Merging, SEGMENT_DOCUMENTS, TextIndex};
 use crate::language::packed::PackedVector;
 use crate::region::{Pulse, RecordView};
 
 /// Documents in the tail from which a segment is sealed: one segment and what is held open.
-const SEAL_AT: usize = 4096 + 1024;
+const SEAL_AT: usize = SEGMENT_DOCUMENTS + 1024;
 /// Documents of a merged segment at most, so that its record stays far below what the store takes.
 const MOST_MERGED: usize = 40_000;
 /// Stems merged in one step.

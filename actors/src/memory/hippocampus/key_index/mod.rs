@@ -322,10 +322,9 @@ impl KeyIndex {
         compared.into_iter().for_each(|ids| self.traits.push(ids));
     }
 
-    /// Seals all but the newest `held` documents; nothing if that leaves none.
+    /// Seals the oldest of all but the newest `held` documents, one segment's; nothing if there are none.
     pub fn seal_but(&mut self, held: usize) -> Option<Arc<[u8]>> {
-        // A block's members are numbers of two bytes.
-        let count = self.unsealed().saturating_sub(held).min(usize::from(u16::MAX));
+        let count = self.unsealed().saturating_sub(held).min(SEGMENT_DOCUMENTS);
         (count > 0).then(|| self.seal_first(count))
     }
 

@@ -40,7 +40,7 @@ fn every_field_finds_what_a_scan_finds_sealed_or_not() {
     let sealed = fill(count, |index| {
         index.seal();
     });
-    assert_eq!(sealed.segments().count(), 3);
+    assert_eq!(sealed.segments().count(), 6);
     let mut closed = fill(count, |index| {
         index.seal();
     });

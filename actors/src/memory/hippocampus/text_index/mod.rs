@@ -42,8 +42,8 @@ use segment::{Draft, Row, Segment, Term};
 use tail::Tail;
 use vocabulary::Vocabulary;
 
-/// Documents in a freshly sealed segment.
-pub const SEGMENT_DOCUMENTS: usize = 4096;
+/// Documents in a freshly sealed segment, at most: sealing them is one step, which a percept has to wait for.
+pub const SEGMENT_DOCUMENTS: usize = 2048;
 /// Segments of one size that are merged into one.
 pub const MERGE_FACTOR: usize = 8;
 /// Newest documents that are never sealed, so that an open episode can still be completed.

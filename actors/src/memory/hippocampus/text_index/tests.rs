@@ -177,7 +177,7 @@ fn fill(index: &mut TextIndex, documents: &[(u32, String, Vec<String>)], mut aft
 
 #[test]
 fn sealed_merged_and_reloaded_segments_answer_like_the_tail() {
-    let documents = many(40_000);
+    let documents = many(20_000);
     let mut open = TextIndex::new();
     fill(&mut open, &documents, |_| ());
     let mut sealed = TextIndex::new();
