@@ -23,7 +23,6 @@ mod writer;
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::mpsc::{SyncSender, TrySendError, sync_channel};
 use std::thread::{JoinHandle, Thread};
 use std::time::Duration;
 
@@ -42,7 +41,7 @@ pub use replay::{Divergence, Found, RegionTally, ReplayReport, SetAside, Window}
 pub use what_if::{Imagining, Without};
 
 use folder::Folder;
-use writer::{Counters, Item, Mail, Scribe, What};
+use writer::{Counters, Item, Letterbox, Scribe, What};
 
 /// Inputs and signals that may wait for the writer, and as many again for the disk.
 const QUEUE: usize = 16_384;
@@ -108,7 +107,7 @@ pub struct RecorderCounts {
 
 /// Takes down what is accepted. A [`Tap`] that never waits.
 pub struct Recorder {
-    mail: SyncSender<Mail>,
+    letters: Arc<Letterbox>,
     counters: Arc<Counters>,
     scribe: Thread,
     /// Items after which the writer is woken before its time.
@@ -131,14 +130,15 @@ impl Recorder {
     ) -> Result<Arc<Self>, RecorderError> {
         let header = Header { home: rooms.fear.home.clone(), tool_lists: rooms.tool_servers.lists(), ..header };
         let wakings = wakings(rooms);
-        let (mail, letters) = sync_channel(limits.queue.max(1));
+        let letters = Arc::new(Letterbox::new(limits.queue));
         let counters = Arc::new(Counters::default());
         let folder = Folder::open(folder)?;
-        let scribe = Scribe::new(folder, limits, store, clock, header, wakings, letters, Arc::clone(&counters))?;
+        let shared = (Arc::clone(&letters), Arc::clone(&counters));
+        let scribe = Scribe::new(folder, limits, store, clock, header, wakings, shared)?;
         let thread = std::thread::Builder::new().name("recorder".into()).spawn(move || scribe.run());
         let thread = thread.map_err(RecorderError::Thread)?;
         let (scribe, many) = (thread.thread().clone(), (limits.queue as u64 / 4).max(1));
-        Ok(Arc::new(Self { mail, counters, scribe, many, thread: Mutex::new(Some(thread)) }))
+        Ok(Arc::new(Self { letters, counters, scribe, many, thread: Mutex::new(Some(thread)) }))
     }
 
     pub fn counts(&self) -> RecorderCounts {
@@ -150,9 +150,7 @@ impl Recorder {
     /// Writes what is durable and ends the file; a second call does nothing. Call it before the store is closed.
     pub fn close(&self) {
         let Some(thread) = self.thread.lock().take() else { return };
-        // It fails only when the thread has ended already.
-        self.scribe.unpark();
-        let _ = self.mail.send(Mail::Close);
+        self.letters.close();
         self.scribe.unpark();
         if thread.join().is_err() {
             tracing::error!("the recorder's thread panicked; the newest recording lacks its end");
@@ -161,18 +159,15 @@ impl Recorder {
 
     fn push(&self, lsn: Lsn, what: What) {
         let lost_before = self.counters.lost.load(Ordering::SeqCst);
-        match self.mail.try_send(Mail::Item(Item { lsn, lost_before, what })) {
-            // A writer at work looks by itself: waking it for each item would cost the regions more than the item does.
-            Ok(()) => {
-                let taken = self.counters.taken.fetch_add(1, Ordering::Relaxed);
-                if self.counters.asleep.load(Ordering::SeqCst) || taken % self.many == self.many - 1 {
-                    self.counters.asleep.store(false, Ordering::SeqCst);
-                    self.scribe.unpark();
-                }
-            }
-            Err(TrySendError::Full(_) | TrySendError::Disconnected(_)) => {
-                self.counters.lost.fetch_add(1, Ordering::SeqCst);
-            }
+        if !self.letters.put(Item { lsn, lost_before, what }) {
+            self.counters.lost.fetch_add(1, Ordering::SeqCst);
+            return;
+        }
+        // A writer at work looks by itself: waking it for each item would cost the regions more than the item does.
+        let taken = self.counters.taken.fetch_add(1, Ordering::Relaxed);
+        if self.counters.asleep.load(Ordering::SeqCst) || taken % self.many == self.many - 1 {
+            self.counters.asleep.store(false, Ordering::SeqCst);
+            self.scribe.unpark();
         }
     }
 }

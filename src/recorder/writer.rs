@@ -5,7 +5,6 @@ use std::fs::File;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use std::sync::mpsc::{Receiver, TryRecvError};
 use std::time::Duration;
 
 use maxim_actors::region::InputRecord;
@@ -13,6 +12,7 @@ use maxim_actors::store::AgentStore;
 use maxim_bus::clock::Stopwatch;
 use maxim_bus::{Envelope, Lsn, RegionName, SharedClock};
 use mcap::McapResult;
+use parking_lot::Mutex;
 
 use super::file::RecordingFile;
 use super::folder::Folder;
@@ -42,9 +42,32 @@ pub struct Counters {
     pub asleep: AtomicBool,
 }
 
-pub enum Mail {
-    Item(Item),
-    Close,
+/// What the regions said and the writer hasn't taken yet. It grows to its bound only when the writer is behind.
+pub struct Letterbox {
+    most: usize,
+    items: Mutex<VecDeque<Item>>,
+    is_closing: AtomicBool,
+}
+
+impl Letterbox {
+    pub fn new(most: usize) -> Self {
+        Self { most: most.max(1), items: Mutex::default(), is_closing: AtomicBool::new(false) }
+    }
+
+    /// False when it is full.
+    pub fn put(&self, item: Item) -> bool {
+        let mut items = self.items.lock();
+        let fits = items.len() < self.most;
+        if fits {
+            items.push_back(item);
+        }
+        fits
+    }
+
+    /// Nothing comes any more.
+    pub fn close(&self) {
+        self.is_closing.store(true, Ordering::SeqCst);
+    }
 }
 
 /// Something accepted.
@@ -67,7 +90,7 @@ pub struct Scribe {
     clock: SharedClock,
     header: Header,
     wakings: Vec<(RegionName, Waking)>,
-    letters: Receiver<Mail>,
+    letters: Arc<Letterbox>,
     counters: Arc<Counters>,
     held: VecDeque<Item>,
     /// There was mail at the last look.
@@ -84,7 +107,6 @@ pub struct Scribe {
 }
 
 impl Scribe {
-    #[allow(clippy::too_many_arguments)] // it is made in one place
     pub fn new(
         folder: Folder,
         limits: Limits,
@@ -92,8 +114,7 @@ impl Scribe {
         clock: SharedClock,
         header: Header,
         wakings: Vec<(RegionName, Waking)>,
-        letters: Receiver<Mail>,
-        counters: Arc<Counters>,
+        (letters, counters): (Arc<Letterbox>, Arc<Counters>),
     ) -> Result<Self, RecorderError> {
         let header = Header { regions: wakings.len(), ..header };
         let mut scribe = Self {
@@ -210,17 +231,13 @@ impl Scribe {
 
     /// True when it is to close.
     fn take_mail(&mut self) -> bool {
-        self.busy = false;
+        let is_closing = self.letters.is_closing.load(Ordering::SeqCst);
+        let mut items = self.letters.items.lock();
         // More stays in the queue, which is bounded.
-        while self.held.len() < self.limits.queue {
-            match self.letters.try_recv() {
-                Ok(Mail::Item(item)) => self.held.push_back(item),
-                Ok(Mail::Close) | Err(TryRecvError::Disconnected) => return true,
-                Err(TryRecvError::Empty) => break,
-            }
-            self.busy = true;
-        }
-        false
+        let count = items.len().min(self.limits.queue.saturating_sub(self.held.len()));
+        self.held.extend(items.drain(..count));
+        self.busy = count > 0;
+        is_closing && items.is_empty()
     }
 
     fn write_durable(&mut self) {
