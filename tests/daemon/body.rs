@@ -20,9 +20,9 @@ pub const LEASE: Duration = Duration::from_millis(400);
 const STILL: f64 = 0.004;
 
 /// The maker's daemon on a free port; its whole group ends with it.
-struct Reachy {
+pub struct Reachy {
     child: Child,
-    url: String,
+    pub url: String,
     http: reqwest::Client,
     runtime: tokio::runtime::Runtime,
     _home: tempfile::TempDir,
@@ -30,7 +30,7 @@ struct Reachy {
 
 impl Reachy {
     /// None where it isn't installed, which is told loudly, and is a failure where it must be.
-    fn start() -> Option<Self> {
+    pub fn start() -> Option<Self> {
         let program: PathBuf = folder()?.join("reachy-mini/bin/reachy-mini-daemon");
         if !program.is_file() {
             let missing = program.display();
@@ -78,7 +78,7 @@ impl Reachy {
     }
 
     /// In radians.
-    fn yaw(&self) -> f64 {
+    pub fn yaw(&self) -> f64 {
         self.get("/api/state/full")["head_pose"]["yaw"].as_f64().expect("a yaw")
     }
 
@@ -114,7 +114,7 @@ impl Drop for Reachy {
 }
 
 /// A place whose agent is in this body, slow enough that there is time in the midst of a movement.
-fn in_body(reachy: &Reachy, speed: f64) -> Place {
+pub fn in_body(reachy: &Reachy, speed: f64) -> Place {
     let place = Place::new();
     let folder = place.root.path().join("home/.config/maxim");
     std::fs::create_dir_all(&folder).expect("made");
@@ -124,7 +124,11 @@ fn in_body(reachy: &Reachy, speed: f64) -> Place {
 }
 
 fn start(place: &Place) -> Daemon {
-    let daemon = place.start();
+    start_with(place, &[])
+}
+
+pub fn start_with(place: &Place, args: &[&str]) -> Daemon {
+    let daemon = place.start_with(args);
     daemon.until("in its body", || body(&daemon)["state"] == "ready");
     daemon
 }
@@ -143,7 +147,7 @@ pub fn clear(place: &Place) {
     assert_eq!(place.cli(&["resume"]).0, 0);
 }
 
-fn process(daemon: &Daemon) -> Pid {
+pub fn process(daemon: &Daemon) -> Pid {
     Pid::from_raw(daemon.pid() as i32).expect("a process")
 }
 

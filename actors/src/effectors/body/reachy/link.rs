@@ -44,8 +44,8 @@ pub(super) struct Known {
     pub trouble: Option<String>,
     /// Why the last target wasn't taken.
     pub refused: Option<Fault>,
-    /// What is to be sent next; a newer one replaces it.
-    pub target: Option<Pose>,
+    /// What is to be sent next, and since when; a newer one replaces it.
+    pub target: Option<(Pose, Stopwatch)>,
     /// Times of the states count from the first one.
     since: Option<Timestamp>,
 }
@@ -53,6 +53,8 @@ pub(super) struct Known {
 pub(super) struct Link {
     pub url: String,
     latch: StopLatch,
+    /// A target that isn't with the daemon after so long never goes there.
+    lease: Duration,
     pub known: Mutex<Known>,
     pub wake: Notify,
     pub freeze: AtomicBool,
@@ -61,11 +63,12 @@ pub(super) struct Link {
 }
 
 impl Link {
-    pub fn new(url: String, latch: StopLatch) -> Self {
+    pub fn new(url: String, latch: StopLatch, lease: Duration) -> Self {
         let url = url.trim_end_matches('/').to_owned();
         Self {
             url,
             latch,
+            lease,
             known: Mutex::default(),
             wake: Notify::new(),
             freeze: AtomicBool::new(false),
@@ -87,6 +90,12 @@ impl Link {
 
     fn has_ended(&self) -> bool {
         self.ended.load(Ordering::SeqCst)
+    }
+
+    /// Whether a target may still go out. Between the motor's permit and the wire a stop may have come, and the process may
+    /// have been suspended, or the wire stalled, for longer than the brain's last word counts.
+    fn may_go(&self, since: &Stopwatch) -> bool {
+        since.elapsed() <= self.lease && self.latch.permit(EffectKind::Motion).is_ok()
     }
 
     fn seen(&self, text: &str) {
@@ -173,15 +182,14 @@ async fn drive(link: &Link, client: &Client) {
         if link.freeze.swap(false, Ordering::SeqCst) {
             hold(link, client).await;
         }
-        let Some(target) = link.known.lock().target.take() else { continue };
-        // The motor had its permit; between it and the wire a stop may have come.
-        if link.latch.permit(EffectKind::Motion).is_err() {
+        let Some((target, since)) = link.known.lock().target.take() else { continue };
+        if !link.may_go(&since) {
             continue;
         }
         let mut answer = post(link, client, "/api/move/set_target", &words::target(&target)).await;
         // A connection that the daemon closed while nothing moved is found out by its next use. A target is a place, so
         // that saying it twice is saying it once.
-        if answer.is_err() && link.latch.permit(EffectKind::Motion).is_ok() {
+        if answer.is_err() && link.may_go(&since) {
             answer = post(link, client, "/api/move/set_target", &words::target(&target)).await;
         }
         let refused = match answer {

@@ -30,9 +30,9 @@ pub(super) struct ReachyMini {
 }
 
 impl ReachyMini {
-    /// Begins to look for the daemon at `url`, e.g. `http://127.0.0.1:8000`.
-    pub fn new(url: String, latch: StopLatch) -> Self {
-        let link = Arc::new(Link::new(url, latch));
+    /// Begins to look for the daemon at `url`, e.g. `http://127.0.0.1:8000`. No target is sent that is older than `lease`.
+    pub fn new(url: String, latch: StopLatch, lease: Duration) -> Self {
+        let link = Arc::new(Link::new(url, latch, lease));
         let serving = Arc::clone(&link);
         let thread = std::thread::Builder::new().name("reachy-link".into()).spawn(move || link::serve(&serving));
         if let Err(error) = thread {
@@ -80,7 +80,7 @@ impl Driver for ReachyMini {
         if let Some(refused) = known.refused.take() {
             return Err(refused);
         }
-        known.target = Some(*pose);
+        known.target = Some((*pose, Stopwatch::start()));
         drop(known);
         self.link.wake.notify_one();
         Ok(())
@@ -92,5 +92,74 @@ impl Driver for ReachyMini {
         drop(known);
         self.link.freeze.store(true, Ordering::SeqCst);
         self.link.wake.notify_one();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::io::{Read, Write};
+    use std::net::{TcpListener, TcpStream};
+    use std::sync::mpsc;
+
+    use maxim_bus::latch::EffectKind;
+    use serde_json::Value as Json;
+
+    use super::*;
+    use crate::effectors::body::joint::Joint;
+
+    const PATIENCE: Duration = Duration::from_secs(30);
+
+    /// The yaw of a target that came, and the connection on which an answer is waited for.
+    type Came = (f64, TcpStream);
+
+    /// A robot's daemon that hangs: it takes targets and answers nothing by itself.
+    fn hanging() -> (String, mpsc::Receiver<Came>) {
+        let listener = TcpListener::bind("127.0.0.1:0").expect("a port");
+        let url = format!("http://{}", listener.local_addr().expect("bound"));
+        let (came, targets) = mpsc::channel();
+        std::thread::spawn(move || {
+            for mut stream in listener.incoming().flatten() {
+                let came = came.clone();
+                std::thread::spawn(move || {
+                    let (mut read, mut part) = (Vec::new(), [0; 4096]);
+                    while let Ok(length @ 1..) = stream.read(&mut part) {
+                        read.extend_from_slice(&part[..length]);
+                        let text = String::from_utf8_lossy(&read);
+                        let Some((head, body)) = text.split_once("\r\n\r\n") else { continue };
+                        let Ok(body) = serde_json::from_str::<Json>(body) else { continue };
+                        if head.contains("/api/move/set_target") {
+                            let yaw = body["target_head_pose"]["yaw"].as_f64().expect("a yaw");
+                            return came.send((yaw, stream)).expect("the test waits");
+                        }
+                    }
+                });
+            }
+        });
+        (url, targets)
+    }
+
+    #[test]
+    fn a_target_that_could_not_be_handed_over_within_the_lease_is_never_sent_later() {
+        let (url, targets) = hanging();
+        let latch = StopLatch::in_memory();
+        let mut robot = ReachyMini::new(url, latch.clone(), Duration::from_millis(100));
+        let mut send = |yaw: f64| {
+            let permit = latch.permit(EffectKind::Motion).expect("nothing is stopped");
+            robot.target(&Pose::from_fn(|joint| if joint == Joint::Yaw { yaw } else { 0.0 }), Duration::ZERO, &permit)
+        };
+        send(0.1).expect("taken");
+        let (yaw, _silent) = targets.recv_timeout(PATIENCE).expect("it is sent");
+        assert!((yaw - 0.1).abs() < 1e-9, "{yaw}");
+        // The wire gives it up by itself; only then does it take another.
+        let begun = Stopwatch::start();
+        let (yaw, mut answered) = loop {
+            let _ = send(0.2);
+            if let Ok(came) = targets.recv_timeout(Duration::from_millis(5)) {
+                break came;
+            }
+            assert!(begun.elapsed() < PATIENCE, "nothing more is sent");
+        };
+        assert!((yaw - 0.2).abs() < 1e-9, "what was lost came again, long after its lease: {yaw}");
+        let _ = answered.write_all(b"HTTP/1.1 200 OK\r\ncontent-length: 15\r\n\r\n{\"status\":\"ok\"}");
     }
 }
