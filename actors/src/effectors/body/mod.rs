@@ -158,9 +158,7 @@ impl Body {
 
     fn driver(&self, latch: &StopLatch) -> Option<Box<dyn Driver>> {
         match (&self.0.plan.driver, &self.0.sim) {
-            (DriverPlan::ReachyMini { url }, _) => {
-                Some(Box::new(ReachyMini::new(url.clone(), latch.clone(), self.0.plan.lease)))
-            }
+            (DriverPlan::ReachyMini { url }, _) => Some(Box::new(ReachyMini::new(url.clone(), latch.clone()))),
             (_, Some(sim)) => Some(Box::new(sim.clone())),
             _ => None,
         }

@@ -16,6 +16,7 @@ use tokio_tungstenite::tungstenite::Message;
 
 use super::super::driver::{Fault, Sensed};
 use super::super::joint::Pose;
+use super::super::motor::TICK;
 use super::words;
 use crate::effectors::http_client::{self, Roots};
 
@@ -29,6 +30,8 @@ const IDLE: Duration = Duration::from_secs(2);
 const LOOK: Duration = Duration::from_millis(250);
 /// A stream that brings nothing for so long is begun anew.
 const DEAD: Duration = Duration::from_secs(2);
+/// A target that hasn't left after two steps of the motor never does: there is a newer one, or the brain is lost.
+const FRESH: Duration = TICK.saturating_mul(2);
 /// How often a stop that the daemon didn't take is tried again.
 const FREEZES: usize = 5;
 
@@ -53,8 +56,6 @@ pub(super) struct Known {
 pub(super) struct Link {
     pub url: String,
     latch: StopLatch,
-    /// A target that isn't with the daemon after so long never goes there.
-    lease: Duration,
     pub known: Mutex<Known>,
     pub wake: Notify,
     pub freeze: AtomicBool,
@@ -63,12 +64,11 @@ pub(super) struct Link {
 }
 
 impl Link {
-    pub fn new(url: String, latch: StopLatch, lease: Duration) -> Self {
+    pub fn new(url: String, latch: StopLatch) -> Self {
         let url = url.trim_end_matches('/').to_owned();
         Self {
             url,
             latch,
-            lease,
             known: Mutex::default(),
             wake: Notify::new(),
             freeze: AtomicBool::new(false),
@@ -95,7 +95,7 @@ impl Link {
     /// Whether a target may still go out. Between the motor's permit and the wire a stop may have come, and the process may
     /// have been suspended, or the wire stalled, for longer than the brain's last word counts.
     fn may_go(&self, since: &Stopwatch) -> bool {
-        since.elapsed() <= self.lease && self.latch.permit(EffectKind::Motion).is_ok()
+        since.elapsed() <= FRESH && self.latch.permit(EffectKind::Motion).is_ok()
     }
 
     fn seen(&self, text: &str) {

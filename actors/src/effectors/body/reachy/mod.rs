@@ -20,6 +20,9 @@ use link::{Known, Link};
 /// A daemon that says nothing for so long is lost: it tells its state 20 times a second.
 const SILENT: Duration = Duration::from_millis(600);
 
+/// Its loop of 20 ms works a target out in one turn and goes there in the next.
+const LAG: Duration = Duration::from_millis(40);
+
 /// The robot, as its daemon shows it.
 pub(super) struct ReachyMini {
     link: Arc<Link>,
@@ -30,9 +33,9 @@ pub(super) struct ReachyMini {
 }
 
 impl ReachyMini {
-    /// Begins to look for the daemon at `url`, e.g. `http://127.0.0.1:8000`. No target is sent that is older than `lease`.
-    pub fn new(url: String, latch: StopLatch, lease: Duration) -> Self {
-        let link = Arc::new(Link::new(url, latch, lease));
+    /// Begins to look for the daemon at `url`, e.g. `http://127.0.0.1:8000`.
+    pub fn new(url: String, latch: StopLatch) -> Self {
+        let link = Arc::new(Link::new(url, latch));
         let serving = Arc::clone(&link);
         let thread = std::thread::Builder::new().name("reachy-link".into()).spawn(move || link::serve(&serving));
         if let Err(error) = thread {
@@ -51,6 +54,10 @@ impl Drop for ReachyMini {
 impl Driver for ReachyMini {
     fn limits(&self) -> Limits {
         Limits::reachy_mini()
+    }
+
+    fn lag(&self) -> Duration {
+        LAG
     }
 
     fn sense(&mut self, _now: Duration) -> Result<Sensed, Fault> {
@@ -139,10 +146,10 @@ mod tests {
     }
 
     #[test]
-    fn a_target_that_could_not_be_handed_over_within_the_lease_is_never_sent_later() {
+    fn a_target_that_could_not_be_handed_over_at_once_is_never_sent_later() {
         let (url, targets) = hanging();
         let latch = StopLatch::in_memory();
-        let mut robot = ReachyMini::new(url, latch.clone(), Duration::from_millis(100));
+        let mut robot = ReachyMini::new(url, latch.clone());
         let mut send = |yaw: f64| {
             let permit = latch.permit(EffectKind::Motion).expect("nothing is stopped");
             robot.target(&Pose::from_fn(|joint| if joint == Joint::Yaw { yaw } else { 0.0 }), Duration::ZERO, &permit)
@@ -159,7 +166,7 @@ mod tests {
             }
             assert!(begun.elapsed() < PATIENCE, "nothing more is sent");
         };
-        assert!((yaw - 0.2).abs() < 1e-9, "what was lost came again, long after its lease: {yaw}");
+        assert!((yaw - 0.2).abs() < 1e-9, "what was lost came again: {yaw}");
         let _ = answered.write_all(b"HTTP/1.1 200 OK\r\ncontent-length: 15\r\n\r\n{\"status\":\"ok\"}");
     }
 }
