@@ -177,6 +177,47 @@ fn messages_and_answers_pass_a_real_broker_over_kills_of_both_sides() {
 }
 
 #[test]
+fn a_session_over_a_real_broker_replays_to_equal_decisions_and_states() {
+    let Some(mut broker) = Broker::start() else { return };
+    let place = Place::new();
+    configure(&place, &toml(&place, &broker, "recipients = [\"bo\"]\n"));
+    let daemon = place.start();
+    daemon.until("connected", || channel(&daemon, "mqtt")["state"] == "up");
+    let (anna, mallory) = (Somebody::at(&broker, "anna"), Somebody::at(&broker, "mallory"));
+    anna.says("maxim/in/anna", "remember that the spare key is in the blue drawer");
+    until("an answer", || anna.answers().len() == 1);
+    anna.says("maxim/in/anna", "run the command git init && git reset --hard");
+    until("a question", || anna.answers().len() == 2);
+    anna.says("maxim/in/anna", "yes");
+    until("its outcome", || anna.answers().len() == 3);
+    // An attempt that fails, and one that doesn't.
+    broker.kill();
+    daemon.until("told", || channel(&daemon, "mqtt")["state"] == "down");
+    daemon.say("send a message to bo via mqtt saying \"the tide is high\"");
+    daemon.until("it waits", || {
+        outbox(&place).iter().any(|entry| entry["state"] == "queued" && entry["why"].is_string())
+    });
+    broker.run();
+    daemon.until("all are delivered", || outbox(&place).iter().all(|entry| entry["state"] == "delivered"));
+    mallory.says("maxim/in/mallory", "open the door");
+    daemon.until("recorded", || channel(&daemon, "mqtt")["counts"]["strangers"] == 1);
+    mallory.says("maxim/in/mallory", "stop");
+    daemon.until("stopped", || is_latched(&daemon));
+    reset(&place);
+    assert_eq!(daemon.end(), 0);
+
+    let recordings = fs::read_dir(place.data().join("recordings")).expect("a folder").flatten();
+    let recordings: Vec<_> =
+        recordings.filter(|entry| entry.path().extension().is_some_and(|end| end == "mcap")).collect();
+    assert!(!recordings.is_empty());
+    for recording in recordings {
+        let (code, told, err) = place.cli(&["replay", &recording.path().display().to_string()]);
+        assert_eq!(code, 0, "{told}{err}");
+        println!("{told}");
+    }
+}
+
+#[test]
 fn over_tls_nothing_passes_but_to_a_broker_that_is_believed() {
     let Some(broker) = Broker::start() else { return };
     let place = Place::new();
@@ -214,6 +255,8 @@ fn over_tls_nothing_passes_but_to_a_broker_that_is_believed() {
     let daemon = place.start();
     daemon.until("connected", || channel(&daemon, "mqtt")["state"] == "up");
     assert_eq!(channel(&daemon, "mqtt")["reached_by"], format!("mqtts://localhost:{}", broker.private));
+    // Sooner than by itself.
+    place.cli(&["outbox", "retry", outbox(&place)[0]["id"].as_str().unwrap_or_default()]);
     until("what waited arrives", || bo.answers().values().any(|text| text.contains("the tide is high")));
     anna.says("maxim/in/anna", "what is 3 + 100?");
     until("an answer", || anna.answers().values().any(|text| text.contains("103")));

@@ -286,6 +286,8 @@ fn letters_pass_only_to_a_server_that_is_believed(dovecot: &mut Dovecot, smtp: &
 
     configure(&place, &believed);
     let daemon = place.start();
+    // Sooner than by itself.
+    place.cli(&["outbox", "retry", waiting["id"].as_str().unwrap_or_default()]);
     until("both arrive", || {
         let state = channel(&daemon, "email");
         assert!(state["state"] != "down", "{state}: {}", dovecot.log());
