@@ -92,6 +92,9 @@ fn moving(place: &Place, reachy: &Reachy, number: usize) -> Daemon {
     daemon
 }
 
+/// What loses a brain, by its name.
+type Way<'a> = (&'a str, &'a dyn Fn(&Daemon));
+
 fn breaks(daemon: &Daemon, how: &str, part: &str) {
     let (status, answer) = daemon.post(&format!("/v1/chaos/{how}"), &json!({"region": part}));
     assert_eq!(status, 200, "{how} {part}: {answer}");
@@ -105,7 +108,7 @@ fn a_robot_whose_brain_is_lost_in_whatever_way_stands_still_within_its_lease() {
     let order = |how: &'static str, part: &'static str| move |daemon: &Daemon| breaks(daemon, how, part);
     let (killed, suspended) = (signal(Signal::KILL), signal(Signal::STOP));
     let (hangs, ends, unled) = (order("hang", "body"), order("kill", "body"), order("kill", "executor"));
-    let ways: [(&str, &dyn Fn(&Daemon)); 5] = [
+    let ways: [Way<'_>; 5] = [
         ("SIGKILL", &killed),
         ("SIGSTOP", &suspended),
         ("who renews the lease hangs", &hangs),
