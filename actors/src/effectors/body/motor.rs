@@ -178,7 +178,7 @@ impl Motor {
         let (length, away) = (self.shared.lease.length(), now.saturating_sub(due));
         // Half of a very short lease is for sending all the same.
         let lag = self.driver.lag().min(length / 2);
-        if away + lag > length || !self.shared.lease.holds_for(lag) {
+        if away > length || !self.shared.lease.holds_for(lag) {
             return Err(MoveFailure::LeaseLost(length));
         }
         let permit =
