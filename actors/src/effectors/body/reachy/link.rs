@@ -177,6 +177,7 @@ async fn watch_daemon(link: &Link, client: &Client) {
 
 /// Targets and freezes, the newest alone.
 async fn drive(link: &Link, client: &Client) {
+    let mut has_stalled = false;
     while !link.has_ended() {
         link.wake.notified().await;
         if link.freeze.swap(false, Ordering::SeqCst) {
@@ -191,6 +192,12 @@ async fn drive(link: &Link, client: &Client) {
         // that saying it twice is saying it once.
         if answer.is_err() && link.may_go(&since) {
             answer = post(link, client, "/api/move/set_target", &words::target(&target)).await;
+        }
+        // One that stalled is followed by a newer one; a second in a row is told.
+        let is_first = answer.is_err() && !has_stalled && !link.may_go(&since);
+        has_stalled = answer.is_err();
+        if is_first {
+            continue;
         }
         let refused = match answer {
             Ok((status, body)) => words::refusal(status, &body).map(Fault::Ignored),
