@@ -1,14 +1,14 @@
 //! Channels that reach outside, out of the configuration.
 
 use std::net::IpAddr;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
 use maxim_actors::action::tools::messaging::{ChannelRules, OutboxRules};
 use maxim_actors::effectors::channels::outside::discord::Discord;
 use maxim_actors::effectors::channels::outside::email::{Email, MailServer, Security, Vouching};
-use maxim_actors::effectors::channels::outside::mqtt::Mqtt;
+use maxim_actors::effectors::channels::outside::mqtt::{BrokerSecurity, Mqtt};
 use maxim_actors::effectors::channels::outside::slack::{Slack, SlackOut};
 use maxim_actors::effectors::channels::outside::telegram::Telegram;
 use maxim_actors::effectors::channels::outside::twilio::Twilio;
@@ -105,7 +105,7 @@ fn client(key: &str, url: &str) -> Result<Client, Fault> {
 }
 
 /// A server's address out of `scheme://host:port`, which of the schemes it is, and whether it is this machine.
-fn server(key: &str, text: &str, schemes: &[(&'static str, u16)]) -> Result<(&'static str, String, u16, bool), Fault> {
+fn server<'a>(key: &str, text: &str, schemes: &[(&'a str, u16)]) -> Result<(&'a str, String, u16, bool), Fault> {
     let names: Vec<String> = schemes.iter().map(|(scheme, _)| format!("{scheme}://HOST")).collect();
     let wrong =
         || Fault::new(key, format!("{key} = {text:?} is no such address"), format!("write {}", names.join(" or ")));
@@ -121,21 +121,28 @@ fn server(key: &str, text: &str, schemes: &[(&'static str, u16)]) -> Result<(&'s
     Ok((scheme, bare, url.port().unwrap_or(*usual), is_here))
 }
 
-fn mqtt(section: &config::Mqtt) -> Result<Mqtt, Fault> {
-    let config::Mqtt { url, username, client_id, topics, reply_topic, .. } = section;
-    let url = url.as_deref().unwrap_or_default();
-    if url.starts_with("mqtts:") {
-        let found = format!("channels.mqtt.url = {url:?}: TLS to the broker is not built in");
-        return Err(Fault::new(
-            "channels.mqtt.url",
-            found,
-            "run a bridge on this machine, such as mosquitto, and name that",
-        ));
+/// The file of an authority's certificates, if there is to be one.
+fn authorities(key: &str, path: Option<&Path>) -> Result<Option<PathBuf>, Fault> {
+    match path {
+        Some(path) if !path.is_file() => {
+            Err(Fault::new(key, format!("{key} = {path:?} is no file"), "name a file of certificates in PEM form"))
+        }
+        path => Ok(path.map(Path::to_owned)),
     }
-    let (_, host, port, _) = server("channels.mqtt.url", url, &[("mqtt", 1883)])?;
+}
+
+fn mqtt(section: &config::Mqtt) -> Result<Mqtt, Fault> {
+    let config::Mqtt { url, ca_file, username, client_id, topics, reply_topic, .. } = section;
+    let schemes = [("mqtt", 1883), ("mqtts", 8883)];
+    let (scheme, host, port, _) = server("channels.mqtt.url", url.as_deref().unwrap_or_default(), &schemes)?;
+    let ca_file = authorities("channels.mqtt.ca_file", ca_file.as_deref())?;
+    let security = match scheme {
+        "mqtts" => BrokerSecurity::Tls { ca_file },
+        _ => BrokerSecurity::Plain,
+    };
     let password = exposed(section.login_secret()?).unwrap_or_default();
     let login = username.clone().map(|user| (user, password));
-    let mut broker = Mqtt::new(host, port, login, client_id.clone());
+    let mut broker = Mqtt::new(host, port, security, login, client_id.clone());
     broker.topics.clone_from(topics);
     broker.reply_topic.clone_from(reply_topic);
     Ok(broker)
@@ -194,44 +201,41 @@ fn hex(digits: &str) -> Option<Vec<u8>> {
 fn email(section: &config::Email) -> Result<Email, Fault> {
     let config::Email { address, imap_url, smtp_url, username, mailbox, ca_file, authserv_id, trust_from, .. } =
         section;
-    let imap =
-        imap_url.as_deref().map(|url| mail_server("channels.email.imap_url", url, &[("imaps", 993), ("imap", 143)]));
-    let smtp =
-        smtp_url.as_deref().map(|url| mail_server("channels.email.smtp_url", url, &[("smtps", 465), ("smtp", 587)]));
+    let imap = imap_url.as_deref().map(|url| mail_server("channels.email.imap_url", url, "imap", [993, 143]));
+    let smtp = smtp_url.as_deref().map(|url| mail_server("channels.email.smtp_url", url, "smtp", [465, 587]));
     let password = exposed(section.login_secret()?).unwrap_or_default();
-    if let Some(path) = ca_file.as_deref().filter(|path| !Path::new(path).is_file()) {
-        let key = "channels.email.ca_file";
-        return Err(Fault::new(key, format!("{key} = {path:?} is no file"), "name a file of certificates in PEM form"));
-    }
+    let ca_file = authorities("channels.email.ca_file", ca_file.as_deref())?;
     let vouching = match (authserv_id, trust_from) {
         (Some(name), _) => Vouching::Server(name.clone()),
         (None, true) => Vouching::From,
         (None, false) => Vouching::Nobody,
     };
-    let imap = imap.transpose()?;
-    if let Some(server) = imap.as_ref().filter(|server| server.security == Security::StartTls) {
-        let key = "channels.email.imap_url";
-        let found = format!("{key} leads to {} without TLS", server.host);
-        return Err(Fault::new(key, found, "write imaps://; plain imap:// is for this machine alone"));
-    }
     Ok(Email {
-        imap,
+        imap: imap.transpose()?,
         smtp: smtp.transpose()?,
         login: username.clone().map(|user| (user, password)),
         address: address.clone().unwrap_or_default(),
         mailbox: mailbox.clone(),
-        ca_file: ca_file.clone(),
+        ca_file,
         vouching,
     })
 }
 
-/// The first scheme is TLS from the first byte; the second is plain on this machine and STARTTLS elsewhere.
-fn mail_server(key: &str, text: &str, schemes: &[(&'static str, u16); 2]) -> Result<MailServer, Fault> {
-    let (scheme, host, port, is_here) = server(key, text, schemes)?;
-    let security = match (scheme == schemes[0].0, is_here) {
-        (true, _) => Security::Tls,
-        (false, true) => Security::Plain,
-        (false, false) => Security::StartTls,
+/// A mail server of a protocol and its two usual ports, with TLS from the first byte and without. The bare scheme is plain on
+/// this machine; elsewhere SMTP begins TLS by itself, as a submission does, and IMAP must say so.
+fn mail_server(key: &str, text: &str, protocol: &'static str, [tls, other]: [u16; 2]) -> Result<MailServer, Fault> {
+    let (private, started) = (format!("{protocol}s"), format!("{protocol}+starttls"));
+    let schemes = [(private.as_str(), tls), (started.as_str(), other), (protocol, other)];
+    let (scheme, host, port, is_here) = server(key, text, &schemes)?;
+    let security = match scheme {
+        _ if scheme == private => Security::Tls,
+        _ if scheme == protocol && is_here => Security::Plain,
+        "imap" => {
+            let found = format!("{key} leads to {host} without TLS");
+            let fix = "write imaps:// or imap+starttls://; plain imap:// is for this machine alone";
+            return Err(Fault::new(key, found, fix));
+        }
+        _ => Security::StartTls,
     };
     Ok(MailServer { host, port, security })
 }
@@ -268,10 +272,37 @@ mod tests {
     }
 
     #[test]
+    fn addresses_say_how_the_connection_is_kept_private() {
+        let found = |protocol, text: &str| {
+            let server = mail_server("key", text, protocol, [1, 2]).expect("an address");
+            (server.host, server.port, server.security)
+        };
+        let here = |port, security| ("127.0.0.1".to_owned(), port, security);
+        let far = |port, security| ("mail.example.org".to_owned(), port, security);
+        assert_eq!(found("smtp", "smtp://127.0.0.1"), here(2, Security::Plain));
+        assert_eq!(found("smtp", "smtp+starttls://127.0.0.1"), here(2, Security::StartTls));
+        assert_eq!(found("smtp", "smtps://127.0.0.1:7"), here(7, Security::Tls));
+        assert_eq!(found("smtp", "smtp://mail.example.org"), far(2, Security::StartTls));
+        assert_eq!(found("imap", "imap+starttls://mail.example.org"), far(2, Security::StartTls));
+        assert_eq!(found("imap", "imaps://mail.example.org"), far(1, Security::Tls));
+        let broker = |url: &str| {
+            let mut section = Settings::default().channels.mqtt;
+            section.url = Some(url.into());
+            let broker = mqtt(&section).expect("an address");
+            (broker.port, broker.security)
+        };
+        assert_eq!(broker("mqtt://h"), (1883, BrokerSecurity::Plain));
+        assert_eq!(broker("mqtts://h"), (8883, BrokerSecurity::Tls { ca_file: None }));
+    }
+
+    #[test]
     fn wrong_addresses_and_keys_name_the_key_and_the_fix() {
         let mqtt = |url: &'static str| fault(move |channels| channels.mqtt.url = Some(url.into()));
-        assert!(mqtt("mqtts://h").contains("bridge on this machine"));
-        assert!(mqtt("h:1883").contains("mqtt://HOST"));
+        assert!(mqtt("h:1883").contains("mqtt://HOST or mqtts://HOST"));
+        let unfound = fault(|channels| {
+            (channels.mqtt.url, channels.mqtt.ca_file) = (Some("mqtts://h".into()), Some("/nowhere/ca.pem".into()));
+        });
+        assert!(unfound.contains("channels.mqtt.ca_file") && unfound.contains("PEM"), "{unfound}");
         assert!(mqtt("mqtt://anna:secret@h").contains("password_file"));
         assert!(fault(|channels| channels.discord.public_key = Some("abc".into())).contains("64 hexadecimal digits"));
         let imap = |url: &'static str| {
@@ -279,8 +310,8 @@ mod tests {
                 (channels.email.address, channels.email.imap_url) = (Some("a@b.c".into()), Some(url.into()));
             })
         };
-        assert!(imap("imap://mail.example.org").contains("imaps://"));
-        assert!(imap("http://mail.example.org").contains("imaps://HOST or imap://HOST"));
+        assert!(imap("imap://mail.example.org").contains("imaps:// or imap+starttls://"));
+        assert!(imap("http://mail.example.org").contains("imaps://HOST or imap+starttls://HOST or imap://HOST"));
         let missing = fault(|channels| channels.telegram.token_file = Some("/nowhere/token".into()));
         assert!(missing.contains("channels.telegram.token_file"), "{missing}");
     }

@@ -98,8 +98,13 @@ pub enum SettingsError {
     Registry(#[from] RegistryError),
     #[error(transparent)]
     Grammar(#[from] GrammarError),
-    #[error("{} {}; {}", .0.key, .0.found, .0.fix)]
+    #[error("{}", with_key(.0))]
     Config(Fault),
+}
+
+/// What was found often names the key already.
+fn with_key(fault: &Fault) -> String {
+    if fault.found.starts_with(&fault.key) { fault.to_string() } else { format!("{} {fault}", fault.key) }
 }
 
 impl AgentSettings {

@@ -11,10 +11,13 @@ use super::{Fault, Secret, Section, Settings, Shape, secret};
 pub const CHANNELS: &str = "channels";
 
 section! {
-    /// MQTT: a broker of messages, as in home automation and robots. Plain TCP: reach a far broker through a bridge on this machine.
+    /// MQTT: a broker of messages, as in home automation and robots.
     Mqtt = "channels.mqtt" {
-        /// The broker, such as mqtt://127.0.0.1:1883; not set is no MQTT.
+        /// The broker: mqtts://HOST (TLS, port 8883), or mqtt://HOST (port 1883), which everybody on the way can read; not set is
+        /// no MQTT.
         url: Option<String> = "", "", Shape::Text;
+        /// Certificates (PEM) of the authority that the broker is checked against; not set is those of this machine.
+        ca_file: Option<PathBuf> = "", "", Shape::Path;
         /// The name to log in with.
         username: Option<String> = "", "", Shape::Text;
         /// The password; only from the environment.
@@ -162,10 +165,11 @@ section! {
     Email = "channels.email" {
         /// Its own address; not set is no e-mail.
         address: Option<String> = "", "", Shape::Text;
-        /// The mailbox: imaps://HOST, or imap://127.0.0.1:PORT on this machine; not set takes nothing in.
+        /// The mailbox: imaps://HOST (TLS), imap+starttls://HOST (STARTTLS), or on this machine imap://127.0.0.1:PORT (plain); not
+        /// set takes nothing in.
         imap_url: Option<String> = "", "", Shape::Text;
-        /// The way out: smtps://HOST (TLS) or smtp://HOST (STARTTLS), on this machine plain and without login; not set sends
-        /// nothing.
+        /// The way out: smtps://HOST (TLS) or smtp+starttls://HOST (STARTTLS); smtp://HOST is STARTTLS too, and on this machine plain
+        /// and without login; not set sends nothing.
         smtp_url: Option<String> = "", "", Shape::Text;
         /// The name to log in with at both.
         username: Option<String> = "", "", Shape::Text;

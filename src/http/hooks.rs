@@ -21,7 +21,7 @@ pub async fn hook(
     request: Request,
 ) -> Result<Response, Problem> {
     served.refuse_while_draining()?;
-    let nothing = |why: String| Problem::new(StatusCode::NOT_FOUND, why, "set it up in its section [channels.…]");
+    let nothing = |why: String| Problem::new(StatusCode::NOT_FOUND, why, to_be_called(&channel));
     let Some(line) = served.channels.line(&channel) else {
         return Err(nothing(format!("there is no channel {channel:?}")));
     };
@@ -63,6 +63,17 @@ pub async fn hook(
     }
     let HookAnswer { content_type, body } = answer;
     Ok((StatusCode::OK, [(header::CONTENT_TYPE, content_type)], body).into_response())
+}
+
+/// What lets a channel be called.
+fn to_be_called(channel: &str) -> &'static str {
+    match channel {
+        "slack" => "set channels.slack.signing_secret_file",
+        "twilio" => "set channels.twilio.account_sid, auth_token_file, from and public_url",
+        "discord" => "set channels.discord.public_key",
+        "mqtt" | "telegram" | "email" => "it is fetched from its provider, so nobody has to call",
+        _ => "those that are called are slack, twilio and discord",
+    }
 }
 
 fn too_many(channel: &str, retry_after_s: u64) -> Problem {

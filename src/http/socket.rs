@@ -22,7 +22,7 @@ const SAYING: &[Field] = &[
     Field::optional("provider_id", Kind::Text, "a repeated one is the same message"),
 ];
 
-/// Turns of one connection that are remembered while they go on.
+/// The newest turns of one connection: of an ended one may still be told what became of a question that it asked.
 const TURNS: usize = 4096;
 
 /// `GET /ws`.
@@ -54,7 +54,7 @@ async fn converse(served: Arc<Served>, mut socket: WebSocket) {
                 }
             }
             Some(said) = said.recv() => {
-                if !concerns(&said, &mut turns) {
+                if !concerns(&said, &turns) {
                     continue;
                 }
                 if send(&mut socket, &json!(said)).await.is_err() {
@@ -73,11 +73,11 @@ async fn send(socket: &mut WebSocket, document: &Value) -> Result<(), axum::Erro
     socket.send(Message::Text(document.to_string().into())).await
 }
 
-/// Whether it belongs to a turn of this connection; an ended one is forgotten.
-fn concerns(said: &Said, turns: &mut BTreeSet<MessageId>) -> bool {
+/// Whether it belongs to a turn of this connection.
+fn concerns(said: &Said, turns: &BTreeSet<MessageId>) -> bool {
     match said {
         Said::Reply { turn, .. } => turns.contains(turn),
-        Said::Ended(ended) => turns.remove(&ended.turn),
+        Said::Ended(ended) => turns.contains(&ended.turn),
     }
 }
 
@@ -89,9 +89,8 @@ async fn hear(served: &Arc<Served>, bytes: &[u8], turns: &mut BTreeSet<MessageId
                 turns.pop_first();
             }
             let mut answer = vec![json!({"type": "accepted", "id": turn, "durable": true, "repeated": repeated})];
-            // A repeated message's turn may be over: nothing more will be said of it.
+            // A repeated message's turn may be over: its end won't be said again.
             if repeated && let Ok(Ok(ended)) = served.agent.outside.websocket.turn(turn).try_recv() {
-                turns.remove(&turn);
                 answer.push(json!(Said::Ended(ended)));
             }
             answer

@@ -10,10 +10,12 @@ use axum::http::StatusCode;
 use axum::response::{IntoResponse, Response};
 use axum::routing::post;
 use maxim::config::{Secret, Settings};
+use maxim_actors::effectors::channels::{Said, Submission};
 use maxim_actors::store::StateStore;
-use maxim_bus::Trust;
 use maxim_bus::signals::lifecycle::PreemptionRequested;
 use maxim_bus::signals::outbox::{ChangeOutbox, OutboxEntry, OutboxState, OutboxWish};
+use maxim_bus::{MessageId, Trust};
+use tokio::sync::mpsc::UnboundedReceiver;
 
 use crate::common::{Bench, core_tools, loopback};
 
@@ -265,6 +267,13 @@ fn newest(bench: &Bench) -> String {
     bench.outbox().pop().expect("something was sent").text
 }
 
+/// The newest question of the gate.
+fn open_approval(bench: &Bench) -> MessageId {
+    let asked = bench.agent.frame.store.records("fear_agent", .., usize::MAX).expect("read");
+    let entry: serde_json::Value = serde_json::from_slice(&asked.last().expect("one is asked").1).expect("an entry");
+    entry["id"].as_str().and_then(|id| id.parse().ok()).expect("its id")
+}
+
 /// What the gate asks about now.
 fn open_questions(bench: &mut Bench) -> u64 {
     bench.inquire("system_stats", serde_json::json!({}))["regions"]["fear_agent"]["asked"].as_u64().expect("counted")
@@ -357,10 +366,8 @@ fn who_asked_hears_on_their_channel_what_was_decided_elsewhere_or_by_nobody() {
     // By the door, as `maxim approvals allow` does; and who answers themselves is told once.
     answer(&mut bench, RISKY, "SM3");
     let sent = bench.outbox().len();
-    let asked = bench.agent.frame.store.records("fear_agent", .., usize::MAX).expect("read");
-    let entry: serde_json::Value = serde_json::from_slice(&asked.last().expect("one is asked").1).expect("an entry");
     bench.pass(Duration::from_secs(1));
-    let id = entry["id"].as_str().and_then(|id| id.parse().ok()).expect("its id");
+    let id = open_approval(&bench);
     bench.agent.outside.door.decide(id, true, false, "bo".into());
     bench.agent.settle();
     assert!(newest(&bench).contains("Initialized"), "{}", newest(&bench));
@@ -371,6 +378,60 @@ fn who_asked_hears_on_their_channel_what_was_decided_elsewhere_or_by_nobody() {
     answer(&mut bench, &format!("no {code}"), "SM5");
     assert_eq!(bench.outbox().len(), sent + 1, "{:#?}", bench.outbox());
     assert!(bench.outbox().iter().all(|entry| entry.recipient == ANNA));
+}
+
+#[test]
+fn who_asked_at_the_console_by_websocket_or_http_hears_too_what_was_decided_elsewhere_or_by_nobody() {
+    for channel in ["console", "websocket", "http"] {
+        let mut bench = Bench::new();
+        let heard = |listener: &mut UnboundedReceiver<Said>| {
+            let said = std::iter::from_fn(|| listener.try_recv().ok());
+            said.filter_map(|said| match said {
+                Said::Reply { text, .. } => Some(text),
+                Said::Ended(_) => None,
+            })
+            .collect::<Vec<_>>()
+        };
+        let desk = Arc::clone(match channel {
+            "console" => &bench.agent.outside.console,
+            "websocket" => &bench.agent.outside.websocket,
+            _ => &bench.agent.outside.http,
+        });
+        let mut listener = desk.listen();
+        let ask = |bench: &mut Bench, text: &str| {
+            let (body, sender) = (text.into(), "owner".into());
+            let wish = Submission { channel: channel.into(), sender, body, provider_id: None, trust: Trust::Owner };
+            let accepted = desk.submit(wish);
+            bench.agent.settle();
+            drop(accepted);
+        };
+
+        // By somebody else.
+        ask(&mut bench, RISKY);
+        let asked = heard(&mut listener).pop().expect("a question");
+        assert!(asked.contains("needs your approval"), "{channel}: {asked}");
+        let id = open_approval(&bench);
+        bench.agent.outside.door.decide(id, true, false, "bo".into());
+        bench.agent.settle();
+        let told = heard(&mut listener);
+        let is_told =
+            told.iter().any(|text| text.contains("What you wanted was allowed") && text.contains("Initialized"));
+        assert!(is_told && told.len() == 1, "{channel}: {told:?}");
+
+        // By nobody.
+        ask(&mut bench, "run the command touch two && make");
+        heard(&mut listener);
+        bench.pass(Duration::from_secs(601));
+        let told = heard(&mut listener);
+        assert!(told.len() == 1 && told[0].contains("nobody answered in time"), "{channel}: {told:?}");
+
+        // By themselves, in words: their answer's own turn tells it, once.
+        ask(&mut bench, "run the command touch three && make");
+        heard(&mut listener);
+        ask(&mut bench, "no");
+        let told = heard(&mut listener);
+        assert!(told.len() == 1 && told[0].contains("isn't done"), "{channel}: {told:?}");
+    }
 }
 
 #[test]

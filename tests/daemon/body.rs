@@ -16,13 +16,15 @@ use crate::harness::{Daemon, PATIENCE, Place};
 const STARTS: Duration = Duration::from_secs(180);
 /// The lease, and what a busy machine takes.
 pub const LEASE: Duration = Duration::from_millis(400);
+/// A lease that a busy machine doesn't break, in milliseconds; `lease.rs` has the usual one.
+const PATIENT: u32 = 300;
 /// Two readings of a body that stands still, in radians.
 const STILL: f64 = 0.004;
 
 /// The maker's daemon on a free port; its whole group ends with it.
-struct Reachy {
+pub struct Reachy {
     child: Child,
-    url: String,
+    pub url: String,
     http: reqwest::Client,
     runtime: tokio::runtime::Runtime,
     _home: tempfile::TempDir,
@@ -30,7 +32,7 @@ struct Reachy {
 
 impl Reachy {
     /// None where it isn't installed, which is told loudly, and is a failure where it must be.
-    fn start() -> Option<Self> {
+    pub fn start() -> Option<Self> {
         let program: PathBuf = folder()?.join("reachy-mini/bin/reachy-mini-daemon");
         if !program.is_file() {
             let missing = program.display();
@@ -78,7 +80,7 @@ impl Reachy {
     }
 
     /// In radians.
-    fn yaw(&self) -> f64 {
+    pub fn yaw(&self) -> f64 {
         self.get("/api/state/full")["head_pose"]["yaw"].as_f64().expect("a yaw")
     }
 
@@ -114,17 +116,24 @@ impl Drop for Reachy {
 }
 
 /// A place whose agent is in this body, slow enough that there is time in the midst of a movement.
-fn in_body(reachy: &Reachy, speed: f64) -> Place {
+pub fn in_body(reachy: &Reachy, speed: f64, lease_ms: u32) -> Place {
     let place = Place::new();
     let folder = place.root.path().join("home/.config/maxim");
     std::fs::create_dir_all(&folder).expect("made");
-    let toml = format!("[body]\ndriver = \"reachy-mini\"\nurl = {:?}\nspeed = {speed}\n", reachy.url);
+    let toml = format!(
+        "[body]\ndriver = \"reachy-mini\"\nurl = {:?}\nspeed = {speed}\nlease = \"{lease_ms}ms\"\n",
+        reachy.url
+    );
     std::fs::write(folder.join("maxim.toml"), toml).expect("written");
     place
 }
 
 fn start(place: &Place) -> Daemon {
-    let daemon = place.start();
+    start_with(place, &[])
+}
+
+pub fn start_with(place: &Place, args: &[&str]) -> Daemon {
+    let daemon = place.start_with(args);
     daemon.until("in its body", || body(&daemon)["state"] == "ready");
     daemon
 }
@@ -143,14 +152,14 @@ pub fn clear(place: &Place) {
     assert_eq!(place.cli(&["resume"]).0, 0);
 }
 
-fn process(daemon: &Daemon) -> Pid {
+pub fn process(daemon: &Daemon) -> Pid {
     Pid::from_raw(daemon.pid() as i32).expect("a process")
 }
 
 #[test]
 fn it_moves_a_reachy_mini_and_whatever_becomes_of_it_the_robot_stands_still() {
     let Some(reachy) = Reachy::start() else { return };
-    let place = in_body(&reachy, 1.0);
+    let place = in_body(&reachy, 1.0, PATIENT);
     let daemon = start(&place);
     let answer = daemon.say("look left 20 degrees");
     assert_eq!(answer["actions"][0]["status"], "done", "{answer}");
@@ -179,7 +188,7 @@ fn it_moves_a_reachy_mini_and_whatever_becomes_of_it_the_robot_stands_still() {
     assert_eq!(daemon.say("look straight ahead")["actions"][0]["status"], "done");
     assert_eq!(daemon.end(), 0);
 
-    let place = in_body(&reachy, 0.08);
+    let place = in_body(&reachy, 0.08, PATIENT);
     let daemon = start(&place);
     tell(&daemon, "look left 60 degrees");
     reachy.until_past(0.05, &daemon);
@@ -212,7 +221,7 @@ fn it_moves_a_reachy_mini_and_whatever_becomes_of_it_the_robot_stands_still() {
 #[test]
 fn a_robot_that_is_lost_is_a_latched_stop_and_the_status_tells_it_at_once() {
     let Some(reachy) = Reachy::start() else { return };
-    let place = in_body(&reachy, 0.1);
+    let place = in_body(&reachy, 0.1, PATIENT);
     let daemon = start(&place);
     // A daemon that hangs says nothing; that it is still there is no comfort.
     reachy.signal(Signal::STOP);

@@ -6,6 +6,7 @@ mod chat;
 mod components;
 mod harness;
 mod kill;
+mod lease;
 #[path = "../common/loopback.rs"]
 mod loopback;
 mod manners;

@@ -2,9 +2,11 @@
 
 use std::fs;
 
-use serde_json::json;
+use futures_util::{SinkExt, StreamExt};
+use serde_json::{Value, json};
+use tokio_tungstenite::tungstenite::Message;
 
-use crate::harness::Place;
+use crate::harness::{PATIENCE, Place};
 
 #[test]
 fn a_second_instance_is_told_who_holds_the_folder() {
@@ -39,6 +41,35 @@ fn bad_bodies_are_refused_by_name_and_nothing_is_lost() {
     assert_eq!(status, 413, "{problem}");
     assert_eq!(daemon.get("/v1/percept").0, 404);
     assert!(daemon.say("hello")["reply"].is_string());
+}
+
+#[test]
+fn who_asked_by_websocket_hears_there_what_the_command_line_decided() {
+    let place = Place::new();
+    let daemon = place.start();
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().expect("a runtime");
+    runtime.block_on(async {
+        let url = format!("{}/ws", daemon.url.replacen("http", "ws", 1));
+        let (mut socket, _) = tokio_tungstenite::connect_async(url).await.expect("connected");
+        let wish = json!({"text": "run the command git init && git reset --hard"}).to_string();
+        socket.send(Message::Text(wish.into())).await.expect("sent");
+        let mut until = async |kind: &str, holds: fn(&Value) -> bool| loop {
+            let next =
+                tokio::time::timeout(PATIENCE, socket.next()).await.expect("in time").expect("open").expect("a frame");
+            let Message::Text(text) = next else { continue };
+            let said: Value = serde_json::from_str(&text).expect("JSON");
+            if said["type"] == kind && holds(&said) {
+                return said;
+            }
+        };
+        until("ended", |_| true).await;
+        let asked: Value = serde_json::from_str(&place.cli(&["approvals", "list", "--json"]).1).expect("JSON");
+        let id = asked["approvals"][0]["id"].as_str().expect("one is asked").to_owned();
+        let (code, _, err) = place.cli(&["approvals", "deny", &id]);
+        assert_eq!(code, 0, "{err}");
+        let told = until("reply", |said| said["text"].as_str().is_some_and(|text| text.contains("isn't done"))).await;
+        assert!(!place.work().join(".git").exists(), "{told}");
+    });
 }
 
 #[test]

@@ -71,6 +71,8 @@ pub struct Screen {
     pub shows_help: bool,
     /// How much of its thinking the brain shows.
     display: Display,
+    /// The newest turns that have ended: what is said in them later is shown on its own.
+    over: VecDeque<String>,
     /// One line on how the brain is; why nothing comes from it, while that is so.
     pub state: String,
     pub gone: Option<String>,
@@ -91,6 +93,7 @@ impl Screen {
             split: SPLIT,
             shows_help: false,
             display: Display::Full,
+            over: VecDeque::new(),
             state: "…".into(),
             gone: None,
             zone,
@@ -152,6 +155,10 @@ impl Screen {
                 keep(&mut self.conversation, (Voice::Person(sender), lines_of(&body["content"])));
             }
             "TurnEnded" => self.turn_ended(body),
+            // Before the end of a turn it is what the end tells.
+            "Outbound" if self.over.contains(&text("turn")) => {
+                keep(&mut self.conversation, (Voice::Brain, lines_of(&body["text"])));
+            }
             "Thought" => {
                 let head = format!("{} · confidence {}", text("mind"), number(&body["confidence"]));
                 self.think(head, text("text"));
@@ -197,6 +204,7 @@ impl Screen {
         if body["reply"].is_string() {
             keep(&mut self.conversation, (Voice::Brain, lines_of(&body["reply"])));
         }
+        keep(&mut self.over, word(&body["turn"]));
     }
 
     /// A brain that doesn't say how much it shows, shows what it did.
@@ -322,6 +330,17 @@ mod tests {
         assert_eq!(press(&mut screen, KeyCode::Char('!')), Some(Wish::Stop));
         let leave = KeyEvent::new(KeyCode::Char('c'), KeyModifiers::CONTROL);
         assert_eq!(screen.key(leave), Some(Wish::Leave));
+    }
+
+    #[test]
+    fn what_is_said_in_a_turn_that_has_ended_is_shown_and_a_reply_is_shown_once() {
+        let mut screen = screen();
+        let says = |text: &str| json!({ "type": "Outbound", "body": { "turn": "t1", "text": text } });
+        screen.hear(&says("Shall I?"));
+        screen.hear(&json!({ "type": "TurnEnded", "body": { "turn": "t1", "reply": "Shall I?", "actions": [] } }));
+        screen.hear(&says("It isn't done: bo said no."));
+        let shown: Vec<&str> = screen.conversation.iter().map(|(_, text)| text.as_str()).collect();
+        assert_eq!(shown, ["Shall I?", "It isn't done: bo said no."]);
     }
 
     #[test]

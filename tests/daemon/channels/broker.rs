@@ -7,11 +7,11 @@ use std::process::Command;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use rumqttc::{AsyncClient, Event, MqttOptions, Packet, QoS};
+use rumqttc::{AsyncClient, Event, MqttOptions, Packet, PublishOptions, QoS};
 use serde_json::{Value, json};
 
 use super::programs::{Running, find, free_port, listens, until};
-use super::{channel, configure, is_latched, outbox, reset, secret};
+use super::{certificate, channel, configure, is_latched, outbox, reset, secret};
 use crate::harness::Place;
 
 /// A broker that keeps sessions on disk, with a password.
@@ -19,6 +19,8 @@ pub struct Broker {
     program: std::path::PathBuf,
     folder: tempfile::TempDir,
     pub port: u16,
+    /// Of its TLS, on 127.0.0.1 and, where no certificate fits, on 127.0.0.2.
+    private: u16,
     running: Option<Running>,
 }
 
@@ -27,20 +29,24 @@ pub const PASSWORD: &str = "high-tide";
 impl Broker {
     pub fn start() -> Option<Self> {
         let program = find("mosquitto")?;
-        let (folder, port) = (tempfile::tempdir().expect("a folder"), free_port());
+        let (folder, port, private) = (tempfile::tempdir().expect("a folder"), free_port(), free_port());
         let at = |name: &str| folder.path().join(name).display().to_string();
         let made =
             Command::new(find("mosquitto_passwd")?).args(["-b", "-c", &at("passwords"), "all", PASSWORD]).status();
         assert!(made.expect("runs").success());
         let as_root = if rustix::process::geteuid().is_root() { "user root\n" } else { "" };
+        let (cert, key) = (certificate("server.pem"), certificate("server-key.pem"));
+        let tls = |host: &str| format!("listener {private} {host}\ncertfile {cert}\nkeyfile {key}\n");
         let text = format!(
-            "{as_root}listener {port} 127.0.0.1\nallow_anonymous false\npassword_file {}\npersistence true\n\
+            "{as_root}{}{}listener {port} 127.0.0.1\nallow_anonymous false\npassword_file {}\npersistence true\n\
              persistence_location {}/\nautosave_interval 1\nautosave_on_changes true\n",
+            tls("127.0.0.1"),
+            tls("127.0.0.2"),
             at("passwords"),
             folder.path().display()
         );
         fs::write(folder.path().join("mosquitto.conf"), text).expect("written");
-        let mut broker = Self { program, folder, port, running: None };
+        let mut broker = Self { program, folder, port, private, running: None };
         broker.run();
         Some(broker)
     }
@@ -67,9 +73,9 @@ impl Somebody {
     pub fn at(broker: &Broker, name: &str) -> Self {
         let runtime =
             tokio::runtime::Builder::new_multi_thread().worker_threads(1).enable_all().build().expect("a runtime");
-        let mut options = MqttOptions::new(format!("test-{name}"), "127.0.0.1", broker.port);
+        let mut options = MqttOptions::new(format!("test-{name}"), ("127.0.0.1", broker.port));
         options.set_credentials("all", PASSWORD).set_clean_session(false);
-        let (client, mut events) = AsyncClient::new(options, 16);
+        let (client, mut events) = AsyncClient::builder(options).capacity(16).build();
         let heard = Arc::new(Mutex::new(Vec::new()));
         let (kept, topic, subscriber) = (Arc::clone(&heard), format!("maxim/out/{name}"), client.clone());
         runtime.spawn(async move {
@@ -91,7 +97,8 @@ impl Somebody {
     }
 
     pub fn says(&self, topic: &str, payload: &str) {
-        self.runtime.block_on(self.client.publish(topic, QoS::AtLeastOnce, false, payload.to_owned())).expect("queued");
+        let published = self.client.publish(topic, payload.to_owned(), PublishOptions::at_least_once());
+        self.runtime.block_on(published).expect("queued");
     }
 
     /// Different answers, by their ids: QoS 1 may bring one twice.
@@ -167,6 +174,92 @@ fn messages_and_answers_pass_a_real_broker_over_kills_of_both_sides() {
     daemon.until("stopped", || is_latched(&daemon));
     reset(&place);
     assert!(mallory.answers().is_empty(), "{:?}", mallory.answers());
+}
+
+#[test]
+fn a_session_over_a_real_broker_replays_to_equal_decisions_and_states() {
+    let Some(mut broker) = Broker::start() else { return };
+    let place = Place::new();
+    configure(&place, &toml(&place, &broker, "recipients = [\"bo\"]\n"));
+    let daemon = place.start();
+    daemon.until("connected", || channel(&daemon, "mqtt")["state"] == "up");
+    let (anna, mallory) = (Somebody::at(&broker, "anna"), Somebody::at(&broker, "mallory"));
+    anna.says("maxim/in/anna", "remember that the spare key is in the blue drawer");
+    until("an answer", || anna.answers().len() == 1);
+    anna.says("maxim/in/anna", "run the command git init && git reset --hard");
+    until("a question", || anna.answers().len() == 2);
+    anna.says("maxim/in/anna", "yes");
+    until("its outcome", || anna.answers().len() == 3);
+    // An attempt that fails, and one that doesn't.
+    broker.kill();
+    daemon.until("told", || channel(&daemon, "mqtt")["state"] == "down");
+    daemon.say("send a message to bo via mqtt saying \"the tide is high\"");
+    daemon.until("it waits", || {
+        outbox(&place).iter().any(|entry| entry["state"] == "queued" && entry["why"].is_string())
+    });
+    broker.run();
+    daemon.until("all are delivered", || outbox(&place).iter().all(|entry| entry["state"] == "delivered"));
+    mallory.says("maxim/in/mallory", "open the door");
+    daemon.until("recorded", || channel(&daemon, "mqtt")["counts"]["strangers"] == 1);
+    mallory.says("maxim/in/mallory", "stop");
+    daemon.until("stopped", || is_latched(&daemon));
+    reset(&place);
+    assert_eq!(daemon.end(), 0);
+
+    let recordings = fs::read_dir(place.data().join("recordings")).expect("a folder").flatten();
+    let recordings: Vec<_> =
+        recordings.filter(|entry| entry.path().extension().is_some_and(|end| end == "mcap")).collect();
+    assert!(!recordings.is_empty());
+    for recording in recordings {
+        let (code, told, err) = place.cli(&["replay", &recording.path().display().to_string()]);
+        assert_eq!(code, 0, "{told}{err}");
+        println!("{told}");
+    }
+}
+
+#[test]
+fn over_tls_nothing_passes_but_to_a_broker_that_is_believed() {
+    let Some(broker) = Broker::start() else { return };
+    let place = Place::new();
+    let private = |host: &str, more: &str| {
+        let plain = toml(&place, &broker, &format!("recipients = [\"bo\"]\n{more}"));
+        plain.replace(&format!("mqtt://127.0.0.1:{}", broker.port), &format!("mqtts://{host}:{}", broker.private))
+    };
+    let believed = format!("ca_file = {:?}\n", certificate("authority.pem"));
+    let (anna, bo) = (Somebody::at(&broker, "anna"), Somebody::at(&broker, "bo"));
+    // An authority that nobody knows; a certificate for somebody else; somebody who speaks no TLS.
+    let plain = private("127.0.0.1", &believed).replace(&broker.private.to_string(), &broker.port.to_string());
+    let wrong = [
+        (private("127.0.0.1", ""), "channels.mqtt.ca_file"),
+        (private("127.0.0.2", &believed), "the name that stands in the certificate"),
+        (plain, "nobody speaks TLS"),
+    ];
+    for (toml, fix) in wrong {
+        configure(&place, &toml);
+        let daemon = place.start();
+        daemon.until("refused", || channel(&daemon, "mqtt")["state"] == "down");
+        let why = channel(&daemon, "mqtt")["why"].as_str().unwrap_or_default().to_owned();
+        println!("{why}");
+        assert!(why.contains(fix), "{why}");
+        let (code, told, _) = place.cli(&["doctor"]);
+        assert!(code == 1 && told.contains(fix), "{told}");
+        if outbox(&place).is_empty() {
+            daemon.say("send a message to bo via mqtt saying \"the tide is high\"");
+        }
+        daemon.until("it isn't sent", || outbox(&place).iter().any(|entry| entry["why"].is_string()));
+        assert_eq!(outbox(&place)[0]["state"], "queued", "{:?}", outbox(&place));
+        daemon.kill();
+    }
+
+    configure(&place, &private("localhost", &believed));
+    let daemon = place.start();
+    daemon.until("connected", || channel(&daemon, "mqtt")["state"] == "up");
+    assert_eq!(channel(&daemon, "mqtt")["reached_by"], format!("mqtts://localhost:{}", broker.private));
+    // Sooner than by itself.
+    place.cli(&["outbox", "retry", outbox(&place)[0]["id"].as_str().unwrap_or_default()]);
+    until("what waited arrives", || bo.answers().values().any(|text| text.contains("the tide is high")));
+    anna.says("maxim/in/anna", "what is 3 + 100?");
+    until("an answer", || anna.answers().values().any(|text| text.contains("103")));
 }
 
 #[test]

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use super::programs::{Running, find, free_port, listens, python, until};
-use super::{channel, configure, is_latched, outbox, secret};
+use super::{certificate, channel, configure, is_latched, outbox, secret};
 use crate::harness::Place;
 
 const PASSWORD: &str = "blue-drawer";
@@ -25,10 +25,10 @@ impl Dovecot {
         Self::start_with("ssl = no\ndisable_plaintext_auth = no\n", "imap")
     }
 
-    /// With TLS from the first byte, and nothing without.
-    fn start_with_tls() -> Option<Self> {
+    /// Nothing without TLS: from the first byte (`imaps`) or begun after a greeting (`imap`).
+    fn start_with_tls(served: &str) -> Option<Self> {
         let (cert, key) = (certificate("server.pem"), certificate("server-key.pem"));
-        Self::start_with(&format!("ssl = required\nssl_cert = <{cert}\nssl_key = <{key}\n"), "imaps")
+        Self::start_with(&format!("ssl = required\nssl_cert = <{cert}\nssl_key = <{key}\n"), served)
     }
 
     fn start_with(security: &str, served: &str) -> Option<Self> {
@@ -93,17 +93,12 @@ impl Dovecot {
     }
 }
 
-/// A certificate of the tests of TLS.
-fn certificate(name: &str) -> String {
-    Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/brain/tls").join(name).display().to_string()
-}
-
-/// aiosmtpd with what its command line can't: who may log in.
+/// aiosmtpd with what its command line can't: who may log in, over TLS from the first byte or begun after a greeting.
 const LOGIN_AND_TLS: &str = "
 import asyncio, ssl, sys
 from aiosmtpd.handlers import Mailbox
 from aiosmtpd.smtp import SMTP, AuthResult, LoginPassword
-box, port, cert, key, password = sys.argv[1:]
+box, port, cert, key, password, begins = sys.argv[1:]
 def login(server, session, envelope, mechanism, data):
     fits = isinstance(data, LoginPassword) and (data.login, data.password) == (b'maxim', password.encode())
     return AuthResult(success=fits)
@@ -111,8 +106,10 @@ tls = ssl.create_default_context(ssl.Purpose.CLIENT_AUTH)
 tls.load_cert_chain(cert, key)
 handler = Mailbox(box)
 async def serve():
-    make = lambda: SMTP(handler, authenticator=login, auth_required=True, auth_require_tls=False)
-    server = await asyncio.get_running_loop().create_server(make, '127.0.0.1', int(port), ssl=tls)
+    later = {'tls_context': tls, 'require_starttls': True} if begins == 'starttls' else {'auth_require_tls': False}
+    make = lambda: SMTP(handler, authenticator=login, auth_required=True, **later)
+    first = None if begins == 'starttls' else tls
+    server = await asyncio.get_running_loop().create_server(make, '127.0.0.1', int(port), ssl=first)
     await server.serve_forever()
 asyncio.run(serve())
 ";
@@ -134,12 +131,12 @@ impl Smtp {
         Some(Self { folder, port, _running: running })
     }
 
-    /// With TLS from the first byte and a login.
-    fn start_with_tls() -> Option<Self> {
+    /// With a login over TLS, which begins as said: `tls` or `starttls`.
+    fn start_with_tls(begins: &str) -> Option<Self> {
         let (folder, port) = (tempfile::tempdir().expect("a folder"), free_port());
         let mut command = Command::new(python()?);
         command.args(["-c", LOGIN_AND_TLS]).arg(folder.path().join("box")).arg(port.to_string());
-        command.args([&certificate("server.pem"), &certificate("server-key.pem"), PASSWORD]);
+        command.args([&certificate("server.pem"), &certificate("server-key.pem"), PASSWORD, begins]);
         let running = Running::start(&mut command);
         listens(port);
         Some(Self { folder, port, _running: running })
@@ -260,34 +257,44 @@ fn letters_over_the_rate_stay_unread_until_they_are_taken() {
     daemon.until("what was left is given up", || channel(&daemon, "email")["counts"]["limited"] == 1);
 }
 
-#[test]
-fn letters_pass_over_tls_with_a_login_and_only_to_a_server_that_is_believed() {
-    let (Some(mut dovecot), Some(smtp)) = (Dovecot::start_with_tls(), Smtp::start_with_tls()) else { return };
+/// A certificate that nobody vouches for keeps every letter where it is, here and there; with the right one it goes on.
+fn letters_pass_only_to_a_server_that_is_believed(dovecot: &mut Dovecot, smtp: &Smtp, [imap, out]: [&str; 2]) {
     let place = Place::new();
-    let over_tls = |more: &str| {
-        let plain = toml(&place, dovecot.port, smtp.port, &format!("{VOUCHED}{more}"));
-        plain.replace("imap://", "imaps://").replace("smtp://", "smtps://")
+    let private = |more: &str| {
+        let plain =
+            toml(&place, dovecot.port, smtp.port, &format!("{VOUCHED}recipients = [\"bo@example.org\"]\n{more}"));
+        plain.replace("imap://", imap).replace("smtp://", out)
     };
-    let (believed, unknown) = (over_tls(&format!("ca_file = {:?}\n", certificate("authority.pem"))), over_tls(""));
+    let (believed, unknown) = (private(&format!("ca_file = {:?}\n", certificate("authority.pem"))), private(""));
+    dovecot.arrives("anna@example.org", "m1@example.org", CHECKED, "what is 2 + 100?");
 
     // Nobody whom this machine believes signed the certificate.
     configure(&place, &unknown);
     let daemon = place.start();
     daemon.until("refused", || channel(&daemon, "email")["state"] == "down");
     let why = channel(&daemon, "email")["why"].as_str().unwrap_or_default().to_owned();
-    assert!(why.contains("TLS"), "{why}");
+    assert!(why.contains("TLS") && why.contains("channels.email.ca_file"), "{why}");
+    daemon.say("send a message to bo@example.org via email saying \"the tide is high\"");
+    daemon.until("not sent", || outbox(&place).iter().any(|entry| entry["why"].is_string()));
+    let waiting = outbox(&place).remove(0);
+    assert_eq!(waiting["state"], "queued", "{waiting}");
+    assert!(waiting["why"].as_str().is_some_and(|why| why.contains("channels.email.ca_file")), "{waiting}");
+    let (code, told, _) = place.cli(&["doctor"]);
+    assert!(code == 1 && told.contains("channels.email.ca_file"), "{told}");
     assert!(smtp.letters().is_empty());
     daemon.kill();
 
     configure(&place, &believed);
-    dovecot.arrives("anna@example.org", "m1@example.org", CHECKED, "what is 2 + 100?");
     let daemon = place.start();
-    until("an answer", || {
+    // Sooner than by itself.
+    place.cli(&["outbox", "retry", waiting["id"].as_str().unwrap_or_default()]);
+    until("both arrive", || {
         let state = channel(&daemon, "email");
         assert!(state["state"] != "down", "{state}: {}", dovecot.log());
-        smtp.letters().len() == 1
+        smtp.letters().len() == 2
     });
-    assert!(smtp.letters()[0].contains("102"), "{:?}", smtp.letters());
+    let all = smtp.letters().join("\n");
+    assert!(all.contains("102") && all.contains("the tide is high"), "{all}");
     daemon.kill();
 
     // A wrong login is the server's no: it is told, and nothing is left unknown.
@@ -297,4 +304,38 @@ fn letters_pass_over_tls_with_a_login_and_only_to_a_server_that_is_believed() {
     daemon.until("refused", || channel(&daemon, "email")["state"] == "down");
     let why = channel(&daemon, "email")["why"].as_str().unwrap_or_default().to_owned();
     assert!(why.contains("password_file"), "{why}: {}", dovecot.log());
+}
+
+#[test]
+fn letters_pass_over_tls_with_a_login_and_only_to_a_server_that_is_believed() {
+    let (Some(mut dovecot), Some(smtp)) = (Dovecot::start_with_tls("imaps"), Smtp::start_with_tls("tls")) else {
+        return;
+    };
+    letters_pass_only_to_a_server_that_is_believed(&mut dovecot, &smtp, ["imaps://", "smtps://"]);
+}
+
+#[test]
+fn letters_pass_over_starttls_with_a_login_and_only_to_a_server_that_is_believed() {
+    let (Some(mut dovecot), Some(smtp)) = (Dovecot::start_with_tls("imap"), Smtp::start_with_tls("starttls")) else {
+        return;
+    };
+    letters_pass_only_to_a_server_that_is_believed(&mut dovecot, &smtp, ["imap+starttls://", "smtp+starttls://"]);
+}
+
+#[test]
+fn a_server_without_starttls_gets_no_password_and_no_letter() {
+    let (Some(mut dovecot), Some(smtp)) = (Dovecot::start(), Smtp::start()) else { return };
+    let place = Place::new();
+    let plain = toml(&place, dovecot.port, smtp.port, &format!("{VOUCHED}recipients = [\"bo@example.org\"]\n"));
+    configure(&place, &plain.replace("imap://", "imap+starttls://").replace("smtp://", "smtp+starttls://"));
+    dovecot.arrives("anna@example.org", "m1@example.org", CHECKED, "what is 2 + 100?");
+    let daemon = place.start();
+    daemon.until("refused", || channel(&daemon, "email")["state"] == "down");
+    let why = channel(&daemon, "email")["why"].as_str().unwrap_or_default().to_owned();
+    assert!(why.contains("no STARTTLS") && why.contains("imap_url"), "{why}");
+    daemon.say("send a message to bo@example.org via email saying \"the tide is high\"");
+    daemon.until("not sent", || outbox(&place).iter().any(|entry| entry["why"].is_string()));
+    let waiting = outbox(&place).remove(0);
+    assert_eq!(waiting["state"], "queued", "{waiting}");
+    assert!(smtp.letters().is_empty() && !dovecot.log().contains("Login:"), "{}", dovecot.log());
 }

@@ -9,6 +9,7 @@ mod stops;
 mod webhooks;
 
 use std::fs;
+use std::path::Path;
 
 use serde_json::Value;
 
@@ -27,6 +28,11 @@ fn secret(place: &Place, name: &str, value: &str) -> String {
     fs::write(&path, format!("{value}\n")).expect("written");
     fs::set_permissions(&path, fs::Permissions::from_mode(0o600)).expect("set");
     path.display().to_string()
+}
+
+/// A certificate of the tests of TLS, for 127.0.0.1 and localhost.
+fn certificate(name: &str) -> String {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/brain/tls").join(name).display().to_string()
 }
 
 fn channel(daemon: &Daemon, name: &str) -> Value {

@@ -51,7 +51,7 @@ impl OutboxRules {
             let known: Vec<&str> = self.channels.keys().map(String::as_str).collect();
             let has = if known.is_empty() { "none is".to_owned() } else { format!("configured: {}", known.join(", ")) };
             return MaySend::Unavailable(format!(
-                "the channel {channel:?} is not configured ({has}); a person sets it up in [channels.…]"
+                "the channel {channel:?} is not configured ({has}); a person sets it up in a section [channels.NAME]"
             ));
         };
         if medium == Medium::Call && channel != CALLS {

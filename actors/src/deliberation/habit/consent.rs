@@ -11,7 +11,6 @@ use std::collections::BTreeMap;
 use jiff::SignedDuration;
 use maxim_bus::signals::approval::{AnswerApproval, ApprovalAnswered, Consent, ConsentTaken, OpenQuestion};
 use maxim_bus::signals::intent::{IntentRefused, Refusal};
-use maxim_bus::signals::outbox::is_outside;
 use maxim_bus::signals::outcome::ToolResult;
 use maxim_bus::signals::percept::Percept;
 use maxim_bus::{MessageId, Trust};
@@ -231,11 +230,8 @@ impl Habit {
         let (channel, sender) = (turn.channel.clone(), turn.sender.clone());
         let who = who(&channel, &sender);
         pulse.keep(HabitEvent::Questions(QuestionsEvent::Asked { who }));
-        // Elsewhere who asked reads the events, and nobody listens any more to the answer of a request.
-        if is_outside(&channel) {
-            let wanted = Wanted { turn: turn.id, channel, sender, trust };
-            pulse.keep(HabitEvent::Questions(QuestionsEvent::Wanted { intent, wanted }));
-        }
+        let wanted = Wanted { turn: turn.id, channel, sender, trust };
+        pulse.keep(HabitEvent::Questions(QuestionsEvent::Wanted { intent, wanted }));
     }
 
     /// Something else was put to that person: a bare yes is for that.

@@ -52,6 +52,12 @@ pub trait Driver: Send {
     /// How far and how fast it may be sent.
     fn limits(&self) -> Limits;
 
+    /// How long it may go on moving after a target was sent, in its own loop: no target is sent in the last so much of a lease,
+    /// so that the body stands still when the lease is over.
+    fn lag(&self) -> Duration {
+        Duration::ZERO
+    }
+
     /// Where it is.
     fn sense(&mut self, now: Duration) -> Result<Sensed, Fault>;
 

@@ -15,8 +15,8 @@ use super::{Body, DriverPlan, Hand};
 use crate::action::tools::robot;
 use crate::region::{Effector, EffectorCard, Operation, Performs};
 
-/// Renewals in the length of a lease: the loss of a few is borne.
-const RENEWALS: u32 = 5;
+/// Renewals in the length of a lease: the loss of a few is borne, also where half of it is for the body to come to rest.
+const RENEWALS: u32 = 10;
 /// Longer than any movement and its wait.
 const LONGEST: Duration = Duration::from_secs(600);
 

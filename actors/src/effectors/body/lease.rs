@@ -27,10 +27,11 @@ impl Lease {
         self.renewed.store(monotonic_micros().max(1), Ordering::SeqCst);
     }
 
-    pub fn holds(&self) -> bool {
+    /// Whether it holds for so long from now on.
+    pub fn holds_for(&self, time: Duration) -> bool {
         match self.renewed.load(Ordering::SeqCst) {
             0 => false,
-            renewed => Duration::from_micros(monotonic_micros().saturating_sub(renewed)) <= self.length,
+            renewed => Duration::from_micros(monotonic_micros().saturating_sub(renewed)) + time <= self.length,
         }
     }
 }

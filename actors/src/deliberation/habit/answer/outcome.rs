@@ -50,6 +50,7 @@ pub fn outcome(tool: &str, params: &Value, result: &Value) -> String {
         "bash" | "execute_file" => ran(output),
         "memory_recall" | "similarity_search" => memories(output),
         "math" => numbers(params, output),
+        "send_message" | "call_user" => queued(tool, params, output),
         "undo" if path.is_empty() => {
             format!("I took that back. {} “undo that” takes this back too.", at_pose(output)).replace("  ", " ")
         }
@@ -179,6 +180,14 @@ fn fix(kind: &str, error: &str, params: &Value) -> Option<String> {
     } else {
         None
     }
+}
+
+/// A message on its way out.
+fn queued(tool: &str, params: &Value, output: &Value) -> String {
+    let to = text(params, &["recipient"]).unwrap_or_default();
+    let by = text(output, &["channel"]).unwrap_or_default();
+    let what = if tool == "call_user" { "call" } else { "message" };
+    format!("Your {what} to {to} is queued for {by}; `maxim outbox` shows what becomes of it.")
 }
 
 fn content(path: &str, output: &Value) -> String {
@@ -401,6 +410,12 @@ mod tests {
                 json!({"operation": "recall"}),
                 json!({"success": true, "output": {"results": [{"text": "bash succeeds", "confidence": 0.8}]}}),
                 "bash succeeds (confidence 0.80).",
+            ),
+            (
+                "send_message",
+                json!({"channel": "twilio", "recipient": "+15550100", "body": "hello"}),
+                json!({"success": true, "output": {"queued": true, "channel": "twilio"}}),
+                "Your message to +15550100 is queued for twilio; `maxim outbox` shows what becomes of it.",
             ),
             ("turn_lamp", json!({}), json!({"success": true, "output": null}), "Done (turn_lamp)."),
         ];

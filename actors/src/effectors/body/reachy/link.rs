@@ -16,6 +16,7 @@ use tokio_tungstenite::tungstenite::Message;
 
 use super::super::driver::{Fault, Sensed};
 use super::super::joint::Pose;
+use super::super::motor::TICK;
 use super::words;
 use crate::effectors::http_client::{self, Roots};
 
@@ -29,6 +30,8 @@ const IDLE: Duration = Duration::from_secs(2);
 const LOOK: Duration = Duration::from_millis(250);
 /// A stream that brings nothing for so long is begun anew.
 const DEAD: Duration = Duration::from_secs(2);
+/// A target that hasn't left after two steps of the motor never does: there is a newer one, or the brain is lost.
+const FRESH: Duration = TICK.saturating_mul(2);
 /// How often a stop that the daemon didn't take is tried again.
 const FREEZES: usize = 5;
 
@@ -44,8 +47,8 @@ pub(super) struct Known {
     pub trouble: Option<String>,
     /// Why the last target wasn't taken.
     pub refused: Option<Fault>,
-    /// What is to be sent next; a newer one replaces it.
-    pub target: Option<Pose>,
+    /// What is to be sent next, and since when; a newer one replaces it.
+    pub target: Option<(Pose, Stopwatch)>,
     /// Times of the states count from the first one.
     since: Option<Timestamp>,
 }
@@ -87,6 +90,12 @@ impl Link {
 
     fn has_ended(&self) -> bool {
         self.ended.load(Ordering::SeqCst)
+    }
+
+    /// Whether a target may still go out. Between the motor's permit and the wire a stop may have come, and the process may
+    /// have been suspended, or the wire stalled, for longer than the brain's last word counts.
+    fn may_go(&self, since: &Stopwatch) -> bool {
+        since.elapsed() <= FRESH && self.latch.permit(EffectKind::Motion).is_ok()
     }
 
     fn seen(&self, text: &str) {
@@ -168,21 +177,27 @@ async fn watch_daemon(link: &Link, client: &Client) {
 
 /// Targets and freezes, the newest alone.
 async fn drive(link: &Link, client: &Client) {
+    let mut has_stalled = false;
     while !link.has_ended() {
         link.wake.notified().await;
         if link.freeze.swap(false, Ordering::SeqCst) {
             hold(link, client).await;
         }
-        let Some(target) = link.known.lock().target.take() else { continue };
-        // The motor had its permit; between it and the wire a stop may have come.
-        if link.latch.permit(EffectKind::Motion).is_err() {
+        let Some((target, since)) = link.known.lock().target.take() else { continue };
+        if !link.may_go(&since) {
             continue;
         }
         let mut answer = post(link, client, "/api/move/set_target", &words::target(&target)).await;
         // A connection that the daemon closed while nothing moved is found out by its next use. A target is a place, so
         // that saying it twice is saying it once.
-        if answer.is_err() && link.latch.permit(EffectKind::Motion).is_ok() {
+        if answer.is_err() && link.may_go(&since) {
             answer = post(link, client, "/api/move/set_target", &words::target(&target)).await;
+        }
+        // One that stalled is followed by a newer one; a second in a row is told.
+        let is_first = answer.is_err() && !has_stalled && !link.may_go(&since);
+        has_stalled = answer.is_err();
+        if is_first {
+            continue;
         }
         let refused = match answer {
             Ok((status, body)) => words::refusal(status, &body).map(Fault::Ignored),

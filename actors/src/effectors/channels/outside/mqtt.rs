@@ -6,6 +6,7 @@
 //! tell a repeated one.
 
 use std::collections::VecDeque;
+use std::path::PathBuf;
 use std::time::Duration;
 
 use futures_util::FutureExt;
@@ -13,19 +14,21 @@ use futures_util::future::BoxFuture;
 use maxim_bus::signals::outbox::{Attempted, SendMessage};
 use parking_lot::Mutex;
 use rumqttc::{
-    AsyncClient, ConnectionError, Event, EventLoop, MqttOptions, Outgoing, Packet, Publish, QoS, Request,
-    SubscribeFilter, SubscribeReasonCode,
+    AckMode, AsyncClient, ConnectionError, Event, EventLoop, MqttOptions, Outgoing, Packet, Publish, PublishOptions,
+    QoS, SubscribeFilter, SubscribeReasonCode,
 };
 use serde_json::{Value as Json, json};
+use tokio::net::TcpStream;
 use tokio::sync::{mpsc, oneshot};
 use tokio::time::Instant;
 
 use super::connected::BackOff;
-use super::{Arrived, Inlet, Taken, Transport};
+use super::{Arrived, Inlet, Taken, Transport, tls};
 
 /// How long the broker may take to acknowledge.
 const PATIENCE: Duration = Duration::from_secs(20);
-const KEEP_ALIVE: Duration = Duration::from_secs(30);
+/// In seconds.
+const KEEP_ALIVE: u16 = 30;
 /// Largest message in and out, in bytes.
 const LARGEST: usize = 256 * 1024;
 /// Messages that stay unacknowledged at most: brokers have about twenty in flight, and behind those no stop comes through.
@@ -33,10 +36,14 @@ const UNACKNOWLEDGED: usize = 10;
 /// Messages between the connection and the brain; the broker sends no more than it has in flight.
 const ARRIVALS: usize = 1024;
 
+const SECTION: &str = "channels.mqtt";
+
 /// A broker.
 pub struct Mqtt {
     pub host: String,
     pub port: u16,
+    /// Whether the connection is kept private.
+    pub security: BrokerSecurity,
     pub login: Option<(String, String)>,
     /// Under which the broker keeps the session.
     pub client_id: String,
@@ -46,6 +53,16 @@ pub struct Mqtt {
     pub reply_topic: String,
     live: Mutex<Option<AsyncClient>>,
     sending: Mutex<Option<Sending>>,
+}
+
+/// How the connection to a broker is kept private.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum BrokerSecurity {
+    Plain,
+    /// TLS from the first byte, by the authorities of this file or else this machine's.
+    Tls {
+        ca_file: Option<PathBuf>,
+    },
 }
 
 /// The one message that waits for its acknowledgement: the outbox has one attempt a channel.
@@ -62,25 +79,42 @@ enum Fate {
 }
 
 impl Mqtt {
-    pub fn new(host: String, port: u16, login: Option<(String, String)>, client_id: String) -> Self {
+    pub fn new(
+        host: String,
+        port: u16,
+        security: BrokerSecurity,
+        login: Option<(String, String)>,
+        client_id: String,
+    ) -> Self {
         let (topics, reply_topic) = (Vec::new(), String::new());
         let (live, sending) = (Mutex::default(), Mutex::default());
-        Self { host, port, login, client_id, topics, reply_topic, live, sending }
+        Self { host, port, security, login, client_id, topics, reply_topic, live, sending }
     }
 
     fn options(&self) -> MqttOptions {
-        let mut options = MqttOptions::new(self.client_id.clone(), self.host.clone(), self.port);
-        options.set_keep_alive(KEEP_ALIVE).set_clean_session(false).set_manual_acks(true);
+        let mut options = MqttOptions::new(self.client_id.clone(), (self.host.clone(), self.port));
+        options.set_keep_alive(KEEP_ALIVE).set_clean_session(false).set_ack_mode(AckMode::Manual);
         options.set_max_packet_size(LARGEST, LARGEST);
         if let Some((user, password)) = &self.login {
             options.set_credentials(user.clone(), password.clone());
+        }
+        if let BrokerSecurity::Tls { ca_file } = &self.security {
+            let (host, port, ca_file) = (self.host.clone(), self.port, ca_file.clone());
+            options.set_socket_connector(move |_, _| {
+                let (host, ca_file) = (host.clone(), ca_file.clone());
+                async move {
+                    let stream = TcpStream::connect((host.as_str(), port)).await?;
+                    let shaken = tls::shaken(stream, &host, ca_file.as_deref(), SECTION).await;
+                    shaken.map_err(std::io::Error::other)
+                }
+            });
         }
         options
     }
 
     /// One connection until it breaks; why it broke.
     async fn live(&self, inlet: &Inlet, pause: &mut BackOff) -> String {
-        let (client, mut events) = AsyncClient::new(self.options(), 64);
+        let (client, mut events) = AsyncClient::builder(self.options()).capacity(64).build();
         let (arrivals, arrived) = mpsc::channel(ARRIVALS);
         let why = tokio::select! {
             why = self.poll(&mut events, &client, &arrivals, inlet, pause) => why,
@@ -90,7 +124,7 @@ impl Mqtt {
         *self.live.lock() = None;
         let sending = self.sending.lock().take();
         if let Some(sending) = sending
-            && has_unsent(&mut events)
+            && never_left(&sending, &events)
         {
             let _ = sending.tell.send(Fate::NeverLeft);
         }
@@ -214,6 +248,8 @@ impl Mqtt {
             ConnectionError::ConnectionRefused(_) => {
                 "; check channels.mqtt.username and password_file, and the broker's access list"
             }
+            // The words of TLS hold their own fix.
+            ConnectionError::Io(error) if error.kind() == std::io::ErrorKind::Other => "",
             ConnectionError::Io(_) | ConnectionError::NetworkTimeout | ConnectionError::MqttState(_) => {
                 "; check that the broker runs and channels.mqtt.url"
             }
@@ -234,10 +270,10 @@ async fn acknowledge(left: &mut Left, client: &AsyncClient, inlet: &Inlet) -> Re
     Ok(())
 }
 
-/// Whether something was handed over that was never written to the connection: it has no number yet.
-fn has_unsent(events: &mut EventLoop) -> bool {
-    events.clean();
-    events.pending.iter().any(|request| matches!(request, Request::Publish(publish) if publish.pkid == 0))
+/// Whether a message was never written to the connection: nothing has told its number, and nothing that was left untold does.
+fn never_left(sending: &Sending, events: &EventLoop) -> bool {
+    let is_written = |event: &Event| matches!(event, Event::Outgoing(Outgoing::Publish(_)));
+    sending.packet.is_none() && !events.state.events.iter().any(is_written)
 }
 
 /// What isn't acknowledged yet, in the order in which it came: brokers want their acknowledgements in that order.
@@ -313,11 +349,11 @@ fn message_of(publish: &Publish, filters: &[String]) -> Option<Arrived> {
     if publish.retain {
         return None;
     }
-    let text = std::str::from_utf8(&publish.payload).ok()?;
+    let (text, topic) = (std::str::from_utf8(&publish.payload).ok()?, std::str::from_utf8(&publish.topic).ok()?);
     let fields = serde_json::from_str::<Json>(text).ok().filter(|json| json["text"].is_string()).unwrap_or(Json::Null);
     let field = |name: &str| fields[name].as_str().filter(|value| !value.is_empty());
-    let of_topic = filters.iter().find_map(|filter| sender_in(filter, &publish.topic));
-    let sender = of_topic.or(field("sender")).unwrap_or(&publish.topic).to_owned();
+    let of_topic = filters.iter().find_map(|filter| sender_in(filter, topic));
+    let sender = of_topic.or(field("sender")).unwrap_or(topic).to_owned();
     let body = field("text").unwrap_or(text).to_owned();
     if body.trim().is_empty() {
         return None;
@@ -343,7 +379,8 @@ fn sender_in<'a>(filter: &str, topic: &'a str) -> Option<&'a str> {
 
 impl Transport for Mqtt {
     fn reached_by(&self) -> String {
-        format!("mqtt://{}:{}", self.host, self.port)
+        let scheme = if self.security == BrokerSecurity::Plain { "mqtt" } else { "mqtts" };
+        format!("{scheme}://{}:{}", self.host, self.port)
     }
 
     fn send<'a>(&'a self, message: &'a SendMessage) -> BoxFuture<'a, Attempted> {
@@ -366,7 +403,7 @@ impl Transport for Mqtt {
             let topic = self.reply_topic.replace("{recipient}", recipient);
             let (tell, told) = oneshot::channel();
             *self.sending.lock() = Some(Sending { packet: None, tell });
-            if let Err(error) = client.try_publish(topic, QoS::AtLeastOnce, false, payload) {
+            if let Err(error) = client.try_publish(topic, payload, PublishOptions::at_least_once()) {
                 *self.sending.lock() = None;
                 return Attempted::NotNow {
                     why: format!("the connection takes nothing: {error}"),
@@ -407,6 +444,8 @@ impl Transport for Mqtt {
 
 #[cfg(test)]
 mod tests {
+    use rumqttc::Request;
+
     use super::*;
 
     fn read(topic: &str, payload: &str, filters: &[&str]) -> Option<Arrived> {
@@ -476,13 +515,11 @@ mod tests {
 
     #[test]
     fn what_was_never_written_to_the_connection_is_told_from_what_was() {
-        let options = MqttOptions::new("maxim", "127.0.0.1", 1);
-        let (client, mut events) = AsyncClient::new(options.clone(), 8);
-        client.try_publish("out", QoS::AtLeastOnce, false, "hello").expect("there is room");
-        assert!(has_unsent(&mut events));
-        let (_client, mut events) = AsyncClient::new(options, 8);
+        let sending = |packet| Sending { packet, tell: oneshot::channel().0 };
+        let (_client, mut events) = AsyncClient::builder(MqttOptions::new("maxim", ("127.0.0.1", 1))).build();
+        assert!(never_left(&sending(None), &events) && !never_left(&sending(Some(1)), &events));
         let publish = Publish::new("out", QoS::AtLeastOnce, "hello");
         events.state.handle_outgoing_packet(Request::Publish(publish)).expect("it is handled");
-        assert!(!has_unsent(&mut events));
+        assert!(!never_left(&sending(None), &events), "it was written, and the connection broke before that was told");
     }
 }

@@ -305,7 +305,8 @@ fn what_certainly_never_left_is_not_taken_and_what_may_have_is_unknown() {
         let outcome = sent(&letters(host, port), "anna@example.org");
         assert!(is_not_now(&outcome), "{host}: {outcome:?}");
     }
-    let broker = super::mqtt::Mqtt::new("127.0.0.1".into(), nobody(), None, "maxim".into());
+    let broker =
+        super::mqtt::Mqtt::new("127.0.0.1".into(), nobody(), super::mqtt::BrokerSecurity::Plain, None, "maxim".into());
     assert!(is_not_now(&sent(&broker, "anna")));
 
     // The request was read, and nobody hears what became of it.

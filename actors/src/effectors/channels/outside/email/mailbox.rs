@@ -31,10 +31,33 @@ type Left = BTreeMap<u32, Instant>;
 pub(super) trait Wire: AsyncRead + AsyncWrite + Unpin + Debug + Send {}
 impl<T: AsyncRead + AsyncWrite + Unpin + Debug + Send> Wire for T {}
 
+/// A server that has said who it is.
+pub(super) async fn greeted<T: Wire>(stream: T) -> Result<Client<T>, String> {
+    let mut client = Client::new(stream);
+    let greeted = tokio::time::timeout(PATIENCE, client.read_response()).await.map_err(|_| late())?;
+    greeted.map_err(|error| error.to_string())?.ok_or("it ended the connection before its greeting")?;
+    Ok(client)
+}
+
+/// A connection on which TLS begins next (STARTTLS). What was said before it counts for nothing.
+pub(super) async fn upgraded<T: Wire>(stream: T) -> Result<T, String> {
+    let mut client = greeted(stream).await?;
+    let asked = tokio::time::timeout(PATIENCE, client.run_command_and_check_ok("STARTTLS", None)).await;
+    asked.map_err(|_| late())?.map_err(|error| {
+        format!("it has no STARTTLS: {error}; write imaps:// into channels.email.imap_url, if it has TLS at all")
+    })?;
+    Ok(client.into_inner())
+}
+
 impl Email {
     /// Brings in what comes, until the connection ends.
-    pub(super) async fn watch<T: Wire>(&self, stream: T, inlet: &Inlet, pause: &mut BackOff) -> Result<(), String> {
-        let mut session = self.log_in(stream).await?;
+    pub(super) async fn watch<T: Wire>(
+        &self,
+        client: Client<T>,
+        inlet: &Inlet,
+        pause: &mut BackOff,
+    ) -> Result<(), String> {
+        let mut session = self.log_in(client).await?;
         let select = tokio::time::timeout(PATIENCE, session.select(&self.mailbox)).await.map_err(|_| late())?;
         select.map_err(|error| {
             format!("the mailbox {:?} can't be opened: {error}; check channels.email.mailbox", self.mailbox)
@@ -56,10 +79,7 @@ impl Email {
         }
     }
 
-    async fn log_in<T: Wire>(&self, stream: T) -> Result<Session<T>, String> {
-        let mut client = Client::new(stream);
-        let greeted = tokio::time::timeout(PATIENCE, client.read_response()).await.map_err(|_| late())?;
-        greeted.map_err(|error| error.to_string())?.ok_or("it ended the connection before its greeting")?;
+    async fn log_in<T: Wire>(&self, client: Client<T>) -> Result<Session<T>, String> {
         let (user, password) = self.login.clone().unwrap_or_default();
         let logged_in = tokio::time::timeout(PATIENCE, client.login(&user, &password)).await.map_err(|_| late())?;
         logged_in.map_err(|(error, _)| {

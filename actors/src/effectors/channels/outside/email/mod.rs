@@ -7,9 +7,9 @@ mod letter;
 mod mailbox;
 
 use std::path::PathBuf;
-use std::sync::Arc;
 use std::time::Duration;
 
+use async_imap::Client;
 use futures_util::FutureExt;
 use futures_util::future::BoxFuture;
 use lettre::message::Mailbox;
@@ -20,11 +20,13 @@ use lettre::transport::smtp::client::{Certificate, CertificateStore, Tls, TlsPar
 use lettre::{AsyncSmtpTransport, AsyncTransport, Message, Tokio1Executor};
 use maxim_bus::signals::outbox::{Attempted, SendMessage};
 
+use self::mailbox::{greeted, upgraded};
 use super::connected::BackOff;
 use super::{Inlet, Transport, tls};
 
 /// How long a mail server may take for one step.
 const PATIENCE: Duration = Duration::from_secs(30);
+const SECTION: &str = "channels.email";
 /// The subject of a letter that answers none.
 const SUBJECT: &str = "A message from Maxim";
 
@@ -148,7 +150,7 @@ impl Email {
 
 /// An error before any letter was begun.
 fn before(host: &str, error: &SmtpError) -> Attempted {
-    let why = format!("the mail server {host}: {}", deepest(error));
+    let why = format!("the mail server {host}: {}{}", deepest(error), tls::fix(error, SECTION));
     if error.is_permanent() {
         return Attempted::Refused { why: format!("{why}; check channels.email.username and password_file") };
     }
@@ -214,14 +216,19 @@ impl Email {
         let reaching = tokio::net::TcpStream::connect((server.host.as_str(), server.port));
         let reached = tokio::time::timeout(PATIENCE, reaching).await.map_err(|_| "it doesn't answer".to_owned())?;
         let stream = reached.map_err(|error| format!("{error}; check that it runs and channels.email.imap_url"))?;
-        if server.security == Security::Plain {
-            return self.watch(stream, inlet, pause).await;
-        }
-        let connector = tokio_rustls::TlsConnector::from(Arc::clone(&tls::config(self.ca_file.as_deref())?));
-        let name = rustls::pki_types::ServerName::try_from(server.host.clone()).map_err(|error| error.to_string())?;
-        let shaken = tokio::time::timeout(PATIENCE, connector.connect(name, stream)).await;
+        let stream = match server.security {
+            Security::Plain => return self.watch(greeted(stream).await?, inlet, pause).await,
+            Security::StartTls => upgraded(stream).await?,
+            Security::Tls => stream,
+        };
+        let shaking = tls::shaken(stream, &server.host, self.ca_file.as_deref(), SECTION);
         let stream =
-            shaken.map_err(|_| "its TLS doesn't answer".to_owned())?.map_err(|error| format!("TLS: {error}"))?;
-        self.watch(stream, inlet, pause).await
+            tokio::time::timeout(PATIENCE, shaking).await.map_err(|_| "its TLS doesn't answer".to_owned())??;
+        let client = match server.security {
+            // It has greeted before.
+            Security::StartTls => Client::new(stream),
+            _ => greeted(stream).await?,
+        };
+        self.watch(client, inlet, pause).await
     }
 }
