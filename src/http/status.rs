@@ -57,6 +57,7 @@ pub async fn status(State(served): State<Arc<Served>>, request: Request) -> Answ
         "body": served.body.report(),
         "disk": disk,
         "llm": served.llm,
+        "tokens": served.tokens,
         "tool_servers": served.tool_servers.report(),
         "channels": served.channels.report(),
         "memory": memory,

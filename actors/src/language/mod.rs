@@ -4,6 +4,7 @@ pub mod encoder;
 pub mod packed;
 pub mod signature;
 pub mod token_table;
+pub mod tokenizer;
 pub mod tokens;
 pub mod vectors;
 pub mod word_pieces;
@@ -11,6 +12,7 @@ pub mod words;
 
 pub use encoder::{Embedding, Encoder, EncoderId, FLOOR, calibrated, similarity};
 pub use token_table::TokenTable;
+pub use tokenizer::{BadTokenizer, TokenCounter, Tokenizer};
 pub use tokens::estimated_tokens;
 pub use vectors::Vectors;
 pub use words::{Stems, Word, is_stop_word, words};

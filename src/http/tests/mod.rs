@@ -99,6 +99,7 @@ impl House {
             started: Timestamp::now(),
             draining: Arc::new(AtomicBool::new(false)),
             llm: "none".into(),
+            tokens: None,
             body: Body::new(BodyPlan::default()),
             backups,
             text_max: 64 << 10,

@@ -422,6 +422,7 @@ mod tests {
             "send_message",
             "sense",
             "sense_presence",
+            "propose_goal",
             "set_scene",
             "similarity_search",
             "sleep",

@@ -93,7 +93,8 @@ impl ThoughtGate {
         tick: SignedDuration,
         now: Timestamp,
     ) -> Result<(), Refused> {
-        let commands = matches!(trust, Trust::Owner | Trust::Listed);
+        // A goal of its own comes from a thought just now.
+        let commands = matches!(trust, Trust::Owner | Trust::Listed | Trust::Own);
         if let Some(passed) = self.passed.filter(|passed| !commands && now < *passed + tick * REFRACTORY_TICKS) {
             let ago = now.duration_since(passed).as_millis();
             let wait = (tick * REFRACTORY_TICKS).as_millis();
@@ -169,6 +170,7 @@ mod tests {
             turn: MessageId::from_parts(1, 1),
             salience: Salience::clamped(salience),
             novelty: Some(Novelty::clamped(novelty)),
+            heard: None,
             trust: Trust::Owner,
             of: String::new(),
             own: false,
