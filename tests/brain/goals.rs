@@ -108,6 +108,7 @@ fn what_is_urgent_comes_first_and_the_rest_is_done_after_it() {
 
 #[test]
 fn a_redirection_survives_a_crash_at_any_step_and_nothing_is_done_twice() {
+    let mut cut_short = 0;
     for steps in (0..600).step_by(11) {
         let model = Model::acting(|_, request| {
             let prompt = request["messages"][1]["content"].as_str().unwrap_or_default().to_owned();
@@ -136,12 +137,13 @@ fn a_redirection_survives_a_crash_at_any_step_and_nothing_is_done_twice() {
             bench.say("yes");
             bench.pass(Duration::from_secs(60));
         }
-        let why = bench.why_all();
-        // The crash took a call of the model along: its person was told what was done until then.
-        if why.contains("the model did not answer in time") {
-            continue;
-        }
-        assert!(bench.file("step3.txt").exists(), "crash at {steps}: {:?}", goals(&mut bench));
+        let (why, now) = (bench.why_all(), goals(&mut bench));
+        // A crash that takes a call of the model along, or comes in the midst of an effect, ends the goal there.
+        let first = now.iter().find(|goal| goal.title.starts_with("think")).expect("known");
+        let is_cut_short = why.contains("the model did not answer in time") || first.reason.contains("unknown");
+        assert!(bench.file("step3.txt").exists() || is_cut_short, "crash at {steps}: {now:?}");
+        assert_eq!(first.told.as_deref(), Some("http/anna"), "crash at {steps}: {now:?}");
+        cut_short += usize::from(is_cut_short);
         let done = |file: &str| {
             let of_it = |line: &&str| {
                 line.contains("\"kind\":\"ToolResult\"") && line.contains(&format!("\"path\":\"{file}\""))
@@ -150,9 +152,13 @@ fn a_redirection_survives_a_crash_at_any_step_and_nothing_is_done_twice() {
         };
         let undone = why.lines().filter(|line| line.contains("\"tool\":\"undo\"")).count();
         for file in ["step1.txt", "step2.txt", "step3.txt", "c.txt"] {
-            assert!(done(file) == 1 || undone > 0, "crash at {steps}: {file} was done {} times", done(file));
+            let times = done(file);
+            let is_right = if is_cut_short { times <= 1 } else { times == 1 };
+            assert!(is_right || undone > 0, "crash at {steps}: {file} was done {times} times");
         }
         if !was_there {
+            // The windows in which that can happen are short.
+            assert!(cut_short <= steps / 55, "{cut_short} of {}", steps / 11);
             return;
         }
     }
