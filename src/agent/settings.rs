@@ -572,6 +572,13 @@ mod tests {
             ("llm.tick", "7s"),
             ("llm.tokens_per_hour", "10"),
             ("llm.tokens_per_day", "11"),
+            ("llm.price_prompt", "1.5"),
+            ("llm.price_reply", "2.5"),
+            ("llm.money_per_hour", "3"),
+            ("llm.money_per_day", "4"),
+            ("llm.money_per_session", "5"),
+            ("body.degrees_per_hour", "6"),
+            ("body.degrees_per_day", "7"),
         ]);
         let capture = CaptureLaw {
             novel: 0.1,
@@ -587,7 +594,14 @@ mod tests {
         let PrefrontalSettings { tokens_per_hour, tokens_per_day, context_tokens, .. } = other.prefrontal;
         assert_eq!((tokens_per_hour, tokens_per_day, context_tokens), (10, 11, 2048));
         assert_eq!((other.prefrontal.reply_tokens, other.habit.steps), (100, 6));
+        let money = MoneyLimits { per_hour: 3.0, per_day: 4.0, per_session: 5.0 };
+        assert_eq!((other.prefrontal.money, other.energy.money), (money, money));
+        let effort = EffortLimits { per_hour: 6.0, per_day: 7.0 };
+        assert_eq!((other.autonomy.effort, other.energy.effort), (effort, effort));
+        let price = Price { prompt: 1.5, reply: 2.5 };
+        assert_eq!(other.prefrontal.price, price);
         let Some(ModelSource::Server(server)) = &other.model else { panic!("a server is configured") };
         assert_eq!(server.calls.available_permits(), 3);
+        assert_eq!(server.prices, [price, price], "who reviews is the same model");
     }
 }

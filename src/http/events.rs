@@ -11,6 +11,8 @@ use axum::response::{IntoResponse, Response};
 use futures_util::stream;
 use maxim_actors::gate::ClearedIntent;
 use maxim_actors::region::{InputRecord, Tap};
+use maxim_bus::signals::body::MovementSensed;
+use maxim_bus::signals::encoding::TextsEncoded;
 use maxim_bus::signals::intent::{IntentRefused, Refusal};
 use maxim_bus::signals::thought::ModelReply;
 use maxim_bus::{Envelope, Lsn, MessageId};
@@ -46,6 +48,12 @@ pub struct Sums {
     pub verdicts: BTreeMap<&'static str, u64>,
     pub prompt_tokens: u64,
     pub completion_tokens: u64,
+    /// Of vectors.
+    pub embed_tokens: u64,
+    /// Of all these, by the configured prices.
+    pub money: f64,
+    /// That joints turned.
+    pub degrees: f64,
     /// The same of the newest turns.
     turns: BTreeMap<MessageId, (u64, u64)>,
 }
@@ -167,6 +175,7 @@ impl Sums {
         if let Some(reply) = envelope.get::<ModelReply>() {
             self.prompt_tokens += u64::from(reply.prompt_tokens);
             self.completion_tokens += u64::from(reply.completion_tokens);
+            self.money += reply.money;
             let of_turn = self.turns.entry(reply.turn).or_default();
             of_turn.0 += u64::from(reply.prompt_tokens);
             of_turn.1 += u64::from(reply.completion_tokens);
@@ -175,6 +184,11 @@ impl Sums {
                 self.turns.pop_first();
             }
         }
+        if let Some(encoded) = envelope.get::<TextsEncoded>() {
+            self.embed_tokens += encoded.tokens;
+            self.money += encoded.money;
+        }
+        self.degrees += envelope.get::<MovementSensed>().map_or(0.0, MovementSensed::degrees);
     }
 }
 

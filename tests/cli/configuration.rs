@@ -74,7 +74,7 @@ fn explain_says_which_layer_won() {
     let done = home.run(&["config", "explain", "gateway.credti"]);
     assert_eq!(done.code, Some(2));
     insta::assert_snapshot!(done.err, @"maxim: there is no configuration key gateway.credti; did you mean gateway.credit?");
-    assert_eq!(home.run(&["config", "explain", "llm", "--json"]).json().as_array().map(Vec::len), Some(17));
+    assert_eq!(home.run(&["config", "explain", "llm", "--json"]).json().as_array().map(Vec::len), Some(25));
 }
 
 #[test]

@@ -410,8 +410,16 @@ impl Hears<ReportStats> for Energy {
             None => "none",
         });
         let (tokens, calls, money, degrees) = (all.tokens, all.calls, all.money, all.degrees);
-        let counts =
-            json!({ "tokens": tokens, "calls": calls, "money": money, "degrees_moved": degrees, "battery": battery });
+        let (level, scarcest) = self.level(pulse.now(), pulse.settings());
+        let counts = json!({
+            "tokens": tokens,
+            "calls": calls,
+            "money": money,
+            "degrees_moved": degrees,
+            "level": level,
+            "scarcest": scarcest,
+            "battery": battery,
+        });
         pulse.reply(StatsReported { region: Self::NAME.into(), available: true, reason: None, counts });
         // Whoever asks again sees how it is by then.
         pulse.emit(SenseBattery {});
