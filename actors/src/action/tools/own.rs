@@ -74,6 +74,7 @@ pub fn specs() -> Vec<ToolSpec> {
         &["goal"],
     )
     .with_aliases(&[("title", "goal"), ("text", "goal")])
+    .with_speech(&["set yourself", "give yourself"], &["{verb} the goal (to|of) {goal:rest}"])
     .with_example(json!({"goal": "look up when the tide turns tomorrow and remember it"}));
     [display, goal, scene, sleep].map(|spec| ToolSpec { follow_up: FollowUp::Respond, ..spec }).into()
 }

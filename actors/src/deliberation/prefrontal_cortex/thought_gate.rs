@@ -1,7 +1,7 @@
 //! The ThoughtGate: is this worth thinking about? A cascade that stops at the first no.
 //!
 //! ```text
-//! (1) refractory   two ticks after the last thought; who may command isn't told to wait
+//! (1) refractory   two ticks after the last thought; who may command isn't told to wait, nor is a goal of its own
 //! (2) energy       15 % of the scarcest at least
 //! (3) salience     of the head of working memory, 0.2 at least
 //! (4) threshold    θ ≤ worth = salience · (½ + ½ novelty)
@@ -191,7 +191,8 @@ mod tests {
         assert_eq!(admit(&gate, Trust::Outside, 0), None, "nothing was thought about yet");
         gate.pass(now);
         assert_eq!(admit(&gate, Trust::Outside, 999), Some(ThoughtBar::Refractory));
-        assert_eq!(admit(&gate, Trust::Own, 999), Some(ThoughtBar::Refractory));
+        assert_eq!(admit(&gate, Trust::Sensor, 999), Some(ThoughtBar::Refractory));
+        assert_eq!(admit(&gate, Trust::Own, 0), None, "a goal of its own follows a thought");
         assert_eq!(admit(&gate, Trust::Outside, 1_000), None);
         assert_eq!((admit(&gate, Trust::Owner, 0), admit(&gate, Trust::Listed, 0)), (None, None));
         let tired = (0.1, "tokens of the hour".to_owned());
