@@ -9,7 +9,7 @@ use maxim_actors::action::tools::{Mode, ToolSpec};
 use maxim_actors::deliberation::prefrontal_cortex::stable_sections;
 use maxim_actors::deliberation::prompt::{Part, Section, ToolShelf, build, data};
 use maxim_actors::deliberation::reply::read_action;
-use maxim_actors::language::{TokenTable, estimated_tokens};
+use maxim_actors::language::{TokenCounter, TokenTable, Tokenizer, estimated_tokens};
 use maxim_bus::signals::prompt::Tier;
 use serde_json::json;
 
@@ -24,10 +24,17 @@ fn specs() -> Vec<ToolSpec> {
         .collect()
 }
 
+/// Counted by an estimate, and by a tokenizer.
+fn counters() -> [(&'static str, TokenCounter); 2] {
+    let file = concat!(env!("CARGO_MANIFEST_DIR"), "/src/language/tokenizer/small.json");
+    // Another one, e.g. of 100 000 merges, by the environment.
+    let file = std::env::var("MAXIM_BENCH_TOKENIZER").unwrap_or_else(|_| file.into());
+    let tokenizer = Tokenizer::open(file.as_ref()).expect("a tokenizer");
+    [("estimated", TokenCounter::Estimated), ("by a tokenizer", TokenCounter::Model(Arc::new(tokenizer)))]
+}
+
 fn prompts(c: &mut Criterion) {
     let specs = specs();
-    let shelf = ToolShelf::new(&specs);
-    let stable = stable_sections("Your name is maxim.", Mode::Active, &"I hold to this. ".repeat(60));
     let catalog: Vec<ToolText> = specs
         .iter()
         .map(|spec| ToolText {
@@ -44,17 +51,22 @@ fn prompts(c: &mut Criterion) {
     let goal = "put what we said about the harbour into a file";
     index.rank(&index.goal(goal));
     let memory = "- 2026-01-05T09:00:00Z (anna): \"the tide table hangs in the kitchen\"\n".repeat(20);
-    c.bench_function("prompt of 40 tools, ranking included", |b| {
-        b.iter(|| {
-            let ranking = index.rank(&index.goal(black_box(goal)));
-            let names: Vec<String> = ranking.tools.into_iter().map(|tool| tool.name).collect();
-            let (tools, _) = shelf.sections(&names, ranking.shown);
-            let mut sections: Vec<Section> = stable.iter().cloned().chain(tools).collect();
-            sections.push(Section::new("context_pool", Tier::Important, Part::User, data("memory", &memory)));
-            sections.push(Section::new("user_request", Tier::Mandatory, Part::User, goal));
-            build(sections, 8192, 512)
+    for (how, counter) in counters() {
+        let shelf = ToolShelf::new(&specs, &counter);
+        let stable = stable_sections("Your name is maxim.", Mode::Active, &"I hold to this. ".repeat(60), &counter);
+        c.bench_function(&format!("prompt of 40 tools {how}, ranking included"), |b| {
+            b.iter(|| {
+                let ranking = index.rank(&index.goal(black_box(goal)));
+                let names: Vec<String> = ranking.tools.into_iter().map(|tool| tool.name).collect();
+                let (tools, _) = shelf.sections(&names, ranking.shown);
+                let mut sections: Vec<Section> = stable.iter().cloned().chain(tools).collect();
+                let section = |name, tier, text: &str| Section::new(&counter, name, tier, Part::User, text);
+                sections.push(section("context_pool", Tier::Important, &data("memory", &memory)));
+                sections.push(section("user_request", Tier::Mandatory, goal));
+                build(sections, 8192, 512)
+            });
         });
-    });
+    }
     c.bench_function("rank 40 tools", |b| b.iter(|| index.rank(&index.goal(black_box(goal)))));
     let valid = json!({"tool_name": "tool_1", "params": {"text": "word ".repeat(200)}, "reasoning": "I do it."});
     let valid = valid.to_string();

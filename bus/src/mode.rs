@@ -65,3 +65,18 @@ impl Powers {
         Self { mode: Mode::Singularity, autonomy: AutonomyLevel::Autonomous, web: true, workdir: None }
     }
 }
+/// Money that may be spent, in whatever currency the prices are; 0 is no limit.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct MoneyLimits {
+    pub per_hour: f64,
+    pub per_day: f64,
+    /// From the start of the process to its end.
+    pub per_session: f64,
+}
+
+/// Degrees that the joints may turn in sum; 0 is no limit.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct EffortLimits {
+    pub per_hour: f64,
+    pub per_day: f64,
+}

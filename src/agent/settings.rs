@@ -13,17 +13,17 @@ use maxim_actors::action::outbox::OutboxSettings;
 use maxim_actors::action::tool_index::{ToolIndexSettings, ToolText};
 use maxim_actors::action::tools::{self, Hands, RegistryError, ToolRegistry, ToolSpec};
 use maxim_actors::deliberation::habit::{GrammarError, HabitSettings};
-use maxim_actors::deliberation::prefrontal_cortex::{PrefrontalSettings, stable_sections};
+use maxim_actors::deliberation::prefrontal_cortex::{PrefrontalSettings, acting_coach, stable_sections};
 use maxim_actors::deliberation::prompt::ToolShelf;
 use maxim_actors::effectors::body::{Body, BodyPlan, DriverPlan, NO_BODY};
 use maxim_actors::effectors::channels::outside::OutsideChannels;
 use maxim_actors::effectors::http_client::Roots;
-use maxim_actors::effectors::llm_worker::{CALLS_MAX, ModelServer, ModelSource};
+use maxim_actors::effectors::llm_worker::{CALLS_MAX, ModelServer, ModelSource, Price};
 use maxim_actors::effectors::text_encoder::{EmbeddingServer, EncoderSource};
 use maxim_actors::effectors::tool_servers::{ListFolder, ToolServers};
 use maxim_actors::gate::autonomy::AutonomySettings;
 use maxim_actors::gate::fear_agent::{FearSettings, ReviewPower, ReviewSettings};
-use maxim_actors::language::{Encoder, TokenTable};
+use maxim_actors::language::{Encoder, TokenCounter, TokenTable, Tokenizer};
 use maxim_actors::learning::nucleus_accumbens::NacSettings;
 use maxim_actors::memory::anterior_temporal_lobe::AtlSettings;
 use maxim_actors::memory::enrichment::EnrichmentSettings;
@@ -38,7 +38,7 @@ use maxim_actors::perception::stop_phrase::StopGrammar;
 use maxim_actors::region::SupervisionSettings;
 use maxim_actors::sleep::ConsolidationSettings;
 use maxim_actors::sleep::semantic_promoter::PromoterSettings;
-use maxim_bus::mode::{AutonomyLevel, Mode, Powers};
+use maxim_bus::mode::{AutonomyLevel, EffortLimits, Mode, MoneyLimits, Powers};
 use tokio::sync::Semaphore;
 
 use super::{channels, tool_servers};
@@ -170,6 +170,7 @@ impl AgentSettings {
         let mode = mode_of(*mode);
         let zone = agent.zone();
         let stop = StopGrammar::new(&agent.names, phrases);
+        let effort_limits = EffortLimits { per_hour: body.degrees_per_hour, per_day: body.degrees_per_day };
         let body = Body::new(body_plan(body));
         if body.plan().driver == DriverPlan::None {
             tools::robot::ALL.iter().for_each(|tool| registry.switch_off(tool, NO_BODY));
@@ -185,6 +186,7 @@ impl AgentSettings {
         let offers = specs.iter().filter_map(|spec| Some((spec.name.clone(), spec.offered_by.clone()?.digest)));
         let offers = offers.collect();
         let model = model_source(llm)?;
+        let counter = token_counter(llm.tokenizer_file.as_deref())?;
         let constitution = constitution(constitution_file.as_deref())?;
         let autonomy_word = match autonomy {
             config::Autonomy::Planning => "planning: you propose, a person decides",
@@ -197,6 +199,10 @@ impl AgentSettings {
             mode.as_str(),
             purpose(mode)
         );
+        let mut stable = stable_sections(&identity, mode, &constitution, &counter);
+        if body.plan().driver != DriverPlan::None {
+            stable.push(acting_coach(&counter));
+        }
         let text_encoder = encoder_source(encoder)?;
         let outer = text_encoder.as_ref().map(EncoderSource::name);
         let asks_meaning = outer.is_some();
@@ -219,7 +225,13 @@ impl AgentSettings {
                 ..SupervisionSettings::default()
             },
             gateway: GatewaySettings { credit: *credit as usize, text_max: bytes(*text_max), stop },
-            energy: EnergySettings { tokens_per_hour: llm.tokens_per_hour, tokens_per_day: llm.tokens_per_day, boot },
+            energy: EnergySettings {
+                tokens_per_hour: llm.tokens_per_hour,
+                tokens_per_day: llm.tokens_per_day,
+                money: money_limits(llm),
+                effort: effort_limits,
+                boot,
+            },
             hippocampus: HippocampusSettings {
                 zone: zone.clone(),
                 mode: mode.as_str().into(),
@@ -255,6 +267,9 @@ impl AgentSettings {
                 timeout: signed(llm.timeout.get()),
                 tokens_per_hour: llm.tokens_per_hour,
                 tokens_per_day: llm.tokens_per_day,
+                money: money_limits(llm),
+                price: prices(llm)[0],
+                boot,
                 context_tokens: u64::from(llm.context_tokens),
                 reply_tokens: llm.reply_tokens.min(llm.context_tokens / 4),
                 cycles: llm.cycles,
@@ -265,8 +280,9 @@ impl AgentSettings {
                 knowledge: memory.knowledge_max as usize,
                 names: agent.names.clone(),
                 zone: agent.zone(),
-                tools: ToolShelf::new(callable(&specs)),
-                stable: Arc::new(stable_sections(&identity, mode, &constitution)),
+                tools: ToolShelf::new(callable(&specs), &counter),
+                stable: Arc::new(stable),
+                counter,
             },
             model: model.clone(),
             text_encoder,
@@ -279,6 +295,7 @@ impl AgentSettings {
                 per_second: 20,
                 per_minute: 300,
                 repeats: 5,
+                effort: effort_limits,
             },
             fear: FearSettings {
                 fearless: None,
@@ -343,7 +360,8 @@ impl AgentSettings {
 }
 
 fn body_plan(body: &config::Body) -> BodyPlan {
-    let config::Body { driver, url, lease, speed, view_width, view_height } = body;
+    let config::Body { driver, url, lease, speed, degrees_per_hour: _, degrees_per_day: _, view_width, view_height } =
+        body;
     let driver = match driver {
         config::Driver::None => DriverPlan::None,
         config::Driver::Sim => DriverPlan::Sim,
@@ -440,10 +458,20 @@ fn constitution(file: Option<&Path>) -> Result<String, SettingsError> {
     })
 }
 
+/// By the model's own tokenizer, where its file is named.
+fn token_counter(file: Option<&Path>) -> Result<TokenCounter, SettingsError> {
+    let Some(file) = file else { return Ok(TokenCounter::Estimated) };
+    let tokenizer = Tokenizer::open(file).map_err(|error| {
+        let fix = "name another file, or leave the key out";
+        SettingsError::Config(Fault::new("llm.tokenizer_file", error.to_string(), fix))
+    })?;
+    Ok(TokenCounter::Model(Arc::new(tokenizer)))
+}
+
 const CA_FIX: &str = "name a file with the authority's certificate in PEM form";
 
 fn encoder_source(encoder: &config::Encoder) -> Result<Option<EncoderSource>, SettingsError> {
-    let config::Encoder { base_url, model, api_key: _, api_key_file: _, ca_file, folder, timeout } = encoder;
+    let config::Encoder { base_url, model, api_key: _, api_key_file: _, ca_file, folder, price, timeout } = encoder;
     let (Some(base_url), Some(model)) = (base_url, model) else {
         return Ok(folder.clone().map(EncoderSource::Folder));
     };
@@ -454,8 +482,21 @@ fn encoder_source(encoder: &config::Encoder) -> Result<Option<EncoderSource>, Se
         api_key: key.map(|key| key.expose().to_owned()).unwrap_or_default(),
         roots: Roots::of(base_url, ca_file.as_deref())
             .map_err(|error| SettingsError::Config(Fault::new("encoder.ca_file", error.to_string(), CA_FIX)))?,
+        price: *price,
         timeout: timeout.get(),
     })))
+}
+
+fn money_limits(llm: &config::Llm) -> MoneyLimits {
+    let (per_hour, per_day, per_session) = (llm.money_per_hour, llm.money_per_day, llm.money_per_session);
+    MoneyLimits { per_hour, per_day, per_session }
+}
+
+/// Of the model and of the reviewer, which may be the same.
+fn prices(llm: &config::Llm) -> [Price; 2] {
+    let model = Price { prompt: llm.price_prompt, reply: llm.price_reply };
+    let reviewer = Price { prompt: llm.review_price_prompt, reply: llm.review_price_reply };
+    [model, if llm.review_model.is_some() { reviewer } else { model }]
 }
 
 fn model_source(llm: &config::Llm) -> Result<Option<ModelSource>, SettingsError> {
@@ -470,11 +511,19 @@ fn model_source(llm: &config::Llm) -> Result<Option<ModelSource>, SettingsError>
         concurrency,
         context_tokens: _,
         reply_tokens: _,
+        tokenizer_file: _,
         cycles: _,
         steps: _,
         tick: _,
         tokens_per_hour: _,
         tokens_per_day: _,
+        price_prompt: _,
+        price_reply: _,
+        review_price_prompt: _,
+        review_price_reply: _,
+        money_per_hour: _,
+        money_per_day: _,
+        money_per_session: _,
         stream,
         tape,
     } = llm;
@@ -495,6 +544,7 @@ fn model_source(llm: &config::Llm) -> Result<Option<ModelSource>, SettingsError>
         roots: Roots::of(base_url, ca_file.as_deref())
             .map_err(|error| SettingsError::Config(Fault::new("llm.ca_file", error.to_string(), CA_FIX)))?,
         stream: *stream,
+        prices: prices(llm),
         timeout: timeout.get(),
         calls: Arc::new(Semaphore::new((*concurrency as usize).min(CALLS_MAX))),
         review_lane: Arc::new(Semaphore::new(1)),
@@ -537,6 +587,13 @@ mod tests {
             ("llm.tick", "7s"),
             ("llm.tokens_per_hour", "10"),
             ("llm.tokens_per_day", "11"),
+            ("llm.price_prompt", "1.5"),
+            ("llm.price_reply", "2.5"),
+            ("llm.money_per_hour", "3"),
+            ("llm.money_per_day", "4"),
+            ("llm.money_per_session", "5"),
+            ("body.degrees_per_hour", "6"),
+            ("body.degrees_per_day", "7"),
         ]);
         let capture = CaptureLaw {
             novel: 0.1,
@@ -552,7 +609,14 @@ mod tests {
         let PrefrontalSettings { tokens_per_hour, tokens_per_day, context_tokens, .. } = other.prefrontal;
         assert_eq!((tokens_per_hour, tokens_per_day, context_tokens), (10, 11, 2048));
         assert_eq!((other.prefrontal.reply_tokens, other.habit.steps), (100, 6));
+        let money = MoneyLimits { per_hour: 3.0, per_day: 4.0, per_session: 5.0 };
+        assert_eq!((other.prefrontal.money, other.energy.money), (money, money));
+        let effort = EffortLimits { per_hour: 6.0, per_day: 7.0 };
+        assert_eq!((other.autonomy.effort, other.energy.effort), (effort, effort));
+        let price = Price { prompt: 1.5, reply: 2.5 };
+        assert_eq!(other.prefrontal.price, price);
         let Some(ModelSource::Server(server)) = &other.model else { panic!("a server is configured") };
         assert_eq!(server.calls.available_permits(), 3);
+        assert_eq!(server.prices, [price, price], "who reviews is the same model");
     }
 }

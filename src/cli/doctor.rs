@@ -9,6 +9,7 @@ use maxim_actors::action::tools::contained::KernelSupport;
 use maxim_actors::action::tools::core_registry;
 use maxim_actors::action::tools::user::register;
 use maxim_actors::effectors::text_encoder::StaticModel;
+use maxim_actors::language::Tokenizer;
 use serde::Serialize;
 use serde_json::{Value, json};
 
@@ -67,6 +68,7 @@ impl DoctorArgs {
                 findings.push(Finding::ok("configuration", "valid"));
                 findings.extend(secrets(&loaded.settings));
                 findings.push(model(&loaded.settings));
+                findings.extend(tokenizer(&loaded.settings));
                 findings.extend(encoder(&loaded.settings));
                 findings.extend(tools_of_yours(&loaded.settings));
                 findings.push(data(global));
@@ -150,6 +152,26 @@ fn model(settings: &Settings) -> Finding {
             "none is configured: the agent acts by habit",
             "set llm.base_url for one",
         ),
+    }
+}
+
+/// By what the tokens of prompts are counted, where there is a model.
+fn tokenizer(settings: &Settings) -> Option<Finding> {
+    let fix = "name another file in llm.tokenizer_file, or leave it out";
+    match &settings.llm.tokenizer_file {
+        Some(file) => Some(match Tokenizer::open(file) {
+            Ok(tokenizer) => Finding::ok("tokenizer", tokenizer.name()),
+            Err(error) => Finding::new("tokenizer", Health::Fault, error.to_string(), fix),
+        }),
+        None => settings.llm.base_url.as_ref().map(|_| {
+            let fix = "name the model's tokenizer.json in llm.tokenizer_file to have them counted";
+            Finding::new(
+                "tokenizer",
+                Health::Note,
+                "tokens of prompts are estimated and scaled by the server's counts",
+                fix,
+            )
+        }),
     }
 }
 

@@ -76,6 +76,7 @@ impl Offline {
             started: clock.now(),
             draining: Arc::new(AtomicBool::new(false)),
             llm: "none".into(),
+            tokens: None,
             body: rooms.body.clone(),
             text_max: usize::try_from(settings.gateway.text_max.get()).unwrap_or(usize::MAX),
             body_max: usize::try_from(settings.http.body_max.get()).unwrap_or(usize::MAX),

@@ -73,11 +73,12 @@ fn shown(prompt: &Value, out: &Out) -> String {
         ]);
     }
     format!(
-        "{}\n\n{}\n\n{}{} tokens (estimated) of {}, turn {}, {}\nreplies so far: {} read, {} of them repaired; {} asked for again; {} with reasoning that speaks to others; {} turns left to habit, {} of them by the ThoughtGate\n",
+        "{}\n\n{}\n\n{}{} tokens ({}) of {}, turn {}, {}\nreplies so far: {} read, {} of them repaired; {} asked for again; {} with reasoning that speaks to others; {} turns left to habit, {} of them by the ThoughtGate\n",
         plain(&prompt["system"]),
         plain(&prompt["user"]),
         table.show(out.paint),
         prompt["tokens"],
+        word(&prompt["counted"]),
         prompt["budget"],
         word(&prompt["turn"]),
         word(&prompt["at"]),

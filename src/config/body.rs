@@ -26,6 +26,10 @@ section! {
         lease: Span = "100ms", "time", Shape::Span { low: "50ms", high: "1s" };
         /// The share of the body's own speeds that is used.
         speed: f64 = "1", "", Shape::Real { low: 0.05, high: 1.0 };
+        /// A movement that would turn the joints further than this in an hour, summed, is refused before it is made; 0 is no limit.
+        degrees_per_hour: f64 = "0", "degrees", Shape::Real { low: 0.0, high: 1_000_000_000.0 };
+        /// The same in a day.
+        degrees_per_day: f64 = "0", "degrees", Shape::Real { low: 0.0, high: 1_000_000_000.0 };
         /// How many degrees the picture of its camera is wide, for looking at what is seen in it.
         view_width: f64 = "65", "", Shape::Real { low: 5.0, high: 170.0 };
         /// How many degrees it is high.

@@ -23,6 +23,9 @@ section! {
         /// A folder with a static model in the layout of Model2Vec (config.json, tokenizer.json with WordPiece,
         /// model.safetensors), in the place of a server.
         folder: Option<PathBuf> = "", "", Shape::Path;
+        /// What a million tokens cost, in the currency of llm.money_per_hour. While too little is left of any budget, nothing is
+        /// asked of the encoder, and the embedded one answers.
+        price: f64 = "0", "a million tokens", Shape::Real { low: 0.0, high: 1_000_000.0 };
         /// How long one call to the server may take; questions wait no longer than 800 ms for theirs.
         timeout: Span = "30s", "time", Shape::Span { low: "1s", high: "1min" };
     }

@@ -31,6 +31,9 @@ section! {
         concurrency: u32 = "4", "calls", Shape::Integer { low: 1, high: 1024 };
         /// The model's window: prompt and reply together.
         context_tokens: u32 = "8192", "tokens", Shape::Integer { low: 1024, high: 16_777_216 };
+        /// The model's tokenizer: its tokenizer.json with byte-level BPE, or a .tiktoken file of ranks; not set is an estimate.
+        /// Either way what the server counts scales the next prompts.
+        tokenizer_file: Option<PathBuf> = "", "", Shape::Path;
         /// How long a reply may be; at most a quarter of the window.
         reply_tokens: u32 = "1024", "tokens", Shape::Integer { low: 64, high: 1_048_576 };
         /// How often a turn is thought about at most before it is acted on; between two cycles memory is asked with the thought.
@@ -43,6 +46,20 @@ section! {
         tokens_per_hour: u64 = "200000", "tokens", Shape::Integer { low: 0, high: 1_000_000_000_000 };
         /// A call that would pass this many in the current day is refused before it is made; 0 allows none.
         tokens_per_day: u64 = "2000000", "tokens", Shape::Integer { low: 0, high: 1_000_000_000_000 };
+        /// What a million tokens of prompts cost, in whatever currency the limits are.
+        price_prompt: f64 = "0", "a million tokens", Shape::Real { low: 0.0, high: 1_000_000.0 };
+        /// What a million tokens of replies cost.
+        price_reply: f64 = "0", "a million tokens", Shape::Real { low: 0.0, high: 1_000_000.0 };
+        /// The same of prompts to the reviewing model, where that is another.
+        review_price_prompt: f64 = "0", "a million tokens", Shape::Real { low: 0.0, high: 1_000_000.0 };
+        /// And of its replies.
+        review_price_reply: f64 = "0", "a million tokens", Shape::Real { low: 0.0, high: 1_000_000.0 };
+        /// A call that would pass this much money in the current hour is refused before it is made; 0 is no limit.
+        money_per_hour: f64 = "0", "money", Shape::Real { low: 0.0, high: 1_000_000_000.0 };
+        /// The same in the current day.
+        money_per_day: f64 = "0", "money", Shape::Real { low: 0.0, high: 1_000_000_000.0 };
+        /// The same from the start of the process on.
+        money_per_session: f64 = "0", "money", Shape::Real { low: 0.0, high: 1_000_000_000.0 };
     }
 }
 

@@ -157,6 +157,7 @@ async fn live(plan: Plan, opened: Opened, watch: Stopwatch) -> Result<Exit, CliE
         started,
         draining: Arc::clone(&draining),
         llm: rooms.model.as_ref().map_or_else(|| "none".into(), ToString::to_string),
+        tokens: rooms.model.is_some().then(|| rooms.prefrontal.counter.to_string()),
         body: rooms.body.clone(),
         backups: Arc::clone(&backups),
         text_max: usize::try_from(plan.settings.gateway.text_max.get()).unwrap_or(usize::MAX),

@@ -2,36 +2,38 @@
 //! and `GET /v1/models`.
 //!
 //! The last message of the user is what is said; the messages before it are the client's own record of a conversation that
-//! the brain remembers by itself. What only makes sense for a model (temperature, tools, …) is taken and has no effect. Words come
-//! when the turn has ended: a stream is one piece of text, with comments before it while the brain thinks.
+//! the brain remembers by itself. What only makes sense for a model (temperature, tools, …) is taken and has no effect. A
+//! stream brings each thing that is said in the turn when it is said (`word_stream.rs`).
 
-use std::convert::Infallible;
 use std::sync::Arc;
 use std::time::Duration;
 
 use axum::extract::{Request, State};
 use axum::http::{HeaderMap, StatusCode};
-use axum::response::sse::{Event, KeepAlive, Sse};
-use axum::response::{IntoResponse, Response};
-use futures_util::stream;
+use axum::response::Response;
 use maxim_actors::effectors::channels::Submission;
 use maxim_bus::signals::thought::TurnEnded;
 use maxim_bus::{MessageId, Trust};
 use serde::Deserialize;
 use serde_json::{Value, json};
-use tokio::sync::oneshot;
+use tokio::sync::oneshot::error::RecvError;
+use tokio::time::error::Elapsed;
 
 use super::fields::{query_fields, whole_body};
 use super::percepts::{OWNER, checked_text, submit};
 use super::problem::{Answer, json_answer, ok};
+use super::word_stream::WordStream;
 use super::{Problem, Served};
 
 /// The only model that there is.
-const MODEL: &str = "maxim";
+pub(super) const MODEL: &str = "maxim";
 /// How long the end of a turn is waited for; longer than any turn takes.
-const PATIENCE: Duration = Duration::from_secs(900);
+pub(super) const PATIENCE: Duration = Duration::from_secs(900);
 /// Names a request that a client sends again.
 const IDEMPOTENCY_KEY: &str = "idempotency-key";
+
+/// How a turn ended, as far as it was waited for.
+pub(super) type Ended = Result<Result<Result<TurnEnded, String>, RecvError>, Elapsed>;
 
 /// What is read of a request.
 #[derive(Deserialize)]
@@ -39,9 +41,17 @@ struct Asked {
     messages: Vec<Message>,
     #[serde(default)]
     stream: Option<bool>,
+    #[serde(default)]
+    stream_options: Option<StreamOptions>,
     /// Who speaks; a name, nothing more.
     #[serde(default)]
     user: Option<String>,
+}
+
+#[derive(Deserialize)]
+struct StreamOptions {
+    #[serde(default)]
+    include_usage: Option<bool>,
 }
 
 #[derive(Deserialize)]
@@ -82,6 +92,10 @@ pub fn schema() -> Value {
             },
             "model": {"type": "string", "description": "any; there is one"},
             "stream": {"type": ["boolean", "null"]},
+            "stream_options": {
+                "type": ["object", "null"],
+                "properties": {"include_usage": {"type": ["boolean", "null"]}},
+            },
             "user": {"type": ["string", "null"], "description": "who speaks; a name, nothing more"},
         },
         "required": ["messages"],
@@ -114,13 +128,16 @@ async fn completed(served: &Arc<Served>, request: Request) -> Result<Response, P
     let sender = asked.user.filter(|name| !name.trim().is_empty()).unwrap_or_else(|| OWNER.into());
     let desk = Arc::clone(&served.agent.outside.http);
     let submission = Submission { channel: "http".into(), sender, body, provider_id, trust: Trust::Owner };
+    // Before the words are handed in, so that nothing of the answer is missed.
+    let heard = (asked.stream == Some(true)).then(|| desk.listen());
     let turn = submit(&desk, submission).await?.percept;
-    let ended = desk.turn(turn);
+    let ended = tokio::time::timeout(PATIENCE, desk.turn(turn));
     let created = served.agent.frame.clock.now().as_second();
-    if asked.stream == Some(true) {
-        return Ok(streamed(turn, created, ended));
+    if let Some(heard) = heard {
+        let wants_usage = asked.stream_options.and_then(|options| options.include_usage) == Some(true);
+        return Ok(WordStream::new(served, turn, created, wants_usage).response(heard, ended));
     }
-    let words = spoken(turn, ended).await?;
+    let words = spoken(turn, ended.await)?;
     Ok(json_answer(
         StatusCode::OK,
         &json!({
@@ -131,6 +148,7 @@ async fn completed(served: &Arc<Served>, request: Request) -> Result<Response, P
             "choices": [{
                 "index": 0, "message": {"role": "assistant", "content": words}, "logprobs": null, "finish_reason": "stop",
             }],
+            "usage": usage(served, turn),
         }),
     ))
 }
@@ -141,9 +159,9 @@ fn idempotency_key(headers: &HeaderMap) -> Option<String> {
 }
 
 /// What was said in the turn; who said nothing did what the client can't see.
-async fn spoken(turn: MessageId, ended: oneshot::Receiver<Result<TurnEnded, String>>) -> Result<String, Problem> {
+pub(super) fn spoken(turn: MessageId, ended: Ended) -> Result<String, Problem> {
     let see = format!("see `maxim why {turn}` for what is known");
-    match tokio::time::timeout(PATIENCE, ended).await {
+    match ended {
         Ok(Ok(Ok(ended))) => Ok(ended.reply.unwrap_or_default()),
         Ok(Ok(Err(lost))) => Err(Problem::later(lost, see)),
         _ => Err(Problem::new(
@@ -154,36 +172,14 @@ async fn spoken(turn: MessageId, ended: oneshot::Receiver<Result<TurnEnded, Stri
     }
 }
 
-fn streamed(turn: MessageId, created: i64, ended: oneshot::Receiver<Result<TurnEnded, String>>) -> Response {
-    let chunk = move |delta: Value, finish: Option<&str>| {
-        json!({
-            "id": format!("chatcmpl-{turn}"),
-            "object": "chat.completion.chunk",
-            "created": created,
-            "model": MODEL,
-            "choices": [{"index": 0, "delta": delta, "logprobs": null, "finish_reason": finish}],
-        })
-        .to_string()
-    };
-    let pieces = async move {
-        match spoken(turn, ended).await {
-            Ok(words) => vec![
-                chunk(json!({"role": "assistant", "content": words}), None),
-                chunk(json!({}), Some("stop")),
-                "[DONE]".to_owned(),
-            ],
-            Err(problem) => vec![as_clients_read_it(problem).document().to_string(), "[DONE]".to_owned()],
-        }
-    };
-    let whole = stream::once(pieces);
-    let events = futures_util::StreamExt::flat_map(whole, |pieces| {
-        stream::iter(pieces.into_iter().map(|piece| Ok::<_, Infallible>(Event::default().data(piece))))
-    });
-    Sse::new(events).keep_alive(KeepAlive::default()).into_response()
+/// What the turn's model calls cost; by habit nothing.
+pub(super) fn usage(served: &Served, turn: MessageId) -> Value {
+    let (prompt, completion) = served.events.tokens_of(turn);
+    json!({"prompt_tokens": prompt, "completion_tokens": completion, "total_tokens": prompt + completion})
 }
 
 /// Chat clients look for `error.message`.
-fn as_clients_read_it(mut problem: Problem) -> Problem {
+pub(super) fn as_clients_read_it(mut problem: Problem) -> Problem {
     let kind = if problem.status.is_client_error() { "invalid_request_error" } else { "server_error" };
     let message = format!("{}; {}", problem.detail, problem.fix);
     problem.more.insert("error".into(), json!({"message": message, "type": kind, "param": null, "code": null}));

@@ -11,9 +11,11 @@ use axum::response::{IntoResponse, Response};
 use futures_util::stream;
 use maxim_actors::gate::ClearedIntent;
 use maxim_actors::region::{InputRecord, Tap};
+use maxim_bus::signals::body::MovementSensed;
+use maxim_bus::signals::encoding::TextsEncoded;
 use maxim_bus::signals::intent::{IntentRefused, Refusal};
 use maxim_bus::signals::thought::ModelReply;
-use maxim_bus::{Envelope, Lsn};
+use maxim_bus::{Envelope, Lsn, MessageId};
 use parking_lot::Mutex;
 use serde_json::{Value, json};
 use tokio::sync::watch;
@@ -25,6 +27,8 @@ use super::{Problem, Served};
 const KEPT: usize = 10_000;
 /// Bytes of them; the oldest go first.
 const KEPT_BYTES: usize = 64 << 20;
+/// Turns whose tokens are known.
+const TURNS: usize = 1_024;
 /// Events that one reader takes at once.
 const BATCH: usize = 256;
 
@@ -44,6 +48,14 @@ pub struct Sums {
     pub verdicts: BTreeMap<&'static str, u64>,
     pub prompt_tokens: u64,
     pub completion_tokens: u64,
+    /// Of vectors.
+    pub embed_tokens: u64,
+    /// Of all these, by the configured prices.
+    pub money: f64,
+    /// That joints turned.
+    pub degrees: f64,
+    /// The same of the newest turns.
+    turns: BTreeMap<MessageId, (u64, u64)>,
 }
 
 /// The newest envelopes of one agent. Its tap.
@@ -88,6 +100,11 @@ impl EventLog {
 
     pub fn sums(&self) -> Sums {
         self.state.lock().sums.clone()
+    }
+
+    /// Tokens of a turn's prompts and replies, as its model told; of the newest turns.
+    pub fn tokens_of(&self, turn: MessageId) -> (u64, u64) {
+        self.state.lock().sums.turns.get(&turn).copied().unwrap_or_default()
     }
 
     /// Ends everybody's looking on.
@@ -158,7 +175,20 @@ impl Sums {
         if let Some(reply) = envelope.get::<ModelReply>() {
             self.prompt_tokens += u64::from(reply.prompt_tokens);
             self.completion_tokens += u64::from(reply.completion_tokens);
+            self.money += reply.money;
+            let of_turn = self.turns.entry(reply.turn).or_default();
+            of_turn.0 += u64::from(reply.prompt_tokens);
+            of_turn.1 += u64::from(reply.completion_tokens);
+            // Ids of turns grow with time.
+            if self.turns.len() > TURNS {
+                self.turns.pop_first();
+            }
         }
+        if let Some(encoded) = envelope.get::<TextsEncoded>() {
+            self.embed_tokens += encoded.tokens;
+            self.money += encoded.money;
+        }
+        self.degrees += envelope.get::<MovementSensed>().map_or(0.0, MovementSensed::degrees);
     }
 }
 

@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 use std::fmt::Error;
 use std::sync::Arc;
+use std::sync::atomic::AtomicU64;
 use std::time::Duration;
 
 use axum::extract::State;
@@ -147,10 +148,20 @@ fn traffic(served: &Served, registry: &mut Registry) {
     }
     registry.register("fear_verdicts", "How the gate ended intents.", verdicts);
     let tokens = Family::<Labels, Counter>::default();
-    for (purpose, count) in [("prompt", sums.prompt_tokens), ("completion", sums.completion_tokens)] {
+    let by_purpose =
+        [("prompt", sums.prompt_tokens), ("completion", sums.completion_tokens), ("embed", sums.embed_tokens)];
+    for (purpose, count) in by_purpose {
         tokens.get_or_create(&vec![("purpose", purpose.to_owned())]).inc_by(count);
     }
-    registry.register("llm_tokens", "Tokens of the language model.", tokens);
+    registry.register("llm_tokens", "Tokens of the language model, and of the encoder's server.", tokens);
+    for (name, help, sum) in [
+        ("money_spent", "What these cost, by the configured prices.", sums.money),
+        ("degrees_moved", "How far joints turned.", sums.degrees),
+    ] {
+        let counter = Counter::<f64, AtomicU64>::default();
+        counter.inc_by(sum.max(0.0));
+        registry.register(name, help, counter);
+    }
 }
 
 fn disk(health: &StoreHealth, registry: &mut Registry) {

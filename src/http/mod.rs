@@ -32,6 +32,7 @@ mod status;
 mod tests;
 mod tools;
 mod why;
+mod word_stream;
 mod working;
 
 use std::future::Future;
@@ -82,6 +83,8 @@ pub struct Served {
     pub draining: Arc<AtomicBool>,
     /// `none`, or the model's name.
     pub llm: String,
+    /// How the tokens of prompts are counted, where there is a model.
+    pub tokens: Option<String>,
     pub body: Body,
     pub backups: Arc<Backups>,
     /// Longest text that becomes a percept, in bytes.

@@ -30,7 +30,7 @@ const LAYERS: [(&str, &str); 5] = [
 /// `GET /v1/status`.
 pub async fn status(State(served): State<Arc<Served>>, request: Request) -> Answer {
     query_fields(&request, &[])?;
-    let (disk, (memory, encoder)) = tokio::join!(disk(&served), memory_and_encoder(&served));
+    let (disk, Counted { memory, encoder, energy }) = tokio::join!(disk(&served), counted(&served));
     let regions = regions(&served);
     let frame = &served.agent.frame;
     let detail = frame.latch.detail();
@@ -57,10 +57,12 @@ pub async fn status(State(served): State<Arc<Served>>, request: Request) -> Answ
         "body": served.body.report(),
         "disk": disk,
         "llm": served.llm,
+        "tokens": served.tokens,
         "tool_servers": served.tool_servers.report(),
         "channels": served.channels.report(),
         "memory": memory,
         "encoder": encoder,
+        "energy": energy,
         "version": env!("CARGO_PKG_VERSION"),
         "pid": std::process::id(),
         "started": served.started,
@@ -143,17 +145,26 @@ fn disk_document(health: &StoreHealth) -> Value {
 
 /// How much each built layer holds: fresh if the rooms answer in time, else as last known.
 pub async fn memory(served: &Arc<Served>) -> Value {
-    memory_and_encoder(served).await.0
+    counted(served).await.memory
 }
 
-/// With how far the encoder beside the embedded one is; null where none is configured or nobody answers.
-async fn memory_and_encoder(served: &Arc<Served>) -> (Value, Value) {
+/// What rooms count; null where nobody answers in time.
+struct Counted {
+    memory: Value,
+    /// How far the encoder beside the embedded one is; null where none is configured.
+    encoder: Value,
+    /// What was spent, and what is left of the scarcest.
+    energy: Value,
+}
+
+async fn counted(served: &Arc<Served>) -> Counted {
     let door = Arc::clone(&served.agent.outside.door);
     let asked = tokio::spawn(async move { door.inquire("system_stats", json!({})).await });
     let fresh = tokio::time::timeout(PATIENCE, asked).await.ok().and_then(Result::ok).and_then(Result::ok);
-    let mut encoder = Value::Null;
+    let (mut encoder, mut energy) = (Value::Null, Value::Null);
     if let Some(mut stats) = fresh {
         encoder = stats["regions"]["entorhinal_cortex"]["outer_encoder"].take();
+        energy = stats["regions"]["energy"].take();
         let mut known = served.figures.memory.lock();
         for (layer, counted) in LAYERS {
             if let Some(count) = stats["regions"][layer][counted].as_u64() {
@@ -163,7 +174,7 @@ async fn memory_and_encoder(served: &Arc<Served>) -> (Value, Value) {
     }
     let known = served.figures.memory.lock();
     let counts = known.iter().map(|(layer, count)| ((*layer).to_owned(), Value::from(*count)));
-    (Value::Object(counts.collect::<Map<_, _>>()), encoder)
+    Counted { memory: Value::Object(counts.collect::<Map<_, _>>()), encoder, energy }
 }
 
 /// `GET /healthz`: the process lives and answers.

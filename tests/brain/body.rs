@@ -127,6 +127,21 @@ fn undo_moves_back_and_back_again_and_never_while_stopped() {
 }
 
 #[test]
+fn what_moved_nothing_is_no_way_back_and_undo_takes_back_what_had_an_effect() {
+    let mut bench = embodied();
+    bench.say("create a file a.txt with the text x");
+    for blind in ["look at the cup", "look at whatever is new"] {
+        bench.say(blind);
+    }
+    show(&mut bench, &[("dog", 0.2, 0.0)]);
+    let ended = bench.say("look at the cup");
+    assert_eq!(ended.actions[0].status, "failed", "{ended:?}");
+    let ended = bench.say("undo that");
+    assert_eq!(ended.actions[0].status, "done", "{ended:?}");
+    assert!(!bench.file("a.txt").exists(), "{ended:?}");
+}
+
+#[test]
 fn a_crash_right_after_a_movement_leaves_it_known_or_taken_back_and_never_done_twice() {
     let mut bench = embodied();
     bench.say("look left 10 degrees");

@@ -299,7 +299,7 @@ fn who_may_not_command_is_offered_nothing() {
 
 // Energy
 
-fn reply_of(tokens: u32) -> ModelReply {
+pub fn reply_of(tokens: u32) -> ModelReply {
     let id = MessageId::from_parts(7, 7);
     let call = ModelCall {
         call: id,

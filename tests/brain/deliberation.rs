@@ -3,9 +3,14 @@
 
 use std::time::Duration;
 
+use maxim::config::Driver;
 use maxim_actors::action::cause_ledger::{CausePart, parts_prefix};
+use maxim_actors::deliberation::prefrontal_cortex::{LAST_PROMPT, LastPrompt};
+use maxim_actors::effectors::channels::Submission;
+use maxim_actors::language::Tokenizer;
 use maxim_bus::signals::thought::TurnEnded;
 use maxim_bus::signals::working_memory::{EntryKind, SurveyOrder, SurveyWorkingMemory, WorkingMemorySurveyed};
+use maxim_bus::units::Confidence;
 use maxim_bus::{MessageId, Trust};
 use serde_json::{Value, json};
 
@@ -328,4 +333,73 @@ fn a_model_is_shown_the_conversation_with_this_person_and_what_was_done() {
     bench.say_as("what would the gulls tell a guest?", "stranger", Trust::Outside);
     assert!(model.last().contains("tell a guest?"), "{}", model.last());
     assert!(!model.last().contains("source=\"recent_outcomes\""), "a stranger is told nothing of it: {}", model.last());
+}
+
+fn last_prompt(bench: &Bench) -> LastPrompt {
+    let record = bench.agent.frame.store.record("prefrontal_cortex", LAST_PROMPT.as_bytes()).expect("read");
+    serde_json::from_slice(&record.expect("a model was asked")).expect("a prompt")
+}
+
+/// Whether the last prompt has this section.
+fn has(bench: &Bench, name: &str) -> bool {
+    last_prompt(bench).sections.iter().any(|section| section.name == name && section.kept)
+}
+
+#[test]
+fn the_prompt_is_counted_by_the_models_own_tokenizer_where_its_file_is_named() {
+    let file = concat!(env!("CARGO_MANIFEST_DIR"), "/actors/src/language/tokenizer/small.json");
+    let tokenizer = Tokenizer::open(file.as_ref()).expect("a tokenizer");
+    let counted = |named: bool| {
+        let model = Model::minded(|_| acts("respond", &json!({"message": "well"})));
+        let mut bench = model.bench(|settings| settings.llm.tokenizer_file = named.then(|| file.into()));
+        bench.say(VISIT);
+        last_prompt(&bench)
+    };
+    let (estimated, counted) = (counted(false), counted(true));
+    assert_eq!(
+        (estimated.counted.as_str(), counted.counted.as_str()),
+        ("estimated", "counted by small.json (643 merges)")
+    );
+    let sent = tokenizer.count(&counted.system) + tokenizer.count(&counted.user);
+    // Two for each section's blank line.
+    let slack = 2 * counted.sections.len() + 80;
+    assert!((sent..=sent + slack).contains(&(counted.tokens as usize)), "{sent} and {}", counted.tokens);
+    assert_ne!(estimated.tokens, counted.tokens);
+}
+
+#[test]
+fn the_prompt_tells_what_was_heard_and_how_the_other_parts_are_and_is_silent_where_all_is_as_usual() {
+    let model = Model::minded(|_| acts("respond", &json!({"message": "well"})));
+    let mut bench = model.bench(|_| {});
+    bench.say(VISIT);
+    assert!(!has(&bench, "speech") && !has(&bench, "agent_states"), "{:?}", last_prompt(&bench).sections);
+    let words = Submission {
+        channel: "http".into(),
+        sender: "speech:microphone".into(),
+        body: "the kettle is boiling over".into(),
+        provider_id: None,
+        trust: Trust::Sensor,
+    };
+    drop(bench.agent.outside.http.hear(words, Confidence::clamped(0.6)));
+    bench.pass(Duration::from_secs(20));
+    // Its end hangs on a person, who doesn't answer.
+    bench.say("your next goal is to run the command git init && git reset --hard");
+    assert!(bench.agent.cut("hippocampus"));
+    bench.say("and what would the electrician say to this mess?");
+    let told = last_prompt(&bench).user;
+    assert!(has(&bench, "speech") && has(&bench, "agent_states"), "{told}");
+    assert!(told.contains("confidence 0.60: \"the kettle is boiling over\""), "{told}");
+    assert!(told.contains("pursued: \"run the command git init && git reset --hard\""), "{told}");
+    assert!(told.contains("what they know is missing: hippocampus"), "{told}");
+}
+
+#[test]
+fn a_mind_with_a_body_is_told_how_to_act_with_it() {
+    let coached = |driver| {
+        let model = Model::minded(|_| acts("respond", &json!({"message": "well"})));
+        let mut bench = model.bench(|settings| settings.body.driver = driver);
+        bench.say(VISIT);
+        has(&bench, "acting_coach")
+    };
+    assert_eq!((coached(Driver::Sim), coached(Driver::None)), (true, false));
 }

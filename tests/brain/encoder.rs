@@ -88,7 +88,9 @@ impl Server {
             let items = texts.iter().enumerate();
             let items = items.map(|(index, text)| json!({ "index": index, "embedding": self.vector(text, dims) }));
             // Out of order, as the interface allows.
-            json!({ "object": "list", "data": items.rev().collect::<Vec<_>>() }).to_string()
+            let tokens = 10 * texts.len();
+            json!({ "object": "list", "usage": { "prompt_tokens": tokens }, "data": items.rev().collect::<Vec<_>>() })
+                .to_string()
         };
         match conduct {
             Conduct::Meaning(dims) => (200, data(dims)),
@@ -369,4 +371,33 @@ fn what_the_server_said_is_in_the_recording_and_replays_without_it() {
         assert!(replayed(&file).regions["entorhinal_cortex"].inputs > 0);
     }
     assert_eq!(server.texts().len(), asked, "a replay asks nobody");
+}
+
+#[test]
+fn what_vectors_cost_is_metered_and_with_too_little_left_the_server_is_not_asked() {
+    let server = Server::new(Conduct::Meaning(16));
+    let lived = |price: f64| {
+        let mut settings = with_server(&server.serve(), "meaning");
+        (settings.encoder.price, settings.llm.money_per_session) = (price, 1.0);
+        let mut bench = bench(settings);
+        remember(&mut bench);
+        bench.pass(Duration::from_secs(60));
+        bench
+    };
+    let mut bench = lived(1.0);
+    let energy = bench.inquire("energy_status", json!({}));
+    let tokens = energy["purposes"]["embed"]["tokens"].as_u64().unwrap_or_default();
+    assert!(tokens >= 10 && tokens % 10 == 0, "{energy}");
+    assert_eq!(energy["budgets"]["hour"]["spent"], 0, "the model's tokens are another budget");
+    assert!(finds_the_zorble(&mut bench));
+
+    // One text costs all that there is.
+    let mut bench = lived(100_000.0);
+    let before = server.texts().len();
+    bench.say("remember that the lamp is by the door");
+    bench.pass(Duration::from_secs(60));
+    assert!(!finds_the_zorble(&mut bench), "the embedded table answers");
+    assert_eq!(server.texts().len(), before, "nothing more is asked");
+    let state = state(&mut bench);
+    assert!(state["state"] == "resting" && state["problem"].to_string().contains("money"), "{state}");
 }

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use maxim_actors::effectors::channels::Said;
 use maxim_bus::Trust;
-use maxim_bus::signals::goal::{Goal, GoalState, GoalWish, SurveyGoals};
+use maxim_bus::signals::goal::{Goal, GoalOrigin, GoalState, GoalWish, SurveyGoals};
 use maxim_bus::signals::lifecycle::PreemptionRequested;
 use maxim_bus::signals::percept::{PainKind, PainSignal};
 use maxim_bus::units::Intensity;
@@ -108,6 +108,7 @@ fn what_is_urgent_comes_first_and_the_rest_is_done_after_it() {
 
 #[test]
 fn a_redirection_survives_a_crash_at_any_step_and_nothing_is_done_twice() {
+    let mut cut_short = 0;
     for steps in (0..600).step_by(11) {
         let model = Model::acting(|_, request| {
             let prompt = request["messages"][1]["content"].as_str().unwrap_or_default().to_owned();
@@ -136,8 +137,13 @@ fn a_redirection_survives_a_crash_at_any_step_and_nothing_is_done_twice() {
             bench.say("yes");
             bench.pass(Duration::from_secs(60));
         }
-        assert!(bench.file("step3.txt").exists(), "crash at {steps}: {:?}", goals(&mut bench));
-        let why = bench.why_all();
+        let (why, now) = (bench.why_all(), goals(&mut bench));
+        // A crash that takes a call of the model along, or comes in the midst of an effect, ends the goal there.
+        let first = now.iter().find(|goal| goal.title.starts_with("think")).expect("known");
+        let is_cut_short = why.contains("the model did not answer in time") || first.reason.contains("unknown");
+        assert!(bench.file("step3.txt").exists() || is_cut_short, "crash at {steps}: {now:?}");
+        assert_eq!(first.told.as_deref(), Some("http/anna"), "crash at {steps}: {now:?}");
+        cut_short += usize::from(is_cut_short);
         let done = |file: &str| {
             let of_it = |line: &&str| {
                 line.contains("\"kind\":\"ToolResult\"") && line.contains(&format!("\"path\":\"{file}\""))
@@ -146,9 +152,13 @@ fn a_redirection_survives_a_crash_at_any_step_and_nothing_is_done_twice() {
         };
         let undone = why.lines().filter(|line| line.contains("\"tool\":\"undo\"")).count();
         for file in ["step1.txt", "step2.txt", "step3.txt", "c.txt"] {
-            assert!(done(file) == 1 || undone > 0, "crash at {steps}: {file} was done {} times", done(file));
+            let times = done(file);
+            let is_right = if is_cut_short { times <= 1 } else { times == 1 };
+            assert!(is_right || undone > 0, "crash at {steps}: {file} was done {times} times");
         }
         if !was_there {
+            // The windows in which that can happen are short.
+            assert!(cut_short <= steps / 55, "{cut_short} of {}", steps / 11);
             return;
         }
     }
@@ -246,4 +256,81 @@ fn who_may_not_command_gives_no_goal_and_a_goal_can_be_given_up() {
     assert_eq!(state(&mut bench, ASKED), GoalState::Dropped);
     bench.pass(Duration::from_secs(900));
     assert_eq!(state(&mut bench, ASKED), GoalState::Dropped);
+}
+
+/// Wants a goal of its own once, and pursues it when its turn has come; then it wants another.
+fn ambitious(_: usize, request: &serde_json::Value) -> Act {
+    let prompt = request["messages"][1]["content"].as_str().unwrap_or_default().to_owned();
+    let pursues = prompt.contains("The goal that you pursue now: tidy the harbour list");
+    let has_done = prompt.contains("What you did in this turn already");
+    Act::Say(match (pursues, has_done) {
+        (true, false) => acts("propose_goal", &json!({"goal": "and then do it all again"})),
+        (true, true) => acts("respond", &json!({"message": "the harbour list is tidy"})),
+        (false, false) => acts("propose_goal", &json!({"goal": "tidy the harbour list"})),
+        (false, true) => acts("respond", &json!({"message": "I shall see to it"})),
+    })
+}
+
+#[test]
+fn a_goal_of_the_agents_own_is_pursued_with_its_own_trust_after_what_people_want_and_begets_no_other() {
+    let model = Model::acting(ambitious);
+    let mut bench = model.bench(|_| {});
+    let mut listener = bench.agent.outside.http.listen();
+    let ended = bench.say("what would the harbour master say to this mess?");
+    assert_eq!(
+        ended.actions.first().map(|action| (action.tool.as_str(), action.status.as_str())),
+        Some(("propose_goal", "done")),
+        "{ended:?}"
+    );
+    bench.pass(Duration::from_secs(60));
+    let known = goals(&mut bench);
+    let [own] = &known[..] else { panic!("one goal of its own, and no other: {known:?}") };
+    assert_eq!((&own.origin, own.trust, own.state), (&GoalOrigin::Agent, Trust::Own, GoalState::Done), "{own:?}");
+    assert_eq!(own.title, "tidy the harbour list");
+    assert!(said(&mut listener).iter().any(|words| words.contains("the harbour list is tidy")), "it was pursued");
+}
+
+#[test]
+fn a_goal_of_its_own_waits_for_a_persons_and_what_it_may_not_do_it_may_not_do_by_a_goal() {
+    let model = Model::acting(|_, request| {
+        let prompt = request["messages"][1]["content"].as_str().unwrap_or_default();
+        Act::Say(match prompt.contains("What you did in this turn already") {
+            true => acts("respond", &json!({"message": "well"})),
+            false => acts("propose_goal", &json!({"goal": "create a file own.txt with the text x"})),
+        })
+    });
+    let mut bench = model.bench(|settings| settings.agent.autonomy = maxim::config::Autonomy::Supervised);
+    bench.say(&format!("your next goal is to {ASKED}"));
+    let ended = bench.say("what would the gulls say to this mess?");
+    // Whether the proposal itself is asked about or not, nothing is done for it while a person's goal is open.
+    bench.pass(Duration::from_secs(60));
+    assert!(!bench.file("own.txt").exists(), "{ended:?} {:?}", goals(&mut bench));
+}
+
+#[test]
+fn with_too_little_energy_and_nothing_to_do_it_goes_to_rest_once_and_tells_nobody() {
+    let rest = |asked: bool| {
+        let mut bench = Bench::new();
+        if asked {
+            bench.say(&format!("your next goal is to {ASKED}"));
+        }
+        let mut listener = bench.agent.outside.http.listen();
+        let door = std::sync::Arc::clone(&bench.agent.outside.door);
+        // Nearly all that an hour has, and a little more of it some minutes later.
+        for tokens in [185_000, 5_000] {
+            door.put("door", door.fresh_id(), Trust::Own, crate::bridges::reply_of(tokens));
+            bench.pass(Duration::from_secs(300));
+        }
+        let level = bench.inquire("energy_status", json!({}))["level"].as_f64();
+        assert!(level.is_some_and(|level| level < 0.15), "{level:?}");
+        let words = said(&mut listener);
+        assert!(asked || words.is_empty(), "{words:?}");
+        let energy = GoalOrigin::Drive { name: "energy".into() };
+        (goals(&mut bench).into_iter().filter(|goal| goal.origin == energy).collect::<Vec<_>>(), bench.why_all())
+    };
+    let (goals, why) = rest(false);
+    assert_eq!(goals.iter().map(|goal| goal.state).collect::<Vec<_>>(), [GoalState::Done], "{goals:?}");
+    assert!(why.contains("\"sleep\""), "it slept: {why}");
+    let taken_up = rest(true).0.first().map(|goal| goal.proposed_at);
+    assert!(taken_up.is_none(), "a person's goal comes first: {taken_up:?}");
 }

@@ -12,6 +12,7 @@ mod concepts;
 mod crash;
 mod deliberation;
 mod encoder;
+mod energy;
 mod fear;
 mod fear_curve;
 mod goals;

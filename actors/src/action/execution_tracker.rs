@@ -283,13 +283,16 @@ impl ExecutionTracker {
             return;
         }
         match (result.success, pulse.record::<WayBack>(&way_key(action))) {
-            (Some(true), Some(way)) => pulse.put(way_key(action), &WayBack { done: true, ..way }),
-            // A movement that was stopped is part of the way, and can be taken back when motion is allowed again.
-            (Some(false), Some(way)) if way.reversal["kind"] == "move_back" => {
+            // A movement that was stopped is part of the way, and can be taken back when motion is allowed again; one that
+            // moved nothing is none, however it ended.
+            (Some(_), Some(way)) if way.reversal["kind"] == "move_back" && !result.side_effects.is_empty() => {
+                pulse.put(way_key(action), &WayBack { done: true, ..way });
+            }
+            (Some(true), Some(way)) if way.reversal["kind"] != "move_back" => {
                 pulse.put(way_key(action), &WayBack { done: true, ..way });
             }
             // A tool that failed has changed nothing, or says what.
-            (Some(false), _) => {
+            (Some(_), _) => {
                 pulse.remove(way_key(action));
                 pulse.keep(TrackerEvent::Reversed { action });
             }

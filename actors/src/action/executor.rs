@@ -9,6 +9,7 @@ use std::time::Duration;
 use maxim_bus::clock::Stopwatch;
 use maxim_bus::latch::{EffectKind, StopLatch};
 use maxim_bus::signals::cycle::DisplaySet;
+use maxim_bus::signals::goal::{GoalWish, GoalWished};
 use maxim_bus::signals::outbox::Medium;
 use maxim_bus::signals::outcome::{ExecutionStarted, FailureKind, Outbound, ReversalPrepared, ToolResult};
 use maxim_bus::signals::scene::SceneNamed;
@@ -50,6 +51,7 @@ impl Effector for Executor {
             .says::<RequestSleep>()
             .says::<SceneNamed>()
             .says::<DisplaySet>()
+            .says::<GoalWished>()
     }
 
     fn deadline(&self) -> Duration {
@@ -217,7 +219,7 @@ impl Executor {
             return self.post(message, started, operation);
         }
         if let Some(wish) = OwnWish::of(&found.spec.name, &params) {
-            return of_itself(wish, operation);
+            return of_itself(wish, started, operation);
         }
         let mut hands = match &started.powers {
             Some(powers) => self.hands.bounded_by(powers),
@@ -255,7 +257,7 @@ impl Executor {
 }
 
 /// What it does to itself: the room that it is about hears of it.
-fn of_itself(wish: OwnWish, operation: &Operation<Executor>) -> Ending {
+fn of_itself(wish: OwnWish, started: &ExecutionStarted, operation: &Operation<Executor>) -> Ending {
     if let Err(stopped) = operation.hands.frame.latch.permit(EffectKind::Other) {
         return Ending::failed(FailureKind::Stopped, stopped.to_string());
     }
@@ -263,6 +265,12 @@ fn of_itself(wish: OwnWish, operation: &Operation<Executor>) -> Ending {
         OwnWish::Sleep => {
             operation.say(RequestSleep { by: "itself".into() });
             json!({"sleeps": true})
+        }
+        OwnWish::Goal(title) => {
+            let output = json!({"proposed": title});
+            let (channel, sender) = (started.intent.channel.clone(), started.intent.recipient.clone());
+            operation.say(GoalWished { wish: GoalWish::Adopt { title, channel, sender }, by: "itself".into() });
+            output
         }
         OwnWish::Scene(scene) => {
             let output = json!({"scene": scene.title});

@@ -5,6 +5,7 @@ pub mod nearest;
 pub mod packed;
 pub mod signature;
 pub mod token_table;
+pub mod tokenizer;
 pub mod tokens;
 pub mod vectors;
 pub mod word_pieces;
@@ -12,6 +13,7 @@ pub mod words;
 
 pub use encoder::{Embedding, Encoder, EncoderId, FLOOR, calibrated, similarity};
 pub use token_table::TokenTable;
+pub use tokenizer::{BadTokenizer, TokenCounter, Tokenizer};
 pub use tokens::estimated_tokens;
 pub use vectors::Vectors;
 pub use words::{Stems, Word, is_stop_word, words};

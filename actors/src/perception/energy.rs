@@ -1,16 +1,19 @@
 //! Energy: what thinking and moving cost, and what is left of it.
 //!
 //! Biology: the hypothalamus, which senses stores and lets costly organs rest.
-//! Law: tokens, seconds of inference and calls are metered per purpose, and by the minute over a day. The level is what is
-//! left of the scarcest: 1 − spent/limit of the last hour and of the last day, and the charge of the battery where there
-//! is one. It is told when it moved by 0.05, or crossed 0.15, below which deliberation rests and habit answers.
+//! Law: tokens, seconds of inference, calls, money and degrees moved are metered per purpose, and by the minute over a day. The
+//! level is what is left of the scarcest that thinking costs: 1 − spent/limit of tokens and money, and the charge of the battery
+//! where there is one. Tokens of vectors count towards money alone, movements towards no level: autonomy bounds them. It is told when it moved by 0.05, or crossed 0.15, below which deliberation rests and habit answers.
 //! Remembers: a day of minutes, totals by purpose, calls that are out. Forgets: older minutes; a call after an hour.
 //! Down: the budgets of deliberation itself still hold; the level stays as it was told.
 
 use std::collections::BTreeMap;
 
 use jiff::{SignedDuration, Timestamp};
+use maxim_bus::mode::{EffortLimits, MoneyLimits};
+use maxim_bus::signals::body::MovementSensed;
 use maxim_bus::signals::bridges::{BatterySensed, EnergyChanged, EnergyReported, ReportEnergy, SenseBattery};
+use maxim_bus::signals::encoding::TextsEncoded;
 use maxim_bus::signals::recall::{ReportStats, StatsReported};
 use maxim_bus::signals::thought::{ModelCall, ModelReply, Purpose};
 use maxim_bus::{MessageId, RegionName, Stage};
@@ -36,6 +39,8 @@ pub struct EnergySettings {
     pub tokens_per_hour: u64,
     /// Tokens in a day; 0 is none.
     pub tokens_per_day: u64,
+    pub money: MoneyLimits,
+    pub effort: EffortLimits,
     /// Names this process: a session.
     pub boot: u64,
 }
@@ -47,6 +52,15 @@ pub struct Spent {
     /// Seconds between call and reply.
     pub seconds: f64,
     pub calls: u64,
+    /// By the configured prices.
+    #[serde(default)]
+    pub money: f64,
+    /// That joints turned.
+    #[serde(default)]
+    pub degrees: f64,
+    /// Of these tokens, those of vectors, which no budget of tokens counts.
+    #[serde(default)]
+    pub embedded: u64,
 }
 
 impl Spent {
@@ -54,12 +68,20 @@ impl Spent {
         self.tokens = self.tokens.saturating_add(other.tokens);
         self.seconds += other.seconds;
         self.calls += other.calls;
+        self.money += other.money;
+        self.degrees += other.degrees;
+        self.embedded = self.embedded.saturating_add(other.embedded);
     }
 }
 
 /// What is left of a budget: 1 − spent/limit, 0 to 1.
 pub fn left(spent: u64, limit: u64) -> f64 {
     if limit == 0 { 0.0 } else { (1.0 - spent as f64 / limit as f64).max(0.0) }
+}
+
+/// The same of money; a limit of 0 is none.
+fn money_left(spent: f64, limit: f64) -> f64 {
+    if limit <= 0.0 { 1.0 } else { (1.0 - spent / limit).max(0.0) }
 }
 
 /// Whether a level is worth telling after the one told last.
@@ -106,6 +128,13 @@ pub enum EnergyEvent {
         at: Timestamp,
         session: u64,
     },
+    /// Something else than a model's call.
+    Used {
+        purpose: String,
+        spent: Spent,
+        at: Timestamp,
+        session: u64,
+    },
     Looked {
         session: u64,
     },
@@ -122,7 +151,7 @@ pub enum EnergyEvent {
 }
 
 wiring!(Energy {
-    hears: [ModelCall, ModelReply, BatterySensed, ReportEnergy, ReportStats],
+    hears: [ModelCall, ModelReply, TextsEncoded, MovementSensed, BatterySensed, ReportEnergy, ReportStats],
     back: [],
     emits: [EnergyChanged, SenseBattery, EnergyReported, StatsReported],
 });
@@ -152,6 +181,7 @@ impl Region for Energy {
                 }
             }
             EnergyEvent::Spent { call, spent, at, session } => self.spend(call, spent, at, session),
+            EnergyEvent::Used { purpose, spent, at, session } => self.meter(&purpose, spent, at, session),
             EnergyEvent::Looked { session } => self.looked = Some(session),
             EnergyEvent::Sensed { charge, charging, source, at } => {
                 self.battery = Some(Battery { charge, charging, source, at });
@@ -191,10 +221,14 @@ impl Energy {
     fn spend(&mut self, call: MessageId, spent: Spent, at: Timestamp, session: u64) {
         self.calls.remove(&call);
         let purpose = self.meant.remove(&call).unwrap_or_default();
+        self.meter(purpose.as_str(), spent, at, session);
+    }
+
+    fn meter(&mut self, purpose: &str, spent: Spent, at: Timestamp, session: u64) {
         let minute = minute_of(at);
         self.minutes = self.minutes.split_off(&(minute - DAY + 1));
         self.minutes.entry(minute).or_default().add(spent);
-        self.purposes.entry(purpose.as_str().into()).or_default().add(spent);
+        self.purposes.entry(purpose.into()).or_default().add(spent);
         let mut of_session = self.session.filter(|(old, _)| *old == session).unwrap_or((session, Spent::default()));
         of_session.1.add(spent);
         self.session = Some(of_session);
@@ -207,11 +241,19 @@ impl Energy {
         sum
     }
 
+    fn of_session(&self, settings: &EnergySettings) -> Spent {
+        self.session.filter(|(boot, _)| *boot == settings.boot).map_or(Spent::default(), |(_, spent)| spent)
+    }
+
     /// The level, and what is the scarcest.
     fn level(&self, now: Timestamp, settings: &EnergySettings) -> (f64, &'static str) {
+        let (hour, day, session) = (self.within(HOUR, now), self.within(DAY, now), self.of_session(settings));
         let budgets = [
-            (left(self.within(HOUR, now).tokens, settings.tokens_per_hour), "tokens of the hour"),
-            (left(self.within(DAY, now).tokens, settings.tokens_per_day), "tokens of the day"),
+            (left(hour.tokens - hour.embedded, settings.tokens_per_hour), "tokens of the hour"),
+            (left(day.tokens - day.embedded, settings.tokens_per_day), "tokens of the day"),
+            (money_left(hour.money, settings.money.per_hour), "money of the hour"),
+            (money_left(day.money, settings.money.per_day), "money of the day"),
+            (money_left(session.money, settings.money.per_session), "money of the session"),
         ];
         let battery = self.battery.as_ref().filter(|battery| !battery.charging).and_then(|battery| battery.charge);
         let all = budgets.into_iter().chain(battery.map(|charge| (charge, "battery")));
@@ -244,11 +286,17 @@ impl Energy {
         let minutes = i64::try_from(window_seconds.div_ceil(60)).unwrap_or(DAY).clamp(1, DAY);
         let (spent, (level, scarcest)) = (self.within(minutes, now), self.level(now, settings));
         let budget = |minutes, limit: u64| {
-            let spent = self.within(minutes, now).tokens;
+            let spent = self.within(minutes, now);
+            let spent = spent.tokens - spent.embedded;
             json!({ "limit": limit, "spent": spent, "left": limit.saturating_sub(spent) })
         };
-        let session =
-            self.session.filter(|(boot, _)| *boot == settings.boot).map_or(Spent::default(), |(_, spent)| spent);
+        let session = self.of_session(settings);
+        // A limit of 0 is none.
+        let bounded = |spent: f64, limit: f64| match limit > 0.0 {
+            true => json!({ "limit": limit, "spent": spent, "left": (limit - spent).max(0.0) }),
+            false => json!({ "limit": null, "spent": spent }),
+        };
+        let (hour, day, limits) = (self.within(HOUR, now), self.within(DAY, now), &settings.money);
         json!({
             "window_seconds": minutes * 60,
             "tokens": spent.tokens,
@@ -264,8 +312,18 @@ impl Energy {
             "level": level,
             "scarcest": scarcest,
             "battery": self.battery_in_words(),
-            "motor_effort": { "available": false, "reason": "no body is connected" },
-            "money": { "available": false, "reason": "no price of tokens is known" },
+            "motor_effort": {
+                "unit": "degrees",
+                "window": spent.degrees,
+                "hour": bounded(hour.degrees, settings.effort.per_hour),
+                "day": bounded(day.degrees, settings.effort.per_day),
+            },
+            "money": {
+                "window": spent.money,
+                "hour": bounded(hour.money, limits.per_hour),
+                "day": bounded(day.money, limits.per_day),
+                "session": bounded(session.money, limits.per_session),
+            },
         })
     }
 }
@@ -284,12 +342,42 @@ impl Hears<ModelReply> for Energy {
             tokens: u64::from(reply.prompt_tokens) + u64::from(reply.completion_tokens),
             seconds: at.duration_since(begun).as_secs_f64().max(0.0),
             calls: 1,
+            money: reply.money,
+            ..Spent::default()
         };
         let session = pulse.settings().boot;
         let mut later = self.clone();
         later.spend(reply.call, spent, at, session);
         pulse.keep(EnergyEvent::Spent { call: reply.call, spent, at, session });
         self.tell(later, false, pulse);
+    }
+}
+
+impl Energy {
+    fn used(&self, purpose: &str, spent: Spent, pulse: &mut Pulse<'_, Self>) {
+        let (at, session) = (pulse.now(), pulse.settings().boot);
+        let mut later = self.clone();
+        later.meter(purpose, spent, at, session);
+        pulse.keep(EnergyEvent::Used { purpose: purpose.into(), spent, at, session });
+        self.tell(later, false, pulse);
+    }
+}
+
+impl Hears<TextsEncoded> for Energy {
+    fn hear(&self, encoded: &TextsEncoded, pulse: &mut Pulse<'_, Self>) {
+        let (tokens, money) = (encoded.tokens, encoded.money);
+        if tokens > 0 {
+            self.used("embed", Spent { tokens, embedded: tokens, money, calls: 1, ..Spent::default() }, pulse);
+        }
+    }
+}
+
+impl Hears<MovementSensed> for Energy {
+    fn hear(&self, sensed: &MovementSensed, pulse: &mut Pulse<'_, Self>) {
+        let degrees = sensed.degrees();
+        if degrees > 0.0 {
+            self.used("move", Spent { degrees, ..Spent::default() }, pulse);
+        }
     }
 }
 
@@ -321,7 +409,17 @@ impl Hears<ReportStats> for Energy {
             Some(_) => "present",
             None => "none",
         });
-        let counts = json!({ "tokens": all.tokens, "calls": all.calls, "battery": battery });
+        let (tokens, calls, money, degrees) = (all.tokens, all.calls, all.money, all.degrees);
+        let (level, scarcest) = self.level(pulse.now(), pulse.settings());
+        let counts = json!({
+            "tokens": tokens,
+            "calls": calls,
+            "money": money,
+            "degrees_moved": degrees,
+            "level": level,
+            "scarcest": scarcest,
+            "battery": battery,
+        });
         pulse.reply(StatsReported { region: Self::NAME.into(), available: true, reason: None, counts });
         // Whoever asks again sees how it is by then.
         pulse.emit(SenseBattery {});
@@ -336,7 +434,8 @@ mod tests {
     use crate::region::rig::{Rig, ear};
 
     fn settings() -> EnergySettings {
-        EnergySettings { tokens_per_hour: 1_000, tokens_per_day: 10_000, boot: 1 }
+        let (money, effort) = (MoneyLimits::default(), EffortLimits::default());
+        EnergySettings { tokens_per_hour: 1_000, tokens_per_day: 10_000, money, effort, boot: 1 }
     }
 
     fn reply(call: MessageId, tokens: u32) -> ModelReply {

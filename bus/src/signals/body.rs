@@ -23,6 +23,18 @@ pub struct MovementSensed {
     pub after: BTreeMap<String, f64>,
 }
 
+impl MovementSensed {
+    /// How far the joints that turn came, summed, in degrees; lengths don't count.
+    pub fn degrees(&self) -> f64 {
+        let turned = |(name, after): (&String, &f64)| {
+            let is_length = matches!(name.as_str(), "x" | "y" | "z") || name.ends_with("_mm");
+            let before = self.before.get(name).filter(|_| !is_length)?;
+            Some((after - before).abs())
+        };
+        self.after.iter().filter_map(turned).filter(|degrees| degrees.is_finite()).sum()
+    }
+}
+
 /// A movement went otherwise than its forward model predicted.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct SensoryErrorSensed {

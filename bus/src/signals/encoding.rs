@@ -32,12 +32,18 @@ pub struct TextsEncoded {
     /// Nothing for a text that the encoder refused by itself.
     pub vectors: Vec<Option<TextVector>>,
     pub error: Option<String>,
+    /// As the server told; 0 where it tells nothing.
+    #[serde(default)]
+    pub tokens: u64,
+    /// What these cost, by the configured price.
+    #[serde(default)]
+    pub money: f64,
 }
 
 impl TextsEncoded {
     /// No vectors, and why.
     pub fn failed(call: MessageId, why: impl Into<String>) -> Self {
-        Self { call, encoder: String::new(), vectors: Vec::new(), error: Some(why.into()) }
+        Self { call, encoder: String::new(), vectors: Vec::new(), error: Some(why.into()), tokens: 0, money: 0.0 }
     }
 }
 

@@ -143,6 +143,12 @@ pub enum GoalWish {
         channel: String,
         sender: String,
     },
+    /// The agent's own: the same, one at a time, and with no more trust than whoever it thought of it for.
+    Adopt {
+        title: String,
+        channel: String,
+        sender: String,
+    },
     Drop {
         goal: MessageId,
     },
@@ -152,7 +158,7 @@ pub enum GoalWish {
     },
 }
 
-/// Somebody in a conversation wants something of goals.
+/// Somebody in a conversation, or the agent itself, wants something of goals.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct GoalWished {
     pub wish: GoalWish,
@@ -179,7 +185,7 @@ pub struct GoalsSurveyed {
 signal! {
     GoalChanged: Anywhere, Lossless;
     GoalPursued: Deliberation, Lossless;
-    GoalWished: Deliberation, Lossless;
+    GoalWished: Anywhere, Lossless;
     SurveyGoals: Anywhere, Transient;
     GoalsSurveyed: Anywhere, Transient;
 }

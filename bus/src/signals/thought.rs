@@ -150,6 +150,9 @@ pub struct ModelReply {
     /// From the first request to the reply, retries included.
     #[serde(default)]
     pub seconds: f64,
+    /// What its tokens cost, by the configured prices.
+    #[serde(default)]
+    pub money: f64,
 }
 
 impl ModelReply {
@@ -165,6 +168,7 @@ impl ModelReply {
             is_cut: false,
             overflow: None,
             seconds: 0.0,
+            money: 0.0,
         }
     }
 }

@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 use crate::ids::MessageId;
 use crate::signal;
 use crate::signal::{Query, Trust};
-use crate::units::{Novelty, Salience};
+use crate::units::{Confidence, Novelty, Salience};
 
 /// What an entry of working memory is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
@@ -39,6 +39,9 @@ pub struct WorkingEntry {
     /// Of what was perceived.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub novelty: Option<Novelty>,
+    /// How sure the recogniser was of it, where it was heard.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub heard: Option<Confidence>,
     pub trust: Trust,
     /// Whom or what it is about: `channel/person` of a conversation, the tool of an outcome, the episode of a recall.
     pub of: String,

@@ -1,5 +1,18 @@
 //! Who comes in: with a token, with a chat client, with goals, as a sense, and with a hammer.
 
+use std::time::Duration;
+
+use async_openai::config::OpenAIConfig;
+use async_openai::types::chat::{
+    ChatCompletionRequestUserMessageArgs, ChatCompletionStreamOptions, CreateChatCompletionRequestArgs, FinishReason,
+    Role,
+};
+use maxim_actors::effectors::channels::Said;
+use maxim_bus::MessageId;
+use maxim_bus::signals::thought::TurnEnded;
+use tokio::sync::mpsc;
+
+use super::super::word_stream::WordStream;
 use super::*;
 
 #[tokio::test(flavor = "multi_thread")]
@@ -97,8 +110,7 @@ async fn a_chat_client_talks_to_it_as_to_a_model() {
     let pieces: Vec<&str> = told.lines().filter_map(|line| line.strip_prefix("data: ")).collect();
     assert_eq!(pieces.last(), Some(&"[DONE]"), "{told}");
     let first: Value = serde_json::from_str(pieces[0]).expect("JSON");
-    assert_eq!(first["object"], "chat.completion.chunk");
-    assert!(first["choices"][0]["delta"]["content"].as_str().is_some_and(|said| said.contains("42")), "{told}");
+    assert_eq!(first["choices"][0]["delta"], json!({"role": "assistant", "content": ""}));
 
     for (body, words) in [
         (json!({"messages": []}), "no message has the role user"),
@@ -111,6 +123,62 @@ async fn a_chat_client_talks_to_it_as_to_a_model() {
         let message = refused.body["error"]["message"].as_str().unwrap_or_default();
         assert!(message.contains(words), "{message}");
     }
+    house.close().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_client_of_openais_interface_reads_the_stream() {
+    let house = House::open().await;
+    let config = OpenAIConfig::new().with_api_base(house.url("/v1")).with_api_key("none");
+    let client = async_openai::Client::with_config(config).with_http_client(house.client.clone());
+    let said = ChatCompletionRequestUserMessageArgs::default().content("what is 6 * 7?").build().expect("a message");
+    let asked = CreateChatCompletionRequestArgs::default()
+        .model("maxim")
+        .messages([said.into()])
+        .stream(true)
+        .stream_options(ChatCompletionStreamOptions { include_usage: Some(true), include_obfuscation: None })
+        .build()
+        .expect("a request");
+    let chunks = client.chat().create_stream(asked).await.expect("a stream").collect::<Vec<_>>().await;
+    let chunks: Vec<_> = chunks.into_iter().map(|chunk| chunk.expect("a chunk as the interface has it")).collect();
+    let first = &chunks[0].choices[0];
+    assert_eq!((first.delta.role, first.delta.content.as_deref()), (Some(Role::Assistant), Some("")));
+    let words: String =
+        chunks.iter().flat_map(|chunk| &chunk.choices).filter_map(|c| c.delta.content.clone()).collect();
+    assert!(words.contains("42"), "{words}");
+    let ends: Vec<_> = chunks.iter().flat_map(|chunk| &chunk.choices).filter_map(|c| c.finish_reason).collect();
+    assert_eq!(ends, [FinishReason::Stop]);
+    let usage: Vec<_> = chunks.iter().map(|chunk| chunk.usage.as_ref().map(|usage| usage.total_tokens)).collect();
+    assert_eq!(usage.iter().rev().position(Option::is_some), Some(0), "{usage:?}");
+    assert_eq!(usage.last(), Some(&Some(0)), "habit needs no tokens");
+    house.close().await;
+}
+
+#[tokio::test]
+async fn what_is_said_in_a_turn_is_streamed_when_it_is_said_and_never_twice() {
+    let house = House::open().await;
+    let turn = MessageId::from_parts(1, 1);
+    let says = |turn, text: &str| Said::Reply { turn, recipient: "anna".into(), text: text.into() };
+    let (tell, mut heard) = mpsc::unbounded_channel();
+    let (ends, ended) = oneshot::channel();
+    let mut ended = std::pin::pin!(tokio::time::timeout(Duration::from_secs(60), ended));
+    let mut stream = WordStream::new(&house.served, turn, 0, false);
+    let mut next = async || stream.next(&mut heard, ended.as_mut()).await;
+    let content = |chunk: Option<String>| -> Value {
+        let chunk: Value = serde_json::from_str(&chunk.expect("a chunk")).expect("JSON");
+        chunk["choices"][0]["delta"]["content"].clone()
+    };
+    assert_eq!(content(next().await), "");
+    tell.send(says(turn, "I look.")).expect("heard");
+    assert_eq!(content(next().await), "I look.", "nobody waits for the end of the turn");
+    tell.send(says(MessageId::from_parts(2, 2), "not for you")).expect("heard");
+    tell.send(says(turn, "It is there.")).expect("heard");
+    assert_eq!(content(next().await), "\n\nIt is there.");
+    let reply = Some("It is there.".into());
+    let over = TurnEnded { turn, channel: "http".into(), reply, spoken: true, actions: vec![], lost: false };
+    ends.send(Ok(over)).expect("waited for");
+    assert_eq!(content(next().await), Value::Null, "the last words were heard already");
+    assert_eq!((next().await.as_deref(), next().await), (Some("[DONE]"), None));
     house.close().await;
 }
 

@@ -99,6 +99,7 @@ impl House {
             started: Timestamp::now(),
             draining: Arc::new(AtomicBool::new(false)),
             llm: "none".into(),
+            tokens: None,
             body: Body::new(BodyPlan::default()),
             backups,
             text_max: 64 << 10,
@@ -311,6 +312,7 @@ async fn memory_is_taken_in_asked_and_counted() {
     );
     assert_eq!(status["memory"]["hippocampus"], 2, "{status}");
     assert_eq!(status["disk"]["status"], "ok");
+    assert_eq!((&status["energy"]["level"], &status["energy"]["money"]), (&json!(1.0), &json!(0.0)), "{status}");
     let regions = status["regions"].as_array().expect("regions");
     assert_eq!(regions.len(), house.served.agent.parts.len());
     for region in regions {
@@ -330,6 +332,9 @@ async fn memory_is_taken_in_asked_and_counted() {
         "maxim_memory_records{layer=\"hippocampus\"} 2",
         "maxim_dead_letters_total{region=\"habit\"} 0",
         "maxim_build_info{version=",
+        "maxim_llm_tokens_total{purpose=\"embed\"} 0",
+        "maxim_money_spent_total 0",
+        "maxim_degrees_moved_total 0",
         "# EOF",
     ] {
         assert!(page.contains(name), "{name} is not in {page}");

@@ -8,6 +8,7 @@ use serde_json::{Value, json};
 use super::{FollowUp, ToolSpec};
 
 pub const SLEEP: &str = "sleep";
+pub const PROPOSE_GOAL: &str = "propose_goal";
 pub const SET_SCENE: &str = "set_scene";
 pub const DISPLAY_MODE: &str = "display_mode";
 
@@ -15,6 +16,7 @@ pub const DISPLAY_MODE: &str = "display_mode";
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum OwnWish {
     Sleep,
+    Goal(String),
     Scene(SceneNamed),
     Display(Display),
 }
@@ -25,6 +27,7 @@ impl OwnWish {
         let text = |name: &str| params[name].as_str().unwrap_or_default().trim().to_owned();
         match tool {
             SLEEP => Some(Self::Sleep),
+            PROPOSE_GOAL => Some(Self::Goal(text("goal"))),
             SET_SCENE => Some(Self::Scene(SceneNamed { title: text("title"), description: text("description") })),
             DISPLAY_MODE => serde_json::from_value(params["mode"].clone()).ok().map(Self::Display),
             _ => None,
@@ -61,7 +64,19 @@ pub fn specs() -> Vec<ToolSpec> {
         "Goes to sleep, to sort out what was experienced. Whoever speaks to you is still answered; it ends by itself.",
     )
     .with_speech(&["sleep", "go to sleep", "take a nap"], &["{verb} [now]"]);
-    [display, scene, sleep].map(|spec| ToolSpec { follow_up: FollowUp::Respond, ..spec }).into()
+    let goal = ToolSpec::new(
+        PROPOSE_GOAL,
+        "Gives yourself a goal for later, which serves those you work for. You pursue it when no other goal is open, \
+         one of your own at a time; each step of it is asked about like any other.",
+    )
+    .with_parameters(
+        json!({"goal": text(400, "what is to be reached, in words that say enough by themselves")}),
+        &["goal"],
+    )
+    .with_aliases(&[("title", "goal"), ("text", "goal")])
+    .with_speech(&["set yourself", "give yourself"], &["{verb} the goal (to|of) {goal:rest}"])
+    .with_example(json!({"goal": "look up when the tide turns tomorrow and remember it"}));
+    [display, goal, scene, sleep].map(|spec| ToolSpec { follow_up: FollowUp::Respond, ..spec }).into()
 }
 
 #[cfg(test)]

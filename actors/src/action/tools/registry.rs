@@ -412,6 +412,7 @@ mod tests {
             "novelty_track",
             "pain_history",
             "predict_outcome",
+            "propose_goal",
             "read_file",
             "request_directory_change",
             "request_interaction",

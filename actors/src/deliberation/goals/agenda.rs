@@ -4,7 +4,7 @@ use std::collections::VecDeque;
 
 use jiff::{SignedDuration, Timestamp};
 use maxim_bus::MessageId;
-use maxim_bus::signals::goal::{Goal, GoalState};
+use maxim_bus::signals::goal::{Goal, GoalOrigin, GoalState};
 use serde::{Deserialize, Serialize};
 
 /// Goals below the present one. Deeper than any person keeps in mind; beyond it the oldest is given up.
@@ -86,6 +86,16 @@ impl Agenda {
 
     pub fn suspended(&self) -> &[Goal] {
         &self.suspended
+    }
+
+    /// Whether a goal is open, whosever it is.
+    pub fn has_any(&self) -> bool {
+        self.active.is_some() || !self.suspended.is_empty() || !self.proposed.is_empty()
+    }
+
+    /// Whether one of this origin is open.
+    pub fn has_open(&self, origin: &GoalOrigin) -> bool {
+        self.active.iter().chain(&self.suspended).chain(&self.proposed).any(|goal| goal.origin == *origin)
     }
 
     pub fn proposed(&self) -> usize {

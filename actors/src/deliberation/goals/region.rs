@@ -3,10 +3,13 @@
 //! Biology: the frontopolar cortex keeps a goal pending while another is pursued (Koechlin 1999).
 //! Law: `agenda.rs`. One goal is active at a time; its pursuit is a turn like any other, through the same gate. REDIRECT
 //! lays it aside with all that it still had to do; when the other ends it goes on, or a person is asked where something
-//! has changed. A stop gives it up, and nothing goes on before a person resumes.
+//! has changed. A stop gives it up, and nothing goes on before a person resumes. Where too little energy is left to think and
+//! nothing else is to do, it wants to rest, at most once in six hours; one goal at a time may be the agent's own.
 //! Remembers: open goals, and the latest that ended. Forgets: those that ended long ago.
 //! Down: no goal is taken up and none ends; turns go on.
 
+use jiff::{SignedDuration, Timestamp};
+use maxim_bus::signals::bridges::EnergyChanged;
 use maxim_bus::signals::goal::{
     Goal, GoalChanged, GoalOrigin, GoalPursued, GoalState, GoalWish, GoalWished, GoalsSurveyed, SurveyGoals,
 };
@@ -15,7 +18,7 @@ use maxim_bus::signals::lifecycle::{PreemptionChanged, PreemptionRequested};
 use maxim_bus::signals::outcome::ToolResult;
 use maxim_bus::signals::recall::{ReportStats, StatsReported};
 use maxim_bus::signals::thought::TurnEnded;
-use maxim_bus::{MessageId, RegionName, Stage};
+use maxim_bus::{MessageId, RegionName, Stage, Trust};
 use serde::{Deserialize, Serialize};
 
 use super::agenda::{Agenda, Moves, Pause};
@@ -23,22 +26,33 @@ use super::outcome::Outcome;
 use crate::region::{Card, Hears, Pulse, Region};
 use crate::wiring;
 
+/// The channel of what nobody is told.
+const NOBODY: &str = "none";
 /// Characters of a goal's title.
 const TITLE: usize = 400;
+
+/// How long it doesn't go to rest again, however tired it is.
+const RESTED: SignedDuration = SignedDuration::from_hours(6);
+/// What it wants when too little energy is left: habit understands it, and it costs no thought.
+const REST: &str = "go to sleep";
 
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub struct Goals {
     agenda: Agenda,
+    /// When it last wanted to rest.
+    #[serde(default)]
+    rested: Option<Timestamp>,
 }
 
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub enum GoalsEvent {
     Moved { goals: Vec<Goal> },
     Paused { pause: Pause },
+    Tired { at: Timestamp },
 }
 
 wiring!(Goals {
-    hears: [PreemptionChanged, TurnEnded, GoalWished, SurveyGoals, ReportStats],
+    hears: [PreemptionChanged, TurnEnded, GoalWished, EnergyChanged, SurveyGoals, ReportStats],
     back: [ToolResult, IntentRefused],
     emits: [GoalChanged, GoalPursued, GoalsSurveyed, StatsReported],
 });
@@ -57,6 +71,7 @@ impl Region for Goals {
         match event {
             GoalsEvent::Moved { goals } => goals.into_iter().for_each(|goal| self.agenda.put(goal)),
             GoalsEvent::Paused { pause } => self.agenda.pause = pause,
+            GoalsEvent::Tired { at } => self.rested = Some(at),
         }
     }
 }
@@ -102,10 +117,21 @@ impl Goals {
     fn wish(&self, wish: &GoalWish, by: &str, pulse: &mut Pulse<'_, Self>) -> Result<Agenda, String> {
         let (mut after, now) = (self.agenda.clone(), pulse.now());
         let moves = match wish {
-            GoalWish::Propose { title, .. } if title.trim().is_empty() => Err("a goal needs words".to_owned()),
+            GoalWish::Propose { title, .. } | GoalWish::Adopt { title, .. } if title.trim().is_empty() => {
+                Err("a goal needs words".to_owned())
+            }
             GoalWish::Propose { title, channel, sender } => {
                 let goal = new_goal(title, GoalOrigin::Person, (channel, sender), pulse);
                 Ok(after.propose(goal, now))
+            }
+            // One that it pursues already is open too, so no goal of its own begets another.
+            GoalWish::Adopt { .. } if after.has_open(&GoalOrigin::Agent) => {
+                Err("it pursues, or is about to pursue, a goal of its own already".to_owned())
+            }
+            GoalWish::Adopt { title, channel, sender } => {
+                let goal = new_goal(title, GoalOrigin::Agent, (channel, sender), pulse);
+                let trust = goal.trust.min(Trust::Own);
+                Ok(after.propose(Goal { trust, ..goal }, now))
             }
             GoalWish::Drop { goal } => after.give_up(*goal, by, now),
             GoalWish::GoOn { goal } => after.go_on(*goal, by, now),
@@ -210,6 +236,23 @@ impl Hears<GoalWished> for Goals {
         if let Err(why) = self.wish(&wished.wish, &wished.by, pulse) {
             tracing::info!(why, by = %wished.by, "a wish about a goal could not be done");
         }
+    }
+}
+
+impl Hears<EnergyChanged> for Goals {
+    /// The drive to rest. It tells nobody, and gives way to whatever is open.
+    fn hear(&self, changed: &EnergyChanged, pulse: &mut Pulse<'_, Self>) {
+        let now = pulse.now();
+        let has_rested = self.rested.is_some_and(|at| now < at + RESTED);
+        if !changed.is_low() || has_rested || self.agenda.pause != Pause::None || self.agenda.has_any() {
+            return;
+        }
+        pulse.keep(GoalsEvent::Tired { at: now });
+        let drive = GoalOrigin::Drive { name: "energy".into() };
+        let goal = new_goal(REST, drive, (NOBODY, "itself"), pulse);
+        let mut after = self.agenda.clone();
+        let moves = after.propose(Goal { trust: Trust::Own, ..goal }, now);
+        self.moved(after, moves, pulse);
     }
 }
 

@@ -12,6 +12,7 @@
 //! failures, counts, what thinking led to, what the senses and the body told last. Forgets: turns when they are answered or stopped, tokens with the day.
 //! Down: habit answers at its deadline.
 
+mod agent_states;
 mod asking;
 mod budget;
 mod cycles;
@@ -28,6 +29,6 @@ mod thought_gate;
 mod transcript;
 mod window;
 
-pub use asking::{LAST_PROMPT, LastPrompt, stable_sections};
+pub use asking::{LAST_PROMPT, LastPrompt, acting_coach, stable_sections};
 pub use model::{COUNTS, Counts, PrefrontalSettings};
 pub use region::PrefrontalCortex;

@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use jiff::tz::TimeZone;
 use jiff::{SignedDuration, Timestamp};
+use maxim_bus::mode::MoneyLimits;
 use maxim_bus::signals::recall::RecalledEpisode;
 use maxim_bus::signals::thought::Deliberate;
 use maxim_bus::signals::working_memory::WorkingEntry;
@@ -16,6 +17,8 @@ use super::surroundings::Surroundings;
 use super::transcript::Exchange;
 use super::window::Window;
 use crate::deliberation::prompt::{Section, ToolShelf};
+use crate::effectors::llm_worker::Price;
+use crate::language::TokenCounter;
 
 /// How deliberation is set up.
 #[derive(Clone, Debug)]
@@ -27,6 +30,11 @@ pub struct PrefrontalSettings {
     pub tokens_per_hour: u64,
     /// Tokens in a day, likewise.
     pub tokens_per_day: u64,
+    pub money: MoneyLimits,
+    /// What the model's tokens cost.
+    pub price: Price,
+    /// Names this process: a session.
+    pub boot: u64,
     /// The model's window: prompt and reply together. A call that doesn't fit isn't made.
     pub context_tokens: u64,
     /// The reply's tokens at most.
@@ -47,6 +55,8 @@ pub struct PrefrontalSettings {
     pub names: Vec<String>,
     /// Where the agent is, for the time of day.
     pub zone: TimeZone,
+    /// How tokens of prompts are counted.
+    pub counter: TokenCounter,
     /// The tools as the model is shown them, made from the registry.
     pub tools: Arc<ToolShelf>,
     /// Sections that stay the same: instructions, who it is, its constitution.

@@ -1,18 +1,24 @@
-//! Sections of the prompt that working memory gives: the conversation, what was done lately, and what else is on the mind.
+//! Sections of the prompt that working memory gives: the conversation, what was done lately, what was heard, and what else
+//! is on the mind.
 
+use jiff::{SignedDuration, Timestamp};
 use maxim_bus::Trust;
 use maxim_bus::signals::prompt::Tier;
 use maxim_bus::signals::working_memory::{EntryKind, WorkingEntry};
 use serde::{Deserialize, Serialize};
 
 use crate::deliberation::prompt::{Part, Section, data, quoted};
+use crate::language::TokenCounter;
 
 /// Entries of each at most.
 const CONVERSATION: usize = 12;
 const OUTCOMES: usize = 8;
 const OTHERS: usize = 8;
+const SPEECH: usize = 6;
+/// What was heard longer ago isn't told.
+const OLD: SignedDuration = SignedDuration::from_mins(10);
 /// Share of the room that is left beside what must be in the prompt, and tokens at most, of each.
-const SHARES: [(f64, usize); 3] = [(0.2, 1_000), (0.1, 500), (0.1, 500)];
+const SHARES: [(f64, usize); 4] = [(0.2, 1_000), (0.1, 500), (0.1, 500), (0.05, 250)];
 
 /// What was on the mind when the turn began, in lines; the least wanted of each come first.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
@@ -20,12 +26,14 @@ pub struct OnMind {
     conversation: Vec<String>,
     outcomes: Vec<String>,
     others: Vec<String>,
+    #[serde(default)]
+    speech: Vec<String>,
 }
 
 impl OnMind {
     /// Out of entries, the newest last. `with`: who talks. Whoever may not command is told nothing of what others said and
     /// did.
-    pub fn of(entries: &[WorkingEntry], with: &str, trust: Trust) -> Self {
+    pub fn of(entries: &[WorkingEntry], with: &str, trust: Trust, now: Timestamp) -> Self {
         let newest = |wanted: &dyn Fn(&WorkingEntry) -> bool, most: usize| {
             let mut found: Vec<&WorkingEntry> = entries.iter().rev().filter(|entry| wanted(entry)).take(most).collect();
             found.reverse();
@@ -40,6 +48,13 @@ impl OnMind {
         if matches!(trust, Trust::Outside | Trust::Sensor) {
             return Self { conversation, ..Self::default() };
         }
+        let age = |entry: &WorkingEntry| now.duration_since(entry.at);
+        let heard = newest(&|entry| entry.heard.is_some() && age(entry) < OLD, SPEECH);
+        let speech = heard.into_iter().filter_map(|entry| {
+            let (sure, seconds) = (entry.heard?.get(), age(entry).as_secs().max(0));
+            Some(format!("- {seconds} s ago, confidence {sure:.2}: {}", quoted(&entry.text)))
+        });
+        let speech = speech.collect();
         let outcomes = newest(&|entry| entry.kind == EntryKind::Outcome, OUTCOMES);
         let line = |entry: &WorkingEntry| format!("- {} {}", time(entry), quoted(&entry.text));
         let mut others: Vec<&WorkingEntry> = entries
@@ -53,6 +68,7 @@ impl OnMind {
             conversation,
             outcomes: outcomes.into_iter().map(line).collect(),
             others: others.into_iter().map(|entry| format!("{} ({})", line(entry), kind(entry))).collect(),
+            speech,
         }
     }
 
@@ -61,24 +77,33 @@ impl OnMind {
     }
 
     /// `available`: tokens that are left beside what must be in the prompt.
-    pub fn sections(&self, available: usize) -> Vec<Section> {
+    pub fn sections(&self, available: usize, counter: &TokenCounter) -> Vec<Section> {
+        let (important, extra) = (Tier::Important, Tier::NiceToHave);
         let parts = [
-            ("conversation", "What you and this person said lately:", &self.conversation, 3),
-            ("recent_outcomes", "What you did lately, and what came of it:", &self.outcomes, 5),
-            ("working_memory", "What else is on your mind:", &self.others, 7),
+            ("conversation", "What you and this person said lately:", &self.conversation, important, 3),
+            ("recent_outcomes", "What you did lately, and what came of it:", &self.outcomes, important, 5),
+            ("working_memory", "What else is on your mind:", &self.others, important, 7),
+            ("speech", "What was heard lately, as the recogniser took it; it may be wrong:", &self.speech, extra, 1),
         ];
-        let made = parts.into_iter().zip(SHARES).filter_map(|((name, heading, lines, rank), (share, most))| {
-            fitted(name, heading, lines, most.min((available as f64 * share) as usize)).map(|made| made.ranked(rank))
+        let made = parts.into_iter().zip(SHARES).filter_map(|((name, heading, lines, tier, rank), (share, most))| {
+            fitted(counter, (name, tier), heading, lines, most.min((available as f64 * share) as usize))
+                .map(|made| made.ranked(rank))
         });
         made.collect()
     }
 }
 
 /// The lines from the first on with which they fit.
-fn fitted(name: &'static str, heading: &str, lines: &[String], budget: usize) -> Option<Section> {
+fn fitted(
+    counter: &TokenCounter,
+    (name, tier): (&'static str, Tier),
+    heading: &str,
+    lines: &[String],
+    budget: usize,
+) -> Option<Section> {
     let made = |from: usize| {
         let text = format!("{heading}\n{}", data(name, &lines[from..].join("\n")));
-        Section::new(name, Tier::Important, Part::User, text)
+        Section::new(counter, name, tier, Part::User, text)
     };
     (0..lines.len()).map(made).find(|section| section.tokens <= budget)
 }
@@ -103,6 +128,7 @@ mod tests {
             turn: MessageId::from_parts(1, 1),
             salience: Salience::clamped(salience),
             novelty: None,
+            heard: None,
             trust: Trust::Owner,
             of: of.into(),
             own,
@@ -123,7 +149,8 @@ mod tests {
 
     #[test]
     fn a_person_is_shown_what_was_said_with_them_and_the_rest_by_kind() {
-        let sections = OnMind::of(&entries(), "http/anna", Trust::Owner).sections(10_000);
+        let sections = OnMind::of(&entries(), "http/anna", Trust::Owner, monday_morning())
+            .sections(10_000, &TokenCounter::Estimated);
         let names: Vec<_> = sections.iter().map(|section| (section.name, section.tier, section.rank)).collect();
         assert_eq!(
             names,
@@ -144,12 +171,30 @@ mod tests {
     }
 
     #[test]
+    fn what_was_heard_is_told_with_its_confidence_and_age_while_it_is_fresh() {
+        let heard = |sure: f64, text: &str| WorkingEntry {
+            heard: Some(maxim_bus::units::Confidence::clamped(sure)),
+            ..entry(EntryKind::Percept, 0.5, "speech", false, text)
+        };
+        let entries = [heard(0.55, "the kettle is </data> over")];
+        let speech = |after: i64, trust| {
+            let now = monday_morning() + SignedDuration::from_secs(after);
+            let sections = OnMind::of(&entries, "http/anna", trust, now).sections(10_000, &TokenCounter::Estimated);
+            sections.into_iter().find(|section| section.name == "speech")
+        };
+        let told = speech(12, Trust::Owner).expect("fresh");
+        assert!(told.text.contains("12 s ago, confidence 0.55: \"the kettle"), "{}", told.text);
+        assert_eq!((told.tier, told.text.matches("</data").count()), (Tier::NiceToHave, 1));
+        assert!(speech(601, Trust::Owner).is_none() && speech(12, Trust::Outside).is_none());
+    }
+
+    #[test]
     fn a_stranger_is_told_nothing_of_others() {
-        let mind = OnMind::of(&entries(), "http/bo", Trust::Outside);
-        let sections = mind.sections(10_000);
+        let mind = OnMind::of(&entries(), "http/bo", Trust::Outside, monday_morning());
+        let sections = mind.sections(10_000, &TokenCounter::Estimated);
         assert_eq!(sections.len(), 1);
         assert!(sections[0].text.contains("a secret") && !sections[0].text.contains("drawer"));
-        assert!(OnMind::of(&entries(), "http/carla", Trust::Outside).is_empty());
+        assert!(OnMind::of(&entries(), "http/carla", Trust::Outside, monday_morning()).is_empty());
     }
 
     #[test]
@@ -157,8 +202,13 @@ mod tests {
         let many: Vec<WorkingEntry> = (0..12)
             .map(|n| entry(EntryKind::Conversation, 0.9, "http/anna", false, &format!("message number {n}")))
             .collect();
-        let scarce = &OnMind::of(&many, "http/anna", Trust::Owner).sections(600)[0];
+        let scarce =
+            &OnMind::of(&many, "http/anna", Trust::Owner, monday_morning()).sections(600, &TokenCounter::Estimated)[0];
         assert!(scarce.tokens <= 120 && scarce.text.contains("number 11") && !scarce.text.contains("number 0"));
-        assert!(OnMind::of(&many, "http/anna", Trust::Owner).sections(50).is_empty());
+        assert!(
+            OnMind::of(&many, "http/anna", Trust::Owner, monday_morning())
+                .sections(50, &TokenCounter::Estimated)
+                .is_empty()
+        );
     }
 }

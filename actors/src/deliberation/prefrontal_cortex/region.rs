@@ -7,6 +7,7 @@ use maxim_bus::signals::body::MovementSensed;
 use maxim_bus::signals::bridges::EnergyChanged;
 use maxim_bus::signals::concepts::{KnowledgeRecalled, RecallKnowledge};
 use maxim_bus::signals::cycle::{CycleThought, DisplaySet, ThoughtGated};
+use maxim_bus::signals::goal::GoalChanged;
 use maxim_bus::signals::introspection::{ForeseeVerdict, VerdictForeseen};
 use maxim_bus::signals::lifecycle::{PreemptionChanged, PreemptionRequested};
 use maxim_bus::signals::prompt::{PromptBuilt, RankTools, ToolsRanked};
@@ -15,12 +16,14 @@ use maxim_bus::signals::recall::{
     TimeDescribed,
 };
 use maxim_bus::signals::scene::SceneNoticed;
+use maxim_bus::signals::sleep::{SleepEnded, SleepEntered};
+use maxim_bus::signals::strain::BodyStrained;
 use maxim_bus::signals::thought::{Deliberate, ModelCall, ModelProposal, ModelReply};
 use maxim_bus::signals::working_memory::{SurveyWorkingMemory, WorkingMemorySurveyed};
 use maxim_bus::{MessageId, RegionName, Stage};
 use serde::{Deserialize, Serialize};
 
-use super::budget::Spent;
+use super::budget::{Cost, Spent};
 use super::model::{COUNTS, Counts, Pending, Phase, PrefrontalSettings};
 use super::on_mind::OnMind;
 use super::reminding::Answer;
@@ -78,6 +81,10 @@ pub enum PrefrontalEvent {
     Paid {
         at: Timestamp,
         tokens: u64,
+        #[serde(default)]
+        money: f64,
+        #[serde(default)]
+        boot: u64,
     },
     /// The model is asked again, with the error of its reply.
     Retried {
@@ -132,6 +139,10 @@ wiring!(PrefrontalCortex {
         SceneNoticed,
         MovementSensed,
         DisplaySet,
+        GoalChanged,
+        SleepEntered,
+        SleepEnded,
+        BodyStrained,
     ],
     back: [PredictionErrorSensed],
     emits: [
@@ -166,7 +177,7 @@ impl Region for PrefrontalCortex {
                 self.calls.insert(turn, due);
             }
             PrefrontalEvent::Passed { at } => self.gate.pass(at),
-            PrefrontalEvent::Paid { at, tokens } => self.spent.pay(at, tokens),
+            PrefrontalEvent::Paid { at, tokens, money, boot } => self.spent.pay(at, Cost { tokens, money }, boot),
             PrefrontalEvent::Answered { turn, acts } => {
                 self.calls.remove(&turn);
                 self.failures = 0;
@@ -332,7 +343,8 @@ impl Hears<Deliberate> for PrefrontalCortex {
         if let (Err(refused), true) = (admitted, wish.done.is_empty()) {
             return self.refuse(turn, refused, pulse);
         }
-        pulse.put(record_key(turn), &Pending::new(wish, trust, self.window, self.around.clone()));
+        let window = self.window.not_below(&pulse.settings().counter);
+        pulse.put(record_key(turn), &Pending::new(wish, trust, window, self.around.clone()));
         pulse.keep(PrefrontalEvent::Asked { turn, due: pulse.now() + PREPARING });
         pulse.ask(TOOL_INDEX, RankTools { turn, goal: wish.text.chars().take(400).collect() });
         let survey = SurveyWorkingMemory { turn: Some(turn), ..SurveyWorkingMemory::default() };
@@ -358,7 +370,7 @@ impl Hears<WorkingMemorySurveyed> for PrefrontalCortex {
         let Phase::Preparing { surveyed, head, .. } = &mut pending.phase else { return }; // likewise
         *surveyed = true;
         head.clone_from(&answer.head);
-        pending.mind = OnMind::of(&answer.entries, &pending.wish.with, pending.trust);
+        pending.mind = OnMind::of(&answer.entries, &pending.wish.with, pending.trust, pulse.now());
         if !pending.mind.is_empty() {
             pending.context.enriched.push(WORKING_MEMORY.into());
         }
@@ -401,7 +413,8 @@ impl Hears<ModelReply> for PrefrontalCortex {
         let turn = reply.turn;
         let tokens = u64::from(reply.prompt_tokens) + u64::from(reply.completion_tokens);
         if tokens > 0 {
-            pulse.keep(PrefrontalEvent::Paid { at: pulse.now(), tokens });
+            let boot = pulse.settings().boot;
+            pulse.keep(PrefrontalEvent::Paid { at: pulse.now(), tokens, money: reply.money, boot });
         }
         let Some(mut pending) = self.pending(turn, pulse) else { return }; // it came after the deadline, or after a stop
         let Phase::Calling { call, since, estimate } = pending.phase else { return };
@@ -412,6 +425,7 @@ impl Hears<ModelReply> for PrefrontalCortex {
             Some(overflow) => pending.window.refused(estimate, overflow, pulse.now()),
             None => pending.window.counted(estimate, reply.prompt_tokens),
         };
+        pending.window = pending.window.not_below(&pulse.settings().counter);
         if pending.window != self.window {
             pulse.keep(PrefrontalEvent::Measured(pending.window));
         }
@@ -438,6 +452,7 @@ impl Hears<EnergyChanged> for PrefrontalCortex {
 impl Hears<PreemptionChanged> for PrefrontalCortex {
     /// Habit tells the person; here a stopped turn must not go on to its next cycle.
     fn hear(&self, changed: &PreemptionChanged, pulse: &mut Pulse<'_, Self>) {
+        self.note_motion(&changed.request, pulse);
         if !matches!(changed.request, PreemptionRequested::Stop(_)) {
             return;
         }

@@ -10,8 +10,10 @@ use maxim_bus::signals::scene::{SceneNoticed, ThingKind};
 use serde::{Deserialize, Serialize};
 
 use super::PrefrontalCortex;
+use super::agent_states::AgentStates;
 use super::region::PrefrontalEvent;
 use crate::deliberation::prompt::{Part, Section, data};
+use crate::language::TokenCounter;
 use crate::region::{Hears, Pulse};
 
 /// Things that the prompt tells of, at most.
@@ -29,6 +31,8 @@ pub struct Surroundings {
     seen: Option<Seen>,
     body: Option<Stance>,
     pub(super) display: Display,
+    #[serde(default)]
+    pub(super) states: AgentStates,
 }
 
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -63,7 +67,7 @@ impl Seen {
 
 impl Surroundings {
     /// Labels and sensors come from outside, so they are framed as data.
-    pub(super) fn sections(&self, now: Timestamp) -> Vec<Section> {
+    pub(super) fn sections(&self, now: Timestamp, counter: &TokenCounter) -> Vec<Section> {
         let ago = |at: Timestamp| format!("{:.0} s ago", now.duration_since(at).as_secs_f64().max(0.0));
         let mut sections = Vec::new();
         if let Some(stance) = &self.body {
@@ -74,7 +78,7 @@ impl Surroundings {
                 ago(stance.at),
                 data("body", &sensors.join(", "))
             );
-            sections.push(Section::new("body_state", Tier::Critical, Part::User, text));
+            sections.push(Section::new(counter, "body_state", Tier::Critical, Part::User, text));
         }
         let fresh = self.seen.as_ref().filter(|seen| now.duration_since(seen.at) < OLD && !seen.things.is_empty());
         if let Some(seen) = fresh {
@@ -90,12 +94,12 @@ impl Surroundings {
                 .collect();
             lines.extend(seen.gaze.as_ref().map(|gaze| format!("in the middle of your view: {gaze}")));
             let text = format!("What your senses reported, {}:\n{}", ago(seen.at), data("senses", &lines.join("\n")));
-            sections.push(Section::new("observation", Tier::NiceToHave, Part::User, text));
+            sections.push(Section::new(counter, "observation", Tier::NiceToHave, Part::User, text));
         }
         sections
     }
 
-    fn with(self, change: impl FnOnce(&mut Self)) -> PrefrontalEvent {
+    pub(super) fn with(self, change: impl FnOnce(&mut Self)) -> PrefrontalEvent {
         let mut changed = self;
         change(&mut changed);
         PrefrontalEvent::Around(Box::new(changed))

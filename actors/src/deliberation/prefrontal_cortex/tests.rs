@@ -3,6 +3,7 @@ use std::time::Duration;
 
 use jiff::SignedDuration;
 use maxim_bus::latch::StopDetail;
+use maxim_bus::mode::MoneyLimits;
 use maxim_bus::signals::cycle::{CycleEnding, CycleThought, OutwardSpeech, ThoughtBar, ThoughtGated};
 use maxim_bus::signals::lifecycle::{PreemptionChanged, PreemptionRequested};
 use maxim_bus::signals::prompt::ToolsRanked;
@@ -16,17 +17,26 @@ use serde_json::json;
 use super::*;
 use crate::action::tools::{Mode, ToolSpec};
 use crate::deliberation::prompt::ToolShelf;
+use crate::effectors::llm_worker::Price;
+use crate::language::TokenCounter;
 use crate::region::rig::{Rig, ear, monday_morning};
 
 const ACT: &str = r#"{"tool_name": "respond", "params": {"message": "hi"}, "reasoning": ""}"#;
 
 pub(super) fn settings() -> PrefrontalSettings {
+    settings_by(TokenCounter::Estimated)
+}
+
+pub(super) fn settings_by(counter: TokenCounter) -> PrefrontalSettings {
     let specs = ["alpha", "beta", "gamma"].map(|name| ToolSpec::new(name, "does what it is for"));
     PrefrontalSettings {
         model: true,
         timeout: SignedDuration::from_secs(60),
         tokens_per_hour: 10_000,
         tokens_per_day: 10_000,
+        money: MoneyLimits::default(),
+        price: Price::default(),
+        boot: 1,
         context_tokens: 8192,
         reply_tokens: 512,
         cycles: 3,
@@ -37,8 +47,9 @@ pub(super) fn settings() -> PrefrontalSettings {
         knowledge: 8,
         names: vec!["maxim".into()],
         zone: jiff::tz::TimeZone::UTC,
-        tools: ToolShelf::new(&specs),
-        stable: Arc::new(stable_sections("You are Maxim.", Mode::Active, "Be kind.")),
+        tools: ToolShelf::new(&specs, &counter),
+        stable: Arc::new(stable_sections("You are Maxim.", Mode::Active, "Be kind.", &counter)),
+        counter,
     }
 }
 
@@ -78,6 +89,7 @@ fn entry(kind: EntryKind, own: bool, text: &str) -> WorkingEntry {
         turn: turn(),
         salience: Salience::clamped(0.9),
         novelty: Some(Novelty::clamped(0.0)),
+        heard: None,
         trust: Trust::Owner,
         of: "http/anna".into(),
         own,

@@ -6,6 +6,7 @@ use maxim_bus::signals::prompt::PromptBuilt;
 use maxim_bus::signals::thought::{ModelCall, ModelProposal, Purpose};
 
 use super::asking::{self, LAST_PROMPT, LastPrompt, Unread};
+use super::budget::Cost;
 use super::cycles::{self, Standing};
 use super::model::{Context, Pending, Phase};
 use super::privacy;
@@ -32,7 +33,8 @@ impl PrefrontalCortex {
             Err(why) => return Self::decline(turn, &why.to_string(), pulse),
         };
         let max_tokens = asking::reply_tokens(&pending, now, settings);
-        let cost = pending.window.real(prompt.tokens) + u64::from(max_tokens);
+        let (sent, most) = (pending.window.real(prompt.tokens), u64::from(max_tokens));
+        let cost = Cost { tokens: sent + most, money: settings.price.of(sent, most) };
         if let Some(why) = self.spent.objection(now, cost, settings) {
             return Self::decline(turn, &why, pulse);
         }
@@ -56,7 +58,7 @@ impl PrefrontalCortex {
             sections: prompt.fates.clone(),
             tools: tools.clone(),
         };
-        pulse.put(LAST_PROMPT, &LastPrompt::of(&prompt, &built, now));
+        pulse.put(LAST_PROMPT, &LastPrompt::of(&prompt, &built, &settings.counter, now));
         pulse.emit_trusted(turn, pending.trust, built);
         let (system, user) = (prompt.system, prompt.user);
         let tools = settings.tools.callable(&tools);

@@ -1,7 +1,7 @@
 //! The ThoughtGate: is this worth thinking about? A cascade that stops at the first no.
 //!
 //! ```text
-//! (1) refractory   two ticks after the last thought; who may command isn't told to wait
+//! (1) refractory   two ticks after the last thought; who may command isn't told to wait, nor is a goal of its own
 //! (2) energy       15 % of the scarcest at least
 //! (3) salience     of the head of working memory, 0.2 at least
 //! (4) threshold    θ ≤ worth = salience · (½ + ½ novelty)
@@ -93,7 +93,8 @@ impl ThoughtGate {
         tick: SignedDuration,
         now: Timestamp,
     ) -> Result<(), Refused> {
-        let commands = matches!(trust, Trust::Owner | Trust::Listed);
+        // A goal of its own comes from a thought just now.
+        let commands = matches!(trust, Trust::Owner | Trust::Listed | Trust::Own);
         if let Some(passed) = self.passed.filter(|passed| !commands && now < *passed + tick * REFRACTORY_TICKS) {
             let ago = now.duration_since(passed).as_millis();
             let wait = (tick * REFRACTORY_TICKS).as_millis();
@@ -169,6 +170,7 @@ mod tests {
             turn: MessageId::from_parts(1, 1),
             salience: Salience::clamped(salience),
             novelty: Some(Novelty::clamped(novelty)),
+            heard: None,
             trust: Trust::Owner,
             of: String::new(),
             own: false,
@@ -189,7 +191,8 @@ mod tests {
         assert_eq!(admit(&gate, Trust::Outside, 0), None, "nothing was thought about yet");
         gate.pass(now);
         assert_eq!(admit(&gate, Trust::Outside, 999), Some(ThoughtBar::Refractory));
-        assert_eq!(admit(&gate, Trust::Own, 999), Some(ThoughtBar::Refractory));
+        assert_eq!(admit(&gate, Trust::Sensor, 999), Some(ThoughtBar::Refractory));
+        assert_eq!(admit(&gate, Trust::Own, 0), None, "a goal of its own follows a thought");
         assert_eq!(admit(&gate, Trust::Outside, 1_000), None);
         assert_eq!((admit(&gate, Trust::Owner, 0), admit(&gate, Trust::Listed, 0)), (None, None));
         let tired = (0.1, "tokens of the hour".to_owned());

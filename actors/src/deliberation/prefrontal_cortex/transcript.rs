@@ -4,6 +4,7 @@ use maxim_bus::signals::prompt::Tier;
 use serde::{Deserialize, Serialize};
 
 use crate::deliberation::prompt::{Part, Section, data, quoted};
+use crate::language::TokenCounter;
 
 /// Tokens of the transcript at most.
 const MOST_TOKENS: usize = 2_000;
@@ -45,13 +46,13 @@ pub fn budget(available: usize) -> usize {
 }
 
 /// The section, the oldest dropped first; of the newest alone what memory said last goes before its thought.
-pub fn section(exchanges: &[Exchange], available: usize) -> Option<Section> {
+pub fn section(exchanges: &[Exchange], available: usize, counter: &TokenCounter) -> Option<Section> {
     let budget = budget(available);
     // The cycle that goes on from them rests on them, so they find room before other memories.
     let made = |exchanges: &[Exchange]| {
         let texts: Vec<String> = exchanges.iter().map(Exchange::text).collect();
         let text = format!("What you thought in this turn so far:\n{}", texts.join("\n"));
-        Section::new("deliberation_transcript", Tier::Important, Part::User, text).ranked(1)
+        Section::new(counter, "deliberation_transcript", Tier::Important, Part::User, text).ranked(1)
     };
     for from in 0..exchanges.len() {
         let section = made(&exchanges[from..]);
@@ -72,6 +73,10 @@ pub fn section(exchanges: &[Exchange], available: usize) -> Option<Section> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    fn section(exchanges: &[Exchange], available: usize) -> Option<Section> {
+        super::section(exchanges, available, &TokenCounter::Estimated)
+    }
 
     fn exchange(cycle: u32, words: usize) -> Exchange {
         let answer = vec![format!("memory {cycle}:{}", " fact".repeat(words)), "last".into()];

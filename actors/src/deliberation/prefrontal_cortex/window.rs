@@ -1,6 +1,6 @@
 //! How wide the model's window is, by what its server has told.
 //!
-//! Law: prompts are counted by an estimate; each reply brings the server's own count, and the ratio of the two scales the
+//! Law: prompts are counted by an estimate or by the model's own tokenizer; each reply brings the server's own count, and the ratio of the two scales the
 //! next prompt: upwards at once, downwards by a tenth a reply. A server that refuses a prompt as too long tells its window,
 //! or is believed to count a quarter more than was thought. What it told of its window holds for a day: it may be started
 //! with another one.
@@ -8,6 +8,8 @@
 use jiff::{SignedDuration, Timestamp};
 use maxim_bus::signals::thought::Overflow;
 use serde::{Deserialize, Serialize};
+
+use crate::language::TokenCounter;
 
 /// Ratios of the server's count to the estimate that are believed.
 const RATIO: (f64, f64) = (0.5, 4.0);
@@ -34,6 +36,11 @@ impl Default for Window {
 }
 
 impl Window {
+    /// A server counts no fewer tokens than the model's own tokenizer does: its template comes on top.
+    pub fn not_below(self, counter: &TokenCounter) -> Self {
+        if counter.is_exact() { Self { ratio: self.ratio.max(1.0), ..self } } else { self }
+    }
+
     /// After a reply to a prompt of `estimate` tokens that the server counted as `counted`.
     pub fn counted(self, estimate: u32, counted: u32) -> Self {
         if estimate < ENOUGH || counted == 0 {

@@ -79,9 +79,14 @@ pub fn build(mut sections: Vec<Section>, window: usize, reply: usize) -> Result<
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::language::TokenCounter;
+
+    fn made(name: &'static str, tier: Tier, part: Part, text: String) -> Section {
+        Section::new(&TokenCounter::Estimated, name, tier, part, text)
+    }
 
     fn section(name: &'static str, tier: Tier, words: usize, part: Part) -> Section {
-        Section::new(name, tier, part, format!("[{name}]{}", " word".repeat(words)))
+        made(name, tier, part, format!("[{name}]{}", " word".repeat(words)))
     }
 
     fn sections() -> Vec<Section> {
@@ -91,7 +96,7 @@ mod tests {
             section("speech", Tier::NiceToHave, 10, Part::User),
             section("conversation", Tier::Important, 10, Part::User).ranked(2),
             section("memory", Tier::Important, 30, Part::User).ranked(1),
-            section("empty", Tier::Important, 0, Part::User).with_text(String::new()),
+            made("empty", Tier::Important, Part::User, String::new()),
             section("user_request", Tier::Mandatory, 5, Part::User),
         ]
     }

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use maxim_bus::signals::prompt::Tier;
 
-use crate::language::estimated_tokens;
+use crate::language::TokenCounter;
 
 /// Where a section stands.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -31,10 +31,10 @@ pub struct Section {
 
 impl Section {
     /// Counts the tokens once; clones of it cost nothing.
-    pub fn new(name: &'static str, tier: Tier, part: Part, text: impl Into<Arc<str>>) -> Self {
+    pub fn new(counter: &TokenCounter, name: &'static str, tier: Tier, part: Part, text: impl Into<Arc<str>>) -> Self {
         let text: Arc<str> = text.into();
         // The blank line between sections.
-        let tokens = estimated_tokens(&text) + 2;
+        let tokens = counter.count(&text) + 2;
         Self { name, tier, part, rank: 0, stable: false, text, tokens }
     }
 
@@ -44,11 +44,6 @@ impl Section {
 
     pub fn ranked(self, rank: u8) -> Self {
         Self { rank, ..self }
-    }
-
-    pub fn with_text(self, text: impl Into<Arc<str>>) -> Self {
-        let Self { rank, stable, .. } = self;
-        Self { rank, stable, ..Self::new(self.name, self.tier, self.part, text) }
     }
 
     /// With a count that was made of the text's parts.

@@ -9,7 +9,7 @@ use serde_json::Value as Json;
 
 use super::{Part, Section};
 use crate::action::tools::ToolSpec;
-use crate::language::estimated_tokens;
+use crate::language::TokenCounter;
 
 /// A tool's texts, made once.
 #[derive(Clone, Debug)]
@@ -25,6 +25,7 @@ pub struct ShownTool {
 #[derive(Clone, Debug, Default)]
 pub struct ToolShelf {
     tools: BTreeMap<String, ShownTool>,
+    counter: TokenCounter,
 }
 
 /// Tools whose schemas a server is given; servers of tools may offer hundreds.
@@ -33,18 +34,18 @@ const HEADING: &str = "Tools, with what they take:";
 const NAMES: &str = "Other tools, by name; they can be called too:";
 
 impl ToolShelf {
-    pub fn new<'a>(specs: impl IntoIterator<Item = &'a ToolSpec>) -> Arc<Self> {
+    pub fn new<'a>(specs: impl IntoIterator<Item = &'a ToolSpec>, counter: &TokenCounter) -> Arc<Self> {
         let shown = |spec: &ToolSpec| {
             let properties = spec.parameters.get("properties").cloned().unwrap_or_default();
             let mut full = format!("- {}: {} params {properties}", spec.name, spec.description);
             if !spec.example.is_null() {
                 full.push_str(&format!(" e.g. {}", spec.example));
             }
-            let (full_tokens, name_tokens) = (estimated_tokens(&full) + 1, estimated_tokens(&spec.name) + 1);
+            let (full_tokens, name_tokens) = (counter.count(&full) + 1, counter.count(&spec.name) + 1);
             let (name, parameters) = (spec.name.clone(), spec.parameters.clone());
             (spec.name.clone(), ShownTool { name, full, parameters, full_tokens, name_tokens })
         };
-        Arc::new(Self { tools: specs.into_iter().map(shown).collect() })
+        Arc::new(Self { tools: specs.into_iter().map(shown).collect(), counter: counter.clone() })
     }
 
     pub fn len(&self) -> usize {
@@ -77,7 +78,7 @@ impl ToolShelf {
         let mut full =
             String::with_capacity(ranked.iter().map(|tool| tool.full.len() + 1).sum::<usize>() + HEADING.len());
         full.push_str(HEADING);
-        let mut tokens = estimated_tokens(HEADING) + 2;
+        let mut tokens = self.counter.count(HEADING) + 2;
         for tool in &ranked {
             full.push('\n');
             full.push_str(&tool.full);
@@ -85,7 +86,7 @@ impl ToolShelf {
         }
         let mut sections = vec![Section::counted("tools", Tier::Critical, Part::System, full, tokens)];
         let rest = self.tools.values().filter(|tool| !ranked.iter().any(|shown| shown.name == tool.name));
-        let (mut names, mut name_tokens) = (String::new(), estimated_tokens(NAMES) + 2);
+        let (mut names, mut name_tokens) = (String::new(), self.counter.count(NAMES) + 2);
         for tool in rest {
             names.push_str(if names.is_empty() { " " } else { ", " });
             names.push_str(&tool.name);
@@ -106,7 +107,7 @@ mod tests {
     #[test]
     fn ranked_tools_are_shown_whole_and_the_others_by_name() {
         let specs: Vec<ToolSpec> = ["a_tool", "b_tool", "c_tool"].map(|name| ToolSpec::new(name, "does it")).into();
-        let shelf = ToolShelf::new(&specs);
+        let shelf = ToolShelf::new(&specs, &TokenCounter::Estimated);
         let ranking = ["c_tool", "gone", "a_tool", "b_tool"].map(str::to_owned);
         let (sections, shown) = shelf.sections(&ranking, 2);
         assert_eq!(shown, ["c_tool", "a_tool"]);

@@ -139,6 +139,7 @@ mod tests {
             turn: turn(n),
             salience: Salience::clamped(salience),
             novelty: None,
+            heard: None,
             trust: Trust::Own,
             of: format!("of{n}"),
             own: false,

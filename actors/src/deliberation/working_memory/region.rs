@@ -67,6 +67,7 @@ fn entry(kind: EntryKind, salience: f64, text: &str, pulse: &mut Pulse<'_, Worki
         turn: pulse.turn(),
         salience: Salience::clamped(salience),
         novelty: None,
+        heard: None,
         trust: pulse.trust(),
         of: String::new(),
         own: false,
@@ -97,6 +98,7 @@ impl Hears<EnrichedPercept> for WorkingMemory {
         let kind = if said { EntryKind::Conversation } else { EntryKind::Percept };
         let mut perceived = entry(kind, salient.salience.get(), &percept.content, pulse);
         perceived.novelty = Some(salient.novelty);
+        perceived.heard = percept.heard;
         perceived.of = match said {
             true => format!("{}/{}", percept.metadata.channel, percept.metadata.sender),
             false => percept.source.clone(),

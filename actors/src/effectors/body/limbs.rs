@@ -16,19 +16,17 @@ const NAMED: [Joint; 7] = [Joint::X, Joint::Y, Joint::Z, Joint::Roll, Joint::Pit
 
 impl Limbs for Body {
     fn carry_out(&self, tool: &str, params: &Json, action: Option<MessageId>) -> ToolOutcome {
-        if let Some(looked) = self.gaze(tool, params, action) {
-            return looked;
+        let before = self.pose();
+        let outcome = self.attempt(tool, params, action);
+        if outcome.success {
+            return outcome;
         }
-        if tool != MOVE {
-            return ToolOutcome::failed(ToolFailure::new(ErrorKind::Unavailable, format!("the body has no {tool}")));
+        // What failed halfway has left the body elsewhere, which can be taken back; what never began hasn't.
+        let (before, now) = (before.map(|pose| pose.shown()), self.pose().map(|pose| pose.shown()));
+        if before == now {
+            return outcome;
         }
-        let (goal, movement) = match goal(params) {
-            Ok(wanted) => wanted,
-            Err(failure) => return ToolOutcome::failed(failure),
-        };
-        let lasts = params["duration"].as_f64().and_then(|seconds| Duration::try_from_secs_f64(seconds).ok());
-        let order = Order { goal, lasts, action, movement: movement.into(), params: params.clone() };
-        outcome(self.perform(order), None)
+        outcome.with_effect(SideEffectKind::BodyMoved, now.unwrap_or_default().to_string())
     }
 
     fn place(&self) -> Option<Json> {
@@ -43,6 +41,24 @@ impl Limbs for Body {
         let back = self.place().map(|place| Reversal::MoveBack { place });
         let order = Order { goal: Goal::pose(&pose), lasts: None, action, movement: "back".into(), params: json!({}) };
         outcome(self.perform(order), back)
+    }
+}
+
+impl Body {
+    fn attempt(&self, tool: &str, params: &Json, action: Option<MessageId>) -> ToolOutcome {
+        if let Some(looked) = self.gaze(tool, params, action) {
+            return looked;
+        }
+        if tool != MOVE {
+            return ToolOutcome::failed(ToolFailure::new(ErrorKind::Unavailable, format!("the body has no {tool}")));
+        }
+        let (goal, movement) = match goal(params) {
+            Ok(wanted) => wanted,
+            Err(failure) => return ToolOutcome::failed(failure),
+        };
+        let lasts = params["duration"].as_f64().and_then(|seconds| Duration::try_from_secs_f64(seconds).ok());
+        let order = Order { goal, lasts, action, movement: movement.into(), params: params.clone() };
+        outcome(self.perform(order), None)
     }
 }
 

@@ -54,8 +54,23 @@ pub struct ModelServer {
     pub timeout: Duration,
     /// Calls at once, for all incarnations of the worker together.
     pub calls: Arc<Semaphore>,
+    /// What the model's tokens cost, and the reviewer's.
+    pub prices: [Price; 2],
     /// One more, which only reviews may take: they never wait for a long thought.
     pub review_lane: Arc<Semaphore>,
+}
+
+/// What a million tokens of prompts and of replies cost, in whatever currency the limits are.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Price {
+    pub prompt: f64,
+    pub reply: f64,
+}
+
+impl Price {
+    pub fn of(self, prompt_tokens: u64, reply_tokens: u64) -> f64 {
+        (self.prompt * prompt_tokens as f64 + self.reply * reply_tokens as f64) / 1e6
+    }
 }
 
 /// Who answers.
@@ -161,6 +176,7 @@ impl Line {
                 is_cut,
                 prompt_tokens,
                 completion_tokens,
+                money: self.price(call).of(prompt_tokens.into(), completion_tokens.into()),
                 ..ModelReply::failed(call, "")
             },
             Err(fault) => ModelReply {
@@ -168,6 +184,11 @@ impl Line {
                 ..ModelReply::failed(call, format!("the model server {} failed: {fault}", self.server.base_url))
             },
         }
+    }
+
+    fn price(&self, call: &ModelCall) -> Price {
+        let [model, reviewer] = self.server.prices;
+        if call.purpose == Purpose::Review { reviewer } else { model }
     }
 
     /// Asks until there is a reply, or nothing more to try.

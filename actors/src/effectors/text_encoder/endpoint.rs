@@ -33,6 +33,14 @@ struct Request<'a> {
 #[derive(Deserialize)]
 struct Answer {
     data: Vec<Item>,
+    #[serde(default)]
+    usage: Option<Usage>,
+}
+
+#[derive(Deserialize)]
+struct Usage {
+    #[serde(default)]
+    prompt_tokens: u64,
 }
 
 #[derive(Deserialize)]
@@ -43,6 +51,9 @@ struct Item {
 
 /// A text's vector; nothing where the server refuses this very text.
 type Vector = Option<Vec<f32>>;
+
+/// Vectors, and the tokens that they cost.
+type Paid<T> = (Vec<T>, u64);
 
 impl Endpoint {
     pub fn to(server: EmbeddingServer) -> Result<Self, String> {
@@ -66,6 +77,7 @@ impl Endpoint {
         };
         let vectors =
             vectors.map_err(|fault| format!("the embeddings server {} failed: {fault}", self.server.base_url))?;
+        let (vectors, tokens) = vectors;
         let Some(dims) = vectors.iter().flatten().map(Vec::len).next() else {
             return Err(format!("the embeddings server {} refuses each of these texts", self.server.base_url));
         };
@@ -76,7 +88,7 @@ impl Endpoint {
                  was changed, give it another name in encoder.model and all is encoded anew",
                 self.server.base_url
             )),
-            _ => Ok(Encoded { encoder, vectors }),
+            _ => Ok(Encoded { encoder, tokens, money: self.server.price * tokens as f64 / 1e6, vectors }),
         }
     }
 
@@ -84,12 +96,12 @@ impl Endpoint {
         super::EncoderSource::Server(self.server.clone()).name()
     }
 
-    async fn persist(&self, texts: &[String], latch: &StopLatch) -> Result<Vec<Vector>, Fault> {
+    async fn persist(&self, texts: &[String], latch: &StopLatch) -> Result<Paid<Vector>, Fault> {
         let watch = Stopwatch::start();
         let mut retry = 0;
         loop {
             let fault = match self.once(texts, latch).await {
-                Ok(vectors) => return Ok(vectors.into_iter().map(Some).collect()),
+                Ok((vectors, tokens)) => return Ok((vectors.into_iter().map(Some).collect(), tokens)),
                 Err(fault) => fault,
             };
             // One bad text must not keep the others from being encoded.
@@ -106,11 +118,14 @@ impl Endpoint {
         }
     }
 
-    async fn one_by_one(&self, texts: &[String], of_all: Fault, latch: &StopLatch) -> Result<Vec<Vector>, Fault> {
-        let mut vectors = Vec::with_capacity(texts.len());
+    async fn one_by_one(&self, texts: &[String], of_all: Fault, latch: &StopLatch) -> Result<Paid<Vector>, Fault> {
+        let (mut vectors, mut tokens) = (Vec::with_capacity(texts.len()), 0);
         for text in texts {
             vectors.push(match self.once(std::slice::from_ref(text), latch).await {
-                Ok(mut vectors) => vectors.pop(),
+                Ok((mut vector, cost)) => {
+                    tokens += cost;
+                    vector.pop()
+                }
                 Err(fault) if fault.refuses_form() || fault.overflow().is_some() => {
                     tracing::warn!(server = self.server.base_url, %fault, "a text has no vector");
                     None
@@ -119,10 +134,10 @@ impl Endpoint {
             });
         }
         // It refuses whatever it is asked: that is no matter of a text.
-        if vectors.iter().all(Option::is_none) { Err(of_all) } else { Ok(vectors) }
+        if vectors.iter().all(Option::is_none) { Err(of_all) } else { Ok((vectors, tokens)) }
     }
 
-    async fn once(&self, texts: &[String], latch: &StopLatch) -> Result<Vec<Vec<f32>>, Fault> {
+    async fn once(&self, texts: &[String], latch: &StopLatch) -> Result<Paid<Vec<f32>>, Fault> {
         latch.permit(EffectKind::Other).map_err(|_| Fault::Stopped)?;
         let url = format!("{}/embeddings", self.server.base_url.trim_end_matches('/'));
         let request = Request { model: &self.server.model, input: texts, encoding_format: "float" };
@@ -137,9 +152,10 @@ impl Endpoint {
 }
 
 /// One vector a text, in the order of the texts, all of one length and of finite numbers.
-fn read(body: &[u8], texts: usize) -> Result<Vec<Vec<f32>>, Fault> {
+fn read(body: &[u8], texts: usize) -> Result<Paid<Vec<f32>>, Fault> {
     let answer: Answer =
         serde_json::from_slice(body).map_err(|_| Fault::Garbage(clip(&String::from_utf8_lossy(body))))?;
+    let tokens = answer.usage.map_or(0, |usage| usage.prompt_tokens);
     let mut items = answer.data;
     // Servers that give no numbers give them in order.
     items.sort_by_key(|item| item.index.unwrap_or(0));
@@ -159,7 +175,7 @@ fn read(body: &[u8], texts: usize) -> Result<Vec<Vec<f32>>, Fault> {
     if vectors.iter().flatten().any(|number| !number.is_finite()) {
         return garbage("a vector with a number that is not finite".into());
     }
-    Ok(vectors)
+    Ok((vectors, tokens))
 }
 
 #[cfg(test)]
@@ -169,8 +185,8 @@ mod tests {
     #[test]
     fn vectors_are_in_the_order_of_the_texts_and_what_is_none_is_refused() {
         let of = |body: &str| read(body.as_bytes(), 2).map_err(|fault| fault.to_string());
-        let good = r#"{"object":"list","data":[{"index":1,"embedding":[0,1]},{"index":0,"embedding":[1.5,0]}]}"#;
-        assert_eq!(of(good), Ok(vec![vec![1.5, 0.0], vec![0.0, 1.0]]));
+        let good = r#"{"object":"list","usage":{"prompt_tokens":7,"total_tokens":7},"data":[{"index":1,"embedding":[0,1]},{"index":0,"embedding":[1.5,0]}]}"#;
+        assert_eq!(of(good), Ok((vec![vec![1.5, 0.0], vec![0.0, 1.0]], 7)));
         for (bad, why) in [
             ("<html>", "<html>"),
             (r#"{"data":[{"embedding":[1]}]}"#, "1 vectors for 2 texts"),

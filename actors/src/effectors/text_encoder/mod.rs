@@ -39,6 +39,8 @@ pub struct EmbeddingServer {
     pub model: String,
     /// Sent as a bearer token where it isn't empty; never logged.
     pub api_key: String,
+    /// What a million tokens cost.
+    pub price: f64,
     /// Whose certificates are believed when the address is `https`.
     pub roots: Roots,
     /// A whole call: connecting, retries and pauses included.
@@ -61,6 +63,9 @@ impl EncoderSource {
 /// The vectors of texts, with the id of what made them.
 struct Encoded {
     encoder: String,
+    /// As the server told, and what they cost.
+    tokens: u64,
+    money: f64,
     vectors: Vec<Option<Vec<f32>>>,
 }
 
@@ -104,7 +109,7 @@ impl TextEncoder {
                     }
                 };
                 let vectors = call.texts.iter().map(|text| Some(model.vector(text))).collect();
-                Ok(Encoded { encoder: model.id().to_owned(), vectors })
+                Ok(Encoded { encoder: model.id().to_owned(), tokens: 0, money: 0.0, vectors })
             }
         }
     }
@@ -139,9 +144,9 @@ impl Effector for TextEncoder {
 impl Performs<EncodeTexts> for TextEncoder {
     async fn perform(self: Arc<Self>, call: EncodeTexts, operation: Operation<Self>) {
         let answer = match self.encode(&call, &operation).await {
-            Ok(Encoded { encoder, vectors }) => {
+            Ok(Encoded { encoder, tokens, money, vectors }) => {
                 let vectors = vectors.into_iter().map(|vector| vector.map(packed)).collect();
-                TextsEncoded { call: call.call, encoder, vectors, error: None }
+                TextsEncoded { call: call.call, encoder, vectors, error: None, tokens, money }
             }
             Err(why) => TextsEncoded::failed(call.call, why),
         };

@@ -1,5 +1,6 @@
 //! Autonomy: may the agent do this by itself at all, by which name did it ask for it, and what may it at present.
 
+mod effort;
 mod lowered;
 mod names;
 pub mod region;

@@ -3,7 +3,7 @@
 //! Biology: the dorsal anterior cingulate, which weighs whether to act or to ask.
 //! Law: the level decides (planning proposes, supervised asks below a confidence, autonomous acts); rails bound how many
 //! effects a second and a minute, and how often the same call may repeat without progress. Answers and questions are no
-//! effects: rails never count them. What the escalation bridge learned of asking moves the bar: a supervised agent asks
+//! effects: rails never count them. A movement that would turn the joints further than an hour or a day allow isn't made. What the escalation bridge learned of asking moves the bar: a supervised agent asks
 //! below 0.3 less where people allow such things nearly always, below 0.3 more where they deny them, and an autonomous
 //! one asks there too. The person's own direct command is never asked back. A wrong name leads to its tool or is answered
 //! with the right ones; what the agent lowered of its own powers holds from the next intent on.
@@ -16,7 +16,8 @@ use std::sync::Arc;
 
 use jiff::{SignedDuration, Timestamp};
 use maxim_bus::hash::StableHash;
-use maxim_bus::mode::{AutonomyLevel, Powers};
+use maxim_bus::mode::{AutonomyLevel, EffortLimits, Powers};
+use maxim_bus::signals::body::MovementSensed;
 use maxim_bus::signals::bridges::{Counsel, Counsels, EscalationCounselled, goal_kind};
 use maxim_bus::signals::intent::{Escalation, Intent, IntentPermitted, IntentRefused, Refusal};
 use maxim_bus::signals::outcome::ToolResult;
@@ -25,6 +26,7 @@ use maxim_bus::signals::thought::Mind;
 use maxim_bus::{MessageId, RegionName, Stage, Trust};
 use serde::{Deserialize, Serialize};
 
+use super::effort::Effort;
 use super::lowered::Lowered;
 use super::names::{NameTally, Named};
 use crate::action::tools::{Resolved, ToolRegistry};
@@ -50,6 +52,8 @@ pub struct AutonomySettings {
     pub per_minute: usize,
     /// The same call without success in a row; default 5.
     pub repeats: u32,
+    /// How far the joints may turn.
+    pub effort: EffortLimits,
 }
 
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
@@ -63,6 +67,8 @@ pub struct Autonomy {
     lowered: Lowered,
     #[serde(default)]
     names: NameTally,
+    #[serde(default)]
+    effort: Effort,
 }
 
 #[derive(Clone, Debug, Serialize, Deserialize)]
@@ -74,11 +80,12 @@ pub enum AutonomyEvent {
     Named(Named),
     Lowered(Lowered),
     Restored,
+    Moved { at: Timestamp, degrees: f64 },
 }
 
 wiring!(Autonomy {
     hears: [Intent, ReportPowers, RestorePowers],
-    back: [ToolResult, EscalationCounselled],
+    back: [ToolResult, EscalationCounselled, MovementSensed],
     emits: [IntentPermitted, IntentRefused, PowersReported],
 });
 
@@ -109,6 +116,7 @@ impl Region for Autonomy {
             AutonomyEvent::Counselled(told) => self.counsels.learn(&told),
             AutonomyEvent::Named(named) => self.names.count(named),
             AutonomyEvent::Lowered(change) => self.lowered.add(&change),
+            AutonomyEvent::Moved { at, degrees } => self.effort.moved(at, degrees),
             AutonomyEvent::Restored => self.lowered = Lowered::default(),
         }
     }
@@ -153,6 +161,9 @@ impl Autonomy {
                 rails.per_second, rails.per_minute
             );
             return Some((Refusal::Blocked, "autonomy.rate", reason));
+        }
+        if let Some(reason) = self.effort.objection(&intent.tool, &intent.params, now, rails.effort) {
+            return Some((Refusal::Blocked, "autonomy.effort", reason));
         }
         let failing = self.failing.filter(|(call, _)| *call == call_hash(&intent.tool, &intent.params));
         match failing {
@@ -245,6 +256,15 @@ impl Hears<Intent> for Autonomy {
     }
 }
 
+impl Hears<MovementSensed> for Autonomy {
+    fn hear(&self, sensed: &MovementSensed, pulse: &mut Pulse<'_, Self>) {
+        let (degrees, limits) = (sensed.degrees(), pulse.settings().effort);
+        if degrees > 0.0 && limits != EffortLimits::default() {
+            pulse.keep(AutonomyEvent::Moved { at: pulse.now(), degrees });
+        }
+    }
+}
+
 impl Hears<ReportPowers> for Autonomy {
     fn hear(&self, _query: &ReportPowers, pulse: &mut Pulse<'_, Self>) {
         let report = self.report(&self.lowered, pulse.settings());
@@ -324,6 +344,7 @@ mod tests {
             per_second: 20,
             per_minute: 300,
             repeats: 5,
+            effort: EffortLimits::default(),
         }
     }
 

@@ -1,6 +1,7 @@
 //! Asks the encoder outside of the program: for the vectors of what is remembered, in the background, and of questions.
 
 use jiff::SignedDuration;
+use maxim_bus::signals::bridges::EnergyChanged;
 use maxim_bus::signals::encoding::{EncodeTexts, FindMeant, MeantFound, TextsEncoded};
 use maxim_bus::signals::similarity::{FindSimilar, SimilarFound};
 
@@ -43,7 +44,10 @@ impl EntorhinalCortex {
                 pulse.keep(EntorhinalEvent::Outer(event));
             }
             Some(_) => {}
-            None if self.outer.name().is_some() && self.outer.due(self.places).is_some_and(|due| due <= now) => {
+            None if self.outer.name().is_some()
+                && self.outer.rests().is_none()
+                && self.outer.due(self.places).is_some_and(|due| due <= now) =>
+            {
                 self.send_batch(pulse);
             }
             None => {}
@@ -231,6 +235,16 @@ impl Hears<FindMeant> for EntorhinalCortex {
     fn hear(&self, query: &FindMeant, pulse: &mut Pulse<'_, Self>) {
         if !self.wonder(&query.text, Asked::Meant(query.clone()), pulse) {
             pulse.reply(MeantFound::default());
+        }
+    }
+}
+
+impl Hears<EnergyChanged> for EntorhinalCortex {
+    /// Vectors are paid for where a server makes them: with too little left, the embedded table answers alone.
+    fn hear(&self, changed: &EnergyChanged, pulse: &mut Pulse<'_, Self>) {
+        let scarcest = changed.is_low().then(|| changed.scarcest.clone());
+        if pulse.settings().outer.is_some() && scarcest.as_deref() != self.outer.rests() {
+            pulse.keep(EntorhinalEvent::Outer(OuterEvent::Rests { scarcest }));
         }
     }
 }

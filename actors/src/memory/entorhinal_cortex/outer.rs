@@ -66,6 +66,10 @@ pub enum OuterEvent {
         problem: String,
         retry_at: Timestamp,
     },
+    /// What is scarcest of energy, while it is too little to pay for vectors.
+    Rests {
+        scarcest: Option<String>,
+    },
     /// Texts of these places are others than were encoded.
     Changed {
         places: Vec<u32>,
@@ -95,6 +99,8 @@ pub struct Outer {
     problem: Option<String>,
     retry_at: Option<Timestamp>,
     questions: BTreeMap<MessageId, Box<Waiting<Asked>>>,
+    #[serde(default)]
+    rests: Option<String>,
     #[serde(skip)]
     sight: Option<Sight>,
 }
@@ -136,7 +142,8 @@ impl Outer {
     pub fn apply(&mut self, event: OuterEvent, places: u32) {
         match event {
             OuterEvent::Begun { name } => {
-                *self = Self { name, questions: std::mem::take(&mut self.questions), ..Self::default() }
+                let (questions, rests) = (std::mem::take(&mut self.questions), self.rests.take());
+                *self = Self { name, questions, rests, ..Self::default() }
             }
             OuterEvent::Sent(out) => {
                 out.places.iter().chain(&out.blank).for_each(|place| {
@@ -158,6 +165,7 @@ impl Outer {
                 self.failures += 1;
                 (self.problem, self.retry_at) = (Some(problem), Some(retry_at));
             }
+            OuterEvent::Rests { scarcest } => self.rests = scarcest,
             OuterEvent::Changed { places } => self.again.extend(places),
             OuterEvent::Wondered { call, question } => {
                 self.questions.insert(call, question);
@@ -246,9 +254,9 @@ impl Outer {
         self.sight.as_ref().filter(|_| self.is_whole && self.waiting(places) <= few)
     }
 
-    /// Whether a question's text is sent: not while the encoder fails.
+    /// Whether a question's text is sent: not while the encoder fails, or there is too little energy left to pay it.
     pub fn may_ask(&self, places: u32, now: Timestamp) -> bool {
-        self.whole(places).is_some() && self.retry_at.is_none_or(|at| at <= now)
+        self.rests.is_none() && self.whole(places).is_some() && self.retry_at.is_none_or(|at| at <= now)
     }
 
     /// Places of the next block that lack a vector, and the cursor behind them.
@@ -266,13 +274,18 @@ impl Outer {
         let questions = self.questions.values().map(|question| question.due).min();
         let work = match &self.out {
             Some(out) => Some(out.due),
-            None if self.name.is_none() => None,
+            None if self.name.is_none() || self.rests.is_some() => None,
             None if self.next_batch(places).is_some() || self.failures > 0 => {
                 Some(self.retry_at.unwrap_or(Timestamp::UNIX_EPOCH))
             }
             None => None,
         };
         questions.into_iter().chain(work).min()
+    }
+
+    /// What is scarcest, while the encoder isn't asked because of it.
+    pub fn rests(&self) -> Option<&str> {
+        self.rests.as_deref()
     }
 
     pub fn out(&self) -> Option<&Out> {
@@ -297,7 +310,9 @@ impl Outer {
     pub fn report(&self, places: u32, of: usize) -> Json {
         let Some(name) = &self.name else { return Json::Null };
         let waiting = self.waiting(places).min(of);
+        let rests = self.rests.as_ref().map(|scarcest| format!("too little is left of what is scarcest: {scarcest}"));
         let state = match (&self.problem, self.whole(places)) {
+            _ if rests.is_some() => "resting",
             (Some(_), _) => "failing",
             (None, Some(_)) => "in use",
             (None, None) => "encoding",
@@ -308,7 +323,7 @@ impl Outer {
             "state": state,
             "encoded": of - waiting,
             "of": of,
-            "problem": self.problem,
+            "problem": rests.as_ref().or(self.problem.as_ref()),
         })
     }
 }

@@ -11,6 +11,7 @@ use std::sync::Arc;
 
 use jiff::Timestamp;
 use jiff::tz::TimeZone;
+use maxim_bus::signals::bridges::EnergyChanged;
 use maxim_bus::signals::encoding::{EncodeTexts, FindMeant, MeantFound, TextsEncoded};
 use maxim_bus::signals::recall::{ReportStats, StatsReported};
 use maxim_bus::signals::similarity::{FindSimilar, SimilarFound, Situation, SituationsStored};
@@ -82,7 +83,7 @@ pub enum EntorhinalEvent {
 }
 
 wiring!(EntorhinalCortex {
-    hears: [SituationsStored, FindSimilar, FindMeant, TextsEncoded, ReportStats],
+    hears: [SituationsStored, FindSimilar, FindMeant, TextsEncoded, EnergyChanged, ReportStats],
     back: [],
     emits: [SimilarFound, MeantFound, EncodeTexts, StatsReported],
 });
