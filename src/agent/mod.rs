@@ -3,6 +3,7 @@
 pub mod anatomy;
 pub mod channels;
 mod kit;
+mod models;
 mod settings;
 pub mod tool_servers;
 

@@ -17,13 +17,12 @@ use maxim_actors::deliberation::prefrontal_cortex::{PrefrontalSettings, acting_c
 use maxim_actors::deliberation::prompt::ToolShelf;
 use maxim_actors::effectors::body::{Body, BodyPlan, DriverPlan, NO_BODY};
 use maxim_actors::effectors::channels::outside::OutsideChannels;
-use maxim_actors::effectors::http_client::Roots;
-use maxim_actors::effectors::llm_worker::{CALLS_MAX, ModelServer, ModelSource, Price};
-use maxim_actors::effectors::text_encoder::{EmbeddingServer, EncoderSource};
+use maxim_actors::effectors::llm_worker::ModelSource;
+use maxim_actors::effectors::text_encoder::EncoderSource;
 use maxim_actors::effectors::tool_servers::{ListFolder, ToolServers};
 use maxim_actors::gate::autonomy::AutonomySettings;
 use maxim_actors::gate::fear_agent::{FearSettings, ReviewPower, ReviewSettings};
-use maxim_actors::language::{Encoder, TokenCounter, TokenTable, Tokenizer};
+use maxim_actors::language::{Encoder, TokenTable};
 use maxim_actors::learning::nucleus_accumbens::NacSettings;
 use maxim_actors::memory::anterior_temporal_lobe::AtlSettings;
 use maxim_actors::memory::enrichment::EnrichmentSettings;
@@ -38,12 +37,11 @@ use maxim_actors::perception::stop_phrase::StopGrammar;
 use maxim_actors::region::SupervisionSettings;
 use maxim_actors::sleep::ConsolidationSettings;
 use maxim_actors::sleep::semantic_promoter::PromoterSettings;
-use maxim_bus::mode::{AutonomyLevel, EffortLimits, Mode, MoneyLimits, Powers};
-use tokio::sync::Semaphore;
+use maxim_bus::mode::{AutonomyLevel, EffortLimits, Mode, Powers};
 
+use super::models::{encoder_source, model_source, money_limits, prices, token_counter};
 use super::{channels, tool_servers};
 use crate::config::{self, ByteCount, Fault, Settings};
-use crate::recorder::Recording;
 
 /// Turns whose why-records are kept.
 const WHY_TURNS: u64 = 10_000;
@@ -458,101 +456,11 @@ fn constitution(file: Option<&Path>) -> Result<String, SettingsError> {
     })
 }
 
-/// By the model's own tokenizer, where its file is named.
-fn token_counter(file: Option<&Path>) -> Result<TokenCounter, SettingsError> {
-    let Some(file) = file else { return Ok(TokenCounter::Estimated) };
-    let tokenizer = Tokenizer::open(file).map_err(|error| {
-        let fix = "name another file, or leave the key out";
-        SettingsError::Config(Fault::new("llm.tokenizer_file", error.to_string(), fix))
-    })?;
-    Ok(TokenCounter::Model(Arc::new(tokenizer)))
-}
-
-const CA_FIX: &str = "name a file with the authority's certificate in PEM form";
-
-fn encoder_source(encoder: &config::Encoder) -> Result<Option<EncoderSource>, SettingsError> {
-    let config::Encoder { base_url, model, api_key: _, api_key_file: _, ca_file, folder, price, timeout } = encoder;
-    let (Some(base_url), Some(model)) = (base_url, model) else {
-        return Ok(folder.clone().map(EncoderSource::Folder));
-    };
-    let key = encoder.key().map_err(SettingsError::Config)?;
-    Ok(Some(EncoderSource::Server(EmbeddingServer {
-        base_url: base_url.clone(),
-        model: model.clone(),
-        api_key: key.map(|key| key.expose().to_owned()).unwrap_or_default(),
-        roots: Roots::of(base_url, ca_file.as_deref())
-            .map_err(|error| SettingsError::Config(Fault::new("encoder.ca_file", error.to_string(), CA_FIX)))?,
-        price: *price,
-        timeout: timeout.get(),
-    })))
-}
-
-fn money_limits(llm: &config::Llm) -> MoneyLimits {
-    let (per_hour, per_day, per_session) = (llm.money_per_hour, llm.money_per_day, llm.money_per_session);
-    MoneyLimits { per_hour, per_day, per_session }
-}
-
-/// Of the model and of the reviewer, which may be the same.
-fn prices(llm: &config::Llm) -> [Price; 2] {
-    let model = Price { prompt: llm.price_prompt, reply: llm.price_reply };
-    let reviewer = Price { prompt: llm.review_price_prompt, reply: llm.review_price_reply };
-    [model, if llm.review_model.is_some() { reviewer } else { model }]
-}
-
-fn model_source(llm: &config::Llm) -> Result<Option<ModelSource>, SettingsError> {
-    let config::Llm {
-        base_url,
-        model,
-        review_model,
-        api_key: _,
-        api_key_file: _,
-        ca_file,
-        timeout,
-        concurrency,
-        context_tokens: _,
-        reply_tokens: _,
-        tokenizer_file: _,
-        cycles: _,
-        steps: _,
-        tick: _,
-        tokens_per_hour: _,
-        tokens_per_day: _,
-        price_prompt: _,
-        price_reply: _,
-        review_price_prompt: _,
-        review_price_reply: _,
-        money_per_hour: _,
-        money_per_day: _,
-        money_per_session: _,
-        stream,
-        tape,
-    } = llm;
-    if let Some(path) = tape {
-        let played = Recording::tape_of(path).map_err(|error| {
-            SettingsError::Config(Fault::new("llm.tape", error.to_string(), "name a recording, or unset it"))
-        })?;
-        return Ok(Some(ModelSource::Tape(Arc::new(played))));
-    }
-    let (Some(base_url), Some(model)) = (base_url, model) else { return Ok(None) };
-    let key = llm.key().map_err(SettingsError::Config)?;
-    Ok(Some(ModelSource::Server(ModelServer {
-        format: Arc::default(),
-        base_url: base_url.clone(),
-        model: model.clone(),
-        reviewer: review_model.clone().unwrap_or_else(|| model.clone()),
-        api_key: key.map(|key| key.expose().to_owned()).unwrap_or_default(),
-        roots: Roots::of(base_url, ca_file.as_deref())
-            .map_err(|error| SettingsError::Config(Fault::new("llm.ca_file", error.to_string(), CA_FIX)))?,
-        stream: *stream,
-        prices: prices(llm),
-        timeout: timeout.get(),
-        calls: Arc::new(Semaphore::new((*concurrency as usize).min(CALLS_MAX))),
-        review_lane: Arc::new(Semaphore::new(1)),
-    })))
-}
-
 #[cfg(test)]
 mod tests {
+    use maxim_actors::language::Price;
+    use maxim_bus::mode::MoneyLimits;
+
     use super::*;
 
     /// The rooms' settings from a configuration in which these keys have these values.

@@ -9,9 +9,8 @@ use maxim_actors::memory::hippocampus::Hippocampus;
 use maxim_actors::region::Region;
 use maxim_actors::sleep::semantic_promoter::SemanticPromoter;
 use maxim_bus::RegionName;
-use maxim_bus::signals::concepts::{
-    ForgetRecord, IngestDocument, PinRecord, Promote, ProposeRelationType, RecordChanged,
-};
+use maxim_bus::signals::concepts::{ForgetRecord, IngestDocument, PinRecord, ProposeRelationType, RecordChanged};
+use maxim_bus::signals::promotion::Promote;
 use serde_json::{Value, json};
 
 use super::fields::{Field, Kind, body_fields, query_fields};

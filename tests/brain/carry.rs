@@ -8,8 +8,9 @@ use maxim_actors::memory::hippocampus::{Hippocampus, exporting};
 use maxim_actors::region::{RecordView, Region, layer_of};
 use maxim_actors::store::StateStore;
 use maxim_bus::signals::body::MovementSensed;
-use maxim_bus::signals::concepts::{ForgetRecord, IngestDocument, Promote, ProposeRelationType};
+use maxim_bus::signals::concepts::{ForgetRecord, IngestDocument, ProposeRelationType};
 use maxim_bus::signals::layers::{ExportRecords, ImportRecords};
+use maxim_bus::signals::promotion::Promote;
 use maxim_bus::{Clock, RegionName, Signal, Trust};
 use serde_json::{Value, json};
 

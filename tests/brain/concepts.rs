@@ -10,7 +10,8 @@ use maxim_actors::region::Region;
 use maxim_actors::sleep::semantic_promoter::SemanticPromoter;
 use maxim_actors::store::StateStore;
 use maxim_bus::Trust;
-use maxim_bus::signals::concepts::{ForgetRecord, IngestDocument, PinRecord, Promote, PromotionVerdict};
+use maxim_bus::signals::concepts::{ForgetRecord, IngestDocument, PinRecord};
+use maxim_bus::signals::promotion::{Promote, PromotionVerdict};
 use serde_json::{Value as Json, json};
 
 use crate::common::{Bench, core_tools};

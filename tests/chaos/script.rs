@@ -8,7 +8,7 @@ use maxim_actors::effectors::channels::Submission;
 use maxim_actors::effectors::door::Door;
 use maxim_bus::signals::approval::code_of;
 use maxim_bus::signals::body::MovementSensed;
-use maxim_bus::signals::concepts::{ForgetRecord, IngestDocument, PinRecord, Promote, ProposeRelationType};
+use maxim_bus::signals::concepts::{ForgetRecord, IngestDocument, PinRecord, ProposeRelationType};
 use maxim_bus::signals::fear::SurveyFears;
 use maxim_bus::signals::goal::{GoalWish, GoalsSurveyed, SurveyGoals};
 use maxim_bus::signals::intent::ApprovalDecided;
@@ -21,6 +21,7 @@ use maxim_bus::signals::numbers::{
 use maxim_bus::signals::outbox::{ChangeOutbox, OutboxWish};
 use maxim_bus::signals::percept::PainKind;
 use maxim_bus::signals::powers::{ReportPowers, RestorePowers};
+use maxim_bus::signals::promotion::Promote;
 use maxim_bus::signals::scene::{Detection, Observed};
 use maxim_bus::signals::skill::{ExecutesWithLearned, GoalWord, MotorProgram, ProgramForgotten, ProgramLearned};
 use maxim_bus::signals::strain::BodyStrained;

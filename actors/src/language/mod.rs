@@ -14,6 +14,6 @@ pub mod words;
 pub use encoder::{Embedding, Encoder, EncoderId, FLOOR, calibrated, similarity};
 pub use token_table::TokenTable;
 pub use tokenizer::{BadTokenizer, TokenCounter, Tokenizer};
-pub use tokens::estimated_tokens;
+pub use tokens::{Price, estimated_tokens};
 pub use vectors::Vectors;
 pub use words::{Stems, Word, is_stop_word, words};

@@ -44,6 +44,19 @@ pub fn estimated_tokens(text: &str) -> usize {
     tokens
 }
 
+/// What a million tokens of prompts and of replies cost, in whatever currency the limits are.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Price {
+    pub prompt: f64,
+    pub reply: f64,
+}
+
+impl Price {
+    pub fn of(self, prompt_tokens: u64, reply_tokens: u64) -> f64 {
+        (self.prompt * prompt_tokens as f64 + self.reply * reply_tokens as f64) / 1e6
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

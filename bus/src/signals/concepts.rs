@@ -459,80 +459,6 @@ pub struct EpisodesFetched {
     pub missing: Vec<String>,
 }
 
-/// Asks every source of promotion for what repeats. A source answers with [`CandidatesOffered`].
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct OfferCandidates {
-    /// Default 0.6.
-    pub min_confidence: f64,
-    /// Default 3.
-    pub min_observations: u64,
-}
-
-/// Something that repeats and may become a concept.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct PromotionCandidate {
-    pub name: String,
-    pub category: String,
-    /// What it says, in a sentence.
-    pub definition: String,
-    pub confidence: Confidence,
-    pub observations: u64,
-    pub episodes: Vec<String>,
-    pub properties: BTreeMap<String, String>,
-    pub relations: Vec<RelationLesson>,
-    /// Records other than episodes that it rests on.
-    pub sources: Vec<MemoryRef>,
-    /// Outcomes in order of time, 1 for the claimed one and 0 for another, the newest last; empty where the claim isn't
-    /// about a series.
-    pub series: Vec<f64>,
-}
-
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct CandidatesOffered {
-    /// The room that offers.
-    pub source: String,
-    pub candidates: Vec<PromotionCandidate>,
-}
-
-/// Starts a promotion now.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct Promote {
-    pub by: String,
-}
-
-/// Why a candidate was not promoted, or that it was.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum PromotionVerdict {
-    Promoted,
-    /// Its outcomes are those of a coin.
-    Noise,
-    /// Too few trusted episodes stand behind it.
-    Uncorroborated,
-    /// Nothing was observed since it was promoted last.
-    NothingNew,
-    /// Below the least confidence or number of observations.
-    TooWeak,
-    /// Who had to be asked about it did not answer; it stays a candidate.
-    Unjudged,
-    /// A person had it forgotten; it isn't learned again by itself.
-    Forgotten,
-}
-
-/// What became of a promotion.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-pub struct PromotionEnded {
-    pub offered: u64,
-    pub verdicts: Vec<(String, PromotionVerdict)>,
-    /// Rooms that offered.
-    pub sources: Vec<String>,
-    /// Concepts made and reinforced.
-    pub created: u64,
-    pub reinforced: u64,
-    /// Set when another one was under way or nobody could be asked.
-    pub reason: Option<String>,
-}
-
 signal! {
     LayerLinked: Memory, Lossless;
     LayerUnlinked: Memory, Lossless;
@@ -559,10 +485,6 @@ signal! {
     AssociatedRecalled: Anywhere, Transient;
     FetchEpisodes: Anywhere, Transient;
     EpisodesFetched: Anywhere, Transient;
-    OfferCandidates: Anywhere, Transient;
-    CandidatesOffered: Anywhere, Transient;
-    Promote: Anywhere, Transient;
-    PromotionEnded: Anywhere, Transient;
 }
 
 impl Query for LearnConcepts {
@@ -594,10 +516,4 @@ impl Query for RecallAssociated {
 }
 impl Query for FetchEpisodes {
     type Answer = EpisodesFetched;
-}
-impl Query for OfferCandidates {
-    type Answer = CandidatesOffered;
-}
-impl Query for Promote {
-    type Answer = PromotionEnded;
 }

@@ -18,6 +18,7 @@ pub mod outbox;
 pub mod outcome;
 pub mod percept;
 pub mod powers;
+pub mod promotion;
 pub mod prompt;
 pub mod recall;
 pub mod scene;

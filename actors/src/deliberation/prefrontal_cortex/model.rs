@@ -17,7 +17,7 @@ use super::surroundings::Surroundings;
 use super::transcript::Exchange;
 use super::window::Window;
 use crate::deliberation::prompt::{Section, ToolShelf};
-use crate::effectors::llm_worker::Price;
+use crate::language::Price;
 use crate::language::TokenCounter;
 
 /// How deliberation is set up.

@@ -17,7 +17,7 @@ use serde_json::json;
 use super::*;
 use crate::action::tools::{Mode, ToolSpec};
 use crate::deliberation::prompt::ToolShelf;
-use crate::effectors::llm_worker::Price;
+use crate::language::Price;
 use crate::language::TokenCounter;
 use crate::region::rig::{Rig, ear, monday_morning};
 

@@ -5,14 +5,14 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use maxim_bus::signals::concepts::{
-    DocumentIngested, ForgetRecord, IngestDocument, PinRecord, Promote, PromotionEnded, ProposeRelationType,
-    RecordChanged, RelationTypeProposed,
+    DocumentIngested, ForgetRecord, IngestDocument, PinRecord, ProposeRelationType, RecordChanged, RelationTypeProposed,
 };
 use maxim_bus::signals::fear::{FearsSurveyed, SurveyFears};
 use maxim_bus::signals::goal::{GoalsSurveyed, SurveyGoals};
 use maxim_bus::signals::layers::{ExportRecords, ImportRecords, RecordsExported, RecordsImported};
 use maxim_bus::signals::outbox::{ChangeOutbox, OutboxChanged};
 use maxim_bus::signals::powers::{PowersReported, ReportPowers, RestorePowers};
+use maxim_bus::signals::promotion::{Promote, PromotionEnded};
 use maxim_bus::signals::working_memory::{SurveyWorkingMemory, WorkingMemorySurveyed};
 use maxim_bus::{Query, RegionName, Signal, Trust};
 

@@ -27,6 +27,7 @@ use tokio::sync::Semaphore;
 
 use super::http_client::{self, Roots};
 use super::server_fault::{Fault, told};
+use crate::language::Price;
 use crate::region::{Effector, EffectorCard, Operation, Performs};
 use pieces::{Pieces, Whole};
 use transport::Transport;
@@ -58,19 +59,6 @@ pub struct ModelServer {
     pub prices: [Price; 2],
     /// One more, which only reviews may take: they never wait for a long thought.
     pub review_lane: Arc<Semaphore>,
-}
-
-/// What a million tokens of prompts and of replies cost, in whatever currency the limits are.
-#[derive(Clone, Copy, Debug, Default, PartialEq)]
-pub struct Price {
-    pub prompt: f64,
-    pub reply: f64,
-}
-
-impl Price {
-    pub fn of(self, prompt_tokens: u64, reply_tokens: u64) -> f64 {
-        (self.prompt * prompt_tokens as f64 + self.reply * reply_tokens as f64) / 1e6
-    }
 }
 
 /// Who answers.

@@ -2,9 +2,8 @@
 
 use std::collections::BTreeMap;
 
-use maxim_bus::signals::concepts::{
-    CandidatesOffered, Layer, MemoryRef, OfferCandidates, PromotionCandidate, RelationLesson,
-};
+use maxim_bus::signals::concepts::{Layer, MemoryRef, RelationLesson};
+use maxim_bus::signals::promotion::{CandidatesOffered, OfferCandidates, PromotionCandidate};
 
 use super::law::{Reinforcement, confidence};
 use super::model::{CausalLink, EventRecord, LinkTable};

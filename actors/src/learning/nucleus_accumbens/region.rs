@@ -10,12 +10,12 @@ use std::sync::Arc;
 
 use jiff::Timestamp;
 use jiff::tz::TimeZone;
-use maxim_bus::signals::concepts::{CandidatesOffered, OfferCandidates};
 use maxim_bus::signals::goal::GoalChanged;
 use maxim_bus::signals::introspection::{LinksListed, ListLinks};
 use maxim_bus::signals::layers::{ExportRecords, HurtRecalled, ImportRecords, RecordsExported, RecordsImported};
 use maxim_bus::signals::outbox::{DeliveryEnded, OutboxState};
 use maxim_bus::signals::outcome::{FailureKind, ToolResult};
+use maxim_bus::signals::promotion::{CandidatesOffered, OfferCandidates};
 use maxim_bus::signals::recall::{
     OutcomesPredicted, PredictOutcomes, PredictionErrorSensed, ReportStats, Reward, StatsReported,
 };

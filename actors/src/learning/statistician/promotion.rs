@@ -3,7 +3,8 @@
 use std::collections::BTreeMap;
 
 use maxim_bus::Trust;
-use maxim_bus::signals::concepts::{CandidatesOffered, Layer, MemoryRef, OfferCandidates, PromotionCandidate};
+use maxim_bus::signals::concepts::{Layer, MemoryRef};
+use maxim_bus::signals::promotion::{CandidatesOffered, OfferCandidates, PromotionCandidate};
 
 use super::model::{Metric, MetricState};
 use super::region::{Statistician, confidence};

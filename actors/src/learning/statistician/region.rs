@@ -10,7 +10,6 @@
 use std::collections::BTreeMap;
 
 use jiff::{SignedDuration, Timestamp};
-use maxim_bus::signals::concepts::{CandidatesOffered, OfferCandidates};
 use maxim_bus::signals::intent::Intent;
 use maxim_bus::signals::layers::{ExportRecords, ImportRecords, RecordsExported, RecordsImported};
 use maxim_bus::signals::numbers::{
@@ -19,6 +18,7 @@ use maxim_bus::signals::numbers::{
 };
 use maxim_bus::signals::outcome::{FailureKind, Outbound, ToolResult};
 use maxim_bus::signals::percept::{AdmittedPercept, PainSignal};
+use maxim_bus::signals::promotion::{CandidatesOffered, OfferCandidates};
 use maxim_bus::signals::recall::{ReportStats, StatsReported};
 use maxim_bus::signals::thought::{ModelReply, TurnEnded};
 use maxim_bus::units::Confidence;

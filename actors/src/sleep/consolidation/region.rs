@@ -11,8 +11,9 @@
 use jiff::civil::Time;
 use jiff::tz::TimeZone;
 use jiff::{SignedDuration, Timestamp};
-use maxim_bus::signals::concepts::{ConsolidateLayer, LayerConsolidated, Promote, PromotionEnded};
+use maxim_bus::signals::concepts::{ConsolidateLayer, LayerConsolidated};
 use maxim_bus::signals::percept::SalientPercept;
+use maxim_bus::signals::promotion::{Promote, PromotionEnded};
 use maxim_bus::signals::recall::{ReportStats, StatsReported};
 use maxim_bus::signals::sleep::{
     CompressEpisodes, EpisodesCompressed, EpisodesScored, RequestSleep, ScoreEpisodes, SessionEnded, SessionStarted,

@@ -1,7 +1,8 @@
 use std::time::Duration;
 
-use maxim_bus::signals::concepts::{Layer, LayerConsolidated, PromotionEnded};
+use maxim_bus::signals::concepts::{Layer, LayerConsolidated};
 use maxim_bus::signals::percept::{Disposition, Percept, SalientPercept};
+use maxim_bus::signals::promotion::PromotionEnded;
 use maxim_bus::signals::sleep::{
     EpisodeTally, EpisodesCompressed, EpisodesScored, RequestSleep, SessionEnded, SessionEnding, SleepEnded,
     SleepReason,

@@ -8,9 +8,9 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use maxim_bus::Trust;
 use maxim_bus::signals::concepts::{
-    ConceptLesson, ConceptProvenance, FetchedEpisode, Layer, MemoryRef, PromotionCandidate, PromotionVerdict,
-    RelationLesson,
+    ConceptLesson, ConceptProvenance, FetchedEpisode, Layer, MemoryRef, RelationLesson,
 };
+use maxim_bus::signals::promotion::{PromotionCandidate, PromotionVerdict};
 
 use crate::language::{is_stop_word, words};
 use crate::memory::anterior_temporal_lobe::naming;

@@ -10,11 +10,11 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use jiff::{SignedDuration, Timestamp};
 use maxim_bus::signals::concepts::{
-    CandidatesOffered, ConceptFormed, ConceptRemoved, ConceptsLearned, EpisodesFetched, FetchEpisodes, LearnConcepts,
-    OfferCandidates, Promote, PromotionEnded, PromotionVerdict,
+    ConceptFormed, ConceptRemoved, ConceptsLearned, EpisodesFetched, FetchEpisodes, LearnConcepts,
 };
 use maxim_bus::signals::layers::{ExportRecords, ImportRecords, RecordsExported, RecordsImported};
 use maxim_bus::signals::numbers::{JudgeSeries, SeriesJudged, SeriesVerdict};
+use maxim_bus::signals::promotion::{CandidatesOffered, OfferCandidates, Promote, PromotionEnded, PromotionVerdict};
 use maxim_bus::signals::recall::{EpisodeStored, ReportStats, StatsReported};
 use maxim_bus::{RegionName, Stage};
 use serde::{Deserialize, Serialize};

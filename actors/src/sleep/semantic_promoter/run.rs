@@ -4,7 +4,8 @@ use std::collections::{BTreeMap, VecDeque};
 
 use jiff::Timestamp;
 use maxim_bus::MessageId;
-use maxim_bus::signals::concepts::{FetchedEpisode, PromotionCandidate, PromotionEnded, PromotionVerdict};
+use maxim_bus::signals::concepts::FetchedEpisode;
+use maxim_bus::signals::promotion::{PromotionCandidate, PromotionEnded, PromotionVerdict};
 use serde::{Deserialize, Serialize};
 
 /// Where a promotion stands.

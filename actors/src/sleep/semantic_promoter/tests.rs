@@ -4,11 +4,13 @@ use std::time::Duration;
 use jiff::Timestamp;
 use maxim_bus::Trust;
 use maxim_bus::signals::concepts::{
-    CandidatesOffered, ConceptFormed, ConceptLesson, ConceptProvenance, ConceptRemoved, ConceptsLearned,
-    EpisodesFetched, FetchEpisodes, FetchedEpisode, LearnConcepts, OfferCandidates, Promote, PromotionCandidate,
-    PromotionEnded, PromotionVerdict,
+    ConceptFormed, ConceptLesson, ConceptProvenance, ConceptRemoved, ConceptsLearned, EpisodesFetched, FetchEpisodes,
+    FetchedEpisode, LearnConcepts,
 };
 use maxim_bus::signals::numbers::{JudgeSeries, SeriesJudged, SeriesVerdict};
+use maxim_bus::signals::promotion::{
+    CandidatesOffered, OfferCandidates, Promote, PromotionCandidate, PromotionEnded, PromotionVerdict,
+};
 use maxim_bus::signals::recall::{EpisodeStored, RecalledEpisode, Via};
 use maxim_bus::units::{Confidence, Salience};
 

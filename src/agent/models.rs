@@ -1,0 +1,108 @@
+//! What the configuration says of models: which are asked, how their tokens are counted, and what they may cost.
+
+use std::path::Path;
+use std::sync::Arc;
+
+use maxim_actors::effectors::http_client::Roots;
+use maxim_actors::effectors::llm_worker::{CALLS_MAX, ModelServer, ModelSource};
+use maxim_actors::effectors::text_encoder::{EmbeddingServer, EncoderSource};
+use maxim_actors::language::{Price, TokenCounter, Tokenizer};
+use maxim_bus::mode::MoneyLimits;
+use tokio::sync::Semaphore;
+
+use super::settings::SettingsError;
+use crate::config::{self, Fault};
+use crate::recorder::Recording;
+
+/// By the model's own tokenizer, where its file is named.
+pub(super) fn token_counter(file: Option<&Path>) -> Result<TokenCounter, SettingsError> {
+    let Some(file) = file else { return Ok(TokenCounter::Estimated) };
+    let tokenizer = Tokenizer::open(file).map_err(|error| {
+        let fix = "name another file, or leave the key out";
+        SettingsError::Config(Fault::new("llm.tokenizer_file", error.to_string(), fix))
+    })?;
+    Ok(TokenCounter::Model(Arc::new(tokenizer)))
+}
+
+const CA_FIX: &str = "name a file with the authority's certificate in PEM form";
+
+pub(super) fn encoder_source(encoder: &config::Encoder) -> Result<Option<EncoderSource>, SettingsError> {
+    let config::Encoder { base_url, model, api_key: _, api_key_file: _, ca_file, folder, price, timeout } = encoder;
+    let (Some(base_url), Some(model)) = (base_url, model) else {
+        return Ok(folder.clone().map(EncoderSource::Folder));
+    };
+    let key = encoder.key().map_err(SettingsError::Config)?;
+    Ok(Some(EncoderSource::Server(EmbeddingServer {
+        base_url: base_url.clone(),
+        model: model.clone(),
+        api_key: key.map(|key| key.expose().to_owned()).unwrap_or_default(),
+        roots: Roots::of(base_url, ca_file.as_deref())
+            .map_err(|error| SettingsError::Config(Fault::new("encoder.ca_file", error.to_string(), CA_FIX)))?,
+        price: *price,
+        timeout: timeout.get(),
+    })))
+}
+
+pub(super) fn money_limits(llm: &config::Llm) -> MoneyLimits {
+    let (per_hour, per_day, per_session) = (llm.money_per_hour, llm.money_per_day, llm.money_per_session);
+    MoneyLimits { per_hour, per_day, per_session }
+}
+
+/// Of the model and of the reviewer, which may be the same.
+pub(super) fn prices(llm: &config::Llm) -> [Price; 2] {
+    let model = Price { prompt: llm.price_prompt, reply: llm.price_reply };
+    let reviewer = Price { prompt: llm.review_price_prompt, reply: llm.review_price_reply };
+    [model, if llm.review_model.is_some() { reviewer } else { model }]
+}
+
+pub(super) fn model_source(llm: &config::Llm) -> Result<Option<ModelSource>, SettingsError> {
+    let config::Llm {
+        base_url,
+        model,
+        review_model,
+        api_key: _,
+        api_key_file: _,
+        ca_file,
+        timeout,
+        concurrency,
+        context_tokens: _,
+        reply_tokens: _,
+        tokenizer_file: _,
+        cycles: _,
+        steps: _,
+        tick: _,
+        tokens_per_hour: _,
+        tokens_per_day: _,
+        price_prompt: _,
+        price_reply: _,
+        review_price_prompt: _,
+        review_price_reply: _,
+        money_per_hour: _,
+        money_per_day: _,
+        money_per_session: _,
+        stream,
+        tape,
+    } = llm;
+    if let Some(path) = tape {
+        let played = Recording::tape_of(path).map_err(|error| {
+            SettingsError::Config(Fault::new("llm.tape", error.to_string(), "name a recording, or unset it"))
+        })?;
+        return Ok(Some(ModelSource::Tape(Arc::new(played))));
+    }
+    let (Some(base_url), Some(model)) = (base_url, model) else { return Ok(None) };
+    let key = llm.key().map_err(SettingsError::Config)?;
+    Ok(Some(ModelSource::Server(ModelServer {
+        format: Arc::default(),
+        base_url: base_url.clone(),
+        model: model.clone(),
+        reviewer: review_model.clone().unwrap_or_else(|| model.clone()),
+        api_key: key.map(|key| key.expose().to_owned()).unwrap_or_default(),
+        roots: Roots::of(base_url, ca_file.as_deref())
+            .map_err(|error| SettingsError::Config(Fault::new("llm.ca_file", error.to_string(), CA_FIX)))?,
+        stream: *stream,
+        prices: prices(llm),
+        timeout: timeout.get(),
+        calls: Arc::new(Semaphore::new((*concurrency as usize).min(CALLS_MAX))),
+        review_lane: Arc::new(Semaphore::new(1)),
+    })))
+}
