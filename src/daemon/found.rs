@@ -1,7 +1,7 @@
 //! What a start found: the life before, damage and what was done about it, and what was under way.
 
 use maxim_actors::region::end_of;
-use maxim_actors::store::{Loss, OpenReport};
+use maxim_actors::store::{AgentStore, Loss, OpenReport};
 use maxim_bus::latch::{LatchState, StopLatch};
 use maxim_bus::signals::outcome::ExecutionStarted;
 use serde_json::json;
@@ -23,7 +23,13 @@ pub async fn remembered(agent: &AgentHandle) -> Option<String> {
 }
 
 /// Lines for a person.
-pub fn tell(report: &OpenReport, agent: &AgentHandle, latch: &StopLatch, remembered: Option<String>) -> Vec<String> {
+pub fn tell(
+    report: &OpenReport,
+    agent: &AgentHandle,
+    latch: &StopLatch,
+    remembered: Option<String>,
+    under_way: &[ExecutionStarted],
+) -> Vec<String> {
     let mut lines = Vec::new();
     if report.fresh {
         lines.push("a new brain: nothing is remembered yet".into());
@@ -42,7 +48,7 @@ pub fn tell(report: &OpenReport, agent: &AgentHandle, latch: &StopLatch, remembe
         lines.push(format!("{} messages were on their way and are delivered again", agent.resumed.redelivered));
     }
     lines.extend(agent.resumed.unreadable.iter().map(|what| format!("LOST: a message that can't be read: {what}")));
-    for started in open(agent) {
+    for started in under_way {
         let params = started.intent.params.to_string();
         let shown: String = params.chars().take(120).collect();
         lines.push(format!(
@@ -68,14 +74,10 @@ fn lost(loss: &Loss) -> String {
     format!("LOST: {}{of}{range}", loss.what)
 }
 
-fn open(agent: &AgentHandle) -> Vec<ExecutionStarted> {
+/// Actions that have begun and not ended. Once the rooms run, those of the life before are soon settled.
+pub fn under_way(store: &AgentStore) -> Vec<ExecutionStarted> {
     let prefix = b"open/".to_vec();
     let range = (Bound::Included(prefix.clone()), end_of(&prefix));
-    let records = agent.frame.store.records("execution_tracker", range, 100).unwrap_or_default();
+    let records = store.records("execution_tracker", range, 100).unwrap_or_default();
     records.iter().filter_map(|(_, bytes)| serde_json::from_slice(bytes).ok()).collect()
-}
-
-/// Actions that have begun and not ended.
-pub fn open_actions(agent: &AgentHandle) -> usize {
-    open(agent).len()
 }

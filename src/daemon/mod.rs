@@ -119,6 +119,7 @@ async fn live(plan: Plan, opened: Opened, watch: Stopwatch) -> Result<Exit, CliE
     let backing_up = backups
         .start(Arc::clone(&clock))
         .map_err(|error| unusable("the thread of backups", plan.folder.path(), &error))?;
+    let under_way = found::under_way(&store.agent(&id));
     let world = AgentWorld {
         store: store.agent(&id),
         id,
@@ -176,7 +177,7 @@ async fn live(plan: Plan, opened: Opened, watch: Stopwatch) -> Result<Exit, CliE
     stop_ways::test(&plan.folder).map_err(|error| unusable("the stop socket", &plan.folder.stop_socket(), &error))?;
     is_stop_path_tested.store(true, Ordering::SeqCst);
     let remembered = found::remembered(&agent).await;
-    for line in found::tell(&report, &agent, &latch, remembered) {
+    for line in found::tell(&report, &agent, &latch, remembered, &under_way) {
         eprintln!("maxim: {line}");
     }
     let took = watch.elapsed().as_millis();
@@ -309,7 +310,7 @@ async fn end_session(agent: &AgentHandle) {
 /// Waits until no action runs any more, at most `grace`.
 async fn drain(agent: &AgentHandle, grace: Duration) {
     let watch = Stopwatch::start();
-    while watch.elapsed() < grace && found::open_actions(agent) > 0 {
+    while watch.elapsed() < grace && !found::under_way(&agent.frame.store).is_empty() {
         tokio::time::sleep(Duration::from_millis(20)).await;
     }
     let head = agent.frame.store.head();

@@ -41,6 +41,24 @@ fn nothing_acknowledged_is_lost_over_fifty_kills() {
 }
 
 #[test]
+fn what_was_under_way_is_told_at_the_next_start_and_not_repeated() {
+    let place = Place::new();
+    let daemon = place.start();
+    let wish = json!({ "text": "run the command touch began.txt && sleep 60" });
+    assert_eq!(daemon.post("/v1/percepts", &wish).0, 202);
+    let began = place.work().join("began.txt");
+    daemon.until("it began", || began.exists());
+    daemon.kill();
+    fs::remove_file(&began).expect("it is there");
+    let daemon = place.start();
+    daemon.until("it says what it found", || daemon.heard().contains("ready in"));
+    let heard = daemon.heard();
+    assert!(heard.contains("it was doing bash") && heard.contains("touch began.txt"), "{heard}");
+    daemon.say("what is 1 + 1?");
+    assert!(!began.exists(), "it is never repeated unasked");
+}
+
+#[test]
 fn any_damaged_file_is_found_and_told_and_it_starts() {
     let place = Place::new();
     let daemon = place.start();
