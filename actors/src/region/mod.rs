@@ -37,7 +37,7 @@ pub use remembering::{Entry, Law, Remembers, RemembersInState, StatePart, StateP
 pub use seat::{DeadLetter, InputRecord, Seat, Step, Tap, decision_hash, key_hash, woken_by};
 pub use stepper::{EffectorStepper, RegionStepper, Stepper};
 pub use supervision::{Placement, Restart, Supervision, SupervisionSettings, Ward};
-pub use waiting::Waiting;
+pub use waiting::{Questions, Waiting};
 pub use watchdog::Watchdog;
 
 /// A room that decides. Its value is its root state: small, serialisable, rebuilt from a snapshot and the events after it.

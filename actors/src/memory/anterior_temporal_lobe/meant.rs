@@ -1,7 +1,7 @@
 //! Concepts among all that is remembered: the entorhinal cortex is told of each, and asked which are near in meaning where an
 //! encoder outside of the program can say it.
 
-use jiff::{SignedDuration, Timestamp};
+use jiff::SignedDuration;
 use maxim_bus::MessageId;
 use maxim_bus::signals::concepts::{ConceptsFound, FindConcepts};
 use maxim_bus::signals::encoding::{FindMeant, MeantFound};
@@ -51,15 +51,8 @@ impl AnteriorTemporalLobe {
         pulse.keep(AtlEvent::Told { upto });
     }
 
-    pub(super) fn pondering_due(&self) -> Option<Timestamp> {
-        self.pondered.values().map(|pondered| pondered.due).min()
-    }
-
     pub(super) fn give_up_pondering(&self, pulse: &mut Pulse<'_, Self>) {
-        let now = pulse.now();
-        let overdue = self.pondered.iter().filter(|(_, pondered)| pondered.due <= now);
-        let overdue: Vec<MessageId> = overdue.map(|(asked, _)| *asked).collect();
-        overdue.into_iter().for_each(|asked| self.end_pondering(asked, None, pulse));
+        self.pondered.overdue(pulse.now()).into_iter().for_each(|asked| self.end_pondering(asked, None, pulse));
     }
 
     /// Waits for what an encoder outside of the program finds near; false where there is none, or nothing to compare.
@@ -77,7 +70,7 @@ impl AnteriorTemporalLobe {
 
     /// Answers a question that waited, with what came.
     fn end_pondering(&self, asked: MessageId, meant: Option<&MeantFound>, pulse: &mut Pulse<'_, Self>) {
-        let Some(pondered) = self.pondered.get(&asked) else { return };
+        let Some(pondered) = self.pondered.get(asked) else { return };
         let meant = meant.and_then(|meant| Some((meant.near.as_ref()?, meant.floor))).map(|(near, floor)| {
             let beyond = |like: f32| f64::from(((like - floor) / (1.0 - floor)).clamp(0.0, 1.0));
             near.iter().filter_map(|(id, like)| Some((concept_number(id)?, beyond(*like)))).collect::<Meant>()

@@ -7,7 +7,6 @@
 //! nobody asked for over 30 days is compressed, or pruned if nothing rests on it.
 //! Down: lessons wait; knowledge is a missing section.
 
-use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use jiff::Timestamp;
@@ -35,7 +34,7 @@ use super::model::SemanticMemory;
 use super::relations::{RelationType, RelationTypes};
 use crate::language::Encoder;
 use crate::language::packed::PackedVector;
-use crate::region::{Card, Hears, Pulse, RecordView, Region, Waiting};
+use crate::region::{Card, Hears, Pulse, Questions, RecordView, Region, Waiting};
 use crate::wiring;
 
 /// How the room is set up.
@@ -65,7 +64,7 @@ pub struct AnteriorTemporalLobe {
     #[serde(default)]
     pub(super) told: u32,
     #[serde(default)]
-    pub(super) pondered: BTreeMap<MessageId, Box<Waiting<FindConcepts>>>,
+    pub(super) pondered: Questions<FindConcepts>,
     #[serde(skip)]
     pub(super) index: ConceptIndex,
 }
@@ -149,7 +148,7 @@ impl Region for AnteriorTemporalLobe {
                 self.pondered.insert(asked, pondered);
             }
             AtlEvent::PonderingEnded { asked } => {
-                self.pondered.remove(&asked);
+                self.pondered.remove(asked);
             }
         }
     }
@@ -174,7 +173,7 @@ impl Region for AnteriorTemporalLobe {
 
     fn next_deadline(&self, _settings: &AtlSettings) -> Option<Timestamp> {
         let untold = (self.told < self.next).then_some(Timestamp::UNIX_EPOCH);
-        untold.or_else(|| self.pondering_due())
+        untold.or_else(|| self.pondered.due())
     }
 
     fn tick(&self, pulse: &mut Pulse<'_, Self>) {

@@ -16,7 +16,7 @@ use serde_json::{Value as Json, json};
 use super::sight::Sight;
 use crate::language::EncoderId;
 use crate::language::packed::PackedVector;
-use crate::region::{RecordView, Waiting};
+use crate::region::{Questions, RecordView, Waiting};
 
 /// Places whose vectors are one record and one request.
 pub const BLOCK: u32 = 32;
@@ -98,7 +98,7 @@ pub struct Outer {
     failures: u32,
     problem: Option<String>,
     retry_at: Option<Timestamp>,
-    questions: BTreeMap<MessageId, Box<Waiting<Asked>>>,
+    questions: Questions<Asked>,
     #[serde(default)]
     rests: Option<String>,
     #[serde(skip)]
@@ -171,7 +171,7 @@ impl Outer {
                 self.questions.insert(call, question);
             }
             OuterEvent::Answered { call } => {
-                self.questions.remove(&call);
+                self.questions.remove(call);
             }
         }
     }
@@ -271,7 +271,7 @@ impl Outer {
 
     /// When something is to be done about it.
     pub fn due(&self, places: u32) -> Option<Timestamp> {
-        let questions = self.questions.values().map(|question| question.due).min();
+        let questions = self.questions.due();
         let work = match &self.out {
             Some(out) => Some(out.due),
             None if self.name.is_none() || self.rests.is_some() => None,
@@ -293,12 +293,12 @@ impl Outer {
     }
 
     pub fn question(&self, call: MessageId) -> Option<&Waiting<Asked>> {
-        self.questions.get(&call).map(Box::as_ref)
+        self.questions.get(call)
     }
 
     pub fn overdue(&self, now: Timestamp) -> Vec<(MessageId, Waiting<Asked>)> {
-        let overdue = self.questions.iter().filter(|(_, question)| question.due <= now);
-        overdue.map(|(call, question)| (*call, question.as_ref().clone())).collect()
+        let known = |call: MessageId| Some((call, self.questions.get(call)?.clone()));
+        self.questions.overdue(now).into_iter().filter_map(known).collect()
     }
 
     pub fn failed(&self, problem: impl Into<String>, now: Timestamp) -> OuterEvent {

@@ -341,8 +341,12 @@ impl SituationIndex {
         let candidates = self.candidates(look.sight, cue, &asked, &wanted).into_iter();
         let mut found: Vec<Likeness> = candidates.map(|place| self.compare(look, cue, &asked, place)).collect();
         found.retain(|likeness| likeness.score > 0.0);
-        found.sort_by(|a, b| b.score.total_cmp(&a.score).then(b.item.cmp(&a.item)));
-        found.truncate(limit);
+        let order = |a: &Likeness, b: &Likeness| b.score.total_cmp(&a.score).then(b.item.cmp(&a.item));
+        if limit < found.len() {
+            found.select_nth_unstable_by(limit, order);
+            found.truncate(limit);
+        }
+        found.sort_by(order);
         found
     }
 

@@ -1,6 +1,6 @@
 //! Recall: by words, by keys, and by what is associated with what was found.
 
-use jiff::{SignedDuration, Timestamp};
+use jiff::SignedDuration;
 use maxim_bus::signals::encoding::{FindMeant, MeantFound};
 use maxim_bus::signals::recall::{EpisodeFilter, EpisodesRecalled, RecallEpisodes, RecalledEpisode, Via};
 use maxim_bus::signals::similarity;
@@ -135,7 +135,7 @@ impl Hippocampus {
 
     /// Answers a question that waited, with what came.
     fn end_pondering(&self, asked: MessageId, meant: Option<&MeantFound>, pulse: &mut Pulse<'_, Self>) {
-        let Some(pondered) = self.pondered.get(&asked) else { return };
+        let Some(pondered) = self.pondered.get(asked) else { return };
         let number = |id: &String| pulse.record::<u32>(&id_key(id));
         let meant = meant.and_then(|meant| Some((meant.near.as_ref()?, meant.floor))).map(|(near, floor)| {
             let mut near: Vec<(u32, f32)> = near.iter().filter_map(|(id, like)| Some((number(id)?, *like))).collect();
@@ -147,15 +147,8 @@ impl Hippocampus {
         pondered.answer(pulse, episodes);
     }
 
-    pub(super) fn pondering_due(&self) -> Option<Timestamp> {
-        self.pondered.values().map(|pondered| pondered.due).min()
-    }
-
     pub(super) fn give_up_pondering(&self, pulse: &mut Pulse<'_, Self>) {
-        let now = pulse.now();
-        let overdue = self.pondered.iter().filter(|(_, pondered)| pondered.due <= now);
-        let overdue: Vec<MessageId> = overdue.map(|(asked, _)| *asked).collect();
-        overdue.into_iter().for_each(|asked| self.end_pondering(asked, None, pulse));
+        self.pondered.overdue(pulse.now()).into_iter().for_each(|asked| self.end_pondering(asked, None, pulse));
     }
 
     fn recalled(

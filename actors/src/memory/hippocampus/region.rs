@@ -45,7 +45,7 @@ use super::text_index::{Fields, HELD_OPEN, TextIndex, day_number};
 use super::upkeep::{Merge, Sealed, load_gone};
 use crate::language::Encoder;
 use crate::language::packed::PackedVector;
-use crate::region::{Card, Hears, Pulse, RecordView, Region, Waiting};
+use crate::region::{Card, Hears, Pulse, Questions, RecordView, Region, Waiting};
 use crate::wiring;
 
 /// Documents among which a repeated observation is looked for.
@@ -107,7 +107,7 @@ pub struct Hippocampus {
     pub(super) round: Option<Box<Round>>,
     /// Questions that wait for what is near in meaning, by what was asked.
     #[serde(default)]
-    pub(super) pondered: BTreeMap<MessageId, Box<Waiting<RecallEpisodes>>>,
+    pub(super) pondered: Questions<RecallEpisodes>,
     /// When segments are merged on.
     #[serde(default)]
     pub(super) merge_at: Option<Timestamp>,
@@ -357,7 +357,7 @@ impl Region for Hippocampus {
                 self.pondered.insert(asked, pondered);
             }
             HippocampusEvent::PonderingEnded { asked } => {
-                self.pondered.remove(&asked);
+                self.pondered.remove(asked);
             }
         }
     }
@@ -369,11 +369,11 @@ impl Region for Hippocampus {
     }
 
     fn next_deadline(&self, _settings: &HippocampusSettings) -> Option<Timestamp> {
-        self.linking.due.into_iter().chain(self.merge_due()).chain(self.pondering_due()).min()
+        self.linking.due.into_iter().chain(self.merge_due()).chain(self.pondered.due()).min()
     }
 
     fn tick(&self, pulse: &mut Pulse<'_, Self>) {
-        if self.pondering_due().is_some_and(|due| due <= pulse.now()) {
+        if self.pondered.due().is_some_and(|due| due <= pulse.now()) {
             self.give_up_pondering(pulse);
         } else if self.linking.due.is_some_and(|due| due <= pulse.now()) {
             self.link_some(pulse);
