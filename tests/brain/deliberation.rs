@@ -6,7 +6,6 @@ use std::time::Duration;
 use maxim::config::Driver;
 use maxim_actors::action::cause_ledger::{CausePart, parts_prefix};
 use maxim_actors::deliberation::prefrontal_cortex::{LAST_PROMPT, LastPrompt};
-use maxim_actors::effectors::channels::Submission;
 use maxim_actors::language::Tokenizer;
 use maxim_bus::signals::thought::TurnEnded;
 use maxim_bus::signals::working_memory::{EntryKind, SurveyOrder, SurveyWorkingMemory, WorkingMemorySurveyed};
@@ -14,7 +13,7 @@ use maxim_bus::units::Confidence;
 use maxim_bus::{MessageId, Trust};
 use serde_json::{Value, json};
 
-use crate::common::Bench;
+use crate::common::{Bench, speech};
 use crate::model::{Model, acts, thinks};
 
 fn reply(ended: &TurnEnded) -> String {
@@ -373,13 +372,7 @@ fn the_prompt_tells_what_was_heard_and_how_the_other_parts_are_and_is_silent_whe
     let mut bench = model.bench(|_| {});
     bench.say(VISIT);
     assert!(!has(&bench, "speech") && !has(&bench, "agent_states"), "{:?}", last_prompt(&bench).sections);
-    let words = Submission {
-        channel: "http".into(),
-        sender: "speech:microphone".into(),
-        body: "the kettle is boiling over".into(),
-        provider_id: None,
-        trust: Trust::Sensor,
-    };
+    let words = speech("the kettle is boiling over");
     drop(bench.agent.outside.http.hear(words, Confidence::clamped(0.6)));
     bench.pass(Duration::from_secs(20));
     // Its end hangs on a person, who doesn't answer.

@@ -2,13 +2,11 @@
 
 use std::time::Duration;
 
-use maxim_actors::effectors::channels::Submission;
 use maxim_actors::memory::hippocampus::model::EpisodicMemory;
-use maxim_bus::Trust;
 use maxim_bus::units::Confidence;
 use serde_json::json;
 
-use crate::common::{Bench, core_tools};
+use crate::common::{Bench, core_tools, speech};
 
 #[test]
 fn one_percept_is_one_episode_with_its_action_and_outcome() {
@@ -122,13 +120,7 @@ fn words_of_near_meaning_recall_what_was_said_in_others() {
 fn what_was_heard_less_surely_matters_less_and_stays_doubtful() {
     let heard = |sure: f64| {
         let mut bench = Bench::new();
-        let words = Submission {
-            channel: "http".into(),
-            sender: "speech:microphone".into(),
-            body: "the kettle is boiling over".into(),
-            provider_id: None,
-            trust: Trust::Sensor,
-        };
+        let words = speech("the kettle is boiling over");
         let told = bench.agent.outside.http.hear(words, Confidence::clamped(sure));
         bench.agent.settle();
         drop(told);

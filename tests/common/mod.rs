@@ -42,6 +42,17 @@ pub fn core_tools() -> ToolRegistry {
     tools::core_registry().expect("the core tools register")
 }
 
+/// What a microphone's recogniser hands in.
+pub fn speech(words: &str) -> Submission {
+    Submission {
+        channel: "http".into(),
+        sender: "speech:microphone".into(),
+        body: words.into(),
+        provider_id: None,
+        trust: Trust::Sensor,
+    }
+}
+
 impl Bench {
     pub fn new() -> Self {
         Self::with("maxim", StateStore::in_memory(), core_tools, Settings::default())
