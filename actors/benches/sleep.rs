@@ -107,14 +107,14 @@ impl Room {
         }
     }
 
-    /// A whole sleep: time for scoring, and for rewriting, with the longest step.
-    fn sleep(&mut self) -> (Duration, Duration, Duration) {
+    /// A whole sleep: time for scoring, and for rewriting, with the longest steps: how long, of which part, and which.
+    fn sleep(&mut self) -> (Duration, Duration, Vec<(Duration, usize, usize)>) {
         self.sleeps += 1;
         let sleep = MessageId::from_parts(77, self.sleeps);
-        let mut longest = Duration::ZERO;
+        let mut steps = Vec::new();
         let mut spent = [Duration::ZERO; 2];
         for (part, spent) in spent.iter_mut().enumerate() {
-            loop {
+            for step in 0.. {
                 let began = Instant::now();
                 let done = if part == 0 {
                     self.rig.send(ScoreEpisodes { sleep });
@@ -125,13 +125,15 @@ impl Room {
                 };
                 let took = began.elapsed();
                 *spent += took;
-                longest = longest.max(took);
+                steps.push((took, part, step));
                 if done {
                     break;
                 }
             }
         }
-        (spent[0], spent[1], longest)
+        steps.sort_unstable_by(|a, b| b.cmp(a));
+        steps.truncate(8);
+        (spent[0], spent[1], steps)
     }
 }
 
@@ -154,10 +156,10 @@ fn room(criterion: &mut Criterion) -> Vec<growth::Measured> {
         });
         let (scoring, rewriting, longest) = room.sleep();
         println!(
-            "{} episodes, {edges} edges: scored in {scoring:?}, rewritten in {rewriting:?}, longest step {longest:?}",
+            "{} episodes, {edges} edges: scored in {scoring:?}, rewritten in {rewriting:?}, longest steps (part, number) {longest:?}",
             room.count
         );
-        let spent = [("scoring", scoring), ("rewriting", rewriting), ("longest step", longest)];
+        let spent = [("scoring", scoring), ("rewriting", rewriting), ("longest step", longest[0].0)];
         by_hand.extend(spent.map(|(part, took)| (format!("hippocampus/a whole sleep, {part}"), size, took)));
     }
     group.finish();

@@ -88,11 +88,12 @@ fn begin(agent: &Agent, region: &str) -> Option<(Arc<Tail>, Arc<Sealed>)> {
 
 fn seal(pack: &Arc<Pack>, tail: &Tail, sealed: &Sealed) -> Result<Sealed, EngineError> {
     let mut writer = RunWriter::new(pack.clone());
+    let mut alive = sealed.alive(pack);
     let (mut more, mut fewer) = (0u64, 0u64);
     for (key, held) in &tail.map {
         let below = match held.below {
             Some(below) => below,
-            None => alive_or_damaged(sealed.is_alive(pack, key))?,
+            None => alive_or_damaged(alive(key))?,
         };
         fewer += u64::from(below);
         more += u64::from(held.value != Value::Deleted);

@@ -18,7 +18,7 @@ use maxim_bus::{RegionName, Stage};
 use serde::{Deserialize, Serialize};
 
 use super::gist::{gist, key, teaches};
-use crate::region::{Card, Hears, Law, Pulse, Region, RemembersInState, StatePart, StatePuts, part};
+use crate::region::{Card, Hears, Law, Pulse, Region, RemembersInState, StatePart, StatePuts, keep_most, part};
 use crate::wiring;
 
 /// Learning rate β.
@@ -107,11 +107,7 @@ impl Region for SalienceBridge {
         for object in event.objects {
             self.objects.entry(object).or_insert_with(|| Attention::new(event.at)).earn(event.earned, event.at);
         }
-        while self.objects.len() > REMEMBERED
-            && let Some(oldest) = self.objects.iter().min_by_key(|(_, one)| one.met).map(|(object, _)| object.clone())
-        {
-            self.objects.remove(&oldest);
-        }
+        keep_most(&mut self.objects, REMEMBERED, |a, b| a.met.cmp(&b.met));
     }
 }
 

@@ -17,7 +17,7 @@ use maxim_bus::{RegionName, Stage, Trust};
 use serde::{Deserialize, Serialize};
 
 use super::gist::{key, plain_words};
-use crate::region::{Card, Hears, Law, Pulse, Region, RemembersInState, StatePart, StatePuts, part};
+use crate::region::{Card, Hears, Law, Pulse, Region, RemembersInState, StatePart, StatePuts, keep_most, part};
 use crate::wiring;
 
 const THINGS: usize = 512;
@@ -218,11 +218,7 @@ impl Region for SpatialBridge {
         for name in [key(&event.thing), kind_key(&event.thing)] {
             self.things.entry(name).or_default().note(&event.place, event.there, event.at);
         }
-        while self.things.len() > THINGS
-            && let Some(oldest) = self.things.iter().min_by_key(|(_, places)| places.met).map(|(name, _)| name.clone())
-        {
-            self.things.remove(&oldest);
-        }
+        keep_most(&mut self.things, THINGS, |a, b| a.met.cmp(&b.met));
     }
 }
 

@@ -53,6 +53,9 @@ pub(super) const RECENT: usize = 32;
 /// Turns that have ended whose episodes are still known by them: an outcome may be judged after its turn.
 const ENDED_KNOWN: usize = 64;
 
+/// Documents sealed in one step of a sleep, so that it stays short.
+const SEALED_ASLEEP: usize = 768;
+
 /// How the hippocampus is set up.
 #[derive(Clone, Debug)]
 pub struct HippocampusSettings {
@@ -307,8 +310,8 @@ impl Region for Hippocampus {
             }
             HippocampusEvent::SealAllDue => {
                 if let Some(indexes) = &mut self.indexes {
-                    indexes.text.seal_but(HELD_OPEN);
-                    indexes.keys.seal_but(HELD_OPEN);
+                    indexes.text.seal_but(HELD_OPEN, SEALED_ASLEEP);
+                    indexes.keys.seal_but(HELD_OPEN, SEALED_ASLEEP);
                 }
             }
             HippocampusEvent::SealWritten(sealed) => self.sealed = sealed,

@@ -18,7 +18,7 @@ use serde::{Deserialize, Serialize};
 
 use super::law::{Appraisal, Gist, NEUTRAL_HISTORY, RecentPercepts, SourceKind, significance, startle_left};
 use crate::language::Stems;
-use crate::region::{Card, Hears, Pulse, Region};
+use crate::region::{Card, Hears, Pulse, Region, keep_most};
 use crate::wiring;
 
 /// Characters of a percept that its gist is made of; the rest adds little that is new.
@@ -85,13 +85,9 @@ impl Region for SalienceRoom {
             }
             SalienceEvent::Attention(objects) => {
                 self.histories.extend(objects);
-                while self.histories.len() > HISTORIES {
-                    // Those nearest to knowing nothing say least.
-                    let said = |value: &f64| (value - NEUTRAL_HISTORY).abs();
-                    let least = self.histories.iter().min_by(|a, b| said(a.1).total_cmp(&said(b.1)));
-                    let Some(least) = least.map(|(object, _)| object.clone()) else { break };
-                    self.histories.remove(&least);
-                }
+                // Those nearest to knowing nothing say least.
+                let said = |value: &f64| (value - NEUTRAL_HISTORY).abs();
+                keep_most(&mut self.histories, HISTORIES, |a, b| said(a).total_cmp(&said(b)));
             }
             SalienceEvent::Weights(weights) => self.weights = weights,
             SalienceEvent::Startled(startled) => self.startled = Some(startled),

@@ -156,18 +156,19 @@ impl AgentStore {
                 let mut state = self.agent.state.lock();
                 let region = state.region(region, self.shared.boot_epoch());
                 let records = &region.records;
-                let unknown: Vec<Vec<u8>> = match self.shared.in_memory {
+                let mut unknown: Vec<Vec<u8>> = match self.shared.in_memory {
                     true => Vec::new(),
                     false => records.unknown_below().map(<[u8]>::to_vec).collect(),
                 };
                 if unknown.is_empty() {
                     return records.count();
                 }
+                unknown.sort_unstable();
                 (unknown, records.sealed.clone())
             };
             let Some(pack) = self.shared.pack() else { return 0 };
-            let known = unknown.into_iter().map(|key| (sealed.is_alive(&pack, &key).unwrap_or(false), key));
-            let known: Vec<_> = known.collect();
+            let mut alive = sealed.alive(&pack);
+            let known = unknown.into_iter().map(|key| (alive(&key).unwrap_or(false), key)).collect();
             let mut state = self.agent.state.lock();
             let records = &mut state.region(region, self.shared.boot_epoch()).records;
             if Arc::ptr_eq(&records.sealed, &sealed) {

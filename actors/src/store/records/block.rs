@@ -22,10 +22,12 @@ fn skip_value(from: &mut Reader<'_>) -> Option<()> {
     }
 }
 
-/// `Err(())` when the block makes no sense.
-pub fn find(block: &[u8], key: &[u8]) -> Result<Option<Value>, ()> {
-    let mut reader = Reader(block);
+/// Goes on from `at` to the first entry that isn't before the key, and gives its value if it is the key's. `Err(())` when the
+/// block makes no sense.
+pub fn find(block: &[u8], at: &mut usize, key: &[u8]) -> Result<Option<Value>, ()> {
+    let mut reader = Reader(block.get(*at..).ok_or(())?);
     while !reader.is_empty() {
+        *at = block.len() - reader.0.len();
         let found = reader.bytes().ok_or(())?;
         match found.cmp(key) {
             std::cmp::Ordering::Less => skip_value(&mut reader).ok_or(())?,
@@ -33,5 +35,6 @@ pub fn find(block: &[u8], key: &[u8]) -> Result<Option<Value>, ()> {
             std::cmp::Ordering::Greater => return Ok(None),
         }
     }
+    *at = block.len();
     Ok(None)
 }

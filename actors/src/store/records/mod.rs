@@ -13,6 +13,7 @@ use super::error::EngineError;
 use super::pack::{Pack, Pointer};
 
 pub use merge::{Merging, Source};
+use run::Ascending;
 pub use run::{Run, RunCursor, RunWriter};
 
 /// Longest record key, in bytes.
@@ -169,8 +170,17 @@ impl Sealed {
         Ok(None)
     }
 
-    pub fn is_alive(&self, pack: &Pack, key: &[u8]) -> Result<bool, EngineError> {
-        Ok(self.get(pack, key)?.is_some_and(|value| value != Value::Deleted))
+    /// Whether keys are alive that are asked for in ascending order.
+    pub fn alive<'a>(&'a self, pack: &'a Pack) -> impl FnMut(&[u8]) -> Result<bool, EngineError> + 'a {
+        let mut runs: Vec<Ascending> = self.runs.iter().map(|run| Ascending::new(run)).collect();
+        move |key| {
+            for run in &mut runs {
+                if let Some(value) = run.get(pack, key)? {
+                    return Ok(value != Value::Deleted);
+                }
+            }
+            Ok(false)
+        }
     }
 
     pub fn bytes(&self) -> u64 {

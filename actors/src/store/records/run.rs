@@ -91,13 +91,18 @@ impl Run {
     }
 
     pub fn get(&self, pack: &Pack, key: &[u8]) -> Result<Option<Value>, EngineError> {
+        let Some(at) = self.block_of(pack, key)? else { return Ok(None) };
+        find(&pack.read(at)?, &mut 0, key).map_err(|()| nonsense(at))
+    }
+
+    /// The block that has the key, if any has.
+    fn block_of(&self, pack: &Pack, key: &[u8]) -> Result<Option<Pointer>, EngineError> {
         if key < self.min.as_slice() || key > self.max.as_slice() {
             return Ok(None);
         }
         let index = self.index(pack)?;
         let block = index.blocks.partition_point(|(first, _)| &**first <= key);
-        let Some((_, at)) = block.checked_sub(1).and_then(|block| index.blocks.get(block)) else { return Ok(None) };
-        find(&pack.read(*at)?, key).map_err(|()| nonsense(*at))
+        Ok(block.checked_sub(1).and_then(|block| index.blocks.get(block)).map(|(_, at)| *at))
     }
 
     /// Its blocks and index, which go with it when nobody reads it any more.
@@ -125,6 +130,34 @@ impl Run {
 
 fn nonsense(at: Pointer) -> EngineError {
     EngineError::Damaged(format!("the pack's block at {} makes no sense", at.offset))
+}
+
+/// Looks up keys that come in ascending order: a block is read and walked once for all those in it.
+pub struct Ascending<'a> {
+    run: &'a Run,
+    block: Option<(Pointer, Vec<u8>)>,
+    at: usize,
+}
+
+impl<'a> Ascending<'a> {
+    pub fn new(run: &'a Run) -> Self {
+        Self { run, block: None, at: 0 }
+    }
+
+    /// As [`Run::get`]. The key must not be before the one asked for last.
+    pub fn get(&mut self, pack: &Pack, key: &[u8]) -> Result<Option<Value>, EngineError> {
+        let Some(place) = self.run.block_of(pack, key)? else { return Ok(None) };
+        let bytes = match self.block.take().filter(|(known, _)| *known == place) {
+            Some((_, bytes)) => bytes,
+            None => {
+                self.at = 0;
+                pack.read_uncached(place)?
+            }
+        };
+        let found = find(&bytes, &mut self.at, key).map_err(|()| nonsense(place));
+        self.block = Some((place, bytes));
+        found
+    }
 }
 
 /// Walks a run in order, one block in memory.

@@ -322,9 +322,9 @@ impl KeyIndex {
         compared.into_iter().for_each(|ids| self.traits.push(ids));
     }
 
-    /// Seals the oldest of all but the newest `held` documents, one segment's; nothing if there are none.
-    pub fn seal_but(&mut self, held: usize) -> Option<Arc<[u8]>> {
-        let count = self.unsealed().saturating_sub(held).min(SEGMENT_DOCUMENTS);
+    /// Seals the oldest of all but the newest `held` documents, at most `most`; nothing if there are none.
+    pub fn seal_but(&mut self, held: usize, most: usize) -> Option<Arc<[u8]>> {
+        let count = self.unsealed().saturating_sub(held).min(most);
         (count > 0).then(|| self.seal_first(count))
     }
 

@@ -2,8 +2,8 @@
 
 use std::collections::BTreeMap;
 
+use super::TextIndex;
 use super::score::rarity;
-use super::{SEGMENT_DOCUMENTS, TextIndex};
 use crate::language::calibrated;
 use crate::language::packed::PackedVector;
 
@@ -78,9 +78,9 @@ impl TextIndex {
         last.map_or(0, |document| document + 1)
     }
 
-    /// Seals the oldest of all but the newest `held` documents, one segment's; nothing if there are none.
-    pub fn seal_but(&mut self, held: usize) -> Option<std::sync::Arc<[u8]>> {
-        let count = self.unsealed().saturating_sub(held).min(SEGMENT_DOCUMENTS);
+    /// Seals the oldest of all but the newest `held` documents, at most `most`; nothing if there are none.
+    pub fn seal_but(&mut self, held: usize, most: usize) -> Option<std::sync::Arc<[u8]>> {
+        let count = self.unsealed().saturating_sub(held).min(most);
         (count > 0).then(|| self.seal_first(count))
     }
 }
