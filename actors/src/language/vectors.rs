@@ -37,6 +37,11 @@ impl Vectors {
         self.scales.is_empty()
     }
 
+    /// Makes room for the scales of so many more records; their numbers get it in steps.
+    pub fn reserve(&mut self, records: usize) {
+        self.scales.reserve(records);
+    }
+
     /// Appends a record with its vector, or without.
     pub fn push(&mut self, vector: Option<&PackedVector>) {
         match vector.filter(|vector| vector.steps.len() == self.dims) {

@@ -131,6 +131,7 @@ impl Region for EntorhinalCortex {
         let encoder = &settings.encoder;
         let mut index =
             SituationIndex::new(encoder.id().clone(), encoder.dims(), encoder.floor(), settings.zone.clone());
+        index.reserve(self.places as usize);
         let mut whole = 0;
         while whole < self.sealed {
             let bytes = records.bytes(&segment_key(whole));

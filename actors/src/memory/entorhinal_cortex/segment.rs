@@ -1,5 +1,7 @@
 //! A stretch of situations as columns, so that a large store wakes without reading each record.
 
+use std::collections::{BTreeMap, BTreeSet};
+
 use super::situation_index::{Row, SituationIndex};
 use crate::memory::hippocampus::packing::{DamagedSegment, Packer, Unpacker};
 
@@ -16,21 +18,33 @@ impl SituationIndex {
         let places = number * SEGMENT..(number + 1) * SEGMENT;
         let mut out = Packer::new(KIND);
         out.text(self.encoder().as_str());
-        let names = self.names();
-        out.count(names.len());
-        names.iter().for_each(|name| out.text(name));
-        for place in places.clone() {
-            let row = self.row(place);
-            let success = row.success.map_or(NONE, u32::from);
-            for number in
-                [row.layer, row.tool.unwrap_or(NONE), row.goal.unwrap_or(NONE), row.mode.unwrap_or(NONE), success]
-            {
-                out.u32(number);
+        let rows: Vec<Row> = places.clone().map(|place| self.row(place)).collect();
+        // Only the names that occur here, numbered anew: all names in each segment would be read again with each.
+        let mut used = BTreeMap::new();
+        let named =
+            |row: &Row| [Some(row.layer), row.tool, row.goal, row.mode].into_iter().flatten().collect::<Vec<_>>();
+        for id in
+            rows.iter().flat_map(|row| named(row).into_iter().chain(row.objects.iter().chain(&row.people).copied()))
+        {
+            if let Some(name) = self.names().get(id as usize) {
+                let next = used.len() as u32;
+                used.entry(id).or_insert((next, name));
             }
+        }
+        let mut names: Vec<(u32, &String)> = used.values().copied().collect();
+        names.sort_unstable();
+        out.count(names.len());
+        names.iter().for_each(|(_, name)| out.text(name));
+        let number = |id: Option<u32>| id.and_then(|id| used.get(&id)).map_or(NONE, |(number, _)| *number);
+        for row in &rows {
+            for id in [Some(row.layer), row.tool, row.goal, row.mode] {
+                out.u32(number(id));
+            }
+            out.u32(row.success.map_or(NONE, u32::from));
             row.phases.iter().for_each(|phase| out.u32(u32::from(*phase)));
             for list in [&row.objects, &row.people] {
                 out.count(list.len());
-                list.iter().for_each(|name| out.u32(*name));
+                list.iter().for_each(|name| out.u32(number(Some(*name))));
             }
             out.u32(u32::from(row.is_forgotten));
             out.u32(row.scale.to_bits());
@@ -80,11 +94,63 @@ impl SituationIndex {
             }
             rows.push(row);
         }
+        let goals: BTreeSet<u32> = rows.iter().filter_map(|row| row.goal).collect();
+        goals.into_iter().for_each(|goal| self.know_goal(Some(goal)));
         let dims = self.dims();
         let steps = reader.take(SEGMENT as usize * dims, "the vectors")?;
         for (row, steps) in rows.into_iter().zip(steps.chunks_exact(dims.max(1))) {
             self.push_row(row, steps.iter().map(|byte| byte.cast_signed()));
         }
         Ok(true)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use jiff::tz::TimeZone;
+    use maxim_bus::signals::similarity::Situation;
+
+    use super::*;
+    use crate::language::packed::PackedVector;
+    use crate::language::{Embedding, EncoderId};
+    use crate::memory::entorhinal_cortex::model::Item;
+
+    fn index() -> SituationIndex {
+        SituationIndex::new(EncoderId::new("two"), 2, 0.3, TimeZone::UTC)
+    }
+
+    #[test]
+    fn a_segment_holds_the_names_of_its_own_places_and_comes_back_as_it_was() {
+        let mut index = index();
+        for place in 0..2 * SEGMENT {
+            let vector = PackedVector::of(&Embedding::new(EncoderId::new("two"), vec![1.0, place as f32]));
+            let situation = Situation {
+                layer: "hippocampus".into(),
+                goal: Some(format!("find cup {place:05}")),
+                objects: vec![format!("cup {place:05}"), "table".into()],
+                people: if place % 3 == 0 { vec![format!("person {}", place % 5)] } else { Vec::new() },
+                success: [None, Some(true), Some(false)][place as usize % 3],
+                ..Situation::default()
+            };
+            index.put(place, &Item::with_vector(situation, EncoderId::new("two"), vector));
+        }
+        index.forget(SEGMENT + 7);
+        let packed: Vec<Vec<u8>> = (0..2).map(|number| index.pack(number)).collect();
+        assert!(packed[1].len() < packed[0].len() * 11 / 10, "{} after {}", packed[1].len(), packed[0].len());
+        let mut again = self::index();
+        for segment in &packed {
+            assert!(again.append(segment).expect("readable"));
+        }
+        let named = |of: &SituationIndex, place: u32| {
+            let row = of.row(place);
+            let name = |id: &u32| of.names().get(*id as usize).cloned();
+            let mut things: Vec<_> = row.objects.iter().chain(&row.people).map(name).collect();
+            things.sort();
+            let fields = [Some(row.layer), row.tool, row.goal, row.mode].map(|id| id.and_then(|id| name(&id)));
+            (fields, things, row.success, row.phases, row.is_forgotten, row.signature)
+        };
+        for place in (0..2 * SEGMENT).step_by(61).chain([SEGMENT + 7]) {
+            assert_eq!(named(&again, place), named(&index, place), "{place}");
+        }
     }
 }

@@ -59,6 +59,12 @@ impl Sight {
         self.signatures.get(place as usize).copied().unwrap_or_default()
     }
 
+    /// Makes room for so many more places.
+    pub fn reserve(&mut self, places: usize) {
+        self.vectors.reserve(places);
+        self.signatures.reserve(places);
+    }
+
     /// A place more, without a vector.
     pub fn push_empty(&mut self) {
         self.vectors.push(None);

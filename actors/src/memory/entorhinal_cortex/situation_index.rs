@@ -231,7 +231,15 @@ impl SituationIndex {
         self.sight.steps(place)
     }
 
-    /// Appends an item as it was packed; its numbers of names are this index's.
+    /// Makes room for so many more items.
+    pub fn reserve(&mut self, items: usize) {
+        self.sight.reserve(items);
+        self.traits.reserve(items);
+        self.layers.reserve(items);
+    }
+
+    /// Appends an item as it was packed; its numbers of names are this index's, and its goal is known by
+    /// [`SituationIndex::know_goal`].
     pub fn push_row(&mut self, row: Row, steps: impl Iterator<Item = i8>) {
         let place = self.places();
         self.sight.push(row.scale, steps, row.signature);
@@ -239,14 +247,13 @@ impl SituationIndex {
         if row.is_forgotten {
             return;
         }
-        self.know_goal(row.goal);
         let Row { layer, tool, goal, mode, success, phases, objects, people, .. } = row;
         let (objects, people) = (objects.into_boxed_slice(), people.into_boxed_slice());
         self.list(place, layer, Traits { tool, goal, mode, success, objects, people, phases });
     }
 
     /// Remembers the stems of a goal.
-    fn know_goal(&mut self, goal: Option<u32>) {
+    pub fn know_goal(&mut self, goal: Option<u32>) {
         if let Some(id) = goal.filter(|id| !self.goals.contains_key(id))
             && let Some(name) = self.names.all.get(id as usize)
         {

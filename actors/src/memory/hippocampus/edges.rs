@@ -156,21 +156,59 @@ impl Edges {
         out.finish()
     }
 
-    /// Takes in what [`Edges::pack`] wrote.
-    pub fn unpack(&mut self, block: u32, bytes: &[u8]) -> Result<(), DamagedSegment> {
-        read_block(block, bytes)?.iter().for_each(|(document, own)| self.set(*document, own));
-        Ok(())
+    /// All edges of blocks that [`Edges::pack`] wrote, with the numbers of those that are damaged. Each row is made once,
+    /// as long as it will be: to let a million of them grow edge by edge would take most of a start.
+    pub fn load(blocks: &[(u32, Vec<u8>)]) -> (Self, Vec<u32>) {
+        let (mut sound, mut damaged) = (Vec::with_capacity(blocks.len()), Vec::new());
+        for (block, bytes) in blocks {
+            match rows_of(bytes) {
+                Ok(rows) => sound.push((*block, rows)),
+                Err(_) => damaged.push(*block),
+            }
+        }
+        let mut degrees: Vec<u32> = Vec::new();
+        let mut edges = Self::default();
+        for (block, rows) in &sound {
+            visit_rows(*block, rows, |document, edge| {
+                degrees.resize(degrees.len().max(document as usize + 1), 0);
+                degrees[document as usize] += 1;
+                degrees[edge.to as usize] += 1;
+                edges.count += 1;
+            });
+        }
+        edges.rows = degrees.into_iter().map(|degree| Vec::with_capacity(degree as usize)).collect();
+        for (block, rows) in &sound {
+            visit_rows(*block, rows, |document, edge| {
+                edges.rows[document as usize].push(edge);
+                edges.rows[edge.to as usize].push(Edge { to: document, ..edge });
+            });
+        }
+        (edges, damaged)
     }
 }
 
 /// Reads what [`Edges::pack`] wrote: the edges that each episode keeps, those without any left out.
 pub fn read_block(block: u32, bytes: &[u8]) -> Result<Vec<(u32, Vec<Edge>)>, DamagedSegment> {
+    let mut read: Vec<(u32, Vec<Edge>)> = Vec::new();
+    visit_rows(block, rows_of(bytes)?, |document, edge| match read.last_mut() {
+        Some((last, own)) if *last == document => own.push(edge),
+        _ => read.push((document, vec![edge])),
+    });
+    Ok(read)
+}
+
+/// The rows of a block, its checksum verified.
+fn rows_of(bytes: &[u8]) -> Result<&[u8], DamagedSegment> {
     let mut reader = Unpacker::open(bytes, KIND)?;
     let length = reader.u32("the length of the edges")? as usize;
-    let rows = reader.take(length, "the edges")?;
+    reader.take(length, "the edges")
+}
+
+fn visit_rows(block: u32, rows: &[u8], mut visit: impl FnMut(u32, Edge)) {
     let mut at = 0;
-    let read = documents_of(block).map(|document| (document, take_row(document, rows, &mut at)));
-    Ok(read.filter(|(_, own)| !own.is_empty()).collect())
+    for document in documents_of(block) {
+        visit_row(document, rows, &mut at, |edge| visit(document, edge));
+    }
 }
 
 /// Numbers of the episodes of a block.
@@ -187,7 +225,9 @@ pub fn row_record(document: u32, own: &[Edge]) -> Vec<u8> {
 
 /// Reads what [`row_record`] wrote.
 pub fn read_row(document: u32, record: &[u8]) -> Vec<Edge> {
-    take_row(document, record, &mut 0)
+    let mut own = Vec::new();
+    visit_row(document, record, &mut 0, |edge| own.push(edge));
+    own
 }
 
 /// Count, and for each edge the distance back with the kind in its low bit, the weight, and how often.
@@ -201,20 +241,18 @@ fn pack_row(document: u32, own: &[Edge], into: &mut Vec<u8>) {
     }
 }
 
-fn take_row(document: u32, bytes: &[u8], at: &mut usize) -> Vec<Edge> {
-    let count = take_varint(bytes, at).min(2 * MOST_DEGREE as u32);
-    let mut own = Vec::with_capacity(count as usize);
-    for _ in 0..count {
+/// Visits the edges of a row to earlier episodes, and goes on behind it.
+fn visit_row(document: u32, bytes: &[u8], at: &mut usize, mut visit: impl FnMut(Edge)) {
+    for _ in 0..take_varint(bytes, at).min(2 * MOST_DEGREE as u32) {
         let packed = take_varint(bytes, at);
         let weight = bytes.get(*at..).and_then(|rest| rest.first_chunk()).map_or(0, |two| u16::from_le_bytes(*two));
         *at += 2;
         let times = take_varint(bytes, at) as u16;
         let kind = if packed & 1 == 1 { EdgeKind::Causes } else { EdgeKind::Associates };
-        if let Some(to) = document.checked_sub(packed >> 1) {
-            own.push(Edge { to, kind, weight, times });
+        if let Some(to) = document.checked_sub(packed >> 1).filter(|to| *to < document) {
+            visit(Edge { to, kind, weight, times });
         }
     }
-    own
 }
 
 #[cfg(test)]
@@ -269,12 +307,14 @@ mod tests {
         edges.set(700, &[alike(2, 0.75), alike(699, 1.0), Edge::new(650, EdgeKind::Causes, 0.31)]);
         edges.set(1023, &[alike(700, 0.5)]);
         let mut bytes = edges.pack(1);
-        let mut again = Edges::default();
-        again.unpack(1, &bytes).expect("sound");
+        let (again, damaged) = Edges::load(&[(1, bytes.clone())]);
+        assert!(damaged.is_empty());
+        assert_eq!([2, 650, 699].map(|document| again.degree(document)), [1, 1, 1], "the other ends know them too");
         assert_eq!((again.own(700), again.own(1023), again.len()), (edges.own(700), edges.own(1023), 4));
         assert_eq!(read_row(700, &row_record(700, &edges.own(700))), edges.own(700));
         assert!(bytes.len() < BLOCK as usize + 64, "{} bytes", bytes.len());
         bytes[20] ^= 1;
-        assert!(Edges::default().unpack(1, &bytes).is_err());
+        let (without, damaged) = Edges::load(&[(1, bytes)]);
+        assert!(without.is_empty() && damaged == [1]);
     }
 }

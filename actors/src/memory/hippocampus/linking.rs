@@ -119,14 +119,13 @@ pub(super) fn block_key(block: u32) -> Vec<u8> {
 
 /// Edges as they are on disk: sealed blocks, and over them what came since. Episodes that are gone have none.
 pub(super) fn load_edges(linking: &mut Linking, gone: &[u32], records: &RecordView<'_>) -> Edges {
-    let mut edges = Edges::default();
-    for block in 0..linking.blocks {
-        let read = records.bytes(&block_key(block)).map(|bytes| edges.unpack(block, &bytes));
-        if !matches!(read, Some(Ok(()))) {
-            tracing::warn!(block, "edges between episodes are damaged; these episodes are linked again");
-            linking.again.extend(documents_of(block).filter(|document| *document < linking.upto));
-            linking.expect();
-        }
+    let read = |block| (block, records.bytes(&block_key(block)).unwrap_or_default());
+    let blocks: Vec<(u32, Vec<u8>)> = (0..linking.blocks).map(read).collect();
+    let (mut edges, damaged) = Edges::load(&blocks);
+    for block in damaged {
+        tracing::warn!(block, "edges between episodes are damaged; these episodes are linked again");
+        linking.again.extend(documents_of(block).filter(|document| *document < linking.upto));
+        linking.expect();
     }
     for (key, record) in records.prefixed(b"edge/", usize::MAX) {
         let number = std::str::from_utf8(&key[5..]).ok().and_then(|hex| u32::from_str_radix(hex, 16).ok());
