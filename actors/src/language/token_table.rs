@@ -11,6 +11,8 @@ const VERSION: u32 = 1;
 /// Slots of the hash table over pieces.
 const SLOTS: usize = 1 << 16;
 const EMPTY: u16 = u16::MAX;
+/// Bytes of a text that are read.
+const TEXT_BYTES: usize = 64 << 10;
 
 /// Bytes that are no table.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -131,7 +133,9 @@ impl Encoder for TokenTable {
         self.dims
     }
 
+    /// Of a long text, how it begins: the mean of so many words hardly moves any more.
     fn embed(&self, text: &str) -> Embedding {
+        let text = &text[..text.floor_char_boundary(TEXT_BYTES)];
         let mut sum = vec![0.0; self.dims];
         self.pieces(text, PLAIN).into_iter().for_each(|piece| self.add(piece, &mut sum));
         Embedding::new(self.id.clone(), sum)

@@ -368,7 +368,9 @@ impl Region for Hippocampus {
     fn wake(&mut self, records: &RecordView<'_>, settings: &HippocampusSettings) {
         let gone = load_gone(records);
         self.edges = load_edges(&mut self.linking, &gone, records);
-        self.indexes = Some(self.load_indexes(&gone, records, settings));
+        let indexes = self.load_indexes(&gone, records, settings);
+        indexes.text.warm();
+        self.indexes = Some(indexes);
     }
 
     fn next_deadline(&self, _settings: &HippocampusSettings) -> Option<Timestamp> {

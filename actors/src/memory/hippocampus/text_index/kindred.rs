@@ -1,9 +1,9 @@
 //! Documents that may be about the same: those that share a document's rare words, and how alike two texts are.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
-use super::TextIndex;
 use super::score::rarity;
+use super::{TextIndex, beginning};
 use crate::language::calibrated;
 use crate::language::packed::PackedVector;
 
@@ -16,12 +16,9 @@ impl TextIndex {
     /// Earlier documents that share rare stems with a text: the newest `most` of each of its `stems` rarest, with how
     /// much speaks for looking at them, at most 0.6 in all. Costs by the postings of rare stems, not by the store.
     pub fn candidates(&self, text: &str, before: u32, stems: usize, most: usize, into: &mut BTreeMap<u32, f32>) {
-        let mut rare: Vec<(usize, String)> = Vec::new();
-        for stem in self.stems.of_text(text) {
-            if !rare.iter().any(|(_, known)| *known == stem) {
-                rare.push((self.document_frequency(&stem), stem));
-            }
-        }
+        let distinct: BTreeSet<String> = self.stems.of_text(beginning(text)).into_iter().collect();
+        let mut rare: Vec<(usize, String)> =
+            distinct.into_iter().map(|stem| (self.document_frequency(&stem), stem)).collect();
         let common = (self.len() / COMMON_SHARE).max(FEW);
         // One posting is the document's own.
         rare.retain(|(frequency, _)| (2..=common).contains(frequency));
@@ -56,6 +53,15 @@ impl TextIndex {
             go_on = list.into_iter().rev().all(&mut take);
         }
         found
+    }
+
+    /// Makes the vectors of stems that a question would have to wait for.
+    pub fn warm(&self) {
+        if let Some(meaning) = &self.meaning
+            && let Ok(mut related) = meaning.related.lock()
+        {
+            related.keep_up(&self.vocabulary, &*meaning.encoder);
+        }
     }
 
     /// The vector of a document, to compare others with; nothing where it has none.

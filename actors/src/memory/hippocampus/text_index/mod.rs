@@ -1,6 +1,6 @@
 //! Full text of episodes: an inverted index with ranking.
 //!
-//! Sealed segments of 4 096 documents are immutable bytes that load without reading any text again; the newest
+//! Sealed segments of some thousand documents are immutable bytes that load without reading any text again; the newest
 //! documents stand in a mutable tail. Every eight segments of one size are merged into one. A question's cost grows
 //! with the postings of its stems.
 //!
@@ -48,6 +48,8 @@ pub const SEGMENT_DOCUMENTS: usize = 2048;
 pub const MERGE_FACTOR: usize = 8;
 /// Newest documents that are never sealed, so that an open episode can still be completed.
 pub const HELD_OPEN: usize = 256;
+/// Bytes of a document's text that are indexed, and of its further words: what stands behind them isn't found by its words.
+const TEXT_BYTES: usize = 64 << 10;
 
 /// What of an episode is indexed.
 #[derive(Clone, Debug, Default)]
@@ -128,6 +130,11 @@ struct Look {
     reach: u8,
 }
 
+/// What is read of a long text.
+fn beginning(text: &str) -> &str {
+    &text[..text.floor_char_boundary(TEXT_BYTES)]
+}
+
 impl TextIndex {
     pub fn new() -> Self {
         Self::default()
@@ -156,7 +163,7 @@ impl TextIndex {
         }
         let (speakers, text) = fields.spoken();
         let group = self.people.group(speakers.iter().map(String::as_str));
-        let words = words(text);
+        let words = words(beginning(text));
         let marks = Statement::of(text, &words).0;
         let ordinal = self.documents.len() as u32;
         let mut length = 0;
@@ -182,7 +189,7 @@ impl TextIndex {
     /// Words of `more` that the document doesn't hold yet; its length grows only by what is new.
     fn count_more(&mut self, ordinal: u32, more: &str) -> usize {
         let mut added = 0;
-        for word in words(more) {
+        for word in words(beginning(more)) {
             let Some(stem) = self.stems.of(&word.text) else { continue };
             let known = self.tail.list(&stem).binary_search_by_key(&ordinal, |p| p.ordinal).is_ok();
             if !known {

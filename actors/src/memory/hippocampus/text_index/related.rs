@@ -109,7 +109,7 @@ impl Related {
     }
 
     /// Vectors of new stems and of those whose word changed.
-    fn keep_up(&mut self, vocabulary: &Vocabulary, encoder: &dyn Encoder) {
+    pub fn keep_up(&mut self, vocabulary: &Vocabulary, encoder: &dyn Encoder) {
         let entries = vocabulary.entries();
         let dims = encoder.dims();
         for id in &vocabulary.changed()[self.changes..] {

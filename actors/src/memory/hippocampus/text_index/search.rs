@@ -15,6 +15,12 @@ use crate::language::packed::PackedVector;
 
 /// Best documents by words whose meaning is looked at.
 const LOOKED_AT: usize = 200;
+/// Bytes of a question that are read: whoever asks with a whole document is answered by how it begins.
+const QUESTION_BYTES: usize = 4 << 10;
+/// Stems of the question that are looked up, the rarest.
+const CUES: usize = 48;
+/// Those of them for which related stems are looked for, the rarest: each is compared with all stems of the store once.
+pub(super) const RELATED_CUES: usize = 16;
 /// Postings of the question's own stems that are read, the rarest stems first; the rarest is always read whole. In a large
 /// store the words that stand in every other text tell little and would cost the most.
 const OWN_POSTINGS: usize = 32_768;
@@ -69,6 +75,20 @@ fn leave_common_ones(cues: &mut Vec<Cue>) {
     cues.retain(|cue| cue.lists[0].len() <= most);
 }
 
+/// Which cues are among the `most` that come first: those with postings before those without where `known` counts, then
+/// the rarest.
+fn chosen(most: usize, cues: &[Cue], known: bool) -> Vec<bool> {
+    let mut places: Vec<usize> = (0..cues.len()).collect();
+    if cues.len() > most {
+        let has_none = |place: usize| known && cues[place].lists[0].len() == 0;
+        places.sort_by(|a, b| has_none(*a).cmp(&has_none(*b)).then(cues[*b].rarity.total_cmp(&cues[*a].rarity)));
+        places.truncate(most);
+    }
+    let mut chosen = vec![false; cues.len()];
+    places.into_iter().for_each(|place| chosen[place] = true);
+    chosen
+}
+
 impl TextIndex {
     /// The `limit` best documents, best first; ties go to the newer one.
     pub fn search(&self, query: &Query, limit: usize) -> Vec<Hit> {
@@ -84,7 +104,7 @@ impl TextIndex {
         if limit == 0 || self.is_empty() {
             return Vec::new();
         }
-        let words = crate::language::words(query.text);
+        let words = crate::language::words(&query.text[..query.text.floor_char_boundary(QUESTION_BYTES)]);
         let named = self.people.named_in(&words);
         let dates = self.date_ranges(&named.rest);
         let mut cues: Vec<Cue> = Vec::new();
@@ -96,6 +116,8 @@ impl TextIndex {
             }
         }
         leave_common_ones(&mut cues);
+        let mut left = chosen(CUES, &cues, true).into_iter();
+        cues.retain(|_| left.next() == Some(true));
         self.relate(&mut cues, query.weights.related);
         let total: f32 = cues.iter().map(|cue| cue.rarity).sum();
         let mut scratch = self.scratch.lock().map(|mut kept| std::mem::take(&mut *kept)).unwrap_or_default();
@@ -134,7 +156,8 @@ impl TextIndex {
         let Some(meaning) = self.meaning.as_ref().filter(|_| most > 0) else { return };
         let Ok(mut related) = meaning.related.lock() else { return };
         let mut found: Vec<(f32, usize, List<'a>)> = Vec::new();
-        for (at, cue) in cues.iter().enumerate() {
+        let wanting = chosen(RELATED_CUES, cues, false);
+        for (at, cue) in cues.iter().enumerate().filter(|(at, _)| wanting[*at]) {
             for soft in related.of(&cue.stem, &cue.form, &self.vocabulary, &*meaning.encoder, most) {
                 let mut list = self.list_of(&self.vocabulary.entries()[soft.id as usize].stem, soft.weight);
                 list.weight *= rarity(self.len(), list.len()).min(cue.rarity) / cue.rarity;

@@ -250,3 +250,4 @@ fn a_search_within_a_few_of_very_many_finds_them_however_good_the_others_are() {
 }
 
 mod conversations;
+mod long_texts;
