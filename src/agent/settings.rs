@@ -156,7 +156,7 @@ impl AgentSettings {
         let config::Stop { phrases, file_poll: _ } = stop;
         let config::Gateway { credit, text_max } = gateway;
         let config::Habit { evidence_max } = habit;
-        let config::Tools { deadline: tool_deadline, output_max, web, folder: _ } = tools;
+        let config::Tools { deadline: tool_deadline, output_max, web, folder: _, bubblewrap: _ } = tools;
         let config::Gate {
             veto_confidence,
             veto_value,

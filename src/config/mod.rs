@@ -58,7 +58,7 @@ pub use secret::Secret;
 pub use stop::Stop;
 pub use store::{Store, StoreEngine};
 pub use telemetry::{Level, Telemetry};
-pub use tools::Tools;
+pub use tools::{Tools, UseBubblewrap};
 
 use std::collections::BTreeMap;
 

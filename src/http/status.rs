@@ -14,6 +14,7 @@ use serde_json::{Map, Value, json};
 use super::Served;
 use super::fields::query_fields;
 use super::problem::{Answer, json_answer, ok};
+use crate::agent::containment::Containment;
 
 /// How long counts and the disk's figures are waited for: a status must come while parts are down.
 const PATIENCE: Duration = Duration::from_secs(1);
@@ -59,6 +60,7 @@ pub async fn status(State(served): State<Arc<Served>>, request: Request) -> Answ
         "llm": served.llm,
         "tokens": served.tokens,
         "tool_servers": served.tool_servers.report(),
+        "sandbox": served.containment.as_ref().map(Containment::document),
         "channels": served.channels.report(),
         "memory": memory,
         "encoder": encoder,
