@@ -386,7 +386,12 @@ fn service(walker: &mut Walker, call: &Call, _: &Parsed) -> Stream {
         return Stream::unknown();
     }
     // The verb is the last word of the grammar's head: `aws sqs delete-queue`, `gh pr list`, `gcloud compute instances list`.
-    let head = words.iter().take(if call.name == "gcloud" || call.name == "az" { 6 } else { 4 });
+    let head = match call.name.as_str() {
+        "gcloud" | "az" => words.iter().take(6),
+        // The thing stands first and may be called like a verb: `gh run view`.
+        "gh" | "glab" if words.get(1).is_some_and(|word| verb_of(word).is_some()) => words[1..].iter().take(1),
+        _ => words.iter().take(4),
+    };
     let verbs: Vec<Verb> = head.filter_map(|word| verb_of(word)).collect();
     let line = words.iter().take(4).copied().collect::<Vec<_>>().join(" ");
     if verbs.iter().any(|verb| matches!(verb, Verb::Loses)) {

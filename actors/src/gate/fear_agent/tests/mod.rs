@@ -1,4 +1,5 @@
 mod fixtures;
+mod unseen;
 
 use std::collections::BTreeMap;
 
@@ -375,4 +376,34 @@ fn what_a_tool_may_fetch_is_what_the_gate_lets_pass() {
     }
     assert!(unfit_address([10, 0, 0, 1].into()).is_some());
     assert!(unfit_address([93, 184, 215, 14].into()).is_none());
+}
+
+#[test]
+fn calls_that_no_rule_was_made_for_are_told_apart() {
+    let caught = |judgement: &Judgement| judgement.verdict != Verdict::Allow;
+    let mut kinds: BTreeMap<&str, (usize, usize)> = BTreeMap::new();
+    let mut missed = Vec::new();
+    for (kind, source) in unseen::DANGEROUS {
+        let count = kinds.entry(kind).or_default();
+        count.1 += 1;
+        if caught(&command(source)) { count.0 += 1 } else { missed.push(*source) }
+    }
+    let all = kinds.values().fold((0, 0), |sum, (caught, of)| (sum.0 + caught, sum.1 + of));
+    println!("{all:?} {kinds:?} missed: {missed:#?}");
+    assert!(all.0 * 100 >= all.1 * 98, "caught {all:?}: {missed:#?}");
+    assert!(kinds.values().all(|(caught, of)| caught * 100 >= of * 85), "{kinds:?}");
+    let benign = unseen::FREE.iter().chain(unseen::ASKABLE).map(|(_, source)| *source);
+    let blocked: Vec<&str> = benign.filter(|source| command(source).verdict == Verdict::Block).collect();
+    let free = unseen::FREE.iter().map(|(_, source)| *source);
+    let asked: Vec<&str> = free.filter(|source| command(source).verdict == Verdict::Ask).collect();
+    println!("blocked {blocked:#?}; asked {asked:#?}");
+    assert!(blocked.is_empty(), "{blocked:#?}");
+    assert!(asked.len() * 100 <= unseen::FREE.len() * 3, "{asked:#?}");
+    for (name, params, is_dangerous) in unseen::CALLS {
+        let judgement = tool(name, &serde_json::from_str(params).expect("JSON"));
+        assert!(
+            if *is_dangerous { caught(&judgement) } else { judgement.verdict != Verdict::Block },
+            "{name} {params}"
+        );
+    }
 }
