@@ -219,9 +219,15 @@ async fn what_the_senses_report_is_around_and_recognised_words_can_stop_but_not_
         (json!({"objects": "cup"}), "list"),
         (json!({"smell": "tea"}), "smell"),
         (json!({"speech": {"text": "hello"}}), "confidence"),
+        (json!({"pain": {"place": "bumper"}}), "intensity"),
+        (json!({"pain": {"place": " ", "intensity": 0.5}}), "place"),
     ] {
         refused(&house.post("/v1/observations", &wrong).await, 400, &[why]);
     }
+    let pain = json!({"pain": {"place": "front.bumper", "intensity": 0.5, "reason": "a push"}});
+    assert_eq!(house.post("/v1/observations", &pain).await.status, 202);
+    let felt = house.post("/v1/introspection/pain_history", &json!({"params": {}})).await.body;
+    assert!(felt.to_string().contains("front.bumper") && felt.to_string().contains("external"), "{felt}");
     let said = |text: &str, sure: f64| json!({"speech": {"text": text, "confidence": sure}});
     let heard = house.post("/v1/observations", &said("run the command touch it", 0.9)).await;
     assert!(heard.body["speech"].is_string(), "{}", heard.body);
