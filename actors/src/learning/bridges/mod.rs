@@ -18,6 +18,7 @@ pub mod fear;
 #[cfg(test)]
 pub(in crate::learning) mod fixtures;
 mod gist;
+mod manner;
 pub mod planning;
 pub mod salience;
 pub mod spatial;

@@ -80,7 +80,7 @@ const PURE_MODULES: &str = "math cmath random statistics decimal fractions numbe
     collections.abc os.path perf_hooks buffer punycode string_decoder";
 
 /// Words of many languages by which nothing outside of the program is reached. PHP, Lua, R, Julia, Tcl, Scheme, Octave.
-const COMPUTING: &str = "print echo puts println printf disp display strlen nchar length len count size \
+const COMPUTING: &str = "print cat echo puts println printf disp display strlen nchar length len count size \
     upper lower toupper tolower strtoupper strtolower ucfirst trim strrev str_repeat implode explode substr string \
     math sqrt abs min max sum mean median sd var quantile prod cumsum round floor ceil ceiling exp log log2 log10 pow mod \
     sin cos tan pi rand range seq rep rev sort unique table head tail c paste paste0 sprintf format number_format intdiv \

@@ -12,7 +12,7 @@ pub(super) const PROGRAMS: &[Program] = &[
     program("ex", "c=V S=R V=V e n r R s v", Custom(editor)),
     program(
         "vi vim nvim nano pico emacs micro joe mcedit kak helix hx code subl gedit kate gvim view",
-        "c=V u=R S=R eval=V e=V es r R n",
+        "c=V u=R S=R l,load=R eval=V e=V es r R n f,funcall=V script=R",
         Custom(editor),
     ),
     program(
@@ -188,6 +188,10 @@ fn editor(walker: &mut Walker, call: &Call, parsed: &Parsed) -> Stream {
         } else {
             walker.write(path);
         }
+    }
+    let is_lisp = call.name == "emacs";
+    if parsed.has(&["S", "script"]) || (is_lisp && parsed.has(&["l", "f", "eval"])) {
+        walker.findings.ask(rules::RUN_CODE, "the editor would run a script");
     }
     let script: Vec<&str> =
         parsed.values(&["c", "eval", "e"]).chain(call.args.iter().filter_map(|arg| arg.strip_prefix('+'))).collect();
