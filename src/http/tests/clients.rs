@@ -8,8 +8,9 @@ use async_openai::types::chat::{
     Role,
 };
 use maxim_actors::effectors::channels::Said;
-use maxim_bus::MessageId;
+use maxim_bus::signals::sleep::{SleepEntered, SleepPhase};
 use maxim_bus::signals::thought::TurnEnded;
+use maxim_bus::{MessageId, Trust};
 use tokio::sync::mpsc;
 
 use super::super::word_stream::WordStream;
@@ -256,5 +257,23 @@ async fn fears_are_listed_explained_pinned_and_forgiven() {
         told.body
     );
     assert_eq!(house.post("/v1/fears/bash", &json!({"wish": "forgive"})).await.body["fears"], json!([]));
+    house.close().await;
+}
+
+#[tokio::test]
+async fn a_sleep_that_is_under_way_is_told_until_it_ends() {
+    let house = House::open().await;
+    let until = async |state: &str| {
+        while house.get("/v1/status").await.body["state"] != state {
+            tokio::task::yield_now().await;
+        }
+    };
+    until("awake").await;
+    let door = &house.served.agent.outside.door;
+    let sleep = door.fresh_id();
+    door.put("door", sleep, Trust::Own, SleepEntered { sleep, phase: SleepPhase::Scoring });
+    tokio::time::timeout(Duration::from_secs(30), until("asleep")).await.expect("it is told");
+    assert_eq!(house.post("/v1/memory/sleep", &json!({})).await.status, 200);
+    tokio::time::timeout(Duration::from_secs(30), until("awake")).await.expect("that it is over too");
     house.close().await;
 }
