@@ -314,7 +314,15 @@ fn verb_of(word: &str) -> Option<Verb> {
             "pull",
             "fetch",
         ];
-        (CHANGES.contains(&word) || CHANGES.contains(&start)).then_some(Verb::Changes)
+        // Where the thing comes first: `cluster_status`.
+        let end = word.rsplit(['-', '_', ':']).next().unwrap_or(word);
+        match () {
+            () if CHANGES.contains(&word) || CHANGES.contains(&start) => Some(Verb::Changes),
+            () if LOSES.contains(&end) => Some(Verb::Loses),
+            () if CHANGES.contains(&end) => Some(Verb::Changes),
+            () if LOOKS.contains(&end) => Some(Verb::Looks),
+            () => None,
+        }
     }
 }
 

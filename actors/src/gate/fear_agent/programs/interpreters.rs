@@ -88,6 +88,8 @@ fn origin(walker: &mut Walker, stream: &Stream) {
 fn shell(walker: &mut Walker, call: &Call, parsed: &Parsed) -> Stream {
     if let Some(source) = parsed.value(&["c"]).map(str::to_owned) {
         return walker.apart(|walker| {
+            // The first word after the program is its own name.
+            walker.variables.extend(parsed.operands.first().map(|name| ("0".to_owned(), name.clone())));
             walker.positional = Some(parsed.operands.get(1..).unwrap_or_default().to_vec());
             walker.script(&source, &call.stdin)
         });
