@@ -222,3 +222,25 @@ fn how_a_person_wants_to_be_spoken_to_becomes_knowledge_and_a_strangers_wish_doe
     assert!(!found[0]["source_episodes"].as_array().expect("episodes").is_empty(), "{found:?}");
     assert!(lived(Some("communication_bridge")).is_empty());
 }
+
+#[test]
+fn with_what_a_tool_goes_wrong_becomes_knowledge_and_the_tool_itself_stays_good() {
+    let lived = |cut: Option<&str>| {
+        let mut bench = Bench::new();
+        cut.into_iter().for_each(|room| assert!(bench.agent.cut(room), "{room} is there to be cut"));
+        std::fs::write(bench.file("apple.txt"), "an apple").expect("written");
+        for _ in 0..3 {
+            bench.say("read the file apple.txt");
+            bench.pass(Duration::from_secs(60));
+            bench.say("read the file ghost.txt");
+            bench.pass(Duration::from_secs(60));
+        }
+        bench.ask(SemanticPromoter::NAME, Promote { by: "test".into() });
+        concepts(&mut bench, json!({ "category": "danger" }))
+    };
+    let found = lived(None);
+    assert_eq!(found.len(), 1, "{found:?}");
+    let properties = &found[0]["properties"];
+    assert_eq!((&properties["tool"], &properties["word"]), (&json!("read_file"), &json!("ghost")), "{found:?}");
+    assert!(lived(Some("fear_bridge")).is_empty());
+}

@@ -13,6 +13,7 @@
 //! what they are about, answer from their state without looking anything up, and tell others only what changed.
 
 pub mod communication;
+mod danger;
 pub mod escalation;
 pub mod fear;
 #[cfg(test)]
