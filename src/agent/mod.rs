@@ -2,6 +2,7 @@
 
 pub mod anatomy;
 pub mod channels;
+pub mod containment;
 mod kit;
 mod models;
 mod settings;

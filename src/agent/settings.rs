@@ -1,5 +1,6 @@
 //! The rooms' settings out of the configuration.
 
+use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
@@ -141,7 +142,21 @@ impl AgentSettings {
         mut registry: ToolRegistry,
     ) -> Result<Self, SettingsError> {
         // Each section is taken apart whole, here or where it is used: a key that nobody reads doesn't compile.
-        let Settings { agent, regions, stop, gateway, memory, encoder, habit, llm, gate, tools, body, .. } = settings;
+        let Settings {
+            agent,
+            regions,
+            stop,
+            gateway,
+            memory,
+            encoder,
+            habit,
+            llm,
+            gate,
+            autonomy: rails,
+            tools,
+            body,
+            ..
+        } = settings;
         let config::Agent {
             names: _,
             mode,
@@ -156,7 +171,7 @@ impl AgentSettings {
         let config::Stop { phrases, file_poll: _ } = stop;
         let config::Gateway { credit, text_max } = gateway;
         let config::Habit { evidence_max } = habit;
-        let config::Tools { deadline: tool_deadline, output_max, web, folder: _ } = tools;
+        let config::Tools { deadline: tool_deadline, output_max, web, folder: _, bubblewrap: _ } = tools;
         let config::Gate {
             veto_confidence,
             veto_value,
@@ -165,6 +180,15 @@ impl AgentSettings {
             approval_expiry,
             model_review,
         } = gate;
+        let config::Rails {
+            ask_below,
+            planning_tools,
+            supervised_tools,
+            autonomous_tools,
+            per_second,
+            per_minute,
+            failures_in_row,
+        } = rails;
         let mode = mode_of(*mode);
         let zone = agent.zone();
         let stop = StopGrammar::new(&agent.names, phrases);
@@ -173,6 +197,14 @@ impl AgentSettings {
         if body.plan().driver == DriverPlan::None {
             tools::robot::ALL.iter().for_each(|tool| registry.switch_off(tool, NO_BODY));
         }
+        let whitelists = whitelists(
+            [
+                ("planning_tools", AutonomyLevel::Planning, planning_tools),
+                ("supervised_tools", AutonomyLevel::Supervised, supervised_tools),
+                ("autonomous_tools", AutonomyLevel::Autonomous, autonomous_tools),
+            ],
+            &registry,
+        )?;
         let registry = Arc::new(registry);
         let specs: Vec<&ToolSpec> = registry.specs().collect();
         let uncounted = |spec: &&&ToolSpec| spec.name == RESPOND || spec.door == tools::Door::Introspection;
@@ -287,12 +319,12 @@ impl AgentSettings {
             autonomy: AutonomySettings {
                 powers: Powers { mode, autonomy: level_of(*autonomy), web: *web, workdir: None },
                 tools: Arc::clone(&registry),
-                ask_below: 0.8,
-                whitelist: Vec::new(),
+                ask_below: *ask_below,
+                whitelists,
                 uncounted: names(specs.iter().filter(uncounted).collect()),
-                per_second: 20,
-                per_minute: 300,
-                repeats: 5,
+                per_second: *per_second as usize,
+                per_minute: *per_minute as usize,
+                repeats: *failures_in_row,
                 effort: effort_limits,
             },
             fear: FearSettings {
@@ -410,6 +442,25 @@ pub fn mode_of(mode: config::Mode) -> Mode {
     }
 }
 
+/// The tools of each level that has a list. A name that no tool has would forbid what it was to allow.
+fn whitelists(
+    lists: [(&str, AutonomyLevel, &Vec<String>); 3],
+    registry: &ToolRegistry,
+) -> Result<BTreeMap<AutonomyLevel, Vec<String>>, SettingsError> {
+    let mut whitelists = BTreeMap::new();
+    for (key, level, names) in lists {
+        if let Some(unknown) = names.iter().find(|name| registry.specs().all(|spec| spec.name != **name)) {
+            let found = format!("autonomy.{key} names {unknown:?}, and there is no such tool");
+            let fix = "`maxim tools list` shows the names; leave the list empty to allow all";
+            return Err(SettingsError::Config(Fault::new(format!("autonomy.{key}"), found, fix)));
+        }
+        if !names.is_empty() {
+            whitelists.insert(level, names.clone());
+        }
+    }
+    Ok(whitelists)
+}
+
 /// What a model is told of: a tool that can do nothing here is no choice.
 fn callable<'a>(specs: &'a [&'a ToolSpec]) -> impl Iterator<Item = &'a ToolSpec> {
     specs.iter().copied().filter(|spec| spec.unavailable.is_none())
@@ -470,6 +521,15 @@ mod tests {
         let loaded = config::load(&config::Places::nowhere(), &given).expect("a good configuration");
         let (workdir, saved) = (Path::new("/"), Path::new("/saved"));
         AgentSettings::new(&loaded.settings, 1, workdir, saved, ListFolder::default()).expect("settings")
+    }
+
+    #[test]
+    fn a_list_of_tools_that_names_none_is_refused_by_its_key() {
+        let mut settings = Settings::default();
+        settings.autonomy.supervised_tools = vec!["read_file".into(), "raed_file".into()];
+        let made = AgentSettings::new(&settings, 1, Path::new("/"), Path::new("/saved"), ListFolder::default());
+        let error = made.err().map(|error| error.to_string()).unwrap_or_default();
+        assert!(error.contains("autonomy.supervised_tools") && error.contains("raed_file"), "{error}");
     }
 
     #[test]

@@ -5,7 +5,6 @@ use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 
 use clap::Args;
-use maxim_actors::action::tools::contained::KernelSupport;
 use maxim_actors::action::tools::core_registry;
 use maxim_actors::action::tools::user::register;
 use maxim_actors::effectors::text_encoder::StaticModel;
@@ -15,7 +14,8 @@ use serde_json::{Value, json};
 
 use super::table::{Cell, Table, Tone};
 use super::{CliError, Exit, Global, Out, tool_list};
-use crate::config::Settings;
+use crate::agent::containment::Containment;
+use crate::config::{self, Settings};
 
 /// Look for what is wrong, and say how to put it right.
 #[derive(Args, Debug)]
@@ -71,12 +71,15 @@ impl DoctorArgs {
                 findings.extend(tokenizer(&loaded.settings));
                 findings.extend(encoder(&loaded.settings));
                 findings.extend(tools_of_yours(&loaded.settings));
+                findings.extend(sandbox(&loaded.settings.tools));
                 findings.push(data(global));
                 findings.extend(daemon(global));
             }
-            Err(error) => findings.extend(Finding::of_error("configuration", Health::Fault, &error)),
+            Err(error) => {
+                findings.extend(Finding::of_error("configuration", Health::Fault, &error));
+                findings.extend(sandbox(&Settings::default().tools));
+            }
         }
-        findings.extend(sandbox());
         let is_well = findings.iter().all(|finding| finding.health != Health::Fault);
         out.answer(&json!({"ok": is_well, "findings": findings}), || shown(&findings, out))?;
         Ok(if is_well { Exit::Ok } else { Exit::NotHeld })
@@ -334,9 +337,13 @@ fn channel(channel: &Value) -> Option<Finding> {
     }
 }
 
-/// What the kernel lends for keeping child processes in bounds, tried and not read somewhere.
-fn sandbox() -> Vec<Finding> {
-    let facts = KernelSupport::probe().lines().into_iter();
+/// What keeps child processes in bounds here, tried and not read somewhere.
+fn sandbox(tools: &config::Tools) -> Vec<Finding> {
+    let containment = match Containment::find(tools) {
+        Ok(containment) => containment,
+        Err(fault) => return vec![Finding::new("sandbox", Health::Fault, fault.found, fault.fix)],
+    };
+    let facts = containment.lines().into_iter();
     facts
         .map(|(is_well, found)| match is_well {
             true => Finding::ok("sandbox", found),

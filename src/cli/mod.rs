@@ -52,6 +52,8 @@ use std::process::ExitCode;
 
 use clap::{CommandFactory, Parser, Subcommand};
 
+use maxim_actors::action::tools::contained;
+
 pub use client::{Answer, Client};
 pub use exit::{CliError, Exit};
 pub use global::Global;
@@ -150,6 +152,9 @@ impl Command {
 /// The whole program: reads the command line, does it, and ends with its exit code.
 pub fn main() -> ExitCode {
     let args: Vec<OsString> = std::env::args_os().collect();
+    if args.get(1).is_some_and(|first| first == contained::ENTRY) {
+        return contained::enter(args.into_iter().skip(2));
+    }
     // Asked of the raw words, since a command line that can't be read still answers in the form it asked for.
     let json = args.iter().any(|arg| arg == "--json");
     let done = catch_unwind(AssertUnwindSafe(|| run(args)));

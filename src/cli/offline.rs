@@ -86,6 +86,7 @@ impl Offline {
             tools: Arc::clone(&rooms.registry),
             tool_servers: Arc::clone(&rooms.tool_servers),
             channels: Arc::clone(&rooms.channels),
+            containment: None,
         });
         Ok(Self { runner, served, agent, store })
     }

@@ -7,6 +7,7 @@ use serde_json::{Value, json};
 
 use super::table::{Cell, Table, Tone, printable};
 use super::{CliError, Exit, Global, Out, Paint};
+use crate::agent::containment::Containment;
 use crate::agent::tool_servers;
 
 /// What the running daemon's agent can do.
@@ -80,8 +81,12 @@ pub(super) fn refresh(global: &Global, out: &Out, only: Option<&str>) -> Result<
     let folder = ListFolder::new(global.data_folder()?.tool_lists());
     let remembered = folder.load(settings.mcp.keys().map(String::as_str));
     let servers = ToolServers::new(plans, &remembered, folder);
+    let namespaces = Containment::find(&settings.tools)
+        .map_err(|fault| CliError::Failed { exit: Exit::BadConfig, faults: vec![fault] })?
+        .namespaces();
+    let sandbox = SandboxPolicy { namespaces, ..SandboxPolicy::default() };
     // A person asks, and no effect follows; a stop of the daemon's brain doesn't concern it.
-    let asked = servers.refresh(only, &StopLatch::in_memory(), &SandboxPolicy::default());
+    let asked = servers.refresh(only, &StopLatch::in_memory(), &sandbox);
     let is_well = asked.iter().all(|(_, found)| found.is_ok());
     let document: Vec<Value> = asked
         .iter()

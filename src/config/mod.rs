@@ -6,6 +6,7 @@
 
 mod agent;
 mod amounts;
+mod autonomy;
 mod body;
 pub mod channels;
 mod encoder;
@@ -36,6 +37,7 @@ mod tools;
 
 pub use agent::{Agent, Autonomy, Mode};
 pub use amounts::{AmountError, ByteCount, Span};
+pub use autonomy::Rails;
 pub use body::{Body, Driver};
 pub use channels::{CHANNELS, Channels};
 pub use encoder::Encoder;
@@ -58,7 +60,7 @@ pub use secret::Secret;
 pub use stop::Stop;
 pub use store::{Store, StoreEngine};
 pub use telemetry::{Level, Telemetry};
-pub use tools::Tools;
+pub use tools::{Tools, UseBubblewrap};
 
 use std::collections::BTreeMap;
 
@@ -93,6 +95,7 @@ settings! {
     habit: Habit,
     llm: Llm,
     gate: Gate,
+    autonomy: Rails,
     tools: Tools,
     http: Http,
     recorder: Recorder,

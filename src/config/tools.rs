@@ -2,8 +2,19 @@
 
 use std::path::PathBuf;
 
-use super::field::section;
+use super::field::{choice, section};
 use super::{ByteCount, Shape, Span};
+
+choice! {
+    /// Whether child processes get namespaces of their own by bubblewrap.
+    UseBubblewrap {
+        /// Where it is installed and works.
+        Auto = "auto",
+        Off = "off",
+        /// Nothing starts without.
+        Require = "require",
+    }
+}
 
 section! {
     /// The bounds of what tools do.
@@ -16,5 +27,8 @@ section! {
         web: bool = "true", "", Shape::Flag;
         /// A folder of manifests, by which programs of yours become tools. It must not lie in the working folder.
         folder: Option<PathBuf> = "", "", Shape::Path;
+        /// Whether child processes get namespaces of their own by bubblewrap, beside the sandbox of the kernel: auto where it
+        /// is installed and works, require refuses to start without, off never.
+        bubblewrap: UseBubblewrap = "auto", "", Shape::Choice(UseBubblewrap::WORDS);
     }
 }

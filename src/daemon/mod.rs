@@ -23,6 +23,7 @@ use maxim_bus::latch::{StopDetail, StopLatch};
 use maxim_bus::{AgentId, Clock, SharedClock};
 use tokio::sync::watch;
 
+use crate::agent::containment::Containment;
 use crate::agent::{Agent, AgentHandle, AgentSettings, AgentWorld};
 use crate::backups::Backups;
 use crate::cli::{CliError, Exit};
@@ -52,6 +53,7 @@ struct Opened {
     listener: TcpListener,
     address: SocketAddr,
     bearer: Option<Secret>,
+    containment: Containment,
 }
 
 /// Runs until it is told to end.
@@ -74,8 +76,11 @@ fn open(plan: &Plan) -> Result<Opened, CliError> {
         let found = format!("the working folder {} is not there", plan.workdir.display());
         return Err(CliError::new(Exit::Usage, found, "make it, or name another with --workdir"));
     }
-    let bearer =
-        plan.settings.http.bearer().map_err(|fault| CliError::Failed { exit: Exit::BadConfig, faults: vec![fault] })?;
+    // It is tried out while the store is read.
+    let tools = plan.settings.tools.clone();
+    let containment = std::thread::spawn(move || Containment::find(&tools));
+    let of_config = |fault| CliError::Failed { exit: Exit::BadConfig, faults: vec![fault] };
+    let bearer = plan.settings.http.bearer().map_err(of_config)?;
     http::check_listen(plan.settings.http.listen, bearer.as_ref())
         .map_err(|error| CliError::told(Exit::BadConfig, &error))?;
     let (store, report) = opening::open(&plan.folder, opening::options(&plan.settings.store))?;
@@ -87,7 +92,11 @@ fn open(plan: &Plan) -> Result<Opened, CliError> {
     })?;
     let ready = listener.set_nonblocking(true).and_then(|()| listener.local_addr());
     let address = ready.map_err(|error| unusable("the listening socket", folder, &error))?;
-    Ok(Opened { store, report, latch, listener, address, bearer })
+    let containment = containment.join().map_err(|_| {
+        CliError::new(Exit::Bug, "looking for what contains child processes ended in a panic", "report it")
+    })?;
+    let containment = containment.map_err(of_config)?;
+    Ok(Opened { store, report, latch, listener, address, bearer, containment })
 }
 
 fn unusable(what: &str, path: &Path, error: &std::io::Error) -> CliError {
@@ -96,12 +105,12 @@ fn unusable(what: &str, path: &Path, error: &std::io::Error) -> CliError {
 }
 
 async fn live(plan: Plan, opened: Opened, watch: Stopwatch) -> Result<Exit, CliError> {
-    let Opened { store, report, latch, listener, address, bearer } = opened;
+    let Opened { store, report, latch, listener, address, bearer, containment } = opened;
     let clock = SystemClock;
     let started = clock.now();
     honour_request(&plan.folder, &latch, started);
     let saved = plan.folder.saved();
-    let rooms = AgentSettings::new(
+    let mut rooms = AgentSettings::new(
         &plan.settings,
         report.boot,
         &plan.workdir,
@@ -109,6 +118,7 @@ async fn live(plan: Plan, opened: Opened, watch: Stopwatch) -> Result<Exit, CliE
         ListFolder::new(plan.folder.tool_lists()),
     )
     .map_err(|error| CliError::told(Exit::BadConfig, &error))?;
+    rooms.hands.sandbox.namespaces = containment.namespaces();
     let id = AgentId::new(opening::AGENT).map_err(|error| CliError::told(Exit::Bug, &error))?;
     let seed = plan.settings.agent.seed.unwrap_or_else(|| uuid::Uuid::now_v7().as_u64_pair().1);
     let clock: SharedClock = Arc::new(clock);
@@ -167,6 +177,7 @@ async fn live(plan: Plan, opened: Opened, watch: Stopwatch) -> Result<Exit, CliE
         figures: Figures::default(),
         tools: Arc::clone(&rooms.registry),
         tool_servers: Arc::clone(&rooms.tool_servers),
+        containment: Some(containment.clone()),
         channels: Arc::clone(&rooms.channels),
         body_max: usize::try_from(body_max.get()).unwrap_or(usize::MAX),
     });
@@ -179,6 +190,9 @@ async fn live(plan: Plan, opened: Opened, watch: Stopwatch) -> Result<Exit, CliE
     let remembered = found::remembered(&agent).await;
     for line in found::tell(&report, &agent, &latch, remembered, &under_way) {
         eprintln!("maxim: {line}");
+    }
+    for (_, line) in containment.lines() {
+        eprintln!("maxim: sandbox: {line}");
     }
     let took = watch.elapsed().as_millis();
     eprintln!("maxim: ready in {took} ms on http://{address}, data in {}", plan.folder.path().display());

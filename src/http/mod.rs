@@ -52,6 +52,8 @@ use tokio::net::TcpListener;
 use tokio::sync::oneshot;
 use tower_service::Service;
 
+use crate::agent::containment::Containment;
+
 pub use axum::extract::Request;
 pub use events::{EventLog, Noted, Sums};
 pub use guard::{OpenToAll, check_listen};
@@ -100,6 +102,8 @@ pub struct Served {
     pub tools: Arc<ToolRegistry>,
     /// Who offers some of it.
     pub tool_servers: Arc<ToolServers>,
+    /// What keeps its child processes in bounds; none where nothing acts.
+    pub containment: Option<Containment>,
     /// How it reaches outside.
     pub channels: Arc<OutsideChannels>,
 }

@@ -6,8 +6,10 @@ use axum::extract::{Request, State};
 use axum::http::StatusCode;
 use maxim_actors::effectors::channels::Submission;
 use maxim_bus::Trust;
+use maxim_bus::signals::percept::PainKind;
 use maxim_bus::signals::scene::{Detection, Observed};
-use maxim_bus::units::Confidence;
+use maxim_bus::signals::strain::BodyStrained;
+use maxim_bus::units::{Confidence, Intensity};
 use serde::Deserialize;
 use serde_json::{Value, json};
 
@@ -26,6 +28,7 @@ pub const OBSERVATION: &[Field] = &[
     Field::optional("pose", Kind::Any, "taken and not used: the body tells its pose by itself"),
     Field::optional("sound", Kind::Any, "a sound that was recognised: {name, confidence}"),
     Field::optional("speech", Kind::Any, "words that were recognised: {text, confidence}"),
+    Field::optional("pain", Kind::Any, "what hurts or threatens: {place, intensity, reason}, intensity from 0 to 1"),
     Field::optional("source", Kind::Text, "which sense; a newer report replaces an older one that waits"),
 ];
 
@@ -33,6 +36,16 @@ pub const OBSERVATION: &[Field] = &[
 const MOST: usize = 64;
 /// Words that were heard less surely than this are not taken for words.
 const HEARD: f64 = 0.5;
+
+/// What a sense reports to hurt. From an intensity of 0.8 on it interrupts what is pursued.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Pain {
+    place: String,
+    intensity: Intensity,
+    #[serde(default)]
+    reason: String,
+}
 
 /// Recognised speech.
 #[derive(Deserialize)]
@@ -50,12 +63,19 @@ pub async fn observe(State(served): State<Arc<Served>>, request: Request) -> Ans
     let (objects, people) = (detections(&given, "objects")?, detections(&given, "people")?);
     let sound = given.0.get("sound").map(|sound| detection("sound", sound)).transpose()?;
     let speech = given.0.get("speech").map(speech).transpose()?;
+    let pain = given.0.get("pain").map(pain).transpose()?;
     if source.len() > 80 {
         return Err(Problem::bad("the field \"source\" is longer than 80 bytes", "give a short name, e.g. camera"));
     }
     let door = &served.agent.outside.door;
     let id = door.fresh_id();
-    if !objects.is_empty() || !people.is_empty() || sound.is_some() || speech.is_none() {
+    let says_more = speech.is_some() || pain.is_some();
+    if let Some(Pain { place, intensity, reason }) = pain {
+        let (kind, intensity) = (PainKind::External, Some(intensity));
+        let strained = BodyStrained { action: None, kind, intensity, place, reason };
+        door.put("door", door.fresh_id(), Trust::Sensor, strained);
+    }
+    if !objects.is_empty() || !people.is_empty() || sound.is_some() || !says_more {
         door.put("door", id, Trust::Sensor, Observed { source: source.clone(), objects, people, sound });
     }
     let mut answer = json!({ "id": id });
@@ -77,6 +97,19 @@ fn speech(given: &Value) -> Result<Speech, Problem> {
             "give {\"text\", \"confidence\"}, confidence from 0 to 1",
         )
     })
+}
+
+fn pain(given: &Value) -> Result<Pain, Problem> {
+    let fix = "give {\"place\", \"intensity\", \"reason\"?}, intensity from 0 to 1, place such as front.bumper";
+    let pain: Pain = serde_json::from_value(given.clone())
+        .map_err(|error| Problem::bad(format!("the field \"pain\": {error}"), fix))?;
+    if pain.place.trim().is_empty() || pain.place.len() > 80 || pain.reason.len() > 1000 {
+        return Err(Problem::bad(
+            "the field \"pain\" has no place, or one longer than 80 bytes, or a reason longer than 1000",
+            fix,
+        ));
+    }
+    Ok(pain)
 }
 
 fn detections(given: &Given, field: &str) -> Result<Vec<Detection>, Problem> {

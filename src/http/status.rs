@@ -14,6 +14,7 @@ use serde_json::{Map, Value, json};
 use super::Served;
 use super::fields::query_fields;
 use super::problem::{Answer, json_answer, ok};
+use crate::agent::containment::Containment;
 
 /// How long counts and the disk's figures are waited for: a status must come while parts are down.
 const PATIENCE: Duration = Duration::from_secs(1);
@@ -30,7 +31,7 @@ const LAYERS: [(&str, &str); 5] = [
 /// `GET /v1/status`.
 pub async fn status(State(served): State<Arc<Served>>, request: Request) -> Answer {
     query_fields(&request, &[])?;
-    let (disk, Counted { memory, encoder, energy }) = tokio::join!(disk(&served), counted(&served));
+    let (disk, Counted { memory, encoder, energy, asleep }) = tokio::join!(disk(&served), counted(&served));
     let regions = regions(&served);
     let frame = &served.agent.frame;
     let detail = frame.latch.detail();
@@ -40,8 +41,9 @@ pub async fn status(State(served): State<Arc<Served>>, request: Request) -> Answ
         && disk["status"] == "ok";
     let state = match (is_stopped, is_whole) {
         (true, _) => "stopped",
-        (false, true) => "awake",
         (false, false) => "degraded",
+        (false, true) if asleep => "asleep",
+        (false, true) => "awake",
     };
     let uptime = frame.clock.now().duration_since(served.started).as_secs();
     ok(&json!({
@@ -59,6 +61,7 @@ pub async fn status(State(served): State<Arc<Served>>, request: Request) -> Answ
         "llm": served.llm,
         "tokens": served.tokens,
         "tool_servers": served.tool_servers.report(),
+        "sandbox": served.containment.as_ref().map(Containment::document),
         "channels": served.channels.report(),
         "memory": memory,
         "encoder": encoder,
@@ -155,16 +158,19 @@ struct Counted {
     encoder: Value,
     /// What was spent, and what is left of the scarcest.
     energy: Value,
+    /// A sleep is under way; words wake it.
+    asleep: bool,
 }
 
 async fn counted(served: &Arc<Served>) -> Counted {
     let door = Arc::clone(&served.agent.outside.door);
     let asked = tokio::spawn(async move { door.inquire("system_stats", json!({})).await });
     let fresh = tokio::time::timeout(PATIENCE, asked).await.ok().and_then(Result::ok).and_then(Result::ok);
-    let (mut encoder, mut energy) = (Value::Null, Value::Null);
+    let (mut encoder, mut energy, mut asleep) = (Value::Null, Value::Null, false);
     if let Some(mut stats) = fresh {
         encoder = stats["regions"]["entorhinal_cortex"]["outer_encoder"].take();
         energy = stats["regions"]["energy"].take();
+        asleep = !stats["regions"]["memory_hub"]["sleeping"].is_null();
         let mut known = served.figures.memory.lock();
         for (layer, counted) in LAYERS {
             if let Some(count) = stats["regions"][layer][counted].as_u64() {
@@ -174,7 +180,7 @@ async fn counted(served: &Arc<Served>) -> Counted {
     }
     let known = served.figures.memory.lock();
     let counts = known.iter().map(|(layer, count)| ((*layer).to_owned(), Value::from(*count)));
-    Counted { memory: Value::Object(counts.collect::<Map<_, _>>()), encoder, energy }
+    Counted { memory: Value::Object(counts.collect::<Map<_, _>>()), encoder, energy, asleep }
 }
 
 /// `GET /healthz`: the process lives and answers.

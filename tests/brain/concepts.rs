@@ -198,3 +198,49 @@ fn activation_goes_on_from_a_concept_over_what_its_episodes_are_associated_with(
     let one_hop = json!({ "concept_id": concept["id"], "limit": 10, "depth": 1 });
     assert_eq!(reached(&mut bench, one_hop), None, "it is no source of the concept");
 }
+
+/// Who may command and finds messages too long, again and again; and a stranger who says the same.
+#[test]
+fn how_a_person_wants_to_be_spoken_to_becomes_knowledge_and_a_strangers_wish_does_not() {
+    let lived = |cut: Option<&str>| {
+        let mut bench = Bench::new();
+        cut.into_iter().for_each(|room| assert!(bench.agent.cut(room), "{room} is there to be cut"));
+        for n in 0..4 {
+            bench.say_as(&format!("create a file n{n}.txt with the text hello"), "anna", Trust::Owner);
+            bench.say_as("that was too much text", "anna", Trust::Owner);
+            bench.say_as("hello there", "mallory", Trust::Outside);
+            bench.say_as("that was too much text", "mallory", Trust::Outside);
+            bench.pass(Duration::from_secs(60));
+        }
+        bench.ask(SemanticPromoter::NAME, Promote { by: "test".into() });
+        concepts(&mut bench, json!({ "category": "manner" }))
+    };
+    let found = lived(None);
+    assert_eq!(found.len(), 1, "{found:?}");
+    let properties = &found[0]["properties"];
+    assert_eq!((&properties["person"], &properties["manner"]), (&json!("anna"), &json!("brief")), "{found:?}");
+    assert!(!found[0]["source_episodes"].as_array().expect("episodes").is_empty(), "{found:?}");
+    assert!(lived(Some("communication_bridge")).is_empty());
+}
+
+#[test]
+fn with_what_a_tool_goes_wrong_becomes_knowledge_and_the_tool_itself_stays_good() {
+    let lived = |cut: Option<&str>| {
+        let mut bench = Bench::new();
+        cut.into_iter().for_each(|room| assert!(bench.agent.cut(room), "{room} is there to be cut"));
+        std::fs::write(bench.file("apple.txt"), "an apple").expect("written");
+        for _ in 0..3 {
+            bench.say("read the file apple.txt");
+            bench.pass(Duration::from_secs(60));
+            bench.say("read the file ghost.txt");
+            bench.pass(Duration::from_secs(60));
+        }
+        bench.ask(SemanticPromoter::NAME, Promote { by: "test".into() });
+        concepts(&mut bench, json!({ "category": "danger" }))
+    };
+    let found = lived(None);
+    assert_eq!(found.len(), 1, "{found:?}");
+    let properties = &found[0]["properties"];
+    assert_eq!((&properties["tool"], &properties["word"]), (&json!("read_file"), &json!("ghost")), "{found:?}");
+    assert!(lived(Some("fear_bridge")).is_empty());
+}

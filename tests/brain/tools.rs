@@ -177,3 +177,28 @@ fn a_program_of_the_person_is_asked_about_and_then_done() {
     bench.pass(std::time::Duration::from_secs(5));
     assert!(bench.folder.path().join("bell").exists());
 }
+
+#[test]
+fn the_configured_rails_hold_by_level_and_rate() {
+    let with = |change: fn(&mut Settings)| {
+        let mut settings = Settings::default();
+        change(&mut settings);
+        Bench::with("maxim", StateStore::in_memory(), core_tools, settings)
+    };
+    let write = |bench: &mut Bench, name: &str| {
+        let ended = bench.say(&format!("create a file {name} with the text x"));
+        (ended.actions[0].status.clone(), ended.actions[0].reason.clone().unwrap_or_default())
+    };
+    let mut listed = with(|settings| settings.autonomy.autonomous_tools = vec!["read_file".into()]);
+    let (status, reason) = write(&mut listed, "a.txt");
+    assert!(status == "blocked" && reason.contains("autonomy.whitelist"), "{status} {reason}");
+    assert!(!listed.file("a.txt").exists());
+    let mut other_level = with(|settings| settings.autonomy.supervised_tools = vec!["read_file".into()]);
+    assert_eq!(write(&mut other_level, "a.txt").0, "done");
+    let mut slow = with(|settings| settings.autonomy.per_minute = 2);
+    assert_eq!((write(&mut slow, "a.txt").0.as_str(), write(&mut slow, "b.txt").0.as_str()), ("done", "done"));
+    let (status, reason) = write(&mut slow, "c.txt");
+    assert!(status == "blocked" && reason.contains("2 a minute"), "{status} {reason}");
+    slow.pass(std::time::Duration::from_secs(61));
+    assert_eq!(write(&mut slow, "c.txt").0, "done");
+}

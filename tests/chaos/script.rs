@@ -285,7 +285,7 @@ fn practise(live: &Live) {
     let seen = Observed { source: "camera".into(), objects: vec![cup], people: Vec::new(), sound: None };
     door.put("door", door.fresh_id(), Trust::Sensor, seen);
     let (place, reason) = ("head.yaw".to_owned(), "yaw turned back 4 times in 3 s".to_owned());
-    say(&door, "body", BodyStrained { action: None, kind: PainKind::Thrashing, place, reason });
+    say(&door, "body", BodyStrained { intensity: None, action: None, kind: PainKind::Thrashing, place, reason });
     say(&door, "nucleus_accumbens", HurtRecalled { tool: "lift".into(), at: door.now() });
     let (metric, confidence) = ("tool:lift:success".to_owned(), Confidence::clamped(0.8));
     say(

@@ -4,6 +4,7 @@ mod body;
 mod channels;
 mod chat;
 mod components;
+mod escapes;
 mod harness;
 mod kill;
 mod lease;

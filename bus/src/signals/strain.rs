@@ -1,17 +1,21 @@
-//! What a body felt of a movement that was not as it should be.
+//! What a body felt: a movement that was not as it should be, or what a sense tells to hurt.
 
 use serde::{Deserialize, Serialize};
 
 use super::percept::PainKind;
 use crate::ids::MessageId;
 use crate::signal;
+use crate::units::Intensity;
 
-/// A movement went too fast, back and forth, against a load, or didn't happen.
+/// A movement went too fast, back and forth, against a load, or didn't happen; or something from outside hurts.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct BodyStrained {
     /// The execution that moved; none for what moved by itself.
     pub action: Option<MessageId>,
     pub kind: PainKind,
+    /// How much, where a sense tells; else it is known from how often.
+    #[serde(default)]
+    pub intensity: Option<Intensity>,
     /// The joint, e.g. `head.yaw`.
     pub place: String,
     /// Names the measured value and the bound.

@@ -8,8 +8,9 @@ use async_openai::types::chat::{
     Role,
 };
 use maxim_actors::effectors::channels::Said;
-use maxim_bus::MessageId;
+use maxim_bus::signals::sleep::{SleepEntered, SleepPhase};
 use maxim_bus::signals::thought::TurnEnded;
+use maxim_bus::{MessageId, Trust};
 use tokio::sync::mpsc;
 
 use super::super::word_stream::WordStream;
@@ -219,9 +220,15 @@ async fn what_the_senses_report_is_around_and_recognised_words_can_stop_but_not_
         (json!({"objects": "cup"}), "list"),
         (json!({"smell": "tea"}), "smell"),
         (json!({"speech": {"text": "hello"}}), "confidence"),
+        (json!({"pain": {"place": "bumper"}}), "intensity"),
+        (json!({"pain": {"place": " ", "intensity": 0.5}}), "place"),
     ] {
         refused(&house.post("/v1/observations", &wrong).await, 400, &[why]);
     }
+    let pain = json!({"pain": {"place": "front.bumper", "intensity": 0.5, "reason": "a push"}});
+    assert_eq!(house.post("/v1/observations", &pain).await.status, 202);
+    let felt = house.post("/v1/introspection/pain_history", &json!({"params": {}})).await.body;
+    assert!(felt.to_string().contains("front.bumper") && felt.to_string().contains("external"), "{felt}");
     let said = |text: &str, sure: f64| json!({"speech": {"text": text, "confidence": sure}});
     let heard = house.post("/v1/observations", &said("run the command touch it", 0.9)).await;
     assert!(heard.body["speech"].is_string(), "{}", heard.body);
@@ -250,5 +257,23 @@ async fn fears_are_listed_explained_pinned_and_forgiven() {
         told.body
     );
     assert_eq!(house.post("/v1/fears/bash", &json!({"wish": "forgive"})).await.body["fears"], json!([]));
+    house.close().await;
+}
+
+#[tokio::test]
+async fn a_sleep_that_is_under_way_is_told_until_it_ends() {
+    let house = House::open().await;
+    let until = async |state: &str| {
+        while house.get("/v1/status").await.body["state"] != state {
+            tokio::task::yield_now().await;
+        }
+    };
+    until("awake").await;
+    let door = &house.served.agent.outside.door;
+    let sleep = door.fresh_id();
+    door.put("door", sleep, Trust::Own, SleepEntered { sleep, phase: SleepPhase::Scoring });
+    tokio::time::timeout(Duration::from_secs(30), until("asleep")).await.expect("it is told");
+    assert_eq!(house.post("/v1/memory/sleep", &json!({})).await.status, 200);
+    tokio::time::timeout(Duration::from_secs(30), until("awake")).await.expect("that it is over too");
     house.close().await;
 }

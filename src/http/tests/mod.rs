@@ -109,6 +109,7 @@ impl House {
             figures: Figures::default(),
             tools: Arc::new(core_registry().expect("good specs")),
             channels: Arc::default(),
+            containment: None,
             tool_servers: Arc::new(ToolServers::new(Vec::new(), &[], ListFolder::default())),
         };
         change(&mut served);

@@ -182,6 +182,7 @@ impl Shared {
         let strains: Vec<BodyStrained> = strains
             .into_iter()
             .map(|strain| BodyStrained {
+                intensity: None,
                 action,
                 kind: strain.kind,
                 place: format!("{}.{}", strain.joint.part(), strain.joint.name()),

@@ -11,7 +11,7 @@
 //! minute; what is withdrawn or given back.
 //! Down: no intent passes.
 
-use std::collections::VecDeque;
+use std::collections::{BTreeMap, VecDeque};
 use std::sync::Arc;
 
 use jiff::{SignedDuration, Timestamp};
@@ -42,8 +42,8 @@ pub struct AutonomySettings {
     pub tools: Arc<ToolRegistry>,
     /// Confidence below which a supervised agent asks; 0 to 1. Default 0.8.
     pub ask_below: f64,
-    /// Tools that it may use; empty means all that are registered.
-    pub whitelist: Vec<String>,
+    /// Tools that it may use at a level; a level without a list may use all that are registered.
+    pub whitelists: BTreeMap<AutonomyLevel, Vec<String>>,
     /// Tools that only speak or read: no rail counts them.
     pub uncounted: Vec<String>,
     /// Effects in a second; default 20.
@@ -136,18 +136,20 @@ impl Autonomy {
         now: Timestamp,
         rails: &AutonomySettings,
     ) -> Option<(Refusal, &'static str, String)> {
-        if !rails.whitelist.is_empty() && !rails.whitelist.contains(&intent.tool) {
-            let reason = format!("{} is not on the list of tools that this agent may use", intent.tool);
+        let level = self.level(rails);
+        let speaks_or_looks = rails.uncounted.contains(&intent.tool);
+        if rails.whitelists.get(&level).is_some_and(|allowed| !speaks_or_looks && !allowed.contains(&intent.tool)) {
+            let reason = format!("{} is not on the list of tools for autonomy level {}", intent.tool, level.as_str());
             return Some((Refusal::Blocked, "autonomy.whitelist", reason));
         }
-        if rails.uncounted.contains(&intent.tool) {
+        if speaks_or_looks {
             return None;
         }
         if trust <= Trust::Sensor {
             let reason = "whoever asked for it may speak with the agent, but not command it".to_owned();
             return Some((Refusal::Blocked, "autonomy.no-command", reason));
         }
-        match self.level(rails) {
+        match level {
             AutonomyLevel::Planning => {
                 let reason = "at autonomy level planning it only proposes".to_owned();
                 return Some((Refusal::Blocked, "autonomy.planning", reason));
@@ -339,7 +341,7 @@ mod tests {
             powers: Powers { autonomy: level, ..Powers::whole() },
             tools: Arc::new(core_registry().expect("good specs")),
             ask_below: 0.8,
-            whitelist: vec![],
+            whitelists: BTreeMap::new(),
             uncounted: vec!["respond".into()],
             per_second: 20,
             per_minute: 300,
@@ -367,6 +369,22 @@ mod tests {
     fn asks(rig: &mut Rig<Autonomy>, intent: Intent) -> Option<String> {
         rig.send(intent);
         rig.heard::<IntentPermitted>().remove(0).ask.map(|ask| ask.rule)
+    }
+
+    #[test]
+    fn each_level_may_use_the_tools_on_its_list_and_always_answer() {
+        let whitelists = BTreeMap::from([(AutonomyLevel::Supervised, vec!["read_file".to_owned()])]);
+        let refused = |level: AutonomyLevel, tool: &str| {
+            let settings = AutonomySettings { whitelists: whitelists.clone(), ..settings(level) };
+            let mut rig: Rig<Autonomy> = Rig::new(settings, ear::<IntentRefused>);
+            rig.send(Intent { tool: tool.into(), commanded: true, ..intent(1.0) });
+            rig.heard::<IntentRefused>().first().map(|refused| refused.rule.clone())
+        };
+        let by_list = Some("autonomy.whitelist".to_owned());
+        assert_eq!(refused(AutonomyLevel::Supervised, "bash"), by_list);
+        assert_eq!(refused(AutonomyLevel::Supervised, "read_file"), None);
+        assert_eq!(refused(AutonomyLevel::Supervised, "respond"), None);
+        assert_eq!(refused(AutonomyLevel::Autonomous, "bash"), None, "this level has no list");
     }
 
     fn counsel(counsel: Option<Counsel>) -> EscalationCounselled {

@@ -4,26 +4,30 @@
 //! Law: what a person says within ten minutes of a message is read as thanks (λ = 1), a complaint (λ = 0) or a reply; of
 //! an unprompted message a reply counts 0.7 and silence 0.3, of an answer neither says anything. Welcome w ← w + α(λ − w)
 //! from ½, α = 0.3, per person and per hour of the day (UTC); at an hour it is (n·w_hour + 3·w)/(n + 3). Below 0.35 the
-//! brain confirms in a word. A person who says outright how to be spoken to is heard at once.
+//! brain confirms in a word. A person who says outright how to be spoken to is heard at once. What was learned of who may
+//! command is offered for general knowledge (`manner`).
 //! Remembers: each person's values, the newest 256 people. Forgets: who wasn't heard of for longest.
 //! Down: habit speaks as it was told last.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, VecDeque};
 
 use jiff::{SignedDuration, Timestamp};
 use maxim_bus::signals::bridges::{MannerLearned, hour_of};
 use maxim_bus::signals::layers::{ExportRecords, ImportRecords, RecordsExported, RecordsImported};
 use maxim_bus::signals::outcome::Outbound;
 use maxim_bus::signals::percept::SalientPercept;
+use maxim_bus::signals::promotion::{CandidatesOffered, OfferCandidates};
 use maxim_bus::signals::recall::{ReportStats, StatsReported};
 use maxim_bus::units::Value;
-use maxim_bus::{MessageId, RegionName, Stage};
+use maxim_bus::{MessageId, RegionName, Stage, Trust};
 use serde::{Deserialize, Serialize};
 
 use super::gist::plain_words;
 use crate::region::{Card, Hears, Law, Pulse, Region, RemembersInState, StatePart, StatePuts, part};
 use crate::wiring;
 
+/// Turns that are remembered as evidence.
+const EVIDENCE: usize = 16;
 /// Learning rate α.
 const ALPHA: f64 = 0.3;
 /// A later message isn't taken as a reaction.
@@ -109,8 +113,8 @@ pub fn reward(reaction: Option<Reaction>, unprompted: bool) -> Option<f64> {
 /// A running value.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Welcome {
-    value: f64,
-    observations: u32,
+    pub(super) value: f64,
+    pub(super) observations: u32,
 }
 
 impl Default for Welcome {
@@ -127,8 +131,8 @@ impl Welcome {
 }
 
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-struct Person {
-    welcome: Welcome,
+pub(super) struct Person {
+    pub(super) welcome: Welcome,
     hours: BTreeMap<u8, Welcome>,
     /// Said outright: brief or in full.
     wish: Option<bool>,
@@ -137,6 +141,12 @@ struct Person {
     /// The newest turn that this person began.
     turn: Option<MessageId>,
     heard: Timestamp,
+    /// How far whoever speaks by this name was believed last.
+    #[serde(default)]
+    pub(super) trust: Option<Trust>,
+    /// The newest turns with reactions that taught something.
+    #[serde(default)]
+    pub(super) evidence: VecDeque<String>,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
@@ -152,7 +162,7 @@ impl Person {
         (n * of_hour.value + PRIOR * self.welcome.value) / (n + PRIOR)
     }
 
-    fn brief(&self) -> bool {
+    pub(super) fn brief(&self) -> bool {
         self.wish.unwrap_or(self.welcome.value < BRIEF)
     }
 
@@ -183,20 +193,31 @@ impl Person {
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub struct CommunicationBridge {
     /// By `channel/sender`.
-    people: BTreeMap<String, Person>,
+    pub(super) people: BTreeMap<String, Person>,
 }
 
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub enum CommunicationEvent {
-    Said { who: String, turn: MessageId, at: Timestamp },
-    Heard { who: String, turn: MessageId, text: String, at: Timestamp },
+    Said {
+        who: String,
+        turn: MessageId,
+        at: Timestamp,
+    },
+    Heard {
+        who: String,
+        turn: MessageId,
+        text: String,
+        at: Timestamp,
+        #[serde(default)]
+        trust: Option<Trust>,
+    },
     Imported(StatePuts),
 }
 
 wiring!(CommunicationBridge {
-    hears: [Outbound, SalientPercept, ReportStats, ExportRecords, ImportRecords],
+    hears: [Outbound, SalientPercept, OfferCandidates, ReportStats, ExportRecords, ImportRecords],
     back: [],
-    emits: [MannerLearned, StatsReported, RecordsExported, RecordsImported],
+    emits: [MannerLearned, CandidatesOffered, StatsReported, RecordsExported, RecordsImported],
 });
 
 impl Region for CommunicationBridge {
@@ -220,9 +241,15 @@ impl Region for CommunicationBridge {
                 }
                 person.message = Some(Message { at, unprompted });
             }
-            CommunicationEvent::Heard { who, turn, text, at } => {
+            CommunicationEvent::Heard { who, turn, text, at, trust } => {
                 let person = self.person(who, at);
+                let taught = person.welcome.observations;
                 person.react(Some(reaction(&text)), at);
+                if person.welcome.observations > taught {
+                    person.evidence.push_back(turn.to_string());
+                    person.evidence.drain(..person.evidence.len().saturating_sub(EVIDENCE));
+                }
+                person.trust = trust;
                 person.turn = Some(turn);
             }
             CommunicationEvent::Imported(puts) => puts.apply_to(self),
@@ -310,8 +337,9 @@ impl Hears<SalientPercept> for CommunicationBridge {
         let origin = &percept.metadata;
         let turn = pulse.turn();
         let text = percept.content.chars().take(200).collect();
-        let event =
-            CommunicationEvent::Heard { who: who(&origin.channel, &origin.sender), turn, text, at: pulse.now() };
+        let trust = Some(pulse.trust());
+        let who = who(&origin.channel, &origin.sender);
+        let event = CommunicationEvent::Heard { who, turn, text, at: pulse.now(), trust };
         self.learn(&origin.channel, &origin.sender, event, pulse);
     }
 }
@@ -337,8 +365,13 @@ mod tests {
     }
 
     fn heard(bridge: &mut CommunicationBridge, turn: u64, text: &str, minute: i64) {
-        let event =
-            CommunicationEvent::Heard { who: "http/anna".into(), turn: id(turn), text: text.into(), at: at(minute) };
+        let event = CommunicationEvent::Heard {
+            who: "http/anna".into(),
+            turn: id(turn),
+            text: text.into(),
+            at: at(minute),
+            trust: Some(Trust::Owner),
+        };
         bridge.apply(event);
     }
 

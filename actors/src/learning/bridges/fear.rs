@@ -4,7 +4,7 @@
 //! Law: contexts are the tool and the words of its parameters. Of those that are alike enough, the three most similar and
 //! all that are as similar as the third count (the newest twelve at most); the answer is the share of failures among
 //! them, and nothing with fewer than three. The gate multiplies it by its gain, so that b = 0.3 × share by default, and
-//! only ever becomes stricter.
+//! only ever becomes stricter. With what a tool goes wrong that goes well otherwise is offered for general knowledge (`danger`).
 //! Remembers: the newest actions with their ends. Forgets: the oldest.
 //! Down: the gate decides with its plain thresholds after its deadline.
 
@@ -13,6 +13,7 @@ use std::collections::{BTreeSet, VecDeque};
 use maxim_bus::signals::bridges::{AssessContext, ContextAssessed};
 use maxim_bus::signals::layers::{ExportRecords, ImportRecords, RecordsExported, RecordsImported};
 use maxim_bus::signals::outcome::{FailureKind, ToolResult};
+use maxim_bus::signals::promotion::{CandidatesOffered, OfferCandidates};
 use maxim_bus::signals::recall::{ReportStats, StatsReported};
 use maxim_bus::{RegionName, Stage};
 use serde::{Deserialize, Serialize};
@@ -40,9 +41,9 @@ const RESPOND: &str = "respond";
 /// What an action was done with.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Context {
-    tool: String,
+    pub(super) tool: String,
     /// Stems of the parameters' names and words.
-    words: BTreeSet<String>,
+    pub(super) words: BTreeSet<String>,
 }
 
 impl Context {
@@ -62,8 +63,11 @@ impl Context {
 /// A context with how it ended.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Lived {
-    context: Context,
-    failed: bool,
+    pub(super) context: Context,
+    pub(super) failed: bool,
+    /// The turn that it was done in; empty where it wasn't noted yet.
+    #[serde(default)]
+    pub(super) episode: String,
 }
 
 /// Contexts that count and those of them that failed; `lived` the newest last.
@@ -79,7 +83,7 @@ pub fn assess<'a>(lived: impl DoubleEndedIterator<Item = &'a Lived>, now: &Conte
 
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub struct FearBridge {
-    lived: VecDeque<Lived>,
+    pub(super) lived: VecDeque<Lived>,
 }
 
 /// Untagged: a context is written as it always was.
@@ -91,9 +95,9 @@ pub enum FearBridgeEvent {
 }
 
 wiring!(FearBridge {
-    hears: [ToolResult, AssessContext, ReportStats, ExportRecords, ImportRecords],
+    hears: [ToolResult, AssessContext, OfferCandidates, ReportStats, ExportRecords, ImportRecords],
     back: [],
-    emits: [ContextAssessed, StatsReported, RecordsExported, RecordsImported],
+    emits: [ContextAssessed, CandidatesOffered, StatsReported, RecordsExported, RecordsImported],
 });
 
 impl Region for FearBridge {
@@ -135,7 +139,7 @@ impl Hears<ToolResult> for FearBridge {
         );
         if let (Some(success), false) = (result.success, silent || result.tool == RESPOND) {
             let context = Context::of(&result.tool, &result.params);
-            pulse.keep(FearBridgeEvent::Lived(Lived { context, failed: !success }));
+            pulse.keep(FearBridgeEvent::Lived(Lived { context, failed: !success, episode: result.turn.to_string() }));
         }
     }
 }
@@ -166,7 +170,7 @@ mod tests {
     use crate::region::rig::{Rig, ear};
 
     fn touch(what: &str, failed: bool) -> Lived {
-        Lived { context: Context::of("touch", &json!({ "what": what })), failed }
+        Lived { context: Context::of("touch", &json!({ "what": what })), failed, episode: String::new() }
     }
 
     #[test]

@@ -13,11 +13,13 @@
 //! what they are about, answer from their state without looking anything up, and tell others only what changed.
 
 pub mod communication;
+mod danger;
 pub mod escalation;
 pub mod fear;
 #[cfg(test)]
 pub(in crate::learning) mod fixtures;
 mod gist;
+mod manner;
 pub mod planning;
 pub mod salience;
 pub mod spatial;

@@ -76,7 +76,15 @@ impl Region for PainDetector {
     fn apply(&mut self, event: PainEvent) {
         match event {
             PainEvent::Failed { kind, tool, at, felt } => {
-                self.sores.failure(kind, &tool, at);
+                match (kind, &felt) {
+                    (PainKind::External, Some((strength, _))) => {
+                        self.sores.external(&tool, *strength, at);
+                    }
+                    (PainKind::External, None) => {}
+                    _ => {
+                        self.sores.failure(kind, &tool, at);
+                    }
+                }
                 *self.counts.entry(kind).or_insert(0) += 1;
                 if let Some((intensity, reason)) = felt {
                     self.felt.push_back(PainFelt { kind, about: tool, intensity, at, reason });
@@ -157,11 +165,14 @@ impl Hears<SensoryErrorSensed> for PainDetector {
     }
 }
 
-/// What a body felt of a movement.
+/// What a body felt of a movement, or a sense of the world.
 impl Hears<BodyStrained> for PainDetector {
     fn hear(&self, strained: &BodyStrained, pulse: &mut Pulse<'_, Self>) {
         let (kind, place, at) = (strained.kind, strained.place.clone(), pulse.now());
-        let felt = self.sores.clone().failure(kind, &place, at);
+        let felt = match strained.intensity {
+            Some(strength) if kind == PainKind::External => self.sores.clone().external(&place, strength, at),
+            _ => self.sores.clone().failure(kind, &place, at),
+        };
         let reason: String = strained.reason.chars().take(REASON).collect();
         let remembered = felt.as_ref().map(|felt| (felt.intensity, reason.clone()));
         pulse.keep(PainEvent::Failed { kind, tool: place.clone(), at, felt: remembered });
@@ -259,7 +270,7 @@ mod tests {
         let mut rig: Rig<PainDetector> = Rig::new((), ear::<PainSignal>);
         for kind in [PainKind::OverSpeed, PainKind::Thrashing, PainKind::SustainedStrain, PainKind::OverSpeed] {
             let (place, reason) = ("head.yaw".to_owned(), "yaw went too far".to_owned());
-            rig.send(BodyStrained { action: None, kind, place, reason });
+            rig.send(BodyStrained { intensity: None, action: None, kind, place, reason });
         }
         let felt = rig.heard::<PainSignal>();
         let kinds: Vec<PainKind> = felt.iter().map(|felt| felt.kind).collect();

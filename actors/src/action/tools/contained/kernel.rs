@@ -1,7 +1,5 @@
 //! What this kernel can enforce, tried out rather than looked up.
 
-use std::fs;
-
 use serde::{Deserialize, Serialize};
 
 use super::{landlock_layer, seccomp_layer};
@@ -25,8 +23,6 @@ pub struct KernelSupport {
     pub landlock: LandlockSupport,
     /// None when filters work; else why not.
     pub seccomp_missing: Option<String>,
-    /// Namespaces can be made without rights. Told only: the sandbox doesn't need them.
-    pub user_namespaces: bool,
 }
 
 impl KernelSupport {
@@ -39,7 +35,6 @@ impl KernelSupport {
                 Err(why) => LandlockSupport::Missing { why },
             },
             seccomp_missing: on_own_thread(seccomp_layer::supported).err(),
-            user_namespaces: user_namespaces(),
         }
     }
 
@@ -77,8 +72,7 @@ impl KernelSupport {
                 ),
             ),
         };
-        let namespaces = if self.user_namespaces { "there are" } else { "there are no" };
-        vec![files, network, (true, format!("{namespaces} user namespaces; the sandbox doesn't need them"))]
+        vec![files, network]
     }
 }
 
@@ -88,10 +82,21 @@ fn on_own_thread<T: Send + 'static>(probe: fn() -> Result<T, String>) -> Result<
     thread.join().map_err(|_| "the probe died".to_owned())?
 }
 
-fn user_namespaces() -> bool {
-    let read = |path: &str| fs::read_to_string(path).ok().map(|text| text.trim().to_owned());
-    let off = |path: &str| read(path).is_some_and(|value| value == "0");
-    fs::exists("/proc/self/ns/user").unwrap_or(false)
-        && !off("/proc/sys/user/max_user_namespaces")
-        && !off("/proc/sys/kernel/unprivileged_userns_clone")
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_the_kernel_lacks_is_told_in_words() {
+        let whole = KernelSupport { landlock: LandlockSupport::Available { abi: 6 }, seccomp_missing: None };
+        assert!(whole.is_complete() && whole.lines().iter().all(|(well, _)| *well));
+        let none = KernelSupport {
+            landlock: LandlockSupport::Missing { why: "not in the kernel".into() },
+            seccomp_missing: Some("the kernel refused the filter".into()),
+        };
+        let bad: Vec<String> = none.lines().into_iter().filter(|(well, _)| !well).map(|(_, line)| line).collect();
+        assert_eq!(bad.len(), 2);
+        assert!(bad[0].contains("not in the kernel") && bad[0].contains("REACH ALL FILES"));
+        assert!(bad[1].contains("HAVE THE NETWORK"));
+    }
 }

@@ -1,21 +1,22 @@
 //! Files by Landlock: what isn't named can't be reached, whatever the path says.
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use landlock::{
     ABI, Access, AccessFs, AccessNet, LandlockStatus, RestrictionStatus, Ruleset, RulesetAttr, RulesetCreatedAttr,
     RulesetError, RulesetStatus, Scope, path_beneath_rules,
 };
 
-use super::policy::{Network, SandboxPolicy};
+use super::policy::Network;
 use super::report::Layer;
+use super::walls::Walls;
 
 /// The version of the interface that has all that is asked for here: files (1–3), TCP (4), devices (5), signals (6).
 const WANTED: ABI = ABI::V6;
 
 /// Restricts this thread and what it starts from now on. Answers for files and for signals.
-pub(super) fn apply(policy: &SandboxPolicy, readable: &[&Path], writable: &[PathBuf]) -> (Layer, Layer) {
-    match restrict(policy, readable, writable) {
+pub(super) fn apply(walls: &Walls) -> (Layer, Layer) {
+    match restrict(walls) {
         Ok(status) => layers(&status),
         Err(error) => {
             let missing = || Layer::Missing { why: format!("Landlock refused its rules: {error}") };
@@ -24,22 +25,18 @@ pub(super) fn apply(policy: &SandboxPolicy, readable: &[&Path], writable: &[Path
     }
 }
 
-fn restrict(
-    policy: &SandboxPolicy,
-    readable: &[&Path],
-    writable: &[PathBuf],
-) -> Result<RestrictionStatus, RulesetError> {
+fn restrict(walls: &Walls) -> Result<RestrictionStatus, RulesetError> {
     let mut ruleset = Ruleset::default().handle_access(AccessFs::from_all(WANTED))?.scope(Scope::from_all(WANTED))?;
-    if policy.network == Network::Off {
+    if walls.network == Network::Off {
         // A second wall behind the filter: no rule follows, so no TCP.
         ruleset = ruleset.handle_access(AccessNet::from_all(WANTED))?;
     }
     let devices = AccessFs::ReadFile | AccessFs::WriteFile;
     ruleset
         .create()?
-        .add_rules(path_beneath_rules(readable, AccessFs::from_read(WANTED)))?
-        .add_rules(path_beneath_rules(&policy.devices, devices))?
-        .add_rules(path_beneath_rules(writable, AccessFs::from_all(WANTED)))?
+        .add_rules(path_beneath_rules(&walls.readable, AccessFs::from_read(WANTED)))?
+        .add_rules(path_beneath_rules(&walls.devices, devices))?
+        .add_rules(path_beneath_rules(&walls.writable, AccessFs::from_all(WANTED)))?
         .restrict_self()
 }
 

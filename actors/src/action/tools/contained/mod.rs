@@ -6,8 +6,10 @@
 //! it gets its limits while it waits. Then it becomes the command.
 //!
 //! Landlock and seccomp are given to the thread that starts the gate, which passes them on to its children. A filter
-//! that refuses `setsid` and every other group makes the group one that can't be left.
+//! that refuses `setsid` and every other group makes the group one that can't be left. Where bubblewrap is used, the gate
+//! becomes that, and the walls are raised inside of its namespaces, before the command.
 
+mod bubblewrap;
 mod capture;
 mod group;
 mod kernel;
@@ -18,9 +20,9 @@ mod privileges;
 mod report;
 mod seccomp_layer;
 mod served;
-#[cfg(test)]
-mod tests;
+mod walls;
 
+use std::ffi::OsString;
 use std::io::Write;
 use std::os::unix::process::{CommandExt, ExitStatusExt};
 use std::path::{Path, PathBuf};
@@ -34,8 +36,10 @@ use serde::{Deserialize, Serialize};
 use self::capture::Reading;
 use self::group::Group;
 use self::privileges::Privileges;
+use self::walls::{Held, Walls};
 use super::{ErrorKind, ToolFailure};
 
+pub use bubblewrap::{Bubblewrap, ENTRY, enter};
 pub use capture::Captured;
 pub use kernel::{KernelSupport, LandlockSupport};
 pub use policy::{Limits, Network, OnMissing, SandboxPolicy};
@@ -110,6 +114,10 @@ pub fn run(spec: &ChildSpec, policy: &SandboxPolicy, permit: &Permit<'_>) -> Res
     open_gate(&mut child, &spec.stdin)?;
     let _ = hand_over.send(child);
     let ending = wait(&status, spec.deadline, &group)?;
+    let ending = match ending {
+        Ending::Exited(code) if policy.namespaces.is_some() => bubblewrap::ending(code),
+        ending => ending,
+    };
     group.kill();
     let (stdout, stdout_closed) = stdout.finish(AFTER_THE_KILL);
     let (stderr, stderr_closed) = stderr.finish(AFTER_THE_KILL);
@@ -169,10 +177,7 @@ fn start(
     let (spec, policy, scratch, pgid) = (spec.clone(), policy.clone(), scratch.0.clone(), group.id());
     let thread = std::thread::Builder::new().name("contained-child".into());
     let spawned = thread.spawn(move || {
-        let privileges = Privileges::plan();
-        let report = restrict(&spec, &policy, &scratch, pgid, &privileges);
-        let spawned = gate(&spec, &policy, &scratch, pgid, &privileges.wrapper).spawn();
-        let result = spawned.map(|child| Started { child, report }).map_err(|error| {
+        let result = start_here(&spec, &policy, &scratch, pgid).map_err(|error| {
             let place = spec.cwd.display();
             ToolFailure::new(ErrorKind::Io, format!("{} can't be started in {place}: {error}", spec.program))
         });
@@ -192,38 +197,33 @@ fn no_thread(error: &std::io::Error) -> ToolFailure {
     ToolFailure::new(ErrorKind::Io, format!("no thread can be started for a child process: {error}"))
 }
 
-/// Gives this thread what the child inherits.
-fn restrict(
-    spec: &ChildSpec,
-    policy: &SandboxPolicy,
-    scratch: &Path,
-    pgid: u32,
-    privileges: &Privileges,
-) -> SandboxReport {
-    let mut writable = spec.writable.clone();
-    writable.push(scratch.to_owned());
-    let readable: Vec<&Path> = policy
-        .readable
-        .iter()
-        .map(PathBuf::as_path)
-        .filter(|path| !(privileges.can_spy && path.starts_with("/proc")))
-        .collect();
-    // Landlock first: the filter must not stand in the way of its system calls.
-    let (files, signals) = landlock_layer::apply(policy, &readable, &writable);
-    let (network, group) = seccomp_layer::apply(policy.network, pgid);
-    SandboxReport {
-        files,
-        signals,
-        network,
-        group,
-        privileges: privileges.layer.clone(),
-        limits: Layer::Missing { why: "not set yet".into() },
-    }
+/// Joins no group at all: inside of namespaces the numbers of processes are others.
+const NO_GROUP: u32 = u32::MAX;
+
+/// Starts the gate from this thread, whose restrictions it inherits.
+fn start_here(spec: &ChildSpec, policy: &SandboxPolicy, scratch: &Path, pgid: u32) -> std::io::Result<Started> {
+    let privileges = Privileges::plan();
+    let walls = Walls::of(spec, policy, scratch, pgid, &privileges);
+    let (held, namespaces, mut wrapper) = match &policy.namespaces {
+        None => (walls.raise(), Layer::NotAsked, Vec::new()),
+        Some(bubblewrap) => {
+            let walls = Walls { group: NO_GROUP, ..walls };
+            let held = walls.tried()?;
+            let wrapper = bubblewrap.wrapper(&walls, &held, &spec.cwd)?;
+            (held, Layer::Enforced { by: "bubblewrap".into() }, wrapper)
+        }
+    };
+    wrapper.extend(privileges.wrapper.iter().map(OsString::from));
+    let Held { files, signals, network, group } = held;
+    let limits = Layer::Missing { why: "not set yet".into() };
+    let report = SandboxReport { files, signals, network, group, privileges: privileges.layer, limits, namespaces };
+    let child = gate(spec, policy, scratch, pgid, &wrapper).spawn()?;
+    Ok(Started { child, report })
 }
 
 /// A shell that reads one line byte by byte (POSIX asks that of `read`) and becomes the program, for which the rest of
 /// its input is left.
-fn gate(spec: &ChildSpec, policy: &SandboxPolicy, scratch: &Path, pgid: u32, wrapper: &[String]) -> Command {
+fn gate(spec: &ChildSpec, policy: &SandboxPolicy, scratch: &Path, pgid: u32, wrapper: &[OsString]) -> Command {
     let mut command = Command::new("/bin/sh");
     command.args(["-c", "read -r _ && exec \"$@\"", "gate"]).args(wrapper).arg(&spec.program).args(&spec.args);
     command.current_dir(&spec.cwd).env_clear().envs(policy.environment(&spec.cwd, scratch));

@@ -5,6 +5,8 @@ use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
 
+use super::bubblewrap::Bubblewrap;
+
 /// Whether a child process may use the network.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
@@ -70,6 +72,8 @@ pub struct SandboxPolicy {
     pub path: String,
     /// Further environment variables, such as `CARGO_HOME`. Never put a secret here: the agent reads them.
     pub environment: BTreeMap<String, String>,
+    /// Each child gets namespaces of its own by this; none goes without.
+    pub namespaces: Option<Bubblewrap>,
 }
 
 /// Programs, libraries and what they need to know of the system. Of /etc only what programs look up and no one hides:
@@ -149,6 +153,7 @@ impl Default for SandboxPolicy {
             limits: Limits::default(),
             path: "/usr/local/bin:/usr/bin:/bin:/usr/local/sbin:/usr/sbin:/sbin".into(),
             environment: ENVIRONMENT.iter().map(|(name, value)| ((*name).into(), (*value).into())).collect(),
+            namespaces: None,
         }
     }
 }

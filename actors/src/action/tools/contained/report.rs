@@ -33,10 +33,12 @@ pub struct SandboxReport {
     /// No power beyond that over files.
     pub privileges: Layer,
     pub limits: Layer,
+    /// Nothing but its own is there: files, processes, networks.
+    pub namespaces: Layer,
 }
 
 impl SandboxReport {
-    fn layers(&self) -> [(&'static str, &Layer); 6] {
+    fn layers(&self) -> [(&'static str, &Layer); 7] {
         [
             ("files", &self.files),
             ("signals", &self.signals),
@@ -44,6 +46,7 @@ impl SandboxReport {
             ("process group", &self.group),
             ("privileges", &self.privileges),
             ("limits", &self.limits),
+            ("namespaces", &self.namespaces),
         ]
     }
 

@@ -79,6 +79,20 @@ const PURE_MODULES: &str = "math cmath random statistics decimal fractions numbe
     querystring strict List POSIX set bigdecimal date prime matrix sys typing_extensions platform locale \
     collections.abc os.path perf_hooks buffer punycode string_decoder";
 
+/// Words of many languages by which nothing outside of the program is reached. PHP, Lua, R, Julia, Tcl, Scheme, Octave.
+const COMPUTING: &str = "print cat echo puts println printf disp display strlen nchar length len count size \
+    upper lower toupper tolower strtoupper strtolower ucfirst trim strrev str_repeat implode explode substr string \
+    math sqrt abs min max sum mean median sd var quantile prod cumsum round floor ceil ceiling exp log log2 log10 pow mod \
+    sin cos tan pi rand range seq rep rev sort unique table head tail c paste paste0 sprintf format number_format intdiv \
+    true false null nil none local let var const return if then else elseif end for foreach in do while function expr \
+    as int float double array list vector matrix map filter reduce collect join zip dim nrow ncol summary json_encode \
+    json_decode md5 sha1 crc32 ord chr bin2hex hexdec dechex date strftime newline";
+
+/// Whether a word is known to do nothing but compute or print.
+pub(super) fn only_computes(word: &str) -> bool {
+    COMPUTING.split_ascii_whitespace().any(|known| known == word)
+}
+
 /// Whether a module is one of those that only compute.
 pub(super) fn is_pure(name: &str) -> bool {
     let root = name.split(['.', ':']).next().unwrap_or(name);

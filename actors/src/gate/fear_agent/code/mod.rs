@@ -36,10 +36,16 @@ pub(super) fn judge(walker: &mut Walker, language: Language, source: &str) {
     let tokens = tokens(source, language);
     let variables = literals(&tokens);
     let mut acts: Vec<Act> = Vec::new();
-    let mut impure = imports_others(&tokens, language) || (language == Language::Other && !tokens.is_empty());
+    let mut impure = imports_others(&tokens, language) || (language == Language::Other && !computes(&tokens));
     for (at, token) in tokens.iter().enumerate() {
         let name = match token {
             Token::Quoted(command) if language != Language::JavaScript => {
+                acts.push(Act::Run);
+                walker.apart(|walker| walker.script(command, &Stream::default()));
+                continue;
+            }
+            // A template that is tagged with `$` is a command (Bun, zx).
+            Token::Quoted(command) if at > 0 && tokens[at - 1] == Token::Sign('$') => {
                 acts.push(Act::Run);
                 walker.apart(|walker| walker.script(command, &Stream::default()));
                 continue;
@@ -51,8 +57,13 @@ pub(super) fn judge(walker: &mut Walker, language: Language, source: &str) {
         if !is_used(&tokens, at, act) {
             continue;
         }
+        let arguments = arguments(&tokens, at + 1);
+        if let Some(path) = plain_read(act, &arguments, language) {
+            walker.read(path, By::Shell);
+            continue;
+        }
         acts.push(act);
-        act_on(walker, act, &name, &arguments(&tokens, at + 1), &variables, language);
+        act_on(walker, act, &name, &arguments, &variables, language);
     }
     combined(walker, &acts, &tokens);
     impure |= !acts.is_empty();
@@ -60,6 +71,39 @@ pub(super) fn judge(walker: &mut Walker, language: Language, source: &str) {
         named_paths(walker, &tokens, &acts);
         walker.findings.ask(rules::RUN_CODE, "the code does more than compute");
     }
+}
+
+/// The file that Python's `open("…")` reads, where it is written there whole: as good as `cat`.
+fn plain_read(act: Act, arguments: &[Token], language: Language) -> Option<&str> {
+    let [Token::Sign('('), Token::Text(path), rest @ ..] = arguments else { return None };
+    let is_told = |token: &Token| match token {
+        Token::Text(text) => !(text.len() <= 4 && text.contains(['w', 'a', 'x', '+'])),
+        Token::Name(name) => matches!(name.as_str(), "mode" | "encoding" | "newline" | "errors"),
+        Token::Sign(sign) => matches!(sign, ',' | '='),
+        Token::Quoted(_) => false,
+    };
+    let separate = rest.first().is_none_or(|token| *token == Token::Sign(','));
+    (act == Act::Open && language == Language::Python && separate && rest.iter().all(is_told)).then_some(path)
+}
+
+/// Whether a program of a language that nobody here reads closely only computes: all its words are known to do no more, and
+/// no string can hold code. What is called must be named there: `$f("…")` and `("sys"."tem")("…")` call anything.
+fn computes(tokens: &[Token]) -> bool {
+    let calls_what_it_made = tokens.windows(2).enumerate().any(|(at, pair)| match pair {
+        [Token::Text(_) | Token::Sign(')' | ']' | '}'), Token::Sign('(')] => true,
+        [Token::Name(_), Token::Sign('(')] => at > 0 && tokens[at - 1] == Token::Sign('$'),
+        _ => false,
+    });
+    !calls_what_it_made
+        && tokens.iter().all(|token| match token {
+            Token::Name(name) => {
+                let parts = || name.split(['.', ':']).filter(|part| !part.is_empty());
+                name.len() == 1 || parts().all(acts::only_computes)
+            }
+            Token::Text(text) => !text.contains(['$', '[', '{', '`', '@']),
+            Token::Quoted(_) => false,
+            Token::Sign(_) => true,
+        })
 }
 
 /// Names that matter only when something is done with them.

@@ -9,13 +9,15 @@ use super::{Parsed, Program, program, read_all};
 
 pub(super) const PROGRAMS: &[Program] = &[
     program(
-        "tar bsdtar gtar",
+        "tar bsdtar gtar jar",
         "f,file=F C,directory=D X,exclude-from=R T,files-from=R exclude=V I,use-compress-program=X to-command=X rsh-command=X rmt-command=X checkpoint-action=V checkpoint F,info-script,new-volume-script=X \
         c,create x,extract,get t,list r,append u,update A d,delete z j J v p P,absolute-names strip-components=V transform,xform=V N=V owner=V group=V mode=V b=V H=V g=V K=V level=V",
         Custom(tar),
     ),
     program("zip", "i=V x=V P=V b=W T TT=X unzip-command=X r m q u d 1 9 @", Custom(zip)),
-    program("unzip unar 7z 7za 7zr unrar rar p7zip funzip cabextract", "d=D x=V P=V o=D", Custom(unpack)),
+    program("unzip funzip cabextract", "d=D x=V P=V O=V o n q j l t v Z p", Custom(unpack)),
+    program("unar lsar", "o,output-directory=D p=V e=V f D", Custom(unpack)),
+    program("7z 7za 7zr unrar rar p7zip", "o=D p=V x=V i=V", Custom(unpack)),
     program("cpio pax", "D=D I=R O=W F=R E=R i o p t", Custom(unpack)),
     program(
         "gzip gunzip bzip2 bunzip2 xz unxz lzma unlzma zstd unzstd lz4 lzop compress uncompress pigz pbzip2 brotli",
@@ -88,7 +90,7 @@ fn zip(walker: &mut Walker, call: &Call, parsed: &Parsed) -> Stream {
 
 fn unpack(walker: &mut Walker, _: &Call, parsed: &Parsed) -> Stream {
     read_all(walker, &parsed.operands);
-    if let Some(folder) = parsed.value(&["d", "D", "o"]) {
+    for folder in parsed.values(&["d", "D", "o"]) {
         walker.write(folder);
     }
     Stream::unknown()

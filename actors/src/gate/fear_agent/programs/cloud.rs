@@ -50,12 +50,9 @@ const LOOKS: &[&str] = &[
     "search",
     "diff",
     "history",
-    "log",
-    "logs",
     "check",
     "ping",
     "stat",
-    "stats",
     "top",
     "explain",
     "validate",
@@ -70,11 +67,6 @@ const LOOKS: &[&str] = &[
     "preview",
     "plan",
     "doctor",
-    "health",
-    "audit",
-    "report",
-    "snapshots",
-    "events",
     "tree",
     "watch",
     "cluster-info",
@@ -82,12 +74,7 @@ const LOOKS: &[&str] = &[
     "api-versions",
     "current",
     "ps",
-    "images",
-    "template",
-    "graph",
-    "output",
     "fmt",
-    "batch",
     "head",
     "estimate",
     "test",
@@ -96,44 +83,63 @@ const LOOKS: &[&str] = &[
     "count",
     "preview",
     "verify",
-    "members",
-    "environment",
-    "env",
     "receive",
     "read",
     "cat",
     "browse",
     "dump",
-    "fields",
-    "schema",
-    "topics",
-    "groups",
-    "metrics",
-    "checks",
-    "node",
-    "cluster",
-    "summary",
-    "url",
     "lint",
     "poll",
     "simulate",
     "can",
     "can-i",
-    "details",
     "which",
-    "dashboard",
-    "console",
     "open",
     "compare",
     "benchmark",
-    "tags",
-    "releases",
-    "leaderboard",
     "df",
     "du",
-    "contexts",
-    "account",
     "peek",
+];
+
+/// Things that are called like what one does with them, or that are looked at when nothing else is said: `aws logs` is a service,
+/// and `aws logs delete-log-group` deletes.
+const THINGS: &[&str] = &[
+    "account",
+    "audit",
+    "batch",
+    "checks",
+    "cluster",
+    "config",
+    "console",
+    "contexts",
+    "dashboard",
+    "details",
+    "env",
+    "environment",
+    "events",
+    "fields",
+    "graph",
+    "groups",
+    "health",
+    "images",
+    "leaderboard",
+    "log",
+    "logs",
+    "members",
+    "metrics",
+    "node",
+    "output",
+    "releases",
+    "report",
+    "schema",
+    "snapshots",
+    "stats",
+    "summary",
+    "tags",
+    "template",
+    "topics",
+    "url",
 ];
 
 const LOSES: &[&str] = &[
@@ -209,6 +215,8 @@ fn first_verb(word: &str) -> &str {
 }
 
 enum Verb {
+    /// Decides where no other word does.
+    Names,
     Looks,
     Loses,
     Changes,
@@ -216,7 +224,9 @@ enum Verb {
 
 fn verb_of(word: &str) -> Option<Verb> {
     let start = first_verb(word);
-    if LOOKS.contains(&word) || (LOOKS.contains(&start) && !matches!(word, "get-all")) {
+    if THINGS.contains(&word) {
+        Some(Verb::Names)
+    } else if LOOKS.contains(&word) || (LOOKS.contains(&start) && !matches!(word, "get-all")) {
         Some(Verb::Looks)
     } else if LOSES.contains(&word) || LOSES.contains(&start) {
         Some(Verb::Loses)
@@ -304,7 +314,15 @@ fn verb_of(word: &str) -> Option<Verb> {
             "pull",
             "fetch",
         ];
-        (CHANGES.contains(&word) || CHANGES.contains(&start)).then_some(Verb::Changes)
+        // Where the thing comes first: `cluster_status`.
+        let end = word.rsplit(['-', '_', ':']).next().unwrap_or(word);
+        match () {
+            () if CHANGES.contains(&word) || CHANGES.contains(&start) => Some(Verb::Changes),
+            () if LOSES.contains(&end) => Some(Verb::Loses),
+            () if CHANGES.contains(&end) => Some(Verb::Changes),
+            () if LOOKS.contains(&end) => Some(Verb::Looks),
+            () => None,
+        }
     }
 }
 
@@ -386,8 +404,14 @@ fn service(walker: &mut Walker, call: &Call, _: &Parsed) -> Stream {
         return Stream::unknown();
     }
     // The verb is the last word of the grammar's head: `aws sqs delete-queue`, `gh pr list`, `gcloud compute instances list`.
-    let head = words.iter().take(if call.name == "gcloud" || call.name == "az" { 6 } else { 4 });
-    let verbs: Vec<Verb> = head.filter_map(|word| verb_of(word)).collect();
+    let head = match call.name.as_str() {
+        "gcloud" | "az" => words.iter().take(6),
+        // The thing stands first and may be called like a verb: `gh run view`.
+        "gh" | "glab" if words.get(1).is_some_and(|word| verb_of(word).is_some()) => words[1..].iter().take(1),
+        _ => words.iter().take(4),
+    };
+    let (named, verbs): (Vec<Verb>, Vec<Verb>) =
+        head.filter_map(|word| verb_of(word)).partition(|verb| matches!(verb, Verb::Names));
     let line = words.iter().take(4).copied().collect::<Vec<_>>().join(" ");
     if verbs.iter().any(|verb| matches!(verb, Verb::Loses)) {
         let free = matches!(verb_of(words[0]), Some(Verb::Looks))
@@ -399,8 +423,8 @@ fn service(walker: &mut Walker, call: &Call, _: &Parsed) -> Stream {
             return Stream::unknown();
         }
     }
-    match verbs.first() {
-        Some(Verb::Looks) => {}
+    match verbs.first().or(named.first()) {
+        Some(Verb::Looks | Verb::Names) => {}
         Some(Verb::Loses | Verb::Changes) => {
             let reads_only = matches!(call.name.as_str(), "gh" | "glab")
                 && words.first() == Some(&"api")

@@ -3,15 +3,16 @@
 use super::super::effects::By;
 use super::super::shell::{Call, Stream, Walker};
 use super::super::verdict::rules;
-use super::Role::{Custom, Writes};
+use super::Role::Custom;
 use super::{Parsed, Program, program};
 
 pub(super) const PROGRAMS: &[Program] = &[
     program("sed ssed", "e,expression=V f,file=R i,in-place n E r s u z l=V", Custom(sed)),
-    program("ed ex red", "s,quiet,silent p=V", Writes),
+    program("ed red", "s,quiet,silent p=V", Custom(line_editor)),
+    program("ex", "c=V S=R V=V e n r R s v", Custom(editor)),
     program(
         "vi vim nvim nano pico emacs micro joe mcedit kak helix hx code subl gedit kate gvim view",
-        "c=V u=R S=R eval=V e=V es r R n",
+        "c=V u=R S=R l,load=R eval=V e=V es r R n f,funcall=V script=R",
         Custom(editor),
     ),
     program(
@@ -151,6 +152,34 @@ fn in_regex(text: &str) -> bool {
     line.matches('/').count() % 2 == 1
 }
 
+/// Its commands come by standard input: `!` runs one, `w` and `r` name files or commands.
+fn line_editor(walker: &mut Walker, call: &Call, parsed: &Parsed) -> Stream {
+    for path in &parsed.operands {
+        walker.write(path);
+    }
+    for command in call.stdin.text.as_deref().unwrap_or_default().lines() {
+        let is_address = |c: char| c.is_ascii_digit() || matches!(c, ',' | '$' | '.' | '%' | ';' | '+' | '-' | ' ');
+        let command = command.trim_start_matches(is_address);
+        let (verb, rest) = command.split_at(command.chars().next().map_or(0, char::len_utf8));
+        let rest = rest.trim_start_matches('q').trim_start();
+        match (verb, rest.strip_prefix('!')) {
+            ("!", _) => runs_command(walker, rest),
+            ("w" | "r" | "e" | "W", Some(piped)) => runs_command(walker, piped),
+            ("w" | "W", None) if !rest.is_empty() => walker.write(rest),
+            ("r" | "e", None) if !rest.is_empty() => {
+                walker.read(rest, By::Shell);
+            }
+            _ => {}
+        }
+    }
+    Stream::unknown()
+}
+
+fn runs_command(walker: &mut Walker, command: &str) {
+    walker.findings.ask(rules::RUN_CODE, "the editor would run a command");
+    walker.apart(|walker| walker.script(command, &Stream::unknown()));
+}
+
 fn editor(walker: &mut Walker, call: &Call, parsed: &Parsed) -> Stream {
     for path in &parsed.operands {
         let path = path.trim_start_matches('+');
@@ -159,6 +188,10 @@ fn editor(walker: &mut Walker, call: &Call, parsed: &Parsed) -> Stream {
         } else {
             walker.write(path);
         }
+    }
+    let is_lisp = call.name == "emacs";
+    if parsed.has(&["S", "script"]) || (is_lisp && parsed.has(&["l", "f", "eval"])) {
+        walker.findings.ask(rules::RUN_CODE, "the editor would run a script");
     }
     let script: Vec<&str> =
         parsed.values(&["c", "eval", "e"]).chain(call.args.iter().filter_map(|arg| arg.strip_prefix('+'))).collect();

@@ -79,6 +79,9 @@ fn shred(walker: &mut Walker, _: &Call, parsed: &Parsed) -> Stream {
         walker.write(path);
         walker.delete(path, false);
     }
+    if !parsed.operands.is_empty() {
+        walker.findings.ask(rules::DELETE_WORK, "what is overwritten can't be brought back");
+    }
     Stream::of("")
 }
 

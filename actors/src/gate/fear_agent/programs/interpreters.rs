@@ -88,6 +88,8 @@ fn origin(walker: &mut Walker, stream: &Stream) {
 fn shell(walker: &mut Walker, call: &Call, parsed: &Parsed) -> Stream {
     if let Some(source) = parsed.value(&["c"]).map(str::to_owned) {
         return walker.apart(|walker| {
+            // The first word after the program is its own name.
+            walker.variables.extend(parsed.operands.first().map(|name| ("0".to_owned(), name.clone())));
             walker.positional = Some(parsed.operands.get(1..).unwrap_or_default().to_vec());
             walker.script(&source, &call.stdin)
         });
@@ -244,7 +246,7 @@ const BUILD_TOOLS: &[(&str, &str, &str)] = &[
     ),
     (
         "pip pipx uv poetry pdm conda mamba hatch",
-        "list show freeze check search index debug inspect help info about config-list tree version",
+        "list show freeze check search index debug inspect help info about config-list config-get env-list env-info pip-list pip-show pip-freeze pip-tree pip-check tree version",
         "publish upload",
     ),
     ("go", "version env list fmt vet doc help mod clean", "work"),
@@ -280,7 +282,9 @@ fn build(walker: &mut Walker, call: &Call, parsed: &Parsed) -> Stream {
     };
     let subcommand = parsed.operands.iter().find(|operand| !operand.starts_with('+')).map_or("", String::as_str);
     let table = BUILD_TOOLS.iter().find(|(names, _, _)| names.split(' ').any(|name| name == call.name));
-    let listed = |words: &str| words.split(' ').any(|word| word == subcommand);
+    // `npm config list` is in the table as `config-list`.
+    let both = parsed.operands.iter().take(2).cloned().collect::<Vec<_>>().join("-");
+    let listed = |words: &str| words.split(' ').any(|word| word == subcommand || word == both);
     if let Some((_, looks, remote)) = table {
         if listed(looks) && !subcommand.is_empty() {
             return Stream::unknown();

@@ -14,8 +14,10 @@ pub(super) const PROGRAMS: &[Program] = &[
         "",
         Custom(password_store),
     ),
+    // Its statements stand behind a subcommand.
+    program("cockroach", "c,command=Q e,execute=Q f,file=R d=V", Custom(database)),
     program(
-        "psql mysql mariadb sqlite3 sqlite pgcli mycli litecli cockroach clickhouse-client duckdb sqlcmd isql usql trino presto hive beeline cqlsh sqlplus snowsql mongo mongosh redis-cli valkey-cli",
+        "psql mysql mariadb sqlite3 sqlite pgcli mycli litecli clickhouse-client duckdb sqlcmd isql usql trino presto hive beeline cqlsh sqlplus snowsql mongo mongosh redis-cli valkey-cli",
         "^c,command=Q e,execute=Q eval=Q Q=Q q=Q f,file=R U=V h,host=V p,port=V d,dbname=V u,user=V D=V P=V o,output=W init=V cmd=Q S=V a=V n=V",
         Custom(database),
     ),
@@ -130,6 +132,9 @@ fn database(walker: &mut Walker, call: &Call, parsed: &Parsed) -> Stream {
     }
     for text in &texts {
         content::judge_sql(walker.findings, text);
+        for path in attached(text) {
+            walker.write(&path);
+        }
         // Shell escapes of the clients.
         for line in text.lines() {
             let line = line.trim_start();
@@ -148,6 +153,18 @@ fn database(walker: &mut Walker, call: &Call, parsed: &Parsed) -> Stream {
         walker.findings.ask(rules::DATABASE, "what the database is told is known only when it runs");
     }
     Stream::unknown()
+}
+
+/// Files that SQLite or DuckDB opens beside its own: `ATTACH DATABASE 'other.db' AS other`.
+fn attached(text: &str) -> Vec<String> {
+    let upper = text.to_ascii_uppercase();
+    let quoted = |at: usize| {
+        let rest = &text[at..];
+        let from = rest.find(['\'', '"'])?;
+        let mark = rest[from..].chars().next()?;
+        Some(rest[from + 1..].split(mark).next()?.to_owned())
+    };
+    upper.match_indices("ATTACH ").filter_map(|(at, found)| quoted(at + found.len())).collect()
 }
 
 fn dump(_: &mut Walker, call: &Call, _: &Parsed) -> Stream {

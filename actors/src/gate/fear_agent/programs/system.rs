@@ -304,6 +304,14 @@ fn kernel(walker: &mut Walker, call: &Call, parsed: &Parsed) -> Stream {
         "-r",
         "-g",
     ];
+    if matches!(call.name.as_str(), "modprobe" | "insmod" | "rmmod" | "depmod") {
+        const DRY: &[&str] =
+            &["-n", "--dry-run", "--show", "-D", "--show-depends", "-c", "--showconfig", "--show-config"];
+        if !call.args.iter().any(|arg| DRY.contains(&arg.as_str())) {
+            walker.findings.ask(rules::HOST, format!("{} changes what the kernel has loaded", call.name));
+        }
+        return Stream::unknown();
+    }
     let looks = call.args.is_empty() || call.args.iter().any(|arg| LOOKS.contains(&arg.as_str()));
     let sets = call.args.iter().any(|arg| {
         matches!(arg.as_str(), "-w" | "-p" | "-F" | "-X" | "-P" | "-A" | "-I" | "-D" | "--set" | "--flush" | "-R")

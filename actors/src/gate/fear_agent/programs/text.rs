@@ -3,13 +3,17 @@
 use super::super::content;
 use super::super::shell::{Call, Stream, Walker};
 use super::super::verdict::rules;
-use super::Role::{Custom, Inert, Reads, TextThenReads};
+use super::Role::{Custom, Inert, Reads, TextThenReads, Writes};
 use super::{Parsed, Program, program, read_all};
 
 pub(super) const PROGRAMS: &[Program] = &[
     program("cat tac nl bat batcat ccat zcat bzcat xzcat zstdcat lzcat gzcat", "", Reads),
     program("head tail", "n,lines=V c,bytes=V s=V pid=V q v f F", Reads),
-    program("less more most pg zless zmore bzless lessecho", "p=V P=V o,log-file=W O=W j=V x=V z=V t=V T=R k=R", Reads),
+    program(
+        "less more most pg zless zmore bzless lessecho",
+        "p=V P=V o,log-file=W O=W j=V x=V z=V t=V T=R k=R lesskey-src=R cmd=V",
+        Custom(pager),
+    ),
     program(
         "wc md5sum sha1sum sha224sum sha256sum sha384sum sha512sum b2sum cksum sum md5 shasum sha256 crc32 xxhsum",
         "a=V files0-from=R",
@@ -80,7 +84,7 @@ pub(super) const PROGRAMS: &[Program] = &[
     program("pwd", "", Custom(working_folder)),
     program(
         "true false : test [ yes sleep usleep seq jot factor expr bc dc let cal ncal tty arch nproc uname hostid logname whoami id groups who w users last lastlog lastb uptime free vmstat iostat mpstat pidstat sar dstat \
-        ps pstree pgrep pidof top htop btop atop iotop glances procs lscpu lsblk lspci lsusb lsmod lshw lsmem lsns lslocks lsipc lsirq lslogins inxi hwinfo dmidecode sensors acpi blkid getconf getent locale \
+        ps pstree pgrep pidof top htop btop atop iotop glances procs lscpu lsblk lvs pvs vgs lvdisplay pvdisplay vgdisplay lspci lsusb lsmod lshw lsmem lsns lslocks lsipc lsirq lslogins inxi hwinfo dmidecode sensors acpi blkid getconf getent locale \
         printenv tput clear reset stty setterm fortune cowsay toilet banner sl lolcat cmatrix figlet wait jobs bg fg times umask ulimit history fc compgen complete bind shopt enable caller dirs return exit break continue logout \
         tzselect zdump xdpyinfo xrandr xwininfo xprop xlsclients glxinfo vainfo getopt neofetch fastfetch screenfetch systool biosdecode vpddecode cpuid ipcs runlevel ts pv ascii units \
         sw_vers system_profiler vm_stat mdls mdfind pbpaste say uuidgen uuid mktemp tempfile mcookie pwgen apg makepasswd toe infocmp tabs resize cowthink dialog whiptail zenity notify-send xmessage select xclip xsel wl-copy wl-paste pbcopy \
@@ -95,6 +99,7 @@ pub(super) const PROGRAMS: &[Program] = &[
         Custom(logs),
     ),
     program("base64 base32 basenc uudecode gbase64 base58", "d,decode,D w,wrap=V i,input=R o,output=W", Custom(base64)),
+    program("dos2unix unix2dos mac2unix", "k q o n f", Writes),
     program("xxd", "r,revert p,ps,plain c=V g=V l=V s=V o=V", Custom(xxd)),
     program(
         "sync mountpoint dircolors fc-list fc-match fc-query fc-cat getcap getpcaps jps jinfo jstack jstat xev logger gapplication lspgpot pldd lsfd ipcs zdump resize xlsfonts xvinfo tzselect networkctl systemd-cgls systemd-path systemd-detect-virt systemd-analyze",
@@ -140,6 +145,20 @@ fn names(_: &mut Walker, _: &Call, parsed: &Parsed) -> Stream {
         [only] => Stream::of(only.as_str()),
         _ => Stream::unknown(),
     }
+}
+
+/// A pager's start-up command that begins with `!` or `|` runs a program.
+fn pager(walker: &mut Walker, call: &Call, parsed: &Parsed) -> Stream {
+    let commands = call.args.iter().filter_map(|arg| arg.strip_prefix('+')).chain(parsed.values(&["cmd"]));
+    for command in commands {
+        if let Some(source) = command.trim_start_matches('+').strip_prefix(['!', '|']) {
+            walker.findings.ask(rules::RUN_CODE, "the pager would run a command");
+            walker.apart(|walker| walker.script(source, &Stream::unknown()));
+        }
+    }
+    let files: Vec<String> = parsed.operands.iter().filter(|operand| !operand.starts_with('+')).cloned().collect();
+    read_all(walker, &files);
+    super::passed_on(walker, call, &files)
 }
 
 fn echo(_: &mut Walker, call: &Call, _: &Parsed) -> Stream {
