@@ -296,6 +296,7 @@ impl AgentSettings {
                 effort: effort_limits,
             },
             fear: FearSettings {
+                boot,
                 fearless: None,
                 review: review_of(*model_review).filter(|_| model.is_some()),
                 mode,

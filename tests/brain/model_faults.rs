@@ -112,6 +112,32 @@ fn after_failures_the_model_is_left_alone_and_asked_again_when_it_may_be_well() 
     assert_eq!(say(&mut bench), ("Gulls are fine.".into(), 6));
 }
 
+#[test]
+fn a_crash_at_any_step_of_a_turn_leaves_the_person_with_the_models_answer() {
+    let mut asked_again = 0;
+    for steps in (0..).step_by(2) {
+        let model = always(gulls);
+        let mut bench = model.bench(|_| {});
+        let mut acknowledged = bench.submit(QUESTION);
+        if !(0..steps).all(|_| bench.agent.step()) {
+            assert!(asked_again > 0, "{steps} steps, and no call was lost");
+            return;
+        }
+        let is_acknowledged = acknowledged.try_recv().is_ok();
+        bench.crash();
+        bench.pass(Duration::from_secs(60));
+        let (why, asked) = (bench.why_all(), model.requests().len());
+        if is_acknowledged || asked > 0 {
+            // Where nobody knows whether the words were heard, the end of the turn holds them.
+            assert!(why.contains("\"reply\":\"Gulls are fine.\""), "crash at {steps}: {why}");
+        }
+        assert!(asked <= 1, "crash at {steps}: {asked} calls");
+        asked_again += usize::from(why.matches("\"PromptBuilt\"").count() > 1);
+        let spent = bench.inquire("energy_status", json!({}));
+        assert!(spent["calls"].as_u64().is_none_or(|calls| calls <= 1), "an answer counts once: {spent}");
+    }
+}
+
 /// As llama.cpp says it, counting three characters as a token.
 fn too_long(request: &Value, window: usize) -> Option<Act> {
     let text = |at: usize| request["messages"][at]["content"].as_str().unwrap_or_default().len();

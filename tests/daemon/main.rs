@@ -11,5 +11,6 @@ mod lease;
 mod loopback;
 mod manners;
 mod mcp;
+mod model;
 mod offline;
 mod stop;

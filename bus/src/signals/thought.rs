@@ -147,6 +147,9 @@ pub struct ModelReply {
     /// The error is that the prompt is too long.
     #[serde(default)]
     pub overflow: Option<Overflow>,
+    /// The worker went down in the midst of the call, so nobody knows what became of it; it may be asked again.
+    #[serde(default)]
+    pub lost: bool,
     /// From the first request to the reply, retries included.
     #[serde(default)]
     pub seconds: f64,
@@ -167,6 +170,7 @@ impl ModelReply {
             completion_tokens: 0,
             is_cut: false,
             overflow: None,
+            lost: false,
             seconds: 0.0,
             money: 0.0,
         }

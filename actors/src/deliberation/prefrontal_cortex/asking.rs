@@ -84,6 +84,7 @@ impl LastPrompt {
 }
 
 /// A reply that could not be read, and why.
+#[derive(Clone, Debug, Serialize, Deserialize)]
 pub(super) struct Unread {
     pub reply: String,
     pub error: String,

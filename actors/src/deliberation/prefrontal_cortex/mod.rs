@@ -6,7 +6,7 @@
 //! within the model's window and a call within the token budgets of the hour and the day. A thought that isn't ready to act
 //! is what memory is asked with; the next cycle sees both. A reply that can't be read, or was cut off, is answered once with
 //! the error; a second one, an error or a spent budget hands the turn back to habit. A prompt that the server finds too long
-//! is made again for what it told of its window (`window.rs`). Three failures in a row open the circuit for a minute, and
+//! is made again for what it told of its window (`window.rs`), and a call that a crash took along is made again (`lost_calls.rs`). Three failures in a row open the circuit for a minute, and
 //! then one is enough.
 //! Remembers: turns that wait for tools, memory or the model, as records; the last prompt; tokens of this hour and day,
 //! failures, counts, what thinking led to, what the senses and the body told last. Forgets: turns when they are answered or stopped, tokens with the day.
@@ -16,6 +16,7 @@ mod agent_states;
 mod asking;
 mod budget;
 mod cycles;
+mod lost_calls;
 mod model;
 mod on_mind;
 mod privacy;

@@ -11,6 +11,7 @@ use maxim_bus::signals::working_memory::WorkingEntry;
 use maxim_bus::{MessageId, RegionName, Trust};
 use serde::{Deserialize, Serialize};
 
+use super::asking::Unread;
 use super::on_mind::OnMind;
 use super::reminding::Reminded;
 use super::surroundings::Surroundings;
@@ -75,6 +76,8 @@ pub struct Counts {
     pub repaired: u64,
     /// Replies that could not be read, and were answered with the error.
     pub retried: u64,
+    /// Calls that went down with their worker or their process, and were made again.
+    pub lost: u64,
     /// Turns that went back to habit.
     pub handed_back: u64,
     /// Turns that the ThoughtGate left to habit; a part of those.
@@ -113,6 +116,9 @@ pub(super) struct Pending {
     /// Prompts that the server found too long.
     #[serde(default)]
     pub too_long: u32,
+    /// Calls that were lost.
+    #[serde(default)]
+    pub lost: u32,
 }
 
 /// What a turn waits for.
@@ -126,6 +132,9 @@ pub(super) enum Phase {
         since: Timestamp,
         #[serde(default)]
         estimate: u32,
+        /// The reply that it is asked to better.
+        #[serde(default)]
+        unread: Option<Unread>,
     },
     /// What memory has to say to a thought.
     Reminding(Box<Reminded>),
@@ -166,6 +175,7 @@ impl Pending {
             window,
             around,
             too_long: 0,
+            lost: 0,
         }
     }
 

@@ -51,6 +51,9 @@ const WORKING_MEMORY: RegionName = "working_memory";
 pub struct PrefrontalCortex {
     /// Turns that wait, and until when.
     pub(super) calls: BTreeMap<MessageId, Timestamp>,
+    /// Of these, the ones that wait for the model, and the process that asked it.
+    #[serde(default)]
+    pub(super) called: BTreeMap<MessageId, u64>,
     #[serde(flatten)]
     pub(super) spent: Spent,
     failures: u32,
@@ -68,10 +71,17 @@ pub struct PrefrontalCortex {
 
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub enum PrefrontalEvent {
-    /// The turn waits for tools, for memory or for the model.
+    /// The turn waits for tools or for memory.
+    #[serde(alias = "Retried")]
     Asked {
         turn: MessageId,
         due: Timestamp,
+    },
+    /// The model is asked, by this process.
+    Called {
+        turn: MessageId,
+        due: Timestamp,
+        boot: u64,
     },
     /// The ThoughtGate let it pass.
     Passed {
@@ -85,11 +95,6 @@ pub enum PrefrontalEvent {
         money: f64,
         #[serde(default)]
         boot: u64,
-    },
-    /// The model is asked again, with the error of its reply.
-    Retried {
-        turn: MessageId,
-        due: Timestamp,
     },
     /// It came to a proposal.
     Answered {
@@ -173,13 +178,18 @@ impl Region for PrefrontalCortex {
 
     fn apply(&mut self, event: PrefrontalEvent) {
         match event {
-            PrefrontalEvent::Asked { turn, due } | PrefrontalEvent::Retried { turn, due } => {
+            PrefrontalEvent::Asked { turn, due } => {
                 self.calls.insert(turn, due);
+                self.called.remove(&turn);
+            }
+            PrefrontalEvent::Called { turn, due, boot } => {
+                self.calls.insert(turn, due);
+                self.called.insert(turn, boot);
             }
             PrefrontalEvent::Passed { at } => self.gate.pass(at),
             PrefrontalEvent::Paid { at, tokens, money, boot } => self.spent.pay(at, Cost { tokens, money }, boot),
             PrefrontalEvent::Answered { turn, acts } => {
-                self.calls.remove(&turn);
+                self.close(turn);
                 self.failures = 0;
                 self.open_until = None;
                 if acts {
@@ -187,10 +197,10 @@ impl Region for PrefrontalCortex {
                 }
             }
             PrefrontalEvent::Declined { turn } | PrefrontalEvent::Cancelled { turn } => {
-                self.calls.remove(&turn);
+                self.close(turn);
             }
             PrefrontalEvent::Failed { turn, at } => {
-                self.calls.remove(&turn);
+                self.close(turn);
                 self.failures += 1;
                 if self.failures >= FAILURES {
                     self.failures = FAILURES - 1;
@@ -204,13 +214,22 @@ impl Region for PrefrontalCortex {
         }
     }
 
-    fn next_deadline(&self, _settings: &PrefrontalSettings) -> Option<Timestamp> {
+    fn next_deadline(&self, settings: &PrefrontalSettings) -> Option<Timestamp> {
+        if self.orphaned(settings.boot).next().is_some() {
+            return Some(Timestamp::UNIX_EPOCH);
+        }
         self.calls.values().min().copied()
     }
 
     fn tick(&self, pulse: &mut Pulse<'_, Self>) {
-        let now = pulse.now();
+        let (now, boot) = (pulse.now(), pulse.settings().boot);
+        for turn in self.orphaned(boot) {
+            self.call_again(turn, "the process that asked the model is gone", pulse);
+        }
         for turn in self.calls.iter().filter(|(_, due)| **due <= now).map(|(turn, _)| *turn) {
+            if self.called.get(&turn).is_some_and(|asked| *asked != boot) {
+                continue;
+            }
             let Some(pending) = self.pending(turn, pulse) else {
                 self.fail(turn, "what was thought of it is lost", pulse);
                 continue;
@@ -230,6 +249,11 @@ pub(super) fn record_key(turn: MessageId) -> Vec<u8> {
 }
 
 impl PrefrontalCortex {
+    fn close(&mut self, turn: MessageId) {
+        self.calls.remove(&turn);
+        self.called.remove(&turn);
+    }
+
     pub(super) fn pending(&self, turn: MessageId, pulse: &Pulse<'_, Self>) -> Option<Pending> {
         if self.calls.contains_key(&turn) { pulse.record(&record_key(turn)) } else { None }
     }
@@ -269,7 +293,7 @@ impl PrefrontalCortex {
     }
 
     /// Why the model isn't asked, whatever it would be asked.
-    fn objection(&self, pulse: &Pulse<'_, Self>) -> Option<&'static str> {
+    pub(super) fn objection(&self, pulse: &Pulse<'_, Self>) -> Option<&'static str> {
         if !pulse.settings().model {
             return Some("no model is configured");
         }
@@ -417,9 +441,13 @@ impl Hears<ModelReply> for PrefrontalCortex {
             pulse.keep(PrefrontalEvent::Paid { at: pulse.now(), tokens, money: reply.money, boot });
         }
         let Some(mut pending) = self.pending(turn, pulse) else { return }; // it came after the deadline, or after a stop
-        let Phase::Calling { call, since, estimate } = pending.phase else { return };
+        let Phase::Calling { call, since, estimate, .. } = pending.phase else { return };
         if call != reply.call {
             return;
+        }
+        if reply.lost {
+            let why = reply.error.as_deref().unwrap_or("the worker went down");
+            return self.call_again(turn, why, pulse);
         }
         pending.window = match reply.overflow {
             Some(overflow) => pending.window.refused(estimate, overflow, pulse.now()),

@@ -53,7 +53,7 @@ pub(super) fn settings_by(counter: TokenCounter) -> PrefrontalSettings {
     }
 }
 
-fn rig(settings: PrefrontalSettings) -> Rig<PrefrontalCortex> {
+pub(super) fn rig(settings: PrefrontalSettings) -> Rig<PrefrontalCortex> {
     Rig::new(settings, |bus, probe| {
         ear::<ModelProposal>(bus, probe);
         ear::<ModelCall>(bus, probe);
@@ -63,7 +63,7 @@ fn rig(settings: PrefrontalSettings) -> Rig<PrefrontalCortex> {
     })
 }
 
-fn turn() -> MessageId {
+pub(super) fn turn() -> MessageId {
     MessageId::from_parts(1, 1)
 }
 
@@ -109,13 +109,13 @@ fn prepare(rig: &mut Rig<PrefrontalCortex>, salience: f64) {
 }
 
 /// Wishes, has tools and mind answer, and gives the call that is made.
-fn called(rig: &mut Rig<PrefrontalCortex>, text: &str) -> Option<ModelCall> {
+pub(super) fn called(rig: &mut Rig<PrefrontalCortex>, text: &str) -> Option<ModelCall> {
     rig.send_in(turn(), Trust::Owner, wish(text));
     prepare(rig, 0.9);
     rig.heard::<ModelCall>().pop()
 }
 
-fn answer(rig: &mut Rig<PrefrontalCortex>, call: &ModelCall, text: &str, tokens: u32) {
+pub(super) fn answer(rig: &mut Rig<PrefrontalCortex>, call: &ModelCall, text: &str, tokens: u32) {
     let (text, error) = (Some(text.to_owned()), None);
     let reply = ModelReply { text, error, prompt_tokens: tokens, ..ModelReply::failed(call, "") };
     rig.send_in(call.turn, Trust::Own, reply);
@@ -552,6 +552,6 @@ fn without_a_model_nothing_is_gated_and_nothing_is_learned() {
 }
 
 /// Signals of one kind among what was heard.
-fn of<S: Signal>(heard: &[Arc<Envelope>]) -> Vec<S> {
+pub(super) fn of<S: Signal>(heard: &[Arc<Envelope>]) -> Vec<S> {
     heard.iter().filter_map(|envelope| envelope.get::<S>().cloned()).collect()
 }
