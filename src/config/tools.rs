@@ -16,5 +16,11 @@ section! {
         web: bool = "true", "", Shape::Flag;
         /// A folder of manifests, by which programs of yours become tools. It must not lie in the working folder.
         folder: Option<PathBuf> = "", "", Shape::Path;
+        /// Tools that come with things of the scene are on up to this many at once; beyond it the least recently used are off.
+        scene_max: u32 = "20", "tools", Shape::Integer { low: 1, high: 1000 };
+        /// The tools that a supervised agent may use beside speaking; empty: all.
+        supervised: Vec<String> = "", "", Shape::Texts { required: false };
+        /// The tools that an autonomous agent may use beside speaking; empty: all.
+        autonomous: Vec<String> = "", "", Shape::Texts { required: false };
     }
 }

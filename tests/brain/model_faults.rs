@@ -197,6 +197,26 @@ fn spending_passes_a_budget_by_no_more_than_one_call() {
 }
 
 #[test]
+fn a_session_has_its_own_budget_and_a_new_process_is_a_new_session() {
+    let model = always(gulls);
+    let mut bench = model.bench(|settings| settings.llm.tokens_per_session = 12_000);
+    for number in 0..20 {
+        bench.say(&format!("what do you think of bird number {number}?"));
+        bench.pass(Duration::from_secs(3600));
+    }
+    let asked = model.requests().len();
+    assert!(asked > 1 && asked < 20, "{asked} calls");
+    assert!(
+        bench.why_all().contains("the budget of 12000 tokens a session")
+            || bench.why_all().contains("tokens of the session")
+    );
+    let energy = bench.inquire("energy_status", json!({}));
+    assert_eq!(energy["budgets"]["session"]["limit"], 12_000);
+    bench.crash();
+    assert_eq!(bench.say(QUESTION).reply.as_deref(), Some("Gulls are fine."));
+}
+
+#[test]
 fn an_idle_month_costs_nothing() {
     let model = always(gulls);
     let mut bench = model.bench(|_| {});

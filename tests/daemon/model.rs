@@ -29,8 +29,7 @@ impl Slow {
             }
             let action = json!({"tool_name": "respond", "params": {"message": ANSWER}});
             let reply = json!({"ready_to_act": true, "action": action, "confidence": 0.8, "reasoning": "I say it."});
-            let choice =
-                json!({"index": 0, "finish_reason": "stop", "message": {"role": "assistant", "content": reply.to_string()}});
+            let choice = json!({"index": 0, "finish_reason": "stop", "message": {"role": "assistant", "content": reply.to_string()}});
             Json(json!({"choices": [choice], "usage": {"prompt_tokens": 900, "completion_tokens": 30}}))
         };
         let url = loopback::serve(Router::new().route("/v1/chat/completions", post(answer)));

@@ -29,8 +29,14 @@ pub struct Thought {
 pub struct Deliberate {
     pub turn: MessageId,
     pub text: String,
-    /// What memory said of it, in words, with its sources.
+    /// What memory said of it, in words, with its sources: what was lived through, and what causes what.
     pub context: String,
+    /// What is generally known.
+    #[serde(default)]
+    pub knowledge: String,
+    /// More of it, for a window that has room.
+    #[serde(default)]
+    pub extended: String,
     /// Rooms that had something to say, and those that said nothing in time.
     #[serde(default)]
     pub enriched: Vec<String>,

@@ -28,7 +28,8 @@ impl PrefrontalCortex {
             return self.fail(turn, "what was asked of the model is lost", pulse);
         };
         let settings = pulse.settings();
-        let (sent, most) = (pending.window.real(usize::try_from(estimate).unwrap_or(usize::MAX)), u64::from(settings.reply_tokens));
+        let (sent, most) =
+            (pending.window.real(usize::try_from(estimate).unwrap_or(usize::MAX)), u64::from(settings.reply_tokens));
         let Cost { tokens, money } = Cost { tokens: sent + most, money: settings.price.of(sent, most) };
         pulse.keep(PrefrontalEvent::Paid { at: pulse.now(), tokens, money, boot: settings.boot });
         if pending.lost >= LOST {

@@ -16,6 +16,7 @@ mod agent_states;
 mod asking;
 mod budget;
 mod cycles;
+mod identity;
 mod lost_calls;
 mod model;
 mod on_mind;
@@ -31,5 +32,5 @@ mod transcript;
 mod window;
 
 pub use asking::{LAST_PROMPT, LastPrompt, acting_coach, stable_sections};
-pub use model::{COUNTS, Counts, PrefrontalSettings};
+pub use model::{COUNTS, Counts, Embodiment, PrefrontalSettings};
 pub use region::PrefrontalCortex;

@@ -10,6 +10,7 @@ use maxim_bus::signals::cycle::{CycleThought, DisplaySet, ThoughtGated};
 use maxim_bus::signals::goal::GoalChanged;
 use maxim_bus::signals::introspection::{ForeseeVerdict, VerdictForeseen};
 use maxim_bus::signals::lifecycle::{PreemptionChanged, PreemptionRequested};
+use maxim_bus::signals::powers::{PowersReported, ReportPowers};
 use maxim_bus::signals::prompt::{PromptBuilt, RankTools, ToolsRanked};
 use maxim_bus::signals::recall::{
     DescribeTime, EpisodesRecalled, OutcomesPredicted, PredictOutcomes, PredictionErrorSensed, RecallEpisodes,
@@ -40,10 +41,12 @@ const FAILURES: u32 = 3;
 const OPEN: SignedDuration = SignedDuration::from_secs(60);
 /// Prompts of one turn that may turn out too long.
 const TOO_LONG: u32 = 2;
-/// How long the tool index and working memory are waited for.
+/// How long the tool index, working memory and the gate are waited for.
 const PREPARING: SignedDuration = SignedDuration::from_millis(100);
 /// The room that knows which tools fit.
 const TOOL_INDEX: RegionName = "tool_index";
+/// The room that knows what the agent may.
+const AUTONOMY: RegionName = "autonomy";
 /// The room that knows what is on the mind.
 const WORKING_MEMORY: RegionName = "working_memory";
 
@@ -133,6 +136,7 @@ wiring!(PrefrontalCortex {
         Deliberate,
         ToolsRanked,
         WorkingMemorySurveyed,
+        PowersReported,
         EpisodesRecalled,
         OutcomesPredicted,
         KnowledgeRecalled,
@@ -158,6 +162,7 @@ wiring!(PrefrontalCortex {
         RecallKnowledge,
         DescribeTime,
         ForeseeVerdict,
+        ReportPowers,
         ThoughtGated,
         PromptBuilt,
         ModelCall,
@@ -309,10 +314,9 @@ impl PrefrontalCortex {
     /// Tools and mind are known, as far as they answered: is it worth a thought?
     fn weigh(&self, mut pending: Pending, pulse: &mut Pulse<'_, Self>) {
         let turn = pending.wish.turn;
-        let Phase::Preparing { head, surveyed, .. } = &pending.phase else { return };
-        if !surveyed {
-            pending.context.missing.push(WORKING_MEMORY.into());
-        }
+        let Phase::Preparing { head, surveyed, allowed, .. } = &pending.phase else { return };
+        let silent = [(*surveyed, WORKING_MEMORY), (*allowed, AUTONOMY)].into_iter().filter(|(told, _)| !told);
+        pending.context.missing.extend(silent.map(|(_, room)| room.to_owned()));
         if !pending.wish.done.is_empty() {
             return self.ask(pending, None, pulse);
         }
@@ -333,7 +337,7 @@ impl PrefrontalCortex {
     /// Goes on once everything that the turn waits for has answered.
     fn prepared(&self, pending: Pending, pulse: &mut Pulse<'_, Self>) {
         match pending.phase {
-            Phase::Preparing { ranked: true, surveyed: true, .. } => self.weigh(pending, pulse),
+            Phase::Preparing { ranked: true, surveyed: true, allowed: true, .. } => self.weigh(pending, pulse),
             _ => pulse.put(record_key(pending.wish.turn), &pending),
         }
     }
@@ -373,6 +377,7 @@ impl Hears<Deliberate> for PrefrontalCortex {
         pulse.ask(TOOL_INDEX, RankTools { turn, goal: wish.text.chars().take(400).collect() });
         let survey = SurveyWorkingMemory { turn: Some(turn), ..SurveyWorkingMemory::default() };
         pulse.ask(WORKING_MEMORY, survey);
+        pulse.ask(AUTONOMY, ReportPowers {});
     }
 }
 
@@ -398,6 +403,16 @@ impl Hears<WorkingMemorySurveyed> for PrefrontalCortex {
         if !pending.mind.is_empty() {
             pending.context.enriched.push(WORKING_MEMORY.into());
         }
+        self.prepared(pending, pulse);
+    }
+}
+
+impl Hears<PowersReported> for PrefrontalCortex {
+    fn hear(&self, answer: &PowersReported, pulse: &mut Pulse<'_, Self>) {
+        let Some(mut pending) = self.pending(pulse.turn(), pulse) else { return };
+        let Phase::Preparing { allowed, .. } = &mut pending.phase else { return }; // likewise
+        *allowed = true;
+        (pending.powers, pending.off) = (Some(answer.powers.clone()), answer.off.clone());
         self.prepared(pending, pulse);
     }
 }

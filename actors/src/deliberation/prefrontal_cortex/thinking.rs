@@ -66,7 +66,7 @@ impl PrefrontalCortex {
         pulse.put(LAST_PROMPT, &LastPrompt::of(&prompt, &built, &settings.counter, now));
         pulse.emit_trusted(turn, pending.trust, built);
         let (system, user) = (prompt.system, prompt.user);
-        let tools = settings.tools.callable(&tools);
+        let tools = settings.tools.callable(&tools, &pending.off);
         let purpose = Purpose::Deliberate;
         let call = ModelCall { call, turn, purpose, system, user, max_tokens, tools, form: None };
         pulse.emit_trusted(turn, pending.trust, call);

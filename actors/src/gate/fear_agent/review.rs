@@ -114,9 +114,15 @@ pub enum ReviewEvent {
         lost: u32,
     },
     /// What it was about is no more.
-    Gone { call: MessageId },
-    Rests { until: Timestamp },
-    Tired { is_tired: bool },
+    Gone {
+        call: MessageId,
+    },
+    Rests {
+        until: Timestamp,
+    },
+    Tired {
+        is_tired: bool,
+    },
 }
 
 impl Reviews {
