@@ -239,6 +239,7 @@ impl AgentSettings {
             enrichment: EnrichmentSettings {
                 deadline: signed(memory.enrichment_deadline.get()),
                 episodes: *evidence_max as usize,
+                spreads: model.is_some(),
                 knowledge_rooms: Vec::new(),
                 knowledge: memory.knowledge_max as usize,
                 thin: Vec::new(),

@@ -109,7 +109,8 @@ fn what_it_lowered_of_its_powers_stands_in_its_identity_and_takes_the_tools_away
     bench.say(QUESTION);
     let after = last_prompt(&bench).system;
     assert!(after.contains("Mode: passive") && after.contains("In passive mode"), "{after}");
-    assert!(!after.contains("bash") && after.contains("memory_recall"), "{after}");
+    let is_shown = |tool: &str| after.contains(&format!("- {tool}:")) || after.contains(&format!(", {tool},"));
+    assert!(!is_shown("bash") && is_shown("memory_recall"), "{after}");
 }
 
 #[test]
@@ -163,4 +164,41 @@ fn more_of_memory_is_told_where_there_is_room_and_goes_first_where_there_is_none
         narrow.into_iter().find(|kept| kept.values().any(|kept| *kept) && kept.get("context_pool") == Some(&true));
     let cut = cut.expect("a window that holds some of it");
     assert_eq!(cut.get("extended_memories"), Some(&false), "it goes before the rest: {cut:?}");
+}
+
+#[test]
+fn what_is_associated_with_what_a_percept_reminds_of_is_told_to_a_mind_that_thinks() {
+    let model = Model::minded(|_| acts("respond", &json!({"message": "well"})));
+    let mut bench = model.bench(|settings| settings.habit.evidence_max = 1);
+    let lines = [
+        json!({"id": "tea", "timestamp": "2026-01-04T04:00:00Z", "text": "Anna drinks black tea", "objects": ["ladder"],
+            "people": ["Anna"], "goal": "tidy the attic"}),
+        json!({"id": "rain", "timestamp": "2026-01-04T06:00:00Z", "text": "rain is expected along the coast"}),
+        json!({"id": "shelf", "timestamp": "2026-01-04T05:00:00Z", "text": "it was put behind the door afterwards",
+            "objects": ["ladder"], "goal": "tidy the attic"}),
+    ];
+    let lines = (1..).zip(lines.iter().map(ToString::to_string)).collect();
+    assert_eq!(bench.import(lines, true).kept, 3);
+    bench.pass(Duration::from_secs(60));
+    bench.say("what a lot of black tea!");
+    let why = bench.why_all();
+    assert!(why.contains("\"via\":\"association\""), "{why}");
+    let told = last_prompt(&bench).user;
+    assert!(told.contains("Anna drinks black tea") && told.contains("behind the door afterwards"), "{told}");
+}
+
+#[test]
+fn a_question_does_not_speak_for_what_was_said_just_before_it() {
+    let model = Model::minded(|_| acts("respond", &json!({"message": "well"})));
+    let mut bench = model.bench(|_| {});
+    for told in ["the lanterns are in the crate", "Bo likes chess", "the roof leaks", "paper tears", "ice melts"] {
+        bench.say(&format!("remember that {told}"));
+        bench.pass(Duration::from_secs(120));
+    }
+    bench.say("what a story with those lanterns, lanterns everywhere!");
+    let why = bench.why_all();
+    let enriched = |line: &&str| line.contains("\"EnrichedPercept\"") && line.contains("lanterns everywhere");
+    let enriched: Value = serde_json::from_str(why.lines().find(enriched).expect("enriched")).expect("JSON");
+    let first = enriched["body"]["recalled"][0]["text"].as_str().unwrap_or_default();
+    assert!(first.contains("the lanterns are in the crate"), "{enriched:#}");
 }
