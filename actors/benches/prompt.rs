@@ -5,9 +5,9 @@ use std::sync::Arc;
 
 use criterion::{Criterion, criterion_group, criterion_main};
 use maxim_actors::action::tool_index::{ToolIndex, ToolText};
-use maxim_actors::action::tools::{Mode, ToolSpec};
+use maxim_actors::action::tools::ToolSpec;
 use maxim_actors::deliberation::prefrontal_cortex::stable_sections;
-use maxim_actors::deliberation::prompt::{Part, Section, ToolShelf, build, data};
+use maxim_actors::deliberation::prompt::{Off, Part, Section, ToolShelf, build, data};
 use maxim_actors::deliberation::reply::read_action;
 use maxim_actors::language::{TokenCounter, TokenTable, Tokenizer, estimated_tokens};
 use maxim_bus::signals::prompt::Tier;
@@ -53,14 +53,15 @@ fn prompts(c: &mut Criterion) {
     let memory = "- 2026-01-05T09:00:00Z (anna): \"the tide table hangs in the kitchen\"\n".repeat(20);
     for (how, counter) in counters() {
         let shelf = ToolShelf::new(&specs, &counter);
-        let stable = stable_sections("Your name is maxim.", Mode::Active, &"I hold to this. ".repeat(60), &counter);
+        let stable = stable_sections(&"I hold to this. ".repeat(60), &counter);
         c.bench_function(&format!("prompt of 40 tools {how}, ranking included"), |b| {
             b.iter(|| {
                 let ranking = index.rank(&index.goal(black_box(goal)));
                 let names: Vec<String> = ranking.tools.into_iter().map(|tool| tool.name).collect();
-                let (tools, _) = shelf.sections(&names, ranking.shown);
+                let (tools, _) = shelf.sections(&names, ranking.shown, &Off::new());
                 let mut sections: Vec<Section> = stable.iter().cloned().chain(tools).collect();
                 let section = |name, tier, text: &str| Section::new(&counter, name, tier, Part::User, text);
+                sections.push(section("identity", Tier::Critical, "Your name is maxim. You are awake."));
                 sections.push(section("context_pool", Tier::Important, &data("memory", &memory)));
                 sections.push(section("user_request", Tier::Mandatory, goal));
                 build(sections, 8192, 512)

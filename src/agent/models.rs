@@ -73,6 +73,7 @@ pub(super) fn model_source(llm: &config::Llm) -> Result<Option<ModelSource>, Set
         tick: _,
         tokens_per_hour: _,
         tokens_per_day: _,
+        tokens_per_session: _,
         price_prompt: _,
         price_reply: _,
         review_price_prompt: _,

@@ -14,7 +14,7 @@ use maxim_actors::action::outbox::OutboxSettings;
 use maxim_actors::action::tool_index::{ToolIndexSettings, ToolText};
 use maxim_actors::action::tools::{self, Hands, RegistryError, ToolRegistry, ToolSpec};
 use maxim_actors::deliberation::habit::{GrammarError, HabitSettings};
-use maxim_actors::deliberation::prefrontal_cortex::{PrefrontalSettings, acting_coach, stable_sections};
+use maxim_actors::deliberation::prefrontal_cortex::{Embodiment, PrefrontalSettings, acting_coach, stable_sections};
 use maxim_actors::deliberation::prompt::ToolShelf;
 use maxim_actors::effectors::body::{Body, BodyPlan, DriverPlan, NO_BODY};
 use maxim_actors::effectors::channels::outside::OutsideChannels;
@@ -171,7 +171,7 @@ impl AgentSettings {
         let config::Stop { phrases, file_poll: _ } = stop;
         let config::Gateway { credit, text_max } = gateway;
         let config::Habit { evidence_max } = habit;
-        let config::Tools { deadline: tool_deadline, output_max, web, folder: _, bubblewrap: _ } = tools;
+        let config::Tools { deadline: tool_deadline, output_max, web, folder: _, bubblewrap: _, scene_max } = tools;
         let config::Gate {
             veto_confidence,
             veto_value,
@@ -218,21 +218,11 @@ impl AgentSettings {
         let model = model_source(llm)?;
         let counter = token_counter(llm.tokenizer_file.as_deref())?;
         let constitution = constitution(constitution_file.as_deref())?;
-        let autonomy_word = match autonomy {
-            config::Autonomy::Planning => "planning: you propose, a person decides",
-            config::Autonomy::Supervised => "supervised: a person is asked where you aren't sure",
-            config::Autonomy::Autonomous => "autonomous: you act, within the gate",
-        };
-        let name = agent.names.first().map_or("maxim", String::as_str);
-        let identity = format!(
-            "Your name is {name}. Mode: {}, whose purpose is {}. Autonomy: {autonomy_word}.",
-            mode.as_str(),
-            purpose(mode)
-        );
-        let mut stable = stable_sections(&identity, mode, &constitution, &counter);
+        let mut stable = stable_sections(&constitution, &counter);
         if body.plan().driver != DriverPlan::None {
             stable.push(acting_coach(&counter));
         }
+        let powers = Powers { mode, autonomy: level_of(*autonomy), web: *web, workdir: None };
         let text_encoder = encoder_source(encoder)?;
         let outer = text_encoder.as_ref().map(EncoderSource::name);
         let asks_meaning = outer.is_some();
@@ -258,6 +248,7 @@ impl AgentSettings {
             energy: EnergySettings {
                 tokens_per_hour: llm.tokens_per_hour,
                 tokens_per_day: llm.tokens_per_day,
+                tokens_per_session: llm.tokens_per_session,
                 money: money_limits(llm),
                 effort: effort_limits,
                 boot,
@@ -278,6 +269,7 @@ impl AgentSettings {
             enrichment: EnrichmentSettings {
                 deadline: signed(memory.enrichment_deadline.get()),
                 episodes: *evidence_max as usize,
+                spreads: model.is_some(),
                 knowledge_rooms: Vec::new(),
                 knowledge: memory.knowledge_max as usize,
                 thin: Vec::new(),
@@ -297,6 +289,7 @@ impl AgentSettings {
                 timeout: signed(llm.timeout.get()),
                 tokens_per_hour: llm.tokens_per_hour,
                 tokens_per_day: llm.tokens_per_day,
+                tokens_per_session: llm.tokens_per_session,
                 money: money_limits(llm),
                 price: prices(llm)[0],
                 boot,
@@ -309,6 +302,8 @@ impl AgentSettings {
                 knowledge_rooms: Vec::new(),
                 knowledge: memory.knowledge_max as usize,
                 names: agent.names.clone(),
+                powers: powers.clone(),
+                body: embodiment(body.plan()),
                 zone: agent.zone(),
                 tools: ToolShelf::new(callable(&specs), &counter),
                 stable: Arc::new(stable),
@@ -317,10 +312,11 @@ impl AgentSettings {
             model: model.clone(),
             text_encoder,
             autonomy: AutonomySettings {
-                powers: Powers { mode, autonomy: level_of(*autonomy), web: *web, workdir: None },
+                powers,
                 tools: Arc::clone(&registry),
                 ask_below: *ask_below,
                 whitelists,
+                scene_tools: *scene_max as usize,
                 uncounted: names(specs.iter().filter(uncounted).collect()),
                 per_second: *per_second as usize,
                 per_minute: *per_minute as usize,
@@ -328,6 +324,7 @@ impl AgentSettings {
                 effort: effort_limits,
             },
             fear: FearSettings {
+                boot,
                 fearless: None,
                 review: review_of(*model_review).filter(|_| model.is_some()),
                 mode,
@@ -386,6 +383,14 @@ impl AgentSettings {
         self.hands.limbs = has_one.then(|| Arc::new(body.clone()) as Arc<dyn tools::robot::Limbs>);
         self.body = body;
         self
+    }
+}
+
+const fn embodiment(plan: &BodyPlan) -> Option<Embodiment> {
+    match plan.driver {
+        DriverPlan::None => None,
+        DriverPlan::Sim => Some(Embodiment::Simulated),
+        DriverPlan::ReachyMini { .. } => Some(Embodiment::Real),
     }
 }
 
@@ -449,9 +454,10 @@ fn whitelists(
 ) -> Result<BTreeMap<AutonomyLevel, Vec<String>>, SettingsError> {
     let mut whitelists = BTreeMap::new();
     for (key, level, names) in lists {
-        if let Some(unknown) = names.iter().find(|name| registry.specs().all(|spec| spec.name != **name)) {
+        if let Some(unknown) = names.iter().find(|name| registry.get(name).is_none()) {
             let found = format!("autonomy.{key} names {unknown:?}, and there is no such tool");
-            let fix = "`maxim tools list` shows the names; leave the list empty to allow all";
+            let nearest = registry.nearest(unknown, 3).join(", ");
+            let fix = format!("the nearest are {nearest}; `maxim tools list` names all; an empty list allows all");
             return Err(SettingsError::Config(Fault::new(format!("autonomy.{key}"), found, fix)));
         }
         if !names.is_empty() {
@@ -490,14 +496,6 @@ fn review_of(review: config::ModelReview) -> Option<ReviewSettings> {
 }
 
 /// The standing purpose of a mode.
-const fn purpose(mode: Mode) -> &'static str {
-    match mode {
-        Mode::Passive => "to watch, remember and answer, and to change nothing",
-        Mode::Active => "to help the people you talk with, in the working folder, and to learn from what comes of it",
-        Mode::Singularity => "to reach what you were given as goals by yourself, wherever that takes you",
-    }
-}
-
 /// What the agent holds to, from its file or as shipped.
 fn constitution(file: Option<&Path>) -> Result<String, SettingsError> {
     let Some(file) = file else { return Ok(include_str!("../../deploy/constitution.md").into()) };
@@ -555,11 +553,14 @@ mod tests {
             ("llm.tick", "7s"),
             ("llm.tokens_per_hour", "10"),
             ("llm.tokens_per_day", "11"),
+            ("llm.tokens_per_session", "12"),
             ("llm.price_prompt", "1.5"),
             ("llm.price_reply", "2.5"),
             ("llm.money_per_hour", "3"),
             ("llm.money_per_day", "4"),
             ("llm.money_per_session", "5"),
+            ("tools.scene_max", "7"),
+            ("autonomy.supervised_tools", "read_file,glob"),
             ("body.degrees_per_hour", "6"),
             ("body.degrees_per_day", "7"),
         ]);
@@ -576,11 +577,14 @@ mod tests {
         assert_eq!((other.prefrontal.cycles, other.prefrontal.tick), (5, SignedDuration::from_secs(7)));
         let PrefrontalSettings { tokens_per_hour, tokens_per_day, context_tokens, .. } = other.prefrontal;
         assert_eq!((tokens_per_hour, tokens_per_day, context_tokens), (10, 11, 2048));
+        assert_eq!((other.prefrontal.tokens_per_session, other.energy.tokens_per_session), (12, 12));
         assert_eq!((other.prefrontal.reply_tokens, other.habit.steps), (100, 6));
         let money = MoneyLimits { per_hour: 3.0, per_day: 4.0, per_session: 5.0 };
         assert_eq!((other.prefrontal.money, other.energy.money), (money, money));
         let effort = EffortLimits { per_hour: 6.0, per_day: 7.0 };
         assert_eq!((other.autonomy.effort, other.energy.effort), (effort, effort));
+        let listed = [(AutonomyLevel::Supervised, vec!["read_file".to_owned(), "glob".to_owned()])];
+        assert_eq!((&other.autonomy.whitelists, other.autonomy.scene_tools), (&listed.into(), 7));
         let price = Price { prompt: 1.5, reply: 2.5 };
         assert_eq!(other.prefrontal.price, price);
         let Some(ModelSource::Server(server)) = &other.model else { panic!("a server is configured") };

@@ -15,7 +15,7 @@ pub struct PowersArgs {
 
 #[derive(Subcommand, Debug)]
 enum What {
-    /// Mode, autonomy, the web and the working folder, and by which names tools were asked for
+    /// Mode, autonomy, the web and the working folder, tools that are off, and by which names tools were asked for
     #[command(after_help = "Example:\n  maxim powers show --json")]
     Show,
     /// Back to what the configuration allows
@@ -38,5 +38,14 @@ impl PowersArgs {
 fn shown(told: &Value, head: &str) -> String {
     let lowered: Vec<&str> = told["lowered"].as_array().into_iter().flatten().filter_map(Value::as_str).collect();
     let lowered = if lowered.is_empty() { "nothing".to_owned() } else { lowered.join("; ") };
-    format!("{head}: {lowered}\n{}", tree(&told["powers"], 1))
+    let names = &told["names"];
+    let asked = format!(
+        "tools asked for by a model: {}; by another name that led to one: {}; by a name that is none: {}\n",
+        names["attempts"], names["redirected"], names["unknown"]
+    );
+    let off = match told["off"].as_object().is_none_or(serde_json::Map::is_empty) {
+        true => String::new(),
+        false => format!("off at present:\n{}", tree(&told["off"], 1)),
+    };
+    format!("{head}: {lowered}\n{}{off}{asked}", tree(&told["powers"], 1))
 }

@@ -73,7 +73,7 @@ fn shown(prompt: &Value, out: &Out) -> String {
         ]);
     }
     format!(
-        "{}\n\n{}\n\n{}{} tokens ({}) of {}, turn {}, {}\nreplies so far: {} read, {} of them repaired; {} asked for again; {} with reasoning that speaks to others; {} turns left to habit, {} of them by the ThoughtGate\n",
+        "{}\n\n{}\n\n{}{} tokens ({}) of {}, turn {}, {}\nreplies so far: {} read, {} of them repaired; {} asked for again; {} calls lost in a crash and made again; {} with reasoning that speaks to others; {} turns left to habit, {} of them by the ThoughtGate\n",
         plain(&prompt["system"]),
         plain(&prompt["user"]),
         table.show(out.paint),
@@ -85,6 +85,7 @@ fn shown(prompt: &Value, out: &Out) -> String {
         prompt["replies"]["read"],
         prompt["replies"]["repaired"],
         prompt["replies"]["retried"],
+        prompt["replies"]["lost"],
         prompt["replies"]["outward"],
         prompt["replies"]["handed_back"],
         prompt["replies"]["gated"],

@@ -31,7 +31,7 @@ section! {
         concurrency: u32 = "4", "calls", Shape::Integer { low: 1, high: 1024 };
         /// The model's window: prompt and reply together.
         context_tokens: u32 = "8192", "tokens", Shape::Integer { low: 1024, high: 16_777_216 };
-        /// The model's tokenizer: its tokenizer.json with byte-level BPE, or a .tiktoken file of ranks; not set is an estimate.
+        /// The model's tokenizer: its tokenizer.json with BPE, or a .tiktoken file of ranks; not set is an estimate.
         /// Either way what the server counts scales the next prompts.
         tokenizer_file: Option<PathBuf> = "", "", Shape::Path;
         /// How long a reply may be; at most a quarter of the window.
@@ -46,6 +46,8 @@ section! {
         tokens_per_hour: u64 = "200000", "tokens", Shape::Integer { low: 0, high: 1_000_000_000_000 };
         /// A call that would pass this many in the current day is refused before it is made; 0 allows none.
         tokens_per_day: u64 = "2000000", "tokens", Shape::Integer { low: 0, high: 1_000_000_000_000 };
+        /// A call that would pass this many from the start of the process on is refused before it is made; 0 is no limit.
+        tokens_per_session: u64 = "0", "tokens", Shape::Integer { low: 0, high: 1_000_000_000_000 };
         /// What a million tokens of prompts cost, in whatever currency the limits are.
         price_prompt: f64 = "0", "a million tokens", Shape::Real { low: 0.0, high: 1_000_000.0 };
         /// What a million tokens of replies cost.

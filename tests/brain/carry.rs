@@ -53,6 +53,7 @@ fn lived() -> Bench {
         params: json!({"degrees": 10}),
         before: BTreeMap::from([("yaw".into(), 0.0)]),
         after: BTreeMap::from([("yaw".into(), by)]),
+        travelled: None,
     };
     [10.0, 10.3, 9.8, 10.1].into_iter().for_each(|by| bench.agent.outside.door.sense(moved(by)));
     let text = "# Harbour\n\nA pier is a structure. A jetty is a structure.\n".to_owned();

@@ -35,4 +35,5 @@ mod tool_index;
 mod tool_servers;
 mod tools;
 mod what_if;
+mod what_is_shown;
 mod why;

@@ -112,6 +112,32 @@ fn after_failures_the_model_is_left_alone_and_asked_again_when_it_may_be_well() 
     assert_eq!(say(&mut bench), ("Gulls are fine.".into(), 6));
 }
 
+#[test]
+fn a_crash_at_any_step_of_a_turn_leaves_the_person_with_the_models_answer() {
+    let mut asked_again = 0;
+    for steps in (0..).step_by(2) {
+        let model = always(gulls);
+        let mut bench = model.bench(|_| {});
+        let mut acknowledged = bench.submit(QUESTION);
+        if !(0..steps).all(|_| bench.agent.step()) {
+            assert!(asked_again > 0, "{steps} steps, and no call was lost");
+            return;
+        }
+        let is_acknowledged = acknowledged.try_recv().is_ok();
+        bench.crash();
+        bench.pass(Duration::from_secs(60));
+        let (why, asked) = (bench.why_all(), model.requests().len());
+        if is_acknowledged || asked > 0 {
+            // Where nobody knows whether the words were heard, the end of the turn holds them.
+            assert!(why.contains("\"reply\":\"Gulls are fine.\""), "crash at {steps}: {why}");
+        }
+        assert!(asked <= 1, "crash at {steps}: {asked} calls");
+        asked_again += usize::from(why.matches("\"PromptBuilt\"").count() > 1);
+        let spent = bench.inquire("energy_status", json!({}));
+        assert!(spent["calls"].as_u64().is_none_or(|calls| calls <= 1), "an answer counts once: {spent}");
+    }
+}
+
 /// As llama.cpp says it, counting three characters as a token.
 fn too_long(request: &Value, window: usize) -> Option<Act> {
     let text = |at: usize| request["messages"][at]["content"].as_str().unwrap_or_default().len();
@@ -168,6 +194,26 @@ fn spending_passes_a_budget_by_no_more_than_one_call() {
     bench.pass(Duration::from_secs(3600));
     assert_eq!(bench.say(QUESTION).reply.as_deref(), Some("Gulls are fine."), "an hour later there is a new budget");
     assert_eq!(model.requests().len(), asked + 1);
+}
+
+#[test]
+fn a_session_has_its_own_budget_and_a_new_process_is_a_new_session() {
+    let model = always(gulls);
+    let mut bench = model.bench(|settings| settings.llm.tokens_per_session = 12_000);
+    for number in 0..20 {
+        bench.say(&format!("what do you think of bird number {number}?"));
+        bench.pass(Duration::from_secs(3600));
+    }
+    let asked = model.requests().len();
+    assert!(asked > 1 && asked < 20, "{asked} calls");
+    assert!(
+        bench.why_all().contains("the budget of 12000 tokens a session")
+            || bench.why_all().contains("tokens of the session")
+    );
+    let energy = bench.inquire("energy_status", json!({}));
+    assert_eq!(energy["budgets"]["session"]["limit"], 12_000);
+    bench.crash();
+    assert_eq!(bench.say(QUESTION).reply.as_deref(), Some("Gulls are fine."));
 }
 
 #[test]

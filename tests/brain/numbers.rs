@@ -80,6 +80,7 @@ fn a_movement_that_goes_otherwise_than_practised_hurts() {
         params: json!({ "degrees": 10 }),
         before: BTreeMap::from([("yaw".into(), 0.0)]),
         after: BTreeMap::from([("yaw".into(), by)]),
+        travelled: None,
     };
     let cerebellum = |bench: &mut Bench| bench.inquire("system_stats", json!({}))["regions"]["cerebellum"].clone();
     let without = cerebellum(&mut bench);

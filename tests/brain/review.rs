@@ -119,6 +119,23 @@ fn reviews_may_be_another_model_s_and_are_paid_for() {
 }
 
 #[test]
+fn a_review_that_a_crash_took_along_is_asked_for_again() {
+    let mut reviewed = 0;
+    for steps in (0..).step_by(3) {
+        let model = reviewer(HARMLESS);
+        let mut bench = model.bench(|_| {});
+        let _accepted = bench.submit(UNKNOWN);
+        if !bench.crash_after(steps) {
+            assert!(reviewed > 0, "{steps} steps and no review");
+            return;
+        }
+        reviewed += reviews(&model).len();
+        let why = bench.why_all();
+        assert!(!why.contains("no review"), "crash at {steps}: {why}");
+    }
+}
+
+#[test]
 fn a_crash_during_a_review_ends_in_a_question() {
     for steps in (0..120).step_by(5) {
         let model = reviewer(HARMFUL);

@@ -174,7 +174,13 @@ fn whoever_asked_an_effector_that_panicked_is_told_that_the_outcome_is_unknown()
     assert_eq!(ended.actions[0].status, "unknown", "{ended:?}");
     live.heart("llm_worker").poison("ModelCall", 1);
     let ended = live.say("what would the gulls say about the lighthouse tonight");
-    assert!(ended.reply.is_some(), "habit answers when the model's worker broke: {ended:?}");
+    assert_eq!(ended.reply.as_deref(), Some("The gull said nothing."), "the model is asked again: {ended:?}");
+    live.heart("llm_worker").poison("ModelCall", 3);
+    let ended = live.say("what would the gulls say about the harbour tonight");
+    assert!(
+        ended.reply.is_some_and(|reply| !reply.contains("gull said")),
+        "habit answers when the worker stays broken"
+    );
 }
 
 #[test]

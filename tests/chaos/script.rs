@@ -278,6 +278,7 @@ fn practise(live: &Live) {
         params: json!({"degrees": 10}),
         before: BTreeMap::from([("yaw".into(), 0.0)]),
         after: BTreeMap::from([("yaw".into(), by)]),
+        travelled: None,
     };
     // The fifth goes otherwise than the four before it.
     [10.0, 10.0, 10.0, 10.0, 0.0].into_iter().for_each(|by| door.sense(moved(by)));

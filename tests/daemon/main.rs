@@ -12,5 +12,6 @@ mod lease;
 mod loopback;
 mod manners;
 mod mcp;
+mod model;
 mod offline;
 mod stop;

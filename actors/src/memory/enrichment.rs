@@ -12,7 +12,7 @@ use maxim_bus::signals::concepts::{KnowledgeEntry, KnowledgeRecalled, RecallKnow
 use maxim_bus::signals::percept::{Disposition, SalientPercept};
 use maxim_bus::signals::recall::{
     DescribeTime, EnrichedPercept, EpisodeFilter, EpisodesRecalled, MissingSection, RecallEpisodes, RecalledEpisode,
-    TimeDescribed,
+    TimeDescribed, Via,
 };
 use maxim_bus::{MessageId, RegionName, Stage, Trust};
 use serde::{Deserialize, Serialize};
@@ -32,6 +32,8 @@ pub struct EnrichmentSettings {
     pub deadline: SignedDuration,
     /// Episodes recalled; 0 to 20. Default 5.
     pub episodes: usize,
+    /// Whether what is associated with these is told too, for a mind that thinks; habit answers by what fits by itself.
+    pub spreads: bool,
     /// Rooms that are asked what is generally known.
     pub knowledge_rooms: Vec<RegionName>,
     /// Pieces of knowledge of all rooms together; 0 to 8. Default 8.
@@ -205,9 +207,11 @@ impl Hears<SalientPercept> for Enrichment {
         let due = pulse.now() + pulse.settings().deadline;
         pulse.put(record_key(turn), salient);
         pulse.keep(EnrichmentEvent::Asked { turn, due, trust: pulse.trust() });
+        let spreads = pulse.settings().spreads && pulse.settings().episodes > 0;
         let filter = EpisodeFilter {
             query: Some(salient.percept.content.clone()),
-            limit: pulse.settings().episodes,
+            limit: pulse.settings().episodes + usize::from(spreads),
+            expand: spreads,
             ..EpisodeFilter::default()
         };
         pulse.ask(EPISODES, RecallEpisodes { filter, except: Some(turn), waits: false });
@@ -223,7 +227,10 @@ impl Hears<SalientPercept> for Enrichment {
 impl Hears<EpisodesRecalled> for Enrichment {
     fn hear(&self, answer: &EpisodesRecalled, pulse: &mut Pulse<'_, Self>) {
         let turn = pulse.turn();
-        let episodes = answer.episodes.clone();
+        // One more was asked for, so that an association takes no place.
+        let is_association = |episode: &RecalledEpisode| episode.via == Via::Association;
+        let (associated, found): (Vec<_>, Vec<_>) = answer.episodes.iter().cloned().partition(is_association);
+        let episodes: Vec<_> = found.into_iter().take(pulse.settings().episodes).chain(associated).collect();
         let event = EnrichmentEvent::Recalled { turn, episodes: episodes.clone() };
         self.take(turn, event, |pending| pending.recalled = Some(episodes), pulse);
     }

@@ -39,6 +39,8 @@ pub struct EnergySettings {
     pub tokens_per_hour: u64,
     /// Tokens in a day; 0 is none.
     pub tokens_per_day: u64,
+    /// Tokens from the start of the process on; 0 is no limit.
+    pub tokens_per_session: u64,
     pub money: MoneyLimits,
     pub effort: EffortLimits,
     /// Names this process: a session.
@@ -77,6 +79,11 @@ impl Spent {
 /// What is left of a budget: 1 − spent/limit, 0 to 1.
 pub fn left(spent: u64, limit: u64) -> f64 {
     if limit == 0 { 0.0 } else { (1.0 - spent as f64 / limit as f64).max(0.0) }
+}
+
+/// The same of a session's tokens; a limit of 0 is none.
+fn session_left(spent: u64, limit: u64) -> f64 {
+    if limit == 0 { 1.0 } else { left(spent, limit) }
 }
 
 /// The same of money; a limit of 0 is none.
@@ -251,6 +258,7 @@ impl Energy {
         let budgets = [
             (left(hour.tokens - hour.embedded, settings.tokens_per_hour), "tokens of the hour"),
             (left(day.tokens - day.embedded, settings.tokens_per_day), "tokens of the day"),
+            (session_left(session.tokens - session.embedded, settings.tokens_per_session), "tokens of the session"),
             (money_left(hour.money, settings.money.per_hour), "money of the hour"),
             (money_left(day.money, settings.money.per_day), "money of the day"),
             (money_left(session.money, settings.money.per_session), "money of the session"),
@@ -292,6 +300,11 @@ impl Energy {
         };
         let session = self.of_session(settings);
         // A limit of 0 is none.
+        let (limit, of_session) = (settings.tokens_per_session, session.tokens - session.embedded);
+        let of_this_session = match limit {
+            0 => json!({ "limit": null, "spent": of_session }),
+            _ => json!({ "limit": limit, "spent": of_session, "left": limit.saturating_sub(of_session) }),
+        };
         let bounded = |spent: f64, limit: f64| match limit > 0.0 {
             true => json!({ "limit": limit, "spent": spent, "left": (limit - spent).max(0.0) }),
             false => json!({ "limit": null, "spent": spent }),
@@ -306,6 +319,7 @@ impl Energy {
             "budgets": {
                 "hour": budget(HOUR, settings.tokens_per_hour),
                 "day": budget(DAY, settings.tokens_per_day),
+                "session": of_this_session,
             },
             "session": session,
             "purposes": self.purposes,
@@ -435,7 +449,7 @@ mod tests {
 
     fn settings() -> EnergySettings {
         let (money, effort) = (MoneyLimits::default(), EffortLimits::default());
-        EnergySettings { tokens_per_hour: 1_000, tokens_per_day: 10_000, money, effort, boot: 1 }
+        EnergySettings { tokens_per_hour: 1_000, tokens_per_day: 10_000, tokens_per_session: 0, money, effort, boot: 1 }
     }
 
     fn reply(call: MessageId, tokens: u32) -> ModelReply {

@@ -21,17 +21,22 @@ pub struct MovementSensed {
     pub params: Json,
     pub before: BTreeMap<String, f64>,
     pub after: BTreeMap<String, f64>,
+    /// How far the joints that turn went on the way, summed, in degrees, where the driver read them on the way.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub travelled: Option<f64>,
 }
 
 impl MovementSensed {
-    /// How far the joints that turn came, summed, in degrees; lengths don't count.
+    /// How far the joints that turn went, summed, in degrees: along the way where that was read, else from start to end. Lengths
+    /// don't count.
     pub fn degrees(&self) -> f64 {
         let turned = |(name, after): (&String, &f64)| {
             let is_length = matches!(name.as_str(), "x" | "y" | "z") || name.ends_with("_mm");
             let before = self.before.get(name).filter(|_| !is_length)?;
             Some((after - before).abs())
         };
-        self.after.iter().filter_map(turned).filter(|degrees| degrees.is_finite()).sum()
+        let ends = self.after.iter().filter_map(turned).filter(|degrees| degrees.is_finite()).sum();
+        self.travelled.filter(|way| way.is_finite()).map_or(ends, |way| way.max(ends))
     }
 }
 

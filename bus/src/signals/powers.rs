@@ -1,5 +1,7 @@
 //! What the agent may do, and a person's word that gives back what the agent has taken from itself.
 
+use std::collections::BTreeMap;
+
 use serde::{Deserialize, Serialize};
 
 use crate::mode::Powers;
@@ -35,6 +37,9 @@ pub struct PowersReported {
     /// What is otherwise than configured, in words; after a person gave it back, what had been.
     pub lowered: Vec<String>,
     pub names: NameCounts,
+    /// Tools that can't be called at present, and why. They stay registered.
+    #[serde(default)]
+    pub off: BTreeMap<String, String>,
 }
 
 signal! {

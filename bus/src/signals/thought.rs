@@ -29,8 +29,14 @@ pub struct Thought {
 pub struct Deliberate {
     pub turn: MessageId,
     pub text: String,
-    /// What memory said of it, in words, with its sources.
+    /// What memory said of it, in words, with its sources: what was lived through, and what causes what.
     pub context: String,
+    /// What is generally known.
+    #[serde(default)]
+    pub knowledge: String,
+    /// More of it, for a window that has room.
+    #[serde(default)]
+    pub extended: String,
     /// Rooms that had something to say, and those that said nothing in time.
     #[serde(default)]
     pub enriched: Vec<String>,
@@ -147,6 +153,9 @@ pub struct ModelReply {
     /// The error is that the prompt is too long.
     #[serde(default)]
     pub overflow: Option<Overflow>,
+    /// The worker went down in the midst of the call, so nobody knows what became of it; it may be asked again.
+    #[serde(default)]
+    pub lost: bool,
     /// From the first request to the reply, retries included.
     #[serde(default)]
     pub seconds: f64,
@@ -167,6 +176,7 @@ impl ModelReply {
             completion_tokens: 0,
             is_cut: false,
             overflow: None,
+            lost: false,
             seconds: 0.0,
             money: 0.0,
         }

@@ -268,7 +268,9 @@ fn cycle(body: &Value) -> String {
     let names = |field: &str| -> Vec<String> { body[field].as_array().into_iter().flatten().map(word).collect() };
     let mut head =
         format!("Cycle {}/{} · {:.1} s", body["cycle"], body["cycles"], body["seconds"].as_f64().unwrap_or(0.0));
-    for (what, names) in [("enriched", names("enriched")), ("missing", names("missing"))] {
+    for (what, names) in
+        [("enriched", names("enriched")), ("missing", names("missing")), ("speaks to others", names("outward"))]
+    {
         if !names.is_empty() {
             head += &format!(" · {what}: {}", names.join(", "));
         }
@@ -384,7 +386,7 @@ mod tests {
         screen.hear(&json!({ "type": "Percept", "body": person, "at": at }));
         screen.hear(&json!({ "type": "Percept", "body": { "source": "body", "content": "a bump" }, "at": at }));
         let cycle = json!({
-            "cycle": 1, "cycles": 3, "seconds": 8.24, "enriched": ["hippocampus", "nac"], "missing": [], "salience": 0.43,
+            "cycle": 1, "cycles": 3, "seconds": 8.24, "enriched": ["hippocampus", "nac"], "missing": [], "outward": ["question"], "salience": 0.43,
             "text": "I write it.",
         });
         screen.hear(&json!({ "type": "CycleThought", "body": cycle, "at": at }));
@@ -398,7 +400,8 @@ mod tests {
         let note = (Voice::Note, "write_file done".to_owned());
         let person = (Voice::Person("owner".into()), "write [2J it".to_owned());
         assert_eq!(said, [person, note, (Voice::Brain, "Written.\nAll of it.".to_owned())]);
-        let head = "Cycle 1/3 · 8.2 s · enriched: hippocampus, nac · salience 0.43".to_owned();
+        let head =
+            "Cycle 1/3 · 8.2 s · enriched: hippocampus, nac · speaks to others: question · salience 0.43".to_owned();
         assert_eq!(screen.thinking, [Thinking { head, text: "I write it.".into() }]);
         for (mode, kept) in [("off", 1), ("brief", 2)] {
             screen.hear(&json!({ "type": "DisplaySet", "body": { "mode": mode }, "at": at }));

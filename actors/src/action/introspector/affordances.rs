@@ -1,4 +1,4 @@
-//! What the agent can do and what there is around it, as far as no room has to be asked.
+//! What the agent can do and what there is around it.
 
 use std::collections::BTreeSet;
 
@@ -15,14 +15,24 @@ const LIMIT: usize = 5;
 /// How much a word of the name counts more than one of the description.
 const NAME_WEIGHT: usize = 2;
 
-/// What these tools answer; none for all others.
-pub(super) fn known(tool: &str, params: &Json, settings: &IntrospectorSettings) -> Option<Json> {
+/// What these tools answer; none for all others. `scene` is missing where its room did not answer.
+pub(super) fn known(
+    tool: &str,
+    params: &Json,
+    scene: Option<&SceneSurveyed>,
+    settings: &IntrospectorSettings,
+) -> Option<Json> {
     Some(match tool {
         "discover_tools" => {
             let limit = params.get("limit").and_then(Json::as_u64).map_or(LIMIT, |limit| limit as usize);
-            discovered(params.get("query").and_then(Json::as_str).unwrap_or_default(), limit, &settings.tools)
+            let query = params.get("query").and_then(Json::as_str).unwrap_or_default();
+            let mut found = discovered(query, limit, &settings.tools);
+            if let Some(hint) = scene.and_then(|scene| hint(query, scene)) {
+                found["hint"] = hint.into();
+            }
+            found
         }
-        "sense_presence" => presence(settings),
+        "sense_presence" => presence(scene, settings),
         _ => return None,
     })
 }
@@ -66,7 +76,36 @@ pub(super) fn is_oneself(entity: &str, settings: &IntrospectorSettings) -> bool 
         || settings.names.iter().any(|name| plain_name(name) == wanted)
 }
 
-fn presence(settings: &IntrospectorSettings) -> Json {
+/// What is asked for is no tool but a thing that is around.
+fn hint(query: &str, scene: &SceneSurveyed) -> Option<String> {
+    let wanted = meaning(query);
+    let is_meant = |name: &str| !meaning(name).is_empty() && meaning(name).is_subset(&wanted);
+    let thing = scene.objects.iter().find(|thing| is_meant(&thing.name))?;
+    let name = &thing.name;
+    Some(format!("{name} is around you, and what it can do is observed, not yours to call; sense tells how it is"))
+}
+
+/// What is around, with the tools that come with it.
+fn around(scene: &SceneSurveyed, tools: &ToolRegistry) -> Json {
+    let brought = |name: &str| -> Vec<&str> {
+        let with_it = tools.specs().filter(|spec| spec.scene.iter().any(|thing| thing == name));
+        with_it.map(|spec| spec.name.as_str()).collect()
+    };
+    let things = scene.objects.iter().map(|thing| {
+        json!({ "name": thing.name, "kind": thing.kind, "confidence": thing.confidence, "brings": brought(&thing.name) })
+    });
+    json!({
+        "available": scene.available,
+        "reason": scene.reason,
+        "scene": scene.scene,
+        "observed": things.collect::<Vec<_>>(),
+        "around": scene.around,
+        "gaze": scene.gaze,
+        "note": "what is observed acts by itself; you can call only your tools, and what a thing brings",
+    })
+}
+
+fn presence(scene: Option<&SceneSurveyed>, settings: &IntrospectorSettings) -> Json {
     let callable: Vec<&str> =
         settings.tools.specs().filter(|spec| is_callable(spec)).map(|spec| spec.name.as_str()).collect();
     json!({
@@ -76,7 +115,10 @@ fn presence(settings: &IntrospectorSettings) -> Json {
             "body": body(&settings.tools),
             "tools": callable,
         },
-        "scene": { "available": true, "told_by": "scene_summary" },
+        "scene": scene.map_or_else(
+            || json!({ "available": false, "reason": "the scene did not answer in time" }),
+            |scene| around(scene, &settings.tools),
+        ),
     })
 }
 
@@ -142,6 +184,8 @@ mod tests {
     use std::sync::Arc;
 
     use jiff::SignedDuration;
+    use maxim_bus::signals::scene::{SceneThing, ThingKind};
+    use maxim_bus::units::{Confidence, Novelty, Salience};
 
     use super::*;
     use crate::action::tools::core_registry;
@@ -154,7 +198,29 @@ mod tests {
             names: vec!["maxim".into()],
             mode: "active".into(),
         };
-        known(tool, &params, &settings).expect("answered without a room")
+        known(tool, &params, Some(&kitchen()), &settings).expect("one of these tools")
+    }
+
+    fn kitchen() -> SceneSurveyed {
+        let lamp = SceneThing {
+            name: "lamp".into(),
+            kind: ThingKind::Object,
+            confidence: Confidence::clamped(0.8),
+            novelty: Novelty::clamped(0.5),
+            salience: Salience::clamped(0.5),
+            last_seen: jiff::Timestamp::UNIX_EPOCH,
+            sightings: 1,
+            dwell_s: None,
+        };
+        SceneSurveyed {
+            available: true,
+            reason: None,
+            scene: None,
+            objects: vec![lamp],
+            around: 1,
+            gaze: None,
+            next_target: None,
+        }
     }
 
     #[test]
@@ -181,6 +247,10 @@ mod tests {
         assert_eq!(presence["you"]["body"]["moves_by"], "move");
         let tools = presence["you"]["tools"].as_array().expect("tools");
         assert!(tools.contains(&json!("bash")) && tools.contains(&json!("sleep")));
+        assert_eq!(presence["scene"]["observed"][0]["name"], "lamp");
+        let hinted = ask("discover_tools", json!({"query": "make the lamp glow"}));
+        assert!(hinted["hint"].as_str().is_some_and(|hint| hint.contains("lamp is around you")), "{hinted}");
+        assert!(ask("discover_tools", json!({"query": "read a file"}))["hint"].is_null());
     }
 
     #[test]

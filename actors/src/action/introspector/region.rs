@@ -147,7 +147,9 @@ impl Region for Introspector {
     fn tick(&self, pulse: &mut Pulse<'_, Self>) {
         let now = pulse.now();
         for (inquiry, open) in self.open.iter().filter(|(_, open)| open.due <= now) {
-            if open.reports.is_empty() {
+            if let Some(known) = affordances::known(&open.tool, &open.params, None, pulse.settings()) {
+                self.answer(*inquiry, open, known, None, pulse);
+            } else if open.reports.is_empty() {
                 let rooms: Vec<&str> = open.waiting.values().map(String::as_str).collect();
                 let error = format!("{} did not answer in time", rooms.join(", "));
                 self.answer(*inquiry, open, Json::Null, Some(error), pulse);
@@ -234,11 +236,6 @@ impl Hears<Inquiry> for Introspector {
             waiting: BTreeMap::new(),
             reports: BTreeMap::new(),
         };
-        let settings = pulse.settings();
-        if let Some(known) = affordances::known(&inquiry.tool, &open.params, settings) {
-            self.answer(cause.id, &open, known, None, pulse);
-            return;
-        }
         let inquiry = &Inquiry { params: open.params.clone(), ..inquiry.clone() };
         let question = match ask(inquiry, pulse) {
             Ok(questions) => questions,
@@ -302,6 +299,9 @@ fn ask(inquiry: &Inquiry, pulse: &mut Pulse<'_, Introspector>) -> Result<BTreeMa
             let top_n = inquiry.params.get("top_n").and_then(Json::as_u64).map_or(5, |n| n.clamp(1, MOST) as usize);
             let include_attention = inquiry.params.get("include_attention").and_then(Json::as_bool).unwrap_or(false);
             ("scene", pulse.ask("scene", SurveyScene { top_n, include_attention }))
+        }
+        "sense_presence" | "discover_tools" => {
+            ("scene", pulse.ask("scene", SurveyScene { top_n: MOST as usize, include_attention: true }))
         }
         "sense" => {
             let entity = inquiry.params.get("entity").and_then(Json::as_str).unwrap_or_default();
@@ -389,10 +389,12 @@ impl Hears<LinksListed> for Introspector {
 
 impl Hears<SceneSurveyed> for Introspector {
     fn hear(&self, answer: &SceneSurveyed, pulse: &mut Pulse<'_, Self>) {
-        let entity = self.asked(pulse).filter(|(_, _, open)| open.tool == "sense");
-        let report = match entity {
-            Some((_, _, open)) => affordances::sensed(open.params["entity"].as_str().unwrap_or_default(), answer),
-            None => json!(answer),
+        let Some((_, _, open)) = self.asked(pulse) else { return };
+        let report = match open.tool.as_str() {
+            "sense" => affordances::sensed(open.params["entity"].as_str().unwrap_or_default(), answer),
+            tool => {
+                affordances::known(tool, &open.params, Some(answer), pulse.settings()).unwrap_or_else(|| json!(answer))
+            }
         };
         self.reported("scene", report, pulse);
     }

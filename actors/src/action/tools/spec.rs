@@ -82,6 +82,9 @@ pub struct ToolSpec {
     /// of it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub unavailable: Option<String>,
+    /// Things, people or sounds with which it comes and goes: it can be called while one of them is around. Empty: always.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub scene: Vec<String>,
 }
 
 impl ToolSpec {
@@ -102,6 +105,7 @@ impl ToolSpec {
             is_foreign: false,
             offered_by: None,
             unavailable: None,
+            scene: Vec::new(),
         }
     }
 

@@ -8,7 +8,8 @@
 //!   "command": ["./tides.py", "--json"],
 //!   "parameters": {"type": "object", "properties": {"harbour": {"type": "string"}}, "required": ["harbour"]},
 //!   "example": {"harbour": "Whitby"}, "effect": "read_only", "network": false, "timeout_seconds": 30,
-//!   "speech": {"verbs": ["tell", "show"], "patterns": ["{verb} [me] the tide at {harbour:word}"]}
+//!   "speech": {"verbs": ["tell", "show"], "patterns": ["{verb} [me] the tide at {harbour:word}"]},
+//!   "scene": ["tide table"]
 //! }
 //! ```
 //!
@@ -23,6 +24,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use maxim_bus::latch::Permit;
+use maxim_bus::signals::scene::plain_name;
 use serde::Deserialize;
 use serde_json::{Value, json};
 
@@ -65,6 +67,9 @@ struct Manifest {
     aliases: BTreeMap<String, String>,
     #[serde(default)]
     speech: Option<Speech>,
+    /// What must be around for it, by the names that the senses give; without it the tool is always there.
+    #[serde(default)]
+    scene: Vec<String>,
 }
 
 #[derive(Clone, Debug, Deserialize)]
@@ -154,6 +159,7 @@ fn spec_of(manifest: &Manifest) -> ToolSpec {
     spec.required_mode = manifest.required_mode.unwrap_or(if reads { Mode::Passive } else { Mode::Active });
     spec.follow_up = FollowUp::Process;
     spec.is_foreign = true;
+    spec.scene = manifest.scene.iter().map(|name| plain_name(name)).collect();
     spec
 }
 

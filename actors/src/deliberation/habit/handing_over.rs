@@ -2,7 +2,7 @@
 
 use maxim_bus::MessageId;
 use maxim_bus::signals::concepts::{KnowledgeEntry, Layer};
-use maxim_bus::signals::recall::{EnrichedPercept, RecalledEpisode};
+use maxim_bus::signals::recall::{EnrichedPercept, RecalledEpisode, TimeDescribed};
 use maxim_bus::signals::thought::Deliberate;
 
 use super::answer;
@@ -11,17 +11,20 @@ use super::counsel::who;
 /// `programs`: what was practised, in words.
 pub(super) fn handed_over(turn: MessageId, enriched: &EnrichedPercept, programs: &str) -> Deliberate {
     let percept = &enriched.salient.percept;
-    let EnrichedPercept { recalled, knowledge, missing, .. } = enriched;
+    let EnrichedPercept { recalled, time, knowledge, missing, .. } = enriched;
     let mut rooms = Vec::new();
     rooms.extend((!recalled.is_empty()).then(|| room_of(Layer::Hippocampus)));
     for layer in [Layer::Atl, Layer::AngularGyrus, Layer::Nac] {
         rooms.extend(knowledge.iter().any(|entry| entry.layer == layer).then(|| room_of(layer)));
     }
+    rooms.extend(time.as_ref().is_some_and(|time| time.like_now > 0).then_some("suprachiasmatic_nucleus"));
     rooms.extend((!programs.is_empty()).then_some("cerebellum"));
     Deliberate {
         turn,
         text: percept.content.clone(),
-        context: [&context(recalled, knowledge), programs].join("\n").trim().to_owned(),
+        context: [&context(recalled, time.as_ref(), knowledge), programs].join("\n").trim().to_owned(),
+        knowledge: known(knowledge, |layer| layer != Layer::Nac),
+        extended: extended(recalled),
         enriched: rooms.into_iter().map(str::to_owned).collect(),
         missing: missing.iter().map(|missing| missing.region.clone()).collect(),
         memories: u32::try_from(recalled.len() + knowledge.len()).unwrap_or(u32::MAX),
@@ -41,19 +44,49 @@ fn room_of(layer: Layer) -> &'static str {
     }
 }
 
-/// What memory has, as data for the model.
-fn context(recalled: &[RecalledEpisode], knowledge: &[KnowledgeEntry]) -> String {
-    let line = |episode: &RecalledEpisode| {
-        format!("- {} ({}): {:?}", episode.timestamp, episode.people.join(", "), episode.text)
-    };
+/// Characters of a result.
+const RESULT: usize = 200;
+/// Of what was recalled, so many stand where they are left out last.
+const BEST: usize = 3;
+
+/// What was lived through and what causes what, as data for the model; the best of it.
+fn context(recalled: &[RecalledEpisode], time: Option<&TimeDescribed>, knowledge: &[KnowledgeEntry]) -> String {
     let mut sections = Vec::new();
     if !recalled.is_empty() {
-        let lines: Vec<String> = recalled.iter().map(line).collect();
+        let lines: Vec<String> = recalled.iter().take(BEST).map(episode_line).collect();
         sections.push(format!("From memory:\n{}", lines.join("\n")));
     }
-    if !knowledge.is_empty() {
-        let lines: Vec<String> = knowledge.iter().map(answer::prompt_line).collect();
-        sections.push(format!("General knowledge:\n{}", lines.join("\n")));
-    }
+    let causes = known(knowledge, |layer| layer == Layer::Nac);
+    sections.extend((!causes.is_empty()).then(|| format!("What led to what:\n{causes}")));
+    let usual = time.filter(|time| time.like_now > 0);
+    sections.extend(usual.map(|time| {
+        format!("Such an hour of the week brought {} of {} experiences so far.", time.like_now, time.total)
+    }));
     sections.join("\n")
+}
+
+fn episode_line(episode: &RecalledEpisode) -> String {
+    format!("- {} ({}): {:?}", episode.timestamp, episode.people.join(", "), episode.text)
+}
+
+fn known(knowledge: &[KnowledgeEntry], wanted: impl Fn(Layer) -> bool) -> String {
+    let lines = knowledge.iter().filter(|entry| wanted(entry.layer)).map(answer::prompt_line);
+    lines.collect::<Vec<_>>().join("\n")
+}
+
+/// The weaker memories, and of all what was done and what came of it.
+fn extended(recalled: &[RecalledEpisode]) -> String {
+    let weaker = recalled.iter().skip(BEST).map(episode_line);
+    let deeds = recalled.iter().filter_map(|episode| {
+        let (tool, result) = (episode.tool.as_ref()?, episode.result.as_deref().unwrap_or_default());
+        let went = match episode.success {
+            Some(true) => "went well",
+            Some(false) => "failed",
+            None => "nobody knows how it went",
+        };
+        let result: String = result.chars().take(RESULT).collect();
+        Some(format!("- {}: {tool} {went}: {result:?}", episode.timestamp))
+    });
+    let lines: Vec<String> = weaker.chain(deeds).collect();
+    if lines.is_empty() { String::new() } else { format!("More from memory:\n{}", lines.join("\n")) }
 }

@@ -23,7 +23,7 @@ use maxim_bus::signals::intent::{Intent, IntentRefused};
 use maxim_bus::signals::lifecycle::{PreemptionChanged, PreemptionRequested};
 use maxim_bus::signals::outcome::ToolResult;
 use maxim_bus::signals::percept::Disposition;
-use maxim_bus::signals::recall::{EnrichedPercept, Inquiry, InquiryAnswered};
+use maxim_bus::signals::recall::{EnrichedPercept, Inquiry, InquiryAnswered, RecalledEpisode, Via};
 use maxim_bus::signals::skill::{MotorProgram, ProgramForgotten, ProgramLearned};
 use maxim_bus::signals::thought::{Deliberate, ModelProposal, Thought, TurnEnded};
 use maxim_bus::{MessageId, RegionName, Stage, Trust};
@@ -167,6 +167,11 @@ impl Region for Habit {
             }
         }
     }
+}
+
+/// What was found by itself; what is merely associated with it is no evidence.
+fn found(recalled: &[RecalledEpisode]) -> Vec<RecalledEpisode> {
+    recalled.iter().filter(|episode| episode.via != Via::Association).cloned().collect()
 }
 
 fn record_key(turn: MessageId) -> Vec<u8> {
@@ -365,7 +370,7 @@ impl Hears<EnrichedPercept> for Habit {
         let origin = &percept.metadata;
         let mut turn = Turn {
             text: percept.content.chars().take(2_000).collect(),
-            recalled: enriched.recalled.clone(),
+            recalled: found(&enriched.recalled),
             knowledge: enriched.knowledge.clone(),
             brief: self.counsel.is_brief(&who(&origin.channel, &origin.sender), pulse.now()),
             ..Turn::new(pulse.turn(), pulse.trust(), &origin.channel, &origin.sender)

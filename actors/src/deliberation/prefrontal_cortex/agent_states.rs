@@ -1,4 +1,5 @@
-//! How the other parts of the agent are, for the prompt: its goals, its sleep, its body, and who didn't answer.
+//! How the other parts of the agent are, for the prompt: its goals, its body, and who didn't answer; whether it sleeps stands in
+//! its identity.
 
 use std::collections::BTreeMap;
 
@@ -26,7 +27,7 @@ pub struct AgentStates {
     active: Option<String>,
     /// The newest last.
     suspended: Vec<String>,
-    asleep: Option<SleepPhase>,
+    pub(super) asleep: Option<SleepPhase>,
     /// By joint: what was wrong, and when.
     strained: BTreeMap<String, (String, Timestamp)>,
     /// A stop was reset, and nobody has resumed motion yet.
@@ -45,7 +46,6 @@ impl AgentStates {
         if !lines.is_empty() {
             told.push(format!("Your goals:\n{}", data("goals", &lines.join("\n"))));
         }
-        told.extend(self.asleep.map(|phase| format!("You are asleep ({phase:?}), and woken for this.")));
         told.extend(self.is_still.then(|| "Motion is held until a person resumes it.".to_owned()));
         let fresh = self.strained.iter().filter(|(_, (_, at))| now.duration_since(*at) < OLD);
         told.extend(fresh.map(|(place, (reason, at))| {

@@ -7,8 +7,7 @@ use maxim_bus::signals::thought::Deed;
 use serde::{Deserialize, Serialize};
 
 use super::model::{Pending, PrefrontalSettings};
-use super::transcript;
-use crate::action::tools::Mode;
+use super::{identity, transcript};
 use crate::deliberation::prompt::{DoesNotFit, Part, Prompt, Section, build, data, quoted};
 use crate::language::TokenCounter;
 
@@ -84,6 +83,7 @@ impl LastPrompt {
 }
 
 /// A reply that could not be read, and why.
+#[derive(Clone, Debug, Serialize, Deserialize)]
 pub(super) struct Unread {
     pub reply: String,
     pub error: String,
@@ -105,31 +105,13 @@ pub fn acting_coach(counter: &TokenCounter) -> Section {
     Section::new(counter, "acting_coach", Tier::Important, Part::System, COACHING).stable().ranked(1)
 }
 
-/// What a mode permits, in words.
-fn mode_context(mode: Mode) -> &'static str {
-    match mode {
-        Mode::Passive => {
-            "In passive mode you look, remember and answer; you write nowhere but in .maxim_sandbox, and run nothing."
-        }
-        Mode::Active => {
-            "In active mode you read and write in the working folder; running code, installing, and sending over the \
-             network need a person's yes, and what lies outside of the folder is not yours."
-        }
-        Mode::Singularity => {
-            "In singularity mode folders and programs are yours to use; the constitution and the hard rules hold."
-        }
-    }
-}
-
-/// The sections that stay the same as long as the settings do. `identity` says who it is; `constitution` is its text.
-pub fn stable_sections(identity: &str, mode: Mode, constitution: &str, counter: &TokenCounter) -> Vec<Section> {
+/// The sections that stay the same as long as the settings do. `constitution` is its text.
+pub fn stable_sections(constitution: &str, counter: &TokenCounter) -> Vec<Section> {
     let section = |name, tier, text: &str| Section::new(counter, name, tier, Part::System, text).stable();
     vec![
         section("instructions", Tier::Mandatory, INSTRUCTIONS),
-        section("identity", Tier::Critical, identity),
         section("tool_guidance", Tier::Important, GUIDANCE).ranked(1),
         section("foundational", Tier::Important, constitution.trim()).ranked(9),
-        section("mode_context", Tier::NiceToHave, mode_context(mode)),
     ]
 }
 
@@ -151,20 +133,34 @@ pub(super) fn prompt(
     let reply = u64::from(reply_tokens(pending, now, settings));
     // What the prompt may have, in tokens as they are estimated.
     let room = measure.estimated(tokens.saturating_sub(reply));
+    let identity = identity::sections(pending, settings);
     let mut outcomes = OUTCOMES;
     let mut shown = if pending.ranking.is_empty() { settings.tools.len() } else { pending.shown };
     loop {
         let fixed = variable(pending, unread, now, settings, outcomes);
-        let (tools, names) = settings.tools.sections(&pending.ranking, shown);
-        let must = settings.stable.iter().chain(&tools).chain(&fixed).filter(|section| section.tier <= Tier::Critical);
+        let (tools, names) = settings.tools.sections(&pending.ranking, shown, &pending.off);
+        let must = settings
+            .stable
+            .iter()
+            .chain(&identity)
+            .chain(&tools)
+            .chain(&fixed)
+            .filter(|section| section.tier <= Tier::Critical);
         let available = room.saturating_sub(must.map(|section| section.tokens).sum());
         let more = pending.mind.sections(available, counter).into_iter().chain(transcript::section(
             &pending.transcript,
             available,
             counter,
         ));
-        let sections: Vec<Section> =
-            settings.stable.iter().cloned().chain(tools).chain(more).chain(fixed.iter().cloned()).collect();
+        let sections: Vec<Section> = settings
+            .stable
+            .iter()
+            .chain(&identity)
+            .cloned()
+            .chain(tools)
+            .chain(more)
+            .chain(fixed.iter().cloned())
+            .collect();
         match build(sections, room, 0) {
             Ok(prompt) => return Ok((prompt, names)),
             Err(_) if !pending.ranking.is_empty() && shown > 1 => shown /= 2,
@@ -193,12 +189,17 @@ fn variable(
         let text = format!("Beside this request you pursue a goal: {}", quoted(goal));
         sections.push(section("goal", Tier::Important, text).ranked(3));
     }
-    sections.extend(pending.around.sections(now, &settings.counter));
+    sections.extend(pending.around.sections(now, settings.body.is_some(), &settings.counter));
     let states = pending.around.states.text(&pending.context.missing, now);
     sections.push(section("agent_states", Tier::NiceToHave, states).ranked(2));
-    if !wish.context.is_empty() {
-        let text = data("memory", &wish.context);
-        sections.push(section("context_pool", Tier::Important, text).ranked(4));
+    let memories = [
+        ("context_pool", Tier::Important, 4, &wish.context),
+        ("knowledge", Tier::Important, 8, &wish.knowledge),
+        // What was done and came of it, and what is weaker: the first to go.
+        ("extended_memories", Tier::NiceToHave, 9, &wish.extended),
+    ];
+    for (name, tier, rank, text) in memories.into_iter().filter(|(.., text)| !text.is_empty()) {
+        sections.push(section(name, tier, data("memory", text)).ranked(rank));
     }
     let request = match pending.trust {
         _ if wish.goal.as_ref() == Some(&wish.text) => format!("The goal that you pursue now: {}", wish.text),

@@ -1,4 +1,4 @@
-//! Tokens of the hour and the day, and money of these and the session.
+//! Tokens and money of the hour, the day and the session.
 
 use jiff::{SignedDuration, Timestamp};
 use serde::{Deserialize, Serialize};
@@ -16,6 +16,9 @@ pub struct Spent {
     /// The same for the day.
     #[serde(default)]
     day: Option<(Timestamp, u64)>,
+    /// The process that is counted, and its tokens.
+    #[serde(default)]
+    session: Option<(u64, u64)>,
     #[serde(default)]
     money: Money,
 }
@@ -47,33 +50,41 @@ impl Spent {
             let (start, spent) = within(*counted, span, at);
             *counted = Some((start, spent + money));
         }
-        self.money.session = Some((boot, self.of_session(boot) + money));
-    }
-
-    fn of_session(&self, boot: u64) -> f64 {
-        self.money.session.filter(|(counted, _)| *counted == boot).map_or(0.0, |(_, spent)| spent)
+        self.session = Some((boot, of_session(self.session, boot).saturating_add(tokens)));
+        self.money.session = Some((boot, of_session(self.money.session, boot) + money));
     }
 
     /// Why a call of this cost isn't made.
     pub(super) fn objection(&self, now: Timestamp, cost: Cost, settings: &PrefrontalSettings) -> Option<String> {
-        let budgets =
-            [(self.hour, HOUR, settings.tokens_per_hour, "an hour"), (self.day, DAY, settings.tokens_per_day, "a day")];
-        let passed = budgets.into_iter().find(|(counted, span, budget, _)| {
-            let (_, spent) = within(*counted, *span, now);
-            spent.saturating_add(cost.tokens) > *budget
+        let budgets = [
+            (within(self.hour, HOUR, now).1, Some(settings.tokens_per_hour), "an hour"),
+            (within(self.day, DAY, now).1, Some(settings.tokens_per_day), "a day"),
+            (
+                of_session(self.session, settings.boot),
+                Some(settings.tokens_per_session).filter(|limit| *limit > 0),
+                "a session",
+            ),
+        ];
+        let passed = budgets.into_iter().find_map(|(spent, budget, per)| {
+            budget.filter(|budget| spent.saturating_add(cost.tokens) > *budget).map(|budget| (budget, per))
         });
-        if let Some((_, _, budget, per)) = passed {
+        if let Some((budget, per)) = passed {
             return Some(format!("the call would pass the budget of {budget} tokens {per}"));
         }
         let limits = &settings.money;
         let spent = [
             (within(self.money.hour, HOUR, now).1, limits.per_hour, "an hour"),
             (within(self.money.day, DAY, now).1, limits.per_day, "a day"),
-            (self.of_session(settings.boot), limits.per_session, "a session"),
+            (of_session(self.money.session, settings.boot), limits.per_session, "a session"),
         ];
         let passed = spent.into_iter().find(|(spent, limit, _)| *limit > 0.0 && spent + cost.money > *limit);
         passed.map(|(_, limit, per)| format!("the call would pass the limit of {limit} in money {per}"))
     }
+}
+
+/// What this process has spent.
+fn of_session<T: Default>(counted: Option<(u64, T)>, boot: u64) -> T {
+    counted.filter(|(of, _)| *of == boot).map_or_else(T::default, |(_, spent)| spent)
 }
 
 /// Start and sum of the span that is being counted; a new one when the last is over.

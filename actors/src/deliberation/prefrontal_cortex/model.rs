@@ -4,19 +4,20 @@ use std::sync::Arc;
 
 use jiff::tz::TimeZone;
 use jiff::{SignedDuration, Timestamp};
-use maxim_bus::mode::MoneyLimits;
+use maxim_bus::mode::{MoneyLimits, Powers};
 use maxim_bus::signals::recall::RecalledEpisode;
 use maxim_bus::signals::thought::Deliberate;
 use maxim_bus::signals::working_memory::WorkingEntry;
 use maxim_bus::{MessageId, RegionName, Trust};
 use serde::{Deserialize, Serialize};
 
+use super::asking::Unread;
 use super::on_mind::OnMind;
 use super::reminding::Reminded;
 use super::surroundings::Surroundings;
 use super::transcript::Exchange;
 use super::window::Window;
-use crate::deliberation::prompt::{Section, ToolShelf};
+use crate::deliberation::prompt::{Off, Section, ToolShelf};
 use crate::language::Price;
 use crate::language::TokenCounter;
 
@@ -30,6 +31,8 @@ pub struct PrefrontalSettings {
     pub tokens_per_hour: u64,
     /// Tokens in a day, likewise.
     pub tokens_per_day: u64,
+    /// Tokens from the start of the process on, likewise; 0 is no limit.
+    pub tokens_per_session: u64,
     pub money: MoneyLimits,
     /// What the model's tokens cost.
     pub price: Price,
@@ -53,6 +56,10 @@ pub struct PrefrontalSettings {
     pub knowledge: usize,
     /// What the agent is called: a narrator would tell of it by these.
     pub names: Vec<String>,
+    /// What it may by the configuration.
+    pub powers: Powers,
+    /// What kind of body it has; none without one.
+    pub body: Option<Embodiment>,
     /// Where the agent is, for the time of day.
     pub zone: TimeZone,
     /// How tokens of prompts are counted.
@@ -61,6 +68,13 @@ pub struct PrefrontalSettings {
     pub tools: Arc<ToolShelf>,
     /// Sections that stay the same: instructions, who it is, its constitution.
     pub stable: Arc<Vec<Section>>,
+}
+
+/// A body that the mind is told of.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Embodiment {
+    Simulated,
+    Real,
 }
 
 /// The record of [`Counts`].
@@ -75,6 +89,8 @@ pub struct Counts {
     pub repaired: u64,
     /// Replies that could not be read, and were answered with the error.
     pub retried: u64,
+    /// Calls that went down with their worker or their process, and were made again.
+    pub lost: u64,
     /// Turns that went back to habit.
     pub handed_back: u64,
     /// Turns that the ThoughtGate left to habit; a part of those.
@@ -113,19 +129,38 @@ pub(super) struct Pending {
     /// Prompts that the server found too long.
     #[serde(default)]
     pub too_long: u32,
+    /// Calls that were lost.
+    #[serde(default)]
+    pub lost: u32,
+    /// What the agent may at present; none: what the configuration says.
+    #[serde(default)]
+    pub powers: Option<Powers>,
+    /// Tools that can't be called at present.
+    #[serde(default)]
+    pub off: Off,
 }
 
 /// What a turn waits for.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub(super) enum Phase {
-    /// Tools to be ranked, and what is on the mind.
-    Preparing { ranked: bool, surveyed: bool, head: Option<WorkingEntry> },
+    /// Tools to be ranked, what is on the mind, and what the agent may.
+    Preparing {
+        ranked: bool,
+        surveyed: bool,
+        /// What the agent may was told.
+        #[serde(default)]
+        allowed: bool,
+        head: Option<WorkingEntry>,
+    },
     /// The model, with a prompt of so many tokens by our estimate.
     Calling {
         call: MessageId,
         since: Timestamp,
         #[serde(default)]
         estimate: u32,
+        /// The reply that it is asked to better.
+        #[serde(default)]
+        unread: Option<Unread>,
     },
     /// What memory has to say to a thought.
     Reminding(Box<Reminded>),
@@ -153,7 +188,7 @@ impl Pending {
         Self {
             wish: wish.clone(),
             trust,
-            phase: Phase::Preparing { ranked: false, surveyed: false, head: None },
+            phase: Phase::Preparing { ranked: false, surveyed: false, allowed: false, head: None },
             attempt: 0,
             retried: false,
             cycle: 1,
@@ -166,6 +201,9 @@ impl Pending {
             window,
             around,
             too_long: 0,
+            lost: 0,
+            powers: None,
+            off: Off::new(),
         }
     }
 

@@ -10,6 +10,7 @@ use maxim_bus::signals::cycle::{CycleThought, DisplaySet, ThoughtGated};
 use maxim_bus::signals::goal::GoalChanged;
 use maxim_bus::signals::introspection::{ForeseeVerdict, VerdictForeseen};
 use maxim_bus::signals::lifecycle::{PreemptionChanged, PreemptionRequested};
+use maxim_bus::signals::powers::{PowersReported, ReportPowers};
 use maxim_bus::signals::prompt::{PromptBuilt, RankTools, ToolsRanked};
 use maxim_bus::signals::recall::{
     DescribeTime, EpisodesRecalled, OutcomesPredicted, PredictOutcomes, PredictionErrorSensed, RecallEpisodes,
@@ -40,10 +41,12 @@ const FAILURES: u32 = 3;
 const OPEN: SignedDuration = SignedDuration::from_secs(60);
 /// Prompts of one turn that may turn out too long.
 const TOO_LONG: u32 = 2;
-/// How long the tool index and working memory are waited for.
+/// How long the tool index, working memory and the gate are waited for.
 const PREPARING: SignedDuration = SignedDuration::from_millis(100);
 /// The room that knows which tools fit.
 const TOOL_INDEX: RegionName = "tool_index";
+/// The room that knows what the agent may.
+const AUTONOMY: RegionName = "autonomy";
 /// The room that knows what is on the mind.
 const WORKING_MEMORY: RegionName = "working_memory";
 
@@ -51,6 +54,9 @@ const WORKING_MEMORY: RegionName = "working_memory";
 pub struct PrefrontalCortex {
     /// Turns that wait, and until when.
     pub(super) calls: BTreeMap<MessageId, Timestamp>,
+    /// Of these, the ones that wait for the model, and the process that asked it.
+    #[serde(default)]
+    pub(super) called: BTreeMap<MessageId, u64>,
     #[serde(flatten)]
     pub(super) spent: Spent,
     failures: u32,
@@ -68,10 +74,17 @@ pub struct PrefrontalCortex {
 
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub enum PrefrontalEvent {
-    /// The turn waits for tools, for memory or for the model.
+    /// The turn waits for tools or for memory.
+    #[serde(alias = "Retried")]
     Asked {
         turn: MessageId,
         due: Timestamp,
+    },
+    /// The model is asked, by this process.
+    Called {
+        turn: MessageId,
+        due: Timestamp,
+        boot: u64,
     },
     /// The ThoughtGate let it pass.
     Passed {
@@ -85,11 +98,6 @@ pub enum PrefrontalEvent {
         money: f64,
         #[serde(default)]
         boot: u64,
-    },
-    /// The model is asked again, with the error of its reply.
-    Retried {
-        turn: MessageId,
-        due: Timestamp,
     },
     /// It came to a proposal.
     Answered {
@@ -128,6 +136,7 @@ wiring!(PrefrontalCortex {
         Deliberate,
         ToolsRanked,
         WorkingMemorySurveyed,
+        PowersReported,
         EpisodesRecalled,
         OutcomesPredicted,
         KnowledgeRecalled,
@@ -153,6 +162,7 @@ wiring!(PrefrontalCortex {
         RecallKnowledge,
         DescribeTime,
         ForeseeVerdict,
+        ReportPowers,
         ThoughtGated,
         PromptBuilt,
         ModelCall,
@@ -173,13 +183,18 @@ impl Region for PrefrontalCortex {
 
     fn apply(&mut self, event: PrefrontalEvent) {
         match event {
-            PrefrontalEvent::Asked { turn, due } | PrefrontalEvent::Retried { turn, due } => {
+            PrefrontalEvent::Asked { turn, due } => {
                 self.calls.insert(turn, due);
+                self.called.remove(&turn);
+            }
+            PrefrontalEvent::Called { turn, due, boot } => {
+                self.calls.insert(turn, due);
+                self.called.insert(turn, boot);
             }
             PrefrontalEvent::Passed { at } => self.gate.pass(at),
             PrefrontalEvent::Paid { at, tokens, money, boot } => self.spent.pay(at, Cost { tokens, money }, boot),
             PrefrontalEvent::Answered { turn, acts } => {
-                self.calls.remove(&turn);
+                self.close(turn);
                 self.failures = 0;
                 self.open_until = None;
                 if acts {
@@ -187,10 +202,10 @@ impl Region for PrefrontalCortex {
                 }
             }
             PrefrontalEvent::Declined { turn } | PrefrontalEvent::Cancelled { turn } => {
-                self.calls.remove(&turn);
+                self.close(turn);
             }
             PrefrontalEvent::Failed { turn, at } => {
-                self.calls.remove(&turn);
+                self.close(turn);
                 self.failures += 1;
                 if self.failures >= FAILURES {
                     self.failures = FAILURES - 1;
@@ -204,13 +219,22 @@ impl Region for PrefrontalCortex {
         }
     }
 
-    fn next_deadline(&self, _settings: &PrefrontalSettings) -> Option<Timestamp> {
+    fn next_deadline(&self, settings: &PrefrontalSettings) -> Option<Timestamp> {
+        if self.orphaned(settings.boot).next().is_some() {
+            return Some(Timestamp::UNIX_EPOCH);
+        }
         self.calls.values().min().copied()
     }
 
     fn tick(&self, pulse: &mut Pulse<'_, Self>) {
-        let now = pulse.now();
+        let (now, boot) = (pulse.now(), pulse.settings().boot);
+        for turn in self.orphaned(boot) {
+            self.call_again(turn, "the process that asked the model is gone", pulse);
+        }
         for turn in self.calls.iter().filter(|(_, due)| **due <= now).map(|(turn, _)| *turn) {
+            if self.called.get(&turn).is_some_and(|asked| *asked != boot) {
+                continue;
+            }
             let Some(pending) = self.pending(turn, pulse) else {
                 self.fail(turn, "what was thought of it is lost", pulse);
                 continue;
@@ -230,6 +254,11 @@ pub(super) fn record_key(turn: MessageId) -> Vec<u8> {
 }
 
 impl PrefrontalCortex {
+    fn close(&mut self, turn: MessageId) {
+        self.calls.remove(&turn);
+        self.called.remove(&turn);
+    }
+
     pub(super) fn pending(&self, turn: MessageId, pulse: &Pulse<'_, Self>) -> Option<Pending> {
         if self.calls.contains_key(&turn) { pulse.record(&record_key(turn)) } else { None }
     }
@@ -269,7 +298,7 @@ impl PrefrontalCortex {
     }
 
     /// Why the model isn't asked, whatever it would be asked.
-    fn objection(&self, pulse: &Pulse<'_, Self>) -> Option<&'static str> {
+    pub(super) fn objection(&self, pulse: &Pulse<'_, Self>) -> Option<&'static str> {
         if !pulse.settings().model {
             return Some("no model is configured");
         }
@@ -285,10 +314,9 @@ impl PrefrontalCortex {
     /// Tools and mind are known, as far as they answered: is it worth a thought?
     fn weigh(&self, mut pending: Pending, pulse: &mut Pulse<'_, Self>) {
         let turn = pending.wish.turn;
-        let Phase::Preparing { head, surveyed, .. } = &pending.phase else { return };
-        if !surveyed {
-            pending.context.missing.push(WORKING_MEMORY.into());
-        }
+        let Phase::Preparing { head, surveyed, allowed, .. } = &pending.phase else { return };
+        let silent = [(*surveyed, WORKING_MEMORY), (*allowed, AUTONOMY)].into_iter().filter(|(told, _)| !told);
+        pending.context.missing.extend(silent.map(|(_, room)| room.to_owned()));
         if !pending.wish.done.is_empty() {
             return self.ask(pending, None, pulse);
         }
@@ -309,7 +337,7 @@ impl PrefrontalCortex {
     /// Goes on once everything that the turn waits for has answered.
     fn prepared(&self, pending: Pending, pulse: &mut Pulse<'_, Self>) {
         match pending.phase {
-            Phase::Preparing { ranked: true, surveyed: true, .. } => self.weigh(pending, pulse),
+            Phase::Preparing { ranked: true, surveyed: true, allowed: true, .. } => self.weigh(pending, pulse),
             _ => pulse.put(record_key(pending.wish.turn), &pending),
         }
     }
@@ -349,6 +377,7 @@ impl Hears<Deliberate> for PrefrontalCortex {
         pulse.ask(TOOL_INDEX, RankTools { turn, goal: wish.text.chars().take(400).collect() });
         let survey = SurveyWorkingMemory { turn: Some(turn), ..SurveyWorkingMemory::default() };
         pulse.ask(WORKING_MEMORY, survey);
+        pulse.ask(AUTONOMY, ReportPowers {});
     }
 }
 
@@ -374,6 +403,16 @@ impl Hears<WorkingMemorySurveyed> for PrefrontalCortex {
         if !pending.mind.is_empty() {
             pending.context.enriched.push(WORKING_MEMORY.into());
         }
+        self.prepared(pending, pulse);
+    }
+}
+
+impl Hears<PowersReported> for PrefrontalCortex {
+    fn hear(&self, answer: &PowersReported, pulse: &mut Pulse<'_, Self>) {
+        let Some(mut pending) = self.pending(pulse.turn(), pulse) else { return };
+        let Phase::Preparing { allowed, .. } = &mut pending.phase else { return }; // likewise
+        *allowed = true;
+        (pending.powers, pending.off) = (Some(answer.powers.clone()), answer.off.clone());
         self.prepared(pending, pulse);
     }
 }
@@ -417,9 +456,13 @@ impl Hears<ModelReply> for PrefrontalCortex {
             pulse.keep(PrefrontalEvent::Paid { at: pulse.now(), tokens, money: reply.money, boot });
         }
         let Some(mut pending) = self.pending(turn, pulse) else { return }; // it came after the deadline, or after a stop
-        let Phase::Calling { call, since, estimate } = pending.phase else { return };
+        let Phase::Calling { call, since, estimate, .. } = pending.phase else { return };
         if call != reply.call {
             return;
+        }
+        if reply.lost {
+            let why = reply.error.as_deref().unwrap_or("the worker went down");
+            return self.call_again(turn, why, pulse);
         }
         pending.window = match reply.overflow {
             Some(overflow) => pending.window.refused(estimate, overflow, pulse.now()),

@@ -6,7 +6,7 @@ use jiff::{SignedDuration, Timestamp};
 use maxim_bus::signals::body::MovementSensed;
 use maxim_bus::signals::cycle::{Display, DisplaySet};
 use maxim_bus::signals::prompt::Tier;
-use maxim_bus::signals::scene::{SceneNoticed, ThingKind};
+use maxim_bus::signals::scene::{SceneNoticed, SceneThing, ThingKind};
 use serde::{Deserialize, Serialize};
 
 use super::PrefrontalCortex;
@@ -18,6 +18,8 @@ use crate::region::{Hears, Pulse};
 
 /// Things that the prompt tells of, at most.
 const THINGS: usize = 8;
+/// From this novelty on a thing is called new.
+const NEW: f64 = 0.5;
 /// Sensors of the body that it tells of, at most.
 const SENSORS: usize = 16;
 /// The same things are noted anew after this.
@@ -41,6 +43,38 @@ pub struct Seen {
     things: Vec<(ThingKind, String, f64)>,
     gaze: Option<String>,
     at: Timestamp,
+    /// Of the same things, in the same order.
+    #[serde(default)]
+    states: Vec<ThingState>,
+}
+
+/// How a thing was when it was noticed last.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct ThingState {
+    last_seen: Timestamp,
+    sightings: u64,
+    /// 0: well known; 1: never met.
+    novelty: f64,
+    /// Seconds in the middle of the view.
+    dwell_s: f64,
+}
+
+impl ThingState {
+    fn of(thing: &SceneThing) -> Self {
+        let (novelty, dwell_s) = (thing.novelty.get(), thing.dwell_s.unwrap_or(0.0));
+        Self { last_seen: thing.last_seen, sightings: thing.sightings, novelty, dwell_s }
+    }
+
+    fn told(&self, is_gazed: bool, now: Timestamp) -> String {
+        let ago = now.duration_since(self.last_seen).as_secs_f64().max(0.0);
+        let known = if self.novelty >= NEW { "new to you" } else { "known to you" };
+        let mut told = format!("{known}, seen {} times, last {ago:.0} s ago", self.sightings);
+        if self.dwell_s > 0.0 {
+            told.push_str(&format!(", looked at for {:.0} s", self.dwell_s));
+        }
+        told.push_str(if is_gazed { ", in the middle of your view" } else { "" });
+        told
+    }
 }
 
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -53,7 +87,8 @@ impl Seen {
     fn of(noticed: &SceneNoticed, at: Timestamp) -> Self {
         let things = noticed.things.iter().take(THINGS);
         let things = things.map(|thing| (thing.kind, thing.name.clone(), thing.confidence.get())).collect();
-        Self { things, gaze: noticed.gaze.clone(), at }
+        let states = noticed.things.iter().take(THINGS).map(ThingState::of).collect();
+        Self { things, gaze: noticed.gaze.clone(), at, states }
     }
 
     fn is_news_after(&self, before: &Self) -> bool {
@@ -67,7 +102,8 @@ impl Seen {
 
 impl Surroundings {
     /// Labels and sensors come from outside, so they are framed as data.
-    pub(super) fn sections(&self, now: Timestamp, counter: &TokenCounter) -> Vec<Section> {
+    /// `is_embodied`: what is around is told with its state as well.
+    pub(super) fn sections(&self, now: Timestamp, is_embodied: bool, counter: &TokenCounter) -> Vec<Section> {
         let ago = |at: Timestamp| format!("{:.0} s ago", now.duration_since(at).as_secs_f64().max(0.0));
         let mut sections = Vec::new();
         if let Some(stance) = &self.body {
@@ -95,6 +131,20 @@ impl Surroundings {
             lines.extend(seen.gaze.as_ref().map(|gaze| format!("in the middle of your view: {gaze}")));
             let text = format!("What your senses reported, {}:\n{}", ago(seen.at), data("senses", &lines.join("\n")));
             sections.push(Section::new(counter, "observation", Tier::NiceToHave, Part::User, text));
+            if is_embodied {
+                let states: Vec<String> = seen
+                    .states
+                    .iter()
+                    .zip(&seen.things)
+                    .map(|(state, (kind_of, name, _))| {
+                        let is_gazed = seen.gaze.as_ref() == Some(name);
+                        format!("{name} ({}): {}", kind(*kind_of), state.told(is_gazed, now))
+                    })
+                    .collect();
+                let text = format!("What is around you, and how it is:\n{}", data("scene", &states.join("\n")));
+                let section = Section::new(counter, "entity_context", Tier::Important, Part::User, text);
+                sections.extend((!states.is_empty()).then(|| section.ranked(2)));
+            }
         }
         sections
     }

@@ -1,6 +1,7 @@
 //! The cycles of a turn: a prompt, a reply, and what follows from it.
 
 use jiff::Timestamp;
+use maxim_bus::MessageId;
 use maxim_bus::signals::cycle::{CycleEnding, CycleThought};
 use maxim_bus::signals::prompt::PromptBuilt;
 use maxim_bus::signals::thought::{ModelCall, ModelProposal, Purpose};
@@ -22,12 +23,21 @@ const SHOWN_AGAIN: usize = 600;
 
 impl PrefrontalCortex {
     /// Builds the prompt and asks the model. `unread` is its reply that could not be read, with the reason.
-    pub(super) fn ask(&self, pending: Pending, unread: Option<&Unread>, pulse: &mut Pulse<'_, Self>) {
+    pub(super) fn ask(&self, pending: Pending, unread: Option<Unread>, pulse: &mut Pulse<'_, Self>) {
+        let call = pulse.fresh_id();
+        if unread.is_some() {
+            Self::count(|counts| counts.retried += 1, pulse);
+        }
+        self.call(pending, call, unread, pulse);
+    }
+
+    /// The same under this id.
+    pub(super) fn call(&self, pending: Pending, call: MessageId, unread: Option<Unread>, pulse: &mut Pulse<'_, Self>) {
         let (settings, now, turn) = (pulse.settings(), pulse.now(), pending.wish.turn);
         if let Some(why) = self.rests() {
             return Self::decline(turn, &why, pulse);
         }
-        let built = asking::prompt(&pending, unread, now, settings);
+        let built = asking::prompt(&pending, unread.as_ref(), now, settings);
         let (prompt, tools) = match built {
             Ok(built) => built,
             Err(why) => return Self::decline(turn, &why.to_string(), pulse),
@@ -38,16 +48,11 @@ impl PrefrontalCortex {
         if let Some(why) = self.spent.objection(now, cost, settings) {
             return Self::decline(turn, &why, pulse);
         }
-        let (call, due) = (pulse.fresh_id(), now + settings.timeout);
         let estimate = u32::try_from(prompt.tokens).unwrap_or(u32::MAX);
-        let (phase, attempt) = (Phase::Calling { call, since: now, estimate }, pending.attempt + 1);
-        let pending = Pending { phase, attempt, retried: pending.retried || unread.is_some(), ..pending };
-        if unread.is_some() {
-            pulse.keep(PrefrontalEvent::Retried { turn, due });
-            Self::count(|counts| counts.retried += 1, pulse);
-        } else {
-            pulse.keep(PrefrontalEvent::Asked { turn, due });
-        }
+        let (retried, attempt) = (pending.retried || unread.is_some(), pending.attempt + 1);
+        let phase = Phase::Calling { call, since: now, estimate, unread };
+        let pending = Pending { phase, attempt, retried, ..pending };
+        pulse.keep(PrefrontalEvent::Called { turn, due: now + settings.timeout, boot: settings.boot });
         pulse.put(record_key(turn), &pending);
         let built = PromptBuilt {
             turn,
@@ -61,7 +66,7 @@ impl PrefrontalCortex {
         pulse.put(LAST_PROMPT, &LastPrompt::of(&prompt, &built, &settings.counter, now));
         pulse.emit_trusted(turn, pending.trust, built);
         let (system, user) = (prompt.system, prompt.user);
-        let tools = settings.tools.callable(&tools);
+        let tools = settings.tools.callable(&tools, &pending.off);
         let purpose = Purpose::Deliberate;
         let call = ModelCall { call, turn, purpose, system, user, max_tokens, tools, form: None };
         pulse.emit_trusted(turn, pending.trust, call);
@@ -87,7 +92,7 @@ impl PrefrontalCortex {
             Ok(read) => self.think(pending, since, read, pulse),
             Err(error) if !pending.retried => {
                 let reply = text.chars().take(SHOWN_AGAIN).collect();
-                self.ask(pending, Some(&Unread { reply, error }), pulse);
+                self.ask(pending, Some(Unread { reply, error }), pulse);
             }
             Err(why) => {
                 let why = format!("the model's second reply could not be read either: {why}");

@@ -10,7 +10,7 @@ mod tools;
 use maxim_bus::signals::prompt::{SectionFate, Tier};
 
 pub use section::{Part, Section, data, quoted};
-pub use tools::{ShownTool, ToolShelf};
+pub use tools::{Off, ShownTool, ToolShelf};
 
 /// A prompt that fits.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -28,6 +28,9 @@ pub struct ToolShelf {
     counter: TokenCounter,
 }
 
+/// Tools that can't be called at present, and why.
+pub type Off = BTreeMap<String, String>;
+
 /// Tools whose schemas a server is given; servers of tools may offer hundreds.
 const WITH_SCHEMAS: usize = 64;
 const HEADING: &str = "Tools, with what they take:";
@@ -54,8 +57,9 @@ impl ToolShelf {
 
     /// All, those that are shown whole first, with what they take as far as it is bounded: a model that is held to a schema
     /// and free in one place rambles there.
-    pub fn callable(&self, shown: &[String]) -> Vec<CallableTool> {
-        let (first, rest): (Vec<_>, Vec<_>) = self.tools.values().partition(|tool| shown.contains(&tool.name));
+    pub fn callable(&self, shown: &[String], off: &Off) -> Vec<CallableTool> {
+        let on = self.tools.values().filter(|tool| !off.contains_key(&tool.name));
+        let (first, rest): (Vec<_>, Vec<_>) = on.partition(|tool| shown.contains(&tool.name));
         let all = first.into_iter().chain(rest).enumerate();
         let callable = |(at, tool): (usize, &ShownTool)| {
             let parameters = (at < WITH_SCHEMAS).then(|| tool.parameters.clone());
@@ -69,11 +73,12 @@ impl ToolShelf {
     }
 
     /// The first `shown` of a ranking with all they take, the others by name. Without a ranking, all with all they take.
-    /// A tool that the ranking lacks is shown by its name; one that isn't here is not shown.
-    pub fn sections(&self, ranking: &[String], shown: usize) -> (Vec<Section>, Vec<String>) {
+    /// A tool that the ranking lacks is shown by its name; one that isn't here, or is off, is not shown.
+    pub fn sections(&self, ranking: &[String], shown: usize, off: &Off) -> (Vec<Section>, Vec<String>) {
+        let is_on = |tool: &&ShownTool| !off.contains_key(&tool.name);
         let ranked: Vec<&ShownTool> = match ranking {
-            [] => self.tools.values().collect(),
-            names => names.iter().filter_map(|name| self.tools.get(name)).take(shown).collect(),
+            [] => self.tools.values().filter(is_on).collect(),
+            names => names.iter().filter_map(|name| self.tools.get(name)).filter(is_on).take(shown).collect(),
         };
         let mut full =
             String::with_capacity(ranked.iter().map(|tool| tool.full.len() + 1).sum::<usize>() + HEADING.len());
@@ -85,7 +90,7 @@ impl ToolShelf {
             tokens += tool.full_tokens;
         }
         let mut sections = vec![Section::counted("tools", Tier::Critical, Part::System, full, tokens)];
-        let rest = self.tools.values().filter(|tool| !ranked.iter().any(|shown| shown.name == tool.name));
+        let rest = self.tools.values().filter(is_on).filter(|tool| !ranked.iter().any(|shown| shown.name == tool.name));
         let (mut names, mut name_tokens) = (String::new(), self.counter.count(NAMES) + 2);
         for tool in rest {
             names.push_str(if names.is_empty() { " " } else { ", " });
@@ -109,11 +114,16 @@ mod tests {
         let specs: Vec<ToolSpec> = ["a_tool", "b_tool", "c_tool"].map(|name| ToolSpec::new(name, "does it")).into();
         let shelf = ToolShelf::new(&specs, &TokenCounter::Estimated);
         let ranking = ["c_tool", "gone", "a_tool", "b_tool"].map(str::to_owned);
-        let (sections, shown) = shelf.sections(&ranking, 2);
+        let (sections, shown) = shelf.sections(&ranking, 2, &Off::new());
         assert_eq!(shown, ["c_tool", "a_tool"]);
         assert!(sections[0].text.contains("- c_tool: does it") && !sections[0].text.contains("b_tool"));
         assert!(sections[1].text.ends_with(" b_tool"));
-        let (all, shown) = shelf.sections(&[], 0);
+        let (all, shown) = shelf.sections(&[], 0, &Off::new());
         assert_eq!((all.len(), shown.len()), (1, 3));
+        let off = Off::from([("c_tool".to_owned(), "the lamp is gone".to_owned())]);
+        let (sections, shown) = shelf.sections(&ranking, 2, &off);
+        assert_eq!(shown, ["a_tool", "b_tool"]);
+        assert!(sections.iter().all(|section| !section.text.contains("c_tool")));
+        assert!(shelf.callable(&shown, &off).iter().all(|tool| tool.name != "c_tool"));
     }
 }

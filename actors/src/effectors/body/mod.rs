@@ -22,6 +22,7 @@ mod sim;
 mod strain;
 #[cfg(test)]
 mod tests;
+mod way;
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;

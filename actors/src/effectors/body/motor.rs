@@ -15,6 +15,7 @@ use super::order::{MoveFailure, Moved, Order};
 use super::path::Path;
 use super::shared::Shared;
 use super::strain::{Strain, StrainWatch};
+use super::way::Way;
 
 /// Time between two targets: 50 a second, as the maker's own programs stream.
 pub const TICK: Duration = Duration::from_millis(20);
@@ -65,6 +66,7 @@ pub(super) struct Motor {
     limits: Limits,
     watch: StrainWatch,
     strains: Vec<Strain>,
+    way: Way,
     was_up: bool,
 }
 
@@ -79,7 +81,7 @@ impl Motor {
     ) -> Self {
         let limits = driver.limits().slowed(speed);
         let watch = StrainWatch::new(limits);
-        Self { driver, shared, latch, pace, limits, watch, strains: Vec::new(), was_up: false }
+        Self { driver, shared, latch, pace, limits, watch, strains: Vec::new(), way: Way::default(), was_up: false }
     }
 
     /// Looks at the body. A loss that is new is told as a stop.
@@ -91,6 +93,7 @@ impl Motor {
             Ok(sensed) => {
                 self.was_up = true;
                 self.shared.seen(sensed.pose);
+                self.way.went(&sensed.pose);
                 self.strains.extend(self.watch.see(sensed));
             }
             Err(fault) => self.fault(fault),
@@ -131,6 +134,7 @@ impl Motor {
         let path = Path::plan(before.pose, &goal, order.lasts, &self.limits);
         self.watch.begin();
         self.strains.clear();
+        self.way = Way::from(before.pose);
         self.shared.lease.renew();
         self.shared.moving(true);
         let begun = self.pace.now();
@@ -150,7 +154,7 @@ impl Motor {
             self.strains.push(Strain { kind: PainKind::MovementError, joint: *joint, reason });
         }
         // A stop says nothing about the movement.
-        self.shared.report(order, &path, after, std::mem::take(&mut self.strains));
+        self.shared.report(order, &path, after, self.way.take(), std::mem::take(&mut self.strains));
         if let Err(MoveFailure::Fault(fault)) = &ended {
             self.fault(&fault.clone());
         }

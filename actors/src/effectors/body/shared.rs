@@ -169,7 +169,7 @@ impl Shared {
     }
 
     /// Keeps what a movement came to until the brain fetches it.
-    pub fn report(&self, order: &Order, path: &Path, after: Option<Pose>, strains: Vec<Strain>) {
+    pub fn report(&self, order: &Order, path: &Path, after: Option<Pose>, travelled: f64, strains: Vec<Strain>) {
         let action = order.action;
         let sensed = after.zip(path.part()).map(|(after, part)| MovementSensed {
             action,
@@ -178,6 +178,7 @@ impl Shared {
             params: order.params.clone(),
             before: path.from.sensors(),
             after: after.sensors(),
+            travelled: Some(travelled),
         });
         let strains: Vec<BodyStrained> = strains
             .into_iter()

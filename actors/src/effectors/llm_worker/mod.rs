@@ -313,6 +313,6 @@ impl Performs<ModelCall> for LlmWorker {
     }
 
     fn abandoned(call: &ModelCall, why: &str, operation: &Operation<Self>) {
-        operation.say(ModelReply::failed(call, why));
+        operation.say(ModelReply { lost: true, ..ModelReply::failed(call, why) });
     }
 }

@@ -4,6 +4,7 @@ mod effort;
 mod lowered;
 mod names;
 pub mod region;
+mod scene_tools;
 
 pub use lowered::Lowered;
 pub use maxim_bus::mode::AutonomyLevel;

@@ -6,7 +6,8 @@
 //! effects: rails never count them. A movement that would turn the joints further than an hour or a day allow isn't made. What the escalation bridge learned of asking moves the bar: a supervised agent asks
 //! below 0.3 less where people allow such things nearly always, below 0.3 more where they deny them, and an autonomous
 //! one asks there too. The person's own direct command is never asked back. A wrong name leads to its tool or is answered
-//! with the right ones; what the agent lowered of its own powers holds from the next intent on.
+//! with the right ones; what the agent lowered of its own powers holds from the next intent on, and so does what takes a tool
+//! away: the mode, the list of the level, the scene that it came with (`scene_tools.rs`).
 //! Remembers: when it let effects pass, lately; counsel on asking; what was lowered; how names were read. Forgets: after a
 //! minute; what is withdrawn or given back.
 //! Down: no intent passes.
@@ -22,6 +23,7 @@ use maxim_bus::signals::bridges::{Counsel, Counsels, EscalationCounselled, goal_
 use maxim_bus::signals::intent::{Escalation, Intent, IntentPermitted, IntentRefused, Refusal};
 use maxim_bus::signals::outcome::ToolResult;
 use maxim_bus::signals::powers::{PowersReported, ReportPowers, RestorePowers};
+use maxim_bus::signals::scene::SceneNoticed;
 use maxim_bus::signals::thought::Mind;
 use maxim_bus::{MessageId, RegionName, Stage, Trust};
 use serde::{Deserialize, Serialize};
@@ -29,6 +31,7 @@ use serde::{Deserialize, Serialize};
 use super::effort::Effort;
 use super::lowered::Lowered;
 use super::names::{NameTally, Named};
+use super::scene_tools::{SceneTools, SceneToolsEvent};
 use crate::action::tools::{Resolved, ToolRegistry};
 use crate::region::{Card, Hears, Pulse, Region};
 use crate::wiring;
@@ -44,6 +47,8 @@ pub struct AutonomySettings {
     pub ask_below: f64,
     /// Tools that it may use at a level; a level without a list may use all that are registered.
     pub whitelists: BTreeMap<AutonomyLevel, Vec<String>>,
+    /// Tools of the scene that are on at once; default 20.
+    pub scene_tools: usize,
     /// Tools that only speak or read: no rail counts them.
     pub uncounted: Vec<String>,
     /// Effects in a second; default 20.
@@ -69,6 +74,8 @@ pub struct Autonomy {
     names: NameTally,
     #[serde(default)]
     effort: Effort,
+    #[serde(default)]
+    scene: SceneTools,
 }
 
 #[derive(Clone, Debug, Serialize, Deserialize)]
@@ -81,10 +88,11 @@ pub enum AutonomyEvent {
     Lowered(Lowered),
     Restored,
     Moved { at: Timestamp, degrees: f64 },
+    Scene(SceneToolsEvent),
 }
 
 wiring!(Autonomy {
-    hears: [Intent, ReportPowers, RestorePowers],
+    hears: [Intent, ReportPowers, RestorePowers, SceneNoticed],
     back: [ToolResult, EscalationCounselled, MovementSensed],
     emits: [IntentPermitted, IntentRefused, PowersReported],
 });
@@ -117,9 +125,17 @@ impl Region for Autonomy {
             AutonomyEvent::Named(named) => self.names.count(named),
             AutonomyEvent::Lowered(change) => self.lowered.add(&change),
             AutonomyEvent::Moved { at, degrees } => self.effort.moved(at, degrees),
+            AutonomyEvent::Scene(event) => self.scene.apply(event),
             AutonomyEvent::Restored => self.lowered = Lowered::default(),
         }
     }
+}
+
+/// Why a tool is beyond what the level may use. Speaking and looking inward never are.
+fn unlisted(tool: &str, level: AutonomyLevel, rails: &AutonomySettings) -> Option<String> {
+    let list =
+        rails.whitelists.get(&level).filter(|list| !list.iter().chain(&rails.uncounted).any(|name| name == tool));
+    list.map(|_| format!("{tool} is not on the list of tools for autonomy level {}", level.as_str()))
 }
 
 /// Equal for equal calls.
@@ -137,12 +153,15 @@ impl Autonomy {
         rails: &AutonomySettings,
     ) -> Option<(Refusal, &'static str, String)> {
         let level = self.level(rails);
-        let speaks_or_looks = rails.uncounted.contains(&intent.tool);
-        if rails.whitelists.get(&level).is_some_and(|allowed| !speaks_or_looks && !allowed.contains(&intent.tool)) {
-            let reason = format!("{} is not on the list of tools for autonomy level {}", intent.tool, level.as_str());
+        if let Some(reason) = unlisted(&intent.tool, level, rails) {
             return Some((Refusal::Blocked, "autonomy.whitelist", reason));
         }
-        if speaks_or_looks {
+        let comes_with_scene = rails.tools.get(&intent.tool).is_some_and(|found| !found.spec.scene.is_empty());
+        let off = comes_with_scene.then(|| self.scene.off(&rails.tools, now, rails.scene_tools));
+        if let Some(reason) = off.and_then(|mut off| off.remove(&intent.tool)) {
+            return Some((Refusal::Blocked, "tools.scene", reason));
+        }
+        if rails.uncounted.contains(&intent.tool) {
             return None;
         }
         if trust <= Trust::Sensor {
@@ -183,9 +202,31 @@ impl Autonomy {
         self.lowered.of(&rails.powers).autonomy
     }
 
-    fn report(&self, lowered: &Lowered, settings: &AutonomySettings) -> PowersReported {
+    fn report(&self, lowered: &Lowered, now: Timestamp, settings: &AutonomySettings) -> PowersReported {
         let powers = lowered.of(&settings.powers);
-        PowersReported { powers, lowered: self.lowered.words(&settings.powers), names: self.names.counts().clone() }
+        let off = self.off(&powers, now, settings);
+        PowersReported {
+            powers,
+            lowered: self.lowered.words(&settings.powers),
+            names: self.names.counts().clone(),
+            off,
+        }
+    }
+
+    /// Tools that can't be called at present, and why. What the mode forbids is refused where it is done, since some tools do
+    /// a part of their work in every mode.
+    fn off(&self, powers: &Powers, now: Timestamp, rails: &AutonomySettings) -> BTreeMap<String, String> {
+        let mut off = self.scene.off(&rails.tools, now, rails.scene_tools);
+        for spec in rails.tools.specs() {
+            let name = &spec.name;
+            if let Some(why) = unlisted(name, powers.autonomy, rails) {
+                off.insert(name.clone(), why);
+            } else if spec.required_mode > powers.mode {
+                let (needed, mode) = (spec.required_mode.as_str(), powers.mode.as_str());
+                off.insert(name.clone(), format!("{name} needs {needed} mode; this is {mode} mode"));
+            }
+        }
+        off
     }
 
     /// The intent with its tool's own name; none when it was refused.
@@ -243,6 +284,10 @@ impl Hears<Intent> for Autonomy {
         let rails = pulse.settings();
         let asked_for = intent;
         let Some(intent) = &self.named(id, intent, pulse) else { return };
+        if rails.tools.get(&intent.tool).is_some_and(|found| !found.spec.scene.is_empty()) {
+            let (tool, at) = (intent.tool.clone(), pulse.now());
+            pulse.keep(AutonomyEvent::Scene(SceneToolsEvent::Used { tool, at }));
+        }
         if let Some((refusal, rule, reason)) = self.objection(intent, pulse.trust(), pulse.now(), rails) {
             pulse.emit(refused(id, asked_for, refusal, rule, reason));
             return;
@@ -267,9 +312,17 @@ impl Hears<MovementSensed> for Autonomy {
     }
 }
 
+impl Hears<SceneNoticed> for Autonomy {
+    fn hear(&self, noticed: &SceneNoticed, pulse: &mut Pulse<'_, Self>) {
+        if let Some(event) = self.scene.seen(noticed, &pulse.settings().tools, pulse.now()) {
+            pulse.keep(AutonomyEvent::Scene(event));
+        }
+    }
+}
+
 impl Hears<ReportPowers> for Autonomy {
     fn hear(&self, _query: &ReportPowers, pulse: &mut Pulse<'_, Self>) {
-        let report = self.report(&self.lowered, pulse.settings());
+        let report = self.report(&self.lowered, pulse.now(), pulse.settings());
         pulse.reply(report);
     }
 }
@@ -279,12 +332,12 @@ impl Hears<RestorePowers> for Autonomy {
         // A person's word comes by the door alone, which gives it the owner's trust.
         if pulse.trust() < Trust::Owner {
             tracing::warn!(by = wish.by, "powers were to be given back by someone who is not the owner");
-            let report = self.report(&self.lowered, pulse.settings());
+            let report = self.report(&self.lowered, pulse.now(), pulse.settings());
             pulse.reply(report);
             return;
         }
         pulse.keep(AutonomyEvent::Restored);
-        let report = self.report(&Lowered::default(), pulse.settings());
+        let report = self.report(&Lowered::default(), pulse.now(), pulse.settings());
         pulse.reply(report);
     }
 }
@@ -342,6 +395,7 @@ mod tests {
             tools: Arc::new(core_registry().expect("good specs")),
             ask_below: 0.8,
             whitelists: BTreeMap::new(),
+            scene_tools: 20,
             uncounted: vec!["respond".into()],
             per_second: 20,
             per_minute: 300,

@@ -71,6 +71,8 @@ pub struct FearSettings {
     pub bridge_gain: f64,
     /// Who is asked about what the rules can't tell; none without a model.
     pub review: Option<ReviewSettings>,
+    /// Names this process.
+    pub boot: u64,
     /// Nothing is feared. Only what imagines can have it: its tools do nothing.
     pub fearless: Option<Imagined>,
 }
@@ -246,10 +248,10 @@ impl Region for FearAgent {
         }
     }
 
-    fn next_deadline(&self, _settings: &FearSettings) -> Option<Timestamp> {
+    fn next_deadline(&self, settings: &FearSettings) -> Option<Timestamp> {
         let cleared = self.cleared.values().map(|clearance| clearance.reissue.min(clearance.expires));
         let waiting = self.asked.values().chain(self.predicting.values()).copied();
-        waiting.chain(self.reviews.next_due()).chain(cleared).min()
+        waiting.chain(self.reviews.next_due(settings.boot)).chain(cleared).min()
     }
 
     fn tick(&self, pulse: &mut Pulse<'_, Self>) {

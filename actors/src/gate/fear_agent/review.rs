@@ -4,7 +4,7 @@
 //! a person is. What it is shown is framed as data and can't leave the frame; it is shown no tools, and its answer is one of three words.
 //! "None" lets the call go on to what experience says of it; anything else, no answer in time, an answer that can't be read, a
 //! model that failed lately, and too little energy all mean that a person is asked. It never softens a block, and never
-//! decides on words that speak to a reviewer.
+//! decides on words that speak to a reviewer. A review that a crash took along is asked for again, under its own id.
 
 use std::collections::BTreeMap;
 
@@ -28,6 +28,8 @@ const REST: SignedDuration = SignedDuration::from_mins(1);
 const REVIEWED: usize = 4_000;
 /// Tokens of an answer.
 const ANSWER: u32 = 200;
+/// Calls that one review may lose and make again.
+const LOST: u32 = 2;
 /// Characters of the model's reason that are passed on.
 const REASON: usize = 300;
 
@@ -91,21 +93,45 @@ struct Out {
     due: Timestamp,
     /// Whether the answer may decide.
     decides: bool,
+    /// The process that asked.
+    #[serde(default)]
+    boot: u64,
+    /// Calls that were lost.
+    #[serde(default)]
+    lost: u32,
 }
 
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub enum ReviewEvent {
-    Begun { call: MessageId, intent: MessageId, due: Timestamp, decides: bool },
-    Rests { until: Timestamp },
-    Tired { is_tired: bool },
+    Begun {
+        call: MessageId,
+        intent: MessageId,
+        due: Timestamp,
+        decides: bool,
+        #[serde(default)]
+        boot: u64,
+        #[serde(default)]
+        lost: u32,
+    },
+    /// What it was about is no more.
+    Gone {
+        call: MessageId,
+    },
+    Rests {
+        until: Timestamp,
+    },
+    Tired {
+        is_tired: bool,
+    },
 }
 
 impl Reviews {
     pub fn apply(&mut self, event: ReviewEvent) {
         match event {
-            ReviewEvent::Begun { call, intent, due, decides } => {
-                self.out.insert(call, Out { intent, due, decides });
+            ReviewEvent::Begun { call, intent, due, decides, boot, lost } => {
+                self.out.insert(call, Out { intent, due, decides, boot, lost });
             }
+            ReviewEvent::Gone { call } => drop(self.out.remove(&call)),
             ReviewEvent::Rests { until } => self.rests_until = Some(until),
             ReviewEvent::Tired { is_tired } => self.is_tired = is_tired,
         }
@@ -115,8 +141,9 @@ impl Reviews {
         self.out.retain(|_, out| out.intent != intent);
     }
 
-    pub fn next_due(&self) -> Option<Timestamp> {
-        self.out.values().map(|out| out.due).min()
+    /// `boot` names this process: what another one asked is due at once.
+    pub fn next_due(&self, boot: u64) -> Option<Timestamp> {
+        self.out.values().map(|out| if out.boot == boot { out.due } else { Timestamp::UNIX_EPOCH }).min()
     }
 
     pub fn intents(&self) -> impl Iterator<Item = MessageId> + '_ {
@@ -166,11 +193,24 @@ impl FearAgent {
         let is_ambiguous = met.iter().all(|rule| AMBIGUOUS.contains(rule)) && self.reviews.may_ask(now);
         let Some(settings) = pulse.settings().review.filter(|_| is_ambiguous) else { return self.ask(entry, pulse) };
         let Some(user) = framed(&entry, mode) else { return self.ask(entry, pulse) };
-        let (call, intent, turn) = (pulse.fresh_id(), entry.id, entry.intent.turn);
         let decides = settings.power == ReviewPower::Decide && !sways(&entry);
         entry.status = "reviewing".into();
-        pulse.put(record_key(intent), &entry);
-        pulse.keep(FearEvent::Review(ReviewEvent::Begun { call, intent, due: now + PATIENCE, decides }));
+        pulse.put(record_key(entry.id), &entry);
+        let call = pulse.fresh_id();
+        Self::review(call, &entry, user, (decides, 0), pulse);
+    }
+
+    /// `lost`: calls of this review that were, beside whether its answer may decide.
+    fn review(
+        call: MessageId,
+        entry: &GateEntry,
+        user: String,
+        (decides, lost): (bool, u32),
+        pulse: &mut Pulse<'_, Self>,
+    ) {
+        let (intent, turn, boot) = (entry.id, entry.intent.turn, pulse.settings().boot);
+        let due = pulse.now() + PATIENCE;
+        pulse.keep(FearEvent::Review(ReviewEvent::Begun { call, intent, due, decides, boot, lost }));
         let review = ModelCall {
             call,
             turn,
@@ -185,9 +225,26 @@ impl FearAgent {
     }
 
     pub(super) fn reviews_overdue(&self, pulse: &mut Pulse<'_, Self>) {
-        let now = pulse.now();
-        for out in self.reviews.out.values().filter(|out| out.due <= now) {
-            self.unreviewed(out.intent, "no review came in time", pulse);
+        let (now, boot) = (pulse.now(), pulse.settings().boot);
+        for (call, out) in &self.reviews.out {
+            if out.boot != boot {
+                self.review_again(*call, out, "the process that asked is gone", pulse);
+            } else if out.due <= now {
+                self.unreviewed(out.intent, "no review came in time", pulse);
+            }
+        }
+    }
+
+    fn review_again(&self, call: MessageId, out: &Out, why: &str, pulse: &mut Pulse<'_, Self>) {
+        let Some(entry) = pulse.record::<GateEntry>(&record_key(out.intent)) else {
+            return pulse.keep(FearEvent::Review(ReviewEvent::Gone { call }));
+        };
+        let settings = pulse.settings();
+        let may_ask = settings.review.is_some() && self.reviews.may_ask(pulse.now()) && out.lost < LOST;
+        let mode = entry.terms.powers.as_ref().map_or(settings.mode, |powers| powers.mode.min(settings.mode));
+        match framed(&entry, mode).filter(|_| may_ask) {
+            Some(user) => Self::review(call, &entry, user, (out.decides, out.lost + 1), pulse),
+            None => self.unreviewed(out.intent, &format!("no review: {why}"), pulse),
         }
     }
 
@@ -204,6 +261,10 @@ impl FearAgent {
 impl Hears<ModelReply> for FearAgent {
     fn hear(&self, reply: &ModelReply, pulse: &mut Pulse<'_, Self>) {
         let Some(out) = self.reviews.out.get(&reply.call) else { return };
+        if reply.lost {
+            let why = reply.error.as_deref().unwrap_or("the worker went down");
+            return self.review_again(reply.call, out, why, pulse);
+        }
         let Some(mut entry) = pulse.record::<GateEntry>(&record_key(out.intent)) else { return };
         let Some(text) = reply.text.as_ref().filter(|_| !reply.is_cut) else {
             let why = reply.error.as_deref().unwrap_or("its reply was cut off").chars().take(REASON);

@@ -10,11 +10,12 @@ use rustc_hash::FxHashMap;
 use serde::Deserialize;
 use serde_json::Value as Json;
 
-use super::Tokenizer;
+use super::sentence::{Metaspace, Pieces, Step};
+use super::{ByteRanks, Tokenizer, Way};
 
 /// What can be read, for errors.
-const SUPPORTED: &str = "expected is the model's tokenizer.json with byte-level BPE (as of Llama 3, Qwen, GPT, Mistral Nemo), \
-                         or a .tiktoken file of ranks; without llm.tokenizer_file tokens are estimated";
+const SUPPORTED: &str = "expected is the model's tokenizer.json with BPE, of bytes (Llama 3, Qwen, GPT, Mistral Nemo) or of \
+                         characters (Llama 2, Mistral, Gemma), or a .tiktoken file of ranks; without llm.tokenizer_file tokens are estimated";
 
 /// A file that can't be used.
 #[derive(Debug, thiserror::Error)]
@@ -41,16 +42,27 @@ pub(super) fn open(path: &Path) -> Result<Tokenizer, BadTokenizer> {
     let is_json = bytes.iter().find(|byte| !byte.is_ascii_whitespace()) == Some(&b'{');
     let read = if is_json { of_json(&bytes) } else { of_ranks(&bytes) };
     let bad = |why: String| BadTokenizer::Kind { file: path.into(), why };
-    let Parts { ranks, patterns, composes } = read.map_err(bad)?;
+    let name = path.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
+    let named = |merges: usize| format!("{name} ({merges} merges)");
+    let Parts { ranks, patterns, composes } = match read.map_err(bad)? {
+        Read::Bytes(parts) => parts,
+        Read::Sentence(pieces) => {
+            return Ok(Tokenizer { name: named(pieces.merges.len()), way: Way::Sentence(*pieces) });
+        }
+    };
     let patterns = patterns
         .iter()
         .map(|pattern| Regex::new(pattern).map_err(|error| bad(format!("has a pattern that can't be read: {error}"))))
         .collect::<Result<_, _>>()?;
-    let name = path.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
-    Ok(Tokenizer { name: format!("{name} ({} merges)", ranks.len()), ranks, patterns, composes })
+    Ok(Tokenizer { name: named(ranks.len()), way: Way::Bytes(ByteRanks { ranks, patterns, composes }) })
 }
 
-/// What a file says.
+enum Read {
+    Bytes(Parts),
+    Sentence(Box<Pieces>),
+}
+
+/// What a byte-level file says.
 #[derive(Default)]
 struct Parts {
     ranks: FxHashMap<Vec<u8>, u32>,
@@ -59,7 +71,7 @@ struct Parts {
 }
 
 /// `BASE64 RANK` a line. The way of cutting isn't in it; it is known by how many ranks there are.
-fn of_ranks(bytes: &[u8]) -> Result<Parts, String> {
+fn of_ranks(bytes: &[u8]) -> Result<Read, String> {
     let text = std::str::from_utf8(bytes).map_err(|_| "is neither JSON nor a list of ranks".to_owned())?;
     let mut ranks = FxHashMap::default();
     for (at, line) in text.lines().enumerate().filter(|(_, line)| !line.is_empty()) {
@@ -79,7 +91,7 @@ fn of_ranks(bytes: &[u8]) -> Result<Parts, String> {
             ));
         }
     };
-    Ok(Parts { ranks, patterns: vec![words.into()], composes: false })
+    Ok(Read::Bytes(Parts { ranks, patterns: vec![words.into()], composes: false }))
 }
 
 #[derive(Deserialize)]
@@ -96,7 +108,11 @@ struct Model {
     #[serde(default)]
     merges: Vec<Merge>,
     #[serde(default)]
+    vocab: Json,
+    #[serde(default)]
     byte_fallback: bool,
+    #[serde(default)]
+    fuse_unk: bool,
     continuing_subword_prefix: Option<String>,
     end_of_word_suffix: Option<String>,
 }
@@ -110,42 +126,121 @@ enum Merge {
     Joined(String),
 }
 
-fn of_json(bytes: &[u8]) -> Result<Parts, String> {
+impl Merge {
+    fn pair(&self) -> Result<(&str, &str), String> {
+        match self {
+            Self::Apart([first, second]) => Ok((first, second)),
+            Self::Joined(both) => both.split_once(' ').ok_or_else(|| format!("has a merge {both:?} of one piece")),
+        }
+    }
+}
+
+fn of_json(bytes: &[u8]) -> Result<Read, String> {
     let written: Written = serde_json::from_slice(bytes).map_err(|error| format!("is no tokenizer.json: {error}"))?;
-    let Model { kind, merges, byte_fallback, continuing_subword_prefix, end_of_word_suffix } = written.model;
-    let kind = kind.unwrap_or_else(|| "BPE".into());
+    let Model { kind, merges, continuing_subword_prefix, end_of_word_suffix, .. } = &written.model;
+    let kind = kind.as_deref().unwrap_or("BPE");
     let has_marks = [continuing_subword_prefix, end_of_word_suffix].into_iter().flatten().any(|mark| !mark.is_empty());
-    if kind != "BPE" || byte_fallback || has_marks {
-        let how = if byte_fallback { " with bytes as a last resort (SentencePiece)" } else { "" };
-        return Err(format!("has a tokenizer of the kind {kind}{how}, not byte-level BPE"));
+    if kind != "BPE" || has_marks {
+        return Err(format!("has a tokenizer of the kind {kind}, which isn't read"));
+    }
+    if merges.is_empty() {
+        return Err("has no merges".into());
+    }
+    if !is_byte_level(written.pre_tokenizer.as_ref()) {
+        return pieces(&written).map(|pieces| Read::Sentence(Box::new(pieces)));
     }
     let mut parts = Parts::default();
     cutting(written.pre_tokenizer.as_ref(), &mut parts)?;
     parts.composes = composing(written.normalizer.as_ref())?;
     let alphabet = alphabet();
     let bytes_of = |piece: &str| piece.chars().map(|c| alphabet.get(&c).copied()).collect::<Option<Vec<u8>>>();
-    for (rank, merge) in (0..).zip(&merges) {
-        let (first, second) = match merge {
-            Merge::Apart([first, second]) => (first.as_str(), second.as_str()),
-            Merge::Joined(both) => both.split_once(' ').ok_or_else(|| format!("has a merge {both:?} of one piece"))?,
-        };
+    for (rank, merge) in (0..).zip(merges) {
+        let (first, second) = merge.pair()?;
         let joined = bytes_of(first).zip(bytes_of(second)).map(|(first, second)| [first, second].concat());
         let joined = joined.ok_or_else(|| format!("merges {first:?} and {second:?}, which are no bytes"))?;
         // A piece that several pairs make has the rank of the first of them.
         parts.ranks.entry(joined).or_insert(rank);
     }
-    if parts.ranks.is_empty() { Err("has no merges".into()) } else { Ok(parts) }
+    Ok(Read::Bytes(parts))
 }
 
-/// The cutters before the merges, in order; `ByteLevel` must be among them.
+/// A step, or a sequence of them.
+fn steps_of<'a>(step: Option<&'a Json>, members: &str) -> &'a [Json] {
+    let single = step.filter(|step| !step.is_null()).map(std::slice::from_ref).unwrap_or_default();
+    step.and_then(|step| step[members].as_array()).map_or(single, Vec::as_slice)
+}
+
+fn is_byte_level(cutter: Option<&Json>) -> bool {
+    steps_of(cutter, "pretokenizers").iter().any(|cutter| cutter["type"] == "ByteLevel")
+}
+
+/// What a file of SentencePiece's says.
+fn pieces(written: &Written) -> Result<Pieces, String> {
+    let Model { vocab, merges, byte_fallback, fuse_unk, .. } = &written.model;
+    let vocab = vocab.as_object().ok_or("has no vocabulary")?;
+    let number = |piece: &str| vocab.get(piece).and_then(Json::as_u64).and_then(|number| u32::try_from(number).ok());
+    let mut pieces = Pieces { fuses_unknown: *fuse_unk, ..Pieces::default() };
+    pieces.steps = normalizing(written.normalizer.as_ref())?;
+    pieces.metaspace = metaspace(written.pre_tokenizer.as_ref(), &pieces.steps)?;
+    for piece in vocab.keys() {
+        let mut letters = piece.chars();
+        if let (Some(c), None, Some(number)) = (letters.next(), letters.next(), number(piece)) {
+            pieces.characters.insert(c, number);
+        }
+    }
+    if *byte_fallback {
+        let all: Option<Vec<u32>> = (0..=u8::MAX).map(|byte| number(&format!("<0x{byte:02X}>"))).collect();
+        pieces.bytes = all.and_then(|all| <Box<[u32; 256]>>::try_from(all.into_boxed_slice()).ok());
+    }
+    for (rank, merge) in (0..).zip(merges) {
+        let (first, second) = merge.pair()?;
+        let whole = number(first).zip(number(second)).zip(number(&format!("{first}{second}")));
+        let ((first, second), made) =
+            whole.ok_or_else(|| format!("merges {first:?} and {second:?}, which it lacks"))?;
+        pieces.merges.entry((first, second)).or_insert((rank, made));
+    }
+    Ok(pieces)
+}
+
+fn normalizing(normalizer: Option<&Json>) -> Result<Vec<Step>, String> {
+    let text = |step: &Json, member: &str| step[member].as_str().map(str::to_owned);
+    let read = |step: &Json| {
+        let kind = step["type"].as_str().unwrap_or("unnamed");
+        let known = match kind {
+            "Prepend" => text(step, "prepend").map(Step::Prepend),
+            "Replace" => text(&step["pattern"], "String").zip(text(step, "content")).map(|(a, b)| Step::Replace(a, b)),
+            "NFC" => Some(Step::Compose),
+            "NFKC" => Some(Step::ComposeCompatible),
+            _ => None,
+        };
+        known.ok_or_else(|| format!("changes texts by {kind} in a way that isn't known here"))
+    };
+    steps_of(normalizer, "normalizers").iter().map(read).collect()
+}
+
+/// How words are cut; none where the whole text is merged at once.
+fn metaspace(cutter: Option<&Json>, steps: &[Step]) -> Result<Option<Metaspace>, String> {
+    let has_no_blanks = steps.iter().any(|step| matches!(step, Step::Replace(what, _) if what == " "));
+    match steps_of(cutter, "pretokenizers") {
+        [] => Ok(None),
+        // Gemma's: of blanks, which are none any more.
+        [split] if split["type"] == "Split" && split["pattern"]["String"] == " " && has_no_blanks => Ok(None),
+        [space] if space["type"] == "Metaspace" => {
+            let mark = space["replacement"].as_str().and_then(|mark| mark.chars().next()).unwrap_or('\u{2581}');
+            let scheme = space["prepend_scheme"].as_str();
+            let prepends =
+                scheme.map_or(space["add_prefix_space"].as_bool().unwrap_or(true), |scheme| scheme != "never");
+            Ok(Some(Metaspace { mark, prepends, splits: space["split"].as_bool().unwrap_or(true) }))
+        }
+        [other, ..] => Err(format!("cuts words by {} in a way that isn't known here", other["type"])),
+    }
+}
+
+/// The cutters before the merges of bytes, in order.
 fn cutting(cutter: Option<&Json>, into: &mut Parts) -> Result<(), String> {
-    let mut is_byte_level = false;
-    let single = cutter.map(std::slice::from_ref).unwrap_or_default();
-    let cutters = cutter.and_then(|cutter| cutter["pretokenizers"].as_array()).map_or(single, Vec::as_slice);
-    for cutter in cutters {
+    for cutter in steps_of(cutter, "pretokenizers") {
         match cutter["type"].as_str().unwrap_or("unnamed") {
             "ByteLevel" => {
-                is_byte_level = true;
                 if cutter["use_regex"].as_bool().unwrap_or(true) {
                     into.patterns.push(WORDS.into());
                 }
@@ -163,7 +258,7 @@ fn cutting(cutter: Option<&Json>, into: &mut Parts) -> Result<(), String> {
             other => return Err(format!("cuts words by {other} in a way that isn't known here")),
         }
     }
-    if is_byte_level { Ok(()) } else { Err("has BPE that isn't byte-level".into()) }
+    Ok(())
 }
 
 /// Whether characters are composed first; nothing else is known.

@@ -1,9 +1,11 @@
 //! Tokens as the model itself counts them: byte pair encoding (Sennrich et al. 2016) by the ranks of its own file.
 //!
-//! The file is read once, at the start; a text is cut by the file's patterns, and each piece is merged by
-//! `tiktoken-rs`, whose embedded tables stay out of the program since nothing names them.
+//! The file is read once, at the start. Of a byte-level one a text is cut by the file's patterns, and each piece is merged by
+//! `tiktoken-rs`, whose embedded tables stay out of the program since nothing names them; SentencePiece's merges of
+//! characters are in `sentence.rs`.
 
 mod file;
+mod sentence;
 #[cfg(test)]
 mod tests;
 
@@ -19,6 +21,7 @@ use unicode_normalization::UnicodeNormalization;
 use super::tokens::estimated_tokens;
 
 pub use file::BadTokenizer;
+use sentence::Pieces;
 #[cfg(test)]
 pub(crate) use tests::small;
 
@@ -59,10 +62,20 @@ impl fmt::Display for TokenCounter {
     }
 }
 
-/// Ranks of byte sequences, and how a text is cut before they apply.
+/// How a model's texts become tokens.
 pub struct Tokenizer {
     /// The file's name and how many merges it has.
     name: String,
+    way: Way,
+}
+
+enum Way {
+    Bytes(ByteRanks),
+    Sentence(Pieces),
+}
+
+/// Ranks of byte sequences, and how a text is cut before they apply.
+struct ByteRanks {
     /// A lower rank is merged first.
     ranks: FxHashMap<Vec<u8>, u32>,
     /// Each cuts what those before it left: what it matches, and what lies between, are pieces.
@@ -78,7 +91,8 @@ impl fmt::Debug for Tokenizer {
 }
 
 impl Tokenizer {
-    /// Reads a model's `tokenizer.json` with byte-level byte pair encoding, or a `.tiktoken` file of ranks.
+    /// Reads a model's `tokenizer.json` with byte pair encoding, of bytes or of characters (SentencePiece), or a `.tiktoken`
+    /// file of ranks.
     ///
     /// # Errors
     /// The file can't be read or is of another kind; the error names it and says what is supported.
@@ -93,6 +107,15 @@ impl Tokenizer {
 
     /// Tokens of a text by itself; names of special tokens in it are text like any other.
     pub fn count(&self, text: &str) -> usize {
+        match &self.way {
+            Way::Bytes(ranks) => ranks.count(text),
+            Way::Sentence(pieces) => pieces.count(text),
+        }
+    }
+}
+
+impl ByteRanks {
+    fn count(&self, text: &str) -> usize {
         if self.composes && !text.is_ascii() {
             return self.cut(&text.nfc().collect::<String>(), &self.patterns);
         }

@@ -212,6 +212,7 @@ mod tests {
             params,
             before: BTreeMap::from([("yaw".into(), 1.0), ("lost".into(), 1.0)]),
             after: BTreeMap::from([("yaw".into(), 11.0), ("new".into(), 3.0)]),
+            travelled: None,
         };
         let of = |degrees: f64| kind(&sensed(json!({"degrees": degrees})));
         assert_eq!(of(10.0), "head.turn(degrees: 2^3)");

@@ -517,6 +517,7 @@ mod tests {
             params: json!({"degrees": 10}),
             before: BTreeMap::from([("yaw".into(), 5.0)]),
             after: BTreeMap::from([("yaw".into(), 5.0 + by)]),
+            travelled: None,
         }
     }
 

@@ -59,7 +59,14 @@ struct Run {
 }
 
 impl TextIndex {
-    pub(super) fn gather(&self, cues: Vec<Cue>, weights: &Weights, scratch: &mut Scratch) -> Gathered {
+    /// `asked_in`: a document whose words don't count.
+    pub(super) fn gather(
+        &self,
+        cues: Vec<Cue>,
+        weights: &Weights,
+        asked_in: Option<u32>,
+        scratch: &mut Scratch,
+    ) -> Gathered {
         let groups = (self.len() >> GROUP_BITS) + 1 + 2 * BORDER;
         scratch.hits.clear();
         scratch.best.resize(groups, 0.0);
@@ -69,6 +76,7 @@ impl TextIndex {
         let mut pass = Pass {
             index: self,
             scratch,
+            asked_in: asked_in.unwrap_or(u32::MAX),
             reached: vec![false; self.sittings.len()],
             asked: Vec::new(),
             table: HitTable::new(self.stems_total as f32 / self.len() as f32),
@@ -105,6 +113,8 @@ impl TextIndex {
 struct Pass<'a, 's> {
     index: &'a TextIndex,
     scratch: &'s mut Scratch,
+    /// A document that is passed over.
+    asked_in: u32,
     /// Sittings in which a stem occurs, related ones included.
     reached: Vec<bool>,
     /// Documents that hold a question, with rarity · own hit of one stem.
@@ -117,14 +127,14 @@ impl Pass<'_, '_> {
     fn own(&mut self, list: List, rarity: f32) -> Vec<(u32, u32)> {
         let mut counts: Vec<(u32, u32)> = Vec::new();
         let mut run = Run::default();
-        let (looks, weight) = (self.index.looks.as_slice(), list.weight);
+        let (looks, weight, asked_in) = (self.index.looks.as_slice(), list.weight, self.asked_in);
         let asked = &mut self.asked;
         let (table, reached, index) = (&self.table, &mut self.reached, self.index);
         let Scratch { hits, best, .. } = &mut *self.scratch;
         hits.reserve(list.len());
         list.each(|posting| {
             let ordinal = posting.ordinal;
-            let Some(look) = looks.get(ordinal as usize) else { return };
+            let Some(look) = looks.get(ordinal as usize).filter(|_| ordinal != asked_in) else { return };
             let hit = weight * table.hit(posting.count, look.length);
             hits.push(OwnHit { ordinal, hit });
             let group = &mut best[(ordinal >> GROUP_BITS) as usize + BORDER];
@@ -152,13 +162,13 @@ impl Pass<'_, '_> {
     /// Adds the hits of a stem that stands for one of the question.
     fn related(&mut self, list: List) {
         let mut end = 0;
-        let (looks, weight) = (self.index.looks.as_slice(), list.weight);
+        let (looks, weight, asked_in) = (self.index.looks.as_slice(), list.weight, self.asked_in);
         let (table, reached, index) = (&self.table, &mut self.reached, self.index);
         let Scratch { hits, best, .. } = &mut *self.scratch;
         hits.reserve(list.len());
         list.each(|posting| {
             let ordinal = posting.ordinal;
-            let Some(look) = looks.get(ordinal as usize) else { return };
+            let Some(look) = looks.get(ordinal as usize).filter(|_| ordinal != asked_in) else { return };
             let hit = weight * table.hit(posting.count, look.length);
             hits.push(OwnHit { ordinal, hit });
             let group = &mut best[(ordinal >> GROUP_BITS) as usize + BORDER];

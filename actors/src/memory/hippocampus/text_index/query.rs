@@ -85,6 +85,8 @@ pub struct Query<'a> {
     pub weights: Weights,
     /// What an encoder outside of the program finds near, in the place of the index's own vectors.
     pub meant: Option<&'a Meant>,
+    /// The document in which it is asked: its words are the question's own, so they say nothing, and lend nothing to others.
+    pub asked_in: Option<u32>,
 }
 
 impl<'a> Query<'a> {
@@ -95,7 +97,11 @@ impl<'a> Query<'a> {
     /// With what another encoder finds near. It reads sentences better than the embedded table does, so it weighs more.
     pub fn meaning(text: &'a str, meant: &'a Meant) -> Self {
         let weights = Weights { alike: 0.33, alike_near: 0.49, ..Weights::default() };
-        Self { text, weights, meant: Some(meant) }
+        Self { text, weights, meant: Some(meant), asked_in: None }
+    }
+
+    pub fn asked_in(self, document: Option<u32>) -> Self {
+        Self { asked_in: document, ..self }
     }
 }
 

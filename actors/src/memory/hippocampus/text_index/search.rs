@@ -121,7 +121,9 @@ impl TextIndex {
         self.relate(&mut cues, query.weights.related);
         let total: f32 = cues.iter().map(|cue| cue.rarity).sum();
         let mut scratch = self.scratch.lock().map(|mut kept| std::mem::take(&mut *kept)).unwrap_or_default();
-        let gathered = self.gather(cues, &query.weights, &mut scratch);
+        let asked_in = query.asked_in.and_then(|document| self.ordinal(document));
+        let gathered = self.gather(cues, &query.weights, asked_in, &mut scratch);
+        let is_other = |at: usize| asked_in.is_none_or(|own| own as usize != at);
         let ranking = Ranking {
             index: self,
             weights: &query.weights,
@@ -135,13 +137,15 @@ impl TextIndex {
             (Some(meant), _) => {
                 let mut hits = ranking.best(limit.max(LOOKED_AT), within, &mut scratch);
                 self.add_near(meant, within, &ranking, &mut hits, &mut scratch);
-                self.look_at(|at| self.documents.get(at).map(|it| meant.of(*it)), &query.weights, hits, limit)
+                let like = |at: usize| self.documents.get(at).filter(|_| is_other(at)).map(|it| meant.of(*it));
+                self.look_at(like, &query.weights, hits, limit)
             }
             (None, Some(meaning)) => {
                 let hits = ranking.best(limit.max(LOOKED_AT), within, &mut scratch);
                 let words: Vec<&str> = named.rest.iter().map(|word| word.text.as_str()).collect();
                 let asked = PackedVector::of(&meaning.encoder.embed(&words.join(" ")));
-                self.look_at(|at| meaning.vectors.cosine(at, &asked), &query.weights, hits, limit)
+                let like = |at: usize| is_other(at).then(|| meaning.vectors.cosine(at, &asked)).flatten();
+                self.look_at(like, &query.weights, hits, limit)
             }
             (None, None) => ranking.best(limit, within, &mut scratch),
         };

@@ -1,0 +1,95 @@
+//! A model that is in the midst of an answer when its process is killed, its worker broken or a stop pulled.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use axum::routing::post;
+use axum::{Json, Router};
+use serde_json::{Value, json};
+
+use crate::harness::{Daemon, Place};
+use crate::loopback;
+
+const QUESTION: &str = "what do you think of gulls?";
+const ANSWER: &str = "Gulls are fine.";
+
+/// Hangs on its first request and answers the others; a folder that is configured for it.
+struct Slow {
+    asked: Arc<AtomicUsize>,
+    place: Place,
+}
+
+impl Slow {
+    fn new() -> Self {
+        let asked = Arc::new(AtomicUsize::new(0));
+        let count = Arc::clone(&asked);
+        let answer = move |Json(_): Json<Value>| async move {
+            if count.fetch_add(1, Ordering::SeqCst) == 0 {
+                std::future::pending::<()>().await;
+            }
+            let action = json!({"tool_name": "respond", "params": {"message": ANSWER}});
+            let reply = json!({"ready_to_act": true, "action": action, "confidence": 0.8, "reasoning": "I say it."});
+            let choice = json!({"index": 0, "finish_reason": "stop", "message": {"role": "assistant", "content": reply.to_string()}});
+            Json(json!({"choices": [choice], "usage": {"prompt_tokens": 900, "completion_tokens": 30}}))
+        };
+        let url = loopback::serve(Router::new().route("/v1/chat/completions", post(answer)));
+        let place = Place::new();
+        let text = format!("[llm]\nbase_url = \"{url}/v1\"\nmodel = \"gull\"\ntimeout = \"10m\"\n");
+        std::fs::write(place.work().join("maxim.toml"), text).expect("written");
+        Self { asked, place }
+    }
+
+    fn asked(&self) -> usize {
+        self.asked.load(Ordering::SeqCst)
+    }
+
+    /// Asks, and waits until the model is at it; the turn.
+    fn ask(&self, daemon: &Daemon) -> String {
+        let (status, accepted) = daemon.post("/v1/percepts", &json!({ "text": QUESTION }));
+        assert_eq!(status, 202, "{accepted}");
+        daemon.until("asked", || self.asked() == 1);
+        accepted["id"].as_str().expect("an id").to_owned()
+    }
+}
+
+fn why(daemon: &Daemon, turn: &str) -> String {
+    daemon.get(&format!("/v1/why/{turn}")).1.to_string()
+}
+
+#[test]
+fn a_question_outlives_the_process_that_asked_the_model() {
+    let slow = Slow::new();
+    let daemon = slow.place.start();
+    let turn = slow.ask(&daemon);
+    daemon.kill();
+    let daemon = slow.place.start();
+    daemon.until("answered by the model", || why(&daemon, &turn).contains(ANSWER));
+    assert_eq!(slow.asked(), 2);
+    let (_, energy) = daemon.post("/v1/introspection/energy_status", &json!({}));
+    assert!(energy.to_string().contains("930"), "the one answer is metered once: {energy}");
+}
+
+#[test]
+fn a_question_outlives_the_worker_that_carried_it() {
+    let slow = Slow::new();
+    let daemon = slow.place.start_with(&["--chaos"]);
+    let turn = slow.ask(&daemon);
+    assert_eq!(daemon.post("/v1/chaos/kill", &json!({ "region": "llm_worker" })).0, 200);
+    daemon.until("answered by the model", || why(&daemon, &turn).contains(ANSWER));
+    assert_eq!(slow.asked(), 2);
+}
+
+#[test]
+fn a_stop_ends_the_call_for_good() {
+    let slow = Slow::new();
+    let daemon = slow.place.start();
+    let turn = slow.ask(&daemon);
+    assert_eq!(daemon.post("/v1/stop", &json!({ "reason": "a test" })).0, 200);
+    daemon.kill();
+    let daemon = slow.place.start();
+    assert_eq!(daemon.post("/v1/reset", &json!({})).0, 200);
+    assert_eq!(daemon.post("/v1/resume", &json!({})).0, 200);
+    // Whatever would be asked again is asked before a later question is answered.
+    daemon.say("what is 1 + 1?");
+    assert!(!why(&daemon, &turn).contains(ANSWER));
+}
