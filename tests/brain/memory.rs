@@ -133,3 +133,36 @@ fn what_was_heard_less_surely_matters_less_and_stays_doubtful() {
     assert_eq!((clear.perception.source.as_str(), clear.perception.heard), ("speech", Some(Confidence::clamped(0.95))));
     assert_eq!(unclear.perception.heard, Some(Confidence::clamped(0.55)));
 }
+
+/// The remembered episodes, oldest first.
+fn episodes(bench: &Bench) -> Vec<EpisodicMemory> {
+    let records = bench.agent.frame.store.records("hippocampus", .., usize::MAX).expect("read");
+    let mut episodes: Vec<EpisodicMemory> =
+        records.iter().filter_map(|(_, bytes)| serde_json::from_slice(bytes).ok()).collect();
+    episodes.sort_by_key(|episode| episode.created);
+    episodes
+}
+
+#[test]
+fn an_episode_knows_why_it_was_done_so_and_what_hurt() {
+    let mut bench = Bench::new();
+    bench.say("read the file missing.txt");
+    bench.say("gribble the frobs sideways");
+    bench.agent.settle();
+    let episodes = episodes(&bench);
+    assert_eq!(episodes[0].success(), Some(false));
+    assert!(episodes[0].pain.get() > 0.2, "{:?}", episodes[0].pain);
+    assert!(episodes.iter().all(|episode| episode.decision.is_some()), "{episodes:?}");
+    assert_eq!(episodes[1].success(), None, "what was not understood is no success");
+}
+
+#[test]
+fn what_surprised_was_led_to_by_what_was_done_before_it() {
+    let mut bench = Bench::new();
+    bench.say("create a file note.txt with the text milk and bread");
+    let edges = |bench: &mut Bench| bench.inquire("system_stats", json!({}))["regions"]["hippocampus"]["edges"].clone();
+    assert_eq!(edges(&mut bench), 0);
+    bench.say("look at parliament.log");
+    bench.say("read the file missing.txt");
+    assert!(edges(&mut bench).as_u64() > Some(0), "the first failure surprises");
+}

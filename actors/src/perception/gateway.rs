@@ -269,6 +269,7 @@ mod tests {
                 spoken: true,
                 actions: vec![],
                 lost: false,
+                decided: None,
             });
         }
         assert_eq!(order, ["message 0", "message 1", "message 2", "message 3", "message 4"]);

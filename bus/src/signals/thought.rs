@@ -205,6 +205,9 @@ pub struct TurnEnded {
     /// What was wanted was not understood.
     #[serde(default)]
     pub lost: bool,
+    /// Why it was done so, as the mind that decided put it; nothing where nothing was decided.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub decided: Option<String>,
 }
 
 signal! {

@@ -59,6 +59,7 @@ mod tests {
             spoken,
             actions,
             lost,
+            decided: None,
         };
         let of = |actions, spoken, lost| Outcome::of(&ended(actions, spoken, lost));
         let respond = || act("respond", "done");

@@ -99,7 +99,15 @@ fn end(rig: &mut Bench, status: &str) {
     let turn = goals(rig).iter().find(|goal| goal.state == GoalState::Active).and_then(|goal| goal.turn);
     let turn = turn.expect("a goal is pursued");
     let actions = vec![act("write_file", status)];
-    rig.send(TurnEnded { turn, channel: "http".into(), reply: None, spoken: true, actions, lost: false });
+    rig.send(TurnEnded {
+        turn,
+        channel: "http".into(),
+        reply: None,
+        spoken: true,
+        actions,
+        lost: false,
+        decided: None,
+    });
 }
 
 fn stop(rig: &mut Bench) {

@@ -38,7 +38,7 @@ use super::handing_over::handed_over;
 use super::plan::{Plan, plan};
 use super::programs::Programs;
 use super::settings::HabitSettings;
-use super::turn::{StepWanted, Turn};
+use super::turn::{DECIDED, StepWanted, Turn};
 use crate::action::executor::RESPOND;
 use crate::region::{Card, Hears, Pulse, Region};
 use crate::wiring;
@@ -321,17 +321,25 @@ impl Habit {
             pulse.emit_trusted(turn.id, turn.trust, PlanTried { template, turn: turn.id, success });
         }
         let reply = turn.reply.or_else(|| (!turn.said.is_empty()).then(|| turn.said.join("\n")));
-        let (id, channel, actions, lost) = (turn.id, turn.channel, turn.actions, turn.lost);
+        let Turn { id, channel, actions, lost, decided, .. } = turn;
         pulse.keep(HabitEvent::Ended { turn: id });
         pulse.remove(record_key(id));
-        pulse.emit_trusted(id, turn.trust, TurnEnded { turn: id, channel, reply, spoken, actions, lost });
+        pulse.emit_trusted(id, turn.trust, TurnEnded { turn: id, channel, reply, spoken, actions, lost, decided });
     }
 
     /// A turn in which nothing is proposed.
     fn end_at_once(&self, enriched: &EnrichedPercept, reply: String, pulse: &mut Pulse<'_, Self>) {
         let turn = pulse.turn();
         let channel = enriched.salient.percept.metadata.channel.clone();
-        pulse.emit(TurnEnded { turn, channel, reply: Some(reply), spoken: false, actions: Vec::new(), lost: false });
+        pulse.emit(TurnEnded {
+            turn,
+            channel,
+            reply: Some(reply),
+            spoken: false,
+            actions: Vec::new(),
+            lost: false,
+            decided: None,
+        });
     }
 
     pub(super) fn begin(&self, mut turn: Turn, plan: Plan, pulse: &mut Pulse<'_, Self>) {
@@ -340,6 +348,9 @@ impl Habit {
         turn.confidence = plan.confidence;
         turn.said.extend(plan.say);
         turn.lost = plan.lost;
+        if !plan.thought.is_empty() {
+            turn.decided = Some(plan.thought.chars().take(DECIDED).collect());
+        }
         let thought = Thought { turn: turn.id, mind: turn.mind, text: plan.thought, confidence: plan.confidence };
         pulse.emit_trusted(turn.id, turn.trust, thought);
         self.go_on(turn, pulse);
@@ -364,7 +375,15 @@ impl Hears<EnrichedPercept> for Habit {
             // What the senses report or strangers write is no request; it was remembered, and nobody is answered.
             self.note_answer(percept, pulse);
             let (turn, channel) = (pulse.turn(), percept.metadata.channel.clone());
-            pulse.emit(TurnEnded { turn, channel, reply: None, spoken: false, actions: Vec::new(), lost: false });
+            pulse.emit(TurnEnded {
+                turn,
+                channel,
+                reply: None,
+                spoken: false,
+                actions: Vec::new(),
+                lost: false,
+                decided: None,
+            });
             return;
         }
         let origin = &percept.metadata;

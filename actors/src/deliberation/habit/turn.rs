@@ -15,6 +15,8 @@ use super::counsel::Waiting;
 
 /// Characters of an action's result that its turn's summary carries.
 const SUMMARY: usize = 300;
+/// Characters of why a step was taken that its turn keeps.
+pub(super) const DECIDED: usize = 200;
 
 /// One turn, as a record.
 #[derive(Clone, Debug, Serialize, Deserialize)]
@@ -64,6 +66,9 @@ pub(super) struct Turn {
     /// What was wanted was not understood.
     #[serde(default)]
     pub lost: bool,
+    /// Why the last step was taken.
+    #[serde(default)]
+    pub decided: Option<String>,
 }
 
 impl Turn {
@@ -93,6 +98,7 @@ impl Turn {
             thinking: false,
             aside: false,
             lost: false,
+            decided: None,
         }
     }
 }

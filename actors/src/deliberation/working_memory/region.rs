@@ -222,7 +222,15 @@ mod tests {
         let acted = ActionSummary { id, tool: tool.into(), params, status: status.into(), reason };
         let spoke = ActionSummary { tool: RESPOND.into(), status: "done".into(), ..acted.clone() };
         let (channel, reply) = ("http".into(), Some(reply.into()));
-        TurnEnded { turn: turn(n), channel, reply, spoken: true, actions: vec![acted, spoke], lost: false }
+        TurnEnded {
+            turn: turn(n),
+            channel,
+            reply,
+            spoken: true,
+            actions: vec![acted, spoke],
+            lost: false,
+            decided: None,
+        }
     }
 
     fn survey(rig: &mut Rig<WorkingMemory>, wanted: SurveyWorkingMemory) -> WorkingMemorySurveyed {

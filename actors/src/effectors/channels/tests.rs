@@ -90,7 +90,7 @@ fn hello() -> Submission {
 }
 
 fn ended(turn: MessageId) -> TurnEnded {
-    TurnEnded { turn, channel: "http".into(), reply: None, spoken: true, actions: vec![], lost: false }
+    TurnEnded { turn, channel: "http".into(), reply: None, spoken: true, actions: vec![], lost: false, decided: None }
 }
 
 #[test]

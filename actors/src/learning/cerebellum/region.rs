@@ -392,7 +392,15 @@ mod tests {
             };
             let mut actions: Vec<ActionSummary> = calls.iter().map(act).collect();
             actions.push(act(&(RESPOND, json!({"message": "done"}), "done")));
-            rig.send(TurnEnded { turn, channel: "http".into(), reply: None, spoken: true, actions, lost: false });
+            rig.send(TurnEnded {
+                turn,
+                channel: "http".into(),
+                reply: None,
+                spoken: true,
+                actions,
+                lost: false,
+                decided: None,
+            });
         }
 
         fn note(&mut self, rig: &mut Rig<Cerebellum>, file: &str, last: &str) {

@@ -3,7 +3,7 @@
 use jiff::Timestamp;
 use maxim_bus::Trust as BusTrust;
 use maxim_bus::signals::bridges::EpisodeLived;
-use maxim_bus::signals::percept::{Disposition, SalientPercept};
+use maxim_bus::signals::percept::{Disposition, PainSignal, SalientPercept};
 use maxim_bus::signals::recall::EpisodeStored;
 use maxim_bus::signals::similarity::{self, Situation, SituationsStored};
 use maxim_bus::signals::thought::TurnEnded;
@@ -165,8 +165,12 @@ impl Hears<TurnEnded> for Hippocampus {
             episode.outcome = Some(Outcome { success, result });
         } else if episode.outcome.is_none() {
             // What was answered may repeat what was recalled, so it stays out of what is found by words.
-            let success = ended.actions.iter().any(|action| action.status == "done").then_some(true);
+            let answered = !ended.lost && ended.actions.iter().any(|action| action.status == "done");
+            let success = answered.then_some(true);
             episode.outcome = Some(Outcome { success, result: String::new() });
+        }
+        if ended.decided.is_some() {
+            episode.decision.clone_from(&ended.decided);
         }
         let stored = EpisodeStored {
             episode: episode.id.clone(),
@@ -180,5 +184,22 @@ impl Hears<TurnEnded> for Hippocampus {
         pulse.emit(lived(&episode, ended, pulse.now()));
         pulse.keep(HippocampusEvent::Completed { document, turn: ended.turn, episode: Box::new(episode) });
         pulse.emit(stored);
+    }
+}
+
+impl Hears<PainSignal> for Hippocampus {
+    /// What hurt in a turn belongs to its episode.
+    fn hear(&self, felt: &PainSignal, pulse: &mut Pulse<'_, Self>) {
+        let Some(document) = self.document_of(pulse.turn()) else { return };
+        let Some(mut episode) = pulse.record::<EpisodicMemory>(&episode_key(document)) else { return };
+        if felt.intensity <= episode.pain {
+            return;
+        }
+        episode.pain = felt.intensity;
+        let is_reason = felt.intensity.get() >= pulse.settings().capture.painful;
+        if is_reason && !episode.reasons.contains(&CaptureReason::Pain) {
+            episode.reasons.push(CaptureReason::Pain);
+        }
+        pulse.put(episode_key(document), &episode);
     }
 }

@@ -32,6 +32,8 @@ const STEP: usize = 16;
 const PAUSE: SignedDuration = SignedDuration::from_millis(2);
 /// Causes of one outcome, at most.
 const MOST_CAUSES: usize = 3;
+/// Episodes before it among which those are looked for.
+const LOOKED_BACK: u32 = 16;
 
 /// Edges that a step draws: as they are kept, and as other layers are told of them.
 #[derive(Default)]
@@ -256,19 +258,23 @@ impl Hippocampus {
 }
 
 impl Hears<PredictionErrorSensed> for Hippocampus {
-    /// What surprised was led to by what came before it with the same goal.
+    /// What surprised was led to by what came before it with the same goal; of a moment without one, by what was done
+    /// before it in the same sitting.
     fn hear(&self, error: &PredictionErrorSensed, pulse: &mut Pulse<'_, Self>) {
         let surprise = error.rpe.get().abs();
         let turn = pulse.turn();
         let Some(document) = self.document_of(turn).filter(|_| surprise > SURPRISE) else { return };
         let compared = self.indexes.as_ref().and_then(|indexes| indexes.keys.compared(document));
-        let before = compared.map_or_else(Vec::new, |compared| compared.same_goal(document, MOST_CAUSES));
+        let Some(episode) = pulse.record::<EpisodicMemory>(&episode_key(document)) else { return };
+        let before = match (episode.goal(), compared) {
+            (Some(_), Some(compared)) => compared.same_goal(document, MOST_CAUSES),
+            _ => done_before(document, episode.sitting, pulse),
+        };
         let found: Vec<Edge> =
             before.into_iter().map(|cause| Edge::new(cause, EdgeKind::Causes, surprise.min(1.0))).collect();
         if found.is_empty() {
             return;
         }
-        let Some(episode) = pulse.record::<EpisodicMemory>(&episode_key(document)) else { return };
         let mut drawn = Drawn::default();
         self.put_edges((document, &episode.id), &found, &mut drawn, pulse);
         let Drawn { rows, told } = drawn;
@@ -277,6 +283,14 @@ impl Hears<PredictionErrorSensed> for Hippocampus {
             pulse.keep(HippocampusEvent::Caused { rows });
         }
     }
+}
+
+/// The nearest episodes before one in its sitting in which something was done.
+fn done_before(document: u32, sitting: u32, pulse: &Pulse<'_, Hippocampus>) -> Vec<u32> {
+    let earlier = (document.saturating_sub(LOOKED_BACK)..document).rev();
+    let known = earlier.filter_map(|at| Some((at, pulse.record::<EpisodicMemory>(&episode_key(at))?)));
+    let near = known.take_while(|(_, episode)| episode.sitting == sitting);
+    near.filter(|(_, episode)| episode.action.is_some()).map(|(at, _)| at).take(MOST_CAUSES).collect()
 }
 
 #[cfg(test)]

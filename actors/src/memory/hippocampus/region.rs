@@ -22,7 +22,7 @@ use maxim_bus::signals::concepts::{
 use maxim_bus::signals::encoding::{FindMeant, MeantFound};
 use maxim_bus::signals::goal::GoalChanged;
 use maxim_bus::signals::layers::{ExportRecords, ImportRecords, RecordsExported, RecordsImported};
-use maxim_bus::signals::percept::SalientPercept;
+use maxim_bus::signals::percept::{PainSignal, SalientPercept};
 use maxim_bus::signals::recall::{
     EpisodeStored, EpisodesCaptured, EpisodesImported, EpisodesRecalled, ImportEpisodes, PredictionErrorSensed,
     RecallEpisodes, ReportStats, StatsReported,
@@ -242,6 +242,7 @@ wiring!(Hippocampus {
         ImportEpisodes,
         FetchEpisodes,
         FollowAssociations,
+        PainSignal,
         PinRecord,
         ForgetRecord,
         GoalChanged,

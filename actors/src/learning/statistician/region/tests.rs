@@ -173,7 +173,7 @@ fn ended(turn: MessageId, statuses: &[&str]) -> TurnEnded {
         reason: None,
     };
     let actions = statuses.iter().map(act).collect();
-    TurnEnded { turn, channel: "http".into(), reply: None, spoken: true, actions, lost: false }
+    TurnEnded { turn, channel: "http".into(), reply: None, spoken: true, actions, lost: false, decided: None }
 }
 
 fn intent(turn: MessageId, goal: &str, trust: Trust) -> Intent {
