@@ -294,9 +294,11 @@ impl AgentSettings {
                 per_minute: 300,
                 repeats: 5,
                 effort: effort_limits,
+                zone: agent.zone(),
             },
             fear: FearSettings {
                 fearless: None,
+                zone: agent.zone(),
                 review: review_of(*model_review).filter(|_| model.is_some()),
                 mode,
                 workdir: workdir.to_owned(),

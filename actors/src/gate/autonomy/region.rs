@@ -14,6 +14,7 @@
 use std::collections::VecDeque;
 use std::sync::Arc;
 
+use jiff::tz::TimeZone;
 use jiff::{SignedDuration, Timestamp};
 use maxim_bus::hash::StableHash;
 use maxim_bus::mode::{AutonomyLevel, EffortLimits, Powers};
@@ -54,6 +55,8 @@ pub struct AutonomySettings {
     pub repeats: u32,
     /// How far the joints may turn.
     pub effort: EffortLimits,
+    /// Hours are told in it.
+    pub zone: TimeZone,
 }
 
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
@@ -216,7 +219,7 @@ impl Autonomy {
             return None;
         }
         let kind = goal_kind(&intent.tool, intent.goal.as_deref());
-        let counsel = self.counsels.on(&kind, now);
+        let counsel = self.counsels.on(&kind, now, &rails.zone);
         let unwanted = counsel == Some(Counsel::Unwanted);
         let confidence = intent.confidence.get();
         let bar = match counsel {
@@ -345,6 +348,7 @@ mod tests {
             per_minute: 300,
             repeats: 5,
             effort: EffortLimits::default(),
+            zone: TimeZone::UTC,
         }
     }
 
