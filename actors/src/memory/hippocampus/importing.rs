@@ -26,11 +26,14 @@ fn join(document: u32, links: &Links, pulse: &mut Pulse<'_, Hippocampus>) {
     if !row.is_empty() {
         pulse.put_bytes(edge_key(document), row_record(document, &row));
     }
-    for repeat in &links.repeats {
+    // An id that leads elsewhere here goes on doing so.
+    let is_new = |repeat: &&String| pulse.record::<u32>(&id_key(repeat)).is_none();
+    let repeats: Vec<&String> = links.repeats.iter().filter(is_new).collect();
+    for repeat in &repeats {
         pulse.put(id_key(repeat), &document);
     }
-    if !links.repeats.is_empty() {
-        pulse.put(repeats_key(document), &links.repeats);
+    if !repeats.is_empty() {
+        pulse.put(repeats_key(document), &repeats);
     }
     pulse.keep(HippocampusEvent::LinksRecalled { document, row });
 }

@@ -99,4 +99,12 @@ fn an_observation_that_was_merged_is_known_by_its_own_id() {
     assert_eq!(exported(&bench), before);
     bench.rig.send(ForgetRecord { id: "b".into() });
     assert_eq!((bench.stats().0, exported(&bench).len()), (0, 0));
+    // Where "b" is an episode of its own, it stays so when the export comes in.
+    take_in(&mut bench, true, &[lines[1].clone()]);
+    let whole = serde_json::from_str(&before[0]).expect("JSON");
+    assert_eq!(counts(&take_in(&mut bench, true, &[whole])), [1, 0, 0, 0, 0]);
+    for (id, left) in [("c", 1), ("b", 0)] {
+        bench.rig.send(ForgetRecord { id: id.into() });
+        assert_eq!(bench.stats().0, left, "{id}");
+    }
 }
