@@ -52,11 +52,7 @@ impl BatchInput {
 
     fn unreadable(&self, error: &io::Error) -> CliError {
         let name = self.file.as_ref().map_or_else(|| "standard input".to_owned(), |file| file.display().to_string());
-        CliError::new(
-            Exit::Usage,
-            format!("{name} can't be read: {error}"),
-            "give JSON lines, with --in FILE or by a pipe",
-        )
+        CliError::new(Exit::Usage, format!("{name} can't be read: {error}"), "give JSON lines, in a file or by a pipe")
     }
 }
 
