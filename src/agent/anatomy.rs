@@ -119,8 +119,8 @@ pub fn furnish(kit: &mut Kit, settings: &AgentSettings) {
     kit.region::<SalienceBridge>(Pool, ());
     kit.region::<SpatialBridge>(Pool, ());
     kit.region::<FearBridge>(Pool, ());
-    kit.region::<EscalationBridge>(Pool, ());
-    kit.region::<CommunicationBridge>(Pool, ());
+    kit.region::<EscalationBridge>(Pool, settings.suprachiasmatic_nucleus.zone.clone());
+    kit.region::<CommunicationBridge>(Pool, settings.suprachiasmatic_nucleus.zone.clone());
 
     // What to keep
     kit.region::<Consolidation>(Pool, settings.consolidation.clone());

@@ -322,10 +322,12 @@ impl AgentSettings {
                 per_minute: *per_minute as usize,
                 repeats: *failures_in_row,
                 effort: effort_limits,
+                zone: agent.zone(),
             },
             fear: FearSettings {
                 boot,
                 fearless: None,
+                zone: agent.zone(),
                 review: review_of(*model_review).filter(|_| model.is_some()),
                 mode,
                 workdir: workdir.to_owned(),

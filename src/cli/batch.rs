@@ -5,6 +5,7 @@ use std::io::{self, BufReader, BufWriter, Read, Write};
 use std::path::PathBuf;
 
 use clap::Args;
+use maxim_actors::region::lines;
 use maxim_bus::clock::Stopwatch;
 use serde_json::{Map, Value, json};
 
@@ -51,11 +52,7 @@ impl BatchInput {
 
     fn unreadable(&self, error: &io::Error) -> CliError {
         let name = self.file.as_ref().map_or_else(|| "standard input".to_owned(), |file| file.display().to_string());
-        CliError::new(
-            Exit::Usage,
-            format!("{name} can't be read: {error}"),
-            "give JSON lines, with --in FILE or by a pipe",
-        )
+        CliError::new(Exit::Usage, format!("{name} can't be read: {error}"), "give JSON lines, in a file or by a pipe")
     }
 }
 
@@ -87,7 +84,7 @@ pub fn answer_lines(
         if input.buffer().is_empty() {
             output.flush().map_err(Broken::Output)?;
         }
-        if !read_line(&mut input, &mut line).map_err(Broken::Input)? {
+        if !read_line(&mut input, &mut line, LINE_BYTES_MAX).map_err(Broken::Input)? {
             break;
         }
         if line.trim_ascii().is_empty() {
@@ -122,8 +119,11 @@ pub fn answer_lines(
     Ok(tally)
 }
 
-/// False at the end. Of a line that is too long only the beginning is kept, which no longer parses.
-fn read_line(input: &mut BufReader<impl Read>, line: &mut Vec<u8>) -> io::Result<bool> {
+/// False at the end. Of a line of more than `most` bytes, its end included, only the first `most` + 1 are kept.
+///
+/// # Errors
+/// The input breaks.
+pub fn read_line(input: &mut BufReader<impl Read>, line: &mut Vec<u8>, most: usize) -> io::Result<bool> {
     use io::BufRead;
     line.clear();
     let mut any = false;
@@ -138,7 +138,7 @@ fn read_line(input: &mut BufReader<impl Read>, line: &mut Vec<u8>) -> io::Result
         any = true;
         let end = chunk.iter().position(|byte| *byte == b'\n');
         let taken = end.map_or(chunk.len(), |end| end + 1);
-        let room = (LINE_BYTES_MAX + 1).saturating_sub(line.len());
+        let room = most.saturating_add(1).saturating_sub(line.len());
         line.extend_from_slice(&chunk[..taken.min(room)]);
         input.consume(taken);
         if end.is_some() {
@@ -151,7 +151,7 @@ fn parse(line: &[u8]) -> Result<(Option<Value>, Value), String> {
     if line.len() > LINE_BYTES_MAX {
         return Err(format!("it is longer than {} MiB", LINE_BYTES_MAX >> 20));
     }
-    match serde_json::from_slice(line).map_err(|error| format!("it is not JSON: {error}"))? {
+    match serde_json::from_slice(line).map_err(|error| lines::told(&error))? {
         Value::Object(mut members) => {
             let id = members.remove("id");
             Ok((id, Value::Object(members)))
@@ -212,7 +212,7 @@ mod tests {
         let long = [b"{\"n\": 1}\n".to_vec(), vec![b' '; LINE_BYTES_MAX + 5], b"\n{\"n\": 2}\n".to_vec()].concat();
         let mut input = BufReader::new(long.as_slice());
         let mut line = Vec::new();
-        while read_line(&mut input, &mut line).expect("reads") {
+        while read_line(&mut input, &mut line, LINE_BYTES_MAX).expect("reads") {
             assert!(line.len() <= LINE_BYTES_MAX + 1);
         }
         let mut filled = long.clone();

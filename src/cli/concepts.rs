@@ -7,7 +7,7 @@ use serde_json::{Map, Value, json};
 
 use super::document::{Document, parts};
 use super::table::{Cell, Table, printable};
-use super::{CliError, Client, Exit, Global, Out, tree};
+use super::{CliError, Client, Exit, Global, Out, queries, tree};
 
 /// Look up what is known in general.
 #[derive(Args, Debug)]
@@ -40,11 +40,14 @@ pub struct ConceptsArgs {
 /// Find what hangs together with a question, an episode or a concept.
 #[derive(Args, Debug)]
 #[command(
-    after_help = "Examples:\n  maxim memory associated \"red cup\"\n  maxim memory associated --concept concept-3 --depth 2"
+    after_help = "Examples:\n  maxim memory associated \"red cup\"\n  maxim memory associated --concept concept-3 --depth 2\n  maxim memory associated --queries questions.jsonl"
 )]
 pub struct AssociatedArgs {
     /// Words to start from
     query: Option<String>,
+    /// Answer many questions, one JSON object a line; - reads standard input
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["query", "memory", "concept", "depth"])]
+    queries: Option<PathBuf>,
     /// An episode to start from
     #[arg(long, value_name = "ID")]
     memory: Option<String>,
@@ -136,6 +139,9 @@ fn shown(results: &[Value], out: &Out) -> String {
 
 impl AssociatedArgs {
     pub(super) fn run(self, global: &Global, out: &Out) -> Result<Exit, CliError> {
+        if let Some(file) = &self.queries {
+            return queries::answer(&queries::ASSOCIATIONS, &Client::of_memory(global, false)?, file, Some(self.limit));
+        }
         if self.query.is_none() && self.memory.is_none() && self.concept.is_none() {
             return Err(CliError::new(
                 Exit::Usage,

@@ -9,6 +9,10 @@ const MOST_BYTES: u64 = 64 << 20;
 /// Bytes of text that go in one request, well below the least body limit in use.
 const PART_BYTES: usize = 24 * 1024;
 
+/// What a PDF ends with, and within how many bytes of its end readers look for it (ISO 32000-1, annex H).
+const END_MARK: &[u8] = b"%%EOF";
+const END: usize = 1024;
+
 /// A document's text.
 #[derive(Debug, PartialEq, Eq)]
 pub struct Document {
@@ -67,7 +71,12 @@ fn pdf_text(bytes: &[u8]) -> Result<String, NotRead> {
     }));
     let pages = read.unwrap_or_else(|_| Err(bad("its structure is broken".into())))?;
     let text = pages.iter().map(|page| paragraphs(page)).collect::<Vec<_>>().join("\n\n");
-    if text.trim().is_empty() { Err(NotRead::NoText) } else { Ok(text) }
+    if !text.trim().is_empty() {
+        return Ok(text);
+    }
+    // A file that was cut may be mended so far that it looks like one of pictures.
+    let is_whole = bytes[bytes.len().saturating_sub(END)..].windows(END_MARK.len()).any(|at| at == END_MARK);
+    Err(if is_whole { NotRead::NoText } else { bad("it is cut short: its end is missing; get the file again".into()) })
 }
 
 /// A page has lines, not paragraphs: a line that ends a sentence and is followed by one that is indented or begins anew
@@ -183,16 +192,25 @@ mod tests {
         let whole = pdf(&["words"]);
         for (name, bytes, told) in [
             ("cut.pdf", &whole[..whole.len() / 2], "PDF"),
+            ("cut_early.pdf", &whole[..whole.len() / 4], "PDF"),
             ("nothing.pdf", &b"%PDF-1.5 nothing"[..], "PDF"),
             ("binary.txt", &[0xff, 0xfe, 0x00][..], "UTF-8"),
         ] {
             let file = folder.path().join(name);
             std::fs::write(&file, bytes).expect("written");
             let error = Document::read(&file).expect_err("unreadable").to_string();
-            assert!(error.contains(told), "{name}: {error}");
+            assert!(error.contains(told) && !error.contains("scanned"), "{name}: {error}");
         }
         let error = Document::read(&folder.path().join("missing.md")).expect_err("missing").to_string();
         assert!(error.contains("can't be read"), "{error}");
+    }
+
+    #[test]
+    fn a_pdf_without_text_is_scanned_when_whole_and_else_cut() {
+        let whole = pdf(&[]);
+        assert!(pdf_text(&whole).expect_err("no text").to_string().contains("scanned"));
+        let end = whole.windows(5).rposition(|at| at == END_MARK).expect("an end");
+        assert!(pdf_text(&whole[..end]).expect_err("cut").to_string().contains("cut short"));
     }
 
     #[test]

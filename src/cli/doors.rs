@@ -11,6 +11,7 @@ use maxim_actors::learning::nucleus_accumbens::model::LinkTable;
 use maxim_actors::memory::suprachiasmatic_nucleus::law::{Phases, TimeSignature};
 use maxim_actors::perception::inbound::InboundText;
 use maxim_actors::perception::stop_phrase::StopGrammar;
+use maxim_actors::region::lines;
 use maxim_bus::mode::Mode;
 use serde::Deserialize;
 use serde_json::{Value, json};
@@ -56,7 +57,7 @@ impl FearCheck {
         let home = std::env::var_os("HOME").map_or_else(|| PathBuf::from("/root"), PathBuf::from);
         let setting = Setting { mode, workdir: here, home };
         input.answer(|line| {
-            let call: Call = serde_json::from_value(line).map_err(|error| error.to_string())?;
+            let call: Call = lines::object_of(line)?;
             let judged = judge(&ToolCall { tool: &call.tool, params: &call.params }, &setting);
             Ok(json!(judged))
         })
@@ -95,7 +96,7 @@ impl GatewayArgs {
         let Gateway::Inbound { input } = self.what;
         let stop = StopGrammar::new::<_, &str>(&["maxim"], &[]);
         input.answer(|line| {
-            let message: Message = serde_json::from_value(line).map_err(|error| error.to_string())?;
+            let message: Message = lines::object_of(line)?;
             let percept = InboundText::new(&message.channel, &message.sender, &message.body, &stop);
             let stops = percept.hard_override().is_some();
             Ok(json!({ "percept": percept, "stop": stops }))
@@ -134,7 +135,7 @@ impl ScnArgs {
     pub(super) fn run(self) -> Result<Exit, CliError> {
         let Scn::Bins { input, zone } = self.what;
         input.answer(|line| {
-            let moment: Moment = serde_json::from_value(line).map_err(|error| error.to_string())?;
+            let moment: Moment = lines::object_of(line)?;
             let time = TimeSignature::of(moment.timestamp, &zone);
             let Phases { circadian, weekly, monthly, annual } = time.phases;
             let phases = json!({ "circadian": circadian, "weekly": weekly, "monthly": monthly, "annual": annual });
@@ -176,7 +177,7 @@ impl NacArgs {
         // Time only tells how old experience is; in one row of events none of it is.
         let at = Timestamp::UNIX_EPOCH;
         input.answer(|line| {
-            let line: LearnLine = serde_json::from_value(line).map_err(|error| error.to_string())?;
+            let line: LearnLine = lines::object_of(line)?;
             let learned = links.learn_line(&line, at).map_err(|error| error.to_string())?;
             Ok(json!(learned))
         })

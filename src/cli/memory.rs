@@ -1,13 +1,14 @@
 //! `maxim memory`: ask and maintain what the agent knows.
 
 use std::fs::File;
-use std::io::{self, BufRead, BufReader, Read};
+use std::io::{self, BufReader, Read};
 use std::path::PathBuf;
 use std::time::Duration;
 
 use clap::{Args, Subcommand};
 use serde_json::{Map, Value, json};
 
+use super::batch::read_line;
 use super::causal::CausalArgs;
 use super::concepts::{AssociatedArgs, ConceptsArgs, ForgetArgs, IngestArgs, PinArgs, promote};
 use super::recall::{PredictArgs, RecallArgs, TemporalArgs};
@@ -98,7 +99,7 @@ impl MemoryArgs {
             What::Restore { from } => restore::run(global, out, from.as_deref()),
             What::Convert => restore::convert(global, out),
             What::Stats => print(out, &Client::of_memory(global, false)?.get(&["v1", "memory", "stats"], &[])?.body),
-            What::Import { file, all } => import(&Client::of_memory(global, true)?, out, &file, all),
+            What::Import { file, all } => import(global, out, &file, all),
             What::Sleep => {
                 let client = Client::of_memory(global, false)?;
                 print(out, &client.post_within(&["v1", "memory", "sleep"], &json!({}), SLEEP_PATIENCE)?.body)
@@ -135,10 +136,10 @@ fn print(out: &Out, body: &Value) -> Result<Exit, CliError> {
 
 /// A little more than the daemon waits for the end of a sleep.
 const SLEEP_PATIENCE: Duration = Duration::from_secs(60);
-/// A part of an import that goes in one request, well below the least body limit in use.
-const PART_BYTES: usize = 256 * 1024;
+/// A part of an import that goes in one request: the steps in which it becomes durable.
+const PART_BYTES: usize = 32 * 1024;
 
-fn import(client: &Client, out: &Out, file: &PathBuf, all: bool) -> Result<Exit, CliError> {
+fn import(global: &Global, out: &Out, file: &PathBuf, all: bool) -> Result<Exit, CliError> {
     let unreadable = |error: io::Error| {
         let found = format!("{} can't be read: {error}", file.display());
         CliError::new(Exit::Usage, found, "name a file of JSON lines")
@@ -147,25 +148,56 @@ fn import(client: &Client, out: &Out, file: &PathBuf, all: bool) -> Result<Exit,
         Some("-") => Box::new(io::stdin()),
         _ => Box::new(File::open(file).map_err(unreadable)?),
     };
+    let longest = usize::try_from(global.load(Vec::new())?.settings.http.body_max.get()).unwrap_or(usize::MAX);
+    let mut import = Import { client: Client::of_memory(global, true)?, all, report: Report::default(), first: 1 };
     let mut source = BufReader::new(source);
-    let mut report = Report::default();
-    let (mut part, mut lines, mut first) = (Vec::new(), 0u64, 1u64);
-    loop {
-        let read = source.read_until(b'\n', &mut part).map_err(unreadable)?;
-        lines += u64::from(read > 0);
-        if !part.is_empty() && (read == 0 || part.len() >= PART_BYTES) {
-            let query = [("all", all.to_string())];
-            let answer = client.post_lines(&["v1", "memory", "import"], &query, std::mem::take(&mut part))?;
-            report.add(&answer.body, first);
-            first += std::mem::take(&mut lines);
+    let (mut part, mut lines, mut line) = (Vec::new(), 0, Vec::new());
+    while read_line(&mut source, &mut line, longest).map_err(unreadable)? {
+        if line.len() > longest {
+            let fix = format!("it is longer than {longest} bytes; shorten it, or raise http.body_max");
+            import.report.errors.push((import.first + lines, fix));
+            // Blank lines count, and hold nothing.
+            line = b"\n".to_vec();
         }
-        if read == 0 {
-            break;
+        if part.len() + line.len() > PART_BYTES && lines > 0 {
+            import.send(std::mem::take(&mut part), std::mem::take(&mut lines))?;
         }
+        part.extend_from_slice(&line);
+        lines += 1;
     }
+    if lines > 0 {
+        import.send(part, lines)?;
+    }
+    let mut report = import.report;
+    report.errors.sort();
     let is_whole = report.errors.is_empty();
     out.answer(&report.json(), || report.text())?;
     Ok(if is_whole { Exit::Ok } else { Exit::Usage })
+}
+
+/// An import under way.
+struct Import {
+    client: Client,
+    all: bool,
+    report: Report,
+    /// The number of the next part's first line in the file.
+    first: u64,
+}
+
+impl Import {
+    fn send(&mut self, part: Vec<u8>, lines: u64) -> Result<(), CliError> {
+        let query = [("all", self.all.to_string()), ("first_line", self.first.to_string())];
+        match self.client.post_lines(&["v1", "memory", "import"], &query, part) {
+            Ok(answer) => self.report.add(&answer.body),
+            // A daemon may take less at once than this configuration says.
+            Err(error) if lines == 1 && error.exit() == Exit::Usage => {
+                self.report.errors.push((self.first, error.to_string()));
+            }
+            Err(error) => return Err(error),
+        }
+        self.first += lines;
+        Ok(())
+    }
 }
 
 /// What the parts of an import did, together.
@@ -177,13 +209,12 @@ struct Report {
 }
 
 impl Report {
-    /// `first` is the number of the part's first line in the whole file.
-    fn add(&mut self, answer: &Value, first: u64) {
+    fn add(&mut self, answer: &Value) {
         for (name, value) in answer.as_object().into_iter().flatten().filter(|(name, _)| *name != "errors") {
             sum(self.counts.entry(name).or_insert(Value::Null), value);
         }
         for error in answer["errors"].as_array().into_iter().flatten() {
-            let line = error["line"].as_u64().unwrap_or(1) + first - 1;
+            let line = error["line"].as_u64().unwrap_or_default();
             self.errors.push((line, error["reason"].as_str().unwrap_or("malformed").to_owned()));
         }
     }
@@ -221,18 +252,19 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_parts_of_an_import_add_up_and_keep_the_line_numbers_of_the_file() {
+    fn the_parts_of_an_import_add_up() {
         let mut report = Report::default();
-        report.add(&json!({"imported": 3, "skipped": {"dull": 1}, "errors": [{"line": 2, "reason": "no text"}]}), 1);
-        report.add(
-            &json!({"imported": 2, "skipped": {"dull": 1, "merged": 4}, "errors": [{"line": 1, "reason": "cut"}]}),
-            11,
-        );
+        let error = |line: u64, reason: &str| json!({"line": line, "reason": reason});
+        report.add(&json!({"imported": 3, "skipped": {"unremarkable": 1}, "errors": [error(2, "no text")]}));
+        report.add(&json!({"imported": 2, "skipped": {"unremarkable": 1, "known": 4}, "errors": [error(11, "cut")]}));
         assert_eq!(
             report.json(),
-            json!({"imported": 5, "skipped": {"dull": 2, "merged": 4},
-                   "errors": [{"line": 2, "reason": "no text"}, {"line": 11, "reason": "cut"}]})
+            json!({"imported": 5, "skipped": {"unremarkable": 2, "known": 4},
+                   "errors": [error(2, "no text"), error(11, "cut")]})
         );
-        assert_eq!(report.text(), "imported: 5\nskipped:\n  dull: 2\n  merged: 4\nline 2: no text\nline 11: cut\n");
+        assert_eq!(
+            report.text(),
+            "imported: 5\nskipped:\n  known: 4\n  unremarkable: 2\nline 2: no text\nline 11: cut\n"
+        );
     }
 }

@@ -74,6 +74,7 @@ impl Offline {
             bearer: None,
             listen: SocketAddr::from((Ipv4Addr::LOCALHOST, 0)),
             started: clock.now(),
+            zone: rooms.suprachiasmatic_nucleus.zone.clone(),
             draining: Arc::new(AtomicBool::new(false)),
             llm: "none".into(),
             tokens: None,

@@ -1,4 +1,4 @@
-//! `maxim memory recall --queries`: many questions from a file, one answer line each.
+//! `maxim memory recall|similar|associated|predict --queries`: many questions from a file, one answer line each.
 
 use std::path::Path;
 
@@ -6,23 +6,39 @@ use serde_json::{Map, Value, json};
 
 use super::batch::BatchInput;
 use super::{CliError, Client, Exit};
+use crate::http::{ASSOCIATED, Field, PREDICT, RECALL, SIMILAR};
 
-/// What a line may hold beside its id, as the recall's own parameters.
-const FILTERS: [&str; 13] = [
-    "query",
-    "keyword",
-    "goal",
-    "tool_name",
-    "tool",
-    "success",
-    "object",
-    "person",
-    "mode",
-    "time_after",
-    "time_before",
-    "expand",
-    "limit",
-];
+/// What is asked, line by line.
+pub struct Door {
+    /// Under /v1/memory.
+    path: &'static str,
+    /// What a line may hold beside its id: the parameters of the path.
+    fields: &'static [Field],
+    /// Other names for fields.
+    aliases: &'static [(&'static str, &'static str)],
+    /// The answer as a line's members.
+    told: fn(&Value) -> Value,
+}
+
+/// The results alone.
+fn results(answer: &Value) -> Value {
+    json!({ "results": answer["results"] })
+}
+
+/// `{"id", "results"}`; lines of a benchmark, see [`answer`].
+pub const RECALLS: Door = Door { path: "recall", fields: RECALL, aliases: &[], told: results };
+/// `{"id", "results"}`.
+pub const LIKENESSES: Door =
+    Door { path: "similar", fields: SIMILAR, aliases: &[("query", "context"), ("tool", "tool_name")], told: results };
+/// `{"id", "results": episodes, "concepts", "others", "missing"}`.
+pub const ASSOCIATIONS: Door = Door { path: "associated", fields: ASSOCIATED, aliases: &[], told: Value::clone };
+/// `{"id", "results": [the prediction]}`.
+pub const PREDICTIONS: Door = Door {
+    path: "predict",
+    fields: PREDICT,
+    aliases: &[("query", "context"), ("tool", "tool_name")],
+    told: |answer| json!({ "results": [answer] }),
+};
 
 /// Answers each line of a file: `{"id", "query" or filters, "limit"}` with `{"id", "results", "elapsed_us"}`, and lines
 /// of a benchmark, `{"qid", "question" or "query", …}`, with `{"qid", "ranked": [ids], "elapsed_us"}`; what else these
@@ -30,18 +46,18 @@ const FILTERS: [&str; 13] = [
 ///
 /// # Errors
 /// The file can't be read, or nobody answers. A malformed line is exit 2 at the end, and the others are answered.
-pub fn answer(client: &Client, file: &Path, limit: u32) -> Result<Exit, CliError> {
+pub fn answer(door: &Door, client: &Client, file: &Path, limit: Option<u32>) -> Result<Exit, CliError> {
     let input = BatchInput { file: (file.as_os_str() != "-").then(|| file.to_owned()) };
     let mut broken = None;
     let done = input.answer(|line| {
         if broken.is_some() {
             return Err("not asked: the store or the daemon has failed before".into());
         }
-        let asked = read(line, limit)?;
+        let asked = door.read(line, limit)?;
         let query: Vec<(&str, String)> =
             asked.query.iter().map(|(name, value)| (name.as_str(), value.clone())).collect();
-        match client.get(&["v1", "memory", "recall"], &query) {
-            Ok(answer) => Ok(asked.told(&answer.body["results"])),
+        match client.get(&["v1", "memory", door.path], &query) {
+            Ok(answer) => Ok(asked.ranked(&answer.body).unwrap_or_else(|| (door.told)(&answer.body))),
             Err(error) if error.exit() == Exit::Usage => Err(error.to_string()),
             Err(error) => {
                 let why = error.to_string();
@@ -60,35 +76,53 @@ struct Asked {
 }
 
 impl Asked {
-    fn told(&self, results: &Value) -> Value {
-        let Some(qid) = &self.qid else { return json!({ "results": results }) };
-        let all = results.as_array().into_iter().flatten();
+    /// The answer to a line of a benchmark.
+    fn ranked(&self, answer: &Value) -> Option<Value> {
+        let qid = self.qid.as_ref()?;
+        let all = answer["results"].as_array().into_iter().flatten();
         let ranked: Vec<&Value> = all.map(|result| &result["id"]).collect();
-        json!({ "qid": qid, "ranked": ranked })
+        Some(json!({ "qid": qid, "ranked": ranked }))
     }
 }
 
-fn read(line: Value, limit: u32) -> Result<Asked, String> {
-    let Value::Object(mut members) = line else { return Err("it is not a JSON object".into()) };
-    members.retain(|_, value| !value.is_null());
-    let qid = members.remove("qid");
-    if qid.is_some() {
-        if let Some(question) = members.remove("question") {
-            members.entry("query").or_insert(question);
+impl Door {
+    fn knows(&self, name: &str) -> bool {
+        self.fields.iter().any(|field| field.name == name)
+    }
+
+    fn read(&self, line: Value, limit: Option<u32>) -> Result<Asked, String> {
+        let Value::Object(mut members) = line else { return Err("it is not a JSON object".into()) };
+        members.retain(|_, value| !value.is_null());
+        let qid = members.remove("qid");
+        if qid.is_some() {
+            if let Some(question) = members.remove("question") {
+                members.entry("query").or_insert(question);
+            }
+            if !members.get("query").is_some_and(Value::is_string) {
+                return Err("a line with \"qid\" needs \"question\" or \"query\", as text".into());
+            }
+            let is_alias = |name: &str| self.aliases.iter().any(|(alias, _)| *alias == name);
+            members.retain(|name, _| (self.knows(name) || is_alias(name)) && name != "mode");
         }
-        if !members.get("query").is_some_and(Value::is_string) {
-            return Err("a line with \"qid\" needs \"question\" or \"query\", as text".into());
+        for (alias, name) in self.aliases {
+            if let Some(value) = members.remove(*alias)
+                && members.insert((*name).into(), value).is_some()
+            {
+                return Err(format!("{alias:?} and {name:?} are the same; give one of them"));
+            }
         }
-        members.retain(|name, _| FILTERS.contains(&name.as_str()) && name != "mode");
+        if let Some(unknown) = members.keys().find(|name| !self.knows(name)) {
+            let known: Vec<&str> = self.fields.iter().map(|field| field.name).collect();
+            return Err(format!("unknown field {unknown:?}; expected one of {}", known.join(", ")));
+        }
+        if members.is_empty() {
+            return Err("it asks for nothing; give \"query\" or a filter".into());
+        }
+        if let Some(limit) = limit.filter(|_| self.knows("limit")) {
+            members.entry("limit").or_insert(limit.into());
+        }
+        Ok(Asked { qid, query: in_query(members) })
     }
-    if let Some(unknown) = members.keys().find(|name| !FILTERS.contains(&name.as_str())) {
-        return Err(format!("unknown field {unknown:?}; expected one of {}", FILTERS.join(", ")));
-    }
-    if members.is_empty() {
-        return Err("it asks for nothing; give \"query\" or a filter".into());
-    }
-    members.entry("limit").or_insert(limit.into());
-    Ok(Asked { qid, query: in_query(members) })
 }
 
 /// Values as a query string carries them.
@@ -105,7 +139,7 @@ mod tests {
     use super::*;
 
     fn asked(line: Value) -> Result<Vec<(String, String)>, String> {
-        read(line, 10).map(|asked| asked.query)
+        RECALLS.read(line, Some(10)).map(|asked| asked.query)
     }
 
     fn pairs(pairs: &[(&str, &str)]) -> Vec<(String, String)> {
@@ -119,8 +153,20 @@ mod tests {
         let line = json!({"person": "Anna", "success": true, "limit": 3, "goal": null});
         assert_eq!(asked(line).expect("asked"), pairs(&[("limit", "3"), ("person", "Anna"), ("success", "true")]));
         let told =
-            Asked { qid: Some(json!("c#0")), query: vec![] }.told(&json!([{"id": "a", "score": 1}, {"id": "b"}]));
-        assert_eq!(told, json!({"qid": "c#0", "ranked": ["a", "b"]}));
+            Asked { qid: Some(json!("c#0")), query: vec![] }.ranked(&json!({"results": [{"id": "a"}, {"id": "b"}]}));
+        assert_eq!(told, Some(json!({"qid": "c#0", "ranked": ["a", "b"]})));
+    }
+
+    #[test]
+    fn each_door_has_its_own_fields() {
+        let line = json!({"query": "in the kitchen", "tool": "move", "params": {"x": 1}});
+        let asked = PREDICTIONS.read(line, None).expect("asked").query;
+        assert_eq!(asked, pairs(&[("context", "in the kitchen"), ("params", r#"{"x":1}"#), ("tool_name", "move")]));
+        let asked = LIKENESSES.read(json!({"query": "a fall"}), Some(3)).expect("asked").query;
+        assert_eq!(asked, pairs(&[("context", "a fall"), ("limit", "3")]));
+        let both = LIKENESSES.read(json!({"query": "a", "context": "b"}), Some(3)).expect_err("twice");
+        assert!(both.contains("the same"), "{both}");
+        assert!(ASSOCIATIONS.read(json!({"person": "Anna"}), Some(3)).expect_err("no field").contains("memory_id"));
     }
 
     #[test]

@@ -37,10 +37,10 @@ pub struct RecallArgs {
     /// Only in this mode
     #[arg(long)]
     mode: Option<String>,
-    /// Only after this time, such as 2026-01-05T09:00:00Z
+    /// Only after this time, such as 2026-01-05T09:00:00Z; a date such as 2026-01-05 is the start of that day
     #[arg(long, value_name = "TIME")]
     after: Option<String>,
-    /// Only before this time
+    /// Only before this time; a date is the start of that day
     #[arg(long, value_name = "TIME")]
     before: Option<String>,
     /// Follow associations as well
@@ -74,7 +74,7 @@ pub struct TemporalArgs {
 impl RecallArgs {
     pub(super) fn run(self, global: &Global, out: &Out) -> Result<Exit, CliError> {
         if let Some(file) = &self.queries {
-            return queries::answer(&Client::of_memory(global, false)?, file, self.limit);
+            return queries::answer(&queries::RECALLS, &Client::of_memory(global, false)?, file, Some(self.limit));
         }
         let given = [
             ("query", self.query),
@@ -136,10 +136,16 @@ impl TemporalArgs {
 
 /// What a tool would lead to, by experience.
 #[derive(Args, Debug)]
-#[command(after_help = "Example:\n  maxim memory predict write_file --context \"in the kitchen\"")]
+#[command(
+    after_help = "Examples:\n  maxim memory predict write_file --context \"in the kitchen\"\n  maxim memory predict --queries calls.jsonl"
+)]
 pub struct PredictArgs {
     /// The tool
-    tool: String,
+    #[arg(required_unless_present = "queries")]
+    tool: Option<String>,
+    /// Answer many questions, one JSON object a line; - reads standard input
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["tool", "params", "context", "all"])]
+    queries: Option<PathBuf>,
     /// Its parameters, as JSON
     #[arg(long, value_name = "JSON", value_parser = json_text)]
     params: Option<String>,
@@ -157,8 +163,11 @@ fn json_text(text: &str) -> Result<String, String> {
 
 impl PredictArgs {
     pub(super) fn run(self, global: &Global, out: &Out) -> Result<Exit, CliError> {
+        if let Some(file) = &self.queries {
+            return queries::answer(&queries::PREDICTIONS, &Client::of_memory(global, false)?, file, None);
+        }
         let given = [
-            ("tool_name", Some(self.tool)),
+            ("tool_name", self.tool),
             ("params", self.params),
             ("context", self.context),
             ("include_all_outcomes", self.all.then(|| "true".into())),

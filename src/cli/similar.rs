@@ -1,19 +1,24 @@
 //! `maxim memory similar`: which memories are like something.
 
+use std::path::PathBuf;
+
 use clap::Args;
 use serde_json::Value;
 
 use super::table::{Cell, Table};
-use super::{CliError, Client, Exit, Global, Out};
+use super::{CliError, Client, Exit, Global, Out, queries};
 
 /// Find what is most like a memory, circumstances in words, or uses of a tool.
 #[derive(Args, Debug)]
 #[command(
-    after_help = "Examples:\n  maxim memory similar \"the arm lost its grip\"\n  maxim memory similar --id 0198c7a2-... --limit 3\n  maxim memory similar --tool move --json"
+    after_help = "Examples:\n  maxim memory similar \"the arm lost its grip\"\n  maxim memory similar --id 0198c7a2-... --limit 3\n  maxim memory similar --tool move --json\n  maxim memory similar --queries cues.jsonl"
 )]
 pub struct SimilarArgs {
     /// The circumstances, in words
     context: Option<String>,
+    /// Answer many questions, one JSON object a line; - reads standard input
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["context", "id", "tool", "goal", "object", "person", "layer"])]
+    queries: Option<PathBuf>,
     /// Like this memory, by its id
     #[arg(long, value_name = "ID")]
     id: Option<String>,
@@ -39,6 +44,9 @@ pub struct SimilarArgs {
 
 impl SimilarArgs {
     pub(super) fn run(self, global: &Global, out: &Out) -> Result<Exit, CliError> {
+        if let Some(file) = &self.queries {
+            return queries::answer(&queries::LIKENESSES, &Client::of_memory(global, false)?, file, Some(self.limit));
+        }
         let given = [
             ("context", self.context),
             ("memory_id", self.id),

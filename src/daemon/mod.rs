@@ -166,6 +166,7 @@ async fn live(plan: Plan, opened: Opened, watch: Stopwatch) -> Result<Exit, CliE
         bearer,
         listen: address,
         started,
+        zone: rooms.suprachiasmatic_nucleus.zone.clone(),
         draining: Arc::clone(&draining),
         llm: rooms.model.as_ref().map_or_else(|| "none".into(), ToString::to_string),
         tokens: rooms.model.is_some().then(|| rooms.prefrontal.counter.to_string()),

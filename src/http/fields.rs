@@ -23,6 +23,7 @@ pub enum Kind {
     Number(f64, f64),
     /// From, to.
     Whole(u64, u64),
+    Object,
     Any,
 }
 
@@ -51,6 +52,7 @@ impl Field {
             Kind::Flag => json!({"type": "boolean"}),
             Kind::Number(low, high) => json!({"type": "number", "minimum": low, "maximum": high}),
             Kind::Whole(low, high) => json!({"type": "integer", "minimum": low, "maximum": high}),
+            Kind::Object => json!({"type": "object"}),
             Kind::Any => json!({}),
         };
         schema["description"] = self.meaning.into();
@@ -63,6 +65,7 @@ impl Field {
             Kind::Flag => "true or false".into(),
             Kind::Number(low, high) => format!("a number from {low} to {high}"),
             Kind::Whole(low, high) => format!("a whole number from {low} to {high}"),
+            Kind::Object => "a JSON object, like {\"x\": 1}".into(),
             Kind::Any => "anything".into(),
         }
     }
@@ -73,6 +76,7 @@ impl Field {
             Kind::Flag => value.is_boolean(),
             Kind::Number(low, high) => value.as_f64().is_some_and(|number| (low..=high).contains(&number)),
             Kind::Whole(low, high) => value.as_u64().is_some_and(|number| (low..=high).contains(&number)),
+            Kind::Object => value.is_object(),
             Kind::Any => true,
         }
     }

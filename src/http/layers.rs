@@ -13,7 +13,7 @@ use maxim_bus::{RegionName, Signal};
 use serde_json::{Value, json};
 
 use super::fields::{Field, Kind, query_fields};
-use super::memory::{BATCH, BadLines, MOST, blocking};
+use super::memory::{BATCH, BATCH_BYTES, BadLines, MOST, blocking};
 use super::problem::{Answer, ok};
 use super::{Problem, Served};
 
@@ -82,8 +82,25 @@ pub type Lines = Vec<(u64, String)>;
 pub struct Taken {
     pub kept: u64,
     pub merged: u64,
-    pub skipped: u64,
+    /// Known here already.
+    pub known: u64,
+    /// Let pass by selective capture.
+    pub unremarkable: u64,
     pub bad: BadLines,
+}
+
+/// Lines in stretches that a room gets at once.
+fn batches(lines: &[(u64, String)]) -> Vec<&[(u64, String)]> {
+    let (mut batches, mut start, mut bytes) = (Vec::new(), 0, 0);
+    for (at, (_, line)) in lines.iter().enumerate() {
+        if at > start && (at - start >= BATCH || bytes + line.len() > BATCH_BYTES) {
+            batches.push(&lines[start..at]);
+            (start, bytes) = (at, 0);
+        }
+        bytes += line.len();
+    }
+    batches.push(&lines[start..]);
+    batches
 }
 
 /// Gives each room its lines, in the order of the file.
@@ -95,7 +112,7 @@ pub async fn take_in(served: &Served, lines: &[(u64, String)], all: bool) -> Res
     let mut taken = Taken::default();
     for run in lines.chunk_by(|(_, a), (_, b)| layer_of(a) == layer_of(b)) {
         let layer = run.first().and_then(|(_, line)| layer_of(line));
-        for batch in run.chunks(BATCH) {
+        for batch in batches(run) {
             let before = batch.first().map_or(0, |(number, _)| number - 1);
             let told = |problem: Problem| Problem {
                 detail: format!("{}; the lines up to {before} are imported", problem.detail),
@@ -107,7 +124,8 @@ pub async fn take_in(served: &Served, lines: &[(u64, String)], all: bool) -> Res
                     let done = done.map_err(|error| told(error.into()))?;
                     taken.kept += done.kept;
                     taken.merged += done.merged;
-                    taken.skipped += done.skipped;
+                    taken.known += done.known;
+                    taken.unremarkable += done.unremarkable;
                     taken.bad.extend(done.bad);
                 }
                 Some(layer) => match layers.iter().find(|known| **known == layer) {
@@ -116,7 +134,7 @@ pub async fn take_in(served: &Served, lines: &[(u64, String)], all: bool) -> Res
                         let done = served.agent.outside.door.ask(layer, wish).await;
                         let done = done.map_err(|error| told(error.into()))?;
                         taken.kept += done.kept;
-                        taken.merged += done.merged;
+                        taken.known += done.merged;
                         taken.bad.extend(done.bad);
                     }
                     None => {
@@ -129,4 +147,18 @@ pub async fn take_in(served: &Served, lines: &[(u64, String)], all: bool) -> Res
     }
     taken.bad.sort();
     Ok(taken)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_room_gets_few_lines_and_few_bytes_at_once() {
+        let lines = |lengths: &[usize]| -> Lines { (1..).zip(lengths.iter().map(|n| "x".repeat(*n))).collect() };
+        let sizes = |lengths: &[usize]| batches(&lines(lengths)).iter().map(|batch| batch.len()).collect::<Vec<_>>();
+        assert_eq!(sizes(&[9; 150]), [64, 64, 22]);
+        assert_eq!(sizes(&[8 * 1024; 9]), [4, 4, 1]);
+        assert_eq!(sizes(&[10, BATCH_BYTES * 3, 10, 10]), [1, 1, 2]);
+    }
 }

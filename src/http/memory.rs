@@ -4,9 +4,11 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
-use axum::body::Bytes;
 use axum::extract::{Request, State};
 use axum::http::StatusCode;
+use jiff::Timestamp;
+use jiff::civil::Date;
+use jiff::tz::TimeZone;
 use maxim_actors::store::StoreError;
 use serde_json::{Value, json};
 
@@ -17,6 +19,9 @@ use super::{Problem, Served};
 
 /// Lines that a room gets at once.
 pub(super) const BATCH: usize = 64;
+/// Bytes of lines that a room gets at once; a longer line goes alone. So that it answers in time, and a percept gets
+/// in between.
+pub(super) const BATCH_BYTES: usize = 32 * 1024;
 /// How long the end of a sleep is waited for.
 const SLEEP_LIMIT: Duration = Duration::from_secs(55);
 /// Most results of one question.
@@ -34,15 +39,15 @@ pub const RECALL: &[Field] = &[
     Field::optional("object", Kind::Text, "only with this object"),
     Field::optional("person", Kind::Text, "only with this person"),
     Field::optional("mode", Kind::Text, "only in this mode"),
-    Field::optional("time_after", Kind::Text, "only after this time, RFC 3339"),
-    Field::optional("time_before", Kind::Text, "only before this time, RFC 3339"),
+    Field::optional("time_after", Kind::Text, "only after this time, RFC 3339, or the start of a date"),
+    Field::optional("time_before", Kind::Text, "only before this time, RFC 3339, or the start of a date"),
     Field::optional("expand", Kind::Flag, "follow associations as well"),
     LIMIT,
 ];
 pub const PREDICT: &[Field] = &[
     Field::needed("tool_name", Kind::Text, "the tool"),
     Field::optional("context", Kind::Text, "the circumstances, in words"),
-    Field::optional("params", Kind::Any, "the tool's parameters as JSON"),
+    Field::optional("params", Kind::Object, "the tool's parameters as JSON"),
     Field::optional("include_all_outcomes", Kind::Flag, "all outcomes known, not only the likeliest"),
 ];
 pub const TEMPORAL: &[Field] = &[
@@ -59,7 +64,10 @@ pub const CAUSAL: &[Field] = &[
     Field::optional("valence", Kind::Text, "only events of this worth: positive, neutral or negative"),
     LIMIT,
 ];
-pub const IMPORT: &[Field] = &[Field::optional("all", Kind::Flag, "no selective capture, no merge of equal moments")];
+pub const IMPORT: &[Field] = &[
+    Field::optional("all", Kind::Flag, "no selective capture, no merge of equal moments"),
+    Field::optional("first_line", Kind::Whole(1, 1 << 52), "the number of the first line, for reports; default 1"),
+];
 pub const BACKUP: &[Field] =
     &[Field::optional("to", Kind::Text, "a full path to an empty folder; without it the backups of the data folder")];
 
@@ -74,12 +82,23 @@ pub async fn recall(State(served): State<Arc<Served>>, request: Request) -> Answ
         }
     }
     for name in ["time_after", "time_before"] {
-        if let Some(Err(error)) = given.text(name).map(str::parse::<jiff::Timestamp>) {
-            let fix = "write it like 2026-01-05T09:00:00Z";
-            return Err(Problem::bad(format!("the field {name:?} is no time: {error}"), fix));
-        }
+        let time = given.text(name).map(|word| moment(word, &served.zone));
+        let time = time.transpose().map_err(|error| {
+            let fix = "write it like 2026-01-05T09:00:00Z, or like 2026-01-05 for the start of that day";
+            Problem::bad(format!("the field {name:?} is no time: {error}"), fix)
+        })?;
+        given.0.extend(time.map(|time| (name.to_owned(), time.to_string().into())));
     }
     ask(&served, "memory_recall", given).await
+}
+
+/// A time, or the start of a day where only its date is given.
+fn moment(word: &str, zone: &TimeZone) -> Result<Timestamp, jiff::Error> {
+    let is_date = !word.contains(['T', 't', ' ', ':']);
+    match word.parse::<Date>() {
+        Ok(day) if is_date => Ok(day.to_zoned(zone.clone())?.timestamp()),
+        _ => word.parse(),
+    }
 }
 
 /// `GET /v1/memory/predict`.
@@ -116,23 +135,26 @@ pub async fn causal(State(served): State<Arc<Served>>, request: Request) -> Answ
 /// `POST /v1/memory/import`: JSON lines, durable when it is answered.
 pub async fn import(State(served): State<Arc<Served>>, request: Request) -> Answer {
     served.refuse_while_draining()?;
-    let all = query_fields(&request, IMPORT)?.flag("all").unwrap_or(false);
+    let given = query_fields(&request, IMPORT)?;
+    let all = given.flag("all").unwrap_or(false);
+    let first = given.0.get("first_line").and_then(Value::as_u64).unwrap_or(1);
     let bytes = whole_body(request.into_body(), served.body_max).await?;
-    let (lines, unreadable) = numbered(&Bytes::from(bytes));
-    let Taken { kept, merged, skipped, mut bad } = layers::take_in(&served, &lines, all).await?;
+    let (lines, unreadable) = numbered(&bytes, first);
+    let Taken { kept, merged, known, unremarkable, mut bad } = layers::take_in(&served, &lines, all).await?;
     bad.extend(unreadable);
     bad.sort();
     let errors: Vec<Value> = bad.iter().map(|(line, reason)| json!({"line": line, "reason": reason})).collect();
+    let skipped = json!({"known": known, "unremarkable": unremarkable});
     ok(&json!({"imported": kept, "merged": merged, "skipped": skipped, "errors": errors}))
 }
 
 /// Numbers and the reasons against them.
 pub(super) type BadLines = Vec<(u64, String)>;
 
-/// The lines that aren't blank, with their numbers from 1; those that aren't text apart.
-fn numbered(bytes: &[u8]) -> (Lines, BadLines) {
+/// The lines that aren't blank, with their numbers; those that aren't text apart.
+fn numbered(bytes: &[u8], first: u64) -> (Lines, BadLines) {
     let (mut lines, mut bad) = (Vec::new(), Vec::new());
-    for (number, line) in (1..).zip(bytes.split(|byte| *byte == b'\n')) {
+    for (number, line) in (first..).zip(bytes.split(|byte| *byte == b'\n')) {
         match std::str::from_utf8(line) {
             Ok(text) if text.trim().is_empty() => {}
             Ok(text) => lines.push((number, text.to_owned())),
@@ -196,8 +218,18 @@ mod tests {
     use super::*;
 
     #[test]
+    fn a_date_is_the_start_of_that_day_where_the_body_is() {
+        let zone = TimeZone::get("Asia/Tokyo").expect("a zone");
+        let told = |word: &str| moment(word, &zone).map(|time| time.to_string()).ok();
+        assert_eq!(told("2026-01-06").as_deref(), Some("2026-01-05T15:00:00Z"));
+        assert_eq!(told("2026-01-06T00:00:00Z").as_deref(), Some("2026-01-06T00:00:00Z"));
+        assert_eq!(told("2026-01-06T00:00:00+09:00").as_deref(), Some("2026-01-05T15:00:00Z"));
+        assert_eq!((told("2026-01-06T00:00:00"), told("2026-01-40"), told("noon")), (None, None, None));
+    }
+
+    #[test]
     fn lines_keep_their_numbers_over_blank_and_broken_ones() {
-        let (lines, bad) = numbered(b"{\"text\":\"a\"}\n\n  \r\n\xff\n{}");
+        let (lines, bad) = numbered(b"{\"text\":\"a\"}\n\n  \r\n\xff\n{}", 1);
         assert_eq!(lines, [(1, "{\"text\":\"a\"}".to_owned()), (5, "{}".to_owned())]);
         assert_eq!(bad.len(), 1);
         assert_eq!(bad[0].0, 4);

@@ -43,6 +43,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use jiff::Timestamp;
+use jiff::tz::TimeZone;
 use maxim_actors::action::tools::ToolRegistry;
 use maxim_actors::effectors::body::Body;
 use maxim_actors::effectors::channels::outside::OutsideChannels;
@@ -55,11 +56,15 @@ use tower_service::Service;
 use crate::agent::containment::Containment;
 
 pub use axum::extract::Request;
+pub use concepts::ASSOCIATED;
 pub use events::{EventLog, Noted, Sums};
+pub use fields::Field;
 pub use guard::{OpenToAll, check_listen};
+pub use memory::{PREDICT, RECALL};
 pub use metrics::Figures;
 pub use openapi::document as openapi_document;
 pub use problem::Problem;
+pub use similar::SIMILAR;
 pub use why::why_document;
 
 use crate::agent::AgentHandle;
@@ -81,6 +86,8 @@ pub struct Served {
     pub bearer: Option<Secret>,
     pub listen: SocketAddr,
     pub started: Timestamp,
+    /// Where the body is: dates are told in it.
+    pub zone: TimeZone,
     /// While it is set, nothing new is taken in.
     pub draining: Arc<AtomicBool>,
     /// `none`, or the model's name.

@@ -203,7 +203,11 @@ pub const ROUTES: &[Route] = &[
         summary: "Take in episodes, or what an export wrote, as JSON lines; durable when answered",
         query: memory::IMPORT,
         body: Body::Lines,
-        answers: &[(200, "{imported, merged, skipped, errors: [{line, reason}]}"), (413, "too long"), LATER],
+        answers: &[
+            (200, "{imported, merged, skipped: {known, unremarkable}, errors: [{line, reason}]}"),
+            (413, "too long"),
+            LATER,
+        ],
         handler: || post(memory::import),
     },
     read(

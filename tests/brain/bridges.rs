@@ -173,7 +173,49 @@ fn what_people_always_allow_a_supervised_agent_no_longer_asks_about() {
     assert_eq!(status(&ask_bo(&mut without, unsure)), "asked");
 }
 
+/// A brain whose clock is half an hour apart from the full hours in Greenwich, where it is 9 o'clock now.
+fn in_india() -> Bench {
+    let mut settings = Settings::default();
+    settings.agent.timezone = "Asia/Kolkata".into();
+    Bench::with("maxim", StateStore::in_memory(), core_tools, settings)
+}
+
+#[test]
+fn the_hours_at_which_nobody_answers_are_those_of_the_place() {
+    let mut bench = in_india();
+    for _ in 0..3 {
+        assert_eq!(status(&ask_bo(&mut bench, RISKY)), "asked");
+        bench.pass(Duration::from_secs(11 * 60));
+    }
+    // 15:03 by its clock: three questions since 14:30 were in vain, none since 15:00.
+    assert_eq!(status(&ask_bo(&mut bench, RISKY)), "asked", "it is another hour");
+    bench.pass(Duration::from_secs(23 * 3_600 + 20 * 60));
+    // 14:23 on the next day, and 08:53 in Greenwich.
+    assert_eq!(status(&ask_bo(&mut bench, RISKY)), "blocked");
+}
+
 // Communication
+
+#[test]
+fn the_hours_at_which_words_are_welcome_are_those_of_the_place() {
+    let mut bench = in_india();
+    let mut wrote = 0;
+    let mut writes = |bench: &mut Bench| {
+        wrote += 1;
+        reply(&bench.say(&format!("create a file {wrote}.txt with the text x")))
+    };
+    for _ in 0..4 {
+        writes(&mut bench);
+        bench.say("that is annoying");
+        bench.pass(Duration::from_secs(35 * 60));
+        writes(&mut bench);
+        bench.say("thanks");
+        bench.pass(Duration::from_secs(24 * 3_600 - 35 * 60));
+    }
+    assert_eq!(writes(&mut bench), "Done.", "after 14:30");
+    bench.pass(Duration::from_secs(35 * 60));
+    assert!(writes(&mut bench).contains("I wrote"), "after 15:00, of the same hour in Greenwich");
+}
 
 #[test]
 fn who_finds_confirmations_unwelcome_gets_them_in_a_word() {

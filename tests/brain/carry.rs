@@ -103,7 +103,7 @@ fn exported(bench: &mut Bench, limit: usize) -> Vec<String> {
     lines
 }
 
-/// Gives each room its lines; what was kept, merged and refused.
+/// Gives each room its lines; what was kept, merged or known, and refused.
 fn import(bench: &mut Bench, lines: &[String]) -> (u64, u64, Vec<(u64, String)>) {
     let numbered: Vec<(u64, String)> = (1..).zip(lines.iter().cloned()).collect();
     let (mut kept, mut merged, mut bad) = (0, 0, Vec::new());
@@ -112,7 +112,7 @@ fn import(bench: &mut Bench, lines: &[String]) -> (u64, u64, Vec<(u64, String)>)
             match layer_of(&batch[0].1) {
                 None => {
                     let done = bench.import(batch.to_vec(), false);
-                    (kept, merged) = (kept + done.kept, merged + done.merged);
+                    (kept, merged) = (kept + done.kept, merged + done.merged + done.known);
                     bad.extend(done.bad);
                 }
                 Some(layer) => {

@@ -36,7 +36,7 @@ fn what_is_captured_and_merged_is_as_configured() {
         ];
         let lines = lines.iter().zip(1..).map(|(line, number)| (number, line.to_string())).collect();
         let imported = bench.import(lines, false);
-        (imported.kept, imported.merged, imported.skipped)
+        (imported.kept, imported.merged, imported.unremarkable)
     };
     assert_eq!(kept(|_| {}), (1, 0, 2));
     assert_eq!(kept(|memory| memory.capture_salience = 0.5), (2, 1, 0));

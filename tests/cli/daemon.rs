@@ -185,7 +185,10 @@ fn recall_prints_a_line_each_and_an_import_counts_and_names_bad_lines() {
     let daemon = door(vec![
         (200, json!({"results": [line.clone(), line.clone()]})),
         (200, json!({"results": [line.clone()]})),
-        (200, json!({"imported": 1, "skipped": {"dull": 1}, "errors": [{"line": 2, "reason": "unknown field foo"}]})),
+        (
+            200,
+            json!({"imported": 1, "skipped": {"unremarkable": 1}, "errors": [{"line": 2, "reason": "unknown field foo"}]}),
+        ),
     ]);
     note(&home, &daemon.url, 1);
     let done = home.run(&["memory", "recall", "red cup", "--tool", "move", "--success", "false", "--json"]);
@@ -199,13 +202,13 @@ fn recall_prints_a_line_each_and_an_import_counts_and_names_bad_lines() {
     let done = home.run(&["memory", "import", "e.jsonl", "--all"]);
     assert_eq!(
         (done.code, done.out.as_str()),
-        (Some(2), "imported: 1\nskipped:\n  dull: 1\nline 2: unknown field foo\n"),
+        (Some(2), "imported: 1\nskipped:\n  unremarkable: 1\nline 2: unknown field foo\n"),
         "{done:?}"
     );
     assert_eq!(home.run(&["memory", "import", "absent.jsonl"]).code, Some(2));
     let asked = daemon.asked.join().expect("served");
     assert_eq!(asked[0].line, "GET /v1/memory/recall?query=red+cup&tool_name=move&success=false&limit=5 HTTP/1.1");
-    assert_eq!(asked[2].line, "POST /v1/memory/import?all=true HTTP/1.1");
+    assert_eq!(asked[2].line, "POST /v1/memory/import?all=true&first_line=1 HTTP/1.1");
     assert_eq!(asked[2].body, json!("{\"text\": \"a\"}\n{\"foo\": 1}\n{\"text\": \"b\"}\n"));
 }
 

@@ -6,5 +6,6 @@ mod door;
 mod home;
 mod mind;
 mod offline;
+mod questions;
 mod stopping;
 mod words;

@@ -72,3 +72,37 @@ fn tools_are_ranked_and_learning_changes_the_ranking_in_any_order() {
     assert_eq!(learned, rank(&["--learn", "past2.jsonl"]));
     assert_eq!(home.run(&["tools", "rank", "--catalog", "absent.jsonl"]).code, Some(2));
 }
+
+#[test]
+fn what_events_teach_and_when_moments_were_is_told_line_by_line() {
+    let home = Home::new();
+    let events = [
+        json!({"id": 1, "event": "push", "outcome": "good"}),
+        json!({"id": 2, "event": "push", "context": "kitchen", "outcome": "good"}),
+        json!({"id": 3, "event": "push", "outcome": "bad"}),
+        json!({"id": 4, "event": "push", "outcome": "purple"}),
+    ];
+    home.write("work/events.jsonl", &events.map(|event| event.to_string()).join("\n"));
+    let done = home.run(&["nac", "learn", "--in", "events.jsonl"]);
+    let learned = lines(&done);
+    assert_eq!((done.code, learned.len()), (Some(2), 4), "{done:?}");
+    // V = 0.5 + 0.14·(1 − 0.5), then 0.57 + 0.14·(0 − 0.57); what is malformed teaches nothing.
+    for (at, value, rpe) in [(0, 0.57, 0.5), (2, 0.4902, -0.57)] {
+        let near = |name: &str, expected: f64| learned[at][name].as_f64().is_some_and(|n| (n - expected).abs() < 1e-9);
+        assert!(near("value", value) && near("rpe", rpe), "{}", learned[at]);
+    }
+    for (at, words) in [(1, "the field \"context\""), (3, "purple")] {
+        assert!(learned[at]["error"].as_str().is_some_and(|why| why.contains(words)), "{}", learned[at]);
+    }
+    home.write("work/times.jsonl", "{\"id\": 1, \"timestamp\": \"2026-03-02T06:00:00Z\"}\n{\"timestamp\": \"noon\"}\n");
+    let done = home.run(&["scn", "bins", "--in", "times.jsonl"]);
+    let binned = lines(&done);
+    // A Monday, the second of March, at a quarter of the day.
+    let told = ["hour", "day", "week", "month"].map(|bin| binned[0][bin].as_u64());
+    assert_eq!((done.code, told), (Some(2), [6, 0, 0, 3].map(Some)), "{done:?}");
+    assert_eq!(binned[0]["phases"]["circadian"], 0.25);
+    let why = binned[1]["error"].as_str().unwrap_or_default();
+    assert!(why.contains("the field \"timestamp\"") && why.contains("2026-01-05T09:00:00Z"), "{why}");
+    let there = lines(&home.run(&["scn", "bins", "--in", "times.jsonl", "--zone", "America/New_York"]));
+    assert_eq!((&there[0]["hour"], &there[0]["day"]), (&json!(1), &json!(0)));
+}

@@ -13,7 +13,7 @@ const EPISODES: &str = concat!(
     "\n",
 );
 
-fn filled() -> Home {
+pub fn filled() -> Home {
     let home = Home::new();
     home.write("work/episodes.jsonl", EPISODES);
     let done = home.run(&["memory", "import", "episodes.jsonl", "--json"]);
@@ -26,7 +26,7 @@ fn lines_of(text: &str) -> impl Iterator<Item = Value> + '_ {
     text.lines().map(|line| serde_json::from_str(line).unwrap_or_else(|error| panic!("{error}: {line}")))
 }
 
-fn lines(done: &Done) -> Vec<Value> {
+pub fn lines(done: &Done) -> Vec<Value> {
     lines_of(&done.out).collect()
 }
 
@@ -80,10 +80,62 @@ fn an_export_that_is_imported_elsewhere_exports_the_same_bytes() {
     assert_eq!((done.code, &done.json()["imported"]), (Some(0), &json!(2)), "{done:?}");
     assert_eq!(other.run(&["memory", "export", "-"]).out, exported);
     let again = other.run(&["memory", "import", "all.jsonl", "--json"]).json();
-    assert_eq!((&again["imported"], &again["merged"]), (&json!(0), &json!(2)), "known already");
+    assert_eq!((&again["imported"], &again["skipped"]["known"]), (&json!(0), &json!(2)), "{again}");
     assert_eq!(other.run(&["memory", "export", "-"]).out, exported);
     let recalled = other.run(&["memory", "recall", "spare key", "--json"]);
     assert_eq!(recalled.out, home.run(&["memory", "recall", "spare key", "--json"]).out);
+}
+
+#[test]
+fn a_file_that_is_imported_twice_is_there_once() {
+    let line = |n: u32| {
+        let at = format!("2026-01-05T{:02}:{:02}:00Z", 9 + n / 60, n % 60);
+        json!({"id": format!("a{n}"), "timestamp": at, "people": ["Anna"], "text": format!("shelf {n} holds a kettle")})
+    };
+    let file: String = (0..300).map(|n| format!("{}\n", line(n))).collect();
+    let (home, other) = (Home::new(), Home::new());
+    home.write("work/a.jsonl", &file);
+    for (args, imported, known) in [(&["--json"][..], 300, 0), (&["--json"], 0, 300), (&["--json", "--all"], 0, 300)] {
+        let report = home.run(&[&["memory", "import", "a.jsonl"], args].concat()).json();
+        let told = (&report["imported"], &report["skipped"]["known"], &report["errors"]);
+        assert_eq!(told, (&json!(imported), &json!(known), &json!([])), "{report}");
+    }
+    home.write("work/b.jsonl", r#"{"id": "a1", "text": "another thing"}"#);
+    let done = home.run(&["memory", "import", "b.jsonl"]);
+    assert!(done.code == Some(2) && done.out.contains("line 1: the id \"a1\" is kept already"), "{done:?}");
+    let exported = home.run(&["memory", "export", "-"]).out;
+    other.write("work/all.jsonl", &exported);
+    assert_eq!(other.run(&["memory", "import", "all.jsonl", "--json"]).json()["imported"], 300);
+    assert_eq!((exported.lines().count(), other.run(&["memory", "export", "-"]).out), (300, exported));
+
+    assert_eq!(home.run(&["memory", "pin", "a2"]).code, Some(0));
+    assert_eq!(home.run(&["memory", "forget", "a1"]).code, Some(0));
+    let found = home.run(&["memory", "recall", "shelf 1 holds a kettle", "--limit", "1000", "--json"]);
+    assert!(!lines(&found).iter().any(|line| line["id"] == "a1"), "{found:?}");
+    for args in [&["pin", "a1"][..], &["forget", "a1"], &["similar", "--id", "a1"]] {
+        let done = home.run(&[&["memory"], args].concat());
+        assert!(done.code.is_some_and(|code| code != 0) && done.err.contains("\"a1\""), "{args:?}: {done:?}");
+    }
+}
+
+#[test]
+fn a_line_that_is_too_long_is_named_and_the_rest_is_kept() {
+    let home = Home::new();
+    let line =
+        |id: &str, blanks: usize| format!("{{\"id\": \"{id}\", \"text\": \"the {id} lamp\"{}}}", " ".repeat(blanks));
+    let mut file = vec![line("first", 10), line("endless", 1_100_000), line("second", 0), line("wide", 400_000)];
+    file.extend((0..40).map(|n| line(&format!("a{n}"), 8 * 1024)));
+    file.push("{".into());
+    home.write("work/long.jsonl", &file.join("\n"));
+    let done = home.run(&["memory", "import", "long.jsonl", "--all", "--json"]);
+    let report = done.json();
+    assert_eq!((done.code, &report["imported"]), (Some(2), &json!(43)), "{done:?}");
+    assert_eq!(report["errors"].as_array().map(Vec::len), Some(2), "{report}");
+    let errors = [0, 1].map(|at| (report["errors"][at]["line"].as_u64(), report["errors"][at]["reason"].to_string()));
+    assert!(errors[0].0 == Some(2) && errors[0].1.contains("1048576") && errors[0].1.contains("body_max"), "{report}");
+    assert!(errors[1].0 == Some(45) && errors[1].1.contains("not JSON"), "{report}");
+    let found = home.run(&["memory", "recall", "second lamp", "--limit", "1", "--json"]);
+    assert_eq!(lines(&found)[0]["id"], "second", "{found:?}");
 }
 
 #[test]
@@ -95,10 +147,13 @@ fn lines_of_every_layer_are_taken_in_and_a_bad_one_is_named() {
     let lines =
         [known, r#"{"layer":"dreams","part":"x","key":"","record":1}"#, fear, r#"{"layer":"cerebellum","part":"x"}"#];
     home.write("work/layers.jsonl", &lines.join("\n"));
-    for (imported, merged) in [(2, 0), (0, 2)] {
+    for (imported, known) in [(2, 0), (0, 2)] {
         let done = home.run(&["memory", "import", "layers.jsonl", "--json"]);
         let report = done.json();
-        assert_eq!((done.code, &report["imported"], &report["merged"]), (Some(2), &json!(imported), &json!(merged)));
+        assert_eq!(
+            (done.code, &report["imported"], &report["skipped"]["known"]),
+            (Some(2), &json!(imported), &json!(known))
+        );
         assert_eq!((&report["errors"][0]["line"], &report["errors"][1]["line"]), (&json!(2), &json!(4)), "{report}");
         let reasons = [0, 1].map(|at| report["errors"][at]["reason"].as_str().unwrap_or_default().to_owned());
         assert!(reasons[0].contains("no layer \"dreams\"") && reasons[1].contains("missing field"), "{report}");

@@ -218,19 +218,35 @@ impl Bench {
         self.answer_of(&runtime, asked)
     }
 
-    /// Polls once, so that the question is on the bus; then lets the rooms answer, in virtual time up to their deadlines.
+    /// Why such a question is refused.
+    pub fn refusal(&mut self, tool: &str, params: serde_json::Value) -> String {
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_time().build().expect("a runtime");
+        let door = Arc::clone(&self.agent.outside.door);
+        let asked = door.inquire(tool, params);
+        self.outcome_of(&runtime, asked).expect_err("refused").to_string()
+    }
+
     fn answer_of<T: std::fmt::Debug, E: std::fmt::Debug>(
         &mut self,
         runtime: &tokio::runtime::Runtime,
         asked: impl Future<Output = Result<T, E>>,
     ) -> T {
+        self.outcome_of(runtime, asked).expect("answered")
+    }
+
+    /// Polls once, so that the question is on the bus; then lets the rooms answer, in virtual time up to their deadlines.
+    fn outcome_of<T: std::fmt::Debug, E: std::fmt::Debug>(
+        &mut self,
+        runtime: &tokio::runtime::Runtime,
+        asked: impl Future<Output = Result<T, E>>,
+    ) -> Result<T, E> {
         let mut asked = Box::pin(asked);
         let mut look = || runtime.block_on(async { tokio::time::timeout(Duration::ZERO, &mut asked).await.ok() });
         assert!(look().is_none(), "nobody has answered yet");
         for _ in 0..100 {
             self.agent.settle();
             if let Some(answer) = look() {
-                return answer.expect("answered");
+                return answer;
             }
             let Some(due) = self.agent.next_deadline() else { break };
             self.clock.advance_to(due);

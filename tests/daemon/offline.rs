@@ -64,15 +64,15 @@ fn predicted(place: &Place) -> Value {
     told
 }
 
-fn brings_in(place: &Place, lines: &str, merged: bool) {
+fn brings_in(place: &Place, lines: &str, known: bool) {
     fs::write(place.work().join("all.jsonl"), lines).expect("written");
     let (code, report, said) = place.cli(&["memory", "import", "all.jsonl", "--json"]);
     let report: Value = serde_json::from_str(&report).expect("JSON");
     assert_eq!((code, &report["errors"]), (0, &json!([])), "{said} {report}");
     let count = lines.lines().count();
-    let told = ["imported", "merged"].map(|of| report[of].as_u64().unwrap_or_default());
+    let told = ["/imported", "/skipped/known"].map(|of| report.pointer(of).and_then(Value::as_u64).unwrap_or_default());
     assert_eq!(told.iter().sum::<u64>(), count as u64, "{report}");
-    assert_eq!(told[0] == 0, merged, "{report}");
+    assert_eq!(told[0] == 0, known, "{report}");
 }
 
 #[test]
@@ -176,5 +176,37 @@ fn a_store_in_memory_forgets_and_says_so() {
     daemon.kill();
     let daemon = place.start();
     assert!(!recall(&place, "stove").1.contains("the stove is off"));
+    drop(daemon);
+}
+
+#[test]
+fn what_was_lived_is_asked_after_pinned_and_forgotten_through_a_daemon() {
+    let place = Place::new();
+    let daemon = place.start();
+    for _ in 0..2 {
+        assert_eq!(place.cli(&["send", "read the file missing.txt", "--wait"]).0, 0);
+    }
+    let causal = |args: &[&str]| {
+        let (code, told, said) = place.cli(&[&["memory", "causal", "--json"], args].concat());
+        assert_eq!(code, 0, "{said}");
+        serde_json::from_str::<Value>(&told).expect("JSON")
+    };
+    let learned = causal(&["--event", "read_file", "--valence", "negative"]);
+    let link = &learned["results"][0];
+    assert!(link["event"].as_str().is_some_and(|event| event.starts_with("read_file")), "{learned}");
+    assert_eq!(link["observations"], 2, "{learned}");
+    assert_eq!(causal(&["--event", "fly"])["results"], json!([]));
+
+    let (code, told, _) = place.cli(&["memory", "recall", "--tool", "read_file", "--json"]);
+    let episode: Value = serde_json::from_str(told.lines().next().expect("an episode")).expect("JSON");
+    let id = episode["id"].as_str().expect("an id");
+    let (pinned, said, _) = place.cli(&["memory", "pin", id, "--json"]);
+    assert_eq!((code, pinned), (0, 0), "{said}");
+    assert!(exported(&place).lines().any(|line| line.contains(id) && line.contains(r#""long_term":true"#)));
+    let (forgotten, said, _) = place.cli(&["memory", "forget", id, "--json"]);
+    assert!(forgotten == 0 && said.contains("missing.txt"), "{said}");
+    assert!(!exported(&place).lines().any(|line| line.starts_with(&format!(r#"{{"episode":{{"id":"{id}""#))));
+    let (code, _, said) = place.cli(&["memory", "forget", id]);
+    assert!(code == 1 && said.contains(id), "{said}");
     drop(daemon);
 }

@@ -8,6 +8,7 @@ mod card;
 mod effector;
 mod heart;
 mod keep_most;
+pub mod lines;
 mod post;
 mod pulse;
 mod records;

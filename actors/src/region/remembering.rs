@@ -11,7 +11,7 @@ use maxim_bus::signals::layers::{ExportRecords, ImportRecords, RecordsExported, 
 use serde::{Deserialize, Serialize};
 use serde_json::Value as Json;
 
-use super::{Emits, Hears, Pulse, RecordView, Region};
+use super::{Emits, Hears, Pulse, RecordView, Region, lines};
 
 /// Records of one page, at most.
 const MOST: usize = 1000;
@@ -99,7 +99,7 @@ impl<R: Remembers + Emits<RecordsExported>> Hears<ExportRecords> for R {
 }
 
 fn read<R: Remembers>(line: &str) -> Result<Entry, String> {
-    let ReadLine { layer, part, key, record } = serde_json::from_str(line).map_err(|error| error.to_string())?;
+    let ReadLine { layer, part, key, record } = lines::object_in(line)?;
     if layer != R::NAME {
         return Err(format!("it is of {layer:?}, not of {:?}", R::NAME));
     }

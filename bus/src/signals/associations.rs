@@ -12,9 +12,12 @@ pub struct FollowAssociations {
 }
 
 /// For each episode that was asked of, in order, the ids and weights in [0, 1] of those next to it.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct AssociationsFollowed {
     pub next: Vec<Vec<(String, f64)>>,
+    /// Ids that no episode has.
+    #[serde(default)]
+    pub missing: Vec<String>,
 }
 
 signal! {

@@ -256,9 +256,9 @@ pub fn goal_kind(tool: &str, goal: Option<&str>) -> String {
     format!("{tool}:{}", verb.into_iter().next().unwrap_or_default())
 }
 
-/// Hour of the day by UTC: a bin of time that needs no zone to be the same tomorrow.
-pub fn hour_of(at: Timestamp) -> u8 {
-    u8::try_from(at.to_zoned(TimeZone::UTC).hour()).unwrap_or(0)
+/// Hour of the day where the body is, 0 to 23: people's hours are those of their clocks.
+pub fn hour_of(at: Timestamp, zone: &TimeZone) -> u8 {
+    u8::try_from(at.to_zoned(zone.clone()).hour()).unwrap_or(0)
 }
 
 /// What a room was told of asking.
@@ -280,8 +280,8 @@ impl Counsels {
     }
 
     /// The most specific that holds now: for this kind at this hour, for this kind, for this hour.
-    pub fn on(&self, kind: &str, now: Timestamp) -> Option<Counsel> {
-        let hour = Some(hour_of(now));
+    pub fn on(&self, kind: &str, now: Timestamp, zone: &TimeZone) -> Option<Counsel> {
+        let hour = Some(hour_of(now, zone));
         let scopes = [(Some(kind), hour), (Some(kind), None), (None, hour)];
         let held = scopes.into_iter().filter_map(|(kind, hour)| self.0.get(&Self::key(kind, hour)));
         held.into_iter().find(|(_, until)| now < *until).map(|(counsel, _)| *counsel)
@@ -402,16 +402,16 @@ mod tests {
             until: at(48),
         };
         counsels.learn(&told(None, Some(3), Some(Counsel::Unanswered)));
-        assert_eq!(counsels.on("bash:run", at(3)), Some(Counsel::Unanswered));
-        assert_eq!(counsels.on("bash:run", at(4)), None);
-        assert_eq!(counsels.on("bash:run", at(51)), None, "it is put to the test again");
+        assert_eq!(counsels.on("bash:run", at(3), &TimeZone::UTC), Some(Counsel::Unanswered));
+        assert_eq!(counsels.on("bash:run", at(4), &TimeZone::UTC), None);
+        assert_eq!(counsels.on("bash:run", at(51), &TimeZone::UTC), None, "it is put to the test again");
         counsels.learn(&told(Some("bash:run"), None, Some(Counsel::Trusted)));
-        assert_eq!(counsels.on("bash:run", at(3)), Some(Counsel::Trusted));
+        assert_eq!(counsels.on("bash:run", at(3), &TimeZone::UTC), Some(Counsel::Trusted));
         counsels.learn(&told(Some("bash:run"), Some(3), Some(Counsel::Unwanted)));
-        assert_eq!(counsels.on("bash:run", at(27)), Some(Counsel::Unwanted));
-        assert_eq!(counsels.on("bash:run", at(5)), Some(Counsel::Trusted));
+        assert_eq!(counsels.on("bash:run", at(27), &TimeZone::UTC), Some(Counsel::Unwanted));
+        assert_eq!(counsels.on("bash:run", at(5), &TimeZone::UTC), Some(Counsel::Trusted));
         counsels.learn(&told(Some("bash:run"), Some(3), None));
-        assert_eq!(counsels.on("bash:run", at(3)), Some(Counsel::Trusted));
+        assert_eq!(counsels.on("bash:run", at(3), &TimeZone::UTC), Some(Counsel::Trusted));
     }
 
     #[test]

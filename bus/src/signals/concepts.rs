@@ -432,6 +432,9 @@ pub struct AssociatedRecalled {
     pub others: Vec<LayerActivation>,
     /// What could not be asked.
     pub missing: Vec<String>,
+    /// Why there is nothing to start from: an id that nothing has.
+    #[serde(default)]
+    pub problem: Option<String>,
 }
 
 /// Asks the hippocampus for episodes by their ids.

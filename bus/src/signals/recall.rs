@@ -218,8 +218,12 @@ pub struct ImportEpisodes {
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct EpisodesImported {
     pub kept: u64,
+    /// The same observation again, shortly after: the earlier episode counts it.
     pub merged: u64,
-    pub skipped: u64,
+    /// Kept already, under the same id.
+    pub known: u64,
+    /// Let pass by selective capture: nothing about them was worth keeping.
+    pub unremarkable: u64,
     pub bad: Vec<(u64, String)>,
 }
 

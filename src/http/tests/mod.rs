@@ -97,6 +97,7 @@ impl House {
             bearer: None,
             listen: address,
             started: Timestamp::now(),
+            zone: jiff::tz::TimeZone::UTC,
             draining: Arc::new(AtomicBool::new(false)),
             llm: "none".into(),
             tokens: None,

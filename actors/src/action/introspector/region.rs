@@ -445,7 +445,11 @@ impl Hears<ConceptsFound> for Introspector {
 
 impl Hears<AssociatedRecalled> for Introspector {
     fn hear(&self, answer: &AssociatedRecalled, pulse: &mut Pulse<'_, Self>) {
-        let AssociatedRecalled { episodes, concepts, others, missing } = answer;
+        let AssociatedRecalled { episodes, concepts, others, missing, problem } = answer;
+        if let (Some(problem), Some((inquiry, _, open))) = (problem, self.asked(pulse)) {
+            self.answer(inquiry, open, Json::Null, Some(format!("{}: {problem}", open.tool)), pulse);
+            return;
+        }
         let report = json!({ "results": episodes, "concepts": concepts, "others": others, "missing": missing });
         self.reported("cross_layer_graph", report, pulse);
     }

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use jiff::tz::TimeZone;
 use jiff::{SignedDuration, Timestamp};
 use maxim_bus::MessageId;
 use maxim_bus::signals::bridges::{MannerLearned, PlannedStep, ProposedPlan, UsualPlace, UsuallyLocated, hour_of};
@@ -123,8 +124,9 @@ impl Counsel {
         }
     }
 
-    pub fn is_brief(&self, who: &str, now: Timestamp) -> bool {
-        let of_hour = |(brief, hours): &(bool, BTreeMap<u8, bool>)| hours.get(&hour_of(now)).copied().unwrap_or(*brief);
+    pub fn is_brief(&self, who: &str, now: Timestamp, zone: &TimeZone) -> bool {
+        let hour = hour_of(now, zone);
+        let of_hour = |(brief, hours): &(bool, BTreeMap<u8, bool>)| hours.get(&hour).copied().unwrap_or(*brief);
         self.manners.get(who).is_some_and(of_hour)
     }
 }
@@ -221,10 +223,12 @@ mod tests {
             welcome: maxim_bus::units::Value::clamped(0.2),
         };
         counsel.learn(manner(true, &[(10, false)]));
-        assert!(counsel.is_brief("http/anna", now) && !counsel.is_brief("http/bo", now));
-        assert!(!counsel.is_brief("http/anna", now + SignedDuration::from_hours(1)));
+        assert!(
+            counsel.is_brief("http/anna", now, &TimeZone::UTC) && !counsel.is_brief("http/bo", now, &TimeZone::UTC)
+        );
+        assert!(!counsel.is_brief("http/anna", now + SignedDuration::from_hours(1), &TimeZone::UTC));
         counsel.learn(manner(false, &[]));
-        assert!(!counsel.is_brief("http/anna", now));
+        assert!(!counsel.is_brief("http/anna", now, &TimeZone::UTC));
         let plan = ProposedPlan {
             template: 3,
             goal: "tidy the desk".into(),

@@ -391,7 +391,7 @@ impl Hears<EnrichedPercept> for Habit {
             text: percept.content.chars().take(2_000).collect(),
             recalled: found(&enriched.recalled),
             knowledge: enriched.knowledge.clone(),
-            brief: self.counsel.is_brief(&who(&origin.channel, &origin.sender), pulse.now()),
+            brief: self.counsel.is_brief(&who(&origin.channel, &origin.sender), pulse.now(), &pulse.settings().zone),
             ..Turn::new(pulse.turn(), pulse.trust(), &origin.channel, &origin.sender)
         };
         if percept.is_said() {

@@ -15,6 +15,7 @@
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::Arc;
 
+use jiff::tz::TimeZone;
 use jiff::{SignedDuration, Timestamp};
 use maxim_bus::hash::StableHash;
 use maxim_bus::mode::{AutonomyLevel, EffortLimits, Powers};
@@ -59,6 +60,8 @@ pub struct AutonomySettings {
     pub repeats: u32,
     /// How far the joints may turn.
     pub effort: EffortLimits,
+    /// Hours are told in it.
+    pub zone: TimeZone,
 }
 
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
@@ -259,7 +262,7 @@ impl Autonomy {
             return None;
         }
         let kind = goal_kind(&intent.tool, intent.goal.as_deref());
-        let counsel = self.counsels.on(&kind, now);
+        let counsel = self.counsels.on(&kind, now, &rails.zone);
         let unwanted = counsel == Some(Counsel::Unwanted);
         let confidence = intent.confidence.get();
         let bar = match counsel {
@@ -401,6 +404,7 @@ mod tests {
             per_minute: 300,
             repeats: 5,
             effort: EffortLimits::default(),
+            zone: TimeZone::UTC,
         }
     }
 

@@ -14,6 +14,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
 
+use jiff::tz::TimeZone;
 use jiff::{SignedDuration, Timestamp};
 use maxim_bus::signals::approval::{AnswerApproval, ApprovalAnswered};
 use maxim_bus::signals::bridges::{
@@ -73,6 +74,8 @@ pub struct FearSettings {
     pub review: Option<ReviewSettings>,
     /// Names this process.
     pub boot: u64,
+    /// Hours are told in it.
+    pub zone: TimeZone,
     /// Nothing is feared. Only what imagines can have it: its tools do nothing.
     pub fearless: Option<Imagined>,
 }
@@ -291,7 +294,7 @@ impl FearAgent {
     pub(super) fn ask(&self, mut entry: GateEntry, pulse: &mut Pulse<'_, Self>) {
         let (id, expires) = (entry.id, pulse.now() + pulse.settings().approval);
         let kind = goal_kind(&entry.intent.tool, entry.intent.goal.as_deref());
-        let counsel = self.counsels.on(&kind, pulse.now());
+        let counsel = self.counsels.on(&kind, pulse.now(), &pulse.settings().zone);
         if counsel == Some(Counsel::Unanswered) && !entry.intent.commanded {
             let reason = format!("it would need a yes, and at this hour nobody answers: {}", entry.reason);
             pulse.keep(FearEvent::Closed { id });

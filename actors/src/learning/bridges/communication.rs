@@ -3,14 +3,15 @@
 //! Biology: the temporoparietal junction and the reward of being understood.
 //! Law: what a person says within ten minutes of a message is read as thanks (λ = 1), a complaint (λ = 0) or a reply; of
 //! an unprompted message a reply counts 0.7 and silence 0.3, of an answer neither says anything. Welcome w ← w + α(λ − w)
-//! from ½, α = 0.3, per person and per hour of the day (UTC); at an hour it is (n·w_hour + 3·w)/(n + 3). Below 0.35 the
-//! brain confirms in a word. A person who says outright how to be spoken to is heard at once. What was learned of who may
-//! command is offered for general knowledge (`manner`).
+//! from ½, α = 0.3, per person and per hour of the day where the body is; at an hour it is (n·w_hour + 3·w)/(n + 3). Below
+//! 0.35 the brain confirms in a word. A person who says outright how to be spoken to is heard at once. What was learned of
+//! who may command is offered for general knowledge (`manner`).
 //! Remembers: each person's values, the newest 256 people. Forgets: who wasn't heard of for longest.
 //! Down: habit speaks as it was told last.
 
 use std::collections::{BTreeMap, VecDeque};
 
+use jiff::tz::TimeZone;
 use jiff::{SignedDuration, Timestamp};
 use maxim_bus::signals::bridges::{MannerLearned, hour_of};
 use maxim_bus::signals::layers::{ExportRecords, ImportRecords, RecordsExported, RecordsImported};
@@ -152,6 +153,9 @@ pub(super) struct Person {
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 struct Message {
     at: Timestamp,
+    /// Of the day where the body is. A state of before has none.
+    #[serde(default)]
+    hour: Option<u8>,
     unprompted: bool,
 }
 
@@ -185,7 +189,9 @@ impl Person {
         let reaction = reaction.filter(|_| !late);
         if let Some(lambda) = reward(reaction, message.unprompted) {
             self.welcome.learn(lambda);
-            self.hours.entry(hour_of(message.at)).or_default().learn(lambda);
+            if let Some(hour) = message.hour {
+                self.hours.entry(hour).or_default().learn(lambda);
+            }
         }
     }
 }
@@ -202,6 +208,8 @@ pub enum CommunicationEvent {
         who: String,
         turn: MessageId,
         at: Timestamp,
+        #[serde(default)]
+        hour: Option<u8>,
     },
     Heard {
         who: String,
@@ -224,7 +232,8 @@ impl Region for CommunicationBridge {
     const NAME: RegionName = "communication_bridge";
     const STAGE: Stage = Stage::Learning;
     type Event = CommunicationEvent;
-    type Settings = ();
+    /// The zone by which hours are told.
+    type Settings = TimeZone;
 
     fn card() -> Card<Self> {
         Self::wiring()
@@ -232,14 +241,14 @@ impl Region for CommunicationBridge {
 
     fn apply(&mut self, event: CommunicationEvent) {
         match event {
-            CommunicationEvent::Said { who, turn, at } => {
+            CommunicationEvent::Said { who, turn, at, hour } => {
                 let person = self.person(who, at);
                 let unprompted = person.turn != Some(turn);
                 if unprompted {
                     // Nobody reacted to the one before.
                     person.react(None, at);
                 }
-                person.message = Some(Message { at, unprompted });
+                person.message = Some(Message { at, hour, unprompted });
             }
             CommunicationEvent::Heard { who, turn, text, at, trust } => {
                 let person = self.person(who, at);
@@ -323,6 +332,7 @@ impl Hears<Outbound> for CommunicationBridge {
             who: who(&outbound.channel, &outbound.recipient),
             turn: outbound.turn,
             at: pulse.now(),
+            hour: Some(hour_of(pulse.now(), pulse.settings())),
         };
         self.learn(&outbound.channel, &outbound.recipient, event, pulse);
     }
@@ -354,6 +364,8 @@ impl Hears<ReportStats> for CommunicationBridge {
 
 #[cfg(test)]
 mod tests {
+    use maxim_bus::signals::outbox::Medium;
+
     use super::*;
 
     fn at(minutes: i64) -> Timestamp {
@@ -376,7 +388,8 @@ mod tests {
     }
 
     fn said(bridge: &mut CommunicationBridge, turn: u64, minute: i64) {
-        bridge.apply(CommunicationEvent::Said { who: "http/anna".into(), turn: id(turn), at: at(minute) });
+        let hour = Some(hour_of(at(minute), &TimeZone::UTC));
+        bridge.apply(CommunicationEvent::Said { who: "http/anna".into(), turn: id(turn), at: at(minute), hour });
     }
 
     #[test]
@@ -443,5 +456,27 @@ mod tests {
         assert!(bridge.people["http/anna"].brief() && bridge.people["http/anna"].exceptions().is_empty());
         heard(&mut bridge, 10, "more detail please", 701);
         assert!(!bridge.people["http/anna"].brief());
+    }
+
+    #[test]
+    fn hours_are_those_of_the_place() {
+        use crate::region::rig::{Rig, ear, monday_morning};
+        let tokyo = TimeZone::get("Asia/Tokyo").expect("a zone");
+        let mut rig: Rig<CommunicationBridge> = Rig::new(tokyo.clone(), ear::<MannerLearned>);
+        for n in 1..=2 {
+            // The second message says that nobody reacted to the first.
+            rig.send(Outbound {
+                turn: id(n),
+                channel: "http".into(),
+                recipient: "anna".into(),
+                text: "the bread is done".into(),
+                action: None,
+                tool: None,
+                medium: Medium::Text,
+            });
+        }
+        let there = u8::try_from(monday_morning().to_zoned(tokyo).hour()).expect("an hour");
+        assert_eq!(rig.region().people["http/anna"].hours.keys().collect::<Vec<_>>(), [&there]);
+        assert_ne!(hour_of(monday_morning(), &TimeZone::UTC), there);
     }
 }

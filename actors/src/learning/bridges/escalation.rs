@@ -12,6 +12,7 @@
 use std::collections::BTreeMap;
 
 use jiff::SignedDuration;
+use jiff::tz::TimeZone;
 use maxim_bus::signals::bridges::{ApprovalEnd, ApprovalEnded, Counsel, EscalationCounselled, goal_kind, hour_of};
 use maxim_bus::signals::layers::{ExportRecords, ImportRecords, RecordsExported, RecordsImported};
 use maxim_bus::signals::recall::{ReportStats, StatsReported};
@@ -94,7 +95,7 @@ impl Asked {
 
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub struct EscalationBridge {
-    /// By kind of goal and hour of the day (UTC).
+    /// By kind of goal and hour of the day where the body is.
     kinds: BTreeMap<String, BTreeMap<u8, Asked>>,
     questions: u64,
 }
@@ -125,7 +126,8 @@ impl Region for EscalationBridge {
     const NAME: RegionName = "escalation_bridge";
     const STAGE: Stage = Stage::Learning;
     type Event = EscalationEvent;
-    type Settings = ();
+    /// The zone by which hours are told.
+    type Settings = TimeZone;
 
     fn card() -> Card<Self> {
         Self::wiring()
@@ -192,7 +194,7 @@ impl EscalationBridge {
 
 impl Hears<ApprovalEnded> for EscalationBridge {
     fn hear(&self, ended: &ApprovalEnded, pulse: &mut Pulse<'_, Self>) {
-        let (kind, hour) = (goal_kind(&ended.tool, ended.goal.as_deref()), hour_of(ended.asked_at));
+        let (kind, hour) = (goal_kind(&ended.tool, ended.goal.as_deref()), hour_of(ended.asked_at, pulse.settings()));
         let event = EscalationEvent::Ended(Ended { kind: kind.clone(), hour, end: ended.end });
         let mut later = self.clone();
         later.apply(event.clone());
@@ -245,7 +247,7 @@ mod tests {
 
     #[test]
     fn what_changes_or_holds_is_told_and_survives_a_crash() {
-        let mut rig: Rig<EscalationBridge> = Rig::new((), ear::<EscalationCounselled>);
+        let mut rig: Rig<EscalationBridge> = Rig::new(TimeZone::UTC, ear::<EscalationCounselled>);
         let nine = monday_morning();
         let ended = |end| ApprovalEnded {
             intent: MessageId::from_parts(1, 1),
@@ -263,13 +265,40 @@ mod tests {
             assert_eq!(told.len(), if n < 2 { 0 } else { 2 }, "after {} questions: {told:?}", n + 1);
             told.iter().for_each(|told| counsels.learn(told));
         }
-        assert_eq!(counsels.on("bash:run", nine), Some(Counsel::Unanswered));
-        assert_eq!(counsels.on("write_file:create", nine), Some(Counsel::Unanswered), "nobody is there at all");
-        assert_eq!(counsels.on("bash:run", nine + SignedDuration::from_hours(3)), None);
+        assert_eq!(counsels.on("bash:run", nine, &TimeZone::UTC), Some(Counsel::Unanswered));
+        assert_eq!(
+            counsels.on("write_file:create", nine, &TimeZone::UTC),
+            Some(Counsel::Unanswered),
+            "nobody is there at all"
+        );
+        assert_eq!(counsels.on("bash:run", nine + SignedDuration::from_hours(3), &TimeZone::UTC), None);
         for _ in 0..2 {
             rig.send(ended(ApprovalEnd::Allowed));
             rig.heard::<EscalationCounselled>().iter().for_each(|told| counsels.learn(told));
         }
-        assert_eq!(counsels.on("bash:run", nine), None, "somebody answered after all");
+        assert_eq!(counsels.on("bash:run", nine, &TimeZone::UTC), None, "somebody answered after all");
+    }
+
+    #[test]
+    fn hours_are_those_of_the_place() {
+        let tokyo = TimeZone::get("Asia/Tokyo").expect("a zone");
+        let mut rig: Rig<EscalationBridge> = Rig::new(tokyo.clone(), ear::<EscalationCounselled>);
+        let asked_at = monday_morning();
+        let mut counsels = Counsels::default();
+        for _ in 0..3 {
+            rig.send(ApprovalEnded {
+                intent: MessageId::from_parts(1, 1),
+                tool: "bash".into(),
+                goal: None,
+                rule: "exec.build".into(),
+                asked_at,
+                end: ApprovalEnd::Expired,
+            });
+            rig.heard::<EscalationCounselled>().iter().for_each(|told| counsels.learn(told));
+        }
+        let there = u8::try_from(asked_at.to_zoned(tokyo.clone()).hour()).expect("an hour");
+        assert_eq!(rig.region().kinds["bash:"].keys().collect::<Vec<_>>(), [&there]);
+        assert_eq!(counsels.on("bash:", asked_at, &tokyo), Some(Counsel::Unanswered));
+        assert_eq!(counsels.on("bash:", asked_at, &TimeZone::UTC), None, "it is another hour there");
     }
 }

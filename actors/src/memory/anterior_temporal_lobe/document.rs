@@ -177,7 +177,9 @@ pub fn lessons(document: &str, passages: &[Passage]) -> Vec<ConceptLesson> {
                 relations,
             };
         let mut defines_heading = false;
-        for sentence in sentences(&passage.text) {
+        // A row of a table defines nothing.
+        let worded = || sentences(&passage.text).into_iter().filter(|sentence| !sentence.contains('|'));
+        for sentence in worded() {
             let Some(found) = definition(sentence) else { continue };
             defines_heading |= super::naming::key(&found.subject) == super::naming::key(&passage.heading);
             let relation = RelationLesson {
@@ -192,7 +194,7 @@ pub fn lessons(document: &str, passages: &[Passage]) -> Vec<ConceptLesson> {
         }
         if !defines_heading {
             let name = if passage.heading.is_empty() { title.as_str() } else { passage.heading.as_str() };
-            let first = sentences(&passage.text).first().map(|sentence| (*sentence).to_owned());
+            let first = worded().next().map(str::to_owned);
             lessons.push(lesson(name, "topic", first, Vec::new()));
         }
     }
@@ -251,6 +253,15 @@ mod tests {
         assert!(passage.text.contains("holds coffee"));
         assert_eq!((mug.trust, mug.provenance), (Trust::Listed, ConceptProvenance::DirectIngestion));
         assert!(found.iter().any(|lesson| lesson.name == "The oven" && lesson.category == "topic"));
+    }
+
+    #[test]
+    fn a_row_of_a_table_defines_nothing() {
+        let text = "# Motors\n\n| Name | What |\n|---|---|\n| A rotor is | a part |\n\nThey turn the wheels.\n";
+        let found = lessons("motors.md", &passages(text, true, 0));
+        let told: Vec<(&str, Option<&str>)> =
+            found.iter().map(|lesson| (lesson.name.as_str(), lesson.definition.as_deref())).collect();
+        assert_eq!(told, [("Motors", None), ("Motors", Some("They turn the wheels."))]);
     }
 
     #[test]

@@ -47,11 +47,19 @@ pub(super) type Ranked = Vec<(u32, f64)>;
 
 impl Finder<'_> {
     /// # Errors
-    /// The relation type isn't known, or a value is given without its property.
+    /// The relation type or the id isn't known, the property is empty, or a value is given without one.
     pub fn find(&self, asked: &FindConcepts, meant: Option<&Meant>) -> Result<Ranked, String> {
         let limit = if asked.limit == 0 { DEFAULT_LIMIT } else { asked.limit.min(MOST) };
         if asked.value.is_some() && asked.property.is_none() {
             return Err("value says of which property it is: give property too".into());
+        }
+        if asked.property.as_deref().is_some_and(|property| property.trim().is_empty()) {
+            return Err("property is empty: give its key, like colour".into());
+        }
+        if let Some(id) = &asked.concept_id
+            && concept_number(id).is_none_or(|number| self.index.card(number).is_none())
+        {
+            return Err(format!("there is no concept {id:?}; take an id that concepts gave"));
         }
         let kind = match &asked.relationship_type {
             Some(kind) => {

@@ -278,7 +278,14 @@ fn take_words(memory: &mut SemanticMemory, lesson: &ConceptLesson) -> bool {
         return false;
     }
     let before = (memory.definition.clone(), memory.properties.clone(), memory.category.clone());
-    if let Some(definition) = lesson.definition.as_deref().map(str::trim).filter(|text| !text.is_empty()) {
+    // What a document says first of a thing is what it is; what it says later goes into detail.
+    let is_detail = !memory.definition.is_empty()
+        && lesson.passage.as_ref().is_some_and(|passage| {
+            let first = memory.passages.first();
+            first.is_some_and(|first| (&first.document, &first.place) != (&passage.document, &passage.place))
+        });
+    let definition = lesson.definition.as_deref().map(str::trim).filter(|text| !text.is_empty() && !is_detail);
+    if let Some(definition) = definition {
         memory.definition = clipped(definition, LONGEST_TEXT);
     }
     if memory.category.is_empty() {

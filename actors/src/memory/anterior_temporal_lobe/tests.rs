@@ -401,3 +401,36 @@ fn those_of_a_store_from_before_are_told_of_in_steps() {
     }
     assert_eq!(told, (0..150).collect::<Vec<u32>>());
 }
+
+#[test]
+fn what_a_document_says_first_of_a_thing_stays_its_definition() {
+    let mut rig = rig();
+    let first =
+        "# Pump\n\nThe pump moves water.\n\n| Part | Count |\n|---|---|\n| valve | 2 |\n\nIt is cleaned in May.\n";
+    let part = |text: &str, before: u32| IngestDocument {
+        document: "pump.md".into(),
+        markdown: true,
+        text: text.into(),
+        passages_before: before,
+    };
+    rig.send(part(first, 0));
+    rig.send(part("# Pump\n\nIts colour is green.\n", 3));
+    let definition = |rig: &mut Rig<AnteriorTemporalLobe>| {
+        rig.send(FindConcepts { name: Some("pump".into()), ..FindConcepts::default() });
+        rig.heard::<ConceptsFound>().remove(0).concepts[0].definition.clone()
+    };
+    assert_eq!(definition(&mut rig), "The pump moves water.");
+    // The same passage in a later edition of the document corrects it.
+    rig.send(part("# Pump\n\nThe pump moves oil.\n", 0));
+    assert_eq!(definition(&mut rig), "The pump moves oil.");
+    let mut wrong = |asked: FindConcepts| {
+        rig.send(asked);
+        rig.heard::<ConceptsFound>().remove(0).error.expect("an error")
+    };
+    assert!(
+        wrong(FindConcepts { concept_id: Some("concept-99".into()), ..FindConcepts::default() }).contains("concept-99")
+    );
+    assert!(
+        wrong(FindConcepts { property: Some(" ".into()), ..FindConcepts::default() }).contains("property is empty")
+    );
+}

@@ -40,6 +40,9 @@ pub struct Open {
     /// Questions that are out, and to whom.
     waiting: Vec<(MessageId, Layer)>,
     seeds: Vec<(MemoryRef, f64)>,
+    /// The concept that was given, while nobody has said that there is one.
+    #[serde(default)]
+    unproven: Option<MessageId>,
     /// Activation, while it spreads.
     #[serde(default)]
     wave: Option<Wave>,
@@ -79,6 +82,7 @@ impl CrossLayerGraph {
             depth: asked.depth.unwrap_or(Spreading::default().hops).clamp(1, DEEPEST),
             waiting: Vec::new(),
             seeds,
+            unproven: None,
             wave: None,
             reached: None,
             answer: AssociatedRecalled::default(),
@@ -94,15 +98,22 @@ impl CrossLayerGraph {
             return self.end(None, open, pulse);
         }
         let id = cause.id;
+        if let Some(concept) = &asked.concept_id {
+            let find = FindConcepts { concept_id: Some(concept.clone()), limit: 1, ..FindConcepts::default() };
+            let question = pulse.ask(AnteriorTemporalLobe::NAME, find);
+            open.waiting.push((question, Layer::Atl));
+            open.unproven = Some(question);
+        }
         match query {
             Some(text) => {
                 let filter = EpisodeFilter { query: Some(text.into()), limit: SEEDS, ..EpisodeFilter::default() };
                 let episodes = pulse.ask(Hippocampus::NAME, RecallEpisodes { filter, except: None, waits: true });
                 let find = FindConcepts { query: Some(text.into()), limit: SEEDS, ..FindConcepts::default() };
                 let concepts = pulse.ask(AnteriorTemporalLobe::NAME, find);
-                open.waiting = vec![(episodes, Layer::Hippocampus), (concepts, Layer::Atl)];
+                open.waiting.extend([(episodes, Layer::Hippocampus), (concepts, Layer::Atl)]);
                 pulse.keep(GraphEvent::Asked { id, open: Box::new(open) });
             }
+            None if !open.waiting.is_empty() => pulse.keep(GraphEvent::Asked { id, open: Box::new(open) }),
             None => self.spread_on(id, open, pulse),
         }
     }
@@ -232,7 +243,13 @@ impl Hears<EpisodesRecalled> for CrossLayerGraph {
 
 impl Hears<AssociationsFollowed> for CrossLayerGraph {
     fn hear(&self, found: &AssociationsFollowed, pulse: &mut Pulse<'_, Self>) {
-        let Some((id, open)) = self.answered(pulse) else { return };
+        let Some((id, mut open)) = self.answered(pulse) else { return };
+        // Seeds that a recall found exist: one that is missing was given.
+        let is_given = |missing: &&String| open.seeds.iter().any(|(seed, _)| seed.id == **missing);
+        if let Some(unknown) = found.missing.iter().find(is_given) {
+            open.answer.problem = Some(format!("no memory has the id {unknown:?}; take an id that memory_recall gave"));
+            return self.end(Some(id), open, pulse);
+        }
         self.end_hop(id, open, &found.next, pulse);
     }
 }
@@ -240,7 +257,13 @@ impl Hears<AssociationsFollowed> for CrossLayerGraph {
 impl Hears<ConceptsFound> for CrossLayerGraph {
     fn hear(&self, found: &ConceptsFound, pulse: &mut Pulse<'_, Self>) {
         let Some((id, mut open)) = self.answered(pulse) else { return };
-        if open.reached.is_none() {
+        if open.unproven.is_some_and(|question| pulse.cause().and_then(|meta| meta.cause) == Some(question)) {
+            open.unproven = None;
+            if found.error.is_some() {
+                open.answer.problem.clone_from(&found.error);
+                return self.end(Some(id), open, pulse);
+            }
+        } else if open.reached.is_none() {
             let seed = |concept: &ConceptShown| {
                 (MemoryRef::new(Layer::Atl, concept.id.clone()), concept.score.clamp(0.0, 1.0))
             };

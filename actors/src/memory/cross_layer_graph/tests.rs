@@ -271,10 +271,14 @@ mod room {
         rig.send(asked);
         let turn = MessageId::from_parts(9, 9);
         let (question, _) = rig.heard_with::<FollowAssociations>().remove(0);
-        rig.answer(turn, question, AssociationsFollowed { next: vec![vec![("e7".to_owned(), 0.8)]] });
+        rig.answer(
+            turn,
+            question,
+            AssociationsFollowed { next: vec![vec![("e7".to_owned(), 0.8)]], missing: Vec::new() },
+        );
         let (question, follow) = rig.heard_with::<FollowAssociations>().remove(0);
         assert_eq!(follow.ids, ["e2", "e7"]);
-        rig.answer(turn, question, AssociationsFollowed { next: vec![Vec::new(), Vec::new()] });
+        rig.answer(turn, question, AssociationsFollowed { next: vec![Vec::new(), Vec::new()], missing: Vec::new() });
         let heard = rig.heard_all();
         let fetched =
             heard.iter().find_map(|envelope| envelope.get::<FetchEpisodes>()).expect("the episodes are fetched");

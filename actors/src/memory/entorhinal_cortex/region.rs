@@ -219,6 +219,9 @@ fn place_of_key(key: &[u8], prefix: &str) -> Option<u32> {
     u32::from_str_radix(hex, 16).ok()
 }
 
+/// Layers whose records are compared.
+const LAYERS: [&str; 3] = ["hippocampus", "anterior_temporal_lobe", "angular_gyrus"];
+
 fn id_key(layer: &str, id: &str) -> Vec<u8> {
     format!("id/{layer}/{id}").into_bytes()
 }
@@ -255,13 +258,15 @@ impl EntorhinalCortex {
     /// The record that a question names, in whatever layer it is.
     fn named(&self, query: &FindSimilar, pulse: &Pulse<'_, Self>) -> Option<(u32, Item)> {
         let id = query.memory_id.as_deref()?;
-        let layers = ["hippocampus", "anterior_temporal_lobe", "angular_gyrus"];
-        let place = layers.into_iter().find_map(|layer| self.place_of(layer, id, pulse))?;
+        let place = LAYERS.into_iter().find_map(|layer| self.place_of(layer, id, pulse))?;
         Some((place, self.item(place, pulse)?))
     }
 
     /// What the question says, and the place that it must not find.
     pub(super) fn cue(&self, query: &FindSimilar, pulse: &Pulse<'_, Self>) -> Result<(Cue, Option<u32>), String> {
+        if let Some(layer) = query.layer.as_deref().filter(|layer| !LAYERS.contains(layer)) {
+            return Err(format!("there is no layer {layer:?}; there are {}", LAYERS.join(", ")));
+        }
         let named = self.named(query, pulse);
         if let (Some(id), None) = (&query.memory_id, &named) {
             return Err(format!("no memory has the id {id:?}; take an id that memory_recall gave"));

@@ -37,6 +37,14 @@ impl Hippocampus {
     }
 }
 
+/// The id of an observation that repeats an episode leads to it from now on.
+pub(super) fn put_repeat(document: u32, id: &str, pulse: &mut Pulse<'_, Hippocampus>) {
+    pulse.put(id_key(id), &document);
+    let mut repeats = pulse.record::<Vec<String>>(&repeats_key(document)).unwrap_or_default();
+    repeats.push(id.to_owned());
+    pulse.put(repeats_key(document), &repeats);
+}
+
 /// The episode by what it can be compared with others.
 pub(super) fn situation(episode: &EpisodicMemory) -> Situation {
     let more = episode.further_words();
@@ -124,10 +132,7 @@ impl Hears<SalientPercept> for Hippocampus {
         if let Some((document, mut old)) = self.repeated(&episode, pulse) {
             merge_observation(&mut old, &episode);
             pulse.put(episode_key(document), &old);
-            pulse.put(id_key(&episode.id), &document);
-            let mut repeats = pulse.record::<Vec<String>>(&repeats_key(document)).unwrap_or_default();
-            repeats.push(episode.id.clone());
-            pulse.put(repeats_key(document), &repeats);
+            put_repeat(document, &episode.id, pulse);
             pulse.keep(HippocampusEvent::Merged { document, turn: Some(turn), episode: Box::new(old) });
         } else {
             episode.sitting = sitting_after(self.newest.map(|(sitting, at, _)| (sitting, at)), now);

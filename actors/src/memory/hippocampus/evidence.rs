@@ -19,7 +19,8 @@ const MOST: usize = 512;
 const SHOWN: usize = 80;
 
 impl Hippocampus {
-    fn by_id(id: &str, pulse: &Pulse<'_, Self>) -> Option<(u32, EpisodicMemory)> {
+    /// The episode of an id, its own or that of an observation that repeated it.
+    pub(super) fn by_id(id: &str, pulse: &Pulse<'_, Self>) -> Option<(u32, EpisodicMemory)> {
         let document = pulse.record::<u32>(&id_key(id))?;
         Some((document, pulse.record(&episode_key(document))?))
     }
@@ -67,8 +68,10 @@ impl Hears<FollowAssociations> for Hippocampus {
             let edges = self.edges().row(document).iter().filter(|edge| edge.kind == EdgeKind::Associates);
             edges.filter_map(|edge| Some((id_of(edge.to)?, edge.weight()))).collect()
         };
-        let next = asked.ids.iter().take(MOST).map(next).collect();
-        pulse.reply(AssociationsFollowed { next });
+        let ids = || asked.ids.iter().take(MOST);
+        let missing = ids().filter(|id| pulse.record::<u32>(&id_key(id)).is_none()).cloned().collect();
+        let next = ids().map(next).collect();
+        pulse.reply(AssociationsFollowed { next, missing });
     }
 }
 

@@ -8,6 +8,7 @@ use serde_json::{Map, Value};
 
 use super::edges::{Edge, EdgeKind};
 use super::model::{Action, EpisodicMemory, Outcome, Provenance, Trust};
+use crate::region::lines;
 
 /// One line. All fields are optional except one of `text` and `tool`; null is absent.
 #[derive(Clone, Debug, Default, PartialEq, Deserialize)]
@@ -55,7 +56,7 @@ pub struct Links {
     /// Edges to earlier episodes.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub edges: Vec<NamedEdge>,
-    /// Ids of turns that made the same observation again.
+    /// Ids of turns and lines that made the same observation again.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub repeats: Vec<String>,
 }
@@ -110,9 +111,10 @@ impl WholeLine {
             #[serde(default)]
             links: Option<Links>,
         }
-        let Line { episode, links } = serde_json::from_str(line)?;
+        let unread = |error: serde_json::Error| BadLine::Unread(lines::told(&error));
+        let Line { episode, links } = serde_json::from_str(line).map_err(unread)?;
         let record = episode.get();
-        let episode: EpisodicMemory = serde_json::from_str(record)?;
+        let episode: EpisodicMemory = serde_json::from_str(record).map_err(unread)?;
         if episode.id.is_empty() { Err(BadLine::Nameless) } else { Ok(Self { episode, record: record.into(), links }) }
     }
 }
@@ -121,7 +123,7 @@ impl WholeLine {
 #[derive(Debug, thiserror::Error)]
 pub enum BadLine {
     #[error("{0}")]
-    Json(#[from] serde_json::Error),
+    Unread(String),
     #[error("neither \"text\" nor \"tool\" is given; a line needs at least one of them, not empty")]
     Nothing,
     #[error("the exported episode has an empty \"id\"; it was changed since it was exported")]
@@ -140,9 +142,14 @@ pub struct ImportDefaults<'a> {
 
 impl ImportLine {
     pub fn parse(line: &str) -> Result<Self, BadLine> {
-        let line: Self = serde_json::from_str(line)?;
+        let line: Self = lines::object_in(line).map_err(BadLine::Unread)?;
         let given = |field: &Option<String>| field.as_deref().is_some_and(|text| !text.trim().is_empty());
         if given(&line.text) || given(&line.tool) { Ok(line) } else { Err(BadLine::Nothing) }
+    }
+
+    /// Whether it brings an id of its own.
+    pub fn is_named(&self) -> bool {
+        self.id.as_deref().is_some_and(|id| !id.is_empty())
     }
 
     /// A closed episode. A line with people counts as one in which a person took part, unless it says otherwise.
@@ -234,6 +241,9 @@ mod tests {
         assert!(message(r#"{"text": "a", "txet": 1}"#).contains("unknown field `txet`"));
         assert!(message(r#"{"text": "a", "salience": 3}"#).contains("Salience must be between 0 and 1, got 3"));
         assert!(message(r#"{"goal": "a", "text": " "}"#).contains("at least one"));
-        assert!(message("{").contains("EOF"));
+        assert!(message(r#"{"text": "a", "salience": 3}"#).starts_with("the field \"salience\""));
+        assert!(message(r#"{"text": "a", "timestamp": "2026-13-05"}"#).starts_with("the field \"timestamp\""));
+        assert!(message(r#"["a", "2026-01-05T09:00:00Z"]"#).contains("not a JSON object"));
+        assert!(message("{").contains("not JSON: EOF"));
     }
 }

@@ -2,34 +2,18 @@
 
 use std::collections::VecDeque;
 
+use jiff::Timestamp;
 use maxim_bus::signals::recall::{EpisodesCaptured, EpisodesImported, ImportEpisodes};
 use maxim_bus::signals::similarity::{Situation, SituationsStored};
 
-use super::capturing::situation;
+use super::capturing::{put_repeat, situation};
 use super::edges::{Edge, MOST_DEGREE, merge_edges, row_record};
 use super::import::{ImportDefaults, ImportLine, Links, NamedEdge, WholeLine};
-use super::key_index::Filter;
-use super::law::{Surroundings, capture_reasons, is_same_observation, merge_observation, sitting_after};
+use super::law::{Surroundings, capture_reasons, is_same_observation, is_told_again, merge_observation, sitting_after};
 use super::linking::edge_key;
 use super::model::EpisodicMemory;
 use super::region::{Hippocampus, HippocampusEvent, RECENT, day_of, episode_key, id_key, repeats_key};
 use crate::region::{Hears, Pulse};
-
-impl Hippocampus {
-    /// Whether an episode with this identity is kept already: one of the same time whose record begins with its id.
-    fn knows(&self, episode: &EpisodicMemory, pulse: &Pulse<'_, Self>) -> bool {
-        let at = Some(episode.created);
-        let then = Filter { time_after: at, time_before: at, ..Filter::default() };
-        let mut found = self.indexes.iter().flat_map(|indexes| indexes.keys.find(&then, usize::MAX));
-        let id = serde_json::json!(episode.id);
-        // Whole, and compressed.
-        let heads = [format!("{{\"id\":{id},"), format!("[{id},")];
-        found.any(|known| {
-            let kept = pulse.records().bytes(&episode_key(known));
-            kept.is_some_and(|kept| heads.iter().any(|head| kept.starts_with(head.as_bytes())))
-        })
-    }
-}
 
 /// Joins an imported episode with those that it was joined with; an end that isn't here is left out.
 fn join(document: u32, links: &Links, pulse: &mut Pulse<'_, Hippocampus>) {
@@ -42,89 +26,149 @@ fn join(document: u32, links: &Links, pulse: &mut Pulse<'_, Hippocampus>) {
     if !row.is_empty() {
         pulse.put_bytes(edge_key(document), row_record(document, &row));
     }
-    for repeat in &links.repeats {
+    // An id that leads elsewhere here goes on doing so.
+    let is_new = |repeat: &&String| pulse.record::<u32>(&id_key(repeat)).is_none();
+    let repeats: Vec<&String> = links.repeats.iter().filter(is_new).collect();
+    for repeat in &repeats {
         pulse.put(id_key(repeat), &document);
     }
-    if !links.repeats.is_empty() {
-        pulse.put(repeats_key(document), &links.repeats);
+    if !repeats.is_empty() {
+        pulse.put(repeats_key(document), &repeats);
     }
     pulse.keep(HippocampusEvent::LinksRecalled { document, row });
 }
 
+/// An import under way: what the room will know once it is through.
+struct Intake<'a> {
+    room: &'a Hippocampus,
+    all: bool,
+    next: u32,
+    newest: Option<(u32, Timestamp, u32)>,
+    goal: Option<String>,
+    batch: VecDeque<(u32, EpisodicMemory)>,
+    answer: EpisodesImported,
+}
+
+impl Intake<'_> {
+    /// A whole record of an export, which stays as it was written.
+    fn take_whole(&mut self, whole: WholeLine, pulse: &mut Pulse<'_, Hippocampus>) -> Result<(), String> {
+        let WholeLine { episode, record, links } = whole;
+        if let Some((_, kept)) = Hippocampus::by_id(&episode.id, pulse) {
+            // It may have been used, pinned or made small since, on either side.
+            if kept.id == episode.id && kept.created.as_microsecond() != episode.created.as_microsecond() {
+                return Err(other_content(&episode.id));
+            }
+            self.answer.known += 1;
+            return Ok(());
+        }
+        self.goal.clone_from(&episode.context.goal);
+        self.keep(episode, record.into_bytes(), links.as_ref(), pulse);
+        Ok(())
+    }
+
+    /// A line of another program.
+    fn take(&mut self, line: ImportLine, pulse: &mut Pulse<'_, Hippocampus>) -> Result<(), String> {
+        let (fresh, run) = (pulse.fresh_id().to_string(), pulse.settings().run.clone());
+        let (is_named, is_timed) = (line.is_named(), line.timestamp.is_some());
+        let mut episode = line.into_episode(&ImportDefaults { id: &fresh, now: pulse.now(), run: &run });
+        let goal_before = std::mem::replace(&mut self.goal, episode.context.goal.clone());
+        if is_named && let Some((_, kept)) = Hippocampus::by_id(&episode.id, pulse) {
+            if !is_told_again(&kept, &episode, is_timed) {
+                return Err(other_content(&episode.id));
+            }
+            self.answer.known += 1;
+            return Ok(());
+        }
+        let around = Surroundings { goal_before: goal_before.as_deref(), last_kept: self.newest.map(|(_, at, _)| at) };
+        episode.reasons = capture_reasons(&episode, &around, &pulse.settings().capture);
+        if !self.all {
+            if episode.reasons.is_empty() {
+                self.answer.unremarkable += 1;
+                return Ok(());
+            }
+            if let Some((document, mut old)) = self.repeated(&episode, pulse) {
+                merge_observation(&mut old, &episode);
+                pulse.put(episode_key(document), &old);
+                if is_named {
+                    put_repeat(document, &episode.id, pulse);
+                }
+                pulse.keep(HippocampusEvent::Merged { document, turn: None, episode: Box::new(old) });
+                self.answer.merged += 1;
+                return Ok(());
+            }
+        }
+        episode.sitting = sitting_after(self.newest.map(|(sitting, at, _)| (sitting, at)), episode.created);
+        // Plain data: JSON refuses nothing in it.
+        let record = serde_json::to_vec(&episode).unwrap_or_default();
+        self.keep(episode, record, None, pulse);
+        Ok(())
+    }
+
+    /// The episode that this one repeats, of this import or of before.
+    fn repeated(&self, episode: &EpisodicMemory, pulse: &Pulse<'_, Hippocampus>) -> Option<(u32, EpisodicMemory)> {
+        let law = &pulse.settings().capture;
+        let mut here = self.batch.iter().rev().take(RECENT);
+        let here = here.find(|(_, old)| is_same_observation(old, episode, law));
+        // Another line of this import may have been merged into it already.
+        let here = here.and_then(|(document, _)| Some((*document, pulse.record(&episode_key(*document))?)));
+        here.or_else(|| self.room.repeated(episode, pulse))
+    }
+
+    fn keep(
+        &mut self,
+        episode: EpisodicMemory,
+        record: Vec<u8>,
+        links: Option<&Links>,
+        pulse: &mut Pulse<'_, Hippocampus>,
+    ) {
+        let document = self.next;
+        self.newest = Some((episode.sitting, episode.created, document));
+        pulse.put_bytes(episode_key(document), record);
+        pulse.put(id_key(&episode.id), &document);
+        self.room.put_vector(document, &episode, pulse);
+        self.batch.push_back((document, episode.clone()));
+        let day = day_of(episode.created, &pulse.settings().zone);
+        pulse.keep(HippocampusEvent::Captured { document, turn: None, day, episode: Box::new(episode) });
+        if let Some(links) = links {
+            join(document, links, pulse);
+        }
+        self.next += 1;
+        self.answer.kept += 1;
+    }
+}
+
+fn other_content(id: &str) -> String {
+    format!(
+        "the id {id:?} is kept already with other content; give this line another \"id\", \
+         or take the kept one out first with `maxim memory forget {id}`"
+    )
+}
+
 impl Hears<ImportEpisodes> for Hippocampus {
     fn hear(&self, import: &ImportEpisodes, pulse: &mut Pulse<'_, Self>) {
-        let mut answer = EpisodesImported::default();
-        let (mut next, mut newest, mut goal) = (self.next, self.newest, self.kept_goal.clone());
-        let mut batch: VecDeque<(u32, EpisodicMemory)> = VecDeque::new();
-        let law = pulse.settings().capture;
+        let mut intake = Intake {
+            room: self,
+            all: import.all,
+            next: self.next,
+            newest: self.newest,
+            goal: self.kept_goal.clone(),
+            batch: VecDeque::new(),
+            answer: EpisodesImported::default(),
+        };
         for (number, line) in &import.lines {
-            match WholeLine::parse(line) {
-                None => {}
-                Some(Err(error)) => {
-                    answer.bad.push((*number, error.to_string()));
-                    continue;
+            let taken = match WholeLine::parse(line) {
+                Some(whole) => {
+                    whole.map_err(|error| error.to_string()).and_then(|whole| intake.take_whole(whole, pulse))
                 }
-                Some(Ok(WholeLine { episode, record, links })) => {
-                    if batch.iter().any(|(_, kept)| kept.id == episode.id) || self.knows(&episode, pulse) {
-                        answer.merged += 1;
-                        continue;
-                    }
-                    newest = Some((episode.sitting, episode.created, next));
-                    goal.clone_from(&episode.context.goal);
-                    pulse.put_bytes(episode_key(next), record.into_bytes());
-                    pulse.put(id_key(&episode.id), &next);
-                    self.put_vector(next, &episode, pulse);
-                    batch.push_back((next, episode.clone()));
-                    let day = day_of(episode.created, &pulse.settings().zone);
-                    let episode = Box::new(episode);
-                    pulse.keep(HippocampusEvent::Captured { document: next, turn: None, day, episode });
-                    if let Some(links) = links {
-                        join(next, &links, pulse);
-                    }
-                    next += 1;
-                    answer.kept += 1;
-                    continue;
-                }
-            }
-            let parsed = match ImportLine::parse(line) {
-                Ok(parsed) => parsed,
-                Err(error) => {
-                    answer.bad.push((*number, error.to_string()));
-                    continue;
+                None => {
+                    ImportLine::parse(line).map_err(|error| error.to_string()).and_then(|line| intake.take(line, pulse))
                 }
             };
-            let id = pulse.fresh_id().to_string();
-            let run = pulse.settings().run.clone();
-            let mut episode = parsed.into_episode(&ImportDefaults { id: &id, now: pulse.now(), run: &run });
-            let around = Surroundings { goal_before: goal.as_deref(), last_kept: newest.map(|(_, at, _)| at) };
-            episode.reasons = capture_reasons(&episode, &around, &pulse.settings().capture);
-            goal.clone_from(&episode.context.goal);
-            if !import.all {
-                if episode.reasons.is_empty() {
-                    answer.skipped += 1;
-                    continue;
-                }
-                let earlier =
-                    batch.iter().rev().take(RECENT).find(|(_, old)| is_same_observation(old, &episode, &law)).cloned();
-                if let Some((document, mut old)) = earlier.or_else(|| self.repeated(&episode, pulse)) {
-                    merge_observation(&mut old, &episode);
-                    pulse.put(episode_key(document), &old);
-                    pulse.keep(HippocampusEvent::Merged { document, turn: None, episode: Box::new(old) });
-                    answer.merged += 1;
-                    continue;
-                }
+            if let Err(reason) = taken {
+                intake.answer.bad.push((*number, reason));
             }
-            episode.sitting = sitting_after(newest.map(|(sitting, at, _)| (sitting, at)), episode.created);
-            newest = Some((episode.sitting, episode.created, next));
-            pulse.put(episode_key(next), &episode);
-            pulse.put(id_key(&episode.id), &next);
-            self.put_vector(next, &episode, pulse);
-            batch.push_back((next, episode.clone()));
-            let day = day_of(episode.created, &pulse.settings().zone);
-            pulse.keep(HippocampusEvent::Captured { document: next, turn: None, day, episode: Box::new(episode) });
-            next += 1;
-            answer.kept += 1;
         }
+        let Intake { batch, answer, .. } = intake;
         self.keep_sealed(pulse);
         let stored: Vec<Situation> = batch.iter().map(|(_, episode)| situation(episode)).collect();
         if !stored.is_empty() {

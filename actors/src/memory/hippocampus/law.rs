@@ -4,6 +4,7 @@ use std::collections::BTreeSet;
 
 use jiff::{SignedDuration, Timestamp};
 
+use super::compressed::compressed;
 use super::model::{CaptureReason, EpisodicMemory, Provenance};
 use crate::language::{is_stop_word, words};
 
@@ -74,6 +75,24 @@ pub fn is_same_observation(old: &EpisodicMemory, new: &EpisodicMemory, law: &Cap
         && old.context == new.context
         && old.action == new.action
         && old.success() == new.success()
+}
+
+/// True when a line tells the kept episode of its id once more. `is_timed`: the line says when it was.
+pub fn is_told_again(kept: &EpisodicMemory, told: &EpisodicMemory, is_timed: bool) -> bool {
+    let small = kept.live_edges.map(|edges| compressed(told, edges));
+    let told = small.as_ref().unwrap_or(told);
+    // Under the id of a repetition stands the episode that was repeated, a little earlier.
+    let is_own = kept.id == told.id;
+    let is_then = !is_timed || !is_own || kept.created.as_microsecond() == told.created.as_microsecond();
+    // Once it was seen again, it counts as the stronger of both, with the later outcome.
+    let is_untouched = kept.access_count == 0 && small.is_none() && is_own;
+    let is_as_strong = (kept.salience, kept.novelty, &kept.outcome) == (told.salience, told.novelty, &told.outcome);
+    is_then
+        && kept.perception == told.perception
+        && kept.context == told.context
+        && kept.action == told.action
+        && kept.success() == told.success()
+        && (!is_untouched || is_as_strong)
 }
 
 /// Takes the later observation into the earlier episode: it was seen again, and counts as the stronger of both.

@@ -446,12 +446,12 @@ pub(super) fn episode_key(document: u32) -> Vec<u8> {
     format!("{EPISODES}{document:08x}").into_bytes()
 }
 
-/// Where the number of an episode stands by its id; a turn that repeated an observation has its own.
+/// Where the number of an episode stands by its id; a turn or a line that repeated an observation has its own.
 pub(super) fn id_key(id: &str) -> Vec<u8> {
     format!("id/{id}").into_bytes()
 }
 
-/// Ids of turns that repeated the observation of an episode.
+/// Ids of turns and lines that repeated the observation of an episode.
 pub(super) fn repeats_key(document: u32) -> Vec<u8> {
     format!("repeats/{document:08x}").into_bytes()
 }

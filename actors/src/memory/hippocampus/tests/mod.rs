@@ -1,5 +1,6 @@
 //! The hippocampus on the bench.
 
+mod importing;
 mod links;
 mod sleep;
 

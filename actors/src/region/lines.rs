@@ -1,0 +1,108 @@
+//! Lines of JSON from outside, and what is wrong with one, in words.
+
+use serde::de::{DeserializeOwned, IgnoredAny};
+use serde_json::{Error, Map, Value};
+
+/// Reads a line that holds one object.
+///
+/// # Errors
+/// It is not JSON, not an object, or which field can't be taken and why.
+pub fn object_in<T: DeserializeOwned>(line: &str) -> Result<T, String> {
+    // serde takes a list for the fields in their order.
+    if !line.trim_start().starts_with('{') {
+        serde_json::from_str::<IgnoredAny>(line).map_err(|error| told(&error))?;
+        return Err("it is not a JSON object".into());
+    }
+    serde_json::from_str(line).map_err(|error| match serde_json::from_str(line) {
+        Ok(members) if error.is_data() => faulty::<T>(&members).unwrap_or_else(|| told(&error)),
+        Ok(_) => told(&error),
+        Err(error) => told(&error),
+    })
+}
+
+/// Reads the members of an object.
+///
+/// # Errors
+/// Which field can't be taken and why.
+pub fn object_of<T: DeserializeOwned>(members: Value) -> Result<T, String> {
+    let Value::Object(members) = members else { return Err("it is not a JSON object".into()) };
+    match serde_json::from_value(Value::Object(members.clone())) {
+        Ok(read) => Ok(read),
+        Err(error) => Err(faulty::<T>(&members).unwrap_or_else(|| told(&error))),
+    }
+}
+
+/// An error without its position: a line is one object, and its number is told by whoever counts.
+pub fn told(error: &Error) -> String {
+    let text = error.to_string();
+    let what = text.rsplit_once(" at line ").map_or(text.as_str(), |(what, _)| what);
+    if error.is_data() { what.to_owned() } else { format!("it is not JSON: {what}") }
+}
+
+/// Names the field that is at fault: the first with which the error comes up. None where nothing is wrong.
+fn faulty<T: DeserializeOwned>(members: &Map<String, Value>) -> Option<String> {
+    let fault = |members: &Map<String, Value>| {
+        let read = serde_json::from_value::<T>(Value::Object(members.clone()));
+        read.err().map(|error| told(&error))
+    };
+    let why = fault(members)?;
+    // These name their field.
+    if why.starts_with("missing field") || why.starts_with("unknown field") {
+        return Some(why);
+    }
+    let mut tried = Map::new();
+    for (name, value) in members {
+        tried.insert(name.clone(), value.clone());
+        if fault(&tried).is_some_and(|fault| fault == why) {
+            let fix = if name == "timestamp" { "; write it like 2026-01-05T09:00:00Z" } else { "" };
+            return Some(format!("the field {name:?}: {why}{fix}"));
+        }
+    }
+    Some(why)
+}
+
+#[cfg(test)]
+mod tests {
+    use serde::Deserialize;
+    use serde_json::json;
+
+    use super::*;
+
+    #[derive(Debug, Deserialize)]
+    #[serde(deny_unknown_fields)]
+    #[allow(dead_code)]
+    struct Line {
+        event: String,
+        #[serde(default)]
+        context: Map<String, Value>,
+        #[serde(default)]
+        timestamp: Option<jiff::Timestamp>,
+        #[serde(default)]
+        name: String,
+    }
+
+    #[test]
+    fn the_field_at_fault_is_named() {
+        let why = |line: &str| object_in::<Line>(line).expect_err("a bad line");
+        for (line, told) in [
+            (r#"{"event": 5}"#, "the field \"event\": invalid type: integer `5`, expected a string"),
+            (r#"{"name": "x", "context": "kitchen", "event": "e"}"#, "the field \"context\": "),
+            (r#"{"event": "e", "name": 5}"#, "the field \"name\": "),
+            (r#"{"event": "e", "timestamp": "noon"}"#, "the field \"timestamp\": "),
+            (r#"{"name": "x"}"#, "missing field `event`"),
+            (r#"{"event": "e", "x": 1}"#, "unknown field `x`"),
+            (r#"{"event": "e", "event": "f"}"#, "duplicate field `event`"),
+            (r#"["e"]"#, "it is not a JSON object"),
+            ("7", "it is not a JSON object"),
+            ("nonsense", "it is not JSON: expected ident"),
+            (r#"{"event": 5"#, "it is not JSON: EOF"),
+            ("", "it is not JSON: EOF"),
+        ] {
+            let why = why(line);
+            assert!(why.starts_with(told) && !why.contains(" column "), "{line}: {why}");
+        }
+        assert!(why(r#"{"event": "e", "timestamp": "noon"}"#).ends_with("write it like 2026-01-05T09:00:00Z"));
+        assert!(object_in::<Line>(" {\"event\": \"e\"}\r").is_ok() && object_of::<Line>(json!({"event": "e"})).is_ok());
+        assert_eq!(object_of::<Line>(json!({"event": []})).expect_err("a list"), why(r#"{"event": []}"#));
+    }
+}

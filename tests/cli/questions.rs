@@ -1,0 +1,130 @@
+//! Questions to memory and its upkeep, door by door, on a store without a daemon.
+
+use serde_json::{Value, json};
+
+use crate::home::{Done, Home};
+use crate::offline::{filled, lines};
+
+fn asked(home: &Home, door: &str, questions: &[Value]) -> Done {
+    let file: String = questions.iter().map(|question| format!("{question}\n")).collect();
+    home.write("work/asked.jsonl", &file);
+    home.run(&["memory", door, "--queries", "asked.jsonl"])
+}
+
+#[test]
+fn each_door_answers_many_questions_as_it_answers_one() {
+    let home = filled();
+    let done = asked(
+        &home,
+        "similar",
+        &[
+            json!({"id": 1, "query": "a spare key", "limit": 1}),
+            json!({"id": 2, "memory_id": "key"}),
+            json!({"id": 3, "memory_id": "nosuch"}),
+            json!({"id": 4, "depth": 3}),
+        ],
+    );
+    let answers = lines(&done);
+    assert_eq!((done.code, answers.len()), (Some(2), 4), "{done:?}");
+    assert_eq!((&answers[0]["id"], &answers[0]["results"][0]["id"]), (&json!(1), &json!("key")), "{done:?}");
+    assert!(answers.iter().all(|line| line["elapsed_us"].is_u64()), "{done:?}");
+    let one = lines(&home.run(&["memory", "similar", "--id", "key", "--json"]));
+    assert_eq!(answers[1]["results"], json!(one), "the live answer");
+    for (at, word) in [(2, "\"nosuch\""), (3, "\"depth\"")] {
+        assert!(answers[at]["error"].as_str().is_some_and(|why| why.contains(word)), "{}", answers[at]);
+    }
+
+    let done = asked(&home, "associated", &[json!({"id": "a", "query": "red cup"}), json!({"id": "b"})]);
+    let answers = lines(&done);
+    assert_eq!((done.code, &answers[0]["id"]), (Some(2), &json!("a")), "{done:?}");
+    let one = lines(&home.run(&["memory", "associated", "red cup", "--json"]));
+    let both = ["results", "concepts"].map(|name| answers[0][name].as_array().cloned().expect("a list")).concat();
+    assert_eq!(both, one, "{done:?}");
+    assert!(answers[1]["error"].as_str().is_some_and(|why| why.contains("asks for nothing")), "{done:?}");
+
+    let done = asked(&home, "predict", &[json!({"id": 7, "tool": "move", "params": {"x": 1}})]);
+    let one = home.run(&["memory", "predict", "move", "--params", "{\"x\": 1}", "--json"]).json();
+    let answers = lines(&done);
+    assert_eq!((done.code, &answers[0]["id"], &answers[0]["results"]), (Some(0), &json!(7), &json!([one])));
+    for args in [&["predict"][..], &["predict", "move", "--queries", "asked.jsonl"]] {
+        assert_eq!(home.run(&[&["memory"], args].concat()).code, Some(2), "{args:?}");
+    }
+}
+
+#[test]
+fn what_does_not_exist_is_refused_by_its_name() {
+    let home = filled();
+    for (args, word) in [
+        (&["similar", "x", "--layer", "nosuch"][..], "\"nosuch\""),
+        (&["similar", "--id", "nosuch"], "\"nosuch\""),
+        (&["associated", "--memory", "nosuch"], "\"nosuch\""),
+        (&["associated", "--concept", "concept-99"], "\"concept-99\""),
+        (&["associated", "--concept", "nosuch"], "\"nosuch\""),
+        (&["concepts", "--id", "concept-99"], "\"concept-99\""),
+        (&["concepts", "--property", ""], "property is empty"),
+        (&["predict", "move", "--params", "[1]"], "JSON object"),
+        (&["recall", "x", "--after", "yesterday"], "time_after"),
+        (&["recall", "x", "--after", "2026-01-40"], "time_after"),
+    ] {
+        let done = home.run(&[&["memory"], args].concat());
+        assert!(done.code == Some(2) && done.err.contains(word), "{args:?}: {done:?}");
+    }
+    assert_eq!(home.run(&["memory", "associated", "--memory", "key"]).code, Some(0));
+}
+
+#[test]
+fn a_date_is_the_start_of_that_day_where_the_body_is() {
+    let home = filled();
+    let found = |zone: &str, args: &[&str]| {
+        let args = [&["memory", "recall", "--json"], args].concat();
+        let done = home.run_with(&args, "MAXIM__AGENT__TIMEZONE", zone);
+        assert_eq!(done.code, Some(0), "{done:?}");
+        lines(&done).len()
+    };
+    // Both episodes are of 9 o'clock in Greenwich, on 5 January.
+    assert_eq!(found("UTC", &["--after", "2026-01-05"]), 2);
+    assert_eq!(found("UTC", &["--before", "2026-01-05"]), 0);
+    assert_eq!(found("UTC", &["--after", "2026-01-05", "--before", "2026-01-06"]), 2);
+    // Then it is 23 o'clock of the same day in Kiritimati, and 21 o'clock of the day before 12 hours west of Greenwich.
+    assert_eq!(found("Pacific/Kiritimati", &["--after", "2026-01-06"]), 0);
+    assert_eq!(found("Etc/GMT+12", &["--after", "2026-01-05"]), 0);
+    assert_eq!(found("Etc/GMT+12", &["--before", "2026-01-05"]), 2);
+}
+
+#[test]
+fn a_document_is_learned_looked_up_pinned_and_forgotten() {
+    let home = Home::new();
+    home.write(
+        "work/notes.md",
+        "# Pump\n\nThe pump moves water.\n\nA valve is a part of the pump. It is cleaned in May.\n",
+    );
+    home.write("work/cut.pdf", "%PDF-1.5\n1 0 obj\n<< /Type /Cat");
+    let done = home.run(&["memory", "ingest", "notes.md", "cut.pdf", "--json"]);
+    let reports = lines(&done);
+    assert_eq!((done.code, &reports[0]["passages"]), (Some(2), &json!(2)), "{done:?}");
+    assert!(reports[0]["created"].as_u64().is_some_and(|created| created >= 2), "{done:?}");
+    assert!(
+        reports[1]["error"].as_str().is_some_and(|why| why.contains("PDF") && !why.contains("scanned")),
+        "{done:?}"
+    );
+    let pump = lines(&home.run(&["memory", "concepts", "--name", "pump", "--json"])).remove(0);
+    assert_eq!(pump["definition"], "The pump moves water.");
+    let id = pump["id"].as_str().expect("an id");
+    let near = lines(&home.run(&["memory", "associated", "--concept", id, "--json"]));
+    assert!(near.iter().any(|line| line["name"] == "valve"), "{near:?}");
+    let again = home.run(&["memory", "ingest", "notes.md", "--json"]).json();
+    assert_eq!((&again["created"], &again["reinforced"]), (&json!(0), &json!(0)), "{again}");
+
+    let is_pinned = || lines(&home.run(&["memory", "concepts", "--id", id, "--json"])).remove(0)["pinned"].clone();
+    for (args, pinned) in [(&["pin", id][..], true), (&["pin", id, "--off"], false)] {
+        assert_eq!((home.run(&[&["memory"], args].concat()).code, is_pinned()), (Some(0), json!(pinned)), "{args:?}");
+    }
+    let gone = home.run(&["memory", "forget", id, "--json"]);
+    assert_eq!((gone.code, &gone.json()["what"]), (Some(0), &json!("Pump")), "{gone:?}");
+    for args in [&["forget", id][..], &["pin", id]] {
+        let done = home.run(&[&["memory"], args].concat());
+        assert!(done.code == Some(1) && done.err.contains(id), "{args:?}: {done:?}");
+    }
+    let near = home.run(&["memory", "associated", "--concept", id]);
+    assert!(near.code == Some(2) && near.err.contains(id), "its edges are gone with it: {near:?}");
+}
