@@ -13,4 +13,5 @@ mod loopback;
 mod manners;
 mod mcp;
 mod offline;
+mod page;
 mod stop;
