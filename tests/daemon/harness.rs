@@ -63,15 +63,20 @@ impl Place {
     }
 
     pub fn start_with(&self, args: &[&str]) -> Daemon {
-        self.launch(args, None)
+        self.launch("127.0.0.1:0", args, None)
     }
 
     /// One that wants this token, which the client of the test shows.
     pub fn start_guarded(&self, token: &str) -> Daemon {
-        self.launch(&[], Some(token))
+        self.launch("127.0.0.1:0", &[], Some(token))
     }
 
-    fn launch(&self, args: &[&str], token: Option<&str>) -> Daemon {
+    /// Where another was, after its end.
+    pub fn start_at(&self, url: &str) -> Daemon {
+        self.launch(url.trim_start_matches("http://"), &[], None)
+    }
+
+    fn launch(&self, listen: &str, args: &[&str], token: Option<&str>) -> Daemon {
         let note = self.data().join("daemon.json");
         let _ = std::fs::remove_file(&note);
         let mut child = self
@@ -79,7 +84,7 @@ impl Place {
             .arg("run")
             .arg("--data")
             .arg(self.data())
-            .args(["--listen", "127.0.0.1:0"])
+            .args(["--listen", listen])
             .args(args)
             .envs(token.map(|token| ("MAXIM__HTTP__TOKEN", token)))
             .stdin(Stdio::null())

@@ -54,7 +54,7 @@ at("token-form").addEventListener("submit", (event) => {
   sessionStorage.setItem("token", at("token").value.trim());
   at("token").value = "";
   at("token-form").hidden = true;
-  socket?.close();
+  disconnect();
   look();
 });
 
@@ -149,6 +149,8 @@ async function look() {
     if (!socket) connect();
   } catch (error) {
     if (turn !== look.turn) return;
+    // A socket may not notice for minutes that nobody is there.
+    if (error.status === 0) disconnect();
     // What became of a stop is the more important news.
     if (error.status === 0 && !at("alarm").textContent) alarm(LOST);
     const why = error.status === 401 ? "waits for its token" : "can't be seen";
@@ -157,6 +159,9 @@ async function look() {
   }
   looking = setTimeout(look, LOOK);
 }
+
+// A page that nobody sees is let look rarely by its browser.
+document.addEventListener("visibilitychange", () => document.hidden || look());
 
 function showState(text, kind) {
   // Told anew to a screen reader only when it has changed.
@@ -281,13 +286,16 @@ function connect() {
   });
   mine.addEventListener("message", (event) => mine === socket && hear(JSON.parse(event.data)));
   // The next look at the status connects again.
-  mine.addEventListener("close", () => {
-    if (mine !== socket) return;
-    socket = null;
-    at("line").textContent = "Not connected; it is tried again.";
-    unanswered.forEach(offerAgain);
-    unanswered = [];
-  });
+  mine.addEventListener("close", () => mine === socket && disconnect());
+}
+
+function disconnect() {
+  const left = socket;
+  socket = null;
+  left?.close();
+  at("line").textContent = "Not connected; it is tried again.";
+  unanswered.forEach(offerAgain);
+  unanswered = [];
 }
 
 function send(message) {

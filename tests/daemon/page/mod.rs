@@ -113,7 +113,7 @@ fn a_person_talks_stops_by_escape_and_goes_on_by_the_buttons() {
 }
 
 #[test]
-fn words_stay_words_what_it_asks_is_answered_and_a_lost_daemon_is_told() {
+fn words_stay_words_what_it_asks_is_answered_and_it_fits_a_phone() {
     let Some(mut person) = Person::sit_down() else { return };
     let place = Place::new();
     let daemon = place.start();
@@ -135,7 +135,15 @@ fn words_stay_words_what_it_asks_is_answered_and_a_lost_daemon_is_told() {
         assert_eq!((&layout["wide"], &layout["stop"]), (&json!(360), &json!(true)), "it fits a phone: {layout}");
     }
     assert_ne!(light["paper"], dark["paper"]);
+}
 
+#[test]
+fn a_lost_daemon_is_told_and_found_again_and_a_lost_stop_is_tried_again() {
+    let Some(mut person) = Person::sit_down() else { return };
+    let place = Place::new();
+    let daemon = place.start();
+    person.does(&json!(["open", daemon.url]));
+    person.sees("status", "Connected.");
     person.does(&json!(["offline", true]));
     person.sees("alert", "is lost");
     person.does(&json!(["press", "Escape"]));
@@ -143,7 +151,23 @@ fn words_stay_words_what_it_asks_is_answered_and_a_lost_daemon_is_told() {
     assert_eq!(daemon.get("/v1/status").1["stop"]["latched"], false);
     person.does(&json!(["offline", false]));
     person.sees("status", "Stopped by http");
-    assert_eq!(daemon.get("/v1/status").1["stop"]["latched"], true, "a stop that was lost is tried again");
+    assert_eq!(daemon.get("/v1/status").1["stop"]["latched"], true, "it arrived after all");
+    person.sees("status", "Connected.");
+
+    let url = daemon.url.clone();
+    daemon.kill();
+    person.sees("alert", "is lost");
+    person.sees("status", "Not connected");
+    person.says("what is 2 + 2?");
+    person.sees("alert", "That was not sent");
+    let daemon = place.start_at(&url);
+    person.sees("status", "Connected.");
+    person.sees("status", "Stopped by http");
+    for order in ["reset", "resume"] {
+        assert_eq!(daemon.post(&format!("/v1/{order}"), &json!({})).0, 200);
+    }
+    person.does(&json!(["press", "Enter"]));
+    person.sees("log", "2 + 2 = 4");
 }
 
 #[test]
