@@ -72,6 +72,7 @@ impl Offline {
             events,
             chaos: false,
             bearer: None,
+            origins: Vec::new(),
             listen: SocketAddr::from((Ipv4Addr::LOCALHOST, 0)),
             started: clock.now(),
             zone: rooms.suprachiasmatic_nucleus.zone.clone(),

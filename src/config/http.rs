@@ -15,6 +15,9 @@ section! {
         token: Option<Secret> = "", "", Shape::Secret;
         /// A file that holds the token alone; the token itself wins when both are set.
         token_file: Option<PathBuf> = "", "", Shape::Path;
+        /// Origins of web pages that may use the door beside the daemon's own, such as https://robot.example where a
+        /// proxy passes on another host than its own. Whoever serves such a page may command the agent.
+        origins: Vec<String> = "", "", Shape::Texts { required: false };
         /// The largest body of a request.
         body_max: ByteCount = "1 MiB", "bytes", Shape::Size { low: "512 KiB", high: "1 GiB" };
     }

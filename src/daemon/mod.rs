@@ -155,7 +155,7 @@ async fn live(plan: Plan, opened: Opened, watch: Stopwatch) -> Result<Exit, CliE
         .map_err(|error| unusable("the stop socket", &plan.folder.stop_socket(), &error))?;
 
     // The token was read before, from wherever it is.
-    let config::Http { listen: _, token: _, token_file: _, body_max } = &plan.settings.http;
+    let config::Http { listen: _, token: _, token_file: _, origins, body_max } = &plan.settings.http;
     let draining = Arc::new(AtomicBool::new(false));
     let is_stop_path_tested = Arc::new(AtomicBool::new(false));
     let served = Arc::new(Served {
@@ -164,6 +164,7 @@ async fn live(plan: Plan, opened: Opened, watch: Stopwatch) -> Result<Exit, CliE
         events,
         chaos: plan.chaos,
         bearer,
+        origins: origins.clone(),
         listen: address,
         started,
         zone: rooms.suprachiasmatic_nucleus.zone.clone(),

@@ -18,6 +18,7 @@ mod metrics;
 mod observations;
 mod openapi;
 mod outbox;
+mod page;
 mod percepts;
 mod powers;
 mod preempt;
@@ -84,6 +85,8 @@ pub struct Served {
     pub chaos: bool,
     /// What callers must show. Required beyond loopback: see [`check_listen`].
     pub bearer: Option<Secret>,
+    /// Origins of web pages that may use the door beside its own, e.g. `https://robot.example`.
+    pub origins: Vec<String>,
     pub listen: SocketAddr,
     pub started: Timestamp,
     /// Where the body is: dates are told in it.

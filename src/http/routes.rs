@@ -11,7 +11,7 @@ use serde_json::Value;
 use super::fields::{Field, nearest};
 use super::{
     Problem, Served, chaos, completions, concepts, events, fears, goals, hooks, layers, memory, metrics, observations,
-    openapi, outbox, percepts, powers, preempt, prompt, safety, similar, socket, status, tools, why, working,
+    openapi, outbox, page, percepts, powers, preempt, prompt, safety, similar, socket, status, tools, why, working,
 };
 
 /// What a body is.
@@ -315,7 +315,7 @@ pub const ROUTES: &[Route] = &[
         ],
         handler: || post(hooks::hook),
     },
-    read("/ws", "The WebSocket channel", &[], &[(101, "switches to WebSocket")], || get(socket::websocket)),
+    read(socket::PATH, "The WebSocket channel", &[], &[(101, "switches to WebSocket")], || get(socket::websocket)),
     read("/v1/chaos", "What can be broken on purpose", &[], OK, || get(chaos::list)),
     act("/v1/chaos/panic", "A room panics", chaos::VICTIM, &[(200, "ordered"), CONFLICT], || post(chaos::panic)),
     act("/v1/chaos/hang", "A room blocks its thread for 5 s", chaos::VICTIM, &[(200, "ordered"), CONFLICT], || {
@@ -324,6 +324,9 @@ pub const ROUTES: &[Route] = &[
     act("/v1/chaos/kill", "A room's actor ends", chaos::VICTIM, &[(200, "ordered"), CONFLICT], || post(chaos::kill)),
     act("/v1/chaos/fail-disk", "Writes to the disk fail from now on", &[], OK, || post(chaos::fail_disk)),
     act("/v1/chaos/restore-disk", "Writes to the disk work again", &[], OK, || post(chaos::restore_disk)),
+    read("/", "The web page; it and its files need no token", &[], &[(200, "HTML")], || get(page::document)),
+    read("/page.css", "How the page looks", &[], &[(200, "CSS")], || get(page::style)),
+    read("/page.js", "What the page does", &[], &[(200, "JavaScript")], || get(page::script)),
     read("/metrics", "Figures for Prometheus (OpenMetrics text)", &[], OK, || get(metrics::metrics)),
     read("/healthz", "The process lives; needs no token", &[], OK, || get(status::healthz)),
     read("/readyz", "It can work, latched or not", &[], &[(200, "ready"), (503, "what is missing")], || {

@@ -15,6 +15,11 @@ use super::percepts::{OWNER, checked_text, submit};
 use super::problem::Answer;
 use super::{Problem, Served};
 
+/// Where it is.
+pub const PATH: &str = "/ws";
+/// What a client may name as its protocol; who names none speaks the same.
+const PROTOCOL: &str = "maxim";
+
 /// What a client may send.
 const SAYING: &[Field] = &[
     Field::needed("text", Kind::Text, "what is said; up to gateway.text_max, by default 64 KiB"),
@@ -32,7 +37,7 @@ pub async fn websocket(
 ) -> Answer {
     let upgrade = upgrade.map_err(|why| Problem::bad(why.body_text(), "open it as a WebSocket"))?;
     let limit = served.body_max;
-    Ok(upgrade.max_message_size(limit).on_upgrade(move |socket| converse(served, socket)))
+    Ok(upgrade.protocols([PROTOCOL]).max_message_size(limit).on_upgrade(move |socket| converse(served, socket)))
 }
 
 async fn converse(served: Arc<Served>, mut socket: WebSocket) {

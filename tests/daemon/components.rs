@@ -20,6 +20,13 @@ pub fn folder() -> Option<PathBuf> {
     std::env::var_os("MAXIM_COMPONENTS").map(PathBuf::from).or_else(cache)
 }
 
+/// Node's own program, where it is installed.
+pub fn node() -> Option<PathBuf> {
+    let path: OsString = std::env::var_os("PATH").unwrap_or_default();
+    let node = std::env::split_paths(&path).map(|folder| folder.join("node")).find(|node| node.is_file())?;
+    Some(fs::canonicalize(node).expect("it is there"))
+}
+
 /// node and the folder of the packages.
 struct Components {
     node: PathBuf,
@@ -30,11 +37,9 @@ impl Components {
     /// None where they aren't installed, which is told loudly, and is a failure where they must be.
     fn find() -> Option<Self> {
         let folder = folder()?;
-        let path: OsString = std::env::var_os("PATH").unwrap_or_default();
-        let node = std::env::split_paths(&path).map(|folder| folder.join("node")).find(|node| node.is_file());
         let package = folder.join("node_modules/@modelcontextprotocol/server-everything/package.json");
-        match node.filter(|_| package.is_file()) {
-            Some(node) => Some(Self { node: fs::canonicalize(node).expect("it is there"), folder }),
+        match node().filter(|_| package.is_file()) {
+            Some(node) => Some(Self { node, folder }),
             None => {
                 let missing = format!("node, or the packages of tests/daemon/components in {}", folder.display());
                 assert!(std::env::var_os("MAXIM_REQUIRE_COMPONENTS").is_none(), "missing: {missing}");

@@ -7,6 +7,7 @@ use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
 use maxim_actors::effectors::http_client::{self, Roots};
+use reqwest::header::AUTHORIZATION;
 use serde_json::{Value, json};
 
 /// Generous: machines are shared. A test that waits so long has failed.
@@ -62,6 +63,20 @@ impl Place {
     }
 
     pub fn start_with(&self, args: &[&str]) -> Daemon {
+        self.launch("127.0.0.1:0", args, None)
+    }
+
+    /// One that wants this token, which the client of the test shows.
+    pub fn start_guarded(&self, token: &str) -> Daemon {
+        self.launch("127.0.0.1:0", &[], Some(token))
+    }
+
+    /// Where another was, after its end.
+    pub fn start_at(&self, url: &str) -> Daemon {
+        self.launch(url.trim_start_matches("http://"), &[], None)
+    }
+
+    fn launch(&self, listen: &str, args: &[&str], token: Option<&str>) -> Daemon {
         let note = self.data().join("daemon.json");
         let _ = std::fs::remove_file(&note);
         let mut child = self
@@ -69,8 +84,9 @@ impl Place {
             .arg("run")
             .arg("--data")
             .arg(self.data())
-            .args(["--listen", "127.0.0.1:0"])
+            .args(["--listen", listen])
             .args(args)
+            .envs(token.map(|token| ("MAXIM__HTTP__TOKEN", token)))
             .stdin(Stdio::null())
             .stdout(Stdio::null())
             .stderr(Stdio::piped())
@@ -95,7 +111,9 @@ impl Place {
             std::thread::yield_now();
         };
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().expect("a runtime");
-        let http = http_client::builder(&Roots::Nobody).build().expect("a client");
+        let shown = token.map(|token| (AUTHORIZATION, format!("Bearer {token}").parse().expect("a header's value")));
+        let http = http_client::builder(&Roots::Nobody).default_headers(shown.into_iter().collect());
+        let http = http.build().expect("a client");
         let daemon = Daemon { child, url, said, http, runtime };
         daemon.until("ready", || daemon.get("/readyz").0 == 200);
         daemon

@@ -14,4 +14,5 @@ mod manners;
 mod mcp;
 mod model;
 mod offline;
+mod page;
 mod stop;

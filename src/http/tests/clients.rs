@@ -12,6 +12,9 @@ use maxim_bus::signals::sleep::{SleepEntered, SleepPhase};
 use maxim_bus::signals::thought::TurnEnded;
 use maxim_bus::{MessageId, Trust};
 use tokio::sync::mpsc;
+use tokio_tungstenite::tungstenite;
+use tokio_tungstenite::tungstenite::client::IntoClientRequest;
+use tokio_tungstenite::tungstenite::http::HeaderValue;
 
 use super::super::word_stream::WordStream;
 use super::*;
@@ -34,7 +37,75 @@ async fn with_a_token_only_who_shows_it_comes_in() {
     refused(&tell(house.client.get(house.url("/v1/status")).header("host", "evil.example")).await, 403, &[]);
     let own = house.client.get(house.url("/v1/approvals")).header("origin", house.url(""));
     assert_eq!(tell(own).await.status, 200);
+    let link = house.client.get(house.url("/v1/memory/recall?query=x")).header("sec-fetch-site", "cross-site");
+    refused(&tell(link).await, 403, &["http.origins"]);
     assert!(!house.served.agent.frame.latch.is_stopped());
+    house.close().await;
+
+    let house = House::with(|served| served.origins = vec!["https://robot.example".into()]).await;
+    let proxied = house.client.post(house.url("/v1/stop")).header("origin", "https://robot.example");
+    assert_eq!(tell(proxied).await.status, 200);
+    assert!(house.served.agent.frame.latch.is_stopped());
+    house.close().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn the_page_and_its_files_come_with_their_policy_and_without_a_token() {
+    for token in [None, Some("s3cret")] {
+        let house = House::with(|served| served.bearer = token.map(|token| Secret::new(token.into()))).await;
+        let files = [("/", "text/html"), ("/page.css", "text/css"), ("/page.js", "text/javascript")];
+        for (path, kind) in files {
+            let answer = house.client.get(house.url(path)).send().await.expect("an answer");
+            let header = |name: &str| answer.headers()[name].to_str().expect("text").to_owned();
+            assert_eq!((answer.status().as_u16(), header("content-type")), (200, format!("{kind}; charset=utf-8")));
+            let policy = header("content-security-policy");
+            for part in ["default-src 'none'", "script-src 'self'", "connect-src 'self'", "frame-ancestors 'none'"] {
+                assert!(policy.contains(part), "{part} is not in {policy}");
+            }
+            assert!(!policy.contains("unsafe"), "{policy}");
+            assert_eq!(header("x-content-type-options"), "nosniff");
+            let text = answer.text().await.expect("text");
+            assert!(!text.contains("http://") && !text.contains("https://"), "{path} needs nothing from elsewhere");
+        }
+        let page = house.get("/").await.body;
+        let page = page.as_str().expect("HTML");
+        for (path, _) in &files[1..] {
+            assert!(page.contains(&format!("\"{path}\"")), "{path} is not asked for");
+        }
+        // A name of somebody else that points here is no name of this machine, unless a token is asked for anyway.
+        let rebound = tell(house.client.get(house.url("/")).header("host", "evil.example")).await;
+        assert_eq!(rebound.status, if token.is_some() { 200 } else { 403 });
+        house.close().await;
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_socket_opens_for_the_page_with_its_token_and_for_no_page_from_elsewhere() {
+    let house = House::with(|served| served.bearer = Some(Secret::new("s3cret".into()))).await;
+    let shakes_hands = async |protocols: &'static str, origin: String| {
+        let mut request = format!("ws://{}/ws", house.address).into_client_request().expect("a request");
+        request.headers_mut().insert("sec-websocket-protocol", HeaderValue::from_static(protocols));
+        request.headers_mut().insert("origin", origin.parse().expect("a value"));
+        match tokio_tungstenite::connect_async(request).await {
+            Ok((mut socket, answer)) => {
+                assert_eq!(answer.headers()["sec-websocket-protocol"], "maxim", "the token isn't said back");
+                socket.send(Message::Text(json!({"text": "hello"}).to_string().into())).await.expect("sent");
+                let told = socket.next().await.expect("open").expect("a frame").into_text().expect("text");
+                assert!(told.contains("accepted"), "{told}");
+                101
+            }
+            Err(tungstenite::Error::Http(answer)) => answer.status().as_u16(),
+            Err(error) => panic!("{error}"),
+        }
+    };
+    let token = "maxim, maxim.bearer.733363726574";
+    assert_eq!(shakes_hands(token, house.url("")).await, 101);
+    assert_eq!(shakes_hands("maxim", house.url("")).await, 401);
+    assert_eq!(shakes_hands("maxim, maxim.bearer.733363726575", house.url("")).await, 401);
+    assert_eq!(shakes_hands(token, "https://evil.example".into()).await, 403);
+    // The protocol is for sockets: nothing else is opened by it.
+    let elsewhere = house.client.get(house.url("/v1/status")).header("sec-websocket-protocol", token);
+    assert_eq!(tell(elsewhere).await.status, 401);
     house.close().await;
 }
 

@@ -95,6 +95,7 @@ impl House {
             events,
             chaos: false,
             bearer: None,
+            origins: Vec::new(),
             listen: address,
             started: Timestamp::now(),
             zone: jiff::tz::TimeZone::UTC,

@@ -1,0 +1,377 @@
+"use strict";
+// What comes from the daemon is put on the page as text alone: a person's, a model's or a stranger's words are in it.
+
+const LOOK = 2000; // ms between two looks at the status
+const PATIENCE = 5000; // ms that an answer may take
+const STOP_TRIES = 15000; // ms for which a stop that doesn't arrive is tried again
+const KEPT = 500; // entries of the conversation
+
+const at = (id) => document.getElementById(id);
+const wait = (ms) => new Promise((done) => setTimeout(done, ms));
+
+function make(tag, text, kind) {
+  const element = document.createElement(tag);
+  if (text !== undefined) element.textContent = text;
+  if (kind) element.className = kind;
+  return element;
+}
+
+/** Signs that can't be seen, or turn the reading direction, are spelled out where somebody decides by a text. */
+const visible = (text) =>
+  text.replace(/[\p{Cf}\p{Cc}\p{Zl}\p{Zp}]/gu, (sign) => (sign === "\n" ? sign : `\\u{${sign.codePointAt(0).toString(16)}}`));
+
+// ---- asking the daemon
+
+const token = () => sessionStorage.getItem("token");
+
+/** The answer's document; throws an Error with the daemon's own words, and `status` 0 where none answered. */
+async function ask(path, body) {
+  const headers = token() ? { Authorization: `Bearer ${token()}` } : {};
+  const options = { headers, cache: "no-store", signal: AbortSignal.timeout(PATIENCE) };
+  if (body) Object.assign(options, { method: "POST", body: JSON.stringify(body) });
+  let answer, told;
+  try {
+    answer = await fetch(path, options);
+    told = await answer.json();
+  } catch (error) {
+    throw Object.assign(new Error(`the daemon did not answer (${error.message})`), { status: 0 });
+  }
+  if (answer.ok) return told;
+  if (answer.status === 401) askForToken();
+  throw Object.assign(new Error(`${told.detail}; ${told.fix}`), { status: answer.status });
+}
+
+function askForToken() {
+  if (at("token-form").hidden) {
+    at("token-wrong").textContent = token() ? "The daemon does not know this token." : "";
+    at("token-form").hidden = false;
+    at("token").focus();
+  }
+}
+
+at("token-form").addEventListener("submit", (event) => {
+  event.preventDefault();
+  sessionStorage.setItem("token", at("token").value.trim());
+  at("token").value = "";
+  at("token-form").hidden = true;
+  disconnect();
+  look();
+});
+
+// ---- stop, reset, resume
+
+const alarm = (text) => (at("alarm").textContent = text);
+let stopping = false;
+
+async function stop(how) {
+  closeQuestion();
+  if (stopping) return;
+  stopping = true;
+  alarm("Stopping …");
+  const begun = Date.now();
+  for (;;) {
+    try {
+      const told = await ask("/v1/stop", { reason: `${how} on the web page` });
+      alarm(told.durable ? "" : "The stop was not on the disk in time: after a restart it may be forgotten.");
+      showState("Stopped. Nothing is done until it is reset.", "stopped");
+      break;
+    } catch (error) {
+      if (error.status !== 0 || Date.now() - begun > STOP_TRIES) {
+        alarm(`THE STOP DID NOT ARRIVE: ${error.message}. Stop it by other means: maxim stop, or the robot's own switch.`);
+        break;
+      }
+      alarm(`THE STOP HAS NOT ARRIVED YET: ${error.message}. It is tried again.`);
+      await wait(500);
+    }
+  }
+  stopping = false;
+  look();
+}
+
+at("stop").addEventListener("click", () => stop("STOP"));
+// Captured at the window, so that no field keeps the key for itself.
+window.addEventListener("keydown", (event) => event.key === "Escape" && !event.repeat && stop("Escape"), true);
+
+const QUESTIONS = {
+  reset: ["Clear the stop? Motion stays held until you resume.", "Yes, clear the stop"],
+  resume: ["Let motion and held parts go on?", "Yes, go on"],
+};
+let question = null;
+
+function closeQuestion() {
+  if (!question) return;
+  const opener = at(question);
+  question = null;
+  at("sure").hidden = true;
+  opener.focus();
+}
+
+for (const name of Object.keys(QUESTIONS)) {
+  at(name).addEventListener("click", () => {
+    question = name;
+    [at("sure-what").textContent, at("sure-yes").textContent] = QUESTIONS[name];
+    at("sure").hidden = false;
+    at("sure-no").focus();
+  });
+}
+
+at("sure-no").addEventListener("click", closeQuestion);
+at("sure-yes").addEventListener("click", async () => {
+  const name = question;
+  closeQuestion();
+  try {
+    await ask(`/v1/${name}`, {});
+    alarm("");
+  } catch (error) {
+    alarm(`That was not done: ${error.message}.`);
+  }
+  look();
+});
+
+// ---- how it is
+
+let looking = null;
+const LOST = "The connection to the daemon is lost. What you see here may be old. It is tried again.";
+
+/** Looks now, and again and again; a look under way is waited for. */
+async function look() {
+  clearTimeout(looking);
+  looking = null;
+  const turn = (look.turn = (look.turn ?? 0) + 1);
+  try {
+    const status = await ask("/v1/status");
+    // The store may hang while the rest is well.
+    const asked = await ask("/v1/approvals").catch(() => null);
+    if (turn !== look.turn) return; // a later look has newer news
+    if (at("alarm").textContent === LOST) alarm("");
+    showStatus(status);
+    showApprovals(asked);
+    if (!socket) connect();
+  } catch (error) {
+    if (turn !== look.turn) return;
+    // A socket may not notice for minutes that nobody is there.
+    if (error.status === 0) disconnect();
+    // What became of a stop is the more important news.
+    if (error.status === 0 && !at("alarm").textContent) alarm(LOST);
+    const why = error.status === 401 ? "waits for its token" : "can't be seen";
+    showState(`How the agent is ${why}.`, "");
+    at("reset").disabled = at("resume").disabled = true;
+  }
+  looking = setTimeout(look, LOOK);
+}
+
+// A page that nobody sees is let look rarely by its browser.
+document.addEventListener("visibilitychange", () => document.hidden || look());
+
+function showState(text, kind) {
+  // Told anew to a screen reader only when it has changed.
+  if (at("state").textContent !== text) at("state").textContent = text;
+  at("state").className = kind;
+  document.title = kind ? "STOPPED – Maxim" : "Maxim";
+}
+
+function showStatus(status) {
+  const { latched, motion, reason, by, at: since } = status.stop;
+  if (latched) {
+    const when = since ? ` since ${new Date(since).toLocaleTimeString()}` : "";
+    showState(`Stopped by ${by ?? "somebody unknown"}${when}: ${visible(reason ?? "no reason given")}. Nothing is done until it is reset.`, "stopped");
+  } else if (motion === "motion_held") {
+    showState(`Reset, and ${status.state}. Motion is held until somebody resumes.`, "");
+  } else {
+    showState(`Running: ${status.state}.`, "");
+  }
+  at("reset").disabled = !latched;
+  at("resume").disabled = latched;
+
+  const { regions, disk, body, llm, version } = status;
+  const named = (holds) => regions.filter(holds).map((region) => region.name);
+  const restarts = regions.filter((region) => region.restarts > 0).map((region) => `${region.name} ${region.restarts}`);
+  const lines = [["Rooms up", `${named((region) => region.state === "running").length} of ${regions.length}`]];
+  for (const state of ["restarting", "held", "off"]) {
+    const those = named((region) => region.state === state);
+    if (those.length) lines.push([`Rooms ${state}`, those.join(", ")]);
+  }
+  const thin = named((region) => region.thin);
+  if (thin.length) lines.push(["Rooms that only do the least", thin.join(", ")]);
+  lines.push(["Restarts", restarts.join(", ") || "none"]);
+  lines.push(["Disk", disk.reason ? `${disk.status}: ${disk.reason}` : disk.status]);
+  lines.push(["Body", body?.fault ? `${body.driver}: ${body.fault}` : (body?.driver ?? "none")]);
+  lines.push(["Language model", llm], ["Version", version]);
+  at("status").replaceChildren(...lines.flatMap(([name, value]) => [make("dt", name), make("dd", visible(String(value)))]));
+}
+
+// ---- what it asks
+
+const shown = new Map();
+
+function showApprovals(asked) {
+  at("asked-title").textContent = asked ? "It asks whether it may" : "What it asks can't be seen at present";
+  at("asked").hidden = asked && shown.size === 0 && asked.approvals.length === 0;
+  if (!asked) return;
+  const { approvals } = asked;
+  const open = new Set(approvals.map((approval) => approval.id));
+  for (const approval of approvals) {
+    if (!shown.has(approval.id)) {
+      shown.set(approval.id, approvalBox(approval));
+      at("approvals").append(shown.get(approval.id));
+    }
+  }
+  // Nothing moves under a finger that is about to press.
+  const isInUse = at("asked").matches(":hover, :focus-within");
+  for (const [id, box] of shown) {
+    if (open.has(id)) continue;
+    box.querySelectorAll("button").forEach((button) => (button.disabled = true));
+    const note = box.querySelector(".note");
+    note.textContent ||= "It is answered, or its time is over.";
+    if (!isInUse) {
+      box.remove();
+      shown.delete(id);
+    }
+  }
+  at("asked").hidden = shown.size === 0;
+}
+
+function approvalBox(approval) {
+  const box = make("div", undefined, "box");
+  const name = `to use ${approval.tool}`;
+  box.setAttribute("role", "group");
+  box.setAttribute("aria-label", `It asks ${name}`);
+  const until = new Date(approval.expires).toLocaleTimeString();
+  box.append(make("p", `${approval.tool} — ${visible(approval.reason)} (${approval.rule}); until ${until}`));
+  box.append(make("pre", visible(JSON.stringify(approval.params, null, 2))));
+  const from = `${approval.sender ?? "somebody"} on ${approval.channel ?? "an unknown channel"}`;
+  box.append(make("p", `Wanted by ${visible(from)}.`));
+  const [row, note] = [make("div", undefined, "row"), make("p", undefined, "note")];
+  const answer = async (allow) => {
+    row.querySelectorAll("button").forEach((button) => (button.disabled = true));
+    try {
+      await ask(`/v1/approvals/${encodeURIComponent(approval.id)}`, { allow });
+      note.textContent = allow ? "You allowed it." : "You denied it.";
+    } catch (error) {
+      note.textContent = `Your answer was not taken: ${error.message}.`;
+      row.querySelectorAll("button").forEach((button) => (button.disabled = error.status === 404));
+    }
+    look();
+  };
+  for (const [label, allow] of [["Deny", false], ["Allow this once", true]]) {
+    const button = make("button", label);
+    button.type = "button";
+    button.setAttribute("aria-label", `${label}: ${name}`);
+    button.addEventListener("click", () => answer(allow));
+    row.append(button);
+  }
+  box.append(row, note);
+  return box;
+}
+
+// ---- conversation
+
+let socket = null;
+/** Said on this connection and not yet taken by the daemon, which answers in their order. */
+let unanswered = [];
+/** Taken, with their turn under way: told again by the daemon when they are sent again under their id. */
+const turns = new Map();
+/** What was said already, so that a reply that comes both by itself and with the end of its turn is shown once. */
+const heard = new Set();
+
+function connect() {
+  const proof = token() && [...new TextEncoder().encode(token())].map((byte) => byte.toString(16).padStart(2, "0")).join("");
+  const address = `${location.protocol === "https:" ? "wss" : "ws"}://${location.host}/ws`;
+  const mine = (socket = new WebSocket(address, proof ? ["maxim", `maxim.bearer.${proof}`] : ["maxim"]));
+  mine.addEventListener("open", () => {
+    at("line").textContent = "Connected.";
+    const underWay = [...turns.values()];
+    turns.clear();
+    underWay.forEach(send);
+  });
+  mine.addEventListener("message", (event) => mine === socket && hear(JSON.parse(event.data)));
+  // The next look at the status connects again.
+  mine.addEventListener("close", () => mine === socket && disconnect());
+}
+
+function disconnect() {
+  const left = socket;
+  socket = null;
+  left?.close();
+  at("line").textContent = "Not connected; it is tried again.";
+  unanswered.forEach(offerAgain);
+  unanswered = [];
+}
+
+function send(message) {
+  if (socket?.readyState !== WebSocket.OPEN) return offerAgain(message);
+  unanswered.push(message);
+  socket.send(JSON.stringify({ text: message.text, provider_id: message.id }));
+}
+
+/** A message that may have arrived, or not: under its id the daemon takes it once. Not sent by itself, as it may be late. */
+function offerAgain(message) {
+  const button = make("button", "Send it again");
+  button.type = "button";
+  button.addEventListener("click", () => {
+    message.note.replaceChildren();
+    send(message);
+  });
+  message.note.replaceChildren("The connection was lost before the daemon confirmed this. ", button);
+}
+
+function hear(said) {
+  if (said.type === "accepted") {
+    const message = unanswered.shift();
+    if (message) turns.set(said.id, message);
+  } else if (said.type === "error") {
+    unanswered.shift()?.note.replaceChildren(`This was not taken: ${said.detail}; ${said.fix}.`);
+  } else if (said.type === "reply") {
+    reply(said.turn, said.text);
+  } else if (said.type === "ended") {
+    if (said.reply) reply(said.turn, said.reply);
+    const actions = turns.has(said.turn) ? said.actions.filter((action) => action.tool !== "respond") : [];
+    for (const { tool, status, reason } of actions) entry("", `${tool}: ${status}${reason ? `, ${reason}` : ""}`, "note");
+    turns.delete(said.turn);
+    look(); // it may have asked for something
+  }
+}
+
+function reply(turn, text) {
+  const key = `${turn} ${text}`;
+  if (heard.has(key)) return;
+  heard.add(key);
+  if (heard.size > KEPT) heard.delete(heard.values().next().value);
+  entry("Maxim", text, "");
+}
+
+/** Adds a line to the conversation; what can be noted about it later is given back. */
+function entry(who, text, kind) {
+  const talk = at("talk");
+  const isAtEnd = talk.scrollHeight - talk.scrollTop - talk.clientHeight < 40;
+  const line = make("div", undefined, `said ${kind}`);
+  const [words, note] = [make("span", text, "words"), make("div", undefined, "note")];
+  words.dir = "auto";
+  if (who) line.append(make("b", who));
+  line.append(words, note);
+  talk.append(line);
+  if (talk.childElementCount > KEPT) talk.firstElementChild.remove();
+  if (isAtEnd) talk.scrollTop = talk.scrollHeight;
+  return note;
+}
+
+at("say").addEventListener("submit", (event) => {
+  event.preventDefault();
+  const text = at("text").value;
+  if (!text.trim()) return;
+  if (socket?.readyState !== WebSocket.OPEN) {
+    return alarm("That was not sent: there is no connection to the daemon. Your words are kept.");
+  }
+  at("text").value = "";
+  const id = [...crypto.getRandomValues(new Uint8Array(16))].map((byte) => byte.toString(16).padStart(2, "0")).join("");
+  send({ id, text, note: entry("You", text, "own") });
+});
+
+at("text").addEventListener("keydown", (event) => {
+  if (event.key === "Enter" && !event.shiftKey && !event.isComposing) {
+    event.preventDefault();
+    at("say").requestSubmit();
+  }
+});
+
+look();
