@@ -243,3 +243,31 @@ fn with_what_a_tool_goes_wrong_becomes_knowledge_and_the_tool_itself_stays_good(
     assert_eq!((&properties["tool"], &properties["word"]), (&json!("read_file"), &json!("ghost")), "{found:?}");
     assert!(lived(Some("fear_bridge")).is_empty());
 }
+
+/// Kinds of the edges that the cross-layer graph holds.
+fn edge_kinds(bench: &Bench) -> BTreeSet<String> {
+    let nodes = bench.agent.frame.store.records("cross_layer_graph", .., usize::MAX).expect("read");
+    let text: Vec<String> = nodes.iter().map(|(_, bytes)| String::from_utf8_lossy(bytes).into_owned()).collect();
+    let kinds = ["QUANTIFIES", "COMPUTED_FROM", "STATISTICALLY_CONFIRMS"];
+    kinds.into_iter().filter(|kind| text.iter().any(|node| node.contains(kind))).map(str::to_owned).collect()
+}
+
+#[test]
+fn a_measurement_leads_to_what_it_measures_and_to_what_it_was_computed_from() {
+    let life = |cut: Option<&str>| {
+        let mut bench = Bench::new();
+        cut.into_iter().for_each(|room| assert!(bench.agent.cut(room)));
+        for n in 0..20 {
+            bench.say(&format!("create a file n{n}.txt with the text hello"));
+            bench.pass(Duration::from_secs(5));
+        }
+        promote(&mut bench);
+        bench.say("create a file more.txt with the text hello");
+        promote(&mut bench);
+        bench
+    };
+    let bench = life(None);
+    let all = ["COMPUTED_FROM", "QUANTIFIES", "STATISTICALLY_CONFIRMS"].map(str::to_owned);
+    assert_eq!(edge_kinds(&bench), BTreeSet::from(all));
+    assert_eq!(edge_kinds(&life(Some("angular_gyrus"))), BTreeSet::new());
+}

@@ -11,7 +11,10 @@ use std::collections::BTreeMap;
 
 use jiff::{SignedDuration, Timestamp};
 use maxim_bus::Trust;
-use maxim_bus::signals::concepts::{ConsolidateLayer, KnowledgeRecalled, Layer, LayerConsolidated, RecallKnowledge};
+use maxim_bus::signals::concepts::{
+    ConsolidateLayer, CrossEdge, CrossKind, KnowledgeRecalled, Layer, LayerConsolidated, MemoryRef, RecallKnowledge,
+    RecordsLinked,
+};
 use maxim_bus::signals::layers::{ExportRecords, ImportRecords, RecordsExported, RecordsImported};
 use maxim_bus::signals::numbers::{
     AnalyseSeries, Calculate, Calculated, MathCategory, MathProvenance, MathRecord, MathRecordRemoved,
@@ -73,6 +76,7 @@ wiring!(AngularGyrus {
         SeriesAnalysed,
         MathRecordStored,
         MathRecordRemoved,
+        RecordsLinked,
         KnowledgeRecalled,
         LayerConsolidated,
         StatsReported,
@@ -210,8 +214,33 @@ impl AngularGyrus {
             self.remove(&leaving, pulse);
         }
         pulse.put(record_key(&id), &record);
+        let edges = self.told_edges(&record);
+        if !edges.is_empty() {
+            pulse.emit(RecordsLinked { edges });
+        }
         pulse.emit(MathRecordStored { id, name: record.name.clone(), category: record.category });
         pulse.keep(GyrusEvent::Stored(Box::new(record)));
+    }
+
+    /// What a record of two metrics that go together in time has to do with the records of these, whichever of them
+    /// came first. It goes with the record when they part.
+    fn told_edges(&self, record: &MathRecord) -> Vec<CrossEdge> {
+        let id = |record: &MathRecord| MemoryRef::new(Layer::AngularGyrus, record.id.clone());
+        let edge = |kind, pair: &MathRecord, metric: &MathRecord| CrossEdge {
+            kind,
+            from: id(pair),
+            to: id(metric),
+            weight: pair.outputs.get("rho").map_or(1.0, |rho| rho.abs()),
+        };
+        let both = |pair: &MathRecord, metric: &MathRecord| {
+            [CrossKind::TemporallyCorrelates, CrossKind::ComputedFrom].map(|kind| edge(kind, pair, metric))
+        };
+        if is_pair(record) {
+            let metrics = record.relates.iter().filter_map(|name| self.store.named(name));
+            return metrics.flat_map(|metric| both(record, metric)).collect();
+        }
+        let pairs = self.store.learned().filter(|pair| is_pair(pair) && pair.relates.contains(&record.name));
+        pairs.flat_map(|pair| both(pair, record)).collect()
     }
 
     fn remove(&self, id: &str, pulse: &mut Pulse<'_, Self>) {
@@ -220,6 +249,10 @@ impl AngularGyrus {
         pulse.emit(MathRecordRemoved { id: id.into(), name: record.name.clone() });
         pulse.keep(GyrusEvent::Removed { id: id.into() });
     }
+}
+
+fn is_pair(record: &MathRecord) -> bool {
+    record.category == MathCategory::Relationship && record.domain == METRICS
 }
 
 /// The record of two metrics that go together.
@@ -408,6 +441,7 @@ mod tests {
             ear::<MathRecordStored>(bus, probe);
             ear::<MathRecordRemoved>(bus, probe);
             ear::<SeriesAnalysed>(bus, probe);
+            ear::<RecordsLinked>(bus, probe);
         })
     }
 
@@ -477,6 +511,11 @@ mod tests {
             trust: Trust::Own,
         };
         rig.send(pair.clone());
+        let told = rig.heard::<RecordsLinked>().remove(0).edges;
+        let of = |kind| told.iter().filter(|edge| edge.kind == kind).count();
+        assert_eq!((of(CrossKind::TemporallyCorrelates), of(CrossKind::ComputedFrom)), (2, 2), "{told:?}");
+        rig.send(pattern("pain:rate", "it hurts every half hour"));
+        assert_eq!(rig.heard::<RecordsLinked>()[0].edges.len(), 2, "a record that is renewed is joined again");
         let found = ask(&mut rig, json!({"operation": "recall", "topic": "hurts"}));
         let names: Vec<&str> =
             found.output["results"].as_array().expect("a list").iter().filter_map(|r| r["name"].as_str()).collect();

@@ -6,7 +6,8 @@ use std::collections::BTreeMap;
 use jiff::Timestamp;
 use maxim_bus::Trust;
 use maxim_bus::signals::concepts::{
-    ConceptLesson, ConceptProvenance, CrossEdge, CrossKind, Layer, LayerEdge, LearnedConcept, MemoryRef, RelationLesson,
+    ConceptLesson, ConceptProvenance, CrossEdge, CrossKind, Layer, LayerEdge, LearnedConcept, MemoryRef,
+    RelationLesson, SUBJECT,
 };
 
 use super::index::ConceptIndex;
@@ -98,6 +99,10 @@ impl<'a> Lesson<'a> {
         }
         for relation in &lesson.relations {
             self.relate(number, relation, lesson.trust, lesson.provenance);
+        }
+        let subject = lesson.properties.get(SUBJECT).and_then(|subject| self.find(subject, ""));
+        if let Some(measured) = subject.filter(|measured| *measured != number) {
+            self.cross_edges.extend(measures_of(lesson, &concept_id(measured)));
         }
         Ok(LearnedConcept { id: concept_id(number), name, created, reinforced })
     }
@@ -194,6 +199,7 @@ impl<'a> Lesson<'a> {
             memory.sources.push(source.clone());
             evidence += u32::from(source.layer == Layer::Hippocampus);
             self.cross_edges.extend(edges_to(number, source));
+            self.cross_edges.extend(computed_from(source, &memory.sources));
         }
         if let Some(passage) = &lesson.passage {
             let known = memory.passages.iter().any(|known| {
@@ -297,6 +303,30 @@ fn take_words(memory: &mut SemanticMemory, lesson: &ConceptLesson) -> bool {
         }
     }
     before != (memory.definition.clone(), memory.properties.clone(), memory.category.clone())
+}
+
+/// Edges of the records of numbers among these sources with the episodes that they were computed from, as far as
+/// `source` is an end of them.
+fn computed_from(source: &MemoryRef, all: &[MemoryRef]) -> Vec<CrossEdge> {
+    let of = |layer: Layer| all.iter().filter(move |one| one.layer == layer).cloned();
+    let edge = |from: MemoryRef, to: MemoryRef| CrossEdge { kind: CrossKind::ComputedFrom, from, to, weight: 1.0 };
+    match source.layer {
+        Layer::AngularGyrus => of(Layer::Hippocampus).map(|data| edge(source.clone(), data)).collect(),
+        Layer::Hippocampus => of(Layer::AngularGyrus).map(|record| edge(record, source.clone())).collect(),
+        Layer::Nac | Layer::Atl => Vec::new(),
+    }
+}
+
+/// Edges of the records of numbers that a lesson rests on with the concept that they measure.
+fn measures_of(lesson: &ConceptLesson, concept: &str) -> Vec<CrossEdge> {
+    let measures = lesson.sources.iter().filter(|source| source.layer == Layer::AngularGyrus);
+    let edge = |record: &MemoryRef| CrossEdge {
+        kind: CrossKind::Quantifies,
+        from: record.clone(),
+        to: MemoryRef::new(Layer::Atl, concept),
+        weight: 1.0,
+    };
+    measures.map(edge).collect()
 }
 
 /// Edges that a concept has with what it was made from.
