@@ -21,8 +21,9 @@ use maxim_actors::memory::hippocampus::law::sitting_after;
 use maxim_actors::memory::hippocampus::model::{Action, EpisodicMemory, Outcome, Provenance};
 use maxim_actors::memory::hippocampus::spreading::Spreading;
 use maxim_actors::memory::hippocampus::text_index::{Query, TextIndex, merge};
-use maxim_actors::memory::suprachiasmatic_nucleus::index::{BinIndex, BinQuery};
+use maxim_actors::memory::suprachiasmatic_nucleus::index::BinIndex;
 use maxim_actors::memory::suprachiasmatic_nucleus::law::{TimeSignature, local_day};
+use maxim_bus::signals::recall::TimeBins;
 use maxim_bus::signals::similarity::Situation;
 
 /// Splitmix64 (Steele et al. 2014).
@@ -158,7 +159,7 @@ fn recall(criterion: &mut Criterion) {
         group.bench_function(BenchmarkId::new("recall by key", size), |b| {
             b.iter(|| store.keys.find(&filters.next().unwrap_or_default(), 10));
         });
-        let mornings = BinQuery { hours: (6..12).collect(), days: (0..5).collect(), ..BinQuery::default() };
+        let mornings = TimeBins { hours: (6..12).collect(), days: (0..5).collect(), ..TimeBins::default() };
         group.bench_function(BenchmarkId::new("weekday mornings, ten of them", size), |b| {
             b.iter(|| store.bins.find(black_box(&mornings), 10));
         });

@@ -264,7 +264,7 @@ impl AgentSettings {
             },
             memory_hub: HubSettings { run: format!("{boot:016x}"), idle: SESSION_IDLE },
             consolidation: ConsolidationSettings { zone: zone.clone(), ..ConsolidationSettings::default() },
-            suprachiasmatic_nucleus: ScnSettings { zone: zone.clone() },
+            suprachiasmatic_nucleus: ScnSettings { zone: zone.clone(), oscillators: memory.oscillators },
             entorhinal_cortex: EntorhinalSettings { encoder: Arc::clone(&encoder), outer, zone: zone.clone() },
             enrichment: EnrichmentSettings {
                 deadline: signed(memory.enrichment_deadline.get()),
@@ -415,6 +415,7 @@ fn capture_law(memory: &config::Memory) -> CaptureLaw {
         capture_pain,
         capture_checkpoint,
         merge_window,
+        oscillators: _,
         nac_alpha: _,
         knowledge_max: _,
         promotion_idle: _,

@@ -54,15 +54,27 @@ pub struct RecallArgs {
 /// What usually happens at a time.
 #[derive(Args, Debug)]
 #[command(
-    after_help = "Examples:\n  maxim memory temporal --day 0 --hour 9\n  maxim memory temporal --discover-rhythms"
+    after_help = "Examples:\n  maxim memory temporal --day 0 --hour 9\n  maxim memory temporal --day 0,1,2,3,4 --hour 6,7,8,9\n  maxim memory temporal --discover-rhythms"
 )]
 pub struct TemporalArgs {
-    /// Hour of the day, 0 to 23
-    #[arg(long, value_parser = clap::value_parser!(u8).range(0..=23))]
-    hour: Option<u8>,
-    /// Day of the week, 0 is Monday
-    #[arg(long, value_parser = clap::value_parser!(u8).range(0..=6))]
-    day: Option<u8>,
+    /// Hours of the day, 0 to 23
+    #[arg(long, value_name = "HOUR,…", value_delimiter = ',', value_parser = clap::value_parser!(u8).range(0..=23))]
+    hour: Vec<u8>,
+    /// Days of the week, 0 is Monday
+    #[arg(long, value_name = "DAY,…", value_delimiter = ',', value_parser = clap::value_parser!(u8).range(0..=6))]
+    day: Vec<u8>,
+    /// Weeks of the month, 0 to 3: days 1–7, 8–14, 15–21, and the rest
+    #[arg(long, value_name = "WEEK,…", value_delimiter = ',', value_parser = clap::value_parser!(u8).range(0..=3))]
+    week: Vec<u8>,
+    /// Months, 1 to 12
+    #[arg(long, value_name = "MONTH,…", value_delimiter = ',', value_parser = clap::value_parser!(u8).range(1..=12))]
+    month: Vec<u8>,
+    /// The episodes at the times most like now
+    #[arg(long, conflicts_with_all = ["hour", "day", "week", "month", "sole"])]
+    like_now: bool,
+    /// Only episodes that alone stand for an hour, a day, a week or a month
+    #[arg(long)]
+    sole: bool,
     /// Look for what recurs
     #[arg(long)]
     discover_rhythms: bool,
@@ -119,11 +131,21 @@ fn shown(results: &[Value], out: &Out) -> String {
     table.show(out.paint)
 }
 
+/// Bins with commas between them; nothing without any.
+fn listed(bins: &[u8]) -> Option<String> {
+    let words: Vec<String> = bins.iter().map(u8::to_string).collect();
+    (!words.is_empty()).then(|| words.join(","))
+}
+
 impl TemporalArgs {
     pub(super) fn run(self, global: &Global, out: &Out) -> Result<Exit, CliError> {
         let given = [
-            ("hour", self.hour.map(|hour| hour.to_string())),
-            ("day", self.day.map(|day| day.to_string())),
+            ("hour", listed(&self.hour)),
+            ("day", listed(&self.day)),
+            ("week", listed(&self.week)),
+            ("month", listed(&self.month)),
+            ("like_now", self.like_now.then(|| "true".into())),
+            ("sole", self.sole.then(|| "true".into())),
             ("discover_rhythms", self.discover_rhythms.then(|| "true".into())),
             ("limit", Some(self.limit.to_string())),
         ];

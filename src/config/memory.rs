@@ -22,6 +22,8 @@ section! {
         capture_checkpoint: Span = "5min", "time", Shape::Span { low: "1s", high: "7days" };
         /// An equal observation within this time updates the earlier episode.
         merge_window: Span = "30s", "time", Shape::Span { low: "0s", high: "1h" };
+        /// Clocks of day, week, month and year, which learn when things come and tell what is expected next.
+        oscillators: bool = "true", "", Shape::Flag;
         /// The learning rate of the nucleus accumbens: the share of each surprise that its prediction takes over.
         nac_alpha: f64 = "0.14", "share", Shape::Real { low: 0.001, high: 1.0 };
     }

@@ -24,6 +24,8 @@ pub enum Kind {
     /// From, to.
     Whole(u64, u64),
     Object,
+    /// Some whole numbers, each from, to; in a query string with commas between them.
+    Wholes(u64, u64),
     Any,
 }
 
@@ -53,6 +55,9 @@ impl Field {
             Kind::Number(low, high) => json!({"type": "number", "minimum": low, "maximum": high}),
             Kind::Whole(low, high) => json!({"type": "integer", "minimum": low, "maximum": high}),
             Kind::Object => json!({"type": "object"}),
+            Kind::Wholes(low, high) => {
+                json!({"type": "array", "items": {"type": "integer", "minimum": low, "maximum": high}, "minItems": 1})
+            }
             Kind::Any => json!({}),
         };
         schema["description"] = self.meaning.into();
@@ -66,6 +71,7 @@ impl Field {
             Kind::Number(low, high) => format!("a number from {low} to {high}"),
             Kind::Whole(low, high) => format!("a whole number from {low} to {high}"),
             Kind::Object => "a JSON object, like {\"x\": 1}".into(),
+            Kind::Wholes(low, high) => format!("whole numbers from {low} to {high}, with commas between them"),
             Kind::Any => "anything".into(),
         }
     }
@@ -77,6 +83,10 @@ impl Field {
             Kind::Number(low, high) => value.as_f64().is_some_and(|number| (low..=high).contains(&number)),
             Kind::Whole(low, high) => value.as_u64().is_some_and(|number| (low..=high).contains(&number)),
             Kind::Object => value.is_object(),
+            Kind::Wholes(low, high) => {
+                let fits = |one: &Value| one.as_u64().is_some_and(|number| (low..=high).contains(&number));
+                value.as_array().is_some_and(|all| !all.is_empty() && all.iter().all(fits))
+            }
             Kind::Any => true,
         }
     }
@@ -85,6 +95,10 @@ impl Field {
     fn read(&self, word: &str) -> Value {
         match self.kind {
             Kind::Text => Value::from(word),
+            Kind::Wholes(..) => {
+                let numbers: Option<Vec<u64>> = word.split(',').map(|one| one.trim().parse().ok()).collect();
+                numbers.map_or_else(|| Value::from(word), Value::from)
+            }
             _ => serde_json::from_str(word).unwrap_or_else(|_| Value::from(word)),
         }
     }

@@ -51,8 +51,12 @@ pub const PREDICT: &[Field] = &[
     Field::optional("include_all_outcomes", Kind::Flag, "all outcomes known, not only the likeliest"),
 ];
 pub const TEMPORAL: &[Field] = &[
-    Field::optional("hour", Kind::Whole(0, 23), "hour of the day"),
-    Field::optional("day", Kind::Whole(0, 6), "day of the week, 0 is Monday"),
+    Field::optional("hour", Kind::Wholes(0, 23), "in one of these hours of the day"),
+    Field::optional("day", Kind::Wholes(0, 6), "on one of these days of the week, 0 is Monday"),
+    Field::optional("week", Kind::Wholes(0, 3), "in one of these weeks of the month: days 1-7, 8-14, 15-21, the rest"),
+    Field::optional("month", Kind::Wholes(1, 12), "in one of these months"),
+    Field::optional("like_now", Kind::Flag, "the episodes at the times most like now instead"),
+    Field::optional("sole", Kind::Flag, "only episodes that alone stand for an hour, a day, a week or a month"),
     Field::optional("discover_rhythms", Kind::Flag, "look for what recurs"),
     LIMIT,
 ];

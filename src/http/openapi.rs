@@ -2,7 +2,7 @@
 
 use serde_json::{Map, Value, json};
 
-use super::fields::Field;
+use super::fields::{Field, Kind};
 use super::problem::{Answer, ok};
 use super::routes::{Body, ROUTES, Route};
 
@@ -81,7 +81,12 @@ fn operation(route: &Route) -> Value {
 }
 
 fn parameter(field: &Field, place: &str) -> Value {
-    json!({"name": field.name, "in": place, "required": field.is_required, "schema": field.schema()})
+    let mut parameter =
+        json!({"name": field.name, "in": place, "required": field.is_required, "schema": field.schema()});
+    if matches!(field.kind, Kind::Wholes(..)) {
+        parameter["explode"] = false.into();
+    }
+    parameter
 }
 
 fn object_body(fields: &[Field]) -> Value {

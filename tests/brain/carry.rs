@@ -155,6 +155,7 @@ fn an_export_of_every_layer_comes_back_to_the_byte_and_a_second_time_changes_not
         .collect();
     let wanted = [
         "hippocampus/uses",
+        "suprachiasmatic_nucleus/clocks",
         "suprachiasmatic_nucleus/doings",
         "anterior_temporal_lobe/relation_types",
         "anterior_temporal_lobe/concepts",

@@ -30,6 +30,7 @@ mod sleep;
 mod stove;
 mod structured_output;
 mod thread;
+mod times;
 mod tls;
 mod tool_index;
 mod tool_servers;

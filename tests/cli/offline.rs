@@ -47,7 +47,11 @@ fn what_was_imported_is_found_counted_checked_and_backed_up() {
     );
     assert_eq!(home.run(&["memory", "working", "--kind", "dream"]).code, Some(2));
     let time = home.run(&["memory", "temporal", "--hour", "9", "--json"]);
-    assert_eq!(time.code, Some(0), "{time:?}");
+    assert_eq!((time.code, &time.json()["hour"]), (Some(0), &json!(9)), "{time:?}");
+    let mornings = home.run(&["memory", "temporal", "--hour", "6,7,8,9", "--month", "1,2", "--sole", "--json"]);
+    assert_eq!((mornings.code, &mornings.json()["month"]), (Some(0), &json!([1, 2])), "{mornings:?}");
+    assert_eq!(home.run(&["memory", "temporal", "--like-now"]).code, Some(0));
+    assert_eq!(home.run(&["memory", "temporal", "--week", "4"]).code, Some(2));
     assert_eq!(home.run(&["memory", "predict", "move", "--json"]).code, Some(0));
     let verified = home.run(&["memory", "verify", "--json"]);
     assert_eq!((verified.code, &verified.json()["ok"]), (Some(0), &json!(true)));

@@ -69,7 +69,7 @@ impl Pending {
 pub enum EnrichmentEvent {
     Asked { turn: MessageId, due: Timestamp, trust: Trust },
     Recalled { turn: MessageId, episodes: Vec<RecalledEpisode> },
-    Timed { turn: MessageId, time: TimeDescribed },
+    Timed { turn: MessageId, time: Box<TimeDescribed> },
     Known { turn: MessageId, room: String, entries: Vec<KnowledgeEntry> },
     Enriched { turn: MessageId },
 }
@@ -103,7 +103,7 @@ impl Region for Enrichment {
             }
             EnrichmentEvent::Timed { turn, time } => {
                 if let Some(pending) = self.pending.get_mut(&turn) {
-                    pending.time = Some(time);
+                    pending.time = Some(*time);
                 }
             }
             EnrichmentEvent::Known { turn, room, entries } => {
@@ -215,7 +215,7 @@ impl Hears<SalientPercept> for Enrichment {
             ..EpisodeFilter::default()
         };
         pulse.ask(EPISODES, RecallEpisodes { filter, except: Some(turn), waits: false });
-        pulse.ask(TIMES, DescribeTime { hour: None, day: None, limit: 0 });
+        pulse.ask(TIMES, DescribeTime::default());
         let settings = pulse.settings();
         for room in settings.knowledge_rooms.iter().filter(|_| settings.knowledge > 0) {
             let text = salient.percept.content.clone();
@@ -239,7 +239,7 @@ impl Hears<EpisodesRecalled> for Enrichment {
 impl Hears<TimeDescribed> for Enrichment {
     fn hear(&self, answer: &TimeDescribed, pulse: &mut Pulse<'_, Self>) {
         let turn = pulse.turn();
-        let event = EnrichmentEvent::Timed { turn, time: answer.clone() };
+        let event = EnrichmentEvent::Timed { turn, time: Box::new(answer.clone()) };
         self.take(turn, event, |pending| pending.time = Some(answer.clone()), pulse);
     }
 }

@@ -100,26 +100,94 @@ pub struct OutcomesPredicted {
     pub episodes: Vec<String>,
 }
 
+/// Bins of time. In one scale any of them, over the scales all; an empty scale wants nothing.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct TimeBins {
+    /// 0 to 23.
+    pub hours: Vec<u8>,
+    /// Monday 0 to Sunday 6.
+    pub days: Vec<u8>,
+    /// Of the month, 0 to 3: days 1–7, 8–14, 15–21, and the rest.
+    pub weeks: Vec<u8>,
+    /// 1 to 12.
+    pub months: Vec<u8>,
+}
+
+impl TimeBins {
+    pub fn is_empty(&self) -> bool {
+        self == &Self::default()
+    }
+}
+
 /// Asks the suprachiasmatic nucleus what time it is like, or for what happened at such times.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct DescribeTime {
-    pub hour: Option<u8>,
-    pub day: Option<u8>,
+    /// Without any, this hour of the day on this day of the week.
+    pub bins: TimeBins,
+    /// The episodes at the times most like now instead of those in the bins.
+    pub like_now: bool,
+    /// Of the episodes in the bins, those that alone stand for one of their bins.
+    pub sole: bool,
+    /// Episodes that are named; with 0, what is typical isn't told either.
     pub limit: usize,
 }
 
-/// The bins of now and how much happened in them before.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct TimeDescribed {
+/// Where a moment stands on the calendar.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct CalendarBins {
     pub hour: u8,
     /// 0 = Monday.
     pub day: u8,
+    /// Of the month, 0 to 3.
     pub week: u8,
     pub month: u8,
-    /// Episodes in this hour of the day and day of the week together.
-    pub like_now: u64,
+}
+
+/// Bins of time and how much happened in them before.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct TimeDescribed {
+    pub now: CalendarBins,
+    /// Those that were asked for.
+    pub bins: TimeBins,
+    /// Episodes in these bins.
+    #[serde(alias = "like_now")]
+    pub matching: u64,
     pub total: u64,
     pub episodes: Vec<String>,
+    /// What was done in these bins and how often, the most frequent first.
+    pub typical: Vec<(String, u64)>,
+    /// Nothing where the oscillators are switched off.
+    pub clocks: Option<ClocksDescribed>,
+}
+
+/// How the oscillators of day, week, month and year stand.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct ClocksDescribed {
+    /// r, 0 (spread out) to 1 (in step).
+    pub coherence: f64,
+    /// Mean circular distance of the predicted phases and the real ones, 0 to 1 (opposite).
+    pub anomaly: f64,
+    /// Predicted phases, radians.
+    pub predicted: Vec<f64>,
+    /// Of the learned couplings, the largest first.
+    pub eigenvalues: Vec<f64>,
+    /// Events that have a rhythm, the next first.
+    pub expected: Vec<ExpectedEvent>,
+}
+
+/// When a kind of event comes next.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct ExpectedEvent {
+    pub kind: String,
+    pub at: Timestamp,
+    /// Period of the clock that it goes by.
+    pub period_hours: f64,
+    /// How closely it keeps its time, 0 to 1.
+    pub strength: f64,
+    /// How unusual it would be now: 0 at its time, 1 at the opposite phase.
+    pub anomaly: f64,
 }
 
 /// Asks a room how much it holds, or a thin room whether it can help.
@@ -228,9 +296,12 @@ pub struct EpisodesImported {
 }
 
 /// Episodes that came by import, with their times.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct EpisodesCaptured {
     pub episodes: Vec<(String, Timestamp)>,
+    /// What was done in them, or by what they were perceived where nothing was, and when.
+    #[serde(default)]
+    pub done: Vec<(String, Timestamp)>,
 }
 
 signal! {

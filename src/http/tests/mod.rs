@@ -302,7 +302,9 @@ async fn memory_is_taken_in_asked_and_counted() {
     assert_eq!(recall.body["results"][0]["id"], "e1", "{}", recall.body);
     assert_eq!(house.get("/v1/memory/recall?keyword=red%20cup").await.body["results"][0]["id"], "e1");
     assert_eq!(house.get("/v1/memory/predict?tool_name=bash").await.body["known"], false);
-    assert!(house.get("/v1/memory/temporal?hour=9&day=0").await.body["hour"].is_u64());
+    let time = house.get("/v1/memory/temporal?hour=6,7&day=0&month=12").await.body;
+    assert_eq!((&time["hour"], &time["day"], &time["month"]), (&json!([6, 7]), &json!(0), &json!(12)), "{time}");
+    refused(&house.get("/v1/memory/temporal?hour=7,24").await, 400, &["hour", "from 0 to 23"]);
     assert!(house.get("/v1/memory/stats").await.body["regions"]["hippocampus"]["episodes"].is_u64());
     assert_eq!(house.post("/v1/memory/verify", &json!({})).await.body["ok"], true);
     refused(&house.post("/v1/memory/backup", &json!({"to": "here"})).await, 400, &["here", "full path"]);

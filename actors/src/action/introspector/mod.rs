@@ -2,5 +2,6 @@
 
 mod affordances;
 pub mod region;
+mod times;
 
 pub use region::{Introspector, IntrospectorEvent, IntrospectorSettings};

@@ -27,7 +27,7 @@ use maxim_bus::{MessageId, RegionName, Stage, Trust};
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, Value as Json, json};
 
-use super::affordances;
+use super::{affordances, times};
 use crate::action::tools::ToolRegistry;
 use crate::region::{Card, Hears, Pulse, Region};
 use crate::wiring;
@@ -284,12 +284,10 @@ fn ask(inquiry: &Inquiry, pulse: &mut Pulse<'_, Introspector>) -> Result<BTreeMa
             ("nucleus_accumbens", pulse.ask("nucleus_accumbens", query))
         }
         "temporal_patterns" => {
-            let number = |field: &str| inquiry.params.get(field).and_then(Json::as_u64);
-            let small = |field: &str| number(field).and_then(|value| u8::try_from(value).ok());
-            let limit = number("limit").map_or(5, |limit| limit as usize);
-            let query = DescribeTime { hour: small("hour"), day: small("day"), limit };
+            let query = times::question(&inquiry.params);
+            let limit = query.limit;
             let described = pulse.ask("suprachiasmatic_nucleus", query);
-            if inquiry.params.get("discover_rhythms").and_then(Json::as_bool).unwrap_or(false) {
+            if times::flag(&inquiry.params, "discover_rhythms") {
                 let rhythms = pulse.ask("suprachiasmatic_nucleus", DiscoverRhythms { limit });
                 return Ok(BTreeMap::from([(described, "suprachiasmatic_nucleus".into()), (rhythms, RHYTHMS.into())]));
             }
@@ -421,7 +419,7 @@ impl Hears<RhythmsDiscovered> for Introspector {
 
 impl Hears<TimeDescribed> for Introspector {
     fn hear(&self, answer: &TimeDescribed, pulse: &mut Pulse<'_, Self>) {
-        self.reported("suprachiasmatic_nucleus", json!(answer), pulse);
+        self.reported("suprachiasmatic_nucleus", times::report(answer), pulse);
     }
 }
 

@@ -2,27 +2,36 @@
 
 use maxim_bus::MessageId;
 use maxim_bus::signals::concepts::{KnowledgeEntry, Layer};
-use maxim_bus::signals::recall::{EnrichedPercept, RecalledEpisode, TimeDescribed};
+use maxim_bus::signals::recall::{ClocksDescribed, EnrichedPercept, ExpectedEvent, RecalledEpisode, TimeDescribed};
 use maxim_bus::signals::thought::Deliberate;
 
 use super::answer;
 use super::counsel::who;
 
+/// Expected events that are told, those that come next.
+const EXPECTED: usize = 3;
+/// Anomaly of the time from which it is told, 0 to 1: more than any calendar's irregular months make.
+const SURPRISING: f64 = 0.1;
+/// Periods of at most so many hours, and their names.
+const PERIODS: [(f64, &str); 3] = [(24.0, "day"), (168.0, "week"), (720.0, "month")];
+
 /// `programs`: what was practised, in words.
 pub(super) fn handed_over(turn: MessageId, enriched: &EnrichedPercept, programs: &str) -> Deliberate {
     let percept = &enriched.salient.percept;
     let EnrichedPercept { recalled, time, knowledge, missing, .. } = enriched;
+    let times = time.as_ref().and_then(|time| time.clocks.as_ref()).map(times).unwrap_or_default();
     let mut rooms = Vec::new();
     rooms.extend((!recalled.is_empty()).then(|| room_of(Layer::Hippocampus)));
     for layer in [Layer::Atl, Layer::AngularGyrus, Layer::Nac] {
         rooms.extend(knowledge.iter().any(|entry| entry.layer == layer).then(|| room_of(layer)));
     }
-    rooms.extend(time.as_ref().is_some_and(|time| time.like_now > 0).then_some("suprachiasmatic_nucleus"));
+    let is_known = !times.is_empty() || time.as_ref().is_some_and(|time| time.like_now > 0);
+    rooms.extend(is_known.then_some("suprachiasmatic_nucleus"));
     rooms.extend((!programs.is_empty()).then_some("cerebellum"));
     Deliberate {
         turn,
         text: percept.content.clone(),
-        context: [&context(recalled, time.as_ref(), knowledge), programs].join("\n").trim().to_owned(),
+        context: joined(&[&context(recalled, time.as_ref(), knowledge), &times, programs]),
         knowledge: known(knowledge, |layer| layer != Layer::Nac),
         extended: extended(recalled),
         enriched: rooms.into_iter().map(str::to_owned).collect(),
@@ -32,6 +41,28 @@ pub(super) fn handed_over(turn: MessageId, enriched: &EnrichedPercept, programs:
         done: Vec::new(),
         last: false,
         goal: None,
+    }
+}
+
+fn joined(sections: &[&str]) -> String {
+    let full: Vec<&str> = sections.iter().copied().filter(|section| !section.trim().is_empty()).collect();
+    full.join("\n").trim().to_owned()
+}
+
+/// What is expected next and whether the time itself is a surprise; empty where nothing is.
+fn times(clocks: &ClocksDescribed) -> String {
+    let rhythm = |event: &ExpectedEvent| {
+        let every = PERIODS.iter().find(|(hours, _)| event.period_hours <= *hours).map_or("year", |(_, word)| word);
+        format!("- {:?} comes about once a {every}, next about {}", event.kind, event.at)
+    };
+    let mut lines: Vec<String> = clocks.expected.iter().take(EXPECTED).map(rhythm).collect();
+    if clocks.anomaly >= SURPRISING {
+        lines
+            .push(format!("- The time is another than expected since the last moment (anomaly {:.2})", clocks.anomaly));
+    }
+    match lines.is_empty() {
+        true => String::new(),
+        false => format!("What usually comes when:\n{}", lines.join("\n")),
     }
 }
 

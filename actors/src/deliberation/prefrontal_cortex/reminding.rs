@@ -80,7 +80,7 @@ impl Reminded {
                 let question = pulse.ask(room, RecallKnowledge { text: cue.clone(), limit: *knowledge });
                 waiting.insert(question, (*room).to_owned());
             }
-            let now = DescribeTime { hour: None, day: None, limit: 0 };
+            let now = DescribeTime::default();
             waiting.insert(pulse.ask(TIMES, now), TIMES.to_owned());
         }
         if let Some((tool, params)) = named {
@@ -129,11 +129,11 @@ impl Reminded {
             enriched.push(FEAR.to_owned());
             lines.push(verdict_line(tool, verdict));
         }
-        if let Some(time) = self.time.as_ref().filter(|time| time.like_now > 0) {
+        if let Some(time) = self.time.as_ref().filter(|time| time.matching > 0) {
             enriched.push(TIMES.to_owned());
             lines.push(format!(
                 "- Such an hour of the week brought {} of {} experiences so far.",
-                time.like_now, time.total
+                time.matching, time.total
             ));
         }
         let memories = self.episodes.len() + known.len();

@@ -46,6 +46,9 @@ struct Intake<'a> {
     newest: Option<(u32, Timestamp, u32)>,
     goal: Option<String>,
     batch: VecDeque<(u32, EpisodicMemory)>,
+    /// What was done in lines of other programs, and when. That of whole records stands in the export of the room that knows
+    /// when.
+    done: Vec<(String, Timestamp)>,
     answer: EpisodesImported,
 }
 
@@ -97,6 +100,7 @@ impl Intake<'_> {
                 return Ok(());
             }
         }
+        self.done.extend(episode.action.as_ref().map(|action| (action.tool.clone(), episode.created)));
         episode.sitting = sitting_after(self.newest.map(|(sitting, at, _)| (sitting, at)), episode.created);
         // Plain data: JSON refuses nothing in it.
         let record = serde_json::to_vec(&episode).unwrap_or_default();
@@ -153,6 +157,7 @@ impl Hears<ImportEpisodes> for Hippocampus {
             newest: self.newest,
             goal: self.kept_goal.clone(),
             batch: VecDeque::new(),
+            done: Vec::new(),
             answer: EpisodesImported::default(),
         };
         for (number, line) in &import.lines {
@@ -168,7 +173,7 @@ impl Hears<ImportEpisodes> for Hippocampus {
                 intake.answer.bad.push((*number, reason));
             }
         }
-        let Intake { batch, answer, .. } = intake;
+        let Intake { batch, answer, done, .. } = intake;
         self.keep_sealed(pulse);
         let stored: Vec<Situation> = batch.iter().map(|(_, episode)| situation(episode)).collect();
         if !stored.is_empty() {
@@ -176,7 +181,7 @@ impl Hears<ImportEpisodes> for Hippocampus {
         }
         let captured = batch.into_iter().map(|(_, episode)| (episode.id, episode.created)).collect::<Vec<_>>();
         if !captured.is_empty() {
-            pulse.emit(EpisodesCaptured { episodes: captured });
+            pulse.emit(EpisodesCaptured { episodes: captured, done });
         }
         pulse.reply(answer);
     }

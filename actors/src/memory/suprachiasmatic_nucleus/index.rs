@@ -3,6 +3,8 @@
 
 use std::sync::Arc;
 
+use maxim_bus::signals::recall::TimeBins;
+
 use super::law::TimeSignature;
 use crate::memory::packing::{DamagedSegment, Packer, Unpacker};
 
@@ -14,36 +16,21 @@ const WEEKS: usize = 31;
 const MONTHS: usize = 35;
 const BINS: usize = 47;
 
-/// Wanted bins. In one scale any of them, over the scales all; an empty scale wants nothing.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct BinQuery {
-    /// 0 to 23.
-    pub hours: Vec<u8>,
-    /// Monday 0 to Sunday 6.
-    pub days: Vec<u8>,
-    /// 0 to 3.
-    pub weeks: Vec<u8>,
-    /// 1 to 12.
-    pub months: Vec<u8>,
-}
-
-impl BinQuery {
-    /// Bins of each scale that is asked; a value out of range is no bin.
-    fn scales(&self) -> Vec<Vec<usize>> {
-        let bins = |start: usize, end: usize, values: &[u8], first: u8| {
-            let bin = move |v: &u8| v.checked_sub(first).map(|v| start + usize::from(v)).filter(|bin| *bin < end);
-            (!values.is_empty()).then(|| values.iter().filter_map(bin).collect())
-        };
-        [
-            bins(HOURS, DAYS, &self.hours, 0),
-            bins(DAYS, WEEKS, &self.days, 0),
-            bins(WEEKS, MONTHS, &self.weeks, 0),
-            bins(MONTHS, BINS, &self.months, 1),
-        ]
-        .into_iter()
-        .flatten()
-        .collect()
-    }
+/// Bins of each scale that is asked; a value out of range is no bin.
+fn scales(wanted: &TimeBins) -> Vec<Vec<usize>> {
+    let bins = |start: usize, end: usize, values: &[u8], first: u8| {
+        let bin = move |v: &u8| v.checked_sub(first).map(|v| start + usize::from(v)).filter(|bin| *bin < end);
+        (!values.is_empty()).then(|| values.iter().filter_map(bin).collect())
+    };
+    [
+        bins(HOURS, DAYS, &wanted.hours, 0),
+        bins(DAYS, WEEKS, &wanted.days, 0),
+        bins(WEEKS, MONTHS, &wanted.weeks, 0),
+        bins(MONTHS, BINS, &wanted.months, 1),
+    ]
+    .into_iter()
+    .flatten()
+    .collect()
 }
 
 /// The index. Documents are numbered by the caller, ascending.
@@ -123,8 +110,8 @@ impl BinIndex {
     }
 
     /// Documents in the wanted bins, newest first, at most `limit`.
-    pub fn find(&self, query: &BinQuery, limit: usize) -> Vec<u32> {
-        let scales = query.scales();
+    pub fn find(&self, query: &TimeBins, limit: usize) -> Vec<u32> {
+        let scales = scales(query);
         let mut found = Vec::new();
         for word in (0..self.alive.len()).rev() {
             let mut bits = self.word(&scales, word);
@@ -140,25 +127,46 @@ impl BinIndex {
         found
     }
 
+    /// Documents at the times most like this one, the likest and of equals the newest first, at most `limit`. Likeness is
+    /// that of `TimeSignature::likeness` between the middles of bins.
+    pub fn similar(&self, time: &TimeSignature, limit: usize) -> Vec<u32> {
+        let phases = time.phases.to_array();
+        let like = |packed: u16| {
+            let [hour, day, week, month] = unpack(packed);
+            let middle = |bin: usize, first: usize, count: f64| ((bin - first) as f64 + 0.5) / count;
+            let circadian = middle(hour, HOURS, 24.0);
+            let other = [
+                circadian,
+                ((day - DAYS) as f64 + circadian) / 7.0,
+                // The fourth week of a month is longer by what the month has over 28 days.
+                middle(week, WEEKS, 4.3),
+                middle(month, MONTHS, 12.0),
+            ];
+            TimeSignature::likeness(phases, other)
+        };
+        let alive = |ordinal: &usize| self.alive[ordinal / 64] >> (ordinal % 64) & 1 == 1;
+        let mut found: Vec<(f64, u32)> = (0..self.documents.len())
+            .filter(alive)
+            .map(|ordinal| (like(self.packed[ordinal]), self.documents[ordinal]))
+            .collect();
+        let order = |a: &(f64, u32), b: &(f64, u32)| b.0.total_cmp(&a.0).then(b.1.cmp(&a.1));
+        if found.len() > limit {
+            found.select_nth_unstable_by(limit, order);
+            found.truncate(limit);
+        }
+        found.sort_unstable_by(order);
+        found.into_iter().map(|(_, document)| document).collect()
+    }
+
     /// How many documents are in the wanted bins.
-    pub fn count(&self, query: &BinQuery) -> usize {
-        let scales = query.scales();
+    pub fn count(&self, query: &TimeBins) -> usize {
+        let scales = scales(query);
         (0..self.alive.len()).map(|word| self.word(&scales, word).count_ones() as usize).sum()
     }
 
     fn word(&self, scales: &[Vec<usize>], word: usize) -> u64 {
         let of = |bin: &usize| self.bits[*bin].get(word).copied().unwrap_or(0);
         scales.iter().fold(self.alive[word], |all, bins| all & bins.iter().fold(0, |any, bin| any | of(bin)))
-    }
-
-    /// Documents by hour of day.
-    pub fn by_hour(&self) -> [u32; 24] {
-        std::array::from_fn(|hour| self.counts.get(HOURS + hour).copied().unwrap_or(0))
-    }
-
-    /// Documents by day of week, Monday first.
-    pub fn by_day(&self) -> [u32; 7] {
-        std::array::from_fn(|day| self.counts.get(DAYS + day).copied().unwrap_or(0))
     }
 
     /// True when no other living document shares one of the document's bins with it: with it the bin would be empty.
@@ -248,17 +256,32 @@ mod tests {
         let index = filled(5000);
         let scan =
             |holds: &dyn Fn(&TimeSignature) -> bool| (0..5000).rev().filter(|n| holds(&time(*n))).collect::<Vec<_>>();
-        let find = |query: &BinQuery| index.find(query, usize::MAX);
-        let hour = BinQuery { hours: vec![9], ..BinQuery::default() };
+        let find = |query: &TimeBins| index.find(query, usize::MAX);
+        let hour = TimeBins { hours: vec![9], ..TimeBins::default() };
         assert_eq!(find(&hour), scan(&|t| t.hour == 9));
-        let weekday_mornings = BinQuery { hours: (6..12).collect(), days: (0..5).collect(), ..BinQuery::default() };
+        let weekday_mornings = TimeBins { hours: (6..12).collect(), days: (0..5).collect(), ..TimeBins::default() };
         assert_eq!(find(&weekday_mornings), scan(&|t| (6..12).contains(&t.hour) && t.day < 5));
         assert_eq!(index.count(&weekday_mornings), find(&weekday_mornings).len());
-        let march = BinQuery { months: vec![3], weeks: vec![0], ..BinQuery::default() };
+        let march = TimeBins { months: vec![3], weeks: vec![0], ..TimeBins::default() };
         assert_eq!(find(&march), scan(&|t| t.month == 3 && t.week == 0));
         assert_eq!(index.find(&march, 3), find(&march)[..3]);
-        assert_eq!(find(&BinQuery::default()).len(), 5000);
-        assert!(find(&BinQuery { months: vec![0, 13], ..BinQuery::default() }).is_empty());
+        assert_eq!(find(&TimeBins::default()).len(), 5000);
+        assert!(find(&TimeBins { months: vec![0, 13], ..TimeBins::default() }).is_empty());
+    }
+
+    #[test]
+    fn the_times_most_like_one_come_first() {
+        let mut index = filled(500);
+        let wanted = time(3);
+        let found = index.similar(&wanted, 500);
+        assert_eq!(found.len(), 500);
+        let likeness = |document: &u32| time(*document).similarity(&wanted);
+        // Bins round each likeness by 0.07 at most.
+        assert!(found.windows(2).all(|pair| likeness(&pair[0]) + 0.14 > likeness(&pair[1])));
+        assert!(likeness(&found[0]) > 0.9 && likeness(&found[499]) < 0.5, "{:?}", &found[..10]);
+        assert_eq!(index.similar(&wanted, 7), found[..7]);
+        index.remove(found[0]);
+        assert_eq!(index.similar(&wanted, 6), found[1..7]);
     }
 
     #[test]
@@ -278,9 +301,9 @@ mod tests {
         }
         assert_eq!(index.seal(), None);
         let loaded = BinIndex::from_segments(parts.iter().map(|p| &p[..])).expect("sound");
-        let query = BinQuery { hours: vec![1, 2], ..BinQuery::default() };
+        let query = TimeBins { hours: vec![1, 2], ..TimeBins::default() };
         assert_eq!(loaded.find(&query, 99), index.find(&query, 99));
-        assert_eq!(loaded.by_hour(), index.by_hour());
+        assert_eq!(loaded.count(&query), index.count(&query));
         let wrong = BinIndex::from_segments(parts.iter().rev().map(|p| &p[..]));
         assert!(matches!(wrong, Err(DamagedSegment::Order { .. })));
     }
@@ -294,7 +317,7 @@ mod tests {
         index.remove(1);
         index.remove(1);
         assert!(index.is_sole_representative(2));
-        assert_eq!(index.find(&BinQuery::default(), 9), [2]);
-        assert_eq!(index.by_hour().iter().sum::<u32>(), 1);
+        assert_eq!(index.find(&TimeBins::default(), 9), [2]);
+        assert_eq!(index.count(&TimeBins::default()), 1);
     }
 }

@@ -1,5 +1,7 @@
 //! When it happens.
 
+mod clocks;
+mod describing;
 pub mod index;
 pub mod law;
 pub mod oscillators;

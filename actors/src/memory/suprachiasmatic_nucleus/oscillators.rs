@@ -5,6 +5,7 @@
 
 use std::f64::consts::TAU;
 
+use nalgebra::DMatrix;
 use serde::{Deserialize, Serialize};
 
 /// Periods in hours: day, week, month, year.
@@ -33,15 +34,6 @@ pub struct Oscillators {
     coupling: f64,
 }
 
-/// What an observation said about the prediction.
-#[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct Observed {
-    /// Mean circular distance of predicted and observed phases, 0 to 1 (opposite).
-    pub anomaly: f64,
-    /// r before the phases were set.
-    pub coherence: f64,
-}
-
 impl Default for Oscillators {
     /// Day, week, month and year, uncoupled until something is learned.
     fn default() -> Self {
@@ -56,23 +48,14 @@ impl Oscillators {
         Self { rates, phases: vec![0.0; n], weights: vec![0.0; n * n], coupling }
     }
 
-    /// The same with every weight 1, Kuramoto's own case.
-    pub fn fully_coupled(rates: Vec<f64>, coupling: f64) -> Self {
-        let n = rates.len();
-        let weights = (0..n * n).map(|k| if k / n == k % n { 0.0 } else { 1.0 }).collect();
-        Self { weights, ..Self::new(rates, coupling) }
-    }
-
-    pub fn rates(&self) -> &[f64] {
-        &self.rates
+    /// How many there are; nothing where rates, phases and weights don't fit each other.
+    pub fn count(&self) -> Option<usize> {
+        let n = self.rates.len();
+        (self.phases.len() == n && self.weights.len() == n * n).then_some(n)
     }
 
     pub fn phases(&self) -> &[f64] {
         &self.phases
-    }
-
-    pub fn weight(&self, i: usize, j: usize) -> f64 {
-        self.weights.get(i * self.rates.len() + j).copied().unwrap_or(0.0)
     }
 
     /// Sets the phases, as many as there are.
@@ -134,16 +117,26 @@ impl Oscillators {
         (sin / n).hypot(cos / n)
     }
 
-    /// Lets `hours` pass, compares with the observed phases, learns and takes them over.
-    pub fn observe(&mut self, hours: f64, observed: &[f64]) -> Observed {
-        self.advance(hours);
+    /// Eigenvalues of W, the largest first. W is symmetric: what two clocks learn of each other is the same.
+    pub fn eigenvalues(&self) -> Vec<f64> {
+        let n = self.rates.len();
+        let mut values = DMatrix::from_row_slice(n, n, &self.weights).symmetric_eigenvalues().as_slice().to_vec();
+        values.sort_by(|a, b| b.total_cmp(a));
+        values
+    }
+
+    /// How far these phases are from the present ones: mean circular distance, 0 to 1 (opposite).
+    pub fn anomaly(&self, observed: &[f64]) -> f64 {
         let apart = |(a, b): (&f64, &f64)| (a - b + TAU / 2.0).rem_euclid(TAU) - TAU / 2.0;
         let compared = self.phases.len().min(observed.len()).max(1) as f64;
-        let anomaly = self.phases.iter().zip(observed).map(apart).map(f64::abs).sum::<f64>() / compared / (TAU / 2.0);
-        let coherence = self.coherence();
+        self.phases.iter().zip(observed).map(apart).map(f64::abs).sum::<f64>() / compared / (TAU / 2.0)
+    }
+
+    /// Lets `hours` pass, takes the observed phases over and learns.
+    pub fn observe(&mut self, hours: f64, observed: &[f64]) {
+        self.advance(hours);
         self.set_phases(observed);
         self.learn();
-        Observed { anomaly, coherence }
     }
 
     fn learn(&mut self) {
@@ -181,6 +174,23 @@ impl Scratch {
 mod tests {
     use super::*;
     use std::f64::consts::{FRAC_1_SQRT_2, FRAC_PI_4, PI};
+
+    impl Oscillators {
+        /// With every weight 1, Kuramoto's own case.
+        fn fully_coupled(rates: Vec<f64>, coupling: f64) -> Self {
+            let n = rates.len();
+            let weights = (0..n * n).map(|k| if k / n == k % n { 0.0 } else { 1.0 }).collect();
+            Self { weights, ..Self::new(rates, coupling) }
+        }
+
+        fn rates(&self) -> &[f64] {
+            &self.rates
+        }
+
+        fn weight(&self, i: usize, j: usize) -> f64 {
+            self.weights.get(i * self.rates.len() + j).copied().unwrap_or(0.0)
+        }
+    }
 
     fn near(found: f64, expected: f64, tolerance: f64) {
         assert!((found - expected).abs() <= tolerance, "{found} instead of {expected}");
@@ -351,9 +361,7 @@ mod tests {
     #[test]
     fn coupling_does_not_drag_the_daily_clock() {
         let mut clocks = Oscillators::default();
-        (0..500).for_each(|_| {
-            clocks.observe(1.0, &[0.0; 4]);
-        });
+        (0..500).for_each(|_| clocks.observe(1.0, &[0.0; 4]));
         assert!(clocks.weight(0, 1) > 0.9, "rhythms that always met are coupled");
         clocks.advance(24.0 * 7.0);
         let phase = clocks.phases()[0];
@@ -378,9 +386,17 @@ mod tests {
         let mut clocks = Oscillators::default();
         clocks.observe(0.0, &[0.0; 4]);
         let phases: Vec<f64> = clocks.rates().iter().map(|w| w * 6.0).collect();
-        assert!(clocks.observe(6.0, &phases).anomaly < 0.01);
+        clocks.advance(6.0);
+        assert!(clocks.anomaly(&phases) < 0.01);
         let opposite: Vec<f64> = clocks.phases().iter().map(|p| p + PI).collect();
-        assert!(clocks.observe(0.0, &opposite).anomaly > 0.99);
+        assert!(clocks.anomaly(&opposite) > 0.99);
         near(Oscillators::default().hours_until(0, PI).expect("a day clock"), 12.0, 1e-9);
+    }
+
+    #[test]
+    fn clocks_that_always_meet_have_the_eigenvalues_of_full_coupling() {
+        // The complete graph on four: 3 once and −1 three times.
+        let full = Oscillators::fully_coupled(vec![1.0; 4], 1.0).eigenvalues();
+        full.iter().zip([3.0, -1.0, -1.0, -1.0]).for_each(|(found, expected)| near(*found, expected, 1e-9));
     }
 }

@@ -1,9 +1,10 @@
 //! The suprachiasmatic nucleus as a room: knows what time it is like, and what happened at such times.
 //!
 //! Biology: the circadian clock of the hypothalamus.
-//! Law: calendar bins of local time (`law.rs`), kept as compressed lists (`index.rs`).
-//! Remembers: in which bins each episode lies; what was done in the latest ones. Forgets: with the episodes; what was
-//! done longer ago.
+//! Law: calendar bins of local time (`law.rs`), kept as compressed lists (`index.rs`); coupled clocks of day, week, month
+//! and year, and at which of their phases things come (`oscillators.rs`, `clocks.rs`).
+//! Remembers: in which bins each episode lies; what was done in the latest ones; how the clocks stood. Forgets: with the
+//! episodes; what was done longer ago.
 //! Down: time is a missing section.
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -21,9 +22,9 @@ use maxim_bus::signals::recall::{
 use maxim_bus::{RegionName, Stage};
 use serde::{Deserialize, Serialize};
 
-use super::index::{BinIndex, BinQuery};
+use super::clocks::Clocks;
+use super::index::BinIndex;
 use super::law::TimeSignature;
-use super::rhythm::{FALSE_DISCOVERY_RATE, discover};
 use crate::region::RecordView;
 use crate::region::{Card, Hears, Pulse, Region};
 use crate::wiring;
@@ -33,6 +34,8 @@ use crate::wiring;
 pub struct ScnSettings {
     /// Local time zone of the body.
     pub zone: TimeZone,
+    /// Whether the oscillators run. Default true.
+    pub oscillators: bool,
 }
 
 #[derive(Default, Serialize, Deserialize)]
@@ -41,6 +44,8 @@ pub struct SuprachiasmaticNucleus {
     /// Moments of which it is known what was done in them.
     #[serde(default)]
     pub(super) done: u32,
+    #[serde(default)]
+    pub(super) clocks: Clocks,
     /// Sealed segments on disk, and the numbers that they hold.
     sealed: (u32, u32),
     #[serde(skip)]
@@ -54,16 +59,16 @@ pub struct SuprachiasmaticNucleus {
 /// An episode and when it was.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Moment {
-    id: String,
+    pub(super) id: String,
     at: Timestamp,
 }
 
 /// What was done in a moment, for rhythms.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub(super) struct Doing {
-    at: Timestamp,
+    pub(super) at: Timestamp,
     /// Tools that were used; what was perceived by, where nothing was done.
-    kinds: Vec<String>,
+    pub(super) kinds: Vec<String>,
 }
 
 #[derive(Clone, Debug, Serialize, Deserialize)]
@@ -73,6 +78,19 @@ pub enum ScnEvent {
         at: Timestamp,
     },
     Did,
+    /// A moment was lived at these phases of day, week, month and year, in radians.
+    Observed {
+        at: Timestamp,
+        phases: [f64; 4],
+    },
+    /// Kinds of events came then.
+    Came {
+        kinds: Vec<String>,
+        at: Timestamp,
+        phases: [f64; 4],
+    },
+    /// Clocks of an export that know more.
+    ClocksTaken(Box<Clocks>),
     SealDue,
     SealWritten {
         segments: u32,
@@ -106,8 +124,6 @@ const SEAL_AT: usize = 4096;
 const GONE_BLOCK: u32 = 4096;
 /// Moments that rhythms are looked for in, the latest.
 pub(super) const DOINGS: usize = 2_000;
-/// Rhythms told when nobody says how many.
-const RHYTHMS: usize = 5;
 
 impl Region for SuprachiasmaticNucleus {
     const NAME: RegionName = "suprachiasmatic_nucleus";
@@ -128,6 +144,9 @@ impl Region for SuprachiasmaticNucleus {
                 }
             }
             ScnEvent::Did => self.done = self.done.wrapping_add(1),
+            ScnEvent::Observed { at, phases } => self.clocks.observe(at, &phases),
+            ScnEvent::Came { kinds, at, phases } => self.clocks.came(kinds, at, &phases),
+            ScnEvent::ClocksTaken(clocks) => self.clocks = *clocks,
             ScnEvent::SealDue => {
                 let sealed = self.index.as_mut().and_then(BinIndex::seal);
                 self.segments.extend(sealed);
@@ -172,7 +191,7 @@ impl Region for SuprachiasmaticNucleus {
     }
 }
 
-fn moment_key(number: u32) -> Vec<u8> {
+pub(super) fn moment_key(number: u32) -> Vec<u8> {
     format!("moment/{number:08x}").into_bytes()
 }
 
@@ -195,6 +214,10 @@ fn segment_key(number: u32) -> Vec<u8> {
 }
 
 impl SuprachiasmaticNucleus {
+    pub(super) fn index(&self) -> Option<&BinIndex> {
+        self.index.as_ref()
+    }
+
     fn bin(&self, number: u32, id: &str, at: Timestamp, pulse: &mut Pulse<'_, Self>) {
         pulse.put(moment_key(number), &Moment { id: id.to_owned(), at });
         pulse.put(id_key(id), &number);
@@ -230,6 +253,7 @@ impl Hears<EpisodesCaptured> for SuprachiasmaticNucleus {
             self.bin(self.next + offset as u32, id, *at, pulse);
         }
         self.keep_sealed(pulse);
+        self.did_before(&captured.done, pulse);
     }
 }
 
@@ -257,6 +281,33 @@ impl Hears<RecordsRemoved> for SuprachiasmaticNucleus {
     }
 }
 
+impl SuprachiasmaticNucleus {
+    /// Keeps what was done, and what the clocks learn of when.
+    pub(super) fn did(&self, number: u32, doing: &Doing, pulse: &mut Pulse<'_, Self>) {
+        pulse.put(doing_key(number), doing);
+        pulse.keep(ScnEvent::Did);
+        let ScnSettings { zone, oscillators } = pulse.settings();
+        if *oscillators {
+            let phases = TimeSignature::of(doing.at, zone).phases.to_radians();
+            pulse.keep(ScnEvent::Came { kinds: doing.kinds.clone(), at: doing.at, phases });
+        }
+    }
+}
+
+impl SuprachiasmaticNucleus {
+    /// What is told of moments before: those of which it is known already what was done are left out.
+    fn did_before(&self, done: &[(String, Timestamp)], pulse: &mut Pulse<'_, Self>) {
+        if done.is_empty() {
+            return;
+        }
+        let known: BTreeSet<Timestamp> = self.doings(pulse.records()).into_iter().map(|doing| doing.at).collect();
+        let new = done.iter().filter(|(_, at)| !known.contains(at));
+        for (number, (kind, at)) in (self.done..).zip(new) {
+            self.did(number, &Doing { at: *at, kinds: vec![kind.clone()] }, pulse);
+        }
+    }
+}
+
 impl Hears<EpisodeLived> for SuprachiasmaticNucleus {
     fn hear(&self, lived: &EpisodeLived, pulse: &mut Pulse<'_, Self>) {
         let mut kinds: Vec<String> = lived.actions.iter().map(|action| action.tool.clone()).collect();
@@ -266,47 +317,12 @@ impl Hears<EpisodeLived> for SuprachiasmaticNucleus {
         }
         kinds.sort_unstable();
         kinds.dedup();
-        pulse.put(doing_key(self.done), &Doing { at: lived.at, kinds });
-        pulse.keep(ScnEvent::Did);
-    }
-}
-
-impl Hears<DiscoverRhythms> for SuprachiasmaticNucleus {
-    fn hear(&self, wanted: &DiscoverRhythms, pulse: &mut Pulse<'_, Self>) {
-        let kept = pulse.records().prefixed(b"doing/", DOINGS);
-        let doings: Vec<Doing> = kept.iter().filter_map(|(_, bytes)| serde_json::from_slice(bytes).ok()).collect();
-        let events = doings.iter().flat_map(|doing| doing.kinds.iter().map(|kind| (kind.as_str(), doing.at)));
-        let found = discover(events, &pulse.settings().zone, FALSE_DISCOVERY_RATE);
-        let limit = if wanted.limit == 0 { RHYTHMS } else { wanted.limit };
-        let rhythms = found.iter().take(limit).map(|rhythm| serde_json::json!(rhythm)).collect();
-        let events = doings.iter().map(|doing| doing.kinds.len()).sum();
-        pulse.reply(RhythmsDiscovered { rhythms, events });
-    }
-}
-
-impl Hears<DescribeTime> for SuprachiasmaticNucleus {
-    fn hear(&self, query: &DescribeTime, pulse: &mut Pulse<'_, Self>) {
-        let Some(index) = &self.index else { return };
-        let now = TimeSignature::of(pulse.now(), &pulse.settings().zone);
-        let given = query.hour.is_some() || query.day.is_some();
-        let bins = if given {
-            let (hours, days) = (query.hour.into_iter().collect(), query.day.into_iter().collect());
-            BinQuery { hours, days, ..BinQuery::default() }
-        } else {
-            BinQuery { hours: vec![now.hour], days: vec![now.day], ..BinQuery::default() }
-        };
-        let found = index.find(&bins, query.limit);
-        let ids = found.into_iter().filter_map(|number| pulse.record::<Moment>(&moment_key(number)));
-        let described = TimeDescribed {
-            hour: now.hour,
-            day: now.day,
-            week: now.week,
-            month: now.month,
-            like_now: index.count(&bins) as u64,
-            total: index.living() as u64,
-            episodes: ids.map(|moment| moment.id).collect(),
-        };
-        pulse.reply(described);
+        let ScnSettings { zone, oscillators } = pulse.settings();
+        if *oscillators {
+            let phases = TimeSignature::of(lived.at, zone).phases.to_radians();
+            pulse.keep(ScnEvent::Observed { at: lived.at, phases });
+        }
+        self.did(self.done, &Doing { at: lived.at, kinds }, pulse);
     }
 }
 
@@ -321,6 +337,7 @@ impl Hears<ReportStats> for SuprachiasmaticNucleus {
 #[cfg(test)]
 mod tests {
     use jiff::SignedDuration;
+    use maxim_bus::signals::recall::TimeBins;
     use maxim_bus::signals::thought::ActionSummary;
     use maxim_bus::units::{Novelty, Salience};
     use maxim_bus::{MessageId, Trust};
@@ -328,20 +345,26 @@ mod tests {
     use super::*;
     use crate::region::rig::{Rig, ear, monday_morning};
 
+    const SETTINGS: ScnSettings = ScnSettings { zone: TimeZone::UTC, oscillators: true };
+
+    fn captured(id: &str) -> EpisodesCaptured {
+        EpisodesCaptured { episodes: vec![(id.into(), monday_morning())], ..EpisodesCaptured::default() }
+    }
+
     #[test]
     fn moments_go_with_their_episodes_sealed_or_not_and_over_a_crash() {
-        let settings = ScnSettings { zone: TimeZone::UTC };
-        let mut rig = Rig::<SuprachiasmaticNucleus>::new(settings, ear::<TimeDescribed>);
+        let mut rig = Rig::<SuprachiasmaticNucleus>::new(SETTINGS, ear::<TimeDescribed>);
         let count = SEAL_AT + 20;
         let episodes = (0..count).map(|n| (format!("e{n}"), monday_morning() + SignedDuration::from_hours(n as i64)));
-        rig.send(EpisodesCaptured { episodes: episodes.collect() });
+        rig.send(EpisodesCaptured { episodes: episodes.collect(), ..EpisodesCaptured::default() });
         // Sealing takes a message to begin with and one to be written.
-        rig.send(EpisodesCaptured { episodes: vec![("late".into(), monday_morning())] });
-        rig.send(EpisodesCaptured { episodes: vec![("later".into(), monday_morning())] });
+        rig.send(captured("late"));
+        rig.send(captured("later"));
         let total = |rig: &mut Rig<SuprachiasmaticNucleus>| {
-            rig.send(DescribeTime { hour: Some(9), day: Some(0), limit: 10_000 });
+            let bins = TimeBins { hours: vec![9], days: vec![0], ..TimeBins::default() };
+            rig.send(DescribeTime { bins, limit: 10_000, ..DescribeTime::default() });
             let told = rig.heard::<TimeDescribed>().pop().expect("an answer");
-            assert_eq!(told.like_now, told.episodes.len() as u64, "what is counted can be named");
+            assert_eq!(told.matching, told.episodes.len() as u64, "what is counted can be named");
             (told.total as usize, told.episodes.iter().any(|id| id == "e0" || id == "later"))
         };
         assert_eq!(total(&mut rig), (count + 2, true));
@@ -353,7 +376,7 @@ mod tests {
             assert_eq!(total(&mut rig), (count, false));
             rig.crash();
         }
-        rig.send(EpisodesCaptured { episodes: vec![("new".into(), monday_morning())] });
+        rig.send(captured("new"));
         rig.crash();
         assert_eq!(total(&mut rig).0, count + 1, "numbers go on behind those that are gone");
     }
@@ -382,8 +405,10 @@ mod tests {
 
     #[test]
     fn what_is_done_each_morning_is_a_rhythm_and_a_crash_changes_nothing() {
-        let mut rig: Rig<SuprachiasmaticNucleus> =
-            Rig::new(ScnSettings { zone: TimeZone::UTC }, ear::<RhythmsDiscovered>);
+        let mut rig: Rig<SuprachiasmaticNucleus> = Rig::new(SETTINGS, |bus, probe| {
+            ear::<RhythmsDiscovered>(bus, probe);
+            ear::<TimeDescribed>(bus, probe);
+        });
         let ask = |rig: &mut Rig<SuprachiasmaticNucleus>| {
             rig.send(DiscoverRhythms { limit: 0 });
             rig.heard::<RhythmsDiscovered>().remove(0)
@@ -399,5 +424,25 @@ mod tests {
         assert_eq!(found.events, 56);
         assert_eq!(found.rhythms[0]["kind"], "water_plants");
         assert_eq!(found.rhythms[0]["bins"], serde_json::json!([{"hour": 7}]));
+        rig.send(DescribeTime::default());
+        let told = rig.heard::<TimeDescribed>().remove(0).clocks.expect("clocks");
+        let kinds: Vec<&str> = told.expected.iter().map(|one| one.kind.as_str()).collect();
+        assert_eq!(kinds, ["water_plants"], "what comes at any time isn't expected: {told:?}");
+    }
+
+    #[test]
+    fn what_was_done_before_is_told_once() {
+        let mut rig: Rig<SuprachiasmaticNucleus> = Rig::new(SETTINGS, ear::<RhythmsDiscovered>);
+        let done = |days: std::ops::Range<i64>| {
+            let at = |day| monday_morning() + SignedDuration::from_hours(24 * day);
+            let done = days.map(|day| ("water_plants".to_owned(), at(day))).collect();
+            EpisodesCaptured { done, ..EpisodesCaptured::default() }
+        };
+        rig.send(done(0..10));
+        rig.crash();
+        rig.send(done(5..20));
+        rig.send(DiscoverRhythms { limit: 0 });
+        let found = rig.heard::<RhythmsDiscovered>().remove(0);
+        assert_eq!((found.events, &found.rhythms[0]["kind"]), (20, &serde_json::json!("water_plants")));
     }
 }

@@ -1,0 +1,45 @@
+//! The question of a time and its answer, as tools and doors write them.
+
+use maxim_bus::signals::recall::{DescribeTime, TimeBins, TimeDescribed};
+use serde_json::{Value as Json, json};
+
+/// Episodes that are named when nobody says how many.
+const LIMIT: u64 = 5;
+
+pub(super) fn flag(params: &Json, name: &str) -> bool {
+    params.get(name).and_then(Json::as_bool).unwrap_or(false)
+}
+
+/// Bins of one scale: one number or several.
+fn bins(params: &Json, name: &str) -> Vec<u8> {
+    let given = params.get(name);
+    let several = given.and_then(Json::as_array).into_iter().flatten();
+    let all = several.chain(given.filter(|one| one.is_u64()));
+    all.filter_map(|one| u8::try_from(one.as_u64()?).ok()).collect()
+}
+
+pub(super) fn question(params: &Json) -> DescribeTime {
+    let bins = |name| bins(params, name);
+    let limit = params.get("limit").and_then(Json::as_u64).unwrap_or(LIMIT);
+    DescribeTime {
+        bins: TimeBins { hours: bins("hour"), days: bins("day"), weeks: bins("week"), months: bins("month") },
+        like_now: flag(params, "like_now"),
+        sole: flag(params, "sole"),
+        limit: usize::try_from(limit).unwrap_or(usize::MAX),
+    }
+}
+
+/// The asked bins under the names that they are asked by; what a scale wasn't asked for is null.
+pub(super) fn report(time: &TimeDescribed) -> Json {
+    let TimeDescribed { now, bins, matching, total, episodes, typical, clocks } = time;
+    let asked = |bins: &[u8]| match bins {
+        [] => Json::Null,
+        [one] => json!(one),
+        several => json!(several),
+    };
+    let typical: Vec<Json> = typical.iter().map(|(kind, times)| json!({ "kind": kind, "times": times })).collect();
+    json!({
+        "hour": asked(&bins.hours), "day": asked(&bins.days), "week": asked(&bins.weeks), "month": asked(&bins.months),
+        "now": now, "matching": matching, "total": total, "episodes": episodes, "typical": typical, "clocks": clocks,
+    })
+}

@@ -1,0 +1,93 @@
+//! What the room answers: what is at such times, what usually is, what comes next, and what keeps a rhythm.
+
+use std::cmp::Reverse;
+use std::collections::BTreeMap;
+
+use maxim_bus::signals::introspection::{DiscoverRhythms, RhythmsDiscovered};
+use maxim_bus::signals::recall::{CalendarBins, DescribeTime, TimeBins, TimeDescribed};
+
+use super::law::TimeSignature;
+use super::region::{Moment, SuprachiasmaticNucleus, moment_key};
+use super::rhythm::{FALSE_DISCOVERY_RATE, discover};
+use crate::region::{Hears, Pulse};
+
+/// Rhythms told when nobody says how many.
+const RHYTHMS: usize = 5;
+
+/// Expected events that are always told, those that come next.
+const NEXT: usize = 3;
+
+/// Whether a time is in the wanted bins.
+fn is_in(wanted: &TimeBins, time: &TimeSignature) -> bool {
+    let TimeBins { hours, days, weeks, months } = wanted;
+    let scales = [(hours, time.hour), (days, time.day), (weeks, time.week), (months, time.month)];
+    scales.iter().all(|(bins, bin)| bins.is_empty() || bins.contains(bin))
+}
+
+impl SuprachiasmaticNucleus {
+    /// What was done in these bins of late and how often, the most frequent first.
+    fn typical(&self, bins: &TimeBins, limit: usize, pulse: &Pulse<'_, Self>) -> Vec<(String, u64)> {
+        let zone = &pulse.settings().zone;
+        let mut counts: BTreeMap<String, u64> = BTreeMap::new();
+        let doings = self.doings(pulse.records());
+        for doing in doings.into_iter().filter(|doing| is_in(bins, &TimeSignature::of(doing.at, zone))) {
+            doing.kinds.into_iter().for_each(|kind| *counts.entry(kind).or_default() += 1);
+        }
+        let mut counts: Vec<(String, u64)> = counts.into_iter().collect();
+        counts.sort_by_key(|(_, count)| Reverse(*count));
+        counts.truncate(limit);
+        counts
+    }
+}
+
+impl Hears<DescribeTime> for SuprachiasmaticNucleus {
+    fn hear(&self, query: &DescribeTime, pulse: &mut Pulse<'_, Self>) {
+        let Some(index) = self.index() else { return };
+        let now = TimeSignature::of(pulse.now(), &pulse.settings().zone);
+        let bins = match query.bins.is_empty() {
+            true => TimeBins { hours: vec![now.hour], days: vec![now.day], ..TimeBins::default() },
+            false => query.bins.clone(),
+        };
+        let found = match (query.like_now, query.sole) {
+            (true, _) => index.similar(&now, query.limit),
+            (false, true) => {
+                let all = index.find(&bins, usize::MAX).into_iter();
+                all.filter(|number| index.is_sole_representative(*number)).take(query.limit).collect()
+            }
+            (false, false) => index.find(&bins, query.limit),
+        };
+        let ids = found.into_iter().filter_map(|number| pulse.record::<Moment>(&moment_key(number)));
+        let episodes = ids.map(|moment| moment.id).collect();
+        let typical = match query.limit {
+            0 => Vec::new(),
+            limit => self.typical(&bins, limit, pulse),
+        };
+        let ticking = pulse.settings().oscillators;
+        let mut clocks = ticking.then(|| self.clocks.describe(pulse.now(), &now.phases.to_radians()));
+        if let Some(clocks) = &mut clocks {
+            clocks.expected.truncate(query.limit.max(NEXT));
+        }
+        let described = TimeDescribed {
+            now: CalendarBins { hour: now.hour, day: now.day, week: now.week, month: now.month },
+            matching: index.count(&bins) as u64,
+            total: index.living() as u64,
+            bins,
+            episodes,
+            typical,
+            clocks,
+        };
+        pulse.reply(described);
+    }
+}
+
+impl Hears<DiscoverRhythms> for SuprachiasmaticNucleus {
+    fn hear(&self, wanted: &DiscoverRhythms, pulse: &mut Pulse<'_, Self>) {
+        let doings = self.doings(pulse.records());
+        let events = doings.iter().flat_map(|doing| doing.kinds.iter().map(|kind| (kind.as_str(), doing.at)));
+        let found = discover(events, &pulse.settings().zone, FALSE_DISCOVERY_RATE);
+        let limit = if wanted.limit == 0 { RHYTHMS } else { wanted.limit };
+        let rhythms = found.iter().take(limit).map(|rhythm| serde_json::json!(rhythm)).collect();
+        let events = doings.iter().map(|doing| doing.kinds.len()).sum();
+        pulse.reply(RhythmsDiscovered { rhythms, events });
+    }
+}

@@ -1,0 +1,114 @@
+//! When: what comes at its time is expected, doors ask for any bins, and what was imported teaches rhythms too.
+
+use std::time::Duration;
+
+use maxim::config::Settings;
+use serde_json::{Value, json};
+
+use crate::common::Bench;
+use crate::model::{Model, acts};
+
+const DAY: Duration = Duration::from_secs(24 * 3600);
+
+/// Lines of an import: a tool used at seven on each of the last days of 2025.
+fn mornings(days: u32) -> Vec<(u64, String)> {
+    let line = |n: u32| {
+        let at = format!("2025-12-{:02}T07:00:00Z", 31 - days + n);
+        json!({"text": format!("watering {n}"), "tool": "water_plants", "success": true, "timestamp": at}).to_string()
+    };
+    (1..=days).map(|n| (u64::from(n), line(n))).collect()
+}
+
+fn without_clocks(settings: &mut Settings) {
+    settings.memory.oscillators = false;
+}
+
+#[test]
+fn what_the_clocks_expect_is_before_the_model_which_acts_by_it() {
+    fn minds_the_plants(prompt: &str) -> String {
+        match prompt {
+            done if done.contains("What you did in this turn already") => acts("respond", &json!({"message": "Done."})),
+            due if due.contains("\"water_plants\" comes about once a day, next about 2026-01-06T07:00:00Z") => {
+                acts("write_file", &json!({"path": "plants.txt", "content": "tomorrow at seven"}))
+            }
+            _ => acts("respond", &json!({"message": "Nothing that I know of."})),
+        }
+    }
+    let planned = |configure: fn(&mut Settings)| {
+        let model = Model::minded(minds_the_plants);
+        let mut bench = model.bench(configure);
+        assert_eq!(bench.import(mornings(12), true).kept, 12);
+        bench.crash();
+        let ended = bench.say("hm, is there anything that the garden would want to be reminded of by tomorrow?");
+        assert!(ended.reply.is_some(), "{ended:?}");
+        bench.file("plants.txt").exists()
+    };
+    assert!(planned(|_| {}));
+    assert!(!planned(without_clocks));
+}
+
+#[test]
+fn what_is_lived_every_day_is_expected_tomorrow_over_a_crash_and_only_with_clocks() {
+    let mut bench = Bench::new();
+    let expected = |bench: &mut Bench| {
+        let time = bench.inquire("temporal_patterns", json!({}));
+        let clocks = &time["clocks"];
+        let kinds = clocks["expected"].as_array().cloned().unwrap_or_default();
+        (kinds.into_iter().find(|one| one["kind"] == "write_file"), clocks.clone())
+    };
+    for day in 0..7 {
+        bench.say(&format!("please create a file day{day}.txt with the text one"));
+        bench.pass(DAY);
+    }
+    let (found, clocks) = expected(&mut bench);
+    let found = found.unwrap_or_else(|| panic!("{clocks}"));
+    assert_eq!(found["period_hours"], 24.0, "{found}");
+    assert!(found["anomaly"].as_f64().is_some_and(|apart| apart < 0.1), "it is due about now: {found}");
+    assert!(clocks["coherence"].as_f64().is_some_and(|r| (0.0..=1.0).contains(&r)), "{clocks}");
+    assert!(clocks["anomaly"].as_f64().is_some_and(|anomaly| anomaly < 0.05), "{clocks}");
+    let values = clocks["eigenvalues"].as_array().cloned().unwrap_or_default();
+    assert!(values.len() == 4 && values[0].as_f64().is_some_and(|largest| largest > 0.1), "W has learned: {clocks}");
+    bench.crash();
+    assert_eq!(expected(&mut bench).1, clocks, "the clocks are durable");
+    let mut settings = Settings::default();
+    without_clocks(&mut settings);
+    bench.restart_with_settings(settings);
+    assert_eq!(expected(&mut bench), (None, Value::Null));
+}
+
+#[test]
+fn any_bins_can_be_asked_for_and_now_stands_apart() {
+    let mut bench = Bench::new();
+    let line = |n: u64, at: &str| (n, json!({"id": format!("e{n}"), "text": at, "timestamp": at}).to_string());
+    // A Wednesday, a Thursday and a Saturday morning; a Monday night in summer.
+    let times = ["2025-12-03T09:10:00Z", "2025-12-11T07:00:00Z", "2025-12-13T09:00:00Z", "2025-07-07T23:00:00Z"];
+    let lines = (1..).zip(times).map(|(n, at)| line(n, at)).collect();
+    assert_eq!(bench.import(lines, true).kept, 4);
+    let mut ask = |params: Value| bench.inquire("temporal_patterns", params);
+    let episodes = |time: &Value| time["episodes"].clone();
+    let nine = ask(json!({"hour": 9}));
+    assert_eq!((&nine["hour"], &nine["day"], &nine["matching"]), (&json!(9), &Value::Null, &json!(2)), "{nine}");
+    assert_eq!((&nine["now"]["day"], &nine["now"]["month"]), (&json!(0), &json!(1)), "{nine}");
+    let weekday_mornings = ask(json!({"hour": [6, 7, 8, 9, 10, 11], "day": [0, 1, 2, 3, 4]}));
+    assert_eq!(episodes(&weekday_mornings), json!(["e2", "e1"]), "{weekday_mornings}");
+    assert_eq!(episodes(&ask(json!({"month": 12, "week": 1}))), json!(["e3", "e2"]));
+    assert_eq!(episodes(&ask(json!({"month": [7], "sole": true}))), json!(["e4"]));
+    assert_eq!(episodes(&ask(json!({"hour": 9, "day": 2, "sole": true}))), json!(["e1"]), "the one of Wednesdays");
+    let like_now = ask(json!({"like_now": true, "limit": 4}));
+    assert_eq!(episodes(&like_now)[3], "e4", "a summer night is least like a winter morning: {like_now}");
+}
+
+#[test]
+fn what_was_imported_teaches_rhythms_once() {
+    let mut bench = Bench::new();
+    for _ in 0..2 {
+        bench.import(mornings(20), true);
+    }
+    let time = bench.inquire("temporal_patterns", json!({"discover_rhythms": true, "hour": 7}));
+    assert_eq!(time["rhythm_events"], 20, "{time}");
+    assert_eq!(
+        (&time["rhythms"][0]["kind"], &time["rhythms"][0]["bins"]),
+        (&json!("water_plants"), &json!([{"hour": 7}]))
+    );
+    assert_eq!(time["typical"], json!([{"kind": "water_plants", "times": 20}]), "{time}");
+}
