@@ -75,6 +75,14 @@ unit! {
     /// How sure: 0 not at all, 1 certain.
     Confidence, 0.0, 1.0
 }
+
+impl Confidence {
+    /// min(0.99, 0.5 + 0.1 √n) after n observations that agree.
+    pub fn of_observations(observations: u64) -> Self {
+        Self::clamped((0.5 + 0.1 * (observations as f64).sqrt()).min(0.99))
+    }
+}
+
 unit! {
     /// Expected or received value: 0 bad, 0.5 neutral, 1 good.
     Value, 0.0, 1.0

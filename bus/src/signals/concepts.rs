@@ -59,6 +59,9 @@ impl MemoryRef {
     }
 }
 
+/// Property of a concept that was measured: the name of the tool, goal or person that the measurement is about.
+pub const SUBJECT: &str = "subject";
+
 /// What an edge between layers says.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "SCREAMING_SNAKE_CASE")]

@@ -25,7 +25,7 @@ pub(super) fn handed_over(turn: MessageId, enriched: &EnrichedPercept, programs:
     for layer in [Layer::Atl, Layer::AngularGyrus, Layer::Nac] {
         rooms.extend(knowledge.iter().any(|entry| entry.layer == layer).then(|| room_of(layer)));
     }
-    let is_known = !times.is_empty() || time.as_ref().is_some_and(|time| time.like_now > 0);
+    let is_known = !times.is_empty() || time.as_ref().is_some_and(|time| time.matching > 0);
     rooms.extend(is_known.then_some("suprachiasmatic_nucleus"));
     rooms.extend((!programs.is_empty()).then_some("cerebellum"));
     Deliberate {
@@ -89,9 +89,9 @@ fn context(recalled: &[RecalledEpisode], time: Option<&TimeDescribed>, knowledge
     }
     let causes = known(knowledge, |layer| layer == Layer::Nac);
     sections.extend((!causes.is_empty()).then(|| format!("What led to what:\n{causes}")));
-    let usual = time.filter(|time| time.like_now > 0);
+    let usual = time.filter(|time| time.matching > 0);
     sections.extend(usual.map(|time| {
-        format!("Such an hour of the week brought {} of {} experiences so far.", time.like_now, time.total)
+        format!("Such an hour of the week brought {} of {} experiences so far.", time.matching, time.total)
     }));
     sections.join("\n")
 }

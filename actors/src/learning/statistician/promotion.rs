@@ -3,11 +3,12 @@
 use std::collections::BTreeMap;
 
 use maxim_bus::Trust;
-use maxim_bus::signals::concepts::{Layer, MemoryRef};
+use maxim_bus::signals::concepts::{Layer, MemoryRef, SUBJECT};
 use maxim_bus::signals::promotion::{CandidatesOffered, OfferCandidates, PromotionCandidate};
+use maxim_bus::units::Confidence;
 
 use super::model::{Metric, MetricState};
-use super::region::{Statistician, confidence};
+use super::region::Statistician;
 use super::wording::word;
 use crate::region::{Hears, Pulse, Region};
 
@@ -28,10 +29,10 @@ fn candidate(name: &str, metric: &Metric) -> Option<PromotionCandidate> {
         name: name.replace(':', " "),
         category: "statistical pattern".into(),
         definition: worded.verbal,
-        confidence: confidence(metric.values.len() as u64),
+        confidence: Confidence::of_observations(metric.values.len() as u64),
         observations: metric.observations,
         episodes: metric.episodes.iter().cloned().collect(),
-        properties: BTreeMap::from([("metric".to_owned(), name.to_owned()), ("subject".to_owned(), worded.subject)]),
+        properties: BTreeMap::from([("metric".to_owned(), name.to_owned()), (SUBJECT.to_owned(), worded.subject)]),
         relations: Vec::new(),
         sources: sources.collect(),
         series: Vec::new(),

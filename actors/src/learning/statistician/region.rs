@@ -267,7 +267,7 @@ impl Statistician {
                 p: change.found.p,
                 q: change.found.q,
                 observations: shared,
-                confidence: confidence(shared as u64),
+                confidence: Confidence::of_observations(shared as u64),
                 holds: change.holds,
                 trust,
             });
@@ -317,16 +317,11 @@ impl Statistician {
             values: metric.window(),
             outputs: worded.outputs,
             observations: metric.observations,
-            confidence: confidence(metric.values.len() as u64),
+            confidence: Confidence::of_observations(metric.values.len() as u64),
             episodes: metric.episodes.iter().cloned().collect(),
             trust: metric.trust(),
         });
     }
-}
-
-/// min(0.99, 0.5 + 0.1 √n), as for causal links and concepts.
-pub(super) fn confidence(observations: u64) -> Confidence {
-    Confidence::clamped((0.5 + 0.1 * (observations as f64).sqrt()).min(0.99))
 }
 
 /// The kind of a goal: its first words that carry content, without names of files, numbers and quotes.

@@ -294,7 +294,7 @@ fn at_its_bounds_its_state_fits_into_a_snapshot() {
 
 #[test]
 fn confidence_grows_with_the_root_of_the_observations() {
-    let of = [0, 1, 4, 9, 16, 25].map(|count| confidence(count).get());
+    let of = [0, 1, 4, 9, 16, 25].map(|count| Confidence::of_observations(count).get());
     for (found, expected) in of.into_iter().zip([0.5, 0.6, 0.7, 0.8, 0.9, 0.99]) {
         assert!((found - expected).abs() < 1e-9, "{found} instead of {expected}");
     }
