@@ -15,15 +15,10 @@ const MOST: usize = 5_000;
 const SAMPLE: usize = 8_192;
 /// More than wanted are taken by the sampled threshold, so that seldom too few are.
 const SLACK: f64 = 1.3;
-/// Parts of the set that are read side by side: the processor then fetches ahead in each, and waits less for memory.
-const STREAMS: usize = 4;
-/// Signatures of each part whose distances are held at a time; a power of two.
+/// Signatures whose distances are held at a time.
 const BLOCK: usize = 512;
 /// Bits that the threshold is moved by when the sample misled.
 const WIDER: usize = 8;
-
-/// Distance and place in the part of those that are near, by part.
-type Near = [[(u16, u16); BLOCK]; STREAMS];
 
 /// How many items are compared exactly out of `count`.
 pub fn looked_at(count: usize) -> usize {
@@ -71,75 +66,47 @@ fn pass(
     threshold: usize,
     allowed: &impl Fn(usize) -> bool,
 ) -> Vec<(u16, u32)> {
-    let threshold = threshold as u16;
     let mut found = Vec::new();
-    let mut take = |distance: u16, at: usize| {
-        if allowed(at) {
-            found.push((distance, at as u32));
-        }
-    };
-    let mut near: Near = [[(0, 0); BLOCK]; STREAMS];
-    let length = all.len() / STREAMS;
-    for start in (0..length).step_by(BLOCK) {
-        let end = length.min(start + BLOCK);
-        let parts = std::array::from_fn(|part| &all[part * length + start..part * length + end]);
-        let counts = within(signature, parts, threshold, &mut near);
-        for (part, (near, count)) in near.iter().zip(counts).enumerate() {
-            for (distance, at) in &near[..count] {
-                take(*distance, part * length + start + usize::from(*at));
+    let mut near = [(0u16, 0u16); BLOCK];
+    for (block, part) in all.chunks(BLOCK).enumerate() {
+        let count = within(signature, part, threshold as u16, &mut near);
+        for (distance, at) in &near[..count] {
+            let at = block * BLOCK + usize::from(*at);
+            if allowed(at) {
+                found.push((*distance, at as u32));
             }
-        }
-    }
-    for (at, other) in all.iter().enumerate().skip(length * STREAMS) {
-        let distance = bits_apart(signature, other);
-        if distance <= threshold {
-            take(distance, at);
         }
     }
     found
 }
 
 #[inline(always)]
-fn within_plain(
-    signature: &Signature,
-    parts: [&[Signature]; STREAMS],
-    threshold: u16,
-    near: &mut Near,
-) -> [usize; STREAMS] {
-    let length = parts.iter().map(|part| part.len()).min().unwrap_or(0).min(BLOCK);
-    let parts = parts.map(|part| &part[..length]);
-    let mut counts = [0; STREAMS];
-    for at in 0..length {
-        for ((part, near), count) in parts.iter().zip(near.iter_mut()).zip(&mut counts) {
-            let distance = bits_apart(signature, &part[at]);
-            // Written always, counted only when near: no branch to guess wrong. The mask spares a check of the place.
-            near[*count & (BLOCK - 1)] = (distance, at as u16);
-            *count += usize::from(distance <= threshold);
-        }
+fn within_plain(signature: &Signature, part: &[Signature], threshold: u16, near: &mut [(u16, u16); BLOCK]) -> usize {
+    let mut count = 0;
+    for (at, other) in part.iter().take(BLOCK).enumerate() {
+        let distance = bits_apart(signature, other);
+        // Written always, counted only when near: no branch to guess wrong.
+        near[count] = (distance, at as u16);
+        count += usize::from(distance <= threshold);
     }
-    counts
+    count
 }
 
 #[cfg(target_arch = "x86_64")]
 #[target_feature(enable = "popcnt")]
-fn within_popcnt(
-    signature: &Signature,
-    parts: [&[Signature]; STREAMS],
-    threshold: u16,
-    near: &mut Near,
-) -> [usize; STREAMS] {
-    within_plain(signature, parts, threshold, near)
+fn within_popcnt(signature: &Signature, part: &[Signature], threshold: u16, near: &mut [(u16, u16); BLOCK]) -> usize {
+    within_plain(signature, part, threshold, near)
 }
 
-/// Fills the front of each part's `near` with those within the threshold; how many there are.
-fn within(signature: &Signature, parts: [&[Signature]; STREAMS], threshold: u16, near: &mut Near) -> [usize; STREAMS] {
+/// Fills the front of `near` with those within the threshold; how many there are.
+fn within(signature: &Signature, part: &[Signature], threshold: u16, near: &mut [(u16, u16); BLOCK]) -> usize {
     #[cfg(target_arch = "x86_64")]
     if std::arch::is_x86_feature_detected!("popcnt") {
         // Without the instruction a count of bits is a dozen operations.
         #[allow(unsafe_code)] // SAFETY: the processor was just asked for the feature
-        return unsafe { within_popcnt(signature, parts, threshold, near) };
+        return unsafe { within_popcnt(signature, part, threshold, near) };
     }
-    within_plain(signature, parts, threshold, near)
+    within_plain(signature, part, threshold, near)
 }
 
 #[cfg(test)]
@@ -168,7 +135,7 @@ mod tests {
 
     #[test]
     fn only_the_allowed_are_found_however_few_they_are() {
-        let all = spread(20_000);
+        let all = spread(20_003);
         let found = near(&all[5], &all, 500, |at| at % 1_000 == 3);
         assert_eq!(found.len(), 20);
         let many = near(&all[5], &all, 500, |at| at.is_multiple_of(2));
