@@ -1,5 +1,7 @@
-//! Journal frames: the commits of one agent, in order, packed some to a frame.
+//! Journal frames: the commits of one agent, in order, packed some to a frame and compressed: signals of a turn repeat each
+//! other, and every byte is copied several times on its way to the disk.
 
+use std::borrow::Cow;
 use std::sync::Arc;
 
 pub use maxim_bus::Lane;
@@ -9,9 +11,15 @@ use serde::{Deserialize, Serialize};
 use super::codec::{Reader, Writer};
 use super::records::Value;
 
-/// A frame is closed when it reaches this many bytes; a larger commit has one of its own.
-const FRAME_BYTES: usize = 3900;
-const FRAME_VERSION: u8 = 1;
+/// A frame is closed when it reaches this many bytes before compression; a larger commit has one of its own. Compressed
+/// it is about as long as a chunk of the database.
+const FRAME_BYTES: usize = 14_000;
+/// Frames whose entries stand as they are; written by older programs, and for gaps.
+const PLAIN: u8 = 1;
+/// Frames whose entries are one LZ4 block.
+const COMPRESSED: u8 = 2;
+/// More is never in a frame: what claims it is damaged.
+const MOST_BYTES: usize = 256 << 20;
 
 /// How far a region has consumed each lane of its inbox.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -101,6 +109,7 @@ pub struct FrameSpan {
     /// 0 when it has no emissions.
     pub last_emission: u64,
     pub chunks: u16,
+    /// Before compression.
     pub bytes: usize,
 }
 
@@ -129,20 +138,45 @@ fn close(entries: &[Arc<Entry>], body: &[u8]) -> (FrameSpan, Vec<u8>) {
     let first = entries.first().map_or(0, |entry| entry.lsn);
     let last = entries.last().map_or(0, |entry| entry.last());
     let last_emission = entries.iter().rev().find(|entry| !entry.emissions.is_empty()).map_or(0, |entry| entry.last());
-    let mut frame = Writer(Vec::with_capacity(body.len() + 16));
-    frame.u8(FRAME_VERSION);
-    frame.varint(first);
-    frame.varint(last);
-    frame.count(entries.len());
-    frame.0.extend_from_slice(body);
-    let bytes = frame.0.len();
-    (FrameSpan { first, last, last_emission, chunks: 0, bytes }, frame.0)
+    let head = |version, room: usize| {
+        let mut frame = Writer(Vec::with_capacity(room + 32));
+        frame.u8(version);
+        frame.varint(first);
+        frame.varint(last);
+        frame.count(entries.len());
+        frame
+    };
+    let frame = match lz4::block::compress(body, None, false) {
+        Ok(block) if block.len() < body.len() => {
+            let mut frame = head(COMPRESSED, block.len());
+            frame.count(body.len());
+            frame.0.extend_from_slice(&block);
+            frame.0
+        }
+        // What doesn't get smaller stands as it is.
+        _ => {
+            let mut frame = head(PLAIN, body.len());
+            frame.0.extend_from_slice(body);
+            frame.0
+        }
+    };
+    (FrameSpan { first, last, last_emission, chunks: 0, bytes: body.len() }, frame)
+}
+
+/// The entries' bytes of a frame whose head was read.
+fn body<'a>(version: u8, mut reader: Reader<'a>) -> Option<Cow<'a, [u8]>> {
+    if version == PLAIN {
+        return Some(Cow::Borrowed(reader.0));
+    }
+    let length = usize::try_from(reader.varint()?).ok().filter(|length| *length <= MOST_BYTES)?;
+    let body = lz4::block::decompress(reader.0, Some(i32::try_from(length).ok()?)).ok()?;
+    (body.len() == length).then_some(Cow::Owned(body))
 }
 
 /// A frame without entries, in the place of LSNs whose commits are lost.
 pub fn gap(first: u64, last: u64) -> Vec<u8> {
     let mut frame = Writer::default();
-    frame.u8(FRAME_VERSION);
+    frame.u8(PLAIN);
     frame.varint(first);
     frame.varint(last);
     frame.count(0);
@@ -151,11 +185,14 @@ pub fn gap(first: u64, last: u64) -> Vec<u8> {
 
 /// Reads a frame back. `None` for what this program doesn't understand.
 pub fn unpack(content: &[u8], chunks: u16) -> Option<(FrameSpan, Vec<Entry>)> {
-    let mut reader = Reader(content);
-    if reader.u8()? != FRAME_VERSION {
+    let mut head = Reader(content);
+    let version = head.u8().filter(|version| [PLAIN, COMPRESSED].contains(version))?;
+    let (first, last, count) = (head.varint()?, head.varint()?, usize::try_from(head.varint()?).ok()?);
+    let body = body(version, head)?;
+    let mut reader = Reader(&body);
+    if count > body.len() {
         return None;
     }
-    let (first, last, count) = (reader.varint()?, reader.varint()?, reader.count()?);
     let entries = (0..count).map(|_| Entry::read(&mut reader)).collect::<Option<Vec<_>>>()?;
     let is_gap = entries.is_empty() && last >= first;
     let fits = || Some(entries.first()?.lsn == first && entries.last()?.last() == last);
@@ -163,7 +200,7 @@ pub fn unpack(content: &[u8], chunks: u16) -> Option<(FrameSpan, Vec<Entry>)> {
         return None;
     }
     let last_emission = entries.iter().rev().find(|entry| !entry.emissions.is_empty()).map_or(0, Entry::last);
-    Some((FrameSpan { first, last, last_emission, chunks, bytes: content.len() }, entries))
+    Some((FrameSpan { first, last, last_emission, chunks, bytes: body.len() }, entries))
 }
 
 /// A region's summary, written when the journal before it goes.
@@ -221,10 +258,10 @@ mod tests {
     }
 
     #[test]
-    fn commits_are_packed_into_small_frames_and_read_back_in_order() {
+    fn commits_are_packed_into_frames_and_read_back_in_order() {
         let mut lsn = 1;
         let mut entries = Vec::new();
-        for index in 0..60 {
+        for index in 0..300 {
             let made = entry(lsn, if index == 20 { 20_000 } else { 300 }, index % 3);
             lsn = made.last() + 1;
             entries.push(made);
@@ -233,12 +270,26 @@ mod tests {
         assert!(frames.len() > 4 && frames.len() < 20, "{}", frames.len());
         let mut read = Vec::new();
         for (span, content) in &frames {
-            assert!(content.len() <= FRAME_BYTES + 40 || span.first == span.last - 2, "one large commit has its own");
+            assert!(span.bytes <= FRAME_BYTES || span.first == span.last - 2, "one large commit has its own");
+            assert!(content.len() * 4 < span.bytes, "{} of {}", content.len(), span.bytes);
             let (again, found) = unpack(content, 0).expect("readable");
             assert_eq!(again, *span);
             read.extend(found);
         }
         assert_eq!(format!("{read:?}"), format!("{:?}", entries.iter().map(|e| (**e).clone()).collect::<Vec<_>>()));
+    }
+
+    #[test]
+    fn a_frame_of_an_older_program_is_read() {
+        let made = entry(5, 40, 2);
+        let mut old = Writer(vec![PLAIN]);
+        old.varint(made.lsn);
+        old.varint(made.last());
+        old.count(1);
+        made.write(&mut old);
+        let (span, found) = unpack(&old.0, 0).expect("readable");
+        assert_eq!((span.first, span.last, span.last_emission), (5, 7, 7));
+        assert_eq!(format!("{found:?}"), format!("{:?}", [(*made).clone()]));
     }
 
     #[test]

@@ -94,8 +94,13 @@ impl Shared {
     }
 
     pub fn set_engine(&self, engine: Option<Arc<dyn Engine>>) {
-        *self.engine.write() =
-            engine.map(|engine| Arc::new(Switched::new(engine, self.switch.clone())) as Arc<dyn Engine>);
+        let engine = engine.map(|engine| Arc::new(Switched::new(engine, self.switch.clone())) as Arc<dyn Engine>);
+        let former = std::mem::replace(&mut *self.engine.write(), engine);
+        // An engine writes its tables when it is dropped, and over a damaged file it may panic there as anywhere. All that
+        // was promised is synced, and the next start looks.
+        if std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| drop(former))).is_err() {
+            tracing::error!("the database panicked while it was closed; the next start looks at all of it");
+        }
     }
 
     pub fn pack(&self) -> Option<Arc<Pack>> {
