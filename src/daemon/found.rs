@@ -34,7 +34,11 @@ pub fn tell(
     if report.fresh {
         lines.push("a new brain: nothing is remembered yet".into());
     } else {
-        let end = if report.clean { "it was ended in order" } else { "it went down without warning" };
+        let end = match (report.clean, &report.restored_from) {
+            (_, Some(_)) => "restored from a backup, so how it ended isn't known",
+            (true, None) => "it was ended in order",
+            (false, None) => "it went down without warning",
+        };
         let remembered = remembered.unwrap_or_else(|| "what is remembered could not be counted yet".into());
         lines.push(format!("start {}: {end}; {remembered}", report.boot));
     }

@@ -12,7 +12,7 @@ use jiff::Timestamp;
 use super::codec::{Reader, Writer, sum, unseal};
 use super::committer::SERIAL;
 use super::engine::{Batch, Engine, EngineKind};
-use super::error::{EngineError, StoreError};
+use super::error::{EngineError, NotDurable, StoreError};
 use super::folder::Folder;
 use super::keys;
 use super::pack::{Pack, Pointer};
@@ -42,10 +42,23 @@ pub struct BackupReport {
 /// Copies the store as it is on disk at one moment, while it goes on.
 pub fn backup(shared: &Arc<Shared>, to: &Path) -> Result<BackupReport, StoreError> {
     let Some(pack) = shared.pack() else { return Err(StoreError::InMemory("back up")) };
-    let bad = |error: std::io::Error| StoreError::folder(to, &error);
     if fs::read_dir(to).is_ok_and(|mut entries| entries.next().is_some()) {
         return Err(StoreError::NotEmpty(to.to_owned()));
     }
+    if let Some(why) = shared.trouble.degraded() {
+        return Err(NotDurable::Degraded(why).into());
+    }
+    let copied = copy_into(shared, &pack, to);
+    if copied.is_err() {
+        // An unfinished copy helps nobody, and must not be taken for a backup.
+        let _ = [to.join("dump.part"), to.join(PACK)].map(fs::remove_file);
+        let _ = fs::remove_dir(to);
+    }
+    copied
+}
+
+fn copy_into(shared: &Arc<Shared>, pack: &Pack, to: &Path) -> Result<BackupReport, StoreError> {
+    let bad = |error: std::io::Error| StoreError::folder(to, &error);
     fs::create_dir_all(to).map_err(bad)?;
     let busy = || StoreError::Engine(EngineError::Io("the store is busy with the disk; try again later".into()));
     // Held to the end, so that no block is freed before it is copied.
@@ -53,7 +66,7 @@ pub fn backup(shared: &Arc<Shared>, to: &Path) -> Result<BackupReport, StoreErro
     let (extents, keys) = {
         let _gate = shared.gate.try_lock_for(PATIENCE).ok_or_else(busy)?;
         let engine = shared.backing().ok_or(StoreError::Closed)?;
-        let extents = live_extents(shared, &*engine, &pack, &packing)?;
+        let extents = live_extents(shared, &*engine, pack, &packing)?;
         (extents, dump(&*engine, &to.join("dump.part"))?)
     };
     let copy = File::create(to.join(PACK)).map_err(bad)?;
@@ -72,6 +85,11 @@ pub fn backup(shared: &Arc<Shared>, to: &Path) -> Result<BackupReport, StoreErro
     File::open(to).and_then(|folder| folder.sync_all()).map_err(bad)?;
     bytes += fs::metadata(to.join(DUMP)).map_or(0, |data| data.len());
     Ok(BackupReport { place: to.to_owned(), keys, bytes, damaged_blocks })
+}
+
+/// It was finished: an earlier process may have died in the midst of one.
+pub fn is_finished(place: &Path) -> bool {
+    place.join(DUMP).exists()
 }
 
 /// A backup of an engine alone, e.g. before its format is changed.

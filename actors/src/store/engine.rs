@@ -105,6 +105,14 @@ impl EngineKind {
             Self::Memory => Arc::new(MemoryEngine::default()),
         })
     }
+
+    /// Makes anew what a damaged engine's files need beside the data, and says what; nothing where that isn't the damage.
+    pub(super) fn mend(self, folder: &Path) -> Option<String> {
+        match self {
+            Self::Sled => super::sled_engine::mend(folder),
+            Self::Redb | Self::Memory => None,
+        }
+    }
 }
 
 /// Copies every key of `from` into `to`, in batches of about 1 MB, and syncs `to`. Returns how many.

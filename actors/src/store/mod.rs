@@ -180,7 +180,9 @@ impl StateStore {
     pub fn backup_rotating(&self, keep: usize) -> Result<BackupReport, StoreError> {
         let Some(folder) = &self.0.0.folder else { return Err(StoreError::InMemory("back up")) };
         let report = backup::backup(&self.0.0, &folder.next_backup())?;
-        for old in folder.backups().into_iter().skip(keep.max(1)) {
+        let (finished, unfinished): (Vec<_>, Vec<_>) =
+            folder.backups().into_iter().partition(|place| backup::is_finished(place));
+        for old in finished.into_iter().skip(keep.max(1)).chain(unfinished) {
             std::fs::remove_dir_all(&old).map_err(|error| StoreError::folder(&old, &error))?;
         }
         Ok(report)

@@ -18,11 +18,15 @@ use super::shared::Shared;
 use super::{StateStore, StoreOptions};
 
 /// The format of this program. A store of a newer one is refused, an older one is migrated.
-pub const FORMAT_VERSION: u32 = 1;
+pub const FORMAT_VERSION: u32 = 2;
 
 type Migration = fn(&dyn Engine) -> Result<(), EngineError>;
 /// Entry i takes a store from format i + 1 to i + 2.
-const MIGRATIONS: &[Migration] = &[];
+const MIGRATIONS: &[Migration] = &[
+    // Journal frames of the first format are read as they are; the number keeps its programs from compressed ones, which
+    // they would take for damage.
+    |_| Ok(()),
+];
 
 /// Something that was there and isn't any more.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -174,7 +178,7 @@ fn find_engine(
     }
     let mut why = None;
     for (generation, _) in candidates {
-        match try_generation(folder, options, generation, newest, boots) {
+        match try_generation(folder, options, generation, newest, boots, report) {
             Ok(Some(found)) => {
                 if let Some(text) = newer_backup(folder, &found, report) {
                     why = Some(text);
@@ -232,13 +236,24 @@ fn try_generation(
     generation: u64,
     newest: u64,
     boots: u64,
+    report: &mut OpenReport,
 ) -> Result<Option<Found>, StoreError> {
     let place = folder.engine(generation);
     let kind = EngineKind::of(&place);
     if kind != options.engine && !options.converts {
         return Err(other_engine(folder, kind, options.engine));
     }
-    let mut engine = kind.open(&place, options.page_cache)?;
+    let mut engine = match kind.open(&place, options.page_cache) {
+        Err(EngineError::Damaged(why)) => match kind.mend(&place) {
+            Some(mended) => {
+                let engine = kind.open(&place, options.page_cache)?;
+                report.repaired.push(mended);
+                engine
+            }
+            None => return Err(EngineError::Damaged(why).into()),
+        },
+        opened => opened?,
+    };
     let Some(format) = keys::get_number(&*engine, keys::FORMAT)? else { return Ok(None) };
     let format = u32::try_from(format).unwrap_or(u32::MAX);
     if format > FORMAT_VERSION {
@@ -296,6 +311,9 @@ fn start_anew(
         let engine = folder.begin_generation(generation, options.engine, options.page_cache)?;
         match backup::import(&place, &*engine) {
             Ok(()) => {
+                let format = keys::get_number(&*engine, keys::FORMAT).ok().flatten().unwrap_or(1);
+                // The backup itself is kept as it is.
+                migrate(&*engine, u32::try_from(format).unwrap_or(u32::MAX), MIGRATIONS, &mut || Ok(()))?;
                 folder.complete_generation(generation)?;
                 let loaded = load(&*engine, Epoch((boots + 1) * super::shared::EPOCHS_PER_BOOT))?;
                 let what = format!("everything since the backup {}", place.display());

@@ -56,6 +56,29 @@ impl SledEngine {
     }
 }
 
+/// sled's own settings stand in a file that never changes: where it doesn't hold what a new database of ours has, that is
+/// put in its place, and the data is as it was.
+pub fn mend(folder: &Path) -> Option<String> {
+    let conf = folder.join("conf");
+    let scratch = folder.join("conf.new");
+    let written = fenced(|| {
+        drop(config(&scratch, 1 << 20).open().map_err(from_sled)?);
+        Ok(fs::read(scratch.join("conf"))?)
+    });
+    let _ = fs::remove_dir_all(&scratch);
+    let written = written.ok()?;
+    if fs::read(&conf).is_ok_and(|there| there == written) {
+        return None;
+    }
+    let put = || {
+        let file = File::create(&conf)?;
+        std::io::Write::write_all(&mut &file, &written)?;
+        file.sync_all()
+    };
+    put().ok()?;
+    Some("the database's own settings were damaged and are written anew".into())
+}
+
 fn config(folder: &Path, page_cache: u64) -> sled::Config {
     sled::Config::new()
         .path(folder)

@@ -117,6 +117,54 @@ fn rotating_backups_keep_the_newest() {
 }
 
 #[test]
+fn a_backup_that_fails_leaves_nothing_and_pushes_no_good_one_out() {
+    let home = Home::folder(EngineKind::Sled);
+    let store = home.open();
+    let agent = ada(&store);
+    fill(&agent, 0, 10);
+    let backed_up = || StateStore::backups_in(home.path()).iter().map(|backup| backup.number).collect::<Vec<_>>();
+    for _ in 0..2 {
+        store.backup_rotating(2).expect("backs up");
+    }
+    store.faults().fail();
+    event(&agent, GATE, "so that the disk is noticed");
+    until("the store notices", || matches!(store.health().status, StoreStatus::Degraded { .. }));
+    let refused = store.backup_rotating(2).expect_err("a disk that takes nothing takes no backup");
+    assert!(refused.to_string().contains("space"), "{refused}");
+    assert_eq!(backed_up(), [2, 1]);
+    store.faults().restore();
+    until("the store catches up", || agent.durable() == agent.head());
+    // A process that died in the midst of one.
+    std::fs::create_dir_all(home.path().join("backups/000007")).expect("makes");
+    store.backup_rotating(2).expect("backs up");
+    assert_eq!(backed_up(), [8, 2]);
+}
+
+#[test]
+fn a_store_of_the_first_format_is_kept_first_and_read_on() {
+    let home = Home::folder(EngineKind::Sled);
+    let store = home.open();
+    let agent = ada(&store);
+    fill(&agent, 0, 100);
+    let before = picture(&agent, &[HIPPOCAMPUS]);
+    drop(agent);
+    store.close().expect("closes");
+    let engine = EngineKind::Sled.open(&home.path().join("g1"), 1 << 20).expect("opens");
+    let mut batch = Batch::default();
+    keys::put_number(&mut batch, keys::FORMAT, 1);
+    engine.apply(&batch).expect("applies");
+    engine.sync().expect("syncs");
+    drop(engine);
+    let (store, report) = home.open_with(small());
+    assert!(report.is_sound() && report.clean, "{report:?}");
+    assert_eq!(picture(&ada(&store), &[HIPPOCAMPUS]), before);
+    assert_eq!(StateStore::backups_in(home.path()).len(), 1, "what it was is kept");
+    store.close().expect("closes");
+    drop(home.open());
+    assert_eq!(StateStore::backups_in(home.path()).len(), 1, "brought up once");
+}
+
+#[test]
 fn compaction_shrinks_and_changes_nothing_that_is_read() {
     for kind in [EngineKind::Sled, EngineKind::Redb] {
         let home = Home::folder(kind);
@@ -219,7 +267,7 @@ fn a_newer_format_is_refused_and_left_alone() {
     };
     set(99);
     let refused = StateStore::open(home.path(), small()).err().expect("refused").to_string();
-    assert!(refused.contains("99") && refused.contains("up to format 1") && refused.contains("newer"), "{refused}");
+    assert!(refused.contains("99") && refused.contains("up to format 2") && refused.contains("newer"), "{refused}");
     set(1);
     assert_eq!(ada(&home.open()).recover(HIPPOCAMPUS).expect("recovers").state_hash, 9);
 }

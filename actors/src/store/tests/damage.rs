@@ -164,6 +164,22 @@ fn with_a_backup_any_damage_leaves_at_least_what_was_backed_up() {
 }
 
 #[test]
+fn damaged_settings_of_the_database_cost_nothing() {
+    let before = make(EngineKind::Sled, false);
+    let root = before.home.path();
+    let bytes = fs::read(root.join("g1/conf")).expect("reads");
+    for at in 0..bytes.len() {
+        let folder = tempfile::tempdir().expect("a temporary folder");
+        copy(root, folder.path());
+        let mut flipped = bytes.clone();
+        flipped[at] ^= 0x10;
+        fs::write(folder.path().join("g1/conf"), flipped).expect("writes");
+        let report = open_damaged(&before, folder.path(), EngineKind::Sled, &format!("conf, byte {at}"));
+        assert!(report.lost.is_empty() && report.restored_from.is_none(), "byte {at}: {report:?}");
+    }
+}
+
+#[test]
 fn a_lost_database_without_a_backup_is_quarantined_and_said() {
     let before = make(EngineKind::Sled, false);
     fs::remove_dir_all(before.home.path().join("g1")).expect("removes");
