@@ -36,9 +36,13 @@ pub struct EpisodeFilter {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Via {
+    /// The filters alone.
     Index,
+    /// Words of the question, or their like.
     Text,
+    /// Only what stands beside it, or is linked to it, has words of the question.
     Association,
+    /// Only its meaning.
     Similarity,
 }
 

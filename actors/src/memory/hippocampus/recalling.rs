@@ -9,7 +9,7 @@ use maxim_bus::{MessageId, Trust as BusTrust};
 use super::key_index::Filter;
 use super::model::{EpisodicMemory, Trust};
 use super::region::{Hippocampus, HippocampusEvent, episode_key, id_key};
-use super::text_index::{Meant, Query};
+use super::text_index::{By, Meant, Query};
 use crate::memory::entorhinal_cortex::EntorhinalCortex;
 use crate::region::{Hears, Pulse, Region, Waiting};
 
@@ -43,8 +43,12 @@ impl Hippocampus {
                 } else {
                     indexes.text.search_within(&query, &indexes.keys.matching(&keys), limit + 1)
                 };
-                let via = |by_meaning| if by_meaning { Via::Similarity } else { Via::Text };
-                hits.into_iter().map(|hit| (hit.document, f64::from(hit.score), via(hit.by_meaning))).collect()
+                let via = |by| match by {
+                    By::Words => Via::Text,
+                    By::Neighbours => Via::Association,
+                    By::Meaning => Via::Similarity,
+                };
+                hits.into_iter().map(|hit| (hit.document, f64::from(hit.score), via(hit.by))).collect()
             }
             None => {
                 indexes.keys.find(&keys, limit + 1).into_iter().map(|document| (document, 1.0, Via::Index)).collect()

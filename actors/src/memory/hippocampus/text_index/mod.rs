@@ -28,7 +28,7 @@ use std::sync::{Arc, Mutex};
 
 pub use dates::{NamedDate, day_number, named_dates};
 pub use merging::Merging;
-pub use query::{Hit, Meant, Query, Weights};
+pub use query::{By, Hit, Meant, Query, Weights};
 pub use segment::merge;
 pub use statement::Statement;
 

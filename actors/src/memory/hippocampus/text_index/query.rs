@@ -105,12 +105,22 @@ impl<'a> Query<'a> {
     }
 }
 
+/// What speaks for a document.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum By {
+    /// Words of the question or their like, a question just before it that has them, or its day.
+    Words,
+    /// Only words of those beside it in its sitting.
+    Neighbours,
+    /// Only its meaning.
+    Meaning,
+}
+
 /// A document found.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Hit {
     pub document: u32,
     /// Coverage of the question (about 0 to 2) plus the other parts of the score; comparable between questions.
     pub score: f32,
-    /// Nothing but its meaning speaks for it.
-    pub by_meaning: bool,
+    pub by: By,
 }

@@ -6,7 +6,7 @@ use std::collections::BinaryHeap;
 use super::TextIndex;
 use super::dates::{DayRange, fit};
 use super::gather::{BORDER, GROUP_BITS, Gathered, OwnHit, Scratch, higher};
-use super::query::{Hit, Weights};
+use super::query::{By, Hit, Weights};
 use super::score::{MOST_STEPS, decay_window};
 use super::statement::Statement;
 
@@ -32,9 +32,14 @@ pub struct Ranking<'a> {
     pub scale: f32,
 }
 
-/// Orders by score, then by age; a NaN can't come up.
-#[derive(PartialEq)]
-struct Ranked(f32, u32);
+/// Score, document, and whether words of its own speak for it. Orders by score, then by age; a NaN can't come up.
+struct Ranked(f32, u32, bool);
+
+impl PartialEq for Ranked {
+    fn eq(&self, other: &Self) -> bool {
+        self.cmp(other).is_eq()
+    }
+}
 
 impl Eq for Ranked {}
 
@@ -62,8 +67,8 @@ impl Best {
         if self.heap.len() < self.limit { 0.0 } else { self.heap.peek().map_or(0.0, |worst| worst.0.0) }
     }
 
-    fn push(&mut self, score: f32, document: u32) {
-        self.heap.push(Reverse(Ranked(score, document)));
+    fn push(&mut self, ranked: Ranked) {
+        self.heap.push(Reverse(ranked));
         if self.heap.len() > self.limit {
             self.heap.pop();
         }
@@ -91,7 +96,9 @@ impl Ranking<'_> {
         }
         self.look_closely(groups, &bases, &marks, within, &mut best, scratch);
         let sorted = best.heap.into_sorted_vec();
-        sorted.into_iter().map(|Reverse(Ranked(score, document))| Hit { document, score, by_meaning: false }).collect()
+        let by = |has_words| if has_words { By::Words } else { By::Neighbours };
+        let hit = |Reverse(Ranked(score, document, has_words))| Hit { document, score, by: by(has_words) };
+        sorted.into_iter().map(hit).collect()
     }
 
     /// Groups of the sittings in question, each with the most that a document of it can score.
@@ -122,15 +129,19 @@ impl Ranking<'_> {
         scratch: &mut Scratch,
     ) {
         groups.sort_unstable_by_key(|(_, group)| *group);
-        let near = self.near(&groups, scratch);
+        let (near, worded) = self.near(&groups, scratch);
         // The newest first: it wins a tie, so that an older one needs more than the worst so far.
-        for ((bound, group), near) in groups.iter().zip(near.chunks_exact(GROUP)).rev() {
+        let columns = near.chunks_exact(GROUP).zip(worded.chunks_exact(GROUP));
+        for ((bound, group), (near, worded)) in groups.iter().zip(columns).rev() {
             if *bound <= best.floor() {
                 continue;
             }
             let start = (*group as usize) << GROUP_BITS;
-            for (ordinal, near) in (start..self.index.len().min(start + GROUP)).zip(near).rev() {
-                let Some(base) = bases[self.index.sitting_of[ordinal] as usize] else { continue };
+            for (ordinal, (near, worded)) in
+                (start..self.index.len().min(start + GROUP)).zip(near.iter().zip(worded)).rev()
+            {
+                let sitting = self.index.sitting_of[ordinal] as usize;
+                let Some(base) = bases[sitting] else { continue };
                 let score = near * self.scale + base + marks[usize::from(self.index.looks[ordinal].marks)]
                     - self.others[self.index.groups[ordinal] as usize];
                 if score <= best.floor() {
@@ -139,14 +150,19 @@ impl Ranking<'_> {
                 let document = self.index.documents[ordinal];
                 let is_wanted = within.is_none_or(|documents| documents.binary_search(&document).is_ok());
                 if is_wanted && self.index.dead.binary_search(&document).is_err() {
-                    best.push(score, document);
+                    best.push(Ranked(score, document, *worded || self.is_named_day(sitting)));
                 }
             }
         }
     }
 
-    /// Σ over the stems of rarity · best hit near, for each document of the groups (ascending).
-    fn near(&self, groups: &[(f32, u32)], scratch: &mut Scratch) -> Vec<f32> {
+    fn is_named_day(&self, sitting: usize) -> bool {
+        !self.dates.is_empty() && fit(&self.dates, self.index.sittings[sitting].day) > 0.0
+    }
+
+    /// Σ over the stems of rarity · best hit near, for each document of the groups (ascending); and whether a hit is its
+    /// own, or was carried to it.
+    fn near(&self, groups: &[(f32, u32)], scratch: &mut Scratch) -> (Vec<f32>, Vec<bool>) {
         let Scratch { hits, slots, bounds, .. } = scratch;
         slots.resize(bounds.len(), 0);
         let mut taken: Vec<u32> = Vec::with_capacity(groups.len() * REACHED);
@@ -160,6 +176,7 @@ impl Ranking<'_> {
             }
         }
         let mut own = vec![0.0f32; taken.len() * GROUP];
+        let mut hit_at_all = vec![false; taken.len() * GROUP];
         let mut near = vec![0.0f32; groups.len() * GROUP];
         let window = decay_window(self.weights.neighbour_decay, self.weights.neighbour_steps.min(MOST_STEPS));
         let mut from = 0;
@@ -167,8 +184,9 @@ impl Ranking<'_> {
             for OwnHit { ordinal, hit } in &hits[from..*to] {
                 let slot = slots[(ordinal >> GROUP_BITS) as usize + BORDER];
                 if slot > 0 {
-                    let place = &mut own[(slot as usize - 1) * GROUP + (*ordinal as usize & (GROUP - 1))];
-                    *place = higher(*place, *hit);
+                    let place = (slot as usize - 1) * GROUP + (*ordinal as usize & (GROUP - 1));
+                    own[place] = higher(own[place], *hit);
+                    hit_at_all[place] = true;
                 }
             }
             from = *to;
@@ -180,11 +198,16 @@ impl Ranking<'_> {
             }
             own.fill(0.0);
         }
+        let mut worded = Vec::with_capacity(near.len());
+        for (_, group) in groups {
+            let start = (slots[*group as usize + BORDER] as usize - 1) * GROUP;
+            worded.extend_from_slice(&hit_at_all[start..start + GROUP]);
+        }
         for place in taken {
             slots[place as usize] = 0;
         }
-        self.add_carried(groups, &mut near);
-        near
+        self.add_carried(groups, &mut near, &mut worded);
+        (near, worded)
     }
 
     /// Adds a stem to the documents of a group: the best of the hits around, each by its distance, within the sitting.
@@ -217,7 +240,7 @@ impl Ranking<'_> {
         }
     }
 
-    fn add_carried(&self, groups: &[(f32, u32)], near: &mut [f32]) {
+    fn add_carried(&self, groups: &[(f32, u32)], near: &mut [f32], worded: &mut [bool]) {
         let mut at = 0;
         for OwnHit { ordinal, hit } in &self.gathered.carried {
             let group = ordinal >> GROUP_BITS;
@@ -225,7 +248,9 @@ impl Ranking<'_> {
                 at += 1;
             }
             if groups.get(at).is_some_and(|(_, other)| *other == group) {
-                near[at * GROUP + (*ordinal as usize & (GROUP - 1))] += hit;
+                let place = at * GROUP + (*ordinal as usize & (GROUP - 1));
+                near[place] += hit;
+                worded[place] = true;
             }
         }
     }

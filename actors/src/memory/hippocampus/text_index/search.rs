@@ -6,7 +6,7 @@ use std::collections::BTreeSet;
 use super::TextIndex;
 use super::dates::{DayRange, named_dates};
 use super::gather::Scratch;
-use super::query::{Hit, Meant, Query, Weights};
+use super::query::{By, Hit, Meant, Query, Weights};
 use super::rank::Ranking;
 use super::score::{MOST_STEPS, decay_window, rarity};
 use super::segment::PackedList;
@@ -208,7 +208,7 @@ impl TextIndex {
         let lost = |at: u32| ranking.others[self.groups[at as usize] as usize];
         let rest = wanted.into_iter().filter(|document| !by_words.contains(document));
         let rest = rest.filter_map(|document| Some((document, lost(self.ordinal(document)?))));
-        hits.extend(rest.map(|(document, lost)| Hit { document, score: -lost, by_meaning: true }));
+        hits.extend(rest.map(|(document, lost)| Hit { document, score: -lost, by: By::Meaning }));
     }
 
     /// Adds how near the documents' meaning is to the question's, and that of their neighbours in the sitting.

@@ -103,6 +103,27 @@ fn an_answer_inherits_what_its_question_covers() {
     assert_eq!(hits, [2, 0, 1], "the question loses a little, its answer is found at all");
 }
 
+#[test]
+fn a_hit_says_whether_its_own_words_speak_for_it() {
+    let index = index(&[
+        ("", "Which instrument do you play?", 1),
+        ("", "Violin since school", 1),
+        ("", "the weather is fine", 1),
+        ("", "it rained", 2),
+    ]);
+    let by = |question: &str| -> std::collections::BTreeMap<u32, By> {
+        index.search(&Query::new(question), 10).into_iter().map(|hit| (hit.document, hit.by)).collect()
+    };
+    let asked = by("instrument");
+    assert_eq!(
+        asked,
+        [(0, By::Words), (1, By::Words), (2, By::Neighbours)].into(),
+        "an answer has its question's words"
+    );
+    let day = by("What happened on 31 January 1970?");
+    assert_eq!(day, [(0, By::Words), (1, By::Words), (2, By::Words)].into(), "their day was named");
+}
+
 fn with_meaning(turns: &[(&str, u32)]) -> TextIndex {
     let mut index = TextIndex::with_encoder(Arc::new(TokenTable::embedded()));
     for (i, (text, sitting)) in turns.iter().enumerate() {
