@@ -24,6 +24,10 @@ pub(super) const RELATED_CUES: usize = 16;
 /// Postings of the question's own stems that are read, the rarest stems first; the rarest is always read whole. In a large
 /// store the words that stand in every other text tell little and would cost the most.
 const OWN_POSTINGS: usize = 32_768;
+/// A stem is left out when it has more postings than `FEW_POSTINGS` and tells less than this share of what the rarest one of
+/// the question tells: a store that says the same all day has stems that stand nearly everywhere.
+const TELLING: f32 = 1.0 / 32.0;
+const FEW_POSTINGS: usize = 512;
 /// Postings of related stems that are read for one question, beside a quarter of what its own stems have.
 const RELATED_POSTINGS: usize = 16_384;
 
@@ -62,8 +66,12 @@ pub(super) struct Cue<'a> {
     pub(super) rarity: f32,
 }
 
-/// Keeps the rarest of the question's stems, as far as their postings can be read; their order stays.
+/// Keeps the rarest of the question's stems, as far as they tell something and their postings can be read; their order
+/// stays.
 fn leave_common_ones(cues: &mut Vec<Cue>) {
+    let known = cues.iter().filter(|cue| cue.lists[0].len() > 0);
+    let telling = TELLING * known.map(|cue| cue.rarity).fold(0.0, f32::max);
+    cues.retain(|cue| cue.lists[0].len() <= FEW_POSTINGS || cue.rarity >= telling);
     let mut counts: Vec<usize> = cues.iter().map(|cue| cue.lists[0].len()).filter(|count| *count > 0).collect();
     counts.sort_unstable();
     let Some(rarest) = counts.first().copied() else { return };

@@ -272,3 +272,13 @@ fn a_search_within_a_few_of_very_many_finds_them_however_good_the_others_are() {
 
 mod conversations;
 mod long_texts;
+
+#[test]
+fn what_stands_in_nearly_every_text_isnt_looked_for_beside_what_tells() {
+    let texts: Vec<String> = (0..1_000).map(|n| format!("remember that part {n} is painted")).collect();
+    let turns: Vec<(&str, &str, u32)> =
+        texts.iter().enumerate().map(|(n, text)| ("", text.as_str(), n as u32)).collect();
+    let index = index(&turns);
+    assert_eq!(found(&index, "which part is 417, the painted one"), [417], "its number tells, the rest is everywhere");
+    assert_eq!(found(&index, "painted parts").len(), 10, "where nothing tells more, common words do");
+}
