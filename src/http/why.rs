@@ -1,6 +1,6 @@
 //! `GET /v1/why/{id}`: a turn's why-record, read from what the cause ledger wrote while it happened.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Bound;
 use std::sync::Arc;
 
@@ -91,9 +91,18 @@ fn mentions(body: &Value, id: MessageId) -> bool {
 /// In the order of time, and what was caused after its cause.
 fn parts_of(store: &AgentStore, turn: MessageId) -> Result<Vec<CausePart>, StoreError> {
     let mut parts: Vec<CausePart> = prefixed(store, &parts_prefix(turn))?;
-    let causes: BTreeMap<MessageId, Option<MessageId>> = parts.iter().map(|part| (part.id, part.cause)).collect();
+    let ids: BTreeSet<MessageId> = parts.iter().map(|part| part.id).collect();
+    let percept = parts.iter().find(|part| part.kind == "SalientPercept").map(|part| part.id);
+    // Not every signal is a part, so a cause may be missing: then what the part speaks of stands before it.
+    let above = |part: &CausePart| {
+        let spoken = ["intent", "intent_id", "action", "id"];
+        let spoken = spoken.iter().filter_map(|name| part.body[*name].as_str()?.parse().ok());
+        let known = part.cause.into_iter().chain(spoken).find(|id| *id != part.id && ids.contains(id));
+        known.or(percept).filter(|id| *id != part.id)
+    };
+    let causes: BTreeMap<MessageId, Option<MessageId>> = parts.iter().map(|part| (part.id, above(part))).collect();
     let depth = |part: &CausePart| {
-        let (mut depth, mut cause) = (0, part.cause);
+        let (mut depth, mut cause) = (0, causes.get(&part.id).copied().flatten());
         while let Some(above) = cause.and_then(|id| causes.get(&id))
             && depth < causes.len()
         {
@@ -159,7 +168,22 @@ fn sentence(part: &CausePart) -> String {
             let missing: Vec<&str> =
                 body["missing"].as_array().into_iter().flatten().filter_map(|m| m["region"].as_str()).collect();
             let without = if missing.is_empty() { String::new() } else { format!(", without {}", missing.join(", ")) };
-            format!("recalled {recalled} episodes{without}")
+            let named = |list: &Value, by: &str| -> Vec<String> {
+                list.as_array().into_iter().flatten().filter_map(|one| one[by].as_str().map(str::to_owned)).collect()
+            };
+            let fears = &body["fears"];
+            let mut feared = named(&fears["hurts"], "tool");
+            feared.extend(named(&fears["refusals"], "tool"));
+            feared.sort();
+            feared.dedup();
+            let others = [
+                ("knows", named(&body["knowledge"], "name")),
+                ("programs", named(&body["programs"], "name")),
+                ("fears", feared),
+            ];
+            let others = others.into_iter().filter(|(_, names)| !names.is_empty());
+            let others: String = others.map(|(what, names)| format!("; {what} {}", names.join(", "))).collect();
+            format!("recalled {recalled} episodes{others}{without}")
         }
         "PromptBuilt" => {
             let sections = body["sections"].as_array();
