@@ -93,25 +93,37 @@ fn parts_of(store: &AgentStore, turn: MessageId) -> Result<Vec<CausePart>, Store
     let mut parts: Vec<CausePart> = prefixed(store, &parts_prefix(turn))?;
     let ids: BTreeSet<MessageId> = parts.iter().map(|part| part.id).collect();
     let percept = parts.iter().find(|part| part.kind == "SalientPercept").map(|part| part.id);
-    // Not every signal is a part, so a cause may be missing: then what the part speaks of stands before it.
+    // Not every signal is a part, so a cause may be missing: then it comes behind what it speaks of.
     let above = |part: &CausePart| {
+        let is_known = |id: &MessageId| *id != part.id && ids.contains(id);
         let spoken = ["intent", "intent_id", "action", "id"];
-        let spoken = spoken.iter().filter_map(|name| part.body[*name].as_str()?.parse().ok());
-        let known = part.cause.into_iter().chain(spoken).find(|id| *id != part.id && ids.contains(id));
-        known.or(percept).filter(|id| *id != part.id)
+        let mut spoken = spoken.iter().filter_map(|name| part.body[*name].as_str()?.parse().ok());
+        let by_cause = part.cause.filter(is_known).map(|id| (id, 1));
+        let by_words = || spoken.find(is_known).map(|id| (id, behind_its_intent(&part.kind)));
+        by_cause.or_else(by_words).or(percept.filter(|id| *id != part.id).map(|id| (id, 1)))
     };
-    let causes: BTreeMap<MessageId, Option<MessageId>> = parts.iter().map(|part| (part.id, above(part))).collect();
+    let causes: BTreeMap<MessageId, Option<(MessageId, usize)>> =
+        parts.iter().map(|part| (part.id, above(part))).collect();
     let depth = |part: &CausePart| {
-        let (mut depth, mut cause) = (0, causes.get(&part.id).copied().flatten());
-        while let Some(above) = cause.and_then(|id| causes.get(&id))
-            && depth < causes.len()
-        {
-            (depth, cause) = (depth + 1, *above);
+        let (mut depth, mut at) = (0, part.id);
+        for _ in 0..causes.len() {
+            let Some(Some((above, steps))) = causes.get(&at) else { break };
+            (depth, at) = (depth + steps, *above);
         }
         depth
     };
     parts.sort_by_cached_key(|part| (part.at, depth(part)));
     Ok(parts)
+}
+
+/// How far behind an intent a step of its life comes.
+fn behind_its_intent(kind: &str) -> usize {
+    match kind {
+        "IntentRefused" | "ClearedIntent" => 1,
+        "ExecutionStarted" => 2,
+        "ToolResult" => 3,
+        _ => 4,
+    }
 }
 
 fn prefixed<T: DeserializeOwned>(store: &AgentStore, prefix: &str) -> Result<Vec<T>, StoreError> {
