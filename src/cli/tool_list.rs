@@ -29,7 +29,9 @@ fn shown(answer: &Value, out: &Out) -> String {
         let cells = [word("name"), effect, word("required_mode"), word("from")];
         table.row(cells.iter().map(Cell::text).chain([state]).collect());
     }
-    format!("{}{}", table.show(out.paint), servers(&answer["servers"], out.paint))
+    let left_out = answer["left_out"].as_array().into_iter().flatten().filter_map(Value::as_str);
+    let left_out: String = left_out.map(|why| format!("\nleft out: {}\n", printable(why))).collect();
+    format!("{}{left_out}{}", table.show(out.paint), servers(&answer["servers"], out.paint))
 }
 
 /// The servers, with what should be known of each.

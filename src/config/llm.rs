@@ -31,7 +31,7 @@ section! {
         concurrency: u32 = "4", "calls", Shape::Integer { low: 1, high: 1024 };
         /// The model's window: prompt and reply together.
         context_tokens: u32 = "8192", "tokens", Shape::Integer { low: 1024, high: 16_777_216 };
-        /// The model's tokenizer: its tokenizer.json with BPE, or a .tiktoken file of ranks; not set is an estimate.
+        /// The model's tokenizer: its tokenizer.json, or a .tiktoken file of ranks; not set is an estimate.
         /// Either way what the server counts scales the next prompts.
         tokenizer_file: Option<PathBuf> = "", "", Shape::Path;
         /// How long a reply may be; at most a quarter of the window.

@@ -17,7 +17,8 @@ pub const QUESTION: &[Field] = &[Field::optional("params", Kind::Any, "the tool'
 pub async fn tools(State(served): State<Arc<Served>>, request: Request) -> Answer {
     query_fields(&request, &[])?;
     let tools: Vec<Value> = served.tools.specs().map(|spec| shown(&served, spec)).collect();
-    ok(&json!({"tools": tools, "servers": served.tool_servers.report()}))
+    let left_out = served.tools.left_out();
+    ok(&json!({"tools": tools, "left_out": left_out, "servers": served.tool_servers.report()}))
 }
 
 fn shown(served: &Served, spec: &ToolSpec) -> Value {

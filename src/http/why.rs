@@ -1,6 +1,6 @@
 //! `GET /v1/why/{id}`: a turn's why-record, read from what the cause ledger wrote while it happened.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Bound;
 use std::sync::Arc;
 
@@ -91,18 +91,39 @@ fn mentions(body: &Value, id: MessageId) -> bool {
 /// In the order of time, and what was caused after its cause.
 fn parts_of(store: &AgentStore, turn: MessageId) -> Result<Vec<CausePart>, StoreError> {
     let mut parts: Vec<CausePart> = prefixed(store, &parts_prefix(turn))?;
-    let causes: BTreeMap<MessageId, Option<MessageId>> = parts.iter().map(|part| (part.id, part.cause)).collect();
+    let ids: BTreeSet<MessageId> = parts.iter().map(|part| part.id).collect();
+    let percept = parts.iter().find(|part| part.kind == "SalientPercept").map(|part| part.id);
+    // Not every signal is a part, so a cause may be missing: then it comes behind what it speaks of.
+    let above = |part: &CausePart| {
+        let is_known = |id: &MessageId| *id != part.id && ids.contains(id);
+        let spoken = ["intent", "intent_id", "action", "id"];
+        let mut spoken = spoken.iter().filter_map(|name| part.body[*name].as_str()?.parse().ok());
+        let by_cause = part.cause.filter(is_known).map(|id| (id, 1));
+        let by_words = || spoken.find(is_known).map(|id| (id, behind_its_intent(&part.kind)));
+        by_cause.or_else(by_words).or(percept.filter(|id| *id != part.id).map(|id| (id, 1)))
+    };
+    let causes: BTreeMap<MessageId, Option<(MessageId, usize)>> =
+        parts.iter().map(|part| (part.id, above(part))).collect();
     let depth = |part: &CausePart| {
-        let (mut depth, mut cause) = (0, part.cause);
-        while let Some(above) = cause.and_then(|id| causes.get(&id))
-            && depth < causes.len()
-        {
-            (depth, cause) = (depth + 1, *above);
+        let (mut depth, mut at) = (0, part.id);
+        for _ in 0..causes.len() {
+            let Some(Some((above, steps))) = causes.get(&at) else { break };
+            (depth, at) = (depth + steps, *above);
         }
         depth
     };
     parts.sort_by_cached_key(|part| (part.at, depth(part)));
     Ok(parts)
+}
+
+/// How far behind an intent a step of its life comes.
+fn behind_its_intent(kind: &str) -> usize {
+    match kind {
+        "IntentRefused" | "ClearedIntent" => 1,
+        "ExecutionStarted" => 2,
+        "ToolResult" => 3,
+        _ => 4,
+    }
 }
 
 fn prefixed<T: DeserializeOwned>(store: &AgentStore, prefix: &str) -> Result<Vec<T>, StoreError> {
@@ -159,7 +180,22 @@ fn sentence(part: &CausePart) -> String {
             let missing: Vec<&str> =
                 body["missing"].as_array().into_iter().flatten().filter_map(|m| m["region"].as_str()).collect();
             let without = if missing.is_empty() { String::new() } else { format!(", without {}", missing.join(", ")) };
-            format!("recalled {recalled} episodes{without}")
+            let named = |list: &Value, by: &str| -> Vec<String> {
+                list.as_array().into_iter().flatten().filter_map(|one| one[by].as_str().map(str::to_owned)).collect()
+            };
+            let fears = &body["fears"];
+            let mut feared = named(&fears["hurts"], "tool");
+            feared.extend(named(&fears["refusals"], "tool"));
+            feared.sort();
+            feared.dedup();
+            let others = [
+                ("knows", named(&body["knowledge"], "name")),
+                ("programs", named(&body["programs"], "name")),
+                ("fears", feared),
+            ];
+            let others = others.into_iter().filter(|(_, names)| !names.is_empty());
+            let others: String = others.map(|(what, names)| format!("; {what} {}", names.join(", "))).collect();
+            format!("recalled {recalled} episodes{others}{without}")
         }
         "PromptBuilt" => {
             let sections = body["sections"].as_array();

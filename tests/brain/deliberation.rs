@@ -15,6 +15,7 @@ use serde_json::{Value, json};
 
 use crate::common::{Bench, speech};
 use crate::model::{Model, acts, thinks};
+use crate::stove::with_stove;
 
 fn reply(ended: &TurnEnded) -> String {
     ended.reply.clone().unwrap_or_default()
@@ -123,6 +124,78 @@ fn a_thought_towards_an_action_is_told_what_the_gate_would_make_of_it() {
     assert!(bench.agent.cut("fear_agent"));
     bench.say(VISIT);
     assert!(model.prompts()[1].contains("fear_agent did not answer in time"), "{}", model.prompts()[1]);
+}
+
+/// Talks, thinks of the stove and the report for a cycle, and touches the stove where it is told to.
+fn warms_itself(prompt: &str) -> String {
+    match () {
+        () if prompt.contains("What you did in this turn already") => acts("respond", &json!({"message": "Ouch."})),
+        () if prompt.contains("The person says: clear") => acts("bash", &json!({"command": "rm -rf /home"})),
+        () if prompt.contains("The person says: warm") => acts("touch_stove", &json!({})),
+        () if prompt.contains("The person says: prepare") => {
+            acts("write_file", &json!({"path": "report.txt", "content": "all is well"}))
+        }
+        () if prompt.contains("thought in this turn so far") => acts("respond", &json!({"message": "Well."})),
+        () => thinks("I could touch the stove, or prepare the morning report."),
+    }
+}
+
+#[test]
+fn a_percept_and_each_thought_bring_to_mind_what_hurt_what_was_refused_and_what_is_practised() {
+    let lived = |without: Option<&str>| {
+        let model = Model::minded(warms_itself);
+        let mut bench = model.bench_with(with_stove, |_| {});
+        for _ in 0..3 {
+            bench.say("warm your hand");
+        }
+        bench.say("clear some room, dear");
+        for _ in 0..3 {
+            bench.say("prepare the morning report");
+        }
+        if let Some(room) = without {
+            assert!(bench.agent.cut(room));
+        }
+        let before = model.prompts().len();
+        let ended = bench.say(VISIT);
+        let prompts: Vec<String> = model.prompts().split_off(before);
+        assert_eq!(prompts.len(), 2, "{prompts:#?}");
+        (bench, ended, prompts)
+    };
+    let (hurt, refused) = ("- touch_stove hurt, last 20", "- bash was refused, last 20");
+    let program = "- prepare-morning-report: prepare the morning report";
+    let answered = |prompt: &str| {
+        prompt
+            .split("thought in this turn so far")
+            .nth(1)
+            .and_then(|told| told.split("</data>").next())
+            .map(str::to_owned)
+            .expect("a transcript")
+    };
+
+    let (bench, ended, prompts) = lived(None);
+    for told in [hurt, refused, program] {
+        assert!(prompts[0].contains(told), "{told}: {}", prompts[0]);
+    }
+    // The thought speaks of the stove and the report, and of nothing that was refused.
+    let answer = answered(&prompts[1]);
+    assert!(answer.contains(hurt) && answer.contains(program) && !answer.contains(refused), "{answer}");
+    let why = parts(&bench, ended.turn, "EnrichedPercept");
+    let (programs, fears) = (why[0]["programs"].to_string(), why[0]["fears"].to_string());
+    assert!(programs.contains("prepare-morning-report"), "{programs}");
+    assert!(fears.contains("touch_stove") && fears.contains("bash"), "{fears}");
+    let cycles = parts(&bench, ended.turn, "CycleThought");
+    for cycle in &cycles {
+        let rooms = cycle["enriched"].to_string();
+        assert!(rooms.contains("cerebellum") && rooms.contains("fear_agent"), "{rooms}");
+    }
+
+    for (room, silent, told) in [("cerebellum", [program, program], hurt), ("fear_agent", [hurt, refused], program)] {
+        let (bench, ended, prompts) = lived(Some(room));
+        assert!(prompts[0].contains(told) && silent.iter().all(|line| !prompts[0].contains(line)), "{}", prompts[0]);
+        assert!(answered(&prompts[1]).contains(&format!("{room} did not answer in time")), "{}", prompts[1]);
+        let why = parts(&bench, ended.turn, "EnrichedPercept");
+        assert!(why[0]["missing"].to_string().contains(room), "{}", why[0]["missing"]);
+    }
 }
 
 #[test]

@@ -35,6 +35,7 @@ mod tls;
 mod tool_index;
 mod tool_servers;
 mod tools;
+mod utterances;
 mod what_if;
 mod what_is_shown;
 mod why;

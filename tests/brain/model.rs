@@ -12,6 +12,7 @@ use axum::routing::post;
 use axum::{Json, Router};
 use futures_util::{Stream, StreamExt};
 use maxim::config::Settings;
+use maxim_actors::action::tools::ToolRegistry;
 use maxim_actors::store::StateStore;
 use serde_json::{Value, json};
 
@@ -122,12 +123,17 @@ impl Model {
 
     /// A whole brain with this model.
     pub fn bench(&self, change: impl FnOnce(&mut Settings)) -> Bench {
+        self.bench_with(core_tools, change)
+    }
+
+    /// The same with these tools.
+    pub fn bench_with(&self, tools: fn() -> ToolRegistry, change: impl FnOnce(&mut Settings)) -> Bench {
         let mut settings = Settings::default();
         settings.llm.base_url = Some(self.serve());
         settings.llm.model = Some("gull".into());
         settings.llm.context_tokens = 32_768;
         change(&mut settings);
-        Bench::with("maxim", StateStore::in_memory(), core_tools, settings)
+        Bench::with("maxim", StateStore::in_memory(), tools, settings)
     }
 }
 

@@ -144,6 +144,8 @@ fn the_introspection_tools_answer_from_the_rooms_that_know() {
     let pain = bench.inquire("pain_history", json!({"check_action": "bash", "action_params": {"command": "rm -rf /"}}));
     assert_eq!((&pain["fear"]["verdict"], &pain["would"]), (&json!("block"), &json!("block")), "{pain}");
     assert_eq!(pain["counts"]["tool_error"], 1, "{pain}");
+    let stats = bench.inquire("system_stats", json!({}));
+    assert_eq!(stats["regions"]["pain_detector"]["by_kind"]["tool_error"], 1, "{stats}");
     let time = bench.inquire("temporal_patterns", json!({"discover_rhythms": true}));
     assert!(time["rhythms"].is_array() && time["total"].as_u64().is_some_and(|total| total > 0), "{time}");
     let found = bench.inquire("discover_tools", json!({"query": "search code"}));

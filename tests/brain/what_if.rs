@@ -76,6 +76,13 @@ fn without_fear_what_was_blocked_is_cleared_and_still_not_done() {
     assert_eq!((action.tool.as_str(), action.status.as_str()), ("bash", "failed"));
     assert!(action.reason.as_deref().is_some_and(|reason| reason.contains("only imagined")), "{action:?}");
     assert!(would.why.to_string().contains("imagined.fearless"));
+    // Imagined time stands still, and yet each step comes behind its cause.
+    let steps = would.why["steps"].as_array().expect("steps");
+    let place = |kind: &str| steps.iter().position(|step| step["kind"] == kind).expect(kind);
+    let life =
+        ["SalientPercept", "EnrichedPercept", "Intent", "ClearedIntent", "ExecutionStarted", "ToolResult", "TurnEnded"];
+    let places: Vec<usize> = life.iter().map(|kind| place(kind)).collect();
+    assert!(places.is_sorted(), "{places:?}");
     assert!(Path::new(&precious).exists());
 }
 

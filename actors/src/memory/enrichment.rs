@@ -9,11 +9,13 @@ use std::collections::BTreeMap;
 
 use jiff::{SignedDuration, Timestamp};
 use maxim_bus::signals::concepts::{KnowledgeEntry, KnowledgeRecalled, RecallKnowledge};
+use maxim_bus::signals::fear::{FearsRecalled, RecallFears};
 use maxim_bus::signals::percept::{Disposition, SalientPercept};
 use maxim_bus::signals::recall::{
     DescribeTime, EnrichedPercept, EpisodeFilter, EpisodesRecalled, MissingSection, RecallEpisodes, RecalledEpisode,
     TimeDescribed, Via,
 };
+use maxim_bus::signals::skill::{ProgramRecalled, ProgramsRecalled, RecallPrograms};
 use maxim_bus::{MessageId, RegionName, Stage, Trust};
 use serde::{Deserialize, Serialize};
 
@@ -24,6 +26,13 @@ use crate::wiring;
 const EPISODES: RegionName = "hippocampus";
 /// The room of times.
 const TIMES: RegionName = "suprachiasmatic_nucleus";
+/// The room of what is practised.
+const PROGRAMS: RegionName = "cerebellum";
+/// The room that knows what hurt.
+const FEARS: RegionName = "fear_agent";
+/// Programs, and fears of each kind, that are asked for.
+const PRACTISED: usize = 8;
+const FEARED: usize = 5;
 
 /// How enrichment is set up.
 #[derive(Clone, Debug)]
@@ -57,11 +66,35 @@ struct Pending {
     /// By the room that knows.
     #[serde(default)]
     knowledge: BTreeMap<String, Vec<KnowledgeEntry>>,
+    #[serde(default)]
+    programs: Option<Vec<ProgramRecalled>>,
+    #[serde(default)]
+    fears: Option<FearsRecalled>,
 }
 
 impl Pending {
-    fn is_whole(&self, rooms: usize) -> bool {
-        self.recalled.is_some() && self.time.is_some() && self.knowledge.len() >= rooms
+    fn new(due: Timestamp, trust: Trust) -> Self {
+        let knowledge = BTreeMap::new();
+        Self { due, trust, recalled: None, time: None, knowledge, programs: None, fears: None }
+    }
+
+    /// Those of all that were asked that have said nothing.
+    fn silent(&self, knowledge_rooms: &[RegionName]) -> Vec<RegionName> {
+        let answered = [
+            (self.recalled.is_some(), EPISODES),
+            (self.time.is_some(), TIMES),
+            (self.programs.is_some(), PROGRAMS),
+            (self.fears.is_some(), FEARS),
+        ];
+        let rooms = knowledge_rooms.iter().map(|room| (self.knowledge.contains_key(*room), *room));
+        answered.into_iter().chain(rooms).filter(|(answered, _)| !answered).map(|(_, room)| room).collect()
+    }
+}
+
+impl EnrichmentSettings {
+    /// The rooms that are asked what is generally known.
+    fn knowing(&self) -> &[RegionName] {
+        if self.knowledge == 0 { &[] } else { &self.knowledge_rooms }
     }
 }
 
@@ -71,13 +104,15 @@ pub enum EnrichmentEvent {
     Recalled { turn: MessageId, episodes: Vec<RecalledEpisode> },
     Timed { turn: MessageId, time: Box<TimeDescribed> },
     Known { turn: MessageId, room: String, entries: Vec<KnowledgeEntry> },
+    Practised { turn: MessageId, programs: Vec<ProgramRecalled> },
+    Feared { turn: MessageId, fears: FearsRecalled },
     Enriched { turn: MessageId },
 }
 
 wiring!(Enrichment {
-    hears: [SalientPercept, EpisodesRecalled, TimeDescribed, KnowledgeRecalled],
+    hears: [SalientPercept, EpisodesRecalled, TimeDescribed, KnowledgeRecalled, ProgramsRecalled, FearsRecalled],
     back: [],
-    emits: [RecallEpisodes, DescribeTime, RecallKnowledge, EnrichedPercept],
+    emits: [RecallEpisodes, DescribeTime, RecallKnowledge, RecallPrograms, RecallFears, EnrichedPercept],
 });
 
 impl Region for Enrichment {
@@ -93,8 +128,7 @@ impl Region for Enrichment {
     fn apply(&mut self, event: EnrichmentEvent) {
         match event {
             EnrichmentEvent::Asked { turn, due, trust } => {
-                let knowledge = BTreeMap::new();
-                self.pending.insert(turn, Pending { due, trust, recalled: None, time: None, knowledge });
+                self.pending.insert(turn, Pending::new(due, trust));
             }
             EnrichmentEvent::Recalled { turn, episodes } => {
                 if let Some(pending) = self.pending.get_mut(&turn) {
@@ -109,6 +143,16 @@ impl Region for Enrichment {
             EnrichmentEvent::Known { turn, room, entries } => {
                 if let Some(pending) = self.pending.get_mut(&turn) {
                     pending.knowledge.insert(room, entries);
+                }
+            }
+            EnrichmentEvent::Practised { turn, programs } => {
+                if let Some(pending) = self.pending.get_mut(&turn) {
+                    pending.programs = Some(programs);
+                }
+            }
+            EnrichmentEvent::Feared { turn, fears } => {
+                if let Some(pending) = self.pending.get_mut(&turn) {
+                    pending.fears = Some(fears);
                 }
             }
             EnrichmentEvent::Enriched { turn } => {
@@ -142,17 +186,14 @@ impl Enrichment {
                 region: region.into(),
                 reason: format!("no answer within {} ms", settings.deadline.as_millis()),
             };
-            let mut missing = Vec::new();
-            missing.extend(pending.recalled.is_none().then(|| late(EPISODES)));
-            missing.extend(pending.time.is_none().then(|| late(TIMES)));
-            let asked = if settings.knowledge == 0 { &[][..] } else { settings.knowledge_rooms.as_slice() };
-            missing.extend(asked.iter().filter(|room| !pending.knowledge.contains_key(**room)).map(|room| late(room)));
+            let mut missing: Vec<_> = pending.silent(settings.knowing()).into_iter().map(late).collect();
             let unbuilt = |room: &RegionName| MissingSection { region: (*room).into(), reason: "not built".into() };
             missing.extend(settings.thin.iter().map(unbuilt));
-            let Pending { trust, recalled, time, knowledge, .. } = pending;
+            let Pending { trust, recalled, time, knowledge, programs, fears, .. } = pending;
             let knowledge = merged(knowledge.into_values().flatten().collect(), settings.knowledge);
-            let enriched =
-                EnrichedPercept { salient, recalled: recalled.unwrap_or_default(), time, knowledge, missing };
+            let (recalled, programs, fears) =
+                (recalled.unwrap_or_default(), programs.unwrap_or_default(), fears.unwrap_or_default());
+            let enriched = EnrichedPercept { salient, recalled, time, knowledge, programs, fears, missing };
             pulse.emit_trusted(turn, trust, enriched);
         }
         pulse.remove(key);
@@ -170,9 +211,7 @@ impl Enrichment {
         let Some(pending) = self.pending.get(&turn) else { return }; // it came after the deadline
         let mut pending = pending.clone();
         of(&mut pending);
-        let settings = pulse.settings();
-        let rooms = if settings.knowledge == 0 { 0 } else { settings.knowledge_rooms.len() };
-        if pending.is_whole(rooms) {
+        if pending.silent(pulse.settings().knowing()).is_empty() {
             self.finish(turn, pending, pulse);
         } else {
             pulse.keep(answer);
@@ -195,13 +234,7 @@ impl Hears<SalientPercept> for Enrichment {
         let turn = pulse.turn();
         if salient.disposition != Disposition::Proceed {
             // Nothing will be proposed for it, so nothing is asked.
-            pulse.emit(EnrichedPercept {
-                salient: salient.clone(),
-                recalled: Vec::new(),
-                time: None,
-                knowledge: Vec::new(),
-                missing: Vec::new(),
-            });
+            pulse.emit(EnrichedPercept::bare(salient.clone()));
             return;
         }
         let due = pulse.now() + pulse.settings().deadline;
@@ -216,11 +249,12 @@ impl Hears<SalientPercept> for Enrichment {
         };
         pulse.ask(EPISODES, RecallEpisodes { filter, except: Some(turn), waits: false });
         pulse.ask(TIMES, DescribeTime::default());
-        let settings = pulse.settings();
-        for room in settings.knowledge_rooms.iter().filter(|_| settings.knowledge > 0) {
-            let text = salient.percept.content.clone();
-            pulse.ask(room, RecallKnowledge { text, limit: settings.knowledge.min(MOST_KNOWLEDGE) });
+        let (settings, text) = (pulse.settings(), &salient.percept.content);
+        for room in settings.knowing() {
+            pulse.ask(room, RecallKnowledge { text: text.clone(), limit: settings.knowledge.min(MOST_KNOWLEDGE) });
         }
+        pulse.ask(PROGRAMS, RecallPrograms { text: text.clone(), limit: PRACTISED });
+        pulse.ask(FEARS, RecallFears { text: text.clone(), limit: FEARED });
     }
 }
 
@@ -251,5 +285,21 @@ impl Hears<KnowledgeRecalled> for Enrichment {
         let entries = answer.entries.clone();
         let event = EnrichmentEvent::Known { turn, room: room.clone(), entries: entries.clone() };
         self.take(turn, event, |pending| drop(pending.knowledge.insert(room, entries)), pulse);
+    }
+}
+
+impl Hears<ProgramsRecalled> for Enrichment {
+    fn hear(&self, answer: &ProgramsRecalled, pulse: &mut Pulse<'_, Self>) {
+        let (turn, programs) = (pulse.turn(), answer.programs.clone());
+        let event = EnrichmentEvent::Practised { turn, programs: programs.clone() };
+        self.take(turn, event, |pending| pending.programs = Some(programs), pulse);
+    }
+}
+
+impl Hears<FearsRecalled> for Enrichment {
+    fn hear(&self, answer: &FearsRecalled, pulse: &mut Pulse<'_, Self>) {
+        let (turn, fears) = (pulse.turn(), answer.clone());
+        let event = EnrichmentEvent::Feared { turn, fears: fears.clone() };
+        self.take(turn, event, |pending| pending.fears = Some(fears), pulse);
     }
 }

@@ -47,11 +47,73 @@ pub struct FearsSurveyed {
     pub refused: Option<String>,
 }
 
+/// Asks the gate for what hurt and what was refused, to think with; it changes nothing.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct RecallFears {
+    /// What is thought about; tools that it names come first.
+    pub text: String,
+    /// Of each kind.
+    pub limit: usize,
+}
+
+/// Actions of one tool that the gate refused by one rule.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct PastRefusal {
+    pub tool: String,
+    pub rule: String,
+    /// In words, of the last one.
+    pub reason: String,
+    pub times: u32,
+    pub last: Timestamp,
+}
+
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct FearsRecalled {
+    /// Tools that hurt or are pinned, those that the text names first, then the latest.
+    pub hurts: Vec<FearShown>,
+    /// In the same order.
+    pub refusals: Vec<PastRefusal>,
+    /// Tools among these that the text names.
+    pub named: Vec<String>,
+}
+
+impl FearsRecalled {
+    pub fn is_empty(&self) -> bool {
+        self.hurts.is_empty() && self.refusals.is_empty()
+    }
+
+    /// A line for each, in words.
+    pub fn lines(&self) -> Vec<String> {
+        let hurt = |fear: &FearShown| match fear.hurt {
+            Some(at) => format!("- {} hurt, last {at:.0}; {:.2} of that fear is left", fear.tool, fear.unforgiven),
+            None => format!("- {}: a person wants to be asked about it", fear.tool),
+        };
+        let refused = |past: &PastRefusal| {
+            let PastRefusal { tool, rule, reason, times, last } = past;
+            let often = if *times == 1 { String::new() } else { format!(" {times} times") };
+            format!("- {tool} was refused{often}, last {last:.0}: {reason:?} ({rule})")
+        };
+        self.hurts.iter().map(hurt).chain(self.refusals.iter().map(refused)).collect()
+    }
+
+    /// What bears on the text alone.
+    pub fn of_named(mut self) -> Self {
+        self.hurts.retain(|fear| self.named.contains(&fear.tool));
+        self.refusals.retain(|refusal| self.named.contains(&refusal.tool));
+        self
+    }
+}
+
 signal! {
     SurveyFears: Anywhere, Transient;
     FearsSurveyed: Anywhere, Transient;
+    RecallFears: Anywhere, Transient;
+    FearsRecalled: Anywhere, Transient;
 }
 
 impl Query for SurveyFears {
     type Answer = FearsSurveyed;
+}
+impl Query for RecallFears {
+    type Answer = FearsRecalled;
 }

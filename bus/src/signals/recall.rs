@@ -5,7 +5,9 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value as Json;
 
 use super::concepts::KnowledgeEntry;
+use super::fear::FearsRecalled;
 use super::percept::SalientPercept;
+use super::skill::ProgramRecalled;
 use crate::ids::MessageId;
 use crate::signal;
 use crate::signal::{Query, Trust};
@@ -223,7 +225,28 @@ pub struct EnrichedPercept {
     /// What is generally known that bears on it, the best first.
     #[serde(default)]
     pub knowledge: Vec<KnowledgeEntry>,
+    /// What is practised, the best fitting first.
+    #[serde(default)]
+    pub programs: Vec<ProgramRecalled>,
+    /// What hurt and what was refused.
+    #[serde(default)]
+    pub fears: FearsRecalled,
     pub missing: Vec<MissingSection>,
+}
+
+impl EnrichedPercept {
+    /// The percept alone.
+    pub fn bare(salient: SalientPercept) -> Self {
+        Self {
+            salient,
+            recalled: Vec::new(),
+            time: None,
+            knowledge: Vec::new(),
+            programs: Vec::new(),
+            fears: FearsRecalled::default(),
+            missing: Vec::new(),
+        }
+    }
 }
 
 /// An episode was opened or completed.

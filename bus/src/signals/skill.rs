@@ -6,6 +6,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value as Json;
 
 use crate::signal;
+use crate::signal::Query;
 use crate::units::Confidence;
 
 /// Words of a goal that are looked at; a longer one has no program.
@@ -229,6 +230,38 @@ pub struct ProgramForgotten {
     pub name: String,
 }
 
+/// Asks the cerebellum which programs there are for what is thought about.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct RecallPrograms {
+    pub text: String,
+    pub limit: usize,
+}
+
+/// A program as an answer.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct ProgramRecalled {
+    pub name: String,
+    /// The goals that it serves, with `<1>` for the first value.
+    pub wording: String,
+    pub strength: Confidence,
+    pub successes: u32,
+    /// The share of its goal's own content words that the text has, 0 to 1.
+    pub fit: f64,
+}
+
+impl ProgramRecalled {
+    /// Its line where programs are listed.
+    pub fn line(&self) -> String {
+        format!("- {}: {}", self.name, self.wording)
+    }
+}
+
+/// Those that are offered, the best fitting first, then the strongest.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct ProgramsRecalled {
+    pub programs: Vec<ProgramRecalled>,
+}
+
 /// A kind of tool works with a kind of object: what an EXECUTES_WITH relation rests on.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct ExecutesWithLearned {
@@ -246,6 +279,12 @@ signal! {
     ProgramLearned: Learning, Lossless;
     ProgramForgotten: Learning, Lossless;
     ExecutesWithLearned: Learning, Lossless;
+    RecallPrograms: Anywhere, Transient;
+    ProgramsRecalled: Anywhere, Transient;
+}
+
+impl Query for RecallPrograms {
+    type Answer = ProgramsRecalled;
 }
 
 #[cfg(test)]

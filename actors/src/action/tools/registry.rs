@@ -173,9 +173,20 @@ pub enum Resolved<'a> {
 #[derive(Clone, Debug, Default)]
 pub struct ToolRegistry {
     tools: BTreeMap<String, Registered>,
+    left_out: Vec<String>,
 }
 
 impl ToolRegistry {
+    /// Notes a tool that could not be registered, in words, for who asks what there is.
+    pub fn leave_out(&mut self, why: String) {
+        self.left_out.push(why);
+    }
+
+    /// What could not be registered, and why.
+    pub fn left_out(&self) -> &[String] {
+        &self.left_out
+    }
+
     /// Adds a tool that runs in this process.
     pub fn register(&mut self, tool: Arc<dyn Tool>) -> Result<(), RegistryError> {
         self.insert(tool.spec().clone(), Runner::Here(tool))

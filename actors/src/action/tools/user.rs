@@ -91,6 +91,12 @@ pub struct ManifestFault {
 /// Registers the tools of a folder, in the order of the manifests' names. A tool whose manifest is at fault is left out.
 /// `workdir` is where the agent writes: it must not be able to make itself tools.
 pub fn register(registry: &mut ToolRegistry, folder: &Path, workdir: &Path) -> Vec<ManifestFault> {
+    let faults = registered(registry, folder, workdir);
+    faults.iter().for_each(|fault| registry.leave_out(fault.to_string()));
+    faults
+}
+
+fn registered(registry: &mut ToolRegistry, folder: &Path, workdir: &Path) -> Vec<ManifestFault> {
     let fault = |path: &Path, why: String| ManifestFault { path: path.to_owned(), why };
     let entries = match fs::canonicalize(folder).and_then(fs::read_dir) {
         Ok(entries) => entries,
@@ -146,7 +152,7 @@ fn spec_of(manifest: &Manifest) -> ToolSpec {
             schema.entry("additionalProperties").or_insert(Value::Bool(false));
         }
     }
-    spec.example = manifest.example.clone().unwrap_or_else(|| json!({}));
+    spec.example = manifest.example.clone().unwrap_or_else(|| example_of(&spec.parameters));
     spec.parameter_aliases = manifest.aliases.clone().into_iter().collect();
     if let Some(speech) = &manifest.speech {
         let verbs: Vec<&str> = speech.verbs.iter().map(String::as_str).collect();
@@ -161,6 +167,28 @@ fn spec_of(manifest: &Manifest) -> ToolSpec {
     spec.is_foreign = true;
     spec.scene = manifest.scene.iter().map(|name| plain_name(name)).collect();
     spec
+}
+
+/// Parameters that a schema allows, as far as it says so plainly: those that it requires, each with the first value that
+/// it names, else its least.
+fn example_of(schema: &Value) -> Value {
+    let required = schema["required"].as_array().into_iter().flatten().filter_map(Value::as_str);
+    let value = |name: &str| {
+        let one = &schema["properties"][name];
+        let named = [&one["default"], &one["const"], &one["enum"][0], &one["examples"][0]];
+        match (named.into_iter().find(|value| !value.is_null()), one["type"].as_str()) {
+            (Some(value), _) => value.clone(),
+            (None, Some("integer" | "number")) => match &one["minimum"] {
+                Value::Null => json!(1),
+                least => least.clone(),
+            },
+            (None, Some("boolean")) => json!(true),
+            (None, Some("array")) => json!([]),
+            (None, Some("object")) => example_of(one),
+            (None, _) => json!(name),
+        }
+    };
+    Value::Object(required.map(|name| (name.to_owned(), value(name))).collect())
 }
 
 /// A program as a tool. Output: what it said, as JSON where it is, else as `text`.
@@ -395,10 +423,29 @@ mod tests {
         assert!(registry.get("good").is_some());
         let whys: Vec<String> = faults.iter().map(ToString::to_string).collect();
         assert_eq!(whys.len(), 4, "{whys:?}");
+        assert_eq!(registry.left_out(), whys, "who asks what there is hears of them");
         let expected = ["\"bash\" is registered already", "\"command\" is empty", "`colour`", "chmod go-w"];
         for (why, expected) in whys.iter().zip(expected) {
             assert!(why.contains(expected), "{why}");
         }
+    }
+
+    #[test]
+    fn a_manifest_without_an_example_gets_one_from_what_it_requires() {
+        let bench = bench();
+        bench.put("feed.sh", "#!/bin/sh\necho fed\n", 0o755);
+        bench.manifest("feed", |manifest| {
+            let grams = json!({"type": "integer", "minimum": 5, "maximum": 100});
+            let bowl = json!({"enum": ["blue", "red"]});
+            manifest["parameters"] = json!({
+                "type": "object", "required": ["grams", "bowl", "cat"],
+                "properties": {"grams": grams, "bowl": bowl, "cat": {"type": "string"}, "note": {"type": "string"}},
+            });
+        });
+        let (registry, faults) = bench.tools();
+        assert_eq!(faults, []);
+        let example = &registry.get("feed").expect("registered").spec.example;
+        assert_eq!(*example, json!({"grams": 5, "bowl": "blue", "cat": "cat"}));
     }
 
     #[test]

@@ -12,7 +12,7 @@ use super::pattern::{self, Node, PatternError};
 use super::questions::Forms;
 use super::speech::ToolSpeech;
 use super::tokens::Utterance;
-use super::understanding::{Partial, Step, Understanding, Unsupported};
+use super::understanding::{Partial, QuestionKind, Step, Understanding, Unsupported};
 use super::{guard, inflect, small_talk, steps};
 
 /// A tool whose speech can't be used.
@@ -101,7 +101,7 @@ impl Grammar {
             return Some(Understanding::Prohibition { words, tool: self.forbidden_tool(said, after) });
         }
         if let Some(about) = self.forms.specific(self, said, lo, ends) {
-            return Some(question(about, said, lo));
+            return (!self.asks_a_tool(said, lo, ends)).then(|| question(about, said, lo));
         }
         if guard::reported(said, lo, said.len()) && !self.forms.interrogative(said, lo) {
             return Some(Understanding::Statement);
@@ -181,6 +181,12 @@ impl Grammar {
         let found = self.candidates(&reduced, 0, Ends::all(reduced.len()), false);
         let best = found.first().filter(|best| !best.changes_something() && best.doubts(&reduced).is_empty())?;
         best.judge(&reduced, Lead::default()).ok()
+    }
+
+    /// A tool that only reads has words of its own for this question ("when is high tide in Whitby").
+    fn asks_a_tool(&self, said: &Utterance, lo: usize, ends: Ends) -> bool {
+        let found = self.candidates(said, lo, ends, false);
+        found.first().is_some_and(|best| !best.changes_something() && best.doubts(said).is_empty())
     }
 
     /// The tool that a prohibition is about.
@@ -300,7 +306,7 @@ impl Tool {
     }
 }
 
-fn question(about: super::QuestionKind, said: &Utterance, lo: usize) -> Understanding {
+fn question(about: QuestionKind, said: &Utterance, lo: usize) -> Understanding {
     Understanding::Question { about, terms: terms(said.span(lo, said.len())) }
 }
 

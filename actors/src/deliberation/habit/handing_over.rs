@@ -2,11 +2,15 @@
 
 use maxim_bus::MessageId;
 use maxim_bus::signals::concepts::{KnowledgeEntry, Layer};
+use maxim_bus::signals::fear::FearsRecalled;
 use maxim_bus::signals::recall::{ClocksDescribed, EnrichedPercept, ExpectedEvent, RecalledEpisode, TimeDescribed};
+use maxim_bus::signals::skill::ProgramRecalled;
 use maxim_bus::signals::thought::Deliberate;
+use serde_json::json;
 
 use super::answer;
 use super::counsel::who;
+use super::programs::RUN_PROGRAM;
 
 /// Expected events that are told, those that come next.
 const EXPECTED: usize = 3;
@@ -15,10 +19,9 @@ const SURPRISING: f64 = 0.1;
 /// Periods of at most so many hours, and their names.
 const PERIODS: [(f64, &str); 3] = [(24.0, "day"), (168.0, "week"), (720.0, "month")];
 
-/// `programs`: what was practised, in words.
-pub(super) fn handed_over(turn: MessageId, enriched: &EnrichedPercept, programs: &str) -> Deliberate {
+pub(super) fn handed_over(turn: MessageId, enriched: &EnrichedPercept) -> Deliberate {
     let percept = &enriched.salient.percept;
-    let EnrichedPercept { recalled, time, knowledge, missing, .. } = enriched;
+    let EnrichedPercept { recalled, time, knowledge, programs, fears, missing, .. } = enriched;
     let times = time.as_ref().and_then(|time| time.clocks.as_ref()).map(times).unwrap_or_default();
     let mut rooms = Vec::new();
     rooms.extend((!recalled.is_empty()).then(|| room_of(Layer::Hippocampus)));
@@ -28,10 +31,11 @@ pub(super) fn handed_over(turn: MessageId, enriched: &EnrichedPercept, programs:
     let is_known = !times.is_empty() || time.as_ref().is_some_and(|time| time.matching > 0);
     rooms.extend(is_known.then_some("suprachiasmatic_nucleus"));
     rooms.extend((!programs.is_empty()).then_some("cerebellum"));
+    rooms.extend((!fears.is_empty()).then_some("fear_agent"));
     Deliberate {
         turn,
         text: percept.content.clone(),
-        context: joined(&[&context(recalled, time.as_ref(), knowledge), &times, programs]),
+        context: joined(&[&context(recalled, time.as_ref(), knowledge), &times, &practised(programs), &feared(fears)]),
         knowledge: known(knowledge, |layer| layer != Layer::Nac),
         extended: extended(recalled),
         enriched: rooms.into_iter().map(str::to_owned).collect(),
@@ -64,6 +68,22 @@ fn times(clocks: &ClocksDescribed) -> String {
         true => String::new(),
         false => format!("What usually comes when:\n{}", lines.join("\n")),
     }
+}
+
+/// What is practised, and how it is called.
+fn practised(programs: &[ProgramRecalled]) -> String {
+    if programs.is_empty() {
+        return String::new();
+    }
+    let lines: Vec<String> = programs.iter().map(ProgramRecalled::line).collect();
+    let how = json!({ "name": "…", "values": ["…"] });
+    format!("Practised programs, each done as one step by {RUN_PROGRAM} with params {how}:\n{}", lines.join("\n"))
+}
+
+/// What hurt, and what the gate or a person said no to.
+fn feared(fears: &FearsRecalled) -> String {
+    let lines = fears.lines();
+    if lines.is_empty() { String::new() } else { format!("What hurt or was refused before:\n{}", lines.join("\n")) }
 }
 
 fn room_of(layer: Layer) -> &'static str {

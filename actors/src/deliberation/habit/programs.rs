@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use maxim_bus::signals::skill::{MotorProgram, invocation};
 use serde::{Deserialize, Serialize};
-use serde_json::{Value as Json, json};
+use serde_json::Value as Json;
 
 use super::plan::Plan;
 use super::turn::StepWanted;
@@ -102,17 +102,6 @@ impl Programs {
         Some((name, words))
     }
 
-    /// What a model is told of them.
-    pub fn context(&self) -> String {
-        let line = |known: &Known| format!("- {}: {}", known.program.name, known.program.wording());
-        let lines: Vec<String> = self.0.values().filter(|known| known.offered).map(line).collect();
-        if lines.is_empty() {
-            return String::new();
-        }
-        let how = json!({ "name": "…", "values": ["…"] });
-        format!("Practised programs, each done as one step by {RUN_PROGRAM} with params {how}:\n{}", lines.join("\n"))
-    }
-
     fn listed(&self) -> String {
         let line = |known: &Known| {
             let weak = if known.offered { "" } else { " (it failed lately, so I don't offer it)" };
@@ -147,6 +136,7 @@ impl Known {
 mod tests {
     use maxim_bus::signals::skill::{GoalWord, ParamForm, ProgramStep, TextPiece};
     use maxim_bus::units::Confidence;
+    use serde_json::json;
 
     use super::*;
 
@@ -191,7 +181,6 @@ mod tests {
         assert_eq!(run.steps[0].params, json!({"path": "c.txt"}));
         assert!(known.run(&json!({"name": "touch-read"})).expect_err("no value").contains("takes 1 values, got 0"));
         assert!(known.run(&json!({"name": "tidy"})).is_err());
-        assert!(known.context().contains("touch-read: touch <1> and read"));
     }
 
     #[test]
@@ -212,7 +201,7 @@ mod tests {
     #[test]
     fn a_program_that_failed_is_not_offered_but_may_be_asked_for() {
         let known = programs(false);
-        assert!(known.serving("touch b.txt and read").is_none() && known.context().is_empty());
+        assert!(known.serving("touch b.txt and read").is_none());
         assert!(known.called("run program touch-read with b.txt").is_some());
     }
 

@@ -425,7 +425,7 @@ impl Hears<EnrichedPercept> for Habit {
         }
         if settings.model && !plan.settled {
             let goal = self.goals.active();
-            let wish = Deliberate { goal, ..handed_over(turn.id, enriched, &self.programs.context()) };
+            let wish = Deliberate { goal, ..handed_over(turn.id, enriched) };
             return self.deliberate(turn, wish, pulse);
         }
         self.consider(turn, plan, pulse);

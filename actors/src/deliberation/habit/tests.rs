@@ -197,6 +197,22 @@ fn utterances_are_understood_as_they_must_be() {
 }
 
 #[test]
+fn a_question_in_a_tools_own_words_is_the_tools() {
+    let ask = |effect: Effect, text: &str| {
+        let tides = speech("tides", effect, &["tell"], &["when is high tide (at|in) {harbour:word}"], Value::Null);
+        Grammar::new(&["maxim"], &[tides]).expect("it compiles").understand(text)
+    };
+    let understood = ask(Effect::ReadOnly, "when is high tide in Whitby?");
+    assert!(matches!(&understood, Understanding::Command { steps } if steps[0].tool == "tides"), "{understood:?}");
+    for (effect, text) in
+        [(Effect::Reversible, "when is high tide in Whitby?"), (Effect::ReadOnly, "when is the next train?")]
+    {
+        let understood = ask(effect, text);
+        assert!(matches!(understood, Understanding::Question { .. }), "{text}: {understood:?}");
+    }
+}
+
+#[test]
 fn a_faulty_pattern_names_its_tool() {
     let faulty = speech("broken", Effect::ReadOnly, &[], &["show [me"], Value::Null);
     let error = Grammar::new(&[], &[faulty]).expect_err("never closed").to_string();

@@ -7,6 +7,7 @@ use maxim_bus::signals::body::MovementSensed;
 use maxim_bus::signals::bridges::EnergyChanged;
 use maxim_bus::signals::concepts::{KnowledgeRecalled, RecallKnowledge};
 use maxim_bus::signals::cycle::{CycleThought, DisplaySet, ThoughtGated};
+use maxim_bus::signals::fear::{FearsRecalled, RecallFears};
 use maxim_bus::signals::goal::GoalChanged;
 use maxim_bus::signals::introspection::{ForeseeVerdict, VerdictForeseen};
 use maxim_bus::signals::lifecycle::{PreemptionChanged, PreemptionRequested};
@@ -17,6 +18,7 @@ use maxim_bus::signals::recall::{
     TimeDescribed,
 };
 use maxim_bus::signals::scene::SceneNoticed;
+use maxim_bus::signals::skill::{ProgramsRecalled, RecallPrograms};
 use maxim_bus::signals::sleep::{SleepEnded, SleepEntered};
 use maxim_bus::signals::strain::BodyStrained;
 use maxim_bus::signals::thought::{Deliberate, ModelCall, ModelProposal, ModelReply};
@@ -142,6 +144,8 @@ wiring!(PrefrontalCortex {
         KnowledgeRecalled,
         TimeDescribed,
         VerdictForeseen,
+        ProgramsRecalled,
+        FearsRecalled,
         ModelReply,
         EnergyChanged,
         PreemptionChanged,
@@ -162,6 +166,8 @@ wiring!(PrefrontalCortex {
         RecallKnowledge,
         DescribeTime,
         ForeseeVerdict,
+        RecallPrograms,
+        RecallFears,
         ReportPowers,
         ThoughtGated,
         PromptBuilt,
@@ -444,6 +450,18 @@ impl Hears<TimeDescribed> for PrefrontalCortex {
 impl Hears<VerdictForeseen> for PrefrontalCortex {
     fn hear(&self, answer: &VerdictForeseen, pulse: &mut Pulse<'_, Self>) {
         self.reminded(Answer::Verdict(answer.clone()), pulse);
+    }
+}
+
+impl Hears<ProgramsRecalled> for PrefrontalCortex {
+    fn hear(&self, answer: &ProgramsRecalled, pulse: &mut Pulse<'_, Self>) {
+        self.reminded(Answer::Programs(answer.programs.clone()), pulse);
+    }
+}
+
+impl Hears<FearsRecalled> for PrefrontalCortex {
+    fn hear(&self, answer: &FearsRecalled, pulse: &mut Pulse<'_, Self>) {
+        self.reminded(Answer::Fears(answer.clone()), pulse);
     }
 }
 

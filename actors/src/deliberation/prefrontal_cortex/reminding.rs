@@ -5,10 +5,12 @@ use std::collections::BTreeMap;
 use maxim_bus::MessageId;
 use maxim_bus::RegionName;
 use maxim_bus::signals::concepts::{KnowledgeEntry, RecallKnowledge};
+use maxim_bus::signals::fear::{FearsRecalled, RecallFears};
 use maxim_bus::signals::introspection::{ForeseeVerdict, VerdictForeseen};
 use maxim_bus::signals::recall::{
     DescribeTime, EpisodeFilter, OutcomesPredicted, PredictOutcomes, RecallEpisodes, RecalledEpisode, TimeDescribed,
 };
+use maxim_bus::signals::skill::{ProgramRecalled, RecallPrograms};
 use serde::{Deserialize, Serialize};
 use serde_json::{Value as Json, json};
 
@@ -22,8 +24,13 @@ const EPISODES: RegionName = "hippocampus";
 const PREDICTIONS: RegionName = "nucleus_accumbens";
 /// The room that knows what is usual at a time.
 const TIMES: RegionName = "suprachiasmatic_nucleus";
-/// The room that says what the gate would make of an action.
+/// The room that says what the gate would make of an action, and what hurt.
 const FEAR: RegionName = "fear_agent";
+/// The room of what is practised.
+const PROGRAMS: RegionName = "cerebellum";
+/// Programs, and fears of each kind, that a thought is told.
+const PRACTISED: usize = 3;
+const FEARED: usize = 3;
 /// Characters of a thought that memory is asked with.
 const CUE: usize = 400;
 
@@ -41,6 +48,12 @@ pub(super) struct Reminded {
     fear: Option<(String, VerdictForeseen)>,
     #[serde(default)]
     named: String,
+    /// Programs that share words with the thought.
+    #[serde(default)]
+    programs: Vec<ProgramRecalled>,
+    /// The history of the tools that the thought speaks of.
+    #[serde(default)]
+    history: FearsRecalled,
     /// By the room that knows.
     knowledge: BTreeMap<String, Vec<KnowledgeEntry>>,
 }
@@ -52,6 +65,8 @@ pub(super) enum Answer {
     Knowledge(Vec<KnowledgeEntry>),
     Time(TimeDescribed),
     Verdict(VerdictForeseen),
+    Programs(Vec<ProgramRecalled>),
+    Fears(FearsRecalled),
 }
 
 impl Reminded {
@@ -82,6 +97,9 @@ impl Reminded {
             }
             let now = DescribeTime::default();
             waiting.insert(pulse.ask(TIMES, now), TIMES.to_owned());
+            let practised = RecallPrograms { text: cue.clone(), limit: PRACTISED };
+            waiting.insert(pulse.ask(PROGRAMS, practised), PROGRAMS.to_owned());
+            waiting.insert(pulse.ask(FEAR, RecallFears { text: cue, limit: FEARED }), FEAR.to_owned());
         }
         if let Some((tool, params)) = named {
             let foresee = ForeseeVerdict { tool: tool.clone(), params: params.clone() };
@@ -102,6 +120,11 @@ impl Reminded {
             Answer::Prediction(prediction) => self.prediction = Some(prediction),
             Answer::Knowledge(entries) => drop(self.knowledge.insert(room, entries)),
             Answer::Time(time) => self.time = Some(time),
+            Answer::Programs(mut programs) => {
+                programs.retain(|program| program.fit > 0.0);
+                self.programs = programs;
+            }
+            Answer::Fears(fears) => self.history = fears.of_named(),
             Answer::Verdict(verdict) => self.fear = Some((self.named.clone(), verdict)),
         }
         true
@@ -125,9 +148,13 @@ impl Reminded {
             enriched.extend(prediction.known.then(|| PREDICTIONS.to_owned()));
             lines.push(prediction_line(prediction));
         }
-        if let Some((tool, verdict)) = self.fear.as_ref().filter(|(_, verdict)| is_feared(verdict)) {
-            enriched.push(FEAR.to_owned());
-            lines.push(verdict_line(tool, verdict));
+        let verdict = self.fear.as_ref().filter(|(_, verdict)| is_feared(verdict));
+        enriched.extend((verdict.is_some() || !self.history.is_empty()).then(|| FEAR.to_owned()));
+        lines.extend(verdict.map(|(tool, verdict)| verdict_line(tool, verdict)));
+        lines.extend(self.history.lines());
+        if !self.programs.is_empty() {
+            enriched.push(PROGRAMS.to_owned());
+            lines.extend(self.programs.iter().map(ProgramRecalled::line));
         }
         if let Some(time) = self.time.as_ref().filter(|time| time.matching > 0) {
             enriched.push(TIMES.to_owned());
@@ -142,6 +169,7 @@ impl Reminded {
         }
         let mut missing: Vec<String> = self.waiting.into_values().collect();
         missing.sort();
+        missing.dedup();
         lines.extend(missing.iter().map(|room| format!("- {room} did not answer in time.")));
         (lines, Context { enriched, missing, recalled: self.episodes, memories })
     }

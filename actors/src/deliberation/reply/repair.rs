@@ -88,7 +88,7 @@ impl<'a> Repair<'a> {
     }
 
     /// Past a fence mark and the language it names.
-    fn fence(&mut self) {
+    pub(super) fn fence(&mut self) {
         while self.peek() == Some('`') {
             self.at += 1;
         }
@@ -118,7 +118,10 @@ impl<'a> Repair<'a> {
                 self.joined(place).map(Some)
             }
             '}' | ']' | ')' | ',' | ':' => Ok(None),
-            _ if self.scan.quote(self.at).is_some() => self.joined(place).map(Some),
+            _ if self.scan.quote(self.at).is_some() => match self.quoted_block()? {
+                Some(value) => Ok(Some(value)),
+                None => self.joined(place).map(Some),
+            },
             _ => self.bare(place),
         }
     }

@@ -1,5 +1,7 @@
 //! Strings: where one ends when marks are missing, doubled or unescaped.
 
+use serde_json::Value as Json;
+
 use super::repair::{Place, Read, Repair, Unreadable, trim_end};
 use super::scan::{Quote, is_space, starts_name};
 
@@ -49,6 +51,31 @@ impl Repair<'_> {
                 Ok(text)
             }
         }
+    }
+
+    /// A string that is one fenced block, in which marks of its own kind stand bare: the value in the block is meant, since
+    /// a text with such marks would have them escaped.
+    pub(super) fn quoted_block(&mut self) -> Read<Option<Json>> {
+        let (start, scan) = (self.at, self.scan);
+        let open = scan.past_space(start + 1);
+        let Some(quote) = scan.quote(start).filter(|_| scan.is_fence(open)) else { return Ok(None) };
+        let close = (open + 3..scan.text.len())
+            .find(|at| scan.is_fence(*at))
+            .filter(|close| scan.quote(scan.past_space(close + 3)) == Some(quote));
+        let Some(close) = close else { return Ok(None) };
+        self.pay(close - open)?;
+        let mut marks = (open + 3..close).filter(|at| scan.get(*at).is_some_and(|c| quote.ends_with(c)));
+        if !marks.next().is_some_and(|at| scan.get(at - 1) != Some('\\')) {
+            return Ok(None);
+        }
+        self.at = open;
+        self.fence();
+        self.gap();
+        let value = if matches!(self.peek(), Some('{' | '[')) { self.value(Place::Member)? } else { None };
+        self.gap();
+        let is_whole = value.is_some() && self.at == close;
+        self.at = if is_whole { scan.past_space(close + 3) + 1 } else { start };
+        Ok(value.filter(|_| is_whole))
     }
 
     /// The string again, up to `end`, where its mark is missing.

@@ -213,7 +213,7 @@ mod tests {
             salience: Salience::clamped(0.9),
             novelty: Novelty::clamped(0.25),
         };
-        EnrichedPercept { salient, recalled, time: None, knowledge: Vec::new(), missing: Vec::new() }
+        EnrichedPercept { recalled, ..EnrichedPercept::bare(salient) }
     }
 
     fn ended(n: u64, tool: &str, status: &str, reply: &str) -> TurnEnded {

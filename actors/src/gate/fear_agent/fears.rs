@@ -55,7 +55,7 @@ impl FearAgent {
         }
     }
 
-    fn fears(&self, pulse: &Pulse<'_, Self>) -> Vec<FearShown> {
+    pub(super) fn fears(&self, pulse: &Pulse<'_, Self>) -> Vec<FearShown> {
         let tools: BTreeSet<&String> = self.hurtful.union(&self.pinned).collect();
         let shown = |tool: &String| FearShown {
             tool: tool.clone(),

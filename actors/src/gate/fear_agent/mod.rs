@@ -24,6 +24,7 @@ mod learned;
 mod options;
 mod paths;
 mod programs;
+mod refusals;
 mod region;
 mod review;
 mod shell;

@@ -21,7 +21,7 @@ use maxim_bus::signals::bridges::{
     ApprovalEnd, ApprovalEnded, AssessContext, ContextAssessed, Counsel, Counsels, EnergyChanged, EscalationCounselled,
     goal_kind,
 };
-use maxim_bus::signals::fear::{FearsSurveyed, SurveyFears};
+use maxim_bus::signals::fear::{FearsRecalled, FearsSurveyed, RecallFears, SurveyFears};
 use maxim_bus::signals::intent::{ApprovalDecided, Escalation, Intent, IntentPermitted, IntentRefused, Refusal};
 use maxim_bus::signals::introspection::{ForeseeVerdict, VerdictForeseen};
 use maxim_bus::signals::layers::HurtRecalled;
@@ -36,6 +36,7 @@ use serde::{Deserialize, Serialize};
 
 use super::consent::{AnswerCounts, AnswerKind};
 use super::fears::{FearChange, PINNED};
+use super::refusals::Refusals;
 use super::review::{ReviewEvent, ReviewSettings, Reviews};
 use super::{Mode, Setting, ToolCall, Verdict, judge};
 use crate::action::tools::Imagined;
@@ -102,6 +103,9 @@ pub struct FearAgent {
     counsels: Counsels,
     #[serde(default)]
     pub(super) reviews: Reviews,
+    /// What was refused lately.
+    #[serde(default)]
+    pub(super) refusals: Refusals,
 }
 
 #[derive(Clone, Debug, Serialize, Deserialize)]
@@ -172,6 +176,13 @@ pub enum FearEvent {
     Answered(AnswerKind),
     /// A person pinned or forgave a fear.
     Changed(FearChange),
+    /// The rules, or a person, said no for good.
+    Refused {
+        tool: String,
+        rule: String,
+        reason: String,
+        at: Timestamp,
+    },
 }
 
 wiring!(FearAgent {
@@ -184,6 +195,7 @@ wiring!(FearAgent {
         ContextAssessed,
         ForeseeVerdict,
         SurveyFears,
+        RecallFears,
         ModelReply,
         EnergyChanged,
         ReportStats,
@@ -198,6 +210,7 @@ wiring!(FearAgent {
         ApprovalAnswered,
         VerdictForeseen,
         FearsSurveyed,
+        FearsRecalled,
         ModelCall,
         StatsReported,
     ],
@@ -248,6 +261,7 @@ impl Region for FearAgent {
             FearEvent::Review(event) => self.reviews.apply(event),
             FearEvent::Answered(kind) => self.counts.count(kind),
             FearEvent::Changed(change) => self.change_fear(change),
+            FearEvent::Refused { tool, rule, reason, at } => self.refusals.note(tool, rule, reason, at),
         }
     }
 
@@ -359,6 +373,9 @@ impl FearAgent {
         pulse.remove(record_key(id));
         if let Some(entry) = entry {
             let (turn, tool, trust) = (entry.intent.turn, entry.called(), entry.trust);
+            if refusal == Refusal::Denied {
+                Self::remember_refusal(&entry, rule, reason, pulse);
+            }
             let refused = IntentRefused {
                 intent: id,
                 turn,
@@ -404,6 +421,7 @@ impl Hears<IntentPermitted> for FearAgent {
         match judged.verdict {
             Verdict::Block => {
                 let (rule, reason) = (entry.rule.clone(), entry.reason.clone());
+                Self::remember_refusal(&entry, &rule, &reason, pulse);
                 pulse.emit(refusal_of(&entry, Refusal::Blocked, &rule, reason));
             }
             Verdict::Ask if !self.allowed.contains(&settings.kind(&intent.tool, &entry.rule)) => {

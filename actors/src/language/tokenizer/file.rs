@@ -10,12 +10,12 @@ use rustc_hash::FxHashMap;
 use serde::Deserialize;
 use serde_json::Value as Json;
 
-use super::sentence::{Metaspace, Pieces, Step};
-use super::{ByteRanks, Tokenizer, Way};
+use super::preparing::Preparing;
+use super::{ByteRanks, Spelling, Tokenizer, Way, spelt};
 
 /// What can be read, for errors.
 const SUPPORTED: &str = "expected is the model's tokenizer.json with BPE, of bytes (Llama 3, Qwen, GPT, Mistral Nemo) or of \
-                         characters (Llama 2, Mistral, Gemma), or a .tiktoken file of ranks; without llm.tokenizer_file tokens are estimated";
+                         characters (Llama 2, Mistral, Gemma), with a unigram model (T5, XLM-R) or WordPiece (BERT), or a .tiktoken file of ranks; without llm.tokenizer_file tokens are estimated";
 
 /// A file that can't be used.
 #[derive(Debug, thiserror::Error)]
@@ -44,10 +44,16 @@ pub(super) fn open(path: &Path) -> Result<Tokenizer, BadTokenizer> {
     let bad = |why: String| BadTokenizer::Kind { file: path.into(), why };
     let name = path.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
     let named = |merges: usize| format!("{name} ({merges} merges)");
+    let of_pieces = |pieces: usize| format!("{name} ({pieces} pieces)");
     let Parts { ranks, patterns, composes } = match read.map_err(bad)? {
         Read::Bytes(parts) => parts,
-        Read::Sentence(pieces) => {
-            return Ok(Tokenizer { name: named(pieces.merges.len()), way: Way::Sentence(*pieces) });
+        Read::Words(preparing, spelling) => {
+            let name = match &*spelling {
+                Spelling::Merges(pieces) => named(pieces.merges.len()),
+                Spelling::Unigram(pieces) => of_pieces(pieces.pieces()),
+                Spelling::WordPiece(pieces) => of_pieces(pieces.pieces.len()),
+            };
+            return Ok(Tokenizer { name, way: Way::Words(preparing, *spelling) });
         }
     };
     let patterns = patterns
@@ -59,7 +65,7 @@ pub(super) fn open(path: &Path) -> Result<Tokenizer, BadTokenizer> {
 
 enum Read {
     Bytes(Parts),
-    Sentence(Box<Pieces>),
+    Words(Preparing, Box<Spelling>),
 }
 
 /// What a byte-level file says.
@@ -102,32 +108,41 @@ struct Written {
 }
 
 #[derive(Deserialize)]
-struct Model {
+pub(super) struct Model {
     #[serde(default, rename = "type")]
     kind: Option<String>,
     #[serde(default)]
-    merges: Vec<Merge>,
+    pub merges: Vec<Merge>,
     #[serde(default)]
-    vocab: Json,
+    pub vocab: Json,
     #[serde(default)]
-    byte_fallback: bool,
+    pub byte_fallback: bool,
     #[serde(default)]
-    fuse_unk: bool,
-    continuing_subword_prefix: Option<String>,
+    pub fuse_unk: bool,
+    pub continuing_subword_prefix: Option<String>,
     end_of_word_suffix: Option<String>,
+    pub max_input_chars_per_word: Option<usize>,
+}
+
+impl Model {
+    /// Whether pieces are marked by where they stand in a word.
+    pub fn has_marks(&self) -> bool {
+        let marks = [&self.continuing_subword_prefix, &self.end_of_word_suffix];
+        marks.into_iter().flatten().any(|mark| !mark.is_empty())
+    }
 }
 
 /// Two pieces that become one.
 #[derive(Deserialize)]
 #[serde(untagged)]
-enum Merge {
+pub(super) enum Merge {
     Apart([String; 2]),
     /// With a blank between them.
     Joined(String),
 }
 
 impl Merge {
-    fn pair(&self) -> Result<(&str, &str), String> {
+    pub fn pair(&self) -> Result<(&str, &str), String> {
         match self {
             Self::Apart([first, second]) => Ok((first, second)),
             Self::Joined(both) => both.split_once(' ').ok_or_else(|| format!("has a merge {both:?} of one piece")),
@@ -137,17 +152,18 @@ impl Merge {
 
 fn of_json(bytes: &[u8]) -> Result<Read, String> {
     let written: Written = serde_json::from_slice(bytes).map_err(|error| format!("is no tokenizer.json: {error}"))?;
-    let Model { kind, merges, continuing_subword_prefix, end_of_word_suffix, .. } = &written.model;
-    let kind = kind.as_deref().unwrap_or("BPE");
-    let has_marks = [continuing_subword_prefix, end_of_word_suffix].into_iter().flatten().any(|mark| !mark.is_empty());
-    if kind != "BPE" || has_marks {
-        return Err(format!("has a tokenizer of the kind {kind}, which isn't read"));
+    let kind = written.model.kind.as_deref().unwrap_or("BPE");
+    let merges = &written.model.merges;
+    if kind != "BPE" || !is_byte_level(written.pre_tokenizer.as_ref()) {
+        let spelling = spelt::spelling(kind, &written.model)?;
+        let (normalizer, cutter) = (written.normalizer.as_ref(), written.pre_tokenizer.as_ref());
+        return Ok(Read::Words(spelt::preparing(normalizer, cutter)?, Box::new(spelling)));
+    }
+    if written.model.has_marks() {
+        return Err("marks pieces of bytes in a way that isn't known here".into());
     }
     if merges.is_empty() {
         return Err("has no merges".into());
-    }
-    if !is_byte_level(written.pre_tokenizer.as_ref()) {
-        return pieces(&written).map(|pieces| Read::Sentence(Box::new(pieces)));
     }
     let mut parts = Parts::default();
     cutting(written.pre_tokenizer.as_ref(), &mut parts)?;
@@ -165,75 +181,13 @@ fn of_json(bytes: &[u8]) -> Result<Read, String> {
 }
 
 /// A step, or a sequence of them.
-fn steps_of<'a>(step: Option<&'a Json>, members: &str) -> &'a [Json] {
+pub(super) fn steps_of<'a>(step: Option<&'a Json>, members: &str) -> &'a [Json] {
     let single = step.filter(|step| !step.is_null()).map(std::slice::from_ref).unwrap_or_default();
     step.and_then(|step| step[members].as_array()).map_or(single, Vec::as_slice)
 }
 
 fn is_byte_level(cutter: Option<&Json>) -> bool {
     steps_of(cutter, "pretokenizers").iter().any(|cutter| cutter["type"] == "ByteLevel")
-}
-
-/// What a file of SentencePiece's says.
-fn pieces(written: &Written) -> Result<Pieces, String> {
-    let Model { vocab, merges, byte_fallback, fuse_unk, .. } = &written.model;
-    let vocab = vocab.as_object().ok_or("has no vocabulary")?;
-    let number = |piece: &str| vocab.get(piece).and_then(Json::as_u64).and_then(|number| u32::try_from(number).ok());
-    let mut pieces = Pieces { fuses_unknown: *fuse_unk, ..Pieces::default() };
-    pieces.steps = normalizing(written.normalizer.as_ref())?;
-    pieces.metaspace = metaspace(written.pre_tokenizer.as_ref(), &pieces.steps)?;
-    for piece in vocab.keys() {
-        let mut letters = piece.chars();
-        if let (Some(c), None, Some(number)) = (letters.next(), letters.next(), number(piece)) {
-            pieces.characters.insert(c, number);
-        }
-    }
-    if *byte_fallback {
-        let all: Option<Vec<u32>> = (0..=u8::MAX).map(|byte| number(&format!("<0x{byte:02X}>"))).collect();
-        pieces.bytes = all.and_then(|all| <Box<[u32; 256]>>::try_from(all.into_boxed_slice()).ok());
-    }
-    for (rank, merge) in (0..).zip(merges) {
-        let (first, second) = merge.pair()?;
-        let whole = number(first).zip(number(second)).zip(number(&format!("{first}{second}")));
-        let ((first, second), made) =
-            whole.ok_or_else(|| format!("merges {first:?} and {second:?}, which it lacks"))?;
-        pieces.merges.entry((first, second)).or_insert((rank, made));
-    }
-    Ok(pieces)
-}
-
-fn normalizing(normalizer: Option<&Json>) -> Result<Vec<Step>, String> {
-    let text = |step: &Json, member: &str| step[member].as_str().map(str::to_owned);
-    let read = |step: &Json| {
-        let kind = step["type"].as_str().unwrap_or("unnamed");
-        let known = match kind {
-            "Prepend" => text(step, "prepend").map(Step::Prepend),
-            "Replace" => text(&step["pattern"], "String").zip(text(step, "content")).map(|(a, b)| Step::Replace(a, b)),
-            "NFC" => Some(Step::Compose),
-            "NFKC" => Some(Step::ComposeCompatible),
-            _ => None,
-        };
-        known.ok_or_else(|| format!("changes texts by {kind} in a way that isn't known here"))
-    };
-    steps_of(normalizer, "normalizers").iter().map(read).collect()
-}
-
-/// How words are cut; none where the whole text is merged at once.
-fn metaspace(cutter: Option<&Json>, steps: &[Step]) -> Result<Option<Metaspace>, String> {
-    let has_no_blanks = steps.iter().any(|step| matches!(step, Step::Replace(what, _) if what == " "));
-    match steps_of(cutter, "pretokenizers") {
-        [] => Ok(None),
-        // Gemma's: of blanks, which are none any more.
-        [split] if split["type"] == "Split" && split["pattern"]["String"] == " " && has_no_blanks => Ok(None),
-        [space] if space["type"] == "Metaspace" => {
-            let mark = space["replacement"].as_str().and_then(|mark| mark.chars().next()).unwrap_or('\u{2581}');
-            let scheme = space["prepend_scheme"].as_str();
-            let prepends =
-                scheme.map_or(space["add_prefix_space"].as_bool().unwrap_or(true), |scheme| scheme != "never");
-            Ok(Some(Metaspace { mark, prepends, splits: space["split"].as_bool().unwrap_or(true) }))
-        }
-        [other, ..] => Err(format!("cuts words by {} in a way that isn't known here", other["type"])),
-    }
 }
 
 /// The cutters before the merges of bytes, in order.

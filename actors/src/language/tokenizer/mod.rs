@@ -1,13 +1,19 @@
-//! Tokens as the model itself counts them: byte pair encoding (Sennrich et al. 2016) by the ranks of its own file.
+//! Tokens as the model itself counts them, by its own file: byte pair encoding (Sennrich et al. 2016), the unigram model, or
+//! WordPiece.
 //!
 //! The file is read once, at the start. Of a byte-level one a text is cut by the file's patterns, and each piece is merged by
-//! `tiktoken-rs`, whose embedded tables stay out of the program since nothing names them; SentencePiece's merges of
-//! characters are in `sentence.rs`.
+//! `tiktoken-rs`, whose embedded tables stay out of the program since nothing names them; of the others it
+//! goes through what the file says first (`preparing.rs`): SentencePiece's merges of characters are in `sentence.rs`.
 
+mod charsmap;
 mod file;
+mod preparing;
 mod sentence;
+mod spelt;
 #[cfg(test)]
 mod tests;
+mod unigram;
+mod word_piece;
 
 use std::fmt;
 use std::path::Path;
@@ -21,9 +27,12 @@ use unicode_normalization::UnicodeNormalization;
 use super::tokens::estimated_tokens;
 
 pub use file::BadTokenizer;
+use preparing::Preparing;
 use sentence::Pieces;
 #[cfg(test)]
 pub(crate) use tests::small;
+use unigram::Unigram;
+use word_piece::WordPiece;
 
 /// Merging is quadratic in a piece's length, so a longer one (a run of signs without a blank) is cut into parts of this
 /// many bytes, each of which costs at most one token more than it would.
@@ -64,14 +73,21 @@ impl fmt::Display for TokenCounter {
 
 /// How a model's texts become tokens.
 pub struct Tokenizer {
-    /// The file's name and how many merges it has.
+    /// The file's name and how many merges or pieces it has.
     name: String,
     way: Way,
 }
 
 enum Way {
     Bytes(ByteRanks),
-    Sentence(Pieces),
+    Words(Preparing, Spelling),
+}
+
+/// How a word is spelt by pieces.
+enum Spelling {
+    Merges(Pieces),
+    Unigram(Unigram),
+    WordPiece(WordPiece),
 }
 
 /// Ranks of byte sequences, and how a text is cut before they apply.
@@ -91,8 +107,8 @@ impl fmt::Debug for Tokenizer {
 }
 
 impl Tokenizer {
-    /// Reads a model's `tokenizer.json` with byte pair encoding, of bytes or of characters (SentencePiece), or a `.tiktoken`
-    /// file of ranks.
+    /// Reads a model's `tokenizer.json` with byte pair encoding, of bytes or of characters (SentencePiece), with a unigram
+    /// model or with WordPiece, or a `.tiktoken` file of ranks.
     ///
     /// # Errors
     /// The file can't be read or is of another kind; the error names it and says what is supported.
@@ -100,7 +116,7 @@ impl Tokenizer {
         file::open(path)
     }
 
-    /// The file's name, and how many merges it has.
+    /// The file's name, and how many merges or pieces it has.
     pub fn name(&self) -> &str {
         &self.name
     }
@@ -109,7 +125,11 @@ impl Tokenizer {
     pub fn count(&self, text: &str) -> usize {
         match &self.way {
             Way::Bytes(ranks) => ranks.count(text),
-            Way::Sentence(pieces) => pieces.count(text),
+            Way::Words(preparing, spelling) => match spelling {
+                Spelling::Merges(pieces) => preparing.sum(text, &|word| pieces.count(word)),
+                Spelling::Unigram(pieces) => preparing.sum(text, &|word| pieces.count(word)),
+                Spelling::WordPiece(pieces) => preparing.sum(text, &|word| pieces.count(word)),
+            },
         }
     }
 }

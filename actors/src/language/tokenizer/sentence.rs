@@ -1,40 +1,14 @@
-//! SentencePiece's byte pair encoding (Kudo & Richardson 2018) as `tokenizer.json` writes it: blanks are a mark that can be
-//! seen, merges are of characters, and what no piece has is spelt in bytes.
+//! SentencePiece's byte pair encoding (Kudo & Richardson 2018) as `tokenizer.json` writes it: merges are of characters, and
+//! what no piece has is spelt in bytes.
 
-use std::borrow::Cow;
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
 use rustc_hash::FxHashMap;
-use unicode_normalization::UnicodeNormalization;
-
-/// What a text goes through before it is merged.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) enum Step {
-    /// A text before any that isn't empty.
-    Prepend(String),
-    /// One text by another.
-    Replace(String, String),
-    /// Normal form C, or KC.
-    Compose,
-    ComposeCompatible,
-}
-
-/// How blanks become the mark, where the cutter does it.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Metaspace {
-    pub mark: char,
-    /// Before a text that doesn't begin with the mark.
-    pub prepends: bool,
-    /// Whether each word is merged by itself.
-    pub splits: bool,
-}
 
 /// Pieces by number, and what two of them make.
 #[derive(Debug, Default)]
 pub(super) struct Pieces {
-    pub steps: Vec<Step>,
-    pub metaspace: Option<Metaspace>,
     /// The numbers of single characters.
     pub characters: FxHashMap<char, u32>,
     /// Of each byte, where all have a piece.
@@ -51,22 +25,6 @@ const UNKNOWN: u32 = u32::MAX;
 const NONE: usize = usize::MAX;
 
 impl Pieces {
-    pub fn count(&self, text: &str) -> usize {
-        let text = self.steps.iter().fold(Cow::Borrowed(text), |text, step| step.done(text));
-        let Some(Metaspace { mark, prepends, splits }) = self.metaspace else { return self.merged(&text) };
-        let mut marked = text.replace(' ', mark.encode_utf8(&mut [0; 4]));
-        if prepends && !marked.is_empty() && !marked.starts_with(mark) {
-            marked.insert(0, mark);
-        }
-        if !splits {
-            return self.merged(&marked);
-        }
-        let starts = marked.char_indices().filter(|(at, c)| *at > 0 && *c == mark).map(|(at, _)| at);
-        let mut from = 0;
-        let ends = starts.chain([marked.len()]);
-        ends.map(|end| self.merged(&marked[std::mem::replace(&mut from, end)..end])).sum()
-    }
-
     /// Characters, or their bytes, as pieces.
     fn spelt(&self, word: &str) -> Vec<u32> {
         let mut spelt = Vec::with_capacity(word.len());
@@ -84,7 +42,7 @@ impl Pieces {
     }
 
     /// How many pieces are left when nothing merges any more; of what can merge, the lowest rank first, then the leftmost.
-    fn merged(&self, word: &str) -> usize {
+    pub fn count(&self, word: &str) -> usize {
         let mut pieces = self.spelt(word);
         let mut next: Vec<usize> = (1..=pieces.len()).map(|at| if at < pieces.len() { at } else { NONE }).collect();
         let mut before: Vec<usize> = (0..pieces.len()).map(|at| at.checked_sub(1).unwrap_or(NONE)).collect();
@@ -118,18 +76,5 @@ impl Pieces {
             }
         }
         left_over
-    }
-}
-
-impl Step {
-    fn done<'a>(&self, text: Cow<'a, str>) -> Cow<'a, str> {
-        match self {
-            Self::Prepend(prefix) if !text.is_empty() => format!("{prefix}{text}").into(),
-            Self::Prepend(_) => text,
-            Self::Replace(what, with) => text.replace(what.as_str(), with).into(),
-            Self::Compose | Self::ComposeCompatible if text.is_ascii() => text,
-            Self::Compose => text.nfc().collect::<String>().into(),
-            Self::ComposeCompatible => text.nfkc().collect::<String>().into(),
-        }
     }
 }

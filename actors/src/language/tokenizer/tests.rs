@@ -81,9 +81,10 @@ fn what_cannot_be_counted_by_is_named_with_what_was_expected() {
         ("{", "is no tokenizer.json"),
         ("not a rank", "no piece in base64 with its rank in line 1"),
         ("YQ== 0\nYg== 1\n", "has 2 ranks"),
-        (&changed(r#""type":"BPE""#, r#""type":"WordPiece""#), "of the kind WordPiece"),
-        (&changed(r#""type":"BPE""#, r#""type":"Unigram""#), "of the kind Unigram"),
-        (&changed(r#""type":"ByteLevel""#, r#""type":"Whitespace""#), "isn't known here"),
+        (&changed(r#""type":"BPE""#, r#""type":"WordLevel""#), "of the kind WordLevel"),
+        (&changed(r#""type":"BPE""#, r#""type":"Unigram""#), "has no vocabulary"),
+        (&changed(r#""type":"BPE""#, r#""type":"WordPiece""#), "cuts words by"),
+        (&changed(r#""type":"ByteLevel""#, r#""type":"UnicodeScripts""#), "isn't known here"),
         (&changed(r#""type":"NFC""#, r#""type":"Lowercase""#), "by \"Lowercase\""),
         (&changed(r#""behavior":"Isolated""#, r#""behavior":"Removed""#), "by Split"),
         (&changed(r"(?!\\S)", r"(?!\\S"), "has a pattern that can't be read"),
@@ -115,4 +116,33 @@ fn sentence_pieces_are_counted_as_the_library_of_their_format_does() {
         }
     }
     assert!(texts.len() >= 300, "{}", texts.len());
+}
+
+/// Made, and counted, by the same library over the same texts.
+const UNIGRAM: &str = include_str!("unigram.json");
+const WORD_PIECE: &str = include_str!("wordpiece.json");
+const WORD_COUNTS: &str = include_str!("word_counts.json");
+
+#[test]
+fn unigrams_and_word_pieces_are_counted_as_the_library_of_their_format_does() {
+    let texts: serde_json::Value = serde_json::from_str(SENTENCE_COUNTS).expect("JSON");
+    let texts = texts["texts"].as_array().expect("texts");
+    let told: serde_json::Value = serde_json::from_str(WORD_COUNTS).expect("JSON");
+    for (kind, written) in [("unigram", UNIGRAM), ("wordpiece", WORD_PIECE)] {
+        for (way, how) in told[kind].as_object().expect("ways") {
+            let mut file: serde_json::Value = serde_json::from_str(written).expect("JSON");
+            (file["normalizer"], file["pre_tokenizer"]) = (how["normalizer"].clone(), how["pre_tokenizer"].clone());
+            if how["byte_fallback"] == true {
+                file["model"]["byte_fallback"] = true.into();
+                let bytes = (0..=255)
+                    .map(|byte| serde_json::json!([format!("<0x{byte:02X}>"), -20.0 - f64::from(byte) / 100.0]));
+                file["model"]["vocab"].as_array_mut().expect("pieces").extend(bytes);
+            }
+            let tokenizer = read(&file.to_string()).expect("a tokenizer");
+            for (text, count) in texts.iter().zip(how["counts"].as_array().expect("counts")) {
+                let text = text.as_str().expect("a text");
+                assert_eq!(Some(tokenizer.count(text) as u64), count.as_u64(), "{kind} {way}: {text:?}");
+            }
+        }
+    }
 }

@@ -5,14 +5,16 @@
 //! parameter of every action follows from the words: the same each time, or made of the values. What can't be derived
 //! that way isn't known how to do, and stays with deliberation.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
-use maxim_bus::signals::skill::{GoalWord, MOST_WORDS, MotorProgram, ParamForm, ProgramStep, TextPiece};
+use maxim_bus::signals::skill::{
+    GoalWord, MOST_WORDS, MotorProgram, ParamForm, ProgramRecalled, ProgramStep, TextPiece,
+};
 use maxim_bus::units::Confidence;
 use serde::{Deserialize, Serialize};
 use serde_json::Value as Json;
 
-use crate::language::is_stop_word;
+use crate::language::{Stems, is_stop_word};
 
 /// Goals of one kind that make a program.
 pub const REPETITIONS: usize = 3;
@@ -68,6 +70,41 @@ impl Example {
 pub fn strengthened(strength: Confidence, success: bool) -> Confidence {
     let strength = strength.get();
     Confidence::clamped(if success { strength + GAIN * (1.0 - strength) } else { strength * LOSS })
+}
+
+/// Offered programs for what is thought about, at most `limit`: those that share most of their words with it first, then
+/// the strongest.
+pub fn recalled<'a>(
+    programs: impl Iterator<Item = &'a MotorProgram>,
+    text: &str,
+    limit: usize,
+) -> Vec<ProgramRecalled> {
+    let stems = Stems::default();
+    let said: BTreeSet<String> = stems.of_text(text).into_iter().collect();
+    let fit = |program: &MotorProgram| {
+        let own = program.goal.iter().filter_map(|word| match word {
+            GoalWord::Same(word) => stems.of(word),
+            GoalWord::Open(_) => None,
+        });
+        let own: BTreeSet<String> = own.collect();
+        own.intersection(&said).count() as f64 / own.len().max(1) as f64
+    };
+    let offered = programs.filter(|program| program.strength.get() >= OFFERED);
+    let mut found: Vec<(f64, &MotorProgram)> = offered.map(|program| (fit(program), program)).collect();
+    found.sort_by(|(a_fit, a), (b_fit, b)| {
+        b_fit
+            .total_cmp(a_fit)
+            .then_with(|| b.strength.get().total_cmp(&a.strength.get()))
+            .then_with(|| a.name.cmp(&b.name))
+    });
+    let found = found.into_iter().take(limit).map(|(fit, program)| ProgramRecalled {
+        name: program.name.clone(),
+        wording: program.wording(),
+        strength: program.strength,
+        successes: program.successes,
+        fit,
+    });
+    found.collect()
 }
 
 /// The program that the newest example makes with two others of its sequence, the most alike first; and the places of

@@ -16,7 +16,8 @@ use maxim_bus::signals::layers::{ExportRecords, ImportRecords, RecordsExported, 
 use maxim_bus::signals::outcome::{FailureKind, ToolResult};
 use maxim_bus::signals::recall::{ReportStats, StatsReported};
 use maxim_bus::signals::skill::{
-    ExecutesWithLearned, MotorProgram, ProgramForgotten, ProgramLearned, goal_words, invocation,
+    ExecutesWithLearned, MotorProgram, ProgramForgotten, ProgramLearned, ProgramsRecalled, RecallPrograms, goal_words,
+    invocation,
 };
 use maxim_bus::signals::thought::{Mind, TurnEnded};
 use maxim_bus::{MessageId, RegionName, Stage, Trust};
@@ -25,7 +26,7 @@ use serde_json::Value as Json;
 
 use super::forward::{ForwardModel, MOST_MODELS, changes, kind};
 use super::object::{MOST_PAIRS, Pairing, object_of};
-use super::program::{Example, FORGOTTEN, OFFERED, crystallise, strengthened};
+use super::program::{Example, FORGOTTEN, OFFERED, crystallise, recalled, strengthened};
 use crate::action::executor::RESPOND;
 use crate::region::{Card, Hears, Law, Pulse, Region, RemembersInState, StatePart, StatePuts, part};
 use crate::wiring;
@@ -74,13 +75,14 @@ pub enum CerebellumEvent {
 }
 
 wiring!(Cerebellum {
-    hears: [Intent, ToolResult, TurnEnded, MovementSensed, ReportStats, ExportRecords, ImportRecords],
+    hears: [Intent, ToolResult, TurnEnded, MovementSensed, RecallPrograms, ReportStats, ExportRecords, ImportRecords],
     back: [],
     emits: [
         SensoryErrorSensed,
         ProgramLearned,
         ProgramForgotten,
         ExecutesWithLearned,
+        ProgramsRecalled,
         StatsReported,
         RecordsExported,
         RecordsImported,
@@ -278,6 +280,12 @@ impl Hears<TurnEnded> for Cerebellum {
         if reached && small && example.teaches() && invocation(&open.goal).is_none() {
             self.learn(example, pulse);
         }
+    }
+}
+
+impl Hears<RecallPrograms> for Cerebellum {
+    fn hear(&self, asked: &RecallPrograms, pulse: &mut Pulse<'_, Self>) {
+        pulse.reply(ProgramsRecalled { programs: recalled(self.programs.values(), &asked.text, asked.limit) });
     }
 }
 

@@ -317,7 +317,7 @@ mod tests {
             salience: Salience::clamped(0.9),
             novelty: Novelty::clamped(0.5),
         };
-        EnrichedPercept { salient, recalled, time: None, knowledge: vec![], missing: vec![] }
+        EnrichedPercept { recalled, ..EnrichedPercept::bare(salient) }
     }
 
     #[test]

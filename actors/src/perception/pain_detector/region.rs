@@ -15,10 +15,12 @@ use maxim_bus::signals::introspection::{PainFelt, PainReported, ReportPain};
 use maxim_bus::signals::outbox::{DeliveryEnded, OutboxState};
 use maxim_bus::signals::outcome::{FailureKind, ToolResult};
 use maxim_bus::signals::percept::PainSignal;
+use maxim_bus::signals::recall::{ReportStats, StatsReported};
 use maxim_bus::signals::strain::BodyStrained;
 use maxim_bus::units::Intensity;
 use maxim_bus::{RegionName, Stage};
 use serde::{Deserialize, Serialize};
+use serde_json::json;
 
 use super::law::{PainKind, Sores};
 use crate::region::{Card, Hears, Pulse, Region};
@@ -58,9 +60,9 @@ pub enum PainEvent {
 }
 
 wiring!(PainDetector {
-    hears: [ReportPain, BodyStrained],
+    hears: [ReportPain, ReportStats, BodyStrained],
     back: [ToolResult, DeliveryEnded, SensoryErrorSensed],
-    emits: [PainSignal, PainReported],
+    emits: [PainSignal, PainReported, StatsReported],
 });
 
 impl Region for PainDetector {
@@ -108,6 +110,17 @@ fn kind_of(failure: FailureKind) -> Option<PainKind> {
             Some(PainKind::ToolError)
         }
         FailureKind::Stopped | FailureKind::Unknown => None,
+    }
+}
+
+impl Hears<ReportStats> for PainDetector {
+    fn hear(&self, _asked: &ReportStats, pulse: &mut Pulse<'_, Self>) {
+        pulse.reply(StatsReported {
+            region: Self::NAME.into(),
+            available: true,
+            reason: None,
+            counts: json!({ "pains": self.counts.values().sum::<u64>(), "by_kind": self.counts }),
+        });
     }
 }
 

@@ -36,7 +36,7 @@ impl GitDiff {
         .with_speech(&["show", "show me", "print", "get", "give me"], &["{verb} [me] [the] [git] (diff|changes|uncommitted changes) [of|in|to|for] {path:path}"])
         .with_speech(&["show", "show me", "print", "get", "give me"], &["{verb} [me] [the] [git] (diff|changes|uncommitted changes)", "git diff"])
         .with_phrase(&["show", "show me", "print", "get", "give me"], "{verb} [me] [the] staged (diff|changes)", &[("staged", json!(true))])
-        .with_speech(&[], &["what (has|have) changed [in (the|this) (repo|repository|project|code|working folder|working tree)] since [the] [last] commit", "what did (you|i|we) change in the (repo|repository|code)"])
+        .with_speech(&[], &["what (has|have) changed [in (the|this) (repo|repository|project|code|working folder|working tree)] since [the] [last] commit", "what did (you|i|we) change in the (repo|repository|code)", "what (did|have) (you|i|we) (change|changed) since [the|my|our] [last] commit"])
         .with_speech(&[], &["(diff|compare) (with|against) {revision:word}", "git diff {revision:word}"]);
         Self(ToolSpec { required_mode: Mode::Active, ..spec })
     }

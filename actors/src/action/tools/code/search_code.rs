@@ -63,6 +63,12 @@ impl SearchCode {
         )
         .with_phrase(&["grep", "grep for"], "{verb} {pattern:quoted} [in] {path:path}", &[])
         .with_phrase(&["grep", "grep for"], "{verb} {pattern:quoted}", &[])
+        .with_phrase(&["grep for"], "{verb} {pattern:rest}", &[("literal", json!(true))])
+        .with_phrase(
+            &[],
+            "where in the (code|source|sources|project|repository|repo) (do|did|does|is|are) [we|you|i|it|they] (use|call|define|mention|import|used|called|defined|mentioned) {pattern:rest}",
+            &[("literal", json!(true))],
+        )
         .with_phrase(
             &[],
             "(where|in which file|in which files) (is|are) {pattern:path} (defined|used|mentioned|called) in the code",

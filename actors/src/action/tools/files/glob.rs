@@ -17,6 +17,19 @@ const MOST_ENTRIES: usize = 500_000;
 /// Results when nobody says how many.
 const DEFAULT_LIMIT: usize = 200;
 
+/// Kinds of files by the words that people have for them, as patterns.
+const FILES: [(&str, &str); 9] = [
+    ("markdown|md", "*.md"),
+    ("text|txt", "*.txt"),
+    ("python|py", "*.py"),
+    ("rust|rs", "*.rs"),
+    ("javascript|js", "*.js"),
+    ("typescript|ts", "*.ts"),
+    ("json", "*.json"),
+    ("shell|bash", "*.sh"),
+    ("log", "*.log"),
+];
+
 /// Finds files and folders by a pattern. Output: `folder`, `entries` (sorted, relative to it, folders with a `/` at the
 /// end), `found`, and `cut` in words when something was left out.
 pub struct Glob(ToolSpec);
@@ -69,7 +82,7 @@ impl Glob {
         .with_speech(&[], &["(what|which) files (match|are called|are named) {pattern:path}"])
         .with_speech(
             &["find", "find me", "look for", "search for", "locate", "where are"],
-            &["{verb} [all] [the] {pattern:path} files"],
+            &["{verb} [all] [the] {pattern:path} files", "{verb} (every|each|any) {pattern:path} file"],
         )
         // Without the word "files" only what is hardly said of anything else: "where is Ann" is no question about files.
         .with_speech(
@@ -79,7 +92,23 @@ impl Glob {
                 "{verb} {pattern:path}",
             ],
         );
-        Self(spec)
+        Self(FILES.iter().fold(spec, |spec, (words, pattern)| {
+            let fixed = [("pattern", json!(pattern))];
+            let files = format!(
+                "[a list of] [all] [of] [the|my|our] ({words}) (files|scripts|sources|documents) [here|there|in here]"
+            );
+            spec.with_phrase(
+                &["list", "show", "show me", "find", "find me", "give me"],
+                &format!("{{verb}} {files}"),
+                &fixed,
+            )
+            .with_phrase(&[], &format!("(are there|do we have|which are|what are) [any] {files}"), &fixed)
+            .with_phrase(
+                &[],
+                &format!("(what|which) ({words}) (files|scripts) (are|do we have) [there|here]"),
+                &fixed,
+            )
+        }))
     }
 }
 

@@ -32,9 +32,15 @@ impl ReadFile {
                 &[
                     "{verb} [me] lines {offset:number} (on|onwards) (of|from|in) [the] [file] {path:path}",
                     "{verb} [me] [the] [first] {limit:number} lines (of|from|in) [the] [file] {path:path}",
-                    "{verb} [me] [the] (file|contents of|content of|text of|text in|contents of the file) {path:path}",
-                    "{verb} {path:path} [to me|for me|out loud]",
+                    "{verb} [me] [out] [the] (file|contents of|content of|text of|text in|contents of the file) {path:path} [to me|for me|out loud|aloud]",
+                    "{verb} {path:path} [to me|for me|out loud|aloud]",
+                    "{verb} [me] what [the] [file] {path:path} (says|contains|holds)",
                 ],
+            )
+            .with_speech(&["tell me", "give me"], &["{verb} [the] (contents of|content of|text of) [the] [file] {path:path}"])
+            .with_speech(
+                &["see", "look at", "have a look at", "take a look at"],
+                &["(let me|can i|could i|may i|can we) {verb} [the] [file|contents of] {path:path}", "{verb} [the] file {path:path}"],
             )
             .with_speech(
                 &[],

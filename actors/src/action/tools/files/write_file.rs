@@ -25,14 +25,16 @@ impl WriteFile {
             .with_aliases(&[("file", "path"), ("filename", "path"), ("file_path", "path"), ("text", "content")])
             .with_example(json!({"path": "notes/today.md", "content": "- water the plants\n"}))
             .with_speech(
-                &["write", "create", "save", "make", "put", "store"],
+                &["write", "create", "save", "make", "put", "store", "pop", "jot", "jot down", "write down", "note down", "stick"],
                 &[
-                    "{verb} [a|the|a new|new] file [called|named] {path:path} (with|containing|saying|that says|that contains|holding) [the] [following] [text|content|contents|words] {content:rest}",
+                    "{verb} [me] [a|the|a new|new] file [called|named] {path:path} (with|containing|saying|that says|that contains|holding) [the] [following] [text|content|contents|words] {content:rest}",
                     "{verb} {path:path} (with|containing|saying|that says|that contains) [the] [following] [text|content|contents|words] {content:rest}",
                     "{verb} [the] [text|words|content] {content:quoted} (to|into|in|as|under) [a|the|a new|new] [file] [called|named] {path:path}",
+                    "{verb} the (text|word|line|number) {content:word} (to|into|in|as) [a|the|a new] [file] [called|named] {path:path}",
                     "{verb} {content:word} (to|into|in) [a|the] [file] [called|named] {path:path}",
                 ],
             )
+            .with_speech(&["take", "make", "leave"], &["{verb} a note in [the] [file] {path:path} {content:rest}"])
             .with_phrase(
                 &["create", "make", "touch"],
                 "{verb} [a|an|the] [new] empty file [called|named] {path:path}",
