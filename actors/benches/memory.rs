@@ -252,6 +252,7 @@ fn learning(criterion: &mut Criterion) {
                 context: &[("mode", "active"), ("goal", &goals[chance.zipf(120)])],
                 outcome: &outcomes[chance.below(3)],
                 cues: &[],
+                around: &[],
                 delay: Some(chance.below(100) as f64),
                 episode: Some("e"),
                 provenance: Provenance::OwnExperience,

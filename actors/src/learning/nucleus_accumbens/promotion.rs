@@ -129,6 +129,7 @@ mod tests {
             context: &[],
             outcome: &OutcomeKind::of_success(Some(good)),
             cues: &[],
+            around: &[],
             delay: None,
             episode: Some(episode),
             provenance: Provenance::OwnExperience,
