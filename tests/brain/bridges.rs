@@ -332,6 +332,30 @@ fn what_is_not_understood_is_offered_as_the_plan_that_worked_before() {
 }
 
 #[test]
+fn a_practised_plan_is_offered_by_its_name_and_not_while_the_program_is_withdrawn() {
+    let [mut with, mut without] = twins("cerebellum");
+    let task = "create a file standup.txt with the text agenda, then create a file tasks.txt with the text agenda";
+    let wish = "create the standup agenda and the tasks agenda text";
+    for bench in [&mut with, &mut without] {
+        (0..3).for_each(|_| assert_eq!(status(&bench.say(task)), "done"));
+    }
+    with.crash();
+    let offered = reply(&with.say(wish));
+    assert!(offered.contains("this worked: my program ") && offered.contains(", then write_file"), "{offered}");
+    assert_eq!(with.say("yes").actions.iter().filter(|act| act.tool == "write_file").count(), 2);
+    let offered = reply(&without.say(wish));
+    assert!(offered.contains("this worked: write_file"), "{offered}");
+
+    for bench in [&mut with, &mut without] {
+        std::fs::remove_file(bench.file("standup.txt")).expect("it was written");
+        std::fs::create_dir(bench.file("standup.txt")).expect("made");
+        (0..2).for_each(|_| assert_eq!(status(&bench.say(task)), "failed"));
+    }
+    let [offered, still] = [&mut with, &mut without].map(|bench| reply(&bench.say(wish)));
+    assert!(!offered.contains("this worked") && still.contains("this worked"), "{offered} | {still}");
+}
+
+#[test]
 fn who_may_not_command_is_offered_nothing() {
     let mut bench = Bench::new();
     bench.say("create a file standup.txt with the text agenda and tasks");

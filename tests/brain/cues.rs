@@ -7,9 +7,12 @@ use maxim::config::Settings;
 use maxim_actors::action::tools::{
     EffectClass, ErrorKind, Hands, Tool, ToolFailure, ToolOutcome, ToolRegistry, ToolSpec,
 };
+use maxim_actors::region::Region;
+use maxim_actors::sleep::semantic_promoter::SemanticPromoter;
 use maxim_actors::store::StateStore;
 use maxim_bus::Trust;
 use maxim_bus::latch::Permit;
+use maxim_bus::signals::promotion::Promote;
 use maxim_bus::signals::scene::{Detection, Observed};
 use maxim_bus::units::Confidence;
 use serde_json::{Value, json};
@@ -94,6 +97,10 @@ fn what_hurts_beside_one_thing_is_done_without_it_and_unlearned_when_it_is_harml
     assert_eq!(trial(&mut bench, &["dog"], true), "asked", "the same act, goal and hour; what is around differs");
     assert_eq!(trial(&mut bench, &["cup"], false), "done");
     assert_eq!(trial(&mut bench, &[], false), "done");
+    bench.ask(SemanticPromoter::NAME, Promote { by: "test".into() });
+    let asked = json!({"name": "dog", "relationship_type": "PREDICTS"});
+    let known = bench.inquire("concept_query", asked)["results"].to_string();
+    assert!(known.contains("fill_bowl failed"), "what announces something becomes knowledge: {known}");
     let told = bench.inquire("predict_outcome", json!({"tool_name": "fill_bowl", "context": "with the dog around"}));
     assert!(told["value"].as_f64() < Some(0.2), "words say what is around: {told}");
 

@@ -38,6 +38,14 @@ impl CueStrengths {
         self.0.get(name).copied().unwrap_or(0.0)
     }
 
+    /// Things of at least this strength, either way.
+    pub fn strong(&self, least: f64) -> impl Iterator<Item = (&str, f64)> {
+        self.0
+            .iter()
+            .filter(move |(_, strength)| strength.abs() >= least)
+            .map(|(name, strength)| (name.as_str(), *strength))
+    }
+
     pub(super) fn set(&mut self, name: &str, strength: f64) {
         if let Some(known) = self.0.get_mut(name) {
             *known = strength;
