@@ -280,6 +280,52 @@ fn what_turned_out_useful_teaches_which_moments_are_kept() {
     assert!(stats["judged"].as_u64() >= Some(32), "{stats}");
 }
 
+/// Sees many things in a row, each with these beside it, without anybody who asks; whether a lamp is kept a day later.
+fn kept_after(beside: impl Fn(usize) -> [String; 2]) -> (usize, Value) {
+    let mut settings = Settings::default();
+    settings.memory.capture_salience = 0.8;
+    let mut bench = Bench::with("maxim", StateStore::in_memory(), core_tools, settings);
+    aim(&mut bench, "tidy the attic");
+    for n in 0..20 {
+        let mut percept = Percept::from_outside("body", "camera", odd_words(n), false, Trust::Sensor);
+        percept.source = "body".into();
+        percept.objects = beside(n).into();
+        let door = Arc::clone(&bench.agent.outside.door);
+        door.put("gateway", door.fresh_id(), Trust::Sensor, percept);
+        bench.pass(Duration::from_secs(1));
+    }
+    bench.pass(Duration::from_secs(25 * 3_600));
+    bench.say("what a bright lamp");
+    bench.pass(Duration::from_secs(2));
+    aim(&mut bench, "find the lamp");
+    see(&mut bench, "fence");
+    see(&mut bench, "lamp");
+    let stats = bench.inquire("system_stats", json!({}))["regions"]["significance"].clone();
+    (seen(&mut bench, "lamp"), stats)
+}
+
+/// Four words that no other number has.
+fn odd_words(n: usize) -> String {
+    let word = |k: usize| {
+        let mut left = 7_919 * (4 * n + k) + 101;
+        let mut word = String::new();
+        for _ in 0..4 {
+            word.push(char::from(b"bdfgklmnprstvz"[left % 14]));
+            word.push(char::from(b"aeiou"[left / 14 % 5]));
+            left /= 70;
+        }
+        word
+    };
+    (0..4).map(word).collect::<Vec<_>>().join(" ")
+}
+
+#[test]
+fn what_turned_out_connected_teaches_too() {
+    let together = kept_after(|_| ["shelf".into(), "wall".into()]);
+    let alone = kept_after(|n| [format!("a{n}x"), format!("b{n}y")]);
+    assert_eq!((together.0, alone.0), (1, 0), "{} | {}", together.1, alone.1);
+}
+
 // Space
 
 #[test]

@@ -35,7 +35,7 @@ const OPEN: usize = 64;
 const USED: usize = 3;
 /// What a source of a concept is worth, as a share of a recall; and what the associations of an episode are at most.
 const PROMOTED: f64 = 1.0;
-const ASSOCIATED: f64 = 0.5;
+const ASSOCIATED: f64 = 1.0;
 /// Weight of associations that is worth half of [`ASSOCIATED`].
 const HALF_ASSOCIATED: f64 = 1.0;
 /// How long the hippocampus may take to answer.

@@ -289,8 +289,9 @@ impl SuprachiasmaticNucleus {
         let ScnSettings { zone, oscillators } = pulse.settings();
         if *oscillators {
             let phases = TimeSignature::of(doing.at, zone).phases.to_radians();
-            let changes = self.clocks.locking(&doing.kinds, doing.at, &phases);
-            changes.into_iter().for_each(|change| drop(pulse.emit(change)));
+            for change in self.clocks.locking(&doing.kinds, doing.at, &phases) {
+                pulse.emit(change);
+            }
             pulse.keep(ScnEvent::Came { kinds: doing.kinds.clone(), at: doing.at, phases });
         }
     }
