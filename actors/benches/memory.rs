@@ -252,6 +252,7 @@ fn learning(criterion: &mut Criterion) {
                 context: &[("mode", "active"), ("goal", &goals[chance.zipf(120)])],
                 outcome: &outcomes[chance.below(3)],
                 cues: &[],
+                around: &[(NOUNS[chance.below(20)].into(), 0.5), (ADJECTIVES[chance.below(20)].into(), 0.3)],
                 delay: Some(chance.below(100) as f64),
                 episode: Some("e"),
                 provenance: Provenance::OwnExperience,
@@ -266,7 +267,8 @@ fn learning(criterion: &mut Criterion) {
         group.bench_function(BenchmarkId::new("predict", size), |b| {
             b.iter(|| {
                 let context = [("mode", "active"), ("goal", goals[chance.zipf(120)].as_str())];
-                table.predict(&kinds[chance.zipf(kinds.len())], &context, &[], Timestamp::UNIX_EPOCH)
+                let around = [(NOUNS[chance.below(20)].to_owned(), 0.5)];
+                table.predict_among(&kinds[chance.zipf(kinds.len())], &context, &around, Timestamp::UNIX_EPOCH)
             });
         });
     }

@@ -280,6 +280,52 @@ fn what_turned_out_useful_teaches_which_moments_are_kept() {
     assert!(stats["judged"].as_u64() >= Some(32), "{stats}");
 }
 
+/// Sees many things in a row, each with these beside it, without anybody who asks; whether a lamp is kept a day later.
+fn kept_after(beside: impl Fn(usize) -> [String; 2]) -> (usize, Value) {
+    let mut settings = Settings::default();
+    settings.memory.capture_salience = 0.8;
+    let mut bench = Bench::with("maxim", StateStore::in_memory(), core_tools, settings);
+    aim(&mut bench, "tidy the attic");
+    for n in 0..20 {
+        let mut percept = Percept::from_outside("body", "camera", odd_words(n), false, Trust::Sensor);
+        percept.source = "body".into();
+        percept.objects = beside(n).into();
+        let door = Arc::clone(&bench.agent.outside.door);
+        door.put("gateway", door.fresh_id(), Trust::Sensor, percept);
+        bench.pass(Duration::from_secs(1));
+    }
+    bench.pass(Duration::from_secs(25 * 3_600));
+    bench.say("what a bright lamp");
+    bench.pass(Duration::from_secs(2));
+    aim(&mut bench, "find the lamp");
+    see(&mut bench, "fence");
+    see(&mut bench, "lamp");
+    let stats = bench.inquire("system_stats", json!({}))["regions"]["significance"].clone();
+    (seen(&mut bench, "lamp"), stats)
+}
+
+/// Four words that no other number has.
+fn odd_words(n: usize) -> String {
+    let word = |k: usize| {
+        let mut left = 7_919 * (4 * n + k) + 101;
+        let mut word = String::new();
+        for _ in 0..4 {
+            word.push(char::from(b"bdfgklmnprstvz"[left % 14]));
+            word.push(char::from(b"aeiou"[left / 14 % 5]));
+            left /= 70;
+        }
+        word
+    };
+    (0..4).map(word).collect::<Vec<_>>().join(" ")
+}
+
+#[test]
+fn what_turned_out_connected_teaches_too() {
+    let together = kept_after(|_| ["shelf".into(), "wall".into()]);
+    let alone = kept_after(|n| [format!("a{n}x"), format!("b{n}y")]);
+    assert_eq!((together.0, alone.0), (1, 0), "{} | {}", together.1, alone.1);
+}
+
 // Space
 
 #[test]
@@ -329,6 +375,30 @@ fn what_is_not_understood_is_offered_as_the_plan_that_worked_before() {
     assert!(!reply(&unknown).contains("this worked") && !reply(&unknown).is_empty(), "{unknown:?}");
     without.say("yes");
     assert!(!without.file("standup.txt").exists());
+}
+
+#[test]
+fn a_practised_plan_is_offered_by_its_name_and_not_while_the_program_is_withdrawn() {
+    let [mut with, mut without] = twins("cerebellum");
+    let task = "create a file standup.txt with the text agenda, then create a file tasks.txt with the text agenda";
+    let wish = "create the standup agenda and the tasks agenda text";
+    for bench in [&mut with, &mut without] {
+        (0..3).for_each(|_| assert_eq!(status(&bench.say(task)), "done"));
+    }
+    with.crash();
+    let offered = reply(&with.say(wish));
+    assert!(offered.contains("this worked: my program ") && offered.contains(", then write_file"), "{offered}");
+    assert_eq!(with.say("yes").actions.iter().filter(|act| act.tool == "write_file").count(), 2);
+    let offered = reply(&without.say(wish));
+    assert!(offered.contains("this worked: write_file"), "{offered}");
+
+    for bench in [&mut with, &mut without] {
+        std::fs::remove_file(bench.file("standup.txt")).expect("it was written");
+        std::fs::create_dir(bench.file("standup.txt")).expect("made");
+        (0..2).for_each(|_| assert_eq!(status(&bench.say(task)), "failed"));
+    }
+    let [offered, still] = [&mut with, &mut without].map(|bench| reply(&bench.say(wish)));
+    assert!(!offered.contains("this worked") && still.contains("this worked"), "{offered} | {still}");
 }
 
 #[test]

@@ -252,22 +252,38 @@ fn edge_kinds(bench: &Bench) -> BTreeSet<String> {
     kinds.into_iter().filter(|kind| text.iter().any(|node| node.contains(kind))).map(str::to_owned).collect()
 }
 
+/// A life in which files are written, measured and made to knowledge.
+fn measured_life(cut: Option<&str>) -> Bench {
+    let mut bench = Bench::new();
+    cut.into_iter().for_each(|room| assert!(bench.agent.cut(room)));
+    for n in 0..20 {
+        bench.say(&format!("create a file n{n}.txt with the text hello"));
+        bench.pass(Duration::from_secs(5));
+    }
+    promote(&mut bench);
+    bench.say("create a file more.txt with the text hello");
+    promote(&mut bench);
+    bench
+}
+
+#[test]
+fn activation_starts_from_measurements_too() {
+    let reached = |cut: Option<&str>| {
+        let mut bench = measured_life(None);
+        cut.into_iter().for_each(|room| assert!(bench.agent.cut(room)));
+        let found = bench.inquire("memory_associated", json!({"query": "16 uses"}));
+        let names = found["concepts"].as_array().into_iter().flatten().map(|one| one["name"].to_string());
+        names.collect::<BTreeSet<_>>()
+    };
+    let [with, without] = [reached(None), reached(Some("angular_gyrus"))];
+    assert!(with.contains("\"write_file\""), "a measurement activates what it measures: {with:?}");
+    assert!(without.is_empty(), "nothing else has such words: {without:?}");
+}
+
 #[test]
 fn a_measurement_leads_to_what_it_measures_and_to_what_it_was_computed_from() {
-    let life = |cut: Option<&str>| {
-        let mut bench = Bench::new();
-        cut.into_iter().for_each(|room| assert!(bench.agent.cut(room)));
-        for n in 0..20 {
-            bench.say(&format!("create a file n{n}.txt with the text hello"));
-            bench.pass(Duration::from_secs(5));
-        }
-        promote(&mut bench);
-        bench.say("create a file more.txt with the text hello");
-        promote(&mut bench);
-        bench
-    };
-    let bench = life(None);
+    let bench = measured_life(None);
     let all = ["COMPUTED_FROM", "QUANTIFIES", "STATISTICALLY_CONFIRMS"].map(str::to_owned);
     assert_eq!(edge_kinds(&bench), BTreeSet::from(all));
-    assert_eq!(edge_kinds(&life(Some("angular_gyrus"))), BTreeSet::new());
+    assert_eq!(edge_kinds(&measured_life(Some("angular_gyrus"))), BTreeSet::new());
 }

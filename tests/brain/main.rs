@@ -10,6 +10,7 @@ mod carry;
 mod channels;
 mod concepts;
 mod crash;
+mod cues;
 mod deliberation;
 mod encoder;
 mod energy;

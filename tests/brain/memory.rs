@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use maxim_actors::memory::hippocampus::model::EpisodicMemory;
+use maxim_bus::signals::lifecycle::PreemptionRequested;
 use maxim_bus::units::Confidence;
 use serde_json::json;
 
@@ -19,6 +20,50 @@ fn one_percept_is_one_episode_with_its_action_and_outcome() {
     assert_eq!(good["results"].as_array().map(Vec::len), Some(1), "{good}");
     let bad = bench.inquire("memory_recall", json!({ "tool_name": "read_file", "success": false }));
     assert!(bad["results"][0]["result"].as_str().is_some_and(|result| result.contains("missing.txt")), "{bad}");
+}
+
+#[test]
+fn what_came_of_it_is_remembered_in_the_results_own_words() {
+    let mut bench = Bench::new();
+    std::fs::write(bench.file("larder.txt"), format!("nine jars\nof quince {}", "and more ".repeat(500)))
+        .expect("written");
+    bench.say("read the file larder.txt");
+    bench.say("remember that the gate creaks");
+    bench.crash();
+    let read = bench.inquire("memory_recall", json!({ "tool_name": "read_file" }))["results"][0].clone();
+    let result = read["result"].as_str().unwrap_or_default();
+    assert!(result.starts_with("nine jars of quince") && result.len() < 300, "{read}");
+    let found = bench.inquire("memory_recall", json!({ "query": "jars of quince" }));
+    assert_eq!(found["results"][0]["id"], read["id"], "found by what came of it: {found}");
+}
+
+/// Pursues a goal that nobody says anything about, some times over; how many of these moments are remembered.
+fn remembered(title: &str, tool: &str) -> usize {
+    let mut settings = maxim::config::Settings::default();
+    settings.memory.capture_checkpoint = "1h".parse().expect("a time");
+    // A goal that is taken up is as salient as a person's words, 0.9.
+    settings.memory.capture_salience = 0.95;
+    settings.gate.bridge_gain = 0.0;
+    let store = maxim_actors::store::StateStore::in_memory();
+    let mut bench = Bench::with("maxim", store, crate::stove::with_stove, settings);
+    for _ in 0..4 {
+        let door = &bench.agent.outside.door;
+        let (goal, by, channel) = (title.into(), "anna".into(), "http".into());
+        let wish = PreemptionRequested::Redirect { goal, by, channel, turn: None, is_threat: false };
+        door.put("door", door.fresh_id(), maxim_bus::Trust::Owner, wish);
+        bench.pass(Duration::from_secs(60));
+    }
+    bench.crash();
+    let done = bench.inquire("memory_recall", json!({ "tool_name": tool, "limit": 20 }));
+    let results = done["results"].as_array().expect("a list");
+    assert!(results.iter().all(|one| one["tool"] == tool && !one["success"].is_null()), "{done}");
+    results.len()
+}
+
+#[test]
+fn a_dull_moment_is_kept_after_all_when_what_it_led_to_fails() {
+    assert_eq!(remembered("create a file a.txt with the text x", "write_file"), 1, "the same again is dull");
+    assert_eq!(remembered("touch the stove", "touch_stove"), 4);
 }
 
 #[test]

@@ -68,6 +68,12 @@ fn what_is_lived_every_day_is_expected_tomorrow_over_a_crash_and_only_with_clock
     assert!(clocks["anomaly"].as_f64().is_some_and(|anomaly| anomaly < 0.05), "{clocks}");
     let values = clocks["eigenvalues"].as_array().cloned().unwrap_or_default();
     assert!(values.len() == 4 && values[0].as_f64().is_some_and(|largest| largest > 0.1), "W has learned: {clocks}");
+    let known = bench.inquire("concept_query", json!({"name": "write_file"}));
+    let relations = known["results"].as_array().into_iter().flatten().filter_map(|one| one["relations"].as_array());
+    let locked = relations.flatten().find(|one| one["type"] == "PHASE_LOCKED_TO");
+    let phase = locked.and_then(|one| one["phase"].as_f64()).unwrap_or_default();
+    let nine = std::f64::consts::TAU * 9.0 / 24.0;
+    assert!((phase - nine).abs() < 0.05, "what keeps to a clock is known of it: {known}");
     bench.crash();
     assert_eq!(expected(&mut bench).1, clocks, "the clocks are durable");
     let mut settings = Settings::default();

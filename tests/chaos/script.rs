@@ -22,6 +22,7 @@ use maxim_bus::signals::outbox::{ChangeOutbox, OutboxWish};
 use maxim_bus::signals::percept::PainKind;
 use maxim_bus::signals::powers::{ReportPowers, RestorePowers};
 use maxim_bus::signals::promotion::Promote;
+use maxim_bus::signals::recall::PhaseLocked;
 use maxim_bus::signals::scene::{Detection, Observed};
 use maxim_bus::signals::skill::{ExecutesWithLearned, GoalWord, MotorProgram, ProgramForgotten, ProgramLearned};
 use maxim_bus::signals::strain::BodyStrained;
@@ -318,9 +319,14 @@ fn practise(live: &Live) {
                 observations: 12,
                 confidence,
                 holds,
+                trends: true,
                 trust: Trust::Own,
             },
         );
+    }
+    for holds in [true, false] {
+        let (kind, clock) = ("lift".into(), "day".into());
+        say(&door, "suprachiasmatic_nucleus", PhaseLocked { kind, clock, phase: 1.0, coupling: 0.9, holds });
     }
     say(
         &door,

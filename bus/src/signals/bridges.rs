@@ -128,6 +128,9 @@ pub struct ProposedPlan {
     pub failures: u32,
     /// Of the goals, 0 to 1.
     pub similarity: f64,
+    /// The practised program that does these steps as one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub program: Option<String>,
     /// Expected success × similarity.
     pub score: f64,
     /// The newest episode that it rests on.

@@ -226,6 +226,9 @@ pub struct MetricsCorrelated {
     pub confidence: Confidence,
     /// False when an earlier correlation is gone.
     pub holds: bool,
+    /// Each of the two rises or falls all the time by itself, as far as is confirmed: then they go together as trends do.
+    #[serde(default)]
+    pub trends: bool,
     pub trust: Trust,
 }
 

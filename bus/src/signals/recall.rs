@@ -331,7 +331,23 @@ pub struct EpisodesCaptured {
     pub done: Vec<(String, Timestamp)>,
 }
 
+/// A kind of event keeps to a clock, or doesn't any more.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct PhaseLocked {
+    /// The tool that was used, or by what it was perceived.
+    pub kind: String,
+    /// `day`, `week`, `month` or `year`.
+    pub clock: String,
+    /// By how much the event comes after the turn of the clock, radians in [0, 2π).
+    pub phase: f64,
+    /// Resultant of its phases, 0 (any time) to 1 (always the same).
+    pub coupling: f64,
+    /// False when an earlier rhythm is gone.
+    pub holds: bool,
+}
+
 signal! {
+    PhaseLocked: Memory, Lossless;
     EpisodesCaptured: Memory, Lossless;
     ImportEpisodes: Anywhere, Transient;
     EpisodesImported: Anywhere, Transient;

@@ -1,6 +1,6 @@
 //! What the senses report, and what of it is still around.
 
-use jiff::Timestamp;
+use jiff::{SignedDuration, Timestamp};
 use serde::{Deserialize, Serialize};
 
 use crate::signal;
@@ -61,6 +61,19 @@ pub struct SceneNoticed {
     /// What is in the middle of the picture.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub gaze: Option<String>,
+}
+
+/// What was seen within this is here.
+pub const PRESENT: SignedDuration = SignedDuration::from_secs(60);
+/// Labels are often wrong: what is less sure than this isn't reckoned with, 0 to 1.
+pub const SURE: f64 = 0.5;
+
+impl SceneNoticed {
+    /// What is here at this time and surer than not, the most salient first.
+    pub fn here(&self, now: Timestamp) -> impl Iterator<Item = &SceneThing> {
+        let is_here = move |thing: &&SceneThing| now.duration_since(thing.last_seen) <= PRESENT;
+        self.things.iter().filter(is_here).filter(|thing| thing.confidence.get() >= SURE)
+    }
 }
 
 /// The agent, or who talks with it, says in which scene it is.

@@ -39,20 +39,24 @@ pub struct Offer {
     pub template: u64,
     pub goal: String,
     pub steps: Vec<PlannedStep>,
+    /// The practised program that these steps are.
+    #[serde(default)]
+    program: Option<String>,
     until: Timestamp,
 }
 
 impl Offer {
     pub fn of(plan: &ProposedPlan, now: Timestamp) -> Self {
-        let ProposedPlan { template, goal, steps, .. } = plan.clone();
-        Self { template, goal, steps, until: now + OFFERED_FOR }
+        let ProposedPlan { template, goal, steps, program, .. } = plan.clone();
+        Self { template, goal, steps, program, until: now + OFFERED_FOR }
     }
 
     /// The offer in words: what would be done, and how to accept it.
     pub fn words(&self) -> String {
         let steps: Vec<String> = self.steps.iter().map(step).collect();
+        let named = self.program.as_ref().map(|name| format!("my program {name}, ")).unwrap_or_default();
         format!(
-            "I don't understand that as a request. When you said “{}”, this worked: {}. Shall I do that now? Say “yes”.",
+            "I don't understand that as a request. When you said “{}”, this worked: {named}{}. Shall I do that now? Say “yes”.",
             clipped(&self.goal, 120),
             steps.join(", then ")
         )
@@ -236,6 +240,7 @@ mod tests {
             successes: 1,
             failures: 0,
             similarity: 1.0,
+            program: None,
             score: 0.6,
             episode: "e".into(),
         };

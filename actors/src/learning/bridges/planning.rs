@@ -4,7 +4,8 @@
 //! Law: the actions of a moment whose every action went well are a template of its goal. Templates are ranked by
 //! expected success (1 + s)/(2 + s + f) times the similarity of the goals (1 for equal ones, else the Jaccard of their
 //! content stems); below a similarity of 0.4 nothing is proposed. What became of a proposed plan counts for its template.
-//! Remembers: 256 templates. Forgets: the one with the least expected success, the oldest of these first.
+//! A plan that became a motor program is offered by its name, as one step, and not while the program is withdrawn.
+//! Remembers: 256 templates, and the programs that there are. Forgets: the one with the least expected success, the oldest of these first.
 //! Down: habit says that it doesn't understand, after its deadline.
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
@@ -13,8 +14,10 @@ use jiff::Timestamp;
 use maxim_bus::signals::bridges::{EpisodeLived, PlanTried, PlannedStep, PlansProposed, ProposePlans, ProposedPlan};
 use maxim_bus::signals::layers::{ExportRecords, ImportRecords, RecordsExported, RecordsImported};
 use maxim_bus::signals::recall::{ReportStats, StatsReported};
+use maxim_bus::signals::skill::{MotorProgram, ProgramForgotten, ProgramLearned};
 use maxim_bus::{MessageId, RegionName, Stage};
 use serde::{Deserialize, Serialize};
+use serde_json::Value as Json;
 
 use super::gist::{alike, gist, teaches};
 use crate::region::{Card, Hears, Law, Pulse, Region, RemembersInState, StatePart, StatePuts, part};
@@ -33,6 +36,8 @@ const MOST_BYTES: usize = 4_096;
 const SHOWN: usize = 3;
 /// Turns of proposed plans that are remembered, so that they don't teach twice.
 const TRIED: usize = 16;
+/// Programs that are known; of more, the weakest leaves.
+const PROGRAMS: usize = 128;
 /// Tool that only speaks.
 const RESPOND: &str = "respond";
 
@@ -76,17 +81,31 @@ pub struct PlanningBridge {
     next: u64,
     templates: BTreeMap<u64, Template>,
     tried: VecDeque<MessageId>,
+    /// By name, and whether it is offered.
+    #[serde(default)]
+    programs: BTreeMap<String, (MotorProgram, bool)>,
 }
 
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub enum PlanningEvent {
     Lived { goal: String, steps: Vec<PlannedStep>, success: bool, episode: String, at: Timestamp },
     Tried { template: u64, turn: MessageId, success: bool, at: Timestamp },
+    Practised { program: Box<MotorProgram>, offered: bool },
+    Unlearned { name: String },
     Imported(StatePuts),
 }
 
 wiring!(PlanningBridge {
-    hears: [EpisodeLived, PlanTried, ProposePlans, ReportStats, ExportRecords, ImportRecords],
+    hears: [
+        EpisodeLived,
+        PlanTried,
+        ProgramLearned,
+        ProgramForgotten,
+        ProposePlans,
+        ReportStats,
+        ExportRecords,
+        ImportRecords,
+    ],
     back: [],
     emits: [PlansProposed, StatsReported, RecordsExported, RecordsImported],
 });
@@ -113,6 +132,12 @@ impl Region for PlanningBridge {
                     count(template, success, at);
                 }
             }
+            PlanningEvent::Practised { program, offered } => self.know(*program, offered),
+            PlanningEvent::Unlearned { name } => {
+                if let Some((program, false)) = self.programs.remove(&name) {
+                    self.templates.retain(|_, template| !is_done_by(&program, template));
+                }
+            }
             PlanningEvent::Imported(puts) => puts.apply_to(self),
         }
     }
@@ -125,6 +150,16 @@ fn count(template: &mut Template, success: bool, at: Timestamp) {
         template.failures += 1
     }
     template.last = at;
+}
+
+/// Whether the program does for the template's goal what the template says.
+fn is_done_by(program: &MotorProgram, template: &Template) -> bool {
+    if program.steps.len() != template.steps.len() {
+        return false;
+    }
+    let calls = program.values_in(&template.goal).and_then(|values| program.calls(&values));
+    let same = |((tool, params), step): (&(String, Json), &PlannedStep)| *tool == step.tool && *params == step.params;
+    calls.is_some_and(|calls| calls.iter().zip(&template.steps).all(same))
 }
 
 impl RemembersInState for PlanningBridge {
@@ -164,6 +199,17 @@ impl PlanningBridge {
         }
     }
 
+    fn know(&mut self, program: MotorProgram, offered: bool) {
+        self.programs.insert(program.name.clone(), (program, offered));
+        if self.programs.len() > PROGRAMS {
+            let strength = |(_, (program, _)): &(&String, &(MotorProgram, bool))| program.strength.get();
+            let weakest = self.programs.iter().min_by(|a, b| strength(a).total_cmp(&strength(b)));
+            if let Some(weakest) = weakest.map(|(name, _)| name.clone()) {
+                self.programs.remove(&weakest);
+            }
+        }
+    }
+
     /// The best plans for a goal.
     fn propose(&self, goal: &str) -> Vec<ProposedPlan> {
         let stems = gist(goal);
@@ -172,8 +218,13 @@ impl PlanningBridge {
             .iter()
             .map(|(number, template)| (number, template, template.similarity(goal, &stems)))
             .filter(|(_, _, similarity)| *similarity >= ASSOCIATED)
-            .map(|(number, template, similarity)| ProposedPlan {
+            .map(|(number, template, similarity)| {
+                (number, template, similarity, self.programs.values().find(|(known, _)| is_done_by(known, template)))
+            })
+            .filter(|(_, _, _, practised)| practised.is_none_or(|(_, offered)| *offered))
+            .map(|(number, template, similarity, practised)| ProposedPlan {
                 template: *number,
+                program: practised.map(|(program, _)| program.name.clone()),
                 goal: template.goal.clone(),
                 steps: template.steps.clone(),
                 successes: template.successes,
@@ -209,6 +260,21 @@ impl Hears<PlanTried> for PlanningBridge {
     }
 }
 
+impl Hears<ProgramLearned> for PlanningBridge {
+    fn hear(&self, learned: &ProgramLearned, pulse: &mut Pulse<'_, Self>) {
+        let ProgramLearned { program, offered } = learned;
+        pulse.keep(PlanningEvent::Practised { program: Box::new(program.clone()), offered: *offered });
+    }
+}
+
+impl Hears<ProgramForgotten> for PlanningBridge {
+    fn hear(&self, forgotten: &ProgramForgotten, pulse: &mut Pulse<'_, Self>) {
+        if self.programs.contains_key(&forgotten.name) {
+            pulse.keep(PlanningEvent::Unlearned { name: forgotten.name.clone() });
+        }
+    }
+}
+
 impl Hears<ProposePlans> for PlanningBridge {
     fn hear(&self, question: &ProposePlans, pulse: &mut Pulse<'_, Self>) {
         pulse.reply(PlansProposed { turn: question.turn, plans: self.propose(&question.goal) });
@@ -217,7 +283,7 @@ impl Hears<ProposePlans> for PlanningBridge {
 
 impl Hears<ReportStats> for PlanningBridge {
     fn hear(&self, _query: &ReportStats, pulse: &mut Pulse<'_, Self>) {
-        let counts = serde_json::json!({ "templates": self.templates.len() });
+        let counts = serde_json::json!({ "templates": self.templates.len(), "programs": self.programs.len() });
         pulse.reply(StatsReported { region: Self::NAME.into(), available: true, reason: None, counts });
     }
 }

@@ -67,6 +67,7 @@ mod tests {
                     context: &[],
                     outcome: &OutcomeKind::of_success(Some(success)),
                     cues: &[],
+                    around: &[],
                     delay: None,
                     episode: None,
                     provenance: Provenance::OwnExperience,

@@ -123,6 +123,7 @@ mod tests {
                 context: &circumstances.pairs(),
                 outcome: &OutcomeKind::of_success(Some(success)),
                 cues: &[],
+                around: &[],
                 delay: None,
                 episode: None,
                 provenance: Provenance::OwnExperience,

@@ -81,6 +81,7 @@ impl LinkTable {
             context: &context,
             outcome: &outcome,
             cues: &cues,
+            around: &[],
             delay: None,
             episode: None,
             provenance: Provenance::OwnExperience,

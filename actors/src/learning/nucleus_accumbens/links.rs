@@ -70,6 +70,7 @@ mod tests {
                 context: &[],
                 outcome: &OutcomeKind::of_success(Some(success)),
                 cues: &[],
+                around: &[],
                 delay: Some(0.5),
                 episode: Some(episode),
                 provenance: Provenance::OwnExperience,

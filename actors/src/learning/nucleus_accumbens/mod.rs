@@ -2,6 +2,7 @@
 
 pub mod alike;
 pub mod circumstances;
+pub mod cues;
 pub mod delay;
 pub mod door;
 pub mod event;

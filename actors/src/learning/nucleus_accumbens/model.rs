@@ -7,6 +7,7 @@ use jiff::Timestamp;
 use maxim_bus::units::{Confidence, Valence, Value};
 use serde::{Deserialize, Serialize};
 
+use super::cues::{CueStrengths, Present};
 use super::delay::DelayQuantiles;
 use super::event::{EventKind, OutcomeKind};
 use super::law::{ALPHA, confidence, learn_together, value_of};
@@ -105,6 +106,9 @@ pub struct EventRecord {
     pub strength: f64,
     /// What followed in which context.
     pub conditions: ContextCondition,
+    /// Of what was around, beside the event's own as a cue.
+    #[serde(default, skip_serializing_if = "CueStrengths::is_empty")]
+    pub around: CueStrengths,
     /// Sorted by outcome name.
     pub links: Vec<CausalLink>,
     /// When it was last found bad after an outcome.
@@ -129,6 +133,8 @@ pub struct Observation<'a> {
     pub outcome: &'a OutcomeKind,
     /// Cues that were present and share the error; none: the event itself is the cue. Repeats count once.
     pub cues: &'a [&'a str],
+    /// What was around, and shares the error with the cues, each by its salience.
+    pub around: &'a [Present],
     /// Seconds from event to outcome, where known.
     pub delay: Option<f64>,
     /// The episode of the outcome.
@@ -210,18 +216,9 @@ impl LinkTable {
     pub fn observe(&mut self, seen: &Observation) -> Update {
         let key = seen.event.key();
         let target = seen.outcome.reinforcement.target();
-        let error = self.learn_cues(&key, seen.cues, target);
         let alpha = self.alpha;
-        let record = self.events.entry(key.clone()).or_insert_with(|| EventRecord {
-            kind: seen.event.clone(),
-            observations: 0,
-            last: seen.at,
-            strength: 0.0,
-            conditions: ContextCondition::default(),
-            links: Vec::new(),
-            hurt: None,
-            series: OutcomeSeries::default(),
-        });
+        let record = self.events.entry(key.clone()).or_insert_with(|| EventRecord::new(seen.event.clone(), seen.at));
+        let error = learn_cues(&mut self.cues, &mut record.around, &key, seen, alpha);
         record.series.push(seen.outcome.reinforcement);
         record.observations = record.observations.saturating_add(1);
         record.last = record.last.max(seen.at);
@@ -229,7 +226,7 @@ impl LinkTable {
         record.conditions.observe(seen.context, target, alpha);
         record.observe_link(seen, error / 2.0, alpha);
         let confidence = confidence(record.observations);
-        let value = value_of(self.sum(&key, seen.cues));
+        let value = value_of(self.sum(&key, seen.cues, seen.around));
         let (outcome, valence) = (seen.outcome.name.clone(), Valence::of(value));
         if valence == Valence::Negative
             && let Some(record) = self.events.get_mut(&key)
@@ -239,36 +236,61 @@ impl LinkTable {
         Update { event: key, outcome, value, rpe: error / 2.0, confidence, valence }
     }
 
-    fn learn_cues(&mut self, event: &str, cues: &[&str], target: f64) -> f64 {
-        let own = [event];
-        let mut present: Vec<&str> = if cues.is_empty() { own.to_vec() } else { cues.to_vec() };
-        present.sort_unstable();
-        present.dedup();
-        let mut strengths: Vec<(f64, f64)> =
-            present.iter().map(|cue| (self.cues.get(*cue).copied().unwrap_or(0.0), self.alpha)).collect();
-        let error = learn_together(&mut strengths, target);
-        for (cue, (strength, _)) in present.into_iter().zip(strengths) {
-            match self.cues.get_mut(cue) {
-                Some(known) => *known = strength,
-                None => {
-                    self.cues.insert(cue.to_string(), strength);
-                }
-            }
-        }
-        error
-    }
-
-    /// Σ v of these cues; of the event itself if there are none.
-    pub(super) fn sum(&self, event: &str, cues: &[&str]) -> f64 {
+    /// Σ v of these cues, of the event itself if there are none, and of what is around.
+    pub(super) fn sum(&self, event: &str, cues: &[&str], around: &[Present]) -> f64 {
+        let known = self.events.get(event).map(|record| &record.around);
+        let beside: f64 = known.map_or(0.0, |known| around.iter().map(|(name, _)| known.get(name)).sum());
         if cues.is_empty() {
-            return self.cue(event).unwrap_or(0.0);
+            return self.cue(event).unwrap_or(0.0) + beside;
         }
         let counted = cues.iter().enumerate().filter(|(i, cue)| !cues[..*i].contains(cue));
-        counted.map(|(_, cue)| self.cue(cue).unwrap_or(0.0)).sum()
+        beside + counted.map(|(_, cue)| self.cue(cue).unwrap_or(0.0)).sum::<f64>()
     }
 }
 
+/// Every present cue and thing moves by its own rate times the shared error. Returns that error.
+fn learn_cues(
+    cues: &mut BTreeMap<String, f64>,
+    around: &mut CueStrengths,
+    event: &str,
+    seen: &Observation,
+    alpha: f64,
+) -> f64 {
+    let own = [event];
+    let mut present: Vec<&str> = if seen.cues.is_empty() { own.to_vec() } else { seen.cues.to_vec() };
+    present.sort_unstable();
+    present.dedup();
+    let named = present.iter().map(|cue| (cues.get(*cue).copied().unwrap_or(0.0), alpha));
+    let things = seen.around.iter().map(|(name, salience)| (around.get(name), alpha * salience));
+    let mut strengths: Vec<(f64, f64)> = named.chain(things).collect();
+    let error = learn_together(&mut strengths, seen.outcome.reinforcement.target());
+    for (cue, (strength, _)) in present.iter().zip(&strengths) {
+        match cues.get_mut(*cue) {
+            Some(known) => *known = *strength,
+            None => drop(cues.insert((*cue).to_string(), *strength)),
+        }
+    }
+    for ((name, _), (strength, _)) in seen.around.iter().zip(&strengths[present.len()..]) {
+        around.set(name, *strength);
+    }
+    error
+}
+
 impl EventRecord {
+    fn new(kind: EventKind, at: Timestamp) -> Self {
+        Self {
+            kind,
+            observations: 0,
+            last: at,
+            strength: 0.0,
+            conditions: ContextCondition::default(),
+            around: CueStrengths::default(),
+            links: Vec::new(),
+            hurt: None,
+            series: OutcomeSeries::default(),
+        }
+    }
+
     fn observe_link(&mut self, seen: &Observation, rpe: f64, alpha: f64) {
         let at = match self.links.binary_search_by(|link| link.outcome.cmp(seen.outcome)) {
             Ok(at) => at,

@@ -8,6 +8,7 @@ use maxim_bus::units::{Confidence, Valence, Value};
 use serde::Serialize;
 
 use super::circumstances::makes_unsure;
+use super::cues::Present;
 use super::delay::DelayEstimate;
 use super::event::EventKind;
 use super::law::{Reinforcement, confidence, context_match, recency, value_of};
@@ -65,6 +66,18 @@ pub struct Prediction {
 }
 
 impl Prediction {
+    /// Takes another value, and makes good and bad outcomes as likely as it says.
+    fn lean(&mut self, value: Value) {
+        (self.value, self.valence) = (value, Valence::of(value));
+        let expected: f64 = self.outcomes.iter().map(|o| o.probability * o.reinforcement.lambda()).sum();
+        let (good, bad) = (value.get() / expected.max(1e-9), (1.0 - value.get()) / (1.0 - expected).max(1e-9));
+        self.outcomes = ranked(std::mem::take(&mut self.outcomes).into_iter().map(|outcome| {
+            let lambda = outcome.reinforcement.lambda();
+            let share = outcome.probability * (lambda * good + (1.0 - lambda) * bad);
+            (outcome.name, outcome.reinforcement, share)
+        }));
+    }
+
     fn unknown() -> Self {
         Self {
             value: Value::clamped(0.5),
@@ -87,7 +100,7 @@ impl LinkTable {
         if let Some(record) = self.record(&key) {
             let mut prediction = record.predict(&key, context, at);
             if !cues.is_empty() {
-                prediction.value = value_of(self.sum(&key, cues));
+                prediction.value = value_of(self.sum(&key, cues, &[]));
                 prediction.valence = Valence::of(prediction.value);
             }
             return prediction;
@@ -95,6 +108,23 @@ impl LinkTable {
         let similar: Vec<(&str, f64)> =
             self.records_of(&event.tool).map(|(key, record)| (key, event.similarity(&record.kind))).collect();
         self.borrow(&similar, context, at)
+    }
+
+    /// The same among things, where they took part before.
+    pub fn predict_among(
+        &self,
+        event: &EventKind,
+        context: Situation,
+        around: &[Present],
+        at: Timestamp,
+    ) -> Prediction {
+        let mut prediction = self.predict(event, context, &[], at);
+        let key = event.key();
+        if let Some(record) = self.record(&key).filter(|record| !record.around.is_empty()) {
+            let value = value_of(self.sum(&key, &[], around) + record.context_shift(context));
+            prediction.lean(value);
+        }
+        prediction
     }
 
     /// Blends what is known of similar events, given by key and similarity in [0, 1], weighted by similarity and
@@ -233,6 +263,7 @@ mod tests {
             context,
             outcome: &OutcomeKind::of_success(Some(success)),
             cues: &[],
+            around: &[],
             delay: Some(1.0 + number as f64),
             episode: Some(&format!("e{number}")),
             provenance: Provenance::OwnExperience,

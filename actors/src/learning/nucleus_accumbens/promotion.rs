@@ -1,4 +1,5 @@
-//! What the nucleus accumbens offers for general knowledge: which tools usually work, and which usually don't.
+//! What the nucleus accumbens offers for general knowledge: which tools usually work, and which usually don't; and what
+//! around announces which of both.
 
 use std::collections::BTreeMap;
 
@@ -8,11 +9,13 @@ use maxim_bus::signals::promotion::{CandidatesOffered, OfferCandidates, Promotio
 use super::law::{Reinforcement, confidence};
 use super::model::{CausalLink, EventRecord, LinkTable};
 use super::region::NucleusAccumbens;
-use crate::memory::anterior_temporal_lobe::relations::{CAUSES, PROPERTY_OF};
+use crate::memory::anterior_temporal_lobe::relations::{CAUSES, PREDICTS, PROPERTY_OF};
 use crate::region::{Hears, Pulse, Region};
 
 /// Share of a tool's outcomes from which one of them is a pattern of it.
 const PREVAILS: f64 = 0.5;
+/// Strength, of at most about 1, from which a thing that is around announces how an act ends.
+const ANNOUNCES: f64 = 0.4;
 /// Candidates in one answer, at most; those with the most observations.
 const MOST: usize = 256;
 
@@ -47,9 +50,52 @@ pub fn candidates(links: &LinkTable, asked: &OfferCandidates) -> Vec<PromotionCa
             strong.then(|| candidate(tool, outcome, &pattern, total, share))
         })
         .collect();
+    found.extend(announced(links, asked));
     found.sort_by(|a, b| b.observations.cmp(&a.observations).then_with(|| a.name.cmp(&b.name)));
     found.truncate(MOST);
     found
+}
+
+/// Things whose presence decides how an act ends: by the strength that is theirs alone, not by mere company.
+fn announced<'a>(links: &'a LinkTable, asked: &'a OfferCandidates) -> impl Iterator<Item = PromotionCandidate> + 'a {
+    let often = move |record: &&EventRecord| {
+        u64::from(record.observations) >= asked.min_observations
+            && confidence(record.observations).get() >= asked.min_confidence
+    };
+    let cues = links.records().map(|(_, record)| record).filter(often);
+    cues.flat_map(|record| {
+        record.around.strong(ANNOUNCES).filter_map(|(thing, strength)| announces(record, thing, strength))
+    })
+}
+
+fn announces(record: &EventRecord, thing: &str, strength: f64) -> Option<PromotionCandidate> {
+    let (wanted, category, end) = match strength > 0.0 {
+        true => (Reinforcement::Good, "good pattern", "works"),
+        false => (Reinforcement::Bad, "bad pattern", "goes wrong"),
+    };
+    let links = record.links.iter().filter(|link| link.outcome.reinforcement == wanted);
+    let link = links.max_by_key(|link| link.observations)?;
+    let (tool, outcome) = (&record.kind.tool, &link.outcome.name);
+    Some(PromotionCandidate {
+        name: thing.to_owned(),
+        category: "object".into(),
+        definition: format!("Where a {thing} is around, {tool} {end} more often than elsewhere."),
+        confidence: confidence(link.observations),
+        observations: u64::from(link.observations),
+        episodes: link.episodes.iter().map(|id| id.to_string()).collect(),
+        properties: BTreeMap::new(),
+        relations: vec![RelationLesson {
+            kind: PREDICTS.into(),
+            to: format!("{tool} {outcome}"),
+            category: category.into(),
+            weight: strength.abs().min(1.0),
+            phase: None,
+            coupling: None,
+        }],
+        sources: vec![MemoryRef::new(Layer::Nac, format!("{} -> {outcome}", record.kind.key()))],
+        // What announces both ends alternates with them: the series says nothing of it.
+        series: Vec::new(),
+    })
 }
 
 fn candidate(tool: &str, outcome: &str, pattern: &Pattern<'_>, total: u64, share: f64) -> PromotionCandidate {
@@ -129,6 +175,7 @@ mod tests {
             context: &[],
             outcome: &OutcomeKind::of_success(Some(good)),
             cues: &[],
+            around: &[],
             delay: None,
             episode: Some(episode),
             provenance: Provenance::OwnExperience,

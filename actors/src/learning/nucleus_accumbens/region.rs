@@ -19,6 +19,7 @@ use maxim_bus::signals::promotion::{CandidatesOffered, OfferCandidates};
 use maxim_bus::signals::recall::{
     OutcomesPredicted, PredictOutcomes, PredictionErrorSensed, ReportStats, Reward, StatsReported,
 };
+use maxim_bus::signals::scene::SceneNoticed;
 use maxim_bus::units::{Rpe, Value};
 use maxim_bus::{MessageId, RegionName, Stage};
 use serde::{Deserialize, Serialize};
@@ -26,8 +27,9 @@ use serde_json::{Map, Value as Json, json};
 
 use super::alike::alike;
 use super::circumstances::Circumstances;
+use super::cues::{Around, CueStrengths, Present};
 use super::event::{EventKind, OutcomeKind};
-use super::law::Reinforcement;
+use super::law::{Reinforcement, value_of};
 use super::model::{LinkTable, Observation};
 use super::predict::Basis;
 use super::remembering::Recalled;
@@ -57,6 +59,9 @@ pub struct NucleusAccumbens {
     /// What is pursued at present.
     #[serde(default)]
     goal: Option<String>,
+    /// What the senses report of the place.
+    #[serde(default)]
+    around: Around,
 }
 
 /// Untagged: an observation is written as it always was.
@@ -66,6 +71,7 @@ pub enum NacEvent {
     Observed(Observed),
     Recalled(Box<Recalled>),
     Pursuing(Pursuing),
+    Around(Around),
 }
 
 /// Another goal is pursued, or none.
@@ -84,6 +90,9 @@ pub struct Observed {
     /// Empty in what was learned before there were any.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     circumstances: Vec<(String, String)>,
+    /// What was around and took part.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    around: Vec<Present>,
     delay_s: f64,
     episode: String,
     at: Timestamp,
@@ -95,6 +104,7 @@ wiring!(NucleusAccumbens {
         ToolResult,
         DeliveryEnded,
         GoalChanged,
+        SceneNoticed,
         PredictOutcomes,
         OfferCandidates,
         ListLinks,
@@ -134,6 +144,7 @@ impl Region for NucleusAccumbens {
             }
             NacEvent::Recalled(recalled) => recalled.put(&mut self.links, &mut self.observations),
             NacEvent::Pursuing(Pursuing { pursued }) => self.goal = pursued,
+            NacEvent::Around(around) => self.around = around,
         }
     }
 }
@@ -141,6 +152,10 @@ impl Region for NucleusAccumbens {
 impl NucleusAccumbens {
     pub(super) fn links(&self) -> Option<&LinkTable> {
         self.links.as_ref()
+    }
+
+    pub(super) fn around(&self) -> &Around {
+        &self.around
     }
 }
 
@@ -156,6 +171,7 @@ impl Observed {
             context: &context,
             outcome: &self.outcome,
             cues: &[],
+            around: &self.around,
             delay: Some(self.delay_s),
             episode: Some(&self.episode),
             provenance: Provenance::OwnExperience,
@@ -196,11 +212,16 @@ impl NucleusAccumbens {
 
     fn learn(&self, lesson: Lesson<'_>, pulse: &mut Pulse<'_, Self>) {
         let Lesson { action, tool, params, outcome, delay_s, turn } = lesson;
+        let kind = EventKind::of(tool, &params);
+        let key = kind.key();
+        let before = self.links.as_ref().and_then(|links| links.record(&key));
+        let present = self.around.present(pulse.now());
         let event = Observed {
-            kind: EventKind::of(tool, &params),
+            kind,
             outcome,
             mode: pulse.settings().mode.clone(),
             circumstances: self.circumstances(&params, pulse).into_pairs(),
+            around: before.map(|record| &record.around).unwrap_or(&CueStrengths::default()).choose(present),
             delay_s,
             episode: turn.to_string(),
             at: pulse.now(),
@@ -208,22 +229,16 @@ impl NucleusAccumbens {
         };
         // Learned on one event's record, so that what is said is what will be applied.
         let mut trial = LinkTable::new(event.alpha);
-        let key = event.kind.key();
-        let before = self.links.as_ref().and_then(|links| links.record(&key));
         if let Some(record) = before {
             trial.restore_record(record.clone());
             if let Some(strength) = self.links.as_ref().and_then(|links| links.cue(&key)) {
                 trial.restore_cue(key.clone(), strength);
             }
         }
-        let expected = before.map_or(Value::clamped(0.5), |record| record.value());
+        let expected = value_of(trial.sum(&key, &[], &event.around));
         let learned = event.teach(&mut trial);
-        let lambda = match event.outcome.reinforcement {
-            Reinforcement::Good => 1.0,
-            Reinforcement::Bad => 0.0,
-            Reinforcement::Neutral => 0.5,
-        };
-        pulse.emit(Reward { action, tool: tool.to_owned(), lambda: Value::clamped(lambda) });
+        let lambda = Value::clamped(event.outcome.reinforcement.lambda());
+        pulse.emit(Reward { action, tool: tool.to_owned(), lambda });
         pulse.emit(PredictionErrorSensed {
             action,
             event: learned.event,
@@ -286,11 +301,17 @@ impl Hears<PredictOutcomes> for NucleusAccumbens {
         let params = params_of(&query.params);
         let kind = EventKind::of(&query.tool_name, &params);
         let mut circumstances = self.circumstances(&params, pulse);
-        if let Some(words) = query.context["words"].as_str() {
+        let words = query.context["words"].as_str().unwrap_or_default();
+        if !words.is_empty() {
             let known = links.records_of(&query.tool_name);
             circumstances = known.fold(circumstances, |now, (_, record)| now.said(words, &record.conditions));
         }
-        let mut predicted = links.predict(&kind, &circumstances.pairs(), &[], pulse.now());
+        let mut present = self.around.present(pulse.now());
+        if let Some(record) = links.record(&kind.key()) {
+            record.around.said(words, &mut present);
+            present = record.around.choose(present);
+        }
+        let mut predicted = links.predict_among(&kind, &circumstances.pairs(), &present, pulse.now());
         if predicted.basis == Basis::Unknown {
             let alike = alike(&kind, links, &*pulse.settings().encoder);
             let alike: Vec<(&str, f64)> = alike.iter().map(|(key, likeness)| (key.as_str(), *likeness)).collect();

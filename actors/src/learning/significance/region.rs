@@ -2,16 +2,20 @@
 //!
 //! Biology: neuromodulation of hippocampal plasticity by dopamine and noradrenaline (synaptic tagging and capture).
 //! Law: `law.rs`. Each kept moment waits a day of experience with what stood out in it; then how useful it turned out
-//! (recalled among the first three, weighed by its score against the best) teaches the weights.
+//! teaches the weights: recalled among the first three, weighed by its score against the best; joined with other episodes
+//! by cause or association; a source of a concept. Its associations are asked for when its day is over.
 //! Remembers: weights, and at most 512 moments that wait; of more, a random choice. Forgets: what was judged.
+//! Without an answer of the hippocampus within a minute, what was told until then is judged.
 //! Down: salience goes on with the weights that it was told.
 
 use std::collections::BTreeMap;
 
 use jiff::{SignedDuration, Timestamp};
+use maxim_bus::signals::associations::{AssociationsFollowed, FollowAssociations};
 use maxim_bus::signals::bridges::{
     EnergyChanged, EpisodeLived, Moment, SignificanceLearned, SignificanceWeights, Startled,
 };
+use maxim_bus::signals::concepts::{Layer, LayerLinked, MemoryRef, RecordsLinked};
 use maxim_bus::signals::layers::{ExportRecords, ImportRecords, RecordsExported, RecordsImported};
 use maxim_bus::signals::recall::{EnrichedPercept, PredictionErrorSensed, ReportStats, StatsReported};
 use maxim_bus::{MessageId, RegionName, Stage};
@@ -29,6 +33,15 @@ const WAITING: usize = 512;
 const OPEN: usize = 64;
 /// Recalled episodes that count as used.
 const USED: usize = 3;
+/// What a source of a concept is worth, as a share of a recall; and what the associations of an episode are at most.
+const PROMOTED: f64 = 1.0;
+const ASSOCIATED: f64 = 1.0;
+/// Weight of associations that is worth half of [`ASSOCIATED`].
+const HALF_ASSOCIATED: f64 = 1.0;
+/// How long the hippocampus may take to answer.
+const PATIENCE: SignedDuration = SignedDuration::from_mins(1);
+/// The room that knows what episodes are associated with.
+const EPISODES: RegionName = "hippocampus";
 /// |RPE| above which what is perceived next counts for more.
 const SURPRISE: f64 = 0.3;
 /// Tool that only speaks.
@@ -55,6 +68,9 @@ pub struct SignificanceLearner {
     open: BTreeMap<MessageId, (f64, f64)>,
     /// Level of energy at the newest moment, and now.
     energy: Option<(f64, f64)>,
+    /// Moments up to a time are about to be judged; when the answer is given up.
+    #[serde(default)]
+    asked: Option<(Timestamp, Timestamp)>,
 }
 
 #[derive(Clone, Debug, Serialize, Deserialize)]
@@ -74,6 +90,11 @@ pub enum SignificanceEvent {
     Used {
         episodes: Vec<(String, f64)>,
     },
+    /// What moments up to this time are associated with was asked for.
+    Asked {
+        until: Timestamp,
+        due: Timestamp,
+    },
     /// The oldest moments up to this time were judged.
     Judged {
         until: Timestamp,
@@ -91,12 +112,15 @@ wiring!(SignificanceLearner {
         EnrichedPercept,
         PredictionErrorSensed,
         EnergyChanged,
+        LayerLinked,
+        RecordsLinked,
+        AssociationsFollowed,
         ReportStats,
         ExportRecords,
         ImportRecords,
     ],
     back: [],
-    emits: [SignificanceLearned, Startled, StatsReported, RecordsExported, RecordsImported],
+    emits: [FollowAssociations, SignificanceLearned, Startled, StatsReported, RecordsExported, RecordsImported],
 });
 
 impl Region for SignificanceLearner {
@@ -140,6 +164,7 @@ impl Region for SignificanceLearner {
                     }
                 }
             }
+            SignificanceEvent::Asked { until, due } => self.asked = Some((until, due)),
             SignificanceEvent::Judged { until } => self.judge(until),
             SignificanceEvent::Told => self.told = self.weights,
             SignificanceEvent::Energy { level } => {
@@ -170,12 +195,41 @@ impl RemembersInState for SignificanceLearner {
 }
 
 impl SignificanceLearner {
+    /// Moments that were lived no later than `until`, in the order of their time.
+    fn due(&self, until: Timestamp) -> Vec<String> {
+        let due = self.waiting.iter().filter(|(_, waiting)| waiting.at <= until);
+        let mut due: Vec<(Timestamp, &String)> = due.map(|(id, waiting)| (waiting.at, id)).collect();
+        due.sort();
+        due.into_iter().map(|(_, id)| id.clone()).collect()
+    }
+
+    /// What was useful, as far as it waits.
+    fn use_of(&self, episodes: impl Iterator<Item = (String, f64)>, pulse: &mut Pulse<'_, Self>) {
+        let episodes: Vec<_> = episodes.filter(|(id, share)| *share > 0.0 && self.waiting.contains_key(id)).collect();
+        if !episodes.is_empty() {
+            pulse.keep(SignificanceEvent::Used { episodes });
+        }
+    }
+
+    /// The moments up to `until` teach; `used`: what came to be known of their use at last.
+    fn teach(&self, until: Timestamp, used: Vec<(String, f64)>, pulse: &mut Pulse<'_, Self>) {
+        let mut later = self.clone();
+        if !used.is_empty() {
+            later.apply(SignificanceEvent::Used { episodes: used.clone() });
+            pulse.keep(SignificanceEvent::Used { episodes: used });
+        }
+        later.judge(until);
+        pulse.keep(SignificanceEvent::Judged { until });
+        if distance(&later.weights, &self.told) >= WORTH_TELLING {
+            pulse.emit(SignificanceLearned { weights: later.weights, moments: later.judged });
+            pulse.keep(SignificanceEvent::Told);
+        }
+    }
+
     /// Moments that were lived no later than `until` teach, in the order of their time.
     fn judge(&mut self, until: Timestamp) {
-        let mut due: Vec<(Timestamp, String)> =
-            self.waiting.iter().filter(|(_, w)| w.at <= until).map(|(id, w)| (w.at, id.clone())).collect();
-        due.sort();
-        for (_, episode) in due {
+        self.asked = None;
+        for episode in self.due(until) {
             if let Some(waiting) = self.waiting.remove(&episode) {
                 self.weights = learn(&self.weights, &waiting.moment, usefulness(waiting.uses));
                 self.judged += 1;
@@ -203,18 +257,19 @@ impl SignificanceLearner {
 impl Hears<EpisodeLived> for SignificanceLearner {
     fn hear(&self, lived: &EpisodeLived, pulse: &mut Pulse<'_, Self>) {
         let until = pulse.now() - JUDGED_AFTER;
-        let due = self.waiting.values().any(|waiting| waiting.at <= until);
-        if due {
-            let mut later = self.clone();
-            later.judge(until);
-            pulse.keep(SignificanceEvent::Judged { until });
-            if distance(&later.weights, &self.told) >= WORTH_TELLING {
-                pulse.emit(SignificanceLearned { weights: later.weights, moments: later.judged });
-                pulse.keep(SignificanceEvent::Told);
+        match self.asked {
+            Some((asked, due)) if due <= pulse.now() => self.teach(asked, Vec::new(), pulse),
+            Some(_) => {}
+            None => {
+                let ids = self.due(until);
+                if !ids.is_empty() {
+                    pulse.ask(EPISODES, FollowAssociations { ids });
+                    pulse.keep(SignificanceEvent::Asked { until, due: pulse.now() + PATIENCE });
+                }
             }
         }
         // Of more than there is room for, each has the same chance to wait.
-        let instead_of = if self.waiting.len() < WAITING || due {
+        let instead_of = if self.waiting.len() < WAITING {
             None
         } else {
             let place = (pulse.chance() * self.waiting.len() as f64) as usize;
@@ -231,12 +286,45 @@ impl Hears<EnrichedPercept> for SignificanceLearner {
         if best <= 0.0 {
             return;
         }
-        let used = enriched.recalled.iter().take(USED).filter(|episode| self.waiting.contains_key(&episode.id));
-        let episodes: Vec<(String, f64)> =
-            used.map(|episode| (episode.id.clone(), (episode.score / best).clamp(0.0, 1.0))).collect();
-        if !episodes.is_empty() {
-            pulse.keep(SignificanceEvent::Used { episodes });
-        }
+        let used = enriched.recalled.iter().take(USED);
+        self.use_of(used.map(|episode| (episode.id.clone(), (episode.score / best).clamp(0.0, 1.0))), pulse);
+    }
+}
+
+impl Hears<LayerLinked> for SignificanceLearner {
+    /// An episode that led to another, or came of one.
+    fn hear(&self, linked: &LayerLinked, pulse: &mut Pulse<'_, Self>) {
+        let edges = linked.edges.iter().filter(|_| linked.layer == Layer::Hippocampus);
+        let ends = edges.flat_map(|edge| [(edge.from.clone(), edge.weight), (edge.to.clone(), edge.weight)]);
+        self.use_of(ends, pulse);
+    }
+}
+
+impl Hears<RecordsLinked> for SignificanceLearner {
+    /// An episode that a concept was made from.
+    fn hear(&self, linked: &RecordsLinked, pulse: &mut Pulse<'_, Self>) {
+        let is_episode = |record: &&MemoryRef| record.layer == Layer::Hippocampus;
+        let ends =
+            |kind: Layer| linked.edges.iter().filter(move |edge| edge.from.layer == kind || edge.to.layer == kind);
+        // A source is joined both ways: concept → episode, and episode → concept.
+        let mut sources: Vec<String> =
+            ends(Layer::Atl).flat_map(|edge| [&edge.from, &edge.to]).filter(is_episode).map(|r| r.id.clone()).collect();
+        sources.sort();
+        sources.dedup();
+        self.use_of(sources.into_iter().map(|id| (id, PROMOTED)), pulse);
+    }
+}
+
+impl Hears<AssociationsFollowed> for SignificanceLearner {
+    /// The last that is to be known of the moments that are due.
+    fn hear(&self, followed: &AssociationsFollowed, pulse: &mut Pulse<'_, Self>) {
+        let Some((until, _)) = self.asked else { return };
+        let associated = self.due(until).into_iter().zip(&followed.next).filter(|(_, next)| !next.is_empty());
+        let used = associated.map(|(id, next)| {
+            let weight: f64 = next.iter().map(|(_, weight)| weight).sum();
+            (id, ASSOCIATED * weight / (weight + HALF_ASSOCIATED))
+        });
+        self.teach(until, used.collect(), pulse);
     }
 }
 
@@ -289,6 +377,7 @@ mod tests {
     use crate::learning::bridges::fixtures::lived;
     use crate::region::rig::{Rig, ear};
     use maxim_bus::Trust;
+    use maxim_bus::signals::concepts::{CrossEdge, CrossKind, LayerEdge};
     use maxim_bus::signals::percept::{Disposition, Percept, SalientPercept};
     use maxim_bus::signals::recall::{RecalledEpisode, Via};
     use maxim_bus::units::{Novelty, Salience};
@@ -333,12 +422,70 @@ mod tests {
         assert!(rig.heard::<SignificanceLearned>().is_empty());
         rig.pass(Duration::from_secs(1));
         rig.send(lived("now it is", &[]));
+        assert_eq!(rig.region().judged, 0, "it is asked what the moment is associated with");
+        rig.send(AssociationsFollowed { next: vec![Vec::new()], missing: Vec::new() });
         // σ(−2 + 1 + 1) = ½ was expected, 1 − e^−½ = 0.393 came: the step is 0.2 · (0.393 − 0.5) = −0.0213.
         let weights = rig.region().weights;
         assert!((weights.bias + 2.021_306_131_942_5).abs() < 1e-9, "{weights:?}");
         assert!((weights.features[2] - 0.978_693_868_057_5).abs() < 1e-9);
         assert_eq!(rig.region().judged, 1);
         assert!(rig.heard::<SignificanceLearned>().is_empty(), "too small a change to be told");
+    }
+
+    #[test]
+    fn what_is_connected_or_became_a_concept_was_useful_too() {
+        let judged = |link: &dyn Fn(&mut Rig<SignificanceLearner>, String), next: Vec<(String, f64)>| {
+            let mut rig: Rig<SignificanceLearner> = Rig::new((), |_, _| ());
+            let moment = lived("a hedgehog at the door", &[]);
+            rig.send(moment.clone());
+            link(&mut rig, moment.episode.clone());
+            rig.crash();
+            rig.pass(Duration::from_secs(86_400));
+            rig.send(EpisodeLived { episode: "later".into(), ..moment });
+            rig.send(AssociationsFollowed { next: vec![next], missing: Vec::new() });
+            assert_eq!(rig.region().judged, 1);
+            rig.region().weights.bias
+        };
+        let useless = judged(&|_, _| (), Vec::new());
+        let caused = judged(
+            &|rig, to| {
+                let edge = LayerEdge { kind: "CAUSES".into(), from: "other".into(), to, weight: 0.8, back: 0.4 };
+                rig.send(LayerLinked { layer: Layer::Hippocampus, edges: vec![edge] });
+            },
+            Vec::new(),
+        );
+        let promoted = judged(
+            &|rig, episode| {
+                let (concept, episode) =
+                    (MemoryRef::new(Layer::Atl, "cup"), MemoryRef::new(Layer::Hippocampus, episode));
+                let edge = |kind, from: &MemoryRef, to: &MemoryRef| CrossEdge {
+                    kind,
+                    from: from.clone(),
+                    to: to.clone(),
+                    weight: 1.0,
+                };
+                let edges = vec![
+                    edge(CrossKind::DerivedFrom, &concept, &episode),
+                    edge(CrossKind::InstanceOf, &episode, &concept),
+                ];
+                rig.send(RecordsLinked { edges });
+            },
+            Vec::new(),
+        );
+        let associated = judged(&|_, _| (), vec![("other".into(), 1.0)]);
+        assert!(useless < associated && associated < caused && caused < promoted, "{associated} {caused} {promoted}");
+    }
+
+    #[test]
+    fn without_an_answer_it_judges_by_what_was_told() {
+        let mut rig: Rig<SignificanceLearner> = Rig::new((), |_, _| ());
+        rig.send(lived("a hedgehog at the door", &[]));
+        rig.pass(Duration::from_secs(86_400));
+        for (n, judged) in [(1, 0), (2, 1)] {
+            rig.send(EpisodeLived { episode: format!("e{n}"), ..lived("x y", &[]) });
+            assert_eq!(rig.region().judged, judged);
+            rig.pass(Duration::from_secs(60));
+        }
     }
 
     #[test]

@@ -129,6 +129,12 @@ impl Metric {
         self.values.len() >= LEAST_VALUES && self.unjudged >= JUDGE_EVERY && !waiting
     }
 
+    /// A confirmed trend, up or down.
+    pub fn is_trending(&self) -> bool {
+        let trend = |held: &HeldPattern| matches!(held.feature, SeriesFeature::Trend { .. });
+        self.state == MetricState::ConfirmedPattern && self.pattern.as_ref().is_some_and(trend)
+    }
+
     pub fn window(&self) -> Vec<f64> {
         self.values.iter().copied().collect()
     }

@@ -260,6 +260,7 @@ impl Statistician {
         for change in changes {
             let (a, b) = change.pair;
             let trust = |name: &str| metrics.get(name).map_or(Trust::Own, Metric::trust);
+            let trends = [&a, &b].iter().all(|name| metrics.get(name).is_some_and(Metric::is_trending));
             let (trust, shared) = (trust(&a).min(trust(&b)), change.found.shared);
             pulse.emit(MetricsCorrelated {
                 metrics: [a, b],
@@ -269,6 +270,7 @@ impl Statistician {
                 observations: shared,
                 confidence: Confidence::of_observations(shared as u64),
                 holds: change.holds,
+                trends,
                 trust,
             });
         }

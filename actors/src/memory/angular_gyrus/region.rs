@@ -508,6 +508,7 @@ mod tests {
             observations: 12,
             confidence: Confidence::clamped(0.8),
             holds: true,
+            trends: true,
             trust: Trust::Own,
         };
         rig.send(pair.clone());

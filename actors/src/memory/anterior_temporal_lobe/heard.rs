@@ -1,14 +1,15 @@
-//! Relations that other rooms find: what works with what, and which metrics go together.
+//! Relations that other rooms find: what works with what, which metrics go together, and what keeps to a clock.
 
 use std::collections::BTreeMap;
 
 use maxim_bus::Trust;
 use maxim_bus::signals::concepts::{ConceptLesson, ConceptProvenance, Layer, MemoryRef, RelationLesson};
 use maxim_bus::signals::numbers::MetricsCorrelated;
+use maxim_bus::signals::recall::PhaseLocked;
 use maxim_bus::signals::skill::ExecutesWithLearned;
 
 use super::region::AnteriorTemporalLobe;
-use super::relations::{CORRELATES_WITH, EXECUTES_WITH};
+use super::relations::{CORRELATES_WITH, EXECUTES_WITH, PHASE_LOCKED_TO, TRENDS_WITH};
 use crate::region::{Hears, Pulse};
 
 fn lesson(
@@ -48,10 +49,24 @@ impl Hears<ExecutesWithLearned> for AnteriorTemporalLobe {
 impl Hears<MetricsCorrelated> for AnteriorTemporalLobe {
     fn hear(&self, found: &MetricsCorrelated, pulse: &mut Pulse<'_, Self>) {
         if !found.holds {
-            return self.unrelate(&found.metrics[0], &found.metrics[1], CORRELATES_WITH, pulse);
+            return self.unrelate(&found.metrics[0], &found.metrics[1], &[CORRELATES_WITH, TRENDS_WITH], pulse);
         }
         let with = relation(CORRELATES_WITH, &found.metrics[1], "metric", found.rho.abs());
-        let taught = lesson(&found.metrics[0], "metric", found.trust.min(Trust::Own), Vec::new(), with);
+        let trends = found.trends.then(|| RelationLesson { kind: TRENDS_WITH.into(), ..with.clone() });
+        let mut taught = lesson(&found.metrics[0], "metric", found.trust.min(Trust::Own), Vec::new(), with);
+        taught.relations.extend(trends);
         self.learn(&[taught], pulse);
+    }
+}
+
+impl Hears<PhaseLocked> for AnteriorTemporalLobe {
+    fn hear(&self, found: &PhaseLocked, pulse: &mut Pulse<'_, Self>) {
+        let PhaseLocked { kind, clock, phase, coupling, holds } = found;
+        if !holds {
+            return self.unrelate(kind, clock, &[PHASE_LOCKED_TO], pulse);
+        }
+        let to = relation(PHASE_LOCKED_TO, clock, "rhythm", *coupling);
+        let to = RelationLesson { phase: Some(*phase), coupling: Some(*coupling), ..to };
+        self.learn(&[lesson(kind, "event", Trust::Own, Vec::new(), to)], pulse);
     }
 }

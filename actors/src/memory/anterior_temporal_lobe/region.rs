@@ -19,7 +19,7 @@ use maxim_bus::signals::concepts::{
 use maxim_bus::signals::encoding::{FindMeant, MeantFound};
 use maxim_bus::signals::layers::{ExportRecords, ImportRecords, RecordsExported, RecordsImported};
 use maxim_bus::signals::numbers::MetricsCorrelated;
-use maxim_bus::signals::recall::{ReportStats, StatsReported};
+use maxim_bus::signals::recall::{PhaseLocked, ReportStats, StatsReported};
 use maxim_bus::signals::similarity::SituationsStored;
 use maxim_bus::signals::skill::ExecutesWithLearned;
 use maxim_bus::{MessageId, RegionName, Stage, Trust};
@@ -86,6 +86,7 @@ wiring!(AnteriorTemporalLobe {
         LearnConcepts,
         FindConcepts,
         MeantFound,
+        PhaseLocked,
         RecallKnowledge,
         ProposeRelationType,
         IngestDocument,

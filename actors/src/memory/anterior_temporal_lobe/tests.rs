@@ -9,7 +9,10 @@ use maxim_bus::signals::concepts::{
     RecordChanged, RecordsLinked, RecordsRemoved, RelationLesson, RelationTypeProposed,
 };
 use maxim_bus::signals::layers::{ExportRecords, ImportRecords, RecordsExported, RecordsImported};
+use maxim_bus::signals::numbers::MetricsCorrelated;
+use maxim_bus::signals::recall::PhaseLocked;
 use maxim_bus::signals::similarity::SituationsStored;
+use maxim_bus::units::Confidence;
 use maxim_bus::{MessageId, Trust};
 
 use super::model::SemanticMemory;
@@ -433,4 +436,37 @@ fn what_a_document_says_first_of_a_thing_stays_its_definition() {
     assert!(
         wrong(FindConcepts { property: Some(" ".into()), ..FindConcepts::default() }).contains("property is empty")
     );
+}
+
+#[test]
+fn what_goes_together_is_related_until_it_does_not_and_trends_and_rhythms_are_told_apart() {
+    let mut rig = rig();
+    let correlated = |holds, trends| MetricsCorrelated {
+        metrics: ["pain:rate".into(), "energy:rate".into()],
+        rho: 0.9,
+        p: 0.001,
+        q: 0.01,
+        observations: 12,
+        confidence: Confidence::clamped(0.8),
+        holds,
+        trends,
+        trust: Trust::Own,
+    };
+    let locked = |holds| PhaseLocked { kind: "water".into(), clock: "day".into(), phase: 1.8, coupling: 0.9, holds };
+    let kinds = |rig: &mut Rig<AnteriorTemporalLobe>, name: &str| {
+        rig.send(FindConcepts { name: Some(name.into()), ..FindConcepts::default() });
+        let found = rig.heard::<ConceptsFound>().remove(0).concepts;
+        let relations = found.into_iter().flat_map(|concept| concept.relations);
+        relations.map(|one| (one.kind, one.phase, one.coupling)).collect::<Vec<_>>()
+    };
+    rig.send(correlated(true, false));
+    assert_eq!(kinds(&mut rig, "pain:rate"), [("CORRELATES_WITH".to_owned(), None, None)]);
+    rig.send(correlated(true, true));
+    rig.send(locked(true));
+    rig.crash();
+    assert_eq!(kinds(&mut rig, "pain:rate").len(), 2);
+    assert_eq!(kinds(&mut rig, "water"), [("PHASE_LOCKED_TO".to_owned(), Some(1.8), Some(0.9))]);
+    rig.send(correlated(false, false));
+    rig.send(locked(false));
+    assert!(kinds(&mut rig, "pain:rate").is_empty() && kinds(&mut rig, "water").is_empty());
 }

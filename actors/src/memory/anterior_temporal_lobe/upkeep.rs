@@ -37,17 +37,20 @@ impl AnteriorTemporalLobe {
         Some(name)
     }
 
-    /// Takes a relation that doesn't hold any more out of both concepts. Its edges in the graph go with it.
-    pub(super) fn unrelate(&self, a: &str, b: &str, kind: &str, pulse: &mut Pulse<'_, Self>) {
+    /// Takes relations that don't hold any more out of both concepts. Their edges in the graph go with them.
+    pub(super) fn unrelate(&self, a: &str, b: &str, kinds: &[&str], pulse: &mut Pulse<'_, Self>) {
         let named = |name: &str| self.index.named(&naming::key(name)).next();
         let (Some(a), Some(b)) = (named(a), named(b)) else { return };
         let mut gone = Vec::new();
         for (from, to) in [(a, b), (b, a)] {
             let Some(mut concept) = self.memory(from, pulse) else { continue };
-            let before = concept.relations.len();
-            concept.relations.retain(|relation| relation.kind != kind || relation.to != to);
-            if concept.relations.len() < before {
-                gone.push((concept_id(from), concept_id(to), kind.to_owned()));
+            let ends = |kind: &str, other: u32| kinds.contains(&kind) && other == to;
+            let ended = concept.relations.iter().filter(|relation| ends(&relation.kind, relation.to));
+            let ended: Vec<_> =
+                ended.map(|relation| (concept_id(from), concept_id(to), relation.kind.clone())).collect();
+            if !ended.is_empty() {
+                gone.extend(ended);
+                concept.relations.retain(|relation| !ends(&relation.kind, relation.to));
                 self.store(from, concept, pulse);
             }
         }

@@ -5,14 +5,15 @@ use jiff::Timestamp;
 use maxim_bus::MessageId;
 use maxim_bus::signals::associations::{AssociationsFollowed, FollowAssociations};
 use maxim_bus::signals::concepts::{
-    AssociatedRecalled, ConceptShown, ConceptsFound, EpisodesFetched, FetchEpisodes, FindConcepts, Layer,
-    LayerActivation, MemoryRef, RecallAssociated,
+    AssociatedRecalled, ConceptShown, ConceptsFound, EpisodesFetched, FetchEpisodes, FindConcepts, KnowledgeEntry,
+    KnowledgeRecalled, Layer, LayerActivation, MemoryRef, RecallAssociated, RecallKnowledge,
 };
 use maxim_bus::signals::recall::{EpisodeFilter, EpisodesRecalled, RecallEpisodes, RecalledEpisode, Via};
 use serde::{Deserialize, Serialize};
 
 use super::region::{CrossLayerGraph, GraphEvent};
 use super::wave::Wave;
+use crate::memory::angular_gyrus::AngularGyrus;
 use crate::memory::anterior_temporal_lobe::AnteriorTemporalLobe;
 use crate::memory::hippocampus::Hippocampus;
 use crate::memory::hippocampus::spreading::Spreading;
@@ -110,7 +111,9 @@ impl CrossLayerGraph {
                 let episodes = pulse.ask(Hippocampus::NAME, RecallEpisodes { filter, except: None, waits: true });
                 let find = FindConcepts { query: Some(text.into()), limit: SEEDS, ..FindConcepts::default() };
                 let concepts = pulse.ask(AnteriorTemporalLobe::NAME, find);
-                open.waiting.extend([(episodes, Layer::Hippocampus), (concepts, Layer::Atl)]);
+                let measured = pulse.ask(AngularGyrus::NAME, RecallKnowledge { text: text.into(), limit: SEEDS });
+                let asked = [(episodes, Layer::Hippocampus), (concepts, Layer::Atl), (measured, Layer::AngularGyrus)];
+                open.waiting.extend(asked);
                 pulse.keep(GraphEvent::Asked { id, open: Box::new(open) });
             }
             None if !open.waiting.is_empty() => pulse.keep(GraphEvent::Asked { id, open: Box::new(open) }),
@@ -274,6 +277,16 @@ impl Hears<ConceptsFound> for CrossLayerGraph {
                 open.answer.concepts.push(ConceptShown { score, ..concept.clone() });
             }
         }
+        self.go_on(id, open, pulse);
+    }
+}
+
+impl Hears<KnowledgeRecalled> for CrossLayerGraph {
+    fn hear(&self, found: &KnowledgeRecalled, pulse: &mut Pulse<'_, Self>) {
+        let Some((id, mut open)) = self.answered(pulse) else { return };
+        let seed =
+            |entry: &KnowledgeEntry| (MemoryRef::new(entry.layer, entry.id.clone()), entry.score.clamp(0.0, 1.0));
+        open.seeds.extend(found.entries.iter().map(seed));
         self.go_on(id, open, pulse);
     }
 }

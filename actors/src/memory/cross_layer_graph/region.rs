@@ -13,8 +13,8 @@ use jiff::{SignedDuration, Timestamp};
 use maxim_bus::MessageId;
 use maxim_bus::signals::associations::{AssociationsFollowed, FollowAssociations};
 use maxim_bus::signals::concepts::{
-    AssociatedRecalled, ConceptsFound, CrossKind, EpisodesFetched, FetchEpisodes, FindConcepts, Layer, LayerLinked,
-    LayerUnlinked, MemoryRef, RecallAssociated, RecordsLinked, RecordsRemoved,
+    AssociatedRecalled, ConceptsFound, CrossKind, EpisodesFetched, FetchEpisodes, FindConcepts, KnowledgeRecalled,
+    Layer, LayerLinked, LayerUnlinked, MemoryRef, RecallAssociated, RecallKnowledge, RecordsLinked, RecordsRemoved,
 };
 use maxim_bus::signals::layers::{ExportRecords, ImportRecords, RecordsExported, RecordsImported};
 use maxim_bus::signals::numbers::MathRecordRemoved;
@@ -76,6 +76,7 @@ wiring!(CrossLayerGraph {
         RecallAssociated,
         EpisodesRecalled,
         ConceptsFound,
+        KnowledgeRecalled,
         EpisodesFetched,
         AssociationsFollowed,
         ReportStats,
@@ -86,6 +87,7 @@ wiring!(CrossLayerGraph {
     emits: [
         RecallEpisodes,
         FindConcepts,
+        RecallKnowledge,
         FetchEpisodes,
         FollowAssociations,
         AssociatedRecalled,

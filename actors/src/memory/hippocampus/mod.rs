@@ -11,6 +11,7 @@ pub mod key_index;
 pub mod law;
 mod linking;
 pub mod model;
+mod outcomes;
 mod recalling;
 pub mod region;
 mod remembering;

@@ -22,6 +22,7 @@ use maxim_bus::signals::concepts::{
 use maxim_bus::signals::encoding::{FindMeant, MeantFound};
 use maxim_bus::signals::goal::GoalChanged;
 use maxim_bus::signals::layers::{ExportRecords, ImportRecords, RecordsExported, RecordsImported};
+use maxim_bus::signals::outcome::ToolResult;
 use maxim_bus::signals::percept::{PainSignal, SalientPercept};
 use maxim_bus::signals::recall::{
     EpisodeStored, EpisodesCaptured, EpisodesImported, EpisodesRecalled, ImportEpisodes, PredictionErrorSensed,
@@ -39,6 +40,7 @@ use super::key_index::KeyIndex;
 use super::law::CaptureLaw;
 use super::linking::{Linking, load_edges};
 use super::model::EpisodicMemory;
+use super::outcomes::RESULTS;
 use super::sleeping::{Access, Round, remember};
 use super::surroundings::Around;
 use super::text_index::{Fields, HELD_OPEN, TextIndex, day_number};
@@ -87,6 +89,12 @@ pub struct Hippocampus {
     /// Episodes of the turns that ended last.
     #[serde(default)]
     pub(super) ended: VecDeque<(MessageId, u32)>,
+    /// Moments that were let pass and may be kept yet: their turns, and where they are held; the newest last.
+    #[serde(default)]
+    pub(super) passed: VecDeque<(MessageId, u32)>,
+    /// The newest action of turns that are under way, and what came of it in words.
+    #[serde(default)]
+    pub(super) results: BTreeMap<MessageId, (MessageId, String)>,
     /// What the agent is about at present.
     pub(super) goal: Option<String>,
     /// The goal of the moment that was kept last.
@@ -166,6 +174,17 @@ pub enum HippocampusEvent {
         document: u32,
         turn: MessageId,
         episode: Box<EpisodicMemory>,
+    },
+    /// A moment was let pass, and is held in this place.
+    Passed {
+        turn: MessageId,
+        place: u32,
+    },
+    /// What an action of a turn gave back, in words.
+    ResultCame {
+        turn: MessageId,
+        action: MessageId,
+        words: String,
     },
     SealDue,
     /// Everything is sealed but the newest.
@@ -252,7 +271,7 @@ wiring!(Hippocampus {
         ExportRecords,
         ImportRecords,
     ],
-    back: [TurnEnded, PredictionErrorSensed],
+    back: [ToolResult, TurnEnded, PredictionErrorSensed],
     emits: [
         EpisodeStored,
         EpisodeLived,
@@ -293,6 +312,7 @@ impl Region for Hippocampus {
             }
             HippocampusEvent::Completed { document, turn, episode } => {
                 self.open.remove(&turn);
+                self.results.remove(&turn);
                 self.ended.push_back((turn, document));
                 if self.ended.len() > ENDED_KNOWN {
                     self.ended.pop_front();
@@ -301,6 +321,16 @@ impl Region for Hippocampus {
                     // A sealed episode keeps the words that it had: it is older than thousands of others by now.
                     let _ = indexes.text.amend(document, &episode.further_words());
                     let _ = indexes.keys.amend(document, &episode);
+                }
+            }
+            HippocampusEvent::Passed { turn, place } => {
+                self.passed.retain(|(_, held)| *held != place);
+                self.passed.push_back((turn, place));
+            }
+            HippocampusEvent::ResultCame { turn, action, words } => {
+                self.results.insert(turn, (action, words));
+                if self.results.len() > RESULTS {
+                    self.results.pop_first();
                 }
             }
             HippocampusEvent::SealDue => {
@@ -394,6 +424,7 @@ impl Hippocampus {
         self.next = self.next.max(document + 1);
         if let Some(turn) = turn {
             self.open.insert(turn, document);
+            self.passed.retain(|(held, _)| *held != turn);
             self.kept_goal.clone_from(&episode.context.goal);
         }
         self.newest = Some((episode.sitting, episode.created, document));
@@ -416,6 +447,7 @@ impl Hippocampus {
     fn share(&mut self, document: u32, turn: Option<MessageId>) {
         if let Some(turn) = turn {
             self.open.insert(turn, document);
+            self.passed.retain(|(held, _)| *held != turn);
         }
     }
 

@@ -3,19 +3,15 @@
 use std::collections::BTreeSet;
 
 use jiff::{SignedDuration, Timestamp};
-use maxim_bus::signals::scene::{SceneNoticed, ThingKind};
+use maxim_bus::signals::scene::{PRESENT, SceneNoticed, ThingKind};
 use serde::{Deserialize, Serialize};
 
 use super::model::Perception;
 use super::region::{Hippocampus, HippocampusEvent};
 use crate::region::{Hears, Pulse};
 
-/// What was seen within this of a moment belongs to it.
-const PRESENT: SignedDuration = SignedDuration::from_secs(60);
 /// The same surroundings are written down again when a third of that has passed.
 const RENEWED: SignedDuration = SignedDuration::from_secs(20);
-/// Labels are often wrong: what is less sure than this isn't remembered as having been there.
-const SURE: f64 = 0.5;
 /// Things of an episode that come from its surroundings, at most; the most salient.
 const MOST: usize = 8;
 
@@ -29,10 +25,8 @@ pub struct Around {
 
 impl Around {
     fn of(noticed: &SceneNoticed, now: Timestamp) -> Self {
-        let is_here = |at: Timestamp| now.duration_since(at) <= PRESENT;
-        let sure = || noticed.things.iter().filter(|thing| is_here(thing.last_seen) && thing.confidence.get() >= SURE);
         let named = |is_person: bool| {
-            let of_kind = sure().filter(|thing| (thing.kind == ThingKind::Person) == is_person);
+            let of_kind = noticed.here(now).filter(|thing| (thing.kind == ThingKind::Person) == is_person);
             of_kind.take(MOST).map(|thing| thing.name.clone()).collect()
         };
         Self { at: Some(now), objects: named(false), people: named(true) }

@@ -8,7 +8,7 @@ use std::collections::BTreeMap;
 use std::f64::consts::TAU;
 
 use jiff::{SignedDuration, Timestamp};
-use maxim_bus::signals::recall::{ClocksDescribed, ExpectedEvent};
+use maxim_bus::signals::recall::{ClocksDescribed, ExpectedEvent, PhaseLocked};
 use serde::{Deserialize, Serialize};
 
 use super::oscillators::{Oscillators, PERIODS_HOURS};
@@ -26,6 +26,8 @@ const MOST_GAP: f64 = 2.0;
 const KINDS: usize = 128;
 
 const CLOCKS: usize = PERIODS_HOURS.len();
+/// What people call the turns of the clocks.
+const NAMES: [&str; CLOCKS] = ["day", "week", "month", "year"];
 
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Clocks {
@@ -101,6 +103,28 @@ impl Clocks {
             beats.iter_mut().zip(clocks).for_each(|(beat, (phase, period))| beat.add(*phase, at, period));
         }
         keep_most(&mut self.kinds, KINDS, |a, b| a[0].last.cmp(&b[0].last));
+    }
+
+    /// What these kinds' coming at a time changes of what keeps to a clock.
+    pub fn locking(&self, kinds: &[String], at: Timestamp, phases: &[f64; CLOCKS]) -> Vec<PhaseLocked> {
+        let mut changes = Vec::new();
+        for kind in kinds {
+            let before = self.kinds.get(kind).copied().unwrap_or_default();
+            for (clock, period) in PERIODS_HOURS.into_iter().enumerate() {
+                let mut after = before[clock];
+                after.add(phases[clock], at, period);
+                if after.is_rhythm() != before[clock].is_rhythm() {
+                    changes.push(PhaseLocked {
+                        kind: kind.clone(),
+                        clock: NAMES[clock].into(),
+                        phase: after.phase(),
+                        coupling: after.strength().clamp(0.0, 1.0),
+                        holds: after.is_rhythm(),
+                    });
+                }
+            }
+        }
+        changes
     }
 
     /// When they were set to the real phases last.
@@ -180,6 +204,22 @@ mod tests {
         }
         // Monday of the ninth week, noon.
         let found = expected(&clocks, 24 * 56 + 12);
+        let told = |kind: &str, days: std::ops::Range<i64>| {
+            let mut clocks = Clocks::default();
+            let mut told = Vec::new();
+            for day in days {
+                // At seven in the first weeks, then at any hour.
+                let hour = 24 * day + if day < 14 { 7 } else { (day * 7) % 24 };
+                told.extend(clocks.locking(&[kind.to_owned()], at(hour), &phases(at(hour))));
+                lived(&mut clocks, hour, kind);
+            }
+            told
+        };
+        let locked = told("water", 0..14);
+        assert_eq!((locked[0].clock.as_str(), locked[0].holds, locked.len()), ("day", true, 1), "{locked:?}");
+        assert!((locked[0].phase - TAU * 7.0 / 24.0).abs() < 1e-6 && locked[0].coupling > 0.99, "{locked:?}");
+        let lost = told("water", 0..120);
+        assert!(!lost.iter().rfind(|one| one.clock == "day").expect("told").holds, "{lost:?}");
         let of = |kind: &str| found.iter().find(|(name, _)| name == kind).expect("a rhythm").1;
         let near = |found: Timestamp, wanted: i64| hours_between(at(wanted), found).abs() < 0.1;
         assert!(near(of("water"), 24 * 57 + 7) && near(of("meet"), 24 * 57 + 10), "{found:?}");

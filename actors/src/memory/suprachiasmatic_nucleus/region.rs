@@ -17,7 +17,7 @@ use maxim_bus::signals::concepts::{Layer, RecordsRemoved};
 use maxim_bus::signals::introspection::{DiscoverRhythms, RhythmsDiscovered};
 use maxim_bus::signals::layers::{ExportRecords, ImportRecords, RecordsExported, RecordsImported};
 use maxim_bus::signals::recall::{
-    DescribeTime, EpisodeStored, EpisodesCaptured, ReportStats, StatsReported, TimeDescribed,
+    DescribeTime, EpisodeStored, EpisodesCaptured, PhaseLocked, ReportStats, StatsReported, TimeDescribed,
 };
 use maxim_bus::{RegionName, Stage};
 use serde::{Deserialize, Serialize};
@@ -115,7 +115,7 @@ wiring!(SuprachiasmaticNucleus {
         ImportRecords,
     ],
     back: [],
-    emits: [TimeDescribed, RhythmsDiscovered, StatsReported, RecordsExported, RecordsImported],
+    emits: [PhaseLocked, TimeDescribed, RhythmsDiscovered, StatsReported, RecordsExported, RecordsImported],
 });
 
 /// Numbers that wait in memory before a segment is sealed.
@@ -289,6 +289,9 @@ impl SuprachiasmaticNucleus {
         let ScnSettings { zone, oscillators } = pulse.settings();
         if *oscillators {
             let phases = TimeSignature::of(doing.at, zone).phases.to_radians();
+            for change in self.clocks.locking(&doing.kinds, doing.at, &phases) {
+                pulse.emit(change);
+            }
             pulse.keep(ScnEvent::Came { kinds: doing.kinds.clone(), at: doing.at, phases });
         }
     }

@@ -268,7 +268,7 @@ fn a_tool_that_slows_down_when_it_hurts_is_said_to_go_with_pain() {
     }
     assert_eq!(said.len(), 1, "{said:?}");
     assert_eq!(said[0].metrics, ["pain:rate", "tool:lift:latency"]);
-    assert!(said[0].rho > 0.95 && said[0].q <= 0.05 && said[0].holds, "{said:?}");
+    assert!(said[0].rho > 0.95 && said[0].q <= 0.05 && said[0].holds && !said[0].trends, "{said:?}");
 }
 
 #[test]

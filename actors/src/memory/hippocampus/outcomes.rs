@@ -1,0 +1,242 @@
+//! What came of a moment: the end of its turn completes its episode, with the words of the result, and what hurt.
+//!
+//! A moment that nothing spoke for when it was perceived is let pass, but held for a while: where its action then fails
+//! or hurts, it is kept after all (synaptic tagging and capture).
+
+use jiff::Timestamp;
+use maxim_bus::MessageId;
+use maxim_bus::signals::bridges::EpisodeLived;
+use maxim_bus::signals::outcome::ToolResult;
+use maxim_bus::signals::percept::PainSignal;
+use maxim_bus::signals::recall::EpisodeStored;
+use maxim_bus::signals::similarity::SituationsStored;
+use maxim_bus::signals::thought::TurnEnded;
+use serde::{Deserialize, Serialize};
+use serde_json::Value as Json;
+
+use super::capturing::situation;
+use super::model::{Action, CaptureReason, EpisodicMemory, Outcome};
+use super::recalling::{CLIP, bus_trust};
+use super::region::{Hippocampus, HippocampusEvent, episode_key};
+use crate::region::{Hears, Pulse};
+
+/// Tool that only speaks: a turn in which nothing else was done has no action of its own.
+const RESPOND: &str = "respond";
+/// Moments that were let pass and are held, at most; each takes the place of the oldest.
+pub(super) const HELD: u32 = 32;
+/// Turns whose newest result is held until they end, at most.
+pub(super) const RESULTS: usize = 64;
+/// Characters of a result that are remembered.
+const LONGEST_RESULT: usize = 240;
+/// Fields in which tools put what a person would read, the first that is there.
+const TOLD_IN: [&str; 5] = ["text", "stdout", "content", "summary", "stderr"];
+
+/// A moment that was let pass.
+#[derive(Serialize, Deserialize)]
+struct Passed {
+    episode: EpisodicMemory,
+    /// How its turn ended, once it did.
+    ended: Option<TurnEnded>,
+}
+
+fn passed_key(place: u32) -> Vec<u8> {
+    format!("passed/{place:02x}").into_bytes()
+}
+
+/// The result's own words on one line; nothing where it has none.
+fn words_of(result: &ToolResult) -> String {
+    let told = match (&result.error, &result.output) {
+        (Some(error), _) => error.clone(),
+        (None, Json::String(said)) => said.clone(),
+        (None, Json::Object(fields)) => {
+            let said = TOLD_IN.iter().filter_map(|name| fields.get(*name)?.as_str());
+            let first = said.map(str::trim).find(|said| !said.is_empty()).map(str::to_owned);
+            first.unwrap_or_else(|| plain_fields(fields))
+        }
+        (None, Json::Null) => String::new(),
+        (None, other) => other.to_string(),
+    };
+    let words: Vec<&str> = told.split_whitespace().collect();
+    words.join(" ").chars().take(LONGEST_RESULT).collect()
+}
+
+fn plain_fields(fields: &serde_json::Map<String, Json>) -> String {
+    let told = fields.iter().filter_map(|(name, value)| match value {
+        Json::Null | Json::Array(_) | Json::Object(_) => None,
+        Json::String(said) => Some(format!("{} {said}", name.replace('_', " "))),
+        other => Some(format!("{} {other}", name.replace('_', " "))),
+    });
+    told.collect::<Vec<_>>().join(", ")
+}
+
+/// The completed episode as the bridges learn from it.
+fn lived(episode: &EpisodicMemory, ended: &TurnEnded, at: Timestamp) -> EpisodeLived {
+    EpisodeLived {
+        episode: episode.id.clone(),
+        turn: ended.turn,
+        at,
+        text: episode.perception.text.chars().take(CLIP).collect(),
+        source: episode.perception.source.clone(),
+        objects: episode.perception.objects.clone(),
+        people: episode.perception.people.clone(),
+        goal: episode.context.goal.clone(),
+        goal_changed: episode.reasons.contains(&CaptureReason::GoalChanged),
+        actions: ended.actions.clone(),
+        salience: episode.salience,
+        novelty: episode.novelty,
+        person_involved: episode.person_involved,
+        trust: bus_trust(episode.trust),
+    }
+}
+
+/// Puts into the episode what was done and what came of it. `result`: the words of the newest result, and its action.
+fn complete(episode: &mut EpisodicMemory, ended: &TurnEnded, result: Option<&(MessageId, String)>) {
+    let mut done = ended.actions.iter().rev().filter(|action| action.tool != RESPOND);
+    if let Some(action) = done.next() {
+        let params = action.params.as_object().cloned().unwrap_or_default();
+        episode.action = Some(Action { tool: action.tool.clone(), params });
+        let success = match action.status.as_str() {
+            "done" => Some(true),
+            "failed" => Some(false),
+            _ => None,
+        };
+        let own = result.filter(|(of, words)| *of == action.id && !words.is_empty()).map(|(_, words)| words.clone());
+        let result = own.or_else(|| action.reason.clone()).unwrap_or_else(|| action.status.clone());
+        episode.outcome = Some(Outcome { success, result });
+    } else if episode.outcome.is_none() {
+        // What was answered may repeat what was recalled, so it stays out of what is found by words.
+        let answered = !ended.lost && ended.actions.iter().any(|action| action.status == "done");
+        let success = answered.then_some(true);
+        episode.outcome = Some(Outcome { success, result: String::new() });
+    }
+    if ended.decided.is_some() {
+        episode.decision.clone_from(&ended.decided);
+    }
+}
+
+impl Hippocampus {
+    /// Holds a moment that isn't kept.
+    pub(super) fn let_pass(&self, turn: MessageId, episode: EpisodicMemory, pulse: &mut Pulse<'_, Self>) {
+        let place = self.passed.back().map_or(0, |(_, place)| (place + 1) % HELD);
+        pulse.put(passed_key(place), &Passed { episode, ended: None });
+        pulse.keep(HippocampusEvent::Passed { turn, place });
+    }
+
+    fn passed(&self, turn: MessageId, pulse: &Pulse<'_, Self>) -> Option<(u32, Passed)> {
+        let (_, place) = self.passed.iter().rev().find(|(of, _)| *of == turn)?;
+        Some((*place, pulse.record::<Passed>(&passed_key(*place))?))
+    }
+
+    fn has_passed(&self, turn: MessageId) -> bool {
+        self.passed.iter().any(|(of, _)| *of == turn)
+    }
+
+    /// The episode of the turn is whole.
+    fn end(&self, document: u32, episode: EpisodicMemory, ended: &TurnEnded, pulse: &mut Pulse<'_, Self>) {
+        let stored = EpisodeStored {
+            episode: episode.id.clone(),
+            at: pulse.now(),
+            complete: true,
+            reasons: Vec::new(),
+            salience: episode.salience,
+        };
+        pulse.put(episode_key(document), &episode);
+        pulse.emit(SituationsStored { stored: vec![situation(&episode)], ..SituationsStored::default() });
+        pulse.emit(lived(&episode, ended, pulse.now()));
+        pulse.keep(HippocampusEvent::Completed { document, turn: ended.turn, episode: Box::new(episode) });
+        pulse.emit(stored);
+    }
+}
+
+impl Hears<ToolResult> for Hippocampus {
+    /// Its words stand in the episode when the turn ends.
+    fn hear(&self, result: &ToolResult, pulse: &mut Pulse<'_, Self>) {
+        let turn = result.turn;
+        if result.tool == RESPOND || !(self.open.contains_key(&turn) || self.has_passed(turn)) {
+            return;
+        }
+        pulse.keep(HippocampusEvent::ResultCame { turn, action: result.action, words: words_of(result) });
+    }
+}
+
+impl Hears<TurnEnded> for Hippocampus {
+    fn hear(&self, ended: &TurnEnded, pulse: &mut Pulse<'_, Self>) {
+        let result = self.results.get(&ended.turn);
+        if let Some(document) = self.open.get(&ended.turn).copied() {
+            let Some(mut episode) = pulse.record::<EpisodicMemory>(&episode_key(document)) else { return };
+            complete(&mut episode, ended, result);
+            self.end(document, episode, ended, pulse);
+        } else if let Some((place, mut passed)) = self.passed(ended.turn, pulse) {
+            complete(&mut passed.episode, ended, result);
+            if passed.episode.success() == Some(false) {
+                passed.episode.reasons.push(CaptureReason::ActionFailed);
+                let (document, episode) = self.keep_moment(ended.turn, passed.episode, pulse);
+                self.end(document, episode, ended, pulse);
+            } else {
+                passed.ended = Some(ended.clone());
+                pulse.put(passed_key(place), &passed);
+            }
+        }
+    }
+}
+
+impl Hears<PainSignal> for Hippocampus {
+    /// What hurt in a turn belongs to its episode, and is a reason to keep it.
+    fn hear(&self, felt: &PainSignal, pulse: &mut Pulse<'_, Self>) {
+        let turn = pulse.turn();
+        let is_reason = felt.intensity.get() >= pulse.settings().capture.painful;
+        if let Some((_, mut passed)) = self.passed(turn, pulse).filter(|_| is_reason) {
+            passed.episode.pain = felt.intensity;
+            passed.episode.reasons.push(CaptureReason::Pain);
+            let (document, episode) = self.keep_moment(turn, passed.episode, pulse);
+            if let Some(ended) = passed.ended {
+                self.end(document, episode, &ended, pulse);
+            }
+            return;
+        }
+        let Some(document) = self.document_of(turn) else { return };
+        let Some(mut episode) = pulse.record::<EpisodicMemory>(&episode_key(document)) else { return };
+        if felt.intensity <= episode.pain {
+            return;
+        }
+        episode.pain = felt.intensity;
+        if is_reason && !episode.reasons.contains(&CaptureReason::Pain) {
+            episode.reasons.push(CaptureReason::Pain);
+        }
+        pulse.put(episode_key(document), &episode);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    fn words(output: Json, error: Option<&str>) -> String {
+        let id = MessageId::from_parts(1, 1);
+        words_of(&ToolResult {
+            action: id,
+            intent: id,
+            turn: id,
+            tool: "bash".into(),
+            params: json!({}),
+            success: Some(error.is_none()),
+            output,
+            error: error.map(str::to_owned),
+            failure: None,
+            duration_us: 1,
+            side_effects: Vec::new(),
+        })
+    }
+
+    #[test]
+    fn a_results_own_words_are_short_and_on_one_line() {
+        assert_eq!(words(json!({"exit_code": 0, "stdout": "one\n two \n"}), None), "one two");
+        assert_eq!(words(json!({"path": "a.txt", "bytes": 5, "more": [1]}), None), "bytes 5, path a.txt");
+        assert_eq!(words(json!("said"), None), "said");
+        assert_eq!(words(Json::Null, None), "");
+        assert_eq!(words(json!({"text": "partial"}), Some("no such file")), "no such file");
+        assert_eq!(words(json!("x".repeat(9_000)), None).len(), LONGEST_RESULT);
+    }
+}
