@@ -8,7 +8,7 @@ use std::sync::Arc;
 
 use jiff::Timestamp;
 use maxim_actors::region::{InputRecord, key_hash};
-use maxim_bus::{Envelope, Lsn, MessageId};
+use maxim_bus::{Envelope, Lsn, MessageId, RegionName};
 use mcap::records::{MessageHeader, Metadata};
 use mcap::{Compression, McapResult, WriteOptions, Writer};
 use serde::Serialize;
@@ -29,6 +29,9 @@ pub struct RecordingFile {
     writer: Writer<BufWriter<File>>,
     schema: u16,
     channels: HashMap<String, u16>,
+    /// The same by what they are made of, since most messages go to these.
+    signals: HashMap<String, u16>,
+    inputs: HashMap<RegionName, u16>,
     /// Signals that stand in this file; each file carries those that its inputs need.
     written: HashSet<MessageId>,
     regions: HashMap<String, Told>,
@@ -75,6 +78,8 @@ impl RecordingFile {
             writer,
             schema,
             channels: HashMap::new(),
+            signals: HashMap::new(),
+            inputs: HashMap::new(),
             written: HashSet::new(),
             regions: HashMap::new(),
             sequence: 0,
@@ -144,7 +149,14 @@ impl RecordingFile {
         }
         // Its own encoding is never cut off.
         let line = signal_line(lsn, envelope).unwrap_or_default();
-        self.message(&format!("{SIGNALS}{}", meta.name), meta.at, meta.at, &line)
+        let channel = match self.signals.get(&meta.name) {
+            Some(channel) => *channel,
+            None => {
+                let channel = self.channel(&format!("{SIGNALS}{}", meta.name))?;
+                *self.signals.entry(meta.name.clone()).or_insert(channel)
+            }
+        };
+        self.write(channel, meta.at, meta.at, &line)
     }
 
     pub fn input(&mut self, input: &InputRecord) -> McapResult<()> {
@@ -154,7 +166,15 @@ impl RecordingFile {
         }
         self.rested_on(input)?;
         let made = input.message.as_ref().map_or(input.taken_at, |envelope| envelope.meta.at);
-        self.json(&format!("{INPUTS}{}", input.region), input.taken_at, made, &InputLine::from(input))
+        let channel = match self.inputs.get(input.region) {
+            Some(channel) => *channel,
+            None => {
+                let channel = self.channel(&format!("{INPUTS}{}", input.region))?;
+                *self.inputs.entry(input.region).or_insert(channel)
+            }
+        };
+        let line = serde_json::to_vec(&InputLine::from(input)).map_err(std::io::Error::other)?;
+        self.write(channel, input.taken_at, made, &line)
     }
 
     /// Before an input stand those records of the region that a replay can't have yet: what the input rested on, unless
@@ -179,15 +199,21 @@ impl RecordingFile {
     }
 
     fn message(&mut self, topic: &str, log: Timestamp, made: Timestamp, data: &[u8]) -> McapResult<()> {
-        let channel_id = match self.channels.get(topic) {
-            Some(id) => *id,
-            None => {
-                let (schema, encoding) = if topic.starts_with(RECORDS) { (0, "octets") } else { (self.schema, "json") };
-                let id = self.writer.add_channel(schema, topic, encoding, &BTreeMap::new())?;
-                self.channels.insert(topic.to_owned(), id);
-                id
-            }
+        let channel = match self.channels.get(topic) {
+            Some(channel) => *channel,
+            None => self.channel(topic)?,
         };
+        self.write(channel, log, made, data)
+    }
+
+    fn channel(&mut self, topic: &str) -> McapResult<u16> {
+        let (schema, encoding) = if topic.starts_with(RECORDS) { (0, "octets") } else { (self.schema, "json") };
+        let channel = self.writer.add_channel(schema, topic, encoding, &BTreeMap::new())?;
+        self.channels.insert(topic.to_owned(), channel);
+        Ok(channel)
+    }
+
+    fn write(&mut self, channel_id: u16, log: Timestamp, made: Timestamp, data: &[u8]) -> McapResult<()> {
         self.sequence = self.sequence.wrapping_add(1);
         let (log_time, publish_time) = (nanoseconds(log), nanoseconds(made));
         let header = MessageHeader { channel_id, sequence: self.sequence, log_time, publish_time };
