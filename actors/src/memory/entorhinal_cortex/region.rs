@@ -67,6 +67,9 @@ pub enum EntorhinalEvent {
     Indexed {
         place: u32,
         situation: Box<Situation>,
+        /// What the handler made of it, so that it is made once; a reload makes it again.
+        #[serde(skip)]
+        made: Option<Box<Item>>,
     },
     Forgotten {
         place: u32,
@@ -100,11 +103,12 @@ impl Region for EntorhinalCortex {
 
     fn apply(&mut self, event: EntorhinalEvent) {
         match event {
-            EntorhinalEvent::Indexed { place, situation } => {
+            EntorhinalEvent::Indexed { place, situation, made } => {
                 self.places = self.places.max(place + 1);
                 self.stale.remove(&place);
                 if let (Some(index), Some(encoder)) = (&mut self.index, &self.encoder) {
-                    index.put(place, &Item::new(*situation, &**encoder));
+                    let item = made.unwrap_or_else(|| Box::new(Item::new(*situation, &**encoder)));
+                    index.put(place, &item);
                 }
             }
             EntorhinalEvent::Forgotten { place } => {
@@ -316,7 +320,8 @@ impl Hears<SituationsStored> for EntorhinalCortex {
             let item = Item::new(situation.clone(), &*pulse.settings().encoder);
             pulse.put_bytes(item_key(place), item.to_bytes());
             Self::note_change(place, sealed, pulse);
-            pulse.keep(EntorhinalEvent::Indexed { place, situation: Box::new(item.situation) });
+            let situation = Box::new(item.situation.clone());
+            pulse.keep(EntorhinalEvent::Indexed { place, situation, made: Some(Box::new(item)) });
         }
         for (layer, id) in &told.forgotten {
             if let Some(place) = self.place_of(layer, id, pulse) {
