@@ -5,6 +5,7 @@ const LOOK = 2000; // ms between two looks at the status
 const PATIENCE = 5000; // ms that an answer may take
 const STOP_TRIES = 15000; // ms for which a stop that doesn't arrive is tried again
 const KEPT = 500; // entries of the conversation
+const RECALLED = 5; // memories shown of a step
 
 const at = (id) => document.getElementById(id);
 const wait = (ms) => new Promise((done) => setTimeout(done, ms));
@@ -337,7 +338,45 @@ function reply(turn, text) {
   if (heard.has(key)) return;
   heard.add(key);
   if (heard.size > KEPT) heard.delete(heard.values().next().value);
-  entry("Maxim", text, "");
+  const line = entry("Maxim", text, "");
+  if (turn) line.append(whyButton(turn, text));
+}
+
+/** Shows, and hides again, each step that led to an answer. */
+function whyButton(turn, text) {
+  const [box, button] = [make("div"), make("button", "Why?", "why")];
+  button.type = "button";
+  button.setAttribute("aria-label", `Why ${visible(text).slice(0, 60)}`);
+  button.setAttribute("aria-expanded", "false");
+  button.addEventListener("click", async () => {
+    const isOpen = button.getAttribute("aria-expanded") === "true";
+    button.setAttribute("aria-expanded", String(!isOpen));
+    box.querySelector("ol, p")?.remove();
+    if (isOpen) return;
+    try {
+      box.append(steps(await ask(`/v1/why/${encodeURIComponent(turn)}`)));
+    } catch (error) {
+      box.append(make("p", `It can't be told: ${error.message}.`));
+    }
+  });
+  box.append(button);
+  return box;
+}
+
+/** The steps of a turn in their order, with what was recalled below the one that it was recalled for. */
+function steps(record) {
+  const list = make("ol", undefined, "steps");
+  list.setAttribute("aria-label", "What led to it");
+  const began = new Date(record.steps[0]?.at);
+  for (const step of record.steps) {
+    const line = make("li", visible(`+${new Date(step.at) - began} ms ${step.what}`));
+    const recalled = step.detail?.recalled ?? [];
+    for (const { score, text, tool } of recalled.slice(0, RECALLED)) {
+      line.append(make("div", visible(`${score.toFixed(2)} “${text || tool}”`), "small"));
+    }
+    list.append(line);
+  }
+  return list;
 }
 
 /** Adds a line to the conversation; what can be noted about it later is given back. */

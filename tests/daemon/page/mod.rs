@@ -79,6 +79,11 @@ fn a_person_talks_stops_by_escape_and_goes_on_by_the_buttons() {
     person.sees("status", "Connected.");
     person.says("what is 2 + 2?");
     person.sees("log", "2 + 2 = 4");
+    person.clicks("Why 2 + 2 = 4");
+    person.sees("list", "perceived \"what is 2 + 2?\"");
+    person.sees("list", "cleared respond");
+    person.clicks("Why 2 + 2 = 4");
+    assert_eq!(person.does(&json!(["markup", ".steps"])), 0, "it is put away again");
     assert_eq!(daemon.get("/v1/status").1["stop"]["latched"], false);
 
     // The field has the focus; the key stops all the same.

@@ -65,7 +65,7 @@ impl Repair<'_> {
         let Some(close) = close else { return Ok(None) };
         self.pay(close - open)?;
         let mut marks = (open + 3..close).filter(|at| scan.get(*at).is_some_and(|c| quote.ends_with(c)));
-        if !marks.next().is_some_and(|at| scan.get(at - 1) != Some('\\')) {
+        if marks.next().is_none_or(|at| scan.get(at - 1) == Some('\\')) {
             return Ok(None);
         }
         self.at = open;
