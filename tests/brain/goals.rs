@@ -146,16 +146,18 @@ fn a_redirection_survives_a_crash_at_any_step_and_nothing_is_done_twice() {
         assert!(bench.file("step3.txt").exists() || is_cut_short, "crash at {steps}: {now:?}");
         assert_eq!(first.told.as_deref(), Some("http/anna"), "crash at {steps}: {now:?}");
         cut_short += usize::from(is_cut_short);
-        let done = |file: &str| {
+        let ended = |file: &str, how: &str| {
             let of_it = |line: &&str| {
                 line.contains("\"kind\":\"ToolResult\"") && line.contains(&format!("\"path\":\"{file}\""))
             };
-            why.lines().filter(of_it).filter(|line| line.contains("\"success\":true")).count()
+            why.lines().filter(of_it).filter(|line| line.contains(&format!("\"success\":{how}"))).count()
         };
         let undone = why.lines().filter(|line| line.contains("\"tool\":\"undo\"")).count();
         for file in ["step1.txt", "step2.txt", "step3.txt", "c.txt"] {
-            let times = done(file);
-            let is_right = if is_cut_short { times <= 1 } else { times == 1 };
+            let times = ended(file, "true");
+            // What a crash cut in the midst of its effect stays unknown, and the model may go on from there.
+            let is_unsure = is_cut_short || ended(file, "null") > 0;
+            let is_right = if is_unsure { times <= 1 } else { times == 1 };
             assert!(is_right || undone > 0, "crash at {steps}: {file} was done {times} times");
         }
         if !was_there {

@@ -33,8 +33,9 @@ const WAITING: usize = 512;
 const OPEN: usize = 64;
 /// Recalled episodes that count as used.
 const USED: usize = 3;
-/// What a source of a concept is worth, as a share of a recall; and what the associations of an episode are at most.
+/// What it is worth to be a source of a concept, in recalls.
 const PROMOTED: f64 = 1.0;
+/// What the associations of an episode are worth at most, in recalls.
 const ASSOCIATED: f64 = 1.0;
 /// Weight of associations that is worth half of [`ASSOCIATED`].
 const HALF_ASSOCIATED: f64 = 1.0;
