@@ -261,6 +261,7 @@ impl AgentSettings {
                 asks_meaning,
                 budget_bytes: None,
                 capture: capture_law(memory),
+                hearsay: registry.hearsay(),
             },
             memory_hub: HubSettings { run: format!("{boot:016x}"), idle: SESSION_IDLE },
             consolidation: ConsolidationSettings { zone: zone.clone(), ..ConsolidationSettings::default() },

@@ -1,6 +1,6 @@
 //! The tools that an agent has. A value: two agents in one process have two.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use jsonschema::Validator;
@@ -223,6 +223,12 @@ impl ToolRegistry {
     /// All names, sorted.
     pub fn names(&self) -> impl Iterator<Item = &str> {
         self.tools.keys().map(String::as_str)
+    }
+
+    /// Tools whose results are somebody else's words.
+    pub fn hearsay(&self) -> BTreeSet<String> {
+        let outside = self.specs().filter(|spec| spec.is_foreign || spec.brings_outside_text);
+        outside.map(|spec| spec.name.clone()).collect()
     }
 
     /// All descriptions, sorted by name.

@@ -75,6 +75,9 @@ pub struct ToolSpec {
     /// A program of others, brought by a manifest or offered by a server.
     #[serde(default)]
     pub is_foreign: bool,
+    /// What it gives is text of somebody outside: it is thought about, but doesn't become this brain's memory.
+    #[serde(default)]
+    pub brings_outside_text: bool,
     /// The server that offers it, if one does.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub offered_by: Option<OfferedBy>,
@@ -103,6 +106,7 @@ impl ToolSpec {
             parameter_aliases: Vec::new(),
             speech: Vec::new(),
             is_foreign: false,
+            brings_outside_text: false,
             offered_by: None,
             unavailable: None,
             scene: Vec::new(),

@@ -155,7 +155,9 @@ impl Hears<ToolResult> for Hippocampus {
         if result.tool == RESPOND || !(self.open.contains_key(&turn) || self.has_passed(turn)) {
             return;
         }
-        pulse.keep(HippocampusEvent::ResultCame { turn, action: result.action, words: words_of(result) });
+        let is_hearsay = pulse.settings().hearsay.contains(&result.tool);
+        let words = if is_hearsay { String::new() } else { words_of(result) };
+        pulse.keep(HippocampusEvent::ResultCame { turn, action: result.action, words });
     }
 }
 

@@ -7,7 +7,7 @@
 //! newest; edges between them. Forgets: in sleep, and what a person has forgotten (`sleeping.rs`).
 //! Down: percepts wait, and recall is a missing section.
 
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::ops::Range;
 use std::sync::Arc;
 
@@ -75,6 +75,8 @@ pub struct HippocampusSettings {
     pub budget_bytes: Option<u64>,
     /// What is kept and what is joined.
     pub capture: CaptureLaw,
+    /// Tools whose results are somebody else's words: an episode holds that they were used, not what they told.
+    pub hearsay: BTreeSet<String>,
 }
 
 #[derive(Default, Serialize, Deserialize)]

@@ -49,7 +49,7 @@ impl HttpFetch {
         )
         .with_speech(&["browse to", "surf to"], &["{verb} {url:path}"])
         .with_speech(&[], &["what does [the] (page|web page|website|site) {url:path} say", "what (is|does it say) on [the] (page|web page|website|site) {url:path}"]);
-        Self { spec: ToolSpec { follow_up: FollowUp::Process, ..spec }, reach }
+        Self { spec: ToolSpec { follow_up: FollowUp::Process, brings_outside_text: true, ..spec }, reach }
     }
 }
 

@@ -35,6 +35,7 @@ pub fn settings(budget_bytes: Option<u64>) -> HippocampusSettings {
         asks_meaning: false,
         budget_bytes,
         capture: CaptureLaw::default(),
+        hearsay: ["http_fetch".to_owned()].into(),
     }
 }
 
