@@ -1,5 +1,3 @@
-use std::path::PathBuf;
-
 use proptest::prelude::*;
 use serde_json::{Value as Json, json};
 
@@ -164,10 +162,7 @@ fn thinking_on_confidence_and_reasoning_are_read() {
 
 /// Broken replies with what was meant, where they are at hand.
 fn cases() -> Option<Vec<Json>> {
-    let root = std::env::var_os("MAXIM_SHARED_DATA").map(PathBuf::from);
-    let here = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../../shared/data");
-    let file = root.unwrap_or(here).join("json/repair.jsonl");
-    let text = std::fs::read_to_string(file).ok()?;
+    let text = crate::development_data::text("json/repair.jsonl")?;
     Some(text.lines().map(|line| serde_json::from_str(line).expect("a case")).collect())
 }
 
@@ -185,10 +180,7 @@ fn same(a: &Json, b: &Json) -> bool {
 
 #[test]
 fn nine_in_ten_broken_replies_are_read_as_they_were_meant() {
-    let Some(cases) = cases() else {
-        println!("SKIPPED: no broken replies; set MAXIM_SHARED_DATA to the folder that holds json/repair.jsonl");
-        return;
-    };
+    let Some(cases) = cases() else { return };
     let (mut right, mut meant, mut refused, mut irreparable, mut own) = (0, 0, 0, 0, true);
     let (mut objects, mut objects_right) = (0, 0);
     for case in &cases {
