@@ -1,7 +1,8 @@
 //! The names of what lies in a data folder, and the note by which a running daemon is found.
 
-use std::fs;
-use std::io;
+use std::fs::{self, OpenOptions};
+use std::io::{self, Write};
+use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 
 use jiff::Timestamp;
@@ -18,6 +19,14 @@ impl DataFolder {
 
     pub fn path(&self) -> &Path {
         &self.0
+    }
+
+    /// Makes it for this user alone: what it remembers is nobody else's. One that is there stays as its owner made it.
+    ///
+    /// # Errors
+    /// The folder can't be made.
+    pub fn make(&self) -> io::Result<()> {
+        fs::DirBuilder::new().recursive(true).mode(0o700).create(&self.0)
     }
 
     /// Where the running daemon writes how it is reached.
@@ -61,6 +70,13 @@ impl DataFolder {
     }
 }
 
+/// Options to make a file that this user alone may read.
+pub fn private_file() -> OpenOptions {
+    let mut options = OpenOptions::new();
+    options.write(true).create(true).mode(0o600);
+    options
+}
+
 /// How a running daemon is reached.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct DaemonNote {
@@ -89,7 +105,8 @@ impl DaemonNote {
     /// The folder can't be written.
     pub fn write(&self, folder: &DataFolder) -> io::Result<()> {
         let beside = folder.daemon_note().with_extension("new");
-        fs::write(&beside, format!("{}\n", serde_json::to_string(self)?))?;
+        let mut file = private_file().truncate(true).open(&beside)?;
+        file.write_all(format!("{}\n", serde_json::to_string(self)?).as_bytes())?;
         fs::rename(beside, folder.daemon_note())
     }
 

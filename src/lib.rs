@@ -9,4 +9,5 @@ pub mod data_folder;
 pub mod http;
 pub mod recorder;
 pub mod sim;
+mod stopping;
 pub mod telemetry;

@@ -1,5 +1,7 @@
 //! The rooms, in the order in which a percept passes them.
 
+#[cfg(test)]
+mod development_data;
 pub mod language;
 pub mod region;
 pub mod store;

@@ -277,15 +277,57 @@ fn refused(status: u16, problem: &Value, text: &str) -> CliError {
         if text.trim().is_empty() { format!("the daemon answered {status}") } else { text.trim().to_owned() }
     });
     let (exit, fix) = match status {
+        // A header is nothing that one gives on a command line.
+        401 => return CliError::new(Exit::BadConfig, detail, TOKEN),
         400 | 413 | 415 | 422 => (Exit::Usage, "correct the request"),
-        401 | 403 => (Exit::NotHeld, "set the daemon's token with MAXIM__HTTP__TOKEN or http.token_file"),
+        403 => (Exit::NotHeld, TOKEN),
         408 | 429 | 503 | 504 => (Exit::TryAgain, "try again"),
         500 | 502 => (Exit::Bug, "see the daemon's log"),
         _ => (Exit::NotHeld, "see `maxim status`"),
     };
-    CliError::new(exit, detail, member("fix").unwrap_or_else(|| fix.to_owned()))
+    CliError::new(exit, as_commands(&detail), as_commands(&member("fix").unwrap_or_else(|| fix.to_owned())))
+}
+
+const TOKEN: &str = "set the daemon's token with MAXIM__HTTP__TOKEN or http.token_file";
+
+/// What a daemon's words name for programs, and the command that does the same. A longer one stands before its beginning.
+const COMMANDS: [(&str, &str); 10] = [
+    ("POST /v1/reset", "`maxim reset`"),
+    ("POST /v1/stop", "`maxim stop`"),
+    ("GET /v1/status", "`maxim status`"),
+    ("GET /v1/why/last", "`maxim why last`"),
+    ("GET /v1/fears", "`maxim fear list`"),
+    ("GET /v1/chaos", "`maxim chaos list`"),
+    ("GET /v1/approvals", "`maxim approvals list`"),
+    ("GET /v1/goals", "`maxim goals`"),
+    ("GET /v1/tools", "`maxim tools list`"),
+    ("GET /v1/outbox?all=true", "`maxim outbox list --all`"),
+];
+
+fn as_commands(text: &str) -> String {
+    COMMANDS.iter().fold(text.to_owned(), |text, (path, command)| text.replace(path, command))
 }
 
 fn bug(error: impl std::fmt::Display) -> CliError {
     CliError::new(Exit::Bug, format!("the HTTP client can't start: {error}"), "see `maxim doctor`")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_path_that_a_fix_names_has_a_command() {
+        let folder = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("src/http");
+        let mut named = 0;
+        for file in std::fs::read_dir(folder).expect("the folder").flatten().map(|entry| entry.path()) {
+            let Ok(text) = std::fs::read_to_string(&file) else { continue };
+            for line in text.lines().filter(|line| !line.trim_start().starts_with("//")) {
+                named += usize::from(line.contains("GET /v1/") || line.contains("POST /v1/"));
+                let left = as_commands(line);
+                assert!(!left.contains("GET /v1/") && !left.contains("POST /v1/"), "{}: {line}", file.display());
+            }
+        }
+        assert!(named > 5, "{named}");
+    }
 }

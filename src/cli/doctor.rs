@@ -232,7 +232,13 @@ fn data(global: &Global) -> Finding {
     };
     let shown = folder.path().display();
     match tempfile_in(folder.path()) {
-        Ok(()) => Finding::ok("data folder", shown.to_string()),
+        Ok(()) => match fs::metadata(folder.path()).map(|meta| meta.permissions().mode() & 0o077) {
+            Ok(0) | Err(_) => Finding::ok("data folder", shown.to_string()),
+            Ok(_) => {
+                let found = format!("{shown} holds what it remembers, and others may look into it");
+                Finding::new("data folder", Health::Note, found, format!("chmod -R go= {shown}"))
+            }
+        },
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => {
             Finding::new("data folder", Health::Note, format!("{shown} isn't there yet"), "`maxim run` makes it")
         }
@@ -278,6 +284,9 @@ fn inside(status: &Value) -> Vec<Finding> {
             format!("stopped: {reason}"),
             "clear it with `maxim reset`",
         ));
+    } else if status["stop"]["motion"] == "motion_held" {
+        let fix = "let it go on with `maxim resume`";
+        findings.push(Finding::new("motion", Health::Note, "held since the reset", fix));
     }
     let regions = status["regions"].as_array().map(Vec::as_slice).unwrap_or_default();
     for region in regions {
@@ -289,18 +298,6 @@ fn inside(status: &Value) -> Vec<Finding> {
     }
     let running = regions.iter().filter(|region| region["state"] == "running").count();
     findings.push(Finding::ok("regions", format!("{running} of {} run", regions.len())));
-    let backups = &status["disk"]["backups"];
-    if let Some(why) = backups["failed"].as_str() {
-        findings.push(Finding::new(
-            "backups",
-            Health::Fault,
-            why,
-            "free the disk, or back up elsewhere with `maxim memory backup DIR`",
-        ));
-    }
-    if let Some(why) = status["disk"]["compaction_failed"].as_str() {
-        findings.push(Finding::new("compaction", Health::Fault, why, "free the disk; it is tried again by itself"));
-    }
     for server in status["tool_servers"].as_array().into_iter().flatten() {
         let name = format!("mcp.{}", server["name"].as_str().unwrap_or("?"));
         let (state, note) = (server["state"].as_str().unwrap_or("?"), tool_list::note(server));
@@ -315,11 +312,34 @@ fn inside(status: &Value) -> Vec<Finding> {
     }
     findings.extend(encoder_inside(&status["encoder"]));
     findings.extend(status["channels"].as_array().into_iter().flatten().filter_map(channel));
-    for part in ["body", "disk", "llm"] {
-        let error = status[part]["error"].as_str().or_else(|| status[part]["fault"].as_str());
-        if let Some(error) = error {
-            findings.push(Finding::new(part, Health::Fault, error, "see the runbook in deploy/"));
+    if let Some(fault) = status["body"]["fault"].as_str() {
+        findings.push(Finding::new("body", Health::Fault, fault, "see the runbook in deploy/"));
+    }
+    findings.extend(disk(&status["disk"]));
+    findings
+}
+
+/// The daemon's disk: whether what it accepts gets there, and what was read of it.
+fn disk(disk: &Value) -> Vec<Finding> {
+    let mut findings = Vec::new();
+    findings.push(match (disk["status"].as_str(), disk["reason"].as_str()) {
+        (Some("ok"), _) => Finding::ok("disk", format!("{} commits", disk["commits"])),
+        (status, reason) => {
+            let found = format!("{}: {}", status.unwrap_or("unknown"), reason.unwrap_or("no reason is told"));
+            let fix = "free or replace the disk; what is accepted is kept in memory until it takes it";
+            Finding::new("disk", Health::Fault, found, fix)
         }
+    });
+    if disk["damage_seen"] == true {
+        let fix = "look with `maxim memory verify`, and put a backup back with `maxim memory restore`";
+        findings.push(Finding::new("store", Health::Fault, "damaged records were read", fix));
+    }
+    if let Some(why) = disk["backups"]["failed"].as_str() {
+        let fix = "free the disk, or back up elsewhere with `maxim memory backup DIR`";
+        findings.push(Finding::new("backups", Health::Fault, why, fix));
+    }
+    if let Some(why) = disk["compaction_failed"].as_str() {
+        findings.push(Finding::new("compaction", Health::Fault, why, "free the disk; it is tried again by itself"));
     }
     findings
 }

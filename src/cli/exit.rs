@@ -87,7 +87,8 @@ impl CliError {
 
 impl From<ConfigError> for CliError {
     fn from(error: ConfigError) -> Self {
-        Self::Failed { exit: Exit::BadConfig, faults: error.faults }
+        let exit = if error.by_flags { Exit::Usage } else { Exit::BadConfig };
+        Self::Failed { exit, faults: error.faults }
     }
 }
 

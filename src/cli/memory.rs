@@ -123,7 +123,8 @@ impl MemoryArgs {
                     CliError::new(Exit::Usage, format!("the folder can't be named: {error}"), "give a full path")
                 })?;
                 let body = to.map_or_else(|| json!({}), |to| json!({"to": to}));
-                print(out, &Client::of_memory(global, false)?.post(&["v1", "memory", "backup"], &body)?.body)
+                let client = Client::of_memory(global, false)?;
+                print(out, &client.post_within(&["v1", "memory", "backup"], &body, BACKUP_PATIENCE)?.body)
             }
         }
     }
@@ -136,6 +137,8 @@ fn print(out: &Out, body: &Value) -> Result<Exit, CliError> {
 
 /// A little more than the daemon waits for the end of a sleep.
 const SLEEP_PATIENCE: Duration = Duration::from_secs(60);
+/// A backup is written whole before it is answered.
+const BACKUP_PATIENCE: Duration = Duration::from_secs(600);
 /// A part of an import that goes in one request: the steps in which it becomes durable.
 const PART_BYTES: usize = 32 * 1024;
 
@@ -149,7 +152,9 @@ fn import(global: &Global, out: &Out, file: &PathBuf, all: bool) -> Result<Exit,
         _ => Box::new(File::open(file).map_err(unreadable)?),
     };
     let longest = usize::try_from(global.load(Vec::new())?.settings.http.body_max.get()).unwrap_or(usize::MAX);
-    let mut import = Import { client: Client::of_memory(global, true)?, all, report: Report::default(), first: 1 };
+    let counts = Map::from_iter([("imported".to_owned(), json!(0))]);
+    let report = Report { counts, ..Report::default() };
+    let mut import = Import { client: Client::of_memory(global, true)?, all, report, first: 1 };
     let mut source = BufReader::new(source);
     let (mut part, mut lines, mut line) = (Vec::new(), 0, Vec::new());
     while read_line(&mut source, &mut line, longest).map_err(unreadable)? {

@@ -65,6 +65,7 @@ impl Offline {
             Ok::<_, CliError>(agent)
         })?;
         let keep = settings.store.backup_keep as usize;
+        let figures = Figures::of(&agent.frame.latch);
         let served = Arc::new(Served {
             agent: agent.handle(),
             store: store.clone(),
@@ -84,7 +85,7 @@ impl Offline {
             body_max: usize::try_from(settings.http.body_max.get()).unwrap_or(usize::MAX),
             latch_file: None,
             is_stop_path_tested: Arc::new(AtomicBool::new(false)),
-            figures: Figures::default(),
+            figures,
             tools: Arc::clone(&rooms.registry),
             tool_servers: Arc::clone(&rooms.tool_servers),
             channels: Arc::clone(&rooms.channels),

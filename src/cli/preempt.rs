@@ -96,5 +96,5 @@ pub(super) fn micros(watch: Stopwatch) -> u64 {
 
 /// Microseconds as a person reads them.
 pub(super) fn millis(micros: u64) -> String {
-    format!("{}.{:03} ms", micros / 1000, micros % 1000)
+    if micros < 1000 { format!("{micros} µs") } else { format!("{}.{:03} ms", micros / 1000, micros % 1000) }
 }

@@ -82,12 +82,9 @@ pub(super) fn shown(body: &Value) -> String {
         match name {
             Some(name) => {
                 let params = action.get("params").map_or_else(String::new, Value::to_string);
-                let state = match action["success"].as_bool() {
-                    Some(true) => " (done)",
-                    Some(false) => " (failed)",
-                    None => "",
-                };
-                text.push_str(&format!("* {} {}{state}\n", printable(name), printable(&params)));
+                // done, failed, unavailable, asked, blocked, denied, stopped, unknown
+                let state = action["status"].as_str().unwrap_or("unknown");
+                text.push_str(&format!("* {} {} ({})\n", printable(name), printable(&params), printable(state)));
             }
             None => text.push_str(&format!("* {}", tree(action, 1).trim_start())),
         }

@@ -134,7 +134,11 @@ impl Race {
         (is_answer && is_stopped(&self.folder.latch())).then(|| {
             let micros = self.elapsed_us();
             let via = "signal or file";
-            json!({"latched": true, "latency_us": micros, "round_trip_us": micros, "durable": true, "via": via})
+            // The file tells that it is stopped and nothing else.
+            json!({
+                "latched": true, "latency_us": micros, "durable": true, "first": null, "cancelled": null,
+                "processes_killed": null, "via": via, "round_trip_us": micros,
+            })
         })
     }
 

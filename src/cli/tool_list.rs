@@ -103,7 +103,10 @@ pub(super) fn refresh(global: &Global, out: &Out, only: Option<&str>) -> Result<
             Ok(changes) => format!("{server}: {} for the next start of the daemon\n{}", changes.len(), lines(changes)),
             Err(failure) => format!("{server}: {}", printable(&failure.message)),
         });
-        told.collect::<Vec<_>>().join("\n")
+        match asked.is_empty() {
+            true => "no tool server is configured; give one a section [mcp.NAME]".to_owned(),
+            false => told.collect::<Vec<_>>().join("\n"),
+        }
     })?;
     Ok(if is_well { Exit::Ok } else { Exit::NotHeld })
 }

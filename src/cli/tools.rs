@@ -7,6 +7,7 @@ use std::sync::Arc;
 use clap::{Args, Subcommand};
 use maxim_actors::action::tool_index::{ToolIndex, ToolText};
 use maxim_actors::language::{TokenTable, estimated_tokens};
+use maxim_actors::region::lines;
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
 use serde_json::json;
@@ -80,9 +81,9 @@ impl ToolsArgs {
             Tools::Refresh { server } => return tool_list::refresh(global, out, server.as_deref()),
             Tools::Rank { catalog, learn, k, input } => (catalog, learn, k, input),
         };
-        let catalog: Vec<ToolText> = lines(&catalog)?;
+        let catalog: Vec<ToolText> = rows(&catalog)?;
         let mut index = ToolIndex::new(&catalog, Arc::new(TokenTable::embedded()), estimated_tokens);
-        for success in learn.map(|file| lines::<Success>(&file)).transpose()?.unwrap_or_default() {
+        for success in learn.map(|file| rows::<Success>(&file)).transpose()?.unwrap_or_default() {
             let goal = index.goal(&success.q);
             let tools = match success.gold {
                 Gold::One(tool) => vec![tool],
@@ -91,7 +92,7 @@ impl ToolsArgs {
             tools.iter().for_each(|tool| index.learn(&goal, tool));
         }
         input.answer(|line| {
-            let question: Question = serde_json::from_value(line).map_err(|error| error.to_string())?;
+            let question: Question = lines::object_of(line)?;
             let ranking = index.rank(&index.goal(&question.q));
             let (tokens_full, tokens_shown) = index.tokens(&ranking);
             let names: Vec<&str> = ranking.tools.iter().map(|tool| tool.name.as_str()).collect();
@@ -106,7 +107,7 @@ impl ToolsArgs {
 }
 
 /// A file of JSON lines, whole; a line that is none is told with its number.
-fn lines<T: DeserializeOwned>(file: &Path) -> Result<Vec<T>, CliError> {
+fn rows<T: DeserializeOwned>(file: &Path) -> Result<Vec<T>, CliError> {
     let wrong = |why: String| {
         let fix = "give one JSON object a line; see maxim tools rank --help";
         CliError::new(Exit::Usage, format!("{}: {why}", file.display()), fix)
@@ -114,6 +115,6 @@ fn lines<T: DeserializeOwned>(file: &Path) -> Result<Vec<T>, CliError> {
     let text = fs::read_to_string(file).map_err(|error| wrong(error.to_string()))?;
     let numbered = text.lines().enumerate().filter(|(_, line)| !line.trim().is_empty());
     numbered
-        .map(|(at, line)| serde_json::from_str(line).map_err(|error| wrong(format!("line {}: {error}", at + 1))))
+        .map(|(at, line)| lines::object_in(line).map_err(|error| wrong(format!("line {}: {error}", at + 1))))
         .collect()
 }

@@ -23,6 +23,8 @@ impl Fault {
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub struct ConfigError {
     pub faults: Vec<Fault>,
+    /// Nothing is wrong but values of the command line.
+    pub by_flags: bool,
 }
 
 impl fmt::Display for ConfigError {
@@ -34,6 +36,6 @@ impl fmt::Display for ConfigError {
 
 impl From<Fault> for ConfigError {
     fn from(fault: Fault) -> Self {
-        Self { faults: vec![fault] }
+        Self { faults: vec![fault], by_flags: false }
     }
 }

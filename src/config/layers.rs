@@ -53,16 +53,17 @@ pub fn load(places: &Places, overrides: &[Override]) -> Result<Loaded, ConfigErr
         (None, None) => {}
     }
     layers.push(environment(&places.variables, &mut faults));
+    let by_flags = faults.is_empty();
     layers.push(flags(overrides, &mut faults));
     if !faults.is_empty() {
-        return Err(ConfigError { faults });
+        return Err(ConfigError { faults, by_flags });
     }
     let servers: BTreeSet<String> = layers.iter().flat_map(Layer::servers).collect();
     for server in &servers {
         built_in_of_server(&mut layers[0], server, &mut faults);
     }
     if !faults.is_empty() {
-        return Err(ConfigError { faults });
+        return Err(ConfigError { faults, by_flags: false });
     }
     merge(&layers)
 }
@@ -82,7 +83,7 @@ fn merge(layers: &[Layer]) -> Result<Loaded, ConfigError> {
     let mut faults = contradictions(&settings);
     faults.extend(mcp::contradictions(&settings));
     faults.extend(channels::contradictions(&settings));
-    if faults.is_empty() { Ok(Loaded { settings, winners }) } else { Err(ConfigError { faults }) }
+    if faults.is_empty() { Ok(Loaded { settings, winners }) } else { Err(ConfigError { faults, by_flags: false }) }
 }
 
 fn winner(layers: &[Layer], field: &Field) -> Winner {

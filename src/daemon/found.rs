@@ -61,10 +61,13 @@ pub fn tell(
         ));
     }
     match (latch.state(), latch.detail()) {
-        (LatchState::Stopped, Some(detail)) => lines.push(format!(
-            "STOPPED since {} by {}: {}. Clear it with `maxim reset`, then `maxim resume`",
-            detail.at, detail.by, detail.reason
-        )),
+        (LatchState::Stopped, Some(detail)) => {
+            let since = detail.at.map_or_else(|| "an unknown time".to_owned(), |at| at.to_string());
+            lines.push(format!(
+                "STOPPED since {since} by {}: {}. Clear it with `maxim reset`, then `maxim resume`",
+                detail.by, detail.reason
+            ));
+        }
         (LatchState::Stopped, None) => lines.push("STOPPED; clear it with `maxim reset`, then `maxim resume`".into()),
         (LatchState::MotionHeld, _) => lines.push("motion is held; release it with `maxim resume`".into()),
         (LatchState::Clear, _) => {}

@@ -31,6 +31,7 @@ use crate::config::{self, Secret, Settings};
 use crate::data_folder::{DaemonNote, DataFolder};
 use crate::http::{self, EventLog, Figures, Served};
 use crate::recorder::{Header, Limits, Recorder};
+use crate::stopping::stop_by;
 
 /// How long the end of the session is waited for when the daemon ends.
 const SESSION_GRACE: Duration = Duration::from_secs(1);
@@ -71,7 +72,6 @@ pub fn run(plan: Plan) -> Result<Exit, CliError> {
 
 fn open(plan: &Plan) -> Result<Opened, CliError> {
     let folder = plan.folder.path();
-    fs::create_dir_all(folder).map_err(|error| unusable("the data folder", folder, &error))?;
     if !plan.workdir.is_dir() {
         let found = format!("the working folder {} is not there", plan.workdir.display());
         return Err(CliError::new(Exit::Usage, found, "make it, or name another with --workdir"));
@@ -108,6 +108,7 @@ async fn live(plan: Plan, opened: Opened, watch: Stopwatch) -> Result<Exit, CliE
     let Opened { store, report, latch, listener, address, bearer, containment } = opened;
     let clock = SystemClock;
     let started = clock.now();
+    let figures = Figures::of(&latch);
     honour_request(&plan.folder, &latch, started);
     let saved = plan.folder.saved();
     let mut rooms = AgentSettings::new(
@@ -176,7 +177,7 @@ async fn live(plan: Plan, opened: Opened, watch: Stopwatch) -> Result<Exit, CliE
         text_max: usize::try_from(plan.settings.gateway.text_max.get()).unwrap_or(usize::MAX),
         latch_file: Some(plan.folder.latch()),
         is_stop_path_tested: Arc::clone(&is_stop_path_tested),
-        figures: Figures::default(),
+        figures,
         tools: Arc::clone(&rooms.registry),
         tool_servers: Arc::clone(&rooms.tool_servers),
         containment: Some(containment.clone()),
@@ -297,7 +298,7 @@ fn honour_request(folder: &DataFolder, latch: &StopLatch, at: Timestamp) {
     let path = folder.stop_request();
     if let Ok(reason) = fs::read_to_string(&path) {
         let reason = if reason.trim().is_empty() { "a stop request file".to_owned() } else { reason.trim().to_owned() };
-        let (_, durable) = latch.raise(StopDetail { reason, by: "stop.request".into(), at });
+        let (_, durable) = latch.raise(StopDetail { reason, by: stop_by::FILE.into(), at: Some(at) });
         if durable.wait(Duration::from_secs(5)) {
             let _ = fs::remove_file(path);
         }

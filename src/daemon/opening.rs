@@ -31,6 +31,10 @@ pub fn visiting(settings: &config::Store) -> StoreOptions {
 /// # Errors
 /// Another process holds it, it is newer or another engine's, or the folder can't be used.
 pub fn open(folder: &DataFolder, options: StoreOptions) -> Result<(StateStore, OpenReport), CliError> {
+    folder.make().map_err(|error| {
+        let found = format!("the data folder {} can't be used: {error}", folder.path().display());
+        CliError::new(Exit::TryAgain, found, "check its permissions and the disk, or name another with --data")
+    })?;
     StateStore::open(&folder.store(), options).map_err(|error| failed(&error))
 }
 

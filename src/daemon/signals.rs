@@ -8,6 +8,8 @@ use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM, SIGUSR1};
 use signal_hook::iterator::Signals;
 use tokio::sync::watch;
 
+use crate::stopping::stop_by;
+
 /// Listens on a thread of its own, which nothing that blocks a room can block.
 pub fn listen(door: &Arc<Door>, end: &Arc<watch::Sender<bool>>) -> io::Result<()> {
     let mut signals = Signals::new([SIGUSR1, SIGTERM, SIGINT, SIGHUP])?;
@@ -16,7 +18,7 @@ pub fn listen(door: &Arc<Door>, end: &Arc<watch::Sender<bool>>) -> io::Result<()
         for signal in signals.forever() {
             match signal {
                 SIGUSR1 => {
-                    let _ = door.stop("signal SIGUSR1".into(), "signal".into());
+                    let _ = door.stop("signal SIGUSR1".into(), stop_by::SIGNAL.into());
                 }
                 // A terminal that closes is no reason for a brain to end.
                 SIGHUP => tracing::info!("SIGHUP is ignored"),

@@ -10,6 +10,7 @@ use maxim_actors::effectors::door::Door;
 use serde_json::json;
 
 use crate::data_folder::DataFolder;
+use crate::stopping::{stop_by, stop_document};
 
 /// How long an answer waits for the latch file; the stop itself has happened already.
 const DURABLE: Duration = Duration::from_millis(50);
@@ -40,7 +41,7 @@ pub fn serve(folder: &DataFolder, door: &Arc<Door>, poll: Duration) -> io::Resul
             std::thread::sleep(poll);
             if let Ok(reason) = fs::read_to_string(&request) {
                 let reason = if reason.trim().is_empty() { "a stop request file" } else { reason.trim() };
-                let _ = at_file.stop(reason.into(), "stop.request".into());
+                let _ = at_file.stop(reason.into(), stop_by::FILE.into());
                 let _ = fs::remove_file(&request);
             }
         }
@@ -69,13 +70,8 @@ fn answer(caller: &UnixStream, door: &Door) -> io::Result<()> {
         return writeln!(writer, "{}", json!({ "error": "send `stop <reason>`" }));
     };
     let reason = if reason.trim().is_empty() { "the stop socket" } else { reason.trim() };
-    let (raised, durable) = door.stop(reason.into(), "maxim stop".into());
-    let answer = json!({
-        "latched": true,
-        "latency_us": raised.latency_us,
-        "durable": durable.wait(DURABLE),
-        "children_killed": raised.children_killed,
-        "first": raised.first,
-    });
+    let (raised, durable) = door.stop(reason.into(), stop_by::SOCKET.into());
+    // The rooms are not asked here: they may be wedged.
+    let answer = stop_document(&raised, durable.wait(DURABLE), None);
     writeln!(writer, "{answer}")
 }

@@ -1,6 +1,6 @@
 //! What happens on the bus, for those who look on: a bounded ring, and server-sent events out of it.
 
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::convert::Infallible;
 use std::sync::Arc;
 
@@ -227,12 +227,13 @@ pub async fn events(State(served): State<Arc<Served>>, request: Request) -> Resu
 
 fn wanted(served: &Served, names: &str) -> Result<Vec<String>, Problem> {
     let wires = served.agent.parts.iter().flat_map(|part| part.hears.iter().chain(&part.says));
-    let known: Vec<&str> = wires.map(|wire| wire.signal).collect();
+    let known: BTreeSet<&str> = wires.map(|wire| wire.signal).collect();
     let mut wanted = Vec::new();
     for name in names.split(',').map(str::trim).filter(|name| !name.is_empty()) {
-        if !known.contains(&name) {
+        if !known.contains(name) {
             let near = nearest(name, known.iter().copied());
-            let fix = near.map_or("see ARCHITECTURE.md for the signals".into(), |near| format!("did you mean {near}?"));
+            let all = || format!("give of {}", known.iter().copied().collect::<Vec<_>>().join(", "));
+            let fix = near.map_or_else(all, |near| format!("did you mean {near}?"));
             return Err(Problem::bad(format!("no signal has the type {name:?}"), fix));
         }
         wanted.push(name.to_owned());

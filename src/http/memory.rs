@@ -9,12 +9,13 @@ use axum::http::StatusCode;
 use jiff::Timestamp;
 use jiff::civil::Date;
 use jiff::tz::TimeZone;
-use maxim_actors::store::StoreError;
+use maxim_actors::store::{StoreError, StoreStatus};
 use serde_json::{Value, json};
 
 use super::fields::{Field, Given, Kind, body_fields, query_fields, whole_body};
 use super::layers::{self, Lines, Taken};
 use super::problem::{Answer, ok};
+use super::status::health;
 use super::{Problem, Served};
 
 /// Lines that a room gets at once.
@@ -194,6 +195,7 @@ pub async fn backup(State(served): State<Arc<Served>>, request: Request) -> Answ
         let found = format!("the folder {:?} is not a full path", relative.display().to_string());
         return Err(Problem::bad(found, "give it from / on: the daemon has its own working folder"));
     }
+    refuse_without_disk(&served).await?;
     let (store, backups) = (served.store.clone(), Arc::clone(&served.backups));
     let report = blocking(move || match to {
         Some(to) => store.backup(&to),
@@ -203,6 +205,19 @@ pub async fn backup(State(served): State<Arc<Served>>, request: Request) -> Answ
     ok(&json!({
         "place": report.place, "keys": report.keys, "bytes": report.bytes, "damaged_blocks": report.damaged_blocks,
     }))
+}
+
+/// The store is busy with a disk that takes nothing, so a copy of it would only wait.
+async fn refuse_without_disk(served: &Served) -> Result<(), Problem> {
+    let found = match health(served).await.map(|health| health.status) {
+        Some(StoreStatus::Ok) => return Ok(()),
+        Some(StoreStatus::Degraded { reason }) => format!("the store does not get to its disk: {reason}"),
+        None => "the store does not answer".to_owned(),
+    };
+    Err(Problem::later(
+        found,
+        "make room on the store's disk, then back up; what was accepted waits in memory until then",
+    ))
 }
 
 /// Runs what reads or writes much on a thread that may wait.

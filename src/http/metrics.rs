@@ -10,7 +10,7 @@ use axum::extract::State;
 use axum::http::{StatusCode, header};
 use axum::response::IntoResponse;
 use maxim_actors::store::{StoreHealth, StoreStatus};
-use maxim_bus::latch::LatchState;
+use maxim_bus::latch::{LatchState, StopLatch};
 use parking_lot::Mutex;
 use prometheus_client::encoding::{EncodeMetric, MetricEncoder, NoLabelSet, text};
 use prometheus_client::metrics::MetricType;
@@ -24,31 +24,43 @@ use prometheus_client::registry::{Registry, Unit};
 use super::problem::Answer;
 use super::status::{health, memory};
 use super::{Problem, Served};
+use crate::stopping::stop_by;
 
 const OPENMETRICS: &str = "application/openmetrics-text; version=1.0.0; charset=utf-8";
 
 /// What the door itself counts.
 pub struct Figures {
-    stops: Histogram,
+    stops: Stops,
     /// Counts of the memory's layers as last known.
     pub memory: Mutex<BTreeMap<&'static str, u64>>,
 }
 
-impl Default for Figures {
-    fn default() -> Self {
-        // 1 us to 1 s.
-        let bounds = [1e-6, 1e-5, 1e-4, 5e-4, 1e-3, 2e-3, 5e-3, 1e-2, 5e-2, 0.1, 1.0];
-        Self { stops: Histogram::new(bounds), memory: Mutex::default() }
-    }
-}
+type Labels = Vec<(&'static str, String)>;
+/// Latencies by the way that the stop came.
+type Stops = Family<Labels, Histogram, fn() -> Histogram>;
 
 impl Figures {
-    pub fn stopped(&self, latency: Duration) {
-        self.stops.observe(latency.as_secs_f64());
+    /// Counts each raise of this latch from now on.
+    pub fn of(latch: &StopLatch) -> Self {
+        // 1 us to 1 s.
+        let empty = || Histogram::new([1e-6, 1e-5, 1e-4, 5e-4, 1e-3, 2e-3, 5e-3, 1e-2, 5e-2, 0.1, 1.0]);
+        let stops = Stops::new_with_constructor(empty);
+        let counted = stops.clone();
+        latch.on_raised(move |detail, raised| {
+            let seconds = Duration::from_micros(raised.latency_us).as_secs_f64();
+            counted.get_or_create(&vec![("by", way(&detail.by).to_owned())]).observe(seconds);
+        });
+        Self { stops, memory: Mutex::default() }
     }
 }
 
-type Labels = Vec<(&'static str, String)>;
+/// The way by which a stop came. Whoever said a stop phrase is no label: there are as many as there are people.
+fn way(by: &str) -> &str {
+    [stop_by::HTTP, stop_by::SOCKET, stop_by::SIGNAL, stop_by::FILE]
+        .into_iter()
+        .find(|way| *way == by)
+        .unwrap_or("phrase")
+}
 
 /// `GET /metrics`.
 pub async fn metrics(State(served): State<Arc<Served>>) -> Answer {
@@ -85,7 +97,7 @@ fn brain(served: &Served, registry: &mut Registry) {
     let version = env!("CARGO_PKG_VERSION");
     registry.register(
         "build",
-        "What runs.",
+        "What runs",
         Info::new(
             vec![("version", version), ("llm", served.llm.as_str())]
                 .into_iter()
@@ -93,23 +105,23 @@ fn brain(served: &Served, registry: &mut Registry) {
                 .collect::<Labels>(),
         ),
     );
-    gauge(registry, "stop_latched", "1 while the stop is latched.", u64::from(frame.latch.is_stopped()));
+    gauge(registry, "stop_latched", "1 while the stop is latched", u64::from(frame.latch.is_stopped()));
     let is_held = u64::from(frame.latch.state() != LatchState::Clear);
-    gauge(registry, "motion_held", "1 while motion waits for a resume.", is_held);
-    let help = "From the request at the HTTP door to the latch being set and all told.";
+    gauge(registry, "motion_held", "1 while motion waits for a resume", is_held);
+    let help = "From the call of the latch to its being set and all told, by every way";
     registry.register_with_unit("hard_stop_latency", help, Unit::Seconds, served.figures.stops.clone());
     let uptime = u64::try_from(frame.clock.now().duration_since(served.started).as_secs()).unwrap_or(0);
-    gauge(registry, "uptime_seconds", "Since the start of the process.", uptime);
+    gauge(registry, "uptime_seconds", "Since the start of the process", uptime);
     let supervision = &served.agent.supervision;
-    counter(registry, "escalations", "Rooms whose restart budget was spent.", supervision.escalations());
+    counter(registry, "escalations", "Rooms whose restart budget was spent", supervision.escalations());
     let hung = supervision.zombies() as u64;
-    gauge(registry, "hung_threads", "Threads that were given up and have not ended.", hung);
+    gauge(registry, "hung_threads", "Threads that were given up and have not ended", hung);
     let records = Family::<Labels, Gauge>::default();
     for (layer, count) in served.figures.memory.lock().iter() {
         let count = i64::try_from(*count).unwrap_or(i64::MAX);
         records.get_or_create(&vec![("layer", (*layer).to_owned())]).set(count);
     }
-    registry.register("memory_records", "What each layer of memory holds.", records);
+    registry.register("memory_records", "What each layer of memory holds", records);
 }
 
 fn rooms(served: &Served, registry: &mut Registry) {
@@ -128,11 +140,11 @@ fn rooms(served: &Served, registry: &mut Registry) {
         handled.get_or_create(&labels).inc_by(heart.handled());
         dead.get_or_create(&labels).inc_by(heart.dead_letters());
     }
-    registry.register("region_up", "1 while the room runs.", up);
-    registry.register("inbox_depth", "Messages that wait for the room.", depth);
-    registry.register("region_restarts", "Restarts since the start of the process.", restarts);
-    registry.register("region_handled", "Messages and deadlines dealt with.", handled);
-    registry.register("dead_letters", "Messages that the room failed on twice.", dead);
+    registry.register("region_up", "1 while the room runs", up);
+    registry.register("inbox_depth", "Messages that wait for the room", depth);
+    registry.register("region_restarts", "Restarts since the start of the process", restarts);
+    registry.register("region_handled", "Messages and deadlines dealt with", handled);
+    registry.register("dead_letters", "Messages that the room failed on twice", dead);
 }
 
 fn traffic(served: &Served, registry: &mut Registry) {
@@ -141,22 +153,22 @@ fn traffic(served: &Served, registry: &mut Registry) {
     for (name, count) in &sums.signals {
         signals.get_or_create(&vec![("signal", (*name).to_owned())]).inc_by(*count);
     }
-    registry.register("signals", "Signals that were emitted.", signals);
+    registry.register("signals", "Signals that were emitted", signals);
     let verdicts = Family::<Labels, Counter>::default();
     for (verdict, count) in &sums.verdicts {
         verdicts.get_or_create(&vec![("verdict", (*verdict).to_owned())]).inc_by(*count);
     }
-    registry.register("fear_verdicts", "How the gate ended intents.", verdicts);
+    registry.register("fear_verdicts", "How the gate ended intents", verdicts);
     let tokens = Family::<Labels, Counter>::default();
     let by_purpose =
         [("prompt", sums.prompt_tokens), ("completion", sums.completion_tokens), ("embed", sums.embed_tokens)];
     for (purpose, count) in by_purpose {
         tokens.get_or_create(&vec![("purpose", purpose.to_owned())]).inc_by(count);
     }
-    registry.register("llm_tokens", "Tokens of the language model, and of the encoder's server.", tokens);
+    registry.register("llm_tokens", "Tokens of the language model, and of the encoder's server", tokens);
     for (name, help, sum) in [
-        ("money_spent", "What these cost, by the configured prices.", sums.money),
-        ("degrees_moved", "How far joints turned.", sums.degrees),
+        ("money_spent", "What these cost, by the configured prices", sums.money),
+        ("degrees_moved", "How far joints turned", sums.degrees),
     ] {
         let counter = Counter::<f64, AtomicU64>::default();
         counter.inc_by(sum.max(0.0));
@@ -165,14 +177,14 @@ fn traffic(served: &Served, registry: &mut Registry) {
 }
 
 fn disk(health: &StoreHealth, registry: &mut Registry) {
-    let help = "How long batches took to be on disk; the sum is made of the buckets' upper bounds.";
+    let help = "How long batches took to be on disk; the sum is made of the buckets' upper bounds";
     registry.register_with_unit("commit", help, Unit::Seconds, Commits(health.latency.histogram.clone()));
     let is_degraded = u64::from(health.status != StoreStatus::Ok);
-    gauge(registry, "store_degraded", "1 while what is accepted doesn't get to the disk.", is_degraded);
-    gauge(registry, "store_disk_bytes", "Of the store, holes not counted.", health.bytes_on_disk);
-    gauge(registry, "store_waiting_bytes", "Accepted and not on disk.", health.waiting_bytes);
-    counter(registry, "store_compactions", "Times that dead space was given back.", health.compactions);
-    counter(registry, "store_write_failures", "Writes that failed.", health.failures);
+    gauge(registry, "store_degraded", "1 while what is accepted doesn't get to the disk", is_degraded);
+    gauge(registry, "store_disk_bytes", "Of the store, holes not counted", health.bytes_on_disk);
+    gauge(registry, "store_waiting_bytes", "Accepted and not on disk", health.waiting_bytes);
+    counter(registry, "store_compactions", "Times that dead space was given back", health.compactions);
+    counter(registry, "store_write_failures", "Writes that failed", health.failures);
 }
 
 /// The store's own histogram: upper bound in microseconds and count of each bucket.

@@ -111,7 +111,7 @@ fn action_document(action: &ActionSummary) -> Value {
     let mut document = json!(action);
     match action.status.as_str() {
         "done" => document["success"] = true.into(),
-        "failed" => document["success"] = false.into(),
+        "failed" | "unavailable" => document["success"] = false.into(),
         _ => {}
     }
     document

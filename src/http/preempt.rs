@@ -9,7 +9,7 @@ use jiff::SignedDuration;
 use maxim_actors::effectors::door::Unanswered;
 use maxim_bus::clock::Stopwatch;
 use maxim_bus::latch::{LatchError, LatchState, StopDetail, StopLatch};
-use maxim_bus::signals::goal::GoalState;
+use maxim_bus::signals::goal::{Goal, GoalOrigin, GoalState};
 use maxim_bus::signals::lifecycle::{PreemptionChanged, PreemptionRequested};
 use serde_json::{Value, json};
 
@@ -18,9 +18,10 @@ use super::goals::survey;
 use super::percepts::{OWNER, checked_text};
 use super::problem::{Answer, ok};
 use super::{Problem, Served};
+use crate::stopping::{stop_by, stop_document};
 
 /// By whom it is, in the latch and in records.
-const BY: &str = "http";
+const BY: &str = stop_by::HTTP;
 /// How long a stop waits for the disk and the rooms before it answers.
 const CONFIRMATION: Duration = Duration::from_millis(50);
 /// How long a reset or resume, which the latch has done already, waits for the rooms.
@@ -38,9 +39,8 @@ pub async fn stop(State(served): State<Arc<Served>>, request: Request) -> Answer
     let given = body_fields(&served, request, STOP).await?;
     let reason = given.text("reason").unwrap_or("POST /v1/stop").to_owned();
     let frame = &served.agent.frame;
-    let detail = StopDetail { reason, by: BY.into(), at: frame.clock.now() };
+    let detail = StopDetail { reason, by: BY.into(), at: Some(frame.clock.now()) };
     let (raised, durable) = frame.latch.raise(detail.clone());
-    served.figures.stopped(Duration::from_micros(raised.latency_us));
     // The circuit answers by itself later than we may wait, so it is asked on a task of its own.
     let door = Arc::clone(&served.agent.outside.door);
     let told = tokio::spawn(async move { door.preempt(PreemptionRequested::Stop(detail)).await });
@@ -48,14 +48,7 @@ pub async fn stop(State(served): State<Arc<Served>>, request: Request) -> Answer
     let (durable, told) = tokio::join!(durable, tokio::time::timeout(CONFIRMATION, told));
     let changed = told.ok().and_then(Result::ok).and_then(Result::ok);
     let cancelled = changed.map(|changed| changed.cancelled_turns).unwrap_or_default();
-    ok(&json!({
-        "latched": true,
-        "latency_us": raised.latency_us,
-        "durable": durable.unwrap_or(false),
-        "first": raised.first,
-        "cancelled": cancelled,
-        "processes_killed": raised.children_killed,
-    }))
+    ok(&stop_document(&raised, durable.unwrap_or(false), Some(&cancelled)))
 }
 
 /// `POST /v1/reset`.
@@ -120,18 +113,32 @@ pub async fn redirect(State(served): State<Arc<Served>>, request: Request) -> An
         return Err(Problem::new(StatusCode::CONFLICT, why, "clear the stop: `maxim reset`, then `maxim resume`"));
     }
     let watch = Stopwatch::start();
-    let redirect =
-        PreemptionRequested::Redirect { goal, by: OWNER.into(), channel: BY.into(), turn: None, is_threat: false };
+    let redirect = PreemptionRequested::Redirect {
+        goal: goal.clone(),
+        by: OWNER.into(),
+        channel: BY.into(),
+        turn: None,
+        is_threat: false,
+    };
     let changed = told(&served, redirect).await?;
     let mut body = document(&served, watch.elapsed(), Some(&changed));
     // The goals room heard of it before it hears this question.
     let told = survey(&served, None).await?;
-    let active = told.goals.iter().find(|goal| goal.state == GoalState::Active);
-    body["goal"] = json!(active.map(|goal| &goal.title));
-    body["id"] = json!(active.and_then(|goal| goal.turn));
+    let own = redirected(&told.goals, &goal);
+    body["goal"] = json!(own.map_or(goal.as_str(), |own| own.title.as_str()));
+    body["id"] = json!(own.and_then(|own| own.turn));
+    body["state"] = json!(own.map(|own| own.state));
     let suspended = told.goals.iter().filter(|goal| goal.state == GoalState::Suspended);
     body["suspended"] = json!(suspended.map(|goal| &goal.title).collect::<Vec<_>>());
     ok(&body)
+}
+
+/// The goal that a redirect made: by now another may be pursued, or it may have ended.
+fn redirected<'a>(goals: &'a [Goal], wanted: &str) -> Option<&'a Goal> {
+    let own = goals.iter().filter(|goal| goal.origin == GoalOrigin::Person && goal.channel == BY);
+    // Titles are cut to their bound.
+    let own = own.filter(|goal| !goal.title.is_empty() && wanted.trim().starts_with(&goal.title));
+    own.max_by_key(|goal| goal.id)
 }
 
 async fn told(served: &Served, request: PreemptionRequested) -> Result<PreemptionChanged, Unanswered> {
@@ -150,4 +157,26 @@ fn document(served: &Served, latency: Duration, changed: Option<&PreemptionChang
         body["cancelled"] = json!(changed.cancelled_turns);
     }
     body
+}
+
+#[cfg(test)]
+mod tests {
+    use jiff::Timestamp;
+    use maxim_bus::{MessageId, Trust};
+
+    use super::*;
+
+    #[test]
+    fn a_redirect_is_answered_by_its_own_goal_whatever_is_pursued_by_then() {
+        let goal = |number: u64, title: &str, state| {
+            let (id, at) = (MessageId::from_parts(number, 0), Timestamp::UNIX_EPOCH);
+            let turn = Some(MessageId::from_parts(number, 1));
+            let goal = Goal::new(id, title, GoalOrigin::Person, (BY, OWNER), Trust::Owner, at);
+            Goal { state, turn, ..goal }
+        };
+        let (former, own) = (goal(1, "say hello", GoalState::Done), goal(2, "say hello", GoalState::Done));
+        let other = Goal { channel: "console".into(), ..goal(3, "fetch the cup", GoalState::Active) };
+        assert_eq!(redirected(&[other.clone(), former, own.clone()], " say hello "), Some(&own));
+        assert_eq!(redirected(&[other], "say hello"), None);
+    }
 }

@@ -8,7 +8,7 @@ use axum::http::StatusCode;
 use axum::routing::{MethodRouter, get, post};
 use serde_json::Value;
 
-use super::fields::{Field, nearest};
+use super::fields::Field;
 use super::{
     Problem, Served, chaos, completions, concepts, events, fears, goals, hooks, layers, memory, metrics, observations,
     openapi, outbox, page, percepts, powers, preempt, prompt, safety, similar, socket, status, tools, why, working,
@@ -341,10 +341,15 @@ pub fn router() -> Router<Arc<Served>> {
     all.fallback(unknown).method_not_allowed_fallback(wrong_method)
 }
 
+/// The least likeness of a path that somebody may have meant, from 0 to 1.
+const NEAR: f64 = 0.6;
+
 async fn unknown(request: Request) -> Problem {
     let path = request.uri().path();
-    let fix = match nearest(path, ROUTES.iter().map(|route| route.path)) {
-        Some(near) => format!("did you mean {near}?"),
+    let likely = ROUTES.iter().map(|route| (strsim::normalized_levenshtein(path, route.path), route.path));
+    let likely = likely.filter(|(likeness, _)| *likeness >= NEAR).max_by(|a, b| a.0.total_cmp(&b.0));
+    let fix = match likely {
+        Some((_, near)) => format!("did you mean {near}?"),
         None => "see /v1/openapi.json for what there is".into(),
     };
     Problem::new(StatusCode::NOT_FOUND, format!("there is no path {path:?}"), fix)

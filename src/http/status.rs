@@ -51,7 +51,7 @@ pub async fn status(State(served): State<Arc<Served>>, request: Request) -> Answ
         "stop": {
             "latched": is_stopped,
             "reason": detail.as_ref().map(|detail| &detail.reason),
-            "at": detail.as_ref().map(|detail| detail.at),
+            "at": detail.as_ref().and_then(|detail| detail.at),
             "by": detail.as_ref().map(|detail| &detail.by),
             "motion": frame.latch.state(),
         },

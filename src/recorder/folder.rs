@@ -1,6 +1,6 @@
 //! The folder of recordings: names, ages and the bound on all of them.
 
-use std::fs::{self, File, OpenOptions};
+use std::fs::{self, File};
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -10,6 +10,7 @@ use jiff::tz::TimeZone;
 use jiff::{SignedDuration, Timestamp};
 
 use super::{RecorderError, Window};
+use crate::data_folder::private_file;
 
 /// A file's beginning in its name, UTC.
 const NAME: &str = "%Y%m%dT%H%M%S";
@@ -35,7 +36,7 @@ impl Folder {
         let mut number = 1;
         loop {
             let path = self.0.join(format!("{began}Z-{number:04}.mcap"));
-            match OpenOptions::new().write(true).create_new(true).open(&path) {
+            match private_file().create_new(true).open(&path) {
                 Ok(file) => return Ok((path, file)),
                 Err(error) if error.kind() == ErrorKind::AlreadyExists => number += 1,
                 Err(error) => return Err(told(&path, "made", &error)),

@@ -217,7 +217,7 @@ fn stops(frame: &Frame) -> Value {
     let mut took = Vec::with_capacity(STOPS);
     for _ in 0..STOPS {
         let watch = Stopwatch::start();
-        let detail = StopDetail { reason: "bench".into(), by: "bench".into(), at: frame.clock.now() };
+        let detail = StopDetail { reason: "bench".into(), by: "bench".into(), at: Some(frame.clock.now()) };
         latch.raise(detail);
         let refused = latch.permit(EffectKind::Other).is_err();
         took.push(if refused { watch.elapsed().as_nanos() as f64 / 1e3 } else { f64::INFINITY });

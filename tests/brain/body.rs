@@ -198,7 +198,7 @@ fn a_body_that_is_lost_is_a_stop_that_says_why_and_a_start_in_one_that_is_not_th
     let mut bench = embodied();
     sim(&bench).break_down(Some(Fault::Connecting("nobody listens".into())));
     let ended = bench.say("look left 20 degrees");
-    assert_eq!(ended.actions[0].status, "failed");
+    assert_eq!(ended.actions[0].status, "unavailable");
     assert!(!bench.latch.is_stopped());
 }
 
@@ -210,7 +210,8 @@ fn the_latch_is_asked_before_every_single_target() {
         let (latch, seen) = (bench.latch.clone(), Arc::clone(&stopped_at));
         sim(&bench).on_target(move |at| {
             if at >= number {
-                let at_once = StopDetail { reason: "now".into(), by: "test".into(), at: jiff::Timestamp::UNIX_EPOCH };
+                let at_once =
+                    StopDetail { reason: "now".into(), by: "test".into(), at: Some(jiff::Timestamp::UNIX_EPOCH) };
                 latch.raise(at_once);
                 seen.lock().push(at);
             }

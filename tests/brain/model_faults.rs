@@ -88,7 +88,11 @@ fn a_stop_abandons_the_call_at_once() {
         while asked.requests().is_empty() {
             std::thread::yield_now();
         }
-        latch.raise(StopDetail { reason: "a test".into(), by: "test".into(), at: MONDAY.parse().expect("a time") });
+        latch.raise(StopDetail {
+            reason: "a test".into(),
+            by: "test".into(),
+            at: Some(MONDAY.parse().expect("a time")),
+        });
     });
     bench.say(QUESTION); // it would take ten minutes
     stopper.join().expect("it stopped");

@@ -8,7 +8,7 @@ use maxim_actors::action::tools::Reversal;
 use maxim_actors::store::StateStore;
 use maxim_bus::Trust;
 use maxim_bus::signals::outcome::{ExecutionStarted, ReversalPrepared};
-use serde_json::json;
+use serde_json::{Value, json};
 
 use crate::common::{Bench, core_tools};
 
@@ -132,6 +132,24 @@ fn code_is_searched_and_what_is_not_there_says_so() {
     assert!(ended.reply.is_some_and(|reply| reply.contains("gulls.rs")));
     let ended = bench.say("turn right by 30 degrees");
     assert!(ended.reply.as_ref().is_some_and(|reply| reply.contains("isn't available")), "{ended:?}");
+}
+
+#[test]
+fn what_is_not_here_is_no_success_and_teaches_nothing() {
+    let mut bench = Bench::new();
+    for _ in 0..3 {
+        let ended = bench.say("look left 20 degrees");
+        assert_eq!(status(&ended, "move").as_deref(), Some("unavailable"), "{ended:?}");
+    }
+    let links = bench.inquire("causal_links", json!({"event": "move"}));
+    assert_eq!(links["results"], json!([]), "{links}");
+    let felt = bench.inquire("pain_history", json!({}));
+    assert_eq!(felt["counts"]["tool_error"], Value::Null, "{felt}");
+    let good = bench.inquire("memory_recall", json!({"tool_name": "move", "success": true}));
+    assert_eq!(good["results"], json!([]), "{good}");
+    let counts = bench.inquire("system_stats", json!({}));
+    assert_eq!(counts["regions"]["tool_index"]["successes"], 0, "{}", counts["regions"]["tool_index"]);
+    assert_eq!(counts["regions"]["cerebellum"]["programs"], json!([]), "{}", counts["regions"]["cerebellum"]);
 }
 
 #[test]

@@ -28,6 +28,19 @@ fn every_fault_of_a_configuration_is_named_with_its_file_and_fix() {
 }
 
 #[test]
+fn a_wrong_value_of_a_flag_is_an_error_of_usage() {
+    let home = Home::new();
+    for (flag, value) in [("--mode", "bold"), ("--autonomy", "much"), ("--body", "ghost"), ("--listen", "here")] {
+        let done = home.run(&["run", flag, value]);
+        assert_eq!(done.code, Some(2), "{done:?}");
+        assert!(done.err.contains(flag) && done.err.contains(value), "{done:?}");
+    }
+    assert_eq!(home.run(&["fear", "check", "--mode", "bold"]).code, Some(2));
+    home.write("work/maxim.toml", "[agent]\nmode = \"bold\"\n");
+    assert_eq!(home.run(&["run", "--mode", "bold"]).code, Some(78), "the file has to be corrected too");
+}
+
+#[test]
 fn a_file_that_cant_be_read_is_named() {
     let home = Home::new();
     let done = home.run(&["config", "show", "--config", "absent.toml"]);

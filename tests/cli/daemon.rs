@@ -48,7 +48,8 @@ fn without_a_daemon_each_command_says_what_it_tried() {
 fn a_percept_is_sent_and_its_reply_printed() {
     let home = Home::new();
     let reply = json!({"id": "p1", "reply": "It is on\u{1b}[2J the table.", "actions": [
-        {"tool": "move", "params": {"x": 1}, "success": true}]});
+        {"tool": "move", "params": {"x": 1}, "status": "unavailable", "success": false},
+        {"tool": "bash", "params": {}, "status": "asked"}, {"tool": "glob", "params": {}, "status": "done", "success": true}]});
     let daemon = door(vec![
         (202, json!({"id": "p0", "durable": true})),
         (200, reply),
@@ -61,7 +62,7 @@ fn a_percept_is_sent_and_its_reply_printed() {
         home.run_with(&["send", "where is the cup?", "--wait", "--timeout", "2"], "MAXIM__HTTP__TOKEN", "s3cret");
     assert_eq!(
         (done.code, done.out.as_str()),
-        (Some(0), "It is on [2J the table.\n* move {\"x\":1} (done)\n"),
+        (Some(0), "It is on [2J the table.\n* move {\"x\":1} (unavailable)\n* bash {} (asked)\n* glob {} (done)\n"),
         "{done:?}"
     );
     let done = home.run(&["send", "hello", "--wait", "--timeout", "0"]);
@@ -107,7 +108,7 @@ fn preemption_sends_its_parameters_and_prints_the_measured_latency() {
 #[test]
 fn a_refusal_keeps_the_daemons_words_and_maps_to_an_exit_code() {
     let home = Home::new();
-    let cases = [(422, 2), (401, 1), (404, 1), (409, 1), (429, 75), (503, 75), (500, 70)];
+    let cases = [(422, 2), (401, 78), (404, 1), (409, 1), (429, 75), (503, 75), (500, 70)];
     for (status, code) in cases {
         let daemon =
             door(vec![(status, json!({"title": "no", "detail": "the region amygdala is unknown", "status": status}))]);

@@ -259,3 +259,27 @@ fn where_no_store_is_none_is_made_by_asking() {
     assert!(!home.path(".local/state/maxim/store").exists());
     assert_eq!(home.run(&["memory", "convert"]).code, Some(2));
 }
+
+#[test]
+fn a_file_of_no_lines_is_counted_as_such() {
+    let home = filled();
+    home.write("work/empty.jsonl", "");
+    let done = home.run(&["memory", "import", "empty.jsonl"]);
+    assert_eq!((done.code, done.out.as_str()), (Some(0), "imported: 0\n"), "{done:?}");
+    assert!(home.run(&["tools", "refresh"]).out.contains("no tool server is configured"));
+}
+
+#[test]
+fn what_it_remembers_is_for_its_user_alone() {
+    use std::os::unix::fs::PermissionsExt;
+    let home = filled();
+    let others = |path: std::path::PathBuf| std::fs::metadata(path).expect("it is there").permissions().mode() & 0o077;
+    let data = home.path("new");
+    let folder = data.to_str().expect("text");
+    assert_eq!(home.run(&["memory", "import", "episodes.jsonl", "--data", folder]).code, Some(0));
+    assert_eq!((others(data.clone()), others(data.join("latch.json"))), (0, 0));
+    assert!(!home.run(&["doctor", "--data", folder]).out.contains("chmod"));
+    std::fs::set_permissions(&data, std::fs::Permissions::from_mode(0o755)).expect("set");
+    let told = home.run(&["doctor", "--data", folder]).out;
+    assert!(told.contains("chmod -R go= "), "{told}");
+}

@@ -54,7 +54,7 @@ fn stop_is_confirmed_by_the_latch_file_when_the_socket_is_gone() {
                 && reason.ends_with('\n')
             {
                 let at = Timestamp::UNIX_EPOCH;
-                latch.raise(maxim_bus::latch::StopDetail { reason, by: "file".into(), at });
+                latch.raise(maxim_bus::latch::StopDetail { reason, by: "file".into(), at: Some(at) });
                 return latch;
             }
             std::thread::yield_now();

@@ -387,7 +387,7 @@ fn a_stop_ends_everything_at_once(place: Place) {
         scope.spawn(|| {
             assert_eq!(fs::read_to_string(&fifo).expect("read"), "ready\n");
             assert!(place.living() >= 3, "it sees those that run");
-            let detail = StopDetail { reason: "test".into(), by: "test".into(), at: Timestamp::UNIX_EPOCH };
+            let detail = StopDetail { reason: "test".into(), by: "test".into(), at: Some(Timestamp::UNIX_EPOCH) };
             assert_eq!(place.latch.raise(detail).0.children_killed, 1);
         });
         place.bash("sleep 600 & (sleep 600 & sleep 600) & (setsid -f sleep 600; true); echo ready > ready; sleep 600")

@@ -142,6 +142,15 @@ impl Daemon {
         })
     }
 
+    /// What isn't JSON.
+    pub fn text(&self, path: &str) -> String {
+        self.runtime.block_on(async {
+            let answer =
+                self.http.get(format!("{}{path}", self.url)).timeout(PATIENCE).send().await.expect("an answer");
+            answer.text().await.expect("text")
+        })
+    }
+
     pub fn post(&self, path: &str, body: &Value) -> (u16, Value) {
         self.post_raw(path, body.to_string())
     }

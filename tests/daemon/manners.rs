@@ -120,3 +120,52 @@ fn it_ends_in_order_and_says_at_the_next_start_how_it_ended() {
     let daemon = place.start();
     daemon.until("it has told", || daemon.heard().contains("without warning"));
 }
+
+#[test]
+fn the_doctor_sees_a_disk_that_fails_and_motion_that_is_held() {
+    let place = Place::new();
+    let daemon = place.start_with(&["--chaos"]);
+    let (code, told, err) = place.cli(&["doctor"]);
+    assert_eq!(code, 0, "{told}{err}");
+    assert_eq!(daemon.get("/v1/status").1["disk"]["damage_seen"], false, "what the doctor reads is there");
+    assert_eq!(place.cli(&["stop"]).0, 0);
+    assert_eq!(place.cli(&["reset"]).0, 0);
+    let (code, told, _) = place.cli(&["doctor"]);
+    assert!(code == 0 && told.contains("maxim resume"), "held motion is told, and no fault: {told}");
+    assert_eq!(place.cli(&["chaos", "fail-disk"]).0, 0);
+    daemon.post("/v1/percepts", &json!({ "text": "hello" }));
+    daemon.until("degraded", || daemon.get("/v1/status").1["disk"]["status"] != "ok");
+    let (code, told, _) = place.cli(&["doctor"]);
+    assert_eq!(code, 1, "{told}");
+    assert!(told.lines().any(|line| line.contains("FAULT") && line.contains("disk")), "{told}");
+    let (code, _, err) = place.cli(&["memory", "backup"]);
+    assert!(code == 75 && err.contains("make room"), "refused with what helps: {code} {err}");
+    let (code, _, err) = place.cli(&["memory", "recall", "hello"]);
+    assert!(code == 75 && err.contains("make room"), "{code} {err}");
+    assert_eq!(place.cli(&["chaos", "restore-disk"]).0, 0);
+    daemon.until("the disk is back", || daemon.get("/v1/status").1["disk"]["status"] == "ok");
+    assert_eq!(place.cli(&["memory", "backup"]).0, 0);
+}
+
+#[test]
+fn a_command_is_told_of_commands_and_of_the_token_it_lacks() {
+    let place = Place::new();
+    let daemon = place.start_guarded("s3cret");
+    let (code, _, err) = place.cli(&["status"]);
+    assert!(code == 78 && err.contains("MAXIM__HTTP__TOKEN") && !err.contains("Authorization"), "{code} {err}");
+    let told = |args: &[&str]| {
+        let mut command = place.command();
+        command.env("MAXIM__HTTP__TOKEN", "s3cret").arg("--data").arg(place.data()).args(args);
+        let done = command.output().expect("runs");
+        (done.status.code(), String::from_utf8_lossy(&done.stderr).into_owned())
+    };
+    assert_eq!(told(&["stop"]).0, Some(0));
+    let (code, err) = told(&["resume"]);
+    assert!(code == Some(1) && err.contains("maxim reset") && !err.contains("/v1/"), "{err}");
+    let mode = |name: &str| {
+        use std::os::unix::fs::PermissionsExt;
+        fs::metadata(place.data().join(name)).expect("it is there").permissions().mode() & 0o077
+    };
+    assert_eq!((mode("daemon.json"), mode("latch.json")), (0, 0), "for its user alone");
+    drop(daemon);
+}

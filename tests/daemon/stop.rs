@@ -3,7 +3,7 @@
 use std::fs;
 use std::time::{Duration, Instant};
 
-use serde_json::json;
+use serde_json::{Value, json};
 
 use crate::harness::Place;
 
@@ -55,8 +55,18 @@ fn a_phrase_a_signal_a_file_and_the_socket_each_stop_it() {
     clear();
     let (code, out, _) = place.cli(&["stop", "--json"]);
     assert_eq!(code, 0);
-    assert!(out.contains("latency_us"), "{out}");
+    let told: Value = serde_json::from_str(&out).expect("JSON");
+    for member in ["latched", "latency_us", "durable", "first", "cancelled", "processes_killed"] {
+        assert!(told.get(member).is_some(), "{member} is missing in {told}");
+    }
     assert!(stopped());
+    let figures = daemon.text("/metrics");
+    for by in ["phrase", "signal", "stop.request", "maxim stop"] {
+        let line =
+            figures.lines().find(|line| line.starts_with("maxim_hard_stop_latency_seconds_count") && line.contains(by));
+        let count = line.and_then(|line| line.rsplit(' ').next()).and_then(|count| count.parse::<u64>().ok());
+        assert!(count.is_some_and(|count| count > 0), "{by} is not counted: {figures}");
+    }
 }
 
 #[test]

@@ -137,7 +137,8 @@ fn failure_of(kind: ErrorKind) -> FailureKind {
         ErrorKind::TooLarge => FailureKind::Exhausted,
         ErrorKind::Timeout => FailureKind::Timeout,
         ErrorKind::Stopped => FailureKind::Stopped,
-        ErrorKind::Failed | ErrorKind::Io | ErrorKind::Unavailable => FailureKind::Failed,
+        ErrorKind::Unavailable => FailureKind::Unavailable,
+        ErrorKind::Failed | ErrorKind::Io => FailureKind::Failed,
     }
 }
 
@@ -186,7 +187,7 @@ impl Executor {
         match self.hands.outbox.may_send(&message.channel, &message.recipient, message.medium) {
             MaySend::Yes => {}
             MaySend::Unavailable(reason) => {
-                return ToolOutcome::done(json!({"available": false, "reason": reason})).into();
+                return ToolOutcome::unavailable(&reason).into();
             }
             MaySend::No(why) => return Ending::failed(FailureKind::Denied, why),
         }
@@ -231,7 +232,7 @@ impl Executor {
             Err(ending) => return *ending,
         };
         if let Some(reason) = &found.spec.unavailable {
-            return ToolOutcome::done(json!({"available": false, "reason": reason})).into();
+            return ToolOutcome::unavailable(reason).into();
         }
         let latch = operation.hands.frame.latch.clone();
         if let Some(reversal) = started.reversal.clone().filter(|_| found.spec.name == UNDO) {

@@ -37,7 +37,7 @@ pub enum Unanswered {
     Late(u64),
     #[error("{0}")]
     Refused(String),
-    #[error("it could not be made durable: {0}")]
+    #[error("the answer waits for the store's disk, lest it rests on what a crash would take: {0}")]
     NotDurable(String),
     #[error("the answer was lost on its way: {0}")]
     Lost(String),
@@ -104,14 +104,14 @@ impl Door {
 
     /// Stops everything: the latch first, then the word to the rooms.
     pub fn stop(&self, reason: String, by: String) -> (Raised, DurableAnswer) {
-        let detail = StopDetail { reason: reason.clone(), by: by.clone(), at: self.frame.clock.now() };
+        let detail = StopDetail { reason: reason.clone(), by: by.clone(), at: Some(self.frame.clock.now()) };
         let raised = self.raise(reason, by);
         self.put(DOOR, self.fresh_id(), Trust::Owner, PreemptionRequested::Stop(detail));
         raised
     }
 
     fn raise(&self, reason: String, by: String) -> (Raised, DurableAnswer) {
-        self.frame.latch.raise(StopDetail { reason, by, at: self.frame.clock.now() })
+        self.frame.latch.raise(StopDetail { reason, by, at: Some(self.frame.clock.now()) })
     }
 
     /// Asks the PreemptionCircuit for something, and waits for what it made of it.

@@ -99,22 +99,6 @@ impl InboundText {
     }
 }
 
-/// A file of the shared development data, or `None` with a loud line when it is not on this machine.
-#[cfg(test)]
-pub(crate) fn shared_data(name: &str) -> Option<String> {
-    let root = std::env::var_os("MAXIM_SHARED_DATA")
-        .map(std::path::PathBuf::from)
-        .unwrap_or_else(|| std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../../shared/data"));
-    let path = root.join(name);
-    match std::fs::read_to_string(&path) {
-        Ok(text) => Some(text),
-        Err(error) => {
-            println!("SKIPPED: {} is not readable ({error}); set MAXIM_SHARED_DATA", path.display());
-            None
-        }
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -167,7 +151,7 @@ mod tests {
 
     #[test]
     fn development_messages_come_out_as_labelled() {
-        let Some(text) = shared_data("inbound/inbound.jsonl") else { return };
+        let Some(text) = crate::development_data::text("inbound/inbound.jsonl") else { return };
         let grammar = StopGrammar::new(&["maxim"], &[] as &[&str]);
         for line in text.lines() {
             let row: serde_json::Value = serde_json::from_str(line).expect("a row is JSON");

@@ -141,7 +141,8 @@ impl Hears<Percept> for PreemptionCircuit {
     fn hear(&self, percept: &Percept, pulse: &mut Pulse<'_, Self>) {
         let disposition = if percept.hard_override == Some(HardOverride::HardStop) {
             let reason = format!("{:?} said on {}", percept.content.trim(), percept.metadata.channel);
-            let detail = StopDetail { reason: reason.clone(), by: percept.metadata.sender.clone(), at: pulse.now() };
+            let detail =
+                StopDetail { reason: reason.clone(), by: percept.metadata.sender.clone(), at: Some(pulse.now()) };
             self.announce(PreemptionRequested::Stop(detail), pulse);
             Disposition::Stopped { reason }
         } else {

@@ -409,7 +409,7 @@ mod tests {
 
     #[test]
     fn development_phrases_come_out_as_labelled() {
-        let Some(text) = crate::perception::inbound::shared_data("inbound/hardstop.jsonl") else { return };
+        let Some(text) = crate::development_data::text("inbound/hardstop.jsonl") else { return };
         for line in text.lines() {
             let row: serde_json::Value = serde_json::from_str(line).expect("a row is JSON");
             let phrase = row["text"].as_str().expect("a row has text");

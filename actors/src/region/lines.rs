@@ -36,7 +36,11 @@ pub fn object_of<T: DeserializeOwned>(members: Value) -> Result<T, String> {
 pub fn told(error: &Error) -> String {
     let text = error.to_string();
     let what = text.rsplit_once(" at line ").map_or(text.as_str(), |(what, _)| what);
-    if error.is_data() { what.to_owned() } else { format!("it is not JSON: {what}") }
+    if error.is_data() {
+        what.to_owned()
+    } else {
+        format!("it is not JSON: {what}; write one object a line, names in double quotes")
+    }
 }
 
 /// Names the field that is at fault: the first with which the error comes up. None where nothing is wrong.
@@ -46,9 +50,12 @@ fn faulty<T: DeserializeOwned>(members: &Map<String, Value>) -> Option<String> {
         read.err().map(|error| told(&error))
     };
     let why = fault(members)?;
-    // These name their field.
-    if why.starts_with("missing field") || why.starts_with("unknown field") {
+    // These name their field; serde lists what is known beside what isn't.
+    if why.starts_with("unknown field") {
         return Some(why);
+    }
+    if let Some(name) = why.strip_prefix("missing field `").and_then(|rest| rest.strip_suffix('`')) {
+        return Some(format!("{why}; add it, like {{{name:?}: …}}"));
     }
     let mut tried = Map::new();
     for (name, value) in members {
@@ -101,6 +108,8 @@ mod tests {
             let why = why(line);
             assert!(why.starts_with(told) && !why.contains(" column "), "{line}: {why}");
         }
+        assert_eq!(why(r#"{"name": "x"}"#), "missing field `event`; add it, like {\"event\": …}");
+        assert!(why("nonsense").ends_with("; write one object a line, names in double quotes"));
         assert!(why(r#"{"event": "e", "timestamp": "noon"}"#).ends_with("write it like 2026-01-05T09:00:00Z"));
         assert!(object_in::<Line>(" {\"event\": \"e\"}\r").is_ok() && object_of::<Line>(json!({"event": "e"})).is_ok());
         assert_eq!(object_of::<Line>(json!({"event": []})).expect_err("a list"), why(r#"{"event": []}"#));

@@ -93,8 +93,17 @@ fn fenced<T>(work: impl FnOnce() -> Result<T, EngineError>) -> Result<T, EngineE
     catch_unwind(AssertUnwindSafe(work)).unwrap_or_else(|panic| {
         let text = panic.downcast_ref::<String>().cloned();
         let text = text.or_else(|| panic.downcast_ref::<&str>().map(|text| (*text).to_owned()));
-        Err(EngineError::Damaged(format!("sled panicked: {}", text.unwrap_or_else(|| "without a word".into()))))
+        Err(EngineError::Damaged(in_words(&text.unwrap_or_else(|| "without a word".into()))))
     })
+}
+
+/// What sled gave up with, without its own data structures.
+fn in_words(panic: &str) -> String {
+    match panic.split_once(['{', '(']) {
+        Some((told, _)) if panic.contains("orrupt") => format!("sled found corrupted data: {}", told.trim()),
+        Some((told, _)) => format!("sled gave up: {}", told.trim()),
+        None => format!("sled gave up: {panic}"),
+    }
 }
 
 fn from_sled(error: sled::Error) -> EngineError {
@@ -102,6 +111,7 @@ fn from_sled(error: sled::Error) -> EngineError {
         sled::Error::Io(io) if io.kind() == std::io::ErrorKind::WouldBlock => EngineError::Locked(io.to_string()),
         sled::Error::Io(io) if io.to_string().contains("could not acquire lock") => EngineError::Locked(io.to_string()),
         sled::Error::Io(io) => io.into(),
+        sled::Error::Corruption { .. } => EngineError::Damaged("sled read something else than it had written".into()),
         other => EngineError::Damaged(other.to_string()),
     }
 }

@@ -1,10 +1,10 @@
 //! The latch's file: small, checksummed, replaced whole. What can't be read means stopped.
 
-use std::fs::{self, File};
+use std::fs::{self, File, OpenOptions};
 use std::io::{self, Write};
+use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 
-use jiff::Timestamp;
 use parking_lot::Mutex;
 use serde::{Deserialize, Serialize};
 
@@ -24,7 +24,7 @@ impl LatchRecord {
     }
 
     fn stopped(reason: String) -> Self {
-        let detail = StopDetail { reason, by: "start-up".into(), at: Timestamp::UNIX_EPOCH };
+        let detail = StopDetail { reason, by: "start-up".into(), at: None };
         Self { state: LatchState::Stopped, detail: Some(detail) }
     }
 }
@@ -92,7 +92,7 @@ impl LatchFile {
         let body = serde_json::to_string(record)?;
         let line = format!("{:08x} {body}\n", crc32fast::hash(body.as_bytes()));
         let beside = self.path.with_extension("new");
-        let mut file = File::create(&beside)?;
+        let mut file = OpenOptions::new().write(true).create(true).truncate(true).mode(0o600).open(&beside)?;
         file.write_all(line.as_bytes())?;
         file.sync_all()?;
         fs::rename(&beside, &self.path)?;

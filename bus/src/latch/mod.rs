@@ -46,7 +46,8 @@ pub enum EffectKind {
 pub struct StopDetail {
     pub reason: String,
     pub by: String,
-    pub at: Timestamp,
+    /// Unknown where the file that would tell is lost.
+    pub at: Option<Timestamp>,
 }
 
 /// The effect is refused.
@@ -107,6 +108,7 @@ const LATCHED: u64 = 2;
 const STATE: u64 = 3;
 
 type FreezeHook = Box<dyn Fn(&StopDetail) + Send + Sync>;
+type RaisedHook = Box<dyn Fn(&StopDetail, &Raised) + Send + Sync>;
 
 /// Shared by all that act. Clones are the same latch.
 #[derive(Clone)]
@@ -118,6 +120,7 @@ struct Inner {
     detail: Mutex<Option<StopDetail>>,
     children: ChildGroups,
     on_stop: Mutex<Vec<FreezeHook>>,
+    on_raised: Mutex<Vec<RaisedHook>>,
     file: Option<Arc<LatchFile>>,
     writer: Option<mpsc::Sender<WriteJob>>,
 }
@@ -136,6 +139,7 @@ impl StopLatch {
             detail: Mutex::new(None),
             children: ChildGroups::default(),
             on_stop: Mutex::new(Vec::new()),
+            on_raised: Mutex::default(),
             file: None,
             writer: None,
         }))
@@ -172,6 +176,7 @@ impl StopLatch {
             detail: Mutex::new(record.detail),
             children: ChildGroups::default(),
             on_stop: Mutex::new(Vec::new()),
+            on_raised: Mutex::default(),
             file: Some(file),
             writer: Some(writer),
         })))
@@ -180,6 +185,11 @@ impl StopLatch {
     /// Called on each raise, on the raising thread: must be quick and must not wait.
     pub fn on_stop(&self, hook: impl Fn(&StopDetail) + Send + Sync + 'static) {
         self.0.on_stop.lock().push(Box::new(hook));
+    }
+
+    /// Called once all is stopped, with what the raise did. By whichever way it came, on the raising thread: must be quick.
+    pub fn on_raised(&self, hook: impl Fn(&StopDetail, &Raised) + Send + Sync + 'static) {
+        self.0.on_raised.lock().push(Box::new(hook));
     }
 
     pub fn state(&self) -> LatchState {
@@ -241,7 +251,11 @@ impl StopLatch {
                 let _ = done.try_send(true);
             }
         }
-        (Raised { latency_us, children_killed, first }, DurableAnswer(answer))
+        let raised = Raised { latency_us, children_killed, first };
+        for hook in self.0.on_raised.lock().iter() {
+            hook(&detail, &raised);
+        }
+        (raised, DurableAnswer(answer))
     }
 
     /// Refuses motion until a person resumes; a stop stays a stop. For a brain that is no longer whole.
@@ -308,7 +322,7 @@ mod tests {
     use super::*;
 
     fn detail(reason: &str) -> StopDetail {
-        StopDetail { reason: reason.into(), by: "test".into(), at: Timestamp::UNIX_EPOCH }
+        StopDetail { reason: reason.into(), by: "test".into(), at: Some(Timestamp::UNIX_EPOCH) }
     }
 
     #[test]
@@ -343,7 +357,9 @@ mod tests {
         let whole = std::fs::read(&path).expect("the file");
         for cut in 0..whole.len() {
             std::fs::write(&path, &whole[..cut]).expect("cut");
-            assert!(StopLatch::open(&path, true).expect("opens").is_stopped(), "cut at {cut}");
+            let found = StopLatch::open(&path, true).expect("opens");
+            assert!(found.is_stopped(), "cut at {cut}");
+            assert_eq!(found.detail().map(|detail| detail.at), Some(None), "nobody knows since when");
         }
         for bit in 0..whole.len() * 8 {
             let mut flipped = whole.clone();

@@ -51,6 +51,15 @@ pub enum FailureKind {
     Failed,
     /// The action began, and a crash took the knowledge of its end.
     Unknown,
+    /// What it needs isn't here: no body, an unconfigured channel, a server that is down. Nothing was tried.
+    Unavailable,
+}
+
+impl FailureKind {
+    /// Whether nothing is learned of the action by it: it was not tried, or nobody knows how it ended.
+    pub fn teaches_nothing(self) -> bool {
+        matches!(self, Self::Stopped | Self::Unknown | Self::Unavailable)
+    }
 }
 
 /// What an action led to.

@@ -32,7 +32,7 @@ impl OwnDaemon {
             return Ok(None);
         }
         let folder = global.data_folder()?;
-        fs::create_dir_all(folder.path())?;
+        folder.make()?;
         let path = folder.path().join(LOG);
         let mut command = Command::new(std::env::current_exe()?);
         command.arg("run").args(["--listen", "127.0.0.1:0"]);

@@ -25,6 +25,7 @@ async fn with_a_token_only_who_shows_it_comes_in() {
     refused(&house.get("/v1/status").await, 401, &["token"]);
     refused(&house.get("/metrics").await, 401, &["token"]);
     assert_eq!(house.get("/healthz").await.status, 200);
+    assert_eq!(house.get("/readyz").await.status, 200);
     let with = |token: &str| house.client.get(house.url("/v1/openapi.json")).header("authorization", token.to_owned());
     assert_eq!(tell(with("Bearer s3cret")).await.status, 200);
     refused(&tell(with("Bearer s3cres")).await, 401, &["wrong"]);

@@ -89,6 +89,7 @@ impl House {
         let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.expect("a port");
         let address = listener.local_addr().expect("an address");
         let backups = crate::backups::Backups::new(store.clone(), std::time::Duration::ZERO, 3);
+        let figures = Figures::of(&agent.frame.latch);
         let mut served = Served {
             agent,
             store,
@@ -108,7 +109,7 @@ impl House {
             body_max: BODY_MAX,
             latch_file: None,
             is_stop_path_tested: Arc::new(AtomicBool::new(true)),
-            figures: Figures::default(),
+            figures,
             tools: Arc::new(core_registry().expect("good specs")),
             channels: Arc::default(),
             containment: None,
@@ -129,7 +130,7 @@ impl House {
         let (close, end, brain) = (Some(close), Some(end), Some(brain));
         let house = Self { address, served, client, close, serving, end, brain, _folder: folder };
         // Rooms load on their threads; readiness is the door's own word for that.
-        while house.served.bearer.is_none() && house.get("/readyz").await.status != 200 {
+        while house.get("/readyz").await.status != 200 {
             tokio::task::yield_now().await;
         }
         house
@@ -244,6 +245,9 @@ async fn what_is_wrong_is_named_with_its_fix() {
     refused(&house.get("/v1/memory/recall?time_after=monday").await, 400, &["time_after"]);
     refused(&house.get("/v1/memory/predict").await, 400, &["tool_name"]);
     refused(&house.get("/v1/events?type=Percpt").await, 400, &["Percpt", "Percept"]);
+    refused(&house.get("/v1/events?type=zz").await, 400, &["TurnEnded", "GoalChanged"]);
+    refused(&house.get("/v1/percept").await, 404, &["did you mean /v1/percepts?"]);
+    refused(&house.get("/nope").await, 404, &["/v1/openapi.json"]);
     refused(&house.get("/v1/memory/similar").await, 400, &["memory_id", "context"]);
     refused(&house.post("/v1/chaos/panic", &json!({"region": "habit"})).await, 403, &["--chaos"]);
     refused(&house.get("/v1/chaos").await, 403, &["--chaos"]);
@@ -287,6 +291,13 @@ async fn a_stop_is_latched_until_it_is_reset_and_motion_until_it_is_resumed() {
     let stopped = house.post("/v1/percepts", &json!({"text": "STOP!!!", "sender": "a stranger"})).await;
     assert_eq!(stopped.status, 202);
     assert_eq!(house.get("/v1/status").await.body["stop"]["latched"], true, "a stop phrase stops");
+    let figures = house.get("/metrics").await.body;
+    let figures = figures.as_str().expect("text");
+    for by in ["http", "phrase"] {
+        let counted = format!("maxim_hard_stop_latency_seconds_count{{by=\"{by}\"}} 1\n");
+        assert!(figures.contains(&counted), "{by}: {figures}");
+    }
+    assert!(!figures.lines().any(|line| line.starts_with("# HELP") && line.ends_with("..")), "{figures}");
     house.close().await;
 }
 

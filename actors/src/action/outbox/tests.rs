@@ -77,7 +77,11 @@ fn one(rig: &mut Rig<Outbox>) -> SendMessage {
 }
 
 fn stop() -> PreemptionChanged {
-    changed(PreemptionRequested::Stop(StopDetail { reason: "said".into(), by: "anna".into(), at: monday_morning() }))
+    changed(PreemptionRequested::Stop(StopDetail {
+        reason: "said".into(),
+        by: "anna".into(),
+        at: Some(monday_morning()),
+    }))
 }
 
 fn changed(request: PreemptionRequested) -> PreemptionChanged {

@@ -1,9 +1,9 @@
-use std::path::PathBuf;
 use std::sync::Arc;
 
 use serde_json::{Value as Json, json};
 
 use super::*;
+use crate::development_data;
 use crate::language::TokenTable;
 
 fn tool(name: &str, description: &str) -> ToolText {
@@ -108,11 +108,8 @@ struct Data {
 }
 
 fn data() -> Option<Data> {
-    let root = std::env::var_os("MAXIM_SHARED_DATA").map(PathBuf::from);
-    let folder =
-        root.unwrap_or_else(|| PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../../shared/data")).join("tools");
     let lines = |name: &str| -> Option<Vec<Json>> {
-        let text = std::fs::read_to_string(folder.join(name)).ok()?;
+        let text = development_data::text(&format!("tools/{name}"))?;
         Some(text.lines().map(|line| serde_json::from_str(line).expect("JSON")).collect())
     };
     let pairs = |lines: Vec<Json>| {
@@ -158,10 +155,7 @@ fn shown(index: &ToolIndex, asked: &[(String, Vec<String>)]) -> (f64, f64, f64) 
 
 #[test]
 fn learning_finds_nine_in_ten_tools_among_five_and_leaves_no_tool_behind() {
-    let Some(data) = data() else {
-        println!("SKIPPED: no tool questions; set MAXIM_SHARED_DATA to the folder that holds tools/metatool_dev.jsonl");
-        return;
-    };
+    let Some(data) = data() else { return };
     let teach = |index: &mut ToolIndex, of: &dyn Fn(&str) -> bool| {
         for (text, gold) in &data.train {
             let goal = index.goal(text);

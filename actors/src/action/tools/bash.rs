@@ -243,7 +243,7 @@ mod tests {
             // Reading the pipe waits until the command has come so far as to open it.
             scope.spawn(|| {
                 assert_eq!(fs::read_to_string(&fifo).expect("read"), "ready\n");
-                let detail = StopDetail { reason: "test".into(), by: "test".into(), at: Timestamp::UNIX_EPOCH };
+                let detail = StopDetail { reason: "test".into(), by: "test".into(), at: Some(Timestamp::UNIX_EPOCH) };
                 assert_eq!(shell.latch.raise(detail).0.children_killed, 1);
             });
             shell.call(json!({"command": "echo ready > ready; sleep 600 & sleep 600"}))

@@ -42,7 +42,7 @@ fn say_aloud(text: &str, permit: &Permit<'_>, hands: &Hands) -> Result<ToolOutco
     let mut engines = ENGINES.iter().filter_map(|(name, args)| Some((name, args, hands.sandbox.find(name)?)));
     let Some((name, args, program)) = engines.next() else {
         let reason = "no speech engine is on this machine; install espeak-ng";
-        return Ok(ToolOutcome::done(json!({"available": false, "reason": reason})));
+        return Ok(ToolOutcome::unavailable(reason));
     };
     let mut policy: SandboxPolicy = hands.sandbox.clone();
     policy.devices.push("/dev/snd".into());
@@ -140,7 +140,8 @@ mod tests {
         let mut hands = Hands::new("/", Mode::Active, "/saved");
         hands.sandbox.path = "/nowhere".into();
         let outcome = call(&hands, "speak", json!({"text": "hello"}));
-        assert_eq!((outcome.success, &outcome.output["available"]), (true, &json!(false)));
+        assert_eq!((outcome.success, outcome.error_kind), (false, Some(ErrorKind::Unavailable)));
+        assert_eq!(outcome.output["available"], false);
         assert!(outcome.output["reason"].as_str().is_some_and(|reason| reason.contains("espeak-ng")));
     }
 

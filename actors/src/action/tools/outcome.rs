@@ -1,7 +1,7 @@
 //! What came of running a tool. A tool that failed is data.
 
 use serde::{Deserialize, Serialize};
-use serde_json::Value;
+use serde_json::{Value, json};
 
 /// Why a tool failed, in kinds that pain and learning tell apart.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
@@ -100,6 +100,12 @@ impl ToolOutcome {
             error_kind: Some(failure.kind),
             side_effects: Vec::new(),
         }
+    }
+
+    /// Nothing was tried, because what it needs isn't here: `{"available": false, "reason": …}`.
+    pub fn unavailable(reason: &str) -> Self {
+        let output = json!({"available": false, "reason": reason});
+        Self::failed(ToolFailure::new(ErrorKind::Unavailable, reason)).with_output(output)
     }
 
     pub fn with_output(mut self, output: Value) -> Self {

@@ -168,7 +168,7 @@ impl Tool for RobotTool {
     fn run(&self, params: &Value, _permit: &Permit<'_>, hands: &Hands) -> ToolOutcome {
         match &hands.limbs {
             Some(limbs) => limbs.carry_out(&self.0.name, params, hands.action),
-            None => ToolOutcome::done(json!({"available": false, "reason": NO_LIMBS})),
+            None => ToolOutcome::unavailable(NO_LIMBS),
         }
     }
 }

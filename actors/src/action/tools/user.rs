@@ -402,7 +402,7 @@ mod tests {
         let outcome = std::thread::scope(|scope| {
             scope.spawn(|| {
                 assert_eq!(fs::read_to_string(&fifo).expect("read"), "ready\n");
-                let detail = StopDetail { reason: "test".into(), by: "test".into(), at: Timestamp::UNIX_EPOCH };
+                let detail = StopDetail { reason: "test".into(), by: "test".into(), at: Some(Timestamp::UNIX_EPOCH) };
                 assert_eq!(bench.latch.raise(detail).0.children_killed, 1);
             });
             bench.call("long", &json!({}))

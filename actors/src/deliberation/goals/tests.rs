@@ -111,7 +111,7 @@ fn end(rig: &mut Bench, status: &str) {
 }
 
 fn stop(rig: &mut Bench) {
-    let detail = StopDetail { reason: "test".into(), by: "anna".into(), at: rig.clock.now() };
+    let detail = StopDetail { reason: "test".into(), by: "anna".into(), at: Some(rig.clock.now()) };
     preempt(rig, PreemptionRequested::Stop(detail));
 }
 

@@ -3,7 +3,7 @@
 use std::collections::VecDeque;
 
 use maxim_bus::signals::concepts::KnowledgeEntry;
-use maxim_bus::signals::outcome::ToolResult;
+use maxim_bus::signals::outcome::{FailureKind, ToolResult};
 use maxim_bus::signals::recall::RecalledEpisode;
 use maxim_bus::signals::thought::{ActionSummary, Deliberate, Mind};
 use maxim_bus::units::Confidence;
@@ -123,6 +123,7 @@ pub(super) enum Asked {
 pub(super) fn summary(result: &ToolResult) -> ActionSummary {
     let status = match result.success {
         Some(true) => "done",
+        Some(false) if result.failure == Some(FailureKind::Unavailable) => "unavailable",
         Some(false) => "failed",
         None => "unknown",
     };

@@ -134,7 +134,7 @@ mod tests {
     fn a_stop_cancels_and_no_restart_asks_again() {
         let mut rig = rig(in_process(1));
         called(&mut rig, "say hi").expect("it asks");
-        let detail = StopDetail { reason: "a test".into(), by: "anna".into(), at: monday_morning() };
+        let detail = StopDetail { reason: "a test".into(), by: "anna".into(), at: Some(monday_morning()) };
         rig.send(PreemptionChanged { request: PreemptionRequested::Stop(detail), cancelled_turns: Vec::new() });
         rig.restart(in_process(2));
         rig.run();

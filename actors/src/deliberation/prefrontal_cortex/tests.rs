@@ -464,7 +464,7 @@ fn a_stop_between_two_cycles_ends_the_turn_here() {
     let mut rig = rig(settings());
     let call = called(&mut rig, "open the door").expect("a call");
     answer(&mut rig, &call, &thinks("Where is the key?"), 10);
-    let detail = StopDetail { reason: "test".into(), by: "anna".into(), at: monday_morning() };
+    let detail = StopDetail { reason: "test".into(), by: "anna".into(), at: Some(monday_morning()) };
     let request = PreemptionRequested::Stop(detail);
     rig.send(PreemptionChanged { request, cancelled_turns: Vec::new() });
     rig.crash();

@@ -45,7 +45,7 @@ impl Body {
             _ => return None,
         };
         let Some(seen) = sight.seen() else {
-            return Some(ToolOutcome::done(json!({"available": false, "reason": NO_EYES})));
+            return Some(ToolOutcome::unavailable(NO_EYES));
         };
         let Some(target) = target else {
             let names: Vec<&str> = seen.iter().map(|seen| seen.name.as_str()).collect();

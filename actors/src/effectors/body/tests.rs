@@ -54,7 +54,7 @@ fn action() -> MessageId {
 }
 
 fn detail() -> StopDetail {
-    StopDetail { reason: "a test".into(), by: "test".into(), at: jiff::Timestamp::UNIX_EPOCH }
+    StopDetail { reason: "a test".into(), by: "test".into(), at: Some(jiff::Timestamp::UNIX_EPOCH) }
 }
 
 #[test]

@@ -131,7 +131,7 @@ impl Bench {
     }
 
     fn stop(&self) -> usize {
-        let detail = StopDetail { reason: "test".into(), by: "test".into(), at: Timestamp::UNIX_EPOCH };
+        let detail = StopDetail { reason: "test".into(), by: "test".into(), at: Some(Timestamp::UNIX_EPOCH) };
         self.latch.raise(detail).0.children_killed
     }
 }

@@ -132,11 +132,10 @@ impl RemembersInState for FearBridge {
 
 impl Hears<ToolResult> for FearBridge {
     fn hear(&self, result: &ToolResult, pulse: &mut Pulse<'_, Self>) {
-        // A stop, a lost outcome or a wrong name say nothing of the context.
-        let silent = matches!(
-            result.failure,
-            Some(FailureKind::Stopped | FailureKind::Unknown | FailureKind::UnknownTool | FailureKind::BadParams)
-        );
+        // A stop, a lost outcome, what isn't here or a wrong name say nothing of the context.
+        let silent = result.failure.is_some_and(|kind| {
+            kind.teaches_nothing() || matches!(kind, FailureKind::UnknownTool | FailureKind::BadParams)
+        });
         if let (Some(success), false) = (result.success, silent || result.tool == RESPOND) {
             let context = Context::of(&result.tool, &result.params);
             pulse.keep(FearBridgeEvent::Lived(Lived { context, failed: !success, episode: result.turn.to_string() }));

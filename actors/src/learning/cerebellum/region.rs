@@ -291,7 +291,7 @@ impl Hears<RecallPrograms> for Cerebellum {
 
 impl Hears<ToolResult> for Cerebellum {
     fn hear(&self, result: &ToolResult, pulse: &mut Pulse<'_, Self>) {
-        let says_nothing = matches!(result.failure, Some(FailureKind::Stopped | FailureKind::Unknown));
+        let says_nothing = result.failure.is_some_and(FailureKind::teaches_nothing);
         let Some(success) = result.success.filter(|_| result.tool != RESPOND && !says_nothing) else { return };
         let Some(object) = object_of(&result.params) else { return };
         let pair = format!("{} {object}", result.tool);

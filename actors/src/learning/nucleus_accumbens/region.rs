@@ -14,7 +14,7 @@ use maxim_bus::signals::goal::GoalChanged;
 use maxim_bus::signals::introspection::{LinksListed, ListLinks};
 use maxim_bus::signals::layers::{ExportRecords, HurtRecalled, ImportRecords, RecordsExported, RecordsImported};
 use maxim_bus::signals::outbox::{DeliveryEnded, OutboxState};
-use maxim_bus::signals::outcome::{FailureKind, ToolResult};
+use maxim_bus::signals::outcome::ToolResult;
 use maxim_bus::signals::promotion::{CandidatesOffered, OfferCandidates};
 use maxim_bus::signals::recall::{
     OutcomesPredicted, PredictOutcomes, PredictionErrorSensed, ReportStats, Reward, StatsReported,
@@ -180,10 +180,11 @@ impl Observed {
     }
 }
 
-/// What of a result teaches: a stop or a no of the gate says nothing about the action, ignorance neither.
+/// What of a result teaches: a stop, or what isn't here, says nothing about the action, ignorance neither.
 fn outcome_of(result: &ToolResult) -> Option<OutcomeKind> {
     match (result.success, result.failure) {
-        (_, Some(FailureKind::Stopped | FailureKind::Unknown)) | (None, _) => None,
+        (_, Some(kind)) if kind.teaches_nothing() => None,
+        (None, _) => None,
         (Some(false), Some(kind)) => Some(OutcomeKind::new(&format!("{kind:?}").to_lowercase(), Reinforcement::Bad)),
         (success, _) => Some(OutcomeKind::of_success(success)),
     }

@@ -345,8 +345,8 @@ pub fn goal_kind(goal: &str) -> Option<String> {
 
 impl Hears<ToolResult> for Statistician {
     fn hear(&self, result: &ToolResult, pulse: &mut Pulse<'_, Self>) {
-        // Speaking always works, and a stop or ignorance says nothing of the tool.
-        let says_nothing = matches!(result.failure, Some(FailureKind::Stopped | FailureKind::Unknown));
+        // Speaking always works, and a stop, ignorance or what isn't here says nothing of the tool.
+        let says_nothing = result.failure.is_some_and(FailureKind::teaches_nothing);
         let Some(success) = result.success.filter(|_| result.tool != RESPOND && !says_nothing) else { return };
         let reading = |quantity: &str, value: f64| Reading {
             metric: format!("tool:{}:{quantity}", result.tool),

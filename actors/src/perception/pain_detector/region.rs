@@ -109,7 +109,7 @@ fn kind_of(failure: FailureKind) -> Option<PainKind> {
         FailureKind::BadParams | FailureKind::UnknownTool | FailureKind::NotFound | FailureKind::Failed => {
             Some(PainKind::ToolError)
         }
-        FailureKind::Stopped | FailureKind::Unknown => None,
+        FailureKind::Stopped | FailureKind::Unknown | FailureKind::Unavailable => None,
     }
 }
 

@@ -26,12 +26,12 @@ pub fn of_result(result: &ToolResult) -> String {
 /// One tool result in plain English. `params` are those of the call.
 pub fn outcome(tool: &str, params: &Value, result: &Value) -> String {
     let output = result.get("output").unwrap_or(&Value::Null);
-    if result["success"] == Value::Bool(false) {
-        return failed(tool, params, result, output);
-    }
     if output["available"] == Value::Bool(false) {
         let reason = output["reason"].as_str().unwrap_or("it is switched off or not connected");
         return format!("{tool} isn't available here: {reason}.");
+    }
+    if result["success"] == Value::Bool(false) {
+        return failed(tool, params, result, output);
     }
     let path = text(params, &["path", "file"]).or_else(|| text(output, &["path"])).unwrap_or_default();
     let said = match tool {
@@ -390,7 +390,7 @@ mod tests {
             (
                 "move",
                 json!({}),
-                json!({"success": true, "output": {"available": false}}),
+                json!({"success": false, "error": "none", "output": {"available": false}}),
                 "move isn't available here: it is switched off or not connected.",
             ),
             (

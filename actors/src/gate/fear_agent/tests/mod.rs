@@ -244,7 +244,7 @@ impl Tally {
 
 #[test]
 fn development_calls_are_judged_as_labelled() {
-    let Some(text) = crate::perception::inbound::shared_data("safety/dev.jsonl") else { return };
+    let Some(text) = crate::development_data::text("safety/dev.jsonl") else { return };
     // The same judgement wherever the working folder and the home are.
     for (workdir, home) in
         [("/home/anna/project", "/home/anna"), ("/tmp/run-1/work", "/root"), ("/root/project", "/root")]

@@ -59,7 +59,7 @@ fn the_nearest_of_clusters_are_found() {
 }
 
 /// Lines of real text of the development data: what was said, questions, descriptions, requests.
-fn real_texts() -> Vec<String> {
+fn real_texts() -> Option<Vec<String>> {
     fn gather(folder: &PathBuf, into: &mut BTreeSet<String>) {
         let mut entries: Vec<PathBuf> =
             std::fs::read_dir(folder).into_iter().flatten().filter_map(|entry| Some(entry.ok()?.path())).collect();
@@ -74,18 +74,16 @@ fn real_texts() -> Vec<String> {
             }
         }
     }
-    let shared = std::env::var_os("MAXIM_SHARED_DATA").map(PathBuf::from);
-    let folder = shared.unwrap_or_else(|| PathBuf::from(concat!(env!("CARGO_MANIFEST_DIR"), "/../../shared/data")));
     let mut texts = BTreeSet::new();
-    gather(&folder, &mut texts);
-    texts.into_iter().collect()
+    gather(&crate::development_data::path("")?, &mut texts);
+    Some(texts.into_iter().collect())
 }
 
 #[test]
 fn the_nearest_of_real_texts_are_found() {
-    let texts = real_texts();
+    let Some(texts) = real_texts() else { return };
     if texts.len() < 6_000 {
-        println!("SKIPPED: {} real texts at hand, 6 000 wanted; set MAXIM_SHARED_DATA to measure", texts.len());
+        println!("SKIPPED: MAXIM_DATA holds {} real texts, 6 000 are wanted", texts.len());
         return;
     }
     let table = TokenTable::embedded();

@@ -1,12 +1,12 @@
-//! Recall on real conversations, where the development data is at hand.
+//! Recall on real conversations, where `MAXIM_DATA` names the development data.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::path::PathBuf;
 
 use jiff::civil::DateTime;
 use serde::Deserialize;
 
 use super::*;
+use crate::development_data;
 use crate::language::TokenTable;
 
 #[derive(Deserialize)]
@@ -27,13 +27,8 @@ struct Question {
     evidence: Vec<String>,
 }
 
-fn folder() -> PathBuf {
-    let shared = std::env::var_os("MAXIM_SHARED_DATA").map(PathBuf::from);
-    shared.unwrap_or_else(|| PathBuf::from(concat!(env!("CARGO_MANIFEST_DIR"), "/../../shared/data"))).join("locomo")
-}
-
 fn lines<T: serde::de::DeserializeOwned>(name: &str) -> Option<Vec<T>> {
-    let text = std::fs::read_to_string(folder().join(name)).ok()?;
+    let text = development_data::text(&format!("locomo/{name}"))?;
     Some(text.lines().map(|line| serde_json::from_str(line).expect("a row")).collect())
 }
 
@@ -87,7 +82,6 @@ fn print(name: &str, recall: &Recall) {
 #[test]
 fn what_was_said_in_long_conversations_is_found_and_each_part_of_the_score_earns_its_place() {
     let (Some(turns), Some(questions)) = (lines::<Turn>("docs.jsonl"), lines::<Question>("queries.jsonl")) else {
-        println!("SKIPPED: no conversations in {}; set MAXIM_SHARED_DATA to measure recall", folder().display());
         return;
     };
     let apart = stores(&turns, false);

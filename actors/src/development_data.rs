@@ -1,0 +1,22 @@
+//! Data that only some machines have, for tests that measure on it: the folder of `MAXIM_DATA`.
+
+use std::path::PathBuf;
+
+/// What lies there under this name; `None` with a loud line where it isn't.
+pub fn path(name: &str) -> Option<PathBuf> {
+    let Some(folder) = std::env::var_os("MAXIM_DATA") else {
+        println!("SKIPPED: MAXIM_DATA names no folder with {name}");
+        return None;
+    };
+    let path = PathBuf::from(folder).join(name);
+    if !path.exists() {
+        println!("SKIPPED: {} is not there; MAXIM_DATA names the folder that holds it", path.display());
+        return None;
+    }
+    Some(path)
+}
+
+/// The text of a file of it.
+pub fn text(name: &str) -> Option<String> {
+    path(name).map(|path| std::fs::read_to_string(&path).unwrap_or_else(|error| panic!("{}: {error}", path.display())))
+}
