@@ -73,7 +73,7 @@ fn without_fear_what_was_blocked_is_cleared_and_still_not_done() {
     assert!(matches!(was.actions[0].status.as_str(), "blocked" | "asked"), "{was:?}");
     let would = lived.without(Without::Fear);
     let action = &would.ended.actions[0];
-    assert_eq!((action.tool.as_str(), action.status.as_str()), ("bash", "failed"));
+    assert_eq!((action.tool.as_str(), action.status.as_str()), ("bash", "unavailable"));
     assert!(action.reason.as_deref().is_some_and(|reason| reason.contains("only imagined")), "{action:?}");
     assert!(would.why.to_string().contains("imagined.fearless"));
     // Imagined time stands still, and yet each step comes behind its cause.

@@ -60,9 +60,11 @@ fn words_of(result: &ToolResult) -> String {
     words.join(" ").chars().take(LONGEST_RESULT).collect()
 }
 
+/// Where exactly a file lies is the machine's affair; what it is called stands in the parameters.
 fn plain_fields(fields: &serde_json::Map<String, Json>) -> String {
     let told = fields.iter().filter_map(|(name, value)| match value {
         Json::Null | Json::Array(_) | Json::Object(_) => None,
+        Json::String(said) if said.starts_with('/') => None,
         Json::String(said) => Some(format!("{} {said}", name.replace('_', " "))),
         other => Some(format!("{} {other}", name.replace('_', " "))),
     });
@@ -235,7 +237,7 @@ mod tests {
     #[test]
     fn a_results_own_words_are_short_and_on_one_line() {
         assert_eq!(words(json!({"exit_code": 0, "stdout": "one\n two \n"}), None), "one two");
-        assert_eq!(words(json!({"path": "a.txt", "bytes": 5, "more": [1]}), None), "bytes 5, path a.txt");
+        assert_eq!(words(json!({"path": "a.txt", "kept_at": "/tmp/x", "bytes": 5, "more": [1]}), None), "bytes 5, path a.txt");
         assert_eq!(words(json!("said"), None), "said");
         assert_eq!(words(Json::Null, None), "");
         assert_eq!(words(json!({"text": "partial"}), Some("no such file")), "no such file");
