@@ -243,6 +243,9 @@ impl Daemon {
     }
 
     fn unreached(&self, error: &reqwest::Error, patience: Duration) -> CliError {
+        if let Some(status) = error.status() {
+            return refused(status.as_u16(), &Value::Null, "");
+        }
         if error.is_timeout() && !error.is_connect() {
             let found = format!("the daemon at {} has not answered within {} s", self.base, patience.as_secs());
             return CliError::new(Exit::TryAgain, found, "try again, and see `maxim doctor`");

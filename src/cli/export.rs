@@ -1,12 +1,12 @@
 //! `maxim memory export`: all that is remembered as it is stored, for another place or another time.
 
-use std::fs::OpenOptions;
 use std::io::{self, BufWriter, Write};
 use std::path::Path;
 
 use serde_json::{Value, json};
 
 use super::{CliError, Client, Exit, Global, Out};
+use crate::data_folder::private_file;
 
 /// Records of one request.
 const PAGE: u32 = 1000;
@@ -18,8 +18,7 @@ pub fn run(global: &Global, out: &Out, file: &Path) -> Result<Exit, CliError> {
         return Ok(Exit::Ok);
     }
     // Made only where none is, so that no earlier export is lost; what isn't whole doesn't stay.
-    let opened =
-        OpenOptions::new().write(true).create_new(true).open(file).map_err(|error| unwritable(file, &error))?;
+    let opened = private_file().create_new(true).open(file).map_err(|error| unwritable(file, &error))?;
     let done = write(&client, &mut &opened).and_then(|count| opened.sync_all().map(|()| count).map_err(Broken::Output));
     let count = done.map_err(|broken| {
         let _ = std::fs::remove_file(file);

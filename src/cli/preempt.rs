@@ -98,3 +98,13 @@ pub(super) fn micros(watch: Stopwatch) -> u64 {
 pub(super) fn millis(micros: u64) -> String {
     if micros < 1000 { format!("{micros} µs") } else { format!("{}.{:03} ms", micros / 1000, micros % 1000) }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_latency_below_a_millisecond_is_told_in_microseconds() {
+        assert_eq!([7, 999, 1234].map(millis), ["7 µs", "999 µs", "1.234 ms"]);
+    }
+}

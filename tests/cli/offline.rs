@@ -278,6 +278,8 @@ fn what_it_remembers_is_for_its_user_alone() {
     let folder = data.to_str().expect("text");
     assert_eq!(home.run(&["memory", "import", "episodes.jsonl", "--data", folder]).code, Some(0));
     assert_eq!((others(data.clone()), others(data.join("latch.json"))), (0, 0));
+    assert_eq!(home.run(&["memory", "export", "out.jsonl", "--data", folder]).code, Some(0));
+    assert_eq!(others(home.path("work/out.jsonl")), 0);
     assert!(!home.run(&["doctor", "--data", folder]).out.contains("chmod"));
     std::fs::set_permissions(&data, std::fs::Permissions::from_mode(0o755)).expect("set");
     let told = home.run(&["doctor", "--data", folder]).out;

@@ -181,7 +181,7 @@ fn it_moves_a_reachy_mini_and_whatever_becomes_of_it_the_robot_stands_still() {
     daemon.until("the fault is told", || body(&daemon)["state"] == "fault");
     assert!(body(&daemon)["fault"].as_str().is_some_and(|fault| fault.contains("motors are off")), "{}", body(&daemon));
     let answer = daemon.say("look left 20 degrees");
-    assert_eq!(answer["actions"][0]["status"], "failed", "{answer}");
+    assert_eq!(answer["actions"][0]["status"], "unavailable", "{answer}");
     assert_eq!(daemon.get("/v1/status").1["stop"]["latched"], false);
     assert_eq!(reachy.post("/api/motors/set_mode/enabled", &json!({})), 200);
     daemon.until("well again", || body(&daemon)["state"] == "ready");

@@ -174,3 +174,19 @@ pub fn folder_size(folder: &Path) -> u64 {
     };
     entries.flatten().map(size).sum()
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_sled_gives_up_with_is_told_without_its_data_structures() {
+        let corrupted = sled::Error::Corruption { at: None, bt: () };
+        let panic = format!("called `Result::unwrap()` on an `Err` value: {corrupted:?}");
+        let told = [in_words(&panic), from_sled(corrupted).to_string(), in_words("index out of bounds")];
+        for text in &told {
+            assert!(!text.contains(['{', '(']) && !text.contains("backtrace"), "{text}");
+        }
+        assert!(told[0].contains("corrupted data") && told[2].contains("index out of bounds"), "{told:?}");
+    }
+}
