@@ -153,7 +153,8 @@ pub fn furnish(kit: &mut Kit, settings: &AgentSettings) {
 
     // Looking inward: asks every room above that reports stats.
     let mut rooms = hearing(kit, "ReportStats");
-    rooms.retain(|room| settings.acts || *room != FearAgent::NAME);
+    // A brain that only remembers runs neither.
+    rooms.retain(|room| settings.acts || ![FearAgent::NAME, PainDetector::NAME].contains(room));
     debug_assert!(kit.parts.iter().all(|part| part.kind != WardKind::Thin || rooms.contains(&part.name)));
     kit.region::<Introspector>(Pool, IntrospectorSettings { rooms, ..settings.introspector.clone() });
 }

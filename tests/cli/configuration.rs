@@ -146,15 +146,15 @@ fn doctor_is_useful_without_a_daemon() {
 #[test]
 fn a_tokenizer_that_cant_be_read_is_a_configuration_error_by_the_name_of_its_file() {
     let home = Home::new();
-    home.write("work/words.json", "{\"model\": {\"type\": \"WordPiece\", \"vocab\": {}}}");
+    home.write("work/words.json", "{\"model\": {\"type\": \"WordLevel\", \"vocab\": {}}}");
     home.write("work/maxim.toml", "[llm]\ntokenizer_file = \"words.json\"\n");
     let done = home.run(&["run", "--listen", "127.0.0.1:0"]);
     assert_eq!((done.code, done.out.as_str()), (Some(78), ""));
-    assert!(done.err.contains("words.json has a tokenizer of the kind WordPiece"), "{}", done.err);
+    assert!(done.err.contains("words.json has a tokenizer of the kind WordLevel"), "{}", done.err);
     assert!(done.err.contains("expected is the model's tokenizer.json with BPE"), "{}", done.err);
     let done = home.run(&["doctor"]);
     assert_eq!(done.code, Some(1));
-    assert!(done.out.contains("of the kind WordPiece"), "{}", done.out);
+    assert!(done.out.contains("of the kind WordLevel"), "{}", done.out);
 }
 
 #[test]

@@ -237,7 +237,10 @@ mod tests {
     #[test]
     fn a_results_own_words_are_short_and_on_one_line() {
         assert_eq!(words(json!({"exit_code": 0, "stdout": "one\n two \n"}), None), "one two");
-        assert_eq!(words(json!({"path": "a.txt", "kept_at": "/tmp/x", "bytes": 5, "more": [1]}), None), "bytes 5, path a.txt");
+        assert_eq!(
+            words(json!({"path": "a.txt", "kept_at": "/tmp/x", "bytes": 5, "more": [1]}), None),
+            "bytes 5, path a.txt"
+        );
         assert_eq!(words(json!("said"), None), "said");
         assert_eq!(words(Json::Null, None), "");
         assert_eq!(words(json!({"text": "partial"}), Some("no such file")), "no such file");
