@@ -158,10 +158,15 @@ impl Live {
     }
 
     /// Polls until it is so; fails loudly after [`LIMIT`].
-    pub fn eventually(&self, what: &str, mut is_so: impl FnMut() -> bool) {
+    pub fn eventually(&self, what: &str, is_so: impl FnMut() -> bool) {
+        self.within(LIMIT, what, is_so);
+    }
+
+    /// The same for what takes long, e.g. behind a hundred thousand percepts.
+    pub fn within(&self, limit: Duration, what: &str, mut is_so: impl FnMut() -> bool) {
         let begun = Instant::now();
         while !is_so() {
-            assert!(begun.elapsed() < LIMIT, "never happened: {what}; the rooms: {}", self.describe());
+            assert!(begun.elapsed() < limit, "never happened: {what}; the rooms: {}", self.describe());
             std::thread::sleep(Duration::from_millis(1));
         }
     }
