@@ -84,6 +84,7 @@ impl Room {
             asks_meaning: false,
             budget_bytes: None,
             capture: CaptureLaw::default(),
+            hearsay: Default::default(),
         };
         let rig = Rig::new(settings, |bus, probe| {
             ear::<EpisodesRecalled>(bus, probe);
