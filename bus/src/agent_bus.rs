@@ -42,7 +42,16 @@ pub struct BusBuilder {
 impl BusBuilder {
     /// A room's inbox.
     pub fn inbox(&mut self, owner: RegionName) -> Arc<Inbox> {
-        let inbox = Arc::new(Inbox::new(owner));
+        self.inbox_hearing_first(owner, [])
+    }
+
+    /// A room's inbox that takes these signals before any data mail.
+    pub fn inbox_hearing_first(
+        &mut self,
+        owner: RegionName,
+        first: impl IntoIterator<Item = &'static str>,
+    ) -> Arc<Inbox> {
+        let inbox = Arc::new(Inbox::hearing_first(owner, first));
         if self.inboxes.insert(owner, Arc::clone(&inbox)).is_some() {
             self.errors.push(WiringError::Twice(owner));
         }
@@ -132,7 +141,8 @@ impl AgentBus {
             return Ok(0); // no room hears it any more
         };
         let hearers = self.hearers_of(&meta.name, meta.to.as_deref());
-        let late: Vec<Arc<Inbox>> = hearers.filter(|inbox| unpassed(inbox.owner(), *lane)).cloned().collect();
+        let late: Vec<Arc<Inbox>> =
+            hearers.filter(|inbox| unpassed(inbox.owner(), inbox.lane_of(&meta.name, *lane))).cloned().collect();
         if late.is_empty() {
             return Ok(0);
         }

@@ -3,7 +3,7 @@
 //! Control before data; lossless in order; conflated and bounded kinds keep their place in the order. A taken message is
 //! leased: it leaves only when its reader is done with it, so a panic loses nothing.
 
-use std::collections::{BTreeMap, HashMap, VecDeque};
+use std::collections::{BTreeMap, BTreeSet, HashMap, VecDeque};
 use std::sync::Arc;
 use std::task::Waker;
 
@@ -38,6 +38,8 @@ pub struct InboxCounters {
 /// One room's mail. Push never blocks.
 pub struct Inbox {
     owner: RegionName,
+    /// Signals that this room takes on the control lane, whatever lane they are declared on.
+    first: BTreeSet<&'static str>,
     state: Mutex<State>,
 }
 
@@ -62,7 +64,18 @@ enum Slot {
 
 impl Inbox {
     pub fn new(owner: RegionName) -> Self {
-        Self { owner, state: Mutex::new(State::default()) }
+        Self::hearing_first(owner, [])
+    }
+
+    /// An inbox whose room takes these signals before any data mail. For what frees a resource that the data mail fills:
+    /// behind a backlog it would never be freed.
+    pub fn hearing_first(owner: RegionName, first: impl IntoIterator<Item = &'static str>) -> Self {
+        Self { owner, first: first.into_iter().collect(), state: Mutex::new(State::default()) }
+    }
+
+    /// The lane on which this room takes a signal that is declared on `declared`.
+    pub fn lane_of(&self, signal: &str, declared: Lane) -> Lane {
+        if self.first.contains(signal) { Lane::Control } else { declared }
     }
 
     pub fn owner(&self) -> RegionName {
@@ -70,9 +83,11 @@ impl Inbox {
     }
 
     pub fn push(&self, delivery: Delivery) {
+        let body = delivery.envelope.body();
+        let lane = self.lane_of(body.name(), body.lane());
         let mut state = self.state.lock();
         state.counters.delivered += 1;
-        state.insert(delivery);
+        state.insert(lane, delivery);
         let depth = state.depth();
         state.counters.high_water = state.counters.high_water.max(depth);
         let waker = state.waker.take();
@@ -188,12 +203,12 @@ impl Inbox {
 }
 
 impl State {
-    fn insert(&mut self, delivery: Delivery) {
-        let body = delivery.envelope.body();
-        if body.lane() == Lane::Control {
+    fn insert(&mut self, lane: Lane, delivery: Delivery) {
+        if lane == Lane::Control {
             self.control.push_back(delivery);
             return;
         }
+        let body = delivery.envelope.body();
         match body.policy() {
             Policy::Lossless | Policy::Transient => self.data.push_back(Slot::Message(delivery)),
             Policy::Latest => {

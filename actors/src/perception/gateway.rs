@@ -2,7 +2,7 @@
 //!
 //! A dumb pipe with a memory for what it let in. Biology: the thalamus, which relays and doesn't interpret.
 //! Law: one constructor fixes every control field; a provider's id is the same message however often it comes; at most
-//! `credit` turns are in flight, the rest waits here, on disk.
+//! `credit` turns are in flight, the rest waits here, on disk; that a turn has ended is heard before what wants to begin.
 //! Remembers: provider ids (bounded), turns in flight, the waiting queue. Forgets: a turn that never ended, after a while.
 //! Down: channels can't acknowledge, so their senders try again; a stop works all the same, by the latch.
 
@@ -63,7 +63,12 @@ pub enum GatewayEvent {
     Ended { turn: MessageId },
 }
 
-wiring!(Gateway { hears: [Inbound], back: [TurnEnded, GoalPursued], emits: [Percept, InboundAccepted] });
+wiring!(Gateway {
+    hears: [Inbound],
+    back: [TurnEnded, GoalPursued],
+    first: [TurnEnded],
+    emits: [Percept, InboundAccepted]
+});
 
 impl Region for Gateway {
     const NAME: RegionName = "gateway";

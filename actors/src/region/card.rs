@@ -27,6 +27,7 @@ pub struct Card<R: Region> {
     handlers: BTreeMap<&'static str, Handler<R>>,
     hearing: Vec<(Wire, HearingWire)>,
     emitting: Vec<(Wire, EmittingWire)>,
+    first: Vec<&'static str>,
     region: PhantomData<fn(R)>,
 }
 
@@ -38,7 +39,13 @@ impl<R: Region> Default for Card<R> {
 
 impl<R: Region> Card<R> {
     pub fn new() -> Self {
-        Self { handlers: BTreeMap::new(), hearing: Vec::new(), emitting: Vec::new(), region: PhantomData }
+        Self {
+            handlers: BTreeMap::new(),
+            hearing: Vec::new(),
+            emitting: Vec::new(),
+            first: Vec::new(),
+            region: PhantomData,
+        }
     }
 
     pub fn hears<S: Signal>(self) -> Self
@@ -54,6 +61,15 @@ impl<R: Region> Card<R> {
         R: Hears<S>,
     {
         self.hear_wire::<S>(true)
+    }
+
+    /// Takes `S` before any data mail: for what frees a resource that the data mail fills.
+    pub fn first<S: Signal>(mut self) -> Self
+    where
+        R: Hears<S>,
+    {
+        self.first.push(S::NAME);
+        self
     }
 
     fn hear_wire<S: Signal>(mut self, back: bool) -> Self
@@ -79,7 +95,7 @@ impl<R: Region> Card<R> {
 
     /// Enters the card into the bus; gives the room's inbox.
     pub fn enter(&self, bus: &mut BusBuilder) -> Arc<Inbox> {
-        let inbox = bus.inbox(R::NAME);
+        let inbox = bus.inbox_hearing_first(R::NAME, self.first.iter().copied());
         for (wire, hear) in &self.hearing {
             hear(bus, &inbox, R::STAGE, wire.back);
         }

@@ -84,10 +84,11 @@ pub trait Emits<S: Signal>: Region {}
 
 /// A room's wiring card.
 ///
-/// `back` lists what comes from a later stage and belongs to the next turn.
+/// `back` lists what comes from a later stage and belongs to the next turn; `first`, what of it overtakes all data mail.
 #[macro_export]
 macro_rules! wiring {
-    ($region:ty { hears: [$($hears:ty),* $(,)?], back: [$($back:ty),* $(,)?], emits: [$($emits:ty),* $(,)?] $(,)? }) => {
+    ($region:ty { hears: [$($hears:ty),* $(,)?], back: [$($back:ty),* $(,)?], $(first: [$($first:ty),* $(,)?],)?
+        emits: [$($emits:ty),* $(,)?] $(,)? }) => {
         $(impl $crate::region::Emits<$emits> for $region {})*
 
         impl $region {
@@ -95,6 +96,7 @@ macro_rules! wiring {
                 $crate::region::Card::new()
                     $(.hears::<$hears>())*
                     $(.hears_back::<$back>())*
+                    $($(.first::<$first>())*)?
                     $(.emits::<$emits>())*
             }
         }

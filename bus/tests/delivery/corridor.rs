@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use maxim_bus::{AgentBus, BusBuilder, Epoch, Inbox, Lsn, Stage};
+use maxim_bus::{AgentBus, BusBuilder, Epoch, Inbox, Lane, Lsn, Stage};
 
 use crate::common::{Command, Deed, Word, envelope, read_all};
 
@@ -58,6 +58,20 @@ fn after_a_crash_only_those_that_had_not_passed_a_message_get_it_again() {
     assert_eq!(delivered, 2);
     let read: Vec<_> = inboxes.iter().map(|inbox| read_all(inbox, Epoch(1))).collect();
     assert_eq!(read, [vec!["Word(7)".to_owned()], vec![], vec!["Word(7)".into()]]);
+}
+
+#[test]
+fn after_a_crash_each_room_is_asked_by_the_lane_on_which_it_takes_the_message() {
+    let mut bus = BusBuilder::default();
+    for (name, first) in [("gateway", Some("Word")), ("salience", None)] {
+        let inbox = bus.inbox_hearing_first(name, first);
+        bus.hears::<Word>(&inbox, Stage::Perception, false);
+    }
+    let bus = bus.build_unchecked();
+    let encoded = envelope(Word(7), None).encoded();
+    let passed = |owner: &str, lane: Lane| (owner, lane) != ("gateway", Lane::Control);
+    assert_eq!(bus.redeliver(Lsn(7), &encoded, |owner, lane| !passed(owner, lane)).expect("it is read"), 1);
+    assert_eq!(bus.inbox("gateway").expect("its inbox").counters().depth, 1);
 }
 
 #[test]

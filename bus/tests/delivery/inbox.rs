@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::task::Waker;
 
-use maxim_bus::{Epoch, Lane, Lsn};
+use maxim_bus::{Epoch, Inbox, Lane, Lsn};
 
 use crate::common::{Bell, Command, Frame, LOG_LINES, LogLine, Word, delivery, inbox, read_all, said};
 
@@ -53,6 +53,19 @@ fn control_mail_overtakes_all_data() {
     assert_eq!(inbox.take(READER).map(|(lane, _)| lane), Some(Lane::Control));
     inbox.done(READER);
     assert_eq!(read_all(&inbox, READER), ["Command(2)", "Word(1)", "Frame(0, 1)"]);
+}
+
+#[test]
+fn a_room_may_take_data_of_one_kind_before_all_other() {
+    let inbox = Inbox::hearing_first("room", ["Word"]);
+    inbox.seize(READER);
+    inbox.push(delivery(1, Frame(0, 1)));
+    inbox.push(delivery(2, Word(1)));
+    inbox.push(delivery(3, Command(1)));
+    inbox.push(delivery(4, Word(2)));
+    assert_eq!(inbox.take(READER).map(|(lane, _)| lane), Some(Lane::Control));
+    inbox.give_back(READER, false);
+    assert_eq!(read_all(&inbox, READER), ["Word(1)", "Command(1)", "Word(2)", "Frame(0, 1)"]);
 }
 
 #[test]
