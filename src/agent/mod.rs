@@ -249,7 +249,8 @@ fn resume(frame: &Frame, parts: &[Part]) -> Result<Resumed, StoreError> {
     let is_region = |owner: &str| {
         parts.iter().any(|part| part.name == owner && part.kind != maxim_actors::region::WardKind::Effector)
     };
-    for (lsn, bytes) in frame.store.undelivered()? {
+    let delivered = frame.store.delivered();
+    for (lsn, bytes) in frame.store.undelivered()?.into_iter().filter(|(lsn, _)| *lsn > delivered) {
         let delivered = frame.bus.redeliver(lsn, &bytes, |owner, lane| {
             let cursors = frame.store.cursors(owner);
             let passed = match lane {

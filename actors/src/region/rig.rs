@@ -10,7 +10,7 @@ use maxim_bus::{
 };
 
 use super::{Frame, Heart, Post, RecordView, Region, Seat, Step, Supervision, SupervisionSettings, WardKind};
-use crate::store::StateStore;
+use crate::store::{AgentStore, StateStore};
 
 /// A room on a bench. What it emits lands in a probe.
 pub struct Rig<R: Region> {
@@ -86,7 +86,17 @@ impl<R: Region> Rig<R> {
         self.put(turn, Trust::Own, Some(question), signal);
     }
 
+    /// Sends a signal that stands in the journal at this place.
+    pub fn send_at<S: Signal>(&mut self, lsn: Lsn, signal: S) {
+        let turn = MessageId::from_parts(0, u128::from(lsn.0));
+        self.deliver(lsn, turn, Trust::Owner, None, signal);
+    }
+
     fn put<S: Signal>(&mut self, turn: MessageId, trust: Trust, cause: Option<MessageId>, signal: S) {
+        self.deliver(Lsn(0), turn, trust, cause, signal);
+    }
+
+    fn deliver<S: Signal>(&mut self, lsn: Lsn, turn: MessageId, trust: Trust, cause: Option<MessageId>, signal: S) {
         self.sent += 1;
         let meta = Meta {
             id: MessageId::from_parts(0, u128::from(self.sent)),
@@ -100,7 +110,7 @@ impl<R: Region> Rig<R> {
             to: None,
         };
         let envelope = Arc::new(Envelope::new(meta, Arc::new(signal)));
-        self.post.inbox.push(Delivery { lsn: Lsn(0), envelope, attempts: 0 });
+        self.post.inbox.push(Delivery { lsn, envelope, attempts: 0 });
         self.run();
     }
 
@@ -131,6 +141,10 @@ impl<R: Region> Rig<R> {
         let (frame, inbox) = (frame.clone(), Arc::clone(inbox));
         self.post = Post::new(frame, inbox, R::card(), settings, Arc::clone(heart), Arc::clone(supervision));
         self.crash();
+    }
+
+    pub fn store(&self) -> &AgentStore {
+        &self.post.frame.store
     }
 
     /// Its records, for looking at.

@@ -19,6 +19,9 @@ use super::pulse::{Decided, Pulse};
 use super::records::{Record, RecordView};
 use crate::store::{AcceptError, Accepted, Commit, Frozen, StoreError};
 
+/// Messages that may lead to nothing before the room's cursor is moved for them.
+const UNTOLD: u32 = 64;
+
 /// How a step ended.
 #[derive(Debug, PartialEq, Eq)]
 pub enum Step {
@@ -100,6 +103,8 @@ pub struct Seat<R: Region> {
     snapshot_due: bool,
     /// Mail up to here was there when the region was rebuilt; none once all of it is dealt with.
     backlog: Option<Lsn>,
+    /// Messages since the last commit that led to nothing.
+    untold: u32,
 }
 
 impl<R: Region> Seat<R> {
@@ -118,7 +123,7 @@ impl<R: Region> Seat<R> {
         };
         post.heart.set_state_hash(hash);
         let backlog = Some(post.frame.store.head());
-        Ok(Self { post, epoch, region: state, hash, snapshot_due: false, backlog })
+        Ok(Self { post, epoch, region: state, hash, snapshot_due: false, backlog, untold: 0 })
     }
 
     /// For replays: makes records be there that the room found when it was recorded and that nothing has written here.
@@ -267,9 +272,15 @@ impl<R: Region> Seat<R> {
     ) -> Step {
         let consumed = input.and_then(|(lane, delivery)| consumed(lane, delivery));
         let is_empty = decided.is_empty();
-        if is_empty && consumed.is_none() {
+        // What led to nothing leaves no trace: after a crash it is decided again, by the same state, unless the room has
+        // committed something later, which passes it. On the control lane that would not be so, and now and then the
+        // room says how far it is, so that little is decided again where a neighbour keeps the journal.
+        let says_so = matches!(consumed, Some((Lane::Control, _))) || self.untold >= UNTOLD;
+        if is_empty && !(consumed.is_some() && says_so) {
+            self.untold += 1;
             return Step::Done;
         }
+        self.untold = 0;
         let events: Vec<Vec<u8>> =
             decided.events.iter().map(|event| serde_json::to_vec(event).unwrap_or_default()).collect();
         let mut hash = StableHash::resume(self.hash);
@@ -408,4 +419,62 @@ fn refusal(error: AcceptError) -> Step {
 /// Hash over what an input led to, in order; of nothing it is that of an empty slice.
 pub fn decision_hash(envelopes: &[Arc<Envelope>]) -> u64 {
     envelopes.iter().fold(StableHash::default(), |hash, envelope| hash.add_long(&envelope.encoded())).get()
+}
+
+#[cfg(test)]
+mod tests {
+    use maxim_bus::signals::bridges::EnergyChanged;
+    use maxim_bus::{RegionName, Stage};
+
+    use super::*;
+    use crate::region::rig::Rig;
+    use crate::region::{Card, Hears};
+    use crate::wiring;
+
+    /// Keeps the first of what it hears, and nothing of the rest.
+    #[derive(Clone, Debug, Default, Serialize, Deserialize)]
+    struct First(bool);
+
+    wiring!(First { hears: [EnergyChanged], back: [], emits: [] });
+
+    impl Region for First {
+        const NAME: RegionName = "first";
+        const STAGE: Stage = Stage::Memory;
+        type Event = ();
+        type Settings = ();
+
+        fn card() -> Card<Self> {
+            Self::wiring()
+        }
+
+        fn apply(&mut self, (): ()) {
+            self.0 = true;
+        }
+    }
+
+    impl Hears<EnergyChanged> for First {
+        fn hear(&self, _changed: &EnergyChanged, pulse: &mut Pulse<'_, Self>) {
+            if !self.0 {
+                pulse.keep(());
+            }
+        }
+    }
+
+    fn full() -> EnergyChanged {
+        EnergyChanged { level: 1.0, scarcest: String::new() }
+    }
+
+    #[test]
+    fn what_leads_to_nothing_is_written_only_now_and_then() {
+        let mut rig: Rig<First> = Rig::new((), |_, _| ());
+        let stood = |rig: &Rig<First>| (rig.store().head(), rig.store().cursors(First::NAME).data);
+        rig.send_at(Lsn(10), full());
+        assert_eq!(stood(&rig), (Lsn(1), Lsn(10)));
+        for lsn in 11..11 + u64::from(UNTOLD) {
+            rig.send_at(Lsn(lsn), full());
+        }
+        assert_eq!(stood(&rig), (Lsn(1), Lsn(10)), "no trace of them");
+        rig.send_at(Lsn(1_000), full());
+        assert_eq!(stood(&rig), (Lsn(2), Lsn(1_000)), "but the room says how far it is");
+    }
 }

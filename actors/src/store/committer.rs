@@ -190,10 +190,8 @@ fn encode(shared: &Shared, share: &Share, batch: &mut Batch) {
     }
     cut(shared, share, on_disk, batch);
     let head = keys::agent(keys::HEAD, agent);
-    let mut content = Writer::default();
-    content.u64(on_disk.end);
-    content.u64(on_disk.dropped);
-    batch.put(head.clone(), seal(&head, &content.0));
+    on_disk.delivered = on_disk.delivered.max(share.low_water.min(on_disk.end));
+    batch.put(head.clone(), seal(&head, &on_disk.head()));
 }
 
 fn put_root(batch: &mut Batch, agent: &str, name: &str, region: &mut RegionOnDisk, root: &RootSlot) {

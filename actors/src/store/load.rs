@@ -6,7 +6,7 @@ use std::sync::Arc;
 use maxim_bus::ids::{AgentId, Epoch, Lsn};
 
 use super::agent::{Agent, AgentState, OnDisk, Slot};
-use super::codec::{Reader, Writer, seal, unseal};
+use super::codec::{Reader, seal, unseal};
 use super::engine::{Batch, Engine, after_prefix};
 use super::error::EngineError;
 use super::journal::{Entry, FrameSpan, Meta, unpack};
@@ -155,12 +155,14 @@ impl<'a> AgentLoad<'a> {
         let sealed = self.engine.get(&key)?;
         let head = sealed.as_deref().and_then(|sealed| {
             let mut reader = Reader(unseal(&key, sealed)?);
-            Some((reader.u64()?, reader.u64()?))
+            let (end, dropped) = (reader.u64()?, reader.u64()?);
+            // Stores of older programs have none: everything that is kept is looked at.
+            Some((end, dropped, reader.u64().unwrap_or(0)))
         });
         let frames = keys::spanning(self.engine, &keys::agent(keys::FRAME, self.name))?;
         let starts: Vec<u64> =
             frames.keys().filter_map(|key| key.last_chunk()).map(|lsn| u64::from_be_bytes(*lsn)).collect();
-        let dropped = head.map_or_else(|| starts.first().map_or(0, |first| first - 1), |(_, dropped)| dropped);
+        let dropped = head.map_or_else(|| starts.first().map_or(0, |first| first - 1), |(_, dropped, _)| dropped);
         let mut end = dropped;
         let mut bad = Vec::new();
         for ((key, frame), start) in frames.into_iter().zip(&starts) {
@@ -174,7 +176,7 @@ impl<'a> AgentLoad<'a> {
                 _ => bad.push((key, frame.chunks)),
             }
         }
-        let known_end = head.map_or(end, |(end, _)| end).max(starts.last().copied().unwrap_or(0));
+        let known_end = head.map_or(end, |(end, ..)| end).max(starts.last().copied().unwrap_or(0));
         (self.on_disk.end, self.on_disk.dropped) = (end, dropped);
         if head.is_none() && (end > 0 || !self.on_disk.regions.is_empty()) {
             self.to.repaired.push(format!("agent {}: the head of the journal, from its frames", self.name));
@@ -183,10 +185,10 @@ impl<'a> AgentLoad<'a> {
             self.close_gap(end, known_end, bad);
         }
         if head.is_none() || self.cut.is_some() {
-            let mut content = Writer::default();
-            content.u64(self.on_disk.end);
-            content.u64(dropped);
-            self.to.fix.put(key.clone(), seal(&key, &content.0));
+            // Rooms may have gone back with the journal: what it holds is looked at again.
+            self.to.fix.put(key.clone(), seal(&key, &self.on_disk.head()));
+        } else {
+            self.on_disk.delivered = head.map_or(0, |(.., delivered)| delivered);
         }
         Ok(())
     }

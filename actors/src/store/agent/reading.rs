@@ -74,6 +74,11 @@ impl AgentStore {
         Ok(found)
     }
 
+    /// Every room had dealt with what lies up to here when the process before this one wrote last. 0 after a repair.
+    pub fn delivered(&self) -> Lsn {
+        Lsn(self.agent.on_disk.lock().delivered)
+    }
+
     /// The newest accepted value of a key.
     pub fn record(&self, region: RegionName, key: &[u8]) -> Result<Option<Vec<u8>>, StoreError> {
         let (value, sealed) = {

@@ -7,6 +7,7 @@ use std::sync::atomic::AtomicU64;
 use maxim_bus::ids::{AgentId, Epoch, Lsn};
 use parking_lot::Mutex;
 
+use super::super::codec::Writer;
 use super::super::journal::{Cursors, Entry, FrameSpan, Meta};
 use super::super::mail::Letter;
 use super::super::records::Records;
@@ -154,12 +155,24 @@ pub struct OnDisk {
     pub end: u64,
     /// Last LSN that was dropped from the journal.
     pub dropped: u64,
+    /// Every room had dealt with what lies up to here, as far as it says so in an entry that is on disk, or as it did so
+    /// without a trace.
+    pub delivered: u64,
 }
 
 impl OnDisk {
     pub fn keep(&mut self, frame: FrameSpan) {
         self.frame_bytes += frame.bytes;
         self.frames.push_back(frame);
+    }
+
+    /// How far it is, to be read at the next open.
+    pub fn head(&self) -> Vec<u8> {
+        let mut content = Writer::default();
+        content.u64(self.end);
+        content.u64(self.dropped);
+        content.u64(self.delivered);
+        content.0
     }
 }
 

@@ -255,6 +255,24 @@ fn the_journal_is_cut_but_never_what_is_undelivered_or_needed() {
     }
 }
 
+#[test]
+fn what_every_room_had_dealt_with_is_known_at_the_next_open() {
+    for home in Home::all() {
+        let store = home.open();
+        let agent = ada(&store);
+        assert_eq!(agent.delivered(), Lsn(0));
+        event(&agent, HIPPOCAMPUS, "one");
+        agent.set_low_water(|| Lsn(u64::MAX));
+        event(&agent, HIPPOCAMPUS, "two");
+        settle(&agent);
+        let head = agent.head();
+        assert_eq!(agent.delivered(), head, "never more than there is");
+        store.close().expect("closes");
+        let agent = ada(&home.open());
+        assert_eq!(agent.delivered(), head);
+    }
+}
+
 /// An import puts much into each commit: few places in the order, many bytes.
 #[test]
 fn large_commits_do_not_keep_the_journal_for_a_region_that_said_a_little_once() {
