@@ -207,6 +207,12 @@ impl Envelope {
         Arc::clone(bytes)
     }
 
+    /// The body's part of an encoded envelope, unread.
+    pub fn body_of(encoded: &[u8]) -> &[u8] {
+        let length = encoded.first_chunk::<4>().map_or(0, |length| u32::from_le_bytes(*length) as usize);
+        encoded.get(4 + length..).unwrap_or_default()
+    }
+
     /// The two parts of an encoded envelope.
     pub fn split(bytes: &[u8]) -> Result<(Meta, &[u8]), NotRead> {
         let bad = |why: String| NotRead { name: "envelope".into(), why };

@@ -4,6 +4,8 @@
 //! never reconstructed by a model. Remembers: the parts of the newest turns. Forgets: the oldest turn first.
 //! Down: parts wait in its inbox.
 
+use std::borrow::Cow;
+
 use maxim_bus::signals::cycle::{CycleThought, ThoughtGated};
 use maxim_bus::signals::goal::GoalChanged;
 use maxim_bus::signals::intent::{Intent, IntentRefused};
@@ -13,9 +15,10 @@ use maxim_bus::signals::percept::{PainSignal, SalientPercept};
 use maxim_bus::signals::prompt::PromptBuilt;
 use maxim_bus::signals::recall::{EnrichedPercept, EpisodeStored, InquiryAnswered, PredictionErrorSensed, Reward};
 use maxim_bus::signals::thought::{Thought, TurnEnded};
-use maxim_bus::{MessageId, RegionName, Signal, Stage};
+use maxim_bus::{Envelope, MessageId, Meta, RegionName, Signal, Stage};
 use serde::{Deserialize, Serialize};
 use serde_json::Value as Json;
+use serde_json::value::RawValue;
 
 use crate::gate::ClearedIntent;
 use crate::region::{Card, Hears, Pulse, Region};
@@ -46,25 +49,49 @@ pub struct CausePart {
     pub body: Json,
 }
 
-/// A [`CausePart`] as it is written, without a copy of the signal.
+/// What a [`CausePart`] begins with.
 #[derive(Serialize)]
-struct PartLine<'a, S> {
+struct PartHead<'a> {
     kind: &'a str,
     id: MessageId,
     cause: Option<MessageId>,
     at: jiff::Timestamp,
     by: &'a str,
-    body: &'a S,
 }
 
-impl CausePart {
-    /// What its turn is found under.
-    fn indexed(&self) -> Option<String> {
-        match self.kind.as_str() {
-            Intent::NAME => Some(self.id.to_string()),
-            ToolResult::NAME => self.body.get("action").and_then(Json::as_str).map(str::to_owned),
-            _ => None,
-        }
+/// A [`CausePart`] as it is written: the body as the journal has it, so that nothing is encoded twice.
+fn part_line(heard: &Envelope) -> Vec<u8> {
+    let Meta { name, id, cause, at, sender, .. } = &heard.meta;
+    let head = PartHead { kind: name, id: *id, cause: *cause, at: *at, by: sender };
+    let mut line = serde_json::to_vec(&head).unwrap_or_default(); // plain data: JSON refuses nothing in it
+    line.pop();
+    line.extend_from_slice(br#","body":"#);
+    line.extend_from_slice(Envelope::body_of(&heard.encoded()));
+    line.push(b'}');
+    line
+}
+
+/// What a part is found under, without reading the rest of it.
+#[derive(Deserialize)]
+struct PartIndex<'a> {
+    #[serde(borrow)]
+    kind: Cow<'a, str>,
+    id: MessageId,
+    #[serde(borrow)]
+    body: &'a RawValue,
+}
+
+/// The one that is the key of a [`CausePart`]'s turn.
+fn indexed(part: &[u8]) -> Option<MessageId> {
+    #[derive(Deserialize)]
+    struct Acted {
+        action: MessageId,
+    }
+    let part: PartIndex<'_> = serde_json::from_slice(part).ok()?;
+    match &*part.kind {
+        Intent::NAME => Some(part.id),
+        ToolResult::NAME => serde_json::from_str::<Acted>(part.body.get()).ok().map(|acted| acted.action),
+        _ => None,
     }
 }
 
@@ -131,25 +158,23 @@ pub fn index_key(id: MessageId) -> String {
 pub const TURNS_PREFIX: &str = "turn/";
 
 impl CauseLedger {
-    fn note<S: Signal>(&self, signal: &S, pulse: &mut Pulse<'_, Self>) {
+    fn note(&self, pulse: &mut Pulse<'_, Self>) {
         if let Some(meta) = pulse.cause() {
-            self.note_in(meta.correlation, signal, pulse);
+            self.note_in(meta.correlation, pulse);
         }
     }
 
     /// For what may come without a turn, or long after it: nobody would forget it any more.
-    fn note_in_open_turn<S: Signal>(&self, signal: &S, pulse: &mut Pulse<'_, Self>) {
+    fn note_in_open_turn(&self, pulse: &mut Pulse<'_, Self>) {
         let prefix = parts_prefix(pulse.turn());
         if !pulse.records().prefixed(prefix.as_bytes(), 1).is_empty() {
-            self.note(signal, pulse);
+            self.note(pulse);
         }
     }
 
-    fn note_in<S: Signal>(&self, turn: MessageId, signal: &S, pulse: &mut Pulse<'_, Self>) {
-        let Some(meta) = pulse.cause() else { return };
-        let part =
-            PartLine { kind: S::NAME, id: meta.id, cause: meta.cause, at: meta.at, by: &meta.sender, body: signal };
-        pulse.put(format!("{}{}", parts_prefix(turn), meta.id), &part);
+    fn note_in(&self, turn: MessageId, pulse: &mut Pulse<'_, Self>) {
+        let Some(heard) = pulse.heard() else { return };
+        pulse.put_bytes(format!("{}{}", parts_prefix(turn), heard.meta.id), part_line(heard));
     }
 
     /// An intent and an action lead to their turn. Both signals are journalled, so no crash loses the way to them.
@@ -170,8 +195,8 @@ impl CauseLedger {
         let key = format!("{TURNS_PREFIX}{:016x}", self.first);
         if let Some(turn) = pulse.record::<MessageId>(key.as_bytes()) {
             for (part, bytes) in pulse.records().prefixed(parts_prefix(turn).as_bytes(), usize::MAX) {
-                if let Some(id) = serde_json::from_slice::<CausePart>(&bytes).ok().and_then(|part| part.indexed()) {
-                    pulse.remove(format!("of/{id}"));
+                if let Some(id) = indexed(&bytes) {
+                    pulse.remove(index_key(id));
                 }
                 pulse.remove(part);
             }
@@ -182,50 +207,50 @@ impl CauseLedger {
 }
 
 impl Hears<SalientPercept> for CauseLedger {
-    fn hear(&self, signal: &SalientPercept, pulse: &mut Pulse<'_, Self>) {
+    fn hear(&self, _: &SalientPercept, pulse: &mut Pulse<'_, Self>) {
         self.open(pulse.turn(), pulse);
-        self.note(signal, pulse);
+        self.note(pulse);
     }
 }
 
 impl Hears<GoalChanged> for CauseLedger {
     fn hear(&self, signal: &GoalChanged, pulse: &mut Pulse<'_, Self>) {
-        self.note_in_open_turn(signal, pulse);
+        self.note_in_open_turn(pulse);
         // The question whether to go on is a turn of its own, which no percept begins.
         if let Some(meta) = pulse.cause().filter(|_| signal.goal.is_in_question()) {
             self.open(meta.id, pulse);
-            self.note_in(meta.id, signal, pulse);
+            self.note_in(meta.id, pulse);
         }
     }
 }
 
 impl Hears<DeliveryEnded> for CauseLedger {
-    fn hear(&self, signal: &DeliveryEnded, pulse: &mut Pulse<'_, Self>) {
-        self.note_in_open_turn(signal, pulse);
+    fn hear(&self, _: &DeliveryEnded, pulse: &mut Pulse<'_, Self>) {
+        self.note_in_open_turn(pulse);
     }
 }
 
 impl Hears<Intent> for CauseLedger {
-    fn hear(&self, signal: &Intent, pulse: &mut Pulse<'_, Self>) {
+    fn hear(&self, _: &Intent, pulse: &mut Pulse<'_, Self>) {
         if let Some(meta) = pulse.cause() {
             self.index(meta.id, pulse);
         }
-        self.note(signal, pulse);
+        self.note(pulse);
     }
 }
 
 impl Hears<ToolResult> for CauseLedger {
     fn hear(&self, signal: &ToolResult, pulse: &mut Pulse<'_, Self>) {
         self.index(signal.action, pulse);
-        self.note(signal, pulse);
+        self.note(pulse);
     }
 }
 
 macro_rules! noted {
     ($($signal:ty),*) => {$(
         impl Hears<$signal> for CauseLedger {
-            fn hear(&self, signal: &$signal, pulse: &mut Pulse<'_, Self>) {
-                self.note(signal, pulse);
+            fn hear(&self, _: &$signal, pulse: &mut Pulse<'_, Self>) {
+                self.note(pulse);
             }
         }
     )*};

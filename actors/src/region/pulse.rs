@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use jiff::Timestamp;
 use maxim_bus::hash::StableHash;
-use maxim_bus::{AgentId, Body, MessageId, Meta, Query, RegionName, Signal, Trust};
+use maxim_bus::{AgentId, Body, Envelope, MessageId, Meta, Query, RegionName, Signal, Trust};
 use rand_xoshiro::Xoshiro256PlusPlus;
 use rand_xoshiro::rand_core::{Rng, SeedableRng};
 use serde::Serialize;
@@ -16,7 +16,7 @@ use super::{Emits, Region};
 /// One input's worth of deciding.
 pub struct Pulse<'a, R: Region> {
     agent: &'a AgentId,
-    cause: Option<&'a Meta>,
+    heard: Option<&'a Envelope>,
     now: Timestamp,
     rng: Xoshiro256PlusPlus,
     settings: &'a R::Settings,
@@ -44,18 +44,18 @@ impl<'a, R: Region> Pulse<'a, R> {
     pub(super) fn new(
         agent: &'a AgentId,
         seed: u64,
-        cause: Option<&'a Meta>,
+        heard: Option<&'a Envelope>,
         now: Timestamp,
         settings: &'a R::Settings,
         records: RecordView<'a>,
     ) -> Self {
-        let input = match cause {
-            Some(meta) => *meta.id.0.as_bytes(),
+        let input = match heard {
+            Some(envelope) => *envelope.meta.id.0.as_bytes(),
             None => i128::from(now.as_microsecond()).to_le_bytes(),
         };
         let seed = StableHash::resume(seed).add(R::NAME.as_bytes()).add(&input).get();
         let decided = Decided { events: Vec::new(), records: Vec::new(), emissions: Vec::new(), found: Vec::new() };
-        Self { agent, cause, now, rng: Xoshiro256PlusPlus::seed_from_u64(seed), settings, records, decided }
+        Self { agent, heard, now, rng: Xoshiro256PlusPlus::seed_from_u64(seed), settings, records, decided }
     }
 
     pub(super) fn into_decided(self) -> Decided<R::Event> {
@@ -73,19 +73,24 @@ impl<'a, R: Region> Pulse<'a, R> {
 
     /// The message that is being heard; none on a tick.
     pub fn cause(&self) -> Option<&'a Meta> {
-        self.cause
+        self.heard.map(|envelope| &envelope.meta)
+    }
+
+    /// The same, whole; for who keeps it as it came.
+    pub fn heard(&self) -> Option<&'a Envelope> {
+        self.heard
     }
 
     /// The turn that this input belongs to; on a tick a turn of its own.
     pub fn turn(&mut self) -> MessageId {
-        match self.cause {
+        match self.cause() {
             Some(meta) => meta.correlation,
             None => self.fresh_id(),
         }
     }
 
     pub fn trust(&self) -> Trust {
-        self.cause.map_or(Trust::Own, |meta| meta.trust)
+        self.cause().map_or(Trust::Own, |meta| meta.trust)
     }
 
     /// A number in [0, 1).
@@ -151,7 +156,7 @@ impl<'a, R: Region> Pulse<'a, R> {
     where
         R: Emits<S>,
     {
-        let to = self.cause.map(|meta| meta.sender.clone());
+        let to = self.cause().map(|meta| meta.sender.clone());
         self.send(None, Trust::Own, to, Arc::new(answer), S::NAME)
     }
 
@@ -213,7 +218,7 @@ impl<'a, R: Region> Pulse<'a, R> {
         name: &'static str,
     ) -> MessageId {
         let id = self.fresh_id();
-        let turn = turn.or(self.cause.map(|meta| meta.correlation)).unwrap_or(id);
+        let turn = turn.or(self.cause().map(|meta| meta.correlation)).unwrap_or(id);
         let meta = self.meta(id, turn, name, trust, to);
         self.decided.emissions.push((meta, body));
         id
@@ -224,7 +229,7 @@ impl<'a, R: Region> Pulse<'a, R> {
             id,
             agent: self.agent.clone(),
             name: name.into(),
-            cause: self.cause.map(|meta| meta.id),
+            cause: self.cause().map(|meta| meta.id),
             correlation: turn,
             at: self.now,
             sender: R::NAME.into(),

@@ -8,7 +8,7 @@ use std::sync::Arc;
 use jiff::Timestamp;
 use maxim_bus::hash::StableHash;
 use maxim_bus::signal::Policy;
-use maxim_bus::{AgentId, Delivery, Envelope, Epoch, Lane, Lsn, MessageId, Meta, RegionName};
+use maxim_bus::{AgentId, Delivery, Envelope, Epoch, Lane, Lsn, MessageId, RegionName};
 use serde::{Deserialize, Serialize};
 
 use super::Region;
@@ -204,7 +204,7 @@ impl<R: Region> Seat<R> {
     }
 
     fn decide(&self, post: &Post<R>, message: Option<&Envelope>, now: Timestamp) -> Decided<R::Event> {
-        let mut pulse = self.pulse(post, message.map(|envelope| &envelope.meta), now);
+        let mut pulse = self.pulse(post, message, now);
         match message {
             None => {
                 post.heart.trip("(tick)");
@@ -256,11 +256,11 @@ impl<R: Region> Seat<R> {
         }
     }
 
-    fn pulse<'a>(&'a self, post: &'a Post<R>, cause: Option<&'a Meta>, now: Timestamp) -> Pulse<'a, R> {
+    fn pulse<'a>(&'a self, post: &'a Post<R>, heard: Option<&'a Envelope>, now: Timestamp) -> Pulse<'a, R> {
         let frame = &post.frame;
         let records = RecordView::new(&frame.store, R::NAME);
         let records = if frame.tap.is_some() { records.witnessed() } else { records };
-        Pulse::new(&frame.agent, frame.seed, cause, now, &*post.settings, records)
+        Pulse::new(&frame.agent, frame.seed, heard, now, &*post.settings, records)
     }
 
     fn commit(

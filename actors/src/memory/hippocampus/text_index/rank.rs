@@ -1,8 +1,5 @@
 //! Second pass: the best documents, out of the groups that can hold them.
 
-use std::cmp::Reverse;
-use std::collections::BinaryHeap;
-
 use super::TextIndex;
 use super::dates::{DayRange, fit};
 use super::gather::{BORDER, GROUP_BITS, Gathered, OwnHit, Scratch, higher};
@@ -32,53 +29,62 @@ pub struct Ranking<'a> {
     pub scale: f32,
 }
 
-/// Score, document, and whether words of its own speak for it. Orders by score, then by age; a NaN can't come up.
-struct Ranked(f32, u32, bool);
+/// A score above 0 and its document in one number: a better one is greater, and of equally good ones the newer.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+struct Place(u64);
 
-impl PartialEq for Ranked {
-    fn eq(&self, other: &Self) -> bool {
-        self.cmp(other).is_eq()
+impl Place {
+    fn new(score: f32, document: u32) -> Self {
+        Self(u64::from(score.to_bits()) << 32 | u64::from(document))
+    }
+
+    fn score(self) -> f32 {
+        f32::from_bits((self.0 >> 32) as u32)
+    }
+
+    fn document(self) -> u32 {
+        self.0 as u32
     }
 }
 
-impl Eq for Ranked {}
-
-impl Ord for Ranked {
-    fn cmp(&self, other: &Self) -> std::cmp::Ordering {
-        self.0.total_cmp(&other.0).then(self.1.cmp(&other.1))
-    }
-}
-
-impl PartialOrd for Ranked {
-    fn partial_cmp(&self, other: &Self) -> Option<std::cmp::Ordering> {
-        Some(self.cmp(other))
-    }
-}
-
-/// The best so far.
+/// The best so far, and up to as many more that came since they were sorted out last.
 struct Best {
     limit: usize,
-    heap: BinaryHeap<Reverse<Ranked>>,
+    /// With whether words of its own speak for it.
+    kept: Vec<(Place, bool)>,
+    floor: f32,
 }
 
 impl Best {
-    /// A document must score more than this.
-    fn floor(&self) -> f32 {
-        if self.heap.len() < self.limit { 0.0 } else { self.heap.peek().map_or(0.0, |worst| worst.0.0) }
+    fn new(limit: usize) -> Self {
+        Self { limit, kept: Vec::with_capacity(2 * limit), floor: 0.0 }
     }
 
-    fn push(&mut self, ranked: Ranked) {
-        self.heap.push(Reverse(ranked));
-        if self.heap.len() > self.limit {
-            self.heap.pop();
+    /// A document must score more than this.
+    fn floor(&self) -> f32 {
+        self.floor
+    }
+
+    fn push(&mut self, score: f32, document: u32, has_words: bool) {
+        self.kept.push((Place::new(score, document), has_words));
+        if self.kept.len() >= 2 * self.limit {
+            let (_, worst, _) = self.kept.select_nth_unstable_by(self.limit - 1, |a, b| b.cmp(a));
+            self.floor = worst.0.score();
+            self.kept.truncate(self.limit);
         }
+    }
+
+    fn into_sorted(mut self) -> Vec<(Place, bool)> {
+        self.kept.sort_unstable_by(|a, b| b.cmp(a));
+        self.kept.truncate(self.limit);
+        self.kept
     }
 }
 
 impl Ranking<'_> {
     /// The `limit` best, of an ascending list of documents where one is given; best first, ties go to the newer one.
     pub fn best(&self, limit: usize, within: Option<&[u32]>, scratch: &mut Scratch) -> Vec<Hit> {
-        let mut best = Best { limit, heap: BinaryHeap::with_capacity(limit + 1) };
+        let mut best = Best::new(limit);
         let marks = self.mark_scores();
         let most = marks.iter().copied().fold(0.0, higher);
         let bases = self.sitting_scores();
@@ -95,10 +101,9 @@ impl Ranking<'_> {
             groups.truncate(MOST_GROUPS);
         }
         self.look_closely(groups, &bases, &marks, within, &mut best, scratch);
-        let sorted = best.heap.into_sorted_vec();
         let by = |has_words| if has_words { By::Words } else { By::Neighbours };
-        let hit = |Reverse(Ranked(score, document, has_words))| Hit { document, score, by: by(has_words) };
-        sorted.into_iter().map(hit).collect()
+        let hit = |(at, words): (Place, bool)| Hit { document: at.document(), score: at.score(), by: by(words) };
+        best.into_sorted().into_iter().map(hit).collect()
     }
 
     /// Groups of the sittings in question, each with the most that a document of it can score.
@@ -150,7 +155,7 @@ impl Ranking<'_> {
                 let document = self.index.documents[ordinal];
                 let is_wanted = within.is_none_or(|documents| documents.binary_search(&document).is_ok());
                 if is_wanted && self.index.dead.binary_search(&document).is_err() {
-                    best.push(Ranked(score, document, *worded || self.is_named_day(sitting)));
+                    best.push(score, document, *worded || self.is_named_day(sitting));
                 }
             }
         }
