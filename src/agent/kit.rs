@@ -10,7 +10,7 @@ use maxim_actors::effectors::channels::{
 use maxim_actors::effectors::door::Door;
 use maxim_actors::perception::stop_phrase::StopGrammar;
 use maxim_actors::region::{
-    Effector, EffectorPost, EffectorStepper, Frame, Heart, Placement, Post, Record, Region, RegionStepper, Stepper,
+    Effector, EffectorPost, EffectorStepper, Frame, Heart, Listed, Placement, Post, Region, RegionStepper, Stepper,
     Supervision, Ward, WardKind, Wire, woken_by,
 };
 use maxim_actors::store::Frozen;
@@ -72,7 +72,7 @@ pub struct Seated {
 }
 
 /// The records that a region, as it was, is woken by.
-pub type Waking = Box<dyn Fn(&Frozen, &AgentId) -> Result<Vec<Record>, String> + Send>;
+pub type Waking = Box<dyn Fn(&Frozen, &AgentId) -> Result<Vec<Listed>, String> + Send>;
 
 type Seating = Box<dyn FnOnce(&Frame, &Arc<Supervision>, &Outside) -> Seated>;
 

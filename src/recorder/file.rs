@@ -14,8 +14,9 @@ use mcap::{Compression, McapResult, WriteOptions, Writer};
 use serde::Serialize;
 
 use super::format::{
-    GAPS, Gap, HEADER, Header, INPUTS, InputLine, RECORDS, Record, RegionStart, SIGNALS, STARTS, pack, signal_line,
+    GAPS, Gap, HEADER, Header, INPUTS, InputLine, RECORDS, Record, SIGNALS, STARTS, pack, signal_line,
 };
+use super::start::Portrait;
 use super::{RecorderError, folder};
 
 /// Bytes of messages after which a chunk is ended; no crash costs more than that and the flush interval.
@@ -51,10 +52,10 @@ struct Told {
 }
 
 impl RecordingFile {
-    pub fn begin(
+    pub fn begin<'a>(
         (path, file): (PathBuf, File),
         header: &Header,
-        portraits: impl Iterator<Item = (RegionStart, Vec<Record>)>,
+        portraits: impl Iterator<Item = Portrait<'a>>,
         at: Timestamp,
     ) -> Result<Self, RecorderError> {
         let begun = Self::open(path.clone(), file).and_then(|mut begun| {
@@ -88,10 +89,10 @@ impl RecordingFile {
         })
     }
 
-    fn introduce(
+    fn introduce<'a>(
         &mut self,
         header: &Header,
-        portraits: impl Iterator<Item = (RegionStart, Vec<Record>)>,
+        portraits: impl Iterator<Item = Portrait<'a>>,
         at: Timestamp,
     ) -> McapResult<()> {
         // For viewers; a replay reads the message, which needs no index.
@@ -104,28 +105,32 @@ impl RecordingFile {
         let metadata = facts.into_iter().map(|(name, fact)| (name.to_owned(), fact)).collect::<BTreeMap<_, _>>();
         self.writer.write_metadata(&Metadata { name: "maxim".into(), metadata })?;
         self.json(HEADER, at, at, header)?;
-        for (start, records) in portraits {
-            self.records(&start.region, &records, at)?;
-            self.json(STARTS, at, at, &start)?;
-            let known = records.iter().map(|(key, _)| key_hash(key)).collect();
-            self.regions.insert(start.region, Told { contained: start.lsn, known });
+        for mut portrait in portraits {
+            let name = portrait.start.region.clone();
+            self.records(&name, portrait.records(), at)?;
+            self.json(STARTS, at, at, &portrait.start)?;
+            let known = portrait.keys.iter().map(|key| key_hash(key)).collect();
+            self.regions.insert(name, Told { contained: portrait.start.lsn, known });
         }
         self.flush()?;
         self.start_bytes = self.bytes();
         Ok(())
     }
 
-    fn records(&mut self, region: &str, records: &[Record], at: Timestamp) -> McapResult<()> {
+    /// In parts, so that much of it is never in memory at once.
+    fn records(&mut self, region: &str, records: impl Iterator<Item = Record>, at: Timestamp) -> McapResult<()> {
         let topic = format!("{RECORDS}{region}");
-        let (mut from, mut bytes) = (0, 0);
-        for (index, (key, value)) in records.iter().enumerate() {
+        let (mut part, mut bytes) = (Vec::new(), 0);
+        for (key, value) in records {
             bytes += key.len() + value.len();
-            if bytes >= RECORDS_PART || index + 1 == records.len() {
-                self.message(&topic, at, at, &pack(&records[from..=index]))?;
-                (from, bytes) = (index + 1, 0);
+            part.push((key, value));
+            if bytes >= RECORDS_PART {
+                self.message(&topic, at, at, &pack(&part))?;
+                part.clear();
+                bytes = 0;
             }
         }
-        Ok(())
+        if part.is_empty() { Ok(()) } else { self.message(&topic, at, at, &pack(&part)) }
     }
 
     pub fn path(&self) -> &Path {
@@ -186,7 +191,7 @@ impl RecordingFile {
         let news = input.found.iter().filter(|(key, _)| told.known.insert(key_hash(key)));
         let news: Vec<Record> = news.cloned().collect();
         told.known.extend(&input.wrote);
-        self.records(input.region, &news, input.taken_at)
+        self.records(input.region, news.into_iter(), input.taken_at)
     }
 
     pub fn gap(&mut self, lost: u64, at: Timestamp) -> McapResult<()> {

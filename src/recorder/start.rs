@@ -21,35 +21,54 @@ impl Still {
     }
 }
 
-/// A region's state, and the records that it is woken by; what it reads later stands before the input that it is read
-/// for. `left` is how many bytes of records the file may still begin with.
-pub fn portrait(
-    store: &AgentStore,
-    region: &Frozen,
-    (name, waking): &(RegionName, Waking),
-    left: &mut usize,
-) -> (RegionStart, Vec<Record>) {
-    let read = waking(region, store.id()).and_then(|records| {
-        let bytes = records.iter().map(|(key, value)| key.len() + value.len()).sum::<usize>();
-        *left = left.checked_sub(bytes).ok_or_else(|| {
-            format!("it is woken by {bytes} bytes of records, and the file may begin with {left} more")
-        })?;
-        Ok(records)
-    });
-    let (records, missing) = match read {
-        Ok(records) => (records, None),
-        Err(why) => (Vec::new(), Some(why)),
-    };
-    // Roots and events are JSON by the shell's hand.
-    let text = |bytes: &Vec<u8>| String::from_utf8_lossy(bytes).into_owned();
-    let start = RegionStart {
-        region: (*name).into(),
-        lsn: region.lsn,
-        state_hash: region.state.state_hash,
-        root: region.state.root.as_ref().map(text),
-        events: region.state.events.iter().map(text).collect(),
-        records: records.len() as u64,
-        missing,
-    };
-    (start, records)
+/// What a file begins with of a region: its state, and the records that it is woken by. What it reads later stands before
+/// the input that it is read for.
+pub struct Portrait<'a> {
+    pub start: RegionStart,
+    /// Keys of the records.
+    pub keys: Vec<Vec<u8>>,
+    pub region: &'a Frozen,
+}
+
+impl<'a> Portrait<'a> {
+    /// `left` is how many bytes of records the file may still begin with.
+    pub fn of(store: &AgentStore, region: &'a Frozen, (name, waking): &(RegionName, Waking), left: &mut usize) -> Self {
+        let read = waking(region, store.id()).and_then(|listed| {
+            let bytes = listed.iter().map(|(_, bytes)| bytes).sum::<usize>();
+            *left = left.checked_sub(bytes).ok_or_else(|| {
+                format!("it is woken by {bytes} bytes of records, and the file may begin with {left} more")
+            })?;
+            Ok(listed.into_iter().map(|(key, _)| key).collect())
+        });
+        let (keys, missing) = match read {
+            Ok(keys) => (keys, None),
+            Err(why) => (Vec::new(), Some(why)),
+        };
+        // Roots and events are JSON by the shell's hand.
+        let text = |bytes: &Vec<u8>| String::from_utf8_lossy(bytes).into_owned();
+        let start = RegionStart {
+            region: (*name).into(),
+            lsn: region.lsn,
+            state_hash: region.state.state_hash,
+            root: region.state.root.as_ref().map(text),
+            events: region.state.events.iter().map(text).collect(),
+            records: keys.len() as u64,
+            missing,
+        };
+        Self { start, keys, region }
+    }
+
+    /// The records, one after the other: together they may be much. One that can't be read any more is missing.
+    pub fn records(&mut self) -> impl Iterator<Item = Record> {
+        let Self { start, keys, region } = self;
+        let mut missing = |why: String| {
+            start.missing = Some(why);
+            None
+        };
+        keys.iter().filter_map(move |key| match region.record(key) {
+            Ok(Some(value)) => Some((key.clone(), value)),
+            Ok(None) => missing(format!("its record {} is gone", String::from_utf8_lossy(key))),
+            Err(error) => missing(error.to_string()),
+        })
+    }
 }

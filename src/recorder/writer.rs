@@ -17,7 +17,7 @@ use parking_lot::Mutex;
 use super::file::RecordingFile;
 use super::folder::Folder;
 use super::format::Header;
-use super::start::{Still, portrait};
+use super::start::{Portrait, Still};
 use super::{Limits, RecorderError};
 use crate::agent::Waking;
 
@@ -152,7 +152,7 @@ impl Scribe {
     fn begin_with(&mut self, file: (PathBuf, File), still: &Still) -> Result<RecordingFile, RecorderError> {
         let mut left = self.limits.start_bytes;
         let portraits = still.regions.iter().zip(&self.wakings);
-        let portraits = portraits.map(|(region, waking)| portrait(&self.store, region, waking, &mut left));
+        let portraits = portraits.map(|(region, waking)| Portrait::of(&self.store, region, waking, &mut left));
         let file = RecordingFile::begin(file, &self.header, portraits, self.clock.now())?;
         self.counters.files.fetch_add(1, Ordering::SeqCst);
         Ok(file)

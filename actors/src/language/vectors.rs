@@ -64,12 +64,18 @@ impl Vectors {
     }
 
     pub fn set(&mut self, at: usize, vector: &PackedVector) {
-        if let Some(scale) = self.scales.get_mut(at)
-            && vector.steps.len() == self.dims
-        {
-            *scale = vector.scale;
+        if vector.steps.len() == self.dims {
+            self.set_steps(at, vector.scale, vector.steps.iter().copied());
+        }
+    }
+
+    /// `steps` are as many as a vector has.
+    pub fn set_steps(&mut self, at: usize, scale: f32, steps: impl Iterator<Item = i8>) {
+        if let Some(kept) = self.scales.get_mut(at) {
+            *kept = scale;
             let start = at % CHUNK * self.dims;
-            self.chunks[at / CHUNK][start..start + self.dims].copy_from_slice(&vector.steps);
+            let row = &mut self.chunks[at / CHUNK][start..start + self.dims];
+            row.iter_mut().zip(steps).for_each(|(kept, step)| *kept = step);
         }
     }
 

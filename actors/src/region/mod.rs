@@ -35,7 +35,7 @@ pub use heart::{Heart, LOADING, Order, WardKind, WardState};
 pub use keep_most::keep_most;
 pub use post::{Frame, Post};
 pub use pulse::Pulse;
-pub use records::{Record, RecordView, Unreadable, end_of};
+pub use records::{Listed, Record, RecordView, Unreadable, end_of};
 pub use remembering::{Entry, Law, Remembers, RemembersInState, StatePart, StatePuts, Took, layer_of, part};
 pub use seat::{DeadLetter, InputRecord, Seat, Step, Tap, decision_hash, key_hash, woken_by};
 pub use stepper::{EffectorStepper, RegionStepper, Stepper};
@@ -64,6 +64,12 @@ pub trait Region: Default + Serialize + DeserializeOwned + Send + Unpin + 'stati
 
     /// Once after its state was loaded: rebuilds what is derived from its records.
     fn wake(&mut self, _records: &RecordView<'_>, _settings: &Self::Settings) {}
+
+    /// Reads what [`Region::wake`] reads, for who takes down what the room is woken by; what it makes of it is thrown away.
+    /// A room whose wake builds much out of many records reads them without building it.
+    fn read_to_wake(&mut self, records: &RecordView<'_>, settings: &Self::Settings) {
+        self.wake(records, settings);
+    }
 
     /// When it wants [`Region::tick`] next; none while it waits for mail alone.
     fn next_deadline(&self, _settings: &Self::Settings) -> Option<Timestamp> {

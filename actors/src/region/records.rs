@@ -17,7 +17,16 @@ pub type Record = (Vec<u8>, Vec<u8>);
 pub struct RecordView<'a> {
     source: Source<'a>,
     /// What was found, where somebody takes down what the room rests its decisions on.
-    found: Option<RefCell<Vec<Record>>>,
+    found: Option<RefCell<Found>>,
+}
+
+/// A record's key, and the bytes of its key and value.
+pub type Listed = (Vec<u8>, usize);
+
+enum Found {
+    Whole(Vec<Record>),
+    /// Without what is in them, for who reads that later.
+    Listed(Vec<Listed>),
 }
 
 enum Source<'a> {
@@ -37,12 +46,28 @@ impl<'a> RecordView<'a> {
 
     /// Takes down what is found.
     pub fn witnessed(self) -> Self {
-        Self { found: Some(RefCell::default()), ..self }
+        Self { found: Some(RefCell::new(Found::Whole(Vec::new()))), ..self }
+    }
+
+    /// Takes down the keys of what is found.
+    pub fn listing(self) -> Self {
+        Self { found: Some(RefCell::new(Found::Listed(Vec::new()))), ..self }
     }
 
     /// What was found since it is witnessed, in the order of reading; a key that was read twice is in it twice.
     pub fn into_found(self) -> Vec<Record> {
-        self.found.map(RefCell::into_inner).unwrap_or_default()
+        match self.found.map(RefCell::into_inner) {
+            Some(Found::Whole(records)) => records,
+            _ => Vec::new(),
+        }
+    }
+
+    /// The keys of what was found since they are taken down, ascending, each once.
+    pub fn into_listed(self) -> Vec<Listed> {
+        let Some(Found::Listed(mut listed)) = self.found.map(RefCell::into_inner) else { return Vec::new() };
+        listed.sort_unstable();
+        listed.dedup();
+        listed
     }
 
     fn region(&self) -> RegionName {
@@ -53,8 +78,14 @@ impl<'a> RecordView<'a> {
     }
 
     fn note<'r>(&self, records: impl IntoIterator<Item = (&'r [u8], &'r [u8])>) {
-        if let Some(found) = &self.found {
-            found.borrow_mut().extend(records.into_iter().map(|(key, value)| (key.to_vec(), value.to_vec())));
+        match self.found.as_ref().map(RefCell::borrow_mut).as_deref_mut() {
+            Some(Found::Whole(whole)) => {
+                whole.extend(records.into_iter().map(|(key, value)| (key.to_vec(), value.to_vec())));
+            }
+            Some(Found::Listed(listed)) => {
+                listed.extend(records.into_iter().map(|(key, value)| (key.to_vec(), key.len() + value.len())));
+            }
+            None => {}
         }
     }
 

@@ -9,7 +9,8 @@ use maxim_bus::{
     AgentId, BusBuilder, Clock, Delivery, Envelope, Inbox, Lsn, MessageId, Meta, Signal, Stage, Trust, VirtualClock,
 };
 
-use super::{Frame, Heart, Post, RecordView, Region, Seat, Step, Supervision, SupervisionSettings, WardKind};
+use super::seat::read_by;
+use super::{Frame, Heart, Listed, Post, RecordView, Region, Seat, Step, Supervision, SupervisionSettings, WardKind};
 use crate::store::{AgentStore, StateStore};
 
 /// A room on a bench. What it emits lands in a probe.
@@ -150,6 +151,15 @@ impl<R: Region> Rig<R> {
     /// Its records, for looking at.
     pub fn records(&self) -> RecordView<'_> {
         RecordView::new(&self.post.frame.store, R::NAME)
+    }
+
+    /// The records that it is woken by: as it wakes, and as it lists them.
+    pub fn woken_by(&self) -> [Vec<Listed>; 2] {
+        let Frame { store, agent, .. } = &self.post.frame;
+        let (frozen, settings) = (store.freeze(R::NAME), &*self.post.settings);
+        let wakes = read_by::<R>(&frozen, agent, |region, view| region.wake(view, settings));
+        let lists = read_by::<R>(&frozen, agent, |region, view| region.read_to_wake(view, settings));
+        [wakes, lists].map(|read| read.unwrap_or_else(|why| unreachable!("a store in memory is readable: {why}")))
     }
 
     pub fn region(&self) -> &R {

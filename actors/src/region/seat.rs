@@ -16,7 +16,7 @@ use super::actor::panic_text;
 use super::heart::LOADING;
 use super::post::{Frame, Post};
 use super::pulse::{Decided, Pulse};
-use super::records::{Record, RecordView};
+use super::records::{Listed, Record, RecordView};
 use crate::store::{AcceptError, Accepted, Commit, Frozen, StoreError};
 
 /// Messages that may lead to nothing before the room's cursor is moved for them.
@@ -376,12 +376,20 @@ fn rebuilt<R: Region>(agent: &AgentId, root: Option<&[u8]>, events: &[Vec<u8>]) 
 ///
 /// # Errors
 /// Its state or a record can't be read.
-pub fn woken_by<R: Region>(frozen: &Frozen, agent: &AgentId, settings: &R::Settings) -> Result<Vec<Record>, String> {
+pub fn woken_by<R: Region>(frozen: &Frozen, agent: &AgentId, settings: &R::Settings) -> Result<Vec<Listed>, String> {
+    read_by::<R>(frozen, agent, |region, view| region.read_to_wake(view, settings))
+}
+
+pub(super) fn read_by<R: Region>(
+    frozen: &Frozen,
+    agent: &AgentId,
+    read: impl FnOnce(&mut R, &RecordView<'_>),
+) -> Result<Vec<Listed>, String> {
     let state = &frozen.state;
     let mut region = rebuilt::<R>(agent, state.root.as_deref(), &state.events).map_err(|error| error.to_string())?;
-    let view = RecordView::frozen(frozen).witnessed();
-    catch_unwind(AssertUnwindSafe(|| region.wake(&view, settings))).map_err(|panic| panic_text(&*panic))?;
-    Ok(view.into_found())
+    let view = RecordView::frozen(frozen).listing();
+    catch_unwind(AssertUnwindSafe(|| read(&mut region, &view))).map_err(|panic| panic_text(&*panic))?;
+    Ok(view.into_listed())
 }
 
 impl Frame {

@@ -172,6 +172,25 @@ impl Region for EntorhinalCortex {
         self.outer.wake(records);
     }
 
+    fn read_to_wake(&mut self, records: &RecordView<'_>, settings: &EntorhinalSettings) {
+        let encoder = &settings.encoder;
+        let is_whole = |segment: u32| {
+            let mut alone =
+                SituationIndex::new(encoder.id().clone(), encoder.dims(), encoder.floor(), settings.zone.clone());
+            records.bytes(&segment_key(segment)).is_some_and(|bytes| alone.append(&bytes) == Ok(true))
+        };
+        let whole = (0..self.sealed).take_while(|segment| is_whole(*segment)).count() as u32 * SEGMENT;
+        for (key, _) in records.prefixed(CHANGED.as_bytes(), usize::MAX) {
+            if let Some(place) = place_of_key(&key, CHANGED).filter(|place| *place < whole) {
+                records.bytes(&item_key(place));
+            }
+        }
+        for page in whole / PAGE..self.places.div_ceil(PAGE) {
+            records.prefixed(format!("{ITEM}{page:05x}").as_bytes(), PAGE as usize);
+        }
+        self.outer.wake(records);
+    }
+
     fn next_deadline(&self, settings: &EntorhinalSettings) -> Option<Timestamp> {
         let is_due = !self.stale.is_empty() || self.outer.is_other(settings.outer.as_deref());
         let due = is_due.then_some(Timestamp::UNIX_EPOCH);

@@ -148,6 +148,13 @@ fn a_large_store_wakes_from_its_segments_and_knows_what_changed_in_them() {
     rig.crash();
     let after: Vec<SimilarFound> = cues.iter().map(|cue| ask(&mut rig, cue.clone())).collect();
     assert_eq!(after, before);
+    let [wakes, lists] = rig.woken_by();
+    assert_eq!(wakes, lists, "what it says that it is woken by");
+    let segments = lists.iter().filter(|(key, _)| key.starts_with(b"segment/")).count();
+    assert!(segments > 0 && lists.len() > segments, "{segments} of {}", lists.len());
+    rig.restart(EntorhinalSettings { encoder: Arc::new(Turned::new()), ..settings() });
+    let [wakes, lists] = rig.woken_by();
+    assert_eq!(wakes, lists, "and with another encoder");
 }
 
 #[test]

@@ -111,8 +111,11 @@ impl Linking {
     }
 }
 
+/// Edges of an episode that aren't in a block yet, or no more.
+pub(super) const EDGE: &[u8] = b"edge/";
+
 pub(super) fn edge_key(document: u32) -> Vec<u8> {
-    format!("edge/{document:08x}").into_bytes()
+    [EDGE, format!("{document:08x}").as_bytes()].concat()
 }
 
 pub(super) fn block_key(block: u32) -> Vec<u8> {
@@ -129,8 +132,8 @@ pub(super) fn load_edges(linking: &mut Linking, gone: &[u32], records: &RecordVi
         linking.again.extend(documents_of(block).filter(|document| *document < linking.upto));
         linking.expect();
     }
-    for (key, record) in records.prefixed(b"edge/", usize::MAX) {
-        let number = std::str::from_utf8(&key[5..]).ok().and_then(|hex| u32::from_str_radix(hex, 16).ok());
+    for (key, record) in records.prefixed(EDGE, usize::MAX) {
+        let number = std::str::from_utf8(&key[EDGE.len()..]).ok().and_then(|hex| u32::from_str_radix(hex, 16).ok());
         if let Some(document) = number {
             edges.set(document, &read_row(document, &record));
         }

@@ -406,6 +406,12 @@ impl Region for Hippocampus {
         self.indexes = Some(indexes);
     }
 
+    fn read_to_wake(&mut self, records: &RecordView<'_>, settings: &HippocampusSettings) {
+        if self.pass_over(records, settings).is_none() {
+            self.wake(records, settings);
+        }
+    }
+
     fn next_deadline(&self, _settings: &HippocampusSettings) -> Option<Timestamp> {
         self.linking.due.into_iter().chain(self.merge_due()).chain(self.pondered.due()).min()
     }

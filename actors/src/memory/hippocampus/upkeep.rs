@@ -6,11 +6,12 @@ use jiff::{SignedDuration, Timestamp};
 use serde::{Deserialize, Serialize};
 
 use super::key_index::KeyIndex;
+use super::linking::{EDGE, block_key};
 use super::model::EpisodicMemory;
 use super::region::{
     Hippocampus, HippocampusEvent, HippocampusSettings, Indexes, day_of, episode_key, index, vector_key, vector_of,
 };
-use super::text_index::{Merging, SEGMENT_DOCUMENTS, TextIndex};
+use super::text_index::{Merging, SEGMENT_DOCUMENTS, TextIndex, places_with};
 use crate::language::packed::PackedVector;
 use crate::region::{Pulse, RecordView};
 
@@ -153,6 +154,42 @@ impl Hippocampus {
             indexes.keys.remove(*document);
         }
         indexes
+    }
+
+    /// Reads what waking reads, segment by segment. None where an index isn't whole: waking then makes it anew.
+    pub(super) fn pass_over(&self, records: &RecordView<'_>, settings: &HippocampusSettings) -> Option<()> {
+        load_gone(records);
+        (0..self.linking.blocks).for_each(|block| drop(records.bytes(&block_key(block))));
+        records.prefixed(EDGE, usize::MAX);
+        let bytes = |kind: &str, number: u32| records.bytes(&segment_key(kind, number));
+        let mut documents: Vec<u32> = Vec::new();
+        for number in &self.sealed.text {
+            documents.extend(TextIndex::from_segments(vec![bytes("text", *number)?.into()]).ok()?.documents());
+        }
+        for number in &self.sealed.keys {
+            KeyIndex::from_segments(vec![bytes("keys", *number)?.into()]).ok()?;
+        }
+        self.pass_over_vectors(documents, records, settings);
+        for document in self.sealed.before..self.next {
+            if records.bytes(&episode_key(document)).is_some() {
+                records.bytes(&vector_key(document));
+            }
+        }
+        Some(())
+    }
+
+    /// Vectors of sealed documents, and the episodes of those that have none.
+    fn pass_over_vectors(&self, documents: Vec<u32>, records: &RecordView<'_>, settings: &HippocampusSettings) {
+        let mut lacking: Vec<Option<u32>> = documents.into_iter().map(Some).collect();
+        let mut start = 0;
+        for (number, count) in &self.sealed.vectors {
+            let packed = records.bytes(&segment_key("vectors", *number)).unwrap_or_default();
+            for at in places_with(&*settings.encoder, &packed) {
+                lacking.get_mut(start + at).map(Option::take);
+            }
+            start += *count as usize;
+        }
+        lacking.into_iter().flatten().for_each(|document| drop(records.bytes(&episode_key(document))));
     }
 
     /// Vectors of sealed documents; those of another encoder, or damaged, are made anew, since vectors of different

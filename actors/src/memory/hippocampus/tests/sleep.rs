@@ -221,6 +221,28 @@ fn sleeps_without_new_experience_change_nothing_and_segments_do_not_pile_up() {
 }
 
 #[test]
+fn what_it_says_that_it_is_woken_by_is_what_it_is_woken_by() {
+    let mut bench = Bench::new(None);
+    let listed = |bench: &Bench| {
+        let [wakes, lists] = bench.rig.woken_by();
+        assert_eq!(wakes, lists);
+        lists
+    };
+    assert!(listed(&bench).is_empty());
+    bench.import(life(300, 10, 7));
+    assert!(!listed(&bench).is_empty(), "the newest episodes, whose words aren't sealed");
+    bench.import(life(3_000, 50, 8));
+    let forgotten = bench.find("the thing with number 1007", 1).remove(0);
+    bench.rig.send(ForgetRecord { id: forgotten });
+    bench.settle();
+    bench.sleep();
+    bench.settle();
+    let whole = listed(&bench);
+    let segments = whole.iter().filter(|(key, _)| key.starts_with(b"segment/")).count();
+    assert!(segments > 0 && whole.iter().any(|(key, _)| key.starts_with(b"gone/")), "{segments} segments");
+}
+
+#[test]
 fn what_a_person_has_forgotten_leaves_nothing_behind() {
     let mut bench = Bench::new(None);
     bench.import(life(20, 3, 5));

@@ -31,6 +31,7 @@ pub use merging::Merging;
 pub use query::{By, Hit, Meant, Query, Weights};
 pub use segment::merge;
 pub use statement::Statement;
+pub use vectors::places_with;
 
 use super::packing::DamagedSegment;
 use crate::language::packed::PackedVector;
@@ -144,6 +145,11 @@ impl TextIndex {
     pub fn with_encoder(encoder: Arc<dyn Encoder>) -> Self {
         let vectors = Vectors::new(encoder.id().clone(), encoder.dims());
         Self { meaning: Some(Meaning { encoder, vectors, related: Mutex::default() }), ..Self::default() }
+    }
+
+    /// Ascending.
+    pub fn documents(&self) -> &[u32] {
+        &self.documents
     }
 
     pub fn len(&self) -> usize {

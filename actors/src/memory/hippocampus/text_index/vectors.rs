@@ -1,7 +1,6 @@
 //! Vectors of documents as bytes that are kept beside a sealed segment.
 
-use crate::language::Vectors;
-use crate::language::packed::PackedVector;
+use crate::language::{Encoder, Vectors};
 use crate::memory::hippocampus::packing::{DamagedSegment, Packer, Unpacker, read_u32};
 
 const KIND: [u8; 4] = *b"MXV1";
@@ -20,37 +19,66 @@ pub fn pack(vectors: &Vectors, documents: std::ops::Range<usize>) -> Vec<u8> {
     out.finish()
 }
 
+/// A packed stretch, in place.
+struct Stretch<'a> {
+    scales: &'a [u8],
+    rows: &'a [u8],
+    dims: usize,
+}
+
+impl<'a> Stretch<'a> {
+    /// None when it is another encoder's.
+    fn open(vectors: &Vectors, bytes: &'a [u8]) -> Result<Option<Self>, DamagedSegment> {
+        let mut reader = Unpacker::open(bytes, KIND)?;
+        let encoder = reader.text("the encoder's id")?;
+        let dims = reader.u32("the numbers of a vector")? as usize;
+        let count = reader.u32("the number of vectors")? as usize;
+        if encoder != vectors.encoder().as_str() || dims != vectors.dims() {
+            return Ok(None);
+        }
+        let scales = reader.take(count.saturating_mul(4), "the scales")?;
+        let rows = reader.take(count.saturating_mul(dims), "the vectors")?;
+        Ok(Some(Self { scales, rows, dims }))
+    }
+
+    fn len(&self) -> usize {
+        self.scales.len() / 4
+    }
+
+    fn vectors(&self) -> impl Iterator<Item = (f32, impl Iterator<Item = i8>)> {
+        let rows = self.rows.chunks_exact(self.dims.max(1)).enumerate();
+        rows.map(|(at, row)| (f32::from_bits(read_u32(self.scales, at)), row.iter().map(|byte| byte.cast_signed())))
+    }
+}
+
 /// Gives records from `start` on what was packed; nothing of it if it is another encoder's. Tells how many there were.
 pub fn fill(vectors: &mut Vectors, start: usize, bytes: &[u8]) -> Result<usize, DamagedSegment> {
-    let mut part = Vectors::new(vectors.encoder().clone(), vectors.dims());
-    let count = append(&mut part, bytes)?;
-    for at in (0..count).filter(|at| part.has(*at)) {
-        vectors.set(start + at, &PackedVector { scale: part.scale(at), steps: part.steps(at).to_vec() });
+    let Some(stretch) = Stretch::open(vectors, bytes)? else { return Ok(0) };
+    for (at, (scale, steps)) in stretch.vectors().enumerate().filter(|(_, (scale, _))| *scale > 0.0) {
+        vectors.set_steps(start + at, scale, steps);
     }
-    Ok(count)
+    Ok(stretch.len())
 }
 
 /// Appends what was packed; nothing of it if it is another encoder's. Tells how many documents were appended.
 pub fn append(vectors: &mut Vectors, bytes: &[u8]) -> Result<usize, DamagedSegment> {
-    let mut reader = Unpacker::open(bytes, KIND)?;
-    let encoder = reader.text("the encoder's id")?;
-    let dims = reader.u32("the numbers of a vector")? as usize;
-    let count = reader.u32("the number of vectors")? as usize;
-    if encoder != vectors.encoder().as_str() || dims != vectors.dims() {
-        return Ok(0);
-    }
-    let scales = reader.take(count.saturating_mul(4), "the scales")?;
-    let rows = reader.take(count.saturating_mul(dims), "the vectors")?;
-    for (at, row) in rows.chunks_exact(dims.max(1)).enumerate() {
-        vectors.push_steps(f32::from_bits(read_u32(scales, at)), row.iter().map(|byte| byte.cast_signed()));
-    }
-    Ok(count)
+    let Some(stretch) = Stretch::open(vectors, bytes)? else { return Ok(0) };
+    stretch.vectors().for_each(|(scale, steps)| vectors.push_steps(scale, steps));
+    Ok(stretch.len())
+}
+
+/// Places, counted from the first, that have a vector of this encoder in what was packed.
+pub fn places_with(encoder: &dyn Encoder, bytes: &[u8]) -> Vec<usize> {
+    let vectors = Vectors::new(encoder.id().clone(), encoder.dims());
+    let Ok(Some(stretch)) = Stretch::open(&vectors, bytes) else { return Vec::new() };
+    stretch.vectors().enumerate().filter(|(_, (scale, _))| *scale > 0.0).map(|(at, _)| at).collect()
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::language::EncoderId;
+    use crate::language::packed::PackedVector;
 
     fn vector(first: f32) -> PackedVector {
         PackedVector::of_numbers(&[first, 1.0, 0.5])
