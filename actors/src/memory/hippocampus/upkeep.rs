@@ -164,7 +164,7 @@ impl Hippocampus {
         let bytes = |kind: &str, number: u32| records.bytes(&segment_key(kind, number));
         let mut documents: Vec<u32> = Vec::new();
         for number in &self.sealed.text {
-            documents.extend(TextIndex::from_segments(vec![bytes("text", *number)?.into()]).ok()?.documents());
+            documents.extend(TextIndex::documents_in(bytes("text", *number)?.into()).ok()?);
         }
         for number in &self.sealed.keys {
             KeyIndex::from_segments(vec![bytes("keys", *number)?.into()]).ok()?;

@@ -147,11 +147,6 @@ impl TextIndex {
         Self { meaning: Some(Meaning { encoder, vectors, related: Mutex::default() }), ..Self::default() }
     }
 
-    /// Ascending.
-    pub fn documents(&self) -> &[u32] {
-        &self.documents
-    }
-
     pub fn len(&self) -> usize {
         self.documents.len()
     }
@@ -294,6 +289,15 @@ impl TextIndex {
         }
         self.sealed = end as u32;
         bytes
+    }
+
+    /// The documents of a sealed segment, which isn't loaded.
+    ///
+    /// # Errors
+    /// It is damaged.
+    pub fn documents_in(bytes: Arc<[u8]>) -> Result<Vec<u32>, DamagedSegment> {
+        let (_, columns) = Segment::open(bytes)?;
+        Ok(columns.rows.into_iter().map(|row| row.document).collect())
     }
 
     /// The index of sealed segments, in the order of sealing. Documents since the last seal are added again by the
