@@ -175,7 +175,8 @@ impl AgentSettings {
             seed: _,
             drain_grace: _,
         } = agent;
-        let config::Regions { deadline, restart_budget, restart_window, hung_threads_max } = regions;
+        let config::Regions { deadline, restart_budget, restart_window, group_budget, group_window, hung_threads_max } =
+            regions;
         let config::Stop { phrases, file_poll: _ } = stop;
         let config::Gateway { credit, text_max } = gateway;
         let config::Habit { evidence_max } = habit;
@@ -249,6 +250,8 @@ impl AgentSettings {
             supervision: SupervisionSettings {
                 restarts: *restart_budget as usize,
                 window: restart_window.get(),
+                escalations: *group_budget as usize,
+                group_window: group_window.get(),
                 zombies: *hung_threads_max as usize,
                 ..SupervisionSettings::default()
             },
