@@ -82,9 +82,16 @@ pub fn retake(
     };
     for path in recordings(folder, &Window::default()) {
         let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
-        match Recording::read(&path) {
-            Ok(recording) if recording.header.agent == *store.id() => taking.take(&recording, &name)?,
-            Ok(_) => {}
+        let taken = Recording::read(&path).map(|recording| match recording.header.agent == *store.id() {
+            true => taking.take(&recording, &name),
+            false => Ok(()),
+        });
+        match taken {
+            Ok(Ok(())) => {}
+            Ok(Err(error)) => {
+                taking.is_over = true;
+                taking.done.why.push(format!("{name}: {error}"));
+            }
             Err(error) => taking.done.why.push(error.to_string()),
         }
     }
@@ -172,7 +179,7 @@ impl Taking<'_> {
             let recovered = self.store.recover(region);
             let here = told(recovered.map_err(|error| self.failed(&error))?.state_hash);
             // What changed no state only spoke, and what it said is recorded.
-            match lines().filter(|(_, line)| told(line.state_hash) == here).last() {
+            match lines().rfind(|(_, line)| told(line.state_hash) == here) {
                 Some((last, _)) => {
                     places.insert(name, last + 1);
                 }

@@ -64,8 +64,11 @@ impl SledEngine {
 /// The last handle syncs once more, and panics where the disk refuses; what was promised is on disk by then.
 impl Drop for SledEngine {
     fn drop(&mut self) {
-        let db = self.db.take();
-        if let Err(error) = fenced(|| Ok(drop(db))) {
+        let let_go = || {
+            self.db = None;
+            Ok(())
+        };
+        if let Err(error) = fenced(let_go) {
             tracing::error!(%error, "the database could not be synced when it was let go");
         }
     }
