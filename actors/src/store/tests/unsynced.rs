@@ -90,8 +90,6 @@ fn a_commit_that_the_pack_could_not_sync_is_not_durable() {
         put(&agent, GATE, "before", &[5; 100_000]);
         settle(&agent);
         refuse_syncing(Some(&open_files("pack")));
-        event(&agent, GATE, "the engine syncs");
-        settle(&agent);
         put(&agent, GATE, "long enough for the pack", &[5; 100_000]);
         refused(&agent);
     });
