@@ -23,3 +23,22 @@ pub fn stop_document(raised: &Raised, durable: bool, cancelled: Option<&[Message
         "processes_killed": raised.children_killed,
     })
 }
+
+/// A latency in microseconds as a person reads it.
+pub fn millis(micros: u64) -> String {
+    match micros {
+        0 => "under 1 µs".into(),
+        1..1000 => format!("{micros} µs"),
+        _ => format!("{}.{:03} ms", micros / 1000, micros % 1000),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_latency_is_told_in_the_unit_that_fits() {
+        assert_eq!([0, 7, 999, 1234].map(millis), ["under 1 µs", "7 µs", "999 µs", "1.234 ms"]);
+    }
+}

@@ -11,7 +11,7 @@ const STAGES: [&str; 8] = ["perception", "memory", "deliberation", "gate", "acti
 const FURNITURE: [&str; 3] = ["region", "wiring", "thin_room"];
 
 /// Vocabulary that rooms share: the place, who may use it (empty: anybody), and why that is no reaching into a room.
-const VOCABULARY: [(&str, &str, &str); 33] = [
+const VOCABULARY: [(&str, &str, &str); 34] = [
     ("language", "", "words and stems are no room's own"),
     ("effectors/http_client", "effectors", "how servers outside are reached, alike for all effectors"),
     ("effectors/server_fault", "effectors", "why a model server gave no answer, alike for replies and vectors"),
@@ -28,6 +28,7 @@ const VOCABULARY: [(&str, &str, &str); 33] = [
     ("perception/stop_phrase", "effectors/door", "a stop phrase raises the latch before any mailbox"),
     ("perception/gateway/Gateway", "effectors/door", "whose record says that a message has stopped it before"),
     ("perception/gateway/stopped_key", "effectors/door", "where that record stands"),
+    ("gate/fear_agent/FearAgent", "effectors/door", "a room's name, to address a question to it"),
     ("effectors/door", "effectors/channels", "a channel's desk puts its messages through the door"),
     ("deliberation/prompt", "deliberation", "how a prompt is fitted into a window: pure"),
     ("deliberation/reply", "deliberation", "how a model's reply is read: pure grammar"),

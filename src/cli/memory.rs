@@ -71,12 +71,9 @@ enum What {
     Verify,
     /// Put a backup in the place of the store, which is moved aside; no daemon may hold it
     #[command(
-        after_help = "Examples:\n  maxim memory restore\n  maxim memory restore 3\n  maxim memory restore /mnt/usb/maxim-backup"
+        after_help = "Examples:\n  maxim memory restore\n  maxim memory restore 3\n  maxim memory restore /mnt/usb/maxim-backup --recordings\n  maxim memory restore 3 --until 2026-01-05T09:00:00Z"
     )]
-    Restore {
-        /// The number of a backup in the data folder, or a folder [default: list them]
-        from: Option<String>,
-    },
+    Restore(restore::RestoreArgs),
     /// Copy the store over to the engine that the configuration names; no daemon may hold it
     #[command(after_help = "Example, once store.engine names the engine that is wanted:\n  maxim memory convert")]
     Convert,
@@ -96,7 +93,7 @@ impl MemoryArgs {
             What::Causal(args) => args.run(global, out),
             What::Predict(args) => args.run(global, out),
             What::Export { file } => export::run(global, out, &file),
-            What::Restore { from } => restore::run(global, out, from.as_deref()),
+            What::Restore(args) => args.run(global, out),
             What::Convert => restore::convert(global, out),
             What::Stats => print(out, &Client::of_memory(global, false)?.get(&["v1", "memory", "stats"], &[])?.body),
             What::Import { file, all } => import(global, out, &file, all),

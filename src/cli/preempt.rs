@@ -8,6 +8,7 @@ use serde_json::{Value, json};
 
 use super::{CliError, Exit, Global, Out, tree};
 use crate::config::{AmountError, Span};
+use crate::stopping::millis;
 
 /// Clear the stop latch; motion stays held until `resume`.
 #[derive(Args, Debug)]
@@ -92,19 +93,4 @@ fn preempt(global: &Global, out: &Out, what: &str, body: &Value) -> Result<Exit,
 
 pub(super) fn micros(watch: Stopwatch) -> u64 {
     u64::try_from(watch.elapsed().as_micros()).unwrap_or(u64::MAX)
-}
-
-/// Microseconds as a person reads them.
-pub(super) fn millis(micros: u64) -> String {
-    if micros < 1000 { format!("{micros} µs") } else { format!("{}.{:03} ms", micros / 1000, micros % 1000) }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_latency_below_a_millisecond_is_told_in_microseconds() {
-        assert_eq!([7, 999, 1234].map(millis), ["7 µs", "999 µs", "1.234 ms"]);
-    }
 }

@@ -1,40 +1,98 @@
 //! `maxim memory restore` and `convert`: what is done to a store that nobody holds.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
+use clap::Args;
+use jiff::Timestamp;
 use maxim_actors::store::{BackupFound, StateStore};
+use maxim_bus::AgentId;
 use serde_json::{Value, json};
 
 use super::table::{Cell, Table};
 use super::{CliError, Exit, Global, Out};
+use crate::config::Settings;
 use crate::daemon::opening;
 use crate::data_folder::DataFolder;
+use crate::recorder::{Retaken, Window, recordings, retake};
 
-/// Restores a backup, or lists them.
-pub fn run(global: &Global, out: &Out, from: Option<&str>) -> Result<Exit, CliError> {
-    let folder = global.data_folder()?;
-    let found = StateStore::backups_in(&folder.store());
-    let Some(from) = from else {
-        out.answer(&listed(&found), || shown(&found, &folder, out))?;
-        return Ok(Exit::Ok);
-    };
-    let place = place_of(from, &found, &folder)?;
-    let settings = global.load(Vec::new())?.settings;
-    let report = StateStore::replace(&place, &folder.store(), &opening::options(&settings.store))
-        .map_err(|error| opening::failed(&error))?;
-    // The latch is no part of a backup, and beside a used store a missing one means stopped.
-    let is_stopped = !folder.latch().exists();
-    let answer = json!({
-        "restored_from": place, "bytes": report.bytes, "set_aside": report.set_aside, "starts_stopped": is_stopped,
-    });
-    out.answer(&answer, || {
+#[derive(Args, Debug)]
+pub(super) struct RestoreArgs {
+    /// The number of a backup in the data folder, or a folder [default: list them]
+    from: Option<String>,
+    /// Take in again what the recordings in the data folder hold since the backup
+    #[arg(long, requires = "from")]
+    recordings: bool,
+    /// The same up to a time such as 2026-01-05T09:00:00Z
+    #[arg(long, value_name = "TIME", requires = "from")]
+    until: Option<Timestamp>,
+}
+
+impl RestoreArgs {
+    /// Restores a backup, or lists them.
+    pub(super) fn run(self, global: &Global, out: &Out) -> Result<Exit, CliError> {
+        let folder = global.data_folder()?;
+        let found = StateStore::backups_in(&folder.store());
+        let Some(from) = &self.from else {
+            out.answer(&listed(&found), || shown(&found, &folder, out))?;
+            return Ok(Exit::Ok);
+        };
+        let place = place_of(from, &found, &folder)?;
+        let settings = global.load(Vec::new())?.settings;
+        let made = StateStore::backup_made(&place);
+        let report = StateStore::replace(&place, &folder.store(), &opening::options(&settings.store))
+            .map_err(|error| opening::failed(&error))?;
+        // The latch is no part of a backup, and beside a used store a missing one means stopped.
+        let is_stopped = !folder.latch().exists();
+        let mut answer = json!({
+            "restored_from": place, "made": made, "bytes": report.bytes, "set_aside": report.set_aside,
+            "starts_stopped": is_stopped,
+        });
+        let made = made.map_or_else(String::new, |made| format!(", made {made:.0}"));
+        let mut lines = vec![format!("restored from {}{made}", place.display())];
         let aside = report.set_aside.as_ref();
-        let aside = aside.map(|aside| format!("\nwhat was there before lies, untouched, in {}", aside.display()));
-        let stopped = "\nthere is no latch file, so the daemon will start stopped; clear it with `maxim reset`";
-        let stopped = if is_stopped { stopped } else { "" };
-        format!("restored from {}{}{stopped}", place.display(), aside.unwrap_or_default())
-    })?;
-    Ok(Exit::Ok)
+        lines.extend(aside.map(|aside| format!("what was there before lies, untouched, in {}", aside.display())));
+        let mut exit = Exit::Ok;
+        if self.recordings || self.until.is_some() {
+            let taken = self.retake(&folder, &place, &settings)?;
+            lines.extend(taken.lines());
+            exit = if taken.left_out > 0 { Exit::NotHeld } else { exit };
+            answer["recordings"] = json!(taken);
+        } else if let Some(missing) = missing(&folder, &place) {
+            lines.push(missing);
+        }
+        if is_stopped {
+            let text = "there is no latch file, so the daemon will start stopped; clear it with `maxim reset`";
+            lines.push(text.into());
+        }
+        out.answer(&answer, || lines.join("\n"))?;
+        Ok(exit)
+    }
+
+    fn retake(&self, folder: &DataFolder, place: &Path, settings: &Settings) -> Result<Retaken, CliError> {
+        let (store, _) = opening::open(folder, opening::visiting(&settings.store))?;
+        let agent = AgentId::new(opening::AGENT).map_err(|error| CliError::told(Exit::Bug, &error))?;
+        let since = StateStore::backup_made(place);
+        let taken = retake(&store.agent(&agent), &folder.recordings(), since, self.until);
+        let taken = taken.map_err(|error| {
+            CliError::new(Exit::TryAgain, error.to_string(), "restore the backup again, with or without --recordings")
+        })?;
+        let closed = store.count_boots(taken.boot).and_then(|()| store.close());
+        closed.map_err(|error| opening::failed(&error))?;
+        Ok(taken)
+    }
+}
+
+/// What the store isn't told of unless that is asked for.
+fn missing(folder: &DataFolder, place: &Path) -> Option<String> {
+    let window = Window { from: StateStore::backup_made(place), to: None };
+    let files = recordings(&folder.recordings(), &window).len();
+    (files > 0).then(|| {
+        format!(
+            "what came after the backup isn't in it; {files} recordings of that time are in {}: take them in by \
+             restoring once more with --recordings, or up to a moment with --until TIME",
+            folder.recordings().display()
+        )
+    })
 }
 
 /// A number of the list, or a folder.

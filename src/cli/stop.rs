@@ -6,11 +6,12 @@ use clap::Args;
 use maxim_bus::clock::Stopwatch;
 use serde_json::{Value, json};
 
-use super::preempt::{micros, millis};
+use super::preempt::micros;
 use super::send::seconds;
 use super::stop_ways::{Race, Verdict};
 use super::{CliError, Client, Exit, Global, Out};
 use crate::data_folder::DataFolder;
+use crate::stopping::millis;
 
 /// Stop at once: cancel the goal, freeze the body, kill what runs, refuse every later effect.
 ///

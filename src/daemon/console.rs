@@ -6,6 +6,7 @@ use maxim_actors::effectors::channels::{Said, Submission};
 use maxim_bus::Trust;
 
 use crate::agent::Outside;
+use crate::stopping::millis;
 
 /// Reads on one thread, prints on another.
 pub fn start(outside: &Outside) {
@@ -33,7 +34,7 @@ pub fn start(outside: &Outside) {
                 "" => prompt(),
                 "!" => {
                     let (raised, _) = door.stop("! on the console".into(), "console".into());
-                    eprintln!("maxim: stopped in {} us; `maxim reset` clears it", raised.latency_us);
+                    eprintln!("maxim: stopped in {}; `maxim reset` clears it", millis(raised.latency_us));
                     prompt();
                 }
                 text => {

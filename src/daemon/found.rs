@@ -25,6 +25,7 @@ pub async fn remembered(agent: &AgentHandle) -> Option<String> {
 /// Lines for a person.
 pub fn tell(
     report: &OpenReport,
+    retaken: &[String],
     agent: &AgentHandle,
     latch: &StopLatch,
     remembered: Option<String>,
@@ -48,6 +49,7 @@ pub fn tell(
     lines.extend(report.restored_from.iter().map(|path| format!("restored from the backup {}", path.display())));
     lines.extend(report.repaired.iter().map(|what| format!("repaired: {what}")));
     lines.extend(report.lost.iter().map(lost));
+    lines.extend(retaken.iter().cloned());
     if agent.resumed.redelivered > 0 {
         lines.push(format!("{} messages were on their way and are delivered again", agent.resumed.redelivered));
     }

@@ -9,6 +9,7 @@ mod systemd;
 
 use std::fs;
 use std::net::{SocketAddr, TcpListener};
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -30,7 +31,7 @@ use crate::cli::{CliError, Exit};
 use crate::config::{self, Secret, Settings};
 use crate::data_folder::{DaemonNote, DataFolder};
 use crate::http::{self, EventLog, Figures, Served};
-use crate::recorder::{Header, Limits, Recorder};
+use crate::recorder::{Header, Limits, Recorder, retake};
 use crate::stopping::stop_by;
 
 /// How long the end of the session is waited for when the daemon ends.
@@ -123,6 +124,7 @@ async fn live(plan: Plan, opened: Opened, watch: Stopwatch) -> Result<Exit, CliE
     let id = AgentId::new(opening::AGENT).map_err(|error| CliError::told(Exit::Bug, &error))?;
     let seed = plan.settings.agent.seed.unwrap_or_else(|| uuid::Uuid::now_v7().as_u64_pair().1);
     let clock: SharedClock = Arc::new(clock);
+    let retaken = retaken(&plan, &report, &store.agent(&id));
     let recorder = record(&plan, &store.agent(&id), &clock, seed, report.boot, &saved, &rooms);
     let events = EventLog::new(report.boot, recorder.clone().map(|recorder| recorder as Arc<dyn Tap>));
     let config::Store { backup_every, backup_keep, .. } = &plan.settings.store;
@@ -191,7 +193,7 @@ async fn live(plan: Plan, opened: Opened, watch: Stopwatch) -> Result<Exit, CliE
     stop_ways::test(&plan.folder).map_err(|error| unusable("the stop socket", &plan.folder.stop_socket(), &error))?;
     is_stop_path_tested.store(true, Ordering::SeqCst);
     let remembered = found::remembered(&agent).await;
-    for line in found::tell(&report, &agent, &latch, remembered, &under_way) {
+    for line in found::tell(&report, &retaken, &agent, &latch, remembered, &under_way) {
         eprintln!("maxim: {line}");
     }
     for (_, line) in containment.lines() {
@@ -261,6 +263,23 @@ fn record(
     Recorder::start(folder, limits, store.clone(), Arc::clone(clock), header, rooms)
         .inspect_err(|error| eprintln!("maxim: nothing is recorded: {error}"))
         .ok()
+}
+
+/// What the recordings gave back of what a damaged store lost, in words.
+fn retaken(plan: &Plan, report: &OpenReport, store: &AgentStore) -> Vec<String> {
+    if report.lost.is_empty() && report.restored_from.is_none() {
+        return Vec::new();
+    }
+    eprintln!("maxim: taking in again what the recordings hold; that may take minutes");
+    let since = report.restored_from.as_deref().and_then(StateStore::backup_made);
+    // In a fence: whatever a recording holds, it starts.
+    let take = || catch_unwind(AssertUnwindSafe(|| retake(store, &plan.folder.recordings(), since, None)));
+    let lost = |why: String| vec![format!("LOST: nothing more could be taken in from the recordings: {why}")];
+    match systemd::taking_long(take) {
+        Ok(Ok(taken)) => taken.lines(),
+        Ok(Err(error)) => lost(error.to_string()),
+        Err(_) => lost("a room panicked on them".into()),
+    }
 }
 
 /// HTTP has threads of its own: no room that blocks can keep it from answering.

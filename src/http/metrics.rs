@@ -114,6 +114,8 @@ fn brain(served: &Served, registry: &mut Registry) {
     gauge(registry, "uptime_seconds", "Since the start of the process", uptime);
     let supervision = &served.agent.supervision;
     counter(registry, "escalations", "Rooms whose restart budget was spent", supervision.escalations());
+    let groups = supervision.group_escalations();
+    counter(registry, "group_escalations", "Groups of rooms whose budget of escalations was spent", groups);
     let hung = supervision.zombies() as u64;
     gauge(registry, "hung_threads", "Threads that were given up and have not ended", hung);
     let records = Family::<Labels, Gauge>::default();
@@ -130,18 +132,32 @@ fn rooms(served: &Served, registry: &mut Registry) {
     let restarts = Family::<Labels, Counter>::default();
     let handled = Family::<Labels, Counter>::default();
     let dead = Family::<Labels, Counter>::default();
+    let most = Family::<Labels, Gauge>::default();
+    let age = Family::<Labels, Gauge<f64, AtomicU64>>::default();
+    let conflated = Family::<Labels, Counter>::default();
+    let dropped = Family::<Labels, Counter>::default();
+    let now = served.agent.frame.clock.now();
     for heart in served.agent.supervision.hearts() {
         let labels = vec![("region", heart.name().to_owned())];
         let inbox = served.agent.frame.bus.inbox(heart.name()).map(|inbox| inbox.counters()).unwrap_or_default();
         let is_up = heart.state() == maxim_actors::region::WardState::Running;
         up.get_or_create(&labels).set(i64::from(is_up));
         depth.get_or_create(&labels).set(i64::try_from(inbox.depth).unwrap_or(i64::MAX));
+        most.get_or_create(&labels).set(i64::try_from(inbox.high_water).unwrap_or(i64::MAX));
+        let oldest = inbox.oldest.map_or(0.0, |sent| now.duration_since(sent).as_secs_f64());
+        age.get_or_create(&labels).set(oldest.max(0.0));
+        conflated.get_or_create(&labels).inc_by(inbox.conflated);
+        dropped.get_or_create(&labels).inc_by(inbox.dropped);
         restarts.get_or_create(&labels).inc_by(heart.restarts());
         handled.get_or_create(&labels).inc_by(heart.handled());
         dead.get_or_create(&labels).inc_by(heart.dead_letters());
     }
     registry.register("region_up", "1 while the room runs", up);
     registry.register("inbox_depth", "Messages that wait for the room", depth);
+    registry.register("inbox_high_water", "Most messages that have waited for the room at once", most);
+    registry.register_with_unit("inbox_oldest", "Since when the oldest of them waits", Unit::Seconds, age);
+    registry.register("inbox_conflated", "Messages that a newer one of their key took the place of", conflated);
+    registry.register("inbox_dropped", "Messages that went because newer ones needed the room", dropped);
     registry.register("region_restarts", "Restarts since the start of the process", restarts);
     registry.register("region_handled", "Messages and deadlines dealt with", handled);
     registry.register("dead_letters", "Messages that the room failed on twice", dead);

@@ -273,7 +273,13 @@ pub const ROUTES: &[Route] = &[
         || post(fears::change),
     ),
     read("/v1/approvals", "What the gate asks a person", &[], OK, || get(safety::approvals)),
-    act("/v1/approvals/{id}", "Answer the gate", safety::DECISION, OK, || post(safety::decide)),
+    act(
+        "/v1/approvals/{id}",
+        "Answer the gate",
+        safety::DECISION,
+        &[(200, "it is on disk: {id, allow, always}"), (404, "nothing is asked under it"), LATER],
+        || post(safety::decide),
+    ),
     Route {
         method: "post",
         path: "/v1/chat/completions",

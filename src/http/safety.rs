@@ -86,6 +86,10 @@ pub async fn decide(State(served): State<Arc<Served>>, Path(id): Path<String>, r
     if !asked(&served).await?.iter().any(|entry| entry.id == approval) {
         return Err(unknown(format!("nothing is asked under {approval}; it may have expired or been answered")));
     }
-    served.agent.outside.door.decide(approval, allow, always, "http".into());
+    let door = &served.agent.outside.door;
+    // A yes that a crash could take back again is none.
+    if !door.answered(door.decide(approval, allow, always, "http".into())).await?.taken {
+        return Err(unknown(format!("{approval} expired or was answered meanwhile")));
+    }
     ok(&json!({"id": approval, "allow": allow, "always": always}))
 }

@@ -74,6 +74,7 @@ pub async fn status(State(served): State<Arc<Served>>, request: Request) -> Answ
         "chaos": served.chaos,
         "draining": served.draining.load(Ordering::SeqCst),
         "escalations": served.agent.supervision.escalations(),
+        "group_escalations": served.agent.supervision.group_escalations(),
         "hung_threads": served.agent.supervision.zombies(),
     }))
 }

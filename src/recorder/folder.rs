@@ -73,7 +73,8 @@ fn files(folder: &Path) -> Vec<Found> {
     files
 }
 
-/// The recordings in a folder that may hold something of a window, oldest first. A file goes on until the next begins.
+/// The recordings in a folder that may hold something of a window, oldest first. A file goes on until the next begins. One
+/// that holds nothing yet is left out: a start makes it and begins it a little later.
 pub fn recordings(folder: &Path, window: &Window) -> Vec<PathBuf> {
     let files = files(folder);
     // Names tell whole seconds.
@@ -81,7 +82,7 @@ pub fn recordings(folder: &Path, window: &Window) -> Vec<PathBuf> {
     let overlaps = |began: Timestamp, end: Option<Timestamp>| {
         window.to.is_none_or(|to| began <= to) && window.from.zip(end).is_none_or(|(from, end)| end >= from)
     };
-    let kept = files.iter().zip(ends).filter(|(file, end)| overlaps(file.began, *end));
+    let kept = files.iter().zip(ends).filter(|(file, end)| file.bytes > 0 && overlaps(file.began, *end));
     kept.map(|(file, _)| file.path.clone()).collect()
 }
 
@@ -107,8 +108,10 @@ mod tests {
         let folder = Folder::open(dir.path().to_owned()).expect("made");
         let at = |second: i64| Timestamp::from_second(1_767_603_600 + second).expect("a time");
         for second in [0, 100, 200] {
-            folder.create(at(second)).expect("a file");
+            let (path, _) = folder.create(at(second)).expect("a file");
+            fs::write(path, [0]).expect("written");
         }
+        folder.create(at(950)).expect("a file of a start that was just made");
         let count = |from: Option<i64>, to: Option<i64>| {
             recordings(dir.path(), &Window { from: from.map(at), to: to.map(at) }).len()
         };

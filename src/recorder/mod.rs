@@ -10,11 +10,13 @@
 //! Only what is durable is written. The regions never wait for the recorder: when its queue is full, what doesn't fit is
 //! counted, the file says that it has a gap and ends, and the next file begins with fresh states.
 
+mod cast;
 mod file;
 mod folder;
 mod format;
 mod recording;
 mod replay;
+mod retake;
 mod start;
 mod tape;
 mod what_if;
@@ -38,6 +40,7 @@ pub use folder::recordings;
 pub use format::{Header, InputLine, RegionStart};
 pub use recording::Recording;
 pub use replay::{Divergence, Found, RegionTally, ReplayReport, SetAside, Window};
+pub use retake::{Retaken, retake};
 pub use what_if::{Imagining, Without};
 
 use folder::Folder;
@@ -92,6 +95,8 @@ pub enum RecorderError {
     Unreadable { path: PathBuf, why: String, read: String },
     #[error("the recorded settings make no agent here: {0}")]
     Settings(String),
+    #[error("the store failed after {inputs} inputs of the recordings had been taken in again: {why}")]
+    Store { inputs: u64, why: String },
     #[error("the recorder's thread can't be started: {0}")]
     Thread(std::io::Error),
 }

@@ -1,28 +1,24 @@
 //! Feeds each region its recorded inputs and compares what comes of them.
 //!
-//! The regions sit in a store in memory, without mail and without effectors: what an effector said is an input. Each
-//! input is taken at its recorded time; chance comes from seed and input. A clearance can't be read back from anywhere,
-//! so the gate's own replayed one is taken.
+//! The regions sit in a store in memory. Each input is taken at its recorded time; chance comes from seed and input.
 
-use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
 use jiff::{SignedDuration, Timestamp};
 use maxim_actors::action::tools::{self, ToolRegistry};
-use maxim_actors::gate::ClearedIntent;
-use maxim_actors::region::{Frame, InputRecord, Stepper, Supervision, Tap, decision_hash};
+use maxim_actors::region::{Stepper, decision_hash};
 use maxim_actors::store::{AcceptError, AgentStore, Commit, Recovered, StateStore};
 use maxim_bus::clock::Stopwatch;
-use maxim_bus::latch::StopLatch;
-use maxim_bus::{AgentBus, BusBuilder, Envelope, Epoch, Lsn, MessageId, RegionName, Signal, VirtualClock};
-use parking_lot::Mutex;
+use maxim_bus::{Envelope, Epoch, Lsn, MessageId, RegionName};
 use serde::Serialize;
 
+use super::cast::{Cast, Ear};
 use super::format::{InputLine, Record, RegionStart, build};
 use super::{RecorderError, Recording};
-use crate::agent::{AgentSettings, Kit, Outside, anatomy, tool_servers};
+use crate::agent::{AgentSettings, tool_servers};
 
 /// What a replay found.
 #[derive(Clone, Debug, Serialize)]
@@ -191,25 +187,6 @@ pub struct Window {
     pub to: Option<Timestamp>,
 }
 
-/// Hears what the regions decide.
-#[derive(Default)]
-struct Ear {
-    input: Mutex<Option<InputRecord>>,
-    clearances: Mutex<HashMap<MessageId, Arc<Envelope>>>,
-}
-
-impl Tap for Ear {
-    fn input(&self, input: InputRecord) {
-        *self.input.lock() = Some(input);
-    }
-
-    fn emitted(&self, _: Lsn, envelope: &Arc<Envelope>) {
-        if envelope.body().name() == ClearedIntent::NAME {
-            self.clearances.lock().insert(envelope.meta.id, Arc::clone(envelope));
-        }
-    }
-}
-
 /// A region on the stage.
 struct Role {
     stepper: Box<dyn Stepper>,
@@ -220,8 +197,7 @@ struct Role {
 
 pub(super) struct Theatre {
     roles: BTreeMap<String, Role>,
-    /// Reads signals; nobody listens on the regions' own bus.
-    script: AgentBus,
+    cast: Cast,
     ear: Arc<Ear>,
     set_aside: BTreeMap<String, (String, u64)>,
     report: ReplayReport,
@@ -239,40 +215,16 @@ impl Theatre {
         stays_out: &dyn Fn(&str) -> bool,
     ) -> Result<Self, RecorderError> {
         let header = &recording.header;
-        let rooms = recording.agent_settings(registry)?;
-        let mut kit = Kit::new(rooms.deadline);
-        anatomy::furnish(&mut kit, &rooms);
         let wrong = |error: &dyn std::fmt::Display| RecorderError::Settings(error.to_string());
-        let script = kit.take_wires().build().map_err(|errors| {
-            RecorderError::Settings(errors.iter().map(ToString::to_string).collect::<Vec<_>>().join("; "))
-        })?;
         let ear = Arc::new(Ear::default());
         let whole = StateStore::in_memory();
         let store = whole.agent(&header.agent);
         store.set_low_water(|| Lsn(u64::MAX));
-        let latch = StopLatch::in_memory();
-        let beginning = recording.inputs.first().map(|input| input.taken_at).unwrap_or_default();
-        let frame = Frame {
-            agent: header.agent.clone(),
-            bus: Arc::new(BusBuilder::default().build_unchecked()),
-            store: store.clone(),
-            clock: Arc::new(VirtualClock::at(beginning)),
-            latch: latch.clone(),
-            seed: header.seed,
-            tap: Some(Arc::clone(&ear) as Arc<dyn Tap>),
-        };
-        let supervision = Supervision::new(rooms.supervision.clone(), latch);
-        let outside = Outside::new(frame.clone(), rooms.gateway.stop.clone());
-        let mut steppers: BTreeMap<RegionName, Box<dyn Stepper>> = kit
-            .seat(&frame, &supervision, &outside)
-            .into_iter()
-            .map(|room| (room.stepper.name(), room.stepper))
-            .collect();
+        let mut cast = Cast::new(recording, registry, &store, &ear)?;
         let (mut roles, mut set_aside) = (BTreeMap::new(), BTreeMap::new());
         for start in recording.starts.iter().filter(|start| !stays_out(&start.region)) {
             let region = start.region.clone();
-            let name = steppers.keys().copied().find(|name| *name == region);
-            let Some((name, mut stepper)) = name.and_then(|name| Some((name, steppers.remove(name)?))) else {
+            let Some((name, mut stepper)) = cast.steppers.remove_entry(region.as_str()) else {
                 set_aside.insert(region, ("this program has no such region".into(), 0));
                 continue;
             };
@@ -305,7 +257,7 @@ impl Theatre {
             elapsed: Duration::ZERO,
             recorded_span: recording.span(),
         };
-        Ok(Self { roles, script, ear, set_aside, report, compares: true, _whole: whole, store })
+        Ok(Self { roles, cast, ear, set_aside, report, compares: true, _whole: whole, store })
     }
 
     /// The rooms as they stood before the input of this place in the file; those that stay out are as on the first day.
@@ -359,7 +311,7 @@ impl Theatre {
             self.report.contained += 1;
             return;
         }
-        let message = match line.message.map(|id| self.message(recording, id)).transpose() {
+        let message = match line.message.map(|id| self.cast.message(recording, id)).transpose() {
             Ok(message) => message,
             Err(why) => return self.put_aside(&line.region, why),
         };
@@ -376,24 +328,11 @@ impl Theatre {
             return self.put_aside(&line.region, why);
         }
         *self.ear.input.lock() = None;
-        let failed = role.stepper.feed(message, line.taken_at).err();
+        let failed = role.stepper.feed(message.map(|message| (Lsn(0), message)), line.taken_at, None).err();
         let heard = self.ear.input.lock().take();
         let decided = heard.as_ref().map_or_else(|| decision_hash(&[]), |input| input.decision_hash);
         let state = role.stepper.state_hash().unwrap_or(0);
         self.compare(number, line, decided, state, failed);
-    }
-
-    fn message(&self, recording: &Recording, id: MessageId) -> Result<Arc<Envelope>, String> {
-        if let Some(envelope) = self.ear.clearances.lock().get(&id) {
-            return Ok(Arc::clone(envelope));
-        }
-        let encoded = recording.signals.get(&id).ok_or_else(|| format!("message {id} is not in the file"))?;
-        if Envelope::split(encoded).is_ok_and(|(meta, _)| meta.name == ClearedIntent::NAME) {
-            return Err(format!(
-                "the clearance {id} was given before this file began, and nothing but the gate can make one: replay the file before it"
-            ));
-        }
-        self.script.decode(encoded).map(Arc::new).map_err(|error| error.to_string())
     }
 
     fn put_aside(&mut self, region: &str, why: String) {

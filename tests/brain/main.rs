@@ -24,6 +24,7 @@ mod multistep;
 mod numbers;
 mod preemption;
 mod replay;
+mod retake;
 mod review;
 mod seeds;
 mod skill;

@@ -21,10 +21,10 @@ use crate::model::{Act, Model, acts, thinks};
 
 /// An agent in virtual time with a recorder.
 pub struct Session {
-    agent: Agent,
+    pub agent: Agent,
     recorder: Arc<Recorder>,
-    clock: VirtualClock,
-    store: StateStore,
+    pub clock: VirtualClock,
+    pub store: StateStore,
     latch: StopLatch,
     workdir: PathBuf,
     recordings: PathBuf,
@@ -39,7 +39,7 @@ pub fn limits() -> Limits {
 }
 
 impl Session {
-    fn new(store: StateStore, workdir: &Path, recordings: &Path, limits: Limits) -> Self {
+    pub fn new(store: StateStore, workdir: &Path, recordings: &Path, limits: Limits) -> Self {
         Self::with(store, workdir, recordings, limits, Settings::default())
     }
 
@@ -50,7 +50,7 @@ impl Session {
     }
 
     #[allow(clippy::too_many_arguments)] // what outlives a process
-    fn boot(
+    pub fn boot(
         store: StateStore,
         clock: VirtualClock,
         latch: StopLatch,
@@ -81,13 +81,13 @@ impl Session {
     }
 
     /// Ends this process's life as a crash does, and begins the next on the same store.
-    fn crash(self) -> Self {
+    pub fn crash(self) -> Self {
         self.recorder.close();
         let Self { store, clock, latch, workdir, recordings, limits, boot, settings, .. } = self;
         Self::boot(store, clock, latch, &workdir, &recordings, limits, boot + 1, settings)
     }
 
-    fn say(&mut self, text: &str) {
+    pub fn say(&mut self, text: &str) {
         self.turn(text);
     }
 
@@ -122,7 +122,7 @@ impl Session {
         accepted.try_recv().expect("acknowledged").expect("accepted").percept
     }
 
-    fn pass(&mut self, time: Duration) {
+    pub fn pass(&mut self, time: Duration) {
         let until = self.clock.now() + jiff::SignedDuration::try_from(time).expect("a time");
         loop {
             self.agent.settle();
@@ -190,7 +190,7 @@ const TALK: [&str; 32] = [
     "goodbye",
 ];
 
-fn talk(session: &mut Session) {
+pub fn talk(session: &mut Session) {
     for (number, text) in TALK.iter().enumerate() {
         match number % 7 {
             3 => session.say_as(text, "mallory", Trust::Outside),

@@ -25,9 +25,11 @@ fn two_agents_in_one_store_do_not_see_each_other() {
     assert!(!reply.contains("tulip"), "{reply}");
 }
 
-#[test]
-fn the_same_seed_gives_the_same_transcript_and_the_same_states() {
-    let session = [
+/// What was said and done in a session, and the states that it led to.
+type Lived = (Vec<String>, Vec<(&'static str, u64)>);
+
+fn session() -> Lived {
+    let said = [
         "hello",
         "remember that Anna likes tea",
         "create a file tea.txt with the text assam",
@@ -37,23 +39,32 @@ fn the_same_seed_gives_the_same_transcript_and_the_same_states() {
         "what would happen if you run a command?",
         "frobnicate the gargle",
     ];
-    let run = || {
-        let mut bench = Bench::new();
-        let transcript: Vec<String> = session
-            .iter()
-            .map(|text| {
-                let ended = bench.say(text);
-                let actions: Vec<(String, String)> =
-                    ended.actions.iter().map(|action| (action.id.to_string(), action.status.clone())).collect();
-                format!("{} {:?} {actions:?}", ended.turn, ended.reply)
-            })
-            .collect();
-        // Why-records hold the tools' own words, and the ways back where they lead: both with the path of each bench's folder.
-        let states = bench.agent.state_hashes().into_iter();
-        let states: Vec<_> = states.filter(|(name, _)| !["cause_ledger", "execution_tracker"].contains(name)).collect();
-        (transcript, states)
-    };
-    let (first, second) = (run(), run());
-    assert_eq!(first.0, second.0);
-    assert_eq!(first.1, second.1);
+    let mut bench = Bench::new();
+    let transcript: Vec<String> = said
+        .iter()
+        .map(|text| {
+            let ended = bench.say(text);
+            let actions: Vec<(String, String)> =
+                ended.actions.iter().map(|action| (action.id.to_string(), action.status.clone())).collect();
+            format!("{} {:?} {actions:?}", ended.turn, ended.reply)
+        })
+        .collect();
+    // Why-records hold the tools' own words, and the ways back where they lead: both with the path of each bench's folder.
+    let states = bench.agent.state_hashes().into_iter();
+    let states = states.filter(|(name, _)| !["cause_ledger", "execution_tracker"].contains(name));
+    (transcript, states.collect())
+}
+
+/// Agents that live at once, on as many threads, decide as one alone: none is in another's way.
+#[test]
+fn the_same_seed_gives_the_same_transcript_and_the_same_states_on_any_number_of_threads() {
+    let first = session();
+    for threads in [1, 2, 8] {
+        let living: Vec<_> = (0..threads).map(|_| std::thread::spawn(session)).collect();
+        for lived in living {
+            let lived = lived.join().expect("it lives to its end");
+            assert_eq!(lived.0, first.0, "on {threads} threads");
+            assert_eq!(lived.1, first.1, "on {threads} threads");
+        }
+    }
 }

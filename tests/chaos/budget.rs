@@ -1,20 +1,42 @@
 //! A spent restart budget: motion is held, a person is told, the room waits, the others go on.
 
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
-use maxim_actors::region::{Heart, Order, WardState};
+use maxim_actors::region::{Heart, InputRecord, Order, Tap, WardState};
 use maxim_bus::latch::{EffectKind, LatchState};
+use maxim_bus::signals::intent::IntentPermitted;
+use maxim_bus::{Envelope, Lsn, Signal, Trust};
 
 use super::live::{Live, Plan};
 
-fn agent() -> Live {
-    Live::start(Plan {
+fn plan() -> Plan {
+    Plan {
         settings: Box::new(|rooms| {
             rooms.supervision.window = Duration::from_secs(600);
             rooms.supervision.hold = Duration::from_secs(3_600);
         }),
         ..Plan::default()
-    })
+    }
+}
+
+fn agent() -> Live {
+    Live::start(plan())
+}
+
+/// Autonomy has let something pass.
+#[derive(Default)]
+struct Permitted(AtomicBool);
+
+impl Tap for Permitted {
+    fn input(&self, _: InputRecord) {}
+
+    fn emitted(&self, _: Lsn, envelope: &Arc<Envelope>) {
+        if envelope.body().name() == IntentPermitted::NAME {
+            self.0.store(true, Ordering::SeqCst);
+        }
+    }
 }
 
 /// Kills until the budget of five is spent.
@@ -71,6 +93,54 @@ fn rooms_that_hear_an_escalated_room_of_action_are_rebuilt_and_those_before_it_a
         live.eventually(name, || heart.restarts() == restarts && heart.state() == WardState::Running);
     }
     assert_eq!(live.agent.supervision.escalations(), 1, "a rebuilt sibling has not failed");
+}
+
+#[test]
+fn while_the_gate_is_held_nothing_is_done_and_then_it_goes_on() {
+    let permitted = Arc::new(Permitted::default());
+    let tap = Arc::clone(&permitted);
+    let live = Live::start(Plan { tap: Some(tap), ..plan() });
+    spend(&live, &live.heart("fear_agent"));
+    let mut accepted = live.submit("please create a file later.txt with the text here", Trust::Owner);
+    let turn = live.wait("the acknowledgement", || accepted.try_recv().ok()).expect("accepted").percept;
+    let gate = live.agent.frame.bus.inbox("fear_agent").expect("its inbox");
+    live.eventually("the gate is asked", || gate.counters().depth > 0);
+    // If it was asked for what to think with, that is late now, and the intent comes without.
+    live.push(1);
+    live.eventually("the intent waits for the gate", || permitted.0.load(Ordering::SeqCst));
+    let later = live.folder.path().join("later.txt");
+    assert!(!later.exists());
+    live.agent.supervision.release_held();
+    let ended = live.end_of(turn);
+    assert!(later.exists(), "{ended:?}");
+}
+
+#[test]
+fn a_group_whose_rooms_escalate_again_and_again_is_rebuilt_whole_and_a_person_is_told() {
+    let live = Live::start(Plan {
+        settings: Box::new(|rooms| {
+            rooms.supervision.window = Duration::from_secs(600);
+            rooms.supervision.hold = Duration::from_secs(3_600);
+            rooms.supervision.group_hold = Duration::from_secs(3_600);
+            rooms.supervision.escalations = 1;
+        }),
+        ..Plan::default()
+    });
+    spend(&live, &live.heart("angular_gyrus"));
+    spend(&live, &live.heart("cerebellum"));
+    let sibling = live.heart("hippocampus");
+    assert_eq!((sibling.restarts(), live.agent.supervision.group_escalations()), (0, 0), "memory stands for itself");
+    spend(&live, &live.heart("memory_hub"));
+    live.eventually("its whole group is rebuilt", || sibling.restarts() == 1 && sibling.state() == WardState::Running);
+    assert_eq!(live.agent.supervision.group_escalations(), 1);
+    assert_eq!(live.heart("statistician").restarts(), 0, "another group goes on");
+    assert_eq!(live.latch.state(), LatchState::MotionHeld);
+    let notices = live.notices.lock().expect("no panic inside").clone();
+    let told = notices.last().expect("a person is told");
+    assert!(notices.len() == 3 && told.contains("memory_hub") && told.contains("rooms of memory"), "{notices:?}");
+    live.agent.supervision.release_held();
+    live.eventually("all are back", || live.agent.supervision.is_up());
+    assert!(live.say("please create a file back.txt with the text here").reply.is_some());
 }
 
 #[test]

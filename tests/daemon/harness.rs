@@ -227,6 +227,18 @@ impl Daemon {
         self.child.wait().expect("ends").code().unwrap_or(-1)
     }
 
+    /// Waits until it ends by itself; the exit code.
+    pub fn ended(mut self) -> i32 {
+        let deadline = Instant::now() + PATIENCE;
+        loop {
+            if let Some(status) = self.child.try_wait().expect("asked") {
+                return status.code().unwrap_or(-1);
+            }
+            assert!(Instant::now() < deadline, "it goes on: {}", self.heard());
+            std::thread::yield_now();
+        }
+    }
+
     /// What it has said on standard error so far.
     pub fn heard(&self) -> String {
         self.said.lock().expect("no reader panicked").join("\n")

@@ -1,6 +1,8 @@
 //! The real binary as a daemon: killed, damaged, stopped and asked, through its doors alone.
 
+mod acknowledged;
 mod body;
+mod bounds;
 mod channels;
 mod chat;
 mod components;
@@ -15,4 +17,6 @@ mod mcp;
 mod model;
 mod offline;
 mod page;
+mod restored;
 mod stop;
+mod upgrade;

@@ -15,7 +15,7 @@ use jiff::Timestamp;
 use maxim_bus::hash::StableHash;
 use maxim_bus::latch::{DurableAnswer, Raised, StopDetail};
 use maxim_bus::signals::body::MovementSensed;
-use maxim_bus::signals::intent::ApprovalDecided;
+use maxim_bus::signals::intent::{ApprovalDecided, DecisionTaken};
 use maxim_bus::signals::lifecycle::{PreemptionChanged, PreemptionRequested};
 use maxim_bus::signals::percept::Inbound;
 use maxim_bus::signals::recall::{EpisodesImported, ImportEpisodes, Inquiry, InquiryAnswered};
@@ -26,9 +26,12 @@ use parking_lot::Mutex;
 use serde_json::Value as Json;
 use tokio::sync::oneshot;
 
+use crate::gate::fear_agent::FearAgent;
 use crate::perception::gateway::{Gateway, stopped_key};
 use crate::perception::stop_phrase::StopGrammar;
 use crate::region::{Effector, EffectorCard, Frame, Operation, Performs, Region};
+
+pub use asking::Question;
 
 /// What a question to the brain came to.
 #[derive(Debug, thiserror::Error)]
@@ -163,10 +166,10 @@ impl Door {
         self.put(DOOR, self.fresh_id(), Trust::Owner, EndSession { by: by.into() });
     }
 
-    /// A person's yes or no to what the gate asked.
-    pub fn decide(&self, approval: MessageId, allow: bool, always: bool, by: String) {
+    /// A person's yes or no to what the gate asked, for whom wants to know what the gate made of it.
+    pub fn decide(&self, approval: MessageId, allow: bool, always: bool, by: String) -> Question<DecisionTaken> {
         let at = self.frame.clock.now();
-        self.put(DOOR, self.fresh_id(), Trust::Owner, ApprovalDecided { approval, allow, always, by, at });
+        self.begin(FearAgent::NAME, ApprovalDecided { approval, allow, always, by, at })
     }
 
     /// A body's report of a movement.

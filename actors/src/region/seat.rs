@@ -83,6 +83,13 @@ pub struct InputRecord {
     pub wrote: Vec<u64>,
 }
 
+/// What came of an input when it was recorded, for who makes it true again.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Recorded {
+    pub decision_hash: u64,
+    pub state_hash: u64,
+}
+
 /// A key of a room's records in [`InputRecord::wrote`].
 pub fn key_hash(key: &[u8]) -> u64 {
     StableHash::default().add(key).get()
@@ -162,7 +169,7 @@ impl<R: Region> Seat<R> {
         };
         let now = post.frame.clock.now();
         let decided = self.decide(&post, Some(&delivery.envelope), now);
-        let step = self.commit(&post, Some((lane, &delivery)), now, decided);
+        let step = self.commit(&post, Some((lane, &delivery)), now, decided, None);
         match step {
             Step::Done => post.inbox.done(self.epoch),
             Step::Full => post.inbox.give_back(self.epoch, false),
@@ -184,7 +191,7 @@ impl<R: Region> Seat<R> {
             return Step::Idle;
         }
         let decided = self.decide(&post, None, now);
-        self.commit(&post, None, now, decided)
+        self.commit(&post, None, now, decided, None)
     }
 
     fn is_behind(&mut self) -> bool {
@@ -193,14 +200,16 @@ impl<R: Region> Seat<R> {
         self.backlog.is_some()
     }
 
-    /// Deals with a recorded input, or with a recorded tick when there is no message, as it was taken at `now`. Mail and
-    /// clock are left alone. May panic in the region.
-    pub fn feed(&mut self, message: Option<Arc<Envelope>>, now: Timestamp) -> Step {
+    /// Deals with a recorded input, or with a recorded tick when there is no message, as it was taken at `now`; LSN 0 for
+    /// a message that isn't in this journal. Where it is known what came of it, anything else is refused. Mail and clock
+    /// are left alone. May panic in the region.
+    pub fn feed(&mut self, message: Option<(Lsn, Arc<Envelope>)>, now: Timestamp, recorded: Option<Recorded>) -> Step {
         let post = Arc::clone(&self.post);
-        let decided = self.decide(&post, message.as_deref(), now);
-        let lane = message.as_ref().map(|envelope| envelope.body().lane());
-        let delivery = message.map(|envelope| Delivery { lsn: Lsn(0), envelope, attempts: 0 });
-        self.commit(&post, lane.zip(delivery.as_ref()), now, decided)
+        let decided = self.decide(&post, message.as_ref().map(|(_, envelope)| &**envelope), now);
+        let lane_of = |envelope: &Envelope| post.inbox.lane_of(envelope.body().name(), envelope.body().lane());
+        let lane = message.as_ref().map(|(_, envelope)| lane_of(envelope));
+        let delivery = message.map(|(lsn, envelope)| Delivery { lsn, envelope, attempts: 0 });
+        self.commit(&post, lane.zip(delivery.as_ref()), now, decided, recorded)
     }
 
     fn decide(&self, post: &Post<R>, message: Option<&Envelope>, now: Timestamp) -> Decided<R::Event> {
@@ -269,14 +278,15 @@ impl<R: Region> Seat<R> {
         input: Option<(Lane, &Delivery)>,
         now: Timestamp,
         decided: Decided<R::Event>,
+        recorded: Option<Recorded>,
     ) -> Step {
         let consumed = input.and_then(|(lane, delivery)| consumed(lane, delivery));
         let is_empty = decided.is_empty();
         // What led to nothing leaves no trace: after a crash it is decided again, by the same state, unless the room has
         // committed something later, which passes it. On the control lane that would not be so, and now and then the
         // room says how far it is, so that little is decided again where a neighbour keeps the journal.
-        let says_so = matches!(consumed, Some((Lane::Control, _))) || self.untold >= UNTOLD;
-        if is_empty && !(consumed.is_some() && says_so) {
+        let says_so = consumed.is_some_and(|(lane, _)| lane == Lane::Control || self.untold >= UNTOLD);
+        if is_empty && !says_so && recorded.is_none() {
             self.untold += 1;
             return Step::Done;
         }
@@ -312,7 +322,12 @@ impl<R: Region> Seat<R> {
         };
         let frame = &post.frame;
         // Encoding and hashing come before the agent's order is held, so that nobody else waits for them.
-        let decision_hash = frame.tap.as_ref().map_or(0, |_| decision_hash(&envelopes));
+        let wanted = frame.tap.is_some() || recorded.is_some();
+        let decision_hash = if wanted { decision_hash(&envelopes) } else { 0 };
+        let came = Recorded { decision_hash, state_hash: hash.get() };
+        if recorded.is_some_and(|recorded| recorded != came) {
+            return Step::Refused("it leads to something else than when it was recorded".into());
+        }
         let accepted = frame.store.accept(commit, |accepted| {
             // In the same critical section as the commit: an incarnation that is fenced off right after this must not
             // leave the message to its successor, which would decide it a second time.

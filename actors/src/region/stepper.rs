@@ -4,10 +4,10 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 
 use jiff::Timestamp;
-use maxim_bus::{Envelope, Epoch, RegionName};
+use maxim_bus::{Envelope, Epoch, Lsn, RegionName};
 
 use super::actor::panic_text;
-use super::{Effector, EffectorPost, Post, Record, Region, Seat, Step};
+use super::{Effector, EffectorPost, Post, Record, Recorded, Region, Seat, Step};
 use crate::store::StoreError;
 
 /// A room that moves when it is told to.
@@ -32,12 +32,18 @@ pub trait Stepper {
         None
     }
 
-    /// For replays: deals with a recorded input as it was taken at `now`; no message is a tick. The frame's tap hears
-    /// what came of it, unless it came to nothing.
+    /// For replays: deals with a recorded input as it was taken at `now`; no message is a tick, LSN 0 a message that isn't
+    /// in this journal. The frame's tap hears what came of it, unless it came to nothing.
     ///
     /// # Errors
-    /// The room failed on it, with its own words; or it is no room that decides.
-    fn feed(&mut self, _message: Option<Arc<Envelope>>, _now: Timestamp) -> Result<(), String> {
+    /// The room failed on it, with its own words; it led to something else than was `recorded`, and so to nothing; or it
+    /// is no room that decides.
+    fn feed(
+        &mut self,
+        _message: Option<(Lsn, Arc<Envelope>)>,
+        _now: Timestamp,
+        _recorded: Option<Recorded>,
+    ) -> Result<(), String> {
         Err(format!("{} has no decisions to replay", self.name()))
     }
 
@@ -118,10 +124,16 @@ impl<R: Region> Stepper for RegionStepper<R> {
         self.seat.as_ref().map(Seat::state_hash)
     }
 
-    fn feed(&mut self, message: Option<Arc<Envelope>>, now: Timestamp) -> Result<(), String> {
+    fn feed(
+        &mut self,
+        message: Option<(Lsn, Arc<Envelope>)>,
+        now: Timestamp,
+        recorded: Option<Recorded>,
+    ) -> Result<(), String> {
         let Some(seat) = &mut self.seat else { return Err("it is not seated".into()) };
-        match catch_unwind(AssertUnwindSafe(|| seat.feed(message, now))) {
+        match catch_unwind(AssertUnwindSafe(|| seat.feed(message, now, recorded))) {
             Ok(Step::Done) => Ok(()),
+            Ok(Step::Refused(why)) => Err(why),
             Ok(step) => Err(format!("its commit was not taken: {step:?}")),
             Err(panic) => Err(format!("it panicked: {}", panic_text(&*panic))),
         }

@@ -24,6 +24,13 @@ pub struct SupervisionSettings {
     pub back_off: Duration,
     /// A room whose budget is spent is tried again after this. Default 30 s.
     pub hold: Duration,
+    /// Escalations of the rooms of one group, a stage, within `group_window` before the group escalates. Restarts don't
+    /// count. Default 3.
+    pub escalations: usize,
+    /// Default 5 min.
+    pub group_window: Duration,
+    /// A room that spent its group's budget is tried again after this. Default 5 min.
+    pub group_hold: Duration,
     /// Incarnations that hang at once before the process gives up and lets its init system start it anew. Default 8.
     pub zombies: usize,
 }
@@ -35,6 +42,9 @@ impl Default for SupervisionSettings {
             window: Duration::from_secs(10),
             back_off: Duration::from_millis(20),
             hold: Duration::from_secs(30),
+            escalations: 3,
+            group_window: Duration::from_secs(300),
+            group_hold: Duration::from_secs(300),
             zombies: 8,
         }
     }
@@ -66,7 +76,28 @@ pub enum Restart {
     /// Its budget is spent: tried again after `retry`, or when a person resumes.
     Hold {
         retry: Duration,
+        /// So is that of its group.
+        with_group: bool,
     },
+}
+
+/// Events within a sliding window, against a budget.
+#[derive(Default)]
+struct Spending(VecDeque<u64>);
+
+impl Spending {
+    /// Counts one more; its number within the window, or none when the budget is spent, which begins anew then.
+    fn count(&mut self, now: u64, window: Duration, budget: usize) -> Option<usize> {
+        let window = u64::try_from(window.as_micros()).unwrap_or(u64::MAX);
+        self.0.retain(|at| now.saturating_sub(*at) < window);
+        self.0.push_back(now);
+        let count = self.0.len();
+        if count > budget {
+            self.0.clear();
+            return None;
+        }
+        Some(count)
+    }
 }
 
 /// Where a room's thread is.
@@ -93,8 +124,10 @@ pub type Notice = Box<dyn Fn(&str) + Send + Sync>;
 pub struct Supervision {
     settings: SupervisionSettings,
     latch: StopLatch,
-    failures: Mutex<BTreeMap<RegionName, VecDeque<u64>>>,
+    failures: Mutex<BTreeMap<RegionName, Spending>>,
+    groups: Mutex<BTreeMap<Stage, Spending>>,
     escalations: AtomicU64,
+    group_escalations: AtomicU64,
     wards: Mutex<Vec<Seated>>,
     arbiters: Mutex<Vec<Arbiter>>,
     zombies: Arc<AtomicUsize>,
@@ -116,7 +149,9 @@ impl Supervision {
             settings,
             latch,
             failures: Mutex::new(BTreeMap::new()),
+            groups: Mutex::new(BTreeMap::new()),
             escalations: AtomicU64::new(0),
+            group_escalations: AtomicU64::new(0),
             wards: Mutex::new(Vec::new()),
             arbiters: Mutex::new(Vec::new()),
             zombies: Arc::new(AtomicUsize::new(0)),
@@ -169,20 +204,25 @@ impl Supervision {
         self.escalations.load(Ordering::SeqCst)
     }
 
+    /// How often the rooms of one group escalated more often than its budget allows.
+    pub fn group_escalations(&self) -> u64 {
+        self.group_escalations.load(Ordering::SeqCst)
+    }
+
     /// A room failed, by a panic, an order or a hang: what becomes of it. A spent budget escalates to a safe state.
     pub fn failed(&self, heart: &Heart, stage: Stage, why: &str) -> Restart {
-        let verdict = self.judge(heart, why);
+        let verdict = self.judge(heart, stage, why);
         match verdict {
             Restart::After(delay) => {
                 heart.pause_for(delay);
                 heart.set_state(WardState::Restarting);
             }
-            Restart::Hold { retry } => {
+            Restart::Hold { retry, with_group } => {
                 heart.pause_for(retry);
                 // Nobody may see a room that is held while the body still moves.
                 self.latch.hold_motion();
                 heart.set_state(WardState::Held);
-                self.escalate(heart, stage, why);
+                self.escalate(heart, stage, why, with_group);
             }
         }
         // Counted last: whoever sees the count sees what came of the failure.
@@ -190,24 +230,23 @@ impl Supervision {
         verdict
     }
 
-    fn judge(&self, heart: &Heart, why: &str) -> Restart {
+    fn judge(&self, heart: &Heart, stage: Stage, why: &str) -> Restart {
         tracing::warn!(region = heart.name(), why, "a room failed and is rebuilt from its store");
         let now = monotonic_micros();
-        let window = u64::try_from(self.settings.window.as_micros()).unwrap_or(u64::MAX);
-        let mut failures = self.failures.lock();
-        let recent = failures.entry(heart.name()).or_default();
-        recent.retain(|at| now.saturating_sub(*at) < window);
-        recent.push_back(now);
-        let count = recent.len();
-        if count > self.settings.restarts {
-            recent.clear();
-            return Restart::Hold { retry: self.settings.hold };
+        let SupervisionSettings { restarts, window, back_off, hold, escalations, group_window, group_hold, .. } =
+            self.settings;
+        let count = self.failures.lock().entry(heart.name()).or_default().count(now, window, restarts);
+        match count {
+            None => match self.groups.lock().entry(stage).or_default().count(now, group_window, escalations) {
+                None => Restart::Hold { retry: group_hold, with_group: true },
+                Some(_) => Restart::Hold { retry: hold, with_group: false },
+            },
+            Some(0 | 1) => Restart::After(Duration::ZERO),
+            Some(count) => {
+                let doubled = back_off.saturating_mul(1 << (count - 2).min(16));
+                Restart::After(doubled + self.jitter(doubled))
+            }
         }
-        if count == 1 {
-            return Restart::After(Duration::ZERO);
-        }
-        let doubled = self.settings.back_off.saturating_mul(1 << (count - 2).min(16));
-        Restart::After(doubled + self.jitter(doubled))
     }
 
     /// Up to a quarter of `delay`, so that rooms that failed together don't come back together.
@@ -216,38 +255,53 @@ impl Supervision {
         delay.mul_f64((word >> 40) as f64 / (1u64 << 24) as f64 / 4.0)
     }
 
-    fn escalate(&self, heart: &Heart, stage: Stage, why: &str) {
+    fn escalate(&self, heart: &Heart, stage: Stage, why: &str, with_group: bool) {
         self.escalations.fetch_add(1, Ordering::SeqCst);
+        let SupervisionSettings { restarts, window, hold, escalations, group_window, group_hold, .. } = &self.settings;
+        let (of_group, retry) = if with_group {
+            self.group_escalations.fetch_add(1, Ordering::SeqCst);
+            let minutes = group_window.as_secs().div_ceil(60);
+            let group = format!("{stage:?}").to_lowercase();
+            let text = format!(
+                "; rooms of {group} were given up more than {escalations} times in {minutes} min, and all of them are rebuilt"
+            );
+            (text, group_hold)
+        } else {
+            (String::new(), hold)
+        };
         let said = format!(
-            "{} failed more than {} times in {} s ({why}); motion is held. It is tried again in {} s, or at once with `maxim resume`",
+            "{} failed more than {restarts} times in {} s ({why}){of_group}; motion is held. It is tried again in {} s, or at once with `maxim resume`",
             heart.name(),
-            self.settings.restarts,
-            self.settings.window.as_secs(),
-            self.settings.hold.as_secs(),
+            window.as_secs(),
+            retry.as_secs(),
         );
         tracing::error!(region = heart.name(), "{said}");
         if let Some(notice) = &*self.notice.lock() {
             notice(&said);
         }
-        let rebuild: Vec<Arc<Heart>> = {
-            let wards = self.wards.lock();
-            let siblings: Vec<&Seated> = wards.iter().filter(|seated| seated.ward.stage() == stage).collect();
-            let at = siblings.iter().position(|seated| seated.ward.heart().name() == heart.name());
-            let rest = match (strategy(stage), at) {
-                (Strategy::OneForAll, _) => &siblings[..],
-                (Strategy::RestForOne, Some(at)) => &siblings[at + 1..],
-                _ => &[],
-            };
-            let others = rest.iter().map(|seated| seated.ward.heart());
-            others.filter(|other| other.name() != heart.name()).cloned().collect()
-        };
-        for sibling in rebuild {
+        let strategy = if with_group { Strategy::OneForAll } else { strategy(stage) };
+        for sibling in self.siblings(heart, stage, strategy) {
             sibling.order(Order::Rebuild);
         }
     }
 
-    /// A person resumed: held rooms come back at once.
+    /// Those that are rebuilt with a room that escalates.
+    fn siblings(&self, heart: &Heart, stage: Stage, strategy: Strategy) -> Vec<Arc<Heart>> {
+        let wards = self.wards.lock();
+        let group: Vec<&Seated> = wards.iter().filter(|seated| seated.ward.stage() == stage).collect();
+        let at = group.iter().position(|seated| seated.ward.heart().name() == heart.name());
+        let rest = match (strategy, at) {
+            (Strategy::OneForAll, _) => &group[..],
+            (Strategy::RestForOne, Some(at)) => &group[at + 1..],
+            _ => &[],
+        };
+        let others = rest.iter().map(|seated| seated.ward.heart());
+        others.filter(|other| other.name() != heart.name()).cloned().collect()
+    }
+
+    /// A person resumed: held rooms come back at once, and groups may escalate anew.
     pub fn release_held(&self) {
+        self.groups.lock().clear();
         for heart in self.hearts() {
             if heart.state() == WardState::Held {
                 heart.order(Order::Release);
@@ -305,5 +359,85 @@ impl Supervision {
         for arbiter in self.arbiters.lock().iter() {
             arbiter.stop();
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::region::WardKind;
+
+    fn heart(name: RegionName) -> Heart {
+        Heart::new(name, WardKind::Region, Duration::from_millis(200))
+    }
+
+    fn supervision() -> Arc<Supervision> {
+        let hour = Duration::from_secs(3_600);
+        let settings =
+            SupervisionSettings { restarts: 1, window: hour, group_window: hour, ..SupervisionSettings::default() };
+        Supervision::new(settings, StopLatch::in_memory())
+    }
+
+    /// A failure beyond the budget of one.
+    fn spend(supervision: &Supervision, heart: &Heart, stage: Stage) -> Restart {
+        assert_eq!(supervision.failed(heart, stage, "a test"), Restart::After(Duration::ZERO));
+        supervision.failed(heart, stage, "a test")
+    }
+
+    #[test]
+    fn a_group_counts_escalations_of_all_its_rooms_and_no_restarts() {
+        let supervision = supervision();
+        let SupervisionSettings { hold, group_hold, .. } = supervision.settings;
+        let rooms = ["hippocampus", "angular_gyrus", "memory_hub", "cerebellum"].map(heart);
+        for room in &rooms[..3] {
+            let alone = Restart::Hold { retry: hold, with_group: false };
+            assert_eq!(spend(&supervision, room, Stage::Memory), alone, "{}", room.name());
+        }
+        let other = spend(&supervision, &rooms[3], Stage::Learning);
+        assert_eq!(other, Restart::Hold { retry: hold, with_group: false }, "another group has a budget of its own");
+        assert_eq!((supervision.escalations(), supervision.group_escalations()), (4, 0));
+        let whole = Restart::Hold { retry: group_hold, with_group: true };
+        assert_eq!(spend(&supervision, &rooms[0], Stage::Memory), whole);
+        assert_eq!((supervision.escalations(), supervision.group_escalations()), (5, 1));
+        let after = spend(&supervision, &rooms[1], Stage::Memory);
+        assert_eq!(after, Restart::Hold { retry: hold, with_group: false }, "its budget begins anew");
+    }
+
+    #[test]
+    fn the_first_restart_is_at_once_and_each_further_one_waits_twice_as_long() {
+        let settings = SupervisionSettings { window: Duration::from_secs(3_600), ..SupervisionSettings::default() };
+        let back_off = settings.back_off;
+        let supervision = Supervision::new(settings, StopLatch::in_memory());
+        let room = heart("hippocampus");
+        let next = || supervision.failed(&room, Stage::Memory, "a test");
+        assert_eq!(next(), Restart::After(Duration::ZERO));
+        for times in [1, 2, 4, 8] {
+            let Restart::After(delay) = next() else { panic!("the budget is five") };
+            let least = back_off * times;
+            assert!((least..least + least / 4 + Duration::from_nanos(1)).contains(&delay), "{delay:?} of {least:?}");
+        }
+        assert!(matches!(next(), Restart::Hold { .. }));
+    }
+
+    #[test]
+    fn a_person_who_resumes_gives_groups_their_budget_back() {
+        let supervision = supervision();
+        let room = heart("hippocampus");
+        for _ in 0..3 {
+            spend(&supervision, &room, Stage::Memory);
+        }
+        supervision.release_held();
+        spend(&supervision, &room, Stage::Memory);
+        assert_eq!((supervision.escalations(), supervision.group_escalations()), (4, 0));
+    }
+
+    #[test]
+    fn what_lies_before_the_window_is_not_counted() {
+        let (mut spending, window) = (Spending::default(), Duration::from_micros(10));
+        assert_eq!(spending.count(0, window, 2), Some(1));
+        assert_eq!(spending.count(9, window, 2), Some(2));
+        assert_eq!(spending.count(12, window, 2), Some(2), "the first is out");
+        assert_eq!(spending.count(13, window, 2), None);
+        assert_eq!(spending.count(14, window, 2), Some(1), "a spent budget begins anew");
     }
 }

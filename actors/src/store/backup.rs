@@ -222,14 +222,20 @@ pub struct BackupFound {
     pub bytes: u64,
 }
 
+/// When a backup was finished, by the file system; nothing for one that never was.
+pub fn made(place: &Path) -> Option<Timestamp> {
+    Timestamp::try_from(fs::metadata(place.join(DUMP)).ok()?.modified().ok()?).ok()
+}
+
 /// The backups in a store's folder, newest first. Needs no lock: a finished one never changes.
 pub fn found(store: &Path) -> Vec<BackupFound> {
     let mut all: Vec<BackupFound> = super::folder::numbered(&store.join("backups"), "")
         .into_iter()
-        .map(|(number, place)| {
-            let dump = fs::metadata(place.join(DUMP));
-            let made = dump.ok().and_then(|dump| Timestamp::try_from(dump.modified().ok()?).ok());
-            BackupFound { number, made, bytes: super::sled_engine::folder_size(&place), place }
+        .map(|(number, place)| BackupFound {
+            number,
+            made: made(&place),
+            bytes: super::sled_engine::folder_size(&place),
+            place,
         })
         .collect();
     all.reverse();

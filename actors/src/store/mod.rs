@@ -35,6 +35,7 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
+use jiff::Timestamp;
 use maxim_bus::ids::{AgentId, Epoch, Lsn};
 
 pub use agent::{Accepted, AgentStore, Commit, Frozen, Recovered};
@@ -197,6 +198,20 @@ impl StateStore {
     /// the store, or the backup isn't usable; then everything is as it was.
     pub fn replace(from: &Path, folder: &Path, options: &StoreOptions) -> Result<RestoreReport, StoreError> {
         backup::replace(from, folder, options.engine, options.page_cache)
+    }
+
+    /// Counts processes that this store hasn't seen, up to the number of one: the next has a number of its own.
+    ///
+    /// # Errors
+    /// The disk.
+    pub fn count_boots(&self, boot: u64) -> Result<(), StoreError> {
+        let shared = &self.0.0;
+        shared.folder.as_ref().map_or(Ok(()), |folder| folder.sign(boot.max(shared.boot)))
+    }
+
+    /// When a backup was finished, by the file system.
+    pub fn backup_made(place: &Path) -> Option<Timestamp> {
+        backup::made(place)
     }
 
     /// The backups in the folder of a store, newest first. The store may be open.

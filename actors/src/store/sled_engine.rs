@@ -15,7 +15,8 @@ const LOCK_TRIES: u32 = 40;
 const LOCK_PAUSE: Duration = Duration::from_millis(15);
 
 pub struct SledEngine {
-    db: sled::Db,
+    /// Until the drop.
+    db: Option<sled::Db>,
     /// sled's own flush ends in `sync_file_range`, which doesn't survive a power cut: this handle is for a real one.
     file: File,
     folder: PathBuf,
@@ -41,7 +42,7 @@ impl SledEngine {
             }
         };
         let file = File::open(folder.join("db"))?;
-        let engine = Self { db, file, folder: folder.to_owned() };
+        let engine = Self { db: Some(db), file, folder: folder.to_owned() };
         if is_new {
             engine.sync()?;
             for inside in ["blobs", ""] {
@@ -53,6 +54,23 @@ impl SledEngine {
             File::open(folder.join("conf"))?.sync_all()?;
         }
         Ok(engine)
+    }
+
+    fn db(&self) -> Result<&sled::Db, EngineError> {
+        self.db.as_ref().ok_or_else(|| EngineError::Io("the database is closed".into()))
+    }
+}
+
+/// The last handle syncs once more, and panics where the disk refuses; what was promised is on disk by then.
+impl Drop for SledEngine {
+    fn drop(&mut self) {
+        let let_go = || {
+            self.db = None;
+            Ok(())
+        };
+        if let Err(error) = fenced(let_go) {
+            tracing::error!(%error, "the database could not be synced when it was let go");
+        }
     }
 }
 
@@ -122,15 +140,15 @@ impl Engine for SledEngine {
     }
 
     fn get(&self, key: &[u8]) -> Result<Option<Vec<u8>>, EngineError> {
-        fenced(|| Ok(self.db.get(key).map_err(from_sled)?.map(|value| value.to_vec())))
+        fenced(|| Ok(self.db()?.get(key).map_err(from_sled)?.map(|value| value.to_vec())))
     }
 
     fn scan(&self, from: &[u8], to: Option<&[u8]>, visit: &mut Visit<'_>) -> Result<(), EngineError> {
         fenced(|| {
             let entries = match to {
                 Some(to) if to <= from => return Ok(()),
-                Some(to) => self.db.range(from..to),
-                None => self.db.range(from..),
+                Some(to) => self.db()?.range(from..to),
+                None => self.db()?.range(from..),
             };
             for entry in entries {
                 let (key, value) = entry.map_err(from_sled)?;
@@ -150,11 +168,11 @@ impl Engine for SledEngine {
                 None => changes.remove(key.as_slice()),
             }
         }
-        fenced(|| self.db.apply_batch(changes).map_err(from_sled))
+        fenced(|| self.db()?.apply_batch(changes).map_err(from_sled))
     }
 
     fn sync(&self) -> Result<(), EngineError> {
-        fenced(|| self.db.flush().map_err(from_sled))?;
+        fenced(|| self.db()?.flush().map_err(from_sled))?;
         Ok(self.file.sync_data()?)
     }
 

@@ -102,6 +102,15 @@ impl LatchFile {
         *newest = (generation, record.state == LatchState::Stopped);
         Ok(())
     }
+
+    /// Removes what an older generation wrote, unless that says stopped.
+    pub fn take_away(&self, generation: u64) {
+        let newest = self.newest.lock();
+        let (written, stopped) = *newest;
+        if written <= generation && !stopped {
+            let _ = fs::remove_file(&self.path);
+        }
+    }
 }
 
 fn parse(bytes: &[u8]) -> Result<LatchRecord, String> {

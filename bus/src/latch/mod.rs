@@ -10,7 +10,7 @@ use std::marker::PhantomData;
 use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::mpsc;
+use std::sync::mpsc::{self, RecvTimeoutError};
 use std::time::Duration;
 
 use jiff::Timestamp;
@@ -131,6 +131,35 @@ struct WriteJob {
     done: mpsc::SyncSender<bool>,
 }
 
+/// After a stop that could not be written, e.g. because the disk is full, it is tried again this much later.
+const RETRY: Duration = Duration::from_millis(500);
+
+/// A stop that the file didn't take is tried again until it does, or until a newer one takes its place.
+fn keep_writing(jobs: &mpsc::Receiver<WriteJob>, file: &LatchFile) {
+    let mut unwritten: Option<(LatchRecord, u64)> = None;
+    loop {
+        let next = match &unwritten {
+            None => jobs.recv().map_err(|_| RecvTimeoutError::Disconnected),
+            Some(_) => jobs.recv_timeout(RETRY),
+        };
+        match next {
+            Ok(WriteJob { record, generation, done }) => {
+                let durable = file.write(&record, generation).is_ok();
+                let _ = done.try_send(durable);
+                if !durable && record.state == LatchState::Stopped {
+                    // That takes neither room nor a handle, and a missing file means stopped.
+                    file.take_away(generation);
+                }
+                unwritten = (!durable).then_some((record, generation));
+            }
+            Err(RecvTimeoutError::Timeout) => {
+                unwritten = unwritten.filter(|(record, generation)| file.write(record, *generation).is_err());
+            }
+            Err(RecvTimeoutError::Disconnected) => return,
+        }
+    }
+}
+
 impl StopLatch {
     /// A latch without a file, for simulations and tests.
     pub fn in_memory() -> Self {
@@ -160,12 +189,7 @@ impl StopLatch {
         }
         let (writer, jobs) = mpsc::channel::<WriteJob>();
         let writing = Arc::clone(&file);
-        std::thread::Builder::new().name("latch-writer".into()).spawn(move || {
-            for job in jobs {
-                let durable = writing.write(&job.record, job.generation).is_ok();
-                let _ = job.done.try_send(durable);
-            }
-        })?;
+        std::thread::Builder::new().name("latch-writer".into()).spawn(move || keep_writing(&jobs, &writing))?;
         let word = match record.state {
             LatchState::Clear => CLEAR,
             LatchState::MotionHeld => HELD,
@@ -369,6 +393,43 @@ mod tests {
         }
         std::fs::remove_file(&path).expect("removed");
         assert!(StopLatch::open(&path, true).expect("opens").is_stopped(), "missing in a used store");
+    }
+
+    #[test]
+    fn a_stop_that_could_not_be_written_is_latched_over_a_crash_and_written_as_soon_as_that_works() {
+        let dir = tempfile::tempdir().expect("a folder");
+        let (path, in_the_way) = (dir.path().join("latch.json"), dir.path().join("latch.new"));
+        let latch = StopLatch::open(&path, false).expect("a fresh latch");
+        std::fs::create_dir(&in_the_way).expect("a folder");
+        let (_, durable) = latch.raise(detail("smoke"));
+        assert!(!durable.wait(Duration::from_secs(30)));
+        while path.exists() {
+            std::thread::yield_now();
+        }
+        assert!(StopLatch::open(&path, true).expect("opens").is_stopped(), "as after a crash");
+        std::fs::remove_dir(&in_the_way).expect("removed");
+        while !path.exists() {
+            std::thread::yield_now();
+        }
+        let again = StopLatch::open(&path, true).expect("opens");
+        assert_eq!(again.detail().map(|detail| detail.reason), Some("smoke".into()));
+    }
+
+    #[test]
+    fn a_stop_that_could_not_be_written_does_not_come_back_after_a_reset() {
+        let dir = tempfile::tempdir().expect("a folder");
+        let (path, in_the_way) = (dir.path().join("latch.json"), dir.path().join("latch.new"));
+        let latch = StopLatch::open(&path, false).expect("a fresh latch");
+        std::fs::create_dir(&in_the_way).expect("a folder");
+        assert!(!latch.raise(detail("smoke")).1.wait(Duration::from_secs(30)));
+        std::fs::remove_dir(&in_the_way).expect("removed");
+        latch.reset().expect("reset");
+        latch.resume().expect("resume");
+        // A job that comes after a try of the old one is behind it.
+        assert!(latch.raise(detail("fire")).1.wait(Duration::from_secs(30)));
+        latch.reset().expect("reset");
+        let again = StopLatch::open(&path, true).expect("opens");
+        assert_eq!(again.state(), LatchState::MotionHeld);
     }
 
     #[test]

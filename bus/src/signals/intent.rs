@@ -8,6 +8,7 @@ use super::thought::Mind;
 use crate::ids::MessageId;
 use crate::mode::Powers;
 use crate::signal;
+use crate::signal::Query;
 use crate::signal::Trust;
 use crate::units::Confidence;
 
@@ -94,9 +95,22 @@ pub struct ApprovalDecided {
     pub at: Timestamp,
 }
 
+/// What the gate made of it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct DecisionTaken {
+    pub approval: MessageId,
+    /// False when nothing was asked under it any more.
+    pub taken: bool,
+}
+
+impl Query for ApprovalDecided {
+    type Answer = DecisionTaken;
+}
+
 signal! {
     Intent: Deliberation, Lossless;
     IntentPermitted: Gate, Lossless;
     IntentRefused: Gate, Lossless;
     ApprovalDecided: Anywhere, Transient;
+    DecisionTaken: Anywhere, Transient;
 }

@@ -1,6 +1,7 @@
 //! Questions and wishes of the outside to one room, by its name.
 
 use std::any::Any;
+use std::marker::PhantomData;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -9,12 +10,14 @@ use maxim_bus::signals::concepts::{
 };
 use maxim_bus::signals::fear::{FearsSurveyed, SurveyFears};
 use maxim_bus::signals::goal::{GoalsSurveyed, SurveyGoals};
+use maxim_bus::signals::intent::DecisionTaken;
 use maxim_bus::signals::layers::{ExportRecords, ImportRecords, RecordsExported, RecordsImported};
 use maxim_bus::signals::outbox::{ChangeOutbox, OutboxChanged};
 use maxim_bus::signals::powers::{PowersReported, ReportPowers, RestorePowers};
 use maxim_bus::signals::promotion::{Promote, PromotionEnded};
 use maxim_bus::signals::working_memory::{SurveyWorkingMemory, WorkingMemorySurveyed};
-use maxim_bus::{Query, RegionName, Signal, Trust};
+use maxim_bus::{MessageId, Query, RegionName, Signal, Trust};
+use tokio::sync::oneshot;
 
 use super::{DOOR, Door, DoorKeeper, Unanswered, Waiters, wait};
 use crate::region::{EffectorCard, Operation, Performs};
@@ -31,17 +34,39 @@ impl Door {
     /// # Errors
     /// The room did not answer in time, or its answer could not be made durable.
     pub async fn ask<Q: Query>(&self, room: RegionName, question: Q) -> Result<Q::Answer, Unanswered> {
+        self.answered(self.begin(room, question)).await
+    }
+
+    /// Asks likewise, and leaves it open whether anybody waits for the answer.
+    pub(super) fn begin<Q: Query>(&self, room: RegionName, question: Q) -> Question<Q::Answer> {
         let id = self.fresh_id();
-        let (tell, told) = tokio::sync::oneshot::channel();
+        let (tell, told) = oneshot::channel();
         self.asked.lock().insert(id, tell);
         self.send(DOOR, id, Trust::Owner, Some(room), question);
+        Question { room, id, told, answer: PhantomData }
+    }
+
+    /// Waits for an answer; what the room did is on disk when this returns.
+    ///
+    /// # Errors
+    /// As [`Door::ask`].
+    pub async fn answered<A: Signal>(&self, question: Question<A>) -> Result<A, Unanswered> {
+        let Question { room, id, told, .. } = question;
         let answer = wait(told, PATIENCE).await;
         self.asked.lock().remove(&id);
-        match answer?.downcast::<Q::Answer>() {
+        match answer?.downcast::<A>() {
             Ok(answer) => Ok(*answer),
             Err(_) => Err(Unanswered::Refused(format!("{room} answered something else than it was asked"))),
         }
     }
+}
+
+/// What one room was asked.
+pub struct Question<A> {
+    room: RegionName,
+    id: MessageId,
+    told: oneshot::Receiver<Result<Box<dyn Any + Send>, Unanswered>>,
+    answer: PhantomData<A>,
 }
 
 /// What comes back this way.
@@ -59,6 +84,7 @@ pub(super) fn wires(card: EffectorCard<DoorKeeper>) -> EffectorCard<DoorKeeper> 
         .says::<SurveyGoals>()
         .says::<SurveyFears>()
         .performs::<OutboxChanged>()
+        .performs::<DecisionTaken>()
         .says::<SurveyWorkingMemory>()
         .says::<ChangeOutbox>()
         .says::<ReportPowers>()
@@ -113,4 +139,5 @@ brings_back!(
     GoalsSurveyed,
     FearsSurveyed,
     OutboxChanged,
+    DecisionTaken,
 );

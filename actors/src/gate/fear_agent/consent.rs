@@ -10,7 +10,7 @@ use maxim_bus::signals::approval::{
     AnswerApproval, ApprovalAnswered, ConsentTaken, OpenQuestion, code_of, longer_code_of,
 };
 use maxim_bus::signals::bridges::ApprovalEnd;
-use maxim_bus::signals::intent::{ApprovalDecided, Refusal};
+use maxim_bus::signals::intent::{ApprovalDecided, DecisionTaken, Refusal};
 use maxim_bus::signals::recall::{ReportStats, StatsReported};
 use serde::{Deserialize, Serialize};
 
@@ -154,11 +154,16 @@ impl Hears<ApprovalDecided> for FearAgent {
             pulse.keep(FearEvent::Answered(AnswerKind::NotTheirs));
             return;
         }
-        if !self.asked.contains_key(&decided.approval) {
-            return;
-        }
-        let Some(entry) = pulse.record::<GateEntry>(&record_key(decided.approval)) else { return };
-        self.decide(entry, decided.allow, decided.always, &decided.by, pulse);
+        let approval = decided.approval;
+        let asked = self.asked.contains_key(&approval).then(|| pulse.record::<GateEntry>(&record_key(approval)));
+        let taken = match asked.flatten() {
+            Some(entry) => {
+                self.decide(entry, decided.allow, decided.always, &decided.by, pulse);
+                true
+            }
+            None => false,
+        };
+        pulse.reply(DecisionTaken { approval, taken });
     }
 }
 

@@ -22,7 +22,9 @@ use maxim_bus::signals::bridges::{
     goal_kind,
 };
 use maxim_bus::signals::fear::{FearsRecalled, FearsSurveyed, RecallFears, SurveyFears};
-use maxim_bus::signals::intent::{ApprovalDecided, Escalation, Intent, IntentPermitted, IntentRefused, Refusal};
+use maxim_bus::signals::intent::{
+    ApprovalDecided, DecisionTaken, Escalation, Intent, IntentPermitted, IntentRefused, Refusal,
+};
 use maxim_bus::signals::introspection::{ForeseeVerdict, VerdictForeseen};
 use maxim_bus::signals::layers::HurtRecalled;
 use maxim_bus::signals::lifecycle::{PreemptionChanged, PreemptionRequested};
@@ -210,6 +212,7 @@ wiring!(FearAgent {
         ApprovalAnswered,
         VerdictForeseen,
         FearsSurveyed,
+        DecisionTaken,
         FearsRecalled,
         ModelCall,
         StatsReported,

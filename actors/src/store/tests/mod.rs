@@ -7,6 +7,7 @@ mod engines;
 mod faults;
 mod power;
 mod records;
+mod unsynced;
 
 use std::path::Path;
 use std::sync::Arc;

@@ -1,7 +1,10 @@
 //! The rooms' settings out of the configuration.
 
-use std::collections::BTreeMap;
-use std::path::{Path, PathBuf};
+#[cfg(test)]
+mod tests;
+mod words;
+
+use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -11,25 +14,24 @@ use maxim_actors::action::execution_tracker::TrackerSettings;
 use maxim_actors::action::executor::RESPOND;
 use maxim_actors::action::introspector::IntrospectorSettings;
 use maxim_actors::action::outbox::OutboxSettings;
-use maxim_actors::action::tool_index::{ToolIndexSettings, ToolText};
+use maxim_actors::action::tool_index::ToolIndexSettings;
 use maxim_actors::action::tools::{self, Hands, RegistryError, ToolRegistry, ToolSpec};
 use maxim_actors::deliberation::habit::{GrammarError, HabitSettings};
-use maxim_actors::deliberation::prefrontal_cortex::{Embodiment, PrefrontalSettings, acting_coach, stable_sections};
+use maxim_actors::deliberation::prefrontal_cortex::{PrefrontalSettings, acting_coach, stable_sections};
 use maxim_actors::deliberation::prompt::ToolShelf;
-use maxim_actors::effectors::body::{Body, BodyPlan, DriverPlan, NO_BODY};
+use maxim_actors::effectors::body::{Body, DriverPlan, NO_BODY};
 use maxim_actors::effectors::channels::outside::OutsideChannels;
 use maxim_actors::effectors::llm_worker::ModelSource;
 use maxim_actors::effectors::text_encoder::EncoderSource;
 use maxim_actors::effectors::tool_servers::{ListFolder, ToolServers};
 use maxim_actors::gate::autonomy::AutonomySettings;
-use maxim_actors::gate::fear_agent::{FearSettings, ReviewPower, ReviewSettings};
+use maxim_actors::gate::fear_agent::FearSettings;
 use maxim_actors::language::{Encoder, TokenTable};
 use maxim_actors::learning::nucleus_accumbens::NacSettings;
 use maxim_actors::memory::anterior_temporal_lobe::AtlSettings;
 use maxim_actors::memory::enrichment::EnrichmentSettings;
 use maxim_actors::memory::entorhinal_cortex::EntorhinalSettings;
 use maxim_actors::memory::hippocampus::HippocampusSettings;
-use maxim_actors::memory::hippocampus::law::CaptureLaw;
 use maxim_actors::memory::memory_hub::HubSettings;
 use maxim_actors::memory::suprachiasmatic_nucleus::ScnSettings;
 use maxim_actors::perception::energy::EnergySettings;
@@ -38,11 +40,17 @@ use maxim_actors::perception::stop_phrase::StopGrammar;
 use maxim_actors::region::SupervisionSettings;
 use maxim_actors::sleep::ConsolidationSettings;
 use maxim_actors::sleep::semantic_promoter::PromoterSettings;
-use maxim_bus::mode::{AutonomyLevel, EffortLimits, Mode, Powers};
+use maxim_bus::mode::{AutonomyLevel, EffortLimits, Powers};
 
 use super::models::{encoder_source, model_source, money_limits, prices, token_counter};
 use super::{channels, tool_servers};
-use crate::config::{self, ByteCount, Fault, Settings};
+use crate::config::{self, Fault, Settings};
+
+pub use words::mode_of;
+use words::{
+    body_plan, bytes, callable, capture_law, constitution, embodiment, home, level_of, review_of, signed, text_of,
+    whitelists,
+};
 
 /// Turns whose why-records are kept.
 const WHY_TURNS: u64 = 10_000;
@@ -167,7 +175,8 @@ impl AgentSettings {
             seed: _,
             drain_grace: _,
         } = agent;
-        let config::Regions { deadline, restart_budget, restart_window, hung_threads_max } = regions;
+        let config::Regions { deadline, restart_budget, restart_window, group_budget, group_window, hung_threads_max } =
+            regions;
         let config::Stop { phrases, file_poll: _ } = stop;
         let config::Gateway { credit, text_max } = gateway;
         let config::Habit { evidence_max } = habit;
@@ -241,6 +250,8 @@ impl AgentSettings {
             supervision: SupervisionSettings {
                 restarts: *restart_budget as usize,
                 window: restart_window.get(),
+                escalations: *group_budget as usize,
+                group_window: group_window.get(),
                 zombies: *hung_threads_max as usize,
                 ..SupervisionSettings::default()
             },
@@ -386,213 +397,5 @@ impl AgentSettings {
         self.hands.limbs = has_one.then(|| Arc::new(body.clone()) as Arc<dyn tools::robot::Limbs>);
         self.body = body;
         self
-    }
-}
-
-const fn embodiment(plan: &BodyPlan) -> Option<Embodiment> {
-    match plan.driver {
-        DriverPlan::None => None,
-        DriverPlan::Sim => Some(Embodiment::Simulated),
-        DriverPlan::ReachyMini { .. } => Some(Embodiment::Real),
-    }
-}
-
-fn body_plan(body: &config::Body) -> BodyPlan {
-    let config::Body { driver, url, lease, speed, degrees_per_hour: _, degrees_per_day: _, view_width, view_height } =
-        body;
-    let driver = match driver {
-        config::Driver::None => DriverPlan::None,
-        config::Driver::Sim => DriverPlan::Sim,
-        config::Driver::ReachyMini => DriverPlan::ReachyMini { url: url.clone() },
-    };
-    BodyPlan { driver, lease: lease.get(), speed: *speed, view: [*view_width, *view_height] }
-}
-
-fn capture_law(memory: &config::Memory) -> CaptureLaw {
-    let config::Memory {
-        enrichment_deadline: _,
-        capture_novelty,
-        capture_salience,
-        capture_pain,
-        capture_checkpoint,
-        merge_window,
-        oscillators: _,
-        nac_alpha: _,
-        knowledge_max: _,
-        promotion_idle: _,
-    } = memory;
-    CaptureLaw {
-        novel: *capture_novelty,
-        salient: *capture_salience,
-        painful: *capture_pain,
-        checkpoint: signed(capture_checkpoint.get()),
-        merge_within: signed(merge_window.get()),
-    }
-}
-
-fn bytes(amount: ByteCount) -> usize {
-    usize::try_from(amount.get()).unwrap_or(usize::MAX)
-}
-
-fn signed(duration: Duration) -> SignedDuration {
-    SignedDuration::try_from(duration).unwrap_or(SignedDuration::MAX)
-}
-
-fn home() -> PathBuf {
-    std::env::var_os("HOME").map_or_else(|| PathBuf::from("/root"), PathBuf::from)
-}
-
-/// The configuration's word as the rooms know it.
-pub fn mode_of(mode: config::Mode) -> Mode {
-    match mode {
-        config::Mode::Passive => Mode::Passive,
-        config::Mode::Active => Mode::Active,
-        config::Mode::Singularity => Mode::Singularity,
-    }
-}
-
-/// The tools of each level that has a list. A name that no tool has would forbid what it was to allow.
-fn whitelists(
-    lists: [(&str, AutonomyLevel, &Vec<String>); 3],
-    registry: &ToolRegistry,
-) -> Result<BTreeMap<AutonomyLevel, Vec<String>>, SettingsError> {
-    let mut whitelists = BTreeMap::new();
-    for (key, level, names) in lists {
-        if let Some(unknown) = names.iter().find(|name| registry.get(name).is_none()) {
-            let found = format!("autonomy.{key} names {unknown:?}, and there is no such tool");
-            let nearest = registry.nearest(unknown, 3).join(", ");
-            let fix = format!("the nearest are {nearest}; `maxim tools list` names all; an empty list allows all");
-            return Err(SettingsError::Config(Fault::new(format!("autonomy.{key}"), found, fix)));
-        }
-        if !names.is_empty() {
-            whitelists.insert(level, names.clone());
-        }
-    }
-    Ok(whitelists)
-}
-
-/// What a model is told of: a tool that can do nothing here is no choice.
-fn callable<'a>(specs: &'a [&'a ToolSpec]) -> impl Iterator<Item = &'a ToolSpec> {
-    specs.iter().copied().filter(|spec| spec.unavailable.is_none())
-}
-
-fn text_of(spec: &ToolSpec) -> ToolText {
-    let (name, description, parameters) = (spec.name.clone(), spec.description.clone(), spec.parameters.clone());
-    ToolText { name, description, parameters }
-}
-
-fn level_of(level: config::Autonomy) -> AutonomyLevel {
-    match level {
-        config::Autonomy::Planning => AutonomyLevel::Planning,
-        config::Autonomy::Supervised => AutonomyLevel::Supervised,
-        config::Autonomy::Autonomous => AutonomyLevel::Autonomous,
-    }
-}
-
-/// What a model's review may do.
-fn review_of(review: config::ModelReview) -> Option<ReviewSettings> {
-    let power = match review {
-        config::ModelReview::Off => return None,
-        config::ModelReview::Advise => ReviewPower::Advise,
-        config::ModelReview::Decide => ReviewPower::Decide,
-    };
-    Some(ReviewSettings { power })
-}
-
-/// The standing purpose of a mode.
-/// What the agent holds to, from its file or as shipped.
-fn constitution(file: Option<&Path>) -> Result<String, SettingsError> {
-    let Some(file) = file else { return Ok(include_str!("../../deploy/constitution.md").into()) };
-    std::fs::read_to_string(file).map_err(|error| {
-        let found = format!("{} can't be read: {error}", file.display());
-        SettingsError::Config(Fault::new("agent.constitution_file", found, "name a text file, or leave the key out"))
-    })
-}
-
-#[cfg(test)]
-mod tests {
-    use maxim_actors::language::Price;
-    use maxim_bus::mode::MoneyLimits;
-
-    use super::*;
-
-    /// The rooms' settings from a configuration in which these keys have these values.
-    fn rooms(keys: &[(&'static str, &str)]) -> AgentSettings {
-        let set = |(key, value): &(&'static str, &str)| config::Override { key, value: (*value).into(), flag: "test" };
-        let given: Vec<config::Override> = keys.iter().map(set).collect();
-        let loaded = config::load(&config::Places::nowhere(), &given).expect("a good configuration");
-        let (workdir, saved) = (Path::new("/"), Path::new("/saved"));
-        AgentSettings::new(&loaded.settings, 1, workdir, saved, ListFolder::default()).expect("settings")
-    }
-
-    #[test]
-    fn a_list_of_tools_that_names_none_is_refused_by_its_key() {
-        let mut settings = Settings::default();
-        settings.autonomy.supervised_tools = vec!["read_file".into(), "raed_file".into()];
-        let made = AgentSettings::new(&settings, 1, Path::new("/"), Path::new("/saved"), ListFolder::default());
-        let error = made.err().map(|error| error.to_string()).unwrap_or_default();
-        assert!(error.contains("autonomy.supervised_tools") && error.contains("raed_file"), "{error}");
-    }
-
-    #[test]
-    fn what_is_configured_reaches_its_room() {
-        let usual = rooms(&[]);
-        assert_eq!(usual.hippocampus.capture, CaptureLaw::default());
-        assert_eq!((usual.gateway.text_max, usual.gateway.credit), (64 << 10, 256));
-        let other = rooms(&[
-            ("memory.capture_novelty", "0.1"),
-            ("memory.capture_salience", "0.2"),
-            ("memory.capture_pain", "0.3"),
-            ("memory.capture_checkpoint", "7s"),
-            ("memory.merge_window", "8s"),
-            ("gateway.text_max", "2 KiB"),
-            ("gate.forgiveness_half_life", "9min"),
-            ("llm.base_url", "http://127.0.0.1:1/v1"),
-            ("llm.model", "m"),
-            ("llm.concurrency", "3"),
-            ("llm.context_tokens", "2048"),
-            ("llm.reply_tokens", "100"),
-            ("llm.cycles", "5"),
-            ("llm.steps", "6"),
-            ("llm.tick", "7s"),
-            ("llm.tokens_per_hour", "10"),
-            ("llm.tokens_per_day", "11"),
-            ("llm.tokens_per_session", "12"),
-            ("llm.price_prompt", "1.5"),
-            ("llm.price_reply", "2.5"),
-            ("llm.money_per_hour", "3"),
-            ("llm.money_per_day", "4"),
-            ("llm.money_per_session", "5"),
-            ("tools.scene_max", "7"),
-            ("autonomy.supervised_tools", "read_file,glob"),
-            ("body.degrees_per_hour", "6"),
-            ("body.degrees_per_day", "7"),
-        ]);
-        let capture = CaptureLaw {
-            novel: 0.1,
-            salient: 0.2,
-            painful: 0.3,
-            checkpoint: SignedDuration::from_secs(7),
-            merge_within: SignedDuration::from_secs(8),
-        };
-        assert_eq!(other.hippocampus.capture, capture);
-        assert_eq!(other.gateway.text_max, 2048);
-        assert_eq!(other.fear.forgiveness, SignedDuration::from_mins(9));
-        assert_eq!((other.prefrontal.cycles, other.prefrontal.tick), (5, SignedDuration::from_secs(7)));
-        let PrefrontalSettings { tokens_per_hour, tokens_per_day, context_tokens, .. } = other.prefrontal;
-        assert_eq!((tokens_per_hour, tokens_per_day, context_tokens), (10, 11, 2048));
-        assert_eq!((other.prefrontal.tokens_per_session, other.energy.tokens_per_session), (12, 12));
-        assert_eq!((other.prefrontal.reply_tokens, other.habit.steps), (100, 6));
-        let money = MoneyLimits { per_hour: 3.0, per_day: 4.0, per_session: 5.0 };
-        assert_eq!((other.prefrontal.money, other.energy.money), (money, money));
-        let effort = EffortLimits { per_hour: 6.0, per_day: 7.0 };
-        assert_eq!((other.autonomy.effort, other.energy.effort), (effort, effort));
-        let listed = [(AutonomyLevel::Supervised, vec!["read_file".to_owned(), "glob".to_owned()])];
-        assert_eq!((&other.autonomy.whitelists, other.autonomy.scene_tools), (&listed.into(), 7));
-        let price = Price { prompt: 1.5, reply: 2.5 };
-        assert_eq!(other.prefrontal.price, price);
-        let Some(ModelSource::Server(server)) = &other.model else { panic!("a server is configured") };
-        assert_eq!(server.calls.available_permits(), 3);
-        assert_eq!(server.prices, [price, price], "who reviews is the same model");
     }
 }

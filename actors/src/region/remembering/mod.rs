@@ -1,0 +1,150 @@
+//! What a room remembers, as lines of an export that come back.
+//!
+//! A line names its layer (the room), a part of it and a key, and holds the record. Keys are those that the room itself
+//! knows a record by, so a line that comes twice changes nothing the second time. Which of two records with one key stays
+//! is the room's to say; the law of all is that the one from more experience does, and of equals the one that is here.
+
+mod state;
+#[cfg(test)]
+mod tests;
+
+use std::collections::BTreeSet;
+
+use maxim_bus::Trust;
+use maxim_bus::signals::layers::{ExportRecords, ImportRecords, RecordsExported, RecordsImported};
+use serde::{Deserialize, Serialize};
+use serde_json::Value as Json;
+
+use super::{Emits, Hears, Pulse, RecordView, Region, lines};
+
+pub use state::{Law, RemembersInState, StatePart, StatePuts, part};
+
+/// Records of one page, at most.
+const MOST: usize = 1000;
+/// Bytes of a page after which no further record joins it.
+const PAGE_BYTES: usize = 1 << 20;
+
+/// A record by its part and key.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Entry {
+    pub part: String,
+    pub key: String,
+    pub record: Json,
+}
+
+/// What became of an entry.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Took {
+    Kept,
+    /// Known here already, from as much experience or more.
+    Merged,
+}
+
+/// A room that owns memory. What others have told it isn't its own: whoever told it tells it again after an import.
+pub trait Remembers: Region {
+    /// Its parts, in the order of an export: what others of its parts rest on comes first.
+    fn parts() -> Vec<&'static str>;
+
+    /// Keys and records of a part after a key, in an order that is the same in each place that holds them.
+    fn recall(&self, part: &str, after: Option<&str>, limit: usize, records: &RecordView<'_>) -> Vec<(String, Json)>;
+
+    /// Takes entries in, no two of them with one part and key; of each it says what became of it, or why it can't be
+    /// taken.
+    fn take_in(&self, entries: &[Entry], pulse: &mut Pulse<'_, Self>) -> Vec<Result<Took, String>>;
+}
+
+/// A line as it is written.
+#[derive(Serialize)]
+struct Line<'a> {
+    layer: &'a str,
+    part: &'a str,
+    key: &'a str,
+    record: &'a Json,
+}
+
+/// A line as it is read.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct ReadLine {
+    layer: String,
+    part: String,
+    key: String,
+    record: Json,
+}
+
+/// The layer that a line of an export names as its first member; none for a line of another kind.
+pub fn layer_of(line: &str) -> Option<&str> {
+    let rest = line.trim_start().strip_prefix('{')?.trim_start().strip_prefix("\"layer\"")?;
+    let name = rest.trim_start().strip_prefix(':')?.trim_start().strip_prefix('"')?;
+    name.split_once('"').map(|(name, _)| name)
+}
+
+impl<R: Remembers + Emits<RecordsExported>> Hears<ExportRecords> for R {
+    fn hear(&self, wish: &ExportRecords, pulse: &mut Pulse<'_, Self>) {
+        let limit = wish.limit.clamp(1, MOST);
+        let mut after = wish.after.as_deref().and_then(|place| place.split_once('/'));
+        let parts = R::parts();
+        let first = after.and_then(|(part, _)| parts.iter().position(|known| *known == part)).unwrap_or(0);
+        let (mut answer, mut bytes) = (RecordsExported::default(), 0);
+        'pages: for part in &parts[first..] {
+            let key = after.take().filter(|(of, _)| of == part).map(|(_, key)| key);
+            for (key, record) in self.recall(part, key, limit - answer.lines.len(), pulse.records()) {
+                // Plain data: JSON refuses nothing in it.
+                let line = serde_json::to_string(&Line { layer: R::NAME, part, key: &key, record: &record });
+                let line = line.unwrap_or_default();
+                bytes += line.len();
+                answer.lines.push(line);
+                if answer.lines.len() >= limit || bytes >= PAGE_BYTES {
+                    answer.next = Some(format!("{part}/{key}"));
+                    break 'pages;
+                }
+            }
+        }
+        pulse.reply(answer);
+    }
+}
+
+fn read<R: Remembers>(line: &str) -> Result<Entry, String> {
+    let ReadLine { layer, part, key, record } = lines::object_in(line)?;
+    if layer != R::NAME {
+        return Err(format!("it is of {layer:?}, not of {:?}", R::NAME));
+    }
+    if !R::parts().contains(&part.as_str()) {
+        return Err(format!("{layer} has no part {part:?}; its parts are {}", R::parts().join(", ")));
+    }
+    Ok(Entry { part, key, record })
+}
+
+impl<R: Remembers + Emits<RecordsImported>> Hears<ImportRecords> for R {
+    fn hear(&self, wish: &ImportRecords, pulse: &mut Pulse<'_, Self>) {
+        let mut answer = RecordsImported::default();
+        // Whatever else reaches the bus: nobody brings memories in but the owner.
+        if pulse.trust() < Trust::Owner {
+            let reason = "only the owner's word brings memories in";
+            answer.bad = wish.lines.iter().map(|(number, _)| (*number, reason.to_owned())).collect();
+            pulse.reply(answer);
+            return;
+        }
+        let (mut numbers, mut entries, mut seen) = (Vec::new(), Vec::new(), BTreeSet::new());
+        for (number, line) in &wish.lines {
+            match read::<R>(line) {
+                Err(reason) => answer.bad.push((*number, reason)),
+                Ok(entry) if !seen.insert((entry.part.clone(), entry.key.clone())) => {
+                    answer.bad.push((*number, format!("{} {:?} came before in this file", entry.part, entry.key)));
+                }
+                Ok(entry) => {
+                    numbers.push(*number);
+                    entries.push(entry);
+                }
+            }
+        }
+        for (number, took) in numbers.into_iter().zip(self.take_in(&entries, pulse)) {
+            match took {
+                Ok(Took::Kept) => answer.kept += 1,
+                Ok(Took::Merged) => answer.merged += 1,
+                Err(reason) => answer.bad.push((number, reason)),
+            }
+        }
+        pulse.reply(answer);
+    }
+}

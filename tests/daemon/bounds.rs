@@ -1,0 +1,117 @@
+//! P19: memory, queues, disk and file handles stay bounded, and running out of one loses nothing.
+
+use std::fs;
+use std::net::TcpStream;
+use std::path::Path;
+use std::time::{Duration, Instant};
+
+use rustix::process::{Pid, Resource, Rlimit, Signal, kill_process, prlimit};
+use serde_json::{Value, json};
+
+use crate::harness::{Daemon, Place};
+
+fn pid(daemon: &Daemon) -> Pid {
+    Pid::from_raw(daemon.pid() as i32).expect("a process")
+}
+
+fn entries(daemon: &Daemon, what: &str) -> usize {
+    fs::read_dir(format!("/proc/{}/{what}", daemon.pid())).expect("it runs").count()
+}
+
+fn resident_kib(daemon: &Daemon) -> u64 {
+    let status = fs::read_to_string(format!("/proc/{}/status", daemon.pid())).expect("it runs");
+    let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:")).expect("a line of it");
+    line.trim().trim_end_matches("kB").trim().parse().expect("a number")
+}
+
+fn bytes_in(folder: &Path) -> u64 {
+    let entries = fs::read_dir(folder).into_iter().flatten().flatten();
+    let size = |entry: fs::DirEntry| match entry.file_type() {
+        Ok(kind) if kind.is_dir() => bytes_in(&entry.path()),
+        _ => entry.metadata().map_or(0, |data| data.len()),
+    };
+    entries.map(size).sum()
+}
+
+#[test]
+fn without_a_free_file_handle_it_stops_and_goes_on_when_there_is_one() {
+    let place = Place::new();
+    let daemon = place.start();
+    daemon.say("remember that the spare key is in the blue drawer");
+    let few = entries(&daemon, "fd") as u64 + 4;
+    let before = prlimit(Some(pid(&daemon)), Resource::Nofile, Rlimit { current: Some(few), maximum: Some(few) });
+    before.expect("its limit is lowered");
+    let address = daemon.url.trim_start_matches("http://");
+    let held: Vec<TcpStream> = (0..32).map(|_| TcpStream::connect(address).expect("the kernel takes it")).collect();
+    daemon.until("all handles are taken", || entries(&daemon, "fd") as u64 >= few);
+    kill_process(pid(&daemon), Signal::USR1).expect("signalled");
+    // It can't be written now, and a missing file means stopped too.
+    let latch = place.data().join("latch.json");
+    daemon.until("a crash would not forget the stop", || !latch.exists());
+    drop(held);
+    daemon.until("it answers again", || daemon.get("/v1/status").0 == 200);
+    assert_eq!(daemon.get("/v1/status").1["stop"]["latched"], true);
+    daemon.until("the stop is written", || fs::read_to_string(&latch).is_ok_and(|text| text.contains("SIGUSR1")));
+    assert_eq!(daemon.post("/v1/reset", &json!({})).0, 200);
+    assert_eq!(daemon.post("/v1/resume", &json!({})).0, 200);
+    daemon.say("remember that the lamp is green");
+    daemon.kill();
+    let daemon = place.start();
+    for (what, known) in [("spare key", "blue drawer"), ("lamp", "green")] {
+        let found = daemon.get(&format!("/v1/memory/recall?query={}", what.replace(' ', "%20"))).1;
+        assert!(found["results"][0]["text"].as_str().is_some_and(|text| text.contains(known)), "{what}: {found}");
+    }
+}
+
+#[test]
+fn too_many_hung_threads_end_the_process_and_nothing_acknowledged_is_lost() {
+    let place = Place::new();
+    fs::write(place.work().join("maxim.toml"), "[regions]\nhung_threads_max = 2\n").expect("written");
+    let daemon = place.start_with(&["--chaos"]);
+    daemon.say("remember that the spare key is in the blue drawer");
+    for region in ["fear_agent", "hippocampus"] {
+        assert_eq!(daemon.post("/v1/chaos/hang", &json!({"region": region})).0, 200);
+    }
+    assert_eq!(daemon.ended(), 70, "its service starts it anew");
+    let daemon = place.start();
+    let found = daemon.get("/v1/memory/recall?query=spare%20key").1;
+    assert!(found["results"][0]["text"].as_str().is_some_and(|text| text.contains("blue drawer")), "{found}");
+}
+
+/// `MAXIM_SOAK_SECONDS` makes it longer.
+#[test]
+fn under_dense_load_nothing_grows_but_what_is_remembered() {
+    let seconds = std::env::var("MAXIM_SOAK_SECONDS").ok().and_then(|text| text.parse().ok()).unwrap_or(24);
+    let place = Place::new();
+    let config = "[recorder]\nmax_bytes = \"4 MiB\"\nfile_bytes = \"1 MiB\"\n[autonomy]\nper_minute = 100000\nper_second = 10000\n";
+    fs::write(place.work().join("maxim.toml"), config).expect("written");
+    let daemon = place.start();
+    let mut said = 0;
+    let mut load = |time: Duration| {
+        let until = Instant::now() + time;
+        while Instant::now() < until {
+            let texts: Vec<String> = (0..64).map(|n| format!("what is {} + {n}?", said % 7)).collect();
+            said += daemon.tell_all(&texts).len();
+        }
+        daemon.until("nothing waits in any inbox", || {
+            let status = daemon.get("/v1/status").1;
+            let is_empty = |region: &Value| region["inbox_depth"] == 0;
+            status["regions"].as_array().is_some_and(|regions| regions.iter().all(is_empty))
+        });
+        let figures = [resident_kib(&daemon), bytes_in(&place.data()) >> 10];
+        println!("{said} turns: {} KiB resident, {} KiB on disk", figures[0], figures[1]);
+        (said, entries(&daemon, "fd"), entries(&daemon, "task"), figures)
+    };
+    let third = Duration::from_secs(seconds) / 3;
+    load(third);
+    let (before, handles, threads, [resident, disk]) = load(third);
+    let (after, handles_then, threads_then, [resident_then, disk_then]) = load(third);
+    let turns = (after - before) as u64;
+    assert!(turns > 64, "{turns} turns");
+    assert!(
+        handles_then <= handles + 8 && threads_then <= threads + 4,
+        "{handles_then} handles, {threads_then} threads"
+    );
+    assert!(resident_then < resident + 2 * turns + 16_384, "{resident} to {resident_then} KiB in {turns} turns");
+    assert!(disk_then < disk + 4 * turns + 32_768, "{disk} to {disk_then} KiB in {turns} turns");
+}

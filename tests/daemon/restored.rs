@@ -1,0 +1,102 @@
+//! A backup is put back, with and without what the recordings hold since it was made.
+
+use std::fs;
+use std::path::Path;
+
+use serde_json::{Value, json};
+
+use crate::harness::{Daemon, Place};
+
+const BEFORE: &str = "remember that the code word is zqbefore";
+const AFTER: &str = "remember that the other word is zqafter";
+
+/// A place whose daemon was told something before a backup and something after it; the turns of both.
+fn lived() -> (Place, [String; 2]) {
+    let place = Place::new();
+    let daemon = place.start();
+    let turn = |text: &str| daemon.say(text)["id"].as_str().expect("an id").to_owned();
+    let before = turn(BEFORE);
+    let (status, made) = daemon.post("/v1/memory/backup", &json!({}));
+    assert_eq!(status, 200, "{made}");
+    let after = turn(AFTER);
+    daemon.say("create a file once.txt with the text once");
+    assert_eq!(daemon.end(), 0);
+    fs::remove_file(place.work().join("once.txt")).expect("it was written");
+    (place, [before, after])
+}
+
+fn knows(daemon: &Daemon, text: &str) -> bool {
+    let word = text.rsplit(' ').next().unwrap_or_default();
+    let found = daemon.get(&format!("/v1/memory/recall?query={word}&limit=3")).1;
+    found["results"].as_array().is_some_and(|all| all.iter().any(|episode| episode["text"] == text))
+}
+
+fn whys(daemon: &Daemon, turns: &[String; 2]) -> [u16; 2] {
+    [0, 1].map(|number| daemon.get(&format!("/v1/why/{}", turns[number])).0)
+}
+
+#[test]
+fn a_restored_backup_is_as_it_was_made_and_tells_what_is_not_in_it() {
+    let (place, turns) = lived();
+    let (code, out, err) = place.cli(&["memory", "restore", "1"]);
+    assert_eq!(code, 0, "{err}");
+    assert!(out.contains("isn't in it; 1 recordings") && out.contains("--recordings"), "{out}");
+    let daemon = place.start();
+    assert_eq!([BEFORE, AFTER].map(|text| knows(&daemon, text)), [true, false]);
+    assert_eq!(whys(&daemon, &turns), [200, 404]);
+    let from = turns[1].as_str();
+    let (code, out, err) = place.cli(&["replay", "--from", from]);
+    assert_eq!(code, 0, "what is recorded is replayed all the same: {out}{err}");
+}
+
+#[test]
+fn a_backup_restored_with_its_recordings_knows_all_that_was_lived_and_does_nothing_again() {
+    let (place, turns) = lived();
+    let (code, out, err) = place.cli(&["memory", "restore", "1", "--recordings", "--json"]);
+    assert_eq!(code, 0, "{out}{err}");
+    let told: Value = serde_json::from_str(&out).expect("JSON");
+    assert!(told["recordings"]["inputs"].as_u64().is_some_and(|inputs| inputs > 0), "{told}");
+    assert_eq!(told["recordings"]["left_out"], 0, "{told}");
+    let daemon = place.start();
+    assert_eq!([BEFORE, AFTER].map(|text| knows(&daemon, text)), [true, true]);
+    assert_eq!(whys(&daemon, &turns), [200, 200]);
+    daemon.say("hello");
+    assert!(!place.work().join("once.txt").exists());
+    assert_eq!(daemon.post("/v1/memory/verify", &json!({})).1["ok"], true);
+}
+
+#[test]
+fn a_damaged_database_comes_back_out_of_backup_and_recordings() {
+    // Of a database that was cut a part is left; of the other nothing is, but for its backup.
+    for (how, is_gone) in [("cut", false), ("overwritten", true)] {
+        let (place, _) = lived();
+        assert!(damage_databases(&place.data().join("store"), how) > 0);
+        let daemon = place.start();
+        daemon.until("it says what it found", || daemon.heard().contains("ready in"));
+        let heard = daemon.heard();
+        assert!(heard.contains("LOST: ") && heard.contains("taken in again"), "{how}: {heard}");
+        assert_eq!(heard.contains("restored from the backup"), is_gone, "{how}: {heard}");
+        assert_eq!([BEFORE, AFTER].map(|text| knows(&daemon, text)), [true, true], "{how}: {heard}");
+        daemon.say("hello");
+        assert!(!place.work().join("once.txt").exists(), "{how}");
+    }
+}
+
+fn damage_databases(folder: &Path, how: &str) -> usize {
+    let entries = fs::read_dir(folder).expect("listed").flatten().map(|entry| entry.path());
+    let damage = |path: std::path::PathBuf| match path.is_dir() {
+        true if path.ends_with("backups") => 0,
+        true => damage_databases(&path, how),
+        false if path.ends_with("db") => {
+            let mut bytes = fs::read(&path).expect("read");
+            match how {
+                "cut" => bytes.truncate(bytes.len() / 2),
+                _ => bytes.fill(0xA5),
+            }
+            fs::write(&path, bytes).expect("written");
+            1
+        }
+        false => 0,
+    };
+    entries.map(damage).sum()
+}

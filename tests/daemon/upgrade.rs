@@ -1,0 +1,44 @@
+//! P21: an upgrade keeps memory. Backups as released programs wrote them, one for each format of the store, are restored and
+//! lived on with. A new format adds its own (`maxim memory backup FOLDER`); none is ever written anew.
+
+use std::path::Path;
+
+use serde_json::{Value, json};
+
+use crate::harness::Place;
+
+/// What was said to each of these brains: that the spare key is in the blue drawer, a name, a file to write and one to read
+/// that isn't there, a tool to be asked about, and a goal.
+const FORMATS: [&str; 1] = ["2"];
+
+#[test]
+fn what_an_older_program_remembered_this_one_knows() {
+    for format in FORMATS {
+        let backup = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/daemon/formats").join(format);
+        let place = Place::new();
+        let (code, _, err) = place.cli(&["memory", "restore", backup.to_str().expect("a path")]);
+        assert_eq!(code, 0, "format {format}: {err}");
+        let daemon = place.start();
+        daemon.until("it says what it found", || daemon.heard().contains("ready in"));
+        let heard = daemon.heard();
+        assert!(!heard.contains("LOST") && !heard.contains("repaired"), "format {format}: {heard}");
+        // A used store without its latch file starts stopped.
+        assert_eq!(daemon.post("/v1/reset", &json!({})).0, 200);
+        assert_eq!(daemon.post("/v1/resume", &json!({})).0, 200);
+        let reply = daemon.say("where is the spare key?")["reply"].clone();
+        assert!(reply.as_str().is_some_and(|reply| reply.contains("blue drawer")), "format {format}: {reply}");
+        let named = |path: &str, list: &str, member: &str, value: &str| {
+            let answer = daemon.get(path).1;
+            let is_it = |entry: &Value| entry[member] == value;
+            assert!(answer[list].as_array().is_some_and(|all| all.iter().any(is_it)), "format {format}: {answer}");
+        };
+        named("/v1/fears", "fears", "tool", "glob");
+        named("/v1/goals", "goals", "title", "say hello to the gulls");
+        let why = daemon.get("/v1/why/01a208d3-f571-7e3a-b2b4-c181471ebafc").1.to_string();
+        assert!(why.contains("write_file") && why.contains("hello.txt"), "format {format}: {why}");
+        let expected = daemon.get("/v1/memory/predict?tool_name=read_file").1;
+        assert!(expected.to_string().contains("notfound"), "format {format}: what failed once: {expected}");
+        assert_eq!(daemon.post("/v1/memory/verify", &json!({})).1["ok"], true, "format {format}");
+        assert!(!place.work().join("hello.txt").exists(), "format {format}: nothing is done again");
+    }
+}
