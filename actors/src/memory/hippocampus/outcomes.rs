@@ -37,6 +37,9 @@ struct Passed {
     episode: EpisodicMemory,
     /// How its turn ended, once it did.
     ended: Option<TurnEnded>,
+    /// Greatest |RPE| of what was done in it, where that surprised: once it is kept, it is joined to its causes.
+    #[serde(default)]
+    surprise: Option<f64>,
 }
 
 fn passed_key(place: u32) -> Vec<u8> {
@@ -120,7 +123,7 @@ impl Hippocampus {
     /// Holds a moment that isn't kept.
     pub(super) fn let_pass(&self, turn: MessageId, episode: EpisodicMemory, pulse: &mut Pulse<'_, Self>) {
         let place = self.passed.back().map_or(0, |(_, place)| (place + 1) % HELD);
-        pulse.put(passed_key(place), &Passed { episode, ended: None });
+        pulse.put(passed_key(place), &Passed { episode, ended: None, surprise: None });
         pulse.keep(HippocampusEvent::Passed { turn, place });
     }
 
@@ -131,6 +134,26 @@ impl Hippocampus {
 
     fn has_passed(&self, turn: MessageId) -> bool {
         self.passed.iter().any(|(of, _)| *of == turn)
+    }
+
+    /// A moment that was let pass is kept after all, with what led to it where it surprised.
+    fn keep_after_all(&self, turn: MessageId, passed: Passed, pulse: &mut Pulse<'_, Self>) {
+        let Passed { episode, ended, surprise } = passed;
+        let (document, episode) = self.keep_moment(turn, episode, pulse);
+        if let Some(surprise) = surprise {
+            self.find_causes(document, &episode, surprise, pulse);
+        }
+        if let Some(ended) = ended {
+            self.end(document, episode, &ended, pulse);
+        }
+    }
+
+    /// What was done in a moment that was let pass surprised.
+    pub(super) fn hold_surprise(&self, turn: MessageId, surprise: f64, pulse: &mut Pulse<'_, Self>) {
+        if let Some((place, mut passed)) = self.passed(turn, pulse) {
+            passed.surprise = Some(surprise.max(passed.surprise.unwrap_or_default()));
+            pulse.put(passed_key(place), &passed);
+        }
     }
 
     /// The episode of the turn is whole.
@@ -172,12 +195,11 @@ impl Hears<TurnEnded> for Hippocampus {
             self.end(document, episode, ended, pulse);
         } else if let Some((place, mut passed)) = self.passed(ended.turn, pulse) {
             complete(&mut passed.episode, ended, result);
+            passed.ended = Some(ended.clone());
             if passed.episode.success() == Some(false) {
                 passed.episode.reasons.push(CaptureReason::ActionFailed);
-                let (document, episode) = self.keep_moment(ended.turn, passed.episode, pulse);
-                self.end(document, episode, ended, pulse);
+                self.keep_after_all(ended.turn, passed, pulse);
             } else {
-                passed.ended = Some(ended.clone());
                 pulse.put(passed_key(place), &passed);
             }
         }
@@ -192,10 +214,7 @@ impl Hears<PainSignal> for Hippocampus {
         if let Some((_, mut passed)) = self.passed(turn, pulse).filter(|_| is_reason) {
             passed.episode.pain = felt.intensity;
             passed.episode.reasons.push(CaptureReason::Pain);
-            let (document, episode) = self.keep_moment(turn, passed.episode, pulse);
-            if let Some(ended) = passed.ended {
-                self.end(document, episode, &ended, pulse);
-            }
+            self.keep_after_all(turn, passed, pulse);
             return;
         }
         let Some(document) = self.document_of(turn) else { return };
