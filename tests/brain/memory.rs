@@ -111,6 +111,29 @@ fn a_dull_moment_is_kept_after_all_when_what_it_led_to_fails() {
 }
 
 #[test]
+fn what_is_allowed_after_its_turn_completes_its_episode() {
+    for allowed in [true, false] {
+        let mut bench = Bench::new();
+        let asked = bench.say("run the command git init && git reset --hard").actions.remove(0);
+        assert_eq!(asked.status, "asked");
+        (0..70).for_each(|n| drop(bench.say(&format!("remember that box {n} is empty"))));
+        bench.crash();
+        bench.agent.outside.door.decide(asked.id, allowed, false, "anna".into());
+        bench.pass(Duration::from_secs(5));
+        let episode = episodes(&bench).remove(0);
+        let result = episode.outcome.as_ref().map(|outcome| outcome.result.clone()).unwrap_or_default();
+        assert_eq!(episode.success(), allowed.then_some(true), "{result}");
+        assert_eq!(result.contains("nitialized"), allowed, "{result}");
+        let found = bench.inquire("memory_recall", json!({ "tool_name": "bash", "success": true }));
+        let ids: Vec<&str> =
+            found["results"].as_array().expect("a list").iter().filter_map(|r| r["id"].as_str()).collect();
+        assert_eq!(ids, if allowed { vec![episode.id.as_str()] } else { vec![] }, "{found}");
+        let plans = bench.inquire("system_stats", json!({}))["regions"]["planning_bridge"].clone();
+        assert_eq!(plans["templates"], u64::from(allowed), "{plans}");
+    }
+}
+
+#[test]
 fn what_surprised_in_a_moment_that_is_kept_late_has_its_causes() {
     let bench = pursued_unremarked("touch the stove");
     let frozen = bench.agent.frame.store.freeze(Hippocampus::NAME);

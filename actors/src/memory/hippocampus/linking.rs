@@ -264,7 +264,7 @@ impl Hears<PredictionErrorSensed> for Hippocampus {
         if surprise <= SURPRISE {
             return;
         }
-        let Some(document) = self.document_of(turn) else { return self.hold_surprise(turn, surprise, pulse) };
+        let Some(document) = self.document_of(turn, pulse) else { return self.hold_surprise(turn, surprise, pulse) };
         if let Some(episode) = pulse.record::<EpisodicMemory>(&episode_key(document)) {
             self.find_causes(document, &episode, surprise, pulse);
         }
