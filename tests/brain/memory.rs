@@ -7,6 +7,7 @@ use maxim_actors::action::tools::{Hands, Tool, ToolOutcome, ToolSpec};
 use maxim_actors::memory::hippocampus::model::EpisodicMemory;
 use maxim_actors::memory::hippocampus::{Hippocampus, exporting};
 use maxim_actors::region::{RecordView, Region};
+use maxim_bus::Trust;
 use maxim_bus::latch::Permit;
 use maxim_bus::signals::lifecycle::PreemptionRequested;
 use maxim_bus::units::Confidence;
@@ -174,6 +175,29 @@ fn what_is_captured_and_merged_is_as_configured() {
         (3, 0, 0)
     );
     assert_eq!(kept(|memory| memory.capture_checkpoint = "20s".parse().expect("a time")), (2, 0, 1));
+}
+
+#[test]
+fn who_said_it_is_part_of_what_is_remembered() {
+    let mut bench = Bench::new();
+    bench.say_as("remember that the ladder is in the barn", "ben", Trust::Owner);
+    bench.say_as("remember that the saw is behind the house", "owner", Trust::Owner);
+    drop(bench.submit_as("the kettle of ben is in the river", "mallory", Trust::Outside));
+    bench.agent.settle();
+    bench.crash();
+    let of = |bench: &mut Bench, who: &str| bench.inquire("memory_recall", json!({ "person": who }))["results"].clone();
+    assert_eq!(of(&mut bench, "ben").as_array().map(Vec::len), Some(1), "found by who said it");
+    for nobody in ["mallory", "owner"] {
+        assert_eq!(
+            of(&mut bench, nobody),
+            json!([]),
+            "an outsider's name is no more than a word, and an owner has none"
+        );
+    }
+    let found = bench.inquire("memory_recall", json!({ "query": "where did Ben say that the ladder is?" }));
+    assert!(found["results"][0]["text"].as_str().is_some_and(|text| text.contains("barn")), "{found}");
+    let told = bench.say_as("where is the ladder?", "anna", Trust::Owner).reply.unwrap_or_default();
+    assert!(told.contains("ben told me"), "{told}");
 }
 
 #[test]
