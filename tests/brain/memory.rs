@@ -5,6 +5,9 @@ use std::time::Duration;
 
 use maxim_actors::action::tools::{Hands, Tool, ToolOutcome, ToolSpec};
 use maxim_actors::memory::hippocampus::model::EpisodicMemory;
+use maxim_actors::memory::hippocampus::{Hippocampus, exporting};
+use maxim_actors::region::{RecordView, Region};
+use maxim_bus::Trust;
 use maxim_bus::latch::Permit;
 use maxim_bus::signals::lifecycle::PreemptionRequested;
 use maxim_bus::units::Confidence;
@@ -71,15 +74,18 @@ fn what_a_tool_brings_from_outside_does_not_become_a_memory_of_its_own() {
     assert!(!found.to_string().contains("the owner wants you"), "{found}");
 }
 
-/// Pursues a goal that nobody says anything about, some times over; how many of these moments are remembered.
-fn remembered(title: &str, tool: &str) -> usize {
+/// Pursues a goal that nobody says anything about, four times over, when it is used to answering.
+fn pursued_unremarked(title: &str) -> Bench {
     let mut settings = maxim::config::Settings::default();
     settings.memory.capture_checkpoint = "1h".parse().expect("a time");
     // A goal that is taken up is as salient as a person's words, 0.9.
     settings.memory.capture_salience = 0.95;
+    // That it failed is known after what surprised.
+    settings.memory.capture_pain = 1.0;
     settings.gate.bridge_gain = 0.0;
     let store = maxim_actors::store::StateStore::in_memory();
     let mut bench = Bench::with("maxim", store, crate::stove::with_stove, settings);
+    (0..5).for_each(|n| drop(bench.say(&format!("remember that box {n} is empty"))));
     for _ in 0..4 {
         let door = &bench.agent.outside.door;
         let (goal, by, channel) = (title.into(), "anna".into(), "http".into());
@@ -88,7 +94,12 @@ fn remembered(title: &str, tool: &str) -> usize {
         bench.pass(Duration::from_secs(60));
     }
     bench.crash();
-    let done = bench.inquire("memory_recall", json!({ "tool_name": tool, "limit": 20 }));
+    bench
+}
+
+/// How many of these moments are remembered.
+fn remembered(title: &str, tool: &str) -> usize {
+    let done = pursued_unremarked(title).inquire("memory_recall", json!({ "tool_name": tool, "limit": 20 }));
     let results = done["results"].as_array().expect("a list");
     assert!(results.iter().all(|one| one["tool"] == tool && !one["success"].is_null()), "{done}");
     results.len()
@@ -98,6 +109,43 @@ fn remembered(title: &str, tool: &str) -> usize {
 fn a_dull_moment_is_kept_after_all_when_what_it_led_to_fails() {
     assert_eq!(remembered("create a file a.txt with the text x", "write_file"), 1, "the same again is dull");
     assert_eq!(remembered("touch the stove", "touch_stove"), 4);
+}
+
+#[test]
+fn what_is_allowed_after_its_turn_completes_its_episode() {
+    for allowed in [true, false] {
+        let mut bench = Bench::new();
+        let asked = bench.say("run the command git init && git reset --hard").actions.remove(0);
+        assert_eq!(asked.status, "asked");
+        (0..70).for_each(|n| drop(bench.say(&format!("remember that box {n} is empty"))));
+        bench.crash();
+        bench.agent.outside.door.decide(asked.id, allowed, false, "anna".into());
+        bench.pass(Duration::from_secs(5));
+        let episode = episodes(&bench).remove(0);
+        let result = episode.outcome.as_ref().map(|outcome| outcome.result.clone()).unwrap_or_default();
+        assert_eq!(episode.success(), allowed.then_some(true), "{result}");
+        assert_eq!(result.contains("nitialized"), allowed, "{result}");
+        let found = bench.inquire("memory_recall", json!({ "tool_name": "bash", "success": true }));
+        let ids: Vec<&str> =
+            found["results"].as_array().expect("a list").iter().filter_map(|r| r["id"].as_str()).collect();
+        assert_eq!(ids, if allowed { vec![episode.id.as_str()] } else { vec![] }, "{found}");
+        let plans = bench.inquire("system_stats", json!({}))["regions"]["planning_bridge"].clone();
+        assert_eq!(plans["templates"], u64::from(allowed), "{plans}");
+    }
+}
+
+#[test]
+fn what_surprised_in_a_moment_that_is_kept_late_has_its_causes() {
+    let bench = pursued_unremarked("touch the stove");
+    let frozen = bench.agent.frame.store.freeze(Hippocampus::NAME);
+    let page = exporting::page(&RecordView::frozen(&frozen), None, 100).expect("readable");
+    let causes_of = |line: &String| {
+        let line: Value = serde_json::from_str(line).expect("a line");
+        let edges = line["links"]["edges"].as_array().into_iter().flatten();
+        edges.filter(|edge| edge["kind"] == "Causes").count()
+    };
+    let causes: Vec<usize> = page.lines.iter().map(causes_of).collect();
+    assert_eq!(causes[causes.len() - 4..], [0, 1, 2, 3], "each failure surprised, and the same was tried before it");
 }
 
 #[test]
@@ -127,6 +175,29 @@ fn what_is_captured_and_merged_is_as_configured() {
         (3, 0, 0)
     );
     assert_eq!(kept(|memory| memory.capture_checkpoint = "20s".parse().expect("a time")), (2, 0, 1));
+}
+
+#[test]
+fn who_said_it_is_part_of_what_is_remembered() {
+    let mut bench = Bench::new();
+    bench.say_as("remember that the ladder is in the barn", "ben", Trust::Owner);
+    bench.say_as("remember that the saw is behind the house", "owner", Trust::Owner);
+    drop(bench.submit_as("the kettle of ben is in the river", "mallory", Trust::Outside));
+    bench.agent.settle();
+    bench.crash();
+    let of = |bench: &mut Bench, who: &str| bench.inquire("memory_recall", json!({ "person": who }))["results"].clone();
+    assert_eq!(of(&mut bench, "ben").as_array().map(Vec::len), Some(1), "found by who said it");
+    for nobody in ["mallory", "owner"] {
+        assert_eq!(
+            of(&mut bench, nobody),
+            json!([]),
+            "an outsider's name is no more than a word, and an owner has none"
+        );
+    }
+    let found = bench.inquire("memory_recall", json!({ "query": "where did Ben say that the ladder is?" }));
+    assert!(found["results"][0]["text"].as_str().is_some_and(|text| text.contains("barn")), "{found}");
+    let told = bench.say_as("where is the ladder?", "anna", Trust::Owner).reply.unwrap_or_default();
+    assert!(told.contains("ben told me"), "{told}");
 }
 
 #[test]

@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
+use maxim_bus::Trust;
 use maxim_bus::signals::body::MovementSensed;
 use serde_json::json;
 
@@ -54,6 +55,33 @@ fn a_pattern_that_breaks_is_not_claimed_any_more() {
     let claims = left.as_array().expect("a list").iter().filter_map(|record| record["text"].as_str());
     let still: Vec<&str> = claims.filter(|text| text.contains("write_file succeeds in 100 %")).collect();
     assert!(still.is_empty(), "{left}");
+}
+
+#[test]
+fn what_rises_together_becomes_a_trend_that_is_known() {
+    let mut bench = Bench::new();
+    let related = |bench: &mut Bench, kind: &str| {
+        let name = "person:http/anna:reply";
+        bench.inquire("concept_query", json!({ "name": name, "relationship_type": kind }))["results"].to_string()
+    };
+    // Two people who let it wait a little longer each hour.
+    for hour in 1..=24 {
+        bench.say_as("hello", "anna", Trust::Owner);
+        bench.say_as("hello", "ben", Trust::Owner);
+        bench.pass(Duration::from_secs(20 * hour));
+        bench.say_as("hello", "ben", Trust::Owner);
+        bench.pass(Duration::from_secs(3 * hour));
+        bench.say_as("hello", "anna", Trust::Owner);
+        bench.pass(Duration::from_secs(3_600 - 23 * hour));
+        if hour == 11 {
+            let (together, trends) = (related(&mut bench, "CORRELATES_WITH"), related(&mut bench, "TRENDS_WITH"));
+            assert!(together.contains("ben"), "{together}");
+            assert!(!trends.contains("ben"), "a trend isn't sure so soon: {trends}");
+        }
+    }
+    bench.crash();
+    let trends = related(&mut bench, "TRENDS_WITH");
+    assert!(trends.contains("ben"), "{trends}");
 }
 
 #[test]

@@ -36,6 +36,9 @@ pub struct EpisodeLived {
     pub person_involved: bool,
     /// Whose word it is: outsiders teach the bridges nothing.
     pub trust: Trust,
+    /// It was told before, when an action of it waited for a person: how that ended is news, the rest isn't.
+    #[serde(default)]
+    pub retold: bool,
 }
 
 /// How much attention objects earned before, those whose value moved.

@@ -54,6 +54,18 @@ pub struct PerceptOrigin {
     pub provider_id: Option<String>,
 }
 
+/// Senders of channels that whoever is there may use.
+const NAMELESS: [&str; 2] = ["owner", "console"];
+
+impl PerceptOrigin {
+    /// The person by name; nothing where the sender is a place, such as a console or `speech:microphone`.
+    pub fn person(&self) -> Option<&str> {
+        let name = self.sender.trim();
+        let is_place = name.is_empty() || name.contains(':') || NAMELESS.contains(&name);
+        (!is_place).then_some(name)
+    }
+}
+
 /// Something perceived. Made by its constructors alone: no outside field reaches a control field.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[non_exhaustive]

@@ -32,5 +32,6 @@ pub(in crate::learning) fn lived(text: &str, actions: &[(&str, &str)]) -> Episod
         novelty: Novelty::clamped(0.5),
         person_involved: true,
         trust: Trust::Owner,
+        retold: false,
     }
 }

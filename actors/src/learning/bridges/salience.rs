@@ -145,7 +145,7 @@ fn earned(lived: &EpisodeLived) -> Option<(Vec<String>, f64)> {
 impl Hears<EpisodeLived> for SalienceBridge {
     fn hear(&self, lived: &EpisodeLived, pulse: &mut Pulse<'_, Self>) {
         let Some((objects, earned)) = earned(lived) else { return };
-        if objects.is_empty() {
+        if objects.is_empty() || lived.retold {
             return;
         }
         let at = pulse.now();

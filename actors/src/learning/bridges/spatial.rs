@@ -244,7 +244,7 @@ impl SpatialBridge {
 
 impl Hears<EpisodeLived> for SpatialBridge {
     fn hear(&self, lived: &EpisodeLived, pulse: &mut Pulse<'_, Self>) {
-        if lived.trust < Trust::Sensor {
+        if lived.trust < Trust::Sensor || lived.retold {
             return;
         }
         let at = pulse.now();

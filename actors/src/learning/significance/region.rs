@@ -72,6 +72,13 @@ pub struct SignificanceLearner {
     /// Moments up to a time are about to be judged; when the answer is given up.
     #[serde(default)]
     asked: Option<(Timestamp, Timestamp)>,
+    /// Of which moments it was asked, in the order of the answer.
+    #[serde(default)]
+    asked_of: Vec<String>,
+    /// When the earliest moment that waits was lived, so that they aren't looked through before it is due. A state of
+    /// before has none.
+    #[serde(default)]
+    earliest: Option<Timestamp>,
 }
 
 #[derive(Clone, Debug, Serialize, Deserialize)]
@@ -95,6 +102,8 @@ pub enum SignificanceEvent {
     Asked {
         until: Timestamp,
         due: Timestamp,
+        #[serde(default)]
+        ids: Vec<String>,
     },
     /// The oldest moments up to this time were judged.
     Judged {
@@ -152,11 +161,13 @@ impl Region for SignificanceLearner {
             SignificanceEvent::Kept { episode, turn, moment, at, instead_of } => {
                 self.open.remove(&turn);
                 self.energy = self.energy.map(|(_, now)| (now, now));
-                if let Some(old) = instead_of {
-                    self.waiting.remove(&old);
-                }
+                let left = instead_of.and_then(|old| self.waiting.remove(&old));
                 // The same observation again belongs to the moment that is kept already.
                 self.waiting.entry(episode).or_insert(Waiting { moment, at, uses: 0.0 });
+                match self.earliest.filter(|earliest| left.is_none_or(|left| left.at > *earliest)) {
+                    Some(earliest) => self.earliest = Some(earliest.min(at)),
+                    None => self.find_earliest(),
+                }
             }
             SignificanceEvent::Used { episodes } => {
                 for (episode, share) in episodes {
@@ -165,13 +176,19 @@ impl Region for SignificanceLearner {
                     }
                 }
             }
-            SignificanceEvent::Asked { until, due } => self.asked = Some((until, due)),
+            SignificanceEvent::Asked { until, due, ids } => {
+                self.asked = Some((until, due));
+                self.asked_of = ids;
+            }
             SignificanceEvent::Judged { until } => self.judge(until),
             SignificanceEvent::Told => self.told = self.weights,
             SignificanceEvent::Energy { level } => {
                 self.energy = Some((self.energy.map_or(level, |(before, _)| before), level));
             }
-            SignificanceEvent::Imported(puts) => puts.apply_to(self),
+            SignificanceEvent::Imported(puts) => {
+                puts.apply_to(self);
+                self.find_earliest();
+            }
         }
     }
 }
@@ -196,12 +213,19 @@ impl RemembersInState for SignificanceLearner {
 }
 
 impl SignificanceLearner {
+    fn find_earliest(&mut self) {
+        self.earliest = self.waiting.values().map(|waiting| waiting.at).min();
+    }
+
     /// Moments that were lived no later than `until`, in the order of their time.
-    fn due(&self, until: Timestamp) -> Vec<String> {
-        let due = self.waiting.iter().filter(|(_, waiting)| waiting.at <= until);
-        let mut due: Vec<(Timestamp, &String)> = due.map(|(id, waiting)| (waiting.at, id)).collect();
-        due.sort();
-        due.into_iter().map(|(_, id)| id.clone()).collect()
+    fn due(&self, until: Timestamp) -> Vec<(&String, &Waiting)> {
+        if self.earliest.is_some_and(|earliest| earliest > until) {
+            return Vec::new();
+        }
+        let mut due: Vec<(&String, &Waiting)> =
+            self.waiting.iter().filter(|(_, waiting)| waiting.at <= until).collect();
+        due.sort_by_key(|(id, waiting)| (waiting.at, *id));
+        due
     }
 
     /// What was useful, as far as it waits.
@@ -214,28 +238,33 @@ impl SignificanceLearner {
 
     /// The moments up to `until` teach; `used`: what came to be known of their use at last.
     fn teach(&self, until: Timestamp, used: Vec<(String, f64)>, pulse: &mut Pulse<'_, Self>) {
-        let mut later = self.clone();
+        let (weights, moments) = self.taught(until, &used);
         if !used.is_empty() {
-            later.apply(SignificanceEvent::Used { episodes: used.clone() });
             pulse.keep(SignificanceEvent::Used { episodes: used });
         }
-        later.judge(until);
         pulse.keep(SignificanceEvent::Judged { until });
-        if distance(&later.weights, &self.told) >= WORTH_TELLING {
-            pulse.emit(SignificanceLearned { weights: later.weights, moments: later.judged });
+        if distance(&weights, &self.told) >= WORTH_TELLING {
+            pulse.emit(SignificanceLearned { weights, moments });
             pulse.keep(SignificanceEvent::Told);
         }
     }
 
-    /// Moments that were lived no later than `until` teach, in the order of their time.
-    fn judge(&mut self, until: Timestamp) {
-        self.asked = None;
-        for episode in self.due(until) {
-            if let Some(waiting) = self.waiting.remove(&episode) {
-                self.weights = learn(&self.weights, &waiting.moment, usefulness(waiting.uses));
-                self.judged += 1;
-            }
+    /// Weights after the moments up to `until`, and how many were judged by then.
+    fn taught(&self, until: Timestamp, used: &[(String, f64)]) -> (SignificanceWeights, u64) {
+        let mut taught = (self.weights, self.judged);
+        for (id, waiting) in self.due(until) {
+            let last: f64 = used.iter().filter(|(used, _)| used == id).map(|(_, share)| share).sum();
+            taught = (learn(&taught.0, &waiting.moment, usefulness(waiting.uses + last)), taught.1 + 1);
         }
+        taught
+    }
+
+    fn judge(&mut self, until: Timestamp) {
+        (self.weights, self.judged) = self.taught(until, &[]);
+        self.waiting.retain(|_, waiting| waiting.at > until);
+        self.asked = None;
+        self.asked_of.clear();
+        self.find_earliest();
     }
 
     fn moment(&self, lived: &EpisodeLived) -> Moment {
@@ -257,15 +286,18 @@ impl SignificanceLearner {
 
 impl Hears<EpisodeLived> for SignificanceLearner {
     fn hear(&self, lived: &EpisodeLived, pulse: &mut Pulse<'_, Self>) {
+        if lived.retold {
+            return;
+        }
         let until = pulse.now() - JUDGED_AFTER;
         match self.asked {
             Some((asked, due)) if due <= pulse.now() => self.teach(asked, Vec::new(), pulse),
             Some(_) => {}
             None => {
-                let ids = self.due(until);
+                let ids: Vec<String> = self.due(until).into_iter().map(|(id, _)| id.clone()).collect();
                 if !ids.is_empty() {
-                    pulse.ask(EPISODES, FollowAssociations { ids });
-                    pulse.keep(SignificanceEvent::Asked { until, due: pulse.now() + PATIENCE });
+                    pulse.ask(EPISODES, FollowAssociations { ids: ids.clone() });
+                    pulse.keep(SignificanceEvent::Asked { until, due: pulse.now() + PATIENCE, ids });
                 }
             }
         }
@@ -320,10 +352,12 @@ impl Hears<AssociationsFollowed> for SignificanceLearner {
     /// The last that is to be known of the moments that are due.
     fn hear(&self, followed: &AssociationsFollowed, pulse: &mut Pulse<'_, Self>) {
         let Some((until, _)) = self.asked else { return };
-        let associated = self.due(until).into_iter().zip(&followed.next).filter(|(_, next)| !next.is_empty());
+        // Some of them may have left since.
+        let waits = |id: &String| self.waiting.contains_key(id);
+        let associated = self.asked_of.iter().zip(&followed.next).filter(|(id, next)| waits(id) && !next.is_empty());
         let used = associated.map(|(id, next)| {
             let weight: f64 = next.iter().map(|(_, weight)| weight).sum();
-            (id, ASSOCIATED * weight / (weight + HALF_ASSOCIATED))
+            (id.clone(), ASSOCIATED * weight / (weight + HALF_ASSOCIATED))
         });
         self.teach(until, used.collect(), pulse);
     }
@@ -475,6 +509,34 @@ mod tests {
         );
         let associated = judged(&|_, _| (), vec![("other".into(), 1.0)]);
         assert!(useless < associated && associated < caused && caused < promoted, "{associated} {caused} {promoted}");
+    }
+
+    #[test]
+    fn an_answer_is_for_the_moments_that_were_asked_of_though_one_has_left() {
+        let mut rig: Rig<SignificanceLearner> = Rig::new((), |_, _| ());
+        let novel = |id: &str, novelty: f64| EpisodeLived {
+            episode: id.into(),
+            novelty: Novelty::clamped(novelty),
+            ..lived("x y", &[])
+        };
+        let id = |n: usize| format!("e{n:03}");
+        // The last of them alone is novel, and associated with something.
+        let useful = WAITING - 1;
+        for n in 0..WAITING {
+            rig.send(novel(&id(n), if n == useful { 1.0 } else { 0.0 }));
+        }
+        rig.pass(Duration::from_secs(86_400));
+        rig.send(novel("later", 0.0));
+        let left: Vec<usize> = (0..WAITING).filter(|n| !rig.region().waiting.contains_key(&id(*n))).collect();
+        assert!(left.len() == 1 && left[0] < useful, "one left while they were asked of: {left:?}");
+        let (until, _) = rig.region().asked.expect("asked");
+        let expected = rig.region().taught(until, &[(id(useful), 0.5)]);
+        rig.crash();
+        let next = (0..WAITING).map(|n| if n == useful { vec![("other".into(), 1.0)] } else { Vec::new() }).collect();
+        rig.send(AssociationsFollowed { next, missing: Vec::new() });
+        assert_eq!((rig.region().weights, rig.region().judged), expected);
+        assert_eq!((rig.region().judged, rig.region().waiting.len()), (511, 1));
+        assert_eq!(rig.region().earliest, rig.region().waiting.values().map(|waiting| waiting.at).min());
     }
 
     #[test]

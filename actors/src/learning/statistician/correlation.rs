@@ -41,6 +41,9 @@ pub struct Claims {
     pub candidates: BTreeMap<Pair, f64>,
     #[serde(with = "pairs")]
     pub claimed: BTreeMap<Pair, f64>,
+    /// Claims of which it was said that both of the pair rise or fall.
+    #[serde(default, with = "pairs")]
+    pub trending: BTreeMap<Pair, f64>,
 }
 
 /// JSON has no keys of two texts.
@@ -66,6 +69,8 @@ pub struct Change {
     pub pair: Pair,
     pub found: Correlation,
     pub holds: bool,
+    /// Both rise or fall.
+    pub trends: bool,
 }
 
 fn subject(name: &str) -> &str {
@@ -103,17 +108,21 @@ pub fn correlations(metrics: &Metrics) -> BTreeMap<Pair, Correlation> {
 }
 
 impl Claims {
-    /// The claims after another stretch of time, and what of them is new or gone.
-    pub fn renewed(&self, found: &BTreeMap<Pair, Correlation>) -> (Self, Vec<Change>) {
+    /// The claims after another stretch of time, and what of them is new, otherwise than before, or gone. `trends` tells
+    /// of a pair whether both rise or fall: that takes longer to know than that they go together.
+    pub fn renewed(&self, found: &BTreeMap<Pair, Correlation>, trends: impl Fn(&Pair) -> bool) -> (Self, Vec<Change>) {
         let (mut next, mut changes) = (Self::default(), Vec::new());
         for (pair, sign) in &self.claimed {
             match found.get(pair) {
                 Some(now) if now.rho.abs() < LOST_RHO || now.rho.signum() != *sign => {
-                    changes.push(Change { pair: pair.clone(), found: *now, holds: false });
+                    changes.push(Change { pair: pair.clone(), found: *now, holds: false, trends: false });
                 }
                 // Without news the claim stands.
-                _ => {
+                now => {
                     next.claimed.insert(pair.clone(), *sign);
+                    if let Some(now) = now.filter(|_| trends(pair) != self.trending.contains_key(pair)) {
+                        changes.push(Change { pair: pair.clone(), found: *now, holds: true, trends: trends(pair) });
+                    }
                 }
             }
         }
@@ -126,11 +135,14 @@ impl Claims {
         for (pair, now) in significant {
             if self.candidates.get(pair) == Some(&now.rho.signum()) {
                 next.claimed.insert(pair.clone(), now.rho.signum());
-                changes.push(Change { pair: pair.clone(), found: *now, holds: true });
+                changes.push(Change { pair: pair.clone(), found: *now, holds: true, trends: trends(pair) });
             } else {
                 next.candidates.insert(pair.clone(), now.rho.signum());
             }
         }
+        let said = |pair: &Pair| changes.iter().find(|change| change.pair == *pair).map(|change| change.trends);
+        let trending = next.claimed.iter().filter(|(pair, _)| said(pair).unwrap_or(self.trending.contains_key(*pair)));
+        next.trending = trending.map(|(pair, sign)| (pair.clone(), *sign)).collect();
         (next, changes)
     }
 }
@@ -184,16 +196,21 @@ mod tests {
         let worse: Vec<f64> = base.iter().map(|value| 1.0 / (value + 0.1)).collect();
         let found = correlations(&metrics(&[("pain:rate", &base), ("tool:bash:latency", &worse)]));
         assert_eq!(found[&pair()].rho, -1.0);
-        let (once, changes) = Claims::default().renewed(&found);
+        let (once, changes) = Claims::default().renewed(&found, |_| false);
         assert!(changes.is_empty() && once.candidates.len() == 1);
-        let (twice, changes) = once.renewed(&found);
-        assert!(changes.len() == 1 && changes[0].holds, "{changes:?}");
-        assert!(twice.renewed(&found).1.is_empty(), "said once");
+        let (twice, changes) = once.renewed(&found, |_| false);
+        assert!(changes.len() == 1 && changes[0].holds && !changes[0].trends, "{changes:?}");
+        assert!(twice.renewed(&found, |_| false).1.is_empty(), "said once");
+        let (both, changes) = twice.renewed(&found, |_| true);
+        assert!(changes.len() == 1 && changes[0].holds && changes[0].trends, "known later: {changes:?}");
+        assert!(both.renewed(&found, |_| true).1.is_empty(), "said once");
+        let (again, changes) = both.renewed(&found, |_| false);
+        assert!(changes.len() == 1 && changes[0].holds && !changes[0].trends && again == twice, "{changes:?}");
         let gone = BTreeMap::from([(pair(), Correlation { rho: 0.1, p: 0.7, q: 0.9, shared: 12 })]);
-        let (given_up, changes) = twice.renewed(&gone);
+        let (given_up, changes) = both.renewed(&gone, |_| true);
         assert!(!changes[0].holds && given_up == Claims::default());
-        let json = serde_json::to_string(&twice).expect("JSON");
-        assert_eq!(serde_json::from_str::<Claims>(&json).expect("it comes back"), twice);
+        let json = serde_json::to_string(&both).expect("JSON");
+        assert_eq!(serde_json::from_str::<Claims>(&json).expect("it comes back"), both);
     }
 
     #[test]
@@ -214,8 +231,8 @@ mod tests {
                 names.iter().map(String::as_str).zip(series.iter().map(Vec::as_slice)).collect();
             let found = correlations(&metrics(&given));
             assert_eq!(found.len(), 190);
-            let (once, _) = Claims::default().renewed(&found);
-            claims += once.renewed(&found).1.len();
+            let (once, _) = Claims::default().renewed(&found, |_| false);
+            claims += once.renewed(&found, |_| false).1.len();
         }
         println!("{claims} claims in 20 rounds of 190 pairs of noise");
         assert!(claims <= 4, "{claims} claims among 3800 pairs of noise");

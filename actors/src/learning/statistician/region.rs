@@ -256,11 +256,11 @@ impl Statistician {
         }
         let mut metrics = self.metrics.clone();
         measured.iter().for_each(|measured| metrics.measure(measured));
-        let (claims, changes) = self.claims.renewed(&correlations(&metrics));
+        let is_trending = |name: &String| metrics.get(name).is_some_and(Metric::is_trending);
+        let (claims, changes) = self.claims.renewed(&correlations(&metrics), |(a, b)| is_trending(a) && is_trending(b));
         for change in changes {
             let (a, b) = change.pair;
             let trust = |name: &str| metrics.get(name).map_or(Trust::Own, Metric::trust);
-            let trends = [&a, &b].iter().all(|name| metrics.get(name).is_some_and(Metric::is_trending));
             let (trust, shared) = (trust(&a).min(trust(&b)), change.found.shared);
             pulse.emit(MetricsCorrelated {
                 metrics: [a, b],
@@ -270,7 +270,7 @@ impl Statistician {
                 observations: shared,
                 confidence: Confidence::of_observations(shared as u64),
                 holds: change.holds,
-                trends,
+                trends: change.trends,
                 trust,
             });
         }

@@ -48,8 +48,13 @@ impl Hears<ExecutesWithLearned> for AnteriorTemporalLobe {
 
 impl Hears<MetricsCorrelated> for AnteriorTemporalLobe {
     fn hear(&self, found: &MetricsCorrelated, pulse: &mut Pulse<'_, Self>) {
+        let [a, b] = &found.metrics;
         if !found.holds {
-            return self.unrelate(&found.metrics[0], &found.metrics[1], &[CORRELATES_WITH, TRENDS_WITH], pulse);
+            self.unrelate(a, b, &[CORRELATES_WITH, TRENDS_WITH], pulse);
+            return;
+        }
+        if !found.trends && self.unrelate(a, b, &[TRENDS_WITH], pulse) {
+            return; // that they go together is known
         }
         let with = relation(CORRELATES_WITH, &found.metrics[1], "metric", found.rho.abs());
         let trends = found.trends.then(|| RelationLesson { kind: TRENDS_WITH.into(), ..with.clone() });
@@ -63,7 +68,8 @@ impl Hears<PhaseLocked> for AnteriorTemporalLobe {
     fn hear(&self, found: &PhaseLocked, pulse: &mut Pulse<'_, Self>) {
         let PhaseLocked { kind, clock, phase, coupling, holds } = found;
         if !holds {
-            return self.unrelate(kind, clock, &[PHASE_LOCKED_TO], pulse);
+            self.unrelate(kind, clock, &[PHASE_LOCKED_TO], pulse);
+            return;
         }
         let to = relation(PHASE_LOCKED_TO, clock, "rhythm", *coupling);
         let to = RelationLesson { phase: Some(*phase), coupling: Some(*coupling), ..to };

@@ -465,6 +465,9 @@ fn what_goes_together_is_related_until_it_does_not_and_trends_and_rhythms_are_to
     rig.send(locked(true));
     rig.crash();
     assert_eq!(kinds(&mut rig, "pain:rate").len(), 2);
+    rig.send(correlated(true, false));
+    assert_eq!(kinds(&mut rig, "pain:rate"), [("CORRELATES_WITH".to_owned(), None, None)], "they rise no more");
+    rig.send(correlated(true, true));
     assert_eq!(kinds(&mut rig, "water"), [("PHASE_LOCKED_TO".to_owned(), Some(1.8), Some(0.9))]);
     rig.send(correlated(false, false));
     rig.send(locked(false));

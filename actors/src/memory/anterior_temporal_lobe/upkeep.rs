@@ -38,9 +38,9 @@ impl AnteriorTemporalLobe {
     }
 
     /// Takes relations that don't hold any more out of both concepts. Their edges in the graph go with them.
-    pub(super) fn unrelate(&self, a: &str, b: &str, kinds: &[&str], pulse: &mut Pulse<'_, Self>) {
+    pub(super) fn unrelate(&self, a: &str, b: &str, kinds: &[&str], pulse: &mut Pulse<'_, Self>) -> bool {
         let named = |name: &str| self.index.named(&naming::key(name)).next();
-        let (Some(a), Some(b)) = (named(a), named(b)) else { return };
+        let (Some(a), Some(b)) = (named(a), named(b)) else { return false };
         let mut gone = Vec::new();
         for (from, to) in [(a, b), (b, a)] {
             let Some(mut concept) = self.memory(from, pulse) else { continue };
@@ -54,9 +54,11 @@ impl AnteriorTemporalLobe {
                 self.store(from, concept, pulse);
             }
         }
-        if !gone.is_empty() {
+        let is_any = !gone.is_empty();
+        if is_any {
             pulse.emit(LayerUnlinked { layer: Layer::Atl, edges: gone });
         }
+        is_any
     }
 
     /// Nothing rests on it and nobody needs it: few pieces of evidence, no relation, no source that still stands.

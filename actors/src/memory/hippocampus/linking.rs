@@ -261,16 +261,31 @@ impl Hippocampus {
 }
 
 impl Hears<PredictionErrorSensed> for Hippocampus {
-    /// What surprised was led to by what came before it with the same goal; of a moment without one, by what was done
-    /// before it in the same sitting.
     fn hear(&self, error: &PredictionErrorSensed, pulse: &mut Pulse<'_, Self>) {
         let surprise = error.rpe.get().abs();
         let turn = pulse.turn();
-        let Some(document) = self.document_of(turn).filter(|_| surprise > SURPRISE) else { return };
-        let compared = self.indexes.as_ref().and_then(|indexes| indexes.keys.compared(document));
-        let Some(episode) = pulse.record::<EpisodicMemory>(&episode_key(document)) else { return };
-        let before = match (episode.goal(), compared) {
-            (Some(_), Some(compared)) => compared.same_goal(document, MOST_CAUSES),
+        if surprise <= SURPRISE {
+            return;
+        }
+        let Some(document) = self.document_of(turn, pulse) else { return self.hold_surprise(turn, surprise, pulse) };
+        if let Some(episode) = pulse.record::<EpisodicMemory>(&episode_key(document)) {
+            self.find_causes(document, &episode, surprise, pulse);
+        }
+    }
+}
+
+impl Hippocampus {
+    /// What surprised was led to by what came before it with the same goal; of a moment without one, by what was done
+    /// before it in the same sitting. `surprise`: |RPE|.
+    pub(super) fn find_causes(
+        &self,
+        document: u32,
+        episode: &EpisodicMemory,
+        surprise: f64,
+        pulse: &mut Pulse<'_, Self>,
+    ) {
+        let before = match (episode.goal(), &self.indexes) {
+            (Some(goal), Some(indexes)) => indexes.keys.same_goal(goal, document, MOST_CAUSES),
             _ => done_before(document, episode.sitting, pulse),
         };
         let found: Vec<Edge> =

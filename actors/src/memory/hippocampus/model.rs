@@ -145,6 +145,20 @@ fn no_pain() -> Intensity {
     Intensity::clamped(0.0)
 }
 
+/// The word by which what went wrong is found, whatever its error says.
+const FAILED: &str = "failed";
+/// Characters of a parameter by which an episode is found.
+const LONGEST_PARAM: usize = 120;
+
+/// What a parameter says in words.
+fn told(value: &Value) -> Option<String> {
+    match value {
+        Value::String(text) => Some(text.chars().take(LONGEST_PARAM).collect()),
+        Value::Number(number) => Some(number.to_string()),
+        _ => None,
+    }
+}
+
 impl EpisodicMemory {
     /// An open episode of own experience with nothing in it.
     pub fn new(id: impl Into<String>, created: Timestamp) -> Self {
@@ -199,7 +213,11 @@ impl EpisodicMemory {
         let mut words: Vec<&str> = self.perception.objects.iter().map(String::as_str).collect();
         words.extend(self.goal());
         words.extend(self.tool());
+        let params: Vec<String> =
+            self.action.iter().flat_map(|action| action.params.values().filter_map(told)).collect();
+        words.extend(params.iter().map(String::as_str));
         words.extend(self.outcome.as_ref().map(|outcome| outcome.result.as_str()).filter(|result| !result.is_empty()));
+        words.extend((self.success() == Some(false)).then_some(FAILED));
         words.join(" ")
     }
 
@@ -238,7 +256,7 @@ mod tests {
         episode.reasons = vec![CaptureReason::ActionFailed];
         let text = serde_json::to_string(&episode).expect("plain data");
         assert_eq!(serde_json::from_str::<EpisodicMemory>(&text).expect("its own form"), episode);
-        assert_eq!(episode.further_words(), "cup fetch cup move it fell");
+        assert_eq!(episode.further_words(), "cup fetch cup move 1 it fell failed");
         assert!(!episode.is_open());
     }
 }

@@ -1,4 +1,5 @@
-//! What came of a moment: the end of its turn completes its episode, with the words of the result, and what hurt.
+//! What came of a moment: the end of its turn completes its episode, with the words of the result, and what hurt. What a
+//! person allows later completes it when it is done.
 //!
 //! A moment that nothing spoke for when it was perceived is let pass, but held for a while: where its action then fails
 //! or hurts, it is kept after all (synaptic tagging and capture).
@@ -10,7 +11,7 @@ use maxim_bus::signals::outcome::ToolResult;
 use maxim_bus::signals::percept::PainSignal;
 use maxim_bus::signals::recall::EpisodeStored;
 use maxim_bus::signals::similarity::SituationsStored;
-use maxim_bus::signals::thought::TurnEnded;
+use maxim_bus::signals::thought::{ActionSummary, TurnEnded};
 use serde::{Deserialize, Serialize};
 use serde_json::Value as Json;
 
@@ -22,6 +23,8 @@ use crate::region::{Hears, Pulse};
 
 /// Tool that only speaks: a turn in which nothing else was done has no action of its own.
 const RESPOND: &str = "respond";
+/// How an action stands that waits for a person's yes.
+const ASKED: &str = "asked";
 /// Moments that were let pass and are held, at most; each takes the place of the oldest.
 pub(super) const HELD: u32 = 32;
 /// Turns whose newest result is held until they end, at most.
@@ -37,6 +40,9 @@ struct Passed {
     episode: EpisodicMemory,
     /// How its turn ended, once it did.
     ended: Option<TurnEnded>,
+    /// Greatest |RPE| of what was done in it, where that surprised: once it is kept, it is joined to its causes.
+    #[serde(default)]
+    surprise: Option<f64>,
 }
 
 fn passed_key(place: u32) -> Vec<u8> {
@@ -71,8 +77,23 @@ fn plain_fields(fields: &serde_json::Map<String, Json>) -> String {
     told.collect::<Vec<_>>().join(", ")
 }
 
+/// The turn as it would have ended with this result of an action that waited for a person; none where none did.
+fn with_late(mut ended: TurnEnded, result: &ToolResult) -> Option<TurnEnded> {
+    let is_it = |action: &&mut ActionSummary| action.id == result.intent && action.status == ASKED;
+    let action = ended.actions.iter_mut().find(is_it)?;
+    action.id = result.action;
+    action.reason.clone_from(&result.error);
+    action.status = match result.success {
+        Some(true) => "done",
+        Some(false) => "failed",
+        None => "unknown",
+    }
+    .into();
+    Some(ended)
+}
+
 /// The completed episode as the bridges learn from it.
-fn lived(episode: &EpisodicMemory, ended: &TurnEnded, at: Timestamp) -> EpisodeLived {
+fn lived(episode: &EpisodicMemory, ended: &TurnEnded, at: Timestamp, retold: bool) -> EpisodeLived {
     EpisodeLived {
         episode: episode.id.clone(),
         turn: ended.turn,
@@ -88,6 +109,7 @@ fn lived(episode: &EpisodicMemory, ended: &TurnEnded, at: Timestamp) -> EpisodeL
         novelty: episode.novelty,
         person_involved: episode.person_involved,
         trust: bus_trust(episode.trust),
+        retold,
     }
 }
 
@@ -120,7 +142,7 @@ impl Hippocampus {
     /// Holds a moment that isn't kept.
     pub(super) fn let_pass(&self, turn: MessageId, episode: EpisodicMemory, pulse: &mut Pulse<'_, Self>) {
         let place = self.passed.back().map_or(0, |(_, place)| (place + 1) % HELD);
-        pulse.put(passed_key(place), &Passed { episode, ended: None });
+        pulse.put(passed_key(place), &Passed { episode, ended: None, surprise: None });
         pulse.keep(HippocampusEvent::Passed { turn, place });
     }
 
@@ -131,6 +153,50 @@ impl Hippocampus {
 
     fn has_passed(&self, turn: MessageId) -> bool {
         self.passed.iter().any(|(of, _)| *of == turn)
+    }
+
+    /// A moment that was let pass is kept after all, with what led to it where it surprised.
+    fn keep_after_all(&self, turn: MessageId, passed: Passed, pulse: &mut Pulse<'_, Self>) {
+        let Passed { episode, ended, surprise } = passed;
+        let (document, episode) = self.keep_moment(turn, episode, pulse);
+        if let Some(surprise) = surprise {
+            self.find_causes(document, &episode, surprise, pulse);
+        }
+        if let Some(ended) = ended {
+            self.end(document, episode, &ended, pulse);
+        }
+    }
+
+    /// What was done in a moment that was let pass surprised.
+    pub(super) fn hold_surprise(&self, turn: MessageId, surprise: f64, pulse: &mut Pulse<'_, Self>) {
+        if let Some((place, mut passed)) = self.passed(turn, pulse) {
+            passed.surprise = Some(surprise.max(passed.surprise.unwrap_or_default()));
+            pulse.put(passed_key(place), &passed);
+        }
+    }
+
+    /// How a turn ended, of which an action may wait for a person.
+    fn left_asked(&self, turn: MessageId, pulse: &Pulse<'_, Self>) -> Option<TurnEnded> {
+        let kept = self.asked.iter().find(|ended| ended.turn == turn).cloned();
+        kept.or_else(|| self.passed(turn, pulse)?.1.ended)
+    }
+
+    /// The turn ended so. `result`: the words of its newest result, and its action.
+    fn take_end(&self, ended: &TurnEnded, result: Option<&(MessageId, String)>, pulse: &mut Pulse<'_, Self>) {
+        if let Some((place, mut passed)) = self.passed(ended.turn, pulse) {
+            complete(&mut passed.episode, ended, result);
+            passed.ended = Some(ended.clone());
+            if passed.episode.success() == Some(false) {
+                passed.episode.reasons.push(CaptureReason::ActionFailed);
+                self.keep_after_all(ended.turn, passed, pulse);
+            } else {
+                pulse.put(passed_key(place), &passed);
+            }
+        } else if let Some(document) = self.document_of(ended.turn, pulse) {
+            let Some(mut episode) = pulse.record::<EpisodicMemory>(&episode_key(document)) else { return };
+            complete(&mut episode, ended, result);
+            self.end(document, episode, ended, pulse);
+        }
     }
 
     /// The episode of the turn is whole.
@@ -144,43 +210,37 @@ impl Hippocampus {
         };
         pulse.put(episode_key(document), &episode);
         pulse.emit(SituationsStored { stored: vec![situation(&episode)], ..SituationsStored::default() });
-        pulse.emit(lived(&episode, ended, pulse.now()));
+        let retold = self.asked.iter().any(|before| before.turn == ended.turn);
+        pulse.emit(lived(&episode, ended, pulse.now(), retold));
         pulse.keep(HippocampusEvent::Completed { document, turn: ended.turn, episode: Box::new(episode) });
+        if ended.actions.iter().any(|action| action.status == ASKED) {
+            pulse.keep(HippocampusEvent::LeftAsked(Box::new(ended.clone())));
+        }
         pulse.emit(stored);
     }
 }
 
 impl Hears<ToolResult> for Hippocampus {
-    /// Its words stand in the episode when the turn ends.
+    /// Its words stand in the episode when the turn ends, or at once where a person allowed it after that.
     fn hear(&self, result: &ToolResult, pulse: &mut Pulse<'_, Self>) {
         let turn = result.turn;
-        if result.tool == RESPOND || !(self.open.contains_key(&turn) || self.has_passed(turn)) {
+        if result.tool == RESPOND {
             return;
         }
         let is_hearsay = pulse.settings().hearsay.contains(&result.tool);
         let words = if is_hearsay { String::new() } else { words_of(result) };
-        pulse.keep(HippocampusEvent::ResultCame { turn, action: result.action, words });
+        let action = result.action;
+        if let Some(late) = self.left_asked(turn, pulse).and_then(|ended| with_late(ended, result)) {
+            self.take_end(&late, Some(&(action, words)), pulse);
+        } else if self.open.contains_key(&turn) || self.has_passed(turn) {
+            pulse.keep(HippocampusEvent::ResultCame { turn, action, words });
+        }
     }
 }
 
 impl Hears<TurnEnded> for Hippocampus {
     fn hear(&self, ended: &TurnEnded, pulse: &mut Pulse<'_, Self>) {
-        let result = self.results.get(&ended.turn);
-        if let Some(document) = self.open.get(&ended.turn).copied() {
-            let Some(mut episode) = pulse.record::<EpisodicMemory>(&episode_key(document)) else { return };
-            complete(&mut episode, ended, result);
-            self.end(document, episode, ended, pulse);
-        } else if let Some((place, mut passed)) = self.passed(ended.turn, pulse) {
-            complete(&mut passed.episode, ended, result);
-            if passed.episode.success() == Some(false) {
-                passed.episode.reasons.push(CaptureReason::ActionFailed);
-                let (document, episode) = self.keep_moment(ended.turn, passed.episode, pulse);
-                self.end(document, episode, ended, pulse);
-            } else {
-                passed.ended = Some(ended.clone());
-                pulse.put(passed_key(place), &passed);
-            }
-        }
+        self.take_end(ended, self.results.get(&ended.turn), pulse);
     }
 }
 
@@ -192,13 +252,10 @@ impl Hears<PainSignal> for Hippocampus {
         if let Some((_, mut passed)) = self.passed(turn, pulse).filter(|_| is_reason) {
             passed.episode.pain = felt.intensity;
             passed.episode.reasons.push(CaptureReason::Pain);
-            let (document, episode) = self.keep_moment(turn, passed.episode, pulse);
-            if let Some(ended) = passed.ended {
-                self.end(document, episode, &ended, pulse);
-            }
+            self.keep_after_all(turn, passed, pulse);
             return;
         }
-        let Some(document) = self.document_of(turn) else { return };
+        let Some(document) = self.document_of(turn, pulse) else { return };
         let Some(mut episode) = pulse.record::<EpisodicMemory>(&episode_key(document)) else { return };
         if felt.intensity <= episode.pain {
             return;

@@ -52,8 +52,8 @@ use crate::wiring;
 
 /// Documents among which a repeated observation is looked for.
 pub(super) const RECENT: usize = 32;
-/// Turns that have ended whose episodes are still known by them: an outcome may be judged after its turn.
-const ENDED_KNOWN: usize = 64;
+/// Turns that ended while an action of theirs waited for a person, at most.
+const ASKED: usize = 64;
 
 /// Documents sealed in one step of a sleep, so that it stays short.
 const SEALED_ASLEEP: usize = 768;
@@ -88,9 +88,9 @@ pub struct Hippocampus {
     /// Sitting, time and number of the newest episode.
     pub(super) newest: Option<(u32, Timestamp, u32)>,
     pub(super) recent: VecDeque<Recent>,
-    /// Episodes of the turns that ended last.
+    /// The newest turns that ended while an action of theirs waited for a person.
     #[serde(default)]
-    pub(super) ended: VecDeque<(MessageId, u32)>,
+    pub(super) asked: VecDeque<TurnEnded>,
     /// Moments that were let pass and may be kept yet: their turns, and where they are held; the newest last.
     #[serde(default)]
     pub(super) passed: VecDeque<(MessageId, u32)>,
@@ -177,6 +177,8 @@ pub enum HippocampusEvent {
         turn: MessageId,
         episode: Box<EpisodicMemory>,
     },
+    /// A turn ended, and an action of it waits for a person.
+    LeftAsked(Box<TurnEnded>),
     /// A moment was let pass, and is held in this place.
     Passed {
         turn: MessageId,
@@ -315,14 +317,17 @@ impl Region for Hippocampus {
             HippocampusEvent::Completed { document, turn, episode } => {
                 self.open.remove(&turn);
                 self.results.remove(&turn);
-                self.ended.push_back((turn, document));
-                if self.ended.len() > ENDED_KNOWN {
-                    self.ended.pop_front();
-                }
+                self.asked.retain(|ended| ended.turn != turn);
                 if let Some(indexes) = &mut self.indexes {
                     // A sealed episode keeps the words that it had: it is older than thousands of others by now.
                     let _ = indexes.text.amend(document, &episode.further_words());
                     let _ = indexes.keys.amend(document, &episode);
+                }
+            }
+            HippocampusEvent::LeftAsked(ended) => {
+                self.asked.push_back(*ended);
+                if self.asked.len() > ASKED {
+                    self.asked.pop_front();
                 }
             }
             HippocampusEvent::Passed { turn, place } => {
@@ -446,10 +451,9 @@ impl Hippocampus {
         self.linking.expect();
     }
 
-    /// The episode of a turn, while it is open or ended not long ago.
-    pub(super) fn document_of(&self, turn: MessageId) -> Option<u32> {
-        let ended = || self.ended.iter().rev().find(|(of, _)| *of == turn).map(|(_, document)| *document);
-        self.open.get(&turn).copied().or_else(ended)
+    /// The episode of a turn, open or not: an outcome may be judged after its turn.
+    pub(super) fn document_of(&self, turn: MessageId, pulse: &Pulse<'_, Self>) -> Option<u32> {
+        self.open.get(&turn).copied().or_else(|| pulse.record(&id_key(&turn.to_string())))
     }
 
     fn share(&mut self, document: u32, turn: Option<MessageId>) {

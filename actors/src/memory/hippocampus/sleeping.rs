@@ -370,7 +370,6 @@ impl Hippocampus {
         }
         self.recent.retain(|recent| !documents.contains(&recent.document));
         self.open.retain(|_, document| !documents.contains(document));
-        self.ended.retain(|(_, document)| !documents.contains(document));
     }
 
     /// The round of this sleep, begun if it is a new one.

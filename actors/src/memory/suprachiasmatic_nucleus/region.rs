@@ -313,6 +313,9 @@ impl SuprachiasmaticNucleus {
 
 impl Hears<EpisodeLived> for SuprachiasmaticNucleus {
     fn hear(&self, lived: &EpisodeLived, pulse: &mut Pulse<'_, Self>) {
+        if lived.retold {
+            return;
+        }
         let mut kinds: Vec<String> = lived.actions.iter().map(|action| action.tool.clone()).collect();
         kinds.retain(|tool| tool != crate::action::executor::RESPOND);
         if kinds.is_empty() {
@@ -403,6 +406,7 @@ mod tests {
             novelty: Novelty::clamped(0.5),
             person_involved: true,
             trust: Trust::Owner,
+            retold: false,
         }
     }
 

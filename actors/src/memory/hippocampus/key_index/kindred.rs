@@ -57,6 +57,11 @@ impl KeyIndex {
         self.documents.binary_search(&document).ok().map(|ordinal| ordinal as u32)
     }
 
+    /// Documents below `before` with this goal, newest first, at most `most`.
+    pub fn same_goal(&self, goal: &str, before: u32, most: usize) -> Vec<u32> {
+        self.newest_with(&[&Field::Goal.key(goal)], before, most)
+    }
+
     /// A document to compare others with; nothing if it is unknown.
     pub fn compared(&self, document: u32) -> Option<Compared<'_>> {
         let ordinal = self.ordinal(document)?;
@@ -102,11 +107,6 @@ impl Compared<'_> {
         if let Some(goal) = &self.goal {
             vote(index.newest_with(&[key(goal)], document, most), 0.25);
         }
-    }
-
-    /// Earlier documents with the same goal, newest first.
-    pub fn same_goal(&self, document: u32, most: usize) -> Vec<u32> {
-        self.goal.map_or_else(Vec::new, |goal| self.index.newest_with(&[self.index.traits.key(goal)], document, most))
     }
 
     /// What this one and another have in common; nothing if the other is unknown or gone.

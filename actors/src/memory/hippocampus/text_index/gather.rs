@@ -59,12 +59,14 @@ struct Run {
 }
 
 impl TextIndex {
-    /// `asked_in`: a document whose words don't count.
+    /// `asked_in`: a document whose words don't count. `mentions`: documents, ascending, that speak of somebody who is
+    /// named, and the rarity of all words of the question.
     pub(super) fn gather(
         &self,
         cues: Vec<Cue>,
         weights: &Weights,
         asked_in: Option<u32>,
+        (mentions, total): (&[u32], f32),
         scratch: &mut Scratch,
     ) -> Gathered {
         let groups = (self.len() >> GROUP_BITS) + 1 + 2 * BORDER;
@@ -102,7 +104,7 @@ impl TextIndex {
                 sittings[sitting as usize] += rarity * sitting_hit(count as f32, relative);
             }
         }
-        let carried = pass.carried(weights.answer);
+        let carried = pass.carried(weights.answer, mentions, weights.mention * total.max(1e-6));
         let coverage = |(sum, reached): (f32, &bool)| reached.then_some(sum / f32::max(sittings_total, 1e-6));
         let sittings = sittings.into_iter().zip(&pass.reached).map(coverage).collect();
         Gathered { stems, sittings, carried }
@@ -196,19 +198,21 @@ impl Pass<'_, '_> {
         best.fill(0.0);
     }
 
-    /// What a question covers is carried to the turn after it in the sitting.
-    fn carried(&mut self, weight: f32) -> Vec<OwnHit> {
+    /// What a question covers is carried to the turn after it in the sitting; and `told` to what speaks of who is named.
+    fn carried(&mut self, weight: f32, mentions: &[u32], told: f32) -> Vec<OwnHit> {
         let mut asked = std::mem::take(&mut self.asked);
+        asked.retain(|hit| self.index.looks[hit.ordinal as usize].reach >> 4 > 0);
+        let after = asked.into_iter().map(|OwnHit { ordinal, hit }| OwnHit { ordinal: ordinal + 1, hit: weight * hit });
+        let mut hits: Vec<OwnHit> = after.collect();
+        hits.extend(mentions.iter().map(|ordinal| OwnHit { ordinal: *ordinal, hit: told }));
+        mentions.iter().for_each(|at| self.reached[self.index.sitting_of[*at as usize] as usize] = true);
         // Stable: the sum is in the order of the stems.
-        asked.sort_by_key(|hit| hit.ordinal);
+        hits.sort_by_key(|hit| hit.ordinal);
         let mut carried: Vec<OwnHit> = Vec::new();
-        for OwnHit { ordinal, hit } in asked {
-            if self.index.looks[ordinal as usize].reach >> 4 == 0 {
-                continue;
-            }
+        for OwnHit { ordinal, hit } in hits {
             match carried.last_mut() {
-                Some(last) if last.ordinal == ordinal + 1 => last.hit += weight * hit,
-                _ => carried.push(OwnHit { ordinal: ordinal + 1, hit: weight * hit }),
+                Some(last) if last.ordinal == ordinal => last.hit += hit,
+                _ => carried.push(OwnHit { ordinal, hit }),
             }
         }
         for OwnHit { ordinal, hit } in &carried {

@@ -11,6 +11,7 @@
 mod dates;
 mod gather;
 mod kindred;
+mod mentions;
 mod merging;
 mod people;
 mod query;
@@ -101,6 +102,8 @@ pub struct TextIndex {
     documents: Vec<u32>,
     looks: Vec<Look>,
     groups: Vec<u32>,
+    /// How many documents each group of people has.
+    of_group: Vec<u32>,
     sitting_of: Vec<u32>,
     sittings: Vec<Sitting>,
     people: People,
@@ -242,6 +245,9 @@ impl TextIndex {
         self.documents.push(row.document);
         self.looks.push(Look { length: row.length, marks: row.marks, reach: before as u8 });
         self.groups.push(row.group);
+        let group = row.group as usize;
+        self.of_group.resize(self.of_group.len().max(group + 1), 0);
+        self.of_group[group] += 1;
         self.sitting_of.push(index as u32);
         for step in 1..=before {
             self.looks[(ordinal - step) as usize].reach += 16;

@@ -24,6 +24,8 @@ pub struct Named {
     /// Sorted, distinct.
     pub people: Vec<u32>,
     pub rest: Vec<Word>,
+    /// Each name: whom it may mean, and its words.
+    pub runs: Vec<(Vec<u32>, Vec<String>)>,
 }
 
 fn key(name: &str) -> String {
@@ -86,7 +88,9 @@ impl People {
         while i < question.len() {
             match self.name_at(&question[i..]) {
                 Some((people, length)) => {
-                    named.people.extend(people);
+                    named.people.extend(&people);
+                    let said = question[i..i + length].iter().map(|word| word.text.clone());
+                    named.runs.push((people, said.filter(|word| is_name_part(word)).collect()));
                     i += length;
                 }
                 None => {

@@ -14,8 +14,10 @@ pub struct Weights {
     /// Weight of a date in the question that fits the sitting's. Default 0.25.
     pub date: f32,
     /// Taken off a document of people none of whom is named in the question, times the share of other people (half of
-    /// it where the store knows two). Default 0.4.
+    /// it where the store knows two); more where the name is rarer than the words beside it. Default 0.4.
     pub other: f32,
+    /// Weight of speaking of somebody whom the question names and who isn't there. Default 0.2.
+    pub mention: f32,
     /// Weight of the coverage of the question that stands just before. Default 0.2.
     pub answer: f32,
     /// Taken off a document that ends with a question mark. Default 0.05.
@@ -39,6 +41,7 @@ impl Default for Weights {
             sitting: 0.15,
             date: 0.25,
             other: 0.4,
+            mention: 0.2,
             answer: 0.2,
             question: 0.05,
             particular: 0.03,

@@ -24,6 +24,8 @@ pub struct Ranking<'a> {
     pub gathered: Gathered,
     /// By group of people.
     pub others: Vec<f32>,
+    /// Documents, ascending, that speak of somebody whom the question names.
+    pub mentions: Vec<u32>,
     pub dates: Vec<DayRange>,
     /// 1 / Σ rarity of the question's stems.
     pub scale: f32,
@@ -148,7 +150,7 @@ impl Ranking<'_> {
                 let sitting = self.index.sitting_of[ordinal] as usize;
                 let Some(base) = bases[sitting] else { continue };
                 let score = near * self.scale + base + marks[usize::from(self.index.looks[ordinal].marks)]
-                    - self.others[self.index.groups[ordinal] as usize];
+                    - self.lost(ordinal as u32);
                 if score <= best.floor() {
                     continue;
                 }
@@ -159,6 +161,12 @@ impl Ranking<'_> {
                 }
             }
         }
+    }
+
+    /// What a document loses because somebody else said it.
+    pub fn lost(&self, ordinal: u32) -> f32 {
+        let lost = self.others[self.index.groups[ordinal as usize] as usize];
+        if lost > 0.0 && self.mentions.binary_search(&ordinal).is_ok() { 0.0 } else { lost }
     }
 
     fn is_named_day(&self, sitting: usize) -> bool {

@@ -130,13 +130,15 @@ impl TextIndex {
         let total: f32 = cues.iter().map(|cue| cue.rarity).sum();
         let mut scratch = self.scratch.lock().map(|mut kept| std::mem::take(&mut *kept)).unwrap_or_default();
         let asked_in = query.asked_in.and_then(|document| self.ordinal(document));
-        let gathered = self.gather(cues, &query.weights, asked_in, &mut scratch);
+        let mentions = if query.weights.other > 0.0 { self.mentions(&named, asked_in) } else { Vec::new() };
+        let gathered = self.gather(cues, &query.weights, asked_in, (&mentions, total), &mut scratch);
         let is_other = |at: usize| asked_in.is_none_or(|own| own as usize != at);
         let ranking = Ranking {
             index: self,
             weights: &query.weights,
             gathered,
-            others: self.penalties(&named.people, &query.weights),
+            others: self.penalties(&named, &query.weights, total),
+            mentions,
             dates,
             scale: 1.0 / total.max(1e-6),
         };
@@ -186,7 +188,7 @@ impl TextIndex {
         }
     }
 
-    fn list_of(&self, stem: &str, weight: f32) -> List<'_> {
+    pub(super) fn list_of(&self, stem: &str, weight: f32) -> List<'_> {
         let places = self.vocabulary.entry(stem).map_or(&[][..], |entry| &entry.places);
         let sealed = places.iter().map(|place| (self.bases[place.0 as usize], self.sealed_list(*place))).collect();
         List { sealed, tail: self.tail.list(stem), weight }
@@ -213,7 +215,7 @@ impl TextIndex {
         let by_words: BTreeSet<u32> = scored.iter().map(|hit| hit.document).collect();
         hits.extend(scored);
         // What somebody else said loses here too.
-        let lost = |at: u32| ranking.others[self.groups[at as usize] as usize];
+        let lost = |at: u32| ranking.lost(at);
         let rest = wanted.into_iter().filter(|document| !by_words.contains(document));
         let rest = rest.filter_map(|document| Some((document, lost(self.ordinal(document)?))));
         hits.extend(rest.map(|(document, lost)| Hit { document, score: -lost, by: By::Meaning }));
@@ -258,14 +260,5 @@ impl TextIndex {
         let days = || self.sittings.iter().map(|s| s.day);
         let (from, to) = (year(days().min().unwrap_or(0)) - 1, year(days().max().unwrap_or(0)) + 1);
         dates.into_iter().flat_map(|date| date.ranges(from, to)).collect()
-    }
-
-    /// What each group of people loses when the question names somebody else. Nobody there, nothing lost.
-    fn penalties(&self, named: &[u32], weights: &Weights) -> Vec<f32> {
-        let known = self.people.count().max(1) as f32;
-        let penalty = weights.other * (1.0 - 1.0 / known);
-        let loses =
-            |group: &Vec<u32>| !named.is_empty() && !group.is_empty() && !group.iter().any(|p| named.contains(p));
-        self.people.groups().iter().map(|group| if loses(group) { penalty } else { 0.0 }).collect()
     }
 }

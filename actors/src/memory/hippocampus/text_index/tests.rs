@@ -272,6 +272,7 @@ fn a_search_within_a_few_of_very_many_finds_them_however_good_the_others_are() {
 
 mod conversations;
 mod long_texts;
+mod mixed;
 
 #[test]
 fn what_stands_in_nearly_every_text_isnt_looked_for_beside_what_tells() {

@@ -1,0 +1,68 @@
+//! People whom a question names: who said something, and of whom it was said.
+//!
+//! A name leaves the words of a question, and what others said loses, by as much as the name tells beside the words. Of
+//! somebody who isn't there others speak; of somebody who is, they mostly speak to them, which says nothing.
+
+use super::TextIndex;
+use super::people::Named;
+use super::query::Weights;
+use super::score::rarity;
+
+/// A name tells at most so much of what all words of the question tell together: who spoke alone is no answer.
+const MOST_TOLD: f32 = 0.8;
+/// Share of it that is lost where nobody is known to have taken part.
+const NOBODY: f32 = 0.5;
+/// A name that stands in more documents is looked for in none.
+const MOST_MENTIONS: usize = 2_048;
+
+impl TextIndex {
+    /// What each group of people loses when the question names somebody else. `total`: rarity of all its words.
+    pub(super) fn penalties(&self, named: &Named, weights: &Weights, total: f32) -> Vec<f32> {
+        let groups = self.people.groups();
+        if named.people.is_empty() || weights.other <= 0.0 {
+            return vec![0.0; groups.len()];
+        }
+        let is_theirs: Vec<bool> =
+            groups.iter().map(|group| group.iter().any(|person| named.people.contains(person))).collect();
+        let spoken = is_theirs.iter().zip(&self.of_group).filter(|(theirs, _)| **theirs).map(|(_, count)| *count);
+        let told = rarity(self.len(), spoken.sum::<u32>() as usize) / total.max(1e-6);
+        let known = self.people.count().max(1) as f32;
+        let penalty = told.min(MOST_TOLD).max(weights.other * (1.0 - 1.0 / known));
+        let loses = |(group, theirs): (&Vec<u32>, bool)| match (theirs, group.is_empty()) {
+            (true, _) => 0.0,
+            (false, true) => NOBODY * penalty,
+            (false, false) => penalty,
+        };
+        groups.iter().zip(is_theirs).map(loses).collect()
+    }
+
+    /// Documents, ascending, that speak of somebody whom the question names and who took no part around.
+    pub(super) fn mentions(&self, named: &Named, asked_in: Option<u32>) -> Vec<u32> {
+        let mut found = Vec::new();
+        for (people, words) in &named.runs {
+            // Of several words the rarest that is said at all: "Halloran", not "Mrs".
+            let stems = words.iter().filter_map(|word| self.stems.of(word));
+            let lists = stems.map(|stem| self.list_of(&stem, 1.0)).filter(|list| list.len() > 0);
+            let Some(list) = lists.min_by_key(|list| list.len()).filter(|list| list.len() <= MOST_MENTIONS) else {
+                continue;
+            };
+            list.each(|posting| {
+                if asked_in != Some(posting.ordinal) && !self.is_around(people, posting.ordinal) {
+                    found.push(posting.ordinal);
+                }
+            });
+        }
+        found.sort_unstable();
+        found.dedup();
+        found
+    }
+
+    /// Whether one of these people took part in a document or those near it in its sitting.
+    fn is_around(&self, people: &[u32], ordinal: u32) -> bool {
+        let at = ordinal as usize;
+        let Some(reach) = self.looks.get(at).map(|look| look.reach) else { return true };
+        let near = at - usize::from(reach & 15)..=at + usize::from(reach >> 4);
+        let groups = self.people.groups();
+        near.into_iter().any(|near| groups[self.groups[near] as usize].iter().any(|person| people.contains(person)))
+    }
+}
