@@ -156,7 +156,7 @@ fn a_redirection_survives_a_crash_at_any_step_and_nothing_is_done_twice() {
         let is_unknown = |file: &&str| ended(file, "null") > 0;
         let files = ["step1.txt", "step2.txt", "step3.txt", "c.txt"];
         // A goal that an unknown effect ended goes no step further.
-        let end = files[..3].iter().position(|file| is_unknown(file)).filter(|_| is_cut_short).unwrap_or(3);
+        let end = files[..3].iter().position(&is_unknown).filter(|_| is_cut_short).unwrap_or(3);
         for (number, file) in files.iter().enumerate() {
             let times = ended(file, "true");
             let is_known = !is_unknown(file) && !(end..3).contains(&number);
