@@ -161,6 +161,7 @@ impl AgentSettings {
             names: _,
             mode,
             autonomy,
+            simulation,
             workdir: _,
             timezone: _,
             constitution_file,
@@ -194,7 +195,9 @@ impl AgentSettings {
         let stop = StopGrammar::new(&agent.names, phrases);
         let effort_limits = EffortLimits { per_hour: body.degrees_per_hour, per_day: body.degrees_per_day };
         let body = Body::new(body_plan(body));
-        if body.plan().driver == DriverPlan::None {
+        if *simulation {
+            registry = simulated(registry, body.plan())?;
+        } else if body.plan().driver == DriverPlan::None {
             tools::robot::ALL.iter().for_each(|tool| registry.switch_off(tool, NO_BODY));
         }
         let whitelists = whitelists(
@@ -305,6 +308,7 @@ impl AgentSettings {
                 names: agent.names.clone(),
                 powers: powers.clone(),
                 body: embodiment(body.plan()),
+                simulation: *simulation,
                 zone: agent.zone(),
                 tools: ToolShelf::new(callable(&specs), &counter),
                 stable: Arc::new(stable),
@@ -387,6 +391,16 @@ impl AgentSettings {
         self.body = body;
         self
     }
+}
+
+/// The tools of an agent in a simulation, which has no body of its own.
+fn simulated(registry: ToolRegistry, body: &BodyPlan) -> Result<ToolRegistry, SettingsError> {
+    if body.driver != DriverPlan::None {
+        let found = "agent.simulation is on, and in a simulation no tool moves a body".to_owned();
+        let fix = "set body.driver to none, or agent.simulation to false";
+        return Err(SettingsError::Config(Fault::new("body.driver", found, fix)));
+    }
+    Ok(registry.simulated()?)
 }
 
 const fn embodiment(plan: &BodyPlan) -> Option<Embodiment> {

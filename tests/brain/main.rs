@@ -26,6 +26,7 @@ mod preemption;
 mod replay;
 mod review;
 mod seeds;
+mod simulation;
 mod skill;
 mod sleep;
 mod stove;

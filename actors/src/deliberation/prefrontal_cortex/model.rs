@@ -60,6 +60,8 @@ pub struct PrefrontalSettings {
     pub powers: Powers,
     /// What kind of body it has; none without one.
     pub body: Option<Embodiment>,
+    /// Whether it lives in a simulation. Default false.
+    pub simulation: bool,
     /// Where the agent is, for the time of day.
     pub zone: TimeZone,
     /// How tokens of prompts are counted.

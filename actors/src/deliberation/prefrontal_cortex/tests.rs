@@ -50,6 +50,7 @@ pub(super) fn settings_by(counter: TokenCounter) -> PrefrontalSettings {
         names: vec!["maxim".into()],
         powers: Powers::whole(),
         body: None,
+        simulation: false,
         zone: jiff::tz::TimeZone::UTC,
         tools: ToolShelf::new(&specs, &counter),
         stable: Arc::new(stable_sections("Be kind.", &counter)),
