@@ -295,7 +295,7 @@ impl AgentSettings {
                 tokens_per_day: llm.tokens_per_day,
                 tokens_per_session: llm.tokens_per_session,
                 money: money_limits(llm),
-                price: prices(llm)[0],
+                prices: prices(llm),
                 boot,
                 context_tokens: u64::from(llm.context_tokens),
                 reply_tokens: llm.reply_tokens.min(llm.context_tokens / 4),
@@ -525,6 +525,8 @@ fn constitution(file: Option<&Path>) -> Result<String, SettingsError> {
 
 #[cfg(test)]
 mod tests {
+    use maxim_actors::deliberation::prefrontal_cortex::Prices;
+    use maxim_actors::effectors::llm_worker::{Role, Roles};
     use maxim_actors::language::Price;
     use maxim_bus::mode::MoneyLimits;
 
@@ -574,6 +576,9 @@ mod tests {
             ("llm.tokens_per_session", "12"),
             ("llm.price_prompt", "1.5"),
             ("llm.price_reply", "2.5"),
+            ("llm.act_model", "quick"),
+            ("llm.act_price_prompt", "3.5"),
+            ("llm.act_price_reply", "4.5"),
             ("llm.money_per_hour", "3"),
             ("llm.money_per_day", "4"),
             ("llm.money_per_session", "5"),
@@ -604,9 +609,12 @@ mod tests {
         let listed = [(AutonomyLevel::Supervised, vec!["read_file".to_owned(), "glob".to_owned()])];
         assert_eq!((&other.autonomy.whitelists, other.autonomy.scene_tools), (&listed.into(), 7));
         let price = Price { prompt: 1.5, reply: 2.5 };
-        assert_eq!(other.prefrontal.price, price);
+        assert_eq!(other.prefrontal.prices, Prices { act: Price { prompt: 3.5, reply: 4.5 }, deliberate: price });
         let Some(ModelSource::Server(server)) = &other.model else { panic!("a server is configured") };
-        assert_eq!(server.calls.available_permits(), 3);
-        assert_eq!(server.prices, [price, price], "who reviews is the same model");
+        assert_eq!(server.calls.places(), 3);
+        let role = |model: &str, price| Role { model: model.into(), price };
+        let acts = role("quick", Price { prompt: 3.5, reply: 4.5 });
+        let roles = Roles { review: role("m", price), act: acts, deliberate: role("m", price) };
+        assert_eq!(server.roles, roles, "who reviews is the same model");
     }
 }

@@ -83,13 +83,15 @@ pub struct ModelProposal {
     pub error: Option<String>,
 }
 
-/// What a call of the model is for. The order is that of their urgency: a review goes before whatever else waits.
+/// What a call of the model is for. The order is that of their urgency: where calls wait, a review goes first.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Purpose {
     /// Is this action harmful.
     Review,
-    /// What to do.
+    /// What to do, by an answer that must be an action: somebody waits for it and nothing is thought on.
+    Act,
+    /// What to do, perhaps by another thought.
     #[default]
     Deliberate,
 }
@@ -98,6 +100,7 @@ impl Purpose {
     pub const fn as_str(self) -> &'static str {
         match self {
             Self::Review => "review",
+            Self::Act => "act",
             Self::Deliberate => "deliberate",
         }
     }

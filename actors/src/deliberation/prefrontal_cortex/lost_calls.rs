@@ -30,7 +30,7 @@ impl PrefrontalCortex {
         let settings = pulse.settings();
         let (sent, most) =
             (pending.window.real(usize::try_from(estimate).unwrap_or(usize::MAX)), u64::from(settings.reply_tokens));
-        let Cost { tokens, money } = Cost { tokens: sent + most, money: settings.price.of(sent, most) };
+        let Cost { tokens, money } = pending.cost(sent, most, settings);
         pulse.keep(PrefrontalEvent::Paid { at: pulse.now(), tokens, money, boot: settings.boot });
         if pending.lost >= LOST {
             return self.fail(turn, &format!("the call of the model was lost {} times: {why}", LOST + 1), pulse);

@@ -32,5 +32,5 @@ mod transcript;
 mod window;
 
 pub use asking::{LAST_PROMPT, LastPrompt, acting_coach, stable_sections};
-pub use model::{COUNTS, Counts, Embodiment, PrefrontalSettings};
+pub use model::{COUNTS, Counts, Embodiment, PrefrontalSettings, Prices};
 pub use region::PrefrontalCortex;

@@ -6,12 +6,13 @@ use jiff::tz::TimeZone;
 use jiff::{SignedDuration, Timestamp};
 use maxim_bus::mode::{MoneyLimits, Powers};
 use maxim_bus::signals::recall::RecalledEpisode;
-use maxim_bus::signals::thought::Deliberate;
+use maxim_bus::signals::thought::{Deliberate, Purpose};
 use maxim_bus::signals::working_memory::WorkingEntry;
 use maxim_bus::{MessageId, RegionName, Trust};
 use serde::{Deserialize, Serialize};
 
 use super::asking::Unread;
+use super::budget::Cost;
 use super::on_mind::OnMind;
 use super::reminding::Reminded;
 use super::surroundings::Surroundings;
@@ -34,8 +35,8 @@ pub struct PrefrontalSettings {
     /// Tokens from the start of the process on, likewise; 0 is no limit.
     pub tokens_per_session: u64,
     pub money: MoneyLimits,
-    /// What the model's tokens cost.
-    pub price: Price,
+    /// What the models' tokens cost.
+    pub prices: Prices,
     /// Names this process: a session.
     pub boot: u64,
     /// The model's window: prompt and reply together. A call that doesn't fit isn't made.
@@ -70,6 +71,13 @@ pub struct PrefrontalSettings {
     pub tools: Arc<ToolShelf>,
     /// Sections that stay the same: instructions, who it is, its constitution.
     pub stable: Arc<Vec<Section>>,
+}
+
+/// What the models cost that it asks.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Prices {
+    pub act: Price,
+    pub deliberate: Price,
 }
 
 /// A body that the mind is told of.
@@ -207,6 +215,21 @@ impl Pending {
             powers: None,
             off: Off::new(),
         }
+    }
+
+    /// What it asks the model for: where nothing can be thought on, an action.
+    pub(super) fn purpose(&self, cycles: u32) -> Purpose {
+        let must_act = self.pressed || self.wish.last || self.cycle >= cycles;
+        if must_act { Purpose::Act } else { Purpose::Deliberate }
+    }
+
+    /// The most that a call of so many tokens costs.
+    pub(super) fn cost(&self, sent: u64, most: u64, settings: &PrefrontalSettings) -> Cost {
+        let price = match self.purpose(settings.cycles) {
+            Purpose::Act => settings.prices.act,
+            _ => settings.prices.deliberate,
+        };
+        Cost { tokens: sent + most, money: price.of(sent, most) }
     }
 
     /// The thought before this cycle's.

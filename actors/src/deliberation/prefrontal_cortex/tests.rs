@@ -18,7 +18,6 @@ use serde_json::json;
 use super::*;
 use crate::action::tools::ToolSpec;
 use crate::deliberation::prompt::ToolShelf;
-use crate::language::Price;
 use crate::language::TokenCounter;
 use crate::region::rig::{Rig, ear, monday_morning};
 
@@ -37,7 +36,7 @@ pub(super) fn settings_by(counter: TokenCounter) -> PrefrontalSettings {
         tokens_per_day: 10_000,
         tokens_per_session: 0,
         money: MoneyLimits::default(),
-        price: Price::default(),
+        prices: Prices::default(),
         boot: 1,
         context_tokens: 8192,
         reply_tokens: 512,
