@@ -13,6 +13,7 @@ mod loopback;
 mod manners;
 mod mcp;
 mod model;
+mod model_server;
 mod offline;
 mod page;
 mod stop;
