@@ -7,7 +7,7 @@ use maxim_actors::deliberation::prefrontal_cortex::Prices;
 use maxim_actors::effectors::http_client::Roots;
 use maxim_actors::effectors::llm_worker::{CALLS_MAX, CallQueue, ModelServer, ModelSource, Role, Roles};
 use maxim_actors::effectors::text_encoder::{EmbeddingServer, EncoderSource};
-use maxim_actors::language::{Price, TokenCounter, Tokenizer};
+use maxim_actors::language::{Budget, Price, TokenCounter, Tokenizer};
 use maxim_bus::mode::MoneyLimits;
 
 use super::settings::SettingsError;
@@ -48,6 +48,13 @@ pub(super) fn money_limits(llm: &config::Llm) -> MoneyLimits {
     MoneyLimits { per_hour, per_day, per_session }
 }
 
+/// What calls of models may cost.
+pub(super) fn budget(llm: &config::Llm) -> Budget {
+    let (tokens_per_hour, tokens_per_day, tokens_per_session) =
+        (llm.tokens_per_hour, llm.tokens_per_day, llm.tokens_per_session);
+    Budget { tokens_per_hour, tokens_per_day, tokens_per_session, money: money_limits(llm) }
+}
+
 /// What each purpose costs; a role without a model of its own costs what the model does.
 pub(super) fn prices(llm: &config::Llm) -> Prices {
     let model = Price { prompt: llm.price_prompt, reply: llm.price_reply };
@@ -55,7 +62,8 @@ pub(super) fn prices(llm: &config::Llm) -> Prices {
     Prices { act: own(&llm.act_model, llm.act_price_prompt, llm.act_price_reply), deliberate: model }
 }
 
-fn roles(llm: &config::Llm, model: &str) -> Roles {
+/// Which model is asked for each purpose, where `model` is the one for all.
+pub(super) fn roles(llm: &config::Llm, model: &str) -> Roles {
     let named = |name: &Option<String>| name.clone().unwrap_or_else(|| model.to_owned());
     let Prices { act, deliberate } = prices(llm);
     let reviewer = Price { prompt: llm.review_price_prompt, reply: llm.review_price_reply };
@@ -110,7 +118,7 @@ pub(super) fn model_source(llm: &config::Llm) -> Result<Option<ModelSource>, Set
     Ok(Some(ModelSource::Server(ModelServer {
         format: Arc::default(),
         base_url: base_url.clone(),
-        roles: roles(llm, model),
+        roles: Box::new(roles(llm, model)),
         api_key: key.map(|key| key.expose().to_owned()).unwrap_or_default(),
         roots: Roots::of(base_url, ca_file.as_deref())
             .map_err(|error| SettingsError::Config(Fault::new("llm.ca_file", error.to_string(), CA_FIX)))?,

@@ -40,7 +40,7 @@ use maxim_actors::sleep::ConsolidationSettings;
 use maxim_actors::sleep::semantic_promoter::PromoterSettings;
 use maxim_bus::mode::{AutonomyLevel, EffortLimits, Mode, Powers};
 
-use super::models::{encoder_source, model_source, money_limits, prices, token_counter};
+use super::models::{budget, encoder_source, model_source, money_limits, prices, roles, token_counter};
 use super::{channels, tool_servers};
 use crate::config::{self, ByteCount, Fault, Settings};
 
@@ -172,7 +172,15 @@ impl AgentSettings {
         let config::Stop { phrases, file_poll: _ } = stop;
         let config::Gateway { credit, text_max } = gateway;
         let config::Habit { evidence_max } = habit;
-        let config::Tools { deadline: tool_deadline, output_max, web, folder: _, bubblewrap: _, scene_max } = tools;
+        let config::Tools {
+            deadline: tool_deadline,
+            output_max,
+            web,
+            folder: _,
+            bubblewrap: _,
+            piper_voice,
+            scene_max,
+        } = tools;
         let config::Gate {
             veto_confidence,
             veto_value,
@@ -235,6 +243,7 @@ impl AgentSettings {
         hands.output_cap = bytes(*output_max);
         hands.web = *web;
         hands.home = home();
+        hands.voice.clone_from(piper_voice);
         hands.autonomy = level_of(*autonomy);
         hands.outbox = Arc::new(channels::rules(&settings.channels));
         let outbox = OutboxSettings::new(boot, Arc::clone(&hands.outbox));
@@ -291,10 +300,7 @@ impl AgentSettings {
             prefrontal: PrefrontalSettings {
                 model: model.is_some(),
                 timeout: signed(llm.timeout.get()),
-                tokens_per_hour: llm.tokens_per_hour,
-                tokens_per_day: llm.tokens_per_day,
-                tokens_per_session: llm.tokens_per_session,
-                money: money_limits(llm),
+                budget: budget(llm),
                 prices: prices(llm),
                 boot,
                 context_tokens: u64::from(llm.context_tokens),
@@ -333,7 +339,7 @@ impl AgentSettings {
                 boot,
                 fearless: None,
                 zone: agent.zone(),
-                review: review_of(*model_review).filter(|_| model.is_some()),
+                review: review_of(*model_review, llm).filter(|_| model.is_some()),
                 mode,
                 workdir: workdir.to_owned(),
                 home: home(),
@@ -503,17 +509,16 @@ fn level_of(level: config::Autonomy) -> AutonomyLevel {
     }
 }
 
-/// What a model's review may do.
-fn review_of(review: config::ModelReview) -> Option<ReviewSettings> {
+/// What a model's review may do and cost.
+fn review_of(review: config::ModelReview, llm: &config::Llm) -> Option<ReviewSettings> {
     let power = match review {
         config::ModelReview::Off => return None,
         config::ModelReview::Advise => ReviewPower::Advise,
         config::ModelReview::Decide => ReviewPower::Decide,
     };
-    Some(ReviewSettings { power })
+    Some(ReviewSettings { power, budget: budget(llm), price: roles(llm, "").review.price })
 }
 
-/// The standing purpose of a mode.
 /// What the agent holds to, from its file or as shipped.
 fn constitution(file: Option<&Path>) -> Result<String, SettingsError> {
     let Some(file) = file else { return Ok(include_str!("../../deploy/constitution.md").into()) };
@@ -527,7 +532,7 @@ fn constitution(file: Option<&Path>) -> Result<String, SettingsError> {
 mod tests {
     use maxim_actors::deliberation::prefrontal_cortex::Prices;
     use maxim_actors::effectors::llm_worker::{Role, Roles};
-    use maxim_actors::language::Price;
+    use maxim_actors::language::{Budget, Price};
     use maxim_bus::mode::MoneyLimits;
 
     use super::*;
@@ -583,6 +588,7 @@ mod tests {
             ("llm.money_per_day", "4"),
             ("llm.money_per_session", "5"),
             ("tools.scene_max", "7"),
+            ("tools.piper_voice", "/voices/joe.onnx"),
             ("autonomy.supervised_tools", "read_file,glob"),
             ("body.degrees_per_hour", "6"),
             ("body.degrees_per_day", "7"),
@@ -598,12 +604,14 @@ mod tests {
         assert_eq!(other.gateway.text_max, 2048);
         assert_eq!(other.fear.forgiveness, SignedDuration::from_mins(9));
         assert_eq!((other.prefrontal.cycles, other.prefrontal.tick), (5, SignedDuration::from_secs(7)));
-        let PrefrontalSettings { tokens_per_hour, tokens_per_day, context_tokens, .. } = other.prefrontal;
-        assert_eq!((tokens_per_hour, tokens_per_day, context_tokens), (10, 11, 2048));
-        assert_eq!((other.prefrontal.tokens_per_session, other.energy.tokens_per_session), (12, 12));
+        let PrefrontalSettings { budget, context_tokens, .. } = other.prefrontal;
+        assert_eq!((context_tokens, other.energy.tokens_per_session), (2048, 12));
         assert_eq!((other.prefrontal.reply_tokens, other.habit.steps), (100, 6));
         let money = MoneyLimits { per_hour: 3.0, per_day: 4.0, per_session: 5.0 };
-        assert_eq!((other.prefrontal.money, other.energy.money), (money, money));
+        let limits = Budget { tokens_per_hour: 10, tokens_per_day: 11, tokens_per_session: 12, money };
+        assert_eq!((budget, other.energy.money), (limits, money));
+        assert_eq!(other.fear.review.map(|review| review.budget), Some(limits), "reviews are paid out of the same");
+        assert_eq!(other.hands.voice.as_deref(), Some(Path::new("/voices/joe.onnx")));
         let effort = EffortLimits { per_hour: 6.0, per_day: 7.0 };
         assert_eq!((other.autonomy.effort, other.energy.effort), (effort, effort));
         let listed = [(AutonomyLevel::Supervised, vec!["read_file".to_owned(), "glob".to_owned()])];
@@ -615,6 +623,6 @@ mod tests {
         let role = |model: &str, price| Role { model: model.into(), price };
         let acts = role("quick", Price { prompt: 3.5, reply: 4.5 });
         let roles = Roles { review: role("m", price), act: acts, deliberate: role("m", price) };
-        assert_eq!(server.roles, roles, "who reviews is the same model");
+        assert_eq!(*server.roles, roles, "who reviews is the same model");
     }
 }

@@ -3,6 +3,7 @@
 use serde::{Deserialize, Serialize};
 use serde_json::Value as Json;
 
+use crate::hash::StableHash;
 use crate::ids::MessageId;
 use crate::signal;
 use crate::units::Confidence;
@@ -124,6 +125,13 @@ pub struct ModelCall {
     pub form: Option<Json>,
 }
 
+impl ModelCall {
+    /// Equal for equal requests.
+    pub fn hash(&self) -> u64 {
+        StableHash::default().add_long(self.system.as_bytes()).add_long(self.user.as_bytes()).get()
+    }
+}
+
 /// A tool that a reply may name.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct CallableTool {
@@ -159,6 +167,9 @@ pub struct ModelReply {
     /// The worker went down in the midst of the call, so nobody knows what became of it; it may be asked again.
     #[serde(default)]
     pub lost: bool,
+    /// Of what was asked, by [`ModelCall::hash`]: so the journal says what the reply was to.
+    #[serde(default)]
+    pub request_hash: u64,
     /// From the first request to the reply, retries included.
     #[serde(default)]
     pub seconds: f64,
@@ -180,6 +191,7 @@ impl ModelReply {
             is_cut: false,
             overflow: None,
             lost: false,
+            request_hash: call.hash(),
             seconds: 0.0,
             money: 0.0,
         }

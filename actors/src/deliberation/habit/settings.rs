@@ -6,6 +6,7 @@ use jiff::tz::TimeZone;
 use serde_json::{Value as Json, json};
 
 use super::{Effect, Grammar, GrammarError, ToolSpeech};
+use crate::action::executor::RESPOND;
 use crate::action::tools::{Door, EffectClass, FollowUp, Resolved, SpeechPattern, ToolRegistry, ToolSpec};
 
 /// How habit is set up.
@@ -58,6 +59,14 @@ impl HabitSettings {
     /// Whether it goes through the introspection door.
     pub(super) fn is_inward(&self, tool: &str) -> bool {
         self.tools.get(tool).is_some_and(|found| found.spec.door == Door::Introspection)
+    }
+
+    /// What an answer says, by whatever name the words are given.
+    pub(super) fn words<'a>(&self, params: &'a Json) -> Option<&'a str> {
+        let spec = &self.tools.get(RESPOND)?.spec;
+        let aliases = spec.parameter_aliases.iter().map(|(alias, _)| alias.as_str());
+        let given = spec.parameter_names().chain(aliases).filter_map(|name| params.get(name)?.as_str());
+        given.map(str::trim).find(|words| !words.is_empty())
     }
 
     pub(super) fn follow_up(&self, tool: &str) -> FollowUp {

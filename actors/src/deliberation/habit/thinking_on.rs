@@ -7,7 +7,6 @@
 use maxim_bus::signals::skill::RUN_PROGRAM;
 use maxim_bus::signals::thought::{Deed, Deliberate, Mind, ModelProposal, Thought};
 use maxim_bus::units::Confidence;
-use serde_json::Value as Json;
 
 use super::plan::{Plan, plan};
 use super::region::Habit;
@@ -21,6 +20,8 @@ use crate::region::{Hears, Pulse};
 const MODEL_SURE: f64 = 0.7;
 /// Characters of what came of an action that the model is shown.
 const SHOWN: usize = 6_000;
+/// How it is told that there was more.
+const CUT: &str = " … (cut)";
 /// Refusals of the gate in one turn after which nothing else is tried.
 const REFUSALS: usize = 2;
 const DENIED: &str = "denied";
@@ -60,7 +61,11 @@ impl Habit {
         if deed.tool != THINK {
             turn.outcomes.push(words); // thoughts are private
         }
-        wish.done.push(Deed { outcome: deed.outcome.chars().take(SHOWN).collect(), ..deed });
+        let mut outcome: String = deed.outcome.chars().take(SHOWN).collect();
+        if outcome.len() < deed.outcome.len() {
+            outcome.push_str(CUT);
+        }
+        wish.done.push(Deed { outcome, ..deed });
         let refused = wish.done.iter().filter(|deed| REFUSED.contains(&deed.status.as_str())).count();
         wish.last |= wish.done.len() >= steps || refused >= REFUSALS;
         self.deliberate(turn, *wish, pulse);
@@ -119,8 +124,10 @@ impl Hears<ModelProposal> for Habit {
         let (thought, confidence) = (proposal.reasoning.clone(), Confidence::clamped(sure));
         let mut plan = Plan { thought, confidence, ..Plan::default() };
         if tool == RESPOND {
-            let words = ["message", "text"].iter().find_map(|field| proposal.params.get(*field)).and_then(Json::as_str);
-            plan.say = words.map(str::to_owned);
+            let Some(words) = settings.words(&proposal.params) else {
+                return self.tell_outcomes(turn, "its answer had no words", pulse);
+            };
+            plan.say = Some(words.to_owned());
             turn.outcomes.clear();
             return self.begin(turn, plan, pulse);
         }

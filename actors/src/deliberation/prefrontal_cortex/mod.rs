@@ -14,7 +14,6 @@
 
 mod agent_states;
 mod asking;
-mod budget;
 mod cycles;
 mod identity;
 mod lost_calls;

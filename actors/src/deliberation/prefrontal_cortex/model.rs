@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use jiff::tz::TimeZone;
 use jiff::{SignedDuration, Timestamp};
-use maxim_bus::mode::{MoneyLimits, Powers};
+use maxim_bus::mode::Powers;
 use maxim_bus::signals::recall::RecalledEpisode;
 use maxim_bus::signals::thought::{Deliberate, Purpose};
 use maxim_bus::signals::working_memory::WorkingEntry;
@@ -12,15 +12,13 @@ use maxim_bus::{MessageId, RegionName, Trust};
 use serde::{Deserialize, Serialize};
 
 use super::asking::Unread;
-use super::budget::Cost;
 use super::on_mind::OnMind;
 use super::reminding::Reminded;
 use super::surroundings::Surroundings;
 use super::transcript::Exchange;
 use super::window::Window;
 use crate::deliberation::prompt::{Off, Section, ToolShelf};
-use crate::language::Price;
-use crate::language::TokenCounter;
+use crate::language::{Budget, Cost, Price, TokenCounter};
 
 /// How deliberation is set up.
 #[derive(Clone, Debug)]
@@ -28,13 +26,8 @@ pub struct PrefrontalSettings {
     /// Whether there is a model at all.
     pub model: bool,
     pub timeout: SignedDuration,
-    /// Tokens in an hour; a call that would pass it isn't made.
-    pub tokens_per_hour: u64,
-    /// Tokens in a day, likewise.
-    pub tokens_per_day: u64,
-    /// Tokens from the start of the process on, likewise; 0 is no limit.
-    pub tokens_per_session: u64,
-    pub money: MoneyLimits,
+    /// What calls may cost.
+    pub budget: Budget,
     /// What the models' tokens cost.
     pub prices: Prices,
     /// Names this process: a session.

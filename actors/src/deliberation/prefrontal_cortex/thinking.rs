@@ -44,7 +44,7 @@ impl PrefrontalCortex {
         let max_tokens = asking::reply_tokens(&pending, now, settings);
         let (sent, most) = (pending.window.real(prompt.tokens), u64::from(max_tokens));
         let cost = pending.cost(sent, most, settings);
-        if let Some(why) = self.spent.objection(now, cost, settings) {
+        if let Some(why) = self.spent.objection(now, cost, &settings.budget, settings.boot) {
             return Self::decline(turn, &why, pulse);
         }
         let estimate = u32::try_from(prompt.tokens).unwrap_or(u32::MAX);

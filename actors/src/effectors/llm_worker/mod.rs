@@ -44,7 +44,7 @@ pub struct ModelServer {
     /// With its version path, e.g. `http://127.0.0.1:8080/v1`.
     pub base_url: String,
     /// Who is asked, and what for.
-    pub roles: Roles,
+    pub roles: Box<Roles>,
     /// Sent as a bearer token; never logged.
     pub api_key: String,
     /// Whose certificates are believed when the address is `https`.

@@ -62,7 +62,7 @@ fn line(base_url: &str) -> Line {
     let role = |model: &str, prompt| Role { model: model.into(), price: Price { prompt, reply: 0.0 } };
     let server = ModelServer {
         base_url: base_url.into(),
-        roles: Roles { review: role("small", 1.0), act: role("quick", 2.0), deliberate: role("large", 3.0) },
+        roles: Box::new(Roles { review: role("small", 1.0), act: role("quick", 2.0), deliberate: role("large", 3.0) }),
         api_key: String::new(),
         roots: Roots::of(base_url, None).expect("roots"),
         format: Arc::default(),
@@ -110,9 +110,15 @@ async fn where_one_may_call_at_once_acting_goes_before_thinking_and_a_review_bes
     for expected in [("quick", "an act"), ("quick", "another"), ("large", "a thought")] {
         assert_eq!(come().await, (expected.0.to_owned(), expected.1.to_owned()));
     }
-    let mut paid = Vec::new();
+    let (mut paid, mut requests) = (Vec::new(), Vec::new());
     for reply in replies {
-        paid.push(reply.await.expect("no panic").money);
+        let reply = reply.await.expect("no panic");
+        paid.push(reply.money);
+        requests.push(reply.request_hash);
     }
+    assert_eq!(requests[0], call(Purpose::Deliberate, "a long thought").hash());
+    requests.sort_unstable();
+    requests.dedup();
+    assert_eq!(requests.len(), 5, "the journal knows each request from the others");
     assert_eq!(paid, [3.0, 3.0, 2.0, 2.0, 1.0], "each role has its price");
 }
