@@ -49,8 +49,15 @@ fn habit_says_examines_and_thinks_on_command_and_has_no_body() {
     bench.pass(Duration::from_secs(3600));
     let gone = bench.say("examine the lamp").reply.unwrap_or_default();
     assert!(!gone.contains("90 % sure") && gone.contains("flickers"), "it is remembered, and not here now: {gone}");
+    assert!(!gone.contains("examine") && !gone.contains("look at"), "commands tell nothing of it: {gone}");
     let thought = bench.say("think about the hall at night").reply.unwrap_or_default();
     assert!(thought.contains("It reminds me of") && thought.contains("flickers"), "{thought}");
+    let again = bench.say("think about the lamp").reply.unwrap_or_default();
+    assert!(again.contains("flickers") && !again.contains("examine"), "{again}");
+    let asked = bench.say("shout for help").reply.unwrap_or_default();
+    assert_eq!(asked, "help");
+    let whom = bench.say("whisper to anna that dinner is ready");
+    assert!(whom.actions.iter().all(|action| action.tool != "say"), "nothing is said that wasn't meant: {whom:?}");
     let presence = bench.inquire("sense_presence", json!({}));
     assert_eq!(presence["you"]["body"]["available"], false);
     let tools = presence["you"]["tools"].to_string();

@@ -369,7 +369,7 @@ fn ask(inquiry: &Inquiry, pulse: &mut Pulse<'_, Introspector>) -> Result<BTreeMa
 impl Hears<EpisodesRecalled> for Introspector {
     fn hear(&self, answer: &EpisodesRecalled, pulse: &mut Pulse<'_, Self>) {
         let Some((_, _, open)) = self.asked(pulse) else { return };
-        let report = narrative::remembered(&open.tool, &open.params, &answer.episodes)
+        let report = narrative::remembered(&open.tool, &open.params, &answer.episodes, pulse.settings())
             .unwrap_or_else(|| json!({ "results": answer.episodes }));
         self.reported("hippocampus", report, pulse);
     }
@@ -405,7 +405,7 @@ impl Hears<SceneSurveyed> for Introspector {
         let Some((_, _, open)) = self.asked(pulse) else { return };
         let report = match open.tool.as_str() {
             "sense" => affordances::sensed(open.params["entity"].as_str().unwrap_or_default(), answer),
-            EXAMINE => narrative::seen(&open.params, answer),
+            EXAMINE => narrative::seen(&open.params, answer, pulse.settings()),
             tool => {
                 affordances::known(tool, &open.params, Some(answer), pulse.settings()).unwrap_or_else(|| json!(answer))
             }
@@ -417,7 +417,7 @@ impl Hears<SceneSurveyed> for Introspector {
 impl Hears<WorkingMemorySurveyed> for Introspector {
     fn hear(&self, answer: &WorkingMemorySurveyed, pulse: &mut Pulse<'_, Self>) {
         let Some((_, _, open)) = self.asked(pulse) else { return };
-        let report = narrative::lately(&open.params, &answer.entries);
+        let report = narrative::lately(&open.params, &answer.entries, pulse.settings());
         self.reported("working_memory", report, pulse);
     }
 }

@@ -53,7 +53,8 @@ impl Say {
             )
             .with_aliases(&[("message", "text"), ("phrase", "text")])
             .with_example(json!({"text": "Is anybody here?"}))
-            .with_speech(&["call out", "exclaim", "shout", "whisper"], &["{verb} {text:quoted}", "{verb} {text:rest}"])
+            .with_speech(&["call out", "exclaim", "shout", "whisper"], &["{verb} {text:quoted}"])
+            .with_speech(&["call out", "exclaim", "shout"], &["{verb} [for] {text:rest}"])
             .with_speech(&["say", "tell"], &["{verb} [to] (everyone|everybody|the room) [that] {text:rest}"]);
         Self(ToolSpec { follow_up: FollowUp::Engage, ..spec })
     }

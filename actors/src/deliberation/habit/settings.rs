@@ -5,7 +5,7 @@ use std::sync::Arc;
 use jiff::tz::TimeZone;
 use serde_json::{Value as Json, json};
 
-use super::{Effect, Grammar, GrammarError, ToolSpeech};
+use super::{Effect, Grammar, GrammarError, ToolSpeech, Understanding};
 use crate::action::executor::RESPOND;
 use crate::action::tools::{Door, EffectClass, FollowUp, Resolved, SpeechPattern, ToolRegistry, ToolSpec};
 
@@ -59,6 +59,12 @@ impl HabitSettings {
     /// Whether it goes through the introspection door.
     pub(super) fn is_inward(&self, tool: &str) -> bool {
         self.tools.get(tool).is_some_and(|found| found.spec.door == Door::Introspection)
+    }
+
+    /// Whether words only have something looked up: they tell nothing themselves.
+    pub(super) fn looks_inward(&self, text: &str) -> bool {
+        let Understanding::Command { steps } = self.grammar.understand(text) else { return false };
+        steps.iter().all(|step| self.is_inward(&step.tool))
     }
 
     /// What an answer says, by whatever name the words are given.
