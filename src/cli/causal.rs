@@ -48,14 +48,13 @@ impl Worth {
 impl CausalArgs {
     pub(super) fn run(self, global: &Global, out: &Out) -> Result<Exit, CliError> {
         let given = [
-            ("event", self.event),
-            ("outcome", self.outcome),
-            ("memory_id", self.memory_id),
-            ("valence", self.valence.map(|worth| worth.word().to_owned())),
-            ("limit", Some(self.limit.to_string())),
+            ("--event", "event", self.event),
+            ("--outcome", "outcome", self.outcome),
+            ("--memory-id", "memory_id", self.memory_id),
+            ("--valence", "valence", self.valence.map(|worth| worth.word().to_owned())),
+            ("--limit", "limit", Some(self.limit.to_string())),
         ];
-        let query: Vec<(&str, String)> = given.into_iter().filter_map(|(name, value)| Some((name, value?))).collect();
-        let answer = Client::of_memory(global, false)?.get(&["v1", "memory", "causal"], &query)?.body;
+        let answer = Client::of_memory(global, false)?.ask(&["v1", "memory", "causal"], &given)?;
         out.answer(&answer, || {
             let mut table = Table::new(&["event", "outcome", "times", "worth", "sure"]);
             for link in answer["results"].as_array().into_iter().flatten() {

@@ -21,6 +21,9 @@ pub struct Answer {
     pub body: Value,
 }
 
+/// A flag or an argument as it is typed, the field that it fills, and what was given.
+pub type Flag<'a> = (&'a str, &'a str, Option<String>);
+
 /// Speaks to one brain.
 pub struct Client(Way);
 
@@ -95,6 +98,14 @@ impl Client {
 
     pub fn get(&self, path: &[&str], query: &[(&str, String)]) -> Result<Answer, CliError> {
         self.send(Method::GET, path, query, None, PATIENCE)
+    }
+
+    /// A question whose fields a command's flags and arguments fill; an error speaks of these.
+    pub fn ask(&self, path: &[&str], flags: &[Flag<'_>]) -> Result<Value, CliError> {
+        let given = flags.iter().filter_map(|(_, field, value)| Some((*field, value.clone()?)));
+        let query: Vec<(&str, String)> = given.collect();
+        let answer = self.get(path, &query).map_err(|error| error.reworded(|text| as_flags(text, flags)))?;
+        Ok(answer.body)
     }
 
     /// Reads server-sent events as they come, until `hear` returns false or the daemon is gone.
@@ -309,6 +320,16 @@ const COMMANDS: [(&str, &str); 10] = [
 
 fn as_commands(text: &str) -> String {
     COMMANDS.iter().fold(text.to_owned(), |text, (path, command)| text.replace(path, command))
+}
+
+/// What a daemon's words name by its fields, as it was typed.
+fn as_flags(text: &str, flags: &[Flag<'_>]) -> String {
+    flags.iter().filter(|(typed, field, _)| typed != field).fold(text.to_owned(), |text, (typed, field, _)| {
+        let text = text.replace(&format!("the field {field:?}"), typed);
+        // A plain word may as well be what the person said.
+        let is_name = field.contains('_');
+        if is_name { text.replace(&format!("{field:?}"), typed).replace(field, typed) } else { text }
+    })
 }
 
 fn bug(error: impl std::fmt::Display) -> CliError {

@@ -98,17 +98,16 @@ impl ConceptsArgs {
             None => (None, None),
         };
         let given = [
-            ("query", self.query),
-            ("name", self.name),
-            ("category", self.category),
-            ("concept_id", self.id),
-            ("relationship_type", self.relation),
-            ("property", property),
-            ("value", value),
-            ("limit", Some(self.limit.to_string())),
+            ("QUERY", "query", self.query),
+            ("--name", "name", self.name),
+            ("--category", "category", self.category),
+            ("--id", "concept_id", self.id),
+            ("--relation", "relationship_type", self.relation),
+            ("--property", "property", property),
+            ("--property", "value", value),
+            ("--limit", "limit", Some(self.limit.to_string())),
         ];
-        let query: Vec<(&str, String)> = given.into_iter().filter_map(|(name, value)| Some((name, value?))).collect();
-        let answer = Client::of_memory(global, false)?.get(&["v1", "memory", "concepts"], &query)?.body;
+        let answer = Client::of_memory(global, false)?.ask(&["v1", "memory", "concepts"], &given)?;
         let results = answer["results"].as_array().cloned().unwrap_or_default();
         out.results(&results, || shown(&results, out))?;
         Ok(Exit::Ok)
@@ -150,14 +149,13 @@ impl AssociatedArgs {
             ));
         }
         let given = [
-            ("query", self.query),
-            ("memory_id", self.memory),
-            ("concept_id", self.concept),
-            ("depth", Some(self.depth.to_string())),
-            ("limit", Some(self.limit.to_string())),
+            ("QUERY", "query", self.query),
+            ("--memory", "memory_id", self.memory),
+            ("--concept", "concept_id", self.concept),
+            ("--depth", "depth", Some(self.depth.to_string())),
+            ("--limit", "limit", Some(self.limit.to_string())),
         ];
-        let query: Vec<(&str, String)> = given.into_iter().filter_map(|(name, value)| Some((name, value?))).collect();
-        let answer = Client::of_memory(global, false)?.get(&["v1", "memory", "associated"], &query)?.body;
+        let answer = Client::of_memory(global, false)?.ask(&["v1", "memory", "associated"], &given)?;
         let lines = |name: &str| answer[name].as_array().cloned().unwrap_or_default();
         if out.json {
             lines("results").iter().try_for_each(|line| out.say(&line.to_string()))?;

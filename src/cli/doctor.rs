@@ -71,6 +71,7 @@ impl DoctorArgs {
                 findings.extend(tokenizer(&loaded.settings));
                 findings.extend(encoder(&loaded.settings));
                 findings.extend(tools_of_yours(&loaded.settings));
+                findings.extend(voice(&loaded.settings));
                 findings.extend(sandbox(&loaded.settings.tools));
                 findings.push(data(global));
                 findings.extend(daemon(global));
@@ -223,6 +224,23 @@ fn tools_of_yours(settings: &Settings) -> Vec<Finding> {
         .collect();
     findings.push(Finding::ok("tools.folder", format!("{} tools of yours", registry.len() - before)));
     findings
+}
+
+/// The voice to speak with, where one is configured.
+fn voice(settings: &Settings) -> Option<Finding> {
+    let voice = settings.tools.piper_voice.as_ref()?;
+    let shown = voice.display();
+    Some(match (voice.is_file(), voice.with_added_extension("json").is_file()) {
+        (true, true) => Finding::ok("tools.piper_voice", shown.to_string()),
+        (true, false) => {
+            let found = format!("{shown} is there, and {shown}.json, which describes it, isn't");
+            Finding::new("tools.piper_voice", Health::Fault, found, "put both files of the voice into one folder")
+        }
+        (false, _) => {
+            let fix = "name the .onnx file of a voice, or leave the key out";
+            Finding::new("tools.piper_voice", Health::Fault, format!("{shown} isn't there"), fix)
+        }
+    })
 }
 
 fn data(global: &Global) -> Finding {

@@ -67,6 +67,17 @@ impl CliError {
         Self::new(exit, found, fix)
     }
 
+    /// The same in other words.
+    pub fn reworded(self, words: impl Fn(&str) -> String) -> Self {
+        match self {
+            Self::Failed { exit, faults } => {
+                let reworded = |fault: Fault| Fault { found: words(&fault.found), fix: words(&fault.fix), ..fault };
+                Self::Failed { exit, faults: faults.into_iter().map(reworded).collect() }
+            }
+            Self::Unread => self,
+        }
+    }
+
     /// What was found, without the fix.
     pub fn found(&self) -> String {
         match self {

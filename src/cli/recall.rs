@@ -89,20 +89,19 @@ impl RecallArgs {
             return queries::answer(&queries::RECALLS, &Client::of_memory(global, false)?, file, Some(self.limit));
         }
         let given = [
-            ("query", self.query),
-            ("goal", self.goal),
-            ("tool_name", self.tool),
-            ("success", self.success.map(|yes| yes.to_string())),
-            ("object", self.object),
-            ("person", self.person),
-            ("mode", self.mode),
-            ("time_after", self.after),
-            ("time_before", self.before),
-            ("expand", self.expand.then(|| "true".into())),
-            ("limit", Some(self.limit.to_string())),
+            ("QUERY", "query", self.query),
+            ("--goal", "goal", self.goal),
+            ("--tool", "tool_name", self.tool),
+            ("--success", "success", self.success.map(|yes| yes.to_string())),
+            ("--object", "object", self.object),
+            ("--person", "person", self.person),
+            ("--mode", "mode", self.mode),
+            ("--after", "time_after", self.after),
+            ("--before", "time_before", self.before),
+            ("--expand", "expand", self.expand.then(|| "true".into())),
+            ("--limit", "limit", Some(self.limit.to_string())),
         ];
-        let query: Vec<(&str, String)> = given.into_iter().filter_map(|(name, value)| Some((name, value?))).collect();
-        let answer = Client::of_memory(global, false)?.get(&["v1", "memory", "recall"], &query)?.body;
+        let answer = Client::of_memory(global, false)?.ask(&["v1", "memory", "recall"], &given)?;
         let results = answer["results"].as_array().cloned().unwrap_or_default();
         out.results(&results, || shown(&results, out))?;
         Ok(Exit::Ok)
@@ -140,17 +139,16 @@ fn listed(bins: &[u8]) -> Option<String> {
 impl TemporalArgs {
     pub(super) fn run(self, global: &Global, out: &Out) -> Result<Exit, CliError> {
         let given = [
-            ("hour", listed(&self.hour)),
-            ("day", listed(&self.day)),
-            ("week", listed(&self.week)),
-            ("month", listed(&self.month)),
-            ("like_now", self.like_now.then(|| "true".into())),
-            ("sole", self.sole.then(|| "true".into())),
-            ("discover_rhythms", self.discover_rhythms.then(|| "true".into())),
-            ("limit", Some(self.limit.to_string())),
+            ("--hour", "hour", listed(&self.hour)),
+            ("--day", "day", listed(&self.day)),
+            ("--week", "week", listed(&self.week)),
+            ("--month", "month", listed(&self.month)),
+            ("--like-now", "like_now", self.like_now.then(|| "true".into())),
+            ("--sole", "sole", self.sole.then(|| "true".into())),
+            ("--discover-rhythms", "discover_rhythms", self.discover_rhythms.then(|| "true".into())),
+            ("--limit", "limit", Some(self.limit.to_string())),
         ];
-        let query: Vec<(&str, String)> = given.into_iter().filter_map(|(name, value)| Some((name, value?))).collect();
-        let answer = Client::of_memory(global, false)?.get(&["v1", "memory", "temporal"], &query)?.body;
+        let answer = Client::of_memory(global, false)?.ask(&["v1", "memory", "temporal"], &given)?;
         out.answer(&answer, || tree(&answer, 0))?;
         Ok(Exit::Ok)
     }
@@ -189,13 +187,12 @@ impl PredictArgs {
             return queries::answer(&queries::PREDICTIONS, &Client::of_memory(global, false)?, file, None);
         }
         let given = [
-            ("tool_name", self.tool),
-            ("params", self.params),
-            ("context", self.context),
-            ("include_all_outcomes", self.all.then(|| "true".into())),
+            ("TOOL", "tool_name", self.tool),
+            ("--params", "params", self.params),
+            ("--context", "context", self.context),
+            ("--all", "include_all_outcomes", self.all.then(|| "true".into())),
         ];
-        let query: Vec<(&str, String)> = given.into_iter().filter_map(|(name, value)| Some((name, value?))).collect();
-        let answer = Client::of_memory(global, false)?.get(&["v1", "memory", "predict"], &query)?.body;
+        let answer = Client::of_memory(global, false)?.ask(&["v1", "memory", "predict"], &given)?;
         out.answer(&answer, || tree(&answer, 0))?;
         Ok(Exit::Ok)
     }

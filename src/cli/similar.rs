@@ -48,17 +48,16 @@ impl SimilarArgs {
             return queries::answer(&queries::LIKENESSES, &Client::of_memory(global, false)?, file, Some(self.limit));
         }
         let given = [
-            ("context", self.context),
-            ("memory_id", self.id),
-            ("tool_name", self.tool),
-            ("goal", self.goal),
-            ("object", self.object),
-            ("person", self.person),
-            ("layer", self.layer),
-            ("limit", Some(self.limit.to_string())),
+            ("CONTEXT", "context", self.context),
+            ("--id", "memory_id", self.id),
+            ("--tool", "tool_name", self.tool),
+            ("--goal", "goal", self.goal),
+            ("--object", "object", self.object),
+            ("--person", "person", self.person),
+            ("--layer", "layer", self.layer),
+            ("--limit", "limit", Some(self.limit.to_string())),
         ];
-        let query: Vec<(&str, String)> = given.into_iter().filter_map(|(name, value)| Some((name, value?))).collect();
-        let answer = Client::of_memory(global, false)?.get(&["v1", "memory", "similar"], &query)?.body;
+        let answer = Client::of_memory(global, false)?.ask(&["v1", "memory", "similar"], &given)?;
         let results = answer["results"].as_array().cloned().unwrap_or_default();
         if out.json {
             results.iter().try_for_each(|line| out.say(&line.to_string()))?;

@@ -1,6 +1,7 @@
 //! `maxim tools list` and `maxim tools refresh`: what the agent can do, and what its servers offer.
 
 use maxim_actors::action::tools::contained::SandboxPolicy;
+use maxim_actors::action::tools::params::{describe, nearest};
 use maxim_actors::effectors::tool_servers::{Change, ListFolder, ToolServers};
 use maxim_bus::latch::StopLatch;
 use serde_json::{Value, json};
@@ -32,6 +33,43 @@ fn shown(answer: &Value, out: &Out) -> String {
     let left_out = answer["left_out"].as_array().into_iter().flatten().filter_map(Value::as_str);
     let left_out: String = left_out.map(|why| format!("\nleft out: {}\n", printable(why))).collect();
     format!("{}{left_out}{}", table.show(out.paint), servers(&answer["servers"], out.paint))
+}
+
+/// One tool, from its own description.
+pub(super) fn show(global: &Global, out: &Out, name: &str) -> Result<Exit, CliError> {
+    let answer = global.client()?.get(&["v1", "tools"], &[])?.body;
+    let tools = answer["tools"].as_array().map(Vec::as_slice).unwrap_or_default();
+    let Some(tool) = tools.iter().find(|tool| tool["name"] == name) else {
+        let near = nearest(name, tools.iter().filter_map(|tool| tool["name"].as_str()), 1);
+        let fix =
+            near.first().map_or_else(|| "see `maxim tools list`".to_owned(), |near| format!("did you mean {near}?"));
+        return Err(CliError::new(Exit::Usage, format!("there is no tool {name:?}"), fix));
+    };
+    out.answer(tool, || page(tool))?;
+    Ok(Exit::Ok)
+}
+
+fn page(tool: &Value) -> String {
+    let word = |name: &str| tool[name].as_str().unwrap_or("-");
+    let mut page = format!("{}: {}\n", printable(word("name")), printable(word("description")));
+    let facts = [("effect", "effect"), ("mode", "required_mode"), ("result", "follow_up"), ("from", "from")];
+    let facts: Vec<String> = facts.iter().map(|(shown, name)| format!("{shown} {}", word(name))).collect();
+    page += &format!("  {}\n", facts.join(", "));
+    page += &tool["reason"].as_str().map_or_else(String::new, |why| format!("  not available: {}\n", printable(why)));
+    let required = tool["parameters"]["required"].as_array().map(Vec::as_slice).unwrap_or_default();
+    for (name, schema) in tool["parameters"]["properties"].as_object().into_iter().flatten() {
+        let others = tool["aliases"].as_object().into_iter().flatten().filter(|(_, meant)| *meant == name);
+        let others: Vec<&str> = others.map(|(alias, _)| alias.as_str()).collect();
+        let also = if others.is_empty() { String::new() } else { format!("; also {}", others.join(", ")) };
+        let default = schema.get("default").map_or_else(String::new, |default| format!("; default {default}"));
+        let must = if required.iter().any(|one| one == name) { "; required" } else { "" };
+        page += &format!("  {name}: {}{must}{default}{also}\n", printable(&describe(schema)));
+    }
+    if !tool["example"].is_null() {
+        page += &format!("example: {}\n", tool["example"]);
+    }
+    let said = tool["said"].as_array().into_iter().flatten().filter_map(Value::as_str);
+    said.fold(page, |page, said| page + &format!("said as: {}\n", printable(said)))
 }
 
 /// The servers, with what should be known of each.

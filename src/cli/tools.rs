@@ -17,7 +17,9 @@ use super::{CliError, Exit, Global, Out, tool_list};
 
 /// See what the agent can do, who offers it, and which tools fit a goal.
 #[derive(Args, Debug)]
-#[command(after_help = "Examples:\n  maxim tools list\n  maxim tools rank --catalog tools.jsonl --in goals.jsonl")]
+#[command(
+    after_help = "Examples:\n  maxim tools list\n  maxim tools show edit_file\n  maxim tools rank --catalog tools.jsonl --in goals.jsonl"
+)]
 pub struct ToolsArgs {
     #[command(subcommand)]
     what: Tools,
@@ -28,6 +30,12 @@ enum Tools {
     /// All tools of the running agent, and the tool servers behind them
     #[command(after_help = "Example:\n  maxim tools list")]
     List,
+    /// What one tool does, what it takes, and how it is asked for
+    #[command(after_help = "Example:\n  maxim tools show edit_file")]
+    Show {
+        /// Its name
+        tool: String,
+    },
     /// Ask the tool servers of the configuration what they offer, and remember that for the daemon's next start
     #[command(
         after_help = "Examples:\n  maxim tools refresh\n  maxim tools refresh files\n\nA server is a section [mcp.NAME] of the configuration; see maxim config explain mcp."
@@ -78,6 +86,7 @@ impl ToolsArgs {
     pub(super) fn run(self, global: &Global, out: &Out) -> Result<Exit, CliError> {
         let (catalog, learn, k, input) = match self.what {
             Tools::List => return tool_list::list(global, out),
+            Tools::Show { tool } => return tool_list::show(global, out, &tool),
             Tools::Refresh { server } => return tool_list::refresh(global, out, server.as_deref()),
             Tools::Rank { catalog, learn, k, input } => (catalog, learn, k, input),
         };

@@ -28,11 +28,13 @@ pub struct WorkingArgs {
 
 impl WorkingArgs {
     pub(super) fn run(self, global: &Global, out: &Out) -> Result<Exit, CliError> {
-        let given = [("kind", self.kind), ("since", self.since)];
-        let mut query: Vec<(&str, String)> =
-            given.into_iter().filter_map(|(name, value)| Some((name, value?))).collect();
-        query.extend([("salient", self.salient.to_string()), ("limit", self.limit.to_string())]);
-        let answer = Client::of_memory(global, false)?.get(&["v1", "memory", "working"], &query)?.body;
+        let given = [
+            ("--kind", "kind", self.kind),
+            ("--since", "since", self.since),
+            ("--salient", "salient", Some(self.salient.to_string())),
+            ("--limit", "limit", Some(self.limit.to_string())),
+        ];
+        let answer = Client::of_memory(global, false)?.ask(&["v1", "memory", "working"], &given)?;
         let results = answer["results"].as_array().cloned().unwrap_or_default();
         if out.json {
             results.iter().try_for_each(|line| out.say(&line.to_string()))?;

@@ -41,6 +41,9 @@ section! {
         mode: Mode = "active", "", Shape::Choice(Mode::WORDS);
         /// How much it decides without a person: planning proposes, supervised asks when it isn't sure, autonomous acts.
         autonomy: Autonomy = "autonomous", "", Shape::Choice(Autonomy::WORDS);
+        /// Whether it lives in a simulation: it is told so, has no body, and says, thinks and examines instead; its other
+        /// tools are as real as ever.
+        simulation: bool = "false", "", Shape::Flag;
         /// The folder it works in; not set is the folder that it was started in.
         workdir: Option<PathBuf> = "", "", Shape::Path;
         /// The zone by which it tells hours, weekdays and months; system is the machine's own.

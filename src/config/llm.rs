@@ -12,6 +12,9 @@ section! {
         base_url: Option<String> = "", "", Shape::Url;
         /// The model's name as the server knows it.
         model: Option<String> = "", "", Shape::Text;
+        /// The model that is asked for an action where nothing more is thought (the last cycle, or the only one), as the
+        /// server knows it; not set is the same. Its window must be no narrower.
+        act_model: Option<String> = "", "", Shape::Text;
         /// The model that reviews actions, as the server knows it, e.g. a smaller one; not set is the same.
         review_model: Option<String> = "", "", Shape::Text;
         /// The key for the server; only from the environment.
@@ -27,7 +30,7 @@ section! {
         tape: Option<PathBuf> = "", "", Shape::Path;
         /// How long one call may take.
         timeout: Span = "1min", "time", Shape::Span { low: "1s", high: "1h" };
-        /// Calls at once.
+        /// Calls at once. Where calls wait, reviews go first, then those that must act, then thoughts.
         concurrency: u32 = "4", "calls", Shape::Integer { low: 1, high: 1024 };
         /// The model's window: prompt and reply together.
         context_tokens: u32 = "8192", "tokens", Shape::Integer { low: 1024, high: 16_777_216 };
@@ -52,6 +55,10 @@ section! {
         price_prompt: f64 = "0", "a million tokens", Shape::Real { low: 0.0, high: 1_000_000.0 };
         /// What a million tokens of replies cost.
         price_reply: f64 = "0", "a million tokens", Shape::Real { low: 0.0, high: 1_000_000.0 };
+        /// The same of prompts to the model that acts, where that is another.
+        act_price_prompt: f64 = "0", "a million tokens", Shape::Real { low: 0.0, high: 1_000_000.0 };
+        /// And of its replies.
+        act_price_reply: f64 = "0", "a million tokens", Shape::Real { low: 0.0, high: 1_000_000.0 };
         /// The same of prompts to the reviewing model, where that is another.
         review_price_prompt: f64 = "0", "a million tokens", Shape::Real { low: 0.0, high: 1_000_000.0 };
         /// And of its replies.

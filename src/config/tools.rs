@@ -30,6 +30,9 @@ section! {
         /// Whether child processes get namespaces of their own by bubblewrap, beside the sandbox of the kernel: auto where it
         /// is installed and works, require refuses to start without, off never.
         bubblewrap: UseBubblewrap = "auto", "", Shape::Choice(UseBubblewrap::WORDS);
+        /// A voice of piper (its .onnx file, the .onnx.json beside it), with which it speaks where piper and aplay are
+        /// installed; not set is espeak-ng.
+        piper_voice: Option<PathBuf> = "", "", Shape::Path;
         /// Tools that come with things of the scene are on up to this many at once; beyond it the least recently used are off.
         scene_max: u32 = "20", "tools", Shape::Integer { low: 1, high: 1000 };
     }

@@ -1,10 +1,11 @@
 //! What the agent can do, who offers it, and its read-only questions about itself.
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use axum::extract::{Path, Request, State};
 use axum::http::StatusCode;
-use maxim_actors::action::tools::{Door, Runner, ToolSpec};
+use maxim_actors::action::tools::{Door, Runner, SpeechPattern, ToolSpec};
 use serde_json::{Value, json};
 
 use super::fields::{Field, Kind, body_fields, query_fields};
@@ -32,6 +33,10 @@ fn shown(served: &Served, spec: &ToolSpec) -> Value {
         "name": spec.name,
         "description": spec.description,
         "parameters": spec.parameters,
+        "aliases": spec.parameter_aliases.iter().cloned().collect::<BTreeMap<String, String>>(),
+        "example": spec.example,
+        "said": spec.speech.iter().map(said).collect::<Vec<_>>(),
+        "follow_up": spec.follow_up,
         "effect": spec.effect,
         "required_mode": spec.required_mode,
         "introspection": spec.door == Door::Introspection,
@@ -39,6 +44,11 @@ fn shown(served: &Served, spec: &ToolSpec) -> Value {
         "available": unavailable.is_none(),
         "reason": unavailable,
     })
+}
+
+/// A way of asking for it, with the first of its verbs.
+fn said(speech: &SpeechPattern) -> String {
+    speech.pattern.replace("{verb}", speech.verbs.first().map_or("", String::as_str))
 }
 
 /// `POST /v1/introspection/{tool}`.

@@ -88,7 +88,7 @@ fn mentions(body: &Value, id: MessageId) -> bool {
         .any(|name| body[*name] == id.as_str())
 }
 
-/// In the order of time, and what was caused after its cause.
+/// In the order of time; what was caused after its cause, and what one input led to in the order of a turn.
 fn parts_of(store: &AgentStore, turn: MessageId) -> Result<Vec<CausePart>, StoreError> {
     let mut parts: Vec<CausePart> = prefixed(store, &parts_prefix(turn))?;
     let ids: BTreeSet<MessageId> = parts.iter().map(|part| part.id).collect();
@@ -112,8 +112,34 @@ fn parts_of(store: &AgentStore, turn: MessageId) -> Result<Vec<CausePart>, Store
         }
         depth
     };
-    parts.sort_by_cached_key(|part| (part.at, depth(part)));
+    parts.sort_by_cached_key(|part| (part.at, depth(part), place(&part.kind)));
     Ok(parts)
+}
+
+/// Steps as they follow one another in a turn.
+const COURSE: [&str; 18] = [
+    "SalientPercept",
+    "EpisodeStored",
+    "EnrichedPercept",
+    "ThoughtGated",
+    "PromptBuilt",
+    "CycleThought",
+    "InquiryAnswered",
+    "Thought",
+    "Intent",
+    "IntentRefused",
+    "ClearedIntent",
+    "ExecutionStarted",
+    "ToolResult",
+    "Outbound",
+    "PainSignal",
+    "Reward",
+    "PredictionErrorSensed",
+    "TurnEnded",
+];
+
+fn place(kind: &str) -> usize {
+    COURSE.iter().position(|known| *known == kind).unwrap_or(COURSE.len())
 }
 
 /// How far behind an intent a step of its life comes.
@@ -214,10 +240,17 @@ fn sentence(part: &CausePart) -> String {
         },
         "CycleThought" => cycle(body),
         "Thought" => format!("thought: {} (confidence {})", text("text"), body["confidence"]),
-        "Intent" => format!("wanted {} {}", text("tool"), body["params"]),
+        "Intent" => {
+            let others = body["alternatives"].as_array().into_iter().flatten().filter_map(Value::as_str);
+            let others: Vec<&str> = others.collect();
+            let others = if others.is_empty() { String::new() } else { format!(", and then {}", others.join(", ")) };
+            format!("wanted {} {}{others}", text("tool"), body["params"])
+        }
         "IntentRefused" => format!("{} {}: {} ({})", text("refusal"), text("tool"), text("reason"), text("rule")),
         "ClearedIntent" => {
-            format!("cleared {} by {}: {}", intent["tool"].as_str().unwrap_or("-"), text("rule"), text("reason"))
+            let level = body["terms"]["powers"]["autonomy"].as_str();
+            let level = level.map_or(String::new(), |level| format!(" (autonomy: {level})"));
+            format!("cleared {} by {}: {}{level}", intent["tool"].as_str().unwrap_or("-"), text("rule"), text("reason"))
         }
         "ExecutionStarted" => {
             format!("began {}, attempt {}", intent["tool"].as_str().unwrap_or("-"), body["attempt"])

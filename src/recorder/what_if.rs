@@ -7,6 +7,7 @@
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
+use std::time::Duration;
 
 use maxim_actors::action::tools::{Remembered, ToolRegistry};
 use maxim_actors::deliberation::working_memory::WorkingMemory;
@@ -114,7 +115,7 @@ impl Recording {
             provider_id: None,
             trust: percept.trust,
         });
-        agent.settle();
+        settle(&mut agent, &clock);
         let accepted = accepted.try_recv().ok().and_then(Result::ok);
         let accepted = accepted.ok_or_else(|| wrong("the words were not accepted again".into()))?;
         let ended = live_out(&mut agent, &desk, &clock, accepted.percept)
@@ -144,11 +145,21 @@ fn desk_of(agent: &Agent, channel: &str) -> Arc<Desk> {
     })
 }
 
+/// What takes one step, in imagined time.
+const STEP: Duration = Duration::from_micros(1);
+
+/// Does what there is to do, each step a little after the one before: so the why-record has them in their order.
+fn settle(agent: &mut Agent, clock: &VirtualClock) {
+    while agent.step() {
+        clock.advance(STEP);
+    }
+}
+
 /// Lets virtual time pass until the turn has ended.
 fn live_out(agent: &mut Agent, desk: &Desk, clock: &VirtualClock, turn: MessageId) -> Option<TurnEnded> {
     let mut ended = desk.turn(turn);
     for _ in 0..PATIENCE {
-        agent.settle();
+        settle(agent, clock);
         if let Ok(ended) = ended.try_recv() {
             return ended.ok();
         }

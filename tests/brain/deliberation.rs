@@ -14,7 +14,7 @@ use maxim_bus::{MessageId, Trust};
 use serde_json::{Value, json};
 
 use crate::common::{Bench, speech};
-use crate::model::{Model, acts, thinks};
+use crate::model::{Act, Model, acts, thinks};
 use crate::stove::with_stove;
 
 fn reply(ended: &TurnEnded) -> String {
@@ -468,4 +468,30 @@ fn a_mind_with_a_body_is_told_how_to_act_with_it() {
         has(&bench, "acting_coach")
     };
     assert_eq!((coached(Driver::Sim), coached(Driver::None)), (true, false));
+}
+
+#[test]
+fn what_must_be_an_action_is_asked_of_the_model_that_acts() {
+    let model = Model::acting(|number, _| match number {
+        0 => Act::Say(thinks("I wonder about the gulls")),
+        1 => Act::Say(thinks("They may come back at noon")),
+        _ => Act::Say(acts("respond", &json!({"message": "At noon."}))),
+    });
+    let asked = |model: &Model| -> Vec<String> {
+        model.requests().iter().map(|request| request["model"].as_str().unwrap_or_default().to_owned()).collect()
+    };
+    let mut bench = model.bench(|settings| settings.llm.act_model = Some("quick".into()));
+    let ended = bench.say("when would you say the gulls come back?");
+    assert_eq!(ended.reply.as_deref(), Some("At noon."));
+    assert_eq!(asked(&model), ["gull", "gull", "quick"], "two thoughts, and the last cycle");
+    let spent = bench.inquire("energy_status", json!({}));
+    assert_eq!((&spent["purposes"]["act"]["calls"], &spent["purposes"]["deliberate"]["calls"]), (&json!(1), &json!(2)));
+
+    let single = Model::minded(|_| acts("respond", &json!({"message": "At noon."})));
+    let mut bench = single.bench(|settings| {
+        settings.llm.act_model = Some("quick".into());
+        settings.llm.cycles = 1;
+    });
+    bench.say("when would you say the gulls come back?");
+    assert_eq!(asked(&single), ["quick"], "without deliberation each call must act");
 }

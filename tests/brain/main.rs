@@ -27,6 +27,7 @@ mod replay;
 mod retake;
 mod review;
 mod seeds;
+mod simulation;
 mod skill;
 mod sleep;
 mod stove;

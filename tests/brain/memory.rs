@@ -316,3 +316,12 @@ fn what_surprised_was_led_to_by_what_was_done_before_it() {
     bench.say("read the file missing.txt");
     assert!(edges(&mut bench).as_u64() > Some(0), "the first failure surprises");
 }
+
+#[test]
+fn a_command_to_look_something_up_is_no_evidence_of_it() {
+    let mut bench = Bench::new();
+    bench.say("recall the harbour lamp");
+    bench.say("look up the harbour lamp");
+    let reply = bench.say("what is the harbour lamp like?").reply.unwrap_or_default();
+    assert!(!reply.contains("recall") && !reply.contains("look up"), "{reply}");
+}

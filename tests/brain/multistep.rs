@@ -161,8 +161,23 @@ fn outcomes_are_shown_whole_as_far_as_the_window_goes() {
         let mut bench = model.bench(|settings| settings.llm.context_tokens = window);
         std::fs::write(bench.file("list.txt"), &long).expect("written");
         bench.say(WISH);
+        assert!(model.last().contains("(cut)"), "what was left out is said: {}", model.last());
         model.prompts().iter().map(|prompt| prompt.matches("egg").count()).max().unwrap_or(0)
     };
     let (narrow, wide) = (shown(2_048), shown(32_768));
     assert!(0 < narrow && narrow < wide && wide <= 1_500, "{narrow}, {wide}");
+}
+
+#[test]
+fn an_answer_under_invented_names_is_given_once_and_one_without_words_is_no_answer() {
+    let model = scripted(vec![acts("reply", &json!({"content": "Two eggs."})), say("not reached")]);
+    let ended = model.bench(|_| {}).say(WISH);
+    assert_eq!((ended.reply.as_deref(), model.requests().len()), (Some("Two eggs."), 1));
+    assert_eq!(did(&ended), [("respond", "done")]);
+
+    let model = scripted(vec![acts("respond", &json!({"message": " "}))]);
+    let mut bench = model.bench(|_| {});
+    bench.say("remember that the green teapot is in the attic");
+    let reply = bench.say("do you happen to have an idea of the green teapot?").reply.unwrap_or_default();
+    assert!(reply.contains("in the attic"), "habit answers: {reply}");
 }

@@ -150,3 +150,24 @@ fn a_crash_during_a_review_ends_in_a_question() {
         assert!(!why.lines().any(began), "crash at {steps}: it was begun");
     }
 }
+
+#[test]
+fn a_review_that_would_pass_a_budget_is_not_made_and_a_person_is_asked() {
+    for limit in [0, 300] {
+        let model = reviewer(HARMLESS);
+        let mut bench = model.bench(|settings| settings.llm.tokens_per_hour = limit);
+        let (status, reason) = self::status(&mut bench, UNKNOWN);
+        assert_eq!(status, "asked", "{limit}: {reason}");
+        assert!(limit == 0 || reason.contains("no review: the call would pass the budget"), "{reason}");
+        assert!(reviews(&model).is_empty(), "{limit}");
+    }
+    // What was spent on reviews counts, also over a crash.
+    let model = reviewer(HARMLESS);
+    let mut bench = model.bench(|settings| settings.llm.tokens_per_hour = 1_000);
+    for number in 0..6 {
+        status(&mut bench, &format!("run the command frobnicate --list notes{number}"));
+        bench.crash();
+    }
+    let spent = bench.inquire("energy_status", json!({}))["budgets"]["hour"]["spent"].as_u64();
+    assert!(reviews(&model).len() > 1 && spent.is_some_and(|spent| spent <= 1_000), "{spent:?}");
+}

@@ -2,12 +2,13 @@
 
 use std::fs;
 use std::path::Path;
+use std::time::Duration;
 
-use maxim::config::Settings;
+use maxim::config::{Settings, Span};
 use maxim::recorder::{Imagining, Recording, Without};
 use maxim_actors::store::StateStore;
 use maxim_bus::MessageId;
-use serde_json::json;
+use serde_json::{Value, json};
 use tempfile::TempDir;
 
 use crate::common::core_tools;
@@ -115,4 +116,46 @@ fn a_turn_that_the_recording_does_not_hold_is_told() {
     let error = lived.recording.what_if(MessageId::from_parts(1, 1), Without::Memory, &core_tools());
     let error = error.expect_err("it isn't there").to_string();
     assert!(error.contains("doesn't hold the beginning of the turn"), "{error}");
+}
+
+#[test]
+fn imagined_steps_stand_in_the_order_in_which_they_lead_to_one_another() {
+    let model = Model::acting(|_, request| {
+        let prompt = request["messages"][1]["content"].as_str().unwrap_or_default();
+        Act::Say(match prompt.contains("What you did in this turn already") {
+            false => acts("read_file", &json!({"path": "list.txt"})),
+            true => acts("respond", &json!({"message": "Nothing is on the list."})),
+        })
+    });
+    let mut settings = Settings::default();
+    (settings.llm.base_url, settings.llm.model) = (Some(model.serve()), Some("gull".into()));
+    settings.llm.tick = Span::new(Duration::ZERO);
+    let wishes =
+        ["what would make the list complete?", "and what does the list lack?", "how long would you say it is?"];
+    for said in 1..=wishes.len() {
+        let would = Lived::through(&wishes[..said], settings.clone()).without(Without::Nothing);
+        assert_eq!(would.unknown_prompts, 0);
+        let steps = would.why["steps"].as_array().expect("steps").clone();
+        let kinds: Vec<&str> = steps.iter().filter_map(|step| step["kind"].as_str()).collect();
+        let course =
+            ["PromptBuilt", "CycleThought", "Thought", "Intent", "ClearedIntent", "ExecutionStarted", "ToolResult"];
+        let told: Vec<&str> = kinds.iter().copied().filter(|kind| course.contains(kind)).collect();
+        assert_eq!(told, [course, course].concat(), "{kinds:?}");
+        let begins = kinds.iter().position(|kind| *kind == "PromptBuilt").expect("it was asked");
+        assert!(kinds[..begins].contains(&"EnrichedPercept") && kinds[..begins].contains(&"ThoughtGated"), "{kinds:?}");
+        let tools: Vec<&Value> =
+            steps.iter().filter(|step| step["kind"] == "Intent").map(|step| &step["detail"]["tool"]).collect();
+        assert_eq!(tools, ["read_file", "respond"]);
+    }
+}
+
+#[test]
+fn a_step_says_what_comes_after_it_and_at_which_level_it_was_cleared() {
+    let said = ["create a file a.txt with the text one and then read a.txt"];
+    let why = Lived::through(&said, Settings::default()).without(Without::Nothing).why;
+    let told: Vec<&str> =
+        why["steps"].as_array().expect("steps").iter().filter_map(|step| step["what"].as_str()).collect();
+    let says = |words: &str| told.iter().any(|step| step.contains(words));
+    assert!(says("wanted write_file {") && says(", and then read_file"), "{told:?}");
+    assert!(says("cleared write_file by ") && says("(autonomy: autonomous)"), "{told:?}");
 }

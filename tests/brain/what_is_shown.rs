@@ -126,10 +126,10 @@ fn a_body_is_told_what_is_around_it_and_in_what_state() {
     let (embodied, prompt) = shown(Driver::Sim);
     assert_eq!(embodied, Some(true));
     assert!(prompt.user.contains("cup (object): new to you, seen 1 times, last 12 s ago"), "{}", prompt.user);
-    assert!(prompt.system.contains("This is a simulation"), "{}", prompt.system);
+    assert!(prompt.system.contains("Your body is a simulated one"), "{}", prompt.system);
     let (bare, prompt) = shown(Driver::None);
     assert_eq!(bare, None);
-    assert!(prompt.user.contains("cup (object, confidence 0.90)") && !prompt.system.contains("simulation"));
+    assert!(prompt.user.contains("cup (object, confidence 0.90)") && !prompt.system.contains("simulated"));
 }
 
 #[test]

@@ -87,7 +87,7 @@ fn explain_says_which_layer_won() {
     let done = home.run(&["config", "explain", "gateway.credti"]);
     assert_eq!(done.code, Some(2));
     insta::assert_snapshot!(done.err, @"maxim: there is no configuration key gateway.credti; did you mean gateway.credit?");
-    assert_eq!(home.run(&["config", "explain", "llm", "--json"]).json().as_array().map(Vec::len), Some(26));
+    assert_eq!(home.run(&["config", "explain", "llm", "--json"]).json().as_array().map(Vec::len), Some(29));
 }
 
 #[test]
@@ -130,6 +130,8 @@ fn doctor_is_useful_without_a_daemon() {
     assert!(done.out.contains("chmod 600 ~/token"), "{}", done.out);
     home.write("bert/config.json", r#"{"model_type": "bert", "architectures": ["BertModel"]}"#);
     let folder = home.path("bert").display().to_string();
+    let done = home.run_with(&["doctor"], "MAXIM__TOOLS__PIPER_VOICE", "/nowhere/joe.onnx");
+    assert!(done.out.contains("/nowhere/joe.onnx isn't there"), "{done:?}");
     let done = home.run_with(&["doctor"], "MAXIM__ENCODER__FOLDER", &folder);
     assert_eq!(done.code, Some(1), "{done:?}");
     assert!(

@@ -63,8 +63,9 @@ fn what_does_not_exist_is_refused_by_its_name() {
         (&["concepts", "--id", "concept-99"], "\"concept-99\""),
         (&["concepts", "--property", ""], "property is empty"),
         (&["predict", "move", "--params", "[1]"], "JSON object"),
-        (&["recall", "x", "--after", "yesterday"], "time_after"),
-        (&["recall", "x", "--after", "2026-01-40"], "time_after"),
+        (&["recall", "x", "--after", "yesterday"], "--after is no time"),
+        (&["recall", "x", "--before", "2026-01-40"], "--before is no time"),
+        (&["working", "--since", "noon"], "--since"),
     ] {
         let done = home.run(&[&["memory"], args].concat());
         assert!(done.code == Some(2) && done.err.contains(word), "{args:?}: {done:?}");

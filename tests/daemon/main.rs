@@ -15,6 +15,7 @@ mod loopback;
 mod manners;
 mod mcp;
 mod model;
+mod model_server;
 mod offline;
 mod page;
 mod restored;

@@ -169,3 +169,27 @@ fn a_command_is_told_of_commands_and_of_the_token_it_lacks() {
     assert_eq!((mode("daemon.json"), mode("latch.json")), (0, 0), "for its user alone");
     drop(daemon);
 }
+
+#[test]
+fn a_tool_is_shown_from_its_own_description_and_a_wrong_name_gets_the_nearest() {
+    let place = Place::new();
+    let _daemon = place.start();
+    let (code, told, err) = place.cli(&["tools", "show", "edit_file"]);
+    assert_eq!(code, 0, "{err}");
+    for words in [
+        "edit_file: Replaces text",
+        "effect reversible",
+        "old_string: a string",
+        "required",
+        "default 1",
+        "also file",
+        "example: {",
+        "said as: replace ",
+    ] {
+        assert!(told.contains(words), "{words:?} is missing in {told}");
+    }
+    let (_, told, _) = place.cli(&["tools", "show", "move"]);
+    assert!(told.contains("not available: "), "{told}");
+    let (code, _, err) = place.cli(&["tools", "show", "edit_fiel"]);
+    assert!(code == 2 && err.contains("did you mean edit_file?"), "{err}");
+}

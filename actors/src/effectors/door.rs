@@ -133,7 +133,7 @@ impl Door {
         let id = self.fresh_id();
         let (tell, told) = oneshot::channel();
         self.inquiries.lock().insert(id, tell);
-        self.put(DOOR, id, Trust::Owner, Inquiry { tool: tool.into(), params, turn: None });
+        self.put(DOOR, id, Trust::Owner, Inquiry { tool: tool.into(), params, turn: None, by_model: false });
         let answer = wait(told, Duration::from_secs(10)).await;
         self.inquiries.lock().remove(&id);
         answer

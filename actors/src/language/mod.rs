@@ -1,5 +1,6 @@
 //! What rooms share about language: words and stems, and vectors of texts.
 
+pub mod budget;
 pub mod encoder;
 pub mod nearest;
 pub mod packed;
@@ -11,6 +12,7 @@ pub mod vectors;
 pub mod word_pieces;
 pub mod words;
 
+pub use budget::{Budget, Cost, Spent};
 pub use encoder::{Embedding, Encoder, EncoderId, FLOOR, calibrated, similarity};
 pub use token_table::TokenTable;
 pub use tokenizer::{BadTokenizer, TokenCounter, Tokenizer};

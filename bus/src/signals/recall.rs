@@ -289,6 +289,9 @@ pub struct Inquiry {
     pub params: Json,
     /// The turn that asks; none for the outside.
     pub turn: Option<MessageId>,
+    /// A model wrote the parameters: they are checked against the tool's schema.
+    #[serde(default)]
+    pub by_model: bool,
 }
 
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]

@@ -9,6 +9,8 @@ use crate::signal;
 use crate::signal::Query;
 use crate::units::Confidence;
 
+/// The name by which a model asks for a program, as if it were a tool.
+pub const RUN_PROGRAM: &str = "run_program";
 /// Words of a goal that are looked at; a longer one has no program.
 pub const MOST_WORDS: usize = 64;
 /// Ways of laying a program's words over a text that are tried.

@@ -3,6 +3,7 @@
 use serde::{Deserialize, Serialize};
 use serde_json::Value as Json;
 
+use crate::hash::StableHash;
 use crate::ids::MessageId;
 use crate::signal;
 use crate::units::Confidence;
@@ -83,13 +84,15 @@ pub struct ModelProposal {
     pub error: Option<String>,
 }
 
-/// What a call of the model is for. The order is that of their urgency: a review goes before whatever else waits.
+/// What a call of the model is for. The order is that of their urgency: where calls wait, a review goes first.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Purpose {
     /// Is this action harmful.
     Review,
-    /// What to do.
+    /// What to do, by an answer that must be an action: somebody waits for it and nothing is thought on.
+    Act,
+    /// What to do, perhaps by another thought.
     #[default]
     Deliberate,
 }
@@ -98,6 +101,7 @@ impl Purpose {
     pub const fn as_str(self) -> &'static str {
         match self {
             Self::Review => "review",
+            Self::Act => "act",
             Self::Deliberate => "deliberate",
         }
     }
@@ -119,6 +123,13 @@ pub struct ModelCall {
     /// The JSON schema of the reply, where it isn't a thought or an action.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub form: Option<Json>,
+}
+
+impl ModelCall {
+    /// Equal for equal requests.
+    pub fn hash(&self) -> u64 {
+        StableHash::default().add_long(self.system.as_bytes()).add_long(self.user.as_bytes()).get()
+    }
 }
 
 /// A tool that a reply may name.
@@ -156,6 +167,9 @@ pub struct ModelReply {
     /// The worker went down in the midst of the call, so nobody knows what became of it; it may be asked again.
     #[serde(default)]
     pub lost: bool,
+    /// Of what was asked, by [`ModelCall::hash`]: so the journal says what the reply was to.
+    #[serde(default)]
+    pub request_hash: u64,
     /// From the first request to the reply, retries included.
     #[serde(default)]
     pub seconds: f64,
@@ -177,6 +191,7 @@ impl ModelReply {
             is_cut: false,
             overflow: None,
             lost: false,
+            request_hash: call.hash(),
             seconds: 0.0,
             money: 0.0,
         }

@@ -42,14 +42,14 @@ use maxim_actors::sleep::ConsolidationSettings;
 use maxim_actors::sleep::semantic_promoter::PromoterSettings;
 use maxim_bus::mode::{AutonomyLevel, EffortLimits, Powers};
 
-use super::models::{encoder_source, model_source, money_limits, prices, token_counter};
+use super::models::{budget, encoder_source, model_source, money_limits, prices, token_counter};
 use super::{channels, tool_servers};
 use crate::config::{self, Fault, Settings};
 
 pub use words::mode_of;
 use words::{
-    body_plan, bytes, callable, capture_law, constitution, embodiment, home, level_of, review_of, signed, text_of,
-    whitelists,
+    body_plan, bytes, callable, capture_law, constitution, embodiment, home, level_of, review_of, signed, simulated,
+    text_of, whitelists,
 };
 
 /// Turns whose why-records are kept.
@@ -169,6 +169,7 @@ impl AgentSettings {
             names: _,
             mode,
             autonomy,
+            simulation,
             workdir: _,
             timezone: _,
             constitution_file,
@@ -180,7 +181,15 @@ impl AgentSettings {
         let config::Stop { phrases, file_poll: _ } = stop;
         let config::Gateway { credit, text_max } = gateway;
         let config::Habit { evidence_max } = habit;
-        let config::Tools { deadline: tool_deadline, output_max, web, folder: _, bubblewrap: _, scene_max } = tools;
+        let config::Tools {
+            deadline: tool_deadline,
+            output_max,
+            web,
+            folder: _,
+            bubblewrap: _,
+            piper_voice,
+            scene_max,
+        } = tools;
         let config::Gate {
             veto_confidence,
             veto_value,
@@ -203,7 +212,9 @@ impl AgentSettings {
         let stop = StopGrammar::new(&agent.names, phrases);
         let effort_limits = EffortLimits { per_hour: body.degrees_per_hour, per_day: body.degrees_per_day };
         let body = Body::new(body_plan(body));
-        if body.plan().driver == DriverPlan::None {
+        if *simulation {
+            registry = simulated(registry, body.plan())?;
+        } else if body.plan().driver == DriverPlan::None {
             tools::robot::ALL.iter().for_each(|tool| registry.switch_off(tool, NO_BODY));
         }
         let whitelists = whitelists(
@@ -241,6 +252,7 @@ impl AgentSettings {
         hands.output_cap = bytes(*output_max);
         hands.web = *web;
         hands.home = home();
+        hands.voice.clone_from(piper_voice);
         hands.autonomy = level_of(*autonomy);
         hands.outbox = Arc::new(channels::rules(&settings.channels));
         let outbox = OutboxSettings::new(boot, Arc::clone(&hands.outbox));
@@ -299,11 +311,8 @@ impl AgentSettings {
             prefrontal: PrefrontalSettings {
                 model: model.is_some(),
                 timeout: signed(llm.timeout.get()),
-                tokens_per_hour: llm.tokens_per_hour,
-                tokens_per_day: llm.tokens_per_day,
-                tokens_per_session: llm.tokens_per_session,
-                money: money_limits(llm),
-                price: prices(llm)[0],
+                budget: budget(llm),
+                prices: prices(llm),
                 boot,
                 context_tokens: u64::from(llm.context_tokens),
                 reply_tokens: llm.reply_tokens.min(llm.context_tokens / 4),
@@ -316,6 +325,7 @@ impl AgentSettings {
                 names: agent.names.clone(),
                 powers: powers.clone(),
                 body: embodiment(body.plan()),
+                simulation: *simulation,
                 zone: agent.zone(),
                 tools: ToolShelf::new(callable(&specs), &counter),
                 stable: Arc::new(stable),
@@ -340,7 +350,7 @@ impl AgentSettings {
                 boot,
                 fearless: None,
                 zone: agent.zone(),
-                review: review_of(*model_review).filter(|_| model.is_some()),
+                review: review_of(*model_review, llm).filter(|_| model.is_some()),
                 mode,
                 workdir: workdir.to_owned(),
                 home: home(),

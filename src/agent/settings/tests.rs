@@ -1,4 +1,6 @@
-use maxim_actors::language::Price;
+use maxim_actors::deliberation::prefrontal_cortex::Prices;
+use maxim_actors::effectors::llm_worker::{Role, Roles};
+use maxim_actors::language::{Budget, Price};
 use maxim_actors::memory::hippocampus::law::CaptureLaw;
 use maxim_bus::mode::MoneyLimits;
 
@@ -48,10 +50,14 @@ fn what_is_configured_reaches_its_room() {
         ("llm.tokens_per_session", "12"),
         ("llm.price_prompt", "1.5"),
         ("llm.price_reply", "2.5"),
+        ("llm.act_model", "quick"),
+        ("llm.act_price_prompt", "3.5"),
+        ("llm.act_price_reply", "4.5"),
         ("llm.money_per_hour", "3"),
         ("llm.money_per_day", "4"),
         ("llm.money_per_session", "5"),
         ("tools.scene_max", "7"),
+        ("tools.piper_voice", "/voices/joe.onnx"),
         ("autonomy.supervised_tools", "read_file,glob"),
         ("body.degrees_per_hour", "6"),
         ("body.degrees_per_day", "7"),
@@ -67,19 +73,24 @@ fn what_is_configured_reaches_its_room() {
     assert_eq!(other.gateway.text_max, 2048);
     assert_eq!(other.fear.forgiveness, SignedDuration::from_mins(9));
     assert_eq!((other.prefrontal.cycles, other.prefrontal.tick), (5, SignedDuration::from_secs(7)));
-    let PrefrontalSettings { tokens_per_hour, tokens_per_day, context_tokens, .. } = other.prefrontal;
-    assert_eq!((tokens_per_hour, tokens_per_day, context_tokens), (10, 11, 2048));
-    assert_eq!((other.prefrontal.tokens_per_session, other.energy.tokens_per_session), (12, 12));
+    let PrefrontalSettings { budget, context_tokens, .. } = other.prefrontal;
+    assert_eq!((context_tokens, other.energy.tokens_per_session), (2048, 12));
     assert_eq!((other.prefrontal.reply_tokens, other.habit.steps), (100, 6));
     let money = MoneyLimits { per_hour: 3.0, per_day: 4.0, per_session: 5.0 };
-    assert_eq!((other.prefrontal.money, other.energy.money), (money, money));
+    let limits = Budget { tokens_per_hour: 10, tokens_per_day: 11, tokens_per_session: 12, money };
+    assert_eq!((budget, other.energy.money), (limits, money));
+    assert_eq!(other.fear.review.map(|review| review.budget), Some(limits), "reviews are paid out of the same");
+    assert_eq!(other.hands.voice.as_deref(), Some(Path::new("/voices/joe.onnx")));
     let effort = EffortLimits { per_hour: 6.0, per_day: 7.0 };
     assert_eq!((other.autonomy.effort, other.energy.effort), (effort, effort));
     let listed = [(AutonomyLevel::Supervised, vec!["read_file".to_owned(), "glob".to_owned()])];
     assert_eq!((&other.autonomy.whitelists, other.autonomy.scene_tools), (&listed.into(), 7));
     let price = Price { prompt: 1.5, reply: 2.5 };
-    assert_eq!(other.prefrontal.price, price);
+    assert_eq!(other.prefrontal.prices, Prices { act: Price { prompt: 3.5, reply: 4.5 }, deliberate: price });
     let Some(ModelSource::Server(server)) = &other.model else { panic!("a server is configured") };
-    assert_eq!(server.calls.available_permits(), 3);
-    assert_eq!(server.prices, [price, price], "who reviews is the same model");
+    assert_eq!(server.calls.places(), 3);
+    let role = |model: &str, price| Role { model: model.into(), price };
+    let acts = role("quick", Price { prompt: 3.5, reply: 4.5 });
+    let roles = Roles { review: role("m", price), act: acts, deliberate: role("m", price) };
+    assert_eq!(*server.roles, roles, "who reviews is the same model");
 }

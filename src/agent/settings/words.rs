@@ -14,7 +14,18 @@ use maxim_actors::memory::hippocampus::law::CaptureLaw;
 use maxim_bus::mode::{AutonomyLevel, Mode};
 
 use super::SettingsError;
+use crate::agent::models::{budget, roles};
 use crate::config::{self, ByteCount, Fault};
+
+/// The tools of an agent in a simulation, which has no body of its own.
+pub(super) fn simulated(registry: ToolRegistry, body: &BodyPlan) -> Result<ToolRegistry, SettingsError> {
+    if body.driver != DriverPlan::None {
+        let found = "agent.simulation is on, and in a simulation no tool moves a body".to_owned();
+        let fix = "set body.driver to none, or agent.simulation to false";
+        return Err(SettingsError::Config(Fault::new("body.driver", found, fix)));
+    }
+    Ok(registry.simulated()?)
+}
 
 pub(super) const fn embodiment(plan: &BodyPlan) -> Option<Embodiment> {
     match plan.driver {
@@ -116,14 +127,14 @@ pub(super) fn level_of(level: config::Autonomy) -> AutonomyLevel {
     }
 }
 
-/// What a model's review may do.
-pub(super) fn review_of(review: config::ModelReview) -> Option<ReviewSettings> {
+/// What a model's review may do and cost.
+pub(super) fn review_of(review: config::ModelReview, llm: &config::Llm) -> Option<ReviewSettings> {
     let power = match review {
         config::ModelReview::Off => return None,
         config::ModelReview::Advise => ReviewPower::Advise,
         config::ModelReview::Decide => ReviewPower::Decide,
     };
-    Some(ReviewSettings { power })
+    Some(ReviewSettings { power, budget: budget(llm), price: roles(llm, "").review.price })
 }
 
 /// What the agent holds to, from its file or as shipped.

@@ -175,7 +175,7 @@ fn described(spec: &ToolSpec) -> String {
 }
 
 /// The stems that matter in a text.
-fn meaning(text: &str) -> BTreeSet<String> {
+pub(super) fn meaning(text: &str) -> BTreeSet<String> {
     Stems::default().of_text(text).into_iter().collect()
 }
 

@@ -1,6 +1,7 @@
 //! Looking inward: questions about the brain itself, and about what it can do.
 
 mod affordances;
+mod narrative;
 pub mod region;
 mod times;
 

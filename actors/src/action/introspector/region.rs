@@ -23,12 +23,14 @@ use maxim_bus::signals::recall::{
 };
 use maxim_bus::signals::scene::{SceneSurveyed, SurveyScene};
 use maxim_bus::signals::similarity::{FindSimilar, SimilarFound};
+use maxim_bus::signals::working_memory::{SurveyWorkingMemory, WorkingMemorySurveyed};
 use maxim_bus::{MessageId, RegionName, Stage, Trust};
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, Value as Json, json};
 
-use super::{affordances, times};
+use super::{affordances, narrative, times};
 use crate::action::tools::ToolRegistry;
+use crate::action::tools::narrative::{EXAMINE, THINK};
 use crate::region::{Card, Hears, Pulse, Region};
 use crate::wiring;
 
@@ -90,6 +92,7 @@ wiring!(Introspector {
         LinksListed,
         PainReported,
         SceneSurveyed,
+        WorkingMemorySurveyed,
         VerdictForeseen,
         RhythmsDiscovered,
     ],
@@ -107,6 +110,7 @@ wiring!(Introspector {
         ListLinks,
         ReportPain,
         SurveyScene,
+        SurveyWorkingMemory,
         ForeseeVerdict,
         DiscoverRhythms,
         InquiryAnswered,
@@ -220,16 +224,21 @@ fn compose(open: &Open, mut reports: BTreeMap<String, Json>) -> Json {
     if !missing.is_empty() {
         whole["missing"] = json!(missing);
     }
-    affordances::weighed(whole)
+    if open.tool == EXAMINE { narrative::notable(whole) } else { affordances::weighed(whole) }
 }
 
 impl Hears<Inquiry> for Introspector {
     fn hear(&self, inquiry: &Inquiry, pulse: &mut Pulse<'_, Self>) {
         let Some(cause) = pulse.cause() else { return };
+        let given = bounded(inquiry);
+        let checked = match inquiry.by_model {
+            true => pulse.settings().tools.validate(&inquiry.tool, &given).map_err(|error| error.to_string()),
+            false => Ok(given.clone()),
+        };
         let mut open = Open {
             asker: cause.sender.clone(),
             tool: inquiry.tool.clone(),
-            params: bounded(inquiry),
+            params: checked.clone().unwrap_or(given),
             turn: inquiry.turn,
             correlation: cause.correlation,
             due: pulse.now() + pulse.settings().deadline,
@@ -237,7 +246,7 @@ impl Hears<Inquiry> for Introspector {
             reports: BTreeMap::new(),
         };
         let inquiry = &Inquiry { params: open.params.clone(), ..inquiry.clone() };
-        let question = match ask(inquiry, pulse) {
+        let question = match checked.and_then(|_| ask(inquiry, pulse)) {
             Ok(questions) => questions,
             Err(why) => {
                 self.answer(cause.id, &open, Json::Null, Some(why), pulse);
@@ -349,6 +358,9 @@ fn ask(inquiry: &Inquiry, pulse: &mut Pulse<'_, Introspector>) -> Result<BTreeMa
             let rooms = pulse.settings().rooms.clone();
             return Ok(rooms.into_iter().map(|room| (pulse.ask(room, ReportStats {}), room.to_owned())).collect());
         }
+        THINK | EXAMINE if pulse.settings().tools.get(&inquiry.tool).is_some() => {
+            return Ok(narrative::questions(inquiry, pulse));
+        }
         other => return Err(format!("{other} is no introspection tool that is built")),
     };
     Ok(BTreeMap::from([(question, room.to_owned())]))
@@ -356,7 +368,10 @@ fn ask(inquiry: &Inquiry, pulse: &mut Pulse<'_, Introspector>) -> Result<BTreeMa
 
 impl Hears<EpisodesRecalled> for Introspector {
     fn hear(&self, answer: &EpisodesRecalled, pulse: &mut Pulse<'_, Self>) {
-        self.reported("hippocampus", json!({ "results": answer.episodes }), pulse);
+        let Some((_, _, open)) = self.asked(pulse) else { return };
+        let report = narrative::remembered(&open.tool, &open.params, &answer.episodes, pulse.settings())
+            .unwrap_or_else(|| json!({ "results": answer.episodes }));
+        self.reported("hippocampus", report, pulse);
     }
 }
 
@@ -390,11 +405,20 @@ impl Hears<SceneSurveyed> for Introspector {
         let Some((_, _, open)) = self.asked(pulse) else { return };
         let report = match open.tool.as_str() {
             "sense" => affordances::sensed(open.params["entity"].as_str().unwrap_or_default(), answer),
+            EXAMINE => narrative::seen(&open.params, answer, pulse.settings()),
             tool => {
                 affordances::known(tool, &open.params, Some(answer), pulse.settings()).unwrap_or_else(|| json!(answer))
             }
         };
         self.reported("scene", report, pulse);
+    }
+}
+
+impl Hears<WorkingMemorySurveyed> for Introspector {
+    fn hear(&self, answer: &WorkingMemorySurveyed, pulse: &mut Pulse<'_, Self>) {
+        let Some((_, _, open)) = self.asked(pulse) else { return };
+        let report = narrative::lately(&open.params, &answer.entries, pulse.settings());
+        self.reported("working_memory", report, pulse);
     }
 }
 

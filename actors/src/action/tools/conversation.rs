@@ -1,15 +1,23 @@
 //! Speaking aloud and asking back.
 
+use std::path::{Path, PathBuf};
+
 use maxim_bus::latch::Permit;
 use serde_json::{Value, json};
 
 use super::contained::{ChildSpec, Ending, SandboxPolicy, run};
 use super::{EffectClass, ErrorKind, FollowUp, Hands, SideEffectKind, Tool, ToolFailure, ToolOutcome, ToolSpec};
 
-/// Programs that speak, the better first, with the words that make them read their standard input.
-const ENGINES: &[(&str, &[&str])] = &[("espeak-ng", &["--stdin"]), ("espeak", &["--stdin"])];
+/// Programs that speak by themselves, the better first; they read their standard input when told `--stdin`.
+const ENGINES: [&str; 2] = ["espeak-ng", "espeak"];
+const PIPER: &str = "piper";
+/// Plays what piper makes.
+const PLAYER: &str = "aplay";
+/// Piper makes a sound of its standard input and writes it as WAV; the player plays it. `$0` is piper, `$1` the voice.
+const PIPED: &str = "\"$0\" --model \"$1\" --output_file - | \"$2\" -q -";
 
-/// Says a text aloud. Output: `engine`, `characters`; `{"available": false}` where no engine is.
+/// Says a text aloud: by piper where a voice is configured, else by espeak-ng. Output: `engine`, `characters`;
+/// `{"available": false}` where no engine is.
 pub struct Speak(ToolSpec);
 
 impl Speak {
@@ -38,17 +46,50 @@ impl Tool for Speak {
     }
 }
 
+/// How a text becomes sound on this machine.
+struct Engine {
+    name: &'static str,
+    program: String,
+    args: Vec<String>,
+    /// A folder that it reads beside.
+    reads: Option<PathBuf>,
+}
+
+/// Why there is none, if there is none.
+fn engine(hands: &Hands) -> Result<Engine, String> {
+    let found = |program: &str| hands.sandbox.find(program).map(|program| program.display().to_string());
+    if let (Some(voice), Some(piper), Some(player)) = (&hands.voice, found(PIPER), found(PLAYER)) {
+        let args = ["-c".into(), PIPED.into(), piper, voice.display().to_string(), player];
+        let reads = voice.parent().map(Path::to_owned);
+        return Ok(Engine { name: PIPER, program: "/bin/sh".into(), args: args.into(), reads });
+    }
+    let spoken = ENGINES.into_iter().find_map(|name| Some((name, found(name)?)));
+    let engine = spoken.map(|(name, program)| Engine { name, program, args: vec!["--stdin".into()], reads: None });
+    engine.ok_or_else(|| {
+        let lacking: Vec<&str> = [PIPER, PLAYER].into_iter().filter(|program| found(program).is_none()).collect();
+        match (&hands.voice, lacking.join(" and ")) {
+            (Some(_), lacking) => {
+                format!("{lacking} is missing for the voice of tools.piper_voice; install it, or espeak-ng")
+            }
+            (None, _) => {
+                "no speech engine is on this machine; install espeak-ng, or piper and name a voice in tools.piper_voice"
+                    .into()
+            }
+        }
+    })
+}
+
 fn say_aloud(text: &str, permit: &Permit<'_>, hands: &Hands) -> Result<ToolOutcome, ToolFailure> {
-    let mut engines = ENGINES.iter().filter_map(|(name, args)| Some((name, args, hands.sandbox.find(name)?)));
-    let Some((name, args, program)) = engines.next() else {
-        let reason = "no speech engine is on this machine; install espeak-ng";
-        return Ok(ToolOutcome::unavailable(reason));
+    let Engine { name, program, args, reads } = match engine(hands) {
+        Ok(engine) => engine,
+        Err(reason) => return Ok(ToolOutcome::unavailable(&reason)),
     };
     let mut policy: SandboxPolicy = hands.sandbox.clone();
     policy.devices.push("/dev/snd".into());
+    policy.readable.extend(reads);
     let spec = ChildSpec {
-        program: program.display().to_string(),
-        args: args.iter().map(|arg| (*arg).to_owned()).collect(),
+        program,
+        args,
         cwd: "/".into(),
         writable: Vec::new(),
         stdin: text.as_bytes().to_vec(),
@@ -58,7 +99,7 @@ fn say_aloud(text: &str, permit: &Permit<'_>, hands: &Hands) -> Result<ToolOutco
     let outcome = run(&spec, &policy, permit)?;
     let said = json!({"engine": name, "characters": text.chars().count()});
     match outcome.ending {
-        Ending::Exited(0) => Ok(ToolOutcome::done(said).with_effect(SideEffectKind::ProcessRan, *name)),
+        Ending::Exited(0) => Ok(ToolOutcome::done(said).with_effect(SideEffectKind::ProcessRan, name)),
         Ending::Stopped => Err(ToolFailure::new(ErrorKind::Stopped, "speaking was ended by the stop")),
         Ending::DeadlinePassed => Err(ToolFailure::new(ErrorKind::Timeout, format!("{name} did not end in time"))),
         _ => {
@@ -162,6 +203,38 @@ mod tests {
         assert_eq!(spoken.output, json!({"engine": "espeak-ng", "characters": 5}));
         let silent = plays("#!/bin/sh\necho no device >&2\nexit 1\n");
         assert!(silent.error.is_some_and(|error| error.contains("no device")));
+    }
+
+    /// Programs with piper's and aplay's own contract: a voice, text on standard input, WAV through the pipe.
+    #[test]
+    fn piper_speaks_with_the_voice_that_is_named_and_what_it_lacks_is_told() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let voice = folder.path().join("voices/joe.onnx");
+        fs::create_dir(folder.path().join("voices")).expect("made");
+        fs::write(&voice, "a voice").expect("written");
+        let mut hands = Hands::new("/", Mode::Active, "/saved");
+        hands.sandbox.path = folder.path().display().to_string();
+        hands.sandbox.readable.push(folder.path().into());
+        let program = |name: &str, script: &str| {
+            let file = folder.path().join(name);
+            fs::write(&file, script).expect("written");
+            fs::set_permissions(&file, fs::Permissions::from_mode(0o755)).expect("set");
+        };
+        let speak = |hands: &Hands| call(hands, "speak", json!({"text": "hello"}));
+        let lacking = |hands: &Hands| speak(hands).output["reason"].as_str().unwrap_or_default().to_owned();
+        assert!(lacking(&hands).contains("tools.piper_voice"), "{}", lacking(&hands));
+        hands.voice = Some(voice);
+        program(
+            "piper",
+            "#!/bin/sh\nread -r said\n[ \"$1 $3 $4\" = \"--model --output_file -\" ] && printf 'RIFF %s %s' \"$(/bin/cat \"$2\")\" \"$said\"\n",
+        );
+        assert!(lacking(&hands).starts_with("aplay is missing"), "{}", lacking(&hands));
+        program("aplay", "#!/bin/sh\nread -r wav\n[ \"$1 $2\" = \"-q -\" ] && [ \"$wav\" = \"RIFF a voice hello\" ]\n");
+        let spoken = speak(&hands);
+        assert!(spoken.success, "{spoken:?}");
+        assert_eq!(spoken.output, json!({"engine": "piper", "characters": 5}));
+        program("aplay", "#!/bin/sh\n/bin/cat >/dev/null\necho no device >&2\nexit 1\n");
+        assert!(speak(&hands).error.is_some_and(|error| error.contains("no device")));
     }
 
     #[test]

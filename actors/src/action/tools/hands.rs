@@ -52,6 +52,8 @@ pub struct Hands {
     pub home: PathBuf,
     /// The body, if there is one.
     pub limbs: Option<Arc<dyn Limbs>>,
+    /// A voice of piper, by its file; without one piper isn't used.
+    pub voice: Option<PathBuf>,
     /// The execution that the call belongs to.
     pub action: Option<MessageId>,
     /// To whom messages may go.
@@ -72,6 +74,7 @@ impl Hands {
             web: true,
             home: std::env::home_dir().unwrap_or_else(|| PathBuf::from("/nonexistent")),
             limbs: None,
+            voice: None,
             action: None,
             outbox: Arc::default(),
         }

@@ -13,6 +13,7 @@ pub mod files;
 pub mod hands;
 pub mod imagined;
 pub mod messaging;
+pub mod narrative;
 pub mod outcome;
 pub mod own;
 pub mod params;

@@ -215,6 +215,18 @@ impl ToolRegistry {
         }
     }
 
+    /// Takes a tool out.
+    pub(super) fn remove(&mut self, name: &str) {
+        self.tools.remove(name);
+    }
+
+    /// Sets what a parameter is where none is given.
+    pub(super) fn set_default(&mut self, name: &str, parameter: &str, default: Value) {
+        if let Some(tool) = self.tools.get_mut(name) {
+            Arc::make_mut(&mut tool.spec).parameters["properties"][parameter]["default"] = default;
+        }
+    }
+
     /// The tool of exactly this name.
     pub fn get(&self, name: &str) -> Option<&Registered> {
         self.tools.get(name)

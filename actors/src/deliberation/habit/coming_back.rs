@@ -23,11 +23,11 @@ impl Hears<InquiryAnswered> for Habit {
     fn hear(&self, answered: &InquiryAnswered, pulse: &mut Pulse<'_, Self>) {
         let Some(mut turn) = answered.turn.and_then(|id| self.turn(id, pulse)) else { return };
         let Some(step) = turn.current.take() else { return };
-        let zone = &pulse.settings().zone;
+        let settings = pulse.settings();
         let words = match (&answered.error, &step.question) {
             (Some(error), _) => format!("I could not look that up: {error}."),
             (None, Some(question)) => {
-                super::plan::worded(question, &answered.output, &turn.sender, &turn.recalled, &turn.knowledge, zone)
+                super::plan::worded(question, &answered.output, &turn.sender, &turn.recalled, &turn.knowledge, settings)
             }
             (None, None) => {
                 let outcome = json!({ "success": true, "output": answered.output });

@@ -4,13 +4,12 @@ use maxim_bus::MessageId;
 use maxim_bus::signals::concepts::{KnowledgeEntry, Layer};
 use maxim_bus::signals::fear::FearsRecalled;
 use maxim_bus::signals::recall::{ClocksDescribed, EnrichedPercept, ExpectedEvent, RecalledEpisode, TimeDescribed};
-use maxim_bus::signals::skill::ProgramRecalled;
+use maxim_bus::signals::skill::{ProgramRecalled, RUN_PROGRAM};
 use maxim_bus::signals::thought::Deliberate;
 use serde_json::json;
 
 use super::answer;
 use super::counsel::who;
-use super::programs::RUN_PROGRAM;
 
 /// Expected events that are told, those that come next.
 const EXPECTED: usize = 3;

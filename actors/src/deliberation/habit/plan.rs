@@ -8,6 +8,7 @@ use maxim_bus::units::Confidence;
 use serde_json::{Value as Json, json};
 
 use super::answer::{self, Evidence, Expectation, Origin};
+use super::settings::HabitSettings;
 use super::turn::{Asked, StepWanted};
 use super::{Grammar, QuestionKind, Understanding, terms};
 use crate::memory::angular_gyrus::arithmetic::is_expression;
@@ -197,13 +198,15 @@ pub(super) fn worded(
     asker: &str,
     recalled: &[RecalledEpisode],
     knowledge: &[KnowledgeEntry],
-    zone: &TimeZone,
+    settings: &HabitSettings,
 ) -> String {
+    let zone = &settings.zone;
     match asked {
         Asked::Recall { topic, words } => {
-            let mut evidence = evidence(found);
+            let mut evidence = evidence(found, settings);
             if evidence.is_empty() {
-                evidence = recalled.iter().map(|episode| piece(episode.clone())).collect();
+                let tells = |episode: &&RecalledEpisode| !settings.looks_inward(&episode.text);
+                evidence = recalled.iter().filter(tells).map(|episode| piece(episode.clone())).collect();
             }
             let reply = answer::recalled(topic, words, &evidence, Some(asker), zone);
             match (answer::known(words, knowledge), reply.known) {
@@ -217,7 +220,9 @@ pub(super) fn worded(
             let concepts: Vec<ConceptShown> = serde_json::from_value(found).unwrap_or_default();
             answer::concepts(topic, &concepts)
         }
-        Asked::Happened { tool, topic } => answer::happened(tool.as_deref(), topic, &evidence(found), zone).text,
+        Asked::Happened { tool, topic } => {
+            answer::happened(tool.as_deref(), topic, &evidence(found, settings), zone).text
+        }
         Asked::Predict { topic } => {
             let predicted: Option<OutcomesPredicted> = serde_json::from_value(found.clone()).ok();
             let expectation = predicted.filter(|p| p.known).map(|p| Expectation {
@@ -232,11 +237,12 @@ pub(super) fn worded(
     }
 }
 
-fn evidence(found: &Json) -> Vec<Evidence> {
+fn evidence(found: &Json, settings: &HabitSettings) -> Vec<Evidence> {
     let results = found.get("results").cloned().unwrap_or_default();
     let episodes: Vec<RecalledEpisode> = serde_json::from_value(results).unwrap_or_default();
-    // A question about something is no evidence of it.
-    episodes.into_iter().filter(|episode| !episode.text.trim_end().ends_with('?')).map(piece).collect()
+    // A question about something is no evidence of it, and neither is a command to look something up.
+    let tells = |text: &str| !text.trim_end().ends_with('?') && !settings.looks_inward(text);
+    episodes.into_iter().filter(|episode| tells(&episode.text)).map(piece).collect()
 }
 
 fn piece(episode: RecalledEpisode) -> Evidence {

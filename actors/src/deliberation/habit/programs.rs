@@ -9,8 +9,6 @@ use serde_json::Value as Json;
 use super::plan::Plan;
 use super::turn::StepWanted;
 
-/// The tool by which a model asks for a program.
-pub(super) const RUN_PROGRAM: &str = "run_program";
 /// Words that ask for the list.
 const LISTING: [&str; 4] =
     ["what programs do you know", "which programs do you know", "list your programs", "what programs do you have"];

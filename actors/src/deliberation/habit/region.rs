@@ -25,7 +25,7 @@ use maxim_bus::signals::outcome::ToolResult;
 use maxim_bus::signals::percept::Disposition;
 use maxim_bus::signals::recall::{EnrichedPercept, Inquiry, InquiryAnswered, RecalledEpisode, Via};
 use maxim_bus::signals::skill::{MotorProgram, ProgramForgotten, ProgramLearned};
-use maxim_bus::signals::thought::{Deliberate, ModelProposal, Thought, TurnEnded};
+use maxim_bus::signals::thought::{Deliberate, Mind, ModelProposal, Thought, TurnEnded};
 use maxim_bus::{MessageId, RegionName, Stage, Trust};
 use serde::{Deserialize, Serialize};
 use serde_json::{Value as Json, json};
@@ -265,11 +265,9 @@ impl Habit {
             return self.keep(&turn, pulse);
         }
         let Some(step) = turn.steps.pop_front() else { return self.speak(turn, pulse) };
-        if pulse.settings().introspection.contains(&step.tool) {
-            pulse.emit_in(
-                turn.id,
-                Inquiry { tool: step.tool.clone(), params: step.params.clone(), turn: Some(turn.id) },
-            );
+        if pulse.settings().is_inward(&step.tool) {
+            let (tool, params, by_model) = (step.tool.clone(), step.params.clone(), turn.mind == Mind::Model);
+            pulse.emit_in(turn.id, Inquiry { tool, params, turn: Some(turn.id), by_model });
         } else {
             let intent = self.intent(&turn, &step.tool, step.params.clone());
             pulse.emit_trusted(turn.id, turn.trust, intent);

@@ -1,27 +1,25 @@
 //! What habit is set up with: a grammar made from the tools, and what it knows of them.
 
-use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use jiff::tz::TimeZone;
 use serde_json::{Value as Json, json};
 
-use super::{Effect, Grammar, GrammarError, ToolSpeech};
-use crate::action::tools::{Door, EffectClass, FollowUp, SpeechPattern, ToolRegistry};
+use super::{Effect, Grammar, GrammarError, ToolSpeech, Understanding};
+use crate::action::executor::RESPOND;
+use crate::action::tools::{Door, EffectClass, FollowUp, Resolved, SpeechPattern, ToolRegistry, ToolSpec};
 
 /// How habit is set up.
 #[derive(Clone)]
 pub struct HabitSettings {
     pub grammar: Arc<Grammar>,
-    /// Tools that go through the introspection door.
-    pub introspection: Arc<Vec<String>>,
+    /// By which names tools go.
+    pub tools: Arc<ToolRegistry>,
     pub zone: TimeZone,
     /// Whether a model may be asked.
     pub model: bool,
     /// Actions that a turn may take by a model.
     pub steps: u32,
-    /// What is done with the results of tools.
-    pub follow_ups: Arc<BTreeMap<String, FollowUp>>,
     /// Tools whose success needs no more words than that it is done.
     pub confirmed: Arc<Vec<String>>,
 }
@@ -34,7 +32,7 @@ impl HabitSettings {
     /// A tool's speech pattern can't be read.
     pub fn new(
         names: &[String],
-        tools: &ToolRegistry,
+        tools: &Arc<ToolRegistry>,
         zone: TimeZone,
         model: Option<u32>,
     ) -> Result<Self, GrammarError> {
@@ -43,17 +41,42 @@ impl HabitSettings {
             .specs()
             .flat_map(|spec| spec.speech.iter().map(|pattern| speech(&spec.name, spec.effect, pattern)))
             .collect();
-        let inward = tools.specs().filter(|spec| spec.door == Door::Introspection).map(|spec| spec.name.clone());
-        let (grammar, introspection) = (Arc::new(Grammar::new(&names, &speeches)?), Arc::new(inward.collect()));
+        let grammar = Arc::new(Grammar::new(&names, &speeches)?);
         let quiet = tools.specs().filter(|spec| spec.effect == EffectClass::Reversible).map(|spec| spec.name.clone());
         let confirmed = Arc::new(quiet.collect());
-        let follow_ups = Arc::new(tools.specs().map(|spec| (spec.name.clone(), spec.follow_up)).collect());
         let (model, steps) = (model.is_some(), model.unwrap_or(0));
-        Ok(Self { grammar, introspection, zone, model, steps, follow_ups, confirmed })
+        Ok(Self { grammar, tools: Arc::clone(tools), zone, model, steps, confirmed })
+    }
+
+    /// The tool that a name means.
+    pub(super) fn meant(&self, name: &str) -> Option<&ToolSpec> {
+        match self.tools.resolve(name) {
+            Resolved::Tool(found) | Resolved::Redirected(found) => Some(&found.spec),
+            Resolved::Unknown { .. } => None,
+        }
+    }
+
+    /// Whether it goes through the introspection door.
+    pub(super) fn is_inward(&self, tool: &str) -> bool {
+        self.tools.get(tool).is_some_and(|found| found.spec.door == Door::Introspection)
+    }
+
+    /// Whether words only have something looked up: they tell nothing themselves.
+    pub(super) fn looks_inward(&self, text: &str) -> bool {
+        let Understanding::Command { steps } = self.grammar.understand(text) else { return false };
+        steps.iter().all(|step| self.is_inward(&step.tool))
+    }
+
+    /// What an answer says, by whatever name the words are given.
+    pub(super) fn words<'a>(&self, params: &'a Json) -> Option<&'a str> {
+        let spec = &self.tools.get(RESPOND)?.spec;
+        let aliases = spec.parameter_aliases.iter().map(|(alias, _)| alias.as_str());
+        let given = spec.parameter_names().chain(aliases).filter_map(|name| params.get(name)?.as_str());
+        given.map(str::trim).find(|words| !words.is_empty())
     }
 
     pub(super) fn follow_up(&self, tool: &str) -> FollowUp {
-        self.follow_ups.get(tool).copied().unwrap_or(FollowUp::Process)
+        self.meant(tool).map_or(FollowUp::Process, |spec| spec.follow_up)
     }
 }
 

@@ -4,30 +4,38 @@
 //! same action a second time in a row, and after a second refusal by the gate, only an answer is asked for. When the model can't go
 //! on, the person is told what was done.
 
+use maxim_bus::signals::skill::RUN_PROGRAM;
 use maxim_bus::signals::thought::{Deed, Deliberate, Mind, ModelProposal, Thought};
 use maxim_bus::units::Confidence;
-use serde_json::Value as Json;
 
 use super::plan::{Plan, plan};
-use super::programs::RUN_PROGRAM;
 use super::region::Habit;
 use super::turn::{StepWanted, Turn};
 use crate::action::executor::RESPOND;
-use crate::action::tools::FollowUp;
+use crate::action::tools::narrative::{THINK, THOUGHTS};
+use crate::action::tools::{Door, FollowUp};
 use crate::region::{Hears, Pulse};
 
 /// How sure what a model proposes is at most.
 const MODEL_SURE: f64 = 0.7;
 /// Characters of what came of an action that the model is shown.
 const SHOWN: usize = 6_000;
+/// How it is told that there was more.
+const CUT: &str = " … (cut)";
 /// Refusals of the gate in one turn after which nothing else is tried.
 const REFUSALS: usize = 2;
-const REFUSED: [&str; 2] = ["blocked", "denied"];
+const DENIED: &str = "denied";
+const REFUSED: [&str; 2] = ["blocked", DENIED];
 
 impl Turn {
     /// Deliberation has the turn, and hears of what came of this tool.
     pub(super) fn goes_back(&self, follow_up: FollowUp) -> bool {
         self.mind == Mind::Model && self.wish.is_some() && matches!(follow_up, FollowUp::Process | FollowUp::Respond)
+    }
+
+    /// Thoughts since anything else was done.
+    fn thoughts(&self) -> usize {
+        self.done().iter().rev().take_while(|deed| deed.tool == THINK).count()
     }
 
     fn done(&self) -> &[Deed] {
@@ -50,18 +58,40 @@ impl Habit {
     pub(super) fn think_on(&self, mut turn: Turn, deed: Deed, words: String, pulse: &mut Pulse<'_, Self>) {
         let Some(mut wish) = turn.wish.take() else { return };
         let steps = pulse.settings().steps as usize;
-        turn.outcomes.push(words);
-        wish.done.push(Deed { outcome: deed.outcome.chars().take(SHOWN).collect(), ..deed });
+        if deed.tool != THINK {
+            turn.outcomes.push(words); // thoughts are private
+        }
+        let mut outcome: String = deed.outcome.chars().take(SHOWN).collect();
+        if outcome.len() < deed.outcome.len() {
+            outcome.push_str(CUT);
+        }
+        wish.done.push(Deed { outcome, ..deed });
         let refused = wish.done.iter().filter(|deed| REFUSED.contains(&deed.status.as_str())).count();
         wish.last |= wish.done.len() >= steps || refused >= REFUSALS;
         self.deliberate(turn, *wish, pulse);
     }
 
-    /// The model can't go on: the person hears what was done, or refused.
-    fn tell_outcomes(&self, mut turn: Turn, pulse: &mut Pulse<'_, Self>) {
+    /// The model can't go on: the person hears what was done, or refused. Thoughts alone are nothing to tell.
+    fn tell_outcomes(&self, mut turn: Turn, why: &str, pulse: &mut Pulse<'_, Self>) {
         let outcomes = std::mem::take(&mut turn.outcomes);
+        if outcomes.is_empty() {
+            return self.without_model(turn, why, pulse);
+        }
+        let (id, text) = (turn.id, format!("I tell what I did (the model could not help any further: {why})"));
+        let thought = Thought { turn: id, mind: Mind::Habit, text, confidence: Confidence::clamped(1.0) };
+        pulse.emit_trusted(id, turn.trust, thought);
         turn.said.extend(outcomes);
         self.go_on(turn, pulse);
+    }
+
+    /// What only went wrong was the model's own mistake: the person is helped as if it had not been asked.
+    fn without_model(&self, mut turn: Turn, why: &str, pulse: &mut Pulse<'_, Self>) {
+        let settings = pulse.settings();
+        let mut plan = plan(&settings.grammar, &turn.text, pulse.now(), &settings.zone);
+        plan.thought = format!("{} (the model could not help: {why})", plan.thought);
+        (turn.wish, turn.mind) = (None, Mind::Habit);
+        turn.outcomes.clear();
+        self.consider(turn, plan, pulse);
     }
 }
 
@@ -72,19 +102,14 @@ impl Hears<ModelProposal> for Habit {
         let settings = pulse.settings();
         let Some(tool) = &proposal.tool else {
             let why = proposal.error.as_deref().unwrap_or("it proposed nothing");
-            if turn.done().iter().any(|deed| deed.status != "failed") {
-                let (id, text) = (turn.id, format!("I tell what I did (the model could not help any further: {why})"));
-                let thought = Thought { turn: id, mind: Mind::Habit, text, confidence: Confidence::clamped(1.0) };
-                pulse.emit_trusted(id, turn.trust, thought);
-                return self.tell_outcomes(turn, pulse);
-            }
-            let mut plan = plan(&settings.grammar, &turn.text, pulse.now(), &settings.zone);
-            plan.thought = format!("{} (the model could not help: {why})", plan.thought);
-            // What only went wrong was its own mistake: the person is helped as if it had not been asked.
-            (turn.wish, turn.mind) = (None, Mind::Habit);
-            turn.outcomes.clear();
-            return self.consider(turn, plan, pulse);
+            return match turn.done().iter().any(|deed| deed.status != "failed") {
+                true => self.tell_outcomes(turn, why, pulse),
+                false => self.without_model(turn, why, pulse),
+            };
         };
+        // What asks inward, and what speaks, is known by the tool's own name here; of the rest autonomy says what is meant.
+        let meant = settings.meant(tool).filter(|spec| spec.door == Door::Introspection || spec.name == RESPOND);
+        let tool = meant.map_or(tool, |spec| &spec.name);
         if tool == RUN_PROGRAM {
             let plan = self.programs.run(&proposal.params).unwrap_or_else(|why| Plan {
                 say: Some(format!("I wanted to run a program, but {why}.")),
@@ -99,18 +124,25 @@ impl Hears<ModelProposal> for Habit {
         let (thought, confidence) = (proposal.reasoning.clone(), Confidence::clamped(sure));
         let mut plan = Plan { thought, confidence, ..Plan::default() };
         if tool == RESPOND {
-            let words = ["message", "text"].iter().find_map(|field| proposal.params.get(*field)).and_then(Json::as_str);
-            plan.say = words.map(str::to_owned);
+            let Some(words) = settings.words(&proposal.params) else {
+                return self.tell_outcomes(turn, "its answer had no words", pulse);
+            };
+            plan.say = Some(words.to_owned());
             turn.outcomes.clear();
             return self.begin(turn, plan, pulse);
         }
         if turn.wish.as_ref().is_some_and(|wish| wish.last) {
-            return self.tell_outcomes(turn, pulse); // it was told to answer
+            return self.tell_outcomes(turn, "it was told to answer, and did not", pulse);
         }
         let repeats = turn.done().last().is_some_and(|deed| deed.tool == *tool && deed.params == proposal.params);
         if repeats && let Some(mut wish) = turn.wish.take() {
             wish.last = true;
             return self.deliberate(turn, *wish, pulse);
+        }
+        if tool == THINK && turn.thoughts() >= THOUGHTS {
+            let outcome = format!("you thought {THOUGHTS} times in a row: act now, or answer with {RESPOND}");
+            let deed = Deed { tool: tool.clone(), params: proposal.params.clone(), status: DENIED.into(), outcome };
+            return self.think_on(turn, deed, String::new(), pulse);
         }
         plan.steps = vec![StepWanted { tool: tool.clone(), params: proposal.params.clone(), question: None }];
         self.begin(turn, plan, pulse);

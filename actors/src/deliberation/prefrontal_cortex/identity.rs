@@ -40,7 +40,9 @@ const fn mode_context(mode: Mode) -> &'static str {
     }
 }
 
-const SIMULATED: &str = "This is a simulation: your body is a simulated one, and what it does moves nothing outside.";
+const SIMULATION: &str = "This is a simulation: whom you meet and what you see is simulated. You have no body; say, think and \
+    examine are how you take part. Files and programs that your tools reach are real.";
+const SIMULATED_BODY: &str = "Your body is a simulated one: what it does moves nothing outside.";
 const ALONE: &str = "Nobody is in the conversation: you pursue a goal. Ask nothing of anybody unless you can't go on without \
     it; who gave the goal hears how it ends.";
 const TALKING: &str = "Somebody is in the conversation and reads what you respond.";
@@ -59,7 +61,8 @@ fn text(pending: &Pending, settings: &PrefrontalSettings) -> String {
         Some(phase) => format!("You are asleep ({phase:?}), and woken for this."),
         None => "You are awake.".into(),
     });
-    told.extend((settings.body == Some(Embodiment::Simulated)).then(|| SIMULATED.to_owned()));
+    told.extend(settings.simulation.then(|| SIMULATION.to_owned()));
+    told.extend((settings.body == Some(Embodiment::Simulated)).then(|| SIMULATED_BODY.to_owned()));
     let is_alone = pending.wish.goal.as_ref() == Some(&pending.wish.text);
     told.push(if is_alone { ALONE } else { TALKING }.to_owned());
     told.join(" ")
@@ -99,9 +102,11 @@ mod tests {
         pending.powers = Some(lowered);
         pending.around.states.asleep = Some(SleepPhase::Scoring);
         pending.wish = Deliberate { goal: Some("hi".into()), ..pending.wish };
-        let settings = PrefrontalSettings { body: Some(Embodiment::Simulated), ..settings() };
+        let settings = PrefrontalSettings { body: Some(Embodiment::Simulated), simulation: true, ..settings() };
         let lowered = text(&pending, &settings);
-        for words in ["Mode: passive", "planning: you propose", "You are asleep (Scoring)", SIMULATED, ALONE] {
+        for words in
+            ["Mode: passive", "planning: you propose", "You are asleep (Scoring)", SIMULATION, SIMULATED_BODY, ALONE]
+        {
             assert!(lowered.contains(words), "{words:?} is missing in {lowered}");
         }
         let [mode, identity] = sections(&pending, &settings);

@@ -6,9 +6,9 @@
 
 use maxim_bus::MessageId;
 
-use super::budget::Cost;
 use super::model::{Pending, Phase};
 use super::region::{PrefrontalCortex, PrefrontalEvent};
+use crate::language::Cost;
 use crate::region::Pulse;
 
 /// Calls that one turn may lose and make again.
@@ -30,7 +30,7 @@ impl PrefrontalCortex {
         let settings = pulse.settings();
         let (sent, most) =
             (pending.window.real(usize::try_from(estimate).unwrap_or(usize::MAX)), u64::from(settings.reply_tokens));
-        let Cost { tokens, money } = Cost { tokens: sent + most, money: settings.price.of(sent, most) };
+        let Cost { tokens, money } = pending.cost(sent, most, settings);
         pulse.keep(PrefrontalEvent::Paid { at: pulse.now(), tokens, money, boot: settings.boot });
         if pending.lost >= LOST {
             return self.fail(turn, &format!("the call of the model was lost {} times: {why}", LOST + 1), pulse);
@@ -53,7 +53,7 @@ mod tests {
     use maxim_bus::signals::thought::{ModelCall, ModelProposal, ModelReply};
 
     use super::super::model::PrefrontalSettings;
-    use super::super::tests::{answer, called, of, rig, settings, turn};
+    use super::super::tests::{answer, called, of, rig, settings_with, turn};
     use super::*;
     use crate::region::rig::{Rig, monday_morning};
 
@@ -65,7 +65,7 @@ mod tests {
     }
 
     fn in_process(boot: u64) -> PrefrontalSettings {
-        PrefrontalSettings { boot, tokens_per_hour: 100_000, tokens_per_day: 100_000, ..settings() }
+        PrefrontalSettings { boot, ..settings_with(100_000, 100_000) }
     }
 
     #[test]
@@ -84,16 +84,21 @@ mod tests {
 
     #[test]
     fn an_answer_counts_once_and_what_was_lost_counts_against_the_budget() {
-        let mut rig = rig(PrefrontalSettings { tokens_per_hour: 4_000, ..in_process(1) });
+        let mut rig = rig(PrefrontalSettings { boot: 1, ..settings_with(4_000, 100_000) });
         let call = called(&mut rig, "say hi").expect("it asks");
         let call = lose(&mut rig, &call).expect("it asks again");
         answer(&mut rig, &call, HI, 300);
         answer(&mut rig, &call, HI, 300);
         assert_eq!(rig.heard::<ModelProposal>().len(), 1);
-        let sure = rig.region().spent.objection(monday_morning(), Cost { tokens: 2_500, money: 0.0 }, &in_process(1));
+        let sure = rig.region().spent.objection(
+            monday_morning(),
+            Cost { tokens: 2_500, money: 0.0 },
+            &in_process(1).budget,
+            1,
+        );
         assert_eq!(sure, None, "with a budget of 100000");
-        let tight = PrefrontalSettings { tokens_per_hour: 4_000, ..in_process(1) };
-        let both = rig.region().spent.objection(monday_morning(), Cost { tokens: 2_500, money: 0.0 }, &tight);
+        let tight = PrefrontalSettings { boot: 1, ..settings_with(4_000, 100_000) };
+        let both = rig.region().spent.objection(monday_morning(), Cost { tokens: 2_500, money: 0.0 }, &tight.budget, 1);
         assert!(both.is_some(), "600 were counted by the server, and the lost call may have cost more than 900");
     }
 

@@ -14,7 +14,6 @@
 
 mod agent_states;
 mod asking;
-mod budget;
 mod cycles;
 mod identity;
 mod lost_calls;
@@ -32,5 +31,5 @@ mod transcript;
 mod window;
 
 pub use asking::{LAST_PROMPT, LastPrompt, acting_coach, stable_sections};
-pub use model::{COUNTS, Counts, Embodiment, PrefrontalSettings};
+pub use model::{COUNTS, Counts, Embodiment, PrefrontalSettings, Prices};
 pub use region::PrefrontalCortex;

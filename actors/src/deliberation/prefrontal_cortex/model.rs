@@ -4,9 +4,9 @@ use std::sync::Arc;
 
 use jiff::tz::TimeZone;
 use jiff::{SignedDuration, Timestamp};
-use maxim_bus::mode::{MoneyLimits, Powers};
+use maxim_bus::mode::Powers;
 use maxim_bus::signals::recall::RecalledEpisode;
-use maxim_bus::signals::thought::Deliberate;
+use maxim_bus::signals::thought::{Deliberate, Purpose};
 use maxim_bus::signals::working_memory::WorkingEntry;
 use maxim_bus::{MessageId, RegionName, Trust};
 use serde::{Deserialize, Serialize};
@@ -18,8 +18,7 @@ use super::surroundings::Surroundings;
 use super::transcript::Exchange;
 use super::window::Window;
 use crate::deliberation::prompt::{Off, Section, ToolShelf};
-use crate::language::Price;
-use crate::language::TokenCounter;
+use crate::language::{Budget, Cost, Price, TokenCounter};
 
 /// How deliberation is set up.
 #[derive(Clone, Debug)]
@@ -27,15 +26,10 @@ pub struct PrefrontalSettings {
     /// Whether there is a model at all.
     pub model: bool,
     pub timeout: SignedDuration,
-    /// Tokens in an hour; a call that would pass it isn't made.
-    pub tokens_per_hour: u64,
-    /// Tokens in a day, likewise.
-    pub tokens_per_day: u64,
-    /// Tokens from the start of the process on, likewise; 0 is no limit.
-    pub tokens_per_session: u64,
-    pub money: MoneyLimits,
-    /// What the model's tokens cost.
-    pub price: Price,
+    /// What calls may cost.
+    pub budget: Budget,
+    /// What the models' tokens cost.
+    pub prices: Prices,
     /// Names this process: a session.
     pub boot: u64,
     /// The model's window: prompt and reply together. A call that doesn't fit isn't made.
@@ -60,6 +54,8 @@ pub struct PrefrontalSettings {
     pub powers: Powers,
     /// What kind of body it has; none without one.
     pub body: Option<Embodiment>,
+    /// Whether it lives in a simulation. Default false.
+    pub simulation: bool,
     /// Where the agent is, for the time of day.
     pub zone: TimeZone,
     /// How tokens of prompts are counted.
@@ -68,6 +64,13 @@ pub struct PrefrontalSettings {
     pub tools: Arc<ToolShelf>,
     /// Sections that stay the same: instructions, who it is, its constitution.
     pub stable: Arc<Vec<Section>>,
+}
+
+/// What the models cost that it asks.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Prices {
+    pub act: Price,
+    pub deliberate: Price,
 }
 
 /// A body that the mind is told of.
@@ -205,6 +208,21 @@ impl Pending {
             powers: None,
             off: Off::new(),
         }
+    }
+
+    /// What it asks the model for: where nothing can be thought on, an action.
+    pub(super) fn purpose(&self, cycles: u32) -> Purpose {
+        let must_act = self.pressed || self.wish.last || self.cycle >= cycles;
+        if must_act { Purpose::Act } else { Purpose::Deliberate }
+    }
+
+    /// The most that a call of so many tokens costs.
+    pub(super) fn cost(&self, sent: u64, most: u64, settings: &PrefrontalSettings) -> Cost {
+        let price = match self.purpose(settings.cycles) {
+            Purpose::Act => settings.prices.act,
+            _ => settings.prices.deliberate,
+        };
+        Cost { tokens: sent + most, money: price.of(sent, most) }
     }
 
     /// The thought before this cycle's.

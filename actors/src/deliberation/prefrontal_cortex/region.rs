@@ -26,7 +26,6 @@ use maxim_bus::signals::working_memory::{SurveyWorkingMemory, WorkingMemorySurve
 use maxim_bus::{MessageId, RegionName, Stage};
 use serde::{Deserialize, Serialize};
 
-use super::budget::{Cost, Spent};
 use super::model::{COUNTS, Counts, Pending, Phase, PrefrontalSettings};
 use super::on_mind::OnMind;
 use super::reminding::Answer;
@@ -34,6 +33,7 @@ use super::surroundings::Surroundings;
 use super::thought_gate::{Refused, ThoughtGate, tiredness};
 use super::window::Window;
 use crate::action::executor::RESPOND;
+use crate::language::{Cost, Spent};
 use crate::region::{Card, Hears, Pulse, Region};
 use crate::wiring;
 

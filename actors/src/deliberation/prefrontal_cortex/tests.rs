@@ -3,7 +3,7 @@ use std::time::Duration;
 
 use jiff::SignedDuration;
 use maxim_bus::latch::StopDetail;
-use maxim_bus::mode::{MoneyLimits, Powers};
+use maxim_bus::mode::Powers;
 use maxim_bus::signals::cycle::{CycleEnding, CycleThought, OutwardSpeech, ThoughtBar, ThoughtGated};
 use maxim_bus::signals::lifecycle::{PreemptionChanged, PreemptionRequested};
 use maxim_bus::signals::powers::{NameCounts, PowersReported};
@@ -18,11 +18,15 @@ use serde_json::json;
 use super::*;
 use crate::action::tools::ToolSpec;
 use crate::deliberation::prompt::ToolShelf;
-use crate::language::Price;
-use crate::language::TokenCounter;
+use crate::language::{Budget, TokenCounter};
 use crate::region::rig::{Rig, ear, monday_morning};
 
 const ACT: &str = r#"{"tool_name": "respond", "params": {"message": "hi"}, "reasoning": ""}"#;
+
+/// With so many tokens an hour and a day.
+pub(super) fn settings_with(tokens_per_hour: u64, tokens_per_day: u64) -> PrefrontalSettings {
+    PrefrontalSettings { budget: Budget { tokens_per_hour, tokens_per_day, ..Budget::default() }, ..settings() }
+}
 
 pub(super) fn settings() -> PrefrontalSettings {
     settings_by(TokenCounter::Estimated)
@@ -33,11 +37,8 @@ pub(super) fn settings_by(counter: TokenCounter) -> PrefrontalSettings {
     PrefrontalSettings {
         model: true,
         timeout: SignedDuration::from_secs(60),
-        tokens_per_hour: 10_000,
-        tokens_per_day: 10_000,
-        tokens_per_session: 0,
-        money: MoneyLimits::default(),
-        price: Price::default(),
+        budget: Budget { tokens_per_hour: 10_000, tokens_per_day: 10_000, ..Budget::default() },
+        prices: Prices::default(),
         boot: 1,
         context_tokens: 8192,
         reply_tokens: 512,
@@ -50,6 +51,7 @@ pub(super) fn settings_by(counter: TokenCounter) -> PrefrontalSettings {
         names: vec!["maxim".into()],
         powers: Powers::whole(),
         body: None,
+        simulation: false,
         zone: jiff::tz::TimeZone::UTC,
         tools: ToolShelf::new(&specs, &counter),
         stable: Arc::new(stable_sections("Be kind.", &counter)),
@@ -167,7 +169,7 @@ fn a_prompt_that_passes_the_models_window_is_not_sent() {
 
 #[test]
 fn the_budget_of_the_day_outlasts_that_of_the_hour() {
-    let mut rig = rig(PrefrontalSettings { tokens_per_day: 15_000, ..settings() });
+    let mut rig = rig(settings_with(10_000, 15_000));
     assert_eq!(objection(&mut rig, "hello", 9_500), None);
     let why = objection(&mut rig, "hello", 0).expect("refused");
     assert!(why.contains("10000 tokens an hour"), "{why}");

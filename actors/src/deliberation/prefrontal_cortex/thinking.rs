@@ -4,10 +4,9 @@ use jiff::Timestamp;
 use maxim_bus::MessageId;
 use maxim_bus::signals::cycle::{CycleEnding, CycleThought};
 use maxim_bus::signals::prompt::PromptBuilt;
-use maxim_bus::signals::thought::{ModelCall, ModelProposal, Purpose};
+use maxim_bus::signals::thought::{ModelCall, ModelProposal};
 
 use super::asking::{self, LAST_PROMPT, LastPrompt, Unread};
-use super::budget::Cost;
 use super::cycles::{self, Standing};
 use super::model::{Context, Pending, Phase};
 use super::privacy;
@@ -44,8 +43,8 @@ impl PrefrontalCortex {
         };
         let max_tokens = asking::reply_tokens(&pending, now, settings);
         let (sent, most) = (pending.window.real(prompt.tokens), u64::from(max_tokens));
-        let cost = Cost { tokens: sent + most, money: settings.price.of(sent, most) };
-        if let Some(why) = self.spent.objection(now, cost, settings) {
+        let cost = pending.cost(sent, most, settings);
+        if let Some(why) = self.spent.objection(now, cost, &settings.budget, settings.boot) {
             return Self::decline(turn, &why, pulse);
         }
         let estimate = u32::try_from(prompt.tokens).unwrap_or(u32::MAX);
@@ -67,7 +66,7 @@ impl PrefrontalCortex {
         pulse.emit_trusted(turn, pending.trust, built);
         let (system, user) = (prompt.system, prompt.user);
         let tools = settings.tools.callable(&tools, &pending.off);
-        let purpose = Purpose::Deliberate;
+        let purpose = pending.purpose(settings.cycles);
         let call = ModelCall { call, turn, purpose, system, user, max_tokens, tools, form: None };
         pulse.emit_trusted(turn, pending.trust, call);
     }

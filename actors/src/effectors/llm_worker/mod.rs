@@ -5,8 +5,11 @@
 //! stop while it runs abandons it.
 
 mod pieces;
+mod queue;
 mod reply_format;
 mod tape;
+#[cfg(test)]
+mod tests;
 mod transport;
 
 use std::fmt;
@@ -23,7 +26,6 @@ use maxim_bus::{RegionName, Stage};
 use serde::Serialize;
 use serde_json::Value as Json;
 use serde_json::value::RawValue;
-use tokio::sync::Semaphore;
 
 use super::http_client::{self, Roots};
 use super::server_fault::{Fault, told};
@@ -32,6 +34,7 @@ use crate::region::{Effector, EffectorCard, Operation, Performs};
 use pieces::{Pieces, Whole};
 use transport::Transport;
 
+pub use queue::CallQueue;
 pub use reply_format::ReplyFormat;
 pub use tape::{Tape, TapedReply};
 
@@ -40,9 +43,8 @@ pub use tape::{Tape, TapedReply};
 pub struct ModelServer {
     /// With its version path, e.g. `http://127.0.0.1:8080/v1`.
     pub base_url: String,
-    pub model: String,
-    /// Who reviews actions; a small one will do.
-    pub reviewer: String,
+    /// Who is asked, and what for.
+    pub roles: Box<Roles>,
     /// Sent as a bearer token; never logged.
     pub api_key: String,
     /// Whose certificates are believed when the address is `https`.
@@ -53,12 +55,32 @@ pub struct ModelServer {
     pub stream: bool,
     /// A whole call: connecting, retries and pauses included.
     pub timeout: Duration,
-    /// Calls at once, for all incarnations of the worker together.
-    pub calls: Arc<Semaphore>,
-    /// What the model's tokens cost, and the reviewer's.
-    pub prices: [Price; 2],
-    /// One more, which only reviews may take: they never wait for a long thought.
-    pub review_lane: Arc<Semaphore>,
+    pub calls: Arc<CallQueue>,
+}
+
+/// A model, and what its tokens cost.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Role {
+    pub model: String,
+    pub price: Price,
+}
+
+/// Which model is asked for each purpose: a small one may review, a large one deliberate.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Roles {
+    pub review: Role,
+    pub act: Role,
+    pub deliberate: Role,
+}
+
+impl Roles {
+    pub const fn of(&self, purpose: Purpose) -> &Role {
+        match purpose {
+            Purpose::Review => &self.review,
+            Purpose::Act => &self.act,
+            Purpose::Deliberate => &self.deliberate,
+        }
+    }
 }
 
 /// Who answers.
@@ -72,7 +94,7 @@ pub enum ModelSource {
 impl fmt::Display for ModelSource {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::Server(server) => f.write_str(&server.model),
+            Self::Server(server) => f.write_str(&server.roles.deliberate.model),
             Self::Tape(tape) => write!(f, "the tape {}", tape.name()),
         }
     }
@@ -164,7 +186,7 @@ impl Line {
                 is_cut,
                 prompt_tokens,
                 completion_tokens,
-                money: self.price(call).of(prompt_tokens.into(), completion_tokens.into()),
+                money: self.server.roles.of(call.purpose).price.of(prompt_tokens.into(), completion_tokens.into()),
                 ..ModelReply::failed(call, "")
             },
             Err(fault) => ModelReply {
@@ -174,22 +196,10 @@ impl Line {
         }
     }
 
-    fn price(&self, call: &ModelCall) -> Price {
-        let [model, reviewer] = self.server.prices;
-        if call.purpose == Purpose::Review { reviewer } else { model }
-    }
-
     /// Asks until there is a reply, or nothing more to try.
     async fn persist(&self, call: &ModelCall, latch: &StopLatch) -> Result<Whole, Fault> {
-        let lost = |error: tokio::sync::AcquireError| Fault::Lost(error.to_string());
-        let _turn = match call.purpose {
-            Purpose::Deliberate => self.server.calls.acquire().await.map_err(lost)?,
-            Purpose::Review => tokio::select! {
-                biased;
-                turn = self.server.review_lane.acquire() => turn.map_err(lost)?,
-                turn = self.server.calls.acquire() => turn.map_err(lost)?,
-            },
-        };
+        let lost = || Fault::Lost("the queue of calls is gone".into());
+        let _place = self.server.calls.enter(call.purpose).await.ok_or_else(lost)?;
         let watch = Stopwatch::start();
         let mut format = self.server.format.best();
         let mut retry = 0;
@@ -240,10 +250,7 @@ impl Line {
 
     fn request<'a>(&'a self, call: &'a ModelCall, format: u8) -> Request<'a> {
         Request {
-            model: match call.purpose {
-                Purpose::Deliberate => &self.server.model,
-                Purpose::Review => &self.server.reviewer,
-            },
+            model: &self.server.roles.of(call.purpose).model,
             messages: [("system", &call.system), ("user", &call.user)].map(|(role, content)| Message { role, content }),
             max_tokens: call.max_tokens,
             temperature: 0,

@@ -52,7 +52,7 @@ impl Tape {
     pub fn play(&self, call: &ModelCall) -> ModelReply {
         let found = self.replies.lock().get_mut(&request(call)).and_then(VecDeque::pop_front);
         match found {
-            Some(reply) => ModelReply { call: call.call, turn: call.turn, ..reply },
+            Some(reply) => ModelReply { call: call.call, turn: call.turn, request_hash: call.hash(), ..reply },
             None => self.miss(call),
         }
     }

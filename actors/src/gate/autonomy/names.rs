@@ -17,12 +17,22 @@ pub enum Named {
     Unknown,
 }
 
+impl Named {
+    pub(super) const fn of(resolved: &Resolved<'_>) -> Self {
+        match resolved {
+            Resolved::Tool(_) => Self::Rightly,
+            Resolved::Redirected(_) => Self::Redirected,
+            Resolved::Unknown { .. } => Self::Unknown,
+        }
+    }
+}
+
 /// How names were read so far.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct NameTally {
     counts: NameCounts,
-    /// Unknown names since the last known one.
+    /// Unknown names since the last known one, that of the call in question included.
     in_a_row: u32,
 }
 
@@ -58,8 +68,8 @@ impl NameTally {
         let name: String = name.chars().take(80).collect();
         let all = || tools.names().collect::<Vec<_>>().join(", ");
         match (nearest.is_empty(), self.in_a_row) {
-            (false, 0) => format!("there is no tool {name:?}; the nearest are {}", nearest.join(", ")),
-            (true, 0) => format!("there is no tool {name:?}, and none is called like it"),
+            (false, 0 | 1) => format!("there is no tool {name:?}; the nearest are {}", nearest.join(", ")),
+            (true, 0 | 1) => format!("there is no tool {name:?}, and none is called like it"),
             _ => format!("there is no tool {name:?} either; these are all: {}", all()),
         }
     }
@@ -74,17 +84,20 @@ mod tests {
     fn the_first_unknown_name_gets_the_nearest_and_the_second_in_a_row_all() {
         let tools = core_registry().expect("good specs");
         let mut tally = NameTally::default();
-        let (named, first) = tally.read("rite_file", &tools).expect_err("unknown");
+        // A name is counted when it is proposed, and read when it comes to be called.
+        let mut asked = |name: &str| {
+            tally.count(Named::of(&tools.resolve(name)));
+            tally.clone().read(name, &tools)
+        };
+        let (_, first) = asked("rite_file").expect_err("unknown");
         assert!(first.contains("nearest are write_file"), "{first}");
         assert!(!first.contains("similarity_search"), "{first}");
-        tally.count(named);
-        let (named, second) = tally.read("telekinesis", &tools).expect_err("unknown");
+        let (_, second) = asked("telekinesis").expect_err("unknown");
         assert!(second.contains("these are all") && tools.names().all(|name| second.contains(name)), "{second}");
-        tally.count(named);
-        tally.count(tally.read("bash", &tools).expect("known").0);
-        let (_, after) = tally.read("rite_file", &tools).expect_err("unknown");
+        assert!(asked("bash").is_ok());
+        let (_, after) = asked("rite_file").expect_err("unknown");
         assert!(after.contains("nearest"), "a known name begins anew: {after}");
-        assert_eq!(*tally.counts(), NameCounts { attempts: 3, redirected: 0, unknown: 2 });
+        assert_eq!(*tally.counts(), NameCounts { attempts: 4, redirected: 0, unknown: 3 });
     }
 
     #[test]

@@ -25,7 +25,8 @@ use maxim_bus::signals::intent::{Escalation, Intent, IntentPermitted, IntentRefu
 use maxim_bus::signals::outcome::ToolResult;
 use maxim_bus::signals::powers::{PowersReported, ReportPowers, RestorePowers};
 use maxim_bus::signals::scene::SceneNoticed;
-use maxim_bus::signals::thought::Mind;
+use maxim_bus::signals::skill::RUN_PROGRAM;
+use maxim_bus::signals::thought::{Mind, ModelProposal};
 use maxim_bus::{MessageId, RegionName, Stage, Trust};
 use serde::{Deserialize, Serialize};
 
@@ -95,7 +96,7 @@ pub enum AutonomyEvent {
 }
 
 wiring!(Autonomy {
-    hears: [Intent, ReportPowers, RestorePowers, SceneNoticed],
+    hears: [ModelProposal, Intent, ReportPowers, RestorePowers, SceneNoticed],
     back: [ToolResult, EscalationCounselled, MovementSensed],
     emits: [IntentPermitted, IntentRefused, PowersReported],
 });
@@ -238,8 +239,8 @@ impl Autonomy {
             Ok((named, tool)) => (named, Ok(tool)),
             Err((named, why)) => (named, Err(why)),
         };
-        // Habit knows the names; what it says rightly is no attempt that tells anything.
-        if intent.mind == Mind::Model || named != Named::Rightly {
+        // What a model wrote was counted when it proposed it. Habit knows the names.
+        if intent.mind != Mind::Model && named != Named::Rightly {
             pulse.keep(AutonomyEvent::Named(named));
         }
         match read {
@@ -278,6 +279,17 @@ impl Autonomy {
             rule: "escalation.unwanted".into(),
             reason: format!("people said no to such things ({kind}) nearly always"),
         })
+    }
+}
+
+impl Hears<ModelProposal> for Autonomy {
+    /// Here alone stand the names of questions too, which never come as intents.
+    fn hear(&self, proposal: &ModelProposal, pulse: &mut Pulse<'_, Self>) {
+        let tools = &pulse.settings().tools;
+        let proposed = proposal.tool.as_deref().filter(|tool| *tool != RUN_PROGRAM);
+        if let Some(named) = proposed.map(|tool| Named::of(&tools.resolve(tool))) {
+            pulse.keep(AutonomyEvent::Named(named));
+        }
     }
 }
 
@@ -536,10 +548,20 @@ mod tests {
             ear::<IntentRefused>(bus, probe);
             ear::<PowersReported>(bus, probe);
         });
+        let proposed = |tool: &str| ModelProposal {
+            turn: MessageId::from_parts(1, 1),
+            tool: Some(tool.into()),
+            params: serde_json::Value::Null,
+            reasoning: String::new(),
+            confidence: None,
+            error: None,
+        };
+        rig.send(proposed("run_command"));
         rig.send(Intent { tool: "run_command".into(), ..intent(1.0) });
         let permitted = rig.heard::<IntentPermitted>().remove(0);
         assert_eq!((permitted.intent.tool.as_str(), permitted.called.as_deref()), ("bash", Some("run_command")));
         let mut unknown = |name: &str| {
+            rig.send(proposed(name));
             rig.send(Intent { tool: name.into(), ..intent(1.0) });
             rig.heard::<IntentRefused>().remove(0)
         };
@@ -547,8 +569,10 @@ mod tests {
         assert_eq!((first.rule.as_str(), first.tool.as_str()), ("tools.name", "rite_file"));
         assert!(first.reason.contains("write_file"), "{}", first.reason);
         assert!(unknown("rite_file").reason.contains("these are all"));
+        rig.send(proposed("remember"));
+        rig.send(proposed(RUN_PROGRAM));
         rig.send(ReportPowers {});
         let names = rig.heard::<PowersReported>().remove(0).names;
-        assert_eq!((names.attempts, names.redirected, names.unknown), (3, 1, 2));
+        assert_eq!((names.attempts, names.redirected, names.unknown), (4, 2, 2));
     }
 }

@@ -18,6 +18,7 @@ use serde_json::{Value as Json, json};
 
 use super::region::{FearAgent, FearEvent, GateEntry, record_key};
 use super::verdict::rules;
+use crate::language::{Budget, Cost, Price, Spent, estimated_tokens};
 use crate::region::{Hears, Pulse};
 
 /// How long a review may take; then a person is asked.
@@ -60,6 +61,10 @@ pub enum ReviewPower {
 #[derive(Clone, Copy, Debug)]
 pub struct ReviewSettings {
     pub power: ReviewPower,
+    /// What calls of models may cost, all together.
+    pub budget: Budget,
+    /// Of the model that reviews.
+    pub price: Price,
 }
 
 /// What the model makes of it.
@@ -85,6 +90,9 @@ pub(super) struct Reviews {
     rests_until: Option<Timestamp>,
     #[serde(default)]
     is_tired: bool,
+    /// By all calls of models.
+    #[serde(default)]
+    spent: Spent,
 }
 
 #[derive(Clone, Debug, Serialize, Deserialize)]
@@ -123,6 +131,13 @@ pub enum ReviewEvent {
     Tired {
         is_tired: bool,
     },
+    /// A model answered something, or a review was lost that may have been paid for.
+    Paid {
+        at: Timestamp,
+        tokens: u64,
+        money: f64,
+        boot: u64,
+    },
 }
 
 impl Reviews {
@@ -134,6 +149,7 @@ impl Reviews {
             ReviewEvent::Gone { call } => drop(self.out.remove(&call)),
             ReviewEvent::Rests { until } => self.rests_until = Some(until),
             ReviewEvent::Tired { is_tired } => self.is_tired = is_tired,
+            ReviewEvent::Paid { at, tokens, money, boot } => self.spent.pay(at, Cost { tokens, money }, boot),
         }
     }
 
@@ -161,6 +177,12 @@ fn framed(entry: &GateEntry, mode: Mode) -> Option<String> {
     let text = action.to_string().replace('<', "\\u003c");
     let standing = format!("Mode: {}. Why it is reviewed: {}.", mode.as_str(), entry.reason.replace('<', "‹"));
     (text.len() <= REVIEWED).then(|| format!("{standing}\n<data>\n{text}\n</data>"))
+}
+
+/// What a review costs at most.
+fn cost(user: &str, price: Price) -> Cost {
+    let (sent, most) = ((estimated_tokens(SYSTEM) + estimated_tokens(user)) as u64, u64::from(ANSWER));
+    Cost { tokens: sent + most, money: price.of(sent, most) }
 }
 
 fn sways(entry: &GateEntry) -> bool {
@@ -193,6 +215,12 @@ impl FearAgent {
         let is_ambiguous = met.iter().all(|rule| AMBIGUOUS.contains(rule)) && self.reviews.may_ask(now);
         let Some(settings) = pulse.settings().review.filter(|_| is_ambiguous) else { return self.ask(entry, pulse) };
         let Some(user) = framed(&entry, mode) else { return self.ask(entry, pulse) };
+        if let Some(why) =
+            self.reviews.spent.objection(now, cost(&user, settings.price), &settings.budget, pulse.settings().boot)
+        {
+            entry.reason = format!("{} (no review: {why})", entry.reason);
+            return self.ask(entry, pulse);
+        }
         let decides = settings.power == ReviewPower::Decide && !sways(&entry);
         entry.status = "reviewing".into();
         pulse.put(record_key(entry.id), &entry);
@@ -239,11 +267,21 @@ impl FearAgent {
         let Some(entry) = pulse.record::<GateEntry>(&record_key(out.intent)) else {
             return pulse.keep(FearEvent::Review(ReviewEvent::Gone { call }));
         };
-        let settings = pulse.settings();
-        let may_ask = settings.review.is_some() && self.reviews.may_ask(pulse.now()) && out.lost < LOST;
+        let (settings, now) = (pulse.settings(), pulse.now());
         let mode = entry.terms.powers.as_ref().map_or(settings.mode, |powers| powers.mode.min(settings.mode));
-        match framed(&entry, mode).filter(|_| may_ask) {
-            Some(user) => Self::review(call, &entry, user, (out.decides, out.lost + 1), pulse),
+        let asked =
+            settings.review.zip(framed(&entry, mode)).map(|(review, user)| (review, cost(&user, review.price), user));
+        // What was lost may have been answered and paid for.
+        if let Some((_, Cost { tokens, money }, _)) = asked {
+            pulse.keep(FearEvent::Review(ReviewEvent::Paid { at: now, tokens, money, boot: settings.boot }));
+        }
+        let fits = |review: &ReviewSettings, lost: Cost| {
+            let both = Cost { tokens: 2 * lost.tokens, money: 2.0 * lost.money };
+            self.reviews.spent.objection(now, both, &review.budget, settings.boot).is_none()
+        };
+        let may_ask = self.reviews.may_ask(now) && out.lost < LOST;
+        match asked.filter(|(review, lost, _)| may_ask && fits(review, *lost)) {
+            Some((_, _, user)) => Self::review(call, &entry, user, (out.decides, out.lost + 1), pulse),
             None => self.unreviewed(out.intent, &format!("no review: {why}"), pulse),
         }
     }
@@ -260,6 +298,11 @@ impl FearAgent {
 
 impl Hears<ModelReply> for FearAgent {
     fn hear(&self, reply: &ModelReply, pulse: &mut Pulse<'_, Self>) {
+        let tokens = u64::from(reply.prompt_tokens) + u64::from(reply.completion_tokens);
+        if tokens > 0 && pulse.settings().review.is_some() {
+            let (at, money, boot) = (pulse.now(), reply.money, pulse.settings().boot);
+            pulse.keep(FearEvent::Review(ReviewEvent::Paid { at, tokens, money, boot }));
+        }
         let Some(out) = self.reviews.out.get(&reply.call) else { return };
         if reply.lost {
             let why = reply.error.as_deref().unwrap_or("the worker went down");

@@ -65,6 +65,8 @@ pub fn outcome(tool: &str, params: &Value, result: &Value) -> String {
         "sense" if output["entity"].is_null() && output["reason"].is_string() => {
             format!("{}.", text(output, &["reason"]).unwrap_or_default())
         }
+        "think" => thought(output),
+        "examine" => examined(output),
         "sleep" => "I go to sleep now. Speak to me, and I answer.".into(),
         "set_scene" => format!("The scene is {} now.", text(params, &["title"]).unwrap_or_default()),
         "display_mode" => match output["mode"].as_str() {
@@ -110,6 +112,34 @@ fn thing(one: &Value) -> String {
     };
     let at = text(one, &["last_seen"]).and_then(|at| at.get(11..19).map(|time| format!(", last at {time} UTC")));
     format!("{name}{kind}{sure}{seen}{}", at.unwrap_or_default())
+}
+
+/// What a thought reminded of.
+fn thought(output: &Value) -> String {
+    match texts(output, "reminds_of").as_slice() {
+        [] => "I thought about it; it reminds me of nothing.".to_owned(),
+        told => format!("I thought about it. It reminds me of:\n{}", told.join("\n")),
+    }
+}
+
+/// What was found by looking closely.
+fn examined(output: &Value) -> String {
+    if let Some(nothing) = text(output, &["notable"]) {
+        return format!("I looked closely: {nothing}.");
+    }
+    let mut told: Vec<String> = Vec::new();
+    told.extend(output["seen"].is_object().then(|| format!("- {}", thing(&output["seen"]))));
+    told.extend(text(output, &["scene"]).map(|scene| format!("- the scene: {scene}")));
+    for field in ["lately", "remembered"] {
+        told.extend(texts(output, field).into_iter().filter(|line| !told.contains(line)).collect::<Vec<_>>());
+    }
+    format!("I looked closely:\n{}", told.join("\n"))
+}
+
+/// The texts of a list, each a line.
+fn texts(output: &Value, field: &str) -> Vec<String> {
+    let items = output[field].as_array().into_iter().flatten();
+    items.filter_map(|item| Some(format!("- {}", bounded(item["text"].as_str()?, 200)))).collect()
 }
 
 /// What is around, the most salient first.

@@ -1,12 +1,24 @@
-//! Tokens and money of the hour, the day and the session.
+//! What calls of models may cost: tokens and money of the hour, the day and the session. Whoever calls keeps the sums of all
+//! replies, and refuses by them before a call is made.
 
 use jiff::{SignedDuration, Timestamp};
+use maxim_bus::mode::MoneyLimits;
 use serde::{Deserialize, Serialize};
-
-use super::model::PrefrontalSettings;
 
 const HOUR: SignedDuration = SignedDuration::from_hours(1);
 const DAY: SignedDuration = SignedDuration::from_hours(24);
+
+/// A call that would pass one of these isn't made.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Budget {
+    /// Tokens in an hour; 0 allows none.
+    pub tokens_per_hour: u64,
+    /// Tokens in a day; 0 allows none.
+    pub tokens_per_day: u64,
+    /// Tokens from the start of the process on; 0 is no limit.
+    pub tokens_per_session: u64,
+    pub money: MoneyLimits,
+}
 
 /// What was spent in the spans that are counted.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
@@ -34,13 +46,13 @@ pub struct Money {
 
 /// What a call costs at most.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Cost {
+pub struct Cost {
     pub tokens: u64,
     pub money: f64,
 }
 
 impl Spent {
-    pub(super) fn pay(&mut self, at: Timestamp, paid: Cost, boot: u64) {
+    pub fn pay(&mut self, at: Timestamp, paid: Cost, boot: u64) {
         let Cost { tokens, money } = paid;
         for (counted, span) in [(&mut self.hour, HOUR), (&mut self.day, DAY)] {
             let (start, spent) = within(*counted, span, at);
@@ -54,16 +66,12 @@ impl Spent {
         self.money.session = Some((boot, of_session(self.money.session, boot) + money));
     }
 
-    /// Why a call of this cost isn't made.
-    pub(super) fn objection(&self, now: Timestamp, cost: Cost, settings: &PrefrontalSettings) -> Option<String> {
+    /// Why a call of this cost isn't made by this process.
+    pub fn objection(&self, now: Timestamp, cost: Cost, budget: &Budget, boot: u64) -> Option<String> {
         let budgets = [
-            (within(self.hour, HOUR, now).1, Some(settings.tokens_per_hour), "an hour"),
-            (within(self.day, DAY, now).1, Some(settings.tokens_per_day), "a day"),
-            (
-                of_session(self.session, settings.boot),
-                Some(settings.tokens_per_session).filter(|limit| *limit > 0),
-                "a session",
-            ),
+            (within(self.hour, HOUR, now).1, Some(budget.tokens_per_hour), "an hour"),
+            (within(self.day, DAY, now).1, Some(budget.tokens_per_day), "a day"),
+            (of_session(self.session, boot), Some(budget.tokens_per_session).filter(|limit| *limit > 0), "a session"),
         ];
         let passed = budgets.into_iter().find_map(|(spent, budget, per)| {
             budget.filter(|budget| spent.saturating_add(cost.tokens) > *budget).map(|budget| (budget, per))
@@ -71,11 +79,11 @@ impl Spent {
         if let Some((budget, per)) = passed {
             return Some(format!("the call would pass the budget of {budget} tokens {per}"));
         }
-        let limits = &settings.money;
+        let limits = &budget.money;
         let spent = [
             (within(self.money.hour, HOUR, now).1, limits.per_hour, "an hour"),
             (within(self.money.day, DAY, now).1, limits.per_day, "a day"),
-            (of_session(self.money.session, settings.boot), limits.per_session, "a session"),
+            (of_session(self.money.session, boot), limits.per_session, "a session"),
         ];
         let passed = spent.into_iter().find(|(spent, limit, _)| *limit > 0.0 && spent + cost.money > *limit);
         passed.map(|(_, limit, per)| format!("the call would pass the limit of {limit} in money {per}"))

@@ -1,0 +1,124 @@
+//! The worker before a server that notes what comes in which order.
+
+use std::io::{BufRead, BufReader, Read, Write};
+use std::net::{TcpListener, TcpStream};
+use std::sync::mpsc;
+use std::thread;
+
+use maxim_bus::MessageId;
+use serde_json::json;
+
+use super::*;
+
+/// What was asked of which model, in the order in which it came.
+type Arrived = mpsc::Receiver<(String, String)>;
+
+/// Answers each call, the first one only when it is let.
+fn server() -> (String, Arrived, mpsc::Sender<()>) {
+    let listener = TcpListener::bind("127.0.0.1:0").expect("a port");
+    let address = format!("http://{}/v1", listener.local_addr().expect("its address"));
+    let (arrives, arrived) = mpsc::channel();
+    let (lets, mut let_first) = mpsc::channel();
+    thread::spawn(move || {
+        for stream in listener.incoming() {
+            let (arrives, held) = (arrives.clone(), std::mem::replace(&mut let_first, mpsc::channel().1));
+            thread::spawn(move || answer(stream.expect("a connection"), &arrives, &held));
+        }
+    });
+    (address, arrived, lets)
+}
+
+fn answer(mut stream: TcpStream, arrives: &mpsc::Sender<(String, String)>, held: &mpsc::Receiver<()>) {
+    let mut reader = BufReader::new(stream.try_clone().expect("two ends"));
+    let mut length = 0;
+    for line in reader.by_ref().lines() {
+        let line = line.expect("a header").to_lowercase();
+        if let Some(said) = line.strip_prefix("content-length:") {
+            length = said.trim().parse().expect("a number");
+        }
+        if line.is_empty() {
+            break;
+        }
+    }
+    let mut body = vec![0; length];
+    reader.read_exact(&mut body).expect("a body");
+    let asked: Json = serde_json::from_slice(&body).expect("JSON");
+    let text = |value: &Json| value.as_str().unwrap_or_default().to_owned();
+    arrives.send((text(&asked["model"]), text(&asked["messages"][1]["content"]))).expect("somebody looks");
+    let _ = held.recv();
+    let reply = json!({
+        "choices": [{"index": 0, "finish_reason": "stop", "message": {"role": "assistant", "content": "well"}}],
+        "usage": {"prompt_tokens": 1_000_000, "completion_tokens": 0},
+    })
+    .to_string();
+    let head = format!(
+        "HTTP/1.1 200 OK\r\ncontent-type: application/json\r\nconnection: close\r\ncontent-length: {}",
+        reply.len()
+    );
+    write!(stream, "{head}\r\n\r\n{reply}").expect("written");
+}
+
+fn line(base_url: &str) -> Line {
+    let role = |model: &str, prompt| Role { model: model.into(), price: Price { prompt, reply: 0.0 } };
+    let server = ModelServer {
+        base_url: base_url.into(),
+        roles: Box::new(Roles { review: role("small", 1.0), act: role("quick", 2.0), deliberate: role("large", 3.0) }),
+        api_key: String::new(),
+        roots: Roots::of(base_url, None).expect("roots"),
+        format: Arc::default(),
+        stream: false,
+        timeout: Duration::from_secs(60),
+        calls: CallQueue::new(1),
+    };
+    Line::to(server).expect("a line")
+}
+
+fn call(purpose: Purpose, user: &str) -> ModelCall {
+    let id = MessageId::from_parts(1, 1);
+    let (system, user) = (String::new(), user.to_owned());
+    ModelCall { call: id, turn: id, purpose, system, user, max_tokens: 100, tools: Vec::new(), form: None }
+}
+
+#[tokio::test]
+async fn where_one_may_call_at_once_acting_goes_before_thinking_and_a_review_beside_them() {
+    let (address, arrived, lets) = server();
+    let line = Arc::new(line(&address));
+    let asks = |purpose, name: &'static str| {
+        let line = Arc::clone(&line);
+        tokio::spawn(async move { line.call(&call(purpose, name), &StopLatch::in_memory()).await })
+    };
+    let come = || async {
+        loop {
+            match arrived.try_recv() {
+                Ok(one) => break one,
+                Err(_) => tokio::task::yield_now().await,
+            }
+        }
+    };
+    let mut replies = vec![asks(Purpose::Deliberate, "a long thought")];
+    assert_eq!(come().await, ("large".to_owned(), "a long thought".to_owned()));
+    for (purpose, name) in [(Purpose::Deliberate, "a thought"), (Purpose::Act, "an act"), (Purpose::Act, "another")] {
+        replies.push(asks(purpose, name));
+        let waiting = replies.len() - 1;
+        while line.server.calls.waiting() < waiting {
+            tokio::task::yield_now().await;
+        }
+    }
+    replies.push(asks(Purpose::Review, "a review"));
+    assert_eq!(come().await, ("small".to_owned(), "a review".to_owned()), "it waits for no thought");
+    lets.send(()).expect("it is held");
+    for expected in [("quick", "an act"), ("quick", "another"), ("large", "a thought")] {
+        assert_eq!(come().await, (expected.0.to_owned(), expected.1.to_owned()));
+    }
+    let (mut paid, mut requests) = (Vec::new(), Vec::new());
+    for reply in replies {
+        let reply = reply.await.expect("no panic");
+        paid.push(reply.money);
+        requests.push(reply.request_hash);
+    }
+    assert_eq!(requests[0], call(Purpose::Deliberate, "a long thought").hash());
+    requests.sort_unstable();
+    requests.dedup();
+    assert_eq!(requests.len(), 5, "the journal knows each request from the others");
+    assert_eq!(paid, [3.0, 3.0, 2.0, 2.0, 1.0], "each role has its price");
+}
