@@ -222,3 +222,25 @@ fn the_configured_rails_hold_by_level_and_rate() {
     slow.pass(std::time::Duration::from_secs(61));
     assert_eq!(write(&mut slow, "c.txt").0, "done");
 }
+
+#[test]
+fn what_a_person_asks_of_the_brain_itself_is_answered_in_words() {
+    let mut bench = Bench::new();
+    bench.say("read the file missing.txt");
+    let asked = [
+        ("what hurt you lately?", "read_file"),
+        ("would the gate allow bash?", "I would do bash"),
+        ("what does read_file lead to", "leads to notfound (1 times"),
+        ("which tool can you use to search code", "- search_code: "),
+        ("what exists here", "I am maxim, in active mode, with no body"),
+        ("how much energy do you have left", "Of the 200000 tokens of this hour, 200000 are left."),
+        ("what usually happens at 9 o'clock", "At 9 o'clock "),
+        ("what rhythms have you found", "more often than by chance: "),
+        ("how are you?", "I am well: all "),
+    ];
+    for (words, told) in asked {
+        let reply = bench.say(words).reply.unwrap_or_default();
+        assert!(reply.contains(told), "{words}: {reply}");
+        assert!(!reply.contains("{\"") && !reply.contains("null"), "{words}: {reply}");
+    }
+}

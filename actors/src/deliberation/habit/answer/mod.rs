@@ -1,6 +1,7 @@
 //! Words answers from what is known, and from nothing else.
 
 mod evidence;
+mod inward;
 mod knowledge;
 mod memory;
 mod outcome;

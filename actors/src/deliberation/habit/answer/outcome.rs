@@ -3,7 +3,7 @@
 use maxim_bus::signals::outcome::ToolResult;
 use serde_json::{Value, json};
 
-use super::{SHOWN_CHARS, bounded};
+use super::{SHOWN_CHARS, bounded, inward};
 
 /// Most names listed in a reply.
 const LISTED: usize = 30;
@@ -74,7 +74,7 @@ pub fn outcome(tool: &str, params: &Value, result: &Value) -> String {
             Some("brief") => "I show my thinking in a line now.".into(),
             _ => "I show all of my thinking now.".into(),
         },
-        _ => return plain(tool, output),
+        _ => return inward::told(tool, params, output).unwrap_or_else(|| plain(tool, output)),
     };
     // Tools say in words what they left out.
     match output["cut"].as_str() {
