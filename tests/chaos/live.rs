@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 
 use maxim::agent::{Agent, AgentHandle, AgentSettings, AgentWorld};
 use maxim::config::Settings;
-use maxim_actors::action::tools;
+use maxim_actors::action::tools::{self, ToolRegistry};
 use maxim_actors::effectors::channels::{Accepted, Submission};
 use maxim_actors::region::{DeadLetter, Heart, RecordView, Tap, WardState};
 use maxim_actors::store::{StateStore, StoreOptions};
@@ -105,7 +105,8 @@ impl Live {
             settings.llm.model = Some("gull".into());
             settings.encoder.folder = Some(encoder_folder().to_owned());
         }
-        let registry = tools::core_registry().expect("the core tools register");
+        // In a simulation there is more to ask about.
+        let registry = tools::core_registry().and_then(ToolRegistry::simulated).expect("the core tools register");
         let saved = folder.path().join(".saved");
         let mut rooms = AgentSettings::with_tools(&settings, 1, folder.path(), &saved, registry).expect("settings");
         // A machine that is busy with other tests must not look like a room that hangs.

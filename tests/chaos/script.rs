@@ -123,6 +123,7 @@ pub fn live_it(live: &Live) -> Vec<Option<Outcome>> {
         ("math", json!({"expression": "6 * 7"})),
         ("energy_status", json!({})),
         ("scene_summary", json!({})),
+        ("examine", json!({"target": "spare key"})),
         ("system_stats", json!({})),
     ];
     for (tool, params) in questions {
