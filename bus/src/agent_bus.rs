@@ -175,12 +175,16 @@ impl AgentBus {
         self.inboxes.get(owner)
     }
 
-    /// Below this, every journalled message has been dealt with: the oldest that some inbox still holds, or else the
-    /// newest that was published. Takes no lock of the store, which asks for it.
+    /// Up to here every journalled message has been dealt with: what lies before the oldest that some inbox still holds,
+    /// or else the newest that was published. Takes no lock of the store, which asks for it.
     pub fn low_water(&self) -> Lsn {
         // The newest first: what is published after this lies above it.
         let newest = Lsn(self.newest.load(Ordering::SeqCst));
-        self.inboxes.values().filter_map(|inbox| inbox.low_water()).min().map_or(newest, |oldest| oldest.min(newest))
+        self.inboxes
+            .values()
+            .filter_map(|inbox| inbox.low_water())
+            .min()
+            .map_or(newest, |oldest| Lsn(oldest.0 - 1).min(newest))
     }
 
     /// Journalled messages below an LSN that some inbox still holds, ascending.

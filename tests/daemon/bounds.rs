@@ -78,6 +78,9 @@ fn too_many_hung_threads_end_the_process_and_nothing_acknowledged_is_lost() {
     assert!(found["results"][0]["text"].as_str().is_some_and(|text| text.contains("blue drawer")), "{found}");
 }
 
+/// What may grow in a short soak without growing for ever.
+const BOUNDED_KIB: u64 = 65_536;
+
 /// `MAXIM_SOAK_SECONDS` makes it longer.
 #[test]
 fn under_dense_load_nothing_grows_but_what_is_remembered() {
@@ -112,6 +115,7 @@ fn under_dense_load_nothing_grows_but_what_is_remembered() {
         handles_then <= handles + 8 && threads_then <= threads + 4,
         "{handles_then} handles, {threads_then} threads"
     );
-    assert!(resident_then < resident + 2 * turns + 16_384, "{resident} to {resident_then} KiB in {turns} turns");
-    assert!(disk_then < disk + 4 * turns + 32_768, "{disk} to {disk_then} KiB in {turns} turns");
+    // Beside what is remembered: caches and tails that fill up to their bounds, and space that compaction hasn't won back.
+    assert!(resident_then < resident + 2 * turns + BOUNDED_KIB, "{resident} to {resident_then} KiB in {turns} turns");
+    assert!(disk_then < disk + 4 * turns + BOUNDED_KIB, "{disk} to {disk_then} KiB in {turns} turns");
 }
