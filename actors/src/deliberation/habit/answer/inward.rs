@@ -107,15 +107,13 @@ fn presence(output: &Value) -> String {
 
 fn energy(output: &Value) -> String {
     let mut told = vec![format!("I used {} tokens in {} calls lately.", output["tokens"], output["calls"])];
-    for (span, shown) in [("hour", "hour"), ("day", "day"), ("session", "session")] {
+    for span in ["hour", "day", "session"] {
         let budget = &output["budgets"][span];
         let limit = budget["limit"].as_u64();
-        told.extend(limit.map(|limit| format!("Of the {limit} tokens of this {shown}, {} are left.", budget["left"])));
+        told.extend(limit.map(|limit| format!("Of the {limit} tokens of this {span}, {} are left.", budget["left"])));
         let money = &output["money"][span];
         told.extend(
-            money["limit"]
-                .as_f64()
-                .map(|limit| format!("Of {limit} in money this {shown}, {} is left.", money["left"])),
+            money["limit"].as_f64().map(|limit| format!("Of {limit} in money this {span}, {} is left.", money["left"])),
         );
     }
     let battery = &output["battery"];
