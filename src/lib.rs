@@ -11,3 +11,4 @@ pub mod recorder;
 pub mod sim;
 mod stopping;
 pub mod telemetry;
+mod working_set;

@@ -33,6 +33,7 @@ use crate::data_folder::{DaemonNote, DataFolder};
 use crate::http::{self, EventLog, Figures, Served};
 use crate::recorder::{Header, Limits, Recorder, retake};
 use crate::stopping::stop_by;
+use crate::working_set::let_go_of_start;
 
 /// How long the end of the session is waited for when the daemon ends.
 const SESSION_GRACE: Duration = Duration::from_secs(1);
@@ -210,6 +211,7 @@ async fn live(plan: Plan, opened: Opened, watch: Stopwatch) -> Result<Exit, CliE
     if plan.console {
         console::start(&agent.outside);
     }
+    let_go_of_start();
 
     let mut wait = ended;
     while !*wait.borrow_and_update() {

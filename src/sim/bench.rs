@@ -17,6 +17,7 @@ use tokio::task::JoinSet;
 use crate::agent::{Agent, AgentSettings, AgentWorld};
 use crate::config::Settings;
 use crate::recorder::{Header, Limits, Recorder};
+use crate::working_set::let_go_of_start;
 
 /// What is measured.
 #[derive(Clone, Copy, Debug)]
@@ -77,6 +78,8 @@ async fn measure(
 ) -> Result<Value, Broken> {
     let (agent, store, recorder) = running;
     let desk = Arc::clone(&agent.outside.http);
+    // As the daemon does when it is ready.
+    let_go_of_start();
     let idle_rss = rss_mb();
     let mut alone = Vec::with_capacity(load.alone);
     for n in 0..load.alone {

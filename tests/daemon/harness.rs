@@ -206,6 +206,20 @@ impl Daemon {
         })
     }
 
+    /// Many at once, each awaited; how many got their reply.
+    pub fn say_all(&self, texts: &[String]) -> usize {
+        self.runtime.block_on(async {
+            let sends = texts.iter().map(|text| async move {
+                let body = json!({ "text": text, "wait_s": 60 }).to_string();
+                let request =
+                    self.http.post(format!("{}/v1/percepts", self.url)).header("content-type", "application/json");
+                let answer = request.body(body).timeout(PATIENCE).send().await;
+                answer.is_ok_and(|answer| answer.status().as_u16() == 200)
+            });
+            futures_util::future::join_all(sends).await.into_iter().filter(|replied| *replied).count()
+        })
+    }
+
     pub fn until(&self, what: &str, holds: impl Fn() -> bool) {
         let deadline = Instant::now() + PATIENCE;
         while !holds() {

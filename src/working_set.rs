@@ -1,0 +1,82 @@
+//! Memory that only the start needed.
+
+use std::ffi::c_void;
+use std::fs;
+
+use rustix::mm::{Advice, madvise};
+
+/// A stretch of addresses that is mapped from a file.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Mapping {
+    start: usize,
+    end: usize,
+}
+
+impl Mapping {
+    /// The mapping around an address, if it is a private one that nobody can write to. None also where there is no `/proc`.
+    fn around(address: usize) -> Option<Self> {
+        let maps = fs::read_to_string("/proc/self/maps").ok()?;
+        maps.lines().find_map(|line| {
+            let mut fields = line.split_ascii_whitespace();
+            let (start, end) = fields.next()?.split_once('-')?;
+            let [start, end] = [start, end].map(|text| usize::from_str_radix(text, 16).ok());
+            let mapping = Self { start: start?, end: end? };
+            let rights = fields.next()?;
+            let is_read_only = rights.starts_with('r') && !rights.contains('w') && rights.ends_with('p');
+            (is_read_only && (mapping.start..mapping.end).contains(&address)).then_some(mapping)
+        })
+    }
+
+    fn let_go(self) -> Option<()> {
+        let start = std::ptr::with_exposed_provenance_mut::<c_void>(self.start);
+        // SAFETY: the program's code and constants are mapped privately and read-only, and what the loader relocates lies
+        // in mappings of its own: these pages are the file's, and come back from it at the next access.
+        #[allow(unsafe_code)]
+        let done = unsafe { madvise(start, self.end - self.start, Advice::LinuxDontNeed) };
+        done.ok()
+    }
+}
+
+/// Code and constants that were used until now count as resident memory until they are used again: a daemon that waits
+/// needs little of what its start did. They stay in the kernel's cache of files, so that using them again reads no disk.
+/// Where it can't be done, nothing happens.
+pub fn let_go_of_start() {
+    let _ = code().and_then(Mapping::let_go);
+    let _ = constants().and_then(Mapping::let_go);
+}
+
+fn code() -> Option<Mapping> {
+    Mapping::around((let_go_of_start as fn() as *const ()).expose_provenance())
+}
+
+fn constants() -> Option<Mapping> {
+    Mapping::around(env!("CARGO_PKG_VERSION").as_ptr().expose_provenance())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn resident_kib(mapping: Mapping) -> u64 {
+        let maps = fs::read_to_string("/proc/self/smaps").expect("it is there");
+        let mut lines = maps.lines().skip_while(|line| !line.starts_with(&format!("{:x}-", mapping.start)));
+        let line = lines.find_map(|line| line.strip_prefix("Rss:")).expect("a line of it");
+        line.trim().trim_end_matches("kB").trim().parse().expect("a number")
+    }
+
+    #[test]
+    fn code_that_was_run_and_constants_that_were_read_are_no_longer_resident_and_still_there() {
+        let table = maxim_actors::language::TokenTable::embedded();
+        let words = ["cup", "kitchen", "repository", "parliament", "river", "seven"];
+        let embed = || words.map(|word| maxim_actors::language::Encoder::embed(&table, word));
+        let before = embed();
+        let mappings = [code().expect("it runs"), constants().expect("it has a version")];
+        assert_ne!(mappings[0], mappings[1]);
+        let sum = || mappings.map(resident_kib).iter().sum::<u64>();
+        let resident = sum();
+        let_go_of_start();
+        let resident_then = sum();
+        assert!(resident_then < resident, "{resident} to {resident_then} KiB");
+        assert_eq!(embed(), before);
+    }
+}
