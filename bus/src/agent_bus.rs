@@ -1,6 +1,6 @@
 //! The corridor of one agent: who hears what, fixed when the agent is built.
 
-use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
@@ -189,7 +189,9 @@ impl AgentBus {
 
     /// Journalled messages below an LSN that some inbox still holds, ascending.
     pub fn unread_below(&self, below: Lsn) -> Vec<Lsn> {
-        let unread: BTreeSet<Lsn> = self.inboxes.values().flat_map(|inbox| inbox.unread_below(below)).collect();
-        unread.into_iter().collect()
+        let mut unread: Vec<Lsn> = self.inboxes.values().flat_map(|inbox| inbox.unread_below(below)).collect();
+        unread.sort_unstable();
+        unread.dedup();
+        unread
     }
 }

@@ -1,6 +1,6 @@
 //! One MCAP file while it is written.
 
-use std::collections::{BTreeMap, HashMap, HashSet};
+use std::collections::{BTreeMap, HashMap};
 use std::fs::File;
 use std::io::BufWriter;
 use std::path::{Path, PathBuf};
@@ -11,11 +11,10 @@ use maxim_actors::region::{InputRecord, key_hash};
 use maxim_bus::{Envelope, Lsn, MessageId, RegionName};
 use mcap::records::{MessageHeader, Metadata};
 use mcap::{Compression, McapResult, WriteOptions, Writer};
+use rustc_hash::FxHashSet;
 use serde::Serialize;
 
-use super::format::{
-    GAPS, Gap, HEADER, Header, INPUTS, InputLine, RECORDS, Record, SIGNALS, STARTS, pack, signal_line,
-};
+use super::format::{GAPS, Gap, HEADER, Header, INPUTS, Input, RECORDS, Record, SIGNALS, STARTS, pack, signal_line};
 use super::start::Portrait;
 use super::{RecorderError, folder};
 
@@ -34,8 +33,10 @@ pub struct RecordingFile {
     signals: HashMap<String, u16>,
     inputs: HashMap<RegionName, u16>,
     /// Signals that stand in this file; each file carries those that its inputs need.
-    written: HashSet<MessageId>,
+    written: FxHashSet<MessageId>,
     regions: HashMap<String, Told>,
+    /// What is written next, so that it needn't get fresh memory.
+    line: Vec<u8>,
     sequence: u32,
     /// Since the last flush.
     waiting: u64,
@@ -48,7 +49,7 @@ struct Told {
     /// Inputs up to here are in the state that the file begins with.
     contained: Lsn,
     /// Hashes of the keys of its records that were given, or that its own inputs wrote.
-    known: HashSet<u64>,
+    known: FxHashSet<u64>,
 }
 
 impl RecordingFile {
@@ -81,7 +82,8 @@ impl RecordingFile {
             channels: HashMap::new(),
             signals: HashMap::new(),
             inputs: HashMap::new(),
-            written: HashSet::new(),
+            written: FxHashSet::default(),
+            line: Vec::new(),
             regions: HashMap::new(),
             sequence: 0,
             waiting: 0,
@@ -152,8 +154,9 @@ impl RecordingFile {
         if !self.written.insert(meta.id) {
             return Ok(());
         }
-        // Its own encoding is never cut off.
-        let line = signal_line(lsn, envelope).unwrap_or_default();
+        let mut line = std::mem::take(&mut self.line);
+        line.clear();
+        signal_line(&mut line, lsn, envelope);
         let channel = match self.signals.get(&meta.name) {
             Some(channel) => *channel,
             None => {
@@ -161,7 +164,9 @@ impl RecordingFile {
                 *self.signals.entry(meta.name.clone()).or_insert(channel)
             }
         };
-        self.write(channel, meta.at, meta.at, &line)
+        let written = self.write(channel, meta.at, meta.at, &line);
+        self.line = line;
+        written
     }
 
     pub fn input(&mut self, input: &InputRecord) -> McapResult<()> {
@@ -178,8 +183,12 @@ impl RecordingFile {
                 *self.inputs.entry(input.region).or_insert(channel)
             }
         };
-        let line = serde_json::to_vec(&InputLine::from(input)).map_err(std::io::Error::other)?;
-        self.write(channel, input.taken_at, made, &line)
+        let mut line = std::mem::take(&mut self.line);
+        line.clear();
+        serde_json::to_writer(&mut line, &Input::from(input)).map_err(std::io::Error::other)?;
+        let written = self.write(channel, input.taken_at, made, &line);
+        self.line = line;
+        written
     }
 
     /// Before an input stand those records of the region that a replay can't have yet: what the input rested on, unless

@@ -12,7 +12,9 @@ use serde_json::value::RawValue;
 use crate::config::Settings;
 
 /// Version of what is written here.
-pub const FORMAT: u32 = 2;
+pub const FORMAT: u32 = 3;
+/// The oldest that is read. In format 2 an input also held what its channel and time say.
+pub const OLDEST: u32 = 2;
 
 pub const HEADER: &str = "/recorder/header";
 pub const GAPS: &str = "/recorder/gaps";
@@ -77,14 +79,12 @@ pub fn build() -> String {
     }
 }
 
-/// An input of a region and what came of it.
+/// An input of a region and what came of it. Its region is the topic's, and the message's log time is when it was taken.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct InputLine {
-    pub region: String,
+pub struct Input {
     /// None for a tick.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub message: Option<MessageId>,
-    pub signal: Option<String>,
-    pub taken_at: Timestamp,
     pub lsn: Lsn,
     pub epoch: Epoch,
     #[serde(with = "hex")]
@@ -93,20 +93,30 @@ pub struct InputLine {
     pub decision_hash: u64,
 }
 
-impl From<&InputRecord> for InputLine {
+impl From<&InputRecord> for Input {
     fn from(input: &InputRecord) -> Self {
-        let meta = input.message.as_ref().map(|envelope| &envelope.meta);
         Self {
-            region: input.region.into(),
-            message: meta.map(|meta| meta.id),
-            signal: meta.map(|meta| meta.name.clone()),
-            taken_at: input.taken_at,
+            message: input.message.as_ref().map(|envelope| envelope.meta.id),
             lsn: input.lsn,
             epoch: input.epoch,
             state_hash: input.state_hash,
             decision_hash: input.decision_hash,
         }
     }
+}
+
+/// An input as it was read, with what stands beside it.
+#[derive(Clone, Debug, PartialEq)]
+pub struct InputLine {
+    pub region: String,
+    /// None for a tick.
+    pub message: Option<MessageId>,
+    pub signal: Option<String>,
+    pub taken_at: Timestamp,
+    pub lsn: Lsn,
+    pub epoch: Epoch,
+    pub state_hash: u64,
+    pub decision_hash: u64,
 }
 
 /// A region's state when the file begins; its records stand before it.
@@ -131,17 +141,16 @@ pub struct Gap {
     pub lost: u64,
 }
 
-/// A signal as it is written: `{"lsn":1,"meta":{…},"body":{…}}`, with the very bytes of its encoding.
-pub fn signal_line(lsn: Lsn, envelope: &Envelope) -> Option<Vec<u8>> {
+/// A signal as it is written: `{"lsn":1,"meta":{…},"body":{…}}`, with the very bytes of its encoding. Nothing is added when
+/// that is cut off.
+pub fn signal_line(line: &mut Vec<u8>, lsn: Lsn, envelope: &Envelope) {
     let encoded = envelope.encoded();
-    let length = u32::from_le_bytes(*encoded.first_chunk::<4>()?) as usize;
-    let (meta, body) = encoded.get(4..)?.split_at_checked(length)?;
-    let mut line = format!("{{\"lsn\":{},\"meta\":", lsn.0).into_bytes();
-    line.extend_from_slice(meta);
-    line.extend_from_slice(b",\"body\":");
-    line.extend_from_slice(body);
-    line.push(b'}');
-    Some(line)
+    let length = encoded.first_chunk::<4>().map_or(0, |length| u32::from_le_bytes(*length) as usize);
+    let Some((meta, body)) = encoded.get(4..).and_then(|rest| rest.split_at_checked(length)) else { return };
+    let number = lsn.0.to_string();
+    for part in [b"{\"lsn\":", number.as_bytes(), b",\"meta\":", meta, b",\"body\":", body, b"}"] {
+        line.extend_from_slice(part);
+    }
 }
 
 /// The id and the encoding of a signal's line.
@@ -199,7 +208,7 @@ mod hex {
     use serde::{Deserialize, Deserializer, Serializer, de::Error};
 
     pub fn serialize<S: Serializer>(number: &u64, serializer: S) -> Result<S::Ok, S::Error> {
-        serializer.serialize_str(&format!("{number:016x}"))
+        serializer.collect_str(&format_args!("{number:016x}"))
     }
 
     pub fn deserialize<'de, D: Deserializer<'de>>(deserializer: D) -> Result<u64, D::Error> {
@@ -211,6 +220,19 @@ mod hex {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn an_input_of_format_2_is_read_as_one_of_today() {
+        let id = "01a2098d-e066-7cd7-8eda-2762b857f5ea";
+        let older = format!(
+            r#"{{"region":"goals","message":"{id}","signal":"Percept","taken_at":"2026-11-23T17:57:02.694834Z","lsn":300,"epoch":1000001,"state_hash":"9700e04a5419f558","decision_hash":"cbf29ce484222325"}}"#
+        );
+        let read: Input = serde_json::from_str(&older).expect("it is read");
+        let written = serde_json::to_string(&read).expect("written");
+        let rest = r#""lsn":300,"epoch":1000001,"state_hash":"9700e04a5419f558","decision_hash":"cbf29ce484222325"}"#;
+        assert_eq!(written, format!(r#"{{"message":"{id}",{rest}"#));
+        assert_eq!(serde_json::from_str::<Input>(&written).expect("read"), read);
+    }
 
     #[test]
     fn packed_records_come_back_and_a_cut_is_seen() {

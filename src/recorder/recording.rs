@@ -3,15 +3,17 @@
 use std::collections::{BTreeMap, HashMap};
 use std::fs;
 use std::path::Path;
+use std::rc::Rc;
 
+use jiff::Timestamp;
 use maxim_bus::MessageId;
 use mcap::read::Options;
 use mcap::{MAGIC, MessageStream};
 use serde::de::DeserializeOwned;
 
 use super::format::{
-    FORMAT, GAPS, Gap, HEADER, Header, INPUTS, InputLine, RECORDS, Record, RegionStart, SIGNALS, STARTS, signal_of,
-    unpack,
+    FORMAT, GAPS, Gap, HEADER, Header, INPUTS, Input, InputLine, OLDEST, RECORDS, Record, RegionStart, SIGNALS, STARTS,
+    signal_of, unpack,
 };
 use super::{RecorderError, folder};
 
@@ -45,6 +47,9 @@ struct Reading {
     /// Records that stand before a region's next input.
     laid_out: HashMap<String, Vec<Record>>,
     lost: u64,
+    /// The name of each signal.
+    named: HashMap<MessageId, Rc<str>>,
+    names: HashMap<String, Rc<str>>,
 }
 
 impl Recording {
@@ -82,12 +87,13 @@ impl Reading {
         for message in stream {
             let message = message.map_err(|error| error.to_string())?;
             let topic = &message.channel.topic;
-            self.take(topic, &message.data).map_err(|why| format!("a message on {topic} can't be read: {why}"))?;
+            self.take(topic, message.log_time, &message.data)
+                .map_err(|why| format!("a message on {topic} can't be read: {why}"))?;
         }
         Ok(())
     }
 
-    fn take(&mut self, topic: &str, data: &[u8]) -> Result<(), String> {
+    fn take(&mut self, topic: &str, log_time: u64, data: &[u8]) -> Result<(), String> {
         if let Some(region) = topic.strip_prefix(RECORDS) {
             let records = unpack(data).ok_or("it is cut off")?;
             let begun = self.starts.iter().any(|start| start.region == region);
@@ -96,15 +102,26 @@ impl Reading {
             } else {
                 self.records.entry(region.into()).or_default().extend(records);
             }
-        } else if topic.starts_with(SIGNALS) {
+        } else if let Some(name) = topic.strip_prefix(SIGNALS) {
             let (id, encoded) = signal_of(data).map_err(|error| error.to_string())?;
             self.signals.insert(id, encoded);
-        } else if topic.starts_with(INPUTS) {
-            let input: InputLine = json(data)?;
-            if let Some(records) = self.laid_out.remove(&input.region) {
+            let name = self.names.entry(name.into()).or_insert_with(|| name.into());
+            self.named.insert(id, Rc::clone(name));
+        } else if let Some(region) = topic.strip_prefix(INPUTS) {
+            let Input { message, lsn, epoch, state_hash, decision_hash } = json(data)?;
+            if let Some(records) = self.laid_out.remove(region) {
                 self.rested_on.insert(self.inputs.len(), records);
             }
-            self.inputs.push(input);
+            self.inputs.push(InputLine {
+                region: region.into(),
+                message,
+                signal: message.and_then(|id| self.named.get(&id)).map(|name| name.to_string()),
+                taken_at: Timestamp::from_nanosecond(i128::from(log_time)).map_err(|error| error.to_string())?,
+                lsn,
+                epoch,
+                state_hash,
+                decision_hash,
+            });
         } else {
             match topic {
                 HEADER => self.header = Some(json(data)?),
@@ -127,8 +144,8 @@ impl Reading {
         let Some(header) = header else {
             return Err((why("it has no header of the recorder"), read(starts.len(), 0)));
         };
-        if header.format != FORMAT {
-            let why = format!("it has format {}, but this program knows {FORMAT}", header.format);
+        if !(OLDEST..=FORMAT).contains(&header.format) {
+            let why = format!("it has format {}, but this program knows {OLDEST} to {FORMAT}", header.format);
             return Err((why, read(starts.len(), header.regions)));
         }
         if starts.len() < header.regions {

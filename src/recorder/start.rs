@@ -65,7 +65,8 @@ impl<'a> Portrait<'a> {
             start.missing = Some(why);
             None
         };
-        keys.iter().filter_map(move |key| match region.record(key) {
+        let mut record = region.ascending();
+        keys.iter().filter_map(move |key| match record(key) {
             Ok(Some(value)) => Some((key.clone(), value)),
             Ok(None) => missing(format!("its record {} is gone", String::from_utf8_lossy(key))),
             Err(error) => missing(error.to_string()),

@@ -31,6 +31,8 @@ const LAG: u64 = 16_384;
 const JOURNAL_BYTES: usize = 16 << 20;
 /// Pause before the disk is tried again, growing to the second.
 const RETRY: (Duration, Duration) = (Duration::from_millis(10), Duration::from_secs(1));
+/// Batches between two looks at what nobody has read yet in a long journal, which is cut by it.
+const UNREAD_EVERY: u64 = 8;
 /// Batches between two looks at the size on disk.
 const WEIGH_EVERY: u64 = 512;
 
@@ -92,7 +94,7 @@ pub fn run(shared: &Arc<Shared>) {
 fn write_out(shared: &Shared, agents: Vec<Arc<Agent>>, edits: Vec<Edit>, serial: &mut u64) -> bool {
     let Some(pack) = shared.pack() else { return false };
     shared.counters.begin();
-    let mut shares: Vec<Share> = agents.into_iter().map(|agent| take(shared, agent)).collect();
+    let mut shares: Vec<Share> = agents.into_iter().map(|agent| take(shared, agent, *serial)).collect();
     for share in &mut shares {
         while let Err(error) = spill(share, &pack) {
             if !endure(shared, error, &mut RETRY.0.clone(), *serial) {
@@ -130,10 +132,10 @@ fn write_out(shared: &Shared, agents: Vec<Arc<Agent>>, edits: Vec<Edit>, serial:
     true
 }
 
-fn take(shared: &Shared, agent: Arc<Agent>) -> Share {
+fn take(shared: &Shared, agent: Arc<Agent>, serial: u64) -> Share {
     // Before the entries are taken: every cursor that it counts on is then in this batch or an older one.
     let low_water = shared.low_water(&agent);
-    let below = long_before(&agent.on_disk.lock());
+    let below = serial.is_multiple_of(UNREAD_EVERY).then(|| long_before(&agent.on_disk.lock())).flatten();
     let unread = Unread::of(&agent, below);
     let mut state = agent.state.lock();
     state.queued = false;

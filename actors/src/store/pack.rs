@@ -2,9 +2,10 @@
 
 use std::collections::{BTreeMap, VecDeque};
 use std::fs::{File, OpenOptions};
+use std::ops::Deref;
 use std::os::unix::fs::{FileExt, MetadataExt};
 use std::path::Path;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 use parking_lot::Mutex;
 use rustix::fs::FallocateFlags;
@@ -44,6 +45,32 @@ impl Pointer {
     /// First byte after the block.
     pub fn end(&self) -> u64 {
         self.offset.saturating_add(BLOCK_HEAD as u64 + u64::from(self.length))
+    }
+}
+
+/// A block's body as it was read.
+#[derive(Default)]
+pub struct Block {
+    body: Box<[u8]>,
+    entries: OnceLock<Option<Box<[u32]>>>,
+}
+
+impl Block {
+    fn new(body: Vec<u8>) -> Self {
+        Self { body: body.into(), entries: OnceLock::new() }
+    }
+
+    /// Where its entries begin, as `walk` finds them when it is asked for the first time.
+    pub fn entries(&self, walk: impl FnOnce(&[u8]) -> Option<Box<[u32]>>) -> Option<&[u32]> {
+        self.entries.get_or_init(|| walk(&self.body)).as_deref()
+    }
+}
+
+impl Deref for Block {
+    type Target = [u8];
+
+    fn deref(&self) -> &[u8] {
+        &self.body
     }
 }
 
@@ -193,16 +220,21 @@ impl Pack {
     }
 
     /// The body of a block, its checksum verified.
-    pub fn read(&self, at: Pointer) -> Result<Arc<[u8]>, EngineError> {
-        if let Some(body) = self.cache.lock().get(at) {
-            return Ok(body);
+    pub fn read(&self, at: Pointer) -> Result<Arc<Block>, EngineError> {
+        if let Some(block) = self.cache.lock().get(at) {
+            return Ok(block);
         }
-        let body: Arc<[u8]> = self.read_uncached(at)?.into();
-        self.cache.lock().put(at, body.clone());
-        Ok(body)
+        let block = self.read_once(at)?;
+        self.cache.lock().put(at, block.clone());
+        Ok(block)
     }
 
-    /// As [`Pack::read`], but from the file, and without pushing other blocks out of the cache.
+    /// As [`Pack::read`], without pushing other blocks out of the cache.
+    pub fn read_once(&self, at: Pointer) -> Result<Arc<Block>, EngineError> {
+        Ok(Arc::new(Block::new(self.read_uncached(at)?)))
+    }
+
+    /// The bytes of a block, from the file, their checksum verified.
     pub fn read_uncached(&self, at: Pointer) -> Result<Vec<u8>, EngineError> {
         if at.end() > self.medium.length() {
             return Err(EngineError::Damaged(format!("the pack ends before its block at {}", at.offset)));
@@ -307,7 +339,7 @@ impl Pack {
 
 /// Blocks read lately, by age of reading.
 struct Cache {
-    blocks: BTreeMap<u64, (u64, Arc<[u8]>)>,
+    blocks: BTreeMap<u64, (u64, Arc<Block>)>,
     order: VecDeque<(u64, u64)>,
     turn: u64,
     bytes: usize,
@@ -319,7 +351,7 @@ impl Cache {
         Self { blocks: BTreeMap::new(), order: VecDeque::new(), turn: 0, bytes: 0, limit }
     }
 
-    fn get(&mut self, at: Pointer) -> Option<Arc<[u8]>> {
+    fn get(&mut self, at: Pointer) -> Option<Arc<Block>> {
         let (turn, block) = self.blocks.get_mut(&at.offset)?;
         self.turn += 1;
         *turn = self.turn;
@@ -329,7 +361,7 @@ impl Cache {
         Some(block)
     }
 
-    fn put(&mut self, at: Pointer, block: Arc<[u8]>) {
+    fn put(&mut self, at: Pointer, block: Arc<Block>) {
         self.turn += 1;
         self.bytes += block.len();
         if let Some((_, old)) = self.blocks.insert(at.offset, (self.turn, block)) {

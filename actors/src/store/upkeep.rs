@@ -88,7 +88,8 @@ fn begin(agent: &Agent, region: &str) -> Option<(Arc<Tail>, Arc<Sealed>)> {
 
 fn seal(pack: &Arc<Pack>, tail: &Tail, sealed: &Sealed) -> Result<Sealed, EngineError> {
     let mut writer = RunWriter::new(pack.clone());
-    let mut alive = sealed.alive(pack);
+    let mut value = sealed.ascending();
+    let mut alive = |key: &[u8]| Ok(value(pack, key)?.is_some_and(|value| value != Value::Deleted));
     let (mut more, mut fewer) = (0u64, 0u64);
     for (key, held) in &tail.map {
         let below = match held.below {

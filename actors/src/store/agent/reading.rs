@@ -8,6 +8,7 @@ use maxim_bus::ids::{Lsn, RegionName};
 use super::super::error::{EngineError, NotDurable, StoreError};
 use super::super::journal::{Cursors, unpack};
 use super::super::keys;
+use super::super::pack::Pack;
 use super::super::records::{KeyRange, Merging, Records, RunCursor, Sealed, Source, Value};
 use super::AgentStore;
 use super::state::Region;
@@ -86,7 +87,7 @@ impl AgentStore {
             let region = state.region(region, self.shared.boot_epoch());
             (region.records.in_memory(key), region.records.sealed.clone())
         };
-        self.load(region, key, value, &sealed)
+        self.load(region, key, value, |pack| sealed.get(pack, key))
     }
 
     fn load(
@@ -94,12 +95,12 @@ impl AgentStore {
         region: RegionName,
         key: &[u8],
         value: Option<Value>,
-        sealed: &Sealed,
+        sealed: impl FnOnce(&Pack) -> Result<Option<Value>, EngineError>,
     ) -> Result<Option<Vec<u8>>, StoreError> {
         let Some(pack) = self.shared.pack() else { return inline(value) };
         let value = match value {
             Some(value) => Some(value),
-            None => sealed.get(&pack, key).map_err(|error| self.bad_record(region, key, error))?,
+            None => sealed(&pack).map_err(|error| self.bad_record(region, key, error))?,
         };
         let Some(value) = value else { return Ok(None) };
         value.load(&pack).map_err(|error| self.bad_record(region, key, error))
@@ -172,8 +173,9 @@ impl AgentStore {
                 (unknown, records.sealed.clone())
             };
             let Some(pack) = self.shared.pack() else { return 0 };
-            let mut alive = sealed.alive(&pack);
-            let known = unknown.into_iter().map(|key| (alive(&key).unwrap_or(false), key)).collect();
+            let mut value = sealed.ascending();
+            let mut is_alive = |key: &[u8]| matches!(value(&pack, key), Ok(Some(value)) if value != Value::Deleted);
+            let known = unknown.into_iter().map(|key| (is_alive(&key), key)).collect();
             let mut state = self.agent.state.lock();
             let records = &mut state.region(region, self.shared.boot_epoch()).records;
             if Arc::ptr_eq(&records.sealed, &sealed) {
@@ -221,7 +223,13 @@ impl AgentStore {
 
 impl Frozen {
     pub fn record(&self, key: &[u8]) -> Result<Option<Vec<u8>>, StoreError> {
-        self.store.load(self.region, key, self.records.in_memory(key), &self.records.sealed)
+        self.store.load(self.region, key, self.records.in_memory(key), |pack| self.records.sealed.get(pack, key))
+    }
+
+    /// As [`Frozen::record`], for many keys that are asked for in ascending order.
+    pub fn ascending(&self) -> impl FnMut(&[u8]) -> Result<Option<Vec<u8>>, StoreError> {
+        let mut sealed = self.records.sealed.ascending();
+        move |key| self.store.load(self.region, key, self.records.in_memory(key), |pack| sealed(pack, key))
     }
 
     pub fn records(&self, range: impl RangeBounds<Vec<u8>>, limit: usize) -> Result<Vec<Record>, StoreError> {

@@ -170,16 +170,16 @@ impl Sealed {
         Ok(None)
     }
 
-    /// Whether keys are alive that are asked for in ascending order.
-    pub fn alive<'a>(&'a self, pack: &'a Pack) -> impl FnMut(&[u8]) -> Result<bool, EngineError> + 'a {
+    /// As [`Sealed::get`], for keys that are asked for in ascending order: no block is read twice.
+    pub fn ascending(&self) -> impl FnMut(&Pack, &[u8]) -> Result<Option<Value>, EngineError> {
         let mut runs: Vec<Ascending> = self.runs.iter().map(|run| Ascending::new(run)).collect();
-        move |key| {
+        move |pack, key| {
             for run in &mut runs {
                 if let Some(value) = run.get(pack, key)? {
-                    return Ok(value != Value::Deleted);
+                    return Ok(Some(value));
                 }
             }
-            Ok(false)
+            Ok(None)
         }
     }
 

@@ -7,8 +7,8 @@ use parking_lot::Mutex;
 
 use super::super::codec::{Reader, Writer};
 use super::super::error::EngineError;
-use super::super::pack::{Pack, Pointer};
-use super::block::{find, read_entry, write_entry};
+use super::super::pack::{Block, Pack, Pointer};
+use super::block::{find, read_entry, seek, write_entry};
 use super::{KeyRange, PIECE_BYTES, Value, is_past};
 
 /// A block is closed when it reaches this many bytes.
@@ -92,7 +92,8 @@ impl Run {
 
     pub fn get(&self, pack: &Pack, key: &[u8]) -> Result<Option<Value>, EngineError> {
         let Some(at) = self.block_of(pack, key)? else { return Ok(None) };
-        find(&pack.read(at)?, &mut 0, key).map_err(|()| nonsense(at))
+        let block = pack.read(at)?;
+        seek(&block, key).and_then(|mut place| find(&block, &mut place, key)).map_err(|()| nonsense(at))
     }
 
     /// The block that has the key, if any has.
@@ -166,7 +167,7 @@ pub struct RunCursor {
     pack: Arc<Pack>,
     index: Arc<Index>,
     next_block: usize,
-    block: Arc<[u8]>,
+    block: Arc<Block>,
     at: usize,
     range: KeyRange,
     /// A whole walk must not push other blocks out of the cache.
@@ -182,7 +183,7 @@ impl RunCursor {
             }
             Bound::Unbounded => 0,
         };
-        Ok(Self { run, pack, index, next_block, block: Arc::from([]), at: 0, range, cached })
+        Ok(Self { run, pack, index, next_block, block: Arc::default(), at: 0, range, cached })
     }
 
     pub fn next(&mut self) -> Result<Option<(Vec<u8>, Value)>, EngineError> {
@@ -194,22 +195,22 @@ impl RunCursor {
                 }
                 self.next_block += 1;
                 self.at = 0;
-                self.block = Arc::from([]);
+                self.block = Arc::default();
                 self.block = match self.cached {
                     true => self.pack.read(*at)?,
-                    false => self.pack.read_uncached(*at)?.into(),
+                    false => self.pack.read_once(*at)?,
                 };
+                if let Bound::Included(from) | Bound::Excluded(from) = &self.range.0
+                    && **first < **from
+                {
+                    self.at = seek(&self.block, from).map_err(|()| nonsense(*at))?;
+                }
                 continue;
             }
             let mut reader = Reader(&self.block[self.at..]);
             let entry = read_entry(&mut reader).ok_or_else(|| nonsense(self.index.blocks[self.next_block - 1].1))?;
             self.at = self.block.len() - reader.0.len();
-            let before = match &self.range.0 {
-                Bound::Included(from) => entry.0 < from.as_slice(),
-                Bound::Excluded(from) => entry.0 <= from.as_slice(),
-                Bound::Unbounded => false,
-            };
-            if before {
+            if matches!(&self.range.0, Bound::Excluded(from) if entry.0 == from.as_slice()) {
                 continue;
             }
             if is_past(&self.range, entry.0) {
@@ -224,7 +225,7 @@ impl RunCursor {
     /// Goes on behind the block that couldn't be read; answers the keys that are lost with it, the second excluded.
     pub fn skip_block(&mut self) -> (Vec<u8>, Vec<u8>) {
         self.at = 0;
-        self.block = Arc::from([]);
+        self.block = Arc::default();
         let bad = self.next_block.saturating_sub(1);
         let first = |block: usize| self.index.blocks.get(block).map(|(first, _)| first.to_vec());
         let end = || [self.run.max.as_slice(), &[0]].concat();
