@@ -112,6 +112,8 @@ pub struct Seat<R: Region> {
     backlog: Option<Lsn>,
     /// Messages since the last commit that led to nothing.
     untold: u32,
+    /// The region's next deadline, which changes with its state only.
+    due: Option<Timestamp>,
 }
 
 impl<R: Region> Seat<R> {
@@ -130,7 +132,8 @@ impl<R: Region> Seat<R> {
         };
         post.heart.set_state_hash(hash);
         let backlog = Some(post.frame.store.head());
-        Ok(Self { post, epoch, region: state, hash, snapshot_due: false, backlog, untold: 0 })
+        let due = state.next_deadline(&post.settings);
+        Ok(Self { post, epoch, region: state, hash, snapshot_due: false, backlog, untold: 0, due })
     }
 
     /// For replays: makes records be there that the room found when it was recorded and that nothing has written here.
@@ -155,7 +158,7 @@ impl<R: Region> Seat<R> {
     }
 
     pub fn next_deadline(&self) -> Option<Timestamp> {
-        self.region.next_deadline(&self.post.settings)
+        self.due
     }
 
     /// Deals with the next message. May panic in the region: the caller has the fence.
@@ -187,7 +190,7 @@ impl<R: Region> Seat<R> {
             return Step::Fenced;
         }
         let now = post.frame.clock.now();
-        if self.next_deadline().is_none_or(|due| due > now) || self.is_behind() {
+        if self.due.is_none_or(|due| due > now) || self.is_behind() {
             return Step::Idle;
         }
         let decided = self.decide(&post, None, now);
@@ -297,8 +300,9 @@ impl<R: Region> Seat<R> {
         for part in &events {
             hash = hash.add_long(part);
         }
-        for event in decided.events {
-            self.region.apply(event);
+        if !decided.events.is_empty() {
+            decided.events.into_iter().for_each(|event| self.region.apply(event));
+            self.due = self.region.next_deadline(&post.settings);
         }
         for (key, value) in &decided.records {
             hash = hash.add_long(key).add_long(value.as_deref().unwrap_or_default());
