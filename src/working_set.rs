@@ -1,9 +1,13 @@
-//! Memory that only the start needed.
+//! Memory that isn't needed any more goes back to the system.
 
 use std::ffi::c_void;
 use std::fs;
+use std::time::Duration;
 
 use rustix::mm::{Advice, madvise};
+
+/// How often [`tidy`] is worth its time.
+pub const TIDY_EVERY: Duration = Duration::from_secs(10);
 
 /// A stretch of addresses that is mapped from a file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -37,12 +41,28 @@ impl Mapping {
     }
 }
 
-/// Code and constants that were used until now count as resident memory until they are used again: a daemon that waits
+/// What was freed is given back. Code and constants that were used until now count as resident memory until they are used again: a daemon that waits
 /// needs little of what its start did. They stay in the kernel's cache of files, so that using them again reads no disk.
 /// Where it can't be done, nothing happens.
 pub fn let_go_of_start() {
     let _ = code().and_then(Mapping::let_go);
     let _ = constants().and_then(Mapping::let_go);
+    collect(true);
+}
+
+/// What was freed a while ago is given back. The allocator does that by itself while it is at work, and keeps it where a
+/// much used thread falls silent.
+pub fn tidy() {
+    collect(false);
+}
+
+/// `all` also of what was freed just now.
+fn collect(all: bool) {
+    // SAFETY: it may be called by any thread at any time, also where another allocator is in use.
+    #[allow(unsafe_code)]
+    unsafe {
+        libmimalloc_sys::mi_collect(all);
+    }
 }
 
 fn code() -> Option<Mapping> {

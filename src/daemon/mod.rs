@@ -33,7 +33,7 @@ use crate::data_folder::{DaemonNote, DataFolder};
 use crate::http::{self, EventLog, Figures, Served};
 use crate::recorder::{Header, Limits, Recorder, retake};
 use crate::stopping::stop_by;
-use crate::working_set::let_go_of_start;
+use crate::working_set::{TIDY_EVERY, let_go_of_start, tidy};
 
 /// How long the end of the session is waited for when the daemon ends.
 const SESSION_GRACE: Duration = Duration::from_secs(1);
@@ -215,8 +215,10 @@ async fn live(plan: Plan, opened: Opened, watch: Stopwatch) -> Result<Exit, CliE
 
     let mut wait = ended;
     while !*wait.borrow_and_update() {
-        if wait.changed().await.is_err() {
-            break;
+        match tokio::time::timeout(TIDY_EVERY, wait.changed()).await {
+            Ok(Ok(())) => {}
+            Ok(Err(_)) => break,
+            Err(_) => tidy(),
         }
     }
     systemd::stopping();
