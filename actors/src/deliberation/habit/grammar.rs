@@ -139,7 +139,7 @@ impl Grammar {
             let understood = Partial { tool: None, params: Value::Null, missing: vec!["tool".to_owned()] };
             return Some(Understanding::Ambiguous { understood, question });
         }
-        Some(match best.judge(said, lead) {
+        Some(match judged(&found, said, lead)? {
             Ok(step) => Understanding::Command { steps: vec![step] },
             Err(asked) => asked,
         })
@@ -154,7 +154,7 @@ impl Grammar {
             return None;
         }
         let ends = courtesy::ends(&said, lead.lo, said.len(), &self.names);
-        Some(self.candidates(&said, lead.lo, ends, lead.gerund).first()?.judge(&said, lead))
+        judged(&self.candidates(&said, lead.lo, ends, lead.gerund), &said, lead)
     }
 
     /// The tool and parameters of a clause in any form of its verb ("ran rm", "writing notes.txt").
@@ -304,6 +304,25 @@ impl Tool {
             speech: speech.clone(),
         })
     }
+}
+
+/// Other readings of a request that are kept with it.
+const READINGS: usize = 3;
+
+/// The best candidate as a step, with what else it might have been.
+fn judged(found: &[Candidate], said: &Utterance, lead: Lead) -> Option<Result<Step, Understanding>> {
+    let mut step = match found.first()?.judge(said, lead) {
+        Ok(step) => step,
+        Err(asked) => return Some(Err(asked)),
+    };
+    for other in found[1..].iter().map(|other| other.reading(said)) {
+        let is_new = (&other.tool, &other.params) != (&step.tool, &step.params)
+            && !step.others.iter().any(|known| (&known.tool, &known.params) == (&other.tool, &other.params));
+        if is_new && step.others.len() < READINGS {
+            step.others.push(other);
+        }
+    }
+    Some(Ok(step))
 }
 
 fn question(about: QuestionKind, said: &Utterance, lo: usize) -> Understanding {

@@ -8,7 +8,7 @@ use super::lexicon::{self, DETERMINERS, FILE_NOUNS};
 use super::matcher::{Capture, Match};
 use super::pattern::{Kind, is_command};
 use super::tokens::{Utterance, strip_full_stop};
-use super::understanding::{Partial, Step, Understanding, Unsupported};
+use super::understanding::{Partial, Reading, Step, Understanding, Unsupported};
 use super::{grammar::Tool, guard};
 
 /// A pattern of a tool that the words match.
@@ -53,6 +53,18 @@ impl Doubt {
             Self::Typo { .. } => 2,
             Self::Prose { .. } | Self::Delayed => 3,
             Self::Vague { .. } => 4,
+        }
+    }
+}
+
+impl Doubt {
+    fn words(&self) -> String {
+        match self {
+            Self::Vague { slot, value } => format!("“{value}” says little of the {}", slot.replace('_', " ")),
+            Self::Bare { value, .. } => format!("“{value}” may be no file"),
+            Self::Typo { typed, meant } => format!("“{typed}” would have to be “{meant}”"),
+            Self::Prose { value } => format!("“{value}” reads like prose"),
+            Self::Delayed => "it would be for later".into(),
         }
     }
 }
@@ -132,6 +144,17 @@ impl<'g> Candidate<'g> {
         Value::Object(params)
     }
 
+    /// This one as what was not chosen.
+    pub fn reading(&self, said: &Utterance) -> Reading {
+        let doubts = self.doubts(said);
+        let weaker = match doubts.iter().max_by_key(|doubt| doubt.weight()) {
+            Some(doubt) => doubt.words(),
+            None => "less of what was said is its own words".into(),
+        };
+        let why = format!("a weaker reading, “{}”: {weaker}", self.pattern);
+        Reading { tool: self.tool.speech.tool.clone(), params: self.params(said, false), why }
+    }
+
     fn partial(&self, said: &Utterance, unsure: &str) -> Partial {
         let mut params = self.params(said, false);
         if let Value::Object(map) = &mut params {
@@ -175,6 +198,7 @@ impl<'g> Candidate<'g> {
             params: self.params(said, lead.requested),
             certainty: Confidence::clamped(certainty),
             pattern: self.pattern.to_owned(),
+            others: Vec::new(),
         })
     }
 

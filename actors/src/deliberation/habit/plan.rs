@@ -3,6 +3,7 @@
 use jiff::Timestamp;
 use jiff::tz::TimeZone;
 use maxim_bus::signals::concepts::{ConceptShown, KnowledgeEntry};
+use maxim_bus::signals::intent::Alternative;
 use maxim_bus::signals::recall::{OutcomesPredicted, RecalledEpisode};
 use maxim_bus::units::Confidence;
 use serde_json::{Value as Json, json};
@@ -10,6 +11,7 @@ use serde_json::{Value as Json, json};
 use super::answer::{self, Evidence, Expectation, Origin};
 use super::settings::HabitSettings;
 use super::turn::{Asked, StepWanted};
+use super::understanding::Reading;
 use super::{Grammar, QuestionKind, Understanding, terms};
 use crate::memory::angular_gyrus::arithmetic::is_expression;
 
@@ -30,6 +32,20 @@ pub(super) struct Plan {
     pub settled: bool,
     /// It isn't clear what is wanted: a plan from experience may be.
     pub lost: bool,
+    /// What could be done instead, and why it isn't.
+    pub instead: Vec<Alternative>,
+}
+
+impl Plan {
+    /// Its steps, as what isn't done because of `why`.
+    pub fn passed_over(&self, why: &str) -> Vec<Alternative> {
+        let step = |step: &StepWanted| Alternative {
+            tool: step.tool.clone(),
+            params: step.params.clone(),
+            why: why.to_owned(),
+        };
+        self.steps.iter().map(step).collect()
+    }
 }
 
 impl Default for Plan {
@@ -43,6 +59,7 @@ impl Default for Plan {
             commanded: false,
             settled: false,
             lost: false,
+            instead: Vec::new(),
         }
     }
 }
@@ -77,7 +94,9 @@ pub(super) fn plan(grammar: &Grammar, text: &str, now: Timestamp, zone: &TimeZon
         Understanding::Command { steps } => {
             let certainty = steps.iter().map(|step| step.certainty.get()).fold(1.0, f64::min);
             let tools: Vec<&str> = steps.iter().map(|step| step.tool.as_str()).collect();
+            let instead = steps.iter().flat_map(|step| step.others.clone());
             Plan {
+                instead: instead.map(|Reading { tool, params, why }| Alternative { tool, params, why }).collect(),
                 thought: format!("I am asked to use {}.", tools.join(", then ")),
                 steps: steps
                     .into_iter()

@@ -3,6 +3,7 @@
 use std::collections::VecDeque;
 
 use maxim_bus::signals::concepts::KnowledgeEntry;
+use maxim_bus::signals::intent::Alternative;
 use maxim_bus::signals::outcome::{FailureKind, ToolResult};
 use maxim_bus::signals::recall::RecalledEpisode;
 use maxim_bus::signals::thought::{ActionSummary, Deliberate, Mind};
@@ -69,6 +70,9 @@ pub(super) struct Turn {
     /// Why the last step was taken.
     #[serde(default)]
     pub decided: Option<String>,
+    /// What could have been done instead: until the next intent has told it.
+    #[serde(default)]
+    pub instead: Vec<Alternative>,
 }
 
 impl Turn {
@@ -99,6 +103,7 @@ impl Turn {
             aside: false,
             lost: false,
             decided: None,
+            instead: Vec::new(),
         }
     }
 }

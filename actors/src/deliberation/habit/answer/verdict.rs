@@ -129,6 +129,7 @@ mod tests {
             params: json!({"command": "make"}),
             certainty: Confidence::clamped(1.0),
             pattern: String::new(),
+            others: Vec::new(),
         };
         let question = Question { code: "3f2a".into(), id: Some("a1".into()), until: Some("15:40".into()) };
         let asked = approval_needed(&step, "it executes code", &question);
