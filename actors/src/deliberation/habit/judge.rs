@@ -7,6 +7,7 @@ use super::courtesy::Lead;
 use super::lexicon::{self, DETERMINERS, FILE_NOUNS};
 use super::matcher::{Capture, Match};
 use super::pattern::{Kind, is_command};
+use super::questions::is_interrogative;
 use super::tokens::{Utterance, strip_full_stop};
 use super::understanding::{Partial, Reading, Step, Understanding, Unsupported};
 use super::{grammar::Tool, guard};
@@ -139,7 +140,7 @@ impl<'g> Candidate<'g> {
             _ => Map::new(),
         };
         for (at, capture) in self.found.captures.iter().enumerate() {
-            params.insert(capture.slot.clone(), value(said, capture, at, requested));
+            params.insert(capture.slot.clone(), value(said, capture, (at, self.lo), requested));
         }
         Value::Object(params)
     }
@@ -276,7 +277,8 @@ fn command_doubt(said: &Utterance, capture: &Capture, before: &str) -> Option<Do
     (described || refused || prose).then_some(Doubt::Prose { value })
 }
 
-fn value(said: &Utterance, capture: &Capture, at: usize, requested: bool) -> Value {
+/// `at`: which capture it is, and where the request begins.
+fn value(said: &Utterance, capture: &Capture, (at, from): (usize, usize), requested: bool) -> Value {
     let (lo, hi) = (capture.lo, capture.hi);
     match capture.kind {
         Kind::Number => lexicon::number(&said.value(lo)).map_or(Value::Null, Value::Number),
@@ -285,7 +287,8 @@ fn value(said: &Utterance, capture: &Capture, at: usize, requested: bool) -> Val
         Kind::Rest | Kind::Quoted if hi - lo == 1 && said.tokens[lo].quoted.is_some() => Value::String(said.value(lo)),
         Kind::Rest | Kind::Quoted => {
             let mut text = said.span(lo, hi);
-            if requested && hi == said.len() {
+            let asks = is_interrogative(said.word(from));
+            if (requested || asks) && hi == said.len() {
                 text = text.trim_end_matches('?');
             }
             if hi < said.len() {

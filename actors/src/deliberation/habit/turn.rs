@@ -119,10 +119,23 @@ pub(super) struct StepWanted {
 /// What a question was about.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub(super) enum Asked {
-    Recall { topic: String, words: Vec<String> },
-    Happened { tool: Option<String>, topic: String },
-    Predict { topic: String },
-    Concepts { topic: String },
+    Recall {
+        topic: String,
+        words: Vec<String>,
+    },
+    Happened {
+        tool: Option<String>,
+        topic: String,
+        /// When, in words.
+        #[serde(default)]
+        span: Option<String>,
+    },
+    Predict {
+        topic: String,
+    },
+    Concepts {
+        topic: String,
+    },
 }
 
 pub(super) fn summary(result: &ToolResult) -> ActionSummary {

@@ -55,6 +55,8 @@ pub enum QuestionKind {
         params: Value,
         topic: String,
     },
+    /// Why it did what it did last.
+    Why,
     /// How the agent is.
     Status,
     /// The present time or date.
@@ -78,6 +80,8 @@ pub enum Unsupported {
     Forget,
     /// Acting later, repeatedly, or on a condition.
     Deferred,
+    /// What no tool does.
+    NoTool,
 }
 
 #[derive(Clone, Debug, PartialEq, Serialize)]

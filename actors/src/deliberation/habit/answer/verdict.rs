@@ -88,7 +88,6 @@ pub fn small_talk(understood: &Understanding) -> Option<String> {
         Understanding::Farewell => "Goodbye.",
         Understanding::Acknowledgement { agrees: Some(false) } => "All right, I leave it.",
         Understanding::Acknowledgement { .. } => "All right.",
-        Understanding::Statement => "Noted.",
         Understanding::Prohibition { words, .. } => return Some(format!("Understood, I did nothing (“{words}”).")),
         Understanding::Unsupported { reply, .. } => reply,
         Understanding::Ambiguous { question, .. } => question,
