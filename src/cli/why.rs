@@ -16,8 +16,8 @@ use crate::recorder::{RecorderError, Recording, Window, Without, recordings};
 /// How often a recording is looked for, and how long is waited between.
 const TRIES: usize = 4;
 const PAUSE: Duration = Duration::from_millis(700);
-/// Memories that a step rests on which are shown; `--json` has all.
-const SHOWN: usize = 5;
+/// Lines of what a step rests on that are shown; `--json` has all.
+const SHOWN: usize = 8;
 
 /// Explain an action: from what was perceived to what was learned.
 #[derive(Args, Debug)]
@@ -130,7 +130,7 @@ fn told(record: &Value) -> String {
         let what = step["what"].as_str().unwrap_or_default();
         let (who, what) = what.split_once(": ").unwrap_or(("-", what));
         said += &format!("{:>9}  {who:<22}  {}\n", format!("+{after} ms"), printable(what));
-        said += &rests_on(&step["detail"]);
+        said += &rests_on(step);
     }
     if record["is_over"] != true {
         said += "\nthe turn goes on\n";
@@ -138,15 +138,10 @@ fn told(record: &Value) -> String {
     said
 }
 
-/// What was recalled for a step, best first, with its score.
-fn rests_on(detail: &Value) -> String {
-    let recalled = detail["recalled"].as_array().or_else(|| detail["output"]["results"].as_array());
-    let all = recalled.map_or(&[][..], Vec::as_slice);
-    let line = |memory: &Value| {
-        let score = memory["score"].as_f64().unwrap_or_default();
-        let text = memory["text"].as_str().or_else(|| memory["tool"].as_str()).unwrap_or_default();
-        format!("{:>35}{score:.2}  “{}”, {}\n", "", printable(text), word(&memory["timestamp"]))
-    };
+/// What a step rests on, as the daemon words it.
+fn rests_on(step: &Value) -> String {
+    let all = step["rests_on"].as_array().map_or(&[][..], Vec::as_slice);
+    let line = |words: &Value| format!("{:>35}{}\n", "", word(words));
     let mut said: String = all.iter().take(SHOWN).map(line).collect();
     if all.len() > SHOWN {
         said += &format!("{:>35}and {} more; see --json\n", "", all.len() - SHOWN);
@@ -178,14 +173,13 @@ mod tests {
 
     #[test]
     fn each_step_has_its_time_its_room_and_what_it_rests_on() {
-        let memory = json!({ "score": 1.25, "text": "the key is in the drawer", "timestamp": "2026-01-05T09:00:00Z" });
-        let recalled: Vec<Value> = vec![memory; 7];
+        let basis = vec!["1.25  “the key is in the drawer”, 2026-01-05T09:00:00Z"; 10];
         let record = json!({
             "turn": "t1", "is_over": true,
             "perceived": { "at": "2026-01-05T10:00:00Z", "content": "where is it?", "sender": "owner", "source": "comms:console" },
             "steps": [
                 { "at": "2026-01-05T10:00:00Z", "what": "salience: perceived \"where is it?\", salience 0.9", "detail": {} },
-                { "at": "2026-01-05T10:00:00.012Z", "what": "enrichment: recalled 7 episodes", "detail": { "recalled": recalled } },
+                { "at": "2026-01-05T10:00:00.012Z", "what": "enrichment: recalled 7 episodes", "detail": {}, "rests_on": basis },
             ],
         });
         let said = told(&record);

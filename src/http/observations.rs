@@ -7,7 +7,7 @@ use axum::http::StatusCode;
 use maxim_actors::effectors::channels::Submission;
 use maxim_bus::Trust;
 use maxim_bus::signals::percept::PainKind;
-use maxim_bus::signals::scene::{Detection, Observed};
+use maxim_bus::signals::scene::{Detection, Observed, Pose, READINGS};
 use maxim_bus::signals::strain::BodyStrained;
 use maxim_bus::units::{Confidence, Intensity};
 use serde::Deserialize;
@@ -25,7 +25,7 @@ pub const OBSERVATION: &[Field] = &[
         "what is seen: [{name, confidence, box: [left, top, right, bottom] as shares}]",
     ),
     Field::optional("people", Kind::Any, "who is seen, likewise; a bare name is surely seen"),
-    Field::optional("pose", Kind::Any, "taken and not used: the body tells its pose by itself"),
+    Field::optional("pose", Kind::Any, "how the body stands: readings by joint or axis, e.g. {\"yaw\": 30, \"z\": -5}"),
     Field::optional("sound", Kind::Any, "a sound that was recognised: {name, confidence}"),
     Field::optional("speech", Kind::Any, "words that were recognised: {text, confidence}"),
     Field::optional("pain", Kind::Any, "what hurts or threatens: {place, intensity, reason}, intensity from 0 to 1"),
@@ -63,6 +63,7 @@ pub async fn observe(State(served): State<Arc<Served>>, request: Request) -> Ans
     let (objects, people) = (detections(&given, "objects")?, detections(&given, "people")?);
     let sound = given.0.get("sound").map(|sound| detection("sound", sound)).transpose()?;
     let speech = given.0.get("speech").map(speech).transpose()?;
+    let pose = given.0.get("pose").map(pose).transpose()?;
     let pain = given.0.get("pain").map(pain).transpose()?;
     if source.len() > 80 {
         return Err(Problem::bad("the field \"source\" is longer than 80 bytes", "give a short name, e.g. camera"));
@@ -75,8 +76,9 @@ pub async fn observe(State(served): State<Arc<Served>>, request: Request) -> Ans
         let strained = BodyStrained { action: None, kind, intensity, place, reason };
         door.put("door", door.fresh_id(), Trust::Sensor, strained);
     }
-    if !objects.is_empty() || !people.is_empty() || sound.is_some() || !says_more {
-        door.put("door", id, Trust::Sensor, Observed { source: source.clone(), objects, people, sound });
+    if !objects.is_empty() || !people.is_empty() || sound.is_some() || pose.is_some() || !says_more {
+        let source = source.clone();
+        door.put("door", id, Trust::Sensor, Observed { source, objects, people, sound, pose });
     }
     let mut answer = json!({ "id": id });
     if let Some(Speech { text, confidence }) = speech
@@ -97,6 +99,16 @@ fn speech(given: &Value) -> Result<Speech, Problem> {
             "give {\"text\", \"confidence\"}, confidence from 0 to 1",
         )
     })
+}
+
+fn pose(given: &Value) -> Result<Pose, Problem> {
+    let fix = format!("give numbers by joint or axis, at most {READINGS}, such as {{\"yaw\": 30, \"z\": -5}}");
+    let read = serde_json::from_value::<Pose>(given.clone());
+    let pose = read.map_err(|error| Problem::bad(format!("the field \"pose\": {error}"), fix.as_str()))?;
+    if pose.len() > READINGS || pose.keys().any(|joint| joint.trim().is_empty() || joint.len() > 80) {
+        return Err(Problem::bad("the field \"pose\" has too many readings, or a name that is empty or too long", fix));
+    }
+    Ok(pose)
 }
 
 fn pain(given: &Value) -> Result<Pain, Problem> {

@@ -229,7 +229,7 @@ fn show(bench: &mut Bench, things: &[(&str, f64, f64)]) {
         frame: Some([0.45 + right, 0.45 + down, 0.55 + right, 0.55 + down]),
     };
     let objects = things.iter().map(seen).collect();
-    let observed = Observed { source: "camera".into(), objects, people: Vec::new(), sound: None };
+    let observed = Observed { source: "camera".into(), objects, people: Vec::new(), sound: None, pose: None };
     let door = Arc::clone(&bench.agent.outside.door);
     door.put("door", door.fresh_id(), Trust::Sensor, observed);
     bench.pass(std::time::Duration::from_millis(1_100));
@@ -337,7 +337,8 @@ fn what_the_senses_report_is_told_when_asked_and_outlasts_a_crash() {
         frame: None,
     };
     let objects = vec![seen("cup", 0.9), seen("dog", 0.47)];
-    let observed = Observed { source: "camera".into(), objects, people: vec![seen("Anna", 0.8)], sound: None };
+    let observed =
+        Observed { source: "camera".into(), objects, people: vec![seen("Anna", 0.8)], sound: None, pose: None };
     let door = Arc::clone(&bench.agent.outside.door);
     door.put("door", door.fresh_id(), Trust::Sensor, observed);
     bench.pass(std::time::Duration::from_secs(1));
@@ -359,7 +360,7 @@ fn what_is_seen_around_a_turn_is_part_of_its_episode_and_can_be_recalled() {
         frame: None,
     };
     let report = |bench: &mut Bench, object: Detection, people: Vec<Detection>| {
-        let observed = Observed { source: "camera".into(), objects: vec![object], people, sound: None };
+        let observed = Observed { source: "camera".into(), objects: vec![object], people, sound: None, pose: None };
         let door = Arc::clone(&bench.agent.outside.door);
         door.put("door", door.fresh_id(), Trust::Sensor, observed);
         bench.agent.settle();

@@ -52,7 +52,7 @@ fn bench() -> Bench {
 fn sees(bench: &mut Bench, things: &[&str]) {
     let seen = |name: &&str| Detection { name: (*name).into(), confidence: Confidence::clamped(0.9), frame: None };
     let objects = things.iter().map(seen).collect();
-    let observed = Observed { source: "camera".into(), objects, people: Vec::new(), sound: None };
+    let observed = Observed { source: "camera".into(), objects, people: Vec::new(), sound: None, pose: None };
     let door = Arc::clone(&bench.agent.outside.door);
     door.put("door", door.fresh_id(), Trust::Sensor, observed);
     bench.agent.settle();

@@ -8,6 +8,7 @@ use maxim_actors::store::StateStore;
 use maxim_bus::Trust;
 use maxim_bus::signals::powers::ReportPowers;
 use maxim_bus::signals::scene::{Detection, Observed};
+use maxim_bus::signals::thought::TurnEnded;
 use maxim_bus::units::Confidence;
 use serde_json::{Value, json};
 
@@ -28,9 +29,14 @@ fn bench() -> Bench {
 fn sees(bench: &mut Bench, thing: &str) {
     let object = Detection { name: thing.into(), confidence: Confidence::clamped(0.9), frame: None };
     let door = &bench.agent.outside.door;
-    let observed = Observed { source: "camera".into(), objects: vec![object], people: Vec::new(), sound: None };
+    let observed =
+        Observed { source: "camera".into(), objects: vec![object], people: Vec::new(), sound: None, pose: None };
     door.put("door", door.fresh_id(), Trust::Sensor, observed);
     bench.pass(Duration::from_secs(2));
+}
+
+fn reply(ended: &TurnEnded) -> String {
+    ended.reply.clone().unwrap_or_default()
 }
 
 #[test]
@@ -58,6 +64,13 @@ fn habit_says_examines_and_thinks_on_command_and_has_no_body() {
     assert_eq!(asked, "help");
     let whom = bench.say("whisper to anna that dinner is ready");
     assert!(whom.actions.iter().all(|action| action.tool != "say"), "nothing is said that wasn't meant: {whom:?}");
+    for wish in ["look left", "turn the lamp off", "text anna that dinner is ready"] {
+        let ended = bench.say(wish);
+        assert!(ended.lost && ended.actions.iter().all(|action| action.tool == "respond"), "{ended:?}");
+        assert!(reply(&ended).contains(&format!("you want me to “{wish}”")), "{ended:?}");
+    }
+    let told = bench.say("the lamp in the hall is green");
+    assert_eq!(told.reply.as_deref(), Some("Noted."), "what is told is no wish");
     let presence = bench.inquire("sense_presence", json!({}));
     assert_eq!(presence["you"]["body"]["available"], false);
     let tools = presence["you"]["tools"].to_string();

@@ -1,6 +1,7 @@
 //! What people type, said to a whole brain that has no model: what must be done, and what must not.
 
 use std::fs;
+use std::time::Duration;
 
 use serde_json::Value;
 
@@ -65,4 +66,25 @@ fn what_people_type_is_done_and_what_they_only_talk_of_is_not() {
     }
     println!("{} of {} as meant", cases.len() - failures.len(), cases.len());
     assert!(failures.is_empty(), "{} of {} wrong:\n{}", failures.len(), cases.len(), failures.join("\n"));
+}
+
+#[test]
+fn what_was_done_is_told_of_the_time_that_is_asked_for() {
+    let mut bench = Bench::new();
+    let day = Duration::from_secs(86_400);
+    bench.say("create a file tide.txt with the text high at noon");
+    bench.pass(day);
+    bench.say("read the file nowhere.txt");
+    bench.pass(Duration::from_secs(120));
+    let mut told = |question: &str| bench.say(question).reply.unwrap_or_default();
+    let today = told("what did you do today?");
+    assert!(today.contains("nowhere.txt") && !today.contains("tide.txt"), "{today}");
+    let yesterday = told("what did you do yesterday?");
+    assert!(yesterday.contains("tide.txt") && !yesterday.contains("nowhere.txt"), "{yesterday}");
+    assert!(told("did you write any files today?").contains("I don't remember doing anything using write_file today"));
+    for failures in ["what went wrong last time?", "how many times did you fail today?", "did anything fail today?"] {
+        let failed = told(failures);
+        assert!(failed.contains("nowhere.txt") && failed.contains("It failed"), "{failures}: {failed}");
+    }
+    assert!(told("did anything go wrong yesterday?").contains("I don't remember doing anything yesterday"));
 }

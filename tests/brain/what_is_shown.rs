@@ -6,10 +6,12 @@ use std::time::Duration;
 use maxim::config::{Driver, Settings, Span};
 use maxim_actors::action::tools::{Hands, Tool, ToolOutcome, ToolRegistry, ToolSpec};
 use maxim_actors::deliberation::prefrontal_cortex::{LAST_PROMPT, LastPrompt};
+use maxim_actors::memory::hippocampus::{Hippocampus, exporting};
+use maxim_actors::region::{RecordView, Region};
 use maxim_actors::store::StateStore;
 use maxim_bus::Trust;
 use maxim_bus::latch::Permit;
-use maxim_bus::signals::scene::{Detection, Observed};
+use maxim_bus::signals::scene::{Detection, Observed, Pose};
 use maxim_bus::units::Confidence;
 use serde_json::{Value, json};
 
@@ -39,7 +41,7 @@ fn sees(bench: &mut Bench, things: &[&str]) {
     let detection = |name: &&str| Detection { name: (*name).into(), confidence: Confidence::clamped(0.9), frame: None };
     let objects = things.iter().map(detection).collect();
     let door = &bench.agent.outside.door;
-    let observed = Observed { source: "camera".into(), objects, people: Vec::new(), sound: None };
+    let observed = Observed { source: "camera".into(), objects, people: Vec::new(), sound: None, pose: None };
     door.put("door", door.fresh_id(), Trust::Sensor, observed);
     bench.pass(Duration::from_secs(2));
 }
@@ -190,4 +192,33 @@ fn a_question_does_not_speak_for_what_was_said_just_before_it() {
     let enriched: Value = serde_json::from_str(why.lines().find(enriched).expect("enriched")).expect("JSON");
     let first = enriched["body"]["recalled"][0]["text"].as_str().unwrap_or_default();
     assert!(first.contains("the lanterns are in the crate"), "{enriched:#}");
+}
+
+#[test]
+fn a_pose_that_a_sense_tells_reaches_the_scene_the_prompt_and_the_episode() {
+    let model = Model::minded(speaking);
+    let mut bench = model.bench(|_| {});
+    let door = Arc::clone(&bench.agent.outside.door);
+    let pose = Some(Pose::from([("yaw".to_owned(), 29.7), ("pitch".to_owned(), -12.0)]));
+    let (objects, people) = (Vec::new(), Vec::new());
+    door.put(
+        "door",
+        door.fresh_id(),
+        Trust::Sensor,
+        Observed { source: "imu".into(), objects, people, sound: None, pose },
+    );
+    bench.pass(Duration::from_secs(1));
+    assert_eq!(bench.inquire("scene_summary", json!({}))["pose"], json!({"pitch": -12.0, "yaw": 30.0}));
+    bench.crash();
+    bench.say("what would the sailor say to this tide?");
+    let prompt = model.last();
+    assert!(prompt.contains("How your body stands") && prompt.contains("pitch -12.0, yaw 30.0"), "{prompt}");
+    assert_eq!(fate(&bench, "body_state"), Some(true));
+
+    bench.say("remember that the gull nests on the roof");
+    let frozen = bench.agent.frame.store.freeze(Hippocampus::NAME);
+    let page = exporting::page(&RecordView::frozen(&frozen), None, 100).expect("readable");
+    let gull = page.lines.iter().find(|line| line.contains("the gull nests")).expect("an episode");
+    let gull: Value = serde_json::from_str(gull).expect("a line");
+    assert_eq!(gull["episode"]["perception"]["pose"], json!({"pitch": -12.0, "yaw": 30.0}), "{gull}");
 }

@@ -2,12 +2,14 @@
 
 use std::collections::BTreeMap;
 
+use maxim::http::why_document;
 use maxim_actors::action::cause_ledger::{CausePart, index_key, parts_prefix};
 use maxim_bus::MessageId;
 use maxim_bus::signals::thought::{ActionSummary, TurnEnded};
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use crate::common::Bench;
+use crate::model::{Model, acts};
 
 /// A life with everything in it: acting, failing, asking, being refused and allowed, questions, and things unknown.
 const SAID: [&str; 9] = [
@@ -131,4 +133,74 @@ fn an_answer_rests_on_what_memory_or_the_brain_itself_said() {
     assert_eq!(answered.body["tool"], "predict_outcome");
     let thought = record.find("Thought", |part| part.at >= answered.at);
     assert!(!thought.body["text"].as_str().unwrap_or_default().is_empty());
+}
+
+/// What the steps of one kind rest on, as it is shown.
+fn shown(bench: &Bench, turn: MessageId, kind: &str) -> Vec<String> {
+    let document = why_document(&bench.agent.frame.store, turn).expect("read").expect("a record");
+    let steps = document["steps"].as_array().expect("steps").iter().filter(|step| step["kind"] == kind);
+    let lines = steps.flat_map(|step| step["rests_on"].as_array().expect("a list").clone());
+    lines.map(|line| line.as_str().expect("words").to_owned()).collect()
+}
+
+fn assert_any(lines: &[String], parts: &[&str]) {
+    assert!(lines.iter().any(|line| parts.iter().all(|part| line.contains(part))), "{parts:?} in none of {lines:#?}");
+}
+
+#[test]
+fn habit_tells_what_the_words_could_mean_else_and_what_was_expected_of_what_it_did() {
+    let mut bench = Bench::new();
+    bench.say("create a file tide.txt with the text high at noon");
+    for _ in 0..2 {
+        bench.say("read the file missing.txt");
+    }
+    let ended = bench.say("read the file tide.txt");
+    // Reading had hurt, so the gate asked what it leads to, and let it pass.
+    assert_any(&shown(&bench, ended.turn, "ClearedIntent"), &["predicted read_file", "of 1 good"]);
+    assert_any(&shown(&bench, ended.turn, "EnrichedPercept"), &["read the file missing.txt"]);
+    let record = Record::of(&bench, ended.turn);
+    let cleared = record.find("ClearedIntent", |part| part.body["intent"]["tool"] == "read_file");
+    assert_eq!(cleared.body["expected"]["known"], true, "{}", cleared.body);
+
+    let ended = bench.say("show the file tide.txt");
+    let record = Record::of(&bench, ended.turn);
+    let did = &ended.actions[0];
+    let intent = record.find("Intent", |part| part.body["tool"] == did.tool.as_str());
+    let others = intent.body["instead"].as_array().cloned().unwrap_or_default();
+    assert!(!others.is_empty(), "{}", intent.body);
+    assert!(others.iter().all(|other| other["tool"] != did.tool.as_str() || other["params"] != did.params));
+    assert_any(&shown(&bench, ended.turn, "Intent"), &["instead of", "a weaker reading"]);
+}
+
+#[test]
+fn a_model_s_record_has_what_was_predicted_between_cycles_and_what_it_did_not_choose() {
+    fn leans(prompt: &str) -> String {
+        match prompt.contains("thought in this turn so far") {
+            false => {
+                let action = json!({"tool_name": "read_file", "params": {"path": "tide.txt"}});
+                json!({"ready_to_act": false, "action": action, "reasoning": "The tide may be in the file."})
+                    .to_string()
+            }
+            true => acts("respond", &json!({"message": "I leave the file alone."})),
+        }
+    }
+    let model = Model::minded(leans);
+    let mut bench = model.bench(|_| {});
+    bench.say("create a file tide.txt with the text high at noon");
+    bench.say("read the file tide.txt");
+    let ended = bench.say("what would the sailor say to the tide?");
+    assert_eq!(ended.reply.as_deref(), Some("I leave the file alone."));
+    let record = Record::of(&bench, ended.turn);
+    let second = record.find("CycleThought", |part| part.body["cycle"] == 2);
+    assert_eq!(second.body["predicted"]["tool_name"], "read_file", "{}", second.body);
+    assert_eq!(second.body["predicted"]["known"], true);
+    assert_eq!(second.body["foreseen"]["verdict"], "allow");
+    let intent = record.find("Intent", |part| part.body["tool"] == "respond");
+    let others = intent.body["instead"].to_string();
+    for part in ["cycle 1 leant towards it, expected 0.", "the gate would allow", "habit's own reading"] {
+        assert!(others.contains(part), "no {part:?} in {others}");
+    }
+    assert_any(&shown(&bench, ended.turn, "CycleThought"), &["predicted read_file", "of 1 good"]);
+    assert_any(&shown(&bench, ended.turn, "Intent"), &["instead of read_file {\"path\":\"tide.txt\"}"]);
+    assert_any(&shown(&bench, ended.turn, "Intent"), &["instead of memory_recall"]);
 }

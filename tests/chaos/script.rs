@@ -285,7 +285,7 @@ fn practise(live: &Live) {
     // The fifth goes otherwise than the four before it.
     [10.0, 10.0, 10.0, 10.0, 0.0].into_iter().for_each(|by| door.sense(moved(by)));
     let cup = Detection { name: "cup".into(), confidence: Confidence::clamped(0.9), frame: Some([0.4, 0.4, 0.6, 0.6]) };
-    let seen = Observed { source: "camera".into(), objects: vec![cup], people: Vec::new(), sound: None };
+    let seen = Observed { source: "camera".into(), objects: vec![cup], people: Vec::new(), sound: None, pose: None };
     door.put("door", door.fresh_id(), Trust::Sensor, seen);
     let (place, reason) = ("head.yaw".to_owned(), "yaw turned back 4 times in 3 s".to_owned());
     say(&door, "body", BodyStrained { intensity: None, action: None, kind: PainKind::Thrashing, place, reason });

@@ -182,7 +182,8 @@ impl ExecutionTracker {
                 tool: UNDO.into(),
                 params: json!({ "action": action.to_string() }),
                 commanded: false,
-                alternatives: Vec::new(),
+                then: Vec::new(),
+                instead: Vec::new(),
                 ..started.intent
             };
             let (terms, rule) = (Terms { powers: started.powers, called: None }, "tracker.interrupted".to_owned());

@@ -6,6 +6,7 @@ use maxim_bus::MessageId;
 use maxim_bus::mode::Powers;
 use maxim_bus::signal::{NotRead, Policy, Signal, Stage};
 use maxim_bus::signals::intent::Intent;
+use maxim_bus::signals::recall::OutcomesPredicted;
 use serde::{Deserialize, Serialize};
 
 /// The gate's yes.
@@ -17,6 +18,9 @@ pub struct ClearedIntent {
     reason: String,
     expires: Timestamp,
     terms: Terms,
+    /// What experience expects of it, where it was asked.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    expected: Option<OutcomesPredicted>,
 }
 
 /// What an intent is done under, beside itself.
@@ -39,8 +43,9 @@ impl ClearedIntent {
         reason: String,
         expires: Timestamp,
         terms: Terms,
+        expected: Option<OutcomesPredicted>,
     ) -> Self {
-        Self { id, intent, rule, reason, expires, terms }
+        Self { id, intent, rule, reason, expires, terms, expected }
     }
 
     /// The intent's own id.

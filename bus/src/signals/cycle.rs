@@ -2,7 +2,9 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::recall::RecalledEpisode;
+use super::concepts::KnowledgeEntry;
+use super::introspection::VerdictForeseen;
+use super::recall::{OutcomesPredicted, RecalledEpisode};
 use crate::ids::MessageId;
 use crate::signal;
 use crate::units::{Confidence, Salience};
@@ -96,6 +98,15 @@ pub struct CycleThought {
     pub missing: Vec<String>,
     /// What memory had found for the thought before; empty in the first cycle, whose percept was enriched.
     pub recalled: Vec<RecalledEpisode>,
+    /// What is generally known of that thought, the best first.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub knowledge: Vec<KnowledgeEntry>,
+    /// What was expected of the tool that it leant towards.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub predicted: Option<OutcomesPredicted>,
+    /// What the gate would have made of that tool.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub foreseen: Option<VerdictForeseen>,
     pub salience: Salience,
     /// Private, in the first person.
     pub text: String,

@@ -27,8 +27,22 @@ pub struct Intent {
     pub goal: Option<String>,
     pub channel: String,
     pub recipient: String,
-    /// What else was considered.
-    pub alternatives: Vec<String>,
+    /// Tools of the steps that come after it.
+    #[serde(default, alias = "alternatives", skip_serializing_if = "Vec::is_empty")]
+    pub then: Vec<String>,
+    /// What could have been done instead; with the first intent of a decision.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub instead: Vec<Alternative>,
+}
+
+/// What was considered and not chosen.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Alternative {
+    pub tool: String,
+    /// Null where none were named.
+    pub params: Json,
+    /// Who thought of it and why it wasn't taken, with what was expected of it where that is known.
+    pub why: String,
 }
 
 /// Autonomy lets it go on to the FearAgent.

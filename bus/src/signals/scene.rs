@@ -1,5 +1,7 @@
 //! What the senses report, and what of it is still around.
 
+use std::collections::BTreeMap;
+
 use jiff::{SignedDuration, Timestamp};
 use serde::{Deserialize, Serialize};
 
@@ -28,7 +30,16 @@ pub struct Observed {
     /// A sound that was recognised, e.g. `doorbell`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub sound: Option<Detection>,
+    /// How the body stands, as this sense tells it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub pose: Option<Pose>,
 }
+
+/// Joints or axes by name, each with its reading; degrees and millimetres where the sense doesn't say otherwise.
+pub type Pose = BTreeMap<String, f64>;
+
+/// Readings in one pose, at most.
+pub const READINGS: usize = 32;
 
 impl Signal for Observed {
     const NAME: &'static str = "Observed";
@@ -61,6 +72,9 @@ pub struct SceneNoticed {
     /// What is in the middle of the picture.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub gaze: Option<String>,
+    /// How the body stands, by what a sense told last.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub pose: Option<Pose>,
 }
 
 /// What was seen within this is here.
@@ -131,6 +145,9 @@ pub struct SceneSurveyed {
     /// What is in the middle of the picture now.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub gaze: Option<String>,
+    /// How the body stands, by what a sense told last.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub pose: Option<Pose>,
     /// What deserves the next look: the most salient that isn't gazed at.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub next_target: Option<String>,

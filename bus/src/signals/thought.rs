@@ -3,6 +3,7 @@
 use serde::{Deserialize, Serialize};
 use serde_json::Value as Json;
 
+use super::intent::Alternative;
 use crate::hash::StableHash;
 use crate::ids::MessageId;
 use crate::signal;
@@ -81,6 +82,9 @@ pub struct ModelProposal {
     /// How sure it says it is.
     #[serde(default)]
     pub confidence: Option<Confidence>,
+    /// What it leant towards before, and did not choose.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub instead: Vec<Alternative>,
     pub error: Option<String>,
 }
 

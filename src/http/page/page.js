@@ -5,7 +5,7 @@ const LOOK = 2000; // ms between two looks at the status
 const PATIENCE = 5000; // ms that an answer may take
 const STOP_TRIES = 15000; // ms for which a stop that doesn't arrive is tried again
 const KEPT = 500; // entries of the conversation
-const RECALLED = 5; // memories shown of a step
+const BASIS = 8; // lines shown of what a step rests on
 
 const at = (id) => document.getElementById(id);
 const wait = (ms) => new Promise((done) => setTimeout(done, ms));
@@ -363,17 +363,14 @@ function whyButton(turn, text) {
   return box;
 }
 
-/** The steps of a turn in their order, with what was recalled below the one that it was recalled for. */
+/** The steps of a turn in their order, each with what it rests on below it. */
 function steps(record) {
   const list = make("ol", undefined, "steps");
   list.setAttribute("aria-label", "What led to it");
   const began = new Date(record.steps[0]?.at);
   for (const step of record.steps) {
     const line = make("li", visible(`+${new Date(step.at) - began} ms ${step.what}`));
-    const recalled = step.detail?.recalled ?? [];
-    for (const { score, text, tool } of recalled.slice(0, RECALLED)) {
-      line.append(make("div", visible(`${score.toFixed(2)} “${text || tool}”`), "small"));
-    }
+    for (const basis of (step.rests_on ?? []).slice(0, BASIS)) line.append(make("div", visible(basis), "small"));
     list.append(line);
   }
   return list;

@@ -291,6 +291,7 @@ async fn what_the_senses_report_is_around_and_recognised_words_can_stop_but_not_
         (json!({"objects": [{"name": "cup", "confidence": 1, "box": [0, 0, 9, 9]}]}), "box"),
         (json!({"objects": [{"name": "cup", "confidence": 1, "color": "red"}]}), "color"),
         (json!({"objects": "cup"}), "list"),
+        (json!({"pose": {"yaw": "left"}}), "pose"),
         (json!({"smell": "tea"}), "smell"),
         (json!({"speech": {"text": "hello"}}), "confidence"),
         (json!({"pain": {"place": "bumper"}}), "intensity"),
@@ -298,6 +299,10 @@ async fn what_the_senses_report_is_around_and_recognised_words_can_stop_but_not_
     ] {
         refused(&house.post("/v1/observations", &wrong).await, 400, &[why]);
     }
+    let posed = house.post("/v1/observations", &json!({"source": "imu", "pose": {"Yaw": 29.7, "z": -5}})).await;
+    assert_eq!(posed.status, 202, "{}", posed.body);
+    let scene = house.post("/v1/introspection/scene_summary", &question).await.body;
+    assert_eq!(scene["pose"], json!({"yaw": 30.0, "z": -5.0}), "{scene}");
     let pain = json!({"pain": {"place": "front.bumper", "intensity": 0.5, "reason": "a push"}});
     assert_eq!(house.post("/v1/observations", &pain).await.status, 202);
     let felt = house.post("/v1/introspection/pain_history", &json!({"params": {}})).await.body;

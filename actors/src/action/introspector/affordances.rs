@@ -219,6 +219,7 @@ mod tests {
             objects: vec![lamp],
             around: 1,
             gaze: None,
+            pose: None,
             next_target: None,
         }
     }

@@ -210,7 +210,8 @@ mod tests {
             goal: Some(goal.into()),
             channel: "http".into(),
             recipient: "anna".into(),
-            alternatives: Vec::new(),
+            then: Vec::new(),
+            instead: Vec::new(),
         };
         rig.send_in(turn, trust, intent);
         let result = ToolResult {

@@ -106,9 +106,9 @@ fn memory_recall() -> ToolSpec {
             &[
                 "what (happened|was going on) (when|while|after|before|with|to|at|on|in) {query:rest}",
                 "what happened {query:rest}",
-                "(what|whatever) did (you|we|i) (do|say|talk about|try|learn|see) {query:rest}",
-                "when did (you|we|i) [last] {query:rest}",
-                "have you [ever] (seen|met|done|tried|heard of|heard about) {query:rest}",
+                "(what|whatever) did (you|we|i) (say|talk about|learn|see) {query:rest}",
+                "when did (we|i) [last] {query:rest}",
+                "have you [ever] (seen|met|heard of|heard about) {query:rest}",
                 "(tell me|say) (what you (know|remember)|everything you know) (about|of) {query:rest}",
                 "(is there|do you have) (anything|something) in [your] memory about {query:rest}",
             ],
@@ -279,7 +279,7 @@ fn scene_summary() -> ToolSpec {
             &[],
         )
         .with_aliases(&[("limit", "top_n")])
-        .with_speech(&[], &["what (is|do you see) around you", "(describe|sum up) the scene", "what do you see [right] [now]"])
+        .with_speech(&[], &["what (is|do you see) around you", "(describe|sum up) the scene", "(what|who) do you see [right] [now]", "who is (around|in the room|there) [with you]"])
 }
 
 fn sense_presence() -> ToolSpec {

@@ -106,6 +106,7 @@ impl Hears<IntentRefused> for Habit {
                     params: step.params.clone(),
                     certainty: turn.confidence,
                     pattern: String::new(),
+                    others: Vec::new(),
                 };
                 self.asked_by_gate(&turn, refused, pulse);
                 let until = refused.until.map(|until| until.to_zoned(pulse.settings().zone.clone()));

@@ -185,6 +185,7 @@ fn step(question: &OpenQuestion) -> Step {
         params: question.params.clone(),
         certainty: maxim_bus::units::Confidence::clamped(1.0),
         pattern: String::new(),
+        others: Vec::new(),
     }
 }
 

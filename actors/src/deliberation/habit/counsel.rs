@@ -6,6 +6,7 @@ use jiff::tz::TimeZone;
 use jiff::{SignedDuration, Timestamp};
 use maxim_bus::MessageId;
 use maxim_bus::signals::bridges::{MannerLearned, PlannedStep, ProposedPlan, UsualPlace, UsuallyLocated, hour_of};
+use maxim_bus::signals::intent::Alternative;
 use serde::{Deserialize, Serialize};
 use serde_json::Value as Json;
 
@@ -69,6 +70,13 @@ pub(super) fn may_serve(wish: &str, goal: &str) -> bool {
     let stems = Stems::default();
     let leads = stems.of_text(wish).into_iter().next();
     leads.is_none_or(|leads| stems.of_text(goal).contains(&leads))
+}
+
+/// The first step of a plan that wasn't offered.
+pub(super) fn as_alternative(plan: &ProposedPlan) -> Option<Alternative> {
+    let first = plan.steps.first()?;
+    let why = format!("a plan that worked for “{}”; another fits better", clipped(&plan.goal, 120));
+    Some(Alternative { tool: first.tool.clone(), params: first.params.clone(), why })
 }
 
 fn step(step: &PlannedStep) -> String {

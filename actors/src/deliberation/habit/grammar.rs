@@ -139,7 +139,7 @@ impl Grammar {
             let understood = Partial { tool: None, params: Value::Null, missing: vec!["tool".to_owned()] };
             return Some(Understanding::Ambiguous { understood, question });
         }
-        Some(match best.judge(said, lead) {
+        Some(match judged(&found, said, lead)? {
             Ok(step) => Understanding::Command { steps: vec![step] },
             Err(asked) => asked,
         })
@@ -154,7 +154,7 @@ impl Grammar {
             return None;
         }
         let ends = courtesy::ends(&said, lead.lo, said.len(), &self.names);
-        Some(self.candidates(&said, lead.lo, ends, lead.gerund).first()?.judge(&said, lead))
+        judged(&self.candidates(&said, lead.lo, ends, lead.gerund), &said, lead)
     }
 
     /// The tool and parameters of a clause in any form of its verb ("ran rm", "writing notes.txt").
@@ -250,12 +250,30 @@ impl Grammar {
         if told {
             return None;
         }
+        // A verb that many tools could have asks for one only together with the rest of its words.
+        let is_said = |word: &str| (lo + length..said.len()).any(|at| said.word(at) == word);
+        let is_own = self.tools.iter().any(|other| {
+            other.speech.verbs.first().is_some_and(|first| first == verb) && {
+                let first = self.tools.iter().find(|tool| tool.speech.tool == other.speech.tool);
+                first.is_some_and(|first| std::ptr::eq(first, other))
+            }
+        });
+        let quotes = said.tokens[lo..].iter().any(|token| token.quoted.is_some());
+        let fits = |tool: &Tool| tool.patterns.iter().any(|(_, nodes)| pattern::are_said(nodes, &is_said, quotes));
+        let meant = |tool: &Tool| tool.speech.verbs.iter().any(|known| known == verb) && fits(tool);
+        if !is_own && lexicon::is_imperative(said, lo) && !self.tools.iter().any(meant) {
+            return None;
+        }
         let ways = self.tools.iter().filter(|other| other.speech.verbs.iter().any(|known| known == verb));
         let ways = ways.flat_map(|tool| tool.patterns.iter().map(move |(_, nodes)| (tool, nodes)));
-        // The way that asks for the least is the one to show.
+        // The way that asks for the least is the one to show, of those that take what was named.
+        let names_path = (lo + length..ends.plain).any(|at| lexicon::looks_like_path(&said.value(at)));
         let simplest = ways
             .filter(|(_, nodes)| nodes.contains(&Node::Verb) && !pattern::required_slots(nodes).is_empty())
-            .min_by_key(|(_, nodes)| pattern::required_slots(nodes).len());
+            .min_by_key(|(_, nodes)| {
+                let slots = pattern::required_slots(nodes);
+                (names_path && !slots.contains(&"path"), slots.len())
+            });
         let (tool, missing, example) = match simplest {
             Some((tool, nodes)) => (tool, pattern::required_slots(nodes), pattern::example(nodes, verb)),
             None => (tool, vec!["rest"], verb.to_owned()),
@@ -280,7 +298,9 @@ impl Grammar {
         if let Some(topic) = self.forms.remind(said, lo) {
             return later(&topic);
         }
-        if lexicon::is_statement(said, lo) {
+        if lexicon::is_imperative(said, lo) {
+            without_tool(said.span(lo, said.len()))
+        } else if lexicon::is_statement(said, lo) {
             Understanding::Statement
         } else if lead.greeted {
             Understanding::Greeting
@@ -304,6 +324,34 @@ impl Tool {
             speech: speech.clone(),
         })
     }
+}
+
+/// The answer to a request in words that no tool has.
+fn without_tool(wish: &str) -> Understanding {
+    let topic = wish.trim_end_matches(['.', '!', ',', '?']).to_owned();
+    let reply = format!(
+        "I understood that you want me to “{topic}”, but I know no way to do that, so I did nothing. Say “help” for what I can do."
+    );
+    Understanding::Unsupported { what: Unsupported::NoTool, topic, reply }
+}
+
+/// Other readings of a request that are kept with it.
+const READINGS: usize = 3;
+
+/// The best candidate as a step, with what else it might have been.
+fn judged(found: &[Candidate], said: &Utterance, lead: Lead) -> Option<Result<Step, Understanding>> {
+    let mut step = match found.first()?.judge(said, lead) {
+        Ok(step) => step,
+        Err(asked) => return Some(Err(asked)),
+    };
+    for other in found[1..].iter().map(|other| other.reading(said)) {
+        let is_new = (&other.tool, &other.params) != (&step.tool, &step.params)
+            && !step.others.iter().any(|known| (&known.tool, &known.params) == (&other.tool, &other.params));
+        if is_new && step.others.len() < READINGS {
+            step.others.push(other);
+        }
+    }
+    Some(Ok(step))
 }
 
 fn question(about: QuestionKind, said: &Utterance, lo: usize) -> Understanding {

@@ -7,8 +7,9 @@ use super::courtesy::Lead;
 use super::lexicon::{self, DETERMINERS, FILE_NOUNS};
 use super::matcher::{Capture, Match};
 use super::pattern::{Kind, is_command};
+use super::questions::is_interrogative;
 use super::tokens::{Utterance, strip_full_stop};
-use super::understanding::{Partial, Step, Understanding, Unsupported};
+use super::understanding::{Partial, Reading, Step, Understanding, Unsupported};
 use super::{grammar::Tool, guard};
 
 /// A pattern of a tool that the words match.
@@ -53,6 +54,18 @@ impl Doubt {
             Self::Typo { .. } => 2,
             Self::Prose { .. } | Self::Delayed => 3,
             Self::Vague { .. } => 4,
+        }
+    }
+}
+
+impl Doubt {
+    fn words(&self) -> String {
+        match self {
+            Self::Vague { slot, value } => format!("“{value}” says little of the {}", slot.replace('_', " ")),
+            Self::Bare { value, .. } => format!("“{value}” may be no file"),
+            Self::Typo { typed, meant } => format!("“{typed}” would have to be “{meant}”"),
+            Self::Prose { value } => format!("“{value}” reads like prose"),
+            Self::Delayed => "it would be for later".into(),
         }
     }
 }
@@ -127,9 +140,20 @@ impl<'g> Candidate<'g> {
             _ => Map::new(),
         };
         for (at, capture) in self.found.captures.iter().enumerate() {
-            params.insert(capture.slot.clone(), value(said, capture, at, requested));
+            params.insert(capture.slot.clone(), value(said, capture, (at, self.lo), requested));
         }
         Value::Object(params)
+    }
+
+    /// This one as what was not chosen.
+    pub fn reading(&self, said: &Utterance) -> Reading {
+        let doubts = self.doubts(said);
+        let weaker = match doubts.iter().max_by_key(|doubt| doubt.weight()) {
+            Some(doubt) => doubt.words(),
+            None => "less of what was said is its own words".into(),
+        };
+        let why = format!("a weaker reading, “{}”: {weaker}", self.pattern);
+        Reading { tool: self.tool.speech.tool.clone(), params: self.params(said, false), why }
     }
 
     fn partial(&self, said: &Utterance, unsure: &str) -> Partial {
@@ -175,6 +199,7 @@ impl<'g> Candidate<'g> {
             params: self.params(said, lead.requested),
             certainty: Confidence::clamped(certainty),
             pattern: self.pattern.to_owned(),
+            others: Vec::new(),
         })
     }
 
@@ -252,7 +277,8 @@ fn command_doubt(said: &Utterance, capture: &Capture, before: &str) -> Option<Do
     (described || refused || prose).then_some(Doubt::Prose { value })
 }
 
-fn value(said: &Utterance, capture: &Capture, at: usize, requested: bool) -> Value {
+/// `at`: which capture it is, and where the request begins.
+fn value(said: &Utterance, capture: &Capture, (at, from): (usize, usize), requested: bool) -> Value {
     let (lo, hi) = (capture.lo, capture.hi);
     match capture.kind {
         Kind::Number => lexicon::number(&said.value(lo)).map_or(Value::Null, Value::Number),
@@ -261,7 +287,8 @@ fn value(said: &Utterance, capture: &Capture, at: usize, requested: bool) -> Val
         Kind::Rest | Kind::Quoted if hi - lo == 1 && said.tokens[lo].quoted.is_some() => Value::String(said.value(lo)),
         Kind::Rest | Kind::Quoted => {
             let mut text = said.span(lo, hi);
-            if requested && hi == said.len() {
+            let asks = is_interrogative(said.word(from));
+            if (requested || asks) && hi == said.len() {
                 text = text.trim_end_matches('?');
             }
             if hi < said.len() {

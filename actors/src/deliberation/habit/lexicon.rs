@@ -285,6 +285,31 @@ pub(super) fn number(text: &str) -> Option<serde_json::Number> {
     Some((20 + 10 * tens + ones).into())
 }
 
+/// Verbs that ask for something where a sentence begins with them, whatever tools there are.
+const ACTIONS: &str = "\
+    add append arrange ask attach bake book boot bring build buy call cancel carry check clean clear click climb \
+    close compare compile compress connect convert cook copy count dance delete deploy dim disable disconnect \
+    download draw drive drop duplicate email empty enable encrypt erase explain fetch fix fly follow format \
+    forward generate give go grab hand hang hide hold install invite jump kill knock lift lock look lower mail \
+    merge message mount move mute nod order paint paste pay pick play point post pour press print publish pull \
+    push put raise reboot record remove rename repair reply reserve reset restart restore rotate schedule sell \
+    send shake share shut sing sort speak spin start store summarise summarize switch take teach tell text throw \
+    toggle touch transfer translate turn tweet uninstall unlock unmount unzip update upgrade upload vacuum walk \
+    wash water wave whisper wipe zip";
+
+/// Whether something is asked for in the imperative, be there a tool for it or not. Where such a verb is a noun, as in
+/// "email servers are slow", something is told.
+pub(super) fn is_imperative(said: &Utterance, lo: usize) -> bool {
+    const FINITE: &[&str] = &["is", "are", "was", "were", "has", "had", "will", "does", "did", "went", "came", "can"];
+    const CLAUSES: &[&str] = &["that", "which", "who", "saying", "if", "when", "because", "whether", "how", "what"];
+    let is_address = said.tokens.get(lo).is_some_and(|token| token.closes == Some(','));
+    if said.len() < lo + 2 || is_address || !ACTIONS.split_whitespace().any(|verb| verb == said.word(lo)) {
+        return false;
+    }
+    let mut after = (lo + 1..said.len()).map(|at| said.word(at));
+    after.find(|word| FINITE.contains(word) || CLAUSES.contains(word)).is_none_or(|word| CLAUSES.contains(&word))
+}
+
 /// Whether something is told: it begins like a sentence about the world and is longer than a word or two.
 pub(super) fn is_statement(said: &Utterance, lo: usize) -> bool {
     const SUBJECTS: &[&str] = &[

@@ -29,6 +29,7 @@ mod small_talk;
 mod speech;
 mod steps;
 mod thinking_on;
+mod times;
 mod tokens;
 mod turn;
 mod understanding;

@@ -100,6 +100,17 @@ pub(super) fn required_slots(nodes: &[Node]) -> Vec<&str> {
     slots
 }
 
+/// Whether all words of the pattern that can't be left out are among these, wherever they stand, and something in quotes
+/// where it wants that.
+pub(super) fn are_said(nodes: &[Node], said: &impl Fn(&str) -> bool, quotes: bool) -> bool {
+    nodes.iter().all(|node| match node {
+        Node::Literal(word) => said(word),
+        Node::Either(ways) => ways.iter().any(|way| are_said(way, said, quotes)),
+        Node::Slot { kind: Kind::Quoted, .. } => quotes,
+        Node::Mark(_) | Node::Optional(_) | Node::Verb | Node::Slot { .. } => true,
+    })
+}
+
 /// The pattern as a person would say it, with slots as `<name>`.
 pub(super) fn example(nodes: &[Node], verb: &str) -> String {
     let mut said: Vec<String> = Vec::new();

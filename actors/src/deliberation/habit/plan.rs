@@ -3,19 +3,25 @@
 use jiff::Timestamp;
 use jiff::tz::TimeZone;
 use maxim_bus::signals::concepts::{ConceptShown, KnowledgeEntry};
+use maxim_bus::signals::intent::Alternative;
 use maxim_bus::signals::recall::{OutcomesPredicted, RecalledEpisode};
 use maxim_bus::units::Confidence;
 use serde_json::{Value as Json, json};
 
 use super::answer::{self, Evidence, Expectation, Origin};
 use super::settings::HabitSettings;
+use super::tokens::Utterance;
 use super::turn::{Asked, StepWanted};
-use super::{Grammar, QuestionKind, Understanding, terms};
+use super::understanding::{Reading, Unsupported};
+use super::{Grammar, QuestionKind, Understanding, lexicon, terms, times};
 use crate::memory::angular_gyrus::arithmetic::is_expression;
 
 /// What it says of itself.
 const WHO_I_AM: &str = "I am Maxim. I remember what you tell me and what I do, I act with tools, and I ask before I do \
     what may do harm. Say “help” for what I understand; “maxim why” shows why I did something.";
+
+/// Memories that are looked through for what was done in a span of time: as many as the tool gives.
+const SPANNED: usize = 20;
 
 /// What habit makes of an utterance.
 #[derive(Debug)]
@@ -30,6 +36,20 @@ pub(super) struct Plan {
     pub settled: bool,
     /// It isn't clear what is wanted: a plan from experience may be.
     pub lost: bool,
+    /// What could be done instead, and why it isn't.
+    pub instead: Vec<Alternative>,
+}
+
+impl Plan {
+    /// Its steps, as what isn't done because of `why`.
+    pub fn passed_over(&self, why: &str) -> Vec<Alternative> {
+        let step = |step: &StepWanted| Alternative {
+            tool: step.tool.clone(),
+            params: step.params.clone(),
+            why: why.to_owned(),
+        };
+        self.steps.iter().map(step).collect()
+    }
 }
 
 impl Default for Plan {
@@ -43,6 +63,7 @@ impl Default for Plan {
             commanded: false,
             settled: false,
             lost: false,
+            instead: Vec::new(),
         }
     }
 }
@@ -69,15 +90,23 @@ pub(super) fn plan(grammar: &Grammar, text: &str, now: Timestamp, zone: &TimeZon
         settled,
         ..Plan::default()
     };
-    let unclear = matches!(understood, Understanding::Ambiguous { .. });
+    let unclear = matches!(
+        understood,
+        Understanding::Ambiguous { .. } | Understanding::Unsupported { what: Unsupported::NoTool, .. }
+    );
     if let Some(words) = answer::small_talk(&understood).filter(|_| !unclear) {
         return say(words, "This is small talk; I answer in kind.", true);
     }
     match understood {
+        Understanding::Unknown if computation(text).is_some() => {
+            question(grammar, text, QuestionKind::General, Vec::new(), now, zone)
+        }
         Understanding::Command { steps } => {
             let certainty = steps.iter().map(|step| step.certainty.get()).fold(1.0, f64::min);
             let tools: Vec<&str> = steps.iter().map(|step| step.tool.as_str()).collect();
+            let instead = steps.iter().flat_map(|step| step.others.clone());
             Plan {
+                instead: instead.map(|Reading { tool, params, why }| Alternative { tool, params, why }).collect(),
                 thought: format!("I am asked to use {}.", tools.join(", then ")),
                 steps: steps
                     .into_iter()
@@ -99,6 +128,10 @@ pub(super) fn plan(grammar: &Grammar, text: &str, now: Timestamp, zone: &TimeZon
             "I am told not to do something.",
             true,
         ),
+        // Deliberation, or a plan that worked before, may know a way.
+        Understanding::Unsupported { what: Unsupported::NoTool, reply, .. } => {
+            Plan { lost: true, ..say(reply, "I am asked for something that no tool of mine does.", false) }
+        }
         Understanding::Unsupported { reply, .. } => say(reply, "I am asked for something that I can't do.", true),
         Understanding::Ambiguous { question, .. } => {
             Plan { lost: true, ..say(question, "I am not sure what is meant, so I ask.", true) }
@@ -144,19 +177,44 @@ fn question(
         QuestionKind::Remember { topic } | QuestionKind::When { topic } | QuestionKind::Who { topic } => recall(topic),
         QuestionKind::General => recall(words.join(" ")),
         QuestionKind::WhatHappened { tool, topic } => {
-            let mut params = json!({ "limit": 10 });
+            let (topic, span) = match times::at_the_end(&topic, now, zone) {
+                Some((rest, span)) => (rest, Some(span)),
+                None => (topic, None),
+            };
+            let mut params = json!({ "limit": if span.is_some() { SPANNED } else { 10 } });
+            if let Some(span) = &span {
+                params["time_after"] = json!(span.after);
+                if let Some(before) = span.before {
+                    params["time_before"] = json!(before);
+                }
+            }
+            let topic = match without_failure(&topic) {
+                Some(rest) => {
+                    params["success"] = json!(false);
+                    rest
+                }
+                None => topic,
+            };
             if let Some(tool) = &tool {
                 params["tool_name"] = json!(tool);
             }
             if !topic.is_empty() {
                 params["query"] = json!(topic);
             }
-            inquire("memory_recall", params, Some(Asked::Happened { tool, topic }), true)
+            let span = span.map(|span| span.words);
+            inquire("memory_recall", params, Some(Asked::Happened { tool, topic, span }), true)
         }
         QuestionKind::Predict { tool, params, topic } => {
             let tool_name = tool.unwrap_or_else(|| topic.clone());
             let params = json!({ "tool_name": tool_name, "params": params, "include_all_outcomes": true });
             inquire("predict_outcome", params, Some(Asked::Predict { topic }), true)
+        }
+        QuestionKind::Why => {
+            let asked = Asked::Happened { tool: None, topic: String::new(), span: None };
+            Plan {
+                say: Some("What led to it, step by step: `maxim why`.".into()),
+                ..inquire("memory_recall", json!({ "limit": SPANNED }), Some(asked), true)
+            }
         }
         QuestionKind::Status => inquire("system_stats", json!({}), None, true),
         QuestionKind::Now => Plan {
@@ -180,15 +238,31 @@ fn question(
     }
 }
 
-/// The expression in "what is 6 * 7?".
+/// The rest of what is asked about what failed ("fail today", "wrong last time"); none where it isn't asked for failures.
+fn without_failure(topic: &str) -> Option<String> {
+    const FAILURE: [&str; 8] = ["fail", "failed", "failing", "wrong", "badly", "error", "errors", "mistakes"];
+    const AROUND: [&str; 6] = ["go", "last", "time", "times", "make", "any"];
+    let words: Vec<&str> = topic.split_whitespace().collect();
+    let plain = |word: &&str| word.trim_matches(|c: char| ",.;:!?".contains(c)).to_lowercase();
+    let is_failure = |word: &&str| FAILURE.contains(&plain(word).as_str());
+    words.iter().any(is_failure).then(|| {
+        let rest = words.iter().copied().filter(|word| !is_failure(word) && !AROUND.contains(&plain(word).as_str()));
+        rest.collect::<Vec<_>>().join(" ")
+    })
+}
+
+/// The expression in "what is 6 * 7?" or in "6 * 7".
 fn computation(text: &str) -> Option<String> {
     let text = text.trim().trim_end_matches(['?', '=', '.', ' ']);
     let lower = text.to_lowercase();
     let leads = ["what is ", "what's ", "whats ", "how much is ", "how many is "];
-    let lead = leads.iter().find(|lead| lower.starts_with(**lead))?;
+    let lead = leads.iter().find(|lead| lower.starts_with(**lead)).map_or(0, |lead| lead.len());
     // Lower case may have another length outside of ASCII.
-    let expression = text.get(lead.len()..)?.trim();
-    is_expression(expression).then(|| expression.to_owned())
+    let expression = text.get(lead..)?.trim();
+    // By itself a number or a name is no question.
+    let computes =
+        |text: &str| text.contains(|c: char| c.is_ascii_digit()) && text.contains(['+', '*', '/', '^', '%', '-']);
+    (is_expression(expression) && (lead > 0 || computes(expression))).then(|| expression.to_owned())
 }
 
 /// The answer to a question, worded from what was found.
@@ -220,8 +294,15 @@ pub(super) fn worded(
             let concepts: Vec<ConceptShown> = serde_json::from_value(found).unwrap_or_default();
             answer::concepts(topic, &concepts)
         }
-        Asked::Happened { tool, topic } => {
-            answer::happened(tool.as_deref(), topic, &evidence(found, settings), zone).text
+        Asked::Happened { tool, topic, span } => {
+            let reply = answer::happened(tool.as_deref(), topic, span.as_deref(), &evidence(found, settings), zone);
+            let looked_through = found["results"].as_array().map_or(0, Vec::len);
+            match looked_through >= SPANNED {
+                true => {
+                    format!("{}\n(From the last {looked_through} moments; more: `maxim memory recall`.)", reply.text)
+                }
+                false => reply.text,
+            }
         }
         Asked::Predict { topic } => {
             let predicted: Option<OutcomesPredicted> = serde_json::from_value(found.clone()).ok();
@@ -242,7 +323,11 @@ fn evidence(found: &Json, settings: &HabitSettings) -> Vec<Evidence> {
     let episodes: Vec<RecalledEpisode> = serde_json::from_value(results).unwrap_or_default();
     // A question about something is no evidence of it, and neither is a command to look something up.
     let tells = |text: &str| !text.trim_end().ends_with('?') && !settings.looks_inward(text);
-    episodes.into_iter().filter(|episode| tells(&episode.text)).map(piece).collect()
+    // What was wished for and not done tells nothing either.
+    let is_wish = |episode: &RecalledEpisode| {
+        episode.tool.is_none() && lexicon::is_imperative(&Utterance::read(&episode.text), 0)
+    };
+    episodes.into_iter().filter(|episode| tells(&episode.text) && !is_wish(episode)).map(piece).collect()
 }
 
 fn piece(episode: RecalledEpisode) -> Evidence {

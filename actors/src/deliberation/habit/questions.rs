@@ -17,6 +17,8 @@ enum Form {
     Predict,
     /// "Did you write notes.txt?"
     Done,
+    /// "Why did you do that?"
+    Why,
     WhatHappened,
     When,
     Who,
@@ -31,6 +33,7 @@ const SPECIFIC: &[(Form, &str)] = &[
     (Form::Now, "what is the (time|date|day) [now|today|right now]"),
     (Form::Now, "what is (today|today's date)"),
     (Form::Now, "(tell|give) me the (time|date)"),
+    (Form::Now, "(what|which) (day|date|month|year) is (today|this)"),
     (Form::Abilities, "what (can|could) you do [for me|now|today]"),
     (Form::Abilities, "[i need] help [me]"),
     (
@@ -84,11 +87,15 @@ const SPECIFIC: &[(Form, &str)] = &[
         "what (did you do|have you done|were you doing|have you been doing|did you just do) [with|to|about|in|on|for] [{topic:rest}]",
     ),
     (Form::WhatHappened, "what (is|was) the last thing [that] you (did|have done) [{topic:rest}]"),
+    (Form::WhatHappened, "(what|anything) (went|has gone|goes) {topic:rest}"),
+    (Form::WhatHappened, "(did|has) (anything|something) (go|gone|fail|failed) [{topic:rest}]"),
     (Form::WhatHappened, "what happened [with|to|on|in|at|during|when you|after you|when i|when we] [{topic:rest}]"),
     (Form::WhatHappened, "what (is|was|were) the (result|results|outcome|output) (of|from|when you) {topic:rest}"),
     (Form::WhatHappened, "how did {topic:rest} (go|end|turn out|work out|end up)"),
     (Form::WhatHappened, "did {topic:rest} (work|succeed|fail|finish|crash|pass|go well)"),
-    (Form::When, "when did you [last] {topic:rest}"),
+    (Form::Why, "why (did|have|would) you (do|done|say|said|did|try) (that|this|it|so)"),
+    (Form::Why, "(what made you do|why) (that|this|it)"),
+    (Form::Done, "when did you [last] {clause:rest}"),
     (Form::Done, "(did|have|had) you [already|ever|really|just|actually|not] {clause:rest}"),
     (Form::Done, "(didn't|haven't|hadn't|weren't) you {clause:rest}"),
     (Form::Done, "were you [just|already] {clause:rest}"),
@@ -258,6 +265,7 @@ impl Forms {
                 let (tool, _) = grammar.clause(&topic);
                 QuestionKind::WhatHappened { tool, topic }
             }
+            Form::Why => QuestionKind::Why,
             Form::When => QuestionKind::When { topic },
             Form::Who => QuestionKind::Who { topic: "you".to_owned() },
             Form::Status => QuestionKind::Status,
@@ -302,7 +310,8 @@ impl Forms {
         if said.tokens.last()?.closes == Some('?') || ["when", "how", "what", "where"].contains(&said.word(lo + 1)) {
             return None;
         }
-        self.facts.iter().find_map(|nodes| topic(said, nodes, lo, ends)).filter(|fact| !fact.is_empty())
+        let told = |said: &Utterance| self.facts.iter().find_map(|nodes| topic(said, nodes, lo, ends));
+        told(said).or_else(|| told(&meant(said, lo)?)).filter(|fact| !fact.is_empty())
     }
 
     pub fn forget(&self, said: &Utterance, lo: usize, ends: Ends) -> Option<String> {
@@ -317,7 +326,7 @@ impl Forms {
     }
 
     pub fn interrogative(&self, said: &Utterance, lo: usize) -> bool {
-        INTERROGATIVES.contains(&said.word(lo))
+        is_interrogative(said.word(lo))
     }
 
     /// "When did …" asks; "when I come back, …" does not.
@@ -325,6 +334,20 @@ impl Forms {
         let second = said.word(lo + 1);
         said.word(lo) == "when" && second != "if" && INTERROGATIVES.contains(&second)
     }
+}
+
+/// A word that questions begin with.
+pub(super) fn is_interrogative(word: &str) -> bool {
+    INTERROGATIVES.contains(&word)
+}
+
+/// The same with its first word as it was meant, where that is what is remembered by and one typing error away.
+fn meant<'t>(said: &Utterance<'t>, lo: usize) -> Option<Utterance<'t>> {
+    let typed = said.word(lo);
+    let word = ["remember", "memorize", "memorise"].into_iter().find(|word| strsim::osa_distance(typed, word) == 1)?;
+    let mut meant = said.clone();
+    meant.tokens.get_mut(lo)?.word = word.to_owned();
+    Some(meant)
 }
 
 /// The open slots of a form that matches, joined; empty where the form has none.

@@ -49,6 +49,8 @@ const PATIENCE: SignedDuration = SignedDuration::from_mins(8);
 const LAID_ASIDE: SignedDuration = SignedDuration::from_hours(30 * 24);
 /// How long a bridge is waited for.
 const BRIDGE: SignedDuration = SignedDuration::from_millis(300);
+/// What could have been done instead, at most, that is kept with what is done.
+const ALTERNATIVES: usize = 5;
 /// The room that knows which plans worked.
 const PLANNING: RegionName = "planning_bridge";
 /// The room that knows where things usually are.
@@ -269,7 +271,8 @@ impl Habit {
             let (tool, params, by_model) = (step.tool.clone(), step.params.clone(), turn.mind == Mind::Model);
             pulse.emit_in(turn.id, Inquiry { tool, params, turn: Some(turn.id), by_model });
         } else {
-            let intent = self.intent(&turn, &step.tool, step.params.clone());
+            let instead = std::mem::take(&mut turn.instead);
+            let intent = Intent { instead, ..self.intent(&turn, &step.tool, step.params.clone()) };
             pulse.emit_trusted(turn.id, turn.trust, intent);
         }
         turn.current = Some(step);
@@ -288,7 +291,8 @@ impl Habit {
             goal: (!turn.text.is_empty()).then(|| turn.text.chars().take(200).collect()),
             channel: turn.channel.clone(),
             recipient: turn.sender.clone(),
-            alternatives: turn.steps.iter().map(|step| step.tool.clone()).collect(),
+            then: turn.steps.iter().map(|step| step.tool.clone()).collect(),
+            instead: Vec::new(),
         }
     }
 
@@ -298,7 +302,8 @@ impl Habit {
             return self.end(turn, false, pulse);
         }
         let message = turn.said.join("\n");
-        let intent = self.intent(&turn, RESPOND, json!({ "message": message }));
+        let instead = std::mem::take(&mut turn.instead);
+        let intent = Intent { instead, ..self.intent(&turn, RESPOND, json!({ "message": message })) };
         pulse.emit_trusted(turn.id, turn.trust, intent);
         turn.current = Some(StepWanted { tool: RESPOND.into(), params: Json::Null, question: None });
         turn.reply = Some(message);
@@ -346,6 +351,8 @@ impl Habit {
         turn.confidence = plan.confidence;
         turn.said.extend(plan.say);
         turn.lost = plan.lost;
+        turn.instead = plan.instead;
+        turn.instead.truncate(ALTERNATIVES);
         if !plan.thought.is_empty() {
             turn.decided = Some(plan.thought.chars().take(DECIDED).collect());
         }
@@ -413,8 +420,17 @@ impl Hears<EnrichedPercept> for Habit {
         let mut plan = plan(&settings.grammar, &percept.content, pulse.now(), &settings.zone);
         // What was practised needs no deliberation; a clear command of the person comes first.
         let open = !plan.settled && (settings.model || plan.steps.is_empty());
-        if let Some(practised) = open.then(|| self.programs.serving(&percept.content)).flatten() {
-            return self.begin(turn, practised, pulse);
+        match self.programs.serving(&percept.content) {
+            Some(mut practised) if open => {
+                let why = "it is what the words ask for, but a practised program serves the goal";
+                practised.instead = plan.passed_over(why);
+                return self.begin(turn, practised, pulse);
+            }
+            Some(practised) => {
+                let why = format!("a practised program ({}), but the words are a clear request", practised.thought);
+                plan.instead.extend(practised.passed_over(&why));
+            }
+            None => {}
         }
         if let Some((name, words)) = plan.commanded.then(|| self.programs.news(&percept.content, &plan.steps)).flatten()
         {
@@ -422,6 +438,7 @@ impl Hears<EnrichedPercept> for Habit {
             pulse.keep(HabitEvent::Told { name });
         }
         if settings.model && !plan.settled {
+            turn.instead = plan.passed_over("habit's own reading; the model was asked");
             let goal = self.goals.active();
             let wish = Deliberate { goal, ..handed_over(turn.id, enriched) };
             return self.deliberate(turn, wish, pulse);
@@ -438,7 +455,9 @@ impl Hears<PlansProposed> for Habit {
         let best = proposed.plans.iter().find(|plan| counsel::may_serve(&turn.text, &plan.goal));
         let Some(best) = best else { return self.without_bridge(turn, pulse) };
         let offer = Offer::of(best, pulse.now());
+        let others = proposed.plans.iter().filter(|plan| plan.template != best.template);
         let plan = Plan {
+            instead: others.filter_map(counsel::as_alternative).collect(),
             say: Some(offer.words()),
             thought: format!(
                 "I don't understand this, but a plan for “{}” may serve (episode {}).",

@@ -122,7 +122,9 @@ impl Hears<ModelProposal> for Habit {
         // A model may say that it is less sure than this, and not that it is surer: autonomy asks below its own bar.
         let sure = proposal.confidence.map_or(MODEL_SURE, |said| said.get().min(MODEL_SURE));
         let (thought, confidence) = (proposal.reasoning.clone(), Confidence::clamped(sure));
-        let mut plan = Plan { thought, confidence, ..Plan::default() };
+        let mut instead = proposal.instead.clone();
+        instead.append(&mut turn.instead);
+        let mut plan = Plan { thought, confidence, instead, ..Plan::default() };
         if tool == RESPOND {
             let Some(words) = settings.words(&proposal.params) else {
                 return self.tell_outcomes(turn, "its answer had no words", pulse);

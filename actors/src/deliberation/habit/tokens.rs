@@ -28,6 +28,9 @@ pub(super) struct Utterance<'t> {
 const CONTRACTED: &[&str] =
     &["what's", "where's", "who's", "how's", "when's", "that's", "whats", "wheres", "whos", "hows", "whens", "here's"];
 
+/// What is typed for short or in haste. Parameters are cut from the text, so these change no content.
+const SHORTHAND: &[(&str, &str)] = &[("u", "you"), ("ur", "your"), ("abt", "about"), ("teh", "the"), ("wat", "what")];
+
 impl<'t> Utterance<'t> {
     pub fn read(text: &'t str) -> Self {
         let mut tokens = Vec::new();
@@ -130,7 +133,10 @@ fn fold(raw: &str) -> String {
     }
     let straight = raw.replace(['’', '‘', '`'], "'").to_lowercase();
     let bare = straight.trim_start_matches(['(', '[', '{', '¿', '¡']).trim_end_matches(|c| ",.;:!?…)]}".contains(c));
-    if bare.is_empty() { straight } else { bare.to_owned() }
+    if bare.is_empty() {
+        return straight;
+    }
+    SHORTHAND.iter().find(|(short, _)| *short == bare).map_or(bare, |(_, long)| long).to_owned()
 }
 
 /// A quoted string that starts here: its content, and where the token ends (with the marks that follow it).

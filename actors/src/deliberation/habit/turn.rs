@@ -3,6 +3,7 @@
 use std::collections::VecDeque;
 
 use maxim_bus::signals::concepts::KnowledgeEntry;
+use maxim_bus::signals::intent::Alternative;
 use maxim_bus::signals::outcome::{FailureKind, ToolResult};
 use maxim_bus::signals::recall::RecalledEpisode;
 use maxim_bus::signals::thought::{ActionSummary, Deliberate, Mind};
@@ -69,6 +70,9 @@ pub(super) struct Turn {
     /// Why the last step was taken.
     #[serde(default)]
     pub decided: Option<String>,
+    /// What could have been done instead: until the next intent has told it.
+    #[serde(default)]
+    pub instead: Vec<Alternative>,
 }
 
 impl Turn {
@@ -99,6 +103,7 @@ impl Turn {
             aside: false,
             lost: false,
             decided: None,
+            instead: Vec::new(),
         }
     }
 }
@@ -114,10 +119,23 @@ pub(super) struct StepWanted {
 /// What a question was about.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub(super) enum Asked {
-    Recall { topic: String, words: Vec<String> },
-    Happened { tool: Option<String>, topic: String },
-    Predict { topic: String },
-    Concepts { topic: String },
+    Recall {
+        topic: String,
+        words: Vec<String>,
+    },
+    Happened {
+        tool: Option<String>,
+        topic: String,
+        /// When, in words.
+        #[serde(default)]
+        span: Option<String>,
+    },
+    Predict {
+        topic: String,
+    },
+    Concepts {
+        topic: String,
+    },
 }
 
 pub(super) fn summary(result: &ToolResult) -> ActionSummary {

@@ -14,6 +14,18 @@ pub struct Step {
     pub certainty: Confidence,
     /// The pattern that matched.
     pub pattern: String,
+    /// What the same words may mean besides, the likeliest first; not acted on.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub others: Vec<Reading>,
+}
+
+/// Another reading of a request.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Reading {
+    pub tool: String,
+    pub params: Value,
+    /// Why it is the weaker one.
+    pub why: String,
 }
 
 /// What was made out of an utterance that isn't acted on.
@@ -43,6 +55,8 @@ pub enum QuestionKind {
         params: Value,
         topic: String,
     },
+    /// Why it did what it did last.
+    Why,
     /// How the agent is.
     Status,
     /// The present time or date.
@@ -66,6 +80,8 @@ pub enum Unsupported {
     Forget,
     /// Acting later, repeatedly, or on a condition.
     Deferred,
+    /// What no tool does.
+    NoTool,
 }
 
 #[derive(Clone, Debug, PartialEq, Serialize)]

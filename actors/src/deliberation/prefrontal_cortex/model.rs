@@ -5,7 +5,9 @@ use std::sync::Arc;
 use jiff::tz::TimeZone;
 use jiff::{SignedDuration, Timestamp};
 use maxim_bus::mode::Powers;
-use maxim_bus::signals::recall::RecalledEpisode;
+use maxim_bus::signals::concepts::KnowledgeEntry;
+use maxim_bus::signals::introspection::VerdictForeseen;
+use maxim_bus::signals::recall::{OutcomesPredicted, RecalledEpisode};
 use maxim_bus::signals::thought::{Deliberate, Purpose};
 use maxim_bus::signals::working_memory::WorkingEntry;
 use maxim_bus::{MessageId, RegionName, Trust};
@@ -176,6 +178,13 @@ pub(super) struct Context {
     pub enriched: Vec<String>,
     pub missing: Vec<String>,
     pub recalled: Vec<RecalledEpisode>,
+    #[serde(default)]
+    pub knowledge: Vec<KnowledgeEntry>,
+    /// Of the tool that the thought leant towards.
+    #[serde(default)]
+    pub predicted: Option<OutcomesPredicted>,
+    #[serde(default)]
+    pub foreseen: Option<VerdictForeseen>,
     /// Memories among it, of whatever layer.
     pub memories: usize,
 }
@@ -185,8 +194,8 @@ impl Pending {
         let context = Context {
             enriched: wish.enriched.clone(),
             missing: wish.missing.clone(),
-            recalled: Vec::new(),
             memories: wish.memories as usize,
+            ..Context::default()
         };
         Self {
             wish: wish.clone(),

@@ -281,7 +281,10 @@ impl PrefrontalCortex {
         pulse.remove(record_key(turn));
         let (params, reasoning) = (serde_json::Value::Null, String::new());
         let error = Some(why.into());
-        pulse.emit_in(turn, ModelProposal { turn, tool: None, params, reasoning, confidence: None, error });
+        pulse.emit_in(
+            turn,
+            ModelProposal { turn, tool: None, params, reasoning, confidence: None, instead: Vec::new(), error },
+        );
     }
 
     pub(super) fn fail(&self, turn: MessageId, why: &str, pulse: &mut Pulse<'_, Self>) {

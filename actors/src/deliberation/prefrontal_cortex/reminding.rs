@@ -140,7 +140,7 @@ impl Reminded {
         let mut enriched = Vec::new();
         enriched.extend((!self.episodes.is_empty()).then(|| EPISODES.to_owned()));
         enriched.extend(self.knowledge.iter().filter(|(_, known)| !known.is_empty()).map(|(room, _)| room.clone()));
-        let mut known: Vec<&KnowledgeEntry> = self.knowledge.values().flatten().collect();
+        let mut known: Vec<KnowledgeEntry> = self.knowledge.into_values().flatten().collect();
         known.sort_by(|a, b| b.score.total_cmp(&a.score).then_with(|| (a.layer, &a.id).cmp(&(b.layer, &b.id))));
         known.truncate(most);
         lines.extend(known.iter().map(|entry| format!("- {:?}: {:?}", entry.name, entry.text)));
@@ -171,7 +171,8 @@ impl Reminded {
         missing.sort();
         missing.dedup();
         lines.extend(missing.iter().map(|room| format!("- {room} did not answer in time.")));
-        (lines, Context { enriched, missing, recalled: self.episodes, memories })
+        let (predicted, foreseen) = (self.prediction, self.fear.map(|(_, verdict)| verdict));
+        (lines, Context { enriched, missing, recalled: self.episodes, knowledge: known, predicted, foreseen, memories })
     }
 }
 

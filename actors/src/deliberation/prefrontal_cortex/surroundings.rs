@@ -6,7 +6,7 @@ use jiff::{SignedDuration, Timestamp};
 use maxim_bus::signals::body::MovementSensed;
 use maxim_bus::signals::cycle::{Display, DisplaySet};
 use maxim_bus::signals::prompt::Tier;
-use maxim_bus::signals::scene::{SceneNoticed, SceneThing, ThingKind};
+use maxim_bus::signals::scene::{Pose, SceneNoticed, SceneThing, ThingKind};
 use serde::{Deserialize, Serialize};
 
 use super::PrefrontalCortex;
@@ -46,6 +46,9 @@ pub struct Seen {
     /// Of the same things, in the same order.
     #[serde(default)]
     states: Vec<ThingState>,
+    /// How the body stands, as a sense told it.
+    #[serde(default)]
+    pose: Pose,
 }
 
 /// How a thing was when it was noticed last.
@@ -88,7 +91,8 @@ impl Seen {
         let things = noticed.things.iter().take(THINGS);
         let things = things.map(|thing| (thing.kind, thing.name.clone(), thing.confidence.get())).collect();
         let states = noticed.things.iter().take(THINGS).map(ThingState::of).collect();
-        Self { things, gaze: noticed.gaze.clone(), at, states }
+        let pose = noticed.pose.clone().unwrap_or_default();
+        Self { things, gaze: noticed.gaze.clone(), at, states, pose }
     }
 
     fn is_news_after(&self, before: &Self) -> bool {
@@ -96,7 +100,10 @@ impl Seen {
         let (mut now, mut then) = (names(self), names(before));
         now.sort();
         then.sort();
-        now != then || self.gaze != before.gaze || self.at.duration_since(before.at) >= AGAIN
+        now != then
+            || self.gaze != before.gaze
+            || self.pose != before.pose
+            || self.at.duration_since(before.at) >= AGAIN
     }
 }
 
@@ -106,18 +113,23 @@ impl Surroundings {
     pub(super) fn sections(&self, now: Timestamp, is_embodied: bool, counter: &TokenCounter) -> Vec<Section> {
         let ago = |at: Timestamp| format!("{:.0} s ago", now.duration_since(at).as_secs_f64().max(0.0));
         let mut sections = Vec::new();
-        if let Some(stance) = &self.body {
-            let sensors: Vec<String> =
-                stance.sensors.iter().map(|(name, reading)| format!("{name} {reading:.1}")).collect();
-            let text = format!(
-                "Your body after its last movement, {}:\n{}",
-                ago(stance.at),
-                data("body", &sensors.join(", "))
-            );
-            sections.push(Section::new(counter, "body_state", Tier::Critical, Part::User, text));
+        let told = |readings: &BTreeMap<String, f64>| {
+            let readings: Vec<String> = readings.iter().map(|(name, reading)| format!("{name} {reading:.1}")).collect();
+            data("body", &readings.join(", "))
+        };
+        let moved = self
+            .body
+            .as_ref()
+            .map(|stance| format!("Your body after its last movement, {}:\n{}", ago(stance.at), told(&stance.sensors)));
+        let seen = self.seen.as_ref().filter(|seen| now.duration_since(seen.at) < OLD);
+        let posed = seen
+            .filter(|seen| !seen.pose.is_empty())
+            .map(|seen| format!("How your body stands, as a sense told {}:\n{}", ago(seen.at), told(&seen.pose)));
+        let stands: Vec<String> = moved.into_iter().chain(posed).collect();
+        if !stands.is_empty() {
+            sections.push(Section::new(counter, "body_state", Tier::Critical, Part::User, stands.join("\n")));
         }
-        let fresh = self.seen.as_ref().filter(|seen| now.duration_since(seen.at) < OLD && !seen.things.is_empty());
-        if let Some(seen) = fresh {
+        if let Some(seen) = seen.filter(|seen| !seen.things.is_empty()) {
             let kind = |kind: ThingKind| match kind {
                 ThingKind::Person => "person",
                 ThingKind::Object => "object",

@@ -12,7 +12,7 @@ use super::model::{Context, Pending, Phase};
 use super::privacy;
 use super::region::{PrefrontalCortex, PrefrontalEvent, record_key};
 use super::reminding::Reminded;
-use super::transcript::Exchange;
+use super::transcript::{self, Exchange};
 use crate::action::executor::RESPOND;
 use crate::deliberation::reply::{ProposedAction, read_action};
 use crate::region::Pulse;
@@ -115,8 +115,9 @@ impl PrefrontalCortex {
         let (turn, trust, cycle) = (pending.wish.turn, pending.trust, pending.cycle);
         let standing = Standing { cycle, cycles: settings.cycles, pressed: pending.pressed, before: pending.before() };
         let ending = cycles::ending(read.ready, &read.reasoning, standing);
-        let Context { enriched, missing, recalled, memories } = std::mem::take(&mut pending.context);
-        let salience = cycles::salience(enriched.len(), memories, pending.before(), &read.reasoning);
+        let context = std::mem::take(&mut pending.context);
+        let salience = cycles::salience(context.enriched.len(), context.memories, pending.before(), &read.reasoning);
+        let Context { enriched, missing, recalled, knowledge, predicted, foreseen, .. } = context;
         let thought = CycleThought {
             turn,
             cycle,
@@ -125,6 +126,9 @@ impl PrefrontalCortex {
             enriched,
             missing,
             recalled,
+            knowledge,
+            predicted,
+            foreseen,
             salience,
             text: read.reasoning.clone(),
             tool: read.action.as_ref().map(|(tool, _)| tool.clone()),
@@ -133,9 +137,8 @@ impl PrefrontalCortex {
             outward,
             display: self.around.display,
         };
-        let named = thought.tool.clone();
         pulse.emit_trusted(turn, trust, thought);
-        pending.transcript.push(Exchange::new(cycle, &read.reasoning, named));
+        pending.transcript.push(Exchange::new(cycle, &read.reasoning, read.action.clone()));
         pending.cycle += 1;
         match (ending, &read.action) {
             (CycleEnding::Continued, action) => {
@@ -165,6 +168,8 @@ impl PrefrontalCortex {
             let (answer, context) = reminded.told(pulse.settings().knowledge);
             if let Some(exchange) = pending.transcript.last_mut() {
                 exchange.answer = answer;
+                exchange.expected = context.predicted.as_ref().filter(|predicted| predicted.known).map(|p| p.value);
+                exchange.verdict = context.foreseen.as_ref().map(|foreseen| foreseen.verdict.clone());
             }
             pending.context = context;
         }
@@ -176,7 +181,8 @@ impl PrefrontalCortex {
         let turn = pending.wish.turn;
         pulse.keep(PrefrontalEvent::Answered { turn, acts: tool != RESPOND });
         pulse.remove(record_key(turn));
+        let instead = transcript::passed_over(&pending.transcript, &tool, &params);
         let (tool, reasoning, confidence) = (Some(tool), read.reasoning, read.confidence);
-        pulse.emit(ModelProposal { turn, tool, params, reasoning, confidence, error: None });
+        pulse.emit(ModelProposal { turn, tool, params, reasoning, confidence, instead, error: None });
     }
 }

@@ -1,7 +1,10 @@
 //! What was thought in this turn so far, and what memory answered.
 
+use maxim_bus::signals::intent::Alternative;
 use maxim_bus::signals::prompt::Tier;
+use maxim_bus::units::Value;
 use serde::{Deserialize, Serialize};
+use serde_json::Value as Json;
 
 use crate::deliberation::prompt::{Part, Section, data, quoted};
 use crate::language::TokenCounter;
@@ -20,13 +23,31 @@ pub struct Exchange {
     pub thought: String,
     /// The tool that it leant towards.
     pub tool: Option<String>,
+    #[serde(default)]
+    pub params: Json,
     /// What memory answered, a line each.
     pub answer: Vec<String>,
+    /// What was expected of that tool, where anything was known of it.
+    #[serde(default)]
+    pub expected: Option<Value>,
+    /// What the gate would have said of it.
+    #[serde(default)]
+    pub verdict: Option<String>,
 }
 
 impl Exchange {
-    pub fn new(cycle: u32, thought: &str, tool: Option<String>) -> Self {
-        Self { cycle, thought: thought.chars().take(THOUGHT).collect(), tool, answer: Vec::new() }
+    pub fn new(cycle: u32, thought: &str, action: Option<(String, Json)>) -> Self {
+        let (tool, params) = action.map_or((None, Json::Null), |(tool, params)| (Some(tool), params));
+        let thought = thought.chars().take(THOUGHT).collect();
+        Self { cycle, thought, tool, params, answer: Vec::new(), expected: None, verdict: None }
+    }
+
+    /// What it leant towards, as something that wasn't done.
+    fn leaning(&self) -> Option<Alternative> {
+        let expected = self.expected.map_or(String::new(), |value| format!(", expected {:.2} of 1 good", value.get()));
+        let feared = self.verdict.as_ref().map_or(String::new(), |verdict| format!(", the gate would {verdict}"));
+        let why = format!("cycle {} leant towards it{expected}{feared}; a later thought chose otherwise", self.cycle);
+        Some(Alternative { tool: self.tool.clone()?, params: self.params.clone(), why })
     }
 
     fn text(&self) -> String {
@@ -38,6 +59,18 @@ impl Exchange {
         };
         format!("Cycle {}. You thought: {thought}.{leant}{answer}", self.cycle)
     }
+}
+
+/// What earlier cycles leant towards and the last one did not choose, the newest first.
+pub fn passed_over(exchanges: &[Exchange], tool: &str, params: &Json) -> Vec<Alternative> {
+    let mut found: Vec<Alternative> = Vec::new();
+    for leaning in exchanges.iter().rev().filter_map(Exchange::leaning) {
+        let is_chosen = leaning.tool == tool && leaning.params == *params;
+        if !is_chosen && !found.iter().any(|other| other.tool == leaning.tool && other.params == leaning.params) {
+            found.push(leaning);
+        }
+    }
+    found
 }
 
 /// min(2000, 0.3 × available): `available` is what is left beside mandatory and critical sections.
@@ -80,7 +113,7 @@ mod tests {
 
     fn exchange(cycle: u32, words: usize) -> Exchange {
         let answer = vec![format!("memory {cycle}:{}", " fact".repeat(words)), "last".into()];
-        Exchange { answer, ..Exchange::new(cycle, &format!("thought {cycle}"), Some("glob".into())) }
+        Exchange { answer, ..Exchange::new(cycle, &format!("thought {cycle}"), Some(("glob".into(), Json::Null))) }
     }
 
     #[test]

@@ -265,7 +265,7 @@ fn seen_from(live: &Live, place: [f64; 2]) -> Observed {
     let down = share(place[1] - pose[Joint::Pitch].to_degrees(), live.body.plan().view[1]);
     let frame = [0.45 + right, 0.45 + down, 0.55 + right, 0.55 + down];
     let cup = Detection { name: "cup".into(), confidence: Confidence::clamped(0.9), frame: Some(frame) };
-    Observed { source: "camera".into(), objects: vec![cup], people: Vec::new(), sound: None }
+    Observed { source: "camera".into(), objects: vec![cup], people: Vec::new(), sound: None, pose: None }
 }
 
 #[test]

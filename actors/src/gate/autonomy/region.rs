@@ -432,7 +432,8 @@ mod tests {
             goal: Some("run the tests".into()),
             channel: "http".into(),
             recipient: "anna".into(),
-            alternatives: vec![],
+            then: vec![],
+            instead: vec![],
         }
     }
 
@@ -549,6 +550,7 @@ mod tests {
             ear::<PowersReported>(bus, probe);
         });
         let proposed = |tool: &str| ModelProposal {
+            instead: Vec::new(),
             turn: MessageId::from_parts(1, 1),
             tool: Some(tool.into()),
             params: serde_json::Value::Null,

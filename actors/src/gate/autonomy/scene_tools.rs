@@ -137,7 +137,7 @@ mod tests {
             sightings: 1,
             dwell_s: None,
         };
-        SceneNoticed { things: names.iter().map(thing).collect(), gaze: None }
+        SceneNoticed { things: names.iter().map(thing).collect(), gaze: None, pose: None }
     }
 
     fn off(scene: &SceneTools, tools: &ToolRegistry, at: Timestamp) -> Vec<String> {

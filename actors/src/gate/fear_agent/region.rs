@@ -358,8 +358,8 @@ impl FearAgent {
     fn issue(&self, entry: &GateEntry, expires: Timestamp, pulse: &mut Pulse<'_, Self>) {
         pulse.keep(FearEvent::Cleared { id: entry.id, expires, reissue: pulse.now() + REISSUE });
         let (rule, reason) = (entry.rule.clone(), entry.reason.clone());
-        let (intent, terms) = (entry.intent.clone(), entry.terms.clone());
-        let cleared = ClearedIntent::issue(entry.id, intent, rule, reason, expires, terms);
+        let (intent, terms, expected) = (entry.intent.clone(), entry.terms.clone(), entry.predicted.clone());
+        let cleared = ClearedIntent::issue(entry.id, intent, rule, reason, expires, terms, expected);
         pulse.emit_trusted(entry.intent.turn, entry.trust, cleared);
     }
 

@@ -389,7 +389,8 @@ mod tests {
                 goal: Some(goal.into()),
                 channel: "http".into(),
                 recipient: "anna".into(),
-                alternatives: vec![],
+                then: vec![],
+                instead: vec![],
             });
             let act = |(tool, params, status): &(&str, Json, &str)| ActionSummary {
                 id: turn,

@@ -4,6 +4,7 @@
 
 use jiff::Timestamp;
 pub use maxim_bus::Provenance;
+use maxim_bus::signals::scene::Pose;
 use maxim_bus::units::{Confidence, Intensity, Novelty, Salience};
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
@@ -47,6 +48,9 @@ pub struct Perception {
     pub objects: Vec<String>,
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub people: Vec<String>,
+    /// How the body stood, by what a sense told: readings by joint or axis.
+    #[serde(skip_serializing_if = "Pose::is_empty")]
+    pub pose: Pose,
     /// Where it came from, e.g. `comms:console`, `body`, `speech`.
     pub source: String,
     /// How sure the recogniser was of it, where it was heard.

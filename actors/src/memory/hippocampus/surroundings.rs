@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use jiff::{SignedDuration, Timestamp};
-use maxim_bus::signals::scene::{PRESENT, SceneNoticed, ThingKind};
+use maxim_bus::signals::scene::{PRESENT, Pose, SceneNoticed, ThingKind};
 use serde::{Deserialize, Serialize};
 
 use super::model::Perception;
@@ -21,6 +21,8 @@ pub struct Around {
     at: Option<Timestamp>,
     objects: Vec<String>,
     people: Vec<String>,
+    #[serde(default)]
+    pose: Pose,
 }
 
 impl Around {
@@ -29,13 +31,18 @@ impl Around {
             let of_kind = noticed.here(now).filter(|thing| (thing.kind == ThingKind::Person) == is_person);
             of_kind.take(MOST).map(|thing| thing.name.clone()).collect()
         };
-        Self { at: Some(now), objects: named(false), people: named(true) }
+        Self {
+            at: Some(now),
+            objects: named(false),
+            people: named(true),
+            pose: noticed.pose.clone().unwrap_or_default(),
+        }
     }
 
     /// Whether the same is around, in whatever order.
     fn is_like(&self, other: &Self) -> bool {
         let set = |names: &[String]| names.iter().cloned().collect::<BTreeSet<_>>();
-        set(&self.objects) == set(&other.objects) && set(&self.people) == set(&other.people)
+        set(&self.objects) == set(&other.objects) && set(&self.people) == set(&other.people) && self.pose == other.pose
     }
 
     /// Adds what was around to what was perceived, unless it is too long ago.
@@ -47,6 +54,7 @@ impl Around {
             let new: Vec<String> = seen.iter().filter(|name| !into.contains(name)).cloned().collect();
             into.extend(new);
         }
+        perception.pose.clone_from(&self.pose);
     }
 }
 

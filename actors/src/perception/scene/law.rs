@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use jiff::{SignedDuration, Timestamp};
-use maxim_bus::signals::scene::{Detection, Observed, SceneThing, ThingKind, plain_name};
+use maxim_bus::signals::scene::{Detection, Observed, Pose, SceneThing, ThingKind, plain_name};
 use maxim_bus::units::{Confidence, Novelty, Salience};
 use serde::{Deserialize, Serialize};
 
@@ -41,7 +41,15 @@ pub struct Around {
     things: BTreeMap<ThingKind, BTreeMap<String, Thing>>,
     /// What each source has in the middle of its picture, and since when.
     gazes: BTreeMap<String, (String, Timestamp)>,
+    /// How the body stands, by what was told last, and when.
+    #[serde(default)]
+    pose: Option<(Pose, Timestamp)>,
     sources: u64,
+}
+
+/// In whole units: what trembles isn't news, and what was lived in nearly the same pose is alike.
+fn steady(pose: &Pose) -> Pose {
+    pose.iter().map(|(joint, reading)| (plain_name(joint), reading.round() + 0.0)).collect()
 }
 
 /// What is nearest to the middle, and near enough.
@@ -71,7 +79,14 @@ impl Around {
             let known = self.things.get(&kind).and_then(|things| things.get(&plain_name(&seen.name)));
             known.is_some_and(|known| at.duration_since(known.last_seen) < AGAIN)
         };
-        self.is_empty() || gaze != gazed(observed) || !kinds(observed).all(|(kind, seen)| is_known(kind, seen))
+        let is_posed = observed.pose.as_ref().is_some_and(|pose| {
+            let told = self.pose.as_ref().filter(|(_, told)| at.duration_since(*told) < FORGOTTEN);
+            told.is_none_or(|(known, told)| at.duration_since(*told) >= AGAIN && *known != steady(pose))
+        });
+        self.is_empty()
+            || is_posed
+            || gaze != gazed(observed)
+            || !kinds(observed).all(|(kind, seen)| is_known(kind, seen))
     }
 
     pub fn take(&mut self, observed: &Observed, at: Timestamp) {
@@ -88,6 +103,9 @@ impl Around {
             thing.confidence += SMOOTHING * (confidence - thing.confidence);
             thing.sightings += u64::from(thing.sightings == 0 || at.duration_since(thing.last_seen) >= AGAIN);
             thing.last_seen = at;
+        }
+        if let Some(pose) = &observed.pose {
+            self.pose = Some((steady(pose), at));
         }
         self.gaze(observed, at);
         self.forget(at);
@@ -120,6 +138,11 @@ impl Around {
             let Some((kind, name)) = oldest.map(|(kind, (name, _))| (kind, name.clone())) else { return };
             self.things.get_mut(&kind).map(|things| things.remove(&name));
         }
+    }
+
+    /// How the body stands, by what a sense told last.
+    pub fn pose(&self, now: Timestamp) -> Option<&Pose> {
+        self.pose.as_ref().filter(|(_, told)| now.duration_since(*told) < FORGOTTEN).map(|(pose, _)| pose)
     }
 
     /// What is gazed at now; the newest gaze, where there are several sources.

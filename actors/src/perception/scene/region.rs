@@ -2,7 +2,8 @@
 //!
 //! Biology: the parietal lobe's map of what is where, and the eye fields that gaze.
 //! Law: `law.rs`. Labels are often wrong, so confidence is carried on and flickers are smoothed.
-//! Remembers: things, people and sounds with when they were seen last, what is gazed at, and what the scene was named.
+//! Remembers: things, people and sounds with when they were seen last, what is gazed at, how the body is said to stand,
+//! and what the scene was named.
 //! Forgets: what wasn't seen for ten minutes; beyond 64, what was seen longest ago.
 //! Down: nothing is known of what is around; observations are conflated and wait.
 
@@ -69,7 +70,8 @@ impl Hears<Observed> for Scene {
         around.take(observed, at);
         let mut things = around.told(at, true);
         things.truncate(NOTICED);
-        pulse.emit(SceneNoticed { things, gaze: around.gazed(at).map(str::to_owned) });
+        let (gaze, pose) = (around.gazed(at).map(str::to_owned), around.pose(at).cloned());
+        pulse.emit(SceneNoticed { things, gaze, pose });
         pulse.keep(SceneEvent::Seen { observed: observed.clone(), at });
     }
 }
@@ -91,8 +93,8 @@ impl Hears<SurveyScene> for Scene {
         objects.truncate(wanted.top_n);
         let available = !self.around.is_empty() || self.named.is_some();
         let reason = (!available).then(|| BLIND.to_owned());
-        let scene = self.named.clone();
-        pulse.reply(SceneSurveyed { available, reason, scene, objects, around, gaze, next_target });
+        let (scene, pose) = (self.named.clone(), self.around.pose(now).cloned());
+        pulse.reply(SceneSurveyed { available, reason, scene, objects, around, gaze, pose, next_target });
     }
 }
 
@@ -118,7 +120,7 @@ mod tests {
     }
 
     fn observed(objects: Vec<Detection>, people: Vec<Detection>) -> Observed {
-        Observed { source: "camera".into(), objects, people, sound: None }
+        Observed { source: "camera".into(), objects, people, sound: None, pose: None }
     }
 
     fn survey(rig: &mut Rig<Scene>) -> SceneSurveyed {

@@ -62,6 +62,17 @@ impl SearchCode {
             &[("literal", json!(true))],
         )
         .with_phrase(&["grep", "grep for"], "{verb} {pattern:quoted} [in] {path:path}", &[])
+        .with_phrase(&["grep", "grep for"], "{verb} {pattern:word} in [the] [file|folder|directory] {path:path} [file|folder|directory]", &[])
+        .with_phrase(
+            &["search for", "look for", "find"],
+            "{verb} [the] (word|text|string|phrase) ({pattern:quoted}|{pattern:word}) in [the] [file|folder|directory] {path:path} [file|folder|directory]",
+            &[("literal", json!(true))],
+        )
+        .with_phrase(
+            &["find", "find me", "list", "show", "show me"],
+            "{verb} (every|each|any|all|the) [the] (file|files|document|documents) (that|which) (mention|mentions|contain|contains|use|uses|have|has|say|says|include|includes) [the] [text|word|words] {pattern:rest}",
+            &[("literal", json!(true))],
+        )
         .with_phrase(&["grep", "grep for"], "{verb} {pattern:quoted}", &[])
         .with_phrase(&["grep for"], "{verb} {pattern:rest}", &[("literal", json!(true))])
         .with_phrase(

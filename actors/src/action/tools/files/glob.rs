@@ -70,6 +70,7 @@ impl Glob {
         )
         .with_phrase(&["ls", "dir", "list"], "{verb} {path:path}", &here)
         .with_phrase(&["ls", "dir"], "{verb}", &here)
+        .with_phrase(&[], "[show me|tell me|list] what is (in|inside) (this|the|the current|the working|my) (folder|directory)", &here)
         .with_phrase(&[], "(what|which) (files|folders) (are|do you see|do we have|do i have|exist) [here|there]", &here)
         .with_phrase(&[], "(what|which) (files|folders) are (in|inside|under) [the] [folder|directory] {path:path} [folder|directory]", &here)
         .with_speech(

@@ -11,6 +11,9 @@ use crate::deliberation::habit::lexicon::terms;
 /// the nearest thing known.
 pub(super) const ANSWERS: f64 = 0.6;
 
+/// Deeds that are told of a span of time.
+const DEEDS: usize = 8;
+
 /// How a reply begins that doesn't answer.
 pub const UNKNOWN: &str = "I don't know";
 
@@ -62,19 +65,29 @@ pub fn recalled(topic: &str, words: &[String], evidence: &[Evidence], asker: Opt
     reply
 }
 
-/// What the agent did: the latest matching action with its result. `tool` narrows to one tool.
-pub fn happened(tool: Option<&str>, topic: &str, evidence: &[Evidence], zone: &TimeZone) -> Reply {
+/// What the agent did: the latest matching action with its result, or all of a span of time that nothing else narrows.
+/// `tool` narrows to one tool; `span` says in words when the evidence is from.
+pub fn happened(tool: Option<&str>, topic: &str, span: Option<&str>, evidence: &[Evidence], zone: &TimeZone) -> Reply {
     let words = terms(topic);
     let acts = evidence.iter().enumerate().filter_map(|(place, one)| match &one.origin {
         Origin::Did { tool: used } if tool.is_none_or(|tool| tool == used) => Some((place, one, used)),
         _ => None,
     });
+    let is_about = |covered: f64| covered > 0.0 || words.is_empty() || tool.is_some();
     let mut acts: Vec<_> = acts.map(|act| (coverage(&words, &format!("{} {}", act.1.text, act.2)), act)).collect();
+    acts.retain(|(covered, _)| is_about(*covered));
     acts.sort_by(|(a, one), (b, other)| b.total_cmp(a).then(other.1.at.cmp(&one.1.at)));
     let Some((_, (place, act, used))) = acts.first() else {
         let what = tool.map(|tool| format!(" using {tool}")).unwrap_or_else(|| about(topic));
-        return Reply { text: format!("I don't remember doing anything{what}."), rests_on: vec![], known: false };
+        let when = span.map_or(String::new(), |span| format!(" {span}"));
+        let lately = if what.is_empty() && when.is_empty() { " lately" } else { "" };
+        let text = format!("I don't remember doing anything{what}{when}{lately}.");
+        return Reply { text, rests_on: vec![], known: false };
     };
+    if let Some(span) = span.filter(|_| tool.is_none() && words.is_empty() && acts.len() > 1) {
+        let deeds: Vec<_> = acts.iter().map(|(_, act)| *act).collect();
+        return told(span, &deeds, zone);
+    }
     let when = act.at.map(|at| format!("On {}", date_and_time(at, zone))).unwrap_or_else(|| "At some time".to_owned());
     let end = match (act.success, &act.result) {
         (Some(true), Some(result)) => format!("It worked: {}.", result.trim().trim_end_matches('.')),
@@ -86,6 +99,26 @@ pub fn happened(tool: Option<&str>, topic: &str, evidence: &[Evidence], zone: &T
     };
     let stem = act.text.trim().trim_end_matches('.');
     Reply { text: format!("{when} I used {used}: {stem}. {end}"), rests_on: vec![*place], known: true }
+}
+
+/// Several deeds, the newest first, a line each.
+fn told(span: &str, deeds: &[(usize, &Evidence, &String)], zone: &TimeZone) -> Reply {
+    let line = |(_, act, used): &(usize, &Evidence, &String)| {
+        let when = act.at.map_or_else(|| "at some time".to_owned(), |at| date_and_time(at, zone));
+        let end = match act.success {
+            Some(true) => "it worked",
+            Some(false) => "it failed",
+            None if act.result.is_some() => "done",
+            None => "I don't know how it ended",
+        };
+        format!("{when}, {used}: {} ({end})", act.text.trim().trim_end_matches('.'))
+    };
+    let mut lines: Vec<String> = deeds.iter().take(DEEDS).map(line).collect();
+    if deeds.len() > DEEDS {
+        lines.push(format!("and {} more; see `maxim memory recall`", deeds.len() - DEEDS));
+    }
+    let rests_on = deeds.iter().take(DEEDS).map(|(place, ..)| *place).collect();
+    Reply { text: format!("What I did {span}, the latest first:\n{}", lines.join("\n")), rests_on, known: true }
 }
 
 /// What learned experience predicts for an action.
@@ -152,7 +185,8 @@ fn split(text: &str) -> Vec<&str> {
     let mut chars = text.char_indices().peekable();
     while let Some((at, c)) = chars.next() {
         let after = at + c.len_utf8();
-        let ends = c == '\n' || (".!?".contains(c) && chars.peek().is_none_or(|(_, next)| next.is_whitespace()));
+        let closes = ".!?".contains(c) && chars.peek().is_none_or(|(_, next)| next.is_whitespace());
+        let ends = c == '\n' || (closes && !(c == '.' && is_shortened(&text[start..at])));
         if ends {
             parts.push(text[start..after].trim());
             start = after;
@@ -161,6 +195,17 @@ fn split(text: &str) -> Vec<&str> {
     parts.push(text[start..].trim());
     parts.retain(|part| !part.is_empty());
     parts
+}
+
+/// Whether the dot behind this belongs to its last word: a title, an initial, or another abbreviation.
+fn is_shortened(text: &str) -> bool {
+    const SHORT: [&str; 22] = [
+        "dr", "mr", "mrs", "ms", "prof", "st", "sr", "rev", "gen", "col", "capt", "lt", "hon", "no", "nr", "vs", "ca",
+        "approx", "e.g", "i.e", "ave", "rd",
+    ];
+    let last = text.rsplit(char::is_whitespace).next().unwrap_or_default();
+    let is_initial = last.chars().count() == 1 && last.chars().all(|c| c.is_uppercase() && c != 'I');
+    is_initial || SHORT.contains(&last.to_lowercase().as_str())
 }
 
 /// The fact in "remember that the key is in the drawer".
@@ -251,12 +296,12 @@ mod tests {
         act.origin = Origin::Did { tool: "write_file".to_owned() };
         act.success = Some(false);
         act.result = Some("permission denied".to_owned());
-        let reply = happened(Some("write_file"), "write notes.txt", &[act.clone()], &TimeZone::UTC);
+        let reply = happened(Some("write_file"), "write notes.txt", None, &[act.clone()], &TimeZone::UTC);
         assert_eq!(
             reply.text,
             "On 2026-01-05 at 09:30 I used write_file: write notes.txt. It failed: permission denied."
         );
-        assert!(!happened(Some("bash"), "run ls", &[act], &TimeZone::UTC).known);
+        assert!(!happened(Some("bash"), "run ls", None, &[act], &TimeZone::UTC).known);
     }
 
     #[test]

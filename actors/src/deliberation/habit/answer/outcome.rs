@@ -38,6 +38,9 @@ pub fn outcome(tool: &str, params: &Value, result: &Value) -> String {
         "respond" | "speak" => text(params, &["text", "message"]).unwrap_or_default(),
         "read_file" => content(&path, output),
         "write_file" => match number(output, &["bytes", "bytes_written", "written", "size"]) {
+            Some(bytes) if output["created"] == Value::Bool(false) => {
+                format!("I wrote {bytes} bytes to {path}, in place of what it held. “undo that” brings that back.")
+            }
             Some(bytes) => format!("I wrote {bytes} bytes to {path}."),
             None => format!("I wrote {path}."),
         },

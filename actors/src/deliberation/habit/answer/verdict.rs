@@ -88,7 +88,6 @@ pub fn small_talk(understood: &Understanding) -> Option<String> {
         Understanding::Farewell => "Goodbye.",
         Understanding::Acknowledgement { agrees: Some(false) } => "All right, I leave it.",
         Understanding::Acknowledgement { .. } => "All right.",
-        Understanding::Statement => "Noted.",
         Understanding::Prohibition { words, .. } => return Some(format!("Understood, I did nothing (“{words}”).")),
         Understanding::Unsupported { reply, .. } => reply,
         Understanding::Ambiguous { question, .. } => question,
@@ -129,6 +128,7 @@ mod tests {
             params: json!({"command": "make"}),
             certainty: Confidence::clamped(1.0),
             pattern: String::new(),
+            others: Vec::new(),
         };
         let question = Question { code: "3f2a".into(), id: Some("a1".into()), until: Some("15:40".into()) };
         let asked = approval_needed(&step, "it executes code", &question);

@@ -188,7 +188,8 @@ fn intent(turn: MessageId, goal: &str, trust: Trust) -> Intent {
         goal: Some(goal.into()),
         channel: "http".into(),
         recipient: "anna".into(),
-        alternatives: vec![],
+        then: vec![],
+        instead: vec![],
     }
 }
 

@@ -17,6 +17,9 @@ use super::memory::blocking;
 use super::problem::{Answer, ok};
 use super::{Problem, Served};
 
+mod words;
+use words::{rests_on, sentence};
+
 /// Turns that are searched for an id that has no index, newest first.
 const SEARCHED: usize = 500;
 
@@ -183,127 +186,6 @@ fn step(part: &CausePart) -> Value {
     json!({
         "what": format!("{}: {}", part.by, sentence(part)),
         "kind": part.kind, "at": part.at, "by": part.by, "id": part.id, "cause": part.cause, "detail": part.body,
+        "rests_on": rests_on(part),
     })
-}
-
-fn rounded(number: &Value) -> String {
-    number.as_f64().map_or_else(|| "-".into(), |number| format!("{number:.2}"))
-}
-
-/// The step in words, out of its own fields alone.
-fn sentence(part: &CausePart) -> String {
-    let body = &part.body;
-    let text = |name: &str| match &body[name] {
-        Value::String(text) => text.clone(),
-        Value::Null => "-".into(),
-        other => other.to_string(),
-    };
-    let intent = &body["intent"];
-    match part.kind.as_str() {
-        "SalientPercept" => format!("perceived {}, salience {}", body["percept"]["content"], body["salience"]),
-        "EnrichedPercept" => {
-            let recalled = body["recalled"].as_array().map_or(0, Vec::len);
-            let missing: Vec<&str> =
-                body["missing"].as_array().into_iter().flatten().filter_map(|m| m["region"].as_str()).collect();
-            let without = if missing.is_empty() { String::new() } else { format!(", without {}", missing.join(", ")) };
-            let named = |list: &Value, by: &str| -> Vec<String> {
-                list.as_array().into_iter().flatten().filter_map(|one| one[by].as_str().map(str::to_owned)).collect()
-            };
-            let fears = &body["fears"];
-            let mut feared = named(&fears["hurts"], "tool");
-            feared.extend(named(&fears["refusals"], "tool"));
-            feared.sort();
-            feared.dedup();
-            let others = [
-                ("knows", named(&body["knowledge"], "name")),
-                ("programs", named(&body["programs"], "name")),
-                ("fears", feared),
-            ];
-            let others = others.into_iter().filter(|(_, names)| !names.is_empty());
-            let others: String = others.map(|(what, names)| format!("; {what} {}", names.join(", "))).collect();
-            format!("recalled {recalled} episodes{others}{without}")
-        }
-        "PromptBuilt" => {
-            let sections = body["sections"].as_array();
-            let out: Vec<&str> = sections
-                .into_iter()
-                .flatten()
-                .filter(|section| section["kept"] == false)
-                .filter_map(|section| section["name"].as_str())
-                .collect();
-            let left_out = if out.is_empty() { String::new() } else { format!(", left out {}", out.join(", ")) };
-            format!("asked the model with {} of {} tokens{left_out}", body["tokens"], body["budget"])
-        }
-        "ThoughtGated" => match body["refused"].as_str() {
-            Some(bar) => format!("left it to habit ({bar}): {}", text("reason")),
-            None => format!("found it worth a thought: {}", text("reason")),
-        },
-        "CycleThought" => cycle(body),
-        "Thought" => format!("thought: {} (confidence {})", text("text"), body["confidence"]),
-        "Intent" => {
-            let others = body["alternatives"].as_array().into_iter().flatten().filter_map(Value::as_str);
-            let others: Vec<&str> = others.collect();
-            let others = if others.is_empty() { String::new() } else { format!(", and then {}", others.join(", ")) };
-            format!("wanted {} {}{others}", text("tool"), body["params"])
-        }
-        "IntentRefused" => format!("{} {}: {} ({})", text("refusal"), text("tool"), text("reason"), text("rule")),
-        "ClearedIntent" => {
-            let level = body["terms"]["powers"]["autonomy"].as_str();
-            let level = level.map_or(String::new(), |level| format!(" (autonomy: {level})"));
-            format!("cleared {} by {}: {}{level}", intent["tool"].as_str().unwrap_or("-"), text("rule"), text("reason"))
-        }
-        "ExecutionStarted" => {
-            format!("began {}, attempt {}", intent["tool"].as_str().unwrap_or("-"), body["attempt"])
-        }
-        "ToolResult" => match body["success"].as_bool() {
-            Some(true) => format!("{} succeeded in {} us", text("tool"), body["duration_us"]),
-            Some(false) => format!("{} failed: {}", text("tool"), text("error")),
-            None => format!("{} has no known outcome", text("tool")),
-        },
-        "Outbound" => format!("said {} on {}", body["text"], text("channel")),
-        "DeliveryEnded" => {
-            let why = body["why"].as_str().map_or(String::new(), |why| format!(": {why}"));
-            format!("the message to {} on {} is {}{why}", text("recipient"), text("channel"), text("state"))
-        }
-        "TurnEnded" => "ended the turn".into(),
-        "GoalChanged" => {
-            let goal = |name: &str| body["goal"][name].as_str().unwrap_or("-").to_owned();
-            format!("the goal “{}” is {}: {}", goal("title"), goal("state"), goal("reason"))
-        }
-        "EpisodeStored" => {
-            let state = if body["complete"] == true { "completed" } else { "opened" };
-            format!("{state} the episode {}", text("episode"))
-        }
-        "PainSignal" => format!("felt {} at {}: {}", text("kind"), body["intensity"], text("reason")),
-        "InquiryAnswered" => format!("asked {} {}", text("tool"), body["params"]),
-        "PredictionErrorSensed" => format!(
-            "learned of {}: {}, expected {}, error {}, now {} ({})",
-            text("event"),
-            text("outcome"),
-            rounded(&body["expected"]),
-            rounded(&body["rpe"]),
-            rounded(&body["value"]),
-            text("valence")
-        ),
-        "Reward" => format!("rewarded {} with {}", text("tool"), rounded(&body["lambda"])),
-        other => format!("{other} {body}"),
-    }
-}
-
-/// `Cycle 1/3 · 8.2 s · enriched: hippocampus · ready`, what was thought, and how much it stands out.
-fn cycle(body: &Value) -> String {
-    let listed = |name: &str| {
-        let items: Vec<&str> = body[name].as_array().into_iter().flatten().filter_map(Value::as_str).collect();
-        items.join(", ")
-    };
-    let mut parts = vec![format!("cycle {}/{}", body["cycle"], body["cycles"])];
-    parts.push(format!("{:.1} s", body["seconds"].as_f64().unwrap_or_default()));
-    for (name, word) in [("enriched", "enriched"), ("missing", "without"), ("outward", "speaks to others")] {
-        let items = listed(name);
-        parts.extend((!items.is_empty()).then(|| format!("{word}: {items}")));
-    }
-    parts.push(body["ending"].as_str().unwrap_or("-").to_owned());
-    let leaning = body["tool"].as_str().map_or(String::new(), |tool| format!(", towards {tool}"));
-    let salience = body["salience"].as_f64().unwrap_or_default();
-    format!("{}: {}{leaning} (salience {salience:.2})", parts.join(" · "), body["text"])
 }

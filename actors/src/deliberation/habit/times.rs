@@ -1,0 +1,151 @@
+//! Spans of time that words name: "today", "five minutes ago", "in the last hour", "on Monday".
+
+use jiff::civil::Weekday;
+use jiff::tz::TimeZone;
+use jiff::{SignedDuration, Span, Timestamp, ToSpan, Zoned};
+
+use super::lexicon;
+
+/// What is said to be so long ago was between these shares of it ago.
+const ABOUT: [f64; 2] = [1.5, 0.5];
+/// Longest time phrase, in words.
+const WORDS: usize = 6;
+/// Hours at which parts of a day begin and end.
+const PARTS: [(&str, i64, i64); 4] =
+    [("morning", 0, 12), ("afternoon", 12, 18), ("evening", 18, 24), ("night", 18, 30)];
+
+/// A span of time by its name.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) struct Named {
+    pub after: Timestamp,
+    /// None: until now.
+    pub before: Option<Timestamp>,
+    /// As it was said.
+    pub words: String,
+}
+
+/// The span that the last words name, and what stands before them.
+pub(super) fn at_the_end(text: &str, now: Timestamp, zone: &TimeZone) -> Option<(String, Named)> {
+    let words: Vec<&str> = text.split_whitespace().collect();
+    let now = now.to_zoned(zone.clone());
+    let from = words.len().saturating_sub(WORDS);
+    (from..words.len()).find_map(|cut| {
+        let plain = |word: &&str| word.to_lowercase().trim_matches(|c: char| ",.;:!?".contains(c)).to_owned();
+        let phrase: Vec<String> = words[cut..].iter().map(plain).collect();
+        let phrase: Vec<&str> = phrase.iter().map(String::as_str).collect();
+        let (after, before) = span(&phrase, &now)?;
+        let named =
+            Named { after: after.timestamp(), before: before.map(|at| at.timestamp()), words: phrase.join(" ") };
+        Some((words[..cut].join(" ").trim_end_matches(',').to_owned(), named))
+    })
+}
+
+fn span(phrase: &[&str], now: &Zoned) -> Option<(Zoned, Option<Zoned>)> {
+    let day = |back: i64| now.checked_sub(back.days()).ok()?.start_of_day().ok();
+    let hours = |from: &Zoned, hours: i64| from.checked_add(hours.hours()).ok();
+    let part = |of: Zoned, name: &str| {
+        let (_, begins, ends) = PARTS.iter().find(|(part, ..)| *part == name)?;
+        Some((hours(&of, *begins)?, hours(&of, *ends)))
+    };
+    match phrase {
+        ["today" | "tonight"] | ["so", "far", "today"] => Some((day(0)?, None)),
+        ["this", name @ ("morning" | "afternoon" | "evening")] => part(day(0)?, name),
+        ["yesterday"] => Some((day(1)?, day(0))),
+        ["yesterday", name] => part(day(1)?, name),
+        ["last", "night"] => part(day(1)?, "night"),
+        ["just", "now"] => Some((now.checked_sub(10.minutes()).ok()?, None)),
+        ["this", "week"] => Some((day(i64::from(now.weekday().to_monday_zero_offset()))?, None)),
+        ["last", "week"] => {
+            let monday = i64::from(now.weekday().to_monday_zero_offset());
+            Some((day(monday + 7)?, day(monday)))
+        }
+        ["since", rest @ ..] => Some((span(rest, now)?.0, None)),
+        ["in" | "within" | "during" | "over" | "for", rest @ ..] => span(rest, now),
+        ["the", "last" | "past", rest @ ..] | ["last" | "past", rest @ ..] if !rest.is_empty() => match rest {
+            [unit] if weekday(unit).is_none() => Some((ago(now, 1.0, unit)?, None)),
+            [many, unit] => Some((ago(now, count(many)?, unit)?, None)),
+            [day] => on(now, day),
+            _ => None,
+        },
+        ["on", name] => on(now, name),
+        [many, unit, "ago"] => {
+            let many = count(many)?;
+            Some((ago(now, many * ABOUT[0], unit)?, ago(now, many * ABOUT[1], unit)))
+        }
+        _ => None,
+    }
+}
+
+/// The last such day that is over.
+fn on(now: &Zoned, name: &str) -> Option<(Zoned, Option<Zoned>)> {
+    let back = i64::from(now.weekday().since(weekday(name)?));
+    let back: Span = if back == 0 { 7.days() } else { back.days() };
+    let begins = now.checked_sub(back).ok()?.start_of_day().ok()?;
+    let ends = begins.checked_add(1.day()).ok();
+    Some((begins, ends))
+}
+
+fn weekday(name: &str) -> Option<Weekday> {
+    let names = ["monday", "tuesday", "wednesday", "thursday", "friday", "saturday", "sunday"];
+    let at = names.iter().position(|known| *known == name)?;
+    Weekday::from_monday_zero_offset(i8::try_from(at).ok()?).ok()
+}
+
+fn count(word: &str) -> Option<f64> {
+    match word {
+        "a" | "an" | "one" => Some(1.0),
+        "few" | "some" => Some(5.0),
+        "couple" => Some(2.0),
+        _ => lexicon::number(word)?.as_f64().filter(|many| *many > 0.0),
+    }
+}
+
+fn ago(now: &Zoned, many: f64, unit: &str) -> Option<Zoned> {
+    let seconds = match unit.strip_suffix('s').unwrap_or(unit) {
+        "second" | "sec" => 1.0,
+        "minute" | "min" => 60.0,
+        "hour" => 3_600.0,
+        "day" => 86_400.0,
+        "week" => 604_800.0,
+        "month" => 2_629_800.0,
+        _ => return None,
+    };
+    now.checked_sub(SignedDuration::try_from_secs_f64(many * seconds).ok()?).ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn spans_are_read_off_the_end() {
+        let now: Timestamp = "2026-01-14T15:30:00Z".parse().expect("a Wednesday");
+        let read = |text: &str| {
+            let (rest, named) = at_the_end(text, now, &TimeZone::UTC)?;
+            Some((rest, named.after.to_string(), named.before.map(|at| at.to_string())))
+        };
+        let some = |rest: &str, after: &str, before: Option<&str>| {
+            Some((rest.to_owned(), format!("2026-01-{after}Z"), before.map(|at| format!("2026-01-{at}Z"))))
+        };
+        for (text, meant) in [
+            ("today?", some("", "14T00:00:00", None)),
+            ("delete any files yesterday?", some("delete any files", "13T00:00:00", Some("14T00:00:00"))),
+            ("write, this morning", some("write", "14T00:00:00", Some("14T12:00:00"))),
+            ("last night", some("", "13T18:00:00", Some("14T06:00:00"))),
+            ("five minutes ago", some("", "14T15:22:30", Some("14T15:27:30"))),
+            ("an hour ago", some("", "14T14:00:00", Some("14T15:00:00"))),
+            ("fail in the last two hours", some("fail", "14T13:30:00", None)),
+            ("the past hour", some("", "14T14:30:00", None)),
+            ("on Monday", some("", "12T00:00:00", Some("13T00:00:00"))),
+            ("last wednesday", some("", "07T00:00:00", Some("08T00:00:00"))),
+            ("since yesterday", some("", "13T00:00:00", None)),
+            ("this week", some("", "12T00:00:00", None)),
+            ("last week", some("", "05T00:00:00", Some("12T00:00:00"))),
+            ("write the last line", None),
+            ("the key", None),
+            ("", None),
+        ] {
+            assert_eq!(read(text), meant, "{text}");
+        }
+    }
+}
