@@ -250,6 +250,12 @@ fn what_is_like_something_is_found_by_words_by_memory_and_by_tool_over_a_crash()
         let others = bench.inquire("similarity_search", json!({ "memory_id": id, "limit": 10 }));
         let ids = others["results"].as_array().expect("results").iter().map(|found| found["id"].clone());
         assert!(!ids.collect::<Vec<_>>().contains(&id), "{others}");
+        let last = tool["results"][0]["timestamp"].clone();
+        for (bound, found) in [("time_after", 1), ("time_before", 3)] {
+            let within = json!({ "context": "milk", "tool_name": "read_file", (bound): last, "limit": 10 });
+            let within = bench.inquire("similarity_search", within);
+            assert_eq!(within["results"].as_array().map(Vec::len), Some(found), "{bound}: {within}");
+        }
         bench.crash();
     }
     let stats = bench.inquire("system_stats", json!({}));
