@@ -21,6 +21,7 @@ use maxim_bus::signals::concepts::{
 };
 use maxim_bus::signals::encoding::{FindMeant, MeantFound};
 use maxim_bus::signals::goal::GoalChanged;
+use maxim_bus::signals::intent::IntentRefused;
 use maxim_bus::signals::layers::{ExportRecords, ImportRecords, RecordsExported, RecordsImported};
 use maxim_bus::signals::outcome::ToolResult;
 use maxim_bus::signals::percept::{PainSignal, SalientPercept};
@@ -275,7 +276,7 @@ wiring!(Hippocampus {
         ExportRecords,
         ImportRecords,
     ],
-    back: [ToolResult, TurnEnded, PredictionErrorSensed],
+    back: [ToolResult, TurnEnded, IntentRefused, PredictionErrorSensed],
     emits: [
         EpisodeStored,
         EpisodeLived,
