@@ -180,7 +180,7 @@ impl Hippocampus {
             self.find_causes(document, &episode, surprise, pulse);
         }
         if let Some(ended) = ended {
-            self.end(document, episode, &ended, pulse);
+            self.end(document, episode, &ended, String::new(), pulse);
         }
     }
 
@@ -211,13 +211,22 @@ impl Hippocampus {
             }
         } else if let Some(document) = self.document_of(ended.turn, pulse) {
             let Some(mut episode) = pulse.record::<EpisodicMemory>(&episode_key(document)) else { return };
+            let retold = self.asked.iter().any(|before| before.turn == ended.turn);
+            let before = if retold { episode.further_words() } else { String::new() };
             complete(&mut episode, ended, result);
-            self.end(document, episode, ended, pulse);
+            self.end(document, episode, ended, before, pulse);
         }
     }
 
-    /// The episode of the turn is whole.
-    fn end(&self, document: u32, episode: EpisodicMemory, ended: &TurnEnded, pulse: &mut Pulse<'_, Self>) {
+    /// The episode of the turn is whole. `before`: the further words that it had, where it was told so already.
+    fn end(
+        &self,
+        document: u32,
+        episode: EpisodicMemory,
+        ended: &TurnEnded,
+        before: String,
+        pulse: &mut Pulse<'_, Self>,
+    ) {
         let stored = EpisodeStored {
             episode: episode.id.clone(),
             at: pulse.now(),
@@ -229,7 +238,8 @@ impl Hippocampus {
         pulse.emit(SituationsStored { stored: vec![situation(&episode)], ..SituationsStored::default() });
         let retold = self.asked.iter().any(|before| before.turn == ended.turn);
         pulse.emit(lived(&episode, ended, pulse.now(), retold));
-        pulse.keep(HippocampusEvent::Completed { document, turn: ended.turn, episode: Box::new(episode) });
+        let turn = ended.turn;
+        pulse.keep(HippocampusEvent::Completed { document, turn, episode: Box::new(episode), before });
         if ended.actions.iter().any(ActionSummary::is_asked) {
             pulse.keep(HippocampusEvent::LeftAsked(Box::new(ended.clone())));
         }

@@ -33,6 +33,8 @@ fn episode(id: &str, text: &str, trust: Trust, sitting: u32) -> FetchedEpisode {
             people: vec!["anna".into()],
             result: None,
             trust,
+            said: true,
+            speaker: None,
         },
         experienced: true,
         sitting,
@@ -250,8 +252,6 @@ fn what_a_person_had_forgotten_is_not_learned_again_by_itself() {
         at: monday_morning(),
         confidence: Confidence::clamped(0.6),
         trust: Trust::Listed,
-        said: true,
-        speaker: None,
         provenance: ConceptProvenance::DirectIngestion,
     });
     assert_eq!(bench.promote(&[seen], SeriesVerdict::Structured).verdicts[0].1, PromotionVerdict::Promoted);
