@@ -46,7 +46,7 @@ pub struct AssociatedArgs {
     /// Words to start from
     query: Option<String>,
     /// Answer many questions, one JSON object a line; - reads standard input
-    #[arg(long, value_name = "FILE", conflicts_with_all = ["query", "memory", "concept", "depth"])]
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["query", "memory", "concept", "depth", "after", "before"])]
     queries: Option<PathBuf>,
     /// An episode to start from
     #[arg(long, value_name = "ID")]
@@ -57,6 +57,12 @@ pub struct AssociatedArgs {
     /// Hops
     #[arg(long, value_name = "N", default_value_t = 3, value_parser = clap::value_parser!(u32).range(1..=6))]
     depth: u32,
+    /// Of the episodes only those after this time, such as 2026-01-05T09:00:00Z; a date is the start of that day
+    #[arg(long, value_name = "TIME")]
+    after: Option<String>,
+    /// Of the episodes only those before this time; a date is the start of that day
+    #[arg(long, value_name = "TIME")]
+    before: Option<String>,
     /// Of each layer at most so many
     #[arg(long, value_name = "N", default_value_t = 5, value_parser = clap::value_parser!(u32).range(1..=100))]
     limit: u32,
@@ -153,6 +159,8 @@ impl AssociatedArgs {
             ("--memory", "memory_id", self.memory),
             ("--concept", "concept_id", self.concept),
             ("--depth", "depth", Some(self.depth.to_string())),
+            ("--after", "time_after", self.after),
+            ("--before", "time_before", self.before),
             ("--limit", "limit", Some(self.limit.to_string())),
         ];
         let answer = Client::of_memory(global, false)?.ask(&["v1", "memory", "associated"], &given)?;

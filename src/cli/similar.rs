@@ -11,13 +11,13 @@ use super::{CliError, Client, Exit, Global, Out, queries};
 /// Find what is most like a memory, circumstances in words, or uses of a tool.
 #[derive(Args, Debug)]
 #[command(
-    after_help = "Examples:\n  maxim memory similar \"the arm lost its grip\"\n  maxim memory similar --id 0198c7a2-... --limit 3\n  maxim memory similar --tool move --json\n  maxim memory similar --queries cues.jsonl"
+    after_help = "Examples:\n  maxim memory similar \"the arm lost its grip\"\n  maxim memory similar --id 0198c7a2-... --limit 3\n  maxim memory similar --tool move --after 2026-01-05 --json\n  maxim memory similar --queries cues.jsonl"
 )]
 pub struct SimilarArgs {
     /// The circumstances, in words
     context: Option<String>,
     /// Answer many questions, one JSON object a line; - reads standard input
-    #[arg(long, value_name = "FILE", conflicts_with_all = ["context", "id", "tool", "goal", "object", "person", "layer"])]
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["context", "id", "tool", "goal", "object", "person", "layer", "after", "before"])]
     queries: Option<PathBuf>,
     /// Like this memory, by its id
     #[arg(long, value_name = "ID")]
@@ -37,6 +37,12 @@ pub struct SimilarArgs {
     /// Only of this layer of memory, such as hippocampus
     #[arg(long)]
     layer: Option<String>,
+    /// Only after this time, such as 2026-01-05T09:00:00Z; a date such as 2026-01-05 is the start of that day
+    #[arg(long, value_name = "TIME")]
+    after: Option<String>,
+    /// Only before this time; a date is the start of that day
+    #[arg(long, value_name = "TIME")]
+    before: Option<String>,
     /// At most so many
     #[arg(long, value_name = "N", default_value_t = 5, value_parser = clap::value_parser!(u32).range(1..=1000))]
     limit: u32,
@@ -55,6 +61,8 @@ impl SimilarArgs {
             ("--object", "object", self.object),
             ("--person", "person", self.person),
             ("--layer", "layer", self.layer),
+            ("--after", "time_after", self.after),
+            ("--before", "time_before", self.before),
             ("--limit", "limit", Some(self.limit.to_string())),
         ];
         let answer = Client::of_memory(global, false)?.ask(&["v1", "memory", "similar"], &given)?;

@@ -14,6 +14,7 @@ use maxim_bus::signals::promotion::Promote;
 use serde_json::{Value, json};
 
 use super::fields::{Field, Kind, body_fields, query_fields};
+use super::memory::{TIME_AFTER, TIME_BEFORE, read_times};
 use super::problem::{Answer, ok};
 use super::{Problem, Served};
 
@@ -34,6 +35,8 @@ pub const ASSOCIATED: &[Field] = &[
     Field::optional("memory_id", Kind::Text, "an episode to start from"),
     Field::optional("concept_id", Kind::Text, "a concept to start from"),
     Field::optional("depth", Kind::Whole(1, 6), "hops; default 3"),
+    Field { meaning: "only episodes after this time, RFC 3339, or the start of a date", ..TIME_AFTER },
+    Field { meaning: "only episodes before this time, RFC 3339, or the start of a date", ..TIME_BEFORE },
     Field::optional("limit", Kind::Whole(1, 100), "of each layer at most so many; default 5"),
 ];
 pub const INGEST: &[Field] = &[
@@ -61,7 +64,8 @@ pub async fn concepts(State(served): State<Arc<Served>>, request: Request) -> An
 
 /// `GET /v1/memory/associated`.
 pub async fn associated(State(served): State<Arc<Served>>, request: Request) -> Answer {
-    let given = query_fields(&request, ASSOCIATED)?;
+    let mut given = query_fields(&request, ASSOCIATED)?;
+    read_times(&mut given, &served.zone)?;
     if !["query", "memory_id", "concept_id"].iter().any(|name| given.0.contains_key(*name)) {
         return Err(Problem::bad("nothing says where to start", "give query, memory_id or concept_id"));
     }

@@ -30,6 +30,11 @@ pub(super) const MOST: u64 = 1000;
 
 pub(super) const LIMIT: Field = Field::optional("limit", Kind::Whole(1, MOST), "at most so many; default 5");
 
+pub(super) const TIME_AFTER: Field =
+    Field::optional("time_after", Kind::Text, "only after this time, RFC 3339, or the start of a date");
+pub(super) const TIME_BEFORE: Field =
+    Field::optional("time_before", Kind::Text, "only before this time, RFC 3339, or the start of a date");
+
 pub const RECALL: &[Field] = &[
     Field::optional("query", Kind::Text, "words to look for"),
     Field::optional("keyword", Kind::Text, "the same as query"),
@@ -40,8 +45,8 @@ pub const RECALL: &[Field] = &[
     Field::optional("object", Kind::Text, "only with this object"),
     Field::optional("person", Kind::Text, "only with this person"),
     Field::optional("mode", Kind::Text, "only in this mode"),
-    Field::optional("time_after", Kind::Text, "only after this time, RFC 3339, or the start of a date"),
-    Field::optional("time_before", Kind::Text, "only before this time, RFC 3339, or the start of a date"),
+    TIME_AFTER,
+    TIME_BEFORE,
     Field::optional("expand", Kind::Flag, "follow associations as well"),
     LIMIT,
 ];
@@ -86,15 +91,21 @@ pub async fn recall(State(served): State<Arc<Served>>, request: Request) -> Answ
             return Err(Problem::bad(format!("{alias:?} and {name:?} are the same"), "give one of them"));
         }
     }
-    for name in ["time_after", "time_before"] {
-        let time = given.text(name).map(|word| moment(word, &served.zone));
+    read_times(&mut given, &served.zone)?;
+    ask(&served, "memory_recall", given).await
+}
+
+/// Puts times for the words that time filters were given in.
+pub(super) fn read_times(given: &mut Given, zone: &TimeZone) -> Result<(), Problem> {
+    for name in [TIME_AFTER.name, TIME_BEFORE.name] {
+        let time = given.text(name).map(|word| moment(word, zone));
         let time = time.transpose().map_err(|error| {
             let fix = "write it like 2026-01-05T09:00:00Z, or like 2026-01-05 for the start of that day";
             Problem::bad(format!("the field {name:?} is no time: {error}"), fix)
         })?;
         given.0.extend(time.map(|time| (name.to_owned(), time.to_string().into())));
     }
-    ask(&served, "memory_recall", given).await
+    Ok(())
 }
 
 /// A time, or the start of a day where only its date is given.

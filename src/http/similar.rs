@@ -5,10 +5,12 @@ use std::sync::Arc;
 use axum::extract::{Request, State};
 
 use super::fields::{Field, Kind, query_fields};
-use super::memory::{LIMIT, ask};
+use super::memory::{LIMIT, TIME_AFTER, TIME_BEFORE, ask, read_times};
 use super::problem::Answer;
 use super::{Problem, Served};
 
+/// What can be compared with; the rest only says which memories are.
+const CUES: [&str; 6] = ["memory_id", "context", "tool_name", "goal", "object", "person"];
 pub const SIMILAR: &[Field] = &[
     Field::optional("memory_id", Kind::Text, "like this memory"),
     Field::optional("context", Kind::Text, "like these circumstances, in words"),
@@ -17,13 +19,16 @@ pub const SIMILAR: &[Field] = &[
     Field::optional("object", Kind::Text, "with this object"),
     Field::optional("person", Kind::Text, "with this person"),
     Field::optional("layer", Kind::Text, "only of this layer of memory, such as hippocampus"),
+    TIME_AFTER,
+    TIME_BEFORE,
     LIMIT,
 ];
 
 /// `GET /v1/memory/similar`.
 pub async fn similar(State(served): State<Arc<Served>>, request: Request) -> Answer {
-    let given = query_fields(&request, SIMILAR)?;
-    if SIMILAR.iter().all(|field| matches!(field.name, "limit" | "layer") || given.0.get(field.name).is_none()) {
+    let mut given = query_fields(&request, SIMILAR)?;
+    read_times(&mut given, &served.zone)?;
+    if !CUES.iter().any(|name| given.0.contains_key(*name)) {
         let fix = "give memory_id, context, tool_name, goal, object or person";
         return Err(Problem::bad("nothing is given to compare with".to_owned(), fix));
     }

@@ -4,11 +4,13 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use maxim_actors::action::tools::{Hands, Tool, ToolOutcome, ToolSpec};
+use maxim_actors::learning::statistician::Statistician;
 use maxim_actors::memory::hippocampus::model::EpisodicMemory;
 use maxim_actors::memory::hippocampus::{Hippocampus, exporting};
 use maxim_actors::region::{RecordView, Region};
 use maxim_bus::Trust;
 use maxim_bus::latch::Permit;
+use maxim_bus::signals::layers::ExportRecords;
 use maxim_bus::signals::lifecycle::PreemptionRequested;
 use maxim_bus::units::Confidence;
 use serde_json::{Value, json};
@@ -131,6 +133,9 @@ fn what_is_allowed_after_its_turn_completes_its_episode() {
         assert_eq!(ids, if allowed { vec![episode.id.as_str()] } else { vec![] }, "{found}");
         let plans = bench.inquire("system_stats", json!({}))["regions"]["planning_bridge"].clone();
         assert_eq!(plans["templates"], u64::from(allowed), "{plans}");
+        assert_eq!(result.contains("anna said no"), !allowed, "{result}");
+        let numbers = bench.ask(Statistician::NAME, ExportRecords { after: None, limit: 100 }).lines;
+        assert_eq!(numbers.iter().any(|line| line.contains("goal:run command:success")), allowed, "{numbers:?}");
     }
 }
 
@@ -238,6 +243,7 @@ fn what_is_like_something_is_found_by_words_by_memory_and_by_tool_over_a_crash()
     let mut bench = Bench::new();
     bench.say("create a file list.txt with the text milk and bread");
     bench.say("remember that the spare key is in the blue drawer");
+    bench.pass(Duration::from_millis(10));
     bench.say("read the file missing.txt");
     for _ in 0..2 {
         let words = bench.inquire("similarity_search", json!({ "context": "where the spare keys are kept" }));
@@ -250,6 +256,12 @@ fn what_is_like_something_is_found_by_words_by_memory_and_by_tool_over_a_crash()
         let others = bench.inquire("similarity_search", json!({ "memory_id": id, "limit": 10 }));
         let ids = others["results"].as_array().expect("results").iter().map(|found| found["id"].clone());
         assert!(!ids.collect::<Vec<_>>().contains(&id), "{others}");
+        let last = tool["results"][0]["timestamp"].clone();
+        for (bound, found) in [("time_after", 1), ("time_before", 2)] {
+            let within = json!({ "context": "milk", "tool_name": "read_file", (bound): last, "limit": 10 });
+            let within = bench.inquire("similarity_search", within);
+            assert_eq!(within["results"].as_array().map(Vec::len), Some(found), "{bound}: {within}");
+        }
         bench.crash();
     }
     let stats = bench.inquire("system_stats", json!({}));
@@ -324,4 +336,29 @@ fn a_command_to_look_something_up_is_no_evidence_of_it() {
     bench.say("look up the harbour lamp");
     let reply = bench.say("what is the harbour lamp like?").reply.unwrap_or_default();
     assert!(!reply.contains("recall") && !reply.contains("look up"), "{reply}");
+}
+
+#[test]
+fn who_said_something_is_named_and_what_only_asks_or_commands_is_no_answer() {
+    let mut bench = Bench::new();
+    let mut replies = |text: &str, sender: &str, trust: Trust| {
+        let reply = bench.say_as(text, sender, trust).reply.unwrap_or_default();
+        bench.pass(Duration::from_secs(60));
+        reply
+    };
+    replies("The ladder is behind the shed.", "anna", Trust::Owner);
+    replies("The wheelbarrow is behind the barn.", "anna", Trust::Outside);
+    replies("I adopted a parrot named Kiwi. Do you like birds?", "ben", Trust::Owner);
+    let ladder = replies("where is the ladder?", "ben", Trust::Owner);
+    assert!(ladder.contains("anna told me") && ladder.contains("behind the shed"), "{ladder}");
+    let barrow = replies("where is the wheelbarrow?", "ben", Trust::Owner);
+    assert!(barrow.contains("Somebody outside told me") && barrow.contains("behind the barn"), "{barrow}");
+    let parrot = replies("what is the parrot named?", "anna", Trust::Owner);
+    assert!(parrot.contains("ben told me") && parrot.contains("Kiwi") && !parrot.contains("like birds"), "{parrot}");
+    for _ in 0..2 {
+        let trowel = replies("where is the trowel", "ben", Trust::Owner);
+        assert!(trowel.starts_with("I don't know") && !trowel.contains("told me"), "{trowel}");
+    }
+    let asked = replies("what did I just ask?", "ben", Trust::Owner);
+    println!("{asked}");
 }

@@ -1,5 +1,7 @@
 //! Practice makes a program: what was done three times is offered as one step, and not without the cerebellum.
 
+use std::time::Duration;
+
 use maxim_bus::signals::thought::TurnEnded;
 use serde_json::json;
 
@@ -25,6 +27,28 @@ fn practised(cut: bool) -> Bench {
         assert_eq!(tools(&ended), ["write_file", "read_file", "respond"], "{ended:?}");
     }
     bench
+}
+
+/// Three times something of which a person is asked, who answers when the turn is over.
+fn answered_late(allowed: bool) -> String {
+    let mut bench = Bench::new();
+    bench.say("run the command git init");
+    for file in ["a.txt", "b.txt", "c.txt"] {
+        let ended =
+            bench.say(&format!("create a file {file} with the text hello and then run the command git reset --hard"));
+        let asked = ended.actions.iter().find(|action| action.is_asked()).expect("asked").id;
+        bench.agent.outside.door.decide(asked, allowed, false, "anna".into());
+        bench.pass(Duration::from_secs(5));
+    }
+    bench.say("which programs do you know?").reply.unwrap_or_default()
+}
+
+#[test]
+fn what_is_allowed_when_the_turn_is_over_is_practice_too() {
+    let known = answered_late(true);
+    assert!(known.contains("git reset --hard") && known.contains("create a file <1>"), "{known}");
+    let known = answered_late(false);
+    assert!(!known.contains("git reset"), "{known}");
 }
 
 const CALL: &str = "run program create-file-text-read with d.txt \"so long\"";

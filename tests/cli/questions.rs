@@ -65,12 +65,47 @@ fn what_does_not_exist_is_refused_by_its_name() {
         (&["predict", "move", "--params", "[1]"], "JSON object"),
         (&["recall", "x", "--after", "yesterday"], "--after is no time"),
         (&["recall", "x", "--before", "2026-01-40"], "--before is no time"),
+        (&["similar", "x", "--after", "yesterday"], "--after is no time"),
+        (&["similar", "--after", "2026-01-05"], "nothing is given to compare with"),
+        (&["associated", "x", "--before", "2026-01-40"], "--before is no time"),
         (&["working", "--since", "noon"], "--since"),
     ] {
         let done = home.run(&[&["memory"], args].concat());
         assert!(done.code == Some(2) && done.err.contains(word), "{args:?}: {done:?}");
     }
     assert_eq!(home.run(&["memory", "associated", "--memory", "key"]).code, Some(0));
+}
+
+#[test]
+fn what_is_alike_or_associated_is_of_the_time_that_is_asked_for() {
+    let home = Home::new();
+    let moment = |day: u32| {
+        let text = format!("the red cup {day} stands on the kitchen table beside the blue kettle");
+        let time = format!("2026-01-{day:02}T09:00:00Z");
+        json!({"id": format!("day{day}"), "timestamp": time, "goal": "set the table", "objects": ["cup", "kettle"],
+            "text": text})
+    };
+    let file: String = (5..12).map(|day| format!("{}\n", moment(day))).collect();
+    home.write("work/days.jsonl", &file);
+    let done = home.run(&["memory", "import", "days.jsonl", "--all", "--json"]);
+    assert_eq!((done.code, &done.json()["imported"]), (Some(0), &json!(7)), "{done:?}");
+    let ids = |args: &[&str]| {
+        let done = home.run(&[&["memory"], args, &["--limit", "3", "--json"]].concat());
+        assert_eq!(done.code, Some(0), "{done:?}");
+        let found = lines(&done).into_iter().filter(|line| line["timestamp"].is_string());
+        let mut ids: Vec<String> = found.map(|line| line["id"].as_str().unwrap_or_default().to_owned()).collect();
+        ids.sort();
+        ids
+    };
+    for door in [&["similar", "--id", "day11"][..], &["associated", "--memory", "day11"]] {
+        let of = |args: &[&str]| ids(&[door, args].concat());
+        assert_eq!(of(&["--before", "2026-01-06"]), ["day5"], "{door:?}");
+        assert_eq!(of(&["--after", "2026-01-06", "--before", "2026-01-08"]), ["day6", "day7"], "{door:?}");
+        assert_eq!(of(&["--after", "2026-01-12"]), [""; 0], "{door:?}");
+        assert_eq!(of(&[]).len(), 3, "{door:?}");
+    }
+    let asked = asked(&home, "similar", &[json!({"id": 1, "query": "cup", "time_before": "2026-01-06"})]);
+    assert_eq!(lines(&asked)[0]["results"][0]["id"], "day5", "{asked:?}");
 }
 
 #[test]

@@ -422,6 +422,10 @@ pub struct RecallAssociated {
     pub memory_id: Option<String>,
     pub concept_id: Option<String>,
     pub depth: Option<usize>,
+    /// Only episodes of this time or later; where activation starts and goes along isn't bounded.
+    pub time_after: Option<Timestamp>,
+    /// Only episodes of this time or earlier.
+    pub time_before: Option<Timestamp>,
     /// 0 means the default of 5.
     pub limit: usize,
 }

@@ -62,6 +62,12 @@ pub struct RecalledEpisode {
     pub people: Vec<String>,
     pub result: Option<String>,
     pub trust: Trust,
+    /// Whether the text is somebody's words, rather than what the agent perceived.
+    #[serde(default)]
+    pub said: bool,
+    /// Who said it, where that is known and can be believed.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub speaker: Option<String>,
 }
 
 /// Asks the hippocampus.

@@ -51,6 +51,10 @@ pub struct FindSimilar {
     pub person: Option<String>,
     /// Only records of this layer of memory.
     pub layer: Option<String>,
+    /// Only what is of this time or later.
+    pub time_after: Option<Timestamp>,
+    /// Only what is of this time or earlier.
+    pub time_before: Option<Timestamp>,
     /// 0 means the default of 5.
     pub limit: usize,
 }

@@ -208,9 +208,16 @@ pub struct ActionSummary {
     pub id: MessageId,
     pub tool: String,
     pub params: Json,
-    /// `done`, `failed`, `asked`, `blocked`, `stopped`, `unknown`.
+    /// `done`, `failed`, `asked`, `blocked`, `denied`, `stopped`, `unknown`.
     pub status: String,
     pub reason: Option<String>,
+}
+
+impl ActionSummary {
+    /// Waits for a person, who may still allow it when the turn is over.
+    pub fn is_asked(&self) -> bool {
+        self.status == "asked"
+    }
 }
 
 /// The turn is over. The reply stands here for who waits for it; the channel got it by `Outbound` already when `spoken`.

@@ -154,6 +154,8 @@ fn similarity_search() -> ToolSpec {
             "tool_name": text("like uses of this tool"),
             "memory_id": text("like this memory, by the id that memory_recall gave"),
             "context": text("like these circumstances, in words"),
+            "time_after": text("only situations after this time, RFC 3339 such as 2026-01-31T08:00:00Z"),
+            "time_before": text("only situations before this time, RFC 3339"),
             "limit": limit(),
         }),
         &[],

@@ -2,6 +2,7 @@
 
 use jiff::Timestamp;
 use jiff::tz::TimeZone;
+use maxim_bus::Trust;
 use maxim_bus::signals::concepts::{ConceptShown, KnowledgeEntry};
 use maxim_bus::signals::intent::Alternative;
 use maxim_bus::signals::recall::{OutcomesPredicted, RecalledEpisode};
@@ -16,6 +17,8 @@ use super::understanding::{Reading, Unsupported};
 use super::{Grammar, QuestionKind, Understanding, lexicon, terms, times};
 use crate::memory::angular_gyrus::arithmetic::is_expression;
 
+/// Who said what somebody said who may not command.
+const STRANGER: &str = "Somebody outside";
 /// What it says of itself.
 const WHO_I_AM: &str = "I am Maxim. I remember what you tell me and what I do, I act with tools, and I ask before I do \
     what may do harm. Say “help” for what I understand; “maxim why” shows why I did something.";
@@ -279,8 +282,7 @@ pub(super) fn worded(
         Asked::Recall { topic, words } => {
             let mut evidence = evidence(found, settings);
             if evidence.is_empty() {
-                let tells = |episode: &&RecalledEpisode| !settings.looks_inward(&episode.text);
-                evidence = recalled.iter().filter(tells).map(|episode| piece(episode.clone())).collect();
+                evidence = recalled.iter().filter_map(|episode| piece(episode.clone(), settings)).collect();
             }
             let reply = answer::recalled(topic, words, &evidence, Some(asker), zone);
             match (answer::known(words, knowledge), reply.known) {
@@ -321,27 +323,36 @@ pub(super) fn worded(
 fn evidence(found: &Json, settings: &HabitSettings) -> Vec<Evidence> {
     let results = found.get("results").cloned().unwrap_or_default();
     let episodes: Vec<RecalledEpisode> = serde_json::from_value(results).unwrap_or_default();
-    // A question about something is no evidence of it, and neither is a command to look something up.
-    let tells = |text: &str| !text.trim_end().ends_with('?') && !settings.looks_inward(text);
-    // What was wished for and not done tells nothing either.
-    let is_wish = |episode: &RecalledEpisode| {
-        episode.tool.is_none() && lexicon::is_imperative(&Utterance::read(&episode.text), 0)
-    };
-    episodes.into_iter().filter(|episode| tells(&episode.text) && !is_wish(episode)).map(piece).collect()
+    episodes.into_iter().filter_map(|episode| piece(episode, settings)).collect()
 }
 
-fn piece(episode: RecalledEpisode) -> Evidence {
-    let origin = match (&episode.tool, episode.people.first()) {
-        (Some(tool), _) => Origin::Did { tool: tool.clone() },
-        (None, Some(person)) => Origin::Told { person: Some(person.clone()) },
-        (None, None) => Origin::Told { person: None },
+/// What an episode tells. A question about something is no evidence of it, and neither are words that wanted something done
+/// which wasn't; what was said beside them is.
+fn piece(episode: RecalledEpisode, settings: &HabitSettings) -> Option<Evidence> {
+    let text = match episode.said && episode.tool.is_none() {
+        true => {
+            let is_wish = |sentence: &str| lexicon::is_imperative(&Utterance::read(sentence), 0);
+            let tells = |sentence: &&str| !sentence.ends_with('?') && settings.tells(sentence) && !is_wish(sentence);
+            answer::split(&episode.text).into_iter().filter(tells).collect::<Vec<_>>().join("\n")
+        }
+        false => episode.text.clone(),
     };
-    Evidence {
-        text: episode.text,
+    if text.is_empty() || text.ends_with('?') {
+        return None;
+    }
+    let origin = match (&episode.tool, episode.said, episode.trust) {
+        (Some(tool), ..) => Origin::Did { tool: tool.clone() },
+        (None, false, _) => Origin::Other,
+        // Whoever may not command could call themselves by anybody's name.
+        (None, true, Trust::Outside) => Origin::Told { person: Some(STRANGER.into()) },
+        (None, true, _) => Origin::Told { person: episode.speaker },
+    };
+    Some(Evidence {
+        text,
         at: Some(episode.timestamp),
         origin,
         score: episode.score,
         result: episode.result,
         success: episode.success,
-    }
+    })
 }

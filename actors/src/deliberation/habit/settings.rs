@@ -61,10 +61,9 @@ impl HabitSettings {
         self.tools.get(tool).is_some_and(|found| found.spec.door == Door::Introspection)
     }
 
-    /// Whether words only have something looked up: they tell nothing themselves.
-    pub(super) fn looks_inward(&self, text: &str) -> bool {
-        let Understanding::Command { steps } = self.grammar.understand(text) else { return false };
-        steps.iter().all(|step| self.is_inward(&step.tool))
+    /// Whether words tell something, rather than ask for it or want it done.
+    pub(super) fn tells(&self, text: &str) -> bool {
+        !matches!(self.grammar.understand(text), Understanding::Command { .. } | Understanding::Question { .. })
     }
 
     /// What an answer says, by whatever name the words are given.

@@ -342,6 +342,8 @@ fn remember(rig: &mut Rig<PrefrontalCortex>, question: MessageId, text: &str) {
         people: vec!["anna".into()],
         result: None,
         trust: Trust::Owner,
+        said: true,
+        speaker: None,
     };
     rig.answer(turn(), question, EpisodesRecalled { episodes: vec![episode] });
 }

@@ -203,6 +203,8 @@ mod tests {
             people: Vec::new(),
             result: None,
             trust: Trust::Outside,
+            said: true,
+            speaker: None,
         }
     }
 

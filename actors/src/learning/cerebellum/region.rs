@@ -11,6 +11,7 @@
 use std::collections::{BTreeMap, VecDeque};
 
 use maxim_bus::signals::body::{MovementSensed, SensoryErrorSensed};
+use maxim_bus::signals::bridges::EpisodeLived;
 use maxim_bus::signals::intent::Intent;
 use maxim_bus::signals::layers::{ExportRecords, ImportRecords, RecordsExported, RecordsImported};
 use maxim_bus::signals::outcome::{FailureKind, ToolResult};
@@ -19,7 +20,7 @@ use maxim_bus::signals::skill::{
     ExecutesWithLearned, MotorProgram, ProgramForgotten, ProgramLearned, ProgramsRecalled, RecallPrograms, goal_words,
     invocation,
 };
-use maxim_bus::signals::thought::{Mind, TurnEnded};
+use maxim_bus::signals::thought::{ActionSummary, Mind, TurnEnded};
 use maxim_bus::{MessageId, RegionName, Stage, Trust};
 use serde::{Deserialize, Serialize};
 use serde_json::Value as Json;
@@ -75,7 +76,17 @@ pub enum CerebellumEvent {
 }
 
 wiring!(Cerebellum {
-    hears: [Intent, ToolResult, TurnEnded, MovementSensed, RecallPrograms, ReportStats, ExportRecords, ImportRecords],
+    hears: [
+        Intent,
+        ToolResult,
+        TurnEnded,
+        EpisodeLived,
+        MovementSensed,
+        RecallPrograms,
+        ReportStats,
+        ExportRecords,
+        ImportRecords
+    ],
     back: [],
     emits: [
         SensoryErrorSensed,
@@ -260,12 +271,13 @@ impl Hears<Intent> for Cerebellum {
     }
 }
 
-impl Hears<TurnEnded> for Cerebellum {
-    fn hear(&self, ended: &TurnEnded, pulse: &mut Pulse<'_, Self>) {
-        let Some(open) = self.open.get(&ended.turn) else { return };
-        pulse.keep(CerebellumEvent::TurnClosed { turn: ended.turn });
-        let acts: Vec<_> = ended.actions.iter().filter(|act| act.tool != RESPOND).collect();
-        // What was asked, blocked, stopped or lost says nothing about how well the sequence does.
+impl Cerebellum {
+    /// A turn is over, or what of it waited for a person. Its goal stays open while a person may still allow something.
+    fn close_turn(&self, turn: MessageId, actions: &[ActionSummary], pulse: &mut Pulse<'_, Self>) {
+        let Some(open) = self.open.get(&turn).filter(|_| !actions.iter().any(ActionSummary::is_asked)) else { return };
+        pulse.keep(CerebellumEvent::TurnClosed { turn });
+        let acts: Vec<_> = actions.iter().filter(|act| act.tool != RESPOND).collect();
+        // What was blocked, denied, stopped or lost says nothing about how well the sequence does.
         if acts.is_empty() || acts.iter().any(|act| !["done", "failed"].contains(&act.status.as_str())) {
             return;
         }
@@ -279,6 +291,21 @@ impl Hears<TurnEnded> for Cerebellum {
             Example { words: goal_words(&open.goal), calls, commanded: open.commanded, modelled: open.modelled };
         if reached && small && example.teaches() && invocation(&open.goal).is_none() {
             self.learn(example, pulse);
+        }
+    }
+}
+
+impl Hears<TurnEnded> for Cerebellum {
+    fn hear(&self, ended: &TurnEnded, pulse: &mut Pulse<'_, Self>) {
+        self.close_turn(ended.turn, &ended.actions, pulse);
+    }
+}
+
+impl Hears<EpisodeLived> for Cerebellum {
+    /// How it ended what a person was asked about.
+    fn hear(&self, lived: &EpisodeLived, pulse: &mut Pulse<'_, Self>) {
+        if lived.retold {
+            self.close_turn(lived.turn, &lived.actions, pulse);
         }
     }
 }

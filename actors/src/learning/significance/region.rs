@@ -430,6 +430,8 @@ mod tests {
             people: vec![],
             result: None,
             trust: Trust::Owner,
+            said: true,
+            speaker: None,
         }
     }
 

@@ -10,6 +10,7 @@
 use std::collections::BTreeMap;
 
 use jiff::{SignedDuration, Timestamp};
+use maxim_bus::signals::bridges::EpisodeLived;
 use maxim_bus::signals::intent::Intent;
 use maxim_bus::signals::layers::{ExportRecords, ImportRecords, RecordsExported, RecordsImported};
 use maxim_bus::signals::numbers::{
@@ -20,7 +21,7 @@ use maxim_bus::signals::outcome::{FailureKind, Outbound, ToolResult};
 use maxim_bus::signals::percept::{AdmittedPercept, PainSignal};
 use maxim_bus::signals::promotion::{CandidatesOffered, OfferCandidates};
 use maxim_bus::signals::recall::{ReportStats, StatsReported};
-use maxim_bus::signals::thought::{ModelReply, TurnEnded};
+use maxim_bus::signals::thought::{ActionSummary, ModelReply, TurnEnded};
 use maxim_bus::units::Confidence;
 use maxim_bus::{MessageId, RegionName, Stage, Trust};
 use serde::{Deserialize, Serialize};
@@ -101,6 +102,7 @@ wiring!(Statistician {
         PainSignal,
         Intent,
         TurnEnded,
+        EpisodeLived,
         ModelReply,
         Outbound,
         AdmittedPercept,
@@ -389,19 +391,34 @@ impl Hears<Intent> for Statistician {
     }
 }
 
-impl Hears<TurnEnded> for Statistician {
-    fn hear(&self, ended: &TurnEnded, pulse: &mut Pulse<'_, Self>) {
-        let Some(kind) = self.goals.get(&ended.turn) else { return };
-        let acts: Vec<&str> =
-            ended.actions.iter().filter(|act| act.tool != RESPOND).map(|act| act.status.as_str()).collect();
-        // What was asked, blocked or stopped was never tried.
+impl Statistician {
+    /// A turn is over, or what of it waited for a person. Its goal stays open while a person may still allow something.
+    fn close_turn(&self, turn: MessageId, actions: &[ActionSummary], pulse: &mut Pulse<'_, Self>) {
+        let Some(kind) = self.goals.get(&turn).filter(|_| !actions.iter().any(ActionSummary::is_asked)) else { return };
+        let acts: Vec<&str> = actions.iter().filter(|act| act.tool != RESPOND).map(|act| act.status.as_str()).collect();
+        // What was blocked, denied or stopped was never tried.
         if !acts.is_empty() && acts.iter().all(|status| ["done", "failed"].contains(status)) {
             let reached = acts.iter().all(|status| *status == "done");
             let metric = format!("goal:{kind}:success");
-            let (value, episode) = (f64::from(u8::from(reached)), Some(ended.turn));
+            let (value, episode) = (f64::from(u8::from(reached)), Some(turn));
             self.read(vec![Reading { metric, value, trust: Trust::Own, episode }], pulse);
         }
-        pulse.keep(StatisticianEvent::TurnClosed { turn: ended.turn });
+        pulse.keep(StatisticianEvent::TurnClosed { turn });
+    }
+}
+
+impl Hears<TurnEnded> for Statistician {
+    fn hear(&self, ended: &TurnEnded, pulse: &mut Pulse<'_, Self>) {
+        self.close_turn(ended.turn, &ended.actions, pulse);
+    }
+}
+
+impl Hears<EpisodeLived> for Statistician {
+    /// How it ended what a person was asked about.
+    fn hear(&self, lived: &EpisodeLived, pulse: &mut Pulse<'_, Self>) {
+        if lived.retold {
+            self.close_turn(lived.turn, &lived.actions, pulse);
+        }
     }
 }
 

@@ -25,6 +25,8 @@ const DEFAULT_LIMIT: usize = 5;
 const MOST: usize = 100;
 /// Records from which activation starts, of each layer.
 const SEEDS: usize = 5;
+/// Episodes that are fetched where only those of a time are wanted: their times stand in their records.
+const FETCHED: usize = 256;
 /// Hops at most.
 const DEEPEST: usize = 6;
 /// Questions under way at most; more are refused, so that nobody fills this room.
@@ -38,6 +40,9 @@ pub struct Open {
     pub(super) due: Timestamp,
     limit: usize,
     depth: usize,
+    /// The times of which episodes are wanted.
+    #[serde(default)]
+    between: (Option<Timestamp>, Option<Timestamp>),
     /// Questions that are out, and to whom.
     waiting: Vec<(MessageId, Layer)>,
     seeds: Vec<(MemoryRef, f64)>,
@@ -53,6 +58,17 @@ pub struct Open {
 }
 
 impl Open {
+    fn is_wanted(&self, at: Timestamp) -> bool {
+        let (earliest, latest) = self.between;
+        earliest.is_none_or(|earliest| at >= earliest) && latest.is_none_or(|latest| at <= latest)
+    }
+
+    /// How many records of a layer are fetched.
+    fn fetched(&self, layer: Layer) -> usize {
+        let is_bounded = layer == Layer::Hippocampus && self.between != (None, None);
+        if is_bounded { FETCHED } else { self.limit }
+    }
+
     fn reached_of(&self, layer: Layer, id: &str) -> f64 {
         let layers = self.reached.iter().flatten().filter(|found| found.layer == layer);
         layers
@@ -81,6 +97,7 @@ impl CrossLayerGraph {
             due: pulse.now() + pulse.settings().deadline,
             limit,
             depth: asked.depth.unwrap_or(Spreading::default().hops).clamp(1, DEEPEST),
+            between: (asked.time_after, asked.time_before),
             waiting: Vec::new(),
             seeds,
             unproven: None,
@@ -148,7 +165,8 @@ impl CrossLayerGraph {
 
     /// Asks for what was reached.
     fn fetch(&self, id: MessageId, mut open: Open, pulse: &mut Pulse<'_, Self>) {
-        let reached = open.wave.take().map(|wave| wave.by_layer(open.limit)).unwrap_or_default();
+        let wave = open.wave.take().unwrap_or_default();
+        let reached = wave.by_layer(|layer| open.fetched(layer));
         let ids = |layer: Layer| -> Vec<String> {
             let found = reached.iter().filter(|found| found.layer == layer).flat_map(|found| &found.records);
             found.map(|(id, _)| id.clone()).collect()
@@ -175,6 +193,7 @@ impl CrossLayerGraph {
     fn end(&self, id: Option<MessageId>, mut open: Open, pulse: &mut Pulse<'_, Self>) {
         let AssociatedRecalled { episodes, concepts, .. } = &mut open.answer;
         episodes.sort_by(|a, b| b.score.total_cmp(&a.score).then_with(|| a.id.cmp(&b.id)));
+        episodes.truncate(open.limit);
         concepts.sort_by(|a, b| b.score.total_cmp(&a.score).then_with(|| a.id.cmp(&b.id)));
         match id {
             Some(id) => {
@@ -295,6 +314,9 @@ impl Hears<EpisodesFetched> for CrossLayerGraph {
     fn hear(&self, found: &EpisodesFetched, pulse: &mut Pulse<'_, Self>) {
         let Some((id, mut open)) = self.answered(pulse) else { return };
         for fetched in &found.episodes {
+            if !open.is_wanted(fetched.episode.timestamp) {
+                continue;
+            }
             let score = open.reached_of(Layer::Hippocampus, &fetched.asked);
             open.answer.episodes.push(RecalledEpisode { score, via: Via::Association, ..fetched.episode.clone() });
         }

@@ -79,14 +79,14 @@ impl Wave {
         self.hops -= 1;
     }
 
-    /// What was reached, by layer, the strongest first and `limit` of each; the seeds left out.
-    pub fn by_layer(&self, limit: usize) -> Vec<LayerActivation> {
+    /// What was reached, by layer, the strongest first and at most `limit` of it; the seeds left out.
+    pub fn by_layer(&self, limit: impl Fn(Layer) -> usize) -> Vec<LayerActivation> {
         let mut reached = self.reached[self.seeds..].to_vec();
         reached.sort_by(|a, b| b.1.total_cmp(&a.1).then_with(|| a.0.cmp(&b.0)));
         let mut layers: BTreeMap<Layer, Vec<(String, f64)>> = BTreeMap::new();
         for (record, activation) in reached {
             let of_layer = layers.entry(record.layer).or_default();
-            if of_layer.len() < limit {
+            if of_layer.len() < limit(record.layer) {
                 of_layer.push((record.id, activation));
             }
         }
@@ -114,7 +114,7 @@ mod tests {
         assert_eq!(wave.front(), [(concept, 0.151_875)], "what is weaker than before goes no further");
         wave.hop(Vec::new(), &[]);
         assert!(wave.is_over());
-        let layers = wave.by_layer(5);
+        let layers = wave.by_layer(|_| 5);
         let shown: Vec<(Layer, usize)> = layers.iter().map(|layer| (layer.layer, layer.records.len())).collect();
         assert_eq!(shown.len(), 2, "{layers:?}");
         assert!(shown.contains(&(Layer::Hippocampus, 1)) && shown.contains(&(Layer::Atl, 1)));

@@ -1,6 +1,6 @@
 //! Asks the encoder outside of the program: for the vectors of what is remembered, in the background, and of questions.
 
-use jiff::SignedDuration;
+use jiff::{SignedDuration, Timestamp};
 use maxim_bus::signals::bridges::EnergyChanged;
 use maxim_bus::signals::encoding::{EncodeTexts, FindMeant, MeantFound, TextsEncoded};
 use maxim_bus::signals::similarity::{FindSimilar, SimilarFound};
@@ -215,14 +215,19 @@ impl EntorhinalCortex {
             Err(problem) => return SimilarFound { results: Vec::new(), problem: Some(problem) },
         };
         let limit = if query.limit == 0 { USUAL_LIMIT } else { query.limit };
+        let (earliest, latest) = (
+            query.time_after.map_or(i64::MIN, Timestamp::as_microsecond),
+            query.time_before.map_or(i64::MAX, Timestamp::as_microsecond),
+        );
+        let allowed = |place: u32| Some(place) != own && (earliest..=latest).contains(&index.time(place));
         let sight = self.outer.whole(self.places);
         let known = || sight.zip(own.filter(|_| query.context.is_none())).and_then(|(sight, own)| sight.vector(own));
         let found = match (sight, outer.or_else(known)) {
             (Some(sight), Some(text)) => {
                 let look = Look { sight, floor: sight.by_chance(FLOOR).floor };
-                index.find_by(look, &Cue { text: Some(text), ..cue }, limit, |place| Some(place) != own)
+                index.find_by(look, &Cue { text: Some(text), ..cue }, limit, allowed)
             }
-            _ => index.find(&cue, limit, |place| Some(place) != own),
+            _ => index.find(&cue, limit, allowed),
         };
         let results = found
             .into_iter()

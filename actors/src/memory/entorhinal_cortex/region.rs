@@ -60,6 +60,9 @@ pub struct EntorhinalCortex {
     /// Places whose vectors are of another encoder.
     #[serde(skip)]
     stale: BTreeSet<u32>,
+    /// How many segments could be read at the start, where that was not all: those behind are written anew.
+    #[serde(skip)]
+    readable: Option<u32>,
 }
 
 #[derive(Clone, Debug, Serialize, Deserialize)]
@@ -126,7 +129,7 @@ impl Region for EntorhinalCortex {
                     }
                 }
             }
-            EntorhinalEvent::Sealed { segments } => self.sealed = segments,
+            EntorhinalEvent::Sealed { segments } => (self.sealed, self.readable) = (segments, None),
             EntorhinalEvent::Outer(event) => self.outer.apply(event, self.places),
         }
     }
@@ -148,6 +151,7 @@ impl Region for EntorhinalCortex {
                 }
             }
         }
+        self.readable = (whole < self.sealed).then_some(whole);
         for (key, _) in records.prefixed(CHANGED.as_bytes(), usize::MAX) {
             if let Some(place) = place_of_key(&key, CHANGED).filter(|place| *place < index.places()) {
                 match records.bytes(&item_key(place)).and_then(|bytes| Item::from_bytes(&bytes)) {
@@ -192,19 +196,20 @@ impl Region for EntorhinalCortex {
     }
 
     fn next_deadline(&self, settings: &EntorhinalSettings) -> Option<Timestamp> {
-        let is_due = !self.stale.is_empty() || self.outer.is_other(settings.outer.as_deref());
+        let is_due =
+            self.readable.is_some() || !self.stale.is_empty() || self.outer.is_other(settings.outer.as_deref());
         let due = is_due.then_some(Timestamp::UNIX_EPOCH);
         due.or_else(|| self.outer.due(self.places))
     }
 
     /// Makes some of the vectors anew; between the steps questions are answered.
     fn tick(&self, pulse: &mut Pulse<'_, Self>) {
+        if let Some(segments) = self.readable {
+            // Damaged, of the format before, or with vectors of the encoder before, until all of which are made anew.
+            pulse.keep(EntorhinalEvent::Sealed { segments });
+        }
         if self.stale.is_empty() {
             return self.tick_outer(pulse);
-        }
-        if self.sealed > 0 {
-            // They hold vectors of the encoder before; they are written anew when all are encoded.
-            pulse.keep(EntorhinalEvent::Sealed { segments: 0 });
         }
         let mut vectors = Vec::new();
         for place in self.stale.iter().copied().take(ENCODED_A_STEP) {

@@ -5,7 +5,9 @@ use std::collections::{BTreeMap, BTreeSet};
 use super::situation_index::{Row, SituationIndex};
 use crate::memory::hippocampus::packing::{DamagedSegment, Packer, Unpacker};
 
-const KIND: [u8; 4] = *b"MXE1";
+const KIND: [u8; 4] = *b"MXE2";
+/// Segments of the format before, which held no times: their records are read instead.
+const WITHOUT_TIMES: [u8; 4] = *b"MXE1";
 /// Places of a segment.
 pub const SEGMENT: u32 = 4096;
 /// Newest places that are never sealed: most changes come soon.
@@ -37,6 +39,7 @@ impl SituationIndex {
         names.iter().for_each(|(_, name)| out.text(name));
         let number = |id: Option<u32>| id.and_then(|id| used.get(&id)).map_or(NONE, |(number, _)| *number);
         for row in &rows {
+            out.i64(row.at);
             for id in [Some(row.layer), row.tool, row.goal, row.mode] {
                 out.u32(number(id));
             }
@@ -57,8 +60,11 @@ impl SituationIndex {
         out.finish()
     }
 
-    /// Appends what was packed; false, and nothing done, if it is another encoder's.
+    /// Appends what was packed; false, and nothing done, if it is another encoder's or of the format before.
     pub fn append(&mut self, bytes: &[u8]) -> Result<bool, DamagedSegment> {
+        if bytes.starts_with(&WITHOUT_TIMES) {
+            return Ok(false);
+        }
         let mut reader = Unpacker::open(bytes, KIND)?;
         if reader.text("the encoder's id")? != self.encoder().as_str() {
             return Ok(false);
@@ -69,6 +75,7 @@ impl SituationIndex {
         let given = |number: u32| names.get(number as usize).copied();
         let mut rows = Vec::with_capacity(SEGMENT as usize);
         for _ in 0..SEGMENT {
+            let at = reader.i64("a time")?;
             let mut next = || reader.u32("a row");
             let (layer, tool, goal, mode, success) = (next()?, next()?, next()?, next()?, next()?);
             let mut row = Row {
@@ -78,6 +85,7 @@ impl SituationIndex {
                 mode: given(mode),
                 success: (success != NONE).then_some(success == 1),
                 phases: [next()? as u16, next()? as u16, next()? as u16, next()? as u16],
+                at,
                 ..Row::default()
             };
             for list in [&mut row.objects, &mut row.people] {
@@ -108,6 +116,7 @@ impl SituationIndex {
 #[cfg(test)]
 mod tests {
     use jiff::tz::TimeZone;
+    use jiff::{SignedDuration, Timestamp};
     use maxim_bus::signals::similarity::Situation;
 
     use super::*;
@@ -126,6 +135,7 @@ mod tests {
             let vector = PackedVector::of(&Embedding::new(EncoderId::new("two"), vec![1.0, place as f32]));
             let situation = Situation {
                 layer: "hippocampus".into(),
+                at: Timestamp::UNIX_EPOCH + SignedDuration::from_secs(i64::from(place) * 7_919 - 20_000_000),
                 goal: Some(format!("find cup {place:05}")),
                 objects: vec![format!("cup {place:05}"), "table".into()],
                 people: if place % 3 == 0 { vec![format!("person {}", place % 5)] } else { Vec::new() },
@@ -147,8 +157,10 @@ mod tests {
             let mut things: Vec<_> = row.objects.iter().chain(&row.people).map(name).collect();
             things.sort();
             let fields = [Some(row.layer), row.tool, row.goal, row.mode].map(|id| id.and_then(|id| name(&id)));
-            (fields, things, row.success, row.phases, row.is_forgotten, row.signature)
+            (fields, things, row.success, row.phases, row.at, row.is_forgotten, row.signature)
         };
+        let old = [&WITHOUT_TIMES, &packed[0][4..]].concat();
+        assert_eq!((self::index().append(&old), again.places()), (Ok(false), 2 * SEGMENT), "its records are read");
         for place in (0..2 * SEGMENT).step_by(61).chain([SEGMENT + 7]) {
             assert_eq!(named(&again, place), named(&index, place), "{place}");
         }

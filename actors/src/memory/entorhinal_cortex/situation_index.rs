@@ -75,6 +75,8 @@ pub struct Row {
     pub mode: Option<u32>,
     pub success: Option<bool>,
     pub phases: [u16; 4],
+    /// Microseconds since 1970.
+    pub at: i64,
     pub objects: Vec<u32>,
     pub people: Vec<u32>,
     pub is_forgotten: bool,
@@ -112,6 +114,8 @@ pub struct SituationIndex {
     by_person: BTreeMap<u32, Vec<u32>>,
     /// The layer of each place, or [`NOWHERE`]: apart from the rest, since every question reads it thousands of times.
     layers: Vec<u32>,
+    /// The time of each place in microseconds since 1970: whether it is wanted is asked before anything else of it is read.
+    times: Vec<i64>,
     live: usize,
 }
 
@@ -129,6 +133,7 @@ impl SituationIndex {
             by_object: BTreeMap::new(),
             by_person: BTreeMap::new(),
             layers: Vec::new(),
+            times: Vec::new(),
             live: 0,
         }
     }
@@ -163,6 +168,7 @@ impl SituationIndex {
         self.unlist(place);
         let traits = self.traits_of(item);
         let layer = self.names.id(&item.situation.layer);
+        self.times[place as usize] = item.situation.at.as_microsecond();
         self.list(place, layer, traits);
     }
 
@@ -219,6 +225,7 @@ impl SituationIndex {
             mode: traits.mode,
             success: traits.success,
             phases: traits.phases,
+            at: self.time(place),
             objects: traits.objects.into_vec(),
             people: traits.people.into_vec(),
             is_forgotten: self.layer(place) == NOWHERE,
@@ -236,6 +243,7 @@ impl SituationIndex {
         self.sight.reserve(items);
         self.traits.reserve(items);
         self.layers.reserve(items);
+        self.times.reserve(items);
     }
 
     /// Appends an item as it was packed; its numbers of names are this index's, and its goal is known by
@@ -247,7 +255,8 @@ impl SituationIndex {
         if row.is_forgotten {
             return;
         }
-        let Row { layer, tool, goal, mode, success, phases, objects, people, .. } = row;
+        let Row { layer, tool, goal, mode, success, phases, at, objects, people, .. } = row;
+        self.times[place as usize] = at;
         let (objects, people) = (objects.into_boxed_slice(), people.into_boxed_slice());
         self.list(place, layer, Traits { tool, goal, mode, success, objects, people, phases });
     }
@@ -269,6 +278,12 @@ impl SituationIndex {
     fn push_nowhere(&mut self) {
         self.traits.push(Traits::default());
         self.layers.push(NOWHERE);
+        self.times.push(0);
+    }
+
+    /// Microseconds since 1970; 0 for a place that holds nothing.
+    pub fn time(&self, place: u32) -> i64 {
+        self.times.get(place as usize).copied().unwrap_or_default()
     }
 
     fn layer(&self, place: u32) -> u32 {
@@ -303,6 +318,7 @@ impl SituationIndex {
     pub fn forget(&mut self, place: u32) {
         if self.layer(place) != NOWHERE {
             self.set_layer(place, NOWHERE);
+            self.times[place as usize] = 0;
             self.unlist(place);
             self.sight.clear(place);
         }

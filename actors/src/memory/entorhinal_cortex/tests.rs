@@ -1,8 +1,10 @@
 //! The room on the bench, and its index against exact search.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use jiff::tz::TimeZone;
+use jiff::{SignedDuration, Timestamp};
 use maxim_bus::signals::recall::{ReportStats, StatsReported};
 use maxim_bus::signals::similarity::{EPISODES, FindSimilar, SimilarFound, Situation, SituationsStored};
 
@@ -123,11 +125,13 @@ fn a_situation_told_again_is_changed_and_a_forgotten_one_is_gone_over_a_crash() 
 fn a_large_store_wakes_from_its_segments_and_knows_what_changed_in_them() {
     let mut rig = rig();
     let thing = |n: usize| ["lamp", "door", "kettle", "cable", "mirror"][n % 5].to_string() + &format!(" {}", n % 97);
+    let time = |n: usize| monday_morning() + SignedDuration::from_mins(n as i64);
     let told = |n: usize| {
         let thing = thing(n);
         let goal = Some(format!("tidy room {}", n % 7));
         Situation {
             goal,
+            at: time(n),
             ..done(&format!("m{n}"), &format!("put away the {thing}"), "move", !n.is_multiple_of(3), &[&thing])
         }
     };
@@ -141,9 +145,19 @@ fn a_large_store_wakes_from_its_segments_and_knows_what_changed_in_them() {
         FindSimilar { object: Some("mirror 4".into()), limit: 30, ..FindSimilar::default() },
         FindSimilar { memory_id: Some("m700".into()), limit: 10, ..FindSimilar::default() },
         FindSimilar { context: Some("where the kettle went".into()), limit: 10, ..FindSimilar::default() },
+        FindSimilar {
+            context: Some("where the kettle went".into()),
+            time_after: Some(time(1002)),
+            time_before: Some(time(1017)),
+            limit: 50,
+            ..FindSimilar::default()
+        },
     ];
     let before: Vec<SimilarFound> = cues.iter().map(|cue| ask(&mut rig, cue.clone())).collect();
     assert_eq!(before[0].results.iter().map(|like| like.id.as_str()).collect::<Vec<_>>(), ["m3"]);
+    let mut times: Vec<Timestamp> = before[4].results.iter().map(|like| like.timestamp).collect();
+    times.sort();
+    assert_eq!(times, [1002, 1007, 1012, 1017].map(time), "each kettle of the time");
     assert!(!before[1].results.is_empty() && before[1].results.iter().all(|like| like.id != "m4"));
     rig.crash();
     let after: Vec<SimilarFound> = cues.iter().map(|cue| ask(&mut rig, cue.clone())).collect();
@@ -155,6 +169,14 @@ fn a_large_store_wakes_from_its_segments_and_knows_what_changed_in_them() {
     rig.restart(EntorhinalSettings { encoder: Arc::new(Turned::new()), ..settings() });
     let [wakes, lists] = rig.woken_by();
     assert_eq!(wakes, lists, "and with another encoder");
+    rig.pass(Duration::from_secs(1));
+    for n in 6000..6003 {
+        store(&mut rig, vec![told(n)]);
+    }
+    let [wakes, again] = rig.woken_by();
+    assert_eq!(wakes, again, "and when all are made anew");
+    assert_eq!(again.iter().filter(|(key, _)| key.starts_with(b"segment/")).count(), segments, "in segments again");
+    assert!(again.len() < lists.len() / 2, "{} after {}", again.len(), lists.len());
 }
 
 #[test]

@@ -87,10 +87,12 @@ impl Hears<SalientPercept> for Hippocampus {
         episode.person_involved = said || !percept.people.is_empty();
         // Whoever may not command could call themselves by anybody's name.
         let speaker = percept.metadata.person().filter(|_| said && pulse.trust() >= BusTrust::Listed);
-        if let Some(name) = speaker.filter(|name| !percept.people.iter().any(|known| known == name)) {
+        if let Some(name) = speaker {
+            episode.perception.people.retain(|known| known != name);
             episode.perception.people.insert(0, name.to_owned());
         }
         self.around.come_into(&mut episode.perception, now);
+        episode.perception.unattributed = speaker.is_none() && !episode.perception.people.is_empty();
         if salient.disposition != Disposition::Proceed {
             episode.outcome = Some(Outcome { success: None, result: "not acted on".into() });
         }

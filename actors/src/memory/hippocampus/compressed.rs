@@ -33,6 +33,7 @@ const OUTCOME_AT: u16 = 2;
 const PROVENANCE_AT: u16 = 4;
 /// Two bits.
 const TRUST_AT: u16 = 7;
+const UNATTRIBUTED: u16 = 1 << 9;
 
 /// By their numbers in the stored form.
 const PROVENANCES: [Provenance; 5] = [
@@ -56,6 +57,7 @@ pub fn compressed(episode: &EpisodicMemory, live_edges: u32) -> EpisodicMemory {
     small.perception.text = cut(&episode.perception.text, GIST).to_owned();
     small.perception.objects = names(&episode.perception.objects);
     small.perception.people = names(&episode.perception.people);
+    small.perception.unattributed = episode.perception.unattributed;
     small.context.goal = episode.goal().map(|goal| cut(goal, NOTE).to_owned());
     small.action = episode.tool().map(|tool| Action { tool: tool.to_owned(), ..Action::default() });
     small.outcome = episode.outcome.as_ref().map(|outcome| Outcome { success: outcome.success, result: String::new() });
@@ -81,7 +83,8 @@ impl From<&EpisodicMemory> for Small {
             | (u16::from(episode.person_involved) * PERSON)
             | outcome << OUTCOME_AT
             | provenance << PROVENANCE_AT
-            | trust << TRUST_AT;
+            | trust << TRUST_AT
+            | (u16::from(episode.perception.unattributed) * UNATTRIBUTED);
         let Perception { text, objects, people, .. } = episode.perception.clone();
         Self(
             episode.id.clone(),
@@ -131,7 +134,8 @@ impl Small {
         let at = |shift: u16, mask: u16| usize::from(bits >> shift & mask);
         episode.provenance = PROVENANCES.get(at(PROVENANCE_AT, 7)).copied().unwrap_or_default();
         episode.trust = TRUSTS[at(TRUST_AT, 3)];
-        episode.perception = Perception { text, objects, people, ..Perception::default() };
+        episode.perception =
+            Perception { text, objects, people, unattributed: bits & UNATTRIBUTED != 0, ..Perception::default() };
         episode.context.goal = Some(goal).filter(|goal| !goal.is_empty());
         episode.action = Some(tool).filter(|tool| !tool.is_empty()).map(|tool| Action { tool, ..Action::default() });
         let success = [None, None, Some(false), Some(true)][at(OUTCOME_AT, 3)];
@@ -199,6 +203,7 @@ mod tests {
             the hallway, beside the torch, because the hook by the door had come off again last winter"
             .into();
         episode.perception.people = vec!["Anna".into()];
+        episode.perception.unattributed = true;
         episode.perception.objects = vec!["key".into(), "drawer".into()];
         episode.perception.source = "comms:http".into();
         (episode.provenance, episode.trust, episode.run) =
@@ -228,6 +233,7 @@ mod tests {
         assert_eq!((read.goal(), read.tool(), read.success()), (whole.goal(), whole.tool(), Some(true)));
         assert_eq!((read.trust, read.provenance, read.person_involved), (Trust::Owner, Provenance::Person, true));
         assert_eq!(read.perception.people, whole.perception.people);
+        assert_eq!(read.perception.unattributed, whole.perception.unattributed);
         assert_eq!((read.access_count, read.salience.get(), read.novelty.get()), (3, 0.9, 0.46));
         assert!(whole.perception.text.starts_with(&read.perception.text), "{}", read.perception.text);
         assert!(!read.perception.text.ends_with(' ') && read.perception.text.len() <= GIST);

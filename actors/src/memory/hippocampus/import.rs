@@ -162,6 +162,7 @@ impl ImportLine {
         episode.run = defaults.run.to_string();
         episode.perception.text = self.text.unwrap_or_default();
         episode.perception.objects = self.objects;
+        episode.perception.unattributed = self.people.len() > 1;
         episode.perception.people = self.people;
         episode.perception.source = "import".into();
         episode.context.goal = self.goal.filter(|goal| !goal.is_empty());

@@ -46,11 +46,15 @@ pub struct Perception {
     pub text: String,
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub objects: Vec<String>,
+    /// Whoever said it comes first, unless that isn't known.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub people: Vec<String>,
     /// How the body stood, by what a sense told: readings by joint or axis.
     #[serde(skip_serializing_if = "Pose::is_empty")]
     pub pose: Pose,
+    /// It isn't known which of the people said it, if any of them did.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub unattributed: bool,
     /// Where it came from, e.g. `comms:console`, `body`, `speech`.
     pub source: String,
     /// How sure the recogniser was of it, where it was heard.
@@ -196,6 +200,13 @@ impl EpisodicMemory {
 
     pub fn tool(&self) -> Option<&str> {
         self.action.as_ref().map(|action| action.tool.as_str()).filter(|tool| !tool.is_empty())
+    }
+
+    /// Who said it, where that is known and can be believed.
+    pub fn speaker(&self) -> Option<&str> {
+        let is_known =
+            self.provenance == Provenance::Person && self.trust != Trust::Outside && !self.perception.unattributed;
+        self.perception.people.first().map(String::as_str).filter(|_| is_known)
     }
 
     pub fn success(&self) -> Option<bool> {

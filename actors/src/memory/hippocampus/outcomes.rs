@@ -1,5 +1,5 @@
 //! What came of a moment: the end of its turn completes its episode, with the words of the result, and what hurt. What a
-//! person allows later completes it when it is done.
+//! person allows later completes it when it is done, and what is refused then when it is.
 //!
 //! A moment that nothing spoke for when it was perceived is let pass, but held for a while: where its action then fails
 //! or hurts, it is kept after all (synaptic tagging and capture).
@@ -7,6 +7,7 @@
 use jiff::Timestamp;
 use maxim_bus::MessageId;
 use maxim_bus::signals::bridges::EpisodeLived;
+use maxim_bus::signals::intent::{IntentRefused, Refusal};
 use maxim_bus::signals::outcome::ToolResult;
 use maxim_bus::signals::percept::PainSignal;
 use maxim_bus::signals::recall::EpisodeStored;
@@ -23,8 +24,6 @@ use crate::region::{Hears, Pulse};
 
 /// Tool that only speaks: a turn in which nothing else was done has no action of its own.
 const RESPOND: &str = "respond";
-/// How an action stands that waits for a person's yes.
-const ASKED: &str = "asked";
 /// Moments that were let pass and are held, at most; each takes the place of the oldest.
 pub(super) const HELD: u32 = 32;
 /// Turns whose newest result is held until they end, at most.
@@ -77,10 +76,28 @@ fn plain_fields(fields: &serde_json::Map<String, Json>) -> String {
     told.collect::<Vec<_>>().join(", ")
 }
 
+/// The action of this intent, where it waited for a person when the turn ended.
+fn left_in(ended: &mut TurnEnded, intent: MessageId) -> Option<&mut ActionSummary> {
+    ended.actions.iter_mut().find(|action| action.id == intent && action.is_asked())
+}
+
+/// The turn as it would have ended with this refusal of an action that waited for a person; none where none did.
+fn with_refusal(mut ended: TurnEnded, refused: &IntentRefused) -> Option<TurnEnded> {
+    let action = left_in(&mut ended, refused.intent)?;
+    action.status = match refused.refusal {
+        Refusal::Asked => return None,
+        Refusal::Blocked => "blocked",
+        Refusal::Stopped => "stopped",
+        Refusal::Denied => "denied",
+    }
+    .into();
+    action.reason = Some(format!("{}: {}", refused.rule, refused.reason));
+    Some(ended)
+}
+
 /// The turn as it would have ended with this result of an action that waited for a person; none where none did.
 fn with_late(mut ended: TurnEnded, result: &ToolResult) -> Option<TurnEnded> {
-    let is_it = |action: &&mut ActionSummary| action.id == result.intent && action.status == ASKED;
-    let action = ended.actions.iter_mut().find(is_it)?;
+    let action = left_in(&mut ended, result.intent)?;
     action.id = result.action;
     action.reason.clone_from(&result.error);
     action.status = match result.success {
@@ -163,7 +180,7 @@ impl Hippocampus {
             self.find_causes(document, &episode, surprise, pulse);
         }
         if let Some(ended) = ended {
-            self.end(document, episode, &ended, pulse);
+            self.end(document, episode, &ended, String::new(), pulse);
         }
     }
 
@@ -194,13 +211,22 @@ impl Hippocampus {
             }
         } else if let Some(document) = self.document_of(ended.turn, pulse) {
             let Some(mut episode) = pulse.record::<EpisodicMemory>(&episode_key(document)) else { return };
+            let retold = self.asked.iter().any(|before| before.turn == ended.turn);
+            let before = if retold { episode.further_words() } else { String::new() };
             complete(&mut episode, ended, result);
-            self.end(document, episode, ended, pulse);
+            self.end(document, episode, ended, before, pulse);
         }
     }
 
-    /// The episode of the turn is whole.
-    fn end(&self, document: u32, episode: EpisodicMemory, ended: &TurnEnded, pulse: &mut Pulse<'_, Self>) {
+    /// The episode of the turn is whole. `before`: the further words that it had, where it was told so already.
+    fn end(
+        &self,
+        document: u32,
+        episode: EpisodicMemory,
+        ended: &TurnEnded,
+        before: String,
+        pulse: &mut Pulse<'_, Self>,
+    ) {
         let stored = EpisodeStored {
             episode: episode.id.clone(),
             at: pulse.now(),
@@ -212,8 +238,9 @@ impl Hippocampus {
         pulse.emit(SituationsStored { stored: vec![situation(&episode)], ..SituationsStored::default() });
         let retold = self.asked.iter().any(|before| before.turn == ended.turn);
         pulse.emit(lived(&episode, ended, pulse.now(), retold));
-        pulse.keep(HippocampusEvent::Completed { document, turn: ended.turn, episode: Box::new(episode) });
-        if ended.actions.iter().any(|action| action.status == ASKED) {
+        let turn = ended.turn;
+        pulse.keep(HippocampusEvent::Completed { document, turn, episode: Box::new(episode), before });
+        if ended.actions.iter().any(ActionSummary::is_asked) {
             pulse.keep(HippocampusEvent::LeftAsked(Box::new(ended.clone())));
         }
         pulse.emit(stored);
@@ -234,6 +261,16 @@ impl Hears<ToolResult> for Hippocampus {
             self.take_end(&late, Some(&(action, words)), pulse);
         } else if self.open.contains_key(&turn) || self.has_passed(turn) {
             pulse.keep(HippocampusEvent::ResultCame { turn, action, words });
+        }
+    }
+}
+
+impl Hears<IntentRefused> for Hippocampus {
+    /// A person said no when the turn was over, or nobody said anything in time.
+    fn hear(&self, refused: &IntentRefused, pulse: &mut Pulse<'_, Self>) {
+        let left = self.left_asked(refused.turn, pulse);
+        if let Some(late) = left.and_then(|ended| with_refusal(ended, refused)) {
+            self.take_end(&late, None, pulse);
         }
     }
 }

@@ -7,7 +7,7 @@ use maxim_bus::signals::similarity;
 use maxim_bus::{MessageId, Trust as BusTrust};
 
 use super::key_index::Filter;
-use super::model::{EpisodicMemory, Trust};
+use super::model::{EpisodicMemory, Provenance, Trust};
 use super::region::{Hippocampus, HippocampusEvent, episode_key, id_key};
 use super::text_index::{By, Meant, Query};
 use crate::memory::entorhinal_cortex::EntorhinalCortex;
@@ -109,6 +109,8 @@ fn keys_of(filter: &EpisodeFilter) -> Filter {
 pub(super) fn recalled(episode: EpisodicMemory, score: f64, via: Via) -> RecalledEpisode {
     let (goal, tool, success) =
         (episode.goal().map(str::to_owned), episode.tool().map(str::to_owned), episode.success());
+    let said = episode.provenance == Provenance::Person;
+    let speaker = episode.speaker().map(str::to_owned);
     RecalledEpisode {
         id: episode.id,
         score,
@@ -121,6 +123,8 @@ pub(super) fn recalled(episode: EpisodicMemory, score: f64, via: Via) -> Recalle
         people: episode.perception.people,
         result: episode.outcome.map(|outcome| outcome.result).filter(|result| !result.is_empty()),
         trust: bus_trust(episode.trust),
+        said,
+        speaker,
     }
 }
 

@@ -21,6 +21,7 @@ use maxim_bus::signals::concepts::{
 };
 use maxim_bus::signals::encoding::{FindMeant, MeantFound};
 use maxim_bus::signals::goal::GoalChanged;
+use maxim_bus::signals::intent::IntentRefused;
 use maxim_bus::signals::layers::{ExportRecords, ImportRecords, RecordsExported, RecordsImported};
 use maxim_bus::signals::outcome::ToolResult;
 use maxim_bus::signals::percept::{PainSignal, SalientPercept};
@@ -176,6 +177,9 @@ pub enum HippocampusEvent {
         document: u32,
         turn: MessageId,
         episode: Box<EpisodicMemory>,
+        /// The further words that it had, where it was completed before.
+        #[serde(default, skip_serializing_if = "String::is_empty")]
+        before: String,
     },
     /// A turn ended, and an action of it waits for a person.
     LeftAsked(Box<TurnEnded>),
@@ -275,7 +279,7 @@ wiring!(Hippocampus {
         ExportRecords,
         ImportRecords,
     ],
-    back: [ToolResult, TurnEnded, PredictionErrorSensed],
+    back: [ToolResult, TurnEnded, IntentRefused, PredictionErrorSensed],
     emits: [
         EpisodeStored,
         EpisodeLived,
@@ -314,13 +318,17 @@ impl Region for Hippocampus {
                 self.share(document, turn);
                 self.linking.expect_again(document);
             }
-            HippocampusEvent::Completed { document, turn, episode } => {
+            HippocampusEvent::Completed { document, turn, episode, before } => {
                 self.open.remove(&turn);
                 self.results.remove(&turn);
                 self.asked.retain(|ended| ended.turn != turn);
                 if let Some(indexes) = &mut self.indexes {
                     // A sealed episode keeps the words that it had: it is older than thousands of others by now.
-                    let _ = indexes.text.amend(document, &episode.further_words());
+                    let more = episode.further_words();
+                    if !before.is_empty() {
+                        let _ = indexes.text.take_back(document, &before, &episode.fields(&more, 0));
+                    }
+                    let _ = indexes.text.amend(document, &more);
                     let _ = indexes.keys.amend(document, &episode);
                 }
             }

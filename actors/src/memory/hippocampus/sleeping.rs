@@ -431,7 +431,7 @@ impl Hears<SessionEnded> for Hippocampus {
             }
             let (id, salience) = (episode.id.clone(), episode.salience);
             let (document, episode) = (*document, Box::new(episode));
-            pulse.keep(HippocampusEvent::Completed { document, turn: *turn, episode });
+            pulse.keep(HippocampusEvent::Completed { document, turn: *turn, episode, before: String::new() });
             pulse.emit(EpisodeStored { episode: id, at: now, complete: true, reasons: Vec::new(), salience });
         }
     }

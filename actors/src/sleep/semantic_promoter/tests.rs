@@ -33,6 +33,8 @@ fn episode(id: &str, text: &str, trust: Trust, sitting: u32) -> FetchedEpisode {
             people: vec!["anna".into()],
             result: None,
             trust,
+            said: true,
+            speaker: None,
         },
         experienced: true,
         sitting,

@@ -179,7 +179,7 @@ fn sentences<'e>(words: &[String], evidence: &'e [Evidence]) -> Vec<Sentence<'e>
 }
 
 /// Sentences end at a mark that white space follows, or at a line's end; a dot within a number or a name does not count.
-fn split(text: &str) -> Vec<&str> {
+pub fn split(text: &str) -> Vec<&str> {
     let mut parts = Vec::new();
     let mut start = 0;
     let mut chars = text.char_indices().peekable();

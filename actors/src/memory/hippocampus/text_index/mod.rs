@@ -25,6 +25,7 @@ mod tail;
 mod vectors;
 mod vocabulary;
 
+use std::collections::BTreeSet;
 use std::sync::{Arc, Mutex};
 
 pub use dates::{NamedDate, day_number, named_dates};
@@ -207,7 +208,7 @@ impl TextIndex {
 
     /// Adds words to a document that isn't sealed yet (its outcome came).
     pub fn amend(&mut self, document: u32, more: &str) -> Result<(), NotIndexed> {
-        let ordinal = self.ordinal(document).filter(|o| *o >= self.sealed).ok_or(NotIndexed::Sealed(document))?;
+        let ordinal = self.open_ordinal(document)?;
         let added = self.count_more(ordinal, more);
         let length = &mut self.looks[ordinal as usize].length;
         let grown = length.saturating_add(added.min(usize::from(u16::MAX)) as u16);
@@ -216,6 +217,26 @@ impl TextIndex {
         self.stems_total += difference;
         self.sittings[self.sitting_of[ordinal as usize] as usize].stems += difference;
         Ok(())
+    }
+
+    /// Takes those words of `before` out of a document that isn't sealed yet which it doesn't hold any more: how it ended was
+    /// told anew.
+    pub fn take_back(&mut self, document: u32, before: &str, now: &Fields) -> Result<(), NotIndexed> {
+        let ordinal = self.open_ordinal(document)?;
+        let stems = |text: &str| self.stems.of_text(beginning(text)).into_iter().collect::<BTreeSet<_>>();
+        let held = &stems(now.spoken().1) | &stems(now.more);
+        let gone: Vec<String> = stems(before).difference(&held).cloned().collect();
+        let gone = gone.iter().filter(|stem| self.tail.remove(stem, ordinal)).count();
+        let length = &mut self.looks[ordinal as usize].length;
+        let gone = gone.min(usize::from(*length)) as u16;
+        *length -= gone;
+        self.stems_total -= u64::from(gone);
+        self.sittings[self.sitting_of[ordinal as usize] as usize].stems -= u64::from(gone);
+        Ok(())
+    }
+
+    fn open_ordinal(&self, document: u32) -> Result<u32, NotIndexed> {
+        self.ordinal(document).filter(|o| *o >= self.sealed).ok_or(NotIndexed::Sealed(document))
     }
 
     /// Makes a document unfindable. Its postings leave with the next merge.

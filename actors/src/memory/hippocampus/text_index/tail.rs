@@ -32,6 +32,17 @@ impl Tail {
         }
     }
 
+    /// Takes a stem out of a document; whether it was there.
+    pub fn remove(&mut self, stem: &str, ordinal: u32) -> bool {
+        let Some(list) = self.lists.get_mut(stem) else { return false };
+        let Ok(at) = list.binary_search_by_key(&ordinal, |posting| posting.ordinal) else { return false };
+        list.remove(at);
+        if list.is_empty() {
+            self.lists.remove(stem);
+        }
+        true
+    }
+
     pub fn list(&self, stem: &str) -> &[Posting] {
         self.lists.get(stem).map_or(&[], Vec::as_slice)
     }

@@ -239,6 +239,14 @@ fn a_removed_document_is_found_no_more_and_an_amended_one_by_its_new_words() {
     let mut index = index(&[("", "red cup", 1), ("", "red lamp", 2)]);
     index.amend(1, "it broke").expect("still open");
     assert_eq!(found(&index, "broke"), [1]);
+    let now = Fields { text: "red lamp", more: "it was mended", ..Fields::default() };
+    index.take_back(1, "the lamp: it broke", &now).expect("still open");
+    assert_eq!(
+        (found(&index, "broke"), found(&index, "lamp")),
+        (vec![], vec![1]),
+        "what it said before and doesn't now"
+    );
+    index.amend(1, "it broke").expect("still open");
     index.remove(1);
     assert!(found(&index, "broke").is_empty());
     assert_eq!(found(&index, "red"), [0]);
