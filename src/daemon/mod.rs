@@ -214,11 +214,14 @@ async fn live(plan: Plan, opened: Opened, watch: Stopwatch) -> Result<Exit, CliE
     let_go_of_start();
 
     let mut wait = ended;
+    // The recorder's first file is begun a little later, and is a part of the start too.
+    let mut is_begun = false;
     while !*wait.borrow_and_update() {
         match tokio::time::timeout(TIDY_EVERY, wait.changed()).await {
             Ok(Ok(())) => {}
             Ok(Err(_)) => break,
-            Err(_) => tidy(),
+            Err(_) if std::mem::replace(&mut is_begun, true) => tidy(),
+            Err(_) => let_go_of_start(),
         }
     }
     systemd::stopping();

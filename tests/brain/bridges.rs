@@ -9,6 +9,7 @@ use maxim_actors::action::tools::{
 };
 use maxim_actors::store::StateStore;
 use maxim_bus::latch::Permit;
+use maxim_bus::signals::bridges::{SignificanceLearned, SignificanceWeights};
 use maxim_bus::signals::goal::{Goal, GoalChanged, GoalOrigin};
 use maxim_bus::signals::percept::Percept;
 use maxim_bus::signals::thought::{ModelCall, ModelReply, Purpose, TurnEnded};
@@ -317,6 +318,29 @@ fn odd_words(n: usize) -> String {
         word
     };
     (0..4).map(word).collect::<Vec<_>>().join(" ")
+}
+
+#[test]
+fn after_a_surprise_what_is_seen_is_kept_until_it_has_faded() {
+    let kept = |after: Duration| {
+        let mut settings = Settings::default();
+        settings.memory.capture_salience = 0.6;
+        let mut bench = Bench::with("maxim", StateStore::in_memory(), core_tools, settings);
+        // What follows a surprise turned out to matter, in this life.
+        let weights = SignificanceWeights { features: [6.0, 1.0, 1.0, 1.0, 0.5, 1.0], bias: -2.0 };
+        let door = Arc::clone(&bench.agent.outside.door);
+        door.put("door", door.fresh_id(), Trust::Owner, SignificanceLearned { weights, moments: 99 });
+        bench.say("create a file a.txt with the text one");
+        bench.pass(after);
+        // So is what is new.
+        bench.say("what a bright lamp");
+        aim(&mut bench, "tidy the attic");
+        // The first moment of a goal is kept in any case.
+        see(&mut bench, "fence");
+        see(&mut bench, "lamp");
+        seen(&mut bench, "lamp")
+    };
+    assert_eq!((kept(Duration::from_secs(5)), kept(Duration::from_secs(1_200))), (1, 0));
 }
 
 #[test]

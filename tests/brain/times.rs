@@ -48,6 +48,36 @@ fn what_the_clocks_expect_is_before_the_model_which_acts_by_it() {
 }
 
 #[test]
+fn a_time_that_jumped_is_before_the_model_which_acts_by_it() {
+    fn minds_the_clock(prompt: &str) -> String {
+        match prompt {
+            done if done.contains("What you did in this turn already") => acts("respond", &json!({"message": "Done."})),
+            odd if odd.contains("The time is another than expected since the last moment") => {
+                acts("write_file", &json!({"path": "clock.txt", "content": "look at the clock"}))
+            }
+            _ => acts("respond", &json!({"message": "Good morning."})),
+        }
+    }
+    let wondered = |zone: &str| {
+        let model = Model::minded(minds_the_clock);
+        let mut bench = model.bench(|_| {});
+        assert_eq!(bench.import(mornings(20), true).kept, 20);
+        for day in 0..7 {
+            bench.say(&format!("please create a file day{day}.txt with the text one"));
+            bench.pass(DAY);
+        }
+        let mut settings = bench.settings.clone();
+        settings.agent.timezone = zone.into();
+        bench.restart_with_settings(settings);
+        let ended = bench.say("hm, is there anything odd about the hour that I should hear of?");
+        assert!(ended.reply.is_some(), "{ended:?}");
+        bench.file("clock.txt").exists()
+    };
+    assert!(!wondered("UTC"));
+    assert!(wondered("Pacific/Auckland"), "half a day away");
+}
+
+#[test]
 fn what_is_lived_every_day_is_expected_tomorrow_over_a_crash_and_only_with_clocks() {
     let mut bench = Bench::new();
     let expected = |bench: &mut Bench| {

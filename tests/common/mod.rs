@@ -33,7 +33,7 @@ pub struct Bench {
     boot: u64,
     name: String,
     registry: ToolRegistry,
-    settings: Settings,
+    pub settings: Settings,
     /// It outlives the agent that is in it.
     pub body: Body,
 }

@@ -79,6 +79,9 @@ pub struct RecallEpisodes {
     /// The asker has time until an encoder outside of the program has read the question.
     #[serde(default)]
     pub waits: bool,
+    /// The asker goes on without an answer then: a later one would be for nobody, and only make the next ones late.
+    #[serde(default)]
+    pub until: Option<Timestamp>,
 }
 
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]

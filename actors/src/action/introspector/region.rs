@@ -276,8 +276,8 @@ fn ask(inquiry: &Inquiry, pulse: &mut Pulse<'_, Introspector>) -> Result<BTreeMa
     let (room, question) = match inquiry.tool.as_str() {
         "memory_recall" => {
             let filter: EpisodeFilter = serde_json::from_value(inquiry.params.clone()).map_err(bad)?;
-            let except = inquiry.turn;
-            ("hippocampus", pulse.ask("hippocampus", RecallEpisodes { filter, except, waits: true }))
+            let (except, until) = (inquiry.turn, Some(pulse.now() + pulse.settings().deadline));
+            ("hippocampus", pulse.ask("hippocampus", RecallEpisodes { filter, except, waits: true, until }))
         }
         "similarity_search" => {
             let query: FindSimilar = serde_json::from_value(inquiry.params.clone()).map_err(bad)?;

@@ -88,7 +88,9 @@ impl Reminded {
                     limit: *episodes,
                     ..EpisodeFilter::default()
                 };
-                let question = pulse.ask(EPISODES, RecallEpisodes { filter, except: Some(turn), waits: false });
+                let until = Some(pulse.now() + pulse.settings().recall);
+                let question = RecallEpisodes { filter, except: Some(turn), waits: false, until };
+                let question = pulse.ask(EPISODES, question);
                 waiting.insert(question, EPISODES.to_owned());
             }
             for room in knowledge_rooms.iter().filter(|_| *knowledge > 0) {

@@ -125,7 +125,8 @@ impl CrossLayerGraph {
         match query {
             Some(text) => {
                 let filter = EpisodeFilter { query: Some(text.into()), limit: SEEDS, ..EpisodeFilter::default() };
-                let episodes = pulse.ask(Hippocampus::NAME, RecallEpisodes { filter, except: None, waits: true });
+                let recall = RecallEpisodes { filter, except: None, waits: true, until: Some(open.due) };
+                let episodes = pulse.ask(Hippocampus::NAME, recall);
                 let find = FindConcepts { query: Some(text.into()), limit: SEEDS, ..FindConcepts::default() };
                 let concepts = pulse.ask(AnteriorTemporalLobe::NAME, find);
                 let measured = pulse.ask(AngularGyrus::NAME, RecallKnowledge { text: text.into(), limit: SEEDS });

@@ -177,6 +177,10 @@ impl Hippocampus {
 
 impl Hears<RecallEpisodes> for Hippocampus {
     fn hear(&self, question: &RecallEpisodes, pulse: &mut Pulse<'_, Self>) {
+        // A room that is behind would else answer nobody in time any more, and fall further behind with each turn.
+        if question.until.is_some_and(|until| until < pulse.now()) {
+            return;
+        }
         if !self.ponder(question, pulse) {
             let episodes = self.recalled(question, None, pulse);
             pulse.reply(episodes);

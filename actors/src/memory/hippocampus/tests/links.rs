@@ -1,9 +1,11 @@
 use std::collections::BTreeMap;
+use std::time::Duration;
 
+use maxim_bus::clock::Clock;
 use maxim_bus::signals::concepts::LayerLinked;
 use maxim_bus::signals::goal::{Goal, GoalChanged, GoalOrigin};
 use maxim_bus::signals::percept::{Disposition, Percept, SalientPercept};
-use maxim_bus::signals::recall::{EpisodeFilter, PredictionErrorSensed, Via};
+use maxim_bus::signals::recall::{EpisodeFilter, EpisodesRecalled, PredictionErrorSensed, RecallEpisodes, Via};
 use maxim_bus::units::{Confidence, Novelty, Rpe, Salience, Valence, Value};
 use maxim_bus::{MessageId, Trust};
 use serde_json::json;
@@ -38,6 +40,19 @@ fn what_shares_objects_and_goal_is_associated_and_recall_reaches_it() {
     let reached: Vec<_> = found.iter().map(|found| (found.id.as_str(), found.via)).collect();
     assert_eq!(reached, [("tea", Via::Text), ("shelf", Via::Association)]);
     assert!(found[1].score > 0.25 && found[1].score < 0.5, "half of the edge's weight: {}", found[1].score);
+}
+
+#[test]
+fn a_question_whose_asker_has_gone_on_is_answered_to_nobody() {
+    let mut bench = Bench::new(None);
+    alike(&mut bench);
+    let now = bench.rig.clock.now();
+    let mut answers = |until| {
+        let filter = EpisodeFilter { limit: 3, ..EpisodeFilter::default() };
+        bench.rig.send(RecallEpisodes { filter, except: None, waits: false, until });
+        bench.rig.heard::<EpisodesRecalled>().len()
+    };
+    assert_eq!([None, Some(now), Some(now - Duration::from_millis(1))].map(&mut answers), [1, 1, 0]);
 }
 
 #[test]

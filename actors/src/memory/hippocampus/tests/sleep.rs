@@ -167,7 +167,7 @@ fn what_is_thought_of_is_kept_longer_and_questions_from_outside_count_for_nothin
     bench.import(clutter(300, 10));
     let turn = MessageId::from_parts(5, 5);
     let filter = EpisodeFilter { tool_name: Some("probe_7".into()), limit: 1, ..EpisodeFilter::default() };
-    bench.rig.send_in(turn, Trust::Own, RecallEpisodes { filter, except: Some(turn), waits: false });
+    bench.rig.send_in(turn, Trust::Own, RecallEpisodes { filter, except: Some(turn), waits: false, until: None });
     assert_eq!(bench.rig.heard::<EpisodesRecalled>().len(), 1);
     assert_eq!(by_tool(&mut bench, 8), ["clutter-8"], "a look from outside");
     bench.sleep();
