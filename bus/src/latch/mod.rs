@@ -98,7 +98,7 @@ pub enum LatchError {
     NotDurable { path: String, source: std::io::Error },
     #[error("it was stopped again while being reset; the stop stays latched")]
     StoppedAgain,
-    #[error("it is stopped; reset it first with `maxim reset`")]
+    #[error("it is stopped, and a resume does not clear that")]
     NotReset,
 }
 
