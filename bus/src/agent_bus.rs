@@ -37,21 +37,24 @@ pub struct BusBuilder {
     emitted: Vec<(&'static str, RegionName)>,
     errors: Vec<WiringError>,
     overhears: Option<RegionName>,
+    deciding: Vec<Arc<Inbox>>,
 }
 
 impl BusBuilder {
-    /// A room's inbox.
-    pub fn inbox(&mut self, owner: RegionName) -> Arc<Inbox> {
-        self.inbox_hearing_first(owner, [])
+    /// The inbox of a room that decides, which takes `first` before any data mail.
+    pub fn deciding_inbox(&mut self, owner: RegionName, first: impl IntoIterator<Item = &'static str>) -> Arc<Inbox> {
+        let inbox = self.enter(Inbox::hearing_first(owner, first));
+        self.deciding.push(Arc::clone(&inbox));
+        inbox
     }
 
-    /// A room's inbox that takes these signals before any data mail.
-    pub fn inbox_hearing_first(
-        &mut self,
-        owner: RegionName,
-        first: impl IntoIterator<Item = &'static str>,
-    ) -> Arc<Inbox> {
-        let inbox = Arc::new(Inbox::hearing_first(owner, first));
+    /// The inbox of a room that acts.
+    pub fn inbox(&mut self, owner: RegionName) -> Arc<Inbox> {
+        self.enter(Inbox::new(owner))
+    }
+
+    fn enter(&mut self, inbox: Inbox) -> Arc<Inbox> {
+        let (owner, inbox) = (inbox.owner(), Arc::new(inbox));
         if self.inboxes.insert(owner, Arc::clone(&inbox)).is_some() {
             self.errors.push(WiringError::Twice(owner));
         }
@@ -103,8 +106,8 @@ impl BusBuilder {
 
     /// The bus without the check that everything said is heard, for a room on a bench.
     pub fn build_unchecked(self) -> AgentBus {
-        let Self { inboxes, hearers, decoders, overhears, .. } = self;
-        AgentBus { inboxes, hearers, decoders, overhears, newest: AtomicU64::new(0) }
+        let Self { inboxes, hearers, decoders, overhears, deciding, .. } = self;
+        AgentBus { inboxes, hearers, decoders, overhears, deciding, newest: AtomicU64::new(0) }
     }
 }
 
@@ -114,6 +117,7 @@ pub struct AgentBus {
     hearers: HashMap<&'static str, Vec<Arc<Inbox>>>,
     decoders: HashMap<&'static str, (Lane, Decode)>,
     overhears: Option<RegionName>,
+    deciding: Vec<Arc<Inbox>>,
     /// The newest sequence number that was published.
     newest: AtomicU64,
 }
@@ -173,6 +177,13 @@ impl AgentBus {
 
     pub fn inbox(&self, owner: &str) -> Option<&Arc<Inbox>> {
         self.inboxes.get(owner)
+    }
+
+    /// The room that decides for which most messages wait, other than `but`, and how many. What acts is left out: it may
+    /// rightly take its time, and says how much waits for it in its own words.
+    pub fn furthest_behind(&self, but: RegionName) -> Option<(RegionName, usize)> {
+        let others = self.deciding.iter().filter(|inbox| inbox.owner() != but);
+        others.map(|inbox| (inbox.owner(), inbox.depth())).max_by_key(|(_, depth)| *depth)
     }
 
     /// Up to here every journalled message has been dealt with: what lies before the oldest that some inbox still holds,

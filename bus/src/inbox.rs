@@ -121,11 +121,24 @@ impl Inbox {
 
     /// Leases the next message; none when there is no mail or `epoch` holds the inbox no longer.
     pub fn take(&self, epoch: Epoch) -> Option<(Lane, Delivery)> {
+        self.lease(epoch, State::next)
+    }
+
+    /// As [`Inbox::take`], but leaves the control lane alone.
+    pub fn take_data(&self, epoch: Epoch) -> Option<(Lane, Delivery)> {
+        self.lease(epoch, State::next_data)
+    }
+
+    fn lease(
+        &self,
+        epoch: Epoch,
+        next: impl FnOnce(&mut State) -> Option<(Lane, Delivery)>,
+    ) -> Option<(Lane, Delivery)> {
         let mut state = self.state.lock();
         if state.holder != epoch || state.leased.is_some() {
             return None;
         }
-        let taken = state.next()?;
+        let taken = next(&mut state)?;
         state.leased = Some(taken.clone());
         Some(taken)
     }
@@ -193,6 +206,11 @@ impl Inbox {
         journalled.map(|delivery| delivery.lsn).filter(|lsn| *lsn > Lsn(0) && *lsn < below).collect()
     }
 
+    /// How many messages wait.
+    pub fn depth(&self) -> usize {
+        self.state.lock().depth()
+    }
+
     pub fn counters(&self) -> InboxCounters {
         let state = self.state.lock();
         let mut counters = state.counters.clone();
@@ -237,6 +255,10 @@ impl State {
         if let Some(delivery) = self.control.pop_front() {
             return Some((Lane::Control, delivery));
         }
+        self.next_data()
+    }
+
+    fn next_data(&mut self) -> Option<(Lane, Delivery)> {
         let delivery = match self.data.pop_front()? {
             Slot::Message(delivery) => Some(delivery),
             Slot::Latest(name, key) => self.latest.remove(&(name, key)),

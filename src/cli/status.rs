@@ -74,5 +74,13 @@ pub(super) fn regions(status: &Value, paint: Paint) -> String {
             number("p99_us"),
         ]);
     }
-    table.show(paint)
+    let mut text = table.show(paint);
+    for region in status["regions"].as_array().into_iter().flatten() {
+        if let (Some(name), Some(room)) = (region["name"].as_str(), region["waits_for"].as_str()) {
+            let line =
+                format!("{name} waits for {room}, for which many messages wait; what comes in meanwhile is kept");
+            text.push_str(&format!("{}\n", paint.poor(&line)));
+        }
+    }
+    text
 }

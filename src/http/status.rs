@@ -99,6 +99,9 @@ pub fn regions(served: &Served) -> Vec<Value> {
         if part.kind == WardKind::Thin {
             region["thin"] = true.into();
         }
+        if let Some(room) = heart.as_ref().and_then(|heart| heart.waits_for()) {
+            region["waits_for"] = room.into();
+        }
         regions.push(region);
     }
     regions

@@ -1,15 +1,30 @@
 //! A spent restart budget: motion is held, a person is told, the room waits, the others go on.
 
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::time::Duration;
 
 use maxim_actors::region::{Heart, InputRecord, Order, Tap, WardState};
 use maxim_bus::latch::{EffectKind, LatchState};
 use maxim_bus::signals::intent::IntentPermitted;
+use maxim_bus::signals::thought::TurnEnded;
 use maxim_bus::{Envelope, Lsn, Signal, Trust};
 
 use super::live::{Live, Plan};
+
+/// Turns that have ended.
+#[derive(Default)]
+struct Ended(AtomicUsize);
+
+impl Tap for Ended {
+    fn input(&self, _: InputRecord) {}
+
+    fn emitted(&self, _: Lsn, envelope: &Arc<Envelope>) {
+        if envelope.body().name() == TurnEnded::NAME {
+            self.0.fetch_add(1, Ordering::SeqCst);
+        }
+    }
+}
 
 fn plan() -> Plan {
     Plan {
@@ -185,4 +200,40 @@ fn a_room_that_hangs_again_and_again_spends_its_budget() {
     assert_eq!(heart.state(), WardState::Held);
     assert_eq!(live.latch.state(), LatchState::MotionHeld);
     live.eventually("its threads end", || live.agent.supervision.zombies() == 0);
+}
+
+/// Turns that may be in flight, messages that may wait for a room, and what one turn says to the hippocampus at most.
+const CREDIT: usize = 4;
+const BEHIND: usize = 32;
+const A_TURN: usize = 32;
+
+#[test]
+fn while_a_room_is_held_only_so_much_waits_for_it_and_all_is_dealt_with_when_it_is_back() {
+    let ended = Arc::new(Ended::default());
+    let live = Live::start(Plan {
+        live_clock: true,
+        tap: Some(Arc::clone(&ended) as Arc<dyn Tap>),
+        settings: Box::new(|rooms| {
+            rooms.supervision.window = Duration::from_secs(600);
+            rooms.supervision.hold = Duration::from_secs(3_600);
+            (rooms.gateway.credit, rooms.gateway.behind) = (CREDIT, BEHIND);
+        }),
+        ..Plan::default()
+    });
+    spend(&live, &live.heart("hippocampus"));
+    let mut said: Vec<_> = (0..200).map(|n| live.submit(&format!("what is {n} + 1?"), Trust::Owner)).collect();
+    for accepted in &mut said {
+        live.wait("what waits is acknowledged", || accepted.try_recv().ok()).expect("accepted");
+    }
+    let depth = |room: &str| live.agent.frame.bus.inbox(room).expect("its inbox").counters().depth;
+    let gateway = live.heart("gateway");
+    live.eventually("ended turns keep their credit", || {
+        gateway.waits_for() == Some("hippocampus") && depth("gateway") == CREDIT
+    });
+    let waiting = depth("hippocampus");
+    assert!((BEHIND..=BEHIND + CREDIT * A_TURN).contains(&waiting), "{waiting} messages wait");
+    let answered = ended.0.load(Ordering::SeqCst);
+    assert!(answered < 100, "{answered} turns ended without memory");
+    live.agent.supervision.release_held();
+    live.eventually("all turns end", || ended.0.load(Ordering::SeqCst) == said.len());
 }

@@ -2,7 +2,8 @@
 //!
 //! A dumb pipe with a memory for what it let in. Biology: the thalamus, which relays and doesn't interpret.
 //! Law: one constructor fixes every control field; a provider's id is the same message however often it comes; at most
-//! `credit` turns are in flight, the rest waits here, on disk; that a turn has ended is heard before what wants to begin.
+//! `credit` turns are in flight, the rest waits here, on disk; that a turn has ended is heard before what wants to begin,
+//! but not while a room is far `behind`: credit comes back when all have followed.
 //! Remembers: provider ids (bounded), turns in flight, the waiting queue. Forgets: a turn that never ended, after a while.
 //! Down: channels can't acknowledge, so their senders try again; a stop works all the same, by the latch.
 
@@ -30,6 +31,8 @@ const TURN_LIMIT: SignedDuration = SignedDuration::from_mins(10);
 pub struct GatewaySettings {
     /// Turns in flight at once; 1 to 1024. Default 256.
     pub credit: usize,
+    /// Messages that may wait for one room before ended turns keep their credit; 16 to 1048576. Default 4096.
+    pub behind: usize,
     /// Longest content of a percept, in bytes; the rest of a longer text is cut off. Default 64 KiB.
     pub text_max: usize,
     /// The whitelist of stop phrases, with the agent's names.
@@ -104,6 +107,10 @@ impl Region for Gateway {
 
     fn next_deadline(&self, _settings: &GatewaySettings) -> Option<Timestamp> {
         self.in_flight.values().min().map(|at| *at + TURN_LIMIT)
+    }
+
+    fn follows_within(settings: &GatewaySettings) -> Option<usize> {
+        Some(settings.behind)
     }
 
     fn tick(&self, pulse: &mut Pulse<'_, Self>) {
@@ -220,7 +227,7 @@ mod tests {
     use crate::region::rig::{Rig, ear};
 
     fn settings(credit: usize) -> GatewaySettings {
-        GatewaySettings { credit, text_max: 64 << 10, stop: StopGrammar::new::<_, &str>(&["maxim"], &[]) }
+        GatewaySettings { credit, behind: 4096, text_max: 64 << 10, stop: StopGrammar::new::<_, &str>(&["maxim"], &[]) }
     }
 
     fn inbound(body: &str, provider_id: Option<&str>) -> Inbound {

@@ -20,6 +20,8 @@ use super::{Heart, Post, Region, WardState};
 
 /// Messages a pump takes before it lets timers and neighbours run.
 const MESSAGES_A_TURN: usize = 64;
+/// How long a room that waits for others waits until it looks again.
+const CATCH_UP: Duration = Duration::from_millis(5);
 /// How long a region waits before it tries a store again that takes nothing more.
 const FULL_RETRY: Duration = Duration::from_millis(50);
 
@@ -172,8 +174,10 @@ impl<R: Region> ActorFuture<RegionActor<R>> for Pump {
         }
         for _ in 0..MESSAGES_A_TURN {
             let Some(seat) = &mut actor.seat else { break };
+            let waits = post.waits_for_others();
             let stamp = post.heart.begin();
             let step = catch_unwind(AssertUnwindSafe(|| match seat.tick() {
+                Step::Idle if waits => seat.step_data(),
                 Step::Idle => seat.step(),
                 other => other,
             }));
@@ -189,6 +193,7 @@ impl<R: Region> ActorFuture<RegionActor<R>> for Pump {
             }
             match step {
                 Ok(Step::Done) => {}
+                Ok(Step::Idle) if waits => return self.sleep(CATCH_UP, task),
                 Ok(Step::Idle) => return self.wait_for_mail(actor, task),
                 Ok(Step::Fenced) => {
                     actor.retire(ctx);
@@ -221,6 +226,16 @@ impl Pump {
         let due = actor.seat.as_ref().and_then(Seat::next_deadline);
         let wait = due.map(|due| due.duration_since(actor.post.frame.clock.now()));
         self.park(actor, wait.map(|wait| Duration::try_from(wait).unwrap_or(Duration::ZERO)), task)
+    }
+
+    /// Sleeps, whatever mail comes.
+    fn sleep(&mut self, wait: Duration, task: &mut TaskContext<'_>) -> Poll<()> {
+        let mut timer = Box::pin(tokio::time::sleep(wait));
+        if timer.as_mut().poll(task).is_ready() {
+            task.waker().wake_by_ref();
+        }
+        self.timer = Some(timer);
+        Poll::Pending
     }
 
     /// Sleeps until `wait` has passed, mail or an order comes.
@@ -275,6 +290,18 @@ impl<R: Region> Ward for Arc<Post<R>> {
 }
 
 impl<R: Region> Post<R> {
+    /// Another room is too far behind for what this one hears first.
+    fn waits_for_others(&self) -> bool {
+        let Some(most) = R::follows_within(&self.settings) else { return false };
+        let behind = self.frame.bus.furthest_behind(R::NAME).filter(|(_, waiting)| *waiting > most);
+        if self.heart.set_waits_for(behind.map(|(room, _)| room))
+            && let Some((room, waiting)) = behind
+        {
+            tracing::warn!(room, waiting, "a room is far behind; until it has caught up, turns that end make no place");
+        }
+        behind.is_some()
+    }
+
     /// What to do with the leased message that the region failed on.
     fn retry_or_bury(&self, epoch: Epoch, lane: Lane, delivery: &Delivery, why: &str) {
         let meta = &delivery.envelope.meta;

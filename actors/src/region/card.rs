@@ -95,7 +95,7 @@ impl<R: Region> Card<R> {
 
     /// Enters the card into the bus; gives the room's inbox.
     pub fn enter(&self, bus: &mut BusBuilder) -> Arc<Inbox> {
-        let inbox = bus.inbox_hearing_first(R::NAME, self.first.iter().copied());
+        let inbox = bus.deciding_inbox(R::NAME, self.first.iter().copied());
         for (wire, hear) in &self.hearing {
             hear(bus, &inbox, R::STAGE, wire.back);
         }

@@ -78,6 +78,7 @@ pub struct Heart {
     durations: [AtomicU64; 40],
     orders: Mutex<(VecDeque<Order>, Option<Waker>)>,
     poisons: Mutex<Vec<Poison>>,
+    waits_for: Mutex<Option<RegionName>>,
 }
 
 impl Heart {
@@ -99,7 +100,18 @@ impl Heart {
             durations: std::array::from_fn(|_| AtomicU64::new(0)),
             orders: Mutex::new((VecDeque::new(), None)),
             poisons: Mutex::new(Vec::new()),
+            waits_for: Mutex::new(None),
         }
+    }
+
+    /// The room that is too far behind for what this one hears first.
+    pub fn waits_for(&self) -> Option<RegionName> {
+        *self.waits_for.lock()
+    }
+
+    /// True when it waited for none before.
+    pub(super) fn set_waits_for(&self, room: Option<RegionName>) -> bool {
+        std::mem::replace(&mut *self.waits_for.lock(), room).is_none() && room.is_some()
     }
 
     pub fn name(&self) -> RegionName {

@@ -76,6 +76,12 @@ pub trait Region: Default + Serialize + DeserializeOwned + Send + Unpin + 'stati
         None
     }
 
+    /// For the room through which turns begin: what it hears first waits while more messages than this wait for another
+    /// room that decides. So a turn's credit comes back when all have followed, and what waits for each is bounded.
+    fn follows_within(_settings: &Self::Settings) -> Option<usize> {
+        None
+    }
+
     /// A deadline has passed.
     fn tick(&self, _pulse: &mut Pulse<'_, Self>) {}
 }

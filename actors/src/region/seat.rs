@@ -8,7 +8,7 @@ use std::sync::Arc;
 use jiff::Timestamp;
 use maxim_bus::hash::StableHash;
 use maxim_bus::signal::Policy;
-use maxim_bus::{AgentId, Delivery, Envelope, Epoch, Lane, Lsn, MessageId, RegionName};
+use maxim_bus::{AgentId, Delivery, Envelope, Epoch, Inbox, Lane, Lsn, MessageId, RegionName};
 use serde::{Deserialize, Serialize};
 
 use super::Region;
@@ -163,11 +163,20 @@ impl<R: Region> Seat<R> {
 
     /// Deals with the next message. May panic in the region: the caller has the fence.
     pub fn step(&mut self) -> Step {
+        self.step_with(Inbox::take)
+    }
+
+    /// As [`Seat::step`], but what is on the control lane stays there.
+    pub fn step_data(&mut self) -> Step {
+        self.step_with(Inbox::take_data)
+    }
+
+    fn step_with(&mut self, take: impl FnOnce(&Inbox, Epoch) -> Option<(Lane, Delivery)>) -> Step {
         let post = Arc::clone(&self.post);
         if post.heart.epoch() != self.epoch {
             return Step::Fenced;
         }
-        let Some((lane, delivery)) = post.inbox.take(self.epoch) else {
+        let Some((lane, delivery)) = take(&post.inbox, self.epoch) else {
             return Step::Idle;
         };
         let now = post.frame.clock.now();

@@ -64,7 +64,7 @@ fn after_a_crash_only_those_that_had_not_passed_a_message_get_it_again() {
 fn after_a_crash_each_room_is_asked_by_the_lane_on_which_it_takes_the_message() {
     let mut bus = BusBuilder::default();
     for (name, first) in [("gateway", Some("Word")), ("salience", None)] {
-        let inbox = bus.inbox_hearing_first(name, first);
+        let inbox = bus.deciding_inbox(name, first);
         bus.hears::<Word>(&inbox, Stage::Perception, false);
     }
     let bus = bus.build_unchecked();

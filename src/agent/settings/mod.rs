@@ -179,7 +179,7 @@ impl AgentSettings {
         let config::Regions { deadline, restart_budget, restart_window, group_budget, group_window, hung_threads_max } =
             regions;
         let config::Stop { phrases, file_poll: _ } = stop;
-        let config::Gateway { credit, text_max } = gateway;
+        let config::Gateway { credit, behind, text_max } = gateway;
         let config::Habit { evidence_max } = habit;
         let config::Tools {
             deadline: tool_deadline,
@@ -267,7 +267,12 @@ impl AgentSettings {
                 zombies: *hung_threads_max as usize,
                 ..SupervisionSettings::default()
             },
-            gateway: GatewaySettings { credit: *credit as usize, text_max: bytes(*text_max), stop },
+            gateway: GatewaySettings {
+                credit: *credit as usize,
+                behind: *behind as usize,
+                text_max: bytes(*text_max),
+                stop,
+            },
             energy: EnergySettings {
                 tokens_per_hour: llm.tokens_per_hour,
                 tokens_per_day: llm.tokens_per_day,
