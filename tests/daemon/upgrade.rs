@@ -8,12 +8,13 @@ use serde_json::{Value, json};
 use crate::harness::Place;
 
 /// What was said to each of these brains: that the spare key is in the blue drawer, a name, a file to write and one to read
-/// that isn't there, a tool to be asked about, and a goal.
-const FORMATS: [&str; 1] = ["2"];
+/// that isn't there, a tool to be asked about, and a goal. With the id of the file's writing.
+const FORMATS: [(&str, &str); 2] =
+    [("2", "01a208d3-f571-7e3a-b2b4-c181471ebafc"), ("3", "01a20a68-1671-749e-9dbd-a8f7c988d079")];
 
 #[test]
 fn what_an_older_program_remembered_this_one_knows() {
-    for format in FORMATS {
+    for (format, written) in FORMATS {
         let backup = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/daemon/formats").join(format);
         let place = Place::new();
         let (code, _, err) = place.cli(&["memory", "restore", backup.to_str().expect("a path")]);
@@ -34,7 +35,7 @@ fn what_an_older_program_remembered_this_one_knows() {
         };
         named("/v1/fears", "fears", "tool", "glob");
         named("/v1/goals", "goals", "title", "say hello to the gulls");
-        let why = daemon.get("/v1/why/01a208d3-f571-7e3a-b2b4-c181471ebafc").1.to_string();
+        let why = daemon.get(&format!("/v1/why/{written}")).1.to_string();
         assert!(why.contains("write_file") && why.contains("hello.txt"), "format {format}: {why}");
         let expected = daemon.get("/v1/memory/predict?tool_name=read_file").1;
         assert!(expected.to_string().contains("notfound"), "format {format}: what failed once: {expected}");

@@ -72,10 +72,10 @@ fn copy_into(shared: &Arc<Shared>, pack: &Pack, to: &Path) -> Result<BackupRepor
     let copy = File::create(to.join(PACK)).map_err(bad)?;
     let (mut bytes, mut damaged_blocks) = (0, 0);
     for extent in extents {
-        match pack.read_uncached(extent) {
-            Ok(body) => {
-                bytes += body.len() as u64;
-                copy.write_all_at(&Pack::block(&body), extent.offset).map_err(bad)?;
+        match pack.read_stored(extent) {
+            Ok(block) => {
+                bytes += block.len() as u64;
+                copy.write_all_at(&block, extent.offset).map_err(bad)?;
             }
             Err(_) => damaged_blocks += 1,
         }
@@ -207,8 +207,9 @@ impl OtherPacks {
         Self(places.into_iter().filter_map(open).collect())
     }
 
+    /// The block as it is to stand in the file.
     pub fn find(&self, at: Pointer) -> Option<Vec<u8>> {
-        self.0.iter().find_map(|pack| pack.read_uncached(at).ok())
+        self.0.iter().find_map(|pack| pack.read_stored(at).ok())
     }
 }
 

@@ -18,13 +18,15 @@ use super::shared::Shared;
 use super::{StateStore, StoreOptions};
 
 /// The format of this program. A store of a newer one is refused, an older one is migrated.
-pub const FORMAT_VERSION: u32 = 2;
+pub const FORMAT_VERSION: u32 = 3;
 
 type Migration = fn(&dyn Engine) -> Result<(), EngineError>;
 /// Entry i takes a store from format i + 1 to i + 2.
 const MIGRATIONS: &[Migration] = &[
     // Journal frames of the first format are read as they are; the number keeps its programs from compressed ones, which
     // they would take for damage.
+    |_| Ok(()),
+    // So it is with the pack's blocks of the second.
     |_| Ok(()),
 ];
 

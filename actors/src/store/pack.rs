@@ -19,7 +19,12 @@ const MAGIC: &[u8; 8] = b"MXMPACK1";
 const HEAD_BYTES: u64 = 64;
 /// Bytes before each block: mark, length, checksum. They let a person or a repair walk the file without the engine.
 const BLOCK_HEAD: usize = 12;
-const BLOCK_MARK: &[u8; 4] = b"MXB1";
+/// The body stands as it is.
+const PLAIN: &[u8; 4] = b"MXB1";
+/// The body's length (u32, little endian) and the body, compressed by LZ4.
+const COMPRESSED: &[u8; 4] = b"MXZ1";
+/// No body is longer.
+const BODY_BYTES: usize = 16 << 20;
 /// A file system frees whole pages only.
 const PAGE: u64 = 4096;
 
@@ -27,6 +32,7 @@ const PAGE: u64 = 4096;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Pointer {
     pub offset: u64,
+    /// In the file, without its head.
     pub length: u32,
     pub crc: u32,
 }
@@ -173,29 +179,20 @@ impl Pack {
         Ok(Self { medium: Box::new(File::open(path)?), switch, state, cache: Mutex::new(Cache::new(0)) })
     }
 
-    /// A block as it is in the file: mark, length, checksum, body.
-    pub fn block(body: &[u8]) -> Vec<u8> {
-        let mut block = Vec::with_capacity(BLOCK_HEAD + body.len());
-        block.extend_from_slice(BLOCK_MARK);
-        block.extend_from_slice(&u32::try_from(body.len()).unwrap_or(u32::MAX).to_le_bytes());
-        block.extend_from_slice(&crc32fast::hash(body).to_le_bytes());
-        block.extend_from_slice(body);
-        block
-    }
-
-    /// Writes a body over a block that is damaged; only its own fits there.
-    pub fn heal(&self, at: Pointer, body: &[u8]) -> Result<(), EngineError> {
+    /// Writes a block, as [`Pack::read_stored`] gave it, over one that is damaged; only its own fits there.
+    pub fn heal(&self, at: Pointer, block: &[u8]) -> Result<(), EngineError> {
         self.switch.check()?;
-        self.medium.write_at(at.offset, &Self::block(body))?;
+        self.medium.write_at(at.offset, block)?;
         self.medium.sync()
     }
 
     /// Appends a block; on disk only after [`Pack::sync`].
     pub fn append(&self, body: &[u8]) -> Result<Pointer, EngineError> {
         self.switch.check()?;
-        let length = u32::try_from(body.len()).map_err(|_| EngineError::Io("a block over 4 GB".into()))?;
-        let crc = crc32fast::hash(body);
-        let block: Arc<[u8]> = Self::block(body).into();
+        if body.len() > BODY_BYTES {
+            return Err(EngineError::Io(format!("a block over {BODY_BYTES} bytes")));
+        }
+        let (block, length, crc) = block_of(body);
         let offset = {
             let mut state = self.state.lock();
             if state.closed {
@@ -234,17 +231,33 @@ impl Pack {
         Ok(Arc::new(Block::new(self.read_uncached(at)?)))
     }
 
-    /// The bytes of a block, from the file, their checksum verified.
+    /// The body of a block, from the file, its checksum verified.
     pub fn read_uncached(&self, at: Pointer) -> Result<Vec<u8>, EngineError> {
+        let mut block = self.read_stored(at)?;
+        if !block.starts_with(COMPRESSED) {
+            block.drain(..BLOCK_HEAD);
+            return Ok(block);
+        }
+        let body = uncompressed(&block[BLOCK_HEAD..]);
+        body.ok_or_else(|| EngineError::Damaged(format!("the pack's block at {} can't be unpacked", at.offset)))
+    }
+
+    /// A block as it is in the file, head and all, its checksum verified.
+    pub fn read_stored(&self, at: Pointer) -> Result<Vec<u8>, EngineError> {
         if at.end() > self.medium.length() {
             return Err(EngineError::Damaged(format!("the pack ends before its block at {}", at.offset)));
         }
-        let mut body = vec![0; at.length as usize];
-        self.medium.read_at(at.offset + BLOCK_HEAD as u64, &mut body)?;
-        if crc32fast::hash(&body) != at.crc {
-            return Err(EngineError::Damaged(format!("the checksum of the pack's block at {} is wrong", at.offset)));
+        let mut block = vec![0; BLOCK_HEAD + at.length as usize];
+        self.medium.read_at(at.offset, &mut block)?;
+        let bad =
+            |what: &str| Err(EngineError::Damaged(format!("the {what} of the pack's block at {} is wrong", at.offset)));
+        if crc32fast::hash(&block[BLOCK_HEAD..]) != at.crc {
+            return bad("checksum");
         }
-        Ok(body)
+        if !block.starts_with(PLAIN) && !block.starts_with(COMPRESSED) {
+            return bad("mark");
+        }
+        Ok(block)
     }
 
     /// Nothing is appended any more; reading goes on.
@@ -337,6 +350,27 @@ impl Pack {
     }
 }
 
+/// A block as it is written, the length of its body there, and the checksum of that. What doesn't get an eighth smaller stands
+/// as it is.
+fn block_of(body: &[u8]) -> (Arc<[u8]>, u32, u32) {
+    let smaller = lz4::block::compress(body, None, true).ok().filter(|small| small.len() < body.len() / 8 * 7);
+    let (mark, stored) = match &smaller {
+        Some(small) => (COMPRESSED, small.as_slice()),
+        None => (PLAIN, body),
+    };
+    let (length, crc) = (u32::try_from(stored.len()).unwrap_or(u32::MAX), crc32fast::hash(stored));
+    let block = [&mark[..], &length.to_le_bytes(), &crc.to_le_bytes(), stored].concat();
+    (block.into(), length, crc)
+}
+
+/// None for what is no such body.
+fn uncompressed(stored: &[u8]) -> Option<Vec<u8>> {
+    let (length, packed) = stored.split_first_chunk::<4>()?;
+    let length = usize::try_from(u32::from_le_bytes(*length)).ok().filter(|length| *length <= BODY_BYTES)?;
+    let body = lz4::block::decompress(packed, Some(i32::try_from(length).ok()?)).ok()?;
+    (body.len() == length).then_some(body)
+}
+
 /// Blocks read lately, by age of reading.
 struct Cache {
     blocks: BTreeMap<u64, (u64, Arc<Block>)>,
@@ -385,5 +419,45 @@ impl Cache {
                 _ => {}
             }
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::memory_engine::MemoryEngine;
+    use super::*;
+
+    fn pack(disk: &MemoryEngine) -> Pack {
+        Pack::on(disk.pack_medium(), FaultSwitch::default(), 1 << 20, 0).expect("opens")
+    }
+
+    #[test]
+    fn what_gets_smaller_is_kept_so_and_each_body_comes_back() {
+        let disk = MemoryEngine::default();
+        let pack = pack(&disk);
+        let like_records = br#"{"text":"the red cup","tool":"move"}"#.repeat(400);
+        let noise: Vec<u8> = (0..4_096u32).flat_map(|n| crc32fast::hash(&n.to_le_bytes()).to_le_bytes()).collect();
+        for (body, is_smaller) in [(like_records.as_slice(), true), (&noise, false), (b"short", false), (b"", false)] {
+            let at = pack.append(body).expect("appended");
+            assert_eq!((at.length as usize) < body.len() / 3, is_smaller && !body.is_empty(), "{at:?}");
+            assert_eq!(&**pack.read(at).expect("read"), body);
+            assert_eq!(pack.read_uncached(at).expect("read"), body);
+        }
+    }
+
+    #[test]
+    fn a_block_that_is_not_what_it_was_is_damaged_wherever_it_was_touched() {
+        let disk = MemoryEngine::default();
+        let (pack, medium) = (pack(&disk), disk.pack_medium());
+        let at = pack.append(&b"all the same ".repeat(100)).expect("appended");
+        let whole = pack.read_stored(at).expect("read");
+        for place in (0..4).chain(BLOCK_HEAD..whole.len()) {
+            let mut other = whole.clone();
+            other[place] ^= 4;
+            medium.write_at(at.offset, &other).expect("written");
+            assert!(matches!(pack.read_uncached(at), Err(EngineError::Damaged(_))), "{place}");
+        }
+        pack.heal(at, &whole).expect("healed");
+        assert_eq!(pack.read_uncached(at).expect("read"), b"all the same ".repeat(100));
     }
 }

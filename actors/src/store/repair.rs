@@ -147,8 +147,8 @@ fn heal(pack: &Pack, others: &OtherPacks, sealed: &Sealed) -> Result<(u64, u64),
     let mut look = |at: Pointer| -> Result<(), EngineError> {
         match pack.read_uncached(at) {
             Err(EngineError::Damaged(_)) => match others.find(at) {
-                Some(body) => {
-                    pack.heal(at, &body)?;
+                Some(block) => {
+                    pack.heal(at, &block)?;
                     healed += 1;
                 }
                 None => bad += 1,

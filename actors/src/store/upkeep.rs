@@ -15,6 +15,9 @@ use super::shared::{Chore, Edit, Retired, Shared};
 const FAN: usize = 4;
 /// More runs than this are merged whatever their size.
 const RUNS: usize = 12;
+/// Of runs that take more bytes than this, no more than a third may be entries that newer ones replaced, as after a sleep:
+/// else all become one.
+const MUCH: u64 = 8 << 20;
 const PAUSE: Duration = Duration::from_millis(200);
 const EVERYTHING: super::records::KeyRange = (Bound::Unbounded, Bound::Unbounded);
 
@@ -53,7 +56,7 @@ pub fn tend(shared: &Shared, agent: &Arc<Agent>, region: &Arc<str>) -> Result<()
             Some(region) => region.records.sealed.clone(),
             None => return Ok(()),
         };
-        let Some((from, to)) = to_merge(&sealed.runs) else { return Ok(()) };
+        let Some((from, to)) = to_merge(&sealed) else { return Ok(()) };
         // Damage stops the merging, not the store: reading names it, repairing removes it.
         let (merged, replaced) = match merge(shared, &pack, &sealed, from, to) {
             Err(EngineError::Damaged(_)) => {
@@ -116,7 +119,12 @@ fn alive_or_damaged(alive: Result<bool, EngineError>) -> Result<bool, EngineErro
 }
 
 /// Which neighbouring runs (newest first) should become one.
-fn to_merge(runs: &[Arc<Run>]) -> Option<(usize, usize)> {
+fn to_merge(sealed: &Sealed) -> Option<(usize, usize)> {
+    let runs = &sealed.runs;
+    let entries: u64 = runs.iter().map(|run| run.entries).sum();
+    if runs.len() > 1 && sealed.bytes() > MUCH && entries > sealed.live.saturating_mul(3) / 2 {
+        return Some((0, runs.len()));
+    }
     let class = |run: &Run| (run.bytes >> 20).checked_ilog(4).map_or(0, |class| class + 1);
     let mut from = 0;
     while from < runs.len() {
@@ -155,11 +163,12 @@ fn merge(
     }
     let mut runs = sealed.runs.clone();
     runs.splice(from..to, writer.finish(sealed.next_id())?.map(Arc::new));
+    let live = if from == 0 && is_oldest { runs.iter().map(|run| run.entries).sum() } else { sealed.live };
     let pieces = merging.replaced.into_iter().flatten().filter_map(|value| match value {
         Value::Spilled(pieces) => Some(pieces.to_vec()),
         _ => None,
     });
-    Ok((Sealed { runs, live: sealed.live, upto: sealed.upto }, pieces.flatten().collect()))
+    Ok((Sealed { runs, live, upto: sealed.upto }, pieces.flatten().collect()))
 }
 
 /// Hands the new list of runs to the committer and waits until it is on disk.

@@ -270,7 +270,7 @@ impl RunWriter {
     fn close_block(&mut self) -> Result<(), EngineError> {
         let body = std::mem::take(&mut self.block.0);
         let at = self.pack.append(&body)?;
-        self.bytes += body.len() as u64;
+        self.bytes += u64::from(at.length);
         self.index.blocks.push((std::mem::take(&mut self.first).into(), at));
         Ok(())
     }
@@ -282,9 +282,9 @@ impl RunWriter {
         }
         let Some(min) = self.min.take() else { return Ok(None) };
         let bytes = self.index.write();
-        let index_at = bytes.chunks(PIECE_BYTES).map(|piece| self.pack.append(piece)).collect::<Result<_, _>>()?;
+        let index_at = bytes.chunks(PIECE_BYTES).map(|piece| self.pack.append(piece)).collect::<Result<Vec<_>, _>>()?;
         let index = Mutex::new(Some(Arc::new(self.index)));
-        let bytes = self.bytes + bytes.len() as u64;
+        let bytes = self.bytes + index_at.iter().map(|at: &Pointer| u64::from(at.length)).sum::<u64>();
         Ok(Some(Run { id, entries: self.entries, bytes, min, max: self.last, index_at, index }))
     }
 }

@@ -195,3 +195,36 @@ proptest! {
         check(&ada(&store), &model);
     }
 }
+
+/// Bytes that don't get smaller.
+fn noise() -> Vec<u8> {
+    (0..16_000u32).flat_map(|n| crc32fast::hash(&n.to_le_bytes()).to_le_bytes()).collect()
+}
+
+#[test]
+fn when_a_third_of_much_was_replaced_all_is_rewritten_and_what_is_alive_is_counted() {
+    let home = Home::folder(EngineKind::Sled);
+    let (store, _) = home.open_with(StoreOptions { seal_bytes: 1 << 30, ..StoreOptions::default() });
+    let agent = ada(&store);
+    let noise = noise();
+    let write = |from: usize, to: usize, bytes: usize| {
+        (from..to).for_each(|n| {
+            // No two in one block begin alike.
+            put(&agent, HIPPOCAMPUS, &format!("{n:04}"), &noise[n % 10 * 5_800..][..bytes]);
+        });
+        crate::store::upkeep::tend(&agent.shared, &agent.agent, &HIPPOCAMPUS.into()).expect("seals");
+        let sealed = agent.agent.state.lock().regions[HIPPOCAMPUS].records.sealed.clone();
+        (sealed.runs.len(), sealed.live, sealed.bytes() >> 20)
+    };
+    assert_eq!(write(0, 2_000, 6_000), (1, 2_000, 11));
+    assert_eq!(write(0, 900, 60), (2, 2_000, 11), "less than a third");
+    assert_eq!(write(900, 1_100, 60), (1, 2_000, 5), "what was replaced takes no place any more");
+    let read =
+        |n: u64| agent.record(HIPPOCAMPUS, format!("{n:04}").as_bytes()).expect("reads").map(|value| value.len());
+    assert_eq!([read(0), read(1_099), read(1_100), read(1_999)], [60, 60, 6_000, 6_000].map(Some));
+    settle(&agent);
+    store.close().expect("closes");
+    let (store, report) = home.open_with(small());
+    assert!(report.is_sound() && store.verify().is_sound(), "{report:?}");
+    assert_eq!(ada(&store).record_count(HIPPOCAMPUS), 2_000);
+}
