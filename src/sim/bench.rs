@@ -38,7 +38,7 @@ const IN_FLIGHT: usize = 64;
 /// Lines of an import that go in one message.
 const IMPORT: usize = 64;
 /// Percepts that wait while stops are measured, at most.
-const BEHIND: usize = 10_000;
+const BEHIND: usize = 100_000;
 /// Stops that are measured.
 const STOPS: usize = 200;
 
@@ -104,6 +104,7 @@ async fn measure(
         "rss_idle_mb": idle_rss,
         "rss_end_mb": rss_mb(),
         "disk_mb": folder_bytes(folder) as f64 / 1e6,
+        "store_mb": folder_bytes(&folder.join("store")) as f64 / 1e6,
         "commit_us": { "p50": health.latency.p50_us, "p99": health.latency.p99_us },
         "binary_mb": std::env::current_exe().and_then(std::fs::metadata).map_or(0.0, |file| file.len() as f64 / 1e6),
     });

@@ -233,31 +233,39 @@ impl Pack {
 
     /// The body of a block, from the file, its checksum verified.
     pub fn read_uncached(&self, at: Pointer) -> Result<Vec<u8>, EngineError> {
-        let mut block = self.read_stored(at)?;
-        if !block.starts_with(COMPRESSED) {
-            block.drain(..BLOCK_HEAD);
-            return Ok(block);
+        let mut body = Vec::new();
+        self.read_behind(at, &mut body)?;
+        Ok(body)
+    }
+
+    /// As [`Pack::read_uncached`], behind what is there: a value of many blocks is put together without a copy of each.
+    pub fn read_behind(&self, at: Pointer, into: &mut Vec<u8>) -> Result<(), EngineError> {
+        let (from, mut head) = (into.len(), [0; BLOCK_HEAD]);
+        self.check_end(at)?;
+        self.medium.read_at(at.offset, &mut head)?;
+        into.resize(from + at.length as usize, 0);
+        self.medium.read_at(at.offset + BLOCK_HEAD as u64, &mut into[from..])?;
+        if is_compressed(&head, &into[from..], at)? {
+            let body = uncompressed(&into[from..]);
+            let body = body.ok_or_else(|| damaged(at, "can't be unpacked"))?;
+            into.truncate(from);
+            into.extend_from_slice(&body);
         }
-        let body = uncompressed(&block[BLOCK_HEAD..]);
-        body.ok_or_else(|| EngineError::Damaged(format!("the pack's block at {} can't be unpacked", at.offset)))
+        Ok(())
     }
 
     /// A block as it is in the file, head and all, its checksum verified.
     pub fn read_stored(&self, at: Pointer) -> Result<Vec<u8>, EngineError> {
-        if at.end() > self.medium.length() {
-            return Err(EngineError::Damaged(format!("the pack ends before its block at {}", at.offset)));
-        }
+        self.check_end(at)?;
         let mut block = vec![0; BLOCK_HEAD + at.length as usize];
         self.medium.read_at(at.offset, &mut block)?;
-        let bad =
-            |what: &str| Err(EngineError::Damaged(format!("the {what} of the pack's block at {} is wrong", at.offset)));
-        if crc32fast::hash(&block[BLOCK_HEAD..]) != at.crc {
-            return bad("checksum");
-        }
-        if !block.starts_with(PLAIN) && !block.starts_with(COMPRESSED) {
-            return bad("mark");
-        }
+        let (head, body) = block.split_at(BLOCK_HEAD);
+        is_compressed(head, body, at)?;
         Ok(block)
+    }
+
+    fn check_end(&self, at: Pointer) -> Result<(), EngineError> {
+        if at.end() > self.medium.length() { Err(damaged(at, "lies behind the pack's end")) } else { Ok(()) }
     }
 
     /// Nothing is appended any more; reading goes on.
@@ -361,6 +369,22 @@ fn block_of(body: &[u8]) -> (Arc<[u8]>, u32, u32) {
     let (length, crc) = (u32::try_from(stored.len()).unwrap_or(u32::MAX), crc32fast::hash(stored));
     let block = [&mark[..], &length.to_le_bytes(), &crc.to_le_bytes(), stored].concat();
     (block.into(), length, crc)
+}
+
+fn damaged(at: Pointer, what: &str) -> EngineError {
+    EngineError::Damaged(format!("the pack's block at {} {what}", at.offset))
+}
+
+/// How the body stands there, when head and checksum are right.
+fn is_compressed(head: &[u8], stored: &[u8], at: Pointer) -> Result<bool, EngineError> {
+    if crc32fast::hash(stored) != at.crc {
+        return Err(damaged(at, "has a wrong checksum"));
+    }
+    match head.starts_with(COMPRESSED) {
+        true => Ok(true),
+        false if head.starts_with(PLAIN) => Ok(false),
+        false => Err(damaged(at, "has a wrong mark")),
+    }
 }
 
 /// None for what is no such body.

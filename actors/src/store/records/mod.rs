@@ -76,7 +76,7 @@ impl Value {
             Self::Spilled(pieces) => {
                 let mut whole = Vec::with_capacity(pieces.iter().map(|piece| piece.length as usize).sum());
                 for piece in pieces.iter() {
-                    whole.extend_from_slice(&pack.read_uncached(*piece)?);
+                    pack.read_behind(*piece, &mut whole)?;
                 }
                 Ok(Some(whole))
             }

@@ -81,7 +81,7 @@ impl Run {
         }
         let mut bytes = Vec::new();
         for at in &self.index_at {
-            bytes.extend_from_slice(&pack.read_uncached(*at)?);
+            pack.read_behind(*at, &mut bytes)?;
         }
         let index =
             Index::read(&bytes).ok_or_else(|| EngineError::Damaged("an index of records makes no sense".into()))?;
