@@ -9,7 +9,7 @@ use super::error::{EngineError, StoreError};
 use super::repair::live_extents;
 use super::shared::Shared;
 
-/// It runs by itself when the disk holds so many times what is alive.
+/// It runs by itself when more than this share of what the disk holds isn't alive, 1 in so many.
 const WASTE: u64 = 4;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -51,7 +51,7 @@ pub fn compact_if_wasteful(shared: &Arc<Shared>) -> Result<(), StoreError> {
     let held = shared.bytes_on_disk();
     // What a compaction left isn't waste, whatever the figures say.
     let wasteful = held > shared.options.compact_bytes
-        && held / WASTE > shared.live_bytes()
+        && held - held / WASTE > shared.live_bytes()
         && held / 2 > shared.counters.left_by_compaction();
     if wasteful && shared.folder.is_some() { compact(shared).map(|_| ()) } else { Ok(()) }
 }

@@ -66,7 +66,7 @@ pub struct StoreOptions {
     pub seal_bytes: usize,
     /// Bytes of sealed blocks held in memory.
     pub cache_bytes: usize,
-    /// Bytes on disk from which the store compacts itself, when they are four times what is alive.
+    /// Bytes on disk from which the store compacts itself, when a quarter of them isn't alive.
     pub compact_bytes: u64,
     /// How long closing waits for the disk.
     pub close_limit: Duration,
@@ -234,7 +234,8 @@ impl StateStore {
         repair::repair_all(&self.0.0)
     }
 
-    /// Gives dead space back to the disk. It also runs by itself when the disk holds four times what is alive.
+    /// Gives dead space back to the disk. It also runs by itself when a quarter of what
+    /// the disk holds isn't alive, and it has doubled since the last time.
     pub fn compact(&self) -> Result<CompactReport, StoreError> {
         compact::compact(&self.0.0)
     }
