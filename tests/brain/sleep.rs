@@ -2,11 +2,13 @@
 
 use std::time::Duration;
 
+use maxim::config::{Mode, Settings};
+use maxim_actors::store::StateStore;
 use maxim_bus::signals::sleep::{EndSession, RequestSleep};
 use maxim_bus::{Clock, Trust};
 use serde_json::{Value, json};
 
-use crate::common::Bench;
+use crate::common::{Bench, core_tools};
 
 impl Bench {
     /// Takes in episodes, and lets them be linked.
@@ -165,6 +167,22 @@ fn sessions_end_when_idle_on_request_and_after_a_crash_and_sleep_follows_each() 
     bench.pass(Duration::from_secs(5));
     assert_eq!(bench.stats_of("memory_hub")["last_ended"], "killed");
     assert_eq!(bench.stats_of("consolidation")["sleeps"], 3, "{}", bench.stats_of("consolidation"));
+}
+
+#[test]
+fn it_sleeps_in_every_mode() {
+    for mode in [Mode::Passive, Mode::Active, Mode::Singularity] {
+        let mut settings = Settings::default();
+        settings.agent.mode = mode;
+        let mut bench = Bench::with("maxim", StateStore::in_memory(), core_tools, settings);
+        bench.remember(&clutter());
+        bench.say("hello");
+        bench.pass(Duration::from_secs(31 * 60));
+        let stats = bench.stats_of("consolidation");
+        assert_eq!(stats["sleeps"], 1, "{mode:?}: {stats}");
+        assert_eq!(stats["last"]["why"], "session_end", "{mode:?}: {stats}");
+        assert!(stats["last"]["episodes"]["pruned"].as_u64() > Some(200), "{mode:?}: {stats}");
+    }
 }
 
 #[test]

@@ -4,9 +4,9 @@ use std::time::Duration;
 
 use maxim_bus::signals::concepts::{
     ConceptLesson, ConceptProvenance, ConceptRemoved, ConceptShown, ConceptsFound, ConceptsLearned, ConsolidateLayer,
-    CrossKind, DocumentIngested, FindConcepts, ForgetRecord, IngestDocument, KnowledgeRecalled, Layer,
+    CrossEdge, CrossKind, DocumentIngested, FindConcepts, ForgetRecord, IngestDocument, KnowledgeRecalled, Layer,
     LayerConsolidated, LayerLinked, LearnConcepts, MemoryRef, PinRecord, ProposeRelationType, RecallKnowledge,
-    RecordChanged, RecordsLinked, RecordsRemoved, RelationLesson, RelationTypeProposed,
+    RecordChanged, RecordsLinked, RecordsRemoved, RelationLesson, RelationTypeProposed, SourcesRemoved,
 };
 use maxim_bus::signals::layers::{ExportRecords, ImportRecords, RecordsExported, RecordsImported};
 use maxim_bus::signals::numbers::MetricsCorrelated;
@@ -243,6 +243,27 @@ fn a_forgotten_concept_leaves_no_relation_behind() {
     rig.send(ForgetRecord { id: "concept-99".into() });
     assert!(!rig.heard::<RecordChanged>()[0].found);
     assert!(learn(&mut rig, vec![lesson("container", "", &["e3"])]).learned[0].created);
+}
+
+#[test]
+fn a_source_that_is_gone_is_no_source_any_more_over_a_crash() {
+    let mut rig = rig();
+    learn(&mut rig, vec![lesson("mug", "", &["e1", "e2"])]);
+    let e1 = MemoryRef::new(Layer::Hippocampus, "e1");
+    rig.send(SourcesRemoved { gone: vec![("concept-0".into(), e1.clone()), ("concept-9".into(), e1)] });
+    for _ in 0..2 {
+        let mug = find(&mut rig, named("mug")).remove(0);
+        assert_eq!(mug.source_episodes, ["e2"]);
+        assert_eq!(mug.reinforcements, 2, "what it taught stays");
+        rig.crash();
+    }
+    // A measurement of it is computed from what there still is.
+    let mut measured = lesson("mug", "", &[]);
+    measured.sources = vec![MemoryRef::new(Layer::AngularGyrus, "m1")];
+    rig.send(LearnConcepts { lessons: vec![measured] });
+    let edges: Vec<CrossEdge> = rig.heard::<RecordsLinked>().into_iter().flat_map(|linked| linked.edges).collect();
+    let computed = edges.iter().filter(|edge| edge.kind == CrossKind::ComputedFrom);
+    assert_eq!(computed.map(|edge| edge.to.id.as_str()).collect::<Vec<_>>(), ["e2"]);
 }
 
 #[test]
