@@ -173,7 +173,7 @@ impl NucleusAccumbens {
 }
 
 impl Observed {
-    fn teach(&self, links: &mut LinkTable) -> super::model::Update {
+    pub(super) fn teach(&self, links: &mut LinkTable) -> super::model::Update {
         let mut context: Vec<(&str, &str)> =
             self.circumstances.iter().map(|(field, value)| (field.as_str(), value.as_str())).collect();
         if context.is_empty() {
