@@ -6,6 +6,7 @@ use std::collections::BTreeMap;
 use jiff::Timestamp;
 use maxim_bus::signals::layers::HurtRecalled;
 use maxim_bus::signals::recall::{EndedAct, EpisodesCaptured};
+use maxim_bus::units::Valence;
 
 use super::circumstances::Circumstances;
 use super::event::{EventKind, OutcomeKind};
@@ -45,7 +46,9 @@ impl NucleusAccumbens {
             event.teach(&mut trial);
         }
         let mut hurt = BTreeMap::new();
-        for (record, at) in trial.records().filter_map(|(_, record)| Some((record, hurt_at(record)?))) {
+        let bad =
+            trial.records().map(|(_, record)| record).filter(|record| Valence::of(record.value()) == Valence::Negative);
+        for (record, at) in bad.filter_map(|record| Some((record, hurt_at(record)?))) {
             let latest = hurt.entry(record.kind.tool.clone()).or_insert(at);
             *latest = at.max(*latest);
         }

@@ -12,6 +12,7 @@ use maxim_bus::signals::layers::{ExportRecords, ImportRecords, RecordsExported, 
 use maxim_bus::signals::numbers::MetricsCorrelated;
 use maxim_bus::signals::recall::PhaseLocked;
 use maxim_bus::signals::similarity::SituationsStored;
+use maxim_bus::signals::skill::ExecutesWithLearned;
 use maxim_bus::units::Confidence;
 use maxim_bus::{MessageId, Trust};
 
@@ -225,9 +226,33 @@ fn edges_to_sources_and_relations_are_told() {
     let kinds: Vec<(CrossKind, &str, &str)> =
         told.iter().map(|edge| (edge.kind, edge.from.id.as_str(), edge.to.id.as_str())).collect();
     assert_eq!(kinds, [(CrossKind::DerivedFrom, "concept-0", "e1"), (CrossKind::InstanceOf, "e1", "concept-0")]);
+    let mut counted = lesson("mug", "", &[]);
+    counted.sources = vec![MemoryRef::new(Layer::AngularGyrus, "m1"), MemoryRef::new(Layer::Nac, "look -> success")];
+    rig.send(LearnConcepts { lessons: vec![counted] });
+    let told = rig.heard::<RecordsLinked>().remove(0).edges;
+    let kinds: Vec<(CrossKind, &str, &str)> =
+        told.iter().map(|edge| (edge.kind, edge.from.id.as_str(), edge.to.id.as_str())).collect();
+    let informs = (CrossKind::Informs, "look -> success", "concept-0");
+    let (confirms, computed) = (CrossKind::StatisticallyConfirms, CrossKind::ComputedFrom);
+    assert_eq!(kinds, [(confirms, "m1", "concept-0"), (computed, "m1", "e1"), informs]);
     rig.send(LearnConcepts { lessons: vec![with(lesson("bowl", "", &["e2"]), "RELATED_TO", "mug")] });
     let edge = rig.heard::<LayerLinked>().remove(0).edges.remove(0);
     assert_eq!((edge.from.as_str(), edge.to.as_str(), edge.weight, edge.back), ("concept-2", "concept-0", 1.0, 1.0));
+}
+
+#[test]
+fn what_a_tool_works_with_weighs_as_much_as_it_is_sure() {
+    let mut rig = rig();
+    rig.send(ExecutesWithLearned {
+        tool: "grasp".into(),
+        object: "cup".into(),
+        successes: 3,
+        failures: 1,
+        confidence: Confidence::clamped(0.525),
+        episodes: vec!["e1".into()],
+    });
+    let edge = rig.heard::<LayerLinked>().remove(0).edges.remove(0);
+    assert_eq!((edge.kind.as_str(), edge.weight), ("EXECUTES_WITH", 0.525), "0.75 · (0.5 + 0.1 √4), as it is told");
 }
 
 #[test]
@@ -329,7 +354,11 @@ fn what_nobody_asked_for_is_compressed_or_pruned_after_a_month_unless_pinned() {
         ],
     );
     rig.send(PinRecord { id: "concept-1".into(), pinned: true });
-    rig.pass(Duration::from_secs(31 * 86_400));
+    rig.pass(Duration::from_secs(30 * 86_400 - 1));
+    rig.send(ConsolidateLayer { step: 16 });
+    let early = rig.heard::<LayerConsolidated>().remove(0);
+    assert_eq!((early.compressed, early.pruned), (0, 0), "thirty days aren't over: {early:?}");
+    rig.pass(Duration::from_secs(1));
     rig.send(ConsolidateLayer { step: 16 });
     let done = rig.heard::<LayerConsolidated>().remove(0);
     assert_eq!((done.compressed, done.pruned, done.done), (1, 1, true), "{done:?}");

@@ -290,6 +290,16 @@ mod room {
     }
 
     #[test]
+    fn what_correlates_in_time_passes_activation_both_ways_and_what_is_derived_one_way() {
+        for (kind, edges) in [(CrossKind::TemporallyCorrelates, 2), (CrossKind::DerivedFrom, 1)] {
+            let mut rig = rig();
+            let (from, to) = (at(Layer::AngularGyrus, "m1"), at(Layer::AngularGyrus, "m2"));
+            rig.send(RecordsLinked { edges: vec![CrossEdge { kind, from, to, weight: 0.8 }] });
+            assert_eq!(rig.region().graph().size(), (2, edges), "{kind:?}");
+        }
+    }
+
+    #[test]
     fn concepts_are_told_which_of_their_sources_are_gone() {
         let mut rig = Rig::<CrossLayerGraph>::new(GraphSettings::default(), ear::<SourcesRemoved>);
         let derived = |concept: &str, episode: &str| CrossEdge {
