@@ -12,7 +12,7 @@ use jiff::tz::TimeZone;
 use jiff::{SignedDuration, Timestamp};
 use maxim_actors::language::packed::PackedVector;
 use maxim_actors::language::{Embedding, Encoder, EncoderId, TokenTable};
-use maxim_actors::learning::nucleus_accumbens::alike::alike;
+use maxim_actors::learning::nucleus_accumbens::alike::Phrases;
 use maxim_actors::learning::nucleus_accumbens::event::{EventKind, OutcomeKind};
 use maxim_actors::learning::nucleus_accumbens::links::list;
 use maxim_actors::learning::nucleus_accumbens::model::{LinkTable, Observation};
@@ -280,10 +280,11 @@ fn learning(criterion: &mut Criterion) {
                 b.iter(|| list(&table, black_box(wanted), Timestamp::UNIX_EPOCH));
             });
         }
-        let encoder = TokenTable::embedded();
+        let mut phrases = Phrases::with_encoder(Arc::new(TokenTable::embedded()));
+        phrases.know_all(&table);
         let unseen = EventKind { tool: "never_used".into(), shape: vec![] };
         group.bench_function(BenchmarkId::new("an unseen event borrows", size), |b| {
-            b.iter(|| alike(black_box(&unseen), &table, &encoder));
+            b.iter(|| phrases.alike(black_box(&unseen)));
         });
         let mut chance = Chance(12);
         group.bench_function(BenchmarkId::new("predict", size), |b| {

@@ -19,8 +19,8 @@ use maxim_actors::region::Region;
 use maxim_actors::region::rig::{Rig, ear, monday_morning};
 use maxim_actors::sleep::semantic_promoter::{PromoterSettings, SemanticPromoter};
 use maxim_bus::signals::concepts::{
-    ConceptsLearned, CrossEdge, CrossKind, EpisodesFetched, FetchEpisodes, FetchedEpisode, Layer, LayerEdge,
-    LayerLinked, LearnConcepts, MemoryRef, RecordsLinked, RecordsRemoved,
+    ConceptLesson, ConceptProvenance, ConceptsLearned, CrossEdge, CrossKind, EpisodesFetched, FetchEpisodes,
+    FetchedEpisode, Layer, LayerEdge, LayerLinked, LearnConcepts, MemoryRef, RecordsLinked, RecordsRemoved,
 };
 use maxim_bus::signals::introspection::{DiscoverRhythms, RhythmsDiscovered};
 use maxim_bus::signals::promotion::{CandidatesOffered, Promote, PromotionCandidate, PromotionEnded};
@@ -199,6 +199,21 @@ fn candidate(number: usize) -> PromotionCandidate {
     }
 }
 
+/// What was promoted before.
+fn known(candidate: &PromotionCandidate) -> ConceptLesson {
+    ConceptLesson {
+        name: candidate.name.clone(),
+        category: candidate.category.clone(),
+        definition: Some(candidate.definition.clone()),
+        properties: candidate.properties.clone(),
+        provenance: ConceptProvenance::EpisodicConsolidation,
+        trust: Trust::Own,
+        sources: candidate.episodes.iter().map(|id| MemoryRef::new(Layer::Hippocampus, id.clone())).collect(),
+        passage: None,
+        relations: Vec::new(),
+    }
+}
+
 fn evidence(id: &str, sitting: u32) -> FetchedEpisode {
     FetchedEpisode {
         asked: id.into(),
@@ -266,8 +281,10 @@ impl Sleeper {
 fn promotion(by_hand: &mut Vec<growth::Measured>) {
     for size in growth::sizes() {
         let mut sleeper = Sleeper::new();
-        for start in (0..size).step_by(1_024) {
-            sleeper.promote((start..size.min(start + 1_024)).map(candidate).collect());
+        for start in (0..size).step_by(BATCH) {
+            let lessons = (start..size.min(start + BATCH)).map(|number| known(&candidate(number))).collect();
+            sleeper.lobe.send(LearnConcepts { lessons });
+            sleeper.lobe.heard::<ConceptsLearned>();
         }
         let mut made = 0;
         let took = mean(|round| made += sleeper.promote(vec![candidate(size + round as usize)]));

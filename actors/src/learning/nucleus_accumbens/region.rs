@@ -25,7 +25,7 @@ use maxim_bus::{MessageId, RegionName, Stage};
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value as Json, json};
 
-use super::alike::alike;
+use super::alike::Phrases;
 use super::circumstances::Circumstances;
 use super::cues::{Around, CueStrengths, Present};
 use super::event::{EventKind, OutcomeKind};
@@ -35,7 +35,7 @@ use super::predict::Basis;
 use super::remembering::Recalled;
 use crate::action::tools::messaging::{CALL_USER, SEND_MESSAGE};
 use crate::language::Encoder;
-use crate::region::{Card, Hears, Pulse, Region};
+use crate::region::{Card, Hears, Pulse, RecordView, Region};
 use crate::wiring;
 use maxim_bus::Provenance;
 
@@ -62,6 +62,8 @@ pub struct NucleusAccumbens {
     /// What the senses report of the place.
     #[serde(default)]
     around: Around,
+    #[serde(skip)]
+    phrases: Phrases,
 }
 
 /// Untagged: an observation is written as it always was.
@@ -150,11 +152,21 @@ impl Region for NucleusAccumbens {
         match event {
             NacEvent::Observed(event) => self.learn_from(&event),
             NacEvent::Imported(Imported { imported }) => imported.iter().for_each(|event| self.learn_from(event)),
-            NacEvent::Recalled(recalled) => recalled.put(&mut self.links, &mut self.observations),
+            NacEvent::Recalled(recalled) => {
+                recalled.put(&mut self.links, &mut self.observations);
+                self.links.iter().for_each(|links| self.phrases.know_all(links));
+            }
             NacEvent::Pursuing(Pursuing { pursued }) => self.goal = pursued,
             NacEvent::Around(around) => self.around = around,
         }
     }
+
+    fn wake(&mut self, _records: &RecordView<'_>, settings: &NacSettings) {
+        self.phrases = Phrases::with_encoder(Arc::clone(&settings.encoder));
+        self.links.iter().for_each(|links| self.phrases.know_all(links));
+    }
+
+    fn read_to_wake(&mut self, _records: &RecordView<'_>, _settings: &NacSettings) {}
 }
 
 impl NucleusAccumbens {
@@ -167,6 +179,7 @@ impl NucleusAccumbens {
     }
 
     fn learn_from(&mut self, event: &Observed) {
+        self.phrases.know(&event.kind);
         self.observations += 1;
         event.teach(self.links.get_or_insert_with(|| LinkTable::new(event.alpha)));
     }
@@ -327,7 +340,7 @@ impl Hears<PredictOutcomes> for NucleusAccumbens {
         }
         let mut predicted = links.predict_among(&kind, &circumstances.pairs(), &present, pulse.now());
         if predicted.basis == Basis::Unknown {
-            let alike = alike(&kind, links, &*pulse.settings().encoder);
+            let alike = self.phrases.alike(&kind);
             let alike: Vec<(&str, f64)> = alike.iter().map(|(key, likeness)| (key.as_str(), *likeness)).collect();
             predicted = links.borrow(&alike, &circumstances.pairs(), pulse.now());
         }
