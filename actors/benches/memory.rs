@@ -12,7 +12,9 @@ use jiff::tz::TimeZone;
 use jiff::{SignedDuration, Timestamp};
 use maxim_actors::language::packed::PackedVector;
 use maxim_actors::language::{Embedding, Encoder, EncoderId, TokenTable};
+use maxim_actors::learning::nucleus_accumbens::alike::Phrases;
 use maxim_actors::learning::nucleus_accumbens::event::{EventKind, OutcomeKind};
+use maxim_actors::learning::nucleus_accumbens::links::list;
 use maxim_actors::learning::nucleus_accumbens::model::{LinkTable, Observation};
 use maxim_actors::memory::entorhinal_cortex::model::{Cue, Item};
 use maxim_actors::memory::entorhinal_cortex::situation_index::SituationIndex;
@@ -23,6 +25,7 @@ use maxim_actors::memory::hippocampus::spreading::Spreading;
 use maxim_actors::memory::hippocampus::text_index::{Query, TextIndex, merge};
 use maxim_actors::memory::suprachiasmatic_nucleus::index::BinIndex;
 use maxim_actors::memory::suprachiasmatic_nucleus::law::{TimeSignature, local_day};
+use maxim_bus::signals::introspection::ListLinks;
 use maxim_bus::signals::recall::TimeBins;
 use maxim_bus::signals::similarity::Situation;
 
@@ -208,6 +211,10 @@ fn similarity(criterion: &mut Criterion) {
         group.bench_function(BenchmarkId::new("ten most alike", size), |b| {
             b.iter(|| turn.next().map(|cue| index.find(cue, 10, |_| true)));
         });
+        let window = size as u32 / 2..size as u32 / 2 + size as u32 / 13;
+        group.bench_function(BenchmarkId::new("ten most alike of a week", size), |b| {
+            b.iter(|| turn.next().map(|cue| index.find(cue, 10, |place| window.contains(&place))));
+        });
     }
     group.finish();
     let table = TokenTable::embedded();
@@ -263,6 +270,22 @@ fn learning(criterion: &mut Criterion) {
             step(&mut table);
         }
         group.bench_function(BenchmarkId::new("update", size), |b| b.iter(|| step(&mut table)));
+        let wanted = [
+            ("by event", ListLinks { event: Some("tool_7".into()), ..ListLinks::default() }),
+            ("by outcome", ListLinks { outcome: Some("fail".into()), ..ListLinks::default() }),
+            ("by memory", ListLinks { memory_id: Some("e".into()), ..ListLinks::default() }),
+        ];
+        for (name, wanted) in &wanted {
+            group.bench_function(BenchmarkId::new(format!("links {name}"), size), |b| {
+                b.iter(|| list(&table, black_box(wanted), Timestamp::UNIX_EPOCH));
+            });
+        }
+        let mut phrases = Phrases::with_encoder(Arc::new(TokenTable::embedded()));
+        phrases.know_all(&table);
+        let unseen = EventKind { tool: "never_used".into(), shape: vec![] };
+        group.bench_function(BenchmarkId::new("an unseen event borrows", size), |b| {
+            b.iter(|| phrases.alike(black_box(&unseen)));
+        });
         let mut chance = Chance(12);
         group.bench_function(BenchmarkId::new("predict", size), |b| {
             b.iter(|| {

@@ -13,7 +13,8 @@ use maxim_actors::learning::statistician::model::{Measured, Metrics};
 use maxim_actors::memory::angular_gyrus::analysis::analyse;
 use maxim_actors::memory::angular_gyrus::arithmetic::evaluate;
 use maxim_actors::memory::angular_gyrus::matrix::{MatrixOperation, compute, fit};
-use maxim_actors::memory::angular_gyrus::model::MathStore;
+use maxim_actors::memory::angular_gyrus::model::{CAPACITY, MathStore};
+use maxim_actors::memory::suprachiasmatic_nucleus::oscillators::Oscillators;
 use maxim_bus::Trust;
 use maxim_bus::signals::numbers::{MathCategory, MathFilter, MathProvenance, MathRecord};
 use maxim_bus::signals::skill::goal_words;
@@ -80,10 +81,15 @@ fn exact(criterion: &mut Criterion) {
     criterion.bench_function("angular_gyrus/inverse of 32 x 32", |b| {
         b.iter(|| compute(MatrixOperation::Inverse, black_box(&rows), None));
     });
-    let mut store = MathStore::default();
-    (0..1_000).for_each(|number| drop(store.store(record(number))));
     let filter = MathFilter { topic: Some("how reliable is tool_500".into()), ..MathFilter::default() };
-    criterion.bench_function("angular_gyrus/recall among 1 000", |b| b.iter(|| store.recall(black_box(&filter))));
+    let mut store = MathStore::default();
+    (0..CAPACITY).for_each(|number| drop(store.store(record(number))));
+    criterion.bench_function(&format!("angular_gyrus/recall among {CAPACITY}"), |b| {
+        b.iter(|| store.recall(black_box(&filter)));
+    });
+    criterion.bench_function(&format!("angular_gyrus/a pattern again, among {CAPACITY}"), |b| {
+        b.iter(|| store.store(record(black_box(500))));
+    });
 }
 
 fn learning(criterion: &mut Criterion) {
@@ -95,6 +101,14 @@ fn learning(criterion: &mut Criterion) {
             metrics.measure(&Measured { metric, value, at, bucket, episode: None, trust: Trust::Own });
         }
     }
+    criterion.bench_function("statistician/a measurement", |b| {
+        let mut bucket = 64;
+        b.iter(|| {
+            bucket += 1;
+            let (metric, at) = ("tool:t7:latency".to_owned(), Timestamp::UNIX_EPOCH);
+            metrics.measure(&Measured { metric, value: 0.5, at, bucket, episode: None, trust: Trust::Own });
+        });
+    });
     criterion.bench_function("statistician/correlations of 64 metrics", |b| b.iter(|| correlations(&metrics)));
     let example = |file: &str| Example {
         words: goal_words(&format!("create a file {file} with the text hello and then read the file {file}")),
@@ -119,5 +133,18 @@ fn learning(criterion: &mut Criterion) {
     });
 }
 
-criterion_group!(benches, senses, exact, learning);
+fn clocks(criterion: &mut Criterion) {
+    for (name, hours) in [("a minute", 1.0 / 60.0), ("a day", 24.0), ("a year", 8_766.0)] {
+        let mut clocks = Oscillators::default();
+        criterion.bench_function(&format!("suprachiasmatic_nucleus/clocks run {name} and learn"), |b| {
+            b.iter(|| clocks.observe(black_box(hours), &[0.1, 0.7, 1.3, 2.9]));
+        });
+    }
+    let clocks = Oscillators::default();
+    criterion.bench_function("suprachiasmatic_nucleus/anomaly and next expected time", |b| {
+        b.iter(|| (clocks.anomaly(black_box(&[0.1, 0.7, 1.3, 2.9])), clocks.hours_until(0, 1.0)));
+    });
+}
+
+criterion_group!(benches, senses, exact, learning, clocks);
 criterion_main!(benches);

@@ -10,10 +10,12 @@ use criterion::{BenchmarkId, Criterion};
 use jiff::SignedDuration;
 use jiff::tz::TimeZone;
 use maxim_actors::language::TokenTable;
+use maxim_actors::memory::hippocampus::exporting::page;
 use maxim_actors::memory::hippocampus::law::CaptureLaw;
 use maxim_actors::memory::hippocampus::{Hippocampus, HippocampusSettings};
 use maxim_actors::region::rig::{Rig, ear, monday_morning};
 use maxim_bus::MessageId;
+use maxim_bus::signals::concepts::ForgetRecord;
 use maxim_bus::signals::recall::{EpisodeFilter, EpisodesRecalled, ImportEpisodes, RecallEpisodes};
 use maxim_bus::signals::sleep::{CompressEpisodes, EpisodesCompressed, EpisodesScored, ScoreEpisodes};
 use serde_json::json;
@@ -108,6 +110,33 @@ impl Room {
         }
     }
 
+    /// Takes in what it has already, as its own export has it.
+    fn import_again(&mut self) -> Duration {
+        let exported = page(&self.rig.records(), None, BATCH).expect("readable").lines;
+        let lines = exported.into_iter().enumerate().map(|(number, line)| (number as u64, line)).collect();
+        let began = Instant::now();
+        self.rig.send(ImportEpisodes { lines, all: true });
+        began.elapsed()
+    }
+
+    /// Mean of forgetting an episode with its edges, words and names.
+    fn forget(&mut self) -> Duration {
+        const FORGOTTEN: usize = 64;
+        let began = Instant::now();
+        for number in 0..FORGOTTEN {
+            self.rig.send(ForgetRecord { id: format!("e{}", number * self.count / FORGOTTEN) });
+        }
+        began.elapsed() / FORGOTTEN as u32
+    }
+
+    /// From the records to the first answer, and until nothing is left to do.
+    fn wake(&mut self) -> Duration {
+        let began = Instant::now();
+        self.rig.crash();
+        self.rig.run();
+        began.elapsed()
+    }
+
     /// A whole sleep: time for scoring, and for rewriting, with the longest steps: how long, of which part, and which.
     fn sleep(&mut self) -> (Duration, Duration, Vec<(Duration, usize, usize)>) {
         self.sleeps += 1;
@@ -155,6 +184,19 @@ fn room(criterion: &mut Criterion) -> Vec<growth::Measured> {
                 room.rig.heard::<EpisodesRecalled>().len()
             });
         });
+        group.bench_function(BenchmarkId::new("export of 64", size), |b| {
+            let mut after = None;
+            b.iter(|| {
+                let page = page(&room.rig.records(), after.as_deref(), BATCH).expect("readable");
+                after = page.next;
+                page.lines.len()
+            });
+        });
+        by_hand.extend([
+            ("hippocampus/an import of 64 that are known".into(), size, room.import_again()),
+            ("hippocampus/an episode forgotten".into(), size, room.forget()),
+            ("hippocampus/waking".into(), size, room.wake()),
+        ]);
         let (scoring, rewriting, longest) = room.sleep();
         println!(
             "{} episodes, {edges} edges: scored in {scoring:?}, rewritten in {rewriting:?}, longest steps (part, number) {longest:?}",

@@ -55,6 +55,10 @@ impl CausalArgs {
             ("--limit", "limit", Some(self.limit.to_string())),
         ];
         let answer = Client::of_memory(global, false)?.ask(&["v1", "memory", "causal"], &given)?;
+        if !out.json && answer["results"].as_array().is_none_or(Vec::is_empty) {
+            out.say("nothing found")?;
+            return Ok(Exit::Ok);
+        }
         out.answer(&answer, || {
             let mut table = Table::new(&["event", "outcome", "times", "worth", "sure"]);
             for link in answer["results"].as_array().into_iter().flatten() {

@@ -7,7 +7,7 @@ use serde_json::{Map, Value, json};
 
 use super::document::{Document, parts};
 use super::table::{Cell, Table, printable};
-use super::{CliError, Client, Exit, Global, Out, queries, tree};
+use super::{CliError, Client, Exit, Global, Out, queries, told, tree};
 
 /// Look up what is known in general.
 #[derive(Args, Debug)]
@@ -49,7 +49,7 @@ pub struct AssociatedArgs {
     #[arg(long, value_name = "FILE", conflicts_with_all = ["query", "memory", "concept", "depth", "after", "before"])]
     queries: Option<PathBuf>,
     /// An episode to start from
-    #[arg(long, value_name = "ID")]
+    #[arg(long, visible_alias = "id", value_name = "ID")]
     memory: Option<String>,
     /// A concept to start from
     #[arg(long, value_name = "ID")]
@@ -193,7 +193,6 @@ impl AssociatedArgs {
 impl IngestArgs {
     pub(super) fn run(self, global: &Global, out: &Out) -> Result<Exit, CliError> {
         let client = Client::of_memory(global, true)?;
-        let mut reports = Vec::new();
         let mut all_read = true;
         for file in &self.files {
             let name = file.display().to_string();
@@ -207,9 +206,8 @@ impl IngestArgs {
             if out.json {
                 out.say(&report.to_string())?;
             } else {
-                out.say(&tree(&report, 0))?;
+                out.say(&told::ingested(&report))?;
             }
-            reports.push(report);
         }
         Ok(if all_read { Exit::Ok } else { Exit::Usage })
     }

@@ -33,6 +33,8 @@ pub enum NotRead {
     Pdf(String),
     #[error("there is no text in this PDF; a scanned one needs text recognition first")]
     NoText,
+    #[error("there is no text in it")]
+    Empty,
 }
 
 impl Document {
@@ -52,6 +54,9 @@ impl Document {
         let ending = file.extension().and_then(|ending| ending.to_str()).unwrap_or_default().to_lowercase();
         let text = String::from_utf8(bytes).map_err(|_| NotRead::NotText)?;
         let text = text.strip_prefix('\u{feff}').unwrap_or(&text).replace("\r\n", "\n");
+        if text.trim().is_empty() {
+            return Err(NotRead::Empty);
+        }
         Ok(Self { text, markdown: ["md", "markdown", "mkd"].contains(&ending.as_str()) })
     }
 }
@@ -61,7 +66,7 @@ fn pdf_text(bytes: &[u8]) -> Result<String, NotRead> {
     let bad = |why: String| NotRead::Pdf(why);
     // Of damaged files a library may panic on what it did not foresee: that is a file that can't be read.
     let read = catch_unwind(AssertUnwindSafe(|| {
-        let document = lopdf::Document::load_mem(bytes).map_err(|error| bad(error.to_string()))?;
+        let document = lopdf::Document::load_mem(bytes).map_err(|error| bad(format!("{error}; get the file again")))?;
         if document.is_encrypted() {
             return Err(bad("it is encrypted; save it without a password".into()));
         }
@@ -195,6 +200,7 @@ mod tests {
             ("cut_early.pdf", &whole[..whole.len() / 4], "PDF"),
             ("nothing.pdf", &b"%PDF-1.5 nothing"[..], "PDF"),
             ("binary.txt", &[0xff, 0xfe, 0x00][..], "UTF-8"),
+            ("empty.md", &b" \r\n"[..], "no text"),
         ] {
             let file = folder.path().join(name);
             std::fs::write(&file, bytes).expect("written");

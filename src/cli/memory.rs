@@ -14,7 +14,7 @@ use super::concepts::{AssociatedArgs, ConceptsArgs, ForgetArgs, IngestArgs, PinA
 use super::recall::{PredictArgs, RecallArgs, TemporalArgs};
 use super::similar::SimilarArgs;
 use super::working::WorkingArgs;
-use super::{CliError, Client, Exit, Global, Out, export, restore, tree};
+use super::{CliError, Client, Exit, Global, Out, export, restore, told, tree};
 
 /// Ask and maintain what the agent remembers: through the daemon that holds the store, else in the store itself.
 #[derive(Args, Debug)]
@@ -99,7 +99,9 @@ impl MemoryArgs {
             What::Import { file, all } => import(global, out, &file, all),
             What::Sleep => {
                 let client = Client::of_memory(global, false)?;
-                print(out, &client.post_within(&["v1", "memory", "sleep"], &json!({}), SLEEP_PATIENCE)?.body)
+                let report = client.post_within(&["v1", "memory", "sleep"], &json!({}), SLEEP_PATIENCE)?.body;
+                out.answer(&report, || told::slept(&report))?;
+                Ok(Exit::Ok)
             }
             What::Concepts(args) => args.run(global, out),
             What::Associated(args) => args.run(global, out),

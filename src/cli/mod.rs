@@ -38,6 +38,7 @@ mod status;
 mod stop;
 mod stop_ways;
 mod table;
+mod told;
 mod tool_list;
 mod tools;
 mod top;

@@ -6,7 +6,7 @@ use clap::Args;
 use serde_json::Value;
 
 use super::table::{Cell, Table};
-use super::{CliError, Client, Exit, Global, Out, queries, tree};
+use super::{CliError, Client, Exit, Global, Out, queries, told};
 
 /// Find episodes, best first.
 #[derive(Args, Debug)]
@@ -149,7 +149,7 @@ impl TemporalArgs {
             ("--limit", "limit", Some(self.limit.to_string())),
         ];
         let answer = Client::of_memory(global, false)?.ask(&["v1", "memory", "temporal"], &given)?;
-        out.answer(&answer, || tree(&answer, 0))?;
+        out.answer(&answer, || told::described(&answer))?;
         Ok(Exit::Ok)
     }
 }
@@ -193,7 +193,7 @@ impl PredictArgs {
             ("--all", "include_all_outcomes", self.all.then(|| "true".into())),
         ];
         let answer = Client::of_memory(global, false)?.ask(&["v1", "memory", "predict"], &given)?;
-        out.answer(&answer, || tree(&answer, 0))?;
+        out.answer(&answer, || told::predicted(&answer))?;
         Ok(Exit::Ok)
     }
 }

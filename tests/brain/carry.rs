@@ -289,3 +289,32 @@ fn a_line_that_is_no_record_is_named_and_an_outsider_brings_nothing_in() {
     bench.agent.settle();
     assert!(exported(&mut bench, 1000).iter().all(|line| !line.contains("\"record\":9")));
 }
+
+#[test]
+fn how_imported_actions_ended_is_expected_and_feared_and_learned_from_once() {
+    let lines = |success: bool| -> Vec<(u64, String)> {
+        let line = |n: u64| {
+            let (id, at) = (format!("t{n}"), format!("2026-01-04T{:02}:{:02}:00Z", n / 60, n % 60));
+            json!({"id": id, "timestamp": at, "tool": "touch_stove", "success": success}).to_string()
+        };
+        (0..30).map(|n| (n + 1, line(n))).collect()
+    };
+    let taught = |success: bool| {
+        let mut bench = newborn();
+        bench.import(lines(success), true);
+        bench.import(lines(success), true);
+        bench.crash();
+        bench
+    };
+    let (mut burnt, mut spared) = (taught(false), taught(true));
+    let expected = burnt.inquire("predict_outcome", json!({"tool_name": "touch_stove", "include_all_outcomes": true}));
+    // V = 0.5 · 0.86^30.
+    let value = expected["value"].as_f64().expect("a value");
+    assert!((value - 0.5 * 0.86f64.powi(30)).abs() < 1e-9, "{expected}");
+    assert_eq!((&expected["valence"], &expected["observations"]), (&json!("negative"), &json!(30)), "{expected}");
+    assert!(expected["delay_s"].is_null(), "an import doesn't say how long it took: {expected}");
+    let learned = burnt.inquire("causal_links", json!({"memory_id": "t29"}));
+    assert_eq!(learned["results"][0]["outcome"], "failure", "{learned}");
+    let status = |bench: &mut Bench| bench.say("touch the stove").actions[0].status.clone();
+    assert_eq!((status(&mut burnt).as_str(), status(&mut spared).as_str()), ("asked", "failed"));
+}

@@ -287,3 +287,20 @@ fn a_measurement_leads_to_what_it_measures_and_to_what_it_was_computed_from() {
     assert_eq!(edge_kinds(&bench), BTreeSet::from(all));
     assert_eq!(edge_kinds(&measured_life(Some("angular_gyrus"))), BTreeSet::new());
 }
+
+#[test]
+fn what_a_tool_works_with_becomes_a_relation_at_the_third_success() {
+    let works_with = |bench: &mut Bench| {
+        let found = concepts(bench, json!({ "name": "write_file", "relationship_type": "EXECUTES_WITH" }));
+        found.iter().map(|object| object["name"].as_str().unwrap_or_default().to_owned()).collect::<Vec<_>>()
+    };
+    let mut bench = Bench::new();
+    for n in 0..3 {
+        assert_eq!(works_with(&mut bench), [""; 0], "after {n}");
+        bench.say(&format!("create a file n{n}.txt with the text hello"));
+        bench.pass(Duration::from_millis(10));
+    }
+    assert_eq!(works_with(&mut bench), ["txt file"]);
+    bench.crash();
+    assert_eq!(works_with(&mut bench), ["txt file"]);
+}

@@ -2,11 +2,13 @@
 
 use std::time::Duration;
 
+use maxim::config::{ByteCount, Mode, Settings};
+use maxim_actors::store::StateStore;
 use maxim_bus::signals::sleep::{EndSession, RequestSleep};
 use maxim_bus::{Clock, Trust};
 use serde_json::{Value, json};
 
-use crate::common::Bench;
+use crate::common::{Bench, core_tools};
 
 impl Bench {
     /// Takes in episodes, and lets them be linked.
@@ -165,6 +167,49 @@ fn sessions_end_when_idle_on_request_and_after_a_crash_and_sleep_follows_each() 
     bench.pass(Duration::from_secs(5));
     assert_eq!(bench.stats_of("memory_hub")["last_ended"], "killed");
     assert_eq!(bench.stats_of("consolidation")["sleeps"], 3, "{}", bench.stats_of("consolidation"));
+}
+
+#[test]
+fn when_the_disk_budget_is_reached_what_was_made_small_goes_and_the_report_counts_it() {
+    // Words of a person are never let go for want of use.
+    let told = |i: i64| moment(&format!("told-{i}"), 20 + i % 9, json!({"text": words(i), "people": ["Anna"]}));
+    let slept = |budget: u64| {
+        let mut settings = Settings::default();
+        settings.memory.episodes_max = ByteCount::new(budget);
+        let mut bench = Bench::with("maxim", StateStore::in_memory(), core_tools, settings);
+        bench.remember(&(0..1_400).map(told).collect::<Vec<_>>());
+        bench.ask_to_sleep();
+        let last = bench.stats_of("consolidation")["last"]["episodes"].clone();
+        let count = |name: &str| last[name].as_u64().expect("a count");
+        assert_eq!(bench.stats_of("hippocampus")["episodes"].as_u64(), Some(1_400 - count("evicted")), "{last}");
+        (count("compressed"), count("evicted"), count("bytes_after"))
+    };
+    let (compressed, evicted, bytes) = slept(1 << 40);
+    assert!(compressed > 500 && evicted == 0, "{compressed} made small, {evicted} let go");
+    let budget = bytes - 30_000;
+    let (_, evicted, bytes) = slept(budget);
+    assert!(evicted > 50 && bytes <= budget, "{evicted} let go, {bytes} of {budget} bytes");
+}
+
+/// A remark that is like no other, of sixty words.
+fn words(number: i64) -> String {
+    (0..60).map(|word| format!("w{}", (number * 7_919 + word * 104_729) % 99_991)).collect::<Vec<_>>().join(" ")
+}
+
+#[test]
+fn it_sleeps_in_every_mode() {
+    for mode in [Mode::Passive, Mode::Active, Mode::Singularity] {
+        let mut settings = Settings::default();
+        settings.agent.mode = mode;
+        let mut bench = Bench::with("maxim", StateStore::in_memory(), core_tools, settings);
+        bench.remember(&clutter());
+        bench.say("hello");
+        bench.pass(Duration::from_secs(31 * 60));
+        let stats = bench.stats_of("consolidation");
+        assert_eq!(stats["sleeps"], 1, "{mode:?}: {stats}");
+        assert_eq!(stats["last"]["why"], "session_end", "{mode:?}: {stats}");
+        assert!(stats["last"]["episodes"]["pruned"].as_u64() > Some(200), "{mode:?}: {stats}");
+    }
 }
 
 #[test]

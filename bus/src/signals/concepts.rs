@@ -131,6 +131,12 @@ pub struct RecordsRemoved {
     pub ids: Vec<String>,
 }
 
+/// What concepts rested on is gone from its layer: each concept by its id, with the record.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct SourcesRemoved {
+    pub gone: Vec<(String, MemoryRef)>,
+}
+
 /// What produced a concept.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "SCREAMING_SNAKE_CASE")]
@@ -474,6 +480,7 @@ signal! {
     LayerUnlinked: Memory, Lossless;
     RecordsLinked: Anywhere, Lossless;
     RecordsRemoved: Memory, Lossless;
+    SourcesRemoved: Memory, Lossless;
     ConceptFormed: Memory, Lossless;
     ConceptRemoved: Memory, Lossless;
     LearnConcepts: Anywhere, Lossless;

@@ -2,7 +2,7 @@
 
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
-use serde_json::Value as Json;
+use serde_json::{Map, Value as Json};
 
 use super::concepts::KnowledgeEntry;
 use super::fear::FearsRecalled;
@@ -341,6 +341,21 @@ pub struct EpisodesCaptured {
     /// What was done in them, or by what they were perceived where nothing was, and when.
     #[serde(default)]
     pub done: Vec<(String, Timestamp)>,
+    /// What was done in them where it is known how it ended.
+    #[serde(default)]
+    pub ended: Vec<EndedAct>,
+}
+
+/// What was done in an episode that came from elsewhere, and how it ended.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct EndedAct {
+    pub episode: String,
+    pub at: Timestamp,
+    pub tool: String,
+    pub params: Map<String, Json>,
+    pub goal: Option<String>,
+    pub mode: Option<String>,
+    pub success: bool,
 }
 
 /// A kind of event keeps to a clock, or doesn't any more.

@@ -48,14 +48,12 @@ use crate::config::{self, Fault, Settings};
 
 pub use words::mode_of;
 use words::{
-    body_plan, bytes, callable, capture_law, constitution, embodiment, home, level_of, review_of, signed, simulated,
-    text_of, whitelists,
+    body_plan, bytes, callable, capture_law, constitution, embodiment, home, level_of, nightly, review_of, signed,
+    simulated, text_of, whitelists,
 };
 
 /// Turns whose why-records are kept.
 const WHY_TURNS: u64 = 10_000;
-/// A session ends when nothing was perceived for so long.
-const SESSION_IDLE: SignedDuration = SignedDuration::from_mins(30);
 /// How much longer than the executor's own deadline the tracker waits.
 const TRACKER_GRACE: Duration = Duration::from_secs(15);
 
@@ -287,12 +285,16 @@ impl AgentSettings {
                 run: format!("{boot:016x}"),
                 encoder: Arc::clone(&encoder),
                 asks_meaning,
-                budget_bytes: None,
+                budget_bytes: Some(memory.episodes_max.get()),
                 capture: capture_law(memory),
                 hearsay: registry.hearsay(),
             },
-            memory_hub: HubSettings { run: format!("{boot:016x}"), idle: SESSION_IDLE },
-            consolidation: ConsolidationSettings { zone: zone.clone(), ..ConsolidationSettings::default() },
+            memory_hub: HubSettings { run: format!("{boot:016x}"), idle: signed(memory.session_idle.get()) },
+            consolidation: ConsolidationSettings {
+                zone: zone.clone(),
+                nightly: nightly(memory.sleep_hour),
+                ..ConsolidationSettings::default()
+            },
             suprachiasmatic_nucleus: ScnSettings { zone: zone.clone(), oscillators: memory.oscillators },
             entorhinal_cortex: EntorhinalSettings { encoder: Arc::clone(&encoder), outer, zone: zone.clone() },
             enrichment: EnrichmentSettings {
@@ -310,6 +312,8 @@ impl AgentSettings {
             },
             semantic_promoter: PromoterSettings {
                 idle: signed(memory.promotion_idle.get()),
+                min_confidence: memory.promotion_confidence,
+                min_observations: u64::from(memory.promotion_observations),
                 ..PromoterSettings::default()
             },
             habit: HabitSettings::new(&agent.names, &registry, zone, model.is_some().then_some(llm.steps))?,

@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use jiff::SignedDuration;
+use jiff::civil::Time;
 use maxim_actors::action::tool_index::ToolText;
 use maxim_actors::action::tools::{ToolRegistry, ToolSpec};
 use maxim_actors::deliberation::prefrontal_cortex::Embodiment;
@@ -57,7 +58,12 @@ pub(super) fn capture_law(memory: &config::Memory) -> CaptureLaw {
         oscillators: _,
         nac_alpha: _,
         knowledge_max: _,
+        episodes_max: _,
+        session_idle: _,
+        sleep_hour: _,
         promotion_idle: _,
+        promotion_confidence: _,
+        promotion_observations: _,
     } = memory;
     CaptureLaw {
         novel: *capture_novelty,
@@ -66,6 +72,11 @@ pub(super) fn capture_law(memory: &config::Memory) -> CaptureLaw {
         checkpoint: signed(capture_checkpoint.get()),
         merge_within: signed(merge_window.get()),
     }
+}
+
+/// The time of the daily sleep; nothing from hour 24 on.
+pub(super) fn nightly(hour: u32) -> Option<Time> {
+    Time::new(i8::try_from(hour).ok()?, 0, 0, 0).ok()
 }
 
 pub(super) fn bytes(amount: ByteCount) -> usize {

@@ -1,5 +1,8 @@
 //! Known kinds of events that an unknown one is like, by the meaning of their names.
 
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
 use super::event::EventKind;
 use super::model::LinkTable;
 use crate::language::{Embedding, Encoder, calibrated};
@@ -29,16 +32,44 @@ fn phrase(kind: &EventKind) -> String {
     words
 }
 
-/// Keys of the kinds most alike, with how alike they are; the best first, ties by key.
-pub fn alike(kind: &EventKind, links: &LinkTable, encoder: &dyn Encoder) -> Vec<(String, f64)> {
-    let asked = encoder.embed(&phrase(kind));
-    let likeness =
-        |other: &Embedding| asked.cosine(other).map_or(0.0, |cosine| f64::from(calibrated(cosine, encoder.floor())));
-    let known = links.records().map(|(key, record)| (key.to_string(), likeness(&encoder.embed(&phrase(&record.kind)))));
-    let mut found: Vec<(String, f64)> = known.filter(|(_, likeness)| *likeness >= LENDS_FROM).collect();
-    found.sort_by(|a, b| b.1.total_cmp(&a.1).then_with(|| a.0.cmp(&b.0)));
-    found.truncate(MOST_LENDERS);
-    found
+/// Vectors of the names of known kinds, so that an unknown one is compared with them without reading them again.
+#[derive(Default)]
+pub struct Phrases {
+    encoder: Option<Arc<dyn Encoder>>,
+    vectors: BTreeMap<String, Embedding>,
+}
+
+impl Phrases {
+    pub fn with_encoder(encoder: Arc<dyn Encoder>) -> Self {
+        Self { encoder: Some(encoder), vectors: BTreeMap::new() }
+    }
+
+    /// From now on this kind may lend.
+    pub fn know(&mut self, kind: &EventKind) {
+        let key = kind.key();
+        if let Some(encoder) = self.encoder.as_ref().filter(|_| !self.vectors.contains_key(&key)) {
+            self.vectors.insert(key, encoder.embed(&phrase(kind)));
+        }
+    }
+
+    pub fn know_all(&mut self, links: &LinkTable) {
+        links.records().for_each(|(_, record)| self.know(&record.kind));
+    }
+
+    /// Keys of the kinds most alike, with how alike they are; the best first, ties by key.
+    pub fn alike(&self, kind: &EventKind) -> Vec<(String, f64)> {
+        let Some(encoder) = &self.encoder else { return Vec::new() };
+        let asked = encoder.embed(&phrase(kind));
+        let likeness = |other: &Embedding| {
+            asked.cosine(other).map_or(0.0, |cosine| f64::from(calibrated(cosine, encoder.floor())))
+        };
+        let known = self.vectors.iter().map(|(key, vector)| (key, likeness(vector)));
+        let near = known.filter(|(_, likeness)| *likeness >= LENDS_FROM);
+        let mut found: Vec<(String, f64)> = near.map(|(key, likeness)| (key.clone(), likeness)).collect();
+        found.sort_by(|a, b| b.1.total_cmp(&a.1).then_with(|| a.0.cmp(&b.0)));
+        found.truncate(MOST_LENDERS);
+        found
+    }
 }
 
 #[cfg(test)]
@@ -75,14 +106,15 @@ mod tests {
                 });
             }
         }
-        let table = TokenTable::embedded();
-        let oven = alike(&kind("touchOven"), &links, &table);
+        let mut phrases = Phrases::with_encoder(Arc::new(TokenTable::embedded()));
+        phrases.know_all(&links);
+        let oven = phrases.alike(&kind("touchOven"));
         assert_eq!(oven.iter().map(|(key, _)| key.as_str()).collect::<Vec<_>>(), ["touch_stove"], "{oven:?}");
         let similar: Vec<(&str, f64)> = oven.iter().map(|(key, likeness)| (key.as_str(), *likeness)).collect();
         let borrowed = links.borrow(&similar, &[], Timestamp::UNIX_EPOCH);
         let known = links.predict(&kind("touch_stove"), &[], &[], Timestamp::UNIX_EPOCH);
         assert_eq!((borrowed.basis, borrowed.valence), (Basis::Borrowed, known.valence));
         assert!(borrowed.confidence.get() < known.confidence.get() / 2.0);
-        assert!(alike(&kind("compile_project"), &links, &table).is_empty());
+        assert!(phrases.alike(&kind("compile_project")).is_empty());
     }
 }

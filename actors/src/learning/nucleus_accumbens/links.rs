@@ -13,7 +13,7 @@ const LIMIT: usize = 5;
 const EPISODES: usize = 5;
 
 /// The links that fit, the most observed first; of equally often observed ones the latest.
-pub(super) fn list(links: &LinkTable, wanted: &ListLinks, now: Timestamp) -> LinksListed {
+pub fn list(links: &LinkTable, wanted: &ListLinks, now: Timestamp) -> LinksListed {
     let has = |name: &str, part: &Option<String>| {
         part.as_ref().is_none_or(|part| name.to_lowercase().contains(&part.trim().to_lowercase()))
     };

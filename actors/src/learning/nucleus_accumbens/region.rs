@@ -17,7 +17,7 @@ use maxim_bus::signals::outbox::{DeliveryEnded, OutboxState};
 use maxim_bus::signals::outcome::ToolResult;
 use maxim_bus::signals::promotion::{CandidatesOffered, OfferCandidates};
 use maxim_bus::signals::recall::{
-    OutcomesPredicted, PredictOutcomes, PredictionErrorSensed, ReportStats, Reward, StatsReported,
+    EpisodesCaptured, OutcomesPredicted, PredictOutcomes, PredictionErrorSensed, ReportStats, Reward, StatsReported,
 };
 use maxim_bus::signals::scene::SceneNoticed;
 use maxim_bus::units::{Rpe, Value};
@@ -25,7 +25,7 @@ use maxim_bus::{MessageId, RegionName, Stage};
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value as Json, json};
 
-use super::alike::alike;
+use super::alike::Phrases;
 use super::circumstances::Circumstances;
 use super::cues::{Around, CueStrengths, Present};
 use super::event::{EventKind, OutcomeKind};
@@ -35,7 +35,7 @@ use super::predict::Basis;
 use super::remembering::Recalled;
 use crate::action::tools::messaging::{CALL_USER, SEND_MESSAGE};
 use crate::language::Encoder;
-use crate::region::{Card, Hears, Pulse, Region};
+use crate::region::{Card, Hears, Pulse, RecordView, Region};
 use crate::wiring;
 use maxim_bus::Provenance;
 
@@ -62,6 +62,8 @@ pub struct NucleusAccumbens {
     /// What the senses report of the place.
     #[serde(default)]
     around: Around,
+    #[serde(skip)]
+    phrases: Phrases,
 }
 
 /// Untagged: an observation is written as it always was.
@@ -70,8 +72,16 @@ pub struct NucleusAccumbens {
 pub enum NacEvent {
     Observed(Observed),
     Recalled(Box<Recalled>),
+    Imported(Imported),
     Pursuing(Pursuing),
     Around(Around),
+}
+
+/// What was done elsewhere and is learned from here.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Imported {
+    pub(super) imported: Vec<Observed>,
 }
 
 /// Another goal is pursued, or none.
@@ -84,19 +94,20 @@ pub struct Pursuing {
 /// What was learned from, whole: applying it again gives the same links.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Observed {
-    kind: EventKind,
-    outcome: OutcomeKind,
-    mode: String,
+    pub(super) kind: EventKind,
+    pub(super) outcome: OutcomeKind,
+    pub(super) mode: String,
     /// Empty in what was learned before there were any.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    circumstances: Vec<(String, String)>,
+    pub(super) circumstances: Vec<(String, String)>,
     /// What was around and took part.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    around: Vec<Present>,
-    delay_s: f64,
-    episode: String,
-    at: Timestamp,
-    alpha: f64,
+    pub(super) around: Vec<Present>,
+    /// Seconds, where they are known.
+    pub(super) delay_s: Option<f64>,
+    pub(super) episode: String,
+    pub(super) at: Timestamp,
+    pub(super) alpha: f64,
 }
 
 wiring!(NucleusAccumbens {
@@ -105,6 +116,7 @@ wiring!(NucleusAccumbens {
         DeliveryEnded,
         GoalChanged,
         SceneNoticed,
+        EpisodesCaptured,
         PredictOutcomes,
         OfferCandidates,
         ListLinks,
@@ -138,15 +150,23 @@ impl Region for NucleusAccumbens {
 
     fn apply(&mut self, event: NacEvent) {
         match event {
-            NacEvent::Observed(event) => {
-                self.observations += 1;
-                event.teach(self.links.get_or_insert_with(|| LinkTable::new(event.alpha)));
+            NacEvent::Observed(event) => self.learn_from(&event),
+            NacEvent::Imported(Imported { imported }) => imported.iter().for_each(|event| self.learn_from(event)),
+            NacEvent::Recalled(recalled) => {
+                recalled.put(&mut self.links, &mut self.observations);
+                self.links.iter().for_each(|links| self.phrases.know_all(links));
             }
-            NacEvent::Recalled(recalled) => recalled.put(&mut self.links, &mut self.observations),
             NacEvent::Pursuing(Pursuing { pursued }) => self.goal = pursued,
             NacEvent::Around(around) => self.around = around,
         }
     }
+
+    fn wake(&mut self, _records: &RecordView<'_>, settings: &NacSettings) {
+        self.phrases = Phrases::with_encoder(Arc::clone(&settings.encoder));
+        self.links.iter().for_each(|links| self.phrases.know_all(links));
+    }
+
+    fn read_to_wake(&mut self, _records: &RecordView<'_>, _settings: &NacSettings) {}
 }
 
 impl NucleusAccumbens {
@@ -157,10 +177,16 @@ impl NucleusAccumbens {
     pub(super) fn around(&self) -> &Around {
         &self.around
     }
+
+    fn learn_from(&mut self, event: &Observed) {
+        self.phrases.know(&event.kind);
+        self.observations += 1;
+        event.teach(self.links.get_or_insert_with(|| LinkTable::new(event.alpha)));
+    }
 }
 
 impl Observed {
-    fn teach(&self, links: &mut LinkTable) -> super::model::Update {
+    pub(super) fn teach(&self, links: &mut LinkTable) -> super::model::Update {
         let mut context: Vec<(&str, &str)> =
             self.circumstances.iter().map(|(field, value)| (field.as_str(), value.as_str())).collect();
         if context.is_empty() {
@@ -172,7 +198,7 @@ impl Observed {
             outcome: &self.outcome,
             cues: &[],
             around: &self.around,
-            delay: Some(self.delay_s),
+            delay: self.delay_s,
             episode: Some(&self.episode),
             provenance: Provenance::OwnExperience,
             at: self.at,
@@ -223,7 +249,7 @@ impl NucleusAccumbens {
             mode: pulse.settings().mode.clone(),
             circumstances: self.circumstances(&params, pulse).into_pairs(),
             around: before.map(|record| &record.around).unwrap_or(&CueStrengths::default()).choose(present),
-            delay_s,
+            delay_s: Some(delay_s),
             episode: turn.to_string(),
             at: pulse.now(),
             alpha: pulse.settings().alpha,
@@ -314,7 +340,7 @@ impl Hears<PredictOutcomes> for NucleusAccumbens {
         }
         let mut predicted = links.predict_among(&kind, &circumstances.pairs(), &present, pulse.now());
         if predicted.basis == Basis::Unknown {
-            let alike = alike(&kind, links, &*pulse.settings().encoder);
+            let alike = self.phrases.alike(&kind);
             let alike: Vec<(&str, f64)> = alike.iter().map(|(key, likeness)| (key.as_str(), *likeness)).collect();
             predicted = links.borrow(&alike, &circumstances.pairs(), pulse.now());
         }

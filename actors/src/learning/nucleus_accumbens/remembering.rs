@@ -117,6 +117,6 @@ impl Remembers for NucleusAccumbens {
 }
 
 /// When an event was last found bad; of what was learned before that was noted, the last time at all if it is bad.
-fn hurt_at(event: &EventRecord) -> Option<Timestamp> {
+pub(super) fn hurt_at(event: &EventRecord) -> Option<Timestamp> {
     event.hurt.or_else(|| (Valence::of(event.value()) == Valence::Negative).then_some(event.last))
 }

@@ -448,7 +448,10 @@ mod tests {
 
     #[test]
     fn a_day_later_the_weights_follow_from_what_was_recalled() {
-        let mut rig: Rig<SignificanceLearner> = Rig::new((), ear::<SignificanceLearned>);
+        let mut rig: Rig<SignificanceLearner> = Rig::new((), |bus, probe| {
+            ear::<SignificanceLearned>(bus, probe);
+            ear::<FollowAssociations>(bus, probe);
+        });
         let mut novel = lived("a hedgehog at the door", &[]);
         novel.novelty = Novelty::clamped(1.0);
         rig.send(novel.clone());
@@ -456,9 +459,10 @@ mod tests {
         rig.crash();
         rig.pass(Duration::from_secs(86_399));
         rig.send(lived("the day isn't over", &[]));
-        assert!(rig.heard::<SignificanceLearned>().is_empty());
+        assert!(rig.heard_all().is_empty(), "nothing is judged, nor asked for, before the day is over");
         rig.pass(Duration::from_secs(1));
         rig.send(lived("now it is", &[]));
+        assert_eq!(rig.heard::<FollowAssociations>()[0].ids, [novel.episode.as_str()]);
         assert_eq!(rig.region().judged, 0, "it is asked what the moment is associated with");
         rig.send(AssociationsFollowed { next: vec![Vec::new()], missing: Vec::new() });
         // σ(−2 + 1 + 1) = ½ was expected, 1 − e^−½ = 0.393 came: the step is 0.2 · (0.393 − 0.5) = −0.0213.

@@ -40,8 +40,7 @@ impl Hears<ExecutesWithLearned> for AnteriorTemporalLobe {
     fn hear(&self, learned: &ExecutesWithLearned, pulse: &mut Pulse<'_, Self>) {
         // Turns of successes; an outsider's turn teaches nothing here, its lesson is refused.
         let sources = learned.episodes.iter().map(|id| MemoryRef::new(Layer::Hippocampus, id.clone())).collect();
-        let share = f64::from(learned.successes) / f64::from((learned.successes + learned.failures).max(1));
-        let with = relation(EXECUTES_WITH, &learned.object, "object", share * learned.confidence.get());
+        let with = relation(EXECUTES_WITH, &learned.object, "object", learned.confidence.get());
         self.learn(&[lesson(&learned.tool, "tool", Trust::Own, sources, with)], pulse);
     }
 }

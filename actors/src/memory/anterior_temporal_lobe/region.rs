@@ -14,7 +14,7 @@ use maxim_bus::signals::concepts::{
     ConceptFormed, ConceptLesson, ConceptRemoved, ConceptsFound, ConceptsLearned, ConsolidateLayer, DocumentIngested,
     FindConcepts, ForgetRecord, IngestDocument, KnowledgeRecalled, Layer, LayerConsolidated, LayerLinked,
     LayerUnlinked, LearnConcepts, PinRecord, ProposeRelationType, RecallKnowledge, RecordChanged, RecordsLinked,
-    RecordsRemoved, RelationTypeProposed,
+    RecordsRemoved, RelationTypeProposed, SourcesRemoved,
 };
 use maxim_bus::signals::encoding::{FindMeant, MeantFound};
 use maxim_bus::signals::layers::{ExportRecords, ImportRecords, RecordsExported, RecordsImported};
@@ -87,6 +87,7 @@ wiring!(AnteriorTemporalLobe {
         FindConcepts,
         MeantFound,
         PhaseLocked,
+        SourcesRemoved,
         RecallKnowledge,
         ProposeRelationType,
         IngestDocument,

@@ -4,14 +4,15 @@ use std::time::Duration;
 
 use maxim_bus::signals::concepts::{
     ConceptLesson, ConceptProvenance, ConceptRemoved, ConceptShown, ConceptsFound, ConceptsLearned, ConsolidateLayer,
-    CrossKind, DocumentIngested, FindConcepts, ForgetRecord, IngestDocument, KnowledgeRecalled, Layer,
+    CrossEdge, CrossKind, DocumentIngested, FindConcepts, ForgetRecord, IngestDocument, KnowledgeRecalled, Layer,
     LayerConsolidated, LayerLinked, LearnConcepts, MemoryRef, PinRecord, ProposeRelationType, RecallKnowledge,
-    RecordChanged, RecordsLinked, RecordsRemoved, RelationLesson, RelationTypeProposed,
+    RecordChanged, RecordsLinked, RecordsRemoved, RelationLesson, RelationTypeProposed, SourcesRemoved,
 };
 use maxim_bus::signals::layers::{ExportRecords, ImportRecords, RecordsExported, RecordsImported};
 use maxim_bus::signals::numbers::MetricsCorrelated;
 use maxim_bus::signals::recall::PhaseLocked;
 use maxim_bus::signals::similarity::SituationsStored;
+use maxim_bus::signals::skill::ExecutesWithLearned;
 use maxim_bus::units::Confidence;
 use maxim_bus::{MessageId, Trust};
 
@@ -225,9 +226,33 @@ fn edges_to_sources_and_relations_are_told() {
     let kinds: Vec<(CrossKind, &str, &str)> =
         told.iter().map(|edge| (edge.kind, edge.from.id.as_str(), edge.to.id.as_str())).collect();
     assert_eq!(kinds, [(CrossKind::DerivedFrom, "concept-0", "e1"), (CrossKind::InstanceOf, "e1", "concept-0")]);
+    let mut counted = lesson("mug", "", &[]);
+    counted.sources = vec![MemoryRef::new(Layer::AngularGyrus, "m1"), MemoryRef::new(Layer::Nac, "look -> success")];
+    rig.send(LearnConcepts { lessons: vec![counted] });
+    let told = rig.heard::<RecordsLinked>().remove(0).edges;
+    let kinds: Vec<(CrossKind, &str, &str)> =
+        told.iter().map(|edge| (edge.kind, edge.from.id.as_str(), edge.to.id.as_str())).collect();
+    let informs = (CrossKind::Informs, "look -> success", "concept-0");
+    let (confirms, computed) = (CrossKind::StatisticallyConfirms, CrossKind::ComputedFrom);
+    assert_eq!(kinds, [(confirms, "m1", "concept-0"), (computed, "m1", "e1"), informs]);
     rig.send(LearnConcepts { lessons: vec![with(lesson("bowl", "", &["e2"]), "RELATED_TO", "mug")] });
     let edge = rig.heard::<LayerLinked>().remove(0).edges.remove(0);
     assert_eq!((edge.from.as_str(), edge.to.as_str(), edge.weight, edge.back), ("concept-2", "concept-0", 1.0, 1.0));
+}
+
+#[test]
+fn what_a_tool_works_with_weighs_as_much_as_it_is_sure() {
+    let mut rig = rig();
+    rig.send(ExecutesWithLearned {
+        tool: "grasp".into(),
+        object: "cup".into(),
+        successes: 3,
+        failures: 1,
+        confidence: Confidence::clamped(0.525),
+        episodes: vec!["e1".into()],
+    });
+    let edge = rig.heard::<LayerLinked>().remove(0).edges.remove(0);
+    assert_eq!((edge.kind.as_str(), edge.weight), ("EXECUTES_WITH", 0.525), "0.75 · (0.5 + 0.1 √4), as it is told");
 }
 
 #[test]
@@ -243,6 +268,27 @@ fn a_forgotten_concept_leaves_no_relation_behind() {
     rig.send(ForgetRecord { id: "concept-99".into() });
     assert!(!rig.heard::<RecordChanged>()[0].found);
     assert!(learn(&mut rig, vec![lesson("container", "", &["e3"])]).learned[0].created);
+}
+
+#[test]
+fn a_source_that_is_gone_is_no_source_any_more_over_a_crash() {
+    let mut rig = rig();
+    learn(&mut rig, vec![lesson("mug", "", &["e1", "e2"])]);
+    let e1 = MemoryRef::new(Layer::Hippocampus, "e1");
+    rig.send(SourcesRemoved { gone: vec![("concept-0".into(), e1.clone()), ("concept-9".into(), e1)] });
+    for _ in 0..2 {
+        let mug = find(&mut rig, named("mug")).remove(0);
+        assert_eq!(mug.source_episodes, ["e2"]);
+        assert_eq!(mug.reinforcements, 2, "what it taught stays");
+        rig.crash();
+    }
+    // A measurement of it is computed from what there still is.
+    let mut measured = lesson("mug", "", &[]);
+    measured.sources = vec![MemoryRef::new(Layer::AngularGyrus, "m1")];
+    rig.send(LearnConcepts { lessons: vec![measured] });
+    let edges: Vec<CrossEdge> = rig.heard::<RecordsLinked>().into_iter().flat_map(|linked| linked.edges).collect();
+    let computed = edges.iter().filter(|edge| edge.kind == CrossKind::ComputedFrom);
+    assert_eq!(computed.map(|edge| edge.to.id.as_str()).collect::<Vec<_>>(), ["e2"]);
 }
 
 #[test]
@@ -308,7 +354,11 @@ fn what_nobody_asked_for_is_compressed_or_pruned_after_a_month_unless_pinned() {
         ],
     );
     rig.send(PinRecord { id: "concept-1".into(), pinned: true });
-    rig.pass(Duration::from_secs(31 * 86_400));
+    rig.pass(Duration::from_secs(30 * 86_400 - 1));
+    rig.send(ConsolidateLayer { step: 16 });
+    let early = rig.heard::<LayerConsolidated>().remove(0);
+    assert_eq!((early.compressed, early.pruned), (0, 0), "thirty days aren't over: {early:?}");
+    rig.pass(Duration::from_secs(1));
     rig.send(ConsolidateLayer { step: 16 });
     let done = rig.heard::<LayerConsolidated>().remove(0);
     assert_eq!((done.compressed, done.pruned, done.done), (1, 1, true), "{done:?}");

@@ -1,8 +1,10 @@
 //! What is done with concepts beside learning and asking: pinning, forgetting, consolidation.
 
+use std::collections::{BTreeMap, BTreeSet};
+
 use maxim_bus::signals::concepts::{
-    ConceptRemoved, ConsolidateLayer, ForgetRecord, Layer, LayerConsolidated, LayerUnlinked, PinRecord, RecordChanged,
-    RecordsRemoved,
+    ConceptRemoved, ConsolidateLayer, ForgetRecord, Layer, LayerConsolidated, LayerUnlinked, MemoryRef, PinRecord,
+    RecordChanged, RecordsRemoved, SourcesRemoved,
 };
 use maxim_bus::signals::similarity::SituationsStored;
 
@@ -91,6 +93,26 @@ impl Hears<ForgetRecord> for AnteriorTemporalLobe {
     fn hear(&self, wish: &ForgetRecord, pulse: &mut Pulse<'_, Self>) {
         let name = concept_number(&wish.id).and_then(|number| self.remove(number, "forgotten", pulse));
         pulse.reply(changed(&wish.id, name));
+    }
+}
+
+impl Hears<SourcesRemoved> for AnteriorTemporalLobe {
+    /// What a concept taught it keeps; that it rests on what is gone it doesn't say any more.
+    fn hear(&self, removed: &SourcesRemoved, pulse: &mut Pulse<'_, Self>) {
+        let mut by_concept: BTreeMap<u32, BTreeSet<&MemoryRef>> = BTreeMap::new();
+        for (concept, source) in &removed.gone {
+            if let Some(number) = concept_number(concept) {
+                by_concept.entry(number).or_default().insert(source);
+            }
+        }
+        for (number, gone) in by_concept {
+            let Some(mut concept) = self.memory(number, pulse) else { continue };
+            let before = concept.sources.len();
+            concept.sources.retain(|source| !gone.contains(source));
+            if concept.sources.len() < before {
+                self.store(number, concept, pulse);
+            }
+        }
     }
 }
 

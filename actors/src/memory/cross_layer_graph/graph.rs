@@ -170,6 +170,18 @@ impl Graph {
     }
 }
 
+impl Graph {
+    /// Ids of the concepts that an edge, of either direction, joins with a record.
+    pub fn concepts_of(&self, record: &MemoryRef) -> BTreeSet<Arc<str>> {
+        let Some((number, node)) = self.number(record).and_then(|number| Some((number, self.node(number)?))) else {
+            return BTreeSet::new();
+        };
+        let pointing = self.incoming.get(number as usize).into_iter().flatten().copied();
+        let others = pointing.chain(node.edges.iter().map(|edge| edge.to)).filter_map(|other| self.node(other));
+        others.filter(|other| other.layer == Layer::Atl).map(|concept| concept.id.clone()).collect()
+    }
+}
+
 /// True if the node rose.
 fn raise(activation: &mut Activations, node: u32, to: f32) -> bool {
     let known = activation.entry(node).or_insert(f32::NEG_INFINITY);

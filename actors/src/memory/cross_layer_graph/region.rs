@@ -15,6 +15,7 @@ use maxim_bus::signals::associations::{AssociationsFollowed, FollowAssociations}
 use maxim_bus::signals::concepts::{
     AssociatedRecalled, ConceptsFound, CrossKind, EpisodesFetched, FetchEpisodes, FindConcepts, KnowledgeRecalled,
     Layer, LayerLinked, LayerUnlinked, MemoryRef, RecallAssociated, RecallKnowledge, RecordsLinked, RecordsRemoved,
+    SourcesRemoved,
 };
 use maxim_bus::signals::layers::{ExportRecords, ImportRecords, RecordsExported, RecordsImported};
 use maxim_bus::signals::numbers::MathRecordRemoved;
@@ -90,6 +91,7 @@ wiring!(CrossLayerGraph {
         RecallKnowledge,
         FetchEpisodes,
         FollowAssociations,
+        SourcesRemoved,
         AssociatedRecalled,
         StatsReported,
         RecordsExported,
@@ -231,15 +233,30 @@ impl Hears<RecordsLinked> for CrossLayerGraph {
 
 impl Hears<RecordsRemoved> for CrossLayerGraph {
     fn hear(&self, removed: &RecordsRemoved, pulse: &mut Pulse<'_, Self>) {
-        let gone = |id: &String| MemoryRef::new(removed.layer, id.clone());
-        self.change(|draft| removed.ids.iter().map(gone).for_each(|record| draft.unlink(&record)), pulse);
+        let gone: Vec<MemoryRef> = removed.ids.iter().map(|id| MemoryRef::new(removed.layer, id.clone())).collect();
+        self.let_go(&gone, pulse);
     }
 }
 
 impl Hears<MathRecordRemoved> for CrossLayerGraph {
     fn hear(&self, removed: &MathRecordRemoved, pulse: &mut Pulse<'_, Self>) {
-        let gone = MemoryRef::new(Layer::AngularGyrus, removed.id.clone());
-        self.change(|draft| draft.unlink(&gone), pulse);
+        self.let_go(&[MemoryRef::new(Layer::AngularGyrus, removed.id.clone())], pulse);
+    }
+}
+
+impl CrossLayerGraph {
+    /// Records go with all their edges, and concepts are told what they don't rest on any more.
+    fn let_go(&self, records: &[MemoryRef], pulse: &mut Pulse<'_, Self>) {
+        self.change(|draft| records.iter().for_each(|record| draft.unlink(record)), pulse);
+        let sources = records.iter().filter(|record| record.layer != Layer::Atl);
+        let rested = |source: &MemoryRef| {
+            let concepts = self.graph.concepts_of(source).into_iter();
+            concepts.map(|concept| (concept.to_string(), source.clone())).collect::<Vec<_>>()
+        };
+        let gone: Vec<(String, MemoryRef)> = sources.flat_map(rested).collect();
+        if !gone.is_empty() {
+            pulse.emit(SourcesRemoved { gone });
+        }
     }
 }
 

@@ -194,7 +194,7 @@ mod room {
     use maxim_bus::signals::associations::{AssociationsFollowed, FollowAssociations};
     use maxim_bus::signals::concepts::{
         AssociatedRecalled, ConceptsFound, CrossEdge, EpisodesFetched, FetchEpisodes, FindConcepts, LayerEdge,
-        LayerLinked, RecallAssociated, RecordsLinked, RecordsRemoved,
+        LayerLinked, RecallAssociated, RecordsLinked, RecordsRemoved, SourcesRemoved,
     };
     use maxim_bus::signals::recall::RecallEpisodes;
 
@@ -287,5 +287,35 @@ mod room {
         assert_eq!(concept.concept_id.as_deref(), Some("concept-0"));
         rig.send(RecallAssociated::default());
         assert!(rig.heard::<AssociatedRecalled>()[0].missing[0].contains("give query"));
+    }
+
+    #[test]
+    fn what_correlates_in_time_passes_activation_both_ways_and_what_is_derived_one_way() {
+        for (kind, edges) in [(CrossKind::TemporallyCorrelates, 2), (CrossKind::DerivedFrom, 1)] {
+            let mut rig = rig();
+            let (from, to) = (at(Layer::AngularGyrus, "m1"), at(Layer::AngularGyrus, "m2"));
+            rig.send(RecordsLinked { edges: vec![CrossEdge { kind, from, to, weight: 0.8 }] });
+            assert_eq!(rig.region().graph().size(), (2, edges), "{kind:?}");
+        }
+    }
+
+    #[test]
+    fn concepts_are_told_which_of_their_sources_are_gone() {
+        let mut rig = Rig::<CrossLayerGraph>::new(GraphSettings::default(), ear::<SourcesRemoved>);
+        let derived = |concept: &str, episode: &str| CrossEdge {
+            kind: CrossKind::DerivedFrom,
+            from: at(Layer::Atl, concept),
+            to: at(Layer::Hippocampus, episode),
+            weight: 1.0,
+        };
+        rig.send(RecordsLinked { edges: vec![derived("cup", "e1"), derived("tea", "e1"), derived("cup", "e2")] });
+        let gone = |rig: &mut Rig<CrossLayerGraph>, layer, ids: &[&str]| {
+            rig.send(RecordsRemoved { layer, ids: ids.iter().map(ToString::to_string).collect() });
+            rig.heard::<SourcesRemoved>().pop().unwrap_or_default().gone
+        };
+        let e1 = || at(Layer::Hippocampus, "e1");
+        assert_eq!(gone(&mut rig, Layer::Hippocampus, &["e1", "e9"]), [("cup".into(), e1()), ("tea".into(), e1())]);
+        assert_eq!(gone(&mut rig, Layer::Hippocampus, &["e1"]), [], "it is said once");
+        assert_eq!(gone(&mut rig, Layer::Atl, &["cup"]), [], "a concept is no source of itself");
     }
 }

@@ -3,7 +3,7 @@
 use std::collections::VecDeque;
 
 use jiff::Timestamp;
-use maxim_bus::signals::recall::{EpisodesCaptured, EpisodesImported, ImportEpisodes};
+use maxim_bus::signals::recall::{EndedAct, EpisodesCaptured, EpisodesImported, ImportEpisodes};
 use maxim_bus::signals::similarity::{Situation, SituationsStored};
 
 use super::capturing::{put_repeat, situation};
@@ -49,7 +49,23 @@ struct Intake<'a> {
     /// What was done in lines of other programs, and when. That of whole records stands in the export of the room that knows
     /// when.
     done: Vec<(String, Timestamp)>,
+    /// The same with how it ended.
+    ended: Vec<EndedAct>,
     answer: EpisodesImported,
+}
+
+/// What an episode has to teach of actions: what was done, and how it ended.
+fn ended_act(episode: &EpisodicMemory) -> Option<EndedAct> {
+    let (action, success) = (episode.action.as_ref()?, episode.success()?);
+    Some(EndedAct {
+        episode: episode.id.clone(),
+        at: episode.created,
+        tool: action.tool.clone(),
+        params: action.params.clone(),
+        goal: episode.context.goal.clone(),
+        mode: episode.context.mode.clone(),
+        success,
+    })
 }
 
 impl Intake<'_> {
@@ -101,6 +117,7 @@ impl Intake<'_> {
             }
         }
         self.done.extend(episode.action.as_ref().map(|action| (action.tool.clone(), episode.created)));
+        self.ended.extend(ended_act(&episode));
         episode.sitting = sitting_after(self.newest.map(|(sitting, at, _)| (sitting, at)), episode.created);
         // Plain data: JSON refuses nothing in it.
         let record = serde_json::to_vec(&episode).unwrap_or_default();
@@ -158,6 +175,7 @@ impl Hears<ImportEpisodes> for Hippocampus {
             goal: self.kept_goal.clone(),
             batch: VecDeque::new(),
             done: Vec::new(),
+            ended: Vec::new(),
             answer: EpisodesImported::default(),
         };
         for (number, line) in &import.lines {
@@ -173,7 +191,7 @@ impl Hears<ImportEpisodes> for Hippocampus {
                 intake.answer.bad.push((*number, reason));
             }
         }
-        let Intake { batch, answer, done, .. } = intake;
+        let Intake { batch, answer, done, ended, .. } = intake;
         self.keep_sealed(pulse);
         let stored: Vec<Situation> = batch.iter().map(|(_, episode)| situation(episode)).collect();
         if !stored.is_empty() {
@@ -181,7 +199,7 @@ impl Hears<ImportEpisodes> for Hippocampus {
         }
         let captured = batch.into_iter().map(|(_, episode)| (episode.id, episode.created)).collect::<Vec<_>>();
         if !captured.is_empty() {
-            pulse.emit(EpisodesCaptured { episodes: captured, done });
+            pulse.emit(EpisodesCaptured { episodes: captured, done, ended });
         }
         pulse.reply(answer);
     }

@@ -369,6 +369,21 @@ mod tests {
     }
 
     #[test]
+    fn couplings_grow_by_what_meets_decay_without_it_and_stay_within_one() {
+        let mut clocks = Oscillators::default();
+        clocks.observe(1.0, &[0.0, 0.0, PI, PI]);
+        near(clocks.weight(0, 1), 0.05, 1e-12);
+        near(clocks.weight(0, 2), -0.05, 1e-12);
+        clocks.observe(1.0, &[0.0, 0.0, PI, PI]);
+        near(clocks.weight(0, 1), 0.05 * 0.98 + 0.05, 1e-12);
+        (0..500).for_each(|_| clocks.observe(1.0, &[0.0, 0.0, PI, PI]));
+        assert_eq!((clocks.weight(0, 1), clocks.weight(0, 2)), (1.0, -1.0));
+        // A quarter of a turn apart they neither meet nor part.
+        (0..10).for_each(|_| clocks.observe(1.0, &[0.0, PI / 2.0, PI, PI]));
+        near(clocks.weight(0, 1), 0.98f64.powi(10), 1e-9);
+    }
+
+    #[test]
     fn the_result_does_not_depend_on_how_often_time_is_passed() {
         let run = |cuts: &[f64]| {
             let mut clocks = Oscillators::fully_coupled(PERIODS_HOURS.iter().map(|p| TAU / p).collect(), 0.1);

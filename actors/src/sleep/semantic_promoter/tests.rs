@@ -203,6 +203,24 @@ fn judged(asked: &JudgeSeries, verdict: SeriesVerdict) -> SeriesJudged {
 }
 
 #[test]
+fn what_is_unsure_or_was_seen_too_rarely_is_no_concept() {
+    let weak = |name: &str, confidence: f64, observations: u64| PromotionCandidate {
+        confidence: Confidence::clamped(confidence),
+        observations,
+        ..candidate(name, &["e1", "e2", "e3"], &[])
+    };
+    let mut bench = Bench::new();
+    let offered = [weak("unsure", 0.59, 9), weak("rare", 0.9, 2), weak("enough", 0.6, 3)];
+    let ended = bench.promote(&offered, SeriesVerdict::Structured);
+    let verdict = |name: &str| ended.verdicts.iter().find(|(of, _)| of == name).map(|(_, verdict)| *verdict);
+    let too_weak = Some(PromotionVerdict::TooWeak);
+    assert_eq!((verdict("unsure"), verdict("rare")), (too_weak, too_weak));
+    assert_eq!(verdict("enough"), Some(PromotionVerdict::Promoted));
+    let taught: Vec<&str> = bench.lessons.iter().map(|lesson| lesson.name.as_str()).collect();
+    assert_eq!(taught, ["enough"]);
+}
+
+#[test]
 fn noise_is_left_and_a_short_series_is_let_through() {
     let mut bench = Bench::new();
     let coin = candidate("coin", &["e1", "e2"], &[1.0, 0.0, 0.0, 1.0, 1.0, 0.0, 1.0, 0.0]);

@@ -290,3 +290,46 @@ fn what_is_pinned_while_sleep_goes_on_is_not_pruned() {
     assert_eq!(by_tool(&mut bench, 7), ["clutter-7"]);
     assert!(by_tool(&mut bench, 8).is_empty());
 }
+
+#[test]
+fn what_alone_stands_for_its_hour_of_the_week_is_kept_and_the_same_beside_another_is_not() {
+    let mut bench = Bench::new(None);
+    let at = |id: &str, time: &str| json!({"id": id, "timestamp": format!("2025-12-26T{time}:00Z"), "tool": id, "success": false, "salience": 0.2});
+    bench.import([at("alone", "04:10"), at("beside", "13:10"), at("another", "13:40")]);
+    let tally = bench.sleep();
+    // Ten days are an access of 1/(1 + √10) = 0.24; with 0.06 of importance it is low, and half as much again is not.
+    assert_eq!((tally.pruned, bench.stats().0), (2, 1), "{tally:?}");
+    let left = bench.recall(EpisodeFilter { tool_name: Some("alone".into()), ..EpisodeFilter::default() });
+    assert_eq!(left.len(), 1);
+}
+
+#[test]
+fn those_let_go_for_the_budget_are_the_least_valued_wherever_they_stand() {
+    let line = |(i, mut line): (usize, serde_json::Value)| {
+        let kind = if i % 2 == 0 { "dull" } else { "bright" };
+        let more =
+            json!({"tool": kind, "salience": if i % 2 == 0 { 0.0 } else { 0.9 }, "people": ["Anna"], "success": null});
+        line.as_object_mut().expect("an object").extend(more.as_object().expect("an object").clone());
+        line.as_object_mut().expect("an object").remove("goal");
+        line
+    };
+    let lines: Vec<_> = life(600, 10, 6).into_iter().enumerate().map(line).collect();
+    let slept = |budget: Option<u64>| {
+        let mut bench = Bench::new(budget);
+        bench.import(lines.iter().cloned());
+        let tally = bench.sleep();
+        let left = ["dull", "bright"].map(|kind| {
+            let filter = EpisodeFilter { tool_name: Some(kind.into()), limit: 1_000, ..EpisodeFilter::default() };
+            bench.recall(filter).len()
+        });
+        (tally, left)
+    };
+    let (free, all) = slept(None);
+    assert_eq!((free.evicted, all), (0, [300, 300]));
+    let (tally, [dull, bright]) = slept(Some(free.bytes_after - 12_000));
+    println!("{tally:?}; {dull} dull and {bright} bright ones are left");
+    assert!(
+        tally.evicted > 20 && bright == 300 && dull as u64 == 300 - tally.evicted,
+        "{dull} and {bright} of {tally:?}"
+    );
+}

@@ -1,0 +1,70 @@
+//! What was done elsewhere: episodes that an import brings say how it ended, and so teach what to expect. They are news to
+//! nobody here, so they reward and surprise nothing; what hurt is told to the gate.
+
+use std::collections::BTreeMap;
+
+use jiff::Timestamp;
+use maxim_bus::signals::layers::HurtRecalled;
+use maxim_bus::signals::recall::{EndedAct, EpisodesCaptured};
+use maxim_bus::units::Valence;
+
+use super::circumstances::Circumstances;
+use super::event::{EventKind, OutcomeKind};
+use super::model::LinkTable;
+use super::region::{Imported, NacEvent, NucleusAccumbens, Observed};
+use super::remembering::hurt_at;
+use crate::region::{Hears, Pulse};
+
+fn observed(act: &EndedAct, pulse: &Pulse<'_, NucleusAccumbens>) -> Observed {
+    let settings = pulse.settings();
+    let mode = act.mode.as_ref().unwrap_or(&settings.mode);
+    Observed {
+        kind: EventKind::of(&act.tool, &act.params),
+        outcome: OutcomeKind::of_success(Some(act.success)),
+        mode: mode.clone(),
+        circumstances: Circumstances::of(&act.params, mode, act.goal.as_deref(), act.at, &settings.zone).into_pairs(),
+        around: Vec::new(),
+        delay_s: None,
+        episode: act.episode.clone(),
+        at: act.at,
+        alpha: settings.alpha,
+    }
+}
+
+impl NucleusAccumbens {
+    /// Tools that are bad when this is learned, and when they were found so.
+    fn would_hurt(&self, imported: &[Observed], alpha: f64) -> BTreeMap<String, Timestamp> {
+        let mut trial = LinkTable::new(alpha);
+        for event in imported {
+            let key = event.kind.key();
+            if trial.record(&key).is_some() {
+                // It was taken over with the first of its kind.
+            } else if let Some((links, record)) = self.links().and_then(|links| Some((links, links.record(&key)?))) {
+                trial.restore_record(record.clone());
+                links.cue(&key).into_iter().for_each(|strength| trial.restore_cue(key.clone(), strength));
+            }
+            event.teach(&mut trial);
+        }
+        let mut hurt = BTreeMap::new();
+        let bad =
+            trial.records().map(|(_, record)| record).filter(|record| Valence::of(record.value()) == Valence::Negative);
+        for (record, at) in bad.filter_map(|record| Some((record, hurt_at(record)?))) {
+            let latest = hurt.entry(record.kind.tool.clone()).or_insert(at);
+            *latest = at.max(*latest);
+        }
+        hurt
+    }
+}
+
+impl Hears<EpisodesCaptured> for NucleusAccumbens {
+    fn hear(&self, captured: &EpisodesCaptured, pulse: &mut Pulse<'_, Self>) {
+        if captured.ended.is_empty() {
+            return;
+        }
+        let imported: Vec<Observed> = captured.ended.iter().map(|act| observed(act, pulse)).collect();
+        for (tool, at) in self.would_hurt(&imported, pulse.settings().alpha) {
+            pulse.emit(HurtRecalled { tool, at });
+        }
+        pulse.keep(NacEvent::Imported(Imported { imported }));
+    }
+}
