@@ -4,6 +4,7 @@
 mod common;
 
 mod anatomy;
+mod attention;
 mod body;
 mod bridges;
 mod carry;
