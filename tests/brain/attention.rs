@@ -26,21 +26,22 @@ fn framed<'p>(prompt: &'p str, source: &str) -> &'p str {
 
 #[test]
 fn with_little_energy_left_a_wish_is_not_thought_about_and_the_record_says_why() {
-    let lived = |budget: u64| {
+    let lived = |budget: u64, turns: usize| {
         let model = Model::minded(|_| acts("respond", &json!({"message": "The model says hi."})));
         let mut bench = model.bench(|settings| {
             settings.llm.tokens_per_hour = budget;
             settings.llm.reply_tokens = 16;
         });
-        bench.say(WISH);
-        let spent = bench.inquire("energy_status", json!({}))["budgets"]["hour"]["spent"].as_u64().expect("a sum");
-        let turn = bench.say("and what would the painter say to it?").turn;
-        (gated(&bench, turn), spent, model.turns())
+        let last = (0..turns).map(|number| bench.say(&format!("what would bird number {number} say to it?"))).last();
+        let hour = bench.inquire("energy_status", json!({}))["budgets"]["hour"].clone();
+        (gated(&bench, last.expect("said").turn), hour, model.turns())
     };
-    let (passed, spent, _) = lived(1_000_000);
+    let (passed, hour, _) = lived(1_000_000, 1);
     assert!(passed["refused"].is_null(), "{passed}");
-    let (refused, _, thoughts) = lived(spent * 11 / 10);
-    assert_eq!((refused["refused"].as_str(), thoughts), (Some("energy"), 1), "{refused}");
+    let one = hour["spent"].as_u64().expect("a sum");
+    let (refused, hour, thoughts) = lived(one * 10, 12);
+    assert_eq!(refused["refused"], "energy", "{refused} {hour}");
+    assert!((8..=10).contains(&thoughts), "{thoughts} were thought about: {hour}");
     assert!(refused["reason"].as_str().is_some_and(|reason| reason.contains("tokens of the hour")), "{refused}");
 }
 
@@ -152,7 +153,8 @@ fn a_thought_is_answered_with_what_is_generally_known_and_usual_now_and_with_wha
     fn wonders(prompt: &str) -> String {
         match prompt.contains("thought in this turn so far") {
             true => acts("respond", &json!({"message": "Well."})),
-            false => thinks("I wonder about write_file and black tea."),
+            false if prompt.contains("about the files") => thinks("I wonder about write_file."),
+            false => thinks("I wonder about black tea."),
         }
     }
     let model = Model::minded(wonders);
@@ -172,11 +174,17 @@ fn a_thought_is_answered_with_what_is_generally_known_and_usual_now_and_with_wha
         bench.pass(Duration::from_secs(60));
     }
     bench.pass(Duration::from_secs(3_600));
-    bench.say(WISH);
-    let prompt = model.last();
-    let answered = framed(&prompt, "what your memory answered");
-    for words in ["almost always works", "Such an hour of the week brought", "black tea", "put behind the door"] {
-        assert!(answered.contains(words), "{words:?} is missing in {answered}");
+    let cases = [
+        ("what would the plumber say about the files?", ["almost always works", "Such an hour of the week brought"]),
+        ("what would the plumber say to this mess?", ["black tea", "put behind the door"]),
+    ];
+    for (said, answers) in cases {
+        bench.say(said);
+        let prompt = model.last();
+        let answered = framed(&prompt, "what your memory answered");
+        for words in answers {
+            assert!(answered.contains(words), "{words:?} is missing in {answered}");
+        }
     }
 }
 
@@ -204,4 +212,19 @@ fn reasoning_that_speaks_to_others_is_marked_in_the_record() {
     let mut bench = model.bench(|_| {});
     bench.say(WISH);
     assert!(bench.why_all().contains("\"outward\":[\"question\"]"), "{}", bench.why_all());
+}
+
+#[test]
+fn what_is_pursued_is_told_beside_what_is_said_in_between() {
+    let model = Model::minded(|prompt| match prompt.contains("The goal that you pursue now") {
+        // The goal's own turn waits for an answer of the person, so it is still pursued.
+        true => acts("request_interaction", &json!({"question": "Which colour?", "reason": "it is yours to say"})),
+        false => acts("respond", &json!({"message": "Well."})),
+    });
+    let mut bench = model.bench(|_| {});
+    bench.say("your next goal is to paint the harbour wall nicely");
+    bench.pass(Duration::from_secs(5));
+    bench.say(WISH);
+    assert!(model.prompts()[0].contains("The goal that you pursue now: paint the harbour wall"));
+    assert!(model.last().contains("paint the harbour wall nicely"), "{}", model.last());
 }

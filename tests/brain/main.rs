@@ -24,6 +24,7 @@ mod model_faults;
 mod multistep;
 mod numbers;
 mod preemption;
+mod rails;
 mod replay;
 mod retake;
 mod review;

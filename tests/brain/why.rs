@@ -229,3 +229,21 @@ fn a_model_s_record_has_what_was_predicted_between_cycles_and_what_it_did_not_ch
     assert_any(&shown(&bench, ended.turn, "Intent"), &["instead of read_file {\"path\":\"tide.txt\"}"]);
     assert_any(&shown(&bench, ended.turn, "Intent"), &["instead of memory_recall"]);
 }
+
+#[test]
+fn the_record_goes_on_to_what_was_felt_and_learned_said_and_kept() {
+    let mut bench = Bench::new();
+    let ended = bench.say("read the file missing.txt");
+    bench.pass(std::time::Duration::from_secs(5));
+    let record = Record::of(&bench, ended.turn);
+    let action = ended.actions[0].id.to_string();
+    let pain = record.find("PainSignal", |part| part.body["about"] == "read_file");
+    assert!(pain.body["intensity"].as_f64() > Some(0.0), "{}", pain.body);
+    let error = record.find("PredictionErrorSensed", |part| part.body["rpe"].as_f64() < Some(0.0));
+    assert!(error.body["event"].as_str().is_some_and(|event| event.starts_with("read_file")), "{}", error.body);
+    record.find("Reward", |_| true);
+    let said = record.find("Outbound", |part| part.body["text"].as_str() == ended.reply.as_deref());
+    assert_eq!(said.body["turn"], ended.turn.to_string());
+    record.find("EpisodeStored", |_| true);
+    record.find("ToolResult", |part| part.body["action"] == action.as_str());
+}

@@ -14,7 +14,7 @@ use maxim_bus::signals::fear::{FearsRecalled, RecallFears};
 use maxim_bus::signals::percept::{Disposition, SalientPercept};
 use maxim_bus::signals::recall::{
     DescribeTime, EnrichedPercept, EpisodeFilter, EpisodesRecalled, MissingSection, RecallEpisodes, RecalledEpisode,
-    TimeDescribed, Via,
+    TimeDescribed,
 };
 use maxim_bus::signals::skill::{ProgramRecalled, ProgramsRecalled, RecallPrograms};
 use maxim_bus::units::Novelty;
@@ -277,10 +277,8 @@ impl Hears<SalientPercept> for Enrichment {
 impl Hears<EpisodesRecalled> for Enrichment {
     fn hear(&self, answer: &EpisodesRecalled, pulse: &mut Pulse<'_, Self>) {
         let turn = pulse.turn();
-        // One more was asked for, so that an association takes no place.
-        let is_association = |episode: &RecalledEpisode| episode.via == Via::Association;
-        let (associated, found): (Vec<_>, Vec<_>) = answer.episodes.iter().cloned().partition(is_association);
-        let episodes: Vec<_> = found.into_iter().take(pulse.settings().episodes).chain(associated).collect();
+        // One more was asked for.
+        let episodes = answer.with_associations(pulse.settings().episodes);
         let event = EnrichmentEvent::Recalled { turn, episodes: episodes.clone() };
         self.take(turn, event, |pending| pending.recalled = Some(episodes), pulse);
     }

@@ -428,7 +428,7 @@ impl Hears<PowersReported> for PrefrontalCortex {
 
 impl Hears<EpisodesRecalled> for PrefrontalCortex {
     fn hear(&self, answer: &EpisodesRecalled, pulse: &mut Pulse<'_, Self>) {
-        self.reminded(Answer::Episodes(answer.episodes.clone()), pulse);
+        self.reminded(Answer::Episodes(answer.with_associations(pulse.settings().episodes)), pulse);
     }
 }
 
