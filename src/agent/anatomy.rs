@@ -78,7 +78,9 @@ pub fn furnish(kit: &mut Kit, settings: &AgentSettings) {
     kit.region::<AngularGyrus>(Pool, GyrusSettings { run: settings.hippocampus.run.clone() });
     kit.region::<CrossLayerGraph>(Pool, GraphSettings::default());
     kit.region::<MemoryHub>(Pool, settings.memory_hub.clone());
-    let (thin, knowledge_rooms) = (Vec::new(), hearing(kit, "RecallKnowledge"));
+    let (thin, mut knowledge_rooms) = (Vec::new(), hearing(kit, "RecallKnowledge"));
+    // It stands among those who learn, further down.
+    knowledge_rooms.push(NucleusAccumbens::NAME);
     let enrichment =
         EnrichmentSettings { thin, knowledge_rooms: knowledge_rooms.clone(), ..settings.enrichment.clone() };
     kit.region::<Enrichment>(Pool, enrichment);

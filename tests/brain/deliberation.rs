@@ -325,6 +325,39 @@ fn what_thinking_led_to_decides_what_is_thought_about_next() {
 }
 
 #[test]
+fn what_memory_knows_is_not_new_however_long_ago_it_was() {
+    // Thinking doesn't pay, so only what is new is thought about.
+    fn fails(prompt: &str) -> String {
+        let asked = prompt.rsplit("The person says: ").next().unwrap_or_default();
+        match asked.starts_with(VISIT) && !asked.contains("What you did in this turn already") {
+            true => acts("read_file", &json!({"path": "nowhere.txt"})),
+            false => acts("respond", &json!({"message": "That is how it is."})),
+        }
+    }
+    const GULLS: &str = "what would seven grey gulls make of a rusty harbour crane?";
+    let gated = |without: Option<&str>| {
+        let model = Model::minded(fails);
+        let mut bench = model.bench(|settings| settings.gate.bridge_gain = 0.0);
+        bench.say(GULLS);
+        (0..7).for_each(|_| drop(bench.say(VISIT)));
+        // More than the percepts of late.
+        for number in 0..34 {
+            bench.say(&format!("word{number} other{number} thing{number}!"));
+        }
+        bench.pass(Duration::from_secs(86_400));
+        if let Some(room) = without {
+            assert!(bench.agent.cut(room));
+        }
+        let turn = bench.say(GULLS).turn;
+        parts(&bench, turn, "ThoughtGated").remove(0)
+    };
+    let known = gated(None);
+    assert_eq!(known["refused"], "threshold", "{known}");
+    let forgotten = gated(Some("hippocampus"));
+    assert!(forgotten["refused"].is_null(), "to a mind without memory it is new: {forgotten}");
+}
+
+#[test]
 fn a_crash_between_any_two_steps_of_thinking_ends_the_turn_once() {
     let (mut steps, mut ended, mut thought) = (0, 0, 0);
     loop {

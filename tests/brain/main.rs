@@ -4,6 +4,7 @@
 mod common;
 
 mod anatomy;
+mod attention;
 mod body;
 mod bridges;
 mod carry;
@@ -23,6 +24,7 @@ mod model_faults;
 mod multistep;
 mod numbers;
 mod preemption;
+mod rails;
 mod replay;
 mod retake;
 mod review;

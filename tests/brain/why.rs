@@ -162,7 +162,7 @@ fn habit_tells_what_the_words_could_mean_else_and_what_was_expected_of_what_it_d
     let cleared = record.find("ClearedIntent", |part| part.body["intent"]["tool"] == "read_file");
     assert_eq!(cleared.body["expected"]["known"], true, "{}", cleared.body);
 
-    let ended = bench.say("show the file tide.txt");
+    let ended = bench.say("find all txt files");
     let record = Record::of(&bench, ended.turn);
     let did = &ended.actions[0];
     let intent = record.find("Intent", |part| part.body["tool"] == did.tool.as_str());
@@ -170,6 +170,31 @@ fn habit_tells_what_the_words_could_mean_else_and_what_was_expected_of_what_it_d
     assert!(!others.is_empty(), "{}", intent.body);
     assert!(others.iter().all(|other| other["tool"] != did.tool.as_str() || other["params"] != did.params));
     assert_any(&shown(&bench, ended.turn, "Intent"), &["instead of", "a weaker reading"]);
+}
+
+#[test]
+fn what_was_predicted_stays_in_the_record_where_thinking_breaks_off() {
+    fn leans(prompt: &str) -> String {
+        match prompt.contains("thought in this turn so far") {
+            false => {
+                let action = json!({"tool_name": "read_file", "params": {"path": "tide.txt"}});
+                json!({"ready_to_act": false, "action": action, "reasoning": "The tide may be in the file."})
+                    .to_string()
+            }
+            true => "{\"tool_name\" ]".into(),
+        }
+    }
+    let model = Model::minded(leans);
+    let mut bench = model.bench(|_| {});
+    bench.say("create a file tide.txt with the text high at noon");
+    bench.say("read the file tide.txt");
+    let ended = bench.say("what would the sailor say to the tide?");
+    let record = Record::of(&bench, ended.turn);
+    let intent = record.find("Intent", |part| part.body["tool"] == "respond");
+    let others = intent.body["instead"].to_string();
+    for part in ["cycle 1 leant towards it, expected 0.", "the gate would allow", "thinking broke off"] {
+        assert!(others.contains(part), "no {part:?} in {others}");
+    }
 }
 
 #[test]
@@ -203,4 +228,22 @@ fn a_model_s_record_has_what_was_predicted_between_cycles_and_what_it_did_not_ch
     assert_any(&shown(&bench, ended.turn, "CycleThought"), &["predicted read_file", "of 1 good"]);
     assert_any(&shown(&bench, ended.turn, "Intent"), &["instead of read_file {\"path\":\"tide.txt\"}"]);
     assert_any(&shown(&bench, ended.turn, "Intent"), &["instead of memory_recall"]);
+}
+
+#[test]
+fn the_record_goes_on_to_what_was_felt_and_learned_said_and_kept() {
+    let mut bench = Bench::new();
+    let ended = bench.say("read the file missing.txt");
+    bench.pass(std::time::Duration::from_secs(5));
+    let record = Record::of(&bench, ended.turn);
+    let action = ended.actions[0].id.to_string();
+    let pain = record.find("PainSignal", |part| part.body["about"] == "read_file");
+    assert!(pain.body["intensity"].as_f64() > Some(0.0), "{}", pain.body);
+    let error = record.find("PredictionErrorSensed", |part| part.body["rpe"].as_f64() < Some(0.0));
+    assert!(error.body["event"].as_str().is_some_and(|event| event.starts_with("read_file")), "{}", error.body);
+    record.find("Reward", |_| true);
+    let said = record.find("Outbound", |part| part.body["text"].as_str() == ended.reply.as_deref());
+    assert_eq!(said.body["turn"], ended.turn.to_string());
+    record.find("EpisodeStored", |_| true);
+    record.find("ToolResult", |part| part.body["action"] == action.as_str());
 }

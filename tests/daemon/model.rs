@@ -1,8 +1,9 @@
 //! A model that is in the midst of an answer when its process is killed, its worker broken or a stop pulled.
 
-use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex};
 
+use axum::http::{HeaderMap, StatusCode};
 use axum::routing::post;
 use axum::{Json, Router};
 use serde_json::{Value, json};
@@ -92,4 +93,52 @@ fn a_stop_ends_the_call_for_good() {
     // Whatever would be asked again is asked before a later question is answered.
     daemon.say("what is 1 + 1?");
     assert!(!why(&daemon, &turn).contains(ANSWER));
+}
+
+/// What stands in for a key; nothing else says it.
+const KEY: &str = "sk-gull-4711-never-told";
+
+#[test]
+fn the_servers_key_goes_to_the_server_and_nowhere_else_though_the_server_repeats_it() {
+    let shown = Arc::new(Mutex::new(Vec::new()));
+    let keep = Arc::clone(&shown);
+    let refuse = move |headers: HeaderMap, body: String| async move {
+        let bearer = headers.get("authorization").and_then(|value| value.to_str().ok()).unwrap_or_default().to_owned();
+        keep.lock().expect("no reader panicked").push((bearer.clone(), body));
+        let error = json!({"error": {"message": format!("the key {bearer} is not known here")}});
+        (StatusCode::UNAUTHORIZED, Json(error))
+    };
+    let url = loopback::serve(Router::new().route("/v1/chat/completions", post(refuse)));
+    let place = Place::new();
+    std::fs::write(place.work().join("key.txt"), format!("{KEY}\n")).expect("written");
+    let text = format!(
+        "[llm]\nbase_url = \"{url}/v1\"\nmodel = \"gull\"\napi_key_file = \"key.txt\"\n[telemetry]\nlevel = \"trace\"\n"
+    );
+    std::fs::write(place.work().join("maxim.toml"), text).expect("written");
+    let daemon = place.start();
+    let turn = daemon.say(QUESTION)["id"].as_str().expect("an id").to_owned();
+    let told = why(&daemon, &turn);
+    assert!(told.contains("401") && told.contains("is not known here"), "what the server said is told: {told}");
+    let asked = shown.lock().expect("no server panicked").clone();
+    assert!(asked.iter().all(|(bearer, body)| *bearer == format!("Bearer {KEY}") && !body.contains(KEY)), "{asked:?}");
+    assert!(!asked.is_empty() && !told.contains(KEY), "{told}");
+    for path in ["/v1/status", "/metrics", "/v1/dead-letters"] {
+        assert!(!daemon.text(path).contains(KEY), "{path}");
+    }
+    let heard = daemon.heard();
+    assert!(heard.contains("TRACE"), "everything was logged");
+    assert!(!heard.contains(KEY), "the log");
+    assert_eq!(daemon.end(), 0);
+    let mut folders = vec![place.data()];
+    while let Some(folder) = folders.pop() {
+        for entry in std::fs::read_dir(folder).expect("a folder").map(|entry| entry.expect("an entry").path()) {
+            match entry.is_dir() {
+                true => folders.push(entry),
+                false => {
+                    let bytes = std::fs::read(&entry).expect("readable");
+                    assert!(!bytes.windows(KEY.len()).any(|part| part == KEY.as_bytes()), "{}", entry.display());
+                }
+            }
+        }
+    }
 }

@@ -109,6 +109,18 @@ impl From<Fault> for OpenAIError {
 }
 
 impl Fault {
+    /// The same without this key: some servers repeat what they were shown.
+    pub fn without(self, key: &str) -> Self {
+        let clean = |said: String| if key.is_empty() { said } else { said.replace(key, "(key)") };
+        match self {
+            Self::Refused { status, retry_after, body } => Self::Refused { status, retry_after, body: clean(body) },
+            Self::Garbage(said) => Self::Garbage(clean(said)),
+            Self::Unreachable(said) => Self::Unreachable(clean(said)),
+            Self::Lost(said) => Self::Lost(clean(said)),
+            other => other,
+        }
+    }
+
     /// How often the same request is worth trying again a little later.
     pub fn retries(&self) -> u32 {
         let passes = match self {

@@ -2,6 +2,7 @@
 
 pub mod budget;
 pub mod encoder;
+pub mod gist;
 pub mod nearest;
 pub mod packed;
 pub mod signature;
@@ -14,6 +15,7 @@ pub mod words;
 
 pub use budget::{Budget, Cost, Spent};
 pub use encoder::{Embedding, Encoder, EncoderId, FLOOR, calibrated, similarity};
+pub use gist::Gist;
 pub use token_table::TokenTable;
 pub use tokenizer::{BadTokenizer, TokenCounter, Tokenizer};
 pub use tokens::{Price, estimated_tokens};

@@ -1,7 +1,8 @@
 //! Enrichment: asks memory what a percept reminds of, and waits for it no longer than the deadline.
 //!
 //! Biology: the parahippocampal cortex, which binds a scene to its context.
-//! Law: all sections are asked at once; what has not answered at the deadline is a missing section with its name.
+//! Law: all sections are asked at once; what has not answered at the deadline is a missing section with its name. A percept is
+//! no newer than 1 − its likeness to the nearest that memory found: what was said a year ago is old news, too.
 //! Remembers: percepts whose answers are out. Forgets: them, once enriched.
 //! Down: percepts wait in its inbox.
 
@@ -13,12 +14,14 @@ use maxim_bus::signals::fear::{FearsRecalled, RecallFears};
 use maxim_bus::signals::percept::{Disposition, SalientPercept};
 use maxim_bus::signals::recall::{
     DescribeTime, EnrichedPercept, EpisodeFilter, EpisodesRecalled, MissingSection, RecallEpisodes, RecalledEpisode,
-    TimeDescribed, Via,
+    TimeDescribed,
 };
 use maxim_bus::signals::skill::{ProgramRecalled, ProgramsRecalled, RecallPrograms};
+use maxim_bus::units::Novelty;
 use maxim_bus::{MessageId, RegionName, Stage, Trust};
 use serde::{Deserialize, Serialize};
 
+use crate::language::{Gist, Stems};
 use crate::region::{Card, Hears, Pulse, Region};
 use crate::wiring;
 
@@ -180,7 +183,7 @@ fn record_key(turn: MessageId) -> Vec<u8> {
 impl Enrichment {
     fn finish(&self, turn: MessageId, pending: Pending, pulse: &mut Pulse<'_, Self>) {
         let key = record_key(turn);
-        if let Some(salient) = pulse.record::<SalientPercept>(&key) {
+        if let Some(mut salient) = pulse.record::<SalientPercept>(&key) {
             let settings = pulse.settings();
             let late = |region: RegionName| MissingSection {
                 region: region.into(),
@@ -193,6 +196,8 @@ impl Enrichment {
             let knowledge = merged(knowledge.into_values().flatten().collect(), settings.knowledge);
             let (recalled, programs, fears) =
                 (recalled.unwrap_or_default(), programs.unwrap_or_default(), fears.unwrap_or_default());
+            let known = likeness(&salient.percept.content, &recalled);
+            salient.novelty = Novelty::clamped(salient.novelty.get().min(1.0 - known));
             let enriched = EnrichedPercept { salient, recalled, time, knowledge, programs, fears, missing };
             pulse.emit_trusted(turn, trust, enriched);
         }
@@ -217,6 +222,17 @@ impl Enrichment {
             pulse.keep(answer);
         }
     }
+}
+
+/// Characters of a text that its gist is made of; the rest adds little that is new.
+const GIST: usize = 2_000;
+
+/// How like the nearest of these a text is, 0 to 1.
+fn likeness(text: &str, recalled: &[RecalledEpisode]) -> f64 {
+    let stems = Stems::default();
+    let gist = |text: &str| Gist::of(&stems, &text.chars().take(GIST).collect::<String>(), []);
+    let perceived = gist(text);
+    recalled.iter().map(|episode| perceived.similarity(&gist(&episode.text))).fold(0.0, f64::max)
 }
 
 /// Pieces of knowledge in one prompt, at most.
@@ -261,10 +277,8 @@ impl Hears<SalientPercept> for Enrichment {
 impl Hears<EpisodesRecalled> for Enrichment {
     fn hear(&self, answer: &EpisodesRecalled, pulse: &mut Pulse<'_, Self>) {
         let turn = pulse.turn();
-        // One more was asked for, so that an association takes no place.
-        let is_association = |episode: &RecalledEpisode| episode.via == Via::Association;
-        let (associated, found): (Vec<_>, Vec<_>) = answer.episodes.iter().cloned().partition(is_association);
-        let episodes: Vec<_> = found.into_iter().take(pulse.settings().episodes).chain(associated).collect();
+        // One more was asked for.
+        let episodes = answer.with_associations(pulse.settings().episodes);
         let event = EnrichmentEvent::Recalled { turn, episodes: episodes.clone() };
         self.take(turn, event, |pending| pending.recalled = Some(episodes), pulse);
     }

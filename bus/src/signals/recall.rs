@@ -89,6 +89,15 @@ pub struct EpisodesRecalled {
     pub episodes: Vec<RecalledEpisode>,
 }
 
+impl EpisodesRecalled {
+    /// The first `most` that fit by themselves, and behind them what is associated with these, which takes no place.
+    pub fn with_associations(&self, most: usize) -> Vec<RecalledEpisode> {
+        let is_association = |episode: &RecalledEpisode| episode.via == Via::Association;
+        let (associated, found): (Vec<_>, Vec<_>) = self.episodes.iter().cloned().partition(is_association);
+        found.into_iter().take(most).chain(associated).collect()
+    }
+}
+
 /// Asks the nucleus accumbens what an action would lead to.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct PredictOutcomes {

@@ -159,6 +159,9 @@ impl Screen {
             "Outbound" if self.over.contains(&text("turn")) => {
                 keep(&mut self.conversation, (Voice::Brain, lines_of(&body["text"])));
             }
+            // What a model chose to do is its last cycle's thought.
+            "Thought"
+                if self.thinking.back().is_some_and(|last| !last.text.is_empty() && last.text == text("text")) => {}
             "Thought" => {
                 let head = format!("{} · confidence {}", text("mind"), number(&body["confidence"]));
                 self.think(head, text("text"));
@@ -390,6 +393,8 @@ mod tests {
             "text": "I write it.",
         });
         screen.hear(&json!({ "type": "CycleThought", "body": cycle, "at": at }));
+        let thought = json!({ "mind": "model", "confidence": 0.7, "text": "I write it." });
+        screen.hear(&json!({ "type": "Thought", "body": thought, "at": at }));
         let intent = json!({ "tool": "write_file", "params": { "path": "a" } });
         screen.hear(&json!({ "type": "Intent", "body": intent, "by": "habit", "at": at }));
         let actions = json!([{ "tool": "write_file", "status": "done", "reason": null }, { "tool": "respond", "status": "done" }]);

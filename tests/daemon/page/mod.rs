@@ -84,6 +84,15 @@ fn a_person_talks_stops_by_escape_and_goes_on_by_the_buttons() {
     person.sees("list", "cleared respond");
     person.clicks("Why 2 + 2 = 4");
     assert_eq!(person.does(&json!(["markup", ".steps"])), 0, "it is put away again");
+
+    // What a step rests on: what was expected, and what was not chosen.
+    person.says("create a file tide.txt with the text high at noon");
+    person.sees("log", "I wrote");
+    person.says("find all txt files");
+    person.sees("log", "1 file");
+    person.clicks("Why 1 file");
+    person.sees("list", "instead of glob");
+    person.clicks("Why 1 file");
     assert_eq!(daemon.get("/v1/status").1["stop"]["latched"], false);
 
     // The field has the focus; the key stops all the same.

@@ -87,15 +87,15 @@ fn movement() -> ToolSpec {
     .with_example(json!({"yaw": 20, "pitch": -5, "duration": 1.5}));
     let by = "[by] {degrees:number} (degrees|degree|deg)";
     let towards = |spec: ToolSpec, field: &str, verbs: &[&str], words: &str, side: &str| {
-        let pattern = format!("{{verb}} {words} [{by}]");
-        spec.with_phrase(verbs, &pattern, &[(field, json!(side))])
+        let spec = spec.with_phrase(verbs, &format!("{{verb}} {words} [{by}]"), &[(field, json!(side))]);
+        spec.with_phrase(verbs, &format!("{{verb}} {by} {words}"), &[(field, json!(side))])
     };
     let mut spec = spec;
     for (side, words) in [
-        ("left", "[a bit|a little] [to the] (left|leftwards)"),
-        ("right", "[a bit|a little] [to the] (right|rightwards)"),
-        ("up", "[a bit|a little] (up|upwards)"),
-        ("down", "[a bit|a little] (down|downwards)"),
+        ("left", "[a bit|a little] [to the|to your] (left|leftwards) [a bit|a little|slightly]"),
+        ("right", "[a bit|a little] [to the|to your] (right|rightwards) [a bit|a little|slightly]"),
+        ("up", "[a bit|a little] (up|upwards) [a bit|a little|slightly]"),
+        ("down", "[a bit|a little] (down|downwards) [a bit|a little|slightly]"),
     ] {
         spec = towards(spec, "look", &["look", "turn your head", "move your head", "glance"], words, side);
         if matches!(side, "left" | "right") {

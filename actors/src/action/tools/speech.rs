@@ -33,7 +33,7 @@ use serde_json::Value;
 /// | `word` | one token | string, quotes removed |
 /// | `number` | one token that is a decimal number, or a number word from zero to twenty | JSON number, an integer when it has no fraction |
 /// | `quoted` | one quoted token | string, quotes removed |
-/// | `rest` | all that remains, at least one token; only the last piece of a pattern | string as typed: case, inner spaces and inner quotes kept; quotes removed only when one pair encloses all of it |
+/// | `rest` | all that remains, at least one token; only words may come after it | string as typed: case, inner spaces and inner quotes kept; quotes removed only when one pair encloses all of it |
 ///
 /// `fixed` are parameters that the pattern sets although nobody says them. A slot of the same name is not allowed.
 ///
@@ -125,8 +125,8 @@ impl SpeechPattern {
             return Err("{verb} and the list of verbs must both be there, or neither".into());
         }
         slots_on_each_way(&row)?;
-        if rest_before_the_end(&row, true) {
-            return Err("a rest slot must be the last piece".into());
+        if rest_before_a_slot(&row, false) {
+            return Err("after a rest slot only words may come".into());
         }
         Ok(row)
     }
@@ -224,15 +224,23 @@ fn slots_on_each_way(row: &[Piece]) -> Result<BTreeSet<&str>, String> {
     Ok(seen)
 }
 
-fn rest_before_the_end(row: &[Piece], row_is_last: bool) -> bool {
+fn rest_before_a_slot(row: &[Piece], slots_follow: bool) -> bool {
     row.iter().enumerate().any(|(at, piece)| {
-        let is_last = row_is_last && at + 1 == row.len();
+        let follow = slots_follow || row[at + 1..].iter().any(holds_a_slot);
         match piece {
-            Piece::Slot { kind: SlotKind::Rest, .. } => !is_last,
-            Piece::Group { alternatives, .. } => alternatives.iter().any(|row| rest_before_the_end(row, is_last)),
+            Piece::Slot { kind: SlotKind::Rest, .. } => follow,
+            Piece::Group { alternatives, .. } => alternatives.iter().any(|row| rest_before_a_slot(row, follow)),
             _ => false,
         }
     })
+}
+
+fn holds_a_slot(piece: &Piece) -> bool {
+    match piece {
+        Piece::Slot { .. } | Piece::Verb => true,
+        Piece::Group { alternatives, .. } => alternatives.iter().flatten().any(holds_a_slot),
+        Piece::Word(_) => false,
+    }
 }
 
 /// All slots of a pattern, in order.
@@ -288,8 +296,8 @@ mod tests {
         assert_eq!(why("{verb} {path}"), "{path} has no kind");
         assert_eq!(why("{verb} a | b"), "'|' outside of brackets");
         assert_eq!(why("{verb} (a|)"), "an empty alternative");
-        assert_eq!(why("{verb} {a:rest} in {b:path}"), "a rest slot must be the last piece");
-        assert_eq!(why("{verb} [to {a:rest}] {b:path}"), "a rest slot must be the last piece");
+        assert_eq!(why("{verb} {a:rest} in {b:path}"), "after a rest slot only words may come");
+        assert_eq!(why("{verb} [to {a:rest}] {b:path}"), "after a rest slot only words may come");
         assert_eq!(why("{verb} {a:word} {a:path}"), "slot \"a\" stands in it twice");
         assert_eq!(why("{verb} {verb}"), "{verb} stands in it more than once");
         assert_eq!(why("{verb} a)"), "unexpected ')'");

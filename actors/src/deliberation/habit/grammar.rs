@@ -13,7 +13,7 @@ use super::questions::Forms;
 use super::speech::ToolSpeech;
 use super::tokens::Utterance;
 use super::understanding::{Partial, QuestionKind, Step, Understanding, Unsupported};
-use super::{guard, inflect, small_talk, steps};
+use super::{guard, inflect, questions, small_talk, steps};
 
 /// A tool whose speech can't be used.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
@@ -75,6 +75,7 @@ impl Grammar {
             return talk;
         }
         let lead = courtesy::lead(&said, &self.names);
+        let said = questions::meant_to_ask(&said, lead.lo).unwrap_or(said);
         let (lo, hi) = (lead.lo, said.len());
         let ends = courtesy::ends(&said, lo, hi, &self.names);
         self.guarded(&said, lead, ends)
@@ -299,6 +300,8 @@ impl Grammar {
             return later(&topic);
         }
         if lexicon::is_imperative(said, lo) {
+            without_tool(said.span(lo, said.len()))
+        } else if lexicon::is_like_an_order(said, lo) {
             without_tool(said.span(lo, said.len()))
         } else if lexicon::is_statement(said, lo) {
             Understanding::Statement

@@ -115,6 +115,7 @@ impl<'g> Candidate<'g> {
             Kind::Word => lexicon::is_vague(word).then(|| Doubt::Vague { slot, value: value() }),
             // "ls -la": an option of a shell command, no path.
             Kind::Path if value().starts_with('-') => Some(Doubt::Vague { slot, value: value() }),
+            Kind::Path if slot == "url" && !value().contains(['.', ':']) => Some(Doubt::Vague { slot, value: value() }),
             Kind::Path if lexicon::looks_like_path(&value()) => None,
             Kind::Path if lexicon::is_vague(word) => Some(Doubt::Vague { slot, value: value() }),
             Kind::Path if FILE_NOUNS.contains(&before) || FILE_NOUNS.contains(&said.word(capture.hi)) => None,

@@ -300,72 +300,196 @@ const ACTIONS: &str = "\
 /// Whether something is asked for in the imperative, be there a tool for it or not. Where such a verb is a noun, as in
 /// "email servers are slow", something is told.
 pub(super) fn is_imperative(said: &Utterance, lo: usize) -> bool {
-    const FINITE: &[&str] = &["is", "are", "was", "were", "has", "had", "will", "does", "did", "went", "came", "can"];
-    const CLAUSES: &[&str] = &["that", "which", "who", "saying", "if", "when", "because", "whether", "how", "what"];
     let is_address = said.tokens.get(lo).is_some_and(|token| token.closes == Some(','));
     if said.len() < lo + 2 || is_address || !ACTIONS.split_whitespace().any(|verb| verb == said.word(lo)) {
         return false;
     }
-    let mut after = (lo + 1..said.len()).map(|at| said.word(at));
-    after.find(|word| FINITE.contains(word) || CLAUSES.contains(word)).is_none_or(|word| CLAUSES.contains(&word))
+    has_no_other_verb(said, lo, FINITE)
 }
+
+const FINITE: &[&str] = &["is", "are", "was", "were", "has", "had", "will", "does", "did", "went", "came", "can"];
+
+/// Whether no finite verb follows the first word but in a clause: "dust the shelf that is high".
+fn has_no_other_verb(said: &Utterance, lo: usize, finite: &[&str]) -> bool {
+    const CLAUSES: &[&str] = &["that", "which", "who", "saying", "if", "when", "because", "whether", "how", "what"];
+    let mut after = (lo + 1..said.len()).map(|at| said.word(at));
+    after.find(|word| finite.contains(word) || CLAUSES.contains(word)).is_none_or(|word| CLAUSES.contains(&word))
+}
+
+/// Whether an unknown word stands where a verb asks for something: before an object, with no other verb in the sentence
+/// ("polish the boots"). Words that begin other sentences so are no such verbs.
+pub(super) fn is_like_an_order(said: &Utterance, lo: usize) -> bool {
+    const OBJECTS: &[&str] = &[
+        "the", "my", "your", "our", "his", "her", "their", "a", "an", "this", "these", "those", "every", "each", "it",
+        "them", "me", "him", "us",
+    ];
+    const OTHERS: &[&str] = &[
+        "above",
+        "across",
+        "after",
+        "against",
+        "all",
+        "along",
+        "already",
+        "although",
+        "always",
+        "among",
+        "around",
+        "because",
+        "before",
+        "behind",
+        "below",
+        "beside",
+        "besides",
+        "between",
+        "beyond",
+        "both",
+        "despite",
+        "down",
+        "during",
+        "enjoy",
+        "enough",
+        "even",
+        "except",
+        "feel",
+        "got",
+        "guess",
+        "half",
+        "hate",
+        "hope",
+        "hopefully",
+        "inside",
+        "instead",
+        "least",
+        "less",
+        "like",
+        "love",
+        "many",
+        "maybe",
+        "mean",
+        "miss",
+        "more",
+        "most",
+        "near",
+        "need",
+        "not",
+        "off",
+        "often",
+        "once",
+        "only",
+        "opposite",
+        "out",
+        "outside",
+        "over",
+        "past",
+        "per",
+        "quite",
+        "rather",
+        "regarding",
+        "same",
+        "since",
+        "still",
+        "such",
+        "than",
+        "then",
+        "think",
+        "though",
+        "through",
+        "till",
+        "too",
+        "toward",
+        "towards",
+        "twice",
+        "under",
+        "unless",
+        "unlike",
+        "until",
+        "up",
+        "upon",
+        "want",
+        "whereas",
+        "wish",
+        "within",
+        "without",
+        "worth",
+        "yet",
+    ];
+    const PAST: &[&str] = &[
+        "broke", "caught", "felt", "forgot", "found", "gave", "had", "heard", "kept", "lost", "met", "saw", "sent",
+        "sold", "spent", "took", "won",
+    ];
+    let first = said.word(lo);
+    let is_verb = first.len() > 1
+        && first.chars().all(|c| c.is_ascii_lowercase())
+        && !["ing", "ed", "ly"].iter().any(|end| first.ends_with(end))
+        && ![OTHERS, PAST, FUNCTION_WORDS, VAGUE, PRONOUNS, DETERMINERS, STOP_WORDS, SUBJECTS, VERBS]
+            .iter()
+            .any(|known| known.contains(&first));
+    let is_object = said.len() > lo + 1 && OBJECTS.contains(&said.word(lo + 1));
+    let closes = said.tokens.get(lo).is_some_and(|token| token.closes.is_some());
+    is_verb && is_object && !closes && has_no_other_verb(said, lo, VERBS)
+}
+
+/// Words that a sentence about the world begins with.
+const SUBJECTS: &[&str] = &[
+    "i",
+    "i'm",
+    "i've",
+    "i'll",
+    "i'd",
+    "im",
+    "we",
+    "we're",
+    "we've",
+    "we'll",
+    "he",
+    "he's",
+    "she",
+    "she's",
+    "it",
+    "it's",
+    "its",
+    "they",
+    "they're",
+    "you",
+    "you're",
+    "my",
+    "our",
+    "your",
+    "his",
+    "her",
+    "their",
+    "the",
+    "this",
+    "that",
+    "these",
+    "those",
+    "there",
+    "there's",
+    "today",
+    "yesterday",
+    "tomorrow",
+    "a",
+    "an",
+    "everyone",
+    "everybody",
+    "someone",
+    "nobody",
+    "some",
+    "people",
+    "here",
+];
+
+/// Finite verbs of such sentences.
+const VERBS: &[&str] = &[
+    "is", "are", "was", "were", "am", "has", "have", "had", "will", "won't", "isn't", "aren't", "wasn't", "can",
+    "can't", "does", "doesn't", "did", "didn't", "likes", "loves", "hates", "wants", "lives", "works", "went", "came",
+    "said", "says", "told", "asked", "needs", "knows", "left", "got", "called", "bought", "made", "put", "goes",
+    "comes", "takes", "means", "wrote", "thinks", "gave", "writes", "asks", "tells",
+];
 
 /// Whether something is told: it begins like a sentence about the world and is longer than a word or two.
 pub(super) fn is_statement(said: &Utterance, lo: usize) -> bool {
-    const SUBJECTS: &[&str] = &[
-        "i",
-        "i'm",
-        "i've",
-        "i'll",
-        "i'd",
-        "im",
-        "we",
-        "we're",
-        "we've",
-        "we'll",
-        "he",
-        "he's",
-        "she",
-        "she's",
-        "it",
-        "it's",
-        "its",
-        "they",
-        "they're",
-        "you",
-        "you're",
-        "my",
-        "our",
-        "your",
-        "his",
-        "her",
-        "their",
-        "the",
-        "this",
-        "that",
-        "these",
-        "those",
-        "there",
-        "there's",
-        "today",
-        "yesterday",
-        "tomorrow",
-        "a",
-        "an",
-        "everyone",
-        "everybody",
-        "someone",
-        "nobody",
-        "some",
-        "people",
-        "here",
-    ];
-    const VERBS: &[&str] = &[
-        "is", "are", "was", "were", "am", "has", "have", "had", "will", "won't", "isn't", "aren't", "wasn't", "can",
-        "can't", "does", "doesn't", "did", "didn't", "likes", "loves", "hates", "wants", "lives", "works", "went",
-        "came", "said", "says", "told", "asked", "needs", "knows", "left", "got", "called", "bought", "made", "put",
-        "goes", "comes", "takes", "means", "wrote", "thinks", "gave", "writes", "asks", "tells",
-    ];
     let words = said.len() - lo;
     (words >= 3 && SUBJECTS.contains(&said.word(lo)))
         || (words >= 2 && SUBJECTS.contains(&said.word(lo)) && said.word(lo).contains('\''))

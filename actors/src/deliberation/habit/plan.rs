@@ -332,8 +332,9 @@ fn piece(episode: RecalledEpisode, settings: &HabitSettings) -> Option<Evidence>
     let text = match episode.said && episode.tool.is_none() {
         true => {
             let is_wish = |sentence: &str| lexicon::is_imperative(&Utterance::read(sentence), 0);
-            let tells = |sentence: &&str| !sentence.ends_with('?') && settings.tells(sentence) && !is_wish(sentence);
-            answer::split(&episode.text).into_iter().filter(tells).collect::<Vec<_>>().join("\n")
+            let sentences = answer::split(&episode.text).into_iter();
+            let plain = sentences.filter(|sentence| !sentence.ends_with('?') && !is_wish(sentence));
+            plain.filter_map(|sentence| settings.told(sentence)).collect::<Vec<_>>().join("\n")
         }
         false => episode.text.clone(),
     };

@@ -42,6 +42,7 @@ const SPECIFIC: &[(Form, &str)] = &[
     ),
     (Form::Abilities, "what do you understand"),
     (Form::Abilities, "how can you help [me|us]"),
+    (Form::Abilities, "what (can|could) you (help|assist) [me|us] with"),
     (Form::Abilities, "what are you (able to do|capable of|good at)"),
     (
         Form::Status,
@@ -334,6 +335,25 @@ impl Forms {
         let second = said.word(lo + 1);
         said.word(lo) == "when" && second != "if" && INTERROGATIVES.contains(&second)
     }
+}
+
+/// The same where its first word is one typing error away from a word that asks, and a verb follows as in a question.
+pub(super) fn meant_to_ask<'t>(said: &Utterance<'t>, lo: usize) -> Option<Utterance<'t>> {
+    const ASKING: [&str; 5] = ["where", "what", "when", "which", "who"];
+    const OTHERS: [&str; 15] = [
+        "was", "wait", "want", "ware", "way", "wheat", "wheel", "while", "whole", "went", "hat", "here", "were", "wh",
+        "there",
+    ];
+    const FOLLOW: [&str; 14] =
+        ["is", "are", "was", "were", "do", "does", "did", "can", "could", "will", "would", "has", "have", "should"];
+    let typed = said.word(lo);
+    if typed.len() < 3 || OTHERS.contains(&typed) || is_interrogative(typed) || !FOLLOW.contains(&said.word(lo + 1)) {
+        return None;
+    }
+    let word = ASKING.into_iter().find(|word| typed.starts_with('w') && strsim::osa_distance(typed, word) == 1)?;
+    let mut meant = said.clone();
+    meant.tokens.get_mut(lo)?.word = word.to_owned();
+    Some(meant)
 }
 
 /// A word that questions begin with.

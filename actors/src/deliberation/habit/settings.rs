@@ -1,5 +1,6 @@
 //! What habit is set up with: a grammar made from the tools, and what it knows of them.
 
+use std::borrow::Cow;
 use std::sync::Arc;
 
 use jiff::tz::TimeZone;
@@ -61,9 +62,13 @@ impl HabitSettings {
         self.tools.get(tool).is_some_and(|found| found.spec.door == Door::Introspection)
     }
 
-    /// Whether words tell something, rather than ask for it or want it done.
-    pub(super) fn tells(&self, text: &str) -> bool {
-        !matches!(self.grammar.understand(text), Understanding::Command { .. } | Understanding::Question { .. })
+    /// What words tell, where they don't ask for something or want it done; of "remember that …" the fact.
+    pub(super) fn told<'t>(&self, text: &'t str) -> Option<Cow<'t, str>> {
+        match self.grammar.understand(text) {
+            Understanding::Command { .. } | Understanding::Question { .. } | Understanding::Ambiguous { .. } => None,
+            Understanding::Remember { fact } => Some(fact.into()),
+            _ => Some(text.into()),
+        }
     }
 
     /// What an answer says, by whatever name the words are given.

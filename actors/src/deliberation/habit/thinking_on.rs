@@ -89,6 +89,7 @@ impl Habit {
         let settings = pulse.settings();
         let mut plan = plan(&settings.grammar, &turn.text, pulse.now(), &settings.zone);
         plan.thought = format!("{} (the model could not help: {why})", plan.thought);
+        plan.instead.append(&mut turn.instead);
         (turn.wish, turn.mind) = (None, Mind::Habit);
         turn.outcomes.clear();
         self.consider(turn, plan, pulse);
@@ -102,6 +103,7 @@ impl Hears<ModelProposal> for Habit {
         let settings = pulse.settings();
         let Some(tool) = &proposal.tool else {
             let why = proposal.error.as_deref().unwrap_or("it proposed nothing");
+            turn.instead.clone_from(&proposal.instead);
             return match turn.done().iter().any(|deed| deed.status != "failed") {
                 true => self.tell_outcomes(turn, why, pulse),
                 false => self.without_model(turn, why, pulse),

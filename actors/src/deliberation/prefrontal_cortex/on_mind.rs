@@ -1,6 +1,8 @@
 //! Sections of the prompt that working memory gives: the conversation, what was done lately, what was heard, and what else
 //! is on the mind.
 
+use std::collections::BTreeSet;
+
 use jiff::{SignedDuration, Timestamp};
 use maxim_bus::Trust;
 use maxim_bus::signals::prompt::Tier;
@@ -61,6 +63,11 @@ impl OnMind {
             .iter()
             .filter(|entry| !matches!(entry.kind, EntryKind::Conversation | EntryKind::Outcome))
             .collect();
+        // What comes to mind turn after turn is told once, as it came last.
+        let mut told = BTreeSet::new();
+        others.reverse();
+        others.retain(|entry| told.insert((entry.kind, entry.text.as_str())));
+        others.reverse();
         others.sort_by(|a, b| a.salience.get().total_cmp(&b.salience.get()));
         let others = others.split_off(others.len().saturating_sub(OTHERS));
         let kind = |entry: &WorkingEntry| format!("{:?}", entry.kind).to_lowercase();

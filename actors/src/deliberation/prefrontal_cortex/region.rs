@@ -31,6 +31,7 @@ use super::on_mind::OnMind;
 use super::reminding::Answer;
 use super::surroundings::Surroundings;
 use super::thought_gate::{Refused, ThoughtGate, tiredness};
+use super::transcript;
 use super::window::Window;
 use crate::action::executor::RESPOND;
 use crate::language::{Cost, Spent};
@@ -278,13 +279,12 @@ impl PrefrontalCortex {
 
     fn hand_back(turn: MessageId, why: &str, pulse: &mut Pulse<'_, Self>) {
         Self::count(|counts| counts.handed_back += 1, pulse);
+        let pending: Option<Pending> = pulse.record(&record_key(turn));
+        let instead = pending.map_or_else(Vec::new, |pending| transcript::passed_over(&pending.transcript, None));
         pulse.remove(record_key(turn));
         let (params, reasoning) = (serde_json::Value::Null, String::new());
         let error = Some(why.into());
-        pulse.emit_in(
-            turn,
-            ModelProposal { turn, tool: None, params, reasoning, confidence: None, instead: Vec::new(), error },
-        );
+        pulse.emit_in(turn, ModelProposal { turn, tool: None, params, reasoning, confidence: None, instead, error });
     }
 
     pub(super) fn fail(&self, turn: MessageId, why: &str, pulse: &mut Pulse<'_, Self>) {
@@ -428,7 +428,7 @@ impl Hears<PowersReported> for PrefrontalCortex {
 
 impl Hears<EpisodesRecalled> for PrefrontalCortex {
     fn hear(&self, answer: &EpisodesRecalled, pulse: &mut Pulse<'_, Self>) {
-        self.reminded(Answer::Episodes(answer.episodes.clone()), pulse);
+        self.reminded(Answer::Episodes(answer.with_associations(pulse.settings().episodes)), pulse);
     }
 }
 

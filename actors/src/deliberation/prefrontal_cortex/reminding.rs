@@ -85,7 +85,7 @@ impl Reminded {
                 let filter = EpisodeFilter {
                     query: Some(cue.clone()),
                     expand: true,
-                    limit: *episodes,
+                    limit: *episodes + 1, // so that an association finds a place
                     ..EpisodeFilter::default()
                 };
                 let until = Some(pulse.now() + pulse.settings().recall);

@@ -172,6 +172,8 @@ impl PrefrontalCortex {
                 exchange.verdict = context.foreseen.as_ref().map(|foreseen| foreseen.verdict.clone());
             }
             pending.context = context;
+            // Where no call follows, what was expected goes into the why-record from here.
+            pulse.put(record_key(pending.wish.turn), &pending);
         }
         self.ask(pending, None, pulse);
     }
@@ -181,7 +183,7 @@ impl PrefrontalCortex {
         let turn = pending.wish.turn;
         pulse.keep(PrefrontalEvent::Answered { turn, acts: tool != RESPOND });
         pulse.remove(record_key(turn));
-        let instead = transcript::passed_over(&pending.transcript, &tool, &params);
+        let instead = transcript::passed_over(&pending.transcript, Some((&tool, &params)));
         let (tool, reasoning, confidence) = (Some(tool), read.reasoning, read.confidence);
         pulse.emit(ModelProposal { turn, tool, params, reasoning, confidence, instead, error: None });
     }

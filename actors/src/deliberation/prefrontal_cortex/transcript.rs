@@ -43,10 +43,10 @@ impl Exchange {
     }
 
     /// What it leant towards, as something that wasn't done.
-    fn leaning(&self) -> Option<Alternative> {
+    fn leaning(&self, end: &str) -> Option<Alternative> {
         let expected = self.expected.map_or(String::new(), |value| format!(", expected {:.2} of 1 good", value.get()));
         let feared = self.verdict.as_ref().map_or(String::new(), |verdict| format!(", the gate would {verdict}"));
-        let why = format!("cycle {} leant towards it{expected}{feared}; a later thought chose otherwise", self.cycle);
+        let why = format!("cycle {} leant towards it{expected}{feared}; {end}", self.cycle);
         Some(Alternative { tool: self.tool.clone()?, params: self.params.clone(), why })
     }
 
@@ -61,11 +61,12 @@ impl Exchange {
     }
 }
 
-/// What earlier cycles leant towards and the last one did not choose, the newest first.
-pub fn passed_over(exchanges: &[Exchange], tool: &str, params: &Json) -> Vec<Alternative> {
+/// What earlier cycles leant towards and the last one did not choose, the newest first. `chosen`: none where thinking broke off.
+pub fn passed_over(exchanges: &[Exchange], chosen: Option<(&str, &Json)>) -> Vec<Alternative> {
     let mut found: Vec<Alternative> = Vec::new();
-    for leaning in exchanges.iter().rev().filter_map(Exchange::leaning) {
-        let is_chosen = leaning.tool == tool && leaning.params == *params;
+    let end = if chosen.is_some() { "a later thought chose otherwise" } else { "thinking broke off after it" };
+    for leaning in exchanges.iter().rev().filter_map(|exchange| exchange.leaning(end)) {
+        let is_chosen = chosen.is_some_and(|(tool, params)| leaning.tool == tool && leaning.params == *params);
         if !is_chosen && !found.iter().any(|other| other.tool == leaning.tool && other.params == leaning.params) {
             found.push(leaning);
         }

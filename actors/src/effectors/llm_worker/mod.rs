@@ -209,7 +209,7 @@ impl Line {
                     self.server.format.settle(format);
                     return Ok(whole);
                 }
-                Err(fault) => fault,
+                Err(fault) => fault.without(&self.server.api_key),
             };
             if fault.refuses_form()
                 && let Some(weaker) = ReplyFormat::weaker(format)

@@ -138,6 +138,10 @@ impl Endpoint {
     }
 
     async fn once(&self, texts: &[String], latch: &StopLatch) -> Result<Paid<Vec<f32>>, Fault> {
+        self.request(texts, latch).await.map_err(|fault| fault.without(&self.server.api_key))
+    }
+
+    async fn request(&self, texts: &[String], latch: &StopLatch) -> Result<Paid<Vec<f32>>, Fault> {
         latch.permit(EffectKind::Other).map_err(|_| Fault::Stopped)?;
         let url = format!("{}/embeddings", self.server.base_url.trim_end_matches('/'));
         let request = Request { model: &self.server.model, input: texts, encoding_format: "float" };

@@ -1,6 +1,7 @@
 //! What it led to.
 
 pub mod alike;
+mod causes;
 pub mod circumstances;
 pub mod cues;
 pub mod delay;

@@ -10,6 +10,7 @@ use std::sync::Arc;
 
 use jiff::Timestamp;
 use jiff::tz::TimeZone;
+use maxim_bus::signals::concepts::{KnowledgeRecalled, RecallKnowledge};
 use maxim_bus::signals::goal::GoalChanged;
 use maxim_bus::signals::introspection::{LinksListed, ListLinks};
 use maxim_bus::signals::layers::{ExportRecords, HurtRecalled, ImportRecords, RecordsExported, RecordsImported};
@@ -120,6 +121,7 @@ wiring!(NucleusAccumbens {
         PredictOutcomes,
         OfferCandidates,
         ListLinks,
+        RecallKnowledge,
         ReportStats,
         ExportRecords,
         ImportRecords,
@@ -131,6 +133,7 @@ wiring!(NucleusAccumbens {
         OutcomesPredicted,
         CandidatesOffered,
         LinksListed,
+        KnowledgeRecalled,
         StatsReported,
         HurtRecalled,
         RecordsExported,

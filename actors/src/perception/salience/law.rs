@@ -1,12 +1,12 @@
 //! How new a percept is, and how much attention it deserves.
 
-use std::collections::{BTreeSet, VecDeque};
+use std::collections::VecDeque;
 
 use maxim_bus::signals::bridges::{Moment, SignificanceWeights};
 use maxim_bus::units::{Novelty, Salience};
 use serde::{Deserialize, Serialize};
 
-use crate::language::{Stems, words};
+use crate::language::Gist;
 
 /// Percepts with which a new one is compared.
 pub const RECENT: usize = 32;
@@ -52,45 +52,14 @@ impl SourceKind {
     }
 }
 
-/// What is perceived, by its words: stems of the text and whole names of objects and people.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Gist(BTreeSet<String>);
-
-impl Gist {
-    pub fn of<'a>(stems: &Stems, text: &str, things: impl IntoIterator<Item = &'a str>) -> Self {
-        let mut gist: BTreeSet<String> = stems.of_text(text).into_iter().collect();
-        gist.extend(things.into_iter().map(|thing| thing.trim().to_lowercase()).filter(|thing| !thing.is_empty()));
-        // A text of stop words alone ("it is you") is still what it is.
-        if gist.is_empty() {
-            gist.extend(words(text).into_iter().map(|word| word.text));
-        }
-        Self(gist)
-    }
-
-    /// |A ∩ B| / |A ∪ B|; two empty gists are the same.
-    pub fn similarity(&self, other: &Self) -> f64 {
-        let shared = self.0.intersection(&other.0).count();
-        let all = self.0.len() + other.0.len() - shared;
-        if all == 0 { 1.0 } else { shared as f64 / all as f64 }
-    }
-
-    /// Share of `other`'s words that are here.
-    pub fn covers(&self, other: &Self) -> f64 {
-        if other.0.is_empty() {
-            return 0.0;
-        }
-        self.0.intersection(&other.0).count() as f64 / other.0.len() as f64
-    }
-}
-
 /// The percepts of late, the newest last.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct RecentPercepts(VecDeque<Gist>);
 
 impl RecentPercepts {
-    /// 1 − the likeness to the most similar of late and to what memory knows (`known`, 0 to 1).
-    pub fn novelty(&self, gist: &Gist, known: f64) -> Novelty {
-        let nearest = self.0.iter().map(|recent| gist.similarity(recent)).fold(known.clamp(0.0, 1.0), f64::max);
+    /// 1 − the likeness to the most similar of late. What memory knows of it comes in where memory has been asked.
+    pub fn novelty(&self, gist: &Gist) -> Novelty {
+        let nearest = self.0.iter().map(|recent| gist.similarity(recent)).fold(0.0, f64::max);
         Novelty::clamped(1.0 - nearest)
     }
 
@@ -147,6 +116,7 @@ pub fn significance(learned: &SignificanceWeights, moment: &Moment) -> f64 {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::language::Stems;
 
     fn gist(text: &str) -> Gist {
         Gist::of(&Stems::default(), text, [])
@@ -160,13 +130,12 @@ mod tests {
     #[test]
     fn what_was_perceived_lately_is_not_new_in_other_word_forms_either() {
         let mut recent = RecentPercepts::default();
-        assert_eq!(recent.novelty(&gist("a red cup"), 0.0).get(), 1.0);
+        assert_eq!(recent.novelty(&gist("a red cup")).get(), 1.0);
         recent.remember(gist("a red cup"));
-        assert_eq!(recent.novelty(&gist("the red cups"), 0.0).get(), 0.0);
-        assert!((recent.novelty(&gist("a red lamp"), 0.0).get() - 2.0 / 3.0).abs() < 1e-12);
-        assert!((recent.novelty(&gist("green garden"), 0.8).get() - 0.2).abs() < 1e-12, "memory knows it");
+        assert_eq!(recent.novelty(&gist("the red cups")).get(), 0.0);
+        assert!((recent.novelty(&gist("a red lamp")).get() - 2.0 / 3.0).abs() < 1e-12);
         (0..RECENT).for_each(|n| recent.remember(gist(&format!("filler {n}"))));
-        assert_eq!(recent.novelty(&gist("a red cup"), 0.0).get(), 1.0, "long ago");
+        assert_eq!(recent.novelty(&gist("a red cup")).get(), 1.0, "long ago");
     }
 
     #[test]

@@ -16,8 +16,8 @@ use maxim_bus::units::{Confidence, Novelty};
 use maxim_bus::{RegionName, Stage};
 use serde::{Deserialize, Serialize};
 
-use super::law::{Appraisal, Gist, NEUTRAL_HISTORY, RecentPercepts, SourceKind, significance, startle_left};
-use crate::language::Stems;
+use super::law::{Appraisal, NEUTRAL_HISTORY, RecentPercepts, SourceKind, significance, startle_left};
+use crate::language::{Gist, Stems};
 use crate::region::{Card, Hears, Pulse, Region, keep_most};
 use crate::wiring;
 
@@ -130,7 +130,7 @@ impl Hears<AdmittedPercept> for SalienceRoom {
         let stems = &pulse.settings().stems;
         let start: String = percept.content.chars().take(GIST).collect();
         let gist = Gist::of(stems, &start, percept.objects.iter().map(String::as_str));
-        let novelty = percept.novelty.unwrap_or_else(|| self.recent.novelty(&gist, 0.0));
+        let novelty = percept.novelty.unwrap_or_else(|| self.recent.novelty(&gist));
         let goal = self.goal.as_deref().map(|goal| Gist::of(stems, goal, []));
         let said = percept.is_request();
         let appraisal = Appraisal {

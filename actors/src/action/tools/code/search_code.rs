@@ -53,7 +53,7 @@ impl SearchCode {
         )
         .with_phrase(
             &["search for", "look for", "find"],
-            "{verb} {pattern:quoted} in [the] (code|source|sources|source code|project|repository|repo)",
+            "{verb} {pattern:quoted} in [the|all|my] (code|source|sources|source code|project|repository|repo|files)",
             &[("literal", json!(true))],
         )
         .with_phrase(
@@ -66,6 +66,11 @@ impl SearchCode {
         .with_phrase(
             &["search for", "look for", "find"],
             "{verb} [the] (word|text|string|phrase) ({pattern:quoted}|{pattern:word}) in [the] [file|folder|directory] {path:path} [file|folder|directory]",
+            &[("literal", json!(true))],
+        )
+        .with_phrase(
+            &["search for", "look for", "find"],
+            "{verb} [the] (word|text|string|phrase) {pattern:word} in [all] [the|my] (code|source|project|repository|repo|files)",
             &[("literal", json!(true))],
         )
         .with_phrase(

@@ -77,12 +77,29 @@ impl Glob {
             &["list", "show", "show me", "find", "find me", "look for", "search for", "locate", "where are", "where is"],
             &[
                 "{verb} [all] [the] [files|file] [(called|named|matching|like)] {pattern:path} [files] (in|under|inside) [the] [folder|directory] {path:path} [folder|directory]",
-                "{verb} [all] [the] (files|file) [(called|named|matching|like)] {pattern:path}",
+                "{verb} [all] [the] files [(called|named|matching|like)] {pattern:path}",
             ],
+        )
+        // "Show the file" asks for what is in it.
+        .with_speech(
+            &["find", "find me", "look for", "search for", "locate", "where are", "where is"],
+            &["{verb} [the|a] file [(called|named|matching|like)] {pattern:path}"],
+        )
+        .with_speech(
+            &[],
+            &[
+                "(is there|do we have|do you have|do you see|can you see) [a|the|any] (file|folder) [(called|named|matching|like)] {pattern:path}",
+                "does [the|a] (file|folder) [(called|named)] {pattern:path} exist",
+            ],
+        )
+        .with_phrase(
+            &[],
+            "how many (files|folders|files and folders) (are|are there|do we have|do i have|do you see) [here|there|in here|in there|in (this|the|the current|the working|my) (folder|directory)]",
+            &here,
         )
         .with_speech(&[], &["(what|which) files (match|are called|are named) {pattern:path}"])
         .with_speech(
-            &["find", "find me", "look for", "search for", "locate", "where are"],
+            &["find", "find me", "look for", "search for", "locate", "where are", "list", "show", "show me"],
             &["{verb} [all] [the] {pattern:path} files", "{verb} (every|each|any) {pattern:path} file"],
         )
         // Without the word "files" only what is hardly said of anything else: "where is Ann" is no question about files.
@@ -106,7 +123,9 @@ impl Glob {
             .with_phrase(&[], &format!("(are there|do we have|which are|what are) [any] {files}"), &fixed)
             .with_phrase(
                 &[],
-                &format!("(what|which) ({words}) (files|scripts) (are|do we have) [there|here]"),
+                &format!(
+                    "(what|which|how many) ({words}) (files|scripts) (are|are there|do we have|do you see) [there|here]"
+                ),
                 &fixed,
             )
         }))

@@ -34,6 +34,10 @@ impl WriteFile {
                     "{verb} {content:word} (to|into|in) [a|the] [file] [called|named] {path:path}",
                 ],
             )
+            .with_speech(
+                &["overwrite"],
+                &["{verb} [the] [contents of|content of] [the] [file] {path:path} with [the] [following] [text|words] {content:rest}"],
+            )
             .with_speech(&["take", "make", "leave"], &["{verb} a note in [the] [file] {path:path} {content:rest}"])
             .with_phrase(
                 &["create", "make", "touch"],

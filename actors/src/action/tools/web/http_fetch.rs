@@ -47,7 +47,7 @@ impl HttpFetch {
             &["fetch", "get", "read", "open", "load", "download", "visit", "browse"],
             &["{verb} [me] [the] (page|web page|website|site|url|link|address) {url:path}"],
         )
-        .with_speech(&["browse to", "surf to"], &["{verb} {url:path}"])
+        .with_speech(&["fetch", "visit", "browse", "browse to", "surf to"], &["{verb} {url:path}"])
         .with_speech(&[], &["what does [the] (page|web page|website|site) {url:path} say", "what (is|does it say) on [the] (page|web page|website|site) {url:path}"]);
         Self { spec: ToolSpec { follow_up: FollowUp::Process, brings_outside_text: true, ..spec }, reach }
     }

@@ -1,7 +1,7 @@
 //! Answers from general knowledge: what is known apart from when it was learned, and how surely.
 
 use maxim_bus::Trust;
-use maxim_bus::signals::concepts::{ConceptShown, KnowledgeEntry};
+use maxim_bus::signals::concepts::{ConceptShown, KnowledgeEntry, Layer};
 
 use super::memory::{ANSWERS, coverage};
 
@@ -10,9 +10,13 @@ const MOST: usize = 3;
 /// Names in one answer, at most; what is left out is counted.
 const MOST_NAMES: usize = 12;
 
-/// What is generally known about a question of these words, with its confidence; nothing if no piece bears on it.
+/// What is generally known about a question of these words, with its confidence; nothing if no piece bears on it. What led to
+/// what is told where it is asked for.
 pub fn known(words: &[String], knowledge: &[KnowledgeEntry]) -> Option<String> {
     let bears = |entry: &&KnowledgeEntry| {
+        if entry.layer == Layer::Nac {
+            return false;
+        }
         let held = format!("{} {} {} {}", entry.name, entry.category, entry.text, entry.relations.join(" "));
         coverage(words, &held) >= ANSWERS
     };
@@ -73,7 +77,6 @@ pub fn concepts(topic: &str, found: &[ConceptShown]) -> String {
 
 #[cfg(test)]
 mod tests {
-    use maxim_bus::signals::concepts::Layer;
     use maxim_bus::units::Confidence;
 
     use super::*;

@@ -229,9 +229,26 @@ pub(super) fn coverage(words: &[String], text: &str) -> f64 {
         return 0.0;
     }
     let stemmer = Stemmer::create(Algorithm::English);
-    let held: Vec<String> = terms(text).iter().map(|word| stemmer.stem(word).into_owned()).collect();
-    let hits = words.iter().filter(|word| held.iter().any(|held| *held == stemmer.stem(word))).count();
+    let stem = |word: &String| stemmer.stem(&spelt(word)).into_owned();
+    let held: Vec<String> = terms(text).iter().map(stem).collect();
+    let hits = words.iter().filter(|word| held.contains(&stem(word))).count();
     hits as f64 / words.len() as f64
+}
+
+/// A word that is spelt in two ways, in one of them: "colour" as "color", "organise" as "organize".
+fn spelt(word: &str) -> String {
+    const ENDS: [(&str, &str); 8] = [
+        ("our", "or"),
+        ("ours", "ors"),
+        ("ourite", "orite"),
+        ("ise", "ize"),
+        ("ised", "ized"),
+        ("tre", "ter"),
+        ("ogue", "og"),
+        ("grey", "gray"),
+    ];
+    let end = ENDS.iter().rfind(|(end, _)| word.len() > end.len() + 1 && word.ends_with(end) || word == *end);
+    end.map_or_else(|| word.to_owned(), |(end, other)| format!("{}{other}", &word[..word.len() - end.len()]))
 }
 
 fn alike(a: &str, b: &str) -> bool {
