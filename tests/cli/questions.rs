@@ -44,8 +44,15 @@ fn each_door_answers_many_questions_as_it_answers_one() {
 
     let done = asked(&home, "predict", &[json!({"id": 7, "tool": "move", "params": {"x": 1}})]);
     let one = home.run(&["memory", "predict", "move", "--params", "{\"x\": 1}", "--json"]).json();
-    let answers = lines(&done);
-    assert_eq!((done.code, &answers[0]["id"], &answers[0]["results"]), (Some(0), &json!(7), &json!([one])));
+    let mut answer = lines(&done).remove(0);
+    assert_eq!((done.code, &answer["id"]), (Some(0), &json!(7)));
+    assert_eq!((&one["known"], &one["outcomes"][0][0]), (&json!(true), &json!("failure")), "as the import said: {one}");
+    // How sure it is fades while the two are asked.
+    let mut sure = [answer["results"][0].take(), one].map(|mut told| (told["confidence"].take(), told));
+    let [(first, told), (then, again)] = &mut sure;
+    assert_eq!(told, again);
+    let apart = first.as_f64().expect("a number") - then.as_f64().expect("a number");
+    assert!((0.0..1e-6).contains(&apart), "{apart}");
     for args in [&["predict"][..], &["predict", "move", "--queries", "asked.jsonl"]] {
         assert_eq!(home.run(&[&["memory"], args].concat()).code, Some(2), "{args:?}");
     }
