@@ -136,7 +136,7 @@ fn what_is_generally_known_what_led_to_what_and_what_is_usual_now_is_before_the_
     let known = [
         ("suprachiasmatic_nucleus", "Such an hour of the week brought"),
         ("nucleus_accumbens", "What led to what"),
-        ("angular_gyrus", "Using write_file almost always works"),
+        ("anterior_temporal_lobe", "Using write_file almost always works"),
     ];
     let whole = told(None);
     for (room, words) in known {
@@ -153,7 +153,7 @@ fn a_thought_is_answered_with_what_is_generally_known_and_usual_now_and_with_wha
     fn wonders(prompt: &str) -> String {
         match prompt.contains("thought in this turn so far") {
             true => acts("respond", &json!({"message": "Well."})),
-            false if prompt.contains("about the files") => thinks("I wonder about write_file."),
+            false if prompt.ends_with("about the files?") => thinks("I wonder about write_file."),
             false => thinks("I wonder about black tea."),
         }
     }

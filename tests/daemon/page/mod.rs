@@ -90,9 +90,9 @@ fn a_person_talks_stops_by_escape_and_goes_on_by_the_buttons() {
     person.sees("log", "I wrote");
     person.says("find all txt files");
     person.sees("log", "1 file");
-    person.clicks("Why 1 file");
+    person.clicks("Why 1 file: tide.txt");
     person.sees("list", "instead of glob");
-    person.clicks("Why 1 file");
+    person.clicks("Why 1 file: tide.txt");
     assert_eq!(daemon.get("/v1/status").1["stop"]["latched"], false);
 
     // The field has the focus; the key stops all the same.

@@ -299,9 +299,7 @@ impl Grammar {
         if let Some(topic) = self.forms.remind(said, lo) {
             return later(&topic);
         }
-        if lexicon::is_imperative(said, lo) {
-            without_tool(said.span(lo, said.len()))
-        } else if lexicon::is_like_an_order(said, lo) {
+        if lexicon::is_imperative(said, lo) || lexicon::is_like_an_order(said, lo) {
             without_tool(said.span(lo, said.len()))
         } else if lexicon::is_statement(said, lo) {
             Understanding::Statement

@@ -177,9 +177,13 @@ impl<'m, 't> Matcher<'m, 't> {
                     return Some(whole);
                 }
                 if !nothing_after(after) {
-                    for hi in (at + 1..self.ends.plain).rev() {
-                        if let Some(whole) = self.take(name, kind, after, at, hi, so_far) {
-                            return Some(whole);
+                    // What was typed rightly comes before what may be a slip: "out loud" holds "loud", which is near "aloud".
+                    for slips in [false, true] {
+                        for hi in (at + 1..self.ends.plain).rev() {
+                            let whole = self.take(name, kind, after, at, hi, so_far);
+                            if let Some(whole) = whole.filter(|whole| slips || whole.typo == so_far.typo) {
+                                return Some(whole);
+                            }
                         }
                     }
                 }
@@ -228,7 +232,8 @@ mod tests {
 
     #[test]
     fn slots_take_what_their_kind_says() {
-        let cases: [(&str, &str, &[&str]); 9] = [
+        let cases: [(&str, &str, &[&str]); 10] = [
+            ("{verb} {c:rest} (aloud|out loud)", "write good morning out loud", &["good morning"]),
             (
                 "{verb} [the] [file] {p:path} with {c:rest}",
                 "write my file a.txt with two words",

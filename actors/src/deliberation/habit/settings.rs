@@ -6,7 +6,7 @@ use std::sync::Arc;
 use jiff::tz::TimeZone;
 use serde_json::{Value as Json, json};
 
-use super::{Effect, Grammar, GrammarError, ToolSpeech, Understanding};
+use super::{Effect, Grammar, GrammarError, ToolSpeech, Understanding, Unsupported};
 use crate::action::executor::RESPOND;
 use crate::action::tools::{Door, EffectClass, FollowUp, Resolved, SpeechPattern, ToolRegistry, ToolSpec};
 
@@ -66,6 +66,7 @@ impl HabitSettings {
     pub(super) fn told<'t>(&self, text: &'t str) -> Option<Cow<'t, str>> {
         match self.grammar.understand(text) {
             Understanding::Command { .. } | Understanding::Question { .. } | Understanding::Ambiguous { .. } => None,
+            Understanding::Unsupported { what: Unsupported::NoTool, .. } => None,
             Understanding::Remember { fact } => Some(fact.into()),
             _ => Some(text.into()),
         }
