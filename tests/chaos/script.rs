@@ -8,7 +8,9 @@ use maxim_actors::effectors::channels::Submission;
 use maxim_actors::effectors::door::Door;
 use maxim_bus::signals::approval::code_of;
 use maxim_bus::signals::body::MovementSensed;
-use maxim_bus::signals::concepts::{ForgetRecord, IngestDocument, PinRecord, ProposeRelationType};
+use maxim_bus::signals::concepts::{
+    ForgetRecord, IngestDocument, Layer, MemoryRef, PinRecord, ProposeRelationType, SourcesRemoved,
+};
 use maxim_bus::signals::fear::SurveyFears;
 use maxim_bus::signals::goal::{GoalWish, GoalsSurveyed, SurveyGoals};
 use maxim_bus::signals::intent::ApprovalDecided;
@@ -289,6 +291,8 @@ fn practise(live: &Live) {
     door.put("door", door.fresh_id(), Trust::Sensor, seen);
     let (place, reason) = ("head.yaw".to_owned(), "yaw turned back 4 times in 3 s".to_owned());
     say(&door, "body", BodyStrained { intensity: None, action: None, kind: PainKind::Thrashing, place, reason });
+    let gone = vec![("concept-1".to_owned(), MemoryRef::new(Layer::Hippocampus, "tide".to_owned()))];
+    say(&door, "cross_layer_graph", SourcesRemoved { gone });
     say(&door, "nucleus_accumbens", HurtRecalled { tool: "lift".into(), at: door.now() });
     let (metric, confidence) = ("tool:lift:success".to_owned(), Confidence::clamped(0.8));
     say(
