@@ -4,6 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 use std::time::Duration;
 
+use maxim_actors::learning::nucleus_accumbens::region::MOST_KINDS;
 use maxim_actors::memory::hippocampus::{Hippocampus, exporting};
 use maxim_actors::region::{RecordView, Region, layer_of};
 use maxim_actors::store::StateStore;
@@ -317,4 +318,36 @@ fn how_imported_actions_ended_is_expected_and_feared_and_learned_from_once() {
     assert_eq!(learned["results"][0]["outcome"], "failure", "{learned}");
     let status = |bench: &mut Bench| bench.say("touch the stove").actions[0].status.clone();
     assert_eq!((status(&mut burnt).as_str(), status(&mut spared).as_str()), ("asked", "failed"));
+}
+
+#[test]
+fn what_was_met_in_many_circumstances_and_many_kinds_of_it_leave_the_room_that_learns_alive() {
+    let mut bench = newborn();
+    let line = |n: u64, tool: String, success: bool| {
+        let at = format!("2026-01-04T{:02}:{:02}:{:02}Z", n / 3_600, n / 60 % 60, n % 60);
+        let goal = format!("find the {}th cup of those that stand in the long corridor behind the kitchen", n % 32);
+        let (params, id) = (json!({"target": format!("cup {} on the left side", n % 32)}), format!("t{n}"));
+        let mut line = json!({"id": id, "timestamp": at, "tool": tool, "success": success, "goal": goal});
+        if success {
+            line["params"] = params;
+        }
+        (n + 1, line.to_string())
+    };
+    let mut lines: Vec<_> = (0..32).map(|n| line(n, "touch_stove".into(), false)).collect();
+    lines.extend((0..4_800).map(|n| line(100 + n, format!("find_{}", n / 32), true)));
+    lines.extend((0..300).map(|n| line(5_000 + n, format!("once_{n}"), true)));
+    for part in lines.chunks(256) {
+        bench.import(part.to_vec(), true);
+    }
+    let root = bench.agent.frame.store.recover("nucleus_accumbens").expect("recovers").root;
+    assert!(root.is_some_and(|root| root.len() > 1 << 20), "more than a room's state should be");
+    bench.crash();
+    let kinds = |bench: &mut Bench, tool: &str| {
+        bench.inquire("predict_outcome", json!({"tool_name": tool}))["observations"].as_u64().expect("a number")
+    };
+    assert_eq!([kinds(&mut bench, "find_0"), kinds(&mut bench, "find_149")], [32, 32]);
+    let exported = exported(&mut bench, 100);
+    let known = exported.iter().filter(|line| line.contains("\"part\":\"events\"")).count();
+    assert_eq!(known, MOST_KINDS);
+    assert_eq!(bench.say("touch the stove").actions[0].status, "asked", "what hurt isn't among those that went");
 }

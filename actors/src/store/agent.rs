@@ -17,13 +17,13 @@ use super::shared::Shared;
 pub use reading::{Frozen, Recovered};
 pub(super) use state::{Agent, AgentState, OnDisk, Region, RegionOnDisk, Slot};
 
-/// Largest root, in bytes.
-pub const ROOT_BYTES: usize = 1 << 20;
-/// Largest event or emission, in bytes.
+/// Largest root, event or emission, in bytes. A root of more than a megabyte is a room's mistake, but refusing it would end
+/// the room for good.
 pub const PAYLOAD_BYTES: usize = 16 << 20;
 /// Bytes that aren't kept waiting.
 const MUCH: usize = 1 << 20;
-/// A snapshot is due after this many events, bytes of events, or LSNs since the last one.
+/// A snapshot is due after this many events, bytes of events, or LSNs since the last one; but of events not before they have
+/// as many bytes as it has, so that a large root isn't written again for a little.
 const SNAPSHOT_EVENTS: usize = 256;
 const SNAPSHOT_BYTES: usize = 64 << 10;
 const SNAPSHOT_LAG: u64 = 8192;
@@ -77,7 +77,7 @@ impl Commit {
             bytes += fits("a record's key", key.len(), KEY_BYTES)?;
             bytes += fits("a record", value.as_ref().map_or(0, Vec::len), RECORD_BYTES)?;
         }
-        bytes += fits("a root", self.root.as_ref().map_or(0, Vec::len), ROOT_BYTES)?;
+        bytes += fits("a root", self.root.as_ref().map_or(0, Vec::len), PAYLOAD_BYTES)?;
         Ok(bytes)
     }
 }
@@ -259,9 +259,9 @@ fn entry_of(commit: Commit, lsn: u64, region: Arc<str>) -> Entry {
 
 impl Region {
     fn snapshot_due(&self, head: u64) -> bool {
-        let since = self.root.as_ref().map_or(0, |(lsn, _)| *lsn);
-        self.event_count > SNAPSHOT_EVENTS
-            || self.event_bytes > SNAPSHOT_BYTES
+        let (since, root) = self.root.as_ref().map_or((0, 0), |(lsn, root)| (*lsn, root.len()));
+        (self.event_count > SNAPSHOT_EVENTS && self.event_bytes > root)
+            || self.event_bytes > SNAPSHOT_BYTES.max(root)
             || (self.event_count > 0 && head.saturating_sub(since) > SNAPSHOT_LAG)
     }
 }

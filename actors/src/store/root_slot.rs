@@ -6,7 +6,11 @@ use super::codec::{Reader, Writer};
 use super::journal::Meta;
 
 /// Version 1 had no events and no number of the snapshot, which was that of the summary.
-const VERSION: u8 = 2;
+const PLAIN: u8 = 2;
+/// The same, compressed behind its length (u32, little endian).
+const COMPRESSED: u8 = 3;
+/// No slot is longer.
+const SLOT_BYTES: usize = 256 << 20;
 
 /// The events of one commit, by its LSN.
 pub type Events = (u64, Arc<Vec<Vec<u8>>>);
@@ -24,7 +28,6 @@ pub struct RootSlot {
 impl RootSlot {
     pub fn write(&self) -> Vec<u8> {
         let mut to = Writer::default();
-        to.u8(VERSION);
         self.meta.write(&mut to);
         match &self.root {
             None => to.u8(0),
@@ -40,17 +43,31 @@ impl RootSlot {
             to.count(events.len());
             events.iter().for_each(|event| to.bytes(event));
         }
-        to.0
+        match lz4::block::compress(&to.0, None, true) {
+            Ok(small) if small.len() < to.0.len() => [&[COMPRESSED][..], &small].concat(),
+            _ => [&[PLAIN][..], &to.0].concat(),
+        }
     }
 
     /// `None` when it can't be read.
     pub fn read(content: &[u8]) -> Option<Self> {
-        let mut from = Reader(content);
-        let version = from.u8()?;
+        let (version, rest) = content.split_first()?;
+        let whole;
+        let (version, rest) = match *version {
+            COMPRESSED => {
+                let (length, packed) = rest.split_first_chunk::<4>()?;
+                let length =
+                    usize::try_from(u32::from_le_bytes(*length)).ok().filter(|length| *length <= SLOT_BYTES)?;
+                whole = lz4::block::decompress(packed, Some(i32::try_from(length).ok()?)).ok()?;
+                (PLAIN, whole.as_slice())
+            }
+            version => (version, rest),
+        };
+        let mut from = Reader(rest);
         let meta = Meta::read(&mut from)?;
         match version {
             1 => Some(Self { root: Some((meta.lsn, Arc::from(from.0))), meta, events: Vec::new() }),
-            VERSION => {
+            PLAIN => {
                 let root = match from.u8()? {
                     0 => None,
                     _ => Some((from.varint()?, Arc::from(from.bytes()?))),
@@ -64,6 +81,27 @@ impl RootSlot {
                 Some(Self { meta, root, events })
             }
             _ => None,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_slot_comes_back_compressed_or_not_and_a_cut_one_is_refused() {
+        let meta = Meta { lsn: 9, ..Meta::default() };
+        for (root, is_smaller) in [(b"all the same ".repeat(100), true), (b"x".to_vec(), false)] {
+            let root: Arc<[u8]> = root.into();
+            let slot =
+                RootSlot { meta: meta.clone(), root: Some((5, root)), events: vec![(6, Arc::new(vec![vec![1]]))] };
+            let written = slot.write();
+            assert_eq!(written[0] == COMPRESSED, is_smaller);
+            assert_eq!(RootSlot::read(&written).as_ref(), Some(&slot));
+            for length in 0..written.len() {
+                assert_ne!(RootSlot::read(&written[..length]).as_ref(), Some(&slot), "cut at {length}");
+            }
         }
     }
 }

@@ -52,6 +52,11 @@ impl Phrases {
         }
     }
 
+    /// It lends no more.
+    pub fn forget(&mut self, key: &str) {
+        self.vectors.remove(key);
+    }
+
     pub fn know_all(&mut self, links: &LinkTable) {
         links.records().for_each(|(_, record)| self.know(&record.kind));
     }

@@ -212,6 +212,20 @@ impl LinkTable {
         self.cues.insert(name, strength);
     }
 
+    /// Lets go of one kind of event when there are more than `most`: what hurt stays longest, then what was seen most often,
+    /// then latest. Its key, when one went.
+    pub fn let_go_beyond(&mut self, most: usize) -> Option<String> {
+        if self.events.len() <= most {
+            return None;
+        }
+        let rank = |record: &EventRecord| (record.hurt.is_some(), record.observations, record.last);
+        let (key, _) = self.events.iter().min_by_key(|(_, record)| rank(record))?;
+        let key = key.clone();
+        self.events.remove(&key);
+        self.cues.remove(&key);
+        Some(key)
+    }
+
     /// Learns from one outcome. Constant cost: it grows with cues and context fields, not with what is known.
     pub fn observe(&mut self, seen: &Observation) -> Update {
         let key = seen.event.key();

@@ -53,6 +53,10 @@ pub struct NacSettings {
     pub encoder: Arc<dyn Encoder>,
 }
 
+/// Kinds of events that are known at once: each takes some kilobytes of the state, up to 70 for one that was met in many
+/// circumstances.
+pub const MOST_KINDS: usize = 400;
+
 #[derive(Default, Serialize, Deserialize)]
 pub struct NucleusAccumbens {
     links: Option<LinkTable>,
@@ -157,6 +161,7 @@ impl Region for NucleusAccumbens {
             NacEvent::Imported(Imported { imported }) => imported.iter().for_each(|event| self.learn_from(event)),
             NacEvent::Recalled(recalled) => {
                 recalled.put(&mut self.links, &mut self.observations);
+                self.links.iter_mut().for_each(|links| while links.let_go_beyond(MOST_KINDS).is_some() {});
                 self.links.iter().for_each(|links| self.phrases.know_all(links));
             }
             NacEvent::Pursuing(Pursuing { pursued }) => self.goal = pursued,
@@ -184,7 +189,11 @@ impl NucleusAccumbens {
     fn learn_from(&mut self, event: &Observed) {
         self.phrases.know(&event.kind);
         self.observations += 1;
-        event.teach(self.links.get_or_insert_with(|| LinkTable::new(event.alpha)));
+        let links = self.links.get_or_insert_with(|| LinkTable::new(event.alpha));
+        event.teach(links);
+        if let Some(gone) = links.let_go_beyond(MOST_KINDS) {
+            self.phrases.forget(&gone);
+        }
     }
 }
 

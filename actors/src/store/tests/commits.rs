@@ -106,7 +106,7 @@ fn what_is_too_large_is_refused_with_its_size() {
     let store = StateStore::in_memory();
     let agent = ada(&store);
     let cases = [
-        (Commit { root: Some(vec![0; (1 << 20) + 1]), ..commit(&agent, GATE) }, "a root"),
+        (Commit { root: Some(vec![0; (16 << 20) + 1]), ..commit(&agent, GATE) }, "a root"),
         (Commit { records: vec![(vec![0; 129], None)], ..commit(&agent, GATE) }, "a record's key"),
         (Commit { records: vec![(vec![0], Some(vec![0; (16 << 20) + 1]))], ..commit(&agent, GATE) }, "a record"),
         (Commit { events: vec![vec![0; (16 << 20) + 1]], ..commit(&agent, GATE) }, "an event"),
@@ -461,4 +461,26 @@ fn the_memory_store_is_durable_at_once_and_keeps_what_is_undelivered() {
     assert_eq!(again.record_count(GATE), 1);
     store.close().expect("closes");
     assert_eq!(agent.accept(commit(&agent, GATE), |_| ()), Err(AcceptError::Closed));
+}
+
+#[test]
+fn a_large_root_comes_back_and_is_written_again_only_after_as_much_has_happened() {
+    for home in Home::all() {
+        let large: Vec<u8> = (0..300_000u32).flat_map(|n| n.wrapping_mul(2_654_435_761).to_le_bytes()).collect();
+        let (store, agent) = (home.open(), |store: &StateStore| ada(store));
+        let ada = agent(&store);
+        ada.accept(Commit { root: Some(large.clone()), ..commit(&ada, GATE) }, |_| ()).expect("accepted");
+        let lived = |bytes: usize| {
+            let events = vec![vec![7; bytes]];
+            ada.accept(Commit { events, ..commit(&ada, GATE) }, |_| ()).expect("accepted").snapshot_due
+        };
+        assert!(!(0..300).any(|_| lived(100)), "30 KB of 300 events");
+        assert!(!lived(1_000_000));
+        assert!(lived(400_000), "more than the root has");
+        settle(&ada);
+        drop(ada);
+        store.close().expect("closes");
+        let recovered = agent(&home.open()).recover(GATE).expect("recovers");
+        assert_eq!((recovered.root, recovered.events.len()), (Some(large), 302));
+    }
 }
