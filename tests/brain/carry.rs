@@ -334,8 +334,8 @@ fn what_was_met_in_many_circumstances_and_many_kinds_of_it_leave_the_room_that_l
         (n + 1, line.to_string())
     };
     let mut lines: Vec<_> = (0..32).map(|n| line(n, "touch_stove".into(), false)).collect();
-    lines.extend((0..4_800).map(|n| line(100 + n, format!("find_{}", n / 32), true)));
-    lines.extend((0..300).map(|n| line(5_000 + n, format!("once_{n}"), true)));
+    lines.extend((0..9_600).map(|n| line(100 + n, format!("find_{}", n / 32), true)));
+    lines.extend((0..300).map(|n| line(10_000 + n, format!("once_{n}"), true)));
     for part in lines.chunks(256) {
         bench.import(part.to_vec(), true);
     }
@@ -345,7 +345,7 @@ fn what_was_met_in_many_circumstances_and_many_kinds_of_it_leave_the_room_that_l
     let kinds = |bench: &mut Bench, tool: &str| {
         bench.inquire("predict_outcome", json!({"tool_name": tool}))["observations"].as_u64().expect("a number")
     };
-    assert_eq!([kinds(&mut bench, "find_0"), kinds(&mut bench, "find_149")], [32, 32]);
+    assert_eq!([kinds(&mut bench, "find_0"), kinds(&mut bench, "find_299")], [32, 32]);
     let exported = exported(&mut bench, 100);
     let known = exported.iter().filter(|line| line.contains("\"part\":\"events\"")).count();
     assert_eq!(known, MOST_KINDS);
