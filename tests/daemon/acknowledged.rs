@@ -10,6 +10,9 @@ fn letters(kind: &str, cycle: usize) -> String {
     format!("zq{kind}{digits}x")
 }
 
+/// For concepts: names that differ in one letter are taken for the same.
+const FERNS: [&str; 6] = ["quillwort", "bracken", "maidenhair", "moonwort", "spleenwort", "polypody"];
+
 /// What was acknowledged, by what shows it.
 #[derive(Debug)]
 enum Done {
@@ -25,12 +28,16 @@ enum Done {
     Decided(String),
     Feared(String),
     Relation(String),
+    /// There is a concept of this name.
+    Known(String),
+    /// Whether it keeps off the web, as it was told.
+    Offline(bool),
     Held,
 }
 
 impl Done {
     /// Every kind in turn comes last before the kill: what is acknowledged before it was waited for by who came later.
-    const KINDS: usize = 10;
+    const KINDS: usize = 13;
 
     fn do_one(kind: usize, cycle: usize, daemon: &Daemon) -> Self {
         let done = |path: &str, body: Value| {
@@ -91,6 +98,39 @@ impl Done {
                 assert_eq!(answer["accepted"], true, "{answer}");
                 Self::Relation(name)
             }
+            9 => {
+                // Names that differ in a letter are taken for slips of the same one.
+                let name =
+                    ["quillwort", "bracken", "maidenhair", "moonwort", "spleenwort", "polypody"][cycle % 6].to_owned();
+                let answer = done(
+                    "/v1/memory/ingest",
+                    json!({"document": format!("{name}.txt"), "text": format!("The {name} is a kind of fern.")}),
+                );
+                assert_eq!(answer["passages"], 1, "{answer}");
+                Self::Known(name)
+            }
+            10 => {
+                let tool = format!("press_{}", FERNS[cycle % FERNS.len()]);
+                let line = |n| {
+                    json!({"id": format!("{tool}{n}"), "text": "it worked", "tool": tool, "success": true}).to_string()
+                };
+                let lines: Vec<String> = (0..5).map(line).collect();
+                let (status, answer) = daemon.post_raw("/v1/memory/import?all=true", lines.join("\n"));
+                assert_eq!((status, &answer["imported"]), (200, &json!(5)), "{answer}");
+                let answer = done("/v1/memory/promote", json!({}));
+                let name = format!("{tool} success");
+                assert!(answer["verdicts"].to_string().contains(&json!([name, "promoted"]).to_string()), "{answer}");
+                Self::Known(name)
+            }
+            11 => {
+                let reply = daemon.say("stay offline")["reply"].clone();
+                assert!(reply.is_string(), "{reply}");
+                let stays = cycle % 2 == 0;
+                if !stays {
+                    done("/v1/powers/restore", json!({}));
+                }
+                Self::Offline(stays)
+            }
             _ => {
                 done("/v1/hold", json!({"duration_s": 3600}));
                 Self::Held
@@ -114,6 +154,18 @@ impl Done {
                 fears.iter().any(|fear| fear["tool"] == *tool && fear["pinned"] == true)
             }
             Self::Relation(name) => exported(daemon).iter().any(|line| line.contains(name)),
+            Self::Known(name) => {
+                let (status, found) = daemon.get(&format!("/v1/memory/concepts?name={}", name.replace(' ', "%20")));
+                assert_eq!(status, 200, "{found}");
+                found["results"].as_array().is_some_and(|found| found.iter().any(|known| known["name"] == **name))
+            }
+            Self::Offline(stays) => {
+                let (status, powers) = daemon.get("/v1/powers");
+                assert_eq!(status, 200, "{powers}");
+                let keeps_off = powers["lowered"].to_string().contains("web");
+                assert_eq!(daemon.post("/v1/powers/restore", &json!({})).0, 200);
+                keeps_off == *stays
+            }
             Self::Held => {
                 let reply = daemon.say("what is 1 + 1?")["reply"].clone();
                 let is_held = reply.as_str().is_some_and(|reply| reply.contains("on hold"));

@@ -1,7 +1,7 @@
 //! What is known of a room from outside its thread: whether it is busy, how it does, and what it was ordered to do.
 
 use std::collections::VecDeque;
-use std::sync::atomic::{AtomicU8, AtomicU64, AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicU8, AtomicU32, AtomicU64, AtomicUsize, Ordering};
 use std::task::Waker;
 use std::time::Duration;
 
@@ -56,6 +56,27 @@ struct Poison {
 /// How long waking up may take before the thread is given up.
 const LOADING_DEADLINE: Duration = Duration::from_secs(60);
 
+/// What a room is at.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Busy {
+    /// Of this handler, and of no other of the room.
+    pub stamp: u64,
+    pub thread: u32,
+    pub lasted: Duration,
+    pub allowed: Duration,
+}
+
+/// The calling thread as the kernel numbers it; 0 where there is no Linux to ask.
+pub(super) fn thread_number() -> u32 {
+    thread_local! {
+        static NUMBER: u32 = {
+            let link = std::fs::read_link("/proc/thread-self").unwrap_or_default();
+            link.file_name().and_then(|name| name.to_str()?.parse().ok()).unwrap_or(0)
+        };
+    }
+    NUMBER.with(|number| *number)
+}
+
 /// Shared by a room's shell, the watchdog and `status`.
 pub struct Heart {
     name: RegionName,
@@ -65,6 +86,8 @@ pub struct Heart {
     busy_since: AtomicU64,
     /// Microseconds that the present work may take.
     allowed: AtomicU64,
+    /// The thread that it is done on, as the kernel numbers it; 0 where that isn't known.
+    thread: AtomicU32,
     epoch: AtomicU64,
     state: AtomicU8,
     /// Monotonic microseconds before which the room is not started again; 0 for at once.
@@ -89,6 +112,7 @@ impl Heart {
             deadline,
             busy_since: AtomicU64::new(0),
             allowed: AtomicU64::new(0),
+            thread: AtomicU32::new(0),
             epoch: AtomicU64::new(0),
             state: AtomicU8::new(WardState::Off as u8),
             paused_until: AtomicU64::new(0),
@@ -212,8 +236,20 @@ impl Heart {
     fn begin_within(&self, limit: Duration) -> u64 {
         let stamp = monotonic_micros().max(1);
         self.allowed.store(u64::try_from(limit.as_micros()).unwrap_or(u64::MAX), Ordering::SeqCst);
+        self.thread.store(thread_number(), Ordering::SeqCst);
         self.busy_since.store(stamp, Ordering::SeqCst);
         stamp
+    }
+
+    /// None while no handler runs.
+    pub(super) fn busy(&self) -> Option<Busy> {
+        let stamp = self.busy_since.load(Ordering::SeqCst);
+        (stamp != 0).then(|| Busy {
+            stamp,
+            thread: self.thread.load(Ordering::SeqCst),
+            lasted: Duration::from_micros(monotonic_micros().saturating_sub(stamp)),
+            allowed: Duration::from_micros(self.allowed.load(Ordering::SeqCst)),
+        })
     }
 
     /// The handler that began at `stamp` has ended.
@@ -238,12 +274,7 @@ impl Heart {
 
     /// How long the present handler has run beyond the deadline.
     pub fn overdue(&self) -> Option<Duration> {
-        let since = self.busy_since.load(Ordering::SeqCst);
-        if since == 0 {
-            return None;
-        }
-        Duration::from_micros(monotonic_micros().saturating_sub(since))
-            .checked_sub(Duration::from_micros(self.allowed.load(Ordering::SeqCst)))
+        self.busy().and_then(|busy| busy.lasted.checked_sub(busy.allowed))
     }
 
     /// Forgets that the former incarnation is busy.

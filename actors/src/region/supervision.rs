@@ -11,6 +11,7 @@ use maxim_bus::latch::StopLatch;
 use maxim_bus::{RegionName, Stage};
 use parking_lot::Mutex;
 
+use super::heart::Busy;
 use super::{Heart, Order, WardState};
 
 /// Numbers of supervision, as in Erlang/OTP's supervisor flags.
@@ -309,11 +310,11 @@ impl Supervision {
         }
     }
 
-    /// Rooms that have blocked their thread beyond their deadline, by the place they block.
-    pub(super) fn blocked(&self) -> Vec<(usize, Arc<dyn Ward>)> {
+    /// Rooms that are at work, and the places of their threads.
+    pub(super) fn busy(&self) -> Vec<(usize, Arc<dyn Ward>, Busy)> {
         let wards = self.wards.lock();
-        let overdue = wards.iter().filter(|seated| seated.ward.heart().overdue().is_some());
-        overdue.map(|seated| (seated.place, Arc::clone(&seated.ward))).collect()
+        let busy = |seated: &Seated| Some((seated.place, Arc::clone(&seated.ward), seated.ward.heart().busy()?));
+        wards.iter().filter_map(busy).collect()
     }
 
     /// Gives the blocked thread up and starts all its rooms on a new one. Must be called where a `System` is current.
