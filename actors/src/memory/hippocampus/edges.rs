@@ -62,10 +62,58 @@ pub fn merge_edges(known: &[Edge], found: &[Edge]) -> Vec<Edge> {
     all
 }
 
+/// An edge as it is kept in memory, of which there are twenty million for a million episodes: in eight bytes.
+#[derive(Clone, Copy, Debug)]
+struct Packed {
+    to: u32,
+    weight: u16,
+    /// How often it was found, up to 32 767, and its kind in the low bit.
+    found: u16,
+}
+
+impl Packed {
+    fn kind(self) -> EdgeKind {
+        if self.found & 1 == 1 { EdgeKind::Causes } else { EdgeKind::Associates }
+    }
+
+    fn weight(self) -> f64 {
+        f64::from(self.weight) / STEPS
+    }
+}
+
+impl From<Edge> for Packed {
+    fn from(edge: Edge) -> Self {
+        let found = edge.times.min(u16::MAX >> 1) << 1 | u16::from(edge.kind == EdgeKind::Causes);
+        Self { to: edge.to, weight: edge.weight, found }
+    }
+}
+
+impl From<Packed> for Edge {
+    fn from(packed: Packed) -> Self {
+        Self { to: packed.to, kind: packed.kind(), weight: packed.weight, times: packed.found >> 1 }
+    }
+}
+
+/// The edges of one episode; most have a handful, and are read far more often than changed.
+type Row = Box<[Packed]>;
+
+fn push(row: &mut Row, edge: Packed) {
+    let mut grown = std::mem::take(row).into_vec();
+    grown.reserve_exact(1);
+    grown.push(edge);
+    *row = grown.into_boxed_slice();
+}
+
+fn retain(row: &mut Row, keep: impl Fn(&Packed) -> bool) {
+    if !row.iter().all(&keep) {
+        *row = row.iter().filter(|edge| keep(edge)).copied().collect();
+    }
+}
+
 /// All edges, by episode, both ends.
 #[derive(Clone, Debug, Default)]
 pub struct Edges {
-    rows: Vec<Vec<Edge>>,
+    rows: Vec<Row>,
     count: usize,
 }
 
@@ -79,13 +127,18 @@ impl Edges {
         self.count == 0
     }
 
-    pub(super) fn row(&self, document: u32) -> &[Edge] {
-        self.rows.get(document as usize).map_or(&[], Vec::as_slice)
+    fn row(&self, document: u32) -> &[Packed] {
+        self.rows.get(document as usize).map_or(&[], |row| row)
+    }
+
+    /// Those of an episode, in both directions.
+    pub(super) fn of(&self, document: u32) -> impl Iterator<Item = Edge> {
+        self.row(document).iter().map(|edge| Edge::from(*edge))
     }
 
     /// The edges that are kept with this episode: those to earlier ones.
     pub fn own(&self, document: u32) -> Vec<Edge> {
-        self.row(document).iter().filter(|edge| edge.to < document).copied().collect()
+        self.of(document).filter(|edge| edge.to < document).collect()
     }
 
     pub fn degree(&self, document: u32) -> usize {
@@ -94,7 +147,7 @@ impl Edges {
 
     /// Sum of the weights of an episode's edges.
     pub fn weight(&self, document: u32) -> f64 {
-        self.row(document).iter().map(Edge::weight).sum()
+        self.row(document).iter().map(|edge| edge.weight()).sum()
     }
 
     /// Later episodes that keep an edge to this one.
@@ -108,7 +161,7 @@ impl Edges {
     /// Visits what activation passes on to: what is alike, and what an episode led to.
     pub fn visit(&self, document: u32, visit: &mut dyn FnMut(u32, f64)) {
         for edge in self.row(document) {
-            if edge.kind == EdgeKind::Associates || edge.to > document {
+            if edge.kind() == EdgeKind::Associates || edge.to > document {
                 visit(edge.to, edge.weight());
             }
         }
@@ -118,21 +171,19 @@ impl Edges {
     /// left out.
     pub fn set(&mut self, document: u32, own: &[Edge]) {
         for old in self.own(document) {
-            let far = &mut self.rows[old.to as usize];
-            far.retain(|edge| !(edge.to == document && edge.kind == old.kind));
+            retain(&mut self.rows[old.to as usize], |edge| !(edge.to == document && edge.kind() == old.kind));
             self.count -= 1;
         }
-        let own: Vec<Edge> = own.iter().filter(|edge| edge.to < document).copied().collect();
         if self.rows.len() <= document as usize {
-            self.rows.resize(document as usize + 1, Vec::new());
+            self.rows.resize(document as usize + 1, Row::default());
         }
-        self.rows[document as usize].retain(|edge| edge.to > document);
+        let later = self.row(document).iter().filter(|edge| edge.to > document).copied();
+        let own: Vec<Packed> = own.iter().filter(|edge| edge.to < document).map(|edge| (*edge).into()).collect();
+        self.rows[document as usize] = later.chain(own.iter().copied()).collect();
         for edge in own {
-            self.rows[document as usize].push(edge);
-            self.rows[edge.to as usize].push(Edge { to: document, ..edge });
+            push(&mut self.rows[edge.to as usize], Packed { to: document, ..edge });
             self.count += 1;
         }
-        self.rows[document as usize].shrink_to_fit();
     }
 
     /// Takes an episode out with all of its edges.
@@ -140,7 +191,7 @@ impl Edges {
         let Some(row) = self.rows.get_mut(document as usize).map(std::mem::take) else { return };
         self.count -= row.len();
         for edge in row {
-            self.rows[edge.to as usize].retain(|back| back.to != document);
+            retain(&mut self.rows[edge.to as usize], |back| back.to != document);
         }
     }
 
@@ -167,23 +218,26 @@ impl Edges {
             }
         }
         let mut degrees: Vec<u32> = Vec::new();
-        let mut edges = Self::default();
+        let mut count = 0;
         for (block, rows) in &sound {
             visit_rows(*block, rows, |document, edge| {
                 degrees.resize(degrees.len().max(document as usize + 1), 0);
                 degrees[document as usize] += 1;
                 degrees[edge.to as usize] += 1;
-                edges.count += 1;
+                count += 1;
             });
         }
-        edges.rows = degrees.into_iter().map(|degree| Vec::with_capacity(degree as usize)).collect();
+        let mut rows_made: Vec<Vec<Packed>> =
+            degrees.into_iter().map(|degree| Vec::with_capacity(degree as usize)).collect();
         for (block, rows) in &sound {
             visit_rows(*block, rows, |document, edge| {
-                edges.rows[document as usize].push(edge);
-                edges.rows[edge.to as usize].push(Edge { to: document, ..edge });
+                let packed = Packed::from(edge);
+                rows_made[document as usize].push(packed);
+                rows_made[edge.to as usize].push(Packed { to: document, ..packed });
             });
         }
-        (edges, damaged)
+        let rows = rows_made.into_iter().map(Vec::into_boxed_slice).collect();
+        (Self { rows, count }, damaged)
     }
 }
 

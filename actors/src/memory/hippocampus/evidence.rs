@@ -65,7 +65,7 @@ impl Hears<FollowAssociations> for Hippocampus {
         let id_of = |document: u32| Some(pulse.record::<EpisodicMemory>(&episode_key(document))?.id);
         let next = |id: &String| -> Vec<(String, f64)> {
             let Some(document) = pulse.record::<u32>(&id_key(id)) else { return Vec::new() };
-            let edges = self.edges().row(document).iter().filter(|edge| edge.kind == EdgeKind::Associates);
+            let edges = self.edges().of(document).filter(|edge| edge.kind == EdgeKind::Associates);
             edges.filter_map(|edge| Some((id_of(edge.to)?, edge.weight()))).collect()
         };
         let ids = || asked.ids.iter().take(MOST);
