@@ -147,6 +147,8 @@ impl Agent {
         let parts = kit.parts.clone();
         let resumed = resume(&frame, &parts)?;
         keep_low_water(&frame);
+        let door = Arc::clone(&outside.door);
+        supervision.on_change(move |changed| door.tell_change(changed));
         let seated = kit.seat(&frame, &supervision, &outside);
         let driver = drive(&supervision, seated, &outside.door)?;
         if let Some(detail) = frame.latch.detail() {

@@ -12,7 +12,7 @@ use maxim_actors::effectors::channels::Submission;
 use maxim_actors::region::Tap;
 use maxim_actors::store::{StateStore, StoreOptions};
 use maxim_bus::latch::StopLatch;
-use maxim_bus::signals::lifecycle::PreemptionRequested;
+use maxim_bus::signals::lifecycle::{PreemptionRequested, RegionChanged};
 use maxim_bus::{AgentId, Clock, MessageId, Trust, VirtualClock};
 use tempfile::TempDir;
 
@@ -232,6 +232,30 @@ fn a_session_replays_to_the_same_decisions_and_states() {
     let bytes = fs::metadata(&files[0]).expect("there").len();
     let utterances = TALK.len() as u64 + 3;
     println!("{} inputs, {bytes} bytes, {} a percept, {:?}", report.inputs, bytes / utterances, report.elapsed);
+}
+
+#[test]
+fn what_supervision_tells_of_a_room_is_recorded_and_replays() {
+    let dir = TempDir::new().expect("a folder");
+    let mut session = Session::new(StateStore::in_memory(), dir.path(), &dir.path().join("recordings"), limits());
+    let tell = |session: &mut Session, is_held| {
+        let changed = RegionChanged { region: "hippocampus".into(), is_held, why: "a test".into() };
+        session.agent.outside.door.tell_change(changed);
+        session.agent.settle();
+    };
+    assert!(session.agent.cut("hippocampus"));
+    tell(&mut session, true);
+    session.say("create a file n.txt with the text hello");
+    tell(&mut session, false);
+    let files = session.end();
+    replayed(&files[0]);
+    let inputs = Recording::read(&files[0]).expect("readable").inputs;
+    let told: Vec<&str> = inputs
+        .iter()
+        .filter(|line| line.signal.as_deref() == Some("RegionChanged"))
+        .map(|line| &*line.region)
+        .collect();
+    assert_eq!(told, ["enrichment", "enrichment"]);
 }
 
 #[test]

@@ -1,12 +1,13 @@
 //! A spent restart budget: motion is held, a person is told, the room waits, the others go on.
 
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use maxim_actors::region::{Heart, InputRecord, Order, Tap, WardState};
 use maxim_bus::latch::{EffectKind, LatchState};
 use maxim_bus::signals::intent::IntentPermitted;
+use maxim_bus::signals::recall::{EnrichedPercept, MissingSection};
 use maxim_bus::signals::thought::TurnEnded;
 use maxim_bus::{Envelope, Lsn, Signal, Trust};
 
@@ -54,6 +55,26 @@ impl Tap for Permitted {
     }
 }
 
+/// Who said nothing of what was perceived last.
+#[derive(Default)]
+struct Silent(Mutex<Vec<MissingSection>>);
+
+impl Silent {
+    fn last(&self) -> Vec<MissingSection> {
+        self.0.lock().expect("no panic inside").clone()
+    }
+}
+
+impl Tap for Silent {
+    fn input(&self, _: InputRecord) {}
+
+    fn emitted(&self, _: Lsn, envelope: &Arc<Envelope>) {
+        if let Some(enriched) = envelope.get::<EnrichedPercept>() {
+            self.0.lock().expect("no panic inside").clone_from(&enriched.missing);
+        }
+    }
+}
+
 /// Kills until the budget of five is spent.
 fn spend(live: &Live, heart: &Heart) {
     for kill in 1..=6 {
@@ -88,6 +109,23 @@ fn every_room_that_fails_too_often_is_held_and_comes_back_on_release() {
         live.eventually(name, || live.agent.supervision.is_up());
         assert!(live.say("please create a file back.txt with the text here").reply.is_some(), "{name}");
     }
+}
+
+#[test]
+fn a_room_that_was_given_up_is_not_waited_for() {
+    let silent = Arc::new(Silent::default());
+    let live = Live::start(Plan { tap: Some(Arc::clone(&silent) as Arc<dyn Tap>), ..plan() });
+    spend(&live, &live.heart("hippocampus"));
+    // The clock stands still: a deadline would never pass.
+    live.say("please create a file held.txt with the text here");
+    let told = silent.last();
+    assert!(told.len() == 1 && told[0].region == "hippocampus" && told[0].reason.contains("given up"), "{told:?}");
+    live.agent.supervision.release_held();
+    live.eventually("it is back", || live.agent.supervision.is_up());
+    live.eventually("it is waited for again", || {
+        live.say("please create a file back.txt with the text here");
+        silent.last().is_empty()
+    });
 }
 
 #[test]

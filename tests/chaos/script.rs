@@ -15,7 +15,7 @@ use maxim_bus::signals::fear::SurveyFears;
 use maxim_bus::signals::goal::{GoalWish, GoalsSurveyed, SurveyGoals};
 use maxim_bus::signals::intent::ApprovalDecided;
 use maxim_bus::signals::layers::{ExportRecords, HurtRecalled, ImportRecords};
-use maxim_bus::signals::lifecycle::PreemptionRequested;
+use maxim_bus::signals::lifecycle::{PreemptionRequested, RegionChanged};
 use maxim_bus::signals::numbers::{
     AnalyseSeries, JudgeSeries, MetricsCorrelated, PatternConfirmed, PatternDropped, SeriesAnalysed, SeriesFeature,
     SeriesJudged, SeriesVerdict,
@@ -293,6 +293,9 @@ fn practise(live: &Live) {
     say(&door, "body", BodyStrained { intensity: None, action: None, kind: PainKind::Thrashing, place, reason });
     let gone = vec![("concept-1".to_owned(), MemoryRef::new(Layer::Hippocampus, "tide".to_owned()))];
     say(&door, "cross_layer_graph", SourcesRemoved { gone });
+    for is_held in [true, false] {
+        door.tell_change(RegionChanged { region: "cerebellum".into(), is_held, why: String::new() });
+    }
     say(&door, "nucleus_accumbens", HurtRecalled { tool: "lift".into(), at: door.now() });
     let (metric, confidence) = ("tool:lift:success".to_owned(), Confidence::clamped(0.8));
     say(

@@ -16,7 +16,7 @@ use maxim_bus::hash::StableHash;
 use maxim_bus::latch::{DurableAnswer, Raised, StopDetail};
 use maxim_bus::signals::body::MovementSensed;
 use maxim_bus::signals::intent::{ApprovalDecided, DecisionTaken};
-use maxim_bus::signals::lifecycle::{PreemptionChanged, PreemptionRequested};
+use maxim_bus::signals::lifecycle::{PreemptionChanged, PreemptionRequested, RegionChanged};
 use maxim_bus::signals::percept::Inbound;
 use maxim_bus::signals::recall::{EpisodesImported, ImportEpisodes, Inquiry, InquiryAnswered};
 use maxim_bus::signals::scene::Observed;
@@ -177,6 +177,11 @@ impl Door {
         self.put(DOOR, self.fresh_id(), Trust::Sensor, sensed);
     }
 
+    /// Tells the rooms what supervision knows of one of them.
+    pub fn tell_change(&self, changed: RegionChanged) {
+        self.put(DOOR, self.fresh_id(), Trust::Own, changed);
+    }
+
     /// Puts any signal onto the bus as its own turn. For import and observations.
     pub fn put<S: Signal>(&self, sender: RegionName, id: MessageId, trust: Trust, signal: S) {
         self.send(sender, id, trust, None, signal);
@@ -250,6 +255,7 @@ impl Effector for DoorKeeper {
             .performs::<EpisodesImported>()
             .performs::<SleepEnded>()
             .says::<PreemptionRequested>()
+            .says::<RegionChanged>()
             .says::<ApprovalDecided>()
             .says::<Inquiry>()
             .says::<ImportEpisodes>()

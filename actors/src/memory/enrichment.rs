@@ -1,16 +1,17 @@
 //! Enrichment: asks memory what a percept reminds of, and waits for it no longer than the deadline.
 //!
 //! Biology: the parahippocampal cortex, which binds a scene to its context.
-//! Law: all sections are asked at once; what has not answered at the deadline is a missing section with its name. A percept is
-//! no newer than 1 − its likeness to the nearest that memory found: what was said a year ago is old news, too.
-//! Remembers: percepts whose answers are out. Forgets: them, once enriched.
+//! Law: all sections are asked at once; what has not answered at the deadline is a missing section with its name. A room
+//! that was given up is asked, since it may be back, and not waited for. A percept is no newer than 1 − its likeness to the nearest that memory found: what was said a year ago is old news, too.
+//! Remembers: percepts whose answers are out; rooms that were given up. Forgets: these, once enriched or back.
 //! Down: percepts wait in its inbox.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use jiff::{SignedDuration, Timestamp};
 use maxim_bus::signals::concepts::{KnowledgeEntry, KnowledgeRecalled, RecallKnowledge};
 use maxim_bus::signals::fear::{FearsRecalled, RecallFears};
+use maxim_bus::signals::lifecycle::RegionChanged;
 use maxim_bus::signals::percept::{Disposition, SalientPercept};
 use maxim_bus::signals::recall::{
     DescribeTime, EnrichedPercept, EpisodeFilter, EpisodesRecalled, MissingSection, RecallEpisodes, RecalledEpisode,
@@ -57,6 +58,9 @@ pub struct EnrichmentSettings {
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub struct Enrichment {
     pending: BTreeMap<MessageId, Pending>,
+    /// Rooms that were given up for a while.
+    #[serde(default)]
+    held: BTreeSet<String>,
 }
 
 /// What is known so far of a percept whose record waits under its turn.
@@ -92,12 +96,21 @@ impl Pending {
         let rooms = knowledge_rooms.iter().map(|room| (self.knowledge.contains_key(*room), *room));
         answered.into_iter().chain(rooms).filter(|(answered, _)| !answered).map(|(_, room)| room).collect()
     }
+
+    /// Whether somebody may still answer who is waited for.
+    fn waits(&self, held: &BTreeSet<String>, settings: &EnrichmentSettings) -> bool {
+        self.silent(settings.knowing()).into_iter().any(|room| !held.contains(room))
+    }
 }
 
 impl EnrichmentSettings {
     /// The rooms that are asked what is generally known.
     fn knowing(&self) -> &[RegionName] {
         if self.knowledge == 0 { &[] } else { &self.knowledge_rooms }
+    }
+
+    fn asks(&self, room: &str) -> bool {
+        [EPISODES, TIMES, PROGRAMS, FEARS].iter().chain(self.knowing()).any(|asked| *asked == room)
     }
 }
 
@@ -110,10 +123,20 @@ pub enum EnrichmentEvent {
     Practised { turn: MessageId, programs: Vec<ProgramRecalled> },
     Feared { turn: MessageId, fears: FearsRecalled },
     Enriched { turn: MessageId },
+    Held { room: String },
+    Back { room: String },
 }
 
 wiring!(Enrichment {
-    hears: [SalientPercept, EpisodesRecalled, TimeDescribed, KnowledgeRecalled, ProgramsRecalled, FearsRecalled],
+    hears: [
+        SalientPercept,
+        EpisodesRecalled,
+        TimeDescribed,
+        KnowledgeRecalled,
+        ProgramsRecalled,
+        FearsRecalled,
+        RegionChanged
+    ],
     back: [],
     emits: [RecallEpisodes, DescribeTime, RecallKnowledge, RecallPrograms, RecallFears, EnrichedPercept],
 });
@@ -161,6 +184,12 @@ impl Region for Enrichment {
             EnrichmentEvent::Enriched { turn } => {
                 self.pending.remove(&turn);
             }
+            EnrichmentEvent::Held { room } => {
+                self.held.insert(room);
+            }
+            EnrichmentEvent::Back { room } => {
+                self.held.remove(&room);
+            }
         }
     }
 
@@ -171,7 +200,7 @@ impl Region for Enrichment {
     fn tick(&self, pulse: &mut Pulse<'_, Self>) {
         let now = pulse.now();
         for (turn, pending) in self.pending.iter().filter(|(_, pending)| pending.due <= now) {
-            self.finish(*turn, pending.clone(), pulse);
+            self.finish(*turn, pending.clone(), &self.held, pulse);
         }
     }
 }
@@ -181,13 +210,16 @@ fn record_key(turn: MessageId) -> Vec<u8> {
 }
 
 impl Enrichment {
-    fn finish(&self, turn: MessageId, pending: Pending, pulse: &mut Pulse<'_, Self>) {
+    fn finish(&self, turn: MessageId, pending: Pending, held: &BTreeSet<String>, pulse: &mut Pulse<'_, Self>) {
         let key = record_key(turn);
         if let Some(mut salient) = pulse.record::<SalientPercept>(&key) {
             let settings = pulse.settings();
             let late = |region: RegionName| MissingSection {
                 region: region.into(),
-                reason: format!("no answer within {} ms", settings.deadline.as_millis()),
+                reason: match held.contains(region) {
+                    true => "it failed too often and was given up for a while".into(),
+                    false => format!("no answer within {} ms", settings.deadline.as_millis()),
+                },
             };
             let mut missing: Vec<_> = pending.silent(settings.knowing()).into_iter().map(late).collect();
             let unbuilt = |room: &RegionName| MissingSection { region: (*room).into(), reason: "not built".into() };
@@ -216,10 +248,10 @@ impl Enrichment {
         let Some(pending) = self.pending.get(&turn) else { return }; // it came after the deadline
         let mut pending = pending.clone();
         of(&mut pending);
-        if pending.silent(pulse.settings().knowing()).is_empty() {
-            self.finish(turn, pending, pulse);
-        } else {
+        if pending.waits(&self.held, pulse.settings()) {
             pulse.keep(answer);
+        } else {
+            self.finish(turn, pending, &self.held, pulse);
         }
     }
 }
@@ -271,6 +303,23 @@ impl Hears<SalientPercept> for Enrichment {
         }
         pulse.ask(PROGRAMS, RecallPrograms { text: text.clone(), limit: PRACTISED });
         pulse.ask(FEARS, RecallFears { text: text.clone(), limit: FEARED });
+    }
+}
+
+impl Hears<RegionChanged> for Enrichment {
+    fn hear(&self, changed: &RegionChanged, pulse: &mut Pulse<'_, Self>) {
+        let (room, known) = (changed.region.clone(), self.held.contains(&changed.region));
+        if !changed.is_held && known {
+            pulse.keep(EnrichmentEvent::Back { room });
+        } else if changed.is_held && !known && pulse.settings().asks(&room) {
+            let mut held = self.held.clone();
+            held.insert(room.clone());
+            pulse.keep(EnrichmentEvent::Held { room });
+            let settings = pulse.settings();
+            for (turn, pending) in self.pending.iter().filter(|(_, pending)| !pending.waits(&held, settings)) {
+                self.finish(*turn, pending.clone(), &held, pulse);
+            }
+        }
     }
 }
 

@@ -66,7 +66,7 @@ impl<R: Region> RegionActor<R> {
         match loaded {
             Ok(Ok(seat)) => {
                 self.seat = Some(seat);
-                post.heart.set_state(WardState::Running);
+                post.supervision.came_up(&post.heart);
             }
             Ok(Err(error)) => self.fail(ctx, &error.to_string()),
             Err(panic) => self.fail(ctx, &panic_text(&*panic)),

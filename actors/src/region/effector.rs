@@ -413,7 +413,7 @@ impl<E: Effector> EffectorActor<E> {
             _ if !self.is_current() => {}
             Ok(effector) => {
                 self.effector = Some(effector);
-                post.heart.set_state(WardState::Running);
+                post.supervision.came_up(&post.heart);
             }
             Err(panic) => self.recover(&panic_text(&*panic)),
         }

@@ -8,6 +8,7 @@ use std::time::Duration;
 use actix::{Arbiter, ArbiterHandle};
 use maxim_bus::clock::monotonic_micros;
 use maxim_bus::latch::StopLatch;
+use maxim_bus::signals::lifecycle::RegionChanged;
 use maxim_bus::{RegionName, Stage};
 use parking_lot::Mutex;
 
@@ -120,6 +121,8 @@ pub trait Ward: Send + Sync {
 
 /// A notice for a person: something in the brain is not as it should be.
 pub type Notice = Box<dyn Fn(&str) + Send + Sync>;
+/// A notice for the other rooms.
+pub type RegionNotice = Box<dyn Fn(RegionChanged) + Send + Sync>;
 
 /// The supervisor of an agent's rooms. Plain data behind locks, so that the watchdog can use it from its own thread.
 pub struct Supervision {
@@ -135,6 +138,7 @@ pub struct Supervision {
     /// The agent ends: no thread is replaced any more.
     ending: AtomicBool,
     notice: Mutex<Option<Notice>>,
+    region_notice: Mutex<Option<RegionNotice>>,
     jitter: AtomicU64,
 }
 
@@ -158,6 +162,7 @@ impl Supervision {
             zombies: Arc::new(AtomicUsize::new(0)),
             ending: AtomicBool::new(false),
             notice: Mutex::new(None),
+            region_notice: Mutex::new(None),
             jitter: AtomicU64::new(0x9e37_79b9),
         })
     }
@@ -165,6 +170,26 @@ impl Supervision {
     /// Where notices for a person go.
     pub fn on_notice(&self, notice: impl Fn(&str) + Send + Sync + 'static) {
         *self.notice.lock() = Some(Box::new(notice));
+    }
+
+    /// Where notices for the other rooms go; to be set before the rooms start.
+    pub fn on_change(&self, notice: impl Fn(RegionChanged) + Send + Sync + 'static) {
+        *self.region_notice.lock() = Some(Box::new(notice));
+    }
+
+    fn tell_rooms(&self, region: RegionName, is_held: bool, why: &str) {
+        if let Some(notice) = &*self.region_notice.lock() {
+            notice(RegionChanged { region: region.into(), is_held, why: why.into() });
+        }
+    }
+
+    /// A room has loaded its state and takes mail.
+    pub(super) fn came_up(&self, heart: &Heart) {
+        let is_news = matches!(heart.state(), WardState::Off | WardState::Held);
+        heart.set_state(WardState::Running);
+        if is_news {
+            self.tell_rooms(heart.name(), false, "");
+        }
     }
 
     /// Starts the rooms: those of [`Placement::Own`] on arbiters of their own, the rest on `pool` shared ones.
@@ -224,6 +249,7 @@ impl Supervision {
                 self.latch.hold_motion();
                 heart.set_state(WardState::Held);
                 self.escalate(heart, stage, why, with_group);
+                self.tell_rooms(heart.name(), true, why);
             }
         }
         // Counted last: whoever sees the count sees what came of the failure.

@@ -46,7 +46,18 @@ pub struct PreemptionChanged {
     pub cancelled_turns: Vec<MessageId>,
 }
 
+/// A room is up, or was given up for a while: what supervision knows of it. A restart that takes milliseconds isn't told.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct RegionChanged {
+    pub region: String,
+    /// It failed too often, and takes no mail until it is tried again.
+    pub is_held: bool,
+    /// What it failed of last; empty when it is up.
+    pub why: String,
+}
+
 signal! {
     PreemptionRequested: Anywhere, Transient, Control;
     PreemptionChanged: Anywhere, Lossless, Control;
+    RegionChanged: Anywhere, Transient, Control;
 }
