@@ -203,6 +203,9 @@ async fn live(plan: Plan, opened: Opened, watch: Stopwatch) -> Result<Exit, CliE
     let took = watch.elapsed().as_millis();
     eprintln!("maxim: ready in {took} ms on http://{address}, data in {}", plan.folder.path().display());
     systemd::ready(&agent);
+    if let Some(recorder) = &recorder {
+        recorder.rooms_are_up();
+    }
     // Only now: what comes in must find a brain that takes it.
     let channels = rooms
         .channels

@@ -62,11 +62,12 @@ pub struct Limits {
     pub start_bytes: usize,
     /// Inputs and signals that may wait for the writer. Default 16384.
     pub queue: usize,
-    /// How long the first file waits to be begun, so that rooms that wake have the machine to themselves. Default 500 ms.
+    /// How long the first file waits for [`Recorder::rooms_are_up`], so that rooms that wake have the machine to
+    /// themselves. Default 5 s.
     pub lead: Duration,
 }
 
-const LEAD: Duration = Duration::from_millis(500);
+const LEAD: Duration = Duration::from_secs(5);
 /// Most records that a file begins with, in bytes.
 const START_BYTES: u64 = 64 << 20;
 
@@ -144,6 +145,12 @@ impl Recorder {
         let thread = thread.map_err(RecorderError::Thread)?;
         let (scribe, many) = (thread.thread().clone(), (limits.queue as u64 / 4).max(1));
         Ok(Arc::new(Self { letters, counters, scribe, many, thread: Mutex::new(Some(thread)) }))
+    }
+
+    /// The rooms are awake: the first file may begin.
+    pub fn rooms_are_up(&self) {
+        self.letters.say_awake();
+        self.scribe.unpark();
     }
 
     pub fn counts(&self) -> RecorderCounts {

@@ -46,12 +46,19 @@ pub struct Counters {
 pub struct Letterbox {
     most: usize,
     items: Mutex<VecDeque<Item>>,
+    /// The rooms that the first file waits for.
+    are_awake: AtomicBool,
     is_closing: AtomicBool,
 }
 
 impl Letterbox {
     pub fn new(most: usize) -> Self {
-        Self { most: most.max(1), items: Mutex::default(), is_closing: AtomicBool::new(false) }
+        Self {
+            most: most.max(1),
+            items: Mutex::default(),
+            are_awake: AtomicBool::new(false),
+            is_closing: AtomicBool::new(false),
+        }
     }
 
     /// False when it is full.
@@ -62,6 +69,11 @@ impl Letterbox {
             items.push_back(item);
         }
         fits
+    }
+
+    /// The first file needs wait no longer.
+    pub fn say_awake(&self) {
+        self.are_awake.store(true, Ordering::SeqCst);
     }
 
     /// Nothing comes any more.
@@ -200,8 +212,9 @@ impl Scribe {
 
     /// Rooms that wake go first: what the first file begins with is frozen already. True when it is to close.
     fn let_wake(&mut self) -> bool {
-        let since = Stopwatch::start();
-        while since.elapsed() < self.limits.lead && self.held.len() < self.limits.queue / 4 {
+        let (since, lead, letters) = (Stopwatch::start(), self.limits.lead, Arc::clone(&self.letters));
+        let waits = || !letters.are_awake.load(Ordering::SeqCst) && since.elapsed() < lead;
+        while waits() && self.held.len() < self.limits.queue / 4 {
             std::thread::park_timeout(LOOK);
             if self.take_mail() {
                 return true;

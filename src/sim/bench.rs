@@ -53,6 +53,7 @@ pub async fn run(folder: &Path, load: Workload) -> Result<Value, Broken> {
     let started = Stopwatch::start();
     let (agent, store, recorder) = start(folder, load.seed)?;
     let ready_ms = until_up(&agent, &started).await;
+    recorder.rooms_are_up();
     let filled = fill(&agent, load).await?;
     let reopened_ms = match load.episodes {
         0 => ready_ms,
@@ -61,6 +62,7 @@ pub async fn run(folder: &Path, load: Workload) -> Result<Value, Broken> {
             let again = Stopwatch::start();
             let (agent_again, store_again, recorder_again) = start(folder, load.seed)?;
             let took = until_up(&agent_again, &again).await;
+            recorder_again.rooms_are_up();
             return measure(folder, load, (agent_again, store_again, recorder_again), took, filled).await;
         }
     };

@@ -33,7 +33,7 @@ pub struct Session {
     settings: Settings,
 }
 
-/// An agent in virtual time has said everything before half a second of ours is over.
+/// An agent in virtual time has said everything before the first file would be begun.
 pub fn limits() -> Limits {
     Limits { lead: Duration::ZERO, ..Limits::from(&Settings::default().recorder) }
 }
