@@ -4,7 +4,6 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 use std::time::Duration;
 
-use maxim_actors::learning::nucleus_accumbens::region::MOST_KINDS;
 use maxim_actors::memory::hippocampus::{Hippocampus, exporting};
 use maxim_actors::region::{RecordView, Region, layer_of};
 use maxim_actors::store::StateStore;
@@ -340,7 +339,7 @@ fn what_was_met_in_many_circumstances_and_many_kinds_of_it_leave_the_room_that_l
         bench.import(part.to_vec(), true);
     }
     let root = bench.agent.frame.store.recover("nucleus_accumbens").expect("recovers").root;
-    assert!(root.is_some_and(|root| root.len() > 1 << 20), "more than a room's state should be");
+    assert!(root.is_none_or(|root| root.len() < 1 << 20), "what it knows of kinds stands in records");
     bench.crash();
     let kinds = |bench: &mut Bench, tool: &str| {
         bench.inquire("predict_outcome", json!({"tool_name": tool}))["observations"].as_u64().expect("a number")
@@ -348,6 +347,6 @@ fn what_was_met_in_many_circumstances_and_many_kinds_of_it_leave_the_room_that_l
     assert_eq!([kinds(&mut bench, "find_0"), kinds(&mut bench, "find_299")], [32, 32]);
     let exported = exported(&mut bench, 100);
     let known = exported.iter().filter(|line| line.contains("\"part\":\"events\"")).count();
-    assert_eq!(known, MOST_KINDS);
+    assert_eq!(known, 601, "all of them");
     assert_eq!(bench.say("touch the stove").actions[0].status, "asked", "what hurt isn't among those that went");
 }

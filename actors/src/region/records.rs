@@ -122,6 +122,13 @@ impl<'a> RecordView<'a> {
         }
     }
 
+    /// For who has a record in memory and rests on it: it is taken down where somebody takes down what is found.
+    pub fn rests_on(&self, key: &[u8]) {
+        if self.found.is_some() {
+            self.bytes(key);
+        }
+    }
+
     /// The record, if it is there and of this shape.
     pub fn get<T: DeserializeOwned>(&self, key: &[u8]) -> Option<T> {
         let bytes = self.bytes(key)?;

@@ -393,6 +393,7 @@ impl AgentSettings {
             },
             nucleus_accumbens: NacSettings {
                 alpha: memory.nac_alpha,
+                kinds_max: memory.nac_kinds_max as usize,
                 mode: mode.as_str().into(),
                 zone: agent.zone(),
                 encoder,

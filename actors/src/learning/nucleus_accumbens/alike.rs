@@ -1,5 +1,6 @@
 //! Known kinds of events that an unknown one is like, by the meaning of their names.
 
+use std::cell::RefCell;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
@@ -32,43 +33,37 @@ fn phrase(kind: &EventKind) -> String {
     words
 }
 
-/// Vectors of the names of known kinds, so that an unknown one is compared with them without reading them again.
+/// Vectors of the names of known kinds, made when an unknown one is first compared with them.
 #[derive(Default)]
 pub struct Phrases {
     encoder: Option<Arc<dyn Encoder>>,
-    vectors: BTreeMap<String, Embedding>,
+    vectors: RefCell<BTreeMap<String, Embedding>>,
 }
 
 impl Phrases {
     pub fn with_encoder(encoder: Arc<dyn Encoder>) -> Self {
-        Self { encoder: Some(encoder), vectors: BTreeMap::new() }
-    }
-
-    /// From now on this kind may lend.
-    pub fn know(&mut self, kind: &EventKind) {
-        let key = kind.key();
-        if let Some(encoder) = self.encoder.as_ref().filter(|_| !self.vectors.contains_key(&key)) {
-            self.vectors.insert(key, encoder.embed(&phrase(kind)));
-        }
+        Self { encoder: Some(encoder), vectors: RefCell::default() }
     }
 
     /// It lends no more.
     pub fn forget(&mut self, key: &str) {
-        self.vectors.remove(key);
+        self.vectors.get_mut().remove(key);
     }
 
-    pub fn know_all(&mut self, links: &LinkTable) {
-        links.records().for_each(|(_, record)| self.know(&record.kind));
-    }
-
-    /// Keys of the kinds most alike, with how alike they are; the best first, ties by key.
-    pub fn alike(&self, kind: &EventKind) -> Vec<(String, f64)> {
+    /// Keys of the known kinds most alike, with how alike they are; the best first, ties by key.
+    pub fn alike(&self, kind: &EventKind, known: &LinkTable) -> Vec<(String, f64)> {
         let Some(encoder) = &self.encoder else { return Vec::new() };
+        let mut vectors = self.vectors.borrow_mut();
+        if vectors.len() < known.kinds() {
+            for (key, record) in known.records().filter(|(key, _)| !vectors.contains_key(*key)).collect::<Vec<_>>() {
+                vectors.insert(key.to_owned(), encoder.embed(&phrase(&record.kind)));
+            }
+        }
         let asked = encoder.embed(&phrase(kind));
         let likeness = |other: &Embedding| {
             asked.cosine(other).map_or(0.0, |cosine| f64::from(calibrated(cosine, encoder.floor())))
         };
-        let known = self.vectors.iter().map(|(key, vector)| (key, likeness(vector)));
+        let known = vectors.iter().map(|(key, vector)| (key, likeness(vector)));
         let near = known.filter(|(_, likeness)| *likeness >= LENDS_FROM);
         let mut found: Vec<(String, f64)> = near.map(|(key, likeness)| (key.clone(), likeness)).collect();
         found.sort_by(|a, b| b.1.total_cmp(&a.1).then_with(|| a.0.cmp(&b.0)));
@@ -111,15 +106,14 @@ mod tests {
                 });
             }
         }
-        let mut phrases = Phrases::with_encoder(Arc::new(TokenTable::embedded()));
-        phrases.know_all(&links);
-        let oven = phrases.alike(&kind("touchOven"));
+        let phrases = Phrases::with_encoder(Arc::new(TokenTable::embedded()));
+        let oven = phrases.alike(&kind("touchOven"), &links);
         assert_eq!(oven.iter().map(|(key, _)| key.as_str()).collect::<Vec<_>>(), ["touch_stove"], "{oven:?}");
         let similar: Vec<(&str, f64)> = oven.iter().map(|(key, likeness)| (key.as_str(), *likeness)).collect();
         let borrowed = links.borrow(&similar, &[], Timestamp::UNIX_EPOCH);
         let known = links.predict(&kind("touch_stove"), &[], &[], Timestamp::UNIX_EPOCH);
         assert_eq!((borrowed.basis, borrowed.valence), (Basis::Borrowed, known.valence));
         assert!(borrowed.confidence.get() < known.confidence.get() / 2.0);
-        assert!(phrases.alike(&kind("compile_project")).is_empty());
+        assert!(phrases.alike(&kind("compile_project"), &links).is_empty());
     }
 }

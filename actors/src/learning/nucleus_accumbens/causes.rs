@@ -1,37 +1,24 @@
 //! What a text reminds of what was learned: what the actions that it speaks of led to.
 
-use std::collections::{BTreeMap, BTreeSet};
-
 use jiff::Timestamp;
 use maxim_bus::Trust;
 use maxim_bus::signals::concepts::{KnowledgeEntry, KnowledgeRecalled, Layer, RecallKnowledge};
 use maxim_bus::units::Confidence;
 
+use super::known::Known;
 use super::law::{confidence, recency};
-use super::model::LinkTable;
 use super::region::NucleusAccumbens;
-use crate::language::Stems;
 use crate::region::{Hears, Pulse};
 
 /// Pieces when nobody says how many.
 const LIMIT: usize = 5;
 
 /// The links of the actions all of whose name's words are in the text, the surest first.
-fn causes(links: &LinkTable, text: &str, limit: usize, now: Timestamp) -> Vec<KnowledgeEntry> {
-    let stems = Stems::default();
-    let of = |text: &str| stems.of_text(&text.replace('_', " ")).into_iter().collect::<BTreeSet<String>>();
-    let said = of(text);
-    let is_named = |tool: &str| {
-        let words = of(tool);
-        !words.is_empty() && words.is_subset(&said)
-    };
-    let mut named: BTreeMap<&str, bool> = BTreeMap::new();
+fn causes(known: &Known, text: &str, limit: usize, now: Timestamp) -> Vec<KnowledgeEntry> {
     let mut found = Vec::new();
-    for (event, record) in links.records() {
-        let tool = record.kind.tool.as_str();
-        if !*named.entry(tool).or_insert_with(|| is_named(tool)) {
-            continue;
-        }
+    let named = known.named().in_text(text);
+    for (event, record) in named.into_iter().flat_map(|tool| known.links().records_of(tool)) {
+        let tool = &record.kind.tool;
         for link in &record.links {
             let sure = Confidence::clamped(confidence(link.observations).get() * recency(link.last, now));
             let (outcome, times, all) = (&link.outcome.name, link.observations, record.observations);
@@ -39,7 +26,7 @@ fn causes(links: &LinkTable, text: &str, limit: usize, now: Timestamp) -> Vec<Kn
             found.push(KnowledgeEntry {
                 layer: Layer::Nac,
                 id: format!("{event} -> {outcome}"),
-                name: tool.to_owned(),
+                name: tool.clone(),
                 category: "causal link".into(),
                 text: format!("{event} led to {outcome} {times} of {all} times{after}"),
                 score: sure.get(),
@@ -56,35 +43,34 @@ fn causes(links: &LinkTable, text: &str, limit: usize, now: Timestamp) -> Vec<Kn
 
 impl Hears<RecallKnowledge> for NucleusAccumbens {
     fn hear(&self, asked: &RecallKnowledge, pulse: &mut Pulse<'_, Self>) {
-        let entries = self.links().map_or_else(Vec::new, |links| causes(links, &asked.text, asked.limit, pulse.now()));
+        let entries = causes(&self.known(), &asked.text, asked.limit, pulse.now());
         pulse.reply(KnowledgeRecalled { layer: Layer::Nac, entries });
     }
 }
 
 #[cfg(test)]
 mod tests {
-    use maxim_bus::Provenance;
     use serde_json::{Map, json};
 
     use super::super::event::{EventKind, OutcomeKind};
-    use super::super::model::Observation;
+    use super::super::region::Observed;
     use super::*;
 
     #[test]
     fn a_text_reminds_of_what_the_actions_that_it_names_led_to() {
-        let mut links = LinkTable::new(0.14);
+        let mut links = Known::default();
         for (second, (tool, success)) in (0i64..).zip([("write_file", true), ("write_file", true), ("bash", false)]) {
             let params: Map<_, _> = json!({"path": "a.txt"}).as_object().expect("an object").clone();
-            links.observe(&Observation {
-                event: &EventKind::of(tool, &params),
-                context: &[],
-                outcome: &OutcomeKind::of_success(Some(success)),
-                cues: &[],
-                around: &[],
-                delay: None,
-                episode: None,
-                provenance: Provenance::OwnExperience,
+            links.learn(&Observed {
+                kind: EventKind::of(tool, &params),
+                outcome: OutcomeKind::of_success(Some(success)),
+                mode: "active".into(),
+                circumstances: Vec::new(),
+                around: Vec::new(),
+                delay_s: None,
+                episode: "e".into(),
                 at: Timestamp::from_second(second).expect("a time"),
+                alpha: 0.14,
             });
         }
         let now = Timestamp::from_second(10).expect("a time");

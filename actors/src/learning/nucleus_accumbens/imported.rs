@@ -1,7 +1,7 @@
 //! What was done elsewhere: episodes that an import brings say how it ended, and so teach what to expect. They are news to
 //! nobody here, so they reward and surprise nothing; what hurt is told to the gate.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use jiff::Timestamp;
 use maxim_bus::signals::layers::HurtRecalled;
@@ -10,8 +10,9 @@ use maxim_bus::units::Valence;
 
 use super::circumstances::Circumstances;
 use super::event::{EventKind, OutcomeKind};
+use super::kept::{Learned, small};
 use super::model::LinkTable;
-use super::region::{Imported, NacEvent, NucleusAccumbens, Observed};
+use super::region::{Lessons, NacEvent, NucleusAccumbens, Observed};
 use super::remembering::hurt_at;
 use crate::region::{Hears, Pulse};
 
@@ -34,14 +35,15 @@ fn observed(act: &EndedAct, pulse: &Pulse<'_, NucleusAccumbens>) -> Observed {
 impl NucleusAccumbens {
     /// Tools that are bad when this is learned, and when they were found so.
     fn would_hurt(&self, imported: &[Observed], alpha: f64) -> BTreeMap<String, Timestamp> {
+        let links = self.links();
         let mut trial = LinkTable::new(alpha);
         for event in imported {
             let key = event.kind.key();
-            if trial.record(&key).is_some() {
-                // It was taken over with the first of its kind.
-            } else if let Some((links, record)) = self.links().and_then(|links| Some((links, links.record(&key)?))) {
-                trial.restore_record(record.clone());
-                links.cue(&key).into_iter().for_each(|strength| trial.restore_cue(key.clone(), strength));
+            // It is taken over with the first of its kind.
+            if trial.record(&key).is_none()
+                && let Some(record) = links.record(&key)
+            {
+                Learned::of(&links, &key, small(record)).put_into(&mut trial);
             }
             event.teach(&mut trial);
         }
@@ -65,6 +67,8 @@ impl Hears<EpisodesCaptured> for NucleusAccumbens {
         for (tool, at) in self.would_hurt(&imported, pulse.settings().alpha) {
             pulse.emit(HurtRecalled { tool, at });
         }
-        pulse.keep(NacEvent::Imported(Imported { imported }));
+        let kinds: BTreeSet<String> = imported.iter().map(|event| event.kind.key()).collect();
+        self.recollect(kinds.iter().map(String::as_str), pulse.records());
+        pulse.keep(NacEvent::Lessons(Lessons { lessons: imported }));
     }
 }

@@ -8,6 +8,8 @@ pub mod delay;
 pub mod door;
 pub mod event;
 mod imported;
+mod kept;
+mod known;
 pub mod law;
 pub mod links;
 pub mod model;
@@ -16,6 +18,8 @@ mod promotion;
 pub mod region;
 mod remembering;
 mod series;
+#[cfg(test)]
+mod tests;
 
 pub use region::{NacSettings, NucleusAccumbens};
 pub use series::OutcomeSeries;

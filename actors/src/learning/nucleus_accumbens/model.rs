@@ -35,7 +35,7 @@ pub struct ConditionCount {
 
 /// Conditions by context field, each the most observed values first come, first kept.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-pub struct ContextCondition(BTreeMap<String, Vec<ConditionCount>>);
+pub struct ContextCondition(pub(super) BTreeMap<String, Vec<ConditionCount>>);
 
 impl ContextCondition {
     pub fn field(&self, field: &str) -> &[ConditionCount] {
@@ -182,6 +182,16 @@ impl LinkTable {
         self.alpha
     }
 
+    /// From now on it learns at this rate, in (0, 1].
+    pub(super) fn learn_at(&mut self, alpha: f64) {
+        self.alpha = alpha.clamp(f64::MIN_POSITIVE, 1.0);
+    }
+
+    /// Kinds of events that are known.
+    pub fn kinds(&self) -> usize {
+        self.events.len()
+    }
+
     /// Records by key, ascending.
     pub fn records(&self) -> impl Iterator<Item = (&str, &EventRecord)> {
         self.events.iter().map(|(key, record)| (key.as_str(), record))
@@ -198,6 +208,10 @@ impl LinkTable {
         self.events.get(key)
     }
 
+    pub(super) fn record_mut(&mut self, key: &str) -> Option<&mut EventRecord> {
+        self.events.get_mut(key)
+    }
+
     pub fn cue(&self, name: &str) -> Option<f64> {
         self.cues.get(name).copied()
     }
@@ -212,18 +226,26 @@ impl LinkTable {
         self.cues.insert(name, strength);
     }
 
-    /// Lets go of one kind of event when there are more than `most`: what hurt stays longest, then what was seen most often,
-    /// then latest. Its key, when one went.
-    pub fn let_go_beyond(&mut self, most: usize) -> Option<String> {
+    /// The kinds to let go of where there are more than `most`, a sixteenth more than must go: what hurt stays longest,
+    /// then what was seen most often, then latest.
+    pub fn beyond(&self, most: usize) -> Vec<String> {
         if self.events.len() <= most {
-            return None;
+            return Vec::new();
         }
-        let rank = |record: &EventRecord| (record.hurt.is_some(), record.observations, record.last);
-        let (key, _) = self.events.iter().min_by_key(|(_, record)| rank(record))?;
-        let key = key.clone();
-        self.events.remove(&key);
-        self.cues.remove(&key);
-        Some(key)
+        let excess = self.events.len() - (most - most / 16);
+        let mut ranked: Vec<_> = self
+            .events
+            .iter()
+            .map(|(key, record)| ((record.hurt.is_some(), record.observations, record.last), key))
+            .collect();
+        ranked.select_nth_unstable(excess - 1);
+        ranked[..excess].iter().map(|(_, key)| (*key).clone()).collect()
+    }
+
+    /// Knows nothing of this kind any more.
+    pub fn forget(&mut self, key: &str) {
+        self.events.remove(key);
+        self.cues.remove(key);
     }
 
     /// Learns from one outcome. Constant cost: it grows with cues and context fields, not with what is known.

@@ -19,6 +19,9 @@ const CONTEXT_PRIOR: f64 = 4.0;
 /// Share of confidence that is left when a prediction is borrowed from another kind of event.
 const BORROWED: f64 = 0.5;
 
+/// Kinds of one tool that an unseen one borrows from, at most.
+const MOST_LENDERS: usize = 16;
+
 /// What a prediction rests on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
@@ -105,9 +108,17 @@ impl LinkTable {
             }
             return prediction;
         }
-        let similar: Vec<(&str, f64)> =
-            self.records_of(&event.tool).map(|(key, record)| (key, event.similarity(&record.kind))).collect();
-        self.borrow(&similar, context, at)
+        self.borrow(&self.similar(event), context, at)
+    }
+
+    /// The same tool's kinds that an unseen one of it borrows from: the most similar, then the most observed.
+    pub(super) fn similar(&self, event: &EventKind) -> Vec<(&str, f64)> {
+        let kinds = self.records_of(&event.tool);
+        let mut kinds: Vec<_> =
+            kinds.map(|(key, record)| (event.similarity(&record.kind), record.observations, key)).collect();
+        kinds.sort_by(|a, b| b.0.total_cmp(&a.0).then_with(|| b.1.cmp(&a.1)).then_with(|| a.2.cmp(b.2)));
+        kinds.truncate(MOST_LENDERS);
+        kinds.into_iter().map(|(similarity, _, key)| (key, similarity)).collect()
     }
 
     /// The same among things, where they took part before.

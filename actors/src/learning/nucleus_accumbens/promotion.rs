@@ -149,7 +149,7 @@ fn candidate(tool: &str, outcome: &str, pattern: &Pattern<'_>, total: u64, share
 
 impl Hears<OfferCandidates> for NucleusAccumbens {
     fn hear(&self, asked: &OfferCandidates, pulse: &mut Pulse<'_, Self>) {
-        let candidates = self.links().map(|links| candidates(links, asked)).unwrap_or_default();
+        let candidates = candidates(&self.links(), asked);
         pulse.reply(CandidatesOffered { source: Self::NAME.into(), candidates });
     }
 }

@@ -3,9 +3,13 @@
 //! Biology: dopaminergic reward prediction errors in the ventral striatum.
 //! Law: Rescorla and Wagner (1972), see `law.rs`; links are keyed by kinds, never by values; values, goal and hour are
 //! their conditions (`circumstances.rs`).
-//! Remembers: links with their conditions, delays and episodes. Forgets: by unlearning.
+//! Remembers: of each kind of event a record of its links, their delays and episodes, and one of their circumstances
+//! (`kept.rs`); what was learned since a kind's records were written waits in the root, so that a kind that is met often is
+//! written once for many lessons. Forgets: by unlearning, and the kinds beyond the most that it may know.
 //! Down: nothing is learned meanwhile, outcomes wait; predictions are a missing section.
 
+use std::cell::{Ref, RefCell};
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use jiff::Timestamp;
@@ -30,10 +34,12 @@ use super::alike::Phrases;
 use super::circumstances::Circumstances;
 use super::cues::{Around, CueStrengths, Present};
 use super::event::{EventKind, OutcomeKind};
+use super::kept::{KINDS, KeptConditions, Learned, conditions_key, kind_key, small};
+use super::known::Known;
 use super::law::{Reinforcement, value_of};
 use super::model::{LinkTable, Observation};
 use super::predict::Basis;
-use super::remembering::Recalled;
+use super::remembering::{Recalled, Restored};
 use crate::action::tools::messaging::{CALL_USER, SEND_MESSAGE};
 use crate::language::Encoder;
 use crate::region::{Card, Hears, Pulse, RecordView, Region};
@@ -51,16 +57,24 @@ pub struct NacSettings {
     pub zone: TimeZone,
     /// Tells which kinds of events are called alike.
     pub encoder: Arc<dyn Encoder>,
+    /// Kinds of events that are known at once, 1 or more. Default 2 000: what is small of one takes a few kilobytes of memory.
+    pub kinds_max: usize,
 }
 
-/// Kinds of events that are known at once: each takes some kilobytes of the state, up to 70 for one that was met in many
-/// circumstances.
-pub const MOST_KINDS: usize = 400;
+/// Lessons that wait in the root, about half a kilobyte each; with more of them kinds are written down.
+const MOST_WAITING: usize = 512;
+/// Kinds that are written down, or let go, in one commit.
+const AT_ONCE: usize = 32;
 
 #[derive(Default, Serialize, Deserialize)]
 pub struct NucleusAccumbens {
-    links: Option<LinkTable>,
+    /// What stood in the root before there were records; empties, kind by kind, after the first start.
+    #[serde(default, rename = "links", skip_serializing_if = "Option::is_none")]
+    carried: Option<LinkTable>,
     pub(super) observations: u64,
+    /// By kind, what was learned since its records were written, in order.
+    #[serde(default)]
+    waiting: BTreeMap<String, Vec<Observed>>,
     /// What is pursued at present.
     #[serde(default)]
     goal: Option<String>,
@@ -68,18 +82,25 @@ pub struct NucleusAccumbens {
     #[serde(default)]
     around: Around,
     #[serde(skip)]
+    known: RefCell<Known>,
+    #[serde(skip)]
     phrases: Phrases,
 }
 
-/// Untagged: an observation is written as it always was.
+/// Untagged: what was learned is written as it always was.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 #[serde(untagged)]
 pub enum NacEvent {
+    /// These three were kept while links stood in the root.
     Observed(Observed),
     Recalled(Box<Recalled>),
     Imported(Imported),
     Pursuing(Pursuing),
     Around(Around),
+    Lessons(Lessons),
+    Written(Written),
+    Forgotten(Forgotten),
+    Restored(Box<Restored>),
 }
 
 /// What was done elsewhere and is learned from here.
@@ -87,6 +108,27 @@ pub enum NacEvent {
 #[serde(deny_unknown_fields)]
 pub struct Imported {
     pub(super) imported: Vec<Observed>,
+}
+
+/// What is learned from, here or elsewhere.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Lessons {
+    pub(super) lessons: Vec<Observed>,
+}
+
+/// Kinds whose records hold all that was learned.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Written {
+    written: Vec<String>,
+}
+
+/// Kinds that are known no more.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Forgotten {
+    forgotten: Vec<String>,
 }
 
 /// Another goal is pursued, or none.
@@ -157,42 +199,139 @@ impl Region for NucleusAccumbens {
 
     fn apply(&mut self, event: NacEvent) {
         match event {
-            NacEvent::Observed(event) => self.learn_from(&event),
-            NacEvent::Imported(Imported { imported }) => imported.iter().for_each(|event| self.learn_from(event)),
-            NacEvent::Recalled(recalled) => {
-                recalled.put(&mut self.links, &mut self.observations);
-                self.links.iter_mut().for_each(|links| while links.let_go_beyond(MOST_KINDS).is_some() {});
-                self.links.iter().for_each(|links| self.phrases.know_all(links));
+            NacEvent::Observed(event) => self.carry(&event),
+            NacEvent::Imported(Imported { imported }) => imported.iter().for_each(|event| self.carry(event)),
+            NacEvent::Recalled(recalled) => recalled.put(&mut self.carried, &mut self.observations),
+            NacEvent::Lessons(Lessons { lessons }) => lessons.into_iter().for_each(|event| self.learn_from(event)),
+            NacEvent::Written(Written { written }) => {
+                written.iter().for_each(|key| self.lay_down(key));
+                self.carried.take_if(|carried| carried.kinds() == 0);
+            }
+            NacEvent::Forgotten(Forgotten { forgotten }) => forgotten.iter().for_each(|key| {
+                self.lay_down(key);
+                self.known.get_mut().forget(key);
+                self.phrases.forget(key);
+            }),
+            NacEvent::Restored(restored) => {
+                let Restored { restored, observations } = *restored;
+                self.observations = self.observations.max(observations);
+                for learned in restored {
+                    self.lay_down(&learned.event.kind.key());
+                    self.known.get_mut().put_small(learned);
+                }
             }
             NacEvent::Pursuing(Pursuing { pursued }) => self.goal = pursued,
             NacEvent::Around(around) => self.around = around,
         }
     }
 
-    fn wake(&mut self, _records: &RecordView<'_>, settings: &NacSettings) {
+    fn wake(&mut self, records: &RecordView<'_>, settings: &NacSettings) {
         self.phrases = Phrases::with_encoder(Arc::clone(&settings.encoder));
-        self.links.iter().for_each(|links| self.phrases.know_all(links));
+        let mut known = Known::default();
+        for (key, bytes) in records.prefixed(KINDS.as_bytes(), usize::MAX) {
+            match serde_json::from_slice::<Learned>(&bytes) {
+                Ok(learned) => known.put_small(learned),
+                Err(error) => {
+                    tracing::error!(key = %String::from_utf8_lossy(&key), %error, "a kind of event has another shape");
+                }
+            }
+        }
+        if let Some(carried) = &self.carried {
+            carried.records().for_each(|(key, event)| known.put_whole(Learned::of(carried, key, event.clone())));
+        }
+        for (key, lessons) in &self.waiting {
+            if !known.is_whole(key) {
+                known.complete(key, records.get(&conditions_key(key)).unwrap_or_default());
+            }
+            lessons.iter().for_each(|event| known.learn(event));
+        }
+        self.known = RefCell::new(known);
     }
 
-    fn read_to_wake(&mut self, _records: &RecordView<'_>, _settings: &NacSettings) {}
+    fn next_deadline(&self, settings: &NacSettings) -> Option<Timestamp> {
+        let waiting: usize = self.waiting.values().map(Vec::len).sum();
+        let beyond = self.links().kinds() > settings.kinds_max;
+        (waiting > MOST_WAITING || beyond || self.carried.is_some()).then_some(Timestamp::UNIX_EPOCH)
+    }
+
+    /// Lets kinds go that are too many; else writes down what waits, the most first.
+    fn tick(&self, pulse: &mut Pulse<'_, Self>) {
+        let mut forgotten = self.links().beyond(pulse.settings().kinds_max);
+        if !forgotten.is_empty() {
+            forgotten.truncate(AT_ONCE);
+            for key in &forgotten {
+                pulse.remove(kind_key(key));
+                pulse.remove(conditions_key(key));
+            }
+            return pulse.keep(NacEvent::Forgotten(Forgotten { forgotten }));
+        }
+        let mut most: Vec<(usize, &String)> = self.waiting.iter().map(|(key, events)| (events.len(), key)).collect();
+        most.sort_unstable_by(|a, b| b.0.cmp(&a.0).then_with(|| a.1.cmp(b.1)));
+        let carried = self.carried.iter().flat_map(|carried| carried.records()).map(|(key, _)| key.to_owned());
+        let mut written: Vec<String> = carried.take(AT_ONCE).collect();
+        if written.is_empty() {
+            written.extend(most.into_iter().take(AT_ONCE).map(|(_, key)| key.clone()));
+        }
+        let links = self.links();
+        for key in &written {
+            let Some(event) = links.record(key) else { continue };
+            pulse.put(kind_key(key), &Learned::of(&links, key, small(event)));
+            pulse.put(conditions_key(key), &KeptConditions::of(event));
+        }
+        pulse.keep(NacEvent::Written(Written { written }));
+    }
 }
 
 impl NucleusAccumbens {
-    pub(super) fn links(&self) -> Option<&LinkTable> {
-        self.links.as_ref()
+    /// What is known, of each kind what is small; circumstances only of what was recollected.
+    pub(super) fn links(&self) -> Ref<'_, LinkTable> {
+        Ref::map(self.known.borrow(), Known::links)
+    }
+
+    pub(super) fn known(&self) -> Ref<'_, Known> {
+        self.known.borrow()
     }
 
     pub(super) fn around(&self) -> &Around {
         &self.around
     }
 
-    fn learn_from(&mut self, event: &Observed) {
-        self.phrases.know(&event.kind);
+    /// Whether all that is known of it stands in its records.
+    fn is_written(&self, key: &str) -> bool {
+        !self.waiting.contains_key(key) && self.carried.as_ref().is_none_or(|carried| carried.record(key).is_none())
+    }
+
+    /// Has the circumstances of these kinds there, as far as the kinds are known.
+    pub(super) fn recollect<'k>(&self, kinds: impl IntoIterator<Item = &'k str>, records: &RecordView<'_>) {
+        let mut known = self.known.borrow_mut();
+        known.let_go(|key| self.is_written(key));
+        for key in kinds {
+            if known.is_whole(key) {
+                known.mark(key);
+                records.rests_on(&conditions_key(key));
+            } else if known.links().record(key).is_some() {
+                known.complete(key, records.get(&conditions_key(key)).unwrap_or_default());
+            }
+        }
+    }
+
+    /// A lesson of the time when links stood in the root.
+    fn carry(&mut self, event: &Observed) {
         self.observations += 1;
-        let links = self.links.get_or_insert_with(|| LinkTable::new(event.alpha));
-        event.teach(links);
-        if let Some(gone) = links.let_go_beyond(MOST_KINDS) {
-            self.phrases.forget(&gone);
+        event.teach(self.carried.get_or_insert_with(|| LinkTable::new(event.alpha)));
+    }
+
+    fn learn_from(&mut self, event: Observed) {
+        self.observations += 1;
+        self.known.get_mut().learn(&event);
+        self.waiting.entry(event.kind.key()).or_default().push(event);
+    }
+
+    /// The kind's records say what there is to say.
+    fn lay_down(&mut self, key: &str) {
+        self.waiting.remove(key);
+        if let Some(carried) = &mut self.carried {
+            carried.forget(key);
         }
     }
 }
@@ -204,6 +343,7 @@ impl Observed {
         if context.is_empty() {
             context.push(("mode", self.mode.as_str()));
         }
+        links.learn_at(self.alpha);
         links.observe(&Observation {
             event: &self.kind,
             context: &context,
@@ -253,7 +393,9 @@ impl NucleusAccumbens {
         let Lesson { action, tool, params, outcome, delay_s, turn } = lesson;
         let kind = EventKind::of(tool, &params);
         let key = kind.key();
-        let before = self.links.as_ref().and_then(|links| links.record(&key));
+        self.recollect([key.as_str()], pulse.records());
+        let links = self.links();
+        let before = links.record(&key);
         let present = self.around.present(pulse.now());
         let event = Observed {
             kind,
@@ -269,10 +411,8 @@ impl NucleusAccumbens {
         // Learned on one event's record, so that what is said is what will be applied.
         let mut trial = LinkTable::new(event.alpha);
         if let Some(record) = before {
-            trial.restore_record(record.clone());
-            if let Some(strength) = self.links.as_ref().and_then(|links| links.cue(&key)) {
-                trial.restore_cue(key.clone(), strength);
-            }
+            // By its values alone; its circumstances say nothing of them.
+            Learned::of(&links, &key, small(record)).put_into(&mut trial);
         }
         let expected = value_of(trial.sum(&key, &[], &event.around));
         let learned = event.teach(&mut trial);
@@ -288,7 +428,7 @@ impl NucleusAccumbens {
             confidence: learned.confidence,
             valence: learned.valence,
         });
-        pulse.keep(NacEvent::Observed(event));
+        pulse.keep(NacEvent::Lessons(Lessons { lessons: vec![event] }));
     }
 }
 
@@ -335,24 +475,30 @@ impl Hears<GoalChanged> for NucleusAccumbens {
 
 impl Hears<PredictOutcomes> for NucleusAccumbens {
     fn hear(&self, query: &PredictOutcomes, pulse: &mut Pulse<'_, Self>) {
-        let unlearned = LinkTable::new(pulse.settings().alpha);
-        let links = self.links.as_ref().unwrap_or(&unlearned);
         let params = params_of(&query.params);
         let kind = EventKind::of(&query.tool_name, &params);
+        let key = kind.key();
+        let mut near: Vec<String> = match self.links().record(&key) {
+            Some(_) => vec![key.clone()],
+            None => self.links().similar(&kind).into_iter().map(|(key, _)| key.to_owned()).collect(),
+        };
+        let alike = if near.is_empty() { self.phrases.alike(&kind, &self.links()) } else { Vec::new() };
+        near.extend(alike.iter().map(|(key, _)| key.clone()));
+        self.recollect(near.iter().map(String::as_str), pulse.records());
+        let links = self.links();
         let mut circumstances = self.circumstances(&params, pulse);
         let words = query.context["words"].as_str().unwrap_or_default();
-        if !words.is_empty() {
-            let known = links.records_of(&query.tool_name);
-            circumstances = known.fold(circumstances, |now, (_, record)| now.said(words, &record.conditions));
+        if !words.is_empty() && alike.is_empty() {
+            let known = near.iter().filter_map(|key| links.record(key));
+            circumstances = known.fold(circumstances, |now, record| now.said(words, &record.conditions));
         }
         let mut present = self.around.present(pulse.now());
-        if let Some(record) = links.record(&kind.key()) {
+        if let Some(record) = links.record(&key) {
             record.around.said(words, &mut present);
             present = record.around.choose(present);
         }
         let mut predicted = links.predict_among(&kind, &circumstances.pairs(), &present, pulse.now());
         if predicted.basis == Basis::Unknown {
-            let alike = self.phrases.alike(&kind);
             let alike: Vec<(&str, f64)> = alike.iter().map(|(key, likeness)| (key.as_str(), *likeness)).collect();
             predicted = links.borrow(&alike, &circumstances.pairs(), pulse.now());
         }
@@ -375,17 +521,16 @@ impl Hears<PredictOutcomes> for NucleusAccumbens {
 
 impl Hears<ListLinks> for NucleusAccumbens {
     fn hear(&self, wanted: &ListLinks, pulse: &mut Pulse<'_, Self>) {
-        let unlearned = LinkTable::new(pulse.settings().alpha);
-        let listed = super::links::list(self.links.as_ref().unwrap_or(&unlearned), wanted, pulse.now());
+        let listed = super::links::list(&self.links(), wanted, pulse.now());
         pulse.reply(listed);
     }
 }
 
 impl Hears<ReportStats> for NucleusAccumbens {
     fn hear(&self, _query: &ReportStats, pulse: &mut Pulse<'_, Self>) {
-        let links =
-            self.links.iter().flat_map(|links| links.records()).map(|(_, record)| record.links.len()).sum::<usize>();
-        let counts = serde_json::json!({ "links": links, "observations": self.observations });
+        let links = self.links().records().map(|(_, record)| record.links.len()).sum::<usize>();
+        let kinds = self.links().kinds();
+        let counts = serde_json::json!({ "links": links, "kinds": kinds, "observations": self.observations });
         pulse.reply(StatsReported { region: Self::NAME.into(), available: true, reason: None, counts });
     }
 }

@@ -21,6 +21,8 @@ pub use state::{Law, RemembersInState, StatePart, StatePuts, part};
 
 /// Records of one page, at most.
 const MOST: usize = 1000;
+/// Records that a room is asked for at once, so that large ones are not read for a page that is full.
+const AT_ONCE: usize = 64;
 /// Bytes of a page after which no further record joins it.
 const PAGE_BYTES: usize = 1 << 20;
 
@@ -87,16 +89,24 @@ impl<R: Remembers + Emits<RecordsExported>> Hears<ExportRecords> for R {
         let first = after.and_then(|(part, _)| parts.iter().position(|known| *known == part)).unwrap_or(0);
         let (mut answer, mut bytes) = (RecordsExported::default(), 0);
         'pages: for part in &parts[first..] {
-            let key = after.take().filter(|(of, _)| of == part).map(|(_, key)| key);
-            for (key, record) in self.recall(part, key, limit - answer.lines.len(), pulse.records()) {
-                // Plain data: JSON refuses nothing in it.
-                let line = serde_json::to_string(&Line { layer: R::NAME, part, key: &key, record: &record });
-                let line = line.unwrap_or_default();
-                bytes += line.len();
-                answer.lines.push(line);
-                if answer.lines.len() >= limit || bytes >= PAGE_BYTES {
-                    answer.next = Some(format!("{part}/{key}"));
-                    break 'pages;
+            let mut at = after.take().filter(|(of, _)| of == part).map(|(_, key)| key.to_owned());
+            loop {
+                let wanted = (limit - answer.lines.len()).min(AT_ONCE);
+                let found = self.recall(part, at.as_deref(), wanted, pulse.records());
+                if found.is_empty() {
+                    break;
+                }
+                for (key, record) in found {
+                    // Plain data: JSON refuses nothing in it.
+                    let line = serde_json::to_string(&Line { layer: R::NAME, part, key: &key, record: &record });
+                    let line = line.unwrap_or_default();
+                    bytes += line.len();
+                    answer.lines.push(line);
+                    if answer.lines.len() >= limit || bytes >= PAGE_BYTES {
+                        answer.next = Some(format!("{part}/{key}"));
+                        break 'pages;
+                    }
+                    at = Some(key);
                 }
             }
         }

@@ -1,0 +1,177 @@
+use std::sync::Arc;
+
+use jiff::tz::TimeZone;
+use jiff::{SignedDuration, Timestamp};
+use maxim_bus::signals::recall::{EndedAct, EpisodesCaptured, OutcomesPredicted, PredictOutcomes};
+use serde_json::{Map, Value as Json, json};
+
+use super::circumstances::Circumstances;
+use super::event::{EventKind, OutcomeKind};
+use super::model::{LinkTable, Observation};
+use super::region::{NacSettings, NucleusAccumbens, Observed};
+use crate::language::TokenTable;
+use crate::region::Region;
+use crate::region::rig::{Rig, ear, monday_morning};
+use crate::store::Commit;
+use maxim_bus::{Clock, Provenance};
+
+fn settings(kinds_max: usize) -> NacSettings {
+    NacSettings {
+        alpha: 0.14,
+        mode: "active".into(),
+        zone: TimeZone::UTC,
+        encoder: Arc::new(TokenTable::embedded()),
+        kinds_max,
+    }
+}
+
+fn room(kinds_max: usize) -> Rig<NucleusAccumbens> {
+    Rig::new(settings(kinds_max), |bus, probe| ear::<OutcomesPredicted>(bus, probe))
+}
+
+fn params(door: &str) -> Map<String, Json> {
+    json!({ "door": door }).as_object().expect("an object").clone()
+}
+
+/// Deterministic life: tools whose names are longer than a key may be, doors, and whether it went well.
+fn act(n: usize, tools: usize) -> EndedAct {
+    let tool = n * 7 % tools;
+    EndedAct {
+        episode: format!("e{n}"),
+        at: monday_morning() + SignedDuration::from_secs(n as i64),
+        tool: format!("{}open_{tool}", "very_".repeat(tool % 30)),
+        params: params(&format!("door {}", n / tools % 5)),
+        goal: None,
+        mode: None,
+        success: (n / tools + tool) % 5 != 0,
+    }
+}
+
+fn circumstances(params: &Map<String, Json>, at: Timestamp) -> Circumstances {
+    Circumstances::of(params, "active", None, at, &TimeZone::UTC)
+}
+
+/// The same, learned by a table that holds all.
+fn learned(acts: &[EndedAct]) -> LinkTable {
+    let mut links = LinkTable::new(0.14);
+    for act in acts {
+        links.observe(&Observation {
+            event: &EventKind::of(&act.tool, &act.params),
+            context: &circumstances(&act.params, act.at).pairs(),
+            outcome: &OutcomeKind::of_success(Some(act.success)),
+            cues: &[],
+            around: &[],
+            delay: None,
+            episode: Some(&act.episode),
+            provenance: Provenance::OwnExperience,
+            at: act.at,
+        });
+    }
+    links
+}
+
+fn ask(room: &mut Rig<NucleusAccumbens>, tool: &str, params: &Map<String, Json>) -> OutcomesPredicted {
+    room.send(PredictOutcomes {
+        tool_name: tool.to_owned(),
+        params: Json::Object(params.clone()),
+        context: Json::Null,
+        include_all_outcomes: true,
+    });
+    room.heard().pop().expect("an answer")
+}
+
+/// It expects of each act and door what a table that holds all expects.
+fn assert_expects_as(room: &mut Rig<NucleusAccumbens>, links: &LinkTable, acts: &[EndedAct]) {
+    let now = room.clock.now();
+    for act in acts {
+        let kind = EventKind::of(&act.tool, &act.params);
+        let due = links.predict_among(&kind, &circumstances(&act.params, now).pairs(), &[], now);
+        let told = ask(room, &act.tool, &act.params);
+        let outcomes: Vec<(String, f64)> = due.outcomes.into_iter().map(|o| (o.name, o.probability)).collect();
+        assert_eq!((told.value, told.confidence, told.outcomes), (due.value, due.confidence, outcomes), "{}", act.tool);
+    }
+}
+
+fn root_of(room: &Rig<NucleusAccumbens>) -> Option<Vec<u8>> {
+    room.store().recover(NucleusAccumbens::NAME).expect("recovers").root
+}
+
+#[test]
+fn many_kinds_cost_the_root_nothing_and_are_known_as_if_all_stood_in_memory() {
+    let mut room = room(2_000);
+    let acts: Vec<EndedAct> = (0..4_500).map(|n| act(n, 450)).collect();
+    for some in acts.chunks(256) {
+        room.send(EpisodesCaptured { ended: some.to_vec(), ..EpisodesCaptured::default() });
+    }
+    let links = learned(&acts);
+    assert_eq!(room.region().links().kinds(), 450);
+    assert_expects_as(&mut room, &links, &acts[..450]);
+    room.crash();
+    assert_expects_as(&mut room, &links, &acts[4_000..]);
+    let root = root_of(&room).expect("a snapshot");
+    assert!(root.len() < 600_000, "{} bytes of root", root.len());
+    let [wakes, lists] = room.woken_by();
+    assert_eq!(wakes, lists);
+}
+
+#[test]
+fn beyond_the_most_kinds_the_least_go_with_their_records_and_what_hurt_stays() {
+    let mut room = room(64);
+    let hurt: Vec<EndedAct> = (0..9).map(|n| EndedAct { success: false, ..act(n * 3, 3) }).collect();
+    room.send(EpisodesCaptured { ended: hurt.clone(), ..EpisodesCaptured::default() });
+    for n in 0..8 {
+        let ended = (0..40).map(|m| EndedAct { tool: format!("once_{n}_{m}"), success: true, ..act(n * 40 + m, 1) });
+        room.send(EpisodesCaptured { ended: ended.collect(), ..EpisodesCaptured::default() });
+    }
+    let known = |room: &Rig<NucleusAccumbens>| room.region().links().kinds();
+    assert!((60..=64).contains(&known(&room)), "{}", known(&room));
+    assert!(ask(&mut room, &hurt[0].tool, &hurt[0].params).known);
+    let before = known(&room);
+    room.crash();
+    assert_eq!(known(&room), before);
+    let kept =
+        room.records().prefixed(b"kind/", usize::MAX).len() + room.records().prefixed(b"circum", usize::MAX).len();
+    assert!(kept <= 2 * 64, "{kept} records");
+}
+
+#[test]
+fn links_that_stood_in_the_root_become_records_and_nothing_is_lost() {
+    let mut room = room(2_000);
+    let acts: Vec<EndedAct> = (0..710).map(|n| act(n, 71)).collect();
+    let (rooted, journalled) = acts.split_at(600);
+    let old = json!({"state": {
+        "links": learned(rooted), "observations": 600, "goal": null, "around": {"at": null, "things": []}
+    }});
+    let observed = |act: &EndedAct| Observed {
+        kind: EventKind::of(&act.tool, &act.params),
+        outcome: OutcomeKind::of_success(Some(act.success)),
+        mode: "active".into(),
+        circumstances: circumstances(&act.params, act.at).into_pairs(),
+        around: Vec::new(),
+        delay_s: None,
+        episode: act.episode.clone(),
+        at: act.at,
+        alpha: 0.14,
+    };
+    let name = NucleusAccumbens::NAME;
+    let epoch = room.store().raise_epoch(name);
+    let events: Vec<Vec<u8>> =
+        journalled.iter().map(|act| serde_json::to_vec(&observed(act)).expect("plain")).collect();
+    let root = Some(serde_json::to_vec(&old).expect("plain"));
+    for commit in [Commit { root, ..Commit::of(name, epoch) }, Commit { events, ..Commit::of(name, epoch) }] {
+        room.store().accept(commit, |_| {}).expect("accepted");
+    }
+    room.restart(settings(2_000));
+    let mut lived = acts.clone();
+    let more: Vec<EndedAct> = (710..781).map(|n| act(n, 71)).collect();
+    room.send(EpisodesCaptured { ended: more.clone(), ..EpisodesCaptured::default() });
+    lived.extend(more);
+    let links = learned(&lived);
+    assert_expects_as(&mut room, &links, &acts[..71]);
+    let state = serde_json::to_value(room.region()).expect("plain");
+    assert!(state.get("links").is_none(), "all of it was carried over");
+    assert_eq!(state["observations"], 781);
+    assert_eq!(room.records().prefixed(b"kind/", usize::MAX).len(), 71);
+    room.crash();
+    assert_expects_as(&mut room, &links, &acts[..71]);
+}
