@@ -10,6 +10,7 @@ mod bridges;
 mod carry;
 mod channels;
 mod concepts;
+mod conversations;
 mod crash;
 mod cues;
 mod deliberation;
