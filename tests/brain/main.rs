@@ -7,6 +7,7 @@ mod anatomy;
 mod attention;
 mod body;
 mod bridges;
+mod calls;
 mod carry;
 mod channels;
 mod concepts;
