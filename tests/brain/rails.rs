@@ -1,8 +1,11 @@
 //! What a model's own wishes meet on their way: invented names, the scene's tools, repetition, its own sureness, and budgets.
 
 use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
+use axum::Router;
+use axum::routing::get;
 use maxim_actors::action::tools::{Hands, Tool, ToolOutcome, ToolRegistry, ToolSpec};
 use maxim_bus::Trust;
 use maxim_bus::latch::Permit;
@@ -11,7 +14,7 @@ use maxim_bus::signals::thought::TurnEnded;
 use maxim_bus::units::Confidence;
 use serde_json::{Value, json};
 
-use crate::common::core_tools;
+use crate::common::{Bench, core_tools, loopback};
 use crate::model::{Act, Model, acts};
 
 const WISH: &str = "what would the plumber say to this mess tomorrow?";
@@ -164,4 +167,27 @@ fn of_the_scenes_tools_the_least_recently_used_is_off_is_refused_with_the_reason
     assert!(bench.file("red_switch").exists());
     bench.say(WISH);
     assert!(!model.last().contains("blue_switch"), "the other made room");
+}
+
+#[test]
+fn a_page_of_this_machine_is_not_fetched_and_with_the_web_off_none_is() {
+    let asked = Arc::new(AtomicUsize::new(0));
+    let count = Arc::clone(&asked);
+    let page = move || async move {
+        count.fetch_add(1, Ordering::SeqCst);
+        "high at noon"
+    };
+    let url = loopback::serve(Router::new().route("/tides", get(page)));
+    let mut bench = Bench::new();
+    let mut refused = |words: &str| {
+        let ended = bench.say(words);
+        first(&ended)
+    };
+    let (status, reason) = refused(&format!("fetch the page {url}/tides"));
+    assert!(status != "done" && !reason.contains("switched off"), "{status}: {reason}");
+    let web_off = refused("turn web access off");
+    assert_eq!(web_off.0, "done", "{web_off:?}");
+    let (status, reason) = refused("fetch the page https://example.org/tides");
+    assert!(status == "failed" && reason.contains("switched off"), "{status}: {reason}");
+    assert_eq!(asked.load(Ordering::SeqCst), 0, "nobody came");
 }

@@ -247,3 +247,20 @@ fn the_record_goes_on_to_what_was_felt_and_learned_said_and_kept() {
     record.find("EpisodeStored", |_| true);
     record.find("ToolResult", |part| part.body["action"] == action.as_str());
 }
+
+#[test]
+fn what_becomes_of_a_goal_stands_in_the_record_of_its_pursuit_and_of_the_question_about_it() {
+    let mut bench = Bench::new();
+    bench.say("your next goal is to create a file tide.txt with the text high");
+    bench.pass(std::time::Duration::from_secs(5));
+    assert!(bench.file("tide.txt").exists());
+    let all = bench.agent.frame.store.records("cause_ledger", .., usize::MAX).expect("read");
+    let parts: Vec<CausePart> =
+        all.iter().filter_map(|(_, bytes)| serde_json::from_slice::<CausePart>(bytes).ok()).collect();
+    let states: Vec<&str> = parts
+        .iter()
+        .filter(|part| part.kind == "GoalChanged")
+        .filter_map(|part| part.body["goal"]["state"].as_str())
+        .collect();
+    assert!(states.contains(&"done"), "{states:?}");
+}

@@ -142,3 +142,110 @@ fn the_servers_key_goes_to_the_server_and_nowhere_else_though_the_server_repeats
         }
     }
 }
+
+/// Holds each request until it is let, in the order in which they came; so many calls at once are allowed.
+struct Held {
+    came: Arc<Mutex<Vec<String>>>,
+    open: Arc<AtomicUsize>,
+    most: Arc<AtomicUsize>,
+    lets: Arc<tokio::sync::Semaphore>,
+    place: Place,
+}
+
+impl Held {
+    /// `thinks`: the first request that asks this is answered with a thought, all others with an answer.
+    fn new(concurrency: u32, thinks: &'static str) -> Self {
+        let came = Arc::new(Mutex::new(Vec::new()));
+        let (open, most) = (Arc::new(AtomicUsize::new(0)), Arc::new(AtomicUsize::new(0)));
+        let lets = Arc::new(tokio::sync::Semaphore::new(0));
+        let state = (Arc::clone(&came), Arc::clone(&open), Arc::clone(&most), Arc::clone(&lets));
+        let answer = move |Json(asked): Json<Value>| {
+            let (came, open, most, lets) = state.clone();
+            async move {
+                let text = asked["messages"][1]["content"].as_str().unwrap_or_default();
+                let wish = text.rsplit("The person says: ").next().unwrap_or_default();
+                let wish = wish.lines().next().unwrap_or_default().to_owned();
+                let is_first = {
+                    let mut came: std::sync::MutexGuard<'_, Vec<String>> = came.lock().expect("no panic inside");
+                    came.push(wish.clone());
+                    came.iter().filter(|other| **other == wish).count() == 1
+                };
+                most.fetch_max(open.fetch_add(1, Ordering::SeqCst) + 1, Ordering::SeqCst);
+                lets.acquire().await.expect("it stays open").forget();
+                open.fetch_sub(1, Ordering::SeqCst);
+                let action = json!({"tool_name": "respond", "params": {"message": ANSWER}});
+                let ready = !(is_first && wish == thinks);
+                let reply = json!({"ready_to_act": ready, "action": action, "confidence": 0.8, "reasoning": "Gulls."});
+                let choice = json!({"index": 0, "finish_reason": "stop", "message": {"role": "assistant", "content": reply.to_string()}});
+                Json(json!({"choices": [choice], "usage": {"prompt_tokens": 900, "completion_tokens": 30}}))
+            }
+        };
+        let url = loopback::serve(Router::new().route("/v1/chat/completions", post(answer)));
+        let place = Place::new();
+        let text = format!(
+            "[llm]\nbase_url = \"{url}/v1\"\nmodel = \"gull\"\ntimeout = \"10m\"\ncycles = 2\nconcurrency = {concurrency}\n"
+        );
+        std::fs::write(place.work().join("maxim.toml"), text).expect("written");
+        Self { came, open, most, lets, place }
+    }
+
+    fn came(&self) -> Vec<String> {
+        self.came.lock().expect("no panic inside").clone()
+    }
+
+    /// Asks, and waits until so many prompts of the turn are built.
+    fn ask(&self, daemon: &Daemon, text: &str) -> String {
+        let (status, accepted) = daemon.post("/v1/percepts", &json!({ "text": text }));
+        assert_eq!(status, 202, "{accepted}");
+        let turn = accepted["id"].as_str().expect("an id").to_owned();
+        daemon.until("prompted", || prompts(daemon, &turn) == 1);
+        turn
+    }
+}
+
+fn prompts(daemon: &Daemon, turn: &str) -> usize {
+    why(daemon, turn).matches("\"PromptBuilt\"").count()
+}
+
+/// A turn without the model: what was wanted before it is on disk and with the worker when it has ended.
+fn barrier(daemon: &Daemon) {
+    daemon.say("what is 1 + 1?");
+}
+
+#[test]
+fn no_more_calls_than_allowed_are_out_at_once() {
+    let held = Held::new(2, "");
+    let daemon = held.place.start();
+    let turns: Vec<String> =
+        (0..5).map(|number| held.ask(&daemon, &format!("what do you think of gull {number}?"))).collect();
+    barrier(&daemon);
+    for answered in 1..=5 {
+        daemon.until("asked", || held.came().len() >= (answered + 1).min(5));
+        held.lets.add_permits(1);
+    }
+    for turn in &turns {
+        daemon.until("answered", || why(&daemon, turn).contains(ANSWER));
+    }
+    assert_eq!((held.most.load(Ordering::SeqCst), held.open.load(Ordering::SeqCst)), (2, 0));
+}
+
+#[test]
+fn who_must_act_is_asked_before_who_only_begins_to_think() {
+    let (first, second, third) = ("what of the first gull?", "what of the second gull?", "what of the third gull?");
+    let held = Held::new(1, first);
+    let daemon = held.place.start();
+    let turn = held.ask(&daemon, first);
+    daemon.until("asked", || held.came().len() == 1);
+    held.ask(&daemon, second);
+    held.ask(&daemon, third);
+    barrier(&daemon);
+    held.lets.add_permits(1);
+    // The first has thought, and must act now: it comes behind the second, which is under way, and before the third.
+    daemon.until("thought", || prompts(&daemon, &turn) == 2 && held.came().len() == 2);
+    barrier(&daemon);
+    held.lets.add_permits(1);
+    daemon.until("asked", || held.came().len() == 3);
+    held.lets.add_permits(2);
+    daemon.until("asked", || held.came().len() == 4);
+    assert_eq!(held.came(), [first, second, first, third]);
+}

@@ -3,8 +3,9 @@
 use std::time::Duration;
 
 use async_openai::error::OpenAIError;
+use jiff::fmt::rfc2822;
 use maxim_bus::signals::thought::Overflow;
-use reqwest::header::RETRY_AFTER;
+use reqwest::header::{DATE, HeaderMap, RETRY_AFTER};
 use reqwest::{Response, StatusCode};
 use serde_json::Value as Json;
 
@@ -33,10 +34,21 @@ pub async fn accepted(response: Response) -> Result<Response, Fault> {
     if status.is_success() {
         return Ok(response);
     }
-    let header = response.headers().get(RETRY_AFTER).and_then(|value| value.to_str().ok());
-    let retry_after = header.and_then(|seconds| seconds.trim().parse().ok()).map(Duration::from_secs);
+    let retry_after = retry_after(response.headers());
     let body = String::from_utf8_lossy(&whole(response).await.unwrap_or_default()).into_owned();
     Err(Fault::Refused { status, retry_after, body })
+}
+
+/// How long the server wants to be left alone: seconds, or a date, which is after the server's own (RFC 9110, 10.2.3).
+fn retry_after(headers: &HeaderMap) -> Option<Duration> {
+    let text = |name| headers.get(name).and_then(|value| value.to_str().ok()).map(str::trim);
+    let wish = text(RETRY_AFTER)?;
+    if let Ok(seconds) = wish.parse() {
+        return Duration::try_from_secs_f64(seconds).ok();
+    }
+    let date = |text: &str| rfc2822::parse(text).ok().map(|at| at.timestamp());
+    let (then, now) = (date(wish)?, date(text(DATE)?)?);
+    Some(Duration::try_from(then.duration_since(now)).unwrap_or_default())
 }
 
 /// An answer's body.
@@ -211,6 +223,21 @@ mod tests {
     fn refused(status: u16, body: &str) -> Fault {
         let status = StatusCode::from_u16(status).expect("a status");
         Fault::Refused { status, retry_after: None, body: body.into() }
+    }
+
+    #[test]
+    fn a_wish_to_be_left_alone_is_read_in_seconds_or_as_a_date_by_the_servers_clock() {
+        let wish = |value: &str| {
+            let mut headers = HeaderMap::new();
+            headers.insert(RETRY_AFTER, value.parse().expect("a value"));
+            headers.insert(DATE, "Tue, 24 Nov 2026 10:00:00 GMT".parse().expect("a value"));
+            retry_after(&headers)
+        };
+        assert_eq!(wish("7"), Some(Duration::from_secs(7)));
+        assert_eq!(wish("0.5"), Some(Duration::from_millis(500)));
+        assert_eq!(wish("Tue, 24 Nov 2026 10:01:30 GMT"), Some(Duration::from_secs(90)));
+        assert_eq!(wish("Tue, 24 Nov 2026 09:00:00 GMT"), Some(Duration::ZERO), "it is over");
+        assert!(["soon", "-1", "NaN", "inf", ""].into_iter().all(|value| wish(value).is_none()));
     }
 
     #[test]

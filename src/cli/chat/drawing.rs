@@ -41,9 +41,9 @@ pub fn draw(screen: &Screen, has_colours: bool, frame: &mut Frame<'_>) {
         let [upper, log, regions] = Layout::vertical(rows).areas(right);
         thinking(screen, ink, frame, upper);
         let lines = screen.log.iter().flat_map(|line| wrapped(line, width(log), "  ", Style::new())).collect();
-        pane(" log ", lines, 0, Style::new(), frame, log);
+        pane("log", lines, 0, Style::new(), frame, log);
         let shown = region_lines(&screen.regions, width(regions), height(regions), ink);
-        pane(" regions ", shown, 0, Style::new(), frame, regions);
+        pane("regions", shown, 0, Style::new(), frame, regions);
     }
     input(screen, ink, frame, bottom);
     if screen.shows_help {
@@ -63,7 +63,7 @@ fn conversation(screen: &Screen, ink: Ink, frame: &mut Frame<'_>, area: Rect) {
         lines.extend(wrapped(&format!("{who}{}", said.next().unwrap_or_default()), width(area), "  ", style));
         said.for_each(|line| lines.extend(wrapped(&format!("  {line}"), width(area), "  ", style)));
     }
-    pane(" conversation ", lines, screen.conversation_back, Style::new(), frame, area);
+    pane("conversation", lines, screen.conversation_back, Style::new(), frame, area);
 }
 
 fn thinking(screen: &Screen, ink: Ink, frame: &mut Frame<'_>, area: Rect) {
@@ -72,37 +72,44 @@ fn thinking(screen: &Screen, ink: Ink, frame: &mut Frame<'_>, area: Rect) {
         lines.extend(wrapped(&thought.head, width(area), "  ", ink.faint()));
         lines.extend(wrapped(&format!("  {}", thought.text), width(area), "  ", Style::new()));
     }
-    let border = if screen.in_thinking { ink.chosen() } else { Style::new() };
-    pane(" thinking ", lines, screen.thinking_back, border, frame, area);
+    // Without colours a border alone doesn't tell where the keys go.
+    let (border, title) = match screen.in_thinking {
+        true => (ink.chosen(), "thinking, Right leaves"),
+        false => (Style::new(), "thinking"),
+    };
+    pane(title, lines, screen.thinking_back, border, frame, area);
 }
 
-/// Those that aren't well first; what doesn't fit is counted.
+/// Those that aren't well first, then those that are behind; of the rest a count says enough.
 fn region_lines(regions: &[RegionLine], width: usize, height: usize, ink: Ink) -> Vec<Line<'static>> {
     let mut sorted: Vec<&RegionLine> = regions.iter().collect();
     sorted.sort_by_key(|region| (region.state == "running", std::cmp::Reverse((region.inbox, region.restarts))));
     let line = |region: &&RegionLine| {
         let style = if region.state == "running" { Style::new() } else { ink.alarm() };
-        let said = format!(
-            "{:<24} {:<10} {:>3} restarts {:>5} waiting",
-            region.name, region.state, region.restarts, region.inbox
-        );
+        let said =
+            format!("{:<19} {} · {} restarts · {} waiting", region.name, region.state, region.restarts, region.inbox);
         Line::styled(said.chars().take(width).collect::<String>(), style)
     };
     if sorted.len() <= height {
         return sorted.iter().map(line).collect();
     }
-    let rest = sorted.len() - height.saturating_sub(1);
-    let mut lines: Vec<Line> = sorted.iter().take(height.saturating_sub(1)).map(line).collect();
-    lines.push(Line::styled(format!("and {rest} more, see `maxim status`"), ink.faint()));
+    let is_told = |region: &&&RegionLine| region.state != "running" || region.inbox > 0 || region.restarts > 0;
+    let mut lines: Vec<Line> = sorted.iter().filter(is_told).take(height.saturating_sub(1)).map(line).collect();
+    let rest = &sorted[lines.len()..];
+    let how = if rest.iter().all(|region| region.state == "running") { "running" } else { "more" };
+    let lead = if lines.is_empty() { "all " } else { "and " };
+    lines.push(Line::styled(format!("{lead}{} {how}, see `maxim status`", rest.len()), ink.faint()));
     lines
 }
 
-/// A bordered pane that shows its end, or `back` lines before it.
+/// A bordered pane that shows its end, or `back` lines before it, and says how many are below.
 fn pane(title: &str, lines: Vec<Line<'_>>, back: usize, border: Style, frame: &mut Frame<'_>, area: Rect) {
     let room = height(area);
-    let last = lines.len().saturating_sub(back.min(lines.len().saturating_sub(room)));
+    let below = back.min(lines.len().saturating_sub(room));
+    let last = lines.len() - below;
+    let title = if below > 0 { format!(" {title}, {below} below ") } else { format!(" {title} ") };
     let shown: Vec<Line> = lines.into_iter().take(last).skip(last.saturating_sub(room)).collect();
-    let block = Block::bordered().title(title.to_owned()).border_style(border);
+    let block = Block::bordered().title(title).border_style(border);
     frame.render_widget(Paragraph::new(shown).block(block), area);
 }
 
@@ -238,7 +245,8 @@ mod tests {
             {
                 assert!(text.contains(part), "{part} is missing:\n{text}");
             }
-            assert!(text.contains("broken_room") && text.contains("more, see `maxim status`"), "{text}");
+            assert!(text.contains("broken_room         restarting"), "{text}");
+            assert!(text.contains("and 40 running, see `maxim status`"), "{text}");
             assert!(text.contains("I am asked something; I look it"), "{text}");
             assert_eq!(is_coloured, has_colours);
         }
@@ -262,8 +270,11 @@ mod tests {
         screen.conversation_back = 10;
         let (text, _) = shown(&screen, 80, 24, false);
         assert!(!text.contains("line 99") && text.contains("line 89"), "{text}");
+        assert!(text.contains("conversation, 10 below") && !text.contains("Right leaves"), "{text}");
         screen.conversation_back = 10_000;
-        assert!(shown(&screen, 80, 24, false).0.contains("where is the spare key?"));
+        screen.in_thinking = true;
+        let (text, _) = shown(&screen, 80, 24, false);
+        assert!(text.contains("where is the spare key?") && text.contains("thinking, Right leaves"), "{text}");
     }
 
     #[test]

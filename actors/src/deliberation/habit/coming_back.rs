@@ -6,10 +6,11 @@ use maxim_bus::signals::outbox::is_outside;
 use maxim_bus::signals::outcome::ToolResult;
 use maxim_bus::signals::recall::InquiryAnswered;
 use maxim_bus::signals::thought::{ActionSummary, Deed};
-use serde_json::json;
+use serde_json::{Value as Json, json};
 
 use super::answer;
 use super::counsel::whereabouts_asked;
+use super::looking_up;
 use super::region::Habit;
 use super::turn::{Asked, summary};
 use crate::action::executor::RESPOND;
@@ -24,7 +25,18 @@ impl Hears<InquiryAnswered> for Habit {
         let Some(mut turn) = answered.turn.and_then(|id| self.turn(id, pulse)) else { return };
         let Some(step) = turn.current.take() else { return };
         let settings = pulse.settings();
+        let by_model = turn.goes_back(settings.follow_up(&step.tool));
+        if let (None, Some(question)) = (&answered.error, &step.question)
+            && let Some(next) =
+                looking_up::further(question, &answered.output, &turn.sender, settings).filter(|_| !by_model)
+        {
+            turn.steps.push_front(next);
+            return self.go_on(turn, pulse);
+        }
         let words = match (&answered.error, &step.question) {
+            (Some(_), Some(question)) if looking_up::is_begun(question) => {
+                super::plan::worded(question, &Json::Null, &turn.sender, &turn.recalled, &turn.knowledge, settings)
+            }
             (Some(error), _) => format!("I could not look that up: {error}."),
             (None, Some(question)) => {
                 super::plan::worded(question, &answered.output, &turn.sender, &turn.recalled, &turn.knowledge, settings)
@@ -34,7 +46,7 @@ impl Hears<InquiryAnswered> for Habit {
                 answer::outcome(&step.tool, &step.params, &outcome)
             }
         };
-        if turn.goes_back(pulse.settings().follow_up(&step.tool)) {
+        if by_model {
             let (status, outcome) = match &answered.error {
                 Some(error) => ("failed", error.clone()),
                 None => ("done", answered.output.to_string()),

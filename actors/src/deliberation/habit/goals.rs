@@ -10,11 +10,12 @@ use maxim_bus::Trust;
 use maxim_bus::signals::goal::{Goal, GoalChanged, GoalState, GoalWish, GoalWished};
 use serde::{Deserialize, Serialize};
 
-use super::Understanding;
 use super::counsel::who;
 use super::plan::Plan;
 use super::region::{Habit, HabitEvent};
+use super::tokens::Utterance;
 use super::turn::Turn;
+use super::{Understanding, answer, courtesy};
 use crate::region::{Hears, Pulse};
 
 /// Questions whether to go on that are kept.
@@ -25,6 +26,9 @@ const QUESTIONS: usize = 16;
 pub struct KnownGoals {
     active: Option<String>,
     suspended: Vec<String>,
+    /// Goals that have not ended, with their words, the newest last.
+    #[serde(default)]
+    open: Vec<(MessageId, String)>,
     /// Goals whose person was asked whether to go on, the newest last: `channel/person`, the goal and its words.
     questions: Vec<(String, MessageId, String)>,
 }
@@ -40,7 +44,15 @@ impl KnownGoals {
                 questions.remove(0);
             }
         }
-        Self { active: changed.active.clone(), suspended: changed.suspended.clone(), questions }
+        let mut open = self.open.clone();
+        open.retain(|(id, _)| *id != goal.id);
+        if !matches!(goal.state, GoalState::Done | GoalState::Failed | GoalState::Dropped) {
+            open.push((goal.id, goal.title.clone()));
+            if open.len() > QUESTIONS {
+                open.remove(0);
+            }
+        }
+        Self { active: changed.active.clone(), suspended: changed.suspended.clone(), open, questions }
     }
 
     /// What is pursued.
@@ -94,6 +106,21 @@ fn given(text: &str) -> Option<&str> {
     (!title.is_empty() && !title.ends_with('?')).then_some(title)
 }
 
+/// What "drop that goal" or "forget the goal to tidy up" says of the goal: nothing, or its words.
+fn dropped(text: &str) -> Option<String> {
+    const VERBS: [&str; 9] =
+        ["drop", "forget", "forget about", "cancel", "abandon", "give up", "give up on", "stop pursuing", "scrap"];
+    let said = Utterance::read(text);
+    let (lo, hi) = (courtesy::lead(&said, &[]).lo, said.len());
+    let verb = VERBS.iter().filter_map(|verb| said.starts(lo, hi, verb)).max()?;
+    let mut at = lo + verb;
+    while ["that", "this", "the", "your", "my", "last", "current", "present"].contains(&said.word(at)) {
+        at += 1;
+    }
+    let is_asked = said.tokens.last().and_then(|last| last.closes) == Some('?');
+    (said.word(at) == "goal" && !is_asked).then(|| said.span(at + 1, hi).to_owned())
+}
+
 fn asked_for(text: &str) -> bool {
     const QUESTIONS: [&str; 6] = [
         "what is your goal",
@@ -137,6 +164,24 @@ impl Habit {
             let when =
                 if self.goals.active.is_some() { "I take it up when the present one has ended" } else { "I begin" };
             return words(format!("Understood, a goal: “{title}”. {when}."), "I am given a goal.");
+        }
+        if let Some(which) = dropped(&turn.text) {
+            let meant: Vec<&(MessageId, String)> =
+                self.goals.open.iter().filter(|(_, title)| answer::bears_on(&which, title)).collect();
+            return match &meant[..] {
+                [] => words(
+                    format!("There is no such goal, so I drop none. {}", self.goals.words()),
+                    "I am told to drop a goal.",
+                ),
+                [(goal, title)] => {
+                    wish(GoalWish::Drop { goal: *goal }, pulse);
+                    words(format!("I leave it at that: “{title}” is given up."), "I am told to drop a goal.")
+                }
+                several => {
+                    let titles: Vec<String> = several.iter().map(|(_, title)| format!("“{title}”")).collect();
+                    words(format!("Which goal shall I drop: {}?", titles.join(", ")), "I am told to drop a goal.")
+                }
+            };
         }
         let who = who(&turn.channel, &turn.sender);
         let (_, goal, title) = self.goals.questions.iter().rev().find(|(asked, ..)| *asked == who)?.clone();

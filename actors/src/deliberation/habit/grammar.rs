@@ -13,7 +13,7 @@ use super::questions::Forms;
 use super::speech::ToolSpeech;
 use super::tokens::Utterance;
 use super::understanding::{Partial, QuestionKind, Step, Understanding, Unsupported};
-use super::{guard, inflect, questions, small_talk, steps};
+use super::{corrections, guard, inflect, questions, small_talk, steps};
 
 /// A tool whose speech can't be used.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
@@ -92,17 +92,22 @@ impl Grammar {
             return Some(Understanding::Remember { fact });
         }
         if let Some(topic) = self.forms.forget(said, lo, ends) {
-            let reply = format!(
-                "I don't forget on a spoken request. To remove what I know about “{topic}”, use: maxim memory forget"
-            );
+            let about =
+                if topic.is_empty() { "something".to_owned() } else { format!("what I know about “{topic}”") };
+            let reply = format!("I don't forget on a spoken request. To remove {about}, use: maxim memory forget");
             return Some(Understanding::Unsupported { what: Unsupported::Forget, topic, reply });
+        }
+        if corrections::corrects(said, 0).is_some() {
+            return Some(Understanding::Statement);
         }
         if let Some(after) = guard::prohibited(said, lo, said.len()) {
             let words = said.span(lo, said.len()).to_owned();
             return Some(Understanding::Prohibition { words, tool: self.forbidden_tool(said, after) });
         }
         if let Some(about) = self.forms.specific(self, said, lo, ends) {
-            return (!self.asks_a_tool(said, lo, ends)).then(|| question(about, said, lo));
+            // What was told is asked of a person's own words, which no tool has.
+            let is_told = matches!(about, QuestionKind::Told { .. });
+            return (is_told || !self.asks_a_tool(said, lo, ends)).then(|| question(about, said, lo));
         }
         if guard::reported(said, lo, said.len()) && !self.forms.interrogative(said, lo) {
             return Some(Understanding::Statement);
@@ -167,6 +172,21 @@ impl Grammar {
             Some(best) => (Some(best.tool.speech.tool.clone()), best.params(&said, true)),
             None => (self.named_tool(&said, 0), Value::Object(serde_json::Map::new())),
         }
+    }
+
+    /// The tool of a deed that is asked about, where its words are those of one tool alone.
+    pub(super) fn deed(&self, text: &str) -> Option<String> {
+        let said = Utterance::read(text);
+        let ends = courtesy::ends(&said, 0, said.len(), &self.names);
+        if let Some(best) = self.candidates(&said, 0, ends, true).first() {
+            return Some(best.tool.speech.tool.clone());
+        }
+        let named = self.named_tool(&said, 0)?;
+        let has_verb = |tool: &&Tool| {
+            tool.inflected.iter().flat_map(|(_, forms)| forms).any(|form| said.starts(0, said.len(), form).is_some())
+        };
+        let others = self.tools.iter().filter(has_verb).any(|tool| tool.speech.tool != named);
+        (!others).then_some(named)
     }
 
     /// A read-only request once words without meaning are left out ("show me the current stats"). What has side effects is

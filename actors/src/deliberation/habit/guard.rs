@@ -234,6 +234,12 @@ pub(super) fn prohibited(said: &Utterance, lo: usize, hi: usize) -> Option<usize
     PROHIBITING.iter().filter_map(|phrase| said.starts(lo, hi, phrase)).max().map(|length| lo + length)
 }
 
+/// Whether a text forbids something.
+pub(super) fn is_prohibition(text: &str) -> bool {
+    let said = Utterance::read(text);
+    prohibited(&said, super::courtesy::lead(&said, &[]).lo, said.len()).is_some()
+}
+
 /// Whether someone's words are told: a reporting verb after a short subject ("Anna said: …", "the note on the door says …"),
 /// or "according to …". The utterance's own first word is never the reporting verb: "say hello" is a request.
 pub(super) fn reported(said: &Utterance, lo: usize, hi: usize) -> bool {

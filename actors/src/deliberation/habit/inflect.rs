@@ -1,7 +1,7 @@
 //! The forms of an English verb, to recognise "did you write", "if you ran", "after deleting".
 
 /// Irregular verbs: base, past, participle.
-const IRREGULAR: [(&str, &str, &str); 44] = [
+const IRREGULAR: [(&str, &str, &str); 58] = [
     ("begin", "began", "begun"),
     ("bring", "brought", "brought"),
     ("build", "built", "built"),
@@ -46,7 +46,27 @@ const IRREGULAR: [(&str, &str, &str); 44] = [
     ("undo", "undid", "undone"),
     ("wake", "woke", "woken"),
     ("write", "wrote", "written"),
+    ("break", "broke", "broken"),
+    ("come", "came", "come"),
+    ("drink", "drank", "drunk"),
+    ("eat", "ate", "eaten"),
+    ("feed", "fed", "fed"),
+    ("lend", "lent", "lent"),
+    ("lose", "lost", "lost"),
+    ("meet", "met", "met"),
+    ("pay", "paid", "paid"),
+    ("sell", "sold", "sold"),
+    ("spend", "spent", "spent"),
+    ("teach", "taught", "taught"),
+    ("wear", "wore", "worn"),
+    ("win", "won", "won"),
 ];
+
+/// The base of an irregular past or participle; other words as they are.
+pub(super) fn base(word: &str) -> &str {
+    let known = IRREGULAR.iter().find(|(_, past, participle)| *past == word || *participle == word);
+    known.map_or(word, |(base, ..)| base)
+}
 
 /// All forms of a verb, the base first. Of a verb of several words ("look at") the first is inflected. Recognises, so it
 /// may hold a spelling too many (doubled and single consonant), never one too few for a regular verb.

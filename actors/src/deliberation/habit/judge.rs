@@ -117,6 +117,7 @@ impl<'g> Candidate<'g> {
             Kind::Path if value().starts_with('-') => Some(Doubt::Vague { slot, value: value() }),
             Kind::Path if slot == "url" && !value().contains(['.', ':']) => Some(Doubt::Vague { slot, value: value() }),
             Kind::Path if lexicon::looks_like_path(&value()) => None,
+            Kind::Path if word == "here" && !self.changes_something() => None,
             Kind::Path if lexicon::is_vague(word) => Some(Doubt::Vague { slot, value: value() }),
             Kind::Path if FILE_NOUNS.contains(&before) || FILE_NOUNS.contains(&said.word(capture.hi)) => None,
             Kind::Path if DETERMINERS.contains(&before) => {
@@ -141,7 +142,14 @@ impl<'g> Candidate<'g> {
             _ => Map::new(),
         };
         for (at, capture) in self.found.captures.iter().enumerate() {
-            params.insert(capture.slot.clone(), value(said, capture, (at, self.lo), requested));
+            // Of "grep for 'x' in the sources" what is in quotes is looked for, where nothing can be harmed by it.
+            let is_placed = ["in", "inside", "within", "across", "anywhere"].contains(&said.word(capture.lo + 1));
+            let is_quoted = said.tokens[capture.lo].quoted.is_some() && capture.kind == Kind::Rest;
+            let given = match is_quoted && is_placed && !self.changes_something() {
+                true => Value::String(said.value(capture.lo)),
+                false => value(said, capture, (at, self.lo), requested),
+            };
+            params.insert(capture.slot.clone(), given);
         }
         Value::Object(params)
     }
@@ -284,6 +292,7 @@ fn value(said: &Utterance, capture: &Capture, (at, from): (usize, usize), reques
     match capture.kind {
         Kind::Number => lexicon::number(&said.value(lo)).map_or(Value::Null, Value::Number),
         Kind::OneOf(_) => Value::String(said.word(lo).to_owned()),
+        Kind::Path if said.word(lo) == "here" => Value::String(".".to_owned()),
         Kind::Path | Kind::Word => Value::String(said.value(lo)),
         Kind::Rest | Kind::Quoted if hi - lo == 1 && said.tokens[lo].quoted.is_some() => Value::String(said.value(lo)),
         Kind::Rest | Kind::Quoted => {

@@ -289,7 +289,7 @@ pub(super) fn number(text: &str) -> Option<serde_json::Number> {
 const ACTIONS: &str = "\
     add append arrange ask attach bake book boot bring build buy call cancel carry check clean clear click climb \
     close compare compile compress connect convert cook copy count dance delete deploy dim disable disconnect \
-    download draw drive drop duplicate email empty enable encrypt erase explain fetch fix fly follow format \
+    do download draw drive drop duplicate email empty enable encrypt erase explain fetch fix fly follow format \
     forward generate give go grab hand hang hide hold install invite jump kill knock lift lock look lower mail \
     merge message mount move mute nod order paint paste pay pick play point post pour press print publish pull \
     push put raise reboot record remove rename repair reply reserve reset restart restore rotate schedule sell \
@@ -492,6 +492,7 @@ const VERBS: &[&str] = &[
 pub(super) fn is_statement(said: &Utterance, lo: usize) -> bool {
     let words = said.len() - lo;
     (words >= 3 && SUBJECTS.contains(&said.word(lo)))
+        || (words >= 4 && said.word(lo).ends_with("'s") && !FINITE.contains(&said.word(lo + 1)))
         || (words >= 2 && SUBJECTS.contains(&said.word(lo)) && said.word(lo).contains('\''))
         || (words >= 3 && (lo + 1..said.len().min(lo + 8)).any(|at| VERBS.contains(&said.word(at))))
 }

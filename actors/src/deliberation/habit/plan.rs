@@ -14,7 +14,7 @@ use super::settings::HabitSettings;
 use super::tokens::Utterance;
 use super::turn::{Asked, StepWanted};
 use super::understanding::{Reading, Unsupported};
-use super::{Grammar, QuestionKind, Understanding, lexicon, terms, times};
+use super::{Grammar, Place, QuestionKind, Understanding, days, held, lexicon, looking_up, terms, times};
 use crate::memory::angular_gyrus::arithmetic::is_expression;
 
 /// Who said what somebody said who may not command.
@@ -163,8 +163,13 @@ fn question(
         ..Plan::default()
     };
     let recall = |topic: String| {
-        let params = json!({ "query": text, "limit": 10 });
-        inquire("memory_recall", params, Some(Asked::Recall { topic, words: words.clone() }), false)
+        let words = held::asked(words.clone(), text, now, zone);
+        let days: Vec<String> = days::named(text, now, zone).into_iter().map(|(_, day)| days::in_words(day)).collect();
+        let query = match held::asks_own_name(text) {
+            true => "my name is, I'm called, call me, I am".to_owned(),
+            false => format!("{text} {}", days.join(" ")).trim().to_owned(),
+        };
+        inquire("memory_recall", json!({ "query": query, "limit": 10 }), Some(Asked::Recall { topic, words }), false)
     };
     if let Some(expression) = computation(text) {
         return inquire("math", json!({ "expression": expression }), None, true);
@@ -219,9 +224,37 @@ fn question(
                 ..inquire("memory_recall", json!({ "limit": SPANNED }), Some(asked), true)
             }
         }
+        QuestionKind::WhyDid { topic, refused } => {
+            let params = json!({ "query": topic, "limit": SPANNED });
+            inquire("memory_recall", params, Some(Asked::WhyDid { topic, refused }), true)
+        }
+        QuestionKind::Told { topic, place } => {
+            let (about, span) = match times::at_the_end(&topic, now, zone) {
+                Some((rest, span)) => (rest, Some(span)),
+                None => (topic, None),
+            };
+            if span.is_none() && place == Place::All && !about.is_empty() {
+                return recall(about);
+            }
+            let mut within = json!({ "limit": looking_up::PAGE });
+            if let Some(span) = &span {
+                within["time_after"] = json!(span.after);
+                if let Some(before) = span.before {
+                    within["time_before"] = json!(before);
+                }
+            }
+            let (params, span) = (within.clone(), span.map(|span| span.words));
+            let asked = Asked::Told { about, place, span, within, found: Json::Null, pages: 0 };
+            inquire("memory_recall", params, Some(asked), true)
+        }
         QuestionKind::Status => inquire("system_stats", json!({}), None, true),
         QuestionKind::Now => Plan {
-            say: Some(format!("It is {}.", now.to_zoned(zone.clone()).strftime("%A, %-d %B %Y, %H:%M"))),
+            say: Some(match days::named(text, now, zone).first() {
+                Some((word, day)) if !days::is_now(word) => {
+                    format!("The day that is {word}: {}.", days::in_words(*day))
+                }
+                _ => format!("It is {}.", now.to_zoned(zone.clone()).strftime("%A, %-d %B %Y, %H:%M")),
+            }),
             thought: "I am asked for the time.".into(),
             confidence: Confidence::clamped(1.0),
             settled: true,
@@ -279,6 +312,16 @@ pub(super) fn worded(
 ) -> String {
     let zone = &settings.zone;
     match asked {
+        Asked::Told { about, place, span, found: before, .. } => {
+            let told = looking_up::mine(&looking_up::joined(before, found), about, asker, settings);
+            answer::tellings(*place, about, span.as_deref(), &told, zone)
+        }
+        Asked::WhyDid { topic, refused } => answer::why(topic, *refused, &evidence(found, settings), zone)
+            .unwrap_or_else(|| why_not(topic, *refused, &settings.grammar)),
+        Asked::Since { topic, words, found: before, .. } => {
+            let asked = Asked::Recall { topic: topic.clone(), words: words.clone() };
+            worded(&asked, &looking_up::joined(before, found), asker, recalled, knowledge, settings)
+        }
         Asked::Recall { topic, words } => {
             let mut evidence = evidence(found, settings);
             if evidence.is_empty() {
@@ -320,7 +363,22 @@ pub(super) fn worded(
     }
 }
 
-fn evidence(found: &Json, settings: &HabitSettings) -> Vec<Evidence> {
+/// Where nothing of the kind was done.
+fn why_not(topic: &str, refused: bool, grammar: &Grammar) -> String {
+    if !refused {
+        return format!("I don't remember doing that (“{topic}”).");
+    }
+    match grammar.understand(topic) {
+        Understanding::Unsupported { what: Unsupported::NoTool, .. } => format!("Because I know no way to “{topic}”."),
+        Understanding::Unsupported { reply, .. } => reply,
+        Understanding::Command { .. } => {
+            format!("I don't remember that I was asked to. Say “{topic}”, and I do it if I may.")
+        }
+        _ => format!("I don't know; I don't remember anything of “{topic}”."),
+    }
+}
+
+pub(super) fn evidence(found: &Json, settings: &HabitSettings) -> Vec<Evidence> {
     let results = found.get("results").cloned().unwrap_or_default();
     let episodes: Vec<RecalledEpisode> = serde_json::from_value(results).unwrap_or_default();
     episodes.into_iter().filter_map(|episode| piece(episode, settings)).collect()

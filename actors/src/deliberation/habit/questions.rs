@@ -1,10 +1,11 @@
 //! Questions, and what is told to be remembered: forms of English that need no tool.
 
-use super::QuestionKind;
 use super::grammar::Grammar;
 use super::matcher::{Ends, Matcher};
 use super::pattern::{self, Node, PatternError};
 use super::tokens::{Utterance, strip_full_stop};
+use super::understanding::Place;
+use super::{QuestionKind, lexicon};
 
 /// Longest embedded question that is looked into, in words.
 const EMBEDDED_WORDS: usize = 40;
@@ -19,6 +20,13 @@ enum Form {
     Done,
     /// "Why did you do that?"
     Why,
+    /// "Why did you turn your head?"
+    WhyDid,
+    /// "Why didn't you go?"
+    WhyNot,
+    Told,
+    ToldFirst,
+    ToldLast,
     WhatHappened,
     When,
     Who,
@@ -33,6 +41,11 @@ const SPECIFIC: &[(Form, &str)] = &[
     (Form::Now, "what is the (time|date|day) [now|today|right now]"),
     (Form::Now, "what is (today|today's date)"),
     (Form::Now, "(tell|give) me the (time|date)"),
+    (
+        Form::Now,
+        "(what|which) (day|date|day of the week) (is|was|will) [it|that] [be] (tomorrow|yesterday|the day after tomorrow)",
+    ),
+    (Form::Now, "what is the (day|date) (tomorrow|yesterday|the day after tomorrow)"),
     (Form::Now, "(what|which) (day|date|month|year) is (today|this)"),
     (Form::Abilities, "what (can|could) you do [for me|now|today]"),
     (Form::Abilities, "[i need] help [me]"),
@@ -100,7 +113,12 @@ const SPECIFIC: &[(Form, &str)] = &[
     (Form::Done, "(did|have|had) you [already|ever|really|just|actually|not] {clause:rest}"),
     (Form::Done, "(didn't|haven't|hadn't|weren't) you {clause:rest}"),
     (Form::Done, "were you [just|already] {clause:rest}"),
-    (Form::Done, "why (did|have|didn't|did not|would|were) you [not] {clause:rest}"),
+    (
+        Form::WhyNot,
+        "why (didn't|haven't|won't|couldn't|can't|don't|did not|have not|will not) you [just] {clause:rest}",
+    ),
+    (Form::WhyNot, "why (did|have|would|could|do) you not {clause:rest}"),
+    (Form::WhyDid, "why (did|have|were|are|would) you [just] {clause:rest}"),
     (Form::Done, "(how often|how many times) (did|have) you {clause:rest}"),
     (
         Form::Remember,
@@ -109,7 +127,28 @@ const SPECIFIC: &[(Form, &str)] = &[
     (Form::Remember, "what (do|did) you [still] (remember|know|recall)"),
     (Form::Embedded, "(do|can|could|did) you [still|happen to|also] (remember|recall|know) {topic:rest}"),
     (
-        Form::Remember,
+        Form::ToldLast,
+        "what (did|have|had) i just (tell|told|say|said|mention|mentioned) [to] [you] [about|of|regarding] [{topic:rest}]",
+    ),
+    (
+        Form::ToldFirst,
+        "what (did|have|had) i [ever] [first] (tell|told|say|said|mention|mentioned) [to] [you] [about|of|regarding] [{topic:rest}] (first|first of all|at first|at the beginning|in the beginning)",
+    ),
+    (Form::ToldFirst, "what did i first (tell|say|mention) [to] [you] [about|of|regarding] [{topic:rest}]"),
+    (
+        Form::ToldFirst,
+        "what (is|was) the (first|very first|earliest) thing [that] [i] (told|said|mentioned|tell|say) [to] [you] [about|of|regarding] [{topic:rest}]",
+    ),
+    (
+        Form::ToldLast,
+        "what (is|was) the (last|latest|newest|most recent) thing [that] [i] (told|said|mentioned|tell|say) [to] [you] [about|of|regarding] [{topic:rest}]",
+    ),
+    (
+        Form::ToldLast,
+        "what (did|have|had) i (tell|told|say|said|mention|mentioned) [to] [you] [about|of|regarding] [{topic:rest}] (last|most recently|just now|a moment ago|before that|before this)",
+    ),
+    (
+        Form::Told,
         "what (did|have|had) (i|we) [ever|just|already] (tell|told|say|said|teach|taught|ask|asked|mention|mentioned) [to] [you] [about|of|regarding] [{topic:rest}]",
     ),
     (
@@ -258,15 +297,13 @@ impl Forms {
                 let (tool, params) = grammar.clause(&topic);
                 QuestionKind::Predict { tool, params, topic }
             }
-            Form::Done => {
-                let (tool, _) = grammar.clause(&topic);
-                QuestionKind::WhatHappened { tool, topic }
-            }
-            Form::WhatHappened => {
-                let (tool, _) = grammar.clause(&topic);
-                QuestionKind::WhatHappened { tool, topic }
-            }
+            Form::Done | Form::WhatHappened => QuestionKind::WhatHappened { tool: grammar.deed(&topic), topic },
             Form::Why => QuestionKind::Why,
+            Form::WhyDid => QuestionKind::WhyDid { topic, refused: false },
+            Form::WhyNot => QuestionKind::WhyDid { topic, refused: true },
+            Form::Told => QuestionKind::Told { topic, place: Place::All },
+            Form::ToldFirst => QuestionKind::Told { topic, place: Place::First },
+            Form::ToldLast => QuestionKind::Told { topic, place: Place::Last },
             Form::When => QuestionKind::When { topic },
             Form::Who => QuestionKind::Who { topic: "you".to_owned() },
             Form::Status => QuestionKind::Status,
@@ -326,8 +363,12 @@ impl Forms {
         found.then(|| said.span(lo, said.len()).to_owned())
     }
 
+    /// "Do you …" asks; "do the dishes" and "have a look" do not.
     pub fn interrogative(&self, said: &Utterance, lo: usize) -> bool {
-        is_interrogative(said.word(lo))
+        let asked = said.tokens.last().and_then(|last| last.closes) == Some('?');
+        let wished = ["do", "have"].contains(&said.word(lo))
+            && (lexicon::DETERMINERS.contains(&said.word(lo + 1)) || lexicon::is_pronoun(said.word(lo + 1)));
+        is_interrogative(said.word(lo)) && (asked || !wished)
     }
 
     /// "When did …" asks; "when I come back, …" does not.

@@ -67,6 +67,8 @@ impl HabitSettings {
         match self.grammar.understand(text) {
             Understanding::Command { .. } | Understanding::Question { .. } | Understanding::Ambiguous { .. } => None,
             Understanding::Unsupported { what: Unsupported::NoTool, .. } => None,
+            Understanding::Greeting | Understanding::Thanks | Understanding::Farewell => None,
+            Understanding::Acknowledgement { .. } => None,
             Understanding::Remember { fact } => Some(fact.into()),
             _ => Some(text.into()),
         }

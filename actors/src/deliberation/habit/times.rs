@@ -85,7 +85,7 @@ fn on(now: &Zoned, name: &str) -> Option<(Zoned, Option<Zoned>)> {
     Some((begins, ends))
 }
 
-fn weekday(name: &str) -> Option<Weekday> {
+pub(super) fn weekday(name: &str) -> Option<Weekday> {
     let names = ["monday", "tuesday", "wednesday", "thursday", "friday", "saturday", "sunday"];
     let at = names.iter().position(|known| *known == name)?;
     Weekday::from_monday_zero_offset(i8::try_from(at).ok()?).ok()

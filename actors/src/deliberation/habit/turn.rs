@@ -13,6 +13,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value as Json;
 
 use super::counsel::Waiting;
+use super::understanding::Place;
 
 /// Characters of an action's result that its turn's summary carries.
 const SUMMARY: usize = 300;
@@ -129,6 +130,28 @@ pub(super) enum Asked {
         /// When, in words.
         #[serde(default)]
         span: Option<String>,
+    },
+    /// What was recalled so far of a question; what is looked up next may revise it.
+    Since {
+        topic: String,
+        words: Vec<String>,
+        found: Json,
+        next: Option<Json>,
+    },
+    /// What this person told, by when or in which order; looked through page by page.
+    Told {
+        about: String,
+        place: Place,
+        span: Option<String>,
+        /// The look-up of the first page.
+        within: Json,
+        found: Json,
+        pages: u32,
+    },
+    /// Why something was done, or not.
+    WhyDid {
+        topic: String,
+        refused: bool,
     },
     Predict {
         topic: String,

@@ -1,7 +1,7 @@
 //! What an utterance was understood to be.
 
 use maxim_bus::units::Confidence;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 /// One call that was asked for.
@@ -57,6 +57,16 @@ pub enum QuestionKind {
     },
     /// Why it did what it did last.
     Why,
+    /// Why it did something, or didn't (`refused`).
+    WhyDid {
+        topic: String,
+        refused: bool,
+    },
+    /// What the person told, by when or in which order.
+    Told {
+        topic: String,
+        place: Place,
+    },
     /// How the agent is.
     Status,
     /// The present time or date.
@@ -71,6 +81,15 @@ pub enum QuestionKind {
         topic: String,
     },
     General,
+}
+
+/// Which of the things that were told.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Place {
+    All,
+    First,
+    Last,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]

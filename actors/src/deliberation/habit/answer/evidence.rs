@@ -3,6 +3,8 @@
 use jiff::Timestamp;
 use jiff::tz::TimeZone;
 
+use crate::deliberation::habit::{corrections, days};
+
 /// Where a piece of evidence comes from.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Origin {
@@ -51,15 +53,33 @@ pub(super) fn date_and_time(at: Timestamp, zone: &TimeZone) -> String {
 pub(super) fn cited(evidence: &Evidence, sentence: &str, asker: Option<&str>, zone: &TimeZone) -> String {
     let date = on_date(evidence.at, zone);
     let stem = sentence.trim().trim_end_matches(['.', '!']);
+    let statement = stated(evidence, stem, asker, &date);
+    // "Tomorrow" was another day when it was said.
+    let named = evidence.at.map(|at| days::named(stem, at, zone)).unwrap_or_default();
+    let meant: Vec<String> = named
+        .iter()
+        .filter(|(word, _)| !days::is_now(word))
+        .map(|(word, day)| format!("{word} meant {}", days::in_words(*day)))
+        .collect();
+    if meant.is_empty() { statement } else { format!("{statement} ({}.)", meant.join(", ")) }
+}
+
+/// Who told something: "you" for whoever asks, and where it isn't known.
+fn named<'p>(person: Option<&'p str>, asker: Option<&str>) -> &'p str {
+    match (person, asker) {
+        (None, _) => "You",
+        (Some(person), Some(asker)) if person.eq_ignore_ascii_case(asker) => "You",
+        (Some(person), _) => person,
+    }
+}
+
+fn stated(evidence: &Evidence, stem: &str, asker: Option<&str>, date: &str) -> String {
     match &evidence.origin {
         Origin::Told { person } => {
-            let mine = match (person.as_deref(), asker) {
-                (None, _) => true,
-                (Some(person), Some(asker)) => person.eq_ignore_ascii_case(asker),
-                (Some(_), None) => false,
-            };
-            let who = if mine { "You" } else { person.as_deref().unwrap_or("You") };
-            if speaks_of_itself(stem) {
+            let who = named(person.as_deref(), asker);
+            if let Some(rest) = corrections::put_right(stem) {
+                format!("{who} corrected that{date}: “{rest}.”")
+            } else if speaks_of_itself(stem) {
                 format!("{who} told me{date}: “{stem}.”")
             } else {
                 format!("{who} told me{date} that {}.", lowered(stem))

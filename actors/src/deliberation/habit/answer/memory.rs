@@ -4,12 +4,19 @@ use jiff::tz::TimeZone;
 use maxim_bus::units::{Confidence, Valence, Value};
 use rust_stemmers::{Algorithm, Stemmer};
 
-use super::evidence::{Evidence, Origin, cited, date_and_time};
+use super::evidence::{Evidence, Origin, cited, date_and_time, on_date};
 use crate::deliberation::habit::lexicon::terms;
+use crate::deliberation::habit::understanding::Place;
+use crate::deliberation::habit::{corrections, guard, held, inflect};
 
 /// Share of the question's content words that a sentence must hold to count as an answer; below it, it is only said to be
 /// the nearest thing known.
 pub(super) const ANSWERS: f64 = 0.6;
+
+/// Share below which it isn't even near.
+const NEAREST: f64 = 0.3;
+/// The most that a sentence of another day than the one that is asked for covers.
+const OTHER_DAY: f64 = 0.5;
 
 /// Deeds that are told of a span of time.
 const DEEDS: usize = 8;
@@ -39,22 +46,24 @@ struct Sentence<'e> {
 /// isn't known. `words` are the question's content words (see [`super::super::terms`]); `asker` is who asks, so that what
 /// this person told is "you told me".
 pub fn recalled(topic: &str, words: &[String], evidence: &[Evidence], asker: Option<&str>, zone: &TimeZone) -> Reply {
-    let mut found = sentences(words, evidence);
-    found.sort_by(|a, b| {
-        b.covers
-            .total_cmp(&a.covers)
-            .then(b.evidence.at.cmp(&a.evidence.at))
-            .then(b.evidence.score.total_cmp(&a.evidence.score))
-    });
-    let Some(best) = found.first() else {
-        return Reply { text: format!("{UNKNOWN}{}.", about(topic)), rests_on: vec![], known: false };
-    };
+    let found = sentences(words, evidence, zone);
+    let unknown = || Reply { text: format!("{UNKNOWN}{}.", about(topic)), rests_on: vec![], known: false };
+    let Some(best) = found.first() else { return unknown() };
     let statement = cited(best.evidence, best.text, asker, zone);
     if best.covers < ANSWERS {
+        if best.covers < NEAREST || matches!(best.evidence.origin, Origin::Did { .. }) {
+            return unknown();
+        }
         let text = format!("{UNKNOWN}{}. The nearest that I remember: {statement}", about(topic));
         return Reply { text, rests_on: vec![best.place], known: false };
     }
     let mut reply = Reply { text: statement, rests_on: vec![best.place], known: true };
+    if let Some((place, revised)) = revised(best, evidence) {
+        let now = cited(revised, &revised.text, asker, zone);
+        reply.text = format!("{now} Before that: {}", reply.text);
+        reply.rests_on.insert(0, place);
+        return reply;
+    }
     let same = |other: &&Sentence| other.covers == best.covers && !alike(other.text, best.text);
     if let Some(other) = found.iter().skip(1).find(same) {
         let before = other.evidence.at < best.evidence.at && other.evidence.at.is_some();
@@ -63,6 +72,87 @@ pub fn recalled(topic: &str, words: &[String], evidence: &[Evidence], asker: Opt
         reply.rests_on.push(other.place);
     }
     reply
+}
+
+/// What put the best evidence right, the last that did: what the same person told right behind it or about the same.
+fn revised<'e>(best: &Sentence, evidence: &'e [Evidence]) -> Option<(usize, &'e Evidence)> {
+    let Origin::Told { person } = &best.evidence.origin else { return None };
+    let is_later = |one: &Evidence| {
+        matches!(&one.origin, Origin::Told { person: other } if other == person) && one.at > best.evidence.at
+    };
+    let mut later: Vec<_> = evidence.iter().enumerate().filter(|(_, one)| is_later(one)).collect();
+    later.sort_by_key(|(_, one)| one.at);
+    let (mut next, mut found) = (true, None);
+    for (place, one) in later {
+        let is_revision = corrections::revises(&one.text, best.text, next);
+        next &= is_revision;
+        found = if is_revision { Some((place, one)) } else { found };
+    }
+    found
+}
+
+/// The evidence that answers a question of these words best; none if none does.
+pub fn best<'e>(words: &[String], evidence: &'e [Evidence], zone: &TimeZone) -> Option<&'e Evidence> {
+    let found = sentences(words, evidence, zone);
+    found.first().filter(|best| best.covers >= ANSWERS).map(|best| best.evidence)
+}
+
+/// Whether a text bears on a topic.
+pub fn bears_on(topic: &str, text: &str) -> bool {
+    let words = terms(topic);
+    words.is_empty() || coverage(&words, text) >= ANSWERS
+}
+
+/// What a person told, in the order in which it was told. `span` says in words when that was.
+pub fn tellings(place: Place, topic: &str, span: Option<&str>, told: &[Evidence], zone: &TimeZone) -> String {
+    let when = span.map_or(String::new(), |span| format!(" {span}"));
+    let said = |one: &Evidence| {
+        let at = one.at.map_or(String::new(), |at| format!("{}: ", date_and_time(at, zone)));
+        format!("{at}“{}”", one.text.trim())
+    };
+    let (Some(first), Some(last)) = (told.first(), told.last()) else {
+        return format!("I don't remember that you told me anything{}{when}.", about(topic));
+    };
+    let of = about(topic);
+    match place {
+        Place::First => format!("The first that I remember you told me{of}{when}: {}", said(first)),
+        Place::Last => format!("The last that you told me{of}{when}: {}", said(last)),
+        Place::All => {
+            let mut lines: Vec<String> = told.iter().rev().take(DEEDS).map(said).collect();
+            if told.len() > DEEDS {
+                lines.push(format!("and {} more; see `maxim memory recall`", told.len() - DEEDS));
+            }
+            format!("What you told me{of}{when}, the latest first:\n{}", lines.join("\n"))
+        }
+    }
+}
+
+/// Why something was done, from what was said when it was; `refused`: why not.
+pub fn why(topic: &str, refused: bool, evidence: &[Evidence], zone: &TimeZone) -> Option<String> {
+    let words = terms(topic);
+    let bears = |one: &&Evidence| coverage(&words, &one.text) >= ANSWERS;
+    let is_deed = |one: &&Evidence| matches!(one.origin, Origin::Did { .. });
+    let deed = evidence.iter().filter(is_deed).filter(bears).max_by_key(|one| one.at);
+    let forbids =
+        |one: &&Evidence| matches!(one.origin, Origin::Told { .. }) && guard::is_prohibition(&one.text) && bears(one);
+    let forbidden = evidence.iter().filter(forbids).max_by_key(|one| one.at).filter(|_| refused);
+    if let Some(told) = forbidden.filter(|told| deed.is_none_or(|deed| told.at > deed.at)) {
+        return Some(format!("Because I was told{} not to: “{}”", on_date(told.at, zone), told.text.trim()));
+    }
+    let deed = deed?;
+    let Origin::Did { tool } = &deed.origin else { return None };
+    let end = match (deed.success, &deed.result) {
+        (Some(false), Some(result)) => format!(" It failed: {}.", result.trim().trim_end_matches('.')),
+        (Some(false), None) => " It failed.".to_owned(),
+        _ => String::new(),
+    };
+    let lead = match (refused, deed.success) {
+        (true, Some(false)) => "I tried.".to_owned(),
+        (true, _) => "But I did.".to_owned(),
+        (false, _) => "Because of what was said.".to_owned(),
+    };
+    let when = deed.at.map_or(String::new(), |at| format!(" on {}", date_and_time(at, zone)));
+    Some(format!("{lead} At “{}”{when} I used {tool}.{end} Step by step: `maxim why`.", deed.text.trim()))
 }
 
 /// What the agent did: the latest matching action with its result, or all of a span of time that nothing else narrows.
@@ -161,7 +251,9 @@ fn about(topic: &str) -> String {
     if topic.is_empty() { String::new() } else { format!(" (about “{topic}”)") }
 }
 
-fn sentences<'e>(words: &[String], evidence: &'e [Evidence]) -> Vec<Sentence<'e>> {
+/// The sentences that hold any of the words, the best first: what covers most, then what is newest. Of a day that is asked for
+/// only what is of that day covers most of the question.
+fn sentences<'e>(words: &[String], evidence: &'e [Evidence], zone: &TimeZone) -> Vec<Sentence<'e>> {
     let mut found = Vec::new();
     for (place, one) in evidence.iter().enumerate() {
         for text in split(&one.text) {
@@ -169,12 +261,21 @@ fn sentences<'e>(words: &[String], evidence: &'e [Evidence]) -> Vec<Sentence<'e>
             if text.ends_with('?') {
                 continue;
             }
-            let covers = coverage(words, text);
+            let whole = format!("{text} {}", held::beside(text, one.at, zone));
+            let is_of_day = words.iter().filter(|word| held::is_date(word)).all(|day| whole.contains(day.as_str()));
+            let covers = coverage(words, &whole);
+            let covers = if is_of_day { covers } else { covers.min(OTHER_DAY) };
             if covers > 0.0 {
                 found.push(Sentence { place, evidence: one, text: without_order(text), covers });
             }
         }
     }
+    found.sort_by(|a, b| {
+        b.covers
+            .total_cmp(&a.covers)
+            .then(b.evidence.at.cmp(&a.evidence.at))
+            .then(b.evidence.score.total_cmp(&a.evidence.score))
+    });
     found
 }
 
@@ -229,7 +330,7 @@ pub(super) fn coverage(words: &[String], text: &str) -> f64 {
         return 0.0;
     }
     let stemmer = Stemmer::create(Algorithm::English);
-    let stem = |word: &String| stemmer.stem(&spelt(word)).into_owned();
+    let stem = |word: &String| stemmer.stem(&spelt(inflect::base(word))).into_owned();
     let held: Vec<String> = terms(text).iter().map(stem).collect();
     let hits = words.iter().filter(|word| held.contains(&stem(word))).count();
     hits as f64 / words.len() as f64

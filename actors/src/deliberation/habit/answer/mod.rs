@@ -9,7 +9,7 @@ mod verdict;
 
 pub use evidence::{Evidence, Origin};
 pub use knowledge::{concepts, known, prompt_line};
-pub use memory::{Expectation, Reply, UNKNOWN, expected, happened, recalled, split};
+pub use memory::{Expectation, Reply, UNKNOWN, bears_on, best, expected, happened, recalled, split, tellings, why};
 pub use outcome::{of_result, outcome};
 pub use verdict::{
     Question, Refusal, approval_needed, denied, held, refused, remembered, small_talk, stopped, unknown, which,

@@ -1,0 +1,92 @@
+//! What is looked up further, once something was recalled: whether it was put right later, and what was told before.
+
+use jiff::SignedDuration;
+use maxim_bus::signals::recall::RecalledEpisode;
+use serde_json::{Value as Json, json};
+
+use super::answer::{self, Evidence, Origin};
+use super::plan::evidence;
+use super::settings::HabitSettings;
+use super::turn::{Asked, StepWanted};
+use super::understanding::Place;
+
+/// How long after it something is put right by words that only point at it.
+const POINTED_AT: SignedDuration = SignedDuration::from_mins(15);
+/// Memories that are looked through behind one.
+const BEHIND: usize = 100;
+/// Memories on a page, and pages, that are looked through for what was told first.
+pub(super) const PAGE: usize = 50;
+const PAGES: u32 = 10;
+
+/// The next look for this question; none where it can be answered.
+pub(super) fn further(asked: &Asked, output: &Json, asker: &str, settings: &HabitSettings) -> Option<StepWanted> {
+    let step =
+        |params: Json, question: Asked| StepWanted { tool: "memory_recall".into(), params, question: Some(question) };
+    match asked {
+        Asked::Recall { topic, words } => {
+            let all = evidence(output, settings);
+            let best = answer::best(words, &all, &settings.zone)?;
+            let (told, at) = (matches!(best.origin, Origin::Told { .. }), best.at?);
+            let since = json!({ "query": best.text, "time_after": at, "limit": 20 });
+            let behind = json!({ "time_after": at, "time_before": at + POINTED_AT, "limit": BEHIND });
+            let (topic, words, found) = (topic.clone(), words.clone(), output.clone());
+            told.then(|| step(since, Asked::Since { topic, words, found, next: Some(behind) }))
+        }
+        Asked::Since { topic, words, found, next: Some(next) } => {
+            let (topic, words, found) = (topic.clone(), words.clone(), joined(found, output));
+            Some(step(next.clone(), Asked::Since { topic, words, found, next: None }))
+        }
+        Asked::Told { about, place, span, within, found, pages } => {
+            let page: Vec<RecalledEpisode> = episodes(output);
+            // Of what was looked through only what is needed waits with the turn.
+            let bears = |one: &RecalledEpisode| !mine(&json!({ "results": [one] }), about, asker, settings).is_empty();
+            let mut told: Vec<RecalledEpisode> = page.iter().filter(|one| bears(one)).cloned().collect();
+            told.sort_by_key(|one| one.timestamp);
+            told.truncate(1);
+            let is_enough = *place != Place::First && !told.is_empty();
+            let first = if told.is_empty() { found.clone() } else { json!({ "results": told }) };
+            let oldest = page.iter().map(|episode| episode.timestamp).min()?;
+            if is_enough || page.len() < PAGE || *pages >= PAGES {
+                return None;
+            }
+            let mut params = within.clone();
+            params["time_before"] = json!(oldest);
+            let (about, span, within) = (about.clone(), span.clone(), within.clone());
+            Some(step(params, Asked::Told { about, place: *place, span, within, found: first, pages: pages + 1 }))
+        }
+        _ => None,
+    }
+}
+
+/// What this person told, where it bears on `about`, in the order in which it was told.
+pub(super) fn mine(found: &Json, about: &str, asker: &str, settings: &HabitSettings) -> Vec<Evidence> {
+    let is_mine = |one: &Evidence| match &one.origin {
+        Origin::Told { person } => person.as_ref().is_none_or(|person| person.eq_ignore_ascii_case(asker)),
+        _ => false,
+    };
+    let mut told: Vec<Evidence> = evidence(found, settings).into_iter().filter(is_mine).collect();
+    told.retain(|one| about.is_empty() || answer::bears_on(about, &one.text));
+    told.sort_by_key(|one| one.at);
+    told
+}
+
+fn episodes(found: &Json) -> Vec<RecalledEpisode> {
+    let results = found.get("results").cloned().unwrap_or_default();
+    serde_json::from_value(results).unwrap_or_default()
+}
+
+/// Both, each episode once.
+pub(super) fn joined(found: &Json, more: &Json) -> Json {
+    let mut all = episodes(found);
+    for episode in episodes(more) {
+        if !all.iter().any(|known| known.id == episode.id) {
+            all.push(episode);
+        }
+    }
+    json!({ "results": all })
+}
+
+/// Whether what was found so far is enough for an answer, when looking further failed.
+pub(super) fn is_begun(asked: &Asked) -> bool {
+    matches!(asked, Asked::Since { .. }) || matches!(asked, Asked::Told { pages, .. } if *pages > 0)
+}

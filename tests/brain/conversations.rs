@@ -1,0 +1,43 @@
+//! What people tell over several turns and days, put right, take back and ask for, said to a whole brain without a model.
+
+use std::time::Duration;
+
+use serde_json::Value;
+
+use crate::common::Bench;
+
+/// A conversation a line: `say`, and of the answer `reply` (all of these parts) and `not` (none of them); `pass`: hours that
+/// go by first. Nothing but words may come of any of it.
+fn conversations() -> Vec<Vec<Value>> {
+    let lines = include_str!("conversations.jsonl").lines();
+    lines.map(|line| serde_json::from_str(line).unwrap_or_else(|error| panic!("{error}: {line}"))).collect()
+}
+
+fn parts(of: &Value) -> Vec<&str> {
+    match of {
+        Value::String(part) => vec![part],
+        list => list.as_array().into_iter().flatten().filter_map(Value::as_str).collect(),
+    }
+}
+
+#[test]
+fn what_is_told_put_right_and_asked_over_several_turns_is_answered_by_what_holds() {
+    let mut failures = Vec::new();
+    for conversation in conversations() {
+        let mut bench = Bench::new();
+        for turn in conversation {
+            let hours = turn["pass"].as_u64().unwrap_or(0);
+            bench.pass(Duration::from_secs(hours * 3_600 + 20));
+            let said = turn["say"].as_str().expect("what is said");
+            let ended = bench.say(said);
+            let reply = ended.reply.clone().unwrap_or_default();
+            let lacks = parts(&turn["reply"]).into_iter().find(|part| !reply.contains(part));
+            let holds = parts(&turn["not"]).into_iter().find(|part| reply.contains(part));
+            let did = ended.actions.iter().find(|action| action.tool != "respond");
+            if lacks.is_some() || holds.is_some() || did.is_some() || reply.is_empty() {
+                failures.push(format!("{said:?}: lacks {lacks:?}, holds {holds:?}, did {did:?}\n    {reply:?}"));
+            }
+        }
+    }
+    assert!(failures.is_empty(), "{} wrong:\n{}", failures.len(), failures.join("\n"));
+}
