@@ -1,6 +1,6 @@
 //! What the screen holds, and what keys and news do to it. Knows no terminal.
 
-use std::collections::VecDeque;
+use std::collections::{BTreeSet, VecDeque};
 
 use jiff::Timestamp;
 use jiff::tz::TimeZone;
@@ -73,6 +73,8 @@ pub struct Screen {
     display: Display,
     /// The newest turns that have ended: what is said in them later is shown on its own.
     over: VecDeque<String>,
+    /// Rooms that were given up for a while.
+    held: BTreeSet<String>,
     /// One line on how the brain is; why nothing comes from it, while that is so.
     pub state: String,
     pub gone: Option<String>,
@@ -94,6 +96,7 @@ impl Screen {
             shows_help: false,
             display: Display::Full,
             over: VecDeque::new(),
+            held: BTreeSet::new(),
             state: "…".into(),
             gone: None,
             zone,
@@ -192,6 +195,7 @@ impl Screen {
             }
             "PainSignal" => self.log(event, &by, &format!("pain {}: {}", number(&body["intensity"]), text("reason"))),
             "PreemptionChanged" => self.log(event, &by, &request(&body["request"])),
+            "RegionChanged" => self.region_changed(body),
             "SleepEntered" | "SleepEnded" => self.log(event, &by, &word(&event["type"])),
             _ => {}
         }
@@ -208,6 +212,20 @@ impl Screen {
             keep(&mut self.conversation, (Voice::Brain, lines_of(&body["reply"])));
         }
         keep(&mut self.over, word(&body["turn"]));
+    }
+
+    /// A start tells of each room that it is up; that is said of those that were down.
+    fn region_changed(&mut self, body: &Value) {
+        let region = word(&body["region"]);
+        if body["is_held"] == true {
+            self.note(format!(
+                "{region} failed too often and is held: {}; `maxim resume` tries it at once",
+                word(&body["why"])
+            ));
+            self.held.insert(region);
+        } else if self.held.remove(&region) {
+            self.note(format!("{region} is up again"));
+        }
     }
 
     /// A brain that doesn't say how much it shows, shows what it did.
@@ -418,6 +436,22 @@ mod tests {
         screen.hear(&json!({ "type": "PreemptionChanged", "body": stop, "by": "preemption_circuit", "at": at }));
         let lines = ["09:00:00 habit: wants write_file {\"path\":\"a\"}", "09:00:00 preemption_circuit: stop"];
         assert_eq!(screen.log, lines);
+    }
+
+    #[test]
+    fn a_room_that_is_held_is_told_in_the_conversation_and_so_is_its_return() {
+        let mut screen = screen();
+        let change = |screen: &mut Screen, is_held: bool, why: &str| {
+            let body = json!({ "region": "hippocampus", "is_held": is_held, "why": why });
+            screen.hear(&json!({ "type": "RegionChanged", "body": body }));
+        };
+        change(&mut screen, false, "");
+        assert!(screen.conversation.is_empty(), "a start says nothing of what is as it should be");
+        change(&mut screen, true, "it panicked");
+        change(&mut screen, false, "");
+        let said: Vec<&str> = screen.conversation.iter().map(|(_, text)| text.as_str()).collect();
+        let held = "hippocampus failed too often and is held: it panicked; `maxim resume` tries it at once";
+        assert_eq!(said, [held, "hippocampus is up again"]);
     }
 
     #[test]
