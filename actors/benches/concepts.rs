@@ -8,6 +8,7 @@ use std::sync::Arc;
 
 use criterion::{BenchmarkId, Criterion};
 use maxim_actors::language::TokenTable;
+use maxim_actors::memory::anterior_temporal_lobe::model::ConceptLaw;
 use maxim_actors::memory::anterior_temporal_lobe::{AnteriorTemporalLobe, AtlSettings};
 use maxim_actors::memory::cross_layer_graph::graph::{Edge, EdgeKind, Graph, Node};
 use maxim_actors::memory::hippocampus::spreading::Spreading;
@@ -48,7 +49,12 @@ fn lesson(number: usize) -> ConceptLesson {
 }
 
 fn room(size: usize) -> Rig<AnteriorTemporalLobe> {
-    let settings = AtlSettings { run: "bench".into(), encoder: Arc::new(TokenTable::embedded()), asks_meaning: false };
+    let settings = AtlSettings {
+        run: "bench".into(),
+        encoder: Arc::new(TokenTable::embedded()),
+        asks_meaning: false,
+        law: ConceptLaw::default(),
+    };
     let mut rig = Rig::new(settings, |bus, probe| {
         ear::<ConceptsLearned>(bus, probe);
         ear::<ConceptsFound>(bus, probe);

@@ -19,7 +19,7 @@ use maxim_actors::learning::nucleus_accumbens::model::{LinkTable, Observation};
 use maxim_actors::memory::entorhinal_cortex::model::{Cue, Item};
 use maxim_actors::memory::entorhinal_cortex::situation_index::SituationIndex;
 use maxim_actors::memory::hippocampus::key_index::{Filter, KeyIndex};
-use maxim_actors::memory::hippocampus::law::sitting_after;
+use maxim_actors::memory::hippocampus::law::{LinkLaw, sitting_after};
 use maxim_actors::memory::hippocampus::model::{Action, EpisodicMemory, Outcome, Provenance};
 use maxim_actors::memory::hippocampus::spreading::Spreading;
 use maxim_actors::memory::hippocampus::text_index::{Query, TextIndex, merge};
@@ -106,7 +106,7 @@ impl Default for Indexes {
 
 impl Indexes {
     fn capture(&mut self, mut episode: EpisodicMemory) {
-        episode.sitting = sitting_after(self.last, episode.created);
+        episode.sitting = sitting_after(self.last, episode.created, &LinkLaw::default());
         self.last = Some((episode.sitting, episode.created));
         let more = episode.further_words();
         let fields = episode.fields(&more, local_day(episode.created, &TimeZone::UTC));

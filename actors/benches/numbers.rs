@@ -6,15 +6,15 @@ use std::hint::black_box;
 use criterion::{BenchmarkId, Criterion, criterion_group, criterion_main};
 use jiff::Timestamp;
 use maxim_actors::learning::cerebellum::forward::ForwardModel;
-use maxim_actors::learning::cerebellum::program::{Example, crystallise};
-use maxim_actors::learning::intraparietal_sulcus::law::judge;
+use maxim_actors::learning::cerebellum::program::{Example, SkillLaw, crystallise};
+use maxim_actors::learning::intraparietal_sulcus::law::{QuickLaw, judge};
 use maxim_actors::learning::statistician::correlation::correlations;
 use maxim_actors::learning::statistician::model::{Measured, Metrics};
 use maxim_actors::memory::angular_gyrus::analysis::analyse;
 use maxim_actors::memory::angular_gyrus::arithmetic::evaluate;
 use maxim_actors::memory::angular_gyrus::matrix::{MatrixOperation, compute, fit};
 use maxim_actors::memory::angular_gyrus::model::{CAPACITY, MathStore};
-use maxim_actors::memory::suprachiasmatic_nucleus::oscillators::Oscillators;
+use maxim_actors::memory::suprachiasmatic_nucleus::oscillators::{HebbLaw, Oscillators};
 use maxim_bus::Trust;
 use maxim_bus::signals::numbers::{MathCategory, MathFilter, MathProvenance, MathRecord};
 use maxim_bus::signals::skill::goal_words;
@@ -39,7 +39,7 @@ fn senses(criterion: &mut Criterion) {
     for size in [8, 64, 256] {
         let values = noise(1, size);
         group.bench_with_input(BenchmarkId::new("intraparietal_sulcus, judge", size), &values, |b, values| {
-            b.iter(|| judge(black_box(values), Some(0.5)));
+            b.iter(|| judge(black_box(values), Some(0.5), &QuickLaw::default()));
         });
         group.bench_with_input(BenchmarkId::new("angular_gyrus, analyse", size), &values, |b, values| {
             b.iter(|| analyse("series", black_box(values)));
@@ -121,12 +121,14 @@ fn learning(criterion: &mut Criterion) {
     };
     let examples: Vec<Example> = (0..8).map(|number| example(&format!("f{number}.txt"))).collect();
     let newest = example("new.txt");
-    criterion.bench_function("cerebellum/crystallise", |b| b.iter(|| crystallise(black_box(&examples), &newest)));
+    criterion.bench_function("cerebellum/crystallise", |b| {
+        b.iter(|| crystallise(black_box(&examples), &newest, &SkillLaw::default()))
+    });
     let changes: BTreeMap<String, f64> = (0..16).map(|sensor| (format!("s{sensor}"), 1.0)).collect();
     let mut model = ForwardModel::default();
     criterion.bench_function("cerebellum/predict and learn 16 sensors", |b| {
         b.iter(|| {
-            let error = model.error(black_box(&changes));
+            let error = model.error(black_box(&changes), &SkillLaw::default());
             model.learn(&changes);
             error
         });
@@ -137,7 +139,7 @@ fn clocks(criterion: &mut Criterion) {
     for (name, hours) in [("a minute", 1.0 / 60.0), ("a day", 24.0), ("a year", 8_766.0)] {
         let mut clocks = Oscillators::default();
         criterion.bench_function(&format!("suprachiasmatic_nucleus/clocks run {name} and learn"), |b| {
-            b.iter(|| clocks.observe(black_box(hours), &[0.1, 0.7, 1.3, 2.9]));
+            b.iter(|| clocks.observe(black_box(hours), &[0.1, 0.7, 1.3, 2.9], &HebbLaw::default()));
         });
     }
     let clocks = Oscillators::default();

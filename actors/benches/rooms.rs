@@ -11,9 +11,13 @@ use criterion::{BenchmarkId, Criterion};
 use jiff::tz::TimeZone;
 use jiff::{SignedDuration, Timestamp};
 use maxim_actors::language::TokenTable;
+use maxim_actors::memory::anterior_temporal_lobe::model::ConceptLaw;
 use maxim_actors::memory::anterior_temporal_lobe::{AnteriorTemporalLobe, AtlSettings};
 use maxim_actors::memory::cross_layer_graph::{CrossLayerGraph, GraphSettings};
+use maxim_actors::memory::entorhinal_cortex::law::LikenessWeights;
 use maxim_actors::memory::entorhinal_cortex::{EntorhinalCortex, EntorhinalSettings};
+use maxim_actors::memory::suprachiasmatic_nucleus::oscillators::HebbLaw;
+use maxim_actors::memory::suprachiasmatic_nucleus::rhythm::RhythmLaw;
 use maxim_actors::memory::suprachiasmatic_nucleus::{ScnSettings, SuprachiasmaticNucleus};
 use maxim_actors::region::Region;
 use maxim_actors::region::rig::{Rig, ear, monday_morning};
@@ -67,7 +71,12 @@ fn times(criterion: &mut Criterion, by_hand: &mut Vec<growth::Measured>) {
     let mut group = criterion.benchmark_group("suprachiasmatic_nucleus");
     group.sample_size(20);
     for size in growth::sizes() {
-        let settings = ScnSettings { zone: TimeZone::UTC, oscillators: true };
+        let settings = ScnSettings {
+            zone: TimeZone::UTC,
+            oscillators: true,
+            hebb: HebbLaw::default(),
+            rhythm: RhythmLaw::default(),
+        };
         let mut rig = Rig::<SuprachiasmaticNucleus>::new(settings, |bus, probe| {
             ear::<TimeDescribed>(bus, probe);
             ear::<RhythmsDiscovered>(bus, probe);
@@ -116,8 +125,12 @@ fn likeness(criterion: &mut Criterion, by_hand: &mut Vec<growth::Measured>) {
     let mut group = criterion.benchmark_group("entorhinal_cortex");
     group.sample_size(20);
     for size in growth::sizes() {
-        let settings =
-            EntorhinalSettings { encoder: Arc::new(TokenTable::embedded()), outer: None, zone: TimeZone::UTC };
+        let settings = EntorhinalSettings {
+            encoder: Arc::new(TokenTable::embedded()),
+            outer: None,
+            zone: TimeZone::UTC,
+            weights: LikenessWeights::default(),
+        };
         let mut rig = Rig::<EntorhinalCortex>::new(settings, ear::<SimilarFound>);
         let store = |rig: &mut Rig<EntorhinalCortex>, numbers: std::ops::Range<usize>| {
             let stored = numbers.map(|number| situation(number, size)).collect();
@@ -251,8 +264,12 @@ impl Sleeper {
             ear::<LearnConcepts>(bus, probe);
             ear::<PromotionEnded>(bus, probe);
         });
-        let settings =
-            AtlSettings { run: "bench".into(), encoder: Arc::new(TokenTable::embedded()), asks_meaning: false };
+        let settings = AtlSettings {
+            run: "bench".into(),
+            encoder: Arc::new(TokenTable::embedded()),
+            asks_meaning: false,
+            law: ConceptLaw::default(),
+        };
         Self { promoter, lobe: Rig::new(settings, ear::<ConceptsLearned>) }
     }
 

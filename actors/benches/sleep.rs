@@ -11,7 +11,8 @@ use jiff::SignedDuration;
 use jiff::tz::TimeZone;
 use maxim_actors::language::TokenTable;
 use maxim_actors::memory::hippocampus::exporting::page;
-use maxim_actors::memory::hippocampus::law::CaptureLaw;
+use maxim_actors::memory::hippocampus::law::{CaptureLaw, LinkLaw};
+use maxim_actors::memory::hippocampus::retention::RetentionLaw;
 use maxim_actors::memory::hippocampus::{Hippocampus, HippocampusSettings};
 use maxim_actors::region::rig::{Rig, ear, monday_morning};
 use maxim_bus::MessageId;
@@ -85,6 +86,8 @@ impl Room {
             encoder: Arc::new(TokenTable::embedded()),
             asks_meaning: false,
             budget_bytes: None,
+            links: LinkLaw::default(),
+            retention: RetentionLaw::default(),
             capture: CaptureLaw::default(),
             hearsay: Default::default(),
         };

@@ -32,7 +32,7 @@ use maxim_actors::learning::intraparietal_sulcus::IntraparietalSulcus;
 use maxim_actors::learning::nucleus_accumbens::NucleusAccumbens;
 use maxim_actors::learning::significance::SignificanceLearner;
 use maxim_actors::learning::statistician::{Statistician, StatisticianSettings};
-use maxim_actors::memory::angular_gyrus::{AngularGyrus, GyrusSettings};
+use maxim_actors::memory::angular_gyrus::AngularGyrus;
 use maxim_actors::memory::anterior_temporal_lobe::AnteriorTemporalLobe;
 use maxim_actors::memory::cross_layer_graph::{CrossLayerGraph, GraphSettings};
 use maxim_actors::memory::enrichment::{Enrichment, EnrichmentSettings};
@@ -75,8 +75,9 @@ pub fn furnish(kit: &mut Kit, settings: &AgentSettings) {
     let placement = if encoder.is_some() { Own } else { Pool };
     kit.effector::<TextEncoder>(placement, |_| Box::new(move || TextEncoder::new(encoder.clone())));
     kit.region::<AnteriorTemporalLobe>(Pool, settings.anterior_temporal_lobe.clone());
-    kit.region::<AngularGyrus>(Pool, GyrusSettings { run: settings.hippocampus.run.clone() });
-    kit.region::<CrossLayerGraph>(Pool, GraphSettings::default());
+    kit.region::<AngularGyrus>(Pool, settings.angular_gyrus.clone());
+    let spreading = settings.hippocampus.links.spreading;
+    kit.region::<CrossLayerGraph>(Pool, GraphSettings { spreading, ..GraphSettings::default() });
     kit.region::<MemoryHub>(Pool, settings.memory_hub.clone());
     let (thin, mut knowledge_rooms) = (Vec::new(), hearing(kit, "RecallKnowledge"));
     // It stands among those who learn, further down.
@@ -113,10 +114,13 @@ pub fn furnish(kit: &mut Kit, settings: &AgentSettings) {
 
     // What it taught
     kit.region::<NucleusAccumbens>(Pool, settings.nucleus_accumbens.clone());
-    kit.region::<Cerebellum>(Pool, ());
-    kit.region::<Statistician>(Pool, StatisticianSettings::default());
-    kit.region::<IntraparietalSulcus>(Pool, ());
-    kit.region::<SignificanceLearner>(Pool, ());
+    kit.region::<Cerebellum>(Pool, settings.laws.skills);
+    kit.region::<Statistician>(
+        Pool,
+        StatisticianSettings { law: settings.laws.patterns, ..StatisticianSettings::default() },
+    );
+    kit.region::<IntraparietalSulcus>(Pool, settings.laws.quick);
+    kit.region::<SignificanceLearner>(Pool, settings.laws.significance);
     kit.region::<PlanningBridge>(Pool, ());
     kit.region::<SalienceBridge>(Pool, ());
     kit.region::<SpatialBridge>(Pool, ());

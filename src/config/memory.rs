@@ -37,8 +37,5 @@ section! {
         oscillators: bool = "true", "", Shape::Flag;
         /// The learning rate of the nucleus accumbens: the share of each surprise that its prediction takes over.
         nac_alpha: f64 = "0.14", "share", Shape::Real { low: 0.001, high: 1.0 };
-        /// Kinds of events (a tool with the shape of its parameters) of which the nucleus accumbens knows what they led to. What
-        /// is small of each, a few kilobytes, stays in memory; beyond that many go, those that hurt last.
-        nac_kinds_max: u32 = "2000", "kinds", Shape::Integer { low: 16, high: 100_000 };
     }
 }

@@ -19,6 +19,7 @@ mod gate;
 mod gateway;
 mod habit;
 mod http;
+mod laws;
 mod layers;
 mod llm;
 mod mcp;
@@ -48,6 +49,10 @@ pub use gate::{Gate, ModelReview};
 pub use gateway::Gateway;
 pub use habit::Habit;
 pub use http::Http;
+pub use laws::{
+    AccumbensLaw, ClockLaw, ConceptLaw, HippocampusLaw, LikenessLaw, NumberLaw, PatternLaw, PromoterLaw, QuickLaw,
+    SignificanceLaw, SkillLaw, SleepLaw,
+};
 pub use layers::{Loaded, Override, load};
 pub use llm::Llm;
 pub use mcp::{Effect, MCP, TOOL_SERVER, ToolServer, fields_of, is_server_name};
@@ -91,6 +96,18 @@ settings! {
     stop: Stop,
     gateway: Gateway,
     memory: Memory,
+    hippocampus: HippocampusLaw,
+    sleep: SleepLaw,
+    suprachiasmatic_nucleus: ClockLaw,
+    nucleus_accumbens: AccumbensLaw,
+    entorhinal_cortex: LikenessLaw,
+    anterior_temporal_lobe: ConceptLaw,
+    angular_gyrus: NumberLaw,
+    intraparietal_sulcus: QuickLaw,
+    statistician: PatternLaw,
+    semantic_promoter: PromoterLaw,
+    cerebellum: SkillLaw,
+    significance: SignificanceLaw,
     encoder: Encoder,
     habit: Habit,
     llm: Llm,

@@ -260,11 +260,15 @@ fn an_object_that_people_care_about_is_kept_when_it_is_seen() {
 #[test]
 fn what_turned_out_useful_teaches_which_moments_are_kept() {
     let [mut with, mut without] = twins("significance");
+    // And one that learns nothing of what it judges.
+    let mut settings = Settings::default();
+    settings.significance.eta = 0.0;
+    let mut unmoved = Bench::with("maxim", StateStore::in_memory(), core_tools, settings);
     let things = [
         "lantern", "kettle", "ladder", "violin", "compass", "anchor", "basket", "candle", "hammer", "mirror", "pillow",
         "rocket", "saddle", "teapot", "wagon", "zither",
     ];
-    for bench in [&mut with, &mut without] {
+    for bench in [&mut with, &mut without, &mut unmoved] {
         things.iter().for_each(|thing| see(bench, thing));
         for _ in 0..3 {
             things.iter().for_each(|thing| drop(bench.say(&format!("what do you know about the {thing}?"))));
@@ -278,6 +282,7 @@ fn what_turned_out_useful_teaches_which_moments_are_kept() {
     }
     let stats = with.inquire("system_stats", json!({}))["regions"]["significance"].clone();
     assert_eq!((seen(&mut with, "lamp"), seen(&mut without, "lamp")), (1, 0), "{stats}");
+    assert_eq!(seen(&mut unmoved, "lamp"), 0);
     assert!(stats["judged"].as_u64() >= Some(32), "{stats}");
 }
 
@@ -471,4 +476,18 @@ fn when_little_energy_is_left_the_model_is_not_asked() {
     with.pass(Duration::from_secs(3_700));
     with.say("what would the gulls say about the boats tonight");
     assert!(with.why_all().contains("127.0.0.1:9"), "an hour later it thinks again");
+}
+
+#[test]
+fn now_and_then_a_dull_moment_is_kept() {
+    let mut bench = Bench::new();
+    bench.say("what a bright lamp");
+    aim(&mut bench, "tidy the attic");
+    // The first moment of a goal is kept in any case.
+    see(&mut bench, "fence");
+    see(&mut bench, "lamp");
+    assert_eq!(seen(&mut bench, "lamp"), 0, "nothing speaks for it");
+    bench.pass(Duration::from_secs(6 * 60));
+    see(&mut bench, "lamp");
+    assert_eq!(seen(&mut bench, "lamp"), 1, "five minutes have passed without anything that was kept");
 }

@@ -20,6 +20,7 @@ mod energy;
 mod fear;
 mod fear_curve;
 mod goals;
+mod laws;
 mod memory;
 mod model;
 mod model_faults;

@@ -362,3 +362,18 @@ fn who_said_something_is_named_and_what_only_asks_or_commands_is_no_answer() {
     let asked = replies("what did I just ask?", "ben", Trust::Owner);
     println!("{asked}");
 }
+
+#[test]
+fn what_nobody_ends_any_more_is_closed_as_unknown_when_its_session_ends() {
+    let mut bench = Bench::new();
+    assert!(bench.agent.cut("habit"), "nobody thinks about it");
+    let told = bench.submit("remember that the gate is rusty");
+    bench.agent.settle();
+    drop(told);
+    let ended = |bench: &Bench| episodes(bench).first().map(|episode| episode.outcome.clone());
+    assert_eq!(ended(&bench), Some(None), "it is open");
+    bench.pass(Duration::from_secs(20 * 60));
+    assert_eq!(ended(&bench), Some(None), "and stays so for a while");
+    bench.pass(Duration::from_secs(60 * 60));
+    assert_eq!(ended(&bench).flatten().map(|outcome| outcome.success), Some(None), "unknown");
+}

@@ -332,3 +332,27 @@ fn nothing_grows_over_many_nights_without_new_experience() {
     assert!(sleeps.is_some_and(|sleeps| sleeps >= 7), "it slept every night: {sleeps:?}");
     assert_eq!((count(&mut bench), records(&bench)), before);
 }
+
+#[test]
+fn what_came_to_mind_lately_outlasts_sleep() {
+    let things = ["lantern", "kettle", "ladder", "violin", "compass", "anchor", "basket", "candle"];
+    let slipped = |thing: &&str| {
+        let more = json!({"text": format!("the {thing} slipped"), "tool": format!("grip_{thing}"), "success": false});
+        moment(thing, 20, more)
+    };
+    let left = |asked: bool| -> Vec<&str> {
+        let mut bench = Bench::new();
+        bench.remember(&things.iter().map(slipped).collect::<Vec<_>>());
+        if asked {
+            bench.say("what do you know about the kettle?");
+        }
+        bench.ask_to_sleep();
+        let mut is_left = |thing: &&str| {
+            let found = bench.inquire("memory_recall", json!({ "tool_name": format!("grip_{thing}"), "limit": 5 }));
+            found["results"].as_array().is_some_and(|found| !found.is_empty())
+        };
+        things.into_iter().filter(|thing| is_left(thing)).collect()
+    };
+    assert_eq!(left(false), [""; 0]);
+    assert!(left(true).contains(&"kettle"), "{:?}", left(true));
+}

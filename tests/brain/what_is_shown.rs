@@ -6,11 +6,13 @@ use std::time::Duration;
 use maxim::config::{Driver, Settings, Span};
 use maxim_actors::action::tools::{Hands, Tool, ToolOutcome, ToolRegistry, ToolSpec};
 use maxim_actors::deliberation::prefrontal_cortex::{LAST_PROMPT, LastPrompt};
+use maxim_actors::memory::anterior_temporal_lobe::AnteriorTemporalLobe;
 use maxim_actors::memory::hippocampus::{Hippocampus, exporting};
 use maxim_actors::region::{RecordView, Region};
 use maxim_actors::store::StateStore;
 use maxim_bus::Trust;
 use maxim_bus::latch::Permit;
+use maxim_bus::signals::concepts::IngestDocument;
 use maxim_bus::signals::scene::{Detection, Observed, Pose};
 use maxim_bus::units::Confidence;
 use serde_json::{Value, json};
@@ -221,4 +223,28 @@ fn a_pose_that_a_sense_tells_reaches_the_scene_the_prompt_and_the_episode() {
     let gull = page.lines.iter().find(|line| line.contains("the gull nests")).expect("an episode");
     let gull: Value = serde_json::from_str(gull).expect("a line");
     assert_eq!(gull["episode"]["perception"]["pose"], json!({"pitch": -12.0, "yaw": 30.0}), "{gull}");
+}
+
+#[test]
+fn so_many_pieces_of_knowledge_and_no_more_are_shown() {
+    let kinds = [
+        "copper", "iron", "clay", "glass", "silver", "wooden", "stone", "golden", "paper", "leather", "marble",
+        "cotton",
+    ];
+    let shown = |most: u32| {
+        let model = Model::minded(|_| acts("respond", &json!({"message": "well"})));
+        let mut bench = model.bench(|settings| settings.memory.knowledge_max = most);
+        for kind in kinds {
+            let text = format!("# {kind}\n\nA {kind} jug is a vessel.\n");
+            let part = IngestDocument { document: format!("{kind}.md"), markdown: true, text, passages_before: 0 };
+            bench.ask(AnteriorTemporalLobe::NAME, part);
+        }
+        bench.say("what would the harbour master say of a jug?");
+        let user = last_prompt(&bench).user;
+        let lines = user.lines().filter(|line| line.trim_start().starts_with('-') && line.contains(" jug"));
+        (lines.count(), user)
+    };
+    let (usual, user) = shown(8);
+    assert_eq!(usual, 8, "{user}");
+    assert_eq!(shown(3).0, 3);
 }

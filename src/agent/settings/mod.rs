@@ -1,5 +1,6 @@
 //! The rooms' settings out of the configuration.
 
+mod laws;
 #[cfg(test)]
 mod tests;
 mod words;
@@ -28,6 +29,7 @@ use maxim_actors::gate::autonomy::AutonomySettings;
 use maxim_actors::gate::fear_agent::FearSettings;
 use maxim_actors::language::{Encoder, TokenTable};
 use maxim_actors::learning::nucleus_accumbens::NacSettings;
+use maxim_actors::memory::angular_gyrus::GyrusSettings;
 use maxim_actors::memory::anterior_temporal_lobe::AtlSettings;
 use maxim_actors::memory::enrichment::EnrichmentSettings;
 use maxim_actors::memory::entorhinal_cortex::EntorhinalSettings;
@@ -46,6 +48,7 @@ use super::models::{budget, encoder_source, model_source, money_limits, prices, 
 use super::{channels, tool_servers};
 use crate::config::{self, Fault, Settings};
 
+pub use laws::Laws;
 pub use words::mode_of;
 use words::{
     body_plan, bytes, callable, capture_law, constitution, embodiment, home, level_of, nightly, review_of, signed,
@@ -92,6 +95,10 @@ pub struct AgentSettings {
     pub body: Body,
     pub ledger: LedgerSettings,
     pub nucleus_accumbens: NacSettings,
+    /// The numbers of the laws that rooms without other settings go by.
+    pub laws: Laws,
+    /// How long a record of numbers that nobody asked for stays whole.
+    pub angular_gyrus: GyrusSettings,
     pub tool_index: ToolIndexSettings,
     pub introspector: IntrospectorSettings,
 }
@@ -179,6 +186,8 @@ impl AgentSettings {
         let config::Stop { phrases, file_poll: _ } = stop;
         let config::Gateway { credit, behind, text_max } = gateway;
         let config::Habit { evidence_max } = habit;
+        let config::PromoterLaw { witnesses, judged_from } = &settings.semantic_promoter;
+        let laws = Laws::of(settings);
         let config::Tools {
             deadline: tool_deadline,
             output_max,
@@ -287,6 +296,8 @@ impl AgentSettings {
                 asks_meaning,
                 budget_bytes: Some(memory.episodes_max.get()),
                 capture: capture_law(memory),
+                links: laws.links,
+                retention: laws.retention,
                 hearsay: registry.hearsay(),
             },
             memory_hub: HubSettings { run: format!("{boot:016x}"), idle: signed(memory.session_idle.get()) },
@@ -295,8 +306,18 @@ impl AgentSettings {
                 nightly: nightly(memory.sleep_hour),
                 ..ConsolidationSettings::default()
             },
-            suprachiasmatic_nucleus: ScnSettings { zone: zone.clone(), oscillators: memory.oscillators },
-            entorhinal_cortex: EntorhinalSettings { encoder: Arc::clone(&encoder), outer, zone: zone.clone() },
+            suprachiasmatic_nucleus: ScnSettings {
+                zone: zone.clone(),
+                oscillators: memory.oscillators,
+                hebb: laws.hebb,
+                rhythm: laws.rhythm,
+            },
+            entorhinal_cortex: EntorhinalSettings {
+                encoder: Arc::clone(&encoder),
+                outer,
+                zone: zone.clone(),
+                weights: laws.likeness,
+            },
             enrichment: EnrichmentSettings {
                 deadline: signed(memory.enrichment_deadline.get()),
                 episodes: *evidence_max as usize,
@@ -309,11 +330,14 @@ impl AgentSettings {
                 run: format!("{boot:016x}"),
                 encoder: Arc::clone(&encoder),
                 asks_meaning,
+                law: laws.concepts,
             },
             semantic_promoter: PromoterSettings {
                 idle: signed(memory.promotion_idle.get()),
                 min_confidence: memory.promotion_confidence,
                 min_observations: u64::from(memory.promotion_observations),
+                witnesses: *witnesses as usize,
+                judged_from: *judged_from as usize,
                 ..PromoterSettings::default()
             },
             habit: HabitSettings::new(&agent.names, &registry, zone, model.is_some().then_some(llm.steps))?,
@@ -391,9 +415,15 @@ impl AgentSettings {
                 catalog: Arc::new(callable(&specs).map(text_of).collect()),
                 encoder: Arc::clone(&encoder),
             },
+            angular_gyrus: GyrusSettings {
+                run: format!("{boot:016x}"),
+                compress_after_days: laws::numbers(&settings.angular_gyrus),
+            },
+            laws: laws.clone(),
             nucleus_accumbens: NacSettings {
                 alpha: memory.nac_alpha,
-                kinds_max: memory.nac_kinds_max as usize,
+                kinds_max: settings.nucleus_accumbens.kinds_max as usize,
+                law: laws.prediction,
                 mode: mode.as_str().into(),
                 zone: agent.zone(),
                 encoder,

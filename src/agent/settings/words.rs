@@ -57,7 +57,6 @@ pub(super) fn capture_law(memory: &config::Memory) -> CaptureLaw {
         merge_window,
         oscillators: _,
         nac_alpha: _,
-        nac_kinds_max: _,
         knowledge_max: _,
         episodes_max: _,
         session_idle: _,

@@ -12,8 +12,8 @@ use maxim_bus::units::{Confidence, Intensity};
 use serde::{Deserialize, Serialize};
 use serde_json::Value as Json;
 
-/// Confidence from which a model predicts.
-pub const PREDICTS_FROM: f64 = 0.3;
+use super::program::SkillLaw;
+
 /// Movements at which confidence is one half: n / (n + 7) is 0.3 at three.
 const HALF: f64 = 7.0;
 /// Movements that the mean remembers, about: older ones fade, as bodies change.
@@ -23,8 +23,6 @@ const PRIOR_SHARE: f64 = 0.1;
 const PRIOR_WEIGHT: f64 = 2.0;
 /// Smallest spread, in the sensor's unit: no sensor is exact.
 const LEAST_SPREAD: f64 = 1e-6;
-/// Standard deviations from which an error is felt.
-pub const FELT: f64 = 3.0;
 /// How much an error hurts when it is just felt, and by each further standard deviation.
 const FIRST: f64 = 0.3;
 const GROWTH: f64 = 0.05;
@@ -88,23 +86,23 @@ impl ForwardModel {
     }
 
     /// Expected change and its standard deviation of each sensor; none below the confidence that it predicts from.
-    pub fn predict(&self) -> Option<BTreeMap<&str, (f64, f64)>> {
-        let sure = self.confidence().get() >= PREDICTS_FROM - 1e-9;
+    pub fn predict(&self, law: &SkillLaw) -> Option<BTreeMap<&str, (f64, f64)>> {
+        let sure = self.confidence().get() >= law.predicts_from - 1e-9;
         sure.then(|| {
             self.sensors.iter().map(|(name, change)| (name.as_str(), (change.mean, change.spread()))).collect()
         })
     }
 
     /// How the movement differed from the prediction, if it did so that it is felt.
-    pub fn error(&self, changes: &BTreeMap<String, f64>) -> Option<SensoryError> {
-        let predicted = self.predict()?;
+    pub fn error(&self, changes: &BTreeMap<String, f64>, law: &SkillLaw) -> Option<SensoryError> {
+        let predicted = self.predict(law)?;
         let off = changes.iter().filter_map(|(sensor, observed)| {
             let (expected, spread) = predicted.get(sensor.as_str())?;
             Some((sensor, *expected, *observed, (observed - expected).abs() / spread))
         });
         let (sensor, expected, observed, surprise) =
-            off.max_by(|a, b| a.3.total_cmp(&b.3)).filter(|worst| worst.3 >= FELT)?;
-        let intensity = Intensity::clamped(FIRST + GROWTH * (surprise - FELT));
+            off.max_by(|a, b| a.3.total_cmp(&b.3)).filter(|worst| worst.3 >= law.felt)?;
+        let intensity = Intensity::clamped(FIRST + GROWTH * (surprise - law.felt));
         let confidence = self.confidence();
         Some(SensoryError { sensor: sensor.clone(), expected, observed, surprise, intensity, confidence })
     }
@@ -170,11 +168,11 @@ mod tests {
     fn it_predicts_from_the_third_movement_on() {
         let mut model = ForwardModel::default();
         for (count, by) in [10.0, 11.0, 9.0].into_iter().enumerate() {
-            assert_eq!(model.predict(), None, "after {count}");
+            assert_eq!(model.predict(&SkillLaw::default()), None, "after {count}");
             model.learn(&turned(by));
         }
         assert!((model.confidence().get() - 0.3).abs() < 1e-12);
-        let predicted = model.predict().expect("three movements are enough");
+        let predicted = model.predict(&SkillLaw::default()).expect("three movements are enough");
         assert!((predicted["yaw"].0 - 10.0).abs() < 1e-12);
         // (Σ d² + 2 · 1²)/(2 + 2) with Σ d² = 2, times 1 + 1/3.
         assert!((predicted["yaw"].1 - (4.0f64 / 4.0 * 4.0 / 3.0).sqrt()).abs() < 1e-12);
@@ -184,23 +182,23 @@ mod tests {
     fn a_movement_otherwise_than_predicted_is_an_error_and_a_usual_one_is_none() {
         let mut model = ForwardModel::default();
         (0..10).for_each(|n| model.learn(&turned(10.0 + f64::from(n % 3) * 0.3)));
-        assert_eq!(model.error(&turned(10.4)), None);
-        let error = model.error(&turned(2.0)).expect("it was stopped on its way");
+        assert_eq!(model.error(&turned(10.4), &SkillLaw::default()), None);
+        let error = model.error(&turned(2.0), &SkillLaw::default()).expect("it was stopped on its way");
         assert_eq!((error.sensor.as_str(), error.observed), ("yaw", 2.0));
         assert!(error.surprise > 10.0 && error.intensity.get() > 0.6, "{error:?}");
-        let blocked = model.error(&turned(7.5)).expect("it was held back");
+        let blocked = model.error(&turned(7.5), &SkillLaw::default()).expect("it was held back");
         assert!(blocked.intensity < error.intensity, "a greater error hurts more");
-        assert_eq!(model.error(&BTreeMap::from([("unknown".to_owned(), 9.0)])), None);
+        assert_eq!(model.error(&BTreeMap::from([("unknown".to_owned(), 9.0)]), &SkillLaw::default()), None);
     }
 
     #[test]
     fn a_body_that_changed_is_learned_anew() {
         let mut model = ForwardModel::default();
         (0..200).for_each(|_| model.learn(&turned(10.0)));
-        assert!(model.error(&turned(20.0)).is_some());
+        assert!(model.error(&turned(20.0), &SkillLaw::default()).is_some());
         (0..200).for_each(|_| model.learn(&turned(20.0)));
-        assert_eq!(model.error(&turned(20.0)), None);
-        assert!(model.error(&turned(10.0)).is_some());
+        assert_eq!(model.error(&turned(20.0), &SkillLaw::default()), None);
+        assert!(model.error(&turned(10.0), &SkillLaw::default()).is_some());
     }
 
     #[test]

@@ -16,8 +16,31 @@ use serde_json::Value as Json;
 
 use crate::language::{Stems, is_stop_word};
 
-/// Goals of one kind that make a program.
-pub const REPETITIONS: usize = 3;
+/// When practice makes a program, and what becomes of it.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct SkillLaw {
+    /// Goals of one kind that make a program, 2 to 6. Default 3.
+    pub repetitions: usize,
+    /// Share of the way to full strength that a success takes, 0 to 1. Default 0.3.
+    pub gain: f64,
+    /// Share of the strength that a failure leaves, 0 to 1. Default 0.7.
+    pub loss: f64,
+    /// A program of this strength is offered, 0 to 1. Default 0.5.
+    pub offered: f64,
+    /// A program below this strength is forgotten, 0 to 1. Default 0.2.
+    pub forgotten: f64,
+    /// Confidence from which a forward model predicts, 0 to 1. Default 0.3, which is the third movement.
+    pub predicts_from: f64,
+    /// Standard deviations from which a movement's error is felt. Default 3.
+    pub felt: f64,
+}
+
+impl Default for SkillLaw {
+    fn default() -> Self {
+        Self { repetitions: 3, gain: 0.3, loss: 0.7, offered: 0.5, forgotten: 0.2, predicts_from: 0.3, felt: 3.0 }
+    }
+}
+
 /// Values that a program may have.
 const MOST_VALUES: usize = 6;
 /// Share of the goal's places that must always be the same word.
@@ -26,14 +49,6 @@ const LEAST_SAME: f64 = 0.5;
 const MOST_CALLS: usize = 6;
 /// Words in a program's name.
 const NAME_WORDS: usize = 4;
-/// Share of the way to full strength that a success takes.
-pub const GAIN: f64 = 0.3;
-/// Share of the strength that a failure leaves.
-pub const LOSS: f64 = 0.7;
-/// A program of this strength is offered; below the other it is forgotten.
-pub const OFFERED: f64 = 0.5;
-pub const FORGOTTEN: f64 = 0.2;
-
 /// A goal that was reached, with what reached it.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Example {
@@ -67,9 +82,9 @@ impl Example {
 }
 
 /// Strength after a success or a failure.
-pub fn strengthened(strength: Confidence, success: bool) -> Confidence {
+pub fn strengthened(strength: Confidence, success: bool, law: &SkillLaw) -> Confidence {
     let strength = strength.get();
-    Confidence::clamped(if success { strength + GAIN * (1.0 - strength) } else { strength * LOSS })
+    Confidence::clamped(if success { strength + law.gain * (1.0 - strength) } else { strength * law.loss })
 }
 
 /// Offered programs for what is thought about, at most `limit`: those that share most of their words with it first, then
@@ -78,6 +93,7 @@ pub fn recalled<'a>(
     programs: impl Iterator<Item = &'a MotorProgram>,
     text: &str,
     limit: usize,
+    law: &SkillLaw,
 ) -> Vec<ProgramRecalled> {
     let stems = Stems::default();
     let said: BTreeSet<String> = stems.of_text(text).into_iter().collect();
@@ -89,7 +105,7 @@ pub fn recalled<'a>(
         let own: BTreeSet<String> = own.collect();
         own.intersection(&said).count() as f64 / own.len().max(1) as f64
     };
-    let offered = programs.filter(|program| program.strength.get() >= OFFERED);
+    let offered = programs.filter(|program| program.strength.get() >= law.offered);
     let mut found: Vec<(f64, &MotorProgram)> = offered.map(|program| (fit(program), program)).collect();
     found.sort_by(|(a_fit, a), (b_fit, b)| {
         b_fit
@@ -107,23 +123,31 @@ pub fn recalled<'a>(
     found.collect()
 }
 
-/// The program that the newest example makes with two others of its sequence, the most alike first; and the places of
-/// these two.
-pub fn crystallise(examples: &[Example], newest: &Example) -> Option<(MotorProgram, [usize; 2])> {
+/// The program that the newest example makes with enough others of its sequence, the most alike first; and the places of
+/// these.
+pub fn crystallise(examples: &[Example], newest: &Example, law: &SkillLaw) -> Option<(MotorProgram, Vec<usize>)> {
     let mut near: Vec<usize> = (0..examples.len()).collect();
     near.sort_by(|a, b| examples[*b].likeness(newest).total_cmp(&examples[*a].likeness(newest)).then(b.cmp(a)));
-    for (place, first) in near.iter().enumerate() {
-        for second in &near[place + 1..] {
-            if let Some(program) = generalise(&[newest, &examples[*first], &examples[*second]]) {
-                return Some((program, [*first, *second]));
-            }
-        }
+    choices(&near, law.repetitions.saturating_sub(1)).into_iter().find_map(|chosen| {
+        let mut all = vec![newest];
+        all.extend(chosen.iter().map(|place| &examples[*place]));
+        Some((generalise(&all, law)?, chosen))
+    })
+}
+
+/// Every choice of so many, in order. Few: examples of a sequence are few.
+fn choices(of: &[usize], many: usize) -> Vec<Vec<usize>> {
+    if many == 0 {
+        return vec![Vec::new()];
     }
-    None
+    let begun = |(at, first): (usize, &usize)| {
+        choices(&of[at + 1..], many - 1).into_iter().map(|rest| [vec![*first], rest].concat()).collect::<Vec<_>>()
+    };
+    of.iter().enumerate().flat_map(begun).collect()
 }
 
 /// What the examples have in common, as a program of the strength that as many successes give.
-pub fn generalise(examples: &[&Example]) -> Option<MotorProgram> {
+pub fn generalise(examples: &[&Example], law: &SkillLaw) -> Option<MotorProgram> {
     let (first, others) = examples.split_first()?;
     if others.iter().any(|other| other.sequence() != first.sequence()) {
         return None;
@@ -147,7 +171,7 @@ pub fn generalise(examples: &[&Example]) -> Option<MotorProgram> {
             GoalWord::Open(number - 1)
         }
     });
-    let strength = examples.iter().fold(Confidence::clamped(0.0), |strength, _| strengthened(strength, true));
+    let strength = examples.iter().fold(Confidence::clamped(0.0), |strength, _| strengthened(strength, true, law));
     let mut program = MotorProgram {
         name,
         goal: numbered.collect(),
@@ -334,7 +358,7 @@ mod tests {
     #[test]
     fn three_goals_of_a_kind_make_a_program_for_a_fourth() {
         let examples = [note("a.txt", "hello"), note("b.txt", "good morning"), note("c.txt", "bye")];
-        let program = generalise(&examples.iter().collect::<Vec<_>>()).expect("a program");
+        let program = generalise(&examples.iter().collect::<Vec<_>>(), &SkillLaw::default()).expect("a program");
         assert_eq!(program.name, "create-file-text-read");
         assert_eq!(program.wording(), "create a file <1> with the text <2> and then read the file <1>");
         assert!((program.strength.get() - 0.657).abs() < 1e-12, "1 − 0.7³");
@@ -358,7 +382,7 @@ mod tests {
             )
         };
         let examples = [of("alpha", 3), of("beta", 5), of("gamma", 4)];
-        let program = generalise(&examples.iter().collect::<Vec<_>>()).expect("a program");
+        let program = generalise(&examples.iter().collect::<Vec<_>>(), &SkillLaw::default()).expect("a program");
         let values = program.values_in("ping delta exactly 7 times and tell me").expect("of the kind");
         assert_eq!(program.calls(&values).expect("calls"), of("delta", 7).calls);
         let words = program.values_in("ping delta exactly many times and tell me").expect("of the kind");
@@ -370,13 +394,30 @@ mod tests {
         let of = |secret: &str| {
             example("do the usual thing", &[("bash", json!({"command": secret})), ("bash", json!({"command": "true"}))])
         };
-        assert_eq!(generalise(&[&of("a"), &of("b"), &of("c")]), None);
-        assert!(generalise(&[&of("a"), &of("a"), &of("a")]).is_some(), "the same each time follows");
+        assert_eq!(generalise(&[&of("a"), &of("b"), &of("c")], &SkillLaw::default()), None);
+        assert!(
+            generalise(&[&of("a"), &of("a"), &of("a")], &SkillLaw::default()).is_some(),
+            "the same each time follows"
+        );
         let unlike = |goal: &str| example(goal, &[("a", json!({})), ("b", json!({}))]);
-        assert_eq!(generalise(&[&unlike("sing a song"), &unlike("mow my lawn"), &unlike("count the stars")]), None);
-        assert_eq!(generalise(&[&unlike("the"), &unlike("the"), &unlike("the")]), None, "no word of content");
+        assert_eq!(
+            generalise(
+                &[&unlike("sing a song"), &unlike("mow my lawn"), &unlike("count the stars")],
+                &SkillLaw::default()
+            ),
+            None
+        );
+        assert_eq!(
+            generalise(&[&unlike("the"), &unlike("the"), &unlike("the")], &SkillLaw::default()),
+            None,
+            "no word of content"
+        );
         let other = example("sing a song", &[("b", json!({})), ("a", json!({}))]);
-        assert_eq!(generalise(&[&unlike("sing a song"), &unlike("sing a song"), &other]), None, "another order");
+        assert_eq!(
+            generalise(&[&unlike("sing a song"), &unlike("sing a song"), &other], &SkillLaw::default()),
+            None,
+            "another order"
+        );
     }
 
     #[test]
@@ -385,10 +426,10 @@ mod tests {
         let odd =
             |text: &str| example(text, &[("write_file", json!({"path": "x"})), ("read_file", json!({"path": "x"}))]);
         examples.insert(1, odd("something else entirely"));
-        let (program, places) = crystallise(&examples, &note("c.txt", "hi")).expect("a program");
-        assert_eq!(places, [2, 0]);
+        let (program, places) = crystallise(&examples, &note("c.txt", "hi"), &SkillLaw::default()).expect("a program");
+        assert_eq!(places, vec![2, 0]);
         assert_eq!(program.values, 1, "the text was always the same");
-        assert_eq!(crystallise(&examples[..2], &note("c.txt", "hi")), None, "two are not enough");
+        assert_eq!(crystallise(&examples[..2], &note("c.txt", "hi"), &SkillLaw::default()), None, "two are not enough");
     }
 
     #[test]
@@ -401,12 +442,19 @@ mod tests {
 
     #[test]
     fn a_young_program_is_withdrawn_by_one_failure_and_an_old_one_by_two() {
-        let young = (0..3).fold(Confidence::clamped(0.0), |strength, _| strengthened(strength, true));
-        assert!(young.get() >= OFFERED && strengthened(young, false).get() < OFFERED);
-        let old = (0..20).fold(young, |strength, _| strengthened(strength, true));
-        let once = strengthened(old, false);
-        assert!(once.get() >= OFFERED && strengthened(once, false).get() < OFFERED);
-        let failing = (0..4).fold(young, |strength, _| strengthened(strength, false));
-        assert!(failing.get() < FORGOTTEN);
+        let young =
+            (0..3).fold(Confidence::clamped(0.0), |strength, _| strengthened(strength, true, &SkillLaw::default()));
+        assert!(
+            young.get() >= SkillLaw::default().offered
+                && strengthened(young, false, &SkillLaw::default()).get() < SkillLaw::default().offered
+        );
+        let old = (0..20).fold(young, |strength, _| strengthened(strength, true, &SkillLaw::default()));
+        let once = strengthened(old, false, &SkillLaw::default());
+        assert!(
+            once.get() >= SkillLaw::default().offered
+                && strengthened(once, false, &SkillLaw::default()).get() < SkillLaw::default().offered
+        );
+        let failing = (0..4).fold(young, |strength, _| strengthened(strength, false, &SkillLaw::default()));
+        assert!(failing.get() < SkillLaw::default().forgotten);
     }
 }

@@ -21,13 +21,14 @@ use maxim_bus::signals::skill::{
     invocation,
 };
 use maxim_bus::signals::thought::{ActionSummary, Mind, TurnEnded};
+use maxim_bus::units::Confidence;
 use maxim_bus::{MessageId, RegionName, Stage, Trust};
 use serde::{Deserialize, Serialize};
 use serde_json::Value as Json;
 
 use super::forward::{ForwardModel, MOST_MODELS, changes, kind};
 use super::object::{MOST_PAIRS, Pairing, object_of};
-use super::program::{Example, FORGOTTEN, OFFERED, crystallise, recalled, strengthened};
+use super::program::{Example, SkillLaw, crystallise, recalled, strengthened};
 use crate::action::executor::RESPOND;
 use crate::region::{Card, Hears, Law, Pulse, Region, RemembersInState, StatePart, StatePuts, part};
 use crate::wiring;
@@ -64,14 +65,39 @@ pub struct OpenGoal {
 
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub enum CerebellumEvent {
-    Moved { kind: String, changes: BTreeMap<String, f64>, felt: bool },
-    GoalNoted { turn: MessageId, goal: OpenGoal },
-    TurnClosed { turn: MessageId },
+    Moved {
+        kind: String,
+        changes: BTreeMap<String, f64>,
+        felt: bool,
+    },
+    GoalNoted {
+        turn: MessageId,
+        goal: OpenGoal,
+    },
+    TurnClosed {
+        turn: MessageId,
+    },
     Exemplified(Box<Example>),
-    Crystallised { program: Box<MotorProgram>, sequence: String, used: [usize; 2] },
-    Practised { name: String, success: bool },
-    Forgotten { name: String },
-    Used { pair: String, success: bool, episode: String },
+    Crystallised {
+        program: Box<MotorProgram>,
+        sequence: String,
+        used: Vec<usize>,
+    },
+    /// The strength after it; of before by the usual law.
+    Practised {
+        name: String,
+        success: bool,
+        #[serde(default)]
+        strength: Option<Confidence>,
+    },
+    Forgotten {
+        name: String,
+    },
+    Used {
+        pair: String,
+        success: bool,
+        episode: String,
+    },
     Imported(StatePuts),
 }
 
@@ -104,7 +130,7 @@ impl Region for Cerebellum {
     const NAME: RegionName = "cerebellum";
     const STAGE: Stage = Stage::Learning;
     type Event = CerebellumEvent;
-    type Settings = ();
+    type Settings = SkillLaw;
 
     fn card() -> Card<Self> {
         Self::wiring()
@@ -148,9 +174,11 @@ impl Region for Cerebellum {
                 self.examples.retain(|_, examples| !examples.is_empty());
                 self.programs.insert(program.name.clone(), *program);
             }
-            CerebellumEvent::Practised { name, success } => {
+            CerebellumEvent::Practised { name, success, strength } => {
                 if let Some(program) = self.programs.get_mut(&name) {
-                    practise(program, success);
+                    let usual = || strengthened(program.strength, success, &SkillLaw::default());
+                    let strength = strength.unwrap_or_else(usual);
+                    practise(program, success, strength);
                 }
             }
             CerebellumEvent::Forgotten { name } => drop(self.programs.remove(&name)),
@@ -185,15 +213,15 @@ impl RemembersInState for Cerebellum {
     fn tell(&self, after: &Self, pulse: &mut Pulse<'_, Self>) {
         let news = after.programs.values().filter(|program| self.programs.get(&program.name) != Some(*program));
         for program in news {
-            let offered = program.strength.get() >= OFFERED;
+            let offered = program.strength.get() >= pulse.settings().offered;
             pulse.emit(ProgramLearned { program: program.clone(), offered });
         }
     }
 }
 
-fn practise(program: &mut MotorProgram, success: bool) {
+fn practise(program: &mut MotorProgram, success: bool, strength: Confidence) {
     program.successes = program.successes.saturating_add(u32::from(success));
-    program.strength = strengthened(program.strength, success);
+    program.strength = strength;
 }
 
 impl Cerebellum {
@@ -218,14 +246,16 @@ impl Cerebellum {
     }
 
     fn practised(&self, program: &MotorProgram, success: bool, pulse: &mut Pulse<'_, Self>) {
+        let law = pulse.settings();
+        let strength = strengthened(program.strength, success, law);
         let mut after = program.clone();
-        practise(&mut after, success);
-        if after.strength.get() < FORGOTTEN {
+        practise(&mut after, success, strength);
+        if strength.get() < law.forgotten {
             self.forget(&program.name, pulse);
             return;
         }
-        pulse.keep(CerebellumEvent::Practised { name: program.name.clone(), success });
-        let offered = after.strength.get() >= OFFERED;
+        pulse.keep(CerebellumEvent::Practised { name: program.name.clone(), success, strength: Some(strength) });
+        let offered = strength.get() >= law.offered;
         pulse.emit(ProgramLearned { program: after, offered });
     }
 
@@ -237,7 +267,7 @@ impl Cerebellum {
     fn learn(&self, example: Example, pulse: &mut Pulse<'_, Self>) {
         let sequence = example.sequence();
         let known: Vec<Example> = self.examples.get(&sequence).into_iter().flatten().cloned().collect();
-        let Some((mut program, used)) = crystallise(&known, &example) else {
+        let Some((mut program, used)) = crystallise(&known, &example, pulse.settings()) else {
             return pulse.keep(CerebellumEvent::Exemplified(Box::new(example)));
         };
         if self.programs.len() >= MOST_PROGRAMS {
@@ -252,7 +282,10 @@ impl Cerebellum {
             program.name = format!("{plain}-{number}");
             number += 1;
         }
-        pulse.emit(ProgramLearned { offered: program.strength.get() >= OFFERED, program: program.clone() });
+        pulse.emit(ProgramLearned {
+            offered: program.strength.get() >= pulse.settings().offered,
+            program: program.clone(),
+        });
         pulse.keep(CerebellumEvent::Crystallised { program: Box::new(program), sequence, used });
     }
 }
@@ -312,7 +345,9 @@ impl Hears<EpisodeLived> for Cerebellum {
 
 impl Hears<RecallPrograms> for Cerebellum {
     fn hear(&self, asked: &RecallPrograms, pulse: &mut Pulse<'_, Self>) {
-        pulse.reply(ProgramsRecalled { programs: recalled(self.programs.values(), &asked.text, asked.limit) });
+        pulse.reply(ProgramsRecalled {
+            programs: recalled(self.programs.values(), &asked.text, asked.limit, pulse.settings()),
+        });
     }
 }
 
@@ -341,7 +376,7 @@ impl Hears<ToolResult> for Cerebellum {
 impl Hears<MovementSensed> for Cerebellum {
     fn hear(&self, sensed: &MovementSensed, pulse: &mut Pulse<'_, Self>) {
         let (kind, changes) = (kind(sensed), changes(sensed));
-        let error = self.models.get(&kind).and_then(|model| model.error(&changes));
+        let error = self.models.get(&kind).and_then(|model| model.error(&changes, pulse.settings()));
         pulse.keep(CerebellumEvent::Moved { kind, changes, felt: error.is_some() });
         if let Some(error) = error {
             pulse.emit(SensoryErrorSensed {
@@ -388,14 +423,13 @@ impl Hears<ReportStats> for Cerebellum {
 mod tests {
     use maxim_bus::Signal;
     use maxim_bus::signals::thought::ActionSummary;
-    use maxim_bus::units::Confidence;
     use serde_json::json;
 
     use super::*;
     use crate::region::rig::{Rig, ear};
 
     fn rig<S: Signal>() -> Rig<Cerebellum> {
-        Rig::new((), ear::<S>)
+        Rig::new(SkillLaw::default(), ear::<S>)
     }
 
     struct Turns(u64);

@@ -10,27 +10,38 @@ use maxim_bus::signals::numbers::{Magnitude, SeriesFeature, SeriesJudged, Series
 
 use crate::memory::angular_gyrus::statistics as exact;
 
-/// Difference that is just noticed, as a share of the smaller magnitude (Weber's fraction).
-pub const WEBER_FRACTION: f64 = 0.15;
-/// Fewer values say nothing about chance.
-pub const LEAST_VALUES: usize = 8;
+/// What the quick sense notices.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct QuickLaw {
+    /// Difference that is just noticed, as a share of the smaller magnitude (Weber's fraction), above 0. Default 0.15.
+    pub weber: f64,
+    /// Fewer values say nothing about chance. Default 8.
+    pub least_values: usize,
+    /// Chance that noise is taken for order, 0 to 1. Default 0.05.
+    pub significance: f64,
+    /// Modified z-score from which a value is odd (Iglewicz & Hoaglin 1993). Default 3.5.
+    pub odd: f64,
+}
+
+impl Default for QuickLaw {
+    fn default() -> Self {
+        Self { weber: 0.15, least_values: 8, significance: 0.05, odd: 3.5 }
+    }
+}
+
 /// The newest values that are looked at; beyond it the quick sense would not be quick.
 pub const MOST_VALUES: usize = 256;
-/// Chance that noise is taken for order.
-pub const SIGNIFICANCE: f64 = 0.05;
-/// Modified z-score from which a value is odd (Iglewicz & Hoaglin 1993).
-pub const ODD: f64 = 3.5;
 /// Beyond this, squares and sums leave the range of numbers.
 const LARGEST: f64 = 1e100;
 /// A return is only looked for where there are this many whole turns of it.
 const TURNS: usize = 3;
 
 /// How `a` looks beside `b`: as its ratio to it, whatever the unit (Weber 1834; Fechner 1860).
-pub fn compare(a: f64, b: f64) -> Magnitude {
+pub fn compare(a: f64, b: f64, law: &QuickLaw) -> Magnitude {
     let (small, large) = (a.abs().min(b.abs()), a.abs().max(b.abs()));
     let apart = if a.signum() == b.signum() { large - small } else { large + small };
     // A hair of tolerance: 2.3 is 15 % more than 2 though its last bit says less.
-    if apart == 0.0 || apart < WEBER_FRACTION * small - 1e-12 * large {
+    if apart == 0.0 || apart < law.weber * small - 1e-12 * large {
         Magnitude::Same
     } else if a < b {
         Magnitude::Smaller
@@ -41,7 +52,7 @@ pub fn compare(a: f64, b: f64) -> Magnitude {
 
 /// Places of values that are no part of the rest: distance from the median in robust standard deviations (median
 /// absolute deviation; the mean absolute deviation where more than half are equal). Two values alone have no odd one.
-pub fn anomalies(values: &[f64]) -> Vec<usize> {
+pub fn anomalies(values: &[f64], law: &QuickLaw) -> Vec<usize> {
     let Some(median) = exact::median(values) else { return Vec::new() };
     if distinct(values) <= 2 {
         return Vec::new();
@@ -52,7 +63,7 @@ pub fn anomalies(values: &[f64]) -> Vec<usize> {
         // √(π/2): the mean absolute deviation of the normal as a standard deviation.
         _ => exact::mean(&away).unwrap_or(0.0) * (std::f64::consts::PI / 2.0).sqrt(),
     };
-    let odd = |(at, away): (usize, &f64)| (spread > 0.0 && away / spread > ODD).then_some(at);
+    let odd = |(at, away): (usize, &f64)| (spread > 0.0 && away / spread > law.odd).then_some(at);
     away.iter().enumerate().filter_map(odd).collect()
 }
 
@@ -63,7 +74,7 @@ fn distinct(values: &[f64]) -> usize {
 }
 
 /// What a series looks like. The answer's `series` is for the caller to name.
-pub fn judge(values: &[f64], reference: Option<f64>) -> SeriesJudged {
+pub fn judge(values: &[f64], reference: Option<f64>, law: &QuickLaw) -> SeriesJudged {
     let mut values: Vec<f64> = values.iter().copied().filter(|value| value.abs() <= LARGEST).collect();
     values.drain(..values.len().saturating_sub(MOST_VALUES));
     let median = exact::median(&values).unwrap_or(0.0);
@@ -75,20 +86,20 @@ pub fn judge(values: &[f64], reference: Option<f64>) -> SeriesJudged {
         features: Vec::new(),
         median,
         spread: exact::median_deviation(&values).unwrap_or(0.0) * exact::MAD_TO_SD,
-        anomalies: anomalies(&values),
-        compared: reference.filter(|_| !values.is_empty()).map(|reference| compare(median, reference)),
+        anomalies: anomalies(&values, law),
+        compared: reference.filter(|_| !values.is_empty()).map(|reference| compare(median, reference, law)),
     };
-    if values.len() < LEAST_VALUES {
+    if values.len() < law.least_values {
         return judged;
     }
-    let (features, p) = order(&values);
-    judged.verdict = if p < SIGNIFICANCE { SeriesVerdict::Structured } else { SeriesVerdict::Random };
+    let (features, p) = order(&values, law);
+    judged.verdict = if p < law.significance { SeriesVerdict::Structured } else { SeriesVerdict::Random };
     (judged.features, judged.p) = (features, p);
     judged
 }
 
 /// The order in a series and how probable as much is by chance.
-fn order(values: &[f64]) -> (Vec<SeriesFeature>, f64) {
+fn order(values: &[f64], law: &QuickLaw) -> (Vec<SeriesFeature>, f64) {
     if distinct(values) == 1 {
         return (vec![SeriesFeature::Constant], 0.0);
     }
@@ -104,21 +115,21 @@ fn order(values: &[f64]) -> (Vec<SeriesFeature>, f64) {
     let tests = [trend, runs, serial, back];
     let corrected = |p: f64| (p * tests.len() as f64).min(1.0);
     let mut p = corrected(tests.into_iter().fold(1.0, f64::min));
-    if corrected(trend) < SIGNIFICANCE {
+    if corrected(trend) < law.significance {
         features.push(SeriesFeature::Trend { slope: exact::robust_slope(values) });
     }
     if let Some(period) = exact_period(values) {
         features.push(SeriesFeature::Periodic { period });
         p = 0.0;
-    } else if corrected(back) < SIGNIFICANCE {
+    } else if corrected(back) < law.significance {
         features.push(SeriesFeature::Periodic { period });
     }
-    if corrected(serial.min(runs)) < SIGNIFICANCE {
+    if corrected(serial.min(runs)) < law.significance {
         features.push(SeriesFeature::Serial { r: neighbours });
     }
     if let Some((share, chance)) = prevailing(values) {
         p = p.min(chance);
-        if chance < SIGNIFICANCE {
+        if chance < law.significance {
             features.push(SeriesFeature::Prevailing { share });
         }
     }
@@ -170,39 +181,43 @@ mod tests {
     }
 
     fn verdict(values: &[f64]) -> SeriesVerdict {
-        judge(values, None).verdict
+        judge(values, None, &QuickLaw::default()).verdict
     }
 
     #[test]
     fn fifteen_percent_is_the_least_noticed_difference() {
-        assert_eq!(compare(115.0, 100.0), Magnitude::Greater);
-        assert_eq!(compare(114.9, 100.0), Magnitude::Same);
-        assert_eq!(compare(100.0, 115.0), Magnitude::Smaller);
-        assert_eq!(compare(2.3, 2.0), Magnitude::Greater, "the last bit doesn't decide");
-        assert_eq!(compare(0.0, 0.0), Magnitude::Same);
-        assert_eq!(compare(0.0, 1e-9), Magnitude::Smaller);
-        assert_eq!(compare(-100.0, -115.0), Magnitude::Greater);
-        assert_eq!(compare(-0.1, 0.1), Magnitude::Smaller);
+        assert_eq!(compare(115.0, 100.0, &QuickLaw::default()), Magnitude::Greater);
+        assert_eq!(compare(114.9, 100.0, &QuickLaw::default()), Magnitude::Same);
+        assert_eq!(compare(100.0, 115.0, &QuickLaw::default()), Magnitude::Smaller);
+        assert_eq!(compare(2.3, 2.0, &QuickLaw::default()), Magnitude::Greater, "the last bit doesn't decide");
+        assert_eq!(compare(0.0, 0.0, &QuickLaw::default()), Magnitude::Same);
+        assert_eq!(compare(0.0, 1e-9, &QuickLaw::default()), Magnitude::Smaller);
+        assert_eq!(compare(-100.0, -115.0, &QuickLaw::default()), Magnitude::Greater);
+        assert_eq!(compare(-0.1, 0.1, &QuickLaw::default()), Magnitude::Smaller);
     }
 
     #[test]
     fn an_odd_value_is_found_by_median_and_deviation() {
         let mut values = vec![10.0, 11.0, 9.0, 10.5, 9.5, 10.2, 9.8, 10.1];
-        assert!(anomalies(&values).is_empty());
+        assert!(anomalies(&values, &QuickLaw::default()).is_empty());
         values.push(15.0);
-        assert_eq!(anomalies(&values), [8]);
-        assert_eq!(anomalies(&[5.0, 5.0, 5.0, 5.0, 5.0, 6.0, 5.0, 90.0]), [7], "also where most are equal");
+        assert_eq!(anomalies(&values, &QuickLaw::default()), [8]);
+        assert_eq!(
+            anomalies(&[5.0, 5.0, 5.0, 5.0, 5.0, 6.0, 5.0, 90.0], &QuickLaw::default()),
+            [7],
+            "also where most are equal"
+        );
         let rare = [1.0, 1.0, 1.0, 1.0, 0.0, 1.0, 1.0, 1.0, 1.0, 1.0];
-        assert!(anomalies(&rare).is_empty(), "a rare failure is no odd number");
-        assert!(anomalies(&[]).is_empty());
+        assert!(anomalies(&rare, &QuickLaw::default()).is_empty(), "a rare failure is no odd number");
+        assert!(anomalies(&[], &QuickLaw::default()).is_empty());
     }
 
     #[test]
     fn fewer_than_eight_values_say_nothing() {
         assert_eq!(verdict(&[1.0; 7]), SeriesVerdict::TooShort);
         assert_eq!(verdict(&[1.0, 2.0, f64::NAN, 3.0, 4.0, 5.0, 6.0, 7.0]), SeriesVerdict::TooShort);
-        assert_eq!(judge(&[], Some(1.0)).compared, None);
-        assert_eq!(judge(&[9.0, 10.0, 11.0], Some(5.0)).compared, Some(Magnitude::Greater));
+        assert_eq!(judge(&[], Some(1.0), &QuickLaw::default()).compared, None);
+        assert_eq!(judge(&[9.0, 10.0, 11.0], Some(5.0), &QuickLaw::default()).compared, Some(Magnitude::Greater));
     }
 
     #[test]
@@ -210,21 +225,21 @@ mod tests {
         for period in 1..=12usize {
             for turns in 2..=5 {
                 let values: Vec<f64> = (0..period * turns).map(|at| ((at % period) * 7 % 13) as f64).collect();
-                if values.len() >= LEAST_VALUES {
+                if values.len() >= QuickLaw::default().least_values {
                     assert_eq!(verdict(&values), SeriesVerdict::Structured, "period {period}, {turns} turns");
                 }
             }
         }
         let four = [0.0, 0.0, 1.0, 1.0].repeat(6);
         assert!((exact::runs_test(&four).expect("varies").p) > 0.5, "as many runs as chance has");
-        assert_eq!(judge(&four, None).features, [SeriesFeature::Periodic { period: 4 }]);
+        assert_eq!(judge(&four, None, &QuickLaw::default()).features, [SeriesFeature::Periodic { period: 4 }]);
     }
 
     #[test]
     fn a_wave_under_noise_is_found_with_its_period() {
         let noise = chances(5, 60);
         let wave = noise.iter().enumerate().map(|(at, noise)| (at as f64 * std::f64::consts::TAU / 10.0).sin() + noise);
-        let judged = judge(&wave.collect::<Vec<_>>(), None);
+        let judged = judge(&wave.collect::<Vec<_>>(), None, &QuickLaw::default());
         assert_eq!(judged.verdict, SeriesVerdict::Structured);
         let period = judged.features.iter().find_map(|feature| match feature {
             SeriesFeature::Periodic { period } => Some(*period),
@@ -241,7 +256,7 @@ mod tests {
             let ascending = exact::sorted(&chance);
             let bound = ascending[count / 10];
             chance.iter_mut().for_each(|value| *value = f64::from(u8::from(*value >= bound)));
-            let judged = judge(&chance, None);
+            let judged = judge(&chance, None, &QuickLaw::default());
             assert_eq!(judged.verdict, SeriesVerdict::Structured, "{count}: {judged:?}");
             assert!(judged.features.contains(&SeriesFeature::Prevailing { share: 0.9 }), "{judged:?}");
             assert!(judged.anomalies.is_empty());
@@ -253,7 +268,7 @@ mod tests {
     fn a_trend_is_found_through_noise_and_a_long_tail_is_none() {
         let noise = chances(8, 40);
         let rising: Vec<f64> = noise.iter().enumerate().map(|(at, noise)| at as f64 * 0.05 + noise).collect();
-        let judged = judge(&rising, None);
+        let judged = judge(&rising, None, &QuickLaw::default());
         assert!(
             matches!(judged.features.first(), Some(SeriesFeature::Trend { slope }) if (0.02..0.08).contains(slope)),
             "{judged:?}"
@@ -282,19 +297,19 @@ mod tests {
     proptest! {
         #[test]
         fn no_series_breaks_it(values in proptest::collection::vec(proptest::num::f64::ANY, 0..80)) {
-            let judged = judge(&values, Some(1.0));
+            let judged = judge(&values, Some(1.0), &QuickLaw::default());
             prop_assert!((0.0..=1.0).contains(&judged.p), "{judged:?}");
             prop_assert!(judged.observations <= values.len());
         }
 
         #[test]
         fn comparing_is_symmetric(a in -1e9..1e9f64, b in -1e9..1e9f64) {
-            let mirrored = match compare(b, a) {
+            let mirrored = match compare(b, a, &QuickLaw::default()) {
                 Magnitude::Smaller => Magnitude::Greater,
                 Magnitude::Same => Magnitude::Same,
                 Magnitude::Greater => Magnitude::Smaller,
             };
-            prop_assert_eq!(compare(a, b), mirrored);
+            prop_assert_eq!(compare(a, b, &QuickLaw::default()), mirrored);
         }
     }
 }

@@ -10,7 +10,7 @@ use maxim_bus::signals::recall::{ReportStats, StatsReported};
 use maxim_bus::{RegionName, Stage};
 use serde::{Deserialize, Serialize};
 
-use super::law::judge;
+use super::law::{QuickLaw, judge};
 use crate::region::{Card, Hears, Pulse, Region};
 use crate::wiring;
 
@@ -28,7 +28,7 @@ impl Region for IntraparietalSulcus {
     const STAGE: Stage = Stage::Learning;
     /// The verdict that was given.
     type Event = SeriesVerdict;
-    type Settings = ();
+    type Settings = QuickLaw;
 
     fn card() -> Card<Self> {
         Self::wiring()
@@ -45,7 +45,7 @@ impl Region for IntraparietalSulcus {
 
 impl Hears<JudgeSeries> for IntraparietalSulcus {
     fn hear(&self, query: &JudgeSeries, pulse: &mut Pulse<'_, Self>) {
-        let judged = judge(&query.values, query.reference);
+        let judged = judge(&query.values, query.reference, pulse.settings());
         pulse.keep(judged.verdict);
         pulse.reply(SeriesJudged { series: query.series.clone(), ..judged });
     }
@@ -70,7 +70,7 @@ mod tests {
 
     #[test]
     fn it_judges_whoever_asks_and_counts_over_a_crash() {
-        let mut rig: Rig<IntraparietalSulcus> = Rig::new((), ear::<SeriesJudged>);
+        let mut rig: Rig<IntraparietalSulcus> = Rig::new(QuickLaw::default(), ear::<SeriesJudged>);
         let periodic = JudgeSeries { series: "beat".into(), values: [1.0, 5.0, 2.0].repeat(4), reference: Some(4.0) };
         rig.send(periodic.clone());
         let judged = rig.heard::<SeriesJudged>().pop().expect("an answer");

@@ -8,8 +8,6 @@ use super::event::EventKind;
 use super::model::LinkTable;
 use crate::language::{Embedding, Encoder, calibrated};
 
-/// Likeness from which a kind lends its experience, in (0, 1]. Names are short, so a chance likeness is common below.
-const LENDS_FROM: f64 = 0.3;
 /// Kinds that lend, at most.
 const MOST_LENDERS: usize = 5;
 
@@ -51,11 +49,11 @@ impl Phrases {
     }
 
     /// Keys of the known kinds most alike, with how alike they are; the best first, ties by key.
-    pub fn alike(&self, kind: &EventKind, known: &LinkTable) -> Vec<(String, f64)> {
+    pub fn alike(&self, kind: &EventKind, links: &LinkTable) -> Vec<(String, f64)> {
         let Some(encoder) = &self.encoder else { return Vec::new() };
         let mut vectors = self.vectors.borrow_mut();
-        if vectors.len() < known.kinds() {
-            for (key, record) in known.records().filter(|(key, _)| !vectors.contains_key(*key)).collect::<Vec<_>>() {
+        if vectors.len() < links.kinds() {
+            for (key, record) in links.records().filter(|(key, _)| !vectors.contains_key(*key)).collect::<Vec<_>>() {
                 vectors.insert(key.to_owned(), encoder.embed(&phrase(&record.kind)));
             }
         }
@@ -64,7 +62,7 @@ impl Phrases {
             asked.cosine(other).map_or(0.0, |cosine| f64::from(calibrated(cosine, encoder.floor())))
         };
         let known = vectors.iter().map(|(key, vector)| (key, likeness(vector)));
-        let near = known.filter(|(_, likeness)| *likeness >= LENDS_FROM);
+        let near = known.filter(|(_, likeness)| *likeness >= links.law().lends_from);
         let mut found: Vec<(String, f64)> = near.map(|(key, likeness)| (key.clone(), likeness)).collect();
         found.sort_by(|a, b| b.1.total_cmp(&a.1).then_with(|| a.0.cmp(&b.0)));
         found.truncate(MOST_LENDERS);

@@ -6,7 +6,6 @@ use maxim_bus::signals::concepts::{KnowledgeEntry, KnowledgeRecalled, Layer, Rec
 use maxim_bus::units::Confidence;
 
 use super::known::Known;
-use super::law::{confidence, recency};
 use super::region::NucleusAccumbens;
 use crate::region::{Hears, Pulse};
 
@@ -15,12 +14,13 @@ const LIMIT: usize = 5;
 
 /// The links of the actions all of whose name's words are in the text, the surest first.
 fn causes(known: &Known, text: &str, limit: usize, now: Timestamp) -> Vec<KnowledgeEntry> {
+    let law = known.links().law();
     let mut found = Vec::new();
     let named = known.named().in_text(text);
     for (event, record) in named.into_iter().flat_map(|tool| known.links().records_of(tool)) {
         let tool = &record.kind.tool;
         for link in &record.links {
-            let sure = Confidence::clamped(confidence(link.observations).get() * recency(link.last, now));
+            let sure = Confidence::clamped(law.confidence(link.observations).get() * law.recency(link.last, now));
             let (outcome, times, all) = (&link.outcome.name, link.observations, record.observations);
             let after = link.delay.estimate().map_or(String::new(), |delay| format!(", after {:.1} s", delay.median));
             found.push(KnowledgeEntry {

@@ -4,6 +4,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::kept::{KeptConditions, Learned, make_small};
+use super::law::PredictionLaw;
 use super::model::LinkTable;
 use super::region::Observed;
 use crate::language::Stems;
@@ -22,6 +23,10 @@ pub struct Known {
 }
 
 impl Known {
+    pub fn under(law: PredictionLaw) -> Self {
+        Self { links: LinkTable::default().under(law), ..Self::default() }
+    }
+
     pub fn links(&self) -> &LinkTable {
         &self.links
     }

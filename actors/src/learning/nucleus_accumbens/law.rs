@@ -11,14 +11,43 @@ use serde::{Deserialize, Serialize};
 /// Learning rate α, 0 to 1. After a reversal of a certain world, valence leaves its old sign with the 4th observation
 /// and has the new one with the 7th (0.86⁷ < 0.4).
 pub const ALPHA: f64 = 0.14;
-/// Confidence never goes higher.
-pub const MOST_CONFIDENCE: f64 = 0.99;
-/// Time after which half of what recency can take off confidence is gone.
-pub const RECENCY_HALF_LIFE: SignedDuration = SignedDuration::from_hours(30 * 24);
-/// Share of confidence that no age takes away.
-pub const RECENCY_FLOOR: f64 = 0.5;
-/// Share of confidence that is left in a context in which nothing was observed.
-pub const STRANGE_CONTEXT: f64 = 0.5;
+/// How sure a prediction is, and what it makes of circumstances and of what is alike.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct PredictionLaw {
+    /// Confidence is first + growth · √n after n observations, never above most. Default 0.5, 0.1 and 0.99.
+    pub confidence_first: f64,
+    pub confidence_growth: f64,
+    pub confidence_most: f64,
+    /// Time after which half of what recency can take off confidence is gone. Default 30 days.
+    pub half_life: SignedDuration,
+    /// Share of confidence that no age takes away, 0 to 1. Default 0.5.
+    pub recency_floor: f64,
+    /// Share of confidence that is left in a context in which nothing was observed, 0 to 1. Default 0.5.
+    pub strange_context: f64,
+    /// Observations in a context that count as much as all others together when it speaks for itself. Default 4.
+    pub context_prior: f64,
+    /// Share of confidence that is left when a prediction is borrowed from another kind of event, 0 to 1. Default 0.5.
+    pub borrowed: f64,
+    /// Likeness of names from which a kind lends its experience, in (0, 1]. Default 0.3: names are short, so a chance likeness
+    /// is common below.
+    pub lends_from: f64,
+}
+
+impl Default for PredictionLaw {
+    fn default() -> Self {
+        Self {
+            confidence_first: 0.5,
+            confidence_growth: 0.1,
+            confidence_most: 0.99,
+            half_life: SignedDuration::from_hours(30 * 24),
+            recency_floor: 0.5,
+            strange_context: 0.5,
+            context_prior: 4.0,
+            borrowed: 0.5,
+            lends_from: 0.3,
+        }
+    }
+}
 
 /// What an outcome teaches.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
@@ -69,25 +98,33 @@ pub fn value_of(sum: f64) -> Value {
     Value::clamped((1.0 + sum) / 2.0)
 }
 
-/// min(0.99, 0.5 + 0.1 √n) after n observations.
-pub fn confidence(observations: u32) -> Confidence {
-    Confidence::clamped((0.5 + 0.1 * f64::from(observations).sqrt()).min(MOST_CONFIDENCE))
-}
+impl PredictionLaw {
+    /// min(0.99, 0.5 + 0.1 √n) after n observations.
+    pub fn confidence(&self, observations: u32) -> Confidence {
+        let grown = self.confidence_first + self.confidence_growth * f64::from(observations).sqrt();
+        Confidence::clamped(grown.min(self.confidence_most))
+    }
 
-/// Share of confidence left when the last observation is `now − last` ago: from 1 towards 0.5, half-way after 30 days.
-pub fn recency(last: Timestamp, now: Timestamp) -> f64 {
-    let age = now.duration_since(last).as_secs_f64().max(0.0);
-    RECENCY_FLOOR + (1.0 - RECENCY_FLOOR) * 0.5f64.powf(age / RECENCY_HALF_LIFE.as_secs_f64())
-}
+    /// Share of confidence left when the last observation is `now − last` ago: from 1 towards 0.5, half-way after 30 days.
+    pub fn recency(&self, last: Timestamp, now: Timestamp) -> f64 {
+        let age = now.duration_since(last).as_secs_f64().max(0.0);
+        let left = 0.5f64.powf(age / self.half_life.as_secs_f64().max(f64::MIN_POSITIVE));
+        self.recency_floor + (1.0 - self.recency_floor) * left
+    }
 
-/// Share of confidence left when `strange` of `asked` context fields have a value never observed.
-pub fn context_match(strange: usize, asked: usize) -> f64 {
-    if asked == 0 { 1.0 } else { 1.0 - (1.0 - STRANGE_CONTEXT) * strange as f64 / asked as f64 }
+    /// Share of confidence left when `strange` of `asked` context fields have a value never observed.
+    pub fn context_match(&self, strange: usize, asked: usize) -> f64 {
+        if asked == 0 { 1.0 } else { 1.0 - (1.0 - self.strange_context) * strange as f64 / asked as f64 }
+    }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    fn law() -> PredictionLaw {
+        PredictionLaw::default()
+    }
 
     fn near(found: f64, expected: f64, tolerance: f64) {
         assert!((found - expected).abs() <= tolerance, "{found} instead of {expected}");
@@ -218,7 +255,7 @@ mod tests {
     fn bad_experience_falls_below_the_fear_gate_with_the_sixteenth_trial() {
         let below = (1..).find(|n| after(0.5, 0.0, 0.1, *n) < 0.1);
         assert_eq!(below, Some(16));
-        let default_rate = (1..).find(|n| after(0.5, 0.0, ALPHA, *n) < 0.25 && confidence(*n as u32).get() > 0.7);
+        let default_rate = (1..).find(|n| after(0.5, 0.0, ALPHA, *n) < 0.25 && law().confidence(*n as u32).get() > 0.7);
         assert_eq!(default_rate, Some(5));
     }
 
@@ -236,15 +273,15 @@ mod tests {
     #[test]
     fn confidence_grows_with_the_root_of_observations() {
         let expected = [(0, 0.5), (1, 0.6), (4, 0.7), (9, 0.8), (16, 0.9), (25, 0.99)];
-        expected.into_iter().for_each(|(n, c)| near(confidence(n).get(), c, 1e-9));
+        expected.into_iter().for_each(|(n, c)| near(law().confidence(n).get(), c, 1e-9));
     }
 
     #[test]
     fn confidence_ages_and_doubts_strange_contexts() {
         let start = Timestamp::UNIX_EPOCH;
-        near(recency(start, start), 1.0, 1e-12);
-        near(recency(start, start + RECENCY_HALF_LIFE), 0.75, 1e-12);
-        near(recency(start + RECENCY_HALF_LIFE, start), 1.0, 1e-12);
-        assert_eq!((context_match(0, 2), context_match(1, 2), context_match(2, 2)), (1.0, 0.75, 0.5));
+        near(law().recency(start, start), 1.0, 1e-12);
+        near(law().recency(start, start + law().half_life), 0.75, 1e-12);
+        near(law().recency(start + law().half_life, start), 1.0, 1e-12);
+        assert_eq!((law().context_match(0, 2), law().context_match(1, 2), law().context_match(2, 2)), (1.0, 0.75, 0.5));
     }
 }

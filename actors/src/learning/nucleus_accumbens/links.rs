@@ -4,7 +4,6 @@ use jiff::Timestamp;
 use maxim_bus::signals::introspection::{LinkShown, LinksListed, ListLinks};
 use maxim_bus::units::Valence;
 
-use super::law::{confidence, recency};
 use super::model::LinkTable;
 
 /// Links when nobody says how many.
@@ -17,6 +16,7 @@ pub fn list(links: &LinkTable, wanted: &ListLinks, now: Timestamp) -> LinksListe
     let has = |name: &str, part: &Option<String>| {
         part.as_ref().is_none_or(|part| name.to_lowercase().contains(&part.trim().to_lowercase()))
     };
+    let law = links.law();
     let mut found: Vec<LinkShown> = Vec::new();
     for (event, record) in links.records().filter(|(event, _)| has(event, &wanted.event)) {
         let valence = Valence::of(record.value());
@@ -29,7 +29,7 @@ pub fn list(links: &LinkTable, wanted: &ListLinks, now: Timestamp) -> LinksListe
             if !has(&link.outcome.name, &wanted.outcome) || !is_of {
                 continue;
             }
-            let sure = confidence(link.observations).get() * recency(link.last, now);
+            let sure = law.confidence(link.observations).get() * law.recency(link.last, now);
             found.push(LinkShown {
                 event: event.to_owned(),
                 outcome: link.outcome.name.clone(),

@@ -10,7 +10,7 @@ use serde::{Deserialize, Serialize};
 use super::cues::{CueStrengths, Present};
 use super::delay::DelayQuantiles;
 use super::event::{EventKind, OutcomeKind};
-use super::law::{ALPHA, confidence, learn_together, value_of};
+use super::law::{ALPHA, PredictionLaw, learn_together, value_of};
 use super::series::OutcomeSeries;
 use maxim_bus::Provenance;
 
@@ -164,6 +164,8 @@ pub struct LinkTable {
     events: BTreeMap<String, EventRecord>,
     /// Associative strength of each cue, −1 to 1 and a little beyond.
     cues: BTreeMap<String, f64>,
+    #[serde(skip)]
+    law: PredictionLaw,
 }
 
 impl Default for LinkTable {
@@ -175,7 +177,17 @@ impl Default for LinkTable {
 impl LinkTable {
     /// `alpha` in (0, 1]; the default is 0.14.
     pub fn new(alpha: f64) -> Self {
-        Self { alpha: alpha.clamp(f64::MIN_POSITIVE, 1.0), events: BTreeMap::new(), cues: BTreeMap::new() }
+        let alpha = alpha.clamp(f64::MIN_POSITIVE, 1.0);
+        Self { alpha, events: BTreeMap::new(), cues: BTreeMap::new(), law: PredictionLaw::default() }
+    }
+
+    /// Predicts by another law.
+    pub fn under(self, law: PredictionLaw) -> Self {
+        Self { law, ..self }
+    }
+
+    pub fn law(&self) -> &PredictionLaw {
+        &self.law
     }
 
     pub fn alpha(&self) -> f64 {
@@ -261,7 +273,7 @@ impl LinkTable {
         record.strength += alpha * (target - record.strength);
         record.conditions.observe(seen.context, target, alpha);
         record.observe_link(seen, error / 2.0, alpha);
-        let confidence = confidence(record.observations);
+        let confidence = self.law.confidence(record.observations);
         let value = value_of(self.sum(&key, seen.cues, seen.around));
         let (outcome, valence) = (seen.outcome.name.clone(), Valence::of(value));
         if valence == Valence::Negative

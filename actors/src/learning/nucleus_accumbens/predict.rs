@@ -11,13 +11,8 @@ use super::circumstances::makes_unsure;
 use super::cues::Present;
 use super::delay::DelayEstimate;
 use super::event::EventKind;
-use super::law::{Reinforcement, confidence, context_match, recency, value_of};
+use super::law::{PredictionLaw, Reinforcement, value_of};
 use super::model::{EventRecord, LinkTable, Situation};
-
-/// Observations in a context that count as much as all others together when it speaks for itself.
-const CONTEXT_PRIOR: f64 = 4.0;
-/// Share of confidence that is left when a prediction is borrowed from another kind of event.
-const BORROWED: f64 = 0.5;
 
 /// Kinds of one tool that an unseen one borrows from, at most.
 const MOST_LENDERS: usize = 16;
@@ -101,7 +96,7 @@ impl LinkTable {
     pub fn predict(&self, event: &EventKind, context: Situation, cues: &[&str], at: Timestamp) -> Prediction {
         let key = event.key();
         if let Some(record) = self.record(&key) {
-            let mut prediction = record.predict(&key, context, at);
+            let mut prediction = record.predict(&key, context, at, self.law());
             if !cues.is_empty() {
                 prediction.value = value_of(self.sum(&key, cues, &[]));
                 prediction.valence = Valence::of(prediction.value);
@@ -132,7 +127,7 @@ impl LinkTable {
         let mut prediction = self.predict(event, context, &[], at);
         let key = event.key();
         if let Some(record) = self.record(&key).filter(|record| !record.around.is_empty()) {
-            let value = value_of(self.sum(&key, &[], around) + record.context_shift(context));
+            let value = value_of(self.sum(&key, &[], around) + record.context_shift(context, self.law()));
             prediction.lean(value);
         }
         prediction
@@ -144,7 +139,9 @@ impl LinkTable {
         let mut lenders: Vec<(f64, Prediction)> = similar
             .iter()
             .filter(|(_, similarity)| *similarity > 0.0)
-            .filter_map(|(key, similarity)| Some((*similarity, self.record(key)?.predict(key, context, at))))
+            .filter_map(|(key, similarity)| {
+                Some((*similarity, self.record(key)?.predict(key, context, at, self.law())))
+            })
             .collect();
         lenders.sort_by(|a, b| weight(b).total_cmp(&weight(a)));
         let total: f64 = lenders.iter().map(weight).sum();
@@ -164,7 +161,7 @@ impl LinkTable {
         Prediction {
             value: Value::clamped(value),
             valence: Valence::of(Value::clamped(value)),
-            confidence: Confidence::clamped(BORROWED * similarity * best.confidence.get()),
+            confidence: Confidence::clamped(self.law().borrowed * similarity * best.confidence.get()),
             delay: best.delay,
             outcomes: ranked(shares.into_iter().map(|((name, kind), share)| (name, kind, share))),
             links: lenders.iter().flat_map(|(_, lender)| lender.links.clone()).collect(),
@@ -191,11 +188,13 @@ fn ranked(outcomes: impl Iterator<Item = (String, Reinforcement, f64)>) -> Vec<E
 }
 
 impl EventRecord {
-    fn predict(&self, key: &str, context: Situation, at: Timestamp) -> Prediction {
+    fn predict(&self, key: &str, context: Situation, at: Timestamp, law: &PredictionLaw) -> Prediction {
         let asked = context.iter().filter(|(field, _)| makes_unsure(field));
         let strange = asked.clone().filter(|(field, value)| self.is_strange(field, value)).count();
-        let sure = confidence(self.observations).get() * recency(self.last, at) * context_match(strange, asked.count());
-        let value = value_of(self.strength + self.context_shift(context));
+        let sure = law.confidence(self.observations).get()
+            * law.recency(self.last, at)
+            * law.context_match(strange, asked.count());
+        let value = value_of(self.strength + self.context_shift(context, law));
         let outcomes = ranked(self.links.iter().map(|link| {
             let fit: f64 = context.iter().map(|(field, value)| self.fit(link, field, value)).product();
             (link.outcome.name.clone(), link.outcome.reinforcement, link.strength * fit)
@@ -231,11 +230,11 @@ impl EventRecord {
     }
 
     /// How far the most telling part of the context moves the strength. What was seen n times there counts n/(n + 4).
-    fn context_shift(&self, context: Situation) -> f64 {
+    fn context_shift(&self, context: Situation, law: &PredictionLaw) -> f64 {
         let shifts = context.iter().filter_map(|(field, value)| {
             let seen = self.conditions.get(field, value)?;
             let n = f64::from(seen.observations);
-            Some(n / (n + CONTEXT_PRIOR) * (seen.strength - self.strength))
+            Some(n / (n + law.context_prior) * (seen.strength - self.strength))
         });
         shifts.fold(0.0, |most: f64, shift| if shift.abs() > most.abs() { shift } else { most })
     }
@@ -256,7 +255,6 @@ impl EventRecord {
 #[cfg(test)]
 mod tests {
     use super::super::event::OutcomeKind;
-    use super::super::law::RECENCY_HALF_LIFE;
     use super::super::model::{Observation, Update};
     use super::*;
     use maxim_bus::Provenance;
@@ -361,7 +359,7 @@ mod tests {
         (0..9).for_each(|n| {
             see(&mut table, &push, &[], true, n);
         });
-        let late = table.predict(&push, &[], &[], NOW + RECENCY_HALF_LIFE);
+        let late = table.predict(&push, &[], &[], NOW + PredictionLaw::default().half_life);
         assert!((late.confidence.get() - 0.8 * 0.75).abs() < 1e-9);
         table.restore_cue("storm".into(), -1.0);
         assert_eq!(table.predict(&push, &[], &["storm"], NOW).valence, Valence::Negative);

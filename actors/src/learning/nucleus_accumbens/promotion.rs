@@ -5,8 +5,9 @@ use std::collections::BTreeMap;
 
 use maxim_bus::signals::concepts::{Layer, MemoryRef, RelationLesson};
 use maxim_bus::signals::promotion::{CandidatesOffered, OfferCandidates, PromotionCandidate};
+use maxim_bus::units::Confidence;
 
-use super::law::{Reinforcement, confidence};
+use super::law::{PredictionLaw, Reinforcement};
 use super::model::{CausalLink, EventRecord, LinkTable};
 use super::region::NucleusAccumbens;
 use crate::memory::anterior_temporal_lobe::relations::{CAUSES, PREDICTS, PROPERTY_OF};
@@ -43,11 +44,11 @@ pub fn candidates(links: &LinkTable, asked: &OfferCandidates) -> Vec<PromotionCa
         .filter_map(|((tool, outcome), pattern)| {
             let total = totals.get(tool).copied().unwrap_or_default().max(1);
             let share = pattern.observations as f64 / total as f64;
-            let sure = confidence(u32::try_from(pattern.observations).unwrap_or(u32::MAX));
+            let sure = links.law().confidence(u32::try_from(pattern.observations).unwrap_or(u32::MAX));
             let strong = pattern.observations >= asked.min_observations
                 && sure.get() >= asked.min_confidence
                 && share >= PREVAILS;
-            strong.then(|| candidate(tool, outcome, &pattern, total, share))
+            strong.then(|| candidate(tool, outcome, &pattern, total, sure))
         })
         .collect();
     found.extend(announced(links, asked));
@@ -60,15 +61,15 @@ pub fn candidates(links: &LinkTable, asked: &OfferCandidates) -> Vec<PromotionCa
 fn announced<'a>(links: &'a LinkTable, asked: &'a OfferCandidates) -> impl Iterator<Item = PromotionCandidate> + 'a {
     let often = move |record: &&EventRecord| {
         u64::from(record.observations) >= asked.min_observations
-            && confidence(record.observations).get() >= asked.min_confidence
+            && links.law().confidence(record.observations).get() >= asked.min_confidence
     };
     let cues = links.records().map(|(_, record)| record).filter(often);
     cues.flat_map(|record| {
-        record.around.strong(ANNOUNCES).filter_map(|(thing, strength)| announces(record, thing, strength))
+        record.around.strong(ANNOUNCES).filter_map(|(thing, strength)| announces(record, thing, strength, links.law()))
     })
 }
 
-fn announces(record: &EventRecord, thing: &str, strength: f64) -> Option<PromotionCandidate> {
+fn announces(record: &EventRecord, thing: &str, strength: f64, law: &PredictionLaw) -> Option<PromotionCandidate> {
     let (wanted, category, end) = match strength > 0.0 {
         true => (Reinforcement::Good, "good pattern", "works"),
         false => (Reinforcement::Bad, "bad pattern", "goes wrong"),
@@ -80,7 +81,7 @@ fn announces(record: &EventRecord, thing: &str, strength: f64) -> Option<Promoti
         name: thing.to_owned(),
         category: "object".into(),
         definition: format!("Where a {thing} is around, {tool} {end} more often than elsewhere."),
-        confidence: confidence(link.observations),
+        confidence: law.confidence(link.observations),
         observations: u64::from(link.observations),
         episodes: link.episodes.iter().map(|id| id.to_string()).collect(),
         properties: BTreeMap::new(),
@@ -98,7 +99,8 @@ fn announces(record: &EventRecord, thing: &str, strength: f64) -> Option<Promoti
     })
 }
 
-fn candidate(tool: &str, outcome: &str, pattern: &Pattern<'_>, total: u64, share: f64) -> PromotionCandidate {
+fn candidate(tool: &str, outcome: &str, pattern: &Pattern<'_>, total: u64, sure: Confidence) -> PromotionCandidate {
+    let share = pattern.observations as f64 / total as f64;
     let good = pattern.links.iter().any(|(_, link)| link.outcome.reinforcement == Reinforcement::Good);
     let (category, end) = match good {
         true => ("good pattern", "works"),
@@ -129,7 +131,7 @@ fn candidate(tool: &str, outcome: &str, pattern: &Pattern<'_>, total: u64, share
         name: format!("{tool} {outcome}"),
         category: category.into(),
         definition: format!("Using {tool} {often} {end}{how}: {} of {total} times.", pattern.observations),
-        confidence: confidence(u32::try_from(pattern.observations).unwrap_or(u32::MAX)),
+        confidence: sure,
         observations: pattern.observations,
         episodes,
         properties: BTreeMap::from([

@@ -36,7 +36,7 @@ use super::cues::{Around, CueStrengths, Present};
 use super::event::{EventKind, OutcomeKind};
 use super::kept::{KINDS, KeptConditions, Learned, conditions_key, kind_key, small};
 use super::known::Known;
-use super::law::{Reinforcement, value_of};
+use super::law::{PredictionLaw, Reinforcement, value_of};
 use super::model::{LinkTable, Observation};
 use super::predict::Basis;
 use super::remembering::{Recalled, Restored};
@@ -59,6 +59,7 @@ pub struct NacSettings {
     pub encoder: Arc<dyn Encoder>,
     /// Kinds of events that are known at once, 1 or more. Default 2 000: what is small of one takes a few kilobytes of memory.
     pub kinds_max: usize,
+    pub law: PredictionLaw,
 }
 
 /// Lessons that wait in the root, about half a kilobyte each; with more of them kinds are written down.
@@ -227,7 +228,7 @@ impl Region for NucleusAccumbens {
 
     fn wake(&mut self, records: &RecordView<'_>, settings: &NacSettings) {
         self.phrases = Phrases::with_encoder(Arc::clone(&settings.encoder));
-        let mut known = Known::default();
+        let mut known = Known::under(settings.law);
         for (key, bytes) in records.prefixed(KINDS.as_bytes(), usize::MAX) {
             match serde_json::from_slice::<Learned>(&bytes) {
                 Ok(learned) => known.put_small(learned),
@@ -409,7 +410,7 @@ impl NucleusAccumbens {
             alpha: pulse.settings().alpha,
         };
         // Learned on one event's record, so that what is said is what will be applied.
-        let mut trial = LinkTable::new(event.alpha);
+        let mut trial = LinkTable::new(event.alpha).under(pulse.settings().law);
         if let Some(record) = before {
             // By its values alone; its circumstances say nothing of them.
             Learned::of(&links, &key, small(record)).put_into(&mut trial);

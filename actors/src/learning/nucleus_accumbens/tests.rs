@@ -7,6 +7,7 @@ use serde_json::{Map, Value as Json, json};
 
 use super::circumstances::Circumstances;
 use super::event::{EventKind, OutcomeKind};
+use super::law::PredictionLaw;
 use super::model::{LinkTable, Observation};
 use super::region::{NacSettings, NucleusAccumbens, Observed};
 use crate::language::TokenTable;
@@ -22,11 +23,12 @@ fn settings(kinds_max: usize) -> NacSettings {
         zone: TimeZone::UTC,
         encoder: Arc::new(TokenTable::embedded()),
         kinds_max,
+        law: PredictionLaw::default(),
     }
 }
 
 fn room(kinds_max: usize) -> Rig<NucleusAccumbens> {
-    Rig::new(settings(kinds_max), |bus, probe| ear::<OutcomesPredicted>(bus, probe))
+    Rig::new(settings(kinds_max), ear::<OutcomesPredicted>)
 }
 
 fn params(door: &str) -> Map<String, Json> {
@@ -43,7 +45,7 @@ fn act(n: usize, tools: usize) -> EndedAct {
         params: params(&format!("door {}", n / tools % 5)),
         goal: None,
         mode: None,
-        success: (n / tools + tool) % 5 != 0,
+        success: !(n / tools + tool).is_multiple_of(5),
     }
 }
 

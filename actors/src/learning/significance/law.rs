@@ -1,9 +1,28 @@
 //! How usefulness teaches significance.
 
+use jiff::SignedDuration;
 use maxim_bus::signals::bridges::{Moment, SignificanceWeights};
 
-/// Learning rate η of the logistic rule.
+/// When moments are judged, and how much they teach.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct SignificanceLaw {
+    /// Experience after which a kept moment is judged. Default 1 day.
+    pub judged_after: SignedDuration,
+    /// Learning rate η of the logistic rule, 0 to 1. Default 0.2.
+    pub eta: f64,
+    /// |RPE| above which what is perceived next counts for more, 0 to 1. Default 0.3.
+    pub surprise: f64,
+}
+
+/// η where nothing else is said.
 pub const ETA: f64 = 0.2;
+
+impl Default for SignificanceLaw {
+    fn default() -> Self {
+        Self { judged_after: SignedDuration::from_hours(24), eta: ETA, surprise: 0.3 }
+    }
+}
+
 /// Bound of every weight.
 pub const BOUND: f64 = 4.0;
 
@@ -14,8 +33,8 @@ pub fn usefulness(uses: f64) -> f64 {
 
 /// One step of logistic regression towards the usefulness u: w ← w + η (u − σ(b + Σ w x)) x, and the same for the bias
 /// with x = 1 (Widrow & Hoff 1960, on log-odds). Bounded, so that no stretch of one kind fixes it for ever.
-pub fn learn(weights: &SignificanceWeights, moment: &Moment, useful: f64) -> SignificanceWeights {
-    let step = ETA * (useful - weights.of(moment));
+pub fn learn(weights: &SignificanceWeights, moment: &Moment, useful: f64, eta: f64) -> SignificanceWeights {
+    let step = eta * (useful - weights.of(moment));
     let mut learned = *weights;
     for (weight, feature) in learned.features.iter_mut().zip(moment.features()) {
         *weight = (*weight + step * feature).clamp(-BOUND, BOUND);
@@ -46,7 +65,7 @@ mod tests {
         let weights = SignificanceWeights::default();
         let moment = Moment { person: 1.0, novelty: 1.0, ..Moment::default() };
         // σ(−2 + 1 + 1) = ½: the step is 0.2 · (1 − 0.5).
-        let learned = learn(&weights, &moment, 1.0);
+        let learned = learn(&weights, &moment, 1.0, ETA);
         assert_eq!(learned.features, [1.0, 1.1, 1.1, 1.0, 0.5, 1.0]);
         assert!((learned.bias + 1.9).abs() < 1e-12);
         assert!((distance(&weights, &learned) - 0.1).abs() < 1e-12);
@@ -58,8 +77,8 @@ mod tests {
         let startling = Moment { surprise: 1.0, ..Moment::default() };
         let novel = Moment { novelty: 1.0, ..Moment::default() };
         for _ in 0..200 {
-            weights = learn(&weights, &startling, 1.0);
-            weights = learn(&weights, &novel, 0.0);
+            weights = learn(&weights, &startling, 1.0, ETA);
+            weights = learn(&weights, &novel, 0.0, ETA);
         }
         assert!(weights.of(&startling) > 0.9 && weights.of(&novel) < 0.1, "{weights:?}");
         assert!(weights.features.iter().all(|weight| weight.abs() <= BOUND));

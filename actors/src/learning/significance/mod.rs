@@ -1,6 +1,6 @@
 //! What makes a moment worth keeping.
 
-mod law;
+pub mod law;
 mod region;
 
 pub use region::{SignificanceEvent, SignificanceLearner};

@@ -21,12 +21,10 @@ use maxim_bus::signals::recall::{EnrichedPercept, PredictionErrorSensed, ReportS
 use maxim_bus::{MessageId, RegionName, Stage};
 use serde::{Deserialize, Serialize};
 
-use super::law::{distance, learn, usefulness};
+use super::law::{ETA, SignificanceLaw, distance, learn, usefulness};
 use crate::region::{Card, Hears, Law, Pulse, Region, RemembersInState, StatePart, StatePuts, part};
 use crate::wiring;
 
-/// A moment is judged after this.
-const JUDGED_AFTER: SignedDuration = SignedDuration::from_hours(24);
 /// Moments that wait.
 const WAITING: usize = 512;
 /// Open turns whose surprises are remembered.
@@ -43,8 +41,6 @@ const HALF_ASSOCIATED: f64 = 1.0;
 const PATIENCE: SignedDuration = SignedDuration::from_mins(1);
 /// The room that knows what episodes are associated with.
 const EPISODES: RegionName = "hippocampus";
-/// |RPE| above which what is perceived next counts for more.
-const SURPRISE: f64 = 0.3;
 /// Tool that only speaks.
 const RESPOND: &str = "respond";
 /// A smaller change of the weights isn't told.
@@ -108,12 +104,18 @@ pub enum SignificanceEvent {
     /// The oldest moments up to this time were judged.
     Judged {
         until: Timestamp,
+        #[serde(default = "usual_rate")]
+        eta: f64,
     },
     Told,
     Energy {
         level: f64,
     },
     Imported(StatePuts),
+}
+
+fn usual_rate() -> f64 {
+    ETA
 }
 
 wiring!(SignificanceLearner {
@@ -137,7 +139,7 @@ impl Region for SignificanceLearner {
     const NAME: RegionName = "significance";
     const STAGE: Stage = Stage::Learning;
     type Event = SignificanceEvent;
-    type Settings = ();
+    type Settings = SignificanceLaw;
 
     fn card() -> Card<Self> {
         Self::wiring()
@@ -180,7 +182,7 @@ impl Region for SignificanceLearner {
                 self.asked = Some((until, due));
                 self.asked_of = ids;
             }
-            SignificanceEvent::Judged { until } => self.judge(until),
+            SignificanceEvent::Judged { until, eta } => self.judge(until, eta),
             SignificanceEvent::Told => self.told = self.weights,
             SignificanceEvent::Energy { level } => {
                 self.energy = Some((self.energy.map_or(level, |(before, _)| before), level));
@@ -238,11 +240,12 @@ impl SignificanceLearner {
 
     /// The moments up to `until` teach; `used`: what came to be known of their use at last.
     fn teach(&self, until: Timestamp, used: Vec<(String, f64)>, pulse: &mut Pulse<'_, Self>) {
-        let (weights, moments) = self.taught(until, &used);
+        let eta = pulse.settings().eta;
+        let (weights, moments) = self.taught(until, &used, eta);
         if !used.is_empty() {
             pulse.keep(SignificanceEvent::Used { episodes: used });
         }
-        pulse.keep(SignificanceEvent::Judged { until });
+        pulse.keep(SignificanceEvent::Judged { until, eta });
         if distance(&weights, &self.told) >= WORTH_TELLING {
             pulse.emit(SignificanceLearned { weights, moments });
             pulse.keep(SignificanceEvent::Told);
@@ -250,17 +253,17 @@ impl SignificanceLearner {
     }
 
     /// Weights after the moments up to `until`, and how many were judged by then.
-    fn taught(&self, until: Timestamp, used: &[(String, f64)]) -> (SignificanceWeights, u64) {
+    fn taught(&self, until: Timestamp, used: &[(String, f64)], eta: f64) -> (SignificanceWeights, u64) {
         let mut taught = (self.weights, self.judged);
         for (id, waiting) in self.due(until) {
             let last: f64 = used.iter().filter(|(used, _)| used == id).map(|(_, share)| share).sum();
-            taught = (learn(&taught.0, &waiting.moment, usefulness(waiting.uses + last)), taught.1 + 1);
+            taught = (learn(&taught.0, &waiting.moment, usefulness(waiting.uses + last), eta), taught.1 + 1);
         }
         taught
     }
 
-    fn judge(&mut self, until: Timestamp) {
-        (self.weights, self.judged) = self.taught(until, &[]);
+    fn judge(&mut self, until: Timestamp, eta: f64) {
+        (self.weights, self.judged) = self.taught(until, &[], eta);
         self.waiting.retain(|_, waiting| waiting.at > until);
         self.asked = None;
         self.asked_of.clear();
@@ -289,7 +292,7 @@ impl Hears<EpisodeLived> for SignificanceLearner {
         if lived.retold {
             return;
         }
-        let until = pulse.now() - JUDGED_AFTER;
+        let until = pulse.now() - pulse.settings().judged_after;
         match self.asked {
             Some((asked, due)) if due <= pulse.now() => self.teach(asked, Vec::new(), pulse),
             Some(_) => {}
@@ -372,7 +375,7 @@ impl Hears<PredictionErrorSensed> for SignificanceLearner {
         let extremity = (2.0 * sensed.value.get() - 1.0).abs();
         let turn = pulse.turn();
         pulse.keep(SignificanceEvent::Surprised { turn, surprise, extremity });
-        if surprise > SURPRISE {
+        if surprise > pulse.settings().surprise {
             let (energy_change, at) = (self.energy_change(), pulse.now());
             pulse.emit(Startled { surprise, valence_extremity: extremity, energy_change, at });
         }
@@ -448,7 +451,7 @@ mod tests {
 
     #[test]
     fn a_day_later_the_weights_follow_from_what_was_recalled() {
-        let mut rig: Rig<SignificanceLearner> = Rig::new((), |bus, probe| {
+        let mut rig: Rig<SignificanceLearner> = Rig::new(SignificanceLaw::default(), |bus, probe| {
             ear::<SignificanceLearned>(bus, probe);
             ear::<FollowAssociations>(bus, probe);
         });
@@ -476,7 +479,7 @@ mod tests {
     #[test]
     fn what_is_connected_or_became_a_concept_was_useful_too() {
         let judged = |link: &dyn Fn(&mut Rig<SignificanceLearner>, String), next: Vec<(String, f64)>| {
-            let mut rig: Rig<SignificanceLearner> = Rig::new((), |_, _| ());
+            let mut rig: Rig<SignificanceLearner> = Rig::new(SignificanceLaw::default(), |_, _| ());
             let moment = lived("a hedgehog at the door", &[]);
             rig.send(moment.clone());
             link(&mut rig, moment.episode.clone());
@@ -519,7 +522,7 @@ mod tests {
 
     #[test]
     fn an_answer_is_for_the_moments_that_were_asked_of_though_one_has_left() {
-        let mut rig: Rig<SignificanceLearner> = Rig::new((), |_, _| ());
+        let mut rig: Rig<SignificanceLearner> = Rig::new(SignificanceLaw::default(), |_, _| ());
         let novel = |id: &str, novelty: f64| EpisodeLived {
             episode: id.into(),
             novelty: Novelty::clamped(novelty),
@@ -536,7 +539,7 @@ mod tests {
         let left: Vec<usize> = (0..WAITING).filter(|n| !rig.region().waiting.contains_key(&id(*n))).collect();
         assert!(left.len() == 1 && left[0] < useful, "one left while they were asked of: {left:?}");
         let (until, _) = rig.region().asked.expect("asked");
-        let expected = rig.region().taught(until, &[(id(useful), 0.5)]);
+        let expected = rig.region().taught(until, &[(id(useful), 0.5)], ETA);
         rig.crash();
         let next = (0..WAITING).map(|n| if n == useful { vec![("other".into(), 1.0)] } else { Vec::new() }).collect();
         rig.send(AssociationsFollowed { next, missing: Vec::new() });
@@ -547,7 +550,7 @@ mod tests {
 
     #[test]
     fn without_an_answer_it_judges_by_what_was_told() {
-        let mut rig: Rig<SignificanceLearner> = Rig::new((), |_, _| ());
+        let mut rig: Rig<SignificanceLearner> = Rig::new(SignificanceLaw::default(), |_, _| ());
         rig.send(lived("a hedgehog at the door", &[]));
         rig.pass(Duration::from_secs(86_400));
         for (n, judged) in [(1, 0), (2, 1)] {
@@ -559,7 +562,7 @@ mod tests {
 
     #[test]
     fn more_moments_than_there_is_room_for_take_the_place_of_others() {
-        let mut rig: Rig<SignificanceLearner> = Rig::new((), |_, _| ());
+        let mut rig: Rig<SignificanceLearner> = Rig::new(SignificanceLaw::default(), |_, _| ());
         for n in 0..WAITING + 40 {
             rig.send(EpisodeLived { episode: format!("e{n}"), ..lived("x y", &[]) });
         }

@@ -10,18 +10,31 @@ use maxim_bus::signals::numbers::{Magnitude, SeriesAnalysed, SeriesFeature, Seri
 use super::model::{HeldPattern, Metric, MetricState};
 use crate::memory::angular_gyrus::statistics::binomial_mid_p;
 
-/// At most this p, and the quick sense is sure.
-pub const SURE: f64 = 0.01;
-/// Times in a row that the quick sense has to see the same pattern.
-pub const TIMES: u32 = 3;
-/// So many values without a pattern are enough to ask the exact sense.
-pub const ENOUGH: usize = 24;
+/// When a metric's pattern is believed, and when it isn't any more.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct PatternLaw {
+    /// At most this p, and the quick sense is sure, 0 to 1. Default 0.01.
+    pub sure: f64,
+    /// Times in a row that the quick sense has to see the same pattern. Default 3.
+    pub times: u32,
+    /// So many values without a pattern are enough to ask the exact sense. Default 24.
+    pub enough: usize,
+    /// A share of so improbable recent values doesn't hold any more, 0 to 1. Default 0.01.
+    pub broken: f64,
+    /// Judgements in a row that may miss a confirmed pattern. Default 2.
+    pub misses: u32,
+    /// A confirmed pattern needs no more confidence than this to be promoted, 0 to 1: chance was ruled out already. Default 0.4.
+    pub promoted_from: f64,
+}
+
+impl Default for PatternLaw {
+    fn default() -> Self {
+        Self { sure: 0.01, times: 3, enough: 24, broken: 0.01, misses: 2, promoted_from: 0.4 }
+    }
+}
+
 /// Newest values that must fit a confirmed share.
 pub const RECENT: usize = 12;
-/// A share of so improbable recent values doesn't hold any more.
-pub const BROKEN: f64 = 0.01;
-/// Judgements in a row that may miss a confirmed pattern.
-pub const MISSES: u32 = 2;
 
 /// What becomes of a metric.
 #[derive(Clone, Debug, PartialEq)]
@@ -67,7 +80,7 @@ fn leading(judged: &SeriesJudged, metric: &Metric) -> Option<SeriesFeature> {
 }
 
 /// What a verdict of the quick sense makes of a metric.
-pub fn judged(metric: &Metric, judged: &SeriesJudged) -> Move {
+pub fn judged(metric: &Metric, judged: &SeriesJudged, law: &PatternLaw) -> Move {
     let seen = leading(judged, metric).filter(|_| judged.verdict == SeriesVerdict::Structured);
     let pattern =
         |feature: &SeriesFeature| Some(HeldPattern { feature: feature.clone(), level: judged.median, missed: 0 });
@@ -77,15 +90,15 @@ pub fn judged(metric: &Metric, judged: &SeriesJudged) -> Move {
     };
     let escalate = Move::To { state: MetricState::EscalatedToAg, pattern: metric.pattern.clone() };
     match (metric.state, seen) {
-        (MetricState::Observing | MetricState::ConfirmedRandom, Some(feature)) if judged.p <= SURE => {
+        (MetricState::Observing | MetricState::ConfirmedRandom, Some(feature)) if judged.p <= law.sure => {
             forming(&feature, 1)
         }
         (MetricState::Observing, Some(_)) => escalate,
-        (MetricState::Observing, None) if metric.values.len() >= ENOUGH => escalate,
+        (MetricState::Observing, None) if metric.values.len() >= law.enough => escalate,
         (MetricState::PatternForming { seen }, Some(feature))
             if metric.pattern.as_ref().is_some_and(|held| same_kind(&held.feature, &feature)) =>
         {
-            if seen + 1 < TIMES {
+            if seen + 1 < law.times {
                 forming(&feature, seen + 1)
             } else {
                 Move::To { state: MetricState::ConfirmedPattern, pattern: pattern(&feature) }
@@ -93,13 +106,13 @@ pub fn judged(metric: &Metric, judged: &SeriesJudged) -> Move {
         }
         (MetricState::PatternForming { .. }, _) => escalate,
         (MetricState::EscalatedToAg, _) => escalate,
-        (MetricState::ConfirmedPattern, seen) => held(metric, judged, seen),
+        (MetricState::ConfirmedPattern, seen) => held(metric, judged, seen, law),
         (MetricState::Observing | MetricState::ConfirmedRandom, _) => Move::Stay { pattern: None },
     }
 }
 
 /// Whether a confirmed pattern still holds.
-fn held(metric: &Metric, judged: &SeriesJudged, seen: Option<SeriesFeature>) -> Move {
+fn held(metric: &Metric, judged: &SeriesJudged, seen: Option<SeriesFeature>, law: &PatternLaw) -> Move {
     let Some(held) = &metric.pattern else {
         return Move::Drop { reason: "it has no pattern".into() };
     };
@@ -110,7 +123,7 @@ fn held(metric: &Metric, judged: &SeriesJudged, seen: Option<SeriesFeature>) -> 
         let seen = metric.values.len() as f64;
         let expected = (share * seen + 1.0) / (seen + 2.0);
         let p = binomial_mid_p(good as u64, recent.len() as u64, expected);
-        return if p < BROKEN {
+        return if p < law.broken {
             let reason = format!("{good} of the last {} instead of {:.0} %", recent.len(), share * 100.0);
             Move::Drop { reason }
         } else {
@@ -125,7 +138,7 @@ fn held(metric: &Metric, judged: &SeriesJudged, seen: Option<SeriesFeature>) -> 
         return Move::Stay { pattern: Some(HeldPattern { missed: 0, ..held.clone() }) };
     }
     let missed = held.missed + 1;
-    if missed >= MISSES {
+    if missed >= law.misses {
         let reason = if moved {
             format!("its level went from {} to {}", held.level, judged.median)
         } else {
@@ -158,7 +171,7 @@ pub fn analysed(metric: &Metric, analysed: &SeriesAnalysed) -> Move {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::learning::intraparietal_sulcus::law::judge;
+    use crate::learning::intraparietal_sulcus::law::{QuickLaw, judge};
     use crate::memory::angular_gyrus::analysis::analyse;
 
     fn metric(values: &[f64], state: MetricState, pattern: Option<HeldPattern>) -> Metric {
@@ -168,7 +181,7 @@ mod tests {
     /// Judges as the quick sense would, with the held level as the reference.
     fn next(metric: &Metric) -> Move {
         let reference = metric.pattern.as_ref().map(|held| held.level);
-        judged(metric, &judge(&metric.window(), reference))
+        judged(metric, &judge(&metric.window(), reference, &QuickLaw::default()), &PatternLaw::default())
     }
 
     fn held(feature: SeriesFeature, level: f64) -> Option<HeldPattern> {

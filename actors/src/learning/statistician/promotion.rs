@@ -12,8 +12,6 @@ use super::region::Statistician;
 use super::wording::word;
 use crate::region::{Hears, Pulse, Region};
 
-/// A confirmed pattern needs no more confidence than this, 0 to 1: chance was ruled out already.
-const CONFIDENT: f64 = 0.4;
 /// Candidates in one answer, at most.
 const MOST: usize = 256;
 
@@ -41,7 +39,7 @@ fn candidate(name: &str, metric: &Metric) -> Option<PromotionCandidate> {
 
 impl Hears<OfferCandidates> for Statistician {
     fn hear(&self, asked: &OfferCandidates, pulse: &mut Pulse<'_, Self>) {
-        let least = asked.min_confidence.min(CONFIDENT);
+        let least = asked.min_confidence.min(pulse.settings().law.promoted_from);
         let found = self.metrics().iter().filter_map(|(name, metric)| candidate(name, metric));
         let strong = found.filter(|one| one.confidence.get() >= least && one.observations >= asked.min_observations);
         let candidates = strong.take(MOST).collect();

@@ -27,7 +27,7 @@ use maxim_bus::{MessageId, RegionName, Stage, Trust};
 use serde::{Deserialize, Serialize};
 
 use super::correlation::{Claims, correlations};
-use super::law::{self, Move};
+use super::law::{self, Move, PatternLaw};
 use super::model::{FRESH, HeldPattern, JUDGE_EVERY, MOST_METRICS, Measured, Metric, MetricState, Metrics};
 use super::wording::word;
 use crate::action::executor::RESPOND;
@@ -53,11 +53,12 @@ const NAME_CHARS: usize = 64;
 pub struct StatisticianSettings {
     /// Stretch of time over which rates are counted and metrics compared; default 10 min.
     pub stretch: SignedDuration,
+    pub law: PatternLaw,
 }
 
 impl Default for StatisticianSettings {
     fn default() -> Self {
-        Self { stretch: SignedDuration::from_mins(10) }
+        Self { stretch: SignedDuration::from_mins(10), law: PatternLaw::default() }
     }
 }
 
@@ -451,7 +452,7 @@ impl Hears<AdmittedPercept> for Statistician {
 impl Hears<SeriesJudged> for Statistician {
     fn hear(&self, judged: &SeriesJudged, pulse: &mut Pulse<'_, Self>) {
         let Some(metric) = self.metrics.get(&judged.series).filter(|metric| metric.asked.is_some()) else { return };
-        let step = law::judged(metric, judged);
+        let step = law::judged(metric, judged, &pulse.settings().law);
         self.moves(&judged.series, metric, step, pulse);
     }
 }

@@ -19,8 +19,6 @@ pub const CAPACITY: usize = 1_024;
 /// Records found where a filter sets no limit, and at most.
 pub const DEFAULT_LIMIT: usize = 5;
 pub const MOST_LIMIT: usize = 100;
-/// Not used for so long, a record that isn't for the long term is compressed.
-pub const COMPRESS_AFTER_DAYS: f64 = 30.0;
 /// Bytes of a compressed record, about.
 pub const COMPRESSED_BYTES: usize = 200;
 
@@ -320,7 +318,7 @@ impl MathStore {
     }
 
     /// What sleep would do, in order of id, without doing it: see [`Self::apply`].
-    pub fn consolidate(&self, now: Timestamp) -> Consolidated {
+    pub fn consolidate(&self, now: Timestamp, after_days: f64) -> Consolidated {
         let bytes = |record: &MathRecord| serde_json::to_vec(record).map_or(0, |bytes| bytes.len());
         let mut report = Consolidated { looked_at: self.learned().count(), ..Consolidated::default() };
         let leaving = self.overfull(0, now);
@@ -330,7 +328,7 @@ impl MathStore {
             let days = now.duration_since(record.accessed).as_secs_f64() / 86_400.0;
             if leaving.contains(&record.id) {
                 report.pruned.push((record.id.clone(), record.name.clone()));
-            } else if !record.long_term && days > COMPRESS_AFTER_DAYS && !record.inputs.is_empty() {
+            } else if !record.long_term && days > after_days && !record.inputs.is_empty() {
                 report.compressed.push(record.id.clone());
                 report.bytes_after += bytes(&compressed(record));
             } else {
@@ -520,7 +518,7 @@ mod tests {
         store.store(MathRecord { long_term: true, ..pattern("kept", "a pattern in force") });
         let later = now() + SignedDuration::from_hours(24 * 31);
         store.store(MathRecord { accessed: later, ..pattern("fresh", "a fresh pattern") });
-        let report = store.consolidate(later);
+        let report = store.consolidate(later, 30.0);
         assert_eq!((report.looked_at, report.compressed.as_slice()), (3, &["m-old".to_owned()][..]));
         assert!(report.pruned.is_empty() && report.bytes_after < report.bytes_before);
         store.apply(&report);
@@ -528,7 +526,7 @@ mod tests {
         assert_eq!(store.get("m-old").map(|record| record.inputs.len()), Some(0));
         let small = serde_json::to_vec(&CompressedMathRecord::of(store.get("m-old").expect("it is there")));
         assert!(small.expect("JSON").len() <= COMPRESSED_BYTES + 60);
-        assert!(store.consolidate(later).compressed.is_empty(), "once");
+        assert!(store.consolidate(later, 30.0).compressed.is_empty(), "once");
     }
 
     #[test]
@@ -538,7 +536,7 @@ mod tests {
         for number in 0..CAPACITY {
             store.store(MathRecord { access_count: u32::from(number > 0), ..pattern(&format!("{number}"), "x") });
         }
-        let report = store.consolidate(now());
+        let report = store.consolidate(now(), 30.0);
         assert_eq!(report.pruned, [("m-0".to_owned(), "0".to_owned())]);
         store.apply(&report);
         assert_eq!(store.stats().records, CAPACITY);

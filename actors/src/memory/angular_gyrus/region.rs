@@ -45,6 +45,8 @@ pub const SKILLS: &str = "skills";
 pub struct GyrusSettings {
     /// Names this run in what it stores.
     pub run: String,
+    /// Days after which a record that nobody asked for is made small in sleep. Default 30.
+    pub compress_after_days: f64,
 }
 
 #[derive(Default, Serialize, Deserialize)]
@@ -146,7 +148,7 @@ impl Region for AngularGyrus {
     }
 
     fn tick(&self, pulse: &mut Pulse<'_, Self>) {
-        let report = self.store.consolidate(pulse.now());
+        let report = self.store.consolidate(pulse.now(), pulse.settings().compress_after_days);
         self.keep_up(report, pulse);
     }
 }
@@ -400,7 +402,7 @@ impl Hears<ExecutesWithLearned> for AngularGyrus {
 impl Hears<ConsolidateLayer> for AngularGyrus {
     /// All at once: the layer holds few records.
     fn hear(&self, _wish: &ConsolidateLayer, pulse: &mut Pulse<'_, Self>) {
-        let report = self.store.consolidate(pulse.now());
+        let report = self.store.consolidate(pulse.now(), pulse.settings().compress_after_days);
         pulse.reply(LayerConsolidated {
             layer: Layer::AngularGyrus,
             looked_at: report.looked_at as u64,
@@ -436,7 +438,7 @@ mod tests {
     use crate::region::rig::{Rig, ear};
 
     fn rig() -> Rig<AngularGyrus> {
-        Rig::new(GyrusSettings { run: "r1".into() }, |bus, probe| {
+        Rig::new(GyrusSettings { run: "r1".into(), compress_after_days: 30.0 }, |bus, probe| {
             ear::<Calculated>(bus, probe);
             ear::<MathRecordStored>(bus, probe);
             ear::<MathRecordRemoved>(bus, probe);

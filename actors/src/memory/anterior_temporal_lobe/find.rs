@@ -6,7 +6,7 @@ use maxim_bus::signals::concepts::{ConceptShown, FindConcepts, KnowledgeEntry, L
 
 use super::index::{Card, ConceptIndex};
 use super::model::{SemanticMemory, clipped, concept_id, concept_number, confidence};
-use super::naming::{self, SAME, likeness};
+use super::naming::{self, likeness};
 use super::relations::{IS_A, RelationTypes, normal_type};
 
 /// Results if nothing is said.
@@ -37,6 +37,8 @@ const COMPARED: usize = 64;
 pub(super) struct Finder<'a> {
     pub index: &'a ConceptIndex,
     pub types: &'a RelationTypes,
+    /// Likeness from which a name is another one's.
+    pub same: f64,
 }
 
 /// Numbers with their likeness in meaning beyond what chance gives, 0 to 1, the most alike first.
@@ -131,7 +133,7 @@ impl Finder<'_> {
         let meaning = |a: &str, b: &str| self.index.meaning(a, b);
         let mut near: Ranked = near
             .filter_map(|number| Some((number, likeness(name, &self.index.card(number)?.name, meaning))))
-            .filter(|(_, likeness)| *likeness >= SAME)
+            .filter(|(_, likeness)| *likeness >= self.same)
             .collect();
         self.rank(&mut near);
         near

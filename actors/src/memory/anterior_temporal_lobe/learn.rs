@@ -15,7 +15,7 @@ use super::model::{
     LONGEST_NAME, LONGEST_TEXT, MOST_PASSAGES, MOST_PROPERTIES, MOST_RELATIONS, MOST_SOURCES, Relation, SemanticMemory,
     clipped, concept_id,
 };
-use super::naming::{self, SAME, likeness};
+use super::naming::{self, likeness};
 use super::relations::{AGAINST, IS_A, RelationTypes};
 
 /// Concepts with a shared word that are compared by likeness, at most.
@@ -32,6 +32,8 @@ pub(super) struct Lesson<'a> {
     now: Timestamp,
     run: &'a str,
     next: u32,
+    /// Likeness from which two names mean the same.
+    same: f64,
     /// Changed and new concepts, and where those are found that no index has yet.
     pub changed: BTreeMap<u32, SemanticMemory>,
     fresh: ConceptIndex,
@@ -49,6 +51,7 @@ impl<'a> Lesson<'a> {
         now: Timestamp,
         run: &'a str,
         next: u32,
+        same: f64,
     ) -> Self {
         Self {
             index,
@@ -57,6 +60,7 @@ impl<'a> Lesson<'a> {
             now,
             run,
             next,
+            same,
             changed: BTreeMap::new(),
             fresh: index.empty(),
             created: BTreeMap::new(),
@@ -142,7 +146,7 @@ impl<'a> Lesson<'a> {
             .filter_map(|number| {
                 Some((likeness(name, &self.card_name(number)?, |a, b| self.index.meaning(a, b)), number))
             })
-            .filter(|(likeness, _)| *likeness >= SAME)
+            .filter(|(likeness, _)| *likeness >= self.same)
             .collect();
         near.sort_by(|a, b| b.0.total_cmp(&a.0).then(a.1.cmp(&b.1)));
         near.first().map(|(_, number)| *number)

@@ -81,7 +81,7 @@ impl AnteriorTemporalLobe {
     }
 
     fn found(&self, asked: &FindConcepts, meant: Option<&Meant>, pulse: &mut Pulse<'_, Self>) -> ConceptsFound {
-        let finder = self.finder();
+        let finder = self.finder(&pulse.settings().law);
         match finder.find(asked, meant) {
             Ok(ranked) => {
                 let numbers: Vec<u32> = ranked.iter().map(|(number, _)| *number).collect();

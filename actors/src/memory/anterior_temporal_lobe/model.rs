@@ -22,6 +22,21 @@ pub const LONGEST_NAME: usize = 120;
 pub const LONGEST_TEXT: usize = 1_200;
 /// A concept that nobody asked for over this time is compressed or pruned.
 pub const CONSOLIDATION_AGE: SignedDuration = SignedDuration::from_hours(30 * 24);
+
+/// What is one concept, and how long it stays whole.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct ConceptLaw {
+    /// Likeness from which two names mean the same, 0 to 1. Default 0.8.
+    pub same: f64,
+    /// What nobody asked for over this time is consolidated in sleep. Default 30 days.
+    pub consolidated_after: SignedDuration,
+}
+
+impl Default for ConceptLaw {
+    fn default() -> Self {
+        Self { same: super::naming::SAME, consolidated_after: CONSOLIDATION_AGE }
+    }
+}
 /// Characters of a definition that a compressed concept keeps.
 pub const COMPRESSED_TEXT: usize = 100;
 /// Sources that a compressed concept keeps.
@@ -148,8 +163,8 @@ impl SemanticMemory {
     }
 
     /// True when it is due and may lose detail.
-    pub fn is_due(&self, now: Timestamp) -> bool {
-        !self.long_term && now.duration_since(self.last_accessed) >= CONSOLIDATION_AGE
+    pub fn is_due(&self, now: Timestamp, after: SignedDuration) -> bool {
+        !self.long_term && now.duration_since(self.last_accessed) >= after
     }
 
     /// What it would be compressed to.
@@ -220,15 +235,15 @@ mod tests {
         memory.relations =
             vec![Relation { kind: "IS_A".into(), to: 2, weight: 1.0, evidence: 1, phase: None, coupling: None }];
         memory.reinforcements = 9;
-        assert!(!memory.is_due(at + SignedDuration::from_hours(29 * 24)));
-        assert!(memory.is_due(at + CONSOLIDATION_AGE));
+        assert!(!memory.is_due(at + SignedDuration::from_hours(29 * 24), CONSOLIDATION_AGE));
+        assert!(memory.is_due(at + CONSOLIDATION_AGE, CONSOLIDATION_AGE));
         let before = serde_json::to_vec(&memory).expect("plain data").len();
         memory.shrink_to(memory.compress());
         let after = serde_json::to_vec(&memory).expect("plain data").len();
         assert!(after * 4 < before, "{after} of {before} bytes");
         assert_eq!((memory.name.as_str(), memory.reinforcements, memory.relations.len()), ("coffee mug", 9, 1));
         memory.long_term = true;
-        assert!(!memory.is_due(at + CONSOLIDATION_AGE));
+        assert!(!memory.is_due(at + CONSOLIDATION_AGE, CONSOLIDATION_AGE));
     }
 
     #[test]

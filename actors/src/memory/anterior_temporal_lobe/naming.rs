@@ -3,7 +3,7 @@
 
 use unicode_normalization::UnicodeNormalization;
 
-/// Similarity from which two names are one concept, 0 to 1.
+/// Similarity from which two names are one concept by default, 0 to 1.
 pub const SAME: f64 = 0.8;
 /// Letters of a word from which one typing error is forgiven.
 const LONG_WORD: usize = 5;

@@ -30,7 +30,7 @@ use super::find::{DEFAULT_LIMIT, Finder};
 use super::index::ConceptIndex;
 use super::learn::Lesson;
 use super::meant::situation;
-use super::model::SemanticMemory;
+use super::model::{ConceptLaw, SemanticMemory};
 use super::relations::{RelationType, RelationTypes};
 use crate::language::Encoder;
 use crate::language::packed::PackedVector;
@@ -46,6 +46,8 @@ pub struct AtlSettings {
     pub encoder: Arc<dyn Encoder>,
     /// There is an encoder outside of the program: questions wait for what the entorhinal cortex finds near by it.
     pub asks_meaning: bool,
+    /// What is one concept, and how long it stays whole.
+    pub law: ConceptLaw,
 }
 
 /// Prefix of the concepts' records; their order is that of their numbers.
@@ -200,8 +202,8 @@ fn number_of(key: &[u8]) -> Option<u32> {
 }
 
 impl AnteriorTemporalLobe {
-    pub(super) fn finder(&self) -> Finder<'_> {
-        Finder { index: &self.index, types: &self.types }
+    pub(super) fn finder(&self, law: &ConceptLaw) -> Finder<'_> {
+        Finder { index: &self.index, types: &self.types, same: law.same }
     }
 
     pub(super) fn memory(&self, number: u32, pulse: &Pulse<'_, Self>) -> Option<SemanticMemory> {
@@ -237,7 +239,7 @@ impl AnteriorTemporalLobe {
         let (now, run, trust) = (pulse.now(), pulse.settings().run.clone(), pulse.trust());
         let mut answer = ConceptsLearned::default();
         let read = |number: u32| self.memory(number, pulse);
-        let mut taking = Lesson::new(&self.index, &self.types, &read, now, &run, self.next);
+        let mut taking = Lesson::new(&self.index, &self.types, &read, now, &run, self.next, pulse.settings().law.same);
         for lesson in lessons {
             let lesson = ConceptLesson { trust: lesson.trust.min(trust), ..lesson.clone() };
             match taking.learn(&lesson) {
@@ -295,7 +297,7 @@ impl Hears<LearnConcepts> for AnteriorTemporalLobe {
 
 impl Hears<RecallKnowledge> for AnteriorTemporalLobe {
     fn hear(&self, asked: &RecallKnowledge, pulse: &mut Pulse<'_, Self>) {
-        let finder = self.finder();
+        let finder = self.finder(&pulse.settings().law);
         let limit = if asked.limit == 0 { DEFAULT_LIMIT } else { asked.limit };
         let ranked = finder.knowledge(&asked.text, limit);
         let numbers: Vec<u32> = ranked.iter().map(|(number, _)| *number).collect();

@@ -1,3 +1,4 @@
+use super::model::ConceptLaw;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;
@@ -24,7 +25,12 @@ use crate::region::Region;
 use crate::region::rig::{Rig, ear};
 
 fn rig() -> Rig<AnteriorTemporalLobe> {
-    let settings = AtlSettings { run: "test".into(), encoder: Arc::new(TokenTable::embedded()), asks_meaning: false };
+    let settings = AtlSettings {
+        run: "test".into(),
+        encoder: Arc::new(TokenTable::embedded()),
+        asks_meaning: false,
+        law: ConceptLaw::default(),
+    };
     Rig::new(settings, |bus, probe| {
         ear::<ConceptsLearned>(bus, probe);
         ear::<ConceptsFound>(bus, probe);

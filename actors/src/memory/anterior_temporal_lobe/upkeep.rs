@@ -119,12 +119,10 @@ impl Hears<SourcesRemoved> for AnteriorTemporalLobe {
 impl Hears<ConsolidateLayer> for AnteriorTemporalLobe {
     /// A step: of the concepts that nobody asked for over 30 days, idle weak ones go, the others lose detail.
     fn hear(&self, wish: &ConsolidateLayer, pulse: &mut Pulse<'_, Self>) {
-        let now = pulse.now();
+        let (now, after) = (pulse.now(), pulse.settings().law.consolidated_after);
         let oldest = self.index.oldest(self.looked_at);
-        let due: Vec<_> = oldest
-            .take_while(|(last, _)| now.duration_since(*last) >= super::model::CONSOLIDATION_AGE)
-            .take(wish.step.max(1))
-            .collect();
+        let due: Vec<_> =
+            oldest.take_while(|(last, _)| now.duration_since(*last) >= after).take(wish.step.max(1)).collect();
         let mut report = LayerConsolidated {
             layer: Layer::Atl,
             looked_at: due.len() as u64,
@@ -135,7 +133,9 @@ impl Hears<ConsolidateLayer> for AnteriorTemporalLobe {
             done: due.len() < wish.step.max(1),
         };
         for (_, number) in &due {
-            let Some(mut concept) = self.memory(*number, pulse).filter(|concept| concept.is_due(now)) else { continue };
+            let Some(mut concept) = self.memory(*number, pulse).filter(|concept| concept.is_due(now, after)) else {
+                continue;
+            };
             let size = |concept: &SemanticMemory| serde_json::to_vec(concept).map_or(0, |bytes| bytes.len() as u64);
             let before = size(&concept);
             report.bytes_before += before;

@@ -16,7 +16,6 @@ use super::wave::Wave;
 use crate::memory::angular_gyrus::AngularGyrus;
 use crate::memory::anterior_temporal_lobe::AnteriorTemporalLobe;
 use crate::memory::hippocampus::Hippocampus;
-use crate::memory::hippocampus::spreading::Spreading;
 use crate::region::{Hears, Pulse, Region};
 
 /// Results of a layer if nothing is said.
@@ -96,7 +95,7 @@ impl CrossLayerGraph {
             turn: cause.correlation,
             due: pulse.now() + pulse.settings().deadline,
             limit,
-            depth: asked.depth.unwrap_or(Spreading::default().hops).clamp(1, DEEPEST),
+            depth: asked.depth.unwrap_or(pulse.settings().spreading.hops).clamp(1, DEEPEST),
             between: (asked.time_after, asked.time_before),
             waiting: Vec::new(),
             seeds,
@@ -158,8 +157,8 @@ impl CrossLayerGraph {
                 open.due = pulse.now() + pulse.settings().deadline;
                 return pulse.keep(GraphEvent::Asked { id, open: Box::new(open) });
             }
-            let by_graph = self.hop(wave.front());
-            wave.hop(by_graph, &[]);
+            let by_graph = self.hop(wave.front(), &pulse.settings().spreading);
+            wave.hop(by_graph, &[], &pulse.settings().spreading);
         }
         self.fetch(id, open, pulse);
     }
@@ -228,8 +227,8 @@ impl CrossLayerGraph {
 
     fn end_hop(&self, id: MessageId, mut open: Open, next: &[Vec<(String, f64)>], pulse: &mut Pulse<'_, Self>) {
         if let Some(wave) = &mut open.wave {
-            let by_graph = self.hop(wave.front());
-            wave.hop(by_graph, next);
+            let by_graph = self.hop(wave.front(), &pulse.settings().spreading);
+            wave.hop(by_graph, next, &pulse.settings().spreading);
         }
         self.next_hop(id, open, pulse);
     }

@@ -34,11 +34,13 @@ use crate::wiring;
 pub struct GraphSettings {
     /// How long another room is waited for. Default 1 s.
     pub deadline: SignedDuration,
+    /// How activation spreads, the same as in the hippocampus.
+    pub spreading: Spreading,
 }
 
 impl Default for GraphSettings {
     fn default() -> Self {
-        Self { deadline: SignedDuration::from_secs(1) }
+        Self { deadline: SignedDuration::from_secs(1), spreading: Spreading::default() }
     }
 }
 
@@ -178,10 +180,10 @@ impl CrossLayerGraph {
     }
 
     /// What a hop over the edges that are held here reaches, its beginnings included.
-    pub(super) fn hop(&self, from: &[(MemoryRef, f64)]) -> Vec<(MemoryRef, f64)> {
+    pub(super) fn hop(&self, from: &[(MemoryRef, f64)], spreading: &Spreading) -> Vec<(MemoryRef, f64)> {
         let known: Vec<(u32, f64)> =
             from.iter().filter_map(|(record, activation)| Some((self.graph.number(record)?, *activation))).collect();
-        let reached = self.graph.spread(&known, &Spreading { hops: 1, ..Spreading::default() }).into_iter();
+        let reached = self.graph.spread(&known, &Spreading { hops: 1, ..*spreading }).into_iter();
         let named = |(number, activation): (u32, f64)| {
             let node = self.graph.node(number)?;
             Some((MemoryRef::new(node.layer, &*node.id), activation))

@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 use maxim_bus::signals::concepts::{Layer, LayerActivation, MemoryRef};
 use serde::{Deserialize, Serialize};
 
-use crate::memory::hippocampus::spreading::{CUT_OFF, HOP_DECAY};
+use crate::memory::hippocampus::spreading::Spreading;
 
 /// Activation is held in fewer digits inside the graph: a smaller difference is none.
 const SAME: f64 = 1e-6;
@@ -49,16 +49,16 @@ impl Wave {
     }
 
     /// One hop: what the graph reaches, and what the episodes are associated with, in the order of [`Wave::episodes`].
-    pub fn hop(&mut self, by_graph: Vec<(MemoryRef, f64)>, associated: &[Vec<(String, f64)>]) {
+    pub fn hop(&mut self, by_graph: Vec<(MemoryRef, f64)>, associated: &[Vec<(String, f64)>], spreading: &Spreading) {
         let held = self.front.iter().filter(|(record, _)| record.layer == Layer::Hippocampus);
         let of: BTreeMap<&str, f64> = held.map(|(record, a)| (record.id.as_str(), *a)).collect();
         let episodes = self.episodes();
         let by_association = episodes.iter().zip(associated).flat_map(|(episode, next)| {
-            let share = of.get(episode.as_str()).copied().unwrap_or(0.0) * HOP_DECAY;
+            let share = of.get(episode.as_str()).copied().unwrap_or(0.0) * spreading.decay;
             next.iter().map(move |(id, weight)| (MemoryRef::new(Layer::Hippocampus, id.clone()), share * weight))
         });
         let mut children: BTreeMap<MemoryRef, f64> = BTreeMap::new();
-        for (record, activation) in by_association.filter(|(_, child)| *child >= CUT_OFF).chain(by_graph) {
+        for (record, activation) in by_association.filter(|(_, child)| *child >= spreading.cut_off).chain(by_graph) {
             let held = children.entry(record).or_insert(activation);
             *held = held.max(activation);
         }
@@ -107,12 +107,16 @@ mod tests {
         // 1.0 → (w 0.81, an association) 0.405 → (w 0.75, over the graph) 0.151875.
         let mut wave = Wave::new(&[(episode("a"), 0.5), (episode("a"), 1.0)], 3);
         assert_eq!(wave.episodes(), ["a"]);
-        wave.hop(vec![(episode("a"), 1.0)], &[vec![("b".into(), 0.81), ("far".into(), 0.09)]]);
+        wave.hop(vec![(episode("a"), 1.0)], &[vec![("b".into(), 0.81), ("far".into(), 0.09)]], &Spreading::default());
         assert_eq!(wave.front(), [(episode("b"), 0.405)]);
         let concept = MemoryRef::new(Layer::Atl, "c");
-        wave.hop(vec![(concept.clone(), 0.151_875), (episode("b"), 0.405_000_001)], &[vec![("a".into(), 0.81)]]);
+        wave.hop(
+            vec![(concept.clone(), 0.151_875), (episode("b"), 0.405_000_001)],
+            &[vec![("a".into(), 0.81)]],
+            &Spreading::default(),
+        );
         assert_eq!(wave.front(), [(concept, 0.151_875)], "what is weaker than before goes no further");
-        wave.hop(Vec::new(), &[]);
+        wave.hop(Vec::new(), &[], &Spreading::default());
         assert!(wave.is_over());
         let layers = wave.by_layer(|_| 5);
         let shown: Vec<(Layer, usize)> = layers.iter().map(|layer| (layer.layer, layer.records.len())).collect();

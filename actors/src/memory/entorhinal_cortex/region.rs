@@ -18,6 +18,7 @@ use maxim_bus::signals::similarity::{FindSimilar, SimilarFound, Situation, Situa
 use maxim_bus::{RegionName, Stage};
 use serde::{Deserialize, Serialize};
 
+use super::law::LikenessWeights;
 use super::model::{Cue, Item};
 use super::outer::{Asked, Outer, OuterEvent};
 use super::segment::{HELD_OPEN, SEGMENT};
@@ -43,6 +44,8 @@ pub struct EntorhinalSettings {
     pub outer: Option<String>,
     /// Local time zone of the body.
     pub zone: TimeZone,
+    /// How much each part counts in likeness.
+    pub weights: LikenessWeights,
 }
 
 #[derive(Default, Serialize, Deserialize)]
@@ -137,7 +140,8 @@ impl Region for EntorhinalCortex {
     fn wake(&mut self, records: &RecordView<'_>, settings: &EntorhinalSettings) {
         let encoder = &settings.encoder;
         let mut index =
-            SituationIndex::new(encoder.id().clone(), encoder.dims(), encoder.floor(), settings.zone.clone());
+            SituationIndex::new(encoder.id().clone(), encoder.dims(), encoder.floor(), settings.zone.clone())
+                .weighing(settings.weights);
         index.reserve(self.places as usize);
         let mut whole = 0;
         while whole < self.sealed {
@@ -180,7 +184,8 @@ impl Region for EntorhinalCortex {
         let encoder = &settings.encoder;
         let is_whole = |segment: u32| {
             let mut alone =
-                SituationIndex::new(encoder.id().clone(), encoder.dims(), encoder.floor(), settings.zone.clone());
+                SituationIndex::new(encoder.id().clone(), encoder.dims(), encoder.floor(), settings.zone.clone())
+                    .weighing(settings.weights);
             records.bytes(&segment_key(segment)).is_some_and(|bytes| alone.append(&bytes) == Ok(true))
         };
         let whole = (0..self.sealed).take_while(|segment| is_whole(*segment)).count() as u32 * SEGMENT;

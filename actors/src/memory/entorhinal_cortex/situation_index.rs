@@ -101,6 +101,7 @@ pub struct Look<'a> {
 
 /// The index. Items are numbered from 0 in order of arrival.
 pub struct SituationIndex {
+    weights: LikenessWeights,
     floor: f32,
     zone: TimeZone,
     sight: Sight,
@@ -122,6 +123,7 @@ pub struct SituationIndex {
 impl SituationIndex {
     pub fn new(encoder: EncoderId, dims: usize, floor: f32, zone: TimeZone) -> Self {
         Self {
+            weights: LikenessWeights::default(),
             floor,
             zone,
             sight: Sight::new(encoder, dims),
@@ -136,6 +138,11 @@ impl SituationIndex {
             times: Vec::new(),
             live: 0,
         }
+    }
+
+    /// Weighs the parts of likeness otherwise.
+    pub fn weighing(self, weights: LikenessWeights) -> Self {
+        Self { weights, ..self }
     }
 
     pub fn len(&self) -> usize {
@@ -483,7 +490,7 @@ impl SituationIndex {
         let temporal =
             asked.phases.map(|phases| law::temporal(TimeSignature::likeness(phases, item.phases.map(share))));
         let parts = LikenessParts { semantic, structural, temporal, context };
-        Likeness { item: place, score: law::likeness(&parts, &LikenessWeights::default()), parts }
+        Likeness { item: place, score: law::likeness(&parts, &self.weights), parts }
     }
 }
 

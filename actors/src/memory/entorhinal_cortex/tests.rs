@@ -1,5 +1,6 @@
 //! The room on the bench, and its index against exact search.
 
+use super::law::LikenessWeights;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -16,7 +17,12 @@ use crate::language::{Encoder, EncoderId, TokenTable};
 use crate::region::rig::{Rig, ear, monday_morning};
 
 fn settings() -> EntorhinalSettings {
-    EntorhinalSettings { encoder: Arc::new(TokenTable::embedded()), outer: None, zone: TimeZone::UTC }
+    EntorhinalSettings {
+        encoder: Arc::new(TokenTable::embedded()),
+        outer: None,
+        zone: TimeZone::UTC,
+        weights: LikenessWeights::default(),
+    }
 }
 
 fn rig() -> Rig<EntorhinalCortex> {

@@ -134,7 +134,7 @@ impl Hippocampus {
             (document, old)
         } else {
             let before = self.newest.map(|(sitting, at, _)| (sitting, at));
-            episode.sitting = sitting_after(before, episode.created);
+            episode.sitting = sitting_after(before, episode.created, &pulse.settings().links);
             let day = day_of(episode.created, &pulse.settings().zone);
             pulse.put(episode_key(self.next), &episode);
             pulse.put(id_key(&episode.id), &self.next);

@@ -118,7 +118,8 @@ impl Intake<'_> {
         }
         self.done.extend(episode.action.as_ref().map(|action| (action.tool.clone(), episode.created)));
         self.ended.extend(ended_act(&episode));
-        episode.sitting = sitting_after(self.newest.map(|(sitting, at, _)| (sitting, at)), episode.created);
+        episode.sitting =
+            sitting_after(self.newest.map(|(sitting, at, _)| (sitting, at)), episode.created, &pulse.settings().links);
         // Plain data: JSON refuses nothing in it.
         let record = serde_json::to_vec(&episode).unwrap_or_default();
         self.keep(episode, record, None, pulse);

@@ -6,6 +6,7 @@ use jiff::{SignedDuration, Timestamp};
 
 use super::compressed::compressed;
 use super::model::{CaptureReason, EpisodicMemory, Provenance};
+use super::spreading::Spreading;
 use crate::language::{is_stop_word, words};
 
 /// What makes a moment worth keeping, and what it is joined with.
@@ -35,14 +36,41 @@ impl Default for CaptureLaw {
     }
 }
 
-/// A gap longer than this starts a new sitting.
-pub const SITTING_GAP: SignedDuration = SignedDuration::from_mins(30);
-/// Weight from which an association is made.
-pub const ASSOCIATION_FLOOR: f64 = 0.5;
-/// Associations made at capture, at most.
-pub const MOST_ASSOCIATIONS: usize = 5;
-/// |RPE| above which a causal edge is made.
-pub const SURPRISE: f64 = 0.3;
+/// What an episode is joined with, and how activation spreads from it.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct LinkLaw {
+    /// Weights of overlap, goal and proximity in an association, each 0 to 1. Default 0.60, 0.25 and 0.15.
+    pub overlap: f64,
+    pub goal: f64,
+    pub proximity: f64,
+    /// Weight from which an association is made, 0 to 1. Default 0.5.
+    pub floor: f64,
+    /// Associations made at capture, at most. Default 5.
+    pub associations: usize,
+    /// |RPE| above which causal edges are made, 0 to 1. Default 0.3.
+    pub surprise: f64,
+    /// Causes of one outcome, at most. Default 3.
+    pub causes: usize,
+    /// A gap longer than this starts a new sitting. Default 30 min.
+    pub sitting_gap: SignedDuration,
+    pub spreading: Spreading,
+}
+
+impl Default for LinkLaw {
+    fn default() -> Self {
+        Self {
+            overlap: 0.60,
+            goal: 0.25,
+            proximity: 0.15,
+            floor: 0.5,
+            associations: 5,
+            surprise: 0.3,
+            causes: 3,
+            sitting_gap: SignedDuration::from_mins(30),
+            spreading: Spreading::default(),
+        }
+    }
+}
 
 /// What of the moment's surroundings decides on capture.
 #[derive(Clone, Copy, Debug, Default)]
@@ -126,10 +154,10 @@ pub fn is_experience(episode: &EpisodicMemory) -> bool {
 
 /// The sitting of a moment, given that of the one before it and both times. Time that runs backwards by more than the
 /// gap starts a new one too.
-pub fn sitting_after(before: Option<(u32, Timestamp)>, now: Timestamp) -> u32 {
+pub fn sitting_after(before: Option<(u32, Timestamp)>, now: Timestamp, law: &LinkLaw) -> u32 {
     match before {
         None => 0,
-        Some((sitting, then)) if now.duration_since(then).abs() <= SITTING_GAP => sitting,
+        Some((sitting, then)) if now.duration_since(then).abs() <= law.sitting_gap => sitting,
         Some((sitting, _)) => sitting.saturating_add(1),
     }
 }
@@ -157,9 +185,9 @@ pub struct AssociationParts {
 }
 
 impl AssociationParts {
-    /// Weight of the edge: 0.60·overlap + 0.25·goal + 0.15·proximity.
-    pub fn weight(self) -> f64 {
-        0.60 * self.overlap + 0.25 * self.goal + 0.15 * self.proximity
+    /// Weight of the edge: 0.60·overlap + 0.25·goal + 0.15·proximity, or as the law weighs them.
+    pub fn weight(self, law: &LinkLaw) -> f64 {
+        law.overlap * self.overlap + law.goal * self.goal + law.proximity * self.proximity
     }
 }
 
@@ -206,10 +234,10 @@ pub fn proximity(a: Timestamp, b: Timestamp) -> f64 {
 }
 
 /// The associations to make: the strongest first, at most five, each of at least 0.5; ties by target.
-pub fn choose_associations<T: Ord>(candidates: impl IntoIterator<Item = (T, f64)>) -> Vec<(T, f64)> {
-    let mut strong: Vec<(T, f64)> = candidates.into_iter().filter(|(_, w)| *w >= ASSOCIATION_FLOOR).collect();
+pub fn choose_associations<T: Ord>(candidates: impl IntoIterator<Item = (T, f64)>, law: &LinkLaw) -> Vec<(T, f64)> {
+    let mut strong: Vec<(T, f64)> = candidates.into_iter().filter(|(_, w)| *w >= law.floor).collect();
     strong.sort_by(|a, b| b.1.total_cmp(&a.1).then_with(|| a.0.cmp(&b.0)));
-    strong.truncate(MOST_ASSOCIATIONS);
+    strong.truncate(law.associations);
     strong
 }
 
@@ -279,15 +307,16 @@ mod tests {
 
     #[test]
     fn a_gap_of_more_than_half_an_hour_starts_a_sitting() {
-        assert_eq!(sitting_after(None, at(0)), 0);
-        assert_eq!(sitting_after(Some((4, at(0))), at(1800)), 4);
-        assert_eq!(sitting_after(Some((4, at(0))), at(1801)), 5);
-        assert_eq!(sitting_after(Some((4, at(9000))), at(0)), 5);
+        assert_eq!(sitting_after(None, at(0), &LinkLaw::default()), 0);
+        assert_eq!(sitting_after(Some((4, at(0))), at(1800), &LinkLaw::default()), 4);
+        assert_eq!(sitting_after(Some((4, at(0))), at(1801), &LinkLaw::default()), 5);
+        assert_eq!(sitting_after(Some((4, at(9000))), at(0), &LinkLaw::default()), 5);
     }
 
     #[test]
     fn association_weight_is_the_sum_of_its_weighted_parts() {
-        let parts = |overlap, goal, proximity| AssociationParts { overlap, goal, proximity }.weight();
+        let parts =
+            |overlap, goal, proximity| AssociationParts { overlap, goal, proximity }.weight(&LinkLaw::default());
         assert!((parts(1.0, 1.0, 1.0) - 1.0).abs() < 1e-9);
         assert!((parts(1.0, 0.0, 0.0) - 0.6).abs() < 1e-9);
         assert!((parts(0.0, 1.0, 0.0) - 0.25).abs() < 1e-9);
@@ -317,8 +346,8 @@ mod tests {
 
     #[test]
     fn only_the_five_strongest_associations_are_made() {
-        let made = choose_associations((0..9).map(|i| (i, 0.45 + 0.05 * f64::from(i))));
+        let made = choose_associations((0..9).map(|i| (i, 0.45 + 0.05 * f64::from(i))), &LinkLaw::default());
         assert_eq!(made.iter().map(|(i, _)| *i).collect::<Vec<_>>(), [8, 7, 6, 5, 4]);
-        assert!(choose_associations([(1, 0.49)]).is_empty());
+        assert!(choose_associations([(1, 0.49)], &LinkLaw::default()).is_empty());
     }
 }

@@ -12,7 +12,7 @@ use maxim_bus::signals::recall::PredictionErrorSensed;
 use serde::{Deserialize, Serialize};
 
 use super::edges::{BLOCK, Edge, EdgeKind, Edges, MOST_DEGREE, documents_of, merge_edges, read_row, row_record};
-use super::law::{AssociationParts, SURPRISE, choose_associations, overlap};
+use super::law::{AssociationParts, LinkLaw, choose_associations, overlap};
 use super::model::EpisodicMemory;
 use super::region::{Hippocampus, HippocampusEvent, Indexes, episode_key};
 use super::spreading::{Spreading, strongest};
@@ -30,8 +30,6 @@ const WEIGHED: usize = 48;
 const STEP: usize = 16;
 /// Pause between steps while many wait, so that a percept gets in between.
 const PAUSE: SignedDuration = SignedDuration::from_millis(2);
-/// Causes of one outcome, at most.
-const MOST_CAUSES: usize = 3;
 /// Episodes before it among which those are looked for.
 const LOOKED_BACK: u32 = 16;
 
@@ -148,6 +146,7 @@ pub(super) fn associations(
     edges: &Edges,
     document: u32,
     episode: &EpisodicMemory,
+    law: &LinkLaw,
 ) -> Vec<(u32, f64)> {
     let Some(mut compared) = indexes.keys.compared(document) else { return Vec::new() };
     let mut votes: BTreeMap<u32, f32> = BTreeMap::new();
@@ -168,9 +167,9 @@ pub(super) fn associations(
             let text = vector.as_ref().and_then(|vector| indexes.text.likeness(vector, other));
             let overlap = overlap(likeness.objects, likeness.people, text);
             let parts = AssociationParts { overlap, goal: likeness.goal, proximity: likeness.proximity };
-            Some((other, parts.weight()))
+            Some((other, parts.weight(law)))
         });
-    choose_associations(weighed.collect::<Vec<_>>())
+    choose_associations(weighed.collect::<Vec<_>>(), law)
 }
 
 /// A cause by the ids of its ends: of the episode that keeps it, and of the earlier one. Associations aren't told: there
@@ -202,7 +201,7 @@ impl Hippocampus {
         let mut drawn = Drawn::default();
         for document in &todo {
             let Some(episode) = pulse.record::<EpisodicMemory>(&episode_key(*document)) else { continue };
-            let found = associations(indexes, &self.edges, *document, &episode);
+            let found = associations(indexes, &self.edges, *document, &episode, &pulse.settings().links);
             let found: Vec<Edge> =
                 found.into_iter().map(|(to, weight)| Edge::new(to, EdgeKind::Associates, weight)).collect();
             self.put_edges((*document, &episode.id), &found, &mut drawn, pulse);
@@ -250,9 +249,9 @@ impl Hippocampus {
     }
 
     /// What activation reaches from these episodes, the strongest first, themselves left out.
-    pub(super) fn associated(&self, seeds: &[u32], limit: usize) -> Vec<(u32, f64)> {
+    pub(super) fn associated(&self, seeds: &[u32], limit: usize, spreading: &Spreading) -> Vec<(u32, f64)> {
         let start = seeds.iter().map(|document| (*document, 1.0));
-        let mut reached = Spreading::default().from_seeds(start, |document, visit| self.edges.visit(document, visit));
+        let mut reached = spreading.from_seeds(start, |document, visit| self.edges.visit(document, visit));
         seeds.iter().for_each(|seed| {
             reached.remove(seed);
         });
@@ -264,7 +263,7 @@ impl Hears<PredictionErrorSensed> for Hippocampus {
     fn hear(&self, error: &PredictionErrorSensed, pulse: &mut Pulse<'_, Self>) {
         let surprise = error.rpe.get().abs();
         let turn = pulse.turn();
-        if surprise <= SURPRISE {
+        if surprise <= pulse.settings().links.surprise {
             return;
         }
         let Some(document) = self.document_of(turn, pulse) else { return self.hold_surprise(turn, surprise, pulse) };
@@ -285,7 +284,7 @@ impl Hippocampus {
         pulse: &mut Pulse<'_, Self>,
     ) {
         let before = match (episode.goal(), &self.indexes) {
-            (Some(goal), Some(indexes)) => indexes.keys.same_goal(goal, document, MOST_CAUSES),
+            (Some(goal), Some(indexes)) => indexes.keys.same_goal(goal, document, pulse.settings().links.causes),
             _ => done_before(document, episode.sitting, pulse),
         };
         let found: Vec<Edge> =
@@ -308,7 +307,7 @@ fn done_before(document: u32, sitting: u32, pulse: &Pulse<'_, Hippocampus>) -> V
     let earlier = (document.saturating_sub(LOOKED_BACK)..document).rev();
     let known = earlier.filter_map(|at| Some((at, pulse.record::<EpisodicMemory>(&episode_key(at))?)));
     let near = known.take_while(|(_, episode)| episode.sitting == sitting);
-    near.filter(|(_, episode)| episode.action.is_some()).map(|(at, _)| at).take(MOST_CAUSES).collect()
+    near.filter(|(_, episode)| episode.action.is_some()).map(|(at, _)| at).take(pulse.settings().links.causes).collect()
 }
 
 #[cfg(test)]

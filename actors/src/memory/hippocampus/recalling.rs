@@ -9,6 +9,7 @@ use maxim_bus::{MessageId, Trust as BusTrust};
 use super::key_index::Filter;
 use super::model::{EpisodicMemory, Provenance, Trust};
 use super::region::{Hippocampus, HippocampusEvent, episode_key, id_key};
+use super::spreading::Spreading;
 use super::text_index::{By, Meant, Query};
 use crate::memory::entorhinal_cortex::EntorhinalCortex;
 use crate::region::{Hears, Pulse, Region, Waiting};
@@ -57,7 +58,7 @@ impl Hippocampus {
         found.retain(|(document, ..)| Some(*document) != own);
         found.truncate(limit);
         if filter.expand {
-            self.expand(&mut found, own, limit);
+            self.expand(&mut found, own, limit, &pulse.settings().links.spreading);
         }
         found
             .into_iter()
@@ -68,9 +69,9 @@ impl Hippocampus {
     }
 
     /// Adds what is associated with what was found. It takes the places that are free, and of five results one at least.
-    fn expand(&self, found: &mut Vec<(u32, f64, Via)>, own: Option<u32>, limit: usize) {
+    fn expand(&self, found: &mut Vec<(u32, f64, Via)>, own: Option<u32>, limit: usize, spreading: &Spreading) {
         let seeds: Vec<u32> = found.iter().map(|(document, ..)| *document).collect();
-        let mut reached = self.associated(&seeds, limit + 1);
+        let mut reached = self.associated(&seeds, limit + 1, spreading);
         reached.retain(|(document, _)| Some(*document) != own);
         let reserved = (limit / 5).max(usize::from(limit > 1)).min(reached.len());
         found.truncate(limit - reserved);

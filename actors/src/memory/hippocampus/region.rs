@@ -38,10 +38,11 @@ use serde::{Deserialize, Serialize};
 
 use super::edges::{Edge, Edges};
 use super::key_index::KeyIndex;
-use super::law::CaptureLaw;
+use super::law::{CaptureLaw, LinkLaw};
 use super::linking::{Linking, load_edges};
 use super::model::EpisodicMemory;
 use super::outcomes::RESULTS;
+use super::retention::RetentionLaw;
 use super::sleeping::{Access, Round, remember};
 use super::surroundings::Around;
 use super::text_index::{Fields, HELD_OPEN, TextIndex, day_number};
@@ -74,8 +75,12 @@ pub struct HippocampusSettings {
     pub asks_meaning: bool,
     /// Bytes that the records of episodes may take after a sleep; nothing: no limit.
     pub budget_bytes: Option<u64>,
-    /// What is kept and what is joined.
+    /// What is kept.
     pub capture: CaptureLaw,
+    /// What is joined, and how activation spreads.
+    pub links: LinkLaw,
+    /// What is worth keeping in sleep.
+    pub retention: RetentionLaw,
     /// Tools whose results are somebody else's words: an episode holds that they were used, not what they told.
     pub hearsay: BTreeSet<String>,
 }

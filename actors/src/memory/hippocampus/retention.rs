@@ -4,36 +4,47 @@ use jiff::Timestamp;
 
 use super::model::EpisodicMemory;
 
-/// Decay d of a trace (Anderson & Schooler 1991).
-pub const TRACE_DECAY: f64 = 0.5;
+/// How much an episode is worth, and what sleep does with it.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct RetentionLaw {
+    /// Decay d of a trace (Anderson & Schooler 1991), in (0, 1). Default 0.5.
+    pub trace_decay: f64,
+    /// What was not accessed for so many days is made small, or removed if it is low in score too. Default 7.
+    pub idle_days: f64,
+    /// A score below this is low, 0 to 4.5. Default 0.4.
+    pub low: f64,
+    /// From this score on an episode stays whole however long it wasn't used, 0 to 4.5. Default 2.0.
+    pub whole: f64,
+    /// Factor for the only episode of its time bin, 1 or more. Default 1.5.
+    pub sole: f64,
+}
+
+impl Default for RetentionLaw {
+    fn default() -> Self {
+        Self { trace_decay: 0.5, idle_days: 7.0, low: 0.4, whole: 2.0, sole: 1.5 }
+    }
+}
+
 /// Shortest age of a trace, in seconds: what was used this very moment is not infinitely strong.
 const LEAST_AGE: f64 = 1.0;
-/// Not accessed for so many days, and low in score: removed.
-pub const PRUNE_AFTER_DAYS: f64 = 7.0;
-/// A score below this is low.
-pub const LOW_SCORE: f64 = 0.4;
-/// From this score on an episode stays whole however long it wasn't used.
-pub const KEPT_WHOLE: f64 = 2.0;
-/// Factor for the only episode of its time bin.
-pub const SOLE_REPRESENTATIVE: f64 = 1.5;
 
-/// Base level of activation ln Σ t^−d over the ages of all uses, in any unit of time (ACT-R, d = 0.5).
-pub fn base_level(ages: impl IntoIterator<Item = f64>) -> f64 {
-    ages.into_iter().map(|age| age.powf(-TRACE_DECAY)).sum::<f64>().ln()
+/// Base level of activation ln Σ t^−d over the ages of all uses, in any unit of time (ACT-R, d = 0.5 by default).
+pub fn base_level(ages: impl IntoIterator<Item = f64>, decay: f64) -> f64 {
+    ages.into_iter().map(|age| age.powf(-decay)).sum::<f64>().ln()
 }
 
 /// The base level of n uses of which only the first and the last are known, the others evenly between them (Petrov 2006
 /// keeps the newest exactly and the rest by their mean, as here). Ages in seconds.
-fn base_level_of(first: f64, last: f64, uses: u32) -> f64 {
+fn base_level_of(first: f64, last: f64, uses: u32, decay: f64) -> f64 {
     let (first, last) = (first.max(LEAST_AGE), last.max(LEAST_AGE).min(first.max(LEAST_AGE)));
     let between = f64::from(uses.saturating_sub(2));
-    let exponent = 1.0 - TRACE_DECAY;
+    let exponent = 1.0 - decay;
     let mean = if first - last > 1e-9 {
         (first.powf(exponent) - last.powf(exponent)) / exponent / (first - last)
     } else {
-        first.powf(-TRACE_DECAY)
+        first.powf(-decay)
     };
-    let ends = if uses >= 2 { first.powf(-TRACE_DECAY) + last.powf(-TRACE_DECAY) } else { last.powf(-TRACE_DECAY) };
+    let ends = if uses >= 2 { first.powf(-decay) + last.powf(-decay) } else { last.powf(-decay) };
     (ends + between * mean).ln()
 }
 
@@ -50,18 +61,20 @@ pub struct Connections {
 
 /// Retention: access (base level, squeezed into 0 to 1) + connectedness (0 to 1) + importance (0 to 1), times 1.5 for the
 /// sole representative of its time bin.
-pub fn retention(episode: &EpisodicMemory, connections: &Connections, now: Timestamp) -> f64 {
+pub fn retention(episode: &EpisodicMemory, connections: &Connections, now: Timestamp, law: &RetentionLaw) -> f64 {
+    let decay = law.trace_decay;
     let age = |then: Timestamp| now.duration_since(then).as_secs_f64();
-    let level = base_level_of(age(episode.created), age(episode.last_accessed), episode.access_count.saturating_add(1));
+    let level =
+        base_level_of(age(episode.created), age(episode.last_accessed), episode.access_count.saturating_add(1), decay);
     // ln of a day's trace; a use a day ago stands at one half.
-    let day = -TRACE_DECAY * 86_400f64.ln();
+    let day = -decay * 86_400f64.ln();
     let access = 1.0 / (1.0 + (day - level).exp());
     let connected = 1.0 - (-0.15 * connections.degree as f64 - 0.15 * connections.weight).exp();
     let important = 0.3 * episode.salience.get()
         + 0.2 * episode.novelty.get()
         + 0.25 * f64::from(u8::from(episode.success() == Some(true)))
         + 0.25 * f64::from(u8::from(episode.person_involved));
-    let sole = if connections.sole_representative { SOLE_REPRESENTATIVE } else { 1.0 };
+    let sole = if connections.sole_representative { law.sole } else { 1.0 };
     (access + connected + important) * sole
 }
 
@@ -71,9 +84,9 @@ pub fn is_protected(episode: &EpisodicMemory) -> bool {
 }
 
 /// True when sleep may remove it: not protected, not accessed for seven days, and low in score.
-pub fn may_be_pruned(episode: &EpisodicMemory, score: f64, now: Timestamp) -> bool {
+pub fn may_be_pruned(episode: &EpisodicMemory, score: f64, now: Timestamp, law: &RetentionLaw) -> bool {
     let idle_days = now.duration_since(episode.last_accessed).as_secs_f64() / 86_400.0;
-    !is_protected(episode) && !episode.is_open() && idle_days >= PRUNE_AFTER_DAYS && score < LOW_SCORE
+    !is_protected(episode) && !episode.is_open() && idle_days >= law.idle_days && score < law.low
 }
 
 /// What sleep does with an episode.
@@ -86,15 +99,15 @@ pub enum Verdict {
 
 /// What was not used for seven days is removed if nothing speaks for it, and else made small. What is pinned, open, small
 /// already or of high score stays as it is.
-pub fn verdict(episode: &EpisodicMemory, score: f64, now: Timestamp) -> Verdict {
+pub fn verdict(episode: &EpisodicMemory, score: f64, now: Timestamp, law: &RetentionLaw) -> Verdict {
     let idle_days = now.duration_since(episode.last_accessed).as_secs_f64() / 86_400.0;
-    if may_be_pruned(episode, score, now) {
+    if may_be_pruned(episode, score, now, law) {
         Verdict::Prune
-    } else if idle_days < PRUNE_AFTER_DAYS
+    } else if idle_days < law.idle_days
         || episode.long_term
         || episode.is_open()
         || episode.is_compressed()
-        || score >= KEPT_WHOLE
+        || score >= law.whole
     {
         Verdict::Keep
     } else {
@@ -108,8 +121,10 @@ mod tests {
     use crate::memory::hippocampus::model::Outcome;
     use jiff::SignedDuration;
 
+    const LAW: RetentionLaw = RetentionLaw { trace_decay: 0.5, idle_days: 7.0, low: 0.4, whole: 2.0, sole: 1.5 };
+
     fn level(uses: [f64; 3], test_at: f64) -> f64 {
-        base_level(uses.map(|use_at| test_at - use_at))
+        base_level(uses.map(|use_at| test_at - use_at), 0.5)
     }
 
     #[test]
@@ -122,9 +137,9 @@ mod tests {
             assert!((level(spaced, at) - of_spaced).abs() < 1e-6);
             assert!(level(spaced, at) > level(massed, at));
         }
-        let exact = base_level([110.0, 60.0, 10.0]);
-        assert!((base_level_of(110.0, 10.0, 3) - exact).abs() < 0.1, "first, last and count are nearly enough");
-        assert!((base_level_of(50.0, 50.0, 1) - base_level([50.0])).abs() < 1e-9);
+        let exact = base_level([110.0, 60.0, 10.0], 0.5);
+        assert!((base_level_of(110.0, 10.0, 3, 0.5) - exact).abs() < 0.1, "first, last and count are nearly enough");
+        assert!((base_level_of(50.0, 50.0, 1, 0.5) - base_level([50.0], 0.5)).abs() < 1e-9);
     }
 
     fn episode(recalls: u32, now: Timestamp) -> EpisodicMemory {
@@ -142,32 +157,32 @@ mod tests {
         let now = Timestamp::from_second(1_767_600_000).expect("a time");
         let six = Connections { degree: 6, weight: 3.6, sole_representative: false };
         let scores = [
-            retention(&episode(5, now), &six, now),
-            retention(&episode(0, now), &six, now),
-            retention(&episode(0, now), &Connections::default(), now),
+            retention(&episode(5, now), &six, now, &LAW),
+            retention(&episode(0, now), &six, now, &LAW),
+            retention(&episode(0, now), &Connections::default(), now, &LAW),
         ];
         assert!(scores[0] > scores[1] && scores[1] > scores[2], "{scores:?}");
         let idle = episode(0, now);
-        assert!(may_be_pruned(&idle, scores[2], now));
-        assert!(!may_be_pruned(&episode(0, now), scores[1], now), "connected");
+        assert!(may_be_pruned(&idle, scores[2], now, &LAW));
+        assert!(!may_be_pruned(&episode(0, now), scores[1], now, &LAW), "connected");
         let mut success = idle.clone();
         success.outcome = Some(Outcome { success: Some(true), result: String::new() });
         let with_person = EpisodicMemory { person_involved: true, ..idle.clone() };
         let open = EpisodicMemory { outcome: None, ..idle.clone() };
         for kept in [success, with_person, open] {
-            assert!(!may_be_pruned(&kept, 0.0, now));
+            assert!(!may_be_pruned(&kept, 0.0, now, &LAW));
         }
         let young = now - SignedDuration::from_hours(48);
-        assert!(!may_be_pruned(&idle, scores[2], young), "seven days aren't over");
+        assert!(!may_be_pruned(&idle, scores[2], young, &LAW), "seven days aren't over");
     }
 
     #[test]
     fn what_is_idle_is_made_small_or_goes_and_what_is_pinned_or_in_use_stays() {
         let now = Timestamp::from_second(1_767_600_000).expect("a time");
         let idle = episode(0, now);
-        let of = |episode: &EpisodicMemory, score: f64| verdict(episode, score, now);
+        let of = |episode: &EpisodicMemory, score: f64| verdict(episode, score, now, &LAW);
         assert_eq!(
-            (of(&idle, 0.1), of(&idle, 1.0), of(&idle, KEPT_WHOLE)),
+            (of(&idle, 0.1), of(&idle, 1.0), of(&idle, LAW.whole)),
             (Verdict::Prune, Verdict::Compress, Verdict::Keep)
         );
         let with_person = EpisodicMemory { person_involved: true, ..idle.clone() };
@@ -185,8 +200,8 @@ mod tests {
     fn the_sole_representative_of_its_time_counts_half_as_much_again() {
         let now = Timestamp::from_second(1_767_600_000).expect("a time");
         let alone = Connections { sole_representative: true, ..Connections::default() };
-        let ratio =
-            retention(&episode(0, now), &alone, now) / retention(&episode(0, now), &Connections::default(), now);
+        let ratio = retention(&episode(0, now), &alone, now, &LAW)
+            / retention(&episode(0, now), &Connections::default(), now, &LAW);
         assert!((ratio - 1.5).abs() < 1e-12);
     }
 }

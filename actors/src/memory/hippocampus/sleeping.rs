@@ -161,7 +161,7 @@ impl Hippocampus {
                 weight: self.edges.weight(document),
                 sole_representative: round.hours.get(hour_of_week(episode.created, zone)) == Some(&1),
             };
-            let score = retention(&episode, &connections, round.at);
+            let score = retention(&episode, &connections, round.at, &pulse.settings().retention);
             Some(Seen { document, bytes: record.len() as u64, episode, score })
         });
         seen.collect()
@@ -201,7 +201,7 @@ impl Hippocampus {
                 remembered.push(document);
             }
             round.tally.bytes_after += bytes;
-            let small = match verdict(&episode, score, round.at) {
+            let small = match verdict(&episode, score, round.at, &pulse.settings().retention) {
                 Verdict::Keep => {
                     round.tally.kept += 1;
                     episode.is_compressed().then_some(bytes)

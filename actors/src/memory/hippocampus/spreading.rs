@@ -5,27 +5,20 @@ use std::hash::Hash;
 
 use hashbrown::HashMap;
 
-/// Activation left after a hop over an edge of weight 1.
-pub const HOP_DECAY: f64 = 0.5;
-/// Hops from a seed, at most.
-pub const MOST_HOPS: usize = 3;
-/// Activation below this is not passed on and not reported.
-pub const CUT_OFF: f64 = 0.05;
-
 /// How activation spreads.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Spreading {
-    /// In (0, 1]; default 0.5.
+    /// Activation left after a hop over an edge of weight 1, in (0, 1]. Default 0.5.
     pub decay: f64,
-    /// Default 3.
+    /// Hops from a seed, at most. Default 3.
     pub hops: usize,
-    /// In [0, 1]; default 0.05.
+    /// Activation below this is not passed on and not reported, 0 to 1. Default 0.05.
     pub cut_off: f64,
 }
 
 impl Default for Spreading {
     fn default() -> Self {
-        Self { decay: HOP_DECAY, hops: MOST_HOPS, cut_off: CUT_OFF }
+        Self { decay: 0.5, hops: 3, cut_off: 0.05 }
     }
 }
 

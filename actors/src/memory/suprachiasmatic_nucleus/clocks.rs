@@ -11,7 +11,7 @@ use jiff::{SignedDuration, Timestamp};
 use maxim_bus::signals::recall::{ClocksDescribed, ExpectedEvent, PhaseLocked};
 use serde::{Deserialize, Serialize};
 
-use super::oscillators::{Oscillators, PERIODS_HOURS};
+use super::oscillators::{HebbLaw, Oscillators, PERIODS_HOURS};
 use crate::region::keep_most;
 
 /// n R² from which phases are no chance: ln 100.
@@ -87,10 +87,10 @@ impl Beat {
 impl Clocks {
     /// A moment was lived: the clocks run until then, learn from how they stand to each other, and are set. `phases` in
     /// radians, day to year. A moment that isn't after the one before changes nothing.
-    pub fn observe(&mut self, at: Timestamp, phases: &[f64; CLOCKS]) {
+    pub fn observe(&mut self, at: Timestamp, phases: &[f64; CLOCKS], law: &HebbLaw) {
         let hours = self.at.map_or(0.0, |before| hours_between(before, at));
         if self.at.is_none_or(|before| before < at) {
-            self.oscillators.observe(hours, phases);
+            self.oscillators.observe(hours, phases, law);
             self.at = Some(at);
         }
     }
@@ -183,7 +183,7 @@ mod tests {
 
     fn lived(clocks: &mut Clocks, hours: i64, kind: &str) {
         let (at, phases) = (at(hours), phases(at(hours)));
-        clocks.observe(at, &phases);
+        clocks.observe(at, &phases, &HebbLaw::default());
         clocks.came(vec![kind.into()], at, &phases);
     }
 

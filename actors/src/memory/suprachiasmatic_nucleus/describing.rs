@@ -8,7 +8,7 @@ use maxim_bus::signals::recall::{CalendarBins, DescribeTime, TimeBins, TimeDescr
 
 use super::law::TimeSignature;
 use super::region::{Moment, SuprachiasmaticNucleus, moment_key};
-use super::rhythm::{FALSE_DISCOVERY_RATE, discover};
+use super::rhythm::discover;
 use crate::region::{Hears, Pulse};
 
 /// Rhythms told when nobody says how many.
@@ -84,7 +84,7 @@ impl Hears<DiscoverRhythms> for SuprachiasmaticNucleus {
     fn hear(&self, wanted: &DiscoverRhythms, pulse: &mut Pulse<'_, Self>) {
         let doings = self.doings(pulse.records());
         let events = doings.iter().flat_map(|doing| doing.kinds.iter().map(|kind| (kind.as_str(), doing.at)));
-        let found = discover(events, &pulse.settings().zone, FALSE_DISCOVERY_RATE);
+        let found = discover(events, &pulse.settings().zone, &pulse.settings().rhythm);
         let limit = if wanted.limit == 0 { RHYTHMS } else { wanted.limit };
         let rhythms = found.iter().take(limit).map(|rhythm| serde_json::json!(rhythm)).collect();
         let events = doings.iter().map(|doing| doing.kinds.len()).sum();

@@ -10,14 +10,32 @@ use serde::{Deserialize, Serialize};
 
 /// Periods in hours: day, week, month, year.
 pub const PERIODS_HOURS: [f64; 4] = [24.0, 168.0, 720.0, 8760.0];
-/// K in radians per hour. Far below what locks all four (0.185), so that coupling can't drag a clock off its period.
-pub const COUPLING: f64 = 0.01;
-/// η, change of W by one observation of full agreement.
-pub const HEBB_RATE: f64 = 0.05;
-/// Share of W that an observation leaves of what was there.
-pub const HEBB_KEEP: f64 = 0.98;
-/// Largest |W|.
-pub const MOST_WEIGHT: f64 = 1.0;
+/// How the clocks pull at each other, and how they learn to.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub struct HebbLaw {
+    /// K in radians per hour. Default 0.01, far below what locks all four (0.185), so that coupling can't drag a clock off its
+    /// period.
+    pub coupling: f64,
+    /// η, change of W by one observation of full agreement, 0 to 1. Default 0.05.
+    pub rate: f64,
+    /// Share of W that an observation leaves of what was there, 0 to 1. Default 0.98.
+    pub keep: f64,
+    /// Largest |W|. Default 1.
+    pub most: f64,
+}
+
+impl Default for HebbLaw {
+    fn default() -> Self {
+        Self { coupling: 0.01, rate: 0.05, keep: 0.98, most: 1.0 }
+    }
+}
+
+impl HebbLaw {
+    pub(super) fn is_usual(&self) -> bool {
+        *self == Self::default()
+    }
+}
+
 /// Longest step of the integration, in hours, and the most steps for one call.
 const STEP_HOURS: f64 = 0.5;
 const MOST_STEPS: f64 = 20_000.0;
@@ -37,7 +55,7 @@ pub struct Oscillators {
 impl Default for Oscillators {
     /// Day, week, month and year, uncoupled until something is learned.
     fn default() -> Self {
-        Self::new(PERIODS_HOURS.iter().map(|period| TAU / period).collect(), COUPLING)
+        Self::new(PERIODS_HOURS.iter().map(|period| TAU / period).collect(), HebbLaw::default().coupling)
     }
 }
 
@@ -133,19 +151,20 @@ impl Oscillators {
     }
 
     /// Lets `hours` pass, takes the observed phases over and learns.
-    pub fn observe(&mut self, hours: f64, observed: &[f64]) {
+    pub fn observe(&mut self, hours: f64, observed: &[f64], law: &HebbLaw) {
+        self.coupling = law.coupling;
         self.advance(hours);
         self.set_phases(observed);
-        self.learn();
+        self.learn(law);
     }
 
-    fn learn(&mut self) {
+    fn learn(&mut self, law: &HebbLaw) {
         let n = self.phases.len();
         for i in 0..n {
             for j in (0..n).filter(|j| *j != i) {
                 let together = (self.phases[i] - self.phases[j]).cos();
                 let weight = &mut self.weights[i * n + j];
-                *weight = (*weight * HEBB_KEEP + HEBB_RATE * together).clamp(-MOST_WEIGHT, MOST_WEIGHT);
+                *weight = (*weight * law.keep + law.rate * together).clamp(-law.most, law.most);
             }
         }
     }
@@ -361,7 +380,7 @@ mod tests {
     #[test]
     fn coupling_does_not_drag_the_daily_clock() {
         let mut clocks = Oscillators::default();
-        (0..500).for_each(|_| clocks.observe(1.0, &[0.0; 4]));
+        (0..500).for_each(|_| clocks.observe(1.0, &[0.0; 4], &HebbLaw::default()));
         assert!(clocks.weight(0, 1) > 0.9, "rhythms that always met are coupled");
         clocks.advance(24.0 * 7.0);
         let phase = clocks.phases()[0];
@@ -371,15 +390,15 @@ mod tests {
     #[test]
     fn couplings_grow_by_what_meets_decay_without_it_and_stay_within_one() {
         let mut clocks = Oscillators::default();
-        clocks.observe(1.0, &[0.0, 0.0, PI, PI]);
+        clocks.observe(1.0, &[0.0, 0.0, PI, PI], &HebbLaw::default());
         near(clocks.weight(0, 1), 0.05, 1e-12);
         near(clocks.weight(0, 2), -0.05, 1e-12);
-        clocks.observe(1.0, &[0.0, 0.0, PI, PI]);
+        clocks.observe(1.0, &[0.0, 0.0, PI, PI], &HebbLaw::default());
         near(clocks.weight(0, 1), 0.05 * 0.98 + 0.05, 1e-12);
-        (0..500).for_each(|_| clocks.observe(1.0, &[0.0, 0.0, PI, PI]));
+        (0..500).for_each(|_| clocks.observe(1.0, &[0.0, 0.0, PI, PI], &HebbLaw::default()));
         assert_eq!((clocks.weight(0, 1), clocks.weight(0, 2)), (1.0, -1.0));
         // A quarter of a turn apart they neither meet nor part.
-        (0..10).for_each(|_| clocks.observe(1.0, &[0.0, PI / 2.0, PI, PI]));
+        (0..10).for_each(|_| clocks.observe(1.0, &[0.0, PI / 2.0, PI, PI], &HebbLaw::default()));
         near(clocks.weight(0, 1), 0.98f64.powi(10), 1e-9);
     }
 
@@ -399,7 +418,7 @@ mod tests {
     #[test]
     fn an_expected_time_is_no_anomaly_and_an_opposite_one_is() {
         let mut clocks = Oscillators::default();
-        clocks.observe(0.0, &[0.0; 4]);
+        clocks.observe(0.0, &[0.0; 4], &HebbLaw::default());
         let phases: Vec<f64> = clocks.rates().iter().map(|w| w * 6.0).collect();
         clocks.advance(6.0);
         assert!(clocks.anomaly(&phases) < 0.01);

@@ -25,6 +25,8 @@ use serde::{Deserialize, Serialize};
 use super::clocks::Clocks;
 use super::index::BinIndex;
 use super::law::TimeSignature;
+use super::oscillators::HebbLaw;
+use super::rhythm::RhythmLaw;
 use crate::region::RecordView;
 use crate::region::{Card, Hears, Pulse, Region};
 use crate::wiring;
@@ -36,6 +38,8 @@ pub struct ScnSettings {
     pub zone: TimeZone,
     /// Whether the oscillators run. Default true.
     pub oscillators: bool,
+    pub hebb: HebbLaw,
+    pub rhythm: RhythmLaw,
 }
 
 #[derive(Default, Serialize, Deserialize)]
@@ -82,6 +86,8 @@ pub enum ScnEvent {
     Observed {
         at: Timestamp,
         phases: [f64; 4],
+        #[serde(default, skip_serializing_if = "HebbLaw::is_usual")]
+        law: HebbLaw,
     },
     /// Kinds of events came then.
     Came {
@@ -144,7 +150,7 @@ impl Region for SuprachiasmaticNucleus {
                 }
             }
             ScnEvent::Did => self.done = self.done.wrapping_add(1),
-            ScnEvent::Observed { at, phases } => self.clocks.observe(at, &phases),
+            ScnEvent::Observed { at, phases, law } => self.clocks.observe(at, &phases, &law),
             ScnEvent::Came { kinds, at, phases } => self.clocks.came(kinds, at, &phases),
             ScnEvent::ClocksTaken(clocks) => self.clocks = *clocks,
             ScnEvent::SealDue => {
@@ -286,7 +292,7 @@ impl SuprachiasmaticNucleus {
     pub(super) fn did(&self, number: u32, doing: &Doing, pulse: &mut Pulse<'_, Self>) {
         pulse.put(doing_key(number), doing);
         pulse.keep(ScnEvent::Did);
-        let ScnSettings { zone, oscillators } = pulse.settings();
+        let ScnSettings { zone, oscillators, .. } = pulse.settings();
         if *oscillators {
             let phases = TimeSignature::of(doing.at, zone).phases.to_radians();
             for change in self.clocks.locking(&doing.kinds, doing.at, &phases) {
@@ -323,10 +329,10 @@ impl Hears<EpisodeLived> for SuprachiasmaticNucleus {
         }
         kinds.sort_unstable();
         kinds.dedup();
-        let ScnSettings { zone, oscillators } = pulse.settings();
+        let ScnSettings { zone, oscillators, .. } = pulse.settings();
         if *oscillators {
             let phases = TimeSignature::of(lived.at, zone).phases.to_radians();
-            pulse.keep(ScnEvent::Observed { at: lived.at, phases });
+            pulse.keep(ScnEvent::Observed { at: lived.at, phases, law: pulse.settings().hebb });
         }
         self.did(self.done, &Doing { at: lived.at, kinds }, pulse);
     }
@@ -351,7 +357,10 @@ mod tests {
     use super::*;
     use crate::region::rig::{Rig, ear, monday_morning};
 
-    const SETTINGS: ScnSettings = ScnSettings { zone: TimeZone::UTC, oscillators: true };
+    fn settings() -> ScnSettings {
+        let (hebb, rhythm) = (HebbLaw::default(), RhythmLaw::default());
+        ScnSettings { zone: TimeZone::UTC, oscillators: true, hebb, rhythm }
+    }
 
     fn captured(id: &str) -> EpisodesCaptured {
         EpisodesCaptured { episodes: vec![(id.into(), monday_morning())], ..EpisodesCaptured::default() }
@@ -359,7 +368,7 @@ mod tests {
 
     #[test]
     fn moments_go_with_their_episodes_sealed_or_not_and_over_a_crash() {
-        let mut rig = Rig::<SuprachiasmaticNucleus>::new(SETTINGS, ear::<TimeDescribed>);
+        let mut rig = Rig::<SuprachiasmaticNucleus>::new(settings(), ear::<TimeDescribed>);
         let count = SEAL_AT + 20;
         let episodes = (0..count).map(|n| (format!("e{n}"), monday_morning() + SignedDuration::from_hours(n as i64)));
         rig.send(EpisodesCaptured { episodes: episodes.collect(), ..EpisodesCaptured::default() });
@@ -412,7 +421,7 @@ mod tests {
 
     #[test]
     fn what_is_done_each_morning_is_a_rhythm_and_a_crash_changes_nothing() {
-        let mut rig: Rig<SuprachiasmaticNucleus> = Rig::new(SETTINGS, |bus, probe| {
+        let mut rig: Rig<SuprachiasmaticNucleus> = Rig::new(settings(), |bus, probe| {
             ear::<RhythmsDiscovered>(bus, probe);
             ear::<TimeDescribed>(bus, probe);
         });
@@ -439,7 +448,7 @@ mod tests {
 
     #[test]
     fn what_was_done_before_is_told_once() {
-        let mut rig: Rig<SuprachiasmaticNucleus> = Rig::new(SETTINGS, ear::<RhythmsDiscovered>);
+        let mut rig: Rig<SuprachiasmaticNucleus> = Rig::new(settings(), ear::<RhythmsDiscovered>);
         let done = |days: std::ops::Range<i64>| {
             let at = |day| monday_morning() + SignedDuration::from_hours(24 * day);
             let done = days.map(|day| ("water_plants".to_owned(), at(day))).collect();

@@ -10,10 +10,21 @@ use serde::{Deserialize, Serialize};
 
 use super::law::TimeSignature;
 
-/// Accepted share of false discoveries.
-pub const FALSE_DISCOVERY_RATE: f64 = 0.05;
-/// A cluster has at least so many events.
-pub const LEAST_EVENTS: u32 = 4;
+/// What counts as a rhythm.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct RhythmLaw {
+    /// Accepted share of false discoveries (Benjamini & Hochberg 1995), 0 to 1. Default 0.05.
+    pub false_discoveries: f64,
+    /// Events of a kind in a bin under which nothing is said of them. Default 4.
+    pub least_events: u32,
+}
+
+impl Default for RhythmLaw {
+    fn default() -> Self {
+        Self { false_discoveries: 0.05, least_events: 4 }
+    }
+}
+
 /// With fewer events of other kinds, nothing is said about a busy time.
 const LEAST_OTHERS: u32 = 20;
 /// Samples of the passed time, at most, that measure the bins' shares of it.
@@ -49,15 +60,20 @@ fn bins_of(time: &TimeSignature) -> [Vec<Bin>; 5] {
 }
 
 /// The clusters of kinds in time that are significant, the surest first. `events` are all of experience: what happens in
-/// a busy hour is no rhythm of one kind. `rate` is the accepted share of false discoveries, 0 to 1.
-pub fn discover<'a>(events: impl IntoIterator<Item = (&'a str, Timestamp)>, zone: &TimeZone, rate: f64) -> Vec<Rhythm> {
+/// a busy hour is no rhythm of one kind.
+pub fn discover<'a>(
+    events: impl IntoIterator<Item = (&'a str, Timestamp)>,
+    zone: &TimeZone,
+    law: &RhythmLaw,
+) -> Vec<Rhythm> {
     let seen = Seen::count(events, zone);
     // Every kind in every bin that occurred is a test, whether or not they met.
     let tests = seen.kinds.len() * seen.bins.len();
-    let enough = seen.together.iter().filter(|(_, events)| **events >= LEAST_EVENTS);
+    let enough = seen.together.iter().filter(|(_, events)| **events >= law.least_events);
     let mut found: Vec<Rhythm> = enough.map(|((kind, bins), events)| seen.test(kind, bins, *events)).collect();
     found.sort_by(|a, b| a.p.total_cmp(&b.p).then_with(|| (&a.kind, &a.bins).cmp(&(&b.kind, &b.bins))));
-    let last = found.iter().enumerate().rposition(|(i, r)| r.p <= rate * (i + 1) as f64 / tests as f64);
+    let last =
+        found.iter().enumerate().rposition(|(i, r)| r.p <= law.false_discoveries * (i + 1) as f64 / tests as f64);
     found.truncate(last.map_or(0, |last| last + 1));
     found
 }
@@ -191,7 +207,7 @@ mod tests {
 
     fn found(events: &[(String, Timestamp)]) -> Vec<Rhythm> {
         let events = events.iter().map(|(kind, time)| (kind.as_str(), *time));
-        discover(events, &TimeZone::UTC, FALSE_DISCOVERY_RATE)
+        discover(events, &TimeZone::UTC, &RhythmLaw::default())
     }
 
     /// Events of five kinds at chance times (xorshift, Marsaglia 2003).

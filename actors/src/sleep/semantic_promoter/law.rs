@@ -16,10 +16,6 @@ use crate::language::{is_stop_word, words};
 use crate::memory::anterior_temporal_lobe::naming;
 use crate::memory::anterior_temporal_lobe::relations::RELATED_TO;
 
-/// Independent trusted episodes that outweigh an untrusted one.
-pub const CORROBORATION: usize = 2;
-/// Outcomes under which a series says nothing about chance.
-pub const JUDGED_FROM: usize = 8;
 /// Episodes in which something has to occur to be a recurring element, and the least share of them.
 const RECURS: usize = 2;
 const RECURS_SHARE: f64 = 0.5;
@@ -40,10 +36,12 @@ pub fn is_trusted(episode: &FetchedEpisode) -> bool {
     episode.experienced && episode.episode.trust >= Trust::Listed
 }
 
-/// The trusted episodes behind a candidate, each once; nothing if they don't carry it.
+/// The trusted episodes behind a candidate, each once; nothing if they don't carry it. `witnesses`: independent trusted
+/// episodes that outweigh an untrusted one.
 pub fn corroborate<'a>(
     candidate: &PromotionCandidate,
     evidence: &'a BTreeMap<String, FetchedEpisode>,
+    witnesses: usize,
 ) -> Option<Corroborated<'a>> {
     if candidate.episodes.is_empty() {
         // It rests on no episode but on what a room counted by itself.
@@ -53,7 +51,7 @@ pub fn corroborate<'a>(
     // Turns that repeated an observation share one episode.
     let found: BTreeMap<&str, &FetchedEpisode> = found.map(|one| (one.episode.id.as_str(), one)).collect();
     let (trusted, others): (Vec<_>, Vec<_>) = found.into_values().partition(|episode| is_trusted(episode));
-    let needed = if others.is_empty() { 1 } else { CORROBORATION };
+    let needed = if others.is_empty() { 1 } else { witnesses };
     let trust = trusted.iter().map(|episode| episode.episode.trust).min()?.min(Trust::Own);
     (independent(&trusted) >= needed).then_some(Corroborated { episodes: trusted, trust })
 }
@@ -64,9 +62,9 @@ fn independent(episodes: &[&FetchedEpisode]) -> usize {
     episodes.iter().map(witness).collect::<BTreeSet<_>>().len()
 }
 
-/// Whether its outcomes have to be judged before it may become a concept.
-pub fn needs_judgement(source: &str, candidate: &PromotionCandidate) -> bool {
-    source == "nucleus_accumbens" && candidate.series.len() >= JUDGED_FROM
+/// Whether its outcomes have to be judged before it may become a concept: a shorter series says nothing about chance.
+pub fn needs_judgement(source: &str, candidate: &PromotionCandidate, judged_from: usize) -> bool {
+    source == "nucleus_accumbens" && candidate.series.len() >= judged_from
 }
 
 /// What the candidate teaches.

@@ -37,6 +37,10 @@ pub struct PromoterSettings {
     pub min_confidence: f64,
     /// Least number of observations. Default 3.
     pub min_observations: u64,
+    /// Independent trusted episodes that outweigh an untrusted one, 1 or more. Default 2.
+    pub witnesses: usize,
+    /// Outcomes from which on it is judged whether a series is chance. Default 8.
+    pub judged_from: usize,
     /// Nothing happened for this long: the time to promote what is new. Default 10 min.
     pub idle: SignedDuration,
     /// How long another room is waited for in each step. Default 2 s.
@@ -50,6 +54,8 @@ impl Default for PromoterSettings {
             judge: None,
             min_confidence: 0.6,
             min_observations: 3,
+            witnesses: 2,
+            judged_from: 8,
             idle: SignedDuration::from_mins(10),
             patience: SignedDuration::from_secs(2),
         }
@@ -218,7 +224,7 @@ impl SemanticPromoter {
         run.phase = Phase::Judging;
         run.waiting = 0;
         for offered in std::mem::take(&mut run.candidates) {
-            match (law::needs_judgement(&offered.source, &offered.candidate), settings.judge) {
+            match (law::needs_judgement(&offered.source, &offered.candidate, settings.judged_from), settings.judge) {
                 (true, Some(judge)) => {
                     let values = offered.candidate.series.clone();
                     pulse.emit_to(judge, run.turn, JudgeSeries { series: offered.key(), values, reference: None });
@@ -261,7 +267,7 @@ impl SemanticPromoter {
         let mut lessons = Vec::new();
         for offered in run.candidates.drain(..run.candidates.len().min(STEP)).collect::<Vec<_>>() {
             let name = &offered.candidate.name;
-            match law::corroborate(&offered.candidate, &run.evidence) {
+            match law::corroborate(&offered.candidate, &run.evidence, pulse.settings().witnesses) {
                 Some(corroborated) => {
                     lessons.push(law::lesson(&offered.source, &offered.candidate, &corroborated));
                     let observations = offered.candidate.observations;
@@ -305,7 +311,7 @@ impl SemanticPromoter {
             }
             Phase::Judging => {
                 for offered in std::mem::take(&mut run.candidates) {
-                    match law::needs_judgement(&offered.source, &offered.candidate) {
+                    match law::needs_judgement(&offered.source, &offered.candidate, pulse.settings().judged_from) {
                         true => run.verdict(&offered.candidate.name, PromotionVerdict::Unjudged),
                         false => run.candidates.push_back(offered),
                     }

@@ -66,25 +66,25 @@ fn what_an_outsider_said_needs_two_independent_trusted_witnesses() {
     let wanted = candidate("x", &["p1", "p2", "p3", "p4", "t1", "t2"], &[]);
     let poison = |n: u32| episode(&format!("p{n}"), "x is so", Trust::Outside, n);
     let outside: Vec<FetchedEpisode> = (1..=4).map(poison).collect();
-    assert!(corroborate(&wanted, &evidence(outside.clone())).is_none(), "outsiders alone");
+    assert!(corroborate(&wanted, &evidence(outside.clone()), 2).is_none(), "outsiders alone");
     let one = episode("t1", "I saw x", Trust::Owner, 1);
     let with_one = evidence(outside.iter().cloned().chain([one.clone()]).collect());
-    assert!(corroborate(&wanted, &with_one).is_none(), "one witness");
+    assert!(corroborate(&wanted, &with_one, 2).is_none(), "one witness");
     let echo = FetchedEpisode { asked: "t2".into(), ..one.clone() };
     let echoed = evidence(outside.iter().cloned().chain([one.clone(), echo]).collect());
-    assert!(corroborate(&wanted, &echoed).is_none(), "the same episode twice");
+    assert!(corroborate(&wanted, &echoed, 2).is_none(), "the same episode twice");
     let repeated = episode("t2", "I saw X!", Trust::Owner, 1);
     let repeats = evidence(outside.iter().cloned().chain([one.clone(), repeated]).collect());
-    assert!(corroborate(&wanted, &repeats).is_none(), "the same words in the same sitting");
+    assert!(corroborate(&wanted, &repeats, 2).is_none(), "the same words in the same sitting");
     let other = episode("t2", "x happened again", Trust::Listed, 2);
     let enough = evidence(outside.into_iter().chain([one.clone(), other]).collect());
-    let corroborated = corroborate(&wanted, &enough).expect("two witnesses");
+    let corroborated = corroborate(&wanted, &enough, 2).expect("two witnesses");
     assert_eq!(corroborated.trust, Trust::Listed);
     let taught = lesson("nucleus_accumbens", &wanted, &corroborated);
     let sources: Vec<&str> = taught.sources.iter().map(|source| source.id.as_str()).collect();
     assert_eq!(sources, ["t1", "t2"], "outsiders' episodes are no source");
     // Trusted experience alone needs one.
-    assert!(corroborate(&candidate("x", &["t1"], &[]), &evidence(vec![one])).is_some());
+    assert!(corroborate(&candidate("x", &["t1"], &[]), &evidence(vec![one]), 2).is_some());
 }
 
 #[test]
@@ -92,7 +92,7 @@ fn its_own_words_are_no_experience() {
     let dreamt = FetchedEpisode { experienced: false, ..episode("d1", "x is so", Trust::Own, 1) };
     let read = FetchedEpisode { experienced: false, ..episode("d2", "so x is", Trust::Own, 2) };
     let wanted = candidate("x", &["d1", "d2"], &[]);
-    assert!(corroborate(&wanted, &evidence(vec![dreamt, read])).is_none());
+    assert!(corroborate(&wanted, &evidence(vec![dreamt, read]), 2).is_none());
 }
 
 #[test]
@@ -102,7 +102,7 @@ fn what_recurs_in_trusted_episodes_is_related() {
         (0u32..).zip(texts).map(|(n, text)| episode(&format!("t{n}"), text, Trust::Own, n)).collect();
     let all = evidence(told);
     let wanted = candidate("x", &["t0", "t1", "t2"], &[]);
-    let taught = lesson("nac", &wanted, &corroborate(&wanted, &all).expect("trusted"));
+    let taught = lesson("nac", &wanted, &corroborate(&wanted, &all, 2).expect("trusted"));
     let related: Vec<(&str, &str)> =
         taught.relations.iter().map(|relation| (relation.kind.as_str(), relation.to.as_str())).collect();
     assert_eq!(related, [("RELATED_TO", "cup"), ("RELATED_TO", "anna")]);

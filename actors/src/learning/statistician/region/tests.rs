@@ -5,7 +5,7 @@ use maxim_bus::signals::thought::{ActionSummary, Mind};
 use serde_json::Value as Json;
 
 use super::*;
-use crate::learning::intraparietal_sulcus::law::judge;
+use crate::learning::intraparietal_sulcus::law::{QuickLaw, judge};
 use crate::memory::angular_gyrus::analysis::analyse;
 use crate::region::rig::{Rig, ear};
 
@@ -55,7 +55,7 @@ impl Desk {
                 if exact {
                     self.rig.send(analyse(&name, &values));
                 } else {
-                    self.rig.send(SeriesJudged { series: name, ..judge(&values, reference) });
+                    self.rig.send(SeriesJudged { series: name, ..judge(&values, reference, &QuickLaw::default()) });
                 }
             }
         }
@@ -101,7 +101,10 @@ fn what_was_confirmed_and_dropped_is_said() {
         ear::<PatternConfirmed>(bus, probe);
         ear::<PatternDropped>(bus, probe);
     });
-    let verdict = |values: &[f64]| SeriesJudged { series: "tool:bash:success".into(), ..judge(values, None) };
+    let verdict = |values: &[f64]| SeriesJudged {
+        series: "tool:bash:success".into(),
+        ..judge(values, None, &QuickLaw::default())
+    };
     for count in 1..=16usize {
         rig.send(result("bash", true, 0));
         if count >= 8 && count % 4 == 0 {

@@ -12,7 +12,7 @@ use serde_json::json;
 
 use super::{Bench, life};
 use crate::memory::hippocampus::edges::EdgeKind;
-use crate::memory::hippocampus::law::{association, choose_associations};
+use crate::memory::hippocampus::law::{LinkLaw, association, choose_associations};
 use crate::memory::hippocampus::linking::associations;
 use crate::memory::hippocampus::model::EpisodicMemory;
 use crate::memory::hippocampus::region::episode_key;
@@ -82,14 +82,14 @@ fn weights_are_those_of_the_law_and_nearly_the_best_are_found() {
         let vector = indexes.text.vector_of(n).expect("it has words");
         let by_law = |other: u32| {
             let text = indexes.text.likeness(&vector, other);
-            association(&all[n as usize], &all[other as usize], text).weight()
+            association(&all[n as usize], &all[other as usize], text).weight(&LinkLaw::default())
         };
-        let found = associations(indexes, hippocampus.edges(), n, &all[n as usize]);
+        let found = associations(indexes, hippocampus.edges(), n, &all[n as usize], &LinkLaw::default());
         for (other, weight) in &found {
             assert!((by_law(*other) - weight).abs() < 1e-6, "{n} and {other}: {weight} and {}", by_law(*other));
         }
         found_sum += found.iter().map(|(_, weight)| weight).sum::<f64>();
-        let best = choose_associations((0..n).map(|other| (other, by_law(other))));
+        let best = choose_associations((0..n).map(|other| (other, by_law(other))), &LinkLaw::default());
         best_sum += best.iter().map(|(_, weight)| weight).sum::<f64>();
     }
     println!("weight of the edges that were found {found_sum:.1}, of the best {best_sum:.1}");

@@ -4,6 +4,8 @@ mod importing;
 mod links;
 mod sleep;
 
+use crate::memory::hippocampus::law::LinkLaw;
+use crate::memory::hippocampus::retention::RetentionLaw;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -34,6 +36,8 @@ pub fn settings(budget_bytes: Option<u64>) -> HippocampusSettings {
         encoder: Arc::new(TokenTable::embedded()),
         asks_meaning: false,
         budget_bytes,
+        links: LinkLaw::default(),
+        retention: RetentionLaw::default(),
         capture: CaptureLaw::default(),
         hearsay: ["http_fetch".to_owned()].into(),
     }
