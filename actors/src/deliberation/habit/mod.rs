@@ -11,6 +11,7 @@ mod coming_back;
 mod consent;
 mod counsel;
 mod courtesy;
+mod goal_words;
 mod goals;
 mod grammar;
 mod guard;
