@@ -18,6 +18,8 @@ mod energy;
 mod fear;
 mod fear_curve;
 mod goals;
+mod hands;
+mod introspection;
 mod memory;
 mod model;
 mod model_faults;
