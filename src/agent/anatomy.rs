@@ -22,6 +22,7 @@ use maxim_actors::effectors::channels::{
 use maxim_actors::effectors::door::DoorKeeper;
 use maxim_actors::effectors::llm_worker::LlmWorker;
 use maxim_actors::effectors::text_encoder::TextEncoder;
+use maxim_actors::effectors::vital_signs::VitalSigns;
 use maxim_actors::gate::autonomy::Autonomy;
 use maxim_actors::gate::fear_agent::FearAgent;
 use maxim_actors::learning::bridges::{
@@ -65,6 +66,7 @@ pub fn furnish(kit: &mut Kit, settings: &AgentSettings) {
     kit.region::<PainDetector>(Pool, ());
     kit.region::<Energy>(Pool, settings.energy.clone());
     kit.effector::<BatterySense>(Pool, |_| Box::new(|| BatterySense::new(SUPPLIES)));
+    kit.effector::<VitalSigns>(Pool, |_| Box::new(|| VitalSigns));
 
     // What it reminds of
     kit.region::<Hippocampus>(Own, settings.hippocampus.clone());

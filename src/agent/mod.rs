@@ -18,9 +18,10 @@ use maxim_actors::deliberation::goals::Goals;
 use maxim_actors::deliberation::working_memory::WorkingMemory;
 use maxim_actors::effectors::body::MotorThread;
 use maxim_actors::effectors::door::{DOOR, Door};
+use maxim_actors::effectors::vital_signs::VitalSigns;
 use maxim_actors::perception::energy::Energy;
 use maxim_actors::perception::scene::Scene;
-use maxim_actors::region::{Frame, Region, Stepper, Supervision, Tap, Ward, Watchdog};
+use maxim_actors::region::{Effector, Frame, Region, Stepper, Supervision, Tap, Ward, Watchdog};
 use maxim_actors::store::{AgentStore, StoreError};
 use maxim_bus::latch::StopLatch;
 use maxim_bus::signals::lifecycle::PreemptionRequested;
@@ -231,7 +232,7 @@ fn stops(door: &Arc<Door>) -> impl Fn(&str) + Send + Sync + 'static {
 fn remembers(ward: &dyn Ward) -> bool {
     // These act on nothing by themselves and have figures of their own to tell; and what is forgotten must leave the mind
     // at once.
-    const TELLING: [&str; 8] = [
+    const TELLING: [&str; 9] = [
         Introspector::NAME,
         Energy::NAME,
         Scene::NAME,
@@ -239,6 +240,7 @@ fn remembers(ward: &dyn Ward) -> bool {
         WorkingMemory::NAME,
         ToolIndexRoom::NAME,
         Outbox::NAME,
+        VitalSigns::NAME,
         DOOR,
     ];
     matches!(ward.stage(), Stage::Memory | Stage::Learning | Stage::Sleep) || TELLING.contains(&ward.heart().name())

@@ -94,8 +94,8 @@ pub fn described(answer: &Value) -> String {
         + &line("next", items(clocks, "expected").map(expected))
         + &line(
             "clocks",
-            clocks
-                .is_object()
+            clocks["coherence"]
+                .is_number()
                 .then(|| {
                     let (anomaly, step) = (number(clocks, "anomaly"), number(clocks, "coherence"));
                     format!("{anomaly:.2} away from what they foresaw (0 to 1), in step by {step:.2} (0 to 1)")

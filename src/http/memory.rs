@@ -6,9 +6,8 @@ use std::time::Duration;
 
 use axum::extract::{Request, State};
 use axum::http::StatusCode;
-use jiff::Timestamp;
-use jiff::civil::Date;
 use jiff::tz::TimeZone;
+use maxim_actors::action::introspector::moment;
 use maxim_actors::store::{StoreError, StoreStatus};
 use serde_json::{Value, json};
 
@@ -106,15 +105,6 @@ pub(super) fn read_times(given: &mut Given, zone: &TimeZone) -> Result<(), Probl
         given.0.extend(time.map(|time| (name.to_owned(), time.to_string().into())));
     }
     Ok(())
-}
-
-/// A time, or the start of a day where only its date is given.
-fn moment(word: &str, zone: &TimeZone) -> Result<Timestamp, jiff::Error> {
-    let is_date = !word.contains(['T', 't', ' ', ':']);
-    match word.parse::<Date>() {
-        Ok(day) if is_date => Ok(day.to_zoned(zone.clone())?.timestamp()),
-        _ => word.parse(),
-    }
 }
 
 /// `GET /v1/memory/predict`.

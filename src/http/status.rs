@@ -217,18 +217,9 @@ fn missing(served: &Served) -> Vec<String> {
     }
     let hearts = served.agent.supervision.hearts();
     let down = hearts.iter().filter(|heart| heart.state() != WardState::Running);
-    missing.extend(down.map(|heart| format!("{} is {}", heart.name(), word(heart.state()))));
+    missing.extend(down.map(|heart| format!("{} is {}", heart.name(), heart.state().as_str())));
     if hearts.is_empty() {
         missing.push("no room runs".into());
     }
     missing
-}
-
-fn word(state: WardState) -> &'static str {
-    match state {
-        WardState::Running => "running",
-        WardState::Restarting => "restarting",
-        WardState::Held => "held",
-        WardState::Off => "off",
-    }
 }

@@ -16,6 +16,7 @@ fn each_region_that_the_design_names_has_its_room() {
         "pain_detector",
         "energy",
         "battery_sense",
+        "vital_signs",
         "hippocampus",
         "suprachiasmatic_nucleus",
         "entorhinal_cortex",

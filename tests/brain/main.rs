@@ -20,6 +20,8 @@ mod energy;
 mod fear;
 mod fear_curve;
 mod goals;
+mod hands;
+mod introspection;
 mod laws;
 mod memory;
 mod model;

@@ -109,7 +109,9 @@ fn what_is_lived_every_day_is_expected_tomorrow_over_a_crash_and_only_with_clock
     let mut settings = Settings::default();
     without_clocks(&mut settings);
     bench.restart_with_settings(settings);
-    assert_eq!(expected(&mut bench), (None, Value::Null));
+    let (found, clocks) = expected(&mut bench);
+    assert!(found.is_none() && clocks["available"] == false, "{clocks}");
+    assert!(clocks["reason"].as_str().is_some_and(|why| why.contains("memory.oscillators")), "{clocks}");
 }
 
 #[test]

@@ -108,6 +108,7 @@ fn what_it_lowered_of_its_powers_stands_in_its_identity_and_takes_the_tools_away
         before.contains("Mode: active") && before.contains("You are awake.") && before.contains("bash"),
         "{before}"
     );
+    assert!(before.contains("whose purpose is to"), "a mode has a goal of its own: {before}");
     bench.say("why don't you calm down a little?");
     bench.crash();
     bench.say(QUESTION);

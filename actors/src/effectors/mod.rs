@@ -9,3 +9,4 @@ pub mod llm_worker;
 pub mod server_fault;
 pub mod text_encoder;
 pub mod tool_servers;
+pub mod vital_signs;

@@ -127,10 +127,16 @@ pub struct Hands {
     name: RegionName,
     epoch: Epoch,
     heart: Arc<Heart>,
+    supervision: Arc<Supervision>,
     said: AtomicU64,
 }
 
 impl Hands {
+    /// Those of all rooms that are supervised, in the order of the anatomy.
+    pub fn hearts(&self) -> Vec<Arc<Heart>> {
+        self.supervision.hearts()
+    }
+
     pub fn agent(&self) -> &AgentId {
         &self.frame.agent
     }
@@ -256,6 +262,7 @@ impl<E: Effector> EffectorPost<E> {
             name: E::NAME,
             epoch,
             heart: Arc::clone(&self.heart),
+            supervision: Arc::clone(&self.supervision),
             said: AtomicU64::new(0),
         })
     }

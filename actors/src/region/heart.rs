@@ -31,6 +31,17 @@ pub enum WardState {
     Off,
 }
 
+impl WardState {
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Running => "running",
+            Self::Restarting => "restarting",
+            Self::Held => "held",
+            Self::Off => "off",
+        }
+    }
+}
+
 /// What chaos, supervision or a person wants of a room.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Order {

@@ -120,7 +120,32 @@ pub struct RhythmsDiscovered {
     pub events: usize,
 }
 
+/// Asks the sense of the brain's own health to look at its rooms.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct SenseVitals {}
+
+/// How a room is.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct RoomVitals {
+    pub room: String,
+    /// `running`, `restarting`, `held` or `off`.
+    pub state: String,
+    /// Since the start of the process.
+    pub restarts: u64,
+}
+
+/// How all rooms are, in the order of the anatomy.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct VitalsSensed {
+    pub rooms: Vec<RoomVitals>,
+    /// Why nothing is known, where nothing is.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub reason: Option<String>,
+}
+
 signal! {
+    SenseVitals: Anywhere, Transient;
+    VitalsSensed: Anywhere, Transient;
     ListLinks: Anywhere, Transient;
     LinksListed: Anywhere, Transient;
     ReportPain: Anywhere, Transient;
@@ -133,6 +158,9 @@ signal! {
 
 impl Query for ListLinks {
     type Answer = LinksListed;
+}
+impl Query for SenseVitals {
+    type Answer = VitalsSensed;
 }
 impl Query for ReportPain {
     type Answer = PainReported;

@@ -434,6 +434,7 @@ impl AgentSettings {
                 tools: Arc::clone(&registry),
                 names: agent.names.clone(),
                 mode: mode.as_str().into(),
+                zone: agent.zone(),
             },
             registry,
             tool_servers: Arc::new(ToolServers::new(Vec::new(), &[], ListFolder::default())),

@@ -128,6 +128,13 @@ async fn chaos_breaks_a_room_and_the_door_shows_it() {
         }
     }
     assert!(house.say("hello").await["reply"].is_string(), "it goes on");
+    // The brain can tell it of itself too.
+    let told = house.post("/v1/introspection/system_stats", &json!({})).await.body;
+    let health = &told["health"];
+    assert_eq!(health["restarts"], 2, "{health}");
+    assert_eq!(health["rooms"].as_u64(), Some(house.served.agent.parts.len() as u64), "{health}");
+    let rebuilt: Vec<&Value> = health["not_as_usual"].as_array().into_iter().flatten().collect();
+    assert!(rebuilt.iter().any(|one| one["room"] == "hippocampus" && one["restarts"] == 1), "{health}");
     assert_eq!(house.post("/v1/chaos/fail-disk", &json!({})).await.body["disk"], "fails");
     assert_eq!(house.get("/v1/chaos").await.body["disk"], "fails");
     assert_eq!(house.post("/v1/chaos/restore-disk", &json!({})).await.body["disk"], "works");

@@ -197,6 +197,7 @@ mod tests {
             tools: Arc::new(core_registry().expect("good specs")),
             names: vec!["maxim".into()],
             mode: "active".into(),
+            zone: jiff::tz::TimeZone::UTC,
         };
         known(tool, &params, Some(&kitchen()), &settings).expect("one of these tools")
     }

@@ -3,6 +3,8 @@
 mod affordances;
 mod narrative;
 pub mod region;
+mod stats;
 mod times;
 
 pub use region::{Introspector, IntrospectorEvent, IntrospectorSettings};
+pub use times::moment;

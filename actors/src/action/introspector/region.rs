@@ -9,12 +9,13 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
+use jiff::tz::TimeZone;
 use jiff::{SignedDuration, Timestamp};
 use maxim_bus::signals::bridges::{EnergyReported, ReportEnergy};
 use maxim_bus::signals::concepts::{AssociatedRecalled, ConceptsFound, FindConcepts, RecallAssociated};
 use maxim_bus::signals::introspection::{
-    DiscoverRhythms, ForeseeVerdict, LinksListed, ListLinks, PainReported, ReportPain, RhythmsDiscovered,
-    VerdictForeseen,
+    DiscoverRhythms, ForeseeVerdict, LinksListed, ListLinks, PainReported, ReportPain, RhythmsDiscovered, SenseVitals,
+    VerdictForeseen, VitalsSensed,
 };
 use maxim_bus::signals::numbers::{Calculate, Calculated};
 use maxim_bus::signals::recall::{
@@ -22,13 +23,13 @@ use maxim_bus::signals::recall::{
     RecallEpisodes, ReportStats, StatsReported, TimeDescribed,
 };
 use maxim_bus::signals::scene::{SceneSurveyed, SurveyScene};
-use maxim_bus::signals::similarity::{FindSimilar, SimilarFound};
+use maxim_bus::signals::similarity::{FindSimilar, Similar, SimilarFound};
 use maxim_bus::signals::working_memory::{SurveyWorkingMemory, WorkingMemorySurveyed};
 use maxim_bus::{MessageId, RegionName, Stage, Trust};
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, Value as Json, json};
 
-use super::{affordances, narrative, times};
+use super::{affordances, narrative, stats, times};
 use crate::action::tools::ToolRegistry;
 use crate::action::tools::narrative::{EXAMINE, THINK};
 use crate::region::{Card, Hears, Pulse, Region};
@@ -50,6 +51,8 @@ pub struct IntrospectorSettings {
     pub names: Vec<String>,
     /// Its mode, as configured.
     pub mode: String,
+    /// Where a day begins.
+    pub zone: TimeZone,
 }
 
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
@@ -95,6 +98,7 @@ wiring!(Introspector {
         WorkingMemorySurveyed,
         VerdictForeseen,
         RhythmsDiscovered,
+        VitalsSensed,
     ],
     back: [],
     emits: [
@@ -113,6 +117,7 @@ wiring!(Introspector {
         SurveyWorkingMemory,
         ForeseeVerdict,
         DiscoverRhythms,
+        SenseVitals,
         InquiryAnswered,
     ],
 });
@@ -207,8 +212,8 @@ impl Introspector {
 /// What the tool gives.
 fn compose(open: &Open, mut reports: BTreeMap<String, Json>) -> Json {
     if open.tool == "system_stats" {
-        let missing: Vec<&String> = open.waiting.values().filter(|room| !reports.contains_key(*room)).collect();
-        return json!({ "regions": reports, "missing": missing });
+        let missing = open.waiting.values().filter(|room| !reports.contains_key(*room)).cloned().collect();
+        return stats::summed(reports, missing);
     }
     if reports.len() < 2 && open.waiting.len() < 2 {
         return reports.pop_first().map_or(Json::Null, |(_, report)| report);
@@ -261,6 +266,14 @@ impl Hears<Inquiry> for Introspector {
 /// Most results of a tool that the agent calls; batch doors may ask for more.
 const MOST: u64 = 20;
 
+/// Results when nobody says how many.
+const LIMIT: u64 = 5;
+
+fn found_at_most(params: &Json) -> usize {
+    let limit = params.get("limit").and_then(Json::as_u64).filter(|limit| *limit > 0);
+    usize::try_from(limit.unwrap_or(LIMIT)).unwrap_or(usize::MAX)
+}
+
 /// The parameters, with no higher limit than the agent may have.
 fn bounded(inquiry: &Inquiry) -> Json {
     let mut params = inquiry.params.clone();
@@ -273,14 +286,17 @@ fn bounded(inquiry: &Inquiry) -> Json {
 /// Asks the rooms that know; which questions are out.
 fn ask(inquiry: &Inquiry, pulse: &mut Pulse<'_, Introspector>) -> Result<BTreeMap<MessageId, String>, String> {
     let bad = |error: serde_json::Error| format!("{}: {error}", inquiry.tool);
+    let params = times::read(inquiry, &pulse.settings().zone)?;
     let (room, question) = match inquiry.tool.as_str() {
         "memory_recall" => {
-            let filter: EpisodeFilter = serde_json::from_value(inquiry.params.clone()).map_err(bad)?;
+            let filter: EpisodeFilter = serde_json::from_value(params).map_err(bad)?;
             let (except, until) = (inquiry.turn, Some(pulse.now() + pulse.settings().deadline));
             ("hippocampus", pulse.ask("hippocampus", RecallEpisodes { filter, except, waits: true, until }))
         }
         "similarity_search" => {
-            let query: FindSimilar = serde_json::from_value(inquiry.params.clone()).map_err(bad)?;
+            let mut query: FindSimilar = serde_json::from_value(params).map_err(bad)?;
+            // The turn that asks is like its own words; it is left out of the answer.
+            query.limit = found_at_most(&inquiry.params) + usize::from(inquiry.turn.is_some());
             ("entorhinal_cortex", pulse.ask("entorhinal_cortex", query))
         }
         "predict_outcome" => {
@@ -356,7 +372,9 @@ fn ask(inquiry: &Inquiry, pulse: &mut Pulse<'_, Introspector>) -> Result<BTreeMa
         }
         "system_stats" => {
             let rooms = pulse.settings().rooms.clone();
-            return Ok(rooms.into_iter().map(|room| (pulse.ask(room, ReportStats {}), room.to_owned())).collect());
+            let vitals = (pulse.ask(stats::VITALS, SenseVitals {}), stats::VITALS.to_owned());
+            let asked = rooms.into_iter().map(|room| (pulse.ask(room, ReportStats {}), room.to_owned()));
+            return Ok(asked.chain([vitals]).collect());
         }
         THINK | EXAMINE if pulse.settings().tools.get(&inquiry.tool).is_some() => {
             return Ok(narrative::questions(inquiry, pulse));
@@ -381,7 +399,11 @@ impl Hears<SimilarFound> for Introspector {
             self.answer(inquiry, open, Json::Null, Some(format!("{}: {problem}", open.tool)), pulse);
             return;
         }
-        self.reported("entorhinal_cortex", json!({ "results": answer.results }), pulse);
+        let Some((_, _, open)) = self.asked(pulse) else { return };
+        let own = open.turn.map(|turn| turn.to_string());
+        let others = answer.results.iter().filter(|found| Some(&found.id) != own.as_ref());
+        let results: Vec<&Similar> = others.take(found_at_most(&open.params)).collect();
+        self.reported("entorhinal_cortex", json!({ "results": results }), pulse);
     }
 }
 
@@ -480,6 +502,12 @@ impl Hears<AssociatedRecalled> for Introspector {
 impl Hears<EnergyReported> for Introspector {
     fn hear(&self, answer: &EnergyReported, pulse: &mut Pulse<'_, Self>) {
         self.reported("energy", answer.report.clone(), pulse);
+    }
+}
+
+impl Hears<VitalsSensed> for Introspector {
+    fn hear(&self, sensed: &VitalsSensed, pulse: &mut Pulse<'_, Self>) {
+        self.reported(stats::VITALS, stats::health(sensed), pulse);
     }
 }
 

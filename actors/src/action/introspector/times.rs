@@ -1,10 +1,45 @@
 //! The question of a time and its answer, as tools and doors write them.
 
-use maxim_bus::signals::recall::{DescribeTime, TimeBins, TimeDescribed};
+use jiff::Timestamp;
+use jiff::civil::Date;
+use jiff::tz::TimeZone;
+use maxim_bus::signals::recall::{DescribeTime, Inquiry, TimeBins, TimeDescribed};
 use serde_json::{Value as Json, json};
 
 /// Episodes that are named when nobody says how many.
 const LIMIT: u64 = 5;
+
+/// Fields that hold a time.
+const TIMES: [&str; 2] = ["time_after", "time_before"];
+
+/// The parameters, with times for the words that they were given in.
+///
+/// # Errors
+/// A word is no time; the field, what was expected and what came, in words.
+pub(super) fn read(inquiry: &Inquiry, zone: &TimeZone) -> Result<Json, String> {
+    let mut params = inquiry.params.clone();
+    for name in TIMES {
+        let Some(word) = params.get(name).and_then(Json::as_str) else { continue };
+        let time = moment(word, zone).map_err(|_| {
+            let expected = "a time such as 2026-01-31T08:00:00Z, or a date such as 2026-01-31";
+            format!("{}: field {name:?}: expected {expected}, got {word:?}", inquiry.tool)
+        })?;
+        params[name] = time.to_string().into();
+    }
+    Ok(params)
+}
+
+/// A time, or the start of a day where only its date is given.
+///
+/// # Errors
+/// It is neither.
+pub fn moment(word: &str, zone: &TimeZone) -> Result<Timestamp, jiff::Error> {
+    let is_date = !word.contains(['T', 't', ' ', ':']);
+    match word.parse::<Date>() {
+        Ok(day) if is_date => Ok(day.to_zoned(zone.clone())?.timestamp()),
+        _ => word.parse(),
+    }
+}
 
 pub(super) fn flag(params: &Json, name: &str) -> bool {
     params.get(name).and_then(Json::as_bool).unwrap_or(false)
@@ -38,6 +73,10 @@ pub(super) fn report(time: &TimeDescribed) -> Json {
         several => json!(several),
     };
     let typical: Vec<Json> = typical.iter().map(|(kind, times)| json!({ "kind": kind, "times": times })).collect();
+    let clocks = clocks.as_ref().map_or_else(
+        || json!({ "available": false, "reason": "the oscillators are switched off (memory.oscillators)" }),
+        |clocks| json!(clocks),
+    );
     json!({
         "hour": asked(&bins.hours), "day": asked(&bins.days), "week": asked(&bins.weeks), "month": asked(&bins.months),
         "now": now, "matching": matching, "total": total, "episodes": episodes, "typical": typical, "clocks": clocks,

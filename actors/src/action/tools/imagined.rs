@@ -108,7 +108,8 @@ mod tests {
         let permit = latch.permit(EffectKind::Other).expect("not stopped");
         let hands = Hands::new(folder.path(), crate::action::tools::Mode::Active, folder.path());
         let tool = registry.hands_on("write_file").expect("it is there");
-        assert_eq!(tool.run(&params, &permit, &hands).output, json!({ "bytes": 1 }));
+        let as_run = registry.validate("write_file", &params).expect("valid");
+        assert_eq!(tool.run(&as_run, &permit, &hands).output, json!({ "bytes": 1 }));
         let other = tool.run(&json!({ "path": "b.txt", "content": "a" }), &permit, &hands);
         assert!(!other.success && other.error.is_some_and(|error| error.contains("only imagined")));
         assert!(std::fs::read_dir(folder.path()).expect("readable").next().is_none());

@@ -47,15 +47,18 @@ impl ParamError {
 
 /// The `limit` candidates most like `name`, best first; those unlike it are left out.
 pub fn nearest<'a>(name: &str, candidates: impl Iterator<Item = &'a str>, limit: usize) -> Vec<String> {
+    let near = by_likeness(name, candidates).into_iter().filter(|(score, _)| *score >= LIKENESS);
+    near.take(limit).map(|(_, candidate)| candidate.to_owned()).collect()
+}
+
+/// All candidates with how like `name` they are, 0 to 1, best first; equally like ones in alphabetical order.
+pub(super) fn by_likeness<'a>(name: &str, candidates: impl Iterator<Item = &'a str>) -> Vec<(f64, &'a str)> {
     let name = name.to_lowercase();
-    let mut scored: Vec<(f64, &str)> = candidates
-        .map(|candidate| {
-            (strsim::jaro_winkler(&name, candidate).max(strsim::sorensen_dice(&name, candidate)), candidate)
-        })
-        .filter(|(score, _)| *score >= LIKENESS)
-        .collect();
+    let likeness =
+        |candidate: &str| strsim::jaro_winkler(&name, candidate).max(strsim::sorensen_dice(&name, candidate));
+    let mut scored: Vec<(f64, &str)> = candidates.map(|candidate| (likeness(candidate), candidate)).collect();
     scored.sort_by(|a, b| b.0.total_cmp(&a.0).then(a.1.cmp(b.1)));
-    scored.into_iter().take(limit).map(|(_, candidate)| candidate.to_owned()).collect()
+    scored
 }
 
 /// See [`super::ToolRegistry::validate`].

@@ -270,9 +270,10 @@ impl ToolRegistry {
         }
     }
 
-    /// The `limit` names most like `name`, best first; equally like ones in alphabetical order.
+    /// The `limit` names most like `name`, best first, however unlike they are; equally like ones in alphabetical order.
     pub fn nearest(&self, name: &str, limit: usize) -> Vec<String> {
-        params::nearest(name, self.names(), limit)
+        let near = params::by_likeness(name, self.names());
+        near.into_iter().take(limit).map(|(_, candidate)| candidate.to_owned()).collect()
     }
 
     /// Applies parameter aliases and defaults and checks against the tool's schema. The answer is what the tool may be

@@ -175,6 +175,17 @@ impl Agenda {
         moves
     }
 
+    /// Whoever the turn of what was given up was for has heard of it.
+    pub fn heard(&mut self, turn: MessageId) -> Moves {
+        let mut moves = Moves::new();
+        let is_it = |goal: &&Goal| goal.state == GoalState::Dropped && goal.turn == Some(turn);
+        if let Some(goal) = self.ended.iter().find(is_it).cloned() {
+            let told = Some(format!("{}/{}", goal.channel, goal.sender));
+            self.set(Goal { turn: None, told, ..goal }, &mut moves);
+        }
+        moves
+    }
+
     /// A stop: what is pursued is given up, and what was laid aside is asked about before it goes on.
     pub fn stop(&mut self, reason: &str, now: Timestamp) -> Moves {
         let mut moves = Moves::new();
@@ -195,11 +206,14 @@ impl Agenda {
     /// There is no such goal, or it is over; in words.
     pub fn give_up(&mut self, id: MessageId, by: &str, now: Timestamp) -> Result<Moves, String> {
         let goal = self.open(id)?;
+        // Who gives their own goal up knows of it.
+        let told = (goal.sender == by).then(|| format!("{}/{}", goal.channel, goal.sender));
+        let reason = format!("given up by {by}");
         if self.active.as_ref().is_some_and(|active| active.id == id) {
-            return Ok(self.end(GoalState::Dropped, format!("given up by {by}"), None, now));
+            return Ok(self.end(GoalState::Dropped, reason, told, now));
         }
         let mut moves = Moves::new();
-        self.set(entering(goal, GoalState::Dropped, now, format!("given up by {by}")), &mut moves);
+        self.set(Goal { told, ..entering(goal, GoalState::Dropped, now, reason) }, &mut moves);
         Ok(moves)
     }
 

@@ -196,7 +196,10 @@ impl Hears<TurnEnded> for Goals {
     fn hear(&self, ended: &TurnEnded, pulse: &mut Pulse<'_, Self>) {
         let mut after = self.agenda.clone();
         let Some(goal) = after.active().filter(|goal| goal.turn == Some(ended.turn)).cloned() else {
-            let moves = after.lost(ended.turn);
+            let mut moves = after.lost(ended.turn);
+            if ended.spoken {
+                moves.extend(after.heard(ended.turn));
+            }
             return self.moved(after, moves, pulse);
         };
         let told = ended.spoken.then(|| format!("{}/{}", goal.channel, goal.sender));

@@ -1,21 +1,21 @@
 //! What goals mean for turns: what is laid aside keeps its steps until its time comes, and a person is asked where something
 //! has changed meanwhile.
 //!
-//! Law: a step that is out comes to its end; the next one is not begun while the turn is parked. "Your next goal is to …"
-//! gives a goal, "what is your goal" is answered from what the goals room told, a yes or no to the question whether to go on
-//! is for that goal.
+//! Law: a step that is out comes to its end; the next one is not begun while the turn is parked. What is said of goals is read
+//! by `goal_words.rs`: one is given, one is given up, they are asked for. A yes or no to the question whether to go on is for
+//! the goal that the question was about.
 
 use maxim_bus::MessageId;
 use maxim_bus::Trust;
 use maxim_bus::signals::goal::{Goal, GoalChanged, GoalState, GoalWish, GoalWished};
 use serde::{Deserialize, Serialize};
 
+use super::Understanding;
 use super::counsel::who;
+use super::goal_words::{GivenUp, asked_for, given, given_up};
 use super::plan::Plan;
 use super::region::{Habit, HabitEvent};
-use super::tokens::Utterance;
 use super::turn::Turn;
-use super::{Understanding, answer, courtesy};
 use crate::region::{Hears, Pulse};
 
 /// Questions whether to go on that are kept.
@@ -26,11 +26,20 @@ const QUESTIONS: usize = 16;
 pub struct KnownGoals {
     active: Option<String>,
     suspended: Vec<String>,
-    /// Goals that have not ended, with their words, the newest last.
-    #[serde(default)]
-    open: Vec<(MessageId, String)>,
     /// Goals whose person was asked whether to go on, the newest last: `channel/person`, the goal and its words.
     questions: Vec<(String, MessageId, String)>,
+    /// All that isn't over, with its words, in the order of its last change.
+    #[serde(default)]
+    open: Vec<OpenGoal>,
+}
+
+/// A goal that isn't over.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+struct OpenGoal {
+    id: MessageId,
+    title: String,
+    state: GoalState,
+    turn: Option<MessageId>,
 }
 
 impl KnownGoals {
@@ -45,19 +54,22 @@ impl KnownGoals {
             }
         }
         let mut open = self.open.clone();
-        open.retain(|(id, _)| *id != goal.id);
-        if !matches!(goal.state, GoalState::Done | GoalState::Failed | GoalState::Dropped) {
-            open.push((goal.id, goal.title.clone()));
-            if open.len() > QUESTIONS {
-                open.remove(0);
-            }
+        open.retain(|known| known.id != goal.id);
+        if !goal.state.is_over() {
+            let (id, title, state, turn) = (goal.id, goal.title.clone(), goal.state, goal.turn);
+            open.push(OpenGoal { id, title, state, turn });
         }
-        Self { active: changed.active.clone(), suspended: changed.suspended.clone(), open, questions }
+        Self { active: changed.active.clone(), suspended: changed.suspended.clone(), questions, open }
     }
 
     /// What is pursued.
     pub fn active(&self) -> Option<String> {
         self.active.clone()
+    }
+
+    /// Another goal came in between before this turn, which pursues one, had begun.
+    pub fn is_laid_aside(&self, turn: MessageId) -> bool {
+        self.open.iter().any(|goal| goal.turn == Some(turn) && goal.state == GoalState::Suspended)
     }
 
     /// Whether this person was asked whether to go on.
@@ -66,73 +78,41 @@ impl KnownGoals {
     }
 
     fn words(&self) -> String {
-        let aside = match &self.suspended[..] {
-            [] => String::new(),
-            aside => {
-                let aside: Vec<String> = aside.iter().rev().map(|title| format!("“{title}”")).collect();
-                format!(" Laid aside: {}.", aside.join(", "))
-            }
+        let told = |what: &str, titles: Vec<&String>| match titles.is_empty() {
+            true => String::new(),
+            false => format!(" {what}: {}.", quoted(titles)),
         };
+        let waiting = self.open.iter().filter(|goal| goal.state == GoalState::Proposed).map(|goal| &goal.title);
+        let rest = told("Laid aside", self.suspended.iter().rev().collect()) + &told("Waiting", waiting.collect());
         match &self.active {
-            Some(active) => format!("My goal is “{active}”.{aside}"),
-            None => format!("I pursue no goal at present.{aside}"),
+            Some(active) => format!("My goal is “{active}”.{rest}"),
+            None => format!("I pursue no goal at present.{rest}"),
+        }
+    }
+
+    /// The goals that are meant to be given up, with their words; else what is said instead.
+    fn meant(&self, wanted: &GivenUp) -> Result<Vec<(MessageId, String)>, String> {
+        let is_meant = |goal: &&OpenGoal| match wanted {
+            GivenUp::Present => goal.state == GoalState::Active,
+            GivenUp::That | GivenUp::All => true,
+            GivenUp::Named(words) => goal.title.to_lowercase().contains(&words.to_lowercase()),
+        };
+        let found: Vec<(MessageId, String)> =
+            self.open.iter().filter(is_meant).map(|goal| (goal.id, goal.title.clone())).collect();
+        match (found.len(), wanted) {
+            (0, GivenUp::Named(words)) => Err(format!("I have no goal “{words}”. {}", self.words())),
+            (0, _) => Err(self.words()),
+            (1, _) | (_, GivenUp::All) => Ok(found),
+            _ => {
+                let titles = quoted(found.iter().map(|(_, title)| title).collect());
+                Err(format!("Which one shall I give up: {titles}? Say “give up the goal to …” with its words."))
+            }
         }
     }
 }
 
-/// The goal in "your next goal is to tidy up", "new goal: tidy up".
-fn given(text: &str) -> Option<&str> {
-    let lower = text.to_lowercase();
-    if lower.len() != text.len() {
-        return None; // cut at bytes of another text
-    }
-    let mut at = 0;
-    let mut eat = |words: &[&str]| {
-        let rest = lower.get(at..)?;
-        let skipped = rest.len() - rest.trim_start_matches([' ', ',']).len();
-        let word = words.iter().find(|word| rest[skipped..].starts_with(**word))?;
-        at += skipped + word.len();
-        Some(())
-    };
-    let _ = eat(&["please"]);
-    let owned = eat(&["your "]).is_some();
-    let next = eat(&["next ", "new "]).is_some();
-    eat(&["goal"])?;
-    if !owned && !next {
-        return None;
-    }
-    eat(&["is now to ", "is now ", "is to ", "is ", "to ", ": to ", ":"])?;
-    let title = text.get(at..)?.trim().trim_end_matches('.');
-    (!title.is_empty() && !title.ends_with('?')).then_some(title)
-}
-
-/// What "drop that goal" or "forget the goal to tidy up" says of the goal: nothing, or its words.
-fn dropped(text: &str) -> Option<String> {
-    const VERBS: [&str; 9] =
-        ["drop", "forget", "forget about", "cancel", "abandon", "give up", "give up on", "stop pursuing", "scrap"];
-    let said = Utterance::read(text);
-    let (lo, hi) = (courtesy::lead(&said, &[]).lo, said.len());
-    let verb = VERBS.iter().filter_map(|verb| said.starts(lo, hi, verb)).max()?;
-    let mut at = lo + verb;
-    while ["that", "this", "the", "your", "my", "last", "current", "present"].contains(&said.word(at)) {
-        at += 1;
-    }
-    let is_asked = said.tokens.last().and_then(|last| last.closes) == Some('?');
-    (said.word(at) == "goal" && !is_asked).then(|| said.span(at + 1, hi).to_owned())
-}
-
-fn asked_for(text: &str) -> bool {
-    const QUESTIONS: [&str; 6] = [
-        "what is your goal",
-        "what's your goal",
-        "what are your goals",
-        "what goal do you have",
-        "what goals do you have",
-        "what are you working on",
-    ];
-    let lower = text.to_lowercase();
-    let asked = lower.trim().trim_end_matches(['?', '!', '.', ' ']);
-    QUESTIONS.iter().any(|question| asked == *question || asked == format!("{question} now"))
+fn quoted(titles: Vec<&String>) -> String {
+    titles.into_iter().map(|title| format!("“{title}”")).collect::<Vec<_>>().join(", ")
 }
 
 impl Habit {
@@ -165,23 +145,14 @@ impl Habit {
                 if self.goals.active.is_some() { "I take it up when the present one has ended" } else { "I begin" };
             return words(format!("Understood, a goal: “{title}”. {when}."), "I am given a goal.");
         }
-        if let Some(which) = dropped(&turn.text) {
-            let meant: Vec<&(MessageId, String)> =
-                self.goals.open.iter().filter(|(_, title)| answer::bears_on(&which, title)).collect();
-            return match &meant[..] {
-                [] => words(
-                    format!("There is no such goal, so I drop none. {}", self.goals.words()),
-                    "I am told to drop a goal.",
-                ),
-                [(goal, title)] => {
-                    wish(GoalWish::Drop { goal: *goal }, pulse);
-                    words(format!("I leave it at that: “{title}” is given up."), "I am told to drop a goal.")
-                }
-                several => {
-                    let titles: Vec<String> = several.iter().map(|(_, title)| format!("“{title}”")).collect();
-                    words(format!("Which goal shall I drop: {}?", titles.join(", ")), "I am told to drop a goal.")
-                }
+        if let Some(wanted) = given_up(&turn.text) {
+            let found = match self.goals.meant(&wanted) {
+                Ok(found) => found,
+                Err(instead) => return words(instead, "I am to give up a goal, and don't know which."),
             };
+            found.iter().for_each(|(goal, _)| wish(GoalWish::Drop { goal: *goal }, pulse));
+            let titles = quoted(found.iter().map(|(_, title)| title).collect());
+            return words(format!("I give up {titles}."), "I am told to give up a goal.");
         }
         let who = who(&turn.channel, &turn.sender);
         let (_, goal, title) = self.goals.questions.iter().rev().find(|(asked, ..)| *asked == who)?.clone();
@@ -277,35 +248,16 @@ impl Hears<GoalChanged> for Habit {
             GoalState::Dropped => {
                 turn.said = vec![format!("I have left “{}”: {}.", goal.title, goal.reason)];
                 turn.reply = None;
-                self.end(turn, false, pulse);
+                if goal.told.is_some() {
+                    return self.end(turn, false, pulse);
+                }
+                // Whose goal it was hears of it; what is out, or thought about, comes to nothing.
+                turn.steps.clear();
+                (turn.current, turn.waiting, turn.wish) = (None, None, None);
+                (turn.thinking, turn.aside) = (false, false);
+                self.go_on(turn, pulse);
             }
             _ => {}
         }
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_goal_is_given_in_plain_words_and_nothing_else_gives_one() {
-        for (text, goal) in [
-            ("your next goal is to tidy up", Some("tidy up")),
-            ("Your goal is to create a file a.txt with the text x", Some("create a file a.txt with the text x")),
-            ("New goal: find the key.", Some("find the key")),
-            ("please, your new goal is now to rest", Some("rest")),
-            ("what is your goal?", None),
-            ("the goal is to win", None),
-            ("your goal is what?", None),
-            ("your goal", None),
-            ("goals are good", None),
-            ("İ your goal is x", None),
-        ] {
-            assert_eq!(given(text), goal, "{text}");
-        }
-        assert!(asked_for("What is your goal?"));
-        assert!(asked_for("what are you working on now?"));
-        assert!(!asked_for("what is your goal keeper called?"));
     }
 }

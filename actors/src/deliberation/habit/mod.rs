@@ -13,6 +13,7 @@ mod corrections;
 mod counsel;
 mod courtesy;
 mod days;
+mod goal_words;
 mod goals;
 mod grammar;
 mod guard;

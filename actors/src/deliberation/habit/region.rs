@@ -397,6 +397,7 @@ impl Hears<EnrichedPercept> for Habit {
             recalled: found(&enriched.recalled),
             knowledge: enriched.knowledge.clone(),
             brief: self.counsel.is_brief(&who(&origin.channel, &origin.sender), pulse.now(), &pulse.settings().zone),
+            aside: self.goals.is_laid_aside(pulse.turn()),
             ..Turn::new(pulse.turn(), pulse.trust(), &origin.channel, &origin.sender)
         };
         if percept.is_said() {

@@ -67,9 +67,8 @@ impl NameTally {
     fn answer(&self, name: &str, nearest: &[String], tools: &ToolRegistry) -> String {
         let name: String = name.chars().take(80).collect();
         let all = || tools.names().collect::<Vec<_>>().join(", ");
-        match (nearest.is_empty(), self.in_a_row) {
-            (false, 0 | 1) => format!("there is no tool {name:?}; the nearest are {}", nearest.join(", ")),
-            (true, 0 | 1) => format!("there is no tool {name:?}, and none is called like it"),
+        match self.in_a_row {
+            0 | 1 => format!("there is no tool {name:?}; the nearest are {}", nearest.join(", ")),
             _ => format!("there is no tool {name:?} either; these are all: {}", all()),
         }
     }

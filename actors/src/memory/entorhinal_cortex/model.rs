@@ -7,6 +7,7 @@ use serde::{Deserialize, Serialize};
 use crate::language::packed::PackedVector;
 use crate::language::signature::{Signature, signature};
 use crate::language::{Encoder, EncoderId};
+use crate::memory::clipped;
 
 /// Characters of a text that an answer carries.
 const CLIP: usize = 600;
@@ -47,7 +48,7 @@ impl Item {
 
     pub fn answer(self, score: f64, parts: LikenessParts) -> Similar {
         let Situation { layer, id, at, text, goal, tool, success, .. } = self.situation;
-        Similar { id, layer, score, parts, timestamp: at, goal, tool, success, text: text.chars().take(CLIP).collect() }
+        Similar { id, layer, score, parts, timestamp: at, goal, tool, success, text: clipped(&text, CLIP) }
     }
 }
 

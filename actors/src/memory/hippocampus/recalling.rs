@@ -11,6 +11,7 @@ use super::model::{EpisodicMemory, Provenance, Trust};
 use super::region::{Hippocampus, HippocampusEvent, episode_key, id_key};
 use super::spreading::Spreading;
 use super::text_index::{By, Meant, Query};
+use crate::memory::clipped;
 use crate::memory::entorhinal_cortex::EntorhinalCortex;
 use crate::region::{Hears, Pulse, Region, Waiting};
 
@@ -120,7 +121,7 @@ pub(super) fn recalled(episode: EpisodicMemory, score: f64, via: Via) -> Recalle
         goal,
         tool,
         success,
-        text: episode.perception.text.chars().take(CLIP).collect(),
+        text: clipped(&episode.perception.text, CLIP),
         people: episode.perception.people,
         result: episode.outcome.map(|outcome| outcome.result).filter(|result| !result.is_empty()),
         trust: bus_trust(episode.trust),

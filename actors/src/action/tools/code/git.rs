@@ -26,7 +26,7 @@ impl<'a> Git<'a> {
         let git = Self { program: program(&hands.sandbox, "git", fix)?, folder, hands, permit };
         let inside = git.ask(&["rev-parse", "--is-inside-work-tree"])?;
         if inside.stdout.text.trim() != "true" {
-            let said = inside.stderr.text.trim();
+            let said = inside.stderr.text.lines().next().unwrap_or_default();
             let message = format!(
                 "{} is in no git repository that can be reached ({said}); make one with `git init`",
                 folder.display()

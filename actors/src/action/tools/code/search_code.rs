@@ -10,6 +10,7 @@ use maxim_bus::clock::Stopwatch;
 use maxim_bus::latch::Permit;
 use serde_json::{Value, json};
 
+use crate::action::tools::files::ignored::heed_above;
 use crate::action::tools::{Access, ErrorKind, Hands, Tool, ToolFailure, ToolOutcome, ToolSpec};
 use crate::gate::fear_agent::may_hold_secret;
 
@@ -127,7 +128,7 @@ fn search(params: &Value, hands: &Hands) -> Result<ToolOutcome, ToolFailure> {
     let root = if start.is_dir() { start.clone() } else { start.parent().unwrap_or(&start).to_owned() };
     let mut found = Found::new(number(params, "limit", LIMIT), hands.output_cap);
     let watch = Stopwatch::start();
-    for path in candidates(&start, &root, only.as_ref()) {
+    for path in candidates(&start, &root, only.as_ref(), hands) {
         if found.searched >= MOST_FILES || watch.elapsed() >= hands.deadline {
             found.ended = Some(format!("the search ended after {} files; search a folder below", found.searched));
             break;
@@ -169,10 +170,12 @@ fn candidates<'a>(
     start: &'a Path,
     root: &'a Path,
     only: Option<&'a GlobMatcher>,
+    hands: &Hands,
 ) -> impl Iterator<Item = PathBuf> + use<'a> {
     let mut walk = WalkBuilder::new(start);
     // The machine's own ignore files are no part of the working folder, so they don't decide what is seen.
     walk.require_git(false).git_global(false).parents(false).follow_links(false).sort_by_file_path(|a, b| a.cmp(b));
+    heed_above(&mut walk, start, hands);
     walk.build().flatten().filter(|entry| entry.file_type().is_some_and(|kind| kind.is_file())).filter_map(
         move |entry| {
             let path = entry.into_path();

@@ -8,6 +8,7 @@ use maxim_bus::clock::Stopwatch;
 use maxim_bus::latch::Permit;
 use serde_json::{Value, json};
 
+use super::ignored::heed_above;
 use super::{size, text};
 use crate::action::tools::{Access, ErrorKind, Hands, Tool, ToolFailure, ToolOutcome, ToolSpec};
 
@@ -203,6 +204,9 @@ fn walk(folder: &Path, matcher: &GlobMatcher, all: bool, depth: Option<usize>, h
         .parents(false)
         .follow_links(false)
         .max_depth(depth);
+    if !all {
+        heed_above(&mut walk, folder, hands);
+    }
     let mut found = Found { entries: Vec::new(), ended: None };
     // An entry that can't be read is left out like one that isn't there.
     for (count, entry) in walk.build().flatten().enumerate() {

@@ -2,6 +2,7 @@
 
 mod edit_file;
 mod glob;
+pub(super) mod ignored;
 pub mod place;
 mod read_file;
 pub mod reversal;

@@ -151,6 +151,11 @@ fn stats(output: &Value) -> String {
         [] => format!("I am well: all {} rooms that were asked answer.", regions.len()),
         off => format!("{} of {} rooms can't answer: {}.", off.len(), regions.len(), off.join(", ")),
     };
+    let rebuilt = output["health"]["not_as_usual"].as_array().into_iter().flatten();
+    let rebuilt: Vec<String> = rebuilt
+        .map(|one| format!("{} is {} ({} restarts)", word(one, "room"), word(one, "state"), one["restarts"]))
+        .collect();
+    let well = if rebuilt.is_empty() { well } else { format!("{well} Not as usual: {}.", rebuilt.join(", ")) };
     let (episodes, concepts) = (count("hippocampus", "episodes"), count("anterior_temporal_lobe", "concepts"));
     format!("{well} I remember {episodes} episodes and know {concepts} concepts. `maxim status` shows more.")
 }

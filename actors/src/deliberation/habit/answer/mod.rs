@@ -1,5 +1,6 @@
 //! Words answers from what is known, and from nothing else.
 
+mod deeds;
 mod evidence;
 mod inward;
 mod knowledge;

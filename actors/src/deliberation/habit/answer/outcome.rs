@@ -3,7 +3,7 @@
 use maxim_bus::signals::outcome::ToolResult;
 use serde_json::{Value, json};
 
-use super::{SHOWN_CHARS, bounded, inward};
+use super::{SHOWN_CHARS, bounded, deeds, inward};
 
 /// Most names listed in a reply.
 const LISTED: usize = 30;
@@ -38,6 +38,9 @@ pub fn outcome(tool: &str, params: &Value, result: &Value) -> String {
         "respond" | "speak" => text(params, &["text", "message"]).unwrap_or_default(),
         "read_file" => content(&path, output),
         "write_file" => match number(output, &["bytes", "bytes_written", "written", "size"]) {
+            Some(bytes) if output["appended"] == Value::Bool(true) => {
+                format!("I added {bytes} bytes to the end of {path}. “undo that” takes them away.")
+            }
             Some(bytes) if output["created"] == Value::Bool(false) => {
                 format!("I wrote {bytes} bytes to {path}, in place of what it held. “undo that” brings that back.")
             }
@@ -77,7 +80,10 @@ pub fn outcome(tool: &str, params: &Value, result: &Value) -> String {
             Some("brief") => "I show my thinking in a line now.".into(),
             _ => "I show all of my thinking now.".into(),
         },
-        _ => return inward::told(tool, params, output).unwrap_or_else(|| plain(tool, output)),
+        _ => match deeds::told(tool, output) {
+            Some(said) => said,
+            None => return inward::told(tool, params, output).unwrap_or_else(|| plain(tool, output)),
+        },
     };
     // Tools say in words what they left out.
     match output["cut"].as_str() {
