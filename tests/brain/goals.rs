@@ -429,21 +429,3 @@ fn with_too_little_energy_and_nothing_to_do_it_goes_to_rest_once_and_tells_nobod
     let taken_up = rest(true).0.first().map(|goal| goal.proposed_at);
     assert!(taken_up.is_none(), "a person's goal comes first: {taken_up:?}");
 }
-
-#[test]
-fn a_goal_is_dropped_by_plain_words_and_of_several_only_the_one_that_is_meant() {
-    let mut bench = Bench::new();
-    bench.say("your next goal is to run the command git init && git reset --hard");
-    bench.say("your next goal is to find the key of the cellar");
-    bench.pass(Duration::from_secs(1));
-    let (first, second) = ("run the command git init && git reset --hard", "find the key of the cellar");
-    assert_eq!(state(&mut bench, first), GoalState::Active, "it hangs on a person");
-    let which = bench.say("drop that goal").reply.unwrap_or_default();
-    assert!(which.contains("Which goal") && which.contains(second), "{which}");
-    let dropped = bench.say("please forget the goal to find the key").reply.unwrap_or_default();
-    assert!(dropped.contains(second) && dropped.contains("given up"), "{dropped}");
-    assert_eq!((state(&mut bench, first), state(&mut bench, second)), (GoalState::Active, GoalState::Dropped));
-    bench.crash();
-    bench.say("drop that goal");
-    assert_eq!(state(&mut bench, first), GoalState::Dropped);
-}
