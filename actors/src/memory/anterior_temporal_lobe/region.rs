@@ -7,6 +7,7 @@
 //! nobody asked for over 30 days is compressed, or pruned if nothing rests on it.
 //! Down: lessons wait; knowledge is a missing section.
 
+use std::collections::HashMap;
 use std::sync::Arc;
 
 use jiff::Timestamp;
@@ -52,6 +53,8 @@ pub struct AtlSettings {
 
 /// Prefix of the concepts' records; their order is that of their numbers.
 pub const CONCEPTS: &str = "concept/";
+/// Where the vectors of concepts stand.
+const VECTORS: &str = "vector/";
 
 #[derive(Default, Serialize, Deserialize)]
 pub struct AnteriorTemporalLobe {
@@ -159,11 +162,13 @@ impl Region for AnteriorTemporalLobe {
 
     fn wake(&mut self, records: &RecordView<'_>, settings: &AtlSettings) {
         self.index = ConceptIndex::with_encoder(Arc::clone(&settings.encoder));
+        // In one walk: to look each up would take longer than all the rest.
+        let mut vectors: HashMap<Vec<u8>, _> = records.prefixed(VECTORS.as_bytes(), usize::MAX).into_iter().collect();
         for (key, bytes) in records.prefixed(CONCEPTS.as_bytes(), usize::MAX) {
             match (number_of(&key), serde_json::from_slice::<SemanticMemory>(&bytes)) {
                 (Some(number), Ok(concept)) => {
                     // A vector of another encoder is made anew: they never meet.
-                    let kept = records.bytes(&vector_key(number));
+                    let kept = vectors.remove(&vector_key(number));
                     let vector = kept.and_then(|record| PackedVector::from_record(&record, settings.encoder.id()));
                     self.index.put_with(number, &concept, vector);
                 }
@@ -194,7 +199,7 @@ pub(super) fn concept_key(number: u32) -> Vec<u8> {
 
 /// Where the vector of a concept stands.
 pub(super) fn vector_key(number: u32) -> Vec<u8> {
-    format!("vector/{number:08x}").into_bytes()
+    format!("{VECTORS}{number:08x}").into_bytes()
 }
 
 fn number_of(key: &[u8]) -> Option<u32> {
