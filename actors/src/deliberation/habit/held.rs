@@ -33,7 +33,7 @@ pub(super) fn asked(words: Vec<String>, text: &str, now: Timestamp, zone: &TimeZ
     let others = words.iter().any(|word| !is_light(word));
     let named = days::named(text, now, zone);
     let is_day = |word: &String| named.iter().any(|(name, _)| name.split(' ').any(|part| part == word));
-    let kept = words.into_iter().filter(|word| !(others && is_light(word)) && !is_day(word));
+    let kept = words.into_iter().filter(|word| !(is_day(word) || others && is_light(word)));
     kept.chain(named.iter().map(|(_, date)| date.to_string())).collect()
 }
 
