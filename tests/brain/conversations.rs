@@ -41,3 +41,19 @@ fn what_is_told_put_right_and_asked_over_several_turns_is_answered_by_what_holds
     }
     assert!(failures.is_empty(), "{} wrong:\n{}", failures.len(), failures.join("\n"));
 }
+
+#[test]
+fn what_was_put_right_long_ago_and_among_much_of_the_same_is_looked_up() {
+    let mut bench = Bench::new();
+    bench.say("My dentist appointment is on Tuesday at 3pm");
+    bench.pass(Duration::from_secs(20));
+    bench.say("no, it's on Wednesday");
+    for number in 0..25 {
+        bench.pass(Duration::from_secs(3_600));
+        bench.say(&format!("The dentist of neighbour number {number} is closed before spring"));
+    }
+    let told = bench.say("when is my dentist appointment?").reply.unwrap_or_default();
+    assert!(told.contains("corrected that") && told.contains("it's on Wednesday.” Before that: "), "{told}");
+    let first = bench.say("what did I tell you first?").reply.unwrap_or_default();
+    assert!(first.contains("My dentist appointment is on Tuesday at 3pm"), "{first}");
+}

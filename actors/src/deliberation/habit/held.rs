@@ -54,14 +54,14 @@ pub(super) fn beside(sentence: &str, at: Option<Timestamp>, zone: &TimeZone) -> 
     let said = Utterance::read(sentence);
     let weekday = (0..said.len()).find_map(|place| times::weekday(said.word(place)));
     let coming = |day: Weekday| today.checked_add(jiff::Span::new().days(i64::from(today.weekday().until(day)))).ok();
-    let all = match (named.is_empty(), weekday) {
-        (false, _) => named.into_iter().map(|(_, date)| date).collect(),
-        (true, Some(day)) => coming(day).into_iter().collect(),
-        (true, None) => vec![today],
-    };
-    for date in all {
+    let mut hold = |day: String| {
         held.push(' ');
-        held.push_str(&days::in_words(date));
+        held.push_str(&day);
+    };
+    match weekday {
+        _ if !named.is_empty() => named.iter().for_each(|(_, date)| hold(days::in_words(*date))),
+        Some(day) => coming(day).into_iter().for_each(|date| hold(date.to_string())),
+        None => hold(today.to_string()),
     }
     held
 }

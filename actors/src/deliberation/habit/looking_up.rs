@@ -11,12 +11,13 @@ use super::turn::{Asked, StepWanted};
 use super::understanding::Place;
 
 /// How long after it something is put right by words that only point at it.
-const POINTED_AT: SignedDuration = SignedDuration::from_mins(15);
-/// Memories that are looked through behind one.
-const BEHIND: usize = 100;
-/// Memories on a page, and pages, that are looked through for what was told first.
-pub(super) const PAGE: usize = 50;
-const PAGES: u32 = 10;
+const POINTED_AT: SignedDuration = SignedDuration::from_mins(2);
+/// Memories that are looked through behind one, and of the same. Each is read by the grammar, so there are few.
+const BEHIND: usize = 20;
+const OF_THE_SAME: usize = 10;
+/// Memories on a page, and further pages, that are looked through for what was told.
+pub(super) const PAGE: usize = 20;
+const PAGES: u32 = 24;
 
 /// The next look for this question; none where it can be answered.
 pub(super) fn further(asked: &Asked, output: &Json, asker: &str, settings: &HabitSettings) -> Option<StepWanted> {
@@ -27,7 +28,7 @@ pub(super) fn further(asked: &Asked, output: &Json, asker: &str, settings: &Habi
             let all = evidence(output, settings);
             let best = answer::best(words, &all, &settings.zone)?;
             let (told, at) = (matches!(best.origin, Origin::Told { .. }), best.at?);
-            let since = json!({ "query": best.text, "time_after": at, "limit": 20 });
+            let since = json!({ "query": best.text, "time_after": at, "limit": OF_THE_SAME });
             let behind = json!({ "time_after": at, "time_before": at + POINTED_AT, "limit": BEHIND });
             let (topic, words, found) = (topic.clone(), words.clone(), output.clone());
             told.then(|| step(since, Asked::Since { topic, words, found, next: Some(behind) }))
@@ -84,6 +85,16 @@ pub(super) fn joined(found: &Json, more: &Json) -> Json {
         }
     }
     json!({ "results": all })
+}
+
+/// What was found behind something: nothing where it isn't sure that all of it was.
+pub(super) fn behind(found: &Json) -> Json {
+    if episodes(found).len() < BEHIND { found.clone() } else { Json::Null }
+}
+
+/// How many memories were looked through, where that were as many as may be.
+pub(super) fn looked_through(pages: u32) -> Option<usize> {
+    (pages >= PAGES).then_some(PAGE * (PAGES as usize + 1))
 }
 
 /// Whether what was found so far is enough for an answer, when looking further failed.

@@ -312,15 +312,18 @@ pub(super) fn worded(
 ) -> String {
     let zone = &settings.zone;
     match asked {
-        Asked::Told { about, place, span, found: before, .. } => {
+        Asked::Told { about, place, span, found: before, pages, .. } => {
             let told = looking_up::mine(&looking_up::joined(before, found), about, asker, settings);
-            answer::tellings(*place, about, span.as_deref(), &told, zone)
+            let words = answer::tellings(*place, about, span.as_deref(), &told, zone);
+            looking_up::looked_through(*pages)
+                .map_or_else(|| words.clone(), |many| format!("{words}\n(From the last {many} moments.)"))
         }
         Asked::WhyDid { topic, refused } => answer::why(topic, *refused, &evidence(found, settings), zone)
             .unwrap_or_else(|| why_not(topic, *refused, &settings.grammar)),
         Asked::Since { topic, words, found: before, .. } => {
             let asked = Asked::Recall { topic: topic.clone(), words: words.clone() };
-            worded(&asked, &looking_up::joined(before, found), asker, recalled, knowledge, settings)
+            let found = looking_up::joined(before, &looking_up::behind(found));
+            worded(&asked, &found, asker, recalled, knowledge, settings)
         }
         Asked::Recall { topic, words } => {
             let mut evidence = evidence(found, settings);

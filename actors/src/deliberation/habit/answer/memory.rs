@@ -58,7 +58,7 @@ pub fn recalled(topic: &str, words: &[String], evidence: &[Evidence], asker: Opt
         return Reply { text, rests_on: vec![best.place], known: false };
     }
     let mut reply = Reply { text: statement, rests_on: vec![best.place], known: true };
-    if let Some((place, revised)) = revised(best, evidence) {
+    if let Some((place, revised)) = revised(words, best, evidence) {
         let now = cited(revised, &revised.text, asker, zone);
         reply.text = format!("{now} Before that: {}", reply.text);
         reply.rests_on.insert(0, place);
@@ -75,7 +75,7 @@ pub fn recalled(topic: &str, words: &[String], evidence: &[Evidence], asker: Opt
 }
 
 /// What put the best evidence right, the last that did: what the same person told right behind it or about the same.
-fn revised<'e>(best: &Sentence, evidence: &'e [Evidence]) -> Option<(usize, &'e Evidence)> {
+fn revised<'e>(words: &[String], best: &Sentence, evidence: &'e [Evidence]) -> Option<(usize, &'e Evidence)> {
     let Origin::Told { person } = &best.evidence.origin else { return None };
     let is_later = |one: &Evidence| {
         matches!(&one.origin, Origin::Told { person: other } if other == person) && one.at > best.evidence.at
@@ -84,7 +84,9 @@ fn revised<'e>(best: &Sentence, evidence: &'e [Evidence]) -> Option<(usize, &'e 
     later.sort_by_key(|(_, one)| one.at);
     let (mut next, mut found) = (true, None);
     for (place, one) in later {
-        let is_revision = corrections::revises(&one.text, best.text, next);
+        // What changed of something else than what is asked for is another matter.
+        let is_asked = corrections::put_right(&one.text).is_some() || coverage(words, &one.text) > 0.0;
+        let is_revision = is_asked && corrections::revises(&one.text, best.text, next);
         next &= is_revision;
         found = if is_revision { Some((place, one)) } else { found };
     }
