@@ -125,7 +125,7 @@ impl Done {
             11 => {
                 let reply = daemon.say("stay offline")["reply"].clone();
                 assert!(reply.is_string(), "{reply}");
-                let stays = cycle % 2 == 0;
+                let stays = cycle.is_multiple_of(2);
                 if !stays {
                     done("/v1/powers/restore", json!({}));
                 }

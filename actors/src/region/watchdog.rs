@@ -166,7 +166,11 @@ mod tests {
         let done = AtomicBool::new(false);
         std::thread::scope(|scope| {
             for _ in 0..cores * 2 {
-                scope.spawn(|| while !done.load(Ordering::Relaxed) {});
+                scope.spawn(|| {
+                    while !done.load(Ordering::Relaxed) {
+                        std::hint::spin_loop();
+                    }
+                });
             }
             while kept_waiting(own) == before {}
             done.store(true, Ordering::Relaxed);
