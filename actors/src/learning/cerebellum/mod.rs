@@ -4,5 +4,7 @@ pub mod forward;
 pub mod object;
 pub mod program;
 pub mod region;
+#[cfg(test)]
+mod tests;
 
 pub use region::Cerebellum;
