@@ -11,7 +11,7 @@ const STAGES: [&str; 8] = ["perception", "memory", "deliberation", "gate", "acti
 const FURNITURE: [&str; 3] = ["region", "wiring", "thin_room"];
 
 /// Vocabulary that rooms share: the place, who may use it (empty: anybody), and why that is no reaching into a room.
-const VOCABULARY: [(&str, &str, &str); 34] = [
+const VOCABULARY: [(&str, &str, &str); 35] = [
     ("language", "", "words and stems are no room's own"),
     ("effectors/http_client", "effectors", "how servers outside are reached, alike for all effectors"),
     ("effectors/server_fault", "effectors", "why a model server gave no answer, alike for replies and vectors"),
@@ -45,6 +45,7 @@ const VOCABULARY: [(&str, &str, &str); 34] = [
     ("memory/entorhinal_cortex/EntorhinalCortex", "", "likewise"),
     ("memory/angular_gyrus/AngularGyrus", "", "likewise"),
     ("learning/intraparietal_sulcus/IntraparietalSulcus", "", "likewise"),
+    ("effectors/vital_signs/VitalSigns", "action/introspector", "likewise"),
     ("sleep/semantic_promoter/SemanticPromoter", "", "likewise"),
 ];
 

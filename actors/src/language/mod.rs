@@ -21,3 +21,11 @@ pub use tokenizer::{BadTokenizer, TokenCounter, Tokenizer};
 pub use tokens::{Price, estimated_tokens};
 pub use vectors::Vectors;
 pub use words::{Stems, Word, is_stop_word, words};
+
+/// The first `most` characters, and how many more there are.
+pub fn clipped(text: &str, most: usize) -> String {
+    match text.char_indices().nth(most) {
+        None => text.to_owned(),
+        Some((at, _)) => format!("{}… ({} more characters)", &text[..at], text[at..].chars().count()),
+    }
+}

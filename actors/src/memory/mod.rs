@@ -9,11 +9,3 @@ pub mod hippocampus;
 pub mod memory_hub;
 pub mod packing;
 pub mod suprachiasmatic_nucleus;
-
-/// The first `most` characters, and how many more there are.
-fn clipped(text: &str, most: usize) -> String {
-    match text.char_indices().nth(most) {
-        None => text.to_owned(),
-        Some((at, _)) => format!("{}… ({} more characters)", &text[..at], text[at..].chars().count()),
-    }
-}

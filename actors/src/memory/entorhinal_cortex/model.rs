@@ -4,10 +4,10 @@ use jiff::Timestamp;
 use maxim_bus::signals::similarity::{LikenessParts, Similar, Situation};
 use serde::{Deserialize, Serialize};
 
+use crate::language::clipped;
 use crate::language::packed::PackedVector;
 use crate::language::signature::{Signature, signature};
 use crate::language::{Encoder, EncoderId};
-use crate::memory::clipped;
 
 /// Characters of a text that an answer carries.
 const CLIP: usize = 600;

@@ -11,7 +11,7 @@ use super::model::{EpisodicMemory, Provenance, Trust};
 use super::region::{Hippocampus, HippocampusEvent, episode_key, id_key};
 use super::spreading::Spreading;
 use super::text_index::{By, Meant, Query};
-use crate::memory::clipped;
+use crate::language::clipped;
 use crate::memory::entorhinal_cortex::EntorhinalCortex;
 use crate::region::{Hears, Pulse, Region, Waiting};
 
