@@ -4,6 +4,7 @@ use std::fs;
 use std::net::TcpStream;
 use std::os::unix::fs::MetadataExt;
 use std::path::Path;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 use rustix::process::{Pid, Resource, Rlimit, Signal, getrlimit, kill_process, prlimit};
@@ -79,6 +80,35 @@ fn too_many_hung_threads_end_the_process_and_nothing_acknowledged_is_lost() {
     let daemon = place.start();
     let found = daemon.get("/v1/memory/recall?query=spare%20key").1;
     assert!(found["results"][0]["text"].as_str().is_some_and(|text| text.contains("blue drawer")), "{found}");
+}
+
+/// A laptop that is closed, a container that is frozen: what was at work then hangs no more than before.
+#[test]
+fn a_process_that_is_stopped_for_a_while_gives_up_no_room() {
+    let place = Place::new();
+    let daemon = place.start();
+    let process = pid(&daemon);
+    let is_done = AtomicBool::new(false);
+    std::thread::scope(|scope| {
+        scope.spawn(|| {
+            for _ in 0..8 {
+                // Longer than a room's deadline, in the midst of work; the pauses are what is tested.
+                kill_process(process, Signal::STOP).expect("signalled");
+                std::thread::sleep(Duration::from_millis(500));
+                kill_process(process, Signal::CONT).expect("signalled");
+                std::thread::sleep(Duration::from_millis(150));
+            }
+            is_done.store(true, Ordering::SeqCst);
+        });
+        while !is_done.load(Ordering::SeqCst) {
+            let texts: Vec<String> = (0..64).map(|n| format!("what is 7 + {n}?")).collect();
+            assert_eq!(daemon.say_all(&texts), texts.len());
+        }
+    });
+    let status = daemon.get("/v1/status").1;
+    let troubled = status["regions"].as_array().expect("a list").iter();
+    let troubled: Vec<_> = troubled.filter(|room| room["restarts"] != 0 || room["state"] != "running").collect();
+    assert!(troubled.is_empty(), "{troubled:?}");
 }
 
 /// What may grow in a short soak without growing for ever.

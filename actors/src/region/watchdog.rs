@@ -66,6 +66,8 @@ impl Drop for Watchdog {
 struct Patience {
     /// How long the process was kept from running, as far as the watchdog itself saw.
     paused: Duration,
+    /// The part of it that lies between the last look and the one before.
+    just_paused: Duration,
     /// By room: the stamp of what it does, and what had been counted when it was first seen at it.
     seen: BTreeMap<RegionName, (u64, Counted)>,
 }
@@ -79,9 +81,8 @@ struct Counted {
 
 impl Patience {
     fn count_pause(&mut self, slept: Duration) {
-        if slept > PERIOD + LATE {
-            self.paused += slept - PERIOD;
-        }
+        self.just_paused = if slept > PERIOD + LATE { slept - PERIOD } else { Duration::ZERO };
+        self.paused += self.just_paused;
     }
 
     fn forget_but(&mut self, busy: &BTreeMap<RegionName, u64>) {
@@ -95,7 +96,9 @@ impl Patience {
             return false;
         }
         let now = Counted { waited: waited(busy.thread), paused: self.paused };
-        let (_, then) = self.seen.entry(room).or_insert((busy.stamp, now));
+        // What is seen for the first time began since the last look, or just before it: a pause since then was its own.
+        let began = Counted { paused: now.paused.saturating_sub(self.just_paused), ..now };
+        let (_, then) = self.seen.entry(room).or_insert((busy.stamp, began));
         let waited = now.waited.saturating_sub(then.waited);
         let kept_from_it = waited.max(now.paused.saturating_sub(then.paused));
         busy.lasted.saturating_sub(kept_from_it) > busy.allowed
@@ -155,6 +158,17 @@ mod tests {
             patience.is_over("salience", &at_work(3_250), millis(0)),
             "a look that is a little late excuses nobody"
         );
+    }
+
+    #[test]
+    fn what_began_just_before_the_process_was_stopped_is_no_hang() {
+        let mut patience = Patience::default();
+        patience.count_pause(Duration::from_secs(3));
+        assert!(!patience.is_over("salience", &at_work(3_005), millis(0)), "it was never seen before");
+        patience.count_pause(PERIOD);
+        assert!(!patience.is_over("hippocampus", &at_work(200), millis(0)));
+        assert!(patience.is_over("hippocampus", &at_work(201), millis(0)), "the pause was before its time");
+        assert!(patience.is_over("salience", &at_work(3_200), millis(0)), "it goes on, and hangs in the end");
     }
 
     #[test]
