@@ -21,7 +21,7 @@ fn agent(store: &StateStore) -> AgentStore {
 fn turn(agent: &AgentStore, n: u64) -> Commit {
     Commit {
         events: vec![vec![1; 300]],
-        emissions: vec![vec![2; 100]],
+        emissions: vec![[2; 100].into()],
         root: n.is_multiple_of(200).then(|| vec![3; 4096]),
         ..Commit::of(REGION, agent.epoch(REGION))
     }

@@ -141,7 +141,7 @@ impl AgentBus {
         unpassed: impl Fn(RegionName, Lane) -> bool,
     ) -> Result<usize, NotRead> {
         let (meta, body) = Envelope::split(encoded)?;
-        let Some((lane, decode)) = self.decoders.get(meta.name.as_str()) else {
+        let Some((lane, decode)) = self.decoders.get(&*meta.name) else {
             return Ok(0); // no room hears it any more
         };
         let hearers = self.hearers_of(&meta.name, meta.to.as_deref());
@@ -160,8 +160,9 @@ impl AgentBus {
     /// Reads an encoded envelope of any signal that somebody hears.
     pub fn decode(&self, encoded: &[u8]) -> Result<Envelope, NotRead> {
         let (meta, body) = Envelope::split(encoded)?;
-        let decode = self.decoders.get(meta.name.as_str());
-        let (_, decode) = decode.ok_or_else(|| NotRead { name: meta.name.clone(), why: "no room hears it".into() })?;
+        let decode = self.decoders.get(&*meta.name);
+        let (_, decode) =
+            decode.ok_or_else(|| NotRead { name: meta.name.clone().into_owned(), why: "no room hears it".into() })?;
         Ok(Envelope::new(meta, decode(body)?))
     }
 

@@ -3,12 +3,12 @@
 use std::fmt;
 use std::sync::Arc;
 
-use serde::{Deserialize, Serialize};
+use serde::{Deserialize, Serialize, Serializer};
 use uuid::Uuid;
 
 /// The name of one brain: 1 to 64 of `a-z 0-9 _ -`. Its store namespace, journal, clock and seed hang on it.
-#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
-#[serde(try_from = "String", into = "String")]
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Deserialize)]
+#[serde(try_from = "String")]
 pub struct AgentId(Arc<str>);
 
 /// An agent name that can't be used, with the rule that it breaks.
@@ -38,9 +38,9 @@ impl TryFrom<String> for AgentId {
     }
 }
 
-impl From<AgentId> for String {
-    fn from(id: AgentId) -> String {
-        id.0.to_string()
+impl Serialize for AgentId {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.serialize_str(&self.0)
     }
 }
 

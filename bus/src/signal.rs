@@ -1,6 +1,7 @@
 //! What travels: signals, their envelopes, and how each kind is delivered.
 
 use std::any::Any;
+use std::borrow::Cow;
 use std::fmt;
 use std::sync::{Arc, OnceLock};
 
@@ -153,23 +154,27 @@ impl<S: Signal> Body for S {
     }
 }
 
+/// The name of a signal or of a room on an envelope: borrowed from the program where it was written here, owned where it
+/// was read from a journal. Thousands of envelopes a second carry two of them.
+pub type Name = Cow<'static, str>;
+
 /// Everything about a message but its content.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Meta {
     pub id: MessageId,
     pub agent: AgentId,
     /// The signal's name.
-    pub name: String,
+    pub name: Name,
     /// What led to it; none for what came from outside.
     pub cause: Option<MessageId>,
     /// The first percept of the turn.
     pub correlation: MessageId,
     pub at: Timestamp,
-    pub sender: String,
+    pub sender: Name,
     pub trust: Trust,
     /// Addressed to one inbox alone: the answer to a query.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub to: Option<String>,
+    pub to: Option<Name>,
 }
 
 /// A message on the bus.

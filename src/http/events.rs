@@ -288,7 +288,7 @@ impl Looking {
             }
             self.seen = noted.number;
             let name = &noted.envelope.meta.name;
-            if self.wanted.as_ref().is_none_or(|wanted| wanted.contains(name)) {
+            if self.wanted.as_ref().is_none_or(|wanted| wanted.iter().any(|wanted| wanted == name)) {
                 let data = noted.document().to_string();
                 self.queue.push_back(Event::default().id(self.log.event_id(noted.number)).event(name).data(data));
             }

@@ -157,11 +157,11 @@ impl RecordingFile {
         let mut line = std::mem::take(&mut self.line);
         line.clear();
         signal_line(&mut line, lsn, envelope);
-        let channel = match self.signals.get(&meta.name) {
+        let channel = match self.signals.get(&*meta.name) {
             Some(channel) => *channel,
             None => {
                 let channel = self.channel(&format!("{SIGNALS}{}", meta.name))?;
-                *self.signals.entry(meta.name.clone()).or_insert(channel)
+                *self.signals.entry(meta.name.clone().into_owned()).or_insert(channel)
             }
         };
         let written = self.write(channel, meta.at, meta.at, &line);

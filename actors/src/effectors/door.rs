@@ -197,7 +197,7 @@ impl Door {
             at: self.frame.clock.now(),
             sender: sender.into(),
             trust,
-            to: to.map(str::to_owned),
+            to: to.map(Into::into),
         };
         let envelope = Arc::new(Envelope::new(meta, Arc::new(signal)));
         if let Some(tap) = &self.frame.tap {

@@ -344,7 +344,7 @@ impl Hears<TimeDescribed> for Enrichment {
 impl Hears<KnowledgeRecalled> for Enrichment {
     fn hear(&self, answer: &KnowledgeRecalled, pulse: &mut Pulse<'_, Self>) {
         let turn = pulse.turn();
-        let Some(room) = pulse.cause().map(|cause| cause.sender.clone()) else { return };
+        let Some(room) = pulse.cause().map(|cause| cause.sender.clone().into_owned()) else { return };
         let entries = answer.entries.clone();
         let event = EnrichmentEvent::Known { turn, room: room.clone(), entries: entries.clone() };
         self.take(turn, event, |pending| drop(pending.knowledge.insert(room, entries)), pulse);

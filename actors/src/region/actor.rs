@@ -306,7 +306,7 @@ impl<R: Region> Post<R> {
     fn retry_or_bury(&self, epoch: Epoch, lane: Lane, delivery: &Delivery, why: &str) {
         let meta = &delivery.envelope.meta;
         if delivery.attempts >= 2 && Seat::<R>::bury(self, epoch, lane, delivery, why) == Step::Done {
-            tracing::error!(region = R::NAME, message = %meta.id, signal = meta.name, why,
+            tracing::error!(region = R::NAME, message = %meta.id, signal = &*meta.name, why,
                 "a message failed twice and is a dead letter now; see `maxim status` or /v1/dead-letters");
         } else {
             self.inbox.give_back(epoch, false);

@@ -171,7 +171,7 @@ impl Hands {
             epoch: self.epoch,
             consumed: None,
             events: Vec::new(),
-            emissions: if journalled { vec![envelope.encoded().to_vec()] } else { Vec::new() },
+            emissions: if journalled { vec![envelope.encoded()] } else { Vec::new() },
             records: Vec::new(),
             root: None,
             state_hash: 0,
@@ -322,7 +322,7 @@ impl<E: Effector> EffectorPost<E> {
 
     fn abandon(&self, number: u64, why: &str, epoch: Epoch) {
         let Some((envelope, lsn)) = self.out_of_flight(number) else { return };
-        tracing::warn!(effector = E::NAME, signal = envelope.meta.name, why, "an operation was abandoned");
+        tracing::warn!(effector = E::NAME, signal = &*envelope.meta.name, why, "an operation was abandoned");
         let Some((_, abandon)) = self.card.performs.get(envelope.body().name()) else { return };
         let told = catch_unwind(AssertUnwindSafe(|| {
             let operation =
@@ -331,7 +331,12 @@ impl<E: Effector> EffectorPost<E> {
         }));
         if let Err(panic) = told {
             let panic = panic_text(&*panic);
-            tracing::error!(effector = E::NAME, signal = envelope.meta.name, panic, "whoever asked could not be told");
+            tracing::error!(
+                effector = E::NAME,
+                signal = &*envelope.meta.name,
+                panic,
+                "whoever asked could not be told"
+            );
         }
     }
 

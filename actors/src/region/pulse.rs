@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use jiff::Timestamp;
 use maxim_bus::hash::StableHash;
-use maxim_bus::{AgentId, Body, Envelope, MessageId, Meta, Query, RegionName, Signal, Trust};
+use maxim_bus::{AgentId, Body, Envelope, MessageId, Meta, Name, Query, RegionName, Signal, Trust};
 use rand_xoshiro::Xoshiro256PlusPlus;
 use rand_xoshiro::rand_core::{Rng, SeedableRng};
 use serde::Serialize;
@@ -161,7 +161,7 @@ impl<'a, R: Region> Pulse<'a, R> {
     }
 
     /// Sends to one room alone, in a turn: an answer that had to wait.
-    pub fn emit_to<S: Signal>(&mut self, to: &str, turn: MessageId, signal: S) -> MessageId
+    pub fn emit_to<S: Signal>(&mut self, to: impl Into<Name>, turn: MessageId, signal: S) -> MessageId
     where
         R: Emits<S>,
     {
@@ -170,7 +170,7 @@ impl<'a, R: Region> Pulse<'a, R> {
 
     /// Answers a question that was heard earlier, when the answer took several steps: its cause is the question, by which
     /// the asker knows it.
-    pub fn answer_to<S: Signal>(&mut self, to: &str, turn: MessageId, question: MessageId, answer: S) -> MessageId
+    pub fn answer_to<S: Signal>(&mut self, to: Name, turn: MessageId, question: MessageId, answer: S) -> MessageId
     where
         R: Emits<S>,
     {
@@ -213,7 +213,7 @@ impl<'a, R: Region> Pulse<'a, R> {
         &mut self,
         turn: Option<MessageId>,
         trust: Trust,
-        to: Option<String>,
+        to: Option<Name>,
         body: Arc<dyn Body>,
         name: &'static str,
     ) -> MessageId {
@@ -224,7 +224,7 @@ impl<'a, R: Region> Pulse<'a, R> {
         id
     }
 
-    fn meta(&self, id: MessageId, turn: MessageId, name: &str, trust: Trust, to: Option<String>) -> Meta {
+    fn meta(&self, id: MessageId, turn: MessageId, name: &'static str, trust: Trust, to: Option<Name>) -> Meta {
         Meta {
             id,
             agent: self.agent.clone(),

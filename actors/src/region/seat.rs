@@ -248,7 +248,7 @@ impl<R: Region> Seat<R> {
         let letter = DeadLetter {
             region: R::NAME.into(),
             lsn: delivery.lsn,
-            signal: meta.name.clone(),
+            signal: meta.name.clone().into_owned(),
             id: meta.id,
             turn: meta.correlation,
             why: why.into(),
@@ -328,7 +328,7 @@ impl<R: Region> Seat<R> {
             epoch: self.epoch,
             consumed,
             events,
-            emissions: journalled.map(|envelope| envelope.encoded().to_vec()).collect(),
+            emissions: journalled.map(|envelope| envelope.encoded()).collect(),
             records: decided.records,
             root: self.snapshot_due.then(|| self.snapshot()),
             state_hash: hash.get(),

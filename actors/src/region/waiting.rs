@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use jiff::Timestamp;
-use maxim_bus::{MessageId, Signal};
+use maxim_bus::{MessageId, Name, Signal};
 use serde::{Deserialize, Serialize};
 
 use super::{Emits, Pulse, Region};
@@ -11,7 +11,7 @@ use super::{Emits, Pulse, Region};
 /// A question that was heard and isn't answered yet.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Waiting<Q> {
-    asker: String,
+    asker: Name,
     turn: MessageId,
     id: MessageId,
     /// When it is answered without what it waits for.
@@ -32,7 +32,7 @@ impl<Q> Waiting<Q> {
         R: Region + Emits<S>,
         S: Signal,
     {
-        pulse.answer_to(&self.asker, self.turn, self.id, answer);
+        pulse.answer_to(self.asker.clone(), self.turn, self.id, answer);
     }
 }
 

@@ -38,7 +38,7 @@ pub struct Commit {
     pub consumed: Option<(Lane, Lsn)>,
     pub events: Vec<Vec<u8>>,
     /// Signals for others; kept until the low water has passed them.
-    pub emissions: Vec<Vec<u8>>,
+    pub emissions: Vec<Arc<[u8]>>,
     /// Keyed records, `None` deletes. Keys up to 128 bytes, values up to 16 MB.
     pub records: Vec<(Vec<u8>, Option<Vec<u8>>)>,
     /// A snapshot of the state after this commit's own events; events up to here need no replay any more.

@@ -48,7 +48,7 @@ pub struct Entry {
     pub consumed: Option<(Lane, Lsn)>,
     pub state_hash: u64,
     pub events: Arc<Vec<Vec<u8>>>,
-    pub emissions: Vec<Vec<u8>>,
+    pub emissions: Vec<Arc<[u8]>>,
     pub records: Vec<(Vec<u8>, Value)>,
     /// Written to the region's slot, not into the frame.
     pub root: Option<Arc<[u8]>>,
@@ -93,7 +93,7 @@ impl Entry {
         };
         let state_hash = from.u64()?;
         let events = (0..from.count()?).map(|_| from.bytes().map(<[u8]>::to_vec)).collect::<Option<Vec<_>>>()?;
-        let emissions = (0..from.count()?).map(|_| from.bytes().map(<[u8]>::to_vec)).collect::<Option<_>>()?;
+        let emissions = (0..from.count()?).map(|_| from.bytes().map(Into::into)).collect::<Option<_>>()?;
         let record = |from: &mut Reader<'_>| Some((from.bytes()?.to_vec(), Value::read(from)?));
         let records = (0..from.count()?).map(|_| record(from)).collect::<Option<_>>()?;
         let events = Arc::new(events);
@@ -251,7 +251,7 @@ mod tests {
             consumed: Some((Lane::Data, Lsn(lsn / 2))),
             state_hash: lsn * 31,
             events: Arc::new(vec![vec![7; event]]),
-            emissions: vec![vec![1, 2]; emissions],
+            emissions: vec![[1, 2].into(); emissions],
             records: vec![(b"k".to_vec(), Value::Deleted), (b"l".to_vec(), Value::Inline(vec![9; 5].into()))],
             root: None,
         })

@@ -2,6 +2,7 @@
 //! was written after it.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::Arc;
 
 use maxim_bus::ids::Lsn;
 
@@ -15,7 +16,7 @@ use super::keys;
 const CARRIED: usize = 256;
 
 /// A signal that some room has yet to hear, by its LSN.
-pub type Letter = (u64, Vec<u8>);
+pub type Letter = (u64, Arc<[u8]>);
 
 /// What is unread of a part of the journal that is late.
 pub struct Unread {
@@ -67,7 +68,7 @@ pub fn put(letters: Vec<Letter>, agent: &str, on_disk: &mut OnDisk, batch: &mut 
     on_disk.letters = letters;
 }
 
-fn in_journal(lsn: u64, engine: &dyn Engine, agent: &str, on_disk: &OnDisk) -> Option<Vec<u8>> {
+fn in_journal(lsn: u64, engine: &dyn Engine, agent: &str, on_disk: &OnDisk) -> Option<Arc<[u8]>> {
     let at = on_disk.frames.partition_point(|frame| frame.last < lsn);
     let key = keys::frame(agent, on_disk.frames.get(at)?.first);
     let found = keys::spanning(engine, &key).ok()?.remove(&key)?;
@@ -90,5 +91,5 @@ fn write(letters: &[Letter]) -> Vec<u8> {
 /// `None` when it can't be read.
 pub fn read(content: &[u8]) -> Option<Vec<Letter>> {
     let mut from = Reader(content);
-    (0..from.count()?).map(|_| Some((from.varint()?, from.bytes()?.to_vec()))).collect()
+    (0..from.count()?).map(|_| Some((from.varint()?, from.bytes()?.into()))).collect()
 }

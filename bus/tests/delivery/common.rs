@@ -44,7 +44,7 @@ impl Signal for Frame {
     }
 }
 
-pub fn envelope<S: Signal>(signal: S, to: Option<&str>) -> Arc<Envelope> {
+pub fn envelope<S: Signal>(signal: S, to: Option<&'static str>) -> Arc<Envelope> {
     let id = MessageId::from_parts(1, 1);
     let meta = Meta {
         id,

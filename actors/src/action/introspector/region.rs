@@ -25,7 +25,7 @@ use maxim_bus::signals::recall::{
 use maxim_bus::signals::scene::{SceneSurveyed, SurveyScene};
 use maxim_bus::signals::similarity::{FindSimilar, Similar, SimilarFound};
 use maxim_bus::signals::working_memory::{SurveyWorkingMemory, WorkingMemorySurveyed};
-use maxim_bus::{MessageId, RegionName, Stage, Trust};
+use maxim_bus::{MessageId, Name, RegionName, Stage, Trust};
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, Value as Json, json};
 
@@ -62,7 +62,7 @@ pub struct Introspector {
 
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Open {
-    asker: String,
+    asker: Name,
     tool: String,
     params: Json,
     turn: Option<MessageId>,
@@ -185,7 +185,7 @@ impl Introspector {
         match turn {
             // What a turn rests on belongs to its why-record too: the ledger hears it beside the asker.
             Some(turn) => pulse.emit_trusted(turn, Trust::Own, answered),
-            None => pulse.emit_to(&open.asker, open.correlation, answered),
+            None => pulse.emit_to(open.asker.clone(), open.correlation, answered),
         };
     }
 

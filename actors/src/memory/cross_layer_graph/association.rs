@@ -2,13 +2,13 @@
 //! it reached. Every step waits for other rooms no longer than the deadline; what is missing then is named.
 
 use jiff::Timestamp;
-use maxim_bus::MessageId;
 use maxim_bus::signals::associations::{AssociationsFollowed, FollowAssociations};
 use maxim_bus::signals::concepts::{
     AssociatedRecalled, ConceptShown, ConceptsFound, EpisodesFetched, FetchEpisodes, FindConcepts, KnowledgeEntry,
     KnowledgeRecalled, Layer, LayerActivation, MemoryRef, RecallAssociated, RecallKnowledge,
 };
 use maxim_bus::signals::recall::{EpisodeFilter, EpisodesRecalled, RecallEpisodes, RecalledEpisode, Via};
+use maxim_bus::{MessageId, Name};
 use serde::{Deserialize, Serialize};
 
 use super::region::{CrossLayerGraph, GraphEvent};
@@ -34,7 +34,7 @@ const MOST_OPEN: usize = 64;
 /// A question under way.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Open {
-    asker: String,
+    asker: Name,
     turn: MessageId,
     pub(super) due: Timestamp,
     limit: usize,
@@ -198,7 +198,7 @@ impl CrossLayerGraph {
         match id {
             Some(id) => {
                 pulse.keep(GraphEvent::Answered { id });
-                pulse.answer_to(&open.asker, open.turn, id, open.answer);
+                pulse.answer_to(open.asker, open.turn, id, open.answer);
             }
             None => {
                 pulse.reply(open.answer);

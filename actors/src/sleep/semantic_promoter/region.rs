@@ -16,7 +16,7 @@ use maxim_bus::signals::layers::{ExportRecords, ImportRecords, RecordsExported, 
 use maxim_bus::signals::numbers::{JudgeSeries, SeriesJudged, SeriesVerdict};
 use maxim_bus::signals::promotion::{CandidatesOffered, OfferCandidates, Promote, PromotionEnded, PromotionVerdict};
 use maxim_bus::signals::recall::{EpisodeStored, ReportStats, StatsReported};
-use maxim_bus::{RegionName, Stage};
+use maxim_bus::{Name, RegionName, Stage};
 use serde::{Deserialize, Serialize};
 
 use super::law;
@@ -186,7 +186,7 @@ impl RemembersInState for SemanticPromoter {
 }
 
 impl SemanticPromoter {
-    fn begin(&self, asker: Option<String>, pulse: &mut Pulse<'_, Self>) {
+    fn begin(&self, asker: Option<Name>, pulse: &mut Pulse<'_, Self>) {
         let settings = pulse.settings();
         let turn = pulse.turn();
         let mut run = Run::new(asker.map(|asker| (asker, turn)), turn, self.due(pulse), settings.sources.len());
@@ -293,7 +293,7 @@ impl SemanticPromoter {
         let Run { asker, report, .. } = run;
         pulse.keep(PromoterEvent::Ended);
         if let Some((asker, turn)) = asker {
-            pulse.emit_to(&asker, turn, report);
+            pulse.emit_to(asker, turn, report);
         }
     }
 

@@ -3,9 +3,9 @@
 use std::collections::{BTreeMap, VecDeque};
 
 use jiff::Timestamp;
-use maxim_bus::MessageId;
 use maxim_bus::signals::concepts::FetchedEpisode;
 use maxim_bus::signals::promotion::{PromotionCandidate, PromotionEnded, PromotionVerdict};
+use maxim_bus::{MessageId, Name};
 use serde::{Deserialize, Serialize};
 
 /// Where a promotion stands.
@@ -39,7 +39,7 @@ impl Offered {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Run {
     /// Who gets the report, and in which turn; nobody for one that the room began by itself.
-    pub asker: Option<(String, MessageId)>,
+    pub asker: Option<(Name, MessageId)>,
     pub turn: MessageId,
     pub phase: Phase,
     pub due: Timestamp,
@@ -52,7 +52,7 @@ pub struct Run {
 }
 
 impl Run {
-    pub fn new(asker: Option<(String, MessageId)>, turn: MessageId, due: Timestamp, waiting: usize) -> Self {
+    pub fn new(asker: Option<(Name, MessageId)>, turn: MessageId, due: Timestamp, waiting: usize) -> Self {
         Self {
             asker,
             turn,

@@ -37,7 +37,7 @@ impl AgentStore {
 
     /// Every emission that is still kept, oldest first: what a start of the process delivers again. Some may have been
     /// consumed already; the cursors tell.
-    pub fn undelivered(&self) -> Result<Vec<(Lsn, Vec<u8>)>, StoreError> {
+    pub fn undelivered(&self) -> Result<Vec<(Lsn, Arc<[u8]>)>, StoreError> {
         let (waiting, kept, next) = {
             let state = self.agent.state.lock();
             let waiting: Vec<_> = state.waiting.iter().map(|(entry, _)| entry.clone()).collect();

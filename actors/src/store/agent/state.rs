@@ -55,7 +55,7 @@ pub struct AgentState {
     pub closed: bool,
     pub regions: BTreeMap<Arc<str>, Region>,
     /// Only of a store without a disk: what the journal would keep.
-    pub emissions: VecDeque<(u64, Vec<u8>)>,
+    pub emissions: VecDeque<(u64, Arc<[u8]>)>,
 }
 
 /// A region as accepted.

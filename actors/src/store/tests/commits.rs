@@ -10,7 +10,7 @@ fn a_commit_is_seen_at_once_and_is_there_after_reopening() {
         let made = Commit {
             consumed: Some((Lane::Data, Lsn(7))),
             events: vec![b"one".to_vec(), b"two".to_vec()],
-            emissions: vec![b"out".to_vec()],
+            emissions: vec![(*b"out").into()],
             records: vec![(b"key".to_vec(), Some(b"value".to_vec()))],
             state_hash: 42,
             ..commit(&agent, HIPPOCAMPUS)
@@ -21,7 +21,7 @@ fn a_commit_is_seen_at_once_and_is_there_after_reopening() {
         assert_eq!((texts(&recovered), recovered.state_hash), (vec!["one".into(), "two".into()], 42));
         assert_eq!(recovered.cursors, Cursors { control: Lsn(0), data: Lsn(7) });
         assert_eq!(agent.record(HIPPOCAMPUS, b"key").expect("reads"), Some(b"value".to_vec()));
-        assert_eq!(agent.undelivered().expect("reads"), [(Lsn(2), b"out".to_vec())]);
+        assert_eq!(agent.undelivered().expect("reads"), [(Lsn(2), (*b"out").into())]);
         drop(agent);
         store.close().expect("closes");
         let store = home.open();
@@ -36,7 +36,7 @@ fn every_commit_and_every_emission_has_its_own_place() {
     assert_eq!(agent.head(), Lsn(0));
     let mut next = 1;
     for emissions in [0, 3, 1, 0, 2] {
-        let made = Commit { emissions: vec![vec![1]; emissions], ..commit(&agent, GATE) };
+        let made = Commit { emissions: vec![[1].into(); emissions], ..commit(&agent, GATE) };
         let mut published = None;
         let accepted = agent.accept(made, |accepted| published = Some(*accepted)).expect("accepted");
         assert_eq!((accepted.lsn, accepted.first_emission), (Lsn(next), Lsn(next + 1)));
@@ -56,7 +56,7 @@ fn inboxes_are_filled_in_the_order_of_the_places() {
             for _ in 0..4 {
                 scope.spawn(|| {
                     for _ in 0..500 {
-                        let made = Commit { emissions: vec![vec![0]], ..commit(&agent, GATE) };
+                        let made = Commit { emissions: vec![[0].into()], ..commit(&agent, GATE) };
                         agent.accept(made, |accepted| inbox.lock().push(accepted.first_emission)).expect("accepted");
                     }
                 });
@@ -222,7 +222,7 @@ fn the_journal_is_cut_but_never_what_is_undelivered_or_needed() {
         agent.set_low_water(move || *told.lock());
         let mut emitted = Vec::new();
         for turn in 0..1500u32 {
-            let emission = vec![turn.to_le_bytes()[0]; 400];
+            let emission: Arc<[u8]> = [turn.to_le_bytes()[0]; 400].into();
             let made = Commit {
                 events: vec![turn.to_le_bytes().to_vec()],
                 emissions: vec![emission.clone()],
@@ -287,7 +287,7 @@ fn large_commits_do_not_keep_the_journal_for_a_region_that_said_a_little_once() 
     agent.accept(Commit { records: vec![record], ..commit(&agent, HIPPOCAMPUS) }, |_| ()).expect("accepted");
     for turn in 0..120u32 {
         let root = (turn % 2 == 0).then(|| turn.to_le_bytes().to_vec());
-        let made = Commit { emissions: vec![vec![7; 400 << 10]], root, ..commit(&agent, GATE) };
+        let made = Commit { emissions: vec![vec![7; 400 << 10].into()], root, ..commit(&agent, GATE) };
         *low.lock() = agent.accept(made, |_| ()).expect("accepted").first_emission;
         settle(&agent);
     }
@@ -307,7 +307,7 @@ fn one_unread_letter_does_not_keep_the_journal_and_is_still_delivered() {
     let home = Home::Memory(crate::store::MemoryEngine::default());
     let store = home.open();
     let agent = ada(&store);
-    let letter = Commit { emissions: vec![b"before".to_vec(), b"for you".to_vec()], ..commit(&agent, HIPPOCAMPUS) };
+    let letter = Commit { emissions: vec![(*b"before").into(), (*b"for you").into()], ..commit(&agent, HIPPOCAMPUS) };
     let letter = Lsn(agent.accept(letter, |_| ()).expect("accepted").first_emission.0 + 1);
     let is_read = Arc::new(std::sync::atomic::AtomicBool::new(false));
     let unread = |is_read: &Arc<std::sync::atomic::AtomicBool>| {
@@ -320,7 +320,7 @@ fn one_unread_letter_does_not_keep_the_journal_and_is_still_delivered() {
     let flood = |agent: &AgentStore| {
         for turn in 0..120u32 {
             let root = (turn % 2 == 0).then(|| turn.to_le_bytes().to_vec());
-            let made = Commit { emissions: vec![vec![7; 400 << 10]], root, ..commit(agent, GATE) };
+            let made = Commit { emissions: vec![vec![7; 400 << 10].into()], root, ..commit(agent, GATE) };
             agent.accept(made, |_| ()).expect("accepted");
             settle(agent);
         }
@@ -329,7 +329,7 @@ fn one_unread_letter_does_not_keep_the_journal_and_is_still_delivered() {
     let check = |agent: &AgentStore| {
         let kept = agent.undelivered().expect("reads");
         assert!(kept.len() < 60, "{} of 121 are still in the journal", kept.len());
-        assert_eq!(kept[0], (letter, b"for you".to_vec()), "the letter alone was taken out, and comes first");
+        assert_eq!(kept[0], (letter, (*b"for you").into()), "the letter alone was taken out, and comes first");
         assert!(kept.is_sorted_by_key(|(lsn, _)| *lsn));
     };
     check(&agent);
@@ -448,12 +448,12 @@ fn what_is_accepted_while_it_closes_is_on_disk_or_was_refused() {
 fn the_memory_store_is_durable_at_once_and_keeps_what_is_undelivered() {
     let store = StateStore::in_memory();
     let agent = ada(&store);
-    let made = Commit { emissions: vec![vec![1], vec![2]], ..commit(&agent, GATE) };
+    let made = Commit { emissions: vec![[1].into(), [2].into()], ..commit(&agent, GATE) };
     let accepted = agent.accept(made, |_| ()).expect("accepted");
     assert_eq!(agent.durable(), Lsn(accepted.first_emission.0 + 1));
     agent.wait_durable_blocking(agent.head(), Duration::ZERO).expect("durable");
     let again = store.agent(&id("ada"));
-    assert_eq!(again.undelivered().expect("reads"), [(Lsn(2), vec![1]), (Lsn(3), vec![2])]);
+    assert_eq!(again.undelivered().expect("reads"), [(Lsn(2), [1].into()), (Lsn(3), [2].into())]);
     put(&agent, GATE, "a", b"1");
     put(&agent, GATE, "b", b"2");
     agent.accept(Commit { records: vec![(b"a".to_vec(), None)], ..commit(&agent, GATE) }, |_| ()).expect("ok");

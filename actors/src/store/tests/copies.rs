@@ -6,8 +6,8 @@ use crate::store::keys;
 fn fill(agent: &AgentStore, from: u32, to: u32) {
     for n in from..to {
         let made = Commit {
-            events: vec![n.to_le_bytes().to_vec()],
-            emissions: vec![n.to_le_bytes().to_vec()],
+            events: vec![n.to_le_bytes().into()],
+            emissions: vec![n.to_le_bytes().into()],
             records: vec![
                 (format!("{:04}", n % 300).into_bytes(), Some(vec![n.to_le_bytes()[0]; 400])),
                 (format!("long {}", n % 3).into_bytes(), (n % 100 == 0).then(|| vec![n.to_le_bytes()[0]; 50_000])),
@@ -60,7 +60,7 @@ fn a_backup_under_load_is_one_moment() {
                     break;
                 }
                 let records = vec![(b"both".to_vec(), Some(n.to_le_bytes().to_vec()))];
-                let made = Commit { events: vec![n.to_le_bytes().to_vec()], records, ..commit(&agent, GATE) };
+                let made = Commit { events: vec![n.to_le_bytes().into()], records, ..commit(&agent, GATE) };
                 let made = Commit { root: (n % 50 == 0).then(|| n.to_le_bytes().to_vec()), ..made };
                 let accepted = agent.accept(made, |_| ()).expect("accepted");
                 if n % 20 == 0 {

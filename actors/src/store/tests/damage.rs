@@ -284,7 +284,7 @@ fn with_silent_regions() -> MemoryEngine {
     event(&agent, HIPPOCAMPUS, "two");
     event(&agent, "silent", "three");
     for turn in 0..600u32 {
-        let emissions = vec![vec![7; 10]; 100];
+        let emissions = vec![[7; 10].into(); 100];
         let root = (turn % 20 == 0).then(|| b"root".to_vec());
         let made = Commit { events: vec![b"busy".to_vec()], emissions, root, ..commit(&agent, GATE) };
         *low.lock() = agent.accept(made, |_| ()).expect("accepted").lsn;

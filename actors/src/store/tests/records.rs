@@ -133,7 +133,7 @@ fn under_load_with_roots_and_records_sled_makes_no_blob() {
     for turn in 0..2000u32 {
         let made = Commit {
             events: vec![vec![1; 300]],
-            emissions: vec![vec![2; (turn as usize * 37) % 6000]],
+            emissions: vec![vec![2; (turn as usize * 37) % 6000].into()],
             records: vec![(key(turn % 700), Some(vec![3; (turn as usize * 53) % 12_000]))],
             root: (turn % 40 == 0).then(|| vec![4; 100_000]),
             ..commit(&agent, HIPPOCAMPUS)
