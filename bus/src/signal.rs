@@ -125,7 +125,13 @@ pub trait Body: Any + fmt::Debug + Send + Sync {
     fn policy(&self) -> Policy;
     fn lane(&self) -> Lane;
     fn key(&self) -> String;
-    fn encode(&self) -> Vec<u8>;
+    /// Writes it behind what is in `out`, as JSON.
+    fn encode_into(&self, out: &mut Vec<u8>);
+    fn encode(&self) -> Vec<u8> {
+        let mut out = Vec::new();
+        self.encode_into(&mut out);
+        out
+    }
     fn as_any(&self) -> &dyn Any;
 }
 
@@ -145,9 +151,9 @@ impl<S: Signal> Body for S {
     fn key(&self) -> String {
         Signal::key(self)
     }
-    fn encode(&self) -> Vec<u8> {
+    fn encode_into(&self, out: &mut Vec<u8>) {
         // Signals are trees of plain data with text keys: there is nothing in them that JSON refuses.
-        serde_json::to_vec(self).unwrap_or_default()
+        let _ = serde_json::to_writer(out, self);
     }
     fn as_any(&self) -> &dyn Any {
         self
@@ -201,12 +207,13 @@ impl Envelope {
     /// Length of the meta part (u32, little endian), the meta part, the body; both JSON. Made once.
     pub fn encoded(&self) -> Arc<[u8]> {
         let bytes = self.encoded.get_or_init(|| {
-            let meta = serde_json::to_vec(&self.meta).unwrap_or_default();
-            let body = self.body.encode();
-            let mut bytes = Vec::with_capacity(4 + meta.len() + body.len());
-            bytes.extend_from_slice(&u32::try_from(meta.len()).unwrap_or(u32::MAX).to_le_bytes());
-            bytes.extend_from_slice(&meta);
-            bytes.extend_from_slice(&body);
+            // Room for most, so that it isn't moved while it grows.
+            let mut bytes = Vec::with_capacity(2048);
+            bytes.extend_from_slice(&[0; 4]);
+            let _ = serde_json::to_writer(&mut bytes, &self.meta); // plain data, as bodies are
+            let meta = u32::try_from(bytes.len() - 4).unwrap_or(u32::MAX);
+            bytes[..4].copy_from_slice(&meta.to_le_bytes());
+            self.body.encode_into(&mut bytes);
             bytes.into()
         });
         Arc::clone(bytes)

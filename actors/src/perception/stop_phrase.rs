@@ -213,25 +213,26 @@ impl StopGrammar {
 
     /// `glued` as words of the grammar when it is made of nothing else and holds a command, else itself.
     fn split(&self, glued: &str) -> Vec<String> {
-        let single =
-            |table: &[Vec<String>]| table.iter().filter(|w| w.len() == 1).map(|w| w[0].clone()).collect::<Vec<_>>();
-        let commands = single(&self.commands);
-        let mut vocabulary = commands.clone();
-        for table in [&self.names, &self.please, &self.tails] {
-            vocabulary.extend(single(table));
+        let tables = [&self.commands, &self.names, &self.please, &self.tails];
+        let single = |phrase: &'_ &Vec<String>| phrase.len() == 1;
+        let vocabulary = || tables.into_iter().flatten().filter(single).map(|phrase| phrase[0].as_str());
+        // Most words begin with none of them.
+        if !vocabulary().any(|word| glued.starts_with(word)) {
+            return vec![glued.to_owned()];
         }
-        let mut best: Vec<Option<Vec<String>>> = vec![None; glued.len() + 1];
+        let mut best: Vec<Option<Vec<&str>>> = vec![None; glued.len() + 1];
         best[0] = Some(Vec::new());
         for at in 0..glued.len() {
             let Some(before) = best[at].clone() else { continue };
-            for word in vocabulary.iter().filter(|word| glued[at..].starts_with(word.as_str())) {
+            for word in vocabulary().filter(|word| glued[at..].starts_with(word)) {
                 let mut words = before.clone();
-                words.push(word.clone());
+                words.push(word);
                 best[at + word.len()].get_or_insert(words);
             }
         }
+        let is_command = |word: &&str| self.commands.iter().any(|phrase| phrase.len() == 1 && phrase[0] == *word);
         match best[glued.len()].take() {
-            Some(words) if words.iter().any(|word| commands.contains(word)) => words,
+            Some(words) if words.iter().any(is_command) => words.into_iter().map(str::to_owned).collect(),
             _ => vec![glued.to_owned()],
         }
     }

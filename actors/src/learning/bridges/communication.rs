@@ -90,7 +90,11 @@ pub fn reaction(text: &str) -> Reaction {
         return Reaction::Reply;
     }
     let said = format!(" {} ", words.join(" "));
-    let holds = |phrases: &[&str]| phrases.iter().any(|phrase| said.contains(&format!(" {phrase} ")));
+    let stands_alone =
+        |at: usize, phrase: &str| said[..at].ends_with(' ') && said[at + phrase.len()..].starts_with(' ');
+    let holds = |phrases: &[&str]| {
+        phrases.iter().any(|phrase| said.match_indices(phrase).any(|(at, found)| stands_alone(at, found)))
+    };
     match () {
         () if holds(DETAIL) => Reaction::WantsDetail,
         () if holds(BREVITY) => Reaction::WantsBrevity,
