@@ -67,6 +67,7 @@ fn learned(acts: &[EndedAct]) -> LinkTable {
             episode: Some(&act.episode),
             provenance: Provenance::OwnExperience,
             at: act.at,
+            reward: None,
         });
     }
     links
