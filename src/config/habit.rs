@@ -1,7 +1,7 @@
 //! The reasoner that needs no model.
 
-use super::{Shape, Span};
 use super::field::section;
+use super::{Shape, Span};
 
 section! {
     /// The reasoner that needs no model.

@@ -134,7 +134,8 @@ impl Recorder {
         header: Header,
         rooms: &AgentSettings,
     ) -> Result<Arc<Self>, RecorderError> {
-        let brought = rooms.registry.specs().filter(|spec| spec.is_foreign && spec.offered_by.is_none()).cloned().collect();
+        let brought =
+            rooms.registry.specs().filter(|spec| spec.is_foreign && spec.offered_by.is_none()).cloned().collect();
         let (home, tool_lists) = (rooms.fear.home.clone(), rooms.tool_servers.lists());
         let header = Header { home, tool_lists, brought, ..header };
         let wakings = wakings(rooms);

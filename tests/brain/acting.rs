@@ -18,7 +18,7 @@ use maxim_bus::signals::fear::{FearWish, SurveyFears};
 use maxim_bus::signals::lifecycle::PreemptionRequested;
 use maxim_bus::signals::scene::{Detection, Observed};
 use maxim_bus::units::Confidence;
-use maxim_bus::{Clock, Trust, VirtualClock};
+use maxim_bus::{Trust, VirtualClock};
 use parking_lot::Mutex;
 use serde_json::{Value, json};
 use tempfile::TempDir;
@@ -125,13 +125,13 @@ const EPISODE: usize = 8;
 fn it_learns_by_experience_alone_what_is_worth_doing_and_without_learning_it_does_not() {
     let lived = |seed: u64, settings: Settings| {
         let (mut bench, done) = bench_of(seed, settings);
-        let means: Vec<f64> =
-            (0..6).map(|_| mean(&live(&mut bench, &done, &ALL, EPISODE), EPISODE)).collect();
+        let means: Vec<f64> = (0..6).map(|_| mean(&live(&mut bench, &done, &ALL, EPISODE), EPISODE)).collect();
         means
     };
     let learners: Vec<Vec<f64>> = (0..20).map(|seed| lived(seed, settings())).collect();
     let better = learners.iter().filter(|means| means[5] > RANDOM).count();
-    let of_episode = |lives: &[Vec<f64>], at: usize| lives.iter().map(|means| means[at]).sum::<f64>() / lives.len() as f64;
+    let of_episode =
+        |lives: &[Vec<f64>], at: usize| lives.iter().map(|means| means[at]).sum::<f64>() / lives.len() as f64;
     let curve: Vec<String> = (0..6).map(|at| format!("{:.2}", of_episode(&learners, at))).collect();
     println!("mean worth of an opportunity by episode over 20 seeds: {}; random {RANDOM}", curve.join(" "));
     assert!(better >= 19, "{better} of 20 did better than chance after five episodes: {learners:?}");
@@ -222,10 +222,8 @@ fn a_restart_has_unlearned_nothing() {
 #[test]
 fn a_stop_a_hold_a_goal_and_less_autonomy_keep_it_still() {
     let stop = || PreemptionRequested::Stop(StopDetail { reason: "test".into(), by: "anna".into(), at: None });
-    let (reset, resume) = (
-        PreemptionRequested::Reset { by: "anna".into() },
-        PreemptionRequested::Resume { by: "anna".into() },
-    );
+    let (reset, resume) =
+        (PreemptionRequested::Reset { by: "anna".into() }, PreemptionRequested::Resume { by: "anna".into() });
     let (mut bench, done) = bench_of(13, settings());
     let acts = |bench: &mut Bench, done: &Done| live(bench, done, &["food"], 8).len();
     assert!(acts(&mut bench, &done) > 2, "free, it acts");
@@ -262,9 +260,11 @@ fn while_a_person_is_being_answered_it_does_nothing_else() {
     for round in 0..8 {
         bench.pass(LATER);
         let _accepted = bench.submit(&format!("create a file n{round}.txt with the text hello"));
-        // From its first step until it has been told what came of it.
-        let is_begun = |bench: &Bench| newest(bench, "Intent")["params"]["path"] == format!("n{round}.txt");
-        while !is_begun(&bench) {
+        let is_open = |bench: &Bench| {
+            let records = bench.agent.frame.store.records("habit", .., usize::MAX).expect("read");
+            records.iter().any(|(key, _)| key.starts_with(b"turn/"))
+        };
+        while !is_open(&bench) {
             if !bench.agent.step() {
                 let due = bench.agent.next_deadline().expect("enrichment waits no longer than that");
                 bench.clock.advance_to(due);
@@ -314,7 +314,8 @@ fn why_says_what_was_weighed_and_chosen_and_what_it_came_of() {
         assert!((sum(option, "score") - score).abs() < 1e-9, "{option}");
     }
     assert!(chosen["what"].as_str().is_some_and(|what| what.contains("(chosen)") && what.contains("novelty")));
-    let rests: Vec<String> = step("Intent")["rests_on"].as_array().expect("a list").iter().map(Value::to_string).collect();
+    let rests: Vec<String> =
+        step("Intent")["rests_on"].as_array().expect("a list").iter().map(Value::to_string).collect();
     assert_eq!(rests.len(), 4, "three other acts, and nothing: {rests:?}");
     assert!(rests.iter().any(|line| line.contains("instead of nothing")), "{rests:?}");
     assert_eq!(step("ToolResult")["detail"]["tool"], last.as_str());
@@ -343,8 +344,7 @@ fn a_recording_of_it_replays_to_the_same_choices() {
     let clock = VirtualClock::at(MONDAY.parse().expect("a time"));
     let recordings: PathBuf = dir.path().join("recordings");
     let latch = StopLatch::in_memory();
-    let mut session =
-        Session::boot_with(store, clock, latch, dir.path(), &recordings, limits(), 1, settings(), tools);
+    let mut session = Session::boot_with(store, clock, latch, dir.path(), &recordings, limits(), 1, settings(), tools);
     for _ in 0..12 {
         session.pass(LATER);
         show(&session.agent.outside.door, &ALL);

@@ -51,8 +51,8 @@ use crate::config::{self, Fault, Settings};
 pub use laws::Laws;
 pub use words::mode_of;
 use words::{
-    acting, body_plan, bytes, callable, capture_law, constitution, embodiment, home, level_of, nightly, review_of, signed,
-    simulated, text_of, whitelists,
+    acting, body_plan, bytes, callable, capture_law, constitution, embodiment, home, level_of, nightly, review_of,
+    signed, simulated, text_of, whitelists,
 };
 
 /// Turns whose why-records are kept.

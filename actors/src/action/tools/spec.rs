@@ -193,3 +193,23 @@ impl ToolSpec {
         self.parameters["required"].as_array().is_some_and(|required| required.iter().any(|entry| entry == name))
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_call_that_nobody_words_takes_defaults_and_the_thing() {
+        let of = |properties: Value, required: &[&str]| {
+            ToolSpec::new("act", "Acts.").with_parameters(properties, required).call_with("cup")
+        };
+        let thing = json!({"type": "string"});
+        assert_eq!(of(json!({}), &[]), Some(json!({})));
+        assert_eq!(
+            of(json!({"thing": thing, "often": {"default": 2}}), &["thing", "often"]),
+            Some(json!({"thing": "cup", "often": 2}))
+        );
+        assert_eq!(of(json!({"thing": thing, "how": {"type": "string"}}), &["thing"]), Some(json!({"thing": "cup"})));
+        assert_eq!(of(json!({"how": {"type": "string"}}), &["how"]), None);
+    }
+}

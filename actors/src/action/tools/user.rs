@@ -485,6 +485,33 @@ mod tests {
     }
 
     #[test]
+    fn what_may_be_done_unasked_names_its_things_and_says_how_good_it_was() {
+        let bench = bench();
+        bench.put("warm.sh", "#!/bin/sh\necho '{\"reward\": 0.7}'\n", 0o755);
+        bench.manifest("warm", |manifest| {
+            (manifest["unasked"], manifest["scene"], manifest["serves"]) =
+                (json!(true), json!(["Fire "]), json!("warmth"));
+        });
+        let (registry, _) = bench.tools();
+        let spec = &registry.get("warm").expect("registered").spec;
+        assert_eq!(
+            (spec.unasked, spec.serves.as_deref(), &*spec.scene),
+            (true, Some("warmth"), &["fire".to_owned()][..])
+        );
+        assert_eq!(bench.call("warm", &json!({})).reward, Some(0.7));
+        bench.manifest("warm", |_| {});
+        assert_eq!(bench.call("warm", &json!({})).reward, None, "a field of any other result is no reward");
+        bench.manifest("alone", |manifest| manifest["unasked"] = json!(true));
+        bench.manifest("picky", |manifest| {
+            (manifest["unasked"], manifest["scene"]) = (json!(true), json!(["fire"]));
+            manifest["parameters"]["required"] = json!(["harbour"]);
+        });
+        let whys: Vec<String> = bench.tools().1.iter().map(ToString::to_string).collect();
+        assert_eq!(whys.len(), 2, "{whys:?}");
+        assert!(whys[0].contains("\"scene\"") && whys[1].contains("default"), "{whys:?}");
+    }
+
+    #[test]
     fn the_agent_can_not_bring_itself_tools() {
         let bench = bench();
         let mut registry = core_registry().expect("good specs");

@@ -60,13 +60,7 @@ pub struct ActingSettings {
 impl Default for ActingSettings {
     fn default() -> Self {
         let law = ActLaw::default();
-        Self {
-            on: true,
-            every: SignedDuration::from_secs(5),
-            options: 8,
-            refused: SignedDuration::from_hours(1),
-            law,
-        }
+        Self { on: true, every: SignedDuration::from_secs(5), options: 8, refused: SignedDuration::from_hours(1), law }
     }
 }
 
@@ -132,12 +126,24 @@ pub enum Answer {
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub enum ActingEvent {
     Pondered(Box<Pondering>),
-    Answered { question: MessageId, answer: Answer },
+    Answered {
+        question: MessageId,
+        answer: Answer,
+    },
     /// A choice was made among these acts. `memory` is the law's, so that a replay counts as it was counted.
-    Settled { keys: Vec<String>, things: Vec<String>, chosen: Option<Box<Chosen>>, at: Timestamp, memory: f64 },
+    Settled {
+        keys: Vec<String>,
+        things: Vec<String>,
+        chosen: Option<Box<Chosen>>,
+        at: Timestamp,
+        memory: f64,
+    },
     /// What was chosen is begun, or given up.
     Taken,
-    Refused { key: String, until: Timestamp },
+    Refused {
+        key: String,
+        until: Timestamp,
+    },
     Energy(f64),
     Asleep(bool),
     Halted(Halt),
@@ -406,5 +412,176 @@ impl Hears<SleepEntered> for Habit {
 impl Hears<SleepEnded> for Habit {
     fn hear(&self, _ended: &SleepEnded, pulse: &mut Pulse<'_, Self>) {
         pulse.keep(HabitEvent::Acting(ActingEvent::Asleep(false)));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+    use std::time::Duration;
+
+    use jiff::tz::TimeZone;
+    use maxim_bus::Clock;
+    use maxim_bus::latch::Permit;
+    use maxim_bus::signals::scene::{SceneThing, ThingKind};
+    use maxim_bus::signals::sleep::{SleepPhase, SleepReason, SleepReport};
+    use maxim_bus::units::{Novelty, Salience, Valence, Value};
+
+    use super::super::settings::HabitSettings;
+    use super::*;
+    use crate::action::tools::{Hands, Tool, ToolOutcome, core_registry};
+    use crate::region::rig::{Rig, ear};
+
+    struct Act(ToolSpec);
+
+    impl Tool for Act {
+        fn spec(&self) -> &ToolSpec {
+            &self.0
+        }
+
+        fn run(&self, _params: &Json, _permit: &Permit<'_>, _hands: &Hands) -> ToolOutcome {
+            ToolOutcome::done(Json::Null)
+        }
+    }
+
+    /// Two things with an act each, of which the second serves this need; without chance.
+    fn rig(serves: &str) -> Rig<Habit> {
+        let mut tools = core_registry().expect("good specs");
+        for (name, thing, serves) in [("pat", "dog", None), ("plug_in", "socket", Some(serves.to_owned()))] {
+            let scene = vec![thing.to_owned()];
+            let spec = ToolSpec { scene, unasked: true, serves, ..ToolSpec::new(name, "Something to do.") };
+            tools.register(Arc::new(Act(spec))).expect("a good spec");
+        }
+        let law = ActLaw { temperature: 0.0, ..ActLaw::default() };
+        let acting = ActingSettings { law, ..ActingSettings::default() };
+        let settings = HabitSettings::new(&[], &Arc::new(tools), TimeZone::UTC, None, acting).expect("a grammar");
+        Rig::new(settings, |bus, probe| {
+            ear::<OpportunitySensed>(bus, probe);
+            ear::<PredictOutcomes>(bus, probe);
+        })
+    }
+
+    fn sees(rig: &mut Rig<Habit>, names: &[&str], hunger: f64) {
+        let at = rig.clock.now();
+        let thing = |name: &&str| SceneThing {
+            name: (*name).into(),
+            kind: ThingKind::Object,
+            confidence: Confidence::clamped(0.9),
+            novelty: Novelty::clamped(1.0),
+            salience: Salience::clamped(0.5),
+            last_seen: at,
+            sightings: 1,
+            dwell_s: None,
+        };
+        let pose = Some(Pose::from([("hunger".to_owned(), hunger)]));
+        rig.send(SceneNoticed { things: names.iter().map(thing).collect(), gaze: None, pose });
+    }
+
+    fn chosen(rig: &Rig<Habit>) -> Option<&str> {
+        let chosen = rig.region().acting.chosen.as_ref()?;
+        chosen.option().map(|option| option.tool.as_str())
+    }
+
+    #[test]
+    fn without_answers_the_time_is_waited_for_and_what_is_new_is_tried() {
+        let mut rig = rig("nothing");
+        sees(&mut rig, &["cup"], 0.0);
+        assert!(rig.region().acting.pondering.is_none(), "nothing can be done with a cup");
+        sees(&mut rig, &["dog", "socket"], 0.0);
+        assert_eq!(rig.heard::<PredictOutcomes>().len(), 2);
+        rig.crash();
+        rig.pass(Duration::from_millis(299));
+        assert!(rig.heard::<OpportunitySensed>().is_empty());
+        rig.pass(Duration::from_millis(2));
+        assert_eq!(rig.heard::<OpportunitySensed>()[0].things, ["dog", "socket"]);
+        assert_eq!(chosen(&rig), Some("pat"));
+    }
+
+    #[test]
+    fn an_answer_counts_for_the_option_that_it_is_about() {
+        let mut rig = rig("nothing");
+        sees(&mut rig, &["dog", "socket"], 0.0);
+        let questions = rig.region().acting.pondering.clone().expect("it weighs").questions;
+        let expected = |tool: &str, value: f64| OutcomesPredicted {
+            tool_name: tool.into(),
+            known: true,
+            value: Value::clamped(value),
+            valence: Valence::Neutral,
+            confidence: Confidence::clamped(0.9),
+            observations: 3,
+            delay_s: None,
+            outcomes: Vec::new(),
+            links: Vec::new(),
+            episodes: Vec::new(),
+        };
+        // Of the two questions about an option the gate was asked first; it doesn't answer here.
+        for (place, (tool, value)) in [("pat", 0.2), ("plug_in", 0.9)].into_iter().enumerate() {
+            let of_option = questions.iter().filter(|(_, at)| **at == place).map(|(question, _)| *question);
+            for question in of_option.take(1) {
+                rig.answer(MessageId::from_parts(1, 1), question, expected(tool, value));
+            }
+        }
+        rig.pass(Duration::from_millis(301));
+        assert_eq!(chosen(&rig), Some("plug_in"));
+    }
+
+    #[test]
+    fn a_need_makes_what_serves_it_worth_more() {
+        let mut fed = rig("hunger");
+        sees(&mut fed, &["dog", "socket"], 0.9);
+        fed.pass(Duration::from_millis(301));
+        assert_eq!(chosen(&fed), Some("plug_in"));
+        let mut tired = rig("energy");
+        tired.send(EnergyChanged { level: 0.1, scarcest: "battery".into() });
+        sees(&mut tired, &["dog", "socket"], 0.0);
+        tired.pass(Duration::from_millis(301));
+        assert_eq!(chosen(&tired), Some("plug_in"));
+    }
+
+    #[test]
+    fn nothing_is_weighed_in_sleep() {
+        let mut rig = rig("nothing");
+        let sleep = MessageId::from_parts(1, 1);
+        rig.send(SleepEntered { sleep, phase: SleepPhase::Scoring });
+        sees(&mut rig, &["dog"], 0.0);
+        assert!(rig.region().acting.pondering.is_none());
+        let at = rig.clock.now();
+        let report = SleepReport {
+            sleep,
+            why: SleepReason::Asked,
+            began: at,
+            ended: at,
+            sessions: 0,
+            episodes: Default::default(),
+            knowledge: Default::default(),
+            promoted: 0,
+            reinforced: 0,
+            interruptions: 0,
+            missing: Vec::new(),
+        };
+        rig.send(SleepEnded { report, askers: Vec::new() });
+        sees(&mut rig, &["dog"], 0.0);
+        assert!(rig.region().acting.pondering.is_some());
+    }
+
+    #[test]
+    fn where_nothing_was_worth_it_it_looks_again_later_and_later() {
+        let mut acting = Acting::default();
+        let every = SignedDuration::from_secs(5);
+        let things = vec!["dog".to_owned()];
+        let mut at = Timestamp::UNIX_EPOCH;
+        let mut pauses = Vec::new();
+        for _ in 0..9 {
+            let (things, keys) = (things.clone(), vec!["pat".into()]);
+            acting.apply(ActingEvent::Settled { keys, things, chosen: None, at, memory: 0.98 });
+            let begun = at;
+            while acting.rests(&["dog".to_owned()], every, at) {
+                at += SignedDuration::from_secs(1);
+            }
+            pauses.push(at.duration_since(begun).as_secs());
+        }
+        assert_eq!(pauses, [10, 20, 40, 80, 160, 320, 320, 320, 320]);
+        let (news, later) = (["cat".to_owned()], at + SignedDuration::from_secs(5));
+        assert!(!acting.rests(&news, every, later), "what is new is no matter of patience");
     }
 }

@@ -154,7 +154,8 @@ pub fn choose(options: &mut [ActOption], law: &ActLaw, draw: f64) -> (Option<usi
         true => ((score - best) / law.temperature).exp(),
         false => f64::from(u8::from(score >= best)),
     };
-    let all = weight(0.0) + options.iter().filter(|option| open(option)).map(|option| weight(option.score)).sum::<f64>();
+    let all =
+        weight(0.0) + options.iter().filter(|option| open(option)).map(|option| weight(option.score)).sum::<f64>();
     let mut chosen = None;
     let mut below = weight(0.0) / all;
     let nothing = below;
@@ -226,18 +227,17 @@ mod tests {
         let mut options: Vec<ActOption> =
             [feared, asked, refused].iter().map(|act| act.weighed(&TriedActs::default(), &law)).collect();
         let barred: Vec<&str> = options.iter().filter_map(|option| option.barred.as_deref()).collect();
-        assert_eq!(
-            barred,
-            ["the gate would ask (fear.learned)", "the gate would ask (allow)", "it was refused"]
-        );
+        assert_eq!(barred, ["the gate would ask (fear.learned)", "the gate would ask (allow)", "it was refused"]);
         assert_eq!(choose(&mut options, &law, 0.999), (None, 1.0));
     }
 
     #[test]
     fn chances_are_a_softmax_over_the_scores_and_nothing() {
         let law = ActLaw { novelty: 0.0, temperature: 0.5, ..ActLaw::default() };
-        let mut options: Vec<ActOption> =
-            [act("a", 1.0, 0.5), act("b", 0.5, 0.5)].iter().map(|act| act.weighed(&TriedActs::default(), &law)).collect();
+        let mut options: Vec<ActOption> = [act("a", 1.0, 0.5), act("b", 0.5, 0.5)]
+            .iter()
+            .map(|act| act.weighed(&TriedActs::default(), &law))
+            .collect();
         let (first, nothing) = choose(&mut options, &law, 0.0);
         near(nothing, 1.0 / (2.0 + 1f64.exp()));
         near(options[0].chance / options[1].chance, 1f64.exp());

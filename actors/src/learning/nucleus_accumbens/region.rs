@@ -470,7 +470,8 @@ impl Hears<DeliveryEnded> for NucleusAccumbens {
         };
         let params = params_of(&params);
         let outcome = OutcomeKind::new("failed", Reinforcement::Bad);
-        let lesson = Lesson { action: ended.entry, tool, params, outcome, reward: None, delay_s: 0.0, turn: ended.turn };
+        let lesson =
+            Lesson { action: ended.entry, tool, params, outcome, reward: None, delay_s: 0.0, turn: ended.turn };
         self.learn(lesson, pulse);
     }
 }
