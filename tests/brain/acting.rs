@@ -235,16 +235,28 @@ fn a_stop_a_hold_a_goal_and_less_autonomy_keep_it_still() {
     bench.request(resume.clone());
     assert!(acts(&mut bench, &done) > 2, "free again");
     bench.request(PreemptionRequested::Hold { until: None, by: "anna".into() });
-    assert_eq!(acts(&mut bench, &done), 0, "held");
+    let steps = |bench: &Bench| bench.why_all().lines().count();
+    let before = steps(&bench);
+    assert_eq!((acts(&mut bench, &done), steps(&bench)), (0, before), "held, not even a turn is begun");
     bench.request(resume);
     assert!(acts(&mut bench, &done) > 2, "free again");
+    let goal = bench.say("your next goal is to run the command git init && git reset --hard");
+    bench.pass(Duration::from_secs(1));
+    let before = done.lock().len();
+    show(&bench.agent.outside.door, &["food", "berry"]);
+    bench.pass(Duration::from_secs(5));
+    assert_eq!(done.lock().len(), before, "a goal waits for a person: {goal:?}");
+    bench.pass(Duration::from_secs(3_600));
+    assert!(acts(&mut bench, &done) > 2, "free again, since nobody answered");
+    let asked = |bench: &Bench| bench.why_all().matches("\"refusal\":\"asked\"").count();
+    let before = asked(&bench);
     for (level, moves) in [("planning", false), ("supervised", false), ("autonomous", true)] {
         let mut less = settings();
         less.agent.autonomy = serde_json::from_value(json!(level)).expect("a level");
         bench.restart_with_settings(less);
         bench.pass(Duration::from_secs(7_200));
         assert_eq!(acts(&mut bench, &done) > 0, moves, "{level}");
-        assert!(!bench.why_all().contains("\"refusal\":\"asked\""), "nobody is asked");
+        assert_eq!(asked(&bench), before, "nobody is asked");
     }
     let mut off = settings();
     off.habit.acts = false;

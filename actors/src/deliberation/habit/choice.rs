@@ -187,7 +187,7 @@ mod tests {
                 category: String::new(),
                 reason: String::new(),
                 allowed_always: false,
-                hurt_before: value < 0.5,
+                hurt_before: confidence > 0.0 && value < 0.5,
                 veto_confidence: 0.85,
                 veto_value: 0.1,
                 unforgiven: 1.0,

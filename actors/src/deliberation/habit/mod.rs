@@ -35,6 +35,7 @@ mod settings;
 mod small_talk;
 mod speech;
 mod steps;
+mod telling;
 mod thinking_on;
 mod times;
 mod tokens;
