@@ -264,6 +264,7 @@ fn learning(criterion: &mut Criterion) {
                 episode: Some("e"),
                 provenance: Provenance::OwnExperience,
                 at: Timestamp::UNIX_EPOCH,
+                reward: None,
             })
         };
         for _ in 0..size {

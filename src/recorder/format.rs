@@ -3,6 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use jiff::Timestamp;
+use maxim_actors::action::tools::ToolSpec;
 use maxim_actors::effectors::tool_servers::ToolList;
 use maxim_actors::region::InputRecord;
 use maxim_bus::{AgentId, Envelope, Epoch, Lsn, MessageId, Meta};
@@ -44,6 +45,9 @@ pub struct Header {
     /// What the tool servers offered when the agent started; filled in likewise.
     #[serde(default)]
     pub tool_lists: Vec<ToolList>,
+    /// What the tools that a person brought said of themselves; filled in likewise.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub brought: Vec<ToolSpec>,
     /// How many regions' states the file begins with; filled in likewise.
     pub regions: usize,
 }
@@ -66,6 +70,7 @@ impl Header {
             saved: saved.to_owned(),
             home: PathBuf::new(),
             tool_lists: Vec::new(),
+            brought: Vec::new(),
             regions: 0,
         }
     }

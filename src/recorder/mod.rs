@@ -134,7 +134,10 @@ impl Recorder {
         header: Header,
         rooms: &AgentSettings,
     ) -> Result<Arc<Self>, RecorderError> {
-        let header = Header { home: rooms.fear.home.clone(), tool_lists: rooms.tool_servers.lists(), ..header };
+        let brought =
+            rooms.registry.specs().filter(|spec| spec.is_foreign && spec.offered_by.is_none()).cloned().collect();
+        let (home, tool_lists) = (rooms.fear.home.clone(), rooms.tool_servers.lists());
+        let header = Header { home, tool_lists, brought, ..header };
         let wakings = wakings(rooms);
         let letters = Arc::new(Letterbox::new(limits.queue));
         let counters = Arc::new(Counters::default());

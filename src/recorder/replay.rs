@@ -108,12 +108,16 @@ impl Recording {
         self.replay_within(self.tools()?, window)
     }
 
-    /// The tools that the agent had: the core ones, and what servers offered.
+    /// The tools that the agent had: the core ones, those that a person brought, and what servers offered.
     ///
     /// # Errors
-    /// None that the core tools themselves don't have.
+    /// A tool that was brought has a name which the core tools have by now.
     pub fn tools(&self) -> Result<ToolRegistry, RecorderError> {
         let mut registry = tools::core_registry().map_err(|error| RecorderError::Settings(error.to_string()))?;
+        for spec in &self.header.brought {
+            let done = registry.register(Arc::new(tools::user::Absent::new(spec.clone())));
+            done.map_err(|error| RecorderError::Settings(error.to_string()))?;
+        }
         tool_servers::recorded(&self.header.settings.mcp, &self.header.tool_lists).register(&mut registry);
         Ok(registry)
     }

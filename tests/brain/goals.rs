@@ -43,6 +43,13 @@ fn give(bench: &Bench, title: &str) {
     door.put("door", door.fresh_id(), Trust::Owner, redirect);
 }
 
+/// Puts it on the list, as `maxim goals add` does.
+fn propose(bench: &mut Bench, title: &str) {
+    let wish = GoalWish::Propose { title: title.into(), channel: "http".into(), sender: "anna".into() };
+    let told = bench.ask("goals", SurveyGoals { wish: Some(wish), by: "anna".into() });
+    assert_eq!(told.refused, None);
+}
+
 /// Steps until the file is there.
 fn until(bench: &mut Bench, file: &str) {
     let path = bench.file(file);
@@ -80,7 +87,7 @@ fn a_goal_in_words_is_pursued_and_its_giver_hears_of_its_end() {
 fn one_goal_waits_for_the_other_and_what_is_not_understood_fails() {
     let mut bench = Bench::new();
     bench.say("your next goal is to run the command git init && git reset --hard");
-    bench.say("your next goal is to frobnicate the gulls");
+    propose(&mut bench, "frobnicate the gulls");
     bench.say("your next goal is to create a file a.txt with the text x");
     bench.pass(Duration::from_secs(60));
     assert!(!bench.file("a.txt").exists(), "the first one still waits for an answer");
@@ -91,6 +98,16 @@ fn one_goal_waits_for_the_other_and_what_is_not_understood_fails() {
     assert_eq!(first.state, GoalState::Failed, "nobody answered: {first:?}");
     assert_eq!(state(&mut bench, "frobnicate the gulls"), GoalState::Failed);
     assert!(bench.file("a.txt").exists());
+}
+
+#[test]
+fn a_goal_that_is_not_understood_is_not_taken_and_that_is_said_at_once() {
+    let mut bench = Bench::new();
+    let told = bench.say("your next goal is to frobnicate the gulls").reply.unwrap_or_default();
+    assert!(told.contains("not taken") && told.contains("frobnicate the gulls"), "{told}");
+    let told = bench.say("your next goal is to create a file").reply.unwrap_or_default();
+    assert!(told.contains("not taken") && told.contains("Say it like this"), "it asks for what is missing: {told}");
+    assert!(goals(&mut bench).is_empty());
 }
 
 #[test]
@@ -312,7 +329,7 @@ fn a_goal_is_given_up_in_words_and_whose_it_was_hears_of_it() {
     let mut bench = Bench::new();
     bench.say(&format!("your next goal is to {ASKED}"));
     bench.say("your next goal is to create a file a.txt with the text x");
-    bench.say("your next goal is to frobnicate the gulls");
+    propose(&mut bench, "frobnicate the gulls");
     let told = bench.say("what are your goals?").reply.expect("a reply");
     assert!(told.contains("My goal is “run the") && told.contains("Waiting: “create a file a.txt"), "{told}");
     let which = bench.say("drop that goal").reply.expect("a reply");

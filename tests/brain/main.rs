@@ -3,6 +3,7 @@
 #[path = "../common/mod.rs"]
 mod common;
 
+mod acting;
 mod anatomy;
 mod attention;
 mod body;

@@ -8,6 +8,7 @@ use std::time::Duration;
 use maxim::agent::{Agent, AgentSettings, AgentWorld};
 use maxim::config::Settings;
 use maxim::recorder::{Header, InputLine, Limits, Recorder, RecorderError, Recording, ReplayReport};
+use maxim_actors::action::tools::ToolRegistry;
 use maxim_actors::effectors::channels::Submission;
 use maxim_actors::region::Tap;
 use maxim_actors::store::{StateStore, StoreOptions};
@@ -60,9 +61,24 @@ impl Session {
         boot: u64,
         settings: Settings,
     ) -> Self {
+        Self::boot_with(store, clock, latch, workdir, recordings, limits, boot, settings, core_tools())
+    }
+
+    #[allow(clippy::too_many_arguments)] // the same with other tools
+    pub fn boot_with(
+        store: StateStore,
+        clock: VirtualClock,
+        latch: StopLatch,
+        workdir: &Path,
+        recordings: &Path,
+        limits: Limits,
+        boot: u64,
+        settings: Settings,
+        tools: ToolRegistry,
+    ) -> Self {
         let id = AgentId::new("maxim").expect("a good name");
         let saved = workdir.join(".saved");
-        let rooms = AgentSettings::with_tools(&settings, boot, workdir, &saved, core_tools()).expect("settings");
+        let rooms = AgentSettings::with_tools(&settings, boot, workdir, &saved, tools).expect("settings");
         let header = Header::new(id.clone(), 42, boot, &settings, workdir, &saved);
         let recorder =
             Recorder::start(recordings.into(), limits, store.agent(&id), Arc::new(clock.clone()), header, &rooms)

@@ -10,11 +10,11 @@ use std::time::{Duration, Instant};
 
 use maxim::agent::{Agent, AgentHandle, AgentSettings, AgentWorld};
 use maxim::config::Settings;
-use maxim_actors::action::tools::{self, ToolRegistry};
+use maxim_actors::action::tools::{self, Hands, Tool, ToolOutcome, ToolRegistry, ToolSpec};
 use maxim_actors::effectors::channels::{Accepted, Submission};
 use maxim_actors::region::{DeadLetter, Heart, RecordView, Tap, WardState};
 use maxim_actors::store::{StateStore, StoreOptions};
-use maxim_bus::latch::StopLatch;
+use maxim_bus::latch::{Permit, StopLatch};
 use maxim_bus::signals::thought::TurnEnded;
 use maxim_bus::{AgentId, MessageId, RegionName, SharedClock, SystemClock, Trust, VirtualClock};
 use tempfile::TempDir;
@@ -95,6 +95,19 @@ fn mute_what_was_asked_for() {
     });
 }
 
+/// What it may do unasked.
+struct Lift(ToolSpec);
+
+impl Tool for Lift {
+    fn spec(&self) -> &ToolSpec {
+        &self.0
+    }
+
+    fn run(&self, _params: &serde_json::Value, _permit: &Permit<'_>, _hands: &Hands) -> ToolOutcome {
+        ToolOutcome::done(serde_json::Value::Null).with_reward(0.5)
+    }
+}
+
 impl Live {
     pub fn start(plan: Plan) -> Self {
         mute_what_was_asked_for();
@@ -106,7 +119,12 @@ impl Live {
             settings.encoder.folder = Some(encoder_folder().to_owned());
         }
         // In a simulation there is more to ask about.
-        let registry = tools::core_registry().and_then(ToolRegistry::simulated).expect("the core tools register");
+        let mut registry = tools::core_registry().and_then(ToolRegistry::simulated).expect("the core tools register");
+        // Something to do when nobody wants anything; without chance, so that each life does it.
+        settings.habit.act_temperature = 0.0;
+        let spec = ToolSpec::new("lift_cup", "Lifts the cup.");
+        let spec = ToolSpec { scene: vec!["cup".into()], unasked: true, ..spec };
+        registry.register(Arc::new(Lift(spec))).expect("a good spec");
         let saved = folder.path().join(".saved");
         let mut rooms = AgentSettings::with_tools(&settings, 1, folder.path(), &saved, registry).expect("settings");
         // A machine that is busy with other tests must not look like a room that hangs.

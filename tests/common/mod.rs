@@ -31,6 +31,7 @@ pub struct Bench {
     pub store: StateStore,
     pub latch: StopLatch,
     boot: u64,
+    seed: u64,
     name: String,
     registry: ToolRegistry,
     pub settings: Settings,
@@ -63,12 +64,16 @@ impl Bench {
     }
 
     pub fn with_tools(name: &str, store: StateStore, registry: ToolRegistry, settings: Settings) -> Self {
+        Self::seeded(42, name, store, registry, settings)
+    }
+
+    pub fn seeded(seed: u64, name: &str, store: StateStore, registry: ToolRegistry, settings: Settings) -> Self {
         let folder = Arc::new(tempfile::tempdir().expect("a folder"));
         let clock = VirtualClock::at(MONDAY.parse().expect("a time"));
         let latch = StopLatch::in_memory();
-        let agent = build(name, &store, &clock, &latch, folder.path(), 1, registry.clone(), &settings, None);
+        let agent = build(name, &store, &clock, &latch, folder.path(), (1, seed), registry.clone(), &settings, None);
         let (agent, body) = agent;
-        Self { agent, clock, folder, store, latch, boot: 1, name: name.into(), registry, settings, body }
+        Self { agent, clock, folder, store, latch, boot: 1, seed, name: name.into(), registry, settings, body }
     }
 
     /// Throws the agent away as a crash of the process does, and starts it again on the same store.
@@ -81,7 +86,7 @@ impl Bench {
             &self.clock,
             &self.latch,
             self.folder.path(),
-            self.boot,
+            (self.boot, self.seed),
             registry,
             &self.settings,
             Some(self.body.clone()),
@@ -293,7 +298,7 @@ fn build(
     clock: &VirtualClock,
     latch: &StopLatch,
     workdir: &Path,
-    boot: u64,
+    (boot, seed): (u64, u64),
     registry: ToolRegistry,
     settings: &Settings,
     body: Option<Body>,
@@ -309,7 +314,7 @@ fn build(
         id,
         clock: Arc::new(clock.clone()),
         latch: latch.clone(),
-        seed: 42,
+        seed,
         tap: None,
     };
     (Agent::stepped(world, &rooms).expect("the agent is built"), body)

@@ -6,6 +6,7 @@
 
 use std::borrow::Cow;
 
+use maxim_bus::signals::acting::ActChosen;
 use maxim_bus::signals::cycle::{CycleThought, ThoughtGated};
 use maxim_bus::signals::goal::GoalChanged;
 use maxim_bus::signals::intent::{Intent, IntentRefused};
@@ -109,6 +110,7 @@ wiring!(CauseLedger {
         PromptBuilt,
         CycleThought,
         Thought,
+        ActChosen,
         Intent,
         IntentRefused,
         ClearedIntent,
@@ -262,6 +264,7 @@ noted!(
     PromptBuilt,
     CycleThought,
     Thought,
+    ActChosen,
     IntentRefused,
     ClearedIntent,
     ExecutionStarted,

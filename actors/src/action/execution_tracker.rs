@@ -175,6 +175,7 @@ impl ExecutionTracker {
             failure: Some(FailureKind::Unknown),
             duration_us: 0,
             side_effects: Vec::new(),
+            reward: None,
         };
         pulse.emit_trusted(turn, open.trust, result);
         if let Some(way) = way {

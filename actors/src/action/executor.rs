@@ -99,6 +99,7 @@ struct Ending {
     error: Option<String>,
     failure: Option<FailureKind>,
     side_effects: Vec<String>,
+    reward: Option<f64>,
 }
 
 impl Ending {
@@ -109,6 +110,7 @@ impl Ending {
             error: Some(error),
             failure: Some(failure),
             side_effects: vec![],
+            reward: None,
         }
     }
 }
@@ -125,6 +127,7 @@ impl From<ToolOutcome> for Ending {
                 .iter()
                 .map(|effect| format!("{:?}: {}", effect.kind, effect.target))
                 .collect(),
+            reward: outcome.reward,
         }
     }
 }
@@ -170,6 +173,7 @@ impl Executor {
             error: None,
             failure: None,
             side_effects,
+            reward: None,
         }
     }
 
@@ -201,6 +205,7 @@ impl Executor {
             error: None,
             failure: None,
             side_effects: vec![format!("queued for {channel}; see `maxim outbox`")],
+            reward: None,
         }
     }
 
@@ -283,7 +288,7 @@ fn of_itself(wish: OwnWish, started: &ExecutionStarted, operation: &Operation<Ex
             json!({"mode": mode})
         }
     };
-    Ending { success: Some(true), output, error: None, failure: None, side_effects: Vec::new() }
+    Ending { success: Some(true), output, error: None, failure: None, side_effects: Vec::new(), reward: None }
 }
 
 /// Who does it; the ending of a call that can't be done.
@@ -361,5 +366,6 @@ fn result(started: &ExecutionStarted, ending: Ending, duration_us: u64) -> ToolR
         failure: ending.failure,
         duration_us,
         side_effects: ending.side_effects,
+        reward: ending.reward,
     }
 }

@@ -10,6 +10,7 @@
 use std::collections::{BTreeMap, VecDeque};
 
 use jiff::{SignedDuration, Timestamp};
+use maxim_bus::signals::acting::OpportunitySensed;
 use maxim_bus::signals::goal::GoalPursued;
 use maxim_bus::signals::percept::{Inbound, InboundAccepted, Percept};
 use maxim_bus::signals::thought::TurnEnded;
@@ -68,7 +69,7 @@ pub enum GatewayEvent {
 
 wiring!(Gateway {
     hears: [Inbound],
-    back: [TurnEnded, GoalPursued],
+    back: [TurnEnded, GoalPursued, OpportunitySensed],
     first: [TurnEnded],
     emits: [Percept, InboundAccepted]
 });
@@ -209,6 +210,13 @@ impl Hears<GoalPursued> for Gateway {
         let GoalPursued { turn, title, channel, sender, trust, .. } = pursued.clone();
         let percept = Percept::of_goal(&channel, &sender, title, trust);
         self.let_in(Waiting { id: turn, percept, trust }, pulse);
+    }
+}
+
+impl Hears<OpportunitySensed> for Gateway {
+    fn hear(&self, sensed: &OpportunitySensed, pulse: &mut Pulse<'_, Self>) {
+        let OpportunitySensed { turn, things } = sensed.clone();
+        self.let_in(Waiting { id: turn, percept: Percept::of_senses(things), trust: Trust::Own }, pulse);
     }
 }
 

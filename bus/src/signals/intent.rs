@@ -24,6 +24,9 @@ pub struct Intent {
     pub commanded: bool,
     /// The trust of what led to it: an intent is never trusted more than its percept.
     pub trust: Trust,
+    /// Nobody wanted it: habit does it by learned value. So nobody is asked about it either.
+    #[serde(default, skip_serializing_if = "is_false")]
+    pub unasked: bool,
     pub goal: Option<String>,
     pub channel: String,
     pub recipient: String,
@@ -33,6 +36,10 @@ pub struct Intent {
     /// What could have been done instead; with the first intent of a decision.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub instead: Vec<Alternative>,
+}
+
+fn is_false(flag: &bool) -> bool {
+    !flag
 }
 
 /// What was considered and not chosen.

@@ -1,5 +1,6 @@
 //! The vocabulary, one file a stage.
 
+pub mod acting;
 pub mod approval;
 pub mod associations;
 pub mod body;

@@ -78,6 +78,9 @@ pub struct ToolResult {
     pub failure: Option<FailureKind>,
     pub duration_us: u64,
     pub side_effects: Vec<String>,
+    /// How good what came of it was, −1 to 1, where the tool says so.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub reward: Option<f64>,
 }
 
 /// Words for a person, through the channel that they came by.

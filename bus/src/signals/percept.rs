@@ -88,6 +88,8 @@ pub struct Percept {
 
 /// The source of what a goal says to the agent itself.
 const GOAL: &str = "goal";
+/// The source of what the senses notice that can be acted on.
+const SENSES: &str = "senses";
 /// The source of words that were heard.
 pub const SPEECH: &str = "speech";
 
@@ -123,6 +125,18 @@ impl Percept {
     /// because nobody says them now.
     pub fn of_goal(channel: &str, sender: &str, title: String, trust: Trust) -> Self {
         Self { source: GOAL.into(), ..Self::from_outside(channel, sender, title, false, trust) }
+    }
+
+    /// Things that are around and can be acted on, unasked. What the agent does then is its own doing.
+    pub fn of_senses(things: Vec<String>) -> Self {
+        let content = format!("I sense {}", things.join(", "));
+        let noticed = Self::from_outside("", "", content, false, Trust::Own);
+        Self { source: SENSES.into(), objects: things, ..noticed }
+    }
+
+    /// The senses noticed something to act on.
+    pub fn is_sensed(&self) -> bool {
+        self.source == SENSES
     }
 
     /// Somebody said it to the agent; else its senses or its goals did.

@@ -51,8 +51,8 @@ use crate::config::{self, Fault, Settings};
 pub use laws::Laws;
 pub use words::mode_of;
 use words::{
-    body_plan, bytes, callable, capture_law, constitution, embodiment, home, level_of, nightly, review_of, signed,
-    simulated, text_of, whitelists,
+    acting, body_plan, bytes, callable, capture_law, constitution, embodiment, home, level_of, nightly, review_of,
+    signed, simulated, text_of, whitelists,
 };
 
 /// Turns whose why-records are kept.
@@ -185,7 +185,7 @@ impl AgentSettings {
             regions;
         let config::Stop { phrases, file_poll: _ } = stop;
         let config::Gateway { credit, behind, text_max } = gateway;
-        let config::Habit { evidence_max } = habit;
+        let evidence_max = &habit.evidence_max;
         let config::PromoterLaw { witnesses, judged_from } = &settings.semantic_promoter;
         let laws = Laws::of(settings);
         let config::Tools {
@@ -238,7 +238,9 @@ impl AgentSettings {
         let names = |specs: Vec<&&ToolSpec>| specs.iter().map(|spec| spec.name.clone()).collect::<Vec<_>>();
         let irreversible = specs.iter().filter(|spec| spec.effect == tools::EffectClass::Irreversible);
         let irreversible = irreversible.map(|spec| spec.name.clone()).collect();
-        let foreign = specs.iter().filter(|spec| spec.is_foreign && spec.effect != tools::EffectClass::ReadOnly);
+        let acts = |spec: &&&ToolSpec| spec.is_foreign && spec.effect != tools::EffectClass::ReadOnly;
+        // Who wrote "unasked" into its manifest has answered the question already.
+        let foreign = specs.iter().filter(acts).filter(|spec| !spec.unasked);
         let foreign = foreign.map(|spec| spec.name.clone()).collect();
         let offers = specs.iter().filter_map(|spec| Some((spec.name.clone(), spec.offered_by.clone()?.digest)));
         let offers = offers.collect();
@@ -340,7 +342,10 @@ impl AgentSettings {
                 judged_from: *judged_from as usize,
                 ..PromoterSettings::default()
             },
-            habit: HabitSettings::new(&agent.names, &registry, zone, model.is_some().then_some(llm.steps))?,
+            habit: {
+                let steps = model.is_some().then_some(llm.steps);
+                HabitSettings::new(&agent.names, &registry, zone, steps, acting(habit))?
+            },
             prefrontal: PrefrontalSettings {
                 model: model.is_some(),
                 timeout: signed(llm.timeout.get()),

@@ -8,6 +8,7 @@ use jiff::SignedDuration;
 use jiff::civil::Time;
 use maxim_actors::action::tool_index::ToolText;
 use maxim_actors::action::tools::{ToolRegistry, ToolSpec};
+use maxim_actors::deliberation::habit::{ActLaw, ActingSettings};
 use maxim_actors::deliberation::prefrontal_cortex::Embodiment;
 use maxim_actors::effectors::body::{BodyPlan, DriverPlan};
 use maxim_actors::gate::fear_agent::{ReviewPower, ReviewSettings};
@@ -45,6 +46,30 @@ pub(super) fn body_plan(body: &config::Body) -> BodyPlan {
         config::Driver::ReachyMini => DriverPlan::ReachyMini { url: url.clone() },
     };
     BodyPlan { driver, lease: lease.get(), speed: *speed, view: [*view_width, *view_height] }
+}
+
+pub(super) fn acting(habit: &config::Habit) -> ActingSettings {
+    let config::Habit {
+        evidence_max: _,
+        acts,
+        act_every,
+        act_options,
+        act_novelty,
+        act_memory,
+        act_fear,
+        act_need,
+        act_temperature,
+        act_refused,
+    } = habit;
+    let law = ActLaw {
+        novelty: *act_novelty,
+        memory: *act_memory,
+        fear: *act_fear,
+        need: *act_need,
+        temperature: *act_temperature,
+    };
+    let (every, refused) = (signed(act_every.get()), signed(act_refused.get()));
+    ActingSettings { on: *acts, every, options: *act_options as usize, refused, law }
 }
 
 pub(super) fn capture_law(memory: &config::Memory) -> CaptureLaw {

@@ -11,7 +11,7 @@ use super::screen::{RegionLine, Screen, Voice};
 /// Columns below which there is no room for a right side.
 const NARROW: u16 = 60;
 
-const KEYS: [(&str, &str); 9] = [
+const KEYS: [(&str, &str); 8] = [
     ("Enter", "say what is typed"),
     ("!", "stop everything now (first thing on a line)"),
     ("Left / Right", "enter the thinking pane / leave it and follow"),
@@ -20,7 +20,6 @@ const KEYS: [(&str, &str); 9] = [
     ("Alt+Up / Down", "more / less room for the conversation"),
     ("Ctrl+U", "clear the line"),
     ("? / Esc", "show / hide this"),
-    ("Ctrl+C", "leave; the brain goes on"),
 ];
 
 /// Draws all of it. Without colours, weight alone tells things apart.
@@ -47,7 +46,7 @@ pub fn draw(screen: &Screen, has_colours: bool, frame: &mut Frame<'_>) {
     }
     input(screen, ink, frame, bottom);
     if screen.shows_help {
-        help(ink, frame);
+        help(screen.ends_with_it, ink, frame);
     }
 }
 
@@ -127,13 +126,16 @@ fn input(screen: &Screen, ink: Ink, frame: &mut Frame<'_>, area: Rect) {
     }
 }
 
-fn help(ink: Ink, frame: &mut Frame<'_>) {
+fn help(ends_with_it: bool, ink: Ink, frame: &mut Frame<'_>) {
+    let leave =
+        if ends_with_it { "leave; this brain was started for the chat and ends" } else { "leave; the brain goes on" };
     let lines: Vec<Line> = KEYS
         .iter()
+        .chain(&[("Ctrl+C", leave)])
         .map(|(key, what)| Line::from(vec![Span::styled(format!(" {key:<16}"), ink.person()), Span::raw(*what)]))
         .collect();
     let area = frame.area();
-    let (wide, high) = (area.width.min(66), area.height.min(KEYS.len() as u16 + 2));
+    let (wide, high) = (area.width.min(66), area.height.min(lines.len() as u16 + 2));
     let at = Rect::new(area.x + (area.width - wide) / 2, area.y + (area.height - high) / 2, wide, high);
     frame.render_widget(Clear, at);
     frame.render_widget(Paragraph::new(lines).block(Block::bordered().title(" keys ")), at);

@@ -27,8 +27,8 @@ enum News {
     Gone(String),
 }
 
-/// Talks until the person leaves.
-pub fn run(global: &Global, has_colours: bool) -> Result<Exit, CliError> {
+/// Talks until the person leaves; `ends_with_it` where the brain then ends too.
+pub fn run(global: &Global, has_colours: bool, ends_with_it: bool) -> Result<Exit, CliError> {
     let (tell, news) = channel();
     for watch in [watch_events, watch_status] {
         let (global, tell) = (global.clone(), tell.clone());
@@ -37,7 +37,7 @@ pub fn run(global: &Global, has_colours: bool) -> Result<Exit, CliError> {
     // A panic restores the terminal too: ratatui sees to it.
     let mut terminal = ratatui::try_init()?;
     let pasting = execute!(std::io::stdout(), EnableBracketedPaste);
-    let ended = talk(&mut terminal, global, has_colours, &tell, &news);
+    let ended = talk(&mut terminal, global, (has_colours, ends_with_it), &tell, &news);
     if pasting.is_ok() {
         let _ = execute!(std::io::stdout(), DisableBracketedPaste);
     }
@@ -48,11 +48,12 @@ pub fn run(global: &Global, has_colours: bool) -> Result<Exit, CliError> {
 fn talk(
     terminal: &mut DefaultTerminal,
     global: &Global,
-    has_colours: bool,
+    (has_colours, ends_with_it): (bool, bool),
     tell: &Sender<News>,
     news: &Receiver<News>,
 ) -> Result<(), CliError> {
     let mut screen = Screen::new(TimeZone::system());
+    screen.ends_with_it = ends_with_it;
     screen.note("type to the brain; ! stops it, ? shows the keys");
     loop {
         terminal.draw(|frame| draw(&screen, has_colours, frame))?;

@@ -36,7 +36,7 @@ impl ChatArgs {
         }
         let client = global.client()?;
         if out.is_terminal && stdin().is_terminal() && !self.plain && !out.json && !is_dumb() {
-            return live::run(global, out.paint.0);
+            return live::run(global, out.paint.0, own.is_some());
         }
         let has_prompt = out.is_terminal && !self.plain && !out.json;
         let mut missed = false;

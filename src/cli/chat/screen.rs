@@ -69,6 +69,8 @@ pub struct Screen {
     /// Percent of the width.
     pub split: u16,
     pub shows_help: bool,
+    /// The brain was started for this conversation, and ends with it.
+    pub ends_with_it: bool,
     /// How much of its thinking the brain shows.
     display: Display,
     /// The newest turns that have ended: what is said in them later is shown on its own.
@@ -94,6 +96,7 @@ impl Screen {
             conversation_back: 0,
             split: SPLIT,
             shows_help: false,
+            ends_with_it: false,
             display: Display::Full,
             over: VecDeque::new(),
             held: BTreeSet::new(),

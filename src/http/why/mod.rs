@@ -120,7 +120,7 @@ fn parts_of(store: &AgentStore, turn: MessageId) -> Result<Vec<CausePart>, Store
 }
 
 /// Steps as they follow one another in a turn.
-const COURSE: [&str; 18] = [
+const COURSE: [&str; 19] = [
     "SalientPercept",
     "EpisodeStored",
     "EnrichedPercept",
@@ -129,6 +129,7 @@ const COURSE: [&str; 18] = [
     "CycleThought",
     "InquiryAnswered",
     "Thought",
+    "ActChosen",
     "Intent",
     "IntentRefused",
     "ClearedIntent",

@@ -1,6 +1,7 @@
 //! The steps of a why-record in words, and what each rests on.
 
 use maxim_actors::action::cause_ledger::CausePart;
+use maxim_bus::signals::acting::{ActChosen, ActOption};
 use maxim_bus::signals::concepts::KnowledgeEntry;
 use maxim_bus::signals::fear::FearsRecalled;
 use maxim_bus::signals::intent::Alternative;
@@ -121,6 +122,7 @@ pub(super) fn sentence(part: &CausePart) -> String {
         },
         "CycleThought" => cycle(body),
         "Thought" => format!("thought: {} (confidence {})", text("text"), body["confidence"]),
+        "ActChosen" => acts(body),
         "Intent" => {
             let others = body["then"].as_array().into_iter().flatten().filter_map(Value::as_str);
             let others: Vec<&str> = others.collect();
@@ -169,6 +171,22 @@ pub(super) fn sentence(part: &CausePart) -> String {
         "Reward" => format!("rewarded {} with {}", text("tool"), rounded(&body["lambda"])),
         other => format!("{other} {body}"),
     }
+}
+
+/// What was weighed, each act with what it was worth.
+fn acts(body: &Value) -> String {
+    let Some(ActChosen { options, chosen, nothing }) = read(body) else { return "weighed what to do".into() };
+    let weighed = options.iter().enumerate().map(|(place, option)| {
+        let ActOption { tool, value, novelty, fear, need, score, chance, barred, .. } = option;
+        let taken = if place == chosen { " (chosen)" } else { "" };
+        let thing = option.params["thing"].as_str().map_or(String::new(), |thing| format!(" {thing}"));
+        let barred = barred.as_ref().map_or(String::new(), |why| format!(", not possible: {why}"));
+        format!(
+            "{tool}{thing}{taken} {score:.2} = value {value:.2}, novelty {novelty:.2}, fear {fear:.2}, need {need:.2}, \
+             chance {chance:.2}{barred}"
+        )
+    });
+    format!("weighed {}; nothing 0.00, chance {nothing:.2}", weighed.collect::<Vec<_>>().join("; "))
 }
 
 /// `Cycle 1/3 · 8.2 s · enriched: hippocampus · ready`, what was thought, and how much it stands out.

@@ -207,6 +207,7 @@ mod tests {
             confidence: Confidence::clamped(1.0),
             commanded: false,
             trust,
+            unasked: false,
             goal: Some(goal.into()),
             channel: "http".into(),
             recipient: "anna".into(),
@@ -226,6 +227,7 @@ mod tests {
             failure: None,
             duration_us: 1,
             side_effects: Vec::new(),
+            reward: None,
         };
         // The same success twice in a turn counts once.
         rig.send_in(turn, trust, result.clone());

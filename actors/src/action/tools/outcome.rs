@@ -85,11 +85,15 @@ pub struct ToolOutcome {
     pub error: Option<String>,
     pub error_kind: Option<ErrorKind>,
     pub side_effects: Vec<SideEffect>,
+    /// How good what came of it was, −1 to 1, where the tool can say; the nucleus accumbens learns from it. Without one a
+    /// success counts as 1. What failed counts as −1, whatever stands here.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub reward: Option<f64>,
 }
 
 impl ToolOutcome {
     pub fn done(output: Value) -> Self {
-        Self { success: true, output, error: None, error_kind: None, side_effects: Vec::new() }
+        Self { success: true, output, error: None, error_kind: None, side_effects: Vec::new(), reward: None }
     }
 
     pub fn failed(failure: ToolFailure) -> Self {
@@ -99,6 +103,7 @@ impl ToolOutcome {
             error: Some(failure.message),
             error_kind: Some(failure.kind),
             side_effects: Vec::new(),
+            reward: None,
         }
     }
 
@@ -115,6 +120,14 @@ impl ToolOutcome {
 
     pub fn with_effect(mut self, kind: SideEffectKind, target: impl Into<String>) -> Self {
         self.side_effects.push(SideEffect { kind, target: target.into() });
+        self
+    }
+}
+
+impl ToolOutcome {
+    /// What came of it was as good as this; held to −1 … 1, and nothing where it is no number.
+    pub fn with_reward(mut self, reward: f64) -> Self {
+        self.reward = reward.is_finite().then(|| reward.clamp(-1.0, 1.0));
         self
     }
 }

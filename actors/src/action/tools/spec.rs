@@ -88,7 +88,17 @@ pub struct ToolSpec {
     /// Things, people or sounds with which it comes and goes: it can be called while one of them is around. Empty: always.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub scene: Vec<String>,
+    /// It may be done though nobody wants it, while one of its things is around: habit then chooses by what it learned. Whoever
+    /// says so of a program of others also says that nobody need be asked about it.
+    #[serde(default)]
+    pub unasked: bool,
+    /// The need that it serves: `energy`, or the name of a reading that a sense reports with the pose, 0 (none) to 1.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub serves: Option<String>,
 }
+
+/// The parameter of a tool that names the thing which it is done with.
+pub const THING: &str = "thing";
 
 impl ToolSpec {
     /// A read-only, idempotent, gated tool for any mode without parameters; the `with` calls and fields say the rest.
@@ -110,6 +120,8 @@ impl ToolSpec {
             offered_by: None,
             unavailable: None,
             scene: Vec::new(),
+            unasked: false,
+            serves: None,
         }
     }
 
@@ -161,8 +173,43 @@ impl ToolSpec {
         self.parameters["properties"].get(name)
     }
 
+    /// Parameters of a call with this thing that nobody words: each that must be there has a default, or is a text called
+    /// `thing`. None where it wants more than that.
+    pub fn call_with(&self, thing: &str) -> Option<Value> {
+        let mut params = serde_json::Map::new();
+        for name in self.parameter_names().filter(|name| self.requires(name)) {
+            let schema = self.parameter(name)?;
+            match (&schema["default"], name) {
+                (Value::Null, THING) if schema["type"] == "string" => drop(params.insert(THING.into(), thing.into())),
+                (Value::Null, _) => return None,
+                (default, _) => drop(params.insert(name.into(), default.clone())),
+            }
+        }
+        Some(Value::Object(params))
+    }
+
     /// True when a call without this parameter is invalid.
     pub fn requires(&self, name: &str) -> bool {
         self.parameters["required"].as_array().is_some_and(|required| required.iter().any(|entry| entry == name))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_call_that_nobody_words_takes_defaults_and_the_thing() {
+        let of = |properties: Value, required: &[&str]| {
+            ToolSpec::new("act", "Acts.").with_parameters(properties, required).call_with("cup")
+        };
+        let thing = json!({"type": "string"});
+        assert_eq!(of(json!({}), &[]), Some(json!({})));
+        assert_eq!(
+            of(json!({"thing": thing, "often": {"default": 2}}), &["thing", "often"]),
+            Some(json!({"thing": "cup", "often": 2}))
+        );
+        assert_eq!(of(json!({"thing": thing, "how": {"type": "string"}}), &["thing"]), Some(json!({"thing": "cup"})));
+        assert_eq!(of(json!({"how": {"type": "string"}}), &["how"]), None);
     }
 }

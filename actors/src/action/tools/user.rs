@@ -13,6 +13,10 @@
 //! }
 //! ```
 //!
+//! With `"unasked": true` it may be done when one of the things in `scene` is around though nobody wants it, and nobody is
+//! asked about it; a number from -1 to 1 under `reward` in its JSON then says how good what came of it was. `"serves"` names
+//! a need (`energy`, or a reading of the pose) that makes it worth more.
+//!
 //! The program gets its parameters on standard input as one JSON object, and gives its result on standard output: JSON, or
 //! plain text. Exit code 0 is success. It runs contained, like everything that the agent runs, and is killed as a group.
 
@@ -70,6 +74,11 @@ struct Manifest {
     /// What must be around for it, by the names that the senses give; without it the tool is always there.
     #[serde(default)]
     scene: Vec<String>,
+    /// Whether it may be done unasked, and without asking.
+    #[serde(default)]
+    unasked: bool,
+    #[serde(default)]
+    serves: Option<String>,
 }
 
 #[derive(Clone, Debug, Deserialize)]
@@ -140,8 +149,14 @@ fn read(path: &Path) -> Result<UserTool, String> {
     if manifest.command.first().is_none_or(|program| program.is_empty()) {
         return Err("\"command\" is empty; give the program and its arguments".into());
     }
-    let folder = path.parent().unwrap_or(Path::new("/")).to_owned();
-    Ok(UserTool { spec: spec_of(&manifest), manifest, folder })
+    let (folder, spec) = (path.parent().unwrap_or(Path::new("/")).to_owned(), spec_of(&manifest));
+    if spec.unasked && spec.scene.is_empty() {
+        return Err("\"unasked\" needs \"scene\": name the things with which it may be done".into());
+    }
+    if spec.unasked && spec.call_with("").is_none() {
+        return Err("\"unasked\" needs a default for each required parameter but a text called \"thing\"".into());
+    }
+    Ok(UserTool { spec, manifest, folder })
 }
 
 fn spec_of(manifest: &Manifest) -> ToolSpec {
@@ -166,6 +181,7 @@ fn spec_of(manifest: &Manifest) -> ToolSpec {
     spec.follow_up = FollowUp::Process;
     spec.is_foreign = true;
     spec.scene = manifest.scene.iter().map(|name| plain_name(name)).collect();
+    (spec.unasked, spec.serves) = (manifest.unasked, manifest.serves.clone());
     spec
 }
 
@@ -189,6 +205,25 @@ fn example_of(schema: &Value) -> Value {
         }
     };
     Value::Object(required.map(|name| (name.to_owned(), value(name))).collect())
+}
+
+/// A tool of a recording by its own words alone. Nothing runs in a replay.
+pub struct Absent(ToolSpec);
+
+impl Absent {
+    pub fn new(spec: ToolSpec) -> Self {
+        Self(spec)
+    }
+}
+
+impl Tool for Absent {
+    fn spec(&self) -> &ToolSpec {
+        &self.0
+    }
+
+    fn run(&self, _params: &Value, _permit: &Permit<'_>, _hands: &Hands) -> ToolOutcome {
+        ToolOutcome::unavailable("it was recorded, and isn't here")
+    }
 }
 
 /// A program as a tool. Output: what it said, as JSON where it is, else as `text`.
@@ -280,8 +315,9 @@ impl UserTool {
             }
             Ending::Stopped => Some((ErrorKind::Stopped, format!("{name} was ended by the stop"))),
         };
+        let reward = output["reward"].as_f64().filter(|_| self.spec.unasked);
         let outcome = match failure {
-            None => ToolOutcome::done(output),
+            None => reward.into_iter().fold(ToolOutcome::done(output), ToolOutcome::with_reward),
             Some((kind, message)) => ToolOutcome::failed(ToolFailure::new(kind, message)).with_output(output),
         };
         match self.spec.effect {
@@ -446,6 +482,33 @@ mod tests {
         assert_eq!(faults, []);
         let example = &registry.get("feed").expect("registered").spec.example;
         assert_eq!(*example, json!({"grams": 5, "bowl": "blue", "cat": "cat"}));
+    }
+
+    #[test]
+    fn what_may_be_done_unasked_names_its_things_and_says_how_good_it_was() {
+        let bench = bench();
+        bench.put("warm.sh", "#!/bin/sh\necho '{\"reward\": 0.7}'\n", 0o755);
+        bench.manifest("warm", |manifest| {
+            (manifest["unasked"], manifest["scene"], manifest["serves"]) =
+                (json!(true), json!(["Fire "]), json!("warmth"));
+        });
+        let (registry, _) = bench.tools();
+        let spec = &registry.get("warm").expect("registered").spec;
+        assert_eq!(
+            (spec.unasked, spec.serves.as_deref(), &*spec.scene),
+            (true, Some("warmth"), &["fire".to_owned()][..])
+        );
+        assert_eq!(bench.call("warm", &json!({})).reward, Some(0.7));
+        bench.manifest("warm", |_| {});
+        assert_eq!(bench.call("warm", &json!({})).reward, None, "a field of any other result is no reward");
+        bench.manifest("alone", |manifest| manifest["unasked"] = json!(true));
+        bench.manifest("picky", |manifest| {
+            (manifest["unasked"], manifest["scene"]) = (json!(true), json!(["fire"]));
+            manifest["parameters"]["required"] = json!(["harbour"]);
+        });
+        let whys: Vec<String> = bench.tools().1.iter().map(ToString::to_string).collect();
+        assert_eq!(whys.len(), 2, "{whys:?}");
+        assert!(whys[0].contains("\"scene\"") && whys[1].contains("default"), "{whys:?}");
     }
 
     #[test]

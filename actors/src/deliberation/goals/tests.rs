@@ -227,6 +227,7 @@ fn what_hangs_on_an_answer_ends_with_it() {
                 failure: None,
                 duration_us: 1,
                 side_effects: Vec::new(),
+                reward: None,
             });
         } else {
             let (rule, reason) = ("approval.denied".into(), "anna said no".into());

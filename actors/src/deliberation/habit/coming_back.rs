@@ -68,6 +68,9 @@ impl Hears<ToolResult> for Habit {
         self.outcome_of_allowed(result, pulse);
         let Some(mut turn) = self.turn(result.turn, pulse) else { return };
         let Some(step) = turn.current.take_if(|step| step.tool == result.tool) else { return };
+        if turn.unasked {
+            return self.end_unasked(turn, summary(result), pulse);
+        }
         turn.actions.push(summary(result));
         if step.tool == RESPOND && turn.reply.is_some() {
             return self.end(turn, result.success == Some(true), pulse);
@@ -107,7 +110,12 @@ impl Hears<IntentRefused> for Habit {
         };
         let (id, tool, params) = (refused.intent, refused.tool.clone(), step.params.clone());
         let reason = Some(format!("{}: {}", refused.rule, refused.reason));
-        turn.actions.push(ActionSummary { id, tool, params, status: status.into(), reason });
+        let action = ActionSummary { id, tool, params, status: status.into(), reason };
+        if turn.unasked {
+            self.refused_unasked(refused, &step.params, pulse);
+            return self.end_unasked(turn, action, pulse);
+        }
+        turn.actions.push(action);
         if step.tool == RESPOND && turn.reply.is_some() {
             return self.end(turn, false, pulse);
         }

@@ -15,6 +15,7 @@ use super::counsel::who;
 use super::goal_words::{GivenUp, asked_for, given, given_up};
 use super::plan::Plan;
 use super::region::{Habit, HabitEvent};
+use super::settings::HabitSettings;
 use super::turn::Turn;
 use crate::region::{Hears, Pulse};
 
@@ -139,6 +140,9 @@ impl Habit {
             pulse.emit_trusted(turn.id, turn.trust, GoalWished { wish, by: turn.sender.clone() });
         };
         if let Some(title) = given(&turn.text) {
+            if let Some(instead) = self.not_understood(title, pulse.settings()) {
+                return words(instead, "I am given a goal that I don't understand.");
+            }
             let (channel, sender) = (turn.channel.clone(), turn.sender.clone());
             wish(GoalWish::Propose { title: title.into(), channel, sender }, pulse);
             let when =
@@ -166,6 +170,22 @@ impl Habit {
         }
         wish(GoalWish::Drop { goal }, pulse);
         words(format!("I leave it at that: “{title}” is given up."), "I am told not to go on.")
+    }
+
+    /// What is said where a goal would come to nothing because nobody here understands its words: now, while whoever gives it
+    /// listens, rather than when it is taken up.
+    fn not_understood(&self, title: &str, settings: &HabitSettings) -> Option<String> {
+        let is_practised = self.programs.called(title).is_some() || self.programs.serving(title).is_some();
+        if settings.model || is_practised {
+            return None;
+        }
+        let because = match settings.grammar.understand(title) {
+            Understanding::Command { .. } | Understanding::Question { .. } | Understanding::Remember { .. } => return None,
+            Understanding::Ambiguous { question, .. } => question,
+            Understanding::Unsupported { reply, .. } => reply,
+            _ => "Say it as a request, such as “create a file notes.txt with the text hello”; “help” tells what I can do.".into(),
+        };
+        Some(format!("I have not taken “{title}” as a goal, because I don't understand how to do it. {because}"))
     }
 
     /// Every turn keeps what it still has to do.

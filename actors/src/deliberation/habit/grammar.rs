@@ -13,7 +13,7 @@ use super::questions::Forms;
 use super::speech::ToolSpeech;
 use super::tokens::Utterance;
 use super::understanding::{Partial, QuestionKind, Step, Understanding, Unsupported};
-use super::{corrections, guard, inflect, questions, small_talk, steps};
+use super::{corrections, guard, inflect, questions, small_talk, steps, telling};
 
 /// A tool whose speech can't be used.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
@@ -321,7 +321,7 @@ impl Grammar {
         }
         if lexicon::is_imperative(said, lo) || lexicon::is_like_an_order(said, lo) {
             without_tool(said.span(lo, said.len()))
-        } else if lexicon::is_statement(said, lo) {
+        } else if lexicon::is_statement(said, lo) || telling::is_of_many(said, lo) {
             Understanding::Statement
         } else if lead.greeted {
             Understanding::Greeting

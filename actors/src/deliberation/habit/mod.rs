@@ -6,7 +6,9 @@
 //! precision comes before coverage, so what has side effects is asked back rather than guessed; answers are worded
 //! from evidence alone. Everything here is pure: no clock, no chance, no state.
 
+mod acting;
 pub mod answer;
+mod choice;
 mod coming_back;
 mod consent;
 mod corrections;
@@ -33,6 +35,7 @@ mod settings;
 mod small_talk;
 mod speech;
 mod steps;
+mod telling;
 mod thinking_on;
 mod times;
 mod tokens;
@@ -42,6 +45,8 @@ mod understanding;
 #[cfg(test)]
 mod tests;
 
+pub use acting::ActingSettings;
+pub use choice::ActLaw;
 pub use grammar::{Grammar, GrammarError};
 pub use lexicon::terms;
 pub use pattern::PatternError;

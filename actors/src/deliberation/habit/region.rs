@@ -14,22 +14,29 @@
 use std::collections::BTreeMap;
 
 use jiff::{SignedDuration, Timestamp};
+use maxim_bus::signals::acting::{ActChosen, OpportunitySensed};
 use maxim_bus::signals::approval::{AnswerApproval, ApprovalAnswered};
 use maxim_bus::signals::bridges::{
-    LocateUsually, MannerLearned, PlanTried, PlansProposed, ProposePlans, UsuallyLocated,
+    EnergyChanged, LocateUsually, MannerLearned, PlanTried, PlansProposed, ProposePlans, UsuallyLocated,
 };
 use maxim_bus::signals::goal::{GoalChanged, GoalWished};
 use maxim_bus::signals::intent::{Intent, IntentRefused};
+use maxim_bus::signals::introspection::{ForeseeVerdict, VerdictForeseen};
 use maxim_bus::signals::lifecycle::{PreemptionChanged, PreemptionRequested};
 use maxim_bus::signals::outcome::ToolResult;
 use maxim_bus::signals::percept::Disposition;
-use maxim_bus::signals::recall::{EnrichedPercept, Inquiry, InquiryAnswered, RecalledEpisode, Via};
+use maxim_bus::signals::recall::{
+    EnrichedPercept, Inquiry, InquiryAnswered, OutcomesPredicted, PredictOutcomes, RecalledEpisode, Via,
+};
+use maxim_bus::signals::scene::SceneNoticed;
 use maxim_bus::signals::skill::{MotorProgram, ProgramForgotten, ProgramLearned};
+use maxim_bus::signals::sleep::{SleepEnded, SleepEntered};
 use maxim_bus::signals::thought::{Deliberate, Mind, ModelProposal, Thought, TurnEnded};
 use maxim_bus::{MessageId, RegionName, Stage, Trust};
 use serde::{Deserialize, Serialize};
 use serde_json::{Value as Json, json};
 
+use super::acting::{Acting, ActingEvent};
 use super::answer;
 use super::consent::{GATE_ANSWERS, Questions, QuestionsEvent};
 use super::counsel::{self, Counsel, Offer, Waiting, usually, whereabouts_asked, who};
@@ -74,6 +81,9 @@ pub struct Habit {
     /// What the gate asked.
     #[serde(default)]
     pub(super) questions: Questions,
+    /// What it does when nobody wants anything.
+    #[serde(default)]
+    pub(super) acting: Acting,
 }
 
 #[derive(Clone, Debug, Serialize, Deserialize)]
@@ -89,6 +99,7 @@ pub enum HabitEvent {
     Held(bool),
     Goals(KnownGoals),
     Questions(QuestionsEvent),
+    Acting(ActingEvent),
 }
 
 wiring!(Habit {
@@ -101,6 +112,12 @@ wiring!(Habit {
         UsuallyLocated,
         GoalChanged,
         ApprovalAnswered,
+        SceneNoticed,
+        OutcomesPredicted,
+        VerdictForeseen,
+        EnergyChanged,
+        SleepEntered,
+        SleepEnded,
     ],
     back: [ToolResult, IntentRefused, ProgramLearned, ProgramForgotten, MannerLearned],
     emits: [
@@ -114,6 +131,10 @@ wiring!(Habit {
         PlanTried,
         GoalWished,
         AnswerApproval,
+        PredictOutcomes,
+        ForeseeVerdict,
+        OpportunitySensed,
+        ActChosen,
     ],
 });
 
@@ -145,21 +166,24 @@ impl Region for Habit {
             HabitEvent::Held(held) => self.held = held,
             HabitEvent::Goals(goals) => self.goals = goals,
             HabitEvent::Questions(event) => self.questions.apply(event),
+            HabitEvent::Acting(event) => self.acting.apply(event),
         }
     }
 
     fn next_deadline(&self, _settings: &HabitSettings) -> Option<Timestamp> {
-        self.turns.values().min().copied()
+        self.turns.values().copied().chain(self.acting.due()).min()
     }
 
     fn tick(&self, pulse: &mut Pulse<'_, Self>) {
         let now = pulse.now();
+        self.settle_overdue(pulse);
         for id in self.turns.iter().filter(|(_, due)| **due <= now).map(|(id, _)| *id) {
             match self.turn(id, pulse) {
                 Some(turn) if matches!(turn.waiting, Some(Waiting::Gate { .. } | Waiting::Outcome { .. })) => {
                     self.without_gate(turn, pulse);
                 }
                 Some(turn) if turn.waiting.is_some() => self.without_bridge(turn, pulse),
+                Some(turn) if turn.unasked => self.end(turn, false, pulse),
                 Some(mut turn) => {
                     turn.said
                         .push("I waited for an outcome that did not come; see `maxim why` for what is known.".into());
@@ -288,6 +312,7 @@ impl Habit {
             confidence: turn.confidence,
             commanded: turn.commanded && turn.trust == Trust::Owner,
             trust: turn.trust,
+            unasked: turn.unasked,
             goal: (!turn.text.is_empty()).then(|| turn.text.chars().take(200).collect()),
             channel: turn.channel.clone(),
             recipient: turn.sender.clone(),
@@ -365,6 +390,9 @@ impl Habit {
 impl Hears<EnrichedPercept> for Habit {
     fn hear(&self, enriched: &EnrichedPercept, pulse: &mut Pulse<'_, Self>) {
         let percept = &enriched.salient.percept;
+        if percept.is_sensed() {
+            return self.take_opportunity(enriched, pulse);
+        }
         match &enriched.salient.disposition {
             Disposition::Stopped { reason } => {
                 let reply = answer::stopped(reason, &percept.metadata.sender);
@@ -514,6 +542,7 @@ impl Hears<ProgramForgotten> for Habit {
 
 impl Hears<PreemptionChanged> for Habit {
     fn hear(&self, changed: &PreemptionChanged, pulse: &mut Pulse<'_, Self>) {
+        self.acting_after(&changed.request, pulse);
         match &changed.request {
             PreemptionRequested::Stop(detail) => self.stop(&detail.reason, pulse),
             PreemptionRequested::Hold { .. } => self.hold(pulse),
@@ -531,6 +560,7 @@ impl Habit {
         let open: Vec<MessageId> = self.turns.keys().copied().collect();
         for id in open {
             match self.turn(id, pulse) {
+                Some(turn) if turn.unasked => self.end(turn, false, pulse),
                 Some(mut turn) => {
                     turn.said = vec![format!("Stopped: {reason}. What I was doing for you is cancelled.")];
                     turn.reply = None;

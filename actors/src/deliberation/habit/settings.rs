@@ -6,6 +6,7 @@ use std::sync::Arc;
 use jiff::tz::TimeZone;
 use serde_json::{Value as Json, json};
 
+use super::acting::{ActingSettings, affordances};
 use super::{Effect, Grammar, GrammarError, ToolSpeech, Understanding, Unsupported};
 use crate::action::executor::RESPOND;
 use crate::action::tools::{Door, EffectClass, FollowUp, Resolved, SpeechPattern, ToolRegistry, ToolSpec};
@@ -23,6 +24,9 @@ pub struct HabitSettings {
     pub steps: u32,
     /// Tools whose success needs no more words than that it is done.
     pub confirmed: Arc<Vec<String>>,
+    /// Tools that may be used unasked.
+    pub affordances: Arc<Vec<ToolSpec>>,
+    pub acting: ActingSettings,
 }
 
 impl HabitSettings {
@@ -36,6 +40,7 @@ impl HabitSettings {
         tools: &Arc<ToolRegistry>,
         zone: TimeZone,
         model: Option<u32>,
+        acting: ActingSettings,
     ) -> Result<Self, GrammarError> {
         let names: Vec<&str> = names.iter().map(String::as_str).collect();
         let speeches: Vec<ToolSpeech> = tools
@@ -46,7 +51,8 @@ impl HabitSettings {
         let quiet = tools.specs().filter(|spec| spec.effect == EffectClass::Reversible).map(|spec| spec.name.clone());
         let confirmed = Arc::new(quiet.collect());
         let (model, steps) = (model.is_some(), model.unwrap_or(0));
-        Ok(Self { grammar, tools: Arc::clone(tools), zone, model, steps, confirmed })
+        let affordances = Arc::new(affordances(tools));
+        Ok(Self { grammar, tools: Arc::clone(tools), zone, model, steps, confirmed, affordances, acting })
     }
 
     /// The tool that a name means.

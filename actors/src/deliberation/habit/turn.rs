@@ -74,6 +74,9 @@ pub(super) struct Turn {
     /// What could have been done instead: until the next intent has told it.
     #[serde(default)]
     pub instead: Vec<Alternative>,
+    /// Nobody wanted it, and nobody is told.
+    #[serde(default)]
+    pub unasked: bool,
 }
 
 impl Turn {
@@ -105,7 +108,13 @@ impl Turn {
             lost: false,
             decided: None,
             instead: Vec::new(),
+            unasked: false,
         }
+    }
+
+    /// A turn that nobody wanted.
+    pub fn unasked(id: MessageId) -> Self {
+        Self { unasked: true, ..Self::new(id, Trust::Own, "", "") }
     }
 }
 

@@ -172,6 +172,9 @@ impl Autonomy {
             let reason = "whoever asked for it may speak with the agent, but not command it".to_owned();
             return Some((Refusal::Blocked, "autonomy.no-command", reason));
         }
+        if let Some(objection) = intent.unasked.then(|| self.objection_to_unasked(intent, rails)).flatten() {
+            return Some(objection);
+        }
         match level {
             AutonomyLevel::Planning => {
                 let reason = "at autonomy level planning it only proposes".to_owned();
@@ -202,6 +205,25 @@ impl Autonomy {
 }
 
 impl Autonomy {
+    /// What nobody wanted needs the widest of powers, and what only a person's wish would excuse isn't tried.
+    fn objection_to_unasked(
+        &self,
+        intent: &Intent,
+        rails: &AutonomySettings,
+    ) -> Option<(Refusal, &'static str, String)> {
+        let powers = self.lowered.of(&rails.powers);
+        if powers.autonomy != AutonomyLevel::Autonomous {
+            let level = powers.autonomy.as_str();
+            let reason = format!("at autonomy level {level} it does nothing that nobody wants");
+            return Some((Refusal::Blocked, "autonomy.unasked", reason));
+        }
+        let spec = rails.tools.get(&intent.tool).map(|found| &found.spec)?;
+        (spec.required_mode > powers.mode).then(|| {
+            let (needed, mode) = (spec.required_mode.as_str(), powers.mode.as_str());
+            (Refusal::Blocked, "autonomy.mode", format!("{} needs {needed} mode; this is {mode} mode", spec.name))
+        })
+    }
+
     fn level(&self, rails: &AutonomySettings) -> AutonomyLevel {
         self.lowered.of(&rails.powers).autonomy
     }
@@ -429,6 +451,7 @@ mod tests {
             confidence: Confidence::clamped(confidence),
             commanded: false,
             trust: Trust::Owner,
+            unasked: false,
             goal: Some("run the tests".into()),
             channel: "http".into(),
             recipient: "anna".into(),
@@ -504,6 +527,7 @@ mod tests {
             failure: None,
             duration_us: 0,
             side_effects: vec![],
+            reward: None,
         }
     }
 

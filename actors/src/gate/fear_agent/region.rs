@@ -310,15 +310,15 @@ pub(super) fn record_key(id: MessageId) -> Vec<u8> {
 impl FearAgent {
     pub(super) fn ask(&self, mut entry: GateEntry, pulse: &mut Pulse<'_, Self>) {
         let (id, expires) = (entry.id, pulse.now() + pulse.settings().approval);
+        if entry.intent.unasked {
+            let reason = format!("it would need a yes, and nobody wants it: {}", entry.reason);
+            return self.refuse_at_once(&entry, "gate.unasked", reason, pulse);
+        }
         let kind = goal_kind(&entry.intent.tool, entry.intent.goal.as_deref());
         let counsel = self.counsels.on(&kind, pulse.now(), &pulse.settings().zone);
         if counsel == Some(Counsel::Unanswered) && !entry.intent.commanded {
             let reason = format!("it would need a yes, and at this hour nobody answers: {}", entry.reason);
-            pulse.keep(FearEvent::Closed { id });
-            pulse.remove(record_key(id));
-            let refused = refusal_of(&entry, Refusal::Blocked, "escalation.nobody", reason);
-            pulse.emit_trusted(entry.intent.turn, entry.trust, refused);
-            return;
+            return self.refuse_at_once(&entry, "escalation.nobody", reason, pulse);
         }
         entry.status = "asked".into();
         entry.expires = expires;
@@ -334,6 +334,14 @@ impl FearAgent {
         };
         pulse.put(record_key(id), &entry);
         pulse.keep(FearEvent::Asked { id, expires });
+        pulse.emit_trusted(entry.intent.turn, entry.trust, refused);
+    }
+
+    /// A no in the place of a question.
+    fn refuse_at_once(&self, entry: &GateEntry, rule: &str, reason: String, pulse: &mut Pulse<'_, Self>) {
+        pulse.keep(FearEvent::Closed { id: entry.id });
+        pulse.remove(record_key(entry.id));
+        let refused = refusal_of(entry, Refusal::Blocked, rule, reason);
         pulse.emit_trusted(entry.intent.turn, entry.trust, refused);
     }
 
@@ -427,6 +435,8 @@ impl Hears<IntentPermitted> for FearAgent {
                 Self::remember_refusal(&entry, &rule, &reason, pulse);
                 pulse.emit(refusal_of(&entry, Refusal::Blocked, &rule, reason));
             }
+            // No model is paid to look at what nobody wants.
+            Verdict::Ask if intent.unasked => self.ask(entry, pulse),
             Verdict::Ask if !self.allowed.contains(&settings.kind(&intent.tool, &entry.rule)) => {
                 self.review_or_ask(entry, &judged.rules, setting.mode, pulse);
             }

@@ -215,6 +215,7 @@ mod tests {
             failure,
             duration_us: 1,
             side_effects: vec![],
+            reward: None,
         };
         for _ in 0..3 {
             rig.send(result(false, Some(FailureKind::Failed)));

@@ -37,6 +37,7 @@ impl Turns {
             confidence: Confidence::clamped(1.0),
             commanded: true,
             trust,
+            unasked: false,
             goal: Some(goal.into()),
             channel: "http".into(),
             recipient: "anna".into(),
@@ -120,6 +121,7 @@ fn result(path: &str, success: bool) -> ToolResult {
         failure: (!success).then_some(FailureKind::NotFound),
         duration_us: 1,
         side_effects: vec![],
+        reward: None,
     }
 }
 

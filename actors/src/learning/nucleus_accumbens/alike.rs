@@ -101,6 +101,7 @@ mod tests {
                     episode: None,
                     provenance: Provenance::OwnExperience,
                     at: Timestamp::UNIX_EPOCH,
+                    reward: None,
                 });
             }
         }

@@ -71,6 +71,7 @@ mod tests {
                 episode: "e".into(),
                 at: Timestamp::from_second(second).expect("a time"),
                 alpha: 0.14,
+                reward: None,
             });
         }
         let now = Timestamp::from_second(10).expect("a time");

@@ -128,6 +128,7 @@ mod tests {
                 episode: None,
                 provenance: Provenance::OwnExperience,
                 at: NOW,
+                reward: None,
             });
         }
     }

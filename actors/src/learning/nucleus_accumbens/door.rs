@@ -86,6 +86,7 @@ impl LinkTable {
             episode: None,
             provenance: Provenance::OwnExperience,
             at,
+            reward: None,
         });
         Ok(LearnedLine {
             event: line.event.clone(),

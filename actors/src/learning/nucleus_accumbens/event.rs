@@ -166,6 +166,15 @@ impl OutcomeKind {
         }
     }
 
+    /// Of an outcome that was worth so much, −1 to 1. A tenth of that is as good as nothing.
+    pub fn of_reward(reward: f64) -> Self {
+        match reward {
+            good if good > 0.1 => Self::new("rewarded", Reinforcement::Good),
+            bad if bad < -0.1 => Self::new("punished", Reinforcement::Bad),
+            _ => Self::new("nothing", Reinforcement::Neutral),
+        }
+    }
+
     /// From the usual words, case ignored; nothing for a word that says neither good nor bad nor neutral.
     pub fn from_word(word: &str) -> Option<Self> {
         let reinforcement = match word.to_ascii_lowercase().as_str() {

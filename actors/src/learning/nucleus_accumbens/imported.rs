@@ -29,6 +29,7 @@ fn observed(act: &EndedAct, pulse: &Pulse<'_, NucleusAccumbens>) -> Observed {
         episode: act.episode.clone(),
         at: act.at,
         alpha: settings.alpha,
+        reward: None,
     }
 }
 

@@ -75,6 +75,7 @@ mod tests {
                 episode: Some(episode),
                 provenance: Provenance::OwnExperience,
                 at: Timestamp::from_second(second).expect("a time"),
+                reward: None,
             });
         }
         links

@@ -141,6 +141,15 @@ pub struct Observation<'a> {
     pub episode: Option<&'a str>,
     pub provenance: Provenance,
     pub at: Timestamp,
+    /// λ′, −1 to 1, where it was told how good the outcome was; else the outcome's own.
+    pub reward: Option<f64>,
+}
+
+impl Observation<'_> {
+    /// The strength that is taught.
+    fn target(&self) -> f64 {
+        self.reward.unwrap_or(self.outcome.reinforcement.target())
+    }
 }
 
 /// What an observation changed.
@@ -263,7 +272,7 @@ impl LinkTable {
     /// Learns from one outcome. Constant cost: it grows with cues and context fields, not with what is known.
     pub fn observe(&mut self, seen: &Observation) -> Update {
         let key = seen.event.key();
-        let target = seen.outcome.reinforcement.target();
+        let target = seen.target();
         let alpha = self.alpha;
         let record = self.events.entry(key.clone()).or_insert_with(|| EventRecord::new(seen.event.clone(), seen.at));
         let error = learn_cues(&mut self.cues, &mut record.around, &key, seen, alpha);
@@ -311,7 +320,7 @@ fn learn_cues(
     let named = present.iter().map(|cue| (cues.get(*cue).copied().unwrap_or(0.0), alpha));
     let things = seen.around.iter().map(|(name, salience)| (around.get(name), alpha * salience));
     let mut strengths: Vec<(f64, f64)> = named.chain(things).collect();
-    let error = learn_together(&mut strengths, seen.outcome.reinforcement.target());
+    let error = learn_together(&mut strengths, seen.target());
     for (cue, (strength, _)) in present.iter().zip(&strengths) {
         match cues.get_mut(*cue) {
             Some(known) => *known = *strength,

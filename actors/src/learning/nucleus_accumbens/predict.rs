@@ -277,6 +277,7 @@ mod tests {
             episode: Some(&format!("e{number}")),
             provenance: Provenance::OwnExperience,
             at: NOW,
+            reward: None,
         })
     }
 

@@ -182,6 +182,7 @@ mod tests {
             episode: Some(episode),
             provenance: Provenance::OwnExperience,
             at: Timestamp::UNIX_EPOCH,
+            reward: None,
         });
     }
 

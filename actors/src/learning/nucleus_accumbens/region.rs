@@ -25,7 +25,7 @@ use maxim_bus::signals::recall::{
     EpisodesCaptured, OutcomesPredicted, PredictOutcomes, PredictionErrorSensed, ReportStats, Reward, StatsReported,
 };
 use maxim_bus::signals::scene::SceneNoticed;
-use maxim_bus::units::{Rpe, Value};
+use maxim_bus::units::Rpe;
 use maxim_bus::{MessageId, RegionName, Stage};
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value as Json, json};
@@ -156,6 +156,9 @@ pub struct Observed {
     pub(super) episode: String,
     pub(super) at: Timestamp,
     pub(super) alpha: f64,
+    /// How good it was, −1 to 1, where that was told; else the kind of outcome says it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(super) reward: Option<f64>,
 }
 
 wiring!(NucleusAccumbens {
@@ -355,6 +358,7 @@ impl Observed {
             episode: Some(&self.episode),
             provenance: Provenance::OwnExperience,
             at: self.at,
+            reward: self.reward,
         })
     }
 }
@@ -364,6 +368,7 @@ fn outcome_of(result: &ToolResult) -> Option<OutcomeKind> {
     match (result.success, result.failure) {
         (_, Some(kind)) if kind.teaches_nothing() => None,
         (None, _) => None,
+        (Some(true), _) if result.reward.is_some() => result.reward.map(OutcomeKind::of_reward),
         (Some(false), Some(kind)) => Some(OutcomeKind::new(&format!("{kind:?}").to_lowercase(), Reinforcement::Bad)),
         (success, _) => Some(OutcomeKind::of_success(success)),
     }
@@ -379,6 +384,7 @@ struct Lesson<'a> {
     tool: &'a str,
     params: Map<String, Json>,
     outcome: OutcomeKind,
+    reward: Option<f64>,
     delay_s: f64,
     turn: MessageId,
 }
@@ -391,7 +397,7 @@ impl NucleusAccumbens {
     }
 
     fn learn(&self, lesson: Lesson<'_>, pulse: &mut Pulse<'_, Self>) {
-        let Lesson { action, tool, params, outcome, delay_s, turn } = lesson;
+        let Lesson { action, tool, params, outcome, reward, delay_s, turn } = lesson;
         let kind = EventKind::of(tool, &params);
         let key = kind.key();
         self.recollect([key.as_str()], pulse.records());
@@ -408,6 +414,7 @@ impl NucleusAccumbens {
             episode: turn.to_string(),
             at: pulse.now(),
             alpha: pulse.settings().alpha,
+            reward,
         };
         // Learned on one event's record, so that what is said is what will be applied.
         let mut trial = LinkTable::new(event.alpha).under(pulse.settings().law);
@@ -417,7 +424,7 @@ impl NucleusAccumbens {
         }
         let expected = value_of(trial.sum(&key, &[], &event.around));
         let learned = event.teach(&mut trial);
-        let lambda = Value::clamped(event.outcome.reinforcement.lambda());
+        let lambda = value_of(reward.unwrap_or(event.outcome.reinforcement.target()));
         pulse.emit(Reward { action, tool: tool.to_owned(), lambda });
         pulse.emit(PredictionErrorSensed {
             action,
@@ -440,6 +447,7 @@ impl Hears<ToolResult> for NucleusAccumbens {
             action: result.action,
             tool: &result.tool,
             params: params_of(&result.params),
+            reward: result.reward.filter(|_| result.success == Some(true)),
             outcome,
             delay_s: result.duration_us as f64 / 1e6,
             turn: result.turn,
@@ -462,7 +470,9 @@ impl Hears<DeliveryEnded> for NucleusAccumbens {
         };
         let params = params_of(&params);
         let outcome = OutcomeKind::new("failed", Reinforcement::Bad);
-        self.learn(Lesson { action: ended.entry, tool, params, outcome, delay_s: 0.0, turn: ended.turn }, pulse);
+        let lesson =
+            Lesson { action: ended.entry, tool, params, outcome, reward: None, delay_s: 0.0, turn: ended.turn };
+        self.learn(lesson, pulse);
     }
 }
 

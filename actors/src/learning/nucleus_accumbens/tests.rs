@@ -2,6 +2,7 @@ use std::sync::Arc;
 
 use jiff::tz::TimeZone;
 use jiff::{SignedDuration, Timestamp};
+use maxim_bus::signals::outcome::ToolResult;
 use maxim_bus::signals::recall::{EndedAct, EpisodesCaptured, OutcomesPredicted, PredictOutcomes};
 use serde_json::{Map, Value as Json, json};
 
@@ -67,6 +68,7 @@ fn learned(acts: &[EndedAct]) -> LinkTable {
             episode: Some(&act.episode),
             provenance: Provenance::OwnExperience,
             at: act.at,
+            reward: None,
         });
     }
     links
@@ -154,6 +156,7 @@ fn links_that_stood_in_the_root_become_records_and_nothing_is_lost() {
         episode: act.episode.clone(),
         at: act.at,
         alpha: 0.14,
+        reward: None,
     };
     let name = NucleusAccumbens::NAME;
     let epoch = room.store().raise_epoch(name);
@@ -176,4 +179,39 @@ fn links_that_stood_in_the_root_become_records_and_nothing_is_lost() {
     assert_eq!(room.records().prefixed(b"kind/", usize::MAX).len(), 71);
     room.crash();
     assert_expects_as(&mut room, &links, &acts[..71]);
+}
+
+#[test]
+fn a_reward_teaches_how_good_it_was() {
+    let mut rig = room(2_000);
+    let id = maxim_bus::MessageId::from_parts(1, 1);
+    for (tool, success, reward) in [("dance", true, Some(0.4)), ("wade", true, Some(-0.6)), ("fall", false, Some(1.0))]
+    {
+        for _ in 0..60 {
+            rig.send(ToolResult {
+                action: id,
+                intent: id,
+                turn: id,
+                tool: tool.into(),
+                params: json!({}),
+                success: Some(success),
+                output: Json::Null,
+                error: None,
+                failure: None,
+                duration_us: 1,
+                side_effects: vec![],
+                reward,
+            });
+        }
+    }
+    rig.crash();
+    let mut value = |tool: &str| {
+        let (tool_name, params, context) = (tool.to_owned(), json!({}), json!({}));
+        rig.send(PredictOutcomes { tool_name, params, context, include_all_outcomes: true });
+        rig.heard::<OutcomesPredicted>().remove(0).value.get()
+    };
+    for (tool, expected) in [("dance", 0.7), ("wade", 0.2), ("fall", 0.0)] {
+        let found = value(tool);
+        assert!((found - expected).abs() < 0.01, "{tool}: {found}");
+    }
 }

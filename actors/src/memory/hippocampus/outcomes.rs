@@ -325,6 +325,7 @@ mod tests {
             failure: None,
             duration_us: 1,
             side_effects: Vec::new(),
+            reward: None,
         })
     }
 

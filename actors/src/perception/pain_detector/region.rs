@@ -225,6 +225,7 @@ mod tests {
             failure: (!success).then_some(FailureKind::Failed),
             duration_us: 10,
             side_effects: vec![],
+            reward: None,
         }
     }
 

@@ -23,6 +23,7 @@ fn result(tool: &str, success: bool, duration_us: u64) -> ToolResult {
         failure: (!success).then_some(FailureKind::Failed),
         duration_us,
         side_effects: vec![],
+        reward: None,
     }
 }
 
@@ -188,6 +189,7 @@ fn intent(turn: MessageId, goal: &str, trust: Trust) -> Intent {
         confidence: Confidence::clamped(1.0),
         commanded: true,
         trust,
+        unasked: false,
         goal: Some(goal.into()),
         channel: "http".into(),
         recipient: "anna".into(),
