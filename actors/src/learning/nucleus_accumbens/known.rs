@@ -3,10 +3,10 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use super::events::Observed;
 use super::kept::{KeptConditions, Learned, make_small};
 use super::law::PredictionLaw;
 use super::model::LinkTable;
-use super::region::Observed;
 use crate::language::Stems;
 
 /// Kinds whose circumstances stay in memory although they can be read again.

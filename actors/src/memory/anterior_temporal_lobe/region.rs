@@ -223,8 +223,8 @@ pub(super) fn concept_key(number: u32) -> Vec<u8> {
 }
 
 impl AnteriorTemporalLobe {
-    pub(super) fn finder(&self, law: &ConceptLaw) -> Finder<'_> {
-        Finder { index: &self.index, types: &self.types, same: law.same }
+    pub(super) fn finder<'a>(&'a self, law: &'a ConceptLaw) -> Finder<'a> {
+        Finder { index: &self.index, types: &self.types, law }
     }
 
     pub(super) fn memory(&self, number: u32, pulse: &Pulse<'_, Self>) -> Option<SemanticMemory> {
@@ -277,7 +277,7 @@ impl AnteriorTemporalLobe {
                 category: concept.category.clone(),
                 created: created.get(number).copied().unwrap_or_default(),
                 at: now,
-                confidence: concept.confidence(),
+                confidence: pulse.settings().law.confidence(concept.reinforcements),
                 trust: concept.trust,
                 provenance: concept.provenance,
             });
