@@ -11,6 +11,8 @@ use criterion::{BenchmarkId, Criterion};
 use jiff::tz::TimeZone;
 use jiff::{SignedDuration, Timestamp};
 use maxim_actors::language::TokenTable;
+use maxim_actors::learning::nucleus_accumbens::law::PredictionLaw;
+use maxim_actors::learning::nucleus_accumbens::{NacSettings, NucleusAccumbens};
 use maxim_actors::memory::anterior_temporal_lobe::model::ConceptLaw;
 use maxim_actors::memory::anterior_temporal_lobe::{AnteriorTemporalLobe, AtlSettings};
 use maxim_actors::memory::cross_layer_graph::{CrossLayerGraph, GraphSettings};
@@ -28,10 +30,13 @@ use maxim_bus::signals::concepts::{
 };
 use maxim_bus::signals::introspection::{DiscoverRhythms, RhythmsDiscovered};
 use maxim_bus::signals::promotion::{CandidatesOffered, Promote, PromotionCandidate, PromotionEnded};
-use maxim_bus::signals::recall::{DescribeTime, EpisodesCaptured, RecalledEpisode, TimeDescribed, Via};
+use maxim_bus::signals::recall::{
+    DescribeTime, EndedAct, EpisodesCaptured, OutcomesPredicted, PredictOutcomes, RecalledEpisode, TimeDescribed, Via,
+};
 use maxim_bus::signals::similarity::{EPISODES, FindSimilar, SimilarFound, Situation, SituationsStored};
 use maxim_bus::units::Confidence;
 use maxim_bus::{MessageId, Trust};
+use serde_json::{Value as Json, json};
 
 /// Records of one message.
 const BATCH: usize = 64;
@@ -157,6 +162,66 @@ fn likeness(criterion: &mut Criterion, by_hand: &mut Vec<growth::Measured>) {
             });
         });
         by_hand.push(("entorhinal_cortex/waking".into(), size, waking(&mut rig)));
+    }
+    group.finish();
+}
+
+/// An act of a life of `kinds` kinds, each done in many circumstances.
+fn ended(number: usize, kinds: usize) -> EndedAct {
+    let params = json!({ "door": format!("door {}", number / kinds % 40) });
+    EndedAct {
+        episode: format!("e{number}"),
+        at: at(number, LESSONS),
+        tool: format!("open_{}", number % kinds),
+        params: params.as_object().cloned().unwrap_or_default(),
+        goal: Some(format!("find the {}", thing(number % 120))),
+        mode: None,
+        success: !number.is_multiple_of(5),
+    }
+}
+
+/// Lessons of the nucleus accumbens.
+const LESSONS: usize = 20_000;
+
+/// Learning and predicting by records: few kinds, whose circumstances stay in memory, and more than stay.
+fn causes(criterion: &mut Criterion, by_hand: &mut Vec<growth::Measured>) {
+    let mut group = criterion.benchmark_group("nucleus_accumbens");
+    group.sample_size(20);
+    for kinds in [100, 1_000] {
+        let settings = NacSettings {
+            alpha: 0.14,
+            mode: "active".into(),
+            zone: TimeZone::UTC,
+            encoder: Arc::new(TokenTable::embedded()),
+            kinds_max: 2_000,
+            law: PredictionLaw::default(),
+        };
+        let mut rig = Rig::<NucleusAccumbens>::new(settings, ear::<OutcomesPredicted>);
+        let learn = |rig: &mut Rig<NucleusAccumbens>, ended: Vec<EndedAct>| {
+            rig.send(EpisodesCaptured { episodes: Vec::new(), done: Vec::new(), ended });
+        };
+        for from in (0..LESSONS).step_by(BATCH) {
+            learn(&mut rig, (from..LESSONS.min(from + BATCH)).map(|number| ended(number, kinds)).collect());
+        }
+        let mut fresh = LESSONS;
+        group.bench_function(BenchmarkId::new("a message of 64 lessons, by kinds", kinds), |b| {
+            b.iter(|| {
+                learn(&mut rig, (fresh..fresh + BATCH).map(|number| ended(number, kinds)).collect());
+                fresh += BATCH;
+            });
+        });
+        let mut number = 0;
+        group.bench_function(BenchmarkId::new("predict as a room, by kinds", kinds), |b| {
+            b.iter(|| {
+                number += 7;
+                let act = ended(number, kinds);
+                let params = Json::Object(act.params);
+                let (tool_name, context) = (act.tool, Json::Null);
+                rig.send(PredictOutcomes { tool_name, params, context, include_all_outcomes: false });
+                rig.heard::<OutcomesPredicted>().len()
+            });
+        });
+        by_hand.push(("nucleus_accumbens/waking".into(), kinds, waking(&mut rig)));
     }
     group.finish();
 }
@@ -316,6 +381,7 @@ fn main() {
         let mut by_hand = Vec::new();
         times(criterion, &mut by_hand);
         likeness(criterion, &mut by_hand);
+        causes(criterion, &mut by_hand);
         removal(&mut by_hand);
         promotion(&mut by_hand);
         by_hand

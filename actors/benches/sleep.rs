@@ -88,6 +88,7 @@ impl Room {
             budget_bytes: None,
             links: LinkLaw::default(),
             retention: RetentionLaw::default(),
+            weights: maxim_actors::memory::hippocampus::text_index::Weights::default(),
             capture: CaptureLaw::default(),
             hearsay: Default::default(),
         };

@@ -26,7 +26,8 @@ use maxim_actors::effectors::vital_signs::VitalSigns;
 use maxim_actors::gate::autonomy::Autonomy;
 use maxim_actors::gate::fear_agent::FearAgent;
 use maxim_actors::learning::bridges::{
-    CommunicationBridge, EscalationBridge, FearBridge, PlanningBridge, SalienceBridge, SpatialBridge,
+    CommunicationBridge, EscalationBridge, EscalationSettings, FearBridge, PlanningBridge, SalienceBridge,
+    SpatialBridge,
 };
 use maxim_actors::learning::cerebellum::Cerebellum;
 use maxim_actors::learning::intraparietal_sulcus::IntraparietalSulcus;
@@ -126,8 +127,9 @@ pub fn furnish(kit: &mut Kit, settings: &AgentSettings) {
     kit.region::<PlanningBridge>(Pool, ());
     kit.region::<SalienceBridge>(Pool, ());
     kit.region::<SpatialBridge>(Pool, ());
-    kit.region::<FearBridge>(Pool, ());
-    kit.region::<EscalationBridge>(Pool, settings.suprachiasmatic_nucleus.zone.clone());
+    kit.region::<FearBridge>(Pool, settings.laws.contexts);
+    let zone = settings.suprachiasmatic_nucleus.zone.clone();
+    kit.region::<EscalationBridge>(Pool, EscalationSettings { zone, law: settings.laws.asking });
     kit.region::<CommunicationBridge>(Pool, settings.suprachiasmatic_nucleus.zone.clone());
 
     // What to keep

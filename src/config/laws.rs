@@ -2,7 +2,7 @@
 //! where they come from stands beside the laws.
 
 use super::field::section;
-use super::{Shape, Span};
+use super::{Fault, Settings, Shape, Span};
 
 /// A share of a whole.
 const SHARE: Shape = Shape::Real { low: 0.0, high: 1.0 };
@@ -36,6 +36,40 @@ section! {
 }
 
 section! {
+    /// How well an episode fits a question: a score of shared words, about 1 where all are there, plus these.
+    RecallLaw = "recall" {
+        /// The share of a neighbour's words that an episode inherits with each step along its sitting.
+        neighbour_decay: f64 = "0.6", "share", SHARE;
+        /// Steps along the sitting that words reach.
+        neighbour_steps: u32 = "5", "steps", Shape::Integer { low: 0, high: 5 };
+        /// What of the words stands anywhere in the sitting.
+        sitting: f64 = "0.15", "weight", SHARE;
+        /// The sitting was on the day that the question names.
+        date: f64 = "0.25", "weight", SHARE;
+        /// Taken off where none of the people is named in the question.
+        other_people: f64 = "0.4", "weight", SHARE;
+        /// It speaks of somebody whom the question names.
+        mention: f64 = "0.2", "weight", SHARE;
+        /// What of the words stands just before, so that this may answer it.
+        answer: f64 = "0.2", "weight", SHARE;
+        /// Taken off what asks itself.
+        question: f64 = "0.05", "weight", SHARE;
+        /// For each of a time, a name and the first person.
+        particular: f64 = "0.03", "weight", SHARE;
+        /// Words of near meaning that may stand for one of the question.
+        related_words: u32 = "5", "words", Shape::Integer { low: 0, high: 20 };
+        /// Likeness in meaning.
+        meaning: f64 = "0.2", "weight", SHARE;
+        /// The same of its neighbours in the sitting.
+        meaning_near: f64 = "0.2", "weight", SHARE;
+        /// Likeness in meaning where an encoder outside of the program tells it (`encoder`).
+        encoder_meaning: f64 = "0.33", "weight", SHARE;
+        /// The same of its neighbours in the sitting.
+        encoder_meaning_near: f64 = "0.49", "weight", SHARE;
+    }
+}
+
+section! {
     /// What sleep keeps of episodes. A score is the sum of access, connectedness and importance, each 0 to 1.
     SleepLaw = "sleep" {
         /// The decay of a memory's trace (ACT-R's d).
@@ -46,6 +80,16 @@ section! {
         remove_below: f64 = "0.4", "score", Shape::Real { low: 0.0, high: 4.5 };
         /// An episode of at least this score stays whole.
         whole_from: f64 = "2.0", "score", Shape::Real { low: 0.0, high: 4.5 };
+        /// What an edge takes off what is missing to full connectedness, and again what its weight does.
+        edge: f64 = "0.15", "share", SHARE;
+        /// How much salience counts in importance.
+        salience: f64 = "0.3", "weight", SHARE;
+        /// How much novelty counts in importance.
+        novelty: f64 = "0.2", "weight", SHARE;
+        /// How much a success counts in importance.
+        success: f64 = "0.25", "weight", SHARE;
+        /// How much it counts in importance that a person took part.
+        person: f64 = "0.25", "weight", SHARE;
         /// By how much the only episode of its hour of the week counts for more.
         sole_factor: f64 = "1.5", "times", Shape::Real { low: 1.0, high: 10.0 };
     }
@@ -117,6 +161,12 @@ section! {
         same_name: f64 = "0.8", "share", Shape::Real { low: 0.1, high: 1.0 };
         /// A concept that nobody asked for over this time is consolidated in sleep.
         consolidated_after: Span = "30days", "time", Shape::Span { low: "1h", high: "36500days" };
+        /// Confidence in what was taught once.
+        confidence_first: f64 = "0.5", "share", SHARE;
+        /// What the square root of the number of reinforcements adds to it.
+        confidence_growth: f64 = "0.1", "share", SHARE;
+        /// Confidence never goes higher.
+        confidence_max: f64 = "0.99", "share", SHARE;
     }
 }
 
@@ -187,6 +237,32 @@ section! {
         predicts_from: f64 = "0.3", "share", Shape::Real { low: 0.01, high: 1.0 };
         /// How far off a movement is felt, in standard deviations.
         felt_from: f64 = "3.0", "deviations", Shape::Real { low: 0.5, high: 100.0 };
+        /// Confidence in what works on what before it was tried; the share of successes scales it.
+        confidence_first: f64 = "0.5", "share", SHARE;
+        /// What the square root of the number of uses adds to it.
+        confidence_growth: f64 = "0.1", "share", SHARE;
+        /// It never goes higher.
+        confidence_max: f64 = "0.99", "share", SHARE;
+    }
+}
+
+section! {
+    /// What is made of contexts that were alike, and of how asking people went.
+    BridgeLaw = "bridges" {
+        /// The likeness from which what was done before speaks for whether this is dangerous.
+        danger_similar_from: f64 = "0.5", "share", SHARE;
+        /// Like contexts without which nothing is said of danger.
+        danger_cases_min: u32 = "3", "actions", Shape::Integer { low: 1, high: 12 };
+        /// Questions from which something is said of asking.
+        asking_cases_min: u32 = "3", "questions", Shape::Integer { low: 1, high: 15 };
+        /// The expected share of answers below which asking is of no use.
+        asking_unanswered_below: f64 = "0.25", "share", SHARE;
+        /// The expected share of yes from which a person needn't be asked.
+        asking_trusted_from: f64 = "0.8", "share", SHARE;
+        /// The expected share of yes up to which a person wants to be asked.
+        asking_unwanted_to: f64 = "0.2", "share", SHARE;
+        /// Such counsel holds for this long.
+        asking_holds: Span = "7days", "time", Shape::Span { low: "1min", high: "3650days" };
     }
 }
 
@@ -200,4 +276,42 @@ section! {
         /// The prediction error above which what is perceived next counts for more.
         surprise: f64 = "0.3", "share", SHARE;
     }
+}
+
+/// Lower bounds that stand above the upper bounds beside them.
+pub(super) fn contradictions(settings: &Settings) -> Vec<Fault> {
+    let Settings { sleep, nucleus_accumbens: accumbens, anterior_temporal_lobe: concepts, cerebellum, bridges, .. } =
+        settings;
+    let pairs = [
+        ("sleep", "remove_below", sleep.remove_below, "whole_from", sleep.whole_from),
+        (
+            "nucleus_accumbens",
+            "confidence_first",
+            accumbens.confidence_first,
+            "confidence_max",
+            accumbens.confidence_max,
+        ),
+        (
+            "anterior_temporal_lobe",
+            "confidence_first",
+            concepts.confidence_first,
+            "confidence_max",
+            concepts.confidence_max,
+        ),
+        ("cerebellum", "confidence_first", cerebellum.confidence_first, "confidence_max", cerebellum.confidence_max),
+        ("cerebellum", "forgotten_below", cerebellum.forgotten_below, "offered_from", cerebellum.offered_from),
+        (
+            "bridges",
+            "asking_unwanted_to",
+            bridges.asking_unwanted_to,
+            "asking_trusted_from",
+            bridges.asking_trusted_from,
+        ),
+    ];
+    let contradict = pairs.into_iter().filter(|(_, _, low, _, high)| low > high);
+    let fault = |(section, low_key, low, high_key, high): (&str, &str, f64, &str, f64)| {
+        let found = format!("{section}.{low_key} = {low} is more than {section}.{high_key} = {high}");
+        Fault::new(format!("{section}.{low_key}"), found, format!("lower it, or raise {section}.{high_key}"))
+    };
+    contradict.map(fault).collect()
 }

@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use config::{Config, Value, ValueKind};
 
 use super::sources::{BUILT_IN, Layer, built_in, built_in_of_server, environment, file, flags};
-use super::{ConfigError, Fault, Field, Http, Places, Settings, Shape, channels, fields, fields_of, mcp};
+use super::{ConfigError, Fault, Field, Http, Places, Settings, Shape, channels, fields, fields_of, laws, mcp};
 
 /// A value that a flag of the command line sets.
 #[derive(Clone, Debug)]
@@ -99,7 +99,7 @@ fn winner(layers: &[Layer], field: &Field) -> Winner {
 
 /// What no single value shows.
 fn contradictions(settings: &Settings) -> Vec<Fault> {
-    let mut faults = Vec::new();
+    let mut faults = laws::contradictions(settings);
     let Http { listen, token, token_file, .. } = &settings.http;
     if !listen.ip().is_loopback() && token.is_none() && token_file.is_none() {
         let found = format!("http.listen = \"{listen}\" is reachable from other machines, but there is no token");
@@ -303,6 +303,12 @@ mod tests {
     #[test]
     fn values_that_contradict_each_other_are_refused() {
         assert!(faults_of("[llm]\nbase_url = \"http://h:1/v1\"")[0].contains("llm.model is not"));
+        let sure = faults_of("[anterior_temporal_lobe]\nconfidence_first = 0.9\nconfidence_max = 0.6");
+        let named = ["anterior_temporal_lobe.confidence_first = 0.9", "anterior_temporal_lobe.confidence_max = 0.6"];
+        assert!(named.iter().all(|key| sure[0].contains(key)), "{sure:?}");
+        assert!(faults_of("[cerebellum]\nforgotten_below = 0.9")[0].contains("cerebellum.offered_from = 0.5"));
+        assert!(faults_of("[bridges]\nasking_unwanted_to = 0.9")[0].contains("bridges.asking_trusted_from = 0.8"));
+        assert!(faults_of("[sleep]\nremove_below = 3.0")[0].contains("sleep.whole_from = 2"));
         assert!(faults_of("[recorder]\nfile_bytes = \"2 GiB\"")[0].contains("recorder.max_bytes = \"1 GiB\""));
     }
 

@@ -50,8 +50,8 @@ pub use gateway::Gateway;
 pub use habit::Habit;
 pub use http::Http;
 pub use laws::{
-    AccumbensLaw, ClockLaw, ConceptLaw, HippocampusLaw, LikenessLaw, NumberLaw, PatternLaw, PromoterLaw, QuickLaw,
-    SignificanceLaw, SkillLaw, SleepLaw,
+    AccumbensLaw, BridgeLaw, ClockLaw, ConceptLaw, HippocampusLaw, LikenessLaw, NumberLaw, PatternLaw, PromoterLaw,
+    QuickLaw, RecallLaw, SignificanceLaw, SkillLaw, SleepLaw,
 };
 pub use layers::{Loaded, Override, load};
 pub use llm::Llm;
@@ -97,6 +97,7 @@ settings! {
     gateway: Gateway,
     memory: Memory,
     hippocampus: HippocampusLaw,
+    recall: RecallLaw,
     sleep: SleepLaw,
     suprachiasmatic_nucleus: ClockLaw,
     nucleus_accumbens: AccumbensLaw,
@@ -108,6 +109,7 @@ settings! {
     semantic_promoter: PromoterLaw,
     cerebellum: SkillLaw,
     significance: SignificanceLaw,
+    bridges: BridgeLaw,
     encoder: Encoder,
     habit: Habit,
     llm: Llm,

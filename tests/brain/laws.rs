@@ -76,6 +76,26 @@ fn the_hippocampus_joins_and_spreads_by_its_numbers() {
 }
 
 #[test]
+fn an_episode_fits_a_question_by_the_numbers_of_recall() {
+    let beside = |change: fn(&mut Settings)| {
+        let mut bench = under(change);
+        let line = |id: &str, minute: u32, text: &str| json!({"id": id, "timestamp": format!("2026-01-02T10:{minute:02}:00Z"), "text": text});
+        remember(
+            &mut bench,
+            &[line("asked", 1, "when does the violin concert begin"), line("told", 2, "at eight on the pier")],
+        );
+        let found = bench.inquire("memory_recall", json!({ "query": "violin concert", "limit": 5 }));
+        found["results"].as_array().into_iter().flatten().filter(|one| one["text"] == "at eight on the pier").count()
+    };
+    assert_eq!(beside(usual), 1, "by what was said just before");
+    let apart = |settings: &mut Settings| {
+        (settings.recall.neighbour_decay, settings.recall.sitting, settings.recall.answer) = (0.0, 0.0, 0.0);
+        (settings.recall.meaning, settings.recall.meaning_near) = (0.0, 0.0);
+    };
+    assert_eq!(beside(apart), 0);
+}
+
+#[test]
 fn a_surprise_makes_causes_by_the_hippocampus_numbers() {
     let causes = |change: fn(&mut Settings)| {
         let mut bench = under(change);
@@ -95,7 +115,7 @@ fn a_surprise_makes_causes_by_the_hippocampus_numbers() {
 fn sleep_lets_go_by_its_numbers() {
     let pruned = |change: fn(&mut Settings)| {
         let mut bench = under(change);
-        let clutter = |i| json!({"id": format!("c{i}"), "timestamp": "2025-12-10T10:00:00Z", "tool": format!("probe_{i}"), "success": false});
+        let clutter = |i| json!({"id": format!("c{i}"), "timestamp": "2025-12-10T10:00:00Z", "tool": format!("probe_{i}"), "success": false, "salience": 0.5});
         remember(&mut bench, &(0..40).map(clutter).collect::<Vec<_>>());
         let told = sleep(&mut bench);
         (told["episodes"]["pruned"].as_u64().expect("a count"), told["episodes"]["compressed"].as_u64())
@@ -103,6 +123,7 @@ fn sleep_lets_go_by_its_numbers() {
     assert!(pruned(usual).0 > 20);
     assert_eq!(pruned(|settings| settings.sleep.idle = "365days".parse().expect("a time")), (0, Some(0)));
     assert_eq!(pruned(|settings| settings.sleep.remove_below = 0.0).0, 0, "nothing is so low");
+    assert_eq!(pruned(|settings| settings.sleep.salience = 1.0).0, 0, "it was salient enough");
 }
 
 #[test]
@@ -166,6 +187,40 @@ fn the_anterior_temporal_lobe_knows_a_name_again_by_its_numbers() {
     };
     assert_eq!(known(usual), 1);
     assert_eq!(known(|settings| settings.anterior_temporal_lobe.same_name = 1.0), 0);
+}
+
+#[test]
+fn what_was_taught_is_as_sure_as_is_configured() {
+    let sure = |change: fn(&mut Settings)| {
+        let found = mugs(change).inquire("concept_query", json!({ "name": "coffee mug" }));
+        found["results"][0]["confidence"].as_f64().expect("a confidence")
+    };
+    assert!(sure(usual) >= 0.5);
+    assert!((sure(|settings| settings.anterior_temporal_lobe.confidence_max = 0.2) - 0.2).abs() < 1e-9);
+}
+
+#[test]
+fn the_gate_heeds_the_bridges_by_their_numbers() {
+    let burnt = |change: fn(&mut Settings)| {
+        let mut settings = Settings::default();
+        change(&mut settings);
+        let mut bench = Bench::with("maxim", StateStore::in_memory(), with_stove, settings);
+        (0..40).take_while(|_| bench.say("touch the stove").actions[0].status == "failed").count()
+    };
+    assert_eq!(burnt(usual), 3, "three alike speak");
+    assert_eq!(burnt(|settings| settings.bridges.danger_cases_min = 5), 5);
+    let asked = |change: fn(&mut Settings)| {
+        let mut bench = under(change);
+        let denied = bench.say_as("run the command git init && git reset --hard", "bo", Trust::Listed).actions[0].id;
+        bench.agent.outside.door.decide(denied, false, false, "anna".into());
+        bench.agent.settle();
+        bench.say_as("run the command ls", "bo", Trust::Listed).actions[0].status.clone()
+    };
+    assert_eq!(asked(usual), "done", "one no is no rule");
+    let touchy = |settings: &mut Settings| {
+        (settings.bridges.asking_cases_min, settings.bridges.asking_unwanted_to) = (1, 0.4);
+    };
+    assert_eq!(asked(touchy), "asked");
 }
 
 #[test]

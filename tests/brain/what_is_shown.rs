@@ -240,12 +240,16 @@ fn so_many_pieces_of_knowledge_and_no_more_are_shown() {
             let part = IngestDocument { document: format!("{kind}.md"), markdown: true, text, passages_before: 0 };
             bench.ask(AnteriorTemporalLobe::NAME, part);
         }
-        bench.say("what would the harbour master say of a jug?");
+        // Another room knows of it too, and better.
+        bench.say("read the file missing.txt");
+        bench.say("what would the harbour master say of a jug, and of read_file?");
         let user = last_prompt(&bench).user;
-        let lines = user.lines().filter(|line| line.trim_start().starts_with('-') && line.contains(" jug"));
-        (lines.count(), user)
+        let count = |words: &str| user.lines().filter(|line| line.starts_with("- ") && line.contains(words)).count();
+        (count(" jug\" "), count("[causal link]"), user)
     };
-    let (usual, user) = shown(8);
-    assert_eq!(usual, 8, "{user}");
-    assert_eq!(shown(3).0, 3);
+    let (jugs, of_reading, user) = shown(8);
+    assert!(of_reading > 0 && jugs > 0, "of two rooms: {user}");
+    assert_eq!(jugs + of_reading, 8, "{user}");
+    let (jugs, of_reading, user) = shown(3);
+    assert_eq!(jugs + of_reading, 3, "{user}");
 }

@@ -37,6 +37,9 @@ fn what_an_older_program_remembered_this_one_knows() {
         named("/v1/goals", "goals", "title", "say hello to the gulls");
         let why = daemon.get(&format!("/v1/why/{written}")).1.to_string();
         assert!(why.contains("write_file") && why.contains("hello.txt"), "format {format}: {why}");
+        let similar = daemon.get("/v1/memory/similar?context=where%20the%20key%20is%20kept").1;
+        let best = similar["results"][0].to_string();
+        assert!(best.contains("blue drawer"), "format {format}: what is like it: {similar}");
         let expected = daemon.get("/v1/memory/predict?tool_name=read_file").1;
         assert!(expected.to_string().contains("notfound"), "format {format}: what failed once: {expected}");
         assert_eq!(daemon.post("/v1/memory/verify", &json!({})).1["ok"], true, "format {format}");

@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 use super::encoder::{Embedding, EncoderId};
 
 /// A unit vector in int8 with its scale; all zero for a text without direction.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct PackedVector {
     /// Value of one step.
     pub scale: f32,

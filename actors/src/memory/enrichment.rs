@@ -267,13 +267,10 @@ fn likeness(text: &str, recalled: &[RecalledEpisode]) -> f64 {
     recalled.iter().map(|episode| perceived.similarity(&gist(&episode.text))).fold(0.0, f64::max)
 }
 
-/// Pieces of knowledge in one prompt, at most.
-const MOST_KNOWLEDGE: usize = 8;
-
 /// One list of what all layers know, the best first.
 fn merged(mut entries: Vec<KnowledgeEntry>, most: usize) -> Vec<KnowledgeEntry> {
     entries.sort_by(|a, b| b.score.total_cmp(&a.score).then_with(|| (a.layer, &a.id).cmp(&(b.layer, &b.id))));
-    entries.truncate(most.min(MOST_KNOWLEDGE));
+    entries.truncate(most);
     entries
 }
 
@@ -299,7 +296,7 @@ impl Hears<SalientPercept> for Enrichment {
         pulse.ask(TIMES, DescribeTime::default());
         let (settings, text) = (pulse.settings(), &salient.percept.content);
         for room in settings.knowing() {
-            pulse.ask(room, RecallKnowledge { text: text.clone(), limit: settings.knowledge.min(MOST_KNOWLEDGE) });
+            pulse.ask(room, RecallKnowledge { text: text.clone(), limit: settings.knowledge });
         }
         pulse.ask(PROGRAMS, RecallPrograms { text: text.clone(), limit: PRACTISED });
         pulse.ask(FEARS, RecallFears { text: text.clone(), limit: FEARED });

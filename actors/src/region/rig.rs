@@ -126,6 +126,11 @@ impl<R: Region> Rig<R> {
         self.run();
     }
 
+    /// Lets it act by itself once, if it wants to at this time.
+    pub fn tick(&mut self) -> bool {
+        matches!(self.seat.tick(), Step::Done)
+    }
+
     /// When it wants to act by itself.
     pub fn next_deadline(&self) -> Option<Timestamp> {
         self.seat.next_deadline()

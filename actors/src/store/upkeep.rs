@@ -15,7 +15,7 @@ use super::shared::{Chore, Edit, Retired, Shared};
 const FAN: usize = 4;
 /// More runs than this are merged whatever their size.
 const RUNS: usize = 12;
-/// Of runs that take more bytes than this, no more than a third may be entries that newer ones replaced, as after a sleep:
+/// Of runs that take more bytes than this, no more than a quarter may be entries that newer ones replaced, as after a sleep:
 /// else all become one.
 const MUCH: u64 = 8 << 20;
 const PAUSE: Duration = Duration::from_millis(200);
@@ -122,7 +122,7 @@ fn alive_or_damaged(alive: Result<bool, EngineError>) -> Result<bool, EngineErro
 fn to_merge(sealed: &Sealed) -> Option<(usize, usize)> {
     let runs = &sealed.runs;
     let entries: u64 = runs.iter().map(|run| run.entries).sum();
-    if runs.len() > 1 && sealed.bytes() > MUCH && entries > sealed.live.saturating_mul(3) / 2 {
+    if runs.len() > 1 && sealed.bytes() > MUCH && entries > sealed.live.saturating_mul(4) / 3 {
         return Some((0, runs.len()));
     }
     let class = |run: &Run| (run.bytes >> 20).checked_ilog(4).map_or(0, |class| class + 1);

@@ -1,6 +1,7 @@
 //! The configured numbers as the rooms' laws.
 
 use jiff::SignedDuration;
+use maxim_actors::learning::bridges::{AskingLaw, ContextLaw};
 use maxim_actors::learning::cerebellum::program::SkillLaw;
 use maxim_actors::learning::intraparietal_sulcus::law::QuickLaw;
 use maxim_actors::learning::nucleus_accumbens::law::PredictionLaw;
@@ -11,6 +12,7 @@ use maxim_actors::memory::entorhinal_cortex::law::LikenessWeights;
 use maxim_actors::memory::hippocampus::law::LinkLaw;
 use maxim_actors::memory::hippocampus::retention::RetentionLaw;
 use maxim_actors::memory::hippocampus::spreading::Spreading;
+use maxim_actors::memory::hippocampus::text_index::Weights;
 use maxim_actors::memory::suprachiasmatic_nucleus::oscillators::HebbLaw;
 use maxim_actors::memory::suprachiasmatic_nucleus::rhythm::RhythmLaw;
 
@@ -21,6 +23,7 @@ use crate::config::{self, Settings};
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Laws {
     pub links: LinkLaw,
+    pub recall: Weights,
     pub retention: RetentionLaw,
     pub hebb: HebbLaw,
     pub rhythm: RhythmLaw,
@@ -31,12 +34,15 @@ pub struct Laws {
     pub patterns: PatternLaw,
     pub skills: SkillLaw,
     pub significance: SignificanceLaw,
+    pub contexts: ContextLaw,
+    pub asking: AskingLaw,
 }
 
 impl Laws {
     pub fn of(settings: &Settings) -> Self {
         Self {
             links: links(&settings.hippocampus),
+            recall: recall(&settings.recall),
             retention: retention(&settings.sleep),
             hebb: clocks(&settings.suprachiasmatic_nucleus).0,
             rhythm: clocks(&settings.suprachiasmatic_nucleus).1,
@@ -47,6 +53,8 @@ impl Laws {
             patterns: patterns(&settings.statistician),
             skills: skills(&settings.cerebellum),
             significance: significance(&settings.significance),
+            contexts: bridges(&settings.bridges).0,
+            asking: bridges(&settings.bridges).1,
         }
     }
 }
@@ -78,18 +86,89 @@ fn links(keys: &config::HippocampusLaw) -> LinkLaw {
     }
 }
 
+fn recall(keys: &config::RecallLaw) -> Weights {
+    let config::RecallLaw {
+        neighbour_decay,
+        neighbour_steps,
+        sitting,
+        date,
+        other_people,
+        mention,
+        answer,
+        question,
+        particular,
+        related_words,
+        meaning,
+        meaning_near,
+        encoder_meaning,
+        encoder_meaning_near,
+    } = keys;
+    Weights {
+        neighbour_decay: *neighbour_decay as f32,
+        neighbour_steps: *neighbour_steps as usize,
+        sitting: *sitting as f32,
+        date: *date as f32,
+        other: *other_people as f32,
+        mention: *mention as f32,
+        answer: *answer as f32,
+        question: *question as f32,
+        particular: *particular as f32,
+        related: *related_words as usize,
+        alike: *meaning as f32,
+        alike_near: *meaning_near as f32,
+        meant: *encoder_meaning as f32,
+        meant_near: *encoder_meaning_near as f32,
+    }
+}
+
+fn bridges(keys: &config::BridgeLaw) -> (ContextLaw, AskingLaw) {
+    let config::BridgeLaw {
+        danger_similar_from,
+        danger_cases_min,
+        asking_cases_min,
+        asking_unanswered_below,
+        asking_trusted_from,
+        asking_unwanted_to,
+        asking_holds,
+    } = keys;
+    let asking = AskingLaw {
+        least: *asking_cases_min,
+        unanswered: *asking_unanswered_below,
+        trusted: *asking_trusted_from,
+        unwanted: *asking_unwanted_to,
+        holds: signed(asking_holds.get()),
+    };
+    (ContextLaw { similar: *danger_similar_from, least: *danger_cases_min as usize }, asking)
+}
+
 fn days(span: SignedDuration) -> f64 {
     span.as_secs_f64() / 86_400.0
 }
 
 fn retention(keys: &config::SleepLaw) -> RetentionLaw {
-    let config::SleepLaw { trace_decay, idle, remove_below, whole_from, sole_factor } = keys;
+    let config::SleepLaw {
+        trace_decay,
+        idle,
+        remove_below,
+        whole_from,
+        edge,
+        salience,
+        novelty,
+        success,
+        person,
+        sole_factor,
+    } = keys;
     RetentionLaw {
         trace_decay: *trace_decay,
         idle_days: days(signed(idle.get())),
         low: *remove_below,
         whole: *whole_from,
         sole: *sole_factor,
+        edge: *edge,
+        salience: *salience,
+        novelty: *novelty,
+        success: *success,
+        person: *person,
     }
 }
 
@@ -131,8 +210,15 @@ fn likeness(keys: &config::LikenessLaw) -> LikenessWeights {
 }
 
 fn concepts(keys: &config::ConceptLaw) -> ConceptLaw {
-    let config::ConceptLaw { same_name, consolidated_after } = keys;
-    ConceptLaw { same: *same_name, consolidated_after: signed(consolidated_after.get()) }
+    let config::ConceptLaw { same_name, consolidated_after, confidence_first, confidence_growth, confidence_max } =
+        keys;
+    ConceptLaw {
+        same: *same_name,
+        consolidated_after: signed(consolidated_after.get()),
+        confidence_first: *confidence_first,
+        confidence_growth: *confidence_growth,
+        confidence_most: *confidence_max,
+    }
 }
 
 /// Days after which a record of numbers that nobody asked for is made small.
@@ -159,7 +245,18 @@ fn patterns(keys: &config::PatternLaw) -> PatternLaw {
 }
 
 fn skills(keys: &config::SkillLaw) -> SkillLaw {
-    let config::SkillLaw { repetitions, gain, loss, offered_from, forgotten_below, predicts_from, felt_from } = keys;
+    let config::SkillLaw {
+        repetitions,
+        gain,
+        loss,
+        offered_from,
+        forgotten_below,
+        predicts_from,
+        felt_from,
+        confidence_first,
+        confidence_growth,
+        confidence_max,
+    } = keys;
     SkillLaw {
         repetitions: *repetitions as usize,
         gain: *gain,
@@ -168,6 +265,9 @@ fn skills(keys: &config::SkillLaw) -> SkillLaw {
         forgotten: *forgotten_below,
         predicts_from: *predicts_from,
         felt: *felt_from,
+        confidence_first: *confidence_first,
+        confidence_growth: *confidence_growth,
+        confidence_most: *confidence_max,
     }
 }
 

@@ -300,6 +300,7 @@ impl AgentSettings {
                 capture: capture_law(memory),
                 links: laws.links,
                 retention: laws.retention,
+                weights: laws.recall.clone(),
                 hearsay: registry.hearsay(),
             },
             memory_hub: HubSettings { run: format!("{boot:016x}"), idle: signed(memory.session_idle.get()) },

@@ -22,20 +22,39 @@ use serde::{Deserialize, Serialize};
 use crate::region::{Card, Hears, Law, Pulse, Region, RemembersInState, StatePart, StatePuts, part};
 use crate::wiring;
 
-/// Questions from which something is said.
-const LEAST: u32 = 3;
 /// Questions at which all counts are halved.
 const FULL: u32 = 16;
-/// Expected share of answers below which asking is of no use.
-const UNANSWERED: f64 = 0.25;
-/// Expected share of yes from which a person needn't be asked.
-const TRUSTED: f64 = 0.8;
-/// Expected share of yes up to which a person wants to be asked.
-const UNWANTED: f64 = 0.2;
-/// Counsel holds this long.
-const HOLDS: SignedDuration = SignedDuration::from_hours(7 * 24);
 /// Kinds of goals that are remembered.
 const KINDS: usize = 512;
+
+/// What is made of how asking went.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct AskingLaw {
+    /// Questions from which something is said, 1 or more. Default 3.
+    pub least: u32,
+    /// Expected share of answers below which asking is of no use, 0 to 1. Default 0.25.
+    pub unanswered: f64,
+    /// Expected share of yes from which a person needn't be asked, 0 to 1. Default 0.8.
+    pub trusted: f64,
+    /// Expected share of yes up to which a person wants to be asked, 0 to 1. Default 0.2.
+    pub unwanted: f64,
+    /// Counsel holds this long. Default 7 days.
+    pub holds: SignedDuration,
+}
+
+impl Default for AskingLaw {
+    fn default() -> Self {
+        Self { least: 3, unanswered: 0.25, trusted: 0.8, unwanted: 0.2, holds: SignedDuration::from_hours(7 * 24) }
+    }
+}
+
+/// How the room is set up.
+#[derive(Clone, Debug)]
+pub struct EscalationSettings {
+    /// The zone by which hours are told.
+    pub zone: TimeZone,
+    pub law: AskingLaw,
+}
 
 /// What asking led to.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -77,17 +96,17 @@ impl Asked {
     }
 
     /// What it teaches about asking at such an hour.
-    fn at_hour(&self) -> Option<Counsel> {
+    fn at_hour(&self, law: &AskingLaw) -> Option<Counsel> {
         let asked = self.allowed + self.denied + self.expired;
-        (asked >= LEAST && self.answered() < UNANSWERED).then_some(Counsel::Unanswered)
+        (asked >= law.least && self.answered() < law.unanswered).then_some(Counsel::Unanswered)
     }
 
     /// What it teaches about what people say.
-    fn of_answers(&self) -> Option<Counsel> {
-        let enough = self.allowed + self.denied >= LEAST;
+    fn of_answers(&self, law: &AskingLaw) -> Option<Counsel> {
+        let enough = self.allowed + self.denied >= law.least;
         match self.agreed() {
-            share if enough && share >= TRUSTED => Some(Counsel::Trusted),
-            share if enough && share <= UNWANTED => Some(Counsel::Unwanted),
+            share if enough && share >= law.trusted => Some(Counsel::Trusted),
+            share if enough && share <= law.unwanted => Some(Counsel::Unwanted),
             _ => None,
         }
     }
@@ -126,8 +145,7 @@ impl Region for EscalationBridge {
     const NAME: RegionName = "escalation_bridge";
     const STAGE: Stage = Stage::Learning;
     type Event = EscalationEvent;
-    /// The zone by which hours are told.
-    type Settings = TimeZone;
+    type Settings = EscalationSettings;
 
     fn card() -> Card<Self> {
         Self::wiring()
@@ -164,7 +182,7 @@ impl RemembersInState for EscalationBridge {
         let mut scopes: BTreeMap<(Option<String>, Option<u8>), Counsel> = BTreeMap::new();
         for (kind, hours) in changed {
             for hour in hours.keys() {
-                let [both, of_kind, at_hour] = after.counsels(kind, *hour);
+                let [both, of_kind, at_hour] = after.counsels(kind, *hour, &pulse.settings().law);
                 let of = [
                     ((Some(kind.clone()), Some(*hour)), both),
                     ((Some(kind.clone()), None), of_kind),
@@ -174,7 +192,7 @@ impl RemembersInState for EscalationBridge {
             }
         }
         for ((kind, hour), counsel) in scopes {
-            let until = pulse.now() + HOLDS;
+            let until = pulse.now() + pulse.settings().law.holds;
             pulse.emit(EscalationCounselled { kind, hour, counsel: Some(counsel), until });
         }
     }
@@ -182,27 +200,28 @@ impl RemembersInState for EscalationBridge {
 
 impl EscalationBridge {
     /// What it would say: at this kind and hour, of this kind, of this hour.
-    fn counsels(&self, kind: &str, hour: u8) -> [Option<Counsel>; 3] {
+    fn counsels(&self, kind: &str, hour: u8, law: &AskingLaw) -> [Option<Counsel>; 3] {
         let none = BTreeMap::new();
         let hours = self.kinds.get(kind).unwrap_or(&none);
         let both = hours.get(&hour).copied().unwrap_or_default();
         let of_kind = hours.values().fold(Asked::default(), Asked::and);
         let at_hour = self.kinds.values().filter_map(|hours| hours.get(&hour)).fold(Asked::default(), Asked::and);
-        [both.at_hour().or(both.of_answers()), of_kind.of_answers(), at_hour.at_hour()]
+        [both.at_hour(law).or(both.of_answers(law)), of_kind.of_answers(law), at_hour.at_hour(law)]
     }
 }
 
 impl Hears<ApprovalEnded> for EscalationBridge {
     fn hear(&self, ended: &ApprovalEnded, pulse: &mut Pulse<'_, Self>) {
-        let (kind, hour) = (goal_kind(&ended.tool, ended.goal.as_deref()), hour_of(ended.asked_at, pulse.settings()));
+        let EscalationSettings { zone, law } = pulse.settings();
+        let (kind, hour) = (goal_kind(&ended.tool, ended.goal.as_deref()), hour_of(ended.asked_at, zone));
         let event = EscalationEvent::Ended(Ended { kind: kind.clone(), hour, end: ended.end });
         let mut later = self.clone();
         later.apply(event.clone());
         let scopes = [(Some(kind.clone()), Some(hour)), (Some(kind.clone()), None), (None, Some(hour))];
-        let (before, after) = (self.counsels(&kind, hour), later.counsels(&kind, hour));
+        let (before, after) = (self.counsels(&kind, hour, law), later.counsels(&kind, hour, law));
         for ((kind, hour), (before, after)) in scopes.into_iter().zip(before.into_iter().zip(after)) {
             if before != after || after.is_some() {
-                pulse.emit(EscalationCounselled { kind, hour, counsel: after, until: pulse.now() + HOLDS });
+                pulse.emit(EscalationCounselled { kind, hour, counsel: after, until: pulse.now() + law.holds });
             }
         }
         pulse.keep(event);
@@ -232,22 +251,26 @@ mod tests {
 
     #[test]
     fn three_questions_of_one_end_teach_and_two_do_not() {
+        let law = AskingLaw::default();
         use ApprovalEnd::{Allowed, Denied, Expired};
-        assert_eq!(asked(&[Expired; 2]).at_hour(), None);
+        assert_eq!(asked(&[Expired; 2]).at_hour(&law), None);
         assert_eq!(asked(&[Expired; 3]).answered(), 0.2);
-        assert_eq!(asked(&[Expired; 3]).at_hour(), Some(Counsel::Unanswered));
-        assert_eq!(asked(&[Expired, Expired, Expired, Allowed]).at_hour(), None, "2 of 6");
+        assert_eq!(asked(&[Expired; 3]).at_hour(&law), Some(Counsel::Unanswered));
+        assert_eq!(asked(&[Expired, Expired, Expired, Allowed]).at_hour(&law), None, "2 of 6");
         assert_eq!(asked(&[Allowed; 3]).agreed(), 0.8);
-        assert_eq!(asked(&[Allowed; 3]).of_answers(), Some(Counsel::Trusted));
-        assert_eq!(asked(&[Allowed, Allowed, Denied, Allowed]).of_answers(), None, "4 of 6");
-        assert_eq!(asked(&[Denied; 3]).of_answers(), Some(Counsel::Unwanted));
+        assert_eq!(asked(&[Allowed; 3]).of_answers(&law), Some(Counsel::Trusted));
+        assert_eq!(asked(&[Allowed, Allowed, Denied, Allowed]).of_answers(&law), None, "4 of 6");
+        assert_eq!(asked(&[Denied; 3]).of_answers(&law), Some(Counsel::Unwanted));
         let forgiven = [vec![Denied; 15], vec![Allowed; 12]].concat();
-        assert_eq!(asked(&forgiven).of_answers(), None, "the newer count more");
+        assert_eq!(asked(&forgiven).of_answers(&law), None, "the newer count more");
     }
 
     #[test]
     fn what_changes_or_holds_is_told_and_survives_a_crash() {
-        let mut rig: Rig<EscalationBridge> = Rig::new(TimeZone::UTC, ear::<EscalationCounselled>);
+        let mut rig: Rig<EscalationBridge> = Rig::new(
+            EscalationSettings { zone: TimeZone::UTC, law: AskingLaw::default() },
+            ear::<EscalationCounselled>,
+        );
         let nine = monday_morning();
         let ended = |end| ApprovalEnded {
             intent: MessageId::from_parts(1, 1),
@@ -282,7 +305,10 @@ mod tests {
     #[test]
     fn hours_are_those_of_the_place() {
         let tokyo = TimeZone::get("Asia/Tokyo").expect("a zone");
-        let mut rig: Rig<EscalationBridge> = Rig::new(tokyo.clone(), ear::<EscalationCounselled>);
+        let mut rig: Rig<EscalationBridge> = Rig::new(
+            EscalationSettings { zone: tokyo.clone(), law: AskingLaw::default() },
+            ear::<EscalationCounselled>,
+        );
         let asked_at = monday_morning();
         let mut counsels = Counsels::default();
         for _ in 0..3 {

@@ -25,8 +25,8 @@ pub mod salience;
 pub mod spatial;
 
 pub use communication::CommunicationBridge;
-pub use escalation::EscalationBridge;
-pub use fear::FearBridge;
+pub use escalation::{AskingLaw, EscalationBridge, EscalationSettings};
+pub use fear::{ContextLaw, FearBridge};
 pub use planning::PlanningBridge;
 pub use salience::SalienceBridge;
 pub use spatial::SpatialBridge;

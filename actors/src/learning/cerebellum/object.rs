@@ -6,6 +6,8 @@ use maxim_bus::units::Confidence;
 use serde::{Deserialize, Serialize};
 use serde_json::Value as Json;
 
+use super::program::SkillLaw;
+
 /// Pairs of tool and object at most; the one that was silent longest leaves.
 pub const MOST_PAIRS: usize = 192;
 /// Successes at which a pair is said first; then at each doubling.
@@ -73,9 +75,10 @@ impl Pairing {
     }
 
     /// min(0.99, 0.5 + 0.1 √n) of the uses, times the share that succeeded.
-    pub fn confidence(&self) -> Confidence {
+    pub fn confidence(&self, law: &SkillLaw) -> Confidence {
         let uses = f64::from(self.successes + self.failures);
-        Confidence::clamped((0.5 + 0.1 * uses.sqrt()).min(0.99) * self.share())
+        let sure = (law.confidence_first + law.confidence_growth * uses.sqrt()).min(law.confidence_most);
+        Confidence::clamped(sure * self.share())
     }
 }
 
@@ -117,6 +120,8 @@ mod tests {
         assert_eq!(pairing.episodes.len(), MOST_EPISODES);
         let mut bad = Pairing { failures: 5, ..Pairing::default() };
         (1..=3).for_each(|number| bad.used(true, String::new(), number));
-        assert!(!bad.is_news() && bad.confidence().get() < 0.3);
+        assert!(!bad.is_news() && bad.confidence(&SkillLaw::default()).get() < 0.3);
+        let wary = SkillLaw { confidence_most: 0.1, ..SkillLaw::default() };
+        assert!(bad.confidence(&wary).get() < bad.confidence(&SkillLaw::default()).get());
     }
 }

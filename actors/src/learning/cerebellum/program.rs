@@ -33,11 +33,28 @@ pub struct SkillLaw {
     pub predicts_from: f64,
     /// Standard deviations from which a movement's error is felt. Default 3.
     pub felt: f64,
+    /// Confidence in what works on what before anything was observed, 0 to 1. Default 0.5.
+    pub confidence_first: f64,
+    /// What the square root of the number of uses adds to it, 0 to 1. Default 0.1.
+    pub confidence_growth: f64,
+    /// It never goes higher, 0 to 1. Default 0.99.
+    pub confidence_most: f64,
 }
 
 impl Default for SkillLaw {
     fn default() -> Self {
-        Self { repetitions: 3, gain: 0.3, loss: 0.7, offered: 0.5, forgotten: 0.2, predicts_from: 0.3, felt: 3.0 }
+        Self {
+            repetitions: 3,
+            gain: 0.3,
+            loss: 0.7,
+            offered: 0.5,
+            forgotten: 0.2,
+            predicts_from: 0.3,
+            felt: 3.0,
+            confidence_first: 0.5,
+            confidence_growth: 0.1,
+            confidence_most: 0.99,
+        }
     }
 }
 

@@ -365,7 +365,7 @@ impl Hears<ToolResult> for Cerebellum {
                 object,
                 successes: pairing.successes,
                 failures: pairing.failures,
-                confidence: pairing.confidence(),
+                confidence: pairing.confidence(pulse.settings()),
                 episodes: pairing.episodes.iter().cloned().collect(),
             });
         }

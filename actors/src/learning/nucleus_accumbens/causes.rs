@@ -53,7 +53,7 @@ mod tests {
     use serde_json::{Map, json};
 
     use super::super::event::{EventKind, OutcomeKind};
-    use super::super::region::Observed;
+    use super::super::events::Observed;
     use super::*;
 
     #[test]

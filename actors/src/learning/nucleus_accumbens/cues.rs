@@ -11,7 +11,8 @@ use jiff::{SignedDuration, Timestamp};
 use maxim_bus::signals::scene::{PRESENT, SceneNoticed};
 use serde::{Deserialize, Serialize};
 
-use super::region::{NacEvent, NucleusAccumbens};
+use super::events::NacEvent;
+use super::region::NucleusAccumbens;
 use crate::region::{Hears, Pulse};
 
 /// Things that take part in one trial beside the act. Their rates and its own sum up to 0.7 at the default α: nothing overshoots.

@@ -10,9 +10,10 @@ use maxim_bus::units::Valence;
 
 use super::circumstances::Circumstances;
 use super::event::{EventKind, OutcomeKind};
+use super::events::{Lessons, NacEvent, Observed};
 use super::kept::{Learned, small};
 use super::model::LinkTable;
-use super::region::{Lessons, NacEvent, NucleusAccumbens, Observed};
+use super::region::NucleusAccumbens;
 use super::remembering::hurt_at;
 use crate::region::{Hears, Pulse};
 

@@ -3,14 +3,16 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use super::events::Observed;
 use super::kept::{KeptConditions, Learned, make_small};
 use super::law::PredictionLaw;
 use super::model::LinkTable;
-use super::region::Observed;
 use crate::language::Stems;
 
 /// Kinds whose circumstances stay in memory although they can be read again.
 const MOST_WHOLE: usize = 128;
+/// So many more may be there before any go: to find those that weren't needed for longest is dearer than to read one.
+const SPARE: usize = 64;
 
 /// Derived from records, and from what was learned since they were written.
 #[derive(Default)]
@@ -68,7 +70,7 @@ impl Known {
 
     /// Lets circumstances go that weren't needed for longest and that can be read again.
     pub fn let_go(&mut self, can_be_read: impl Fn(&str) -> bool) {
-        if self.whole.len() <= MOST_WHOLE {
+        if self.whole.len() <= MOST_WHOLE + SPARE {
             return;
         }
         let mut spare: Vec<(u64, &String)> = self.whole.iter().map(|(key, needed)| (*needed, key)).collect();

@@ -7,6 +7,7 @@ pub mod cues;
 pub mod delay;
 pub mod door;
 pub mod event;
+mod events;
 mod imported;
 mod kept;
 mod known;

@@ -32,19 +32,19 @@ use serde_json::{Map, Value as Json, json};
 
 use super::alike::Phrases;
 use super::circumstances::Circumstances;
-use super::cues::{Around, CueStrengths, Present};
+use super::cues::{Around, CueStrengths};
 use super::event::{EventKind, OutcomeKind};
+use super::events::{Forgotten, Imported, Lessons, NacEvent, Observed, Pursuing, Written};
 use super::kept::{KINDS, KeptConditions, Learned, conditions_key, kind_key, small};
 use super::known::Known;
 use super::law::{PredictionLaw, Reinforcement, value_of};
-use super::model::{LinkTable, Observation};
+use super::model::LinkTable;
 use super::predict::Basis;
-use super::remembering::{Recalled, Restored};
+use super::remembering::Restored;
 use crate::action::tools::messaging::{CALL_USER, SEND_MESSAGE};
 use crate::language::Encoder;
 use crate::region::{Card, Hears, Pulse, RecordView, Region};
 use crate::wiring;
-use maxim_bus::Provenance;
 
 /// How the room is set up.
 #[derive(Clone, Debug)]
@@ -86,79 +86,6 @@ pub struct NucleusAccumbens {
     known: RefCell<Known>,
     #[serde(skip)]
     phrases: Phrases,
-}
-
-/// Untagged: what was learned is written as it always was.
-#[derive(Clone, Debug, Serialize, Deserialize)]
-#[serde(untagged)]
-pub enum NacEvent {
-    /// These three were kept while links stood in the root.
-    Observed(Observed),
-    Recalled(Box<Recalled>),
-    Imported(Imported),
-    Pursuing(Pursuing),
-    Around(Around),
-    Lessons(Lessons),
-    Written(Written),
-    Forgotten(Forgotten),
-    Restored(Box<Restored>),
-}
-
-/// What was done elsewhere and is learned from here.
-#[derive(Clone, Debug, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct Imported {
-    pub(super) imported: Vec<Observed>,
-}
-
-/// What is learned from, here or elsewhere.
-#[derive(Clone, Debug, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct Lessons {
-    pub(super) lessons: Vec<Observed>,
-}
-
-/// Kinds whose records hold all that was learned.
-#[derive(Clone, Debug, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct Written {
-    written: Vec<String>,
-}
-
-/// Kinds that are known no more.
-#[derive(Clone, Debug, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct Forgotten {
-    forgotten: Vec<String>,
-}
-
-/// Another goal is pursued, or none.
-#[derive(Clone, Debug, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct Pursuing {
-    pursued: Option<String>,
-}
-
-/// What was learned from, whole: applying it again gives the same links.
-#[derive(Clone, Debug, Serialize, Deserialize)]
-pub struct Observed {
-    pub(super) kind: EventKind,
-    pub(super) outcome: OutcomeKind,
-    pub(super) mode: String,
-    /// Empty in what was learned before there were any.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub(super) circumstances: Vec<(String, String)>,
-    /// What was around and took part.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub(super) around: Vec<Present>,
-    /// Seconds, where they are known.
-    pub(super) delay_s: Option<f64>,
-    pub(super) episode: String,
-    pub(super) at: Timestamp,
-    pub(super) alpha: f64,
-    /// How good it was, −1 to 1, where that was told; else the kind of outcome says it.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub(super) reward: Option<f64>,
 }
 
 wiring!(NucleusAccumbens {
@@ -337,29 +264,6 @@ impl NucleusAccumbens {
         if let Some(carried) = &mut self.carried {
             carried.forget(key);
         }
-    }
-}
-
-impl Observed {
-    pub(super) fn teach(&self, links: &mut LinkTable) -> super::model::Update {
-        let mut context: Vec<(&str, &str)> =
-            self.circumstances.iter().map(|(field, value)| (field.as_str(), value.as_str())).collect();
-        if context.is_empty() {
-            context.push(("mode", self.mode.as_str()));
-        }
-        links.learn_at(self.alpha);
-        links.observe(&Observation {
-            event: &self.kind,
-            context: &context,
-            outcome: &self.outcome,
-            cues: &[],
-            around: &self.around,
-            delay: self.delay_s,
-            episode: Some(&self.episode),
-            provenance: Provenance::OwnExperience,
-            at: self.at,
-            reward: self.reward,
-        })
     }
 }
 

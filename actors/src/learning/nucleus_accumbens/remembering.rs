@@ -8,9 +8,10 @@ use maxim_bus::units::Valence;
 use serde::{Deserialize, Serialize};
 use serde_json::Value as Json;
 
+use super::events::NacEvent;
 use super::kept::{KeptConditions, Learned, conditions_key, kind_key, make_small};
 use super::model::{EventRecord, LinkTable};
-use super::region::{NacEvent, NucleusAccumbens};
+use super::region::NucleusAccumbens;
 use crate::region::{Entry, Pulse, RecordView, Remembers, Took};
 
 const EVENTS: &str = "events";

@@ -8,9 +8,10 @@ use serde_json::{Map, Value as Json, json};
 
 use super::circumstances::Circumstances;
 use super::event::{EventKind, OutcomeKind};
+use super::events::Observed;
 use super::law::PredictionLaw;
 use super::model::{LinkTable, Observation};
-use super::region::{NacSettings, NucleusAccumbens, Observed};
+use super::region::{NacSettings, NucleusAccumbens};
 use crate::language::TokenTable;
 use crate::region::Region;
 use crate::region::rig::{Rig, ear, monday_morning};

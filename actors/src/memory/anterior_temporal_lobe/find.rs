@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use maxim_bus::signals::concepts::{ConceptShown, FindConcepts, KnowledgeEntry, Layer, RelationShown};
 
 use super::index::{Card, ConceptIndex};
-use super::model::{SemanticMemory, clipped, concept_id, concept_number, confidence};
+use super::model::{ConceptLaw, SemanticMemory, clipped, concept_id, concept_number};
 use super::naming::{self, likeness};
 use super::relations::{IS_A, RelationTypes, normal_type};
 
@@ -37,8 +37,7 @@ const COMPARED: usize = 64;
 pub(super) struct Finder<'a> {
     pub index: &'a ConceptIndex,
     pub types: &'a RelationTypes,
-    /// Likeness from which a name is another one's.
-    pub same: f64,
+    pub law: &'a ConceptLaw,
 }
 
 /// Numbers with their likeness in meaning beyond what chance gives, 0 to 1, the most alike first.
@@ -133,7 +132,7 @@ impl Finder<'_> {
         let meaning = |a: &str, b: &str| self.index.meaning(a, b);
         let mut near: Ranked = near
             .filter_map(|number| Some((number, likeness(name, &self.index.card(number)?.name, meaning))))
-            .filter(|(_, likeness)| *likeness >= self.same)
+            .filter(|(_, likeness)| *likeness >= self.law.same)
             .collect();
         self.rank(&mut near);
         near
@@ -228,7 +227,9 @@ impl Finder<'_> {
             .fitting(text, None)
             .into_iter()
             .filter(|(_, fit)| *fit >= RELEVANT)
-            .filter_map(|(number, fit)| Some((number, fit * confidence(self.index.card(number)?.reinforcements).get())))
+            .filter_map(|(number, fit)| {
+                Some((number, fit * self.law.confidence(self.index.card(number)?.reinforcements).get()))
+            })
             .collect();
         self.rank(&mut ranked);
         ranked.truncate(limit);
@@ -240,7 +241,7 @@ impl Finder<'_> {
         let episodes = memory.sources.iter().filter(|source| source.layer == Layer::Hippocampus);
         ConceptShown {
             source_episodes: episodes.map(|source| source.id.clone()).collect(),
-            confidence: memory.confidence(),
+            confidence: self.law.confidence(memory.reinforcements),
             id: memory.id,
             score,
             name: memory.name,
@@ -305,7 +306,7 @@ impl Finder<'_> {
             category: memory.category.clone(),
             text: clipped(said, KNOWLEDGE_TEXT),
             score,
-            confidence: memory.confidence(),
+            confidence: self.law.confidence(memory.reinforcements),
             trust: memory.trust,
             relations: relations.collect(),
         }

@@ -6,12 +6,12 @@ use std::ops::Bound;
 use std::sync::Arc;
 
 use jiff::Timestamp;
+use serde::{Deserialize, Serialize};
 
-use super::meanings::Meanings;
+use super::meanings::{Meaning, Meanings};
 use super::model::SemanticMemory;
 use super::naming;
 use super::relations::IS_A;
-use crate::language::packed::PackedVector;
 use crate::language::{Encoder, Stems};
 
 /// How much a word counts by where it stands, 0 to 1.
@@ -25,7 +25,7 @@ const DEEPEST: usize = 32;
 const OPENED: usize = 1_024;
 
 /// An edge to or from a concept.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub(super) struct Link {
     pub kind: String,
     pub other: u32,
@@ -35,7 +35,7 @@ pub(super) struct Link {
 }
 
 /// What is held in memory of a concept.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub(super) struct Card {
     pub name: String,
     pub key: String,
@@ -88,6 +88,13 @@ impl Card {
     }
 }
 
+/// All that is derived from a concept, so that a start doesn't derive it again.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Made {
+    card: Card,
+    pub(super) meaning: Option<Meaning>,
+}
+
 /// Case and `_` don't matter in properties.
 pub(super) fn property(key: &str, value: &str) -> (String, String) {
     (naming::key(key), value.trim().to_lowercase())
@@ -128,14 +135,19 @@ impl ConceptIndex {
     }
 
     pub fn put(&mut self, number: u32, memory: &SemanticMemory) {
-        self.put_with(number, memory, None);
+        self.put_made(number, self.made_of(memory, None));
     }
 
-    /// With the vector that was made of it before, where there is one.
-    pub fn put_with(&mut self, number: u32, memory: &SemanticMemory, vector: Option<PackedVector>) {
+    /// What is derived from a concept; with the meaning that was made of its text before, where there is one.
+    pub fn made_of(&self, memory: &SemanticMemory, meaning: Option<Meaning>) -> Made {
+        let meaning = meaning.or_else(|| self.meanings.of_text(&memory.embedding_text()));
+        Made { card: Card::of(memory, &self.stems), meaning }
+    }
+
+    pub fn put_made(&mut self, number: u32, made: Made) {
         self.take(number);
-        self.meanings.put(number, &memory.embedding_text(), vector);
-        let card = Card::of(memory, &self.stems);
+        let Made { card, meaning } = made;
+        self.meanings.put(number, meaning);
         self.names.entry(card.key.clone()).or_default().insert(number);
         if !card.category.is_empty() {
             self.categories.entry(card.category.clone()).or_default().insert(number);
@@ -294,6 +306,11 @@ impl ConceptIndex {
         let mut found: BTreeSet<u32> = of_stem.flatten().collect::<BTreeSet<u32>>().into_iter().take(most).collect();
         found.extend(self.nearest(name, 8).into_iter().map(|(number, _)| number));
         found.into_iter().collect()
+    }
+
+    /// The meaning that was made of a concept's text.
+    pub fn meaning_of(&self, number: u32) -> Option<Meaning> {
+        self.meanings.of(number)
     }
 
     /// How alike two words are in meaning, 0 to 1.

@@ -4,10 +4,25 @@ use std::collections::HashMap;
 use std::fmt;
 use std::sync::Arc;
 
+use serde::{Deserialize, Serialize};
+
 use crate::language::nearest::{ALL_BELOW, looked_at, near};
 use crate::language::packed::PackedVector;
 use crate::language::signature::{Signature, signature};
 use crate::language::{Encoder, calibrated, similarity};
+
+/// What an encoder made of a text.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Meaning {
+    pub vector: PackedVector,
+    pub signature: Signature,
+}
+
+impl Meaning {
+    pub fn of(vector: PackedVector) -> Self {
+        Self { signature: signature(vector.numbers()), vector }
+    }
+}
 
 /// The vectors of concepts, in rows without gaps.
 #[derive(Default)]
@@ -34,10 +49,18 @@ impl Meanings {
         self.encoder.clone()
     }
 
-    pub fn put(&mut self, number: u32, text: &str, made: Option<PackedVector>) {
-        let Some(encoder) = &self.encoder else { return };
-        let vector = made.unwrap_or_else(|| PackedVector::of(&encoder.embed(text)));
-        let signature = signature(vector.numbers());
+    /// Nothing without an encoder.
+    pub fn of_text(&self, text: &str) -> Option<Meaning> {
+        Some(Meaning::of(PackedVector::of(&self.encoder.as_ref()?.embed(text))))
+    }
+
+    pub fn of(&self, number: u32) -> Option<Meaning> {
+        let row = *self.rows.get(&number)?;
+        Some(Meaning { vector: self.vectors[row].clone(), signature: self.signatures[row] })
+    }
+
+    pub fn put(&mut self, number: u32, meaning: Option<Meaning>) {
+        let Some(Meaning { vector, signature }) = meaning.filter(|_| self.encoder.is_some()) else { return };
         self.rows.insert(number, self.numbers.len());
         self.numbers.push(number);
         self.vectors.push(vector);

@@ -1,6 +1,7 @@
 //! What it means: concepts, their properties and their relations.
 
-pub mod document;
+pub mod cards;
+mod document;
 mod find;
 mod heard;
 mod index;

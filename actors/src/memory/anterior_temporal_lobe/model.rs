@@ -30,25 +30,37 @@ pub struct ConceptLaw {
     pub same: f64,
     /// What nobody asked for over this time is consolidated in sleep. Default 30 days.
     pub consolidated_after: SignedDuration,
+    /// Confidence in what was taught once and not reinforced, 0 to 1. Default 0.5.
+    pub confidence_first: f64,
+    /// What the square root of the number of reinforcements adds to it, 0 to 1. Default 0.1.
+    pub confidence_growth: f64,
+    /// Confidence never goes higher, 0 to 1. Default 0.99.
+    pub confidence_most: f64,
+}
+
+impl ConceptLaw {
+    /// min(0.99, 0.5 + 0.1 √reinforcements).
+    pub fn confidence(&self, reinforcements: u32) -> Confidence {
+        let grown = self.confidence_first + self.confidence_growth * f64::from(reinforcements).sqrt();
+        Confidence::clamped(grown.min(self.confidence_most))
+    }
 }
 
 impl Default for ConceptLaw {
     fn default() -> Self {
-        Self { same: super::naming::SAME, consolidated_after: CONSOLIDATION_AGE }
+        Self {
+            same: super::naming::SAME,
+            consolidated_after: CONSOLIDATION_AGE,
+            confidence_first: 0.5,
+            confidence_growth: 0.1,
+            confidence_most: 0.99,
+        }
     }
 }
 /// Characters of a definition that a compressed concept keeps.
 pub const COMPRESSED_TEXT: usize = 100;
 /// Sources that a compressed concept keeps.
 pub const COMPRESSED_SOURCES: usize = 4;
-/// Confidence never goes higher.
-pub const MOST_CONFIDENCE: f64 = 0.99;
-
-/// min(0.99, 0.5 + 0.1 √reinforcements).
-pub fn confidence(reinforcements: u32) -> Confidence {
-    Confidence::clamped((0.5 + 0.1 * f64::from(reinforcements).sqrt()).min(MOST_CONFIDENCE))
-}
-
 /// A relation that goes out of a concept.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Relation {
@@ -146,10 +158,6 @@ impl SemanticMemory {
         }
     }
 
-    pub fn confidence(&self) -> Confidence {
-        confidence(self.reinforcements)
-    }
-
     /// The text that stands for it where meanings are compared.
     pub fn embedding_text(&self) -> String {
         let mut text = self.name.clone();
@@ -213,7 +221,7 @@ mod tests {
     fn confidence_grows_with_the_root_of_reinforcements() {
         let expected = [(0, 0.5), (1, 0.6), (4, 0.7), (9, 0.8), (16, 0.9), (25, 0.99), (10_000, 0.99)];
         for (n, value) in expected {
-            assert!((confidence(n).get() - value).abs() < 1e-9, "{n}");
+            assert!((ConceptLaw::default().confidence(n).get() - value).abs() < 1e-9, "{n}");
         }
     }
 

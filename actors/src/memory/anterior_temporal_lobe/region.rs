@@ -3,11 +3,11 @@
 //! Biology: the semantic hub of the anterior temporal lobes.
 //! Law: a name finds its concept by form, then by likeness ≥ 0.8 (`naming.rs`); each new independent source reinforces,
 //! confidence = min(0.99, 0.5 + 0.1 √reinforcements); what an outsider says makes no concept.
-//! Remembers: each concept as a record, its indexes in memory, the relation types. Forgets: on request; in sleep what
+//! Remembers: each concept as a record, and as another its card, by which it is found; the relation types. Forgets: on request; in sleep what
 //! nobody asked for over 30 days is compressed, or pruned if nothing rests on it.
 //! Down: lessons wait; knowledge is a missing section.
 
-use std::collections::HashMap;
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use jiff::Timestamp;
@@ -26,15 +26,15 @@ use maxim_bus::signals::skill::ExecutesWithLearned;
 use maxim_bus::{MessageId, RegionName, Stage, Trust};
 use serde::{Deserialize, Serialize};
 
+use super::cards::{card_key, card_record};
 use super::document;
 use super::find::{DEFAULT_LIMIT, Finder};
-use super::index::ConceptIndex;
+use super::index::{ConceptIndex, Made};
 use super::learn::Lesson;
 use super::meant::situation;
 use super::model::{ConceptLaw, SemanticMemory};
 use super::relations::{RelationType, RelationTypes};
 use crate::language::Encoder;
-use crate::language::packed::PackedVector;
 use crate::region::{Card, Hears, Pulse, Questions, RecordView, Region, Waiting};
 use crate::wiring;
 
@@ -53,8 +53,6 @@ pub struct AtlSettings {
 
 /// Prefix of the concepts' records; their order is that of their numbers.
 pub const CONCEPTS: &str = "concept/";
-/// Where the vectors of concepts stand.
-const VECTORS: &str = "vector/";
 
 #[derive(Default, Serialize, Deserialize)]
 pub struct AnteriorTemporalLobe {
@@ -70,20 +68,46 @@ pub struct AnteriorTemporalLobe {
     pub(super) told: u32,
     #[serde(default)]
     pub(super) pondered: Questions<FindConcepts>,
+    /// Every concept has its card on disk: stores of before had none.
+    #[serde(default)]
+    pub(super) carded: bool,
     #[serde(skip)]
     pub(super) index: ConceptIndex,
+    /// Concepts whose cards on disk are missing or no longer true.
+    #[serde(skip)]
+    pub(super) bare: BTreeSet<u32>,
 }
 
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub enum AtlEvent {
-    Stored { number: u32, concept: Box<SemanticMemory> },
-    Removed { number: u32 },
+    Stored {
+        number: u32,
+        concept: Box<SemanticMemory>,
+        /// What the handler made of it, so that it is made once.
+        #[serde(skip)]
+        made: Option<Box<Made>>,
+    },
+    Removed {
+        number: u32,
+    },
+    /// These have their cards; with `all`, every concept has.
+    Carded {
+        numbers: Vec<u32>,
+        all: bool,
+    },
     Registered(RelationType),
     Refused(u64),
     LookedAt(Option<(Timestamp, u32)>),
-    Told { upto: u32 },
-    Pondered { asked: MessageId, pondered: Box<Waiting<FindConcepts>> },
-    PonderingEnded { asked: MessageId },
+    Told {
+        upto: u32,
+    },
+    Pondered {
+        asked: MessageId,
+        pondered: Box<Waiting<FindConcepts>>,
+    },
+    PonderingEnded {
+        asked: MessageId,
+    },
 }
 
 wiring!(AnteriorTemporalLobe {
@@ -138,15 +162,28 @@ impl Region for AnteriorTemporalLobe {
 
     fn apply(&mut self, event: AtlEvent) {
         match event {
-            AtlEvent::Stored { number, concept } => {
+            AtlEvent::Stored { number, concept, made } => {
                 let are_all_told = self.told == self.next;
                 self.next = self.next.max(number + 1);
                 if are_all_told {
                     self.told = self.next;
                 }
-                self.index.put(number, &concept);
+                self.bare.remove(&number);
+                match made {
+                    Some(made) => self.index.put_made(number, *made),
+                    None => self.index.put(number, &concept),
+                }
             }
-            AtlEvent::Removed { number } => self.index.take(number),
+            AtlEvent::Removed { number } => {
+                self.bare.remove(&number);
+                self.index.take(number);
+            }
+            AtlEvent::Carded { numbers, all } => {
+                numbers.iter().for_each(|number| {
+                    self.bare.remove(number);
+                });
+                self.carded |= all;
+            }
             AtlEvent::Registered(kind) => self.types.register(kind),
             AtlEvent::Refused(count) => self.refused += count,
             AtlEvent::LookedAt(place) => self.looked_at = place,
@@ -162,33 +199,21 @@ impl Region for AnteriorTemporalLobe {
 
     fn wake(&mut self, records: &RecordView<'_>, settings: &AtlSettings) {
         self.index = ConceptIndex::with_encoder(Arc::clone(&settings.encoder));
-        // In one walk: to look each up would take longer than all the rest.
-        let mut vectors: HashMap<Vec<u8>, _> = records.prefixed(VECTORS.as_bytes(), usize::MAX).into_iter().collect();
-        for (key, bytes) in records.prefixed(CONCEPTS.as_bytes(), usize::MAX) {
-            match (number_of(&key), serde_json::from_slice::<SemanticMemory>(&bytes)) {
-                (Some(number), Ok(concept)) => {
-                    // A vector of another encoder is made anew: they never meet.
-                    let kept = vectors.remove(&vector_key(number));
-                    let vector = kept.and_then(|record| PackedVector::from_record(&record, settings.encoder.id()));
-                    self.index.put_with(number, &concept, vector);
-                }
-                (_, Err(error)) => {
-                    tracing::error!(key = %String::from_utf8_lossy(&key), %error, "a concept's record has another shape");
-                }
-                (None, Ok(_)) => {}
-            }
-        }
+        self.lay_out(records, settings);
     }
 
     fn next_deadline(&self, _settings: &AtlSettings) -> Option<Timestamp> {
-        let untold = (self.told < self.next).then_some(Timestamp::UNIX_EPOCH);
-        untold.or_else(|| self.pondered.due())
+        let is_due = self.told < self.next || self.has_bare();
+        let due = is_due.then_some(Timestamp::UNIX_EPOCH);
+        due.or_else(|| self.pondered.due())
     }
 
     fn tick(&self, pulse: &mut Pulse<'_, Self>) {
         self.give_up_pondering(pulse);
         if self.told < self.next {
             self.tell_some(pulse);
+        } else if self.has_bare() {
+            self.card_some(pulse);
         }
     }
 }
@@ -197,18 +222,9 @@ pub(super) fn concept_key(number: u32) -> Vec<u8> {
     format!("{CONCEPTS}{number:08x}").into_bytes()
 }
 
-/// Where the vector of a concept stands.
-pub(super) fn vector_key(number: u32) -> Vec<u8> {
-    format!("{VECTORS}{number:08x}").into_bytes()
-}
-
-fn number_of(key: &[u8]) -> Option<u32> {
-    u32::from_str_radix(std::str::from_utf8(key).ok()?.strip_prefix(CONCEPTS)?, 16).ok()
-}
-
 impl AnteriorTemporalLobe {
-    pub(super) fn finder(&self, law: &ConceptLaw) -> Finder<'_> {
-        Finder { index: &self.index, types: &self.types, same: law.same }
+    pub(super) fn finder<'a>(&'a self, law: &'a ConceptLaw) -> Finder<'a> {
+        Finder { index: &self.index, types: &self.types, law }
     }
 
     pub(super) fn memory(&self, number: u32, pulse: &Pulse<'_, Self>) -> Option<SemanticMemory> {
@@ -222,17 +238,18 @@ impl AnteriorTemporalLobe {
 
     /// Keeps them, and tells of those whose words are new.
     fn store_all(&self, concepts: Vec<(u32, SemanticMemory)>, pulse: &mut Pulse<'_, Self>) {
-        let encoder = &*pulse.settings().encoder;
         let mut stored = Vec::new();
         for (number, concept) in concepts {
             let text = concept.embedding_text();
-            if self.memory(number, pulse).is_none_or(|before| before.embedding_text() != text) {
-                let vector = PackedVector::of(&encoder.embed(&text)).to_record(encoder.id());
-                pulse.put_bytes(vector_key(number), vector);
+            let is_known = self.memory(number, pulse).is_some_and(|before| before.embedding_text() == text);
+            if !is_known {
                 stored.push(situation(&concept));
             }
+            let meaning = self.index.meaning_of(number).filter(|_| is_known);
+            let made = self.index.made_of(&concept, meaning);
+            pulse.put_bytes(card_key(number), card_record(&made, pulse.settings().encoder.id()));
             pulse.put(concept_key(number), &concept);
-            pulse.keep(AtlEvent::Stored { number, concept: Box::new(concept) });
+            pulse.keep(AtlEvent::Stored { number, concept: Box::new(concept), made: Some(Box::new(made)) });
         }
         if !stored.is_empty() {
             pulse.emit(SituationsStored { stored, forgotten: Vec::new() });
@@ -260,7 +277,7 @@ impl AnteriorTemporalLobe {
                 category: concept.category.clone(),
                 created: created.get(number).copied().unwrap_or_default(),
                 at: now,
-                confidence: concept.confidence(),
+                confidence: pulse.settings().law.confidence(concept.reinforcements),
                 trust: concept.trust,
                 provenance: concept.provenance,
             });

@@ -24,6 +24,8 @@ use crate::language::TokenTable;
 use crate::region::Region;
 use crate::region::rig::{Rig, ear};
 
+mod cards;
+
 fn rig() -> Rig<AnteriorTemporalLobe> {
     let settings = AtlSettings {
         run: "test".into(),
@@ -449,7 +451,7 @@ fn those_of_a_store_from_before_are_told_of_in_steps() {
     for (_, bytes) in rig.records().prefixed(super::region::CONCEPTS.as_bytes(), usize::MAX) {
         let concept: SemanticMemory = serde_json::from_slice(&bytes).expect("a concept");
         let number = super::model::concept_number(&concept.id).expect("a number");
-        old.apply(AtlEvent::Stored { number, concept: Box::new(concept) });
+        old.apply(AtlEvent::Stored { number, concept: Box::new(concept), made: None });
     }
     let mut told = Vec::new();
     while old.told < old.next {

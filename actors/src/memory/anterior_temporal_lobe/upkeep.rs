@@ -8,9 +8,10 @@ use maxim_bus::signals::concepts::{
 };
 use maxim_bus::signals::similarity::SituationsStored;
 
+use super::cards::{card_key, vector_key};
 use super::model::{SemanticMemory, concept_id, concept_number};
 use super::naming;
-use super::region::{AnteriorTemporalLobe, AtlEvent, concept_key, vector_key};
+use super::region::{AnteriorTemporalLobe, AtlEvent, concept_key};
 use crate::region::{Hears, Pulse, Region};
 
 /// Reinforcements up to which an inferred concept that nothing rests on is pruned when it is due.
@@ -30,6 +31,7 @@ impl AnteriorTemporalLobe {
             }
         }
         pulse.remove(concept_key(number));
+        pulse.remove(card_key(number));
         pulse.remove(vector_key(number));
         pulse.keep(AtlEvent::Removed { number });
         pulse.emit(ConceptRemoved { id: concept_id(number), name: name.clone(), reason: reason.into() });

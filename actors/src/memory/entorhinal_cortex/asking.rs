@@ -5,7 +5,7 @@ use maxim_bus::signals::bridges::EnergyChanged;
 use maxim_bus::signals::encoding::{EncodeTexts, FindMeant, MeantFound, TextsEncoded};
 use maxim_bus::signals::similarity::{FindSimilar, SimilarFound};
 
-use super::model::Cue;
+use super::model::{Cue, answer};
 use super::outer::{Asked, BLOCK, Out, OuterEvent, block_key, changed_block, read};
 use super::region::{EntorhinalCortex, EntorhinalEvent, USUAL_LIMIT};
 use super::sight::ByChance;
@@ -64,8 +64,8 @@ impl EntorhinalCortex {
         let (wanted, upto) = self.outer.next_batch(self.places).unwrap_or_default();
         let (mut places, mut texts, mut blank) = (Vec::new(), Vec::new(), Vec::new());
         for place in wanted {
-            match self.item(place, pulse).map(|item| clip(&item.situation.text)).filter(|text| !text.trim().is_empty())
-            {
+            let text = self.situation(place, pulse).map(|situation| clip(&situation.text));
+            match text.filter(|text| !text.trim().is_empty()) {
                 Some(text) => {
                     places.push(place);
                     texts.push(text);
@@ -154,7 +154,7 @@ impl EntorhinalCortex {
         };
         let came = out.places.iter().copied().zip(vectors).chain(out.blank.iter().map(|place| (*place, None)));
         // What was forgotten meanwhile stays so.
-        let came = came.map(|(place, vector)| (place, vector.filter(|_| self.item(place, pulse).is_some())));
+        let came = came.map(|(place, vector)| (place, vector.filter(|_| self.situation(place, pulse).is_some())));
         let came = came.collect();
         self.keep_vectors(Some(encoder), came, out.upto, pulse);
     }
@@ -197,8 +197,7 @@ impl EntorhinalCortex {
         let ByChance { mean, floor } = sight.by_chance(FLOOR);
         let beyond_chance = |cosine: f32| (cosine - mean) / (1.0 - mean);
         let near = index.nearest(sight, vector, &query.layer, query.limit).into_iter();
-        let near =
-            near.filter_map(|(place, cosine)| Some((self.item(place, pulse)?.situation.id, beyond_chance(cosine))));
+        let near = near.filter_map(|(place, cosine)| Some((self.situation(place, pulse)?.id, beyond_chance(cosine))));
         Some(MeantFound { near: Some(near.collect()), floor: beyond_chance(floor) })
     }
 
@@ -231,7 +230,7 @@ impl EntorhinalCortex {
         };
         let results = found
             .into_iter()
-            .filter_map(|likeness| Some(self.item(likeness.item, pulse)?.answer(likeness.score, likeness.parts)));
+            .filter_map(|found| Some(answer(self.situation(found.item, pulse)?, found.score, found.parts)));
         SimilarFound { results: results.collect(), problem: None }
     }
 }

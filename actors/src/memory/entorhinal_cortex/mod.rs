@@ -6,6 +6,7 @@ pub mod model;
 mod outer;
 pub mod region;
 pub mod segment;
+mod settling;
 mod sight;
 pub mod situation_index;
 

@@ -12,7 +12,7 @@ use crate::language::{Encoder, EncoderId};
 /// Characters of a text that an answer carries.
 const CLIP: usize = 600;
 
-/// A record: the situation with its vector.
+/// A situation with what the encoder made of its text.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Item {
     pub situation: Situation,
@@ -34,22 +34,47 @@ impl Item {
         Self { situation, encoder, vector, signature }
     }
 
-    /// Packed: a JSON list of steps would be five times as long.
+    /// The situation's record: an item of the same shape whose vector stands elsewhere. Packed, since a JSON list of steps
+    /// would be five times as long.
     pub fn to_bytes(&self) -> Vec<u8> {
         // Times, texts and numbers: nothing that the format refuses.
-        postcard::to_stdvec(self).unwrap_or_default()
+        postcard::to_stdvec(&(&self.situation, "", PackedVector::default(), Signature::default())).unwrap_or_default()
     }
 
+    /// A record; stores of before have the vector in it.
     pub fn from_bytes(bytes: &[u8]) -> Option<Self> {
         postcard::from_bytes(bytes)
             .inspect_err(|error| tracing::error!(%error, "a situation has another shape; it is left out"))
             .ok()
     }
 
-    pub fn answer(self, score: f64, parts: LikenessParts) -> Similar {
-        let Situation { layer, id, at, text, goal, tool, success, .. } = self.situation;
-        Similar { id, layer, score, parts, timestamp: at, goal, tool, success, text: clipped(&text, CLIP) }
+    /// The record of its vector, until a segment holds it.
+    pub fn vector_bytes(&self) -> Vec<u8> {
+        let signature = self.signature.iter().flat_map(|word| word.to_le_bytes());
+        signature.chain(self.vector.to_record(&self.encoder)).collect()
     }
+
+    /// Takes the vector out of such a record, if that is this encoder's.
+    pub fn take_vector(&mut self, record: &[u8], encoder: &EncoderId) -> Option<()> {
+        let (words, vector) = record.split_first_chunk::<32>()?;
+        let vector = PackedVector::from_record(vector, encoder)?;
+        for (word, bytes) in self.signature.iter_mut().zip(words.chunks_exact(8)) {
+            *word = u64::from_le_bytes(bytes.try_into().ok()?);
+        }
+        (self.vector, self.encoder) = (vector, encoder.clone());
+        Some(())
+    }
+
+    /// The vector stands in the record itself, as in stores of before.
+    pub fn holds_vector(&self) -> bool {
+        !self.vector.steps.is_empty()
+    }
+}
+
+/// A situation as it is told to who asked.
+pub fn answer(situation: Situation, score: f64, parts: LikenessParts) -> Similar {
+    let Situation { layer, id, at, text, goal, tool, success, .. } = situation;
+    Similar { id, layer, score, parts, timestamp: at, goal, tool, success, text: clipped(&text, CLIP) }
 }
 
 /// What is asked for: the parts of a situation that are known.
@@ -68,10 +93,10 @@ pub struct Cue {
 }
 
 impl Cue {
-    /// All of a situation.
-    pub fn of(item: &Item) -> Self {
-        let Situation { goal, mode, tool, success, objects, people, at, .. } = item.situation.clone();
-        let text = (item.vector.scale > 0.0).then(|| item.vector.clone());
+    /// All of a situation but its text.
+    pub fn of(situation: Situation) -> Self {
+        let Situation { goal, mode, tool, success, objects, people, at, .. } = situation;
+        let text = None;
         Self { text, goal, mode, tool, success, objects, people, at: Some(at), layer: None }
     }
 

@@ -241,6 +241,11 @@ impl SituationIndex {
         }
     }
 
+    /// Nothing where the place has no vector of this encoder.
+    pub fn vector(&self, place: u32) -> Option<PackedVector> {
+        self.sight.vector(place)
+    }
+
     pub fn steps(&self, place: u32) -> &[i8] {
         self.sight.steps(place)
     }
@@ -275,6 +280,11 @@ impl SituationIndex {
         {
             self.goals.insert(id, self.stems.of_text(name).into_iter().collect());
         }
+    }
+
+    /// Places more that hold nothing yet.
+    pub fn push_places(&mut self, count: u32) {
+        (0..count).for_each(|_| self.push_empty());
     }
 
     fn push_empty(&mut self) {

@@ -242,3 +242,4 @@ fn another_encoder_never_meets_old_vectors_and_structure_answers_meanwhile() {
 }
 
 mod quality;
+mod settled;

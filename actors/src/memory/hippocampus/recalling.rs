@@ -39,7 +39,8 @@ impl Hippocampus {
         let query = filter.query.as_deref().filter(|query| !query.trim().is_empty());
         let mut found: Vec<(u32, f64, Via)> = match query {
             Some(text) => {
-                let query = meant.map_or_else(|| Query::new(text), |meant| Query::meaning(text, meant)).asked_in(own);
+                let query = meant.map_or_else(|| Query::new(text), |meant| Query::meaning(text, meant));
+                let query = query.weighing(&pulse.settings().weights).asked_in(own);
                 let hits = if keys.is_open() {
                     indexes.text.search(&query, limit + 1)
                 } else {

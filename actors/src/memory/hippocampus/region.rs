@@ -45,7 +45,7 @@ use super::outcomes::RESULTS;
 use super::retention::RetentionLaw;
 use super::sleeping::{Access, Round, remember};
 use super::surroundings::Around;
-use super::text_index::{Fields, HELD_OPEN, TextIndex, day_number};
+use super::text_index::{Fields, HELD_OPEN, TextIndex, Weights, day_number};
 use super::upkeep::{Merge, Sealed, load_gone};
 use crate::language::Encoder;
 use crate::language::packed::PackedVector;
@@ -81,6 +81,8 @@ pub struct HippocampusSettings {
     pub links: LinkLaw,
     /// What is worth keeping in sleep.
     pub retention: RetentionLaw,
+    /// How well an episode fits a question.
+    pub weights: Weights,
     /// Tools whose results are somebody else's words: an episode holds that they were used, not what they told.
     pub hearsay: BTreeSet<String>,
 }

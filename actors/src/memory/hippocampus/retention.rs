@@ -17,11 +17,29 @@ pub struct RetentionLaw {
     pub whole: f64,
     /// Factor for the only episode of its time bin, 1 or more. Default 1.5.
     pub sole: f64,
+    /// What one edge, and one of weight 1 more, takes off what is missing to full connectedness, 0 or more. Default 0.15.
+    pub edge: f64,
+    /// Shares of importance, 0 to 1: salience 0.3, novelty 0.2, a success 0.25, that a person took part 0.25.
+    pub salience: f64,
+    pub novelty: f64,
+    pub success: f64,
+    pub person: f64,
 }
 
 impl Default for RetentionLaw {
     fn default() -> Self {
-        Self { trace_decay: 0.5, idle_days: 7.0, low: 0.4, whole: 2.0, sole: 1.5 }
+        Self {
+            trace_decay: 0.5,
+            idle_days: 7.0,
+            low: 0.4,
+            whole: 2.0,
+            sole: 1.5,
+            edge: 0.15,
+            salience: 0.3,
+            novelty: 0.2,
+            success: 0.25,
+            person: 0.25,
+        }
     }
 }
 
@@ -69,11 +87,11 @@ pub fn retention(episode: &EpisodicMemory, connections: &Connections, now: Times
     // ln of a day's trace; a use a day ago stands at one half.
     let day = -decay * 86_400f64.ln();
     let access = 1.0 / (1.0 + (day - level).exp());
-    let connected = 1.0 - (-0.15 * connections.degree as f64 - 0.15 * connections.weight).exp();
-    let important = 0.3 * episode.salience.get()
-        + 0.2 * episode.novelty.get()
-        + 0.25 * f64::from(u8::from(episode.success() == Some(true)))
-        + 0.25 * f64::from(u8::from(episode.person_involved));
+    let connected = 1.0 - (-law.edge * connections.degree as f64 - law.edge * connections.weight).exp();
+    let important = law.salience * episode.salience.get()
+        + law.novelty * episode.novelty.get()
+        + law.success * f64::from(u8::from(episode.success() == Some(true)))
+        + law.person * f64::from(u8::from(episode.person_involved));
     let sole = if connections.sole_representative { law.sole } else { 1.0 };
     (access + connected + important) * sole
 }
@@ -121,7 +139,18 @@ mod tests {
     use crate::memory::hippocampus::model::Outcome;
     use jiff::SignedDuration;
 
-    const LAW: RetentionLaw = RetentionLaw { trace_decay: 0.5, idle_days: 7.0, low: 0.4, whole: 2.0, sole: 1.5 };
+    const LAW: RetentionLaw = RetentionLaw {
+        trace_decay: 0.5,
+        idle_days: 7.0,
+        low: 0.4,
+        whole: 2.0,
+        sole: 1.5,
+        edge: 0.15,
+        salience: 0.3,
+        novelty: 0.2,
+        success: 0.25,
+        person: 0.25,
+    };
 
     fn level(uses: [f64; 3], test_at: f64) -> f64 {
         base_level(uses.map(|use_at| test_at - use_at), 0.5)

@@ -38,6 +38,7 @@ pub fn settings(budget_bytes: Option<u64>) -> HippocampusSettings {
         budget_bytes,
         links: LinkLaw::default(),
         retention: RetentionLaw::default(),
+        weights: crate::memory::hippocampus::text_index::Weights::default(),
         capture: CaptureLaw::default(),
         hearsay: ["http_fetch".to_owned()].into(),
     }

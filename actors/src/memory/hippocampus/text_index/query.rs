@@ -31,6 +31,10 @@ pub struct Weights {
     pub alike: f32,
     /// Weight of the same, averaged over the neighbours in the sitting. Default 0.2.
     pub alike_near: f32,
+    /// Both where an encoder outside of the program reads them: it reads sentences better than the embedded table does, so
+    /// it weighs more. Defaults 0.33 and 0.49.
+    pub meant: f32,
+    pub meant_near: f32,
 }
 
 impl Default for Weights {
@@ -48,6 +52,8 @@ impl Default for Weights {
             related: 5,
             alike: 0.2,
             alike_near: 0.2,
+            meant: 0.33,
+            meant_near: 0.49,
         }
     }
 }
@@ -97,10 +103,18 @@ impl<'a> Query<'a> {
         Self { text, ..Self::default() }
     }
 
-    /// With what another encoder finds near. It reads sentences better than the embedded table does, so it weighs more.
+    /// With what another encoder finds near.
     pub fn meaning(text: &'a str, meant: &'a Meant) -> Self {
-        let weights = Weights { alike: 0.33, alike_near: 0.49, ..Weights::default() };
-        Self { text, weights, meant: Some(meant), asked_in: None }
+        Self { text, meant: Some(meant), ..Self::default() }.weighing(&Weights::default())
+    }
+
+    /// Weighs the parts of the score by these.
+    pub fn weighing(self, by: &Weights) -> Self {
+        let weights = match self.meant {
+            Some(_) => Weights { alike: by.meant, alike_near: by.meant_near, ..by.clone() },
+            None => by.clone(),
+        };
+        Self { weights, ..self }
     }
 
     pub fn asked_in(self, document: Option<u32>) -> Self {

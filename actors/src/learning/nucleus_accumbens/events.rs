@@ -1,0 +1,106 @@
+//! What the nucleus accumbens keeps of its decisions.
+
+use jiff::Timestamp;
+use maxim_bus::Provenance;
+use serde::{Deserialize, Serialize};
+
+use super::cues::{Around, Present};
+use super::event::{EventKind, OutcomeKind};
+use super::model::{LinkTable, Observation, Update};
+use super::remembering::{Recalled, Restored};
+
+/// Untagged: what was learned is written as it always was.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+#[serde(untagged)]
+pub enum NacEvent {
+    /// These three were kept while links stood in the root.
+    Observed(Observed),
+    Recalled(Box<Recalled>),
+    Imported(Imported),
+    Pursuing(Pursuing),
+    Around(Around),
+    Lessons(Lessons),
+    Written(Written),
+    Forgotten(Forgotten),
+    Restored(Box<Restored>),
+}
+
+/// What was done elsewhere and is learned from here.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Imported {
+    pub(super) imported: Vec<Observed>,
+}
+
+/// What is learned from, here or elsewhere.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Lessons {
+    pub(super) lessons: Vec<Observed>,
+}
+
+/// Kinds whose records hold all that was learned.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Written {
+    pub(super) written: Vec<String>,
+}
+
+/// Kinds that are known no more.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Forgotten {
+    pub(super) forgotten: Vec<String>,
+}
+
+/// Another goal is pursued, or none.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Pursuing {
+    pub(super) pursued: Option<String>,
+}
+
+/// What was learned from, whole: applying it again gives the same links.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct Observed {
+    pub(super) kind: EventKind,
+    pub(super) outcome: OutcomeKind,
+    pub(super) mode: String,
+    /// Empty in what was learned before there were any.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub(super) circumstances: Vec<(String, String)>,
+    /// What was around and took part.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub(super) around: Vec<Present>,
+    /// Seconds, where they are known.
+    pub(super) delay_s: Option<f64>,
+    pub(super) episode: String,
+    pub(super) at: Timestamp,
+    pub(super) alpha: f64,
+    /// How good it was, −1 to 1, where that was told; else the kind of outcome says it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(super) reward: Option<f64>,
+}
+
+impl Observed {
+    pub(super) fn teach(&self, links: &mut LinkTable) -> Update {
+        let mut context: Vec<(&str, &str)> =
+            self.circumstances.iter().map(|(field, value)| (field.as_str(), value.as_str())).collect();
+        if context.is_empty() {
+            context.push(("mode", self.mode.as_str()));
+        }
+        links.learn_at(self.alpha);
+        links.observe(&Observation {
+            event: &self.kind,
+            context: &context,
+            outcome: &self.outcome,
+            cues: &[],
+            around: &self.around,
+            delay: self.delay_s,
+            episode: Some(&self.episode),
+            provenance: Provenance::OwnExperience,
+            at: self.at,
+            reward: self.reward,
+        })
+    }
+}
