@@ -26,6 +26,7 @@ mod judge;
 mod lexicon;
 mod looking_up;
 mod matcher;
+mod opportunities;
 mod pattern;
 mod plan;
 mod programs;

@@ -5,6 +5,7 @@ mod lowered;
 mod names;
 pub mod region;
 mod scene_tools;
+mod unasked;
 
 pub use lowered::Lowered;
 pub use maxim_bus::mode::AutonomyLevel;

@@ -73,7 +73,7 @@ pub struct Autonomy {
     #[serde(default)]
     counsels: Counsels,
     #[serde(default)]
-    lowered: Lowered,
+    pub(super) lowered: Lowered,
     #[serde(default)]
     names: NameTally,
     #[serde(default)]
@@ -205,26 +205,7 @@ impl Autonomy {
 }
 
 impl Autonomy {
-    /// What nobody wanted needs the widest of powers, and what only a person's wish would excuse isn't tried.
-    fn objection_to_unasked(
-        &self,
-        intent: &Intent,
-        rails: &AutonomySettings,
-    ) -> Option<(Refusal, &'static str, String)> {
-        let powers = self.lowered.of(&rails.powers);
-        if powers.autonomy != AutonomyLevel::Autonomous {
-            let level = powers.autonomy.as_str();
-            let reason = format!("at autonomy level {level} it does nothing that nobody wants");
-            return Some((Refusal::Blocked, "autonomy.unasked", reason));
-        }
-        let spec = rails.tools.get(&intent.tool).map(|found| &found.spec)?;
-        (spec.required_mode > powers.mode).then(|| {
-            let (needed, mode) = (spec.required_mode.as_str(), powers.mode.as_str());
-            (Refusal::Blocked, "autonomy.mode", format!("{} needs {needed} mode; this is {mode} mode", spec.name))
-        })
-    }
-
-    fn level(&self, rails: &AutonomySettings) -> AutonomyLevel {
+    pub(super) fn level(&self, rails: &AutonomySettings) -> AutonomyLevel {
         self.lowered.of(&rails.powers).autonomy
     }
 
