@@ -16,6 +16,9 @@ use super::state::Region;
 /// A record: key and value.
 pub type Record = (Vec<u8>, Vec<u8>);
 
+/// An emission: its number, and the signal as it was written.
+pub type Emission = (Lsn, Arc<[u8]>);
+
 /// What a region is rebuilt from: the root, and the events after it, oldest first.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Recovered {
@@ -37,7 +40,7 @@ impl AgentStore {
 
     /// Every emission that is still kept, oldest first: what a start of the process delivers again. Some may have been
     /// consumed already; the cursors tell.
-    pub fn undelivered(&self) -> Result<Vec<(Lsn, Arc<[u8]>)>, StoreError> {
+    pub fn undelivered(&self) -> Result<Vec<Emission>, StoreError> {
         let (waiting, kept, next) = {
             let state = self.agent.state.lock();
             let waiting: Vec<_> = state.waiting.iter().map(|(entry, _)| entry.clone()).collect();
