@@ -123,8 +123,10 @@ fn told(record: &Value) -> String {
     let (steps, perceived) = (record["steps"].as_array().map_or(&[][..], Vec::as_slice), &record["perceived"]);
     let began = steps.first().and_then(when);
     let mut said = format!("turn {}, {}\n", word(&record["turn"]), word(&perceived["at"]));
-    said +=
-        &format!("{} from {} ({})\n\n", perceived["content"], word(&perceived["sender"]), word(&perceived["source"]));
+    // What the senses report has no sender.
+    let sender = perceived["sender"].as_str().filter(|sender| !sender.is_empty());
+    let from = sender.map_or(String::new(), |sender| format!(" from {}", printable(sender)));
+    said += &format!("{}{from} ({})\n\n", perceived["content"], word(&perceived["source"]));
     for step in steps {
         let after = when(step).zip(began).map_or(0, |(at, began)| at.as_millisecond() - began.as_millisecond());
         let what = step["what"].as_str().unwrap_or_default();

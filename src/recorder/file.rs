@@ -200,7 +200,7 @@ impl RecordingFile {
         let news = input.found.iter().filter(|(key, _)| told.known.insert(key_hash(key)));
         let news: Vec<Record> = news.cloned().collect();
         told.known.extend(&input.wrote);
-        self.records(input.region, news.into_iter(), input.taken_at)
+        if news.is_empty() { Ok(()) } else { self.records(input.region, news.into_iter(), input.taken_at) }
     }
 
     pub fn gap(&mut self, lost: u64, at: Timestamp) -> McapResult<()> {

@@ -9,7 +9,21 @@ use maxim_bus::signals::intent::Intent;
 use maxim_bus::signals::recall::OutcomesPredicted;
 use serde::{Deserialize, Serialize};
 
-/// The gate's yes.
+/// The gate's yes. Whoever holds one got it from the gate: it is made there alone, and can't be read back from bytes, as what
+/// it was given for can.
+///
+/// ```
+/// use maxim_bus::signals::intent::Intent;
+/// let _ = |bytes: &[u8]| serde_json::from_slice::<Intent>(bytes);
+/// ```
+/// ```compile_fail,E0277
+/// use maxim_actors::gate::ClearedIntent;
+/// let _ = |bytes: &[u8]| serde_json::from_slice::<ClearedIntent>(bytes);
+/// ```
+/// ```compile_fail,E0624
+/// use maxim_actors::gate::ClearedIntent;
+/// let _ = ClearedIntent::issue;
+/// ```
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct ClearedIntent {
     id: MessageId,

@@ -97,6 +97,82 @@ pub trait Emits<S: Signal>: Region {}
 /// A room's wiring card.
 ///
 /// `back` lists what comes from a later stage and belongs to the next turn; `first`, what of it overtakes all data mail.
+///
+/// ```
+/// # use maxim_actors::region::{Card, Hears, Pulse, Region};
+/// # use maxim_bus::signals::bridges::EnergyChanged;
+/// # use maxim_bus::signals::recall::{ReportStats, StatsReported};
+/// # #[derive(Default, serde::Serialize, serde::Deserialize)]
+/// # struct Counter;
+/// # impl Region for Counter {
+/// #     const NAME: &'static str = "counter";
+/// #     const STAGE: maxim_bus::Stage = maxim_bus::Stage::Memory;
+/// #     type Event = ();
+/// #     type Settings = ();
+/// #     fn card() -> Card<Self> { Self::wiring() }
+/// #     fn apply(&mut self, (): ()) {}
+/// # }
+/// maxim_actors::wiring!(Counter { hears: [ReportStats], back: [], emits: [StatsReported] });
+///
+/// impl Hears<ReportStats> for Counter {
+///     fn hear(&self, _: &ReportStats, pulse: &mut Pulse<'_, Self>) {
+///         let counts = serde_json::json!({});
+///         pulse.reply(StatsReported { region: Self::NAME.into(), available: true, reason: None, counts });
+///     }
+/// }
+/// ```
+///
+/// A card that is wrong doesn't compile: one that leaves out what the room says,
+///
+/// ```compile_fail,E0277
+/// # use maxim_actors::region::{Card, Hears, Pulse, Region};
+/// # use maxim_bus::signals::bridges::EnergyChanged;
+/// # use maxim_bus::signals::recall::{ReportStats, StatsReported};
+/// # #[derive(Default, serde::Serialize, serde::Deserialize)]
+/// # struct Counter;
+/// # impl Region for Counter {
+/// #     const NAME: &'static str = "counter";
+/// #     const STAGE: maxim_bus::Stage = maxim_bus::Stage::Memory;
+/// #     type Event = ();
+/// #     type Settings = ();
+/// #     fn card() -> Card<Self> { Self::wiring() }
+/// #     fn apply(&mut self, (): ()) {}
+/// # }
+/// maxim_actors::wiring!(Counter { hears: [ReportStats], back: [], emits: [] });
+///
+/// impl Hears<ReportStats> for Counter {
+///     fn hear(&self, _: &ReportStats, pulse: &mut Pulse<'_, Self>) {
+///         let counts = serde_json::json!({});
+///         pulse.reply(StatsReported { region: Self::NAME.into(), available: true, reason: None, counts });
+///     }
+/// }
+/// ```
+///
+/// or names what it has no handler for.
+///
+/// ```compile_fail,E0277
+/// # use maxim_actors::region::{Card, Hears, Pulse, Region};
+/// # use maxim_bus::signals::bridges::EnergyChanged;
+/// # use maxim_bus::signals::recall::{ReportStats, StatsReported};
+/// # #[derive(Default, serde::Serialize, serde::Deserialize)]
+/// # struct Counter;
+/// # impl Region for Counter {
+/// #     const NAME: &'static str = "counter";
+/// #     const STAGE: maxim_bus::Stage = maxim_bus::Stage::Memory;
+/// #     type Event = ();
+/// #     type Settings = ();
+/// #     fn card() -> Card<Self> { Self::wiring() }
+/// #     fn apply(&mut self, (): ()) {}
+/// # }
+/// maxim_actors::wiring!(Counter { hears: [ReportStats, EnergyChanged], back: [], emits: [StatsReported] });
+///
+/// impl Hears<ReportStats> for Counter {
+///     fn hear(&self, _: &ReportStats, pulse: &mut Pulse<'_, Self>) {
+///         let counts = serde_json::json!({});
+///         pulse.reply(StatsReported { region: Self::NAME.into(), available: true, reason: None, counts });
+///     }
+/// }
+/// ```
 #[macro_export]
 macro_rules! wiring {
     ($region:ty { hears: [$($hears:ty),* $(,)?], back: [$($back:ty),* $(,)?], $(first: [$($first:ty),* $(,)?],)?

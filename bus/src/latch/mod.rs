@@ -60,6 +60,17 @@ pub enum Stopped {
 }
 
 /// Proof that the latch was read and was clear. Can't be stored: it is valid for the effect at hand alone.
+///
+/// It stays on the thread that read the latch:
+///
+/// ```compile_fail,E0277
+/// fn sent<T: Send>(_: T) {}
+/// let _ = |latch: &'static maxim_bus::latch::StopLatch| sent(latch.permit(maxim_bus::latch::EffectKind::Other));
+/// ```
+/// ```
+/// fn sent<T: Send>(_: T) {}
+/// let _ = |latch: &'static maxim_bus::latch::StopLatch| sent(latch.permit(maxim_bus::latch::EffectKind::Other).is_ok());
+/// ```
 #[derive(Debug)]
 pub struct Permit<'latch> {
     children: &'latch ChildGroups,

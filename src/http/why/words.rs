@@ -72,6 +72,15 @@ fn rounded(number: &Value) -> String {
     number.as_f64().map_or_else(|| "-".into(), |number| format!("{number:.2}"))
 }
 
+/// Microseconds as a person reads them.
+fn lasted(microseconds: &Value) -> String {
+    match microseconds.as_u64().unwrap_or_default() {
+        us @ 0..1_000 => format!("{us} µs"),
+        us @ 1_000..1_000_000 => format!("{:.1} ms", us as f64 / 1e3),
+        us => format!("{:.1} s", us as f64 / 1e6),
+    }
+}
+
 /// The step in words, out of its own fields alone.
 pub(super) fn sentence(part: &CausePart) -> String {
     let body = &part.body;
@@ -82,7 +91,9 @@ pub(super) fn sentence(part: &CausePart) -> String {
     };
     let intent = &body["intent"];
     match part.kind.as_str() {
-        "SalientPercept" => format!("perceived {}, salience {}", body["percept"]["content"], body["salience"]),
+        "SalientPercept" => {
+            format!("perceived {}, salience {}", body["percept"]["content"], rounded(&body["salience"]))
+        }
         "EnrichedPercept" => {
             let recalled = body["recalled"].as_array().map_or(0, Vec::len);
             let missing: Vec<&str> =
@@ -121,7 +132,7 @@ pub(super) fn sentence(part: &CausePart) -> String {
             None => format!("found it worth a thought: {}", text("reason")),
         },
         "CycleThought" => cycle(body),
-        "Thought" => format!("thought: {} (confidence {})", text("text"), body["confidence"]),
+        "Thought" => format!("thought: {} (confidence {})", text("text"), rounded(&body["confidence"])),
         "ActChosen" => acts(body),
         "Intent" => {
             let others = body["then"].as_array().into_iter().flatten().filter_map(Value::as_str);
@@ -139,7 +150,7 @@ pub(super) fn sentence(part: &CausePart) -> String {
             format!("began {}, attempt {}", intent["tool"].as_str().unwrap_or("-"), body["attempt"])
         }
         "ToolResult" => match body["success"].as_bool() {
-            Some(true) => format!("{} succeeded in {} us", text("tool"), body["duration_us"]),
+            Some(true) => format!("{} succeeded in {}", text("tool"), lasted(&body["duration_us"])),
             Some(false) => format!("{} failed: {}", text("tool"), text("error")),
             None => format!("{} has no known outcome", text("tool")),
         },
@@ -157,7 +168,7 @@ pub(super) fn sentence(part: &CausePart) -> String {
             let state = if body["complete"] == true { "completed" } else { "opened" };
             format!("{state} the episode {}", text("episode"))
         }
-        "PainSignal" => format!("felt {} at {}: {}", text("kind"), body["intensity"], text("reason")),
+        "PainSignal" => format!("felt {} at {}: {}", text("kind"), rounded(&body["intensity"]), text("reason")),
         "InquiryAnswered" => format!("asked {} {}", text("tool"), body["params"]),
         "PredictionErrorSensed" => format!(
             "learned of {}: {}, expected {}, error {}, now {} ({})",
