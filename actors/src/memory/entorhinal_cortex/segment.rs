@@ -89,10 +89,12 @@ impl SituationIndex {
                 ..Row::default()
             };
             for list in [&mut row.objects, &mut row.people] {
-                let length = next()?;
-                *list = (0..length)
-                    .map(|_| next().map(|name| given(name).unwrap_or(NONE)))
-                    .collect::<Result<Vec<_>, _>>()?;
+                let length = next()? as usize;
+                // Room for no more, so that nothing is moved when it becomes a place's.
+                list.reserve_exact(length.min(SEGMENT as usize));
+                for _ in 0..length {
+                    list.push(given(next()?).unwrap_or(NONE));
+                }
                 list.sort_unstable();
             }
             row.is_forgotten = next()? == 1;
