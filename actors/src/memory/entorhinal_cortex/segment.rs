@@ -60,6 +60,12 @@ impl SituationIndex {
         out.finish()
     }
 
+    /// Whether [`SituationIndex::append`] would take these bytes; a start is told of them without making an index twice.
+    pub fn would_append(&self, bytes: &[u8]) -> bool {
+        let named = Unpacker::open(bytes, KIND).and_then(|mut reader| reader.text("the encoder's id"));
+        named == Ok(self.encoder().as_str())
+    }
+
     /// Appends what was packed; false, and nothing done, if it is another encoder's or of the format before.
     pub fn append(&mut self, bytes: &[u8]) -> Result<bool, DamagedSegment> {
         if bytes.starts_with(&WITHOUT_TIMES) {

@@ -285,6 +285,11 @@ impl KeyIndex {
         }
     }
 
+    /// Whether a sealed block can be read.
+    pub fn is_whole(bytes: &[u8]) -> bool {
+        block::open(bytes, 0).is_ok()
+    }
+
     /// The index of sealed blocks, in the order of sealing. Documents since the last seal are added again by the caller.
     pub fn from_segments(segments: Vec<Arc<[u8]>>) -> Result<Self, DamagedSegment> {
         let mut index = Self::default();
