@@ -202,6 +202,12 @@ mod tests {
     }
 
     #[test]
+    fn a_mark_before_the_first_line_is_passed_over() {
+        let (_, told, tally) = run(b"\xef\xbb\xbf{\"n\": 1}\n");
+        assert_eq!((told.len(), tally), (0, Tally { answered: 1, malformed: 0 }));
+    }
+
+    #[test]
     fn every_line_is_answered_in_order_with_its_id() {
         let (lines, told, tally) = run(b"{\"id\": \"a\", \"n\": 1}\n\n{\"n\": 2}\n{\"id\": {\"x\": 1}, \"n\": 3}");
         let doubles: Vec<_> = lines.iter().map(|line| (line.get("id").cloned(), line["double"].as_i64())).collect();
