@@ -76,6 +76,7 @@ pub fn answer_lines(
     mut door: impl FnMut(Value) -> Result<Value, String>,
 ) -> Result<Tally, Broken> {
     let mut input = BufReader::with_capacity(1 << 16, input);
+    skip_mark(&mut input).map_err(Broken::Input)?;
     let mut output = BufWriter::with_capacity(1 << 16, output);
     let mut tally = Tally::default();
     let mut line = Vec::new();
@@ -117,6 +118,21 @@ pub fn answer_lines(
     }
     output.flush().map_err(Broken::Output)?;
     Ok(tally)
+}
+
+/// What some editors write before the first line of UTF-8.
+const MARK: &[u8] = b"\xef\xbb\xbf";
+
+/// Passes over the mark before the first line, where there is one.
+///
+/// # Errors
+/// The input breaks.
+pub fn skip_mark(input: &mut BufReader<impl Read>) -> io::Result<()> {
+    use io::BufRead;
+    if input.fill_buf()?.starts_with(MARK) {
+        input.consume(MARK.len());
+    }
+    Ok(())
 }
 
 /// False at the end. Of a line of more than `most` bytes, its end included, only the first `most` + 1 are kept.
@@ -183,6 +199,12 @@ mod tests {
         let lines = output.split(|byte| *byte == b'\n').filter(|line| !line.is_empty());
         let lines = lines.map(|line| serde_json::from_slice(line).expect("a JSON line")).collect();
         (lines, told, tally)
+    }
+
+    #[test]
+    fn a_mark_before_the_first_line_is_passed_over() {
+        let (_, told, tally) = run(b"\xef\xbb\xbf{\"n\": 1}\n");
+        assert_eq!((told.len(), tally), (0, Tally { answered: 1, malformed: 0 }));
     }
 
     #[test]

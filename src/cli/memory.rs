@@ -8,7 +8,7 @@ use std::time::Duration;
 use clap::{Args, Subcommand};
 use serde_json::{Map, Value, json};
 
-use super::batch::read_line;
+use super::batch::{read_line, skip_mark};
 use super::causal::CausalArgs;
 use super::concepts::{AssociatedArgs, ConceptsArgs, ForgetArgs, IngestArgs, PinArgs, promote};
 use super::recall::{PredictArgs, RecallArgs, TemporalArgs};
@@ -155,6 +155,7 @@ fn import(global: &Global, out: &Out, file: &PathBuf, all: bool) -> Result<Exit,
     let report = Report { counts, ..Report::default() };
     let mut import = Import { client: Client::of_memory(global, true)?, all, report, first: 1 };
     let mut source = BufReader::new(source);
+    skip_mark(&mut source).map_err(unreadable)?;
     let (mut part, mut lines, mut line) = (Vec::new(), 0, Vec::new());
     while read_line(&mut source, &mut line, longest).map_err(unreadable)? {
         if line.len() > longest {

@@ -149,7 +149,11 @@ impl TemporalArgs {
             ("--limit", "limit", Some(self.limit.to_string())),
         ];
         let answer = Client::of_memory(global, false)?.ask(&["v1", "memory", "temporal"], &given)?;
-        out.answer(&answer, || told::described(&answer))?;
+        out.answer(&answer, || {
+            let none = self.discover_rhythms && answer["rhythms"].as_array().is_none_or(Vec::is_empty);
+            let none = if none { "rhythms: none that chance doesn't explain\n" } else { "" };
+            told::described(&answer) + none
+        })?;
         Ok(Exit::Ok)
     }
 }

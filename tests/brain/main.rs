@@ -20,6 +20,7 @@ mod encoder;
 mod energy;
 mod fear;
 mod fear_curve;
+mod forgetting;
 mod goals;
 mod hands;
 mod introspection;

@@ -37,7 +37,11 @@ pub fn told(error: &Error) -> String {
     let text = error.to_string();
     let what = text.rsplit_once(" at line ").map_or(text.as_str(), |(what, _)| what);
     if error.is_data() {
-        what.to_owned()
+        // As whoever writes JSON calls them.
+        [("expected a sequence", "expected a list"), ("expected a map", "expected an object")]
+            .iter()
+            .find_map(|(theirs, ours)| Some(format!("{}{ours}", what.strip_suffix(theirs)?)))
+            .unwrap_or_else(|| what.to_owned())
     } else {
         format!("it is not JSON: {what}; write one object a line, names in double quotes")
     }
@@ -86,6 +90,8 @@ mod tests {
         timestamp: Option<jiff::Timestamp>,
         #[serde(default)]
         name: String,
+        #[serde(default)]
+        cues: Vec<String>,
     }
 
     #[test]
@@ -93,7 +99,11 @@ mod tests {
         let why = |line: &str| object_in::<Line>(line).expect_err("a bad line");
         for (line, told) in [
             (r#"{"event": 5}"#, "the field \"event\": invalid type: integer `5`, expected a string"),
-            (r#"{"name": "x", "context": "kitchen", "event": "e"}"#, "the field \"context\": "),
+            (
+                r#"{"name": "x", "context": "kitchen", "event": "e"}"#,
+                "the field \"context\": invalid type: string \"kitchen\", expected an object",
+            ),
+            (r#"{"event": "e", "cues": "x"}"#, "the field \"cues\": invalid type: string \"x\", expected a list"),
             (r#"{"event": "e", "name": 5}"#, "the field \"name\": "),
             (r#"{"event": "e", "timestamp": "noon"}"#, "the field \"timestamp\": "),
             (r#"{"name": "x"}"#, "missing field `event`"),

@@ -37,13 +37,17 @@ pub struct LearnedLine {
     pub valence: Valence,
 }
 
-/// An outcome that says neither good nor bad nor neutral.
+/// A line from which nothing can be learned.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("outcome {0} is not known: give \"good\", \"bad\" or \"neutral\" (positive, negative), or true or false")]
-pub struct UnknownOutcome(String);
+pub enum BadLesson {
+    #[error("\"event\" is empty; name what was done, such as \"push\"")]
+    Nameless,
+    #[error("outcome {0} is not known: give \"good\", \"bad\" or \"neutral\" (positive, negative), or true or false")]
+    Outcome(String),
+}
 
-fn outcome_of(outcome: &Json) -> Result<OutcomeKind, UnknownOutcome> {
-    let unknown = || UnknownOutcome(outcome.to_string());
+fn outcome_of(outcome: &Json) -> Result<OutcomeKind, BadLesson> {
+    let unknown = || BadLesson::Outcome(outcome.to_string());
     match outcome {
         Json::Null => Ok(OutcomeKind::of_success(None)),
         Json::Bool(success) => Ok(OutcomeKind::of_success(Some(*success))),
@@ -70,7 +74,10 @@ pub fn situation_of(context: &Map<String, Json>) -> Vec<(&str, String)> {
 
 impl LinkTable {
     /// Learns from one line, observed at `at`.
-    pub fn learn_line(&mut self, line: &LearnLine, at: Timestamp) -> Result<LearnedLine, UnknownOutcome> {
+    pub fn learn_line(&mut self, line: &LearnLine, at: Timestamp) -> Result<LearnedLine, BadLesson> {
+        if line.event.trim().is_empty() {
+            return Err(BadLesson::Nameless);
+        }
         let outcome = outcome_of(&line.outcome)?;
         let empty = Map::new();
         let situation = situation_of(line.context.as_ref().unwrap_or(&empty));
@@ -137,5 +144,8 @@ mod tests {
         let line: LearnLine = serde_json::from_value(json!({"event": "e", "outcome": "purple"})).expect("a line");
         let error = LinkTable::default().learn_line(&line, Timestamp::UNIX_EPOCH).expect_err("no such outcome");
         assert!(error.to_string().contains("\"purple\"") && error.to_string().contains("good"));
+        let line: LearnLine = serde_json::from_value(json!({"event": " ", "outcome": "good"})).expect("a line");
+        let error = LinkTable::default().learn_line(&line, Timestamp::UNIX_EPOCH).expect_err("no event");
+        assert_eq!(error, BadLesson::Nameless);
     }
 }

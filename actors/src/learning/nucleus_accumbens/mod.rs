@@ -8,6 +8,7 @@ pub mod delay;
 pub mod door;
 pub mod event;
 mod events;
+mod forgetting;
 mod imported;
 mod kept;
 mod known;

@@ -5,7 +5,8 @@
 //! their conditions (`circumstances.rs`).
 //! Remembers: of each kind of event a record of its links, their delays and episodes, and one of their circumstances
 //! (`kept.rs`); what was learned since a kind's records were written waits in the root, so that a kind that is met often is
-//! written once for many lessons. Forgets: by unlearning, and the kinds beyond the most that it may know.
+//! written once for many lessons. Forgets: by unlearning, the kinds beyond the most that it may know, and by name the
+//! episodes that are gone.
 //! Down: nothing is learned meanwhile, outcomes wait; predictions are a missing section.
 
 use std::cell::{Ref, RefCell};
@@ -14,7 +15,7 @@ use std::sync::Arc;
 
 use jiff::Timestamp;
 use jiff::tz::TimeZone;
-use maxim_bus::signals::concepts::{KnowledgeRecalled, RecallKnowledge};
+use maxim_bus::signals::concepts::{KnowledgeRecalled, RecallKnowledge, RecordsRemoved};
 use maxim_bus::signals::goal::GoalChanged;
 use maxim_bus::signals::introspection::{LinksListed, ListLinks};
 use maxim_bus::signals::layers::{ExportRecords, HurtRecalled, ImportRecords, RecordsExported, RecordsImported};
@@ -95,6 +96,7 @@ wiring!(NucleusAccumbens {
         GoalChanged,
         SceneNoticed,
         EpisodesCaptured,
+        RecordsRemoved,
         PredictOutcomes,
         OfferCandidates,
         ListLinks,

@@ -2,6 +2,7 @@ use std::sync::Arc;
 
 use jiff::tz::TimeZone;
 use jiff::{SignedDuration, Timestamp};
+use maxim_bus::signals::concepts::{Layer, RecordsRemoved};
 use maxim_bus::signals::outcome::ToolResult;
 use maxim_bus::signals::recall::{EndedAct, EpisodesCaptured, OutcomesPredicted, PredictOutcomes};
 use serde_json::{Map, Value as Json, json};
@@ -180,6 +181,38 @@ fn links_that_stood_in_the_root_become_records_and_nothing_is_lost() {
     assert_eq!(room.records().prefixed(b"kind/", usize::MAX).len(), 71);
     room.crash();
     assert_expects_as(&mut room, &links, &acts[..71]);
+}
+
+#[test]
+fn episodes_that_are_gone_are_named_no_more_and_what_they_taught_stays() {
+    let mut room = room(2_000);
+    let acts: Vec<EndedAct> = (0..1_200).map(|n| act(n, 3)).collect();
+    // So many that some wait in the root and some stand in records.
+    let (written, waiting) = acts.split_at(900);
+    for some in written.chunks(300).chain([waiting]) {
+        room.send(EpisodesCaptured { ended: some.to_vec(), ..EpisodesCaptured::default() });
+    }
+    let links = learned(&acts);
+    let told = |room: &mut Rig<NucleusAccumbens>| -> Vec<Vec<String>> {
+        acts[..3].iter().map(|act| ask(room, &act.tool, &act.params).episodes).collect()
+    };
+    let before = told(&mut room);
+    let gone: Vec<String> = before.iter().map(|named| named[0].clone()).collect();
+    room.send(RecordsRemoved { layer: Layer::Atl, ids: gone.clone() });
+    assert_eq!(told(&mut room), before, "ids of another layer are others");
+    room.send(RecordsRemoved { layer: Layer::Hippocampus, ids: gone.clone() });
+    for again in [false, true] {
+        if again {
+            room.crash();
+        }
+        for (named, before) in told(&mut room).iter().zip(&before) {
+            assert!(!named.is_empty() && named.iter().all(|id| !gone.contains(id)), "{named:?}");
+            assert!(before[1..].iter().filter(|id| !gone.contains(id)).all(|id| named.contains(id)), "{before:?}");
+        }
+        assert_expects_as(&mut room, &links, &acts[..3]);
+    }
+    let [wakes, lists] = room.woken_by();
+    assert_eq!(wakes, lists);
 }
 
 #[test]

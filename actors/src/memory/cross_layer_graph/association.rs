@@ -265,6 +265,9 @@ impl Hears<EpisodesRecalled> for CrossLayerGraph {
 
 impl Hears<AssociationsFollowed> for CrossLayerGraph {
     fn hear(&self, found: &AssociationsFollowed, pulse: &mut Pulse<'_, Self>) {
+        if self.settle_doubts(found, pulse) {
+            return;
+        }
         let Some((id, mut open)) = self.answered(pulse) else { return };
         // Seeds that a recall found exist: one that is missing was given.
         let is_given = |missing: &&String| open.seeds.iter().any(|(seed, _)| seed.id == **missing);

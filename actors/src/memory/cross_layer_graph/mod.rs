@@ -1,6 +1,8 @@
 //! How the records of all layers hang together.
 
 mod association;
+mod doubted;
+mod gone;
 pub mod graph;
 mod region;
 mod remembering;

@@ -3,8 +3,8 @@
 //!
 //! Biology: the association fibres between the regions of memory.
 //! Law: spreading activation, decay 0.5 a hop (`graph.rs`). A record that is gone takes its edges with it, everywhere, in
-//! one commit.
-//! Remembers: each record that has edges, with them. Forgets: with the records.
+//! one commit; what another room says of it afterwards, because it hadn't heard yet, makes no edge.
+//! Remembers: each record that has edges, with them; for some minutes what is gone. Forgets: with the records.
 //! Down: new edges wait in its inbox; nothing is associated meanwhile.
 
 use std::collections::BTreeMap;
@@ -13,8 +13,8 @@ use jiff::{SignedDuration, Timestamp};
 use maxim_bus::MessageId;
 use maxim_bus::signals::associations::{AssociationsFollowed, FollowAssociations};
 use maxim_bus::signals::concepts::{
-    AssociatedRecalled, ConceptsFound, CrossKind, EpisodesFetched, FetchEpisodes, FindConcepts, KnowledgeRecalled,
-    Layer, LayerLinked, LayerUnlinked, MemoryRef, RecallAssociated, RecallKnowledge, RecordsLinked, RecordsRemoved,
+    AssociatedRecalled, ConceptsFound, EpisodesFetched, FetchEpisodes, FindConcepts, KnowledgeRecalled, Layer,
+    LayerLinked, LayerUnlinked, MemoryRef, RecallAssociated, RecallKnowledge, RecordsLinked, RecordsRemoved,
     SourcesRemoved,
 };
 use maxim_bus::signals::layers::{ExportRecords, ImportRecords, RecordsExported, RecordsImported};
@@ -24,6 +24,8 @@ use maxim_bus::{RegionName, Stage};
 use serde::{Deserialize, Serialize};
 
 use super::association::Open;
+use super::doubted::Doubted;
+use super::gone::Gone;
 use super::graph::{Draft, EdgeKind, Graph, Node, ToldEdge};
 use crate::memory::hippocampus::spreading::Spreading;
 use crate::region::{Card, Hears, Pulse, RecordView, Region};
@@ -49,6 +51,11 @@ pub struct CrossLayerGraph {
     /// Number of the next node.
     next: u32,
     pub(super) open: BTreeMap<MessageId, Box<Open>>,
+    #[serde(default)]
+    pub(super) gone: Gone,
+    /// Edges that stand when the hippocampus has said that their episodes are there, by the question to it.
+    #[serde(default)]
+    pub(super) doubted: BTreeMap<MessageId, Doubted>,
     #[serde(skip)]
     graph: Graph,
 }
@@ -66,6 +73,20 @@ pub enum GraphEvent {
     },
     Answered {
         id: MessageId,
+    },
+    /// Edges wait for an answer; in the place of a question that wasn't answered.
+    Doubted {
+        before: Option<MessageId>,
+        question: MessageId,
+        doubted: Doubted,
+    },
+    Settled {
+        question: MessageId,
+    },
+    /// Records left their layers.
+    LetGo {
+        records: Vec<MemoryRef>,
+        at: Timestamp,
     },
 }
 
@@ -123,6 +144,12 @@ impl Region for CrossLayerGraph {
             GraphEvent::Answered { id } => {
                 self.open.remove(&id);
             }
+            GraphEvent::Doubted { before, question, doubted } => {
+                before.map(|before| self.doubted.remove(&before));
+                self.doubted.insert(question, doubted);
+            }
+            GraphEvent::Settled { question } => drop(self.doubted.remove(&question)),
+            GraphEvent::LetGo { records, at } => self.gone.note(records, at),
         }
     }
 
@@ -140,7 +167,8 @@ impl Region for CrossLayerGraph {
     }
 
     fn next_deadline(&self, _settings: &GraphSettings) -> Option<Timestamp> {
-        self.open.values().map(|open| open.due).min()
+        let doubted = self.doubted.values().map(|doubted| doubted.due);
+        self.open.values().map(|open| open.due).chain(doubted).min()
     }
 
     fn tick(&self, pulse: &mut Pulse<'_, Self>) {
@@ -148,6 +176,7 @@ impl Region for CrossLayerGraph {
         for (id, open) in self.open.iter().filter(|(_, open)| open.due <= now) {
             self.give_up(*id, open.as_ref().clone(), pulse);
         }
+        self.ask_again(pulse);
     }
 }
 
@@ -221,15 +250,7 @@ impl Hears<LayerUnlinked> for CrossLayerGraph {
 
 impl Hears<RecordsLinked> for CrossLayerGraph {
     fn hear(&self, linked: &RecordsLinked, pulse: &mut Pulse<'_, Self>) {
-        let told = linked.edges.iter().map(|edge| ToldEdge {
-            kind: EdgeKind::Cross(edge.kind),
-            from: edge.from.clone(),
-            to: edge.to.clone(),
-            weight: edge.weight as f32,
-            back: if edge.kind == CrossKind::TemporallyCorrelates { edge.weight as f32 } else { 0.0 },
-        });
-        let told: Vec<ToldEdge> = told.collect();
-        self.change(|draft| told.iter().for_each(|edge| draft.link(edge)), pulse);
+        self.take_told(&linked.edges, pulse);
     }
 }
 
@@ -250,6 +271,7 @@ impl CrossLayerGraph {
     /// Records go with all their edges, and concepts are told what they don't rest on any more.
     fn let_go(&self, records: &[MemoryRef], pulse: &mut Pulse<'_, Self>) {
         self.change(|draft| records.iter().for_each(|record| draft.unlink(record)), pulse);
+        pulse.keep(GraphEvent::LetGo { records: records.to_vec(), at: pulse.now() });
         let sources = records.iter().filter(|record| record.layer != Layer::Atl);
         let rested = |source: &MemoryRef| {
             let concepts = self.graph.concepts_of(source).into_iter();

@@ -212,6 +212,7 @@ mod room {
             ear::<AssociatedRecalled>(bus, probe);
             ear::<ConceptsFound>(bus, probe);
             ear::<EpisodesFetched>(bus, probe);
+            ear::<SourcesRemoved>(bus, probe);
         })
     }
 
@@ -236,6 +237,15 @@ mod room {
             }],
         });
         rig
+    }
+
+    /// Tells of edges, of whose episodes these aren't there.
+    fn tell(rig: &mut Rig<CrossLayerGraph>, edges: Vec<CrossEdge>, missing: &[&str]) {
+        rig.send(RecordsLinked { edges });
+        let (question, asked) = rig.heard_with::<FollowAssociations>().pop().expect("the hippocampus is asked");
+        let missing = asked.ids.iter().filter(|id| missing.contains(&id.as_str())).cloned().collect();
+        let next = asked.ids.iter().map(|_| Vec::new()).collect();
+        rig.answer(MessageId::from_parts(9, 9), question, AssociationsFollowed { next, missing });
     }
 
     #[test]
@@ -301,14 +311,14 @@ mod room {
 
     #[test]
     fn concepts_are_told_which_of_their_sources_are_gone() {
-        let mut rig = Rig::<CrossLayerGraph>::new(GraphSettings::default(), ear::<SourcesRemoved>);
+        let mut rig = rig();
         let derived = |concept: &str, episode: &str| CrossEdge {
             kind: CrossKind::DerivedFrom,
             from: at(Layer::Atl, concept),
             to: at(Layer::Hippocampus, episode),
             weight: 1.0,
         };
-        rig.send(RecordsLinked { edges: vec![derived("cup", "e1"), derived("tea", "e1"), derived("cup", "e2")] });
+        tell(&mut rig, vec![derived("cup", "e1"), derived("tea", "e1"), derived("cup", "e2")], &[]);
         let gone = |rig: &mut Rig<CrossLayerGraph>, layer, ids: &[&str]| {
             rig.send(RecordsRemoved { layer, ids: ids.iter().map(ToString::to_string).collect() });
             rig.heard::<SourcesRemoved>().pop().unwrap_or_default().gone
@@ -317,5 +327,64 @@ mod room {
         assert_eq!(gone(&mut rig, Layer::Hippocampus, &["e1", "e9"]), [("cup".into(), e1()), ("tea".into(), e1())]);
         assert_eq!(gone(&mut rig, Layer::Hippocampus, &["e1"]), [], "it is said once");
         assert_eq!(gone(&mut rig, Layer::Atl, &["cup"]), [], "a concept is no source of itself");
+    }
+
+    /// A concept and an episode that it was learned from.
+    fn taught(id: &str) -> Vec<CrossEdge> {
+        let edge = |kind, from: MemoryRef, to: MemoryRef| CrossEdge { kind, from, to, weight: 1.0 };
+        let (cup, episode) = (at(Layer::Atl, "cup"), at(Layer::Hippocampus, id));
+        vec![edge(CrossKind::DerivedFrom, cup.clone(), episode.clone()), edge(CrossKind::InstanceOf, episode, cup)]
+    }
+
+    #[test]
+    fn what_is_said_of_a_record_that_is_gone_makes_no_edge() {
+        let mut rig = rig();
+        rig.send(RecordsRemoved { layer: Layer::Hippocampus, ids: vec!["e1".into()] });
+        rig.crash();
+        rig.send(RecordsLinked { edges: taught("e1") });
+        assert_eq!(rig.region().graph().size(), (0, 0));
+        let told = rig.heard::<SourcesRemoved>().remove(0);
+        assert_eq!(told.gone, [("cup".into(), at(Layer::Hippocampus, "e1"))], "the concept is told, once");
+        tell(&mut rig, taught("e2"), &[]);
+        assert_eq!((rig.region().graph().size(), rig.heard::<SourcesRemoved>().len()), ((2, 2), 0));
+        // It goes while its answer is on the way.
+        rig.send(RecordsLinked { edges: taught("e3") });
+        let (question, _) = rig.heard_with::<FollowAssociations>().pop().expect("asked");
+        rig.send(RecordsRemoved { layer: Layer::Hippocampus, ids: vec!["e3".into()] });
+        let there = AssociationsFollowed { next: vec![Vec::new()], missing: Vec::new() };
+        rig.answer(MessageId::from_parts(9, 9), question, there);
+        assert_eq!(rig.region().graph().size(), (2, 2));
+        rig.heard::<SourcesRemoved>();
+        rig.send(RecordsRemoved { layer: Layer::Atl, ids: vec!["cup".into()] });
+        rig.send(RecordsLinked { edges: taught("e4") });
+        let told = rig.heard::<SourcesRemoved>().len();
+        assert_eq!((rig.region().graph().size().1, told), (0, 0), "nobody is left to tell");
+        // It came back, by an import say, and something new is learned of it.
+        rig.pass(Duration::from_secs(301));
+        tell(&mut rig, taught("e1"), &[]);
+        assert_eq!(rig.region().graph().size().1, 2);
+    }
+
+    #[test]
+    fn an_edge_to_an_episode_stands_when_there_is_one() {
+        let mut rig = rig();
+        let both = || taught("turn that was let pass").into_iter().chain(taught("e1")).collect::<Vec<_>>();
+        rig.send(RecordsLinked { edges: both() });
+        assert_eq!(rig.region().graph().size(), (0, 0));
+        rig.crash();
+        rig.pass(Duration::from_secs(31));
+        let asked = rig.heard_with::<FollowAssociations>();
+        let (question, again) = asked.last().expect("it asks again after a crash");
+        assert_eq!(again.ids, ["e1", "turn that was let pass"]);
+        let missing = vec!["turn that was let pass".to_owned()];
+        let answer = AssociationsFollowed { next: vec![Vec::new(); 2], missing };
+        rig.answer(MessageId::from_parts(9, 9), *question, answer);
+        assert_eq!(rig.region().graph().size(), (2, 2));
+        let told = rig.heard::<SourcesRemoved>().remove(0);
+        assert_eq!(told.gone, [("cup".into(), at(Layer::Hippocampus, "turn that was let pass"))]);
+        // What is known needn't be asked for.
+        rig.send(RecordsLinked { edges: taught("e1") });
+        rig.pass(Duration::from_secs(3_600));
+        assert!(rig.heard::<FollowAssociations>().is_empty());
     }
 }

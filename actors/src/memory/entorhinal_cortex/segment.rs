@@ -60,6 +60,12 @@ impl SituationIndex {
         out.finish()
     }
 
+    /// Whether [`SituationIndex::append`] would take these bytes; a start is told of them without making an index twice.
+    pub fn would_append(&self, bytes: &[u8]) -> bool {
+        let named = Unpacker::open(bytes, KIND).and_then(|mut reader| reader.text("the encoder's id"));
+        named == Ok(self.encoder().as_str())
+    }
+
     /// Appends what was packed; false, and nothing done, if it is another encoder's or of the format before.
     pub fn append(&mut self, bytes: &[u8]) -> Result<bool, DamagedSegment> {
         if bytes.starts_with(&WITHOUT_TIMES) {
@@ -89,10 +95,12 @@ impl SituationIndex {
                 ..Row::default()
             };
             for list in [&mut row.objects, &mut row.people] {
-                let length = next()?;
-                *list = (0..length)
-                    .map(|_| next().map(|name| given(name).unwrap_or(NONE)))
-                    .collect::<Result<Vec<_>, _>>()?;
+                let length = next()? as usize;
+                // Room for no more, so that nothing is moved when it becomes a place's.
+                list.reserve_exact(length.min(SEGMENT as usize));
+                for _ in 0..length {
+                    list.push(given(next()?).unwrap_or(NONE));
+                }
                 list.sort_unstable();
             }
             row.is_forgotten = next()? == 1;

@@ -115,10 +115,8 @@ impl Unsettled {
 
 /// Reads what waking reads, segment by segment.
 pub fn pass_over(places: u32, sealed: u32, records: &RecordView<'_>, settings: &EntorhinalSettings) {
-    let is_whole = |segment: u32| {
-        let mut alone = empty_index(settings);
-        records.bytes(&segment_key(segment)).is_some_and(|bytes| alone.append(&bytes) == Ok(true))
-    };
+    let index = empty_index(settings);
+    let is_whole = |segment: u32| records.bytes(&segment_key(segment)).is_some_and(|bytes| index.would_append(&bytes));
     let (whole, broken): (Vec<u32>, Vec<u32>) = (0..sealed).partition(|segment| is_whole(*segment));
     for place in changed_places(records) {
         if whole.binary_search(&(place / SEGMENT)).is_ok() {

@@ -1,7 +1,8 @@
 //! All situations in memory: vectors with their signatures, and what else is compared, by place.
 
-use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::collections::{BTreeSet, HashMap};
 
+use hashbrown::HashMap as QuickMap;
 use jiff::Timestamp;
 use jiff::tz::TimeZone;
 use maxim_bus::signals::similarity::LikenessParts;
@@ -110,9 +111,9 @@ pub struct SituationIndex {
     /// Stems of each goal by its number among the names.
     goals: HashMap<u32, BTreeSet<String>>,
     stems: Stems,
-    by_tool: BTreeMap<u32, Vec<u32>>,
-    by_object: BTreeMap<u32, Vec<u32>>,
-    by_person: BTreeMap<u32, Vec<u32>>,
+    by_tool: QuickMap<u32, Vec<u32>>,
+    by_object: QuickMap<u32, Vec<u32>>,
+    by_person: QuickMap<u32, Vec<u32>>,
     /// The layer of each place, or [`NOWHERE`]: apart from the rest, since every question reads it thousands of times.
     layers: Vec<u32>,
     /// The time of each place in microseconds since 1970: whether it is wanted is asked before anything else of it is read.
@@ -131,9 +132,9 @@ impl SituationIndex {
             names: Names::default(),
             goals: HashMap::new(),
             stems: Stems::default(),
-            by_tool: BTreeMap::new(),
-            by_object: BTreeMap::new(),
-            by_person: BTreeMap::new(),
+            by_tool: QuickMap::new(),
+            by_object: QuickMap::new(),
+            by_person: QuickMap::new(),
             layers: Vec::new(),
             times: Vec::new(),
             live: 0,

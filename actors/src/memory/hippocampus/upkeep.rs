@@ -167,7 +167,7 @@ impl Hippocampus {
             documents.extend(TextIndex::documents_in(bytes("text", *number)?.into()).ok()?);
         }
         for number in &self.sealed.keys {
-            KeyIndex::from_segments(vec![bytes("keys", *number)?.into()]).ok()?;
+            KeyIndex::is_whole(&bytes("keys", *number)?).then_some(())?;
         }
         self.pass_over_vectors(documents, records, settings);
         for document in self.sealed.before..self.next {

@@ -97,6 +97,19 @@ fn a_reliable_tool_becomes_a_pattern_which_goes_when_the_tool_breaks() {
 }
 
 #[test]
+fn a_pattern_is_offered_from_the_configured_confidence_on() {
+    let mut settings = StatisticianSettings::default();
+    settings.law.promoted_from = 0.98;
+    let mut desk = Desk { rig: Rig::new(settings, ear::<CandidatesOffered>) };
+    (0..20).for_each(|_| desk.send(result("bash", true, 0)));
+    let mut offered = |min_confidence: f64| {
+        desk.rig.send(OfferCandidates { min_confidence, min_observations: 3 });
+        desk.rig.heard::<CandidatesOffered>().remove(0).candidates.len()
+    };
+    assert_eq!([offered(0.98), offered(0.9)], [0, 1], "0.95 sure after twenty");
+}
+
+#[test]
 fn what_was_confirmed_and_dropped_is_said() {
     let mut rig: Rig<Statistician> = Rig::new(StatisticianSettings::default(), |bus, probe| {
         ear::<PatternConfirmed>(bus, probe);

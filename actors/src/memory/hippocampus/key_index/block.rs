@@ -98,6 +98,29 @@ impl Block {
         false
     }
 
+    /// Members of a set, oldest first, counted from the block's first document.
+    pub(super) fn each(&self, place: Place, mut visit: impl FnMut(usize)) {
+        let documents = self.documents as usize;
+        let length = if place.dense { documents.div_ceil(8) } else { 2 * usize::from(place.count) };
+        let set = self.bytes.get(place.at as usize..place.at as usize + length).unwrap_or(&[]);
+        let mut within = |member: usize| {
+            if member < documents {
+                visit(member);
+            }
+        };
+        if !place.dense {
+            set.as_chunks().0.iter().for_each(|two| within(usize::from(u16::from_le_bytes(*two))));
+            return;
+        }
+        for (byte, bits) in set.iter().enumerate() {
+            let mut bits = *bits;
+            while bits != 0 {
+                within(byte * 8 + bits.trailing_zeros() as usize);
+                bits &= bits - 1;
+            }
+        }
+    }
+
     /// Members of all of the sets, newest first, until `visit` says to stop (returns false).
     pub(super) fn common(&self, places: &[Place], visit: &mut dyn FnMut(u32) -> bool) -> bool {
         let Some(rarest) = places.iter().min_by_key(|p| (p.dense, p.count)).copied() else {

@@ -285,6 +285,11 @@ impl KeyIndex {
         }
     }
 
+    /// Whether a sealed block can be read.
+    pub fn is_whole(bytes: &[u8]) -> bool {
+        block::open(bytes, 0).is_ok()
+    }
+
     /// The index of sealed blocks, in the order of sealing. Documents since the last seal are added again by the caller.
     pub fn from_segments(segments: Vec<Arc<[u8]>>) -> Result<Self, DamagedSegment> {
         let mut index = Self::default();
@@ -308,18 +313,22 @@ impl KeyIndex {
         Ok(index)
     }
 
+    /// The other side of a block's keys. What each document has is counted first, so that a start over a million of them
+    /// makes no list for each.
     fn enter_traits(&mut self, block: &Block, keys: &[(String, Place)]) {
-        let mut compared = vec![Vec::new(); block.documents as usize];
-        for (key, place) in keys {
-            let Some(number) = self.traits.number_of(key) else { continue };
-            block.common(&[*place], &mut |ordinal| {
-                if let Some(ids) = compared.get_mut((ordinal - block.base) as usize) {
-                    ids.push(number);
-                }
-                true
+        let compared: Vec<(u32, Place)> =
+            keys.iter().filter_map(|(key, place)| Some((self.traits.number_of(key)?, *place))).collect();
+        let mut counts = vec![0; block.documents as usize];
+        for (_, place) in &compared {
+            block.each(*place, |member| counts[member] += 1);
+        }
+        let (mut next, ids) = self.traits.extend(&counts);
+        for (number, place) in &compared {
+            block.each(*place, |member| {
+                ids[next[member]] = *number;
+                next[member] += 1;
             });
         }
-        compared.into_iter().for_each(|ids| self.traits.push(ids));
     }
 
     /// Seals the oldest of all but the newest `held` documents, at most `most`; nothing if there are none.

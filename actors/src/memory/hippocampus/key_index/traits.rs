@@ -39,6 +39,20 @@ impl Traits {
         self.ends.push(self.ids.len() as u32);
     }
 
+    /// Appends documents with so many keys each: where each one's begin, and the places to put them in.
+    pub fn extend(&mut self, counts: &[usize]) -> (Vec<usize>, &mut [u32]) {
+        let from = self.ids.len();
+        let mut begins = Vec::with_capacity(counts.len());
+        let mut end = 0;
+        for count in counts {
+            begins.push(end);
+            end += count;
+            self.ends.push((from + end) as u32);
+        }
+        self.ids.resize(from + end, 0);
+        (begins, &mut self.ids[from..])
+    }
+
     /// Keys of a document.
     pub fn of(&self, ordinal: u32) -> &[u32] {
         let end = |at: Option<usize>| at.and_then(|at| self.ends.get(at)).copied().unwrap_or(0) as usize;

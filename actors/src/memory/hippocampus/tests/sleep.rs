@@ -161,14 +161,19 @@ fn a_crash_at_any_step_of_sleep_ends_in_the_same_memory() {
     }
 }
 
+/// A thought, in a turn of its own, in which the act of this number is remembered.
+fn think_of(bench: &mut Bench, i: usize) {
+    let turn = MessageId::from_parts(5, 5);
+    let filter = EpisodeFilter { tool_name: Some(format!("probe_{i}")), limit: 1, ..EpisodeFilter::default() };
+    bench.rig.send_in(turn, Trust::Own, RecallEpisodes { filter, except: Some(turn), waits: false, until: None });
+    assert_eq!(bench.rig.heard::<EpisodesRecalled>().len(), 1);
+}
+
 #[test]
 fn what_is_thought_of_is_kept_longer_and_questions_from_outside_count_for_nothing() {
     let mut bench = Bench::new(None);
     bench.import(clutter(300, 10));
-    let turn = MessageId::from_parts(5, 5);
-    let filter = EpisodeFilter { tool_name: Some("probe_7".into()), limit: 1, ..EpisodeFilter::default() };
-    bench.rig.send_in(turn, Trust::Own, RecallEpisodes { filter, except: Some(turn), waits: false, until: None });
-    assert_eq!(bench.rig.heard::<EpisodesRecalled>().len(), 1);
+    think_of(&mut bench, 7);
     assert_eq!(by_tool(&mut bench, 8), ["clutter-8"], "a look from outside");
     bench.sleep();
     assert_eq!(by_tool(&mut bench, 7), ["clutter-7"]);
@@ -288,6 +293,18 @@ fn what_is_pinned_while_sleep_goes_on_is_not_pruned() {
     bench.rig.send(PinRecord { id: "clutter-7".into(), pinned: true });
     while !bench.compress(sleep).done {}
     assert_eq!(by_tool(&mut bench, 7), ["clutter-7"]);
+    assert!(by_tool(&mut bench, 8).is_empty());
+}
+
+#[test]
+fn what_is_thought_of_while_sleep_goes_on_is_not_pruned() {
+    let mut bench = Bench::new(None);
+    bench.import(clutter(300, 10));
+    let sleep = bench.begin_sleep();
+    while !bench.score(sleep).done {}
+    think_of(&mut bench, 7);
+    while !bench.compress(sleep).done {}
+    assert_eq!(by_tool(&mut bench, 7), ["clutter-7"], "it was marked before");
     assert!(by_tool(&mut bench, 8).is_empty());
 }
 
