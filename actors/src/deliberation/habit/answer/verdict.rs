@@ -149,6 +149,6 @@ mod tests {
     fn only_talk_has_a_fixed_reply() {
         assert_eq!(small_talk(&Understanding::Thanks).as_deref(), Some("You're welcome."));
         assert_eq!(small_talk(&Understanding::Unknown), None);
-        assert!(unknown(&[("bash".into(), "run <command>".into())]).contains("“run <command>”"));
+        assert!(unknown(false, &[("bash".into(), "run <command>".into())]).contains("“run <command>”"));
     }
 }
