@@ -108,14 +108,21 @@ impl Client {
         Ok(answer.body)
     }
 
-    /// Reads server-sent events as they come, until `hear` returns false or the daemon is gone.
+    /// Reads server-sent events as they come, until `hear` returns false or the daemon is gone. From when `open` is called on
+    /// none is missed.
     ///
     /// # Errors
     /// No daemon answers, or it refuses.
-    pub fn follow(&self, path: &[&str], mut hear: impl FnMut(Value) -> bool) -> Result<(), CliError> {
+    pub fn follow(
+        &self,
+        path: &[&str],
+        query: &[(&str, String)],
+        open: impl FnOnce(),
+        mut hear: impl FnMut(Value) -> bool,
+    ) -> Result<(), CliError> {
         let Way::Daemon(daemon) = &self.0 else { return Ok(()) };
-        let url = address(daemon.base.clone(), path, &[]);
-        daemon.follow(url, &mut |line| match line.strip_prefix("data:").map(serde_json::from_str) {
+        let url = address(daemon.base.clone(), path, query);
+        daemon.follow(url, open, &mut |line| match line.strip_prefix("data:").map(serde_json::from_str) {
             Some(Ok(event)) => hear(event),
             _ => true,
         })
@@ -231,13 +238,14 @@ impl Daemon {
     }
 
     /// Line by line, while `hear` returns true.
-    fn follow(&self, url: Url, hear: &mut dyn FnMut(&str) -> bool) -> Result<(), CliError> {
+    fn follow(&self, url: Url, open: impl FnOnce(), hear: &mut dyn FnMut(&str) -> bool) -> Result<(), CliError> {
         let mut request = self.http.request(Method::GET, url);
         if let Some(token) = &self.token {
             request = request.bearer_auth(token.expose());
         }
         let followed = self.runtime.block_on(async {
             let mut response = request.send().await?.error_for_status()?;
+            open();
             let mut read = Vec::new();
             while let Some(chunk) = response.chunk().await? {
                 read.extend_from_slice(&chunk);

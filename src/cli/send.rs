@@ -26,6 +26,8 @@ pub struct SendArgs {
     timeout: Option<f64>,
 }
 
+/// The channel of what is typed in a terminal.
+pub(super) const CONSOLE: &str = "console";
 /// How long to wait when nobody says.
 const WAIT_S: f64 = 30.0;
 
@@ -64,7 +66,7 @@ impl SendArgs {
 
 /// Sends one percept; with `wait_s` the answer is the reply, or a 202 when none came in time.
 pub(super) fn say(client: &Client, text: &str, wait_s: Option<f64>) -> Result<Answer, CliError> {
-    let mut percept = json!({"text": text, "channel": "console"});
+    let mut percept = json!({"text": text, "channel": CONSOLE});
     if let Some(wait_s) = wait_s {
         percept["wait_s"] = json!(wait_s);
     }
@@ -77,7 +79,9 @@ pub(super) fn shown(body: &Value) -> String {
     let reply = body["reply"].as_str().unwrap_or("(no reply)");
     // Line breaks belong to a reply; other control characters would steer the terminal.
     let mut text: String = reply.lines().map(|line| printable(line) + "\n").collect();
-    for action in body["actions"].as_array().into_iter().flatten() {
+    // What was said stands above.
+    let is_said = |action: &&Value| action["tool"] == "respond" && action["status"] == "done";
+    for action in body["actions"].as_array().into_iter().flatten().filter(|action| !is_said(action)) {
         let name = action["tool"].as_str().or_else(|| action["tool_name"].as_str());
         match name {
             Some(name) => {

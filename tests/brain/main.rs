@@ -29,6 +29,7 @@ mod memory;
 mod model;
 mod model_faults;
 mod multistep;
+mod next_day;
 mod numbers;
 mod preemption;
 mod rails;

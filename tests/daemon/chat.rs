@@ -1,6 +1,6 @@
 //! A chat where no daemon runs.
 
-use std::io::Write;
+use std::io::{BufRead, BufReader, Write};
 use std::process::Stdio;
 
 use crate::harness::Place;
@@ -46,4 +46,42 @@ fn a_chat_whose_brain_cannot_start_says_why() {
     let (code, said, beside) = chat(&place, "hello\n");
     assert_ne!(code, Some(0));
     assert!(said.is_empty() && beside.contains("agent.names"), "{beside}");
+}
+
+#[test]
+fn what_is_said_later_of_a_goal_is_shown_before_the_lines_end() {
+    let place = Place::new();
+    let daemon = place.start();
+    for (goal, later) in
+        [("read the file nowhere.txt", "nowhere.txt"), ("create a file tide.txt with the text high", "tide.txt")]
+    {
+        let (code, said, beside) = chat(&place, &format!("your goal is to {goal}\n"));
+        assert_eq!(code, Some(0), "{beside}");
+        let (answer, rest) = said.split_once('\n').expect("an answer and what came later");
+        assert!(answer.contains("Understood, a goal"), "{said}");
+        assert!(rest.contains(later), "{said}");
+        assert_eq!(said.matches("Understood, a goal").count(), 1, "an answer is shown once: {said}");
+    }
+    drop(daemon);
+}
+
+#[test]
+fn an_answer_that_comes_too_late_is_shown_when_it_comes() {
+    let place = Place::new();
+    let daemon = place.start();
+    let mut chat = place.command();
+    chat.args(["chat", "--plain", "--timeout", "0", "--data"]).arg(place.data());
+    chat.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::null());
+    let mut chat = chat.spawn().expect("runs");
+    let (mut typed, mut shown) =
+        (chat.stdin.take().expect("a pipe"), BufReader::new(chat.stdout.take().expect("a pipe")).lines());
+    typed.write_all(b"what is 6 * 7?\n").expect("typed");
+    let mut line = || shown.next().expect("another line").expect("text");
+    let first = line();
+    // Whether it is in time is the machine's matter; that it is shown once isn't.
+    let second = if first.contains("still at work") { line() } else { first };
+    assert!(second.contains("42"), "{second}");
+    drop(typed);
+    assert!(chat.wait().is_ok_and(|status| status.code().is_some()));
+    drop(daemon);
 }

@@ -87,10 +87,12 @@ fn asked(port: u16) -> Vec<Value> {
 fn with_a_server_of_others_it_recalls_predicts_acts_in_steps_explains_and_replays() {
     let port = free_port();
     let (place, script) = prepared(port);
-    let Some(_server) = Scripted::serve(port, &script, &["--latency", "1"]) else { return };
+    let Some(server) = Scripted::serve(port, &script, &["--latency", "1"]) else { return };
     let daemon = place.start();
     daemon.say("remember that the boat key hangs in the shed");
     daemon.kill();
+    let before = place.root.path().join("before");
+    copied(&place.data(), &before);
     let daemon = place.start();
     let answer = daemon.say(WISH);
     assert_eq!(answer["reply"], "Take the key out of the shed; I noted it in boat.txt.", "{answer}");
@@ -113,6 +115,34 @@ fn with_a_server_of_others_it_recalls_predicts_acts_in_steps_explains_and_replay
     recorded.sort();
     let (code, told, err) = place.cli(&["replay", recorded.last().expect("a recording")]);
     assert!(code == 0 && told.contains(" equal"), "{told}{err}");
+
+    // The same wish to the brain as it was before, with the tape in place of the server.
+    drop(server);
+    let tape = place.root.path().join("tape.mcap");
+    fs::copy(recorded.last().expect("a recording"), &tape).expect("copied");
+    fs::remove_dir_all(place.data()).expect("removed");
+    copied(&before, &place.data());
+    fs::remove_file(place.work().join("boat.txt")).expect("removed");
+    let text = format!("[llm]\ntape = {tape:?}\ntick = \"0s\"\ncontext_tokens = 32768\n");
+    fs::write(place.work().join("maxim.toml"), text).expect("written");
+    let daemon = place.start();
+    assert_eq!(daemon.say(WISH)["reply"], answer["reply"], "the tape says the same");
+    let note = fs::read_to_string(place.work().join("boat.txt")).expect("written");
+    assert_eq!(note, "the key hangs in the shed", "and the same is done");
+}
+
+/// A brain's data folder, as it lies there while nobody has it open.
+fn copied(from: &Path, to: &Path) {
+    fs::create_dir_all(to).expect("made");
+    for entry in fs::read_dir(from).expect("a folder").flatten() {
+        let (from, to) = (entry.path(), to.join(entry.file_name()));
+        let kind = entry.file_type().expect("its kind");
+        match (kind.is_dir(), kind.is_file()) {
+            (true, _) => copied(&from, &to),
+            (_, true) => drop(fs::copy(&from, &to).expect("copied")),
+            _ => {} // a socket of the process that is gone
+        }
+    }
 }
 
 #[test]

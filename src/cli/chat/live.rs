@@ -104,7 +104,8 @@ fn send(wish: Wish, global: &Global, tell: &Sender<News>) {
 }
 
 fn watch_events(global: &Global, tell: &Sender<News>) {
-    let follow = |client: Client| client.follow(&["v1", "events"], |event| tell.send(News::Event(event)).is_ok());
+    let follow =
+        |client: Client| client.follow(&["v1", "events"], &[], || (), |event| tell.send(News::Event(event)).is_ok());
     loop {
         if let Err(error) = global.client().and_then(follow)
             && tell.send(News::Gone(error.found())).is_err()

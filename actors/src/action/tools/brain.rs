@@ -243,6 +243,8 @@ fn pain_history() -> ToolSpec {
         &[],
         &[
             "what (hurt|hurts|has hurt) [you] [lately|recently|so far]",
+            "what (are|were) you [most|still] (afraid|scared|frightened) of",
+            "what (do you fear|scares you|frightens you) [most]",
             "(show|list|what is|what's) [me] [your|the] pain history [(of|for|with) {check_action:word}]",
             "(would|will) (fear|the gate|you) (allow|block|ask about|be afraid of) {check_action:word}",
         ],

@@ -30,7 +30,10 @@ impl Speak {
             )
             .with_aliases(&[("message", "text"), ("phrase", "text"), ("words", "text")])
             .with_example(json!({"text": "The tea is ready."}))
-            .with_speech(&["speak", "say aloud", "say out loud", "announce", "read aloud"], &["{verb} {text:rest}"])
+            .with_speech(
+                &["speak up", "speak", "say aloud", "say out loud", "announce", "read aloud"],
+                &["{verb} {text:rest}"],
+            )
             .with_speech(&["say"], &["{verb} {text:quoted} (aloud|out loud)", "{verb} {text:rest} (aloud|out loud)"]);
         Self(ToolSpec { effect: EffectClass::Irreversible, idempotent: false, follow_up: FollowUp::Engage, ..spec })
     }

@@ -5,18 +5,21 @@ use maxim_bus::signals::intent::{IntentRefused, Refusal as Refused};
 use maxim_bus::signals::outbox::is_outside;
 use maxim_bus::signals::outcome::ToolResult;
 use maxim_bus::signals::recall::InquiryAnswered;
-use maxim_bus::signals::thought::{ActionSummary, Deed};
+use maxim_bus::signals::thought::{ActionSummary, Deed, Mind};
 use serde_json::{Value as Json, json};
 
 use super::answer;
 use super::counsel::whereabouts_asked;
 use super::looking_up;
-use super::region::Habit;
+use super::recent::RecentDeed;
+use super::region::{Habit, HabitEvent};
 use super::turn::{Asked, summary};
 use crate::action::executor::RESPOND;
 use crate::action::tools::FollowUp;
 use crate::region::{Hears, Pulse};
 
+/// Asked by a model, its answer is told in words where the model fails behind it.
+const FORESEEING: &str = "predict_outcome";
 /// A confirmation for who wants no words.
 const DONE: &str = "Done.";
 
@@ -33,13 +36,23 @@ impl Hears<InquiryAnswered> for Habit {
             turn.steps.push_front(next);
             return self.go_on(turn, pulse);
         }
+        let known = match &step.question {
+            Some(Asked::WhyDid { topic, refused: false }) => self.recent.why(topic, &settings.zone),
+            _ => None,
+        };
         let words = match (&answered.error, &step.question) {
             (Some(_), Some(question)) if looking_up::is_begun(question) => {
                 super::plan::worded(question, &Json::Null, &turn.sender, &turn.recalled, &turn.knowledge, settings)
             }
             (Some(error), _) => format!("I could not look that up: {error}."),
+            (None, Some(_)) if known.is_some() => known.unwrap_or_default(),
             (None, Some(question)) => {
                 super::plan::worded(question, &answered.output, &turn.sender, &turn.recalled, &turn.knowledge, settings)
+            }
+            (None, None) if step.tool == FORESEEING => {
+                let topic = step.params["tool_name"].as_str().unwrap_or_default().to_owned();
+                let asked = Asked::Predict { topic };
+                super::plan::worded(&asked, &answered.output, &turn.sender, &turn.recalled, &turn.knowledge, settings)
             }
             (None, None) => {
                 let outcome = json!({ "success": true, "output": answered.output });
@@ -74,6 +87,11 @@ impl Hears<ToolResult> for Habit {
         turn.actions.push(summary(result));
         if step.tool == RESPOND && turn.reply.is_some() {
             return self.end(turn, result.success == Some(true), pulse);
+        }
+        if turn.mind == Mind::Model {
+            let done = (step.tool.as_str(), &step.params);
+            let deed = RecentDeed::new(pulse.now(), &turn.text, done, result.success, turn.decided.as_deref());
+            pulse.keep(HabitEvent::Did(Box::new(deed)));
         }
         let words = answer::of_result(result);
         if turn.goes_back(pulse.settings().follow_up(&step.tool)) {

@@ -80,6 +80,28 @@ pub(super) fn corrects<'t>(said: &Utterance<'t>, lo: usize) -> Option<&'t str> {
     (is_told && !is_wish && !lexicon::is_imperative(&inner, 0)).then_some(rest)
 }
 
+/// "No, the other one": it puts something right, and doesn't say what by.
+pub(super) fn only_points(said: &Utterance, lo: usize) -> bool {
+    const POINTERS: &[&str] = &[
+        "the", "that", "this", "those", "these", "other", "others", "one", "ones", "another", "first", "second",
+        "last", "not", "thing",
+    ];
+    let lead = LEADS.iter().filter_map(|lead| said.starts(lo, said.len(), lead)).max();
+    let Some(at) = lead.map(|length| lo + length).filter(|at| *at < said.len()) else { return false };
+    let points = (at..said.len()).all(|at| POINTERS.contains(&said.word(at)));
+    points && (at..said.len()).any(|at| ["one", "ones", "other", "others", "thing"].contains(&said.word(at)))
+}
+
+/// Whether what is told goes on from what was told right before: "found them, they were in the fridge".
+pub(super) fn goes_on(text: &str) -> bool {
+    const THEM: &[&str] = &["they", "them", "he", "him", "she", "her", "they're", "he's", "she's"];
+    let said = Utterance::read(text);
+    let is_put_right = corrects(&said, 0).is_some();
+    // "It" that begins a sentence is as often the weather's.
+    let points = |at: usize| THEM.contains(&said.word(at)) || (at > 0 && said.word(at) == "it");
+    !is_put_right && (0..said.len().min(4)).any(points)
+}
+
 /// The same of a text.
 pub(super) fn put_right(text: &str) -> Option<&str> {
     corrects(&Utterance::read(text), 0)
@@ -140,6 +162,15 @@ mod tests {
         ] {
             assert_eq!(read(text), None, "{text}");
         }
+    }
+
+    #[test]
+    fn what_only_points_is_no_correction_and_what_goes_on_is_known_by_its_pronoun() {
+        let points = |text: &str| only_points(&Utterance::read(text), 0);
+        assert!(points("no, the other one") && points("not quite, that one"));
+        assert!(!points("no, the blue one") && !points("the other one") && !points("no") && !points("no, on Friday"));
+        assert!(goes_on("found them, they were in the fridge") && goes_on("put it under the bed"));
+        assert!(!goes_on("it rains") && !goes_on("no, they are red") && !goes_on("Tom likes tea"));
     }
 
     #[test]

@@ -241,6 +241,20 @@ pub(super) fn lead(said: &Utterance, names: &[String]) -> Lead {
     }
 }
 
+/// What is told, without what only leads it in: "by the way the gate is open".
+pub(super) fn without_fillers(text: &str) -> &str {
+    const LEADING: &[&str] =
+        &["by the way", "btw", "one more thing", "also", "well", "so", "ok", "okay", "oh", "um", "uh", "hmm"];
+    let said = Utterance::read(text);
+    let (mut lo, hi) = (0, said.len());
+    while let Some(length) = LEADING.iter().find_map(|filler| said.starts(lo, hi, filler))
+        && lo + length < hi
+    {
+        lo += length;
+    }
+    said.span(lo, hi)
+}
+
 /// Where the utterance ends for each way of reading.
 pub(super) fn ends(said: &Utterance, lo: usize, hi: usize, names: &[String]) -> Ends {
     let plain = strip(said, lo, hi, names, |_, _| true);

@@ -82,13 +82,19 @@ pub(super) fn given_up(text: &str) -> Option<GivenUp> {
 }
 
 pub(super) fn asked_for(text: &str) -> bool {
-    const QUESTIONS: [&str; 6] = [
+    const QUESTIONS: [&str; 12] = [
         "what is your goal",
         "what's your goal",
         "what are your goals",
         "what goal do you have",
         "what goals do you have",
         "what are you working on",
+        "do you have any goals",
+        "do you have a goal",
+        "have you got a goal",
+        "have you any goals",
+        "which goals do you have",
+        "any goals",
     ];
     let lower = text.to_lowercase();
     let asked = lower.trim().trim_end_matches(['?', '!', '.', ' ']);

@@ -80,6 +80,7 @@ impl Grammar {
         let ends = courtesy::ends(&said, lo, hi, &self.names);
         self.guarded(&said, lead, ends)
             .or_else(|| self.requested(&said, lead, ends))
+            .or_else(|| self.unfinished_request(&said, lead, ends))
             .or_else(|| self.forms.broad(&said, lo, ends).map(|about| question(about, &said, lo)))
             .or_else(|| self.unfinished(&said, lo, ends))
             .unwrap_or_else(|| self.told(&said, lead))
@@ -96,6 +97,10 @@ impl Grammar {
                 if topic.is_empty() { "something".to_owned() } else { format!("what I know about “{topic}”") };
             let reply = format!("I don't forget on a spoken request. To remove {about}, use: maxim memory forget");
             return Some(Understanding::Unsupported { what: Unsupported::Forget, topic, reply });
+        }
+        if corrections::only_points(said, 0) {
+            let question = "Which one do you mean? Say it by its name.".to_owned();
+            return Some(Understanding::Ambiguous { understood: Partial::default(), question });
         }
         if corrections::corrects(said, 0).is_some() {
             return Some(Understanding::Statement);
@@ -261,6 +266,12 @@ impl Grammar {
                 tool.speech.verbs.iter().find_map(|verb| Some((verb, said.starts(at, hi, &verb.to_lowercase())?)));
             verb.map(|(verb, length)| (tool, verb.as_str(), length))
         })
+    }
+
+    /// "Can you write a file?" is asked to be done, not remembered, where the tool changes something.
+    fn unfinished_request(&self, said: &Utterance, lead: Lead, ends: Ends) -> Option<Understanding> {
+        let (tool, ..) = self.verb_at(said, lead.lo).filter(|_| lead.requested)?;
+        tool.speech.effect.changes_something().then(|| self.unfinished(said, lead.lo, ends)).flatten()
     }
 
     /// A known verb with parameters that fit no pattern.

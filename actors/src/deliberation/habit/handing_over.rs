@@ -116,7 +116,11 @@ fn context(recalled: &[RecalledEpisode], time: Option<&TimeDescribed>, knowledge
 }
 
 fn episode_line(episode: &RecalledEpisode) -> String {
-    format!("- {} ({}): {:?}", episode.timestamp, episode.people.join(", "), episode.text)
+    let others = || (!episode.people.is_empty()).then(|| episode.people.join(", "));
+    match episode.speaker.clone().or_else(others) {
+        Some(who) => format!("- {} ({who}): {:?}", episode.timestamp, episode.text),
+        None => format!("- {}: {:?}", episode.timestamp, episode.text),
+    }
 }
 
 fn known(knowledge: &[KnowledgeEntry], wanted: impl Fn(Layer) -> bool) -> String {

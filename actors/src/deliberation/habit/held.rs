@@ -48,6 +48,9 @@ pub(super) fn beside(sentence: &str, at: Option<Timestamp>, zone: &TimeZone) -> 
     if tells_own_name(sentence) {
         held.push_str(OWN_NAME);
     }
+    if tells_time(sentence) {
+        held.push_str(" time");
+    }
     let Some(at) = at else { return held };
     let named = days::named(sentence, at, zone);
     let today = at.to_zoned(zone.clone()).date();
@@ -64,6 +67,21 @@ pub(super) fn beside(sentence: &str, at: Option<Timestamp>, zone: &TimeZone) -> 
         None => hold(today.to_string()),
     }
     held
+}
+
+/// "At 9:30", "by 5pm": what is asked for by "what time".
+fn tells_time(sentence: &str) -> bool {
+    let is_clock = |word: &str| {
+        let hour = word.split(':').next().unwrap_or_default();
+        let hour = hour.strip_suffix("am").or_else(|| hour.strip_suffix("pm")).unwrap_or(hour);
+        let is_marked = word.contains(':') || word.ends_with("am") || word.ends_with("pm");
+        is_marked && hour.parse::<u8>().is_ok_and(|hour| hour <= 24)
+    };
+    let lower = sentence.to_lowercase();
+    lower
+        .split_whitespace()
+        .map(|word| word.trim_matches([',', '.', '!', ';']))
+        .any(|word| is_clock(word) || matches!(word, "noon" | "midnight" | "o'clock" | "am" | "pm"))
 }
 
 /// "I'm Karen and …", "my name is Karen", "call me Karen".

@@ -177,6 +177,8 @@ const STOP_WORDS: &[&str] = &[
     "some",
     "something",
     "tell",
+    "mention",
+    "mentioned",
     "that",
     "the",
     "their",

@@ -10,8 +10,15 @@ use super::settings::HabitSettings;
 use super::turn::{Asked, StepWanted};
 use super::understanding::Place;
 
-/// How long after it something is put right by words that only point at it.
-const POINTED_AT: SignedDuration = SignedDuration::from_mins(2);
+/// How far behind what was told the next that was told is looked for, which may put it right by words that only point at it:
+/// not further than it takes to find one, so that a busy day costs one look.
+const POINTED_AT: [SignedDuration; 5] = [
+    SignedDuration::from_mins(2),
+    SignedDuration::from_mins(20),
+    SignedDuration::from_hours(3),
+    SignedDuration::from_hours(24),
+    SignedDuration::from_hours(30 * 24),
+];
 /// Memories that are looked through behind one, and of the same. Each is read by the grammar, so there are few.
 const BEHIND: usize = 20;
 const OF_THE_SAME: usize = 10;
@@ -29,13 +36,18 @@ pub(super) fn further(asked: &Asked, output: &Json, asker: &str, settings: &Habi
             let best = answer::best(words, &all, &settings.zone)?;
             let (told, at) = (matches!(best.origin, Origin::Told { .. }), best.at?);
             let since = json!({ "query": best.text, "time_after": at, "limit": OF_THE_SAME });
-            let behind = json!({ "time_after": at, "time_before": at + POINTED_AT, "limit": BEHIND });
             let (topic, words, found) = (topic.clone(), words.clone(), output.clone());
-            told.then(|| step(since, Asked::Since { topic, words, found, next: Some(behind) }))
+            told.then(|| step(since, Asked::Since { topic, words, found, at: Some(at), looks: 0 }))
         }
-        Asked::Since { topic, words, found, next: Some(next) } => {
+        Asked::Since { topic, words, found, at: Some(at), looks } => {
+            let first = evidence(found, settings).into_iter().find(|one| one.at == Some(*at))?;
+            let is_next = |one: &Evidence| one.origin == first.origin && one.at > first.at;
+            let is_told = *looks > 0 && evidence(output, settings).iter().any(is_next);
+            let is_all = *looks == 0 || episodes(output).len() < BEHIND;
+            let far = *POINTED_AT.get(*looks).filter(|_| is_all && !is_told)?;
+            let behind = json!({ "time_after": at, "time_before": *at + far, "limit": BEHIND });
             let (topic, words, found) = (topic.clone(), words.clone(), joined(found, output));
-            Some(step(next.clone(), Asked::Since { topic, words, found, next: None }))
+            Some(step(behind, Asked::Since { topic, words, found, at: Some(*at), looks: looks + 1 }))
         }
         Asked::Told { about, place, span, within, found, pages } => {
             let page: Vec<RecalledEpisode> = episodes(output);

@@ -31,6 +31,7 @@ mod pattern;
 mod plan;
 mod programs;
 mod questions;
+mod recent;
 mod region;
 mod settings;
 mod small_talk;

@@ -141,7 +141,7 @@ pub(super) fn plan(grammar: &Grammar, text: &str, now: Timestamp, zone: &TimeZon
         }
         Understanding::Statement => say("Noted.".into(), "I am told something; I keep it.", false),
         _ => {
-            let words = answer::unknown(&grammar.abilities());
+            let words = answer::unknown(is_telling(text), &grammar.abilities());
             Plan { lost: true, ..say(words, "I don't understand this, so I do nothing.", false) }
         }
     }
@@ -287,6 +287,11 @@ fn without_failure(topic: &str) -> Option<String> {
     })
 }
 
+/// Whether words that nothing was made of may have been meant to be kept.
+fn is_telling(text: &str) -> bool {
+    !text.trim_end().ends_with('?') && terms(text).len() >= 2 && text.split_whitespace().count() >= 3
+}
+
 /// The expression in "what is 6 * 7?" or in "6 * 7".
 fn computation(text: &str) -> Option<String> {
     let text = text.trim().trim_end_matches(['?', '=', '.', ' ']);
@@ -399,7 +404,7 @@ fn piece(episode: RecalledEpisode, settings: &HabitSettings) -> Option<Evidence>
         }
         false => episode.text.clone(),
     };
-    if text.is_empty() || text.ends_with('?') {
+    if text.is_empty() || (text.ends_with('?') && episode.tool.is_none()) {
         return None;
     }
     let origin = match (&episode.tool, episode.said, episode.trust) {

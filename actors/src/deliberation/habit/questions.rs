@@ -109,6 +109,9 @@ const SPECIFIC: &[(Form, &str)] = &[
     (Form::WhatHappened, "did {topic:rest} (work|succeed|fail|finish|crash|pass|go well)"),
     (Form::Why, "why (did|have|would) you (do|done|say|said|did|try) (that|this|it|so)"),
     (Form::Why, "(what made you do|why) (that|this|it)"),
+    (Form::Why, "(why|why not|how come)"),
+    (Form::Why, "how do you know (that|this|it)"),
+    (Form::Why, "what makes you (say|think) (that|this|so)"),
     (Form::Done, "when did you [last] {clause:rest}"),
     (Form::Done, "(did|have|had) you [already|ever|really|just|actually|not] {clause:rest}"),
     (Form::Done, "(didn't|haven't|hadn't|weren't) you {clause:rest}"),
@@ -150,6 +153,10 @@ const SPECIFIC: &[(Form, &str)] = &[
     (
         Form::Told,
         "what (did|have|had) (i|we) [ever|just|already] (tell|told|say|said|teach|taught|ask|asked|mention|mentioned) [to] [you] [about|of|regarding] [{topic:rest}]",
+    ),
+    (
+        Form::Told,
+        "(did|have) (i|we) [ever|already] (tell|told|mention|mentioned|say|said|teach|taught) [to] [you] (anything|something) [else] [about|of|regarding] [{topic:rest}]",
     ),
     (
         Form::Remember,
@@ -291,6 +298,10 @@ impl Forms {
             .map(|ends| self.specific.iter().find_map(|(form, nodes)| Some((*form, topic(said, nodes, lo, ends)?))));
         let (form, topic) = polite.or(whole)?;
         Some(match form {
+            // What is known of whoever asks is what they told.
+            Form::Remember if ["me", "myself", "us"].contains(&topic.as_str()) => {
+                QuestionKind::Told { topic: String::new(), place: Place::All }
+            }
             Form::Remember => QuestionKind::Remember { topic },
             Form::Embedded => self.embedded(grammar, topic),
             Form::Predict => {

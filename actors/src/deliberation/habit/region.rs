@@ -44,6 +44,7 @@ use super::goals::KnownGoals;
 use super::handing_over::handed_over;
 use super::plan::{Plan, plan};
 use super::programs::Programs;
+use super::recent::{RecentDeed, RecentDeeds};
 use super::settings::HabitSettings;
 use super::turn::{DECIDED, StepWanted, Turn};
 use crate::action::executor::RESPOND;
@@ -84,6 +85,9 @@ pub struct Habit {
     /// What it does when nobody wants anything.
     #[serde(default)]
     pub(super) acting: Acting,
+    /// What a model did lately, and why.
+    #[serde(default)]
+    pub(super) recent: RecentDeeds,
 }
 
 #[derive(Clone, Debug, Serialize, Deserialize)]
@@ -100,6 +104,7 @@ pub enum HabitEvent {
     Goals(KnownGoals),
     Questions(QuestionsEvent),
     Acting(ActingEvent),
+    Did(Box<RecentDeed>),
 }
 
 wiring!(Habit {
@@ -167,6 +172,7 @@ impl Region for Habit {
             HabitEvent::Goals(goals) => self.goals = goals,
             HabitEvent::Questions(event) => self.questions.apply(event),
             HabitEvent::Acting(event) => self.acting.apply(event),
+            HabitEvent::Did(deed) => self.recent.keep(*deed),
         }
     }
 

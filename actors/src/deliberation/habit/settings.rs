@@ -72,7 +72,7 @@ impl HabitSettings {
     pub(super) fn told<'t>(&self, text: &'t str) -> Option<Cow<'t, str>> {
         match self.grammar.understand(text) {
             Understanding::Command { .. } | Understanding::Question { .. } | Understanding::Ambiguous { .. } => None,
-            Understanding::Unsupported { what: Unsupported::NoTool, .. } => None,
+            Understanding::Unsupported { what: Unsupported::NoTool | Unsupported::Forget, .. } => None,
             Understanding::Greeting | Understanding::Thanks | Understanding::Farewell => None,
             Understanding::Acknowledgement { .. } => None,
             Understanding::Remember { fact } => Some(fact.into()),

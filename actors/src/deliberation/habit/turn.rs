@@ -2,6 +2,7 @@
 
 use std::collections::VecDeque;
 
+use jiff::Timestamp;
 use maxim_bus::signals::concepts::KnowledgeEntry;
 use maxim_bus::signals::intent::Alternative;
 use maxim_bus::signals::outcome::{FailureKind, ToolResult};
@@ -145,7 +146,12 @@ pub(super) enum Asked {
         topic: String,
         words: Vec<String>,
         found: Json,
-        next: Option<Json>,
+        /// When what answers best was told.
+        #[serde(default)]
+        at: Option<Timestamp>,
+        /// How often it was looked for what was told next.
+        #[serde(default)]
+        looks: usize,
     },
     /// What this person told, by when or in which order; looked through page by page.
     Told {

@@ -184,7 +184,11 @@ fn episode_line(episode: &RecalledEpisode) -> String {
         (Some(tool), Some(false)) => format!(" ({tool} failed)"),
         _ => String::new(),
     };
-    format!("- {} {:?}: {:?}{outcome}", episode.timestamp, episode.people.join(", "), episode.text)
+    let others = || (!episode.people.is_empty()).then(|| episode.people.join(", "));
+    match episode.speaker.clone().or_else(others) {
+        Some(who) => format!("- {} {who:?}: {:?}{outcome}", episode.timestamp, episode.text),
+        None => format!("- {}: {:?}{outcome}", episode.timestamp, episode.text),
+    }
 }
 
 /// Whether the gate has anything to say.

@@ -1,9 +1,9 @@
 //! Replies that were given before, in the place of a model.
 //!
 //! A call finds its reply by what it asks: equal requests get their replies in the order in which they were given, so the
-//! same past with the same tape is the same life. Times of day don't count: a prompt says what time it is.
+//! same past with the same tape is the same life. Times of day don't count: a prompt says what time it is. Where no request
+//! is equal, the first is meant that differs in numbers and ids alone: a prompt also says how long something took.
 
-use std::collections::{BTreeMap, VecDeque};
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use maxim_bus::signals::thought::{ModelCall, ModelReply};
@@ -12,6 +12,15 @@ use parking_lot::Mutex;
 /// A request as it is compared: both parts, without times of day.
 type Request = (String, String);
 
+/// A reply that waits for its request.
+#[derive(Debug)]
+struct Waiting {
+    request: Request,
+    /// The same without numbers and ids.
+    countless: Request,
+    reply: ModelReply,
+}
+
 /// A recorded call with its reply.
 pub type TapedReply = (ModelCall, ModelReply);
 
@@ -19,17 +28,17 @@ pub type TapedReply = (ModelCall, ModelReply);
 #[derive(Debug)]
 pub struct Tape {
     name: String,
-    replies: Mutex<BTreeMap<Request, VecDeque<ModelReply>>>,
+    /// In the order in which they were given.
+    replies: Mutex<Vec<Waiting>>,
     misses: AtomicUsize,
 }
 
 impl Tape {
     /// `name` is what errors call it.
     pub fn new(name: impl Into<String>, calls: impl IntoIterator<Item = TapedReply>) -> Self {
-        let mut replies: BTreeMap<Request, VecDeque<ModelReply>> = BTreeMap::new();
-        for (call, reply) in calls {
-            replies.entry(request(&call)).or_default().push_back(reply);
-        }
+        let waiting =
+            |(call, reply): TapedReply| Waiting { request: request(&call), countless: countless(&call), reply };
+        let replies = calls.into_iter().map(waiting).collect();
         Self { name: name.into(), replies: Mutex::new(replies), misses: AtomicUsize::new(0) }
     }
 
@@ -50,8 +59,13 @@ impl Tape {
 
     /// The next reply to this request, as if it had been given now.
     pub fn play(&self, call: &ModelCall) -> ModelReply {
-        let found = self.replies.lock().get_mut(&request(call)).and_then(VecDeque::pop_front);
-        match found {
+        let (request, countless) = (request(call), countless(call));
+        let mut replies = self.replies.lock();
+        let found = replies
+            .iter()
+            .position(|waiting| waiting.request == request)
+            .or_else(|| replies.iter().position(|waiting| waiting.countless == countless));
+        match found.map(|at| replies.remove(at).reply) {
             Some(reply) => ModelReply { call: call.call, turn: call.turn, request_hash: call.hash(), ..reply },
             None => self.miss(call),
         }
@@ -60,6 +74,16 @@ impl Tape {
 
 fn request(call: &ModelCall) -> Request {
     (timeless(&call.system), timeless(&call.user))
+}
+
+/// Both parts without the words that hold a digit.
+fn countless(call: &ModelCall) -> Request {
+    let is_between = |c: char| c.is_whitespace() || "\"'\\,;()[]{}“”".contains(c);
+    let kept = |text: &str| {
+        let words = text.split(is_between).filter(|word| !word.contains(|c: char| c.is_ascii_digit()));
+        words.filter(|word| !word.is_empty()).collect::<Vec<_>>().join(" ")
+    };
+    (kept(&call.system), kept(&call.user))
 }
 
 /// Without what reads like `09:00` or `09:00:00.123`.
@@ -121,6 +145,16 @@ mod tests {
         let error = tape.play(&later).error.expect("it is used up");
         assert!(error.contains("t.mcap"), "{error}");
         assert!(tape.play(&call(4, "Hello")).error.is_some());
+    }
+
+    #[test]
+    fn what_was_measured_otherwise_is_the_same_request_where_none_is_equal() {
+        let asked =
+            |number: u64, took: &str| call(number, &format!("predicted {{\"delay_s\":[{took}]}} of 01a2-{took}. And?"));
+        let tape = Tape::new("t.mcap", [said(&asked(1, "0.5"), "one"), said(&asked(2, "0.7"), "two")]);
+        assert_eq!(tape.play(&asked(3, "0.7")).text.as_deref(), Some("two"), "an equal one comes first");
+        assert_eq!(tape.play(&asked(4, "0.9")).text.as_deref(), Some("one"));
+        assert!(tape.play(&asked(5, "0.9")).error.is_some());
     }
 
     #[test]

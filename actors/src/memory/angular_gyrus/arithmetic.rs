@@ -157,6 +157,8 @@ const WORDS: &[(&str, &str)] = &[
 fn tokens(expression: &str) -> Result<Vec<Token>, ArithmeticError> {
     let mut text = expression.to_lowercase();
     for (sign, plain) in [("**", "^"), ("×", "*"), ("·", "*"), ("÷", "/"), ("−", "-"), ("π", "pi"), ("√", "sqrt ")]
+        .into_iter()
+        .chain([("the square root of ", "sqrt "), ("square root of ", "sqrt ")])
     {
         text = text.replace(sign, plain);
     }

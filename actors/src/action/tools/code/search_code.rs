@@ -87,6 +87,16 @@ impl SearchCode {
             &[("literal", json!(true))],
         )
         .with_phrase(
+            &["search for", "look for", "find"],
+            "{verb} {pattern:word} in [the|my|our] (code|source|sources|source code|project|repository|repo)",
+            &[("literal", json!(true))],
+        )
+        .with_phrase(
+            &[],
+            "(where|in which file) (is|are) [the] (function|method|struct|class|type|trait|module|macro|variable|constant) {pattern:word} (defined|declared|implemented|used|called) [in the code|in the project]",
+            &[("literal", json!(true))],
+        )
+        .with_phrase(
             &[],
             "(where|in which file|in which files) (is|are) {pattern:path} (defined|used|mentioned|called) in the code",
             &[("literal", json!(true))],

@@ -19,7 +19,7 @@ const MOST_ENTRIES: usize = 500_000;
 const DEFAULT_LIMIT: usize = 200;
 
 /// Kinds of files by the words that people have for them, as patterns. The short word first: "txt" is no slip for "text".
-const FILES: [(&str, &str); 9] = [
+const FILES: [(&str, &str); 14] = [
     ("md|markdown", "*.md"),
     ("txt|text", "*.txt"),
     ("python|py", "*.py"),
@@ -29,6 +29,11 @@ const FILES: [(&str, &str); 9] = [
     ("json", "*.json"),
     ("shell|bash", "*.sh"),
     ("log", "*.log"),
+    ("csv", "*.csv"),
+    ("yaml|yml", "*.{yaml,yml}"),
+    ("toml", "*.toml"),
+    ("html|htm", "*.{html,htm}"),
+    ("image|picture|photo", "*.{png,jpg,jpeg,gif,webp}"),
 ];
 
 /// Finds files and folders by a pattern. Output: `folder`, `entries` (sorted, relative to it, folders with a `/` at the
@@ -98,6 +103,16 @@ impl Glob {
             "how many (files|folders|files and folders) (are|are there|do we have|do i have|do you see) [here|there|in here|in there|in (this|the|the current|the working|my) (folder|directory)]",
             &here,
         )
+        .with_phrase(
+            &[],
+            "how many (files|folders|files and folders) (are|are there|do we have|do i have|do you see) (in|inside|under) [the] [folder|directory] {path:path} [folder|directory]",
+            &here,
+        )
+        .with_phrase(
+            &[],
+            "[show me|tell me|list] what is (in|inside) [the|my|our] (folder {path:path}|directory {path:path}|{path:path} folder|{path:path} directory)",
+            &here,
+        )
         .with_speech(&[], &["(what|which) files (match|are called|are named) {pattern:path}"])
         .with_speech(
             &["find", "find me", "look for", "search for", "locate", "where are", "list", "show", "show me"],
@@ -122,6 +137,11 @@ impl Glob {
                 &fixed,
             )
             .with_phrase(&[], &format!("(are there|do we have|which are|what are) [any] {files}"), &fixed)
+            .with_phrase(
+                &[],
+                &format!("(is there|do we have|do you see|can you see) [a|an|any] ({words}) (file|script|document) [here|there|in here]"),
+                &fixed,
+            )
             .with_phrase(
                 &[],
                 &format!(

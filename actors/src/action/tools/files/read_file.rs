@@ -45,7 +45,7 @@ impl ReadFile {
             .with_speech(
                 &[],
                 &[
-                    "(what is|what's|what does it say) (in|inside|written in) [the] [file] {path:path}",
+                    "[show me|tell me|show|let me see] (what is|what's|what does it say) (in|inside|written in) [the] [file] {path:path}",
                     "what does [the] [file] {path:path} (say|contain|hold)",
                 ],
             );

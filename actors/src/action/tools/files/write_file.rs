@@ -28,6 +28,10 @@ const ADDING: &[(&[&str], &str)] = &[
         &["add", "append"],
         "{verb} [a|the|another] (line|note|text|sentence) to [the] [end of] [the] [file] {path:path} (saying|that says|reading|with|containing) [the] [text|words] {content:rest}",
     ),
+    (
+        &["add", "append"],
+        "{verb} [a|the|another] [new] (line|note|sentence) (saying|that says|reading) ({content:quoted}|{content:word}) to [the] [end of] [the] [file] {path:path}",
+    ),
     (&["take", "make", "leave"], "{verb} a note in [the] [file] {path:path} {content:rest}"),
 ];
 

@@ -3,7 +3,7 @@
 use jiff::Timestamp;
 use jiff::tz::TimeZone;
 
-use crate::deliberation::habit::{corrections, days};
+use crate::deliberation::habit::{corrections, courtesy, days};
 
 /// Where a piece of evidence comes from.
 #[derive(Clone, Debug, PartialEq)]
@@ -77,9 +77,12 @@ fn stated(evidence: &Evidence, stem: &str, asker: Option<&str>, date: &str) -> S
     match &evidence.origin {
         Origin::Told { person } => {
             let who = named(person.as_deref(), asker);
+            // "And one with Rita" is half of a sentence; "by the way" is none of it.
+            let goes_on = ["and ", "or ", "but "].iter().any(|lead| stem.to_lowercase().starts_with(lead));
+            let stem = if goes_on { stem } else { courtesy::without_fillers(stem) };
             if let Some(rest) = corrections::put_right(stem) {
                 format!("{who} corrected that{date}: “{rest}.”")
-            } else if speaks_of_itself(stem) {
+            } else if goes_on || speaks_of_itself(stem) {
                 format!("{who} told me{date}: “{stem}.”")
             } else {
                 format!("{who} told me{date} that {}.", lowered(stem))

@@ -1,5 +1,6 @@
 //! Answers from recalled episodes and from predictions.
 
+use jiff::SignedDuration;
 use jiff::tz::TimeZone;
 use maxim_bus::units::{Confidence, Valence, Value};
 use rust_stemmers::{Algorithm, Stemmer};
@@ -17,6 +18,9 @@ pub(super) const ANSWERS: f64 = 0.6;
 const NEAREST: f64 = 0.3;
 /// The most that a sentence of another day than the one that is asked for covers.
 const OTHER_DAY: f64 = 0.5;
+
+/// How soon after something it is gone on with.
+const GOES_ON: SignedDuration = SignedDuration::from_mins(2);
 
 /// Deeds that are told of a span of time.
 const DEEDS: usize = 8;
@@ -64,6 +68,10 @@ pub fn recalled(topic: &str, words: &[String], evidence: &[Evidence], asker: Opt
         reply.rests_on.insert(0, place);
         return reply;
     }
+    if let Some((place, next)) = gone_on(best, evidence) {
+        reply.text = format!("{} Right after that: “{}”", reply.text, next.text.trim());
+        reply.rests_on.push(place);
+    }
     let same = |other: &&Sentence| other.covers == best.covers && !alike(other.text, best.text);
     if let Some(other) = found.iter().skip(1).find(same) {
         let before = other.evidence.at < best.evidence.at && other.evidence.at.is_some();
@@ -91,6 +99,16 @@ fn revised<'e>(words: &[String], best: &Sentence, evidence: &'e [Evidence]) -> O
         found = if is_revision { Some((place, one)) } else { found };
     }
     found
+}
+
+/// What the same person told next, where it speaks of the same by a pronoun alone.
+fn gone_on<'e>(best: &Sentence, evidence: &'e [Evidence]) -> Option<(usize, &'e Evidence)> {
+    let told = best.evidence.at?;
+    let is_later = |one: &Evidence| one.origin == best.evidence.origin && one.at.is_some_and(|at| at > told);
+    let later = evidence.iter().enumerate().filter(|(_, one)| is_later(one));
+    let (place, next) = later.min_by_key(|(_, one)| one.at)?;
+    let is_near = next.at.is_some_and(|at| at.duration_since(told) <= GOES_ON);
+    (is_near && matches!(next.origin, Origin::Told { .. }) && corrections::goes_on(&next.text)).then_some((place, next))
 }
 
 /// The evidence that answers a question of these words best; none if none does.

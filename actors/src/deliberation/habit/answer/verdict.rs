@@ -71,13 +71,18 @@ pub fn remembered(fact: &str) -> String {
     format!("I will remember: {}.", fact.trim().trim_end_matches('.'))
 }
 
-/// What to say when nothing was understood; `examples` are (tool, example) as the grammar gives them.
-pub fn unknown(examples: &[(String, String)]) -> String {
+/// What to say when nothing was understood; `kept`: it may have been told to be kept, as everything is that is said.
+/// `examples` are (tool, example) as the grammar gives them.
+pub fn unknown(kept: bool, examples: &[(String, String)]) -> String {
     let some: Vec<String> = examples.iter().take(4).map(|(_, example)| format!("“{example}”")).collect();
-    if some.is_empty() {
-        return "I didn't understand that, so I did nothing.".to_owned();
+    let lead = match kept {
+        true => "I keep what you said. If it was a request, I didn't understand it, so I did nothing.",
+        false => "I didn't understand that, so I did nothing.",
+    };
+    match some.is_empty() {
+        true => lead.to_owned(),
+        false => format!("{lead} I understand for example: {}.", some.join(", ")),
     }
-    format!("I didn't understand that, so I did nothing. I understand for example: {}.", some.join(", "))
 }
 
 /// The reply to what needs no memory and no tool; none for everything else.
@@ -144,6 +149,6 @@ mod tests {
     fn only_talk_has_a_fixed_reply() {
         assert_eq!(small_talk(&Understanding::Thanks).as_deref(), Some("You're welcome."));
         assert_eq!(small_talk(&Understanding::Unknown), None);
-        assert!(unknown(&[("bash".into(), "run <command>".into())]).contains("“run <command>”"));
+        assert!(unknown(false, &[("bash".into(), "run <command>".into())]).contains("“run <command>”"));
     }
 }
