@@ -81,6 +81,7 @@ impl Grammar {
         self.guarded(&said, lead, ends)
             .or_else(|| self.requested(&said, lead, ends))
             .or_else(|| self.unfinished_request(&said, lead, ends))
+            .or_else(|| beyond_tools(&said, lead, ends))
             .or_else(|| self.forms.broad(&said, lo, ends).map(|about| question(about, &said, lo)))
             .or_else(|| self.unfinished(&said, lo, ends))
             .unwrap_or_else(|| self.told(&said, lead))
@@ -356,6 +357,32 @@ impl Tool {
             speech: speech.clone(),
         })
     }
+}
+
+/// A deed that is asked for in the form of a question ("could you wash the car?"). Verbs that ask for words are left to
+/// memory.
+fn beyond_tools(said: &Utterance, lead: Lead, ends: Ends) -> Option<Understanding> {
+    const FOR_WORDS: &[&str] = &[
+        "ask",
+        "check",
+        "compare",
+        "count",
+        "do",
+        "explain",
+        "give",
+        "go",
+        "look",
+        "reply",
+        "say",
+        "summarise",
+        "summarize",
+        "take",
+        "teach",
+        "tell",
+    ];
+    let lo = lead.lo;
+    let is_deed = lead.requested && lexicon::is_imperative(said, lo) && !FOR_WORDS.contains(&said.word(lo));
+    is_deed.then(|| without_tool(said.span(lo, ends.plain)))
 }
 
 /// The answer to a request in words that no tool has.
