@@ -217,6 +217,8 @@ fn recall_prints_a_line_each_and_an_import_counts_and_names_bad_lines() {
 fn chat_answers_line_by_line_in_a_pipe() {
     let home = Home::new();
     let daemon = door(vec![
+        // It asks what happens beside its lines first, and goes without where nobody tells.
+        (404, json!({})),
         (200, json!({"id": "1", "reply": "one", "actions": []})),
         (200, json!({"latched": true, "latency_us": 5})),
         (200, json!({"id": "2", "reply": "two", "actions": []})),
@@ -228,5 +230,6 @@ fn chat_answers_line_by_line_in_a_pipe() {
     let done = home.done(chat.wait_with_output().expect("ends"));
     assert_eq!((done.code, done.out.as_str()), (Some(0), "one\nstopped; clear it with `maxim reset`\ntwo\n"));
     let lines: Vec<_> = daemon.asked.join().expect("served").into_iter().map(|asked| asked.line).collect();
-    assert_eq!(lines[1], "POST /v1/stop HTTP/1.1");
+    assert_eq!(lines[0], "GET /v1/events?type=TurnEnded%2COutbound%2CGoalWished%2CGoalChanged HTTP/1.1");
+    assert_eq!(lines[2], "POST /v1/stop HTTP/1.1");
 }
