@@ -205,6 +205,9 @@ impl Import {
     }
 }
 
+/// Lines that can't be taken in and are shown to a person with their reasons.
+const SHOWN: usize = 100;
+
 /// What the parts of an import did, together.
 #[derive(Debug, Default)]
 struct Report {
@@ -231,10 +234,15 @@ impl Report {
         Value::Object(all)
     }
 
+    /// Where every line is wrong, a person needs no million of them.
     fn text(&self) -> String {
-        let errors =
-            self.errors.iter().map(|(line, reason)| format!("line {line}: {}\n", super::table::printable(reason)));
-        tree(&Value::Object(self.counts.clone()), 0) + &errors.collect::<String>()
+        let line = |(line, reason): &(u64, String)| format!("line {line}: {}\n", super::table::printable(reason));
+        let shown: String = self.errors.iter().take(SHOWN).map(line).collect();
+        let more = match self.errors.len().saturating_sub(SHOWN) {
+            0 => String::new(),
+            more => format!("and {more} more lines that can't be taken in; --json names them all\n"),
+        };
+        tree(&Value::Object(self.counts.clone()), 0) + &shown + &more
     }
 }
 
@@ -270,6 +278,15 @@ mod tests {
         assert_eq!(
             report.text(),
             "imported: 5\nskipped:\n  known: 4\n  unremarkable: 2\nline 2: no text\nline 11: cut\n"
+        );
+        let many: Vec<Value> = (1..=250).map(|line| error(line, "no text")).collect();
+        let mut report = Report::default();
+        report.add(&json!({"errors": many}));
+        assert_eq!(report.json()["errors"].as_array().map(Vec::len), Some(250));
+        assert!(
+            report
+                .text()
+                .ends_with("line 100: no text\nand 150 more lines that can't be taken in; --json names them all\n")
         );
     }
 }
