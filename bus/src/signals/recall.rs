@@ -70,6 +70,14 @@ pub struct RecalledEpisode {
     pub speaker: Option<String>,
 }
 
+impl RecalledEpisode {
+    /// Who said it, else who was there; none where nobody is known.
+    pub fn who(&self) -> Option<String> {
+        let others = || (!self.people.is_empty()).then(|| self.people.join(", "));
+        self.speaker.clone().or_else(others)
+    }
+}
+
 /// Asks the hippocampus.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct RecallEpisodes {

@@ -116,8 +116,7 @@ fn context(recalled: &[RecalledEpisode], time: Option<&TimeDescribed>, knowledge
 }
 
 fn episode_line(episode: &RecalledEpisode) -> String {
-    let others = || (!episode.people.is_empty()).then(|| episode.people.join(", "));
-    match episode.speaker.clone().or_else(others) {
+    match episode.who() {
         Some(who) => format!("- {} ({who}): {:?}", episode.timestamp, episode.text),
         None => format!("- {}: {:?}", episode.timestamp, episode.text),
     }

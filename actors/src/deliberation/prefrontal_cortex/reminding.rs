@@ -184,8 +184,7 @@ fn episode_line(episode: &RecalledEpisode) -> String {
         (Some(tool), Some(false)) => format!(" ({tool} failed)"),
         _ => String::new(),
     };
-    let others = || (!episode.people.is_empty()).then(|| episode.people.join(", "));
-    match episode.speaker.clone().or_else(others) {
+    match episode.who() {
         Some(who) => format!("- {} {who:?}: {:?}{outcome}", episode.timestamp, episode.text),
         None => format!("- {}: {:?}{outcome}", episode.timestamp, episode.text),
     }

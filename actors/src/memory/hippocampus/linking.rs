@@ -120,19 +120,11 @@ pub(super) fn block_key(block: u32) -> Vec<u8> {
     format!("edges/{block:06x}").into_bytes()
 }
 
-/// Blocks of edges as they were written, with their numbers.
-pub(super) fn read_edges(linking: &Linking, records: &RecordView<'_>) -> Vec<(u32, Vec<u8>)> {
-    (0..linking.blocks).map(|block| (block, records.bytes(&block_key(block)).unwrap_or_default())).collect()
-}
-
-/// Edges as they are on disk: those of sealed blocks, with the numbers of damaged ones, and over them what came since.
-/// Episodes that are gone have none.
-pub(super) fn complete_edges(
-    (mut edges, damaged): (Edges, Vec<u32>),
-    linking: &mut Linking,
-    gone: &[u32],
-    records: &RecordView<'_>,
-) -> Edges {
+/// Edges as they are on disk: sealed blocks, and over them what came since. Episodes that are gone have none.
+pub(super) fn load_edges(linking: &mut Linking, gone: &[u32], records: &RecordView<'_>) -> Edges {
+    let read = |block| (block, records.bytes(&block_key(block)).unwrap_or_default());
+    let blocks: Vec<(u32, Vec<u8>)> = (0..linking.blocks).map(read).collect();
+    let (mut edges, damaged) = Edges::load(&blocks);
     for block in damaged {
         tracing::warn!(block, "edges between episodes are damaged; these episodes are linked again");
         linking.again.extend(documents_of(block).filter(|document| *document < linking.upto));

@@ -39,7 +39,7 @@ use serde::{Deserialize, Serialize};
 use super::edges::{Edge, Edges};
 use super::key_index::KeyIndex;
 use super::law::{CaptureLaw, LinkLaw};
-use super::linking::{Linking, complete_edges, read_edges};
+use super::linking::{Linking, load_edges};
 use super::model::EpisodicMemory;
 use super::outcomes::RESULTS;
 use super::retention::RetentionLaw;
@@ -420,14 +420,8 @@ impl Region for Hippocampus {
 
     fn wake(&mut self, records: &RecordView<'_>, settings: &HippocampusSettings) {
         let gone = load_gone(records);
-        let blocks = read_edges(&self.linking, records);
-        // Both take long where a million episodes are remembered, and neither needs the other.
-        let (loaded, indexes) = std::thread::scope(|scope| {
-            let edges = scope.spawn(|| Edges::load(&blocks));
-            let indexes = self.load_indexes(&gone, records, settings);
-            (edges.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic)), indexes)
-        });
-        self.edges = complete_edges(loaded, &mut self.linking, &gone, records);
+        self.edges = load_edges(&mut self.linking, &gone, records);
+        let indexes = self.load_indexes(&gone, records, settings);
         indexes.text.warm();
         self.indexes = Some(indexes);
     }
