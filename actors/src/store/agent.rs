@@ -149,6 +149,11 @@ impl AgentStore {
         Ok(accepted)
     }
 
+    /// So much waits for the disk that who was refused should come again later: more than half of what may.
+    pub fn is_full(&self) -> bool {
+        self.agent.state.lock().waiting_bytes > self.shared.options.tail_limit / 2
+    }
+
     /// Begins a new incarnation of a region: what the older ones still say is refused. Grows over restarts of the process.
     pub fn raise_epoch(&self, region: RegionName) -> Epoch {
         let mut state = self.agent.state.lock();

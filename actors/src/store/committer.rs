@@ -280,9 +280,7 @@ fn cut(shared: &Shared, share: &Share, on_disk: &mut OnDisk, batch: &mut Batch) 
     if free < CUT_FRAMES {
         return;
     }
-    if on_disk.letters.last().is_some_and(|(lsn, _)| *lsn <= share.low_water) {
-        mail::put(Vec::new(), agent, on_disk, batch);
-    }
+    mail::drop_delivered(share.low_water, on_disk, batch);
     for frame in on_disk.frames.drain(..free) {
         keys::delete_spanning(batch, &keys::frame(agent, frame.first), frame.chunks);
         on_disk.dropped = frame.last;

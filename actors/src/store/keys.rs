@@ -57,6 +57,12 @@ pub fn frame(agent_name: &str, first: u64) -> Vec<u8> {
     key
 }
 
+pub fn letters(agent_name: &str, first: u64) -> Vec<u8> {
+    let mut key = agent(MAIL, agent_name);
+    key.extend_from_slice(&first.to_be_bytes());
+    key
+}
+
 /// Agent and region out of a key of a kind that has both.
 pub fn names(key: &[u8]) -> Option<(&str, &str)> {
     let mut parts = key.get(1..)?.splitn(3, |&byte| byte == 0);

@@ -11,7 +11,7 @@ use super::engine::{Batch, Engine, after_prefix};
 use super::error::EngineError;
 use super::journal::{Entry, FrameSpan, Meta, unpack};
 use super::keys;
-use super::mail;
+use super::mail::Bundle;
 use super::open::Loss;
 use super::records::Sealed;
 use super::root_slot::RootSlot;
@@ -194,14 +194,13 @@ impl<'a> AgentLoad<'a> {
     }
 
     fn read_mail(&mut self) -> Result<(), EngineError> {
-        let key = keys::agent(keys::MAIL, self.name);
-        let Some(found) = keys::spanning(self.engine, &key)?.remove(&key) else { return Ok(()) };
-        self.on_disk.letter_chunks = found.chunks;
-        match found.content.as_deref().and_then(mail::read) {
-            Some(letters) => self.on_disk.letters = letters,
-            None => {
-                keys::delete_spanning(&mut self.to.fix, &key, found.chunks);
-                self.lose("signals that waited for rooms that were down: they can't be read".into());
+        for (key, found) in keys::spanning(self.engine, &keys::agent(keys::MAIL, self.name))? {
+            match found.content.as_deref().and_then(|content| Bundle::of(key.clone(), content, found.chunks)) {
+                Some(bundle) => self.on_disk.mail.push(bundle),
+                None => {
+                    keys::delete_spanning(&mut self.to.fix, &key, found.chunks);
+                    self.lose("signals that waited for rooms that were down: they can't be read".into());
+                }
             }
         }
         Ok(())

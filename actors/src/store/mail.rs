@@ -1,6 +1,7 @@
 //! Mail of rooms that don't read it, taken out of the journal: one letter for a room that is down must not keep all that
 //! was written after it.
 
+use std::collections::BTreeSet;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 
@@ -9,19 +10,41 @@ use maxim_bus::ids::Lsn;
 use super::agent::{Agent, OnDisk};
 use super::codec::{Reader, Writer};
 use super::engine::{Batch, Engine};
+use super::error::EngineError;
 use super::journal::unpack;
 use super::keys;
 
-/// Where more mail than this is unread, it stays in the journal: copying it would cost more than reading on.
+/// Letters that are copied at once, at most; the journal is kept from the next one on until it is its turn.
 const CARRIED: usize = 256;
 
 /// A signal that some room has yet to hear, by its LSN.
 pub type Letter = (u64, Arc<[u8]>);
 
+/// Letters that were carried together and stand in one place, until all of them are read.
+pub struct Bundle {
+    key: Vec<u8>,
+    chunks: u16,
+    /// Ascending.
+    lsns: Vec<u64>,
+}
+
+impl Bundle {
+    /// None when it can't be read.
+    pub fn of(key: Vec<u8>, content: &[u8], chunks: u16) -> Option<Self> {
+        let lsns = read(content)?.into_iter().map(|(lsn, _)| lsn).collect();
+        Some(Self { key, chunks, lsns })
+    }
+
+    fn is_read(&self, unread: &Unread) -> bool {
+        self.lsns.iter().all(|lsn| *lsn < unread.below && unread.lsns.binary_search(lsn).is_err())
+    }
+}
+
 /// What is unread of a part of the journal that is late.
 pub struct Unread {
     /// The part ends before this LSN.
     below: u64,
+    /// Ascending.
     lsns: Vec<u64>,
 }
 
@@ -31,12 +54,12 @@ impl Unread {
         let below = below?;
         let ask = agent.unread.lock().clone()?;
         let lsns = catch_unwind(AssertUnwindSafe(|| ask(Lsn(below)))).ok()??;
-        (lsns.len() <= CARRIED).then(|| Self { below, lsns: lsns.into_iter().map(|lsn| lsn.0).collect() })
+        Some(Self { below, lsns: lsns.into_iter().map(|lsn| lsn.0).collect() })
     }
 }
 
-/// Writes the unread letters into a place of their own. The LSN up to which the journal is then needed by nobody's inbox;
-/// none when a letter could not be read.
+/// Writes unread letters into a place of their own, each once. The LSN up to which the journal is then needed by nobody's
+/// inbox; none when a letter could not be read.
 pub fn carry(
     unread: &Unread,
     engine: &dyn Engine,
@@ -44,38 +67,64 @@ pub fn carry(
     on_disk: &mut OnDisk,
     batch: &mut Batch,
 ) -> Option<u64> {
-    let find = |lsn: u64| match on_disk.letters.binary_search_by_key(&lsn, |(lsn, _)| *lsn) {
-        Ok(at) => Some(on_disk.letters[at].1.clone()),
-        Err(_) => in_journal(lsn, engine, agent, on_disk),
-    };
-    let letters = unread.lsns.iter().map(|lsn| Some((*lsn, find(*lsn)?))).collect::<Option<Vec<Letter>>>()?;
-    put(letters, agent, on_disk, batch);
-    Some(unread.below.saturating_sub(1))
+    let carried: BTreeSet<u64> = on_disk.mail.iter().flat_map(|bundle| &bundle.lsns).copied().collect();
+    let fresh: Vec<u64> = unread.lsns.iter().filter(|lsn| !carried.contains(lsn)).copied().collect();
+    let (now, later) = fresh.split_at(fresh.len().min(CARRIED));
+    if let Some(first) = now.first() {
+        let letters = in_journal(now, engine, agent, on_disk)?;
+        let key = keys::letters(agent, *first);
+        let chunks = keys::put_spanning(batch, &key, &write(&letters), 0);
+        on_disk.mail.push(Bundle { key, chunks, lsns: now.to_vec() });
+    }
+    drop_read(on_disk, batch, |bundle| bundle.is_read(unread));
+    Some(later.first().unwrap_or(&unread.below).saturating_sub(1))
 }
 
-/// Replaces the letters that are kept.
-pub fn put(letters: Vec<Letter>, agent: &str, on_disk: &mut OnDisk, batch: &mut Batch) {
-    if letters == on_disk.letters {
-        return;
-    }
-    let key = keys::agent(keys::MAIL, agent);
-    if letters.is_empty() {
-        keys::delete_spanning(batch, &key, on_disk.letter_chunks);
-        on_disk.letter_chunks = 0;
-    } else {
-        on_disk.letter_chunks = keys::put_spanning(batch, &key, &write(&letters), on_disk.letter_chunks);
-    }
-    on_disk.letters = letters;
+/// Lets go of the bundles that everybody has read.
+pub fn drop_delivered(low_water: u64, on_disk: &mut OnDisk, batch: &mut Batch) {
+    drop_read(on_disk, batch, |bundle| bundle.lsns.last().is_none_or(|last| *last <= low_water));
 }
 
-fn in_journal(lsn: u64, engine: &dyn Engine, agent: &str, on_disk: &OnDisk) -> Option<Arc<[u8]>> {
-    let at = on_disk.frames.partition_point(|frame| frame.last < lsn);
-    let key = keys::frame(agent, on_disk.frames.get(at)?.first);
-    let found = keys::spanning(engine, &key).ok()?.remove(&key)?;
-    let (_, entries) = unpack(&found.content?, found.chunks)?;
-    let entry = entries.into_iter().find(|entry| (entry.lsn + 1..=entry.last()).contains(&lsn))?;
-    let nth = usize::try_from(lsn - entry.lsn - 1).ok()?;
-    entry.emissions.into_iter().nth(nth)
+fn drop_read(on_disk: &mut OnDisk, batch: &mut Batch, is_read: impl Fn(&Bundle) -> bool) {
+    on_disk.mail.retain(|bundle| {
+        let goes = is_read(bundle);
+        if goes {
+            keys::delete_spanning(batch, &bundle.key, bundle.chunks);
+        }
+        !goes
+    });
+}
+
+/// All letters that were carried and whose place in the journal is gone, ascending.
+pub fn cut_away(engine: &dyn Engine, agent: &str, dropped: u64) -> Result<Vec<Letter>, EngineError> {
+    let mut letters = Vec::new();
+    for (key, found) in keys::spanning(engine, &keys::agent(keys::MAIL, agent))? {
+        let damaged = || EngineError::Damaged(format!("the letters at {}", String::from_utf8_lossy(&key)));
+        letters.extend(found.content.as_deref().and_then(read).ok_or_else(damaged)?);
+    }
+    letters.retain(|(lsn, _)| *lsn <= dropped);
+    letters.sort_by_key(|(lsn, _)| *lsn);
+    Ok(letters)
+}
+
+/// The letters at these LSNs, ascending. Each frame is read once.
+fn in_journal(lsns: &[u64], engine: &dyn Engine, agent: &str, on_disk: &OnDisk) -> Option<Vec<Letter>> {
+    let mut letters = Vec::with_capacity(lsns.len());
+    let mut rest = lsns;
+    while let Some(lsn) = rest.first() {
+        let span = on_disk.frames.get(on_disk.frames.partition_point(|frame| frame.last < *lsn))?;
+        let (here, later) = rest.split_at(rest.partition_point(|lsn| *lsn <= span.last));
+        let key = keys::frame(agent, span.first);
+        let found = keys::spanning(engine, &key).ok()?.remove(&key)?;
+        let (_, entries) = unpack(&found.content?, found.chunks)?;
+        for lsn in here {
+            let entry = entries.get(entries.partition_point(|entry| entry.last() < *lsn))?;
+            let nth = usize::try_from(lsn.checked_sub(entry.lsn + 1)?).ok()?;
+            letters.push((*lsn, entry.emissions.get(nth)?.clone()));
+        }
+        rest = later;
+    }
+    Some(letters)
 }
 
 fn write(letters: &[Letter]) -> Vec<u8> {
@@ -89,7 +138,7 @@ fn write(letters: &[Letter]) -> Vec<u8> {
 }
 
 /// `None` when it can't be read.
-pub fn read(content: &[u8]) -> Option<Vec<Letter>> {
+fn read(content: &[u8]) -> Option<Vec<Letter>> {
     let mut from = Reader(content);
     (0..from.count()?).map(|_| Some((from.varint()?, from.bytes()?.into()))).collect()
 }

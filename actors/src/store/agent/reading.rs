@@ -8,6 +8,7 @@ use maxim_bus::ids::{Lsn, RegionName};
 use super::super::error::{EngineError, NotDurable, StoreError};
 use super::super::journal::{Cursors, unpack};
 use super::super::keys;
+use super::super::mail;
 use super::super::pack::Pack;
 use super::super::records::{KeyRange, Merging, Records, RunCursor, Sealed, Source, Value};
 use super::AgentStore;
@@ -53,11 +54,9 @@ impl AgentStore {
         };
         let on_disk_below = waiting.first().map_or(next, |entry| entry.lsn);
         let mut found = kept;
-        {
-            let on_disk = self.agent.on_disk.lock();
-            let cut_away = on_disk.letters.iter().filter(|(lsn, _)| *lsn <= on_disk.dropped);
-            found.extend(cut_away.map(|(lsn, bytes)| (Lsn(*lsn), bytes.clone())));
-        }
+        let dropped = self.agent.on_disk.lock().dropped;
+        let cut_away = mail::cut_away(&*backing, self.agent.id.as_str(), dropped)?;
+        found.extend(cut_away.into_iter().map(|(lsn, bytes)| (Lsn(lsn), bytes)));
         let prefix = keys::agent(keys::FRAME, self.agent.id.as_str());
         for (key, frame) in keys::spanning(&*backing, &prefix)? {
             let first = key.last_chunk().map_or(0, |lsn: &[u8; 8]| u64::from_be_bytes(*lsn));

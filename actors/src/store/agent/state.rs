@@ -9,7 +9,7 @@ use parking_lot::Mutex;
 
 use super::super::codec::Writer;
 use super::super::journal::{Cursors, Entry, FrameSpan, Meta};
-use super::super::mail::Letter;
+use super::super::mail::Bundle;
 use super::super::records::Records;
 use super::super::root_slot::Events;
 use super::super::watermark::Watermark;
@@ -147,9 +147,8 @@ pub struct OnDisk {
     pub frames: VecDeque<FrameSpan>,
     /// Bytes of them all.
     pub frame_bytes: usize,
-    /// Unread letters that were taken out of the journal, ascending, and the chunks that they take.
-    pub letters: Vec<Letter>,
-    pub letter_chunks: u16,
+    /// Unread letters that were taken out of the journal, oldest bundle first.
+    pub mail: Vec<Bundle>,
     pub regions: BTreeMap<Arc<str>, RegionOnDisk>,
     /// Last LSN in the journal.
     pub end: u64,

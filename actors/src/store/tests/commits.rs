@@ -344,6 +344,55 @@ fn one_unread_letter_does_not_keep_the_journal_and_is_still_delivered() {
     assert!(agent.undelivered().expect("reads").iter().all(|(lsn, _)| *lsn > letter), "read letters go");
 }
 
+/// A room stays down while everybody else goes on, and much is said to it.
+#[test]
+fn many_unread_letters_do_not_keep_the_journal_and_are_delivered_in_their_order() {
+    const LETTERS: u32 = 700;
+    let home = Home::Memory(crate::store::MemoryEngine::default());
+    let store = home.open();
+    let agent = ada(&store);
+    let letters = Arc::new(parking_lot::Mutex::new(Vec::<Lsn>::new()));
+    let (first, told) = (letters.clone(), letters.clone());
+    agent.set_low_water(move || first.lock().first().map_or(Lsn(u64::MAX), |letter| Lsn(letter.0 - 1)));
+    agent.set_unread(move |below| Some(told.lock().iter().filter(|letter| **letter < below).copied().collect()));
+    for turn in 0..LETTERS {
+        let root = (turn % 2 == 0).then(|| turn.to_le_bytes().to_vec());
+        let letter = turn.to_le_bytes().to_vec();
+        let made = Commit { emissions: vec![vec![7; 80 << 10].into(), letter.into()], root, ..commit(&agent, GATE) };
+        letters.lock().push(Lsn(agent.accept(made, |_| ()).expect("accepted").first_emission.0 + 1));
+        settle(&agent);
+    }
+    let check = |agent: &AgentStore, read: usize| {
+        let kept = agent.undelivered().expect("reads");
+        let journal = kept.iter().filter(|(_, bytes)| bytes.len() > 4).count();
+        assert!(journal < 400, "{journal} of {LETTERS} turns are still in the journal");
+        let found: Vec<(Lsn, u32)> = kept
+            .iter()
+            .filter_map(|(lsn, bytes)| Some((*lsn, u32::from_le_bytes((**bytes).try_into().ok()?))))
+            .collect();
+        assert!(found.is_sorted());
+        let unread = (0..LETTERS).zip(letters.lock().iter().copied().collect::<Vec<_>>()).skip(read);
+        assert!(unread.map(|(turn, lsn)| (lsn, turn)).all(|letter| found.contains(&letter)), "none is lost");
+        found.len()
+    };
+    check(&agent, 0);
+    store.close().expect("closes");
+    let store = home.open();
+    let agent = ada(&store);
+    assert_eq!(check(&agent, 0), LETTERS as usize, "each comes once");
+    assert!(store.verify().is_sound(), "{:?}", store.verify());
+    // The room is up again, and has read all but the last.
+    let last = letters.lock().last().copied().expect("a letter");
+    agent.set_low_water(move || Lsn(last.0 - 1));
+    for _ in 0..60 {
+        let made = Commit { emissions: vec![vec![7; 400 << 10].into()], ..commit(&agent, GATE) };
+        agent.accept(made, |_| ()).expect("accepted");
+        settle(&agent);
+    }
+    let left = check(&agent, LETTERS as usize - 1);
+    assert!(left < LETTERS as usize / 2, "{left} letters are still kept");
+}
+
 #[test]
 fn a_region_without_a_second_root_keeps_all_its_events() {
     for home in Home::all() {

@@ -45,8 +45,10 @@ fn the_tail_is_bounded_while_the_disk_is_full() {
     assert!(matches!(refused, AcceptError::Full { limit: 100_000, .. }), "{refused}");
     let accepted = agent.recover(GATE).expect("recovers").events.len();
     assert!((80..100).contains(&accepted), "{accepted}");
+    assert!(agent.is_full(), "who was refused needn't ask at once");
     store.faults().restore();
     until("room again", || agent.durable() == agent.head());
+    assert!(!agent.is_full());
     agent.accept(Commit { events: vec![vec![1; 1000]], ..commit(&agent, GATE) }, |_| ()).expect("accepted");
     settle(&agent);
     store.close().expect("closes");
