@@ -22,6 +22,8 @@ pub(super) struct Block {
     pub bytes: Arc<[u8]>,
     pub base: u32,
     pub documents: u32,
+    /// Its earliest and its latest document, in microseconds since 1970.
+    span: (i64, i64),
 }
 
 /// What is read of a block once, when it is loaded.
@@ -76,6 +78,22 @@ pub(super) fn open(bytes: &[u8], block: u32) -> Result<Opened, DamagedSegment> {
 }
 
 impl Block {
+    /// `times` of its documents, in their order.
+    pub(super) fn new(bytes: Arc<[u8]>, base: u32, times: &[i64]) -> Self {
+        let span = times.iter().fold((i64::MAX, i64::MIN), |(first, last), time| (first.min(*time), last.max(*time)));
+        Self { bytes, base, documents: times.len() as u32, span }
+    }
+
+    /// When its latest document was, in microseconds since 1970.
+    pub(super) fn latest(&self) -> i64 {
+        self.span.1
+    }
+
+    /// Whether some document may be of this time, both ends included.
+    pub(super) fn overlaps(&self, (from, to): (i64, i64)) -> bool {
+        self.span.0 <= to && self.span.1 >= from
+    }
+
     fn member(&self, place: Place, i: usize) -> u16 {
         let at = place.at as usize + 2 * i;
         self.bytes.get(at..).and_then(|rest| rest.first_chunk()).map_or(u16::MAX, |two| u16::from_le_bytes(*two))

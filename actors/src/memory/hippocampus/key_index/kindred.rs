@@ -74,7 +74,7 @@ impl KeyIndex {
     fn newest_with(&self, keys: &[&str], before: u32, most: usize) -> Vec<u32> {
         let keys: Vec<String> = keys.iter().map(|key| (*key).to_owned()).collect();
         let mut found = Vec::with_capacity(most);
-        self.visit_keys(&keys, (i64::MIN, i64::MAX), &mut |ordinal| {
+        self.visit_keys(&keys, (i64::MIN, i64::MAX), &|_| true, &mut |ordinal| {
             let document = self.documents[ordinal as usize];
             if document < before {
                 found.push(document);

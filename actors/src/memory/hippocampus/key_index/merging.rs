@@ -52,7 +52,7 @@ impl KeyIndex {
             let places = self.directory.entry(key).or_default();
             places.insert(places.partition_point(|other| other.block < place.block), place);
         }
-        let block = Block { bytes: merged, base, documents: opened.documents.len() as u32 };
+        let block = Block::new(merged, base, &opened.times);
         self.blocks.splice(parts, [block]);
         Ok(())
     }

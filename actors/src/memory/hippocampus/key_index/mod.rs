@@ -9,7 +9,9 @@ mod kindred;
 mod merging;
 mod traits;
 
-use std::collections::HashMap;
+use std::cell::Cell;
+use std::cmp::Reverse;
+use std::collections::{BinaryHeap, HashMap};
 use std::sync::Arc;
 
 use jiff::Timestamp;
@@ -39,7 +41,7 @@ pub struct KeyIndex {
     /// Microseconds since 1970.
     times: Vec<i64>,
     traits: Traits,
-    /// Some document is older than the one before it: the newest by time must be searched for.
+    /// Some document is older than the one before it, as after an import: the newest by time must be searched for.
     out_of_order: bool,
     /// Sorted.
     dead: Vec<u32>,
@@ -129,25 +131,35 @@ impl KeyIndex {
 
     /// Documents that pass the filter, newest first, at most `limit`. The filter's words and limit are not looked at.
     pub fn find(&self, filter: &Filter, limit: usize) -> Vec<u32> {
-        let mut found = Vec::new();
-        let enough = if self.out_of_order { usize::MAX } else { limit };
+        self.newest(filter, limit).0
+    }
+
+    /// The same, and how many that pass were looked at.
+    fn newest(&self, filter: &Filter, limit: usize) -> (Vec<u32>, usize) {
+        // The oldest first; of those that were not added in the order of time, the newest may come last.
+        let mut newest = BinaryHeap::new();
+        let (enough, mut looked) = (Cell::new(i64::MIN), 0);
         if limit > 0 {
-            self.visit(filter, &mut |ordinal| {
-                found.push(ordinal);
-                found.len() < enough
+            self.visit(filter, &|latest| latest >= enough.get(), &mut |ordinal| {
+                looked += 1;
+                newest.push(Reverse((self.times[ordinal as usize], ordinal)));
+                if newest.len() > limit {
+                    newest.pop();
+                }
+                if let Some(Reverse((oldest, _))) = newest.peek().filter(|_| newest.len() == limit) {
+                    enough.set(*oldest);
+                }
+                self.out_of_order || newest.len() < limit
             });
         }
-        if self.out_of_order {
-            found.sort_unstable_by_key(|o| std::cmp::Reverse((self.times[*o as usize], *o)));
-            found.truncate(limit);
-        }
-        found.into_iter().map(|ordinal| self.documents[ordinal as usize]).collect()
+        let newest = newest.into_sorted_vec();
+        (newest.into_iter().map(|Reverse((_, ordinal))| self.documents[ordinal as usize]).collect(), looked)
     }
 
     /// All documents that pass, ascending, for a ranked search among them.
     pub fn matching(&self, filter: &Filter) -> Vec<u32> {
         let mut found = Vec::new();
-        self.visit(filter, &mut |ordinal| {
+        self.visit(filter, &|_| true, &mut |ordinal| {
             found.push(self.documents[ordinal as usize]);
             true
         });
@@ -155,15 +167,22 @@ impl KeyIndex {
         found
     }
 
-    /// Ordinals that pass, from the last added to the first, while `take` returns true.
-    fn visit(&self, filter: &Filter, take: &mut dyn FnMut(u32) -> bool) {
+    /// Ordinals that pass, block after block from the one with the latest document on, while `wants` says of when that was
+    /// (microseconds since 1970) that it may matter, and `take` returns true.
+    fn visit(&self, filter: &Filter, wants: &dyn Fn(i64) -> bool, take: &mut dyn FnMut(u32) -> bool) {
         let micros = |time: Option<Timestamp>, open: i64| time.map_or(open, Timestamp::as_microsecond);
         let time = (micros(filter.time_after, i64::MIN), micros(filter.time_before, i64::MAX));
-        self.visit_keys(&filter.keys(), time, take);
+        self.visit_keys(&filter.keys(), time, wants, take);
     }
 
     /// The same by keys, and times in microseconds.
-    fn visit_keys(&self, keys: &[String], (from, to): (i64, i64), take: &mut dyn FnMut(u32) -> bool) {
+    fn visit_keys(
+        &self,
+        keys: &[String],
+        (from, to): (i64, i64),
+        wants: &dyn Fn(i64) -> bool,
+        take: &mut dyn FnMut(u32) -> bool,
+    ) {
         let mut pass = |ordinal: u32| {
             let o = ordinal as usize;
             let alive = self.dead.is_empty() || self.dead.binary_search(&self.documents[o]).is_err();
@@ -180,38 +199,29 @@ impl KeyIndex {
             }
         }
         lists.sort_by_key(|places| places.len());
-        match lists.split_first() {
-            None => {
-                let _ = self.blocks.iter().rev().all(|b| !self.overlaps(b, from, to) || b.common(&[], &mut pass));
+        let (mut blocks, others): (Vec<(&Block, Option<Place>)>, _) = match lists.split_first() {
+            None => (self.blocks.iter().map(|block| (block, None)).collect(), &[][..]),
+            Some((fewest, others)) => {
+                (fewest.iter().map(|place| (&self.blocks[place.block as usize], Some(*place))).collect(), others)
             }
-            Some((fewest, others)) => self.visit_blocks(fewest, others, (from, to), &mut pass),
+        };
+        if self.out_of_order {
+            blocks.sort_by_key(|(block, _)| block.latest());
         }
-    }
-
-    fn visit_blocks(&self, fewest: &[Place], others: &[&[Place]], time: (i64, i64), pass: &mut dyn FnMut(u32) -> bool) {
-        let mut places = Vec::with_capacity(others.len() + 1);
-        for place in fewest.iter().rev() {
-            places.clear();
-            places.push(*place);
-            for other in others {
-                if let Ok(at) = other.binary_search_by_key(&place.block, |p| p.block) {
-                    places.push(other[at]);
-                }
-            }
-            let block = &self.blocks[place.block as usize];
-            let complete = places.len() == others.len() + 1;
-            if complete && self.overlaps(block, time.0, time.1) && !block.common(&places, pass) {
+        let mut places = Vec::with_capacity(keys.len());
+        for (block, place) in blocks.into_iter().rev() {
+            if !wants(block.latest()) {
                 return;
             }
-        }
-    }
-
-    /// In order of time a block's ends bound it; otherwise it has to be looked into.
-    fn overlaps(&self, block: &Block, from: i64, to: i64) -> bool {
-        let times = &self.times[block.base as usize..(block.base + block.documents) as usize];
-        match (times.first(), times.last()) {
-            (Some(first), Some(last)) => self.out_of_order || (*first <= to && *last >= from),
-            _ => false,
+            places.clear();
+            places.extend(place);
+            for other in others {
+                let at = place.and_then(|place| other.binary_search_by_key(&place.block, |p| p.block).ok());
+                places.extend(at.map(|at| other[at]));
+            }
+            if places.len() == keys.len() && block.overlaps((from, to)) && !block.common(&places, &mut pass) {
+                return;
+            }
         }
     }
 
@@ -274,7 +284,7 @@ impl KeyIndex {
         if let Ok(opened) = block::open(&bytes, block) {
             self.enter(opened.keys);
         }
-        self.blocks.push(Block { bytes: bytes.clone(), base: start, documents: count as u32 });
+        self.blocks.push(Block::new(bytes.clone(), start, &self.times[start as usize..end as usize]));
         self.sealed = end;
         bytes
     }
@@ -305,7 +315,7 @@ impl KeyIndex {
                 index.append(document, time);
             }
             index.sealed = index.documents.len() as u32;
-            let block = Block { bytes, base, documents: index.sealed - base };
+            let block = Block::new(bytes, base, &index.times[base as usize..]);
             index.enter_traits(&block, &opened.keys);
             index.blocks.push(block);
             index.enter(opened.keys);

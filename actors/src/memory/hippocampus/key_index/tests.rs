@@ -84,6 +84,42 @@ fn newest_means_by_time_even_when_old_episodes_are_added_later() {
     );
 }
 
+/// A life of a long time ago is taken in by one that goes on.
+#[test]
+fn a_history_that_is_taken_in_later_makes_no_look_up_linear() {
+    let (lived, history) = (20_000, 20_000);
+    let mut index = KeyIndex::new();
+    let at = |n: u32| if n < lived { history + n } else { n - lived };
+    for n in 0..lived + history {
+        index.add(n, &episode(at(n))).expect("ascending");
+        index.seal();
+    }
+    let closed = KeyIndex::from_segments(index.segments().cloned().collect()).expect("sound");
+    let expected = |holds: &dyn Fn(u32) -> bool, documents: usize| {
+        let mut all: Vec<u32> = (0..documents as u32).filter(|n| holds(at(*n))).collect();
+        all.sort_by_key(|n| std::cmp::Reverse((at(*n), *n)));
+        all
+    };
+    let cases: [(Filter, &dyn Fn(u32) -> bool); 4] = [
+        (filter(json!({})), &|_| true),
+        (filter(json!({"object": "cup"})), &|_| true),
+        (filter(json!({"goal": "goal 3", "mode": "active"})), &|n| n % 5 == 3 && n % 2 == 0),
+        (filter(json!({"time_before": "1970-01-08T00:00:00Z"})), &|n| n <= 7 * 24 * 60),
+    ];
+    for (filter, holds) in &cases {
+        for index in [&index, &closed] {
+            let expected = expected(holds, index.len());
+            for limit in [1, 7, 5_000, usize::MAX] {
+                let (found, looked) = index.newest(filter, limit);
+                assert_eq!(found, expected[..expected.len().min(limit)], "{filter:?}, {limit}");
+                // Of the block in which the search ends, and of what isn't sealed yet, all are looked at.
+                let most = limit.saturating_add(2 * SEGMENT_DOCUMENTS + HELD_OPEN);
+                assert!(looked <= most, "{filter:?}: {looked} were looked at for {limit}");
+            }
+        }
+    }
+}
+
 #[test]
 fn an_episode_is_found_by_its_outcome_once_it_came_and_not_after_removal() {
     let mut index = KeyIndex::new();
