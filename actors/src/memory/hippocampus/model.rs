@@ -167,6 +167,20 @@ fn told(value: &Value) -> Option<String> {
     }
 }
 
+/// Tools that only speak, each with the parameter that holds the words. These may repeat what was recalled, and what is
+/// remembered must not be found again by having been said: it would speak for itself.
+const SPOKEN: [(&str, &str); 4] =
+    [("say", "text"), ("speak", "text"), ("send_message", "body"), ("call_user", "message")];
+
+/// Whether a tool only speaks.
+pub fn is_speech(tool: &str) -> bool {
+    SPOKEN.iter().any(|(speaks, _)| *speaks == tool)
+}
+
+fn is_spoken(tool: &str, param: &str) -> bool {
+    SPOKEN.contains(&(tool, param))
+}
+
 impl EpisodicMemory {
     /// An open episode of own experience with nothing in it.
     pub fn new(id: impl Into<String>, created: Timestamp) -> Self {
@@ -228,8 +242,11 @@ impl EpisodicMemory {
         let mut words: Vec<&str> = self.perception.objects.iter().map(String::as_str).collect();
         words.extend(self.goal());
         words.extend(self.tool());
-        let params: Vec<String> =
-            self.action.iter().flat_map(|action| action.params.values().filter_map(told)).collect();
+        let params = self.action.iter().flat_map(|action| {
+            let own = action.params.iter().filter(|(name, _)| !is_spoken(&action.tool, name));
+            own.filter_map(|(_, value)| told(value))
+        });
+        let params: Vec<String> = params.collect();
         words.extend(params.iter().map(String::as_str));
         words.extend(self.outcome.as_ref().map(|outcome| outcome.result.as_str()).filter(|result| !result.is_empty()));
         words.extend((self.success() == Some(false)).then_some(FAILED));
@@ -259,6 +276,20 @@ mod tests {
         let episode: EpisodicMemory = serde_json::from_str(text).expect("defaults fill the rest");
         let expected = EpisodicMemory::new("e1", episode.created);
         assert_eq!(EpisodicMemory { last_accessed: episode.created, ..episode }, expected);
+    }
+
+    #[test]
+    fn it_is_not_found_by_what_it_only_said_itself() {
+        let found_by = |tool: &str, params: serde_json::Value| {
+            let mut episode = EpisodicMemory::new("e3", "2026-01-05T09:00:00Z".parse().expect("a time"));
+            let params = params.as_object().cloned().expect("an object");
+            episode.action = Some(Action { tool: tool.into(), params });
+            episode.further_words()
+        };
+        let told = serde_json::json!({"recipient": "bob", "body": "the key hangs in the shed"});
+        assert_eq!(found_by("send_message", told.clone()), "send_message bob");
+        assert_eq!(found_by("say", serde_json::json!({"text": "the key hangs in the shed"})), "say");
+        assert_eq!(found_by("note", told), "note the key hangs in the shed bob", "what is done is found by its words");
     }
 
     #[test]

@@ -17,7 +17,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value as Json;
 
 use super::capturing::situation;
-use super::model::{Action, CaptureReason, EpisodicMemory, Outcome};
+use super::model::{Action, CaptureReason, EpisodicMemory, Outcome, is_speech};
 use super::recalling::{CLIP, bus_trust};
 use super::region::{Hippocampus, HippocampusEvent, episode_key};
 use crate::region::{Hears, Pulse};
@@ -254,8 +254,8 @@ impl Hears<ToolResult> for Hippocampus {
         if result.tool == RESPOND {
             return;
         }
-        let is_hearsay = pulse.settings().hearsay.contains(&result.tool);
-        let words = if is_hearsay { String::new() } else { words_of(result) };
+        let is_told = is_speech(&result.tool) || pulse.settings().hearsay.contains(&result.tool);
+        let words = if is_told { String::new() } else { words_of(result) };
         let action = result.action;
         if let Some(late) = self.left_asked(turn, pulse).and_then(|ended| with_late(ended, result)) {
             self.take_end(&late, Some(&(action, words)), pulse);

@@ -279,7 +279,9 @@ mod tests {
     #[test]
     fn wider_frequencies_need_twice_the_coupling() {
         let rates = lorentzian(1000, 1.0);
-        for (coupling, r) in [(2.5, 0.44721359549995787), (4.0, FRAC_1_SQRT_2), (8.0, 0.8660254037844386)] {
+        let cases =
+            [(2.5, 0.44721359549995787), (3.0, 0.5773502691896258), (4.0, FRAC_1_SQRT_2), (8.0, 0.8660254037844386)];
+        for (coupling, r) in cases {
             near(mean_r(&rates, coupling, vec![0.0; 1000], 40.0, 60.0), r, 0.05);
         }
         assert!(mean_r(&rates, 1.0, spread(1000), 40.0, 60.0) < 0.1);
