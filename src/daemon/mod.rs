@@ -334,9 +334,9 @@ fn honour_request(folder: &DataFolder, latch: &StopLatch, at: Timestamp) {
     }
 }
 
-/// Waits until every room that was started runs.
+/// Waits until every room that was started runs, or was given up for now, which supervision has told by then.
 pub async fn until_up(agent: &AgentHandle) {
-    while !agent.supervision.is_up() {
+    while !agent.supervision.has_begun() {
         tokio::time::sleep(Duration::from_millis(1)).await;
     }
 }

@@ -32,14 +32,14 @@ fn records<T: DeserializeOwned>(store: &AgentStore, room: RegionName, prefix: &s
     Ok(found.iter().filter_map(|(_, bytes)| serde_json::from_slice(bytes).ok()).collect())
 }
 
-/// `GET /v1/dead-letters`: what each room failed on twice, in the order of the anatomy.
+/// `GET /v1/dead-letters`: what each room failed on twice, in the order of the anatomy, a room's newest first.
 pub async fn dead_letters(State(served): State<Arc<Served>>, request: Request) -> Answer {
     query_fields(&request, &[])?;
     let (store, parts) = (served.agent.frame.store.clone(), Arc::clone(&served.agent.parts));
     let letters = blocking(move || {
         let mut letters: Vec<DeadLetter> = Vec::new();
         for part in parts.iter() {
-            letters.extend(records(&store, part.name, DeadLetter::PREFIX)?);
+            letters.extend(records(&store, part.name, DeadLetter::PREFIX)?.into_iter().rev());
         }
         Ok(letters)
     })

@@ -4,7 +4,7 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use maxim_actors::region::{Heart, InputRecord, Order, Tap, WardState};
+use maxim_actors::region::{Heart, InputRecord, LOADING, Order, Tap, WardState};
 use maxim_bus::latch::{EffectKind, LatchState};
 use maxim_bus::signals::intent::IntentPermitted;
 use maxim_bus::signals::recall::{EnrichedPercept, MissingSection};
@@ -109,6 +109,17 @@ fn every_room_that_fails_too_often_is_held_and_comes_back_on_release() {
         live.eventually(name, || live.agent.supervision.is_up());
         assert!(live.say("please create a file back.txt with the text here").reply.is_some(), "{name}");
     }
+}
+
+#[test]
+fn a_room_that_can_not_be_rebuilt_keeps_nobody_from_the_rest() {
+    let live = agent();
+    let heart = live.heart("angular_gyrus");
+    heart.poison(LOADING, u32::MAX);
+    heart.order(Order::Kill);
+    live.eventually("it is given up", || heart.state() == WardState::Held);
+    assert!(live.agent.supervision.has_begun() && !live.agent.supervision.is_up());
+    assert!(live.say("please create a file beside.txt with the text here").reply.is_some());
 }
 
 #[test]

@@ -31,6 +31,8 @@ pub struct RegionActor<R: Region> {
     epoch: Epoch,
     /// Empty until its state is loaded, and after a failure.
     seat: Option<Seat<R>>,
+    /// The store took nothing more when it was last asked.
+    starved: bool,
 }
 
 impl<R: Region> Actor for RegionActor<R> {
@@ -168,6 +170,12 @@ impl<R: Region> ActorFuture<RegionActor<R>> for Pump {
             if let Some(pause) = post.heart.pause_left() {
                 return self.park(actor, Some(pause), task);
             }
+            // A load is dear, and what is decided then would find no place.
+            if actor.starved && post.frame.store.is_full() {
+                post.heart.pause_for(FULL_RETRY);
+                return self.park(actor, Some(FULL_RETRY), task);
+            }
+            actor.starved = false;
             if !actor.load(ctx) {
                 return Poll::Ready(());
             }
@@ -203,6 +211,7 @@ impl<R: Region> ActorFuture<RegionActor<R>> for Pump {
                     // What was decided is in the value but not in the store: load again once there is room.
                     post.inbox.give_back(actor.epoch, false);
                     actor.seat = None;
+                    actor.starved = true;
                     post.heart.pause_for(FULL_RETRY);
                     break;
                 }
@@ -284,7 +293,7 @@ impl<R: Region> Ward for Arc<Post<R>> {
                 return;
             }
             let inner = Arc::clone(&post);
-            *address = Some(Supervisor::start(move |_| RegionActor { post: inner, epoch, seat: None }));
+            *address = Some(Supervisor::start(move |_| RegionActor { post: inner, epoch, seat: None, starved: false }));
         });
     }
 }

@@ -34,6 +34,8 @@ use crate::store::{AcceptError, Commit, NotDurable};
 
 /// Operations that end in one turn before timers and neighbours run.
 const OPERATIONS_A_TURN: usize = 64;
+/// Where the numbers begin of what is said of an operation that was abandoned: it may have said something itself.
+const ABANDONED: u64 = 1 << 32;
 
 /// A hand or a mouth.
 pub trait Effector: Send + Sync + Sized + 'static {
@@ -256,14 +258,15 @@ impl<E: Effector> EffectorPost<E> {
         })
     }
 
-    fn hands(&self, epoch: Epoch) -> Arc<Hands> {
+    /// `said` is the number of the first thing that is said with them.
+    fn hands(&self, epoch: Epoch, said: u64) -> Arc<Hands> {
         Arc::new(Hands {
             frame: self.frame.clone(),
             name: E::NAME,
             epoch,
             heart: Arc::clone(&self.heart),
             supervision: Arc::clone(&self.supervision),
-            said: AtomicU64::new(0),
+            said: AtomicU64::new(said),
         })
     }
 
@@ -287,7 +290,7 @@ impl<E: Effector> EffectorPost<E> {
         self.heart.set_under_way(in_flight.len());
         drop(in_flight);
         let operation = Operation {
-            hands: self.hands(epoch),
+            hands: self.hands(epoch, 0),
             cause: envelope.meta.clone(),
             lsn: delivery.lsn,
             effector: Arc::clone(effector),
@@ -325,8 +328,12 @@ impl<E: Effector> EffectorPost<E> {
         tracing::warn!(effector = E::NAME, signal = &*envelope.meta.name, why, "an operation was abandoned");
         let Some((_, abandon)) = self.card.performs.get(envelope.body().name()) else { return };
         let told = catch_unwind(AssertUnwindSafe(|| {
-            let operation =
-                Operation { hands: self.hands(epoch), cause: envelope.meta.clone(), lsn, effector: self.make() };
+            let operation = Operation {
+                hands: self.hands(epoch, ABANDONED),
+                cause: envelope.meta.clone(),
+                lsn,
+                effector: self.make(),
+            };
             abandon(&envelope, why, &operation);
         }));
         if let Err(panic) = told {

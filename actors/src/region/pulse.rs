@@ -24,6 +24,13 @@ pub struct Pulse<'a, R: Region> {
     decided: Decided<R::Event>,
 }
 
+/// What is decided on.
+pub(super) enum Input<'a> {
+    Heard(&'a Envelope),
+    /// A deadline that has passed, with how many before it led to something at the very same time.
+    Tick(u64),
+}
+
 /// What a handler decided; becomes true when the commit is accepted.
 pub(super) struct Decided<E> {
     pub events: Vec<E>,
@@ -44,14 +51,16 @@ impl<'a, R: Region> Pulse<'a, R> {
     pub(super) fn new(
         agent: &'a AgentId,
         seed: u64,
-        heard: Option<&'a Envelope>,
+        input: Input<'a>,
         now: Timestamp,
         settings: &'a R::Settings,
         records: RecordView<'a>,
     ) -> Self {
-        let input = match heard {
-            Some(envelope) => *envelope.meta.id.0.as_bytes(),
-            None => i128::from(now.as_microsecond()).to_le_bytes(),
+        let (heard, input) = match input {
+            Input::Heard(envelope) => (Some(envelope), *envelope.meta.id.0.as_bytes()),
+            Input::Tick(before) => {
+                (None, ((i128::from(before) << 64) ^ i128::from(now.as_microsecond())).to_le_bytes())
+            }
         };
         let seed = StableHash::resume(seed).add(R::NAME.as_bytes()).add(&input).get();
         let decided = Decided { events: Vec::new(), records: Vec::new(), emissions: Vec::new(), found: Vec::new() };

@@ -149,6 +149,11 @@ impl<R: Region> Rig<R> {
         self.crash();
     }
 
+    #[cfg(test)]
+    pub(super) fn post(&self) -> &Arc<Post<R>> {
+        &self.post
+    }
+
     pub fn store(&self) -> &AgentStore {
         &self.post.frame.store
     }

@@ -15,7 +15,7 @@ use super::Region;
 use super::actor::panic_text;
 use super::heart::LOADING;
 use super::post::{Frame, Post};
-use super::pulse::{Decided, Pulse};
+use super::pulse::{Decided, Input, Pulse};
 use super::records::{Listed, Record, RecordView};
 use crate::store::{AcceptError, Accepted, Commit, Frozen, StoreError};
 
@@ -52,9 +52,14 @@ pub struct DeadLetter {
     pub turn: MessageId,
     pub why: String,
     pub at: Timestamp,
-    /// Its content, as far as it is text.
+    /// Its content, as far as it is text, up to 16 KiB.
     pub content: String,
 }
+
+/// Bytes of a dead letter's content that are kept.
+const LETTER_BYTES: usize = 16 << 10;
+/// Dead letters of a room that are kept, the newest.
+const LETTERS: usize = 256;
 
 impl DeadLetter {
     /// Records under this prefix are the shell's.
@@ -114,6 +119,9 @@ pub struct Seat<R: Region> {
     untold: u32,
     /// The region's next deadline, which changes with its state only.
     due: Option<Timestamp>,
+    /// The last tick that led to something, and how many such ones there were before it at that very time: a clock that
+    /// stands still must not make two of them draw the same ids.
+    ticked: (Timestamp, u64),
 }
 
 impl<R: Region> Seat<R> {
@@ -133,7 +141,17 @@ impl<R: Region> Seat<R> {
         post.heart.set_state_hash(hash);
         let backlog = Some(post.frame.store.head());
         let due = state.next_deadline(&post.settings);
-        Ok(Self { post, epoch, region: state, hash, snapshot_due: false, backlog, untold: 0, due })
+        Ok(Self {
+            post,
+            epoch,
+            region: state,
+            hash,
+            snapshot_due: false,
+            backlog,
+            untold: 0,
+            due,
+            ticked: (Timestamp::MIN, 0),
+        })
     }
 
     /// For replays: makes records be there that the room found when it was recorded and that nothing has written here.
@@ -245,6 +263,8 @@ impl<R: Region> Seat<R> {
     /// Buries the message that is leased: it failed twice.
     pub fn bury(post: &Post<R>, epoch: Epoch, lane: Lane, delivery: &Delivery, why: &str) -> Step {
         let meta = &delivery.envelope.meta;
+        let mut content = String::from_utf8_lossy(&delivery.envelope.body().encode()).into_owned();
+        content.truncate(content.floor_char_boundary(LETTER_BYTES));
         let letter = DeadLetter {
             region: R::NAME.into(),
             lsn: delivery.lsn,
@@ -253,17 +273,21 @@ impl<R: Region> Seat<R> {
             turn: meta.correlation,
             why: why.into(),
             at: post.frame.clock.now(),
-            content: String::from_utf8_lossy(&delivery.envelope.body().encode()).into_owned(),
+            content,
         };
         let key = format!("{}{}", DeadLetter::PREFIX, meta.id);
-        let record = (key.into_bytes(), Some(serde_json::to_vec(&letter).unwrap_or_default()));
+        // Ids are in the order of time, and so the letters.
+        let before = RecordView::new(&post.frame.store, R::NAME).prefixed(DeadLetter::PREFIX.as_bytes(), usize::MAX);
+        let too_many = (before.len() + 1).saturating_sub(LETTERS);
+        let mut records: Vec<_> = before.into_iter().take(too_many).map(|(key, _)| (key, None)).collect();
+        records.push((key.into_bytes(), Some(serde_json::to_vec(&letter).unwrap_or_default())));
         let commit = Commit {
             region: R::NAME,
             epoch,
             consumed: consumed(lane, delivery),
             events: Vec::new(),
             emissions: Vec::new(),
-            records: vec![record],
+            records,
             root: None,
             // The letter is the shell's and no part of the region's state.
             state_hash: post.frame.store.recover(R::NAME).map_or(0, |recovered| recovered.state_hash),
@@ -277,11 +301,20 @@ impl<R: Region> Seat<R> {
         }
     }
 
+    /// How many ticks at this time led to something.
+    fn ticks_at(&self, now: Timestamp) -> u64 {
+        if self.ticked.0 == now { self.ticked.1 + 1 } else { 0 }
+    }
+
     fn pulse<'a>(&'a self, post: &'a Post<R>, heard: Option<&'a Envelope>, now: Timestamp) -> Pulse<'a, R> {
         let frame = &post.frame;
         let records = RecordView::new(&frame.store, R::NAME);
         let records = if frame.tap.is_some() { records.witnessed() } else { records };
-        Pulse::new(&frame.agent, frame.seed, heard, now, &*post.settings, records)
+        let input = match heard {
+            Some(envelope) => Input::Heard(envelope),
+            None => Input::Tick(self.ticks_at(now)),
+        };
+        Pulse::new(&frame.agent, frame.seed, input, now, &*post.settings, records)
     }
 
     fn commit(
@@ -303,8 +336,16 @@ impl<R: Region> Seat<R> {
             return Step::Done;
         }
         self.untold = 0;
-        let events: Vec<Vec<u8>> =
-            decided.events.iter().map(|event| serde_json::to_vec(event).unwrap_or_default()).collect();
+        let events: Vec<Vec<u8>> = match decided.events.iter().map(serde_json::to_vec).collect() {
+            Ok(events) => events,
+            Err(error) => return Step::Refused(format!("what it decided can't be written down: {error}")),
+        };
+        debug_assert!(
+            events.iter().all(|event| serde_json::from_slice::<R::Event>(event).is_ok()),
+            "{} writes down what can't be read again, such as a number that isn't finite: {}",
+            R::NAME,
+            events.iter().map(|event| String::from_utf8_lossy(event)).collect::<Vec<_>>().join(", "),
+        );
         let mut hash = StableHash::resume(self.hash);
         for part in &events {
             hash = hash.add_long(part);
@@ -330,7 +371,7 @@ impl<R: Region> Seat<R> {
             events,
             emissions: journalled.map(|envelope| envelope.encoded()).collect(),
             records: decided.records,
-            root: self.snapshot_due.then(|| self.snapshot()),
+            root: if self.snapshot_due { self.snapshot() } else { None },
             state_hash: hash.get(),
         };
         let frame = &post.frame;
@@ -364,6 +405,9 @@ impl<R: Region> Seat<R> {
         });
         match accepted {
             Ok(accepted) => {
+                if input.is_none() {
+                    self.ticked = (now, self.ticks_at(now));
+                }
                 self.hash = hash.get();
                 post.heart.set_state_hash(self.hash);
                 self.snapshot_due = accepted.snapshot_due;
@@ -374,8 +418,10 @@ impl<R: Region> Seat<R> {
         }
     }
 
-    fn snapshot(&self) -> Vec<u8> {
-        serde_json::to_vec(&Root { state: &self.region }).unwrap_or_default()
+    /// None when it can't be written: then it stays with the root before and the events since.
+    fn snapshot(&self) -> Option<Vec<u8>> {
+        let written = serde_json::to_vec(&Root { state: &self.region });
+        written.inspect_err(|error| tracing::error!(region = R::NAME, %error, "its state can't be written down")).ok()
     }
 }
 
@@ -458,59 +504,4 @@ pub fn decision_hash(envelopes: &[Arc<Envelope>]) -> u64 {
 }
 
 #[cfg(test)]
-mod tests {
-    use maxim_bus::signals::bridges::EnergyChanged;
-    use maxim_bus::{RegionName, Stage};
-
-    use super::*;
-    use crate::region::rig::Rig;
-    use crate::region::{Card, Hears};
-    use crate::wiring;
-
-    /// Keeps the first of what it hears, and nothing of the rest.
-    #[derive(Clone, Debug, Default, Serialize, Deserialize)]
-    struct First(bool);
-
-    wiring!(First { hears: [EnergyChanged], back: [], emits: [] });
-
-    impl Region for First {
-        const NAME: RegionName = "first";
-        const STAGE: Stage = Stage::Memory;
-        type Event = ();
-        type Settings = ();
-
-        fn card() -> Card<Self> {
-            Self::wiring()
-        }
-
-        fn apply(&mut self, (): ()) {
-            self.0 = true;
-        }
-    }
-
-    impl Hears<EnergyChanged> for First {
-        fn hear(&self, _changed: &EnergyChanged, pulse: &mut Pulse<'_, Self>) {
-            if !self.0 {
-                pulse.keep(());
-            }
-        }
-    }
-
-    fn full() -> EnergyChanged {
-        EnergyChanged { level: 1.0, scarcest: String::new() }
-    }
-
-    #[test]
-    fn what_leads_to_nothing_is_written_only_now_and_then() {
-        let mut rig: Rig<First> = Rig::new((), |_, _| ());
-        let stood = |rig: &Rig<First>| (rig.store().head(), rig.store().cursors(First::NAME).data);
-        rig.send_at(Lsn(10), full());
-        assert_eq!(stood(&rig), (Lsn(1), Lsn(10)));
-        for lsn in 11..11 + u64::from(UNTOLD) {
-            rig.send_at(Lsn(lsn), full());
-        }
-        assert_eq!(stood(&rig), (Lsn(1), Lsn(10)), "no trace of them");
-        rig.send_at(Lsn(1_000), full());
-        assert_eq!(stood(&rig), (Lsn(2), Lsn(1_000)), "but the room says how far it is");
-    }
-}
+mod tests;

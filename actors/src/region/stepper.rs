@@ -77,7 +77,17 @@ impl<R: Region> RegionStepper<R> {
                 post.inbox.give_back(self.epoch, false);
             }
         }
-        self.seat = Seat::load(Arc::clone(post), self.epoch).ok();
+        let loaded = catch_unwind(AssertUnwindSafe(|| Seat::load(Arc::clone(post), self.epoch)));
+        let loaded =
+            loaded.map_err(|panic| panic_text(&*panic)).and_then(|seat| seat.map_err(|error| error.to_string()));
+        match loaded {
+            Ok(seat) => self.seat = Some(seat),
+            Err(why) => {
+                tracing::error!(region = R::NAME, why, "a room can't be rebuilt; the agent goes on without it");
+                self.seat = None;
+                post.heart.set_state(super::WardState::Held);
+            }
+        }
     }
 }
 
@@ -177,5 +187,61 @@ impl<E: Effector> Stepper for EffectorStepper<E> {
     fn step(&mut self) -> bool {
         let Some((effector, runtime)) = &self.effector else { return false };
         self.post.step(effector, self.epoch, runtime)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use maxim_bus::signals::bridges::EnergyChanged;
+    use maxim_bus::{RegionName, Stage};
+    use serde::{Deserialize, Serialize};
+
+    use super::*;
+    use crate::region::rig::Rig;
+    use crate::region::{Card, Hears, Pulse, RecordView, WardState};
+    use crate::wiring;
+
+    /// Takes one thing in, and can't be woken any more.
+    #[derive(Clone, Debug, Default, Serialize, Deserialize)]
+    struct Brittle(u32);
+
+    wiring!(Brittle { hears: [EnergyChanged], back: [], emits: [] });
+
+    impl Region for Brittle {
+        const NAME: RegionName = "brittle";
+        const STAGE: Stage = Stage::Memory;
+        type Event = ();
+        type Settings = ();
+
+        fn card() -> Card<Self> {
+            Self::wiring()
+        }
+
+        fn apply(&mut self, (): ()) {
+            self.0 += 1;
+        }
+
+        fn wake(&mut self, _: &RecordView<'_>, (): &()) {
+            assert_eq!(self.0, 0, "it can't be woken");
+        }
+    }
+
+    impl Hears<EnergyChanged> for Brittle {
+        fn hear(&self, _: &EnergyChanged, pulse: &mut Pulse<'_, Self>) {
+            assert_eq!(self.0, 0, "it takes no more");
+            pulse.keep(());
+        }
+    }
+
+    #[test]
+    fn a_room_that_can_not_be_rebuilt_is_held_and_its_mail_stays() {
+        let mut rig: Rig<Brittle> = Rig::new((), |_, _| ());
+        rig.send(EnergyChanged { level: 1.0, scarcest: String::new() });
+        let mut stepper = RegionStepper::new(Arc::clone(rig.post()));
+        // Only what it woke from was whole.
+        assert!(catch_unwind(AssertUnwindSafe(|| stepper.start())).is_err());
+        stepper.fail("a test");
+        assert!(!stepper.step() && stepper.next_deadline().is_none());
+        assert_eq!(rig.post().heart.state(), WardState::Held);
     }
 }

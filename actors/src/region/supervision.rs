@@ -226,6 +226,11 @@ impl Supervision {
         self.hearts().iter().all(|heart| heart.state() == WardState::Running)
     }
 
+    /// Each room has loaded its state, or was given up for now: one that can't be rebuilt keeps nobody from the rest.
+    pub fn has_begun(&self) -> bool {
+        self.hearts().iter().all(|heart| matches!(heart.state(), WardState::Running | WardState::Held))
+    }
+
     pub fn escalations(&self) -> u64 {
         self.escalations.load(Ordering::SeqCst)
     }
