@@ -64,7 +64,8 @@ pub enum Trust {
     Owner,
 }
 
-/// A message type. Its name and version are what the journal and the recorder know it by.
+/// A message type. Its name is what the journal and the recorder know it by; a field that is new has a default, and what
+/// means something else now gets another name.
 pub trait Signal: Serialize + Clone + fmt::Debug + Send + Sync + 'static {
     const NAME: &'static str;
     const STAGE: Stage;
