@@ -206,6 +206,12 @@ impl Inbox {
         journalled.map(|delivery| delivery.lsn).filter(|lsn| *lsn > Lsn(0) && *lsn < below).collect()
     }
 
+    /// The reader has dealt with all mail, has looked since it was last nudged, and sleeps until more comes.
+    pub fn is_awaited(&self) -> bool {
+        let state = self.state.lock();
+        state.depth() == 0 && state.leased.is_none() && state.waker.is_some()
+    }
+
     /// How many messages wait.
     pub fn depth(&self) -> usize {
         self.state.lock().depth()

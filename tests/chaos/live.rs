@@ -8,6 +8,7 @@ use std::sync::{Arc, Mutex, Once, OnceLock, mpsc};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
+use futures_util::future::join_all;
 use maxim::agent::{Agent, AgentHandle, AgentSettings, AgentWorld};
 use maxim::config::Settings;
 use maxim_actors::action::tools::{self, Hands, Tool, ToolOutcome, ToolRegistry, ToolSpec};
@@ -17,6 +18,7 @@ use maxim_actors::store::{StateStore, StoreOptions};
 use maxim_bus::latch::{Permit, StopLatch};
 use maxim_bus::signals::thought::TurnEnded;
 use maxim_bus::{AgentId, MessageId, RegionName, SharedClock, SystemClock, Trust, VirtualClock};
+use serde_json::json;
 use tempfile::TempDir;
 use tokio::runtime::Runtime;
 use tokio::sync::oneshot;
@@ -25,8 +27,6 @@ use super::static_model;
 
 /// Nothing in these tests takes this long on a working agent, however busy the machine is.
 pub const LIMIT: Duration = Duration::from_secs(30);
-/// An agent that has done nothing for this long does nothing more by itself.
-const QUIET: Duration = Duration::from_millis(40);
 /// How virtual time is pushed when nothing moves: past every deadline that a room can have.
 const PUSHES: [u64; 4] = [1, 61, 500, 700];
 
@@ -210,19 +210,20 @@ impl Live {
     }
 
     /// What moves when anything moves.
-    fn motion(&self) -> (u64, u64, usize) {
+    fn motion(&self) -> (u64, u64) {
         let handled = self.hearts().iter().map(|heart| heart.handled() + heart.restarts()).sum();
-        let depth = self.agent.frame.bus.inboxes().map(|inbox| inbox.counters().depth).sum();
-        (self.agent.frame.store.head().0, handled, depth)
+        (self.agent.frame.store.head().0, handled)
     }
 
-    /// True when nothing moves for a while, no mail waits, and no handler or operation is under way: what a busy machine
-    /// keeps waiting is not quiet.
+    /// True when no room does anything more before time passes or somebody says something: each sleeps until there is
+    /// mail, with no handler or operation under way, and nothing moved from the first that was looked at to the last.
     pub fn is_quiet(&self) -> bool {
         let before = self.motion();
-        std::thread::sleep(QUIET);
-        let waits = self.hearts().iter().any(|heart| heart.is_busy() || heart.under_way() > 0);
-        before == self.motion() && before.2 == 0 && !waits && self.agent.supervision.is_up()
+        let sleeps = |heart: &Arc<Heart>| !heart.is_busy() && heart.under_way() == 0;
+        self.agent.supervision.is_up()
+            && self.hearts().iter().all(sleeps)
+            && self.agent.frame.bus.inboxes().all(|inbox| inbox.is_awaited())
+            && self.motion() == before
     }
 
     /// Pushes virtual time; the rooms look at it at once.
@@ -245,13 +246,14 @@ impl Live {
                 return Some(found);
             }
             assert!(begun.elapsed() < LIMIT, "it neither came nor got lost; the rooms: {}", self.describe());
-            // A task that was woken and not run yet looks quiet too.
-            if (0..4).all(|_| self.is_quiet()) {
-                if let Some(found) = poll() {
-                    return Some(found);
-                }
-                self.push(*pushes.next()?);
+            if !self.is_quiet() {
+                std::thread::sleep(Duration::from_millis(1));
+                continue;
             }
+            if let Some(found) = poll() {
+                return Some(found);
+            }
+            self.push(*pushes.next()?);
         }
     }
 
@@ -315,17 +317,21 @@ impl Live {
         self.runtime.block_on(asked)
     }
 
-    /// Texts of the episodes that hold `word`.
-    pub fn recall(&self, word: &str) -> Vec<String> {
-        let asked = self.agent.outside.door.inquire("memory_recall", serde_json::json!({"query": word, "limit": 20}));
-        let answer = self.at_door(asked).expect("memory answers");
-        let results = answer.pointer("/results").and_then(|results| results.as_array().cloned()).unwrap_or_default();
-        results.iter().filter_map(|found| found["text"].as_str().map(str::to_owned)).collect()
+    /// For each word the texts of the episodes that hold it. All are asked for at once.
+    pub fn recall(&self, words: &[String]) -> Vec<Vec<String>> {
+        let door = &self.agent.outside.door;
+        let asked = words.iter().map(|word| door.inquire("memory_recall", json!({"query": word, "limit": 20})));
+        let answers = self.at_door(join_all(asked));
+        let texts = |answer: serde_json::Value| {
+            let results = answer["results"].as_array().cloned().unwrap_or_default();
+            results.iter().filter_map(|found| found["text"].as_str().map(str::to_owned)).collect()
+        };
+        answers.into_iter().map(|answer| texts(answer.expect("memory answers"))).collect()
     }
 
     /// What every room says of how much it holds.
     pub fn stats(&self) -> BTreeMap<String, serde_json::Value> {
-        let asked = self.agent.outside.door.inquire("system_stats", serde_json::json!({}));
+        let asked = self.agent.outside.door.inquire("system_stats", json!({}));
         let answer = self.at_door(asked).expect("the rooms report");
         let rooms = answer["regions"].as_object().cloned().unwrap_or_default();
         let mut rooms: BTreeMap<String, serde_json::Value> = rooms.into_iter().collect();

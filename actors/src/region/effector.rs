@@ -282,13 +282,14 @@ impl<E: Effector> EffectorPost<E> {
     /// Takes the next message and gives its operation, fenced. None when there is no mail.
     fn begin(&self, effector: &Arc<E>, epoch: Epoch) -> Option<(u64, LocalBoxFuture<'static, Ended>)> {
         let (_, delivery) = self.inbox.take(epoch)?;
-        self.inbox.done(epoch);
         let number = self.numbers.fetch_add(1, Ordering::SeqCst);
         let envelope = Arc::clone(&delivery.envelope);
         let mut in_flight = self.in_flight.lock();
         in_flight.insert(number, (Arc::clone(&envelope), delivery.lsn));
         self.heart.set_under_way(in_flight.len());
         drop(in_flight);
+        // It is under way before it is out of the inbox, so that an effector never looks idle between the two.
+        self.inbox.done(epoch);
         let operation = Operation {
             hands: self.hands(epoch, 0),
             cause: envelope.meta.clone(),
@@ -530,7 +531,6 @@ impl EffectorPump {
                 post.heart.rest(stamp);
                 return true;
             };
-            post.heart.end(stamp);
             if !actor.is_current() {
                 return true;
             }
@@ -542,6 +542,7 @@ impl EffectorPump {
                     actor.recover(&why);
                 }
             }
+            post.heart.end(stamp);
         }
         false
     }

@@ -196,6 +196,24 @@ fn a_push_after_parking_wakes_once_and_one_before_refuses_to_park() {
 }
 
 #[test]
+fn an_inbox_is_awaited_from_when_its_reader_parks_to_the_next_push_or_nudge() {
+    let inbox = inbox();
+    assert!(!inbox.is_awaited(), "nobody has looked");
+    assert!(inbox.park(READER, Waker::noop()));
+    assert!(inbox.is_awaited());
+    inbox.nudge();
+    assert!(!inbox.is_awaited(), "the reader hasn't looked since");
+    assert!(inbox.park(READER, Waker::noop()));
+    inbox.push(delivery(1, Word(1)));
+    inbox.take(READER).expect("mail");
+    assert!(!inbox.is_awaited());
+    assert!(inbox.park(READER, Waker::noop()), "no more mail");
+    assert!(!inbox.is_awaited(), "what is taken is not dealt with");
+    inbox.done(READER);
+    assert!(inbox.is_awaited());
+}
+
+#[test]
 fn no_push_is_slept_through_however_it_meets_the_parking() {
     let inbox = Arc::new(inbox());
     let (rounds, done) = (20_000u32, Arc::new(AtomicBool::new(false)));
