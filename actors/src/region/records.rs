@@ -122,6 +122,34 @@ impl<'a> RecordView<'a> {
         }
     }
 
+    /// Whether the record is there, its bytes unread.
+    #[allow(clippy::panic)] // as above
+    pub fn has(&self, key: &[u8]) -> bool {
+        let found = match &self.source {
+            Source::Live(store, region) => store.has_record(region, key),
+            Source::Frozen(frozen) => frozen.record(key).map(|found| found.is_some()),
+        };
+        found.unwrap_or_else(|error| panic!("{error}"))
+    }
+
+    /// Reads the record when it's asked for: for what a room is woken by and may never look at. [`Region::read_to_wake`] reads
+    /// it, and it must not change; what can't be read is told, and is none.
+    ///
+    /// [`Region::read_to_wake`]: super::Region::read_to_wake
+    pub fn later(&self, key: Vec<u8>) -> impl Fn() -> Option<Vec<u8>> + Send + Sync + 'static {
+        let read = match &self.source {
+            Source::Live(store, region) => Err(((*store).clone(), *region)),
+            Source::Frozen(_) => Ok(self.bytes(&key)),
+        };
+        move || match &read {
+            Ok(read) => read.clone(),
+            Err((store, region)) => {
+                let told = |error: &Unreadable| tracing::error!(%error, "a record can't be read");
+                store.record(region, &key).inspect_err(told).ok()?
+            }
+        }
+    }
+
     /// For who has a record in memory and rests on it: it is taken down where somebody takes down what is found.
     pub fn rests_on(&self, key: &[u8]) {
         if self.found.is_some() {

@@ -257,6 +257,11 @@ impl Owner {
         }
         // First, or whoever goes on accepting would keep it from ever ending.
         shared.all_agents().iter().for_each(|agent| agent.state.lock().closed = true);
+        if shared.trouble.get().is_none()
+            && let Err(error) = compact::compact_at_end(shared)
+        {
+            shared.counters.compaction_failed(error.to_string());
+        }
         shared.upkeep.stop();
         shared.work.stop(Stop::Drained);
         if shared.work.wait_ended(shared.options.close_limit) {

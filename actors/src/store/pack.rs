@@ -243,15 +243,17 @@ impl Pack {
         let (from, mut head) = (into.len(), [0; BLOCK_HEAD]);
         self.check_end(at)?;
         self.medium.read_at(at.offset, &mut head)?;
-        into.resize(from + at.length as usize, 0);
-        self.medium.read_at(at.offset + BLOCK_HEAD as u64, &mut into[from..])?;
-        if is_compressed(&head, &into[from..], at)? {
-            let body = uncompressed(&into[from..]);
-            let body = body.ok_or_else(|| damaged(at, "can't be unpacked"))?;
-            into.truncate(from);
-            into.extend_from_slice(&body);
+        let (body, length) = (at.offset + BLOCK_HEAD as u64, at.length as usize);
+        if head.starts_with(COMPRESSED) {
+            let mut stored = vec![0; length];
+            self.medium.read_at(body, &mut stored)?;
+            is_compressed(&head, &stored, at)?;
+            return unpack(&stored, into).ok_or_else(|| damaged(at, "can't be unpacked"));
         }
-        Ok(())
+        into.reserve_exact(length);
+        into.resize(from + length, 0);
+        self.medium.read_at(body, &mut into[from..])?;
+        is_compressed(&head, &into[from..], at).map(|_| ())
     }
 
     /// A block as it is in the file, head and all, its checksum verified.
@@ -387,12 +389,19 @@ fn is_compressed(head: &[u8], stored: &[u8], at: Pointer) -> Result<bool, Engine
     }
 }
 
-/// None for what is no such body.
-fn uncompressed(stored: &[u8]) -> Option<Vec<u8>> {
+/// Puts what was compressed behind what is there. None, and nothing put, for what is no such body.
+fn unpack(stored: &[u8], into: &mut Vec<u8>) -> Option<()> {
     let (length, packed) = stored.split_first_chunk::<4>()?;
     let length = usize::try_from(u32::from_le_bytes(*length)).ok().filter(|length| *length <= BODY_BYTES)?;
-    let body = lz4::block::decompress(packed, Some(i32::try_from(length).ok()?)).ok()?;
-    (body.len() == length).then_some(body)
+    let from = into.len();
+    into.reserve_exact(length);
+    into.resize(from + length, 0);
+    let unpacked = lz4::block::decompress_to_buffer(packed, Some(i32::try_from(length).ok()?), &mut into[from..]);
+    if unpacked.is_ok_and(|unpacked| unpacked == length) {
+        return Some(());
+    }
+    into.truncate(from);
+    None
 }
 
 /// Blocks read lately, by age of reading.

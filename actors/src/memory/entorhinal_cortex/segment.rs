@@ -99,7 +99,7 @@ impl SituationIndex {
                 // Room for no more, so that nothing is moved when it becomes a place's.
                 list.reserve_exact(length.min(SEGMENT as usize));
                 for _ in 0..length {
-                    list.push(given(next()?).unwrap_or(NONE));
+                    list.extend(given(next()?));
                 }
                 list.sort_unstable();
             }

@@ -2,7 +2,6 @@
 
 use std::collections::{BTreeSet, HashMap};
 
-use hashbrown::HashMap as QuickMap;
 use jiff::Timestamp;
 use jiff::tz::TimeZone;
 use maxim_bus::signals::similarity::LikenessParts;
@@ -50,6 +49,24 @@ impl Names {
 
     fn known(&self, name: &str) -> u32 {
         self.ids.get(&name.trim().to_lowercase()).copied().unwrap_or(u32::MAX)
+    }
+}
+
+/// Places by the number of a name, ascending.
+#[derive(Default)]
+struct Lists(Vec<Vec<u32>>);
+
+impl Lists {
+    fn get(&self, name: u32) -> Option<&Vec<u32>> {
+        self.0.get(name as usize)
+    }
+
+    fn of(&mut self, name: u32) -> &mut Vec<u32> {
+        let at = name as usize;
+        if self.0.len() <= at {
+            self.0.resize_with(at + 1, Vec::new);
+        }
+        &mut self.0[at]
     }
 }
 
@@ -111,9 +128,9 @@ pub struct SituationIndex {
     /// Stems of each goal by its number among the names.
     goals: HashMap<u32, BTreeSet<String>>,
     stems: Stems,
-    by_tool: QuickMap<u32, Vec<u32>>,
-    by_object: QuickMap<u32, Vec<u32>>,
-    by_person: QuickMap<u32, Vec<u32>>,
+    by_tool: Lists,
+    by_object: Lists,
+    by_person: Lists,
     /// The layer of each place, or [`NOWHERE`]: apart from the rest, since every question reads it thousands of times.
     layers: Vec<u32>,
     /// The time of each place in microseconds since 1970: whether it is wanted is asked before anything else of it is read.
@@ -132,9 +149,9 @@ impl SituationIndex {
             names: Names::default(),
             goals: HashMap::new(),
             stems: Stems::default(),
-            by_tool: QuickMap::new(),
-            by_object: QuickMap::new(),
-            by_person: QuickMap::new(),
+            by_tool: Lists::default(),
+            by_object: Lists::default(),
+            by_person: Lists::default(),
             layers: Vec::new(),
             times: Vec::new(),
             live: 0,
@@ -187,7 +204,7 @@ impl SituationIndex {
             (&mut self.by_person, &*traits.people),
         ] {
             for id in ids {
-                let list = lists.entry(*id).or_default();
+                let list = lists.of(*id);
                 if list.last().is_none_or(|last| *last < place) {
                     list.push(place);
                 } else if let Err(at) = list.binary_search(&place) {
@@ -316,9 +333,7 @@ impl SituationIndex {
             (&mut self.by_person, &*old.people),
         ] {
             for id in ids {
-                if let Some(list) = lists.get_mut(id) {
-                    list.retain(|held| *held != place);
-                }
+                lists.of(*id).retain(|held| *held != place);
             }
         }
     }
@@ -457,9 +472,9 @@ impl SituationIndex {
             let meant = |at: usize| sight.has(at as u32) && wanted(at as u32);
             places = near(&asked, sight.signatures(), looked_at(count), meant);
         }
-        let lists = asked.tool.iter().filter_map(|id| self.by_tool.get(id));
-        let lists = lists.chain(asked.objects.iter().filter_map(|id| self.by_object.get(id)));
-        for list in lists.chain(asked.people.iter().filter_map(|id| self.by_person.get(id))) {
+        let lists = asked.tool.iter().filter_map(|id| self.by_tool.get(*id));
+        let lists = lists.chain(asked.objects.iter().filter_map(|id| self.by_object.get(*id)));
+        for list in lists.chain(asked.people.iter().filter_map(|id| self.by_person.get(*id))) {
             places.extend(list.iter().rev().copied().filter(|place| wanted(*place)).take(NEWEST_OF_A_KEY));
         }
         if cue.text.is_none() && asked.goal.is_some() {

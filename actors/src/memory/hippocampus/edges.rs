@@ -113,7 +113,12 @@ fn retain(row: &mut Row, keep: impl Fn(&Packed) -> bool) {
 /// All edges, by episode, both ends.
 #[derive(Clone, Debug, Default)]
 pub struct Edges {
-    rows: Vec<Row>,
+    /// Rows as a start found them, one behind the other: a million rows of their own would take most of it.
+    found: Box<[Packed]>,
+    /// End of each row of these.
+    ends: Box<[u32]>,
+    /// Rows that came or changed since.
+    rows: Vec<Option<Row>>,
     count: usize,
 }
 
@@ -128,7 +133,26 @@ impl Edges {
     }
 
     fn row(&self, document: u32) -> &[Packed] {
-        self.rows.get(document as usize).map_or(&[], |row| row)
+        match self.rows.get(document as usize) {
+            Some(Some(row)) => row,
+            _ => self.found_row(document as usize),
+        }
+    }
+
+    fn found_row(&self, at: usize) -> &[Packed] {
+        let Some(end) = self.ends.get(at) else { return &[] };
+        let start = at.checked_sub(1).map_or(0, |before| self.ends[before]);
+        &self.found[start as usize..*end as usize]
+    }
+
+    /// The row of an episode, to change it.
+    fn row_mut(&mut self, document: u32) -> &mut Row {
+        let at = document as usize;
+        if self.rows.len() <= at {
+            self.rows.resize(at + 1, None);
+        }
+        let found = if self.rows[at].is_none() { Row::from(self.found_row(at)) } else { Row::default() };
+        self.rows[at].get_or_insert(found)
     }
 
     /// Those of an episode, in both directions.
@@ -171,27 +195,27 @@ impl Edges {
     /// left out.
     pub fn set(&mut self, document: u32, own: &[Edge]) {
         for old in self.own(document) {
-            retain(&mut self.rows[old.to as usize], |edge| !(edge.to == document && edge.kind() == old.kind));
+            retain(self.row_mut(old.to), |edge| !(edge.to == document && edge.kind() == old.kind));
             self.count -= 1;
-        }
-        if self.rows.len() <= document as usize {
-            self.rows.resize(document as usize + 1, Row::default());
         }
         let later = self.row(document).iter().filter(|edge| edge.to > document).copied();
         let own: Vec<Packed> = own.iter().filter(|edge| edge.to < document).map(|edge| (*edge).into()).collect();
-        self.rows[document as usize] = later.chain(own.iter().copied()).collect();
+        *self.row_mut(document) = later.chain(own.iter().copied()).collect();
         for edge in own {
-            push(&mut self.rows[edge.to as usize], Packed { to: document, ..edge });
+            push(self.row_mut(edge.to), Packed { to: document, ..edge });
             self.count += 1;
         }
     }
 
     /// Takes an episode out with all of its edges.
     pub fn remove(&mut self, document: u32) {
-        let Some(row) = self.rows.get_mut(document as usize).map(std::mem::take) else { return };
+        if self.row(document).is_empty() {
+            return;
+        }
+        let row = std::mem::take(self.row_mut(document));
         self.count -= row.len();
         for edge in row {
-            retain(&mut self.rows[edge.to as usize], |back| back.to != document);
+            retain(self.row_mut(edge.to), |back| back.to != document);
         }
     }
 
@@ -207,8 +231,7 @@ impl Edges {
         out.finish()
     }
 
-    /// All edges of blocks that [`Edges::pack`] wrote, with the numbers of those that are damaged. Each row is made once,
-    /// as long as it will be: to let a million of them grow edge by edge would take most of a start.
+    /// All edges of blocks that [`Edges::pack`] wrote, with the numbers of those that are damaged.
     pub fn load(blocks: &[(u32, Vec<u8>)]) -> (Self, Vec<u32>) {
         let (mut sound, mut damaged) = (Vec::with_capacity(blocks.len()), Vec::new());
         for (block, bytes) in blocks {
@@ -217,27 +240,35 @@ impl Edges {
                 Err(_) => damaged.push(*block),
             }
         }
-        let mut degrees: Vec<u32> = Vec::new();
+        let documents = sound.iter().map(|(block, _)| documents_of(*block).end as usize).max().unwrap_or(0);
+        // First how many edges each row has, then where it goes on, which at last is its end.
+        let mut ends = vec![0u32; documents];
         let mut count = 0;
         for (block, rows) in &sound {
             visit_rows(*block, rows, |document, edge| {
-                degrees.resize(degrees.len().max(document as usize + 1), 0);
-                degrees[document as usize] += 1;
-                degrees[edge.to as usize] += 1;
+                ends[document as usize] += 1;
+                ends[edge.to as usize] += 1;
                 count += 1;
             });
         }
-        let mut rows_made: Vec<Vec<Packed>> =
-            degrees.into_iter().map(|degree| Vec::with_capacity(degree as usize)).collect();
+        let mut start = 0;
+        for end in &mut ends {
+            start += std::mem::replace(end, start);
+        }
+        let mut found = vec![Packed { to: 0, weight: 0, found: 0 }; 2 * count];
+        let mut put = |row: u32, edge: Packed| {
+            let at = &mut ends[row as usize];
+            found[*at as usize] = edge;
+            *at += 1;
+        };
         for (block, rows) in &sound {
             visit_rows(*block, rows, |document, edge| {
                 let packed = Packed::from(edge);
-                rows_made[document as usize].push(packed);
-                rows_made[edge.to as usize].push(Packed { to: document, ..packed });
+                put(document, packed);
+                put(edge.to, Packed { to: document, ..packed });
             });
         }
-        let rows = rows_made.into_iter().map(Vec::into_boxed_slice).collect();
-        (Self { rows, count }, damaged)
+        (Self { found: found.into(), ends: ends.into(), rows: Vec::new(), count }, damaged)
     }
 }
 

@@ -33,6 +33,10 @@ pub struct Sealed {
     keys: Vec<u32>,
     /// With the number of documents in each.
     vectors: Vec<(u32, u32)>,
+    /// The encoder of the vectors from this one of them on, which are whole: a start knows it without reading them. None in
+    /// a state of before.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    encoded: Option<(String, u32)>,
     /// The next record's number.
     next: u32,
     /// Documents below this number are in segments.
@@ -43,6 +47,12 @@ impl Sealed {
     fn fresh(&mut self) -> u32 {
         self.next += 1;
         self.next - 1
+    }
+
+    /// Whether a stretch of vectors is known to be whole, and the present encoder's.
+    fn is_encoded(&self, stretch: usize, settings: &HippocampusSettings) -> bool {
+        let by = settings.encoder.id().as_str();
+        self.encoded.as_ref().is_some_and(|(encoder, from)| encoder == by && stretch >= *from as usize)
     }
 
     /// Segments of words and of keys.
@@ -124,7 +134,7 @@ impl Hippocampus {
         let bytes = |kind: &str, number: u32| records.bytes(&segment_key(kind, number)).map(Arc::<[u8]>::from);
         let fresh = || TextIndex::with_encoder(Arc::clone(&settings.encoder));
         let text = self.sealed.text.iter().try_fold(fresh(), |mut text, number| {
-            text.load(bytes("text", *number)?, None).ok()?;
+            text.load(bytes("text", *number)?).ok()?;
             Some(text)
         });
         let keys: Option<Vec<Arc<[u8]>>> = self.sealed.keys.iter().map(|number| bytes("keys", *number)).collect();
@@ -182,30 +192,38 @@ impl Hippocampus {
     fn pass_over_vectors(&self, documents: Vec<u32>, records: &RecordView<'_>, settings: &HippocampusSettings) {
         let mut lacking: Vec<Option<u32>> = documents.into_iter().map(Some).collect();
         let mut start = 0;
-        for (number, count) in &self.sealed.vectors {
-            let packed = records.bytes(&segment_key("vectors", *number)).unwrap_or_default();
-            for at in places_with(&*settings.encoder, &packed) {
-                lacking.get_mut(start + at).map(Option::take);
+        for (at, (number, count)) in self.sealed.vectors.iter().enumerate() {
+            let packed = records.bytes(&segment_key("vectors", *number));
+            let end = start + *count as usize;
+            match packed {
+                Some(_) if self.sealed.is_encoded(at, settings) => {
+                    lacking.iter_mut().take(end).skip(start).for_each(|it| *it = None);
+                }
+                packed => {
+                    for within in places_with(&*settings.encoder, packed.unwrap_or_default()) {
+                        lacking.get_mut(start + within).map(Option::take);
+                    }
+                }
             }
-            start += *count as usize;
+            start = end;
         }
         lacking.into_iter().flatten().for_each(|document| drop(records.bytes(&episode_key(document))));
     }
 
-    /// Vectors of sealed documents; those of another encoder, or damaged, are made anew, since vectors of different
-    /// encoders never meet.
+    /// Vectors of sealed documents, which are read when they're looked at; those that may be another encoder's are read now.
+    /// What is another's, damaged or missing is made anew, since vectors of different encoders never meet.
     fn load_vectors(&self, text: &mut TextIndex, records: &RecordView<'_>, settings: &HippocampusSettings) {
-        let mut start = 0;
-        for (number, documents) in &self.sealed.vectors {
-            let packed = records.bytes(&segment_key("vectors", *number));
-            if let Some(Err(error)) = packed.map(|packed| text.load_vectors(start, &packed)) {
-                tracing::warn!(%error, "vectors of episodes are damaged; they are made anew");
+        for (at, (number, documents)) in self.sealed.vectors.iter().enumerate() {
+            let key = segment_key("vectors", *number);
+            if self.sealed.is_encoded(at, settings) && records.has(&key) {
+                text.know_vectors(*documents as usize, Box::new(records.later(key)));
+            } else {
+                text.load_vectors(*documents as usize, records.bytes(&key));
             }
-            start += *documents as usize;
         }
         for document in text.without_vector() {
             if let Some(episode) = records.get::<EpisodicMemory>(&episode_key(document)) {
-                text.set_vector(document, &vector_of(&episode, &*settings.encoder));
+                text.set_vector(document, vector_of(&episode, &*settings.encoder));
             }
         }
     }
@@ -214,16 +232,20 @@ impl Hippocampus {
     pub(super) fn keep_sealed(&self, pulse: &mut Pulse<'_, Self>) -> bool {
         let Some(indexes) = &self.indexes else { return false };
         let mut sealed = self.sealed.clone();
+        let (stretches, sound) = indexes.text.sound_vectors();
+        let unwritten = indexes.text.segments().count().saturating_sub(self.sealed.text.len());
+        let mut stretch = stretches.saturating_sub(unwritten);
         for (number, part) in indexes.text.segments().enumerate().skip(self.sealed.text.len()) {
             let name = sealed.fresh();
             pulse.put_bytes(segment_key("text", name), part.to_vec());
             sealed.text.push(name);
             let documents = indexes.text.documents_of_segment(number);
-            if let Some(vectors) = indexes.text.vectors_of_segment(number) {
+            if let Some(vectors) = indexes.text.vectors_of_stretch(stretch) {
                 pulse.put_bytes(segment_key("vectors", name), vectors);
                 documents.iter().for_each(|document| pulse.remove(vector_key(*document)));
             }
             sealed.vectors.push((name, documents.len() as u32));
+            stretch += 1;
         }
         for part in indexes.keys.segments().skip(self.sealed.keys.len()) {
             let name = sealed.fresh();
@@ -232,6 +254,9 @@ impl Hippocampus {
         }
         if sealed != self.sealed {
             sealed.before = indexes.text.sealed_before().min(indexes.keys.sealed_before());
+            // Counted from the end: what stands before may have no vectors at all.
+            let from = sealed.vectors.len().saturating_sub(stretches - sound) as u32;
+            sealed.encoded = Some((pulse.settings().encoder.id().as_str().to_owned(), from));
             pulse.keep(HippocampusEvent::SealWritten(sealed));
             return true;
         }

@@ -92,6 +92,20 @@ impl AgentStore {
         self.load(region, key, value, |pack| sealed.get(pack, key))
     }
 
+    /// Whether a key is alive; its value isn't read.
+    pub fn has_record(&self, region: RegionName, key: &[u8]) -> Result<bool, StoreError> {
+        let (value, sealed) = {
+            let mut state = self.agent.state.lock();
+            let region = state.region(region, self.shared.boot_epoch());
+            (region.records.in_memory(key), region.records.sealed.clone())
+        };
+        let value = match (value, self.shared.pack()) {
+            (None, Some(pack)) => sealed.get(&pack, key).map_err(|error| self.bad_record(region, key, error))?,
+            (value, _) => value,
+        };
+        Ok(value.is_some_and(|value| value != Value::Deleted))
+    }
+
     fn load(
         &self,
         region: RegionName,

@@ -74,7 +74,9 @@ impl Value {
             Self::Deleted => Ok(None),
             Self::Inline(bytes) => Ok(Some(bytes.to_vec())),
             Self::Spilled(pieces) => {
-                let mut whole = Vec::with_capacity(pieces.iter().map(|piece| piece.length as usize).sum());
+                // Room for all of it: a value of a megabyte that grows piece by piece is moved again and again.
+                let room = if pieces.len() > 1 { pieces.len() * PIECE_BYTES } else { 0 };
+                let mut whole = Vec::with_capacity(room);
                 for piece in pieces.iter() {
                     pack.read_behind(*piece, &mut whole)?;
                 }

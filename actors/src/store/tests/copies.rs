@@ -211,6 +211,32 @@ fn a_store_that_holds_much_more_than_is_alive_compacts_itself() {
 }
 
 #[test]
+fn a_store_that_ends_gives_back_what_is_dead_in_it() {
+    let home = Home::folder(EngineKind::Sled);
+    let options = StoreOptions { compact_bytes: 1 << 20, ..small() };
+    let (store, _) = home.open_with(options);
+    let agent = ada(&store);
+    agent.set_low_water(|| Lsn(u64::MAX));
+    for turn in 0..300u32 {
+        let root = Some(turn.to_le_bytes().to_vec());
+        let commit = Commit { events: vec![vec![7; 6_000]], root, ..commit(&agent, GATE) };
+        agent.accept(commit, |_| ()).expect("accepted");
+        settle(&agent);
+    }
+    let (before, held) = (picture(&agent, &[GATE]), store.health().bytes_on_disk);
+    assert!(home.path().join("g1").exists(), "too few commits for a look at it meanwhile");
+    drop(agent);
+    store.close().expect("closes");
+    assert!(home.path().join("g2/complete").exists() && !home.path().join("g1").exists());
+    let (store, report) = home.open_with(options);
+    assert!(report.is_sound() && report.clean, "{report:?}");
+    assert_eq!(picture(&ada(&store), &[GATE]), before);
+    assert!(store.health().bytes_on_disk < held / 2, "{} of {held} bytes", store.health().bytes_on_disk);
+    store.close().expect("closes");
+    assert!(home.path().join("g2").exists(), "nothing is dead: nothing is copied");
+}
+
+#[test]
 fn a_compaction_that_was_cut_short_leaves_the_store_as_it_was() {
     let home = Home::folder(EngineKind::Sled);
     let store = home.open();

@@ -7,7 +7,9 @@ use maxim_bus::units::{Novelty, Salience};
 use maxim_bus::{MessageId, Trust};
 use serde_json::json;
 
-use super::{Bench, life};
+use super::{Bench, Hippocampus, life, settings};
+use crate::language::{Encoder, TokenTable};
+use crate::region::Region;
 
 /// Moments that nothing speaks for: without words, a person or a thing, failed, dull, each by another tool.
 fn clutter(count: usize, days_ago: i64) -> Vec<serde_json::Value> {
@@ -245,6 +247,40 @@ fn what_it_says_that_it_is_woken_by_is_what_it_is_woken_by() {
     let whole = listed(&bench);
     let segments = whole.iter().filter(|(key, _)| key.starts_with(b"segment/")).count();
     assert!(segments > 0 && whole.iter().any(|(key, _)| key.starts_with(b"gone/")), "{segments} segments");
+}
+
+#[test]
+fn a_start_reads_no_vectors_but_those_of_which_it_does_not_know_whose_they_are() {
+    let mut bench = Bench::new(None);
+    bench.import(life(3_300, 50, 8));
+    bench.import(life(2_100, 50, 9));
+    let stretches = bench.rig.records().prefixed(b"segment/vectors/", usize::MAX).len();
+    assert!(stretches > 1, "{stretches} stretches");
+    let found = bench.find("where is the thing with number 1007?", 10);
+    bench.rig.crash();
+    let text = |room: &Hippocampus, document: u32| {
+        let text = &room.indexes.as_ref().expect("awake").text;
+        (text.vectors_in_memory(), text.vector_of(document).expect("a vector"), text.vectors_in_memory())
+    };
+    let (before, first, after) = text(bench.rig.region(), 0);
+    assert_eq!((before, after), (0, 1), "only what is looked at is read");
+    assert_eq!(bench.find("where is the thing with number 1007?", 10), found);
+    // A state of before doesn't say by whom its vectors are, and one of another encoder says that they are others.
+    let state = serde_json::to_value(bench.rig.region()).expect("serialises");
+    assert_eq!(state["sealed"]["encoded"], json!([TokenTable::embedded().id(), 0]));
+    for encoded in [json!(null), json!(["another", 0])] {
+        let mut state = state.clone();
+        state["sealed"]["encoded"] = encoded;
+        let mut room: Hippocampus = serde_json::from_value(state).expect("a state of before");
+        room.wake(&bench.rig.records(), &settings(None));
+        assert_eq!(text(&room, 0), (stretches, first.clone(), stretches));
+    }
+    // What is missing is made anew.
+    let mut state = state;
+    state["sealed"]["vectors"][0][0] = json!(999_999);
+    let mut room: Hippocampus = serde_json::from_value(state).expect("a state");
+    room.wake(&bench.rig.records(), &settings(None));
+    assert_eq!(text(&room, 0).1, first);
 }
 
 #[test]

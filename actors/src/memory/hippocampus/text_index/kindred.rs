@@ -66,9 +66,7 @@ impl TextIndex {
 
     /// The vector of a document, to compare others with; nothing where it has none.
     pub fn vector_of(&self, document: u32) -> Option<PackedVector> {
-        let (meaning, at) = (self.meaning.as_ref()?, self.ordinal(document)? as usize);
-        let scale = meaning.vectors.scale(at);
-        (scale > 0.0).then(|| PackedVector { scale, steps: meaning.vectors.steps(at).to_vec() })
+        self.meaning.as_ref()?.vectors.vector(self.ordinal(document)? as usize)
     }
 
     /// How alike the texts are in meaning, floor-corrected, 0 to 1; nothing where the document has no vector.

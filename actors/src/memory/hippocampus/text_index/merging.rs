@@ -101,11 +101,4 @@ impl TextIndex {
         let bytes: Vec<Arc<[u8]>> = self.segments.get(parts)?.iter().map(|segment| segment.bytes().clone()).collect();
         Merging::new(&bytes, &self.dead).ok()
     }
-
-    /// Gives documents from an ordinal on the vectors of a stretch that was packed; tells how many. None of another
-    /// encoder's.
-    pub fn load_vectors(&mut self, start: usize, packed: &[u8]) -> Result<usize, DamagedSegment> {
-        let Some(meaning) = &mut self.meaning else { return Ok(0) };
-        super::vectors::fill(&mut meaning.vectors, start, packed)
-    }
 }

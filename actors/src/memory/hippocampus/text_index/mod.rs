@@ -33,11 +33,12 @@ pub use merging::Merging;
 pub use query::{By, Hit, Meant, Query, Weights};
 pub use segment::merge;
 pub use statement::Statement;
-pub use vectors::places_with;
+use vectors::Kept;
+pub use vectors::{Reading, places_with};
 
 use super::packing::DamagedSegment;
 use crate::language::packed::PackedVector;
-use crate::language::{Encoder, Stems, Vectors, words};
+use crate::language::{Encoder, Stems, words};
 use gather::Scratch;
 use people::{People, speaker_prefix};
 use related::Related;
@@ -122,8 +123,15 @@ pub struct TextIndex {
 /// What is found beyond words.
 struct Meaning {
     encoder: Arc<dyn Encoder>,
-    vectors: Vectors,
+    vectors: Kept,
     related: Mutex<Related>,
+}
+
+impl Meaning {
+    /// Kept by the million and only compared: half a byte a number does as well as a whole one.
+    fn vector_of(&self, text: &str) -> PackedVector {
+        PackedVector::coarse(self.encoder.embed(text).vector())
+    }
 }
 
 /// What the ranking looks at in each document that a stem hits, in one word.
@@ -147,7 +155,7 @@ impl TextIndex {
 
     /// An index that looks at meanings too.
     pub fn with_encoder(encoder: Arc<dyn Encoder>) -> Self {
-        let vectors = Vectors::new(encoder.id().clone(), encoder.dims());
+        let vectors = Kept::new(encoder.id().clone(), encoder.dims());
         Self { meaning: Some(Meaning { encoder, vectors, related: Mutex::default() }), ..Self::default() }
     }
 
@@ -181,10 +189,9 @@ impl TextIndex {
         }
         length += self.count_more(ordinal, fields.more);
         if let Some(meaning) = &mut self.meaning {
-            match fields.vector {
-                Some(vector) => meaning.vectors.push(Some(vector)),
-                None => meaning.vectors.push(Some(&PackedVector::of(&meaning.encoder.embed(fields.meant())))),
-            }
+            meaning.vectors.push_nothing(self.sealed as usize);
+            let made = || meaning.vector_of(fields.meant());
+            meaning.vectors.push(fields.vector.cloned().unwrap_or_else(made));
         }
         let length = length.min(usize::from(u16::MAX)) as u16;
         self.append(Row { document, sitting: fields.sitting, day: fields.day, length, marks, group });
@@ -314,6 +321,9 @@ impl TextIndex {
         if let Ok((segment, _)) = Segment::open(bytes.clone()) {
             self.take_segment(segment);
         }
+        if let Some(meaning) = &mut self.meaning {
+            meaning.vectors.seal(count);
+        }
         self.sealed = end as u32;
         bytes
     }
@@ -331,13 +341,12 @@ impl TextIndex {
     /// caller.
     pub fn from_segments(segments: Vec<Arc<[u8]>>) -> Result<Self, DamagedSegment> {
         let mut index = Self::default();
-        segments.into_iter().try_for_each(|bytes| index.load(bytes, None))?;
+        segments.into_iter().try_for_each(|bytes| index.load(bytes))?;
         Ok(index)
     }
 
-    /// Appends a sealed segment and the vectors of its documents. Vectors that are missing, damaged or another encoder's
-    /// leave their documents without, see [`TextIndex::without_vector`].
-    pub fn load(&mut self, bytes: Arc<[u8]>, packed_vectors: Option<&[u8]>) -> Result<(), DamagedSegment> {
+    /// Appends a sealed segment; the vectors of its documents come apart.
+    pub fn load(&mut self, bytes: Arc<[u8]>) -> Result<(), DamagedSegment> {
         let (segment, columns) = Segment::open(bytes)?;
         let group = |names: &Vec<String>| self.people.group(names.iter().map(String::as_str));
         let groups: Vec<u32> = columns.groups.iter().map(group).collect();
@@ -352,17 +361,23 @@ impl TextIndex {
         }
         self.take_segment(segment);
         self.sealed = self.documents.len() as u32;
-        if let Some(meaning) = &mut self.meaning {
-            if let Some(bytes) = packed_vectors
-                && let Err(error) = vectors::append(&mut meaning.vectors, bytes)
-            {
-                tracing::warn!(%error, "vectors of episodes are damaged; they are made anew");
-            }
-            while meaning.vectors.len() < self.documents.len() {
-                meaning.vectors.push(None);
-            }
-        }
         Ok(())
+    }
+
+    /// The next sealed documents have these vectors. What is missing, damaged or another encoder's leaves its documents
+    /// without, see [`TextIndex::without_vector`].
+    pub fn load_vectors(&mut self, documents: usize, packed: Option<Vec<u8>>) {
+        let Some(meaning) = &mut self.meaning else { return };
+        if let Err(error) = meaning.vectors.push_packed(documents, packed.unwrap_or_default()) {
+            tracing::warn!(%error, "vectors of episodes are missing or damaged; they are made anew");
+        }
+    }
+
+    /// The same for vectors that are there and this encoder's, and are read when they're looked at.
+    pub fn know_vectors(&mut self, documents: usize, reading: Reading) {
+        if let Some(meaning) = &mut self.meaning {
+            meaning.vectors.push_unread(documents, reading);
+        }
     }
 
     fn take_segment(&mut self, segment: Segment) {
@@ -372,15 +387,14 @@ impl TextIndex {
         self.segments.push(segment);
     }
 
-    /// Documents without a vector of the present encoder.
+    /// Sealed documents without a vector of the present encoder.
     pub fn without_vector(&self) -> Vec<u32> {
         let Some(meaning) = &self.meaning else { return Vec::new() };
-        let missing = self.documents.iter().enumerate().filter(|(at, _)| !meaning.vectors.has(*at));
-        missing.map(|(_, document)| *document).collect()
+        meaning.vectors.lacking().filter_map(|at| self.documents.get(at).copied()).collect()
     }
 
     /// Gives a document its vector.
-    pub fn set_vector(&mut self, document: u32, vector: &PackedVector) {
+    pub fn set_vector(&mut self, document: u32, vector: PackedVector) {
         let at = self.ordinal(document);
         if let (Some(meaning), Some(at)) = (&mut self.meaning, at) {
             meaning.vectors.set(at as usize, vector);
@@ -394,11 +408,20 @@ impl TextIndex {
         self.documents.get(start..start + count).unwrap_or(&[])
     }
 
-    /// Vectors of the documents of sealed segment `number`, to keep beside it; nothing without an encoder.
-    pub fn vectors_of_segment(&self, number: usize) -> Option<Vec<u8>> {
-        let meaning = self.meaning.as_ref()?;
-        let start = *self.bases.get(number)? as usize;
-        Some(vectors::pack(&meaning.vectors, start..start + self.segments.get(number)?.documents()))
+    /// Vectors of the documents of a stretch that was sealed here, to keep them beside its words; nothing without an encoder.
+    pub fn vectors_of_stretch(&self, number: usize) -> Option<Vec<u8>> {
+        Some(self.meaning.as_ref()?.vectors.bytes(number)?.to_vec())
+    }
+
+    /// Stretches of vectors, and from which one on all are on disk, or will be, as they are here.
+    pub fn sound_vectors(&self) -> (usize, usize) {
+        self.meaning.as_ref().map_or((0, 0), |meaning| meaning.vectors.sound_from())
+    }
+
+    /// Stretches of vectors that are in memory.
+    #[cfg(test)]
+    pub fn vectors_in_memory(&self) -> usize {
+        self.meaning.as_ref().map_or(0, |meaning| meaning.vectors.read())
     }
 
     /// Bytes of the sealed segments, in order.

@@ -154,9 +154,10 @@ fn stems_that_come_later_are_related_as_if_they_had_always_been_there() {
     assert_eq!(grown.search(&Query::new("cup"), 10), whole.search(&Query::new("cup"), 10));
     let mut sealed = whole;
     let text = sealed.seal_all().expect("documents");
-    let vectors = sealed.vectors_of_segment(0).expect("an encoder");
+    let vectors = sealed.vectors_of_stretch(0).expect("an encoder");
     let mut loaded = TextIndex::with_encoder(Arc::new(TokenTable::embedded()));
-    loaded.load(text, Some(&vectors)).expect("sound");
+    loaded.load(text).expect("sound");
+    loaded.load_vectors(texts.len(), Some(vectors));
     assert_eq!(loaded.search(&Query::new("cup"), 10), grown.search(&Query::new("cup"), 10));
     assert!(loaded.without_vector().is_empty());
 }
@@ -166,9 +167,10 @@ fn a_segment_without_fitting_vectors_is_loaded_and_its_documents_are_named() {
     let mut index = with_meaning(&[("the mug", 1), ("the lamp", 2)]);
     let text = index.seal_all().expect("documents");
     let mut loaded = TextIndex::with_encoder(Arc::new(TokenTable::embedded()));
-    loaded.load(text, Some(b"nonsense")).expect("the words are sound");
+    loaded.load(text).expect("the words are sound");
+    loaded.load_vectors(2, Some(b"nonsense".to_vec()));
     assert_eq!(loaded.without_vector(), [0, 1]);
-    loaded.set_vector(1, &PackedVector::of(&TokenTable::embedded().embed("the lamp")));
+    loaded.set_vector(1, PackedVector::of(&TokenTable::embedded().embed("the lamp")));
     assert_eq!(loaded.without_vector(), [0]);
     assert_eq!(found(&loaded, "lamp")[0], 1);
 }

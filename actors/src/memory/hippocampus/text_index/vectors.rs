@@ -1,102 +1,326 @@
-//! Vectors of documents as bytes that are kept beside a sealed segment.
+//! Vectors of documents. Those of sealed documents are stretches of bytes that are kept beside their words, read when one of
+//! them is looked at for the first time: a question looks at a few hundred, and a start at none. The newest stand in memory.
 
-use crate::language::{Encoder, Vectors};
+use std::collections::{HashMap, VecDeque};
+use std::ops::Range;
+use std::sync::OnceLock;
+
+use crate::language::packed::{COARSE, PackedVector, dot_bytes, dot_halves};
+use crate::language::{Encoder, EncoderId};
 use crate::memory::hippocampus::packing::{DamagedSegment, Packer, Unpacker, read_u32};
 
-const KIND: [u8; 4] = *b"MXV1";
+/// A byte a number: stretches of before, and of vectors that stores of before made.
+const FINE: [u8; 4] = *b"MXV1";
+/// Half a byte a number: the first half of a vector's numbers in the low bits, the second in the high ones.
+const HALVES: [u8; 4] = *b"MXV2";
 
-/// A stretch of documents, with the encoder's id.
-pub fn pack(vectors: &Vectors, documents: std::ops::Range<usize>) -> Vec<u8> {
-    let mut out = Packer::new(KIND);
-    out.text(vectors.encoder().as_str());
-    out.count(vectors.dims());
-    out.count(documents.len());
-    documents.clone().for_each(|at| out.u32(vectors.scale(at).to_bits()));
-    for at in documents {
-        let row: Vec<u8> = vectors.steps(at).iter().map(|step| step.cast_unsigned()).collect();
-        out.raw(&row);
-    }
-    out.finish()
-}
+/// Gives the bytes of a stretch.
+pub type Reading = Box<dyn Fn() -> Option<Vec<u8>> + Send + Sync>;
 
-/// A packed stretch, in place.
-struct Stretch<'a> {
-    scales: &'a [u8],
-    rows: &'a [u8],
+/// A packed stretch that was read.
+#[derive(Debug)]
+struct Packed {
+    bytes: Vec<u8>,
+    scales: Range<usize>,
+    rows: Range<usize>,
     dims: usize,
+    is_fine: bool,
 }
 
-impl<'a> Stretch<'a> {
-    /// None when it is another encoder's.
-    fn open(vectors: &Vectors, bytes: &'a [u8]) -> Result<Option<Self>, DamagedSegment> {
-        let mut reader = Unpacker::open(bytes, KIND)?;
-        let encoder = reader.text("the encoder's id")?;
-        let dims = reader.u32("the numbers of a vector")? as usize;
-        let count = reader.u32("the number of vectors")? as usize;
-        if encoder != vectors.encoder().as_str() || dims != vectors.dims() {
+impl Packed {
+    /// Nothing when it is another encoder's.
+    fn open(bytes: Vec<u8>, encoder: &str, dims: usize) -> Result<Option<Self>, DamagedSegment> {
+        let is_fine = bytes.starts_with(&FINE);
+        let mut reader = Unpacker::open(&bytes, if is_fine { FINE } else { HALVES })?;
+        let by = reader.text("the encoder's id")?;
+        let (numbers, count) =
+            (reader.u32("the numbers of a vector")? as usize, reader.u32("the number of vectors")? as usize);
+        if by != encoder || numbers != dims {
             return Ok(None);
         }
-        let scales = reader.take(count.saturating_mul(4), "the scales")?;
-        let rows = reader.take(count.saturating_mul(dims), "the vectors")?;
-        Ok(Some(Self { scales, rows, dims }))
+        let scales = reader.position();
+        reader.take(count.saturating_mul(4), "the scales")?;
+        let rows = reader.position();
+        let width = if is_fine { dims } else { dims.div_ceil(2) };
+        reader.take(count.saturating_mul(width), "the vectors")?;
+        let (scales, rows) = (scales..rows, rows..reader.position());
+        Ok(Some(Self { bytes, scales, rows, dims, is_fine }))
     }
 
     fn len(&self) -> usize {
         self.scales.len() / 4
     }
 
-    fn vectors(&self) -> impl Iterator<Item = (f32, impl Iterator<Item = i8>)> {
-        let rows = self.rows.chunks_exact(self.dims.max(1)).enumerate();
-        rows.map(|(at, row)| (f32::from_bits(read_u32(self.scales, at)), row.iter().map(|byte| byte.cast_signed())))
+    /// 0 for a document without a vector.
+    fn scale(&self, at: usize) -> f32 {
+        if at < self.len() { f32::from_bits(read_u32(&self.bytes[self.scales.clone()], at)) } else { 0.0 }
+    }
+
+    fn row(&self, at: usize) -> &[u8] {
+        let width = if self.is_fine { self.dims } else { self.dims.div_ceil(2) };
+        self.bytes[self.rows.clone()].get(at * width..(at + 1) * width).unwrap_or(&[])
+    }
+
+    fn cosine(&self, at: usize, to: &PackedVector) -> Option<f32> {
+        let scale = self.scale(at);
+        let dot = if self.is_fine { dot_bytes } else { dot_halves };
+        (scale > 0.0).then(|| scale * to.scale * dot(self.row(at), &to.steps) as f32)
+    }
+
+    fn vector(&self, at: usize) -> Option<PackedVector> {
+        let scale = self.scale(at);
+        let row = self.row(at);
+        let steps = if self.is_fine {
+            row.iter().map(|byte| byte.cast_signed()).collect()
+        } else {
+            let (low, high) = (row.iter().map(|byte| (byte << 4).cast_signed() >> 4), row.iter());
+            low.chain(high.map(|byte| byte.cast_signed() >> 4)).take(self.dims).collect()
+        };
+        (scale > 0.0).then_some(PackedVector { scale, steps })
     }
 }
 
-/// Gives records from `start` on what was packed; nothing of it if it is another encoder's. Tells how many there were.
-pub fn fill(vectors: &mut Vectors, start: usize, bytes: &[u8]) -> Result<usize, DamagedSegment> {
-    let Some(stretch) = Stretch::open(vectors, bytes)? else { return Ok(0) };
-    for (at, (scale, steps)) in stretch.vectors().enumerate().filter(|(_, (scale, _))| *scale > 0.0) {
-        vectors.set_steps(start + at, scale, steps);
-    }
-    Ok(stretch.len())
+struct Stretch {
+    /// Ordinal of its first document.
+    start: usize,
+    reading: Option<Reading>,
+    /// Nothing in it: it can't be read, or is another encoder's.
+    read: OnceLock<Option<Packed>>,
 }
 
-/// Appends what was packed; nothing of it if it is another encoder's. Tells how many documents were appended.
-pub fn append(vectors: &mut Vectors, bytes: &[u8]) -> Result<usize, DamagedSegment> {
-    let Some(stretch) = Stretch::open(vectors, bytes)? else { return Ok(0) };
-    stretch.vectors().for_each(|(scale, steps)| vectors.push_steps(scale, steps));
-    Ok(stretch.len())
+/// The vectors of one encoder by the ordinals of their documents.
+pub struct Kept {
+    encoder: EncoderId,
+    dims: usize,
+    stretches: Vec<Stretch>,
+    /// Ordinal of the first document behind them.
+    end: usize,
+    /// Vectors of sealed documents that were made anew.
+    anew: HashMap<usize, PackedVector>,
+    newest: VecDeque<PackedVector>,
+}
+
+impl Kept {
+    pub fn new(encoder: EncoderId, dims: usize) -> Self {
+        Self { encoder, dims, stretches: Vec::new(), end: 0, anew: HashMap::new(), newest: VecDeque::new() }
+    }
+
+    /// A vector of another length counts as none.
+    pub fn push(&mut self, vector: PackedVector) {
+        let fits = vector.steps.len() == self.dims;
+        self.newest.push_back(if fits { vector } else { PackedVector::default() });
+    }
+
+    /// Vectors of the documents behind the sealed ones, of which nothing is read yet. They are known to be this encoder's.
+    pub fn push_unread(&mut self, documents: usize, reading: Reading) {
+        self.push_stretch(documents, Some(reading), OnceLock::new());
+    }
+
+    /// Vectors of the documents behind the sealed ones; none of another encoder's.
+    ///
+    /// # Errors
+    /// They are damaged; their documents have none then.
+    pub fn push_packed(&mut self, documents: usize, bytes: Vec<u8>) -> Result<(), DamagedSegment> {
+        let packed = Packed::open(bytes, self.encoder.as_str(), self.dims);
+        let (packed, problem) = packed.map_or_else(|error| (None, Err(error)), |packed| (packed, Ok(())));
+        self.push_stretch(documents, None, OnceLock::from(packed));
+        problem
+    }
+
+    /// Documents behind the sealed ones that have no vectors, up to an ordinal.
+    pub fn push_nothing(&mut self, upto: usize) {
+        if self.end < upto {
+            self.push_stretch(upto - self.end, None, OnceLock::from(None));
+        }
+    }
+
+    fn push_stretch(&mut self, documents: usize, reading: Option<Reading>, read: OnceLock<Option<Packed>>) {
+        self.stretches.push(Stretch { start: self.end, reading, read });
+        self.end += documents;
+    }
+
+    /// The oldest of the newest become a stretch.
+    pub fn seal(&mut self, count: usize) {
+        let vectors: Vec<PackedVector> = self.newest.drain(..count.min(self.newest.len())).collect();
+        // Bytes that were just made fit.
+        let _ = self.push_packed(vectors.len(), self.pack(&vectors));
+    }
+
+    fn pack(&self, vectors: &[PackedVector]) -> Vec<u8> {
+        let is_coarse = |step: &i8| (-COARSE..=COARSE).contains(step);
+        let is_fine = !vectors.iter().all(|vector| vector.steps.iter().all(is_coarse));
+        let mut out = Packer::new(if is_fine { FINE } else { HALVES });
+        out.text(self.encoder.as_str());
+        out.count(self.dims);
+        out.count(vectors.len());
+        vectors.iter().for_each(|vector| out.u32(vector.scale.to_bits()));
+        for vector in vectors {
+            let step = |at: usize| vector.steps.get(at).copied().unwrap_or(0).cast_unsigned();
+            let half = self.dims.div_ceil(2);
+            let row: Vec<u8> = match is_fine {
+                true => (0..self.dims).map(step).collect(),
+                false => (0..half).map(|at| step(at) & 15 | step(half + at) << 4).collect(),
+            };
+            out.raw(&row);
+        }
+        out.finish()
+    }
+
+    /// The bytes of a stretch that was sealed here, to keep them.
+    pub fn bytes(&self, stretch: usize) -> Option<&[u8]> {
+        Some(&self.stretches.get(stretch)?.read.get()?.as_ref()?.bytes)
+    }
+
+    /// Stretches that there are, and from which one on all are on disk, or will be, as they are here.
+    pub fn sound_from(&self) -> (usize, usize) {
+        let is_sound = |stretch: &Stretch| stretch.read.get().is_none_or(Option::is_some);
+        let sound = self.stretches.iter().rev().take_while(|stretch| is_sound(stretch)).count();
+        (self.stretches.len(), self.stretches.len() - sound)
+    }
+
+    /// Stretches whose bytes are in memory.
+    #[cfg(test)]
+    pub fn read(&self) -> usize {
+        self.stretches.iter().filter(|stretch| stretch.read.get().is_some()).count()
+    }
+
+    fn stretch_of(&self, at: usize) -> Option<(&Stretch, usize)> {
+        let after = self.stretches.partition_point(|stretch| stretch.start <= at);
+        let stretch = self.stretches.get(after.checked_sub(1)?)?;
+        Some((stretch, at - stretch.start))
+    }
+
+    fn packed(&self, at: usize) -> Option<(&Packed, usize)> {
+        let (stretch, within) = self.stretch_of(at)?;
+        let read = || {
+            let bytes = stretch.reading.as_ref()?()?;
+            Packed::open(bytes, self.encoder.as_str(), self.dims)
+                .inspect_err(|error| tracing::error!(%error, "vectors of episodes are damaged; they are left out"))
+                .ok()?
+        };
+        Some((stretch.read.get_or_init(read).as_ref()?, within))
+    }
+
+    /// Cosine with a document's vector; nothing where it has none.
+    pub fn cosine(&self, at: usize, to: &PackedVector) -> Option<f32> {
+        match at.checked_sub(self.end) {
+            Some(newest) => self.newest.get(newest).filter(|vector| vector.scale > 0.0).map(|vector| vector.dot(to)),
+            None if !self.anew.is_empty() && self.anew.contains_key(&at) => self.anew.get(&at).map(|it| it.dot(to)),
+            None => self.packed(at).and_then(|(packed, within)| packed.cosine(within, to)),
+        }
+    }
+
+    pub fn vector(&self, at: usize) -> Option<PackedVector> {
+        match at.checked_sub(self.end) {
+            Some(newest) => self.newest.get(newest).filter(|vector| vector.scale > 0.0).cloned(),
+            None => self.anew.get(&at).cloned().or_else(|| self.packed(at).and_then(|(it, within)| it.vector(within))),
+        }
+    }
+
+    /// Gives a sealed document its vector, made anew.
+    pub fn set(&mut self, at: usize, vector: PackedVector) {
+        match at.checked_sub(self.end) {
+            Some(newest) => self.newest.get_mut(newest).into_iter().for_each(|known| known.clone_from(&vector)),
+            None => drop(self.anew.insert(at, vector)),
+        }
+    }
+
+    /// Sealed documents without a vector, as far as stretches were read.
+    pub fn lacking(&self) -> impl Iterator<Item = usize> {
+        let ends = self.stretches.iter().skip(1).map(|stretch| stretch.start).chain([self.end]);
+        let read =
+            self.stretches.iter().zip(ends).filter_map(|(stretch, end)| Some((stretch, end, stretch.read.get()?)));
+        read.flat_map(move |(stretch, end, packed)| {
+            let has = |at: usize| packed.as_ref().is_some_and(|packed| packed.scale(at - stretch.start) > 0.0);
+            (stretch.start..end).filter(move |at| !has(*at) && !self.anew.contains_key(at))
+        })
+    }
 }
 
 /// Places, counted from the first, that have a vector of this encoder in what was packed.
-pub fn places_with(encoder: &dyn Encoder, bytes: &[u8]) -> Vec<usize> {
-    let vectors = Vectors::new(encoder.id().clone(), encoder.dims());
-    let Ok(Some(stretch)) = Stretch::open(&vectors, bytes) else { return Vec::new() };
-    stretch.vectors().enumerate().filter(|(_, (scale, _))| *scale > 0.0).map(|(at, _)| at).collect()
+pub fn places_with(encoder: &dyn Encoder, bytes: Vec<u8>) -> Vec<usize> {
+    let packed = Packed::open(bytes, encoder.id().as_str(), encoder.dims());
+    let packed = packed.ok().flatten();
+    packed.map_or_else(Vec::new, |packed| (0..packed.len()).filter(|at| packed.scale(*at) > 0.0).collect())
 }
 
 #[cfg(test)]
 mod tests {
-    use super::*;
-    use crate::language::EncoderId;
-    use crate::language::packed::PackedVector;
+    use std::sync::Arc;
+    use std::sync::atomic::{AtomicUsize, Ordering};
 
-    fn vector(first: f32) -> PackedVector {
-        PackedVector::of_numbers(&[first, 1.0, 0.5])
+    use super::*;
+
+    fn kept(encoder: &str) -> Kept {
+        Kept::new(EncoderId::new(encoder), 3)
+    }
+
+    fn coarse(first: f32) -> PackedVector {
+        PackedVector::coarse(&[first, 1.0, -0.5])
     }
 
     #[test]
     fn vectors_come_back_from_their_bytes_and_never_to_another_encoder() {
-        let mut made = Vectors::new(EncoderId::new("a"), 3);
-        made.push(Some(&vector(0.1)));
-        made.push(None);
-        made.push(Some(&vector(-0.7)));
-        let bytes = pack(&made, 0..3);
-        let mut again = Vectors::new(EncoderId::new("a"), 3);
-        assert_eq!(append(&mut again, &bytes), Ok(3));
-        assert_eq!(again.cosine(2, &vector(0.3)), made.cosine(2, &vector(0.3)));
-        assert_eq!(again.cosine(1, &vector(0.3)), None);
-        assert!(!again.has(1) && again.has(2));
-        let mut other = Vectors::new(EncoderId::new("b"), 3);
-        assert_eq!((append(&mut other, &bytes), other.len()), (Ok(0), 0));
+        for made_by in [coarse, |first: f32| PackedVector::of_numbers(&[first, 1.0, -0.5])] {
+            let mut made = kept("a");
+            for vector in [made_by(0.1), PackedVector::default(), made_by(-0.7)] {
+                made.push(vector);
+            }
+            let asked = PackedVector::of_numbers(&[0.3, 1.0, 0.5]);
+            let before: Vec<_> = (0..3).map(|at| (made.cosine(at, &asked), made.vector(at))).collect();
+            assert!(before[1] == (None, None) && before[2].0.is_some(), "{before:?}");
+            made.seal(3);
+            assert_eq!((0..3).map(|at| (made.cosine(at, &asked), made.vector(at))).collect::<Vec<_>>(), before);
+            let bytes = made.bytes(0).expect("sealed").to_vec();
+            let mut again = kept("a");
+            again.push_packed(3, bytes.clone()).expect("sound");
+            assert_eq!((0..3).map(|at| (again.cosine(at, &asked), again.vector(at))).collect::<Vec<_>>(), before);
+            assert_eq!((again.lacking().collect::<Vec<_>>(), again.sound_from()), (vec![1], (1, 0)));
+            let mut other = kept("b");
+            other.push_packed(3, bytes).expect("sound, but another's");
+            assert_eq!((other.cosine(0, &asked), other.sound_from()), (None, (1, 1)));
+            assert_eq!(other.lacking().collect::<Vec<_>>(), [0, 1, 2]);
+            other.set(2, made_by(0.2));
+            assert!(other.cosine(2, &asked).is_some());
+            assert_eq!(other.lacking().collect::<Vec<_>>(), [0, 1]);
+        }
+    }
+
+    #[test]
+    fn a_vector_takes_half_a_byte_a_number_where_it_was_made_so() {
+        let bytes = |vector: PackedVector| {
+            let mut kept = kept("a");
+            (0..100).for_each(|_| kept.push(vector.clone()));
+            kept.seal(100);
+            kept.bytes(0).expect("sealed").len()
+        };
+        let (halves, fine) = (bytes(coarse(0.1)), bytes(PackedVector::of_numbers(&[0.1, 1.0, -0.5])));
+        assert_eq!(fine - halves, 100, "two bytes in the place of three");
+    }
+
+    #[test]
+    fn a_stretch_is_read_when_one_of_its_documents_is_looked_at_and_once() {
+        let mut made = kept("a");
+        (0..4).for_each(|at| made.push(coarse(at as f32 / 10.0)));
+        made.seal(2);
+        made.seal(2);
+        let reads = Arc::new(AtomicUsize::new(0));
+        let mut later = kept("a");
+        for stretch in 0..2 {
+            let (bytes, reads) = (made.bytes(stretch).expect("sealed").to_vec(), Arc::clone(&reads));
+            later.push_unread(
+                2,
+                Box::new(move || {
+                    reads.fetch_add(1, Ordering::SeqCst);
+                    Some(bytes.clone())
+                }),
+            );
+        }
+        assert_eq!((later.lacking().count(), later.sound_from(), reads.load(Ordering::SeqCst)), (0, (2, 0), 0));
+        for _ in 0..2 {
+            assert_eq!((later.vector(2), later.vector(3)), (made.vector(2), made.vector(3)));
+        }
+        assert_eq!(reads.load(Ordering::SeqCst), 1, "nobody looked at the other");
+        assert_eq!((later.vector(0), reads.load(Ordering::SeqCst)), (made.vector(0), 2));
     }
 }
