@@ -1,5 +1,8 @@
 //! The daemon: one process with one brain, its doors, its stop threads, and a way to end in order.
 
+// A macro that prints panics once nobody reads, and waits while nobody does: `standard_error` does neither.
+#![deny(clippy::print_stdout, clippy::print_stderr)]
+
 mod console;
 mod found;
 pub mod opening;
@@ -32,7 +35,8 @@ use crate::config::{self, Secret, Settings};
 use crate::data_folder::{DaemonNote, DataFolder};
 use crate::http::{self, EventLog, Figures, Served};
 use crate::recorder::{Header, Limits, Recorder, retake};
-use crate::stopping::stop_by;
+use crate::standard_error;
+use crate::stopping::{SignsOfLife, stop_by};
 use crate::working_set::{TIDY_EVERY, let_go_of_start, tidy};
 
 /// How long the end of the session is waited for when the daemon ends.
@@ -68,6 +72,7 @@ pub fn run(plan: Plan) -> Result<Exit, CliError> {
     let opened = open(&plan)?;
     let system = actix::System::new();
     let exit = system.block_on(live(plan, opened, watch));
+    standard_error::take_panics();
     actix::System::current().stop();
     exit
 }
@@ -144,11 +149,11 @@ async fn live(plan: Plan, opened: Opened, watch: Stopwatch) -> Result<Exit, CliE
     };
     let threads = std::thread::available_parallelism().map_or(2, usize::from);
     let agent = Agent::live(world, &rooms, threads).map_err(|error| CliError::told(Exit::Bug, &error))?;
-    agent.supervision.on_notice(|text| eprintln!("maxim: {text}"));
+    agent.supervision.on_notice(|text| standard_error::tell_now(text));
 
     let connected = rooms
         .tool_servers
-        .connect(&latch, &rooms.hands.sandbox, |text| eprintln!("maxim: {text}"))
+        .connect(&latch, &rooms.hands.sandbox, |text| standard_error::tell(text))
         .map_err(|error| unusable("the thread of tool servers", plan.folder.path(), &error))?;
 
     let (end, ended) = watch::channel(false);
@@ -195,21 +200,25 @@ async fn live(plan: Plan, opened: Opened, watch: Stopwatch) -> Result<Exit, CliE
     is_stop_path_tested.store(true, Ordering::SeqCst);
     let remembered = found::remembered(&agent).await;
     for line in found::tell(&report, &retaken, &agent, &latch, remembered, &under_way) {
-        eprintln!("maxim: {line}");
+        standard_error::tell(line);
     }
-    for (_, line) in containment.lines() {
-        eprintln!("maxim: sandbox: {line}");
+    let own_files = containment.own_files(&plan.own, &plan.workdir);
+    for (_, line) in containment.lines().into_iter().chain(own_files) {
+        standard_error::tell(format_args!("sandbox: {line}"));
     }
     let took = watch.elapsed().as_millis();
-    eprintln!("maxim: ready in {took} ms on http://{address}, data in {}", plan.folder.path().display());
-    systemd::ready(&agent);
+    standard_error::tell(format_args!(
+        "ready in {took} ms on http://{address}, data in {}",
+        plan.folder.path().display()
+    ));
+    systemd::ready(&agent, &signs);
     if let Some(recorder) = &recorder {
         recorder.rooms_are_up();
     }
     // Only now: what comes in must find a brain that takes it.
     let channels = rooms
         .channels
-        .connect(move |name| of_channels.desk(name), |text| eprintln!("maxim: {text}"))
+        .connect(move |name| of_channels.desk(name), |text| standard_error::tell(text))
         .map_err(|error| unusable("the thread of channels", plan.folder.path(), &error))?;
     if plan.console {
         console::start(&agent.outside);
@@ -228,7 +237,10 @@ async fn live(plan: Plan, opened: Opened, watch: Stopwatch) -> Result<Exit, CliE
         }
     }
     systemd::stopping();
-    eprintln!("maxim: ending; running actions may take {} s more", plan.settings.agent.drain_grace.get().as_secs());
+    standard_error::tell(format_args!(
+        "ending; running actions may take {} s more",
+        plan.settings.agent.drain_grace.get().as_secs()
+    ));
     draining.store(true, Ordering::SeqCst);
     drop(channels);
     drain(&agent, plan.settings.agent.drain_grace.get()).await;
@@ -250,7 +262,7 @@ async fn live(plan: Plan, opened: Opened, watch: Stopwatch) -> Result<Exit, CliE
     let _ = DaemonNote::remove(&plan.folder);
     let _ = fs::remove_file(plan.folder.stop_socket());
     closed.map_err(|error| opening::failed(&error))?;
-    eprintln!("maxim: ended, everything acknowledged is on disk");
+    standard_error::tell("ended, everything acknowledged is on disk");
     Ok(Exit::Ok)
 }
 
@@ -271,7 +283,7 @@ fn record(
     let folder = plan.folder.recordings();
     let limits = Limits::from(&plan.settings.recorder);
     Recorder::start(folder, limits, store.clone(), Arc::clone(clock), header, rooms)
-        .inspect_err(|error| eprintln!("maxim: nothing is recorded: {error}"))
+        .inspect_err(|error| standard_error::tell(format_args!("nothing is recorded: {error}")))
         .ok()
 }
 
@@ -280,7 +292,7 @@ fn retaken(plan: &Plan, report: &OpenReport, store: &AgentStore) -> Vec<String> 
     if report.lost.is_empty() && report.restored_from.is_none() {
         return Vec::new();
     }
-    eprintln!("maxim: taking in again what the recordings hold; that may take minutes");
+    standard_error::tell("taking in again what the recordings hold; that may take minutes");
     let since = report.restored_from.as_deref().and_then(StateStore::backup_made);
     // In a fence: whatever a recording holds, it starts.
     let take = || catch_unwind(AssertUnwindSafe(|| retake(store, &plan.folder.recordings(), since, None)));

@@ -3,6 +3,9 @@
 //! It runs on its own runtime, never on a room's thread, so that it answers while rooms hang. What it does to the brain
 //! goes through the agent's own door and desks.
 
+// As in the daemon, of which this is a part.
+#![deny(clippy::print_stdout, clippy::print_stderr)]
+
 mod chaos;
 mod completions;
 mod concepts;
