@@ -306,6 +306,10 @@ fn inside(status: &Value) -> Vec<Finding> {
         let fix = "let it go on with `maxim resume`";
         findings.push(Finding::new("motion", Health::Note, "held since the reset", fix));
     }
+    for way in status["stop"]["dead_ways"].as_array().into_iter().flatten().filter_map(Value::as_str) {
+        let found = format!("no stop comes in by {way} any more: its thread is dead");
+        findings.push(Finding::new("stop", Health::Fault, found, "end the daemon and start it anew"));
+    }
     let regions = status["regions"].as_array().map(Vec::as_slice).unwrap_or_default();
     for region in regions {
         let (name, state) = (region["name"].as_str().unwrap_or("?"), region["state"].as_str().unwrap_or("?"));

@@ -159,8 +159,11 @@ async fn live(plan: Plan, opened: Opened, watch: Stopwatch) -> Result<Exit, CliE
     let (end, ended) = watch::channel(false);
     let end = Arc::new(end);
     let of_channels = agent.outside.clone();
-    signals::listen(&agent.outside.door, &end).map_err(|error| unusable("signals", plan.folder.path(), &error))?;
-    stop_ways::serve(&plan.folder, &agent.outside.door, plan.settings.stop.file_poll.get())
+    let signs = Arc::new(SignsOfLife::now());
+    signals::listen(&agent.outside.door, &end, &signs)
+        .map_err(|error| unusable("signals", plan.folder.path(), &error))?;
+    let poll = plan.settings.stop.file_poll.get();
+    stop_ways::serve(&plan.folder, &agent.outside.door, &latch, poll, &signs)
         .map_err(|error| unusable("the stop socket", &plan.folder.stop_socket(), &error))?;
 
     // The token was read before, from wherever it is.
@@ -189,6 +192,7 @@ async fn live(plan: Plan, opened: Opened, watch: Stopwatch) -> Result<Exit, CliE
         tools: Arc::clone(&rooms.registry),
         tool_servers: Arc::clone(&rooms.tool_servers),
         containment: Some(containment.clone()),
+        stop_threads: Some(Arc::clone(&signs)),
         channels: Arc::clone(&rooms.channels),
         body_max: usize::try_from(body_max.get()).unwrap_or(usize::MAX),
     });

@@ -74,6 +74,7 @@ pub use why::why_document;
 use crate::agent::AgentHandle;
 use crate::backups::Backups;
 use crate::config::Secret;
+use crate::stopping::SignsOfLife;
 
 /// How long open requests may take once the door closes.
 const CLOSING: Duration = Duration::from_secs(5);
@@ -110,6 +111,8 @@ pub struct Served {
     pub latch_file: Option<PathBuf>,
     /// Set once the stop path has been tried at the start; before that the daemon isn't ready.
     pub is_stop_path_tested: Arc<AtomicBool>,
+    /// The threads by which a stop comes in; none where nothing acts.
+    pub stop_threads: Option<Arc<SignsOfLife>>,
     pub figures: Figures,
     /// What the agent can do.
     pub tools: Arc<ToolRegistry>,
