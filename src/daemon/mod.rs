@@ -197,7 +197,7 @@ async fn live(plan: Plan, opened: Opened, watch: Stopwatch) -> Result<Exit, CliE
         body_max: usize::try_from(body_max.get()).unwrap_or(usize::MAX),
     });
     let server = serve(listener, served, ended.clone())?;
-    let note = DaemonNote { url: format!("http://{address}"), pid: std::process::id(), started };
+    let note = DaemonNote::own(format!("http://{address}"), started);
     note.write(&plan.folder).map_err(|error| unusable("the daemon's note", &plan.folder.daemon_note(), &error))?;
     until_up(&agent).await;
     stop_ways::test(&plan.folder).map_err(|error| unusable("the stop socket", &plan.folder.stop_socket(), &error))?;
