@@ -19,6 +19,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use jiff::Timestamp;
+use maxim_actors::action::tools::OwnFiles;
 use maxim_actors::effectors::tool_servers::ListFolder;
 use maxim_actors::region::Tap;
 use maxim_actors::store::{AgentStore, OpenReport, StateStore};
@@ -47,6 +48,8 @@ pub struct Plan {
     pub settings: Settings,
     pub folder: DataFolder,
     pub workdir: PathBuf,
+    /// What none of its tools may change.
+    pub own: OwnFiles,
     pub chaos: bool,
     /// Typed lines are percepts.
     pub console: bool,
@@ -69,10 +72,10 @@ struct Opened {
 /// Something that it needs is not to be had: the folder, the store, the port; with the fix.
 pub fn run(plan: Plan) -> Result<Exit, CliError> {
     let watch = Stopwatch::start();
+    standard_error::take_panics();
     let opened = open(&plan)?;
     let system = actix::System::new();
     let exit = system.block_on(live(plan, opened, watch));
-    standard_error::take_panics();
     actix::System::current().stop();
     exit
 }
@@ -125,7 +128,8 @@ async fn live(plan: Plan, opened: Opened, watch: Stopwatch) -> Result<Exit, CliE
         &saved,
         ListFolder::new(plan.folder.tool_lists()),
     )
-    .map_err(|error| CliError::told(Exit::BadConfig, &error))?;
+    .map_err(|error| CliError::told(Exit::BadConfig, &error))?
+    .owning(plan.own.clone());
     rooms.hands.sandbox.namespaces = containment.namespaces();
     let id = AgentId::new(opening::AGENT).map_err(|error| CliError::told(Exit::Bug, &error))?;
     let seed = plan.settings.agent.seed.unwrap_or_else(|| uuid::Uuid::now_v7().as_u64_pair().1);
@@ -188,11 +192,11 @@ async fn live(plan: Plan, opened: Opened, watch: Stopwatch) -> Result<Exit, CliE
         text_max: usize::try_from(plan.settings.gateway.text_max.get()).unwrap_or(usize::MAX),
         latch_file: Some(plan.folder.latch()),
         is_stop_path_tested: Arc::clone(&is_stop_path_tested),
+        stop_threads: Some(Arc::clone(&signs)),
         figures,
         tools: Arc::clone(&rooms.registry),
         tool_servers: Arc::clone(&rooms.tool_servers),
         containment: Some(containment.clone()),
-        stop_threads: Some(Arc::clone(&signs)),
         channels: Arc::clone(&rooms.channels),
         body_max: usize::try_from(body_max.get()).unwrap_or(usize::MAX),
     });
