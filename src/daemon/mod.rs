@@ -157,7 +157,7 @@ async fn live(plan: Plan, opened: Opened, watch: Stopwatch) -> Result<Exit, CliE
 
     let connected = rooms
         .tool_servers
-        .connect(&latch, &rooms.hands.sandbox, |text| standard_error::tell(text))
+        .connect(&latch, &rooms.hands.sandbox, standard_error::tell)
         .map_err(|error| unusable("the thread of tool servers", plan.folder.path(), &error))?;
 
     let (end, ended) = watch::channel(false);
@@ -226,7 +226,7 @@ async fn live(plan: Plan, opened: Opened, watch: Stopwatch) -> Result<Exit, CliE
     // Only now: what comes in must find a brain that takes it.
     let channels = rooms
         .channels
-        .connect(move |name| of_channels.desk(name), |text| standard_error::tell(text))
+        .connect(move |name| of_channels.desk(name), standard_error::tell)
         .map_err(|error| unusable("the thread of channels", plan.folder.path(), &error))?;
     if plan.console {
         console::start(&agent.outside);

@@ -23,8 +23,7 @@ const LAST_LINE: Duration = Duration::from_millis(100);
 pub fn listen(door: &Arc<Door>, end: &Arc<watch::Sender<bool>>, signs: &Arc<SignsOfLife>) -> io::Result<()> {
     let (wakes, woken) = UnixStream::pair()?;
     wakes.set_read_timeout(Some(BEAT))?;
-    let mut signals =
-        SignalDelivery::with_pipe(wakes, woken, SignalOnly::default(), [SIGUSR1, SIGTERM, SIGINT, SIGHUP])?;
+    let mut signals = SignalDelivery::with_pipe(wakes, woken, SignalOnly, [SIGUSR1, SIGTERM, SIGINT, SIGHUP])?;
     let (door, end, signs) = (Arc::clone(door), Arc::clone(end), Arc::clone(signs));
     std::thread::Builder::new().name("signals".into()).spawn(move || {
         loop {

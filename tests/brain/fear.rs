@@ -42,7 +42,7 @@ fn it_does_not_write_its_own_configuration_and_does_not_reach_its_data_whoever_a
     ] {
         let ended = bench.say(text);
         let action = &ended.actions[0];
-        assert_eq!(action.status, "refused", "{text}: {:?}", ended.actions);
+        assert_eq!(action.status, "blocked", "{text}: {:?}", ended.actions);
         let reason = action.reason.clone().unwrap_or_default();
         assert!(reason.contains("privilege.own-files") && reason.contains("the agent's own"), "{text}: {reason}");
     }

@@ -9,7 +9,9 @@ use rustix::process::Signal;
 use crate::harness::{Daemon, PATIENCE, Place};
 
 fn start_telling(place: &Place, writer: PipeWriter) -> Daemon {
-    place.start_as(&["--chaos"], |command| drop(command.stderr(writer)))
+    place.start_as(&["--chaos"], |command| {
+        command.stderr(writer);
+    })
 }
 
 /// A room that fails comes back, a stop is heeded, and the end is orderly.
