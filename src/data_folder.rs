@@ -84,9 +84,26 @@ pub struct DaemonNote {
     pub url: String,
     pub pid: u32,
     pub started: Timestamp,
+    /// When the process began, as the kernel counts (starttime in proc_pid_stat(5)): a number that another process has by
+    /// now began at another time.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub birth: Option<u64>,
+}
+
+/// When a process began, in ticks since the machine did; none when there is no such process.
+pub fn birth_of(pid: u32) -> Option<u64> {
+    let stat = fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
+    // The name in brackets may hold anything; starttime is the 20th word after it.
+    stat.rsplit_once(')')?.1.split_whitespace().nth(19)?.parse().ok()
 }
 
 impl DaemonNote {
+    /// Of this process.
+    pub fn own(url: String, started: Timestamp) -> Self {
+        let pid = std::process::id();
+        Self { url, pid, started, birth: birth_of(pid) }
+    }
+
     /// Reads the note; none when no daemon has left one.
     ///
     /// # Errors
@@ -131,7 +148,7 @@ mod tests {
         let dir = tempfile::tempdir().expect("a folder");
         let folder = DataFolder::new(dir.path().to_owned());
         assert_eq!(DaemonNote::read(&folder).expect("no note is no error"), None);
-        let note = DaemonNote { url: "http://127.0.0.1:1".into(), pid: 7, started: Timestamp::UNIX_EPOCH };
+        let note = DaemonNote { url: "http://127.0.0.1:1".into(), pid: 7, started: Timestamp::UNIX_EPOCH, birth: None };
         note.write(&folder).expect("written");
         assert_eq!(DaemonNote::read(&folder).expect("read"), Some(note));
         DaemonNote::remove(&folder).expect("removed");

@@ -10,6 +10,7 @@ pub mod data_folder;
 pub mod http;
 pub mod recorder;
 pub mod sim;
+pub mod standard_error;
 mod stopping;
 pub mod telemetry;
 mod working_set;

@@ -1,6 +1,10 @@
-//! What is the same in each way to stop: who is named for it, and the answer.
+//! What is the same in each way to stop: who is named for it, the answer, and whether the way still leads somewhere.
+
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::Duration;
 
 use maxim_bus::MessageId;
+use maxim_bus::clock::monotonic_micros;
 use maxim_bus::latch::Raised;
 use serde_json::{Value, json};
 
@@ -24,6 +28,65 @@ pub fn stop_document(raised: &Raised, durable: bool, cancelled: Option<&[Message
     })
 }
 
+/// How often a stop thread gives a sign of life while nothing comes in.
+pub const BEAT: Duration = Duration::from_millis(500);
+/// A stop thread that gave none for so long is dead: no caller keeps one for longer than two or three seconds.
+const SILENCE: Duration = Duration::from_secs(5);
+
+/// A thread by which a stop comes in.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum StopThread {
+    Socket,
+    File,
+    Signals,
+}
+
+impl StopThread {
+    const ALL: [Self; 3] = [Self::Socket, Self::File, Self::Signals];
+
+    pub fn word(self) -> &'static str {
+        match self {
+            Self::Socket => "socket",
+            Self::File => "file",
+            Self::Signals => "signals",
+        }
+    }
+}
+
+/// When each of the stop threads last gave a sign of life.
+#[derive(Debug)]
+pub struct SignsOfLife([AtomicU64; 3]);
+
+impl SignsOfLife {
+    /// All are about to begin.
+    pub fn now() -> Self {
+        Self::at(monotonic_micros())
+    }
+
+    fn at(micros: u64) -> Self {
+        Self([micros; 3].map(AtomicU64::new))
+    }
+
+    /// Given by the thread itself.
+    pub fn give(&self, thread: StopThread) {
+        self.give_at(thread, monotonic_micros());
+    }
+
+    fn give_at(&self, thread: StopThread, micros: u64) {
+        self.0[thread as usize].store(micros, Ordering::SeqCst);
+    }
+
+    /// Those that are dead.
+    pub fn silent(&self) -> Vec<StopThread> {
+        self.silent_at(monotonic_micros())
+    }
+
+    fn silent_at(&self, micros: u64) -> Vec<StopThread> {
+        let since = |thread: StopThread| micros.saturating_sub(self.0[thread as usize].load(Ordering::SeqCst));
+        StopThread::ALL.into_iter().filter(|thread| Duration::from_micros(since(*thread)) > SILENCE).collect()
+    }
+}
+
 /// A latency in microseconds as a person reads it.
 pub fn millis(micros: u64) -> String {
     match micros {
@@ -36,6 +99,17 @@ pub fn millis(micros: u64) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_stop_thread_that_gives_no_sign_of_life_is_dead_and_the_others_are_not() {
+        let (signs, second) = (SignsOfLife::at(0), 1_000_000);
+        assert_eq!(signs.silent_at(5 * second), []);
+        assert_eq!(signs.silent_at(6 * second), StopThread::ALL);
+        for thread in [StopThread::Signals, StopThread::Socket] {
+            signs.give_at(thread, 4 * second);
+        }
+        assert_eq!(signs.silent_at(6 * second), [StopThread::File]);
+    }
 
     #[test]
     fn a_latency_is_told_in_the_unit_that_fits() {

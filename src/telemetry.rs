@@ -6,6 +6,7 @@ use tracing_subscriber::EnvFilter;
 use tracing_subscriber::util::SubscriberInitExt;
 
 use crate::config::Telemetry;
+use crate::standard_error;
 
 /// Logging that could not begin.
 #[derive(Debug, thiserror::Error)]
@@ -29,7 +30,9 @@ pub fn init(settings: &Telemetry, filter: Option<&str>) -> Result<(), TelemetryE
         .map_err(|why| TelemetryError::BadFilter { filter: directives.to_owned(), why: why.to_string() })?;
     let logs = tracing_subscriber::fmt()
         .with_env_filter(filter)
-        .with_writer(io::stderr)
+        .with_writer(|| standard_error::Texts)
+        // Else a log that can't be written is told by a macro that panics.
+        .log_internal_errors(false)
         .with_ansi(crate::cli::is_colourful(io::stderr().is_terminal()));
     let begun = if *json { logs.json().finish().try_init() } else { logs.finish().try_init() };
     begun.map_err(|_| TelemetryError::Twice)

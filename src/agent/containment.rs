@@ -1,7 +1,8 @@
 //! By what child processes are kept in bounds on this machine: looked for once at the start, by trying it.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
+use maxim_actors::action::tools::OwnFiles;
 use maxim_actors::action::tools::contained::{Bubblewrap, KernelSupport};
 use serde_json::{Value, json};
 
@@ -63,6 +64,28 @@ impl Containment {
         lines
     }
 
+    /// What keeps child processes from the agent's own files where these lie in the working folder, in which they write.
+    pub fn own_files(&self, own: &OwnFiles, workdir: &Path) -> Vec<(bool, String)> {
+        let workdir = workdir.canonicalize().unwrap_or_else(|_| workdir.to_owned());
+        let within = |paths: &[PathBuf]| -> Vec<String> {
+            let inside = paths.iter().filter(|path| path.starts_with(&workdir));
+            inside.filter(|path| path.exists()).map(|path| path.display().to_string()).collect()
+        };
+        let there = [within(&own.configuration), within(&own.data)].concat().join(", ");
+        match (&self.bubblewrap, there.is_empty()) {
+            (_, true) => Vec::new(),
+            (Found::Used(_), false) => {
+                vec![(true, format!("own files: bubblewrap keeps child processes from {there}"))]
+            }
+            (Found::Off | Found::Unusable(_), false) => vec![(
+                false,
+                format!(
+                    "own files: {there} lies in the working folder, of which Landlock takes nothing back; the gate alone keeps child processes from it, until bubblewrap is used or the working folder is another"
+                ),
+            )],
+        }
+    }
+
     /// For the status.
     pub fn document(&self) -> Value {
         let (state, why) = match &self.bubblewrap {
@@ -95,5 +118,22 @@ mod tests {
         assert!(found.lines().iter().any(|(is_well, line)| !is_well && line.starts_with("bubblewrap: ")));
         let off = Containment::find(&tools(UseBubblewrap::Off)).expect("nothing is looked for");
         assert_eq!(off.document()["bubblewrap"]["state"], "off");
+    }
+
+    #[test]
+    fn its_own_files_in_the_working_folder_are_told_where_nothing_keeps_children_from_them() {
+        let dir = tempfile::tempdir().expect("a folder");
+        let work = dir.path().canonicalize().expect("real");
+        let own = OwnFiles::new([work.join("maxim.toml")], [work.join("data")]);
+        let tools = config::Tools { bubblewrap: UseBubblewrap::Off, ..crate::config::Settings::default().tools };
+        let found = Containment::find(&tools).expect("nothing is looked for");
+        assert!(found.own_files(&own, &work).is_empty(), "none of them is there");
+        std::fs::write(work.join("maxim.toml"), "").expect("written");
+        let told = found.own_files(&own, &work);
+        assert!(
+            matches!(&told[..], [(false, line)] if line.contains("maxim.toml lies in the working folder")),
+            "{told:?}"
+        );
+        assert!(found.own_files(&own, &work.join("other")).is_empty());
     }
 }

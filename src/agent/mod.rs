@@ -20,10 +20,11 @@ use maxim_actors::effectors::body::MotorThread;
 use maxim_actors::effectors::door::{DOOR, Door};
 use maxim_actors::effectors::vital_signs::VitalSigns;
 use maxim_actors::perception::energy::Energy;
+use maxim_actors::perception::preemption_circuit::PreemptionCircuit;
 use maxim_actors::perception::scene::Scene;
-use maxim_actors::region::{Effector, Frame, Region, Stepper, Supervision, Tap, Ward, Watchdog};
+use maxim_actors::region::{Effector, Frame, Region, Stepper, Supervision, Tap, Ward, Watchdog, state_of};
 use maxim_actors::store::{AgentStore, StoreError};
-use maxim_bus::latch::StopLatch;
+use maxim_bus::latch::{LatchState, StopLatch};
 use maxim_bus::signals::lifecycle::PreemptionRequested;
 use maxim_bus::{AgentId, SharedClock, Stage, Trust, WiringError};
 
@@ -151,10 +152,10 @@ impl Agent {
         let door = Arc::clone(&outside.door);
         supervision.on_change(move |changed| door.tell_change(changed));
         let seated = kit.seat(&frame, &supervision, &outside);
+        let amends = if settings.acts { amends(&frame)? } else { Vec::new() };
         let driver = drive(&supervision, seated, &outside.door)?;
-        if let Some(detail) = frame.latch.detail() {
-            // The latch is the truth; the room that answers for it may have missed how it was set.
-            outside.door.put("door", outside.door.fresh_id(), Trust::Owner, PreemptionRequested::Stop(detail));
+        for request in amends {
+            outside.door.put("door", outside.door.fresh_id(), Trust::Owner, request);
         }
         let (parts, resumed) = (Arc::new(parts), Arc::new(resumed));
         Ok(Self { handle: AgentHandle { frame, outside, supervision, parts, resumed }, driver })
@@ -221,6 +222,22 @@ impl Agent {
     pub fn stop(&self) {
         self.supervision.stop();
     }
+}
+
+/// What the room that answers for the latch has missed of it, since the word to it is in no journal. The latch is the truth.
+fn amends(frame: &Frame) -> Result<Vec<PreemptionRequested>, StoreError> {
+    if frame.latch.is_stopped() {
+        return Ok(frame.latch.detail().map(PreemptionRequested::Stop).into_iter().collect());
+    }
+    if !state_of::<PreemptionCircuit>(&frame.agent, &frame.store)?.is_stopped() {
+        return Ok(Vec::new());
+    }
+    let by = || "the latch".to_owned();
+    let mut missed = vec![PreemptionRequested::Reset { by: by() }];
+    if frame.latch.state() == LatchState::Clear {
+        missed.push(PreemptionRequested::Resume { by: by() });
+    }
+    Ok(missed)
 }
 
 /// What becomes of the loss of a body: a stop, that says why.

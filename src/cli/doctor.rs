@@ -2,11 +2,11 @@
 
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use clap::Args;
-use maxim_actors::action::tools::core_registry;
 use maxim_actors::action::tools::user::register;
+use maxim_actors::action::tools::{OwnFiles, core_registry};
 use maxim_actors::effectors::text_encoder::StaticModel;
 use maxim_actors::language::Tokenizer;
 use serde::Serialize;
@@ -72,13 +72,13 @@ impl DoctorArgs {
                 findings.extend(encoder(&loaded.settings));
                 findings.extend(tools_of_yours(&loaded.settings));
                 findings.extend(voice(&loaded.settings));
-                findings.extend(sandbox(&loaded.settings.tools));
+                findings.extend(sandbox(&loaded.settings.tools, own_files(global, &loaded.settings)));
                 findings.push(data(global));
                 findings.extend(daemon(global));
             }
             Err(error) => {
                 findings.extend(Finding::of_error("configuration", Health::Fault, &error));
-                findings.extend(sandbox(&Settings::default().tools));
+                findings.extend(sandbox(&Settings::default().tools, None));
             }
         }
         let is_well = findings.iter().all(|finding| finding.health != Health::Fault);
@@ -306,6 +306,10 @@ fn inside(status: &Value) -> Vec<Finding> {
         let fix = "let it go on with `maxim resume`";
         findings.push(Finding::new("motion", Health::Note, "held since the reset", fix));
     }
+    for way in status["stop"]["dead_ways"].as_array().into_iter().flatten().filter_map(Value::as_str) {
+        let found = format!("no stop comes in by {way} any more: its thread is dead");
+        findings.push(Finding::new("stop", Health::Fault, found, "end the daemon and start it anew"));
+    }
     let regions = status["regions"].as_array().map(Vec::as_slice).unwrap_or_default();
     for region in regions {
         let (name, state) = (region["name"].as_str().unwrap_or("?"), region["state"].as_str().unwrap_or("?"));
@@ -376,12 +380,20 @@ fn channel(channel: &Value) -> Option<Finding> {
 }
 
 /// What keeps child processes in bounds here, tried and not read somewhere.
-fn sandbox(tools: &config::Tools) -> Vec<Finding> {
+/// What is the agent's own, and the folder that a daemon would work in.
+fn own_files(global: &Global, settings: &Settings) -> Option<(OwnFiles, PathBuf)> {
+    let workdir = settings.agent.workdir.clone().or_else(|| std::env::current_dir().ok())?;
+    let data = global.places().data(settings.store.data.as_deref()).ok()?;
+    Some((global.places().own_files(&data, &workdir), workdir))
+}
+
+fn sandbox(tools: &config::Tools, own: Option<(OwnFiles, PathBuf)>) -> Vec<Finding> {
     let containment = match Containment::find(tools) {
         Ok(containment) => containment,
         Err(fault) => return vec![Finding::new("sandbox", Health::Fault, fault.found, fault.fix)],
     };
-    let facts = containment.lines().into_iter();
+    let of_own = own.map(|(own, workdir)| containment.own_files(&own, &workdir)).unwrap_or_default();
+    let facts = containment.lines().into_iter().chain(of_own);
     facts
         .map(|(is_well, found)| match is_well {
             true => Finding::ok("sandbox", found),

@@ -1,6 +1,7 @@
 //! The batch doors: a part of the brain measured from outside, without a daemon, a configuration or a store.
 
 use std::path::PathBuf;
+use std::sync::Arc;
 
 use clap::{Args, Subcommand};
 use jiff::Timestamp;
@@ -55,7 +56,7 @@ impl FearCheck {
             CliError::new(Exit::Usage, format!("the working folder can't be named: {error}"), "give --workdir DIR")
         })?;
         let home = std::env::var_os("HOME").map_or_else(|| PathBuf::from("/root"), PathBuf::from);
-        let setting = Setting { mode, workdir: here, home };
+        let setting = Setting { mode, workdir: here, home, own: Arc::default() };
         input.answer(|line| {
             let call: Call = lines::object_of(line)?;
             let judged = judge(&ToolCall { tool: &call.tool, params: &call.params }, &setting);

@@ -50,10 +50,13 @@ mod working;
 use std::ffi::OsString;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::process::ExitCode;
+use std::time::Duration;
 
 use clap::{CommandFactory, Parser, Subcommand};
 
 use maxim_actors::action::tools::contained;
+
+use crate::standard_error;
 
 pub use client::{Answer, Client};
 pub use exit::{CliError, Exit};
@@ -150,6 +153,9 @@ impl Command {
     }
 }
 
+/// How long the end waits for a terminal that takes the last lines late.
+const LAST_LINES: Duration = Duration::from_secs(1);
+
 /// The whole program: reads the command line, does it, and ends with its exit code.
 pub fn main() -> ExitCode {
     let args: Vec<OsString> = std::env::args_os().collect();
@@ -162,6 +168,7 @@ pub fn main() -> ExitCode {
     let done = done.unwrap_or_else(|_| {
         Err(CliError::new(Exit::Bug, "the command ended in a panic", "report it with the lines above"))
     });
+    standard_error::settle(LAST_LINES);
     done.unwrap_or_else(|error| exit::report(&error, json)).into()
 }
 

@@ -85,6 +85,7 @@ impl Offline {
             body_max: usize::try_from(settings.http.body_max.get()).unwrap_or(usize::MAX),
             latch_file: None,
             is_stop_path_tested: Arc::new(AtomicBool::new(false)),
+            stop_threads: None,
             figures,
             tools: Arc::clone(&rooms.registry),
             tool_servers: Arc::clone(&rooms.tool_servers),

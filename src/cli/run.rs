@@ -63,6 +63,7 @@ impl RunArgs {
             None => here()?,
         };
         daemon::run(daemon::Plan {
+            own: global.places().own_files(&data, &workdir),
             settings,
             folder: DataFolder::new(data),
             workdir,

@@ -51,7 +51,14 @@ fn head(status: &Value, paint: Paint) -> String {
     } else {
         String::new()
     };
-    format!("{} maxim {version}{latch}\n", toned)
+    let dead: Vec<&str> = stop["dead_ways"].as_array().into_iter().flatten().filter_map(Value::as_str).collect();
+    let dead = if dead.is_empty() {
+        String::new()
+    } else {
+        let text = format!("no stop comes in by {} any more; end it and start it anew", dead.join(" and "));
+        format!("\n{}", paint.bad(&text))
+    };
+    format!("{} maxim {version}{latch}{dead}\n", toned)
 }
 
 /// One line a region.

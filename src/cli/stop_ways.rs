@@ -15,7 +15,7 @@ use maxim_bus::latch::{LatchFile, LatchState, LoadedLatch};
 use rustix::process::{Pid, Signal, kill_process};
 use serde_json::{Value, json};
 
-use crate::data_folder::{DaemonNote, DataFolder};
+use crate::data_folder::{DaemonNote, DataFolder, birth_of};
 
 /// How the race ended.
 #[derive(Debug)]
@@ -69,7 +69,7 @@ impl Race {
         });
         let note = DaemonNote::read(folder).ok().flatten();
         let may_live = note.as_ref().is_some_and(|note| Path::new(&format!("/proc/{}", note.pid)).exists());
-        let signalled = note.and_then(|note| signal(note.pid));
+        let signalled = note.and_then(|note| signal(&note));
         tried.push(match signalled {
             Some(pid) => format!("SIGUSR1 to process {pid}"),
             None => format!("the process of {} (none)", folder.daemon_note().display()),
@@ -87,11 +87,11 @@ impl Race {
         self.tried.join(", ")
     }
 
-    /// Waits for whichever way is answered first. A confirmed stop takes the request back, lest it stops again after a
-    /// reset.
+    /// Waits for whichever way is answered first. A stop that is on the disk takes the request back, lest it stops again
+    /// after a reset; until then the request is what a crash leaves of it, and the daemon takes it back.
     pub(super) fn finish(self, patience: Duration) -> Verdict {
         let verdict = self.wait(patience);
-        if matches!(verdict, Verdict::Answered(_)) {
+        if matches!(&verdict, Verdict::Answered(answer) if answer["durable"] == true) {
             // Once it is written, lest it appears after its removal. A disk that stalls keeps it: too stopped, not too free.
             let _ = self.request.recv_timeout(DISK);
             // The daemon may have taken and removed it.
@@ -160,11 +160,15 @@ fn ask(path: &Path, line: &str, patience: Duration) -> io::Result<Value> {
 }
 
 /// Signals the daemon, if it is one: a number in an old note may belong to another process by now, which SIGUSR1 would
-/// end.
-fn signal(pid: u32) -> Option<u32> {
-    let name = fs::read_to_string(format!("/proc/{pid}/comm")).ok()?;
+/// end. A note that doesn't say when its process began is told by the name.
+fn signal(note: &DaemonNote) -> Option<u32> {
+    let pid = note.pid;
+    let is_daemon = match note.birth {
+        Some(birth) => birth_of(pid) == Some(birth),
+        None => fs::read_to_string(format!("/proc/{pid}/comm")).ok()?.trim_end() == "maxim",
+    };
     let target = Pid::from_raw(i32::try_from(pid).ok()?)?;
-    (name.trim_end() == "maxim" && kill_process(target, Signal::USR1).is_ok()).then_some(pid)
+    (is_daemon && kill_process(target, Signal::USR1).is_ok()).then_some(pid)
 }
 
 /// The folder isn't made: where none is, no daemon ever was.
@@ -176,4 +180,26 @@ fn leave_request(path: &Path, text: &str) -> io::Result<()> {
 
 fn is_stopped(latch: &Path) -> bool {
     matches!(LatchFile::new(latch).load(true), LoadedLatch::Read(record) if record.state == LatchState::Stopped)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::os::unix::process::ExitStatusExt;
+    use std::process::Command;
+
+    use jiff::Timestamp;
+
+    use super::*;
+
+    #[test]
+    fn the_process_of_the_note_is_signalled_whatever_its_name_and_no_other_that_has_its_number() {
+        let mut child = Command::new("sleep").arg("600").spawn().expect("starts");
+        let pid = child.id();
+        let birth = birth_of(pid).expect("it lives");
+        let note = |birth| DaemonNote { url: String::new(), pid, started: Timestamp::UNIX_EPOCH, birth };
+        assert_eq!(signal(&note(Some(birth + 1))), None, "another process has its number by now");
+        assert_eq!(signal(&note(None)), None, "an older note goes by the name");
+        assert_eq!(signal(&note(Some(birth))), Some(pid));
+        assert_eq!(child.wait().expect("ends").signal(), Some(Signal::USR1.as_raw()));
+    }
 }

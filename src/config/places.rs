@@ -4,6 +4,8 @@ use std::collections::BTreeMap;
 use std::env;
 use std::path::{Path, PathBuf};
 
+use maxim_actors::action::tools::OwnFiles;
+
 use super::Fault;
 
 /// The files and variables that a configuration is read from.
@@ -42,6 +44,14 @@ impl Places {
                 .collect(),
             state_home: xdg("XDG_STATE_HOME", ".local/state"),
         }
+    }
+
+    /// What is the agent's own: its data, and each file that is a layer of its configuration, or would be one for a command
+    /// that is given no `--config`, or is given in the working folder.
+    pub fn own_files(&self, data: &Path, workdir: &Path) -> OwnFiles {
+        let layers = [&self.system, &self.user, &self.local, &self.named].into_iter().flatten().cloned();
+        let in_workdir = self.local.iter().map(|local| workdir.join(local));
+        OwnFiles::new(layers.chain(in_workdir), [data.to_owned()])
     }
 
     /// The data folder: what is configured, else the one below the state home.

@@ -6,6 +6,7 @@ use maxim_actors::effectors::channels::{Said, Submission};
 use maxim_bus::Trust;
 
 use crate::agent::Outside;
+use crate::standard_error;
 use crate::stopping::millis;
 
 /// Reads on one thread, prints on another.
@@ -26,7 +27,7 @@ pub fn start(outside: &Outside) {
         }
     });
     let reading = std::thread::Builder::new().name("console-in".into()).spawn(move || {
-        eprintln!("maxim: type to me; `!` stops everything, Ctrl-C ends");
+        standard_error::tell("type to me; `!` stops everything, Ctrl-C ends");
         prompt();
         for line in stdin().lock().lines() {
             let Ok(line) = line else { break };
@@ -34,7 +35,10 @@ pub fn start(outside: &Outside) {
                 "" => prompt(),
                 "!" => {
                     let (raised, _) = door.stop("! on the console".into(), "console".into());
-                    eprintln!("maxim: stopped in {}; `maxim reset` clears it", millis(raised.latency_us));
+                    standard_error::tell(format_args!(
+                        "stopped in {}; `maxim reset` clears it",
+                        millis(raised.latency_us)
+                    ));
                     prompt();
                 }
                 text => {
@@ -46,13 +50,13 @@ pub fn start(outside: &Outside) {
                         trust: Trust::Owner,
                     });
                     if let Ok(Err(why)) = answer.blocking_recv() {
-                        eprintln!("maxim: that was not taken: {why}; say it again");
+                        standard_error::tell(format_args!("that was not taken: {why}; say it again"));
                         prompt();
                     }
                 }
             }
         }
-        eprintln!("maxim: the console's input has ended; I go on until Ctrl-C or `kill`");
+        standard_error::tell("the console's input has ended; I go on until Ctrl-C or `kill`");
     });
     if let Err(error) = printing.and(reading) {
         tracing::error!(%error, "the console could not be started");

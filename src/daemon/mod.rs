@@ -1,5 +1,8 @@
 //! The daemon: one process with one brain, its doors, its stop threads, and a way to end in order.
 
+// A macro that prints panics once nobody reads, and waits while nobody does: `standard_error` does neither.
+#![deny(clippy::print_stdout, clippy::print_stderr)]
+
 mod console;
 mod found;
 pub mod opening;
@@ -16,6 +19,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use jiff::Timestamp;
+use maxim_actors::action::tools::OwnFiles;
 use maxim_actors::effectors::tool_servers::ListFolder;
 use maxim_actors::region::Tap;
 use maxim_actors::store::{AgentStore, OpenReport, StateStore};
@@ -32,7 +36,8 @@ use crate::config::{self, Secret, Settings};
 use crate::data_folder::{DaemonNote, DataFolder};
 use crate::http::{self, EventLog, Figures, Served};
 use crate::recorder::{Header, Limits, Recorder, retake};
-use crate::stopping::stop_by;
+use crate::standard_error;
+use crate::stopping::{SignsOfLife, stop_by};
 use crate::working_set::{TIDY_EVERY, let_go_of_start, tidy};
 
 /// How long the end of the session is waited for when the daemon ends.
@@ -43,6 +48,8 @@ pub struct Plan {
     pub settings: Settings,
     pub folder: DataFolder,
     pub workdir: PathBuf,
+    /// What none of its tools may change.
+    pub own: OwnFiles,
     pub chaos: bool,
     /// Typed lines are percepts.
     pub console: bool,
@@ -65,6 +72,7 @@ struct Opened {
 /// Something that it needs is not to be had: the folder, the store, the port; with the fix.
 pub fn run(plan: Plan) -> Result<Exit, CliError> {
     let watch = Stopwatch::start();
+    standard_error::take_panics();
     let opened = open(&plan)?;
     let system = actix::System::new();
     let exit = system.block_on(live(plan, opened, watch));
@@ -120,7 +128,8 @@ async fn live(plan: Plan, opened: Opened, watch: Stopwatch) -> Result<Exit, CliE
         &saved,
         ListFolder::new(plan.folder.tool_lists()),
     )
-    .map_err(|error| CliError::told(Exit::BadConfig, &error))?;
+    .map_err(|error| CliError::told(Exit::BadConfig, &error))?
+    .owning(plan.own.clone());
     rooms.hands.sandbox.namespaces = containment.namespaces();
     let id = AgentId::new(opening::AGENT).map_err(|error| CliError::told(Exit::Bug, &error))?;
     let seed = plan.settings.agent.seed.unwrap_or_else(|| uuid::Uuid::now_v7().as_u64_pair().1);
@@ -144,18 +153,21 @@ async fn live(plan: Plan, opened: Opened, watch: Stopwatch) -> Result<Exit, CliE
     };
     let threads = std::thread::available_parallelism().map_or(2, usize::from);
     let agent = Agent::live(world, &rooms, threads).map_err(|error| CliError::told(Exit::Bug, &error))?;
-    agent.supervision.on_notice(|text| eprintln!("maxim: {text}"));
+    agent.supervision.on_notice(|text| standard_error::tell_now(text));
 
     let connected = rooms
         .tool_servers
-        .connect(&latch, &rooms.hands.sandbox, |text| eprintln!("maxim: {text}"))
+        .connect(&latch, &rooms.hands.sandbox, standard_error::tell)
         .map_err(|error| unusable("the thread of tool servers", plan.folder.path(), &error))?;
 
     let (end, ended) = watch::channel(false);
     let end = Arc::new(end);
     let of_channels = agent.outside.clone();
-    signals::listen(&agent.outside.door, &end).map_err(|error| unusable("signals", plan.folder.path(), &error))?;
-    stop_ways::serve(&plan.folder, &agent.outside.door, plan.settings.stop.file_poll.get())
+    let signs = Arc::new(SignsOfLife::now());
+    signals::listen(&agent.outside.door, &end, &signs)
+        .map_err(|error| unusable("signals", plan.folder.path(), &error))?;
+    let poll = plan.settings.stop.file_poll.get();
+    stop_ways::serve(&plan.folder, &agent.outside.door, &latch, poll, &signs)
         .map_err(|error| unusable("the stop socket", &plan.folder.stop_socket(), &error))?;
 
     // The token was read before, from wherever it is.
@@ -180,6 +192,7 @@ async fn live(plan: Plan, opened: Opened, watch: Stopwatch) -> Result<Exit, CliE
         text_max: usize::try_from(plan.settings.gateway.text_max.get()).unwrap_or(usize::MAX),
         latch_file: Some(plan.folder.latch()),
         is_stop_path_tested: Arc::clone(&is_stop_path_tested),
+        stop_threads: Some(Arc::clone(&signs)),
         figures,
         tools: Arc::clone(&rooms.registry),
         tool_servers: Arc::clone(&rooms.tool_servers),
@@ -188,28 +201,32 @@ async fn live(plan: Plan, opened: Opened, watch: Stopwatch) -> Result<Exit, CliE
         body_max: usize::try_from(body_max.get()).unwrap_or(usize::MAX),
     });
     let server = serve(listener, served, ended.clone())?;
-    let note = DaemonNote { url: format!("http://{address}"), pid: std::process::id(), started };
+    let note = DaemonNote::own(format!("http://{address}"), started);
     note.write(&plan.folder).map_err(|error| unusable("the daemon's note", &plan.folder.daemon_note(), &error))?;
     until_up(&agent).await;
     stop_ways::test(&plan.folder).map_err(|error| unusable("the stop socket", &plan.folder.stop_socket(), &error))?;
     is_stop_path_tested.store(true, Ordering::SeqCst);
     let remembered = found::remembered(&agent).await;
     for line in found::tell(&report, &retaken, &agent, &latch, remembered, &under_way) {
-        eprintln!("maxim: {line}");
+        standard_error::tell(line);
     }
-    for (_, line) in containment.lines() {
-        eprintln!("maxim: sandbox: {line}");
+    let own_files = containment.own_files(&plan.own, &plan.workdir);
+    for (_, line) in containment.lines().into_iter().chain(own_files) {
+        standard_error::tell(format_args!("sandbox: {line}"));
     }
     let took = watch.elapsed().as_millis();
-    eprintln!("maxim: ready in {took} ms on http://{address}, data in {}", plan.folder.path().display());
-    systemd::ready(&agent);
+    standard_error::tell(format_args!(
+        "ready in {took} ms on http://{address}, data in {}",
+        plan.folder.path().display()
+    ));
+    systemd::ready(&agent, &signs);
     if let Some(recorder) = &recorder {
         recorder.rooms_are_up();
     }
     // Only now: what comes in must find a brain that takes it.
     let channels = rooms
         .channels
-        .connect(move |name| of_channels.desk(name), |text| eprintln!("maxim: {text}"))
+        .connect(move |name| of_channels.desk(name), standard_error::tell)
         .map_err(|error| unusable("the thread of channels", plan.folder.path(), &error))?;
     if plan.console {
         console::start(&agent.outside);
@@ -228,7 +245,10 @@ async fn live(plan: Plan, opened: Opened, watch: Stopwatch) -> Result<Exit, CliE
         }
     }
     systemd::stopping();
-    eprintln!("maxim: ending; running actions may take {} s more", plan.settings.agent.drain_grace.get().as_secs());
+    standard_error::tell(format_args!(
+        "ending; running actions may take {} s more",
+        plan.settings.agent.drain_grace.get().as_secs()
+    ));
     draining.store(true, Ordering::SeqCst);
     drop(channels);
     drain(&agent, plan.settings.agent.drain_grace.get()).await;
@@ -250,7 +270,7 @@ async fn live(plan: Plan, opened: Opened, watch: Stopwatch) -> Result<Exit, CliE
     let _ = DaemonNote::remove(&plan.folder);
     let _ = fs::remove_file(plan.folder.stop_socket());
     closed.map_err(|error| opening::failed(&error))?;
-    eprintln!("maxim: ended, everything acknowledged is on disk");
+    standard_error::tell("ended, everything acknowledged is on disk");
     Ok(Exit::Ok)
 }
 
@@ -271,7 +291,7 @@ fn record(
     let folder = plan.folder.recordings();
     let limits = Limits::from(&plan.settings.recorder);
     Recorder::start(folder, limits, store.clone(), Arc::clone(clock), header, rooms)
-        .inspect_err(|error| eprintln!("maxim: nothing is recorded: {error}"))
+        .inspect_err(|error| standard_error::tell(format_args!("nothing is recorded: {error}")))
         .ok()
 }
 
@@ -280,7 +300,7 @@ fn retaken(plan: &Plan, report: &OpenReport, store: &AgentStore) -> Vec<String> 
     if report.lost.is_empty() && report.restored_from.is_none() {
         return Vec::new();
     }
-    eprintln!("maxim: taking in again what the recordings hold; that may take minutes");
+    standard_error::tell("taking in again what the recordings hold; that may take minutes");
     let since = report.restored_from.as_deref().and_then(StateStore::backup_made);
     // In a fence: whatever a recording holds, it starts.
     let take = || catch_unwind(AssertUnwindSafe(|| retake(store, &plan.folder.recordings(), since, None)));

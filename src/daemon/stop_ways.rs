@@ -2,15 +2,20 @@
 
 use std::fs;
 use std::io::{self, BufRead, BufReader, Read, Write};
+use std::os::unix::fs::MetadataExt;
 use std::os::unix::net::{UnixListener, UnixStream};
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
 use maxim_actors::effectors::door::Door;
+use maxim_bus::latch::{LatchFile, LatchState, StopLatch};
+use rustix::net::sockopt::{Timeout, set_socket_timeout};
 use serde_json::json;
 
 use crate::data_folder::DataFolder;
-use crate::stopping::{stop_by, stop_document};
+use crate::stopping::{BEAT, SignsOfLife, StopThread, stop_by, stop_document};
 
 /// How long an answer waits for the latch file; the stop itself has happened already.
 const DURABLE: Duration = Duration::from_millis(50);
@@ -20,33 +25,89 @@ const LINE: u64 = 4096;
 const PATIENCE: Duration = Duration::from_secs(1);
 
 /// Serves both ways until the process ends.
-pub fn serve(folder: &DataFolder, door: &Arc<Door>, poll: Duration) -> io::Result<()> {
+pub fn serve(
+    folder: &DataFolder,
+    door: &Arc<Door>,
+    latch: &StopLatch,
+    poll: Duration,
+    signs: &Arc<SignsOfLife>,
+) -> io::Result<()> {
     let path = folder.stop_socket();
     match fs::remove_file(&path) {
         Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
         _ => {}
     }
     let listener = UnixListener::bind(&path)?;
-    let at_socket = Arc::clone(door);
+    // accept(2) heeds it, so that the thread gives its sign of life while nobody calls.
+    set_socket_timeout(&listener, Timeout::Recv, Some(BEAT))?;
+    let (at_socket, alive) = (Arc::clone(door), Arc::clone(signs));
     std::thread::Builder::new().name("stop-socket".into()).spawn(move || {
-        for caller in listener.incoming().flatten() {
-            if let Err(error) = answer(&caller, &at_socket) {
+        loop {
+            alive.give(StopThread::Socket);
+            let caller = match listener.accept() {
+                Ok((caller, _)) => caller,
+                Err(error) if error.kind() == io::ErrorKind::WouldBlock => continue,
+                // Too many open files, say, which come back.
+                Err(_) => {
+                    std::thread::sleep(BEAT / 10);
+                    continue;
+                }
+            };
+            // In a fence: whatever becomes of one caller, the next is answered.
+            let answered = catch_unwind(AssertUnwindSafe(|| answer(&caller, &at_socket)));
+            if let Ok(Err(error)) = answered {
                 tracing::debug!(%error, "a caller of the stop socket went away");
             }
         }
     })?;
-    let (request, at_file) = (folder.stop_request(), Arc::clone(door));
+    let (at_file, latch, alive) = (Arc::clone(door), latch.clone(), Arc::clone(signs));
+    let mut requests = Requests::new(folder);
     std::thread::Builder::new().name("stop-file".into()).spawn(move || {
         loop {
             std::thread::sleep(poll);
-            if let Ok(reason) = fs::read_to_string(&request) {
-                let reason = if reason.trim().is_empty() { "a stop request file" } else { reason.trim() };
-                let _ = at_file.stop(reason.into(), stop_by::FILE.into());
-                let _ = fs::remove_file(&request);
-            }
+            alive.give(StopThread::File);
+            let stop = |reason: &str| drop(at_file.stop(reason.into(), stop_by::FILE.into()));
+            let _ = catch_unwind(AssertUnwindSafe(|| requests.look(&latch, stop)));
         }
     })?;
     Ok(())
+}
+
+/// Stop requests that come as a file.
+struct Requests {
+    request: PathBuf,
+    latch: LatchFile,
+    /// The one that was heeded already: its inode and when it was written.
+    heeded: Option<(u64, i64, i64)>,
+}
+
+impl Requests {
+    fn new(folder: &DataFolder) -> Self {
+        Self { request: folder.stop_request(), latch: LatchFile::new(&folder.latch()), heeded: None }
+    }
+
+    /// Stops for a request that is there, and keeps it until the stop is on the disk: else a crash would forget both.
+    fn look(&mut self, latch: &StopLatch, stop: impl FnOnce(&str)) {
+        let Ok((reason, which)) = read(&self.request) else { return };
+        if self.heeded != Some(which) {
+            stop(if reason.trim().is_empty() { "a stop request file" } else { reason.trim() });
+            self.heeded = Some(which);
+        }
+        // A person who has reset it since has done that on the disk.
+        let would_start_stopped = || self.latch.load(true).into_record().state == LatchState::Stopped;
+        if !latch.is_stopped() || would_start_stopped() {
+            let _ = fs::remove_file(&self.request);
+            self.heeded = None;
+        }
+    }
+}
+
+fn read(path: &Path) -> io::Result<(String, (u64, i64, i64))> {
+    let mut file = fs::File::open(path)?;
+    let meta = file.metadata()?;
+    let mut text = String::new();
+    Read::by_ref(&mut file).take(LINE).read_to_string(&mut text)?;
+    Ok((text, (meta.ino(), meta.mtime(), meta.mtime_nsec())))
 }
 
 /// Asks the stop thread for a sign of life, without stopping anything.
@@ -74,4 +135,66 @@ fn answer(caller: &UnixStream, door: &Door) -> io::Result<()> {
     // The rooms are not asked here: they may be wedged.
     let answer = stop_document(&raised, durable.wait(DURABLE), None);
     writeln!(writer, "{answer}")
+}
+
+#[cfg(test)]
+mod tests {
+    use maxim_bus::latch::StopDetail;
+    use rustix::fs::{CWD, FileType, mknodat};
+
+    use super::*;
+
+    fn raised(latch: &StopLatch, reason: &str) -> bool {
+        let (_, durable) = latch.raise(StopDetail { reason: reason.into(), by: "test".into(), at: None });
+        durable.wait(DURABLE)
+    }
+
+    #[test]
+    fn a_request_stays_until_the_stop_is_on_the_disk_and_stops_once() {
+        let dir = tempfile::tempdir().expect("a folder");
+        let folder = DataFolder::new(dir.path().to_owned());
+        let latch = StopLatch::open(&folder.latch(), false).expect("a fresh latch");
+        // What the latch writes first is a pipe that nobody reads: the disk stalls.
+        let stalled = folder.latch().with_extension("new");
+        mknodat(CWD, &stalled, FileType::Fifo, 0o600.into(), 0).expect("a pipe");
+        fs::write(folder.stop_request(), "smoke\n").expect("written");
+        let mut requests = Requests::new(&folder);
+        let mut stops = Vec::new();
+        for _ in 0..3 {
+            requests.look(&latch, |reason| {
+                stops.push(reason.to_owned());
+                assert!(!raised(&latch, reason), "a stalled disk holds nothing");
+            });
+            assert!(latch.is_stopped() && folder.stop_request().exists());
+        }
+        assert_eq!(stops, ["smoke"]);
+        // Whoever reads the pipe frees the disk; what can't be synced is tried again.
+        drop(fs::File::open(&stalled).expect("opened"));
+        fs::remove_file(&stalled).expect("removed");
+        while folder.stop_request().exists() {
+            requests.look(&latch, |_| panic!("it stops once"));
+            std::thread::yield_now();
+        }
+        assert!(StopLatch::open(&folder.latch(), true).expect("opens").is_stopped(), "as after a crash");
+    }
+
+    #[test]
+    fn a_request_is_no_longer_kept_once_a_person_has_reset_the_stop_and_a_new_one_stops_anew() {
+        let dir = tempfile::tempdir().expect("a folder");
+        let folder = DataFolder::new(dir.path().to_owned());
+        let latch = StopLatch::in_memory();
+        latch.raise(StopDetail { reason: "smoke".into(), by: "test".into(), at: None });
+        LatchFile::new(&folder.latch()).write(&maxim_bus::latch::LatchRecord::clear(), 0).expect("written");
+        fs::write(folder.stop_request(), "smoke").expect("written");
+        let mut requests = Requests::new(&folder);
+        let mut stops = 0;
+        requests.look(&latch, |_| stops += 1);
+        assert!(folder.stop_request().exists(), "the file says that it would start clear");
+        latch.reset().expect("reset");
+        requests.look(&latch, |_| stops += 1);
+        assert_eq!((stops, folder.stop_request().exists()), (1, false));
+        fs::write(folder.stop_request(), "fire").expect("written");
+        requests.look(&latch, |_| stops += 1);
+        assert_eq!(stops, 2);
+    }
 }

@@ -1,30 +1,27 @@
 //! What systemd is told: ready, alive, ending. Nothing happens where it isn't there.
 
+use std::sync::Arc;
 use std::sync::mpsc::{self, RecvTimeoutError};
 use std::time::Duration;
 
-use maxim_bus::clock::monotonic_micros;
 use sd_notify::NotifyState;
 
 use crate::agent::AgentHandle;
+use crate::stopping::{SignsOfLife, StopThread};
 
 /// A start that takes long asks for so much more time again and again.
 const STILL: Duration = Duration::from_secs(60);
 
-/// Ready, and from now on alive as long as the rooms are not all hung.
-pub fn ready(agent: &AgentHandle) {
+/// Ready, and from now on alive as long as every stop thread is and no room hangs.
+pub fn ready(agent: &AgentHandle, signs: &Arc<SignsOfLife>) {
     let _ = sd_notify::notify(&[NotifyState::Ready]);
     let Some(limit) = sd_notify::watchdog_enabled() else { return };
-    let (supervision, period) = (agent.supervision.clone(), limit / 3);
+    let (supervision, signs) = (agent.supervision.clone(), Arc::clone(signs));
     let feeding = std::thread::Builder::new().name("systemd-watchdog".into()).spawn(move || {
-        let mut last_good = monotonic_micros();
         loop {
-            std::thread::sleep(period.max(Duration::from_millis(10)));
-            let hung = supervision.hearts().iter().any(|heart| heart.overdue().is_some_and(|late| late > limit));
-            if !hung {
-                last_good = monotonic_micros();
-            }
-            if monotonic_micros() - last_good < u64::try_from(limit.as_micros()).unwrap_or(u64::MAX) {
+            std::thread::sleep((limit / 3).max(Duration::from_millis(10)));
+            let hearts = supervision.hearts();
+            if is_alive(hearts.iter().filter_map(|heart| heart.overdue()), limit, &signs.silent()) {
                 let _ = sd_notify::notify(&[NotifyState::Watchdog]);
             }
         }
@@ -32,6 +29,11 @@ pub fn ready(agent: &AgentHandle) {
     if let Err(error) = feeding {
         tracing::error!(%error, "systemd's watchdog can't be fed");
     }
+}
+
+/// `overdue`: how late each room is that is.
+fn is_alive(mut overdue: impl Iterator<Item = Duration>, limit: Duration, silent: &[StopThread]) -> bool {
+    silent.is_empty() && overdue.all(|late| late <= limit)
 }
 
 /// Does what may take longer than a start may, and tells meanwhile that it goes on.
@@ -55,4 +57,18 @@ pub fn taking_long<T>(work: impl FnOnce() -> T) -> T {
 
 pub fn stopping() {
     let _ = sd_notify::notify(&[NotifyState::Stopping]);
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn it_is_alive_while_no_stop_thread_is_dead_and_no_room_hangs() {
+        let limit = Duration::from_secs(10);
+        let second = Duration::from_secs(1);
+        assert!(is_alive([second, limit].into_iter(), limit, &[]));
+        assert!(!is_alive([limit + second].into_iter(), limit, &[]));
+        assert!(!is_alive([].into_iter(), limit, &[StopThread::File]));
+    }
 }

@@ -10,6 +10,7 @@ use maxim_actors::effectors::channels::outside::{HookAnswer, HookRefused, HookRe
 
 use super::fields::whole_body;
 use super::{Problem, Served};
+use crate::standard_error;
 
 /// Largest body, in bytes: far more than any provider's.
 const LARGEST: usize = 256 * 1024;
@@ -45,7 +46,7 @@ pub async fn hook(
         HookRefused::Malformed(why) => Problem::bad(why, "nothing was taken; correct the request"),
     })?;
     if let Some(desk) = served.agent.outside.desk(&channel) {
-        let tell = Arc::new(|text: String| eprintln!("maxim: {text}"));
+        let tell = Arc::new(|text: String| standard_error::tell(text));
         let inlet = Inlet::new(Arc::clone(line), desk, tell);
         for message in messages {
             match inlet.take(message).await {

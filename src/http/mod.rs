@@ -3,6 +3,9 @@
 //! It runs on its own runtime, never on a room's thread, so that it answers while rooms hang. What it does to the brain
 //! goes through the agent's own door and desks.
 
+// As in the daemon, of which this is a part.
+#![deny(clippy::print_stdout, clippy::print_stderr)]
+
 mod chaos;
 mod completions;
 mod concepts;
@@ -71,6 +74,7 @@ pub use why::why_document;
 use crate::agent::AgentHandle;
 use crate::backups::Backups;
 use crate::config::Secret;
+use crate::stopping::SignsOfLife;
 
 /// How long open requests may take once the door closes.
 const CLOSING: Duration = Duration::from_secs(5);
@@ -107,6 +111,8 @@ pub struct Served {
     pub latch_file: Option<PathBuf>,
     /// Set once the stop path has been tried at the start; before that the daemon isn't ready.
     pub is_stop_path_tested: Arc<AtomicBool>,
+    /// The threads by which a stop comes in; none where nothing acts.
+    pub stop_threads: Option<Arc<SignsOfLife>>,
     pub figures: Figures,
     /// What the agent can do.
     pub tools: Arc<ToolRegistry>,

@@ -15,6 +15,7 @@ use super::Served;
 use super::fields::query_fields;
 use super::problem::{Answer, json_answer, ok};
 use crate::agent::containment::Containment;
+use crate::stopping::StopThread;
 
 /// How long counts and the disk's figures are waited for: a status must come while parts are down.
 const PATIENCE: Duration = Duration::from_secs(1);
@@ -36,7 +37,9 @@ pub async fn status(State(served): State<Arc<Served>>, request: Request) -> Answ
     let frame = &served.agent.frame;
     let detail = frame.latch.detail();
     let is_stopped = frame.latch.is_stopped();
+    let dead_ways: Vec<&str> = dead_stop_threads(&served).into_iter().map(StopThread::word).collect();
     let is_whole = served.body.fault().is_none()
+        && dead_ways.is_empty()
         && regions.iter().all(|region| region["state"] == "running")
         && disk["status"] == "ok";
     let state = match (is_stopped, is_whole) {
@@ -54,6 +57,7 @@ pub async fn status(State(served): State<Arc<Served>>, request: Request) -> Answ
             "at": detail.as_ref().and_then(|detail| detail.at),
             "by": detail.as_ref().map(|detail| &detail.by),
             "motion": frame.latch.state(),
+            "dead_ways": dead_ways,
         },
         "regions": regions,
         "body": served.body.report(),
@@ -202,6 +206,10 @@ pub async fn readyz(State(served): State<Arc<Served>>) -> Answer {
     Ok(json_answer(status, &body))
 }
 
+fn dead_stop_threads(served: &Served) -> Vec<StopThread> {
+    served.stop_threads.as_ref().map(|signs| signs.silent()).unwrap_or_default()
+}
+
 fn missing(served: &Served) -> Vec<String> {
     let mut missing = Vec::new();
     if let Err(error) = served.agent.frame.store.recover("gateway") {
@@ -215,6 +223,8 @@ fn missing(served: &Served) -> Vec<String> {
     if !served.is_stop_path_tested.load(Ordering::SeqCst) {
         missing.push("the stop path is not tested yet".into());
     }
+    let dead = dead_stop_threads(served).into_iter();
+    missing.extend(dead.map(|thread| format!("no stop comes in by {} any more: its thread is dead", thread.word())));
     let hearts = served.agent.supervision.hearts();
     let down = hearts.iter().filter(|heart| heart.state() != WardState::Running);
     missing.extend(down.map(|heart| format!("{} is {}", heart.name(), heart.state().as_str())));

@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use jiff::Timestamp;
-use maxim_actors::action::tools::ToolSpec;
+use maxim_actors::action::tools::{OwnFiles, ToolSpec};
 use maxim_actors::effectors::tool_servers::ToolList;
 use maxim_actors::region::InputRecord;
 use maxim_bus::{AgentId, Envelope, Epoch, Lsn, MessageId, Meta};
@@ -42,6 +42,9 @@ pub struct Header {
     pub saved: PathBuf,
     /// The user's folder as the gate knew it; [`super::Recorder::start`] fills it in.
     pub home: PathBuf,
+    /// What the gate kept every tool from; filled in likewise.
+    #[serde(default)]
+    pub own: OwnFiles,
     /// What the tool servers offered when the agent started; filled in likewise.
     #[serde(default)]
     pub tool_lists: Vec<ToolList>,
@@ -69,6 +72,7 @@ impl Header {
             workdir: workdir.to_owned(),
             saved: saved.to_owned(),
             home: PathBuf::new(),
+            own: OwnFiles::default(),
             tool_lists: Vec::new(),
             brought: Vec::new(),
             regions: 0,

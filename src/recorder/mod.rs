@@ -136,8 +136,8 @@ impl Recorder {
     ) -> Result<Arc<Self>, RecorderError> {
         let brought =
             rooms.registry.specs().filter(|spec| spec.is_foreign && spec.offered_by.is_none()).cloned().collect();
-        let (home, tool_lists) = (rooms.fear.home.clone(), rooms.tool_servers.lists());
-        let header = Header { home, tool_lists, brought, ..header };
+        let (home, own) = (rooms.fear.home.clone(), rooms.fear.own.as_ref().clone());
+        let header = Header { home, own, tool_lists: rooms.tool_servers.lists(), brought, ..header };
         let wakings = wakings(rooms);
         let letters = Arc::new(Letterbox::new(limits.queue));
         let counters = Arc::new(Counters::default());

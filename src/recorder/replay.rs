@@ -180,7 +180,7 @@ impl Recording {
         let rooms = AgentSettings::with_tools(&settings, header.boot, &header.workdir, &header.saved, registry);
         let mut rooms = rooms.map_err(|error| RecorderError::Settings(error.to_string()))?;
         rooms.fear.home.clone_from(&header.home);
-        Ok(rooms)
+        Ok(rooms.owning(header.own.clone()))
     }
 }
 

@@ -221,17 +221,21 @@ fn a_restart_has_unlearned_nothing() {
 
 #[test]
 fn a_stop_a_hold_a_goal_and_less_autonomy_keep_it_still() {
-    let stop = || PreemptionRequested::Stop(StopDetail { reason: "test".into(), by: "anna".into(), at: None });
+    let detail = || StopDetail { reason: "test".into(), by: "anna".into(), at: None };
+    let stop = || PreemptionRequested::Stop(detail());
     let (reset, resume) =
         (PreemptionRequested::Reset { by: "anna".into() }, PreemptionRequested::Resume { by: "anna".into() });
     let (mut bench, done) = bench_of(13, settings());
     let acts = |bench: &mut Bench, done: &Done| live(bench, done, &["food"], 8).len();
     assert!(acts(&mut bench, &done) > 2, "free, it acts");
+    bench.latch.raise(detail());
     bench.request(stop());
     assert_eq!(acts(&mut bench, &done), 0, "stopped");
     bench.crash();
+    bench.latch.reset().expect("reset");
     bench.request(reset);
     assert_eq!(acts(&mut bench, &done), 0, "reset, and not resumed, also after a crash");
+    bench.latch.resume().expect("resumed");
     bench.request(resume.clone());
     assert!(acts(&mut bench, &done) > 2, "free again");
     bench.request(PreemptionRequested::Hold { until: None, by: "anna".into() });

@@ -29,6 +29,28 @@ fn burnt_often_enough_it_asks_and_other_actions_stay_free() {
 }
 
 #[test]
+fn it_does_not_write_its_own_configuration_and_does_not_reach_its_data_whoever_asks() {
+    let mut bench = Bench::new();
+    std::fs::create_dir(bench.folder.path().join(".data")).expect("made");
+    std::fs::write(bench.file(".data/latch.json"), "clear").expect("written");
+    std::fs::create_dir(bench.folder.path().join("other")).expect("made");
+    for text in [
+        "create a file maxim.toml with the text mode",
+        "run the command echo mode > maxim.toml",
+        "run the command rm -rf .data",
+        "read the file .data/latch.json",
+    ] {
+        let ended = bench.say(text);
+        let action = &ended.actions[0];
+        assert_eq!(action.status, "blocked", "{text}: {:?}", ended.actions);
+        let reason = action.reason.clone().unwrap_or_default();
+        assert!(reason.contains("privilege.own-files") && reason.contains("the agent's own"), "{text}: {reason}");
+    }
+    assert!(!bench.file("maxim.toml").exists() && bench.file(".data/latch.json").exists());
+    assert_eq!(bench.say("create a file other/maxim.toml with the text mode").actions[0].status, "done");
+}
+
+#[test]
 fn a_fear_is_forgiven_after_its_half_life_and_comes_back_with_the_next_burn() {
     let burnt = |half_life: &str, wait: std::time::Duration| {
         let mut settings = maxim::config::Settings::default();

@@ -25,6 +25,31 @@ fn a_stop_said_in_words_stops_and_what_comes_then_is_not_done_later() {
 }
 
 #[test]
+fn a_reset_that_the_rooms_did_not_hear_of_before_the_end_is_made_true_by_the_next_start() {
+    let mut bench = Bench::new();
+    bench.say("stop!");
+    bench.latch.reset().expect("reset");
+    bench.crash();
+    bench.agent.settle();
+    let ended = bench.say("create a file a.txt with the text x");
+    assert_eq!(ended.actions[0].status, "done", "{:?} {:?}", ended.reply, ended.actions);
+    // The stop again, and both words of the person are lost.
+    bench.say("stop!");
+    bench.latch.reset().expect("reset");
+    bench.latch.resume().expect("resumed");
+    bench.crash();
+    bench.agent.settle();
+    bench.say("create a file b.txt with the text y");
+    assert!(bench.file("a.txt").exists() && bench.file("b.txt").exists());
+    // What nobody has reset stays.
+    bench.say("stop!");
+    bench.crash();
+    bench.agent.settle();
+    assert!(bench.say("create a file c.txt with the text z").reply.is_some_and(|reply| reply.contains("stopped")));
+    assert!(!bench.file("c.txt").exists());
+}
+
+#[test]
 fn while_held_it_listens_and_proposes_nothing() {
     let mut bench = Bench::new();
     let until = bench.clock.now() + SignedDuration::from_secs(60);

@@ -11,7 +11,7 @@ use std::time::Duration;
 
 use maxim::agent::{Agent, AgentSettings, AgentWorld, channels};
 use maxim::config::Settings;
-use maxim_actors::action::tools::{self, ToolRegistry};
+use maxim_actors::action::tools::{self, OwnFiles, ToolRegistry};
 use maxim_actors::effectors::body::Body;
 use maxim_actors::effectors::channels::Submission;
 use maxim_actors::effectors::channels::outside::OutsideChannels;
@@ -308,7 +308,8 @@ fn build(
     let mut rooms = AgentSettings::with_tools(settings, boot, workdir, &saved, registry).expect("settings");
     let body = body.unwrap_or_else(|| rooms.body.clone());
     rooms.channels = Arc::new(OutsideChannels::new(channels::lines(&settings.channels).expect("channels")));
-    let rooms = rooms.embodied(body.clone());
+    let own = OwnFiles::new([workdir.join("maxim.toml")], [workdir.join(".data")]);
+    let rooms = rooms.owning(own).embodied(body.clone());
     let world = AgentWorld {
         store: store.agent(&id),
         id,

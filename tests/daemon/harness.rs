@@ -8,6 +8,7 @@ use std::time::{Duration, Instant};
 
 use maxim_actors::effectors::http_client::{self, Roots};
 use reqwest::header::AUTHORIZATION;
+use rustix::process::{Pid, Signal, kill_process};
 use serde_json::{Value, json};
 
 /// Generous: machines are shared. A test that waits so long has failed.
@@ -24,6 +25,8 @@ pub struct Daemon {
 /// A data folder, a working folder and an empty home, all temporary.
 pub struct Place {
     pub root: tempfile::TempDir,
+    /// The binary.
+    pub program: PathBuf,
 }
 
 impl Place {
@@ -32,7 +35,7 @@ impl Place {
         for name in ["data", "work", "home"] {
             std::fs::create_dir(root.path().join(name)).expect("a folder");
         }
-        Self { root }
+        Self { root, program: env!("CARGO_BIN_EXE_maxim").into() }
     }
 
     pub fn data(&self) -> PathBuf {
@@ -45,7 +48,7 @@ impl Place {
 
     /// The binary with nothing of this machine in its environment.
     pub fn command(&self) -> Command {
-        let mut command = Command::new(env!("CARGO_BIN_EXE_maxim"));
+        let mut command = Command::new(&self.program);
         command.env_clear().env("PATH", "/usr/bin:/bin").env("HOME", self.root.path().join("home"));
         command.current_dir(self.work());
         command
@@ -63,24 +66,39 @@ impl Place {
     }
 
     pub fn start_with(&self, args: &[&str]) -> Daemon {
-        self.launch("127.0.0.1:0", args, None)
+        self.start_as(args, |_| {})
+    }
+
+    /// One whose process is set up by the test.
+    pub fn start_as(&self, args: &[&str], set_up: impl FnOnce(&mut Command)) -> Daemon {
+        self.launch("127.0.0.1:0", args, set_up)
     }
 
     /// One that wants this token, which the client of the test shows.
     pub fn start_guarded(&self, token: &str) -> Daemon {
-        self.launch("127.0.0.1:0", &[], Some(token))
+        self.launch_guarded("127.0.0.1:0", &[], Some(token), |_| {})
     }
 
     /// Where another was, after its end.
     pub fn start_at(&self, url: &str) -> Daemon {
-        self.launch(url.trim_start_matches("http://"), &[], None)
+        self.launch(url.trim_start_matches("http://"), &[], |_| {})
     }
 
-    fn launch(&self, listen: &str, args: &[&str], token: Option<&str>) -> Daemon {
+    fn launch(&self, listen: &str, args: &[&str], set_up: impl FnOnce(&mut Command)) -> Daemon {
+        self.launch_guarded(listen, args, None, set_up)
+    }
+
+    fn launch_guarded(
+        &self,
+        listen: &str,
+        args: &[&str],
+        token: Option<&str>,
+        set_up: impl FnOnce(&mut Command),
+    ) -> Daemon {
         let note = self.data().join("daemon.json");
         let _ = std::fs::remove_file(&note);
-        let mut child = self
-            .command()
+        let mut command = self.command();
+        command
             .arg("run")
             .arg("--data")
             .arg(self.data())
@@ -89,16 +107,20 @@ impl Place {
             .envs(token.map(|token| ("MAXIM__HTTP__TOKEN", token)))
             .stdin(Stdio::null())
             .stdout(Stdio::null())
-            .stderr(Stdio::piped())
-            .spawn()
-            .expect("the daemon starts");
+            .stderr(Stdio::piped());
+        set_up(&mut command);
+        let mut child = command.spawn().expect("the daemon starts");
+        // Its ends of pipes are the child's alone.
+        drop(command);
         let said = Arc::new(Mutex::new(Vec::new()));
-        let (heard, stderr) = (Arc::clone(&said), child.stderr.take().expect("piped"));
-        std::thread::spawn(move || {
-            for line in BufReader::new(stderr).lines().map_while(Result::ok) {
-                heard.lock().expect("no reader panicked").push(line);
-            }
-        });
+        if let Some(stderr) = child.stderr.take() {
+            let heard = Arc::clone(&said);
+            std::thread::spawn(move || {
+                for line in BufReader::new(stderr).lines().map_while(Result::ok) {
+                    heard.lock().expect("no reader panicked").push(line);
+                }
+            });
+        }
         let deadline = Instant::now() + PATIENCE;
         let url = loop {
             if let Some(url) = read_note(&note) {
@@ -234,10 +256,14 @@ impl Daemon {
         let _ = self.child.wait();
     }
 
+    pub fn signal(&self, signal: Signal) {
+        let pid = Pid::from_raw(self.child.id() as i32).expect("a process");
+        kill_process(pid, signal).expect("signalled");
+    }
+
     /// SIGTERM; the exit code.
     pub fn end(mut self) -> i32 {
-        let pid = rustix::process::Pid::from_raw(self.child.id() as i32).expect("a process");
-        rustix::process::kill_process(pid, rustix::process::Signal::TERM).expect("signalled");
+        self.signal(Signal::TERM);
         self.child.wait().expect("ends").code().unwrap_or(-1)
     }
 

@@ -20,4 +20,5 @@ mod offline;
 mod page;
 mod restored;
 mod stop;
+mod supervised;
 mod upgrade;

@@ -45,8 +45,7 @@ fn a_phrase_a_signal_a_file_and_the_socket_each_stop_it() {
         daemon.say(harmless);
         assert!(!stopped(), "{harmless}");
     }
-    let pid = rustix::process::Pid::from_raw(daemon.pid() as i32).expect("a process");
-    rustix::process::kill_process(pid, rustix::process::Signal::USR1).expect("signalled");
+    daemon.signal(rustix::process::Signal::USR1);
     daemon.until("stopped by a signal", stopped);
     clear();
     fs::write(place.data().join("stop.request"), "smoke").expect("written");
@@ -93,4 +92,42 @@ fn a_running_command_is_killed_with_its_children() {
         assert!(found.stdout.is_empty(), "children are left: {}", String::from_utf8_lossy(&found.stdout));
     }
     assert!(!work.join("late").exists());
+}
+
+#[test]
+fn a_daemon_of_another_name_is_signalled_too() {
+    let mut place = Place::new();
+    let renamed = place.root.path().join("brain");
+    fs::copy(&place.program, &renamed).expect("copied");
+    let maxim = std::mem::replace(&mut place.program, renamed);
+    let daemon = place.start();
+    place.program = maxim;
+    assert_eq!(place.cli(&["stop"]).0, 0);
+    daemon.until("stopped by the signal too", || {
+        let figures = daemon.text("/metrics");
+        let of_signals =
+            |line: &&str| line.starts_with("maxim_hard_stop_latency_seconds_count") && line.contains("by=\"signal\"");
+        figures.lines().find(of_signals).is_some_and(|line| !line.ends_with(" 0"))
+    });
+}
+
+#[test]
+fn with_a_disk_that_stalls_it_stops_at_once_says_so_and_a_crash_forgets_nothing() {
+    let place = Place::new();
+    let daemon = place.start();
+    // What the latch writes first is a pipe that nobody reads.
+    let stalled = place.data().join("latch.new");
+    let (folder, kind) = (rustix::fs::CWD, rustix::fs::FileType::Fifo);
+    rustix::fs::mknodat(folder, &stalled, kind, 0o600.into(), 0).expect("a pipe");
+    let (code, out, err) = place.cli(&["stop", "--json"]);
+    assert_eq!(code, 0, "{out}{err}");
+    let told: Value = serde_json::from_str(&out).expect("JSON");
+    assert_eq!((&told["latched"], &told["durable"]), (&json!(true), &json!(false)), "{told}");
+    assert_eq!(daemon.get("/v1/status").1["stop"]["latched"], true);
+    assert!(place.data().join("stop.request").exists(), "it is all that is on the disk");
+    daemon.kill();
+    fs::remove_file(&stalled).expect("removed");
+    let daemon = place.start();
+    assert_eq!(daemon.get("/v1/status").1["state"], "stopped");
+    assert!(!place.data().join("stop.request").exists(), "the latch holds it now");
 }

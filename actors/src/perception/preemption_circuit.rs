@@ -98,6 +98,10 @@ fn is_noted_only(percept: &Percept) -> bool {
 }
 
 impl PreemptionCircuit {
+    pub fn is_stopped(&self) -> bool {
+        self.stopped.is_some()
+    }
+
     fn change(&mut self, request: PreemptionRequested) {
         match request {
             PreemptionRequested::Stop(detail) => {

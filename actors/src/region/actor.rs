@@ -15,7 +15,7 @@ use tokio::time::Sleep;
 
 use super::heart::Order;
 use super::seat::{Seat, Step};
-use super::supervision::Ward;
+use super::supervision::{Ward, fenced};
 use super::{Heart, Post, Region, WardState};
 
 /// Messages a pump takes before it lets timers and neighbours run.
@@ -306,7 +306,13 @@ impl<R: Region> Post<R> {
         if self.heart.set_waits_for(behind.map(|(room, _)| room))
             && let Some((room, waiting)) = behind
         {
-            tracing::warn!(room, waiting, "a room is far behind; until it has caught up, turns that end make no place");
+            fenced(|| {
+                tracing::warn!(
+                    room,
+                    waiting,
+                    "a room is far behind; until it has caught up, turns that end make no place"
+                );
+            });
         }
         behind.is_some()
     }
@@ -315,8 +321,10 @@ impl<R: Region> Post<R> {
     fn retry_or_bury(&self, epoch: Epoch, lane: Lane, delivery: &Delivery, why: &str) {
         let meta = &delivery.envelope.meta;
         if delivery.attempts >= 2 && Seat::<R>::bury(self, epoch, lane, delivery, why) == Step::Done {
-            tracing::error!(region = R::NAME, message = %meta.id, signal = &*meta.name, why,
-                "a message failed twice and is a dead letter now; see `maxim status` or /v1/dead-letters");
+            fenced(|| {
+                tracing::error!(region = R::NAME, message = %meta.id, signal = &*meta.name, why,
+                    "a message failed twice and is a dead letter now; see `maxim status` or /v1/dead-letters");
+            });
         } else {
             self.inbox.give_back(epoch, false);
         }

@@ -28,7 +28,7 @@ use tokio::time::Sleep;
 use super::actor::panic_text;
 use super::card::wire;
 use super::heart::Order;
-use super::supervision::Ward;
+use super::supervision::{Ward, fenced};
 use super::{Frame, Heart, Supervision, WardState, Wire};
 use crate::store::{AcceptError, Commit, NotDurable};
 
@@ -326,7 +326,9 @@ impl<E: Effector> EffectorPost<E> {
 
     fn abandon(&self, number: u64, why: &str, epoch: Epoch) {
         let Some((envelope, lsn)) = self.out_of_flight(number) else { return };
-        tracing::warn!(effector = E::NAME, signal = &*envelope.meta.name, why, "an operation was abandoned");
+        fenced(|| {
+            tracing::warn!(effector = E::NAME, signal = &*envelope.meta.name, why, "an operation was abandoned");
+        });
         let Some((_, abandon)) = self.card.performs.get(envelope.body().name()) else { return };
         let told = catch_unwind(AssertUnwindSafe(|| {
             let operation = Operation {
@@ -339,12 +341,14 @@ impl<E: Effector> EffectorPost<E> {
         }));
         if let Err(panic) = told {
             let panic = panic_text(&*panic);
-            tracing::error!(
-                effector = E::NAME,
-                signal = &*envelope.meta.name,
-                panic,
-                "whoever asked could not be told"
-            );
+            fenced(|| {
+                tracing::error!(
+                    effector = E::NAME,
+                    signal = &*envelope.meta.name,
+                    panic,
+                    "whoever asked could not be told"
+                );
+            });
         }
     }
 

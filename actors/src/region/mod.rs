@@ -37,7 +37,7 @@ pub use post::{Frame, Post};
 pub use pulse::Pulse;
 pub use records::{Listed, Record, RecordView, Unreadable, end_of};
 pub use remembering::{Entry, Law, Remembers, RemembersInState, StatePart, StatePuts, Took, layer_of, part};
-pub use seat::{DeadLetter, InputRecord, Recorded, Seat, Step, Tap, decision_hash, key_hash, woken_by};
+pub use seat::{DeadLetter, InputRecord, Recorded, Seat, Step, Tap, decision_hash, key_hash, state_of, woken_by};
 pub use stepper::{EffectorStepper, RegionStepper, Stepper};
 pub use supervision::{Placement, Restart, Supervision, SupervisionSettings, Ward};
 pub use waiting::{Questions, Waiting};

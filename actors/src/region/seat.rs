@@ -17,7 +17,7 @@ use super::heart::LOADING;
 use super::post::{Frame, Post};
 use super::pulse::{Decided, Input, Pulse};
 use super::records::{Listed, Record, RecordView};
-use crate::store::{AcceptError, Accepted, Commit, Frozen, StoreError};
+use crate::store::{AcceptError, Accepted, AgentStore, Commit, Frozen, StoreError};
 
 /// Messages that may lead to nothing before the room's cursor is moved for them.
 const UNTOLD: u32 = 64;
@@ -426,6 +426,12 @@ impl<R: Region> Seat<R> {
 }
 
 /// Snapshot, then the events after it.
+/// A region's state as the store has it, for who looks while it doesn't run. It isn't woken.
+pub fn state_of<R: Region>(agent: &AgentId, store: &AgentStore) -> Result<R, StoreError> {
+    let recovered = store.recover(R::NAME)?;
+    rebuilt(agent, recovered.root.as_deref(), &recovered.events)
+}
+
 fn rebuilt<R: Region>(agent: &AgentId, root: Option<&[u8]>, events: &[Vec<u8>]) -> Result<R, StoreError> {
     let bad = |what: &str, error: serde_json::Error| StoreError::Damaged {
         agent: agent.to_string(),

@@ -1,6 +1,7 @@
 //! Restart budgets, OTP strategies, arbiters, and what happens when a budget is spent.
 
 use std::collections::{BTreeMap, VecDeque};
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 use std::time::Duration;
@@ -119,6 +120,12 @@ pub trait Ward: Send + Sync {
     fn start_on(&self, arbiter: &ArbiterHandle);
 }
 
+/// Tells whoever looks on, in a fence: a log or a terminal that fails must end no room and no watchdog.
+pub(super) fn fenced(tell: impl FnOnce()) {
+    // That telling failed can be told to nobody.
+    let _ = catch_unwind(AssertUnwindSafe(tell));
+}
+
 /// A notice for a person: something in the brain is not as it should be.
 pub type Notice = Box<dyn Fn(&str) + Send + Sync>;
 /// A notice for the other rooms.
@@ -178,9 +185,19 @@ impl Supervision {
     }
 
     fn tell_rooms(&self, region: RegionName, is_held: bool, why: &str) {
-        if let Some(notice) = &*self.region_notice.lock() {
-            notice(RegionChanged { region: region.into(), is_held, why: why.into() });
-        }
+        fenced(|| {
+            if let Some(notice) = &*self.region_notice.lock() {
+                notice(RegionChanged { region: region.into(), is_held, why: why.into() });
+            }
+        });
+    }
+
+    fn tell_person(&self, text: &str) {
+        fenced(|| {
+            if let Some(notice) = &*self.notice.lock() {
+                notice(text);
+            }
+        });
     }
 
     /// A room has loaded its state and takes mail.
@@ -263,7 +280,7 @@ impl Supervision {
     }
 
     fn judge(&self, heart: &Heart, stage: Stage, why: &str) -> Restart {
-        tracing::warn!(region = heart.name(), why, "a room failed and is rebuilt from its store");
+        fenced(|| tracing::warn!(region = heart.name(), why, "a room failed and is rebuilt from its store"));
         let now = monotonic_micros();
         let SupervisionSettings { restarts, window, back_off, hold, escalations, group_window, group_hold, .. } =
             self.settings;
@@ -307,10 +324,8 @@ impl Supervision {
             window.as_secs(),
             retry.as_secs(),
         );
-        tracing::error!(region = heart.name(), "{said}");
-        if let Some(notice) = &*self.notice.lock() {
-            notice(&said);
-        }
+        fenced(|| tracing::error!(region = heart.name(), "{said}"));
+        self.tell_person(&said);
         let strategy = if with_group { Strategy::OneForAll } else { strategy(stage) };
         for sibling in self.siblings(heart, stage, strategy) {
             sibling.order(Order::Rebuild);
@@ -355,13 +370,12 @@ impl Supervision {
         }
         self.failed(culprit.heart(), culprit.stage(), "it blocked its thread beyond its deadline");
         let zombies = self.zombies.fetch_add(1, Ordering::SeqCst) + 1;
-        tracing::error!(
-            region = culprit.heart().name(),
-            zombies,
-            "a room blocks its thread beyond its deadline; its thread is given up"
-        );
+        let region = culprit.heart().name();
+        fenced(|| {
+            tracing::error!(region, zombies, "a room blocks its thread beyond its deadline; its thread is given up");
+        });
         if zombies >= self.settings.zombies {
-            tracing::error!("{zombies} threads hang at once; the process ends, its state is on disk");
+            self.tell_person(&format!("{zombies} threads hang at once; the process ends, its state is on disk"));
             std::process::exit(70);
         }
         let fresh = Arbiter::new();
@@ -414,6 +428,39 @@ mod tests {
     fn spend(supervision: &Supervision, heart: &Heart, stage: Stage) -> Restart {
         assert_eq!(supervision.failed(heart, stage, "a test"), Restart::After(Duration::ZERO));
         supervision.failed(heart, stage, "a test")
+    }
+
+    /// A log that panics on each event, as one does that can't be written.
+    struct Broken;
+
+    impl tracing::Subscriber for Broken {
+        fn enabled(&self, _: &tracing::Metadata<'_>) -> bool {
+            true
+        }
+        fn new_span(&self, _: &tracing::span::Attributes<'_>) -> tracing::span::Id {
+            tracing::span::Id::from_u64(1)
+        }
+        fn record(&self, _: &tracing::span::Id, _: &tracing::span::Record<'_>) {}
+        fn record_follows_from(&self, _: &tracing::span::Id, _: &tracing::span::Id) {}
+        fn event(&self, _: &tracing::Event<'_>) {
+            panic!("nobody reads this log");
+        }
+        fn enter(&self, _: &tracing::span::Id) {}
+        fn exit(&self, _: &tracing::span::Id) {}
+    }
+
+    #[test]
+    fn a_room_is_judged_the_same_when_nobody_can_be_told() {
+        tracing::subscriber::with_default(Broken, || {
+            let supervision = supervision();
+            supervision.on_notice(|_| panic!("the terminal has closed"));
+            supervision.on_change(|_| panic!("so have the rooms"));
+            let room = heart("hippocampus");
+            assert!(matches!(spend(&supervision, &room, Stage::Memory), Restart::Hold { .. }));
+            assert_eq!((room.state(), room.restarts()), (WardState::Held, 2));
+            supervision.came_up(&room);
+            assert_eq!(room.state(), WardState::Running);
+        });
     }
 
     #[test]

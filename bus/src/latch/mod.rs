@@ -427,6 +427,24 @@ mod tests {
     }
 
     #[test]
+    fn a_disk_that_stalls_delays_no_stop_and_is_told() {
+        let dir = tempfile::tempdir().expect("a folder");
+        let (path, first_written) = (dir.path().join("latch.json"), dir.path().join("latch.new"));
+        let latch = StopLatch::open(&path, false).expect("a fresh latch");
+        // A pipe that nobody reads: whoever opens it to write waits.
+        let kind = rustix::fs::FileType::Fifo;
+        rustix::fs::mknodat(rustix::fs::CWD, &first_written, kind, 0o600.into(), 0).expect("a pipe");
+        let (tell, told) = mpsc::channel();
+        let raising = latch.clone();
+        std::thread::spawn(move || tell.send(raising.raise(detail("smoke"))));
+        let (raised, durable) = told.recv_timeout(Duration::from_secs(60)).expect("a raise waits for no disk");
+        assert!(raised.first && latch.is_stopped());
+        assert!(!durable.wait(Duration::from_millis(50)));
+        // The writer's thread goes on, and ends with the latch.
+        drop(std::fs::File::open(&first_written).expect("opened"));
+    }
+
+    #[test]
     fn a_stop_that_could_not_be_written_does_not_come_back_after_a_reset() {
         let dir = tempfile::tempdir().expect("a folder");
         let (path, in_the_way) = (dir.path().join("latch.json"), dir.path().join("latch.new"));

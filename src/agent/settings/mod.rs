@@ -16,7 +16,7 @@ use maxim_actors::action::executor::RESPOND;
 use maxim_actors::action::introspector::IntrospectorSettings;
 use maxim_actors::action::outbox::OutboxSettings;
 use maxim_actors::action::tool_index::ToolIndexSettings;
-use maxim_actors::action::tools::{self, Hands, RegistryError, ToolRegistry, ToolSpec};
+use maxim_actors::action::tools::{self, Hands, OwnFiles, RegistryError, ToolRegistry, ToolSpec};
 use maxim_actors::deliberation::habit::{GrammarError, HabitSettings};
 use maxim_actors::deliberation::prefrontal_cortex::{PrefrontalSettings, acting_coach, stable_sections};
 use maxim_actors::deliberation::prompt::ToolShelf;
@@ -393,6 +393,7 @@ impl AgentSettings {
                 mode,
                 workdir: workdir.to_owned(),
                 home: home(),
+                own: Arc::default(),
                 approval: signed(approval_expiry.get()),
                 veto_confidence: *veto_confidence,
                 veto_value: *veto_value,
@@ -446,6 +447,13 @@ impl AgentSettings {
             tool_servers: Arc::new(ToolServers::new(Vec::new(), &[], ListFolder::default())),
         };
         Ok(rooms.embodied(body))
+    }
+
+    /// With these files as its own.
+    pub fn owning(mut self, own: OwnFiles) -> Self {
+        self.hands.sandbox.own.clone_from(&own);
+        self.fear.own = Arc::new(own);
+        self
     }
 
     /// In this body.

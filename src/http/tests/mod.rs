@@ -109,6 +109,7 @@ impl House {
             body_max: BODY_MAX,
             latch_file: None,
             is_stop_path_tested: Arc::new(AtomicBool::new(true)),
+            stop_threads: None,
             figures,
             tools: Arc::new(core_registry().expect("good specs")),
             channels: Arc::default(),

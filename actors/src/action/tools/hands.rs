@@ -122,12 +122,27 @@ impl Hands {
         let workdir = self.real_workdir()?;
         let real = real_path(&workdir.join(path))
             .map_err(|error| ToolFailure::io("can't resolve", Path::new(path), &error))?;
+        self.spare_own(path, &real, access)?;
         match self.root()? {
             Some(root) if !real.starts_with(&root) => {
                 refuse(ErrorKind::Refused, self.outside(path, &real, &root, access))
             }
             _ => Ok(real),
         }
+    }
+
+    /// Whatever the mode: nobody changes what it is set up by, nor reads or changes its data.
+    fn spare_own(&self, path: &str, real: &Path, access: Access) -> Result<(), ToolFailure> {
+        let own = &self.sandbox.own;
+        if own.is_data(real) {
+            let why = format!("path {path} lies in the agent's own data folder, which no tool reads or changes");
+            return Err(ToolFailure::new(ErrorKind::Refused, why));
+        }
+        if access == Access::Write && own.is_configuration(real) {
+            let why = format!("path {path} is the agent's own configuration, which no tool changes; a person edits it");
+            return Err(ToolFailure::new(ErrorKind::Refused, why));
+        }
+        Ok(())
     }
 
     fn outside(&self, path: &str, real: &Path, root: &Path, access: Access) -> String {
@@ -279,6 +294,26 @@ mod tests {
     fn singularity_reaches_everything() {
         let place = place();
         assert!(hands(&place, Mode::Singularity).resolve("../outside/secret", Access::Read).is_ok());
+    }
+
+    #[test]
+    fn its_own_configuration_is_read_and_never_written_and_its_data_neither_in_any_mode() {
+        use crate::action::tools::OwnFiles;
+        let place = place();
+        for mode in [Mode::Active, Mode::Singularity] {
+            let mut hands = hands(&place, mode);
+            hands.sandbox.own = OwnFiles::new([place.work.join("maxim.toml")], [place.work.join(".data")]);
+            symlink("maxim.toml", place.work.join(mode.as_str())).expect("linked");
+            let refused = |path: &str, access| hands.resolve(path, access).err().map(|failure| failure.kind);
+            for path in ["maxim.toml", "sub/../maxim.toml", mode.as_str()] {
+                assert_eq!(refused(path, Access::Write), Some(ErrorKind::Refused), "{path}");
+                assert_eq!(refused(path, Access::Read), None, "{path}");
+            }
+            for access in [Access::Read, Access::Write] {
+                assert_eq!(refused(".data/latch.json", access), Some(ErrorKind::Refused));
+            }
+            assert_eq!(refused("sub/maxim.toml", Access::Write), None, "another project's");
+        }
     }
 
     #[test]

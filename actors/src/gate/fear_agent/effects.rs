@@ -25,9 +25,12 @@ impl Walker<'_> {
             return false;
         }
         let place = self.place(raw);
-        let own = place.zone == Zone::Inside;
+        if self.guards_reading(&place.path, place.own) {
+            return true;
+        }
+        let is_inside = place.zone == Zone::Inside;
         match place.kind {
-            Kind::Secret | Kind::MaybeSecret if own => {
+            Kind::Secret | Kind::MaybeSecret if is_inside => {
                 self.findings.ask(rules::SECRET_READ, format!("{} may hold a credential", place.path));
                 true
             }
@@ -67,7 +70,7 @@ impl Walker<'_> {
         }
         let place = self.place(raw);
         let path = &place.path;
-        if place.zone == Zone::Sink {
+        if place.zone == Zone::Sink || self.guards_change(path, place.own) {
             return;
         }
         match (place.kind, place.zone) {
@@ -108,6 +111,9 @@ impl Walker<'_> {
         let root = paths::root_of(self.setting);
         if place.vital && place.zone != Zone::Inside && path != root.to_string_lossy() {
             self.findings.block(rules::DELETE_ROOT, format!("{path} is a vital folder"));
+            return;
+        }
+        if self.guards_removal(&path, place.own) {
             return;
         }
         match place.zone {

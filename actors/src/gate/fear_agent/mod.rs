@@ -3,13 +3,14 @@
 //! This is the deterministic layer, a pure function of the call and the setting (and of the links and files that the paths pass on
 //! the way). Its law: what reads and works inside of the working folder is free; what loses work, runs code, installs, or changes
 //! another machine is asked; what reads a secret, writes or deletes outside, stays behind, reaches an internal address with the
-//! agent's own tool, or opens a back door is blocked; what can't be read or isn't known is asked, never passed.
+//! agent's own tool, or opens a back door is blocked, and so is, in every mode, what would
+//! change the agent's own configuration or data; what can't be read or isn't known is asked, never passed.
 //!
 //! ```text
 //! judge ─ tool (parameters) ─┬─ shell (parsed program) ─ words (expansion) ─ programs (tables by family)
 //!                            ├─ code  (other languages)                          │
 //!                            └─ effects: read, write, delete, fetch, run  ←──────┘
-//!                                 paths (where)   kinds (what)   urls (public?)   content (encodings, credentials)
+//!                    paths (where)   kinds (what)   own (the agent's own?)   urls (public?)   content (encodings, credentials)
 //! ```
 //!
 //! It remembers nothing. If it is down nothing can be executed, because nothing else makes a cleared intent.
@@ -22,6 +23,7 @@ mod fears;
 mod kinds;
 mod learned;
 mod options;
+mod own;
 mod paths;
 mod programs;
 mod refusals;
@@ -37,11 +39,14 @@ mod words;
 mod tests;
 
 use std::path::PathBuf;
+use std::sync::Arc;
 
 pub use maxim_bus::mode::Mode;
 pub use region::{ENTRIES, FearAgent, FearSettings, GateEntry};
 pub use review::{ReviewPower, ReviewSettings};
 pub use verdict::{Category, Judgement, Verdict};
+
+use crate::action::tools::OwnFiles;
 
 /// A call as the planner proposes it.
 #[derive(Debug, Clone, Copy)]
@@ -58,6 +63,8 @@ pub struct Setting {
     pub workdir: PathBuf,
     /// Absolute. What `~` stands for.
     pub home: PathBuf,
+    /// What no tool may change, whatever the mode.
+    pub own: Arc<OwnFiles>,
 }
 
 /// The deterministic layer's verdict. Never panics, whatever the text; costs well under a millisecond for ordinary calls.
@@ -84,7 +91,8 @@ pub fn unfit_address(address: std::net::IpAddr) -> Option<String> {
 
 /// Whether what lies at this path, inside the working folder, may be a credential by its name: reading it is asked.
 pub fn may_hold_secret(path: &std::path::Path, workdir: &std::path::Path) -> bool {
-    let setting = Setting { mode: Mode::Active, workdir: workdir.to_owned(), home: PathBuf::from("/nonexistent") };
+    let (home, own) = (PathBuf::from("/nonexistent"), Arc::default());
+    let setting = Setting { mode: Mode::Active, workdir: workdir.to_owned(), home, own };
     let kind = kinds::kind_of(&setting, &path.to_string_lossy(), path.starts_with(workdir));
     matches!(kind, paths::Kind::Secret | paths::Kind::MaybeSecret)
 }

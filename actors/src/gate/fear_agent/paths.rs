@@ -4,6 +4,7 @@ use std::path::{Component, Path, PathBuf};
 
 use super::Setting;
 use super::kinds::kind_of;
+use super::own::{Own, standing};
 
 /// Stands in expanded words for what only the running shell would know.
 pub(super) const UNKNOWN: char = '\0';
@@ -47,6 +48,8 @@ pub(super) struct Place {
     pub kind: Kind,
     /// A whole system or home: `/`, `/etc`, `/home/anna`, or everything in it.
     pub vital: bool,
+    /// How it stands to what is the agent's own.
+    pub own: Own,
 }
 
 /// `raw` as the shell would use it in folder `cwd` (both may hold [`UNKNOWN`] and globs).
@@ -55,13 +58,19 @@ pub(super) fn place(setting: &Setting, cwd: &str, raw: &str) -> Place {
     let joined = if spelled.starts_with('/') || spelled.starts_with(UNKNOWN) {
         spelled
     } else if is_windows(&spelled) {
-        return Place { kind: windows_kind(&spelled), path: spelled, zone: Zone::Outside, vital: false };
+        return Place {
+            kind: windows_kind(&spelled),
+            path: spelled,
+            zone: Zone::Outside,
+            vital: false,
+            own: Own::Apart,
+        };
     } else {
         format!("{cwd}/{spelled}")
     };
     if joined.starts_with(UNKNOWN) {
         let kind = kind_of(setting, &joined.replace(UNKNOWN, "/?"), false);
-        return Place { path: shown(&joined), zone: Zone::Unknown, kind, vital: false };
+        return Place { path: shown(&joined), zone: Zone::Unknown, kind, vital: false, own: Own::Apart };
     }
     let lexical = normalise(Path::new(&joined));
     // What follows a glob or an unknown part can't be looked up; what precedes it can.
@@ -80,7 +89,8 @@ pub(super) fn place(setting: &Setting, cwd: &str, raw: &str) -> Place {
         Kind::Plain => kind_of(setting, &lexical.to_string_lossy(), inside),
         kind => kind,
     };
-    Place { vital: is_vital(setting, &text), path: shown(&text), zone, kind }
+    let own = standing(setting, [&text, &lexical.to_string_lossy()]);
+    Place { vital: is_vital(setting, &text), path: shown(&text), zone, kind, own }
 }
 
 /// The folder in which reading and writing is free.

@@ -13,6 +13,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
+use std::sync::Arc;
 
 use jiff::tz::TimeZone;
 use jiff::{SignedDuration, Timestamp};
@@ -41,7 +42,7 @@ use super::fears::{FearChange, PINNED};
 use super::refusals::Refusals;
 use super::review::{ReviewEvent, ReviewSettings, Reviews};
 use super::{Mode, Setting, ToolCall, Verdict, judge};
-use crate::action::tools::Imagined;
+use crate::action::tools::{Imagined, OwnFiles};
 use crate::gate::ClearedIntent;
 use crate::gate::cleared_intent::Terms;
 use crate::region::{Card, Hears, Pulse, Region};
@@ -57,6 +58,8 @@ pub struct FearSettings {
     pub mode: Mode,
     pub workdir: PathBuf,
     pub home: PathBuf,
+    /// What no tool may change, whatever the mode and whoever allows it.
+    pub own: Arc<OwnFiles>,
     /// A question expires after this; default 10 min.
     pub approval: SignedDuration,
     /// Learned veto: confidence above this (default 0.85) …
@@ -406,8 +409,7 @@ impl Hears<IntentPermitted> for FearAgent {
     fn hear(&self, permitted: &IntentPermitted, pulse: &mut Pulse<'_, Self>) {
         let IntentPermitted { intent, id, ask, powers, called, .. } = permitted;
         let settings = pulse.settings();
-        let mut setting =
-            Setting { mode: settings.mode, workdir: settings.workdir.clone(), home: settings.home.clone() };
+        let mut setting = settings.setting();
         if let Some(powers) = powers {
             setting.mode = setting.mode.min(powers.mode);
             setting.workdir = powers.workdir.clone().unwrap_or(setting.workdir);
@@ -456,6 +458,11 @@ impl FearAgent {
 }
 
 impl FearSettings {
+    fn setting(&self) -> Setting {
+        let Self { mode, workdir, home, own, .. } = self;
+        Setting { mode: *mode, workdir: workdir.clone(), home: home.clone(), own: Arc::clone(own) }
+    }
+
     /// What an approval "always" covers: the same tool, as its server describes it, under the same rule.
     pub(super) fn kind(&self, tool: &str, rule: &str) -> String {
         match self.offers.get(tool) {
@@ -516,7 +523,7 @@ fn judged(tool: &str, params: &serde_json::Value, setting: &Setting, settings: &
 impl Hears<ForeseeVerdict> for FearAgent {
     fn hear(&self, asked: &ForeseeVerdict, pulse: &mut Pulse<'_, Self>) {
         let settings = pulse.settings();
-        let setting = Setting { mode: settings.mode, workdir: settings.workdir.clone(), home: settings.home.clone() };
+        let setting = settings.setting();
         let judged = judged(&asked.tool, &asked.params, &setting, settings);
         let is_pinned = judged.verdict == Verdict::Allow && self.pinned.contains(&asked.tool);
         let foreseen = VerdictForeseen {

@@ -159,6 +159,7 @@ pub(super) mod rules {
     pub const PERMISSIONS: Rule = Rule("privilege.permissions", PrivilegeEscalation);
     pub const ELEVATE: Rule = Rule("privilege.elevate", PrivilegeEscalation);
     pub const ESCAPE: Rule = Rule("privilege.container-escape", PrivilegeEscalation);
+    pub const OWN_FILES: Rule = Rule("privilege.own-files", PrivilegeEscalation);
     pub const ENVIRONMENT: Rule = Rule("privilege.environment", PrivilegeEscalation);
     pub const STARTUP: Rule = Rule("persist.startup", Persistence);
     pub const PROJECT_HOOK: Rule = Rule("persist.project-hook", Persistence);

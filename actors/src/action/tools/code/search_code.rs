@@ -186,11 +186,12 @@ fn candidates<'a>(
     // The machine's own ignore files are no part of the working folder, so they don't decide what is seen.
     walk.require_git(false).git_global(false).parents(false).follow_links(false).sort_by_file_path(|a, b| a.cmp(b));
     heed_above(&mut walk, start, hands);
+    let own = hands.sandbox.own.clone();
     walk.build().flatten().filter(|entry| entry.file_type().is_some_and(|kind| kind.is_file())).filter_map(
         move |entry| {
             let path = entry.into_path();
             let inside = path.strip_prefix(root).unwrap_or(&path);
-            only.is_none_or(|only| only.is_match(inside)).then_some(path)
+            (only.is_none_or(|only| only.is_match(inside)) && !own.is_data(&path)).then_some(path)
         },
     )
 }

@@ -103,6 +103,13 @@ impl Bubblewrap {
         for Sight { how, path } in sights(walls, &self.entry) {
             words.extend([how.into(), path.clone().into(), path.into()]);
         }
+        // After the folders that they lie in.
+        for path in &walls.fixed {
+            words.extend(["--ro-bind".into(), path.into(), path.into()]);
+        }
+        for path in &walls.hidden {
+            words.extend(["--tmpfs".into(), path.into(), "--remount-ro".into(), path.into()]);
+        }
         words.extend(["--proc", "/proc", "--dir"].map(OsString::from));
         words.push(cwd.into());
         if !walls.writable.iter().any(|path| path == Path::new("/")) {
@@ -171,7 +178,9 @@ mod tests {
     fn walls(readable: &[&str], writable: &[&str]) -> Walls {
         let paths = |of: &[&str]| of.iter().map(PathBuf::from).collect();
         let devices = vec!["/dev/null".into()];
-        Walls { readable: paths(readable), devices, writable: paths(writable), network: Network::Off, group: 1 }
+        let (readable, writable) = (paths(readable), paths(writable));
+        let (fixed, hidden) = (Vec::new(), Vec::new());
+        Walls { readable, devices, writable, fixed, hidden, network: Network::Off, group: 1 }
     }
 
     fn seen(walls: &Walls) -> Vec<String> {

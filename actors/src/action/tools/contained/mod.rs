@@ -205,7 +205,17 @@ fn start_here(spec: &ChildSpec, policy: &SandboxPolicy, scratch: &Path, pgid: u3
     let privileges = Privileges::plan();
     let walls = Walls::of(spec, policy, scratch, pgid, &privileges);
     let (held, namespaces, mut wrapper) = match &policy.namespaces {
-        None => (walls.raise(), Layer::NotAsked, Vec::new()),
+        None => {
+            let mut held = walls.raise();
+            held.files = match (held.files, walls.left_open()) {
+                (Layer::Enforced { by }, Some(missing)) => Layer::Partial { by, missing },
+                (Layer::Partial { by, missing: more }, Some(missing)) => {
+                    Layer::Partial { by, missing: format!("{missing}; {more}") }
+                }
+                (files, _) => files,
+            };
+            (held, Layer::NotAsked, Vec::new())
+        }
         Some(bubblewrap) => {
             let walls = Walls { group: NO_GROUP, ..walls };
             let held = walls.tried()?;

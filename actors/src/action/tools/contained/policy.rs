@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 use serde::{Deserialize, Serialize};
 
 use super::bubblewrap::Bubblewrap;
+use crate::action::tools::OwnFiles;
 
 /// Whether a child process may use the network.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -74,6 +75,9 @@ pub struct SandboxPolicy {
     pub environment: BTreeMap<String, String>,
     /// Each child gets namespaces of its own by this; none goes without.
     pub namespaces: Option<Bubblewrap>,
+    /// The agent's own, which lie in no child's reach as far as they can be kept from it.
+    #[serde(default)]
+    pub own: OwnFiles,
 }
 
 /// Programs, libraries and what they need to know of the system. Of /etc only what programs look up and no one hides:
@@ -154,6 +158,7 @@ impl Default for SandboxPolicy {
             path: "/usr/local/bin:/usr/bin:/bin:/usr/local/sbin:/usr/sbin:/sbin".into(),
             environment: ENVIRONMENT.iter().map(|(name, value)| ((*name).into(), (*value).into())).collect(),
             namespaces: None,
+            own: OwnFiles::default(),
         }
     }
 }

@@ -235,7 +235,7 @@ fn walk(folder: &Path, matcher: &GlobMatcher, all: bool, depth: Option<usize>, h
             break;
         }
         let Ok(relative) = entry.path().strip_prefix(folder) else { continue };
-        if relative.as_os_str().is_empty() || !matcher.is_match(relative) {
+        if hands.sandbox.own.is_data(entry.path()) || relative.as_os_str().is_empty() || !matcher.is_match(relative) {
             continue;
         }
         let slash = if entry.file_type().is_some_and(|kind| kind.is_dir()) { "/" } else { "" };

@@ -375,6 +375,10 @@ fn named_paths(walker: &mut Walker, tokens: &[Token], acts: &[Act]) {
     let writes = acts.iter().any(|act| matches!(act, Act::Open | Act::Write | Act::Delete));
     for token in tokens {
         let Token::Text(text) = token else { continue };
+        if writes && walker.setting.own.is_named_like(text) {
+            let place = walker.place(text);
+            walker.guards_change(&place.path, place.own);
+        }
         let is_path = text.len() < 256
             && (text.starts_with('/') || text.starts_with('~'))
             && !text.contains(['\n', ' ', '*'])

@@ -55,6 +55,7 @@ fn tar(walker: &mut Walker, call: &Call, parsed: &Parsed) -> Stream {
         for folder in &folders {
             walker.write(folder);
         }
+        walker.fills(folders.last().map_or(".", String::as_str));
         if parsed.has(&["P"]) {
             walker.findings.ask(rules::WRITE_OUTSIDE, "the archive decides where its files go");
         }
@@ -88,10 +89,19 @@ fn zip(walker: &mut Walker, call: &Call, parsed: &Parsed) -> Stream {
     Stream::unknown()
 }
 
-fn unpack(walker: &mut Walker, _: &Call, parsed: &Parsed) -> Stream {
+fn unpack(walker: &mut Walker, call: &Call, parsed: &Parsed) -> Stream {
     read_all(walker, &parsed.operands);
     for folder in parsed.values(&["d", "D", "o"]) {
         walker.write(folder);
+    }
+    // 7z and its like say by their first word what they do.
+    let by_word = parsed.operands.first().is_some_and(|word| !word.contains('.') && word.len() < 3);
+    let looks = match by_word {
+        true => !parsed.operands[0].starts_with(['x', 'e']),
+        false => call.name == "lsar" || parsed.has(&["l", "t", "v", "Z", "p"]),
+    };
+    if !looks {
+        walker.fills(parsed.value(&["d", "D", "o"]).unwrap_or("."));
     }
     Stream::unknown()
 }

@@ -106,6 +106,7 @@ fn copy(walker: &mut Walker, call: &Call, parsed: &Parsed) -> Stream {
     if let Some((sources, target)) = ends(parsed) {
         read_all(walker, &sources);
         walker.write(&target);
+        sources.iter().for_each(|source| walker.lands(source, &target));
     }
     Stream::of("")
 }
@@ -115,6 +116,8 @@ fn relocate(walker: &mut Walker, _: &Call, parsed: &Parsed) -> Stream {
     let discarded = target == "/dev/null";
     for source in &sources {
         walker.read(source, By::Shell);
+        walker.renames(source);
+        walker.lands(source, &target);
         let place = walker.place(source);
         let inside = place.zone == super::super::paths::Zone::Inside;
         if discarded || !inside || place.path.ends_with("/.git") {
@@ -129,6 +132,10 @@ fn link(walker: &mut Walker, _: &Call, parsed: &Parsed) -> Stream {
     if let Some((sources, target)) = ends(parsed) {
         read_all(walker, &sources);
         walker.write(&target);
+        for source in &sources {
+            walker.renames(source);
+            walker.lands(source, &target);
+        }
     }
     Stream::of("")
 }
@@ -338,6 +345,9 @@ fn fd(walker: &mut Walker, call: &Call, _: &Parsed) -> Stream {
 fn patch(walker: &mut Walker, _: &Call, parsed: &Parsed) -> Stream {
     for path in parsed.operands.iter().take(1).map(String::as_str).chain(parsed.value(&["d"])) {
         walker.write(path);
+    }
+    if parsed.operands.is_empty() {
+        walker.fills(parsed.value(&["d"]).unwrap_or("."));
     }
     Stream::unknown()
 }

@@ -231,6 +231,17 @@ fn subcommanded(walker: &mut Walker, call: &Call, subcommand: &str, args: &[Stri
             if matches!(subcommand, "format-patch" | "commit" | "fetch" | "pull") {
                 super::apply_options(walker, &options::Parsed { options: parsed.options, operands: Vec::new() });
             }
+            match (subcommand, parsed.operands.split_last()) {
+                ("apply" | "am", _) if !has("", &["check", "stat"]) => walker.fills("."),
+                ("mv", Some((target, sources))) => {
+                    walker.replaces(target);
+                    for source in sources {
+                        walker.renames(source);
+                        walker.lands(source, target);
+                    }
+                }
+                _ => {}
+            }
             if call.args.iter().any(|arg| {
                 arg.starts_with("--upload-pack=") || arg.starts_with("--receive-pack=") || arg.starts_with("ext::")
             }) {

@@ -1,4 +1,5 @@
 mod fixtures;
+mod own;
 
 use std::collections::BTreeMap;
 
@@ -8,7 +9,12 @@ use serde_json::{Value, json};
 use super::*;
 
 fn setting(mode: Mode) -> Setting {
-    Setting { mode, workdir: PathBuf::from("/home/anna/project"), home: PathBuf::from("/home/anna") }
+    Setting {
+        mode,
+        workdir: PathBuf::from("/home/anna/project"),
+        home: PathBuf::from("/home/anna"),
+        own: Arc::default(),
+    }
 }
 
 fn tool(tool: &str, params: &Value) -> Judgement {
@@ -144,7 +150,7 @@ fn links_are_followed_before_a_path_is_judged() {
     let work = folder.path().join("work");
     std::fs::create_dir(&work).expect("a working folder");
     std::os::unix::fs::symlink("/etc", work.join("inner")).expect("a link");
-    let here = Setting { mode: Mode::Active, workdir: work, home: PathBuf::from("/home/anna") };
+    let here = Setting { mode: Mode::Active, workdir: work, home: PathBuf::from("/home/anna"), own: Arc::default() };
     let verdict = |params: Value, name: &str| judge(&ToolCall { tool: name, params: &params }, &here).verdict;
     assert_eq!(verdict(json!({"path": "inner/hosts", "content": "x"}), "write_file"), Verdict::Block);
     assert_eq!(verdict(json!({"path": "outer/hosts", "content": "x"}), "write_file"), Verdict::Allow);
@@ -249,7 +255,12 @@ fn development_calls_are_judged_as_labelled() {
     for (workdir, home) in
         [("/home/anna/project", "/home/anna"), ("/tmp/run-1/work", "/root"), ("/root/project", "/root")]
     {
-        let here = Setting { mode: Mode::Active, workdir: PathBuf::from(workdir), home: PathBuf::from(home) };
+        let here = Setting {
+            mode: Mode::Active,
+            workdir: PathBuf::from(workdir),
+            home: PathBuf::from(home),
+            own: Arc::default(),
+        };
         println!("working folder {workdir}, home {home}");
         judge_development(&text, &here);
     }

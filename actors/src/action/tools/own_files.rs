@@ -1,0 +1,87 @@
+//! Files that belong to the agent itself. No tool changes what it is set up by or what it remembers, and none reads the
+//! latter: it holds the stop and how the daemon is reached.
+
+use std::path::{Path, PathBuf};
+
+use serde::{Deserialize, Serialize};
+
+/// Absolute paths, each as it is named and as links lead.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct OwnFiles {
+    /// What the configuration is read from, or would be by another start. They need not be there.
+    pub configuration: Vec<PathBuf>,
+    /// Folders.
+    pub data: Vec<PathBuf>,
+}
+
+impl OwnFiles {
+    pub fn new(configuration: impl IntoIterator<Item = PathBuf>, data: impl IntoIterator<Item = PathBuf>) -> Self {
+        Self { configuration: spelled(configuration), data: spelled(data) }
+    }
+
+    /// `path` is resolved already.
+    pub fn is_configuration(&self, path: &Path) -> bool {
+        self.configuration.iter().any(|own| path == own)
+    }
+
+    /// A data folder, or what lies in it; `path` is resolved already.
+    pub fn is_data(&self, path: &Path) -> bool {
+        self.data.iter().any(|own| path.starts_with(own))
+    }
+
+    /// Whether text ends with the name of one of them: worth looking where it leads.
+    pub fn is_named_like(&self, text: &str) -> bool {
+        let mut names = self.configuration.iter().chain(&self.data).filter_map(|path| path.file_name()?.to_str());
+        text.len() < 256 && !text.contains('\0') && names.any(|name| text.ends_with(name))
+    }
+
+    /// Those that are there and lie in one of these folders.
+    pub fn within<'a>(paths: &'a [PathBuf], folders: &'a [PathBuf]) -> impl Iterator<Item = &'a PathBuf> {
+        paths.iter().filter(|path| path.exists() && folders.iter().any(|folder| path.starts_with(folder)))
+    }
+}
+
+fn spelled(paths: impl IntoIterator<Item = PathBuf>) -> Vec<PathBuf> {
+    let mut all: Vec<PathBuf> = Vec::new();
+    for path in paths {
+        let path = std::path::absolute(&path).unwrap_or(path);
+        for spelling in [real(&path), path] {
+            if !all.contains(&spelling) {
+                all.push(spelling);
+            }
+        }
+    }
+    all
+}
+
+/// As links lead, as far as it is there.
+fn real(path: &Path) -> PathBuf {
+    match (path.canonicalize(), path.parent(), path.file_name()) {
+        (Ok(real), ..) => real,
+        (Err(_), Some(folder), Some(name)) => real(folder).join(name),
+        (Err(_), ..) => path.to_owned(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::os::unix::fs::symlink;
+
+    use super::*;
+
+    #[test]
+    fn a_path_is_known_as_it_is_named_and_as_links_lead() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let base = folder.path().canonicalize().expect("real");
+        std::fs::create_dir(base.join("real")).expect("made");
+        symlink(base.join("real"), base.join("link")).expect("linked");
+        std::fs::write(base.join("dotfile"), "").expect("written");
+        symlink(base.join("dotfile"), base.join("maxim.toml")).expect("linked");
+        let own = OwnFiles::new([base.join("maxim.toml"), base.join("link/new/maxim.toml")], [base.join("link")]);
+        for path in ["maxim.toml", "dotfile", "link/new/maxim.toml", "real/new/maxim.toml"] {
+            assert!(own.is_configuration(&base.join(path)), "{path}");
+        }
+        assert!(own.is_data(&base.join("real/latch.json")) && own.is_data(&base.join("link")));
+        assert!(!own.is_data(&base.join("really")) && !own.is_configuration(&base.join("other/maxim.toml")));
+    }
+}

@@ -1,0 +1,209 @@
+//! The agent's own configuration and data, which none of its tools may change: what it is set up by is a person's to write,
+//! and the stop lies in its data.
+
+use std::path::Path;
+
+use super::Setting;
+use super::paths::UNKNOWN;
+use super::shell::Walker;
+use super::verdict::rules;
+
+/// How a place stands to them; what weighs more comes later.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) enum Own {
+    Apart,
+    /// Only the running shell knows whether it is one of them.
+    Perhaps,
+    /// One of them lies below it.
+    Above,
+    Configuration,
+    Data,
+}
+
+impl Own {
+    fn is_itself(self) -> bool {
+        self >= Self::Configuration
+    }
+}
+
+/// Of any spelling of a path, which may hold globs and [`UNKNOWN`].
+pub(super) fn standing(setting: &Setting, spellings: [&str; 2]) -> Own {
+    let own = &setting.own;
+    let configuration = own.configuration.iter().map(|path| (path, Own::Configuration));
+    let mut worst = Own::Apart;
+    for (path, kind) in configuration.chain(own.data.iter().map(|path| (path, Own::Data))) {
+        for spelling in spellings {
+            worst = worst.max(standing_to(spelling, path, kind));
+        }
+    }
+    worst
+}
+
+fn standing_to(spelling: &str, path: &Path, kind: Own) -> Own {
+    let text = path.to_string_lossy();
+    let mut own = text.split('/').filter(|part| !part.is_empty()).peekable();
+    let mut is_glob = false;
+    for part in spelling.split('/').filter(|part| !part.is_empty()) {
+        let Some(name) = own.next() else { break };
+        if part.contains(UNKNOWN) || part == "**" {
+            let rest = spelling.rsplit([UNKNOWN, '*']).next().unwrap_or_default();
+            let start = part.split([UNKNOWN, '*']).next().unwrap_or_default();
+            let may_be = name.starts_with(start) && (kind == Own::Data || text.ends_with(rest));
+            return if may_be { Own::Perhaps } else { Own::Apart };
+        }
+        is_glob |= part.contains(['*', '?', '[']);
+        if !matches(part, name) {
+            return Own::Apart;
+        }
+    }
+    let is_above = own.peek().is_some();
+    // A glob names what is there, and what isn't there is in no folder that is deleted.
+    if (is_glob || is_above) && std::fs::symlink_metadata(path).is_err() {
+        return Own::Apart;
+    }
+    if is_above { Own::Above } else { kind }
+}
+
+/// One part of a path against a name, as a shell does it. What stands in brackets is taken for any character.
+fn matches(part: &str, name: &str) -> bool {
+    if part.starts_with(['*', '?', '[']) && name.starts_with('.') {
+        return false;
+    }
+    let mut pattern = Vec::new();
+    let mut chars = part.chars();
+    while let Some(c) = chars.next() {
+        pattern.push(match c {
+            '*' => None,
+            '[' if chars.as_str().contains(']') => {
+                let _ = chars.by_ref().find(|c| *c == ']');
+                Some(None)
+            }
+            '?' => Some(None),
+            c => Some(Some(c)),
+        });
+    }
+    let name: Vec<char> = name.chars().collect();
+    // Back to the newest star, which takes one more character each time.
+    let (mut at, mut seen, mut star) = (0, 0, None);
+    while seen < name.len() {
+        match pattern.get(at) {
+            Some(None) => {
+                star = Some((at, seen));
+                at += 1;
+            }
+            Some(Some(wanted)) if wanted.is_none_or(|wanted| wanted == name[seen]) => {
+                at += 1;
+                seen += 1;
+            }
+            _ => {
+                let Some((star_at, taken)) = star else { return false };
+                star = Some((star_at, taken + 1));
+                (at, seen) = (star_at + 1, taken + 1);
+            }
+        }
+    }
+    pattern[at..].iter().all(Option::is_none)
+}
+
+impl Walker<'_> {
+    /// True when a change of this place is settled by whose it is.
+    pub(super) fn guards_change(&mut self, path: &str, own: Own) -> bool {
+        match own {
+            Own::Apart | Own::Above => {}
+            Own::Perhaps => self
+                .findings
+                .ask(rules::OWN_FILES, format!("{path} may be the agent's own configuration or data when it runs")),
+            Own::Configuration => self.findings.block(
+                rules::OWN_FILES,
+                format!("{path} is the agent's own configuration, which no tool changes; a person edits it"),
+            ),
+            Own::Data => self.findings.block(
+                rules::OWN_FILES,
+                format!("{path} is the agent's own data, its memory and its stop, which no tool changes; a person does that by the command line of maxim"),
+            ),
+        }
+        own.is_itself()
+    }
+
+    /// True when that would take one of them away, or the folder that it is in.
+    pub(super) fn guards_removal(&mut self, path: &str, own: Own) -> bool {
+        if own == Own::Above {
+            self.findings.block(
+                rules::OWN_FILES,
+                format!("{path} holds the agent's own configuration or data, which no tool takes away; name what lies beside it"),
+            );
+            return true;
+        }
+        self.guards_change(path, own)
+    }
+
+    /// True when it may not be read.
+    pub(super) fn guards_reading(&mut self, path: &str, own: Own) -> bool {
+        if own == Own::Data {
+            self.findings.block(
+                rules::OWN_FILES,
+                format!("{path} is the agent's own data, which no tool reads; ask it, or see `maxim status`"),
+            );
+        }
+        own == Own::Data
+    }
+
+    /// What is moved away, or what a second name is made for, by which it could be changed.
+    pub(super) fn renames(&mut self, raw: &str) {
+        let place = self.place(raw);
+        self.guards_removal(&place.path, place.own);
+    }
+
+    /// What stood there before is gone, where the place isn't looked at otherwise.
+    pub(super) fn replaces(&mut self, raw: &str) {
+        let place = self.place(raw);
+        self.guards_change(&place.path, place.own);
+    }
+
+    /// Copies, moves or links `source` to `target`, which may be a folder.
+    pub(super) fn lands(&mut self, source: &str, target: &str) {
+        let name = source.trim_end_matches('/').rsplit('/').next().unwrap_or_default();
+        if name.is_empty() || name == "." || name == ".." || name.contains(['*', '?', '[', UNKNOWN]) {
+            return self.fills(target);
+        }
+        let place = self.place(&format!("{target}/{name}"));
+        if place.own.is_itself() {
+            self.guards_change(&place.path, place.own);
+        }
+    }
+
+    /// Makes files in this folder whose names only the program knows.
+    pub(super) fn fills(&mut self, folder: &str) {
+        let place = self.place(&format!("{folder}/{UNKNOWN}"));
+        if place.own == Own::Perhaps {
+            let reason = format!("what is put into {} may be the agent's own configuration", self.place(folder).path);
+            self.findings.ask(rules::OWN_FILES, reason);
+        } else {
+            self.guards_change(&place.path, place.own);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::matches;
+
+    #[test]
+    fn a_part_of_a_path_matches_as_a_shell_does_it() {
+        for (part, name, expected) in [
+            ("maxim.toml", "maxim.toml", true),
+            ("*.toml", "maxim.toml", true),
+            ("m*m.t?ml", "maxim.toml", true),
+            ("[lm]axim.*", "maxim.toml", true),
+            ("*a*x*", "maxim.toml", true),
+            ("*.tom", "maxim.toml", false),
+            ("maxim", "maxim.toml", false),
+            ("maxim.toml?", "maxim.toml", false),
+            ("*", ".local", false),
+            (".*", ".local", true),
+            ("[", "[", true),
+        ] {
+            assert_eq!(matches(part, name), expected, "{part} {name}");
+        }
+    }
+}
