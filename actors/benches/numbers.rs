@@ -61,6 +61,7 @@ fn record(number: usize) -> MathRecord {
         relates: Vec::new(),
         confidence: Confidence::clamped(0.8),
         episodes: Vec::new(),
+        others: false,
         created: Timestamp::UNIX_EPOCH,
         accessed: Timestamp::UNIX_EPOCH,
         access_count: 0,

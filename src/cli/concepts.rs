@@ -77,22 +77,22 @@ pub struct IngestArgs {
     files: Vec<PathBuf>,
 }
 
-/// Keep a memory or a concept for good: it is neither compressed nor pruned.
+/// Keep a memory, a concept or a record of numbers for good: it is neither compressed nor pruned.
 #[derive(Args, Debug)]
 #[command(after_help = "Examples:\n  maxim memory pin concept-3\n  maxim memory pin concept-3 --off")]
 pub struct PinArgs {
-    /// Its id, as recall or concepts print it with --json
+    /// Its id, as recall, concepts or associated print it with --json
     id: String,
     /// Let it go again
     #[arg(long)]
     off: bool,
 }
 
-/// Take a memory or a concept out for good, with its edges.
+/// Take a memory, a concept or a record of numbers out for good, with its edges.
 #[derive(Args, Debug)]
 #[command(after_help = "Example:\n  maxim memory forget concept-3")]
 pub struct ForgetArgs {
-    /// Its id, as recall or concepts print it with --json
+    /// Its id, as recall, concepts or associated print it with --json
     id: String,
 }
 

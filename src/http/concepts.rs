@@ -3,14 +3,15 @@
 use std::sync::Arc;
 
 use axum::extract::{Request, State};
+use maxim_actors::memory::angular_gyrus::AngularGyrus;
 use maxim_actors::memory::anterior_temporal_lobe::AnteriorTemporalLobe;
 use maxim_actors::memory::anterior_temporal_lobe::model::concept_number;
 use maxim_actors::memory::hippocampus::Hippocampus;
 use maxim_actors::region::Region;
 use maxim_actors::sleep::semantic_promoter::SemanticPromoter;
-use maxim_bus::RegionName;
 use maxim_bus::signals::concepts::{ForgetRecord, IngestDocument, PinRecord, ProposeRelationType, RecordChanged};
 use maxim_bus::signals::promotion::Promote;
+use maxim_bus::{Query, RegionName};
 use serde_json::{Value, json};
 
 use super::fields::{Field, Kind, body_fields, query_fields};
@@ -45,11 +46,9 @@ pub const INGEST: &[Field] = &[
     Field::optional("markdown", Kind::Flag, "the text is Markdown"),
     Field::optional("passages_before", Kind::Whole(0, 4_000_000_000), "passages that earlier parts had"),
 ];
-pub const PIN: &[Field] = &[
-    Field::needed("id", Kind::Text, "an episode's or a concept's id"),
-    Field::optional("pinned", Kind::Flag, "false lets it go again; default true"),
-];
-pub const FORGET: &[Field] = &[Field::needed("id", Kind::Text, "an episode's or a concept's id")];
+const RECORD: Field = Field::needed("id", Kind::Text, "the id of an episode, a concept or a record of numbers");
+pub const PIN: &[Field] = &[RECORD, Field::optional("pinned", Kind::Flag, "false lets it go again; default true")];
+pub const FORGET: &[Field] = &[RECORD];
 pub const RELATION: &[Field] = &[
     Field::needed("name", Kind::Text, "the type's name, like WORKS_FOR"),
     Field::optional("symmetric", Kind::Flag, "it says the same from both sides"),
@@ -86,21 +85,24 @@ pub async fn ingest(State(served): State<Arc<Served>>, request: Request) -> Answ
     ok(&json!(served.agent.outside.door.ask(AnteriorTemporalLobe::NAME, part).await?))
 }
 
-/// The room that holds a record of this id.
-fn room_of(id: &str) -> RegionName {
-    if concept_number(id).is_some() { AnteriorTemporalLobe::NAME } else { Hippocampus::NAME }
-}
-
-fn changed(done: &RecordChanged) -> Answer {
-    if !done.found {
-        let found = format!("there is no record {:?} in the {}", done.id, done.layer);
-        return Err(Problem::new(
-            axum::http::StatusCode::NOT_FOUND,
-            found,
-            "take an id from a recall or from concepts",
-        ));
+/// Has the layer do it that holds a record of this id. A concept's id says so; that of an episode and of a record of numbers
+/// have the same form, so the layers are asked one after the other.
+async fn change(served: &Served, id: &str, wish: impl Query<Answer = RecordChanged> + Clone) -> Answer {
+    let layers: &[RegionName] = match concept_number(id) {
+        Some(_) => &[AnteriorTemporalLobe::NAME],
+        None => &[Hippocampus::NAME, AngularGyrus::NAME],
+    };
+    for layer in layers {
+        let done = served.agent.outside.door.ask(*layer, wish.clone()).await?;
+        if done.found {
+            return ok(&json!(done));
+        }
     }
-    ok(&json!(done))
+    Err(Problem::new(
+        axum::http::StatusCode::NOT_FOUND,
+        format!("there is no record {id:?} in the {}", layers.join(" or the ")),
+        "take an id from a recall, from concepts, or from what `maxim memory associated` shows",
+    ))
 }
 
 /// `POST /v1/memory/pin`.
@@ -108,14 +110,14 @@ pub async fn pin(State(served): State<Arc<Served>>, request: Request) -> Answer 
     let given = body_fields(&served, request, PIN).await?;
     let id = given.text("id").unwrap_or_default().to_owned();
     let wish = PinRecord { pinned: given.flag("pinned").unwrap_or(true), id };
-    changed(&served.agent.outside.door.ask(room_of(&wish.id), wish).await?)
+    change(&served, &wish.id.clone(), wish).await
 }
 
 /// `POST /v1/memory/forget`.
 pub async fn forget(State(served): State<Arc<Served>>, request: Request) -> Answer {
     let given = body_fields(&served, request, FORGET).await?;
     let wish = ForgetRecord { id: given.text("id").unwrap_or_default().to_owned() };
-    changed(&served.agent.outside.door.ask(room_of(&wish.id), wish).await?)
+    change(&served, &wish.id.clone(), wish).await
 }
 
 /// `POST /v1/memory/promote`.

@@ -1,12 +1,14 @@
 //! The cause ledger: why each thing was done, written while it happens.
 //!
 //! Biology: none; this is the engineer's part. Law: every step of a turn is a part of the turn's why-record, in order,
-//! never reconstructed by a model. Remembers: the parts of the newest turns. Forgets: the oldest turn first.
+//! never reconstructed by a model. Remembers: the parts of the newest turns. Forgets: the oldest turn first, and what a person
+//! has forgotten.
 //! Down: parts wait in its inbox.
 
 use std::borrow::Cow;
 
 use maxim_bus::signals::acting::ActChosen;
+use maxim_bus::signals::concepts::{Layer, RecordsRemoved};
 use maxim_bus::signals::cycle::{CycleThought, ThoughtGated};
 use maxim_bus::signals::goal::GoalChanged;
 use maxim_bus::signals::intent::{Intent, IntentRefused};
@@ -123,6 +125,7 @@ wiring!(CauseLedger {
         PainSignal,
         InquiryAnswered,
         GoalChanged,
+        RecordsRemoved,
     ],
     back: [PredictionErrorSensed, Reward],
     emits: [],
@@ -147,7 +150,7 @@ impl Region for CauseLedger {
 }
 
 /// Under which the parts of a turn are kept, in their order.
-pub fn parts_prefix(turn: MessageId) -> String {
+pub fn parts_prefix(turn: impl std::fmt::Display) -> String {
     format!("part/{turn}/")
 }
 
@@ -196,15 +199,19 @@ impl CauseLedger {
     fn forget_oldest(&self, pulse: &mut Pulse<'_, Self>) {
         let key = format!("{TURNS_PREFIX}{:016x}", self.first);
         if let Some(turn) = pulse.record::<MessageId>(key.as_bytes()) {
-            for (part, bytes) in pulse.records().prefixed(parts_prefix(turn).as_bytes(), usize::MAX) {
-                if let Some(id) = indexed(&bytes) {
-                    pulse.remove(index_key(id));
-                }
-                pulse.remove(part);
-            }
+            self.forget(&turn.to_string(), pulse);
         }
         pulse.remove(key);
         pulse.keep(LedgerEvent::Forgot);
+    }
+
+    fn forget(&self, turn: &str, pulse: &mut Pulse<'_, Self>) {
+        for (part, bytes) in pulse.records().prefixed(parts_prefix(turn).as_bytes(), usize::MAX) {
+            if let Some(id) = indexed(&bytes) {
+                pulse.remove(index_key(id));
+            }
+            pulse.remove(part);
+        }
     }
 }
 
@@ -245,6 +252,15 @@ impl Hears<ToolResult> for CauseLedger {
     fn hear(&self, signal: &ToolResult, pulse: &mut Pulse<'_, Self>) {
         self.index(signal.action, pulse);
         self.note(pulse);
+    }
+}
+
+impl Hears<RecordsRemoved> for CauseLedger {
+    /// Of a turn that a person has forgotten nothing is said any more, not even why.
+    fn hear(&self, removed: &RecordsRemoved, pulse: &mut Pulse<'_, Self>) {
+        if removed.forgotten && removed.layer == Layer::Hippocampus {
+            removed.ids.iter().for_each(|turn| self.forget(turn, pulse));
+        }
     }
 }
 

@@ -36,6 +36,8 @@ pub(super) struct Decided<E> {
     pub events: Vec<E>,
     pub records: Vec<(Vec<u8>, Option<Vec<u8>>)>,
     pub emissions: Vec<(Meta, Arc<dyn Body>)>,
+    /// The root is written with it.
+    pub anew: bool,
     /// Records that it rests on, where somebody takes them down.
     pub found: Vec<Record>,
 }
@@ -63,7 +65,8 @@ impl<'a, R: Region> Pulse<'a, R> {
             }
         };
         let seed = StableHash::resume(seed).add(R::NAME.as_bytes()).add(&input).get();
-        let decided = Decided { events: Vec::new(), records: Vec::new(), emissions: Vec::new(), found: Vec::new() };
+        let decided =
+            Decided { events: Vec::new(), records: Vec::new(), emissions: Vec::new(), anew: false, found: Vec::new() };
         Self { agent, heard, now, rng: Xoshiro256PlusPlus::seed_from_u64(seed), settings, records, decided }
     }
 
@@ -115,6 +118,13 @@ impl<'a, R: Region> Pulse<'a, R> {
     /// Remembers. Applied to the state when the handler has returned.
     pub fn keep(&mut self, event: R::Event) {
         self.decided.events.push(event);
+    }
+
+    /// Remembers that something is gone. What a person had forgotten must not stand in the events of before either, even
+    /// where the state holds nothing of it any more, so the root is written in the same commit.
+    pub fn keep_gone(&mut self, event: R::Event, forgotten: bool) {
+        self.keep(event);
+        self.decided.anew |= forgotten;
     }
 
     /// Emits in the turn of what is being heard.

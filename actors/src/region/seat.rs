@@ -361,6 +361,7 @@ impl<R: Region> Seat<R> {
             Some(_) => decided.records.iter().map(|(key, _)| key_hash(key)).collect(),
             None => Vec::new(),
         };
+        let writes_root = self.snapshot_due || decided.anew;
         let envelopes: Vec<Arc<Envelope>> =
             decided.emissions.into_iter().map(|(meta, body)| Arc::new(Envelope::new(meta, body))).collect();
         let journalled = envelopes.iter().filter(|envelope| envelope.body().policy() == Policy::Lossless);
@@ -371,7 +372,7 @@ impl<R: Region> Seat<R> {
             events,
             emissions: journalled.map(|envelope| envelope.encoded()).collect(),
             records: decided.records,
-            root: if self.snapshot_due { self.snapshot() } else { None },
+            root: if writes_root { self.snapshot() } else { None },
             state_hash: hash.get(),
         };
         let frame = &post.frame;

@@ -129,6 +129,10 @@ pub struct RecordsLinked {
 pub struct RecordsRemoved {
     pub layer: Layer,
     pub ids: Vec<String>,
+    /// A person had them forgotten: what was learned of nothing else goes too. Else the layer let them go by itself, and
+    /// what they taught stays.
+    #[serde(default)]
+    pub forgotten: bool,
 }
 
 /// What concepts rested on is gone from its layer: each concept by its id, with the record.

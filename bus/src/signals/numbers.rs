@@ -143,6 +143,9 @@ pub struct MathRecord {
     /// Episodes that it rests on, by id, the newest last.
     #[serde(default)]
     pub episodes: Vec<String>,
+    /// It rests on others too: older ones, or some that sleep let go.
+    #[serde(default)]
+    pub others: bool,
     pub created: Timestamp,
     pub accessed: Timestamp,
     pub access_count: u32,
@@ -240,7 +243,7 @@ pub struct MathRecordStored {
     pub category: MathCategory,
 }
 
-/// The angular gyrus has given up a record.
+/// The angular gyrus has given up a record of this name; its layer says `RecordsRemoved` besides.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct MathRecordRemoved {
     pub id: String,

@@ -338,6 +338,7 @@ impl AgentSettings {
             semantic_promoter: PromoterSettings {
                 idle: signed(memory.promotion_idle.get()),
                 min_confidence: memory.promotion_confidence,
+                patterns_from: laws.patterns.promoted_from,
                 min_observations: u64::from(memory.promotion_observations),
                 witnesses: *witnesses as usize,
                 judged_from: *judged_from as usize,

@@ -6,7 +6,8 @@
 //! from ½, α = 0.3, per person and per hour of the day where the body is; at an hour it is (n·w_hour + 3·w)/(n + 3). Below
 //! 0.35 the brain confirms in a word. A person who says outright how to be spoken to is heard at once. What was learned of
 //! who may command is offered for general knowledge (`manner`).
-//! Remembers: each person's values, the newest 256 people. Forgets: who wasn't heard of for longest.
+//! Remembers: each person's values, the newest 256 people. Forgets: who wasn't heard of for longest, and in which turns it
+//! learned that are gone.
 //! Down: habit speaks as it was told last.
 
 use std::collections::{BTreeMap, VecDeque};
@@ -14,6 +15,7 @@ use std::collections::{BTreeMap, VecDeque};
 use jiff::tz::TimeZone;
 use jiff::{SignedDuration, Timestamp};
 use maxim_bus::signals::bridges::{MannerLearned, hour_of};
+use maxim_bus::signals::concepts::{Layer, RecordsRemoved};
 use maxim_bus::signals::layers::{ExportRecords, ImportRecords, RecordsExported, RecordsImported};
 use maxim_bus::signals::outcome::Outbound;
 use maxim_bus::signals::percept::SalientPercept;
@@ -223,11 +225,12 @@ pub enum CommunicationEvent {
         #[serde(default)]
         trust: Option<Trust>,
     },
+    LetGo(RecordsRemoved),
     Imported(StatePuts),
 }
 
 wiring!(CommunicationBridge {
-    hears: [Outbound, SalientPercept, OfferCandidates, ReportStats, ExportRecords, ImportRecords],
+    hears: [Outbound, SalientPercept, RecordsRemoved, OfferCandidates, ReportStats, ExportRecords, ImportRecords],
     back: [],
     emits: [MannerLearned, CandidatesOffered, StatsReported, RecordsExported, RecordsImported],
 });
@@ -264,6 +267,12 @@ impl Region for CommunicationBridge {
                 }
                 person.trust = trust;
                 person.turn = Some(turn);
+            }
+            CommunicationEvent::LetGo(removed) => {
+                for person in self.people.values_mut() {
+                    person.evidence.retain(|turn| !removed.ids.contains(turn));
+                    person.turn = person.turn.filter(|turn| !removed.ids.contains(&turn.to_string()));
+                }
             }
             CommunicationEvent::Imported(puts) => puts.apply_to(self),
         }
@@ -358,6 +367,18 @@ impl Hears<SalientPercept> for CommunicationBridge {
     }
 }
 
+impl Hears<RecordsRemoved> for CommunicationBridge {
+    fn hear(&self, removed: &RecordsRemoved, pulse: &mut Pulse<'_, Self>) {
+        let names = |person: &Person| {
+            let turn = person.turn.map(|turn| turn.to_string());
+            person.evidence.iter().chain(&turn).any(|turn| removed.ids.contains(turn))
+        };
+        if removed.layer == Layer::Hippocampus && (removed.forgotten || self.people.values().any(names)) {
+            pulse.keep_gone(CommunicationEvent::LetGo(removed.clone()), removed.forgotten);
+        }
+    }
+}
+
 impl Hears<ReportStats> for CommunicationBridge {
     fn hear(&self, _query: &ReportStats, pulse: &mut Pulse<'_, Self>) {
         let brief = self.people.values().filter(|person| person.brief()).count();
@@ -369,6 +390,8 @@ impl Hears<ReportStats> for CommunicationBridge {
 #[cfg(test)]
 mod tests {
     use maxim_bus::signals::outbox::Medium;
+    use maxim_bus::signals::percept::{Disposition, Percept};
+    use maxim_bus::units::{Novelty, Salience};
 
     use super::*;
 
@@ -389,6 +412,18 @@ mod tests {
             trust: Some(Trust::Owner),
         };
         bridge.apply(event);
+    }
+
+    fn told(turn: u64) -> Outbound {
+        Outbound {
+            turn: id(turn),
+            channel: "http".into(),
+            recipient: "anna".into(),
+            text: "the bread is done".into(),
+            action: None,
+            tool: None,
+            medium: Medium::Text,
+        }
     }
 
     fn said(bridge: &mut CommunicationBridge, turn: u64, minute: i64) {
@@ -463,21 +498,33 @@ mod tests {
     }
 
     #[test]
+    fn what_is_gone_is_no_evidence_and_what_it_taught_stays() {
+        use crate::region::rig::Rig;
+        let mut rig: Rig<CommunicationBridge> = Rig::new(TimeZone::UTC, |_, _| {});
+        for n in 1..=2 {
+            rig.send(told(100 + n));
+            let percept = Percept::from_outside("http", "anna", "thanks".into(), true, Trust::Owner);
+            let (salience, novelty) = (Salience::clamped(0.9), Novelty::clamped(0.5));
+            let heard = SalientPercept { percept, disposition: Disposition::Proceed, salience, novelty };
+            rig.send_in(id(n), Trust::Owner, heard);
+        }
+        let before = rig.region().people["http/anna"].clone();
+        assert_eq!((before.evidence.len(), before.turn), (2, Some(id(2))));
+        rig.send(RecordsRemoved { layer: Layer::Hippocampus, ids: vec![id(2).to_string()], forgotten: true });
+        rig.crash();
+        let after = rig.region().people["http/anna"].clone();
+        assert_eq!(after.evidence, [id(1).to_string()]);
+        assert_eq!((after.turn, after.welcome), (None, before.welcome));
+    }
+
+    #[test]
     fn hours_are_those_of_the_place() {
         use crate::region::rig::{Rig, ear, monday_morning};
         let tokyo = TimeZone::get("Asia/Tokyo").expect("a zone");
         let mut rig: Rig<CommunicationBridge> = Rig::new(tokyo.clone(), ear::<MannerLearned>);
         for n in 1..=2 {
             // The second message says that nobody reacted to the first.
-            rig.send(Outbound {
-                turn: id(n),
-                channel: "http".into(),
-                recipient: "anna".into(),
-                text: "the bread is done".into(),
-                action: None,
-                tool: None,
-                medium: Medium::Text,
-            });
+            rig.send(told(n));
         }
         let there = u8::try_from(monday_morning().to_zoned(tokyo).hour()).expect("an hour");
         assert_eq!(rig.region().people["http/anna"].hours.keys().collect::<Vec<_>>(), [&there]);

@@ -5,12 +5,13 @@
 //! all that are as similar as the third count (the newest twelve at most); the answer is the share of failures among
 //! them, and nothing with fewer than three. The gate multiplies it by its gain, so that b = 0.3 × share by default, and
 //! only ever becomes stricter. With what a tool goes wrong that goes well otherwise is offered for general knowledge (`danger`).
-//! Remembers: the newest actions with their ends. Forgets: the oldest.
+//! Remembers: the newest actions with their ends. Forgets: the oldest, and those of an episode that a person has forgotten.
 //! Down: the gate decides with its plain thresholds after its deadline.
 
 use std::collections::{BTreeSet, VecDeque};
 
 use maxim_bus::signals::bridges::{AssessContext, ContextAssessed};
+use maxim_bus::signals::concepts::{Layer, RecordsRemoved};
 use maxim_bus::signals::layers::{ExportRecords, ImportRecords, RecordsExported, RecordsImported};
 use maxim_bus::signals::outcome::{FailureKind, ToolResult};
 use maxim_bus::signals::promotion::{CandidatesOffered, OfferCandidates};
@@ -76,7 +77,7 @@ impl Context {
 pub struct Lived {
     pub(super) context: Context,
     pub(super) failed: bool,
-    /// The turn that it was done in; empty where it wasn't noted yet.
+    /// The turn that it was done in; empty where it wasn't noted yet, and once sleep has let it go.
     #[serde(default)]
     pub(super) episode: String,
 }
@@ -102,11 +103,12 @@ pub struct FearBridge {
 #[serde(untagged)]
 pub enum FearBridgeEvent {
     Lived(Lived),
+    LetGo(RecordsRemoved),
     Imported(StatePuts),
 }
 
 wiring!(FearBridge {
-    hears: [ToolResult, AssessContext, OfferCandidates, ReportStats, ExportRecords, ImportRecords],
+    hears: [ToolResult, RecordsRemoved, AssessContext, OfferCandidates, ReportStats, ExportRecords, ImportRecords],
     back: [],
     emits: [ContextAssessed, CandidatesOffered, StatsReported, RecordsExported, RecordsImported],
 });
@@ -124,6 +126,7 @@ impl Region for FearBridge {
     fn apply(&mut self, event: FearBridgeEvent) {
         let event = match event {
             FearBridgeEvent::Lived(event) => event,
+            FearBridgeEvent::LetGo(removed) => return self.let_go(&removed),
             FearBridgeEvent::Imported(puts) => return puts.apply_to(self),
         };
         self.lived.push_back(event);
@@ -150,6 +153,27 @@ impl Hears<ToolResult> for FearBridge {
         if let (Some(success), false) = (result.success, silent || result.tool == RESPOND) {
             let context = Context::of(&result.tool, &result.params);
             pulse.keep(FearBridgeEvent::Lived(Lived { context, failed: !success, episode: result.turn.to_string() }));
+        }
+    }
+}
+
+impl FearBridge {
+    fn let_go(&mut self, removed: &RecordsRemoved) {
+        self.lived.retain_mut(|lived| {
+            let is_gone = removed.ids.contains(&lived.episode);
+            if is_gone {
+                lived.episode.clear();
+            }
+            !(is_gone && removed.forgotten)
+        });
+    }
+}
+
+impl Hears<RecordsRemoved> for FearBridge {
+    fn hear(&self, removed: &RecordsRemoved, pulse: &mut Pulse<'_, Self>) {
+        let is_held = || self.lived.iter().any(|lived| removed.ids.contains(&lived.episode));
+        if removed.layer == Layer::Hippocampus && (removed.forgotten || is_held()) {
+            pulse.keep_gone(FearBridgeEvent::LetGo(removed.clone()), removed.forgotten);
         }
     }
 }
@@ -240,5 +264,14 @@ mod tests {
         rig.send(AssessContext { intent: id, tool: "touch".into(), params: json!({"what": "stove"}) });
         let said = rig.heard::<ContextAssessed>();
         assert_eq!((said[0].contexts, said[0].failures, said[0].share), (4, 3, 0.75));
+        let removed = |layer, forgotten| RecordsRemoved { layer, ids: vec![id.to_string()], forgotten };
+        rig.send(removed(Layer::Atl, true));
+        assert_eq!(rig.region().lived.len(), 4, "a concept of that name is another");
+        let mut slept = rig.region().clone();
+        slept.apply(FearBridgeEvent::LetGo(removed(Layer::Hippocampus, false)));
+        assert!(slept.lived.iter().all(|lived| lived.episode.is_empty()) && slept.lived.len() == 4);
+        rig.send(removed(Layer::Hippocampus, true));
+        rig.crash();
+        assert!(rig.region().lived.is_empty(), "a person has forgotten what went wrong");
     }
 }

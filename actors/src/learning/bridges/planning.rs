@@ -5,13 +5,16 @@
 //! expected success (1 + s)/(2 + s + f) times the similarity of the goals (1 for equal ones, else the Jaccard of their
 //! content stems); below a similarity of 0.4 nothing is proposed. What became of a proposed plan counts for its template.
 //! A plan that became a motor program is offered by its name, as one step, and not while the program is withdrawn.
-//! Remembers: 256 templates, and the programs that there are. Forgets: the one with the least expected success, the oldest of these first.
+//! Remembers: 256 templates with the newest goals that each reached, and the programs that there are. Forgets: the one with
+//! the least expected success, the oldest of these first; a template of which no goal is left, when a person has forgotten its
+//! episodes.
 //! Down: habit says that it doesn't understand, after its deadline.
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
 use jiff::Timestamp;
 use maxim_bus::signals::bridges::{EpisodeLived, PlanTried, PlannedStep, PlansProposed, ProposePlans, ProposedPlan};
+use maxim_bus::signals::concepts::{Layer, RecordsRemoved};
 use maxim_bus::signals::layers::{ExportRecords, ImportRecords, RecordsExported, RecordsImported};
 use maxim_bus::signals::recall::{ReportStats, StatsReported};
 use maxim_bus::signals::skill::{MotorProgram, ProgramForgotten, ProgramLearned};
@@ -38,6 +41,8 @@ const SHOWN: usize = 3;
 const TRIED: usize = 16;
 /// Programs that are known; of more, the weakest leaves.
 const PROGRAMS: usize = 128;
+/// Goals that a template keeps, with their episodes: what of it is a person's words goes with the last of them.
+const GOALS: usize = 4;
 /// Tool that only speaks.
 const RESPOND: &str = "respond";
 
@@ -52,12 +57,54 @@ pub struct Template {
     last: Timestamp,
     /// The newest that it rests on.
     episode: String,
+    /// The newest goals that it reached, with their episodes; none in what was learned before they were kept.
+    #[serde(default)]
+    reached: VecDeque<Reached>,
+}
+
+/// A goal that was reached.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+struct Reached {
+    /// Empty once sleep has let it go.
+    episode: String,
+    goal: String,
 }
 
 impl Template {
     /// (1 + s)/(2 + s + f).
     pub fn expected_success(&self) -> f64 {
         f64::from(1 + self.successes) / f64::from(2 + self.successes + self.failures)
+    }
+
+    fn reach(&mut self, goal: &str, episode: &str) {
+        self.reached.push_back(Reached { episode: episode.to_owned(), goal: goal.to_owned() });
+        self.reached.drain(..self.reached.len().saturating_sub(GOALS));
+        self.episode = episode.to_owned();
+    }
+
+    fn rests_on(&self, removed: &RecordsRemoved) -> bool {
+        let mut episodes = self.reached.iter().map(|reached| &reached.episode).chain([&self.episode]);
+        episodes.any(|episode| removed.ids.contains(episode))
+    }
+
+    /// Says nothing in the words of these episodes any more where a person had them forgotten; false when there are none
+    /// left to say it in.
+    fn let_go(&mut self, removed: &RecordsRemoved) -> bool {
+        let is_gone = |episode: &String| removed.ids.contains(episode);
+        if !removed.forgotten {
+            self.reached.iter_mut().filter(|reached| is_gone(&reached.episode)).for_each(|it| it.episode.clear());
+            return true;
+        }
+        self.reached.retain(|reached| !is_gone(&reached.episode));
+        let Some(newest) = self.reached.back().cloned() else { return false };
+        if is_gone(&self.episode) {
+            self.episode = newest.episode;
+        }
+        if self.reached.iter().all(|reached| reached.goal != self.goal) {
+            self.stems = gist(&newest.goal);
+            self.goal = newest.goal;
+        }
+        true
     }
 
     fn similarity(&self, goal: &str, stems: &BTreeSet<String>) -> f64 {
@@ -92,6 +139,7 @@ pub enum PlanningEvent {
     Tried { template: u64, turn: MessageId, success: bool, at: Timestamp },
     Practised { program: Box<MotorProgram>, offered: bool },
     Unlearned { name: String },
+    LetGo(RecordsRemoved),
     Imported(StatePuts),
 }
 
@@ -101,6 +149,7 @@ wiring!(PlanningBridge {
         PlanTried,
         ProgramLearned,
         ProgramForgotten,
+        RecordsRemoved,
         ProposePlans,
         ReportStats,
         ExportRecords,
@@ -137,6 +186,10 @@ impl Region for PlanningBridge {
                 if let Some((program, false)) = self.programs.remove(&name) {
                     self.templates.retain(|_, template| !is_done_by(&program, template));
                 }
+            }
+            PlanningEvent::LetGo(removed) => {
+                self.templates.retain(|_, template| !template.rests_on(&removed) || template.let_go(&removed));
+                self.tried.retain(|turn| !removed.ids.contains(&turn.to_string()));
             }
             PlanningEvent::Imported(puts) => puts.apply_to(self),
         }
@@ -180,14 +233,15 @@ impl PlanningBridge {
         if let Some(template) = self.templates.values_mut().find(|template| same(template)) {
             count(template, success, at);
             if success {
-                template.episode = episode;
+                template.reach(&goal, &episode);
             }
             return;
         }
         if !success {
             return; // a plan that never worked is no template
         }
-        let template = Template { goal, stems, steps, successes: 1, failures: 0, last: at, episode };
+        let reached = VecDeque::from([Reached { episode: episode.clone(), goal: goal.clone() }]);
+        let template = Template { goal, stems, steps, successes: 1, failures: 0, last: at, episode, reached };
         self.templates.insert(self.next, template);
         self.next += 1;
         if self.templates.len() > TEMPLATES {
@@ -275,6 +329,16 @@ impl Hears<ProgramForgotten> for PlanningBridge {
     }
 }
 
+impl Hears<RecordsRemoved> for PlanningBridge {
+    fn hear(&self, removed: &RecordsRemoved, pulse: &mut Pulse<'_, Self>) {
+        let is_tried = || self.tried.iter().any(|turn| removed.ids.contains(&turn.to_string()));
+        let rests = || self.templates.values().any(|template| template.rests_on(removed));
+        if removed.layer == Layer::Hippocampus && (removed.forgotten || rests() || is_tried()) {
+            pulse.keep_gone(PlanningEvent::LetGo(removed.clone()), removed.forgotten);
+        }
+    }
+}
+
 impl Hears<ProposePlans> for PlanningBridge {
     fn hear(&self, question: &ProposePlans, pulse: &mut Pulse<'_, Self>) {
         pulse.reply(PlansProposed { turn: question.turn, plans: self.propose(&question.goal) });
@@ -329,6 +393,48 @@ mod tests {
         rig.send(PlanTried { template: plan.template, turn: MessageId::from_parts(9, 9), success: false });
         let fallen = ask(&mut rig, "open the garage door").remove(0);
         assert_eq!((plan.score, fallen.score), (2.0 / 3.0, 0.5));
+    }
+
+    #[test]
+    fn a_plan_goes_with_the_last_goal_that_is_forgotten_and_stays_when_sleep_lets_go() {
+        let mut rig: Rig<PlanningBridge> = Rig::new((), ear::<PlansProposed>);
+        // The parameters of a fixture are its text.
+        let plants = |what: &str| EpisodeLived {
+            episode: format!("episode of {what}"),
+            goal: Some(format!("water the {what} plants")),
+            ..lived("water", &[("pump", "done")])
+        };
+        let removed = |what: &str, forgotten| RecordsRemoved {
+            layer: Layer::Hippocampus,
+            ids: vec![format!("episode of {what}")],
+            forgotten,
+        };
+        rig.send(plants("poppy"));
+        rig.send(plants("garden"));
+        rig.send(removed("poppy", true));
+        rig.crash();
+        let left = serde_json::to_string(rig.region()).expect("a state");
+        assert!(!left.contains("poppy") && !left.contains("poppi"), "{left}");
+        let plan = ask(&mut rig, "water the garden plants").remove(0);
+        assert_eq!((plan.goal.as_str(), plan.score), ("water the garden plants", 3.0 / 4.0));
+        rig.send(removed("garden", false));
+        assert_eq!(ask(&mut rig, "water the garden plants").len(), 1, "what sleep let go stays learned");
+        rig.send(lived("open the secret door", &[("pull", "done")]));
+        rig.send(removed("open the secret door", true));
+        assert!(ask(&mut rig, "open the secret door").is_empty());
+    }
+
+    #[test]
+    fn a_template_of_before_goes_with_its_only_episode() {
+        let older = r#"{"next":1,"templates":{"0":{"goal":"open the door","stems":["door","open"],
+            "steps":[{"tool":"pull","params":{}}],"successes":2,"failures":0,"last":"2026-01-05T09:00:00Z",
+            "episode":"e1"}},"tried":[]}"#;
+        let mut bridge: PlanningBridge = serde_json::from_str(older).expect("one of before");
+        let removed = |forgotten| RecordsRemoved { layer: Layer::Hippocampus, ids: vec!["e1".into()], forgotten };
+        bridge.apply(PlanningEvent::LetGo(removed(false)));
+        assert_eq!(bridge.templates.len(), 1);
+        bridge.apply(PlanningEvent::LetGo(removed(true)));
+        assert_eq!(bridge.templates.len(), 0);
     }
 
     #[test]

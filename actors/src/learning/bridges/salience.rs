@@ -4,13 +4,15 @@
 //! Law: h ← h + β(e − h) from ½, β = 0.2: what a person who may command speaks of earns e = 1; what was observed earns 1
 //! when something was done about it in that turn, else 0, so that it fades. What moved by 0.05 since it was told last is
 //! told again.
-//! Remembers: the value of the 1024 objects and words that were met last. Forgets: the one met longest ago.
+//! Remembers: the value of the 1024 objects and words that were met last, and where. Forgets: the one met longest ago, and
+//! what was met only where a person has forgotten it, which it tells as worth nothing in particular.
 //! Down: salience goes on with what it was told.
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use jiff::Timestamp;
 use maxim_bus::signals::bridges::{AttentionLearned, EpisodeLived};
+use maxim_bus::signals::concepts::{Layer, RecordsRemoved};
 use maxim_bus::signals::layers::{ExportRecords, ImportRecords, RecordsExported, RecordsImported};
 use maxim_bus::signals::percept::is_of_a_person;
 use maxim_bus::signals::recall::{ReportStats, StatsReported};
@@ -18,7 +20,9 @@ use maxim_bus::{RegionName, Stage};
 use serde::{Deserialize, Serialize};
 
 use super::gist::{gist, key, teaches};
-use crate::region::{Card, Hears, Law, Pulse, Region, RemembersInState, StatePart, StatePuts, keep_most, part};
+use crate::region::{
+    Card, Hears, Law, Pulse, Region, RemembersInState, Sources, StatePart, StatePuts, keep_most, part,
+};
 use crate::wiring;
 
 /// Learning rate β.
@@ -29,6 +33,8 @@ const NEUTRAL: f64 = 0.5;
 const WORTH_TELLING: f64 = 0.05;
 /// Objects and words that are remembered.
 const REMEMBERED: usize = 1024;
+/// Episodes that are named where it was met, for each.
+const MET: usize = 4;
 /// Words of one utterance that count.
 const MOST_WORDS: usize = 24;
 /// Tool that only speaks.
@@ -39,16 +45,19 @@ pub fn attention(before: f64, earned: f64) -> f64 {
     before + BETA * (earned - before)
 }
 
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 struct Attention {
     value: f64,
     told: f64,
     met: Timestamp,
+    /// Where it was met.
+    #[serde(flatten)]
+    sources: Sources,
 }
 
 impl Attention {
     fn new(met: Timestamp) -> Self {
-        Self { value: NEUTRAL, told: NEUTRAL, met }
+        Self { value: NEUTRAL, told: NEUTRAL, met, sources: Sources::default() }
     }
 
     fn earn(&mut self, earned: f64, at: Timestamp) -> bool {
@@ -72,6 +81,7 @@ pub struct SalienceBridge {
 #[serde(untagged)]
 pub enum SalienceBridgeEvent {
     Earned(Earned),
+    LetGo(RecordsRemoved),
     Imported(StatePuts),
 }
 
@@ -81,10 +91,12 @@ pub struct Earned {
     objects: Vec<String>,
     earned: f64,
     at: Timestamp,
+    #[serde(default)]
+    episode: String,
 }
 
 wiring!(SalienceBridge {
-    hears: [EpisodeLived, ReportStats, ExportRecords, ImportRecords],
+    hears: [EpisodeLived, RecordsRemoved, ReportStats, ExportRecords, ImportRecords],
     back: [],
     emits: [AttentionLearned, StatsReported, RecordsExported, RecordsImported],
 });
@@ -102,10 +114,15 @@ impl Region for SalienceBridge {
     fn apply(&mut self, event: SalienceBridgeEvent) {
         let event = match event {
             SalienceBridgeEvent::Earned(event) => event,
+            SalienceBridgeEvent::LetGo(removed) => {
+                return self.objects.retain(|_, attention| !attention.sources.let_go(&removed));
+            }
             SalienceBridgeEvent::Imported(puts) => return puts.apply_to(self),
         };
         for object in event.objects {
-            self.objects.entry(object).or_insert_with(|| Attention::new(event.at)).earn(event.earned, event.at);
+            let attention = self.objects.entry(object).or_insert_with(|| Attention::new(event.at));
+            attention.earn(event.earned, event.at);
+            attention.sources.note(&event.episode, MET);
         }
         keep_most(&mut self.objects, REMEMBERED, |a, b| a.met.cmp(&b.met));
     }
@@ -150,14 +167,31 @@ impl Hears<EpisodeLived> for SalienceBridge {
         }
         let at = pulse.now();
         let moved = objects.iter().filter_map(|object| {
-            let mut one = self.objects.get(object).copied().unwrap_or_else(|| Attention::new(at));
+            let mut one = self.objects.get(object).cloned().unwrap_or_else(|| Attention::new(at));
             one.earn(earned, at).then(|| (object.clone(), one.value))
         });
         let moved: Vec<(String, f64)> = moved.collect();
         if !moved.is_empty() {
             pulse.emit(AttentionLearned { objects: moved });
         }
-        pulse.keep(SalienceBridgeEvent::Earned(Earned { objects, earned, at }));
+        let episode = lived.episode.clone();
+        pulse.keep(SalienceBridgeEvent::Earned(Earned { objects, earned, at, episode }));
+    }
+}
+
+impl Hears<RecordsRemoved> for SalienceBridge {
+    fn hear(&self, removed: &RecordsRemoved, pulse: &mut Pulse<'_, Self>) {
+        let met = self.objects.iter().filter(|(_, attention)| attention.sources.holds(removed));
+        let met: Vec<(&String, &Attention)> = met.collect();
+        if removed.layer != Layer::Hippocampus || (met.is_empty() && !removed.forgotten) {
+            return;
+        }
+        let gone = met.into_iter().filter(|(_, attention)| attention.sources.clone().let_go(removed));
+        let objects: Vec<(String, f64)> = gone.map(|(object, _)| (object.clone(), NEUTRAL)).collect();
+        if !objects.is_empty() {
+            pulse.emit(AttentionLearned { objects });
+        }
+        pulse.keep_gone(SalienceBridgeEvent::LetGo(removed.clone()), removed.forgotten);
     }
 }
 
@@ -197,6 +231,30 @@ mod tests {
         outside.trust = maxim_bus::Trust::Outside;
         rig.send(outside);
         assert!(rig.heard::<AttentionLearned>().is_empty());
+    }
+
+    #[test]
+    fn what_was_met_only_where_it_is_forgotten_is_told_as_nothing_in_particular() {
+        let mut rig: Rig<SalienceBridge> = Rig::new((), ear::<AttentionLearned>);
+        rig.send(lived("the red cup", &[]));
+        rig.send(lived("the secret cup", &[]));
+        rig.heard::<AttentionLearned>();
+        let removed = |forgotten| RecordsRemoved {
+            layer: Layer::Hippocampus,
+            ids: vec!["episode of the secret cup".into()],
+            forgotten,
+        };
+        let mut slept = rig.region().clone();
+        slept.apply(SalienceBridgeEvent::LetGo(removed(false)));
+        assert_eq!(slept.objects.len(), 3, "what sleep let go stays learned");
+        rig.send(removed(true));
+        rig.crash();
+        assert_eq!(rig.heard::<AttentionLearned>()[0].objects, [("secret".to_owned(), 0.5)]);
+        assert_eq!(rig.region().objects.keys().collect::<Vec<_>>(), ["cup", "red"]);
+        let older = r#"{"value":0.6,"told":0.6,"met":"2026-01-05T09:00:00Z"}"#;
+        let mut older: Attention = serde_json::from_str(older).expect("one of before");
+        older.sources.note("e", MET);
+        assert!(!older.sources.let_go(&RecordsRemoved { ids: vec!["e".into()], ..removed(true) }));
     }
 
     #[test]

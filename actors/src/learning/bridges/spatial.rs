@@ -4,13 +4,15 @@
 //! Law: per thing and place it counts hits (it was there) and misses (it was not). A place's weight is
 //! h · (h + 1)/(h + m + 2), hits times the expected share of hits; its share of belief is weight / (Σ weights + 1), where
 //! the 1 stands for elsewhere. A thing that isn't known is answered by its kind, the last word of its name.
-//! Remembers: 512 things with 16 places each. Forgets: the thing met longest ago, the weakest place.
+//! Remembers: 512 things with 16 places each, and where each was said last. Forgets: the thing met longest ago, the weakest
+//! place, and what was said in an episode that a person has forgotten.
 //! Down: habit answers "where" from episodes alone.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, VecDeque};
 
 use jiff::Timestamp;
 use maxim_bus::signals::bridges::{EpisodeLived, LocateUsually, UsualPlace, UsuallyLocated};
+use maxim_bus::signals::concepts::{Layer, RecordsRemoved};
 use maxim_bus::signals::layers::{ExportRecords, ImportRecords, RecordsExported, RecordsImported};
 use maxim_bus::signals::recall::{ReportStats, StatsReported};
 use maxim_bus::{RegionName, Stage, Trust};
@@ -22,6 +24,8 @@ use crate::wiring;
 
 const THINGS: usize = 512;
 const PLACES: usize = 16;
+/// Episodes that are known to have said that something is at a place, for each place.
+const SAID: usize = 8;
 /// Places in an answer.
 const SHOWN: usize = 3;
 /// Longest name of a thing, in words.
@@ -116,9 +120,33 @@ pub struct Tally {
     place: String,
     hits: u32,
     misses: u32,
+    /// The newest episodes that said so, and whether they said that it is there.
+    #[serde(default)]
+    said: VecDeque<(String, bool)>,
 }
 
 impl Tally {
+    fn count(&mut self, there: bool, episode: &str) {
+        let of = if there { &mut self.hits } else { &mut self.misses };
+        *of = of.saturating_add(1);
+        self.said.push_back((episode.to_owned(), there));
+        self.said.drain(..self.said.len().saturating_sub(SAID));
+    }
+
+    /// What was said in these episodes doesn't count any more where a person had them forgotten; false when nothing is left.
+    fn let_go(&mut self, removed: &RecordsRemoved) -> bool {
+        let Self { hits, misses, said, .. } = self;
+        said.retain(|(episode, there)| {
+            let is_gone = removed.ids.contains(episode);
+            if is_gone && removed.forgotten {
+                let of = if *there { &mut *hits } else { &mut *misses };
+                *of = of.saturating_sub(1);
+            }
+            !is_gone
+        });
+        self.hits + self.misses > 0
+    }
+
     /// h · (h + 1)/(h + m + 2).
     pub fn weight(&self) -> f64 {
         let (hits, misses) = (f64::from(self.hits), f64::from(self.misses));
@@ -134,16 +162,12 @@ struct Places {
 }
 
 impl Places {
-    fn note(&mut self, place: &str, there: bool, at: Timestamp) {
+    fn note(&mut self, place: &str, there: bool, episode: &str, at: Timestamp) {
         self.met = at;
         let place_key = format!("{} {}", place.split(' ').next().unwrap_or_default(), key(place));
         let tally = self.tallies.entry(place_key).or_default();
         tally.place = place.into();
-        if there {
-            tally.hits += 1
-        } else {
-            tally.misses += 1
-        }
+        tally.count(there, episode);
         if self.tallies.len() > PLACES {
             let weakest = self.tallies.iter().min_by(|a, b| a.1.weight().total_cmp(&b.1.weight()));
             if let Some(weakest) = weakest.map(|(place, _)| place.clone()) {
@@ -178,6 +202,7 @@ pub struct SpatialBridge {
 #[serde(untagged)]
 pub enum SpatialEvent {
     Noted(Noted),
+    LetGo(RecordsRemoved),
     Imported(StatePuts),
 }
 
@@ -188,10 +213,12 @@ pub struct Noted {
     place: String,
     there: bool,
     at: Timestamp,
+    #[serde(default)]
+    episode: String,
 }
 
 wiring!(SpatialBridge {
-    hears: [EpisodeLived, LocateUsually, ReportStats, ExportRecords, ImportRecords],
+    hears: [EpisodeLived, RecordsRemoved, LocateUsually, ReportStats, ExportRecords, ImportRecords],
     back: [],
     emits: [UsuallyLocated, StatsReported, RecordsExported, RecordsImported],
 });
@@ -213,10 +240,11 @@ impl Region for SpatialBridge {
     fn apply(&mut self, event: SpatialEvent) {
         let event = match event {
             SpatialEvent::Noted(event) => event,
+            SpatialEvent::LetGo(removed) => return self.let_go(&removed),
             SpatialEvent::Imported(puts) => return puts.apply_to(self),
         };
         for name in [key(&event.thing), kind_key(&event.thing)] {
-            self.things.entry(name).or_default().note(&event.place, event.there, event.at);
+            self.things.entry(name).or_default().note(&event.place, event.there, &event.episode, event.at);
         }
         keep_most(&mut self.things, THINGS, |a, b| a.met.cmp(&b.met));
     }
@@ -231,6 +259,13 @@ impl RemembersInState for SpatialBridge {
 }
 
 impl SpatialBridge {
+    fn let_go(&mut self, removed: &RecordsRemoved) {
+        self.things.retain(|_, places| {
+            places.tallies.retain(|_, tally| tally.let_go(removed));
+            !places.tallies.is_empty()
+        });
+    }
+
     fn locate(&self, thing: &str) -> (bool, Vec<UsualPlace>) {
         let words = plain_words(thing);
         let thing = without_determiner(&words).join(" ");
@@ -249,7 +284,18 @@ impl Hears<EpisodeLived> for SpatialBridge {
         }
         let at = pulse.now();
         for Whereabouts { thing, place, there } in whereabouts(&lived.text) {
-            pulse.keep(SpatialEvent::Noted(Noted { thing, place, there, at }));
+            let episode = lived.episode.clone();
+            pulse.keep(SpatialEvent::Noted(Noted { thing, place, there, at, episode }));
+        }
+    }
+}
+
+impl Hears<RecordsRemoved> for SpatialBridge {
+    fn hear(&self, removed: &RecordsRemoved, pulse: &mut Pulse<'_, Self>) {
+        let mut said = self.things.values().flat_map(|places| places.tallies.values()).flat_map(|tally| &tally.said);
+        let mut is_held = || said.any(|(episode, _)| removed.ids.contains(episode));
+        if removed.layer == Layer::Hippocampus && (removed.forgotten || is_held()) {
+            pulse.keep_gone(SpatialEvent::LetGo(removed.clone()), removed.forgotten);
         }
     }
 }
@@ -308,18 +354,18 @@ mod tests {
 
     #[test]
     fn a_places_share_grows_with_hits_and_falls_with_misses() {
-        let tally = |hits, misses| Tally { place: String::new(), hits, misses };
+        let tally = |hits, misses| Tally { hits, misses, ..Tally::default() };
         assert_eq!((tally(3, 0).weight(), tally(1, 0).weight(), tally(0, 3).weight()), (2.4, 2.0 / 3.0, 0.0));
         assert!((tally(3, 2).weight() - 12.0 / 7.0).abs() < 1e-12);
         let mut places = Places::default();
         let at = Timestamp::UNIX_EPOCH;
-        (0..3).for_each(|_| places.note("on the table", true, at));
-        places.note("in the shelf", true, at);
+        (0..3).for_each(|_| places.note("on the table", true, "e", at));
+        places.note("in the shelf", true, "e", at);
         let usual = places.usual();
         // 2.4 / (2.4 + 2/3 + 1)
         assert!((usual[0].share - 2.4 / (2.4 + 2.0 / 3.0 + 1.0)).abs() < 1e-12);
         assert_eq!((usual[0].place.as_str(), usual[1].hits), ("on the table", 1));
-        (0..15).for_each(|_| places.note("on the table", false, at));
+        (0..15).for_each(|_| places.note("on the table", false, "e", at));
         assert_eq!(places.usual()[0].place, "in the shelf", "3·4/20 = 0.6 against 2/3");
     }
 
@@ -341,5 +387,46 @@ mod tests {
         let kind = ask("the garden key");
         assert!(kind.by_kind && kind.places.len() == 1 && kind.places[0].place == "in the blue drawer", "{kind:?}");
         assert!(ask("the cat").places.is_empty());
+    }
+
+    #[test]
+    fn what_was_said_in_a_forgotten_episode_is_not_where_it_is() {
+        let mut rig: Rig<SpatialBridge> = Rig::new((), ear::<UsuallyLocated>);
+        let drawer = lived("the spare key is in the blue drawer", &[]);
+        let hook = lived("the spare key is on the brass hook", &[]);
+        let ladder = lived("the ladder is behind the shed", &[]);
+        for said in [&drawer, &hook, &hook, &ladder] {
+            rig.send(said.clone());
+        }
+        let removed = |of: &EpisodeLived, forgotten| RecordsRemoved {
+            layer: Layer::Hippocampus,
+            ids: vec![of.episode.clone()],
+            forgotten,
+        };
+        let shown = |rig: &mut Rig<SpatialBridge>, thing: &str| -> Vec<(String, u32)> {
+            rig.send(LocateUsually { turn: MessageId::from_parts(1, 1), thing: thing.into() });
+            let places = rig.heard::<UsuallyLocated>().remove(0).places;
+            places.into_iter().map(|place| (place.place, place.hits)).collect()
+        };
+        rig.send(removed(&hook, false));
+        rig.send(removed(&drawer, true));
+        rig.send(removed(&ladder, true));
+        let left = serde_json::to_string(rig.region()).expect("a state");
+        assert!(!["blue", "shed", "ladder", "episode of"].iter().any(|gone| left.contains(gone)), "{left}");
+        rig.crash();
+        let hooked = [("on the brass hook".to_owned(), 2)];
+        assert_eq!(shown(&mut rig, "the spare key"), hooked, "what sleep let go stays learned");
+        assert_eq!(shown(&mut rig, "the garden key"), hooked, "of its kind too");
+        assert!(shown(&mut rig, "the ladder").is_empty());
+    }
+
+    #[test]
+    fn a_state_without_episodes_is_read() {
+        let older = r#"{"things":{"key":{"tallies":{"on hook":{"place":"on the hook","hits":2,"misses":0}},
+            "met":"2026-01-05T09:00:00Z"}}}"#;
+        let bridge: SpatialBridge = serde_json::from_str(older).expect("one of before");
+        assert_eq!(bridge.locate("the key").1[0].hits, 2);
+        let noted = r#"{"thing":"key","place":"on the hook","there":true,"at":"2026-01-05T09:00:00Z"}"#;
+        assert!(matches!(serde_json::from_str(noted), Ok(SpatialEvent::Noted(_))));
     }
 }

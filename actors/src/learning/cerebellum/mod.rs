@@ -1,5 +1,6 @@
 //! How to: forward models of movements, and sequences that became one step.
 
+mod forgetting;
 pub mod forward;
 pub mod object;
 pub mod program;

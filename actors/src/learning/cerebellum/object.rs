@@ -1,12 +1,12 @@
 //! What a tool was used on, and how well the two go together.
 
-use std::collections::VecDeque;
-
+use maxim_bus::signals::concepts::RecordsRemoved;
 use maxim_bus::units::Confidence;
 use serde::{Deserialize, Serialize};
 use serde_json::Value as Json;
 
 use super::program::SkillLaw;
+use crate::region::Sources;
 
 /// Pairs of tool and object at most; the one that was silent longest leaves.
 pub const MOST_PAIRS: usize = 192;
@@ -14,7 +14,8 @@ pub const MOST_PAIRS: usize = 192;
 const FIRST_SAID: u32 = 3;
 /// Share of successes that "works with" takes.
 const WORKS: f64 = 0.7;
-const MOST_EPISODES: usize = 8;
+pub(super) const MOST_EPISODES: usize = 8;
+const MOST_FAILED: usize = 4;
 const NAME_CHARS: usize = 40;
 
 /// The kind of thing that a call was about: the kind of a file, a folder, a host, or the program of a command.
@@ -45,7 +46,12 @@ pub fn object_of(params: &Json) -> Option<String> {
 pub struct Pairing {
     pub successes: u32,
     pub failures: u32,
-    pub episodes: VecDeque<String>,
+    /// Where it succeeded.
+    #[serde(flatten)]
+    pub sources: Sources,
+    /// Where it failed.
+    #[serde(default = "Sources::unknown")]
+    pub failed: Sources,
     /// Number of the use that was the last, among all uses of all pairs.
     pub last: u64,
 }
@@ -55,13 +61,22 @@ impl Pairing {
         self.last = number;
         if !success {
             self.failures = self.failures.saturating_add(1);
+            self.failed.note(&episode, MOST_FAILED);
             return;
         }
         self.successes = self.successes.saturating_add(1);
-        self.episodes.push_back(episode);
-        while self.episodes.len() > MOST_EPISODES {
-            self.episodes.pop_front();
-        }
+        self.sources.note(&episode, MOST_EPISODES);
+    }
+
+    pub fn rests_on(&self, removed: &RecordsRemoved) -> bool {
+        self.sources.holds(removed) || self.failed.holds(removed)
+    }
+
+    /// False when a person had all forgotten that it rests on.
+    pub fn let_go(&mut self, removed: &RecordsRemoved) -> bool {
+        self.sources.let_go(removed);
+        self.failed.let_go(removed);
+        !(self.sources.is_spent() && self.failed.is_spent())
     }
 
     /// Worth saying now: at three, six, twelve … successes, where most uses succeed.
@@ -117,9 +132,9 @@ mod tests {
             }
         }
         assert_eq!(news, [3, 6, 12, 24]);
-        assert_eq!(pairing.episodes.len(), MOST_EPISODES);
+        assert_eq!(pairing.sources.episodes.len(), MOST_EPISODES);
         let mut bad = Pairing { failures: 5, ..Pairing::default() };
-        (1..=3).for_each(|number| bad.used(true, String::new(), number));
+        (1..=3).for_each(|number| bad.used(true, format!("t{number}"), number));
         assert!(!bad.is_news() && bad.confidence(&SkillLaw::default()).get() < 0.3);
         let wary = SkillLaw { confidence_most: 0.1, ..SkillLaw::default() };
         assert!(bad.confidence(&wary).get() < bad.confidence(&SkillLaw::default()).get());

@@ -77,6 +77,9 @@ pub struct Example {
     pub commanded: bool,
     /// A model found them.
     pub modelled: bool,
+    /// In which it was reached; empty where that wasn't noted yet, and once sleep has let it go.
+    #[serde(default)]
+    pub episode: String,
 }
 
 impl Example {
@@ -362,7 +365,7 @@ mod tests {
 
     fn example(goal: &str, calls: &[(&str, Json)]) -> Example {
         let calls = calls.iter().map(|(tool, params)| ((*tool).to_owned(), params.clone())).collect();
-        Example { words: goal_words(goal), calls, commanded: true, modelled: false }
+        Example { words: goal_words(goal), calls, commanded: true, modelled: false, episode: String::new() }
     }
 
     fn note(file: &str, text: &str) -> Example {

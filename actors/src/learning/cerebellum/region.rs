@@ -5,13 +5,15 @@
 //! that hurts; a sequence that reached the same kind of goal three times becomes a program (`program.rs`) that habit
 //! offers as one step; what a tool worked with is told to the other memories (`object.rs`).
 //! Remembers: models, programs, the latest examples of each sequence, pairs of tool and object. Forgets: programs that
-//! fail, old examples, and how a body moved long ago.
+//! fail, old examples, how a body moved long ago, and what it learned in nothing but episodes that a person has forgotten
+//! (`forgetting.rs`).
 //! Down: outcomes wait; known programs are still offered.
 
 use std::collections::{BTreeMap, VecDeque};
 
 use maxim_bus::signals::body::{MovementSensed, SensoryErrorSensed};
 use maxim_bus::signals::bridges::EpisodeLived;
+use maxim_bus::signals::concepts::RecordsRemoved;
 use maxim_bus::signals::intent::Intent;
 use maxim_bus::signals::layers::{ExportRecords, ImportRecords, RecordsExported, RecordsImported};
 use maxim_bus::signals::outcome::{FailureKind, ToolResult};
@@ -27,10 +29,10 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value as Json;
 
 use super::forward::{ForwardModel, MOST_MODELS, changes, kind};
-use super::object::{MOST_PAIRS, Pairing, object_of};
+use super::object::{MOST_EPISODES, MOST_PAIRS, Pairing, object_of};
 use super::program::{Example, SkillLaw, crystallise, recalled, strengthened};
 use crate::action::executor::RESPOND;
-use crate::region::{Card, Hears, Law, Pulse, Region, RemembersInState, StatePart, StatePuts, part};
+use crate::region::{Card, Hears, Law, Pulse, Region, RemembersInState, Sources, StatePart, StatePuts, part};
 use crate::wiring;
 
 /// Goals of open turns at most; the oldest leave.
@@ -48,10 +50,13 @@ pub(super) const MOST_PARAMS: usize = 400;
 pub struct Cerebellum {
     models: BTreeMap<String, ForwardModel>,
     errors: u64,
-    open: BTreeMap<MessageId, OpenGoal>,
-    examples: BTreeMap<String, VecDeque<Example>>,
-    programs: BTreeMap<String, MotorProgram>,
-    pairs: BTreeMap<String, Pairing>,
+    pub(super) open: BTreeMap<MessageId, OpenGoal>,
+    pub(super) examples: BTreeMap<String, VecDeque<Example>>,
+    pub(super) programs: BTreeMap<String, MotorProgram>,
+    /// In which episodes each program was learned and did well.
+    #[serde(default)]
+    pub(super) taught: BTreeMap<String, Sources>,
+    pub(super) pairs: BTreeMap<String, Pairing>,
     uses: u64,
 }
 
@@ -82,6 +87,8 @@ pub enum CerebellumEvent {
         program: Box<MotorProgram>,
         sequence: String,
         used: Vec<usize>,
+        #[serde(default = "Sources::unknown")]
+        sources: Sources,
     },
     /// The strength after it; of before by the usual law.
     Practised {
@@ -89,6 +96,8 @@ pub enum CerebellumEvent {
         success: bool,
         #[serde(default)]
         strength: Option<Confidence>,
+        #[serde(default)]
+        episode: String,
     },
     Forgotten {
         name: String,
@@ -98,6 +107,7 @@ pub enum CerebellumEvent {
         success: bool,
         episode: String,
     },
+    LetGo(RecordsRemoved),
     Imported(StatePuts),
 }
 
@@ -107,6 +117,7 @@ wiring!(Cerebellum {
         ToolResult,
         TurnEnded,
         EpisodeLived,
+        RecordsRemoved,
         MovementSensed,
         RecallPrograms,
         ReportStats,
@@ -163,7 +174,7 @@ impl Region for Cerebellum {
                     examples.pop_front();
                 }
             }
-            CerebellumEvent::Crystallised { program, sequence, used } => {
+            CerebellumEvent::Crystallised { program, sequence, used, sources } => {
                 if let Some(examples) = self.examples.get_mut(&sequence) {
                     let mut place = 0;
                     examples.retain(|_| {
@@ -172,16 +183,24 @@ impl Region for Cerebellum {
                     });
                 }
                 self.examples.retain(|_, examples| !examples.is_empty());
+                self.taught.insert(program.name.clone(), sources);
                 self.programs.insert(program.name.clone(), *program);
             }
-            CerebellumEvent::Practised { name, success, strength } => {
+            CerebellumEvent::Practised { name, success, strength, episode } => {
                 if let Some(program) = self.programs.get_mut(&name) {
                     let usual = || strengthened(program.strength, success, &SkillLaw::default());
                     let strength = strength.unwrap_or_else(usual);
                     practise(program, success, strength);
+                    if success {
+                        let taught = self.taught.entry(name).or_insert_with(Sources::unknown);
+                        taught.note(&episode, MOST_EPISODES);
+                    }
                 }
             }
-            CerebellumEvent::Forgotten { name } => drop(self.programs.remove(&name)),
+            CerebellumEvent::Forgotten { name } => {
+                self.taught.remove(&name);
+                self.programs.remove(&name);
+            }
             CerebellumEvent::Used { pair, success, episode } => {
                 self.uses += 1;
                 if self.pairs.len() >= MOST_PAIRS && !self.pairs.contains_key(&pair) {
@@ -191,6 +210,7 @@ impl Region for Cerebellum {
                 }
                 self.pairs.entry(pair).or_default().used(success, episode, self.uses);
             }
+            CerebellumEvent::LetGo(removed) => self.let_go(&removed),
             CerebellumEvent::Imported(puts) => puts.apply_to(self),
         }
     }
@@ -202,6 +222,7 @@ impl RemembersInState for Cerebellum {
         part("errors", Law::Count),
         part("examples", Law::Each { most: MOST_SEQUENCES, evidence: &[] }),
         part("programs", Law::Each { most: MOST_PROGRAMS, evidence: &["successes"] }),
+        part("taught", Law::Each { most: MOST_PROGRAMS, evidence: &[] }),
         part("pairs", Law::Each { most: MOST_PAIRS, evidence: &["successes", "failures"] }),
         part("uses", Law::Count),
     ];
@@ -245,7 +266,7 @@ impl Cerebellum {
         })
     }
 
-    fn practised(&self, program: &MotorProgram, success: bool, pulse: &mut Pulse<'_, Self>) {
+    fn practised(&self, program: &MotorProgram, success: bool, turn: MessageId, pulse: &mut Pulse<'_, Self>) {
         let law = pulse.settings();
         let strength = strengthened(program.strength, success, law);
         let mut after = program.clone();
@@ -254,12 +275,13 @@ impl Cerebellum {
             self.forget(&program.name, pulse);
             return;
         }
-        pulse.keep(CerebellumEvent::Practised { name: program.name.clone(), success, strength: Some(strength) });
+        let (name, strength_after, episode) = (program.name.clone(), Some(strength), turn.to_string());
+        pulse.keep(CerebellumEvent::Practised { name, success, strength: strength_after, episode });
         let offered = strength.get() >= law.offered;
         pulse.emit(ProgramLearned { program: after, offered });
     }
 
-    fn forget(&self, name: &str, pulse: &mut Pulse<'_, Self>) {
+    pub(super) fn forget(&self, name: &str, pulse: &mut Pulse<'_, Self>) {
         pulse.keep(CerebellumEvent::Forgotten { name: name.to_owned() });
         pulse.emit(ProgramForgotten { name: name.to_owned() });
     }
@@ -276,6 +298,9 @@ impl Cerebellum {
                 self.forget(&weakest.name, pulse);
             }
         }
+        let mut sources = Sources::default();
+        let earlier = used.iter().filter_map(|place| known.get(*place));
+        earlier.chain([&example]).for_each(|one| sources.note(&one.episode, MOST_EPISODES));
         let plain = program.name.clone();
         let mut number = 2;
         while self.programs.contains_key(&program.name) {
@@ -286,7 +311,7 @@ impl Cerebellum {
             offered: program.strength.get() >= pulse.settings().offered,
             program: program.clone(),
         });
-        pulse.keep(CerebellumEvent::Crystallised { program: Box::new(program), sequence, used });
+        pulse.keep(CerebellumEvent::Crystallised { program: Box::new(program), sequence, used, sources });
     }
 }
 
@@ -317,11 +342,11 @@ impl Cerebellum {
         let reached = acts.iter().all(|act| act.status == "done");
         let calls: Vec<(String, Json)> = acts.iter().map(|act| (act.tool.clone(), act.params.clone())).collect();
         if let Some(program) = self.program_for(&open.goal, &calls) {
-            return self.practised(program, reached, pulse);
+            return self.practised(program, reached, turn, pulse);
         }
         let small = calls.iter().all(|(_, params)| params.to_string().len() <= MOST_PARAMS);
-        let example =
-            Example { words: goal_words(&open.goal), calls, commanded: open.commanded, modelled: open.modelled };
+        let OpenGoal { ref goal, commanded, modelled } = *open;
+        let example = Example { words: goal_words(goal), calls, commanded, modelled, episode: turn.to_string() };
         if reached && small && example.teaches() && invocation(&open.goal).is_none() {
             self.learn(example, pulse);
         }
@@ -366,7 +391,7 @@ impl Hears<ToolResult> for Cerebellum {
                 successes: pairing.successes,
                 failures: pairing.failures,
                 confidence: pairing.confidence(pulse.settings()),
-                episodes: pairing.episodes.iter().cloned().collect(),
+                episodes: pairing.sources.episodes.iter().cloned().collect(),
             });
         }
         pulse.keep(CerebellumEvent::Used { pair, success, episode: result.turn.to_string() });

@@ -3,9 +3,10 @@
 use std::collections::BTreeMap;
 
 use maxim_bus::signals::body::{MovementSensed, SensoryErrorSensed};
+use maxim_bus::signals::concepts::{Layer, RecordsRemoved};
 use maxim_bus::signals::intent::Intent;
 use maxim_bus::signals::outcome::{FailureKind, ToolResult};
-use maxim_bus::signals::skill::{ExecutesWithLearned, ProgramLearned};
+use maxim_bus::signals::skill::{ExecutesWithLearned, ProgramForgotten, ProgramLearned};
 use maxim_bus::signals::thought::{ActionSummary, Mind, TurnEnded};
 use maxim_bus::units::Confidence;
 use maxim_bus::{MessageId, Signal, Trust};
@@ -153,6 +154,7 @@ fn at_its_bounds_its_state_fits_into_a_snapshot() {
             calls: vec![(format!("tool_{number}"), params); 6],
             commanded: true,
             modelled: false,
+            episode: "0".repeat(36),
         };
         for _ in 0..MOST_EXAMPLES + 1 {
             room.apply(CerebellumEvent::Exemplified(Box::new(example.clone())));
@@ -202,4 +204,79 @@ fn a_movement_that_went_otherwise_is_an_error_once_the_kind_is_known() {
     let error = rig.heard::<SensoryErrorSensed>().pop().expect("it did not move");
     assert_eq!((error.body_part.as_str(), error.sensor.as_str(), error.observed), ("head", "yaw", 0.0));
     assert!((error.expected - 10.0).abs() < 0.5 && error.surprise >= 3.0, "{error:?}");
+}
+
+fn removed(turn: u64, forgotten: bool) -> RecordsRemoved {
+    let ids = vec![MessageId::from_parts(turn, u128::from(turn)).to_string()];
+    RecordsRemoved { layer: Layer::Hippocampus, ids, forgotten }
+}
+
+#[test]
+fn an_example_that_is_forgotten_teaches_nothing_and_one_that_sleep_let_go_does() {
+    let mut rig = rig::<ProgramLearned>();
+    let mut turns = Turns(0);
+    turns.note(&mut rig, "a.txt", "done");
+    turns.note(&mut rig, "secret.txt", "done");
+    rig.send(removed(2, true));
+    rig.crash();
+    let left = serde_json::to_string(rig.region()).expect("a state");
+    assert!(!left.contains("secret") && left.contains("a.txt"), "{left}");
+    turns.note(&mut rig, "c.txt", "done");
+    assert!(rig.heard::<ProgramLearned>().is_empty(), "two are left");
+    rig.send(removed(1, false));
+    turns.note(&mut rig, "d.txt", "done");
+    assert_eq!(rig.heard::<ProgramLearned>().len(), 1);
+}
+
+#[test]
+fn a_program_goes_with_the_last_episode_that_is_forgotten() {
+    let forgotten = |slept: Option<u64>| {
+        let mut rig = rig::<ProgramForgotten>();
+        let mut turns = Turns(0);
+        ["a.txt", "b.txt", "c.txt", "d.txt"].iter().for_each(|file| turns.note(&mut rig, file, "done"));
+        if let Some(turn) = slept {
+            rig.send(removed(turn, false));
+        }
+        for turn in 1..=3 {
+            rig.send(removed(turn, true));
+            rig.crash();
+        }
+        assert_eq!(rig.region().programs().count(), 1, "it did well in a fourth");
+        rig.send(removed(4, true));
+        assert_eq!(rig.region().programs().count() + rig.heard::<ProgramForgotten>().len(), 1);
+        rig.region().programs().count() == 0
+    };
+    assert!(forgotten(None));
+    assert!(!forgotten(Some(2)), "sleep let one of them go, which taught it too");
+}
+
+#[test]
+fn a_pair_goes_with_the_last_use_that_is_forgotten() {
+    let mut rig = rig::<ExecutesWithLearned>();
+    let used = |turn: u64, path: &str, success| {
+        let turn = MessageId::from_parts(turn, u128::from(turn));
+        ToolResult { turn, ..result(path, success) }
+    };
+    rig.send(used(1, "a.txt", true));
+    rig.send(used(2, "b.txt", false));
+    rig.send(used(3, "x.pdf", false));
+    rig.send(removed(1, true));
+    rig.send(removed(3, true));
+    rig.crash();
+    let left = serde_json::to_string(rig.region()).expect("a state");
+    assert!(left.contains("txt file") && !left.contains("pdf"), "{left}");
+    rig.send(removed(2, true));
+    assert!(!serde_json::to_string(rig.region()).expect("a state").contains("txt file"));
+}
+
+#[test]
+fn a_state_without_sources_is_read_and_forgets_no_program() {
+    let older = r#"{"models":{},"errors":0,"open":{},"examples":{"a > b":[{"words":["x"],"calls":[["a",{}]],
+        "commanded":true,"modelled":false}]},"programs":{},"pairs":{"a txt file":{"successes":1,"failures":0,
+        "episodes":["e1"],"last":1}},"uses":1}"#;
+    let mut room: Cerebellum = serde_json::from_str(older).expect("one of before");
+    let removed = RecordsRemoved { layer: Layer::Hippocampus, ids: vec!["e1".into()], forgotten: true };
+    room.apply(CerebellumEvent::LetGo(removed));
+    let left = serde_json::to_string(&room).expect("a state");
+    assert!(left.contains("txt file") && !left.contains("e1"), "nobody knows where it failed: {left}");
 }

@@ -38,6 +38,7 @@ impl Hears<RecordsRemoved> for NucleusAccumbens {
             pulse.put(kind_key(key), &learned);
             restored.push(learned);
         }
-        pulse.keep(NacEvent::Restored(Box::new(Restored { restored, observations: self.observations })));
+        let restored = Restored { restored, observations: self.observations };
+        pulse.keep_gone(NacEvent::Restored(Box::new(restored)), removed.forgotten);
     }
 }

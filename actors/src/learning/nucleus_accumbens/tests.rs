@@ -198,9 +198,9 @@ fn episodes_that_are_gone_are_named_no_more_and_what_they_taught_stays() {
     };
     let before = told(&mut room);
     let gone: Vec<String> = before.iter().map(|named| named[0].clone()).collect();
-    room.send(RecordsRemoved { layer: Layer::Atl, ids: gone.clone() });
+    room.send(RecordsRemoved { layer: Layer::Atl, ids: gone.clone(), forgotten: true });
     assert_eq!(told(&mut room), before, "ids of another layer are others");
-    room.send(RecordsRemoved { layer: Layer::Hippocampus, ids: gone.clone() });
+    room.send(RecordsRemoved { layer: Layer::Hippocampus, ids: gone.clone(), forgotten: true });
     for again in [false, true] {
         if again {
             room.crash();

@@ -1,6 +1,7 @@
 //! Watches the metrics of the running brain for patterns.
 
 pub mod correlation;
+mod forgetting;
 pub mod law;
 pub mod model;
 mod promotion;

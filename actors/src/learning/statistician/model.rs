@@ -4,8 +4,11 @@ use std::collections::{BTreeMap, VecDeque};
 
 use jiff::{SignedDuration, Timestamp};
 use maxim_bus::Trust;
+use maxim_bus::signals::concepts::RecordsRemoved;
 use maxim_bus::signals::numbers::SeriesFeature;
 use serde::{Deserialize, Serialize};
+
+use crate::region::Sources;
 
 /// Newest values of a metric that are judged.
 pub const WINDOW: usize = 64;
@@ -77,7 +80,9 @@ pub struct Metric {
     pub asked: Option<Timestamp>,
     /// Of the least trusted value.
     pub trust: Option<Trust>,
-    pub episodes: VecDeque<String>,
+    /// The turns that it was measured in.
+    #[serde(flatten)]
+    pub sources: Sources,
     /// Sum and count of the values in each stretch of time, by number.
     pub buckets: BTreeMap<i64, (f64, u32)>,
     /// Its record in the angular gyrus.
@@ -110,12 +115,7 @@ impl Metric {
         self.unjudged += 1;
         self.last = Some(measured.at);
         self.trust = Some(self.trust.map_or(measured.trust, |trust| trust.min(measured.trust)));
-        if let Some(episode) = &measured.episode
-            && self.episodes.back() != Some(episode)
-        {
-            self.episodes.push_back(episode.clone());
-            bounded(&mut self.episodes, MOST_EPISODES);
-        }
+        self.sources.note(measured.episode.as_deref().unwrap_or_default(), MOST_EPISODES);
         let bucket = self.buckets.entry(measured.bucket).or_insert((0.0, 0));
         *bucket = (bucket.0 + measured.value, bucket.1 + 1);
         while self.buckets.len() > MOST_BUCKETS {
@@ -189,6 +189,11 @@ impl Metrics {
         self.0.entry(measured.metric.clone()).or_default().measure(measured);
     }
 
+    /// A metric of nothing but what a person has forgotten leaves: its name may be made of their words.
+    pub fn let_go(&mut self, removed: &RecordsRemoved) {
+        self.0.retain(|_, metric| !metric.sources.let_go(removed));
+    }
+
     /// The metric that leaves next.
     pub fn silent(&self) -> Option<String> {
         let rank = |metric: &Metric| (metric.state == MetricState::ConfirmedPattern, metric.last);
@@ -215,7 +220,7 @@ mod tests {
         }
         assert_eq!((metric.values.len(), metric.observations, metric.values[0]), (WINDOW, 100, 36.0));
         assert_eq!(metric.means()[&0], 4.5);
-        assert_eq!(metric.episodes.len(), MOST_EPISODES);
+        assert_eq!(metric.sources.episodes.len(), MOST_EPISODES);
         metric.trust = None;
         metric.measure(&Measured { trust: Trust::Outside, ..measured("m", 1.0, 7000) });
         metric.measure(&measured("m", 1.0, 7001));

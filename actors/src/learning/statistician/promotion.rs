@@ -29,7 +29,7 @@ fn candidate(name: &str, metric: &Metric) -> Option<PromotionCandidate> {
         definition: worded.verbal,
         confidence: Confidence::of_observations(metric.values.len() as u64),
         observations: metric.observations,
-        episodes: metric.episodes.iter().cloned().collect(),
+        episodes: metric.sources.episodes.iter().cloned().collect(),
         properties: BTreeMap::from([("metric".to_owned(), name.to_owned()), (SUBJECT.to_owned(), worded.subject)]),
         relations: Vec::new(),
         sources: sources.collect(),

@@ -3,14 +3,15 @@
 //! Biology: the statistical learning of the cortex, which notices what recurs without being told to.
 //! Law: metrics of the running loop (success and time of each tool, success of each kind of goal, pain, energy, how long
 //! people take to answer) go through the states of `law.rs`; what goes together over time is found in `correlation.rs`.
-//! Remembers: the newest values of each metric, its state, and what goes together. Forgets: silent metrics, and the
-//! regime before a pattern broke.
+//! Remembers: the newest values of each metric, its state, and what goes together. Forgets: silent metrics, the regime
+//! before a pattern broke, and what a person has forgotten (`forgetting.rs`).
 //! Down: outcomes wait; nothing is confirmed meanwhile.
 
 use std::collections::BTreeMap;
 
 use jiff::{SignedDuration, Timestamp};
 use maxim_bus::signals::bridges::EpisodeLived;
+use maxim_bus::signals::concepts::RecordsRemoved;
 use maxim_bus::signals::intent::Intent;
 use maxim_bus::signals::layers::{ExportRecords, ImportRecords, RecordsExported, RecordsImported};
 use maxim_bus::signals::numbers::{
@@ -64,7 +65,7 @@ impl Default for StatisticianSettings {
 
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub struct Statistician {
-    metrics: Metrics,
+    pub(super) metrics: Metrics,
     claims: Claims,
     /// The stretch of time that is counted now.
     stretch: Option<i64>,
@@ -73,7 +74,7 @@ pub struct Statistician {
     /// Whether a model was asked at all: without one there is no energy to speak of.
     spends: bool,
     /// Kind of goal of open turns.
-    goals: BTreeMap<MessageId, String>,
+    pub(super) goals: BTreeMap<MessageId, String>,
     /// When each person was last spoken to, by channel and name.
     spoken: BTreeMap<String, Timestamp>,
 }
@@ -94,6 +95,7 @@ pub enum StatisticianEvent {
     TurnClosed { turn: MessageId },
     Spoke { person: String, at: Timestamp },
     Answered { person: String },
+    LetGo(RecordsRemoved),
     Imported(StatePuts),
 }
 
@@ -111,6 +113,7 @@ wiring!(Statistician {
         SeriesAnalysed,
         MathRecordStored,
         MathRecordRemoved,
+        RecordsRemoved,
         OfferCandidates,
         ReportStats,
         ExportRecords,
@@ -143,6 +146,10 @@ impl Region for Statistician {
     fn apply(&mut self, event: StatisticianEvent) {
         match event {
             StatisticianEvent::Measured(measured) => self.metrics.measure(&measured),
+            StatisticianEvent::LetGo(removed) => {
+                self.metrics.let_go(&removed);
+                self.goals.retain(|turn, _| !removed.ids.contains(&turn.to_string()));
+            }
             StatisticianEvent::Imported(puts) => puts.apply_to(self),
             StatisticianEvent::Stretch { number } => {
                 (self.stretch, self.pains, self.tokens) = (Some(number), 0.0, 0.0);
@@ -323,7 +330,7 @@ impl Statistician {
             outputs: worded.outputs,
             observations: metric.observations,
             confidence: Confidence::of_observations(metric.values.len() as u64),
-            episodes: metric.episodes.iter().cloned().collect(),
+            episodes: metric.sources.episodes.iter().cloned().collect(),
             trust: metric.trust(),
         });
     }

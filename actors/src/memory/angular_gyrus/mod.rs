@@ -5,10 +5,12 @@ pub mod arithmetic;
 mod bearing;
 pub mod calculator;
 pub mod knowledge;
+mod linking;
 pub mod matrix;
 pub mod model;
 pub mod region;
 mod remembering;
 pub mod statistics;
+mod upkeep;
 
 pub use region::{AngularGyrus, GyrusSettings};

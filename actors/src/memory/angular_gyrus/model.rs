@@ -111,6 +111,7 @@ fn innate() -> impl Iterator<Item = MathRecord> {
         relates: Vec::new(),
         confidence: Confidence::clamped(1.0),
         episodes: Vec::new(),
+        others: false,
         created: Timestamp::UNIX_EPOCH,
         accessed: Timestamp::UNIX_EPOCH,
         access_count: 0,
@@ -195,6 +196,13 @@ impl MathStore {
     pub fn relating(&self, name: &str) -> Vec<String> {
         let holds = |record: &&MathRecord| record.relates.iter().any(|related| related == name);
         self.records.values().filter(holds).map(|record| record.id.clone()).collect()
+    }
+
+    /// A person wants it kept, or lets it go again.
+    pub fn pin(&mut self, id: &str, pinned: bool) {
+        if let Some(record) = self.records.get_mut(id) {
+            record.long_term = pinned;
+        }
     }
 
     /// A record was used.
@@ -291,9 +299,8 @@ impl MathStore {
     pub fn edges(&self) -> Vec<(&str, &str, f64)> {
         let mut edges = Vec::new();
         for record in self.records.values() {
-            let weight = record.outputs.get("rho").map_or(record.confidence.get(), |rho| rho.abs());
             let related = record.relates.iter().filter_map(|name| self.by_name.get(name));
-            edges.extend(related.map(|related| (record.id.as_str(), related.as_str(), weight.clamp(0.0, 1.0))));
+            edges.extend(related.map(|related| (record.id.as_str(), related.as_str(), strength(record))));
         }
         edges
     }
@@ -387,6 +394,11 @@ impl MathStore {
     }
 }
 
+/// How much a relationship joins what it names, 0 to 1.
+pub(super) fn strength(record: &MathRecord) -> f64 {
+    record.outputs.get("rho").map_or(record.confidence.get(), |rho| rho.abs()).clamp(0.0, 1.0)
+}
+
 /// The record without its data: what its compressed form holds stays, so that it is found as before.
 pub(super) fn compressed(record: &MathRecord) -> MathRecord {
     let kept = CompressedMathRecord::of(record);
@@ -403,6 +415,7 @@ pub(super) fn compressed(record: &MathRecord) -> MathRecord {
         relates,
         confidence: kept.confidence,
         episodes: Vec::new(),
+        others: true,
         created: kept.created,
         accessed,
         access_count: kept.access_count,
@@ -427,6 +440,7 @@ pub(super) fn record_of(name: &str, category: MathCategory, verbal: &str, at: Ti
         relates: Vec::new(),
         confidence: Confidence::clamped(0.8),
         episodes: vec!["e1".into()],
+        others: false,
         created: at,
         accessed: at,
         access_count: 0,

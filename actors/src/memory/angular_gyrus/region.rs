@@ -4,7 +4,8 @@
 //! Law: exact arithmetic on fractions, statistics and small matrices (`arithmetic.rs`, `statistics.rs`, `matrix.rs`);
 //! what was computed or confirmed is a record that is found by its words (`model.rs`).
 //! Remembers: results, patterns of metrics, what goes together, what works with what. Forgets: the data of what was not
-//! used for a month, the least used results when it is full, and patterns that stopped holding.
+//! used for a month, the least used results when it is full, patterns that stopped holding, and what a person has forgotten
+//! (`upkeep.rs`).
 //! Down: nothing is computed or known of numbers; patterns wait.
 
 use std::collections::BTreeMap;
@@ -12,8 +13,8 @@ use std::collections::BTreeMap;
 use jiff::{SignedDuration, Timestamp};
 use maxim_bus::Trust;
 use maxim_bus::signals::concepts::{
-    ConsolidateLayer, CrossEdge, CrossKind, KnowledgeRecalled, Layer, LayerConsolidated, MemoryRef, RecallKnowledge,
-    RecordsLinked,
+    ConsolidateLayer, ForgetRecord, KnowledgeRecalled, LayerConsolidated, LayerLinked, PinRecord, RecallKnowledge,
+    RecordChanged, RecordsLinked, RecordsRemoved,
 };
 use maxim_bus::signals::layers::{ExportRecords, ImportRecords, RecordsExported, RecordsImported};
 use maxim_bus::signals::numbers::{
@@ -29,7 +30,8 @@ use serde_json::Value as Json;
 
 use super::analysis::analyse;
 use super::calculator::{Fact, answer};
-use super::model::{Consolidated, MathStore, compressed};
+use super::linking::tell_edges;
+use super::model::{Consolidated, MathStore};
 use crate::region::{Card, Hears, Pulse, RecordView, Region};
 use crate::wiring;
 
@@ -39,6 +41,9 @@ const UPKEEP: SignedDuration = SignedDuration::from_hours(24);
 pub const METRICS: &str = "metrics";
 /// Domain of what works with what.
 pub const SKILLS: &str = "skills";
+
+/// Episodes that a computed result names.
+const MOST_EPISODES: usize = 8;
 
 /// How the room is set up.
 #[derive(Clone, Debug, Default)]
@@ -67,18 +72,33 @@ pub enum GyrusEvent {
     Stored(Box<MathRecord>),
     Used { ids: Vec<String>, at: Timestamp },
     Removed { id: String },
+    Pinned { id: String, pinned: bool },
     Kept { report: Consolidated, at: Timestamp },
 }
 
 wiring!(AngularGyrus {
-    hears: [Calculate, AnalyseSeries, RecallKnowledge, ConsolidateLayer, ReportStats, ExportRecords, ImportRecords,],
+    hears: [
+        Calculate,
+        AnalyseSeries,
+        RecallKnowledge,
+        RecordsRemoved,
+        ConsolidateLayer,
+        PinRecord,
+        ForgetRecord,
+        ReportStats,
+        ExportRecords,
+        ImportRecords,
+    ],
     back: [PatternConfirmed, PatternDropped, MetricsCorrelated, ExecutesWithLearned],
     emits: [
         Calculated,
         SeriesAnalysed,
         MathRecordStored,
         MathRecordRemoved,
+        RecordsRemoved,
         RecordsLinked,
+        LayerLinked,
+        RecordChanged,
         KnowledgeRecalled,
         LayerConsolidated,
         StatsReported,
@@ -122,6 +142,7 @@ impl Region for AngularGyrus {
                 self.uses.remove(&id);
                 self.store.remove(&id);
             }
+            GyrusEvent::Pinned { id, pinned } => self.store.pin(&id, pinned),
             GyrusEvent::Kept { report, at } => {
                 self.uses.retain(|id, _| !report.pruned.iter().any(|(pruned, _)| pruned == id));
                 self.store.apply(&report);
@@ -153,19 +174,6 @@ impl Region for AngularGyrus {
     }
 }
 
-impl AngularGyrus {
-    fn keep_up(&self, report: Consolidated, pulse: &mut Pulse<'_, Self>) {
-        for record in report.compressed.iter().filter_map(|id| self.store.get(id)) {
-            pulse.put(record_key(&record.id), &compressed(record));
-        }
-        for (id, name) in &report.pruned {
-            pulse.remove(record_key(id));
-            pulse.emit(MathRecordRemoved { id: id.clone(), name: name.clone() });
-        }
-        pulse.keep(GyrusEvent::Kept { report, at: pulse.now() });
-    }
-}
-
 /// What a record says; the room gives it its identity.
 struct Said {
     name: String,
@@ -178,6 +186,8 @@ struct Said {
     relates: Vec<String>,
     confidence: Confidence,
     episodes: Vec<String>,
+    /// Of more episodes than it names.
+    others: bool,
     long_term: bool,
     trust: Trust,
 }
@@ -204,57 +214,23 @@ impl AngularGyrus {
             relates: said.relates,
             confidence: said.confidence,
             episodes: said.episodes,
+            others: said.others,
             created: known.map_or(now, |known| known.created),
             accessed: now,
             access_count: known.map_or(0, |known| known.access_count),
-            long_term: said.long_term,
+            long_term: said.long_term || known.is_some_and(|known| known.long_term),
             provenance: MathProvenance::OwnExperience,
             trust: said.trust,
             run: pulse.settings().run.clone(),
         };
         for leaving in self.store.overfull(usize::from(known.is_none()), now) {
-            self.remove(&leaving, pulse);
+            self.remove(&leaving, false, pulse);
         }
         pulse.put(record_key(&id), &record);
-        let edges = self.told_edges(&record);
-        if !edges.is_empty() {
-            pulse.emit(RecordsLinked { edges });
-        }
+        tell_edges(&record, &self.store, pulse);
         pulse.emit(MathRecordStored { id, name: record.name.clone(), category: record.category });
         pulse.keep(GyrusEvent::Stored(Box::new(record)));
     }
-
-    /// What a record of two metrics that go together in time has to do with the records of these, whichever of them
-    /// came first. It goes with the record when they part.
-    fn told_edges(&self, record: &MathRecord) -> Vec<CrossEdge> {
-        let id = |record: &MathRecord| MemoryRef::new(Layer::AngularGyrus, record.id.clone());
-        let edge = |kind, pair: &MathRecord, metric: &MathRecord| CrossEdge {
-            kind,
-            from: id(pair),
-            to: id(metric),
-            weight: pair.outputs.get("rho").map_or(1.0, |rho| rho.abs()),
-        };
-        let both = |pair: &MathRecord, metric: &MathRecord| {
-            [CrossKind::TemporallyCorrelates, CrossKind::ComputedFrom].map(|kind| edge(kind, pair, metric))
-        };
-        if is_pair(record) {
-            let metrics = record.relates.iter().filter_map(|name| self.store.named(name));
-            return metrics.flat_map(|metric| both(record, metric)).collect();
-        }
-        let pairs = self.store.learned().filter(|pair| is_pair(pair) && pair.relates.contains(&record.name));
-        pairs.flat_map(|pair| both(pair, record)).collect()
-    }
-
-    fn remove(&self, id: &str, pulse: &mut Pulse<'_, Self>) {
-        let Some(record) = self.store.get(id) else { return };
-        pulse.remove(record_key(id));
-        pulse.emit(MathRecordRemoved { id: id.into(), name: record.name.clone() });
-        pulse.keep(GyrusEvent::Removed { id: id.into() });
-    }
-}
-
-fn is_pair(record: &MathRecord) -> bool {
-    record.category == MathCategory::Relationship && record.domain == METRICS
 }
 
 /// The record of two metrics that go together.
@@ -272,6 +248,8 @@ impl Hears<Calculate> for AngularGyrus {
                     pulse.keep(GyrusEvent::Used { ids: found.used, at: pulse.now() });
                 }
                 if let Some(Fact { name, domain, verbal, code, inputs, outputs }) = found.fact {
+                    let mut rests_on = self.rests_on(&name);
+                    rests_on.note(&pulse.turn().to_string(), MOST_EPISODES);
                     let said = Said {
                         name,
                         category: MathCategory::Fact,
@@ -282,7 +260,8 @@ impl Hears<Calculate> for AngularGyrus {
                         outputs,
                         relates: Vec::new(),
                         confidence: Confidence::clamped(1.0),
-                        episodes: Vec::new(),
+                        others: rests_on.has_others(),
+                        episodes: rests_on.episodes.into(),
                         long_term: false,
                         trust: pulse.trust(),
                     };
@@ -315,6 +294,7 @@ impl Hears<PatternConfirmed> for AngularGyrus {
             outputs: pattern.outputs.clone(),
             relates: Vec::new(),
             confidence: pattern.confidence,
+            others: pattern.observations > pattern.episodes.len() as u64,
             episodes: pattern.episodes.clone(),
             long_term: true,
             trust: pattern.trust,
@@ -327,7 +307,7 @@ impl Hears<PatternDropped> for AngularGyrus {
     fn hear(&self, dropped: &PatternDropped, pulse: &mut Pulse<'_, Self>) {
         let Some(record) = self.store.named(&dropped.metric) else { return };
         let id = record.id.clone();
-        self.remove(&id, pulse);
+        self.remove(&id, false, pulse);
     }
 }
 
@@ -336,7 +316,7 @@ impl Hears<MetricsCorrelated> for AngularGyrus {
         let name = pair_name(&found.metrics);
         if !found.holds {
             if let Some(id) = self.store.named(&name).map(|record| record.id.clone()) {
-                self.remove(&id, pulse);
+                self.remove(&id, false, pulse);
             }
             return;
         }
@@ -361,6 +341,7 @@ impl Hears<MetricsCorrelated> for AngularGyrus {
             relates: found.metrics.to_vec(),
             confidence: found.confidence,
             episodes: Vec::new(),
+            others: true,
             long_term: true,
             trust: found.trust,
         };
@@ -392,29 +373,11 @@ impl Hears<ExecutesWithLearned> for AngularGyrus {
             relates: vec![format!("tool:{}:success", skill.tool)],
             confidence: skill.confidence,
             episodes: skill.episodes.clone(),
+            others: good as usize > skill.episodes.len(),
             long_term: false,
             trust: Trust::Own,
         };
         self.store(said, pulse);
-    }
-}
-
-impl Hears<ConsolidateLayer> for AngularGyrus {
-    /// All at once: the layer holds few records.
-    fn hear(&self, _wish: &ConsolidateLayer, pulse: &mut Pulse<'_, Self>) {
-        let report = self.store.consolidate(pulse.now(), pulse.settings().compress_after_days);
-        pulse.reply(LayerConsolidated {
-            layer: Layer::AngularGyrus,
-            looked_at: report.looked_at as u64,
-            compressed: report.compressed.len() as u64,
-            pruned: report.pruned.len() as u64,
-            bytes_before: report.bytes_before as u64,
-            bytes_after: report.bytes_after as u64,
-            done: true,
-        });
-        if !(report.compressed.is_empty() && report.pruned.is_empty()) {
-            self.keep_up(report, pulse);
-        }
     }
 }
 
@@ -431,6 +394,7 @@ impl Hears<ReportStats> for AngularGyrus {
 mod tests {
     use std::time::Duration;
 
+    use maxim_bus::signals::concepts::CrossKind;
     use maxim_bus::signals::numbers::SeriesFeature;
     use serde_json::json;
 

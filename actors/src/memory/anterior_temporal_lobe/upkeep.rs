@@ -16,6 +16,8 @@ use crate::region::{Hears, Pulse, Region};
 
 /// Reinforcements up to which an inferred concept that nothing rests on is pruned when it is due.
 const WEAK: u32 = 1;
+/// Why a concept is gone that a person didn't want.
+const FORGOTTEN: &str = "forgotten";
 
 impl AnteriorTemporalLobe {
     /// Takes a concept out with the relations of others to it.
@@ -35,9 +37,10 @@ impl AnteriorTemporalLobe {
         pulse.remove(vector_key(number));
         pulse.keep(AtlEvent::Removed { number });
         pulse.emit(ConceptRemoved { id: concept_id(number), name: name.clone(), reason: reason.into() });
-        pulse.emit(RecordsRemoved { layer: Layer::Atl, ids: vec![concept_id(number)] });
-        let forgotten = vec![(Self::NAME.to_owned(), concept_id(number))];
-        pulse.emit(SituationsStored { stored: Vec::new(), forgotten });
+        let forgotten = reason == FORGOTTEN;
+        pulse.emit(RecordsRemoved { layer: Layer::Atl, ids: vec![concept_id(number)], forgotten });
+        let situations = vec![(Self::NAME.to_owned(), concept_id(number))];
+        pulse.emit(SituationsStored { stored: Vec::new(), forgotten: situations });
         Some(name)
     }
 
@@ -93,7 +96,7 @@ impl Hears<PinRecord> for AnteriorTemporalLobe {
 
 impl Hears<ForgetRecord> for AnteriorTemporalLobe {
     fn hear(&self, wish: &ForgetRecord, pulse: &mut Pulse<'_, Self>) {
-        let name = concept_number(&wish.id).and_then(|number| self.remove(number, "forgotten", pulse));
+        let name = concept_number(&wish.id).and_then(|number| self.remove(number, FORGOTTEN, pulse));
         pulse.reply(changed(&wish.id, name));
     }
 }

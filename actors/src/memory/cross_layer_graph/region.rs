@@ -18,7 +18,6 @@ use maxim_bus::signals::concepts::{
     SourcesRemoved,
 };
 use maxim_bus::signals::layers::{ExportRecords, ImportRecords, RecordsExported, RecordsImported};
-use maxim_bus::signals::numbers::MathRecordRemoved;
 use maxim_bus::signals::recall::{EpisodesRecalled, RecallEpisodes, ReportStats, StatsReported};
 use maxim_bus::{RegionName, Stage};
 use serde::{Deserialize, Serialize};
@@ -96,7 +95,6 @@ wiring!(CrossLayerGraph {
         LayerUnlinked,
         RecordsLinked,
         RecordsRemoved,
-        MathRecordRemoved,
         RecallAssociated,
         EpisodesRecalled,
         ConceptsFound,
@@ -258,12 +256,6 @@ impl Hears<RecordsRemoved> for CrossLayerGraph {
     fn hear(&self, removed: &RecordsRemoved, pulse: &mut Pulse<'_, Self>) {
         let gone: Vec<MemoryRef> = removed.ids.iter().map(|id| MemoryRef::new(removed.layer, id.clone())).collect();
         self.let_go(&gone, pulse);
-    }
-}
-
-impl Hears<MathRecordRemoved> for CrossLayerGraph {
-    fn hear(&self, removed: &MathRecordRemoved, pulse: &mut Pulse<'_, Self>) {
-        self.let_go(&[MemoryRef::new(Layer::AngularGyrus, removed.id.clone())], pulse);
     }
 }
 

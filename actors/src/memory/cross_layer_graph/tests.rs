@@ -255,7 +255,11 @@ mod room {
         assert_eq!(size, (3, 3));
         rig.crash();
         assert_eq!((rig.region().graph().size(), rig.state_hash()), (size, hash));
-        rig.send(RecordsRemoved { layer: Layer::Hippocampus, ids: vec!["e2".into(), "never was".into()] });
+        rig.send(RecordsRemoved {
+            layer: Layer::Hippocampus,
+            ids: vec!["e2".into(), "never was".into()],
+            forgotten: true,
+        });
         assert_eq!(rig.region().graph().size(), (2, 0));
         rig.crash();
         assert_eq!(rig.region().graph().size(), (2, 0));
@@ -320,7 +324,7 @@ mod room {
         };
         tell(&mut rig, vec![derived("cup", "e1"), derived("tea", "e1"), derived("cup", "e2")], &[]);
         let gone = |rig: &mut Rig<CrossLayerGraph>, layer, ids: &[&str]| {
-            rig.send(RecordsRemoved { layer, ids: ids.iter().map(ToString::to_string).collect() });
+            rig.send(RecordsRemoved { layer, ids: ids.iter().map(ToString::to_string).collect(), forgotten: true });
             rig.heard::<SourcesRemoved>().pop().unwrap_or_default().gone
         };
         let e1 = || at(Layer::Hippocampus, "e1");
@@ -339,7 +343,7 @@ mod room {
     #[test]
     fn what_is_said_of_a_record_that_is_gone_makes_no_edge() {
         let mut rig = rig();
-        rig.send(RecordsRemoved { layer: Layer::Hippocampus, ids: vec!["e1".into()] });
+        rig.send(RecordsRemoved { layer: Layer::Hippocampus, ids: vec!["e1".into()], forgotten: true });
         rig.crash();
         rig.send(RecordsLinked { edges: taught("e1") });
         assert_eq!(rig.region().graph().size(), (0, 0));
@@ -350,12 +354,12 @@ mod room {
         // It goes while its answer is on the way.
         rig.send(RecordsLinked { edges: taught("e3") });
         let (question, _) = rig.heard_with::<FollowAssociations>().pop().expect("asked");
-        rig.send(RecordsRemoved { layer: Layer::Hippocampus, ids: vec!["e3".into()] });
+        rig.send(RecordsRemoved { layer: Layer::Hippocampus, ids: vec!["e3".into()], forgotten: true });
         let there = AssociationsFollowed { next: vec![Vec::new()], missing: Vec::new() };
         rig.answer(MessageId::from_parts(9, 9), question, there);
         assert_eq!(rig.region().graph().size(), (2, 2));
         rig.heard::<SourcesRemoved>();
-        rig.send(RecordsRemoved { layer: Layer::Atl, ids: vec!["cup".into()] });
+        rig.send(RecordsRemoved { layer: Layer::Atl, ids: vec!["cup".into()], forgotten: true });
         rig.send(RecordsLinked { edges: taught("e4") });
         let told = rig.heard::<SourcesRemoved>().len();
         assert_eq!((rig.region().graph().size().1, told), (0, 0), "nobody is left to tell");

@@ -91,7 +91,7 @@ impl Hears<ForgetRecord> for Hippocampus {
     fn hear(&self, wish: &ForgetRecord, pulse: &mut Pulse<'_, Self>) {
         let found = Self::by_id(&wish.id, pulse);
         if let Some((document, episode)) = &found {
-            self.remove_episodes(&[(*document, episode.id.clone())], pulse);
+            self.remove_episodes(&[(*document, episode.id.clone())], true, pulse);
         }
         pulse.reply(changed(&wish.id, found.as_ref().map(|(_, episode)| episode)));
     }

@@ -259,7 +259,7 @@ impl Hippocampus {
             .filter_map(known)
             .collect();
         round.tally.pruned += pruned.len() as u64;
-        round.tally.bytes_after -= self.remove_episodes(&pruned, pulse).min(round.tally.bytes_after);
+        round.tally.bytes_after -= self.remove_episodes(&pruned, false, pulse).min(round.tally.bytes_after);
         pulse.remove(key);
     }
 
@@ -306,7 +306,7 @@ impl Hippocampus {
             }
         }
         round.tally.evicted += evicted.len() as u64;
-        round.tally.bytes_after -= self.remove_episodes(&evicted, pulse).min(round.tally.bytes_after);
+        round.tally.bytes_after -= self.remove_episodes(&evicted, false, pulse).min(round.tally.bytes_after);
         let next = from.saturating_add(SCORED);
         round.work = match (over, next < self.next) {
             (0, _) => Work::Tidying,
@@ -330,8 +330,14 @@ impl Hippocampus {
         pulse.keep(HippocampusEvent::Tidied { block });
     }
 
-    /// Takes episodes out with all that leads to them, in one commit. Gives the bytes of their records.
-    pub(super) fn remove_episodes(&self, episodes: &[(u32, String)], pulse: &mut Pulse<'_, Self>) -> u64 {
+    /// Takes episodes out with all that leads to them, in one commit; `forgotten` where a person wants it. Gives the bytes
+    /// of their records.
+    pub(super) fn remove_episodes(
+        &self,
+        episodes: &[(u32, String)],
+        forgotten: bool,
+        pulse: &mut Pulse<'_, Self>,
+    ) -> u64 {
         if episodes.is_empty() {
             return 0;
         }
@@ -350,10 +356,10 @@ impl Hippocampus {
         blocks.sort_unstable();
         blocks.dedup();
         self.put_gone(&documents, pulse);
-        pulse.keep(HippocampusEvent::Removed { documents, blocks });
-        let forgotten = ids.iter().map(|id| (similarity::EPISODES.to_owned(), id.clone())).collect();
-        pulse.emit(SituationsStored { stored: Vec::new(), forgotten });
-        pulse.emit(RecordsRemoved { layer: Layer::Hippocampus, ids });
+        pulse.keep_gone(HippocampusEvent::Removed { documents, blocks }, forgotten);
+        let situations = ids.iter().map(|id| (similarity::EPISODES.to_owned(), id.clone())).collect();
+        pulse.emit(SituationsStored { stored: Vec::new(), forgotten: situations });
+        pulse.emit(RecordsRemoved { layer: Layer::Hippocampus, ids, forgotten });
         bytes
     }
 

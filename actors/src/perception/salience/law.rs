@@ -69,6 +69,19 @@ impl RecentPercepts {
         }
         self.0.push_back(gist);
     }
+
+    pub fn len(&self) -> usize {
+        self.0.len()
+    }
+
+    pub fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+
+    /// It was never there.
+    pub fn forget(&mut self, at: usize) {
+        self.0.remove(at);
+    }
 }
 
 /// What salience is made of.

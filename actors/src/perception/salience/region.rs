@@ -3,17 +3,19 @@
 //! Biology: the salience network of the anterior insula.
 //! Law: `law.rs`. What a person says is always worth 0.9 at least. The salience bridge tells it what objects earned, the
 //! significance learner what moments are worth and what startled; it asks nobody.
-//! Remembers: the gist of the latest percepts, the goal, what it was told. Forgets: all but the newest.
+//! Remembers: the gist of the latest percepts, the goal, what it was told. Forgets: all but the newest, and what a
+//! person has forgotten.
 //! Down: percepts wait.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, VecDeque};
 
 use jiff::Timestamp;
 use maxim_bus::signals::bridges::{AttentionLearned, Moment, SignificanceLearned, SignificanceWeights, Startled};
+use maxim_bus::signals::concepts::{Layer, RecordsRemoved};
 use maxim_bus::signals::goal::GoalChanged;
 use maxim_bus::signals::percept::{AdmittedPercept, SalientPercept};
 use maxim_bus::units::{Confidence, Novelty};
-use maxim_bus::{RegionName, Stage};
+use maxim_bus::{MessageId, RegionName, Stage};
 use serde::{Deserialize, Serialize};
 
 use super::law::{Appraisal, NEUTRAL_HISTORY, RecentPercepts, SourceKind, significance, startle_left};
@@ -35,6 +37,9 @@ pub struct SalienceSettings {
 #[derive(Default, Serialize, Deserialize)]
 pub struct SalienceRoom {
     recent: RecentPercepts,
+    /// The turns of the newest of these, in the same order.
+    #[serde(default)]
+    turns: VecDeque<MessageId>,
     goal: Option<String>,
     /// The goal changed, and nothing was perceived since.
     #[serde(default)]
@@ -50,7 +55,13 @@ pub struct SalienceRoom {
 
 #[derive(Debug, Serialize, Deserialize)]
 pub enum SalienceEvent {
+    /// Of before turns were noted.
     Perceived(Gist),
+    PerceivedIn {
+        turn: MessageId,
+        gist: Gist,
+    },
+    LetGo(RecordsRemoved),
     GoalChanged(Option<String>),
     Attention(Vec<(String, f64)>),
     Weights(SignificanceWeights),
@@ -59,7 +70,7 @@ pub enum SalienceEvent {
 
 wiring!(SalienceRoom {
     hears: [AdmittedPercept, GoalChanged],
-    back: [AttentionLearned, SignificanceLearned, Startled],
+    back: [AttentionLearned, SignificanceLearned, Startled, RecordsRemoved],
     emits: [SalientPercept],
 });
 
@@ -75,9 +86,19 @@ impl Region for SalienceRoom {
 
     fn apply(&mut self, event: SalienceEvent) {
         match event {
-            SalienceEvent::Perceived(gist) => {
-                self.recent.remember(gist);
-                self.goal_changed = false;
+            SalienceEvent::Perceived(gist) => self.perceive(gist),
+            SalienceEvent::PerceivedIn { turn, gist } => {
+                self.perceive(gist);
+                self.turns.push_back(turn);
+                self.turns.drain(..self.turns.len().saturating_sub(self.recent.len()));
+            }
+            SalienceEvent::LetGo(removed) => {
+                for at in (0..self.turns.len()).rev() {
+                    if removed.ids.contains(&self.turns[at].to_string()) {
+                        self.recent.forget(self.recent.len() - self.turns.len() + at);
+                        self.turns.remove(at);
+                    }
+                }
             }
             SalienceEvent::GoalChanged(goal) => {
                 self.goal = goal;
@@ -85,6 +106,8 @@ impl Region for SalienceRoom {
             }
             SalienceEvent::Attention(objects) => {
                 self.histories.extend(objects);
+                // Where nothing in particular is known, nothing is kept: the bridge says so of what a person has forgotten.
+                self.histories.retain(|_, value| *value != NEUTRAL_HISTORY);
                 // Those nearest to knowing nothing say least.
                 let said = |value: &f64| (value - NEUTRAL_HISTORY).abs();
                 keep_most(&mut self.histories, HISTORIES, |a, b| said(a).total_cmp(&said(b)));
@@ -96,6 +119,11 @@ impl Region for SalienceRoom {
 }
 
 impl SalienceRoom {
+    fn perceive(&mut self, gist: Gist) {
+        self.recent.remember(gist);
+        self.goal_changed = false;
+    }
+
     /// The history of the object that earned most; a name that isn't known by that of its best known word.
     fn history(&self, objects: &[String], stems: &Stems) -> f64 {
         let of = |object: &String| {
@@ -141,7 +169,8 @@ impl Hears<AdmittedPercept> for SalienceRoom {
             confidence: percept.heard.map_or(1.0, Confidence::get),
             significance: significance(&self.weights, &self.moment(said, novelty, pulse.now())),
         };
-        pulse.keep(SalienceEvent::Perceived(gist));
+        let turn = pulse.turn();
+        pulse.keep(SalienceEvent::PerceivedIn { turn, gist });
         pulse.emit(SalientPercept {
             percept: percept.clone(),
             disposition: admitted.disposition.clone(),
@@ -162,6 +191,14 @@ impl Hears<GoalChanged> for SalienceRoom {
 impl Hears<AttentionLearned> for SalienceRoom {
     fn hear(&self, learned: &AttentionLearned, pulse: &mut Pulse<'_, Self>) {
         pulse.keep(SalienceEvent::Attention(learned.objects.clone()));
+    }
+}
+
+impl Hears<RecordsRemoved> for SalienceRoom {
+    fn hear(&self, removed: &RecordsRemoved, pulse: &mut Pulse<'_, Self>) {
+        if removed.forgotten && removed.layer == Layer::Hippocampus {
+            pulse.keep_gone(SalienceEvent::LetGo(removed.clone()), true);
+        }
     }
 }
 
@@ -210,5 +247,27 @@ mod tests {
         let weights = SignificanceWeights { bias: 2.0, ..SignificanceWeights::default() };
         rig.send(SignificanceLearned { weights, moments: 9 });
         assert!(salience(&mut rig, "red cup") > earned + 0.2);
+    }
+
+    #[test]
+    fn what_a_person_has_forgotten_is_new_again_and_worth_nothing_in_particular() {
+        let mut rig: Rig<SalienceRoom> = Rig::new(SalienceSettings::default(), ear::<SalientPercept>);
+        let turn = |number| MessageId::from_parts(number, 0);
+        let see = |rig: &mut Rig<SalienceRoom>, number, object| {
+            rig.send_in(turn(number), Trust::Sensor, seen(object));
+            rig.heard::<SalientPercept>()[0].novelty.get()
+        };
+        assert_eq!((see(&mut rig, 1, "quokka"), see(&mut rig, 2, "lamp")), (1.0, 1.0));
+        rig.send(AttentionLearned { objects: vec![("quokka".into(), 0.9), ("lamp".into(), 0.9)] });
+        let gone = |forgotten| RecordsRemoved { layer: Layer::Hippocampus, ids: vec![turn(1).to_string()], forgotten };
+        rig.send(gone(false));
+        assert_eq!(see(&mut rig, 3, "quokka"), 0.0, "what sleep let go was seen");
+        rig.send(RecordsRemoved { ids: vec![turn(3).to_string()], ..gone(true) });
+        rig.send(gone(true));
+        rig.send(AttentionLearned { objects: vec![("quokka".into(), NEUTRAL_HISTORY)] });
+        rig.crash();
+        let left = serde_json::to_string(rig.region()).expect("a state");
+        assert!(!left.contains("quokka") && left.contains("lamp"), "{left}");
+        assert_eq!((see(&mut rig, 4, "quokka"), see(&mut rig, 5, "lamp")), (1.0, 0.0));
     }
 }

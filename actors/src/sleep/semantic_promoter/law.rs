@@ -24,6 +24,20 @@ const MOST_ELEMENTS: usize = 6;
 /// Letters of a word that is worth noting.
 const LONG_WORD: usize = 4;
 
+/// Episodes that are fetched at once: as many as the hippocampus answers.
+pub const FETCHED: usize = 512;
+
+/// How many of the next candidates are checked at once, `most` at most: so many that all their episodes are fetched.
+pub fn fits<'a>(next: impl IntoIterator<Item = &'a PromotionCandidate>, most: usize) -> usize {
+    let mut ids: BTreeSet<&str> = BTreeSet::new();
+    let fit = next.into_iter().take(most).take_while(|candidate| {
+        ids.extend(candidate.episodes.iter().map(String::as_str));
+        ids.len() <= FETCHED
+    });
+    // One that has more is checked by itself.
+    fit.count().max(1)
+}
+
 /// The episodes that a candidate may rest on, and how far they are to be trusted.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Corroborated<'a> {
@@ -51,7 +65,9 @@ pub fn corroborate<'a>(
     // Turns that repeated an observation share one episode.
     let found: BTreeMap<&str, &FetchedEpisode> = found.map(|one| (one.episode.id.as_str(), one)).collect();
     let (trusted, others): (Vec<_>, Vec<_>) = found.into_values().partition(|episode| is_trusted(episode));
-    let needed = if others.is_empty() { 1 } else { witnesses };
+    // Of what wasn't fetched nobody knows whether it is to be trusted.
+    let is_whole = others.is_empty() && candidate.episodes.len() <= FETCHED;
+    let needed = if is_whole { 1 } else { witnesses };
     let trust = trusted.iter().map(|episode| episode.episode.trust).min()?.min(Trust::Own);
     (independent(&trusted) >= needed).then_some(Corroborated { episodes: trusted, trust })
 }

@@ -35,6 +35,8 @@ pub struct PromoterSettings {
     pub judge: Option<RegionName>,
     /// Least confidence of a candidate, 0 to 1. Default 0.6.
     pub min_confidence: f64,
+    /// Least confidence of a pattern of the statistician, which has tested it already, 0 to 1. Default 0.4.
+    pub patterns_from: f64,
     /// Least number of observations. Default 3.
     pub min_observations: u64,
     /// Independent trusted episodes that outweigh an untrusted one, 1 or more. Default 2.
@@ -53,6 +55,7 @@ impl Default for PromoterSettings {
             sources: Vec::new(),
             judge: None,
             min_confidence: 0.6,
+            patterns_from: 0.4,
             min_observations: 3,
             witnesses: 2,
             judged_from: 8,
@@ -185,6 +188,11 @@ impl RemembersInState for SemanticPromoter {
     }
 }
 
+/// Candidates that are checked and taught next.
+fn step(run: &Run) -> usize {
+    law::fits(run.candidates.iter().map(|offered| &offered.candidate), STEP).min(run.candidates.len())
+}
+
 impl SemanticPromoter {
     fn begin(&self, asker: Option<Name>, pulse: &mut Pulse<'_, Self>) {
         let settings = pulse.settings();
@@ -210,7 +218,11 @@ impl SemanticPromoter {
         run.report.offered = run.candidates.len() as u64;
         for offered in std::mem::take(&mut run.candidates) {
             let before = self.known.get(&offered.key()).copied();
-            let (confidence, observations) = (settings.min_confidence, settings.min_observations);
+            let confidence = match offered.source.as_str() {
+                "statistician" => settings.min_confidence.min(settings.patterns_from),
+                _ => settings.min_confidence,
+            };
+            let observations = settings.min_observations;
             let forgotten = self.forgotten.contains(&naming::key(&offered.candidate.name));
             let verdict = match forgotten {
                 true => Some(PromotionVerdict::Forgotten),
@@ -247,7 +259,7 @@ impl SemanticPromoter {
         if run.candidates.is_empty() {
             return self.end(run, pulse);
         }
-        let next = run.candidates.iter().take(STEP);
+        let next = run.candidates.iter().take(step(&run));
         let mut ids: Vec<String> = next.flat_map(|offered| offered.candidate.episodes.clone()).collect();
         ids.sort_unstable();
         ids.dedup();
@@ -264,8 +276,8 @@ impl SemanticPromoter {
 
     /// Teaches those of the checked candidates that hold.
     fn teach(&self, mut run: Run, pulse: &mut Pulse<'_, Self>) {
-        let mut lessons = Vec::new();
-        for offered in run.candidates.drain(..run.candidates.len().min(STEP)).collect::<Vec<_>>() {
+        let (mut lessons, checked) = (Vec::new(), step(&run));
+        for offered in run.candidates.drain(..checked).collect::<Vec<_>>() {
             let name = &offered.candidate.name;
             match law::corroborate(&offered.candidate, &run.evidence, pulse.settings().witnesses) {
                 Some(corroborated) => {
@@ -320,7 +332,8 @@ impl SemanticPromoter {
                 self.check(run, pulse);
             }
             Phase::Checking => {
-                for offered in run.candidates.drain(..run.candidates.len().min(STEP)).collect::<Vec<_>>() {
+                let unchecked = step(&run);
+                for offered in run.candidates.drain(..unchecked).collect::<Vec<_>>() {
                     run.verdict(&offered.candidate.name, PromotionVerdict::Unjudged);
                 }
                 run.report.reason = late(Hippocampus::NAME);

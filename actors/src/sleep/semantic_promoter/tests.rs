@@ -2,7 +2,6 @@ use std::collections::BTreeMap;
 use std::time::Duration;
 
 use jiff::Timestamp;
-use maxim_bus::Trust;
 use maxim_bus::signals::concepts::{
     ConceptFormed, ConceptLesson, ConceptProvenance, ConceptRemoved, ConceptsLearned, EpisodesFetched, FetchEpisodes,
     FetchedEpisode, LearnConcepts,
@@ -13,8 +12,9 @@ use maxim_bus::signals::promotion::{
 };
 use maxim_bus::signals::recall::{EpisodeStored, RecalledEpisode, Via};
 use maxim_bus::units::{Confidence, Salience};
+use maxim_bus::{RegionName, Trust};
 
-use super::law::{corroborate, lesson};
+use super::law::{FETCHED, corroborate, lesson};
 use super::{PromoterSettings, SemanticPromoter};
 use crate::region::rig::{Rig, ear, monday_morning};
 
@@ -110,14 +110,19 @@ fn what_recurs_in_trusted_episodes_is_related() {
 }
 
 struct Bench {
+    source: RegionName,
     rig: Rig<SemanticPromoter>,
     lessons: Vec<ConceptLesson>,
 }
 
 impl Bench {
     fn new() -> Self {
+        Self::of("nucleus_accumbens")
+    }
+
+    fn of(source: RegionName) -> Self {
         let settings = PromoterSettings {
-            sources: vec!["nucleus_accumbens"],
+            sources: vec![source],
             judge: Some("intraparietal_sulcus"),
             ..PromoterSettings::default()
         };
@@ -128,14 +133,14 @@ impl Bench {
             ear::<LearnConcepts>(bus, probe);
             ear::<PromotionEnded>(bus, probe);
         });
-        Self { rig, lessons: Vec::new() }
+        Self { source, rig, lessons: Vec::new() }
     }
 
     /// Promotes with these candidates and evidence; `verdict` judges every series.
     fn promote(&mut self, candidates: &[PromotionCandidate], verdict: SeriesVerdict) -> PromotionEnded {
         let turn = self.rig.send(Promote { by: "test".into() });
         assert_eq!(self.rig.heard::<OfferCandidates>().len(), 1);
-        let offer = CandidatesOffered { source: "nucleus_accumbens".into(), candidates: candidates.to_vec() };
+        let offer = CandidatesOffered { source: self.source.into(), candidates: candidates.to_vec() };
         self.rig.send_in(turn, Trust::Own, offer);
         for _ in 0..8 {
             if serde_json::to_value(self.rig.region()).expect("plain data")["run"].is_null() {
@@ -153,6 +158,7 @@ impl Bench {
                     }
                 }
                 Out::Fetch(asked) => {
+                    assert!(asked.ids.len() <= FETCHED, "{} episodes", asked.ids.len());
                     let episodes = asked.ids.iter().enumerate();
                     let episodes =
                         episodes.map(|(n, id)| episode(id, &format!("moment {id}"), Trust::Own, n as u32)).collect();
@@ -218,6 +224,36 @@ fn what_is_unsure_or_was_seen_too_rarely_is_no_concept() {
     assert_eq!(verdict("enough"), Some(PromotionVerdict::Promoted));
     let taught: Vec<&str> = bench.lessons.iter().map(|lesson| lesson.name.as_str()).collect();
     assert_eq!(taught, ["enough"]);
+}
+
+#[test]
+fn a_pattern_of_the_statistician_needs_less_confidence() {
+    let sure = |name: &str, confidence: f64| PromotionCandidate {
+        confidence: Confidence::clamped(confidence),
+        observations: 9,
+        ..candidate(name, &["e1"], &[])
+    };
+    for (source, verdict) in [("statistician", PromotionVerdict::Promoted), ("fear_bridge", PromotionVerdict::TooWeak)]
+    {
+        let offered = [sure("half", 0.5), sure("faint", 0.39)];
+        let ended = Bench::of(source).promote(&offered, SeriesVerdict::Structured);
+        let wanted = [("half".to_owned(), verdict), ("faint".to_owned(), PromotionVerdict::TooWeak)];
+        assert!(wanted.iter().all(|one| ended.verdicts.contains(one)), "{source}: {:?}", ended.verdicts);
+    }
+}
+
+#[test]
+fn no_episode_is_left_unfetched_and_what_can_t_be_is_not_trusted() {
+    let of = |name: &str, count: usize| PromotionCandidate {
+        episodes: (0..count).map(|n| format!("{name}{n}")).collect(),
+        ..candidate(name, &["e", "e", "e"], &[])
+    };
+    let ended = Bench::new().promote(&[of("a", 300), of("b", 300), of("c", 300)], SeriesVerdict::Structured);
+    assert!(ended.verdicts.iter().all(|(_, verdict)| *verdict == PromotionVerdict::Promoted), "{:?}", ended.verdicts);
+    assert_eq!(ended.verdicts.len(), 3);
+    let one = evidence(vec![episode("a0", "x is so", Trust::Owner, 1)]);
+    assert!(corroborate(&of("a", FETCHED), &one, 2).is_some());
+    assert!(corroborate(&of("a", FETCHED + 1), &one, 2).is_none(), "one of them wasn't even asked for");
 }
 
 #[test]

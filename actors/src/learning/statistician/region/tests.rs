@@ -1,6 +1,7 @@
 use std::time::Duration;
 
-use maxim_bus::signals::numbers::{Magnitude, SeriesFeature, SeriesVerdict};
+use maxim_bus::signals::concepts::Layer;
+use maxim_bus::signals::numbers::{Magnitude, MathCategory, SeriesFeature, SeriesVerdict};
 use maxim_bus::signals::thought::{ActionSummary, Mind};
 use serde_json::Value as Json;
 
@@ -324,4 +325,58 @@ fn a_kind_of_goal_is_its_first_words_of_content() {
     assert_eq!(goal_kind("Please create a file a.txt with the text hello").as_deref(), Some("create file"));
     assert_eq!(goal_kind("read \"x\" now!").as_deref(), Some("read now"));
     assert_eq!(goal_kind("12 /etc/passwd"), None);
+}
+
+fn in_turn(turn: u64, tool: &str) -> ToolResult {
+    ToolResult { turn: MessageId::from_parts(turn, 0), ..result(tool, true, 0) }
+}
+
+fn removed(turn: u64, forgotten: bool) -> RecordsRemoved {
+    let ids = vec![MessageId::from_parts(turn, 0).to_string()];
+    RecordsRemoved { layer: Layer::Hippocampus, ids, forgotten }
+}
+
+#[test]
+fn a_metric_of_nothing_but_what_is_forgotten_goes_and_others_name_it_no_more() {
+    let mut rig: Rig<Statistician> = Rig::new(StatisticianSettings::default(), ear::<PatternDropped>);
+    for (turn, tool) in [(1, "secret"), (1, "often"), (2, "often"), (3, "slept")] {
+        rig.send(in_turn(turn, tool));
+    }
+    rig.send(removed(1, true));
+    rig.send(removed(3, false));
+    rig.crash();
+    let left: Vec<&str> = rig.region().metrics().iter().map(|(name, _)| name).collect();
+    assert_eq!(left, ["tool:often:success", "tool:slept:success"]);
+    let named: Vec<String> =
+        rig.region().metrics().iter().flat_map(|(_, metric)| metric.sources.episodes.clone()).collect();
+    assert_eq!(named, [MessageId::from_parts(2, 0).to_string()]);
+}
+
+#[test]
+fn a_pattern_whose_record_is_forgotten_has_to_show_itself_anew() {
+    let mut desk = Desk::new();
+    let name = "tool:bash:success";
+    (0..20).for_each(|_| desk.send(result("bash", true, 0)));
+    assert_eq!(desk.state(name), MetricState::ConfirmedPattern);
+    let stored = MathRecordStored { id: "m1".into(), name: name.into(), category: MathCategory::Pattern };
+    desk.send(stored);
+    let gone = |layer, forgotten| RecordsRemoved { layer, ids: vec!["m1".into()], forgotten };
+    desk.send(gone(Layer::AngularGyrus, false));
+    desk.send(gone(Layer::Atl, true));
+    assert_eq!(desk.state(name), MetricState::ConfirmedPattern, "a record that made room says nothing of the pattern");
+    desk.send(gone(Layer::AngularGyrus, true));
+    assert_eq!(desk.state(name), MetricState::Observing);
+}
+
+#[test]
+fn a_metric_of_before_is_read_and_stays() {
+    let mut metric = serde_json::to_value(Metric::default()).expect("JSON");
+    let older = metric.as_object_mut().expect("an object");
+    older.remove("others");
+    older.insert("episodes".into(), serde_json::json!(["t1"]));
+    older.insert("buckets".into(), serde_json::json!({ "7": [1.0, 2] }));
+    let mut metric: Metric = serde_json::from_value(metric).expect("one of before");
+    assert_eq!((metric.sources.episodes.len(), metric.means()[&7]), (1, 0.5));
+    let gone = RecordsRemoved { layer: Layer::Hippocampus, ids: vec!["t1".into()], forgotten: true };
+    assert!(!metric.sources.let_go(&gone), "it may rest on more");
 }
