@@ -117,3 +117,81 @@ fn a_skill_that_is_learned_on_rests_on_nothing_that_was_forgotten() {
     assert_eq!(bench.inquire("concept_query", with)["results"][0]["name"], "txt file");
     assert_eq!(rooms_that_name(&bench, &id), [""; 0]);
 }
+
+/// Rooms that learn from what was lived, and what tells of it: nothing of it may stand in their events either. Those of the
+/// present let go of a turn when it ends.
+const LEARNING: [RegionName; 11] = [
+    "hippocampus",
+    "working_memory",
+    "angular_gyrus",
+    "cerebellum",
+    "statistician",
+    "salience_bridge",
+    "spatial_bridge",
+    "planning_bridge",
+    "fear_bridge",
+    "communication_bridge",
+    "cause_ledger",
+];
+/// They count words of all goals that a tool served, and circumstances of all acts, and don't know any more which had which.
+const COUNTING: [RegionName; 2] = ["tool_index", "nucleus_accumbens"];
+
+/// Rooms in which a text stands: in a record, the root or, of those that learn, the events since.
+fn rooms_that_hold(bench: &Bench, text: &str) -> Vec<RegionName> {
+    let store = &bench.agent.frame.store;
+    let holds = |bytes: &[u8]| bytes.to_ascii_lowercase().windows(text.len()).any(|part| part == text.as_bytes());
+    let is_held = |room: &RegionName| {
+        let records = store.records(room, .., usize::MAX).expect("read");
+        let state = store.recover(room).expect("read");
+        records.iter().any(|(key, bytes)| holds(key) || holds(bytes))
+            || state.root.iter().any(|bytes| holds(bytes))
+            || (LEARNING.contains(room) && state.events.iter().any(|bytes| holds(bytes)))
+    };
+    bench.agent.parts.iter().map(|part| part.name).filter(|room| !COUNTING.contains(room)).filter(is_held).collect()
+}
+
+#[test]
+fn nothing_of_what_a_person_has_forgotten_stands_in_any_room() {
+    let mut bench = Bench::new();
+    let said = bench.say("remember that the spare key is in the quokka drawer").turn;
+    bench.pass(Duration::from_secs(60));
+    let done = bench.say("create a file brief.txt with the text numbat and wombat").turn;
+    bench.pass(Duration::from_secs(60));
+    let failed = bench.say("read the file bandicoot.txt").turn;
+    bench.pass(Duration::from_secs(60));
+    let counted = bench.say("calculate 31337 + 1").turn;
+    bench.pass(Duration::from_secs(60));
+    // The salience room hears from its bridge what is worth nothing any more, after it has written its root: the root of the
+    // next forgetting is without it.
+    let last = bench.say("hello").turn;
+    // The session ends, and is slept over.
+    bench.pass(Duration::from_secs(3_600));
+    for (word, rooms) in [
+        ("quokka", &["hippocampus", "spatial_bridge", "salience_bridge"][..]),
+        ("numbat", &["hippocampus", "planning_bridge", "fear_bridge"]),
+        ("bandicoot", &["hippocampus", "fear_bridge"]),
+        ("31337", &["hippocampus", "angular_gyrus"]),
+    ] {
+        let held = rooms_that_hold(&bench, word);
+        assert!(rooms.iter().all(|room| held.contains(room)), "{word} stands in {held:?}");
+    }
+    for turn in [said, done, failed, counted, last] {
+        assert!(bench.ask(Hippocampus::NAME, ForgetRecord { id: turn.to_string() }).found, "{turn}");
+        bench.pass(Duration::from_secs(60));
+    }
+    for restarted in [false, true] {
+        if restarted {
+            bench.crash();
+            bench.pass(Duration::from_secs(60));
+        }
+        let left = ["quokka", "numbat", "bandicoot", "31337"].map(|word| (word, rooms_that_hold(&bench, word)));
+        let found: Vec<_> = left.iter().filter(|(_, rooms)| !rooms.is_empty()).collect();
+        assert!(found.is_empty(), "after a restart: {restarted}; {found:?}");
+    }
+    for question in ["where is the spare key usually?", "where is the spare key?", "where is the garden key?"] {
+        let reply = bench.say(question).reply.unwrap_or_default();
+        assert!(!reply.contains("quokka"), "{question} {reply}");
+    }
+    let offered = bench.say("create the brief text of numbat wombat").reply.unwrap_or_default();
+    assert!(!offered.contains("brief.txt"), "the plan is forgotten: {offered}");
+}
