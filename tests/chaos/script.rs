@@ -247,7 +247,7 @@ fn know(live: &Live) -> Vec<Option<Outcome>> {
     let proposed = live.try_at_door(door.ask(lobe, proposal));
     outcomes.push(proposed.map(|done| words(format!("{:?}", done.map(|done| done.accepted).ok()))));
     outcomes.extend(carry(live));
-    for (room, id) in [(lobe, "concept-0"), ("hippocampus", "tide")] {
+    for (room, id) in [(lobe, "concept-0"), ("angular_gyrus", "tide"), ("hippocampus", "tide")] {
         let pinned = live.try_at_door(door.ask(room, PinRecord { id: id.into(), pinned: true }));
         outcomes.push(pinned.map(|done| words(format!("{:?}", done.map(|done| done.found).ok()))));
         let forgotten = live.try_at_door(door.ask(room, ForgetRecord { id: id.into() }));

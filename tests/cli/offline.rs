@@ -285,3 +285,35 @@ fn what_it_remembers_is_for_its_user_alone() {
     let told = home.run(&["doctor", "--data", folder]).out;
     assert!(told.contains("chmod -R go= "), "{told}");
 }
+
+#[test]
+fn a_result_of_a_calculation_is_pinned_and_forgotten_by_its_id() {
+    let home = filled();
+    let fact = |id: &str, name: &str| {
+        let record = json!({
+            "id": id, "name": name, "category": "fact", "domain": "arithmetic", "verbal": format!("{name} = 42"),
+            "code": name, "inputs": [], "outputs": {"result": 42.0}, "confidence": 1.0,
+            "created": "2026-01-05T09:00:00Z", "accessed": "2026-01-05T09:00:00Z", "access_count": 0,
+            "long_term": false, "provenance": "own_experience", "trust": "owner", "run": "r1",
+        });
+        json!({"layer": "angular_gyrus", "part": "records", "key": id, "record": record})
+    };
+    let lines = format!("{}\n{}\n", fact("sum-1", "40 + 2"), fact("sum-2", "6 * 7"));
+    home.write("work/numbers.jsonl", &lines);
+    let done = home.run(&["memory", "import", "numbers.jsonl", "--json"]);
+    assert_eq!(done.code, Some(0), "{done:?}");
+    let kept = || {
+        let exported = home.run(&["memory", "export", "-"]).out;
+        let kept = lines_of(&exported).filter(|line| line["layer"] == "angular_gyrus");
+        kept.map(|line| (line["key"].to_string(), line["record"]["long_term"] == true)).collect::<Vec<_>>()
+    };
+    let is = |id: &str, pinned: bool| (format!("{id:?}"), pinned);
+    assert_eq!(home.run(&["memory", "pin", "sum-2"]).code, Some(0));
+    assert_eq!(kept(), [is("sum-1", false), is("sum-2", true)]);
+    assert_eq!(home.run(&["memory", "forget", "sum-1"]).code, Some(0));
+    assert_eq!(kept(), [is("sum-2", true)]);
+    for args in [["pin", "sum-1"], ["forget", "sum-1"], ["forget", "constant/pi"]] {
+        let done = home.run(&[&["memory"], &args[..]].concat());
+        assert!(done.code.is_some_and(|code| code != 0) && done.err.contains(args[1]), "{args:?}: {done:?}");
+    }
+}
