@@ -234,8 +234,8 @@ impl Hippocampus {
         let mut sealed = self.sealed.clone();
         let (stretches, sound) = indexes.text.sound_vectors();
         let unwritten = indexes.text.segments().count().saturating_sub(self.sealed.text.len());
-        let mut stretch = stretches.saturating_sub(unwritten);
-        for (number, part) in indexes.text.segments().enumerate().skip(self.sealed.text.len()) {
+        let fresh = indexes.text.segments().enumerate().skip(self.sealed.text.len());
+        for (stretch, (number, part)) in (stretches.saturating_sub(unwritten)..).zip(fresh) {
             let name = sealed.fresh();
             pulse.put_bytes(segment_key("text", name), part.to_vec());
             sealed.text.push(name);
@@ -245,7 +245,6 @@ impl Hippocampus {
                 documents.iter().for_each(|document| pulse.remove(vector_key(*document)));
             }
             sealed.vectors.push((name, documents.len() as u32));
-            stretch += 1;
         }
         for part in indexes.keys.segments().skip(self.sealed.keys.len()) {
             let name = sealed.fresh();
