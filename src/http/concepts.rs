@@ -93,7 +93,7 @@ async fn change(served: &Served, id: &str, wish: impl Query<Answer = RecordChang
         None => &[Hippocampus::NAME, AngularGyrus::NAME],
     };
     for layer in layers {
-        let done = served.agent.outside.door.ask(*layer, wish.clone()).await?;
+        let done = served.agent.outside.door.ask(layer, wish.clone()).await?;
         if done.found {
             return ok(&json!(done));
         }
