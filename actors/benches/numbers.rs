@@ -119,6 +119,7 @@ fn learning(criterion: &mut Criterion) {
         ],
         commanded: true,
         modelled: false,
+        episode: file.into(),
     };
     let examples: Vec<Example> = (0..8).map(|number| example(&format!("f{number}.txt"))).collect();
     let newest = example("new.txt");
