@@ -296,7 +296,8 @@ fn a_result_of_a_calculation_is_pinned_and_forgotten_by_its_id() {
             "created": "2026-01-05T09:00:00Z", "accessed": "2026-01-05T09:00:00Z", "access_count": 0,
             "long_term": false, "provenance": "own_experience", "trust": "owner", "run": "r1",
         });
-        json!({"layer": "angular_gyrus", "part": "records", "key": id, "record": record})
+        // As an export writes it: what it is of comes first.
+        format!(r#"{{"layer":"angular_gyrus","part":"records","key":"{id}","record":{record}}}"#)
     };
     let lines = format!("{}\n{}\n", fact("sum-1", "40 + 2"), fact("sum-2", "6 * 7"));
     home.write("work/numbers.jsonl", &lines);

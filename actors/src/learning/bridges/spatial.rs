@@ -121,7 +121,7 @@ pub struct Tally {
     hits: u32,
     misses: u32,
     /// The newest episodes that said so, and whether they said that it is there.
-    #[serde(default)]
+    #[serde(default, skip_serializing_if = "VecDeque::is_empty")]
     said: VecDeque<(String, bool)>,
 }
 
