@@ -58,7 +58,7 @@ pub fn compact_if_wasteful(shared: &Arc<Shared>) -> Result<(), StoreError> {
 /// file that an import let grow would make each start longer by as many bytes.
 pub fn compact_at_end(shared: &Arc<Shared>) -> Result<(), StoreError> {
     let held = shared.bytes_on_disk();
-    let has_grown = held - held / WASTE > shared.counters.left_by_compaction();
+    let has_grown = held - held / WASTE > shared.counters.held_before();
     if has_grown && is_wasteful(shared, held) { compact(shared).map(|_| ()) } else { Ok(()) }
 }
 

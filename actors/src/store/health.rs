@@ -58,7 +58,8 @@ pub struct Counters {
     failures: AtomicU64,
     /// When the write that is under way began; 0 when there is none.
     writing_since: AtomicU64,
-    /// Bytes on disk after the last compaction.
+    /// Bytes on disk when the store was opened, and after the last compaction since.
+    opened_with: AtomicU64,
     compacted_to: AtomicU64,
     compactions: AtomicU64,
     compaction_failed: Mutex<Option<String>>,
@@ -72,6 +73,7 @@ impl Default for Counters {
             commits: zero(),
             failures: zero(),
             writing_since: zero(),
+            opened_with: zero(),
             compacted_to: zero(),
             compactions: zero(),
             compaction_failed: Mutex::default(),
@@ -101,6 +103,18 @@ impl Counters {
         self.writing_since.store(0, Ordering::Release);
         self.commits.fetch_add(1, Ordering::Relaxed);
         self.took.lock()[bucket(u64::try_from(took.as_micros()).unwrap_or(u64::MAX))] += 1;
+    }
+
+    pub fn opened(&self, bytes: u64) {
+        self.opened_with.store(bytes, Ordering::Relaxed);
+    }
+
+    /// Bytes on disk when it was opened, or after a compaction since.
+    pub fn held_before(&self) -> u64 {
+        match self.left_by_compaction() {
+            0 => self.opened_with.load(Ordering::Relaxed),
+            left => left,
+        }
     }
 
     pub fn compacted(&self, left: u64) {

@@ -136,6 +136,7 @@ pub fn open(path: &Path, options: StoreOptions) -> Result<(StateStore, OpenRepor
     *shared.agents.lock() = found.loaded.agents;
     let shared = Arc::new(shared);
     report.heads = shared.all_agents().iter().map(|agent| (agent.id.to_string(), Lsn(agent.mark.durable()))).collect();
+    shared.counters.opened(shared.bytes_on_disk());
     let store = StateStore::start(shared.clone())?;
     if pack_is_short || damage_noted || is_older || report.restored_from.is_some() {
         let repaired = repair_all(&shared)?;

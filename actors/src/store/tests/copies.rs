@@ -219,8 +219,9 @@ fn a_store_that_ends_gives_back_what_is_dead_in_it() {
     agent.set_low_water(|| Lsn(u64::MAX));
     for turn in 0..300u32 {
         let root = Some(turn.to_le_bytes().to_vec());
-        let commit = Commit { events: vec![vec![7; 6_000]], root, ..commit(&agent, GATE) };
-        agent.accept(commit, |_| ()).expect("accepted");
+        // Nothing that gets smaller when it's compressed.
+        let event = (0..20_000u32).map(|at| ((at ^ turn).wrapping_mul(2_654_435_761) >> 13).to_le_bytes()[0]).collect();
+        agent.accept(Commit { events: vec![event], root, ..commit(&agent, GATE) }, |_| ()).expect("accepted");
         settle(&agent);
     }
     let (before, held) = (picture(&agent, &[GATE]), store.health().bytes_on_disk);

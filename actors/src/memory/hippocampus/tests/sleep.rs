@@ -252,8 +252,10 @@ fn what_it_says_that_it_is_woken_by_is_what_it_is_woken_by() {
 #[test]
 fn a_start_reads_no_vectors_but_those_of_which_it_does_not_know_whose_they_are() {
     let mut bench = Bench::new(None);
-    bench.import(life(3_300, 50, 8));
-    bench.import(life(2_100, 50, 9));
+    // What is sealed at one import is written at the next.
+    for part in 0..14 {
+        bench.import(life(450, 50, 8 + part));
+    }
     let stretches = bench.rig.records().prefixed(b"segment/vectors/", usize::MAX).len();
     assert!(stretches > 1, "{stretches} stretches");
     let found = bench.find("where is the thing with number 1007?", 10);
