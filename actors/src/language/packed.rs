@@ -4,9 +4,6 @@ use serde::{Deserialize, Serialize};
 
 use super::encoder::{Embedding, EncoderId};
 
-/// Steps of the greatest number of a vector that half a byte a number holds.
-pub const COARSE: i8 = 7;
-
 /// A unit vector in int8 with its scale; all zero for a text without direction.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct PackedVector {
@@ -21,21 +18,11 @@ impl PackedVector {
     }
 
     pub fn of_numbers(numbers: &[f32]) -> Self {
-        Self::in_steps(numbers, i8::MAX)
-    }
-
-    /// As [`PackedVector::of_numbers`], in steps that half a byte holds: cosines within 0.03.
-    pub fn coarse(numbers: &[f32]) -> Self {
-        Self::in_steps(numbers, COARSE)
-    }
-
-    /// The greatest number becomes `most` steps.
-    fn in_steps(numbers: &[f32], most: i8) -> Self {
-        let greatest = numbers.iter().fold(0.0f32, |greatest, x| greatest.max(x.abs()));
-        if greatest == 0.0 {
+        let most = numbers.iter().fold(0.0f32, |most, x| most.max(x.abs()));
+        if most == 0.0 {
             return Self { scale: 0.0, steps: vec![0; numbers.len()] };
         }
-        let scale = greatest / f32::from(most);
+        let scale = most / 127.0;
         Self { scale, steps: numbers.iter().map(|x| (x / scale).round() as i8).collect() }
     }
 
@@ -99,31 +86,6 @@ pub fn dot_bytes(a: &[u8], b: &[i8]) -> i32 {
     #[inline(always)]
     fn plain(a: &[u8], b: &[i8]) -> i32 {
         a.iter().zip(b).map(|(a, b)| i32::from(a.cast_signed()) * i32::from(*b)).sum()
-    }
-
-    #[cfg(target_arch = "x86_64")]
-    #[target_feature(enable = "avx2")]
-    fn wide(a: &[u8], b: &[i8]) -> i32 {
-        plain(a, b)
-    }
-
-    #[cfg(target_arch = "x86_64")]
-    if std::arch::is_x86_feature_detected!("avx2") {
-        #[allow(unsafe_code)] // SAFETY: the processor was just asked for the feature
-        return unsafe { wide(a, b) };
-    }
-    plain(a, b)
-}
-
-/// [`dot`] with numbers that stand in halves of bytes: the first half of them in the low bits, the second in the high ones.
-#[inline]
-pub fn dot_halves(a: &[u8], b: &[i8]) -> i32 {
-    #[inline(always)]
-    fn plain(a: &[u8], b: &[i8]) -> i32 {
-        let (first, second) = b.split_at(a.len().min(b.len()));
-        let low = a.iter().zip(first).map(|(a, b)| i32::from((a << 4).cast_signed() >> 4) * i32::from(*b));
-        let high = a.iter().zip(second).map(|(a, b)| i32::from(a.cast_signed() >> 4) * i32::from(*b));
-        low.sum::<i32>() + high.sum::<i32>()
     }
 
     #[cfg(target_arch = "x86_64")]

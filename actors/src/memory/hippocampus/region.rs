@@ -525,7 +525,7 @@ pub(super) fn vector_key(document: u32) -> Vec<u8> {
 
 pub(super) fn vector_of(episode: &EpisodicMemory, encoder: &dyn Encoder) -> PackedVector {
     let more = episode.further_words();
-    PackedVector::coarse(encoder.embed(episode.fields(&more, 0).meant()).vector())
+    PackedVector::of(&encoder.embed(episode.fields(&more, 0).meant()))
 }
 
 pub(super) fn day_of(at: Timestamp, zone: &TimeZone) -> i32 {

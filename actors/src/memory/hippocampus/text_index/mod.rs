@@ -128,9 +128,8 @@ struct Meaning {
 }
 
 impl Meaning {
-    /// Kept by the million and only compared: half a byte a number does as well as a whole one.
     fn vector_of(&self, text: &str) -> PackedVector {
-        PackedVector::coarse(self.encoder.embed(text).vector())
+        PackedVector::of(&self.encoder.embed(text))
     }
 }
 

@@ -5,14 +5,11 @@ use std::collections::{HashMap, VecDeque};
 use std::ops::Range;
 use std::sync::OnceLock;
 
-use crate::language::packed::{COARSE, PackedVector, dot_bytes, dot_halves};
+use crate::language::packed::{PackedVector, dot_bytes};
 use crate::language::{Encoder, EncoderId};
 use crate::memory::hippocampus::packing::{DamagedSegment, Packer, Unpacker, read_u32};
 
-/// A byte a number: stretches of before, and of vectors that stores of before made.
-const FINE: [u8; 4] = *b"MXV1";
-/// Half a byte a number: the first half of a vector's numbers in the low bits, the second in the high ones.
-const HALVES: [u8; 4] = *b"MXV2";
+const KIND: [u8; 4] = *b"MXV1";
 
 /// Gives the bytes of a stretch.
 pub type Reading = Box<dyn Fn() -> Option<Vec<u8>> + Send + Sync>;
@@ -24,14 +21,12 @@ struct Packed {
     scales: Range<usize>,
     rows: Range<usize>,
     dims: usize,
-    is_fine: bool,
 }
 
 impl Packed {
     /// Nothing when it is another encoder's.
     fn open(bytes: Vec<u8>, encoder: &str, dims: usize) -> Result<Option<Self>, DamagedSegment> {
-        let is_fine = bytes.starts_with(&FINE);
-        let mut reader = Unpacker::open(&bytes, if is_fine { FINE } else { HALVES })?;
+        let mut reader = Unpacker::open(&bytes, KIND)?;
         let by = reader.text("the encoder's id")?;
         let (numbers, count) =
             (reader.u32("the numbers of a vector")? as usize, reader.u32("the number of vectors")? as usize);
@@ -41,10 +36,9 @@ impl Packed {
         let scales = reader.position();
         reader.take(count.saturating_mul(4), "the scales")?;
         let rows = reader.position();
-        let width = if is_fine { dims } else { dims.div_ceil(2) };
-        reader.take(count.saturating_mul(width), "the vectors")?;
+        reader.take(count.saturating_mul(dims), "the vectors")?;
         let (scales, rows) = (scales..rows, rows..reader.position());
-        Ok(Some(Self { bytes, scales, rows, dims, is_fine }))
+        Ok(Some(Self { bytes, scales, rows, dims }))
     }
 
     fn len(&self) -> usize {
@@ -57,25 +51,17 @@ impl Packed {
     }
 
     fn row(&self, at: usize) -> &[u8] {
-        let width = if self.is_fine { self.dims } else { self.dims.div_ceil(2) };
-        self.bytes[self.rows.clone()].get(at * width..(at + 1) * width).unwrap_or(&[])
+        self.bytes[self.rows.clone()].get(at * self.dims..(at + 1) * self.dims).unwrap_or(&[])
     }
 
     fn cosine(&self, at: usize, to: &PackedVector) -> Option<f32> {
         let scale = self.scale(at);
-        let dot = if self.is_fine { dot_bytes } else { dot_halves };
-        (scale > 0.0).then(|| scale * to.scale * dot(self.row(at), &to.steps) as f32)
+        (scale > 0.0).then(|| scale * to.scale * dot_bytes(self.row(at), &to.steps) as f32)
     }
 
     fn vector(&self, at: usize) -> Option<PackedVector> {
         let scale = self.scale(at);
-        let row = self.row(at);
-        let steps = if self.is_fine {
-            row.iter().map(|byte| byte.cast_signed()).collect()
-        } else {
-            let (low, high) = (row.iter().map(|byte| (byte << 4).cast_signed() >> 4), row.iter());
-            low.chain(high.map(|byte| byte.cast_signed() >> 4)).take(self.dims).collect()
-        };
+        let steps = self.row(at).iter().map(|byte| byte.cast_signed()).collect();
         (scale > 0.0).then_some(PackedVector { scale, steps })
     }
 }
@@ -147,21 +133,14 @@ impl Kept {
     }
 
     fn pack(&self, vectors: &[PackedVector]) -> Vec<u8> {
-        let is_coarse = |step: &i8| (-COARSE..=COARSE).contains(step);
-        let is_fine = !vectors.iter().all(|vector| vector.steps.iter().all(is_coarse));
-        let mut out = Packer::new(if is_fine { FINE } else { HALVES });
+        let mut out = Packer::new(KIND);
         out.text(self.encoder.as_str());
         out.count(self.dims);
         out.count(vectors.len());
         vectors.iter().for_each(|vector| out.u32(vector.scale.to_bits()));
         for vector in vectors {
             let step = |at: usize| vector.steps.get(at).copied().unwrap_or(0).cast_unsigned();
-            let half = self.dims.div_ceil(2);
-            let row: Vec<u8> = match is_fine {
-                true => (0..self.dims).map(step).collect(),
-                false => (0..half).map(|at| step(at) & 15 | step(half + at) << 4).collect(),
-            };
-            out.raw(&row);
+            out.raw(&(0..self.dims).map(step).collect::<Vec<u8>>());
         }
         out.finish()
     }
@@ -255,53 +234,39 @@ mod tests {
         Kept::new(EncoderId::new(encoder), 3)
     }
 
-    fn coarse(first: f32) -> PackedVector {
-        PackedVector::coarse(&[first, 1.0, -0.5])
+    fn made_by(first: f32) -> PackedVector {
+        PackedVector::of_numbers(&[first, 1.0, -0.5])
     }
 
     #[test]
     fn vectors_come_back_from_their_bytes_and_never_to_another_encoder() {
-        for made_by in [coarse, |first: f32| PackedVector::of_numbers(&[first, 1.0, -0.5])] {
-            let mut made = kept("a");
-            for vector in [made_by(0.1), PackedVector::default(), made_by(-0.7)] {
-                made.push(vector);
-            }
-            let asked = PackedVector::of_numbers(&[0.3, 1.0, 0.5]);
-            let before: Vec<_> = (0..3).map(|at| (made.cosine(at, &asked), made.vector(at))).collect();
-            assert!(before[1] == (None, None) && before[2].0.is_some(), "{before:?}");
-            made.seal(3);
-            assert_eq!((0..3).map(|at| (made.cosine(at, &asked), made.vector(at))).collect::<Vec<_>>(), before);
-            let bytes = made.bytes(0).expect("sealed").to_vec();
-            let mut again = kept("a");
-            again.push_packed(3, bytes.clone()).expect("sound");
-            assert_eq!((0..3).map(|at| (again.cosine(at, &asked), again.vector(at))).collect::<Vec<_>>(), before);
-            assert_eq!((again.lacking().collect::<Vec<_>>(), again.sound_from()), (vec![1], (1, 0)));
-            let mut other = kept("b");
-            other.push_packed(3, bytes).expect("sound, but another's");
-            assert_eq!((other.cosine(0, &asked), other.sound_from()), (None, (1, 1)));
-            assert_eq!(other.lacking().collect::<Vec<_>>(), [0, 1, 2]);
-            other.set(2, made_by(0.2));
-            assert!(other.cosine(2, &asked).is_some());
-            assert_eq!(other.lacking().collect::<Vec<_>>(), [0, 1]);
+        let mut made = kept("a");
+        for vector in [made_by(0.1), PackedVector::default(), made_by(-0.7)] {
+            made.push(vector);
         }
-    }
-
-    #[test]
-    fn a_vector_takes_half_a_byte_a_number_where_it_was_made_so() {
-        let bytes = |vector: PackedVector| {
-            let mut kept = kept("a");
-            (0..100).for_each(|_| kept.push(vector.clone()));
-            kept.seal(100);
-            kept.bytes(0).expect("sealed").len()
-        };
-        let (halves, fine) = (bytes(coarse(0.1)), bytes(PackedVector::of_numbers(&[0.1, 1.0, -0.5])));
-        assert_eq!(fine - halves, 100, "two bytes in the place of three");
+        let asked = PackedVector::of_numbers(&[0.3, 1.0, 0.5]);
+        let before: Vec<_> = (0..3).map(|at| (made.cosine(at, &asked), made.vector(at))).collect();
+        assert!(before[1] == (None, None) && before[2].0.is_some(), "{before:?}");
+        made.seal(3);
+        assert_eq!((0..3).map(|at| (made.cosine(at, &asked), made.vector(at))).collect::<Vec<_>>(), before);
+        let bytes = made.bytes(0).expect("sealed").to_vec();
+        let mut again = kept("a");
+        again.push_packed(3, bytes.clone()).expect("sound");
+        assert_eq!((0..3).map(|at| (again.cosine(at, &asked), again.vector(at))).collect::<Vec<_>>(), before);
+        assert_eq!((again.lacking().collect::<Vec<_>>(), again.sound_from()), (vec![1], (1, 0)));
+        let mut other = kept("b");
+        other.push_packed(3, bytes).expect("sound, but another's");
+        assert_eq!((other.cosine(0, &asked), other.sound_from()), (None, (1, 1)));
+        assert_eq!(other.lacking().collect::<Vec<_>>(), [0, 1, 2]);
+        other.set(2, made_by(0.2));
+        assert!(other.cosine(2, &asked).is_some());
+        assert_eq!(other.lacking().collect::<Vec<_>>(), [0, 1]);
     }
 
     #[test]
     fn a_stretch_is_read_when_one_of_its_documents_is_looked_at_and_once() {
         let mut made = kept("a");
-        (0..4).for_each(|at| made.push(coarse(at as f32 / 10.0)));
+        (0..4).for_each(|at| made.push(made_by(at as f32 / 10.0)));
         made.seal(2);
         made.seal(2);
         let reads = Arc::new(AtomicUsize::new(0));
