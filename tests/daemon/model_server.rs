@@ -12,6 +12,8 @@ use serde_json::{Value, json};
 use crate::components::{folder, node};
 use crate::harness::{PATIENCE, Place};
 
+/// However busy the machine is, no prompt lacks what memory has to say: a tape goes by what was asked.
+const WHOLE: &str = "[memory]\nenrichment_deadline = \"10s\"\n";
 const WISH: &str = "what would it take to get the boat ready?";
 
 /// The server, on a port that stays the same when it comes back.
@@ -54,7 +56,7 @@ fn free_port() -> u16 {
 fn prepared(port: u16) -> (Place, std::path::PathBuf) {
     let place = Place::new();
     let url = format!("http://127.0.0.1:{port}/v1");
-    let text = format!("[llm]\nbase_url = \"{url}\"\nmodel = \"gull\"\ntick = \"0s\"\ncontext_tokens = 32768\n");
+    let text = format!("[llm]\nbase_url = \"{url}\"\nmodel = \"gull\"\ntick = \"0s\"\ncontext_tokens = 32768\n{WHOLE}");
     fs::write(place.work().join("maxim.toml"), text).expect("written");
     let reply = |shown: &str, tool: &str, params: Value| {
         let action = json!({"tool_name": tool, "params": params});
@@ -123,7 +125,7 @@ fn with_a_server_of_others_it_recalls_predicts_acts_in_steps_explains_and_replay
     fs::remove_dir_all(place.data()).expect("removed");
     copied(&before, &place.data());
     fs::remove_file(place.work().join("boat.txt")).expect("removed");
-    let text = format!("[llm]\ntape = {tape:?}\ntick = \"0s\"\ncontext_tokens = 32768\n");
+    let text = format!("[llm]\ntape = {tape:?}\ntick = \"0s\"\ncontext_tokens = 32768\n{WHOLE}");
     fs::write(place.work().join("maxim.toml"), text).expect("written");
     let daemon = place.start();
     assert_eq!(daemon.say(WISH)["reply"], answer["reply"], "the tape says the same");
