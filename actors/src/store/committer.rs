@@ -388,7 +388,7 @@ fn finish(shared: &Shared, serial: &mut u64) -> Result<(), EngineError> {
     let mut batch = Batch::default();
     *serial += 1;
     keys::put_number(&mut batch, SERIAL, *serial);
-    if !shared.options.visits {
+    if !shared.leaves_end_untold {
         keys::put_number(&mut batch, keys::CLEAN, *serial);
     }
     for agent in shared.all_agents() {

@@ -70,7 +70,8 @@ pub struct StoreOptions {
     pub compact_bytes: u64,
     /// How long closing waits for the disk.
     pub close_limit: Duration,
-    /// Opened for one command, not for a life: when the life before it ended badly, that stays to be told to the next.
+    /// Opened for one command, not for a life: when the life before it ended badly, that stays to be told to the next, and
+    /// what was replaced to a good part is rewritten before it ends.
     pub visits: bool,
 }
 
@@ -257,10 +258,12 @@ impl Owner {
         }
         // First, or whoever goes on accepting would keep it from ever ending.
         shared.all_agents().iter().for_each(|agent| agent.state.lock().closed = true);
-        if shared.trouble.get().is_none()
-            && let Err(error) = compact::compact_at_end(shared)
-        {
-            shared.counters.compaction_failed(error.to_string());
+        if shared.trouble.get().is_none() {
+            // A life that ends is waited for; a command that has let a sleep run has the time.
+            let rewritten = if shared.options.visits { upkeep::rewrite_replaced(shared) } else { Ok(()) };
+            if let Err(error) = rewritten.map_err(StoreError::from).and_then(|()| compact::compact_at_end(shared)) {
+                shared.counters.compaction_failed(error.to_string());
+            }
         }
         shared.upkeep.stop();
         shared.work.stop(Stop::Drained);

@@ -130,8 +130,8 @@ pub fn open(path: &Path, options: StoreOptions) -> Result<(StateStore, OpenRepor
     report.repaired.extend(found.loaded.repaired);
     report.lost.extend(found.loaded.lost);
     let pack_is_short = known_end > 0 && (!pack_was_there || !pack.reaches(known_end));
-    let options = StoreOptions { visits: options.visits && !report.fresh && !report.clean, ..options };
-    let shared = Shared::new(options, switch, Some((engine, pack)), Some(folder), boot);
+    let mut shared = Shared::new(options, switch, Some((engine, pack)), Some(folder), boot);
+    shared.leaves_end_untold = options.visits && !report.fresh && !report.clean;
     *shared.gate.lock() = serial;
     *shared.agents.lock() = found.loaded.agents;
     let shared = Arc::new(shared);

@@ -45,6 +45,8 @@ pub struct Shared {
     damage_seen: AtomicBool,
     damage_noted: AtomicBool,
     pub generation: AtomicU64,
+    /// A visit after a life that ended badly: that stays to be told to the next life.
+    pub leaves_end_untold: bool,
 }
 
 /// Runs that were merged away.
@@ -85,6 +87,7 @@ impl Shared {
             damage_seen: AtomicBool::new(false),
             damage_noted: AtomicBool::new(false),
             generation,
+            leaves_end_untold: false,
         }
     }
 

@@ -22,6 +22,8 @@ const PAUSE: Duration = Duration::from_millis(200);
 const EVERYTHING: super::records::KeyRange = (Bound::Unbounded, Bound::Unbounded);
 
 pub fn run(shared: &Arc<Shared>) {
+    // What the last end cut off.
+    much_replaced(shared).into_iter().for_each(|(agent, region)| shared.upkeep.seal(agent, region));
     while let Some(chore) = shared.upkeep.take() {
         match chore {
             Chore::Weigh => {
@@ -41,6 +43,25 @@ pub fn run(shared: &Arc<Shared>) {
         }
         free_unread(shared);
     }
+}
+
+/// The regions of which much was replaced, as after a sleep.
+fn much_replaced(shared: &Shared) -> Vec<(Arc<Agent>, Arc<str>)> {
+    let of_agent = |agent: Arc<Agent>| {
+        let state = agent.state.lock();
+        let regions = state.regions.iter().filter(|(_, region)| is_mostly_old(&region.records.sealed));
+        regions.map(|(name, _)| (agent.clone(), name.clone())).collect::<Vec<_>>()
+    };
+    shared.all_agents().into_iter().flat_map(of_agent).collect()
+}
+
+/// Rewrites what was replaced to a good part, before the store ends. Errors: the disk; then all is as it was.
+pub fn rewrite_replaced(shared: &Shared) -> Result<(), EngineError> {
+    for (agent, region) in much_replaced(shared) {
+        tend(shared, &agent, &region)?;
+    }
+    free_unread(shared);
+    Ok(())
 }
 
 /// Seals a region's tail and merges its runs as needed.
@@ -118,11 +139,15 @@ fn alive_or_damaged(alive: Result<bool, EngineError>) -> Result<bool, EngineErro
     }
 }
 
+fn is_mostly_old(sealed: &Sealed) -> bool {
+    let entries: u64 = sealed.runs.iter().map(|run| run.entries).sum();
+    sealed.runs.len() > 1 && sealed.bytes() > MUCH && entries > sealed.live.saturating_mul(4) / 3
+}
+
 /// Which neighbouring runs (newest first) should become one.
 fn to_merge(sealed: &Sealed) -> Option<(usize, usize)> {
     let runs = &sealed.runs;
-    let entries: u64 = runs.iter().map(|run| run.entries).sum();
-    if runs.len() > 1 && sealed.bytes() > MUCH && entries > sealed.live.saturating_mul(4) / 3 {
+    if is_mostly_old(sealed) {
         return Some((0, runs.len()));
     }
     let class = |run: &Run| (run.bytes >> 20).checked_ilog(4).map_or(0, |class| class + 1);

@@ -228,3 +228,39 @@ fn when_a_quarter_of_much_was_replaced_all_is_rewritten_and_what_is_alive_is_cou
     assert!(report.is_sound() && store.verify().is_sound(), "{report:?}");
     assert_eq!(ada(&store).record_count(HIPPOCAMPUS), 2_000);
 }
+
+#[test]
+fn a_rewriting_that_the_end_cut_off_is_done_by_the_next_command_and_by_the_next_life() {
+    let noise = noise();
+    for visits in [true, false] {
+        let home = Home::folder(EngineKind::Sled);
+        let (store, _) = home.open_with(StoreOptions { seal_bytes: 1 << 30, ..StoreOptions::default() });
+        let agent = ada(&store);
+        let tend = || crate::store::upkeep::tend(&agent.shared, &agent.agent, &HIPPOCAMPUS.into());
+        let write = |to: usize, bytes: usize| {
+            (0..to).for_each(|n| {
+                put(&agent, HIPPOCAMPUS, &format!("{n:04}"), &noise[n % 10 * 5_800..][..bytes]);
+            });
+        };
+        write(2_000, 6_000);
+        tend().expect("seals");
+        agent.shared.upkeep.stop();
+        write(1_000, 60);
+        tend().expect_err("the store is ending");
+        let runs = |agent: &AgentStore| agent.agent.state.lock().regions[HIPPOCAMPUS].records.sealed.runs.len();
+        assert_eq!(runs(&agent), 2);
+        settle(&agent);
+        drop(agent);
+        store.close().expect("closes");
+        let (mut store, _) = home.open_with(StoreOptions { visits, ..StoreOptions::default() });
+        if visits {
+            store.close().expect("closes");
+            store = home.open();
+            assert_eq!(runs(&ada(&store)), 1);
+        }
+        while runs(&ada(&store)) > 1 {
+            std::thread::yield_now();
+        }
+        assert_eq!(ada(&store).record_count(HIPPOCAMPUS), 2_000);
+    }
+}
