@@ -4,6 +4,7 @@ pub mod agent_bus;
 pub mod allow_list;
 pub mod clock;
 pub mod hash;
+mod head;
 pub mod ids;
 pub mod inbox;
 pub mod latch;

@@ -9,6 +9,7 @@ use jiff::Timestamp;
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 
+use crate::head;
 use crate::ids::{AgentId, Lsn, MessageId};
 
 /// The stations of a turn, in the order in which a percept passes them.
@@ -48,7 +49,8 @@ pub enum Policy {
     Recent(usize),
 }
 
-/// Whose word it is. Fixed where it enters; what is derived from it is never trusted more.
+/// Whose word it is. Fixed where it enters; what is derived from it is never trusted more. Journals hold a variant's number:
+/// a new one goes last, or the heads of envelopes get another mark.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Trust {
@@ -205,19 +207,22 @@ impl Envelope {
         self.body.as_any().downcast_ref()
     }
 
-    /// Length of the meta part (u32, little endian), the meta part, the body; both JSON. Made once.
+    /// Length of the head (u32, little endian), the head, the body as JSON. Made once.
     pub fn encoded(&self) -> Arc<[u8]> {
-        let bytes = self.encoded.get_or_init(|| {
-            // Room for most, so that it isn't moved while it grows.
-            let mut bytes = Vec::with_capacity(2048);
-            bytes.extend_from_slice(&[0; 4]);
-            let _ = serde_json::to_writer(&mut bytes, &self.meta); // plain data, as bodies are
-            let meta = u32::try_from(bytes.len() - 4).unwrap_or(u32::MAX);
-            bytes[..4].copy_from_slice(&meta.to_le_bytes());
-            self.body.encode_into(&mut bytes);
-            bytes.into()
-        });
+        let bytes = self.encoded.get_or_init(|| Self::join(&self.meta, |bytes| self.body.encode_into(bytes)).into());
         Arc::clone(bytes)
+    }
+
+    /// What [`Envelope::encoded`] gives, of a body that is written by `body`.
+    pub fn join(meta: &Meta, body: impl FnOnce(&mut Vec<u8>)) -> Vec<u8> {
+        // Room for most, so that it isn't moved while it grows.
+        let mut bytes = Vec::with_capacity(2048);
+        bytes.extend_from_slice(&[0; 4]);
+        head::write(meta, &mut bytes);
+        let length = u32::try_from(bytes.len() - 4).unwrap_or(u32::MAX);
+        bytes[..4].copy_from_slice(&length.to_le_bytes());
+        body(&mut bytes);
+        bytes
     }
 
     /// The body's part of an encoded envelope, unread.
@@ -232,8 +237,7 @@ impl Envelope {
         let length = bytes.first_chunk::<4>().ok_or_else(|| bad("it is cut off".into()))?;
         let length = u32::from_le_bytes(*length) as usize;
         let meta = bytes.get(4..4 + length).ok_or_else(|| bad("it is cut off".into()))?;
-        let meta = serde_json::from_slice(meta).map_err(|error| bad(error.to_string()))?;
-        Ok((meta, &bytes[4 + length..]))
+        Ok((head::read(meta).map_err(bad)?, &bytes[4 + length..]))
     }
 }
 

@@ -156,7 +156,7 @@ impl RecordingFile {
         }
         let mut line = std::mem::take(&mut self.line);
         line.clear();
-        signal_line(&mut line, lsn, envelope);
+        signal_line(&mut line, lsn, envelope).map_err(std::io::Error::other)?;
         let channel = match self.signals.get(&*meta.name) {
             Some(channel) => *channel,
             None => {
@@ -185,7 +185,7 @@ impl RecordingFile {
         };
         let mut line = std::mem::take(&mut self.line);
         line.clear();
-        serde_json::to_writer(&mut line, &Input::from(input)).map_err(std::io::Error::other)?;
+        postcard::to_io(&Input::from(input), &mut line).map_err(std::io::Error::other)?;
         let written = self.write(channel, input.taken_at, made, &line);
         self.line = line;
         written
@@ -221,7 +221,11 @@ impl RecordingFile {
     }
 
     fn channel(&mut self, topic: &str) -> McapResult<u16> {
-        let (schema, encoding) = if topic.starts_with(RECORDS) { (0, "octets") } else { (self.schema, "json") };
+        let (schema, encoding) = match topic {
+            _ if topic.starts_with(RECORDS) => (0, "octets"),
+            _ if topic.starts_with(INPUTS) => (0, "postcard"),
+            _ => (self.schema, "json"),
+        };
         let channel = self.writer.add_channel(schema, topic, encoding, &BTreeMap::new())?;
         self.channels.insert(topic.to_owned(), channel);
         Ok(channel)

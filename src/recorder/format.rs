@@ -1,21 +1,22 @@
-//! What stands in a recording. All messages but the records are JSON.
+//! What stands in a recording. Signals, and what describes the file, are JSON for viewers; inputs and records, which only a
+//! replay reads, are bytes.
 
+use std::borrow::Cow;
 use std::path::{Path, PathBuf};
 
 use jiff::Timestamp;
 use maxim_actors::action::tools::{OwnFiles, ToolSpec};
 use maxim_actors::effectors::tool_servers::ToolList;
 use maxim_actors::region::InputRecord;
-use maxim_bus::{AgentId, Envelope, Epoch, Lsn, MessageId, Meta};
+use maxim_bus::{AgentId, Envelope, Epoch, Lsn, MessageId, Meta, Trust};
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 
 use crate::config::Settings;
 
-/// Version of what is written here.
-pub const FORMAT: u32 = 3;
-/// The oldest that is read. In format 2 an input also held what its channel and time say.
-pub const OLDEST: u32 = 2;
+/// Version of what is written here. Before 4, decisions were hashed over heads of envelopes that were JSON, so that only the
+/// programs that recorded them reach the same hashes.
+pub const FORMAT: u32 = 4;
 
 pub const HEADER: &str = "/recorder/header";
 pub const GAPS: &str = "/recorder/gaps";
@@ -89,16 +90,14 @@ pub fn build() -> String {
 }
 
 /// An input of a region and what came of it. Its region is the topic's, and the message's log time is when it was taken.
+/// Written in these fields' order as postcard.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Input {
     /// None for a tick.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub message: Option<MessageId>,
     pub lsn: Lsn,
     pub epoch: Epoch,
-    #[serde(with = "hex")]
     pub state_hash: u64,
-    #[serde(with = "hex")]
     pub decision_hash: u64,
 }
 
@@ -150,35 +149,51 @@ pub struct Gap {
     pub lost: u64,
 }
 
-/// A signal as it is written: `{"lsn":1,"meta":{…},"body":{…}}`, with the very bytes of its encoding. Nothing is added when
-/// that is cut off.
-pub fn signal_line(line: &mut Vec<u8>, lsn: Lsn, envelope: &Envelope) {
-    let encoded = envelope.encoded();
-    let length = encoded.first_chunk::<4>().map_or(0, |length| u32::from_le_bytes(*length) as usize);
-    let Some((meta, body)) = encoded.get(4..).and_then(|rest| rest.split_at_checked(length)) else { return };
-    let number = lsn.0.to_string();
-    for part in [b"{\"lsn\":", number.as_bytes(), b",\"meta\":", meta, b",\"body\":", body, b"}"] {
-        line.extend_from_slice(part);
-    }
+/// What a signal's line says of it. Its name is the topic's, its agent the file's.
+#[derive(Serialize, Deserialize)]
+struct Told<'a> {
+    id: MessageId,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    cause: Option<MessageId>,
+    correlation: MessageId,
+    at: Timestamp,
+    #[serde(borrow)]
+    sender: Cow<'a, str>,
+    trust: Trust,
+    #[serde(borrow, default, skip_serializing_if = "Option::is_none")]
+    to: Option<Cow<'a, str>>,
+}
+
+/// A signal as it is written: `{"lsn":1,"meta":{…},"body":{…}}`, with the very bytes of its body.
+pub fn signal_line(line: &mut Vec<u8>, lsn: Lsn, envelope: &Envelope) -> serde_json::Result<()> {
+    let Meta { id, agent: _, name: _, cause, correlation, at, sender, trust, to } = &envelope.meta;
+    let (sender, to) = (Cow::Borrowed(&**sender), to.as_deref().map(Cow::Borrowed));
+    let told = Told { id: *id, cause: *cause, correlation: *correlation, at: *at, sender, trust: *trust, to };
+    line.extend_from_slice(b"{\"lsn\":");
+    serde_json::to_writer(&mut *line, &lsn)?;
+    line.extend_from_slice(b",\"meta\":");
+    serde_json::to_writer(&mut *line, &told)?;
+    line.extend_from_slice(b",\"body\":");
+    line.extend_from_slice(Envelope::body_of(&envelope.encoded()));
+    line.push(b'}');
+    Ok(())
 }
 
 /// The id and the encoding of a signal's line.
-pub fn signal_of(line: &[u8]) -> Result<(MessageId, Vec<u8>), serde_json::Error> {
+pub fn signal_of(line: &[u8], name: &str, agent: &AgentId) -> serde_json::Result<(MessageId, Vec<u8>)> {
     #[derive(Deserialize)]
     struct Line<'a> {
         #[serde(borrow)]
-        meta: &'a RawValue,
+        meta: Told<'a>,
         #[serde(borrow)]
         body: &'a RawValue,
     }
-    let line: Line = serde_json::from_slice(line)?;
-    let meta: Meta = serde_json::from_str(line.meta.get())?;
-    let (head, body) = (line.meta.get().as_bytes(), line.body.get().as_bytes());
-    let mut encoded = Vec::with_capacity(4 + head.len() + body.len());
-    encoded.extend_from_slice(&u32::try_from(head.len()).unwrap_or(u32::MAX).to_le_bytes());
-    encoded.extend_from_slice(head);
-    encoded.extend_from_slice(body);
-    Ok((meta.id, encoded))
+    let Line { meta: told, body } = serde_json::from_slice(line)?;
+    let Told { id, cause, correlation, at, sender, trust, to } = told;
+    let owned = |text: Cow<'_, str>| Cow::Owned(text.into_owned());
+    let (name, sender, to) = (Cow::Owned(name.to_owned()), owned(sender), to.map(owned));
+    let meta = Meta { id, agent: agent.clone(), name, cause, correlation, at, sender, trust, to };
+    Ok((id, Envelope::join(&meta, |bytes| bytes.extend_from_slice(body.get().as_bytes()))))
 }
 
 pub type Record = (Vec<u8>, Vec<u8>);
@@ -229,19 +244,6 @@ mod hex {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn an_input_of_format_2_is_read_as_one_of_today() {
-        let id = "01a2098d-e066-7cd7-8eda-2762b857f5ea";
-        let older = format!(
-            r#"{{"region":"goals","message":"{id}","signal":"Percept","taken_at":"2026-11-23T17:57:02.694834Z","lsn":300,"epoch":1000001,"state_hash":"9700e04a5419f558","decision_hash":"cbf29ce484222325"}}"#
-        );
-        let read: Input = serde_json::from_str(&older).expect("it is read");
-        let written = serde_json::to_string(&read).expect("written");
-        let rest = r#""lsn":300,"epoch":1000001,"state_hash":"9700e04a5419f558","decision_hash":"cbf29ce484222325"}"#;
-        assert_eq!(written, format!(r#"{{"message":"{id}",{rest}"#));
-        assert_eq!(serde_json::from_str::<Input>(&written).expect("read"), read);
-    }
 
     #[test]
     fn packed_records_come_back_and_a_cut_is_seen() {

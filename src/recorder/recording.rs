@@ -12,7 +12,7 @@ use mcap::{MAGIC, MessageStream};
 use serde::de::DeserializeOwned;
 
 use super::format::{
-    FORMAT, GAPS, Gap, HEADER, Header, INPUTS, Input, InputLine, OLDEST, RECORDS, Record, RegionStart, SIGNALS, STARTS,
+    FORMAT, GAPS, Gap, HEADER, Header, INPUTS, Input, InputLine, RECORDS, Record, RegionStart, SIGNALS, STARTS,
     signal_of, unpack,
 };
 use super::{RecorderError, folder};
@@ -103,12 +103,15 @@ impl Reading {
                 self.records.entry(region.into()).or_default().extend(records);
             }
         } else if let Some(name) = topic.strip_prefix(SIGNALS) {
-            let (id, encoded) = signal_of(data).map_err(|error| error.to_string())?;
+            // No file begins without a header; without one nothing of it is used.
+            let Some(header) = &self.header else { return Ok(()) };
+            let (id, encoded) = signal_of(data, name, &header.agent).map_err(|error| error.to_string())?;
             self.signals.insert(id, encoded);
             let name = self.names.entry(name.into()).or_insert_with(|| name.into());
             self.named.insert(id, Rc::clone(name));
         } else if let Some(region) = topic.strip_prefix(INPUTS) {
-            let Input { message, lsn, epoch, state_hash, decision_hash } = json(data)?;
+            let Input { message, lsn, epoch, state_hash, decision_hash } =
+                postcard::from_bytes(data).map_err(|error| error.to_string())?;
             if let Some(records) = self.laid_out.remove(region) {
                 self.rested_on.insert(self.inputs.len(), records);
             }
@@ -144,8 +147,11 @@ impl Reading {
         let Some(header) = header else {
             return Err((why("it has no header of the recorder"), read(starts.len(), 0)));
         };
-        if !(OLDEST..=FORMAT).contains(&header.format) {
-            let why = format!("it has format {}, but this program knows {OLDEST} to {FORMAT}", header.format);
+        if header.format != FORMAT {
+            let why = format!(
+                "it has format {}, and this program replays format {FORMAT}: replay it with the program that recorded it, {}",
+                header.format, header.build
+            );
             return Err((why, read(starts.len(), header.regions)));
         }
         if starts.len() < header.regions {

@@ -18,7 +18,7 @@ use super::shared::Shared;
 use super::{StateStore, StoreOptions};
 
 /// The format of this program. A store of a newer one is refused, an older one is migrated.
-pub const FORMAT_VERSION: u32 = 3;
+pub const FORMAT_VERSION: u32 = 4;
 
 type Migration = fn(&dyn Engine) -> Result<(), EngineError>;
 /// Entry i takes a store from format i + 1 to i + 2.
@@ -27,6 +27,8 @@ const MIGRATIONS: &[Migration] = &[
     // they would take for damage.
     |_| Ok(()),
     // So it is with the pack's blocks of the second.
+    |_| Ok(()),
+    // And with the heads of the third's envelopes.
     |_| Ok(()),
 ];
 

@@ -294,7 +294,7 @@ fn a_newer_format_is_refused_and_left_alone() {
     };
     set(99);
     let refused = StateStore::open(home.path(), small()).err().expect("refused").to_string();
-    assert!(refused.contains("99") && refused.contains("up to format 3") && refused.contains("newer"), "{refused}");
+    assert!(refused.contains("99") && refused.contains("up to format 4") && refused.contains("newer"), "{refused}");
     set(1);
     assert_eq!(ada(&home.open()).recover(HIPPOCAMPUS).expect("recovers").state_hash, 9);
 }
