@@ -12,3 +12,4 @@ mod script;
 #[path = "../common/static_model.rs"]
 mod static_model;
 mod stop;
+mod twin;
