@@ -11,9 +11,9 @@ use maxim_actors::effectors::door::Door;
 use maxim_actors::perception::stop_phrase::StopGrammar;
 use maxim_actors::region::{
     Effector, EffectorPost, EffectorStepper, Frame, Heart, Listed, Placement, Post, Region, RegionStepper, Stepper,
-    Supervision, Ward, WardKind, Wire, woken_by,
+    Supervision, Ward, WardKind, Wire, state_of, woken_by,
 };
-use maxim_actors::store::Frozen;
+use maxim_actors::store::{AgentStore, Frozen, StoreError};
 use maxim_bus::{AgentId, BusBuilder, RegionName, Stage};
 
 /// The doors and desks by which the outside reaches an agent.
@@ -62,6 +62,16 @@ pub struct Part {
     pub kind: WardKind,
     pub hears: Vec<Wire>,
     pub says: Vec<Wire>,
+    /// Its state as the store has it, for who compares two lives; none for what has no state.
+    pub state: Option<StateOf>,
+}
+
+/// Reads a region's state out of an agent's store.
+pub type StateOf = fn(&AgentStore) -> Result<serde_json::Value, StoreError>;
+
+fn state<R: Region>(store: &AgentStore) -> Result<serde_json::Value, StoreError> {
+    let state = state_of::<R>(store.id(), store)?;
+    Ok(serde_json::to_value(state).unwrap_or_default()) // what stands in the store as JSON is JSON
 }
 
 /// A room that is ready to run, by its own actor or step by step.
@@ -96,7 +106,7 @@ impl Kit {
         let card = R::card();
         let kind = if R::THIN { WardKind::Thin } else { WardKind::Region };
         let (hears, says) = (card.heard().collect(), card.emitted().collect());
-        self.parts.push(Part { name: R::NAME, stage: R::STAGE, kind, hears, says });
+        self.parts.push(Part { name: R::NAME, stage: R::STAGE, kind, hears, says, state: Some(state::<R>) });
         let inbox = card.enter(&mut self.wires);
         let deadline = self.deadline;
         let settings = Arc::new(settings);
@@ -118,7 +128,7 @@ impl Kit {
         let card = E::card();
         let kind = WardKind::Effector;
         let (hears, says) = (card.heard().collect(), card.said().collect());
-        self.parts.push(Part { name: E::NAME, stage: E::STAGE, kind, hears, says });
+        self.parts.push(Part { name: E::NAME, stage: E::STAGE, kind, hears, says, state: None });
         let inbox = card.enter(&mut self.wires);
         let deadline = self.deadline;
         self.seatings.push(Box::new(move |frame, supervision, outside| {

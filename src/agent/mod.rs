@@ -151,6 +151,8 @@ impl Agent {
         keep_low_water(&frame);
         let door = Arc::clone(&outside.door);
         supervision.on_change(move |changed| door.tell_change(changed));
+        let door = Arc::clone(&outside.door);
+        supervision.on_notice(move |text| door.tell_person(text));
         let seated = kit.seat(&frame, &supervision, &outside);
         let amends = if settings.acts { amends(&frame)? } else { Vec::new() };
         let driver = drive(&supervision, seated, &outside.door)?;

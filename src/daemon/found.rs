@@ -43,6 +43,13 @@ pub fn tell(
         let remembered = remembered.unwrap_or_else(|| "what is remembered could not be counted yet".into());
         lines.push(format!("start {}: {end}; {remembered}", report.boot));
     }
+    if report.full {
+        lines.push(
+            "the disk of the data folder is FULL: it stops and answers questions, and acknowledges nothing new before there \
+             is room; then it goes on by itself"
+                .into(),
+        );
+    }
     lines.extend(
         report.quarantined.iter().map(|path| format!("damaged parts were put aside, untouched, in {}", path.display())),
     );

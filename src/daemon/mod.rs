@@ -202,7 +202,14 @@ async fn live(plan: Plan, opened: Opened, watch: Stopwatch) -> Result<Exit, CliE
     });
     let server = serve(listener, served, ended.clone())?;
     let note = DaemonNote::own(format!("http://{address}"), started);
-    note.write(&plan.folder).map_err(|error| unusable("the daemon's note", &plan.folder.daemon_note(), &error))?;
+    if let Err(error) = note.write(&plan.folder) {
+        // On a full disk it starts all the same, so that it can be asked and stopped.
+        let path = plan.folder.daemon_note();
+        standard_error::tell(format_args!(
+            "the daemon's note {} can't be written ({error}): commands find it by --url http://{address}",
+            path.display()
+        ));
+    }
     until_up(&agent).await;
     stop_ways::test(&plan.folder).map_err(|error| unusable("the stop socket", &plan.folder.stop_socket(), &error))?;
     is_stop_path_tested.store(true, Ordering::SeqCst);

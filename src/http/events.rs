@@ -10,6 +10,7 @@ use axum::response::sse::{Event, KeepAlive, Sse};
 use axum::response::{IntoResponse, Response};
 use futures_util::stream;
 use maxim_actors::gate::ClearedIntent;
+use maxim_actors::gate::fear_agent::layer_of;
 use maxim_actors::region::{InputRecord, Tap};
 use maxim_bus::signals::body::MovementSensed;
 use maxim_bus::signals::encoding::TextsEncoded;
@@ -45,7 +46,8 @@ pub struct Noted {
 #[derive(Clone, Debug, Default)]
 pub struct Sums {
     pub signals: BTreeMap<&'static str, u64>,
-    pub verdicts: BTreeMap<&'static str, u64>,
+    /// By verdict and the layer of the gate that it is of.
+    pub verdicts: BTreeMap<(&'static str, &'static str), u64>,
     pub prompt_tokens: u64,
     pub completion_tokens: u64,
     /// Of vectors.
@@ -162,15 +164,19 @@ impl Tap for EventLog {
 impl Sums {
     fn add(&mut self, envelope: &Envelope) {
         *self.signals.entry(envelope.body().name()).or_default() += 1;
-        let verdict = match envelope.get::<IntentRefused>().map(|refused| refused.refusal) {
-            Some(Refusal::Asked) => Some("ask"),
-            Some(Refusal::Blocked) => Some("block"),
-            Some(Refusal::Stopped) => Some("stopped"),
-            Some(Refusal::Denied) => Some("denied"),
-            None => envelope.get::<ClearedIntent>().map(|_| "allow"),
-        };
-        if let Some(verdict) = verdict {
-            *self.verdicts.entry(verdict).or_default() += 1;
+        let refused = envelope.get::<IntentRefused>().map(|refused| {
+            let verdict = match refused.refusal {
+                Refusal::Asked => "ask",
+                Refusal::Blocked => "block",
+                Refusal::Stopped => "stopped",
+                Refusal::Denied => "denied",
+            };
+            (verdict, layer_of(&refused.rule))
+        });
+        let ended =
+            refused.or_else(|| envelope.get::<ClearedIntent>().map(|cleared| ("allow", layer_of(cleared.rule()))));
+        if let Some(ended) = ended {
+            *self.verdicts.entry(ended).or_default() += 1;
         }
         if let Some(reply) = envelope.get::<ModelReply>() {
             self.prompt_tokens += u64::from(reply.prompt_tokens);

@@ -171,8 +171,9 @@ fn traffic(served: &Served, registry: &mut Registry) {
     }
     registry.register("signals", "Signals that were emitted", signals);
     let verdicts = Family::<Labels, Counter>::default();
-    for (verdict, count) in &sums.verdicts {
-        verdicts.get_or_create(&vec![("verdict", (*verdict).to_owned())]).inc_by(*count);
+    for ((verdict, layer), count) in &sums.verdicts {
+        let labels = [("verdict", *verdict), ("layer", *layer)].map(|(name, value)| (name, value.to_owned()));
+        verdicts.get_or_create(&labels.into()).inc_by(*count);
     }
     registry.register("fear_verdicts", "How the gate ended intents", verdicts);
     let tokens = Family::<Labels, Counter>::default();

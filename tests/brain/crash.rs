@@ -1,11 +1,15 @@
-//! P9: a crash between any two steps around an effect. It happens once, or is unknown and not repeated.
+//! P9: a crash between any two steps around an effect. It happens once, or is unknown and asked about.
 
 use std::sync::Arc;
 use std::time::Duration;
 
 use maxim_actors::action::tools::{EffectClass, Hands, Tool, ToolOutcome, ToolRegistry, ToolSpec};
+use maxim_actors::gate::fear_agent::{ENTRIES, FearAgent, GateEntry};
+use maxim_actors::region::{RecordView, Region};
 use maxim_actors::store::StateStore;
 use maxim_bus::latch::Permit;
+use maxim_bus::signals::approval::code_of;
+use maxim_bus::signals::intent::OUTCOME_UNKNOWN;
 use serde_json::{Value, json};
 
 use crate::common::{Bench, core_tools};
@@ -20,6 +24,26 @@ struct Bell {
 /// The bell's count is found by the working folder, which is each bench's own.
 fn rings(bench: &Bench) -> usize {
     std::fs::read_to_string(bench.file("bell")).map_or(0, |text| text.lines().count())
+}
+
+/// What a person is asked.
+fn asked(bench: &Bench) -> Vec<GateEntry> {
+    let kept = RecordView::new(&bench.agent.frame.store, FearAgent::NAME).prefixed(ENTRIES.as_bytes(), 100);
+    let entries = kept.iter().filter_map(|(_, bytes)| serde_json::from_slice::<GateEntry>(bytes).ok());
+    entries.filter(|entry| entry.status == "asked").collect()
+}
+
+/// The one question that is asked, over a crash too.
+fn the_question(bench: &mut Bench) -> GateEntry {
+    let before = asked(bench);
+    assert_eq!(before.len(), 1, "{before:?}");
+    bench.crash();
+    bench.pass(Duration::from_secs(900));
+    let mut after = asked(bench);
+    assert_eq!(after.iter().map(|entry| entry.id).collect::<Vec<_>>(), [before[0].id], "asked once");
+    let question = after.remove(0);
+    assert_eq!((question.rule.as_str(), question.intent.tool.as_str()), (OUTCOME_UNKNOWN, "ring_bell"));
+    question
 }
 
 impl Bell {
@@ -81,13 +105,59 @@ fn a_crash_between_any_two_steps_rings_the_bell_at_most_once() {
         if known {
             assert!(count == 1 || told_unknown, "acknowledged, but after step {steps} neither done nor told: {why}");
         }
+        // Words that may not have gone out are no effect of this kind.
+        let of_bell = |line: &&str| line.contains("\"kind\":\"ToolResult\"") && line.contains("\"tool\":\"ring_bell\"");
+        let is_unknown = why.lines().filter(of_bell).any(|line| line.contains("\"success\":null"));
+        if is_unknown {
+            answer_in_turn(&mut bench, unknown, count);
+        } else {
+            assert_eq!(asked(&bench).len(), 0, "after step {steps} it is known");
+        }
         rang += count;
-        unknown += usize::from(told_unknown);
+        unknown += usize::from(is_unknown);
         steps += 1;
     }
+    assert!(unknown > 0, "some crash takes the knowledge of the effect");
     println!("{steps} crash points: rung after {rang}, unknown after {unknown}");
     assert!(steps > 15, "the turn has many steps");
     assert!(rang > steps / 2, "most crashes lose nothing");
+}
+
+/// Yes at the door, no in words, or nothing at all; it is rung again after a yes alone.
+fn answer_in_turn(bench: &mut Bench, turn: usize, rang: usize) {
+    let question = the_question(bench);
+    let yes = turn.is_multiple_of(3);
+    match turn % 3 {
+        0 => drop(bench.agent.outside.door.decide(question.id, true, true, "anna".into())),
+        1 => {
+            let ended = bench.say(&format!("no {}", code_of(question.id)));
+            assert!(ended.reply.as_deref().is_some_and(|reply| reply.contains("isn't done again")), "{ended:?}");
+        }
+        _ => bench.pass(Duration::from_secs(8 * 86_400)),
+    }
+    bench.pass(Duration::from_secs(900));
+    bench.crash();
+    bench.pass(Duration::from_secs(900));
+    assert_eq!(rings(bench), rang + usize::from(yes), "answer {turn}");
+    assert_eq!(asked(bench).len(), 0, "it is answered");
+}
+
+#[test]
+fn whoever_wanted_what_may_have_happened_is_told_how_to_answer_and_a_yes_does_it_once_more() {
+    let mut bench = bench(with_breaking_bell);
+    bench.say("ring the bell");
+    bench.pass(Duration::from_secs(1));
+    let question = the_question(&mut bench);
+    let why = bench.why_all();
+    assert!(why.contains(&format!("“yes {}”", code_of(question.id))), "{why}");
+    // The rope breaks again, so that is asked about anew, whatever was said of "always".
+    let ended = bench.say(&format!("always {}", code_of(question.id)));
+    assert_eq!(rings(&bench), 2, "{ended:?}");
+    bench.pass(Duration::from_secs(1));
+    let next = the_question(&mut bench);
+    assert_ne!(next.id, question.id);
+    bench.say(&format!("no {}", code_of(next.id)));
+    assert_eq!((rings(&bench), asked(&bench).len()), (2, 0));
 }
 
 #[test]

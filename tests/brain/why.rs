@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use maxim::http::why_document;
 use maxim_actors::action::cause_ledger::{CausePart, index_key, parts_prefix};
 use maxim_bus::MessageId;
+use maxim_bus::signals::body::MovementSensed;
 use maxim_bus::signals::thought::{ActionSummary, TurnEnded};
 use serde_json::{Value, json};
 
@@ -60,6 +61,8 @@ impl Record {
                 assert!(names(started, "intent_id"));
                 let cleared = self.find("ClearedIntent", |part| names(part, "id"));
                 assert_eq!(started.body["rule"], cleared.body["rule"]);
+                let effect = started.body["effect"].as_str().unwrap_or_default();
+                assert!(["read_only", "reversible", "irreversible"].contains(&effect), "{}: {effect}", action.tool);
                 assert_ne!(cleared.body["reason"], Value::Null);
             }
             false => {
@@ -117,6 +120,36 @@ fn every_effect_of_a_life_with_crashes_leads_back_to_what_was_said() {
     for status in ["done", "failed", "asked", "blocked"] {
         assert!(seen.contains_key(status), "the life has none that is {status}: {seen:?}");
     }
+}
+
+#[test]
+fn before_an_action_is_written_down_what_it_leaves_behind_and_how_the_body_stands() {
+    let mut bench = Bench::new();
+    let started = |bench: &mut Bench, said: &str, tool: &str| {
+        let ended = bench.say(said);
+        let record = Record::of(bench, ended.turn);
+        record.find("ExecutionStarted", |part| part.body["intent"]["tool"] == tool).body.clone()
+    };
+    let before = started(&mut bench, "create a file tide.txt with the text high at noon", "write_file");
+    assert_eq!((&before["effect"], &before["pose"]), (&json!("reversible"), &Value::Null), "{before}");
+    let moved = |joint: &str, to: f64| MovementSensed {
+        action: None,
+        body_part: "head".into(),
+        movement: "turn".into(),
+        params: json!({}),
+        before: BTreeMap::from([(joint.into(), 0.0)]),
+        after: BTreeMap::from([(joint.into(), to)]),
+        travelled: None,
+    };
+    for (joint, to) in [("yaw", 10.0), ("pitch", -4.0), ("yaw", 25.0)] {
+        bench.agent.outside.door.sense(moved(joint, to));
+    }
+    bench.agent.settle();
+    bench.crash();
+    bench.agent.settle();
+    let after = started(&mut bench, "read the file tide.txt", "read_file");
+    assert_eq!(after["effect"], "read_only", "{after}");
+    assert_eq!(after["pose"], json!({"pitch": -4.0, "yaw": 25.0}), "the last that each joint told, over a crash too");
 }
 
 #[test]

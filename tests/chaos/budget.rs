@@ -4,6 +4,7 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
+use maxim_actors::effectors::channels::Said;
 use maxim_actors::region::{Heart, InputRecord, LOADING, Order, Tap, WardState};
 use maxim_bus::latch::{EffectKind, LatchState};
 use maxim_bus::signals::intent::IntentPermitted;
@@ -93,7 +94,21 @@ fn every_room_that_fails_too_often_is_held_and_comes_back_on_release() {
     for name in agent().hearts().iter().map(|heart| heart.name()) {
         let live = agent();
         let heart = live.heart(name);
+        let mut said = live.agent.outside.http.listen();
+        let mut is_said = || {
+            let told = std::iter::from_fn(|| said.try_recv().ok());
+            told.filter(|said| {
+                matches!(said, Said::Reply { recipient, text, .. }
+                if recipient == "anna" && text.contains(name) && text.contains("motion is held"))
+            })
+            .count()
+                == 1
+        };
+        live.say("where is the spare key?");
         spend(&live, &heart);
+        if !name.contains("http") {
+            live.eventually("who spoke last is told where they spoke, whichever room is down", &mut is_said);
+        }
         assert_eq!(live.latch.state(), LatchState::MotionHeld, "{name}");
         assert!(live.latch.permit(EffectKind::Motion).is_err(), "{name}");
         live.eventually("a person is told", || !live.notices.lock().expect("no panic inside").is_empty());
@@ -107,6 +122,9 @@ fn every_room_that_fails_too_often_is_held_and_comes_back_on_release() {
         assert_eq!(heart.state(), WardState::Held, "{name}");
         live.agent.supervision.release_held();
         live.eventually(name, || live.agent.supervision.is_up());
+        if name.contains("http") {
+            live.eventually("who speaks by what was down is told when it is up", &mut is_said);
+        }
         assert!(live.say("please create a file back.txt with the text here").reply.is_some(), "{name}");
     }
 }

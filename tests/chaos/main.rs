@@ -1,6 +1,7 @@
 //! Chaos against a live agent: every room broken by every signal it hears, by orders, at random, and a stop under load.
 
 mod budget;
+mod hang;
 mod live;
 #[path = "../common/loopback.rs"]
 mod loopback;
@@ -12,3 +13,4 @@ mod script;
 #[path = "../common/static_model.rs"]
 mod static_model;
 mod stop;
+mod twin;

@@ -7,32 +7,35 @@ use maxim_bus::RegionName;
 
 use super::live::{Live, Plan};
 use super::script::{Outcome, live_it, pairs};
+use super::twin::{States, differences, states};
 
 fn agent() -> Live {
     let plan = Plan { model: true, ..Plan::default() };
     Live::start(plan)
 }
 
-struct Twin {
-    outcomes: Vec<Option<Outcome>>,
-    stats: std::collections::BTreeMap<String, serde_json::Value>,
+pub struct Twin {
+    pub outcomes: Vec<Option<Outcome>>,
+    pub stats: std::collections::BTreeMap<String, serde_json::Value>,
+    pub states: States,
     later: String,
-    pairs: Vec<(RegionName, &'static str)>,
+    pub pairs: Vec<(RegionName, &'static str)>,
 }
 
 /// Rooms that bury something in one life.
 const WAVE: usize = 4;
 const LATER: &str = "please create a file later.txt with the text still here";
 
-fn twin(of: fn(WardKind) -> bool) -> Twin {
+pub fn twin(of: fn(WardKind) -> bool) -> Twin {
     let live = agent();
     let outcomes = live_it(&live);
     let stats = live.stats();
+    let states = states(&live);
     let later = live.say(LATER).reply.expect("a reply");
-    Twin { outcomes, stats, later, pairs: pairs(&live, of) }
+    Twin { outcomes, stats, states, later, pairs: pairs(&live, of) }
 }
 
-fn is_region(kind: WardKind) -> bool {
+pub fn is_region(kind: WardKind) -> bool {
     kind != WardKind::Effector
 }
 
@@ -51,10 +54,10 @@ fn assert_restarts(live: &Live, broken: &[RegionName], restarts: u64, case: &str
 }
 
 /// A room and a signal that it hears.
-type Pair = (RegionName, &'static str);
+pub type Pair = (RegionName, &'static str);
 
 /// Does all cases, two at a time; gives the pairs that were never brought about.
-fn in_threads<T: Send>(cases: Vec<T>, check: impl Fn(T) -> Vec<Pair> + Sync) -> BTreeSet<Pair> {
+pub fn in_threads<T: Send>(cases: Vec<T>, check: impl Fn(T) -> Vec<Pair> + Sync) -> BTreeSet<Pair> {
     let queue = std::sync::Mutex::new(cases.into_iter());
     let unreached = std::sync::Mutex::new(BTreeSet::new());
     std::thread::scope(|scope| {
@@ -73,7 +76,7 @@ fn in_threads<T: Send>(cases: Vec<T>, check: impl Fn(T) -> Vec<Pair> + Sync) -> 
 }
 
 /// Parts the pairs into waves of at most `most`, in each of which a room is broken once at most.
-fn waves(pairs: &[Pair], most: usize) -> Vec<Vec<Pair>> {
+pub fn waves(pairs: &[Pair], most: usize) -> Vec<Vec<Pair>> {
     let mut waves: Vec<Vec<Pair>> = Vec::new();
     for pair in pairs {
         let has_room = |wave: &&mut Vec<Pair>| wave.len() < most && wave.iter().all(|(room, _)| room != &pair.0);
@@ -85,7 +88,7 @@ fn waves(pairs: &[Pair], most: usize) -> Vec<Vec<Pair>> {
     waves
 }
 
-fn assert_reached(unreached: &BTreeSet<Pair>, of: usize) {
+pub fn assert_reached(unreached: &BTreeSet<Pair>, of: usize) {
     println!("{} of {of} pairs of room and signal were broken", of - unreached.len());
     assert!(unreached.is_empty(), "the script never brought these about: {unreached:?}");
 }
@@ -111,6 +114,7 @@ fn a_region_that_panics_once_on_any_signal_decides_the_same_as_one_that_never_di
         assert_restarts(&live, &hurt, 1, &case);
         assert_eq!(live.hearts().iter().map(|heart| heart.dead_letters()).sum::<u64>(), 0, "{case}");
         assert_eq!(live.stats(), twin.stats, "{case}");
+        assert_eq!(differences(&states(&live), &twin.states), Vec::<String>::new(), "{case}");
         missed
     });
     assert_reached(&unreached, twin.pairs.len());

@@ -13,7 +13,7 @@ use maxim_bus::signals::concepts::{
 };
 use maxim_bus::signals::fear::SurveyFears;
 use maxim_bus::signals::goal::{GoalWish, GoalsSurveyed, SurveyGoals};
-use maxim_bus::signals::intent::ApprovalDecided;
+use maxim_bus::signals::intent::{ApprovalDecided, Intent};
 use maxim_bus::signals::layers::{ExportRecords, HurtRecalled, ImportRecords};
 use maxim_bus::signals::lifecycle::{PreemptionRequested, RegionChanged};
 use maxim_bus::signals::numbers::{
@@ -21,6 +21,7 @@ use maxim_bus::signals::numbers::{
     SeriesJudged, SeriesVerdict,
 };
 use maxim_bus::signals::outbox::{ChangeOutbox, OutboxWish};
+use maxim_bus::signals::outcome::{ExecutionStarted, OutcomeDoubted};
 use maxim_bus::signals::percept::PainKind;
 use maxim_bus::signals::powers::{ReportPowers, RestorePowers};
 use maxim_bus::signals::promotion::Promote;
@@ -28,7 +29,7 @@ use maxim_bus::signals::recall::PhaseLocked;
 use maxim_bus::signals::scene::{Detection, Observed};
 use maxim_bus::signals::skill::{ExecutesWithLearned, GoalWord, MotorProgram, ProgramForgotten, ProgramLearned};
 use maxim_bus::signals::strain::BodyStrained;
-use maxim_bus::signals::thought::TurnEnded;
+use maxim_bus::signals::thought::{Mind, TurnEnded};
 use maxim_bus::signals::working_memory::SurveyWorkingMemory;
 use maxim_bus::units::Confidence;
 use maxim_bus::{RegionName, Signal, Trust};
@@ -383,6 +384,40 @@ fn practise(live: &Live) {
     };
     say(&door, "cerebellum", ProgramLearned { program, offered: false });
     say(&door, "cerebellum", ProgramForgotten { name: "lift-box".into() });
+    say(&door, "execution_tracker", OutcomeDoubted { started: begun(&door) });
+}
+
+/// Something that was begun, and of which nobody knows whether it happened.
+fn begun(door: &Door) -> ExecutionStarted {
+    let intent = Intent {
+        turn: door.fresh_id(),
+        tool: "lift".into(),
+        params: json!({}),
+        mind: Mind::Habit,
+        confidence: Confidence::clamped(1.0),
+        commanded: false,
+        trust: Trust::Owner,
+        unasked: false,
+        goal: None,
+        channel: "http".into(),
+        recipient: "anna".into(),
+        then: Vec::new(),
+        instead: Vec::new(),
+    };
+    let (action, intent_id) = (door.fresh_id(), door.fresh_id());
+    let rule = "allow".to_owned();
+    ExecutionStarted {
+        action,
+        intent_id,
+        intent,
+        rule,
+        attempt: 1,
+        powers: None,
+        called: None,
+        reversal: None,
+        effect: String::new(),
+        pose: BTreeMap::new(),
+    }
 }
 
 /// A word of one of the rooms of learning.

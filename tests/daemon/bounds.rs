@@ -1,9 +1,11 @@
 //! P19: memory, queues, disk and file handles stay bounded, and running out of one loses nothing.
 
 use std::fs;
+use std::io::Write;
 use std::net::TcpStream;
 use std::os::unix::fs::MetadataExt;
 use std::path::Path;
+use std::process::Command;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
@@ -65,6 +67,75 @@ fn without_a_free_file_handle_it_stops_and_goes_on_when_there_is_one() {
         let found = daemon.get(&format!("/v1/memory/recall?query={}", what.replace(' ', "%20"))).1;
         assert!(found["results"][0]["text"].as_str().is_some_and(|text| text.contains(known)), "{what}: {found}");
     }
+}
+
+/// A small file system of its own, gone with this.
+struct SmallDisk(std::path::PathBuf);
+
+impl SmallDisk {
+    /// None where this process may mount nothing.
+    fn at(place: &Path) -> Option<Self> {
+        let mount = Command::new("mount").args(["-t", "tmpfs", "-o", "size=48m", "none"]).arg(place).output();
+        mount.is_ok_and(|ran| ran.status.success()).then(|| Self(place.to_owned()))
+    }
+
+    /// Writes into a file until there is no room left.
+    fn fill(&self) -> std::path::PathBuf {
+        let path = self.0.join("ballast");
+        let mut file = fs::File::create(&path).expect("a file");
+        for size in [64 << 10, 4 << 10, 1] {
+            while file.write_all(&vec![7; size]).is_ok() {}
+        }
+        path
+    }
+}
+
+impl Drop for SmallDisk {
+    fn drop(&mut self) {
+        let _ = Command::new("umount").arg("-l").arg(&self.0).status();
+    }
+}
+
+#[test]
+fn on_a_full_disk_it_starts_can_be_asked_and_stopped_and_acknowledges_only_what_it_keeps() {
+    let place = Place::new();
+    let Some(disk) = SmallDisk::at(&place.data()) else {
+        println!("SKIPPED: a start on a full disk: this process may mount no small file system");
+        return;
+    };
+    let daemon = place.start();
+    daemon.say("remember that the spare key is in the blue drawer");
+    daemon.kill();
+    let ballast = disk.fill();
+    let daemon = place.start();
+    let mut acknowledged = Vec::new();
+    loop {
+        let word = format!("locker{}q", acknowledged.len());
+        let text = format!("remember that {word} holds {}", "a parcel and ".repeat(200));
+        let (code, answer) = daemon.post("/v1/percepts", &json!({"text": text}));
+        if code != 202 {
+            assert!(code >= 500, "{code} {answer}");
+            break;
+        }
+        assert_eq!(answer["durable"], true, "{answer}");
+        acknowledged.push(word);
+    }
+    assert_eq!(daemon.get("/v1/status").1["disk"]["status"], "degraded");
+    let stopped = daemon.post("/v1/stop", &json!({})).1;
+    assert_eq!(stopped["latched"], true, "{stopped}");
+    fs::remove_file(ballast).expect("room");
+    daemon.until("the disk is well again", || daemon.get("/v1/status").1["disk"]["status"] == "ok");
+    assert_eq!(daemon.post("/v1/reset", &json!({})).0, 200);
+    assert_eq!(daemon.post("/v1/resume", &json!({})).0, 200);
+    daemon.say("remember that the lamp is green");
+    daemon.kill();
+    let daemon = place.start();
+    let known = [("spare key".to_owned(), "blue drawer"), ("lamp".to_owned(), "green")];
+    for (what, known) in known.into_iter().chain(acknowledged.into_iter().map(|word| (word, "parcel"))) {
+        let found = daemon.get(&format!("/v1/memory/recall?query={}", what.replace(' ', "%20"))).1;
+        assert!(found["results"].to_string().contains(known), "{what}: {found}");
+    }
+    drop(daemon);
 }
 
 #[test]

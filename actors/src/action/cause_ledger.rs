@@ -239,6 +239,13 @@ impl Hears<DeliveryEnded> for CauseLedger {
     }
 }
 
+impl Hears<Outbound> for CauseLedger {
+    /// Supervision says something without a turn.
+    fn hear(&self, _: &Outbound, pulse: &mut Pulse<'_, Self>) {
+        self.note_in_open_turn(pulse);
+    }
+}
+
 impl Hears<Intent> for CauseLedger {
     fn hear(&self, _: &Intent, pulse: &mut Pulse<'_, Self>) {
         if let Some(meta) = pulse.cause() {
@@ -284,7 +291,6 @@ noted!(
     IntentRefused,
     ClearedIntent,
     ExecutionStarted,
-    Outbound,
     TurnEnded,
     EpisodeStored,
     PainSignal,

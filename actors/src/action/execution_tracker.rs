@@ -3,20 +3,24 @@
 //! Biology: the efference copy, by which a brain knows that it acts.
 //! Law: an action is on disk before it begins, and how it is taken back before its effect. An action that has begun and
 //! has no outcome after a crash is `unknown`: one that may be repeated is, one that can be taken back is, any other is
-//! left alone and never repeated without asking. Each effect happens at most once.
-//! Remembers: open actions, the latest intents, so that none begins twice, and how the latest effects are taken back.
+//! left alone, and who wanted it is asked whether to do it again. Each effect happens at most once.
+//! Remembers: open actions, the latest intents, so that none begins twice, how the latest effects are taken back, and how the
+//! body stood last.
 //! Forgets: an action that has its outcome; the oldest ways back.
 //! Down: cleared intents wait; the gate issues them again.
 
 use std::collections::{BTreeMap, VecDeque};
 
 use jiff::{SignedDuration, Timestamp};
+use maxim_bus::signals::body::MovementSensed;
 use maxim_bus::signals::intent::Intent;
-use maxim_bus::signals::outcome::{ExecutionStarted, FailureKind, ReversalPrepared, ToolResult};
+use maxim_bus::signals::outcome::{ExecutionStarted, FailureKind, OutcomeDoubted, ReversalPrepared, ToolResult};
+use maxim_bus::signals::scene::{Pose, READINGS};
 use maxim_bus::{MessageId, RegionName, Stage, Trust};
 use serde::{Deserialize, Serialize};
 use serde_json::{Value as Json, json};
 
+use crate::action::executor::RESPOND;
 use crate::action::tools::UNDO;
 use crate::gate::{ClearedIntent, Terms};
 use crate::region::{Card, Hears, Pulse, Region};
@@ -36,6 +40,8 @@ pub struct TrackerSettings {
     pub limit: SignedDuration,
     /// Tools that may be repeated: reading, or writing the same again.
     pub repeatable: Vec<String>,
+    /// What each tool leaves behind.
+    pub effects: BTreeMap<String, String>,
 }
 
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
@@ -45,6 +51,8 @@ pub struct ExecutionTracker {
     /// Actions that can be taken back, the newest last.
     #[serde(default)]
     reversible: VecDeque<MessageId>,
+    #[serde(default)]
+    pose: Pose,
 }
 
 /// How an action is taken back, as a record.
@@ -70,12 +78,13 @@ pub enum TrackerEvent {
     Ended { action: MessageId },
     Reversible { action: MessageId },
     Reversed { action: MessageId },
+    Stands { pose: Pose },
 }
 
 wiring!(ExecutionTracker {
-    hears: [ClearedIntent, ToolResult, ReversalPrepared],
+    hears: [ClearedIntent, ToolResult, ReversalPrepared, MovementSensed],
     back: [],
-    emits: [ExecutionStarted, ToolResult]
+    emits: [ExecutionStarted, ToolResult, OutcomeDoubted]
 });
 
 impl Region for ExecutionTracker {
@@ -110,6 +119,7 @@ impl Region for ExecutionTracker {
                 }
             }
             TrackerEvent::Reversed { action } => self.reversible.retain(|known| *known != action),
+            TrackerEvent::Stands { pose } => self.pose = pose,
         }
     }
 
@@ -178,19 +188,27 @@ impl ExecutionTracker {
             reward: None,
         };
         pulse.emit_trusted(turn, open.trust, result);
-        if let Some(way) = way {
-            let intent = Intent {
-                tool: UNDO.into(),
-                params: json!({ "action": action.to_string() }),
-                commanded: false,
-                then: Vec::new(),
-                instead: Vec::new(),
-                ..started.intent
-            };
-            let (terms, rule) = (Terms { powers: started.powers, called: None }, "tracker.interrupted".to_owned());
-            let undoing = Beginning { intent, rule, attempt: 1, terms, reversal: Some(way.reversal) };
-            let id = pulse.fresh_id();
-            self.begin(id, undoing, open.trust, pulse);
+        let Some(way) = way else { return self.doubt(started, open.trust, pulse) };
+        let intent = Intent {
+            tool: UNDO.into(),
+            params: json!({ "action": action.to_string() }),
+            commanded: false,
+            then: Vec::new(),
+            instead: Vec::new(),
+            ..started.intent
+        };
+        let (terms, rule) = (Terms { powers: started.powers, called: None }, "tracker.interrupted".to_owned());
+        let undoing = Beginning { intent, rule, attempt: 1, terms, reversal: Some(way.reversal) };
+        let id = pulse.fresh_id();
+        self.begin(id, undoing, open.trust, pulse);
+    }
+
+    /// Has a person asked. Words have a room of their own that knows which of them went out, and what only reads does no harm
+    /// either way.
+    fn doubt(&self, started: ExecutionStarted, trust: Trust, pulse: &mut Pulse<'_, Self>) {
+        let tool = &started.intent.tool;
+        if tool != RESPOND && !pulse.settings().repeatable.contains(tool) {
+            pulse.emit_trusted(started.intent.turn, trust, OutcomeDoubted { started });
         }
     }
 
@@ -220,7 +238,10 @@ impl ExecutionTracker {
         let Beginning { intent, rule, attempt, terms: Terms { powers, called }, reversal } = beginning;
         let action = pulse.fresh_id();
         let (turn, boot, at) = (intent.turn, pulse.settings().boot, pulse.now());
-        let started = ExecutionStarted { action, intent_id: id, intent, rule, attempt, powers, called, reversal };
+        let effect = pulse.settings().effects.get(&intent.tool).cloned().unwrap_or_default();
+        let pose = self.pose.clone();
+        let started =
+            ExecutionStarted { action, intent_id: id, intent, rule, attempt, powers, called, reversal, effect, pose };
         pulse.put(record_key(action), &started);
         pulse.keep(TrackerEvent::Began { action, intent: id, boot, at, trust });
         pulse.emit_trusted(turn, trust, started);
@@ -251,6 +272,20 @@ struct Beginning {
     attempt: u32,
     terms: Terms,
     reversal: Option<Json>,
+}
+
+impl Hears<MovementSensed> for ExecutionTracker {
+    fn hear(&self, moved: &MovementSensed, pulse: &mut Pulse<'_, Self>) {
+        let mut pose = self.pose.clone();
+        for (name, reading) in &moved.after {
+            if pose.len() < READINGS || pose.contains_key(name) {
+                pose.insert(name.clone(), *reading);
+            }
+        }
+        if pose != self.pose {
+            pulse.keep(TrackerEvent::Stands { pose });
+        }
+    }
 }
 
 impl Hears<ReversalPrepared> for ExecutionTracker {
@@ -305,12 +340,15 @@ impl ExecutionTracker {
 
 impl Hears<ToolResult> for ExecutionTracker {
     fn hear(&self, result: &ToolResult, pulse: &mut Pulse<'_, Self>) {
-        if self.open.contains_key(&result.action) {
-            if let Some(started) = pulse.record::<ExecutionStarted>(&record_key(result.action)) {
-                self.settle(result, &started, pulse);
+        let Some(open) = self.open.get(&result.action) else { return };
+        let started = pulse.record::<ExecutionStarted>(&record_key(result.action));
+        pulse.keep(TrackerEvent::Ended { action: result.action });
+        pulse.remove(record_key(result.action));
+        if let Some(started) = started {
+            self.settle(result, &started, pulse);
+            if result.failure == Some(FailureKind::Unknown) {
+                self.doubt(started, open.trust, pulse);
             }
-            pulse.keep(TrackerEvent::Ended { action: result.action });
-            pulse.remove(record_key(result.action));
         }
     }
 }

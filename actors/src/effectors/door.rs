@@ -17,6 +17,8 @@ use maxim_bus::latch::{DurableAnswer, Raised, StopDetail};
 use maxim_bus::signals::body::MovementSensed;
 use maxim_bus::signals::intent::{ApprovalDecided, DecisionTaken};
 use maxim_bus::signals::lifecycle::{PreemptionChanged, PreemptionRequested, RegionChanged};
+use maxim_bus::signals::outbox::Medium;
+use maxim_bus::signals::outcome::Outbound;
 use maxim_bus::signals::percept::Inbound;
 use maxim_bus::signals::recall::{EpisodesImported, ImportEpisodes, Inquiry, InquiryAnswered};
 use maxim_bus::signals::scene::Observed;
@@ -57,9 +59,20 @@ pub struct Door {
     imports: Waiters<EpisodesImported>,
     sleeps: Waiters<SleepReport>,
     asked: asking::Asked,
+    speaker: Mutex<Option<Speaker>>,
     numbers: AtomicU64,
     /// Where the agent's order stood when this door was made: no earlier door of this agent had the same.
     since: Lsn,
+}
+
+/// Who spoke last of those who may command, and where.
+#[derive(Clone)]
+struct Speaker {
+    inbound: MessageId,
+    /// The turn that it became, once the gateway has it.
+    turn: Option<MessageId>,
+    channel: String,
+    name: String,
 }
 
 /// The door's name as a sender.
@@ -77,6 +90,7 @@ impl Door {
             imports: Waiters::default(),
             sleeps: Waiters::default(),
             asked: asking::Asked::default(),
+            speaker: Mutex::default(),
             numbers: AtomicU64::new(0),
         })
     }
@@ -102,7 +116,28 @@ impl Door {
             let _ = self.raise(reason, inbound.sender.clone());
         }
         let (id, trust) = (inbound.id, inbound.trust);
+        if matches!(trust, Trust::Owner | Trust::Listed) {
+            let (channel, name) = (inbound.channel.clone(), inbound.sender.clone());
+            *self.speaker.lock() = Some(Speaker { inbound: id, turn: None, channel, name });
+        }
         self.put(sender, id, trust, inbound);
+    }
+
+    /// The gateway has made a turn of a message.
+    pub(super) fn accepted(&self, inbound: MessageId, turn: MessageId) {
+        if let Some(speaker) = self.speaker.lock().as_mut().filter(|speaker| speaker.inbound == inbound) {
+            speaker.turn = Some(turn);
+        }
+    }
+
+    /// Says to whoever spoke last how the brain is, on the channel on which they did: by the corridor alone, since the rooms by
+    /// which it thinks and speaks may be those that are down. To nobody before somebody has spoken.
+    pub fn tell_person(&self, text: &str) {
+        let Some(Speaker { turn, channel, name, .. }) = self.speaker.lock().clone() else { return };
+        let id = self.fresh_id();
+        let (turn, recipient, text) = (turn.unwrap_or(id), name, text.to_owned());
+        let said = Outbound { turn, channel, recipient, text, action: None, tool: None, medium: Medium::Text };
+        self.put(DOOR, id, Trust::Own, said);
     }
 
     /// Stops everything: the latch first, then the word to the rooms.

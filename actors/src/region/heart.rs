@@ -57,11 +57,12 @@ pub enum Order {
     Release,
 }
 
-/// Panic when a signal of this name is handled, this many times more.
+/// Panic, or block the thread for so long, when a signal of this name is handled, this many times more.
 #[derive(Clone, Debug)]
 struct Poison {
     signal: String,
     left: u32,
+    blocks: Option<Duration>,
 }
 
 /// How long waking up may take before the thread is given up.
@@ -333,7 +334,12 @@ impl Heart {
 
     /// For chaos tests: the next `times` handlings of `signal` panic. `(state load)` stands for waking up.
     pub fn poison(&self, signal: &str, times: u32) {
-        self.poisons.lock().push(Poison { signal: signal.into(), left: times });
+        self.poisons.lock().push(Poison { signal: signal.into(), left: times, blocks: None });
+    }
+
+    /// For chaos tests: the next handling of `signal` blocks its thread for so long, and then goes on.
+    pub fn stall(&self, signal: &str, how_long: Duration) {
+        self.poisons.lock().push(Poison { signal: signal.into(), left: 1, blocks: Some(how_long) });
     }
 
     /// Poisoned handlings that have not happened yet.
@@ -348,7 +354,11 @@ impl Heart {
             return;
         };
         poison.left -= 1;
+        let blocks = poison.blocks;
         drop(poisons);
+        if let Some(how_long) = blocks {
+            return std::thread::sleep(how_long);
+        }
         panic!("chaos: {} was told to panic on {signal}", self.name);
     }
 }

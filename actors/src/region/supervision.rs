@@ -144,7 +144,7 @@ pub struct Supervision {
     zombies: Arc<AtomicUsize>,
     /// The agent ends: no thread is replaced any more.
     ending: AtomicBool,
-    notice: Mutex<Option<Notice>>,
+    notices: Mutex<Vec<Notice>>,
     region_notice: Mutex<Option<RegionNotice>>,
     jitter: AtomicU64,
 }
@@ -168,15 +168,15 @@ impl Supervision {
             arbiters: Mutex::new(Vec::new()),
             zombies: Arc::new(AtomicUsize::new(0)),
             ending: AtomicBool::new(false),
-            notice: Mutex::new(None),
+            notices: Mutex::new(Vec::new()),
             region_notice: Mutex::new(None),
             jitter: AtomicU64::new(0x9e37_79b9),
         })
     }
 
-    /// Where notices for a person go.
+    /// Where notices for a person go, beside where they went before.
     pub fn on_notice(&self, notice: impl Fn(&str) + Send + Sync + 'static) {
-        *self.notice.lock() = Some(Box::new(notice));
+        self.notices.lock().push(Box::new(notice));
     }
 
     /// Where notices for the other rooms go; to be set before the rooms start.
@@ -193,11 +193,9 @@ impl Supervision {
     }
 
     fn tell_person(&self, text: &str) {
-        fenced(|| {
-            if let Some(notice) = &*self.notice.lock() {
-                notice(text);
-            }
-        });
+        for notice in &*self.notices.lock() {
+            fenced(|| notice(text));
+        }
     }
 
     /// A room has loaded its state and takes mail.

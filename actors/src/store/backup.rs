@@ -157,14 +157,21 @@ pub fn serial(from: &Path) -> Option<u64> {
 /// Passes on a dump, section by section, after the check of each.
 fn read_dump(from: &Path, visit: &mut dyn FnMut(Batch) -> Result<(), StoreError>) -> Result<(), StoreError> {
     let bad = |why: &str| StoreError::BadBackup { path: from.to_owned(), why: why.to_owned() };
-    let mut file = BufReader::new(File::open(from.join(DUMP)).map_err(|error| bad(&error.to_string()))?);
+    // What the system doesn't give now says nothing of the backup.
+    let unread = |error: std::io::Error, cut: &str| match EngineError::from(error) {
+        EngineError::Damaged(_) => bad(cut),
+        refused => refused.into(),
+    };
+    let mut file = BufReader::new(File::open(from.join(DUMP)).map_err(|error| unread(error, "it has no dump"))?);
     let mut magic = [0; MAGIC.len()];
-    if file.read_exact(&mut magic).is_err() || &magic != MAGIC {
+    file.read_exact(&mut magic).map_err(|error| unread(error, "its dump has no head"))?;
+    if &magic != MAGIC {
         return Err(bad("its dump has no head"));
     }
     let mut count = 0;
     loop {
-        let body = read_section(&mut file).ok_or_else(|| bad("its dump is cut off or changed"))?;
+        let cut = "its dump is cut off or changed";
+        let body = read_section(&mut file).map_err(|error| unread(error, cut))?.ok_or_else(|| bad(cut))?;
         let mut reader = Reader(&body);
         let mut batch = Batch::default();
         while let Some(1) = reader.u8() {
@@ -181,17 +188,17 @@ fn read_dump(from: &Path, visit: &mut dyn FnMut(Batch) -> Result<(), StoreError>
     }
 }
 
-fn read_section(file: &mut impl Read) -> Option<Vec<u8>> {
+/// `None` for one that isn't as it was written.
+fn read_section(file: &mut impl Read) -> std::io::Result<Option<Vec<u8>>> {
     let mut head = [0; 8];
-    file.read_exact(&mut head).ok()?;
+    file.read_exact(&mut head)?;
     let mut reader = Reader(&head);
-    let (length, expected) = (reader.u32()?, reader.u32()?);
-    if length > SECTION_LIMIT {
-        return None;
-    }
+    let Some((length, expected)) = reader.u32().zip(reader.u32()).filter(|(length, _)| *length <= SECTION_LIMIT) else {
+        return Ok(None);
+    };
     let mut body = vec![0; length as usize];
-    file.read_exact(&mut body).ok()?;
-    (sum(&length.to_le_bytes(), &body) == expected).then_some(body)
+    file.read_exact(&mut body)?;
+    Ok((sum(&length.to_le_bytes(), &body) == expected).then_some(body))
 }
 
 /// The packs of backups, newest first: a block that is bad here may be good there, at the same place.
@@ -199,7 +206,7 @@ pub struct OtherPacks(Vec<Pack>);
 
 impl OtherPacks {
     pub fn of(folder: Option<&Folder>) -> Self {
-        let places = folder.map(Folder::backups).unwrap_or_default();
+        let places = folder.map_or_else(Vec::new, |folder| folder.backups().unwrap_or_default());
         let open = |place: PathBuf| {
             let path = place.join(PACK);
             path.exists().then(|| Pack::read_only(&path).ok()).flatten()
@@ -231,6 +238,7 @@ pub fn made(place: &Path) -> Option<Timestamp> {
 /// The backups in a store's folder, newest first. Needs no lock: a finished one never changes.
 pub fn found(store: &Path) -> Vec<BackupFound> {
     let mut all: Vec<BackupFound> = super::folder::numbered(&store.join("backups"), "")
+        .unwrap_or_default()
         .into_iter()
         .map(|(number, place)| BackupFound {
             number,
@@ -254,7 +262,7 @@ pub struct RestoreReport {
 /// Makes a store out of a backup, in a folder that holds none.
 pub fn restore(from: &Path, to: &Path) -> Result<RestoreReport, StoreError> {
     let (folder, _) = Folder::lock(to)?;
-    if !folder.generations().is_empty() || folder.pack().exists() {
+    if !folder.generations()?.is_empty() || folder.has_pack()? {
         return Err(StoreError::NotEmpty(to.to_owned()));
     }
     put_in_place(from, &folder, EngineKind::default(), super::engine::PAGE_CACHE)
@@ -271,7 +279,7 @@ pub fn replace(from: &Path, to: &Path, kind: EngineKind, page_cache: u64) -> Res
 
 fn put_in_place(from: &Path, folder: &Folder, kind: EngineKind, page_cache: u64) -> Result<RestoreReport, StoreError> {
     let bad = |error: std::io::Error| StoreError::folder(&folder.path, &error);
-    let before = folder.generations();
+    let before = folder.generations()?;
     let generation = before.first().map_or(0, |(newest, _)| *newest) + 1;
     let engine = folder.begin_generation(generation, kind, page_cache)?;
     let (beside, copied) = (folder.pack().with_extension("new"), from.join(PACK));

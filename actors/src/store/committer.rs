@@ -48,7 +48,8 @@ struct Share {
 
 /// Runs until the store is closed or abandoned; then nothing holds the engine any more.
 pub fn run(shared: &Arc<Shared>) {
-    while let Some((agents, edits)) = shared.work.take() {
+    let begun = begin(shared);
+    while begun && let Some((agents, edits)) = shared.work.take() {
         let mut serial = shared.gate.lock();
         if !write_out(shared, agents, edits, &mut serial) {
             break;
@@ -88,6 +89,13 @@ pub fn run(shared: &Arc<Shared>) {
         folder.unlock();
     }
     shared.work.end();
+}
+
+/// Writes what the start owes, since the disk was full; false when the store was abandoned before it was done.
+fn begin(shared: &Shared) -> bool {
+    let Some((first, pack)) = shared.owed.lock().take().zip(shared.pack()) else { return true };
+    let serial = shared.gate.lock();
+    endure(shared, EngineError::Full, &mut RETRY.0.clone(), *serial) && persist(shared, &pack, &first, *serial)
 }
 
 /// False when the store was abandoned before it was done.
@@ -390,6 +398,9 @@ fn finish(shared: &Shared, serial: &mut u64) -> Result<(), EngineError> {
     keys::put_number(&mut batch, SERIAL, *serial);
     if !shared.leaves_end_untold {
         keys::put_number(&mut batch, keys::CLEAN, *serial);
+    }
+    if shared.damage_to_write() {
+        keys::put_number(&mut batch, keys::DAMAGE_SEEN, 1);
     }
     for agent in shared.all_agents() {
         write_metas(agent.id.as_str(), &mut agent.on_disk.lock(), &mut batch);

@@ -93,8 +93,8 @@ impl EngineKind {
     }
 
     /// The engine that made a generation's folder.
-    pub(super) fn of(generation: &Path) -> Self {
-        if generation.join("redb").exists() { Self::Redb } else { Self::Sled }
+    pub(super) fn of(generation: &Path) -> Result<Self, EngineError> {
+        Ok(if generation.join("redb").try_exists()? { Self::Redb } else { Self::Sled })
     }
 
     /// `page_cache` is in bytes.
@@ -107,10 +107,10 @@ impl EngineKind {
     }
 
     /// Makes anew what a damaged engine's files need beside the data, and says what; nothing where that isn't the damage.
-    pub(super) fn mend(self, folder: &Path) -> Option<String> {
+    pub(super) fn mend(self, folder: &Path) -> Result<Option<String>, EngineError> {
         match self {
             Self::Sled => super::sled_engine::mend(folder),
-            Self::Redb | Self::Memory => None,
+            Self::Redb | Self::Memory => Ok(None),
         }
     }
 }

@@ -19,11 +19,42 @@ pub enum EngineError {
     Locked(String),
 }
 
+impl EngineError {
+    /// The data may be whole: the system didn't give it, or took nothing.
+    pub(super) fn is_refusal(&self) -> bool {
+        matches!(self, Self::Full | Self::Io(_))
+    }
+
+    /// What a library panicked with. An error of the system in it counts as that.
+    pub(super) fn panicked(text: &str, in_words: impl FnOnce(&str) -> String) -> Self {
+        match system_error(text) {
+            Some(error) => error.into(),
+            None => Self::Damaged(in_words(text)),
+        }
+    }
+}
+
+/// An error of the operating system that somebody wrote down as `Debug` does, as libraries that hand on copies do.
+fn system_error(text: &str) -> Option<io::Error> {
+    let code = text.split_once("Os { code: ")?.1;
+    let code = code.split_once(',')?.0.parse().ok()?;
+    Some(io::Error::from_raw_os_error(code))
+}
+
 impl From<io::Error> for EngineError {
     fn from(error: io::Error) -> Self {
-        match error.kind() {
-            io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded => Self::Full,
-            io::ErrorKind::UnexpectedEof => Self::Damaged("the file ends early".into()),
+        use io::ErrorKind as Kind;
+        let error = match error.raw_os_error() {
+            Some(_) => error,
+            None => system_error(&error.to_string()).unwrap_or(error),
+        };
+        match (error.kind(), error.raw_os_error()) {
+            (Kind::StorageFull | Kind::QuotaExceeded, _) => Self::Full,
+            (Kind::UnexpectedEof, _) => Self::Damaged("the file ends early".into()),
+            // What isn't as it was left, or was read as a place in a file and is none, isn't the disk's fault.
+            (Kind::NotFound | Kind::IsADirectory | Kind::NotADirectory | Kind::InvalidInput, _) | (_, None) => {
+                Self::Damaged(error.to_string())
+            }
             _ => Self::Io(error.to_string()),
         }
     }
@@ -41,8 +72,18 @@ pub enum StoreError {
     Newer { folder: PathBuf, found: u32, known: u32 },
     #[error("{what} of agent {agent}, region {region}: {why}; run a repair, or restore a backup")]
     Damaged { agent: String, region: String, what: String, why: String },
-    #[error("the store's folder {folder} can't be used: {why}")]
+    #[error(
+        "the store's folder {folder} can't be used ({why}): check its permissions, the limit of open files and the disk, \
+         or name another"
+    )]
     Folder { folder: PathBuf, why: String },
+    #[error("{place} can't be read or written now ({why}), so nothing of it was changed or put aside: {fix}")]
+    Refused { place: PathBuf, why: String, fix: &'static str },
+    #[error(
+        "the disk of {folder} is full: {free} bytes are free, opening the store takes up to {needed}; nothing is lost and \
+         nothing was put aside: free that much, then start again"
+    )]
+    NoSpace { folder: PathBuf, free: u64, needed: u64 },
     #[error("the store's database: {0}")]
     Engine(#[from] EngineError),
     #[error("{path} is no usable backup: {why}")]
@@ -65,6 +106,31 @@ pub enum StoreError {
 impl StoreError {
     pub(super) fn folder(folder: &Path, error: &io::Error) -> Self {
         Self::Folder { folder: folder.to_owned(), why: error.to_string() }
+    }
+
+    /// As [`StoreError::folder`], where a full disk is told apart.
+    pub(super) fn disk(place: &Path, error: io::Error) -> Self {
+        match EngineError::from(error) {
+            EngineError::Damaged(why) => Self::Folder { folder: place.to_owned(), why },
+            refused => refused.into(),
+        }
+    }
+
+    /// Whether the disk is full.
+    pub(super) fn is_full(&self) -> bool {
+        matches!(self, Self::Engine(EngineError::Full) | Self::NoSpace { .. })
+    }
+}
+
+/// What helps against an error of the system.
+pub(super) fn fix_of(why: &str) -> &'static str {
+    let is_one_of = |codes: [i32; 3]| codes.iter().any(|code| why.contains(&format!("(os error {code})")));
+    if is_one_of([libc::EACCES, libc::EPERM, libc::EROFS]) {
+        "let this user read and write there, then start again"
+    } else if is_one_of([libc::EMFILE, libc::ENFILE, libc::ENOMEM]) {
+        "raise the limits of open files and memory, then start again"
+    } else {
+        "start again; if it stays so, see to the disk, or restore a backup into another folder"
     }
 }
 
@@ -93,4 +159,32 @@ pub enum AcceptError {
     TooLarge { what: &'static str, size: usize, limit: usize },
     #[error("the store is closed")]
     Closed,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_the_system_refuses_is_no_damage_and_what_a_library_makes_up_is() {
+        for code in [libc::EIO, libc::EACCES, libc::EPERM, libc::EROFS, libc::EMFILE, libc::ENFILE, libc::ENOMEM] {
+            let copy = io::Error::other(format!("{:?}", io::Error::from_raw_os_error(code)));
+            let panic = format!("called `Result::unwrap()` on an `Err` value: Io({copy:?})");
+            for error in
+                [io::Error::from_raw_os_error(code).into(), copy.into(), EngineError::panicked(&panic, str::to_owned)]
+            {
+                assert!(matches!(&error, EngineError::Io(why) if why.contains(&format!("os error {code}"))), "{error}");
+            }
+        }
+        for code in [libc::ENOSPC, libc::EDQUOT] {
+            let copy = io::Error::other(format!("{:?}", io::Error::from_raw_os_error(code)));
+            assert!(matches!(copy.into(), EngineError::Full));
+        }
+        for code in [libc::ENOENT, libc::EISDIR, libc::ENOTDIR, libc::EINVAL] {
+            assert!(matches!(io::Error::from_raw_os_error(code).into(), EngineError::Damaged(_)), "{code}");
+        }
+        let made_up = [io::Error::other("a page of another kind"), io::ErrorKind::UnexpectedEof.into()];
+        assert!(made_up.into_iter().all(|error| matches!(error.into(), EngineError::Damaged(_))));
+        assert!(matches!(EngineError::panicked("index out of bounds", str::to_owned), EngineError::Damaged(_)));
+    }
 }

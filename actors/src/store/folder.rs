@@ -3,6 +3,7 @@
 //! ```text
 //! lock            who holds the folder
 //! mark            the number of the last batch on disk
+//! reserve         space for a start on a full disk
 //! g<n>/           the engine's files; the newest generation with a file `complete` counts
 //! pack            sealed blocks
 //! backups/<n>/    made on request
@@ -21,6 +22,7 @@ use parking_lot::Mutex;
 use super::codec::{Reader, seal, unseal};
 use super::engine::{Engine, EngineKind};
 use super::error::{EngineError, StoreError};
+use super::reserve;
 
 /// A process that is just ending lets go within this time.
 const LOCK_TRIES: u32 = 20;
@@ -102,14 +104,20 @@ impl Folder {
         self.path.join("pack")
     }
 
-    /// Generations there are, newest first, and whether each was finished.
-    pub fn generations(&self) -> Vec<(u64, bool)> {
-        let mut found: Vec<_> = numbered(&self.path, "g")
-            .into_iter()
-            .map(|(number, path)| (number, path.join(COMPLETE).exists()))
-            .collect();
-        found.reverse();
-        found
+    /// There is one.
+    pub fn has_pack(&self) -> Result<bool, StoreError> {
+        self.pack().try_exists().map_err(|error| StoreError::disk(&self.path, error))
+    }
+
+    /// Generations there are, newest first, and whether each was finished. What can't be looked up is an error and not
+    /// absent, or good data would make room for an empty store.
+    pub fn generations(&self) -> Result<Vec<(u64, bool)>, StoreError> {
+        let bad = |error: io::Error| StoreError::disk(&self.path, error);
+        let mut found = Vec::new();
+        for (number, path) in numbered(&self.path, "g").map_err(bad)?.into_iter().rev() {
+            found.push((number, path.join(COMPLETE).try_exists().map_err(bad)?));
+        }
+        Ok(found)
     }
 
     /// A new, empty generation. Until it is completed it doesn't count.
@@ -136,43 +144,63 @@ impl Folder {
     }
 
     /// Backups, newest first.
-    pub fn backups(&self) -> Vec<PathBuf> {
-        let mut found: Vec<_> = numbered(&self.path.join("backups"), "").into_iter().map(|(_, path)| path).collect();
-        found.reverse();
-        found
+    pub fn backups(&self) -> Result<Vec<PathBuf>, StoreError> {
+        let found = numbered(&self.path.join("backups"), "").map_err(|error| StoreError::disk(&self.path, error))?;
+        Ok(found.into_iter().rev().map(|(_, path)| path).collect())
     }
 
-    pub fn next_backup(&self) -> PathBuf {
-        let all = self.path.join("backups");
-        all.join(format!("{:06}", numbered(&all, "").last().map_or(1, |(number, _)| number + 1)))
+    pub fn next_backup(&self) -> Result<PathBuf, StoreError> {
+        next(&self.path.join("backups"))
     }
 
     /// Moves (or copies, where the original goes on) parts of the folder aside, untouched.
     pub fn quarantine(&self, parts: &[PathBuf], copy: bool) -> Result<PathBuf, StoreError> {
-        let all = self.path.join("quarantine");
-        let place = all.join(format!("{:06}", numbered(&all, "").last().map_or(1, |(number, _)| number + 1)));
-        let bad = |error: io::Error| StoreError::folder(&place, &error);
+        let place = next(&self.path.join("quarantine"))?;
+        let bad = |error: io::Error| StoreError::disk(&place, error);
         fs::create_dir_all(&place).map_err(bad)?;
-        for part in parts.iter().filter(|part| part.exists()) {
-            let Some(name) = part.file_name() else { continue };
-            if copy {
-                copy_whole(part, &place.join(name)).map_err(bad)?;
-            } else {
+        for part in parts {
+            let Some(name) = part.file_name().filter(|_| part.exists()) else { continue };
+            if !copy {
                 fs::rename(part, place.join(name)).map_err(bad)?;
+            } else if let Err(error) = copy_whole(part, &place.join(name)) {
+                // Half a copy helps nobody, and each start would leave another.
+                let _ = fs::remove_dir_all(&place);
+                let size = super::sled_engine::folder_size(part);
+                return Err(match StoreError::disk(&place, error) {
+                    full if full.is_full() => full_disk(&self.path, size),
+                    other => other,
+                });
             }
         }
         Ok(place)
     }
 }
 
+/// The disk of a folder has no room for a start and so many bytes beside it.
+pub fn full_disk(folder: &Path, beside: u64) -> StoreError {
+    StoreError::NoSpace { folder: folder.to_owned(), free: reserve::free(folder), needed: reserve::RESERVE + beside }
+}
+
+/// Where the next of the numbered entries of a folder goes.
+fn next(all: &Path) -> Result<PathBuf, StoreError> {
+    let found = numbered(all, "").map_err(|error| StoreError::disk(all, error))?;
+    Ok(all.join(format!("{:06}", found.last().map_or(1, |(number, _)| number + 1))))
+}
+
 /// Entries of a folder named by a prefix and a number, ascending.
-pub fn numbered(folder: &Path, prefix: &str) -> Vec<(u64, PathBuf)> {
-    let Ok(entries) = fs::read_dir(folder) else { return Vec::new() };
+pub fn numbered(folder: &Path, prefix: &str) -> io::Result<Vec<(u64, PathBuf)>> {
+    let entries = match fs::read_dir(folder) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
+        entries => entries?,
+    };
     let number = |path: &Path| path.file_name()?.to_str()?.strip_prefix(prefix)?.parse().ok();
-    let mut found: Vec<(u64, PathBuf)> =
-        entries.flatten().map(|entry| entry.path()).filter_map(|path| Some((number(&path)?, path))).collect();
+    let mut found = Vec::new();
+    for entry in entries {
+        let path = entry?.path();
+        found.extend(number(&path).map(|number| (number, path)));
+    }
     found.sort();
-    found
+    Ok(found)
 }
 
 fn copy_whole(from: &Path, to: &Path) -> io::Result<()> {
@@ -212,9 +240,11 @@ impl Holder {
     }
 
     fn write(&self, file: &mut File) -> io::Result<()> {
-        file.set_len(0)?;
+        let text = format!("pid {}\nstart {}\nboot {}\n", self.pid, self.start, self.boot);
+        // In place, so that a full disk needn't find room for it anew.
         file.rewind()?;
-        write!(file, "pid {}\nstart {}\nboot {}\n", self.pid, self.start, self.boot)
+        file.write_all(text.as_bytes())?;
+        file.set_len(text.len() as u64)
     }
 }
 

@@ -22,6 +22,7 @@ mod pack;
 mod records;
 mod redb_engine;
 mod repair;
+mod reserve;
 mod revive;
 mod root_slot;
 mod shared;
@@ -102,7 +103,8 @@ struct Owner(Arc<Shared>);
 
 impl StateStore {
     /// Opens or makes the store in a folder. Damage is no error: it is put aside, repaired as far as possible, and
-    /// reported. Errors: another process holds it, its format is newer, or the folder can't be used.
+    /// reported; on a full disk it begins, and nothing new is durable before there is room. Errors: another process holds it,
+    /// its format is newer, or the system doesn't give or take what lies there; then it is all as it was.
     pub fn open(folder: &Path, options: StoreOptions) -> Result<(Self, OpenReport), StoreError> {
         open::open(folder, options)
     }
@@ -181,9 +183,9 @@ impl StateStore {
     /// A backup in the store's own `backups` folder, of which the newest `keep` stay. Those are used for repairs.
     pub fn backup_rotating(&self, keep: usize) -> Result<BackupReport, StoreError> {
         let Some(folder) = &self.0.0.folder else { return Err(StoreError::InMemory("back up")) };
-        let report = backup::backup(&self.0.0, &folder.next_backup())?;
+        let report = backup::backup(&self.0.0, &folder.next_backup()?)?;
         let (finished, unfinished): (Vec<_>, Vec<_>) =
-            folder.backups().into_iter().partition(|place| backup::is_finished(place));
+            folder.backups()?.into_iter().partition(|place| backup::is_finished(place));
         for old in finished.into_iter().skip(keep.max(1)).chain(unfinished) {
             std::fs::remove_dir_all(&old).map_err(|error| StoreError::folder(&old, &error))?;
         }

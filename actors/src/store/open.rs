@@ -8,12 +8,13 @@ use maxim_bus::ids::{Epoch, Lsn};
 use super::backup;
 use super::committer::SERIAL;
 use super::engine::{Batch, Engine, EngineKind, FaultSwitch, copy_all};
-use super::error::{EngineError, StoreError};
-use super::folder::Folder;
+use super::error::{EngineError, NotDurable, StoreError, fix_of};
+use super::folder::{Folder, full_disk};
 use super::keys;
 use super::load::{Loaded, load};
 use super::pack::Pack;
 use super::repair::repair_all;
+use super::reserve;
 use super::shared::Shared;
 use super::{StateStore, StoreOptions};
 
@@ -77,6 +78,8 @@ pub struct OpenReport {
     /// The backup that took the place of what couldn't be read.
     pub restored_from: Option<PathBuf>,
     pub lost: Vec<Loss>,
+    /// The disk is full: it began all the same, and nothing new is durable before there is room.
+    pub full: bool,
     /// The newest LSN of each agent.
     pub heads: Vec<(String, Lsn)>,
 }
@@ -101,15 +104,39 @@ pub fn open(path: &Path, options: StoreOptions) -> Result<(StateStore, OpenRepor
     if options.engine == EngineKind::Memory {
         return open_in_memory(path, options);
     }
-    let (mut folder, boots) = Folder::lock(path)?;
+    let (folder, boots) = Folder::lock(path)?;
+    let place = folder.path.clone();
+    open_locked(folder, boots, options).map_err(|error| refusal(&place, error))
+}
+
+/// What the system refused, in words for whoever can mend it.
+fn refusal(folder: &Path, error: StoreError) -> StoreError {
+    match error {
+        StoreError::Engine(EngineError::Full) => full_disk(folder, 0),
+        StoreError::Engine(EngineError::Io(why)) => {
+            StoreError::Refused { place: folder.to_owned(), fix: fix_of(&why), why }
+        }
+        other => other,
+    }
+}
+
+fn open_locked(mut folder: Folder, boots: u64, options: StoreOptions) -> Result<(StateStore, OpenReport), StoreError> {
     let mut report = OpenReport::default();
-    let found = find_engine(&folder, &options, boots, &mut report)?;
+    let found = match find_engine(&folder, &options, boots, &mut report) {
+        Err(error) if error.is_full() && reserve::give_up(&folder.path) => {
+            find_engine(&folder, &options, boots, &mut report)
+        }
+        found => found,
+    };
+    // At once, so that what is written first doesn't use up what the next start needs.
+    reserve::take(&folder.path);
+    let found = found?;
     folder.generation = found.generation;
     let engine = found.engine;
-    let boot = keys::get_number(&*engine, keys::BOOT).ok().flatten().unwrap_or(0).max(boots) + 1;
+    let boot = number(&*engine, keys::BOOT)?.unwrap_or(0).max(boots) + 1;
     report.boot = boot;
-    report.clean = !report.fresh && matches!(keys::get_number(&*engine, keys::CLEAN), Ok(Some(_)));
-    let known_end = keys::get_number(&*engine, keys::PACK_END).ok().flatten().unwrap_or(0);
+    report.clean = !report.fresh && number(&*engine, keys::CLEAN)?.is_some();
+    let known_end = number(&*engine, keys::PACK_END)?.unwrap_or(0);
     let damage_noted = !matches!(engine.get(keys::DAMAGE_SEEN), Ok(None));
     let serial = found.serial.max(folder.marked()) + 1;
     let is_older = found.serial < folder.marked();
@@ -122,11 +149,20 @@ pub fn open(path: &Path, options: StoreOptions) -> Result<(StateStore, OpenRepor
     keys::put_number(&mut first, SERIAL, serial);
     first.delete(keys::CLEAN.to_vec());
     first.delete(keys::DAMAGE_SEEN.to_vec());
-    engine.apply(&first)?;
-    engine.sync()?;
-    folder.sign(boot)?;
-    folder.mark(serial);
-    let pack_was_there = folder.pack().exists();
+    let owed = match engine.apply(&first).and_then(|()| engine.sync()) {
+        Err(EngineError::Full) => Some(first),
+        begun => begun.map(|()| None)?,
+    };
+    report.full = owed.is_some();
+    match folder.sign(boot) {
+        // The former holder stands there yet; a number of this life that isn't written was given to nothing durable.
+        Err(_) if report.full => {}
+        signed => signed?,
+    }
+    if !report.full {
+        folder.mark(serial);
+    }
+    let pack_was_there = folder.has_pack()?;
     let switch = FaultSwitch::default();
     let pack = Arc::new(Pack::open(&folder.pack(), switch.clone(), options.cache_bytes, known_end)?);
     report.repaired.extend(found.loaded.repaired);
@@ -136,23 +172,40 @@ pub fn open(path: &Path, options: StoreOptions) -> Result<(StateStore, OpenRepor
     shared.leaves_end_untold = options.visits && !report.fresh && !report.clean;
     *shared.gate.lock() = serial;
     *shared.agents.lock() = found.loaded.agents;
+    if report.full {
+        shared.trouble.set(Some(NotDurable::Degraded(EngineError::Full.to_string().into())));
+        *shared.owed.lock() = owed;
+    }
     let shared = Arc::new(shared);
     report.heads = shared.all_agents().iter().map(|agent| (agent.id.to_string(), Lsn(agent.mark.durable()))).collect();
     shared.counters.opened(shared.bytes_on_disk());
     let store = StateStore::start(shared.clone())?;
     if pack_is_short || damage_noted || is_older || report.restored_from.is_some() {
-        let repaired = repair_all(&shared)?;
+        if report.full {
+            shared.note_damage();
+            return Ok((store, report));
+        }
+        // Noted, so that the next start looks at everything where this one can't.
+        let repaired = repair_all(&shared).inspect_err(|_| shared.note_damage())?;
         report.repaired.extend(repaired.repaired);
         report.lost.extend(repaired.lost);
     }
     Ok((store, report))
 }
 
+/// One that is damaged counts as absent; one that the disk doesn't give is an error.
+fn number(engine: &dyn Engine, key: &[u8]) -> Result<Option<u64>, EngineError> {
+    match keys::get_number(engine, key) {
+        Err(error) if !error.is_refusal() => Ok(None),
+        found => found,
+    }
+}
+
 /// Nothing on disk but the lock, so that a second process still gets a clear message.
 fn open_in_memory(path: &Path, options: StoreOptions) -> Result<(StateStore, OpenReport), StoreError> {
     let (folder, _) = Folder::lock(path)?;
-    if let Some((generation, _)) = folder.generations().first() {
-        return Err(other_engine(&folder, EngineKind::of(&folder.engine(*generation)), options.engine));
+    if let Some((generation, _)) = folder.generations()?.first() {
+        return Err(other_engine(&folder, EngineKind::of(&folder.engine(*generation))?, options.engine));
     }
     // Boots are counted for what is on disk: one that left nothing there must not count as lost.
     folder.sign(0)?;
@@ -171,7 +224,7 @@ fn find_engine(
     boots: u64,
     report: &mut OpenReport,
 ) -> Result<Found, StoreError> {
-    let generations = folder.generations();
+    let generations = folder.generations()?;
     let newest = generations.first().map_or(0, |(generation, _)| *generation);
     // A finished one counts before any that isn't; one that isn't only when somebody removed its mark.
     let (finished, unfinished): (Vec<_>, Vec<_>) = generations.into_iter().partition(|(_, complete)| *complete);
@@ -185,7 +238,7 @@ fn find_engine(
     for (generation, _) in candidates {
         match try_generation(folder, options, generation, newest, boots, report) {
             Ok(Some(found)) => {
-                if let Some(text) = newer_backup(folder, &found, report) {
+                if let Some(text) = newer_backup(folder, &found, report)? {
                     why = Some(text);
                     drop(found);
                     report.quarantined.push(folder.quarantine(&[folder.engine(generation)], false)?);
@@ -201,37 +254,36 @@ fn find_engine(
                 return Ok(found);
             }
             // Begun and never used: the process died in its first start.
-            Ok(None) if boots == 0 && !folder.pack().exists() => folder.remove_generation(generation),
+            Ok(None) if boots == 0 && !folder.has_pack()? => folder.remove_generation(generation),
             Ok(None) => why = Some("it is empty".to_owned()),
             Err(StoreError::Engine(EngineError::Damaged(text))) => why = Some(text),
-            Err(StoreError::Engine(EngineError::Io(text))) => why = Some(text),
             Err(error) => return Err(error),
         }
         if why.is_some() {
             report.quarantined.push(folder.quarantine(&[folder.engine(generation)], false)?);
         }
     }
-    if why.is_none() && (boots > 0 || folder.pack().exists()) {
+    if why.is_none() && (boots > 0 || folder.has_pack()?) {
         why = Some("it isn't there".into());
     }
     start_anew(folder, options, newest + 1, why, boots, report)
 }
 
 /// The database lacks batches that were on disk: says so, or why a backup that has more of them takes its place.
-fn newer_backup(folder: &Folder, found: &Found, report: &mut OpenReport) -> Option<String> {
+fn newer_backup(folder: &Folder, found: &Found, report: &mut OpenReport) -> Result<Option<String>, StoreError> {
     let (there, marked) = (found.serial, folder.marked());
     if there >= marked {
-        return None;
+        return Ok(None);
     }
     let why = format!("it ends at batch {there}, batch {marked} was on disk");
-    if folder.backups().iter().any(|place| backup::serial(place).is_some_and(|serial| serial > there)) {
-        return Some(why);
+    if folder.backups()?.iter().any(|place| backup::serial(place).is_some_and(|serial| serial > there)) {
+        return Ok(Some(why));
     }
     let heads = found.loaded.agents.values().map(|agent| (agent.id.as_str(), agent.mark.durable()));
     let heads: Vec<_> = heads.map(|(agent, head)| format!("{agent} up to {}", Lsn(head))).collect();
     let left = if heads.is_empty() { "nothing is left".into() } else { format!("left is {}", heads.join(", ")) };
     report.lost.push(Loss::of(None, format!("the newest part of the database: {why}; {left}")));
-    None
+    Ok(None)
 }
 
 /// `None` for a database that was made and never used.
@@ -244,12 +296,12 @@ fn try_generation(
     report: &mut OpenReport,
 ) -> Result<Option<Found>, StoreError> {
     let place = folder.engine(generation);
-    let kind = EngineKind::of(&place);
+    let kind = EngineKind::of(&place)?;
     if kind != options.engine && !options.converts {
         return Err(other_engine(folder, kind, options.engine));
     }
     let mut engine = match kind.open(&place, options.page_cache) {
-        Err(EngineError::Damaged(why)) => match kind.mend(&place) {
+        Err(EngineError::Damaged(why)) => match kind.mend(&place)? {
             Some(mended) => {
                 let engine = kind.open(&place, options.page_cache)?;
                 report.repaired.push(mended);
@@ -265,7 +317,7 @@ fn try_generation(
         let folder = folder.path.clone();
         return Err(StoreError::Newer { folder, found: format, known: FORMAT_VERSION });
     }
-    migrate(&*engine, format, MIGRATIONS, &mut || backup::dump_to(&*engine, &folder.next_backup()))?;
+    migrate(&*engine, format, MIGRATIONS, &mut || backup::dump_to(&*engine, &folder.next_backup()?))?;
     let mut generation = generation;
     if kind != options.engine {
         let target = newest + 1;
@@ -276,9 +328,9 @@ fn try_generation(
         folder.remove_generation(generation);
         generation = target;
     }
-    let floor = keys::get_number(&*engine, keys::BOOT).ok().flatten().unwrap_or(0).max(boots) + 1;
+    let floor = number(&*engine, keys::BOOT)?.unwrap_or(0).max(boots) + 1;
     let loaded = load(&*engine, Epoch(floor * super::shared::EPOCHS_PER_BOOT))?;
-    let serial = keys::get_number(&*engine, SERIAL).ok().flatten().unwrap_or(0);
+    let serial = number(&*engine, SERIAL)?.unwrap_or(0);
     Ok(Some(Found { engine, generation, loaded, serial }))
 }
 
@@ -312,11 +364,11 @@ fn start_anew(
     report: &mut OpenReport,
 ) -> Result<Found, StoreError> {
     let mut tried = Vec::new();
-    for place in if why.is_some() { folder.backups() } else { Vec::new() } {
+    for place in if why.is_some() { folder.backups()? } else { Vec::new() } {
         let engine = folder.begin_generation(generation, options.engine, options.page_cache)?;
         match backup::import(&place, &*engine) {
             Ok(()) => {
-                let format = keys::get_number(&*engine, keys::FORMAT).ok().flatten().unwrap_or(1);
+                let format = number(&*engine, keys::FORMAT)?.unwrap_or(1);
                 // The backup itself is kept as it is.
                 migrate(&*engine, u32::try_from(format).unwrap_or(u32::MAX), MIGRATIONS, &mut || Ok(()))?;
                 folder.complete_generation(generation)?;
@@ -329,7 +381,12 @@ fn start_anew(
                 report.restored_from = Some(place);
                 return Ok(Found { engine, generation, loaded, serial: 0 });
             }
-            Err(error) => tried.push(error.to_string()),
+            Err(error @ StoreError::BadBackup { .. }) => tried.push(error.to_string()),
+            Err(error) => {
+                drop(engine);
+                folder.remove_generation(generation);
+                return Err(error);
+            }
         }
     }
     let engine = folder.begin_generation(generation, options.engine, options.page_cache)?;
@@ -337,7 +394,7 @@ fn start_anew(
     match why {
         None => report.fresh = true,
         Some(why) => {
-            if folder.pack().exists() {
+            if folder.has_pack()? {
                 report.quarantined.push(folder.quarantine(&[folder.pack()], false)?);
             }
             let backups = if tried.is_empty() { "there is no backup".to_owned() } else { tried.join("; ") };

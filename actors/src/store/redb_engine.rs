@@ -47,12 +47,16 @@ impl RedbEngine {
 }
 
 fn fenced<T>(work: impl FnOnce() -> Result<T, EngineError>) -> Result<T, EngineError> {
-    catch_unwind(AssertUnwindSafe(work)).unwrap_or_else(|_| Err(EngineError::Damaged("redb panicked".into())))
+    catch_unwind(AssertUnwindSafe(work)).unwrap_or_else(|panic| {
+        let text = panic.downcast_ref::<String>().map_or("", String::as_str);
+        Err(EngineError::panicked(text, |_| "redb panicked".into()))
+    })
 }
 
 fn from_redb(error: impl Into<redb::Error>) -> EngineError {
     match error.into() {
         redb::Error::Io(io) => io.into(),
+        redb::Error::PreviousIo => EngineError::Io("redb met an error of the disk before".into()),
         redb::Error::DatabaseAlreadyOpen => EngineError::Locked("redb".into()),
         other => EngineError::Damaged(other.to_string()),
     }

@@ -28,9 +28,16 @@ pub fn revive(shared: &Shared, serial: u64) -> Result<(), EngineError> {
     // What the kernel failed to write it may show and never write again, so every page is written anew elsewhere.
     let generation = shared.generation.load(Ordering::Acquire) + 1;
     let Some(home) = &shared.folder else { return Ok(()) };
-    let fresh = home.begin_generation(generation, kind, shared.options.page_cache)?;
-    copy_all(&*engine, &*fresh)?;
-    home.complete_generation(generation)?;
+    let copy = || -> Result<_, EngineError> {
+        let fresh = home.begin_generation(generation, kind, shared.options.page_cache)?;
+        copy_all(&*engine, &*fresh)?;
+        home.complete_generation(generation)?;
+        Ok(fresh)
+    };
+    let fresh = copy().inspect_err(|_| {
+        // On a full disk the half of it would take what others, the latch among them, still find room in.
+        home.remove_generation(generation);
+    })?;
     drop(engine);
     shared.set_engine(Some(fresh));
     shared.generation.store(generation, Ordering::Release);

@@ -13,7 +13,7 @@ use parking_lot::{Condvar, Mutex, RwLock};
 
 use super::StoreOptions;
 use super::agent::Agent;
-use super::engine::{Engine, EngineKind, FaultSwitch, Switched};
+use super::engine::{Batch, Engine, EngineKind, FaultSwitch, Switched};
 use super::error::EngineError;
 use super::folder::Folder;
 use super::health::Counters;
@@ -36,6 +36,8 @@ pub struct Shared {
     pub agents: Mutex<BTreeMap<AgentId, Arc<Agent>>>,
     pub work: Work,
     pub upkeep: UpkeepQueue,
+    /// The first batch of this life, where the disk was full when the store was opened.
+    pub owed: Mutex<Option<Batch>>,
     pub trouble: Trouble,
     /// Held while a batch is made and written; holds the number of the last batch.
     pub gate: Mutex<u64>,
@@ -80,6 +82,7 @@ impl Shared {
             agents: Mutex::default(),
             work: Work::default(),
             upkeep: UpkeepQueue::default(),
+            owed: Mutex::default(),
             trouble: Trouble::default(),
             gate: Mutex::new(0),
             packing: Mutex::default(),

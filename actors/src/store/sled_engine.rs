@@ -1,6 +1,7 @@
 //! The engine on sled 0.34.7. The only file that names it.
 
 use std::fs::{self, File};
+use std::os::unix::fs::FileExt;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -25,8 +26,12 @@ pub struct SledEngine {
 impl SledEngine {
     /// `page_cache` is in bytes; sled's own default is 1 GiB.
     pub fn open(folder: &Path, page_cache: u64) -> Result<Self, EngineError> {
-        let is_new = !folder.join("db").exists();
+        let is_new = !folder.join("db").try_exists()?;
         fs::create_dir_all(folder)?;
+        if !is_new {
+            remove_unfinished_snapshots(folder)?;
+            look_through(&folder.join("db"))?;
+        }
         let mut tries = 0;
         let db = loop {
             match fenced(|| config(folder, page_cache).open().map_err(from_sled)) {
@@ -61,6 +66,30 @@ impl SledEngine {
     }
 }
 
+/// sled takes a snapshot that it began and never finished, as on a full disk, for its newest, and then for a damaged one.
+fn remove_unfinished_snapshots(folder: &Path) -> Result<(), EngineError> {
+    for entry in fs::read_dir(folder)? {
+        let path = entry?.path();
+        if path.extension().is_some_and(|ending| ending == "generating") {
+            fs::remove_file(path)?;
+        }
+    }
+    Ok(())
+}
+
+/// Where the disk doesn't give a part of its log, sled takes the log for ended there, and overwrites the rest with zeros. So
+/// each part is asked for first; what was given stands in the page cache.
+fn look_through(db: &Path) -> Result<(), EngineError> {
+    let file = File::open(db)?;
+    let (mut piece, mut at) = (vec![0; SEGMENT_BYTES], 0);
+    loop {
+        match file.read_at(&mut piece, at)? {
+            0 => return Ok(()),
+            given => at += given as u64,
+        }
+    }
+}
+
 /// The last handle syncs once more, and panics where the disk refuses; what was promised is on disk by then.
 impl Drop for SledEngine {
     fn drop(&mut self) {
@@ -76,7 +105,7 @@ impl Drop for SledEngine {
 
 /// sled's own settings stand in a file that never changes: where it doesn't hold what a new database of ours has, that is
 /// put in its place, and the data is as it was.
-pub fn mend(folder: &Path) -> Option<String> {
+pub fn mend(folder: &Path) -> Result<Option<String>, EngineError> {
     let conf = folder.join("conf");
     let scratch = folder.join("conf.new");
     let written = fenced(|| {
@@ -84,17 +113,16 @@ pub fn mend(folder: &Path) -> Option<String> {
         Ok(fs::read(scratch.join("conf"))?)
     });
     let _ = fs::remove_dir_all(&scratch);
-    let written = written.ok()?;
-    if fs::read(&conf).is_ok_and(|there| there == written) {
-        return None;
+    let written = written?;
+    match fs::read(&conf) {
+        Ok(there) if there == written => return Ok(None),
+        Err(error) if error.kind() != std::io::ErrorKind::NotFound => return Err(error.into()),
+        _ => {}
     }
-    let put = || {
-        let file = File::create(&conf)?;
-        std::io::Write::write_all(&mut &file, &written)?;
-        file.sync_all()
-    };
-    put().ok()?;
-    Some("the database's own settings were damaged and are written anew".into())
+    let file = File::create(&conf)?;
+    std::io::Write::write_all(&mut &file, &written)?;
+    file.sync_all()?;
+    Ok(Some("the database's own settings were damaged and are written anew".into()))
 }
 
 fn config(folder: &Path, page_cache: u64) -> sled::Config {
@@ -111,7 +139,7 @@ fn fenced<T>(work: impl FnOnce() -> Result<T, EngineError>) -> Result<T, EngineE
     catch_unwind(AssertUnwindSafe(work)).unwrap_or_else(|panic| {
         let text = panic.downcast_ref::<String>().cloned();
         let text = text.or_else(|| panic.downcast_ref::<&str>().map(|text| (*text).to_owned()));
-        Err(EngineError::Damaged(in_words(&text.unwrap_or_else(|| "without a word".into()))))
+        Err(EngineError::panicked(&text.unwrap_or_else(|| "without a word".into()), in_words))
     })
 }
 

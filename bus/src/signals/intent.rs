@@ -76,6 +76,9 @@ pub struct Escalation {
     pub reason: String,
 }
 
+/// The rule of a question whether something is done again that may have been done already.
+pub const OUTCOME_UNKNOWN: &str = "outcome.unknown";
+
 /// How the gate ended an intent that it didn't clear.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]

@@ -5,6 +5,7 @@ use serde_json::Value as Json;
 
 use super::intent::Intent;
 use super::outbox::Medium;
+use super::scene::Pose;
 use crate::ids::MessageId;
 use crate::mode::Powers;
 use crate::signal;
@@ -28,6 +29,12 @@ pub struct ExecutionStarted {
     /// What is to be taken back, for a call that does that.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub reversal: Option<Json>,
+    /// What it leaves behind, as its tool says: `read_only`, `reversible` or `irreversible`.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub effect: String,
+    /// How the body stood when it last told; empty without one.
+    #[serde(default, skip_serializing_if = "Pose::is_empty")]
+    pub pose: Pose,
 }
 
 /// How an action that is about to begin can be taken back. It is on disk before the action's effect.
@@ -35,6 +42,12 @@ pub struct ExecutionStarted {
 pub struct ReversalPrepared {
     pub action: MessageId,
     pub reversal: Json,
+}
+
+/// Nobody knows whether an action happened, and it is not repeated by itself: who wanted it is asked, under the action's id.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct OutcomeDoubted {
+    pub started: ExecutionStarted,
 }
 
 /// Why a tool failed.
@@ -103,6 +116,7 @@ pub struct Outbound {
 signal! {
     ExecutionStarted: Action, Transient;
     ReversalPrepared: Action, Lossless;
+    OutcomeDoubted: Action, Lossless;
     ToolResult: Action, Lossless;
     Outbound: Action, Lossless;
 }

@@ -413,6 +413,7 @@ impl AgentSettings {
                         .filter(|spec| spec.idempotent && spec.effect == tools::EffectClass::ReadOnly)
                         .collect(),
                 ),
+                effects: specs.iter().map(|spec| (spec.name.clone(), spec.effect.to_string())).collect(),
             },
             channels: Arc::default(),
             acts: true,

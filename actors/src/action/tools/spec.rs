@@ -18,6 +18,16 @@ pub enum EffectClass {
     Irreversible,
 }
 
+impl std::fmt::Display for EffectClass {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(match self {
+            Self::ReadOnly => "read_only",
+            Self::Reversible => "reversible",
+            Self::Irreversible => "irreversible",
+        })
+    }
+}
+
 /// What the loop does with the result.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]

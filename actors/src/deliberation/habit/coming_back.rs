@@ -1,7 +1,7 @@
 //! What comes back of a step: an outcome, a refusal of the gate, or an answer of the brain about itself.
 
 use maxim_bus::signals::approval::code_of;
-use maxim_bus::signals::intent::{IntentRefused, Refusal as Refused};
+use maxim_bus::signals::intent::{IntentRefused, OUTCOME_UNKNOWN, Refusal as Refused};
 use maxim_bus::signals::outbox::is_outside;
 use maxim_bus::signals::outcome::ToolResult;
 use maxim_bus::signals::recall::InquiryAnswered;
@@ -118,6 +118,9 @@ impl Hears<ToolResult> for Habit {
 impl Hears<IntentRefused> for Habit {
     fn hear(&self, refused: &IntentRefused, pulse: &mut Pulse<'_, Self>) {
         self.refusal_of_allowed(refused, pulse);
+        if refused.rule == OUTCOME_UNKNOWN {
+            return; // no step waits for it
+        }
         let Some(mut turn) = self.turn(refused.turn, pulse) else { return };
         let Some(step) = turn.current.take_if(|step| step.tool == refused.tool) else { return };
         let status = match refused.refusal {

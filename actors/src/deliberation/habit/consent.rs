@@ -59,6 +59,9 @@ pub struct Wanted {
     channel: String,
     sender: String,
     trust: Trust,
+    /// It may have been done already.
+    #[serde(default)]
+    again: bool,
 }
 
 /// What changes them.
@@ -231,8 +234,20 @@ impl Habit {
         let (channel, sender) = (turn.channel.clone(), turn.sender.clone());
         let who = who(&channel, &sender);
         pulse.keep(HabitEvent::Questions(QuestionsEvent::Asked { who }));
-        let wanted = Wanted { turn: turn.id, channel, sender, trust };
+        let wanted = Wanted { turn: turn.id, channel, sender, trust, again: false };
         pulse.keep(HabitEvent::Questions(QuestionsEvent::Wanted { intent, wanted }));
+    }
+
+    /// The gate asks somebody whether something is done again that may have been done already.
+    pub(super) fn asked_again(&self, turn: &Turn, intent: MessageId, pulse: &mut Pulse<'_, Self>) {
+        let (channel, sender) = (turn.channel.clone(), turn.sender.clone());
+        pulse.keep(HabitEvent::Questions(QuestionsEvent::Asked { who: who(&channel, &sender) }));
+        let wanted = Wanted { turn: turn.id, channel, sender, trust: turn.trust, again: true };
+        pulse.keep(HabitEvent::Questions(QuestionsEvent::Wanted { intent, wanted }));
+    }
+
+    fn is_about_again(&self, intent: MessageId) -> bool {
+        self.questions.wanted.get(&intent).is_some_and(|wanted| wanted.again)
     }
 
     /// Something else was put to that person: a bare yes is for that.
@@ -271,7 +286,8 @@ impl Habit {
         match refused.refusal {
             Refusal::Denied if self.is_being_answered(refused.intent, pulse) => {}
             Refusal::Denied | Refusal::Blocked => {
-                let words = format!("{} isn't done: {}.", refused.tool, refused.reason);
+                let again = if self.is_about_again(refused.intent) { " again" } else { "" };
+                let words = format!("{} isn't done{again}: {}.", refused.tool, refused.reason);
                 self.tell_who_wanted(refused.intent, words, pulse);
             }
             // Who was stopped is told so.
@@ -343,7 +359,9 @@ impl Hears<ApprovalAnswered> for Habit {
                 if self.questions.wanted.contains_key(&question.approval) {
                     pulse.keep(HabitEvent::Questions(QuestionsEvent::Known { intent: question.approval }));
                 }
-                self.say_of_answer(turn, answer::denied(&step(question)), "I was told no, so I leave it.", pulse);
+                let again = self.is_about_again(question.approval);
+                let words = answer::denied(&step(question), again);
+                self.say_of_answer(turn, words, "I was told no, so I leave it.", pulse);
             }
             ConsentTaken::Which { open } => {
                 let open: Vec<(String, Step)> = open.iter().map(|one| (one.code.clone(), step(one))).collect();

@@ -15,6 +15,7 @@ mod corrections;
 mod counsel;
 mod courtesy;
 mod days;
+mod doubts;
 mod goal_words;
 mod goals;
 mod grammar;

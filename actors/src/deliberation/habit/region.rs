@@ -23,7 +23,7 @@ use maxim_bus::signals::goal::{GoalChanged, GoalWished};
 use maxim_bus::signals::intent::{Intent, IntentRefused};
 use maxim_bus::signals::introspection::{ForeseeVerdict, VerdictForeseen};
 use maxim_bus::signals::lifecycle::{PreemptionChanged, PreemptionRequested};
-use maxim_bus::signals::outcome::ToolResult;
+use maxim_bus::signals::outcome::{OutcomeDoubted, ToolResult};
 use maxim_bus::signals::percept::Disposition;
 use maxim_bus::signals::recall::{
     EnrichedPercept, Inquiry, InquiryAnswered, OutcomesPredicted, PredictOutcomes, RecalledEpisode, Via,
@@ -124,7 +124,7 @@ wiring!(Habit {
         SleepEntered,
         SleepEnded,
     ],
-    back: [ToolResult, IntentRefused, ProgramLearned, ProgramForgotten, MannerLearned],
+    back: [ToolResult, OutcomeDoubted, IntentRefused, ProgramLearned, ProgramForgotten, MannerLearned],
     emits: [
         Thought,
         Intent,

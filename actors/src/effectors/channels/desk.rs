@@ -139,6 +139,7 @@ impl Desk {
 
     /// The gateway has a message: whoever handed it in is told once it is on disk, or why it can't be.
     pub(super) async fn acknowledge<E: Effector>(&self, accepted: &InboundAccepted, operation: &Operation<E>) {
+        self.door.accepted(accepted.inbound, accepted.percept);
         if !self.waits_for(accepted.inbound) {
             return;
         }

@@ -91,7 +91,7 @@ impl FearAgent {
             self.refuse(id, Refusal::Denied, "approval.denied", &format!("{by} said no"), pulse);
             return;
         }
-        if always {
+        if always && !entry.is_doubt() {
             let kind = pulse.settings().kind(&entry.intent.tool, &entry.rule);
             pulse.keep(FearEvent::AllowedAlways { kind });
         }

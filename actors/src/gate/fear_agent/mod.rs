@@ -18,6 +18,7 @@
 mod code;
 mod consent;
 mod content;
+mod doubts;
 mod effects;
 mod fears;
 mod kinds;
@@ -44,7 +45,7 @@ use std::sync::Arc;
 pub use maxim_bus::mode::Mode;
 pub use region::{ENTRIES, FearAgent, FearSettings, GateEntry};
 pub use review::{ReviewPower, ReviewSettings};
-pub use verdict::{Category, Judgement, Verdict};
+pub use verdict::{Category, Judgement, Verdict, layer_of};
 
 use crate::action::tools::OwnFiles;
 

@@ -29,7 +29,7 @@ use maxim_bus::signals::intent::{
 use maxim_bus::signals::introspection::{ForeseeVerdict, VerdictForeseen};
 use maxim_bus::signals::layers::HurtRecalled;
 use maxim_bus::signals::lifecycle::{PreemptionChanged, PreemptionRequested};
-use maxim_bus::signals::outcome::{ExecutionStarted, ToolResult};
+use maxim_bus::signals::outcome::{ExecutionStarted, OutcomeDoubted, ToolResult};
 use maxim_bus::signals::recall::{
     OutcomesPredicted, PredictOutcomes, PredictionErrorSensed, ReportStats, StatsReported,
 };
@@ -143,7 +143,7 @@ pub struct GateEntry {
 
 impl GateEntry {
     /// The tool by the name that it was asked for by, which is how the asker knows it.
-    fn called(&self) -> String {
+    pub(super) fn called(&self) -> String {
         self.terms.called.clone().unwrap_or_else(|| self.intent.tool.clone())
     }
 }
@@ -205,7 +205,7 @@ wiring!(FearAgent {
         EnergyChanged,
         ReportStats,
     ],
-    back: [PredictionErrorSensed, HurtRecalled, ExecutionStarted, ToolResult, EscalationCounselled],
+    back: [PredictionErrorSensed, HurtRecalled, ExecutionStarted, ToolResult, OutcomeDoubted, EscalationCounselled],
     emits: [
         ClearedIntent,
         IntentRefused,
@@ -350,7 +350,8 @@ impl FearAgent {
 
     /// A question has ended: what it led to teaches whether to ask again.
     pub(super) fn answered(&self, id: MessageId, end: ApprovalEnd, pulse: &mut Pulse<'_, Self>) {
-        if let Some(entry) = pulse.record::<GateEntry>(&record_key(id)) {
+        let entry = pulse.record::<GateEntry>(&record_key(id));
+        if let Some(entry) = entry.filter(|entry| !entry.is_doubt()) {
             let asked_at = entry.expires - pulse.settings().approval;
             let GateEntry { rule, intent, trust, .. } = entry;
             let ended = ApprovalEnded { intent: id, tool: intent.tool, goal: intent.goal, rule, asked_at, end };
@@ -387,7 +388,7 @@ impl FearAgent {
         pulse.remove(record_key(id));
         if let Some(entry) = entry {
             let (turn, tool, trust) = (entry.intent.turn, entry.called(), entry.trust);
-            if refusal == Refusal::Denied {
+            if refusal == Refusal::Denied && !entry.is_doubt() {
                 Self::remember_refusal(&entry, rule, reason, pulse);
             }
             let refused = IntentRefused {

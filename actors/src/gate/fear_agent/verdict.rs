@@ -43,6 +43,21 @@ impl fmt::Display for Verdict {
     }
 }
 
+/// Which part of the gate decides by a rule: the deterministic layer, a model's review, what was learned, autonomy with its
+/// rails, the latch, the tracker that doubts an outcome, or a person.
+pub fn layer_of(rule: &str) -> &'static str {
+    let (head, _) = rule.split_once(['.', ':']).unwrap_or((rule, ""));
+    match (head, rule) {
+        ("approved" | "approval", _) | (_, super::fears::PINNED) => "person",
+        ("reviewed", _) => "model",
+        ("fear" | "escalation", _) => "learned",
+        ("autonomy" | "tools" | "gate", _) => "autonomy",
+        ("stop" | "clearance", _) => "latch",
+        ("outcome", _) => "tracker",
+        _ => "deterministic",
+    }
+}
+
 /// The verdict on one tool call. `rule` is stable over versions: people pin and explain by it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Judgement {
@@ -188,4 +203,31 @@ pub(super) mod rules {
     pub const FORK_BOMB: Rule = Rule("resource.fork-bomb", ResourceExhaustion);
     pub const EXHAUST: Rule = Rule("resource.exhaust", ResourceExhaustion);
     pub const PASSIVE: Rule = Rule("mode.passive", FileSystem);
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_rule_tells_the_layer_that_decided() {
+        for (rule, layer) in [
+            (rules::DELETE_ROOT.0, "deterministic"),
+            (rules::PASSIVE.0, "deterministic"),
+            ("reviewed: exec.unknown-program", "model"),
+            ("fear.learned", "learned"),
+            ("escalation.nobody", "learned"),
+            (super::super::fears::PINNED, "person"),
+            ("approval.denied", "person"),
+            ("approved: exec.code", "person"),
+            ("autonomy.rate", "autonomy"),
+            ("gate.unasked", "autonomy"),
+            ("tools.scene", "autonomy"),
+            ("stop.latched", "latch"),
+            ("clearance.expired", "latch"),
+            ("outcome.unknown", "tracker"),
+        ] {
+            assert_eq!(layer_of(rule), layer, "{rule}");
+        }
+    }
 }

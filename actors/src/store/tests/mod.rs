@@ -7,6 +7,7 @@ mod engines;
 mod faults;
 mod power;
 mod records;
+mod refused;
 mod unsynced;
 
 use std::path::Path;

@@ -13,7 +13,7 @@ pub use knowledge::{concepts, known, prompt_line};
 pub use memory::{Expectation, Reply, UNKNOWN, bears_on, best, expected, happened, recalled, split, tellings, why};
 pub use outcome::{of_result, outcome};
 pub use verdict::{
-    Question, Refusal, approval_needed, denied, held, refused, remembered, small_talk, stopped, unknown, which,
+    Question, Refusal, approval_needed, denied, doubted, held, refused, remembered, small_talk, stopped, unknown, which,
 };
 
 /// Longest piece of a text that is shown in a reply, in characters; what is cut is said.

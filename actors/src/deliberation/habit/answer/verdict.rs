@@ -42,9 +42,20 @@ pub fn approval_needed(step: &Step, reason: &str, question: &Question) -> String
     )
 }
 
+/// What may have been done already, and how to say whether it is done again.
+pub fn doubted(tool: &str, params: &Value, question: &Question) -> String {
+    let Question { code, id, until: _ } = question;
+    let by_hand = id.as_ref().map_or_else(String::new, |id| format!(" Or: maxim approvals allow {id}"));
+    format!(
+        "I had begun {tool} with {}, and don't know whether it happened. Shall I do it again? Answer “yes {code}”, or “no {code}” to leave it as it is.{by_hand}",
+        parameters(params)
+    )
+}
+
 /// A no is taken.
-pub fn denied(step: &Step) -> String {
-    format!("All right, I leave it: {} with {} isn't done.", step.tool, parameters(&step.params))
+pub fn denied(step: &Step, again: bool) -> String {
+    let again = if again { " again" } else { "" };
+    format!("All right, I leave it: {} with {} isn't done{again}.", step.tool, parameters(&step.params))
 }
 
 /// Several things wait for a yes, or it isn't sure that it is meant.

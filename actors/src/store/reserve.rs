@@ -1,0 +1,47 @@
+//! Space that is held for a start on a full disk: sled, too, writes when it is opened.
+
+use std::fs::{self, File, OpenOptions};
+use std::path::Path;
+
+use rustix::fs::FallocateFlags;
+
+/// Bytes: a segment of sled, its snapshot, and the settings of a new process. Opening writes no more.
+pub const RESERVE: u64 = 4 << 20;
+/// Bytes that are left to others on a disk that can't give so much: the latch's file is small.
+const LEFT: u64 = 64 << 10;
+const NAME: &str = "reserve";
+
+/// Takes the space, or as much of it as there is; where that isn't taken yet.
+pub fn take(folder: &Path) {
+    let path = folder.join(NAME);
+    let Ok(file) = OpenOptions::new().write(true).create(true).truncate(false).open(&path) else { return };
+    let mut held = file.metadata().map_or(0, |data| data.len());
+    let before = held;
+    for step in [RESERVE, 512 << 10, LEFT] {
+        while held < RESERVE && grow(&file, held, step.min(RESERVE - held)) {
+            held += step.min(RESERVE - held);
+        }
+    }
+    if held < RESERVE && held > before.max(LEFT) {
+        held -= LEFT;
+        let _ = file.set_len(held);
+    }
+    if held == 0 {
+        // Not every file system can.
+        let _ = fs::remove_file(path);
+    }
+}
+
+fn grow(file: &File, from: u64, by: u64) -> bool {
+    rustix::fs::fallocate(file, FallocateFlags::empty(), from, by).is_ok()
+}
+
+/// Gives it up; false when there is none.
+pub fn give_up(folder: &Path) -> bool {
+    fs::remove_file(folder.join(NAME)).is_ok()
+}
+
+/// Bytes that are free for this user on the disk of a folder.
+pub fn free(folder: &Path) -> u64 {
+    rustix::fs::statvfs(folder).map_or(0, |disk| disk.f_bavail * disk.f_frsize)
+}

@@ -1,0 +1,172 @@
+//! What two lives are compared by: the state of each room, without what says only when and under which name.
+//!
+//! Ids hold chance and the time at which they were drawn; everything else of a state is compared as it is, but for what depends
+//! on which of two rooms that work at once comes first. That is named here, room by room, with the reason.
+
+use std::collections::BTreeMap;
+
+use maxim_bus::signals::approval::code_of;
+use maxim_bus::{MessageId, RegionName};
+use serde_json::{Map, Value};
+
+use super::live::Live;
+
+pub type States = BTreeMap<RegionName, Value>;
+
+/// What two lives without harm differ in as well, which is what two dozen of them were found to. A `*` is each item of a list.
+const BY_CHANCE: &[(RegionName, &str, Chance)] = &[
+    // Of one movement two rooms find something that hurts, at once.
+    ("pain_detector", "/felt", Chance::Order),
+    ("working_memory", "/entries", Chance::Order),
+    // Which moment a change of energy belongs to: of two messages of one turn either may come first. So do what is learned of
+    // moments, and what is weighed by that.
+    ("significance", "/weights", Chance::Value),
+    ("significance", "/told", Chance::Value),
+    ("significance", "/waiting/#/*/1/uses", Chance::Value),
+    ("salience", "/weights", Chance::Value),
+    ("working_memory", "/entries/*/salience", Chance::Value),
+    // Characters of a prompt for each token that the server counted; what is in it is weighed by the same.
+    ("prefrontal_cortex", "/window/ratio", Chance::Value),
+    // When the machine's own battery was looked at.
+    ("energy", "/battery/at", Chance::Value),
+];
+
+enum Chance {
+    /// The same things, in another order.
+    Order,
+    Value,
+}
+
+/// The state of each room that has one.
+pub fn states(live: &Live) -> States {
+    let folder = live.folder.path().display().to_string();
+    let of = |part: &maxim::agent::Part| {
+        let read = part.state?;
+        let state = read(&live.agent.frame.store).unwrap_or_else(|error| panic!("{}: {error}", part.name));
+        let mut state = nameless(state, &folder);
+        // What is left out first is not sorted by.
+        let of_room = |is_value: bool| {
+            let chance = BY_CHANCE.iter().filter(move |(room, ..)| *room == part.name);
+            chance.filter(move |(.., chance)| matches!(chance, Chance::Value) == is_value)
+        };
+        of_room(true).for_each(|(_, path, _)| change(&mut state, &path[1..], &|value| *value = Value::Null));
+        of_room(false).for_each(|(_, path, _)| change(&mut state, &path[1..], &sort));
+        Some((part.name, state))
+    };
+    live.agent.parts.iter().filter_map(of).collect()
+}
+
+fn sort(list: &mut Value) {
+    if let Value::Array(items) = list {
+        items.sort_by_key(Value::to_string);
+    }
+}
+
+/// Changes what lies at a path, where something does.
+fn change(value: &mut Value, path: &str, how: &impl Fn(&mut Value)) {
+    let (first, rest) = path.split_once('/').unwrap_or((path, ""));
+    let found: Vec<&mut Value> = match value {
+        Value::Array(items) if first == "*" => items.iter_mut().collect(),
+        Value::Array(items) => first.parse().ok().and_then(|at: usize| items.get_mut(at)).into_iter().collect(),
+        Value::Object(fields) => fields.get_mut(first).into_iter().collect(),
+        _ => Vec::new(),
+    };
+    for inner in found {
+        if rest.is_empty() { how(inner) } else { change(inner, rest, how) }
+    }
+}
+
+/// Ids are alike, and what was ordered or sorted by them is sorted by the rest of it.
+fn nameless(value: Value, folder: &str) -> Value {
+    match value {
+        Value::String(text) => Value::String(without_ids(&text).replace(folder, "~")),
+        Value::Array(items) => Value::Array(items.into_iter().map(|item| nameless(item, folder)).collect()),
+        Value::Object(fields) => {
+            let by_id = |(name, _): &(String, Value)| without_ids(name) != *name;
+            let (named, plain): (Vec<_>, Vec<_>) = fields.into_iter().partition(by_id);
+            let mut all: Map<String, Value> =
+                plain.into_iter().map(|(name, value)| (name, nameless(value, folder))).collect();
+            let mut entries: Vec<Value> = named
+                .into_iter()
+                .map(|(name, value)| Value::Array(vec![without_ids(&name).into(), nameless(value, folder)]))
+                .collect();
+            entries.sort_by_key(Value::to_string);
+            if !entries.is_empty() {
+                all.insert("#".into(), Value::Array(entries));
+            }
+            Value::Object(all)
+        }
+        other => other,
+    }
+}
+
+/// The text with each id in it made `#`, and so the letters by which it is called.
+fn without_ids(text: &str) -> String {
+    const LENGTH: usize = 36;
+    let mut plain = String::with_capacity(text.len());
+    let (mut rest, mut called) = (text, Vec::new());
+    while let Some(first) = rest.chars().next() {
+        match rest.get(..LENGTH).and_then(|id| id.parse::<MessageId>().ok()) {
+            Some(id) => {
+                called.push(code_of(id));
+                plain.push('#');
+                rest = &rest[LENGTH..];
+            }
+            None => {
+                plain.push(first);
+                rest = &rest[first.len_utf8()..];
+            }
+        }
+    }
+    called.into_iter().fold(plain, |plain, code| plain.replace(&format!(" {code}”"), " #”"))
+}
+
+/// Where two lives differ, room by room; nothing where they don't.
+pub fn differences(these: &States, those: &States) -> Vec<String> {
+    assert_eq!(these.keys().collect::<Vec<_>>(), those.keys().collect::<Vec<_>>());
+    let mut found = Vec::new();
+    for (room, this) in these {
+        compare(room, this, &those[room], &mut found);
+    }
+    found
+}
+
+fn compare(at: &str, this: &Value, that: &Value, found: &mut Vec<String>) {
+    match (this, that) {
+        (Value::Object(this), Value::Object(that)) if this.keys().eq(that.keys()) => {
+            this.iter().for_each(|(name, value)| compare(&format!("{at}/{name}"), value, &that[name], found));
+        }
+        (Value::Array(this), Value::Array(that)) if this.len() == that.len() => {
+            for (index, (this, that)) in this.iter().zip(that).enumerate() {
+                compare(&format!("{at}/{index}"), this, that, found);
+            }
+        }
+        _ if this == that => {}
+        _ => found.push(format!("{at}: {this} and {that}")),
+    }
+}
+
+#[test]
+fn what_depends_on_chance_is_what_is_named_and_no_more() {
+    let list = |first: u32, second: u32| serde_json::json!({"a": {"list": [{"n": first, "at": second}, {"n": second, "at": first}]}});
+    let (mut one, mut other) = (list(1, 2), list(2, 1));
+    change(&mut one, "a/list/*/at", &|value| *value = Value::Null);
+    change(&mut other, "a/list/*/at", &|value| *value = Value::Null);
+    assert_ne!(one, other);
+    change(&mut one, "a/list", &sort);
+    change(&mut other, "a/list", &sort);
+    assert_eq!(one, other);
+    assert_eq!(one["a"]["list"][1], serde_json::json!({"n": 2, "at": null}));
+}
+
+#[test]
+fn ids_are_alike_and_nothing_else_is() {
+    let (one, other) = ("01a203e1-4097-75ba-a1ee-955c944c8726", "01a203e1-4097-75ba-a1ee-955c944c8727");
+    let state = |id: &str, count: u64| {
+        let text = format!(r#"{{"by": {{"{id}": {count}}}, "text": "turn {id} of ~/a", "list": ["{id}", 1]}}"#);
+        BTreeMap::from([("habit", nameless(serde_json::from_str(&text).expect("JSON"), "/tmp/x"))])
+    };
+    assert_eq!(differences(&state(one, 1), &state(other, 1)), Vec::<String>::new());
+    let told = differences(&state(one, 1), &state(other, 2));
+    assert!(told.len() == 1 && told[0].starts_with("habit/by/#/0/1: 1 and 2"), "{told:?}");
+}
