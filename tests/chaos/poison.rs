@@ -7,7 +7,7 @@ use maxim_bus::RegionName;
 
 use super::live::{Live, Plan};
 use super::script::{Outcome, live_it, pairs};
-use super::twin::{States, differences, states};
+use super::twin::{States, by_harm, differences, states};
 
 fn agent() -> Live {
     let plan = Plan { model: true, ..Plan::default() };
@@ -20,6 +20,11 @@ pub struct Twin {
     pub states: States,
     later: String,
     pub pairs: Vec<(RegionName, &'static str)>,
+}
+
+/// The states of one more life without harm.
+pub fn another_twin() -> States {
+    twin(is_region).states
 }
 
 /// Rooms that bury something in one life.
@@ -114,7 +119,12 @@ fn a_region_that_panics_once_on_any_signal_decides_the_same_as_one_that_never_di
         assert_restarts(&live, &hurt, 1, &case);
         assert_eq!(live.hearts().iter().map(|heart| heart.dead_letters()).sum::<u64>(), 0, "{case}");
         assert_eq!(live.stats(), twin.stats, "{case}");
-        assert_eq!(differences(&states(&live), &twin.states), Vec::<String>::new(), "{case}");
+        let harm = by_harm(differences(&states(&live), &twin.states), || {
+            let live = agent();
+            broken(&live, &wave, 1);
+            differences(&states(&live), &another_twin())
+        });
+        assert_eq!(harm, Vec::<String>::new(), "{case}");
         missed
     });
     assert_reached(&unreached, twin.pairs.len());

@@ -13,7 +13,8 @@ use super::live::Live;
 
 pub type States = BTreeMap<RegionName, Value>;
 
-/// What two lives without harm differ in as well, which is what two dozen of them were found to. A `*` is each item of a list.
+/// What two lives without harm differ in as well, which is what two dozen of them were found to; the last is seen only where
+/// a room is kept from its mail for some milliseconds. A `*` is each item of a list, or each value of an object.
 const BY_CHANCE: &[(RegionName, &str, Chance)] = &[
     // Of one movement two rooms find something that hurts, at once.
     ("pain_detector", "/felt", Chance::Order),
@@ -27,8 +28,15 @@ const BY_CHANCE: &[(RegionName, &str, Chance)] = &[
     ("working_memory", "/entries/*/salience", Chance::Value),
     // Characters of a prompt for each token that the server counted; what is in it is weighed by the same.
     ("prefrontal_cortex", "/window/ratio", Chance::Value),
+    // Bytes of what was kept: numbers that chance touches have more digits or fewer.
+    ("consolidation", "/last/bytes_before", Chance::Value),
+    ("consolidation", "/last/bytes_after", Chance::Value),
+    ("hippocampus", "/round/tally/bytes_before", Chance::Value),
+    ("hippocampus", "/round/tally/bytes_after", Chance::Value),
     // When the machine's own battery was looked at.
     ("energy", "/battery/at", Chance::Value),
+    // Which memories came up how often: a question of one room may come before or after what another one has stored.
+    ("hippocampus", "/accesses/*/times", Chance::Value),
 ];
 
 enum Chance {
@@ -68,6 +76,7 @@ fn change(value: &mut Value, path: &str, how: &impl Fn(&mut Value)) {
     let found: Vec<&mut Value> = match value {
         Value::Array(items) if first == "*" => items.iter_mut().collect(),
         Value::Array(items) => first.parse().ok().and_then(|at: usize| items.get_mut(at)).into_iter().collect(),
+        Value::Object(fields) if first == "*" => fields.values_mut().collect(),
         Value::Object(fields) => fields.get_mut(first).into_iter().collect(),
         _ => Vec::new(),
     };
@@ -131,6 +140,17 @@ pub fn differences(these: &States, those: &States) -> Vec<String> {
     found
 }
 
+/// What harm did: it comes `again` in a second life with the same harm, beside another twin, as what came of a rare chance
+/// doesn't.
+pub fn by_harm(differs: Vec<String>, again: impl FnOnce() -> Vec<String>) -> Vec<String> {
+    if differs.is_empty() {
+        return differs;
+    }
+    let place = |difference: &String| difference.split(": ").next().unwrap_or_default().to_owned();
+    let again: Vec<String> = again().iter().map(place).collect();
+    differs.into_iter().filter(|difference| again.contains(&place(difference))).collect()
+}
+
 fn compare(at: &str, this: &Value, that: &Value, found: &mut Vec<String>) {
     match (this, that) {
         (Value::Object(this), Value::Object(that)) if this.keys().eq(that.keys()) => {
@@ -148,6 +168,9 @@ fn compare(at: &str, this: &Value, that: &Value, found: &mut Vec<String>) {
 
 #[test]
 fn what_depends_on_chance_is_what_is_named_and_no_more() {
+    let mut counts = serde_json::json!({"a": {"7": {"n": 1, "at": 2}}});
+    change(&mut counts, "a/*/at", &|value| *value = Value::Null);
+    assert_eq!(counts, serde_json::json!({"a": {"7": {"n": 1, "at": null}}}));
     let list = |first: u32, second: u32| serde_json::json!({"a": {"list": [{"n": first, "at": second}, {"n": second, "at": first}]}});
     let (mut one, mut other) = (list(1, 2), list(2, 1));
     change(&mut one, "a/list/*/at", &|value| *value = Value::Null);
@@ -168,5 +191,7 @@ fn ids_are_alike_and_nothing_else_is() {
     };
     assert_eq!(differences(&state(one, 1), &state(other, 1)), Vec::<String>::new());
     let told = differences(&state(one, 1), &state(other, 2));
+    assert_eq!(by_harm(told.clone(), || told.clone()), told);
+    assert_eq!(by_harm(told.clone(), Vec::new), Vec::<String>::new());
     assert!(told.len() == 1 && told[0].starts_with("habit/by/#/0/1: 1 and 2"), "{told:?}");
 }
