@@ -190,7 +190,7 @@ fn causes(criterion: &mut Criterion, by_hand: &mut Vec<growth::Measured>) {
     for kinds in [100, 1_000] {
         let settings = NacSettings {
             alpha: 0.14,
-            mode: "active".into(),
+            mode: maxim_bus::mode::Mode::Active,
             zone: TimeZone::UTC,
             encoder: Arc::new(TokenTable::embedded()),
             kinds_max: 2_000,

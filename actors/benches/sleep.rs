@@ -81,7 +81,7 @@ impl Room {
     fn of(size: usize) -> Self {
         let settings = HippocampusSettings {
             zone: TimeZone::UTC,
-            mode: "active".into(),
+            mode: maxim_bus::mode::Mode::Active,
             run: "1".into(),
             encoder: Arc::new(TokenTable::embedded()),
             asks_meaning: false,

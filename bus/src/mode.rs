@@ -24,6 +24,11 @@ impl Mode {
             Self::Singularity => "singularity",
         }
     }
+
+    /// What is in force where the agent has lowered it to that.
+    pub fn lowered_to(self, lowered: Option<Self>) -> Self {
+        lowered.map_or(self, |lowered| lowered.min(self))
+    }
 }
 
 /// How much the agent may do by itself.

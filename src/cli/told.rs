@@ -78,6 +78,9 @@ pub fn described(answer: &Value) -> String {
         let (events, chance) = (count(one, "events"), number(one, "expected"));
         format!("{} at {bins}: {events} times, {chance:.1} by chance", text(one, "kind"))
     };
+    // Rhythms are looked for in what is known of late.
+    let since = answer["rhythm_since"].as_str();
+    let sought = since.map(|since| format!("{} events since {since}", count(answer, "rhythm_events")));
     let clocks = &answer["clocks"];
     let expected = |one: &Value| format!("{} at {}", text(one, "kind"), text(one, "at"));
     format!(
@@ -91,6 +94,7 @@ pub fn described(answer: &Value) -> String {
     ) + &line("named", ids(items(answer, "episodes")))
         + &line("typical", typical)
         + &line("rhythms", items(answer, "rhythms").map(rhythm))
+        + &line("sought in", sought.into_iter())
         + &line("next", items(clocks, "expected").map(expected))
         + &line(
             "clocks",
@@ -168,13 +172,15 @@ mod tests {
             &json!({"now": {"hour": 21, "day": 0, "week": 3, "month": 11}, "hour": [6, 7], "day": null,
             "matching": 2, "total": 9, "episodes": ["a"], "typical": [{"kind": "move", "times": 4}],
             "rhythms": [{"kind": "move", "bins": [{"hour": 7}, {"day": 1}], "events": 20, "expected": 0.83}],
+            "rhythm_events": 90, "rhythm_since": "2025-12-01T07:00:00Z",
             "clocks": {"anomaly": 0.0, "coherence": 0.7, "expected": [{"kind": "move", "at": "2026-01-06T07:00:00Z"}]}}),
         );
         assert_eq!(
             told,
             "now: hour 21, Monday, week 3 of the month (from 0), month 11\nasked: hour 6, 7\n\
              episodes: 2 of 9 are at such times\nnamed: a\ntypical: move 4 times\n\
-             rhythms: move at hour 7 and day 1: 20 times, 0.8 by chance\nnext: move at 2026-01-06T07:00:00Z\n\
+             rhythms: move at hour 7 and day 1: 20 times, 0.8 by chance\n\
+             sought in: 90 events since 2025-12-01T07:00:00Z\nnext: move at 2026-01-06T07:00:00Z\n\
              clocks: 0.00 away from what they foresaw (0 to 1), in step by 0.70 (0 to 1)\n"
         );
     }

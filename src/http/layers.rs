@@ -110,8 +110,12 @@ fn batches(lines: &[(u64, String)]) -> Vec<&[(u64, String)]> {
 pub async fn take_in(served: &Served, lines: &[(u64, String)], all: bool) -> Result<Taken, Problem> {
     let layers = layers(served);
     let mut taken = Taken::default();
-    for run in lines.chunk_by(|(_, a), (_, b)| layer_of(a) == layer_of(b)) {
-        let layer = run.first().and_then(|(_, line)| layer_of(line));
+    let of: Vec<Option<String>> = lines.iter().map(|(_, line)| layer_of(line)).collect();
+    let mut rest = lines;
+    for same in of.chunk_by(|a, b| a == b) {
+        let (run, after) = rest.split_at(same.len());
+        rest = after;
+        let layer = same.first().and_then(Option::as_deref);
         for batch in batches(run) {
             let before = batch.first().map_or(0, |(number, _)| number - 1);
             let told = |problem: Problem| Problem {

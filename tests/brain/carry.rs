@@ -109,7 +109,7 @@ fn import(bench: &mut Bench, lines: &[String]) -> (u64, u64, Vec<(u64, String)>)
     let (mut kept, mut merged, mut bad) = (0, 0, Vec::new());
     for run in numbered.chunk_by(|(_, a), (_, b)| layer_of(a) == layer_of(b)) {
         for batch in run.chunks(16) {
-            match layer_of(&batch[0].1) {
+            match layer_of(&batch[0].1).as_deref() {
                 None => {
                     let done = bench.import(batch.to_vec(), false);
                     (kept, merged) = (kept + done.kept, merged + done.merged + done.known);
@@ -126,6 +126,20 @@ fn import(bench: &mut Bench, lines: &[String]) -> (u64, u64, Vec<(u64, String)>)
     }
     bench.agent.settle();
     (kept, merged, bad)
+}
+
+/// The same JSON with the members of each object in the opposite order.
+fn reordered(value: &Value) -> String {
+    match value {
+        Value::Object(members) => {
+            let mut names: Vec<&String> = members.keys().collect();
+            names.sort_by(|a, b| b.cmp(a));
+            let members = names.into_iter().map(|name| format!("{}:{}", json!(name), reordered(&members[name])));
+            format!("{{{}}}", members.collect::<Vec<_>>().join(","))
+        }
+        Value::Array(items) => format!("[{}]", items.iter().map(reordered).collect::<Vec<_>>().join(",")),
+        other => other.to_string(),
+    }
 }
 
 /// The lines that only one of them has, for the reader of a failure.
@@ -349,4 +363,21 @@ fn what_was_met_in_many_circumstances_and_many_kinds_of_it_leave_the_room_that_l
     let known = exported.iter().filter(|line| line.contains("\"part\":\"events\"")).count();
     assert_eq!(known, 601, "all of them");
     assert_eq!(bench.say("touch the stove").actions[0].status, "asked", "what hurt isn't among those that went");
+}
+
+#[test]
+fn lines_whose_members_another_program_has_put_into_another_order_come_back_too() {
+    let mut bench = lived();
+    let lines = exported(&mut bench, 1000);
+    let read = |lines: &[String]| -> Vec<Value> {
+        lines.iter().map(|line| serde_json::from_str(line).expect("JSON")).collect()
+    };
+    let other: Vec<String> = read(&lines).iter().map(reordered).collect();
+    assert!(lines.iter().zip(&other).all(|(before, after)| before != after), "each line is another text");
+    let mut there = newborn();
+    there.clock.advance_to(bench.clock.now());
+    let (_, _, bad) = import(&mut there, &other);
+    assert!(bad.is_empty(), "{bad:?}");
+    assert_eq!(read(&exported(&mut there, 1000)), read(&lines));
+    assert_eq!(import(&mut there, &lines), (0, lines.len() as u64, Vec::new()), "all is known");
 }

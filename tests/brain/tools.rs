@@ -1,5 +1,6 @@
 //! Tools in a whole agent: taken back, held in bounds, called by wrong names.
 
+use std::collections::BTreeSet;
 use std::fs;
 use std::ops::Bound;
 
@@ -8,6 +9,7 @@ use maxim_actors::action::tools::Reversal;
 use maxim_actors::store::StateStore;
 use maxim_bus::Trust;
 use maxim_bus::signals::outcome::{ExecutionStarted, ReversalPrepared};
+use maxim_bus::signals::powers::RestorePowers;
 use serde_json::{Value, json};
 
 use crate::common::{Bench, core_tools};
@@ -92,6 +94,25 @@ fn what_the_agent_lowered_holds_for_its_hands_and_its_gate() {
     bench.crash();
     bench.say("please create a file a.txt with the text one");
     assert!(!bench.folder.path().join("a.txt").exists(), "it holds over a crash");
+}
+
+#[test]
+fn what_happens_is_remembered_with_the_mode_that_is_in_force() {
+    let mut bench = Bench::new();
+    let before = bench.say("switch to passive mode").turn;
+    let lowered = bench.say("what is 6 * 7?").turn;
+    bench.crash();
+    let over = bench.say("what is 7 * 8?").turn;
+    bench.ask("autonomy", RestorePowers { by: "anna".into() });
+    bench.agent.settle();
+    let restored = bench.say("what is 8 * 9?").turn;
+    let mut in_mode = |mode: &str| -> BTreeSet<String> {
+        let found = bench.inquire("memory_recall", json!({"mode": mode, "limit": 20}));
+        let found = found["results"].as_array().cloned().unwrap_or_default();
+        found.iter().filter_map(|one| Some(one["id"].as_str()?.to_owned())).collect()
+    };
+    assert_eq!(in_mode("passive"), BTreeSet::from([lowered, over].map(|turn| turn.to_string())));
+    assert_eq!(in_mode("active"), BTreeSet::from([before, restored].map(|turn| turn.to_string())));
 }
 
 #[test]

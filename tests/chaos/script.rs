@@ -6,6 +6,7 @@ use std::sync::Arc;
 use maxim::agent::Part;
 use maxim_actors::effectors::channels::Submission;
 use maxim_actors::effectors::door::Door;
+use maxim_bus::mode::Mode;
 use maxim_bus::signals::approval::code_of;
 use maxim_bus::signals::body::MovementSensed;
 use maxim_bus::signals::concepts::{
@@ -23,13 +24,13 @@ use maxim_bus::signals::numbers::{
 use maxim_bus::signals::outbox::{ChangeOutbox, OutboxWish};
 use maxim_bus::signals::outcome::{ExecutionStarted, OutcomeDoubted};
 use maxim_bus::signals::percept::PainKind;
-use maxim_bus::signals::powers::{ReportPowers, RestorePowers};
+use maxim_bus::signals::powers::{ModeLowered, ReportPowers, RestorePowers};
 use maxim_bus::signals::promotion::Promote;
 use maxim_bus::signals::recall::PhaseLocked;
 use maxim_bus::signals::scene::{Detection, Observed};
 use maxim_bus::signals::skill::{ExecutesWithLearned, GoalWord, MotorProgram, ProgramForgotten, ProgramLearned};
 use maxim_bus::signals::strain::BodyStrained;
-use maxim_bus::signals::thought::{Mind, TurnEnded};
+use maxim_bus::signals::thought::{Mind, SurveyTurns, TurnEnded};
 use maxim_bus::signals::working_memory::SurveyWorkingMemory;
 use maxim_bus::units::Confidence;
 use maxim_bus::{RegionName, Signal, Trust};
@@ -294,6 +295,10 @@ fn practise(live: &Live) {
     say(&door, "body", BodyStrained { intensity: None, action: None, kind: PainKind::Thrashing, place, reason });
     let gone = vec![("concept-1".to_owned(), MemoryRef::new(Layer::Hippocampus, "tide".to_owned()))];
     say(&door, "cross_layer_graph", SourcesRemoved { gone });
+    for to in [Some(Mode::Passive), None] {
+        say(&door, "autonomy", ModeLowered { to });
+    }
+    say(&door, "hippocampus", SurveyTurns { turns: vec![door.fresh_id()] });
     for is_held in [true, false] {
         door.tell_change(RegionChanged { region: "cerebellum".into(), is_held, why: String::new() });
     }

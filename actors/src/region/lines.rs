@@ -1,6 +1,10 @@
 //! Lines of JSON from outside, and what is wrong with one, in words.
 
-use serde::de::{DeserializeOwned, IgnoredAny};
+use std::fmt;
+
+use serde::Deserializer as _;
+use serde::de::{DeserializeOwned, IgnoredAny, MapAccess, Visitor};
+use serde_json::value::RawValue;
 use serde_json::{Error, Map, Value};
 
 /// Reads a line that holds one object.
@@ -18,6 +22,34 @@ pub fn object_in<T: DeserializeOwned>(line: &str) -> Result<T, String> {
         Ok(_) => told(&error),
         Err(error) => told(&error),
     })
+}
+
+/// A member of the object in a line, wherever it stands in it; none where the line holds no object, or not that member.
+pub fn member<'l>(line: &'l str, name: &str) -> Option<&'l RawValue> {
+    struct Seek<'n>(&'n str);
+    impl<'l> Visitor<'l> for Seek<'_> {
+        type Value = Option<&'l RawValue>;
+
+        fn expecting(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+            formatter.write_str("an object")
+        }
+
+        fn visit_map<M: MapAccess<'l>>(self, mut members: M) -> Result<Self::Value, M::Error> {
+            let mut found = None;
+            while let Some(key) = members.next_key::<String>()? {
+                if found.is_none() && key == self.0 {
+                    found = Some(members.next_value()?);
+                } else {
+                    members.next_value::<IgnoredAny>()?;
+                }
+            }
+            Ok(found)
+        }
+    }
+    // Most lines don't hold its name at all, and aren't read for it.
+    let quoted = format!("\"{name}\"");
+    line.contains(&quoted).then_some(())?;
+    serde_json::Deserializer::from_str(line).deserialize_map(Seek(name)).ok()?
 }
 
 /// Reads the members of an object.

@@ -39,7 +39,7 @@ pub use pulse::Pulse;
 pub use records::{Listed, Record, RecordView, Unreadable, end_of};
 pub use remembering::{Entry, Law, Remembers, RemembersInState, StatePart, StatePuts, Took, layer_of, part};
 pub use seat::{DeadLetter, InputRecord, Recorded, Seat, Step, Tap, decision_hash, key_hash, state_of, woken_by};
-pub use sources::Sources;
+pub use sources::{FewSources, Sources, source_hash, source_hashes};
 pub use stepper::{EffectorStepper, RegionStepper, Stepper};
 pub use supervision::{Placement, Restart, Supervision, SupervisionSettings, Ward};
 pub use waiting::{Questions, Waiting};

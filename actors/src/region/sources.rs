@@ -1,7 +1,8 @@
 //! What something was learned from, in a room that keeps it only for as long as it rests on something.
 
-use std::collections::VecDeque;
+use std::collections::{BTreeSet, VecDeque};
 
+use maxim_bus::hash::StableHash;
 use maxim_bus::signals::concepts::RecordsRemoved;
 use serde::{Deserialize, Serialize};
 
@@ -70,6 +71,58 @@ impl Sources {
     }
 }
 
+/// Episodes that are named; of what was met in more of them nobody knows any more which they all were.
+const FEW: usize = 4;
+/// Stands for one that a person had forgotten.
+const FORGOTTEN: u64 = 0;
+
+/// The episodes of all times that something was met, while they are few: for words and values, of which there are many.
+/// By hashes, since nothing is asked of them but whether one is gone; in no order of their own, so that the same times
+/// give the same.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(transparent)]
+pub struct FewSources(Vec<u64>);
+
+/// How an episode is named there: never 0, and small enough for every program that reads JSON.
+pub fn source_hash(episode: &str) -> u64 {
+    (StableHash::default().add_long(episode.as_bytes()).get() >> 11) | 1
+}
+
+/// How the episodes of a removal are named.
+pub fn source_hashes(removed: &RecordsRemoved) -> BTreeSet<u64> {
+    removed.ids.iter().map(|id| source_hash(id)).collect()
+}
+
+impl FewSources {
+    /// It was met once more, in this episode; `before`: how many times it had been.
+    pub fn note(&mut self, episode: &str, before: u32) {
+        if self.0.len() != before as usize || self.0.len() >= FEW || episode.is_empty() {
+            self.0.clear();
+            return;
+        }
+        self.0.push(source_hash(episode));
+        self.0.sort_unstable();
+    }
+
+    pub fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+
+    pub fn names(&self, gone: &BTreeSet<u64>) -> bool {
+        self.0.iter().any(|source| gone.contains(source))
+    }
+
+    /// A person had these forgotten; true when it was met in nothing else.
+    pub fn forget(&mut self, gone: &BTreeSet<u64>) -> bool {
+        if !self.names(gone) {
+            return false;
+        }
+        self.0.iter_mut().filter(|source| gone.contains(source)).for_each(|source| *source = FORGOTTEN);
+        self.0.sort_unstable();
+        self.0.iter().all(|source| *source == FORGOTTEN)
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use maxim_bus::signals::concepts::Layer;
@@ -98,5 +151,26 @@ mod tests {
         let mut older: Sources = serde_json::from_str("{}").expect("one of before");
         older.note("a", 2);
         assert!(!older.let_go(&gone("a", true)), "nobody knows what it rested on before");
+    }
+
+    #[test]
+    fn what_few_episodes_had_goes_with_the_last_of_them_and_what_many_had_stays() {
+        let of = |ids: &[&str]| {
+            let mut sources = FewSources::default();
+            (0..).zip(ids).for_each(|(before, id)| sources.note(id, before));
+            sources
+        };
+        let gone = |ids: &[&str]| ids.iter().map(|id| source_hash(id)).collect::<BTreeSet<u64>>();
+        assert_eq!(of(&["a", "b"]), of(&["b", "a"]), "their order says nothing");
+        let mut two = of(&["a", "b"]);
+        assert!(!two.forget(&gone(&["a", "c"])) && !two.forget(&gone(&["a"])), "b is left");
+        two.note("d", 2);
+        assert!(!two.forget(&gone(&["b"])) && two.forget(&gone(&["d"])));
+        assert!(of(&["a", "a"]).forget(&gone(&["a"])));
+        let all = ["a", "b", "c", "d", "e"];
+        assert!(of(&all[..4]).forget(&gone(&all)) && !of(&all).forget(&gone(&all)));
+        let mut older = FewSources::default();
+        older.note("a", 3);
+        assert!(!older.forget(&gone(&["a"])), "nobody knows where it was met before");
     }
 }

@@ -118,6 +118,9 @@ pub struct RhythmsDiscovered {
     pub rhythms: Vec<Json>,
     /// Events that were looked at.
     pub events: usize,
+    /// The earliest of them; what came before isn't known any more, where there was anything.
+    #[serde(default)]
+    pub since: Option<Timestamp>,
 }
 
 /// Asks the sense of the brain's own health to look at its rooms.

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
-use crate::mode::Powers;
+use crate::mode::{Mode, Powers};
 use crate::signal;
 use crate::signal::Query;
 
@@ -42,7 +42,15 @@ pub struct PowersReported {
     pub off: BTreeMap<String, String>,
 }
 
+/// The agent has lowered its mode, or a person has given it back. For whoever notes in which mode something happened.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ModeLowered {
+    /// Nothing: what is configured is in force again.
+    pub to: Option<Mode>,
+}
+
 signal! {
+    ModeLowered: Gate, Lossless;
     ReportPowers: Anywhere, Transient;
     RestorePowers: Anywhere, Transient;
     PowersReported: Anywhere, Transient;

@@ -283,6 +283,9 @@ pub struct EpisodeStored {
     pub complete: bool,
     pub reasons: Vec<String>,
     pub salience: Salience,
+    /// The episode that it repeats: nothing new is remembered.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub repeats: Option<String>,
 }
 
 /// A result went otherwise than expected.

@@ -7,6 +7,7 @@ use super::intent::Alternative;
 use crate::hash::StableHash;
 use crate::ids::MessageId;
 use crate::signal;
+use crate::signal::Query;
 use crate::units::Confidence;
 
 /// Who thought it.
@@ -236,11 +237,29 @@ pub struct TurnEnded {
     pub decided: Option<String>,
 }
 
+/// Asks which of these turns are still under way.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct SurveyTurns {
+    pub turns: Vec<MessageId>,
+}
+
+/// Those that are: they will end.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct TurnsSurveyed {
+    pub open: Vec<MessageId>,
+}
+
 signal! {
+    SurveyTurns: Anywhere, Transient;
+    TurnsSurveyed: Anywhere, Transient;
     Thought: Deliberation, Lossless;
     Deliberate: Deliberation, Lossless;
     ModelProposal: Deliberation, Lossless;
     ModelCall: Anywhere, Transient;
     ModelReply: Anywhere, Lossless;
     TurnEnded: Deliberation, Lossless;
+}
+
+impl Query for SurveyTurns {
+    type Answer = TurnsSurveyed;
 }

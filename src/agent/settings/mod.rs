@@ -292,7 +292,7 @@ impl AgentSettings {
             },
             hippocampus: HippocampusSettings {
                 zone: zone.clone(),
-                mode: mode.as_str().into(),
+                mode,
                 run: format!("{boot:016x}"),
                 encoder: Arc::clone(&encoder),
                 asks_meaning,
@@ -433,7 +433,7 @@ impl AgentSettings {
                 alpha: memory.nac_alpha,
                 kinds_max: settings.nucleus_accumbens.kinds_max as usize,
                 law: laws.prediction,
-                mode: mode.as_str().into(),
+                mode,
                 zone: agent.zone(),
                 encoder,
             },

@@ -458,8 +458,9 @@ impl Hears<VerdictForeseen> for Introspector {
 
 impl Hears<RhythmsDiscovered> for Introspector {
     fn hear(&self, answer: &RhythmsDiscovered, pulse: &mut Pulse<'_, Self>) {
-        let RhythmsDiscovered { rhythms, events } = answer;
-        self.reported(RHYTHMS, json!({ "rhythms": rhythms, "rhythm_events": events }), pulse);
+        let RhythmsDiscovered { rhythms, events, since } = answer;
+        let report = json!({ "rhythms": rhythms, "rhythm_events": events, "rhythm_since": since });
+        self.reported(RHYTHMS, report, pulse);
     }
 }
 

@@ -1,7 +1,7 @@
 //! The index: which tools fit a goal, by their words, their meaning, and what they served before.
 
 use std::cell::{OnceCell, RefCell};
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::sync::Arc;
 
 use super::catalog::{ToolText, is_plainer};
@@ -118,16 +118,22 @@ impl ToolIndex {
     }
 
     /// What is kept of a tool's successes with one more of them, and what becomes of the sample.
-    pub fn with_success(&self, goal: &Goal, tool: &str) -> (Learned, Option<(u64, Sampled)>, Option<u64>) {
+    /// `turn`: in which one, where that is known.
+    pub fn with_success(&self, goal: &Goal, tool: &str, turn: &str) -> (Learned, Option<(u64, Sampled)>, Option<u64>) {
         let mut learned = self.learned.get(tool).cloned().unwrap_or_default();
-        learned.add(goal, self.encoder.id());
-        let (sampled, leaves) = self.sample.with(goal, tool);
+        learned.add(goal, turn, self.encoder.id());
+        let (sampled, leaves) = self.sample.with(goal, tool, turn);
         (learned, sampled, leaves)
     }
 
     /// The tool served the goal.
     pub fn learn(&mut self, goal: &Goal, tool: &str) {
-        let (learned, sampled, leaves) = self.with_success(goal, tool);
+        self.learn_in(goal, tool, "");
+    }
+
+    /// The tool served the goal in this turn.
+    pub(super) fn learn_in(&mut self, goal: &Goal, tool: &str, turn: &str) {
+        let (learned, sampled, leaves) = self.with_success(goal, tool, turn);
         self.restore(tool.to_owned(), learned);
         if let Some(key) = leaves {
             self.sample.remove(key);
@@ -161,6 +167,23 @@ impl ToolIndex {
     pub(super) fn forget_sampled(&mut self, key: u64) {
         self.sample.remove(key);
         self.calibration.take();
+    }
+
+    /// What is kept of the tools that served a goal of these turns, without the words that no other goal had.
+    pub(super) fn words_without(&self, gone: &BTreeSet<u64>) -> Vec<(String, Learned)> {
+        let left = |(tool, learned): (&String, &Learned)| Some((tool.clone(), learned.without(gone)?));
+        self.learned.iter().filter_map(left).collect()
+    }
+
+    /// The goals of the sample that stood in these turns, and whether they stood in no other.
+    pub(super) fn sampled_in(&self, gone: &BTreeSet<u64>) -> Vec<(u64, Sampled, bool)> {
+        let named = self.sample.by_key().filter(|(_, sampled)| sampled.of.names(gone));
+        let left = named.map(|(key, sampled)| {
+            let mut sampled = sampled.clone();
+            let is_spent = sampled.of.forget(gone);
+            (key, sampled, is_spent)
+        });
+        left.collect()
     }
 
     /// All tools, best first; equal ones by name.

@@ -1,11 +1,12 @@
 //! What successes leave behind: counts and sums, the same in any order.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use serde::{Deserialize, Serialize};
 
 use super::catalog::words;
 use crate::language::{Encoder, EncoderId, Stems};
+use crate::region::FewSources;
 
 /// Steps of a vector's number from 0 to 1. Whole numbers add up to the same in any order.
 const STEPS: f32 = 4096.0;
@@ -53,6 +54,9 @@ pub struct Learned {
     pub successes: u32,
     /// Goals by word; of the words of one stem the plainest.
     pub words: BTreeMap<String, u32>,
+    /// The turns of words that few goals had.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub of: BTreeMap<String, FewSources>,
     /// Sum of the goals' vectors, in steps.
     pub sum: Vec<i32>,
     /// The encoder of the sum.
@@ -60,11 +64,15 @@ pub struct Learned {
 }
 
 impl Learned {
-    pub(super) fn add(&mut self, goal: &Goal, encoder: &EncoderId) {
+    pub(super) fn add(&mut self, goal: &Goal, turn: &str, encoder: &EncoderId) {
         self.successes = self.successes.saturating_add(1);
         for word in goal.words.values() {
-            *self.words.entry(word.clone()).or_default() += 1;
+            let count = self.words.entry(word.clone()).or_default();
+            let of = self.of.entry(word.clone()).or_default();
+            of.note(turn, *count);
+            *count += 1;
         }
+        self.of.retain(|_, of| !of.is_empty());
         if self.encoder.as_ref() != Some(encoder) {
             // Sums of another encoder mean nothing to this one.
             self.sum = vec![0; goal.vector.len()];
@@ -73,6 +81,22 @@ impl Learned {
         for (sum, step) in self.sum.iter_mut().zip(&goal.vector) {
             *sum = sum.saturating_add(*step);
         }
+    }
+
+    /// Words of goals that a person has forgotten, and of no others, go; none where there are none.
+    pub(super) fn without(&self, gone: &BTreeSet<u64>) -> Option<Self> {
+        if !self.of.values().any(|of| of.names(gone)) {
+            return None;
+        }
+        let mut left = self.clone();
+        left.of.retain(|word, of| {
+            let is_spent = of.forget(gone);
+            if is_spent {
+                left.words.remove(word);
+            }
+            !is_spent
+        });
+        Some(left)
     }
 
     pub(super) fn direction(&self) -> impl Iterator<Item = f64> + '_ {
@@ -91,11 +115,14 @@ pub struct Sample {
 pub struct Sampled {
     pub goal: String,
     pub used: BTreeMap<String, u32>,
+    /// Its turns, while they are few.
+    #[serde(default, skip_serializing_if = "FewSources::is_empty")]
+    pub of: FewSources,
 }
 
 impl Sample {
     /// The goal with one more success, if it is in the sample, and the key that leaves it.
-    pub(super) fn with(&self, goal: &Goal, tool: &str) -> (Option<(u64, Sampled)>, Option<u64>) {
+    pub(super) fn with(&self, goal: &Goal, tool: &str, turn: &str) -> (Option<(u64, Sampled)>, Option<u64>) {
         let key = goal.key();
         let known = self.goals.get(&key);
         let full = known.is_none() && self.goals.len() >= super::law::SAMPLE;
@@ -103,7 +130,9 @@ impl Sample {
         if full && last.is_some_and(|last| key > last) {
             return (None, None);
         }
-        let mut sampled = known.cloned().unwrap_or(Sampled { goal: goal.text.clone(), used: BTreeMap::new() });
+        let new = || Sampled { goal: goal.text.clone(), used: BTreeMap::new(), of: FewSources::default() };
+        let mut sampled = known.cloned().unwrap_or_else(new);
+        sampled.of.note(turn, sampled.used.values().sum());
         *sampled.used.entry(tool.to_owned()).or_default() += 1;
         (Some((key, sampled)), last.filter(|_| full))
     }
@@ -118,5 +147,9 @@ impl Sample {
 
     pub(super) fn iter(&self) -> impl Iterator<Item = &Sampled> {
         self.goals.values()
+    }
+
+    pub(super) fn by_key(&self) -> impl Iterator<Item = (u64, &Sampled)> {
+        self.goals.iter().map(|(key, sampled)| (*key, sampled))
     }
 }

@@ -3,12 +3,15 @@
 //! Biology: affordances, competing in premotor cortex before one is chosen (Cisek 2007).
 //! Law: see `index.rs`; a tool that succeeded serves its turn's goal, once a turn; failures change nothing, and outsiders
 //! teach nothing.
-//! Remembers: for each tool its successes by word and meaning, and 256 past goals, as records. Forgets: nothing of counts.
+//! Remembers: for each tool its successes by word and meaning, and 256 past goals, as records. Forgets: the words and goals
+//! of what a person had forgotten, where no other turn had them; nothing of counts, and of sums, which say no word.
 //! Down: results wait; the prompt shows tools without a ranking.
 
+use std::cell::RefCell;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
+use maxim_bus::signals::concepts::{Layer, RecordsRemoved};
 use maxim_bus::signals::intent::Intent;
 use maxim_bus::signals::layers::{ExportRecords, ImportRecords, RecordsExported, RecordsImported};
 use maxim_bus::signals::outcome::ToolResult;
@@ -21,7 +24,7 @@ use super::remembering::Recalled;
 use super::{Learned, Sampled, ToolIndex, ToolText};
 use crate::action::executor::RESPOND;
 use crate::language::{Encoder, estimated_tokens};
-use crate::region::{Card, Hears, Pulse, RecordView, Region};
+use crate::region::{Card, Hears, Pulse, RecordView, Region, source_hashes};
 use crate::wiring;
 
 /// Goals of open turns at most; the oldest leave.
@@ -40,8 +43,9 @@ pub struct ToolIndexSettings {
 pub struct ToolIndexRoom {
     open: BTreeMap<MessageId, OpenGoal>,
     pub(super) successes: u64,
+    /// None until it is asked for after something was forgotten: it is made from what is left.
     #[serde(skip)]
-    index: Option<ToolIndex>,
+    index: RefCell<Option<ToolIndex>>,
 }
 
 /// What a turn is about, and the tools that it counted for.
@@ -56,10 +60,11 @@ pub enum ToolIndexEvent {
     GoalNoted { turn: MessageId, goal: String },
     Served { turn: MessageId, goal: String, tool: String },
     Recalled(Box<Recalled>),
+    LetGo { turns: Vec<String> },
 }
 
 wiring!(ToolIndexRoom {
-    hears: [Intent, ToolResult, RankTools, ReportStats, ExportRecords, ImportRecords],
+    hears: [Intent, ToolResult, RecordsRemoved, RankTools, ReportStats, ExportRecords, ImportRecords],
     back: [],
     emits: [ToolsRanked, StatsReported, RecordsExported, RecordsImported],
 });
@@ -84,9 +89,9 @@ impl Region for ToolIndexRoom {
             ToolIndexEvent::Served { turn, goal, tool } => {
                 self.successes += 1;
                 // Before it is woken, its records hold this already.
-                if let Some(index) = &mut self.index {
+                if let Some(index) = self.index.get_mut() {
                     let goal = index.goal(&goal);
-                    index.learn(&goal, &tool);
+                    index.learn_in(&goal, &tool, &turn.to_string());
                 }
                 if let Some(open) = self.open.get_mut(&turn) {
                     open.served.insert(tool);
@@ -94,14 +99,24 @@ impl Region for ToolIndexRoom {
             }
             ToolIndexEvent::Recalled(recalled) => {
                 self.successes = self.successes.max(recalled.successes);
-                if let Some(index) = &mut self.index {
+                if let Some(index) = self.index.get_mut() {
                     recalled.put(index);
                 }
+            }
+            ToolIndexEvent::LetGo { turns } => {
+                self.open.retain(|turn, _| !turns.contains(&turn.to_string()));
+                *self.index.get_mut() = None;
             }
         }
     }
 
     fn wake(&mut self, records: &RecordView<'_>, settings: &ToolIndexSettings) {
+        *self.index.get_mut() = Some(Self::made_of(records, settings));
+    }
+}
+
+impl ToolIndexRoom {
+    fn made_of(records: &RecordView<'_>, settings: &ToolIndexSettings) -> ToolIndex {
         let mut index = ToolIndex::new(&settings.catalog, Arc::clone(&settings.encoder), estimated_tokens);
         for (key, bytes) in records.prefixed(LEARNED.as_bytes(), usize::MAX) {
             let tool = String::from_utf8_lossy(&key[LEARNED.len()..]).into_owned();
@@ -116,7 +131,13 @@ impl Region for ToolIndexRoom {
                 index.restore_sampled(key, sampled);
             }
         }
-        self.index = Some(index);
+        index
+    }
+
+    /// Makes the index where something was forgotten since it was last asked for, and shows it.
+    fn with_index<T>(&self, pulse: &Pulse<'_, Self>, see: impl FnOnce(&ToolIndex) -> T) -> T {
+        let mut index = self.index.borrow_mut();
+        see(index.get_or_insert_with(|| Self::made_of(pulse.records(), pulse.settings())))
     }
 }
 
@@ -136,13 +157,15 @@ impl Hears<Intent> for ToolIndexRoom {
 
 impl Hears<ToolResult> for ToolIndexRoom {
     fn hear(&self, result: &ToolResult, pulse: &mut Pulse<'_, Self>) {
-        let (Some(open), Some(index)) = (self.open.get(&result.turn), &self.index) else { return };
+        let Some(open) = self.open.get(&result.turn) else { return };
         let (turn, tool) = (result.turn, result.tool.clone());
-        if result.success != Some(true) || tool == RESPOND || !index.knows(&tool) || open.served.contains(&tool) {
+        if result.success != Some(true) || tool == RESPOND || open.served.contains(&tool) {
             return;
         }
-        let goal = index.goal(&open.goal);
-        let (learned, sampled, leaves) = index.with_success(&goal, &tool);
+        let learned = self.with_index(pulse, |index| {
+            index.knows(&tool).then(|| index.with_success(&index.goal(&open.goal), &tool, &turn.to_string()))
+        });
+        let Some((learned, sampled, leaves)) = learned else { return };
         pulse.put(format!("{LEARNED}{tool}"), &learned);
         if let Some(key) = leaves {
             pulse.remove(sampled_key(key));
@@ -154,10 +177,29 @@ impl Hears<ToolResult> for ToolIndexRoom {
     }
 }
 
+impl Hears<RecordsRemoved> for ToolIndexRoom {
+    fn hear(&self, removed: &RecordsRemoved, pulse: &mut Pulse<'_, Self>) {
+        if !removed.forgotten || removed.layer != Layer::Hippocampus {
+            return; // what sleep let go has taught
+        }
+        let gone = source_hashes(removed);
+        let (tools, goals) = self.with_index(pulse, |index| (index.words_without(&gone), index.sampled_in(&gone)));
+        for (tool, learned) in tools {
+            pulse.put(format!("{LEARNED}{tool}"), &learned);
+        }
+        for (key, sampled, is_spent) in goals {
+            match is_spent {
+                true => pulse.remove(sampled_key(key)),
+                false => pulse.put(sampled_key(key), &sampled),
+            }
+        }
+        pulse.keep_gone(ToolIndexEvent::LetGo { turns: removed.ids.clone() }, true);
+    }
+}
+
 impl Hears<RankTools> for ToolIndexRoom {
     fn hear(&self, asked: &RankTools, pulse: &mut Pulse<'_, Self>) {
-        let Some(index) = &self.index else { return };
-        let ranking = index.rank(&index.goal(&asked.goal));
+        let ranking = self.with_index(pulse, |index| index.rank(&index.goal(&asked.goal)));
         let tools = ranking.tools.into_iter().map(|tool| (tool.name, tool.score)).collect();
         let shown = u32::try_from(ranking.shown).unwrap_or(u32::MAX);
         pulse.reply(ToolsRanked { turn: asked.turn, tools, shown, successes: self.successes });
@@ -258,5 +300,39 @@ mod tests {
         rig.crash();
         assert_eq!(rig.state_hash(), hash);
         assert_eq!(best(&mut rig, goal), (other.to_owned(), 3));
+    }
+
+    #[test]
+    fn words_that_only_a_forgotten_turn_had_leave_and_the_ranking_forgets_them() {
+        let mut rig = rig();
+        let (secret, other) = ("prepare the quokka report", "prepare the morning report now");
+        use_tool(&mut rig, secret, "glob", true, Trust::Owner);
+        use_tool(&mut rig, other, "glob", true, Trust::Owner);
+        let turn = |goal: &str| MessageId::from_parts(goal.len() as u64, "glob".len() as u128).to_string();
+        let removed =
+            |goal: &str, forgotten| RecordsRemoved { layer: Layer::Hippocampus, ids: vec![turn(goal)], forgotten };
+        let held = |rig: &Rig<ToolIndexRoom>| {
+            let records = rig.records().prefixed(b"", usize::MAX);
+            let records: String =
+                records.iter().map(|(_, bytes)| String::from_utf8_lossy(bytes).into_owned()).collect();
+            records + &serde_json::to_string(rig.region()).expect("a state")
+        };
+        rig.send(removed(secret, false));
+        assert!(held(&rig).contains("quokka"), "what sleep let go has taught");
+        let words = |rig: &mut Rig<ToolIndexRoom>| {
+            rig.send(RankTools { turn: MessageId::from_parts(1, 1), goal: "quokka".into() });
+            let ranked = rig.heard::<ToolsRanked>().pop().expect("an answer").tools;
+            ranked.into_iter().find(|(tool, _)| tool == "glob").expect("ranked").1
+        };
+        let learned = words(&mut rig);
+        rig.send(removed(secret, true));
+        let left = held(&rig);
+        assert!(!left.contains("quokka") && left.contains("morning") && left.contains("report"), "{left}");
+        let forgotten = words(&mut rig);
+        assert!(forgotten < learned, "{forgotten} after {learned}");
+        rig.crash();
+        assert_eq!(words(&mut rig), forgotten);
+        rig.send(removed(other, true));
+        assert!(!held(&rig).contains("report"), "it stood in nothing else");
     }
 }

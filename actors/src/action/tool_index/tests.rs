@@ -86,7 +86,7 @@ fn what_was_kept_of_it_makes_it_again() {
     let mut kept = (std::collections::BTreeMap::new(), std::collections::BTreeMap::new());
     for n in 0..300 {
         let goal = index.goal(&format!("warm the rolls for guest {n}"));
-        let (learned, sampled, leaves) = index.with_success(&goal, "oven");
+        let (learned, sampled, leaves) = index.with_success(&goal, "oven", "");
         index.learn(&goal, "oven");
         kept.0.insert("oven".to_owned(), learned);
         leaves.map(|key| kept.1.remove(&key));

@@ -31,7 +31,7 @@ use maxim_bus::signals::recall::{
 use maxim_bus::signals::scene::SceneNoticed;
 use maxim_bus::signals::skill::{MotorProgram, ProgramForgotten, ProgramLearned};
 use maxim_bus::signals::sleep::{SleepEnded, SleepEntered};
-use maxim_bus::signals::thought::{Deliberate, Mind, ModelProposal, Thought, TurnEnded};
+use maxim_bus::signals::thought::{Deliberate, Mind, ModelProposal, SurveyTurns, Thought, TurnEnded, TurnsSurveyed};
 use maxim_bus::{MessageId, RegionName, Stage, Trust};
 use serde::{Deserialize, Serialize};
 use serde_json::{Value as Json, json};
@@ -123,6 +123,7 @@ wiring!(Habit {
         EnergyChanged,
         SleepEntered,
         SleepEnded,
+        SurveyTurns,
     ],
     back: [ToolResult, OutcomeDoubted, IntentRefused, ProgramLearned, ProgramForgotten, MannerLearned],
     emits: [
@@ -140,6 +141,7 @@ wiring!(Habit {
         ForeseeVerdict,
         OpportunitySensed,
         ActChosen,
+        TurnsSurveyed,
     ],
 });
 
@@ -390,6 +392,13 @@ impl Habit {
         let thought = Thought { turn: turn.id, mind: turn.mind, text: plan.thought, confidence: plan.confidence };
         pulse.emit_trusted(turn.id, turn.trust, thought);
         self.go_on(turn, pulse);
+    }
+}
+
+impl Hears<SurveyTurns> for Habit {
+    fn hear(&self, asked: &SurveyTurns, pulse: &mut Pulse<'_, Self>) {
+        let open = asked.turns.iter().filter(|turn| self.turns.contains_key(turn)).copied().collect();
+        pulse.reply(TurnsSurveyed { open });
     }
 }
 

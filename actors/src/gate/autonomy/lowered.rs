@@ -47,10 +47,15 @@ impl Lowered {
         self.workdir = change.workdir.clone().or_else(|| self.workdir.take());
     }
 
+    /// The mode that it was lowered to, if it was.
+    pub fn mode(&self) -> Option<Mode> {
+        self.mode
+    }
+
     /// What is left of all that is allowed.
     pub fn of(&self, whole: &Powers) -> Powers {
         Powers {
-            mode: self.mode.map_or(whole.mode, |mode| mode.min(whole.mode)),
+            mode: whole.mode.lowered_to(self.mode),
             autonomy: self.autonomy.map_or(whole.autonomy, |level| level.min(whole.autonomy)),
             web: whole.web && !self.web_off,
             workdir: self.workdir.clone().or_else(|| whole.workdir.clone()),

@@ -23,7 +23,7 @@ use maxim_bus::signals::body::MovementSensed;
 use maxim_bus::signals::bridges::{Counsel, Counsels, EscalationCounselled, goal_kind};
 use maxim_bus::signals::intent::{Escalation, Intent, IntentPermitted, IntentRefused, Refusal};
 use maxim_bus::signals::outcome::ToolResult;
-use maxim_bus::signals::powers::{PowersReported, ReportPowers, RestorePowers};
+use maxim_bus::signals::powers::{ModeLowered, PowersReported, ReportPowers, RestorePowers};
 use maxim_bus::signals::scene::SceneNoticed;
 use maxim_bus::signals::skill::RUN_PROGRAM;
 use maxim_bus::signals::thought::{Mind, ModelProposal};
@@ -98,7 +98,7 @@ pub enum AutonomyEvent {
 wiring!(Autonomy {
     hears: [ModelProposal, Intent, ReportPowers, RestorePowers, SceneNoticed],
     back: [ToolResult, EscalationCounselled, MovementSensed],
-    emits: [IntentPermitted, IntentRefused, PowersReported],
+    emits: [IntentPermitted, IntentRefused, PowersReported, ModeLowered],
 });
 
 impl Region for Autonomy {
@@ -355,6 +355,9 @@ impl Hears<RestorePowers> for Autonomy {
             return;
         }
         pulse.keep(AutonomyEvent::Restored);
+        if self.lowered.mode().is_some() {
+            pulse.emit(ModeLowered { to: None });
+        }
         let report = self.report(&Lowered::default(), pulse.now(), pulse.settings());
         pulse.reply(report);
     }
@@ -367,6 +370,11 @@ impl Hears<ToolResult> for Autonomy {
             Resolved::Unknown { .. } => result.tool.as_str(),
         };
         if let Some(change) = Lowered::by(tool, result) {
+            let mut lowered = self.lowered.clone();
+            lowered.add(&change);
+            if lowered.mode() != self.lowered.mode() {
+                pulse.emit(ModeLowered { to: lowered.mode() });
+            }
             pulse.keep(AutonomyEvent::Lowered(change));
         }
         if pulse.settings().uncounted.contains(&result.tool) {
@@ -524,6 +532,7 @@ mod tests {
         let mut rig: Rig<Autonomy> = Rig::new(settings(AutonomyLevel::Autonomous), |bus, probe| {
             ear::<IntentPermitted>(bus, probe);
             ear::<PowersReported>(bus, probe);
+            ear::<ModeLowered>(bus, probe);
         });
         assert_eq!(powers(&mut rig), Powers::whole());
         rig.send(result("mode_switch", json!({"mode": "passive", "was": "singularity"})));
@@ -535,8 +544,12 @@ mod tests {
         let now = powers(&mut rig);
         assert_eq!((now.mode, now.web, now.autonomy), (Mode::Passive, false, AutonomyLevel::Supervised));
         rig.send(RestorePowers { by: "anna".into() });
-        let told = rig.heard::<PowersReported>().remove(0);
-        assert_eq!((told.powers, told.lowered.len()), (Powers::whole(), 3));
+        let told = rig.heard_all();
+        let modes = told.iter().filter_map(|envelope| envelope.get::<ModeLowered>());
+        let modes: Vec<Option<Mode>> = modes.map(|lowered| lowered.to).collect();
+        let told = told.iter().find_map(|envelope| envelope.get::<PowersReported>()).expect("told");
+        assert_eq!((told.powers.clone(), told.lowered.len()), (Powers::whole(), 3));
+        assert_eq!(modes, [None]);
         assert_eq!(powers(&mut rig), Powers::whole());
     }
 

@@ -2,6 +2,7 @@
 
 use jiff::Timestamp;
 use maxim_bus::Provenance;
+use maxim_bus::mode::Mode;
 use serde::{Deserialize, Serialize};
 
 use super::cues::{Around, Present};
@@ -18,6 +19,7 @@ pub enum NacEvent {
     Recalled(Box<Recalled>),
     Imported(Imported),
     Pursuing(Pursuing),
+    Confined(Confined),
     Around(Around),
     Lessons(Lessons),
     Written(Written),
@@ -58,6 +60,13 @@ pub struct Forgotten {
 #[serde(deny_unknown_fields)]
 pub struct Pursuing {
     pub(super) pursued: Option<String>,
+}
+
+/// Another mode is in force.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Confined {
+    pub(super) confined: Option<Mode>,
 }
 
 /// What was learned from, whole: applying it again gives the same links.

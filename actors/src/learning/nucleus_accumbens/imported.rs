@@ -19,12 +19,13 @@ use crate::region::{Hears, Pulse};
 
 fn observed(act: &EndedAct, pulse: &Pulse<'_, NucleusAccumbens>) -> Observed {
     let settings = pulse.settings();
-    let mode = act.mode.as_ref().unwrap_or(&settings.mode);
+    // What was done elsewhere was done in no mode that the agent has lowered itself to here.
+    let mode = act.mode.clone().unwrap_or_else(|| settings.mode.as_str().to_owned());
     Observed {
         kind: EventKind::of(&act.tool, &act.params),
         outcome: OutcomeKind::of_success(Some(act.success)),
-        mode: mode.clone(),
-        circumstances: Circumstances::of(&act.params, mode, act.goal.as_deref(), act.at, &settings.zone).into_pairs(),
+        circumstances: Circumstances::of(&act.params, &mode, act.goal.as_deref(), act.at, &settings.zone).into_pairs(),
+        mode,
         around: Vec::new(),
         delay_s: None,
         episode: act.episode.clone(),

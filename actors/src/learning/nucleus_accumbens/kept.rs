@@ -4,6 +4,8 @@
 use maxim_bus::hash::StableHash;
 use serde::{Deserialize, Serialize};
 
+use crate::region::FewSources;
+
 use super::model::{ConditionCount, ContextCondition, EventRecord, LinkTable};
 
 /// Prefix of what is small of each kind.
@@ -49,20 +51,21 @@ impl Learned {
     }
 }
 
-/// Value, observations, strength.
-type Row = (String, u32, f64);
+/// Value, observations, strength, and where it was there.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+struct Row(String, u32, f64, #[serde(default, skip_serializing_if = "FewSources::is_empty")] FewSources);
 
 /// The circumstances of a kind and of each of its links, in their order, field by field.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct KeptConditions(Vec<Vec<(String, Vec<Row>)>>);
 
 fn rows(conditions: &ContextCondition) -> Vec<(String, Vec<Row>)> {
-    let row = |count: &ConditionCount| (count.value.clone(), count.observations, count.strength);
+    let row = |count: &ConditionCount| Row(count.value.clone(), count.observations, count.strength, count.of.clone());
     conditions.0.iter().map(|(field, counts)| (field.clone(), counts.iter().map(row).collect())).collect()
 }
 
 fn conditions(rows: Vec<(String, Vec<Row>)>) -> ContextCondition {
-    let count = |(value, observations, strength)| ConditionCount { value, observations, strength };
+    let count = |Row(value, observations, strength, of)| ConditionCount { value, observations, strength, of };
     ContextCondition(rows.into_iter().map(|(field, rows)| (field, rows.into_iter().map(count).collect())).collect())
 }
 
@@ -93,6 +96,7 @@ pub fn small(event: &EventRecord) -> EventRecord {
         episodes: link.episodes.clone(),
         conditions: ContextCondition::default(),
         provenance: link.provenance,
+        forgotten: link.forgotten,
     });
     EventRecord {
         kind: event.kind.clone(),

@@ -1,6 +1,6 @@
 //! Causal links: what kind of event led to what kind of outcome, when, and how surely.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use jiff::Timestamp;
@@ -12,6 +12,7 @@ use super::delay::DelayQuantiles;
 use super::event::{EventKind, OutcomeKind};
 use super::law::{ALPHA, PredictionLaw, learn_together, value_of};
 use super::series::OutcomeSeries;
+use crate::region::{FewSources, source_hash};
 use maxim_bus::Provenance;
 
 /// Episodes that a link remembers by id, the newest.
@@ -31,6 +32,9 @@ pub struct ConditionCount {
     pub observations: u32,
     /// Strength learned in this condition alone, −1 to 1.
     pub strength: f64,
+    /// Where it was there, while that was rarely.
+    #[serde(default, skip_serializing_if = "FewSources::is_empty")]
+    pub of: FewSources,
 }
 
 /// Conditions by context field, each the most observed values first come, first kept.
@@ -51,8 +55,19 @@ impl ContextCondition {
         self.field(field).iter().find(|count| count.value == value)
     }
 
-    fn observe(&mut self, situation: Situation, target: f64, alpha: f64) {
-        for (field, value) in situation {
+    /// Whether a value was there in one of these episodes.
+    pub(super) fn names(&self, gone: &BTreeSet<u64>) -> bool {
+        self.0.values().flatten().any(|count| count.of.names(gone))
+    }
+
+    /// Values that were there only in what a person has forgotten go.
+    fn forget(&mut self, gone: &BTreeSet<u64>) {
+        self.0.values_mut().for_each(|counts| counts.retain_mut(|count| !count.of.forget(gone)));
+        self.0.retain(|_, counts| !counts.is_empty());
+    }
+
+    fn observe(&mut self, seen: &Observation, target: f64, alpha: f64) {
+        for (field, value) in seen.context {
             if !self.0.contains_key(*field) {
                 if self.0.len() >= MOST_FIELDS {
                     continue;
@@ -68,10 +83,16 @@ impl ContextCondition {
                 {
                     counts.remove(least);
                 }
-                counts.push(ConditionCount { value: (*value).to_string(), observations: 0, strength: 0.0 });
+                counts.push(ConditionCount {
+                    value: (*value).to_string(),
+                    observations: 0,
+                    strength: 0.0,
+                    of: FewSources::default(),
+                });
                 counts.len() - 1
             });
             let count = &mut counts[known];
+            count.of.note(seen.episode.unwrap_or_default(), count.observations);
             count.observations = count.observations.saturating_add(1);
             count.strength += alpha * (target - count.strength);
         }
@@ -94,6 +115,14 @@ pub struct CausalLink {
     /// Contexts in which this outcome came.
     pub conditions: ContextCondition,
     pub provenance: Provenance,
+    /// Of its observations, those that a person had forgotten.
+    #[serde(default, skip_serializing_if = "is_none_of_them")]
+    pub forgotten: u32,
+}
+
+#[allow(clippy::trivially_copy_pass_by_ref)] // serde's signature
+fn is_none_of_them(count: &u32) -> bool {
+    *count == 0
 }
 
 /// Everything learned of one kind of event.
@@ -122,6 +151,28 @@ pub struct EventRecord {
 impl EventRecord {
     pub fn value(&self) -> Value {
         value_of(self.strength)
+    }
+
+    /// Whether one of these episodes stands in its circumstances or beside what was around.
+    pub(super) fn names(&self, gone: &BTreeSet<u64>) -> bool {
+        self.conditions.names(gone)
+            || self.around.names(gone)
+            || self.links.iter().any(|link| link.conditions.names(gone))
+    }
+
+    /// A person had these episodes forgotten: what stood in nothing else goes. True when it knows nothing else at all.
+    pub(super) fn forget(&mut self, ids: &BTreeSet<&str>) -> bool {
+        let gone: BTreeSet<u64> = ids.iter().map(|id| source_hash(id)).collect();
+        self.conditions.forget(&gone);
+        self.around.forget(&gone);
+        self.links.retain_mut(|link| {
+            link.conditions.forget(&gone);
+            let before = link.episodes.len();
+            link.episodes.retain(|episode| !ids.contains(&**episode));
+            link.forgotten += (before - link.episodes.len()) as u32;
+            link.forgotten < link.observations
+        });
+        self.links.is_empty()
     }
 }
 
@@ -280,7 +331,7 @@ impl LinkTable {
         record.observations = record.observations.saturating_add(1);
         record.last = record.last.max(seen.at);
         record.strength += alpha * (target - record.strength);
-        record.conditions.observe(seen.context, target, alpha);
+        record.conditions.observe(seen, target, alpha);
         record.observe_link(seen, error / 2.0, alpha);
         let confidence = self.law.confidence(record.observations);
         let value = value_of(self.sum(&key, seen.cues, seen.around));
@@ -328,7 +379,7 @@ fn learn_cues(
         }
     }
     for ((name, _), (strength, _)) in seen.around.iter().zip(&strengths[present.len()..]) {
-        around.set(name, *strength);
+        around.learn(name, *strength, seen);
     }
     error
 }
@@ -362,6 +413,7 @@ impl EventRecord {
                     episodes: Vec::new(),
                     conditions: ContextCondition::default(),
                     provenance: seen.provenance,
+                    forgotten: 0,
                 };
                 self.links.insert(at, link);
                 at
@@ -374,7 +426,7 @@ impl EventRecord {
         link.observations = link.observations.saturating_add(1);
         link.last = link.last.max(seen.at);
         link.last_rpe = rpe;
-        link.conditions.observe(seen.context, seen.outcome.reinforcement.target(), alpha);
+        link.conditions.observe(seen, seen.outcome.reinforcement.target(), alpha);
         if let Some(delay) = seen.delay {
             link.delay.observe(delay);
         }

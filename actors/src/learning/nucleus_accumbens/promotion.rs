@@ -10,6 +10,7 @@ use maxim_bus::units::Confidence;
 use super::law::{PredictionLaw, Reinforcement};
 use super::model::{CausalLink, EventRecord, LinkTable};
 use super::region::NucleusAccumbens;
+use super::series::OutcomeSeries;
 use crate::memory::anterior_temporal_lobe::relations::{CAUSES, PREDICTS, PROPERTY_OF};
 use crate::region::{Hears, Pulse, Region};
 
@@ -65,11 +66,17 @@ fn announced<'a>(links: &'a LinkTable, asked: &'a OfferCandidates) -> impl Itera
     };
     let cues = links.records().map(|(_, record)| record).filter(often);
     cues.flat_map(|record| {
-        record.around.strong(ANNOUNCES).filter_map(|(thing, strength)| announces(record, thing, strength, links.law()))
+        let strong = record.around.strong(ANNOUNCES);
+        strong.filter_map(|(thing, strength, series)| announces(record, thing, (strength, series), links.law()))
     })
 }
 
-fn announces(record: &EventRecord, thing: &str, strength: f64, law: &PredictionLaw) -> Option<PromotionCandidate> {
+fn announces(
+    record: &EventRecord,
+    thing: &str,
+    (strength, beside): (f64, OutcomeSeries),
+    law: &PredictionLaw,
+) -> Option<PromotionCandidate> {
     let (wanted, category, end) = match strength > 0.0 {
         true => (Reinforcement::Good, "good pattern", "works"),
         false => (Reinforcement::Bad, "bad pattern", "goes wrong"),
@@ -94,8 +101,8 @@ fn announces(record: &EventRecord, thing: &str, strength: f64, law: &PredictionL
             coupling: None,
         }],
         sources: vec![MemoryRef::new(Layer::Nac, format!("{} -> {outcome}", record.kind.key()))],
-        // What announces both ends alternates with them: the series says nothing of it.
-        series: Vec::new(),
+        // How the act went beside the thing: how it went at all may well look like chance, and the thing tells which it will be.
+        series: beside.of(wanted),
     })
 }
 

@@ -5,8 +5,8 @@
 //! their conditions (`circumstances.rs`).
 //! Remembers: of each kind of event a record of its links, their delays and episodes, and one of their circumstances
 //! (`kept.rs`); what was learned since a kind's records were written waits in the root, so that a kind that is met often is
-//! written once for many lessons. Forgets: by unlearning, the kinds beyond the most that it may know, and by name the
-//! episodes that are gone.
+//! written once for many lessons. Forgets: by unlearning, the kinds beyond the most that it may know, by name the
+//! episodes that are gone, and what a person had forgotten (`forgetting.rs`).
 //! Down: nothing is learned meanwhile, outcomes wait; predictions are a missing section.
 
 use std::cell::{Ref, RefCell};
@@ -15,12 +15,14 @@ use std::sync::Arc;
 
 use jiff::Timestamp;
 use jiff::tz::TimeZone;
+use maxim_bus::mode::Mode;
 use maxim_bus::signals::concepts::{KnowledgeRecalled, RecallKnowledge, RecordsRemoved};
 use maxim_bus::signals::goal::GoalChanged;
 use maxim_bus::signals::introspection::{LinksListed, ListLinks};
 use maxim_bus::signals::layers::{ExportRecords, HurtRecalled, ImportRecords, RecordsExported, RecordsImported};
 use maxim_bus::signals::outbox::{DeliveryEnded, OutboxState};
 use maxim_bus::signals::outcome::ToolResult;
+use maxim_bus::signals::powers::ModeLowered;
 use maxim_bus::signals::promotion::{CandidatesOffered, OfferCandidates};
 use maxim_bus::signals::recall::{
     EpisodesCaptured, OutcomesPredicted, PredictOutcomes, PredictionErrorSensed, ReportStats, Reward, StatsReported,
@@ -35,7 +37,7 @@ use super::alike::Phrases;
 use super::circumstances::Circumstances;
 use super::cues::{Around, CueStrengths};
 use super::event::{EventKind, OutcomeKind};
-use super::events::{Forgotten, Imported, Lessons, NacEvent, Observed, Pursuing, Written};
+use super::events::{Confined, Forgotten, Imported, Lessons, NacEvent, Observed, Pursuing, Written};
 use super::kept::{KINDS, KeptConditions, Learned, conditions_key, kind_key, small};
 use super::known::Known;
 use super::law::{PredictionLaw, Reinforcement, value_of};
@@ -52,8 +54,8 @@ use crate::wiring;
 pub struct NacSettings {
     /// Learning rate α; 0 to 1. Default 0.14.
     pub alpha: f64,
-    /// The mode that experience is made in.
-    pub mode: String,
+    /// The mode that experience is made in, unless a lower one is in force.
+    pub mode: Mode,
     /// Local time zone of the body.
     pub zone: TimeZone,
     /// Tells which kinds of events are called alike.
@@ -80,6 +82,9 @@ pub struct NucleusAccumbens {
     /// What is pursued at present.
     #[serde(default)]
     goal: Option<String>,
+    /// The mode that the agent has lowered itself to.
+    #[serde(default)]
+    lowered: Option<Mode>,
     /// What the senses report of the place.
     #[serde(default)]
     around: Around,
@@ -94,6 +99,7 @@ wiring!(NucleusAccumbens {
         ToolResult,
         DeliveryEnded,
         GoalChanged,
+        ModeLowered,
         SceneNoticed,
         EpisodesCaptured,
         RecordsRemoved,
@@ -154,6 +160,7 @@ impl Region for NucleusAccumbens {
                 }
             }
             NacEvent::Pursuing(Pursuing { pursued }) => self.goal = pursued,
+            NacEvent::Confined(Confined { confined }) => self.lowered = confined,
             NacEvent::Around(around) => self.around = around,
         }
     }
@@ -223,6 +230,11 @@ impl NucleusAccumbens {
 
     pub(super) fn known(&self) -> Ref<'_, Known> {
         self.known.borrow()
+    }
+
+    /// The lessons that wait: their kinds and episodes.
+    pub(super) fn waiting(&self) -> impl Iterator<Item = (&str, &str)> {
+        self.waiting.iter().flat_map(|(key, lessons)| lessons.iter().map(|one| (key.as_str(), one.episode.as_str())))
     }
 
     pub(super) fn around(&self) -> &Around {
@@ -296,10 +308,16 @@ struct Lesson<'a> {
 }
 
 impl NucleusAccumbens {
+    /// The mode that is in force.
+    pub(super) fn mode(&self, pulse: &Pulse<'_, Self>) -> Mode {
+        pulse.settings().mode.lowered_to(self.lowered)
+    }
+
     /// Those of now.
     fn circumstances(&self, params: &Map<String, Json>, pulse: &Pulse<'_, Self>) -> Circumstances {
-        let NacSettings { mode, zone, .. } = pulse.settings();
-        Circumstances::of(params, mode, self.goal.as_deref(), pulse.now(), zone)
+        let mode = self.mode(pulse);
+        let zone = &pulse.settings().zone;
+        Circumstances::of(params, mode.as_str(), self.goal.as_deref(), pulse.now(), zone)
     }
 
     fn learn(&self, lesson: Lesson<'_>, pulse: &mut Pulse<'_, Self>) {
@@ -313,7 +331,7 @@ impl NucleusAccumbens {
         let event = Observed {
             kind,
             outcome,
-            mode: pulse.settings().mode.clone(),
+            mode: self.mode(pulse).as_str().to_owned(),
             circumstances: self.circumstances(&params, pulse).into_pairs(),
             around: before.map(|record| &record.around).unwrap_or(&CueStrengths::default()).choose(present),
             delay_s: Some(delay_s),
@@ -433,6 +451,12 @@ impl Hears<PredictOutcomes> for NucleusAccumbens {
             links: predicted.links.into_iter().map(|link| format!("{} -> {}", link.event, link.outcome)).collect(),
             episodes: predicted.episodes.iter().map(|id| id.to_string()).collect(),
         });
+    }
+}
+
+impl Hears<ModeLowered> for NucleusAccumbens {
+    fn hear(&self, lowered: &ModeLowered, pulse: &mut Pulse<'_, Self>) {
+        pulse.keep(NacEvent::Confined(Confined { confined: lowered.to }));
     }
 }
 

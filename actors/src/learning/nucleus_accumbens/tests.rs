@@ -2,8 +2,10 @@ use std::sync::Arc;
 
 use jiff::tz::TimeZone;
 use jiff::{SignedDuration, Timestamp};
+use maxim_bus::mode::Mode;
 use maxim_bus::signals::concepts::{Layer, RecordsRemoved};
 use maxim_bus::signals::outcome::ToolResult;
+use maxim_bus::signals::powers::ModeLowered;
 use maxim_bus::signals::recall::{EndedAct, EpisodesCaptured, OutcomesPredicted, PredictOutcomes};
 use serde_json::{Map, Value as Json, json};
 
@@ -22,7 +24,7 @@ use maxim_bus::{Clock, Provenance};
 fn settings(kinds_max: usize) -> NacSettings {
     NacSettings {
         alpha: 0.14,
-        mode: "active".into(),
+        mode: maxim_bus::mode::Mode::Active,
         zone: TimeZone::UTC,
         encoder: Arc::new(TokenTable::embedded()),
         kinds_max,
@@ -248,4 +250,122 @@ fn a_reward_teaches_how_good_it_was() {
         let found = value(tool);
         assert!((found - expected).abs() < 0.01, "{tool}: {found}");
     }
+}
+
+fn removed(ids: &[&str], forgotten: bool) -> RecordsRemoved {
+    let ids = ids.iter().map(|id| (*id).to_owned()).collect();
+    RecordsRemoved { layer: Layer::Hippocampus, ids, forgotten }
+}
+
+/// All that the room keeps, as text: records, root and the events since.
+fn kept(room: &Rig<NucleusAccumbens>) -> String {
+    let state = room.store().recover(NucleusAccumbens::NAME).expect("read");
+    let records = room.records().prefixed(b"", usize::MAX).into_iter().map(|(_, bytes)| bytes);
+    let all: Vec<Vec<u8>> = state.root.into_iter().chain(state.events).chain(records).collect();
+    all.iter().map(|bytes| String::from_utf8_lossy(bytes).into_owned() + "\n").collect()
+}
+
+#[test]
+fn words_that_only_a_forgotten_episode_had_go_and_what_sleep_let_go_has_taught() {
+    let act = |n: usize, path: &str, words: &str| EndedAct {
+        params: json!({"path": path, "content": words}).as_object().expect("an object").clone(),
+        tool: "write_file".into(),
+        episode: format!("w{n}"),
+        goal: Some(format!("write {words}")),
+        ..act(n, 1)
+    };
+    let once = EndedAct { tool: "once_only".into(), episode: "once".into(), ..act(9, "o.txt", "bandicoot") };
+    let mut room = room(2_000);
+    let lived = [act(1, "a.txt", "quokka"), act(2, "b.txt", "wombat"), act(3, "b.txt", "lamp"), once];
+    room.send(EpisodesCaptured { ended: lived.to_vec(), ..EpisodesCaptured::default() });
+    // So many more that the kind's lessons are written, and that its link names none of these any more.
+    let more: Vec<EndedAct> = (100..700).map(|n| act(n, "c.txt", "stone")).collect();
+    for some in more.chunks(300) {
+        room.send(EpisodesCaptured { ended: some.to_vec(), ..EpisodesCaptured::default() });
+    }
+    for restarted in [false, true] {
+        assert!(["quokka", "wombat", "lamp", "bandicoot"].iter().all(|word| kept(&room).contains(word)));
+        if !restarted {
+            room.crash();
+        }
+    }
+    let said = |room: &mut Rig<NucleusAccumbens>| {
+        room.send(PredictOutcomes {
+            tool_name: "write_file".into(),
+            params: json!({"path": "c.txt", "content": "stone"}),
+            context: json!({}),
+            include_all_outcomes: true,
+        });
+        let told = room.heard::<OutcomesPredicted>().remove(0);
+        (told.value, told.confidence, told.observations)
+    };
+    let before = said(&mut room);
+    room.send(removed(&["w1", "once"], false));
+    assert!(kept(&room).contains("quokka") && kept(&room).contains("bandicoot"), "what sleep let go has taught");
+    room.send(removed(&["w2"], true));
+    for crashed in [false, true] {
+        if crashed {
+            room.crash();
+        }
+        let left = kept(&room);
+        assert!(!left.contains("wombat") && left.contains("lamp") && left.contains("b.txt"), "{left}");
+        assert_eq!(said(&mut room), before, "what it taught of the act stays");
+    }
+    room.send(removed(&["w3"], true));
+    let left = kept(&room);
+    assert!(!left.contains("lamp") && !left.contains("b.txt"), "the place stood in nothing else: {left}");
+}
+
+#[test]
+fn a_kind_of_event_that_was_met_only_in_what_is_forgotten_is_unknown_again() {
+    let mut room = room(2_000);
+    let one = |episode: &str| EndedAct { tool: "juggle".into(), episode: episode.into(), ..act(1, 1) };
+    room.send(EpisodesCaptured { ended: vec![one("a"), one("b")], ..EpisodesCaptured::default() });
+    let is_known = |room: &mut Rig<NucleusAccumbens>| {
+        let params = serde_json::Value::Object(one("a").params);
+        let (tool_name, context) = ("juggle".into(), json!({}));
+        room.send(PredictOutcomes { tool_name, params, context, include_all_outcomes: true });
+        room.heard::<OutcomesPredicted>().remove(0).known
+    };
+    room.send(removed(&["a"], true));
+    assert!(is_known(&mut room), "it was met in another");
+    room.send(removed(&["b"], true));
+    for crashed in [false, true] {
+        if crashed {
+            room.crash();
+        }
+        assert!(!is_known(&mut room));
+        assert!(!kept(&room).contains("juggle"));
+    }
+}
+
+#[test]
+fn what_is_learned_is_learned_of_the_mode_that_was_in_force() {
+    let mut room = room(2_000);
+    let id = maxim_bus::MessageId::from_parts(1, 1);
+    let learn = |room: &mut Rig<NucleusAccumbens>, tool: &str| {
+        room.send(ToolResult {
+            action: id,
+            intent: id,
+            turn: id,
+            tool: tool.into(),
+            params: json!({}),
+            success: Some(true),
+            output: Json::Null,
+            error: None,
+            failure: None,
+            duration_us: 1,
+            side_effects: vec![],
+            reward: None,
+        });
+        let links = room.region().links();
+        let modes = links.record(tool).expect("learned").conditions.field("mode").to_vec();
+        modes.into_iter().map(|count| count.value).collect::<Vec<_>>()
+    };
+    assert_eq!(learn(&mut room, "wave"), ["active"]);
+    room.send(ModeLowered { to: Some(Mode::Passive) });
+    room.crash();
+    assert_eq!(learn(&mut room, "nod"), ["passive"]);
+    room.send(ModeLowered { to: None });
+    assert_eq!(learn(&mut room, "bow"), ["active"]);
 }

@@ -197,7 +197,7 @@ impl<'a> Lesson<'a> {
     fn take_evidence(&mut self, number: u32, memory: &mut SemanticMemory, lesson: &ConceptLesson) -> u32 {
         let mut evidence = 0;
         for source in &lesson.sources {
-            if memory.sources.contains(source) || memory.sources.len() >= MOST_SOURCES {
+            if memory.rests_on(source) || memory.sources.len() >= MOST_SOURCES {
                 continue;
             }
             memory.sources.push(source.clone());
@@ -205,16 +205,14 @@ impl<'a> Lesson<'a> {
             self.cross_edges.extend(edges_to(number, source));
             self.cross_edges.extend(computed_from(source, &memory.sources));
         }
-        if let Some(passage) = &lesson.passage {
-            let known = memory.passages.iter().any(|known| {
-                known.document == passage.document && (known.place == passage.place || known.text == passage.text)
-            });
-            if !known && memory.passages.len() < MOST_PASSAGES {
-                let mut passage = passage.clone();
-                passage.text = clipped(&passage.text, LONGEST_TEXT);
-                memory.passages.push(passage);
-                evidence += 1;
-            }
+        if let Some(passage) = &lesson.passage
+            && !memory.rests_on_passage(passage)
+            && memory.passages.len() < MOST_PASSAGES
+        {
+            let mut passage = passage.clone();
+            passage.text = clipped(&passage.text, LONGEST_TEXT);
+            memory.passages.push(passage);
+            evidence += 1;
         }
         evidence
     }

@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use jiff::{SignedDuration, Timestamp};
 use maxim_bus::Trust;
+use maxim_bus::hash::StableHash;
 use maxim_bus::signals::concepts::{ConceptProvenance, MemoryRef, SourcePassage};
 use maxim_bus::units::Confidence;
 use serde::{Deserialize, Serialize};
@@ -119,6 +120,31 @@ pub struct SemanticMemory {
     pub relations: Vec<Relation>,
     #[serde(default, skip_serializing_if = "is_false")]
     pub compressed: bool,
+    /// Evidence that was counted and isn't named any more since it was compressed, a [`mark`] each.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub counted: String,
+}
+
+/// Letters of a mark.
+const MARK: usize = 6;
+/// Marks that a concept keeps, the newest. Its confidence has long reached its most by then.
+const MOST_MARKS: usize = 256;
+
+/// How a piece of evidence is known again: 24 bits of a hash.
+fn mark(of: &[&str]) -> String {
+    let hash = of.iter().fold(StableHash::default(), |hash, part| hash.add_long(part.as_bytes()));
+    format!("{:06x}", hash.get() >> 40)
+}
+
+fn mark_of_source(source: &MemoryRef) -> String {
+    mark(&[&format!("{:?}", source.layer), &source.id])
+}
+
+/// By where it stands, and by what it says where that is known: a document that has changed says the same in another place.
+fn marks_of_passage(passage: &SourcePassage) -> impl Iterator<Item = String> {
+    let said = clipped(&passage.text, LONGEST_TEXT);
+    let said = (!said.is_empty()).then(|| mark(&["said", &passage.document, &said]));
+    said.into_iter().chain([mark(&["place", &passage.document, &passage.place])])
 }
 
 #[allow(clippy::trivially_copy_pass_by_ref)] // serde's signature
@@ -155,6 +181,7 @@ impl SemanticMemory {
             reinforcements: 0,
             relations: Vec::new(),
             compressed: false,
+            counted: String::new(),
         }
     }
 
@@ -186,9 +213,32 @@ impl SemanticMemory {
         }
     }
 
+    fn has_counted(&self, mark: &str) -> bool {
+        self.counted.as_bytes().chunks(MARK).any(|known| known == mark.as_bytes())
+    }
+
+    /// One piece of evidence counts once.
+    pub fn rests_on(&self, source: &MemoryRef) -> bool {
+        self.sources.contains(source) || self.has_counted(&mark_of_source(source))
+    }
+
+    /// The same, of a passage of a document.
+    pub fn rests_on_passage(&self, passage: &SourcePassage) -> bool {
+        let known = |known: &SourcePassage| {
+            known.document == passage.document && (known.place == passage.place || known.text == passage.text)
+        };
+        self.passages.iter().any(known) || marks_of_passage(passage).any(|mark| self.has_counted(&mark))
+    }
+
     /// Loses detail; identity, counts and relations stay.
     pub fn shrink_to(&mut self, small: CompressedSemantic) {
         let CompressedSemantic { definition, properties, sources, passages } = small;
+        let let_go = self.sources.iter().filter(|source| !sources.contains(source)).map(mark_of_source);
+        let marks: Vec<String> = let_go.chain(self.passages.iter().flat_map(marks_of_passage)).collect();
+        for mark in marks.iter().filter(|mark| !self.has_counted(mark)).collect::<Vec<_>>() {
+            self.counted.push_str(mark);
+        }
+        self.counted.drain(..self.counted.len().saturating_sub(MOST_MARKS * MARK));
         (self.definition, self.properties, self.sources, self.passages) = (definition, properties, sources, passages);
         self.compressed = true;
     }
@@ -239,7 +289,8 @@ mod tests {
         let at = Timestamp::UNIX_EPOCH;
         let mut memory = SemanticMemory::new(1, "coffee mug", "container", at);
         memory.definition = "long ".repeat(200);
-        memory.sources = (0..50).map(|n| MemoryRef::new(Layer::Hippocampus, format!("e{n}"))).collect();
+        let episode = |n: u32| MemoryRef::new(Layer::Hippocampus, format!("01941f29-7c00-7000-8000-0000000000{n:02}"));
+        memory.sources = (0..50).map(episode).collect();
         memory.relations =
             vec![Relation { kind: "IS_A".into(), to: 2, weight: 1.0, evidence: 1, phase: None, coupling: None }];
         memory.reinforcements = 9;
@@ -250,6 +301,7 @@ mod tests {
         let after = serde_json::to_vec(&memory).expect("plain data").len();
         assert!(after * 4 < before, "{after} of {before} bytes");
         assert_eq!((memory.name.as_str(), memory.reinforcements, memory.relations.len()), ("coffee mug", 9, 1));
+        assert!((0..50).all(|n| memory.rests_on(&episode(n))) && !memory.rests_on(&episode(50)));
         memory.long_term = true;
         assert!(!memory.is_due(at + CONSOLIDATION_AGE, CONSOLIDATION_AGE));
     }

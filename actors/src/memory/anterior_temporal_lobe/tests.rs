@@ -381,6 +381,36 @@ fn what_nobody_asked_for_is_compressed_or_pruned_after_a_month_unless_pinned() {
 }
 
 #[test]
+fn evidence_that_a_compressed_concept_names_no_more_counts_once() {
+    let mut rig = rig();
+    let long = "It is described at length. ".repeat(30);
+    let taught = || {
+        let episodes = ["e1", "e2", "e3", "e4", "e5", "e6", "e7"];
+        ConceptLesson { definition: Some(long.clone()), ..lesson("anchor", "", &episodes) }
+    };
+    let text = "# Harbour\n\nAn anchor is a weight.\n".to_owned();
+    let part = IngestDocument { document: "harbour.md".into(), markdown: true, text, passages_before: 0 };
+    learn(&mut rig, vec![taught()]);
+    rig.send(part.clone());
+    let before = find(&mut rig, named("anchor")).remove(0).reinforcements;
+    assert_eq!(before, 8, "seven episodes and a passage");
+    for _ in 0..2 {
+        rig.pass(Duration::from_secs(30 * 86_400));
+        rig.send(ConsolidateLayer { step: 16 });
+        assert!(find(&mut rig, named("anchor"))[0].compressed);
+        rig.crash();
+        learn(&mut rig, vec![taught()]);
+        rig.send(part.clone());
+        // The same words stand elsewhere in it by now.
+        let moved = "# Quay\n\nAn anchor is a weight.\n".to_owned();
+        rig.send(IngestDocument { text: moved, ..part.clone() });
+        assert_eq!(find(&mut rig, named("anchor"))[0].reinforcements, before, "the same evidence");
+    }
+    learn(&mut rig, vec![lesson("anchor", "", &["e8"])]);
+    assert_eq!(find(&mut rig, named("anchor"))[0].reinforcements, before + 1, "new evidence");
+}
+
+#[test]
 fn concepts_are_exported_and_come_back_in_another_brain() {
     let mut rig = rig();
     learn(&mut rig, vec![with(lesson("mug", "object", &["e1"]), "IS_A", "container"), lesson("lamp", "", &["e2"])]);

@@ -2,7 +2,9 @@
 
 use maxim_bus::MessageId;
 use maxim_bus::Trust as BusTrust;
+use maxim_bus::signals::goal::GoalChanged;
 use maxim_bus::signals::percept::{Disposition, SalientPercept};
+use maxim_bus::signals::powers::ModeLowered;
 use maxim_bus::signals::recall::EpisodeStored;
 use maxim_bus::signals::similarity::{self, Situation, SituationsStored};
 
@@ -80,7 +82,7 @@ impl Hears<SalientPercept> for Hippocampus {
         episode.perception.people.clone_from(&percept.people);
         episode.perception.source.clone_from(&percept.source);
         episode.perception.heard = percept.heard;
-        episode.context.mode = Some(pulse.settings().mode.clone());
+        episode.context.mode = Some(pulse.settings().mode.lowered_to(self.lowered).as_str().to_owned());
         episode.context.goal.clone_from(&self.goal);
         episode.salience = salient.salience;
         episode.novelty = salient.novelty;
@@ -107,6 +109,21 @@ impl Hears<SalientPercept> for Hippocampus {
     }
 }
 
+impl Hears<GoalChanged> for Hippocampus {
+    /// Another goal is pursued: the next moment belongs to it.
+    fn hear(&self, changed: &GoalChanged, pulse: &mut Pulse<'_, Self>) {
+        if changed.active != self.goal {
+            pulse.keep(HippocampusEvent::GoalSet { goal: changed.active.clone() });
+        }
+    }
+}
+
+impl Hears<ModeLowered> for Hippocampus {
+    fn hear(&self, lowered: &ModeLowered, pulse: &mut Pulse<'_, Self>) {
+        pulse.keep(HippocampusEvent::ModeLowered { to: lowered.to });
+    }
+}
+
 /// The document that a moment is kept as, and the episode there.
 pub(super) type Kept = (u32, EpisodicMemory);
 
@@ -119,17 +136,19 @@ impl Hippocampus {
         pulse: &mut Pulse<'_, Self>,
     ) -> Kept {
         let reasons = episode.reasons.iter().map(|reason| format!("{reason:?}")).collect();
-        let stored = EpisodeStored {
+        let mut stored = EpisodeStored {
             episode: episode.id.clone(),
             at: pulse.now(),
             complete: false,
             reasons,
             salience: episode.salience,
+            repeats: None,
         };
         let kept = if let Some((document, mut old)) = self.repeated(&episode, pulse) {
             merge_observation(&mut old, &episode);
             pulse.put(episode_key(document), &old);
             put_repeat(document, &episode.id, pulse);
+            stored.repeats = Some(old.id.clone());
             pulse.keep(HippocampusEvent::Merged { document, turn: Some(turn), episode: Box::new(old.clone()) });
             (document, old)
         } else {

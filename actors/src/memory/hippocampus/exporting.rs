@@ -10,7 +10,7 @@ use super::edges::{BLOCK, Edge, read_block, read_row};
 use super::import::{Links, NamedEdge, WholeLine};
 use super::linking::{block_key, edge_key};
 use super::region::{EPISODES, episode_key, repeats_key};
-use crate::region::{RecordView, Unreadable, end_of};
+use crate::region::{RecordView, Unreadable, end_of, lines};
 
 /// A page of an export.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -72,10 +72,12 @@ fn number_of(key: &[u8]) -> Option<u32> {
     u32::from_str_radix(std::str::from_utf8(key).ok()?.strip_prefix(EPISODES)?, 16).ok()
 }
 
-/// The id of an episode, whole or compressed, which its record begins with.
+/// The id of an episode, whole or compressed, which its record begins with, unless it came in another order of members.
 fn id_of(record: &[u8]) -> Option<String> {
-    let rest = record.strip_prefix(b"{\"id\":").or_else(|| record.strip_prefix(b"["))?;
-    serde_json::Deserializer::from_slice(rest).into_iter::<String>().next()?.ok()
+    match record.strip_prefix(b"{\"id\":").or_else(|| record.strip_prefix(b"[")) {
+        Some(rest) => serde_json::Deserializer::from_slice(rest).into_iter::<String>().next()?.ok(),
+        None => serde_json::from_str(lines::member(std::str::from_utf8(record).ok()?, "id")?.get()).ok(),
+    }
 }
 
 /// The edges that episodes keep, from their sealed blocks and from what came since.

@@ -85,7 +85,7 @@ impl NamedEdge {
     }
 }
 
-/// The first member of an export's line.
+/// The member that only an export's line has.
 const EPISODE: &str = "episode";
 
 impl WholeLine {
@@ -97,8 +97,7 @@ impl WholeLine {
 
     /// Nothing for a line of another kind.
     pub fn parse(line: &str) -> Option<Result<Self, BadLine>> {
-        let member = line.trim_start().strip_prefix('{')?.trim_start().strip_prefix('"')?;
-        member.strip_prefix(EPISODE)?.strip_prefix('"')?;
+        lines::member(line, EPISODE)?;
         Some(Self::read(line))
     }
 
@@ -216,7 +215,11 @@ mod tests {
             let line = WholeLine::write(record.as_bytes(), &links).expect("text");
             let again = parsed(&format!("  {line}\r"));
             assert_eq!(again.links.as_ref().map(|links| links.edges[0].to_edge(3)), Some(edge));
-            assert_eq!(again, WholeLine { episode: whole.clone(), record: record.clone(), links: Some(links) });
+            let links = Some(links);
+            assert_eq!(again, WholeLine { episode: whole.clone(), record: record.clone(), links: links.clone() });
+            let told = serde_json::to_string(&links).expect("plain data");
+            let sorted = parsed(&format!("{{\"links\": {told}, \"episode\": {record}}}"));
+            assert_eq!(sorted, again, "in another order");
         }
         let before = parsed(&format!("{{\"episode\":{record}}}"));
         assert_eq!(before, WholeLine { episode: whole, record, links: None }, "of an export that tells no links");

@@ -2,6 +2,7 @@
 
 mod capturing;
 pub mod compressed;
+mod cut;
 pub mod edges;
 mod evidence;
 pub mod exporting;

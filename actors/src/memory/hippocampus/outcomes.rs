@@ -8,6 +8,7 @@ use jiff::Timestamp;
 use maxim_bus::MessageId;
 use maxim_bus::signals::bridges::EpisodeLived;
 use maxim_bus::signals::intent::{IntentRefused, Refusal};
+use maxim_bus::signals::outbox::DeliveryEnded;
 use maxim_bus::signals::outcome::ToolResult;
 use maxim_bus::signals::percept::PainSignal;
 use maxim_bus::signals::recall::EpisodeStored;
@@ -233,6 +234,7 @@ impl Hippocampus {
             complete: true,
             reasons: Vec::new(),
             salience: episode.salience,
+            repeats: None,
         };
         pulse.put(episode_key(document), &episode);
         pulse.emit(SituationsStored { stored: vec![situation(&episode)], ..SituationsStored::default() });
@@ -251,7 +253,7 @@ impl Hears<ToolResult> for Hippocampus {
     /// Its words stand in the episode when the turn ends, or at once where a person allowed it after that.
     fn hear(&self, result: &ToolResult, pulse: &mut Pulse<'_, Self>) {
         let turn = result.turn;
-        if result.tool == RESPOND {
+        if self.forget_again(turn, pulse) || result.tool == RESPOND {
             return;
         }
         let is_told = is_speech(&result.tool) || pulse.settings().hearsay.contains(&result.tool);
@@ -268,6 +270,9 @@ impl Hears<ToolResult> for Hippocampus {
 impl Hears<IntentRefused> for Hippocampus {
     /// A person said no when the turn was over, or nobody said anything in time.
     fn hear(&self, refused: &IntentRefused, pulse: &mut Pulse<'_, Self>) {
+        if self.forget_again(refused.turn, pulse) {
+            return;
+        }
         let left = self.left_asked(refused.turn, pulse);
         if let Some(late) = left.and_then(|ended| with_refusal(ended, refused)) {
             self.take_end(&late, None, pulse);
@@ -277,7 +282,16 @@ impl Hears<IntentRefused> for Hippocampus {
 
 impl Hears<TurnEnded> for Hippocampus {
     fn hear(&self, ended: &TurnEnded, pulse: &mut Pulse<'_, Self>) {
-        self.take_end(ended, self.results.get(&ended.turn), pulse);
+        if !self.forget_again(ended.turn, pulse) {
+            self.take_end(ended, self.results.get(&ended.turn), pulse);
+        }
+    }
+}
+
+impl Hears<DeliveryEnded> for Hippocampus {
+    /// What became of a message is in the outbox; of one that was forgotten nothing is to be learned.
+    fn hear(&self, ended: &DeliveryEnded, pulse: &mut Pulse<'_, Self>) {
+        self.forget_again(ended.turn, pulse);
     }
 }
 

@@ -14,6 +14,7 @@ use std::sync::Arc;
 use jiff::Timestamp;
 use jiff::tz::TimeZone;
 use maxim_bus::hash::StableHash;
+use maxim_bus::mode::Mode;
 use maxim_bus::signals::associations::{AssociationsFollowed, FollowAssociations};
 use maxim_bus::signals::bridges::EpisodeLived;
 use maxim_bus::signals::concepts::{
@@ -23,8 +24,10 @@ use maxim_bus::signals::encoding::{FindMeant, MeantFound};
 use maxim_bus::signals::goal::GoalChanged;
 use maxim_bus::signals::intent::IntentRefused;
 use maxim_bus::signals::layers::{ExportRecords, ImportRecords, RecordsExported, RecordsImported};
+use maxim_bus::signals::outbox::DeliveryEnded;
 use maxim_bus::signals::outcome::ToolResult;
 use maxim_bus::signals::percept::{PainSignal, SalientPercept};
+use maxim_bus::signals::powers::ModeLowered;
 use maxim_bus::signals::recall::{
     EpisodeStored, EpisodesCaptured, EpisodesImported, EpisodesRecalled, ImportEpisodes, PredictionErrorSensed,
     RecallEpisodes, ReportStats, StatsReported,
@@ -32,10 +35,11 @@ use maxim_bus::signals::recall::{
 use maxim_bus::signals::scene::SceneNoticed;
 use maxim_bus::signals::similarity::SituationsStored;
 use maxim_bus::signals::sleep::{CompressEpisodes, EpisodesCompressed, EpisodesScored, ScoreEpisodes, SessionEnded};
-use maxim_bus::signals::thought::TurnEnded;
+use maxim_bus::signals::thought::{SurveyTurns, TurnEnded, TurnsSurveyed};
 use maxim_bus::{MessageId, RegionName, Stage};
 use serde::{Deserialize, Serialize};
 
+use super::cut::Cut;
 use super::edges::{Edge, Edges};
 use super::key_index::KeyIndex;
 use super::law::{CaptureLaw, LinkLaw};
@@ -65,8 +69,8 @@ const SEALED_ASLEEP: usize = 768;
 pub struct HippocampusSettings {
     /// Calendar days are told apart in this zone.
     pub zone: TimeZone,
-    /// The mode that episodes are marked with.
-    pub mode: String,
+    /// The mode that episodes are marked with, unless a lower one is in force.
+    pub mode: Mode,
     /// Names this run of the process.
     pub run: String,
     /// Makes the vectors of what is said.
@@ -120,6 +124,21 @@ pub struct Hippocampus {
     /// Episodes that are gone: their numbers stay empty.
     #[serde(default)]
     pub(super) gone: u32,
+    /// The run of the process that what is open belongs to.
+    #[serde(default)]
+    pub(super) run: String,
+    /// Turns that were open when another run ended.
+    #[serde(default)]
+    pub(super) cut: Option<Cut>,
+    /// What is open belongs to another run, and nobody has looked after it yet.
+    #[serde(skip)]
+    pub(super) is_cut: bool,
+    /// The mode that the agent has lowered itself to.
+    #[serde(default)]
+    pub(super) lowered: Option<Mode>,
+    /// The newest turns that a person had forgotten, by hashes of their ids: what came of them later is forgotten too.
+    #[serde(default)]
+    pub(super) forgotten: VecDeque<u64>,
     /// Uses since the last sleep, by episode.
     #[serde(default)]
     pub(super) accesses: BTreeMap<u32, Access>,
@@ -255,8 +274,19 @@ pub enum HippocampusEvent {
     Removed {
         documents: Vec<u32>,
         blocks: Vec<u32>,
+        /// The turns that a person had forgotten, by hashes of their ids.
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        turns: Vec<u64>,
     },
     Slept(Box<Round>),
+    ModeLowered {
+        to: Option<Mode>,
+    },
+    /// Another run of the process cares for what was open; none: it is settled.
+    CutShort {
+        run: String,
+        cut: Option<Cut>,
+    },
     Pondered {
         asked: MessageId,
         pondered: Box<Waiting<RecallEpisodes>>,
@@ -285,8 +315,9 @@ wiring!(Hippocampus {
         CompressEpisodes,
         ExportRecords,
         ImportRecords,
+        TurnsSurveyed,
     ],
-    back: [ToolResult, TurnEnded, IntentRefused, PredictionErrorSensed],
+    back: [ToolResult, TurnEnded, IntentRefused, ModeLowered, DeliveryEnded, PredictionErrorSensed],
     emits: [
         EpisodeStored,
         EpisodeLived,
@@ -305,6 +336,7 @@ wiring!(Hippocampus {
         RecordsRemoved,
         RecordsExported,
         RecordsImported,
+        SurveyTurns,
     ],
 });
 
@@ -407,7 +439,14 @@ impl Region for Hippocampus {
                     self.accesses.remove(document);
                 });
             }
-            HippocampusEvent::Removed { documents, blocks } => self.forget(&documents, &blocks),
+            HippocampusEvent::Removed { documents, blocks, turns } => {
+                self.forget(&documents, &blocks);
+                self.forget_turns(turns);
+            }
+            HippocampusEvent::ModeLowered { to } => self.lowered = to,
+            HippocampusEvent::CutShort { run, cut } => {
+                (self.run, self.cut, self.is_cut) = (run, cut, false);
+            }
             HippocampusEvent::Slept(round) => self.round = Some(round),
             HippocampusEvent::Pondered { asked, pondered } => {
                 self.pondered.insert(asked, pondered);
@@ -424,6 +463,7 @@ impl Region for Hippocampus {
         let indexes = self.load_indexes(&gone, records, settings);
         indexes.text.warm();
         self.indexes = Some(indexes);
+        self.is_cut = self.run != settings.run && !self.open.is_empty();
     }
 
     fn read_to_wake(&mut self, records: &RecordView<'_>, settings: &HippocampusSettings) {
@@ -433,11 +473,14 @@ impl Region for Hippocampus {
     }
 
     fn next_deadline(&self, _settings: &HippocampusSettings) -> Option<Timestamp> {
-        self.linking.due.into_iter().chain(self.merge_due()).chain(self.pondered.due()).min()
+        let own = self.linking.due.into_iter().chain(self.merge_due()).chain(self.cut_due());
+        own.chain(self.pondered.due()).min()
     }
 
     fn tick(&self, pulse: &mut Pulse<'_, Self>) {
-        if self.pondered.due().is_some_and(|due| due <= pulse.now()) {
+        if self.cut_due().is_some_and(|due| due <= pulse.now()) {
+            self.look_after_cut(pulse);
+        } else if self.pondered.due().is_some_and(|due| due <= pulse.now()) {
             self.give_up_pondering(pulse);
         } else if self.linking.due.is_some_and(|due| due <= pulse.now()) {
             self.link_some(pulse);
@@ -454,6 +497,10 @@ impl Hippocampus {
             self.open.insert(turn, document);
             self.passed.retain(|(held, _)| *held != turn);
             self.kept_goal.clone_from(&episode.context.goal);
+            // Else what was open before has yet to be looked after.
+            if !self.is_cut {
+                self.run.clone_from(&episode.run);
+            }
         }
         self.newest = Some((episode.sitting, episode.created, document));
         self.recent.push_back(Recent::of(document, episode));
@@ -530,15 +577,6 @@ pub(super) fn vector_of(episode: &EpisodicMemory, encoder: &dyn Encoder) -> Pack
 
 pub(super) fn day_of(at: Timestamp, zone: &TimeZone) -> i32 {
     day_number(at.to_zoned(zone.clone()).date())
-}
-
-impl Hears<GoalChanged> for Hippocampus {
-    /// Another goal is pursued: the next moment belongs to it.
-    fn hear(&self, changed: &GoalChanged, pulse: &mut Pulse<'_, Self>) {
-        if changed.active != self.goal {
-            pulse.keep(HippocampusEvent::GoalSet { goal: changed.active.clone() });
-        }
-    }
 }
 
 impl Hears<ReportStats> for Hippocampus {

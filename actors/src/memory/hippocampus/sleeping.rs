@@ -3,25 +3,22 @@
 
 use std::collections::BTreeMap;
 
+use jiff::Timestamp;
 use jiff::tz::TimeZone;
-use jiff::{SignedDuration, Timestamp};
 use maxim_bus::MessageId;
 use maxim_bus::signals::concepts::{Layer, RecordsRemoved};
-use maxim_bus::signals::recall::EpisodeStored;
 use maxim_bus::signals::similarity::{self, SituationsStored};
-use maxim_bus::signals::sleep::{
-    CompressEpisodes, EpisodeTally, EpisodesCompressed, EpisodesScored, ScoreEpisodes, SessionEnded,
-};
+use maxim_bus::signals::sleep::{CompressEpisodes, EpisodeTally, EpisodesCompressed, EpisodesScored, ScoreEpisodes};
 use serde::{Deserialize, Serialize};
 
 use super::compressed::{TYPICAL_BYTES, compressed};
 use super::edges::{BLOCK, documents_of};
 use super::linking::{block_key, edge_key};
-use super::model::{EpisodicMemory, Outcome};
+use super::model::EpisodicMemory;
 use super::region::{Hippocampus, HippocampusEvent, episode_key, id_key, repeats_key, vector_key};
 use super::retention::{Connections, Verdict, retention, verdict};
 use super::text_index::HELD_OPEN;
-use crate::region::{Hears, Pulse};
+use crate::region::{Hears, Pulse, source_hash};
 
 /// Episodes scored, or looked at to be let go, in one step.
 const SCORED: u32 = 128;
@@ -36,10 +33,8 @@ const GRADES: usize = 72;
 const GRADES_PER_POINT: f64 = 16.0;
 /// Episodes whose uses are remembered between two sleeps.
 const MOST_ACCESSES: usize = 1024;
-/// A turn that has been open for so long won't end any more.
-const ABANDONED: SignedDuration = SignedDuration::from_mins(30);
-/// Abandoned turns closed at once.
-const MOST_CLOSED: usize = 256;
+/// Forgotten turns that are noted.
+const MOST_FORGOTTEN: usize = 256;
 
 /// Uses of an episode since the last sleep.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -356,7 +351,8 @@ impl Hippocampus {
         blocks.sort_unstable();
         blocks.dedup();
         self.put_gone(&documents, pulse);
-        pulse.keep_gone(HippocampusEvent::Removed { documents, blocks }, forgotten);
+        let turns = if forgotten { ids.iter().map(|id| source_hash(id)).collect() } else { Vec::new() };
+        pulse.keep_gone(HippocampusEvent::Removed { documents, blocks, turns }, forgotten);
         let situations = ids.iter().map(|id| (similarity::EPISODES.to_owned(), id.clone())).collect();
         pulse.emit(SituationsStored { stored: Vec::new(), forgotten: situations });
         pulse.emit(RecordsRemoved { layer: Layer::Hippocampus, ids, forgotten });
@@ -376,6 +372,30 @@ impl Hippocampus {
         }
         self.recent.retain(|recent| !documents.contains(&recent.document));
         self.open.retain(|_, document| !documents.contains(document));
+    }
+
+    /// What was held of turns that a person had forgotten goes; they themselves are noted for a while.
+    pub(super) fn forget_turns(&mut self, turns: Vec<u64>) {
+        if turns.is_empty() {
+            return;
+        }
+        let is_gone = |turn: &MessageId| turns.contains(&source_hash(&turn.to_string()));
+        self.results.retain(|turn, _| !is_gone(turn));
+        self.asked.retain(|ended| !is_gone(&ended.turn));
+        self.forgotten.extend(turns);
+        let over = self.forgotten.len().saturating_sub(MOST_FORGOTTEN);
+        self.forgotten.drain(..over);
+    }
+
+    /// What comes of a turn that a person had forgotten before it had ended, or before a person had answered what it asked: the
+    /// rooms that learn of it too are told once more, after it. True for such a turn.
+    pub(super) fn forget_again(&self, turn: MessageId, pulse: &mut Pulse<'_, Self>) -> bool {
+        let id = turn.to_string();
+        if self.forgotten.is_empty() || !self.forgotten.contains(&source_hash(&id)) {
+            return false;
+        }
+        pulse.emit(RecordsRemoved { layer: Layer::Hippocampus, ids: vec![id], forgotten: true });
+        true
     }
 
     /// The round of this sleep, begun if it is a new one.
@@ -418,27 +438,6 @@ impl Hears<CompressEpisodes> for Hippocampus {
         pulse.reply(EpisodesCompressed { sleep: asked.sleep, tally: round.tally, done });
         if self.round.as_deref() != Some(&round) {
             pulse.keep(HippocampusEvent::Slept(Box::new(round)));
-        }
-    }
-}
-
-impl Hears<SessionEnded> for Hippocampus {
-    /// Cycles that a crash left open, and that nobody will end any more, are closed as unknown.
-    fn hear(&self, _ended: &SessionEnded, pulse: &mut Pulse<'_, Self>) {
-        let now = pulse.now();
-        for (turn, document) in self.open.iter().take(MOST_CLOSED) {
-            let Some(mut episode) = pulse.record::<EpisodicMemory>(&episode_key(*document)) else { continue };
-            if now.duration_since(episode.created) < ABANDONED {
-                continue;
-            }
-            if episode.outcome.is_none() {
-                episode.outcome = Some(Outcome::default());
-                pulse.put(episode_key(*document), &episode);
-            }
-            let (id, salience) = (episode.id.clone(), episode.salience);
-            let (document, episode) = (*document, Box::new(episode));
-            pulse.keep(HippocampusEvent::Completed { document, turn: *turn, episode, before: String::new() });
-            pulse.emit(EpisodeStored { episode: id, at: now, complete: true, reasons: Vec::new(), salience });
         }
     }
 }

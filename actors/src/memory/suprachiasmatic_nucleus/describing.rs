@@ -88,6 +88,7 @@ impl Hears<DiscoverRhythms> for SuprachiasmaticNucleus {
         let limit = if wanted.limit == 0 { RHYTHMS } else { wanted.limit };
         let rhythms = found.iter().take(limit).map(|rhythm| serde_json::json!(rhythm)).collect();
         let events = doings.iter().map(|doing| doing.kinds.len()).sum();
-        pulse.reply(RhythmsDiscovered { rhythms, events });
+        let since = doings.iter().map(|doing| doing.at).min();
+        pulse.reply(RhythmsDiscovered { rhythms, events, since });
     }
 }

@@ -246,7 +246,8 @@ impl SuprachiasmaticNucleus {
 
 impl Hears<EpisodeStored> for SuprachiasmaticNucleus {
     fn hear(&self, stored: &EpisodeStored, pulse: &mut Pulse<'_, Self>) {
-        if !stored.complete {
+        // What repeats an episode is none of its own, and is named by none.
+        if !stored.complete && stored.repeats.is_none() {
             self.bin(self.next, &stored.episode, stored.at, pulse);
             self.keep_sealed(pulse);
         }
@@ -393,6 +394,15 @@ mod tests {
             rig.crash();
         }
         rig.send(captured("new"));
+        let again = EpisodeStored {
+            episode: "again".into(),
+            at: monday_morning(),
+            complete: false,
+            reasons: Vec::new(),
+            salience: Salience::clamped(0.5),
+            repeats: Some("new".into()),
+        };
+        rig.send(again);
         rig.crash();
         assert_eq!(total(&mut rig).0, count + 1, "numbers go on behind those that are gone");
     }
@@ -430,7 +440,7 @@ mod tests {
             rig.send(DiscoverRhythms { limit: 0 });
             rig.heard::<RhythmsDiscovered>().remove(0)
         };
-        assert_eq!(ask(&mut rig), RhythmsDiscovered { rhythms: Vec::new(), events: 0 });
+        assert_eq!(ask(&mut rig), RhythmsDiscovered { rhythms: Vec::new(), events: 0, since: None });
         let midnight: Timestamp = "2026-01-05T00:00:00Z".parse().expect("a time");
         for day in 0..28 {
             rig.send(lived(midnight + jiff::SignedDuration::from_hours(24 * day + 7), "water_plants"));
@@ -438,7 +448,7 @@ mod tests {
         }
         rig.crash();
         let found = ask(&mut rig);
-        assert_eq!(found.events, 56);
+        assert_eq!((found.events, found.since), (56, Some(midnight)));
         assert_eq!(found.rhythms[0]["kind"], "water_plants");
         assert_eq!(found.rhythms[0]["bins"], serde_json::json!([{"hour": 7}]));
         rig.send(DescribeTime::default());

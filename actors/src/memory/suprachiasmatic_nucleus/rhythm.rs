@@ -53,10 +53,18 @@ pub struct Rhythm {
     pub p: f64,
 }
 
-/// Bins of a time: the four alone, then hour and day together.
-fn bins_of(time: &TimeSignature) -> [Vec<Bin>; 5] {
-    let (hour, day) = (Bin::Hour(time.hour), Bin::Day(time.day));
-    [vec![hour], vec![day], vec![Bin::Week(time.week)], vec![Bin::Month(time.month)], vec![hour, day]]
+/// One bin, or two of different scales.
+type Bins = (Bin, Option<Bin>);
+
+/// Bins of a time: each of the four alone, then each two of them together.
+fn bins_of(time: &TimeSignature) -> [Bins; 10] {
+    let [hour, day, week, month] =
+        [Bin::Hour(time.hour), Bin::Day(time.day), Bin::Week(time.week), Bin::Month(time.month)];
+    let pairs = [(hour, day), (hour, week), (hour, month), (day, week), (day, month), (week, month)];
+    let mut all = [(hour, None); 10];
+    all[1..4].copy_from_slice(&[(day, None), (week, None), (month, None)]);
+    all[4..].copy_from_slice(&pairs.map(|(a, b)| (a, Some(b))));
+    all
 }
 
 /// The clusters of kinds in time that are significant, the surest first. `events` are all of experience: what happens in
@@ -70,7 +78,7 @@ pub fn discover<'a>(
     // Every kind in every bin that occurred is a test, whether or not they met.
     let tests = seen.kinds.len() * seen.bins.len();
     let enough = seen.together.iter().filter(|(_, events)| **events >= law.least_events);
-    let mut found: Vec<Rhythm> = enough.map(|((kind, bins), events)| seen.test(kind, bins, *events)).collect();
+    let mut found: Vec<Rhythm> = enough.map(|((kind, bins), events)| seen.test(kind, *bins, *events)).collect();
     found.sort_by(|a, b| a.p.total_cmp(&b.p).then_with(|| (&a.kind, &a.bins).cmp(&(&b.kind, &b.bins))));
     let last =
         found.iter().enumerate().rposition(|(i, r)| r.p <= law.false_discoveries * (i + 1) as f64 / tests as f64);
@@ -83,9 +91,9 @@ pub fn discover<'a>(
 struct Seen<'a> {
     total: u32,
     kinds: BTreeMap<&'a str, u32>,
-    bins: BTreeMap<Vec<Bin>, u32>,
-    together: BTreeMap<(&'a str, Vec<Bin>), u32>,
-    time: BTreeMap<Vec<Bin>, f64>,
+    bins: BTreeMap<Bins, u32>,
+    together: BTreeMap<(&'a str, Bins), u32>,
+    time: BTreeMap<Bins, f64>,
 }
 
 impl<'a> Seen<'a> {
@@ -96,7 +104,7 @@ impl<'a> Seen<'a> {
             seen.total += 1;
             *seen.kinds.entry(kind).or_insert(0) += 1;
             for bins in bins_of(&TimeSignature::of(at, zone)) {
-                *seen.bins.entry(bins.clone()).or_insert(0) += 1;
+                *seen.bins.entry(bins).or_insert(0) += 1;
                 *seen.together.entry((kind, bins)).or_insert(0) += 1;
             }
             span = Some(span.map_or((at, at), |(first, last)| (first.min(at), last.max(at))));
@@ -124,26 +132,27 @@ impl<'a> Seen<'a> {
 
     /// The share of events that the passed time gives to these bins. For a pair, what one of its bins alone explains is
     /// no news: a daily habit isn't a habit of Mondays too.
-    fn share(&self, kind: &str, bins: &[Bin]) -> f64 {
-        let time = |bins: &[Bin]| self.time.get(bins).copied().unwrap_or(0.0);
-        let [a, b] = bins else {
+    fn share(&self, kind: &str, bins: Bins) -> f64 {
+        let time = |bins: Bins| self.time.get(&bins).copied().unwrap_or(0.0);
+        let (a, Some(b)) = bins else {
             return time(bins);
         };
-        let own = |bin: &Bin| {
-            let events = self.together.get(&(kind, vec![*bin])).copied().unwrap_or(0);
+        let own = |bin: Bin| {
+            let events = self.together.get(&(kind, (bin, None))).copied().unwrap_or(0);
             f64::from(events) / f64::from(self.kinds[kind])
         };
-        time(bins).max(own(a) * time(&[*b])).max(own(b) * time(&[*a]))
+        time(bins).max(own(a) * time((b, None))).max(own(b) * time((a, None)))
     }
 
-    fn test(&self, kind: &str, bins: &[Bin], events: u32) -> Rhythm {
+    fn test(&self, kind: &str, bins: Bins, events: u32) -> Rhythm {
         let of_kind = self.kinds[kind];
         let share = self.share(kind, bins).max(1e-9);
         let mut p = binomial_tail(events, of_kind, share);
         if self.total - of_kind >= LEAST_OTHERS {
-            p = p.max(fisher_tail(events, of_kind, self.bins[bins], self.total));
+            p = p.max(fisher_tail(events, of_kind, self.bins[&bins], self.total));
         }
-        Rhythm { kind: kind.to_string(), bins: bins.to_vec(), events, expected: f64::from(of_kind) * share, p }
+        let bins = std::iter::once(bins.0).chain(bins.1).collect();
+        Rhythm { kind: kind.to_string(), bins, events, expected: f64::from(of_kind) * share, p }
     }
 }
 
@@ -253,6 +262,32 @@ mod tests {
         let pair = rhythms.iter().find(|r| r.bins.len() == 2).expect("a pair");
         assert_eq!((pair.kind.as_str(), pair.bins.as_slice()), ("meeting", &[Bin::Hour(10), Bin::Day(1)][..]));
         assert!(rhythms.iter().all(|r| r.kind == "meeting"));
+    }
+
+    #[test]
+    fn what_comes_in_any_two_bins_of_different_scales_is_found_there() {
+        let start = at(0);
+        // Every hour of two years, and what comes in both bins of a pair alone.
+        let hours: Vec<Timestamp> = (0..2 * 8_760i64).map(|hour| start + SignedDuration::from_hours(hour)).collect();
+        let signature = |time: &Timestamp| TimeSignature::of(*time, &TimeZone::UTC);
+        type Holds = fn(&TimeSignature) -> bool;
+        let pairs: [([Bin; 2], Holds); 6] = [
+            ([Bin::Hour(10), Bin::Day(1)], |time| time.hour == 10 && time.day == 1),
+            ([Bin::Hour(10), Bin::Week(0)], |time| time.hour == 10 && time.week == 0),
+            ([Bin::Hour(10), Bin::Month(3)], |time| time.hour == 10 && time.month == 3),
+            ([Bin::Day(1), Bin::Week(0)], |time| time.day == 1 && time.week == 0 && time.hour == (time.month * 2) - 1),
+            ([Bin::Day(1), Bin::Month(3)], |time| time.day == 1 && time.month == 3 && time.hour % 5 == 2),
+            ([Bin::Week(0), Bin::Month(3)], |time| time.week == 0 && time.month == 3 && time.hour % 5 == 2),
+        ];
+        for (bins, holds) in pairs {
+            let own = hours.iter().filter(|time| holds(&signature(time))).map(|time| ("rite".to_owned(), *time));
+            let mut events = others(2_000, 2 * 8_760);
+            events.extend(own);
+            let rhythms = found(&events);
+            let own = rhythms.iter().filter(|rhythm| rhythm.kind == "rite");
+            let all: Vec<&[Bin]> = own.map(|rhythm| rhythm.bins.as_slice()).collect();
+            assert!(all.contains(&&bins[..]), "{bins:?} is not among {all:?}");
+        }
     }
 
     #[test]

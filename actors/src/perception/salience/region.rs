@@ -190,7 +190,9 @@ impl Hears<GoalChanged> for SalienceRoom {
 
 impl Hears<AttentionLearned> for SalienceRoom {
     fn hear(&self, learned: &AttentionLearned, pulse: &mut Pulse<'_, Self>) {
-        pulse.keep(SalienceEvent::Attention(learned.objects.clone()));
+        // The bridge says of what a person has forgotten, and of nothing else, that nothing in particular is known.
+        let forgotten = learned.objects.iter().any(|(_, value)| *value == NEUTRAL_HISTORY);
+        pulse.keep_gone(SalienceEvent::Attention(learned.objects.clone()), forgotten);
     }
 }
 
@@ -265,6 +267,10 @@ mod tests {
         rig.send(RecordsRemoved { ids: vec![turn(3).to_string()], ..gone(true) });
         rig.send(gone(true));
         rig.send(AttentionLearned { objects: vec![("quokka".into(), NEUTRAL_HISTORY)] });
+        let kept = rig.store().recover(SalienceRoom::NAME).expect("read");
+        let texts = kept.root.iter().chain(&kept.events).map(|bytes| String::from_utf8_lossy(bytes).into_owned());
+        let texts: Vec<String> = texts.filter(|text| text.contains("quokka")).collect();
+        assert_eq!(texts, [""; 0], "neither its root nor the events since name it");
         rig.crash();
         let left = serde_json::to_string(rig.region()).expect("a state");
         assert!(!left.contains("quokka") && left.contains("lamp"), "{left}");

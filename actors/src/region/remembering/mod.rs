@@ -74,11 +74,10 @@ struct ReadLine {
     record: Json,
 }
 
-/// The layer that a line of an export names as its first member; none for a line of another kind.
-pub fn layer_of(line: &str) -> Option<&str> {
-    let rest = line.trim_start().strip_prefix('{')?.trim_start().strip_prefix("\"layer\"")?;
-    let name = rest.trim_start().strip_prefix(':')?.trim_start().strip_prefix('"')?;
-    name.split_once('"').map(|(name, _)| name)
+/// The layer that a line of an export names; none for a line of another kind. Whatever wrote the line since may have put its
+/// members into another order.
+pub fn layer_of(line: &str) -> Option<String> {
+    lines::member(line, "layer").and_then(|layer| serde_json::from_str(layer.get()).ok())
 }
 
 impl<R: Remembers + Emits<RecordsExported>> Hears<ExportRecords> for R {

@@ -187,8 +187,10 @@ fn there_is_an_end_and_what_is_no_record_is_refused_with_its_line() {
 }
 
 #[test]
-fn the_layer_of_a_line_is_its_first_member() {
-    assert_eq!(layer_of(r#" { "layer" : "pupil", "part": 1}"#), Some("pupil"));
+fn the_layer_of_a_line_is_a_member_of_it_wherever_it_stands() {
+    for line in [r#" { "layer" : "pupil", "part": 1}"#, r#"{"key": {"layer": "x"}, "layer": "pupil", "part": ["]"]}"#] {
+        assert_eq!(layer_of(line).as_deref(), Some("pupil"), "{line}");
+    }
     for other in [r#"{"episode":{"layer":"x"}}"#, r#"{"layers":"x"}"#, r#"{"layer":1}"#, "nonsense", ""] {
         assert_eq!(layer_of(other), None, "{other}");
     }

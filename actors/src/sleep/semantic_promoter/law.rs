@@ -45,6 +45,23 @@ pub struct Corroborated<'a> {
     pub trust: Trust,
 }
 
+/// Whether what else stands behind a candidate can't change that it holds.
+pub fn is_decided(evidence: &BTreeMap<String, FetchedEpisode>, witnesses: usize) -> bool {
+    let trusted: Vec<&FetchedEpisode> = evidence.values().filter(|one| is_trusted(one)).collect();
+    independent(&trusted) >= witnesses
+}
+
+/// Of evidence that decides nothing yet, what tells when more has come: the trusted ones, as many as are fetched at once, and
+/// that there is an untrusted one.
+pub fn keep_telling(evidence: &mut BTreeMap<String, FetchedEpisode>) {
+    let (mut trusted, mut others) = (0, 0);
+    evidence.retain(|_, one| {
+        let (count, most) = if is_trusted(one) { (&mut trusted, FETCHED) } else { (&mut others, 1) };
+        *count += 1;
+        *count <= most
+    });
+}
+
 /// Whether an episode counts as trusted experience.
 pub fn is_trusted(episode: &FetchedEpisode) -> bool {
     episode.experienced && episode.episode.trust >= Trust::Listed
@@ -65,9 +82,7 @@ pub fn corroborate<'a>(
     // Turns that repeated an observation share one episode.
     let found: BTreeMap<&str, &FetchedEpisode> = found.map(|one| (one.episode.id.as_str(), one)).collect();
     let (trusted, others): (Vec<_>, Vec<_>) = found.into_values().partition(|episode| is_trusted(episode));
-    // Of what wasn't fetched nobody knows whether it is to be trusted.
-    let is_whole = others.is_empty() && candidate.episodes.len() <= FETCHED;
-    let needed = if is_whole { 1 } else { witnesses };
+    let needed = if others.is_empty() { 1 } else { witnesses };
     let trust = trusted.iter().map(|episode| episode.episode.trust).min()?.min(Trust::Own);
     (independent(&trusted) >= needed).then_some(Corroborated { episodes: trusted, trust })
 }

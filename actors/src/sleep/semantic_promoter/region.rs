@@ -259,16 +259,22 @@ impl SemanticPromoter {
         if run.candidates.is_empty() {
             return self.end(run, pulse);
         }
-        let next = run.candidates.iter().take(step(&run));
-        let mut ids: Vec<String> = next.flat_map(|offered| offered.candidate.episodes.clone()).collect();
-        ids.sort_unstable();
-        ids.dedup();
         run.evidence.clear();
+        run.fetched = 0;
         run.phase = Phase::Checking;
-        run.due = self.due(pulse);
+        self.fetch(run, pulse);
+    }
+
+    /// Asks for the next episodes of the candidates that are being checked; where none are left, they are taught.
+    fn fetch(&self, mut run: Run, pulse: &mut Pulse<'_, Self>) {
+        let next = run.candidates.iter().take(step(&run));
+        let all: BTreeSet<&String> = next.flat_map(|offered| &offered.candidate.episodes).collect();
+        let ids: Vec<String> = all.into_iter().skip(run.fetched).take(law::FETCHED).cloned().collect();
         if ids.is_empty() {
             return self.teach(run, pulse);
         }
+        run.due = self.due(pulse);
+        run.fetched += ids.len();
         run.waiting = 1;
         pulse.emit_to(Hippocampus::NAME, run.turn, FetchEpisodes { ids });
         pulse.keep(PromoterEvent::Went(Box::new(run)));
@@ -423,8 +429,15 @@ impl Hears<SeriesJudged> for SemanticPromoter {
 impl Hears<EpisodesFetched> for SemanticPromoter {
     fn hear(&self, fetched: &EpisodesFetched, pulse: &mut Pulse<'_, Self>) {
         let Some(mut run) = self.in_phase(Phase::Checking, pulse) else { return };
-        run.evidence = fetched.episodes.iter().map(|one| (one.asked.clone(), one.clone())).collect();
-        self.teach(run, pulse);
+        run.evidence.extend(fetched.episodes.iter().map(|one| (one.asked.clone(), one.clone())));
+        // One that has more episodes than are fetched at once is checked by itself.
+        let more = run.candidates.front().filter(|offered| offered.candidate.episodes.len() > run.fetched);
+        let undecided = more.is_some() && !law::is_decided(&run.evidence, pulse.settings().witnesses);
+        if !undecided {
+            return self.teach(run, pulse);
+        }
+        law::keep_telling(&mut run.evidence);
+        self.fetch(run, pulse);
     }
 }
 

@@ -46,6 +46,9 @@ pub struct Run {
     /// Answers that are waited for.
     pub waiting: usize,
     pub candidates: VecDeque<Offered>,
+    /// Episodes of those that are being checked that were asked for, in the order of their ids.
+    #[serde(default)]
+    pub fetched: usize,
     /// Evidence of the candidates that are being checked.
     pub evidence: BTreeMap<String, FetchedEpisode>,
     pub report: PromotionEnded,
@@ -60,6 +63,7 @@ impl Run {
             due,
             waiting,
             candidates: VecDeque::new(),
+            fetched: 0,
             evidence: BTreeMap::new(),
             report: PromotionEnded::default(),
         }

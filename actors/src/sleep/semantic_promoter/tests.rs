@@ -160,8 +160,10 @@ impl Bench {
                 Out::Fetch(asked) => {
                     assert!(asked.ids.len() <= FETCHED, "{} episodes", asked.ids.len());
                     let episodes = asked.ids.iter().enumerate();
+                    // Those of an outsider are named so.
+                    let trust = |id: &str| if id.starts_with('p') { Trust::Outside } else { Trust::Own };
                     let episodes =
-                        episodes.map(|(n, id)| episode(id, &format!("moment {id}"), Trust::Own, n as u32)).collect();
+                        episodes.map(|(n, id)| episode(id, &format!("moment {id}"), trust(id), n as u32)).collect();
                     self.rig.send_in(turn, Trust::Own, EpisodesFetched { episodes, missing: Vec::new() });
                 }
                 Out::Learn(lessons) => {
@@ -243,7 +245,7 @@ fn a_pattern_of_the_statistician_needs_less_confidence() {
 }
 
 #[test]
-fn no_episode_is_left_unfetched_and_what_can_t_be_is_not_trusted() {
+fn no_episode_is_left_unfetched_however_many_there_are() {
     let of = |name: &str, count: usize| PromotionCandidate {
         episodes: (0..count).map(|n| format!("{name}{n}")).collect(),
         ..candidate(name, &["e", "e", "e"], &[])
@@ -251,9 +253,26 @@ fn no_episode_is_left_unfetched_and_what_can_t_be_is_not_trusted() {
     let ended = Bench::new().promote(&[of("a", 300), of("b", 300), of("c", 300)], SeriesVerdict::Structured);
     assert!(ended.verdicts.iter().all(|(_, verdict)| *verdict == PromotionVerdict::Promoted), "{:?}", ended.verdicts);
     assert_eq!(ended.verdicts.len(), 3);
-    let one = evidence(vec![episode("a0", "x is so", Trust::Owner, 1)]);
-    assert!(corroborate(&of("a", FETCHED), &one, 2).is_some());
-    assert!(corroborate(&of("a", FETCHED + 1), &one, 2).is_none(), "one of them wasn't even asked for");
+    // Those of an outsider come first, and more of them than are fetched at once.
+    let poisoned = of("p", 2 * FETCHED);
+    let with = |witnesses: &[&str]| {
+        let more = witnesses.iter().map(|id| (*id).to_owned());
+        PromotionCandidate { episodes: poisoned.episodes.iter().cloned().chain(more).collect(), ..poisoned.clone() }
+    };
+    for (candidate, verdict) in [
+        (poisoned.clone(), PromotionVerdict::Uncorroborated),
+        (with(&["t1"]), PromotionVerdict::Uncorroborated),
+        (with(&["t1", "t2"]), PromotionVerdict::Promoted),
+    ] {
+        let mut bench = Bench::new();
+        let ended = bench.promote(&[candidate], SeriesVerdict::Structured);
+        assert_eq!(ended.verdicts[0].1, verdict);
+        let sources = bench.lessons.iter().flat_map(|lesson| &lesson.sources);
+        assert!(sources.map(|source| source.id.as_str()).eq(match verdict {
+            PromotionVerdict::Promoted => vec!["t1", "t2"],
+            _ => vec![],
+        }));
+    }
 }
 
 #[test]
@@ -333,6 +352,7 @@ fn who_asks_while_it_promotes_by_itself_gets_that_report() {
         complete: true,
         reasons: Vec::new(),
         salience: Salience::clamped(0.5),
+        repeats: None,
     });
     bench.rig.pass(Duration::from_secs(600));
     assert_eq!(bench.rig.heard::<OfferCandidates>().len(), 1);
@@ -353,6 +373,7 @@ fn it_promotes_by_itself_when_nothing_happens_any_more_and_then_rests() {
         complete: true,
         reasons: Vec::new(),
         salience: Salience::clamped(0.5),
+        repeats: None,
     });
     bench.rig.pass(Duration::from_secs(599));
     assert!(bench.rig.heard::<OfferCandidates>().is_empty());

@@ -1,5 +1,6 @@
 //! The hippocampus on the bench.
 
+mod forgetting;
 mod importing;
 mod links;
 mod sleep;
@@ -13,9 +14,10 @@ use jiff::{SignedDuration, Timestamp, tz::TimeZone};
 use maxim_bus::MessageId;
 use maxim_bus::signals::concepts::{LayerLinked, RecordChanged, RecordsRemoved};
 use maxim_bus::signals::recall::{
-    EpisodeFilter, EpisodesImported, EpisodesRecalled, ImportEpisodes, RecallEpisodes, RecalledEpisode,
+    EpisodeFilter, EpisodeStored, EpisodesImported, EpisodesRecalled, ImportEpisodes, RecallEpisodes, RecalledEpisode,
 };
 use maxim_bus::signals::sleep::{CompressEpisodes, EpisodeTally, EpisodesCompressed, EpisodesScored, ScoreEpisodes};
+use maxim_bus::signals::thought::SurveyTurns;
 use serde_json::json;
 
 use super::law::CaptureLaw;
@@ -31,7 +33,7 @@ pub struct Bench {
 pub fn settings(budget_bytes: Option<u64>) -> HippocampusSettings {
     HippocampusSettings {
         zone: TimeZone::UTC,
-        mode: "active".into(),
+        mode: maxim_bus::mode::Mode::Active,
         run: "1".into(),
         encoder: Arc::new(TokenTable::embedded()),
         asks_meaning: false,
@@ -54,6 +56,8 @@ impl Bench {
             ear::<LayerLinked>(bus, probe);
             ear::<RecordsRemoved>(bus, probe);
             ear::<RecordChanged>(bus, probe);
+            ear::<EpisodeStored>(bus, probe);
+            ear::<SurveyTurns>(bus, probe);
         });
         Self { rig, sleeps: 0 }
     }
