@@ -53,11 +53,13 @@ fn what_was_under_way_is_told_at_the_next_start_and_not_repeated() {
 /// What a start says of a part that it found damaged: put aside, put right, lost, or stopped until a person looks.
 const TOLD: [&str; 5] = ["put aside", "repaired: ", "restored from", "LOST: ", "STOPPED since an unknown time"];
 /// What takes nothing of the life before with it and is made anew without a word: the lock; `complete`, which counts by being
-/// there; `mark`, which only tells a database that was cut cleanly; sled's own settings, where they are missing.
-const SILENT: [(&str, &[&str]); 4] = [
+/// there; `mark`, which only tells a database that was cut cleanly; the space held for a full disk; sled's own settings, where
+/// they are missing.
+const SILENT: [(&str, &[&str]); 5] = [
     ("lock", &["cut", "flip", "delete"]),
     ("complete", &["cut", "flip"]),
     ("mark", &["cut", "flip", "delete"]),
+    ("reserve", &["cut", "flip", "delete"]),
     ("conf", &["delete"]),
 ];
 
