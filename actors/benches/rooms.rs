@@ -92,6 +92,16 @@ fn times(criterion: &mut Criterion, by_hand: &mut Vec<growth::Measured>) {
             let done = moments.map(|number| (format!("tool_{}", number % 40), at(number, size)));
             rig.send(EpisodesCaptured { episodes: episodes.collect(), done: done.collect(), ended: Vec::new() });
         }
+        let records = rig.records().prefixed(b"", usize::MAX);
+        let bytes = |prefix: &[u8]| {
+            let of = records.iter().filter(|(key, _)| key.starts_with(prefix));
+            of.map(|(key, record)| key.len() + record.len()).sum::<usize>()
+        };
+        println!(
+            "{size} moments: {} bytes of index, {} of records that name them, before compression",
+            bytes(b"segment/"),
+            bytes(b"moment/") + bytes(b"id/"),
+        );
         let mut describe = |name: &str, query: DescribeTime| {
             group.bench_function(BenchmarkId::new(name, size), |b| {
                 b.iter(|| {
