@@ -9,7 +9,7 @@ use maxim_bus::signals::concepts::{ConceptProvenance, MemoryRef, SourcePassage};
 use maxim_bus::units::Confidence;
 use serde::{Deserialize, Serialize};
 
-/// Sources that a concept keeps by id; later ones count and are joined to it by no edge.
+/// Sources that a concept rests on, by id; more of them add nothing.
 pub const MOST_SOURCES: usize = 256;
 /// Passages of documents that a concept keeps, the first ones.
 pub const MOST_PASSAGES: usize = 8;
