@@ -224,6 +224,22 @@ fn recalled_text_is_never_stored_again() {
 }
 
 #[test]
+fn what_was_asked_again_and_again_is_still_answered() {
+    let mut bench = Bench::new();
+    bench.say("remember that the spare key is in the blue drawer");
+    for asked in 0..40 {
+        bench.pass(Duration::from_secs(if asked < 20 { 1 } else { 7 * 3_600 }));
+        let reply = bench.say("where is the spare key?").reply.unwrap_or_default();
+        assert!(reply.contains("blue drawer"), "asked {asked} times before: {reply}");
+    }
+    let found = bench.inquire("memory_recall", json!({ "query": "where is the spare key?", "limit": 10 }));
+    let texts = found["results"].as_array().expect("results").iter().filter_map(|episode| episode["text"].as_str());
+    let mut texts: Vec<&str> = texts.collect();
+    texts.sort_unstable();
+    assert_eq!(texts, ["remember that the spare key is in the blue drawer", "where is the spare key?"], "{found}");
+}
+
+#[test]
 fn a_prediction_rests_on_what_happened() {
     let mut bench = Bench::new();
     let before = bench.inquire("predict_outcome", json!({ "tool_name": "write_file" }));
@@ -234,6 +250,7 @@ fn a_prediction_rests_on_what_happened() {
     let after = bench.inquire("predict_outcome", json!({ "tool_name": "write_file" }));
     assert_eq!(after["known"], true, "{after}");
     assert_eq!(after["valence"], "positive", "{after}");
+    assert_eq!(after["confidence"], 0.7, "as sure as four observations make it, whatever the parameters: {after}");
     let reply = bench.say("what would happen if you write a file?").reply.unwrap_or_default();
     assert!(reply.contains("well"), "{reply}");
 }

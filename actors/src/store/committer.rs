@@ -44,6 +44,8 @@ struct Share {
     unread: Option<Unread>,
     /// Long record values that moved into the pack.
     moved: Vec<(Arc<str>, Vec<u8>, u64, Value)>,
+    /// Nothing follows: the journal is cut as far as it can be.
+    is_last: bool,
 }
 
 /// Runs until the store is closed or abandoned; then nothing holds the engine any more.
@@ -143,7 +145,12 @@ fn write_out(shared: &Shared, agents: Vec<Arc<Agent>>, edits: Vec<Edit>, serial:
 fn take(shared: &Shared, agent: Arc<Agent>, serial: u64) -> Share {
     // Before the entries are taken: every cursor that it counts on is then in this batch or an older one.
     let low_water = shared.low_water(&agent);
-    let below = serial.is_multiple_of(UNREAD_EVERY).then(|| long_before(&agent.on_disk.lock())).flatten();
+    let is_last = shared.settles.load(Ordering::Acquire);
+    let below = if is_last {
+        Some(agent.on_disk.lock().end + 1)
+    } else {
+        serial.is_multiple_of(UNREAD_EVERY).then(|| long_before(&agent.on_disk.lock())).flatten()
+    };
     let unread = Unread::of(&agent, below);
     let mut state = agent.state.lock();
     state.queued = false;
@@ -152,7 +159,7 @@ fn take(shared: &Shared, agent: Arc<Agent>, serial: u64) -> Share {
         agent.taken.store(last.last(), Ordering::Release);
     }
     drop(state);
-    Share { agent, entries, low_water, unread, moved: Vec::new() }
+    Share { agent, entries, low_water, unread, moved: Vec::new(), is_last }
 }
 
 /// Moves long record values into the pack, so that the journal only points at them.
@@ -212,9 +219,14 @@ fn put_root(batch: &mut Batch, agent: &str, name: &str, region: &mut RegionOnDis
     (slot.lsn, slot.bytes) = (root.meta.lsn, content.len());
 }
 
-/// What holds the journal at an LSN below this one is late.
-fn late_before(on_disk: &OnDisk) -> u64 {
-    on_disk.end.saturating_sub(LAG).max(long_before(on_disk).unwrap_or(0))
+impl Share {
+    /// What holds the journal at an LSN below this one is late.
+    fn late_before(&self, on_disk: &OnDisk) -> u64 {
+        if self.is_last {
+            return on_disk.end + 1;
+        }
+        on_disk.end.saturating_sub(LAG).max(long_before(on_disk).unwrap_or(0))
+    }
 }
 
 /// Where the newer half of a long journal begins.
@@ -232,8 +244,8 @@ fn long_before(on_disk: &OnDisk) -> Option<u64> {
 
 /// A region that has fallen silent makes no snapshot any more, and one that says little to much seldom does: its events go
 /// into its slots as they are, one slot at a time, so that the journal need not be kept for them.
-fn carry_events(share: &Share, on_disk: &mut OnDisk, batch: &mut Batch) {
-    let (agent, end, late) = (share.agent.id.as_str(), on_disk.end, late_before(on_disk));
+fn carry_events(share: &Share, late: u64, on_disk: &mut OnDisk, batch: &mut Batch) {
+    let (agent, end) = (share.agent.id.as_str(), on_disk.end);
     let state = share.agent.state.lock();
     for (name, region) in &mut on_disk.regions {
         let after = region.needs_events_after();
@@ -257,11 +269,12 @@ fn carry_events(share: &Share, on_disk: &mut OnDisk, batch: &mut Batch) {
 
 /// Drops the front of the journal that nobody needs: delivered, and older than what every region is rebuilt from.
 fn cut(shared: &Shared, share: &Share, on_disk: &mut OnDisk, batch: &mut Batch) {
-    if on_disk.frames.len() < CUT_FRAMES {
+    let step = if share.is_last { 1 } else { CUT_FRAMES };
+    if on_disk.frames.len() < step {
         return;
     }
-    carry_events(share, on_disk, batch);
-    let (agent, late_before) = (share.agent.id.as_str(), late_before(on_disk));
+    let (agent, late_before) = (share.agent.id.as_str(), share.late_before(on_disk));
+    carry_events(share, late_before, on_disk, batch);
     let mut needed = on_disk.regions.values().fold(u64::MAX, |needed, region| {
         let after = region.needs_events_after();
         if region.last_event > after { needed.min(after + 1) } else { needed }
@@ -285,7 +298,7 @@ fn cut(shared: &Shared, share: &Share, on_disk: &mut OnDisk, batch: &mut Batch) 
     let delivered = share.low_water.max(carried.unwrap_or(0));
     let frames = on_disk.frames.iter();
     let free = frames.take_while(|frame| frame.last < needed && frame.last_emission <= delivered).count();
-    if free < CUT_FRAMES {
+    if free < step {
         return;
     }
     mail::drop_delivered(share.low_water, on_disk, batch);

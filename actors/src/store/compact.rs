@@ -11,6 +11,9 @@ use super::shared::Shared;
 
 /// It runs by itself when more than this share of what the disk holds isn't alive, 1 in so many.
 const WASTE: u64 = 4;
+/// A command that ends gives back what isn't alive from so many bytes on, if it is more than 1 in `SLACK_SHARE`.
+const SLACK: u64 = 4 << 20;
+const SLACK_SHARE: u64 = 16;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct CompactReport {
@@ -59,7 +62,11 @@ pub fn compact_if_wasteful(shared: &Arc<Shared>) -> Result<(), StoreError> {
 pub fn compact_at_end(shared: &Arc<Shared>) -> Result<(), StoreError> {
     let held = shared.bytes_on_disk();
     let has_grown = held - held / WASTE > shared.counters.held_before();
-    if has_grown && is_wasteful(shared, held) { compact(shared).map(|_| ()) } else { Ok(()) }
+    // What was emptied or rewritten just now is no waste that an earlier compaction left.
+    let is_slack = shared.settles.load(Ordering::Acquire)
+        && held.saturating_sub(shared.live_bytes()) > SLACK.max(held / SLACK_SHARE)
+        && shared.folder.is_some();
+    if is_slack || (has_grown && is_wasteful(shared, held)) { compact(shared).map(|_| ()) } else { Ok(()) }
 }
 
 fn is_wasteful(shared: &Shared, held: u64) -> bool {

@@ -72,7 +72,7 @@ pub struct StoreOptions {
     /// How long closing waits for the disk.
     pub close_limit: Duration,
     /// Opened for one command, not for a life: when the life before it ended badly, that stays to be told to the next, and
-    /// what was replaced to a good part is rewritten before it ends.
+    /// before it ends what was replaced to a good part is rewritten and a long journal emptied.
     pub visits: bool,
 }
 
@@ -262,7 +262,7 @@ impl Owner {
         shared.all_agents().iter().for_each(|agent| agent.state.lock().closed = true);
         if shared.trouble.get().is_none() {
             // A life that ends is waited for; a command that has let a sleep run has the time.
-            let rewritten = if shared.options.visits { upkeep::rewrite_replaced(shared) } else { Ok(()) };
+            let rewritten = if shared.options.visits { upkeep::settle(shared) } else { Ok(()) };
             if let Err(error) = rewritten.map_err(StoreError::from).and_then(|()| compact::compact_at_end(shared)) {
                 shared.counters.compaction_failed(error.to_string());
             }

@@ -7,6 +7,7 @@ use std::os::unix::fs::{FileExt, MetadataExt};
 use std::path::Path;
 use std::sync::{Arc, OnceLock};
 
+use lz4::block::CompressionMode;
 use parking_lot::Mutex;
 use rustix::fs::FallocateFlags;
 
@@ -25,6 +26,9 @@ const PLAIN: &[u8; 4] = b"MXB1";
 const COMPRESSED: &[u8; 4] = b"MXZ1";
 /// No body is longer.
 const BODY_BYTES: usize = 16 << 20;
+/// Effort of LZ4 for what will lie long, 3 to 12: of records of episodes 4 leaves a fifth less than quick packing, and 9 a
+/// hundredth less than that.
+const DENSE_LEVEL: i32 = 4;
 /// A file system frees whole pages only.
 const PAGE: u64 = 4096;
 
@@ -52,6 +56,15 @@ impl Pointer {
     pub fn end(&self) -> u64 {
         self.offset.saturating_add(BLOCK_HEAD as u64 + u64::from(self.length))
     }
+}
+
+/// How a block is compressed; it is read at the same speed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Packing {
+    /// Written soon, and soon merged with others.
+    Quick,
+    /// It will lie long: smaller by a fifth, for ten times the work.
+    Dense,
 }
 
 /// A block's body as it was read.
@@ -188,11 +201,15 @@ impl Pack {
 
     /// Appends a block; on disk only after [`Pack::sync`].
     pub fn append(&self, body: &[u8]) -> Result<Pointer, EngineError> {
+        self.append_as(body, Packing::Quick)
+    }
+
+    pub fn append_as(&self, body: &[u8], packing: Packing) -> Result<Pointer, EngineError> {
         self.switch.check()?;
         if body.len() > BODY_BYTES {
             return Err(EngineError::Io(format!("a block over {BODY_BYTES} bytes")));
         }
-        let (block, length, crc) = block_of(body);
+        let (block, length, crc) = block_of(body, packing);
         let offset = {
             let mut state = self.state.lock();
             if state.closed {
@@ -362,8 +379,12 @@ impl Pack {
 
 /// A block as it is written, the length of its body there, and the checksum of that. What doesn't get an eighth smaller stands
 /// as it is.
-fn block_of(body: &[u8]) -> (Arc<[u8]>, u32, u32) {
-    let smaller = lz4::block::compress(body, None, true).ok().filter(|small| small.len() < body.len() / 8 * 7);
+fn block_of(body: &[u8], packing: Packing) -> (Arc<[u8]>, u32, u32) {
+    let mode = match packing {
+        Packing::Quick => None,
+        Packing::Dense => Some(CompressionMode::HIGHCOMPRESSION(DENSE_LEVEL)),
+    };
+    let smaller = lz4::block::compress(body, mode, true).ok().filter(|small| small.len() < body.len() / 8 * 7);
     let (mark, stored) = match &smaller {
         Some(small) => (COMPRESSED, small.as_slice()),
         None => (PLAIN, body),

@@ -11,7 +11,7 @@ use super::journal::unpack;
 use super::keys;
 use super::load::load;
 use super::open::Loss;
-use super::pack::{Pack, Pointer};
+use super::pack::{Pack, Packing, Pointer};
 use super::records::{Merging, RunCursor, RunWriter, Sealed, Source, Value};
 use super::shared::{Retired, Shared};
 use super::upkeep::submit;
@@ -199,7 +199,7 @@ fn rewrite(
     }
     let mut merging = Merging::new(sources);
     merging.lost = Some(Vec::new());
-    let mut writer = RunWriter::new(pack.clone());
+    let mut writer = RunWriter::new(pack.clone(), Packing::Dense);
     let mut live = 0;
     while let Some((key, value)) = merging.next()? {
         match value.load(pack) {

@@ -49,6 +49,8 @@ pub struct Shared {
     pub generation: AtomicU64,
     /// A visit after a life that ended badly: that stays to be told to the next life.
     pub leaves_end_untold: bool,
+    /// The store ends and there is time: the journal is cut as far as it can be.
+    pub settles: AtomicBool,
 }
 
 /// Runs that were merged away.
@@ -91,6 +93,7 @@ impl Shared {
             damage_noted: AtomicBool::new(false),
             generation,
             leaves_end_untold: false,
+            settles: AtomicBool::new(false),
         }
     }
 

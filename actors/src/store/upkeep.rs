@@ -2,12 +2,13 @@
 
 use std::ops::Bound;
 use std::sync::Arc;
+use std::sync::atomic::Ordering;
 use std::sync::mpsc::sync_channel;
 use std::time::Duration;
 
 use super::agent::Agent;
 use super::error::EngineError;
-use super::pack::{Pack, Pointer};
+use super::pack::{Pack, Packing, Pointer};
 use super::records::{Merging, Run, RunCursor, RunWriter, Sealed, Source, Tail, Value};
 use super::shared::{Chore, Edit, Retired, Shared};
 
@@ -18,6 +19,10 @@ const RUNS: usize = 12;
 /// Of runs that take more bytes than this, no more than a quarter may be entries that newer ones replaced, as after a sleep:
 /// else all become one.
 const MUCH: u64 = 8 << 20;
+/// Bytes of a journal, before compression, that are worth emptying when a store ends.
+const LONG: usize = 2 << 20;
+/// Batches in which it is cut then, at most.
+const CUTS: usize = 8;
 const PAUSE: Duration = Duration::from_millis(200);
 const EVERYTHING: super::records::KeyRange = (Bound::Unbounded, Bound::Unbounded);
 
@@ -55,12 +60,36 @@ fn much_replaced(shared: &Shared) -> Vec<(Arc<Agent>, Arc<str>)> {
     shared.all_agents().into_iter().flat_map(of_agent).collect()
 }
 
-/// Rewrites what was replaced to a good part, before the store ends. Errors: the disk; then all is as it was.
-pub fn rewrite_replaced(shared: &Shared) -> Result<(), EngineError> {
+/// Rewrites what was replaced to a good part, and empties a long journal into runs, before the store ends: what an import
+/// said last would stand there twice as large. Errors: the disk; then all is as it was.
+pub fn settle(shared: &Shared) -> Result<(), EngineError> {
+    for agent in shared.all_agents() {
+        if agent.on_disk.lock().frame_bytes > LONG {
+            seal_all(shared, &agent)?;
+        }
+    }
     for (agent, region) in much_replaced(shared) {
+        shared.settles.store(true, Ordering::Release);
         tend(shared, &agent, &region)?;
     }
     free_unread(shared);
+    Ok(())
+}
+
+fn seal_all(shared: &Shared, agent: &Arc<Agent>) -> Result<(), EngineError> {
+    let names = |agent: &Agent| agent.state.lock().regions.keys().cloned().collect::<Vec<_>>();
+    for region in names(agent) {
+        tend(shared, agent, &region)?;
+    }
+    shared.settles.store(true, Ordering::Release);
+    // Each batch cuts what it can: a region's events go into one of its two slots at a time, letters in bundles.
+    for _ in 0..CUTS {
+        let region = names(agent).into_iter().next();
+        let Some(region) = region.filter(|_| agent.on_disk.lock().frame_bytes > 0) else { break };
+        let sealed = agent.state.lock().regions.get(&region).map(|region| region.records.sealed.clone());
+        shared.work.add(agent.clone());
+        submit(shared, agent, &region, sealed.unwrap_or_default(), false)?;
+    }
     Ok(())
 }
 
@@ -111,7 +140,7 @@ fn begin(agent: &Agent, region: &str) -> Option<(Arc<Tail>, Arc<Sealed>)> {
 }
 
 fn seal(pack: &Arc<Pack>, tail: &Tail, sealed: &Sealed) -> Result<Sealed, EngineError> {
-    let mut writer = RunWriter::new(pack.clone());
+    let mut writer = RunWriter::new(pack.clone(), Packing::Quick);
     let mut value = sealed.ascending();
     let mut alive = |key: &[u8]| Ok(value(pack, key)?.is_some_and(|value| value != Value::Deleted));
     let (mut more, mut fewer) = (0u64, 0u64);
@@ -177,7 +206,8 @@ fn merge(
     let open = |run: &Arc<Run>| RunCursor::new(run.clone(), pack.clone(), EVERYTHING, false).map(Source::Run);
     let mut merging = Merging::new(sealed.runs[from..to].iter().map(open).collect::<Result<_, _>>()?);
     merging.replaced = Some(Vec::new());
-    let mut writer = RunWriter::new(pack.clone());
+    let packing = if is_oldest { Packing::Dense } else { Packing::Quick };
+    let mut writer = RunWriter::new(pack.clone(), packing);
     while let Some((key, value)) = merging.next()? {
         if shared.upkeep.is_stopped() {
             return Err(EngineError::Io("the store is closing".into()));

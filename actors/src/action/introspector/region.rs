@@ -345,10 +345,11 @@ fn ask(inquiry: &Inquiry, pulse: &mut Pulse<'_, Introspector>) -> Result<BTreeMa
             let pain = pulse.ask("pain_detector", ReportPain { about: about.clone(), limit });
             let mut questions = BTreeMap::from([(pain, "pain_detector".to_owned())]);
             if let Some(tool) = about {
-                let params = inquiry.params.get("action_params").cloned().unwrap_or_else(|| json!({}));
-                let verdict = ForeseeVerdict { tool: tool.clone(), params: params.clone() };
+                let given = inquiry.params.get("action_params").cloned();
+                let params = given.clone().unwrap_or_else(|| json!({}));
+                let verdict = ForeseeVerdict { tool: tool.clone(), params };
                 questions.insert(pulse.ask("fear_agent", verdict), "fear_agent".into());
-                let context = json!({});
+                let (params, context) = (given.unwrap_or(Json::Null), json!({}));
                 let expect = PredictOutcomes { tool_name: tool, params, context, include_all_outcomes: false };
                 questions.insert(pulse.ask("nucleus_accumbens", expect), "nucleus_accumbens".into());
             }

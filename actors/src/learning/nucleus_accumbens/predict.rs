@@ -116,6 +116,39 @@ impl LinkTable {
         kinds.into_iter().map(|(similarity, _, key)| (key, similarity)).collect()
     }
 
+    /// Predicts the outcome of a tool as such: what its kinds say, each by its observations, with the confidence of all of
+    /// them. Those observed most speak for a tool of very many kinds.
+    pub fn predict_tool(&self, tool: &str, context: Situation, at: Timestamp) -> Prediction {
+        let mut kinds: Vec<_> = self.records_of(tool).collect();
+        kinds.sort_by(|a, b| b.1.observations.cmp(&a.1.observations).then_with(|| a.0.cmp(b.0)));
+        kinds.truncate(MOST_LENDERS);
+        let all: u32 = kinds.iter().map(|(_, record)| record.observations).sum();
+        let share = |record: &EventRecord| f64::from(record.observations) / f64::from(all.max(1));
+        let known = kinds
+            .into_iter()
+            .map(|(key, record)| (share(record), record, record.predict(key, context, at, self.law())));
+        let known: Vec<_> = known.collect();
+        if all == 0 {
+            return Prediction::unknown();
+        }
+        let value = Value::clamped(known.iter().map(|(share, _, one)| share * one.value.get()).sum());
+        let doubt = |record: &EventRecord, one: &Prediction| {
+            one.confidence.get() / self.law().confidence(record.observations).get().max(f64::MIN_POSITIVE)
+        };
+        let left: f64 = known.iter().map(|(share, record, one)| share * doubt(record, one)).sum();
+        let shares = known.iter().map(|(share, _, one)| (*share, one));
+        Prediction {
+            value,
+            valence: Valence::of(value),
+            confidence: Confidence::clamped(self.law().confidence(all).get() * left),
+            delay: known.first().and_then(|(_, _, one)| one.delay),
+            outcomes: blended(shares),
+            links: known.iter().flat_map(|(_, _, one)| one.links.clone()).collect(),
+            episodes: known.iter().flat_map(|(_, _, one)| one.episodes.clone()).collect(),
+            basis: Basis::Observed,
+        }
+    }
+
     /// The same among things, where they took part before.
     pub fn predict_among(
         &self,
@@ -151,19 +184,12 @@ impl LinkTable {
         // Shares first: what one lender alone knows is lent to the last bit, however old it is.
         let share = |lender: &(f64, Prediction)| weight(lender) / total;
         let value = lenders.iter().map(|lender| share(lender) * lender.1.value.get()).sum::<f64>();
-        let mut shares: BTreeMap<(String, Reinforcement), f64> = BTreeMap::new();
-        for lender in &lenders {
-            for outcome in &lender.1.outcomes {
-                *shares.entry((outcome.name.clone(), outcome.reinforcement)).or_insert(0.0) +=
-                    share(lender) * outcome.probability;
-            }
-        }
         Prediction {
             value: Value::clamped(value),
             valence: Valence::of(Value::clamped(value)),
             confidence: Confidence::clamped(self.law().borrowed * similarity * best.confidence.get()),
             delay: best.delay,
-            outcomes: ranked(shares.into_iter().map(|((name, kind), share)| (name, kind, share))),
+            outcomes: blended(lenders.iter().map(|lender| (share(lender), &lender.1))),
             links: lenders.iter().flat_map(|(_, lender)| lender.links.clone()).collect(),
             episodes: lenders.iter().flat_map(|(_, lender)| lender.episodes.clone()).collect(),
             basis: Basis::Borrowed,
@@ -173,6 +199,17 @@ impl LinkTable {
 
 fn weight(lender: &(f64, Prediction)) -> f64 {
     lender.0 * lender.1.confidence.get()
+}
+
+/// The outcomes of several predictions, each by its share.
+fn blended<'a>(predictions: impl Iterator<Item = (f64, &'a Prediction)>) -> Vec<ExpectedOutcome> {
+    let mut shares: BTreeMap<(String, Reinforcement), f64> = BTreeMap::new();
+    for (share, prediction) in predictions {
+        for outcome in &prediction.outcomes {
+            *shares.entry((outcome.name.clone(), outcome.reinforcement)).or_insert(0.0) += share * outcome.probability;
+        }
+    }
+    ranked(shares.into_iter().map(|((name, kind), share)| (name, kind, share)))
 }
 
 fn ranked(outcomes: impl Iterator<Item = (String, Reinforcement, f64)>) -> Vec<ExpectedOutcome> {
@@ -351,6 +388,31 @@ mod tests {
         assert_eq!(table.predict(&kind("fly", json!({})), &[], &[], NOW), Prediction::unknown());
         let both = table.borrow(&[("opener", 0.5), (path.key().as_str(), 0.5)], &[], NOW);
         assert!((both.value.get() - 0.5).abs() < 1e-9);
+    }
+
+    #[test]
+    fn a_tool_as_such_is_as_sure_as_all_that_was_observed_of_it() {
+        let mut table = LinkTable::default();
+        let (file, page) = (kind("open", json!({"what": "/a"})), kind("open", json!({"what": "https://a.org"})));
+        for n in 0..12 {
+            see(&mut table, &file, &[("mode", "active")], true, n);
+        }
+        let one = table.predict_tool("open", &[], NOW);
+        assert_eq!((one.basis, one.value), (Basis::Observed, table.predict(&file, &[], &[], NOW).value));
+        assert_eq!(one.confidence, PredictionLaw::default().confidence(12));
+        for n in 0..4 {
+            see(&mut table, &page, &[("mode", "active")], false, n);
+        }
+        let both = table.predict_tool("open", &[], NOW);
+        assert_eq!(both.confidence, PredictionLaw::default().confidence(16));
+        let expected = 0.75 * table.predict(&file, &[], &[], NOW).value.get()
+            + 0.25 * table.predict(&page, &[], &[], NOW).value.get();
+        assert!((both.value.get() - expected).abs() < 1e-12);
+        assert_eq!(both.outcomes.iter().map(|o| o.name.as_str()).collect::<Vec<_>>(), ["success", "failure"]);
+        assert!((both.outcomes[1].probability - 0.25).abs() < 1e-12);
+        let late = table.predict_tool("open", &[("mode", "never seen")], NOW + PredictionLaw::default().half_life);
+        assert!((late.confidence.get() - 0.9 * 0.75 * 0.5).abs() < 1e-9, "{}", late.confidence.get());
+        assert_eq!(table.predict_tool("fly", &[], NOW), Prediction::unknown());
     }
 
     #[test]

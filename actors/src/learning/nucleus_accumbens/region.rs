@@ -413,9 +413,12 @@ impl Hears<PredictOutcomes> for NucleusAccumbens {
         let params = params_of(&query.params);
         let kind = EventKind::of(&query.tool_name, &params);
         let key = kind.key();
-        let mut near: Vec<String> = match self.links().record(&key) {
-            Some(_) => vec![key.clone()],
-            None => self.links().similar(&kind).into_iter().map(|(key, _)| key.to_owned()).collect(),
+        let is_known = self.links().record(&key).is_some();
+        // Without parameters the tool as such is meant, unless it takes none.
+        let as_such = query.params.is_null() || (params.is_empty() && !is_known);
+        let mut near: Vec<String> = match is_known && !as_such {
+            true => vec![key.clone()],
+            false => self.links().similar(&kind).into_iter().map(|(key, _)| key.to_owned()).collect(),
         };
         let alike = if near.is_empty() { self.phrases.alike(&kind, &self.links()) } else { Vec::new() };
         near.extend(alike.iter().map(|(key, _)| key.clone()));
@@ -432,7 +435,10 @@ impl Hears<PredictOutcomes> for NucleusAccumbens {
             record.around.said(words, &mut present);
             present = record.around.choose(present);
         }
-        let mut predicted = links.predict_among(&kind, &circumstances.pairs(), &present, pulse.now());
+        let mut predicted = match as_such {
+            true => links.predict_tool(&query.tool_name, &circumstances.pairs(), pulse.now()),
+            false => links.predict_among(&kind, &circumstances.pairs(), &present, pulse.now()),
+        };
         if predicted.basis == Basis::Unknown {
             let alike: Vec<(&str, f64)> = alike.iter().map(|(key, likeness)| (key.as_str(), *likeness)).collect();
             predicted = links.borrow(&alike, &circumstances.pairs(), pulse.now());

@@ -1,5 +1,7 @@
 //! Recall: by words, by keys, and by what is associated with what was found.
 
+use std::collections::{BTreeMap, BTreeSet};
+
 use jiff::SignedDuration;
 use maxim_bus::signals::encoding::{FindMeant, MeantFound};
 use maxim_bus::signals::recall::{EpisodeFilter, EpisodesRecalled, RecallEpisodes, RecalledEpisode, Via};
@@ -11,12 +13,15 @@ use super::model::{EpisodicMemory, Provenance, Trust};
 use super::region::{Hippocampus, HippocampusEvent, episode_key, id_key};
 use super::spreading::Spreading;
 use super::text_index::{By, Meant, Query};
-use crate::language::clipped;
+use crate::language::{clipped, words};
 use crate::memory::entorhinal_cortex::EntorhinalCortex;
 use crate::region::{Hears, Pulse, Region, Waiting};
 
 /// Characters of an episode's text that a recalled line carries.
 pub(super) const CLIP: usize = 600;
+
+/// More than wanted are looked at: the same question may have been asked as often.
+const SPARE: usize = 100;
 
 /// Records near in meaning that are asked for: where a store has no more, the likeness of every neighbour is known.
 const MEANT: usize = 1_000;
@@ -35,6 +40,7 @@ impl Hippocampus {
         let Some(indexes) = &self.indexes else { return Vec::new() };
         let limit = if filter.limit == 0 { 5 } else { filter.limit };
         let own = except.and_then(|turn| self.open.get(&turn)).copied();
+        let mut read: BTreeMap<u32, EpisodicMemory> = BTreeMap::new();
         let keys = keys_of(filter);
         let query = filter.query.as_deref().filter(|query| !query.trim().is_empty());
         let mut found: Vec<(u32, f64, Via)> = match query {
@@ -42,9 +48,9 @@ impl Hippocampus {
                 let query = meant.map_or_else(|| Query::new(text), |meant| Query::meaning(text, meant));
                 let query = query.weighing(&pulse.settings().weights).asked_in(own);
                 let hits = if keys.is_open() {
-                    indexes.text.search(&query, limit + 1)
+                    indexes.text.search(&query, limit + SPARE)
                 } else {
-                    indexes.text.search_within(&query, &indexes.keys.matching(&keys), limit + 1)
+                    indexes.text.search_within(&query, &indexes.keys.matching(&keys), limit + SPARE)
                 };
                 let via = |by| match by {
                     By::Words => Via::Text,
@@ -58,6 +64,14 @@ impl Hippocampus {
             }
         };
         found.retain(|(document, ..)| Some(*document) != own);
+        if query.is_some() {
+            without_repeated_questions(&mut found, limit, |document| {
+                let episode: EpisodicMemory = pulse.record(&episode_key(document))?;
+                let asked = bare_question(&episode);
+                read.insert(document, episode);
+                asked
+            });
+        }
         found.truncate(limit);
         if filter.expand {
             self.expand(&mut found, own, limit, &pulse.settings().links.spreading);
@@ -65,7 +79,8 @@ impl Hippocampus {
         found
             .into_iter()
             .filter_map(|(document, score, via)| {
-                Some((document, recalled(pulse.record(&episode_key(document))?, score, via)))
+                let episode = read.remove(&document).or_else(|| pulse.record(&episode_key(document)))?;
+                Some((document, recalled(episode, score, via)))
             })
             .collect()
     }
@@ -82,6 +97,46 @@ impl Hippocampus {
         reached.truncate(limit - kept.len());
         found.extend(reached.into_iter().map(|(document, activation)| (document, activation, Via::Association)));
     }
+}
+
+/// What a person asked, as words, where the episode holds nothing else.
+fn bare_question(episode: &EpisodicMemory) -> Option<String> {
+    let text = episode.perception.text.as_str();
+    let mut sentences = text.split_inclusive(['.', '!', '?', '\n']).map(str::trim).filter(|part| !part.is_empty());
+    let asks = sentences.clone().next().is_some() && sentences.all(|sentence| sentence.ends_with('?'));
+    let only = asks && episode.provenance == Provenance::Person && episode.tool().is_none();
+    only.then(|| words(text).into_iter().map(|word| word.text).collect::<Vec<_>>().join(" "))
+}
+
+/// Of one question that was asked again and again the best is found, and questions take half of the places and what else is
+/// free: they tell of what was asked, not of what is so. `asked` gives the words of a bare question.
+fn without_repeated_questions(
+    found: &mut Vec<(u32, f64, Via)>,
+    limit: usize,
+    mut asked: impl FnMut(u32) -> Option<String>,
+) {
+    let (mut known, mut kept, mut spare) = (BTreeSet::new(), Vec::new(), Vec::new());
+    let mut questions = 0;
+    for hit in found.drain(..) {
+        if kept.len() >= limit {
+            break;
+        }
+        let words = asked(hit.0);
+        let is_question = words.is_some();
+        if words.is_some_and(|words| !known.insert(words)) {
+            continue;
+        }
+        if is_question && questions >= limit.div_ceil(2) {
+            spare.push(hit);
+            continue;
+        }
+        questions += usize::from(is_question);
+        kept.push(hit);
+    }
+    let free = limit.saturating_sub(kept.len());
+    kept.extend(spare.into_iter().take(free));
+    kept.sort_by(|a, b| b.1.total_cmp(&a.1).then(b.0.cmp(&a.0)));
+    *found = kept;
 }
 
 pub(super) fn bus_trust(trust: Trust) -> BusTrust {

@@ -49,7 +49,7 @@ use super::outcomes::RESULTS;
 use super::retention::RetentionLaw;
 use super::sleeping::{Access, Round, remember};
 use super::surroundings::Around;
-use super::text_index::{Fields, HELD_OPEN, TextIndex, Weights, day_number};
+use super::text_index::{Fields, TextIndex, Weights, day_number};
 use super::upkeep::{Merge, Sealed, load_gone};
 use crate::language::Encoder;
 use crate::language::packed::PackedVector;
@@ -394,9 +394,10 @@ impl Region for Hippocampus {
                 }
             }
             HippocampusEvent::SealAllDue => {
+                let held = self.held_open();
                 if let Some(indexes) = &mut self.indexes {
-                    indexes.text.seal_but(HELD_OPEN, SEALED_ASLEEP);
-                    indexes.keys.seal_but(HELD_OPEN, SEALED_ASLEEP);
+                    indexes.text.seal_but(held, SEALED_ASLEEP);
+                    indexes.keys.seal_but(held, SEALED_ASLEEP);
                 }
             }
             HippocampusEvent::SealWritten(sealed) => self.sealed = sealed,

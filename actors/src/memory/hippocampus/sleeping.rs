@@ -17,7 +17,6 @@ use super::linking::{block_key, edge_key};
 use super::model::EpisodicMemory;
 use super::region::{Hippocampus, HippocampusEvent, episode_key, id_key, repeats_key, vector_key};
 use super::retention::{Connections, Verdict, retention, verdict};
-use super::text_index::HELD_OPEN;
 use crate::region::{Hears, Pulse, source_hash};
 
 /// Episodes scored, or looked at to be let go, in one step.
@@ -233,7 +232,7 @@ impl Hippocampus {
         };
         let marks: Marks = serde_json::from_slice(&record).unwrap_or_default();
         let unsealed = self.indexes.as_ref().map_or(0, |indexes| indexes.text.unsealed());
-        if unsealed > HELD_OPEN && marks.compress.iter().any(|document| *document >= self.sealed.before) {
+        if unsealed > self.held_open() && marks.compress.iter().any(|document| *document >= self.sealed.before) {
             // Before episodes become small their words have to be in segments, which don't need their records.
             return pulse.keep(HippocampusEvent::SealAllDue);
         }
@@ -256,6 +255,12 @@ impl Hippocampus {
         round.tally.pruned += pruned.len() as u64;
         round.tally.bytes_after -= self.remove_episodes(&pruned, false, pulse).min(round.tally.bytes_after);
         pulse.remove(key);
+    }
+
+    /// The newest documents that no sleep seals: from the oldest on whose turn isn't over.
+    pub(super) fn held_open(&self) -> usize {
+        let first = self.open.values().min();
+        first.map_or(0, |first| self.next.saturating_sub(*first) as usize)
     }
 
     fn compress(&self, document: u32, round: &mut Round, pulse: &mut Pulse<'_, Self>) {

@@ -7,7 +7,7 @@ use parking_lot::Mutex;
 
 use super::super::codec::{Reader, Writer};
 use super::super::error::EngineError;
-use super::super::pack::{Block, Pack, Pointer};
+use super::super::pack::{Block, Pack, Packing, Pointer};
 use super::block::{find, read_entry, seek, write_entry};
 use super::{KeyRange, PIECE_BYTES, Value, is_past};
 
@@ -236,6 +236,7 @@ impl RunCursor {
 /// Makes a run out of sorted entries.
 pub struct RunWriter {
     pack: Arc<Pack>,
+    packing: Packing,
     block: Writer,
     first: Vec<u8>,
     last: Vec<u8>,
@@ -246,9 +247,19 @@ pub struct RunWriter {
 }
 
 impl RunWriter {
-    pub fn new(pack: Arc<Pack>) -> Self {
+    pub fn new(pack: Arc<Pack>, packing: Packing) -> Self {
         let (first, last) = (Vec::new(), Vec::new());
-        Self { pack, block: Writer::default(), first, last, min: None, index: Index::default(), entries: 0, bytes: 0 }
+        Self {
+            pack,
+            packing,
+            block: Writer::default(),
+            first,
+            last,
+            min: None,
+            index: Index::default(),
+            entries: 0,
+            bytes: 0,
+        }
     }
 
     pub fn push(&mut self, key: &[u8], value: &Value) -> Result<(), EngineError> {
@@ -269,7 +280,7 @@ impl RunWriter {
 
     fn close_block(&mut self) -> Result<(), EngineError> {
         let body = std::mem::take(&mut self.block.0);
-        let at = self.pack.append(&body)?;
+        let at = self.pack.append_as(&body, self.packing)?;
         self.bytes += u64::from(at.length);
         self.index.blocks.push((std::mem::take(&mut self.first).into(), at));
         Ok(())

@@ -264,3 +264,32 @@ fn a_rewriting_that_the_end_cut_off_is_done_by_the_next_command_and_by_the_next_
         assert_eq!(ada(&store).record_count(HIPPOCAMPUS), 2_000);
     }
 }
+
+#[test]
+fn a_command_ends_with_its_journal_emptied_and_a_letter_that_nobody_has_read_is_kept() {
+    for kind in [EngineKind::Sled, EngineKind::Redb] {
+        let home = Home::folder(kind);
+        let (store, _) = home.open_with(StoreOptions { visits: true, seal_bytes: 1 << 30, ..StoreOptions::default() });
+        let agent = ada(&store);
+        let letter = Commit { emissions: vec![b"for a room that is down".as_slice().into()], ..commit(&agent, GATE) };
+        let letter = agent.accept(letter, |_| ()).expect("accepted").first_emission;
+        agent.set_low_water(move || Lsn(letter.0 - 1));
+        agent.set_unread(move |below| Some(if letter < below { vec![letter] } else { Vec::new() }));
+        let noise = noise();
+        for n in 0..1_000 {
+            put(&agent, HIPPOCAMPUS, &format!("{n:04}"), &noise[n % 10 * 5_800..][..5_000]);
+        }
+        event(&agent, GATE, "the last that it did");
+        settle(&agent);
+        let before = picture(&agent, &[HIPPOCAMPUS, GATE]);
+        assert!(agent.agent.on_disk.lock().frame_bytes > 5_000_000);
+        drop(agent);
+        store.close().expect("closes");
+        let (store, report) = home.open_with(small());
+        assert!(report.is_sound() && store.verify().is_sound(), "{report:?}");
+        let agent = ada(&store);
+        assert_eq!(agent.agent.on_disk.lock().frame_bytes, 0, "all of it stands elsewhere");
+        assert_eq!(picture(&agent, &[HIPPOCAMPUS, GATE]), before);
+        assert_eq!(agent.undelivered().expect("reads").iter().map(|(lsn, _)| *lsn).collect::<Vec<_>>(), [letter]);
+    }
+}

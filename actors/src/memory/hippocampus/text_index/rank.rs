@@ -67,6 +67,18 @@ impl Best {
         self.floor
     }
 
+    /// Takes the best of what ends with a question mark in, for half of the places and what else is free: whoever asks the
+    /// same again and again would else find nothing but that.
+    fn with_questions(self, questions: Self) -> Vec<(Place, bool)> {
+        let limit = self.limit;
+        let (mut kept, mut questions) = (self.into_sorted(), questions.into_sorted());
+        questions.truncate((limit / 2).max(limit - kept.len()));
+        kept.append(&mut questions);
+        kept.sort_unstable_by(|a, b| b.cmp(a));
+        kept.truncate(limit);
+        kept
+    }
+
     fn push(&mut self, score: f32, document: u32, has_words: bool) {
         self.kept.push((Place::new(score, document), has_words));
         if self.kept.len() >= 2 * self.limit {
@@ -86,7 +98,7 @@ impl Best {
 impl Ranking<'_> {
     /// The `limit` best, of an ascending list of documents where one is given; best first, ties go to the newer one.
     pub fn best(&self, limit: usize, within: Option<&[u32]>, scratch: &mut Scratch) -> Vec<Hit> {
-        let mut best = Best::new(limit);
+        let mut best = [Best::new(limit), Best::new(limit)];
         let marks = self.mark_scores();
         let most = marks.iter().copied().fold(0.0, higher);
         let bases = self.sitting_scores();
@@ -105,7 +117,8 @@ impl Ranking<'_> {
         self.look_closely(groups, &bases, &marks, within, &mut best, scratch);
         let by = |has_words| if has_words { By::Words } else { By::Neighbours };
         let hit = |(at, words): (Place, bool)| Hit { document: at.document(), score: at.score(), by: by(words) };
-        best.into_sorted().into_iter().map(hit).collect()
+        let [best, questions] = best;
+        best.with_questions(questions).into_iter().map(hit).collect()
     }
 
     /// Groups of the sittings in question, each with the most that a document of it can score.
@@ -132,7 +145,7 @@ impl Ranking<'_> {
         bases: &[Option<f32>],
         marks: &[f32; 256],
         within: Option<&[u32]>,
-        best: &mut Best,
+        [statements, questions]: &mut [Best; 2],
         scratch: &mut Scratch,
     ) {
         groups.sort_unstable_by_key(|(_, group)| *group);
@@ -140,7 +153,7 @@ impl Ranking<'_> {
         // The newest first: it wins a tie, so that an older one needs more than the worst so far.
         let columns = near.chunks_exact(GROUP).zip(worded.chunks_exact(GROUP));
         for ((bound, group), (near, worded)) in groups.iter().zip(columns).rev() {
-            if *bound <= best.floor() {
+            if *bound <= statements.floor().min(questions.floor()) {
                 continue;
             }
             let start = (*group as usize) << GROUP_BITS;
@@ -149,8 +162,9 @@ impl Ranking<'_> {
             {
                 let sitting = self.index.sitting_of[ordinal] as usize;
                 let Some(base) = bases[sitting] else { continue };
-                let score = near * self.scale + base + marks[usize::from(self.index.looks[ordinal].marks)]
-                    - self.lost(ordinal as u32);
+                let look = self.index.looks[ordinal].marks;
+                let best = if Statement(look).has(Statement::ASKS) { &mut *questions } else { &mut *statements };
+                let score = near * self.scale + base + marks[usize::from(look)] - self.lost(ordinal as u32);
                 if score <= best.floor() {
                     continue;
                 }
