@@ -355,7 +355,7 @@ impl Hippocampus {
         pulse.keep_gone(HippocampusEvent::Removed { documents, blocks, turns }, forgotten);
         let situations = ids.iter().map(|id| (similarity::EPISODES.to_owned(), id.clone())).collect();
         pulse.emit(SituationsStored { stored: Vec::new(), forgotten: situations });
-        pulse.emit(RecordsRemoved { layer: Layer::Hippocampus, ids, forgotten });
+        pulse.emit(RecordsRemoved { layer: Layer::Hippocampus, ids, forgotten, again: false });
         bytes
     }
 
@@ -394,7 +394,7 @@ impl Hippocampus {
         if self.forgotten.is_empty() || !self.forgotten.contains(&source_hash(&id)) {
             return false;
         }
-        pulse.emit(RecordsRemoved { layer: Layer::Hippocampus, ids: vec![id], forgotten: true });
+        pulse.emit(RecordsRemoved { layer: Layer::Hippocampus, ids: vec![id], forgotten: true, again: true });
         true
     }
 
