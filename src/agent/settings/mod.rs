@@ -442,7 +442,7 @@ impl AgentSettings {
                 deadline: SignedDuration::from_secs(2),
                 tools: Arc::clone(&registry),
                 names: agent.names.clone(),
-                mode: mode.as_str().into(),
+                mode,
                 zone: agent.zone(),
             },
             registry,
