@@ -13,9 +13,11 @@ use serde::{Deserialize, Serialize};
 
 use super::compressed::{TYPICAL_BYTES, compressed};
 use super::edges::{BLOCK, documents_of};
+use super::events::HippocampusEvent;
 use super::linking::{block_key, edge_key};
 use super::model::EpisodicMemory;
-use super::region::{Hippocampus, HippocampusEvent, episode_key, id_key, repeats_key, vector_key};
+use super::records::{episode_key, id_key, repeats_key, vector_key};
+use super::region::Hippocampus;
 use super::retention::{Connections, Verdict, retention, verdict};
 use super::text_index::HELD_OPEN;
 use crate::region::{Hears, Pulse, source_hash};
