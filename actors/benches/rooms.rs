@@ -260,7 +260,7 @@ fn removal(by_hand: &mut Vec<growth::Measured>) {
             rig.send(RecordsLinked { edges: derived.collect() });
         }
         let removed = |rig: &mut Rig<CrossLayerGraph>, layer: Layer, id: String| {
-            rig.send(RecordsRemoved { layer, ids: vec![id], forgotten: true });
+            rig.send(RecordsRemoved { layer, ids: vec![id], forgotten: true, again: false });
         };
         let step = size / ROUNDS as usize;
         let took = mean(|round| removed(&mut rig, Layer::Hippocampus, id(round as usize * step)));

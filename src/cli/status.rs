@@ -1,4 +1,4 @@
-//! `maxim status`: how each region, the latch, body, disk and model are.
+//! `maxim status`: how each region, the latch, body, disk and model are, and how many questions wait for a person.
 
 use clap::Args;
 use serde_json::Value;
@@ -6,7 +6,7 @@ use serde_json::Value;
 use super::table::{Cell, Table, Tone};
 use super::{CliError, Exit, Global, Out, Paint, outbox, tool_list, tree};
 
-/// Show the health of the regions, the stop latch, the body, the disk and the model.
+/// Show the health of the regions, the stop latch, what waits for a yes or no, the body, the disk and the model.
 #[derive(Args, Debug)]
 #[command(after_help = "Examples:\n  maxim status\n  maxim status --json | jq .stop.latched")]
 pub struct StatusArgs {}
@@ -22,6 +22,7 @@ impl StatusArgs {
 /// The whole status for people.
 pub(super) fn shown(status: &Value, paint: Paint) -> String {
     let mut text = head(status, paint);
+    text.push_str(&questions(status, paint));
     text.push('\n');
     text.push_str(&regions(status, paint));
     text.push_str(&tool_list::servers(&status["tool_servers"], paint));
@@ -59,6 +60,16 @@ fn head(status: &Value, paint: Paint) -> String {
         format!("\n{}", paint.bad(&text))
     };
     format!("{} maxim {version}{latch}{dead}\n", toned)
+}
+
+/// How many questions of the gate wait for a person; no line where none does.
+fn questions(status: &Value, paint: Paint) -> String {
+    let line = match status["approvals"]["waiting"].as_u64() {
+        None | Some(0) => return String::new(),
+        Some(1) => "1 question waits for a yes or no; see `maxim approvals list`".to_owned(),
+        Some(waiting) => format!("{waiting} questions wait for a yes or no; see `maxim approvals list`"),
+    };
+    format!("{}\n", paint.poor(&line))
 }
 
 /// One line a region.

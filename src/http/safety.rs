@@ -54,7 +54,8 @@ pub async fn approvals(State(served): State<Arc<Served>>, request: Request) -> A
     ok(&json!({"approvals": asked}))
 }
 
-async fn asked(served: &Served) -> Result<Vec<GateEntry>, Problem> {
+/// What the gate asks at present.
+pub async fn asked(served: &Served) -> Result<Vec<GateEntry>, Problem> {
     let store = served.agent.frame.store.clone();
     let mut entries: Vec<GateEntry> = blocking(move || records(&store, FearAgent::NAME, ENTRIES)).await?;
     entries.retain(|entry| entry.status == "asked");

@@ -11,9 +11,9 @@ use maxim_actors::store::{StoreHealth, StoreStatus};
 use maxim_bus::latch::{LatchFile, LoadedLatch};
 use serde_json::{Map, Value, json};
 
-use super::Served;
 use super::fields::query_fields;
 use super::problem::{Answer, json_answer, ok};
+use super::{Served, safety};
 use crate::agent::containment::Containment;
 use crate::stopping::StopThread;
 
@@ -32,7 +32,8 @@ const LAYERS: [(&str, &str); 5] = [
 /// `GET /v1/status`.
 pub async fn status(State(served): State<Arc<Served>>, request: Request) -> Answer {
     query_fields(&request, &[])?;
-    let (disk, Counted { memory, encoder, energy, asleep }) = tokio::join!(disk(&served), counted(&served));
+    let (disk, Counted { memory, encoder, energy, asleep }, approvals) =
+        tokio::join!(disk(&served), counted(&served), approvals(&served));
     let regions = regions(&served);
     let frame = &served.agent.frame;
     let detail = frame.latch.detail();
@@ -59,6 +60,7 @@ pub async fn status(State(served): State<Arc<Served>>, request: Request) -> Answ
             "motion": frame.latch.state(),
             "dead_ways": dead_ways,
         },
+        "approvals": approvals,
         "regions": regions,
         "body": served.body.report(),
         "disk": disk,
@@ -81,6 +83,14 @@ pub async fn status(State(served): State<Arc<Served>>, request: Request) -> Answ
         "group_escalations": served.agent.supervision.group_escalations(),
         "hung_threads": served.agent.supervision.zombies(),
     }))
+}
+
+/// How many questions of the gate wait for a person; nothing where the store doesn't answer.
+async fn approvals(served: &Served) -> Value {
+    match tokio::time::timeout(PATIENCE, safety::asked(served)).await {
+        Ok(Ok(asked)) => json!({"waiting": asked.len()}),
+        _ => Value::Null,
+    }
 }
 
 /// One object a room, in the order of the anatomy.

@@ -212,6 +212,8 @@ fn what_comes_of_a_turn_after_it_was_forgotten_is_not_learned() {
         wish_forgotten(&bench, &id);
         bench.pass(Duration::from_secs(1_200));
         in_flight += usize::from(!turns.is_empty());
+        let removed = bench.inquire("system_stats", json!({}))["regions"]["memory_hub"]["removed"].clone();
+        assert_eq!(removed, 1, "forgotten after {steps} steps, and counted once whatever came later");
         for restarted in [false, true] {
             if restarted {
                 bench.crash();

@@ -8,6 +8,7 @@ use maxim_actors::memory::anterior_temporal_lobe::AnteriorTemporalLobe;
 use maxim_actors::region::Region;
 use maxim_bus::Trust;
 use maxim_bus::signals::concepts::IngestDocument;
+use maxim_bus::signals::powers::RestorePowers;
 use maxim_bus::signals::scene::{Detection, Observed};
 use maxim_bus::units::Confidence;
 use serde_json::{Value, json};
@@ -255,6 +256,26 @@ fn the_scene_is_summed_up_with_what_is_gazed_at_and_each_thing_can_be_sensed() {
     assert!(tools["hint"].as_str().is_some_and(|hint| hint.contains("observed, not yours to call")), "{tools}");
     let few = bench.inquire("discover_tools", json!({"query": "a file", "limit": 2}));
     assert!(list(&few, "results").len() == 2 && few["found"].as_u64() > Some(2), "{few}");
+}
+
+#[test]
+fn the_mode_in_force_is_told_with_the_configured_one_where_they_differ() {
+    let mut bench = Bench::new();
+    let modes = |bench: &mut Bench| {
+        let you = bench.inquire("sense_presence", json!({}))["you"].clone();
+        (you["mode"].clone(), you["configured_mode"].clone())
+    };
+    assert_eq!(modes(&mut bench), (json!("active"), Value::Null));
+    bench.say("switch to passive mode");
+    for _ in 0..2 {
+        assert_eq!(modes(&mut bench), (json!("passive"), json!("active")));
+        bench.crash();
+    }
+    let reply = bench.say("what exists here").reply.unwrap_or_default();
+    assert!(reply.contains("in passive mode (lowered; active is configured)"), "{reply}");
+    bench.ask("autonomy", RestorePowers { by: "anna".into() });
+    bench.agent.settle();
+    assert_eq!(modes(&mut bench), (json!("active"), Value::Null));
 }
 
 #[test]

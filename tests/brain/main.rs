@@ -15,6 +15,7 @@ mod concepts;
 mod conversations;
 mod crash;
 mod cues;
+mod cut;
 mod deliberation;
 mod encoder;
 mod energy;

@@ -389,7 +389,7 @@ fn practise(live: &Live) {
     };
     say(&door, "cerebellum", ProgramLearned { program, offered: false });
     say(&door, "cerebellum", ProgramForgotten { name: "lift-box".into() });
-    say(&door, "execution_tracker", OutcomeDoubted { started: begun(&door) });
+    say(&door, "execution_tracker", OutcomeDoubted { started: begun(&door), known: String::new() });
 }
 
 /// Something that was begun, and of which nobody knows whether it happened.

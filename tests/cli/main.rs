@@ -7,5 +7,6 @@ mod home;
 mod mind;
 mod offline;
 mod questions;
+mod sleeping;
 mod stopping;
 mod words;

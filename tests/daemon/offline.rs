@@ -150,11 +150,16 @@ fn approvals_are_listed_and_answered_from_a_shell() {
     let daemon = place.start();
     let list = || -> Value { serde_json::from_str(&place.cli(&["approvals", "list", "--json"]).1).expect("JSON") };
     assert_eq!(list(), json!({"approvals": []}));
+    let waiting = || daemon.get("/v1/status").1["approvals"]["waiting"].clone();
+    assert!(waiting() == 0 && !place.cli(&["status"]).1.contains("yes or no"));
     let (code, said, _) = place.cli(&["send", "run the command git init && git reset --hard", "--wait"]);
     assert_eq!(code, 0);
     let id = list()["approvals"][0]["id"].as_str().expect("something is asked").to_owned();
     assert!(said.contains(&format!("maxim approvals allow {id}")), "the answer says how: {said}");
     assert!(!place.work().join(".git").exists());
+    let (_, shown, _) = place.cli(&["status"]);
+    assert!(shown.contains("1 question waits for a yes or no; see `maxim approvals list`"), "{shown}");
+    assert!(waiting() == 1 && place.cli(&["status", "--json"]).1.contains("\"waiting\":1"));
     assert_eq!(place.cli(&["approvals", "allow", "0000"]).0, 1);
     let (code, said, _) = place.cli(&["approvals", "allow", &id]);
     assert!(code == 0 && said.contains("allowed"), "{said}");

@@ -14,7 +14,9 @@ use std::collections::{BTreeMap, VecDeque};
 use jiff::{SignedDuration, Timestamp};
 use maxim_bus::signals::body::MovementSensed;
 use maxim_bus::signals::intent::Intent;
-use maxim_bus::signals::outcome::{ExecutionStarted, FailureKind, OutcomeDoubted, ReversalPrepared, ToolResult};
+use maxim_bus::signals::outcome::{
+    ExecutionStarted, FailureKind, NOT_KNOWN, OutcomeDoubted, PUT_BACK, ReversalPrepared, ToolResult,
+};
 use maxim_bus::signals::scene::{Pose, READINGS};
 use maxim_bus::{MessageId, RegionName, Stage, Trust};
 use serde::{Deserialize, Serialize};
@@ -28,6 +30,8 @@ use crate::wiring;
 
 /// Intents that are remembered as begun; a clearance older than these has expired.
 const REMEMBERED: usize = 4096;
+/// What is known of an action that another process had begun.
+const WENT_DOWN: &str = "the process went down before it ended";
 /// Effects whose way back is kept.
 const WAYS_BACK: usize = 256;
 
@@ -166,12 +170,12 @@ impl ExecutionTracker {
             return;
         }
         let way = pulse.record::<WayBack>(&way_key(action)).filter(|_| crashed);
-        let why = if way.is_some() {
-            "it had begun when the process went down; whether it happened is not known, so what it may have changed is put back"
+        let (known, so) = if way.is_some() {
+            (WENT_DOWN, ", so what it may have changed is put back")
         } else if crashed {
-            "it had begun when the process went down; whether it happened is not known, so it is not repeated without asking"
+            (WENT_DOWN, ", so it is not repeated without asking")
         } else {
-            "the executor has not reported its end; whether it happened is not known"
+            ("the executor has not reported its end", "")
         };
         let result = ToolResult {
             action,
@@ -180,15 +184,16 @@ impl ExecutionTracker {
             tool: started.called.clone().unwrap_or_else(|| started.intent.tool.clone()),
             params: started.intent.params.clone(),
             success: None,
-            output: serde_json::Value::Null,
-            error: Some(why.into()),
+            output: way.as_ref().map_or(Json::Null, |_| json!({ PUT_BACK: true })),
+            error: Some(format!("{known}{NOT_KNOWN}{so}")),
             failure: Some(FailureKind::Unknown),
             duration_us: 0,
             side_effects: Vec::new(),
             reward: None,
         };
+        let known = result.known().to_owned();
         pulse.emit_trusted(turn, open.trust, result);
-        let Some(way) = way else { return self.doubt(started, open.trust, pulse) };
+        let Some(way) = way else { return self.doubt(started, known, open.trust, pulse) };
         let intent = Intent {
             tool: UNDO.into(),
             params: json!({ "action": action.to_string() }),
@@ -205,10 +210,10 @@ impl ExecutionTracker {
 
     /// Has a person asked. Words have a room of their own that knows which of them went out, and what only reads does no harm
     /// either way.
-    fn doubt(&self, started: ExecutionStarted, trust: Trust, pulse: &mut Pulse<'_, Self>) {
+    fn doubt(&self, started: ExecutionStarted, known: String, trust: Trust, pulse: &mut Pulse<'_, Self>) {
         let tool = &started.intent.tool;
         if tool != RESPOND && !pulse.settings().repeatable.contains(tool) {
-            pulse.emit_trusted(started.intent.turn, trust, OutcomeDoubted { started });
+            pulse.emit_trusted(started.intent.turn, trust, OutcomeDoubted { started, known });
         }
     }
 
@@ -347,7 +352,7 @@ impl Hears<ToolResult> for ExecutionTracker {
         if let Some(started) = started {
             self.settle(result, &started, pulse);
             if result.failure == Some(FailureKind::Unknown) {
-                self.doubt(started, open.trust, pulse);
+                self.doubt(started, result.known().to_owned(), open.trust, pulse);
             }
         }
     }

@@ -11,7 +11,7 @@ use maxim_bus::latch::{EffectKind, StopLatch};
 use maxim_bus::signals::cycle::DisplaySet;
 use maxim_bus::signals::goal::{GoalWish, GoalWished};
 use maxim_bus::signals::outbox::Medium;
-use maxim_bus::signals::outcome::{ExecutionStarted, FailureKind, Outbound, ReversalPrepared, ToolResult};
+use maxim_bus::signals::outcome::{ExecutionStarted, FailureKind, NOT_KNOWN, Outbound, ReversalPrepared, ToolResult};
 use maxim_bus::signals::scene::SceneNamed;
 use maxim_bus::signals::sleep::RequestSleep;
 use maxim_bus::{RegionName, Stage};
@@ -86,7 +86,7 @@ impl Performs<ExecutionStarted> for Executor {
     }
 
     fn abandoned(started: &ExecutionStarted, why: &str, operation: &Operation<Self>) {
-        let why = format!("{why}; whether it happened is not known");
+        let why = format!("{why}{NOT_KNOWN}");
         let ending = Ending { success: None, ..Ending::failed(FailureKind::Unknown, why) };
         operation.say(result(started, ending, 0));
     }
@@ -324,7 +324,7 @@ async fn on_a_thread(work: impl FnOnce() -> Ending + Send + 'static) -> Ending {
     match tokio::task::spawn_blocking(work).await {
         Ok(ending) => ending,
         Err(error) => {
-            let why = format!("the tool broke while it ran ({error}); whether it took effect is not known");
+            let why = format!("the tool broke while it ran ({error}){NOT_KNOWN}");
             Ending { success: None, ..Ending::failed(FailureKind::Unknown, why) }
         }
     }

@@ -130,7 +130,7 @@ mod tests {
     use super::*;
 
     fn gone(id: &str, forgotten: bool) -> RecordsRemoved {
-        RecordsRemoved { layer: Layer::Hippocampus, ids: vec![id.into()], forgotten }
+        RecordsRemoved { layer: Layer::Hippocampus, ids: vec![id.into()], forgotten, again: false }
     }
 
     #[test]

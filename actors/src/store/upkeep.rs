@@ -6,7 +6,7 @@ use std::sync::atomic::Ordering;
 use std::sync::mpsc::sync_channel;
 use std::time::Duration;
 
-use super::agent::Agent;
+use super::agent::{Agent, Region};
 use super::error::EngineError;
 use super::pack::{Pack, Packing, Pointer};
 use super::records::{Merging, Run, RunCursor, RunWriter, Sealed, Source, Tail, Value};
@@ -52,9 +52,13 @@ pub fn run(shared: &Arc<Shared>) {
 
 /// The regions of which much was replaced, as after a sleep.
 fn much_replaced(shared: &Shared) -> Vec<(Arc<Agent>, Arc<str>)> {
+    regions(shared, |region| is_mostly_old(&region.records.sealed))
+}
+
+fn regions(shared: &Shared, is_meant: impl Fn(&Region) -> bool) -> Vec<(Arc<Agent>, Arc<str>)> {
     let of_agent = |agent: Arc<Agent>| {
         let state = agent.state.lock();
-        let regions = state.regions.iter().filter(|(_, region)| is_mostly_old(&region.records.sealed));
+        let regions = state.regions.iter().filter(|(_, region)| is_meant(region));
         regions.map(|(name, _)| (agent.clone(), name.clone())).collect::<Vec<_>>()
     };
     shared.all_agents().into_iter().flat_map(of_agent).collect()
@@ -63,6 +67,12 @@ fn much_replaced(shared: &Shared) -> Vec<(Arc<Agent>, Arc<str>)> {
 /// Rewrites what was replaced to a good part, and empties a long journal into runs, before the store ends: what an import
 /// said last would stand there twice as large. Errors: the disk; then all is as it was.
 pub fn settle(shared: &Shared) -> Result<(), EngineError> {
+    // How much was replaced shows when what replaced it is sealed; the thread beside may not have come to that yet.
+    let Some(pack) = shared.pack() else { return Ok(()) };
+    for (agent, region) in regions(shared, |region| region.seal_wanted) {
+        let _one_at_a_time = shared.packing.lock();
+        seal_tail(shared, &pack, &agent, &region)?;
+    }
     for agent in shared.all_agents() {
         if agent.on_disk.lock().frame_bytes > LONG {
             seal_all(shared, &agent)?;
@@ -97,10 +107,7 @@ fn seal_all(shared: &Shared, agent: &Arc<Agent>) -> Result<(), EngineError> {
 pub fn tend(shared: &Shared, agent: &Arc<Agent>, region: &Arc<str>) -> Result<(), EngineError> {
     let Some(pack) = shared.pack() else { return Ok(()) };
     let mut retired = shared.packing.lock();
-    if let Some((tail, sealed)) = begin(agent, region) {
-        let more = seal(&pack, &tail, &sealed)?;
-        submit(shared, agent, region, Arc::new(more), true)?;
-    }
+    seal_tail(shared, &pack, agent, region)?;
     loop {
         let sealed = match agent.state.lock().regions.get(region) {
             Some(region) => region.records.sealed.clone(),
@@ -119,6 +126,14 @@ pub fn tend(shared: &Shared, agent: &Arc<Agent>, region: &Arc<str>) -> Result<()
         let runs = sealed.runs[from..to].to_vec();
         retired.push(Retired { sealed, runs, replaced });
     }
+}
+
+fn seal_tail(shared: &Shared, pack: &Arc<Pack>, agent: &Arc<Agent>, region: &Arc<str>) -> Result<(), EngineError> {
+    if let Some((tail, sealed)) = begin(agent, region) {
+        let more = seal(pack, &tail, &sealed)?;
+        submit(shared, agent, region, Arc::new(more), true)?;
+    }
+    Ok(())
 }
 
 /// Sets the tail aside for sealing. One that a failure left aside is taken up again.

@@ -133,6 +133,9 @@ pub struct RecordsRemoved {
     /// what they taught stays.
     #[serde(default)]
     pub forgotten: bool,
+    /// Said once more, because something came of a forgotten turn later: nothing else is removed.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub again: bool,
 }
 
 /// What concepts rested on is gone from its layer: each concept by its id, with the record.

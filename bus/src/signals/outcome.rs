@@ -48,7 +48,15 @@ pub struct ReversalPrepared {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct OutcomeDoubted {
     pub started: ExecutionStarted,
+    /// What is known of it, in words.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub known: String,
 }
+
+/// Ends what is known of an action of which nobody knows whether it happened.
+pub const NOT_KNOWN: &str = "; whether it happened is not known";
+/// Member of such a result's output: what it may have changed is put back, so nobody is asked about it.
+pub const PUT_BACK: &str = "put_back";
 
 /// Why a tool failed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
@@ -94,6 +102,19 @@ pub struct ToolResult {
     /// How good what came of it was, −1 to 1, where the tool says so.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub reward: Option<f64>,
+}
+
+impl ToolResult {
+    /// Nobody knows whether it happened, and what it may have changed stays.
+    pub fn is_doubted(&self) -> bool {
+        self.failure == Some(FailureKind::Unknown) && self.output[PUT_BACK] != true
+    }
+
+    /// What is known of an action of which nobody knows whether it happened.
+    pub fn known(&self) -> &str {
+        let told = self.error.as_deref().unwrap_or_default();
+        told.split_once(NOT_KNOWN).map_or(told, |(known, _)| known)
+    }
 }
 
 /// Words for a person, through the channel that they came by.

@@ -407,12 +407,7 @@ impl AgentSettings {
             tracker: TrackerSettings {
                 boot,
                 limit: signed(tool_deadline.get() + TRACKER_GRACE),
-                repeatable: names(
-                    specs
-                        .iter()
-                        .filter(|spec| spec.idempotent && spec.effect == tools::EffectClass::ReadOnly)
-                        .collect(),
-                ),
+                repeatable: names(specs.iter().filter(|spec| spec.is_repeatable()).collect()),
                 effects: specs.iter().map(|spec| (spec.name.clone(), spec.effect.to_string())).collect(),
             },
             channels: Arc::default(),
@@ -442,7 +437,7 @@ impl AgentSettings {
                 deadline: SignedDuration::from_secs(2),
                 tools: Arc::clone(&registry),
                 names: agent.names.clone(),
-                mode: mode.as_str().into(),
+                mode,
                 zone: agent.zone(),
             },
             registry,

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeSet;
 
+use maxim_bus::mode::Mode;
 use maxim_bus::signals::scene::{SceneSurveyed, plain_name};
 use serde_json::{Value as Json, json};
 
@@ -15,11 +16,13 @@ const LIMIT: usize = 5;
 /// How much a word of the name counts more than one of the description.
 const NAME_WEIGHT: usize = 2;
 
-/// What these tools answer; none for all others. `scene` is missing where its room did not answer.
+/// What these tools answer; none for all others. `scene` is missing where its room did not answer; `lowered` is the mode that
+/// the agent was lowered to, if it was.
 pub(super) fn known(
     tool: &str,
     params: &Json,
     scene: Option<&SceneSurveyed>,
+    lowered: Option<Mode>,
     settings: &IntrospectorSettings,
 ) -> Option<Json> {
     Some(match tool {
@@ -32,7 +35,7 @@ pub(super) fn known(
             }
             found
         }
-        "sense_presence" => presence(scene, settings),
+        "sense_presence" => presence(scene, lowered, settings),
         _ => return None,
     })
 }
@@ -105,16 +108,21 @@ fn around(scene: &SceneSurveyed, tools: &ToolRegistry) -> Json {
     })
 }
 
-fn presence(scene: Option<&SceneSurveyed>, settings: &IntrospectorSettings) -> Json {
+fn presence(scene: Option<&SceneSurveyed>, lowered: Option<Mode>, settings: &IntrospectorSettings) -> Json {
+    let mode = settings.mode.lowered_to(lowered);
     let callable: Vec<&str> =
         settings.tools.specs().filter(|spec| is_callable(spec)).map(|spec| spec.name.as_str()).collect();
+    let mut you = json!({
+        "name": settings.names.first(),
+        "mode": mode,
+        "body": body(&settings.tools),
+        "tools": callable,
+    });
+    if mode != settings.mode {
+        you["configured_mode"] = json!(settings.mode);
+    }
     json!({
-        "you": {
-            "name": settings.names.first(),
-            "mode": settings.mode,
-            "body": body(&settings.tools),
-            "tools": callable,
-        },
+        "you": you,
         "scene": scene.map_or_else(
             || json!({ "available": false, "reason": "the scene did not answer in time" }),
             |scene| around(scene, &settings.tools),
@@ -196,10 +204,10 @@ mod tests {
             deadline: SignedDuration::from_secs(2),
             tools: Arc::new(core_registry().expect("good specs")),
             names: vec!["maxim".into()],
-            mode: "active".into(),
+            mode: Mode::Active,
             zone: jiff::tz::TimeZone::UTC,
         };
-        known(tool, &params, Some(&kitchen()), &settings).expect("one of these tools")
+        known(tool, &params, Some(&kitchen()), None, &settings).expect("one of these tools")
     }
 
     fn kitchen() -> SceneSurveyed {

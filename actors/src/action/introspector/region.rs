@@ -3,7 +3,7 @@
 //! Biology: the default-mode network, which looks inward.
 //! Law: an inquiry becomes questions to the rooms that know; the answers go back to whoever inquired, at the latest at
 //! the deadline, with what is missing named.
-//! Remembers: open inquiries. Forgets: answered ones.
+//! Remembers: open inquiries; the mode that the agent lowered itself to. Forgets: answered ones.
 //! Down: inquiries wait, and their askers' deadlines answer for it.
 
 use std::collections::BTreeMap;
@@ -11,6 +11,7 @@ use std::sync::Arc;
 
 use jiff::tz::TimeZone;
 use jiff::{SignedDuration, Timestamp};
+use maxim_bus::mode::Mode;
 use maxim_bus::signals::bridges::{EnergyReported, ReportEnergy};
 use maxim_bus::signals::concepts::{AssociatedRecalled, ConceptsFound, FindConcepts, RecallAssociated};
 use maxim_bus::signals::introspection::{
@@ -18,6 +19,7 @@ use maxim_bus::signals::introspection::{
     VerdictForeseen, VitalsSensed,
 };
 use maxim_bus::signals::numbers::{Calculate, Calculated};
+use maxim_bus::signals::powers::ModeLowered;
 use maxim_bus::signals::recall::{
     DescribeTime, EpisodeFilter, EpisodesRecalled, Inquiry, InquiryAnswered, OutcomesPredicted, PredictOutcomes,
     RecallEpisodes, ReportStats, StatsReported, TimeDescribed,
@@ -50,7 +52,7 @@ pub struct IntrospectorSettings {
     /// What it is called; the first is how it calls itself.
     pub names: Vec<String>,
     /// Its mode, as configured.
-    pub mode: String,
+    pub mode: Mode,
     /// Where a day begins.
     pub zone: TimeZone,
 }
@@ -58,6 +60,9 @@ pub struct IntrospectorSettings {
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub struct Introspector {
     open: BTreeMap<MessageId, Open>,
+    /// The mode that it was lowered to; nothing: what is configured is in force.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    lowered: Option<Mode>,
 }
 
 #[derive(Clone, Debug, Serialize, Deserialize)]
@@ -78,6 +83,7 @@ pub enum IntrospectorEvent {
     Opened { inquiry: MessageId, open: Open },
     Reported { inquiry: MessageId, question: MessageId, room: String, report: Json },
     Closed { inquiry: MessageId },
+    ModeLowered { to: Option<Mode> },
 }
 
 wiring!(Introspector {
@@ -100,7 +106,7 @@ wiring!(Introspector {
         RhythmsDiscovered,
         VitalsSensed,
     ],
-    back: [],
+    back: [ModeLowered],
     emits: [
         RecallEpisodes,
         PredictOutcomes,
@@ -146,6 +152,7 @@ impl Region for Introspector {
             IntrospectorEvent::Closed { inquiry } => {
                 self.open.remove(&inquiry);
             }
+            IntrospectorEvent::ModeLowered { to } => self.lowered = to,
         }
     }
 
@@ -156,7 +163,7 @@ impl Region for Introspector {
     fn tick(&self, pulse: &mut Pulse<'_, Self>) {
         let now = pulse.now();
         for (inquiry, open) in self.open.iter().filter(|(_, open)| open.due <= now) {
-            if let Some(known) = affordances::known(&open.tool, &open.params, None, pulse.settings()) {
+            if let Some(known) = affordances::known(&open.tool, &open.params, None, self.lowered, pulse.settings()) {
                 self.answer(*inquiry, open, known, None, pulse);
             } else if open.reports.is_empty() {
                 let rooms: Vec<&str> = open.waiting.values().map(String::as_str).collect();
@@ -385,6 +392,12 @@ fn ask(inquiry: &Inquiry, pulse: &mut Pulse<'_, Introspector>) -> Result<BTreeMa
     Ok(BTreeMap::from([(question, room.to_owned())]))
 }
 
+impl Hears<ModeLowered> for Introspector {
+    fn hear(&self, lowered: &ModeLowered, pulse: &mut Pulse<'_, Self>) {
+        pulse.keep(IntrospectorEvent::ModeLowered { to: lowered.to });
+    }
+}
+
 impl Hears<EpisodesRecalled> for Introspector {
     fn hear(&self, answer: &EpisodesRecalled, pulse: &mut Pulse<'_, Self>) {
         let Some((_, _, open)) = self.asked(pulse) else { return };
@@ -429,9 +442,8 @@ impl Hears<SceneSurveyed> for Introspector {
         let report = match open.tool.as_str() {
             "sense" => affordances::sensed(open.params["entity"].as_str().unwrap_or_default(), answer),
             EXAMINE => narrative::seen(&open.params, answer, pulse.settings()),
-            tool => {
-                affordances::known(tool, &open.params, Some(answer), pulse.settings()).unwrap_or_else(|| json!(answer))
-            }
+            tool => affordances::known(tool, &open.params, Some(answer), self.lowered, pulse.settings())
+                .unwrap_or_else(|| json!(answer)),
         };
         self.reported("scene", report, pulse);
     }

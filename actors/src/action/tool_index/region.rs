@@ -309,8 +309,12 @@ mod tests {
         use_tool(&mut rig, secret, "glob", true, Trust::Owner);
         use_tool(&mut rig, other, "glob", true, Trust::Owner);
         let turn = |goal: &str| MessageId::from_parts(goal.len() as u64, "glob".len() as u128).to_string();
-        let removed =
-            |goal: &str, forgotten| RecordsRemoved { layer: Layer::Hippocampus, ids: vec![turn(goal)], forgotten };
+        let removed = |goal: &str, forgotten| RecordsRemoved {
+            layer: Layer::Hippocampus,
+            ids: vec![turn(goal)],
+            forgotten,
+            again: false,
+        };
         let held = |rig: &Rig<ToolIndexRoom>| {
             let records = rig.records().prefixed(b"", usize::MAX);
             let records: String =

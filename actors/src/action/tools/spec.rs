@@ -135,6 +135,11 @@ impl ToolSpec {
         }
     }
 
+    /// It only reads, so after a crash it is done again without asking.
+    pub fn is_repeatable(&self) -> bool {
+        self.idempotent && self.effect == EffectClass::ReadOnly
+    }
+
     /// Sets the schema from its properties and the names of those that must be there.
     pub fn with_parameters(mut self, properties: Value, required: &[&str]) -> Self {
         self.parameters = json!({

@@ -93,8 +93,12 @@ impl Hears<ToolResult> for Habit {
             let deed = RecentDeed::new(pulse.now(), &turn.text, done, result.success, turn.decided.as_deref());
             pulse.keep(HabitEvent::Did(Box::new(deed)));
         }
-        let words = answer::of_result(result);
-        if turn.goes_back(pulse.settings().follow_up(&step.tool)) {
+        // A question doesn't wait until a turn goes on: then it comes as words of its own.
+        let doubt = if self.is_parked(&turn) { None } else { self.doubt_of(result, &turn, pulse) };
+        let is_asked = doubt.is_some();
+        let words = doubt.unwrap_or_else(|| answer::of_result(result));
+        // What waits for a person is not gone round.
+        if !is_asked && turn.goes_back(pulse.settings().follow_up(&step.tool)) {
             let status = turn.actions.last().map_or_else(String::new, |action| action.status.clone());
             let outcome = result.error.clone().unwrap_or_else(|| result.output.to_string());
             let deed = Deed { tool: step.tool, params: step.params, status, outcome };
@@ -105,6 +109,9 @@ impl Hears<ToolResult> for Habit {
                 turn.said.push(DONE.into());
             }
             return self.go_on(turn, pulse);
+        }
+        if is_asked {
+            turn.said.append(&mut turn.outcomes);
         }
         turn.said.push(words);
         if result.success != Some(true) && !turn.steps.is_empty() {

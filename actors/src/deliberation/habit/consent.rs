@@ -97,6 +97,10 @@ impl Wanted {
     fn is_of(&self, turn: &Turn) -> bool {
         self.channel == turn.channel && self.sender == turn.sender
     }
+
+    fn turn(&self) -> Turn {
+        Turn::new(self.turn, self.trust, &self.channel, &self.sender)
+    }
 }
 
 impl Questions {
@@ -134,6 +138,11 @@ impl Questions {
                 self.wanted.remove(&intent);
             }
         }
+    }
+
+    /// Whether whose wish it is was noted.
+    pub(super) fn is_wanted(&self, intent: MessageId) -> bool {
+        self.wanted.contains_key(&intent)
     }
 
     /// The turn is over, whatever it waited for.
@@ -276,9 +285,14 @@ impl Habit {
 
     /// What was allowed has ended: true where a turn waited to tell it.
     pub(super) fn outcome_of_allowed(&self, result: &ToolResult, pulse: &mut Pulse<'_, Self>) {
-        let words = answer::of_result(result);
+        let wanted = self.questions.wanted.get(&result.intent).map(Wanted::turn);
+        let answers = self.questions.awaited.get(&result.intent).and_then(|turn| self.turn(*turn, pulse));
+        // Whether it is done again is asked once: of who wanted it, else of who let it be done.
+        let doubt = wanted.as_ref().or(answers.as_ref()).and_then(|turn| self.doubt_of(result, turn, pulse));
+        let plain = answer::of_result(result);
+        let words = doubt.unwrap_or_else(|| plain.clone());
         self.tell_who_wanted(result.intent, format!("What you wanted was allowed. {words}"), pulse);
-        self.tell_outcome(result.intent, words, pulse);
+        self.tell_outcome(result.intent, if wanted.is_some() { plain } else { words }, pulse);
     }
 
     /// What was allowed was refused after all.
@@ -317,7 +331,7 @@ impl Habit {
     fn tell_who_wanted(&self, intent: MessageId, message: String, pulse: &mut Pulse<'_, Self>) {
         let Some(wanted) = self.questions.wanted.get(&intent) else { return };
         pulse.keep(HabitEvent::Questions(QuestionsEvent::Known { intent }));
-        let turn = Turn::new(wanted.turn, wanted.trust, &wanted.channel, &wanted.sender);
+        let turn = wanted.turn();
         let words = self.intent(&turn, RESPOND, json!({ "message": message }));
         pulse.emit_trusted(turn.id, turn.trust, words);
     }

@@ -24,10 +24,7 @@ use maxim_bus::signals::intent::{Intent, IntentRefused};
 use maxim_bus::signals::introspection::{ForeseeVerdict, VerdictForeseen};
 use maxim_bus::signals::lifecycle::{PreemptionChanged, PreemptionRequested};
 use maxim_bus::signals::outcome::{OutcomeDoubted, ToolResult};
-use maxim_bus::signals::percept::Disposition;
-use maxim_bus::signals::recall::{
-    EnrichedPercept, Inquiry, InquiryAnswered, OutcomesPredicted, PredictOutcomes, RecalledEpisode, Via,
-};
+use maxim_bus::signals::recall::{EnrichedPercept, Inquiry, InquiryAnswered, OutcomesPredicted, PredictOutcomes};
 use maxim_bus::signals::scene::SceneNoticed;
 use maxim_bus::signals::skill::{MotorProgram, ProgramForgotten, ProgramLearned};
 use maxim_bus::signals::sleep::{SleepEnded, SleepEntered};
@@ -37,12 +34,10 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Value as Json, json};
 
 use super::acting::{Acting, ActingEvent};
-use super::answer;
 use super::consent::{GATE_ANSWERS, Questions, QuestionsEvent};
-use super::counsel::{self, Counsel, Offer, Waiting, usually, whereabouts_asked, who};
+use super::counsel::{Counsel, Offer, Waiting};
 use super::goals::KnownGoals;
-use super::handing_over::handed_over;
-use super::plan::{Plan, plan};
+use super::plan::Plan;
 use super::programs::Programs;
 use super::recent::{RecentDeed, RecentDeeds};
 use super::settings::HabitSettings;
@@ -59,10 +54,6 @@ const LAID_ASIDE: SignedDuration = SignedDuration::from_hours(30 * 24);
 const BRIDGE: SignedDuration = SignedDuration::from_millis(300);
 /// What could have been done instead, at most, that is kept with what is done.
 const ALTERNATIVES: usize = 5;
-/// The room that knows which plans worked.
-const PLANNING: RegionName = "planning_bridge";
-/// The room that knows where things usually are.
-const SPATIAL: RegionName = "spatial_bridge";
 
 #[derive(Default, Serialize, Deserialize)]
 pub struct Habit {
@@ -203,11 +194,6 @@ impl Region for Habit {
     }
 }
 
-/// What was found by itself; what is merely associated with it is no evidence.
-fn found(recalled: &[RecalledEpisode]) -> Vec<RecalledEpisode> {
-    recalled.iter().filter(|episode| episode.via != Via::Association).cloned().collect()
-}
-
 fn record_key(turn: MessageId) -> Vec<u8> {
     format!("turn/{turn}").into_bytes()
 }
@@ -226,71 +212,6 @@ impl Habit {
         };
         pulse.put(record_key(turn.id), turn);
         pulse.keep(HabitEvent::Touched { turn: turn.id, due: pulse.now() + patience });
-    }
-
-    /// Begins, or first asks experience where it isn't clear what is wanted. Whoever may not command is offered nothing.
-    pub(super) fn consider(&self, mut turn: Turn, plan: Plan, pulse: &mut Pulse<'_, Self>) {
-        if !plan.lost || turn.trust < Trust::Listed {
-            return self.begin(turn, plan, pulse);
-        }
-        let (id, goal) = (turn.id, turn.text.clone());
-        pulse.ask(PLANNING, ProposePlans { turn: id, goal });
-        turn.waiting = Some(Waiting::Plans);
-        self.keep(&turn, pulse);
-    }
-
-    pub(super) fn ask_place(
-        &self,
-        mut turn: Turn,
-        thing: String,
-        fallback: Option<String>,
-        pulse: &mut Pulse<'_, Self>,
-    ) {
-        pulse.ask(SPATIAL, LocateUsually { turn: turn.id, thing });
-        turn.waiting = Some(Waiting::UsualPlace { fallback });
-        self.keep(&turn, pulse);
-    }
-
-    /// The bridge knows nothing, or didn't answer in time.
-    pub(super) fn without_bridge(&self, mut turn: Turn, pulse: &mut Pulse<'_, Self>) {
-        match turn.waiting.take() {
-            Some(Waiting::UsualPlace { fallback: Some(words) }) => {
-                turn.said.push(words);
-                self.go_on(turn, pulse);
-            }
-            _ => {
-                let settings = pulse.settings();
-                let plan = plan(&settings.grammar, &turn.text, pulse.now(), &settings.zone);
-                self.begin(turn, plan, pulse);
-            }
-        }
-    }
-
-    /// A yes to what was offered, as the plan to do.
-    fn accepted(&self, turn: &Turn, pulse: &mut Pulse<'_, Self>) -> Option<(u64, Plan)> {
-        let who = who(&turn.channel, &turn.sender);
-        if !self.counsel.has_offer(&who) {
-            return None;
-        }
-        pulse.keep(HabitEvent::OfferClosed { who: who.clone() });
-        let offer = self.counsel.offered(&who, pulse.now())?;
-        let yes = super::Understanding::Acknowledgement { agrees: Some(true) };
-        if turn.trust < Trust::Listed || pulse.settings().grammar.understand(&turn.text) != yes {
-            return None;
-        }
-        let step = |step: &maxim_bus::signals::bridges::PlannedStep| StepWanted {
-            tool: step.tool.clone(),
-            params: step.params.clone(),
-            question: None,
-        };
-        let plan = Plan {
-            steps: offer.steps.iter().map(step).collect(),
-            thought: format!("I was told to do what worked for “{}”.", offer.goal),
-            commanded: true,
-            settled: true,
-            ..Plan::default()
-        };
-        Some((offer.template, plan))
     }
 
     /// The next step, or the reply once there is none.
@@ -363,21 +284,6 @@ impl Habit {
         pulse.emit_trusted(id, turn.trust, TurnEnded { turn: id, channel, reply, spoken, actions, lost, decided });
     }
 
-    /// A turn in which nothing is proposed.
-    fn end_at_once(&self, enriched: &EnrichedPercept, reply: String, pulse: &mut Pulse<'_, Self>) {
-        let turn = pulse.turn();
-        let channel = enriched.salient.percept.metadata.channel.clone();
-        pulse.emit(TurnEnded {
-            turn,
-            channel,
-            reply: Some(reply),
-            spoken: false,
-            actions: Vec::new(),
-            lost: false,
-            decided: None,
-        });
-    }
-
     pub(super) fn begin(&self, mut turn: Turn, plan: Plan, pulse: &mut Pulse<'_, Self>) {
         turn.steps = plan.steps.into();
         turn.commanded = plan.commanded;
@@ -399,146 +305,6 @@ impl Hears<SurveyTurns> for Habit {
     fn hear(&self, asked: &SurveyTurns, pulse: &mut Pulse<'_, Self>) {
         let open = asked.turns.iter().filter(|turn| self.turns.contains_key(turn)).copied().collect();
         pulse.reply(TurnsSurveyed { open });
-    }
-}
-
-impl Hears<EnrichedPercept> for Habit {
-    fn hear(&self, enriched: &EnrichedPercept, pulse: &mut Pulse<'_, Self>) {
-        let percept = &enriched.salient.percept;
-        if percept.is_sensed() {
-            return self.take_opportunity(enriched, pulse);
-        }
-        match &enriched.salient.disposition {
-            Disposition::Stopped { reason } => {
-                let reply = answer::stopped(reason, &percept.metadata.sender);
-                return self.end_at_once(enriched, reply, pulse);
-            }
-            Disposition::Held { until } => {
-                let until = until.map(|until| until.to_string());
-                return self.end_at_once(enriched, answer::held(until.as_deref()), pulse);
-            }
-            Disposition::Proceed | Disposition::Noted => {}
-        }
-        if !percept.is_request() || enriched.salient.disposition == Disposition::Noted {
-            // What the senses report or strangers write is no request; it was remembered, and nobody is answered.
-            self.note_answer(percept, pulse);
-            let (turn, channel) = (pulse.turn(), percept.metadata.channel.clone());
-            pulse.emit(TurnEnded {
-                turn,
-                channel,
-                reply: None,
-                spoken: false,
-                actions: Vec::new(),
-                lost: false,
-                decided: None,
-            });
-            return;
-        }
-        let origin = &percept.metadata;
-        let mut turn = Turn {
-            text: percept.content.chars().take(2_000).collect(),
-            recalled: found(&enriched.recalled),
-            knowledge: enriched.knowledge.clone(),
-            brief: self.counsel.is_brief(&who(&origin.channel, &origin.sender), pulse.now(), &pulse.settings().zone),
-            aside: self.goals.is_laid_aside(pulse.turn()),
-            ..Turn::new(pulse.turn(), pulse.trust(), &origin.channel, &origin.sender)
-        };
-        if percept.is_said() {
-            let Some(unanswered) = self.answer_gate(percept, turn, pulse) else { return };
-            turn = unanswered;
-        }
-        if let Some(plan) = self.about_goals(&turn, percept.is_said(), pulse) {
-            return self.begin(turn, plan, pulse);
-        }
-        if let Some((template, plan)) = self.accepted(&turn, pulse) {
-            turn.tried = Some(template);
-            return self.begin(turn, plan, pulse);
-        }
-        if let Some((thing, true)) = whereabouts_asked(&percept.content) {
-            return self.ask_place(turn, thing, None, pulse);
-        }
-        let settings = pulse.settings();
-        if let Some(called) = self.programs.called(&percept.content) {
-            return self.begin(turn, called, pulse);
-        }
-        let mut plan = plan(&settings.grammar, &percept.content, pulse.now(), &settings.zone);
-        // What was practised needs no deliberation; a clear command of the person comes first.
-        let open = !plan.settled && (settings.model || plan.steps.is_empty());
-        match self.programs.serving(&percept.content) {
-            Some(mut practised) if open => {
-                let why = "it is what the words ask for, but a practised program serves the goal";
-                practised.instead = plan.passed_over(why);
-                return self.begin(turn, practised, pulse);
-            }
-            Some(practised) => {
-                let why = format!("a practised program ({}), but the words are a clear request", practised.thought);
-                plan.instead.extend(practised.passed_over(&why));
-            }
-            None => {}
-        }
-        if let Some((name, words)) = plan.commanded.then(|| self.programs.news(&percept.content, &plan.steps)).flatten()
-        {
-            plan.say = Some(words);
-            pulse.keep(HabitEvent::Told { name });
-        }
-        if settings.model && !plan.settled {
-            turn.instead = plan.passed_over("habit's own reading; the model was asked");
-            let goal = self.goals.active();
-            let wish = Deliberate { goal, ..handed_over(turn.id, enriched) };
-            return self.deliberate(turn, wish, pulse);
-        }
-        self.consider(turn, plan, pulse);
-    }
-}
-
-impl Hears<PlansProposed> for Habit {
-    fn hear(&self, proposed: &PlansProposed, pulse: &mut Pulse<'_, Self>) {
-        let Some(mut turn) = self.turn(proposed.turn, pulse).filter(|turn| turn.waiting == Some(Waiting::Plans)) else {
-            return; // it came after the deadline
-        };
-        let best = proposed.plans.iter().find(|plan| counsel::may_serve(&turn.text, &plan.goal));
-        let Some(best) = best else { return self.without_bridge(turn, pulse) };
-        let offer = Offer::of(best, pulse.now());
-        let others = proposed.plans.iter().filter(|plan| plan.template != best.template);
-        let plan = Plan {
-            instead: others.filter_map(counsel::as_alternative).collect(),
-            say: Some(offer.words()),
-            thought: format!(
-                "I don't understand this, but a plan for “{}” may serve (episode {}).",
-                best.goal, best.episode
-            ),
-            settled: true,
-            ..Plan::default()
-        };
-        pulse.keep(HabitEvent::Offered { who: who(&turn.channel, &turn.sender), offer });
-        turn.waiting = None;
-        self.begin(turn, plan, pulse);
-    }
-}
-
-impl Hears<UsuallyLocated> for Habit {
-    fn hear(&self, located: &UsuallyLocated, pulse: &mut Pulse<'_, Self>) {
-        let Some(mut turn) = self.turn(located.turn, pulse) else { return };
-        let Some(Waiting::UsualPlace { fallback }) = turn.waiting.clone() else { return };
-        let Some(words) = usually(located) else { return self.without_bridge(turn, pulse) };
-        turn.waiting = None;
-        match fallback {
-            Some(unknown) => {
-                turn.said.push(format!("{unknown} {words}"));
-                self.go_on(turn, pulse);
-            }
-            None => {
-                let thought = format!("I am asked where {} usually is; I know that from where it was.", located.thing);
-                let plan = Plan { say: Some(words), thought, settled: true, ..Plan::default() };
-                self.begin(turn, plan, pulse);
-            }
-        }
-    }
-}
-
-impl Hears<MannerLearned> for Habit {
-    fn hear(&self, manner: &MannerLearned, pulse: &mut Pulse<'_, Self>) {
-        pulse.keep(HabitEvent::Manner(manner.clone()));
     }
 }
 

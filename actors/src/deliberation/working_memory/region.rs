@@ -281,13 +281,13 @@ mod tests {
         rig.send_in(turn(1), Trust::Owner, heard("my pin is 1234", Vec::new()));
         rig.send_in(turn(2), Trust::Owner, heard("and the door?", vec![remembered("pin", Via::Text)]));
         let ids = vec![turn(1).to_string(), "id of pin".to_owned()];
-        rig.send(RecordsRemoved { layer: Layer::Atl, ids: ids.clone(), forgotten: true });
+        rig.send(RecordsRemoved { layer: Layer::Atl, ids: ids.clone(), forgotten: true, again: false });
         assert_eq!(
             survey(&mut rig, SurveyWorkingMemory::default()).entries.len(),
             3,
             "a concept of that name is another"
         );
-        rig.send(RecordsRemoved { layer: Layer::Hippocampus, ids, forgotten: true });
+        rig.send(RecordsRemoved { layer: Layer::Hippocampus, ids, forgotten: true, again: false });
         rig.crash();
         let left = survey(&mut rig, SurveyWorkingMemory::default());
         assert_eq!(lines(&left), [(EntryKind::Conversation, "http/anna", "and the door?")]);

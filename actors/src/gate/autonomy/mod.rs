@@ -3,6 +3,7 @@
 mod effort;
 mod lowered;
 mod names;
+mod rails;
 pub mod region;
 mod scene_tools;
 mod unasked;

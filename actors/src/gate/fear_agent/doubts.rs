@@ -4,10 +4,10 @@
 //! need not be there when the brain comes back. A no, or no answer, leaves it as it is, and teaches nothing of such actions.
 
 use jiff::SignedDuration;
-use maxim_bus::signals::intent::{IntentRefused, OUTCOME_UNKNOWN, Refusal};
+use maxim_bus::signals::intent::OUTCOME_UNKNOWN;
 use maxim_bus::signals::outcome::OutcomeDoubted;
 
-use super::region::{FearAgent, FearEvent, GateEntry, record_key};
+use super::region::{FearAgent, GateEntry};
 use crate::gate::cleared_intent::Terms;
 use crate::region::{Hears, Pulse};
 
@@ -29,31 +29,18 @@ impl Hears<OutcomeDoubted> for FearAgent {
         if started.intent.unasked {
             return;
         }
-        let (id, expires) = (started.action, pulse.now() + WAITS);
         let entry = GateEntry {
             intent: started.intent.clone(),
-            id,
+            id: started.action,
             trust: pulse.trust(),
             rule: OUTCOME_UNKNOWN.into(),
             reason: REASON.into(),
-            status: "asked".into(),
-            expires,
+            status: String::new(),
+            expires: pulse.now() + WAITS,
             predicted: None,
             assessed: None,
             terms: Terms { powers: started.powers.clone(), called: started.called.clone() },
         };
-        let asked = IntentRefused {
-            intent: id,
-            turn: entry.intent.turn,
-            tool: entry.called(),
-            refusal: Refusal::Asked,
-            rule: entry.rule.clone(),
-            reason: entry.reason.clone(),
-            approval: Some(id),
-            until: Some(expires),
-        };
-        pulse.put(record_key(id), &entry);
-        pulse.keep(FearEvent::Asked { id, expires });
-        pulse.emit_trusted(entry.intent.turn, entry.trust, asked);
+        Self::put_question(entry, pulse);
     }
 }

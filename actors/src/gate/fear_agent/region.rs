@@ -312,7 +312,6 @@ pub(super) fn record_key(id: MessageId) -> Vec<u8> {
 
 impl FearAgent {
     pub(super) fn ask(&self, mut entry: GateEntry, pulse: &mut Pulse<'_, Self>) {
-        let (id, expires) = (entry.id, pulse.now() + pulse.settings().approval);
         if entry.intent.unasked {
             let reason = format!("it would need a yes, and nobody wants it: {}", entry.reason);
             return self.refuse_at_once(&entry, "gate.unasked", reason, pulse);
@@ -323,21 +322,19 @@ impl FearAgent {
             let reason = format!("it would need a yes, and at this hour nobody answers: {}", entry.reason);
             return self.refuse_at_once(&entry, "escalation.nobody", reason, pulse);
         }
+        entry.expires = pulse.now() + pulse.settings().approval;
+        Self::put_question(entry, pulse);
+    }
+
+    /// Puts it to a person, until the entry expires.
+    pub(super) fn put_question(mut entry: GateEntry, pulse: &mut Pulse<'_, Self>) {
         entry.status = "asked".into();
-        entry.expires = expires;
-        let refused = IntentRefused {
-            intent: id,
-            turn: entry.intent.turn,
-            tool: entry.called(),
-            refusal: Refusal::Asked,
-            rule: entry.rule.clone(),
-            reason: entry.reason.clone(),
-            approval: Some(id),
-            until: Some(expires),
-        };
+        let GateEntry { id, expires, .. } = entry;
+        let refused = refusal_of(&entry, Refusal::Asked, &entry.rule, entry.reason.clone());
+        let question = IntentRefused { approval: Some(id), until: Some(expires), ..refused };
         pulse.put(record_key(id), &entry);
         pulse.keep(FearEvent::Asked { id, expires });
-        pulse.emit_trusted(entry.intent.turn, entry.trust, refused);
+        pulse.emit_trusted(entry.intent.turn, entry.trust, question);
     }
 
     /// A no in the place of a question.
@@ -387,21 +384,11 @@ impl FearAgent {
         pulse.keep(FearEvent::Closed { id });
         pulse.remove(record_key(id));
         if let Some(entry) = entry {
-            let (turn, tool, trust) = (entry.intent.turn, entry.called(), entry.trust);
             if refusal == Refusal::Denied && !entry.is_doubt() {
                 Self::remember_refusal(&entry, rule, reason, pulse);
             }
-            let refused = IntentRefused {
-                intent: id,
-                turn,
-                tool,
-                refusal,
-                rule: rule.into(),
-                reason: reason.into(),
-                approval: None,
-                until: None,
-            };
-            pulse.emit_trusted(turn, trust, refused);
+            let refused = refusal_of(&entry, refusal, rule, reason.into());
+            pulse.emit_trusted(entry.intent.turn, entry.trust, refused);
         }
     }
 }

@@ -510,7 +510,12 @@ mod tests {
         }
         let before = rig.region().people["http/anna"].clone();
         assert_eq!((before.evidence.len(), before.turn), (2, Some(id(2))));
-        rig.send(RecordsRemoved { layer: Layer::Hippocampus, ids: vec![id(2).to_string()], forgotten: true });
+        rig.send(RecordsRemoved {
+            layer: Layer::Hippocampus,
+            ids: vec![id(2).to_string()],
+            forgotten: true,
+            again: false,
+        });
         rig.crash();
         let after = rig.region().people["http/anna"].clone();
         assert_eq!(after.evidence, [id(1).to_string()]);

@@ -264,7 +264,7 @@ mod tests {
         rig.send(AssessContext { intent: id, tool: "touch".into(), params: json!({"what": "stove"}) });
         let said = rig.heard::<ContextAssessed>();
         assert_eq!((said[0].contexts, said[0].failures, said[0].share), (4, 3, 0.75));
-        let removed = |layer, forgotten| RecordsRemoved { layer, ids: vec![id.to_string()], forgotten };
+        let removed = |layer, forgotten| RecordsRemoved { layer, ids: vec![id.to_string()], forgotten, again: false };
         rig.send(removed(Layer::Atl, true));
         assert_eq!(rig.region().lived.len(), 4, "a concept of that name is another");
         let mut slept = rig.region().clone();

@@ -408,6 +408,7 @@ mod tests {
             layer: Layer::Hippocampus,
             ids: vec![format!("episode of {what}")],
             forgotten,
+            again: false,
         };
         rig.send(plants("poppy"));
         rig.send(plants("garden"));
@@ -430,7 +431,8 @@ mod tests {
             "steps":[{"tool":"pull","params":{}}],"successes":2,"failures":0,"last":"2026-01-05T09:00:00Z",
             "episode":"e1"}},"tried":[]}"#;
         let mut bridge: PlanningBridge = serde_json::from_str(older).expect("one of before");
-        let removed = |forgotten| RecordsRemoved { layer: Layer::Hippocampus, ids: vec!["e1".into()], forgotten };
+        let removed =
+            |forgotten| RecordsRemoved { layer: Layer::Hippocampus, ids: vec!["e1".into()], forgotten, again: false };
         bridge.apply(PlanningEvent::LetGo(removed(false)));
         assert_eq!(bridge.templates.len(), 1);
         bridge.apply(PlanningEvent::LetGo(removed(true)));

@@ -243,6 +243,7 @@ mod tests {
             layer: Layer::Hippocampus,
             ids: vec!["episode of the secret cup".into()],
             forgotten,
+            again: false,
         };
         let mut slept = rig.region().clone();
         slept.apply(SalienceBridgeEvent::LetGo(removed(false)));

@@ -402,6 +402,7 @@ mod tests {
             layer: Layer::Hippocampus,
             ids: vec![of.episode.clone()],
             forgotten,
+            again: false,
         };
         let shown = |rig: &mut Rig<SpatialBridge>, thing: &str| -> Vec<(String, u32)> {
             rig.send(LocateUsually { turn: MessageId::from_parts(1, 1), thing: thing.into() });

@@ -208,7 +208,7 @@ fn a_movement_that_went_otherwise_is_an_error_once_the_kind_is_known() {
 
 fn removed(turn: u64, forgotten: bool) -> RecordsRemoved {
     let ids = vec![MessageId::from_parts(turn, u128::from(turn)).to_string()];
-    RecordsRemoved { layer: Layer::Hippocampus, ids, forgotten }
+    RecordsRemoved { layer: Layer::Hippocampus, ids, forgotten, again: false }
 }
 
 #[test]
@@ -275,7 +275,7 @@ fn a_state_without_sources_is_read_and_forgets_no_program() {
         "commanded":true,"modelled":false}]},"programs":{},"pairs":{"a txt file":{"successes":1,"failures":0,
         "episodes":["e1"],"last":1}},"uses":1}"#;
     let mut room: Cerebellum = serde_json::from_str(older).expect("one of before");
-    let removed = RecordsRemoved { layer: Layer::Hippocampus, ids: vec!["e1".into()], forgotten: true };
+    let removed = RecordsRemoved { layer: Layer::Hippocampus, ids: vec!["e1".into()], forgotten: true, again: false };
     room.apply(CerebellumEvent::LetGo(removed));
     let left = serde_json::to_string(&room).expect("a state");
     assert!(left.contains("txt file") && !left.contains("e1"), "nobody knows where it failed: {left}");

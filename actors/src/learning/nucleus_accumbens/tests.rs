@@ -200,9 +200,9 @@ fn episodes_that_are_gone_are_named_no_more_and_what_they_taught_stays() {
     };
     let before = told(&mut room);
     let gone: Vec<String> = before.iter().map(|named| named[0].clone()).collect();
-    room.send(RecordsRemoved { layer: Layer::Atl, ids: gone.clone(), forgotten: true });
+    room.send(RecordsRemoved { layer: Layer::Atl, ids: gone.clone(), forgotten: true, again: false });
     assert_eq!(told(&mut room), before, "ids of another layer are others");
-    room.send(RecordsRemoved { layer: Layer::Hippocampus, ids: gone.clone(), forgotten: true });
+    room.send(RecordsRemoved { layer: Layer::Hippocampus, ids: gone.clone(), forgotten: true, again: false });
     for again in [false, true] {
         if again {
             room.crash();
@@ -254,7 +254,7 @@ fn a_reward_teaches_how_good_it_was() {
 
 fn removed(ids: &[&str], forgotten: bool) -> RecordsRemoved {
     let ids = ids.iter().map(|id| (*id).to_owned()).collect();
-    RecordsRemoved { layer: Layer::Hippocampus, ids, forgotten }
+    RecordsRemoved { layer: Layer::Hippocampus, ids, forgotten, again: false }
 }
 
 /// All that the room keeps, as text: records, root and the events since.

@@ -13,7 +13,7 @@ use crate::region::{Hears, Pulse, Sources};
 /// Tells every layer that records are gone.
 fn tell_gone(gone: &[(String, String)], forgotten: bool, pulse: &mut Pulse<'_, AngularGyrus>) {
     let ids = gone.iter().map(|(id, _)| id.clone()).collect();
-    pulse.emit(RecordsRemoved { layer: Layer::AngularGyrus, ids, forgotten });
+    pulse.emit(RecordsRemoved { layer: Layer::AngularGyrus, ids, forgotten, again: false });
     for (id, name) in gone {
         pulse.emit(MathRecordRemoved { id: id.clone(), name: name.clone() });
     }
@@ -168,7 +168,7 @@ mod tests {
     }
 
     fn episode(number: u64, forgotten: bool) -> RecordsRemoved {
-        RecordsRemoved { layer: Layer::Hippocampus, ids: vec![turn(number).to_string()], forgotten }
+        RecordsRemoved { layer: Layer::Hippocampus, ids: vec![turn(number).to_string()], forgotten, again: false }
     }
 
     fn facts(rig: &Rig<AngularGyrus>) -> Vec<String> {

@@ -38,7 +38,7 @@ impl AnteriorTemporalLobe {
         pulse.keep(AtlEvent::Removed { number });
         pulse.emit(ConceptRemoved { id: concept_id(number), name: name.clone(), reason: reason.into() });
         let forgotten = reason == FORGOTTEN;
-        pulse.emit(RecordsRemoved { layer: Layer::Atl, ids: vec![concept_id(number)], forgotten });
+        pulse.emit(RecordsRemoved { layer: Layer::Atl, ids: vec![concept_id(number)], forgotten, again: false });
         let situations = vec![(Self::NAME.to_owned(), concept_id(number))];
         pulse.emit(SituationsStored { stored: Vec::new(), forgotten: situations });
         Some(name)

@@ -259,6 +259,7 @@ mod room {
             layer: Layer::Hippocampus,
             ids: vec!["e2".into(), "never was".into()],
             forgotten: true,
+            again: false,
         });
         assert_eq!(rig.region().graph().size(), (2, 0));
         rig.crash();
@@ -324,7 +325,12 @@ mod room {
         };
         tell(&mut rig, vec![derived("cup", "e1"), derived("tea", "e1"), derived("cup", "e2")], &[]);
         let gone = |rig: &mut Rig<CrossLayerGraph>, layer, ids: &[&str]| {
-            rig.send(RecordsRemoved { layer, ids: ids.iter().map(ToString::to_string).collect(), forgotten: true });
+            rig.send(RecordsRemoved {
+                layer,
+                ids: ids.iter().map(ToString::to_string).collect(),
+                forgotten: true,
+                again: false,
+            });
             rig.heard::<SourcesRemoved>().pop().unwrap_or_default().gone
         };
         let e1 = || at(Layer::Hippocampus, "e1");
@@ -343,7 +349,7 @@ mod room {
     #[test]
     fn what_is_said_of_a_record_that_is_gone_makes_no_edge() {
         let mut rig = rig();
-        rig.send(RecordsRemoved { layer: Layer::Hippocampus, ids: vec!["e1".into()], forgotten: true });
+        rig.send(RecordsRemoved { layer: Layer::Hippocampus, ids: vec!["e1".into()], forgotten: true, again: false });
         rig.crash();
         rig.send(RecordsLinked { edges: taught("e1") });
         assert_eq!(rig.region().graph().size(), (0, 0));
@@ -354,12 +360,12 @@ mod room {
         // It goes while its answer is on the way.
         rig.send(RecordsLinked { edges: taught("e3") });
         let (question, _) = rig.heard_with::<FollowAssociations>().pop().expect("asked");
-        rig.send(RecordsRemoved { layer: Layer::Hippocampus, ids: vec!["e3".into()], forgotten: true });
+        rig.send(RecordsRemoved { layer: Layer::Hippocampus, ids: vec!["e3".into()], forgotten: true, again: false });
         let there = AssociationsFollowed { next: vec![Vec::new()], missing: Vec::new() };
         rig.answer(MessageId::from_parts(9, 9), question, there);
         assert_eq!(rig.region().graph().size(), (2, 2));
         rig.heard::<SourcesRemoved>();
-        rig.send(RecordsRemoved { layer: Layer::Atl, ids: vec!["cup".into()], forgotten: true });
+        rig.send(RecordsRemoved { layer: Layer::Atl, ids: vec!["cup".into()], forgotten: true, again: false });
         rig.send(RecordsLinked { edges: taught("e4") });
         let told = rig.heard::<SourcesRemoved>().len();
         assert_eq!((rig.region().graph().size().1, told), (0, 0), "nobody is left to tell");

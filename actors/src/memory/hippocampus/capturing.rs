@@ -8,11 +8,11 @@ use maxim_bus::signals::powers::ModeLowered;
 use maxim_bus::signals::recall::EpisodeStored;
 use maxim_bus::signals::similarity::{self, Situation, SituationsStored};
 
+use super::events::HippocampusEvent;
 use super::law::{Surroundings, capture_reasons, is_same_observation, merge_observation, sitting_after};
 use super::model::{EpisodicMemory, Outcome, Provenance, Trust};
-use super::region::{
-    Hippocampus, HippocampusEvent, Recent, day_of, episode_key, id_key, repeats_key, vector_key, vector_of,
-};
+use super::records::{episode_key, id_key, repeats_key, vector_key};
+use super::region::{Hippocampus, Recent, day_of, vector_of};
 use crate::region::{Hears, Pulse};
 
 impl Hippocampus {

@@ -8,8 +8,10 @@ use maxim_bus::signals::thought::{SurveyTurns, TurnsSurveyed};
 use maxim_bus::{MessageId, RegionName};
 use serde::{Deserialize, Serialize};
 
+use super::events::HippocampusEvent;
 use super::model::{EpisodicMemory, Outcome};
-use super::region::{Hippocampus, HippocampusEvent, episode_key};
+use super::records::episode_key;
+use super::region::Hippocampus;
 use crate::region::{Hears, Pulse};
 
 /// The room that owns turns.

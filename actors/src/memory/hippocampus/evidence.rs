@@ -10,7 +10,8 @@ use super::edges::EdgeKind;
 use super::law::is_experience;
 use super::model::EpisodicMemory;
 use super::recalling::recalled;
-use super::region::{Hippocampus, episode_key, id_key};
+use super::records::{episode_key, id_key};
+use super::region::Hippocampus;
 use crate::region::{Hears, Pulse};
 
 /// Episodes in one answer.

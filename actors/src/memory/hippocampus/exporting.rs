@@ -9,7 +9,7 @@ use std::ops::Bound;
 use super::edges::{BLOCK, Edge, read_block, read_row};
 use super::import::{Links, NamedEdge, WholeLine};
 use super::linking::{block_key, edge_key};
-use super::region::{EPISODES, episode_key, repeats_key};
+use super::records::{EPISODES, episode_key, repeats_key};
 use crate::region::{RecordView, Unreadable, end_of, lines};
 
 /// A page of an export.

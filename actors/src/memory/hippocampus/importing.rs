@@ -8,11 +8,13 @@ use maxim_bus::signals::similarity::{Situation, SituationsStored};
 
 use super::capturing::{put_repeat, situation};
 use super::edges::{Edge, MOST_DEGREE, merge_edges, row_record};
+use super::events::HippocampusEvent;
 use super::import::{ImportDefaults, ImportLine, Links, NamedEdge, WholeLine};
 use super::law::{Surroundings, capture_reasons, is_same_observation, is_told_again, merge_observation, sitting_after};
 use super::linking::edge_key;
 use super::model::EpisodicMemory;
-use super::region::{Hippocampus, HippocampusEvent, RECENT, day_of, episode_key, id_key, repeats_key};
+use super::records::{episode_key, id_key, repeats_key};
+use super::region::{Hippocampus, RECENT, day_of};
 use crate::region::{Hears, Pulse};
 
 /// Joins an imported episode with those that it was joined with; an end that isn't here is left out.

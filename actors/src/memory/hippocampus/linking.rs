@@ -12,9 +12,11 @@ use maxim_bus::signals::recall::PredictionErrorSensed;
 use serde::{Deserialize, Serialize};
 
 use super::edges::{BLOCK, Edge, EdgeKind, Edges, MOST_DEGREE, documents_of, merge_edges, read_row, row_record};
+use super::events::HippocampusEvent;
 use super::law::{AssociationParts, LinkLaw, choose_associations, overlap};
 use super::model::EpisodicMemory;
-use super::region::{Hippocampus, HippocampusEvent, Indexes, episode_key};
+use super::records::episode_key;
+use super::region::{Hippocampus, Indexes};
 use super::spreading::{Spreading, strongest};
 use crate::region::{Hears, Pulse, RecordView};
 

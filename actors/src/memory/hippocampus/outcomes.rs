@@ -18,9 +18,11 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value as Json;
 
 use super::capturing::situation;
+use super::events::HippocampusEvent;
 use super::model::{Action, CaptureReason, EpisodicMemory, Outcome, is_speech};
 use super::recalling::{CLIP, bus_trust};
-use super::region::{Hippocampus, HippocampusEvent, episode_key};
+use super::records::episode_key;
+use super::region::Hippocampus;
 use crate::region::{Hears, Pulse};
 
 /// Tool that only speaks: a turn in which nothing else was done has no action of its own.

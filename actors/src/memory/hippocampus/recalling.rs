@@ -8,9 +8,11 @@ use maxim_bus::signals::recall::{EpisodeFilter, EpisodesRecalled, RecallEpisodes
 use maxim_bus::signals::similarity;
 use maxim_bus::{MessageId, Trust as BusTrust};
 
+use super::events::HippocampusEvent;
 use super::key_index::Filter;
 use super::model::{EpisodicMemory, Provenance, Trust};
-use super::region::{Hippocampus, HippocampusEvent, episode_key, id_key};
+use super::records::{episode_key, id_key};
+use super::region::Hippocampus;
 use super::spreading::Spreading;
 use super::text_index::{By, Meant, Query};
 use crate::language::{clipped, words};

@@ -40,29 +40,25 @@ use maxim_bus::{MessageId, RegionName, Stage};
 use serde::{Deserialize, Serialize};
 
 use super::cut::Cut;
-use super::edges::{Edge, Edges};
+use super::edges::Edges;
+use super::events::HippocampusEvent;
 use super::key_index::KeyIndex;
 use super::law::{CaptureLaw, LinkLaw};
 use super::linking::{Linking, load_edges};
 use super::model::EpisodicMemory;
-use super::outcomes::RESULTS;
+use super::records::id_key;
 use super::retention::RetentionLaw;
-use super::sleeping::{Access, Round, remember};
+use super::sleeping::{Access, Round};
 use super::surroundings::Around;
-use super::text_index::{Fields, TextIndex, Weights, day_number};
+use super::text_index::{TextIndex, Weights, day_number};
 use super::upkeep::{Merge, Sealed, load_gone};
 use crate::language::Encoder;
 use crate::language::packed::PackedVector;
-use crate::region::{Card, Hears, Pulse, Questions, RecordView, Region, Waiting};
+use crate::region::{Card, Hears, Pulse, Questions, RecordView, Region};
 use crate::wiring;
 
 /// Documents among which a repeated observation is looked for.
 pub(super) const RECENT: usize = 32;
-/// Turns that ended while an action of theirs waited for a person, at most.
-const ASKED: usize = 64;
-
-/// Documents sealed in one step of a sleep, so that it stays short.
-const SEALED_ASLEEP: usize = 768;
 
 /// How the hippocampus is set up.
 #[derive(Clone, Debug)]
@@ -168,7 +164,7 @@ pub(super) struct Recent {
 }
 
 impl Recent {
-    fn of(document: u32, episode: &EpisodicMemory) -> Self {
+    pub(super) fn of(document: u32, episode: &EpisodicMemory) -> Self {
         Self { document, at: episode.created, text: Some(Self::text_of(episode)) }
     }
 
@@ -183,117 +179,6 @@ pub struct Indexes {
     pub(super) keys: KeyIndex,
     /// Which segments become one, and how far that is.
     pub(super) merging: Option<(Range<usize>, Merge)>,
-}
-
-#[derive(Clone, Debug, Serialize, Deserialize)]
-pub enum HippocampusEvent {
-    Captured {
-        document: u32,
-        turn: Option<MessageId>,
-        day: i32,
-        episode: Box<EpisodicMemory>,
-    },
-    /// The same observation again: the turn shares the earlier episode.
-    Merged {
-        document: u32,
-        turn: Option<MessageId>,
-        episode: Box<EpisodicMemory>,
-    },
-    Completed {
-        document: u32,
-        turn: MessageId,
-        episode: Box<EpisodicMemory>,
-        /// The further words that it had, where it was completed before.
-        #[serde(default, skip_serializing_if = "String::is_empty")]
-        before: String,
-    },
-    /// A turn ended, and an action of it waits for a person.
-    LeftAsked(Box<TurnEnded>),
-    /// A moment was let pass, and is held in this place.
-    Passed {
-        turn: MessageId,
-        place: u32,
-    },
-    /// What an action of a turn gave back, in words.
-    ResultCame {
-        turn: MessageId,
-        action: MessageId,
-        words: String,
-    },
-    SealDue,
-    /// Everything is sealed but the newest.
-    SealAllDue,
-    SealWritten(Sealed),
-    MergeStepped {
-        at: Timestamp,
-    },
-    SegmentsMerged {
-        sealed: Sealed,
-        at: Timestamp,
-    },
-    /// Edges of episodes up to a number were made; each row is whole.
-    Linked {
-        upto: u32,
-        rows: Vec<(u32, Vec<Edge>)>,
-        due: Option<Timestamp>,
-    },
-    Caused {
-        rows: Vec<(u32, Vec<Edge>)>,
-    },
-    /// An episode came with its edges.
-    LinksRecalled {
-        document: u32,
-        row: Vec<Edge>,
-    },
-    /// Uses of episodes as they are now.
-    UsesRecalled {
-        uses: Vec<(u32, Access)>,
-    },
-    EdgesSealed {
-        blocks: u32,
-    },
-    /// A block of edges was written again.
-    Tidied {
-        block: u32,
-    },
-    /// Something else is around than before.
-    Around(Around),
-    GoalSet {
-        goal: Option<String>,
-    },
-    /// Episodes were of use in a turn.
-    Accessed {
-        documents: Vec<u32>,
-        at: Timestamp,
-    },
-    /// Uses up to here are in the records.
-    Remembered {
-        documents: Vec<u32>,
-    },
-    /// Episodes are gone, and blocks of edges that knew them.
-    Removed {
-        documents: Vec<u32>,
-        blocks: Vec<u32>,
-        /// The turns that a person had forgotten, by hashes of their ids.
-        #[serde(default, skip_serializing_if = "Vec::is_empty")]
-        turns: Vec<u64>,
-    },
-    Slept(Box<Round>),
-    ModeLowered {
-        to: Option<Mode>,
-    },
-    /// Another run of the process cares for what was open; none: it is settled.
-    CutShort {
-        run: String,
-        cut: Option<Cut>,
-    },
-    Pondered {
-        asked: MessageId,
-        pondered: Box<Waiting<RecallEpisodes>>,
-    },
-    PonderingEnded {
-        asked: MessageId,
-    },
 }
 
 wiring!(Hippocampus {
@@ -351,111 +236,7 @@ impl Region for Hippocampus {
     }
 
     fn apply(&mut self, event: HippocampusEvent) {
-        match event {
-            HippocampusEvent::Captured { document, turn, day, episode } => self.capture(document, turn, day, &episode),
-            HippocampusEvent::Merged { document, turn, .. } => {
-                self.share(document, turn);
-                self.linking.expect_again(document);
-            }
-            HippocampusEvent::Completed { document, turn, episode, before } => {
-                self.open.remove(&turn);
-                self.results.remove(&turn);
-                self.asked.retain(|ended| ended.turn != turn);
-                if let Some(indexes) = &mut self.indexes {
-                    // A sealed episode keeps the words that it had: it is older than thousands of others by now.
-                    let more = episode.further_words();
-                    if !before.is_empty() {
-                        let _ = indexes.text.take_back(document, &before, &episode.fields(&more, 0));
-                    }
-                    let _ = indexes.text.amend(document, &more);
-                    let _ = indexes.keys.amend(document, &episode);
-                }
-            }
-            HippocampusEvent::LeftAsked(ended) => {
-                self.asked.push_back(*ended);
-                if self.asked.len() > ASKED {
-                    self.asked.pop_front();
-                }
-            }
-            HippocampusEvent::Passed { turn, place } => {
-                self.passed.retain(|(_, held)| *held != place);
-                self.passed.push_back((turn, place));
-            }
-            HippocampusEvent::ResultCame { turn, action, words } => {
-                self.results.insert(turn, (action, words));
-                if self.results.len() > RESULTS {
-                    self.results.pop_first();
-                }
-            }
-            HippocampusEvent::SealDue => {
-                if let Some(indexes) = &mut self.indexes {
-                    indexes.text.seal();
-                    indexes.keys.seal();
-                }
-            }
-            HippocampusEvent::SealAllDue => {
-                let held = self.held_open();
-                if let Some(indexes) = &mut self.indexes {
-                    indexes.text.seal_but(held, SEALED_ASLEEP);
-                    indexes.keys.seal_but(held, SEALED_ASLEEP);
-                }
-            }
-            HippocampusEvent::SealWritten(sealed) => self.sealed = sealed,
-            HippocampusEvent::MergeStepped { at } => {
-                self.merge_at = Some(at);
-                if let Some(indexes) = &mut self.indexes {
-                    indexes.step_merge();
-                }
-            }
-            HippocampusEvent::SegmentsMerged { sealed, at } => {
-                self.merge_at = Some(at);
-                self.sealed = sealed;
-                if let Some(indexes) = &mut self.indexes {
-                    indexes.end_merge();
-                }
-            }
-            HippocampusEvent::Linked { upto, rows, due } => {
-                rows.iter().for_each(|(document, row)| self.edges.set(*document, row));
-                self.linking.linked(upto, &rows, due);
-            }
-            HippocampusEvent::Caused { rows } => {
-                rows.iter().for_each(|(document, row)| self.edges.set(*document, row));
-                self.linking.touched(rows.iter().map(|(document, _)| *document));
-            }
-            HippocampusEvent::LinksRecalled { document, row } => {
-                self.edges.set(document, &row);
-                self.linking.touched(std::iter::once(document));
-                self.linking.settle(document, document + 1);
-            }
-            HippocampusEvent::UsesRecalled { uses } => self.accesses.extend(uses),
-            HippocampusEvent::EdgesSealed { blocks } => self.linking.blocks = blocks,
-            HippocampusEvent::Tidied { block } => {
-                self.linking.untidy.remove(&block);
-            }
-            HippocampusEvent::Around(around) => self.around = around,
-            HippocampusEvent::GoalSet { goal } => self.goal = goal,
-            HippocampusEvent::Accessed { documents, at } => remember(&mut self.accesses, &documents, at),
-            HippocampusEvent::Remembered { documents } => {
-                documents.iter().for_each(|document| {
-                    self.accesses.remove(document);
-                });
-            }
-            HippocampusEvent::Removed { documents, blocks, turns } => {
-                self.forget(&documents, &blocks);
-                self.forget_turns(turns);
-            }
-            HippocampusEvent::ModeLowered { to } => self.lowered = to,
-            HippocampusEvent::CutShort { run, cut } => {
-                (self.run, self.cut, self.is_cut) = (run, cut, false);
-            }
-            HippocampusEvent::Slept(round) => self.round = Some(round),
-            HippocampusEvent::Pondered { asked, pondered } => {
-                self.pondered.insert(asked, pondered);
-            }
-            HippocampusEvent::PonderingEnded { asked } => {
-                self.pondered.remove(asked);
-            }
-        }
+        self.take_in(event);
     }
 
     fn wake(&mut self, records: &RecordView<'_>, settings: &HippocampusSettings) {
@@ -492,38 +273,9 @@ impl Region for Hippocampus {
 }
 
 impl Hippocampus {
-    fn capture(&mut self, document: u32, turn: Option<MessageId>, day: i32, episode: &EpisodicMemory) {
-        self.next = self.next.max(document + 1);
-        if let Some(turn) = turn {
-            self.open.insert(turn, document);
-            self.passed.retain(|(held, _)| *held != turn);
-            self.kept_goal.clone_from(&episode.context.goal);
-            // Else what was open before has yet to be looked after.
-            if !self.is_cut {
-                self.run.clone_from(&episode.run);
-            }
-        }
-        self.newest = Some((episode.sitting, episode.created, document));
-        self.recent.push_back(Recent::of(document, episode));
-        if self.recent.len() > RECENT {
-            self.recent.pop_front();
-        }
-        if let Some(indexes) = &mut self.indexes {
-            index(indexes, document, day, episode, None);
-        }
-        self.linking.expect();
-    }
-
     /// The episode of a turn, open or not: an outcome may be judged after its turn.
     pub(super) fn document_of(&self, turn: MessageId, pulse: &Pulse<'_, Self>) -> Option<u32> {
         self.open.get(&turn).copied().or_else(|| pulse.record(&id_key(&turn.to_string())))
-    }
-
-    fn share(&mut self, document: u32, turn: Option<MessageId>) {
-        if let Some(turn) = turn {
-            self.open.insert(turn, document);
-            self.passed.retain(|(held, _)| *held != turn);
-        }
     }
 
     /// Episodes that are remembered.
@@ -534,41 +286,6 @@ impl Hippocampus {
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
-}
-
-pub(super) fn index(
-    indexes: &mut Indexes,
-    document: u32,
-    day: i32,
-    episode: &EpisodicMemory,
-    vector: Option<&PackedVector>,
-) {
-    // Both refuse only numbers out of order; numbers come from one counter.
-    let more = episode.further_words();
-    let _ = indexes.text.add(document, &Fields { vector, ..episode.fields(&more, day) });
-    let _ = indexes.keys.add(document, episode);
-}
-
-pub(super) fn episode_key(document: u32) -> Vec<u8> {
-    format!("{EPISODES}{document:08x}").into_bytes()
-}
-
-/// Where the number of an episode stands by its id; a turn or a line that repeated an observation has its own.
-pub(super) fn id_key(id: &str) -> Vec<u8> {
-    format!("id/{id}").into_bytes()
-}
-
-/// Ids of turns and lines that repeated the observation of an episode.
-pub(super) fn repeats_key(document: u32) -> Vec<u8> {
-    format!("repeats/{document:08x}").into_bytes()
-}
-
-/// Records of episodes have this prefix; their order is that of experience.
-pub const EPISODES: &str = "episode/";
-
-/// Vectors of episodes that aren't sealed yet.
-pub(super) fn vector_key(document: u32) -> Vec<u8> {
-    format!("vector/{document:08x}").into_bytes()
 }
 
 pub(super) fn vector_of(episode: &EpisodicMemory, encoder: &dyn Encoder) -> PackedVector {

@@ -3,8 +3,10 @@
 
 use serde_json::Value as Json;
 
+use super::events::HippocampusEvent;
 use super::model::EpisodicMemory;
-use super::region::{Hippocampus, HippocampusEvent, episode_key, id_key};
+use super::records::{episode_key, id_key};
+use super::region::Hippocampus;
 use super::sleeping::Access;
 use crate::region::{Entry, Pulse, RecordView, Remembers, Took};
 

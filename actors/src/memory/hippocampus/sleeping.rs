@@ -13,9 +13,11 @@ use serde::{Deserialize, Serialize};
 
 use super::compressed::{TYPICAL_BYTES, compressed};
 use super::edges::{BLOCK, documents_of};
+use super::events::HippocampusEvent;
 use super::linking::{block_key, edge_key};
 use super::model::EpisodicMemory;
-use super::region::{Hippocampus, HippocampusEvent, episode_key, id_key, repeats_key, vector_key};
+use super::records::{episode_key, id_key, repeats_key, vector_key};
+use super::region::Hippocampus;
 use super::retention::{Connections, Verdict, retention, verdict};
 use crate::region::{Hears, Pulse, source_hash};
 
@@ -360,7 +362,7 @@ impl Hippocampus {
         pulse.keep_gone(HippocampusEvent::Removed { documents, blocks, turns }, forgotten);
         let situations = ids.iter().map(|id| (similarity::EPISODES.to_owned(), id.clone())).collect();
         pulse.emit(SituationsStored { stored: Vec::new(), forgotten: situations });
-        pulse.emit(RecordsRemoved { layer: Layer::Hippocampus, ids, forgotten });
+        pulse.emit(RecordsRemoved { layer: Layer::Hippocampus, ids, forgotten, again: false });
         bytes
     }
 
@@ -399,7 +401,7 @@ impl Hippocampus {
         if self.forgotten.is_empty() || !self.forgotten.contains(&source_hash(&id)) {
             return false;
         }
-        pulse.emit(RecordsRemoved { layer: Layer::Hippocampus, ids: vec![id], forgotten: true });
+        pulse.emit(RecordsRemoved { layer: Layer::Hippocampus, ids: vec![id], forgotten: true, again: true });
         true
     }
 

@@ -6,8 +6,9 @@ use jiff::{SignedDuration, Timestamp};
 use maxim_bus::signals::scene::{PRESENT, Pose, SceneNoticed, ThingKind};
 use serde::{Deserialize, Serialize};
 
+use super::events::HippocampusEvent;
 use super::model::Perception;
-use super::region::{Hippocampus, HippocampusEvent};
+use super::region::Hippocampus;
 use crate::region::{Hears, Pulse};
 
 /// The same surroundings are written down again when a third of that has passed.

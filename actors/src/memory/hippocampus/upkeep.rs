@@ -5,12 +5,12 @@ use std::sync::Arc;
 use jiff::{SignedDuration, Timestamp};
 use serde::{Deserialize, Serialize};
 
+use super::events::{HippocampusEvent, index};
 use super::key_index::KeyIndex;
 use super::linking::{EDGE, block_key};
 use super::model::EpisodicMemory;
-use super::region::{
-    Hippocampus, HippocampusEvent, HippocampusSettings, Indexes, day_of, episode_key, index, vector_key, vector_of,
-};
+use super::records::{episode_key, vector_key};
+use super::region::{Hippocampus, HippocampusSettings, Indexes, day_of, vector_of};
 use super::text_index::{Merging, SEGMENT_DOCUMENTS, TextIndex, places_with};
 use crate::language::packed::PackedVector;
 use crate::region::{Pulse, RecordView};

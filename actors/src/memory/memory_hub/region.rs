@@ -154,7 +154,10 @@ impl Hears<SleepEnded> for MemoryHub {
 
 impl Hears<RecordsRemoved> for MemoryHub {
     fn hear(&self, removed: &RecordsRemoved, pulse: &mut Pulse<'_, Self>) {
-        pulse.keep(HubEvent::Removed { records: removed.ids.len() as u64 });
+        // What is said once more was counted when it left.
+        if !removed.again {
+            pulse.keep(HubEvent::Removed { records: removed.ids.len() as u64 });
+        }
     }
 }
 

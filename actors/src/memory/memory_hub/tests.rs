@@ -1,7 +1,9 @@
 use std::time::Duration;
 
 use jiff::SignedDuration;
+use maxim_bus::signals::concepts::{Layer, RecordsRemoved};
 use maxim_bus::signals::percept::{Disposition, Percept, SalientPercept};
+use maxim_bus::signals::recall::{ReportStats, StatsReported};
 use maxim_bus::signals::sleep::{EndSession, SessionEnded, SessionEnding, SessionStarted};
 use maxim_bus::units::{Novelty, Salience};
 use maxim_bus::{Inbox, Trust};
@@ -23,6 +25,7 @@ fn rig() -> Rig<MemoryHub> {
     Rig::new(settings, |bus, probe: &std::sync::Arc<Inbox>| {
         ear::<SessionStarted>(bus, probe);
         ear::<SessionEnded>(bus, probe);
+        ear::<StatsReported>(bus, probe);
     })
 }
 
@@ -43,6 +46,17 @@ fn a_session_lasts_until_nothing_is_perceived_for_half_an_hour() {
     assert_eq!(endings(&mut rig), [(SessionEnding::Idle, 2)]);
     rig.pass(Duration::from_secs(86_400));
     assert_eq!(endings(&mut rig), [], "it ends once");
+}
+
+#[test]
+fn what_left_its_layer_is_counted_once_however_often_it_is_told() {
+    let mut rig = rig();
+    let gone = |again| RecordsRemoved { layer: Layer::Hippocampus, ids: vec!["e".into()], forgotten: true, again };
+    for again in [false, true, true] {
+        rig.send(gone(again));
+    }
+    rig.send(ReportStats {});
+    assert_eq!(rig.heard::<StatsReported>()[0].counts["removed"], 1);
 }
 
 #[test]

@@ -384,8 +384,12 @@ mod tests {
             (told.total as usize, told.episodes.iter().any(|id| id == "e0" || id == "later"))
         };
         assert_eq!(total(&mut rig), (count + 2, true));
-        let removed =
-            |layer| RecordsRemoved { layer, ids: vec!["e0".into(), "later".into(), "unknown".into()], forgotten: true };
+        let removed = |layer| RecordsRemoved {
+            layer,
+            ids: vec!["e0".into(), "later".into(), "unknown".into()],
+            forgotten: true,
+            again: false,
+        };
         rig.send(removed(Layer::Atl));
         assert_eq!(total(&mut rig), (count + 2, true), "a concept is no episode");
         rig.send(removed(Layer::Hippocampus));

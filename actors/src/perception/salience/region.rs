@@ -261,7 +261,12 @@ mod tests {
         };
         assert_eq!((see(&mut rig, 1, "quokka"), see(&mut rig, 2, "lamp")), (1.0, 1.0));
         rig.send(AttentionLearned { objects: vec![("quokka".into(), 0.9), ("lamp".into(), 0.9)] });
-        let gone = |forgotten| RecordsRemoved { layer: Layer::Hippocampus, ids: vec![turn(1).to_string()], forgotten };
+        let gone = |forgotten| RecordsRemoved {
+            layer: Layer::Hippocampus,
+            ids: vec![turn(1).to_string()],
+            forgotten,
+            again: false,
+        };
         rig.send(gone(false));
         assert_eq!(see(&mut rig, 3, "quokka"), 0.0, "what sleep let go was seen");
         rig.send(RecordsRemoved { ids: vec![turn(3).to_string()], ..gone(true) });

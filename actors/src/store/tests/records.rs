@@ -293,3 +293,33 @@ fn a_command_ends_with_its_journal_emptied_and_a_letter_that_nobody_has_read_is_
         assert_eq!(agent.undelivered().expect("reads").iter().map(|(lsn, _)| *lsn).collect::<Vec<_>>(), [letter]);
     }
 }
+
+#[test]
+fn an_end_that_comes_before_a_sleep_is_sealed_rewrites_it_all_the_same() {
+    let noise = noise();
+    let home = Home::folder(EngineKind::Sled);
+    let (store, _) = home.open_with(StoreOptions { visits: true, seal_bytes: 1 << 19, ..StoreOptions::default() });
+    let agent = ada(&store);
+    let write = |to: usize, bytes: usize| {
+        (0..to).for_each(|n| {
+            put(&agent, HIPPOCAMPUS, &format!("{n:04}"), &noise[n % 10 * 5_800..][..bytes]);
+        });
+    };
+    write(2_000, 6_000);
+    crate::store::upkeep::tend(&agent.shared, &agent.agent, &HIPPOCAMPUS.into()).expect("seals");
+    let mebibytes = |agent: &AgentStore| agent.agent.state.lock().regions[HIPPOCAMPUS].records.sealed.bytes() >> 20;
+    assert!(mebibytes(&agent) > 8);
+    settle(&agent);
+    std::thread::scope(|scope| {
+        // The thread beside has not come to it when the end comes.
+        let busy = agent.shared.packing.lock();
+        write(1_500, 600);
+        settle(&agent);
+        let ending = scope.spawn(|| store.close());
+        std::thread::sleep(std::time::Duration::from_millis(200));
+        drop(busy);
+        ending.join().expect("no panic").expect("closes");
+    });
+    drop(agent);
+    assert!(mebibytes(&ada(&home.open())) < 5, "what was replaced takes no place any more");
+}

@@ -95,7 +95,10 @@ fn presence(output: &Value) -> String {
     let (you, scene) = (&output["you"], &output["scene"]);
     let count = you["tools"].as_array().map_or(0, Vec::len);
     let body = if you["body"]["available"] == true { "a body" } else { "no body" };
-    let own = format!("I am {}, in {} mode, with {body} and {count} tools.", word(you, "name"), word(you, "mode"));
+    let (name, mode) = (word(you, "name"), word(you, "mode"));
+    let lowered = you["configured_mode"].as_str();
+    let lowered = lowered.map(|whole| format!(" (lowered; {whole} is configured)")).unwrap_or_default();
+    let own = format!("I am {name}, in {mode} mode{lowered}, with {body} and {count} tools.");
     let around = lines(&scene["observed"], scene["around"].as_u64(), |thing| {
         format!("- {} ({})", word(thing, "name"), word(thing, "kind"))
     });

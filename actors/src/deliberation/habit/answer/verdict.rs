@@ -42,12 +42,13 @@ pub fn approval_needed(step: &Step, reason: &str, question: &Question) -> String
     )
 }
 
-/// What may have been done already, and how to say whether it is done again.
-pub fn doubted(tool: &str, params: &Value, question: &Question) -> String {
+/// What may have been done already, what is known of that, and how to say whether it is done again.
+pub fn doubted(tool: &str, params: &Value, known: &str, question: &Question) -> String {
     let Question { code, id, until: _ } = question;
     let by_hand = id.as_ref().map_or_else(String::new, |id| format!(" Or: maxim approvals allow {id}"));
+    let known = if known.is_empty() { String::new() } else { format!(": {}", known.trim_end_matches('.')) };
     format!(
-        "I had begun {tool} with {}, and don't know whether it happened. Shall I do it again? Answer “yes {code}”, or “no {code}” to leave it as it is.{by_hand}",
+        "I had begun {tool} with {}, and don't know whether it happened{known}. Shall I do it again? Answer “yes {code}”, or “no {code}” to leave it as it is.{by_hand}",
         parameters(params)
     )
 }

@@ -162,7 +162,8 @@ fn what_a_person_has_forgotten_is_judged_no_more_and_no_id_of_it_is_kept() {
     let novel = |id: &str| EpisodeLived { episode: id.into(), novelty: Novelty::clamped(1.0), ..lived("x y", &[]) };
     rig.send(novel("secret"));
     rig.send(novel("told"));
-    let removed = |forgotten| RecordsRemoved { layer: Layer::Hippocampus, ids: vec!["secret".into()], forgotten };
+    let removed =
+        |forgotten| RecordsRemoved { layer: Layer::Hippocampus, ids: vec!["secret".into()], forgotten, again: false };
     rig.send(removed(false));
     assert_eq!(rig.region().waiting.len(), 2, "what sleep let go teaches yet");
     rig.pass(Duration::from_secs(86_400));

@@ -333,7 +333,7 @@ fn in_turn(turn: u64, tool: &str) -> ToolResult {
 
 fn removed(turn: u64, forgotten: bool) -> RecordsRemoved {
     let ids = vec![MessageId::from_parts(turn, 0).to_string()];
-    RecordsRemoved { layer: Layer::Hippocampus, ids, forgotten }
+    RecordsRemoved { layer: Layer::Hippocampus, ids, forgotten, again: false }
 }
 
 #[test]
@@ -360,7 +360,7 @@ fn a_pattern_whose_record_is_forgotten_has_to_show_itself_anew() {
     assert_eq!(desk.state(name), MetricState::ConfirmedPattern);
     let stored = MathRecordStored { id: "m1".into(), name: name.into(), category: MathCategory::Pattern };
     desk.send(stored);
-    let gone = |layer, forgotten| RecordsRemoved { layer, ids: vec!["m1".into()], forgotten };
+    let gone = |layer, forgotten| RecordsRemoved { layer, ids: vec!["m1".into()], forgotten, again: false };
     desk.send(gone(Layer::AngularGyrus, false));
     desk.send(gone(Layer::Atl, true));
     assert_eq!(desk.state(name), MetricState::ConfirmedPattern, "a record that made room says nothing of the pattern");
@@ -377,6 +377,6 @@ fn a_metric_of_before_is_read_and_stays() {
     older.insert("buckets".into(), serde_json::json!({ "7": [1.0, 2] }));
     let mut metric: Metric = serde_json::from_value(metric).expect("one of before");
     assert_eq!((metric.sources.episodes.len(), metric.means()[&7]), (1, 0.5));
-    let gone = RecordsRemoved { layer: Layer::Hippocampus, ids: vec!["t1".into()], forgotten: true };
+    let gone = RecordsRemoved { layer: Layer::Hippocampus, ids: vec!["t1".into()], forgotten: true, again: false };
     assert!(!metric.sources.let_go(&gone), "it may rest on more");
 }

@@ -15,7 +15,7 @@ use serde_json::json;
 
 use super::{Bench, settings};
 use crate::memory::hippocampus::model::EpisodicMemory;
-use crate::memory::hippocampus::region::{episode_key, id_key};
+use crate::memory::hippocampus::records::{episode_key, id_key};
 use crate::memory::hippocampus::{Hippocampus, HippocampusSettings};
 use crate::region::Region;
 

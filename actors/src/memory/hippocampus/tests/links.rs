@@ -15,7 +15,7 @@ use crate::memory::hippocampus::edges::EdgeKind;
 use crate::memory::hippocampus::law::{LinkLaw, association, choose_associations};
 use crate::memory::hippocampus::linking::associations;
 use crate::memory::hippocampus::model::EpisodicMemory;
-use crate::memory::hippocampus::region::episode_key;
+use crate::memory::hippocampus::records::episode_key;
 
 fn alike(bench: &mut Bench) {
     bench.import([

@@ -1,0 +1,23 @@
+//! Where the records of the hippocampus stand.
+
+pub(super) fn episode_key(document: u32) -> Vec<u8> {
+    format!("{EPISODES}{document:08x}").into_bytes()
+}
+
+/// Where the number of an episode stands by its id; a turn or a line that repeated an observation has its own.
+pub(super) fn id_key(id: &str) -> Vec<u8> {
+    format!("id/{id}").into_bytes()
+}
+
+/// Ids of turns and lines that repeated the observation of an episode.
+pub(super) fn repeats_key(document: u32) -> Vec<u8> {
+    format!("repeats/{document:08x}").into_bytes()
+}
+
+/// Records of episodes have this prefix; their order is that of experience.
+pub const EPISODES: &str = "episode/";
+
+/// Vectors of episodes that aren't sealed yet.
+pub(super) fn vector_key(document: u32) -> Vec<u8> {
+    format!("vector/{document:08x}").into_bytes()
+}
