@@ -414,9 +414,9 @@ impl Hears<PredictOutcomes> for NucleusAccumbens {
         let kind = EventKind::of(&query.tool_name, &params);
         let key = kind.key();
         let is_known = self.links().record(&key).is_some();
-        // Without parameters the tool as such is meant, unless it takes none.
-        let as_such = query.params.is_null() || (params.is_empty() && !is_known);
-        let mut near: Vec<String> = match is_known && !as_such {
+        // Without parameters the tool as such is meant, unless it was used without any.
+        let as_such = params.is_empty() && !is_known;
+        let mut near: Vec<String> = match is_known {
             true => vec![key.clone()],
             false => self.links().similar(&kind).into_iter().map(|(key, _)| key.to_owned()).collect(),
         };
