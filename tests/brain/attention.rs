@@ -175,7 +175,7 @@ fn a_thought_is_answered_with_what_is_generally_known_and_usual_now_and_with_wha
     }
     bench.pass(Duration::from_secs(3_600));
     let cases = [
-        ("what would the plumber say about the files?", ["almost always works", "Such an hour of the week brought"]),
+        ("what would the plumber say about the files?", ["almost always works", "experiences so far, mostly "]),
         ("what would the plumber say to this mess?", ["black tea", "put behind the door"]),
     ];
     for (said, answers) in cases {

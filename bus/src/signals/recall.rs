@@ -194,6 +194,17 @@ pub struct TimeDescribed {
     pub clocks: Option<ClocksDescribed>,
 }
 
+impl TimeDescribed {
+    /// What such times brought, as it is told to who thinks; nothing where they brought nothing.
+    pub fn usual(&self) -> Option<String> {
+        let kinds: Vec<String> = self.typical.iter().map(|(kind, times)| format!("{kind} ({times})")).collect();
+        let mostly = if kinds.is_empty() { String::new() } else { format!(", mostly {}", kinds.join(", ")) };
+        let (matching, total) = (self.matching, self.total);
+        (matching > 0)
+            .then(|| format!("Such an hour of the week brought {matching} of {total} experiences so far{mostly}."))
+    }
+}
+
 /// How the oscillators of day, week, month and year stand.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct ClocksDescribed {

@@ -108,10 +108,7 @@ fn context(recalled: &[RecalledEpisode], time: Option<&TimeDescribed>, knowledge
     }
     let causes = known(knowledge, |layer| layer == Layer::Nac);
     sections.extend((!causes.is_empty()).then(|| format!("What led to what:\n{causes}")));
-    let usual = time.filter(|time| time.matching > 0);
-    sections.extend(usual.map(|time| {
-        format!("Such an hour of the week brought {} of {} experiences so far.", time.matching, time.total)
-    }));
+    sections.extend(time.and_then(TimeDescribed::usual));
     sections.join("\n")
 }
 

@@ -22,6 +22,8 @@ use crate::region::Pulse;
 const EPISODES: RegionName = "hippocampus";
 /// The room that knows what actions lead to.
 const PREDICTIONS: RegionName = "nucleus_accumbens";
+/// Kinds of what is usual now that are told.
+const TYPICAL: usize = 3;
 /// The room that knows what is usual at a time.
 const TIMES: RegionName = "suprachiasmatic_nucleus";
 /// The room that says what the gate would make of an action, and what hurt.
@@ -97,7 +99,7 @@ impl Reminded {
                 let question = pulse.ask(room, RecallKnowledge { text: cue.clone(), limit: *knowledge });
                 waiting.insert(question, (*room).to_owned());
             }
-            let now = DescribeTime::default();
+            let now = DescribeTime { limit: TYPICAL, ..DescribeTime::default() };
             waiting.insert(pulse.ask(TIMES, now), TIMES.to_owned());
             let practised = RecallPrograms { text: cue.clone(), limit: PRACTISED };
             waiting.insert(pulse.ask(PROGRAMS, practised), PROGRAMS.to_owned());
@@ -158,12 +160,9 @@ impl Reminded {
             enriched.push(PROGRAMS.to_owned());
             lines.extend(self.programs.iter().map(ProgramRecalled::line));
         }
-        if let Some(time) = self.time.as_ref().filter(|time| time.matching > 0) {
+        if let Some(usual) = self.time.as_ref().and_then(TimeDescribed::usual) {
             enriched.push(TIMES.to_owned());
-            lines.push(format!(
-                "- Such an hour of the week brought {} of {} experiences so far.",
-                time.matching, time.total
-            ));
+            lines.push(format!("- {usual}"));
         }
         let memories = self.episodes.len() + known.len();
         if lines.is_empty() && self.waiting.is_empty() {
