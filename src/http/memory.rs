@@ -8,20 +8,16 @@ use axum::extract::{Request, State};
 use axum::http::StatusCode;
 use jiff::tz::TimeZone;
 use maxim_actors::action::introspector::moment;
+use maxim_actors::region::{Carried, Carrying, Lines};
 use maxim_actors::store::{StoreError, StoreStatus};
 use serde_json::{Value, json};
 
 use super::fields::{Field, Given, Kind, body_fields, query_fields, whole_body};
-use super::layers::{self, Lines, Taken};
+use super::layers;
 use super::problem::{Answer, ok};
 use super::status::health;
 use super::{Problem, Served};
 
-/// Lines that a room gets at once.
-pub(super) const BATCH: usize = 64;
-/// Bytes of lines that a room gets at once; a longer line goes alone. So that it answers in time, and a percept gets
-/// in between.
-pub(super) const BATCH_BYTES: usize = 32 * 1024;
 /// How long the end of a sleep is waited for.
 const SLEEP_LIMIT: Duration = Duration::from_secs(55);
 /// Most results of one question.
@@ -85,6 +81,8 @@ pub async fn recall(State(served): State<Arc<Served>>, request: Request) -> Answ
     let mut given = query_fields(&request, RECALL)?;
     for (alias, name) in [("keyword", "query"), ("tool", "tool_name")] {
         if let Some(value) = given.0.remove(alias)
+    Field::optional("import", Kind::Text, "a word of your own for an import in several requests"),
+    Field::optional("more", Kind::Flag, "more of this import follows: lines wait for what they name until the last"),
             && given.0.insert(name.into(), value).is_some()
         {
             return Err(Problem::bad(format!("{alias:?} and {name:?} are the same"), "give one of them"));
@@ -146,7 +144,14 @@ pub async fn import(State(served): State<Arc<Served>>, request: Request) -> Answ
     let first = given.0.get("first_line").and_then(Value::as_u64).unwrap_or(1);
     let bytes = whole_body(request.into_body(), served.body_max).await?;
     let (lines, unreadable) = numbered(&bytes, first);
-    let Taken { kept, merged, known, unremarkable, mut bad } = layers::take_in(&served, &lines, all).await?;
+    let name = given.text("import").map(str::to_owned);
+    let is_last = !given.flag("more").unwrap_or(false) || name.is_none();
+    let mut carrying = name.as_deref().map_or_else(Carrying::default, |name| served.imports.take(name));
+    let done = layers::take_in(&served, &mut carrying, &lines, all, is_last).await?;
+    if let Some(name) = name.filter(|_| !is_last) {
+        served.imports.put(&name, carrying);
+    }
+    let Carried { kept, merged, known, unremarkable, mut bad } = done;
     bad.extend(unreadable);
     bad.sort();
     let errors: Vec<Value> = bad.iter().map(|(line, reason)| json!({"line": line, "reason": reason})).collect();

@@ -345,6 +345,9 @@ pub struct ImportEpisodes {
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct EpisodesImported {
     pub kept: u64,
+    /// Episodes of the file that were refused before: what names them means others than those that have their ids here.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub refused: Vec<String>,
     /// The same observation again, shortly after: the earlier episode counts it.
     pub merged: u64,
     /// Kept already, under the same id.
@@ -358,6 +361,9 @@ pub struct EpisodesImported {
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct EpisodesCaptured {
     pub episodes: Vec<(String, Timestamp)>,
+    /// Whole episodes whose ids are other episodes' here.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub refused: Vec<String>,
     /// What was done in them, or by what they were perceived where nothing was, and when.
     #[serde(default)]
     pub done: Vec<(String, Timestamp)>,

@@ -6,6 +6,7 @@ mod cut;
 pub mod edges;
 mod evidence;
 pub mod exporting;
+pub mod held;
 pub mod import;
 mod importing;
 pub mod key_index;

@@ -41,6 +41,7 @@ use serde::{Deserialize, Serialize};
 
 use super::cut::Cut;
 use super::edges::{Edge, Edges};
+use super::held::{Held, Indexed};
 use super::key_index::KeyIndex;
 use super::law::{CaptureLaw, LinkLaw};
 use super::linking::{Linking, load_edges};
@@ -192,6 +193,9 @@ pub enum HippocampusEvent {
         turn: Option<MessageId>,
         day: i32,
         episode: Box<EpisodicMemory>,
+        /// What it is found by, of an episode that came small.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        held: Option<Box<Held>>,
     },
     /// The same observation again: the turn shares the earlier episode.
     Merged {
@@ -352,7 +356,9 @@ impl Region for Hippocampus {
 
     fn apply(&mut self, event: HippocampusEvent) {
         match event {
-            HippocampusEvent::Captured { document, turn, day, episode } => self.capture(document, turn, day, &episode),
+            HippocampusEvent::Captured { document, turn, day, episode, held } => {
+                self.capture(document, turn, day, &episode, held.as_deref());
+            }
             HippocampusEvent::Merged { document, turn, .. } => {
                 self.share(document, turn);
                 self.linking.expect_again(document);
@@ -491,7 +497,14 @@ impl Region for Hippocampus {
 }
 
 impl Hippocampus {
-    fn capture(&mut self, document: u32, turn: Option<MessageId>, day: i32, episode: &EpisodicMemory) {
+    fn capture(
+        &mut self,
+        document: u32,
+        turn: Option<MessageId>,
+        day: i32,
+        episode: &EpisodicMemory,
+        held: Option<&Held>,
+    ) {
         self.next = self.next.max(document + 1);
         if let Some(turn) = turn {
             self.open.insert(turn, document);
@@ -508,7 +521,7 @@ impl Hippocampus {
             self.recent.pop_front();
         }
         if let Some(indexes) = &mut self.indexes {
-            index(indexes, document, day, episode, None);
+            index(indexes, document, day, &Indexed::of(episode, held), None);
         }
         self.linking.expect();
     }
@@ -535,17 +548,10 @@ impl Hippocampus {
     }
 }
 
-pub(super) fn index(
-    indexes: &mut Indexes,
-    document: u32,
-    day: i32,
-    episode: &EpisodicMemory,
-    vector: Option<&PackedVector>,
-) {
+pub(super) fn index(indexes: &mut Indexes, document: u32, day: i32, indexed: &Indexed, vector: Option<&PackedVector>) {
     // Both refuse only numbers out of order; numbers come from one counter.
-    let more = episode.further_words();
-    let _ = indexes.text.add(document, &Fields { vector, ..episode.fields(&more, day) });
-    let _ = indexes.keys.add(document, episode);
+    let _ = indexes.text.add(document, &Fields { vector, ..indexed.fields(day) });
+    let _ = indexes.keys.add(document, &indexed.episode);
 }
 
 pub(super) fn episode_key(document: u32) -> Vec<u8> {
@@ -570,9 +576,8 @@ pub(super) fn vector_key(document: u32) -> Vec<u8> {
     format!("vector/{document:08x}").into_bytes()
 }
 
-pub(super) fn vector_of(episode: &EpisodicMemory, encoder: &dyn Encoder) -> PackedVector {
-    let more = episode.further_words();
-    PackedVector::of(&encoder.embed(episode.fields(&more, 0).meant()))
+pub(super) fn vector_of(indexed: &Indexed, encoder: &dyn Encoder) -> PackedVector {
+    PackedVector::of(&encoder.embed(indexed.fields(0).meant()))
 }
 
 pub(super) fn day_of(at: Timestamp, zone: &TimeZone) -> i32 {
