@@ -161,6 +161,12 @@ pub struct DescribeTime {
     pub like_now: bool,
     /// Of the episodes in the bins, those that alone stand for one of their bins.
     pub sole: bool,
+    /// Only what was at this time or later, of what is counted and named.
+    #[serde(default)]
+    pub time_after: Option<Timestamp>,
+    /// Only what was at this time or earlier.
+    #[serde(default)]
+    pub time_before: Option<Timestamp>,
     /// Episodes that are named; with 0, what is typical isn't told either.
     pub limit: usize,
 }
@@ -339,15 +345,15 @@ pub struct ImportEpisodes {
     pub lines: Vec<(u64, String)>,
     /// Keep all: neither selective capture nor the 30-second merge.
     pub all: bool,
+    /// Episodes of the file that were refused before: what names them means others than those that have their ids here.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub refused: Vec<String>,
 }
 
 /// What became of the lines; those that are bad with the reason.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct EpisodesImported {
     pub kept: u64,
-    /// Episodes of the file that were refused before: what names them means others than those that have their ids here.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub refused: Vec<String>,
     /// The same observation again, shortly after: the earlier episode counts it.
     pub merged: u64,
     /// Kept already, under the same id.
@@ -355,15 +361,15 @@ pub struct EpisodesImported {
     /// Let pass by selective capture: nothing about them was worth keeping.
     pub unremarkable: u64,
     pub bad: Vec<(u64, String)>,
+    /// Whole episodes whose ids are other episodes' here.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub refused: Vec<String>,
 }
 
 /// Episodes that came by import, with their times.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct EpisodesCaptured {
     pub episodes: Vec<(String, Timestamp)>,
-    /// Whole episodes whose ids are other episodes' here.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub refused: Vec<String>,
     /// What was done in them, or by what they were perceived where nothing was, and when.
     #[serde(default)]
     pub done: Vec<(String, Timestamp)>,
