@@ -8,7 +8,7 @@ use super::{CliError, Client, Exit, Global, Out};
 /// What was learned to lead to what.
 #[derive(Args, Debug)]
 #[command(
-    after_help = "Examples:\n  maxim memory causal --event bash\n  maxim memory causal --valence negative --limit 20"
+    after_help = "Examples:\n  maxim memory causal --event bash\n  maxim memory causal --valence negative --limit 20\n  maxim memory causal --after 2026-01-05"
 )]
 pub struct CausalArgs {
     /// Only events whose name holds this, such as a tool
@@ -23,6 +23,12 @@ pub struct CausalArgs {
     /// Only events of this worth
     #[arg(long)]
     valence: Option<Worth>,
+    /// Only what was met last after this time, such as 2026-01-05T09:00:00Z; a date such as 2026-01-05 is the start of that day
+    #[arg(long, value_name = "TIME")]
+    after: Option<String>,
+    /// Only what was met last before this time; a date is the start of that day
+    #[arg(long, value_name = "TIME")]
+    before: Option<String>,
     /// At most so many
     #[arg(long, value_name = "N", default_value_t = 5, value_parser = clap::value_parser!(u32).range(1..=1000))]
     limit: u32,
@@ -52,6 +58,8 @@ impl CausalArgs {
             ("--outcome", "outcome", self.outcome),
             ("--memory-id", "memory_id", self.memory_id),
             ("--valence", "valence", self.valence.map(|worth| worth.word().to_owned())),
+            ("--after", "time_after", self.after),
+            ("--before", "time_before", self.before),
             ("--limit", "limit", Some(self.limit.to_string())),
         ];
         let answer = Client::of_memory(global, false)?.ask(&["v1", "memory", "causal"], &given)?;

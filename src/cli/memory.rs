@@ -153,7 +153,8 @@ fn import(global: &Global, out: &Out, file: &PathBuf, all: bool) -> Result<Exit,
     let longest = usize::try_from(global.load(Vec::new())?.settings.http.body_max.get()).unwrap_or(usize::MAX);
     let counts = Map::from_iter([("imported".to_owned(), json!(0))]);
     let report = Report { counts, ..Report::default() };
-    let mut import = Import { client: Client::of_memory(global, true)?, all, report, first: 1 };
+    let name = uuid::Uuid::now_v7().to_string();
+    let mut import = Import { client: Client::of_memory(global, true)?, name, all, report, first: 1 };
     let mut source = BufReader::new(source);
     skip_mark(&mut source).map_err(unreadable)?;
     let (mut part, mut lines, mut line) = (Vec::new(), 0, Vec::new());
@@ -165,13 +166,13 @@ fn import(global: &Global, out: &Out, file: &PathBuf, all: bool) -> Result<Exit,
             line = b"\n".to_vec();
         }
         if part.len() + line.len() > PART_BYTES && lines > 0 {
-            import.send(std::mem::take(&mut part), std::mem::take(&mut lines))?;
+            import.send(std::mem::take(&mut part), std::mem::take(&mut lines), true)?;
         }
         part.extend_from_slice(&line);
         lines += 1;
     }
     if lines > 0 {
-        import.send(part, lines)?;
+        import.send(part, lines, false)?;
     }
     let mut report = import.report;
     report.errors.sort();
@@ -183,6 +184,8 @@ fn import(global: &Global, out: &Out, file: &PathBuf, all: bool) -> Result<Exit,
 /// An import under way.
 struct Import {
     client: Client,
+    /// By which its parts are known as one: a line may name what another one holds.
+    name: String,
     all: bool,
     report: Report,
     /// The number of the next part's first line in the file.
@@ -190,13 +193,22 @@ struct Import {
 }
 
 impl Import {
-    fn send(&mut self, part: Vec<u8>, lines: u64) -> Result<(), CliError> {
-        let query = [("all", self.all.to_string()), ("first_line", self.first.to_string())];
+    fn send(&mut self, part: Vec<u8>, lines: u64, more: bool) -> Result<(), CliError> {
+        let mut query = vec![("all", self.all.to_string()), ("first_line", self.first.to_string())];
+        // A file that goes in one piece needs no name.
+        if more || self.first > 1 {
+            query.extend([("import", self.name.clone()), ("more", more.to_string())]);
+        }
         match self.client.post_lines(&["v1", "memory", "import"], &query, part) {
             Ok(answer) => self.report.add(&answer.body),
             // A daemon may take less at once than this configuration says.
             Err(error) if lines == 1 && error.exit() == Exit::Usage => {
                 self.report.errors.push((self.first, error.to_string()));
+                if !more {
+                    // What waits for others is taken, or refused, with the last part.
+                    let answer = self.client.post_lines(&["v1", "memory", "import"], &query, b"\n".to_vec())?;
+                    self.report.add(&answer.body);
+                }
             }
             Err(error) => return Err(error),
         }

@@ -90,6 +90,7 @@ impl Offline {
             tools: Arc::clone(&rooms.registry),
             tool_servers: Arc::clone(&rooms.tool_servers),
             channels: Arc::clone(&rooms.channels),
+            imports: http::Imports::default(),
             containment: None,
         });
         Ok(Self { runner, served, agent, store })

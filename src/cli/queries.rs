@@ -20,6 +20,9 @@ pub struct Door {
     told: fn(&Value) -> Value,
 }
 
+/// Where a recall's words are circumstances.
+const WORDS: &[(&str, &str)] = &[("query", "context"), ("keyword", "context"), ("tool", "tool_name")];
+
 /// The results alone.
 fn results(answer: &Value) -> Value {
     json!({ "results": answer["results"] })
@@ -28,17 +31,17 @@ fn results(answer: &Value) -> Value {
 /// `{"id", "results"}`; lines of a benchmark, see [`answer`].
 pub const RECALLS: Door = Door { path: "recall", fields: RECALL, aliases: &[], told: results };
 /// `{"id", "results"}`.
-pub const LIKENESSES: Door =
-    Door { path: "similar", fields: SIMILAR, aliases: &[("query", "context"), ("tool", "tool_name")], told: results };
+pub const LIKENESSES: Door = Door { path: "similar", fields: SIMILAR, aliases: WORDS, told: results };
 /// `{"id", "results": episodes, "concepts", "others", "missing"}`.
-pub const ASSOCIATIONS: Door = Door { path: "associated", fields: ASSOCIATED, aliases: &[], told: Value::clone };
-/// `{"id", "results": [the prediction]}`.
-pub const PREDICTIONS: Door = Door {
-    path: "predict",
-    fields: PREDICT,
-    aliases: &[("query", "context"), ("tool", "tool_name")],
-    told: |answer| json!({ "results": [answer] }),
+pub const ASSOCIATIONS: Door = Door {
+    path: "associated",
+    fields: ASSOCIATED,
+    aliases: &[("keyword", "query"), ("tool", "tool_name")],
+    told: Value::clone,
 };
+/// `{"id", "results": [the prediction]}`.
+pub const PREDICTIONS: Door =
+    Door { path: "predict", fields: PREDICT, aliases: WORDS, told: |answer| json!({ "results": [answer] }) };
 
 /// Answers each line of a file: `{"id", "query" or filters, "limit"}` with `{"id", "results", "elapsed_us"}`, and lines
 /// of a benchmark, `{"qid", "question" or "query", …}`, with `{"qid", "ranked": [ids], "elapsed_us"}`; what else these
@@ -166,7 +169,22 @@ mod tests {
         assert_eq!(asked, pairs(&[("context", "a fall"), ("limit", "3")]));
         let both = LIKENESSES.read(json!({"query": "a", "context": "b"}), Some(3)).expect_err("twice");
         assert!(both.contains("the same"), "{both}");
-        assert!(ASSOCIATIONS.read(json!({"person": "Anna"}), Some(3)).expect_err("no field").contains("memory_id"));
+        assert!(ASSOCIATIONS.read(json!({"box": "red"}), Some(3)).expect_err("no field").contains("memory_id"));
+    }
+
+    #[test]
+    fn each_door_takes_the_words_filters_and_limit_of_a_recall() {
+        let line = |more: Value| {
+            let mut line = json!({"query": "the cup", "tool": "move", "goal": "fetch", "object": "cup", "person": "Anna",
+                "mode": "active", "limit": 3});
+            line.as_object_mut().expect("an object").extend(more.as_object().cloned().expect("an object"));
+            line
+        };
+        let all = line(json!({"success": true, "time_after": "2026-01-05", "time_before": "2026-01-06"}));
+        for door in [&RECALLS, &LIKENESSES, &ASSOCIATIONS] {
+            assert_eq!(door.read(all.clone(), None).map(|asked| asked.query.len()), Ok(10), "{}", door.path);
+        }
+        assert_eq!(PREDICTIONS.read(line(json!({})), None).map(|asked| asked.query.len()), Ok(7));
     }
 
     #[test]

@@ -72,6 +72,12 @@ pub struct TemporalArgs {
     /// The episodes at the times most like now
     #[arg(long, conflicts_with_all = ["hour", "day", "week", "month", "sole"])]
     like_now: bool,
+    /// Only after this time, such as 2026-01-05T09:00:00Z; a date such as 2026-01-05 is the start of that day
+    #[arg(long, value_name = "TIME")]
+    after: Option<String>,
+    /// Only before this time; a date is the start of that day
+    #[arg(long, value_name = "TIME")]
+    before: Option<String>,
     /// Only episodes that alone stand for an hour, a day, a week or a month
     #[arg(long)]
     sole: bool,
@@ -144,6 +150,8 @@ impl TemporalArgs {
             ("--week", "week", listed(&self.week)),
             ("--month", "month", listed(&self.month)),
             ("--like-now", "like_now", self.like_now.then(|| "true".into())),
+            ("--after", "time_after", self.after),
+            ("--before", "time_before", self.before),
             ("--sole", "sole", self.sole.then(|| "true".into())),
             ("--discover-rhythms", "discover_rhythms", self.discover_rhythms.then(|| "true".into())),
             ("--limit", "limit", Some(self.limit.to_string())),

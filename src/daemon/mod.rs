@@ -198,6 +198,7 @@ async fn live(plan: Plan, opened: Opened, watch: Stopwatch) -> Result<Exit, CliE
         tool_servers: Arc::clone(&rooms.tool_servers),
         containment: Some(containment.clone()),
         channels: Arc::clone(&rooms.channels),
+        imports: http::Imports::default(),
         body_max: usize::try_from(body_max.get()).unwrap_or(usize::MAX),
     });
     let server = serve(listener, served, ended.clone())?;

@@ -31,11 +31,20 @@ pub const CONCEPTS: &[Field] = &[
     Field::optional("value", Kind::Text, "only where the property has this value"),
     LIMIT,
 ];
+/// What says where activation starts; without the first three it does at the newest episodes that fit.
+const STARTS: [&str; 9] =
+    ["query", "memory_id", "concept_id", "goal", "tool_name", "success", "object", "person", "mode"];
 pub const ASSOCIATED: &[Field] = &[
     Field::optional("query", Kind::Text, "words to start from"),
     Field::optional("memory_id", Kind::Text, "an episode to start from"),
     Field::optional("concept_id", Kind::Text, "a concept to start from"),
     Field::optional("depth", Kind::Whole(1, 6), "hops; default 3"),
+    Field::optional("goal", Kind::Text, "only episodes with this goal"),
+    Field::optional("tool_name", Kind::Text, "only episodes where this tool was used"),
+    Field::optional("success", Kind::Flag, "only episodes that succeeded, or failed"),
+    Field::optional("object", Kind::Text, "only episodes with this object"),
+    Field::optional("person", Kind::Text, "only episodes with this person"),
+    Field::optional("mode", Kind::Text, "only episodes in this mode"),
     Field { meaning: "only episodes after this time, RFC 3339, or the start of a date", ..TIME_AFTER },
     Field { meaning: "only episodes before this time, RFC 3339, or the start of a date", ..TIME_BEFORE },
     Field::optional("limit", Kind::Whole(1, 100), "of each layer at most so many; default 5"),
@@ -65,8 +74,8 @@ pub async fn concepts(State(served): State<Arc<Served>>, request: Request) -> An
 pub async fn associated(State(served): State<Arc<Served>>, request: Request) -> Answer {
     let mut given = query_fields(&request, ASSOCIATED)?;
     read_times(&mut given, &served.zone)?;
-    if !["query", "memory_id", "concept_id"].iter().any(|name| given.0.contains_key(*name)) {
-        return Err(Problem::bad("nothing says where to start", "give query, memory_id or concept_id"));
+    if !STARTS.iter().any(|name| given.0.contains_key(*name)) {
+        return Err(Problem::bad("nothing says where to start", "give query, memory_id, concept_id or a filter"));
     }
     ok(&served.agent.outside.door.inquire("memory_associated", Value::Object(given.0)).await?)
 }

@@ -5,15 +5,18 @@ use std::sync::Arc;
 
 use axum::extract::{Request, State};
 use axum::http::StatusCode;
+use maxim_actors::memory::entorhinal_cortex::EntorhinalCortex;
 use maxim_actors::memory::hippocampus::Hippocampus;
 use maxim_actors::memory::hippocampus::exporting::{self, EpisodePage};
-use maxim_actors::region::{RecordView, Region, layer_of};
-use maxim_bus::signals::layers::{ExportRecords, ImportRecords};
+use maxim_actors::region::{Carried, Carrying, NextStep, RecordView, Region};
+use maxim_bus::signals::associations::FollowAssociations;
+use maxim_bus::signals::layers::ExportRecords;
 use maxim_bus::{RegionName, Signal};
+use parking_lot::Mutex;
 use serde_json::{Value, json};
 
 use super::fields::{Field, Kind, query_fields};
-use super::memory::{BATCH, BATCH_BYTES, BadLines, MOST, blocking};
+use super::memory::{MOST, blocking};
 use super::problem::{Answer, ok};
 use super::{Problem, Served};
 
@@ -62,8 +65,10 @@ pub async fn export(State(served): State<Arc<Served>>, request: Request) -> Answ
 async fn episodes(served: &Served, after: Option<String>, limit: usize, layers: &[RegionName]) -> Answer {
     let store = served.agent.frame.store.clone();
     let read = move || {
-        let frozen = store.freeze(Hippocampus::NAME);
-        exporting::page(&RecordView::frozen(&frozen), after.as_deref(), limit)
+        let (frozen, compared) = (store.freeze(Hippocampus::NAME), store.freeze(EntorhinalCortex::NAME));
+        let compared = RecordView::frozen(&compared);
+        let situation = |id: &str| EntorhinalCortex::situation_in(&compared, Hippocampus::NAME, id);
+        exporting::page(&RecordView::frozen(&frozen), &situation, after.as_deref(), limit)
     };
     let EpisodePage { lines, next, unreadable } = blocking(read).await?;
     if unreadable > 0 {
@@ -74,95 +79,65 @@ async fn episodes(served: &Served, after: Option<String>, limit: usize, layers: 
     ok(&json!({"lines": lines, "next": next}))
 }
 
-/// Lines with their numbers.
-pub type Lines = Vec<(u64, String)>;
-
-/// What became of the lines of an import.
-#[derive(Default)]
-pub struct Taken {
-    pub kept: u64,
-    pub merged: u64,
-    /// Known here already.
-    pub known: u64,
-    /// Let pass by selective capture.
-    pub unremarkable: u64,
-    pub bad: BadLines,
-}
-
-/// Lines in stretches that a room gets at once.
-fn batches(lines: &[(u64, String)]) -> Vec<&[(u64, String)]> {
-    let (mut batches, mut start, mut bytes) = (Vec::new(), 0, 0);
-    for (at, (_, line)) in lines.iter().enumerate() {
-        if at > start && (at - start >= BATCH || bytes + line.len() > BATCH_BYTES) {
-            batches.push(&lines[start..at]);
-            (start, bytes) = (at, 0);
-        }
-        bytes += line.len();
-    }
-    batches.push(&lines[start..]);
-    batches
-}
-
-/// Gives each room its lines, in the order of the file.
+/// Gives each room its lines, in the order of the file; those that name what comes later come again. With the last part
+/// of a file nothing comes any more.
 ///
 /// # Errors
 /// A room didn't answer; what was taken before stays.
-pub async fn take_in(served: &Served, lines: &[(u64, String)], all: bool) -> Result<Taken, Problem> {
-    let layers = layers(served);
-    let mut taken = Taken::default();
-    let of: Vec<Option<String>> = lines.iter().map(|(_, line)| layer_of(line)).collect();
-    let mut rest = lines;
-    for same in of.chunk_by(|a, b| a == b) {
-        let (run, after) = rest.split_at(same.len());
-        rest = after;
-        let layer = same.first().and_then(Option::as_deref);
-        for batch in batches(run) {
-            let before = batch.first().map_or(0, |(number, _)| number - 1);
-            let told = |problem: Problem| Problem {
-                detail: format!("{}; the lines up to {before} are imported", problem.detail),
-                ..problem
-            };
-            match layer {
-                None => {
-                    let done = served.agent.outside.door.import(batch.to_vec(), all).await;
-                    let done = done.map_err(|error| told(error.into()))?;
-                    taken.kept += done.kept;
-                    taken.merged += done.merged;
-                    taken.known += done.known;
-                    taken.unremarkable += done.unremarkable;
-                    taken.bad.extend(done.bad);
-                }
-                Some(layer) => match layers.iter().find(|known| **known == layer) {
-                    Some(layer) => {
-                        let wish = ImportRecords { lines: batch.to_vec() };
-                        let done = served.agent.outside.door.ask(layer, wish).await;
-                        let done = done.map_err(|error| told(error.into()))?;
-                        taken.kept += done.kept;
-                        taken.known += done.merged;
-                        taken.bad.extend(done.bad);
-                    }
-                    None => {
-                        let reason = format!("there is no layer {layer:?}; there are {}", layers.join(", "));
-                        taken.bad.extend(batch.iter().map(|(number, _)| (*number, reason.clone())));
-                    }
-                },
+pub async fn take_in(
+    served: &Served,
+    carrying: &mut Carrying,
+    lines: &[(u64, String)],
+    all: bool,
+    is_last: bool,
+) -> Result<Carried, Problem> {
+    carrying.push(lines, &layers(served));
+    let door = &served.agent.outside.door;
+    while let Some(step) = carrying.next(is_last) {
+        let before = carrying.at_line().map_or(0, |line| line - 1);
+        let told = |problem: Problem| Problem {
+            detail: format!("{}; the lines up to {before} are imported", problem.detail),
+            ..problem
+        };
+        match step {
+            NextStep::Episodes { lines, refused } => {
+                let done = door.import_beside(lines, all, refused).await;
+                carrying.took_episodes(done.map_err(|error| told(error.into()))?);
+            }
+            NextStep::Records { room, wish } => {
+                let done = door.ask(room, wish).await;
+                carrying.took_records(done.map_err(|error| told(error.into()))?);
+            }
+            NextStep::Whether { episodes } => {
+                let found = door.ask(Hippocampus::NAME, FollowAssociations { ids: episodes }).await;
+                carrying.are_missing(&found.map_err(|error| told(error.into()))?.missing);
             }
         }
     }
-    taken.bad.sort();
-    Ok(taken)
+    Ok(carrying.carried())
 }
 
-#[cfg(test)]
-mod tests {
-    use super::*;
+/// Imports that come in several requests, at most; the one that was heard of longest ago goes.
+const MOST_IMPORTS: usize = 8;
 
-    #[test]
-    fn a_room_gets_few_lines_and_few_bytes_at_once() {
-        let lines = |lengths: &[usize]| -> Lines { (1..).zip(lengths.iter().map(|n| "x".repeat(*n))).collect() };
-        let sizes = |lengths: &[usize]| batches(&lines(lengths)).iter().map(|batch| batch.len()).collect::<Vec<_>>();
-        assert_eq!(sizes(&[9; 150]), [64, 64, 22]);
-        assert_eq!(sizes(&[8 * 1024; 9]), [4, 4, 1]);
-        assert_eq!(sizes(&[10, BATCH_BYTES * 3, 10, 10]), [1, 1, 2]);
+/// Imports whose last part hasn't come yet, the newest last.
+#[derive(Debug, Default)]
+pub struct Imports(Mutex<Vec<(String, Carrying)>>);
+
+impl Imports {
+    /// What is known of an import so far.
+    pub fn take(&self, name: &str) -> Carrying {
+        let mut under_way = self.0.lock();
+        let place = under_way.iter().position(|(known, _)| known == name);
+        place.map(|place| under_way.remove(place).1).unwrap_or_default()
+    }
+
+    pub fn put(&self, name: &str, carrying: Carrying) {
+        let mut under_way = self.0.lock();
+        under_way.push((name.to_owned(), carrying));
+        let over = under_way.len().saturating_sub(MOST_IMPORTS);
+        for (name, _) in under_way.drain(..over) {
+            tracing::warn!(import = name, "an import was given up: others began, and its last part didn't come");
+        }
     }
 }

@@ -8,20 +8,16 @@ use axum::extract::{Request, State};
 use axum::http::StatusCode;
 use jiff::tz::TimeZone;
 use maxim_actors::action::introspector::moment;
+use maxim_actors::region::{Carried, Carrying, Lines};
 use maxim_actors::store::{StoreError, StoreStatus};
 use serde_json::{Value, json};
 
 use super::fields::{Field, Given, Kind, body_fields, query_fields, whole_body};
-use super::layers::{self, Lines, Taken};
+use super::layers;
 use super::problem::{Answer, ok};
 use super::status::health;
 use super::{Problem, Served};
 
-/// Lines that a room gets at once.
-pub(super) const BATCH: usize = 64;
-/// Bytes of lines that a room gets at once; a longer line goes alone. So that it answers in time, and a percept gets
-/// in between.
-pub(super) const BATCH_BYTES: usize = 32 * 1024;
 /// How long the end of a sleep is waited for.
 const SLEEP_LIMIT: Duration = Duration::from_secs(55);
 /// Most results of one question.
@@ -52,8 +48,13 @@ pub const RECALL: &[Field] = &[
 pub const PREDICT: &[Field] = &[
     Field::needed("tool_name", Kind::Text, "the tool"),
     Field::optional("context", Kind::Text, "the circumstances, in words"),
+    Field::optional("goal", Kind::Text, "for this goal"),
+    Field::optional("object", Kind::Text, "with this object"),
+    Field::optional("person", Kind::Text, "with this person"),
+    Field::optional("mode", Kind::Text, "in this mode"),
     Field::optional("params", Kind::Object, "the tool's parameters as JSON"),
     Field::optional("include_all_outcomes", Kind::Flag, "all outcomes known, not only the likeliest"),
+    Field::optional("limit", Kind::Whole(1, MOST), "outcomes, links and episodes, of each at most so many"),
 ];
 pub const TEMPORAL: &[Field] = &[
     Field::optional("hour", Kind::Wholes(0, 23), "in one of these hours of the day"),
@@ -61,6 +62,8 @@ pub const TEMPORAL: &[Field] = &[
     Field::optional("week", Kind::Wholes(0, 3), "in one of these weeks of the month: days 1-7, 8-14, 15-21, the rest"),
     Field::optional("month", Kind::Wholes(1, 12), "in one of these months"),
     Field::optional("like_now", Kind::Flag, "the episodes at the times most like now instead"),
+    TIME_AFTER,
+    TIME_BEFORE,
     Field::optional("sole", Kind::Flag, "only episodes that alone stand for an hour, a day, a week or a month"),
     Field::optional("discover_rhythms", Kind::Flag, "look for what recurs"),
     LIMIT,
@@ -71,11 +74,15 @@ pub const CAUSAL: &[Field] = &[
     Field::optional("outcome", Kind::Text, "only outcomes whose name holds this"),
     Field::optional("memory_id", Kind::Text, "only what was learned from this episode"),
     Field::optional("valence", Kind::Text, "only events of this worth: positive, neutral or negative"),
+    Field { meaning: "only what was met last after this time, RFC 3339, or the start of a date", ..TIME_AFTER },
+    Field { meaning: "only what was met last before this time, RFC 3339, or the start of a date", ..TIME_BEFORE },
     LIMIT,
 ];
 pub const IMPORT: &[Field] = &[
     Field::optional("all", Kind::Flag, "no selective capture, no merge of equal moments"),
     Field::optional("first_line", Kind::Whole(1, 1 << 52), "the number of the first line, for reports; default 1"),
+    Field::optional("import", Kind::Text, "a word of your own for an import in several requests"),
+    Field::optional("more", Kind::Flag, "more of this import follows: lines wait for what they name until the last"),
 ];
 pub const BACKUP: &[Field] =
     &[Field::optional("to", Kind::Text, "a full path to an empty folder; without it the backups of the data folder")];
@@ -109,13 +116,27 @@ pub(super) fn read_times(given: &mut Given, zone: &TimeZone) -> Result<(), Probl
 
 /// `GET /v1/memory/predict`.
 pub async fn predict(State(served): State<Arc<Served>>, request: Request) -> Answer {
-    let given = query_fields(&request, PREDICT)?;
-    ask(&served, "predict_outcome", given).await
+    let mut given = query_fields(&request, PREDICT)?;
+    let limit = given.0.remove("limit").and_then(|limit| limit.as_u64());
+    // Circumstances are told in words: each that was met before is looked for among them.
+    let words = ["context", "goal", "object", "person", "mode"].map(|name| given.0.remove(name));
+    let words: Vec<String> = words.into_iter().flatten().filter_map(|word| Some(word.as_str()?.to_owned())).collect();
+    if !words.is_empty() {
+        given.0.insert("context".into(), words.join(", ").into());
+    }
+    let mut answer = served.agent.outside.door.inquire("predict_outcome", Value::Object(given.0)).await?;
+    for name in ["outcomes", "links", "episodes"] {
+        if let (Some(limit), Some(all)) = (limit, answer[name].as_array_mut()) {
+            all.truncate(limit as usize);
+        }
+    }
+    ok(&answer)
 }
 
 /// `GET /v1/memory/temporal`.
 pub async fn temporal(State(served): State<Arc<Served>>, request: Request) -> Answer {
-    let given = query_fields(&request, TEMPORAL)?;
+    let mut given = query_fields(&request, TEMPORAL)?;
+    read_times(&mut given, &served.zone)?;
     ask(&served, "temporal_patterns", given).await
 }
 
@@ -131,7 +152,8 @@ pub(super) async fn ask(served: &Served, tool: &str, given: Given) -> Answer {
 
 /// `GET /v1/memory/causal`.
 pub async fn causal(State(served): State<Arc<Served>>, request: Request) -> Answer {
-    let given = query_fields(&request, CAUSAL)?;
+    let mut given = query_fields(&request, CAUSAL)?;
+    read_times(&mut given, &served.zone)?;
     if let Some(odd) = given.text("valence").filter(|valence| !VALENCES.contains(valence)) {
         return Err(Problem::bad(format!("{odd:?} is no valence"), format!("give one of {}", VALENCES.join(", "))));
     }
@@ -146,7 +168,14 @@ pub async fn import(State(served): State<Arc<Served>>, request: Request) -> Answ
     let first = given.0.get("first_line").and_then(Value::as_u64).unwrap_or(1);
     let bytes = whole_body(request.into_body(), served.body_max).await?;
     let (lines, unreadable) = numbered(&bytes, first);
-    let Taken { kept, merged, known, unremarkable, mut bad } = layers::take_in(&served, &lines, all).await?;
+    let name = given.text("import").map(str::to_owned);
+    let is_last = !given.flag("more").unwrap_or(false) || name.is_none();
+    let mut carrying = name.as_deref().map_or_else(Carrying::default, |name| served.imports.take(name));
+    let done = layers::take_in(&served, &mut carrying, &lines, all, is_last).await?;
+    if let Some(name) = name.filter(|_| !is_last) {
+        served.imports.put(&name, carrying);
+    }
+    let Carried { kept, merged, known, unremarkable, mut bad } = done;
     bad.extend(unreadable);
     bad.sort();
     let errors: Vec<Value> = bad.iter().map(|(line, reason)| json!({"line": line, "reason": reason})).collect();

@@ -64,6 +64,7 @@ pub use concepts::ASSOCIATED;
 pub use events::{EventLog, Noted, Sums};
 pub use fields::Field;
 pub use guard::{OpenToAll, check_listen};
+pub use layers::Imports;
 pub use memory::{PREDICT, RECALL};
 pub use metrics::Figures;
 pub use openapi::document as openapi_document;
@@ -120,6 +121,8 @@ pub struct Served {
     pub tool_servers: Arc<ToolServers>,
     /// What keeps its child processes in bounds; none where nothing acts.
     pub containment: Option<Containment>,
+    /// Imports that come in several requests.
+    pub imports: Imports,
     /// How it reaches outside.
     pub channels: Arc<OutsideChannels>,
 }

@@ -18,6 +18,8 @@ pub const SIMILAR: &[Field] = &[
     Field::optional("goal", Kind::Text, "with a goal like this"),
     Field::optional("object", Kind::Text, "with this object"),
     Field::optional("person", Kind::Text, "with this person"),
+    Field::optional("mode", Kind::Text, "only in this mode"),
+    Field::optional("success", Kind::Flag, "only what succeeded, or failed"),
     Field::optional("layer", Kind::Text, "only of this layer of memory, such as hippocampus"),
     TIME_AFTER,
     TIME_BEFORE,

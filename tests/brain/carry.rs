@@ -4,17 +4,21 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 use std::time::Duration;
 
+use jiff::{SignedDuration, Timestamp};
+use maxim_actors::memory::entorhinal_cortex::EntorhinalCortex;
 use maxim_actors::memory::hippocampus::{Hippocampus, exporting};
-use maxim_actors::region::{RecordView, Region, layer_of};
+use maxim_actors::region::{Carried, Carrying, NextStep, RecordView, Region};
 use maxim_actors::store::StateStore;
+use maxim_bus::signals::associations::FollowAssociations;
 use maxim_bus::signals::body::MovementSensed;
 use maxim_bus::signals::concepts::{ForgetRecord, IngestDocument, ProposeRelationType};
 use maxim_bus::signals::layers::{ExportRecords, ImportRecords};
 use maxim_bus::signals::promotion::Promote;
+use maxim_bus::signals::sleep::RequestSleep;
 use maxim_bus::{Clock, RegionName, Signal, Trust};
 use serde_json::{Value, json};
 
-use crate::common::Bench;
+use crate::common::{Bench, MONDAY};
 use crate::stove::with_stove;
 
 fn newborn() -> Bench {
@@ -23,9 +27,15 @@ fn newborn() -> Bench {
 
 const LOBE: RegionName = "anterior_temporal_lobe";
 
-/// A life that leaves something in every layer.
+/// A life that leaves something in every layer, with what it has made small of long ago.
 fn lived() -> Bench {
     let mut bench = newborn();
+    live(&mut bench, true);
+    bench
+}
+
+/// The same; without small episodes all of it is recent.
+fn live(bench: &mut Bench, long: bool) {
     for n in 0..8 {
         bench.say(&format!("create a file n{n}.txt with the text hello"));
         bench.pass(Duration::from_secs(60));
@@ -64,12 +74,86 @@ fn lived() -> Bench {
     let found = bench.inquire("concept_query", json!({"name": "jetty"}));
     let id = found["results"][0]["id"].as_str().expect("it was read of").to_owned();
     assert!(bench.ask(LOBE, ForgetRecord { id }).found);
+    if long {
+        small(bench);
+    }
     // A night, and a day after which it is known what was useful.
     bench.pass(Duration::from_secs(90_000));
     bench.say("where is the spare key?");
     bench.say("create a file late.txt with the text good night");
     bench.agent.settle();
-    bench
+}
+
+/// Moments of long ago with more words and things than their small records will hold.
+fn old_moment(n: i64) -> String {
+    let at = MONDAY.parse::<Timestamp>().expect("a time") - SignedDuration::from_hours(24 * 20 + n);
+    let mut line = json!({
+        "id": format!("old-{n}"), "timestamp": at.to_string(), "mode": format!("watch{}", n % 3), "people": ["Anna", "Ben"],
+        "text": format!("Anna: the crate with the number {n} was brought by the ferry in the morning, and behind all of \
+            that, written by hand, there was the word lantern{n} on it"),
+        "objects": ["crate", "ferry", "rope", format!("buoy {n}"), "anchor"],
+    });
+    let more = match n % 3 {
+        0 => json!({"tool": "lift", "success": false, "params": {"hook": format!("hook{n}")},
+            "result": format!("the winch{n} slipped, generously")}),
+        1 => json!({"goal": format!("bring all {n} crates that stand at the landing into the shed before it rains"),
+            "success": true}),
+        _ => json!({"text": null, "tool": "look", "params": {"at": format!("mast{n}")}, "success": false,
+            "result": "nothing of note"}),
+    };
+    line.as_object_mut().expect("an object").extend(more.as_object().cloned().expect("an object"));
+    line.to_string()
+}
+
+/// The newest 256 of them stay whole.
+const OLD: i64 = 560;
+
+/// Has it live through them and sleep, so that most are small.
+fn small(bench: &mut Bench) {
+    bench.import((0..OLD).map(|n| (n as u64 + 1, old_moment(n))).collect(), true);
+    bench.pass(Duration::from_secs(5));
+    let door = &bench.agent.outside.door;
+    door.put("door", door.fresh_id(), Trust::Owner, RequestSleep { by: "anna".into() });
+    bench.pass(Duration::from_secs(10));
+}
+
+/// What is found by all that a small record doesn't hold, moment by moment.
+fn recalls(bench: &mut Bench) -> Vec<(String, Value)> {
+    let mut asked: Vec<(&str, Value)> = Vec::new();
+    for n in (0..OLD).step_by(7) {
+        let at = MONDAY.parse::<Timestamp>().expect("a time") - SignedDuration::from_hours(24 * 20 + n);
+        let (from, to) = (at - SignedDuration::from_secs(1), at + SignedDuration::from_secs(1));
+        asked.extend([
+            ("memory_recall", json!({"query": format!("lantern{n}"), "limit": 10})),
+            ("memory_recall", json!({"query": format!("winch{n}"), "limit": 10})),
+            ("memory_recall", json!({"query": format!("hook{n}"), "limit": 10})),
+            ("memory_recall", json!({"query": format!("mast{n}"), "limit": 10})),
+            ("memory_recall", json!({"object": format!("buoy {n}"), "limit": 10})),
+            ("memory_recall", json!({"query": format!("what slipped beside buoy {n}?"), "tool_name": "lift"})),
+            ("memory_recall", json!({"query": "brought by the ferry", "mode": format!("watch{}", n % 3), "limit": 10})),
+            ("memory_recall", json!({"time_after": from.to_string(), "time_before": to.to_string()})),
+            (
+                "memory_recall",
+                json!({
+                    "goal": format!("bring all {n} crates that stand at the landing into the shed before it rains"),
+                }),
+            ),
+            ("similarity_search", json!({"context": format!("a crate with a word written by hand, lantern{n}")})),
+            ("similarity_search", json!({"memory_id": format!("old-{n}"), "limit": 10})),
+            ("memory_associated", json!({"query": format!("lantern{n}")})),
+        ]);
+    }
+    asked.push(("memory_recall", json!({"person": "Ben", "success": false, "limit": 20})));
+    asked.push(("temporal_patterns", json!({"hour": 9, "limit": 20})));
+    let mut told = |(tool, params): (&str, Value)| {
+        let (asked, mut answer) = (format!("{tool} {params}"), bench.inquire(tool, params));
+        // What time it is.
+        for name in ["now", "clocks"] {
+            answer.as_object_mut().map(|answer| answer.remove(name));
+        }
+        (asked, answer)
+    };
+    asked.into_iter().map(&mut told).collect()
 }
 
 fn layers(bench: &Bench) -> Vec<RegionName> {
@@ -82,8 +166,12 @@ fn layers(bench: &Bench) -> Vec<RegionName> {
 fn exported(bench: &mut Bench, limit: usize) -> Vec<String> {
     let (mut lines, mut after) = (Vec::new(), None);
     loop {
-        let frozen = bench.agent.frame.store.freeze(Hippocampus::NAME);
-        let page = exporting::page(&RecordView::frozen(&frozen), after.as_deref(), limit).expect("readable");
+        let store = &bench.agent.frame.store;
+        let (frozen, compared) = (store.freeze(Hippocampus::NAME), store.freeze(EntorhinalCortex::NAME));
+        let compared = RecordView::frozen(&compared);
+        let situation = |id: &str| EntorhinalCortex::situation_in(&compared, Hippocampus::NAME, id);
+        let page = exporting::page(&RecordView::frozen(&frozen), &situation, after.as_deref(), limit);
+        let page = page.expect("readable");
         lines.extend(page.lines);
         after = page.next;
         if after.is_none() {
@@ -106,26 +194,29 @@ fn exported(bench: &mut Bench, limit: usize) -> Vec<String> {
 /// Gives each room its lines; what was kept, merged or known, and refused.
 fn import(bench: &mut Bench, lines: &[String]) -> (u64, u64, Vec<(u64, String)>) {
     let numbered: Vec<(u64, String)> = (1..).zip(lines.iter().cloned()).collect();
-    let (mut kept, mut merged, mut bad) = (0, 0, Vec::new());
-    for run in numbered.chunk_by(|(_, a), (_, b)| layer_of(a) == layer_of(b)) {
-        for batch in run.chunks(16) {
-            match layer_of(&batch[0].1).as_deref() {
-                None => {
-                    let done = bench.import(batch.to_vec(), false);
-                    (kept, merged) = (kept + done.kept, merged + done.merged + done.known);
-                    bad.extend(done.bad);
+    let rooms = layers(bench);
+    let mut carrying = Carrying::default();
+    let parts = numbered.chunks(40);
+    let last = parts.len();
+    for (part, lines) in (1..).zip(parts) {
+        carrying.push(lines, &rooms);
+        while let Some(step) = carrying.next(part == last) {
+            match step {
+                NextStep::Episodes { lines, refused } => {
+                    let done = bench.import_beside(lines, refused);
+                    carrying.took_episodes(done);
                 }
-                Some(layer) => {
-                    let layer = layers(bench).into_iter().find(|known| *known == layer).expect("a layer");
-                    let done = bench.ask(layer, ImportRecords { lines: batch.to_vec() });
-                    (kept, merged) = (kept + done.kept, merged + done.merged);
-                    bad.extend(done.bad);
+                NextStep::Records { room, wish } => carrying.took_records(bench.ask(room, wish)),
+                NextStep::Whether { episodes } => {
+                    let found = bench.ask(Hippocampus::NAME, FollowAssociations { ids: episodes });
+                    carrying.are_missing(&found.missing);
                 }
             }
         }
     }
     bench.agent.settle();
-    (kept, merged, bad)
+    let Carried { kept, merged, known, bad, .. } = carrying.carried();
+    (kept, merged + known, bad)
 }
 
 /// The same JSON with the members of each object in the opposite order.
@@ -202,6 +293,8 @@ fn an_export_of_every_layer_comes_back_to_the_byte_and_a_second_time_changes_not
     assert!(missing.is_empty(), "the life leaves nothing in {missing:?}; there are {parts:?}");
     assert!(lines.iter().any(|line| line.contains("\"Associates\"")), "episodes are joined");
 
+    let small = lines.iter().filter(|line| line.contains("\"held\"")).count();
+    assert!(small > 100, "{small} of {} are small", lines.len());
     let mut other = newborn();
     other.clock.advance_to(bench.clock.now());
     let (kept, merged, bad) = import(&mut other, &lines);
@@ -218,8 +311,49 @@ fn an_export_of_every_layer_comes_back_to_the_byte_and_a_second_time_changes_not
 }
 
 #[test]
+fn what_sleep_made_small_is_found_in_the_other_place_by_all_that_it_was_found_by() {
+    let mut bench = newborn();
+    let whole = {
+        let mut whole = newborn();
+        whole.import((0..OLD).map(|n| (n as u64 + 1, old_moment(n))).collect(), true);
+        whole.pass(Duration::from_secs(5));
+        recalls(&mut whole)
+    };
+    small(&mut bench);
+    let told = recalls(&mut bench);
+    let is_any = |(_, answer): &&(String, Value)| answer["results"].as_array().is_some_and(|all| !all.is_empty());
+    let (before, after) = (whole.iter().filter(is_any).count(), told.iter().filter(is_any).count());
+    println!("of {} questions {before} found something before the sleep, {after} after it", told.len());
+    let lines = exported(&mut bench, 1000);
+    let small = lines.iter().filter(|line| line.contains("\"held\"")).count();
+    assert!(small > 100 && after * 10 >= before * 9, "{small} of {} are small", lines.len());
+    let mut other = newborn();
+    other.clock.advance_to(bench.clock.now());
+    assert!(import(&mut other, &lines).2.is_empty());
+    other.pass(Duration::from_secs(5));
+    let assert_found = |other: &mut Bench, when: &str| {
+        for ((asked, told), (_, found)) in told.iter().zip(recalls(other)) {
+            assert_eq!(&found, told, "{when}: {asked}");
+        }
+    };
+    assert_found(&mut other, "after the import");
+    other.crash();
+    assert_found(&mut other, "after a crash");
+    // What is held apart goes into segments with the next sleep.
+    other.pass(Duration::from_secs(5));
+    let door = &other.agent.outside.door;
+    door.put("door", door.fresh_id(), Trust::Owner, RequestSleep { by: "anna".into() });
+    other.pass(Duration::from_secs(10));
+    let again = exported(&mut other, 1000);
+    let held =
+        |lines: &[String]| lines.iter().filter(|line| line.contains("\"held\"")).cloned().collect::<BTreeSet<_>>();
+    assert!(held(&lines).is_subset(&held(&again)), "{:?}", difference(&lines, &again));
+}
+
+#[test]
 fn an_imported_brain_decides_as_the_one_that_lived() {
-    let mut bench = lived();
+    let mut bench = newborn();
+    live(&mut bench, false);
     let lines = exported(&mut bench, 1000);
     let mut other = newborn();
     other.clock.advance_to(bench.clock.now());
@@ -298,7 +432,7 @@ fn a_line_that_is_no_record_is_named_and_an_outsider_brings_nothing_in() {
         assert!(reason.contains(word), "line {number}: {reason}");
     }
     let door = Arc::clone(&bench.agent.outside.door);
-    let wish = ImportRecords { lines: vec![(1, lines[1].replace('3', "9"))] };
+    let wish = ImportRecords { lines: vec![(1, lines[1].replace('3', "9"))], ..ImportRecords::default() };
     door.put("door", door.fresh_id(), Trust::Outside, wish);
     bench.agent.settle();
     assert!(exported(&mut bench, 1000).iter().all(|line| !line.contains("\"record\":9")));
@@ -380,4 +514,148 @@ fn lines_whose_members_another_program_has_put_into_another_order_come_back_too(
     assert!(bad.is_empty(), "{bad:?}");
     assert_eq!(read(&exported(&mut there, 1000)), read(&lines));
     assert_eq!(import(&mut there, &lines), (0, lines.len() as u64, Vec::new()), "all is known");
+}
+
+/// A life of its own with concepts, of which `names` says what it was taught.
+fn taught(document: &str, text: &str, said: &str) -> Bench {
+    let mut bench = newborn();
+    let text = text.to_owned();
+    bench.ask(LOBE, IngestDocument { document: document.into(), markdown: true, text, passages_before: 0 });
+    bench.say(&format!("remember that {said}"));
+    bench.pass(Duration::from_secs(90_000));
+    bench
+}
+
+/// Each concept by its name, with its category and what it is related to by name, all through the doors.
+fn concepts(bench: &mut Bench) -> BTreeMap<String, Value> {
+    let lines = exported(bench, 1000);
+    let records: Vec<Value> = lines.iter().map(|line| serde_json::from_str(line).expect("JSON")).collect();
+    let concepts = records.iter().filter(|line| line["part"] == "concepts").map(|line| &line["record"]);
+    let names: BTreeMap<u64, &str> = concepts
+        .clone()
+        .filter_map(|one| Some((one["id"].as_str()?.strip_prefix("concept-")?.parse().ok()?, one["name"].as_str()?)))
+        .collect();
+    let told = |one: &Value| {
+        let relations = one["relations"].as_array().into_iter().flatten();
+        let mut relations: Vec<String> = relations
+            .map(|one| {
+                format!(
+                    "{} {}",
+                    one["kind"].as_str().unwrap_or_default(),
+                    names[&one["to"].as_u64().expect("a number")]
+                )
+            })
+            .collect();
+        relations.sort();
+        json!({"category": one["category"], "relations": relations, "definition": one["definition"]})
+    };
+    concepts.map(|one| (one["name"].as_str().expect("named").to_owned(), told(one))).collect()
+}
+
+/// Edges of the graph between concepts, by name.
+fn edges_of_concepts(bench: &mut Bench) -> BTreeSet<String> {
+    let lines = exported(bench, 1000);
+    let records: Vec<Value> = lines.iter().map(|line| serde_json::from_str(line).expect("JSON")).collect();
+    let names: BTreeMap<&str, &str> = records
+        .iter()
+        .filter(|line| line["part"] == "concepts")
+        .filter_map(|line| Some((line["key"].as_str()?, line["record"]["name"].as_str()?)))
+        .collect();
+    let mut edges = BTreeSet::new();
+    for line in records.iter().filter(|line| line["layer"] == "cross_layer_graph") {
+        let (_, from) = line["key"].as_str().and_then(|key| key.split_once('/')).expect("layer and id");
+        for edge in line["record"].as_array().into_iter().flatten() {
+            let end = |id: &str| names.get(id).map_or_else(|| id.to_owned(), |name| (*name).to_owned());
+            let (kind, to) = (&edge["kind"], edge["to"].as_str().expect("an end"));
+            edges.insert(format!("{} {kind} {}", end(from), end(to)));
+        }
+    }
+    edges
+}
+
+const HARBOUR: &str = "# Harbour\n\nA pier is a structure. A jetty is a structure. A mug is a container.\n";
+const KITCHEN: &str =
+    "# Kitchen\n\nA teapot is a container. A mug is a vessel. A ladle is a tool. A spoon is a tool.\n";
+
+#[test]
+fn two_brains_become_one_and_no_concept_means_another() {
+    let mut here = taught("harbour.md", HARBOUR, "the boat key hangs in the shed");
+    let mut other = taught("kitchen.md", KITCHEN, "the sugar stands on the upper shelf");
+    let (before, theirs) = (concepts(&mut here), concepts(&mut other));
+    let (edges, their_edges) = (edges_of_concepts(&mut here), edges_of_concepts(&mut other));
+    assert!(!edges.is_empty() && their_edges.iter().any(|edge| edge.contains("teapot")), "{their_edges:?}");
+    let lines = exported(&mut other, 1000);
+    // However the lines are ordered: edges before the concepts that they name, and the last concept first.
+    let (mut layers, episodes): (Vec<String>, Vec<String>) =
+        lines.iter().cloned().partition(|line| line.contains("\"layer\""));
+    layers.reverse();
+    let orders = [lines.clone(), layers.into_iter().chain(episodes).collect::<Vec<_>>()];
+    let from = exported(&mut here, 1000);
+    for lines in orders {
+        let mut both = newborn();
+        both.clock.advance_to(other.clock.now());
+        assert!(import(&mut both, &from).2.is_empty());
+        let (_, _, bad) = import(&mut both, &lines);
+        assert!(bad.is_empty(), "{bad:?}");
+        let joined = concepts(&mut both);
+        let names = |of: &BTreeMap<String, Value>| of.keys().cloned().collect::<BTreeSet<_>>();
+        assert_eq!(names(&joined), &names(&before) | &names(&theirs), "each once, by its name");
+        for (name, told) in before.iter().chain(&theirs) {
+            let related = |told: &Value| {
+                let relations = told["relations"].as_array().expect("a list").iter();
+                relations.map(|one| one.as_str().expect("text").to_owned()).collect::<BTreeSet<_>>()
+            };
+            let (held, missing) = (related(&joined[name]), related(told));
+            assert!(held.is_superset(&missing), "{name}: {held:?} lacks some of {missing:?}");
+            let all: BTreeSet<String> =
+                [&before, &theirs].iter().filter_map(|of| of.get(name)).flat_map(related).collect();
+            assert_eq!(held, all, "{name} has nothing else");
+        }
+        assert_eq!(edges_of_concepts(&mut both), &edges | &their_edges);
+        for name in ["teapot", "pier", "mug"] {
+            let found = both.inquire("concept_query", json!({"name": name}));
+            assert_eq!(found["results"][0]["name"], name, "{found}");
+        }
+        let again = exported(&mut both, 1000);
+        let (kept, _, bad) = import(&mut both, &lines);
+        assert_eq!((kept, bad), (0, Vec::new()), "all is known");
+        assert_same(&again, &exported(&mut both, 1000), "the second time");
+        both.crash();
+        assert_same(&again, &exported(&mut both, 1000), "after a crash");
+    }
+}
+
+#[test]
+fn what_names_an_episode_or_a_concept_that_did_not_come_in_is_refused_and_joined_with_nothing_else() {
+    let mut here = newborn();
+    let line = |id: &str, at: &str, text: &str| {
+        json!({"id": id, "timestamp": format!("2026-01-05T09:00:{at}Z"), "text": text}).to_string()
+    };
+    here.import(vec![(1, line("m1", "00", "the boat is blue")), (2, line("m2", "40", "the sail is torn"))], true);
+    let mut other = newborn();
+    other.import(vec![(1, line("m1", "05", "a cup fell")), (2, line("m3", "50", "the cup is broken"))], true);
+    let mut lines: Vec<String> = exported(&mut other, 1000);
+    let graph = |from: &str, layer: &str, to: &str| {
+        let edge = json!([{"kind": "IS_A", "layer": layer, "to": to, "weight": 1.0}]);
+        json!({"layer": "cross_layer_graph", "part": "edges", "key": from, "record": edge}).to_string()
+    };
+    let first = lines.len() as u64;
+    lines.push(graph("hippocampus/m3", "hippocampus", "m1"));
+    lines.push(graph("hippocampus/m1", "hippocampus", "m3"));
+    lines.push(graph("nac/move -> success", "atl", "concept-0"));
+    lines.push(
+        json!({"layer": "hippocampus", "part": "uses", "key": "m1",
+        "record": {"times": 3, "last": "2026-01-06T09:00:00Z"}})
+        .to_string(),
+    );
+    let before = edges_of_concepts(&mut here);
+    let (_, _, bad) = import(&mut here, &lines);
+    let numbers: Vec<u64> = bad.iter().map(|(number, _)| *number).collect();
+    assert_eq!(numbers, [1, first + 1, first + 2, first + 3, first + 4], "{bad:?}");
+    for ((_, reason), word) in bad.iter().zip(["other content", "m1", "m1", "concept-0", "m1"]) {
+        assert!(reason.contains(word), "{reason}");
+    }
+    assert_eq!(edges_of_concepts(&mut here), before);
+    let told = exported(&mut here, 1000);
+    assert!(told.iter().all(|line| !line.contains("\"part\":\"uses\"")), "nothing was used");
 }

@@ -103,7 +103,7 @@ fn a_surprise_makes_causes_by_the_hippocampus_numbers() {
             .into_iter()
             .for_each(|words| drop(bench.say(words)));
         let frozen = bench.agent.frame.store.freeze(Hippocampus::NAME);
-        let page = exporting::page(&RecordView::frozen(&frozen), None, 100).expect("readable");
+        let page = exporting::page(&RecordView::frozen(&frozen), &|_| None, None, 100).expect("readable");
         page.lines.iter().filter(|line| line.contains("\"Causes\"")).count()
     };
     assert!(causes(usual) > 0);

@@ -143,7 +143,7 @@ fn what_is_allowed_after_its_turn_completes_its_episode() {
 fn what_surprised_in_a_moment_that_is_kept_late_has_its_causes() {
     let bench = pursued_unremarked("touch the stove");
     let frozen = bench.agent.frame.store.freeze(Hippocampus::NAME);
-    let page = exporting::page(&RecordView::frozen(&frozen), None, 100).expect("readable");
+    let page = exporting::page(&RecordView::frozen(&frozen), &|_| None, None, 100).expect("readable");
     let causes_of = |line: &String| {
         let line: Value = serde_json::from_str(line).expect("a line");
         let edges = line["links"]["edges"].as_array().into_iter().flatten();

@@ -220,7 +220,7 @@ fn a_pose_that_a_sense_tells_reaches_the_scene_the_prompt_and_the_episode() {
 
     bench.say("remember that the gull nests on the roof");
     let frozen = bench.agent.frame.store.freeze(Hippocampus::NAME);
-    let page = exporting::page(&RecordView::frozen(&frozen), None, 100).expect("readable");
+    let page = exporting::page(&RecordView::frozen(&frozen), &|_| None, None, 100).expect("readable");
     let gull = page.lines.iter().find(|line| line.contains("the gull nests")).expect("an episode");
     let gull: Value = serde_json::from_str(gull).expect("a line");
     assert_eq!(gull["episode"]["perception"]["pose"], json!({"pitch": -12.0, "yaw": 30.0}), "{gull}");

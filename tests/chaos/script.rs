@@ -267,7 +267,7 @@ fn carry(live: &Live) -> Vec<Option<Outcome>> {
         let exported = live.try_at_door(door.ask(layer, ExportRecords { after: None, limit: 1000 }));
         let lines = exported.and_then(Result::ok).map(|exported| exported.lines).unwrap_or_default();
         let lines = (1..).zip(lines.into_iter().chain(["no record at all".to_owned()])).collect();
-        let imported = live.try_at_door(door.ask(layer, ImportRecords { lines }));
+        let imported = live.try_at_door(door.ask(layer, ImportRecords { lines, ..ImportRecords::default() }));
         let told = imported.map(|done| format!("{:?}", done.map(|done| (done.kept, done.bad.len())).ok()));
         outcomes.push(told.map(|told| Outcome { reply: Some(told), actions: Vec::new() }));
     }

@@ -78,7 +78,7 @@ fn what_events_teach_and_when_moments_were_is_told_line_by_line() {
     let home = Home::new();
     let events = [
         json!({"id": 1, "event": "push", "outcome": "good"}),
-        json!({"id": 2, "event": "push", "context": "kitchen", "outcome": "good"}),
+        json!({"id": 2, "event": "push", "context": 7, "outcome": "good"}),
         json!({"id": 3, "event": "push", "outcome": "bad"}),
         json!({"id": 4, "event": "push", "outcome": "purple"}),
     ];
@@ -94,6 +94,13 @@ fn what_events_teach_and_when_moments_were_is_told_line_by_line() {
     for (at, words) in [(1, "the field \"context\""), (3, "purple")] {
         assert!(learned[at]["error"].as_str().is_some_and(|why| why.contains(words)), "{}", learned[at]);
     }
+    home.write(
+        "work/words.jsonl",
+        &json!({"event": "push", "context": "in the kitchen", "outcome": "good"}).to_string(),
+    );
+    let said = home.run(&["nac", "learn", "--in", "words.jsonl"]);
+    let value = lines(&said)[0]["value"].as_f64().expect("a value");
+    assert!(said.code == Some(0) && (value - 0.57).abs() < 1e-9, "{said:?}");
     home.write("work/times.jsonl", "{\"id\": 1, \"timestamp\": \"2026-03-02T06:00:00Z\"}\n{\"timestamp\": \"noon\"}\n");
     let done = home.run(&["scn", "bins", "--in", "times.jsonl"]);
     let binned = lines(&done);

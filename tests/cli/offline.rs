@@ -167,6 +167,42 @@ fn lines_of_every_layer_are_taken_in_and_a_bad_one_is_named() {
 }
 
 #[test]
+fn concepts_of_another_brain_come_in_by_their_names_over_all_parts_of_a_file() {
+    let (home, other) = (Home::new(), Home::new());
+    let document = |kind: &str, from: u32, to: u32| -> String {
+        let said = (from..to).map(|n| format!("A zorb{n} is a {kind}{}. ", n % 7));
+        format!("# Things\n\n{}\n", said.collect::<Vec<_>>().join("\n\n"))
+    };
+    home.write("work/here.md", &document("vessel", 0, 40));
+    other.write("work/there.md", &document("engine", 30, 150));
+    assert_eq!(home.run(&["memory", "ingest", "here.md"]).code, Some(0));
+    assert_eq!(other.run(&["memory", "ingest", "there.md"]).code, Some(0));
+    let lines = other.run(&["memory", "export", "-"]).out;
+    assert!(lines.len() > 80 << 10, "it goes in several parts: {}", lines.len());
+    // What names others comes before them.
+    let turned: Vec<&str> = lines.lines().rev().collect();
+    home.write("work/there.jsonl", &turned.join("\n"));
+    let done = home.run(&["memory", "import", "there.jsonl", "--json"]);
+    assert_eq!((done.code, &done.json()["errors"]), (Some(0), &json!([])), "{done:?}");
+    let related = |name: &str| -> Vec<String> {
+        let done = home.run(&["memory", "concepts", "--name", name, "--json"]);
+        let found = lines_of(&done.out).next().expect("known");
+        let of =
+            |one: &Value| format!("{} {}", one["type"].as_str().unwrap_or("-"), one["name"].as_str().unwrap_or("-"));
+        let mut relations: Vec<String> = found["relations"].as_array().into_iter().flatten().map(of).collect();
+        relations.sort();
+        assert!(!relations.is_empty(), "{found}");
+        relations
+    };
+    assert_eq!(related("zorb3"), ["IS_A vessel3"]);
+    assert_eq!(related("zorb33"), ["IS_A engine5", "IS_A vessel5"]);
+    assert_eq!(related("zorb149"), ["IS_A engine2"]);
+    let known = home.run(&["memory", "import", "there.jsonl", "--json"]).json();
+    assert_eq!((&known["imported"], &known["skipped"]["known"]), (&json!(0), &json!(turned.len())), "{known}");
+    assert_eq!(home.run(&["memory", "verify"]).code, Some(0));
+}
+
+#[test]
 fn an_export_of_before_that_holds_episodes_alone_still_comes_in() {
     let (home, other) = (filled(), Home::new());
     let exported = home.run(&["memory", "export", "-"]).out;

@@ -75,6 +75,8 @@ fn what_does_not_exist_is_refused_by_its_name() {
         (&["similar", "x", "--after", "yesterday"], "--after is no time"),
         (&["similar", "--after", "2026-01-05"], "nothing is given to compare with"),
         (&["associated", "x", "--before", "2026-01-40"], "--before is no time"),
+        (&["temporal", "--after", "yesterday"], "--after is no time"),
+        (&["causal", "--before", "2026-01-40"], "--before is no time"),
         (&["working", "--since", "noon"], "--since"),
     ] {
         let done = home.run(&[&["memory"], args].concat());
@@ -113,6 +115,78 @@ fn what_is_alike_or_associated_is_of_the_time_that_is_asked_for() {
     }
     let asked = asked(&home, "similar", &[json!({"id": 1, "query": "cup", "time_before": "2026-01-06"})]);
     assert_eq!(lines(&asked)[0]["results"][0]["id"], "day5", "{asked:?}");
+}
+
+#[test]
+fn what_is_told_of_times_and_causes_is_of_the_time_that_is_asked_for() {
+    let home = Home::new();
+    let moment = |day: u32| {
+        let time = format!("2026-01-{day:02}T09:00:00Z");
+        json!({"id": format!("day{day}"), "timestamp": time, "tool": format!("tool_{day}"), "success": day.is_multiple_of(2)})
+    };
+    let file: String = (5..12).map(|day| format!("{}\n", moment(day))).collect();
+    home.write("work/days.jsonl", &file);
+    assert_eq!(home.run(&["memory", "import", "days.jsonl", "--all"]).code, Some(0));
+    let told = |args: &[&str]| {
+        let done = home.run(&[&["memory"], args, &["--limit", "20", "--json"]].concat());
+        assert_eq!(done.code, Some(0), "{done:?}");
+        done.json()
+    };
+    let between = ["--after", "2026-01-06", "--before", "2026-01-08"];
+    let time = told(&[&["temporal", "--hour", "9"][..], &between].concat());
+    assert_eq!((&time["matching"], &time["episodes"]), (&json!(2), &json!(["day7", "day6"])), "{time}");
+    assert_eq!(time["typical"].as_array().map(Vec::len), Some(2), "{time}");
+    let like = told(&[&["temporal", "--like-now"][..], &between].concat());
+    assert_eq!(like["episodes"].as_array().map(Vec::len), Some(2), "{like}");
+    assert_eq!(told(&["temporal", "--hour", "9"])["matching"], 7);
+    let events = |args: &[&str]| {
+        let told = told(&[&["causal"][..], args].concat());
+        let mut events: Vec<String> =
+            told["results"].as_array().into_iter().flatten().map(|link| link["event"].to_string()).collect();
+        events.sort();
+        events.iter().map(|event| event.trim_matches('"').to_owned()).collect::<Vec<_>>()
+    };
+    assert_eq!(events(&between), ["tool_6", "tool_7"]);
+    assert_eq!(events(&["--after", "2026-01-12"]), [""; 0]);
+    assert_eq!(events(&[]).len(), 7);
+}
+
+#[test]
+fn each_door_takes_the_filters_and_the_limit_of_a_recall() {
+    let home = Home::new();
+    let moment = |n: u32| {
+        json!({"id": format!("m{n}"), "timestamp": format!("2026-01-05T09:{n:02}:00Z"), "text": "the red cup was moved",
+            "tool": "move", "goal": "set the table", "objects": ["cup"], "people": ["Anna"],
+            "mode": if n < 6 { "active" } else { "passive" }, "success": n.is_multiple_of(2)})
+    };
+    let file: String = (0..12).map(|n| format!("{}\n", moment(n))).collect();
+    home.write("work/moments.jsonl", &file);
+    assert_eq!(home.run(&["memory", "import", "moments.jsonl", "--all"]).code, Some(0));
+    let filters = json!({"id": 1, "query": "the red cup", "tool": "move", "goal": "set the table", "object": "cup",
+        "person": "Anna", "mode": "active", "success": false, "limit": 2,
+        "time_after": "2026-01-05T09:01:00Z", "time_before": "2026-01-05T09:05:00Z"});
+    for door in ["recall", "similar", "associated"] {
+        let done = asked(&home, door, std::slice::from_ref(&filters));
+        assert_eq!(done.code, Some(0), "{door}: {done:?}");
+        let results = lines(&done)[0]["results"].as_array().cloned().expect("a list");
+        let ids: Vec<&str> = results.iter().filter_map(|line| line["id"].as_str()).collect();
+        assert!(ids.len() == 2 && ids.iter().all(|id| ["m1", "m3", "m5"].contains(id)), "{door}: {ids:?}");
+        assert!(results.iter().all(|line| line["via"].is_string() && line["score"].is_number()), "{door}: {results:?}");
+        if door == "similar" {
+            assert!(results.iter().all(|line| line["via"] == "similarity"), "{results:?}");
+        }
+    }
+    let only = asked(&home, "associated", &[json!({"id": 2, "person": "Anna", "success": true, "limit": 20})]);
+    let results = lines(&only)[0]["results"].as_array().cloned().unwrap_or_default();
+    assert_eq!(only.code, Some(0), "{only:?}");
+    assert!(!results.is_empty() && results.iter().all(|line| line["success"] == true), "{only:?}");
+    let line = json!({"id": 3, "tool": "move", "query": "the red cup", "goal": "set the table", "object": "cup",
+        "person": "Anna", "mode": "active", "include_all_outcomes": true, "limit": 1});
+    let done = asked(&home, "predict", &[line]);
+    let told = &lines(&done)[0]["results"][0];
+    assert_eq!(done.code, Some(0), "{done:?}");
+    assert_eq!((&told["known"], told["outcomes"].as_array().map(Vec::len)), (&json!(true), Some(1)), "{told}");
+    assert!(told["episodes"].as_array().is_some_and(|episodes| episodes.len() <= 1), "{told}");
 }
 
 #[test]

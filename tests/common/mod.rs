@@ -266,6 +266,17 @@ impl Bench {
         self.answer_of(&runtime, door.import(lines, all))
     }
 
+    /// Lines of an export, of a file of which these episodes were refused.
+    pub fn import_beside(
+        &mut self,
+        lines: Vec<(u64, String)>,
+        refused: Vec<String>,
+    ) -> maxim_bus::signals::recall::EpisodesImported {
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_time().build().expect("a runtime");
+        let door = Arc::clone(&self.agent.outside.door);
+        self.answer_of(&runtime, door.import_beside(lines, false, refused))
+    }
+
     /// A wish of the owner to one room.
     pub fn ask<Q: maxim_bus::Query>(&mut self, room: maxim_bus::RegionName, question: Q) -> Q::Answer {
         let runtime = tokio::runtime::Builder::new_current_thread().enable_time().build().expect("a runtime");

@@ -37,7 +37,10 @@ pub use keep_most::keep_most;
 pub use post::{Frame, Post};
 pub use pulse::Pulse;
 pub use records::{Listed, Record, RecordView, Unreadable, end_of};
-pub use remembering::{Entry, Law, Remembers, RemembersInState, StatePart, StatePuts, Took, layer_of, part};
+pub use remembering::{
+    Carried, Carrying, Entry, Law, Lines, Names, NextStep, Remembers, RemembersInState, StatePart, StatePuts, Took,
+    layer_of, part,
+};
 pub use seat::{DeadLetter, InputRecord, Recorded, Seat, Step, Tap, decision_hash, key_hash, state_of, woken_by};
 pub use sources::{FewSources, Sources, source_hash, source_hashes};
 pub use stepper::{EffectorStepper, RegionStepper, Stepper};

@@ -6,7 +6,7 @@ use std::fmt;
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 
-use super::recall::RecalledEpisode;
+use super::recall::{EpisodeFilter, RecalledEpisode};
 use crate::signal;
 use crate::signal::{Query, Trust};
 use crate::units::Confidence;
@@ -435,6 +435,14 @@ pub struct RecallAssociated {
     pub memory_id: Option<String>,
     pub concept_id: Option<String>,
     pub depth: Option<usize>,
+    /// Only episodes with this goal; the filters bound what is told, not where activation goes along.
+    pub goal: Option<String>,
+    #[serde(alias = "tool")]
+    pub tool_name: Option<String>,
+    pub success: Option<bool>,
+    pub object: Option<String>,
+    pub person: Option<String>,
+    pub mode: Option<String>,
     /// Only episodes of this time or later; where activation starts and goes along isn't bounded.
     pub time_after: Option<Timestamp>,
     /// Only episodes of this time or earlier.
@@ -461,6 +469,9 @@ pub struct AssociatedRecalled {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct FetchEpisodes {
     pub ids: Vec<String>,
+    /// Of these, those that fit; words and a limit aren't looked at.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub only: Option<EpisodeFilter>,
 }
 
 /// An episode as evidence: whose word it is and what recurs in it.

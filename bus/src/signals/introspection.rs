@@ -22,6 +22,10 @@ pub struct ListLinks {
     /// An episode that the link was learned from.
     pub memory_id: Option<String>,
     pub valence: Option<Valence>,
+    /// Only what was met last at this time or later.
+    pub time_after: Option<Timestamp>,
+    /// Only what was met last at this time or earlier.
+    pub time_before: Option<Timestamp>,
     /// 1 to 20; 0 means the default of 5.
     pub limit: usize,
 }

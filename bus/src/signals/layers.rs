@@ -3,6 +3,7 @@
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 
+use super::concepts::MemoryRef;
 use crate::Query;
 use crate::signal;
 
@@ -28,6 +29,26 @@ pub struct RecordsExported {
 pub struct ImportRecords {
     /// With their numbers in the file, from 1.
     pub lines: Vec<(u64, String)>,
+    /// What other lines of the file brought, as far as these lines name it.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub names: Vec<Named>,
+}
+
+/// A record that a file names, and what it is called here: ids are given one after the other in each brain, so one id means
+/// different records in two of them.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Named {
+    /// As the file calls it.
+    pub record: MemoryRef,
+    /// None: it isn't here, or its id is another record's here.
+    pub here: Option<String>,
+}
+
+/// A line that names records of which some aren't known yet: all that it names.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Wanting {
+    pub line: u64,
+    pub records: Vec<MemoryRef>,
 }
 
 /// What became of the lines of an import.
@@ -38,6 +59,12 @@ pub struct RecordsImported {
     pub merged: u64,
     /// Number of the line, and the reason against it.
     pub bad: Vec<(u64, String)>,
+    /// What the lines' records are called here, where others may name them.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub names: Vec<Named>,
+    /// Lines that are to come again with names for these; they aren't counted yet.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub wanting: Vec<Wanting>,
 }
 
 /// An imported memory says that this tool hurt: the gate is to ask experience about it.

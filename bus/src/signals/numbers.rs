@@ -119,6 +119,11 @@ pub enum MathProvenance {
     Simulation,
 }
 
+/// Whether a record is one that is known from the start, in every brain under the same id.
+pub fn is_innate(id: &str) -> bool {
+    id.starts_with("constant/") || id.starts_with("method/")
+}
+
 /// A piece of numerical knowledge.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct MathRecord {

@@ -161,6 +161,12 @@ pub struct DescribeTime {
     pub like_now: bool,
     /// Of the episodes in the bins, those that alone stand for one of their bins.
     pub sole: bool,
+    /// Only what was at this time or later, of what is counted and named.
+    #[serde(default)]
+    pub time_after: Option<Timestamp>,
+    /// Only what was at this time or earlier.
+    #[serde(default)]
+    pub time_before: Option<Timestamp>,
     /// Episodes that are named; with 0, what is typical isn't told either.
     pub limit: usize,
 }
@@ -350,6 +356,9 @@ pub struct ImportEpisodes {
     pub lines: Vec<(u64, String)>,
     /// Keep all: neither selective capture nor the 30-second merge.
     pub all: bool,
+    /// Episodes of the file that were refused before: what names them means others than those that have their ids here.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub refused: Vec<String>,
 }
 
 /// What became of the lines; those that are bad with the reason.
@@ -363,6 +372,9 @@ pub struct EpisodesImported {
     /// Let pass by selective capture: nothing about them was worth keeping.
     pub unremarkable: u64,
     pub bad: Vec<(u64, String)>,
+    /// Whole episodes whose ids are other episodes' here.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub refused: Vec<String>,
 }
 
 /// Episodes that came by import, with their times.

@@ -3,6 +3,7 @@
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 
+use super::recall::Via;
 use crate::signal;
 use crate::signal::Query;
 
@@ -49,6 +50,10 @@ pub struct FindSimilar {
     pub goal: Option<String>,
     pub object: Option<String>,
     pub person: Option<String>,
+    /// Only what was in this mode.
+    pub mode: Option<String>,
+    /// Only what succeeded, or failed.
+    pub success: Option<bool>,
     /// Only records of this layer of memory.
     pub layer: Option<String>,
     /// Only what is of this time or later.
@@ -71,11 +76,18 @@ pub struct LikenessParts {
     pub context: Option<f64>,
 }
 
+fn by_likeness() -> Via {
+    Via::Similarity
+}
+
 /// A record that is like the cue.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Similar {
     pub id: String,
     pub layer: String,
+    /// As in lines of a recall.
+    #[serde(default = "by_likeness")]
+    pub via: Via,
     /// Below 0.1 for what is unrelated, 1 for a duplicate.
     pub score: f64,
     pub parts: LikenessParts,

@@ -113,6 +113,7 @@ impl House {
             figures,
             tools: Arc::new(core_registry().expect("good specs")),
             channels: Arc::default(),
+            imports: super::Imports::default(),
             containment: None,
             tool_servers: Arc::new(ToolServers::new(Vec::new(), &[], ListFolder::default())),
         };

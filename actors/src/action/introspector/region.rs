@@ -316,7 +316,7 @@ fn ask(inquiry: &Inquiry, pulse: &mut Pulse<'_, Introspector>) -> Result<BTreeMa
             ("nucleus_accumbens", pulse.ask("nucleus_accumbens", query))
         }
         "temporal_patterns" => {
-            let query = times::question(&inquiry.params);
+            let query = times::question(&params);
             let limit = query.limit;
             let described = pulse.ask("suprachiasmatic_nucleus", query);
             if times::flag(&inquiry.params, "discover_rhythms") {
@@ -343,7 +343,7 @@ fn ask(inquiry: &Inquiry, pulse: &mut Pulse<'_, Introspector>) -> Result<BTreeMa
             ("scene", pulse.ask("scene", SurveyScene { top_n: usize::MAX, include_attention: true }))
         }
         "causal_links" => {
-            let wanted: ListLinks = serde_json::from_value(inquiry.params.clone()).map_err(bad)?;
+            let wanted: ListLinks = serde_json::from_value(params).map_err(bad)?;
             ("nucleus_accumbens", pulse.ask("nucleus_accumbens", wanted))
         }
         "pain_history" => {

@@ -53,6 +53,11 @@ fn bins(params: &Json, name: &str) -> Vec<u8> {
     all.filter_map(|one| u8::try_from(one.as_u64()?).ok()).collect()
 }
 
+/// A time as [`read`] wrote it.
+fn time(params: &Json, name: &str) -> Option<Timestamp> {
+    params.get(name).and_then(Json::as_str)?.parse().ok()
+}
+
 pub(super) fn question(params: &Json) -> DescribeTime {
     let bins = |name| bins(params, name);
     let limit = params.get("limit").and_then(Json::as_u64).unwrap_or(LIMIT);
@@ -60,6 +65,8 @@ pub(super) fn question(params: &Json) -> DescribeTime {
         bins: TimeBins { hours: bins("hour"), days: bins("day"), weeks: bins("week"), months: bins("month") },
         like_now: flag(params, "like_now"),
         sole: flag(params, "sole"),
+        time_after: time(params, "time_after"),
+        time_before: time(params, "time_before"),
         limit: usize::try_from(limit).unwrap_or(usize::MAX),
     }
 }

@@ -9,7 +9,7 @@ use serde_json::Value as Json;
 use super::law::SAMPLE;
 use super::region::{LEARNED, SAMPLED, ToolIndexEvent, ToolIndexRoom, sampled_key};
 use super::{Learned, Sampled, ToolIndex};
-use crate::region::{Entry, Pulse, RecordView, Remembers, Took};
+use crate::region::{Entry, Names, Pulse, RecordView, Remembers, Took};
 
 const TOOLS: &str = "tools";
 const GOALS: &str = "goals";
@@ -72,7 +72,7 @@ impl Remembers for ToolIndexRoom {
         lines.take(limit).collect()
     }
 
-    fn take_in(&self, entries: &[Entry], pulse: &mut Pulse<'_, Self>) -> Vec<Result<Took, String>> {
+    fn take_in(&self, entries: &[Entry], _names: &mut Names, pulse: &mut Pulse<'_, Self>) -> Vec<Result<Took, String>> {
         let mut recalled = Recalled::default();
         let mut goals = sample(pulse.records());
         let before = goals.clone();

@@ -209,6 +209,8 @@ fn causal_links() -> ToolSpec {
             "outcome": text("only outcomes whose name holds this, e.g. timeout"),
             "memory_id": text("only what was learned from this episode"),
             "valence": {"enum": ["positive", "neutral", "negative"], "description": "only events of this worth"},
+            "time_after": text("only what was met last after this time, RFC 3339 such as 2026-01-31T08:00:00Z"),
+            "time_before": text("only what was met last before this time, RFC 3339"),
             "limit": limit(),
         }),
         &[],
@@ -257,6 +259,8 @@ fn temporal_patterns() -> ToolSpec {
             json!({
                 "hour": {"type": "integer", "minimum": 0, "maximum": 23, "description": "hour of the day instead of now"},
                 "day": {"type": "integer", "minimum": 0, "maximum": 6, "description": "day of the week, 0 is Monday"},
+                "time_after": text("only episodes after this time, RFC 3339 such as 2026-01-31T08:00:00Z"),
+                "time_before": text("only episodes before this time, RFC 3339"),
                 "discover_rhythms": {"type": "boolean", "default": false, "description": "also what comes at certain times more often than by chance"},
                 "limit": limit(),
             }),

@@ -5,6 +5,7 @@ use std::marker::PhantomData;
 use std::sync::Arc;
 use std::time::Duration;
 
+use maxim_bus::signals::associations::{AssociationsFollowed, FollowAssociations};
 use maxim_bus::signals::concepts::{
     DocumentIngested, ForgetRecord, IngestDocument, PinRecord, ProposeRelationType, RecordChanged, RelationTypeProposed,
 };
@@ -76,6 +77,7 @@ pub(super) fn wires(card: EffectorCard<DoorKeeper>) -> EffectorCard<DoorKeeper> 
         .performs::<RelationTypeProposed>()
         .performs::<RecordsExported>()
         .performs::<RecordsImported>()
+        .performs::<AssociationsFollowed>()
         .performs::<PromotionEnded>()
         .performs::<PowersReported>()
         .performs::<WorkingMemorySurveyed>()
@@ -95,6 +97,7 @@ pub(super) fn wires(card: EffectorCard<DoorKeeper>) -> EffectorCard<DoorKeeper> 
         .says::<ProposeRelationType>()
         .says::<ExportRecords>()
         .says::<ImportRecords>()
+        .says::<FollowAssociations>()
         .says::<Promote>()
 }
 
@@ -133,6 +136,7 @@ brings_back!(
     RelationTypeProposed,
     RecordsExported,
     RecordsImported,
+    AssociationsFollowed,
     PromotionEnded,
     PowersReported,
     WorkingMemorySurveyed,

@@ -13,6 +13,7 @@ const PARAM: &str = "param.";
 const MODE: &str = "mode";
 const GOAL: &str = "goal";
 const TIME_OF_DAY: &str = "time_of_day";
+const WORDS: &str = "words";
 /// Characters of a value beyond which it says nothing that comes again.
 const LONGEST: usize = 64;
 
@@ -33,6 +34,12 @@ impl Circumstances {
             }
         }
         all
+    }
+
+    /// Told in words alone, which are one of them.
+    pub fn of_words(words: &str) -> Self {
+        let words = Some(plain(words)).filter(|words| is_short(words));
+        Self(words.map(|words| (WORDS.to_owned(), words)).into_iter().collect())
     }
 
     /// With what is said of them in words: each value that was there before and stands in the words whole.

@@ -5,6 +5,7 @@ use maxim_bus::units::{Confidence, Valence, Value};
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value as Json};
 
+use super::circumstances::Circumstances;
 use super::event::{EventKind, OutcomeKind};
 use super::law::Reinforcement;
 use super::model::{LinkTable, Observation};
@@ -17,9 +18,10 @@ pub struct LearnLine {
     pub event: String,
     #[serde(default)]
     pub params: Option<Map<String, Json>>,
-    /// Scalars are learned as conditions, deeper values are not.
+    /// An object's scalars are learned as conditions, deeper values are not; words are one condition of their own, beside
+    /// those that were met before and stand in them.
     #[serde(default)]
-    pub context: Option<Map<String, Json>>,
+    pub context: Option<Json>,
     /// A word (good, bad, neutral and their like), true or false, or null for neutral.
     pub outcome: Json,
     /// Cues that were present; without any the event itself is the cue.
@@ -44,6 +46,8 @@ pub enum BadLesson {
     Nameless,
     #[error("outcome {0} is not known: give \"good\", \"bad\" or \"neutral\" (positive, negative), or true or false")]
     Outcome(String),
+    #[error("the field \"context\" is words or an object of conditions, not {0}")]
+    Context(String),
 }
 
 fn outcome_of(outcome: &Json) -> Result<OutcomeKind, BadLesson> {
@@ -80,11 +84,23 @@ impl LinkTable {
         }
         let outcome = outcome_of(&line.outcome)?;
         let empty = Map::new();
-        let situation = situation_of(line.context.as_ref().unwrap_or(&empty));
-        let context: Vec<(&str, &str)> = situation.iter().map(|(field, value)| (*field, value.as_str())).collect();
+        let event = EventKind::of(&line.event, line.params.as_ref().unwrap_or(&empty));
+        let situation: Vec<(String, String)> = match &line.context {
+            None => Vec::new(),
+            Some(Json::Object(context)) => {
+                situation_of(context).into_iter().map(|(field, value)| (field.to_owned(), value)).collect()
+            }
+            Some(Json::String(words)) => {
+                let known = self.record(&event.key()).map(|record| record.conditions.clone()).unwrap_or_default();
+                Circumstances::of_words(words).said(words, &known).into_pairs()
+            }
+            Some(other) => return Err(BadLesson::Context(other.to_string())),
+        };
+        let context: Vec<(&str, &str)> =
+            situation.iter().map(|(field, value)| (field.as_str(), value.as_str())).collect();
         let cues: Vec<&str> = line.cues.iter().flatten().map(String::as_str).collect();
         let update = self.observe(&Observation {
-            event: &EventKind::of(&line.event, line.params.as_ref().unwrap_or(&empty)),
+            event: &event,
             context: &context,
             outcome: &outcome,
             cues: &cues,
@@ -137,6 +153,24 @@ mod tests {
         }
         assert!((table.cue("A").expect("learned") - 0.9926085761711122).abs() < 1e-6);
         assert!((table.cue("B").expect("learned") - 0.007389459112546939).abs() < 1e-6);
+    }
+
+    #[test]
+    fn words_are_a_context_of_their_own_beside_what_they_name_of_before() {
+        let mut table = LinkTable::default();
+        for _ in 0..12 {
+            learn(&mut table, json!({"event": "press", "context": {"door": "open"}, "outcome": "good"}));
+            learn(&mut table, json!({"event": "press", "context": "the door is shut", "outcome": "bad"}));
+            learn(&mut table, json!({"event": "press", "context": "The door is open.", "outcome": "good"}));
+        }
+        let record = table.record(&EventKind::of("press", &Map::new()).key()).expect("learned").clone();
+        let seen = |field: &str, value: &str| record.conditions.get(field, value).map_or(0, |seen| seen.observations);
+        assert_eq!((seen("words", "the door is shut"), seen("words", "the door is open")), (12, 12));
+        assert_eq!(seen("door", "open"), 24, "it was said to be");
+        let line: LearnLine =
+            serde_json::from_value(json!({"event": "e", "context": 7, "outcome": 1})).expect("a line");
+        let error = table.learn_line(&line, Timestamp::UNIX_EPOCH).expect_err("no context");
+        assert!(error.to_string().contains("\"context\"") && error.to_string().contains('7'), "{error}");
     }
 
     #[test]

@@ -26,7 +26,9 @@ pub fn list(links: &LinkTable, wanted: &ListLinks, now: Timestamp) -> LinksListe
         for link in &record.links {
             let is_of =
                 wanted.memory_id.as_ref().is_none_or(|id| link.episodes.iter().any(|episode| **episode == **id));
-            if !has(&link.outcome.name, &wanted.outcome) || !is_of {
+            let is_then = wanted.time_after.is_none_or(|earliest| link.last >= earliest)
+                && wanted.time_before.is_none_or(|latest| link.last <= latest);
+            if !has(&link.outcome.name, &wanted.outcome) || !is_of || !is_then {
                 continue;
             }
             let sure = law.confidence(link.observations).get() * law.recency(link.last, now);
@@ -98,6 +100,11 @@ mod tests {
         assert_eq!(names(&ListLinks { event: Some("GLOB".into()), ..all.clone() }).len(), 1);
         assert_eq!(names(&ListLinks { memory_id: Some("e3".into()), ..all.clone() }).len(), 1);
         assert_eq!(names(&ListLinks { memory_id: Some("e9".into()), ..all.clone() }).len(), 0);
+        let at = |second: i64| Some(Timestamp::from_second(second).expect("a time"));
+        assert_eq!(names(&ListLinks { time_after: at(2), ..all.clone() }).len(), 2);
+        assert_eq!(names(&ListLinks { time_before: at(2), ..all.clone() }).len(), 2);
+        assert_eq!(names(&ListLinks { time_after: at(1), time_before: at(2), ..all.clone() }).len(), 2);
+        assert_eq!(names(&ListLinks { time_after: at(4), ..all.clone() }).len(), 0);
         let one = list(&table(), &ListLinks { limit: 1, ..all }, Timestamp::from_second(10).expect("a time"));
         assert_eq!((one.links.len(), one.found), (1, 3));
         assert_eq!(one.links[0].episodes, ["e2", "e1"]);

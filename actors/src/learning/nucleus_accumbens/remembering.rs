@@ -12,7 +12,7 @@ use super::events::NacEvent;
 use super::kept::{KeptConditions, Learned, conditions_key, kind_key, make_small};
 use super::model::{EventRecord, LinkTable};
 use super::region::NucleusAccumbens;
-use crate::region::{Entry, Pulse, RecordView, Remembers, Took};
+use crate::region::{Entry, Names, Pulse, RecordView, Remembers, Took};
 
 const EVENTS: &str = "events";
 const OBSERVATIONS: &str = "observations";
@@ -74,7 +74,7 @@ impl Remembers for NucleusAccumbens {
         rest.filter_map(line).take(limit).collect()
     }
 
-    fn take_in(&self, entries: &[Entry], pulse: &mut Pulse<'_, Self>) -> Vec<Result<Took, String>> {
+    fn take_in(&self, entries: &[Entry], _names: &mut Names, pulse: &mut Pulse<'_, Self>) -> Vec<Result<Took, String>> {
         let mut brought = Restored { restored: Vec::new(), observations: 0 };
         let mut hurt: BTreeMap<String, Timestamp> = BTreeMap::new();
         let mut took = Vec::new();

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use jiff::Timestamp;
 use maxim_bus::Trust;
-use maxim_bus::signals::numbers::{MathCategory, MathFilter, MathProvenance, MathRecord};
+use maxim_bus::signals::numbers::{MathCategory, MathFilter, MathProvenance, MathRecord, is_innate};
 use maxim_bus::units::Confidence;
 use serde::{Deserialize, Serialize};
 
@@ -132,10 +132,6 @@ fn innate() -> impl Iterator<Item = MathRecord> {
         record(id, method.name, MathCategory::Method, method.domain, verbal, method.code.into(), BTreeMap::new())
     });
     constants.chain(methods)
-}
-
-pub(super) fn is_innate(id: &str) -> bool {
-    id.starts_with("constant/") || id.starts_with("method/")
 }
 
 impl MathStore {

@@ -1,11 +1,12 @@
 //! What was found in numbers, in an export and back. What is known from the start is everywhere.
 
-use maxim_bus::signals::numbers::{MathRecord, MathRecordStored};
+use maxim_bus::signals::concepts::{Layer, MemoryRef};
+use maxim_bus::signals::numbers::{MathRecord, MathRecordStored, is_innate};
 use serde_json::Value as Json;
 
-use super::model::{CAPACITY, is_innate};
+use super::model::CAPACITY;
 use super::region::{AngularGyrus, GyrusEvent, record_key};
-use crate::region::{Entry, Pulse, RecordView, Remembers, Took};
+use crate::region::{Entry, Names, Pulse, RecordView, Remembers, Took};
 
 impl Remembers for AngularGyrus {
     fn parts() -> Vec<&'static str> {
@@ -18,18 +19,31 @@ impl Remembers for AngularGyrus {
         rest.filter_map(|record| Some((record.id.clone(), serde_json::to_value(record).ok()?))).take(limit).collect()
     }
 
-    fn take_in(&self, entries: &[Entry], pulse: &mut Pulse<'_, Self>) -> Vec<Result<Took, String>> {
+    /// A record is known by its name: its id was given where it was found.
+    fn take_in(&self, entries: &[Entry], names: &mut Names, pulse: &mut Pulse<'_, Self>) -> Vec<Result<Took, String>> {
         let mut fresh: Vec<MathRecord> = Vec::new();
         let mut took = Vec::new();
         for entry in entries {
-            took.push(read(entry).and_then(|record| {
-                let known = self.memory().get(&record.id).is_some() || self.memory().named(&record.name).is_some();
-                if known || fresh.iter().any(|one| one.name == record.name) {
+            took.push(read(entry).and_then(|mut record| {
+                let theirs = MemoryRef::new(Layer::AngularGyrus, record.id.clone());
+                let known =
+                    self.memory().named(&record.name).or_else(|| fresh.iter().find(|one| one.name == record.name));
+                if let Some(known) = known {
+                    names.tell(theirs, known.id.clone());
                     return Ok(Took::Merged);
                 }
                 if self.memory().learned().count() + fresh.len() >= CAPACITY {
                     return Err(format!("there is no room for more than {CAPACITY} records"));
                 }
+                if self.memory().get(&record.id).is_some() || fresh.iter().any(|one| one.id == record.id) {
+                    record.id = pulse.fresh_id().to_string();
+                }
+                // An episode of that id here is another one.
+                let is_refused = |id: &String| names.is_refused(&MemoryRef::new(Layer::Hippocampus, id.clone()));
+                let before = record.episodes.len();
+                record.episodes.retain(|id| !is_refused(id));
+                record.others |= record.episodes.len() < before;
+                names.tell(theirs, record.id.clone());
                 fresh.push(record);
                 Ok(Took::Kept)
             }));

@@ -4,9 +4,9 @@
 use maxim_bus::signals::concepts::{
     ConsolidateLayer, ForgetRecord, Layer, LayerConsolidated, PinRecord, RecordChanged, RecordsRemoved,
 };
-use maxim_bus::signals::numbers::{MathCategory, MathRecord, MathRecordRemoved};
+use maxim_bus::signals::numbers::{MathCategory, MathRecord, MathRecordRemoved, is_innate};
 
-use super::model::{Consolidated, compressed, is_innate};
+use super::model::{Consolidated, compressed};
 use super::region::{AngularGyrus, GyrusEvent, SKILLS, record_key};
 use crate::region::{Hears, Pulse, Sources};
 

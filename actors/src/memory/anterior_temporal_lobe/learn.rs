@@ -31,7 +31,8 @@ pub(super) struct Lesson<'a> {
     read: Read<'a>,
     now: Timestamp,
     run: &'a str,
-    next: u32,
+    /// Number of the next new concept.
+    pub next: u32,
     /// Likeness from which two names mean the same.
     same: f64,
     /// Changed and new concepts, and where those are found that no index has yet.
@@ -152,6 +153,31 @@ impl<'a> Lesson<'a> {
         near.first().map(|(_, number)| *number)
     }
 
+    /// The concept of this very name and category, or with one of them open; of several this one, if it is among them.
+    pub fn named(&self, name: &str, category: &str, preferred: u32) -> Option<u32> {
+        let (key, wanted) = (naming::key(name), naming::key(category));
+        let same = self.all_of(|index| index.named(&key).collect());
+        let is_whole = self.card(preferred, |card| card.category == wanted) == Some(true);
+        if is_whole && same.contains(&preferred) {
+            return Some(preferred);
+        }
+        self.best(same, category)
+    }
+
+    /// Keeps a concept that isn't known yet.
+    pub fn keep_new(&mut self, number: u32, memory: SemanticMemory) {
+        self.created.insert(number, true);
+        self.keep(number, memory);
+    }
+
+    pub fn is_new(&self, number: u32) -> bool {
+        self.created.get(&number) == Some(&true)
+    }
+
+    pub fn is_symmetric(&self, kind: &str) -> bool {
+        self.types.is_symmetric(kind)
+    }
+
     fn all_of(&self, ask: impl Fn(&ConceptIndex) -> Vec<u32>) -> Vec<u32> {
         let mut found: Vec<u32> =
             ask(self.index).into_iter().filter(|number| !self.changed.contains_key(number)).collect();
@@ -183,11 +209,11 @@ impl<'a> Lesson<'a> {
         ranked.max().map(|(.., std::cmp::Reverse(number))| number)
     }
 
-    fn memory(&self, number: u32) -> Option<SemanticMemory> {
+    pub fn memory(&self, number: u32) -> Option<SemanticMemory> {
         self.changed.get(&number).cloned().or_else(|| (self.read)(number))
     }
 
-    fn keep(&mut self, number: u32, memory: SemanticMemory) {
+    pub fn keep(&mut self, number: u32, memory: SemanticMemory) {
         self.fresh.put(number, &memory);
         self.created.entry(number).or_insert(false);
         self.changed.insert(number, memory);
@@ -259,7 +285,7 @@ impl<'a> Lesson<'a> {
     }
 
     /// Whether `number` is a `kind`, over any number of steps.
-    fn is_kind_of(&self, number: u32, kind: u32) -> bool {
+    pub fn is_kind_of(&self, number: u32, kind: u32) -> bool {
         let (mut seen, mut frontier) = (vec![number], vec![number]);
         while let Some(at) = frontier.pop() {
             let links = |card: &super::index::Card| {

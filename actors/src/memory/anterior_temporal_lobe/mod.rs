@@ -5,6 +5,7 @@ mod document;
 mod find;
 mod heard;
 mod index;
+mod joining;
 mod learn;
 mod meanings;
 mod meant;
@@ -14,6 +15,7 @@ mod region;
 pub mod relations;
 mod remembering;
 mod sentences;
+mod unused;
 mod upkeep;
 
 #[cfg(test)]

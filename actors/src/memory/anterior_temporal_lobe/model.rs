@@ -217,6 +217,17 @@ impl SemanticMemory {
         self.counted.as_bytes().chunks(MARK).any(|known| known == mark.as_bytes())
     }
 
+    /// Counts the evidence of another account of it too, a [`mark`] each.
+    pub fn count_as(&mut self, other: &str) {
+        let marks = other.as_bytes().chunks(MARK).filter_map(|mark| std::str::from_utf8(mark).ok());
+        for mark in marks {
+            if !self.has_counted(mark) {
+                self.counted.push_str(mark);
+            }
+        }
+        self.counted.drain(..self.counted.len().saturating_sub(MOST_MARKS * MARK));
+    }
+
     /// One piece of evidence counts once.
     pub fn rests_on(&self, source: &MemoryRef) -> bool {
         self.sources.contains(source) || self.has_counted(&mark_of_source(source))
@@ -235,10 +246,7 @@ impl SemanticMemory {
         let CompressedSemantic { definition, properties, sources, passages } = small;
         let let_go = self.sources.iter().filter(|source| !sources.contains(source)).map(mark_of_source);
         let marks: Vec<String> = let_go.chain(self.passages.iter().flat_map(marks_of_passage)).collect();
-        for mark in marks.iter().filter(|mark| !self.has_counted(mark)).collect::<Vec<_>>() {
-            self.counted.push_str(mark);
-        }
-        self.counted.drain(..self.counted.len().saturating_sub(MOST_MARKS * MARK));
+        self.count_as(&marks.concat());
         (self.definition, self.properties, self.sources, self.passages) = (definition, properties, sources, passages);
         self.compressed = true;
     }

@@ -34,6 +34,7 @@ use super::learn::Lesson;
 use super::meant::situation;
 use super::model::{ConceptLaw, SemanticMemory};
 use super::relations::{RelationType, RelationTypes};
+use super::unused::Unused;
 use crate::language::Encoder;
 use crate::region::{Card, Hears, Pulse, Questions, RecordView, Region, Waiting};
 use crate::wiring;
@@ -59,6 +60,8 @@ pub struct AnteriorTemporalLobe {
     /// Number of the next concept.
     pub(super) next: u32,
     pub(super) types: RelationTypes,
+    #[serde(default, skip_serializing_if = "Unused::is_empty")]
+    pub(super) unused: Unused,
     /// Lessons refused because an outsider stood behind them.
     refused: u64,
     /// Where a round of consolidation stands: what was last asked for before this was looked at.
@@ -164,6 +167,7 @@ impl Region for AnteriorTemporalLobe {
         match event {
             AtlEvent::Stored { number, concept, made } => {
                 let are_all_told = self.told == self.next;
+                self.unused.give(number, self.next);
                 self.next = self.next.max(number + 1);
                 if are_all_told {
                     self.told = self.next;
@@ -237,7 +241,7 @@ impl AnteriorTemporalLobe {
     }
 
     /// Keeps them, and tells of those whose words are new.
-    fn store_all(&self, concepts: Vec<(u32, SemanticMemory)>, pulse: &mut Pulse<'_, Self>) {
+    pub(super) fn store_all(&self, concepts: Vec<(u32, SemanticMemory)>, pulse: &mut Pulse<'_, Self>) {
         let mut stored = Vec::new();
         for (number, concept) in concepts {
             let text = concept.embedding_text();

@@ -1,18 +1,17 @@
 //! Concepts in an export and back, with the types of relations that were proposed.
 
-use maxim_bus::signals::concepts::{Layer, LayerEdge, LayerLinked};
+use maxim_bus::signals::concepts::{Layer, LayerLinked};
 use serde_json::Value as Json;
 
-use super::model::{SemanticMemory, concept_id, concept_number};
-use super::naming;
+use super::joining::Joining;
+use super::learn::Lesson;
+use super::model::{SemanticMemory, concept_number};
 use super::region::{AnteriorTemporalLobe, AtlEvent, concept_key};
-use super::relations::{AGAINST, RelationType, RelationTypes};
-use crate::region::{Entry, Pulse, RecordView, Remembers, Took};
+use super::relations::{RelationType, RelationTypes};
+use crate::region::{Entry, Names, Pulse, RecordView, Remembers, Took};
 
 const TYPES: &str = "relation_types";
 const CONCEPTS: &str = "concepts";
-/// Numbers of concepts that an import may bring; far beyond it there would be none left for new ones.
-const MOST_NUMBER: u32 = 1 << 31;
 
 impl Remembers for AnteriorTemporalLobe {
     fn parts() -> Vec<&'static str> {
@@ -31,20 +30,29 @@ impl Remembers for AnteriorTemporalLobe {
         concepts.filter_map(|concept| Some((concept.id.clone(), serde_json::to_value(concept).ok()?))).collect()
     }
 
-    fn take_in(&self, entries: &[Entry], pulse: &mut Pulse<'_, Self>) -> Vec<Result<Took, String>> {
+    /// Concepts are found by name and category: their numbers differ from place to place.
+    fn take_in(&self, entries: &[Entry], names: &mut Names, pulse: &mut Pulse<'_, Self>) -> Vec<Result<Took, String>> {
         let mut types = self.types.clone();
-        let mut edges = Vec::new();
-        let mut took = Vec::new();
-        for entry in entries {
-            took.push(match entry.part.as_str() {
-                TYPES => take_type(entry, &mut types, pulse),
-                _ => self.take_concept(entry, &types, &mut edges, pulse),
-            });
+        let taken = entries.iter().map(|entry| (entry.part == TYPES).then(|| take_type(entry, &mut types, pulse)));
+        let mut took: Vec<Option<Result<Took, String>>> = taken.collect();
+        let read = |number: u32| self.memory(number, pulse);
+        let (now, run, same) = (pulse.now(), pulse.settings().run.clone(), pulse.settings().law.same);
+        let lesson = Lesson::new(&self.index, &types, &read, now, &run, self.next, same);
+        let mut joining = Joining::new(lesson, &self.unused);
+        // All are known by name before any of their relations is looked at.
+        let meant = entries.iter().map(|entry| (entry.part != TYPES).then(|| joining.find(entry, names)));
+        let meant: Vec<_> = meant.collect();
+        for (place, meant) in meant.into_iter().enumerate() {
+            if let Some(meant) = meant {
+                took[place] = Some(meant.and_then(|(number, concept)| joining.join(number, concept, names)));
+            }
         }
+        let (changed, edges) = joining.into_parts();
+        self.store_all(changed.into_iter().collect(), pulse);
         if !edges.is_empty() {
             pulse.emit(LayerLinked { layer: Layer::Atl, edges });
         }
-        took
+        took.into_iter().flatten().collect()
     }
 }
 
@@ -64,42 +72,4 @@ fn take_type(
         pulse.keep(AtlEvent::Registered(kind));
     }
     Ok(took)
-}
-
-impl AnteriorTemporalLobe {
-    /// Its edges to other layers aren't told: the cross-layer graph exports them itself, those to what has gone left out.
-    fn take_concept(
-        &self,
-        entry: &Entry,
-        types: &RelationTypes,
-        edges: &mut Vec<LayerEdge>,
-        pulse: &mut Pulse<'_, Self>,
-    ) -> Result<Took, String> {
-        let concept: SemanticMemory =
-            serde_json::from_value(entry.record.clone()).map_err(|error| format!("it is no concept: {error}"))?;
-        let number = concept_number(&concept.id).filter(|number| *number < MOST_NUMBER);
-        let Some(number) = number.filter(|_| concept.id == entry.key) else {
-            let found = format!("{:?} is no id of a concept, which are like concept-12, or not its key", concept.id);
-            return Err(found);
-        };
-        match self.index.card(number) {
-            Some(card) if naming::key(&card.name) != naming::key(&concept.name) => {
-                return Err(format!("{} is {:?} here already", concept.id, card.name));
-            }
-            Some(card) if card.reinforcements >= concept.reinforcements => return Ok(Took::Merged),
-            _ => {}
-        }
-        edges.extend(concept.relations.iter().map(|relation| {
-            let back = if types.is_symmetric(&relation.kind) { 1.0 } else { AGAINST };
-            LayerEdge {
-                kind: relation.kind.clone(),
-                from: concept_id(number),
-                to: concept_id(relation.to),
-                weight: relation.weight,
-                back: relation.weight * back,
-            }
-        }));
-        self.store(number, concept, pulse);
-        Ok(Took::Kept)
-    }
 }

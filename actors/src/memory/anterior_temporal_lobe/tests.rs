@@ -428,7 +428,7 @@ fn concepts_are_exported_and_come_back_in_another_brain() {
     assert_eq!(lines.len(), 3);
     let mut other = self::rig();
     let lines = (1..).zip(lines.into_iter().chain(["nonsense".into()])).collect();
-    other.send(ImportRecords { lines });
+    other.send(ImportRecords { lines, ..ImportRecords::default() });
     let done = other.heard::<RecordsImported>().remove(0);
     assert_eq!((done.kept, done.bad.len(), done.bad[0].0), (3, 1, 4));
     assert_eq!(

@@ -42,6 +42,9 @@ pub struct Open {
     /// The times of which episodes are wanted.
     #[serde(default)]
     between: (Option<Timestamp>, Option<Timestamp>),
+    /// Which episodes are wanted beside that.
+    #[serde(default)]
+    only: Option<EpisodeFilter>,
     /// Questions that are out, and to whom.
     waiting: Vec<(MessageId, Layer)>,
     seeds: Vec<(MemoryRef, f64)>,
@@ -64,7 +67,7 @@ impl Open {
 
     /// How many records of a layer are fetched.
     fn fetched(&self, layer: Layer) -> usize {
-        let is_bounded = layer == Layer::Hippocampus && self.between != (None, None);
+        let is_bounded = layer == Layer::Hippocampus && (self.between != (None, None) || self.only.is_some());
         if is_bounded { FETCHED } else { self.limit }
     }
 
@@ -75,6 +78,20 @@ impl Open {
             .find(|(found, _)| found == id)
             .map_or(0.0, |(_, activation)| *activation)
     }
+}
+
+/// Which episodes are asked for; times apart, which bound them by what was fetched.
+fn only_of(asked: &RecallAssociated) -> Option<EpisodeFilter> {
+    let only = EpisodeFilter {
+        goal: asked.goal.clone(),
+        tool_name: asked.tool_name.clone(),
+        success: asked.success,
+        object: asked.object.clone(),
+        person: asked.person.clone(),
+        mode: asked.mode.clone(),
+        ..EpisodeFilter::default()
+    };
+    (only != EpisodeFilter::default()).then_some(only)
 }
 
 fn silence(layer: Layer) -> String {
@@ -97,6 +114,7 @@ impl CrossLayerGraph {
             limit,
             depth: asked.depth.unwrap_or(pulse.settings().spreading.hops).clamp(1, DEEPEST),
             between: (asked.time_after, asked.time_before),
+            only: only_of(asked),
             waiting: Vec::new(),
             seeds,
             unproven: None,
@@ -105,9 +123,10 @@ impl CrossLayerGraph {
             answer: AssociatedRecalled::default(),
         };
         let query = asked.query.as_deref().map(str::trim).filter(|query| !query.is_empty());
-        let refusal = match (query, open.seeds.is_empty(), self.open.len() >= MOST_OPEN) {
-            (_, _, true) => Some("too many questions are under way; ask again"),
-            (None, true, _) => Some("give query, memory_id or concept_id"),
+        let has_no_start = query.is_none() && open.seeds.is_empty() && open.only.is_none();
+        let refusal = match (has_no_start, self.open.len() >= MOST_OPEN) {
+            (_, true) => Some("too many questions are under way; ask again"),
+            (true, _) => Some("give query, memory_id, concept_id or a filter"),
             _ => None,
         };
         if let Some(why) = refusal {
@@ -131,6 +150,12 @@ impl CrossLayerGraph {
                 let measured = pulse.ask(AngularGyrus::NAME, RecallKnowledge { text: text.into(), limit: SEEDS });
                 let asked = [(episodes, Layer::Hippocampus), (concepts, Layer::Atl), (measured, Layer::AngularGyrus)];
                 open.waiting.extend(asked);
+                pulse.keep(GraphEvent::Asked { id, open: Box::new(open) });
+            }
+            None if open.seeds.is_empty() => {
+                let filter = EpisodeFilter { limit: SEEDS, ..open.only.clone().unwrap_or_default() };
+                let recall = RecallEpisodes { filter, except: None, waits: true, until: Some(open.due) };
+                open.waiting.push((pulse.ask(Hippocampus::NAME, recall), Layer::Hippocampus));
                 pulse.keep(GraphEvent::Asked { id, open: Box::new(open) });
             }
             None if !open.waiting.is_empty() => pulse.keep(GraphEvent::Asked { id, open: Box::new(open) }),
@@ -173,7 +198,7 @@ impl CrossLayerGraph {
         };
         let episodes = ids(Layer::Hippocampus);
         if !episodes.is_empty() {
-            let question = pulse.ask(Hippocampus::NAME, FetchEpisodes { ids: episodes });
+            let question = pulse.ask(Hippocampus::NAME, FetchEpisodes { ids: episodes, only: open.only.clone() });
             open.waiting.push((question, Layer::Hippocampus));
         }
         for concept_id in ids(Layer::Atl) {

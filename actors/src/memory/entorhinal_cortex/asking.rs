@@ -218,7 +218,11 @@ impl EntorhinalCortex {
             query.time_after.map_or(i64::MIN, Timestamp::as_microsecond),
             query.time_before.map_or(i64::MAX, Timestamp::as_microsecond),
         );
-        let allowed = |place: u32| Some(place) != own && (earliest..=latest).contains(&index.time(place));
+        let mode = query.mode.as_deref();
+        let allowed = |place: u32| {
+            let is_then = Some(place) != own && (earliest..=latest).contains(&index.time(place));
+            is_then && index.was(place, mode, query.success)
+        };
         let sight = self.outer.whole(self.places);
         let known = || sight.zip(own.filter(|_| query.context.is_none())).and_then(|(sight, own)| sight.vector(own));
         let found = match (sight, outer.or_else(known)) {

@@ -1,6 +1,7 @@
 //! What is kept of a situation.
 
 use jiff::Timestamp;
+use maxim_bus::signals::recall::Via;
 use maxim_bus::signals::similarity::{LikenessParts, Similar, Situation};
 use serde::{Deserialize, Serialize};
 
@@ -74,7 +75,18 @@ impl Item {
 /// A situation as it is told to who asked.
 pub fn answer(situation: Situation, score: f64, parts: LikenessParts) -> Similar {
     let Situation { layer, id, at, text, goal, tool, success, .. } = situation;
-    Similar { id, layer, score, parts, timestamp: at, goal, tool, success, text: clipped(&text, CLIP) }
+    Similar {
+        id,
+        layer,
+        via: Via::Similarity,
+        score,
+        parts,
+        timestamp: at,
+        goal,
+        tool,
+        success,
+        text: clipped(&text, CLIP),
+    }
 }
 
 /// What is asked for: the parts of a situation that are known.

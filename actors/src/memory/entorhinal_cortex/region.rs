@@ -186,6 +186,13 @@ fn id_key(layer: &str, id: &str) -> Vec<u8> {
 }
 
 impl EntorhinalCortex {
+    /// The situation that a layer told of a record, for who reads beside the room. What can't be read is left out.
+    pub fn situation_in(records: &RecordView<'_>, layer: &str, id: &str) -> Option<Situation> {
+        let place = records.read(&id_key(layer, id)).ok()??;
+        let item = records.read(&item_key(serde_json::from_slice(&place).ok()?)).ok()??;
+        Some(Item::from_bytes(&item)?.situation)
+    }
+
     fn place_of(&self, layer: &str, id: &str, pulse: &Pulse<'_, Self>) -> Option<u32> {
         pulse.record(&id_key(layer, id))
     }

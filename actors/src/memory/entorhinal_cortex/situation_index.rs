@@ -424,6 +424,13 @@ impl SituationIndex {
         found
     }
 
+    /// Whether a situation was in this mode and ended this way, as far as that is asked.
+    pub fn was(&self, place: u32, mode: Option<&str>, success: Option<bool>) -> bool {
+        let Some(traits) = self.traits.get(place as usize) else { return false };
+        let is_in = |mode: &str| traits.mode == Some(self.names.known(mode));
+        mode.is_none_or(is_in) && (success.is_none() || traits.success == success)
+    }
+
     fn is_wanted(&self, place: u32, layer: Option<u32>) -> bool {
         let own = self.layer(place);
         own != NOWHERE && layer.is_none_or(|layer| layer == own)

@@ -9,6 +9,7 @@ use maxim_bus::signals::recall::EpisodeStored;
 use maxim_bus::signals::similarity::{self, Situation, SituationsStored};
 
 use super::events::HippocampusEvent;
+use super::held::Indexed;
 use super::law::{Surroundings, capture_reasons, is_same_observation, merge_observation, sitting_after};
 use super::model::{EpisodicMemory, Outcome, Provenance, Trust};
 use super::records::{episode_key, id_key, repeats_key, vector_key};
@@ -16,9 +17,9 @@ use super::region::{Hippocampus, Recent, day_of, vector_of};
 use crate::region::{Hears, Pulse};
 
 impl Hippocampus {
-    pub(super) fn put_vector(&self, document: u32, episode: &EpisodicMemory, pulse: &mut Pulse<'_, Self>) {
+    pub(super) fn put_vector(&self, document: u32, indexed: &Indexed, pulse: &mut Pulse<'_, Self>) {
         let encoder = &*pulse.settings().encoder;
-        pulse.put_bytes(vector_key(document), vector_of(episode, encoder).to_record(encoder.id()));
+        pulse.put_bytes(vector_key(document), vector_of(indexed, encoder).to_record(encoder.id()));
     }
 
     /// The recent episode that this one repeats.
@@ -43,12 +44,16 @@ pub(super) fn put_repeat(document: u32, id: &str, pulse: &mut Pulse<'_, Hippocam
 
 /// The episode by what it can be compared with others.
 pub(super) fn situation(episode: &EpisodicMemory) -> Situation {
-    let more = episode.further_words();
+    situation_of(&Indexed::of(episode, None))
+}
+
+pub(super) fn situation_of(indexed: &Indexed) -> Situation {
+    let episode = &indexed.episode;
     Situation {
         layer: similarity::EPISODES.into(),
         id: episode.id.clone(),
         at: episode.created,
-        text: episode.fields(&more, 0).meant().to_owned(),
+        text: indexed.fields(0).meant().to_owned(),
         goal: episode.goal().map(str::to_owned),
         mode: episode.context.mode.clone(),
         tool: episode.tool().map(str::to_owned),
@@ -157,10 +162,16 @@ impl Hippocampus {
             let day = day_of(episode.created, &pulse.settings().zone);
             pulse.put(episode_key(self.next), &episode);
             pulse.put(id_key(&episode.id), &self.next);
-            self.put_vector(self.next, &episode, pulse);
+            self.put_vector(self.next, &Indexed::of(&episode, None), pulse);
             pulse.emit(SituationsStored { stored: vec![situation(&episode)], ..SituationsStored::default() });
             let boxed = Box::new(episode.clone());
-            pulse.keep(HippocampusEvent::Captured { document: self.next, turn: Some(turn), day, episode: boxed });
+            pulse.keep(HippocampusEvent::Captured {
+                document: self.next,
+                turn: Some(turn),
+                day,
+                episode: boxed,
+                held: None,
+            });
             (self.next, episode)
         };
         self.keep_sealed(pulse);

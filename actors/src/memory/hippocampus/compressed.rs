@@ -21,9 +21,26 @@ const NAMES: usize = 3;
 pub const TYPICAL_BYTES: u64 = 220;
 
 /// In the order of the stored form: id, creation in microseconds, last use in seconds, uses, bits, text, objects, people,
-/// goal, tool, salience, novelty and pain in hundredths, sitting, edges.
+/// goal, tool, salience, novelty and pain in hundredths, sitting, edges, run. Records of before end with the edges.
 #[derive(Serialize, Deserialize)]
-struct Small(String, i64, i64, u32, u16, String, Vec<String>, Vec<String>, String, String, u8, u8, u8, u32, u32);
+struct Small(
+    String,
+    i64,
+    i64,
+    u32,
+    u16,
+    String,
+    Vec<String>,
+    Vec<String>,
+    String,
+    String,
+    u8,
+    u8,
+    u8,
+    u32,
+    u32,
+    #[serde(default, skip_serializing_if = "String::is_empty")] String,
+);
 
 const PINNED: u16 = 1;
 const PERSON: u16 = 2;
@@ -54,6 +71,7 @@ pub fn compressed(episode: &EpisodicMemory, live_edges: u32) -> EpisodicMemory {
     small.long_term = episode.long_term;
     small.provenance = episode.provenance;
     small.trust = episode.trust;
+    small.run.clone_from(&episode.run);
     small.perception.text = cut(&episode.perception.text, GIST).to_owned();
     small.perception.objects = names(&episode.perception.objects);
     small.perception.people = names(&episode.perception.people);
@@ -102,6 +120,7 @@ impl From<&EpisodicMemory> for Small {
             hundredths(episode.pain.get()),
             episode.sitting,
             episode.live_edges.unwrap_or(0),
+            episode.run.clone(),
         )
     }
 }
@@ -124,6 +143,7 @@ impl Small {
             pain,
             sitting,
             edges,
+            run,
         ) = self;
         let share = |hundredths: u8| f64::from(hundredths) / 100.0;
         let mut episode = EpisodicMemory::new(id, Timestamp::from_microsecond(created)?);
@@ -146,6 +166,7 @@ impl Small {
         episode.pain = Intensity::clamped(share(pain));
         episode.sitting = sitting;
         episode.live_edges = Some(edges);
+        episode.run = run;
         Ok(episode)
     }
 }
@@ -229,6 +250,7 @@ mod tests {
         assert!(bytes(&small) <= 260 && bytes(&small) * 3 < bytes(&whole));
         let read: EpisodicMemory = serde_json::from_slice(&serde_json::to_vec(&small).expect("plain")).expect("it");
         assert_eq!((read.id.as_str(), read.created, read.sitting), (whole.id.as_str(), whole.created, 12));
+        assert_eq!(read.run, whole.run);
         assert_eq!((read.live_edges, read.is_compressed(), whole.is_compressed()), (Some(7), true, false));
         assert_eq!((read.goal(), read.tool(), read.success()), (whole.goal(), whole.tool(), Some(true)));
         assert_eq!((read.trust, read.provenance, read.person_involved), (Trust::Owner, Provenance::Person, true));

@@ -9,6 +9,7 @@ use serde::{Deserialize, Serialize};
 
 use super::cut::Cut;
 use super::edges::Edge;
+use super::held::{Held, Indexed};
 use super::model::EpisodicMemory;
 use super::outcomes::RESULTS;
 use super::region::{Hippocampus, Indexes, RECENT, Recent};
@@ -32,6 +33,9 @@ pub enum HippocampusEvent {
         turn: Option<MessageId>,
         day: i32,
         episode: Box<EpisodicMemory>,
+        /// What it is found by, of an episode that came small.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        held: Option<Box<Held>>,
     },
     /// The same observation again: the turn shares the earlier episode.
     Merged {
@@ -139,7 +143,9 @@ pub enum HippocampusEvent {
 impl Hippocampus {
     pub(super) fn take_in(&mut self, event: HippocampusEvent) {
         match event {
-            HippocampusEvent::Captured { document, turn, day, episode } => self.capture(document, turn, day, &episode),
+            HippocampusEvent::Captured { document, turn, day, episode, held } => {
+                self.capture(document, turn, day, &episode, held.as_deref());
+            }
             HippocampusEvent::Merged { document, turn, .. } => {
                 self.share(document, turn);
                 self.linking.expect_again(document);
@@ -245,7 +251,14 @@ impl Hippocampus {
         }
     }
 
-    fn capture(&mut self, document: u32, turn: Option<MessageId>, day: i32, episode: &EpisodicMemory) {
+    fn capture(
+        &mut self,
+        document: u32,
+        turn: Option<MessageId>,
+        day: i32,
+        episode: &EpisodicMemory,
+        held: Option<&Held>,
+    ) {
         self.next = self.next.max(document + 1);
         if let Some(turn) = turn {
             self.open.insert(turn, document);
@@ -262,7 +275,7 @@ impl Hippocampus {
             self.recent.pop_front();
         }
         if let Some(indexes) = &mut self.indexes {
-            index(indexes, document, day, episode, None);
+            index(indexes, document, day, &Indexed::of(episode, held), None);
         }
         self.linking.expect();
     }
@@ -275,15 +288,8 @@ impl Hippocampus {
     }
 }
 
-pub(super) fn index(
-    indexes: &mut Indexes,
-    document: u32,
-    day: i32,
-    episode: &EpisodicMemory,
-    vector: Option<&PackedVector>,
-) {
+pub(super) fn index(indexes: &mut Indexes, document: u32, day: i32, indexed: &Indexed, vector: Option<&PackedVector>) {
     // Both refuse only numbers out of order; numbers come from one counter.
-    let more = episode.further_words();
-    let _ = indexes.text.add(document, &Fields { vector, ..episode.fields(&more, day) });
-    let _ = indexes.keys.add(document, episode);
+    let _ = indexes.text.add(document, &Fields { vector, ..indexed.fields(day) });
+    let _ = indexes.keys.add(document, &indexed.episode);
 }

@@ -1,15 +1,21 @@
 //! Pages of episodes for an export, read beside the room: out of a frozen view a page is of one moment however it goes on.
 //!
-//! An episode's line holds its record to the byte and its edges to earlier ones, by their ids: numbers differ from place
-//! to place.
+//! An episode's line holds its record to the byte, of a small one what it is found by (`held.rs`), and its edges to earlier
+//! ones, by their ids: numbers differ from place to place.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Bound;
 
+use maxim_bus::signals::similarity::Situation;
+
 use super::edges::{BLOCK, Edge, read_block, read_row};
+use super::held::{Held, held_key};
 use super::import::{Links, NamedEdge, WholeLine};
 use super::linking::{block_key, edge_key};
+use super::model::EpisodicMemory;
 use super::records::{EPISODES, episode_key, repeats_key};
+use super::text_index::stems_of;
+use super::upkeep::TEXT_SEGMENTS;
 use crate::region::{RecordView, Unreadable, end_of, lines};
 
 /// A page of an export.
@@ -27,11 +33,19 @@ pub fn is_place(after: &str) -> bool {
     after.strip_prefix(EPISODES).is_some_and(|number| u32::from_str_radix(number, 16).is_ok())
 }
 
-/// Episodes after a place, in the order of experience.
+/// What is known of an episode's situation, by its id.
+pub type Situations<'a> = &'a dyn Fn(&str) -> Option<Situation>;
+
+/// Episodes after a place, in the order of experience; those that are small with what the indexes hold of them.
 ///
 /// # Errors
 /// A record can't be read.
-pub fn page(records: &RecordView<'_>, after: Option<&str>, limit: usize) -> Result<EpisodePage, Unreadable> {
+pub fn page(
+    records: &RecordView<'_>,
+    situations: Situations<'_>,
+    after: Option<&str>,
+    limit: usize,
+) -> Result<EpisodePage, Unreadable> {
     let from = match after {
         Some(after) => Bound::Excluded(after.as_bytes().to_vec()),
         None => Bound::Included(EPISODES.as_bytes().to_vec()),
@@ -45,6 +59,7 @@ pub fn page(records: &RecordView<'_>, after: Option<&str>, limit: usize) -> Resu
     let rows = rows(records, first.0, last.0)?;
     let mut ids: BTreeMap<u32, Option<String>> =
         episodes.iter().map(|(number, record)| (*number, id_of(record))).collect();
+    let held = held(records, situations, &episodes)?;
     let mut page = EpisodePage { next, ..EpisodePage::default() };
     for (number, record) in &episodes {
         let mut links = Links { repeats: repeats(records, *number)?, ..Links::default() };
@@ -60,7 +75,7 @@ pub fn page(records: &RecordView<'_>, after: Option<&str>, limit: usize) -> Resu
             // What is gone has no edges, though a block may still say so.
             links.edges.extend(id.map(|to| NamedEdge::of(edge, to)));
         }
-        match WholeLine::write(record, &links) {
+        match WholeLine::write(record, &links, held.get(number)) {
             Some(line) => page.lines.push(line),
             None => page.unreadable += 1,
         }
@@ -78,6 +93,43 @@ fn id_of(record: &[u8]) -> Option<String> {
         Some(rest) => serde_json::Deserializer::from_slice(rest).into_iter::<String>().next()?.ok(),
         None => serde_json::from_str(lines::member(std::str::from_utf8(record).ok()?, "id")?.get()).ok(),
     }
+}
+
+/// What the small ones among these episodes are found by. Their words are read out of the segments in one go, which takes as
+/// long for one of them as for a page.
+fn held(
+    records: &RecordView<'_>,
+    situations: Situations<'_>,
+    episodes: &[(u32, Vec<u8>)],
+) -> Result<BTreeMap<u32, Held>, Unreadable> {
+    // A whole record is an object.
+    let small = episodes.iter().filter(|(_, record)| record.first() == Some(&b'['));
+    let small = small.filter_map(|(number, record)| Some((*number, serde_json::from_slice(record).ok()?)));
+    let mut held = BTreeMap::new();
+    let mut sealed: BTreeMap<u32, EpisodicMemory> = BTreeMap::new();
+    for (number, episode) in small {
+        match records.read(&held_key(number))?.and_then(|record| serde_json::from_slice(&record).ok()) {
+            Some(beside) => drop(held.insert(number, beside)),
+            None => drop(sealed.insert(number, episode)),
+        }
+    }
+    if sealed.is_empty() {
+        return Ok(held);
+    }
+    let numbers: BTreeSet<u32> = sealed.keys().copied().collect();
+    let segments = (Bound::Included(TEXT_SEGMENTS.to_vec()), end_of(TEXT_SEGMENTS));
+    let mut stems: BTreeMap<u32, BTreeSet<String>> = BTreeMap::new();
+    for (_, bytes) in records.read_range(segments, usize::MAX)? {
+        match stems_of(bytes.into(), &numbers) {
+            Ok(found) => stems.extend(found),
+            Err(error) => tracing::warn!(%error, "words of small episodes are damaged; they are left out"),
+        }
+    }
+    for (number, episode) in sealed {
+        let stems = stems.remove(&number).unwrap_or_default();
+        held.insert(number, Held::new(&episode, situations(&episode.id), &stems));
+    }
+    Ok(held)
 }
 
 /// The edges that episodes keep, from their sealed blocks and from what came since.

@@ -7,6 +7,7 @@ use serde_json::value::RawValue;
 use serde_json::{Map, Value};
 
 use super::edges::{Edge, EdgeKind};
+use super::held::Held;
 use super::model::{Action, EpisodicMemory, Outcome, Provenance, Trust};
 use crate::region::lines;
 
@@ -47,6 +48,8 @@ pub struct WholeLine {
     pub record: String,
     /// What the episode was joined with; none in an export that doesn't tell, where it is linked anew.
     pub links: Option<Links>,
+    /// What a small one is found by; none in an export that doesn't tell, where it is found by what its record holds.
+    pub held: Option<Held>,
 }
 
 /// What an episode is joined with.
@@ -90,9 +93,11 @@ const EPISODE: &str = "episode";
 
 impl WholeLine {
     /// The line that [`WholeLine::parse`] reads. Nothing for a record that isn't text.
-    pub fn write(record: &[u8], links: &Links) -> Option<String> {
+    pub fn write(record: &[u8], links: &Links, held: Option<&Held>) -> Option<String> {
         let links = serde_json::to_string(links).ok()?;
-        Some(format!("{{\"{EPISODE}\":{},\"links\":{links}}}", std::str::from_utf8(record).ok()?))
+        let held = held.map(serde_json::to_string).transpose().ok()?;
+        let held = held.map_or_else(String::new, |held| format!(",\"held\":{held}"));
+        Some(format!("{{\"{EPISODE}\":{},\"links\":{links}{held}}}", std::str::from_utf8(record).ok()?))
     }
 
     /// Nothing for a line of another kind.
@@ -109,12 +114,19 @@ impl WholeLine {
             episode: &'a RawValue,
             #[serde(default)]
             links: Option<Links>,
+            #[serde(default)]
+            held: Option<Held>,
         }
         let unread = |error: serde_json::Error| BadLine::Unread(lines::told(&error));
-        let Line { episode, links } = serde_json::from_str(line).map_err(unread)?;
+        let Line { episode, links, held } = serde_json::from_str(line).map_err(unread)?;
         let record = episode.get();
         let episode: EpisodicMemory = serde_json::from_str(record).map_err(unread)?;
-        if episode.id.is_empty() { Err(BadLine::Nameless) } else { Ok(Self { episode, record: record.into(), links }) }
+        if episode.id.is_empty() {
+            return Err(BadLine::Nameless);
+        }
+        // A whole record says itself what it is found by.
+        let held = held.filter(|_| episode.is_compressed());
+        Ok(Self { episode, record: record.into(), links, held })
     }
 }
 
@@ -212,17 +224,24 @@ mod tests {
         for step in [0, 1, 2, 12_345, 65_534, 65_535] {
             let edge = Edge::new(3, EdgeKind::Causes, f64::from(step) / 65_535.0);
             let links = Links { edges: vec![NamedEdge::of(&edge, "e0".into())], repeats: vec!["e2".into()] };
-            let line = WholeLine::write(record.as_bytes(), &links).expect("text");
+            let line = WholeLine::write(record.as_bytes(), &links, None).expect("text");
             let again = parsed(&format!("  {line}\r"));
             assert_eq!(again.links.as_ref().map(|links| links.edges[0].to_edge(3)), Some(edge));
             let links = Some(links);
-            assert_eq!(again, WholeLine { episode: whole.clone(), record: record.clone(), links: links.clone() });
+            assert_eq!(
+                again,
+                WholeLine { episode: whole.clone(), record: record.clone(), links: links.clone(), held: None }
+            );
             let told = serde_json::to_string(&links).expect("plain data");
             let sorted = parsed(&format!("{{\"links\": {told}, \"episode\": {record}}}"));
             assert_eq!(sorted, again, "in another order");
         }
         let before = parsed(&format!("{{\"episode\":{record}}}"));
-        assert_eq!(before, WholeLine { episode: whole, record, links: None }, "of an export that tells no links");
+        assert_eq!(
+            before,
+            WholeLine { episode: whole, record, links: None, held: None },
+            "of an export that tells no links"
+        );
         assert!(WholeLine::parse(r#"{"text": "episode"}"#).is_none());
         let bad = |line: &str| WholeLine::parse(line).expect("a whole line").expect_err("refused").to_string();
         assert!(bad(r#"{"episode": {"created": "2026-01-05T09:00:00Z"}}"#).contains("missing field `id`"));

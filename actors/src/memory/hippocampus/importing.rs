@@ -1,14 +1,15 @@
 //! Import: lines of other programs, and whole records of an export.
 
-use std::collections::VecDeque;
+use std::collections::{BTreeSet, VecDeque};
 
 use jiff::Timestamp;
 use maxim_bus::signals::recall::{EndedAct, EpisodesCaptured, EpisodesImported, ImportEpisodes};
 use maxim_bus::signals::similarity::{Situation, SituationsStored};
 
-use super::capturing::{put_repeat, situation};
+use super::capturing::{put_repeat, situation_of};
 use super::edges::{Edge, MOST_DEGREE, merge_edges, row_record};
 use super::events::HippocampusEvent;
+use super::held::{Held, Indexed, held_key};
 use super::import::{ImportDefaults, ImportLine, Links, NamedEdge, WholeLine};
 use super::law::{Surroundings, capture_reasons, is_same_observation, is_told_again, merge_observation, sitting_after};
 use super::linking::edge_key;
@@ -17,10 +18,12 @@ use super::records::{episode_key, id_key, repeats_key};
 use super::region::{Hippocampus, RECENT, day_of};
 use crate::region::{Hears, Pulse};
 
-/// Joins an imported episode with those that it was joined with; an end that isn't here is left out.
-fn join(document: u32, links: &Links, pulse: &mut Pulse<'_, Hippocampus>) {
+/// Joins an imported episode with those that it was joined with; an end that isn't here, or is another of that id, is left
+/// out.
+fn join(document: u32, links: &Links, refused: &BTreeSet<String>, pulse: &mut Pulse<'_, Hippocampus>) {
     let here = |edge: &NamedEdge| {
-        let to = pulse.record::<u32>(&id_key(&edge.to)).filter(|to| *to < document)?;
+        let to = Some(&edge.to).filter(|to| !refused.contains(*to))?;
+        let to = pulse.record::<u32>(&id_key(to)).filter(|to| *to < document)?;
         Some(edge.to_edge(to))
     };
     let edges: Vec<Edge> = links.edges.iter().take(MOST_DEGREE).filter_map(here).collect();
@@ -48,12 +51,23 @@ struct Intake<'a> {
     newest: Option<(u32, Timestamp, u32)>,
     goal: Option<String>,
     batch: VecDeque<(u32, EpisodicMemory)>,
+    /// The same as situations.
+    stored: Vec<Situation>,
     /// What was done in lines of other programs, and when. That of whole records stands in the export of the room that knows
     /// when.
     done: Vec<(String, Timestamp)>,
     /// The same with how it ended.
     ended: Vec<EndedAct>,
+    /// Episodes of the file whose ids are others' here.
+    refused: BTreeSet<String>,
     answer: EpisodesImported,
+}
+
+/// What a line brings beside its episode.
+struct Came {
+    record: Vec<u8>,
+    links: Option<Links>,
+    held: Option<Held>,
 }
 
 /// What an episode has to teach of actions: what was done, and how it ended.
@@ -73,17 +87,20 @@ fn ended_act(episode: &EpisodicMemory) -> Option<EndedAct> {
 impl Intake<'_> {
     /// A whole record of an export, which stays as it was written.
     fn take_whole(&mut self, whole: WholeLine, pulse: &mut Pulse<'_, Hippocampus>) -> Result<(), String> {
-        let WholeLine { episode, record, links } = whole;
+        let WholeLine { episode, record, links, held } = whole;
         if let Some((_, kept)) = Hippocampus::by_id(&episode.id, pulse) {
             // It may have been used, pinned or made small since, on either side.
             if kept.id == episode.id && kept.created.as_microsecond() != episode.created.as_microsecond() {
+                self.refused.insert(episode.id.clone());
+                self.answer.refused.push(episode.id.clone());
                 return Err(other_content(&episode.id));
             }
             self.answer.known += 1;
             return Ok(());
         }
         self.goal.clone_from(&episode.context.goal);
-        self.keep(episode, record.into_bytes(), links.as_ref(), pulse);
+        let came = Came { record: record.into_bytes(), links, held };
+        self.keep(episode, came, pulse);
         Ok(())
     }
 
@@ -124,7 +141,7 @@ impl Intake<'_> {
             sitting_after(self.newest.map(|(sitting, at, _)| (sitting, at)), episode.created, &pulse.settings().links);
         // Plain data: JSON refuses nothing in it.
         let record = serde_json::to_vec(&episode).unwrap_or_default();
-        self.keep(episode, record, None, pulse);
+        self.keep(episode, Came { record, links: None, held: None }, pulse);
         Ok(())
     }
 
@@ -141,20 +158,25 @@ impl Intake<'_> {
     fn keep(
         &mut self,
         episode: EpisodicMemory,
-        record: Vec<u8>,
-        links: Option<&Links>,
+        Came { record, links, held }: Came,
         pulse: &mut Pulse<'_, Hippocampus>,
     ) {
         let document = self.next;
+        let indexed = Indexed::of(&episode, held.as_ref());
         self.newest = Some((episode.sitting, episode.created, document));
         pulse.put_bytes(episode_key(document), record);
         pulse.put(id_key(&episode.id), &document);
-        self.room.put_vector(document, &episode, pulse);
+        self.room.put_vector(document, &indexed, pulse);
+        if let Some(held) = &held {
+            pulse.put(held_key(document), held);
+        }
+        self.stored.push(situation_of(&indexed));
         self.batch.push_back((document, episode.clone()));
         let day = day_of(episode.created, &pulse.settings().zone);
-        pulse.keep(HippocampusEvent::Captured { document, turn: None, day, episode: Box::new(episode) });
-        if let Some(links) = links {
-            join(document, links, pulse);
+        let (episode, held) = (Box::new(episode), held.map(Box::new));
+        pulse.keep(HippocampusEvent::Captured { document, turn: None, day, episode, held });
+        if let Some(links) = &links {
+            join(document, links, &self.refused, pulse);
         }
         self.next += 1;
         self.answer.kept += 1;
@@ -177,8 +199,10 @@ impl Hears<ImportEpisodes> for Hippocampus {
             newest: self.newest,
             goal: self.kept_goal.clone(),
             batch: VecDeque::new(),
+            stored: Vec::new(),
             done: Vec::new(),
             ended: Vec::new(),
+            refused: import.refused.iter().cloned().collect(),
             answer: EpisodesImported::default(),
         };
         for (number, line) in &import.lines {
@@ -194,9 +218,8 @@ impl Hears<ImportEpisodes> for Hippocampus {
                 intake.answer.bad.push((*number, reason));
             }
         }
-        let Intake { batch, answer, done, ended, .. } = intake;
+        let Intake { batch, stored, answer, done, ended, .. } = intake;
         self.keep_sealed(pulse);
-        let stored: Vec<Situation> = batch.iter().map(|(_, episode)| situation(episode)).collect();
         if !stored.is_empty() {
             pulse.emit(SituationsStored { stored, ..SituationsStored::default() });
         }

@@ -7,6 +7,7 @@ pub mod edges;
 mod events;
 mod evidence;
 pub mod exporting;
+pub mod held;
 pub mod import;
 mod importing;
 pub mod key_index;

@@ -261,6 +261,7 @@ impl EpisodicMemory {
             people: &self.perception.people,
             sitting: self.sitting,
             day,
+            stems: &[],
             vector: None,
         }
     }

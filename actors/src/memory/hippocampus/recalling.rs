@@ -150,7 +150,7 @@ pub(super) fn bus_trust(trust: Trust) -> BusTrust {
     }
 }
 
-fn keys_of(filter: &EpisodeFilter) -> Filter {
+pub(super) fn keys_of(filter: &EpisodeFilter) -> Filter {
     Filter {
         query: None,
         goal: filter.goal.clone(),

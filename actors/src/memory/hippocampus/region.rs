@@ -42,6 +42,7 @@ use serde::{Deserialize, Serialize};
 use super::cut::Cut;
 use super::edges::Edges;
 use super::events::HippocampusEvent;
+use super::held::Indexed;
 use super::key_index::KeyIndex;
 use super::law::{CaptureLaw, LinkLaw};
 use super::linking::{Linking, load_edges};
@@ -288,9 +289,8 @@ impl Hippocampus {
     }
 }
 
-pub(super) fn vector_of(episode: &EpisodicMemory, encoder: &dyn Encoder) -> PackedVector {
-    let more = episode.further_words();
-    PackedVector::of(&encoder.embed(episode.fields(&more, 0).meant()))
+pub(super) fn vector_of(indexed: &Indexed, encoder: &dyn Encoder) -> PackedVector {
+    PackedVector::of(&encoder.embed(indexed.fields(0).meant()))
 }
 
 pub(super) fn day_of(at: Timestamp, zone: &TimeZone) -> i32 {

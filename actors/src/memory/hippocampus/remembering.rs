@@ -1,6 +1,7 @@
 //! Uses of episodes since the last sleep, in an export and back. Episodes themselves go their own way (`exporting.rs`,
 //! `importing.rs`): they are many.
 
+use maxim_bus::signals::concepts::{Layer, MemoryRef};
 use serde_json::Value as Json;
 
 use super::events::HippocampusEvent;
@@ -8,7 +9,7 @@ use super::model::EpisodicMemory;
 use super::records::{episode_key, id_key};
 use super::region::Hippocampus;
 use super::sleeping::Access;
-use crate::region::{Entry, Pulse, RecordView, Remembers, Took};
+use crate::region::{Entry, Names, Pulse, RecordView, Remembers, Took};
 
 impl Remembers for Hippocampus {
     fn parts() -> Vec<&'static str> {
@@ -26,14 +27,15 @@ impl Remembers for Hippocampus {
         lines.take(limit).collect()
     }
 
-    fn take_in(&self, entries: &[Entry], pulse: &mut Pulse<'_, Self>) -> Vec<Result<Took, String>> {
+    fn take_in(&self, entries: &[Entry], names: &mut Names, pulse: &mut Pulse<'_, Self>) -> Vec<Result<Took, String>> {
         let mut uses = Vec::new();
         let mut took = Vec::new();
         for entry in entries {
             let read = serde_json::from_value::<Access>(entry.record.clone());
             let read = read.map_err(|error| format!("these are no uses of an episode: {error}"));
             took.push(read.and_then(|access| {
-                let document = pulse.record::<u32>(&id_key(&entry.key));
+                let is_other = names.is_refused(&MemoryRef::new(Layer::Hippocampus, entry.key.clone()));
+                let document = pulse.record::<u32>(&id_key(&entry.key)).filter(|_| !is_other);
                 let document = document.ok_or_else(|| format!("there is no episode {:?} here", entry.key))?;
                 let known = self.accesses.get(&document);
                 let both = known.map_or(access, |known| known.or_more(access));

@@ -14,6 +14,7 @@ use serde::{Deserialize, Serialize};
 use super::compressed::{TYPICAL_BYTES, compressed};
 use super::edges::{BLOCK, documents_of};
 use super::events::HippocampusEvent;
+use super::held::held_key;
 use super::linking::{block_key, edge_key};
 use super::model::EpisodicMemory;
 use super::records::{episode_key, id_key, repeats_key, vector_key};
@@ -349,7 +350,7 @@ impl Hippocampus {
             bytes += pulse.records().bytes(&episode_key(*document)).map_or(0, |record| record.len() as u64);
             let repeats = pulse.record::<Vec<String>>(&repeats_key(*document)).unwrap_or_default();
             ids.extend([id.clone()].into_iter().chain(repeats));
-            let keys = [episode_key, vector_key, edge_key, repeats_key];
+            let keys = [episode_key, vector_key, edge_key, repeats_key, held_key];
             keys.into_iter().for_each(|key_of| pulse.remove(key_of(*document)));
             let keepers = self.edges.kept_by(*document).into_iter().chain([*document]);
             blocks.extend(keepers.map(|keeper| keeper / BLOCK).filter(|block| *block < self.linking.blocks));

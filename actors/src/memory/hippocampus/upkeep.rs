@@ -6,6 +6,7 @@ use jiff::{SignedDuration, Timestamp};
 use serde::{Deserialize, Serialize};
 
 use super::events::{HippocampusEvent, index};
+use super::held::{Held, Indexed, held_key};
 use super::key_index::KeyIndex;
 use super::linking::{EDGE, block_key};
 use super::model::EpisodicMemory;
@@ -61,8 +62,16 @@ impl Sealed {
     }
 }
 
+/// Segments of words have this prefix.
+pub(super) const TEXT_SEGMENTS: &[u8] = b"segment/text/";
+
 fn segment_key(kind: &str, number: u32) -> Vec<u8> {
     format!("segment/{kind}/{number:06x}").into_bytes()
+}
+
+/// What is held beside an episode that came small and isn't sealed yet.
+fn held(document: u32, episode: &EpisodicMemory, records: &RecordView<'_>) -> Option<Held> {
+    if episode.is_compressed() { records.get(&held_key(document)) } else { None }
 }
 
 /// Record of the removed episodes of a stretch.
@@ -156,7 +165,9 @@ impl Hippocampus {
             if let Some(episode) = records.get::<EpisodicMemory>(&episode_key(document)) {
                 let kept = records.bytes(&vector_key(document));
                 let vector = kept.and_then(|record| PackedVector::from_record(&record, settings.encoder.id()));
-                index(&mut indexes, document, day_of(episode.created, &settings.zone), &episode, vector.as_ref());
+                let day = day_of(episode.created, &settings.zone);
+                let held = held(document, &episode, records);
+                index(&mut indexes, document, day, &Indexed::of(&episode, held.as_ref()), vector.as_ref());
             }
         }
         for document in gone {
@@ -181,8 +192,9 @@ impl Hippocampus {
         }
         self.pass_over_vectors(documents, records, settings);
         for document in self.sealed.before..self.next {
-            if records.bytes(&episode_key(document)).is_some() {
+            if let Some(episode) = records.get::<EpisodicMemory>(&episode_key(document)) {
                 records.bytes(&vector_key(document));
+                held(document, &episode, records);
             }
         }
         Some(())
@@ -223,7 +235,7 @@ impl Hippocampus {
         }
         for document in text.without_vector() {
             if let Some(episode) = records.get::<EpisodicMemory>(&episode_key(document)) {
-                text.set_vector(document, vector_of(&episode, &*settings.encoder));
+                text.set_vector(document, vector_of(&Indexed::of(&episode, None), &*settings.encoder));
             }
         }
     }
@@ -240,6 +252,12 @@ impl Hippocampus {
             pulse.put_bytes(segment_key("text", name), part.to_vec());
             sealed.text.push(name);
             let documents = indexes.text.documents_of_segment(number);
+            // What stands in the segment now.
+            for key in documents.iter().map(|document| held_key(*document)) {
+                if pulse.records().has(&key) {
+                    pulse.remove(key);
+                }
+            }
             if let Some(vectors) = indexes.text.vectors_of_stretch(stretch) {
                 pulse.put_bytes(segment_key("vectors", name), vectors);
                 documents.iter().for_each(|document| pulse.remove(vector_key(*document)));

@@ -64,7 +64,7 @@ pub struct SuprachiasmaticNucleus {
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Moment {
     pub(super) id: String,
-    at: Timestamp,
+    pub(super) at: Timestamp,
 }
 
 /// What was done in a moment, for rhythms.

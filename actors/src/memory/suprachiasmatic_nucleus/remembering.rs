@@ -4,7 +4,7 @@ use serde_json::Value as Json;
 
 use super::clocks::Clocks;
 use super::region::{DOINGS, Doing, ScnEvent, SuprachiasmaticNucleus, doing_key};
-use crate::region::{Entry, Pulse, RecordView, Remembers, Took};
+use crate::region::{Entry, Names, Pulse, RecordView, Remembers, Took};
 
 /// One record. It comes first, so that what was done before isn't learned from twice.
 const CLOCKS_PART: &str = "clocks";
@@ -37,7 +37,7 @@ impl Remembers for SuprachiasmaticNucleus {
 
     /// A moment that is known at its place, or anywhere in a life that went another way, is the same one. What no longer
     /// has room was before all that is here.
-    fn take_in(&self, entries: &[Entry], pulse: &mut Pulse<'_, Self>) -> Vec<Result<Took, String>> {
+    fn take_in(&self, entries: &[Entry], _names: &mut Names, pulse: &mut Pulse<'_, Self>) -> Vec<Result<Took, String>> {
         let mut here = self.doings(pulse.records());
         let mut took = Vec::new();
         for entry in entries {

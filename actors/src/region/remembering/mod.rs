@@ -4,19 +4,22 @@
 //! knows a record by, so a line that comes twice changes nothing the second time. Which of two records with one key stays
 //! is the room's to say; the law of all is that the one from more experience does, and of equals the one that is here.
 
+mod carrying;
 mod state;
 #[cfg(test)]
 mod tests;
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use maxim_bus::Trust;
-use maxim_bus::signals::layers::{ExportRecords, ImportRecords, RecordsExported, RecordsImported};
+use maxim_bus::signals::concepts::MemoryRef;
+use maxim_bus::signals::layers::{ExportRecords, ImportRecords, Named, RecordsExported, RecordsImported, Wanting};
 use serde::{Deserialize, Serialize};
 use serde_json::Value as Json;
 
 use super::{Emits, Hears, Pulse, RecordView, Region, lines};
 
+pub use carrying::{Carried, Carrying, Lines, NextStep};
 pub use state::{Law, RemembersInState, StatePart, StatePuts, part};
 
 /// Records of one page, at most.
@@ -35,11 +38,44 @@ pub struct Entry {
 }
 
 /// What became of an entry.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Took {
     Kept,
     /// Known here already, from as much experience or more.
     Merged,
+    /// It names these, and of some it isn't known yet what they are here: the line is to come again with all their names.
+    Wanting(Vec<MemoryRef>),
+}
+
+/// What records of a file are called here. Ids are given one after the other in each brain, so the file's own may lead to
+/// others.
+#[derive(Debug, Default)]
+pub struct Names {
+    given: BTreeMap<MemoryRef, Option<String>>,
+    told: Vec<Named>,
+}
+
+impl Names {
+    fn new(given: &[Named]) -> Self {
+        let given = given.iter().map(|named| (named.record.clone(), named.here.clone())).collect();
+        Self { given, told: Vec::new() }
+    }
+
+    /// What a record is called here: nothing where that isn't known yet, and nothing within where it isn't here.
+    pub fn here(&self, record: &MemoryRef) -> Option<Option<&str>> {
+        self.given.get(record).map(Option::as_deref)
+    }
+
+    /// Whether it is known that a record isn't here, or that its id is another's.
+    pub fn is_refused(&self, record: &MemoryRef) -> bool {
+        self.here(record) == Some(None)
+    }
+
+    /// Tells whoever brings the file what a record of it is called here.
+    pub fn tell(&mut self, record: MemoryRef, here: String) {
+        self.given.insert(record.clone(), Some(here.clone()));
+        self.told.push(Named { record, here: Some(here) });
+    }
 }
 
 /// A room that owns memory. What others have told it isn't its own: whoever told it tells it again after an import.
@@ -51,8 +87,8 @@ pub trait Remembers: Region {
     fn recall(&self, part: &str, after: Option<&str>, limit: usize, records: &RecordView<'_>) -> Vec<(String, Json)>;
 
     /// Takes entries in, no two of them with one part and key; of each it says what became of it, or why it can't be
-    /// taken.
-    fn take_in(&self, entries: &[Entry], pulse: &mut Pulse<'_, Self>) -> Vec<Result<Took, String>>;
+    /// taken. What they name of other lines is called as `names` says.
+    fn take_in(&self, entries: &[Entry], names: &mut Names, pulse: &mut Pulse<'_, Self>) -> Vec<Result<Took, String>>;
 }
 
 /// A line as it is written.
@@ -147,13 +183,16 @@ impl<R: Remembers + Emits<RecordsImported>> Hears<ImportRecords> for R {
                 }
             }
         }
-        for (number, took) in numbers.into_iter().zip(self.take_in(&entries, pulse)) {
+        let mut names = Names::new(&wish.names);
+        for (line, took) in numbers.into_iter().zip(self.take_in(&entries, &mut names, pulse)) {
             match took {
                 Ok(Took::Kept) => answer.kept += 1,
                 Ok(Took::Merged) => answer.merged += 1,
-                Err(reason) => answer.bad.push((number, reason)),
+                Ok(Took::Wanting(records)) => answer.wanting.push(Wanting { line, records }),
+                Err(reason) => answer.bad.push((line, reason)),
             }
         }
+        answer.names = names.told;
         pulse.reply(answer);
     }
 }

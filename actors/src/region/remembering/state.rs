@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use serde::{Deserialize, Serialize};
 use serde_json::Value as Json;
 
-use super::{Entry, Remembers, Took};
+use super::{Entry, Names, Remembers, Took};
 use crate::region::{Pulse, RecordView, Region};
 
 /// How the records of a part of a state become lines, and what happens when one is known already. Counts of evidence are
@@ -215,7 +215,7 @@ impl<R: RemembersInState> Remembers for R {
         rest.take(limit).collect()
     }
 
-    fn take_in(&self, entries: &[Entry], pulse: &mut Pulse<'_, Self>) -> Vec<Result<Took, String>> {
+    fn take_in(&self, entries: &[Entry], _names: &mut Names, pulse: &mut Pulse<'_, Self>) -> Vec<Result<Took, String>> {
         let (mut state, untaught) = (json_of(self), json_of(&R::default()));
         let mut puts = StatePuts::default();
         let mut took = Vec::new();

@@ -75,7 +75,7 @@ fn pupil() -> Rig<Pupil> {
 }
 
 fn import(rig: &mut Rig<Pupil>, lines: &[String]) -> RecordsImported {
-    rig.send(ImportRecords { lines: (1..).zip(lines.iter().cloned()).collect() });
+    rig.send(ImportRecords { lines: (1..).zip(lines.iter().cloned()).collect(), ..ImportRecords::default() });
     rig.heard::<RecordsImported>().remove(0)
 }
 
@@ -180,7 +180,7 @@ fn there_is_an_end_and_what_is_no_record_is_refused_with_its_line() {
     rig.send_in(
         maxim_bus::MessageId::from_parts(1, 1),
         Trust::Own,
-        ImportRecords { lines: vec![(4, taught().remove(0))] },
+        ImportRecords { lines: vec![(4, taught().remove(0))], ..ImportRecords::default() },
     );
     let refused = rig.heard::<RecordsImported>().remove(0);
     assert_eq!((refused.kept, refused.bad[0].0), (0, 4), "not even the brain itself");

@@ -276,7 +276,7 @@ impl SemanticPromoter {
         run.due = self.due(pulse);
         run.fetched += ids.len();
         run.waiting = 1;
-        pulse.emit_to(Hippocampus::NAME, run.turn, FetchEpisodes { ids });
+        pulse.emit_to(Hippocampus::NAME, run.turn, FetchEpisodes { ids, only: None });
         pulse.keep(PromoterEvent::Went(Box::new(run)));
     }
 

@@ -10,7 +10,7 @@ use crate::memory::hippocampus::exporting;
 /// What became of lines.
 fn take_in(bench: &mut Bench, all: bool, lines: &[Value]) -> EpisodesImported {
     let lines = (1..).zip(lines.iter().map(Value::to_string)).collect();
-    bench.rig.send(ImportEpisodes { lines, all });
+    bench.rig.send(ImportEpisodes { lines, all, refused: Vec::new() });
     let imported = bench.rig.heard::<EpisodesImported>().pop().expect("an answer");
     bench.settle();
     imported
@@ -21,7 +21,7 @@ fn counts(imported: &EpisodesImported) -> [u64; 5] {
 }
 
 fn exported(bench: &Bench) -> Vec<String> {
-    exporting::page(&bench.rig.records(), None, 1000).expect("readable").lines
+    exporting::page(&bench.rig.records(), &|_| None, None, 1000).expect("readable").lines
 }
 
 #[test]

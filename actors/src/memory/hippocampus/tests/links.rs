@@ -105,7 +105,11 @@ fn an_observation_that_repeats_merges_into_its_edges() {
     assert_eq!(times(&bench), [1]);
     let line = json!({"id": "again", "timestamp": "2026-01-05T08:00:10Z", "text": "it was put behind the door afterwards",
         "objects": ["ladder"], "goal": "tidy the attic"});
-    let imported = maxim_bus::signals::recall::ImportEpisodes { lines: vec![(1, line.to_string())], all: false };
+    let imported = maxim_bus::signals::recall::ImportEpisodes {
+        lines: vec![(1, line.to_string())],
+        all: false,
+        refused: Vec::new(),
+    };
     bench.rig.send(imported);
     bench.settle();
     assert!(bench.rig.heard::<LayerLinked>().is_empty(), "associations are the hippocampus's own");

@@ -53,7 +53,7 @@ impl Merging {
         for (segment, base, at) in &mut self.opened {
             if *at < segment.terms() && segment.stem(*at) == stem {
                 let other = segment.form(*at);
-                if form.is_empty() || (other.len(), other) < (form.len(), &form) {
+                if form.is_empty() || !other.is_empty() && (other.len(), other) < (form.len(), &form) {
                     form = other.to_string();
                 }
                 let moved = segment.list(*at).map(|p| Posting { ordinal: p.ordinal + *base, ..p });

@@ -25,7 +25,7 @@ mod tail;
 mod vectors;
 mod vocabulary;
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, Mutex};
 
 pub use dates::{NamedDate, day_number, named_dates};
@@ -40,7 +40,8 @@ use super::packing::DamagedSegment;
 use crate::language::packed::PackedVector;
 use crate::language::{Encoder, Stems, words};
 use gather::Scratch;
-use people::{People, speaker_prefix};
+use people::People;
+pub use people::speaker_prefix;
 use related::Related;
 use segment::{Draft, Row, Segment, Term};
 use tail::Tail;
@@ -68,6 +69,8 @@ pub struct Fields<'a> {
     pub sitting: u32,
     /// Local calendar day, see [`day_number`].
     pub day: i32,
+    /// Stems of further words whose forms aren't known any more, to be found by too.
+    pub stems: &'a [String],
     /// The text's vector where it is known already; else the encoder is asked.
     pub vector: Option<&'a PackedVector>,
 }
@@ -147,6 +150,38 @@ fn beginning(text: &str) -> &str {
     &text[..text.floor_char_boundary(TEXT_BYTES)]
 }
 
+/// All stems that fields without vectors are found by.
+pub fn stems_in(fields: &Fields) -> BTreeSet<String> {
+    let stems = Stems::default();
+    let of = |text: &str| stems.of_text(beginning(text));
+    of(fields.spoken().1).into_iter().chain(of(fields.more)).chain(fields.stems.iter().cloned()).collect()
+}
+
+/// The stems of some documents in a sealed segment, which isn't loaded.
+///
+/// # Errors
+/// It is damaged.
+pub fn stems_of(
+    bytes: Arc<[u8]>,
+    documents: &BTreeSet<u32>,
+) -> Result<BTreeMap<u32, BTreeSet<String>>, DamagedSegment> {
+    let (segment, columns) = Segment::open(bytes)?;
+    let wanted: Vec<bool> = columns.rows.iter().map(|row| documents.contains(&row.document)).collect();
+    let mut found: BTreeMap<u32, BTreeSet<String>> = BTreeMap::new();
+    if !wanted.contains(&true) {
+        return Ok(found);
+    }
+    for term in 0..segment.terms() {
+        for posting in segment.list(term) {
+            let ordinal = posting.ordinal as usize;
+            if wanted.get(ordinal) == Some(&true) {
+                found.entry(columns.rows[ordinal].document).or_default().insert(segment.stem(term).to_owned());
+            }
+        }
+    }
+    Ok(found)
+}
+
 impl TextIndex {
     pub fn new() -> Self {
         Self::default()
@@ -187,6 +222,7 @@ impl TextIndex {
             }
         }
         length += self.count_more(ordinal, fields.more);
+        length += self.count_stems(ordinal, fields.stems);
         if let Some(meaning) = &mut self.meaning {
             meaning.vectors.push_nothing(self.sealed as usize);
             let made = || meaning.vector_of(fields.meant());
@@ -206,6 +242,19 @@ impl TextIndex {
             if !known {
                 self.tail.count(&stem, ordinal);
                 self.vocabulary.see(&stem, &word.text);
+                added += 1;
+            }
+        }
+        added
+    }
+
+    /// Stems that the document doesn't hold yet; which words they were isn't known.
+    fn count_stems(&mut self, ordinal: u32, stems: &[String]) -> usize {
+        let is_new = |tail: &Tail, stem: &str| tail.list(stem).binary_search_by_key(&ordinal, |p| p.ordinal).is_err();
+        let mut added = 0;
+        for stem in stems {
+            if is_new(&self.tail, stem) {
+                self.tail.count(stem, ordinal);
                 added += 1;
             }
         }
@@ -312,7 +361,8 @@ impl TextIndex {
         });
         let rows = rows.collect();
         let terms = self.tail.split_off(self.sealed, end as u32).into_iter().map(|(stem, postings)| {
-            let form = self.vocabulary.entry(&stem).map_or_else(|| stem.clone(), |entry| entry.form.to_string());
+            // None where no word of it was ever seen here.
+            let form = self.vocabulary.entry(&stem).map_or_else(String::new, |entry| entry.form.to_string());
             Term { stem, form, postings }
         });
         let terms = terms.collect();

@@ -10,7 +10,7 @@ use super::segment::Segment;
 pub struct Entry {
     pub stem: Arc<str>,
     /// The shortest word seen with this stem, the first by letters among equals: its vector stands for the stem. That
-    /// doesn't depend on the order in which documents came.
+    /// doesn't depend on the order in which documents came. Empty where no word of it was seen: an import brings stems alone.
     pub form: Box<str>,
     /// Number of a sealed segment and of the stem in it.
     pub places: Vec<(u32, u32)>,
@@ -46,7 +46,8 @@ impl Vocabulary {
     pub fn see(&mut self, stem: &str, form: &str) -> u32 {
         if let Some(id) = self.id(stem) {
             let entry = &mut self.entries[id as usize];
-            if (form.len(), form) < (entry.form.len(), &entry.form) {
+            let is_first = entry.form.is_empty();
+            if !form.is_empty() && (is_first || (form.len(), form) < (entry.form.len(), &entry.form)) {
                 entry.form = form.into();
                 self.changed.push(id);
             }
@@ -90,5 +91,14 @@ mod tests {
             assert_eq!(&*all.entry("run").expect("seen").form, "run");
             assert_eq!(all.entries().len(), 1);
         }
+    }
+
+    #[test]
+    fn a_stem_without_a_word_gets_the_first_that_is_seen() {
+        let mut all = Vocabulary::default();
+        for form in ["", "generously", "", "generous"] {
+            all.see("gener", form);
+        }
+        assert_eq!(&*all.entry("gener").expect("seen").form, "generous");
     }
 }

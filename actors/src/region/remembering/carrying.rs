@@ -1,0 +1,347 @@
+//! An import under way, over all its parts: which room gets which lines next, and what they are told of each other's names.
+//!
+//! Ids are given one after the other in each brain, so one id means two different records in two of them. Each room says
+//! what the records of its lines are called here. A line that names one of which that isn't known yet is held until it is,
+//! or until the file has ended: so the order of lines doesn't matter, and nothing is joined with what merely has the id.
+//! Pure: whoever drives it asks the rooms, and tells it what they answered.
+
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
+use std::mem;
+
+use maxim_bus::RegionName;
+use maxim_bus::signals::concepts::{Layer, MemoryRef};
+use maxim_bus::signals::layers::{ImportRecords, Named, RecordsImported};
+use maxim_bus::signals::recall::EpisodesImported;
+
+use super::layer_of;
+
+/// Lines with their numbers in the file.
+pub type Lines = Vec<(u64, String)>;
+
+/// Lines that a room gets at once.
+const BATCH: usize = 64;
+/// Bytes of lines that a room gets at once; a longer line goes alone. So that it answers in time, and a percept gets in
+/// between.
+pub const BATCH_BYTES: usize = 32 * 1024;
+/// Episodes that are asked for at once, as many as the hippocampus answers.
+const ASKED: usize = 256;
+/// Bytes of lines that wait for others. An export has what others name before them, and holds few.
+const MOST_HELD: usize = 64 << 20;
+
+/// What is to be asked next.
+#[derive(Clone, Debug, PartialEq)]
+pub enum NextStep {
+    /// The hippocampus takes these in; answer with [`Carrying::took_episodes`].
+    Episodes { lines: Lines, refused: Vec<String> },
+    /// This room takes these in; answer with [`Carrying::took_records`].
+    Records { room: RegionName, wish: ImportRecords },
+    /// Which of these episodes the hippocampus doesn't have; answer with [`Carrying::are_missing`].
+    Whether { episodes: Vec<String> },
+}
+
+/// What became of lines.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Carried {
+    pub kept: u64,
+    pub merged: u64,
+    /// Known here already.
+    pub known: u64,
+    /// Let pass by selective capture.
+    pub unremarkable: u64,
+    /// By number, with the reason against each.
+    pub bad: Vec<(u64, String)>,
+}
+
+#[derive(Clone, Debug)]
+struct Batch {
+    /// None: episodes.
+    room: Option<RegionName>,
+    lines: Lines,
+    names: Vec<Named>,
+    /// They come with all names that there will be.
+    again: bool,
+}
+
+/// A line that waits for what others are called.
+#[derive(Clone, Debug)]
+struct Held {
+    room: RegionName,
+    number: u64,
+    line: String,
+    wants: Vec<MemoryRef>,
+    /// Some of its episodes weren't here when it was looked at; they may come yet.
+    lacks_episodes: bool,
+}
+
+impl Held {
+    fn episodes(&self) -> impl Iterator<Item = &String> {
+        self.wants.iter().filter(|record| record.layer == Layer::Hippocampus).map(|record| &record.id)
+    }
+}
+
+/// An import under way.
+#[derive(Clone, Debug, Default)]
+pub struct Carrying {
+    names: BTreeMap<MemoryRef, Option<String>>,
+    /// Episodes of the file whose ids are others' here.
+    refused: BTreeSet<String>,
+    todo: VecDeque<Batch>,
+    /// What a room was given, until it has answered.
+    out: Option<Batch>,
+    held: Vec<Held>,
+    held_bytes: usize,
+    /// Whether episodes that held lines name are here, as far as the hippocampus was asked since lines came last.
+    episodes: BTreeMap<String, bool>,
+    asked: Vec<String>,
+    carried: Carried,
+}
+
+/// Lines in stretches that a room gets at once.
+fn batches(lines: &[(u64, String)]) -> Vec<&[(u64, String)]> {
+    let (mut batches, mut start, mut bytes) = (Vec::new(), 0, 0);
+    for (at, (_, line)) in lines.iter().enumerate() {
+        if at > start && (at - start >= BATCH || bytes + line.len() > BATCH_BYTES) {
+            batches.push(&lines[start..at]);
+            (start, bytes) = (at, 0);
+        }
+        bytes += line.len();
+    }
+    batches.push(&lines[start..]);
+    batches
+}
+
+impl Carrying {
+    /// Takes the next lines of the file, of a brain in which these rooms own memory.
+    pub fn push(&mut self, lines: &[(u64, String)], rooms: &[RegionName]) {
+        let of: Vec<Option<String>> = lines.iter().map(|(_, line)| layer_of(line)).collect();
+        let mut rest = lines;
+        for same in of.chunk_by(|a, b| a == b) {
+            let (run, after) = rest.split_at(same.len());
+            rest = after;
+            let room = match same.first().and_then(Option::as_deref) {
+                None => None,
+                Some(layer) => match rooms.iter().find(|known| **known == layer) {
+                    Some(room) => Some(*room),
+                    None => {
+                        let reason = format!("there is no layer {layer:?}; there are {}", rooms.join(", "));
+                        self.carried.bad.extend(run.iter().map(|(number, _)| (*number, reason.clone())));
+                        continue;
+                    }
+                },
+            };
+            let batch =
+                |lines: &[(u64, String)]| Batch { room, lines: lines.to_vec(), names: Vec::new(), again: false };
+            self.todo.extend(batches(run).into_iter().map(batch));
+        }
+        self.episodes.clear();
+    }
+
+    /// What is to be asked next; nothing when all lines so far are through, or held until others come. With the last part
+    /// of a file no others come.
+    pub fn next(&mut self, is_last: bool) -> Option<NextStep> {
+        if self.todo.is_empty()
+            && let Some(episodes) = self.look_at_held(is_last)
+        {
+            return Some(NextStep::Whether { episodes });
+        }
+        let batch = self.todo.pop_front()?;
+        let (lines, mut names) = (batch.lines.clone(), batch.names.clone());
+        let step = match batch.room {
+            None => NextStep::Episodes { lines, refused: self.refused.iter().cloned().collect() },
+            Some(room) => {
+                let refused = self.refused.iter().map(|id| MemoryRef::new(Layer::Hippocampus, id.clone()));
+                names.extend(refused.map(|record| Named { record, here: None }));
+                NextStep::Records { room, wish: ImportRecords { lines, names } }
+            }
+        };
+        self.out = Some(batch);
+        Some(step)
+    }
+
+    /// The number of the first line that a room was given and hasn't answered.
+    pub fn at_line(&self) -> Option<u64> {
+        self.out.as_ref().and_then(|batch| batch.lines.first()).map(|(number, _)| *number)
+    }
+
+    pub fn took_episodes(&mut self, done: EpisodesImported) {
+        self.out = None;
+        self.carried.kept += done.kept;
+        self.carried.merged += done.merged;
+        self.carried.known += done.known;
+        self.carried.unremarkable += done.unremarkable;
+        self.carried.bad.extend(done.bad);
+        self.refused.extend(done.refused);
+    }
+
+    pub fn took_records(&mut self, done: RecordsImported) {
+        let Some(batch) = self.out.take() else { return };
+        self.carried.kept += done.kept;
+        self.carried.known += done.merged;
+        self.carried.bad.extend(done.bad);
+        self.names.extend(done.names.into_iter().map(|named| (named.record, named.here)));
+        let Some(room) = batch.room else { return };
+        let mut lines: BTreeMap<u64, String> = batch.lines.into_iter().collect();
+        for wanting in done.wanting {
+            let Some(line) = lines.remove(&wanting.line) else { continue };
+            let reason = match (batch.again, self.held_bytes + line.len() > MOST_HELD) {
+                (true, _) => "it names what it didn't name before",
+                (_, true) => "too many lines wait for what comes behind them; put what they name before them",
+                (false, false) => {
+                    self.held_bytes += line.len();
+                    let (number, wants) = (wanting.line, wanting.records);
+                    self.held.push(Held { room, number, line, wants, lacks_episodes: false });
+                    continue;
+                }
+            };
+            self.carried.bad.push((wanting.line, reason.to_owned()));
+        }
+    }
+
+    /// Of the episodes that were asked for last.
+    pub fn are_missing(&mut self, missing: &[String]) {
+        for id in mem::take(&mut self.asked) {
+            let is_here = !missing.contains(&id);
+            self.episodes.insert(id, is_here);
+        }
+    }
+
+    /// Has lines come again that can be taken now; gives episodes of which it has to be known first whether they are here.
+    fn look_at_held(&mut self, is_last: bool) -> Option<Vec<String>> {
+        let is_named = |record: &MemoryRef| record.layer == Layer::Hippocampus || self.names.contains_key(record);
+        let is_ready = |held: &Held| is_last || (!held.lacks_episodes && held.wants.iter().all(is_named));
+        let ready: Vec<bool> = self.held.iter().map(is_ready).collect();
+        let open: BTreeSet<&String> = (self.held.iter().zip(&ready).filter(|(_, ready)| **ready))
+            .flat_map(|(held, _)| held.episodes())
+            .filter(|id| !self.refused.contains(*id) && !self.episodes.contains_key(*id))
+            .collect();
+        if !open.is_empty() {
+            self.asked = open.into_iter().take(ASKED).cloned().collect();
+            return Some(self.asked.clone());
+        }
+        let (mut held, mut again): (Vec<Held>, BTreeMap<RegionName, Vec<Held>>) = (Vec::new(), BTreeMap::new());
+        for (mut line, ready) in mem::take(&mut self.held).into_iter().zip(ready) {
+            let lacks = |id: &String| !self.refused.contains(id) && self.episodes.get(id) == Some(&false);
+            line.lacks_episodes = line.lacks_episodes || (ready && line.episodes().any(lacks));
+            if ready && (is_last || !line.lacks_episodes) {
+                self.held_bytes -= line.line.len();
+                again.entry(line.room).or_default().push(line);
+            } else {
+                held.push(line);
+            }
+        }
+        self.held = held;
+        for (room, lines) in again {
+            for part in lines.chunks(BATCH) {
+                let wanted: BTreeSet<&MemoryRef> = part.iter().flat_map(|held| &held.wants).collect();
+                let names = wanted.into_iter().map(|record| self.named(record)).collect();
+                let lines = part.iter().map(|held| (held.number, held.line.clone())).collect();
+                self.todo.push_back(Batch { room: Some(room), lines, names, again: true });
+            }
+        }
+        None
+    }
+
+    fn named(&self, record: &MemoryRef) -> Named {
+        let here = match record.layer {
+            Layer::Hippocampus => {
+                let is_here = !self.refused.contains(&record.id) && self.episodes.get(&record.id) == Some(&true);
+                is_here.then(|| record.id.clone())
+            }
+            _ => self.names.get(record).cloned().flatten(),
+        };
+        Named { record: record.clone(), here }
+    }
+
+    /// What became of lines since it was asked last; those that are held aren't counted yet.
+    pub fn carried(&mut self) -> Carried {
+        let mut carried = mem::take(&mut self.carried);
+        carried.bad.sort();
+        carried
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use maxim_bus::signals::layers::Wanting;
+
+    const ATL: RegionName = "anterior_temporal_lobe";
+    const GRAPH: RegionName = "cross_layer_graph";
+
+    fn line(layer: &str, key: &str) -> String {
+        format!(r#"{{"layer":"{layer}","part":"p","key":"{key}","record":1}}"#)
+    }
+
+    fn numbered(lines: &[String]) -> Lines {
+        (1..).zip(lines.iter().cloned()).collect()
+    }
+
+    fn concept(n: u32) -> MemoryRef {
+        MemoryRef::new(Layer::Atl, format!("concept-{n}"))
+    }
+
+    fn wants(line: u64, records: &[MemoryRef]) -> RecordsImported {
+        let wanting = vec![Wanting { line, records: records.to_vec() }];
+        RecordsImported { wanting, ..RecordsImported::default() }
+    }
+
+    #[test]
+    fn a_room_gets_few_lines_and_few_bytes_at_once() {
+        let lines = |lengths: &[usize]| -> Lines { (1..).zip(lengths.iter().map(|n| "x".repeat(*n))).collect() };
+        let sizes = |lengths: &[usize]| batches(&lines(lengths)).iter().map(|batch| batch.len()).collect::<Vec<_>>();
+        assert_eq!(sizes(&[9; 150]), [64, 64, 22]);
+        assert_eq!(sizes(&[8 * 1024; 9]), [4, 4, 1]);
+        assert_eq!(sizes(&[10, BATCH_BYTES * 3, 10, 10]), [1, 1, 2]);
+    }
+
+    #[test]
+    fn a_line_waits_for_what_it_names_over_the_parts_of_a_file() {
+        let mut carrying = Carrying::default();
+        let episode = MemoryRef::new(Layer::Hippocampus, "e1");
+        carrying.push(&numbered(&[line(GRAPH, "atl/concept-0")]), &[ATL, GRAPH]);
+        assert!(matches!(carrying.next(false), Some(NextStep::Records { room: GRAPH, .. })));
+        carrying.took_records(wants(1, &[concept(0), episode.clone()]));
+        assert_eq!(carrying.next(false), None, "the concept may come yet");
+        assert_eq!(carrying.carried(), Carried::default());
+
+        carrying.push(&[(2, line(ATL, "concept-0"))], &[ATL, GRAPH]);
+        assert!(matches!(carrying.next(false), Some(NextStep::Records { room: ATL, .. })));
+        let names = vec![Named { record: concept(0), here: Some("concept-9".into()) }];
+        carrying.took_records(RecordsImported { kept: 1, names, ..RecordsImported::default() });
+        assert_eq!(carrying.next(false), Some(NextStep::Whether { episodes: vec!["e1".into()] }));
+        carrying.are_missing(&["e1".into()]);
+        assert_eq!(carrying.next(false), None, "the episode may come yet");
+
+        carrying.push(&[(3, r#"{"text": "hello"}"#.into())], &[ATL, GRAPH]);
+        assert!(matches!(carrying.next(true), Some(NextStep::Episodes { .. })));
+        carrying.took_episodes(EpisodesImported { kept: 1, ..EpisodesImported::default() });
+        assert_eq!(carrying.next(true), Some(NextStep::Whether { episodes: vec!["e1".into()] }));
+        carrying.are_missing(&[]);
+        let Some(NextStep::Records { room: GRAPH, wish }) = carrying.next(true) else { panic!("it comes again") };
+        assert_eq!(wish.lines[0].0, 1);
+        let here = |named: &Named| named.here.clone().expect("here");
+        assert_eq!(wish.names.iter().map(here).collect::<Vec<_>>(), ["e1", "concept-9"]);
+        carrying.took_records(RecordsImported { kept: 1, ..RecordsImported::default() });
+        assert_eq!(carrying.next(true), None);
+        assert_eq!(carrying.carried(), Carried { kept: 3, ..Carried::default() });
+    }
+
+    #[test]
+    fn what_never_comes_and_what_was_refused_has_no_name_here() {
+        let mut carrying = Carrying::default();
+        let episode = MemoryRef::new(Layer::Hippocampus, "e1");
+        carrying.push(&numbered(&[r#"{"text": "x"}"#.into(), line(GRAPH, "hippocampus/e1")]), &[ATL, GRAPH]);
+        assert!(matches!(carrying.next(true), Some(NextStep::Episodes { .. })));
+        carrying.took_episodes(EpisodesImported { refused: vec!["e1".into()], ..EpisodesImported::default() });
+        let Some(NextStep::Records { wish, .. }) = carrying.next(true) else { panic!("the graph is asked") };
+        assert_eq!(wish.names, [Named { record: episode.clone(), here: None }]);
+        carrying.took_records(wants(2, &[episode, concept(4)]));
+        let Some(NextStep::Records { wish, .. }) = carrying.next(true) else { panic!("it comes again") };
+        assert!(wish.names.iter().all(|named| named.here.is_none()) && wish.names.len() >= 2, "{:?}", wish.names);
+        carrying.took_records(RecordsImported { bad: vec![(2, "gone".into())], ..RecordsImported::default() });
+        assert_eq!(carrying.next(true), None);
+        assert_eq!(carrying.carried().bad, [(2, "gone".to_owned())]);
+        carrying.push(&[(9, line("nowhere", "x"))], &[ATL, GRAPH]);
+        assert!(carrying.next(true).is_none() && carrying.carried().bad[0].1.contains("nowhere"));
+    }
+}
