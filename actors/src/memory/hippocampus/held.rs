@@ -5,6 +5,7 @@
 //! parameters and its result in the segments of the text index alone, where they are stems. In the place that it came to
 //! they stand in a record of their own until its words are in a segment there.
 
+use std::borrow::Cow;
 use std::collections::BTreeSet;
 
 use maxim_bus::signals::similarity::Situation;
@@ -96,24 +97,24 @@ fn spoken_by<'a>(text: &'a str, people: &[String]) -> &'a str {
 }
 
 /// An episode by what it is indexed by: its own fields, or what is held beside a small record.
-pub(super) struct Indexed {
-    pub episode: EpisodicMemory,
+pub(super) struct Indexed<'a> {
+    pub episode: Cow<'a, EpisodicMemory>,
     more: String,
-    stems: Vec<String>,
+    stems: &'a [String],
 }
 
-impl Indexed {
-    pub fn of(record: &EpisodicMemory, held: Option<&Held>) -> Self {
+impl<'a> Indexed<'a> {
+    pub fn of(record: &'a EpisodicMemory, held: Option<&'a Held>) -> Self {
         match held {
             Some(held) => {
                 let episode = held.whole(record);
-                Self { more: held.further_words(&episode), stems: held.stems.clone(), episode }
+                Self { more: held.further_words(&episode), stems: &held.stems, episode: Cow::Owned(episode) }
             }
-            None => Self { more: record.further_words(), stems: Vec::new(), episode: record.clone() },
+            None => Self { more: record.further_words(), stems: &[], episode: Cow::Borrowed(record) },
         }
     }
 
     pub fn fields(&self, day: i32) -> Fields<'_> {
-        Fields { stems: &self.stems, ..self.episode.fields(&self.more, day) }
+        Fields { stems: self.stems, ..self.episode.fields(&self.more, day) }
     }
 }
