@@ -15,6 +15,7 @@ use maxim_bus::signals::promotion::{Promote, PromotionVerdict};
 use serde_json::{Value as Json, json};
 
 use crate::common::{Bench, core_tools};
+use crate::model::{Model, acts};
 
 fn promote(bench: &mut Bench) -> Vec<(String, PromotionVerdict)> {
     let ended = bench.ask(SemanticPromoter::NAME, Promote { by: "test".into() });
@@ -303,4 +304,43 @@ fn what_a_tool_works_with_becomes_a_relation_at_the_third_success() {
     assert_eq!(works_with(&mut bench), ["txt file"]);
     bench.crash();
     assert_eq!(works_with(&mut bench), ["txt file"]);
+}
+
+#[test]
+fn what_a_tool_works_with_is_answered_and_before_a_model_which_acts_by_it() {
+    let practise = |bench: &mut Bench, times: usize| {
+        (0..times).for_each(|n| drop(bench.say(&format!("create a file n{n}.txt with the text hello"))));
+    };
+    let answered = |times: usize, cut: bool| {
+        let mut bench = Bench::new();
+        assert!(!cut || bench.agent.cut("cerebellum"));
+        practise(&mut bench, times);
+        bench.say("what do you know about txt files?").reply.unwrap_or_default()
+    };
+    let reply = answered(3, false);
+    assert!(reply.contains("write_file executes with txt file"), "{reply}");
+    for (times, cut) in [(2, false), (3, true)] {
+        let reply = answered(times, cut);
+        assert!(!reply.contains("executes with"), "{times} times, cut {cut}: {reply}");
+    }
+    fn minds_what_works(prompt: &str) -> String {
+        match prompt {
+            done if done.contains("What you did in this turn already") => acts("respond", &json!({"message": "Done."})),
+            known if known.contains("EXECUTES_WITH txt file") => {
+                acts("write_file", &json!({"path": "list.txt", "content": "milk"}))
+            }
+            _ => acts("respond", &json!({"message": "I don't know how."})),
+        }
+    }
+    let acted = |knowledge_max: u32| {
+        let model = Model::minded(minds_what_works);
+        let mut bench = model.bench(|settings| settings.memory.knowledge_max = knowledge_max);
+        practise(&mut bench, 3);
+        bench.say("hm, it would be good if some txt file told me what to buy, wouldn't it?");
+        (bench.file("list.txt").exists(), model.last())
+    };
+    let (has_acted, prompt) = acted(8);
+    assert!(has_acted, "{prompt}");
+    let (has_acted, prompt) = acted(0);
+    assert!(!has_acted, "{prompt}");
 }

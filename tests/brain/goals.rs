@@ -1,9 +1,13 @@
 //! Goals on the whole agent: pursued one at a time, laid aside for what is urgent, and taken up again where they stood.
 
+use std::collections::BTreeMap;
 use std::time::Duration;
 
+use maxim::config::Settings;
 use maxim_actors::effectors::channels::Said;
+use maxim_actors::store::StateStore;
 use maxim_bus::Trust;
+use maxim_bus::signals::body::MovementSensed;
 use maxim_bus::signals::goal::{Goal, GoalOrigin, GoalState, GoalWish, SurveyGoals};
 use maxim_bus::signals::lifecycle::PreemptionRequested;
 use maxim_bus::signals::percept::PainKind;
@@ -12,7 +16,7 @@ use maxim_bus::units::Intensity;
 use serde_json::json;
 use tokio::sync::mpsc::UnboundedReceiver;
 
-use crate::common::Bench;
+use crate::common::{Bench, core_tools};
 use crate::model::{Act, Model, acts};
 
 /// Of several steps: the one that is out when something comes in between is ended, the others wait.
@@ -264,6 +268,50 @@ fn pain_that_a_sense_reports_interrupts_and_is_told() {
     let words = said(&mut listener);
     assert!(words.iter().any(|said| said.contains("hurts")), "{words:?}");
     assert!(words.iter().any(|said| said.contains("Shall I go on with it?")), "{words:?}");
+}
+
+/// Whether the work is laid aside, and what is said, when the head turns a tenth of the way while it is done, after so many
+/// turns that went the whole way. `felt_from`: how far off a movement is felt, in standard deviations.
+fn turned_otherwise(practised: usize, felt_from: f64) -> (bool, Vec<String>) {
+    let mut settings = Settings::default();
+    settings.cerebellum.felt_from = felt_from;
+    let mut bench = Bench::with("maxim", StateStore::in_memory(), core_tools, settings);
+    let turn = |bench: &Bench, by: f64| {
+        bench.agent.outside.door.sense(MovementSensed {
+            action: None,
+            body_part: "head".into(),
+            movement: "turn".into(),
+            params: json!({ "degrees": 10 }),
+            before: BTreeMap::from([("yaw".into(), 0.0)]),
+            after: BTreeMap::from([("yaw".into(), by)]),
+            travelled: None,
+        });
+    };
+    for _ in 0..practised {
+        turn(&bench, 10.0);
+        bench.agent.settle();
+    }
+    let mut listener = bench.agent.outside.http.listen();
+    // What is felt goes by the room that learns, so that some steps are done before it hurts.
+    let files: Vec<String> = (0..8).map(|n| format!("create a file a{n}.txt with the text x")).collect();
+    give(&bench, &files.join(", then "));
+    until(&mut bench, "a0.txt");
+    turn(&bench, 1.0);
+    bench.pass(Duration::from_secs(60));
+    (!bench.file("a7.txt").exists(), said(&mut listener))
+}
+
+#[test]
+fn a_movement_that_goes_otherwise_than_practised_interrupts_and_is_told() {
+    let (laid_aside, words) = turned_otherwise(6, 3.0);
+    assert!(laid_aside, "{words:?}");
+    assert!(words.iter().any(|said| said.contains("hurts (movement error)")), "{words:?}");
+    assert!(words.iter().any(|said| said.contains("Shall I go on with it?")), "{words:?}");
+    for (practised, felt_from) in [(6, 100.0), (0, 3.0)] {
+        let (laid_aside, words) = turned_otherwise(practised, felt_from);
+        assert!(!laid_aside, "practised {practised} times, felt from {felt_from}: {words:?}");
+        assert!(!words.iter().any(|said| said.contains("hurts")), "{words:?}");
+    }
 }
 
 #[test]

@@ -16,6 +16,7 @@ use maxim_bus::units::Confidence;
 use serde_json::{Value, json};
 
 use crate::common::{Bench, core_tools, speech};
+use crate::model::{Model, acts};
 
 #[test]
 fn one_percept_is_one_episode_with_its_action_and_outcome() {
@@ -151,6 +152,39 @@ fn what_surprised_in_a_moment_that_is_kept_late_has_its_causes() {
     };
     let causes: Vec<usize> = page.lines.iter().map(causes_of).collect();
     assert_eq!(causes[causes.len() - 4..], [0, 1, 2, 3], "each failure surprised, and the same was tried before it");
+}
+
+/// What a model says of flour, after a stove hurt in the sitting in which flour was noted. Nothing but causes joins the two:
+/// words don't reach along a sitting, and there are no associations.
+fn reminded(causes: u32) -> String {
+    fn minds_what_came_of_it(prompt: &str) -> String {
+        let is_memory = |line: &&str| line.starts_with("- 2026-01-05T") && line.contains("touch the stove");
+        let words = if prompt.lines().any(|line| is_memory(&line)) { "Mind the stove." } else { "Nothing." };
+        acts("respond", &json!({ "message": words }))
+    }
+    let model = Model::minded(minds_what_came_of_it);
+    let mut bench = model.bench_with(crate::stove::with_stove, |settings| {
+        let recall = &mut settings.recall;
+        (recall.neighbour_steps, recall.related_words) = (0, 0);
+        (recall.sitting, recall.meaning, recall.meaning_near) = (0.0, 0.0, 0.0);
+        (settings.hippocampus.associations_max, settings.hippocampus.causes_max) = (0, causes);
+    });
+    assert_eq!(bench.say("create a file flour.txt with the text two bags").actions[0].status, "done");
+    assert_eq!(bench.say("touch the stove").actions[0].status, "failed");
+    // What is still on its mind, and what was just talked about, goes.
+    bench.pass(Duration::from_secs(3 * 86_400));
+    let found = bench.inquire("memory_recall", json!({ "query": "flour", "expand": true, "limit": 5 }));
+    let results = found["results"].as_array().cloned().unwrap_or_default();
+    let came_of_it = results.iter().any(|one| one["tool"] == "touch_stove" && one["via"] == "association");
+    assert_eq!(came_of_it, causes > 0, "{found}");
+    let ended = bench.say("hm, is there anything at all that one should think of with flour?");
+    ended.reply.unwrap_or_else(|| panic!("{}", model.last()))
+}
+
+#[test]
+fn what_came_of_something_comes_to_mind_with_it_over_its_causes() {
+    assert_eq!(reminded(3), "Mind the stove.");
+    assert_eq!(reminded(0), "Nothing.");
 }
 
 #[test]

@@ -82,6 +82,8 @@ fn what_rises_together_becomes_a_trend_that_is_known() {
     bench.crash();
     let trends = related(&mut bench, "TRENDS_WITH");
     assert!(trends.contains("ben"), "{trends}");
+    let reply = bench.say("what do you know about person:http/anna:reply?").reply.unwrap_or_default();
+    assert!(reply.contains("the reply of http/anna and the reply of http/ben rise and fall together"), "{reply}");
 }
 
 #[test]

@@ -47,17 +47,19 @@ fn what_the_clocks_expect_is_before_the_model_which_acts_by_it() {
     assert!(!planned(without_clocks));
 }
 
+/// A model that looks at the clock when the time is a surprise.
+fn minds_the_clock(prompt: &str) -> String {
+    match prompt {
+        done if done.contains("What you did in this turn already") => acts("respond", &json!({"message": "Done."})),
+        odd if odd.contains("The time is another than expected since the last moment") => {
+            acts("write_file", &json!({"path": "clock.txt", "content": "look at the clock"}))
+        }
+        _ => acts("respond", &json!({"message": "Good morning."})),
+    }
+}
+
 #[test]
 fn a_time_that_jumped_is_before_the_model_which_acts_by_it() {
-    fn minds_the_clock(prompt: &str) -> String {
-        match prompt {
-            done if done.contains("What you did in this turn already") => acts("respond", &json!({"message": "Done."})),
-            odd if odd.contains("The time is another than expected since the last moment") => {
-                acts("write_file", &json!({"path": "clock.txt", "content": "look at the clock"}))
-            }
-            _ => acts("respond", &json!({"message": "Good morning."})),
-        }
-    }
     let wondered = |zone: &str| {
         let model = Model::minded(minds_the_clock);
         let mut bench = model.bench(|_| {});
@@ -75,6 +77,34 @@ fn a_time_that_jumped_is_before_the_model_which_acts_by_it() {
     };
     assert!(!wondered("UTC"));
     assert!(wondered("Pacific/Auckland"), "half a day away");
+}
+
+/// Whether a model that hears of it looks at the clock after a fortnight in which nothing happened, and three busy mornings
+/// before it.
+fn wondered_after_silence(configure: fn(&mut Settings)) -> bool {
+    let model = Model::minded(minds_the_clock);
+    let mut bench = model.bench(configure);
+    for day in 0..3 {
+        for n in 0..30 {
+            bench.say(&format!("remember that box {n} of day {day} is empty"));
+            bench.pass(Duration::from_secs(60));
+        }
+        bench.pass(DAY - Duration::from_secs(30 * 60));
+    }
+    bench.pass(14 * DAY);
+    let ended = bench.say("hm, is there anything odd about the hour that I should hear of?");
+    assert!(ended.reply.is_some(), "{ended:?}");
+    bench.file("clock.txt").exists()
+}
+
+#[test]
+fn how_the_clocks_learned_to_hang_together_decides_what_time_is_foreseen() {
+    assert!(wondered_after_silence(|settings| settings.suprachiasmatic_nucleus.coupling = 0.1), "they drag each other");
+    let unlearned = |settings: &mut Settings| {
+        let clocks = &mut settings.suprachiasmatic_nucleus;
+        (clocks.coupling, clocks.hebb_rate) = (0.1, 0.0);
+    };
+    assert!(!wondered_after_silence(unlearned), "what has learned nothing drags nothing");
 }
 
 #[test]

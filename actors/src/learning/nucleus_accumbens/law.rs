@@ -74,17 +74,7 @@ impl Reinforcement {
     }
 }
 
-/// V after one more trial.
-pub fn learn(value: f64, lambda: f64, alpha: f64) -> f64 {
-    value + alpha * (lambda - value)
-}
-
-/// λ′ − Σ v of the cues that are present, before they learn.
-pub fn shared_error(strengths: &[f64], target: f64) -> f64 {
-    target - strengths.iter().sum::<f64>()
-}
-
-/// Every present cue moves by its own rate times the shared error. Returns that error.
+/// Every present cue, a strength and its rate, moves by its rate times the shared error λ′ − Σ v. Returns that error.
 pub fn learn_together(cues: &mut [(f64, f64)], target: f64) -> f64 {
     let error = target - cues.iter().map(|(strength, _)| strength).sum::<f64>();
     for (strength, alpha) in cues {
@@ -120,7 +110,12 @@ impl PredictionLaw {
 
 #[cfg(test)]
 mod tests {
+    use super::Reinforcement::{Bad, Good, Neutral};
     use super::*;
+    use crate::learning::nucleus_accumbens::cues::Present;
+    use crate::learning::nucleus_accumbens::event::{EventKind, OutcomeKind};
+    use crate::learning::nucleus_accumbens::model::{LinkTable, Observation, Update};
+    use maxim_bus::Provenance;
 
     fn law() -> PredictionLaw {
         PredictionLaw::default()
@@ -130,19 +125,51 @@ mod tests {
         assert!((found - expected).abs() <= tolerance, "{found} instead of {expected}");
     }
 
-    fn after(mut value: f64, lambda: f64, alpha: f64, trials: usize) -> f64 {
-        for _ in 0..trials {
-            value = learn(value, lambda, alpha);
-        }
-        value
+    /// One kind of event in a table of links, which is what the room learns with.
+    struct Pressed {
+        table: LinkTable,
+        event: EventKind,
     }
 
-    /// One trial with the cues of these indexes present.
-    fn trial(strengths: &mut [f64], present: &[usize], alpha: f64, target: f64) {
-        let mut cues: Vec<(f64, f64)> = present.iter().map(|i| (strengths[*i], alpha)).collect();
-        learn_together(&mut cues, target);
-        for (i, (strength, _)) in present.iter().zip(cues) {
-            strengths[*i] = strength;
+    impl Pressed {
+        /// At V = 0.5, as everything begins.
+        fn new(alpha: f64) -> Self {
+            Self { table: LinkTable::new(alpha), event: EventKind::of("press", &serde_json::Map::new()) }
+        }
+
+        /// At V = 0, as the cases of acquisition begin.
+        fn at_zero(alpha: f64) -> Self {
+            let mut pressed = Self::new(alpha);
+            pressed.table.restore_cue(pressed.event.key(), -1.0);
+            pressed
+        }
+
+        fn observe(&mut self, outcome: Reinforcement, cues: &[&str], around: &[Present]) -> Update {
+            self.table.observe(&Observation {
+                event: &self.event,
+                context: &[],
+                outcome: &OutcomeKind::new("outcome", outcome),
+                cues,
+                around,
+                delay: None,
+                episode: None,
+                provenance: Provenance::default(),
+                at: Timestamp::UNIX_EPOCH,
+                reward: None,
+            })
+        }
+
+        /// V after so many trials of the event alone.
+        fn after(&mut self, outcome: Reinforcement, trials: usize) -> f64 {
+            (0..trials).map(|_| self.observe(outcome, &[], &[]).value.get()).last().expect("a trial")
+        }
+
+        fn trials(&mut self, count: usize, cues: &[&str], outcome: Reinforcement) {
+            (0..count).for_each(|_| drop(self.observe(outcome, cues, &[])));
+        }
+
+        fn cue(&self, name: &str) -> f64 {
+            self.table.cue(name).unwrap_or(0.0)
         }
     }
 
@@ -155,86 +182,88 @@ mod tests {
             (0.3, [0.3, 0.83193, 0.9717524751, 0.9992020773370239, 0.9999999820153496]),
         ];
         for (alpha, expected) in cases {
+            let mut pressed = Pressed::at_zero(alpha);
+            let curve: Vec<f64> = (0..60).map(|_| pressed.after(Good, 1)).collect();
             for (n, value) in trials.into_iter().zip(expected) {
-                near(after(0.0, 1.0, alpha, n), value, 1e-9);
-                near(1.0 - (1.0 - alpha).powi(n as i32), value, 1e-9);
+                near(curve[n - 1], value, 1e-9);
+                near(curve[n - 1], 1.0 - (1.0 - alpha).powi(n as i32), 1e-9);
             }
-            let curve: Vec<f64> = (0..60).map(|n| after(0.0, 1.0, alpha, n)).collect();
             assert!(curve.windows(2).all(|w| w[0] < w[1] && w[1] <= 1.0), "rises and never overshoots");
         }
     }
 
     #[test]
     fn half_life_and_extinction_agree_with_theory() {
-        near(0.5f64.ln() / 0.9f64.ln(), 6.578813478960585, 1e-9);
-        near(0.05f64.ln() / 0.9f64.ln(), 28.43315880574342, 1e-9);
-        assert!(after(0.0, 1.0, 0.1, 6) < 0.5 && after(0.0, 1.0, 0.1, 7) > 0.5);
-        assert!(after(0.0, 1.0, 0.1, 28) < 0.95 && after(0.0, 1.0, 0.1, 29) > 0.95);
-        let learned = after(0.0, 1.0, 0.1, 30);
-        near(learned, 0.9576088417247838, 1e-9);
-        near(after(learned, 0.0, 0.1, 30), 0.0405941479753018, 1e-9);
+        // What one trial leaves of the error says how many halve it, and how many leave a twentieth.
+        let left = 1.0 - Pressed::at_zero(0.1).after(Good, 1);
+        near(0.5f64.ln() / left.ln(), 6.578813478960585, 1e-9);
+        near(0.05f64.ln() / left.ln(), 28.43315880574342, 1e-9);
+        let curve = |trials| Pressed::at_zero(0.1).after(Good, trials);
+        assert!(curve(6) < 0.5 && curve(7) > 0.5);
+        assert!(curve(28) < 0.95 && curve(29) > 0.95);
+        let mut pressed = Pressed::at_zero(0.1);
+        near(pressed.after(Good, 30), 0.9576088417247838, 1e-9);
+        near(pressed.after(Bad, 30), 0.0405941479753018, 1e-9);
     }
 
     #[test]
     fn a_known_cue_blocks_a_new_one() {
-        let (mut blocked, mut control) = ([0.0; 2], [0.0; 2]);
-        (0..40).for_each(|_| trial(&mut blocked, &[0], 0.1, 1.0));
-        (0..40).for_each(|_| trial(&mut blocked, &[0, 1], 0.1, 1.0));
-        (0..40).for_each(|_| trial(&mut control, &[0, 1], 0.1, 1.0));
-        near(blocked[0], 0.9926085761711122, 1e-6);
-        near(blocked[1], 0.007389459112546939, 1e-6);
-        near(control[1], 0.4999335386002107, 1e-6);
-        assert!(blocked[1] / control[1] < 0.05);
+        let (mut blocked, mut control) = (Pressed::new(0.1), Pressed::new(0.1));
+        blocked.trials(40, &["A"], Good);
+        blocked.trials(40, &["A", "B"], Good);
+        control.trials(40, &["A", "B"], Good);
+        near(blocked.cue("A"), 0.9926085761711122, 1e-6);
+        near(blocked.cue("B"), 0.007389459112546939, 1e-6);
+        near(control.cue("B"), 0.4999335386002107, 1e-6);
+        assert!(blocked.cue("B") / control.cue("B") < 0.05);
     }
 
     #[test]
     fn a_salient_cue_overshadows_a_faint_one() {
-        let mut cues = [(0.0, 0.2), (0.0, 0.05)];
-        (0..200).for_each(|_| {
-            learn_together(&mut cues, 1.0);
-        });
-        near(cues[0].0, 0.8, 1e-6);
-        near(cues[1].0, 0.2, 1e-6);
+        // What is around learns at a rate of its own, α times its salience: 0.2 and 0.2 · 0.25 = 0.05.
+        let mut pressed = Pressed::new(0.2);
+        (0..200).for_each(|_| drop(pressed.observe(Good, &["A"], &[("B".into(), 0.25)])));
+        let faint = pressed.table.record(&pressed.event.key()).expect("a record").around.get("B");
+        near(pressed.cue("A"), 0.8, 1e-6);
+        near(faint, 0.2, 1e-6);
     }
 
     #[test]
     fn what_announces_absence_becomes_an_inhibitor_and_superconditions() {
         // A alone is followed by the outcome, A with X isn't; then B is trained with X.
-        let mut strengths = [0.0; 3];
+        let mut pressed = Pressed::new(0.1);
         for _ in 0..400 {
-            trial(&mut strengths, &[0], 0.1, 1.0);
-            trial(&mut strengths, &[0, 1], 0.1, 0.0);
+            pressed.trials(1, &["A"], Good);
+            pressed.trials(1, &["A", "X"], Neutral);
         }
-        near(strengths[0], 0.9999999382845495, 1e-6);
-        near(strengths[1], -0.9999999074268242, 1e-6);
-        near(strengths[0] + strengths[1], 3.085772526389974e-08, 1e-6);
-        (0..100).for_each(|_| trial(&mut strengths, &[1, 2], 0.1, 1.0));
-        near(strengths[2], 0.9999999535097085, 1e-3);
-        near(strengths[1], 4.608288431851626e-08, 1e-3);
-        let mut control = [0.0; 2];
-        (0..100).for_each(|_| trial(&mut control, &[0, 1], 0.1, 1.0));
-        near(control[1], 0.5, 1e-3);
+        near(pressed.cue("A"), 0.9999999382845495, 1e-6);
+        near(pressed.cue("X"), -0.9999999074268242, 1e-6);
+        near(pressed.cue("A") + pressed.cue("X"), 3.085772526389974e-08, 1e-6);
+        pressed.trials(100, &["X", "B"], Good);
+        near(pressed.cue("B"), 0.9999999535097085, 1e-3);
+        near(pressed.cue("X"), 4.608288431851626e-08, 1e-3);
+        let mut control = Pressed::new(0.1);
+        control.trials(100, &["X", "B"], Good);
+        near(control.cue("B"), 0.5, 1e-3);
     }
 
     #[test]
     fn two_full_cues_together_expect_too_much_and_fall_to_half() {
-        let mut strengths = [0.0; 2];
-        (0..100).for_each(|_| trial(&mut strengths, &[0], 0.1, 1.0));
-        (0..100).for_each(|_| trial(&mut strengths, &[1], 0.1, 1.0));
-        (0..100).for_each(|_| trial(&mut strengths, &[0, 1], 0.1, 1.0));
-        near(strengths[0], 0.5000000001018464, 1e-4);
-        near(strengths[1], 0.5000000001018464, 1e-4);
+        let mut pressed = Pressed::new(0.1);
+        [&["A"][..], &["B"], &["A", "B"]].into_iter().for_each(|cues| pressed.trials(100, cues, Good));
+        near(pressed.cue("A"), 0.5000000001018464, 1e-4);
+        near(pressed.cue("B"), 0.5000000001018464, 1e-4);
     }
 
     #[test]
     fn half_reinforcement_settles_at_one_half_with_the_known_variance() {
-        let (mut state, mut value) = (0x9e37_79b9_7f4a_7c15u64, 0.5);
+        let (mut state, mut pressed) = (0x9e37_79b9_7f4a_7c15u64, Pressed::new(0.05));
         let (mut sum, mut squares) = (0.0, 0.0);
         for _ in 0..20_000 {
             state ^= state << 13;
             state ^= state >> 7;
             state ^= state << 17;
-            value = learn(value, (state >> 63) as f64, 0.05);
+            let value = pressed.after(if state >> 63 == 1 { Good } else { Bad }, 1);
             sum += value;
             squares += value * value;
         }
@@ -245,7 +274,8 @@ mod tests {
 
     #[test]
     fn the_error_falls_below_the_causal_gate_with_the_thirteenth_trial() {
-        let errors: Vec<f64> = (0..13).map(|n| 1.0 - after(0.0, 1.0, 0.1, n)).collect();
+        let mut pressed = Pressed::at_zero(0.1);
+        let errors: Vec<f64> = (0..13).map(|_| pressed.observe(Good, &[], &[]).rpe).collect();
         near(errors[11], 0.31381059609000006, 1e-9);
         near(errors[12], 0.2824295364810001, 1e-9);
         assert_eq!(errors.iter().filter(|error| **error > 0.3).count(), 12);
@@ -253,21 +283,21 @@ mod tests {
 
     #[test]
     fn bad_experience_falls_below_the_fear_gate_with_the_sixteenth_trial() {
-        let below = (1..).find(|n| after(0.5, 0.0, 0.1, *n) < 0.1);
-        assert_eq!(below, Some(16));
-        let default_rate = (1..).find(|n| after(0.5, 0.0, ALPHA, *n) < 0.25 && law().confidence(*n as u32).get() > 0.7);
-        assert_eq!(default_rate, Some(5));
+        let below = |alpha: f64, is_below: fn(&Update) -> bool| {
+            let mut pressed = Pressed::new(alpha);
+            (1..).find(|_| is_below(&pressed.observe(Bad, &[], &[])))
+        };
+        assert_eq!(below(0.1, |after| after.value.get() < 0.1), Some(16));
+        assert_eq!(below(ALPHA, |after| after.value.get() < 0.25 && after.confidence.get() > 0.7), Some(5));
     }
 
     #[test]
     fn one_cue_among_strengths_is_the_plain_law() {
-        let (mut value, mut strengths) = (0.5, [0.0]);
-        for target in [1.0, 1.0, -1.0, 0.0, 1.0] {
-            value = learn(value, (target + 1.0) / 2.0, ALPHA);
-            trial(&mut strengths, &[0], ALPHA, target);
-            near(value_of(strengths[0]).get(), value, 1e-12);
+        let (mut value, mut pressed) = (0.5, Pressed::new(ALPHA));
+        for outcome in [Good, Good, Bad, Neutral, Good] {
+            value += ALPHA * (outcome.lambda() - value);
+            near(pressed.observe(outcome, &["A"], &[]).value.get(), value, 1e-12);
         }
-        near(shared_error(&[0.25, 0.5], 1.0), 0.25, 1e-12);
     }
 
     #[test]

@@ -94,12 +94,13 @@ impl Oscillators {
         let step = hours / steps;
         let mut scratch = Scratch::new(self.rates.len());
         for _ in 0..steps as u64 {
-            self.step(step, &mut scratch);
+            self.step(step, &mut scratch, Self::field);
         }
         self.phases.iter_mut().for_each(|phase| *phase = phase.rem_euclid(TAU));
     }
 
-    fn step(&mut self, h: f64, scratch: &mut Scratch) {
+    /// One step of h hours under the field that `field` leaves in the scratch.
+    fn step(&mut self, h: f64, scratch: &mut Scratch, field: impl Fn(&Self, &mut Scratch)) {
         let weights_of_slopes = [1.0, 2.0, 2.0, 1.0];
         let reach = [0.0, h / 2.0, h / 2.0, h];
         scratch.sum.fill(0.0);
@@ -110,20 +111,28 @@ impl Oscillators {
                 scratch.sin[i] = sin;
                 scratch.cos[i] = cos;
             }
+            field(self, scratch);
             self.slopes(scratch);
             scratch.sum.iter_mut().zip(&scratch.slope).for_each(|(sum, slope)| *sum += share * slope);
         }
         self.phases.iter_mut().zip(&scratch.sum).for_each(|(phase, sum)| *phase += h / 6.0 * sum);
     }
 
-    /// sin(θj − θi) = sin θj cos θi − cos θj sin θi: two sums a row instead of a sine a pair.
-    fn slopes(&self, scratch: &mut Scratch) {
+    /// Σj W[i][j] sin θj and Σj W[i][j] cos θj of each i.
+    fn field(&self, scratch: &mut Scratch) {
         let n = self.rates.len();
-        let pull = self.coupling / n as f64;
-        for i in 0..n {
+        for (i, field) in scratch.field.iter_mut().enumerate() {
             let row = &self.weights[i * n..(i + 1) * n];
             let sum = |of: &[f64]| row.iter().zip(of).map(|(w, x)| w * x).sum::<f64>();
-            let turn = sum(&scratch.sin) * scratch.cos[i] - sum(&scratch.cos) * scratch.sin[i];
+            *field = (sum(&scratch.sin), sum(&scratch.cos));
+        }
+    }
+
+    /// sin(θj − θi) = sin θj cos θi − cos θj sin θi: two sums a row instead of a sine a pair.
+    fn slopes(&self, scratch: &mut Scratch) {
+        let pull = self.coupling / self.rates.len() as f64;
+        for (i, (sin, cos)) in scratch.field.iter().enumerate() {
+            let turn = sin * scratch.cos[i] - cos * scratch.sin[i];
             scratch.slope[i] = self.rates[i] + pull * turn;
         }
     }
@@ -179,13 +188,15 @@ impl Oscillators {
 struct Scratch {
     sin: Vec<f64>,
     cos: Vec<f64>,
+    field: Vec<(f64, f64)>,
     slope: Vec<f64>,
     sum: Vec<f64>,
 }
 
 impl Scratch {
     fn new(n: usize) -> Self {
-        Self { sin: vec![0.0; n], cos: vec![0.0; n], slope: vec![0.0; n], sum: vec![0.0; n] }
+        let zeros = || vec![0.0; n];
+        Self { sin: zeros(), cos: zeros(), field: vec![(0.0, 0.0); n], slope: zeros(), sum: zeros() }
     }
 }
 
@@ -220,78 +231,73 @@ mod tests {
         (0..n).map(|i| (i as f64 * 2.399_963_229_728_653).rem_euclid(TAU)).collect()
     }
 
-    /// Mean r of N oscillators with these frequencies between two times, by the mean field, which all-to-all coupling is.
-    fn mean_r(rates: &[f64], coupling: f64, start: Vec<f64>, from: f64, to: f64) -> f64 {
-        let mut theta = start;
-        let n = rates.len() as f64;
-        let field = |theta: &[f64]| {
-            let (s, c) = theta.iter().fold((0.0, 0.0), |(s, c), t| (s + t.sin(), c + t.cos()));
-            ((s / n), (c / n))
-        };
-        let slopes = |theta: &[f64]| -> Vec<f64> {
-            let (s, c) = field(theta);
-            rates.iter().zip(theta).map(|(w, t)| w + coupling * (s * t.cos() - c * t.sin())).collect()
-        };
-        let (h, mut t, mut sum, mut count) = (0.05, 0.0, 0.0, 0.0);
-        while t < to {
-            let first = slopes(&theta);
-            let middle: Vec<f64> = theta.iter().zip(&first).map(|(x, k)| x + h / 2.0 * k).collect();
-            theta.iter_mut().zip(slopes(&middle)).for_each(|(x, k)| *x += h * k);
-            t += h;
-            if t >= from {
-                let (s, c) = field(&theta);
-                sum += s.hypot(c);
+    /// The field of weights that are all 1, which is the same for every oscillator: N sums instead of N². An oscillator
+    /// doesn't pull at itself, and sin 0 takes its own part of the field away.
+    fn mean_field(_: &Oscillators, scratch: &mut Scratch) {
+        let sums = (scratch.sin.iter().sum(), scratch.cos.iter().sum());
+        scratch.field.fill(sums);
+    }
+
+    /// Mean r of these oscillators, all coupled, from t = 100 to 200.
+    fn mean_r(rates: &[f64], coupling: f64, start: &[f64]) -> f64 {
+        let mut network = Oscillators::new(rates.to_vec(), coupling);
+        network.set_phases(start);
+        let mut scratch = Scratch::new(rates.len());
+        let (mut sum, mut count) = (0.0, 0.0);
+        for step in 1..=1000 {
+            network.step(0.2, &mut scratch, mean_field);
+            if step > 500 && step % 4 == 0 {
+                sum += network.coherence();
                 count += 1.0;
             }
         }
         sum / count
     }
 
+    const N: usize = 2000;
+
+    /// N frequencies that lie as these quantiles of a distribution do.
+    fn quantiles(n: usize, at: impl Fn(f64) -> f64) -> Vec<f64> {
+        (0..n).map(|i| at((i as f64 + 0.5) / n as f64)).collect()
+    }
+
     fn lorentzian(n: usize, gamma: f64) -> Vec<f64> {
-        (0..n).map(|i| gamma * (PI * ((i as f64 + 0.5) / n as f64 - 0.5)).tan()).collect()
-    }
-
-    /// Kc = 2/(π g(0)).
-    fn critical(density_at_zero: f64) -> f64 {
-        2.0 / (PI * density_at_zero)
-    }
-
-    #[test]
-    fn synchrony_sets_in_at_the_critical_coupling_of_each_distribution() {
-        near(critical(1.0 / (PI * 0.5)), 1.0, 1e-12);
-        near(critical(1.0 / (PI * 1.0)), 2.0, 1e-12);
-        near(critical(1.0 / (2.0 * PI).sqrt()), 1.5957691216057306, 1e-6);
-        near(critical(0.5), 1.2732395447351628, 1e-12);
+        quantiles(n, |p| gamma * (PI * (p - 0.5)).tan())
     }
 
     #[test]
     fn lorentzian_oscillators_reach_the_known_coherence() {
-        let rates = lorentzian(1000, 0.5);
-        assert!(mean_r(&rates, 0.5, spread(1000), 60.0, 100.0) < 0.1, "below Kc there is no synchrony");
+        // r = √(1 − Kc/K) with Kc = 2γ = 1.
+        let rates = lorentzian(N, 0.5);
+        assert!(mean_r(&rates, 0.5, &spread(N)) < 0.1, "below Kc there is no synchrony");
         let cases =
             [(1.25, 0.44721359549995787), (1.5, 0.5773502691896258), (2.0, FRAC_1_SQRT_2), (4.0, 0.8660254037844386)];
-        for (coupling, r) in cases {
-            near(f64::sqrt(1.0 - 1.0 / coupling), r, 1e-9);
-            near(mean_r(&rates, coupling, vec![0.0; 1000], 60.0, 100.0), r, 0.05);
-        }
+        cases.into_iter().for_each(|(coupling, r)| near(mean_r(&rates, coupling, &[0.0; N]), r, 0.05));
     }
 
     #[test]
     fn wider_frequencies_need_twice_the_coupling() {
-        let rates = lorentzian(1000, 1.0);
+        let rates = lorentzian(N, 1.0);
+        assert!(mean_r(&rates, 1.0, &spread(N)) < 0.1);
         let cases =
             [(2.5, 0.44721359549995787), (3.0, 0.5773502691896258), (4.0, FRAC_1_SQRT_2), (8.0, 0.8660254037844386)];
-        for (coupling, r) in cases {
-            near(mean_r(&rates, coupling, vec![0.0; 1000], 40.0, 60.0), r, 0.05);
-        }
-        assert!(mean_r(&rates, 1.0, spread(1000), 40.0, 60.0) < 0.1);
+        cases.into_iter().for_each(|(coupling, r)| near(mean_r(&rates, coupling, &[0.0; N]), r, 0.05));
+    }
+
+    #[test]
+    fn normal_frequencies_fall_in_step_from_their_own_critical_coupling_on() {
+        // Kc = 2/(π g(0)) = 1.5958; above, r solves 1 = K ∫ cos²θ g(K r sin θ) dθ.
+        let rates = quantiles(N, |p| std::f64::consts::SQRT_2 * statrs::function::erf::erf_inv(2.0 * p - 1.0));
+        assert!(mean_r(&rates, 1.4, &spread(N)) < 0.15, "still incoherent below");
+        let cases = [(1.8, 0.5628670150612194), (2.0, 0.7151739566831895), (3.0, 0.9251816861387034)];
+        cases.into_iter().for_each(|(coupling, r)| near(mean_r(&rates, coupling, &[0.0; N]), r, 0.05));
     }
 
     #[test]
     fn uniform_frequencies_jump_to_a_quarter_of_pi() {
-        let rates: Vec<f64> = (0..1000).map(|i| 2.0 * (i as f64 + 0.5) / 1000.0 - 1.0).collect();
-        assert!(mean_r(&rates, 1.2, spread(1000), 60.0, 100.0) < 0.3, "still incoherent just below");
-        let above = mean_r(&rates, 1.2732395447351628 * 1.01, vec![0.0; 1000], 60.0, 100.0);
+        let rates = quantiles(N, |p| 2.0 * p - 1.0);
+        assert!(mean_r(&rates, 1.2, &spread(N)) < 0.3, "still incoherent just below");
+        let above = mean_r(&rates, 1.2732395447351628 * 1.01, &[0.0; N]);
         assert!(above > FRAC_PI_4 - 0.05, "{above}");
     }
 
@@ -299,13 +305,17 @@ mod tests {
     fn the_network_moves_as_the_mean_field_does() {
         let rates = lorentzian(100, 0.5);
         let mut network = Oscillators::fully_coupled(rates.clone(), 2.0);
+        let mut field = Oscillators::new(rates, 2.0);
         network.set_phases(&spread(100));
-        let mut sum = 0.0;
-        for step in 0..1200 {
-            network.advance(0.05);
-            sum += if step >= 800 { network.coherence() / 400.0 } else { 0.0 };
+        field.set_phases(&spread(100));
+        let mut scratch = Scratch::new(100);
+        for _ in 0..200 {
+            network.advance(0.2);
+            field.step(0.2, &mut scratch, mean_field);
         }
-        near(sum, mean_r(&rates, 2.0, spread(100), 40.0, 60.0), 0.02);
+        let apart = network.phases.iter().zip(&field.phases).map(|(a, b)| (1.0 - (a - b).cos()).abs());
+        assert!(apart.fold(0.0, f64::max) < 1e-9, "{:?} {:?}", network.phases, field.phases);
+        assert!(network.coherence() > 0.5, "they have met: {}", network.coherence());
     }
 
     #[test]
