@@ -8,6 +8,7 @@ use maxim_actors::effectors::channels::Submission;
 use maxim_actors::effectors::door::Door;
 use maxim_bus::mode::Mode;
 use maxim_bus::signals::approval::code_of;
+use maxim_bus::signals::associations::FollowAssociations;
 use maxim_bus::signals::body::MovementSensed;
 use maxim_bus::signals::concepts::{
     ForgetRecord, IngestDocument, Layer, MemoryRef, PinRecord, ProposeRelationType, SourcesRemoved,
@@ -248,6 +249,8 @@ fn know(live: &Live) -> Vec<Option<Outcome>> {
     let proposal = ProposeRelationType { name: "MOORED_AT".into(), symmetric: false, inverse: None, by: "anna".into() };
     let proposed = live.try_at_door(door.ask(lobe, proposal));
     outcomes.push(proposed.map(|done| words(format!("{:?}", done.map(|done| done.accepted).ok()))));
+    let followed = live.try_at_door(door.ask("hippocampus", FollowAssociations { ids: vec!["tide".into()] }));
+    outcomes.push(followed.map(|done| words(format!("{}", done.is_ok()))));
     outcomes.extend(carry(live));
     for (room, id) in [(lobe, "concept-0"), ("angular_gyrus", "tide"), ("hippocampus", "tide")] {
         let pinned = live.try_at_door(door.ask(room, PinRecord { id: id.into(), pinned: true }));
