@@ -174,14 +174,14 @@ fn a_thought_is_answered_with_what_is_generally_known_and_usual_now_and_with_wha
         bench.pass(Duration::from_secs(60));
     }
     bench.pass(Duration::from_secs(3_600));
-    bench.say("create a file later.txt with the text hello");
     let cases = [
-        ("what would the plumber say about the files?", ["almost always works", "experiences so far, mostly "]),
         ("what would the plumber say to this mess?", ["black tea", "put behind the door"]),
+        ("what would the plumber say about the files?", ["almost always works", "experiences so far, mostly "]),
     ];
     for (said, answers) in cases {
         bench.say(said);
         let prompt = model.last();
+        bench.say("create a file later.txt with the text hello");
         let answered = framed(&prompt, "what your memory answered");
         for words in answers {
             assert!(answered.contains(words), "{words:?} is missing in {answered}");
