@@ -18,7 +18,7 @@ use maxim_actors::learning::nucleus_accumbens::links::list;
 use maxim_actors::learning::nucleus_accumbens::model::{LinkTable, Observation};
 use maxim_actors::memory::entorhinal_cortex::model::{Cue, Item};
 use maxim_actors::memory::entorhinal_cortex::situation_index::SituationIndex;
-use maxim_actors::memory::hippocampus::key_index::{Filter, KeyIndex};
+use maxim_actors::memory::hippocampus::key_index::KeyIndex;
 use maxim_actors::memory::hippocampus::law::{LinkLaw, sitting_after};
 use maxim_actors::memory::hippocampus::model::{Action, EpisodicMemory, Outcome, Provenance};
 use maxim_actors::memory::hippocampus::spreading::Spreading;
@@ -26,7 +26,7 @@ use maxim_actors::memory::hippocampus::text_index::{Query, TextIndex, merge};
 use maxim_actors::memory::suprachiasmatic_nucleus::index::BinIndex;
 use maxim_actors::memory::suprachiasmatic_nucleus::law::{TimeSignature, local_day};
 use maxim_bus::signals::introspection::ListLinks;
-use maxim_bus::signals::recall::TimeBins;
+use maxim_bus::signals::recall::{EpisodeFilter, TimeBins};
 use maxim_bus::signals::similarity::Situation;
 
 /// Splitmix64 (Steele et al. 2014).
@@ -147,13 +147,13 @@ fn recall(criterion: &mut Criterion) {
         });
         let mut filters = (0..100)
             .map(|i| match i % 4 {
-                0 => Filter { goal: Some(goal(chance.zipf(120))), ..Filter::default() },
-                1 => Filter { object: Some(object(chance.zipf(400))), ..Filter::default() },
-                2 => Filter { person: Some(format!("person_{}", chance.zipf(40))), ..Filter::default() },
-                _ => Filter {
+                0 => EpisodeFilter { goal: Some(goal(chance.zipf(120))), ..EpisodeFilter::default() },
+                1 => EpisodeFilter { object: Some(object(chance.zipf(400))), ..EpisodeFilter::default() },
+                2 => EpisodeFilter { person: Some(format!("person_{}", chance.zipf(40))), ..EpisodeFilter::default() },
+                _ => EpisodeFilter {
                     tool_name: Some(format!("tool_{}", chance.zipf(40))),
                     object: Some(object(chance.zipf(400))),
-                    ..Filter::default()
+                    ..EpisodeFilter::default()
                 },
             })
             .collect::<Vec<_>>()

@@ -34,6 +34,17 @@ pub struct EpisodeFilter {
     pub limit: usize,
 }
 
+impl EpisodeFilter {
+    /// True when nothing but words is asked.
+    pub fn is_open(&self) -> bool {
+        let named = [&self.goal, &self.tool_name, &self.object, &self.person, &self.mode];
+        named.iter().all(|value| value.is_none())
+            && self.success.is_none()
+            && self.time_after.is_none()
+            && self.time_before.is_none()
+    }
+}
+
 /// How an episode was found.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]

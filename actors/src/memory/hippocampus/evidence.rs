@@ -9,7 +9,7 @@ use maxim_bus::signals::recall::Via;
 use super::edges::EdgeKind;
 use super::law::is_experience;
 use super::model::EpisodicMemory;
-use super::recalling::{keys_of, recalled};
+use super::recalling::recalled;
 use super::records::{episode_key, id_key};
 use super::region::Hippocampus;
 use crate::region::{Hears, Pulse};
@@ -44,7 +44,7 @@ impl Hears<FetchEpisodes> for Hippocampus {
     fn hear(&self, asked: &FetchEpisodes, pulse: &mut Pulse<'_, Self>) {
         let mut answer = EpisodesFetched { episodes: Vec::new(), missing: Vec::new() };
         let keys = self.indexes.as_ref().map(|indexes| &indexes.keys);
-        let fitting = asked.only.as_ref().zip(keys).map(|(only, keys)| keys.matching(&keys_of(only)));
+        let fitting = asked.only.as_ref().zip(keys).map(|(only, keys)| keys.matching(only));
         for id in asked.ids.iter().take(MOST) {
             let Some((document, episode)) = Self::by_id(id, pulse) else {
                 answer.missing.push(id.clone());

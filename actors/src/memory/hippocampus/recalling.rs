@@ -9,7 +9,6 @@ use maxim_bus::signals::similarity;
 use maxim_bus::{MessageId, Trust as BusTrust};
 
 use super::events::HippocampusEvent;
-use super::key_index::Filter;
 use super::model::{EpisodicMemory, Provenance, Trust};
 use super::records::{episode_key, id_key};
 use super::region::Hippocampus;
@@ -43,16 +42,15 @@ impl Hippocampus {
         let limit = if filter.limit == 0 { 5 } else { filter.limit };
         let own = except.and_then(|turn| self.open.get(&turn)).copied();
         let mut read: BTreeMap<u32, EpisodicMemory> = BTreeMap::new();
-        let keys = keys_of(filter);
         let query = filter.query.as_deref().filter(|query| !query.trim().is_empty());
         let mut found: Vec<(u32, f64, Via)> = match query {
             Some(text) => {
                 let query = meant.map_or_else(|| Query::new(text), |meant| Query::meaning(text, meant));
                 let query = query.weighing(&pulse.settings().weights).asked_in(own);
-                let hits = if keys.is_open() {
+                let hits = if filter.is_open() {
                     indexes.text.search(&query, limit + SPARE)
                 } else {
-                    indexes.text.search_within(&query, &indexes.keys.matching(&keys), limit + SPARE)
+                    indexes.text.search_within(&query, &indexes.keys.matching(filter), limit + SPARE)
                 };
                 let via = |by| match by {
                     By::Words => Via::Text,
@@ -62,7 +60,7 @@ impl Hippocampus {
                 hits.into_iter().map(|hit| (hit.document, f64::from(hit.score), via(hit.by))).collect()
             }
             None => {
-                indexes.keys.find(&keys, limit + 1).into_iter().map(|document| (document, 1.0, Via::Index)).collect()
+                indexes.keys.find(filter, limit + 1).into_iter().map(|document| (document, 1.0, Via::Index)).collect()
             }
         };
         found.retain(|(document, ..)| Some(*document) != own);
@@ -147,22 +145,6 @@ pub(super) fn bus_trust(trust: Trust) -> BusTrust {
         Trust::Own => BusTrust::Own,
         Trust::Trusted => BusTrust::Listed,
         Trust::Outside => BusTrust::Outside,
-    }
-}
-
-pub(super) fn keys_of(filter: &EpisodeFilter) -> Filter {
-    Filter {
-        query: None,
-        goal: filter.goal.clone(),
-        tool_name: filter.tool_name.clone(),
-        success: filter.success,
-        object: filter.object.clone(),
-        person: filter.person.clone(),
-        mode: filter.mode.clone(),
-        time_after: filter.time_after,
-        time_before: filter.time_before,
-        expand: None,
-        limit: None,
     }
 }
 

@@ -1,50 +1,18 @@
-//! What memory_recall can ask for.
+//! The keys of episodes, and those that a filter asks for.
 
-use jiff::Timestamp;
-use serde::{Deserialize, Serialize};
+use maxim_bus::signals::recall::EpisodeFilter;
 
-/// Conditions on episodes; all that are given must hold.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields, default)]
-pub struct Filter {
-    /// Words to rank by; no condition.
-    #[serde(alias = "keyword")]
-    pub query: Option<String>,
-    pub goal: Option<String>,
-    #[serde(alias = "tool")]
-    pub tool_name: Option<String>,
-    pub success: Option<bool>,
-    pub object: Option<String>,
-    pub person: Option<String>,
-    pub mode: Option<String>,
-    /// Earliest time, included.
-    pub time_after: Option<Timestamp>,
-    /// Latest time, included.
-    pub time_before: Option<Timestamp>,
-    /// Whether associated episodes are added.
-    pub expand: Option<bool>,
-    /// Episodes wanted, at most.
-    pub limit: Option<usize>,
-}
-
-impl Filter {
-    /// True when nothing but words is asked.
-    pub fn is_open(&self) -> bool {
-        self.keys().is_empty() && self.time_after.is_none() && self.time_before.is_none()
-    }
-
-    /// The keys that an episode must have.
-    pub(super) fn keys(&self) -> Vec<String> {
-        let fields = [
-            (Field::Goal, &self.goal),
-            (Field::Tool, &self.tool_name),
-            (Field::Object, &self.object),
-            (Field::Person, &self.person),
-            (Field::Mode, &self.mode),
-        ];
-        let named = fields.into_iter().filter_map(|(field, value)| Some(field.key(value.as_deref()?)));
-        named.chain(self.success.map(|success| success_key(Some(success)))).collect()
-    }
+/// The keys that an episode must have; its words, times and limit are none.
+pub(super) fn asked_keys(filter: &EpisodeFilter) -> Vec<String> {
+    let fields = [
+        (Field::Goal, &filter.goal),
+        (Field::Tool, &filter.tool_name),
+        (Field::Object, &filter.object),
+        (Field::Person, &filter.person),
+        (Field::Mode, &filter.mode),
+    ];
+    let named = fields.into_iter().filter_map(|(field, value)| Some(field.key(value.as_deref()?)));
+    named.chain(filter.success.map(|success| success_key(Some(success)))).collect()
 }
 
 /// A kind of key; its letter begins the key.

@@ -15,14 +15,13 @@ use std::collections::{BinaryHeap, HashMap};
 use std::sync::Arc;
 
 use jiff::Timestamp;
-
-pub use filter::Filter;
+use maxim_bus::signals::recall::EpisodeFilter;
 
 use super::model::EpisodicMemory;
 use super::packing::DamagedSegment;
 use super::text_index::{HELD_OPEN, NotIndexed, SEGMENT_DOCUMENTS};
 use block::{Block, Place, pack};
-use filter::{Field, success_key};
+use filter::{Field, asked_keys, success_key};
 pub use kindred::{Compared, Likeness};
 use traits::Traits;
 
@@ -130,12 +129,12 @@ impl KeyIndex {
     }
 
     /// Documents that pass the filter, newest first, at most `limit`. The filter's words and limit are not looked at.
-    pub fn find(&self, filter: &Filter, limit: usize) -> Vec<u32> {
+    pub fn find(&self, filter: &EpisodeFilter, limit: usize) -> Vec<u32> {
         self.newest(filter, limit).0
     }
 
     /// The same, and how many that pass were looked at.
-    fn newest(&self, filter: &Filter, limit: usize) -> (Vec<u32>, usize) {
+    fn newest(&self, filter: &EpisodeFilter, limit: usize) -> (Vec<u32>, usize) {
         // The oldest first; of those that were not added in the order of time, the newest may come last.
         let mut newest = BinaryHeap::new();
         let (enough, mut looked) = (Cell::new(i64::MIN), 0);
@@ -157,7 +156,7 @@ impl KeyIndex {
     }
 
     /// All documents that pass, ascending, for a ranked search among them.
-    pub fn matching(&self, filter: &Filter) -> Vec<u32> {
+    pub fn matching(&self, filter: &EpisodeFilter) -> Vec<u32> {
         let mut found = Vec::new();
         self.visit(filter, &|_| true, &mut |ordinal| {
             found.push(self.documents[ordinal as usize]);
@@ -169,10 +168,10 @@ impl KeyIndex {
 
     /// Ordinals that pass, block after block from the one with the latest document on, while `wants` says of when that was
     /// (microseconds since 1970) that it may matter, and `take` returns true.
-    fn visit(&self, filter: &Filter, wants: &dyn Fn(i64) -> bool, take: &mut dyn FnMut(u32) -> bool) {
+    fn visit(&self, filter: &EpisodeFilter, wants: &dyn Fn(i64) -> bool, take: &mut dyn FnMut(u32) -> bool) {
         let micros = |time: Option<Timestamp>, open: i64| time.map_or(open, Timestamp::as_microsecond);
         let time = (micros(filter.time_after, i64::MIN), micros(filter.time_before, i64::MAX));
-        self.visit_keys(&filter.keys(), time, wants, take);
+        self.visit_keys(&asked_keys(filter), time, wants, take);
     }
 
     /// The same by keys, and times in microseconds.
