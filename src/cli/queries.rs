@@ -43,6 +43,9 @@ pub const ASSOCIATIONS: Door = Door {
 pub const PREDICTIONS: Door =
     Door { path: "predict", fields: PREDICT, aliases: WORDS, told: |answer| json!({ "results": [answer] }) };
 
+/// Filters of `memory recall` that choose among what was: nothing that is still to be done has them.
+const OF_THE_PAST: [&str; 3] = ["success", "time_after", "time_before"];
+
 /// Answers each line of a file: `{"id", "query" or filters, "limit"}` with `{"id", "results", "elapsed_us"}`, and lines
 /// of a benchmark, `{"qid", "question" or "query", …}`, with `{"qid", "ranked": [ids], "elapsed_us"}`; what else these
 /// carry (answers, categories) is not looked at. `limit` holds for lines without one.
@@ -116,6 +119,12 @@ impl Door {
         }
         if let Some(unknown) = members.keys().find(|name| !self.knows(name)) {
             let known: Vec<&str> = self.fields.iter().map(|field| field.name).collect();
+            if self.path == PREDICTIONS.path && OF_THE_PAST.contains(&unknown.as_str()) {
+                return Err(format!(
+                    "{unknown:?} says how or when something went, which a prediction is to say; leave it out, or ask \
+                     `maxim memory recall --queries` for episodes that it holds for"
+                ));
+            }
             return Err(format!("unknown field {unknown:?}; expected one of {}", known.join(", ")));
         }
         if members.is_empty() {
@@ -185,6 +194,10 @@ mod tests {
             assert_eq!(door.read(all.clone(), None).map(|asked| asked.query.len()), Ok(10), "{}", door.path);
         }
         assert_eq!(PREDICTIONS.read(line(json!({})), None).map(|asked| asked.query.len()), Ok(7));
+        for past in OF_THE_PAST {
+            let refused = PREDICTIONS.read(line(json!({past: true})), None).expect_err("of the past");
+            assert!(refused.contains(past) && refused.contains("leave it out"), "{refused}");
+        }
     }
 
     #[test]

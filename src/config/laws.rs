@@ -99,7 +99,7 @@ section! {
     /// How the clocks of day, week, month and year learn, and what is a rhythm.
     ClockLaw = "suprachiasmatic_nucleus" {
         /// How strongly the clocks pull at each other.
-        coupling: f64 = "0.01", "radians per hour", SHARE;
+        coupling: f64 = "0.002", "radians per hour", SHARE;
         /// How much one moment of full agreement joins two clocks.
         hebb_rate: f64 = "0.05", "share", SHARE;
         /// What a moment leaves of what joined them before.

@@ -100,8 +100,8 @@ pub async fn take_in(
             ..problem
         };
         match step {
-            NextStep::Episodes { lines, refused } => {
-                let done = door.import_beside(lines, all, refused).await;
+            NextStep::Episodes { lines, refused, waits } => {
+                let done = door.import_beside(lines, all, refused, waits).await;
                 carrying.took_episodes(done.map_err(|error| told(error.into()))?);
             }
             NextStep::Records { room, wish } => {

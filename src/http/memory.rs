@@ -175,12 +175,16 @@ pub async fn import(State(served): State<Arc<Served>>, request: Request) -> Answ
     if let Some(name) = name.filter(|_| !is_last) {
         served.imports.put(&name, carrying);
     }
-    let Carried { kept, merged, known, unremarkable, mut bad } = done;
+    let Carried { kept, merged, known, unremarkable, edges_left_out, mut bad } = done;
     bad.extend(unreadable);
     bad.sort();
     let errors: Vec<Value> = bad.iter().map(|(line, reason)| json!({"line": line, "reason": reason})).collect();
     let skipped = json!({"known": known, "unremarkable": unremarkable});
-    ok(&json!({"imported": kept, "merged": merged, "skipped": skipped, "errors": errors}))
+    let mut answer = json!({"imported": kept, "merged": merged, "skipped": skipped, "errors": errors});
+    if edges_left_out > 0 {
+        answer["edges_left_out"] = edges_left_out.into();
+    }
+    ok(&answer)
 }
 
 /// Numbers and the reasons against them.

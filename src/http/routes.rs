@@ -204,7 +204,7 @@ pub const ROUTES: &[Route] = &[
         query: memory::IMPORT,
         body: Body::Lines,
         answers: &[
-            (200, "{imported, merged, skipped: {known, unremarkable}, errors: [{line, reason}]}"),
+            (200, "{imported, merged, skipped: {known, unremarkable}, edges_left_out, errors: [{line, reason}]}"),
             (413, "too long"),
             LATER,
         ],

@@ -202,8 +202,8 @@ fn import(bench: &mut Bench, lines: &[String]) -> (u64, u64, Vec<(u64, String)>)
         carrying.push(lines, &rooms);
         while let Some(step) = carrying.next(part == last) {
             match step {
-                NextStep::Episodes { lines, refused } => {
-                    let done = bench.import_beside(lines, refused);
+                NextStep::Episodes { lines, refused, waits } => {
+                    let done = bench.import_beside(lines, refused, waits);
                     carrying.took_episodes(done);
                 }
                 NextStep::Records { room, wish } => carrying.took_records(bench.ask(room, wish)),

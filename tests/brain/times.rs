@@ -105,6 +105,7 @@ fn how_the_clocks_learned_to_hang_together_decides_what_time_is_foreseen() {
         (clocks.coupling, clocks.hebb_rate) = (0.1, 0.0);
     };
     assert!(!wondered_after_silence(unlearned), "what has learned nothing drags nothing");
+    assert!(!wondered_after_silence(|_| {}), "a fortnight of silence is no other time");
 }
 
 #[test]

@@ -271,10 +271,11 @@ impl Bench {
         &mut self,
         lines: Vec<(u64, String)>,
         refused: Vec<String>,
+        waits: bool,
     ) -> maxim_bus::signals::recall::EpisodesImported {
         let runtime = tokio::runtime::Builder::new_current_thread().enable_time().build().expect("a runtime");
         let door = Arc::clone(&self.agent.outside.door);
-        self.answer_of(&runtime, door.import_beside(lines, false, refused))
+        self.answer_of(&runtime, door.import_beside(lines, false, refused, waits))
     }
 
     /// A wish of the owner to one room.

@@ -176,20 +176,22 @@ impl Door {
 
     /// Hands lines of an import to the hippocampus; what became of them is on disk when this returns.
     pub async fn import(&self, lines: Vec<(u64, String)>, all: bool) -> Result<EpisodesImported, Unanswered> {
-        self.import_beside(lines, all, Vec::new()).await
+        self.import_beside(lines, all, Vec::new(), false).await
     }
 
-    /// The same, of a file of which these episodes were refused.
+    /// The same, of a file of which these episodes were refused. With `waits` lines that are joined with what isn't here yet
+    /// are given back.
     pub async fn import_beside(
         &self,
         lines: Vec<(u64, String)>,
         all: bool,
         refused: Vec<String>,
+        waits: bool,
     ) -> Result<EpisodesImported, Unanswered> {
         let id = self.fresh_id();
         let (tell, told) = oneshot::channel();
         self.imports.lock().insert(id, tell);
-        self.put(DOOR, id, Trust::Owner, ImportEpisodes { lines, all, refused });
+        self.put(DOOR, id, Trust::Owner, ImportEpisodes { lines, all, refused, waits });
         let answer = wait(told, Duration::from_secs(60)).await;
         self.imports.lock().remove(&id);
         answer

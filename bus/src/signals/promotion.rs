@@ -79,7 +79,10 @@ pub struct PromotionEnded {
     /// Concepts made and reinforced.
     pub created: u64,
     pub reinforced: u64,
-    /// Set when another one was under way or nobody could be asked.
+    /// Rooms that did not answer in time: what they would have said is missing, and the next promotion makes up for it.
+    #[serde(default)]
+    pub unheard: Vec<String>,
+    /// Set when another one was under way, nobody could be asked or somebody did not answer.
     pub reason: Option<String>,
 }
 

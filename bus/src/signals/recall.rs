@@ -370,6 +370,19 @@ pub struct ImportEpisodes {
     /// Episodes of the file that were refused before: what names them means others than those that have their ids here.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub refused: Vec<String>,
+    /// More lines may come: those of an export that are joined with what isn't here yet are given back
+    /// ([`EpisodesImported::wanting`]) instead of being taken without these edges.
+    #[serde(default)]
+    pub waits: bool,
+}
+
+/// A line of an export whose episode is joined with some that aren't here.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct UnjoinedLine {
+    pub line: u64,
+    pub episode: String,
+    /// The other ends of its edges that aren't here.
+    pub to: Vec<String>,
 }
 
 /// What became of the lines; those that are bad with the reason.
@@ -386,6 +399,15 @@ pub struct EpisodesImported {
     /// Whole episodes whose ids are other episodes' here.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub refused: Vec<String>,
+    /// Lines that weren't taken, and are to come again when what they are joined with is here, or nothing comes any more.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub wanting: Vec<UnjoinedLine>,
+    /// Whole episodes that aren't waited for any more: taken, known or refused.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub came: Vec<String>,
+    /// Edges of taken episodes that were left out, as their other end isn't here.
+    #[serde(default)]
+    pub edges_left_out: u64,
 }
 
 /// Episodes that came by import, with their times.

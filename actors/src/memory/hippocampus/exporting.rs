@@ -15,7 +15,7 @@ use super::linking::{block_key, edge_key};
 use super::model::EpisodicMemory;
 use super::records::{EPISODES, episode_key, repeats_key};
 use super::text_index::stems_of;
-use super::upkeep::TEXT_SEGMENTS;
+use super::upkeep::{TEXT_SEGMENTS, TEXT_SPANS, segment_of_span};
 use crate::region::{RecordView, Unreadable, end_of, lines};
 
 /// A page of an export.
@@ -95,7 +95,7 @@ fn id_of(record: &[u8]) -> Option<String> {
     }
 }
 
-/// What the small ones among these episodes are found by. Their words are read out of the segments in one go, which takes as
+/// What the small ones among these episodes are found by. Their words are read out of their segments in one go, which takes as
 /// long for one of them as for a page.
 fn held(
     records: &RecordView<'_>,
@@ -117,9 +117,8 @@ fn held(
         return Ok(held);
     }
     let numbers: BTreeSet<u32> = sealed.keys().copied().collect();
-    let segments = (Bound::Included(TEXT_SEGMENTS.to_vec()), end_of(TEXT_SEGMENTS));
     let mut stems: BTreeMap<u32, BTreeSet<String>> = BTreeMap::new();
-    for (_, bytes) in records.read_range(segments, usize::MAX)? {
+    for bytes in segments(records, &numbers)? {
         match stems_of(bytes.into(), &numbers) {
             Ok(found) => stems.extend(found),
             Err(error) => tracing::warn!(%error, "words of small episodes are damaged; they are left out"),
@@ -130,6 +129,24 @@ fn held(
         held.insert(number, Held::new(&episode, situations(&episode.id), &stems));
     }
     Ok(held)
+}
+
+/// The segments of words in which these documents may be; all of them in a store that doesn't say which hold what.
+pub(super) fn segments(records: &RecordView<'_>, documents: &BTreeSet<u32>) -> Result<Vec<Vec<u8>>, Unreadable> {
+    let under = |prefix: &[u8]| (Bound::Included(prefix.to_vec()), end_of(prefix));
+    let spans = records.read_range(under(TEXT_SPANS), usize::MAX)?;
+    if spans.is_empty() {
+        let all = records.read_range(under(TEXT_SEGMENTS), usize::MAX)?;
+        return Ok(all.into_iter().map(|(_, bytes)| bytes).collect());
+    }
+    let mut found = Vec::new();
+    for (key, span) in spans {
+        let (first, last) = serde_json::from_slice(&span).unwrap_or((0, u32::MAX));
+        if first <= last && documents.range(first..=last).next().is_some() {
+            found.extend(records.read(&segment_of_span(&key))?);
+        }
+    }
+    Ok(found)
 }
 
 /// The edges that episodes keep, from their sealed blocks and from what came since.

@@ -3,7 +3,7 @@
 use std::collections::{BTreeSet, VecDeque};
 
 use jiff::Timestamp;
-use maxim_bus::signals::recall::{EndedAct, EpisodesCaptured, EpisodesImported, ImportEpisodes};
+use maxim_bus::signals::recall::{EndedAct, EpisodesCaptured, EpisodesImported, ImportEpisodes, UnjoinedLine};
 use maxim_bus::signals::similarity::{Situation, SituationsStored};
 
 use super::capturing::{put_repeat, situation_of};
@@ -17,6 +17,14 @@ use super::model::EpisodicMemory;
 use super::records::{episode_key, id_key, repeats_key};
 use super::region::{Hippocampus, RECENT, day_of};
 use crate::region::{Hears, Pulse};
+
+/// The other ends of an episode's edges that aren't here; those that were refused, and so never will be, don't count.
+fn lacking(id: &str, links: &Links, refused: &BTreeSet<String>, pulse: &Pulse<'_, Hippocampus>) -> Vec<String> {
+    let edges = links.edges.iter().take(MOST_DEGREE).map(|edge| &edge.to);
+    let other = edges.filter(|to| *to != id && !refused.contains(*to));
+    let ends: BTreeSet<&String> = other.filter(|to| pulse.record::<u32>(&id_key(to)).is_none()).collect();
+    ends.into_iter().cloned().collect()
+}
 
 /// Joins an imported episode with those that it was joined with; an end that isn't here, or is another of that id, is left
 /// out.
@@ -60,6 +68,9 @@ struct Intake<'a> {
     ended: Vec<EndedAct>,
     /// Episodes of the file whose ids are others' here.
     refused: BTreeSet<String>,
+    waits: bool,
+    /// Lines of this batch that wait for others, with what they wait for.
+    waiting: Vec<(u64, WholeLine, Vec<String>)>,
     answer: EpisodesImported,
 }
 
@@ -85,9 +96,41 @@ fn ended_act(episode: &EpisodicMemory) -> Option<EndedAct> {
 }
 
 impl Intake<'_> {
+    /// A whole record of an export; it waits for what it is joined with, as an edge leads to an earlier episode.
+    fn take_or_wait(&mut self, line: u64, whole: WholeLine, pulse: &mut Pulse<'_, Hippocampus>) -> Result<(), String> {
+        let id = &whole.episode.id;
+        if self.waits && Hippocampus::by_id(id, pulse).is_none() {
+            let ends = whole.links.as_ref().map_or_else(Vec::new, |links| lacking(id, links, &self.refused, pulse));
+            if !ends.is_empty() {
+                self.waiting.push((line, whole, ends));
+                return Ok(());
+            }
+        }
+        self.take_whole(whole, pulse)
+    }
+
+    /// Takes what waited for lines of this batch; the rest is given back.
+    fn end_waiting(&mut self, pulse: &mut Pulse<'_, Hippocampus>) {
+        loop {
+            let before = self.waiting.len();
+            for (line, whole, _) in std::mem::take(&mut self.waiting) {
+                if let Err(reason) = self.take_or_wait(line, whole, pulse) {
+                    self.answer.bad.push((line, reason));
+                }
+            }
+            if self.waiting.len() == before {
+                break;
+            }
+        }
+        let given_back = std::mem::take(&mut self.waiting).into_iter();
+        let unjoined = given_back.map(|(line, whole, to)| UnjoinedLine { line, episode: whole.episode.id, to });
+        self.answer.wanting = unjoined.collect();
+    }
+
     /// A whole record of an export, which stays as it was written.
     fn take_whole(&mut self, whole: WholeLine, pulse: &mut Pulse<'_, Hippocampus>) -> Result<(), String> {
         let WholeLine { episode, record, links, held } = whole;
+        self.answer.came.push(episode.id.clone());
         if let Some((_, kept)) = Hippocampus::by_id(&episode.id, pulse) {
             // It may have been used, pinned or made small since, on either side.
             if kept.id == episode.id && kept.created.as_microsecond() != episode.created.as_microsecond() {
@@ -97,6 +140,9 @@ impl Intake<'_> {
             }
             self.answer.known += 1;
             return Ok(());
+        }
+        if let Some(links) = &links {
+            self.answer.edges_left_out += lacking(&episode.id, links, &self.refused, pulse).len() as u64;
         }
         self.goal.clone_from(&episode.context.goal);
         let came = Came { record: record.into_bytes(), links, held };
@@ -203,13 +249,15 @@ impl Hears<ImportEpisodes> for Hippocampus {
             done: Vec::new(),
             ended: Vec::new(),
             refused: import.refused.iter().cloned().collect(),
+            waits: import.waits,
+            waiting: Vec::new(),
             answer: EpisodesImported::default(),
         };
         for (number, line) in &import.lines {
             let taken = match WholeLine::parse(line) {
-                Some(whole) => {
-                    whole.map_err(|error| error.to_string()).and_then(|whole| intake.take_whole(whole, pulse))
-                }
+                Some(whole) => whole
+                    .map_err(|error| error.to_string())
+                    .and_then(|whole| intake.take_or_wait(*number, whole, pulse)),
                 None => {
                     ImportLine::parse(line).map_err(|error| error.to_string()).and_then(|line| intake.take(line, pulse))
                 }
@@ -218,6 +266,7 @@ impl Hears<ImportEpisodes> for Hippocampus {
                 intake.answer.bad.push((*number, reason));
             }
         }
+        intake.end_waiting(pulse);
         let Intake { batch, stored, answer, done, ended, .. } = intake;
         self.keep_sealed(pulse);
         if !stored.is_empty() {

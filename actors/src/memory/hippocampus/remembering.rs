@@ -34,8 +34,12 @@ impl Remembers for Hippocampus {
             let read = serde_json::from_value::<Access>(entry.record.clone());
             let read = read.map_err(|error| format!("these are no uses of an episode: {error}"));
             took.push(read.and_then(|access| {
-                let is_other = names.is_refused(&MemoryRef::new(Layer::Hippocampus, entry.key.clone()));
-                let document = pulse.record::<u32>(&id_key(&entry.key)).filter(|_| !is_other);
+                let episode = MemoryRef::new(Layer::Hippocampus, entry.key.clone());
+                let document = pulse.record::<u32>(&id_key(&entry.key)).filter(|_| !names.is_refused(&episode));
+                // Its line may come yet, or wait itself for what it is joined with.
+                if document.is_none() && names.here(&episode).is_none() {
+                    return Ok(Took::Wanting(vec![episode]));
+                }
                 let document = document.ok_or_else(|| format!("there is no episode {:?} here", entry.key))?;
                 let known = self.accesses.get(&document);
                 let both = known.map_or(access, |known| known.or_more(access));

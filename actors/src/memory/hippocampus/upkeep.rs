@@ -65,6 +65,19 @@ impl Sealed {
 /// Segments of words have this prefix.
 pub(super) const TEXT_SEGMENTS: &[u8] = b"segment/text/";
 
+/// Beside each segment of words the numbers of its first and its last document have this prefix, in a store that has been
+/// written to since they are noted: who looks for some documents reads no other segments.
+pub(super) const TEXT_SPANS: &[u8] = b"span/text/";
+
+fn span_key(number: u32) -> Vec<u8> {
+    [TEXT_SPANS, format!("{number:06x}").as_bytes()].concat()
+}
+
+/// The segment of words whose span has this key.
+pub(super) fn segment_of_span(key: &[u8]) -> Vec<u8> {
+    [TEXT_SEGMENTS, key.strip_prefix(TEXT_SPANS).unwrap_or_default()].concat()
+}
+
 fn segment_key(kind: &str, number: u32) -> Vec<u8> {
     format!("segment/{kind}/{number:06x}").into_bytes()
 }
@@ -132,7 +145,23 @@ impl Indexes {
     }
 }
 
+fn put_span(segment: u32, documents: &[u32], pulse: &mut Pulse<'_, Hippocampus>) {
+    let all = (0, u32::MAX);
+    let span = documents.first().copied().zip(documents.last().copied()).unwrap_or(all);
+    pulse.put(span_key(segment), &span);
+}
+
 impl Hippocampus {
+    /// Notes the spans of written segments of a store of before: there are all or none.
+    fn put_spans(&self, pulse: &mut Pulse<'_, Self>) {
+        let Some(indexes) = &self.indexes else { return };
+        for (number, segment) in self.sealed.text.iter().enumerate() {
+            if !pulse.records().has(&span_key(*segment)) {
+                put_span(*segment, indexes.text.documents_of_segment(number), pulse);
+            }
+        }
+    }
+
     /// Sealed segments as they are, the newest documents from their records. A damaged segment is made anew.
     pub(super) fn load_indexes(
         &self,
@@ -251,6 +280,7 @@ impl Hippocampus {
             let name = sealed.fresh();
             pulse.put_bytes(segment_key("text", name), part.to_vec());
             sealed.text.push(name);
+            put_span(name, indexes.text.documents_of_segment(number), pulse);
             let documents = indexes.text.documents_of_segment(number);
             // What stands in the segment now.
             for key in documents.iter().map(|document| held_key(*document)) {
@@ -270,6 +300,7 @@ impl Hippocampus {
             sealed.keys.push(name);
         }
         if sealed != self.sealed {
+            self.put_spans(pulse);
             sealed.before = indexes.text.sealed_before().min(indexes.keys.sealed_before());
             // Counted from the end: what stands before may have no vectors at all.
             let from = sealed.vectors.len().saturating_sub(stretches - sound) as u32;
@@ -309,6 +340,12 @@ impl Hippocampus {
         };
         let name = sealed.fresh();
         pulse.put_bytes(segment_key(kind, name), bytes.to_vec());
+        if kind == "text" {
+            self.put_spans(pulse);
+            let merged = TextIndex::documents_in(Arc::clone(bytes)).unwrap_or_default();
+            put_span(name, &merged, pulse);
+            self.sealed.text[parts.clone()].iter().for_each(|number| pulse.remove(span_key(*number)));
+        }
         let list = if kind == "text" { &mut sealed.text } else { &mut sealed.keys };
         let old: Vec<u32> = list.splice(parts.clone(), [name]).collect();
         old.into_iter().for_each(|number| pulse.remove(segment_key(kind, number)));

@@ -237,6 +237,25 @@ mod tests {
     }
 
     #[test]
+    fn weeks_of_silence_are_no_surprise_and_a_time_that_jumped_in_them_is() {
+        // From this on a model is told that the time is another (habit).
+        const TOLD: f64 = 0.1;
+        // How two slow clocks stand to each other hangs on the time of the year.
+        for start in (0..365).step_by(30).map(|day| 24 * day + 9) {
+            let mut clocks = Clocks::default();
+            for minute in (0..3).flat_map(|day| (0..60).map(move |n| 60 * 24 * day + n)) {
+                let at = at(start) + SignedDuration::from_mins(minute);
+                clocks.observe(at, &phases(at), &HebbLaw::default());
+            }
+            for now in (1..=8).map(|weeks| start + 24 * 7 * weeks) {
+                let told = |shown: i64| clocks.describe(at(now), &phases(at(shown))).anomaly;
+                assert!(told(now) < TOLD, "{} after {}: {}", at(now), at(start), told(now));
+                assert!(told(now + 12) >= TOLD, "{} after {}: {}", at(now), at(start), told(now + 12));
+            }
+        }
+    }
+
+    #[test]
     fn the_clocks_foresee_the_time_and_notice_one_that_jumped() {
         let mut clocks = Clocks::default();
         (0..20).for_each(|day| lived(&mut clocks, 24 * day + 7, "water"));

@@ -11,7 +11,7 @@ use std::mem;
 use maxim_bus::RegionName;
 use maxim_bus::signals::concepts::{Layer, MemoryRef};
 use maxim_bus::signals::layers::{ImportRecords, Named, RecordsImported};
-use maxim_bus::signals::recall::EpisodesImported;
+use maxim_bus::signals::recall::{EpisodesImported, UnjoinedLine};
 
 use super::layer_of;
 
@@ -32,7 +32,7 @@ const MOST_HELD: usize = 64 << 20;
 #[derive(Clone, Debug, PartialEq)]
 pub enum NextStep {
     /// The hippocampus takes these in; answer with [`Carrying::took_episodes`].
-    Episodes { lines: Lines, refused: Vec<String> },
+    Episodes { lines: Lines, refused: Vec<String>, waits: bool },
     /// This room takes these in; answer with [`Carrying::took_records`].
     Records { room: RegionName, wish: ImportRecords },
     /// Which of these episodes the hippocampus doesn't have; answer with [`Carrying::are_missing`].
@@ -48,6 +48,8 @@ pub struct Carried {
     pub known: u64,
     /// Let pass by selective capture.
     pub unremarkable: u64,
+    /// Edges between episodes of which an end never came.
+    pub edges_left_out: u64,
     /// By number, with the reason against each.
     pub bad: Vec<(u64, String)>,
 }
@@ -58,8 +60,17 @@ struct Batch {
     room: Option<RegionName>,
     lines: Lines,
     names: Vec<Named>,
-    /// They come with all names that there will be.
+    /// They come with all names that there will be; episodes, with all edges that can be.
     again: bool,
+}
+
+/// The line of an episode that waits for others that it is joined with.
+#[derive(Clone, Debug)]
+struct HeldEpisode {
+    line: String,
+    episode: String,
+    /// Those that haven't come.
+    to: BTreeSet<String>,
 }
 
 /// A line that waits for what others are called.
@@ -89,6 +100,10 @@ pub struct Carrying {
     /// What a room was given, until it has answered.
     out: Option<Batch>,
     held: Vec<Held>,
+    /// By number.
+    held_episodes: BTreeMap<u64, HeldEpisode>,
+    /// The numbers of those, by what they wait for.
+    waiting: BTreeMap<String, Vec<u64>>,
     held_bytes: usize,
     /// Whether episodes that held lines name are here, as far as the hippocampus was asked since lines came last.
     episodes: BTreeMap<String, bool>,
@@ -139,6 +154,9 @@ impl Carrying {
     /// What is to be asked next; nothing when all lines so far are through, or held until others come. With the last part
     /// of a file no others come.
     pub fn next(&mut self, is_last: bool) -> Option<NextStep> {
+        if self.todo.is_empty() && is_last {
+            self.end_waiting();
+        }
         if self.todo.is_empty()
             && let Some(episodes) = self.look_at_held(is_last)
         {
@@ -147,7 +165,10 @@ impl Carrying {
         let batch = self.todo.pop_front()?;
         let (lines, mut names) = (batch.lines.clone(), batch.names.clone());
         let step = match batch.room {
-            None => NextStep::Episodes { lines, refused: self.refused.iter().cloned().collect() },
+            None => {
+                let refused = self.refused.iter().cloned().collect();
+                NextStep::Episodes { lines, refused, waits: !batch.again }
+            }
             Some(room) => {
                 let refused = self.refused.iter().map(|id| MemoryRef::new(Layer::Hippocampus, id.clone()));
                 names.extend(refused.map(|record| Named { record, here: None }));
@@ -164,13 +185,76 @@ impl Carrying {
     }
 
     pub fn took_episodes(&mut self, done: EpisodesImported) {
-        self.out = None;
+        let mut lines: BTreeMap<u64, String> =
+            self.out.take().into_iter().flat_map(|batch: Batch| batch.lines).collect();
+        self.carried.edges_left_out += done.edges_left_out;
+        let mut over = Lines::new();
+        for UnjoinedLine { line: number, episode, to } in done.wanting {
+            let Some(line) = lines.remove(&number) else { continue };
+            if self.held_bytes + line.len() > MOST_HELD {
+                over.push((number, line));
+                continue;
+            }
+            self.held_bytes += line.len();
+            to.iter().for_each(|id| self.waiting.entry(id.clone()).or_default().push(number));
+            self.held_episodes.insert(number, HeldEpisode { line, episode, to: to.into_iter().collect() });
+        }
+        self.put_again(over, true);
+        let mut ready = Lines::new();
+        for id in done.came {
+            for number in self.waiting.remove(&id).unwrap_or_default() {
+                if let Some(held) = self.held_episodes.get_mut(&number)
+                    && held.to.remove(&id)
+                    && held.to.is_empty()
+                {
+                    ready.extend(self.let_come(number));
+                }
+            }
+        }
+        ready.sort();
+        self.put_again(ready, false);
         self.carried.kept += done.kept;
         self.carried.merged += done.merged;
         self.carried.known += done.known;
         self.carried.unremarkable += done.unremarkable;
         self.carried.bad.extend(done.bad);
         self.refused.extend(done.refused);
+    }
+
+    /// Has a held episode come.
+    fn let_come(&mut self, number: u64) -> Option<(u64, String)> {
+        let held = self.held_episodes.remove(&number)?;
+        self.held_bytes -= held.line.len();
+        for id in &held.to {
+            if let Some(numbers) = self.waiting.get_mut(id) {
+                numbers.retain(|waiting| *waiting != number);
+            }
+        }
+        Some((number, held.line))
+    }
+
+    /// Episodes come again before what is still to do, in which others may name them.
+    fn put_again(&mut self, lines: Lines, again: bool) {
+        if lines.is_empty() {
+            return;
+        }
+        for part in batches(&lines).into_iter().rev() {
+            self.todo.push_front(Batch { room: None, lines: part.to_vec(), names: Vec::new(), again });
+        }
+    }
+
+    /// No line comes any more: episodes come without the edges to what never came. Those that wait for one of them have it
+    /// first; where they wait for each other, all come.
+    fn end_waiting(&mut self) {
+        let held: BTreeSet<&String> = self.held_episodes.values().map(|held| &held.episode).collect();
+        let is_first = |held_here: &HeldEpisode| held_here.to.iter().all(|id| !held.contains(id));
+        let first = self.held_episodes.iter().filter(|(_, held)| is_first(held)).map(|(number, _)| *number);
+        let mut next: Vec<u64> = first.collect();
+        if next.is_empty() {
+            next = self.held_episodes.keys().copied().collect();
+        }
+        let lines = next.into_iter().filter_map(|number| self.let_come(number)).collect();
+        self.put_again(lines, true);
     }
 
     pub fn took_records(&mut self, done: RecordsImported) {
@@ -324,6 +408,49 @@ mod tests {
         carrying.took_records(RecordsImported { kept: 1, ..RecordsImported::default() });
         assert_eq!(carrying.next(true), None);
         assert_eq!(carrying.carried(), Carried { kept: 3, ..Carried::default() });
+    }
+
+    #[test]
+    fn an_episode_waits_for_those_that_it_is_joined_with_and_comes_without_what_never_does() {
+        let text = |id: &str| format!(r#"{{"text":"{id}"}}"#);
+        let unjoined = |line: u64, episode: &str, to: &str| UnjoinedLine {
+            line,
+            episode: episode.to_owned(),
+            to: vec![to.to_owned()],
+        };
+        let mut carrying = Carrying::default();
+        let given = |carrying: &mut Carrying, is_last: bool| match carrying.next(is_last) {
+            Some(NextStep::Episodes { lines, waits, .. }) => {
+                Some((lines.into_iter().map(|(number, _)| number).collect::<Vec<_>>(), waits))
+            }
+            other => {
+                assert_eq!(other, None);
+                None
+            }
+        };
+        // c is joined with b, b with a; d with what never comes, and e with d.
+        carrying.push(&numbered(&[text("c"), text("b"), text("e"), text("d")]), &[]);
+        assert_eq!(given(&mut carrying, false), Some((vec![1, 2, 3, 4], true)));
+        let wanting =
+            vec![unjoined(1, "c", "b"), unjoined(2, "b", "a"), unjoined(3, "e", "d"), unjoined(4, "d", "never")];
+        carrying.took_episodes(EpisodesImported { wanting, ..EpisodesImported::default() });
+        assert_eq!(given(&mut carrying, false), None, "the others may come yet");
+        carrying.push(&[(5, text("a"))], &[]);
+        let came = |ids: &[&str]| EpisodesImported {
+            kept: ids.len() as u64,
+            came: ids.iter().map(|id| (*id).to_owned()).collect(),
+            ..EpisodesImported::default()
+        };
+        for (number, id) in [(5, "a"), (2, "b"), (1, "c")] {
+            assert_eq!(given(&mut carrying, true), Some((vec![number], true)));
+            carrying.took_episodes(came(&[id]));
+        }
+        assert_eq!(given(&mut carrying, true), Some((vec![4], false)), "nothing comes that it could wait for");
+        carrying.took_episodes(EpisodesImported { edges_left_out: 1, came: vec!["d".into()], ..came(&["d"]) });
+        assert_eq!(given(&mut carrying, true), Some((vec![3], true)));
+        carrying.took_episodes(came(&["e"]));
+        assert_eq!(given(&mut carrying, true), None);
+        assert_eq!(carrying.carried(), Carried { kept: 5, edges_left_out: 1, ..Carried::default() });
     }
 
     #[test]

@@ -5,6 +5,7 @@
 //! is the room's to say; the law of all is that the one from more experience does, and of equals the one that is here.
 
 mod carrying;
+mod refused;
 mod state;
 #[cfg(test)]
 mod tests;
@@ -18,6 +19,8 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value as Json;
 
 use super::{Emits, Hears, Pulse, RecordView, Region, lines};
+
+use refused::Refused;
 
 pub use carrying::{Carried, Carrying, Lines, NextStep};
 pub use state::{Law, RemembersInState, StatePart, StatePuts, part};
@@ -171,13 +174,15 @@ impl<R: Remembers + Emits<RecordsImported>> Hears<ImportRecords> for R {
             return;
         }
         let (mut numbers, mut entries, mut seen) = (Vec::new(), Vec::new(), BTreeSet::new());
+        let refused = Refused::among(&wish.names);
         for (number, line) in &wish.lines {
             match read::<R>(line) {
                 Err(reason) => answer.bad.push((*number, reason)),
                 Ok(entry) if !seen.insert((entry.part.clone(), entry.key.clone())) => {
                     answer.bad.push((*number, format!("{} {:?} came before in this file", entry.part, entry.key)));
                 }
-                Ok(entry) => {
+                Ok(mut entry) => {
+                    refused.leave_out_of(&mut entry.record);
                     numbers.push(*number);
                     entries.push(entry);
                 }

@@ -36,6 +36,9 @@ pub struct Sleep {
     pub knowledge: KnowledgeTally,
     pub promoted: u64,
     pub reinforced: u64,
+    /// Promotions in which a room was not heard.
+    #[serde(default)]
+    pub unheard: u32,
     pub interruptions: u64,
     pub missing: Vec<String>,
     /// Requests that it answers.
@@ -57,6 +60,7 @@ impl Sleep {
             knowledge: KnowledgeTally::default(),
             promoted: 0,
             reinforced: 0,
+            unheard: 0,
             interruptions: 0,
             missing: Vec::new(),
             askers: Vec::new(),

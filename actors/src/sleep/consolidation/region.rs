@@ -54,6 +54,8 @@ impl Default for ConsolidationSettings {
 
 /// Questions without an answer after which a part of sleep is left out.
 const MOST_TRIES: u32 = 5;
+/// Promotions in one sleep. A crash loses what a promotion asks and is answered, and has passed when it is asked for again.
+const MOST_PROMOTIONS: u32 = 3;
 /// Records of a layer of knowledge that one step looks at.
 const LAYER_STEP: usize = 64;
 /// Requests that one sleep answers, at most; more find that it sleeps already.
@@ -305,7 +307,15 @@ impl Hears<EpisodesScored> for Consolidation {
 impl Hears<PromotionEnded> for Consolidation {
     fn hear(&self, ended: &PromotionEnded, pulse: &mut Pulse<'_, Self>) {
         let Some(mut sleep) = self.current(None, SleepPhase::Promoting) else { return };
-        (sleep.promoted, sleep.reinforced) = (ended.created, ended.reinforced);
+        // One that went on without a room has taught part of it already.
+        sleep.promoted += ended.created;
+        sleep.reinforced += ended.reinforced;
+        if !ended.unheard.is_empty() {
+            sleep.unheard += 1;
+            if sleep.unheard < MOST_PROMOTIONS {
+                return self.step(sleep, pulse);
+            }
+        }
         sleep.missing.extend(ended.reason.iter().map(|reason| format!("promotion: {reason}")));
         self.enter_next(sleep, pulse);
     }

@@ -2,7 +2,7 @@ use std::time::Duration;
 
 use maxim_bus::signals::concepts::{Layer, LayerConsolidated};
 use maxim_bus::signals::percept::{Disposition, Percept, SalientPercept};
-use maxim_bus::signals::promotion::PromotionEnded;
+use maxim_bus::signals::promotion::{Promote, PromotionEnded};
 use maxim_bus::signals::sleep::{
     EpisodeTally, EpisodesCompressed, EpisodesScored, RequestSleep, SessionEnded, SessionEnding, SleepEnded,
     SleepReason,
@@ -125,6 +125,40 @@ fn a_part_that_nobody_answers_is_left_out_and_told() {
     let missing = &ended.first().expect("it ended all the same").report.missing;
     assert_eq!(missing.len(), 5, "{missing:?}");
     assert!(missing[0].contains("scoring"), "{missing:?}");
+}
+
+#[test]
+fn a_promotion_in_which_a_room_was_not_heard_is_asked_for_twice_more() {
+    let unheard = |created| {
+        let rooms = vec!["statistician".to_owned()];
+        let reason = Some("statistician did not answer in time".to_owned());
+        PromotionEnded { created, unheard: rooms, reason, ..PromotionEnded::default() }
+    };
+    let slept = |answers: Vec<PromotionEnded>| {
+        let mut rig: Rig<Consolidation> = Rig::new(ConsolidationSettings::default(), |bus, probe| {
+            ear::<SleepEnded>(bus, probe);
+            ear::<Promote>(bus, probe);
+        });
+        rig.send(RequestSleep { by: "anna".into() });
+        let sleep = sleep_of(&rig).expect("it sleeps");
+        rig.send(EpisodesScored { sleep, tally: EpisodeTally::default(), done: true });
+        let mut asked = rig.heard::<Promote>().len();
+        for answer in answers {
+            rig.send(answer);
+            asked += rig.heard::<Promote>().len();
+            rig.crash();
+        }
+        rig.send(EpisodesCompressed { sleep, tally: EpisodeTally::default(), done: true });
+        rig.send(consolidated(Layer::Atl, true));
+        rig.send(consolidated(Layer::AngularGyrus, true));
+        let report = rig.heard::<SleepEnded>().pop().expect("it ended").report;
+        (asked, report.promoted, report.missing)
+    };
+    let heard = PromotionEnded { created: 2, ..PromotionEnded::default() };
+    assert_eq!(slept(vec![unheard(1), heard]), (2, 3, Vec::new()), "both have taught");
+    let (asked, promoted, missing) = slept(vec![unheard(0), unheard(0), unheard(0)]);
+    assert_eq!((asked, promoted, missing.len()), (3, 0, 1), "it sleeps on without: {missing:?}");
+    assert!(missing[0].contains("statistician"), "{missing:?}");
 }
 
 #[test]

@@ -308,7 +308,10 @@ impl SemanticPromoter {
     }
 
     fn end(&self, run: Run, pulse: &mut Pulse<'_, Self>) {
-        let Run { asker, report, .. } = run;
+        let Run { asker, mut report, .. } = run;
+        if !report.unheard.is_empty() {
+            report.reason = Some(format!("{} did not answer in time", report.unheard.join(", ")));
+        }
         pulse.keep(PromoterEvent::Ended);
         if let Some((asker, turn)) = asker {
             pulse.emit_to(asker, turn, report);
@@ -318,13 +321,12 @@ impl SemanticPromoter {
     /// A room did not answer in time: what it would have said stays unsaid, and the promotion goes on without it.
     fn give_up(&self, mut run: Run, pulse: &mut Pulse<'_, Self>) {
         run.waiting = 0;
-        let late = |room: &str| Some(format!("{room} did not answer in time"));
         match run.phase {
             Phase::Offering => {
                 let sources = pulse.settings().sources.iter().copied();
-                let silent: Vec<&str> =
+                let silent: Vec<RegionName> =
                     sources.filter(|room| !run.report.sources.iter().any(|told| told == room)).collect();
-                run.report.reason = late(&silent.join(", "));
+                silent.into_iter().for_each(|room| run.unheard(room));
                 self.judge(run, pulse);
             }
             Phase::Judging => {
@@ -334,7 +336,7 @@ impl SemanticPromoter {
                         false => run.candidates.push_back(offered),
                     }
                 }
-                run.report.reason = late(pulse.settings().judge.unwrap_or("the judge"));
+                run.unheard(pulse.settings().judge.unwrap_or("the judge"));
                 self.check(run, pulse);
             }
             Phase::Checking => {
@@ -342,11 +344,11 @@ impl SemanticPromoter {
                 for offered in run.candidates.drain(..unchecked).collect::<Vec<_>>() {
                     run.verdict(&offered.candidate.name, PromotionVerdict::Unjudged);
                 }
-                run.report.reason = late(Hippocampus::NAME);
+                run.unheard(Hippocampus::NAME);
                 self.check(run, pulse);
             }
             Phase::Teaching => {
-                run.report.reason = late(AnteriorTemporalLobe::NAME);
+                run.unheard(AnteriorTemporalLobe::NAME);
                 self.check(run, pulse);
             }
         }

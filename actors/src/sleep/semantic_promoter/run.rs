@@ -72,4 +72,11 @@ impl Run {
     pub fn verdict(&mut self, name: &str, verdict: PromotionVerdict) {
         self.report.verdicts.push((name.to_owned(), verdict));
     }
+
+    /// This room did not answer in time.
+    pub fn unheard(&mut self, room: &str) {
+        if !self.report.unheard.iter().any(|known| known == room) {
+            self.report.unheard.push(room.to_owned());
+        }
+    }
 }

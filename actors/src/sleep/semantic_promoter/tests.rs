@@ -338,6 +338,7 @@ fn silent_rooms_hold_it_up_no_longer_than_its_patience() {
     bench.rig.pass(Duration::from_secs(3));
     let ended = bench.rig.heard::<PromotionEnded>().pop().expect("it ends");
     assert!(ended.reason.is_some_and(|why| why.contains("did not answer")));
+    assert!(!ended.unheard.is_empty(), "whoever asked can ask again");
     bench.rig.send(Promote { by: "test".into() });
     bench.rig.send(Promote { by: "other".into() });
     assert!(bench.rig.heard::<PromotionEnded>()[0].reason.as_deref().is_some_and(|why| why.contains("under way")));

@@ -1,16 +1,19 @@
 //! Lines of an import on the bench: one id, one episode.
 
+use std::collections::BTreeMap;
+
 use maxim_bus::signals::concepts::ForgetRecord;
 use maxim_bus::signals::recall::EpisodesImported;
 use serde_json::{Value, json};
 
 use super::*;
 use crate::memory::hippocampus::exporting;
+use crate::region::{Carried, Carrying, NextStep};
 
 /// What became of lines.
 fn take_in(bench: &mut Bench, all: bool, lines: &[Value]) -> EpisodesImported {
     let lines = (1..).zip(lines.iter().map(Value::to_string)).collect();
-    bench.rig.send(ImportEpisodes { lines, all, refused: Vec::new() });
+    bench.rig.send(ImportEpisodes { lines, all, refused: Vec::new(), waits: false });
     let imported = bench.rig.heard::<EpisodesImported>().pop().expect("an answer");
     bench.settle();
     imported
@@ -22,6 +25,73 @@ fn counts(imported: &EpisodesImported) -> [u64; 5] {
 
 fn exported(bench: &Bench) -> Vec<String> {
     exporting::page(&bench.rig.records(), &|_| None, None, 1000).expect("readable").lines
+}
+
+/// Lines of an export, in parts as a file comes.
+fn carry(bench: &mut Bench, lines: &[String]) -> Carried {
+    let numbered: Vec<(u64, String)> = (1..).zip(lines.iter().cloned()).collect();
+    let mut carrying = Carrying::default();
+    let parts = numbered.chunks(100);
+    let last = parts.len();
+    for (part, lines) in (1..).zip(parts) {
+        carrying.push(lines, &[]);
+        while let Some(step) = carrying.next(part == last) {
+            match step {
+                NextStep::Episodes { lines, refused, waits } => {
+                    bench.rig.send(ImportEpisodes { lines, all: false, refused, waits });
+                    carrying.took_episodes(bench.rig.heard::<EpisodesImported>().pop().expect("an answer"));
+                }
+                other => panic!("there are episodes alone: {other:?}"),
+            }
+        }
+    }
+    bench.settle();
+    carrying.carried()
+}
+
+/// Each episode with its edges, in an order that isn't that of numbers.
+fn joined(lines: &[String]) -> BTreeMap<String, Value> {
+    let read = |line: &String| {
+        let mut line: Value = serde_json::from_str(line).expect("JSON");
+        if let Some(edges) = line["links"]["edges"].as_array_mut() {
+            edges.sort_by_key(ToString::to_string);
+        }
+        (line["episode"]["id"].to_string(), line)
+    };
+    lines.iter().map(read).collect()
+}
+
+#[test]
+fn episodes_are_joined_as_they_were_in_whatever_order_their_lines_come() {
+    let mut bench = Bench::new(None);
+    take_in(&mut bench, true, &life(300, 10, 1));
+    let lines = exported(&bench);
+    let whole = joined(&lines);
+    let edges_to = |id: &Value| -> usize {
+        let edges = whole.values().filter_map(|line| line["links"]["edges"].as_array()).flatten();
+        edges.filter(|edge| edge["to"] == *id).count()
+    };
+    let (most, of) =
+        (lines.iter().map(|line| serde_json::from_str::<Value>(line).expect("JSON")["episode"]["id"].clone()))
+            .map(|id| (edges_to(&id), id))
+            .max_by_key(|(edges, _)| *edges)
+            .expect("episodes");
+    assert!(most > 1, "something is joined: {most}");
+    let reversed: Vec<String> = lines.iter().rev().cloned().collect();
+    let every_other = |odd: usize| lines.iter().skip(odd).step_by(2).cloned();
+    let mixed: Vec<String> = every_other(1).chain(every_other(0)).collect();
+    for file in [&reversed, &mixed] {
+        let mut other = Bench::new(None);
+        let carried = carry(&mut other, file);
+        assert_eq!((carried.kept, carried.edges_left_out, carried.bad), (300, 0, Vec::new()));
+        assert_eq!(joined(&exported(&other)), whole);
+    }
+    // One that never comes costs its edges, and nothing else.
+    let without: Vec<String> =
+        reversed.into_iter().filter(|line| !line.starts_with(&format!("{{\"episode\":{{\"id\":{of},"))).collect();
+    let mut other = Bench::new(None);
+    let carried = carry(&mut other, &without);
+    assert_eq!((carried.kept, carried.edges_left_out, carried.bad), (299, most as u64, Vec::new()));
 }
 
 #[test]

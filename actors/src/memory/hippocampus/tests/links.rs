@@ -109,6 +109,7 @@ fn an_observation_that_repeats_merges_into_its_edges() {
         lines: vec![(1, line.to_string())],
         all: false,
         refused: Vec::new(),
+        waits: false,
     };
     bench.rig.send(imported);
     bench.settle();

@@ -66,7 +66,7 @@ impl Bench {
     pub fn import(&mut self, lines: impl IntoIterator<Item = serde_json::Value>) {
         let lines: Vec<(u64, String)> = (1..).zip(lines.into_iter().map(|line| line.to_string())).collect();
         let count = lines.len();
-        self.rig.send(ImportEpisodes { lines, all: true, refused: Vec::new() });
+        self.rig.send(ImportEpisodes { lines, all: true, refused: Vec::new(), waits: false });
         let imported = self.rig.heard::<EpisodesImported>().pop().expect("an answer");
         assert_eq!((imported.kept as usize, imported.bad.len()), (count, 0), "{:?}", imported.bad);
         self.settle();

@@ -1,3 +1,4 @@
+use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
 use maxim_bus::signals::concepts::{ForgetRecord, PinRecord, RecordChanged, RecordsRemoved};
@@ -9,6 +10,8 @@ use serde_json::json;
 
 use super::{Bench, Hippocampus, life, settings};
 use crate::language::{Encoder, TokenTable};
+use crate::memory::hippocampus::exporting;
+use crate::memory::hippocampus::text_index::stems_of;
 use crate::region::Region;
 
 /// Moments that nothing speaks for: without words, a person or a thing, failed, dull, each by another tool.
@@ -222,6 +225,18 @@ fn sleeps_without_new_experience_change_nothing_and_segments_do_not_pile_up() {
     let segments = |bench: &Bench| bench.rig.records().prefixed(b"segment/text/", usize::MAX).len();
     let keys = bench.rig.records().prefixed(b"segment/keys/", usize::MAX).len();
     assert!(segments(&bench) <= 8 && keys <= 8, "twelve seals, {} and {keys} segments", segments(&bench));
+    for document in [0, 1_700, 3_599] {
+        let wanted = BTreeSet::from([document]);
+        let of = |parts: Vec<Vec<u8>>| {
+            let found = parts.into_iter().flat_map(|part| stems_of(part.into(), &wanted).expect("whole"));
+            found.collect::<BTreeMap<_, _>>()
+        };
+        let all = bench.rig.records().prefixed(b"segment/text/", usize::MAX);
+        assert!(all.len() > 1, "there is a choice");
+        let read = exporting::segments(&bench.rig.records(), &wanted).expect("readable");
+        assert!(read.len() <= 1, "an export reads {} of {} segments for one episode", read.len(), all.len());
+        assert_eq!(of(read), of(all.into_iter().map(|(_, part)| part).collect()), "{document}");
+    }
     assert_eq!(bench.find("where is the thing with number 1000?", 20).len(), 20);
     let all = |bench: &Bench| bench.rig.records().prefixed(b"", usize::MAX);
     let before = all(&bench);
