@@ -49,6 +49,7 @@ mod tls;
 mod tool_index;
 mod tool_servers;
 mod tools;
+mod two_brains;
 mod utterances;
 mod what_if;
 mod what_is_shown;
