@@ -99,7 +99,27 @@ impl Pending {
 
     /// Whether somebody may still answer who is waited for.
     fn waits(&self, held: &BTreeSet<String>, settings: &EnrichmentSettings) -> bool {
-        self.silent(settings.knowing()).into_iter().any(|room| !held.contains(room))
+        self.waits_beside("", held, settings)
+    }
+
+    /// The same when this room has answered.
+    fn waits_beside(&self, room: &str, held: &BTreeSet<String>, settings: &EnrichmentSettings) -> bool {
+        self.silent(settings.knowing()).into_iter().any(|silent| silent != room && !held.contains(silent))
+    }
+
+    /// Takes an answer in.
+    fn take(&mut self, answer: EnrichmentEvent) {
+        match answer {
+            EnrichmentEvent::Recalled { episodes, .. } => self.recalled = Some(episodes),
+            EnrichmentEvent::Timed { time, .. } => self.time = Some(*time),
+            EnrichmentEvent::Known { room, entries, .. } => drop(self.knowledge.insert(room, entries)),
+            EnrichmentEvent::Practised { programs, .. } => self.programs = Some(programs),
+            EnrichmentEvent::Feared { fears, .. } => self.fears = Some(fears),
+            EnrichmentEvent::Asked { .. }
+            | EnrichmentEvent::Enriched { .. }
+            | EnrichmentEvent::Held { .. }
+            | EnrichmentEvent::Back { .. } => {}
+        }
     }
 }
 
@@ -125,6 +145,20 @@ pub enum EnrichmentEvent {
     Enriched { turn: MessageId },
     Held { room: String },
     Back { room: String },
+}
+
+impl EnrichmentEvent {
+    /// The turn for which somebody answered.
+    fn answered(&self) -> Option<MessageId> {
+        match self {
+            Self::Recalled { turn, .. }
+            | Self::Timed { turn, .. }
+            | Self::Known { turn, .. }
+            | Self::Practised { turn, .. }
+            | Self::Feared { turn, .. } => Some(*turn),
+            Self::Asked { .. } | Self::Enriched { .. } | Self::Held { .. } | Self::Back { .. } => None,
+        }
+    }
 }
 
 wiring!(Enrichment {
@@ -156,31 +190,6 @@ impl Region for Enrichment {
             EnrichmentEvent::Asked { turn, due, trust } => {
                 self.pending.insert(turn, Pending::new(due, trust));
             }
-            EnrichmentEvent::Recalled { turn, episodes } => {
-                if let Some(pending) = self.pending.get_mut(&turn) {
-                    pending.recalled = Some(episodes);
-                }
-            }
-            EnrichmentEvent::Timed { turn, time } => {
-                if let Some(pending) = self.pending.get_mut(&turn) {
-                    pending.time = Some(*time);
-                }
-            }
-            EnrichmentEvent::Known { turn, room, entries } => {
-                if let Some(pending) = self.pending.get_mut(&turn) {
-                    pending.knowledge.insert(room, entries);
-                }
-            }
-            EnrichmentEvent::Practised { turn, programs } => {
-                if let Some(pending) = self.pending.get_mut(&turn) {
-                    pending.programs = Some(programs);
-                }
-            }
-            EnrichmentEvent::Feared { turn, fears } => {
-                if let Some(pending) = self.pending.get_mut(&turn) {
-                    pending.fears = Some(fears);
-                }
-            }
             EnrichmentEvent::Enriched { turn } => {
                 self.pending.remove(&turn);
             }
@@ -189,6 +198,11 @@ impl Region for Enrichment {
             }
             EnrichmentEvent::Back { room } => {
                 self.held.remove(&room);
+            }
+            answer => {
+                if let Some(pending) = answer.answered().and_then(|turn| self.pending.get_mut(&turn)) {
+                    pending.take(answer);
+                }
             }
         }
     }
@@ -237,20 +251,15 @@ impl Enrichment {
         pulse.keep(EnrichmentEvent::Enriched { turn });
     }
 
-    /// Takes an answer into what is known of a turn: finishes it if nothing else is out.
-    fn take(
-        &self,
-        turn: MessageId,
-        answer: EnrichmentEvent,
-        of: impl FnOnce(&mut Pending),
-        pulse: &mut Pulse<'_, Self>,
-    ) {
+    /// Takes a room's answer into what is known of a turn: finishes it if nothing else is out.
+    fn take(&self, room: &str, answer: EnrichmentEvent, pulse: &mut Pulse<'_, Self>) {
+        let Some(turn) = answer.answered() else { return };
         let Some(pending) = self.pending.get(&turn) else { return }; // it came after the deadline
-        let mut pending = pending.clone();
-        of(&mut pending);
-        if pending.waits(&self.held, pulse.settings()) {
+        if pending.waits_beside(room, &self.held, pulse.settings()) {
             pulse.keep(answer);
         } else {
+            let mut pending = pending.clone();
+            pending.take(answer);
             self.finish(turn, pending, &self.held, pulse);
         }
     }
@@ -325,16 +334,14 @@ impl Hears<EpisodesRecalled> for Enrichment {
         let turn = pulse.turn();
         // One more was asked for.
         let episodes = answer.with_associations(pulse.settings().episodes);
-        let event = EnrichmentEvent::Recalled { turn, episodes: episodes.clone() };
-        self.take(turn, event, |pending| pending.recalled = Some(episodes), pulse);
+        self.take(EPISODES, EnrichmentEvent::Recalled { turn, episodes }, pulse);
     }
 }
 
 impl Hears<TimeDescribed> for Enrichment {
     fn hear(&self, answer: &TimeDescribed, pulse: &mut Pulse<'_, Self>) {
-        let turn = pulse.turn();
-        let event = EnrichmentEvent::Timed { turn, time: Box::new(answer.clone()) };
-        self.take(turn, event, |pending| pending.time = Some(answer.clone()), pulse);
+        let (turn, time) = (pulse.turn(), Box::new(answer.clone()));
+        self.take(TIMES, EnrichmentEvent::Timed { turn, time }, pulse);
     }
 }
 
@@ -342,24 +349,21 @@ impl Hears<KnowledgeRecalled> for Enrichment {
     fn hear(&self, answer: &KnowledgeRecalled, pulse: &mut Pulse<'_, Self>) {
         let turn = pulse.turn();
         let Some(room) = pulse.cause().map(|cause| cause.sender.clone().into_owned()) else { return };
-        let entries = answer.entries.clone();
-        let event = EnrichmentEvent::Known { turn, room: room.clone(), entries: entries.clone() };
-        self.take(turn, event, |pending| drop(pending.knowledge.insert(room, entries)), pulse);
+        let known = EnrichmentEvent::Known { turn, room: room.clone(), entries: answer.entries.clone() };
+        self.take(&room, known, pulse);
     }
 }
 
 impl Hears<ProgramsRecalled> for Enrichment {
     fn hear(&self, answer: &ProgramsRecalled, pulse: &mut Pulse<'_, Self>) {
         let (turn, programs) = (pulse.turn(), answer.programs.clone());
-        let event = EnrichmentEvent::Practised { turn, programs: programs.clone() };
-        self.take(turn, event, |pending| pending.programs = Some(programs), pulse);
+        self.take(PROGRAMS, EnrichmentEvent::Practised { turn, programs }, pulse);
     }
 }
 
 impl Hears<FearsRecalled> for Enrichment {
     fn hear(&self, answer: &FearsRecalled, pulse: &mut Pulse<'_, Self>) {
         let (turn, fears) = (pulse.turn(), answer.clone());
-        let event = EnrichmentEvent::Feared { turn, fears: fears.clone() };
-        self.take(turn, event, |pending| pending.fears = Some(fears), pulse);
+        self.take(FEARS, EnrichmentEvent::Feared { turn, fears }, pulse);
     }
 }
