@@ -242,7 +242,7 @@ fn difference(a: &[String], b: &[String]) -> Vec<String> {
     lost.chain(new).take(12).collect()
 }
 
-fn assert_same(a: &[String], b: &[String], what: &str) {
+pub fn assert_same(a: &[String], b: &[String], what: &str) {
     let differ = difference(a, b);
     assert!(differ.is_empty(), "{what}:\n{}", differ.join("\n"));
     assert!(a == b, "{what}: the same lines in another order");

@@ -3,10 +3,11 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
+use maxim_bus::Clock;
 use maxim_bus::signals::concepts::IngestDocument;
 use serde_json::{Value, json};
 
-use crate::carry::{LOBE, exported, import, newborn};
+use crate::carry::{LOBE, assert_same, exported, import, newborn};
 use crate::common::Bench;
 
 /// A life of its own with concepts, of which `names` says what it was taught.
