@@ -17,7 +17,7 @@ const FAN: usize = 4;
 /// More runs than this are merged whatever their size.
 const RUNS: usize = 12;
 /// Of runs that take more bytes than this, no more than a quarter may be entries that newer ones replaced, as after a sleep:
-/// else all become one. From there on it also pays to compress the oldest with more effort.
+/// else all become one.
 const MUCH: u64 = 8 << 20;
 /// Bytes of a journal, before compression, that are worth emptying when a store ends.
 const LONG: usize = 2 << 20;
@@ -221,9 +221,7 @@ fn merge(
     let open = |run: &Arc<Run>| RunCursor::new(run.clone(), pack.clone(), EVERYTHING, false).map(Source::Run);
     let mut merging = Merging::new(sealed.runs[from..to].iter().map(open).collect::<Result<_, _>>()?);
     merging.replaced = Some(Vec::new());
-    // A small oldest run is soon merged again, while the brain is at work.
-    let is_much = sealed.runs[from..to].iter().map(|run| run.bytes).sum::<u64>() > MUCH;
-    let packing = if is_oldest && is_much { Packing::Dense } else { Packing::Quick };
+    let packing = if is_oldest { Packing::Dense } else { Packing::Quick };
     let mut writer = RunWriter::new(pack.clone(), packing);
     while let Some((key, value)) = merging.next()? {
         if shared.upkeep.is_stopped() {
