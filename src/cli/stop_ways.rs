@@ -53,6 +53,8 @@ const LOOK: Duration = Duration::from_millis(2);
 const EARLIER_STOP: Duration = Duration::from_millis(250);
 /// How long the disk may take for the request file.
 const DISK: Duration = Duration::from_secs(1);
+/// How long a stop that is answered, and isn't on the disk yet, waits for its request to be there.
+const REQUEST: Duration = Duration::from_millis(250);
 /// The longest line that the socket may answer.
 const LINE_MAX: u64 = 64 * 1024;
 
@@ -91,11 +93,16 @@ impl Race {
     /// after a reset; until then the request is what a crash leaves of it, and the daemon takes it back.
     pub(super) fn finish(self, patience: Duration) -> Verdict {
         let verdict = self.wait(patience);
-        if matches!(&verdict, Verdict::Answered(answer) if answer["durable"] == true) {
-            // Once it is written, lest it appears after its removal. A disk that stalls keeps it: too stopped, not too free.
-            let _ = self.request.recv_timeout(DISK);
-            // The daemon may have taken and removed it.
-            let _ = fs::remove_file(self.folder.stop_request());
+        match &verdict {
+            Verdict::Answered(answer) if answer["durable"] == true => {
+                // Once it is written, lest it appears after its removal. A disk that stalls keeps it: too stopped, not too free.
+                let _ = self.request.recv_timeout(DISK);
+                // The daemon may have taken and removed it.
+                let _ = fs::remove_file(self.folder.stop_request());
+            }
+            // The end of this process would cut off who writes it.
+            Verdict::Answered(_) => drop(self.request.recv_timeout(REQUEST)),
+            Verdict::Nobody { .. } | Verdict::Silent { .. } => {}
         }
         verdict
     }
