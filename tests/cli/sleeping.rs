@@ -70,6 +70,7 @@ fn what_the_end_came_before_leaves_the_disk_with_the_next_command() {
         assert!(copied.success());
     };
     copy(".local", "saved");
+    let mut at_its_end = 0;
     let is_cut_off = (0..20).any(|_| {
         copy("saved", ".local");
         let mut sleeping = home.command(&["memory", "sleep", "--json"]).stdout(Stdio::piped()).spawn().expect("runs");
@@ -78,10 +79,12 @@ fn what_the_end_came_before_leaves_the_disk_with_the_next_command() {
         sleeping.kill().expect("killed");
         sleeping.wait().expect("ended");
         assert!(report.contains("compressed"), "{report}");
-        held(&home) > EPISODES / 2
+        at_its_end = held(&home);
+        at_its_end > EPISODES * 9 / 10
     });
     assert!(is_cut_off, "killed right after its report, some command has not rewritten yet");
     assert_eq!(home.run(&["memory", "stats"]).code, Some(0));
+    // What the kill cut off while it was written anew stands there twice, until that room is written over.
     let held = held(&home);
-    assert!(held < WHOLE, "{held}");
+    assert!(held + EPISODES * 4 / 5 < at_its_end, "{held} of {at_its_end}");
 }
