@@ -26,7 +26,9 @@ pub struct EpisodeFilter {
     pub object: Option<String>,
     pub person: Option<String>,
     pub mode: Option<String>,
+    /// Earliest time, included.
     pub time_after: Option<Timestamp>,
+    /// Latest time, included.
     pub time_before: Option<Timestamp>,
     /// Follow associations from what was found.
     pub expand: bool,

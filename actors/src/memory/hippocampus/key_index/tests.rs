@@ -141,4 +141,18 @@ fn an_episode_is_found_by_its_outcome_once_it_came_and_not_after_removal() {
 fn an_unknown_filter_is_refused_by_its_name() {
     let error = serde_json::from_value::<EpisodeFilter>(json!({"colour": "red"})).expect_err("no such field");
     assert!(error.to_string().contains("unknown field `colour`"), "{error}");
+    assert!(filter(json!({"query": "cup", "limit": 3})).is_open());
+    let conditions = [
+        ("goal", json!("g")),
+        ("tool", json!("t")),
+        ("object", json!("o")),
+        ("person", json!("p")),
+        ("mode", json!("m")),
+        ("success", json!(false)),
+        ("time_after", json!("1970-01-08T00:00:00Z")),
+        ("time_before", json!("1970-01-08T00:00:00Z")),
+    ];
+    for (name, value) in conditions {
+        assert!(!filter(json!({name: value})).is_open(), "{name}");
+    }
 }
