@@ -23,10 +23,10 @@ pub struct CausalArgs {
     /// Only events of this worth
     #[arg(long)]
     valence: Option<Worth>,
-    /// Only what was met last after this time, such as 2026-01-05T09:00:00Z; a date such as 2026-01-05 is the start of that day
+    /// Only what was met last from this time on, such as 2026-01-05T09:00:00Z; a date such as 2026-01-05 is the start of that day
     #[arg(long, value_name = "TIME")]
     after: Option<String>,
-    /// Only what was met last before this time; a date is the start of that day
+    /// Only what was met last up to this time; a date is the start of that day
     #[arg(long, value_name = "TIME")]
     before: Option<String>,
     /// At most so many

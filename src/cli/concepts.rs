@@ -57,10 +57,10 @@ pub struct AssociatedArgs {
     /// Hops
     #[arg(long, value_name = "N", default_value_t = 3, value_parser = clap::value_parser!(u32).range(1..=6))]
     depth: u32,
-    /// Of the episodes only those after this time, such as 2026-01-05T09:00:00Z; a date is the start of that day
+    /// Of the episodes only those from this time on, such as 2026-01-05T09:00:00Z; a date is the start of that day
     #[arg(long, value_name = "TIME")]
     after: Option<String>,
-    /// Of the episodes only those before this time; a date is the start of that day
+    /// Of the episodes only those up to this time; a date is the start of that day
     #[arg(long, value_name = "TIME")]
     before: Option<String>,
     /// Of each layer at most so many

@@ -6,6 +6,7 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use clap::{Args, Subcommand};
+use maxim_bus::clock::Stopwatch;
 use serde_json::{Map, Value, json};
 
 use super::batch::{read_line, skip_mark};
@@ -138,6 +139,9 @@ fn print(out: &Out, body: &Value) -> Result<Exit, CliError> {
 const SLEEP_PATIENCE: Duration = Duration::from_secs(60);
 /// A backup is written whole before it is answered.
 const BACKUP_PATIENCE: Duration = Duration::from_secs(600);
+/// How long an import waits without a step forward until what came is joined, and between two looks.
+const JOINING_PATIENCE: Duration = Duration::from_secs(10);
+const JOINING_PAUSE: Duration = Duration::from_millis(20);
 /// A part of an import that goes in one request: the steps in which it becomes durable.
 const PART_BYTES: usize = 32 * 1024;
 
@@ -174,6 +178,7 @@ fn import(global: &Global, out: &Out, file: &PathBuf, all: bool) -> Result<Exit,
     if lines > 0 {
         import.send(part, lines, false)?;
     }
+    import.end();
     let mut report = import.report;
     report.errors.sort();
     let is_whole = report.errors.is_empty();
@@ -214,6 +219,23 @@ impl Import {
         }
         self.first += lines;
         Ok(())
+    }
+
+    /// Waits until what came is joined with what it belongs to, which goes on after an import is durable: a question right
+    /// after the command finds it. Ends also where nothing comes of waiting, as while a daemon's rooms are held.
+    fn end(&self) {
+        let (mut fewest, mut last) = (u64::MAX, Stopwatch::start());
+        while last.elapsed() < JOINING_PATIENCE {
+            let Ok(stats) = self.client.get(&["v1", "memory", "stats"], &[]) else { break };
+            let waiting = stats.body["regions"]["hippocampus"]["unlinked"].as_u64().unwrap_or(0);
+            if waiting == 0 {
+                break;
+            }
+            if waiting < fewest {
+                (fewest, last) = (waiting, Stopwatch::start());
+            }
+            std::thread::sleep(JOINING_PAUSE);
+        }
     }
 }
 

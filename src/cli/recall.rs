@@ -37,10 +37,10 @@ pub struct RecallArgs {
     /// Only in this mode
     #[arg(long)]
     mode: Option<String>,
-    /// Only after this time, such as 2026-01-05T09:00:00Z; a date such as 2026-01-05 is the start of that day
+    /// Only from this time on, such as 2026-01-05T09:00:00Z; a date such as 2026-01-05 is the start of that day
     #[arg(long, value_name = "TIME")]
     after: Option<String>,
-    /// Only before this time; a date is the start of that day
+    /// Only up to this time; a date is the start of that day
     #[arg(long, value_name = "TIME")]
     before: Option<String>,
     /// Follow associations as well
@@ -72,10 +72,10 @@ pub struct TemporalArgs {
     /// The episodes at the times most like now
     #[arg(long, conflicts_with_all = ["hour", "day", "week", "month", "sole"])]
     like_now: bool,
-    /// Only after this time, such as 2026-01-05T09:00:00Z; a date such as 2026-01-05 is the start of that day
+    /// Only from this time on, such as 2026-01-05T09:00:00Z; a date such as 2026-01-05 is the start of that day
     #[arg(long, value_name = "TIME")]
     after: Option<String>,
-    /// Only before this time; a date is the start of that day
+    /// Only up to this time; a date is the start of that day
     #[arg(long, value_name = "TIME")]
     before: Option<String>,
     /// Only episodes that alone stand for an hour, a day, a week or a month

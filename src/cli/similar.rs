@@ -37,10 +37,10 @@ pub struct SimilarArgs {
     /// Only of this layer of memory, such as hippocampus
     #[arg(long)]
     layer: Option<String>,
-    /// Only after this time, such as 2026-01-05T09:00:00Z; a date such as 2026-01-05 is the start of that day
+    /// Only from this time on, such as 2026-01-05T09:00:00Z; a date such as 2026-01-05 is the start of that day
     #[arg(long, value_name = "TIME")]
     after: Option<String>,
-    /// Only before this time; a date is the start of that day
+    /// Only up to this time; a date is the start of that day
     #[arg(long, value_name = "TIME")]
     before: Option<String>,
     /// At most so many

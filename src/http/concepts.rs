@@ -9,7 +9,9 @@ use maxim_actors::memory::anterior_temporal_lobe::model::concept_number;
 use maxim_actors::memory::hippocampus::Hippocampus;
 use maxim_actors::region::Region;
 use maxim_actors::sleep::semantic_promoter::SemanticPromoter;
-use maxim_bus::signals::concepts::{ForgetRecord, IngestDocument, PinRecord, ProposeRelationType, RecordChanged};
+use maxim_bus::signals::concepts::{
+    DocumentIngested, ForgetRecord, IngestDocument, PinRecord, ProposeRelationType, RecordChanged,
+};
 use maxim_bus::signals::promotion::Promote;
 use maxim_bus::{Query, RegionName};
 use serde_json::{Value, json};
@@ -45,8 +47,8 @@ pub const ASSOCIATED: &[Field] = &[
     Field::optional("object", Kind::Text, "only episodes with this object"),
     Field::optional("person", Kind::Text, "only episodes with this person"),
     Field::optional("mode", Kind::Text, "only episodes in this mode"),
-    Field { meaning: "only episodes after this time, RFC 3339, or the start of a date", ..TIME_AFTER },
-    Field { meaning: "only episodes before this time, RFC 3339, or the start of a date", ..TIME_BEFORE },
+    Field { meaning: "only episodes from this time on, RFC 3339, or the start of a date", ..TIME_AFTER },
+    Field { meaning: "only episodes up to this time, RFC 3339, or the start of a date", ..TIME_BEFORE },
     Field::optional("limit", Kind::Whole(1, 100), "of each layer at most so many; default 5"),
 ];
 pub const INGEST: &[Field] = &[
@@ -85,13 +87,30 @@ pub async fn ingest(State(served): State<Arc<Served>>, request: Request) -> Answ
     served.refuse_while_draining()?;
     let given = body_fields(&served, request, INGEST).await?;
     let text = |name: &str| given.text(name).unwrap_or_default().to_owned();
-    let part = IngestDocument {
+    let mut part = IngestDocument {
         document: text("document"),
         markdown: given.flag("markdown").unwrap_or(false),
         text: text("text"),
         passages_before: given.0.get("passages_before").and_then(Value::as_u64).map_or(0, |n| n as u32),
+        lessons_before: 0,
     };
-    ok(&json!(served.agent.outside.door.ask(AnteriorTemporalLobe::NAME, part).await?))
+    let mut told = DocumentIngested::default();
+    loop {
+        let answer = served.agent.outside.door.ask(AnteriorTemporalLobe::NAME, part.clone()).await?;
+        part.lessons_before += answer.created + answer.reinforced + answer.known + answer.refused.len() as u32;
+        told.passages = answer.passages;
+        told.created += answer.created;
+        told.reinforced += answer.reinforced;
+        told.known += answer.known;
+        told.concepts.extend(answer.concepts);
+        told.refused.extend(answer.refused);
+        if answer.lessons_left == 0 {
+            break;
+        }
+    }
+    told.concepts.sort_unstable();
+    told.concepts.dedup();
+    ok(&json!(told))
 }
 
 /// Has the layer do it that holds a record of this id. A concept's id says so; that of an episode and of a record of numbers

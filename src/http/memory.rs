@@ -26,9 +26,9 @@ pub(super) const MOST: u64 = 1000;
 pub(super) const LIMIT: Field = Field::optional("limit", Kind::Whole(1, MOST), "at most so many; default 5");
 
 pub(super) const TIME_AFTER: Field =
-    Field::optional("time_after", Kind::Text, "only after this time, RFC 3339, or the start of a date");
+    Field::optional("time_after", Kind::Text, "only from this time on, RFC 3339, or the start of a date");
 pub(super) const TIME_BEFORE: Field =
-    Field::optional("time_before", Kind::Text, "only before this time, RFC 3339, or the start of a date");
+    Field::optional("time_before", Kind::Text, "only up to this time, RFC 3339, or the start of a date");
 
 pub const RECALL: &[Field] = &[
     Field::optional("query", Kind::Text, "words to look for"),
@@ -74,8 +74,8 @@ pub const CAUSAL: &[Field] = &[
     Field::optional("outcome", Kind::Text, "only outcomes whose name holds this"),
     Field::optional("memory_id", Kind::Text, "only what was learned from this episode"),
     Field::optional("valence", Kind::Text, "only events of this worth: positive, neutral or negative"),
-    Field { meaning: "only what was met last after this time, RFC 3339, or the start of a date", ..TIME_AFTER },
-    Field { meaning: "only what was met last before this time, RFC 3339, or the start of a date", ..TIME_BEFORE },
+    Field { meaning: "only what was met last from this time on, RFC 3339, or the start of a date", ..TIME_AFTER },
+    Field { meaning: "only what was met last up to this time, RFC 3339, or the start of a date", ..TIME_BEFORE },
     LIMIT,
 ];
 pub const IMPORT: &[Field] = &[

@@ -67,7 +67,10 @@ fn live(bench: &mut Bench, long: bool) {
     };
     [10.0, 10.3, 9.8, 10.1].into_iter().for_each(|by| bench.agent.outside.door.sense(moved(by)));
     let text = "# Harbour\n\nA pier is a structure. A jetty is a structure.\n".to_owned();
-    bench.ask(LOBE, IngestDocument { document: "harbour.md".into(), markdown: true, text, passages_before: 0 });
+    bench.ask(
+        LOBE,
+        IngestDocument { document: "harbour.md".into(), markdown: true, text, passages_before: 0, lessons_before: 0 },
+    );
     let name = "MOORED_AT".into();
     bench.ask(LOBE, ProposeRelationType { name, symmetric: false, inverse: None, by: "anna".into() });
     bench.ask("semantic_promoter", Promote { by: "anna".into() });

@@ -14,7 +14,10 @@ use crate::common::Bench;
 fn taught(document: &str, text: &str, said: &str) -> Bench {
     let mut bench = newborn();
     let text = text.to_owned();
-    bench.ask(LOBE, IngestDocument { document: document.into(), markdown: true, text, passages_before: 0 });
+    bench.ask(
+        LOBE,
+        IngestDocument { document: document.into(), markdown: true, text, passages_before: 0, lessons_before: 0 },
+    );
     bench.say(&format!("remember that {said}"));
     bench.pass(Duration::from_secs(90_000));
     bench

@@ -237,7 +237,13 @@ fn so_many_pieces_of_knowledge_and_no_more_are_shown() {
         let mut bench = model.bench(|settings| settings.memory.knowledge_max = most);
         for kind in kinds {
             let text = format!("# {kind}\n\nA {kind} jug is a vessel.\n");
-            let part = IngestDocument { document: format!("{kind}.md"), markdown: true, text, passages_before: 0 };
+            let part = IngestDocument {
+                document: format!("{kind}.md"),
+                markdown: true,
+                text,
+                passages_before: 0,
+                lessons_before: 0,
+            };
             bench.ask(AnteriorTemporalLobe::NAME, part);
         }
         // Another room knows of it too, and better.

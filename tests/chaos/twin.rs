@@ -37,6 +37,8 @@ const BY_CHANCE: &[(RegionName, &str, Chance)] = &[
     ("energy", "/battery/at", Chance::Value),
     // Which memories came up how often: a question of one room may come before or after what another one has stored.
     ("hippocampus", "/accesses/*/times", Chance::Value),
+    // Of records that two rooms take out at once either is heard of first.
+    ("cross_layer_graph", "/gone", Chance::Order),
 ];
 
 enum Chance {

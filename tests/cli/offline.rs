@@ -50,6 +50,10 @@ fn what_was_imported_is_found_counted_checked_and_backed_up() {
     assert_eq!((time.code, &time.json()["hour"]), (Some(0), &json!(9)), "{time:?}");
     let mornings = home.run(&["memory", "temporal", "--hour", "6,7,8,9", "--month", "1,2", "--sole", "--json"]);
     assert_eq!((mornings.code, &mornings.json()["month"]), (Some(0), &json!([1, 2])), "{mornings:?}");
+    let day = home.run(&["memory", "temporal", "--after", "2026-01-05", "--before", "2026-01-06", "--json"]).json();
+    assert_eq!((&day["matching"], &day["episodes"]), (&json!(2), &json!(["cup", "key"])), "{day}");
+    let other = home.run(&["memory", "temporal", "--after", "2026-01-06", "--before", "2027-01-06", "--json"]).json();
+    assert_eq!(other["matching"], 0, "{other}");
     assert_eq!(home.run(&["memory", "temporal", "--like-now"]).code, Some(0));
     assert_eq!(home.run(&["memory", "temporal", "--week", "4"]).code, Some(2));
     assert_eq!(home.run(&["memory", "predict", "move", "--json"]).code, Some(0));
@@ -75,20 +79,45 @@ fn a_bad_line_of_an_import_is_named_and_the_rest_is_kept() {
 fn an_export_that_is_imported_elsewhere_exports_the_same_bytes() {
     let (home, other) = (filled(), Home::new());
     let done = home.run(&["memory", "export", "all.jsonl", "--json"]);
-    // Two episodes, when something was done in one, what that led to, and how often outcomes were seen.
-    assert_eq!((done.code, &done.json()["exported"]), (Some(0), &json!(5)), "{done:?}");
+    // Two episodes, what clocks know, when something was done, what that led to, and how often outcomes were seen.
+    assert_eq!((done.code, &done.json()["exported"]), (Some(0), &json!(6)), "{done:?}");
     let exported = fs::read_to_string(home.path("work/all.jsonl")).expect("written");
-    assert!(exported.contains("0.30000000000000004") && exported.lines().count() == 5, "{exported}");
+    assert!(exported.contains("0.30000000000000004") && exported.lines().count() == 6, "{exported}");
     assert_eq!(home.run(&["memory", "export", "all.jsonl"]).code, Some(2), "never overwritten");
     other.write("work/all.jsonl", &exported);
     let done = other.run(&["memory", "import", "all.jsonl", "--json"]);
-    assert_eq!((done.code, &done.json()["imported"]), (Some(0), &json!(5)), "{done:?}");
+    assert_eq!((done.code, &done.json()["imported"]), (Some(0), &json!(6)), "{done:?}");
     assert_eq!(other.run(&["memory", "export", "-"]).out, exported);
     let again = other.run(&["memory", "import", "all.jsonl", "--json"]).json();
-    assert_eq!((&again["imported"], &again["skipped"]["known"]), (&json!(0), &json!(5)), "{again}");
+    assert_eq!((&again["imported"], &again["skipped"]["known"]), (&json!(0), &json!(6)), "{again}");
     assert_eq!(other.run(&["memory", "export", "-"]).out, exported);
     let recalled = other.run(&["memory", "recall", "spare key", "--json"]);
     assert_eq!(recalled.out, home.run(&["memory", "recall", "spare key", "--json"]).out);
+}
+
+/// A line of a life in which a few tools are used at hours that are no rhythm, or by chance look like one for a while.
+fn used(n: u32) -> Value {
+    let at = n.wrapping_mul(2_654_435_761) >> 16;
+    let at = format!("2025-{:02}-{:02}T{:02}:{:02}:00Z", 1 + n / 56, 1 + n % 56 / 2, at % 24, at / 24 % 60);
+    let tool = ["read_arm", "read_door", "write_log", "move_crane"][(at.len() as u32 + n / 3 + n % 7) as usize % 4];
+    let text = format!("{tool} by the harbour wall beside crate {}", n % 5);
+    json!({"id": format!("u{n}"), "timestamp": at, "text": text, "tool": tool, "params": {"n": n}, "success": n % 3 > 0,
+        "objects": [format!("crate {}", n % 5), "harbour wall"], "goal": format!("tidy berth {}", n % 4)})
+}
+
+#[test]
+fn a_life_that_was_only_imported_is_joined_when_the_command_ends_and_comes_back_to_the_byte() {
+    let (home, other) = (Home::new(), Home::new());
+    home.write("work/life.jsonl", &(0..600).map(|n| format!("{}\n", used(n))).collect::<String>());
+    assert_eq!(home.run(&["memory", "import", "life.jsonl", "--all", "--json"]).json()["imported"], 600);
+    let exported = home.run(&["memory", "export", "-"]).out;
+    assert!(exported.contains("clocks") && exported.matches("Associates").count() > 600, "{}", exported.len());
+    assert_eq!(home.run(&["memory", "export", "-"]).out, exported, "nothing was done in between");
+    other.write("work/all.jsonl", &exported);
+    assert_eq!(other.run(&["memory", "import", "all.jsonl"]).code, Some(0));
+    let again = other.run(&["memory", "export", "-"]).out;
+    let differs = again.lines().zip(exported.lines()).find(|(there, here)| there != here);
+    assert_eq!((differs, again.len()), (None, exported.len()));
 }
 
 #[test]
@@ -253,18 +282,18 @@ fn a_backup_is_listed_and_restored() {
     home.write("work/more.jsonl", r#"{"id": "later", "text": "the lamp is new", "people": ["Anna"]}"#);
     assert_eq!(home.run(&["memory", "import", "more.jsonl"]).code, Some(0));
     let count = |home: &Home| home.run(&["memory", "export", "-"]).out.lines().count();
-    assert_eq!(count(&home), 6);
+    assert_eq!(count(&home), 7);
     let listed = home.run(&["memory", "restore", "--json"]).json();
     assert_eq!((&listed["backups"][0]["number"], listed["backups"].as_array().map(Vec::len)), (&json!(1), Some(1)));
     for (wrong, word) in [("7", "no backup 7"), ("/nowhere", "neither"), (".", "no usable backup")] {
         let done = home.run(&["memory", "restore", wrong]);
         assert!(done.code == Some(2) && done.err.contains(word), "{wrong}: {done:?}");
     }
-    assert_eq!(count(&home), 6, "what failed changed nothing");
+    assert_eq!(count(&home), 7, "what failed changed nothing");
     let done = home.run(&["memory", "restore", "1", "--json"]);
     assert_eq!(done.code, Some(0), "{done:?}");
     assert!(done.json()["set_aside"].as_str().is_some_and(|aside| aside.contains("quarantine")), "{done:?}");
-    assert_eq!(count(&home), 5);
+    assert_eq!(count(&home), 6);
     assert_eq!(home.run(&["memory", "verify"]).code, Some(0));
 }
 

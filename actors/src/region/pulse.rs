@@ -38,6 +38,8 @@ pub(super) struct Decided<E> {
     pub emissions: Vec<(Meta, Arc<dyn Body>)>,
     /// The root is written with it.
     pub anew: bool,
+    /// What its records replaced should leave the disk.
+    pub replaced_much: bool,
     /// Records that it rests on, where somebody takes them down.
     pub found: Vec<Record>,
 }
@@ -65,8 +67,14 @@ impl<'a, R: Region> Pulse<'a, R> {
             }
         };
         let seed = StableHash::resume(seed).add(R::NAME.as_bytes()).add(&input).get();
-        let decided =
-            Decided { events: Vec::new(), records: Vec::new(), emissions: Vec::new(), anew: false, found: Vec::new() };
+        let decided = Decided {
+            events: Vec::new(),
+            records: Vec::new(),
+            emissions: Vec::new(),
+            anew: false,
+            replaced_much: false,
+            found: Vec::new(),
+        };
         Self { agent, heard, now, rng: Xoshiro256PlusPlus::seed_from_u64(seed), settings, records, decided }
     }
 
@@ -125,6 +133,11 @@ impl<'a, R: Region> Pulse<'a, R> {
     pub fn keep_gone(&mut self, event: R::Event, forgotten: bool) {
         self.keep(event);
         self.decided.anew |= forgotten;
+    }
+
+    /// Has what the room's records replaced up to here leave the disk, at the end of much work on them.
+    pub fn replaced_much(&mut self) {
+        self.decided.replaced_much = true;
     }
 
     /// Emits in the turn of what is being heard.

@@ -362,6 +362,7 @@ impl<R: Region> Seat<R> {
             None => Vec::new(),
         };
         let writes_root = self.snapshot_due || decided.anew;
+        let replaced_much = decided.replaced_much;
         let envelopes: Vec<Arc<Envelope>> =
             decided.emissions.into_iter().map(|(meta, body)| Arc::new(Envelope::new(meta, body))).collect();
         let journalled = envelopes.iter().filter(|envelope| envelope.body().policy() == Policy::Lossless);
@@ -412,6 +413,9 @@ impl<R: Region> Seat<R> {
                 self.hash = hash.get();
                 post.heart.set_state_hash(self.hash);
                 self.snapshot_due = accepted.snapshot_due;
+                if replaced_much {
+                    frame.store.has_replaced_much(R::NAME);
+                }
                 Step::Done
             }
             // The state holds what was not accepted: this value is spent either way.

@@ -149,6 +149,20 @@ impl AgentStore {
         Ok(accepted)
     }
 
+    /// Says that a region replaced or removed much of its records: what stands for it in vain leaves the disk soon, also
+    /// where it is less than what would be rewritten otherwise.
+    pub fn has_replaced_much(&self, region: RegionName) {
+        if self.shared.in_memory {
+            return;
+        }
+        let mut state = self.agent.state.lock();
+        let region = state.region(region, self.shared.boot_epoch());
+        (region.has_replaced_much, region.seal_wanted) = (true, true);
+        let region = region.name.clone();
+        drop(state);
+        self.shared.upkeep.seal(self.agent.clone(), region);
+    }
+
     /// So much waits for the disk that who was refused should come again later: more than half of what may.
     pub fn is_full(&self) -> bool {
         self.agent.state.lock().waiting_bytes > self.shared.options.tail_limit / 2

@@ -16,8 +16,8 @@ use super::shared::{Chore, Edit, Retired, Shared};
 const FAN: usize = 4;
 /// More runs than this are merged whatever their size.
 const RUNS: usize = 12;
-/// Of runs that take more bytes than this, no more than a quarter may be entries that newer ones replaced, as after a sleep:
-/// else all become one.
+/// Runs that take more bytes than this are worth more work: they lie long, so they are packed densely, and where too much in
+/// them was replaced by newer ones, all become one.
 const MUCH: u64 = 8 << 20;
 /// Bytes of a journal, before compression, that are worth emptying when a store ends.
 const LONG: usize = 2 << 20;
@@ -52,7 +52,7 @@ pub fn run(shared: &Arc<Shared>) {
 
 /// The regions of which much was replaced, as after a sleep.
 fn much_replaced(shared: &Shared) -> Vec<(Arc<Agent>, Arc<str>)> {
-    regions(shared, |region| is_mostly_old(&region.records.sealed))
+    regions(shared, |region| is_old(&region.records.sealed, region.alive_at_least()))
 }
 
 fn regions(shared: &Shared, is_meant: impl Fn(&Region) -> bool) -> Vec<(Arc<Agent>, Arc<str>)> {
@@ -109,11 +109,11 @@ pub fn tend(shared: &Shared, agent: &Arc<Agent>, region: &Arc<str>) -> Result<()
     let mut retired = shared.packing.lock();
     seal_tail(shared, &pack, agent, region)?;
     loop {
-        let sealed = match agent.state.lock().regions.get(region) {
-            Some(region) => region.records.sealed.clone(),
+        let (sealed, alive) = match agent.state.lock().regions.get(region) {
+            Some(region) => (region.records.sealed.clone(), region.alive_at_least()),
             None => return Ok(()),
         };
-        let Some((from, to)) = to_merge(&sealed) else { return Ok(()) };
+        let Some((from, to)) = to_merge(&sealed, alive) else { break };
         // Damage stops the merging, not the store: reading names it, repairing removes it.
         let (merged, replaced) = match merge(shared, &pack, &sealed, from, to) {
             Err(EngineError::Damaged(_)) => {
@@ -126,6 +126,10 @@ pub fn tend(shared: &Shared, agent: &Arc<Agent>, region: &Arc<str>) -> Result<()
         let runs = sealed.runs[from..to].to_vec();
         retired.push(Retired { sealed, runs, replaced });
     }
+    if let Some(region) = agent.state.lock().regions.get_mut(region) {
+        region.has_replaced_much = false;
+    }
+    Ok(())
 }
 
 fn seal_tail(shared: &Shared, pack: &Arc<Pack>, agent: &Arc<Agent>, region: &Arc<str>) -> Result<(), EngineError> {
@@ -183,15 +187,17 @@ fn alive_or_damaged(alive: Result<bool, EngineError>) -> Result<bool, EngineErro
     }
 }
 
-fn is_mostly_old(sealed: &Sealed) -> bool {
+/// Whether fewer entries than this are alive for each one that was replaced.
+fn is_old(sealed: &Sealed, alive: u64) -> bool {
     let entries: u64 = sealed.runs.iter().map(|run| run.entries).sum();
-    sealed.runs.len() > 1 && sealed.bytes() > MUCH && entries > sealed.live.saturating_mul(4) / 3
+    let replaced = entries.saturating_sub(sealed.live);
+    sealed.runs.len() > 1 && sealed.bytes() > MUCH && replaced.saturating_mul(alive) > sealed.live
 }
 
 /// Which neighbouring runs (newest first) should become one.
-fn to_merge(sealed: &Sealed) -> Option<(usize, usize)> {
+fn to_merge(sealed: &Sealed, alive: u64) -> Option<(usize, usize)> {
     let runs = &sealed.runs;
-    if is_mostly_old(sealed) {
+    if is_old(sealed, alive) {
         return Some((0, runs.len()));
     }
     let class = |run: &Run| (run.bytes >> 20).checked_ilog(4).map_or(0, |class| class + 1);
@@ -221,7 +227,8 @@ fn merge(
     let open = |run: &Arc<Run>| RunCursor::new(run.clone(), pack.clone(), EVERYTHING, false).map(Source::Run);
     let mut merging = Merging::new(sealed.runs[from..to].iter().map(open).collect::<Result<_, _>>()?);
     merging.replaced = Some(Vec::new());
-    let packing = if is_oldest { Packing::Dense } else { Packing::Quick };
+    let bytes: u64 = sealed.runs[from..to].iter().map(|run| run.bytes).sum();
+    let packing = if is_oldest && bytes > MUCH { Packing::Dense } else { Packing::Quick };
     let mut writer = RunWriter::new(pack.clone(), packing);
     while let Some((key, value)) = merging.next()? {
         if shared.upkeep.is_stopped() {

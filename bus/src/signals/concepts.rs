@@ -364,6 +364,8 @@ pub struct IngestDocument {
     pub text: String,
     /// Passages that came before in the same document, so that places keep their numbers.
     pub passages_before: u32,
+    /// Lessons of this very part that were learned already: what one answer leaves is asked for by the next.
+    pub lessons_before: u32,
 }
 
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
@@ -376,6 +378,8 @@ pub struct DocumentIngested {
     pub concepts: Vec<String>,
     /// (name, reason).
     pub refused: Vec<(String, String)>,
+    /// Lessons of the part that are yet to be learned.
+    pub lessons_left: u32,
 }
 
 /// Keeps a record from being pruned or compressed, or lets it go again.

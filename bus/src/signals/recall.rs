@@ -168,7 +168,7 @@ impl TimeBins {
 /// Asks the suprachiasmatic nucleus what time it is like, or for what happened at such times.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct DescribeTime {
-    /// Without any, this hour of the day on this day of the week.
+    /// Without any, all where a time is given, and else this hour of the day on this day of the week.
     pub bins: TimeBins,
     /// The episodes at the times most like now instead of those in the bins.
     pub like_now: bool,

@@ -67,7 +67,12 @@ impl Hears<PhaseLocked> for AnteriorTemporalLobe {
     fn hear(&self, found: &PhaseLocked, pulse: &mut Pulse<'_, Self>) {
         let PhaseLocked { kind, clock, phase, coupling, holds } = found;
         if !holds {
-            self.unrelate(kind, clock, &[PHASE_LOCKED_TO], pulse);
+            match self.known_by_rhythm_alone(kind, clock, pulse) {
+                Some(number) => {
+                    drop(self.remove(number, "it keeps to no clock any more, and nothing else was known of it", pulse))
+                }
+                None => drop(self.unrelate(kind, clock, &[PHASE_LOCKED_TO], pulse)),
+            }
             return;
         }
         let to = relation(PHASE_LOCKED_TO, clock, "rhythm", *coupling);

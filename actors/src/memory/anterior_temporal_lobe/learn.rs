@@ -7,7 +7,7 @@ use jiff::Timestamp;
 use maxim_bus::Trust;
 use maxim_bus::signals::concepts::{
     ConceptLesson, ConceptProvenance, CrossEdge, CrossKind, Layer, LayerEdge, LearnedConcept, MemoryRef,
-    RelationLesson, SUBJECT,
+    RelationLesson, SUBJECT, SourcePassage,
 };
 
 use super::index::ConceptIndex;
@@ -103,7 +103,7 @@ impl<'a> Lesson<'a> {
             self.keep(number, memory);
         }
         for relation in &lesson.relations {
-            self.relate(number, relation, lesson.trust, lesson.provenance);
+            self.relate(number, relation, lesson);
         }
         let subject = lesson.properties.get(SUBJECT).and_then(|subject| self.find(subject, ""));
         if let Some(measured) = subject.filter(|measured| *measured != number) {
@@ -243,13 +243,24 @@ impl<'a> Lesson<'a> {
         evidence
     }
 
+    /// What a document only mentions rests on the passage that does so.
+    fn note_passage(&mut self, number: u32, lesson: &ConceptLesson) {
+        let Some((passage, mut memory)) = lesson.passage.as_ref().zip(self.memory(number)) else { return };
+        memory.passages.push(SourcePassage { text: clipped(&passage.text, LONGEST_TEXT), ..passage.clone() });
+        memory.reinforcements = memory.reinforcements.saturating_add(1);
+        self.keep(number, memory);
+    }
+
     /// A relation to the concept of that name, which is made if it isn't known. A circle of IS_A is left out.
-    fn relate(&mut self, from: u32, lesson: &RelationLesson, trust: Trust, provenance: ConceptProvenance) {
+    fn relate(&mut self, from: u32, lesson: &RelationLesson, within: &ConceptLesson) {
         let Some(kind) = self.types.get(&lesson.kind).cloned() else { return };
         if naming::key(&lesson.to).is_empty() {
             return;
         }
-        let (to, _) = self.find_or_create(&lesson.to, &lesson.category, trust, provenance);
+        let (to, created) = self.find_or_create(&lesson.to, &lesson.category, within.trust, within.provenance);
+        if created {
+            self.note_passage(to, within);
+        }
         if to == from || (kind.name == IS_A && self.is_kind_of(to, from)) {
             return;
         }
@@ -320,6 +331,12 @@ fn take_words(memory: &mut SemanticMemory, lesson: &ConceptLesson) -> bool {
         });
     let definition = lesson.definition.as_deref().map(str::trim).filter(|text| !text.is_empty() && !is_detail);
     if let Some(definition) = definition {
+        if memory.definition.is_empty()
+            && let Some(passage) = &lesson.passage
+        {
+            // Where it is defined counts as its first passage, also where it was mentioned before.
+            memory.passages.sort_by_key(|known| (&known.document, &known.place) != (&passage.document, &passage.place));
+        }
         memory.definition = clipped(definition, LONGEST_TEXT);
     }
     if memory.category.is_empty() {

@@ -140,11 +140,17 @@ fn mark_of_source(source: &MemoryRef) -> String {
     mark(&[&format!("{:?}", source.layer), &source.id])
 }
 
-/// By where it stands, and by what it says where that is known: a document that has changed says the same in another place.
+/// By where it stands, and by what it says where that is known: a document that has changed says the same in another place,
+/// and a copy of it under another name is no second witness.
 fn marks_of_passage(passage: &SourcePassage) -> impl Iterator<Item = String> {
     let said = clipped(&passage.text, LONGEST_TEXT);
-    let said = (!said.is_empty()).then(|| mark(&["said", &passage.document, &said]));
+    let said = (!said.is_empty()).then(|| mark(&["said", &said]));
     said.into_iter().chain([mark(&["place", &passage.document, &passage.place])])
+}
+
+/// As programs before 2026-11 marked what a passage says.
+fn older_mark_of_passage(passage: &SourcePassage) -> String {
+    mark(&["said", &passage.document, &clipped(&passage.text, LONGEST_TEXT)])
 }
 
 #[allow(clippy::trivially_copy_pass_by_ref)] // serde's signature
@@ -235,10 +241,13 @@ impl SemanticMemory {
 
     /// The same, of a passage of a document.
     pub fn rests_on_passage(&self, passage: &SourcePassage) -> bool {
+        let said = clipped(&passage.text, LONGEST_TEXT);
         let known = |known: &SourcePassage| {
-            known.document == passage.document && (known.place == passage.place || known.text == passage.text)
+            let is_there = known.document == passage.document && known.place == passage.place;
+            is_there || (!said.is_empty() && known.text == said)
         };
-        self.passages.iter().any(known) || marks_of_passage(passage).any(|mark| self.has_counted(&mark))
+        let mut marks = marks_of_passage(passage).chain([older_mark_of_passage(passage)]);
+        self.passages.iter().any(known) || marks.any(|mark| self.has_counted(&mark))
     }
 
     /// Loses detail; identity, counts and relations stay.

@@ -39,6 +39,9 @@ use crate::language::Encoder;
 use crate::region::{Card, Hears, Pulse, Questions, RecordView, Region, Waiting};
 use crate::wiring;
 
+/// Lessons of a document that one step takes in: each is compared with what is like it.
+const MOST_LESSONS: usize = 64;
+
 /// How the room is set up.
 #[derive(Clone, Debug)]
 pub struct AtlSettings {
@@ -366,7 +369,9 @@ impl Hears<IngestDocument> for AnteriorTemporalLobe {
     fn hear(&self, part: &IngestDocument, pulse: &mut Pulse<'_, Self>) {
         let passages = document::passages(&part.text, part.markdown, part.passages_before);
         let lessons = document::lessons(&part.document, &passages);
-        let answer = self.learn(&lessons, pulse);
+        let before = lessons.len().min(part.lessons_before as usize);
+        let (now, left) = lessons[before..].split_at((lessons.len() - before).min(MOST_LESSONS));
+        let answer = self.learn(now, pulse);
         let count = |of: fn(&(bool, bool)) -> bool| {
             answer.learned.iter().filter(|one| of(&(one.created, one.reinforced))).count() as u32
         };
@@ -380,6 +385,7 @@ impl Hears<IngestDocument> for AnteriorTemporalLobe {
             known: count(|(created, reinforced)| !created && !reinforced),
             concepts,
             refused: answer.refused,
+            lessons_left: left.len() as u32,
         };
         pulse.reply(ingested);
     }

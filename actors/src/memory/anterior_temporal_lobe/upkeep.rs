@@ -9,9 +9,10 @@ use maxim_bus::signals::concepts::{
 use maxim_bus::signals::similarity::SituationsStored;
 
 use super::cards::{card_key, vector_key};
-use super::model::{SemanticMemory, concept_id, concept_number};
+use super::model::{Relation, SemanticMemory, concept_id, concept_number};
 use super::naming;
 use super::region::{AnteriorTemporalLobe, AtlEvent, concept_key};
+use super::relations::PHASE_LOCKED_TO;
 use crate::region::{Hears, Pulse, Region};
 
 /// Reinforcements up to which an inferred concept that nothing rests on is pruned when it is due.
@@ -21,7 +22,7 @@ const FORGOTTEN: &str = "forgotten";
 
 impl AnteriorTemporalLobe {
     /// Takes a concept out with the relations of others to it.
-    fn remove(&self, number: u32, reason: &str, pulse: &mut Pulse<'_, Self>) -> Option<String> {
+    pub(super) fn remove(&self, number: u32, reason: &str, pulse: &mut Pulse<'_, Self>) -> Option<String> {
         let card = self.index.card(number)?;
         let name = card.name.clone();
         let mut others: Vec<u32> = self.index.incoming(number).map(|(from, ..)| from).collect();
@@ -66,6 +67,23 @@ impl AnteriorTemporalLobe {
             pulse.emit(LayerUnlinked { layer: Layer::Atl, edges: gone });
         }
         is_any
+    }
+
+    /// The concept of that name, if nothing is known of it but that it keeps to this clock.
+    pub(super) fn known_by_rhythm_alone(&self, name: &str, clock: &str, pulse: &Pulse<'_, Self>) -> Option<u32> {
+        let number = self.index.named(&naming::key(name)).next()?;
+        let clock = self.index.named(&naming::key(clock)).next()?;
+        let concept = self.memory(number, pulse)?;
+        let is_rhythm = |relation: &Relation| relation.kind == PHASE_LOCKED_TO && relation.to == clock;
+        let is_bare = concept.definition.is_empty()
+            && concept.properties.is_empty()
+            && concept.sources.is_empty()
+            && concept.passages.is_empty()
+            && concept.reinforcements == 0
+            && !concept.long_term
+            && concept.relations.iter().all(is_rhythm)
+            && self.index.incoming(number).next().is_none();
+        is_bare.then_some(number)
     }
 
     /// Nothing rests on it and nobody needs it: few pieces of evidence, no relation, no source that still stands.

@@ -12,16 +12,19 @@ use serde::{Deserialize, Serialize, Serializer};
 use super::model::{Action, EpisodicMemory, Outcome, Perception, Provenance, Trust};
 
 /// Bytes of text that stay.
-const GIST: usize = 80;
+const GIST: usize = 64;
 /// Bytes of a goal, or of a name, that stay.
 const NOTE: usize = 40;
 /// Objects, and people, that stay.
 const NAMES: usize = 3;
+/// Digits of a run's number.
+const RUN_DIGITS: usize = 16;
 /// What a compressed record is expected to take, in bytes.
 pub const TYPICAL_BYTES: u64 = 220;
 
-/// In the order of the stored form: id, creation in microseconds, last use in seconds, uses, bits, text, objects, people,
-/// goal, tool, salience, novelty and pain in hundredths, sitting, edges, run. Records of before end with the edges.
+/// In the order of the stored form: id, creation in microseconds, last use in seconds after it, uses, bits, text, objects,
+/// people, goal, tool, salience, novelty and pain in hundredths, sitting, edges, run. The bits say where an older program
+/// wrote the last use and the run in full; its first records end with the edges.
 #[derive(Serialize, Deserialize)]
 struct Small(
     String,
@@ -51,6 +54,10 @@ const PROVENANCE_AT: u16 = 4;
 /// Two bits.
 const TRUST_AT: u16 = 7;
 const UNATTRIBUTED: u16 = 1 << 9;
+/// The last use is counted from the creation, not from 1970.
+const USED_AFTER: u16 = 1 << 10;
+/// The run is a number in sixteen hexadecimal digits; zeros before it are left out.
+const RUN_OF_DIGITS: u16 = 1 << 11;
 
 /// By their numbers in the stored form.
 const PROVENANCES: [Provenance; 5] = [
@@ -102,12 +109,16 @@ impl From<&EpisodicMemory> for Small {
             | outcome << OUTCOME_AT
             | provenance << PROVENANCE_AT
             | trust << TRUST_AT
-            | (u16::from(episode.perception.unattributed) * UNATTRIBUTED);
+            | (u16::from(episode.perception.unattributed) * UNATTRIBUTED)
+            | USED_AFTER
+            | (u16::from(is_of_digits(&episode.run)) * RUN_OF_DIGITS);
+        let run = if is_of_digits(&episode.run) { episode.run.trim_start_matches('0') } else { &episode.run };
+        let used = episode.last_accessed.as_second() - episode.created.as_second();
         let Perception { text, objects, people, .. } = episode.perception.clone();
         Self(
             episode.id.clone(),
             episode.created.as_microsecond(),
-            episode.last_accessed.as_second(),
+            used,
             episode.access_count,
             bits,
             text,
@@ -120,9 +131,13 @@ impl From<&EpisodicMemory> for Small {
             hundredths(episode.pain.get()),
             episode.sitting,
             episode.live_edges.unwrap_or(0),
-            episode.run.clone(),
+            run.to_owned(),
         )
     }
+}
+
+fn is_of_digits(run: &str) -> bool {
+    run.len() == RUN_DIGITS && run.bytes().all(|byte| matches!(byte, b'0'..=b'9' | b'a'..=b'f'))
 }
 
 impl Small {
@@ -147,7 +162,8 @@ impl Small {
         ) = self;
         let share = |hundredths: u8| f64::from(hundredths) / 100.0;
         let mut episode = EpisodicMemory::new(id, Timestamp::from_microsecond(created)?);
-        episode.last_accessed = Timestamp::from_second(used)?.max(episode.created);
+        let from = if bits & USED_AFTER == 0 { 0 } else { episode.created.as_second() };
+        episode.last_accessed = Timestamp::from_second(from.saturating_add(used))?.max(episode.created);
         episode.access_count = uses;
         episode.long_term = bits & PINNED != 0;
         episode.person_involved = bits & PERSON != 0;
@@ -166,7 +182,7 @@ impl Small {
         episode.pain = Intensity::clamped(share(pain));
         episode.sitting = sitting;
         episode.live_edges = Some(edges);
-        episode.run = run;
+        episode.run = if bits & RUN_OF_DIGITS == 0 { run } else { format!("{run:0>RUN_DIGITS$}") };
         Ok(episode)
     }
 }
@@ -238,6 +254,7 @@ mod tests {
         (episode.salience, episode.novelty) = (Salience::clamped(0.9), Novelty::clamped(0.4567));
         episode.pain = Intensity::clamped(0.0);
         (episode.person_involved, episode.sitting, episode.access_count) = (true, 12, 3);
+        episode.last_accessed += jiff::SignedDuration::from_hours(30);
         episode
     }
 
@@ -247,10 +264,10 @@ mod tests {
         let bytes = |episode: &EpisodicMemory| serde_json::to_vec(episode).expect("plain data").len();
         let small = compressed(&whole, 7);
         println!("{} bytes become {}", bytes(&whole), bytes(&small));
-        assert!(bytes(&small) <= 260 && bytes(&small) * 3 < bytes(&whole));
+        assert!(bytes(&small) <= 220 && bytes(&small) * 3 < bytes(&whole));
         let read: EpisodicMemory = serde_json::from_slice(&serde_json::to_vec(&small).expect("plain")).expect("it");
         assert_eq!((read.id.as_str(), read.created, read.sitting), (whole.id.as_str(), whole.created, 12));
-        assert_eq!(read.run, whole.run);
+        assert_eq!((&read.run, read.last_accessed.as_second()), (&whole.run, whole.last_accessed.as_second()));
         assert_eq!((read.live_edges, read.is_compressed(), whole.is_compressed()), (Some(7), true, false));
         assert_eq!((read.goal(), read.tool(), read.success()), (whole.goal(), whole.tool(), Some(true)));
         assert_eq!((read.trust, read.provenance, read.person_involved), (Trust::Owner, Provenance::Person, true));
@@ -291,10 +308,20 @@ mod tests {
         assert_eq!((read.trust, read.provenance, read.person_involved), (Trust::Outside, Provenance::Person, true));
         assert_eq!((read.pain.get(), read.sitting, read.live_edges), (0.5, 3, Some(5)));
         assert_eq!(read.created.to_string(), "2026-01-05T09:00:00Z");
+        assert_eq!(read.last_accessed.to_string(), "2026-01-06T09:00:00Z");
         assert!(
             serde_json::from_str::<EpisodicMemory>("7").is_err()
                 && serde_json::from_str::<EpisodicMemory>("[1]").is_err()
         );
+    }
+
+    #[test]
+    fn a_run_comes_back_whatever_it_is_called() {
+        for run in ["", "0000000000000000", "00000000000000ff", "ffffffffffffffff", "00000000000000FF", "ff", "a run"] {
+            let small = compressed(&EpisodicMemory { run: run.into(), ..episode() }, 0);
+            let read: EpisodicMemory = serde_json::from_slice(&serde_json::to_vec(&small).expect("plain")).expect("it");
+            assert_eq!(read.run, run);
+        }
     }
 
     #[test]

@@ -137,6 +137,8 @@ pub enum BadLine {
     Unread(String),
     #[error("neither \"text\" nor \"tool\" is given; a line needs at least one of them, not empty")]
     Nothing,
+    #[error("\"id\" is empty; give one, or leave it out")]
+    EmptyId,
     #[error("the exported episode has an empty \"id\"; it was changed since it was exported")]
     Nameless,
 }
@@ -154,18 +156,21 @@ pub struct ImportDefaults<'a> {
 impl ImportLine {
     pub fn parse(line: &str) -> Result<Self, BadLine> {
         let line: Self = lines::object_in(line).map_err(BadLine::Unread)?;
+        if line.id.as_deref() == Some("") {
+            return Err(BadLine::EmptyId);
+        }
         let given = |field: &Option<String>| field.as_deref().is_some_and(|text| !text.trim().is_empty());
         if given(&line.text) || given(&line.tool) { Ok(line) } else { Err(BadLine::Nothing) }
     }
 
     /// Whether it brings an id of its own.
     pub fn is_named(&self) -> bool {
-        self.id.as_deref().is_some_and(|id| !id.is_empty())
+        self.id.is_some()
     }
 
     /// A closed episode. A line with people counts as one in which a person took part, unless it says otherwise.
     pub fn into_episode(self, defaults: &ImportDefaults) -> EpisodicMemory {
-        let id = self.id.filter(|id| !id.is_empty()).unwrap_or_else(|| defaults.id.to_string());
+        let id = self.id.unwrap_or_else(|| defaults.id.to_string());
         let mut episode = EpisodicMemory::new(id, self.timestamp.unwrap_or(defaults.now));
         episode.person_involved = self.person_involved.unwrap_or(!self.people.is_empty());
         episode.provenance = if episode.person_involved { Provenance::Person } else { Provenance::OwnExperience };

@@ -101,6 +101,12 @@ impl Linking {
         self.settled.retain(|(_, to)| *to > self.upto);
     }
 
+    /// Episodes that are yet to be linked, of those below this number.
+    pub(super) fn waiting(&self, next: u32) -> usize {
+        let settled: u32 = self.settled.iter().map(|(from, to)| to - from.max(&self.upto)).sum();
+        self.again.len() + next.saturating_sub(self.upto).saturating_sub(settled) as usize
+    }
+
     fn is_settled(&self, document: u32) -> bool {
         self.settled.iter().any(|(from, to)| (*from..*to).contains(&document))
     }

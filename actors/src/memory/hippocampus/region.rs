@@ -306,6 +306,7 @@ impl Hears<ReportStats> for Hippocampus {
             "sealed": self.sealed.before,
             "segments": text + keys,
             "edges": self.edges.len(),
+            "unlinked": self.linking.waiting(self.next),
         });
         pulse.reply(StatsReported { region: Self::NAME.into(), available: true, reason: None, counts });
     }

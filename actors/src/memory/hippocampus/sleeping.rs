@@ -324,6 +324,7 @@ impl Hippocampus {
     fn tidy_some(&self, round: &mut Round, pulse: &mut Pulse<'_, Self>) {
         let Some(block) = self.linking.untidy.first().copied() else {
             round.work = Work::Done;
+            pulse.replaced_much();
             return;
         };
         pulse.put_bytes(block_key(block), self.edges.pack(block));
@@ -417,6 +418,8 @@ impl Hears<ScoreEpisodes> for Hippocampus {
     fn hear(&self, asked: &ScoreEpisodes, pulse: &mut Pulse<'_, Self>) {
         let mut round = self.round_of(asked.sleep, pulse.now());
         match round.work {
+            // What isn't joined with others yet would count as good for nothing.
+            Work::Clearing if self.linking.waiting(self.next) > 0 && self.indexes.is_some() => self.link_some(pulse),
             Work::Clearing => self.clear_marks(&mut round, pulse),
             Work::Counting { from } => self.count_hours(from, &mut round, pulse),
             Work::Scoring { from } => self.score_some(from, &mut round, pulse),

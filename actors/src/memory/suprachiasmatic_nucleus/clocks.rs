@@ -16,6 +16,8 @@ use crate::region::keep_most;
 
 /// n R² from which phases are no chance: ln 100.
 const RAYLEIGH: f64 = 4.605;
+/// The same for telling others of it: four clocks are tested with each kind, so that each may be wrong a fourth as often.
+const RAYLEIGH_OF_CLOCKS: f64 = 5.991;
 /// Share of a kind's beats that a new one leaves of what was there: about the latest fifty count.
 const BEATS_KEEP: f64 = 0.98;
 /// Share of the mean gap between beats that a new gap gives.
@@ -75,7 +77,16 @@ impl Beat {
     }
 
     fn is_rhythm(&self) -> bool {
-        self.n * self.strength().powi(2) > RAYLEIGH && self.gap <= MOST_GAP
+        self.passes(RAYLEIGH)
+    }
+
+    /// A rhythm that others are told of.
+    fn is_locked(&self) -> bool {
+        self.passes(RAYLEIGH_OF_CLOCKS)
+    }
+
+    fn passes(&self, least: f64) -> bool {
+        self.n * self.strength().powi(2) > least && self.gap <= MOST_GAP
     }
 
     /// Mean phase, radians.
@@ -113,13 +124,13 @@ impl Clocks {
             for (clock, period) in PERIODS_HOURS.into_iter().enumerate() {
                 let mut after = before[clock];
                 after.add(phases[clock], at, period);
-                if after.is_rhythm() != before[clock].is_rhythm() {
+                if after.is_locked() != before[clock].is_locked() {
                     changes.push(PhaseLocked {
                         kind: kind.clone(),
                         clock: NAMES[clock].into(),
                         phase: after.phase(),
                         coupling: after.strength().clamp(0.0, 1.0),
-                        holds: after.is_rhythm(),
+                        holds: after.is_locked(),
                     });
                 }
             }
@@ -127,9 +138,9 @@ impl Clocks {
         changes
     }
 
-    /// When they were set to the real phases last.
-    pub fn set_at(&self) -> Option<Timestamp> {
-        self.at
+    /// When they were set to the real phases last, and when the latest came of what they know when it comes.
+    pub fn latest(&self) -> (Option<Timestamp>, Option<Timestamp>) {
+        (self.at, self.kinds.values().map(|beats| beats[0].last).max())
     }
 
     /// Whether they are as many as there have to be, as far as a file can say otherwise.

@@ -3,7 +3,8 @@
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
 
-use jiff::Timestamp;
+use jiff::tz::TimeZone;
+use jiff::{SignedDuration, Timestamp};
 use maxim_bus::signals::introspection::{DiscoverRhythms, RhythmsDiscovered};
 use maxim_bus::signals::recall::{CalendarBins, DescribeTime, TimeBins, TimeDescribed};
 
@@ -18,6 +19,11 @@ const RHYTHMS: usize = 5;
 /// Expected events that are always told, those that come next.
 const NEXT: usize = 3;
 
+/// A stretch of time shorter than this, in hours, is known by the hours that it touches, and by days, weeks and months one
+/// shorter than that.
+const MOST_HOURS: i64 = 24 * 8;
+const MOST_DAYS: i64 = 24 * 300;
+
 /// Whether a time is one that is asked for.
 fn is_between(query: &DescribeTime, at: Timestamp) -> bool {
     query.time_after.is_none_or(|earliest| at >= earliest) && query.time_before.is_none_or(|latest| at <= latest)
@@ -28,6 +34,51 @@ fn is_in(wanted: &TimeBins, time: &TimeSignature) -> bool {
     let TimeBins { hours, days, weeks, months } = wanted;
     let scales = [(hours, time.hour), (days, time.day), (weeks, time.week), (months, time.month)];
     scales.iter().all(|(bins, bin)| bins.is_empty() || bins.contains(bin))
+}
+
+/// These bins, and on the scales on which there are none those that a wanted stretch of time touches, if it doesn't touch all.
+fn narrowed(bins: &TimeBins, query: &DescribeTime, zone: &TimeZone) -> TimeBins {
+    let mut near = bins.clone();
+    let (Some(first), Some(last)) = (query.time_after, query.time_before) else { return near };
+    let hours = last.duration_since(first).as_hours();
+    let step = match hours {
+        0..MOST_HOURS => SignedDuration::from_hours(1),
+        MOST_HOURS..MOST_DAYS => SignedDuration::from_hours(12),
+        _ => return near,
+    };
+    let mut touched = TimeBins::default();
+    let mut at = first;
+    loop {
+        let time = TimeSignature::of(at.min(last), zone);
+        let scales = [
+            (&mut touched.hours, time.hour),
+            (&mut touched.days, time.day),
+            (&mut touched.weeks, time.week),
+            (&mut touched.months, time.month),
+        ];
+        for (touched, bin) in scales {
+            if !touched.contains(&bin) {
+                touched.push(bin);
+            }
+        }
+        if at >= last {
+            break;
+        }
+        at = at.saturating_add(step).unwrap_or(last);
+    }
+    let is_short = hours < MOST_HOURS;
+    let scales = [
+        (&mut near.hours, touched.hours, is_short),
+        (&mut near.days, touched.days, true),
+        (&mut near.weeks, touched.weeks, true),
+        (&mut near.months, touched.months, true),
+    ];
+    for (near, touched, is_known) in scales {
+        if near.is_empty() && is_known {
+            *near = touched;
+        }
+    }
+    near
 }
 
 impl SuprachiasmaticNucleus {
@@ -46,7 +97,7 @@ impl SuprachiasmaticNucleus {
         counts
     }
 
-    /// Of these moments, those of the wanted time. When a moment was stands in its record.
+    /// Of these moments, those of the wanted time.
     fn between(&self, found: Vec<u32>, query: &DescribeTime, pulse: &Pulse<'_, Self>) -> Vec<u32> {
         let at = |number: u32| pulse.record::<Moment>(&moment_key(number)).map(|moment| moment.at);
         found.into_iter().filter(|number| at(*number).is_some_and(|at| is_between(query, at))).collect()
@@ -57,19 +108,21 @@ impl Hears<DescribeTime> for SuprachiasmaticNucleus {
     fn hear(&self, query: &DescribeTime, pulse: &mut Pulse<'_, Self>) {
         let Some(index) = self.index() else { return };
         let now = TimeSignature::of(pulse.now(), &pulse.settings().zone);
-        let bins = match query.bins.is_empty() {
+        let is_bounded = query.time_after.is_some() || query.time_before.is_some();
+        let bins = match query.bins.is_empty() && (!is_bounded || query.like_now) {
             true => TimeBins { hours: vec![now.hour], days: vec![now.day], ..TimeBins::default() },
             false => query.bins.clone(),
         };
-        let is_bounded = query.time_after.is_some() || query.time_before.is_some();
+        // When a moment was stands in its record: no more of them are read than may lie in the time that is asked for.
+        let near = if is_bounded { narrowed(&bins, query, &pulse.settings().zone) } else { bins.clone() };
         let enough = if is_bounded || query.sole { usize::MAX } else { query.limit };
-        let mut found = if query.like_now { index.similar(&now, enough) } else { index.find(&bins, enough) };
+        let mut found = if query.like_now { index.similar(&now, enough) } else { index.find(&near, enough) };
         let mut matching = index.count(&bins) as u64;
         if is_bounded {
             found = self.between(found, query, pulse);
             // What is most like now stands in other bins.
             let in_bins = if query.like_now {
-                self.between(index.find(&bins, usize::MAX), query, pulse).len()
+                self.between(index.find(&near, usize::MAX), query, pulse).len()
             } else {
                 found.len()
             };
@@ -113,5 +166,37 @@ impl Hears<DiscoverRhythms> for SuprachiasmaticNucleus {
         let events = doings.iter().map(|doing| doing.kinds.len()).sum();
         let since = doings.iter().map(|doing| doing.at).min();
         pulse.reply(RhythmsDiscovered { rhythms, events, since });
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    proptest::proptest! {
+        #[test]
+        fn a_stretch_of_time_is_narrowed_to_bins_that_hold_all_of_it(
+            start in 1_700_000_000i64..1_800_000_000, seconds in 0i64..40_000_000, share in 0.0f64..=1.0
+        ) {
+            let zone = TimeZone::get("Europe/Berlin").expect("a zone");
+            let at = |second| Timestamp::from_second(second).expect("a time");
+            let (first, last) = (at(start), at(start + seconds));
+            let query = DescribeTime { time_after: Some(first), time_before: Some(last), ..DescribeTime::default() };
+            let near = narrowed(&TimeBins::default(), &query, &zone);
+            let within = at(start + (seconds as f64 * share) as i64);
+            assert!(is_in(&near, &TimeSignature::of(within, &zone)), "{within} of {first} to {last}: {near:?}");
+        }
+    }
+
+    #[test]
+    fn what_was_asked_for_stays_and_a_day_is_one_day_of_the_week() {
+        let at = |time: &str| Some(time.parse::<Timestamp>().expect("a time"));
+        let (time_after, time_before) = (at("2026-01-05T08:00:00Z"), at("2026-01-05T10:00:00Z"));
+        let query = DescribeTime { time_after, time_before, ..DescribeTime::default() };
+        let asked = TimeBins { hours: vec![7], ..TimeBins::default() };
+        let near = narrowed(&asked, &query, &TimeZone::UTC);
+        assert_eq!((near.hours, near.days, near.weeks, near.months), (vec![7], vec![0], vec![0], vec![1]));
+        let open = DescribeTime { time_after, ..DescribeTime::default() };
+        assert_eq!(narrowed(&asked, &open, &TimeZone::UTC), asked);
     }
 }

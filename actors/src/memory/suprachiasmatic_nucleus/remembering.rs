@@ -26,7 +26,7 @@ impl Remembers for SuprachiasmaticNucleus {
     /// Keys are places in the order of experience.
     fn recall(&self, part: &str, after: Option<&str>, limit: usize, records: &RecordView<'_>) -> Vec<(String, Json)> {
         if part == CLOCKS_PART {
-            let told = after.is_none() && limit > 0 && self.clocks.set_at().is_some();
+            let told = after.is_none() && limit > 0 && self.clocks.latest() != (None, None);
             let clocks = told.then(|| serde_json::to_value(&self.clocks).ok()).flatten();
             return clocks.map(|clocks| (CLOCKS_PART.to_owned(), clocks)).into_iter().collect();
         }
@@ -60,11 +60,11 @@ impl Remembers for SuprachiasmaticNucleus {
 }
 
 impl SuprachiasmaticNucleus {
-    /// Clocks that were set later know more.
+    /// Clocks that were set later know more, and of those that none set the ones that know of later moments.
     fn take_clocks(&self, entry: &Entry, pulse: &mut Pulse<'_, Self>) -> Result<Took, String> {
         let clocks = serde_json::from_value::<Clocks>(entry.record.clone()).ok().filter(Clocks::are_sound);
         let clocks = clocks.ok_or("these are no clocks of day, week, month and year")?;
-        if clocks.set_at() <= self.clocks.set_at() {
+        if clocks.latest() <= self.clocks.latest() {
             return Ok(Took::Merged);
         }
         pulse.keep(ScnEvent::ClocksTaken(Box::new(clocks)));

@@ -14,6 +14,11 @@ use super::super::records::Records;
 use super::super::root_slot::Events;
 use super::super::watermark::Watermark;
 
+/// So many entries of records are alive for each one that was replaced, at least: else they are written anew.
+const ALIVE: u64 = 3;
+/// The same where a room said that it replaced much.
+const ALIVE_AFTER_REPLACING: u64 = 64;
+
 pub type LowWater = Arc<dyn Fn() -> Lsn + Send + Sync>;
 pub type UnreadBelow = Arc<dyn Fn(Lsn) -> Option<Vec<Lsn>> + Send + Sync>;
 
@@ -71,6 +76,8 @@ pub struct Region {
     pub event_bytes: usize,
     pub records: Records,
     pub seal_wanted: bool,
+    /// The room said that it replaced much, and not all of it has left the disk.
+    pub has_replaced_much: bool,
 }
 
 impl Region {
@@ -86,7 +93,13 @@ impl Region {
             event_bytes: 0,
             records: Records::default(),
             seal_wanted: false,
+            has_replaced_much: false,
         }
+    }
+
+    /// So many entries are alive for each one that was replaced; with fewer, the records are written anew.
+    pub fn alive_at_least(&self) -> u64 {
+        if self.has_replaced_much { ALIVE_AFTER_REPLACING } else { ALIVE }
     }
 
     pub fn apply(&mut self, entry: &Entry) {

@@ -230,6 +230,30 @@ fn when_a_quarter_of_much_was_replaced_all_is_rewritten_and_what_is_alive_is_cou
 }
 
 #[test]
+fn what_a_room_says_that_it_replaced_is_rewritten_though_it_is_less_than_a_quarter() {
+    let home = Home::folder(EngineKind::Sled);
+    let (store, _) = home.open_with(StoreOptions { seal_bytes: 1 << 30, ..StoreOptions::default() });
+    let agent = ada(&store);
+    let noise = noise();
+    let write = |to: usize, bytes: usize| {
+        (0..to).for_each(|n| {
+            put(&agent, HIPPOCAMPUS, &format!("{n:04}"), &noise[n % 10 * 5_800..][..bytes]);
+        });
+        crate::store::upkeep::tend(&agent.shared, &agent.agent, &HIPPOCAMPUS.into()).expect("seals");
+    };
+    let sealed = || agent.agent.state.lock().regions[HIPPOCAMPUS].records.sealed.clone();
+    write(2_000, 6_000);
+    write(100, 60);
+    assert_eq!(sealed().runs.len(), 2);
+    agent.has_replaced_much(HIPPOCAMPUS);
+    until("it is rewritten", || sealed().runs.len() == 1);
+    until("it is done", || !agent.agent.state.lock().regions[HIPPOCAMPUS].has_replaced_much);
+    write(100, 50);
+    assert_eq!(sealed().runs.len(), 2, "later work isn't meant");
+    assert_eq!(sealed().live, 2_000);
+}
+
+#[test]
 fn a_rewriting_that_the_end_cut_off_is_done_by_the_next_command_and_by_the_next_life() {
     let noise = noise();
     for visits in [true, false] {
