@@ -71,6 +71,8 @@ pub fn described(answer: &Value) -> String {
         }
         bin => Some(format!("{scale} {bin}")),
     });
+    let asked = asked.into_iter().flatten().collect::<Vec<_>>();
+    let asked = if asked.is_empty() { "all of the time given".to_owned() } else { asked.join(", ") };
     let typical = items(answer, "typical").map(|one| format!("{} {} times", text(one, "kind"), count(one, "times")));
     let rhythm = |one: &Value| {
         let bins = items(one, "bins").map(|bin| bin.to_string().replace(['{', '}', '"'], "").replace(':', " "));
@@ -88,7 +90,7 @@ pub fn described(answer: &Value) -> String {
         count(now, "hour"),
         count(now, "week"),
         count(now, "month"),
-        asked.into_iter().flatten().collect::<Vec<_>>().join(", "),
+        asked,
         count(answer, "matching"),
         count(answer, "total"),
     ) + &line("named", ids(items(answer, "episodes")))

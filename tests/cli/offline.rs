@@ -101,7 +101,7 @@ fn used(n: u32) -> Value {
     let at = format!("2025-{:02}-{:02}T{:02}:{:02}:00Z", 1 + n / 56, 1 + n % 56 / 2, at % 24, at / 24 % 60);
     let tool = ["read_arm", "read_door", "write_log", "move_crane"][(at.len() as u32 + n / 3 + n % 7) as usize % 4];
     let text = format!("{tool} by the harbour wall beside crate {}", n % 5);
-    json!({"id": format!("u{n}"), "timestamp": at, "text": text, "tool": tool, "params": {"n": n}, "success": n % 3 > 0,
+    json!({"id": format!("u{n}"), "timestamp": at, "text": text, "tool": tool, "params": {"n": n}, "success": !n.is_multiple_of(3),
         "objects": [format!("crate {}", n % 5), "harbour wall"], "goal": format!("tidy berth {}", n % 4)})
 }
 

@@ -479,7 +479,7 @@ fn the_daemon_runs_its_tools_in_namespaces_where_it_can_and_says_so() {
     let daemon = place.start();
     let state = daemon.get("/v1/status").1["sandbox"]["bubblewrap"]["state"].clone();
     assert_eq!(state, if usable { "used" } else { "unusable" });
-    assert!(daemon.heard().contains("sandbox: bubblewrap: "), "{}", daemon.heard());
+    daemon.until("it has told", || daemon.heard().contains("sandbox: bubblewrap: "));
     assert_eq!(daemon.say(look)["reply"].to_string().contains("found-/root"), !usable);
     assert_eq!(daemon.end(), 0);
     fs::write(place.work().join("maxim.toml"), "[tools]\nbubblewrap = \"off\"\n").expect("written");
