@@ -305,6 +305,7 @@ impl AgentSettings {
             },
             memory_hub: HubSettings { run: format!("{boot:016x}"), idle: signed(memory.session_idle.get()) },
             consolidation: ConsolidationSettings {
+                run: format!("{boot:016x}"),
                 zone: zone.clone(),
                 nightly: nightly(memory.sleep_hour),
                 ..ConsolidationSettings::default()

@@ -28,6 +28,9 @@ pub struct Sleep {
     pub asked: bool,
     /// When it goes on, or asks again.
     pub due: Timestamp,
+    /// The run of the process in which it asked last: another one never hears the answer.
+    #[serde(default)]
+    pub run: String,
     /// Questions without an answer in this phase.
     pub tries: u32,
     pub tally: EpisodeTally,
@@ -54,6 +57,7 @@ impl Sleep {
             phase: SleepPhase::Scoring,
             asked: false,
             due: began,
+            run: String::new(),
             tries: 0,
             tally: EpisodeTally::default(),
             layers: 0,

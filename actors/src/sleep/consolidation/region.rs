@@ -31,6 +31,8 @@ use crate::wiring;
 /// How sleep is set up.
 #[derive(Clone, Debug)]
 pub struct ConsolidationSettings {
+    /// Names this run of the process.
+    pub run: String,
     /// Nights are told by this zone.
     pub zone: TimeZone,
     /// The hour of the daily sleep; nothing: no daily sleep. Default 03:00.
@@ -44,6 +46,7 @@ pub struct ConsolidationSettings {
 impl Default for ConsolidationSettings {
     fn default() -> Self {
         Self {
+            run: String::new(),
             zone: TimeZone::UTC,
             nightly: Some(Time::constant(3, 0, 0, 0)),
             patience: SignedDuration::from_secs(10),
@@ -140,8 +143,9 @@ impl Region for Consolidation {
         }
     }
 
-    fn next_deadline(&self, _settings: &ConsolidationSettings) -> Option<Timestamp> {
+    fn next_deadline(&self, settings: &ConsolidationSettings) -> Option<Timestamp> {
         match &self.sleep {
+            Some(sleep) if sleep.run != settings.run => Some(Timestamp::UNIX_EPOCH),
             Some(sleep) => Some(sleep.due),
             None => self.planned,
         }
@@ -149,7 +153,9 @@ impl Region for Consolidation {
 
     fn tick(&self, pulse: &mut Pulse<'_, Self>) {
         match &self.sleep {
-            Some(sleep) if sleep.due <= pulse.now() => self.go_on(sleep.as_ref().clone(), pulse),
+            Some(sleep) if sleep.due <= pulse.now() || sleep.run != pulse.settings().run => {
+                self.go_on(sleep.as_ref().clone(), pulse)
+            }
             None if self.planned.is_some_and(|planned| planned <= pulse.now()) => {
                 self.plan(pulse);
                 self.begin(SleepReason::Schedule, None, pulse);
@@ -214,6 +220,7 @@ impl Consolidation {
     /// Asks for the next step, unless somebody has just said something.
     fn step(&self, mut sleep: Sleep, pulse: &mut Pulse<'_, Self>) {
         let now = pulse.now();
+        sleep.run.clone_from(&pulse.settings().run);
         if let Some(until) = self.awake_until.filter(|until| *until > now) {
             (sleep.asked, sleep.due) = (false, until);
             return pulse.keep(ConsolidationEvent::Went(Box::new(sleep)));

@@ -4,8 +4,8 @@ use maxim_bus::signals::concepts::{Layer, LayerConsolidated};
 use maxim_bus::signals::percept::{Disposition, Percept, SalientPercept};
 use maxim_bus::signals::promotion::{Promote, PromotionEnded};
 use maxim_bus::signals::sleep::{
-    EpisodeTally, EpisodesCompressed, EpisodesScored, RequestSleep, SessionEnded, SessionEnding, SleepEnded,
-    SleepReason,
+    EpisodeTally, EpisodesCompressed, EpisodesScored, RequestSleep, ScoreEpisodes, SessionEnded, SessionEnding,
+    SleepEnded, SleepReason,
 };
 use maxim_bus::units::{Novelty, Salience};
 use maxim_bus::{MessageId, Trust};
@@ -112,6 +112,21 @@ fn a_percept_makes_it_pause_and_what_is_not_answered_is_asked_again() {
     assert_eq!(asked(&rig), (Some(true), Some(0)));
     rig.pass(Duration::from_secs(10));
     assert_eq!(asked(&rig), (Some(true), Some(1)), "no answer: asked again");
+}
+
+#[test]
+fn another_run_of_the_process_asks_again_at_once() {
+    let settings = |run: &str| ConsolidationSettings { run: run.into(), ..ConsolidationSettings::default() };
+    let mut rig: Rig<Consolidation> = Rig::new(settings("1"), ear::<ScoreEpisodes>);
+    rig.send(RequestSleep { by: "anna".into() });
+    assert_eq!(rig.heard::<ScoreEpisodes>().len(), 1);
+    rig.crash();
+    rig.pass(Duration::ZERO);
+    assert_eq!(rig.heard::<ScoreEpisodes>().len(), 0, "the room alone was lost, the answer comes");
+    rig.restart(settings("2"));
+    rig.pass(Duration::ZERO);
+    rig.pass(Duration::ZERO);
+    assert_eq!(rig.heard::<ScoreEpisodes>().len(), 1, "once");
 }
 
 #[test]

@@ -77,6 +77,7 @@ fn stated(evidence: &Evidence, stem: &str, asker: Option<&str>, date: &str) -> S
     match &evidence.origin {
         Origin::Told { person } => {
             let who = named(person.as_deref(), asker);
+            let stem = without_speaker(stem, person.as_deref());
             // "And one with Rita" is half of a sentence; "by the way" is none of it.
             let goes_on = ["and ", "or ", "but "].iter().any(|lead| stem.to_lowercase().starts_with(lead));
             let stem = if goes_on { stem } else { courtesy::without_fillers(stem) };
@@ -95,6 +96,14 @@ fn stated(evidence: &Evidence, stem: &str, asker: Option<&str>, date: &str) -> S
         Origin::Document { name } => format!("{name}{} says: “{stem}.”", date.replacen(" on ", ", read on ", 1)),
         Origin::Sensed { source } => format!("I noticed{date} ({source}): {stem}."),
         Origin::Other => format!("I remember{date}: {stem}."),
+    }
+}
+
+/// Where the words begin with the name of who said them, as in a transcript, that is said already.
+fn without_speaker<'s>(stem: &'s str, person: Option<&str>) -> &'s str {
+    match stem.split_once(": ").zip(person) {
+        Some(((name, rest), person)) if name.trim().eq_ignore_ascii_case(person) => rest,
+        _ => stem,
     }
 }
 

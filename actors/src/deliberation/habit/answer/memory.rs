@@ -414,6 +414,8 @@ mod tests {
     fn words_about_oneself_are_quoted() {
         let likes = told("I like green tea.", Some("Anna"), "2026-01-05T09:00:00Z");
         assert_eq!(ask("tea", &[likes]).text, "Anna told me on 2026-01-05: “I like green tea.”");
+        let said = told("anna: I like green tea.", Some("Anna"), "2026-01-05T09:00:00Z");
+        assert_eq!(ask("tea", &[said]).text, "Anna told me on 2026-01-05: “I like green tea.”");
     }
 
     #[test]
