@@ -73,6 +73,7 @@ pub fn described(answer: &Value) -> String {
     });
     let asked = asked.into_iter().flatten().collect::<Vec<_>>();
     let asked = if asked.is_empty() { "all of the time given".to_owned() } else { asked.join(", ") };
+    let unseen = answer["unseen"].as_u64().map(|unseen| format!("{unseen} older ones; give a shorter time"));
     let typical = items(answer, "typical").map(|one| format!("{} {} times", text(one, "kind"), count(one, "times")));
     let rhythm = |one: &Value| {
         let bins = items(one, "bins").map(|bin| bin.to_string().replace(['{', '}', '"'], "").replace(':', " "));
@@ -93,7 +94,8 @@ pub fn described(answer: &Value) -> String {
         asked,
         count(answer, "matching"),
         count(answer, "total"),
-    ) + &line("named", ids(items(answer, "episodes")))
+    ) + &line("not looked at", unseen.into_iter())
+        + &line("named", ids(items(answer, "episodes")))
         + &line("typical", typical)
         + &line("rhythms", items(answer, "rhythms").map(rhythm))
         + &line("sought in", sought.into_iter())

@@ -205,6 +205,8 @@ pub struct TimeDescribed {
     /// Episodes in these bins.
     #[serde(alias = "like_now")]
     pub matching: u64,
+    /// Older ones that weren't looked at for lack of time, where a stretch of time was asked for.
+    pub unseen: u64,
     pub total: u64,
     pub episodes: Vec<String>,
     /// What was done in these bins and how often, the most frequent first.

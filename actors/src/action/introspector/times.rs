@@ -73,7 +73,7 @@ pub(super) fn question(params: &Json) -> DescribeTime {
 
 /// The asked bins under the names that they are asked by; what a scale wasn't asked for is null.
 pub(super) fn report(time: &TimeDescribed) -> Json {
-    let TimeDescribed { now, bins, matching, total, episodes, typical, clocks } = time;
+    let TimeDescribed { now, bins, matching, unseen, total, episodes, typical, clocks } = time;
     let asked = |bins: &[u8]| match bins {
         [] => Json::Null,
         [one] => json!(one),
@@ -84,8 +84,12 @@ pub(super) fn report(time: &TimeDescribed) -> Json {
         || json!({ "available": false, "reason": "the oscillators are switched off (memory.oscillators)" }),
         |clocks| json!(clocks),
     );
-    json!({
+    let mut told = json!({
         "hour": asked(&bins.hours), "day": asked(&bins.days), "week": asked(&bins.weeks), "month": asked(&bins.months),
         "now": now, "matching": matching, "total": total, "episodes": episodes, "typical": typical, "clocks": clocks,
-    })
+    });
+    if *unseen > 0 {
+        told["unseen"] = json!(unseen);
+    }
+    told
 }

@@ -24,6 +24,9 @@ const NEXT: usize = 3;
 const MOST_HOURS: i64 = 24 * 8;
 const MOST_DAYS: i64 = 24 * 300;
 
+/// Moments of which the record is read for one answer, the newest: a room that answers for longer counts as hanging.
+const MOST_READ: usize = 50_000;
+
 /// Whether a time is one that is asked for.
 fn is_between(query: &DescribeTime, at: Timestamp) -> bool {
     query.time_after.is_none_or(|earliest| at >= earliest) && query.time_before.is_none_or(|latest| at <= latest)
@@ -97,10 +100,13 @@ impl SuprachiasmaticNucleus {
         counts
     }
 
-    /// Of these moments, those of the wanted time.
-    fn between(&self, found: Vec<u32>, query: &DescribeTime, pulse: &Pulse<'_, Self>) -> Vec<u32> {
+    /// Of these moments, those of the wanted time, as far as they are looked at; and how many aren't.
+    fn between(&self, mut found: Vec<u32>, query: &DescribeTime, pulse: &Pulse<'_, Self>) -> (Vec<u32>, u64) {
+        let unseen = found.len().saturating_sub(MOST_READ);
+        found.truncate(MOST_READ);
         let at = |number: u32| pulse.record::<Moment>(&moment_key(number)).map(|moment| moment.at);
-        found.into_iter().filter(|number| at(*number).is_some_and(|at| is_between(query, at))).collect()
+        found.retain(|number| at(*number).is_some_and(|at| is_between(query, at)));
+        (found, unseen as u64)
     }
 }
 
@@ -117,16 +123,15 @@ impl Hears<DescribeTime> for SuprachiasmaticNucleus {
         let near = if is_bounded { narrowed(&bins, query, &pulse.settings().zone) } else { bins.clone() };
         let enough = if is_bounded || query.sole { usize::MAX } else { query.limit };
         let mut found = if query.like_now { index.similar(&now, enough) } else { index.find(&near, enough) };
-        let mut matching = index.count(&bins) as u64;
+        let (mut matching, mut unseen) = (index.count(&bins) as u64, 0);
         if is_bounded {
-            found = self.between(found, query, pulse);
+            (found, unseen) = self.between(found, query, pulse);
+            matching = found.len() as u64;
             // What is most like now stands in other bins.
-            let in_bins = if query.like_now {
-                self.between(index.find(&near, usize::MAX), query, pulse).len()
-            } else {
-                found.len()
-            };
-            matching = in_bins as u64;
+            if query.like_now {
+                let (in_bins, more) = self.between(index.find(&near, usize::MAX), query, pulse);
+                (matching, unseen) = (in_bins.len() as u64, unseen.max(more));
+            }
         }
         if query.sole && !query.like_now {
             found.retain(|number| index.is_sole_representative(*number));
@@ -146,6 +151,7 @@ impl Hears<DescribeTime> for SuprachiasmaticNucleus {
         let described = TimeDescribed {
             now: CalendarBins { hour: now.hour, day: now.day, week: now.week, month: now.month },
             matching,
+            unseen,
             total: index.living() as u64,
             bins,
             episodes,
@@ -171,7 +177,13 @@ impl Hears<DiscoverRhythms> for SuprachiasmaticNucleus {
 
 #[cfg(test)]
 mod tests {
+    use maxim_bus::signals::recall::EpisodesCaptured;
+
+    use super::super::oscillators::HebbLaw;
+    use super::super::region::ScnSettings;
+    use super::super::rhythm::RhythmLaw;
     use super::*;
+    use crate::region::rig::{Rig, ear, monday_morning};
 
     proptest::proptest! {
         #[test]
@@ -198,5 +210,26 @@ mod tests {
         assert_eq!((near.hours, near.days, near.weeks, near.months), (vec![7], vec![0], vec![0], vec![1]));
         let open = DescribeTime { time_after, ..DescribeTime::default() };
         assert_eq!(narrowed(&asked, &open, &TimeZone::UTC), asked);
+    }
+
+    #[test]
+    fn of_more_than_can_be_looked_at_the_newest_are_and_the_rest_is_told() {
+        let (hebb, rhythm) = (HebbLaw::default(), RhythmLaw::default());
+        let settings = ScnSettings { zone: TimeZone::UTC, oscillators: false, hebb, rhythm };
+        let mut rig = Rig::<SuprachiasmaticNucleus>::new(settings, ear::<TimeDescribed>);
+        let at = |n: usize| monday_morning() + SignedDuration::from_mins(n as i64);
+        let count = MOST_READ + 70;
+        for first in (0..count).step_by(1_000) {
+            let episodes = (first..count.min(first + 1_000)).map(|n| (format!("e{n}"), at(n))).collect();
+            rig.send(EpisodesCaptured { episodes, ..EpisodesCaptured::default() });
+        }
+        let mut asked = |first: usize| {
+            rig.send(DescribeTime { time_after: Some(at(first)), limit: 1, ..DescribeTime::default() });
+            let told = rig.heard::<TimeDescribed>().pop().expect("an answer");
+            (told.matching as usize, told.unseen, told.episodes)
+        };
+        let newest = vec![format!("e{}", count - 1)];
+        assert_eq!(asked(0), (MOST_READ, 70, newest.clone()));
+        assert_eq!(asked(count - 5), (5, 70, newest));
     }
 }
