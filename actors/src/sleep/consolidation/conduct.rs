@@ -71,6 +71,11 @@ impl Sleep {
         }
     }
 
+    /// Nobody in this run of the process waits to answer it. A promotion goes on without being asked again.
+    pub fn is_unheard(&self, run: &str) -> bool {
+        self.run != run && self.phase != SleepPhase::Promoting
+    }
+
     /// The layer whose turn it is to consolidate.
     pub fn layer(&self) -> Option<(Layer, RegionName)> {
         LAYERS.get(self.layers).copied()

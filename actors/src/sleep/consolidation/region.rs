@@ -145,7 +145,7 @@ impl Region for Consolidation {
 
     fn next_deadline(&self, settings: &ConsolidationSettings) -> Option<Timestamp> {
         match &self.sleep {
-            Some(sleep) if sleep.run != settings.run => Some(Timestamp::UNIX_EPOCH),
+            Some(sleep) if sleep.is_unheard(&settings.run) => Some(Timestamp::UNIX_EPOCH),
             Some(sleep) => Some(sleep.due),
             None => self.planned,
         }
@@ -153,7 +153,7 @@ impl Region for Consolidation {
 
     fn tick(&self, pulse: &mut Pulse<'_, Self>) {
         match &self.sleep {
-            Some(sleep) if sleep.due <= pulse.now() || sleep.run != pulse.settings().run => {
+            Some(sleep) if sleep.due <= pulse.now() || sleep.is_unheard(&pulse.settings().run) => {
                 self.go_on(sleep.as_ref().clone(), pulse)
             }
             None if self.planned.is_some_and(|planned| planned <= pulse.now()) => {
