@@ -20,7 +20,7 @@ pub use token_table::TokenTable;
 pub use tokenizer::{BadTokenizer, TokenCounter, Tokenizer};
 pub use tokens::{Price, estimated_tokens};
 pub use vectors::Vectors;
-pub use words::{Stems, Word, is_stop_word, words};
+pub use words::{Stems, Word, is_stop_word, pieces, words};
 
 /// The first `most` characters, and how many more there are.
 pub fn clipped(text: &str, most: usize) -> String {

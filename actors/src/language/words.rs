@@ -1,7 +1,9 @@
 //! From text to stems: lower case, possessive 's removed, split at what is not a letter or digit, stop words dropped,
-//! Snowball English stems (Porter 2001).
+//! Snowball English stems (Porter 2001). Where words aren't written apart (Chinese, Japanese, Korean, Thai …), each
+//! letter and each pair of letters is one, which needs no dictionary.
 
 use rust_stemmers::{Algorithm, Stemmer};
+use unicode_normalization::char::is_combining_mark;
 
 /// Words that carry no content, question words and auxiliaries included.
 const STOP_WORDS: [&str; 75] = [
@@ -38,7 +40,7 @@ pub fn words(text: &str) -> Vec<Word> {
             continue;
         }
         let mut end = start + first.len_utf8();
-        while let Some((at, c)) = chars.next_if(|(_, c)| c.is_alphanumeric()) {
+        while let Some((at, c)) = chars.next_if(|(_, c)| c.is_alphanumeric() || is_combining_mark(*c)) {
             end = at + c.len_utf8();
         }
         let mut after = text[end..].chars();
@@ -55,6 +57,56 @@ pub fn words(text: &str) -> Vec<Word> {
         opens = false;
     }
     found
+}
+
+/// What a word is found by: itself; the parts of a number with letters ("err42": "err", "42"); and in scripts that write
+/// words together each letter and each pair of letters.
+pub fn pieces(word: &str) -> Vec<&str> {
+    let mut found = Vec::new();
+    if !word.chars().any(is_written_together) {
+        found.push(word);
+        found.extend(parts_of_mixed(word).into_iter().flatten());
+        return found;
+    }
+    // Where each letter begins that is written together with its neighbours, and where each other stretch does.
+    let mut letters: Vec<(usize, bool)> = Vec::new();
+    for (at, c) in word.char_indices() {
+        let together = is_written_together(c);
+        let goes_on = is_combining_mark(c) || !together;
+        match letters.last() {
+            Some((_, before)) if goes_on && (is_combining_mark(c) || !before) => {}
+            _ => letters.push((at, together)),
+        }
+    }
+    let end = |of: usize| letters.get(of + 1).map_or(word.len(), |(at, _)| *at);
+    for (number, (at, together)) in letters.iter().enumerate() {
+        found.push(&word[*at..end(number)]);
+        if *together && letters.get(number + 1).is_some_and(|(_, next)| *next) {
+            found.push(&word[*at..end(number + 1)]);
+        }
+    }
+    found
+}
+
+/// Letters then digits, or digits then letters.
+fn parts_of_mixed(word: &str) -> Option<[&str; 2]> {
+    let is_digit = |c: char| c.is_ascii_digit();
+    let first = word.chars().next().map(is_digit)?;
+    let (before, after) = word.split_at(word.find(|c| is_digit(c) != first)?);
+    after.chars().all(|c| is_digit(c) != first).then_some([before, after])
+}
+
+/// Letters of scripts that put no space between words, or (Korean) none before what is appended to them. By Unicode's
+/// blocks.
+fn is_written_together(c: char) -> bool {
+    matches!(c,
+        '\u{0E00}'..='\u{0EFF}' // Thai, Lao
+        | '\u{1000}'..='\u{109F}' // Burmese
+        | '\u{1780}'..='\u{17FF}' // Khmer
+        | '\u{1100}'..='\u{11FF}' | '\u{3130}'..='\u{318F}' | '\u{AC00}'..='\u{D7FF}' // Hangul
+        | '\u{3005}'..='\u{3007}' | '\u{3040}'..='\u{312F}' | '\u{31F0}'..='\u{31FF}' | '\u{FF66}'..='\u{FF9F}' // Kana
+        | '\u{3400}'..='\u{4DBF}' | '\u{4E00}'..='\u{9FFF}' | '\u{F900}'..='\u{FAFF}' | '\u{20000}'..='\u{3FFFF}' // Han
+    )
 }
 
 /// Makes stems of words.
@@ -76,7 +128,8 @@ impl Stems {
 
     /// The stems of a text in order, repeats kept.
     pub fn of_text(&self, text: &str) -> Vec<String> {
-        words(text).iter().filter_map(|word| self.of(&word.text)).collect()
+        let words = words(text);
+        words.iter().flat_map(|word| pieces(&word.text)).filter_map(|piece| self.of(piece)).collect()
     }
 }
 
@@ -88,6 +141,30 @@ mod tests {
     fn words_are_lowered_split_and_lose_their_possessive() {
         let texts: Vec<_> = words("Anna's dog-house, isn't it? Moritz’s!").into_iter().map(|w| w.text).collect();
         assert_eq!(texts, ["anna", "dog", "house", "isn", "t", "it", "moritz"]);
+    }
+
+    #[test]
+    fn marks_stay_with_their_letters() {
+        let texts: Vec<_> = words("cafe\u{301} हिन्दी").into_iter().map(|word| word.text).collect();
+        assert_eq!(texts, ["cafe\u{301}", "हिन्दी"]);
+    }
+
+    #[test]
+    fn what_is_written_together_is_found_by_letters_and_pairs() {
+        assert_eq!(pieces("在北京abc吃"), ["在", "在北", "北", "北京", "京", "abc", "吃"]);
+        assert_eq!(pieces("서울에"), ["서", "서울", "울", "울에", "에"]);
+        assert_eq!(pieces("ที่นี่"), ["ที่", "ที่นี่", "นี่"]);
+        assert_eq!(pieces("schlüssel"), ["schlüssel"]);
+    }
+
+    #[test]
+    fn numbers_with_letters_are_found_by_their_parts() {
+        assert_eq!(pieces("e4021"), ["e4021", "e", "4021"]);
+        assert_eq!(pieces("err42"), ["err42", "err", "42"]);
+        assert_eq!(pieces("42err"), ["42err", "42", "err"]);
+        for whole in ["a1b2", "42", "err"] {
+            assert_eq!(pieces(whole), [whole]);
+        }
     }
 
     #[test]

@@ -38,7 +38,7 @@ pub use vectors::{Reading, places_with};
 
 use super::packing::DamagedSegment;
 use crate::language::packed::PackedVector;
-use crate::language::{Encoder, Stems, words};
+use crate::language::{Encoder, Stems, pieces, words};
 use gather::Scratch;
 use people::People;
 pub use people::speaker_prefix;
@@ -214,10 +214,10 @@ impl TextIndex {
         let marks = Statement::of(text, &words).0;
         let ordinal = self.documents.len() as u32;
         let mut length = 0;
-        for word in &words {
-            if let Some(stem) = self.stems.of(&word.text) {
+        for piece in words.iter().flat_map(|word| pieces(&word.text)) {
+            if let Some(stem) = self.stems.of(piece) {
                 self.tail.count(&stem, ordinal);
-                self.vocabulary.see(&stem, &word.text);
+                self.vocabulary.see(&stem, piece);
                 length += 1;
             }
         }
@@ -236,12 +236,13 @@ impl TextIndex {
     /// Words of `more` that the document doesn't hold yet; its length grows only by what is new.
     fn count_more(&mut self, ordinal: u32, more: &str) -> usize {
         let mut added = 0;
-        for word in words(beginning(more)) {
-            let Some(stem) = self.stems.of(&word.text) else { continue };
+        let words = words(beginning(more));
+        for piece in words.iter().flat_map(|word| pieces(&word.text)) {
+            let Some(stem) = self.stems.of(piece) else { continue };
             let known = self.tail.list(&stem).binary_search_by_key(&ordinal, |p| p.ordinal).is_ok();
             if !known {
                 self.tail.count(&stem, ordinal);
-                self.vocabulary.see(&stem, &word.text);
+                self.vocabulary.see(&stem, piece);
                 added += 1;
             }
         }

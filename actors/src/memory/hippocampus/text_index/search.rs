@@ -12,6 +12,7 @@ use super::score::{MOST_STEPS, decay_window, rarity};
 use super::segment::PackedList;
 use super::tail::Posting;
 use crate::language::packed::PackedVector;
+use crate::language::{pieces, words};
 
 /// Best documents by words whose meaning is looked at.
 const LOOKED_AT: usize = 200;
@@ -112,15 +113,15 @@ impl TextIndex {
         if limit == 0 || self.is_empty() {
             return Vec::new();
         }
-        let words = crate::language::words(&query.text[..query.text.floor_char_boundary(QUESTION_BYTES)]);
+        let words = words(&query.text[..query.text.floor_char_boundary(QUESTION_BYTES)]);
         let named = self.people.named_in(&words);
         let dates = self.date_ranges(&named.rest);
         let mut cues: Vec<Cue> = Vec::new();
-        for word in &named.rest {
-            if let Some(stem) = self.stems.of(&word.text).filter(|stem| cues.iter().all(|cue| cue.stem != *stem)) {
+        for piece in named.rest.iter().flat_map(|word| pieces(&word.text)) {
+            if let Some(stem) = self.stems.of(piece).filter(|stem| cues.iter().all(|cue| cue.stem != *stem)) {
                 let exact = self.list_of(&stem, 1.0);
                 let rarity = rarity(self.len(), exact.len());
-                cues.push(Cue { stem, form: word.text.clone(), lists: vec![exact], rarity });
+                cues.push(Cue { stem, form: piece.to_owned(), lists: vec![exact], rarity });
             }
         }
         leave_common_ones(&mut cues);

@@ -25,6 +25,24 @@ fn the_best_match_comes_first_and_unrelated_sittings_stay_out() {
 }
 
 #[test]
+fn words_that_are_written_together_are_found_inside_their_sentence() {
+    let index = index(&[
+        ("", "我昨天在北京吃了烤鸭", 1),
+        ("", "猫在桌子上睡觉", 2),
+        ("", "나는 어제 서울에서 친구를 만났다", 3),
+        ("", "東京タワーに行きました", 4),
+        ("", "the arm stopped with E4021", 5),
+        ("", "the arm stopped with E-4022", 6),
+    ]);
+    let asked = ["北京", "猫", "친구", "タワー", "E-4021", "E4022"];
+    let answers = [0, 1, 2, 3, 4, 5];
+    for (text, document) in asked.into_iter().zip(answers) {
+        assert_eq!(found(&index, text).first(), Some(&document), "{text}");
+    }
+    assert!(found(&index, "汽车").is_empty());
+}
+
+#[test]
 fn neighbours_complete_each_other() {
     let index = index(&[
         ("", "we went to the harbour", 1),
