@@ -201,7 +201,8 @@ async fn live(plan: Plan, opened: Opened, watch: Stopwatch) -> Result<Exit, CliE
         imports: http::Imports::default(),
         body_max: usize::try_from(body_max.get()).unwrap_or(usize::MAX),
     });
-    let server = serve(listener, served, ended.clone())?;
+    let (close_http, http_closes) = watch::channel(false);
+    let server = serve(listener, served, http_closes)?;
     let note = DaemonNote::own(format!("http://{address}"), started);
     if let Err(error) = note.write(&plan.folder) {
         // On a full disk it starts all the same, so that it can be asked and stopped.
@@ -262,6 +263,8 @@ async fn live(plan: Plan, opened: Opened, watch: Stopwatch) -> Result<Exit, CliE
     drain(&agent, plan.settings.agent.drain_grace.get()).await;
     drop(connected);
     end_session(&agent).await;
+    // Only now: while an action still runs, a stop comes in by HTTP too.
+    let _ = close_http.send(true);
     agent.stop();
     backups.end();
     if let Some(thread) = backing_up {
@@ -324,7 +327,7 @@ fn retaken(plan: &Plan, report: &OpenReport, store: &AgentStore) -> Vec<String> 
 fn serve(
     listener: TcpListener,
     served: Arc<Served>,
-    mut ended: watch::Receiver<bool>,
+    mut closes: watch::Receiver<bool>,
 ) -> Result<tokio::runtime::Runtime, CliError> {
     let runtime =
         tokio::runtime::Builder::new_multi_thread().worker_threads(2).thread_name("http").enable_all().build();
@@ -333,8 +336,8 @@ fn serve(
     })?;
     runtime.spawn(async move {
         let shutdown = async move {
-            while !*ended.borrow_and_update() {
-                if ended.changed().await.is_err() {
+            while !*closes.borrow_and_update() {
+                if closes.changed().await.is_err() {
                     break;
                 }
             }

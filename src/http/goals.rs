@@ -37,12 +37,14 @@ pub async fn propose(State(served): State<Arc<Served>>, request: Request) -> Ans
     served.refuse_while_draining()?;
     let given = body_fields(&served, request, GOAL).await?;
     let title = checked_text(&served, "goal", given.text("goal").unwrap_or_default())?;
+    served.refuse_while_stopped()?;
     let wish = GoalWish::Propose { title, channel: CHANNEL.into(), sender: OWNER.into() };
     done(survey(&served, Some(wish)).await?)
 }
 
 /// `POST /v1/goals/{id}`: a person's word on one of them.
 pub async fn decide(State(served): State<Arc<Served>>, Path(id): Path<String>, request: Request) -> Answer {
+    served.refuse_while_draining()?;
     let given = body_fields(&served, request, WISH).await?;
     let known = survey(&served, None).await?.goals;
     let goal: Option<MessageId> = id.parse().ok().filter(|id| known.iter().any(|goal| goal.id == *id));
@@ -50,7 +52,12 @@ pub async fn decide(State(served): State<Arc<Served>>, Path(id): Path<String>, r
         let found = format!("there is no goal {id:?}");
         return Err(Problem::new(StatusCode::NOT_FOUND, found, "see GET /v1/goals for those that there are"));
     };
-    let wish = if given.flag("go_on").unwrap_or(false) { GoalWish::GoOn { goal } } else { GoalWish::Drop { goal } };
+    let wish = if given.flag("go_on").unwrap_or(false) {
+        served.refuse_while_stopped()?;
+        GoalWish::GoOn { goal }
+    } else {
+        GoalWish::Drop { goal }
+    };
     done(survey(&served, Some(wish)).await?)
 }
 

@@ -46,6 +46,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
+use axum::http::StatusCode;
 use jiff::Timestamp;
 use jiff::tz::TimeZone;
 use maxim_actors::action::tools::ToolRegistry;
@@ -131,6 +132,16 @@ impl Served {
     fn refuse_while_draining(&self) -> Result<(), Problem> {
         if self.draining.load(Ordering::SeqCst) {
             return Err(Problem::later("the daemon is ending and takes nothing new", "try again when it is back"));
+        }
+        Ok(())
+    }
+
+    /// What is asked for while it is stopped isn't done after the resume either.
+    fn refuse_while_stopped(&self) -> Result<(), Problem> {
+        if self.agent.frame.latch.is_stopped() {
+            let why = "it is stopped, so no goal is taken up";
+            let fix = "clear the stop: `maxim reset`, then `maxim resume`; then say it again";
+            return Err(Problem::new(StatusCode::CONFLICT, why, fix));
         }
         Ok(())
     }

@@ -108,10 +108,7 @@ pub async fn redirect(State(served): State<Arc<Served>>, request: Request) -> An
     served.refuse_while_draining()?;
     let given = body_fields(&served, request, REDIRECT).await?;
     let goal = checked_text(&served, "goal", given.text("goal").unwrap_or_default())?;
-    if served.agent.frame.latch.is_stopped() {
-        let why = "it is stopped, so no goal is taken up";
-        return Err(Problem::new(StatusCode::CONFLICT, why, "clear the stop: `maxim reset`, then `maxim resume`"));
-    }
+    served.refuse_while_stopped()?;
     let watch = Stopwatch::start();
     let redirect = PreemptionRequested::Redirect {
         goal: goal.clone(),
@@ -128,7 +125,9 @@ pub async fn redirect(State(served): State<Arc<Served>>, request: Request) -> An
     body["goal"] = json!(own.map_or(goal.as_str(), |own| own.title.as_str()));
     body["id"] = json!(own.and_then(|own| own.turn));
     body["state"] = json!(own.map(|own| own.state));
-    let suspended = told.goals.iter().filter(|goal| goal.state == GoalState::Suspended);
+    body["reason"] = json!(own.map(|own| &own.reason));
+    let is_own = |goal: &Goal| own.is_some_and(|own| own.id == goal.id);
+    let suspended = told.goals.iter().filter(|goal| goal.state == GoalState::Suspended && !is_own(goal));
     body["suspended"] = json!(suspended.map(|goal| &goal.title).collect::<Vec<_>>());
     ok(&body)
 }

@@ -80,6 +80,7 @@ fn approval(entry: &GateEntry) -> Value {
 
 /// `POST /v1/approvals/{id}`: a person's yes or no.
 pub async fn decide(State(served): State<Arc<Served>>, Path(id): Path<String>, request: Request) -> Answer {
+    served.refuse_while_draining()?;
     let given = body_fields(&served, request, DECISION).await?;
     let (allow, always) = (given.flag("allow").unwrap_or(false), given.flag("always").unwrap_or(false));
     let unknown = |why: String| Problem::new(StatusCode::NOT_FOUND, why, "see GET /v1/approvals for what is asked");

@@ -2,6 +2,8 @@
 //! Snowball English stems (Porter 2001). Where words aren't written apart (Chinese, Japanese, Korean, Thai …), each
 //! letter and each pair of letters is one, which needs no dictionary.
 
+use std::iter;
+
 use rust_stemmers::{Algorithm, Stemmer};
 use unicode_normalization::char::is_combining_mark;
 
@@ -18,6 +20,9 @@ pub fn is_stop_word(word: &str) -> bool {
     word.len() <= 6 && STOP_WORDS.contains(&word)
 }
 
+/// Capitals inside of a word beyond which it isn't an identifier that somebody wrote, but letters by chance (base64).
+const MOST_HUMPS: usize = 8;
+
 /// One word of a text.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Word {
@@ -27,6 +32,8 @@ pub struct Word {
     pub capital: bool,
     /// Nothing but the start of the text or the end of a sentence stands before it.
     pub opens_sentence: bool,
+    /// Where a part begins in it that starts with a capital ("TimeoutError": 7), in bytes; for Latin letters alone.
+    pub humps: Vec<usize>,
 }
 
 /// The words of `text` in order, stop words included.
@@ -53,21 +60,44 @@ pub fn words(text: &str) -> Vec<Word> {
         }
         let raw = &text[start..end];
         let lower = if raw.is_ascii() { raw.to_ascii_lowercase() } else { raw.to_lowercase() };
-        found.push(Word { text: lower, capital: first.is_uppercase(), opens_sentence: opens });
+        let humps = if raw.is_ascii() { humps(raw.as_bytes()) } else { Vec::new() };
+        found.push(Word { text: lower, capital: first.is_uppercase(), opens_sentence: opens, humps });
         opens = false;
     }
     found
 }
 
-/// What a word is found by: itself; the parts of a number with letters ("err42": "err", "42"); and in scripts that write
-/// words together each letter and each pair of letters.
-pub fn pieces(word: &str) -> Vec<&str> {
-    let mut found = Vec::new();
-    if !word.chars().any(is_written_together) {
-        found.push(word);
-        found.extend(parts_of_mixed(word).into_iter().flatten());
+/// Where a capital follows a small letter or a digit, or begins a capitalised word behind other capitals.
+fn humps(raw: &[u8]) -> Vec<usize> {
+    let begins = |at: &usize| {
+        let is_small = |at: usize| raw.get(at).is_some_and(u8::is_ascii_lowercase);
+        raw[*at].is_ascii_uppercase() && (!raw[at - 1].is_ascii_uppercase() || is_small(at + 1))
+    };
+    let found: Vec<usize> = (1..raw.len()).filter(begins).collect();
+    if found.len() > MOST_HUMPS { Vec::new() } else { found }
+}
+
+/// What a word is found by: itself; the parts of an identifier ("TimeoutError": "timeout", "error") if they are longer than
+/// two letters, and of a number with letters ("err42": "err", "42"); and in scripts that write words together each letter
+/// and each pair of letters.
+pub fn pieces(word: &Word) -> Vec<&str> {
+    let text = word.text.as_str();
+    if !text.chars().any(is_written_together) {
+        let mut found = vec![text];
+        if word.humps.is_empty() {
+            found.extend(parts_of_mixed(text).into_iter().flatten());
+        } else {
+            let ends = word.humps.iter().copied().chain([text.len()]);
+            let parts = iter::once(0).chain(word.humps.iter().copied()).zip(ends).map(|(from, to)| &text[from..to]);
+            found.extend(parts.filter(|part| part.len() > 2));
+        }
         return found;
     }
+    letters_and_pairs(text)
+}
+
+fn letters_and_pairs(word: &str) -> Vec<&str> {
+    let mut found = Vec::new();
     // Where each letter begins that is written together with its neighbours, and where each other stretch does.
     let mut letters: Vec<(usize, bool)> = Vec::new();
     for (at, c) in word.char_indices() {
@@ -129,7 +159,7 @@ impl Stems {
     /// The stems of a text in order, repeats kept.
     pub fn of_text(&self, text: &str) -> Vec<String> {
         let words = words(text);
-        words.iter().flat_map(|word| pieces(&word.text)).filter_map(|piece| self.of(piece)).collect()
+        words.iter().flat_map(pieces).filter_map(|piece| self.of(piece)).collect()
     }
 }
 
@@ -149,22 +179,32 @@ mod tests {
         assert_eq!(texts, ["cafe\u{301}", "हिन्दी"]);
     }
 
+    #[track_caller]
+    fn assert_pieces(text: &str, expected: &[&str]) {
+        let words = words(text);
+        assert_eq!(words.iter().flat_map(pieces).collect::<Vec<_>>(), expected);
+    }
+
     #[test]
     fn what_is_written_together_is_found_by_letters_and_pairs() {
-        assert_eq!(pieces("在北京abc吃"), ["在", "在北", "北", "北京", "京", "abc", "吃"]);
-        assert_eq!(pieces("서울에"), ["서", "서울", "울", "울에", "에"]);
-        assert_eq!(pieces("ที่นี่"), ["ที่", "ที่นี่", "นี่"]);
-        assert_eq!(pieces("schlüssel"), ["schlüssel"]);
+        assert_pieces("在北京abc吃", &["在", "在北", "北", "北京", "京", "abc", "吃"]);
+        assert_pieces("서울에", &["서", "서울", "울", "울에", "에"]);
+        assert_pieces("ที่นี่", &["ที่", "ที่นี่", "นี่"]);
+        assert_pieces("Schlüssel", &["schlüssel"]);
     }
 
     #[test]
     fn numbers_with_letters_are_found_by_their_parts() {
-        assert_eq!(pieces("e4021"), ["e4021", "e", "4021"]);
-        assert_eq!(pieces("err42"), ["err42", "err", "42"]);
-        assert_eq!(pieces("42err"), ["42err", "42", "err"]);
-        for whole in ["a1b2", "42", "err"] {
-            assert_eq!(pieces(whole), [whole]);
-        }
+        assert_pieces("E4021", &["e4021", "e", "4021"]);
+        assert_pieces("42err", &["42err", "42", "err"]);
+        assert_pieces("a1b2 42 err", &["a1b2", "42", "err"]);
+    }
+
+    #[test]
+    fn identifiers_are_found_by_their_parts() {
+        assert_pieces("TimeoutError", &["timeouterror", "timeout", "error"]);
+        assert_pieces("HTTPServer2Go", &["httpserver2go", "http", "server2"]);
+        assert_pieces("TVs DVD iPhone", &["tvs", "dvd", "iphone", "phone"]);
     }
 
     #[test]

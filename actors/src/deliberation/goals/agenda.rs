@@ -128,7 +128,7 @@ impl Agenda {
         moves
     }
 
-    /// Puts a goal before the present one, which is laid aside.
+    /// Puts a goal before the present one, which is laid aside. On hold it lies on top of that one, to be taken up first.
     pub fn redirect(&mut self, goal: Goal, is_threat: bool, now: Timestamp) -> Moves {
         let mut moves = Moves::new();
         if let Some(former) = self.active.clone() {
@@ -140,6 +140,10 @@ impl Agenda {
                 self.set(entering(oldest, GoalState::Dropped, now, "too much was laid aside".into()), &mut moves);
             }
         }
+        let goal = match self.pause {
+            Pause::Held if goal.turn.is_none() => entering(goal, GoalState::Suspended, now, "on hold: it is taken up first when that ends".into()),
+            _ => Goal { state: GoalState::Active, ..goal },
+        };
         self.set(goal, &mut moves);
         moves
     }
@@ -249,7 +253,9 @@ impl Agenda {
             return;
         }
         for goal in self.suspended.clone().into_iter().rev().filter(|goal| !goal.is_asked) {
-            if !goal.is_stale && now.duration_since(goal.since) <= FRESH {
+            // What was never begun doesn't grow stale.
+            let is_begun = goal.turn.is_some() || goal.waits_for.is_some();
+            if !goal.is_stale && (!is_begun || now.duration_since(goal.since) <= FRESH) {
                 self.set(entering(goal, GoalState::Active, now, "it goes on".into()), moves);
                 return;
             }

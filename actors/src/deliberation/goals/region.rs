@@ -120,6 +120,11 @@ impl Goals {
             GoalWish::Propose { title, .. } | GoalWish::Adopt { title, .. } if title.trim().is_empty() => {
                 Err("a goal needs words".to_owned())
             }
+            GoalWish::Propose { .. } | GoalWish::Adopt { .. } | GoalWish::GoOn { .. }
+                if after.pause == Pause::Stopped =>
+            {
+                Err("it is stopped, so no goal is taken up: `maxim reset`, then `maxim resume`, then say it again".to_owned())
+            }
             GoalWish::Propose { title, channel, sender } => {
                 let goal = new_goal(title, GoalOrigin::Person, (channel, sender), pulse);
                 Ok(after.propose(goal, now))
@@ -184,8 +189,7 @@ impl Hears<PreemptionChanged> for Goals {
                     }
                     None => new_goal(goal, GoalOrigin::Person, (channel, by), pulse),
                 };
-                let goal = Goal { turn: *turn, state: GoalState::Active, ..goal };
-                moves = after.redirect(goal, *is_threat, now);
+                moves = after.redirect(Goal { turn: *turn, ..goal }, *is_threat, now);
             }
         }
         self.moved(after, moves, pulse);

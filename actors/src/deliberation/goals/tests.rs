@@ -153,6 +153,40 @@ fn what_is_laid_aside_goes_on_with_its_own_turn() {
 }
 
 #[test]
+fn a_redirection_on_hold_is_taken_up_first_when_the_hold_ends() {
+    let mut rig = rig();
+    propose(&mut rig, "tidy up");
+    rig.begun();
+    preempt(&mut rig, PreemptionRequested::Hold { until: None, by: "anna".into() });
+    redirect(&mut rig, "fetch water");
+    rig.crash();
+    assert!(rig.begun().is_empty(), "on hold nothing is begun");
+    assert_eq!(standing(&mut rig)[0], ("fetch water".into(), GoalState::Suspended));
+    rig.pass(Duration::from_secs(1_200));
+    preempt(&mut rig, PreemptionRequested::Resume { by: "anna".into() });
+    assert_eq!(rig.begun(), ["fetch water"]);
+    assert_eq!(named(&mut rig, "tidy up").state, GoalState::Suspended);
+}
+
+#[test]
+fn what_is_proposed_while_it_is_stopped_is_refused_and_not_done_later() {
+    let mut rig = rig();
+    propose(&mut rig, "tidy up");
+    redirect(&mut rig, "fetch water");
+    stop(&mut rig);
+    rig.begun();
+    let wish = |title: &str| GoalWish::Propose { title: title.into(), channel: "http".into(), sender: "anna".into() };
+    let refused = rig.survey(Some(wish("feed the cat"))).refused.expect("refused");
+    assert!(refused.contains("maxim reset"), "{refused}");
+    let goal = named(&mut rig, "tidy up").id;
+    assert!(rig.survey(Some(GoalWish::GoOn { goal })).refused.is_some());
+    preempt(&mut rig, PreemptionRequested::Reset { by: "anna".into() });
+    preempt(&mut rig, PreemptionRequested::Resume { by: "anna".into() });
+    assert!(rig.begun().is_empty());
+    assert!(goals(&mut rig).iter().all(|goal| goal.title != "feed the cat"));
+}
+
+#[test]
 fn what_lay_aside_for_long_is_asked_about() {
     for agrees in [true, false] {
         let mut rig = rig();

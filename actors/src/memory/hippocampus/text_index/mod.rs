@@ -214,7 +214,7 @@ impl TextIndex {
         let marks = Statement::of(text, &words).0;
         let ordinal = self.documents.len() as u32;
         let mut length = 0;
-        for piece in words.iter().flat_map(|word| pieces(&word.text)) {
+        for piece in words.iter().flat_map(pieces) {
             if let Some(stem) = self.stems.of(piece) {
                 self.tail.count(&stem, ordinal);
                 self.vocabulary.see(&stem, piece);
@@ -237,7 +237,7 @@ impl TextIndex {
     fn count_more(&mut self, ordinal: u32, more: &str) -> usize {
         let mut added = 0;
         let words = words(beginning(more));
-        for piece in words.iter().flat_map(|word| pieces(&word.text)) {
+        for piece in words.iter().flat_map(pieces) {
             let Some(stem) = self.stems.of(piece) else { continue };
             let known = self.tail.list(&stem).binary_search_by_key(&ordinal, |p| p.ordinal).is_ok();
             if !known {

@@ -117,7 +117,7 @@ impl TextIndex {
         let named = self.people.named_in(&words);
         let dates = self.date_ranges(&named.rest);
         let mut cues: Vec<Cue> = Vec::new();
-        for piece in named.rest.iter().flat_map(|word| pieces(&word.text)) {
+        for piece in named.rest.iter().flat_map(pieces) {
             if let Some(stem) = self.stems.of(piece).filter(|stem| cues.iter().all(|cue| cue.stem != *stem)) {
                 let exact = self.list_of(&stem, 1.0);
                 let rarity = rarity(self.len(), exact.len());
