@@ -64,6 +64,14 @@ impl DataFolder {
         self.0.join("recordings")
     }
 
+    /// A life was recorded here.
+    pub fn holds_recordings(&self) -> bool {
+        let is_one = |entry: std::io::Result<fs::DirEntry>| {
+            entry.is_ok_and(|entry| entry.path().extension().is_some_and(|ending| ending == "mcap"))
+        };
+        fs::read_dir(self.recordings()).is_ok_and(|mut entries| entries.any(is_one))
+    }
+
     /// The stop latch's file.
     pub fn latch(&self) -> PathBuf {
         self.0.join("latch.json")

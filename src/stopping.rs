@@ -28,6 +28,13 @@ pub fn stop_document(raised: &Raised, durable: bool, cancelled: Option<&[Message
     })
 }
 
+/// `{until, by}`, or null where it isn't on hold.
+pub fn hold_in_words(hold: &Value) -> Option<String> {
+    let by = hold["by"].as_str()?;
+    let until = hold["until"].as_str().map_or_else(|| "it is released".to_owned(), str::to_owned);
+    Some(format!("on hold until {until}, by {by}: nothing new is done; release it with `maxim resume`"))
+}
+
 /// How often a stop thread gives a sign of life while nothing comes in.
 pub const BEAT: Duration = Duration::from_millis(500);
 /// A stop thread that gave none for so long is dead: no caller keeps one for longer than two or three seconds.

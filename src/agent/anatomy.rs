@@ -163,8 +163,9 @@ pub fn furnish(kit: &mut Kit, settings: &AgentSettings) {
 
     // Looking inward: asks every room above that reports stats.
     let mut rooms = hearing(kit, "ReportStats");
-    // A brain that only remembers runs neither.
-    rooms.retain(|room| settings.acts || ![FearAgent::NAME, PainDetector::NAME].contains(room));
+    // A brain that only remembers runs none of these.
+    let of_acting = [PreemptionCircuit::NAME, FearAgent::NAME, PainDetector::NAME];
+    rooms.retain(|room| settings.acts || !of_acting.contains(room));
     debug_assert!(kit.parts.iter().all(|part| part.kind != WardKind::Thin || rooms.contains(&part.name)));
     kit.region::<Introspector>(Pool, IntrospectorSettings { rooms, ..settings.introspector.clone() });
 }

@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use axum::body::Body;
 use maxim_actors::effectors::http_client::{self, Roots};
+use maxim_actors::store::StateStore;
 use reqwest::{Method, Url};
 use serde_json::Value;
 use tokio::runtime::{Builder, Runtime};
@@ -284,9 +285,16 @@ fn noted(global: &Global) -> Result<(String, String), CliError> {
     let fix = "start one with `maxim run`, or name it with --url or --data";
     match DaemonNote::read(&folder) {
         Ok(Some(found)) => Ok((found.url, format!("{note}, process {}", found.pid))),
-        Ok(None) => {
-            Err(CliError::new(Exit::TryAgain, format!("no daemon is running; tried {note}, which isn't there"), fix))
-        }
+        Ok(None) => Err(match StateStore::held_by(&folder.store()) {
+            Some(pid) => {
+                let found =
+                    format!("process {pid} holds the store of {}, but {note} isn't there", folder.path().display());
+                CliError::new(Exit::TryAgain, found, "name the daemon with --url, or end that process and start anew")
+            }
+            None => {
+                CliError::new(Exit::TryAgain, format!("no daemon is running; tried {note}, which isn't there"), fix)
+            }
+        }),
         Err(error) => Err(CliError::new(Exit::TryAgain, format!("no daemon found; tried {note}: {error}"), fix)),
     }
 }

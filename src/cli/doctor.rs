@@ -16,6 +16,7 @@ use super::table::{Cell, Table, Tone};
 use super::{CliError, Exit, Global, Out, tool_list};
 use crate::agent::containment::Containment;
 use crate::config::{self, Settings};
+use crate::stopping::hold_in_words;
 
 /// Look for what is wrong, and say how to put it right.
 #[derive(Args, Debug)]
@@ -304,7 +305,12 @@ fn inside(status: &Value) -> Vec<Finding> {
         ));
     } else if status["stop"]["motion"] == "motion_held" {
         let fix = "let it go on with `maxim resume`";
-        findings.push(Finding::new("motion", Health::Note, "held since the reset", fix));
+        let why = status["stop"]["motion_reason"].as_str().unwrap_or("after a stop, or since a room failed too often");
+        findings.push(Finding::new("motion", Health::Note, format!("held: {why}"), fix));
+    }
+    if let Some(hold) = hold_in_words(&status["hold"]) {
+        let (found, fix) = hold.split_once("; ").unwrap_or((&hold, ""));
+        findings.push(Finding::new("hold", Health::Note, found, fix));
     }
     for way in status["stop"]["dead_ways"].as_array().into_iter().flatten().filter_map(Value::as_str) {
         let found = format!("no stop comes in by {way} any more: its thread is dead");

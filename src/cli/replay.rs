@@ -66,6 +66,7 @@ impl ReplayArgs {
             })?;
             worst = match (&report.first_divergence, report.set_aside.is_empty()) {
                 (Some(_), _) => Exit::NotHeld,
+                _ if report.is_damaged => Exit::NotHeld,
                 (None, false) if worst == Exit::Ok => Exit::Usage,
                 (None, _) => worst,
             };
@@ -124,7 +125,8 @@ fn text(report: &ReplayReport, paint: Paint) -> String {
         lines.push(format!("{} inputs lie outside of what was asked for", report.outside));
     }
     if let Some(cut) = &report.cut {
-        lines.push(paint.poor(&format!("the file ends early: {cut}; what stands before was replayed")));
+        let what = if report.is_damaged { "the file is damaged" } else { "the file ends early" };
+        lines.push(paint.poor(&format!("{what}: {cut}; what stands before was replayed")));
     }
     if report.lost > 0 {
         lines.push(paint.poor(&format!("the recorder lost {} inputs and signals after these", report.lost)));
@@ -139,6 +141,7 @@ fn text(report: &ReplayReport, paint: Paint) -> String {
     }
     lines.push(match (&report.first_divergence, report.set_aside.is_empty()) {
         (Some(divergence), _) => paint.bad(&named(divergence)),
+        (None, true) if report.is_damaged => paint.poor("equal up to the damage"),
         (None, true) => paint.good("equal"),
         (None, false) => paint.poor("equal as far as it was replayed"),
     });

@@ -39,6 +39,16 @@ impl RestoreArgs {
         let place = place_of(from, &found, &folder)?;
         let settings = global.load(Vec::new())?.settings;
         let made = StateStore::backup_made(&place);
+        if let (Some(made), Some(until)) = (made, self.until)
+            && made > until
+        {
+            let found = format!("the backup {} was made {made:.0}, after {until}", place.display());
+            return Err(CliError::new(
+                Exit::Usage,
+                found,
+                "name an older backup, see `maxim memory restore`; nothing was changed",
+            ));
+        }
         let report = StateStore::replace(&place, &folder.store(), &opening::options(&settings.store))
             .map_err(|error| opening::failed(&error))?;
         // The latch is no part of a backup, and beside a used store a missing one means stopped.

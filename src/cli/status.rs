@@ -5,6 +5,7 @@ use serde_json::Value;
 
 use super::table::{Cell, Table, Tone};
 use super::{CliError, Exit, Global, Out, Paint, outbox, tool_list, tree};
+use crate::stopping::hold_in_words;
 
 /// Show the health of the regions, the stop latch, what waits for a yes or no, the body, the disk and the model.
 #[derive(Args, Debug)]
@@ -59,7 +60,8 @@ fn head(status: &Value, paint: Paint) -> String {
         let text = format!("no stop comes in by {} any more; end it and start it anew", dead.join(" and "));
         format!("\n{}", paint.bad(&text))
     };
-    format!("{} maxim {version}{latch}{dead}\n", toned)
+    let hold = hold_in_words(&status["hold"]).map(|hold| format!("\n{}", paint.poor(&hold))).unwrap_or_default();
+    format!("{toned} maxim {version}{latch}{hold}{dead}\n")
 }
 
 /// How many questions of the gate wait for a person; no line where none does.

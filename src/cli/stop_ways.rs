@@ -10,6 +10,7 @@ use std::path::Path;
 use std::sync::mpsc::{self, Receiver, RecvTimeoutError};
 use std::time::Duration;
 
+use maxim_actors::store::StateStore;
 use maxim_bus::clock::Stopwatch;
 use maxim_bus::latch::{LatchFile, LatchState, LoadedLatch};
 use rustix::process::{Pid, Signal, kill_process};
@@ -70,7 +71,9 @@ impl Race {
             let _ = send.send(ask(&path, &line, patience));
         });
         let note = DaemonNote::read(folder).ok().flatten();
-        let may_live = note.as_ref().is_some_and(|note| Path::new(&format!("/proc/{}", note.pid)).exists());
+        // One whose note was removed still holds its store, and looks for the file.
+        let may_live = note.as_ref().is_some_and(|note| Path::new(&format!("/proc/{}", note.pid)).exists())
+            || StateStore::held_by(&folder.store()).is_some();
         let signalled = note.and_then(|note| signal(&note));
         tried.push(match signalled {
             Some(pid) => format!("SIGUSR1 to process {pid}"),

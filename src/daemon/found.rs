@@ -9,17 +9,26 @@ use std::ops::Bound;
 use std::time::Duration;
 
 use crate::agent::AgentHandle;
+use crate::stopping::hold_in_words;
 
 /// How long the rooms may take to count what they hold.
 const COUNTING: Duration = Duration::from_secs(1);
 
-/// What the memories hold, in words. Nothing when they don't answer in time: a start waits for nobody.
-pub async fn remembered(agent: &AgentHandle) -> Option<String> {
+/// What the rooms say of themselves, in words. Nothing when they don't answer in time: a start waits for nobody.
+#[derive(Default)]
+pub struct Said {
+    remembered: Option<String>,
+    hold: Option<String>,
+}
+
+pub async fn said(agent: &AgentHandle) -> Said {
     let asked = agent.outside.door.inquire("system_stats", json!({}));
-    let stats = tokio::time::timeout(COUNTING, asked).await.ok()?.ok()?;
+    let Ok(Ok(stats)) = tokio::time::timeout(COUNTING, asked).await else { return Said::default() };
     let count = |room: &str, what: &str| stats["regions"][room][what].as_u64();
-    let (episodes, links) = (count("hippocampus", "episodes")?, count("nucleus_accumbens", "links")?);
-    Some(format!("{episodes} episodes and {links} causal links are remembered"))
+    let counted = count("hippocampus", "episodes").zip(count("nucleus_accumbens", "links"));
+    let remembered =
+        counted.map(|(episodes, links)| format!("{episodes} episodes and {links} causal links are remembered"));
+    Said { remembered, hold: hold_in_words(&stats["regions"]["preemption_circuit"]["hold"]) }
 }
 
 /// Lines for a person.
@@ -28,7 +37,7 @@ pub fn tell(
     retaken: &[String],
     agent: &AgentHandle,
     latch: &StopLatch,
-    remembered: Option<String>,
+    said: Said,
     under_way: &[ExecutionStarted],
 ) -> Vec<String> {
     let mut lines = Vec::new();
@@ -40,7 +49,7 @@ pub fn tell(
             (true, None) => "it was ended in order",
             (false, None) => "it went down without warning",
         };
-        let remembered = remembered.unwrap_or_else(|| "what is remembered could not be counted yet".into());
+        let remembered = said.remembered.unwrap_or_else(|| "what is remembered could not be counted yet".into());
         lines.push(format!("start {}: {end}; {remembered}", report.boot));
     }
     if report.full {
@@ -57,6 +66,9 @@ pub fn tell(
     lines.extend(report.repaired.iter().map(|what| format!("repaired: {what}")));
     lines.extend(report.lost.iter().map(lost));
     lines.extend(retaken.iter().cloned());
+    if report.was_gone {
+        lines.push("the store's folder was gone; to begin anew on purpose, remove the whole data folder".into());
+    }
     if agent.resumed.redelivered > 0 {
         lines.push(format!("{} messages were on their way and are delivered again", agent.resumed.redelivered));
     }
@@ -81,6 +93,7 @@ pub fn tell(
         (LatchState::MotionHeld, _) => lines.push("motion is held; release it with `maxim resume`".into()),
         (LatchState::Clear, _) => {}
     }
+    lines.extend(said.hold);
     lines
 }
 

@@ -22,7 +22,7 @@ use jiff::Timestamp;
 use maxim_actors::action::tools::OwnFiles;
 use maxim_actors::effectors::tool_servers::ListFolder;
 use maxim_actors::region::Tap;
-use maxim_actors::store::{AgentStore, OpenReport, StateStore};
+use maxim_actors::store::{AgentStore, OpenReport, StateStore, StoreOptions};
 use maxim_bus::clock::{Stopwatch, SystemClock};
 use maxim_bus::latch::{StopDetail, StopLatch};
 use maxim_bus::{AgentId, Clock, SharedClock};
@@ -42,6 +42,8 @@ use crate::working_set::{TIDY_EVERY, let_go_of_start, tidy};
 
 /// How long the end of the session is waited for when the daemon ends.
 const SESSION_GRACE: Duration = Duration::from_secs(1);
+/// How long open requests are waited for then.
+const HTTP_GRACE: Duration = Duration::from_secs(1);
 
 /// How the daemon was asked to run.
 pub struct Plan {
@@ -93,7 +95,10 @@ fn open(plan: &Plan) -> Result<Opened, CliError> {
     let bearer = plan.settings.http.bearer().map_err(of_config)?;
     http::check_listen(plan.settings.http.listen, bearer.as_ref())
         .map_err(|error| CliError::told(Exit::BadConfig, &error))?;
-    let (store, report) = opening::open(&plan.folder, opening::options(&plan.settings.store))?;
+    // A store that is missing beside what only a life leaves behind was lost; it is no new brain.
+    let was_used = plan.folder.holds_recordings() || plan.folder.latch().exists();
+    let options = StoreOptions { was_used, ..opening::options(&plan.settings.store) };
+    let (store, report) = opening::open(&plan.folder, options)?;
     let latch = StopLatch::open(&plan.folder.latch(), !report.fresh)
         .map_err(|error| unusable("the latch file", &plan.folder.latch(), &error))?;
     let listener = TcpListener::bind(plan.settings.http.listen).map_err(|error| {
@@ -134,7 +139,7 @@ async fn live(plan: Plan, opened: Opened, watch: Stopwatch) -> Result<Exit, CliE
     let id = AgentId::new(opening::AGENT).map_err(|error| CliError::told(Exit::Bug, &error))?;
     let seed = plan.settings.agent.seed.unwrap_or_else(|| uuid::Uuid::now_v7().as_u64_pair().1);
     let clock: SharedClock = Arc::new(clock);
-    let retaken = retaken(&plan, &report, &store.agent(&id));
+    let retaken = retaken(&plan, &report, &store, &id);
     let recorder = record(&plan, &store.agent(&id), &clock, seed, report.boot, &saved, &rooms);
     let events = EventLog::new(report.boot, recorder.clone().map(|recorder| recorder as Arc<dyn Tap>));
     let config::Store { backup_every, backup_keep, .. } = &plan.settings.store;
@@ -202,7 +207,7 @@ async fn live(plan: Plan, opened: Opened, watch: Stopwatch) -> Result<Exit, CliE
         body_max: usize::try_from(body_max.get()).unwrap_or(usize::MAX),
     });
     let (close_http, http_closes) = watch::channel(false);
-    let server = serve(listener, served, http_closes)?;
+    let (server, serving) = serve(listener, served, http_closes)?;
     let note = DaemonNote::own(format!("http://{address}"), started);
     if let Err(error) = note.write(&plan.folder) {
         // On a full disk it starts all the same, so that it can be asked and stopped.
@@ -215,8 +220,8 @@ async fn live(plan: Plan, opened: Opened, watch: Stopwatch) -> Result<Exit, CliE
     until_up(&agent).await;
     stop_ways::test(&plan.folder).map_err(|error| unusable("the stop socket", &plan.folder.stop_socket(), &error))?;
     is_stop_path_tested.store(true, Ordering::SeqCst);
-    let remembered = found::remembered(&agent).await;
-    for line in found::tell(&report, &retaken, &agent, &latch, remembered, &under_way) {
+    let said = found::said(&agent).await;
+    for line in found::tell(&report, &retaken, &agent, &latch, said, &under_way) {
         standard_error::tell(line);
     }
     let own_files = containment.own_files(&plan.own, &plan.workdir);
@@ -263,8 +268,9 @@ async fn live(plan: Plan, opened: Opened, watch: Stopwatch) -> Result<Exit, CliE
     drain(&agent, plan.settings.agent.drain_grace.get()).await;
     drop(connected);
     end_session(&agent).await;
-    // Only now: while an action still runs, a stop comes in by HTTP too.
+    // Only now: while an action still runs, a stop comes in by HTTP too. Who was let in gets an answer.
     let _ = close_http.send(true);
+    let _ = tokio::time::timeout(HTTP_GRACE, serving).await;
     agent.stop();
     backups.end();
     if let Some(thread) = backing_up {
@@ -307,17 +313,21 @@ fn record(
 }
 
 /// What the recordings gave back of what a damaged store lost, in words.
-fn retaken(plan: &Plan, report: &OpenReport, store: &AgentStore) -> Vec<String> {
+fn retaken(plan: &Plan, report: &OpenReport, store: &StateStore, id: &AgentId) -> Vec<String> {
     if report.lost.is_empty() && report.restored_from.is_none() {
         return Vec::new();
     }
     standard_error::tell("taking in again what the recordings hold; that may take minutes");
     let since = report.restored_from.as_deref().and_then(StateStore::backup_made);
     // In a fence: whatever a recording holds, it starts.
-    let take = || catch_unwind(AssertUnwindSafe(|| retake(store, &plan.folder.recordings(), since, None)));
+    let agent = store.agent(id);
+    let take = || catch_unwind(AssertUnwindSafe(|| retake(&agent, &plan.folder.recordings(), since, None)));
     let lost = |why: String| vec![format!("LOST: nothing more could be taken in from the recordings: {why}")];
     match systemd::taking_long(take) {
-        Ok(Ok(taken)) => taken.lines(),
+        Ok(Ok(taken)) => match store.count_boots(taken.boot) {
+            Ok(()) => taken.lines(),
+            Err(error) => lost(error.to_string()),
+        },
         Ok(Err(error)) => lost(error.to_string()),
         Err(_) => lost("a room panicked on them".into()),
     }
@@ -328,13 +338,13 @@ fn serve(
     listener: TcpListener,
     served: Arc<Served>,
     mut closes: watch::Receiver<bool>,
-) -> Result<tokio::runtime::Runtime, CliError> {
+) -> Result<(tokio::runtime::Runtime, tokio::task::JoinHandle<()>), CliError> {
     let runtime =
         tokio::runtime::Builder::new_multi_thread().worker_threads(2).thread_name("http").enable_all().build();
     let runtime = runtime.map_err(|error| {
         CliError::new(Exit::TryAgain, format!("threads for HTTP: {error}"), "raise the limit of threads")
     })?;
-    runtime.spawn(async move {
+    let serving = runtime.spawn(async move {
         let shutdown = async move {
             while !*closes.borrow_and_update() {
                 if closes.changed().await.is_err() {
@@ -350,7 +360,7 @@ fn serve(
             tracing::error!(%error, "the HTTP door broke; stop, signals and the console still work");
         }
     });
-    Ok(runtime)
+    Ok((runtime, serving))
 }
 
 /// A request for a stop that was left while nobody was there to take it.

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::fmt::Error;
 use std::sync::Arc;
-use std::sync::atomic::AtomicU64;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::Duration;
 
 use axum::extract::State;
@@ -33,6 +33,8 @@ pub struct Figures {
     stops: Stops,
     /// Counts of the memory's layers as last known.
     pub memory: Mutex<BTreeMap<&'static str, u64>>,
+    /// As last known.
+    pub is_on_hold: AtomicBool,
 }
 
 type Labels = Vec<(&'static str, String)>;
@@ -50,7 +52,7 @@ impl Figures {
             let seconds = Duration::from_micros(raised.latency_us).as_secs_f64();
             counted.get_or_create(&vec![("by", way(&detail.by).to_owned())]).observe(seconds);
         });
-        Self { stops, memory: Mutex::default() }
+        Self { stops, memory: Mutex::default(), is_on_hold: AtomicBool::new(false) }
     }
 }
 
@@ -108,6 +110,8 @@ fn brain(served: &Served, registry: &mut Registry) {
     gauge(registry, "stop_latched", "1 while the stop is latched", u64::from(frame.latch.is_stopped()));
     let is_held = u64::from(frame.latch.state() != LatchState::Clear);
     gauge(registry, "motion_held", "1 while motion waits for a resume", is_held);
+    let is_on_hold = u64::from(served.figures.is_on_hold.load(Ordering::SeqCst));
+    gauge(registry, "on_hold", "1 while nothing new is proposed", is_on_hold);
     let help = "From the call of the latch to its being set and all told, by every way";
     registry.register_with_unit("hard_stop_latency", help, Unit::Seconds, served.figures.stops.clone());
     let uptime = u64::try_from(frame.clock.now().duration_since(served.started).as_secs()).unwrap_or(0);

@@ -22,6 +22,8 @@ use crate::stopping::{stop_by, stop_document};
 
 /// By whom it is, in the latch and in records.
 const BY: &str = stop_by::HTTP;
+/// How long a stop waits for its own body, which may say why.
+const BODY: Duration = Duration::from_millis(250);
 /// How long a stop waits for the disk and the rooms before it answers.
 const CONFIRMATION: Duration = Duration::from_millis(50);
 /// How long a reset or resume, which the latch has done already, waits for the rooms.
@@ -36,8 +38,10 @@ pub const REDIRECT: &[Field] = &[Field::needed("goal", Kind::Text, "what to do f
 
 /// `POST /v1/stop`. Works while rooms are down: the latch acts here, and the rooms are told.
 pub async fn stop(State(served): State<Arc<Served>>, request: Request) -> Answer {
-    let given = body_fields(&served, request, STOP).await?;
-    let reason = given.text("reason").unwrap_or("POST /v1/stop").to_owned();
+    // Whoever calls this wants it to stop, whatever else is wrong with the call.
+    let given = tokio::time::timeout(BODY, body_fields(&served, request, STOP)).await;
+    let given = given.unwrap_or_else(|_| Err(Problem::bad("the body of the stop doesn't come", "send it at once")));
+    let reason = given.as_ref().ok().and_then(|given| given.text("reason")).unwrap_or("POST /v1/stop").to_owned();
     let frame = &served.agent.frame;
     let detail = StopDetail { reason, by: BY.into(), at: Some(frame.clock.now()) };
     let (raised, durable) = frame.latch.raise(detail.clone());
@@ -48,6 +52,11 @@ pub async fn stop(State(served): State<Arc<Served>>, request: Request) -> Answer
     let (durable, told) = tokio::join!(durable, tokio::time::timeout(CONFIRMATION, told));
     let changed = told.ok().and_then(Result::ok).and_then(Result::ok);
     let cancelled = changed.map(|changed| changed.cancelled_turns).unwrap_or_default();
+    if let Err(mut problem) = given {
+        problem.detail.push_str("; it is stopped all the same");
+        problem.more.insert("latched".into(), true.into());
+        return Err(problem);
+    }
     ok(&stop_document(&raised, durable.unwrap_or(false), Some(&cancelled)))
 }
 

@@ -73,9 +73,10 @@ impl From<Unanswered> for Problem {
             Unanswered::Refused(_) => Self::bad(detail, "correct the question"),
             Unanswered::Late(_) => Self::later(detail, "try again, and see `maxim status` for rooms that are down"),
             Unanswered::Lost(_) => Self::later(detail, "try again"),
-            Unanswered::NotDurable(_) => {
-                Self::later(detail, "make room on the store's disk; it answers again by itself then")
-            }
+            Unanswered::NotDurable(_) => Self::later(
+                detail,
+                "mend what it names, or make room on the store's disk; it answers again by itself then",
+            ),
         }
     }
 }

@@ -32,7 +32,7 @@ const LAYERS: [(&str, &str); 5] = [
 /// `GET /v1/status`.
 pub async fn status(State(served): State<Arc<Served>>, request: Request) -> Answer {
     query_fields(&request, &[])?;
-    let (disk, Counted { memory, encoder, energy, asleep }, approvals) =
+    let (disk, Counted { memory, encoder, energy, asleep, hold }, approvals) =
         tokio::join!(disk(&served), counted(&served), approvals(&served));
     let regions = regions(&served);
     let frame = &served.agent.frame;
@@ -58,8 +58,10 @@ pub async fn status(State(served): State<Arc<Served>>, request: Request) -> Answ
             "at": detail.as_ref().and_then(|detail| detail.at),
             "by": detail.as_ref().map(|detail| &detail.by),
             "motion": frame.latch.state(),
+            "motion_reason": served.agent.supervision.why_held(),
             "dead_ways": dead_ways,
         },
+        "hold": hold,
         "approvals": approvals,
         "regions": regions,
         "body": served.body.report(),
@@ -178,16 +180,19 @@ struct Counted {
     energy: Value,
     /// A sleep is under way; words wake it.
     asleep: bool,
+    /// `{until, by}` while it is on hold.
+    hold: Value,
 }
 
 async fn counted(served: &Arc<Served>) -> Counted {
     let door = Arc::clone(&served.agent.outside.door);
     let asked = tokio::spawn(async move { door.inquire("system_stats", json!({})).await });
     let fresh = tokio::time::timeout(PATIENCE, asked).await.ok().and_then(Result::ok).and_then(Result::ok);
-    let (mut encoder, mut energy, mut asleep) = (Value::Null, Value::Null, false);
+    let (mut encoder, mut energy, mut asleep, mut hold) = (Value::Null, Value::Null, false, Value::Null);
     if let Some(mut stats) = fresh {
         encoder = stats["regions"]["entorhinal_cortex"]["outer_encoder"].take();
         energy = stats["regions"]["energy"].take();
+        hold = stats["regions"]["preemption_circuit"]["hold"].take();
         asleep = !stats["regions"]["memory_hub"]["sleeping"].is_null();
         let mut known = served.figures.memory.lock();
         for (layer, counted) in LAYERS {
@@ -196,9 +201,10 @@ async fn counted(served: &Arc<Served>) -> Counted {
             }
         }
     }
+    served.figures.is_on_hold.store(!hold.is_null(), Ordering::SeqCst);
     let known = served.figures.memory.lock();
     let counts = known.iter().map(|(layer, count)| ((*layer).to_owned(), Value::from(*count)));
-    Counted { memory: Value::Object(counts.collect::<Map<_, _>>()), encoder, energy, asleep }
+    Counted { memory: Value::Object(counts.collect::<Map<_, _>>()), encoder, energy, asleep, hold }
 }
 
 /// `GET /healthz`: the process lives and answers.

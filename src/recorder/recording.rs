@@ -33,6 +33,8 @@ pub struct Recording {
     pub lost: u64,
     /// Why the file ends where it ends, when that is not its proper end.
     pub cut: Option<String>,
+    /// It has its proper end, so what can't be read before it was changed since.
+    pub is_damaged: bool,
     pub bytes: u64,
 }
 
@@ -61,13 +63,14 @@ impl Recording {
         let bytes = fs::read(path).map_err(|error| folder::told(path, "read", &error))?;
         let mut reading = Reading::default();
         let cut = reading.take_all(&bytes).err();
-        let cut = cut.or_else(|| {
-            (!bytes.ends_with(MAGIC)).then(|| "it has no footer: it is still written, or was cut off".into())
-        });
-        reading.end(cut, bytes.len() as u64).map_err(|(why, read)| {
+        let is_whole = bytes.ends_with(MAGIC);
+        let is_damaged = is_whole && cut.is_some();
+        let cut = cut.or_else(|| (!is_whole).then(|| "it has no footer: it is still written, or was cut off".into()));
+        let read = reading.end(cut, bytes.len() as u64).map_err(|(why, read)| {
             let path = path.to_owned();
             RecorderError::Unreadable { path, why, read }
-        })
+        });
+        read.map(|recording| Self { is_damaged, ..recording })
     }
 
     /// From the first input to the last, in recorded time.
@@ -157,7 +160,7 @@ impl Reading {
         if starts.len() < header.regions {
             return Err((why("regions' states are missing"), read(starts.len(), header.regions)));
         }
-        Ok(Recording { header, starts, records, signals, inputs, rested_on, lost, cut, bytes })
+        Ok(Recording { header, starts, records, signals, inputs, rested_on, lost, cut, is_damaged: false, bytes })
     }
 }
 

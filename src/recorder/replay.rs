@@ -39,6 +39,8 @@ pub struct ReplayReport {
     pub lost: u64,
     /// Why the file ends before its proper end.
     pub cut: Option<String>,
+    /// What comes after that is damaged, not missing.
+    pub is_damaged: bool,
     pub recorded_by: String,
     pub replayed_by: String,
     pub elapsed: Duration,
@@ -256,6 +258,7 @@ impl Theatre {
             set_aside: Vec::new(),
             lost: recording.lost,
             cut: recording.cut.clone(),
+            is_damaged: recording.is_damaged,
             recorded_by: header.build.clone(),
             replayed_by: build(),
             elapsed: Duration::ZERO,

@@ -279,6 +279,16 @@ impl Daemon {
         }
     }
 
+    /// Waits until it ends by itself; the exit code, and all that it said.
+    pub fn ended_saying(mut self) -> (i32, String) {
+        let deadline = Instant::now() + PATIENCE;
+        while self.child.try_wait().expect("asked").is_none() {
+            assert!(Instant::now() < deadline, "it goes on: {}", self.heard());
+            std::thread::yield_now();
+        }
+        (self.child.wait().expect("ended").code().unwrap_or(-1), self.heard())
+    }
+
     /// What it has said on standard error so far.
     pub fn heard(&self) -> String {
         self.said.lock().expect("no reader panicked").join("\n")

@@ -73,6 +73,47 @@ fn a_backup_restored_with_its_recordings_knows_all_that_was_lived_and_does_nothi
 }
 
 #[test]
+fn a_store_whose_folder_is_gone_comes_back_out_of_the_recordings_and_is_no_new_brain() {
+    let place = Place::new();
+    let daemon = place.start();
+    daemon.say(BEFORE);
+    assert_eq!(daemon.end(), 0);
+    fs::remove_dir_all(place.data().join("store")).expect("removed");
+    fs::remove_file(place.data().join("latch.json")).expect("removed");
+    let daemon = place.start();
+    daemon.until("it has told all", || daemon.heard().contains("ready in"));
+    let told = daemon.heard();
+    assert!(told.contains("LOST: everything") && told.contains("remove the whole data folder"), "{told}");
+    assert!(knows(&daemon, BEFORE), "{told}");
+    assert_eq!(
+        daemon.get("/v1/status").1["stop"]["latched"],
+        true,
+        "a latch that is missing beside a life means stopped"
+    );
+    assert_eq!(daemon.end(), 0);
+    let daemon = place.start();
+    daemon.until("it has told all", || daemon.heard().contains("ready in"));
+    assert!(!daemon.heard().contains("LOST") && knows(&daemon, BEFORE), "{}", daemon.heard());
+}
+
+#[test]
+fn with_its_store_removed_beneath_it_nothing_is_acknowledged_any_more_and_the_end_says_so() {
+    let place = Place::new();
+    let daemon = place.start();
+    daemon.say(BEFORE);
+    fs::remove_dir_all(place.data().join("store")).expect("removed");
+    let disk = &daemon.get("/v1/status").1["disk"];
+    assert!(disk["reason"].as_str().is_some_and(|why| why.contains("was removed or replaced")), "{disk}");
+    let (status, answer) = daemon.post("/v1/percepts", &json!({ "text": AFTER }));
+    assert_eq!(status, 503, "{answer}");
+    assert!(answer["detail"].as_str().is_some_and(|why| why.contains("was removed or replaced")), "{answer}");
+    daemon.signal(rustix::process::Signal::TERM);
+    let (code, told) = daemon.ended_saying();
+    assert_ne!(code, 0, "{told}");
+    assert!(!told.contains("everything acknowledged is on disk"), "{told}");
+}
+
+#[test]
 fn a_damaged_database_comes_back_out_of_backup_and_recordings() {
     // Of a database that was cut a part is left; of the other nothing is, but for its backup.
     for (how, is_gone) in [("cut", false), ("overwritten", true)] {

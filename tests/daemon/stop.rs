@@ -95,6 +95,23 @@ fn a_running_command_is_killed_with_its_children() {
 }
 
 #[test]
+fn while_it_ends_and_a_command_still_runs_it_answers_takes_nothing_new_and_is_stopped_by_http() {
+    let place = Place::new();
+    let daemon = place.start();
+    let work = place.work();
+    daemon.post("/v1/percepts", &json!({"text": "run the command touch began; sleep 8; touch late"}));
+    daemon.until("begun", || work.join("began").exists());
+    daemon.signal(rustix::process::Signal::TERM);
+    daemon.until("it drains", || daemon.get("/v1/status").1["draining"] == true);
+    let (status, answer) = daemon.post("/v1/percepts", &json!({"text": "hello"}));
+    assert_eq!(status, 503, "{answer}");
+    let (status, answer) = daemon.post("/v1/stop", &json!({}));
+    assert_eq!((status, &answer["latched"]), (200, &json!(true)), "{answer}");
+    assert_eq!(daemon.ended(), 0);
+    assert!(!work.join("late").exists(), "it was killed");
+}
+
+#[test]
 fn a_daemon_of_another_name_is_signalled_too() {
     let mut place = Place::new();
     let renamed = place.root.path().join("brain");

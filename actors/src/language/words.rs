@@ -77,15 +77,14 @@ fn humps(raw: &[u8]) -> Vec<usize> {
     if found.len() > MOST_HUMPS { Vec::new() } else { found }
 }
 
-/// What a word is found by: itself; the parts of an identifier ("TimeoutError": "timeout", "error") if they are longer than
-/// two letters, and of a number with letters ("err42": "err", "42"); and in scripts that write words together each letter
-/// and each pair of letters.
+/// What a word is found by: itself; the parts of an identifier ("TimeoutError": "timeout", "error") and of a number with
+/// letters ("e4021": "4021") if they are longer than two letters; and in scripts that write words together each letter and each pair of letters.
 pub fn pieces(word: &Word) -> Vec<&str> {
     let text = word.text.as_str();
     if !text.chars().any(is_written_together) {
         let mut found = vec![text];
         if word.humps.is_empty() {
-            found.extend(parts_of_mixed(text).into_iter().flatten());
+            found.extend(parts_of_mixed(text).into_iter().flatten().filter(|part| part.len() > 2));
         } else {
             let ends = word.humps.iter().copied().chain([text.len()]);
             let parts = iter::once(0).chain(word.humps.iter().copied()).zip(ends).map(|(from, to)| &text[from..to]);
@@ -195,8 +194,8 @@ mod tests {
 
     #[test]
     fn numbers_with_letters_are_found_by_their_parts() {
-        assert_pieces("E4021", &["e4021", "e", "4021"]);
-        assert_pieces("42err", &["42err", "42", "err"]);
+        assert_pieces("E4021", &["e4021", "4021"]);
+        assert_pieces("42err", &["42err", "err"]);
         assert_pieces("a1b2 42 err", &["a1b2", "42", "err"]);
     }
 

@@ -14,6 +14,7 @@ use maxim_bus::signals::goal::{GoalChanged, GoalOrigin, GoalState};
 use maxim_bus::signals::lifecycle::{PreemptionChanged, PreemptionRequested};
 use maxim_bus::signals::outbox::is_outside;
 use maxim_bus::signals::percept::{AdmittedPercept, Disposition, HardOverride, PainKind, PainSignal, Percept};
+use maxim_bus::signals::recall::{ReportStats, StatsReported};
 use maxim_bus::signals::thought::TurnEnded;
 use maxim_bus::{MessageId, RegionName, Stage, Trust};
 use serde::{Deserialize, Serialize};
@@ -54,9 +55,9 @@ pub enum PreemptionEvent {
 }
 
 wiring!(PreemptionCircuit {
-    hears: [Percept, PreemptionRequested, PainSignal, GoalChanged],
+    hears: [Percept, PreemptionRequested, PainSignal, GoalChanged, ReportStats],
     back: [TurnEnded],
-    emits: [AdmittedPercept, PreemptionChanged],
+    emits: [AdmittedPercept, PreemptionChanged, StatsReported],
 });
 
 impl Region for PreemptionCircuit {
@@ -132,7 +133,7 @@ impl PreemptionCircuit {
 
     fn disposition(&self, now: Timestamp) -> Disposition {
         if let Some(detail) = &self.stopped {
-            return Disposition::Stopped { reason: detail.reason.clone() };
+            return Disposition::Stopped { reason: detail.reason.clone(), by: detail.by.clone() };
         }
         match &self.hold {
             Some(hold) if hold.until.is_none_or(|until| until > now) => Disposition::Held { until: hold.until },
@@ -145,10 +146,10 @@ impl Hears<Percept> for PreemptionCircuit {
     fn hear(&self, percept: &Percept, pulse: &mut Pulse<'_, Self>) {
         let disposition = if percept.hard_override == Some(HardOverride::HardStop) {
             let reason = format!("{:?} said on {}", percept.content.trim(), percept.metadata.channel);
-            let detail =
-                StopDetail { reason: reason.clone(), by: percept.metadata.sender.clone(), at: Some(pulse.now()) };
+            let by = percept.metadata.sender.clone();
+            let detail = StopDetail { reason: reason.clone(), by: by.clone(), at: Some(pulse.now()) };
             self.announce(PreemptionRequested::Stop(detail), pulse);
-            Disposition::Stopped { reason }
+            Disposition::Stopped { reason, by }
         } else {
             match self.disposition(pulse.now()) {
                 Disposition::Proceed if is_noted_only(percept) => Disposition::Noted,
@@ -247,6 +248,14 @@ impl Hears<TurnEnded> for PreemptionCircuit {
         if self.open.contains(&ended.turn) {
             pulse.keep(PreemptionEvent::Closed(ended.turn));
         }
+    }
+}
+
+impl Hears<ReportStats> for PreemptionCircuit {
+    fn hear(&self, _query: &ReportStats, pulse: &mut Pulse<'_, Self>) {
+        let hold = self.hold.as_ref().filter(|hold| hold.until.is_none_or(|until| until > pulse.now()));
+        let counts = serde_json::json!({ "hold": hold, "open_turns": self.open.len() });
+        pulse.reply(StatsReported { region: Self::NAME.into(), available: true, reason: None, counts });
     }
 }
 

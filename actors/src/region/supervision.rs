@@ -139,6 +139,7 @@ pub struct Supervision {
     groups: Mutex<BTreeMap<Stage, Spending>>,
     escalations: AtomicU64,
     group_escalations: AtomicU64,
+    why_held: Mutex<Option<String>>,
     wards: Mutex<Vec<Seated>>,
     arbiters: Mutex<Vec<Arbiter>>,
     zombies: Arc<AtomicUsize>,
@@ -164,6 +165,7 @@ impl Supervision {
             groups: Mutex::new(BTreeMap::new()),
             escalations: AtomicU64::new(0),
             group_escalations: AtomicU64::new(0),
+            why_held: Mutex::default(),
             wards: Mutex::new(Vec::new()),
             arbiters: Mutex::new(Vec::new()),
             zombies: Arc::new(AtomicUsize::new(0)),
@@ -250,6 +252,11 @@ impl Supervision {
         self.escalations.load(Ordering::SeqCst)
     }
 
+    /// Why motion is held, where a room that was given up is the cause; until a person resumes.
+    pub fn why_held(&self) -> Option<String> {
+        self.why_held.lock().clone()
+    }
+
     /// How often the rooms of one group escalated more often than its budget allows.
     pub fn group_escalations(&self) -> u64 {
         self.group_escalations.load(Ordering::SeqCst)
@@ -323,6 +330,7 @@ impl Supervision {
             retry.as_secs(),
         );
         fenced(|| tracing::error!(region = heart.name(), "{said}"));
+        *self.why_held.lock() = Some(said.clone());
         self.tell_person(&said);
         let strategy = if with_group { Strategy::OneForAll } else { strategy(stage) };
         for sibling in self.siblings(heart, stage, strategy) {
@@ -347,6 +355,7 @@ impl Supervision {
     /// A person resumed: held rooms come back at once, and groups may escalate anew.
     pub fn release_held(&self) {
         self.groups.lock().clear();
+        *self.why_held.lock() = None;
         for heart in self.hearts() {
             if heart.state() == WardState::Held {
                 heart.order(Order::Release);

@@ -77,7 +77,8 @@ pub fn run(shared: &Arc<Shared>) {
     }
     drop(packing);
     let mut gate = shared.gate.lock();
-    if shared.work.stopping() == Stop::Drained && shared.trouble.get().is_none() {
+    let is_well = shared.trouble.get().is_none() && shared.check_in_place().is_ok();
+    if shared.work.stopping() == Stop::Drained && is_well {
         // Best effort: without the mark the next start only says that the end was not in order.
         let _ = finish(shared, &mut gate);
     }
@@ -353,7 +354,8 @@ fn try_persist(shared: &Shared, pack: &Pack, batch: &Batch) -> Result<(), Engine
     }
     pack.sync()?;
     engine.apply(batch)?;
-    engine.sync()
+    engine.sync()?;
+    shared.check_in_place()
 }
 
 /// Goes degraded, waits a little, and makes the engine usable again. False when the store was abandoned.

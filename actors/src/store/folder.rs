@@ -12,7 +12,7 @@
 
 use std::fs::{self, File, OpenOptions, TryLockError};
 use std::io::{self, Read, Seek, Write};
-use std::os::unix::fs::FileExt;
+use std::os::unix::fs::{FileExt, MetadataExt};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
@@ -68,6 +68,36 @@ impl Folder {
         Ok((Self { path: path.to_owned(), generation: 0, lock: Mutex::new(Some(file)), mark }, boot))
     }
 
+    /// Whether what this process holds is still what lies in the folder: files that were removed or replaced go on taking
+    /// what is written, and nobody finds it again.
+    ///
+    /// # Errors
+    /// Something isn't there any more.
+    pub fn check_in_place(&self, generation: u64) -> Result<(), EngineError> {
+        let gone = |part: &str| {
+            let place = self.path.join(part);
+            EngineError::Io(format!(
+                "{} was removed or replaced while the store is open: put it back, or end this process and start anew",
+                place.display()
+            ))
+        };
+        let same = |part: &str, held: &File| -> bool {
+            let number = |meta: fs::Metadata| (meta.dev(), meta.ino());
+            let here = fs::metadata(self.path.join(part)).map(number);
+            here.is_ok_and(|here| held.metadata().is_ok_and(|held| number(held) == here))
+        };
+        if let Some(lock) = &*self.lock.lock()
+            && !same("lock", lock)
+        {
+            return Err(gone("lock"));
+        }
+        let database = format!("g{generation}/{COMPLETE}");
+        match [database.as_str(), "pack"].into_iter().find(|part| !self.path.join(part).exists()) {
+            Some(part) => Err(gone(part)),
+            None => Ok(()),
+        }
+    }
+
     /// Notes that a batch is on disk. Written after it and not synced, so it never says more than is true; a failure
     /// only makes it say less.
     pub fn mark(&self, serial: u64) {
@@ -81,6 +111,12 @@ impl Folder {
             return 0;
         }
         unseal(b"mark", &sealed).and_then(|content| Reader(content).u64()).unwrap_or(0)
+    }
+
+    /// The process that holds a store's folder; 0 where the lock file doesn't say.
+    pub fn held_by(path: &Path) -> Option<u32> {
+        let mut file = File::open(path.join("lock")).ok()?;
+        matches!(file.try_lock(), Err(TryLockError::WouldBlock)).then(|| Holder::read(&mut file).pid)
     }
 
     /// Says in the lock file who holds it.

@@ -163,7 +163,8 @@ impl Shared {
         let silent =
             self.counters.silent_for().map(|time| format!("the disk has not answered for {} ms", time.as_millis()));
         let trouble = self.trouble.get().map(|trouble| trouble.to_string());
-        let status = match trouble.or(silent) {
+        let gone = || self.check_in_place().err().map(|gone| gone.to_string());
+        let status = match trouble.or(silent).or_else(gone) {
             Some(reason) => StoreStatus::Degraded { reason },
             None => StoreStatus::Ok,
         };

@@ -74,6 +74,8 @@ pub struct StoreOptions {
     /// Opened for one command, not for a life: when the life before it ended badly, that stays to be told to the next, and
     /// before it ends what was replaced to a good part is rewritten and a long journal emptied.
     pub visits: bool,
+    /// Whoever opens it knows that there was a store: where its folder holds none, that is a loss and no beginning.
+    pub was_used: bool,
 }
 
 impl Default for StoreOptions {
@@ -88,6 +90,7 @@ impl Default for StoreOptions {
             compact_bytes: 64 << 20,
             close_limit: Duration::from_secs(10),
             visits: false,
+            was_used: false,
         }
     }
 }
@@ -217,6 +220,11 @@ impl StateStore {
         backup::made(place)
     }
 
+    /// The process that holds the store of a folder; 0 where that isn't known.
+    pub fn held_by(folder: &Path) -> Option<u32> {
+        folder::Folder::held_by(folder)
+    }
+
     /// The backups in the folder of a store, newest first. The store may be open.
     pub fn backups_in(folder: &Path) -> Vec<BackupFound> {
         backup::found(folder)
@@ -260,7 +268,8 @@ impl Owner {
         }
         // First, or whoever goes on accepting would keep it from ever ending.
         shared.all_agents().iter().for_each(|agent| agent.state.lock().closed = true);
-        if shared.trouble.get().is_none() {
+        let in_place = shared.check_in_place();
+        if in_place.is_ok() && shared.trouble.get().is_none() {
             // A life that ends is waited for; a command that has let a sleep run has the time.
             let rewritten = if shared.options.visits { upkeep::settle(shared) } else { Ok(()) };
             if let Err(error) = rewritten.map_err(StoreError::from).and_then(|()| compact::compact_at_end(shared)) {
@@ -271,7 +280,7 @@ impl Owner {
         shared.work.stop(Stop::Drained);
         if shared.work.wait_ended(shared.options.close_limit) {
             let all_written = shared.all_agents().iter().all(|agent| agent.state.lock().waiting.is_empty());
-            return if all_written { Ok(()) } else { Err(NotDurable::Closed.into()) };
+            return if all_written { in_place.map_err(StoreError::from) } else { Err(NotDurable::Closed.into()) };
         }
         let reason = shared.trouble.get().unwrap_or(NotDurable::TimedOut);
         shared.work.stop(Stop::Abandoned);

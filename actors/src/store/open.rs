@@ -67,6 +67,8 @@ impl std::fmt::Display for Loss {
 pub struct OpenReport {
     /// There was no store here before.
     pub fresh: bool,
+    /// There was one, as whoever opens it knows, and nothing of it is left.
+    pub was_gone: bool,
     /// The last process closed it in order.
     pub clean: bool,
     /// How often it was opened, this time included.
@@ -263,7 +265,9 @@ fn find_engine(
             report.quarantined.push(folder.quarantine(&[folder.engine(generation)], false)?);
         }
     }
-    if why.is_none() && (boots > 0 || folder.has_pack()?) {
+    let has_traces = boots > 0 || folder.has_pack()?;
+    if why.is_none() && (has_traces || options.was_used) {
+        report.was_gone = !has_traces;
         why = Some("it isn't there".into());
     }
     start_anew(folder, options, newest + 1, why, boots, report)

@@ -16,6 +16,10 @@ pub fn revive(shared: &Shared, serial: u64) -> Result<(), EngineError> {
     let Some((kind, folder)) = shared.engine_folder(shared.generation.load(Ordering::Acquire)) else {
         return Ok(());
     };
+    // Else an empty database would be made there, while all that was is still in this process.
+    if let Some(home) = &shared.folder {
+        home.check_in_place(shared.generation.load(Ordering::Acquire))?;
+    }
     // The old handle must go first: it holds the lock, and after a failure its memory isn't what is on disk.
     shared.set_engine(None);
     let engine = kind.open(&folder, shared.options.page_cache)?;

@@ -112,6 +112,22 @@ impl Shared {
         }
     }
 
+    /// What was written lies where it is looked for.
+    ///
+    /// # Errors
+    /// See [`Folder::check_in_place`].
+    pub fn check_in_place(&self) -> Result<(), EngineError> {
+        let Some(folder) = self.folder.as_ref().filter(|_| !self.in_memory) else { return Ok(()) };
+        loop {
+            let generation = self.generation.load(Ordering::Acquire);
+            match folder.check_in_place(generation) {
+                // A compaction took the place of the one that was looked for.
+                Err(_) if generation != self.generation.load(Ordering::Acquire) => {}
+                checked => return checked,
+            }
+        }
+    }
+
     pub fn pack(&self) -> Option<Arc<Pack>> {
         self.pack.clone()
     }

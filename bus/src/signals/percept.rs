@@ -158,6 +158,9 @@ pub enum Disposition {
     /// Recorded and answered "stopped"; not done after the resume either.
     Stopped {
         reason: String,
+        /// Who stopped it.
+        #[serde(default)]
+        by: String,
     },
     /// Recorded; the loop cycles but proposes nothing before `until`.
     Held {

@@ -227,6 +227,30 @@ async fn a_percept_is_answered_and_can_be_explained() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn a_stop_stops_whatever_is_wrong_with_the_call() {
+    let house = House::open().await;
+    let typo = house.post("/v1/stop", &json!({"reasn": "x"})).await;
+    refused(&typo, 400, &["reasn", "reason", "it is stopped all the same"]);
+    assert_eq!(typo.body["latched"], true);
+    assert_eq!(house.get("/v1/status").await.body["stop"]["latched"], true);
+    for what in [json!({"goal": "create a file a.txt"}), json!({"goal": ""})] {
+        refused(&house.post("/v1/goals", &what).await, if what["goal"] == "" { 400 } else { 409 }, &[""]);
+    }
+    house.close().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_hold_is_shown_until_it_is_released() {
+    let house = House::open().await;
+    assert!(house.get("/v1/status").await.body["hold"].is_null());
+    house.post("/v1/hold", &json!({})).await;
+    assert_eq!(house.get("/v1/status").await.body["hold"], json!({"until": null, "by": "http"}));
+    house.post("/v1/resume", &json!({})).await;
+    assert!(house.get("/v1/status").await.body["hold"].is_null());
+    house.close().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn what_is_wrong_is_named_with_its_fix() {
     let house = House::open().await;
     refused(&house.post("/v1/percepts", &json!({"text": "a", "chanel": "http"})).await, 400, &["chanel", "channel"]);
@@ -240,8 +264,6 @@ async fn what_is_wrong_is_named_with_its_fix() {
     refused(&house.get("/v1/statsu").await, 404, &["/v1/statsu", "/v1/status"]);
     refused(&house.get("/v1/percepts").await, 405, &["POST"]);
     refused(&house.get("/ws").await, 400, &["WebSocket"]);
-    refused(&house.post("/v1/stop", &json!({"reasn": "x"})).await, 400, &["reasn", "reason"]);
-    assert_eq!(house.get("/v1/status").await.body["stop"]["latched"], false, "a refused stop stops nothing");
     refused(&house.get("/v1/memory/recall?limit=0").await, 400, &["limit", "1000"]);
     refused(&house.get("/v1/memory/recall?querry=x").await, 400, &["querry", "query"]);
     refused(&house.get("/v1/memory/recall?time_after=monday").await, 400, &["time_after"]);

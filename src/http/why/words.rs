@@ -6,6 +6,7 @@ use maxim_bus::signals::concepts::KnowledgeEntry;
 use maxim_bus::signals::fear::FearsRecalled;
 use maxim_bus::signals::intent::Alternative;
 use maxim_bus::signals::introspection::VerdictForeseen;
+use maxim_bus::signals::percept::Disposition;
 use maxim_bus::signals::recall::{OutcomesPredicted, RecalledEpisode};
 use maxim_bus::signals::skill::ProgramRecalled;
 use serde::de::DeserializeOwned;
@@ -92,7 +93,8 @@ pub(super) fn sentence(part: &CausePart) -> String {
     let intent = &body["intent"];
     match part.kind.as_str() {
         "SalientPercept" => {
-            format!("perceived {}, salience {}", body["percept"]["content"], rounded(&body["salience"]))
+            let kept = disposed(&body["disposition"]);
+            format!("perceived {}, salience {}{kept}", body["percept"]["content"], rounded(&body["salience"]))
         }
         "EnrichedPercept" => {
             let recalled = body["recalled"].as_array().map_or(0, Vec::len);
@@ -159,7 +161,10 @@ pub(super) fn sentence(part: &CausePart) -> String {
             let why = body["why"].as_str().map_or(String::new(), |why| format!(": {why}"));
             format!("the message to {} on {} is {}{why}", text("recipient"), text("channel"), text("state"))
         }
-        "TurnEnded" => "ended the turn".into(),
+        "TurnEnded" => {
+            let answered = body["reply"].as_str().map_or(String::new(), |reply| format!(", answered “{reply}”"));
+            format!("ended the turn{answered}")
+        }
         "GoalChanged" => {
             let goal = |name: &str| body["goal"][name].as_str().unwrap_or("-").to_owned();
             format!("the goal “{}” is {}: {}", goal("title"), goal("state"), goal("reason"))
@@ -181,6 +186,20 @@ pub(super) fn sentence(part: &CausePart) -> String {
         ),
         "Reward" => format!("rewarded {} with {}", text("tool"), rounded(&body["lambda"])),
         other => format!("{other} {body}"),
+    }
+}
+
+/// Why nothing may come of a percept, where that is so.
+fn disposed(disposition: &Value) -> String {
+    match read(disposition) {
+        Some(Disposition::Stopped { reason, by }) => {
+            let by = if by.is_empty() { String::new() } else { format!(", by {by}") };
+            format!("; stopped ({reason}{by}), so nothing is done")
+        }
+        Some(Disposition::Held { until: None }) => "; on hold, so nothing is done".into(),
+        Some(Disposition::Held { until: Some(until) }) => format!("; on hold until {until}, so nothing is done"),
+        Some(Disposition::Noted) => "; who wrote it may not command".into(),
+        Some(Disposition::Proceed) | None => String::new(),
     }
 }
 

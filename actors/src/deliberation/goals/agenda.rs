@@ -141,7 +141,9 @@ impl Agenda {
             }
         }
         let goal = match self.pause {
-            Pause::Held if goal.turn.is_none() => entering(goal, GoalState::Suspended, now, "on hold: it is taken up first when that ends".into()),
+            Pause::Held if goal.turn.is_none() => {
+                entering(goal, GoalState::Suspended, now, "on hold: it is taken up first when that ends".into())
+            }
             _ => Goal { state: GoalState::Active, ..goal },
         };
         self.set(goal, &mut moves);

@@ -123,7 +123,8 @@ impl Goals {
             GoalWish::Propose { .. } | GoalWish::Adopt { .. } | GoalWish::GoOn { .. }
                 if after.pause == Pause::Stopped =>
             {
-                Err("it is stopped, so no goal is taken up: `maxim reset`, then `maxim resume`, then say it again".to_owned())
+                Err("it is stopped, so no goal is taken up: `maxim reset`, then `maxim resume`, then say it again"
+                    .to_owned())
             }
             GoalWish::Propose { title, channel, sender } => {
                 let goal = new_goal(title, GoalOrigin::Person, (channel, sender), pulse);

@@ -41,8 +41,8 @@ impl Hears<EnrichedPercept> for Habit {
             return self.take_opportunity(enriched, pulse);
         }
         match &enriched.salient.disposition {
-            Disposition::Stopped { reason } => {
-                let reply = answer::stopped(reason, &percept.metadata.sender);
+            Disposition::Stopped { reason, by } => {
+                let reply = answer::stopped(reason, by);
                 return self.end_at_once(enriched, reply, pulse);
             }
             Disposition::Held { until } => {

@@ -11,6 +11,7 @@ use maxim_bus::signals::bridges::{Counsel, goal_kind};
 use maxim_bus::signals::intent::{Escalation, Intent, Refusal};
 
 use super::region::{Autonomy, AutonomySettings};
+use crate::action::tools::{EffectClass, ToolSpec};
 
 /// How far counsel moves the confidence below which a supervised agent asks.
 const SHIFT: f64 = 0.3;
@@ -25,6 +26,15 @@ pub(super) fn unlisted(tool: &str, level: AutonomyLevel, rails: &AutonomySetting
 /// Equal for equal calls.
 pub(super) fn call_hash(tool: &str, params: &serde_json::Value) -> u64 {
     StableHash::default().add(tool.as_bytes()).add(params.to_string().as_bytes()).get()
+}
+
+impl AutonomySettings {
+    /// Whether a call of this tool is an effect that the rate counts. What a program of others says of itself isn't asked.
+    pub(super) fn counts(&self, tool: &str) -> bool {
+        let only_reads = |spec: &ToolSpec| spec.effect == EffectClass::ReadOnly && !spec.is_foreign;
+        !self.uncounted.iter().any(|name| name == tool)
+            && !self.tools.get(tool).is_some_and(|found| only_reads(&found.spec))
+    }
 }
 
 impl Autonomy {
@@ -62,8 +72,11 @@ impl Autonomy {
             }
             AutonomyLevel::Supervised | AutonomyLevel::Autonomous => {}
         }
-        let since = |seconds| self.recent.iter().filter(|at| **at > now - SignedDuration::from_secs(seconds)).count();
-        if since(1) >= rails.per_second || since(60) >= rails.per_minute {
+        let since = |seconds| {
+            let begun = now - SignedDuration::from_secs(seconds);
+            self.passed.iter().filter(|(at, _)| *at > begun).count()
+        };
+        if rails.counts(&intent.tool) && (since(1) >= rails.per_second || since(60) >= rails.per_minute) {
             let reason = format!(
                 "more than {} effects a second or {} a minute; wait and say it again",
                 rails.per_second, rails.per_minute

@@ -3,8 +3,9 @@
 //! Biology: the dorsal anterior cingulate, which weighs whether to act or to ask.
 //! Law: the level decides (planning proposes, supervised asks below a confidence, autonomous acts); rails bound how many
 //! effects a second and a minute, and how often the same call may repeat without progress. Answers and questions are no
-//! effects: rails never count them. A movement that would turn the joints further than an hour or a day allow isn't made. What the escalation bridge learned of asking moves the bar: a supervised agent asks
-//! below 0.3 less where people allow such things nearly always, below 0.3 more where they deny them, and an autonomous
+//! effects: rails never count them, nor what only reads, nor what the gate refuses. A movement that would turn the joints
+//! further than an hour or a day allow isn't made. What the escalation bridge learned of asking moves the bar: a supervised
+//! agent asks below 0.3 less where people allow such things nearly always, below 0.3 more where they deny them, and an autonomous
 //! one asks there too. The person's own direct command is never asked back. A wrong name leads to its tool or is answered
 //! with the right ones; what the agent lowered of its own powers holds from the next intent on, and so does what takes a tool
 //! away: the mode, the list of the level, the scene that it came with (`scene_tools.rs`).
@@ -67,7 +68,9 @@ pub struct AutonomySettings {
 
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub struct Autonomy {
-    pub(super) recent: VecDeque<Timestamp>,
+    /// What it let pass lately that acts, the oldest first.
+    #[serde(default)]
+    pub(super) passed: VecDeque<(Timestamp, MessageId)>,
     /// Hash of the latest failed call, and how often it came in a row.
     pub(super) failing: Option<(u64, u32)>,
     #[serde(default)]
@@ -84,19 +87,32 @@ pub struct Autonomy {
 
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub enum AutonomyEvent {
-    Passed { at: Timestamp },
-    Failed { call: u64 },
+    Passed {
+        at: Timestamp,
+        #[serde(default)]
+        intent: Option<MessageId>,
+    },
+    /// The gate didn't let it through, so there is no effect to count.
+    Barred {
+        intent: MessageId,
+    },
+    Failed {
+        call: u64,
+    },
     Succeeded,
     Counselled(EscalationCounselled),
     Named(Named),
     Lowered(Lowered),
     Restored,
-    Moved { at: Timestamp, degrees: f64 },
+    Moved {
+        at: Timestamp,
+        degrees: f64,
+    },
     Scene(SceneToolsEvent),
 }
 
 wiring!(Autonomy {
-    hears: [ModelProposal, Intent, ReportPowers, RestorePowers, SceneNoticed],
+    hears: [ModelProposal, Intent, IntentRefused, ReportPowers, RestorePowers, SceneNoticed],
     back: [ToolResult, EscalationCounselled, MovementSensed],
     emits: [IntentPermitted, IntentRefused, PowersReported, ModeLowered],
 });
@@ -113,13 +129,14 @@ impl Region for Autonomy {
 
     fn apply(&mut self, event: AutonomyEvent) {
         match event {
-            AutonomyEvent::Passed { at } => {
+            AutonomyEvent::Passed { at, intent } => {
                 let minute = at - SignedDuration::from_secs(60);
-                while self.recent.front().is_some_and(|old| *old <= minute) {
-                    self.recent.pop_front();
+                while self.passed.front().is_some_and(|(old, _)| *old <= minute) {
+                    self.passed.pop_front();
                 }
-                self.recent.push_back(at);
+                self.passed.extend(intent.map(|intent| (at, intent)));
             }
+            AutonomyEvent::Barred { intent } => self.passed.retain(|(_, passed)| *passed != intent),
             AutonomyEvent::Failed { call } => {
                 let count = self.failing.filter(|(failing, _)| *failing == call).map_or(0, |(_, count)| count);
                 self.failing = Some((call, count + 1));
@@ -212,14 +229,22 @@ impl Hears<Intent> for Autonomy {
             pulse.emit(refused(id, asked_for, refusal, rule, reason));
             return;
         }
-        if !rails.uncounted.contains(&intent.tool) {
-            pulse.keep(AutonomyEvent::Passed { at: pulse.now() });
+        if rails.counts(&intent.tool) {
+            pulse.keep(AutonomyEvent::Passed { at: pulse.now(), intent: Some(id) });
         }
         let powers = self.lowered.of(&rails.powers);
         let policy = format!("autonomy.{}", powers.autonomy.as_str());
         let ask = self.question(intent, pulse.now(), rails);
         let called = (asked_for.tool != intent.tool).then(|| asked_for.tool.clone());
         pulse.emit(IntentPermitted { intent: intent.clone(), id, policy, ask, powers: Some(powers), called });
+    }
+}
+
+impl Hears<IntentRefused> for Autonomy {
+    fn hear(&self, refused: &IntentRefused, pulse: &mut Pulse<'_, Self>) {
+        if self.passed.iter().any(|(_, intent)| *intent == refused.intent) {
+            pulse.keep(AutonomyEvent::Barred { intent: refused.intent });
+        }
     }
 }
 

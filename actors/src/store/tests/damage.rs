@@ -192,6 +192,44 @@ fn a_lost_database_without_a_backup_is_quarantined_and_said() {
     assert!(epoch.0 >= 2_000_000, "epochs grow even over a lost database: {epoch:?}");
 }
 
+#[test]
+fn a_folder_that_is_known_to_have_held_a_store_and_holds_none_is_a_loss() {
+    let home = Home::folder(EngineKind::Sled);
+    let (store, report) = home.open_with(StoreOptions { was_used: true, ..small() });
+    assert!(!report.fresh && report.was_gone && report.lost.len() == 1, "{report:?}");
+    store.close().expect("closes");
+    let (_store, report) = home.open_with(StoreOptions { was_used: true, ..small() });
+    assert!(!report.was_gone && report.is_sound(), "{report:?}");
+}
+
+#[test]
+fn what_is_removed_beneath_an_open_store_is_told_nothing_more_is_promised_and_put_back_it_goes_on() {
+    for kind in [EngineKind::Sled, EngineKind::Redb] {
+        let home = Home::folder(kind);
+        let store = home.open();
+        let agent = ada(&store);
+        event(&agent, GATE, "before");
+        settle(&agent);
+        let aside = home.path().with_extension("aside");
+        fs::rename(home.path(), &aside).expect("moved");
+        assert!(matches!(store.health().status, StoreStatus::Degraded { .. }), "before anything is written");
+        let lsn = event(&agent, GATE, "meanwhile");
+        let refused = agent.wait_durable_blocking(lsn, PATIENCE).expect_err("not durable");
+        assert!(matches!(&refused, NotDurable::Degraded(why) if why.contains("was removed or replaced")), "{refused}");
+        assert!(!home.path().join("g1").exists() && !home.path().join("g2").exists(), "nothing new is begun there");
+        let _ = fs::remove_dir_all(home.path());
+        fs::rename(&aside, home.path()).expect("moved back");
+        until("the store catches up", || agent.durable() == agent.head());
+        drop(agent);
+        store.close().expect("closes");
+        assert_eq!(texts(&ada(&home.open()).recover(GATE).expect("recovers")), ["before", "meanwhile"]);
+        // An end doesn't say that all is on disk where it isn't found again.
+        let store = home.open();
+        fs::remove_dir_all(home.path()).expect("removed");
+        assert!(store.close().expect_err("told").to_string().contains("was removed or replaced"));
+    }
+}
+
 /// Before each block's body in the pack.
 const HEAD_BYTES: usize = 12;
 

@@ -1,6 +1,6 @@
 //! glob: which files there are.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use globset::{GlobBuilder, GlobMatcher};
 use ignore::WalkBuilder;
@@ -170,12 +170,12 @@ struct Found {
 }
 
 fn find(params: &Value, hands: &Hands) -> Result<ToolOutcome, ToolFailure> {
-    let folder = hands.resolve(text(params, "path"), Access::Read)?;
+    let (folder, pattern) = rooted(text(params, "path"), text(params, "pattern"), hands)?;
     if !folder.is_dir() {
         let message = format!("{} is no folder; give one as path", folder.display());
         return Err(ToolFailure::new(ErrorKind::NotFound, message));
     }
-    let pattern = text(params, "pattern");
+    let pattern = pattern.as_str();
     let matcher = matcher(pattern)?;
     let all = params["include_ignored"].as_bool().unwrap_or(false);
     // One folder is listed without walking what lies below it.
@@ -199,6 +199,22 @@ fn find(params: &Value, hands: &Hands) -> Result<ToolOutcome, ToolFailure> {
         output["cut"] = cut.join("; ").into();
     }
     Ok(ToolOutcome::done(output))
+}
+
+/// The folder to look in, and the pattern in it. Where the pattern itself says a folder that doesn't lie below (`/etc/*`,
+/// `../*`, a link), that one is looked in, if it may be.
+fn rooted(path: &str, pattern: &str, hands: &Hands) -> Result<(PathBuf, String), ToolFailure> {
+    let folder = hands.resolve(path, Access::Read)?;
+    let plain = |part: &str| !part.contains(['*', '?', '[', '{', '\\']);
+    let end = pattern.split_inclusive('/').take_while(|part| part.ends_with('/') && plain(part)).map(str::len).sum();
+    let (head, rest) = pattern.split_at(end);
+    if head.is_empty() {
+        return Ok((folder, pattern.to_owned()));
+    }
+    let named = folder.join(head);
+    let real = hands.resolve(&named.to_string_lossy(), Access::Read)?;
+    let is_below = !Path::new(head).is_absolute() && named.components().eq(real.components());
+    Ok(if is_below || rest.is_empty() { (folder, pattern.to_owned()) } else { (real, format!("./{rest}")) })
 }
 
 /// A pattern without `/` means any depth, as in .gitignore; `./` at its start means this folder.

@@ -350,6 +350,14 @@ fn glob_does_not_follow_links_out_and_refuses_a_bad_pattern() {
     fs::write(desk.base.join("outside/secret.txt"), "").expect("written");
     symlink("../outside", desk.hands.workdir.join("out")).expect("linked");
     assert_eq!(desk.call("glob", &json!({"pattern": "*.txt"})).output["found"], 0);
+    for pattern in ["out/*.txt", "../outside/*", "/etc/*"] {
+        let outcome = desk.call("glob", &json!({ "pattern": pattern }));
+        assert_eq!(error(&outcome).0, Some(ErrorKind::Refused), "{pattern}");
+        assert!(error(&outcome).1.contains("is outside of"), "{pattern}: {}", error(&outcome).1);
+    }
+    desk.put("sub/in.txt", "");
+    let absolute = format!("{}/sub/*.txt", desk.hands.workdir.display());
+    assert_eq!(desk.call("glob", &json!({ "pattern": absolute })).output["entries"], json!(["in.txt"]));
     let outcome = desk.call("glob", &json!({"pattern": "[a"}));
     assert_eq!(error(&outcome).0, Some(ErrorKind::InvalidParameters));
     assert!(error(&outcome).1.contains("[a"));

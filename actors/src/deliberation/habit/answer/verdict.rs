@@ -69,8 +69,9 @@ pub fn which(open: &[(String, Step)]) -> String {
 
 /// `why` and `by` come from the latch.
 pub fn stopped(why: &str, by: &str) -> String {
+    let by = if by.is_empty() { String::new() } else { format!(", by {by}") };
     format!(
-        "I am stopped ({why}, by {by}), so I did nothing. What you wrote is recorded and won't be done later. To go on: maxim reset, then maxim resume"
+        "I am stopped ({why}{by}), so I did nothing. What you wrote is recorded and won't be done later. To go on: maxim reset, then maxim resume"
     )
 }
 

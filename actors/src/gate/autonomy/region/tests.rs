@@ -185,3 +185,30 @@ fn a_wrong_name_is_led_to_its_tool_and_an_unknown_one_is_answered() {
     let names = rig.heard::<PowersReported>().remove(0).names;
     assert_eq!((names.attempts, names.redirected, names.unknown), (4, 2, 2));
 }
+
+#[test]
+fn the_rate_counts_what_acts_and_neither_what_reads_nor_what_the_gate_refused() {
+    let mut rig: Rig<Autonomy> =
+        Rig::new(AutonomySettings { per_second: 2, ..settings(AutonomyLevel::Autonomous) }, |bus, probe| {
+            ear::<IntentPermitted>(bus, probe);
+            ear::<IntentRefused>(bus, probe);
+        });
+    let passes = |rig: &mut Rig<Autonomy>, tool: &str| {
+        rig.send(Intent { tool: tool.into(), commanded: true, ..intent(1.0) });
+        let heard = rig.heard_all();
+        let permitted = heard.iter().find_map(|envelope| envelope.get::<IntentPermitted>()).map(|passed| passed.id);
+        let refused = heard.iter().find_map(|envelope| envelope.get::<IntentRefused>()).map(|no| no.rule.clone());
+        permitted.ok_or(refused)
+    };
+    for _ in 0..5 {
+        passes(&mut rig, "read_file").expect("reading is no effect");
+    }
+    let first = passes(&mut rig, "bash").expect("free");
+    passes(&mut rig, "bash").expect("free");
+    assert_eq!(passes(&mut rig, "bash"), Err(Some("autonomy.rate".into())));
+    passes(&mut rig, "read_file").expect("and isn't held up by effects");
+    rig.send(refused(first, &intent(1.0), Refusal::Blocked, "destroy.root", "no".into()));
+    rig.crash();
+    passes(&mut rig, "bash").expect("what the gate refused is no effect");
+    assert_eq!(passes(&mut rig, "bash"), Err(Some("autonomy.rate".into())));
+}

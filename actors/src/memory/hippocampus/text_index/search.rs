@@ -12,7 +12,7 @@ use super::score::{MOST_STEPS, decay_window, rarity};
 use super::segment::PackedList;
 use super::tail::Posting;
 use crate::language::packed::PackedVector;
-use crate::language::{pieces, words};
+use crate::language::{Word, pieces, words};
 
 /// Best documents by words whose meaning is looked at.
 const LOOKED_AT: usize = 200;
@@ -117,7 +117,8 @@ impl TextIndex {
         let named = self.people.named_in(&words);
         let dates = self.date_ranges(&named.rest);
         let mut cues: Vec<Cue> = Vec::new();
-        for piece in named.rest.iter().flat_map(pieces) {
+        let joined = self.joined(&named.rest);
+        for piece in named.rest.iter().flat_map(pieces).chain(joined.iter().map(String::as_str)) {
             if let Some(stem) = self.stems.of(piece).filter(|stem| cues.iter().all(|cue| cue.stem != *stem)) {
                 let exact = self.list_of(&stem, 1.0);
                 let rarity = rarity(self.len(), exact.len());
@@ -164,6 +165,16 @@ impl TextIndex {
             *kept = scratch;
         }
         hits
+    }
+
+    /// Letters before a number, as one word, where the store knows it so: "E-4021" is "e4021" too.
+    fn joined(&self, words: &[Word]) -> Vec<String> {
+        let pairs = words.windows(2).map(|pair| (pair[0].text.as_str(), pair[1].text.as_str()));
+        let is_code = |(letters, digits): &(&str, &str)| {
+            letters.bytes().all(|c| c.is_ascii_alphabetic()) && digits.bytes().all(|c| c.is_ascii_digit())
+        };
+        let joined = pairs.filter(is_code).map(|(letters, digits)| format!("{letters}{digits}"));
+        joined.filter(|word| self.list_of(word, 1.0).len() > 0).collect()
     }
 
     /// Gives each cue the lists of stems that stand for it, the weightiest first, as far as the budget reaches.
