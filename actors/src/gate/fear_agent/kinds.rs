@@ -1,7 +1,9 @@
 //! What lives at a path, by its name and folder.
 
 use super::Setting;
-use super::paths::{Kind, UNKNOWN};
+use super::globs::Stands;
+pub(super) use super::paths::Kind;
+use super::paths::UNKNOWN;
 
 fn listed(names: &str, name: &str) -> bool {
     names.split(' ').any(|known| known == name)
@@ -28,6 +30,34 @@ const STARTUP_FILES: &str = ".bashrc .bash_profile .bash_login .bash_logout .bas
 
 const STARTUP_FOLDERS: &str = ".config/autostart .config/systemd .config/fish Library/LaunchAgents LaunchDaemons .local/bin \
     .config/environment.d .config/git";
+
+/// What [`kind_of`] knows by its name, for paths with wildcards, which may stand for it. `*` is any name.
+pub(super) const NAMED: &[(&str, Stands, Kind)] = &[
+    (SECRET_FOLDERS, Stands::Anywhere, Kind::Secret),
+    (SECRET_FILES, Stands::AtEnd, Kind::Secret),
+    (
+        ".bash_history .zsh_history .python_history .psql_history .mysql_history .sqlite_history .node_repl_history \
+        .docker/config.json .cargo/credentials .cargo/credentials.toml .gem/credentials",
+        Stands::AtEnd,
+        Kind::Secret,
+    ),
+    (
+        "proc/*/environ proc/*/mem proc/*/maps proc/*/cmdline proc/kcore etc/ssh/ssh_host_rsa_key \
+        etc/ssh/ssh_host_ecdsa_key etc/ssh/ssh_host_ed25519_key",
+        Stands::Whole,
+        Kind::Secret,
+    ),
+    (
+        "etc/sudoers.d etc/ssl/private run/secrets var/run/secrets etc/kubernetes var/spool/cron",
+        Stands::AtRoot,
+        Kind::Secret,
+    ),
+    (MAYBE_SECRET_FILES, Stands::AtEnd, Kind::MaybeSecret),
+    (".env .envrc .env.local .env.production", Stands::AtEnd, Kind::MaybeSecret),
+    (".git/hooks", Stands::Anywhere, Kind::ProjectHook),
+    (".git/config", Stands::AtEnd, Kind::ProjectHook),
+    ("etc/passwd etc/passwd- etc/group etc/crontab", Stands::Whole, Kind::Accounts),
+];
 
 /// `inside`: below the working folder, where a file of that name is the project's own.
 pub(super) fn kind_of(setting: &Setting, path: &str, inside: bool) -> Kind {

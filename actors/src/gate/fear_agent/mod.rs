@@ -8,9 +8,10 @@
 //!
 //! ```text
 //! judge ─ tool (parameters) ─┬─ shell (parsed program) ─ words (expansion) ─ programs (tables by family)
+//!                            │                         └─ reckoned (again)       │
 //!                            ├─ code  (other languages)                          │
 //!                            └─ effects: read, write, delete, fetch, run  ←──────┘
-//!                    paths (where)   kinds (what)   own (the agent's own?)   urls (public?)   content (encodings, credentials)
+//!                    paths (where)   kinds (what)   globs (what else)   own (the agent's own?)   urls (public?)   content (encodings, credentials)
 //! ```
 //!
 //! It remembers nothing. If it is down nothing can be executed, because nothing else makes a cleared intent.
@@ -20,13 +21,16 @@ mod consent;
 mod content;
 mod doubts;
 mod effects;
+mod endless;
 mod fears;
+mod globs;
 mod kinds;
 mod learned;
 mod options;
 mod own;
 mod paths;
 mod programs;
+mod reckoned;
 mod refusals;
 mod region;
 mod review;

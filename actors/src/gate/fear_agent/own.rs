@@ -4,6 +4,7 @@
 use std::path::Path;
 
 use super::Setting;
+use super::globs::{is_glob, matches};
 use super::paths::UNKNOWN;
 use super::shell::Walker;
 use super::verdict::rules;
@@ -42,7 +43,7 @@ pub(super) fn standing(setting: &Setting, spellings: [&str; 2]) -> Own {
 fn standing_to(spelling: &str, path: &Path, kind: Own) -> Own {
     let text = path.to_string_lossy();
     let mut own = text.split('/').filter(|part| !part.is_empty()).peekable();
-    let mut is_glob = false;
+    let mut has_glob = false;
     for part in spelling.split('/').filter(|part| !part.is_empty()) {
         let Some(name) = own.next() else { break };
         if part.contains(UNKNOWN) || part == "**" {
@@ -51,58 +52,17 @@ fn standing_to(spelling: &str, path: &Path, kind: Own) -> Own {
             let may_be = name.starts_with(start) && (kind == Own::Data || text.ends_with(rest));
             return if may_be { Own::Perhaps } else { Own::Apart };
         }
-        is_glob |= part.contains(['*', '?', '[']);
+        has_glob |= is_glob(part);
         if !matches(part, name) {
             return Own::Apart;
         }
     }
     let is_above = own.peek().is_some();
     // A glob names what is there, and what isn't there is in no folder that is deleted.
-    if (is_glob || is_above) && std::fs::symlink_metadata(path).is_err() {
+    if (has_glob || is_above) && std::fs::symlink_metadata(path).is_err() {
         return Own::Apart;
     }
     if is_above { Own::Above } else { kind }
-}
-
-/// One part of a path against a name, as a shell does it. What stands in brackets is taken for any character.
-fn matches(part: &str, name: &str) -> bool {
-    if part.starts_with(['*', '?', '[']) && name.starts_with('.') {
-        return false;
-    }
-    let mut pattern = Vec::new();
-    let mut chars = part.chars();
-    while let Some(c) = chars.next() {
-        pattern.push(match c {
-            '*' => None,
-            '[' if chars.as_str().contains(']') => {
-                let _ = chars.by_ref().find(|c| *c == ']');
-                Some(None)
-            }
-            '?' => Some(None),
-            c => Some(Some(c)),
-        });
-    }
-    let name: Vec<char> = name.chars().collect();
-    // Back to the newest star, which takes one more character each time.
-    let (mut at, mut seen, mut star) = (0, 0, None);
-    while seen < name.len() {
-        match pattern.get(at) {
-            Some(None) => {
-                star = Some((at, seen));
-                at += 1;
-            }
-            Some(Some(wanted)) if wanted.is_none_or(|wanted| wanted == name[seen]) => {
-                at += 1;
-                seen += 1;
-            }
-            _ => {
-                let Some((star_at, taken)) = star else { return false };
-                star = Some((star_at, taken + 1));
-                (at, seen) = (star_at + 1, taken + 1);
-            }
-        }
-    }
-    pattern[at..].iter().all(Option::is_none)
 }
 
 impl Walker<'_> {
@@ -180,30 +140,6 @@ impl Walker<'_> {
             self.findings.ask(rules::OWN_FILES, reason);
         } else {
             self.guards_change(&place.path, place.own);
-        }
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::matches;
-
-    #[test]
-    fn a_part_of_a_path_matches_as_a_shell_does_it() {
-        for (part, name, expected) in [
-            ("maxim.toml", "maxim.toml", true),
-            ("*.toml", "maxim.toml", true),
-            ("m*m.t?ml", "maxim.toml", true),
-            ("[lm]axim.*", "maxim.toml", true),
-            ("*a*x*", "maxim.toml", true),
-            ("*.tom", "maxim.toml", false),
-            ("maxim", "maxim.toml", false),
-            ("maxim.toml?", "maxim.toml", false),
-            ("*", ".local", false),
-            (".*", ".local", true),
-            ("[", "[", true),
-        ] {
-            assert_eq!(matches(part, name), expected, "{part} {name}");
         }
     }
 }

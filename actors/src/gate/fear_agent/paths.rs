@@ -3,6 +3,7 @@
 use std::path::{Component, Path, PathBuf};
 
 use super::Setting;
+use super::globs;
 use super::kinds::kind_of;
 use super::own::{Own, standing};
 
@@ -41,6 +42,22 @@ pub(super) enum Kind {
     Accounts,
 }
 
+impl Kind {
+    /// Which of several kinds decides.
+    pub(super) fn gravity(self) -> u8 {
+        match self {
+            Self::Plain => 0,
+            Self::System => 1,
+            Self::Accounts => 2,
+            Self::ProjectHook => 3,
+            Self::MaybeSecret => 4,
+            Self::Startup => 5,
+            Self::Secret => 6,
+            Self::Device => 7,
+        }
+    }
+}
+
 #[derive(Debug, Clone)]
 pub(super) struct Place {
     pub path: String,
@@ -69,7 +86,7 @@ pub(super) fn place(setting: &Setting, cwd: &str, raw: &str) -> Place {
         format!("{cwd}/{spelled}")
     };
     if joined.starts_with(UNKNOWN) {
-        let kind = kind_of(setting, &joined.replace(UNKNOWN, "/?"), false);
+        let kind = graver(setting, kind_of(setting, &joined.replace(UNKNOWN, "/?"), false), &joined, false);
         return Place { path: shown(&joined), zone: Zone::Unknown, kind, vital: false, own: Own::Apart };
     }
     let lexical = normalise(Path::new(&joined));
@@ -89,8 +106,21 @@ pub(super) fn place(setting: &Setting, cwd: &str, raw: &str) -> Place {
         Kind::Plain => kind_of(setting, &lexical.to_string_lossy(), inside),
         kind => kind,
     };
+    let kind = graver(setting, kind, &text, inside);
     let own = standing(setting, [&text, &lexical.to_string_lossy()]);
     Place { vital: is_vital(setting, &text), path: shown(&text), zone, kind, own }
+}
+
+/// The kind of a path that may hold wildcards: of what it says, and of what it may stand for.
+fn graver(setting: &Setting, kind: Kind, path: &str, inside: bool) -> Kind {
+    if !globs::is_glob(path) && !path.contains('(') {
+        return kind;
+    }
+    let kinds = globs::alternatives(path).into_iter().flat_map(|path| {
+        let spelled = (!globs::is_glob(&path)).then(|| kind_of(setting, &path, inside));
+        spelled.into_iter().chain(globs::gravest(setting, &path, inside))
+    });
+    kinds.chain([kind]).max_by_key(|kind| kind.gravity()).unwrap_or(kind)
 }
 
 /// The folder in which reading and writing is free.
@@ -131,7 +161,7 @@ pub(super) fn normalise(path: &Path) -> PathBuf {
 }
 
 /// `.` and `..` taken out as the kernel would, following links; what doesn't exist is taken by the text.
-fn resolve(path: &Path) -> PathBuf {
+pub(super) fn resolve(path: &Path) -> PathBuf {
     let mut out = PathBuf::from("/");
     let mut todo: Vec<PathBuf> = path.components().rev().map(|c| PathBuf::from(c.as_os_str())).collect();
     let mut links = 0;

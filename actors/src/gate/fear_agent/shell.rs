@@ -6,13 +6,15 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::rc::Rc;
 
 use brush_parser::ast::{
-    AssignmentName, AssignmentValue, Command, CommandPrefixOrSuffixItem as Item, CompoundCommand, CompoundList,
-    ExtendedTestExpr, FunctionDefinition, IoFileRedirectKind as Kind, IoFileRedirectTarget as Target, IoRedirect,
-    Pipeline, Program, RedirectList, SeparatorOperator, SimpleCommand, Word,
+    AssignmentName, AssignmentValue, BinaryPredicate as Binary, Command, CommandPrefixOrSuffixItem as Item,
+    CompoundCommand, CompoundList, ExtendedTestExpr, FunctionDefinition, IoFileRedirectKind as Kind,
+    IoFileRedirectTarget as Target, IoRedirect, Pipeline, Program, RedirectList, SeparatorOperator, SimpleCommand,
+    UnaryPredicate as Unary, Word,
 };
 
 use super::Setting;
 use super::effects::By;
+use super::endless;
 use super::paths::UNKNOWN;
 use super::programs;
 use super::verdict::{Findings, rules};
@@ -34,6 +36,8 @@ pub(super) struct Stream {
     pub present: bool,
     pub from_network: bool,
     pub decoded: bool,
+    /// It fills whatever takes it in.
+    pub endless: bool,
 }
 
 impl Stream {
@@ -47,7 +51,7 @@ impl Stream {
 
     /// What a filter gives out: unknown text of the same origin.
     pub(super) fn filtered(&self) -> Self {
-        Self { text: None, present: true, ..*self }
+        Self { text: None, present: true, endless: false, ..*self }
     }
 
     fn join(&mut self, other: Self) {
@@ -58,6 +62,7 @@ impl Stream {
         self.present |= other.present;
         self.from_network |= other.from_network;
         self.decoded |= other.decoded;
+        self.endless |= other.endless;
     }
 }
 
@@ -77,6 +82,10 @@ pub(super) struct Walker<'a> {
     pub variables: BTreeMap<String, String>,
     /// `$1`…, or `None` where nobody told them.
     pub positional: Option<Vec<String>>,
+    /// Some variable is an integer, so what is assigned may be evaluated.
+    pub has_integers: bool,
+    /// All that is assigned goes to the programs that are run.
+    pub exports_all: bool,
     functions: BTreeMap<String, Rc<FunctionDefinition>>,
     called: Vec<String>,
     /// What the process substitutions of the current command give.
@@ -94,6 +103,8 @@ impl<'a> Walker<'a> {
             cwd,
             variables: BTreeMap::new(),
             positional: None,
+            has_integers: false,
+            exports_all: false,
             functions: BTreeMap::new(),
             called: Vec::new(),
             substituted: Vec::new(),
@@ -131,6 +142,18 @@ impl<'a> Walker<'a> {
         let out = run(self);
         (self.cwd, self.variables, self.positional) = (cwd, variables, positional);
         out
+    }
+
+    /// One step further down, or none when that would be too deep or too much.
+    pub(super) fn deeper<T>(&mut self, run: impl FnOnce(&mut Self) -> T) -> Option<T> {
+        self.commands += 1;
+        if self.depth >= DEPTH_LIMIT || self.commands > COMMAND_LIMIT {
+            return None;
+        }
+        self.depth += 1;
+        let out = run(self);
+        self.depth -= 1;
+        Some(out)
     }
 
     fn parse(&mut self, source: &str) -> Option<Program> {
@@ -208,7 +231,11 @@ impl<'a> Walker<'a> {
             Command::Simple(simple) => self.simple(simple, stdin),
             Command::Compound(compound, redirects) => {
                 let stdin = self.redirected(redirects.as_ref(), stdin);
-                self.compound(compound, &stdin)
+                let out = self.compound(compound, &stdin);
+                if out.endless && endless::into_file(redirects.iter().flat_map(|list| &list.0)) {
+                    self.fills_the_disk();
+                }
+                out
             }
             Command::Function(function) => {
                 self.define(function);
@@ -242,11 +269,14 @@ impl<'a> Walker<'a> {
             CompoundCommand::BraceGroup(group) => self.list(&group.list, stdin),
             CompoundCommand::Subshell(subshell) => self.apart(|walker| walker.list(&subshell.list, stdin)),
             CompoundCommand::Arithmetic(arithmetic) => {
-                self.expand_document(&arithmetic.expr.value);
+                self.arithmetic(&arithmetic.expr.value);
                 self.doubtful_arithmetic(&arithmetic.expr.value);
                 Stream::of("")
             }
             CompoundCommand::ArithmeticForClause(clause) => {
+                for expression in [&clause.initializer, &clause.condition, &clause.updater].into_iter().flatten() {
+                    self.arithmetic(&expression.value);
+                }
                 self.list(&clause.body.list, stdin);
                 Stream::unknown()
             }
@@ -257,7 +287,7 @@ impl<'a> Walker<'a> {
                 };
                 // A few values are followed one by one; of many, each is met once and the rest are alike.
                 for value in values.into_iter().take(24) {
-                    self.variables.insert(clause.variable_name.clone(), value);
+                    self.assign(&clause.variable_name, value);
                     self.list(&clause.body.list, stdin);
                 }
                 Stream::unknown()
@@ -319,12 +349,19 @@ impl<'a> Walker<'a> {
                 self.test(b);
             }
             ExtendedTestExpr::Not(inner) | ExtendedTestExpr::Parenthesized(inner) => self.test(inner),
-            ExtendedTestExpr::UnaryTest(_, word) => {
-                self.expand_single(&word.value);
+            ExtendedTestExpr::UnaryTest(predicate, word) => {
+                let name = self.expand_single(&word.value);
+                if matches!(predicate, Unary::ShellVariableIsSetAndAssigned | Unary::ShellVariableIsSetAndNameRef) {
+                    self.evaluate_name(&name);
+                }
             }
-            ExtendedTestExpr::BinaryTest(_, a, b) => {
-                self.expand_single(&a.value);
-                self.expand_single(&b.value);
+            ExtendedTestExpr::BinaryTest(predicate, a, b) => {
+                for word in [a, b] {
+                    let value = self.expand_single(&word.value);
+                    if is_arithmetic(predicate) {
+                        self.evaluate(&value);
+                    }
+                }
             }
         }
     }
@@ -345,7 +382,7 @@ impl<'a> Walker<'a> {
                     match kind {
                         Kind::Read => {
                             self.read(&path, By::Shell);
-                            *stdin = self.substituted_or(&path);
+                            *stdin = Stream { endless: endless::is_endless(&path), ..self.substituted_or(&path) };
                         }
                         Kind::ReadAndWrite => {
                             self.read(&path, By::Shell);
@@ -412,33 +449,24 @@ impl<'a> Walker<'a> {
             self.item(item, &mut stdin, &mut words, None);
         }
         let out = if words.is_empty() {
-            self.variables.extend(assigned);
+            for (name, value) in assigned {
+                self.assign(&name, value);
+            }
             // `$(<file)` gives the file.
             if command.prefix.is_some() && stdin.present { stdin.filtered() } else { Stream::of("") }
         } else {
             programs::judge_environment(self, &assigned);
-            self.endless_into_file(&words, command);
-            self.words(words, stdin)
+            self.with_variables(&assigned, |walker| walker.words(words, stdin))
         };
+        let redirects = command.suffix.iter().flat_map(|suffix| &suffix.0).filter_map(|item| match item {
+            Item::IoRedirect(redirect) => Some(redirect),
+            _ => None,
+        });
+        if out.endless && endless::into_file(redirects) {
+            self.fills_the_disk();
+        }
         self.substituted = outer;
         out
-    }
-
-    /// `yes > file` and `cat /dev/zero > file` end when the disk is full.
-    fn endless_into_file(&mut self, words: &[String], command: &SimpleCommand) {
-        let is_endless = |word: &String| matches!(word.as_str(), "/dev/zero" | "/dev/urandom" | "/dev/random");
-        let endless = words[0] == "yes" || (words[0] == "cat" && words[1..].iter().any(is_endless));
-        let into_file = command.suffix.iter().flat_map(|suffix| &suffix.0).any(|item| match item {
-            Item::IoRedirect(IoRedirect::File(
-                _,
-                Kind::Write | Kind::Append | Kind::Clobber,
-                Target::Filename(word),
-            )) => !word.value.starts_with("/dev/"),
-            _ => false,
-        });
-        if endless && into_file {
-            self.findings.ask(rules::EXHAUST, "the output has no end and would fill the disk");
-        }
     }
 
     fn item(
@@ -460,11 +488,18 @@ impl<'a> Walker<'a> {
                 None => words.extend(self.expand_assignment(word)),
                 Some(assigned) => {
                     let name = match &assignment.name {
-                        AssignmentName::VariableName(name) | AssignmentName::ArrayElementName(name, _) => name.clone(),
+                        AssignmentName::VariableName(name) => name.clone(),
+                        AssignmentName::ArrayElementName(name, subscript) => {
+                            self.arithmetic(subscript);
+                            name.clone()
+                        }
                     };
                     let mut value = match &assignment.value {
                         AssignmentValue::Scalar(word) => self.expand_single(&word.value),
                         AssignmentValue::Array(items) => {
+                            for subscript in items.iter().filter_map(|(subscript, _)| subscript.as_ref()) {
+                                self.arithmetic(&subscript.value);
+                            }
                             items.iter().flat_map(|(_, word)| self.expand(&word.value)).collect::<Vec<_>>().join(" ")
                         }
                     };
@@ -517,6 +552,18 @@ impl<'a> Walker<'a> {
     pub(super) fn forget_function(&mut self, name: &str) {
         self.functions.remove(name);
     }
+}
+
+fn is_arithmetic(predicate: &Binary) -> bool {
+    matches!(
+        predicate,
+        Binary::ArithmeticEqualTo
+            | Binary::ArithmeticNotEqualTo
+            | Binary::ArithmeticLessThan
+            | Binary::ArithmeticLessThanOrEqualTo
+            | Binary::ArithmeticGreaterThan
+            | Binary::ArithmeticGreaterThanOrEqualTo
+    )
 }
 
 /// Deepest nesting of brackets and compound words, counted in the raw text: too many is possible, too few isn't.

@@ -388,11 +388,7 @@ fn path_of_tool(walker: &mut Walker, tool: &Tool, key: &str, path: &str) {
 /// A file that is to be run is judged by what it says, when it is there and of reasonable size.
 fn run_content(walker: &mut Walker, path: &str) {
     let place = walker.place(path);
-    let small = std::fs::metadata(&place.path).is_ok_and(|meta| meta.is_file() && meta.len() <= 32 * 1024);
-    if !small {
-        return;
-    }
-    let Ok(text) = std::fs::read_to_string(&place.path) else { return };
+    let Some(text) = content::small_file(&place.path) else { return };
     let first = text.lines().next().unwrap_or("");
     if place.path.ends_with(".py") || first.contains("python") {
         code::judge(walker, Language::Python, &text);

@@ -78,6 +78,20 @@ impl Scan {
                     out.push('"');
                     continue;
                 }
+                // `${a[$(echo ])]}`: what closes inside of a substitution is its own.
+                '$' if self.peek() == Some('(') => {
+                    self.at += 1;
+                    out.push_str("$(");
+                    out.push_str(&self.balanced('(', ')'));
+                    out.push(')');
+                    continue;
+                }
+                '`' => {
+                    out.push(c);
+                    out.push_str(&self.until('`'));
+                    out.push('`');
+                    continue;
+                }
                 _ if c == open => depth += 1,
                 _ if c == close => {
                     depth -= 1;
@@ -241,8 +255,7 @@ impl Walker<'_> {
                 if rest.peek().is_some() {
                     self.substitute(&inner);
                 } else {
-                    let mut ignored = Fields::default();
-                    self.expand_into(&expression, &mut ignored, true);
+                    self.arithmetic(&expression);
                     self.doubtful_arithmetic(&expression);
                 }
                 fields.push(UNKNOWN.encode_utf8(&mut [0; 4]));
@@ -261,7 +274,8 @@ impl Walker<'_> {
             }
             Some('[') => {
                 scan.at += 1;
-                scan.balanced('[', ']');
+                let expression = scan.balanced('[', ']');
+                self.arithmetic(&expression);
                 fields.push(UNKNOWN.encode_utf8(&mut [0; 4]));
             }
             Some(c) if c.is_ascii_alphabetic() || c == '_' => {
@@ -287,6 +301,7 @@ impl Walker<'_> {
             "HOME" => self.setting.home.to_string_lossy().into_owned(),
             "PWD" => self.cwd.clone(),
             "TMPDIR" => String::from("/tmp"),
+            "PATH" => String::from("/usr/local/bin:/usr/bin:/bin"),
             "IFS" => String::from(" \t\n"),
             "SHELL" | "BASH" | "0" => String::from("bash"),
             "?" | "#" if self.positional.is_none() => String::from("0"),
@@ -304,11 +319,9 @@ impl Walker<'_> {
     /// The inside of `${…}`.
     fn parameter(&mut self, inner: &str) -> String {
         let mut scan = Scan::new(inner);
-        if scan.peek() == Some('#') && inner.len() > 1 {
-            return UNKNOWN.to_string();
-        }
+        let counted = scan.peek() == Some('#') && inner.len() > 1;
         let indirect = scan.peek() == Some('!') && inner.len() > 1;
-        if indirect {
+        if counted || indirect {
             scan.at += 1;
         }
         let mut name = scan.take_while(|c| c.is_ascii_alphanumeric() || c == '_');
@@ -317,10 +330,15 @@ impl Walker<'_> {
         }
         if scan.peek() == Some('[') {
             scan.at += 1;
-            scan.balanced('[', ']');
+            let subscript = scan.balanced('[', ']');
+            self.arithmetic(&subscript);
+        }
+        if counted {
+            return UNKNOWN.to_string();
         }
         let mut value = self.variable(&name);
         if indirect {
+            self.evaluate_name(&value);
             value = if value.contains(UNKNOWN) { UNKNOWN.to_string() } else { self.variable(&value) };
         }
         let rest: String = scan.chars[scan.at.min(scan.chars.len())..].iter().collect();
@@ -330,8 +348,19 @@ impl Walker<'_> {
     fn operate(&mut self, name: &str, value: String, rest: &str) -> String {
         let known = !value.contains(UNKNOWN);
         let bare = rest.strip_prefix(':').unwrap_or(rest);
+        if rest == "@P" {
+            self.once_more(&value);
+            return UNKNOWN.to_string();
+        }
         if let Some(word) = bare.strip_prefix(['-', '=']) {
             let default = self.expand_single(word);
+            // What the environment has is not known, so the name stays unknown unless the default could run something.
+            if bare.starts_with('=') && !known {
+                super::programs::judge_own_environment(self, name, &default);
+                if super::reckoned::substitutes(&default) {
+                    self.assign(name, default.clone());
+                }
+            }
             return if known && !value.is_empty() { value } else { default };
         }
         if let Some(word) = bare.strip_prefix('+') {
@@ -341,6 +370,9 @@ impl Walker<'_> {
             return value;
         }
         let argument = self.expand_single(rest.trim_start_matches(['#', '%', '/', '^', ',', ':', '@']));
+        if rest.starts_with(':') {
+            argument.split(':').for_each(|number| self.evaluate(number));
+        }
         if !known || argument.contains(UNKNOWN) {
             return if name == "PWD" { value } else { UNKNOWN.to_string() };
         }

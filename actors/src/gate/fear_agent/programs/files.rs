@@ -1,6 +1,7 @@
 //! Programs that change files: deleting, copying, archiving, editing, searching with actions.
 
 use super::super::effects::By;
+use super::super::endless;
 use super::super::paths::UNKNOWN;
 use super::super::shell::{Call, Stream, Walker};
 use super::super::verdict::rules;
@@ -106,6 +107,9 @@ fn copy(walker: &mut Walker, call: &Call, parsed: &Parsed) -> Stream {
     if let Some((sources, target)) = ends(parsed) {
         read_all(walker, &sources);
         walker.write(&target);
+        if sources.iter().any(|source| endless::is_endless(source)) && !target.starts_with("/dev/") {
+            walker.fills_the_disk();
+        }
         sources.iter().for_each(|source| walker.lands(source, &target));
     }
     Stream::of("")
@@ -148,9 +152,7 @@ fn truncate(walker: &mut Walker, _: &Call, parsed: &Parsed) -> Stream {
     if parsed.has(&["s"]) && size.trim_start_matches(['-', '=']) == "0" {
         walker.findings.ask(rules::DELETE_WORK, "the files would be emptied");
     }
-    if size.ends_with(['T', 'P', 'E'])
-        || size.trim_end_matches(['G', 'g']).parse::<u64>().is_ok_and(|n| size.ends_with(['G', 'g']) && n >= 50)
-    {
+    if endless::fills_disk(size) {
         walker.findings.ask(rules::EXHAUST, format!("a file of {size} would fill the disk"));
     }
     Stream::of("")
@@ -162,6 +164,9 @@ fn tee(walker: &mut Walker, call: &Call, parsed: &Parsed) -> Stream {
         if !path.starts_with("/dev/fd/") {
             walker.write(path);
         }
+    }
+    if call.stdin.endless && parsed.operands.iter().any(|path| !path.starts_with("/dev/")) {
+        walker.fills_the_disk();
     }
     call.stdin.clone()
 }
@@ -209,7 +214,7 @@ fn permissions(walker: &mut Walker, call: &Call, parsed: &Parsed) -> Stream {
     Stream::of("")
 }
 
-fn dd(walker: &mut Walker, call: &Call, _: &Parsed) -> Stream {
+fn dd(walker: &mut Walker, call: &Call, parsed: &Parsed) -> Stream {
     for arg in &call.args {
         match arg.split_once('=') {
             Some(("if", path)) => {
@@ -219,13 +224,9 @@ fn dd(walker: &mut Walker, call: &Call, _: &Parsed) -> Stream {
             _ => {}
         }
     }
-    let endless =
-        call.args.iter().any(|arg| arg == "if=/dev/zero" || arg == "if=/dev/urandom" || arg == "if=/dev/random");
-    if endless
-        && call.args.iter().any(|arg| arg.starts_with("of=") && arg != "of=/dev/null")
-        && !call.args.iter().any(|arg| arg.starts_with("count="))
-    {
-        walker.findings.ask(rules::EXHAUST, "the disk would be filled");
+    let into_file = call.args.iter().any(|arg| arg.starts_with("of=") && arg != "of=/dev/null");
+    if into_file && endless::gives_endless(call, parsed) {
+        walker.fills_the_disk();
     }
     call.stdin.filtered()
 }

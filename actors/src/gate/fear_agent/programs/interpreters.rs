@@ -32,11 +32,13 @@ pub(super) const PROGRAMS: &[Program] = &[
         Custom(interpreter),
     ),
     program(
-        "gcc cc g++ c++ clang clang++ tcc icc ifort gfortran gnat rustc javac kotlinc scalac fpc dmd ldc2 gdc swiftc nasm yasm as ld ld.gold ld.lld ar ranlib strip objcopy cpp nvcc mcs csc cl protoc flex bison lex yacc m4 gperf swig \
+        "gcc cc g++ c++ clang clang++ tcc icc ifort gfortran gnat rustc javac kotlinc scalac fpc dmd ldc2 gdc swiftc nasm yasm as ld ld.gold ld.lld ar ranlib strip objcopy cpp nvcc mcs csc cl protoc flex bison lex yacc gperf swig \
         dot neato circo fdp",
         "!o=W I=V L=V l=V D=V U=V include=R isystem=V x=V std=V W=V f=V m=V O=V T=R Xlinker=V target=V d=W outdir,out-dir=W emit=V edition=V C=V cp,classpath=V g",
         Custom(compiler),
     ),
+    program("dc", "e,expression=S f,file=F", Custom(macros)),
+    program("m4", "D,define=S I=V U=V F=W R=R o=W P E Q", Custom(macros)),
     program("tsc flow", "outFile,outDir=W p,project=R t,target=V m,module=V lib=V declarationDir=W", Reads),
     program(
         "eslint prettier black isort ruff flake8 pylint mypy pyright rustfmt gofmt goimports clang-format shfmt shellcheck yamllint markdownlint hadolint stylelint standard rubocop tflint ktlint golangci-lint clang-tidy cppcheck bandit pyflakes pycodestyle \
@@ -220,6 +222,38 @@ fn compiler(walker: &mut Walker, call: &Call, parsed: &Parsed) -> Stream {
     read_all(walker, &parsed.operands);
     if call.args.iter().any(|arg| arg.starts_with("-fplugin") || arg.starts_with("-wrapper") || arg == "-specs") {
         walker.findings.ask(rules::RUN_CODE, "the compiler would run a plug-in");
+    }
+    Stream::unknown()
+}
+
+/// What makes a calculator or a macro processor run a command; what stands in a file is not seen, unless the file is there.
+fn macros(walker: &mut Walker, call: &Call, parsed: &Parsed) -> Stream {
+    let mut texts: Vec<String> =
+        parsed.options.iter().filter(|(_, _, role)| *role == 'S').filter_map(|(_, value, _)| value.clone()).collect();
+    texts.extend(call.stdin.text.clone());
+    let named = parsed.options.iter().filter(|(_, _, role)| *role == 'F').filter_map(|(_, value, _)| value.as_ref());
+    for path in named.chain(&parsed.operands).filter(|path| *path != "-") {
+        walker.read(path, By::Shell);
+        let text = content::small_file(&walker.place(path).path).or_else(|| walker.substituted_or(path).text);
+        match text {
+            Some(text) => texts.push(text),
+            None => walker.findings.ask(rules::RUN_CODE, format!("what {} does with {path} is not known", call.name)),
+        }
+    }
+    for text in &texts {
+        if call.name == "m4" {
+            super::loose_arguments(walker, std::slice::from_ref(text));
+        }
+        let command = match call.name.as_str() {
+            // `!<`, `!=` and `!>` compare.
+            "dc" => text.split('!').skip(1).find(|rest| !rest.starts_with(['<', '=', '>'])),
+            _ => ["syscmd", "builtin", "indir"].iter().find_map(|word| text.split_once(word)).map(|(_, rest)| rest),
+        };
+        if let Some(command) = command {
+            walker.findings.ask(rules::RUN_CODE, format!("{} would run a command", call.name));
+            let source = command.trim().trim_start_matches(['(', '`']).trim_end_matches([')', '\'', ';']);
+            walker.apart(|walker| walker.script(source, &Stream::unknown()));
+        }
     }
     Stream::unknown()
 }

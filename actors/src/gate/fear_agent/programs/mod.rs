@@ -2,10 +2,13 @@
 //! A program that is in no table is not known, so a person is asked.
 
 mod archives;
+mod builtins;
 mod cloud;
 mod containers;
 mod editing;
+mod environment;
 mod files;
+mod git_files;
 mod interpreters;
 mod network;
 mod stores;
@@ -14,7 +17,10 @@ mod text;
 mod vcs;
 mod wrappers;
 
+pub(super) use environment::{judge_environment, judge_own_environment};
+
 use super::effects::By;
+use super::endless;
 use super::options::{self, Parsed};
 use super::paths::UNKNOWN;
 use super::shell::{Call, Stream, Walker};
@@ -53,6 +59,7 @@ const FAMILIES: &[&[Program]] = &[
     text::PROGRAMS,
     files::PROGRAMS,
     wrappers::PROGRAMS,
+    builtins::PROGRAMS,
     interpreters::PROGRAMS,
     vcs::PROGRAMS,
     network::PROGRAMS,
@@ -111,11 +118,21 @@ pub(super) fn judge(walker: &mut Walker, call: &Call) -> Stream {
     let parsed = options::parse(program.options, &call.args);
     apply_options(walker, &parsed);
     let call = Call { name: canonical, args: call.args.clone(), stdin: call.stdin.clone() };
+    let mut out = carry_out(walker, program, &call, &parsed);
+    // What a wrapper runs has told it already.
+    let is_wrapper = [wrappers::PROGRAMS, interpreters::PROGRAMS]
+        .iter()
+        .any(|family| family.iter().any(|known| std::ptr::eq(known, program)));
+    out.endless = endless::gives_endless(&call, &parsed) || (is_wrapper && out.endless);
+    out
+}
+
+fn carry_out(walker: &mut Walker, program: &Program, call: &Call, parsed: &Parsed) -> Stream {
     match program.role {
         Role::Inert => call.stdin.filtered(),
         Role::Reads => {
             read_all(walker, &parsed.operands);
-            passed_on(walker, &call, &parsed.operands)
+            passed_on(walker, call, &parsed.operands)
         }
         Role::TextThenReads => {
             let given = parsed.has(&["e", "f", "regexp", "expression", "file"]);
@@ -142,7 +159,7 @@ pub(super) fn judge(walker: &mut Walker, call: &Call) -> Stream {
             walker.findings.block(rule, format!("{}: {why}", call.name));
             Stream::unknown()
         }
-        Role::Custom(handler) => handler(walker, &call, &parsed),
+        Role::Custom(handler) => handler(walker, call, parsed),
     }
 }
 
@@ -195,48 +212,6 @@ fn loose_arguments(walker: &mut Walker, args: &[String]) {
         }
         if arg.contains("://") && !arg.contains(' ') {
             walker.fetch(arg);
-        }
-    }
-}
-
-/// Variables that make other programs run or load something.
-pub(super) fn judge_environment(walker: &mut Walker, assigned: &[(String, String)]) {
-    for (name, value) in assigned {
-        match name.as_str() {
-            "LD_PRELOAD"
-            | "LD_LIBRARY_PATH"
-            | "LD_AUDIT"
-            | "DYLD_INSERT_LIBRARIES"
-            | "PYTHONSTARTUP"
-            | "PERL5OPT"
-            | "RUBYOPT"
-            | "BASH_ENV"
-            | "ENV"
-            | "PROMPT_COMMAND"
-            | "NODE_OPTIONS"
-            | "JAVA_TOOL_OPTIONS"
-            | "PERL5LIB"
-            | "GIT_CONFIG_GLOBAL" => {
-                walker.findings.ask(rules::ENVIRONMENT, format!("{name} makes other programs load code"));
-                walker.read(value, By::Shell);
-            }
-            "GIT_SSH_COMMAND"
-            | "GIT_SSH"
-            | "GIT_EXTERNAL_DIFF"
-            | "GIT_PAGER"
-            | "GIT_EDITOR"
-            | "GIT_SEQUENCE_EDITOR"
-            | "PAGER"
-            | "EDITOR"
-            | "VISUAL"
-            | "MANPAGER"
-            | "GIT_ASKPASS"
-            | "SSH_ASKPASS"
-            | "BROWSER"
-            | "LESSOPEN" => {
-                walker.apart(|walker| walker.script(value, &Stream::unknown()));
-            }
-            _ => {}
         }
     }
 }

@@ -18,7 +18,7 @@ pub(super) const PROGRAMS: &[Program] = &[
     program(
         "wget wget2",
         "O,output-document=W P,directory-prefix=D o,output-file=W a,append-output=W i,input-file=R method=V body-data=V body-file=R post-data=V post-file=R header=V U,user-agent=V user=V password=V http-user=V http-password=V \
-        load-cookies=R save-cookies=W A,accept=V R,reject=V D,domains=V t,tries=V T,timeout=V w,wait=V Q,quota=V l,level=V limit-rate=V e,execute=V use-askpass=X ca-certificate=R referer=V B=V X=V I=V cut-dirs=V",
+        load-cookies=R save-cookies=W A,accept=V R,reject=V D,domains=V config=R t,tries=V T,timeout=V w,wait=V Q,quota=V l,level=V limit-rate=V e,execute=V use-askpass=X ca-certificate=R referer=V B=V X=V I=V cut-dirs=V",
         Custom(wget),
     ),
     program(
@@ -144,11 +144,39 @@ fn wget(walker: &mut Walker, _: &Call, parsed: &Parsed) -> Stream {
     if let Some(folder) = parsed.value(&["P"]) {
         walker.write(folder);
     }
+    if parsed.has(&["config"]) {
+        walker.findings.ask(rules::RUN_CODE, "what wget does by that configuration is not known");
+    }
+    for setting in parsed.values(&["e"]) {
+        wget_setting(walker, setting);
+    }
     let method = parsed.value(&["method"]).unwrap_or("GET").to_uppercase();
     if parsed.has(&["post-data", "post-file", "body-data", "body-file"]) || !matches!(method.as_str(), "GET" | "HEAD") {
         walker.findings.ask(rules::REMOTE_CHANGE, "wget sends data");
     }
     Stream { from_network: true, ..Stream::unknown() }
+}
+
+/// `name = value` of its start-up file, where `-`, `_` and case don't count.
+fn wget_setting(walker: &mut Walker, setting: &str) {
+    let (name, value) = setting.split_once('=').unwrap_or((setting, ""));
+    let name = name.trim().to_lowercase().replace(['-', '_'], "");
+    let value = value.trim();
+    match name.as_str() {
+        "outputdocument" | "logfile" | "dirprefix" | "savecookies" | "warcfile" | "rejectedlog" | "hstsfile" => {
+            walker.write(value);
+        }
+        "input" | "postfile" | "bodyfile" | "loadcookies" | "privatekey" | "certificate" => {
+            if walker.read(value, By::Shell) || name.ends_with("file") {
+                walker.findings.ask(rules::REMOTE_CHANGE, "wget sends data");
+            }
+        }
+        "postdata" | "bodydata" => walker.findings.ask(rules::REMOTE_CHANGE, "wget sends data"),
+        "useaskpass" => {
+            walker.apart(|walker| walker.script(value, &Stream::unknown()));
+        }
+        _ => {}
+    }
 }
 
 fn httpie(walker: &mut Walker, _: &Call, parsed: &Parsed) -> Stream {

@@ -74,7 +74,7 @@ pub(super) const PROGRAMS: &[Program] = &[
         Custom(listing),
     ),
     program(
-        "locate plocate mlocate slocate whereis whatis apropos which type hash help info man tldr cheat",
+        "locate plocate mlocate slocate whereis whatis apropos which type help info man tldr cheat",
         "a b c=V d=V l=V n=V S=V P,pager=X H=X s=V k f M=V t",
         Custom(names),
     ),
@@ -83,9 +83,9 @@ pub(super) const PROGRAMS: &[Program] = &[
     program("date", "d,date=V f,file=R r,reference=R s,set=V I R u", Custom(date)),
     program("pwd", "", Custom(working_folder)),
     program(
-        "true false : test [ yes sleep usleep seq jot factor expr bc dc let cal ncal tty arch nproc uname hostid logname whoami id groups who w users last lastlog lastb uptime free vmstat iostat mpstat pidstat sar dstat \
+        "true false : yes sleep usleep seq jot factor expr bc cal ncal tty arch nproc uname hostid logname whoami id groups who w users last lastlog lastb uptime free vmstat iostat mpstat pidstat sar dstat \
         ps pstree pgrep pidof top htop btop atop iotop glances procs lscpu lsblk lvs pvs vgs lvdisplay pvdisplay vgdisplay lspci lsusb lsmod lshw lsmem lsns lslocks lsipc lsirq lslogins inxi hwinfo dmidecode sensors acpi blkid getconf getent locale \
-        printenv tput clear reset stty setterm fortune cowsay toilet banner sl lolcat cmatrix figlet wait jobs bg fg times umask ulimit history fc compgen complete bind shopt enable caller dirs return exit break continue logout \
+        printenv tput clear reset stty setterm fortune cowsay toilet banner sl lolcat cmatrix figlet bg fg times umask ulimit shopt caller dirs return exit break continue logout \
         tzselect zdump xdpyinfo xrandr xwininfo xprop xlsclients glxinfo vainfo getopt neofetch fastfetch screenfetch systool biosdecode vpddecode cpuid ipcs runlevel ts pv ascii units \
         sw_vers system_profiler vm_stat mdls mdfind pbpaste say uuidgen uuid mktemp tempfile mcookie pwgen apg makepasswd toe infocmp tabs resize cowthink dialog whiptail zenity notify-send xmessage select xclip xsel wl-copy wl-paste pbcopy \
         lsb_release speaker-test pmap prtstat slabtop tload xeyes xclock ddate finger pinky ccze hexyl vivid tokei cloc scc sloccount loc onefetch",
@@ -180,6 +180,10 @@ fn printf(walker: &mut Walker, call: &Call, _: &Parsed) -> Stream {
             variable = Some(name.clone());
             args = rest;
         }
+        [flag, rest @ ..] if flag.starts_with("-v") => {
+            variable = Some(flag[2..].to_owned());
+            args = rest;
+        }
         [flag, rest @ ..] if flag == "--" => args = rest,
         _ => {}
     }
@@ -206,7 +210,7 @@ fn printf(walker: &mut Walker, call: &Call, _: &Parsed) -> Stream {
     let out =
         Stream { decoded: format.contains("\\x") || format.contains("\\0"), ..Stream::of(content::unescaped(&text)) };
     if let Some(name) = variable {
-        walker.variables.insert(name, out.text.clone().unwrap_or_default());
+        walker.assign(&name, out.text.clone().unwrap_or_default());
     }
     out
 }

@@ -3,8 +3,8 @@
 use super::super::shell::{Call, Stream, Walker};
 use super::super::verdict::rules;
 use super::Role::Custom;
-use super::options::{self, parse};
-use super::{Parsed, Program, program};
+use super::options::parse;
+use super::{Parsed, Program, git_files, program};
 
 pub(super) const PROGRAMS: &[Program] = &[
     program(
@@ -32,20 +32,26 @@ fn git(walker: &mut Walker, call: &Call, parsed: &Parsed) -> Stream {
     for setting in parsed.values(&["c"]) {
         git_setting(walker, setting);
     }
-    let Some((subcommand, rest)) = parsed.operands.split_first() else { return Stream::unknown() };
-    if let Some(folder) = parsed.value(&["C"]).map(str::to_owned) {
-        return walker.apart(|walker| {
-            super::files::change_folder(walker, &folder);
-            subcommanded(walker, call, subcommand, rest);
-            Stream::unknown()
-        });
+    for (name, variable) in parsed.values(&["config-env"]).filter_map(|setting| setting.split_once('=')) {
+        let value = walker.variable(variable);
+        git_setting(walker, &format!("{name}={value}"));
     }
-    subcommanded(walker, call, subcommand, rest);
+    if parsed.value(&["exec-path"]).is_some() {
+        walker.findings.ask(rules::RUN_CODE, "git would run its parts from that folder");
+    }
+    let Some((subcommand, rest)) = parsed.operands.split_first() else { return Stream::unknown() };
+    walker.apart(|walker| {
+        for folder in parsed.values(&["C"]) {
+            super::files::change_folder(walker, folder);
+        }
+        git_files::judge(walker, subcommand, rest);
+        subcommanded(walker, call, subcommand, rest);
+    });
     Stream::unknown()
 }
 
 /// `name=value`: some settings are programs that git will run.
-fn git_setting(walker: &mut Walker, setting: &str) {
+pub(super) fn git_setting(walker: &mut Walker, setting: &str) {
     let (name, value) = setting.split_once('=').unwrap_or((setting, ""));
     let name = name.to_lowercase();
     let is_program = [
@@ -65,12 +71,20 @@ fn git_setting(walker: &mut Walker, setting: &str) {
         "gitproxy",
         "uploadpack",
         "receivepack",
+        "external",
+        ".program",
+        "difffilter",
+        "refscommand",
+        "templatedir",
+        "tunnel",
     ]
     .iter()
     .any(|part| name.contains(part))
         || name.starts_with("filter.")
         || name.starts_with("alias.")
-        || name.starts_with("protocol.ext");
+        || name.starts_with("protocol.ext")
+        || name.starts_with("include")
+        || value.starts_with('!');
     let harmless = matches!(
         value,
         "" | "cat" | "less" | "true" | "false" | "never" | "vim" | "nano" | "delta" | "store" | "cache"
@@ -130,21 +144,10 @@ fn subcommanded(walker: &mut Walker, call: &Call, subcommand: &str, args: &[Stri
         "send-email" | "svn" | "p4" => {
             walker.findings.ask(rules::REMOTE_CHANGE, format!("git {subcommand} sends to others"))
         }
-        "rebase" => {
-            for source in
-                args.windows(2).filter(|pair| pair[0] == "-x" || pair[0] == "--exec").map(|pair| pair[1].clone())
-            {
-                walker.apart(|walker| walker.script(&source, &Stream::unknown()));
-            }
-        }
         "worktree" if args.first().is_some_and(|arg| arg == "remove") && has("f", &["force"]) => {
             lose(walker, "deletes a working tree")
         }
-        "worktree" => {
-            if let Some(path) = operands(args).get(1).filter(|_| args.first().is_some_and(|arg| arg == "add")) {
-                walker.write(path);
-            }
-        }
+        "worktree" => {}
         "rm" => {
             for path in operands(args).into_iter().filter(|_| has("f", &["force"])) {
                 walker.delete(path, has("r", &[]));
@@ -194,13 +197,6 @@ fn subcommanded(walker: &mut Walker, call: &Call, subcommand: &str, args: &[Stri
             if names.iter().any(|url| url.starts_with("ext::")) {
                 walker.findings.block(rules::RUN_CODE, "ext:: makes git run a program");
             }
-            let parsed = parse(
-                "b,branch=V depth=V o,origin=V u,upload-pack=X c,config=V reference=V j,jobs=V filter=V template=R separate-git-dir=W",
-                args,
-            );
-            if let Some(folder) = parsed.operands.get(1) {
-                walker.write(folder);
-            }
         }
         "archive" => {
             let parsed = parse("o,output=W remote=V exec=X format=V prefix=V", args);
@@ -224,13 +220,7 @@ fn subcommanded(walker: &mut Walker, call: &Call, subcommand: &str, args: &[Stri
             }
         }
         _ if FREE.split_ascii_whitespace().any(|free| free == subcommand) => {
-            let parsed = parse(
-                "o,output-directory=W output=W F,file=R S=V m,message=V X=V s=V C=V u,upload-pack=X exec=X",
-                args,
-            );
-            if matches!(subcommand, "format-patch" | "commit" | "fetch" | "pull") {
-                super::apply_options(walker, &options::Parsed { options: parsed.options, operands: Vec::new() });
-            }
+            let parsed = parse("", args);
             match (subcommand, parsed.operands.split_last()) {
                 ("apply" | "am", _) if !has("", &["check", "stat"]) => walker.fills("."),
                 ("mv", Some((target, sources))) => {
@@ -310,7 +300,9 @@ fn config(walker: &mut Walker, args: &[String]) {
     let looks = parsed.has(&["get", "get-all", "get-regexp", "list", "l"])
         || parsed.operands.len() < 2
         || parsed.operands.first().is_some_and(|op| op == "get" || op == "list");
-    if looks && !parsed.has(&["unset", "unset-all", "edit", "e"]) {
+    let looks = looks && !parsed.has(&["unset", "unset-all", "edit", "e"]);
+    git_files::settings_file(walker, &parsed, !looks);
+    if looks {
         return;
     }
     if parsed.has(&["global", "system"]) {

@@ -3,7 +3,7 @@
 use super::super::paths::UNKNOWN;
 use super::super::shell::{Call, Stream, Walker};
 use super::super::verdict::rules;
-use super::Role::{Asks, Custom};
+use super::Role::{Asks, Custom, Inert};
 use super::{Parsed, Program, files, interpreters, judge_environment, program};
 
 pub(super) const PROGRAMS: &[Program] = &[
@@ -51,11 +51,7 @@ pub(super) const PROGRAMS: &[Program] = &[
     program("eval", "", Custom(evaluated)),
     program("trap", "", Custom(trapped)),
     program("alias", "", Custom(aliased)),
-    program("unalias unset", "", Custom(unset)),
-    program("export declare typeset local readonly", "", Custom(declared)),
-    program("read mapfile readarray getopts", "", Custom(filled)),
-    program("set", "", Custom(positional)),
-    program("shift", "", Custom(shifted)),
+    program("unalias", "", Inert),
     program("cd pushd chdir", "^P L e @ n", Custom(change_folder)),
     program("popd", "", Custom(change_back)),
     program(
@@ -146,13 +142,12 @@ fn environment(walker: &mut Walker, call: &Call, parsed: &Parsed) -> Stream {
     if words.is_empty() {
         return Stream::unknown();
     }
-    if let Some(folder) = parsed.value(&["C"]).map(str::to_owned) {
-        return walker.apart(|walker| {
-            files::change_folder(walker, &folder);
-            walker.words(words, call.stdin.clone())
-        });
-    }
-    walker.words(words, call.stdin.clone())
+    walker.apart(|walker| {
+        if let Some(folder) = parsed.value(&["C"]) {
+            files::change_folder(walker, folder);
+        }
+        walker.with_variables(&assigned, |walker| walker.words(words, call.stdin.clone()))
+    })
 }
 
 fn elevated(walker: &mut Walker, call: &Call, parsed: &Parsed) -> Stream {
@@ -289,7 +284,8 @@ fn evaluated(walker: &mut Walker, call: &Call, _: &Parsed) -> Stream {
 }
 
 fn trapped(walker: &mut Walker, call: &Call, _: &Parsed) -> Stream {
-    if let Some(source) = call.args.first().filter(|arg| !arg.starts_with('-') && call.args.len() > 1) {
+    let args = call.args.strip_prefix(&[String::from("--")]).unwrap_or(&call.args);
+    if let Some(source) = args.first().filter(|arg| !arg.starts_with('-') && args.len() > 1) {
         walker.apart(|walker| walker.script(source, &Stream::default()));
     }
     Stream::of("")
@@ -302,48 +298,6 @@ fn aliased(walker: &mut Walker, call: &Call, _: &Parsed) -> Stream {
         walker.apart(|walker| walker.script(value, &Stream::default()));
     }
     Stream::unknown()
-}
-
-fn unset(walker: &mut Walker, call: &Call, _: &Parsed) -> Stream {
-    for name in &call.args {
-        walker.variables.insert(name.clone(), String::new());
-    }
-    Stream::of("")
-}
-
-fn declared(walker: &mut Walker, call: &Call, _: &Parsed) -> Stream {
-    let assigned: Vec<(String, String)> = call
-        .args
-        .iter()
-        .filter_map(|arg| arg.split_once('='))
-        .map(|(name, value)| (name.to_owned(), value.to_owned()))
-        .collect();
-    judge_environment(walker, &assigned);
-    walker.variables.extend(assigned);
-    Stream::unknown()
-}
-
-fn filled(walker: &mut Walker, call: &Call, _: &Parsed) -> Stream {
-    for name in call.args.iter().filter(|arg| !arg.starts_with('-')) {
-        walker.variables.insert(name.clone(), UNKNOWN.to_string());
-    }
-    Stream::of("")
-}
-
-fn positional(walker: &mut Walker, call: &Call, _: &Parsed) -> Stream {
-    if let Some(at) = call.args.iter().position(|arg| arg == "--") {
-        walker.positional = Some(call.args[at + 1..].to_vec());
-    }
-    Stream::unknown()
-}
-
-fn shifted(walker: &mut Walker, _: &Call, _: &Parsed) -> Stream {
-    if let Some(values) = &mut walker.positional
-        && !values.is_empty()
-    {
-        values.remove(0);
-    }
-    Stream::of("")
 }
 
 fn change_folder(walker: &mut Walker, _: &Call, parsed: &Parsed) -> Stream {

@@ -1,5 +1,6 @@
 mod fixtures;
 mod own;
+mod seen_through;
 
 use std::collections::BTreeMap;
 

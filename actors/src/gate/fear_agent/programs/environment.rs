@@ -1,0 +1,84 @@
+//! Variables that make programs run or load something.
+
+use super::super::effects::By;
+use super::super::paths::{self, UNKNOWN, Zone};
+use super::super::shell::{Stream, Walker};
+use super::super::verdict::rules;
+use super::vcs::git_setting;
+
+/// Their value is, or names, what another program loads.
+const LOADS: &str = "LD_PRELOAD LD_LIBRARY_PATH LD_AUDIT DYLD_INSERT_LIBRARIES PYTHONSTARTUP PERL5OPT RUBYOPT BASH_ENV ENV PROMPT_COMMAND NODE_OPTIONS \
+    JAVA_TOOL_OPTIONS PERL5LIB GIT_CONFIG_GLOBAL GIT_CONFIG_SYSTEM GIT_CONFIG_PARAMETERS GIT_EXEC_PATH GIT_TEMPLATE_DIR";
+
+/// Their value is a command line.
+const RUNS: &str = "GIT_SSH_COMMAND GIT_SSH GIT_EXTERNAL_DIFF GIT_PAGER GIT_EDITOR GIT_SEQUENCE_EDITOR GIT_PROXY_COMMAND PAGER EDITOR VISUAL MANPAGER GIT_ASKPASS \
+    SSH_ASKPASS BROWSER RSYNC_RSH RSYNC_CONNECT_PROG CVS_RSH SVN_SSH";
+
+/// Options that a program adds to its own.
+const OPTIONS_OF: &[(&str, &str)] = &[("TAR_OPTIONS", "tar"), ("ZIPOPT", "zip"), ("ZIP", "zip")];
+
+/// Their value is expanded when the shell shows it.
+const PROMPTS: &str = "PS0 PS1 PS2 PS4";
+
+fn listed(names: &str, name: &str) -> bool {
+    names.split_ascii_whitespace().any(|known| known == name)
+}
+
+/// What a program is given: `NAME=value command`, `env`, `export`.
+pub(in super::super) fn judge_environment(walker: &mut Walker, assigned: &[(String, String)]) {
+    for (name, value) in assigned {
+        judge_own_environment(walker, name, value);
+        if listed(LOADS, name) {
+            walker.findings.ask(rules::ENVIRONMENT, format!("{name} makes other programs load code"));
+            walker.read(value, By::Shell);
+        } else if listed(RUNS, name) {
+            walker.apart(|walker| walker.script(value, &Stream::unknown()));
+        } else if matches!(name.as_str(), "LESSOPEN" | "LESSCLOSE") {
+            // `|` and `-` tell how the output is taken.
+            let source = value.trim_start_matches(['|', '-', ' ']);
+            walker.apart(|walker| walker.script(source, &Stream::unknown()));
+        } else if let Some((_, program)) = OPTIONS_OF.iter().find(|(known, _)| known == name) {
+            let mut words = vec![(*program).to_owned()];
+            words.extend(value.split_whitespace().map(str::to_owned));
+            walker.apart(|walker| walker.words(words, Stream::unknown()));
+        } else if let Some(number) =
+            name.strip_prefix("GIT_CONFIG_KEY_").or_else(|| name.strip_prefix("GIT_CONFIG_VALUE_"))
+        {
+            let part = |part: &str| {
+                let name = format!("GIT_CONFIG_{part}_{number}");
+                let given = assigned.iter().find(|(known, _)| *known == name).map(|(_, value)| value.clone());
+                given.unwrap_or_else(|| walker.variable(&name))
+            };
+            let (key, value) = (part("KEY"), part("VALUE"));
+            if key.contains(UNKNOWN) {
+                walker.findings.ask(rules::ENVIRONMENT, format!("{name} sets a setting of git that isn't named here"));
+            }
+            git_setting(walker, &format!("{key}={value}"));
+        }
+    }
+}
+
+/// What the shell itself goes by, exported or not.
+pub(in super::super) fn judge_own_environment(walker: &mut Walker, name: &str, value: &str) {
+    if name == "PATH" {
+        search_path(walker, value);
+    } else if listed(PROMPTS, name) {
+        walker.once_more(value);
+    } else if name == "PROMPT_COMMAND" {
+        walker.apart(|walker| walker.script(value, &Stream::default()));
+    }
+}
+
+/// A folder in which the agent may write decides what `ls` is; so does the current one, which an empty entry stands for.
+fn search_path(walker: &mut Walker, value: &str) {
+    let root = paths::root_of(walker.setting);
+    for folder in value.split(':') {
+        let place = walker.place(folder);
+        let is_own = matches!(place.zone, Zone::Inside | Zone::Temporary | Zone::Unknown | Zone::Sink)
+            || place.path == root.to_string_lossy();
+        if is_own || !folder.starts_with(['/', '~']) {
+            let shown = folder.replace(UNKNOWN, "…");
+            walker.findings.ask(rules::ENVIRONMENT, format!("programs would be looked for in \"{shown}\" by PATH"));
+        }
+    }
+}

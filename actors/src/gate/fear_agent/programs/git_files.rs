@@ -1,0 +1,94 @@
+//! The files that git's subcommands read and write by an option or an operand, apart from what they do to the repository.
+
+use super::super::effects::By;
+use super::super::paths::Kind;
+use super::super::shell::Walker;
+use super::super::verdict::rules;
+use super::Parsed;
+use super::options::parse;
+
+/// Long options that mean the same wherever they are understood.
+const LONG: &str = "output=W output-directory=W contents=R ignore-revs-file=R file=R template=V upload-pack=X exec=X pathspec-from-file=R export-marks=W \
+    import-marks=R build-fake-ancestor=W separate-git-dir=W config=V no-index";
+
+/// Letters by subcommand; a letter that is given to none of them takes no value.
+const LETTERS: &[(&str, &str)] = &[
+    ("commit", "F=R t=V m=V C=V c=V"),
+    ("tag notes merge", "F=R m=V C=V c=V s=V X=V u=V"),
+    ("format-patch diagnose bugreport index-pack", "o=W s=V v=V"),
+    ("rebase", "x=X s=V X=V C=V"),
+    ("blame annotate", "S=R L=V"),
+    ("grep", "f=R e=V A=V B=V C=V m=V"),
+    ("clone", "u=X b,branch=V o,origin=V j,jobs=V c=V depth=V reference=V filter=V"),
+    ("init", "b,initial-branch=V object-format=V ref-format=V"),
+    ("worktree", "b=V B=V reason=V"),
+    ("fetch pull", "o=V j=V X=V s=V"),
+    ("hash-object", "t=V"),
+    ("diff show log", "S=V G=V L=V n=V"),
+];
+
+/// What `git subcommand args` names.
+pub(super) fn judge(walker: &mut Walker, subcommand: &str, args: &[String]) {
+    let letters = LETTERS.iter().find(|(names, _)| names.split(' ').any(|name| name == subcommand));
+    // `config` reads and writes by one option, and `archive` has its own.
+    let long = if matches!(subcommand, "config" | "archive") { "" } else { LONG };
+    let table = format!("{} {long}", letters.map_or("", |(_, letters)| letters));
+    let parsed = parse(&table, args);
+    super::apply_options(walker, &parsed);
+    operands(walker, subcommand, &parsed);
+    if matches!(subcommand, "clone" | "init") && parsed.value(&["template"]).is_some_and(|folder| !folder.is_empty()) {
+        walker.findings.ask(rules::RUN_CODE, "the hooks of the template would run with every use of the repository");
+    }
+    if subcommand == "clone" {
+        for setting in parsed.values(&["c", "config"]) {
+            super::vcs::git_setting(walker, setting);
+        }
+    }
+}
+
+fn operands(walker: &mut Walker, subcommand: &str, parsed: &Parsed) {
+    let operands = &parsed.operands[..];
+    let mut read = |paths: &[String]| {
+        for path in paths {
+            walker.read(path, By::Shell);
+        }
+    };
+    match subcommand {
+        // Outside of a repository, or with a path outside of it, `--no-index` goes without saying.
+        "diff" => read(operands),
+        "hash-object" | "apply" | "am" | "merge-file" | "interpret-trailers" => read(operands),
+        "grep" if parsed.has(&["no-index"]) => {
+            let given = parsed.has(&["e", "f", "file"]);
+            match operands.get(usize::from(!given)..).filter(|paths| !paths.is_empty()) {
+                Some(paths) => read(paths),
+                None => read(&[String::from(".")]),
+            }
+        }
+        "bundle" if operands.first().is_some_and(|verb| verb != "create") => {
+            read(operands.get(1..2).unwrap_or_default())
+        }
+        _ => {}
+    }
+    let written = match subcommand {
+        "bundle" if operands.first().is_some_and(|verb| verb == "create") => operands.get(1),
+        "worktree" if operands.first().is_some_and(|verb| verb == "add") => operands.get(1),
+        "clone" => operands.get(1),
+        "init" | "pack-objects" => operands.first(),
+        "merge-file" if !parsed.has(&["p", "stdout"]) => operands.first(),
+        "interpret-trailers" if parsed.has(&["in-place"]) => operands.first(),
+        _ => None,
+    };
+    if let Some(path) = written {
+        walker.write(path);
+    }
+}
+
+/// The file that `git config -f` names instead of the repository's own.
+pub(super) fn settings_file(walker: &mut Walker, parsed: &Parsed, writes: bool) {
+    let Some(path) = parsed.value(&["f"]).map(str::to_owned) else { return };
+    walker.read(&path, By::Shell);
+    // What is set in the repository's own is judged by the setting.
+    if writes && walker.place(&path).kind != Kind::ProjectHook {
+        walker.write(&path);
+    }
+}
