@@ -166,10 +166,10 @@ fn wget_setting(walker: &mut Walker, setting: &str) {
         "outputdocument" | "logfile" | "dirprefix" | "savecookies" | "warcfile" | "rejectedlog" | "hstsfile" => {
             walker.write(value);
         }
-        "input" | "postfile" | "bodyfile" | "loadcookies" | "privatekey" | "certificate" => {
-            if walker.read(value, By::Shell) || name.ends_with("file") {
-                walker.findings.ask(rules::REMOTE_CHANGE, "wget sends data");
-            }
+        "input" | "postfile" | "bodyfile" | "loadcookies" | "privatekey" | "certificate"
+            if walker.read(value, By::Shell) || name.ends_with("file") =>
+        {
+            walker.findings.ask(rules::REMOTE_CHANGE, "wget sends data");
         }
         "postdata" | "bodydata" => walker.findings.ask(rules::REMOTE_CHANGE, "wget sends data"),
         "useaskpass" => {
