@@ -5,8 +5,8 @@
 //! effects a second and a minute, and how often the same call may repeat without progress. Answers and questions are no
 //! effects: rails never count them, nor what only reads, nor what the gate refuses. A movement that would turn the joints
 //! further than an hour or a day allow isn't made. What the escalation bridge learned of asking moves the bar: a supervised
-//! agent asks below 0.3 less where people allow such things nearly always, below 0.3 more where they deny them, and an autonomous
-//! one asks there too. The person's own direct command is never asked back. A wrong name leads to its tool or is answered
+//! agent asks below 0.3 less where people allow such things nearly always, below 0.3 more where they deny them, and an
+//! autonomous one asks there too. The person's own direct command is never asked back. A wrong name leads to its tool or is answered
 //! with the right ones; what the agent lowered of its own powers holds from the next intent on, and so does what takes a tool
 //! away: the mode, the list of the level, the scene that it came with (`scene_tools.rs`).
 //! Remembers: when it let effects pass, lately; counsel on asking; what was lowered; how names were read. Forgets: after a

@@ -214,7 +214,8 @@ fn rooted(path: &str, pattern: &str, hands: &Hands) -> Result<(PathBuf, String),
     let named = folder.join(head);
     let real = hands.resolve(&named.to_string_lossy(), Access::Read)?;
     let is_below = !Path::new(head).is_absolute() && named.components().eq(real.components());
-    Ok(if is_below || rest.is_empty() { (folder, pattern.to_owned()) } else { (real, format!("./{rest}")) })
+    let rest = if rest.is_empty() { "*" } else { rest };
+    Ok(if is_below { (folder, pattern.to_owned()) } else { (real, format!("./{rest}")) })
 }
 
 /// A pattern without `/` means any depth, as in .gitignore; `./` at its start means this folder.
