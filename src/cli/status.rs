@@ -61,7 +61,12 @@ fn head(status: &Value, paint: Paint) -> String {
         format!("\n{}", paint.bad(&text))
     };
     let hold = hold_in_words(&status["hold"]).map(|hold| format!("\n{}", paint.poor(&hold))).unwrap_or_default();
-    format!("{toned} maxim {version}{latch}{hold}{dead}\n")
+    let ending = if status["draining"] == true {
+        "\nit is ending: what runs may go on for a while, nothing new is taken"
+    } else {
+        ""
+    };
+    format!("{toned} maxim {version}{latch}{hold}{ending}{dead}\n")
 }
 
 /// How many questions of the gate wait for a person; no line where none does.
