@@ -1,6 +1,9 @@
 //! Words the grammar knows without any tool: function words, vague words, numbers, names of files.
 
-use super::tokens::Utterance;
+use unicode_normalization::UnicodeNormalization;
+
+use super::tokens::{Utterance, is_question_mark};
+use crate::language::{self, words};
 
 /// What may stand where a pattern says `the`.
 pub(super) const DETERMINERS: &[&str] =
@@ -502,8 +505,11 @@ pub(super) fn is_statement(said: &Utterance, lo: usize) -> bool {
 /// The content words of a text, in lower case, in order, without repeats.
 pub fn terms(text: &str) -> Vec<String> {
     let mut found: Vec<String> = Vec::new();
-    let folded = text.to_lowercase().replace('’', "'");
-    for raw in folded.split(|c: char| c.is_whitespace() || ",;:!?()[]{}\"“”«»".contains(c)) {
+    // An accent may stand in a letter or behind it.
+    let composed = if text.is_ascii() { text.to_lowercase() } else { text.nfc().collect::<String>().to_lowercase() };
+    let folded = composed.replace('’', "'");
+    let parts = |c: char| c.is_whitespace() || ",;:!?()[]{}\"“”«»。！、，「」".contains(c) || is_question_mark(c);
+    for raw in folded.split(parts) {
         let word = raw.trim_matches(['\'', '.', '`']);
         let word = word.strip_suffix("'s").unwrap_or(word);
         if word.is_empty() || word.len() > 64 || STOP_WORDS.contains(&word) || found.iter().any(|known| known == word) {
@@ -514,6 +520,14 @@ pub fn terms(text: &str) -> Vec<String> {
         }
     }
     found
+}
+
+/// What a term is compared by: itself, or where words are written together its letters and pairs of letters.
+pub fn pieces(term: &str) -> Vec<String> {
+    if term.is_ascii() {
+        return vec![term.to_owned()];
+    }
+    words(term).iter().flat_map(language::pieces).map(str::to_owned).collect()
 }
 
 #[cfg(test)]

@@ -55,9 +55,18 @@ pub(super) fn further(asked: &Asked, output: &Json, asker: &str, settings: &Habi
             let bears = |one: &RecalledEpisode| !mine(&json!({ "results": [one] }), about, asker, settings).is_empty();
             let mut told: Vec<RecalledEpisode> = page.iter().filter(|one| bears(one)).cloned().collect();
             told.sort_by_key(|one| one.timestamp);
-            told.truncate(1);
-            let is_enough = *place != Place::First && !told.is_empty();
-            let first = if told.is_empty() { found.clone() } else { json!({ "results": told }) };
+            let is_none = told.is_empty();
+            let kept = match place {
+                Place::All => joined(found, &json!({ "results": told })),
+                _ if is_none => found.clone(),
+                _ => json!({ "results": told[..1] }),
+            };
+            let is_enough = match place {
+                Place::First => false,
+                Place::Last => !is_none,
+                // One more tells that there are more.
+                Place::All => episodes(&kept).len() > answer::DEEDS,
+            };
             let oldest = page.iter().map(|episode| episode.timestamp).min()?;
             if is_enough || page.len() < PAGE || *pages >= PAGES {
                 return None;
@@ -65,7 +74,7 @@ pub(super) fn further(asked: &Asked, output: &Json, asker: &str, settings: &Habi
             let mut params = within.clone();
             params["time_before"] = json!(oldest);
             let (about, span, within) = (about.clone(), span.clone(), within.clone());
-            Some(step(params, Asked::Told { about, place: *place, span, within, found: first, pages: pages + 1 }))
+            Some(step(params, Asked::Told { about, place: *place, span, within, found: kept, pages: pages + 1 }))
         }
         _ => None,
     }

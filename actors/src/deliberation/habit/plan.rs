@@ -11,14 +11,12 @@ use serde_json::{Value as Json, json};
 
 use super::answer::{self, Evidence, Expectation, Origin};
 use super::settings::HabitSettings;
-use super::tokens::Utterance;
+use super::tokens::{Utterance, asks};
 use super::turn::{Asked, StepWanted};
 use super::understanding::{Reading, Unsupported};
 use super::{Grammar, Place, QuestionKind, Understanding, days, held, lexicon, looking_up, terms, times};
 use crate::memory::angular_gyrus::arithmetic::is_expression;
 
-/// Who said what somebody said who may not command.
-const STRANGER: &str = "Somebody outside";
 /// What it says of itself.
 const WHO_I_AM: &str = "I am Maxim. I remember what you tell me and what I do, I act with tools, and I ask before I do \
     what may do harm. Say “help” for what I understand; “maxim why” shows why I did something.";
@@ -277,7 +275,7 @@ fn question(
 /// The rest of what is asked about what failed ("fail today", "wrong last time"); none where it isn't asked for failures.
 fn without_failure(topic: &str) -> Option<String> {
     const FAILURE: [&str; 8] = ["fail", "failed", "failing", "wrong", "badly", "error", "errors", "mistakes"];
-    const AROUND: [&str; 6] = ["go", "last", "time", "times", "make", "any"];
+    const AROUND: [&str; 8] = ["go", "last", "time", "times", "make", "any", "ever", "usually"];
     let words: Vec<&str> = topic.split_whitespace().collect();
     let plain = |word: &&str| word.trim_matches(|c: char| ",.;:!?".contains(c)).to_lowercase();
     let is_failure = |word: &&str| FAILURE.contains(&plain(word).as_str());
@@ -289,7 +287,9 @@ fn without_failure(topic: &str) -> Option<String> {
 
 /// Whether words that nothing was made of may have been meant to be kept.
 fn is_telling(text: &str) -> bool {
-    !text.trim_end().ends_with('?') && terms(text).len() >= 2 && text.split_whitespace().count() >= 3
+    // Where words are written together none can be counted.
+    let is_together = terms(text).iter().any(|word| lexicon::pieces(word).len() > 4);
+    !asks(text) && (is_together || (terms(text).len() >= 2 && text.split_whitespace().count() >= 3))
 }
 
 /// The expression in "what is 6 * 7?" or in "6 * 7".
@@ -399,19 +399,19 @@ fn piece(episode: RecalledEpisode, settings: &HabitSettings) -> Option<Evidence>
         true => {
             let is_wish = |sentence: &str| lexicon::is_imperative(&Utterance::read(sentence), 0);
             let sentences = answer::split(&episode.text).into_iter();
-            let plain = sentences.filter(|sentence| !sentence.ends_with('?') && !is_wish(sentence));
+            let plain = sentences.filter(|sentence| !asks(sentence) && !is_wish(sentence));
             plain.filter_map(|sentence| settings.told(sentence)).collect::<Vec<_>>().join("\n")
         }
         false => episode.text.clone(),
     };
-    if text.is_empty() || (text.ends_with('?') && episode.tool.is_none()) {
+    if text.is_empty() || (asks(&text) && episode.tool.is_none()) {
         return None;
     }
     let origin = match (&episode.tool, episode.said, episode.trust) {
         (Some(tool), ..) => Origin::Did { tool: tool.clone() },
         (None, false, _) => Origin::Other,
         // Whoever may not command could call themselves by anybody's name.
-        (None, true, Trust::Outside) => Origin::Told { person: Some(STRANGER.into()) },
+        (None, true, Trust::Outside) => Origin::Told { person: Some(answer::STRANGER.into()) },
         (None, true, _) => Origin::Told { person: episode.speaker },
     };
     Some(Evidence {

@@ -28,6 +28,8 @@ enum Form {
     ToldFirst,
     ToldLast,
     WhatHappened,
+    /// "Did the build ever fail?"
+    Failed,
     When,
     Who,
     Status,
@@ -106,7 +108,9 @@ const SPECIFIC: &[(Form, &str)] = &[
     (Form::WhatHappened, "what happened [with|to|on|in|at|during|when you|after you|when i|when we] [{topic:rest}]"),
     (Form::WhatHappened, "what (is|was|were) the (result|results|outcome|output) (of|from|when you) {topic:rest}"),
     (Form::WhatHappened, "how did {topic:rest} (go|end|turn out|work out|end up)"),
-    (Form::WhatHappened, "did {topic:rest} (work|succeed|fail|finish|crash|pass|go well)"),
+    (Form::Failed, "(did|has|have) {topic:rest} (fail|failed|crash|crashed|go wrong|gone wrong)"),
+    (Form::Failed, "what [has] (failed|crashed|broke) [{topic:rest}]"),
+    (Form::WhatHappened, "did {topic:rest} (work|succeed|finish|pass|go well)"),
     (Form::Why, "why (did|have|would) you (do|done|say|said|did|try) (that|this|it|so)"),
     (Form::Why, "(what made you do|why) (that|this|it)"),
     (Form::Why, "(why|why not|how come)"),
@@ -308,6 +312,8 @@ impl Forms {
                 let (tool, params) = grammar.clause(&topic);
                 QuestionKind::Predict { tool, params, topic }
             }
+            // What is named is no request to use a tool whose verb it may be.
+            Form::Failed => QuestionKind::WhatHappened { tool: None, topic: format!("failed {topic}") },
             Form::Done | Form::WhatHappened => QuestionKind::WhatHappened { tool: grammar.deed(&topic), topic },
             Form::Why => QuestionKind::Why,
             Form::WhyDid => QuestionKind::WhyDid { topic, refused: false },

@@ -1,6 +1,6 @@
 //! Spans of time that words name: "today", "five minutes ago", "in the last hour", "on Monday".
 
-use jiff::civil::Weekday;
+use jiff::civil::{Date, Weekday};
 use jiff::tz::TimeZone;
 use jiff::{SignedDuration, Span, Timestamp, ToSpan, Zoned};
 
@@ -59,6 +59,17 @@ fn span(phrase: &[&str], now: &Zoned) -> Option<(Zoned, Option<Zoned>)> {
             let monday = i64::from(now.weekday().to_monday_zero_offset());
             Some((day(monday + 7)?, day(monday)))
         }
+        ["on", rest @ ..] if let Some(date) = date(rest, now) => {
+            let begins = date.to_zoned(now.time_zone().clone()).ok()?;
+            let ends = begins.checked_add(1.day()).ok();
+            Some((begins, ends))
+        }
+        ["in" | "during", name, rest @ ..] if let Some(month) = month(name) => {
+            let year = year(rest, now, (month, 1))?;
+            let begins = Date::new(year, month, 1).ok()?.to_zoned(now.time_zone().clone()).ok()?;
+            let ends = begins.checked_add(1.month()).ok();
+            Some((begins, ends))
+        }
         ["since", rest @ ..] => Some((span(rest, now)?.0, None)),
         ["in" | "within" | "during" | "over" | "for", rest @ ..] => span(rest, now),
         ["the", "last" | "past", rest @ ..] | ["last" | "past", rest @ ..] if !rest.is_empty() => match rest {
@@ -74,6 +85,52 @@ fn span(phrase: &[&str], now: &Zoned) -> Option<(Zoned, Option<Zoned>)> {
         }
         _ => None,
     }
+}
+
+/// "2026-07-01", "1 July", "July 1st 2026"; without a year the last such day that has begun.
+fn date(words: &[&str], now: &Zoned) -> Option<Date> {
+    if let [iso] = words {
+        return iso.parse().ok();
+    }
+    let day = |word: &str| {
+        let number = ["st", "nd", "rd", "th"].iter().find_map(|end| word.strip_suffix(end)).unwrap_or(word);
+        number.parse::<i8>().ok()
+    };
+    let words: Vec<&str> = words.iter().copied().filter(|word| !matches!(*word, "the" | "of")).collect();
+    let (month, day, rest) = match words.as_slice() {
+        [first, second, rest @ ..] if let (Some(month), Some(day)) = (month(first), day(second)) => (month, day, rest),
+        [first, second, rest @ ..] => (month(second)?, day(first)?, rest),
+        _ => return None,
+    };
+    Date::new(year(rest, now, (month, day))?, month, day).ok()
+}
+
+/// The year that is said, or the last in which that month and day have begun.
+fn year(said: &[&str], now: &Zoned, day: (i8, i8)) -> Option<i16> {
+    match said {
+        [] => Some(now.year() - i16::from(day > (now.month(), now.day()))),
+        [year] if year.len() == 4 => year.parse().ok(),
+        _ => None,
+    }
+}
+
+fn month(name: &str) -> Option<i8> {
+    const MONTHS: [&str; 12] = [
+        "january",
+        "february",
+        "march",
+        "april",
+        "may",
+        "june",
+        "july",
+        "august",
+        "september",
+        "october",
+        "november",
+        "december",
+    ];
+    let is_it = |known: &&str| **known == *name || (name.len() == 3 && known.starts_with(name));
+    i8::try_from(MONTHS.iter().position(|known| is_it(&known))? + 1).ok()
 }
 
 /// The last such day that is over.
@@ -146,6 +203,29 @@ mod tests {
             ("", None),
         ] {
             assert_eq!(read(text), meant, "{text}");
+        }
+    }
+
+    #[test]
+    fn dates_and_months_are_spans() {
+        let now: Timestamp = "2026-01-14T15:30:00Z".parse().expect("a Wednesday");
+        let read = |text: &str| {
+            let (rest, named) = at_the_end(text, now, &TimeZone::UTC)?;
+            let day = |at: Timestamp| at.to_zoned(TimeZone::UTC).date().to_string();
+            Some((rest, day(named.after), named.before.map(day)))
+        };
+        for (text, from, to) in [
+            ("do on 2025-07-01", "2025-07-01", "2025-07-02"),
+            ("do on 1 July 2025", "2025-07-01", "2025-07-02"),
+            ("do on July 1st?", "2025-07-01", "2025-07-02"),
+            ("do on the 3rd of January", "2026-01-03", "2026-01-04"),
+            ("do in October", "2025-10-01", "2025-11-01"),
+            ("do in January 2024", "2024-01-01", "2024-02-01"),
+        ] {
+            assert_eq!(read(text), Some(("do".into(), from.into(), Some(to.into()))), "{text}");
+        }
+        for text in ["do on the table", "do in the drawer", "do on 45 July"] {
+            assert_eq!(read(text), None, "{text}");
         }
     }
 }

@@ -95,6 +95,16 @@ pub(super) fn uncontracted(word: &str) -> String {
     }
 }
 
+/// Of Latin, Chinese and Japanese, Arabic, and Greek texts.
+pub(super) fn is_question_mark(c: char) -> bool {
+    matches!(c, '?' | '？' | '؟' | '\u{37e}')
+}
+
+/// Whether a text ends as a question does.
+pub(super) fn asks(text: &str) -> bool {
+    text.trim_end().ends_with(is_question_mark)
+}
+
 /// Takes the full stop off a sentence, and leaves `.`, `..` and `dir/.` alone.
 pub(super) fn strip_full_stop(raw: &str) -> &str {
     match raw.strip_suffix('.') {
@@ -109,8 +119,8 @@ fn push(tokens: &mut Vec<Token>, text: &str, start: usize, end: usize, quoted: O
         Some((_, inner_end)) => &text[inner_end..end],
         None => raw,
     };
-    let marks: String = tail.chars().rev().take_while(|c| ",.;:!?…".contains(*c)).collect();
-    let closes = if marks.contains('?') { Some('?') } else { marks.chars().next() };
+    let marks: String = tail.chars().rev().take_while(|c| ",.;:!?…。！".contains(*c) || is_question_mark(*c)).collect();
+    let closes = if marks.contains(is_question_mark) { Some('?') } else { marks.chars().next() };
     if quoted.is_some() {
         tokens.push(Token { start, end, word: String::new(), quoted, closes });
         return;
@@ -132,7 +142,9 @@ fn fold(raw: &str) -> String {
         return String::new();
     }
     let straight = raw.replace(['’', '‘', '`'], "'").to_lowercase();
-    let bare = straight.trim_start_matches(['(', '[', '{', '¿', '¡']).trim_end_matches(|c| ",.;:!?…)]}".contains(c));
+    let bare = straight
+        .trim_start_matches(['(', '[', '{', '¿', '¡'])
+        .trim_end_matches(|c| ",.;:!?…)]}。！".contains(c) || is_question_mark(c));
     if bare.is_empty() {
         return straight;
     }

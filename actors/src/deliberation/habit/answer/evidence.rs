@@ -26,6 +26,9 @@ pub enum Origin {
     Other,
 }
 
+/// Who said what somebody said who may not command.
+pub const STRANGER: &str = "Somebody outside";
+
 /// One recalled episode.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Evidence {
@@ -37,6 +40,22 @@ pub struct Evidence {
     /// What came of it, for actions.
     pub result: Option<String>,
     pub success: Option<bool>,
+}
+
+impl Evidence {
+    /// Somebody said it who may not command: they could call themselves by anybody's name.
+    pub(super) fn is_strangers(&self) -> bool {
+        matches!(&self.origin, Origin::Told { person: Some(person) } if person == STRANGER)
+    }
+
+    /// Why what was wanted wasn't done, where the gate kept it from being: a rule, and its reason.
+    pub(super) fn undone(&self) -> Option<&str> {
+        let result = self.result.as_deref().filter(|_| self.success.is_none())?;
+        let rule = result.split_once(": ").map_or(result, |(rule, _)| rule);
+        let is_rule =
+            rule.contains('.') && rule.chars().all(|c| c.is_ascii_lowercase() || matches!(c, '.' | '-' | '_'));
+        (is_rule || matches!(result, "asked" | "blocked" | "denied" | "stopped")).then_some(result)
+    }
 }
 
 /// " on 2026-01-05", or nothing where the date isn't known.
@@ -88,6 +107,9 @@ fn stated(evidence: &Evidence, stem: &str, asker: Option<&str>, date: &str) -> S
             } else {
                 format!("{who} told me{date} that {}.", lowered(stem))
             }
+        }
+        Origin::Did { tool } if let Some(why) = evidence.undone() => {
+            format!("I wanted to use {tool}{date}: {stem}. It wasn't done ({}).", why.trim_end_matches('.'))
         }
         Origin::Did { tool } => match &evidence.result {
             Some(result) => format!("I used {tool}{date}: {stem}. Result: {}.", result.trim().trim_end_matches('.')),

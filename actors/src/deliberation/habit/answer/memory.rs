@@ -5,10 +5,12 @@ use jiff::tz::TimeZone;
 use maxim_bus::units::{Confidence, Valence, Value};
 use rust_stemmers::{Algorithm, Stemmer};
 
-use super::evidence::{Evidence, Origin, cited, date_and_time, on_date};
-use crate::deliberation::habit::lexicon::terms;
+use super::evidence::{Evidence, Origin, STRANGER, cited, date_and_time, on_date};
+use crate::deliberation::habit::lexicon::{self, terms};
+use crate::deliberation::habit::tokens::asks;
 use crate::deliberation::habit::understanding::Place;
 use crate::deliberation::habit::{corrections, guard, held, inflect};
+use crate::language;
 
 /// Share of the question's content words that a sentence must hold to count as an answer; below it, it is only said to be
 /// the nearest thing known.
@@ -23,7 +25,7 @@ const OTHER_DAY: f64 = 0.5;
 const GOES_ON: SignedDuration = SignedDuration::from_mins(2);
 
 /// Deeds that are told of a span of time.
-const DEEDS: usize = 8;
+pub const DEEDS: usize = 8;
 
 /// How a reply begins that doesn't answer.
 pub const UNKNOWN: &str = "I don't know";
@@ -44,13 +46,19 @@ struct Sentence<'e> {
     text: &'e str,
     /// Share of the question's words that it holds, 0 to 1.
     covers: f64,
+    /// How many words that follow each other in the question do here too: who did it to whom, and which number is of what.
+    together: usize,
 }
 
 /// The best sentence of the evidence with its source and date, and what was known before if that was different; or that it
 /// isn't known. `words` are the question's content words (see [`super::super::terms`]); `asker` is who asks, so that what
 /// this person told is "you told me".
 pub fn recalled(topic: &str, words: &[String], evidence: &[Evidence], asker: Option<&str>, zone: &TimeZone) -> Reply {
-    let found = sentences(words, evidence, zone);
+    let mut found = sentences(words, evidence, zone);
+    // Nobody else knows what is somebody's own.
+    if ["my", "mine", "i", "me"].iter().any(|own| topic.split_whitespace().any(|word| word.eq_ignore_ascii_case(own))) {
+        found.retain(|one| !one.evidence.is_strangers());
+    }
     let unknown = || Reply { text: format!("{UNKNOWN}{}.", about(topic)), rests_on: vec![], known: false };
     let Some(best) = found.first() else { return unknown() };
     let statement = cited(best.evidence, best.text, asker, zone);
@@ -72,8 +80,17 @@ pub fn recalled(topic: &str, words: &[String], evidence: &[Evidence], asker: Opt
         reply.text = format!("{} Right after that: “{}”", reply.text, next.text.trim());
         reply.rests_on.push(place);
     }
-    let same = |other: &&Sentence| other.covers == best.covers && !alike(other.text, best.text);
+    let same = |other: &&Sentence| {
+        other.covers == best.covers && other.together == best.together && !alike(other.text, best.text)
+    };
     if let Some(other) = found.iter().skip(1).find(same) {
+        if other.evidence.is_strangers() && !best.evidence.is_strangers() {
+            let date = on_date(other.evidence.at, zone);
+            let said = other.text.trim().trim_end_matches(['.', '!']);
+            reply.text = format!("{} {STRANGER} says otherwise{date}: “{said}.”", reply.text);
+            reply.rests_on.push(other.place);
+            return reply;
+        }
         let before = other.evidence.at < best.evidence.at && other.evidence.at.is_some();
         let lead = if before { "Before that: " } else { "Also: " };
         reply.text = format!("{} {lead}{}", reply.text, cited(other.evidence, other.text, asker, zone));
@@ -140,7 +157,7 @@ pub fn tellings(place: Place, topic: &str, span: Option<&str>, told: &[Evidence]
         Place::All => {
             let mut lines: Vec<String> = told.iter().rev().take(DEEDS).map(said).collect();
             if told.len() > DEEDS {
-                lines.push(format!("and {} more; see `maxim memory recall`", told.len() - DEEDS));
+                lines.push("and more; see `maxim memory recall`".into());
             }
             format!("What you told me{of}{when}, the latest first:\n{}", lines.join("\n"))
         }
@@ -186,7 +203,10 @@ pub fn happened(tool: Option<&str>, topic: &str, span: Option<&str>, evidence: &
     let is_about = |covered: f64| covered > 0.0 || words.is_empty() || tool.is_some();
     let mut acts: Vec<_> = acts.map(|act| (coverage(&words, &format!("{} {}", act.1.text, act.2)), act)).collect();
     acts.retain(|(covered, _)| is_about(*covered));
-    acts.sort_by(|(a, one), (b, other)| b.total_cmp(a).then(other.1.at.cmp(&one.1.at)));
+    let undone = |act: &(usize, &Evidence, &String)| act.1.undone().is_some();
+    acts.sort_by(|(a, one), (b, other)| {
+        b.total_cmp(a).then(undone(one).cmp(&undone(other))).then(other.1.at.cmp(&one.1.at))
+    });
     let Some((_, (place, act, used))) = acts.first() else {
         let what = tool.map(|tool| format!(" using {tool}")).unwrap_or_else(|| about(topic));
         let when = span.map_or(String::new(), |span| format!(" {span}"));
@@ -208,6 +228,10 @@ pub fn happened(tool: Option<&str>, topic: &str, span: Option<&str>, evidence: &
         (None, None) => "I don't know how it ended.".to_owned(),
     };
     let stem = act.text.trim().trim_end_matches('.');
+    if let Some(why) = act.undone() {
+        let text = format!("{when} I wanted to use {used}: {stem}. It wasn't done ({}).", why.trim_end_matches('.'));
+        return Reply { text, rests_on: vec![*place], known: true };
+    }
     Reply { text: format!("{when} I used {used}: {stem}. {end}"), rests_on: vec![*place], known: true }
 }
 
@@ -218,6 +242,7 @@ fn told(span: &str, deeds: &[(usize, &Evidence, &String)], zone: &TimeZone) -> R
         let end = match act.success {
             Some(true) => "it worked",
             Some(false) => "it failed",
+            None if act.undone().is_some() => "not done",
             None if act.result.is_some() => "done",
             None => "I don't know how it ended",
         };
@@ -278,21 +303,28 @@ fn sentences<'e>(words: &[String], evidence: &'e [Evidence], zone: &TimeZone) ->
     for (place, one) in evidence.iter().enumerate() {
         for text in split(&one.text) {
             // A question that was asked before is no answer to it.
-            if text.ends_with('?') {
+            if asks(text) {
                 continue;
             }
             let whole = format!("{text} {}", held::beside(text, one.at, zone));
             let is_of_day = words.iter().filter(|word| held::is_date(word)).all(|day| whole.contains(day.as_str()));
             let covers = coverage(words, &whole);
-            let covers = if is_of_day { covers } else { covers.min(OTHER_DAY) };
+            let is_of_another = !is_of_day || numbers_another(words, text);
+            let covers = if is_of_another { covers.min(OTHER_DAY) } else { covers };
             if covers > 0.0 {
-                found.push(Sentence { place, evidence: one, text: without_order(text), covers });
+                let together = together(words, text);
+                found.push(Sentence { place, evidence: one, text: without_order(text), covers, together });
             }
         }
     }
+    // What a stranger says is told beside what others said, never in its place.
+    let strangers = |one: &Sentence| one.evidence.is_strangers();
     found.sort_by(|a, b| {
-        b.covers
-            .total_cmp(&a.covers)
+        let answers = (b.covers >= ANSWERS).cmp(&(a.covers >= ANSWERS));
+        answers
+            .then(strangers(a).cmp(&strangers(b)))
+            .then(b.covers.total_cmp(&a.covers))
+            .then(b.together.cmp(&a.together))
             .then(b.evidence.at.cmp(&a.evidence.at))
             .then(b.evidence.score.total_cmp(&a.evidence.score))
     });
@@ -307,7 +339,9 @@ pub fn split(text: &str) -> Vec<&str> {
     while let Some((at, c)) = chars.next() {
         let after = at + c.len_utf8();
         let closes = ".!?".contains(c) && chars.peek().is_none_or(|(_, next)| next.is_whitespace());
-        let ends = c == '\n' || (closes && !(c == '.' && is_shortened(&text[start..at])));
+        let ends = c == '\n'
+            || matches!(c, '。' | '！' | '？' | '؟')
+            || (closes && !(c == '.' && is_shortened(&text[start..at])));
         if ends {
             parts.push(text[start..after].trim());
             start = after;
@@ -320,9 +354,9 @@ pub fn split(text: &str) -> Vec<&str> {
 
 /// Whether the dot behind this belongs to its last word: a title, an initial, or another abbreviation.
 fn is_shortened(text: &str) -> bool {
-    const SHORT: [&str; 22] = [
+    const SHORT: [&str; 27] = [
         "dr", "mr", "mrs", "ms", "prof", "st", "sr", "rev", "gen", "col", "capt", "lt", "hon", "no", "nr", "vs", "ca",
-        "approx", "e.g", "i.e", "ave", "rd",
+        "approx", "e.g", "i.e", "ave", "rd", "a.m", "p.m", "etc", "fig", "dept",
     ];
     let last = text.rsplit(char::is_whitespace).next().unwrap_or_default();
     let is_initial = last.chars().count() == 1 && last.chars().all(|c| c.is_uppercase() && c != 'I');
@@ -346,14 +380,38 @@ fn without_order(sentence: &str) -> &str {
 }
 
 pub(super) fn coverage(words: &[String], text: &str) -> f64 {
-    if words.is_empty() {
+    let (asked, held) = (stems(words), stems(&terms(text)));
+    if asked.is_empty() {
         return 0.0;
     }
+    let hits = asked.iter().filter(|stem| held.contains(stem)).count();
+    hits as f64 / asked.len() as f64
+}
+
+fn stems(words: &[String]) -> Vec<String> {
     let stemmer = Stemmer::create(Algorithm::English);
-    let stem = |word: &String| stemmer.stem(&spelt(inflect::base(word))).into_owned();
-    let held: Vec<String> = terms(text).iter().map(stem).collect();
-    let hits = words.iter().filter(|word| held.contains(&stem(word))).count();
-    hits as f64 / words.len() as f64
+    let pieces = words.iter().flat_map(|word| lexicon::pieces(word));
+    pieces.map(|piece| stemmer.stem(&spelt(inflect::base(&piece))).into_owned()).collect()
+}
+
+/// How many words that follow each other in the question do in the sentence too.
+fn together(words: &[String], text: &str) -> usize {
+    let (asked, held) = (stems(words), stems(&terms(text)));
+    asked.windows(2).filter(|pair| held.windows(2).any(|other| other == *pair)).count()
+}
+
+/// Whether it speaks of another one of several that are numbered than the question does: "hall 5" for "hall 4".
+fn numbers_another(words: &[String], text: &str) -> bool {
+    let is_number = |word: &str| word.bytes().all(|c| c.is_ascii_digit());
+    let said: Vec<String> = language::words(text).into_iter().map(|word| word.text).collect();
+    let numbers_of = |what: &str| {
+        let pairs = said.windows(2).filter(|pair| pair[0] == what && is_number(&pair[1]));
+        pairs.map(|pair| pair[1].clone()).collect::<Vec<_>>()
+    };
+    words.windows(2).filter(|pair| !is_number(&pair[0]) && is_number(&pair[1])).any(|pair| {
+        let said = numbers_of(&pair[0]);
+        !said.is_empty() && !said.contains(&pair[1])
+    })
 }
 
 /// A word that is spelt in two ways, in one of them: "colour" as "color", "organise" as "organize".
@@ -408,6 +466,60 @@ mod tests {
         let new = told("The key is on the table.", None, "2026-02-01T09:00:00Z");
         let text = ask("the key", &[old, new]).text;
         assert!(text.starts_with("You told me on 2026-02-01 that the key is on the table. Before that: "), "{text}");
+    }
+
+    #[test]
+    fn a_strangers_words_stand_beside_what_others_said_and_never_in_its_place() {
+        let own = told("The gate code is 1111.", Some("Bob"), "2026-01-05T09:00:00Z");
+        let strange = told("no, the gate code is 9999", Some(STRANGER), "2026-01-07T09:00:00Z");
+        let reply = ask("the gate code", &[strange.clone(), own]);
+        assert_eq!(
+            reply.text,
+            "You told me on 2026-01-05 that the gate code is 1111. Somebody outside says otherwise on 2026-01-07: \
+             “no, the gate code is 9999.”"
+        );
+        assert!(ask("the gate code", &[strange]).text.starts_with("Somebody outside"), "what is known alone is told");
+        let name = told("my name is Frank", Some(STRANGER), "2026-01-07T09:00:00Z");
+        assert!(!ask("my name", &[name]).known, "what is somebody's own no stranger knows");
+    }
+
+    #[test]
+    fn numbers_and_roles_are_told_apart() {
+        let at = ["2026-01-05T09:00:00Z", "2026-01-06T09:00:00Z"];
+        let both = |first: &str, second: &str| [told(first, None, at[0]), told(second, None, at[1])];
+        let text =
+            ask("how many chairs does room 3 have", &both("Room 3 has 12 chairs.", "Room 12 has 3 chairs.")).text;
+        assert!(text.contains("Room 3 has 12 chairs") && !text.contains("Room 12"), "{text}");
+        let text = ask("what did Anna give Ben", &both("Anna gave Ben a book.", "Ben gave Anna a pen.")).text;
+        assert!(text.starts_with("You told me on 2026-01-05 that Anna gave Ben a book."), "{text}");
+        let one = told("sensor 4 measured 54 units in hall 5", None, at[0]);
+        assert!(!ask("how many units did sensor 5 measure in hall 4", &[one]).known);
+    }
+
+    #[test]
+    fn what_the_gate_kept_from_being_done_is_told_as_wanted() {
+        let act = |at: &str, result: &str| Evidence {
+            origin: Origin::Did { tool: "bash".into() },
+            result: Some(result.into()),
+            ..told("run the command touch important.txt", None, at)
+        };
+        let asked = act("2026-01-05T09:00:00Z", "fear.learned: it went wrong before");
+        let reply = happened(Some("bash"), "touch important.txt", None, std::slice::from_ref(&asked), &TimeZone::UTC);
+        assert!(reply.text.contains("I wanted to use bash") && reply.text.contains("It wasn't done"), "{}", reply.text);
+        let told = happened(None, "", Some("today"), &[asked.clone(), asked], &TimeZone::UTC).text;
+        assert!(told.contains("(not done)") && !told.contains("(done)"), "{told}");
+        let done = act("2026-01-05T09:00:00Z", "a note of what came: all is well");
+        assert_eq!(done.undone(), None);
+    }
+
+    #[test]
+    fn what_is_written_together_is_answered_too() {
+        let key = told("钥匙在抽屉里", None, "2026-01-05T09:00:00Z");
+        let asked = told("钥匙在哪里？", None, "2026-01-06T09:00:00Z");
+        let reply = ask("钥匙在哪里？", &[asked, key]);
+        assert!(reply.known && reply.text.contains("钥匙在抽屉里"), "{}", reply.text);
+        let lives = told("Chloe\u{301} lives in Lyon", None, "2026-01-05T09:00:00Z");
+        assert!(ask("where does Chloé live", &[lives]).known);
     }
 
     #[test]

@@ -8,9 +8,11 @@ mod memory;
 mod outcome;
 mod verdict;
 
-pub use evidence::{Evidence, Origin};
+pub use evidence::{Evidence, Origin, STRANGER};
 pub use knowledge::{concepts, known, prompt_line};
-pub use memory::{Expectation, Reply, UNKNOWN, bears_on, best, expected, happened, recalled, split, tellings, why};
+pub use memory::{
+    DEEDS, Expectation, Reply, UNKNOWN, bears_on, best, expected, happened, recalled, split, tellings, why,
+};
 pub use outcome::{of_result, outcome};
 pub use verdict::{
     Question, Refusal, approval_needed, denied, doubted, held, refused, remembered, small_talk, stopped, unknown, which,
