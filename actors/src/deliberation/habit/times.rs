@@ -130,7 +130,7 @@ fn month(name: &str) -> Option<i8> {
         "december",
     ];
     let is_it = |known: &&str| **known == *name || (name.len() == 3 && known.starts_with(name));
-    i8::try_from(MONTHS.iter().position(|known| is_it(&known))? + 1).ok()
+    i8::try_from(MONTHS.iter().position(is_it)? + 1).ok()
 }
 
 /// The last such day that is over.
