@@ -1,6 +1,7 @@
 //! What rooms share about language: words and stems, and vectors of texts.
 
 pub mod budget;
+pub mod calendar;
 pub mod encoder;
 pub mod gist;
 pub mod nearest;

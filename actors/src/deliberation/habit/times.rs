@@ -5,6 +5,7 @@ use jiff::tz::TimeZone;
 use jiff::{SignedDuration, Span, Timestamp, ToSpan, Zoned};
 
 use super::lexicon;
+use crate::language::calendar::{day_of, month_of};
 
 /// What is said to be so long ago was between these shares of it ago.
 const ABOUT: [f64; 2] = [1.5, 0.5];
@@ -64,7 +65,7 @@ fn span(phrase: &[&str], now: &Zoned) -> Option<(Zoned, Option<Zoned>)> {
             let ends = begins.checked_add(1.day()).ok();
             Some((begins, ends))
         }
-        ["in" | "during", name, rest @ ..] if let Some(month) = month(name) => {
+        ["in" | "during", name, rest @ ..] if let Some(month) = month_of(name) => {
             let year = year(rest, now, (month, 1))?;
             let begins = Date::new(year, month, 1).ok()?.to_zoned(now.time_zone().clone()).ok()?;
             let ends = begins.checked_add(1.month()).ok();
@@ -92,14 +93,12 @@ fn date(words: &[&str], now: &Zoned) -> Option<Date> {
     if let [iso] = words {
         return iso.parse().ok();
     }
-    let day = |word: &str| {
-        let number = ["st", "nd", "rd", "th"].iter().find_map(|end| word.strip_suffix(end)).unwrap_or(word);
-        number.parse::<i8>().ok()
-    };
     let words: Vec<&str> = words.iter().copied().filter(|word| !matches!(*word, "the" | "of")).collect();
     let (month, day, rest) = match words.as_slice() {
-        [first, second, rest @ ..] if let (Some(month), Some(day)) = (month(first), day(second)) => (month, day, rest),
-        [first, second, rest @ ..] => (month(second)?, day(first)?, rest),
+        [first, second, rest @ ..] if let (Some(month), Some(day)) = (month_of(first), day_of(second)) => {
+            (month, day, rest)
+        }
+        [first, second, rest @ ..] => (month_of(second)?, day_of(first)?, rest),
         _ => return None,
     };
     Date::new(year(rest, now, (month, day))?, month, day).ok()
@@ -112,25 +111,6 @@ fn year(said: &[&str], now: &Zoned, day: (i8, i8)) -> Option<i16> {
         [year] if year.len() == 4 => year.parse().ok(),
         _ => None,
     }
-}
-
-fn month(name: &str) -> Option<i8> {
-    const MONTHS: [&str; 12] = [
-        "january",
-        "february",
-        "march",
-        "april",
-        "may",
-        "june",
-        "july",
-        "august",
-        "september",
-        "october",
-        "november",
-        "december",
-    ];
-    let is_it = |known: &&str| **known == *name || (name.len() == 3 && known.starts_with(name));
-    i8::try_from(MONTHS.iter().position(is_it)? + 1).ok()
 }
 
 /// The last such day that is over.

@@ -5,6 +5,7 @@ use jiff::ToSpan;
 use jiff::civil::{Date, date};
 
 use crate::language::Word;
+use crate::language::calendar::{day_of, month_of};
 
 /// Days since 1970-01-01 on the body's local calendar.
 pub fn day_number(day: Date) -> i32 {
@@ -27,21 +28,6 @@ pub struct DayRange {
     pub fit: f32,
 }
 
-const MONTHS: [&str; 12] = [
-    "january",
-    "february",
-    "march",
-    "april",
-    "may",
-    "june",
-    "july",
-    "august",
-    "september",
-    "october",
-    "november",
-    "december",
-];
-
 /// Words before "may" or "march" that make it a month.
 const BEFORE_MONTH: [&str; 16] = [
     "in", "on", "of", "since", "during", "before", "after", "until", "by", "last", "next", "this", "early", "late",
@@ -50,9 +36,7 @@ const BEFORE_MONTH: [&str; 16] = [
 
 fn month_at(words: &[Word], i: usize) -> Option<i8> {
     let word = &words[i];
-    let month =
-        MONTHS.iter().position(|name| *name == word.text || word.text.len() == 3 && name.starts_with(&word.text));
-    let month = month? as i8 + 1;
+    let month = month_of(&word.text)?;
     let doubtful = matches!(word.text.as_str(), "may" | "march" | "mar" | "jan" | "dec" | "sep" | "jun" | "jul");
     if !doubtful {
         return Some(month);
@@ -67,12 +51,6 @@ fn month_at(words: &[Word], i: usize) -> Option<i8> {
 fn year_of(word: &str) -> Option<i16> {
     let year: i16 = word.parse().ok()?;
     (word.len() == 4 && (1900..=2199).contains(&year)).then_some(year)
-}
-
-fn day_of(word: &str) -> Option<i8> {
-    let bare = ["st", "nd", "rd", "th"].iter().find_map(|end| word.strip_suffix(end)).unwrap_or(word);
-    let day: i8 = bare.parse().ok()?;
-    (bare.len() <= 2 && (1..=31).contains(&day)).then_some(day)
 }
 
 /// All dates that the words name, in their order.
