@@ -332,6 +332,9 @@ pub struct KnowledgeEntry {
     pub trust: Trust,
     /// In words, such as `mug IS_A container`.
     pub relations: Vec<String>,
+    /// It came out of a document.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub read: bool,
 }
 
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]

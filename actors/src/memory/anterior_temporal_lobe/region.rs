@@ -347,7 +347,7 @@ impl Hears<RecallKnowledge> for AnteriorTemporalLobe {
         self.touch(&numbers, pulse);
         let entries = ranked.into_iter().filter_map(|(number, score)| {
             let memory = self.memory(number, pulse)?;
-            Some(finder.entry(number, &memory, score))
+            Some(finder.entry(number, &memory, score, &asked.text))
         });
         let entries = entries.collect();
         pulse.reply(KnowledgeRecalled { layer: Layer::Atl, entries });

@@ -140,7 +140,8 @@ impl Bench {
     fn promote(&mut self, candidates: &[PromotionCandidate], verdict: SeriesVerdict) -> PromotionEnded {
         let turn = self.rig.send(Promote { by: "test".into() });
         assert_eq!(self.rig.heard::<OfferCandidates>().len(), 1);
-        let offer = CandidatesOffered { source: self.source.into(), candidates: candidates.to_vec() };
+        let offer =
+            CandidatesOffered { source: self.source.into(), candidates: candidates.to_vec(), contradicted: Vec::new() };
         self.rig.send_in(turn, Trust::Own, offer);
         for _ in 0..8 {
             if serde_json::to_value(self.rig.region()).expect("plain data")["run"].is_null() {
