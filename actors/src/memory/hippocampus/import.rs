@@ -212,6 +212,14 @@ mod tests {
     }
 
     #[test]
+    fn who_was_there_said_it_only_where_the_text_begins_with_the_name() {
+        let speaker = |line: &str| episode(line).speaker().map(str::to_owned);
+        assert_eq!(speaker(r#"{"text": "Ben: the key is in the drawer", "people": ["Ben"]}"#).as_deref(), Some("Ben"));
+        assert_eq!(speaker(r#"{"text": "Ben cleaned the machine", "people": ["Ben"]}"#), None);
+        assert_eq!(speaker(r#"{"text": "Ben: well", "people": ["Anna", "Ben"]}"#), None);
+    }
+
+    #[test]
     fn a_full_line_becomes_an_episode() {
         let made = episode(
             r#"{"id": "a", "timestamp": "2026-01-05T09:00:00Z", "goal": "fetch cup", "mode": "dreaming",

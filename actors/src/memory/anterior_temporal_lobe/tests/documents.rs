@@ -136,3 +136,17 @@ fn what_stands_beyond_a_part_or_comes_from_an_outsider_takes_nothing_out() {
     rig.send(part("parts.md", "# Parts\n\nA valve is a device.\n"));
     assert!(find(&mut rig, named("ferry")).is_empty(), "the document ends before it");
 }
+
+#[test]
+fn of_what_was_read_the_sentence_is_known_that_tells_most_of_what_is_asked() {
+    let mut rig = rig();
+    rig.send(part("boats.md", "# Seagull\n\nThe Seagull is a boat. The Seagull weighs 900 kg. It is blue.\n"));
+    let said = |rig: &mut Rig<AnteriorTemporalLobe>, text: &str| {
+        rig.send(RecallKnowledge { text: text.into(), limit: 8 });
+        let entries = rig.heard::<KnowledgeRecalled>().remove(0).entries;
+        let found = entries.into_iter().find(|entry| entry.name == "seagull").expect("it was read of");
+        (found.text, found.read)
+    };
+    assert_eq!(said(&mut rig, "what is the Seagull?"), ("The Seagull is a boat.".into(), true));
+    assert_eq!(said(&mut rig, "how many kg weighs the Seagull?"), ("The Seagull weighs 900 kg.".into(), true));
+}
