@@ -351,7 +351,7 @@ impl Sleeper {
     /// Offers, checks, compares with what is known, makes or reinforces; the number of concepts that were made.
     fn promote(&mut self, candidates: Vec<PromotionCandidate>) -> u64 {
         let turn: MessageId = self.promoter.send(Promote { by: "bench".into() });
-        let offer = CandidatesOffered { source: "nucleus_accumbens".into(), candidates };
+        let offer = CandidatesOffered { source: "nucleus_accumbens".into(), candidates, contradicted: Vec::new() };
         self.promoter.send_in(turn, Trust::Own, offer);
         loop {
             for said in self.promoter.heard_all() {

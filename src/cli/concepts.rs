@@ -216,13 +216,15 @@ impl IngestArgs {
 /// Sends a document part by part; the parts' counts together.
 fn ingest(client: &Client, name: &str, document: &Document) -> Result<Value, CliError> {
     let (mut counts, mut passages) = (Map::new(), 0);
-    for text in parts(&document.text) {
+    let parts = parts(&document.text);
+    for (at, text) in parts.iter().enumerate() {
+        let more = at + 1 < parts.len();
         let body = json!({
-            "document": name, "text": text, "markdown": document.markdown, "passages_before": passages,
+            "document": name, "text": text, "markdown": document.markdown, "passages_before": passages, "more": more,
         });
         let done = client.post(&["v1", "memory", "ingest"], &body)?.body;
         passages += done["passages"].as_u64().unwrap_or_default();
-        for count in ["passages", "created", "reinforced", "known"] {
+        for count in ["passages", "created", "reinforced", "known", "changed", "dropped"] {
             let sum = counts.get(count).and_then(Value::as_u64).unwrap_or_default();
             counts.insert(count.into(), (sum + done[count].as_u64().unwrap_or_default()).into());
         }

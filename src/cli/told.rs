@@ -141,13 +141,22 @@ pub fn ingested(report: &Value) -> String {
     let document = printable(text(report, "document"));
     match report["error"].as_str() {
         Some(error) => format!("{document}: {}\n", printable(error)),
-        None => format!(
-            "{document}: {} passages; {} concepts made, {} reinforced, {} known already\n",
-            count(report, "passages"),
-            count(report, "created"),
-            count(report, "reinforced"),
-            count(report, "known"),
-        ),
+        None => {
+            // Said where there is something to say: most documents are read once.
+            let of = |name: &str, what: &str| match count(report, name) {
+                0 => String::new(),
+                count => format!(", {count} {what}"),
+            };
+            format!(
+                "{document}: {} passages; {} concepts made, {} reinforced, {} known already{}{}\n",
+                count(report, "passages"),
+                count(report, "created"),
+                count(report, "reinforced"),
+                count(report, "known"),
+                of("changed", "changed"),
+                of("dropped", "no longer said"),
+            )
+        }
     }
 }
 
@@ -193,6 +202,12 @@ mod tests {
     fn a_document_is_told_first_by_its_name() {
         let read = json!({"document": "a.md", "passages": 2, "created": 3, "reinforced": 1, "known": 0});
         assert_eq!(ingested(&read), "a.md: 2 passages; 3 concepts made, 1 reinforced, 0 known already\n");
+        let again = json!({"document": "a.md", "passages": 2, "created": 0, "reinforced": 0, "known": 1, "changed": 2,
+            "dropped": 1});
+        assert_eq!(
+            ingested(&again),
+            "a.md: 2 passages; 0 concepts made, 0 reinforced, 1 known already, 2 changed, 1 no longer said\n"
+        );
         assert_eq!(ingested(&json!({"document": "a.md", "error": "it is empty"})), "a.md: it is empty\n");
     }
 }

@@ -56,6 +56,7 @@ pub const INGEST: &[Field] = &[
     Field::needed("text", Kind::Text, "its text, or a part of it"),
     Field::optional("markdown", Kind::Flag, "the text is Markdown"),
     Field::optional("passages_before", Kind::Whole(0, 4_000_000_000), "passages that earlier parts had"),
+    Field::optional("more", Kind::Flag, "further parts follow; else what is known of it beyond this part goes"),
 ];
 const RECORD: Field = Field::needed("id", Kind::Text, "the id of an episode, a concept or a record of numbers");
 pub const PIN: &[Field] = &[RECORD, Field::optional("pinned", Kind::Flag, "false lets it go again; default true")];
@@ -93,15 +94,19 @@ pub async fn ingest(State(served): State<Arc<Served>>, request: Request) -> Answ
         text: text("text"),
         passages_before: given.0.get("passages_before").and_then(Value::as_u64).map_or(0, |n| n as u32),
         lessons_before: 0,
+        more: given.flag("more").unwrap_or(false),
     };
     let mut told = DocumentIngested::default();
     loop {
         let answer = served.agent.outside.door.ask(AnteriorTemporalLobe::NAME, part.clone()).await?;
-        part.lessons_before += answer.created + answer.reinforced + answer.known + answer.refused.len() as u32;
+        let learned = answer.created + answer.reinforced + answer.known + answer.changed;
+        part.lessons_before += learned + answer.refused.len() as u32;
         told.passages = answer.passages;
         told.created += answer.created;
         told.reinforced += answer.reinforced;
         told.known += answer.known;
+        told.changed += answer.changed;
+        told.dropped += answer.dropped;
         told.concepts.extend(answer.concepts);
         told.refused.extend(answer.refused);
         if answer.lessons_left == 0 {

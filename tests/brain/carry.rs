@@ -69,7 +69,14 @@ fn live(bench: &mut Bench, long: bool) {
     let text = "# Harbour\n\nA pier is a structure. A jetty is a structure.\n".to_owned();
     bench.ask(
         LOBE,
-        IngestDocument { document: "harbour.md".into(), markdown: true, text, passages_before: 0, lessons_before: 0 },
+        IngestDocument {
+            document: "harbour.md".into(),
+            markdown: true,
+            text,
+            passages_before: 0,
+            lessons_before: 0,
+            more: false,
+        },
     );
     let name = "MOORED_AT".into();
     bench.ask(LOBE, ProposeRelationType { name, symmetric: false, inverse: None, by: "anna".into() });

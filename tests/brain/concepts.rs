@@ -121,8 +121,14 @@ fn asking_and_promoting_over_and_over_adds_nothing() {
 fn a_document_answers_what_kinds_there_are() {
     let mut bench = Bench::new();
     let text = "# Kitchen\n\nA mug is a container. A bowl is a container. A teacup is a kind of mug.\n".to_owned();
-    let part =
-        IngestDocument { document: "kitchen.md".into(), markdown: true, text, passages_before: 0, lessons_before: 0 };
+    let part = IngestDocument {
+        document: "kitchen.md".into(),
+        markdown: true,
+        text,
+        passages_before: 0,
+        lessons_before: 0,
+        more: false,
+    };
     let done = bench.ask(AnteriorTemporalLobe::NAME, part);
     assert!(done.refused.is_empty() && done.created > 0, "{done:?}");
     let reply = bench.say("what containers do you know?").reply.unwrap_or_default();
@@ -137,8 +143,14 @@ fn a_document_answers_what_kinds_there_are() {
 fn what_is_like_a_cue_may_be_a_concept_until_it_is_forgotten() {
     let mut bench = Bench::new();
     let text = "A kettle is a vessel in which water is boiled.\n".to_owned();
-    let part =
-        IngestDocument { document: "kitchen.md".into(), markdown: true, text, passages_before: 0, lessons_before: 0 };
+    let part = IngestDocument {
+        document: "kitchen.md".into(),
+        markdown: true,
+        text,
+        passages_before: 0,
+        lessons_before: 0,
+        more: false,
+    };
     bench.ask(AnteriorTemporalLobe::NAME, part);
     bench.say("remember that the kettle whistles when the water boils");
     let kettle = concepts(&mut bench, json!({ "name": "kettle" }))[0]["id"].clone();

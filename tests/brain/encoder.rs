@@ -180,8 +180,14 @@ fn a_question_without_a_shared_word_finds_what_the_server_says_is_like_it() {
 fn a_concept_is_found_by_what_the_server_says_is_like_it_and_by_words_without_it() {
     let server = Server::new(Conduct::Meaning(16));
     let text = "A zorble is an animal. A crate is a container. A rack is a shelf.\n".to_owned();
-    let document =
-        IngestDocument { document: "farm.md".into(), markdown: true, text, passages_before: 0, lessons_before: 0 };
+    let document = IngestDocument {
+        document: "farm.md".into(),
+        markdown: true,
+        text,
+        passages_before: 0,
+        lessons_before: 0,
+        more: false,
+    };
     let names = |bench: &mut Bench, query: &str| -> Vec<String> {
         let found = bench.inquire("concept_query", json!({ "query": query }));
         let lines = found["results"].as_array().cloned().unwrap_or_default();

@@ -201,8 +201,14 @@ fn concepts_are_looked_up_by_name_kind_id_and_relation() {
     let text =
         "# Kitchen\n\nA mug is a container. A bowl is a container. A teacup is a kind of mug. A hammer is a tool.\n"
             .to_owned();
-    let part =
-        IngestDocument { document: "kitchen.md".into(), markdown: true, text, passages_before: 0, lessons_before: 0 };
+    let part = IngestDocument {
+        document: "kitchen.md".into(),
+        markdown: true,
+        text,
+        passages_before: 0,
+        lessons_before: 0,
+        more: false,
+    };
     bench.ask(AnteriorTemporalLobe::NAME, part);
     let mut named = |params: Value| {
         let answer = bench.inquire("concept_query", params);

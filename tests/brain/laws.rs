@@ -174,7 +174,14 @@ fn mugs(change: fn(&mut Settings)) -> Bench {
     let text = "# Kitchen\n\nA coffee mug is a cup.\n".to_owned();
     bench.ask(
         AnteriorTemporalLobe::NAME,
-        IngestDocument { document: "kitchen.md".into(), markdown: true, text, passages_before: 0, lessons_before: 0 },
+        IngestDocument {
+            document: "kitchen.md".into(),
+            markdown: true,
+            text,
+            passages_before: 0,
+            lessons_before: 0,
+            more: false,
+        },
     );
     bench
 }

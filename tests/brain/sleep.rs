@@ -245,8 +245,14 @@ fn tired() -> Bench {
     settings.memory.sleep_hour = 24;
     let mut bench = Bench::with("maxim", StateStore::in_memory(), core_tools, settings);
     let text = "# Kitchen\n\nA coffee mug is a cup.\n".to_owned();
-    let part =
-        IngestDocument { document: "kitchen.md".into(), markdown: true, text, passages_before: 0, lessons_before: 0 };
+    let part = IngestDocument {
+        document: "kitchen.md".into(),
+        markdown: true,
+        text,
+        passages_before: 0,
+        lessons_before: 0,
+        more: false,
+    };
     bench.ask(AnteriorTemporalLobe::NAME, part);
     bench.pass(Duration::from_secs(31 * 86_400));
     bench.remember(&mixed_life());

@@ -16,7 +16,14 @@ fn taught(document: &str, text: &str, said: &str) -> Bench {
     let text = text.to_owned();
     bench.ask(
         LOBE,
-        IngestDocument { document: document.into(), markdown: true, text, passages_before: 0, lessons_before: 0 },
+        IngestDocument {
+            document: document.into(),
+            markdown: true,
+            text,
+            passages_before: 0,
+            lessons_before: 0,
+            more: false,
+        },
     );
     bench.say(&format!("remember that {said}"));
     bench.pass(Duration::from_secs(90_000));

@@ -243,6 +243,7 @@ fn so_many_pieces_of_knowledge_and_no_more_are_shown() {
                 text,
                 passages_before: 0,
                 lessons_before: 0,
+                more: false,
             };
             bench.ask(AnteriorTemporalLobe::NAME, part);
         }

@@ -226,8 +226,14 @@ fn know(live: &Live) -> Vec<Option<Outcome>> {
     let promoted = live.try_at_door(door.ask(promoter, Promote { by: "anna".into() }));
     outcomes.push(promoted.map(|ended| words(format!("{:?}", ended.map(|ended| ended.verdicts).ok()))));
     let text = "# Harbour\n\nA pier is a structure. A jetty is a structure.\n".to_owned();
-    let part =
-        IngestDocument { document: "harbour.md".into(), markdown: true, text, passages_before: 0, lessons_before: 0 };
+    let part = IngestDocument {
+        document: "harbour.md".into(),
+        markdown: true,
+        text,
+        passages_before: 0,
+        lessons_before: 0,
+        more: false,
+    };
     let read = live.try_at_door(door.ask(lobe, part));
     outcomes.push(read.map(|done| words(format!("{:?}", done.map(|done| done.created).ok()))));
     live.wait_or_lose(|| live.is_quiet().then_some(()));

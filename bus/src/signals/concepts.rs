@@ -212,6 +212,9 @@ pub struct LearnedConcept {
     pub created: bool,
     /// False when every source was known: nothing was learned.
     pub reinforced: bool,
+    /// The document of the lesson said something else of it at that place before.
+    #[serde(default)]
+    pub changed: bool,
 }
 
 /// What became of the lessons, in their order; and those that were refused, with the reason.
@@ -239,7 +242,7 @@ pub struct ConceptFormed {
 pub struct ConceptRemoved {
     pub id: String,
     pub name: String,
-    /// `forgotten` on request, `pruned` in sleep.
+    /// `forgotten` on request, `pruned` in sleep, else in words.
     pub reason: String,
 }
 
@@ -329,6 +332,9 @@ pub struct KnowledgeEntry {
     pub trust: Trust,
     /// In words, such as `mug IS_A container`.
     pub relations: Vec<String>,
+    /// It came out of a document.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub read: bool,
 }
 
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -366,6 +372,9 @@ pub struct IngestDocument {
     pub passages_before: u32,
     /// Lessons of this very part that were learned already: what one answer leaves is asked for by the next.
     pub lessons_before: u32,
+    /// Further parts follow. Where none does, what is known of the document beyond this one goes.
+    #[serde(default)]
+    pub more: bool,
 }
 
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
@@ -375,6 +384,12 @@ pub struct DocumentIngested {
     pub reinforced: u32,
     /// Lessons that taught nothing new.
     pub known: u32,
+    /// Lessons from a place where the document said something else before.
+    #[serde(default)]
+    pub changed: u32,
+    /// Passages that concepts lost, since the document doesn't speak of them there any more.
+    #[serde(default)]
+    pub dropped: u32,
     pub concepts: Vec<String>,
     /// (name, reason).
     pub refused: Vec<(String, String)>,

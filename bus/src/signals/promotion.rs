@@ -42,6 +42,10 @@ pub struct CandidatesOffered {
     /// The room that offers.
     pub source: String,
     pub candidates: Vec<PromotionCandidate>,
+    /// What is told anew where it was promoted before, since what is predicted now says the opposite; of no use where it
+    /// wasn't.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub contradicted: Vec<PromotionCandidate>,
 }
 
 /// Starts a promotion now.

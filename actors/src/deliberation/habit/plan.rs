@@ -412,6 +412,8 @@ fn piece(episode: RecalledEpisode, settings: &HabitSettings) -> Option<Evidence>
         (None, false, _) => Origin::Other,
         // Whoever may not command could call themselves by anybody's name.
         (None, true, Trust::Outside) => Origin::Told { person: Some(answer::STRANGER.into()) },
+        // Somebody was there, and nobody knows who of them said it.
+        (None, true, _) if episode.speaker.is_none() && !episode.people.is_empty() => Origin::Other,
         (None, true, _) => Origin::Told { person: episode.speaker },
     };
     Some(Evidence {

@@ -89,6 +89,6 @@ fn candidate(tool: &str, word: &str, with: Tally, without: Tally, episodes: &[&s
 impl Hears<OfferCandidates> for FearBridge {
     fn hear(&self, asked: &OfferCandidates, pulse: &mut Pulse<'_, Self>) {
         let candidates = candidates(self.lived.iter(), asked);
-        pulse.reply(CandidatesOffered { source: Self::NAME.into(), candidates });
+        pulse.reply(CandidatesOffered { source: Self::NAME.into(), candidates, contradicted: Vec::new() });
     }
 }

@@ -49,6 +49,6 @@ impl Hears<OfferCandidates> for CommunicationBridge {
             one.confidence.get() >= asked.min_confidence && one.observations >= asked.min_observations
         };
         let candidates = found.filter(is_strong).collect();
-        pulse.reply(CandidatesOffered { source: Self::NAME.into(), candidates });
+        pulse.reply(CandidatesOffered { source: Self::NAME.into(), candidates, contradicted: Vec::new() });
     }
 }

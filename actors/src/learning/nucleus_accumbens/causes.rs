@@ -33,6 +33,7 @@ fn causes(known: &Known, text: &str, limit: usize, now: Timestamp) -> Vec<Knowle
                 confidence: sure,
                 trust: Trust::Own,
                 relations: Vec::new(),
+                read: false,
             });
         }
     }

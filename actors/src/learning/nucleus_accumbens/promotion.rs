@@ -3,6 +3,7 @@
 
 use std::collections::BTreeMap;
 
+use jiff::Timestamp;
 use maxim_bus::signals::concepts::{Layer, MemoryRef, RelationLesson};
 use maxim_bus::signals::promotion::{CandidatesOffered, OfferCandidates, PromotionCandidate};
 use maxim_bus::units::Confidence;
@@ -16,6 +17,8 @@ use crate::region::{Hears, Pulse, Region};
 
 /// Share of a tool's outcomes from which one of them is a pattern of it.
 const PREVAILS: f64 = 0.5;
+/// V from which a tool is expected to go well, 0 to 1: where everything begins.
+const TURNS: f64 = 0.5;
 /// Strength, of at most about 1, from which a thing that is around announces how an act ends.
 const ANNOUNCES: f64 = 0.4;
 /// Candidates in one answer, at most; those with the most observations.
@@ -28,34 +31,76 @@ struct Pattern<'a> {
     links: Vec<(&'a EventRecord, &'a CausalLink)>,
 }
 
-/// Patterns that hold more often than not, good and bad.
-pub fn candidates(links: &LinkTable, asked: &OfferCandidates) -> Vec<PromotionCandidate> {
-    let mut totals: BTreeMap<&str, u64> = BTreeMap::new();
+impl Pattern<'_> {
+    fn is_good(&self) -> bool {
+        self.links.iter().any(|(_, link)| link.outcome.reinforcement == Reinforcement::Good)
+    }
+}
+
+/// What there is to offer.
+#[derive(Default)]
+pub struct Patterns {
+    /// Patterns that hold more often than not, good and bad, and don't say the opposite of what is predicted now.
+    pub held: Vec<PromotionCandidate>,
+    /// Those that do, told as what was before.
+    pub contradicted: Vec<PromotionCandidate>,
+}
+
+pub fn candidates(links: &LinkTable, asked: &OfferCandidates) -> Patterns {
+    let mut totals: BTreeMap<&str, (u64, Timestamp)> = BTreeMap::new();
     let mut patterns: BTreeMap<(&str, &str), Pattern<'_>> = BTreeMap::new();
     for (_, record) in links.records() {
-        *totals.entry(&record.kind.tool).or_default() += u64::from(record.observations);
+        let (total, last) = totals.entry(&record.kind.tool).or_insert((0, record.last));
+        *total += u64::from(record.observations);
+        *last = (*last).max(record.last);
         for link in record.links.iter().filter(|link| link.outcome.reinforcement != Reinforcement::Neutral) {
             let pattern = patterns.entry((&record.kind.tool, &link.outcome.name)).or_default();
             pattern.observations += u64::from(link.observations);
             pattern.links.push((record, link));
         }
     }
-    let mut found: Vec<PromotionCandidate> = patterns
-        .into_iter()
-        .filter_map(|((tool, outcome), pattern)| {
-            let total = totals.get(tool).copied().unwrap_or_default().max(1);
-            let share = pattern.observations as f64 / total as f64;
-            let sure = links.law().confidence(u32::try_from(pattern.observations).unwrap_or(u32::MAX));
-            let strong = pattern.observations >= asked.min_observations
-                && sure.get() >= asked.min_confidence
-                && share >= PREVAILS;
-            strong.then(|| candidate(tool, outcome, &pattern, total, sure))
-        })
-        .collect();
-    found.extend(announced(links, asked));
-    found.sort_by(|a, b| b.observations.cmp(&a.observations).then_with(|| a.name.cmp(&b.name)));
-    found.truncate(MOST);
+    let mut found = Patterns::default();
+    for ((tool, outcome), pattern) in patterns {
+        let Some((total, last)) = totals.get(tool).copied() else { continue };
+        let share = pattern.observations as f64 / total.max(1) as f64;
+        let sure = links.law().confidence(u32::try_from(pattern.observations).unwrap_or(u32::MAX));
+        let strong =
+            pattern.observations >= asked.min_observations && sure.get() >= asked.min_confidence && share >= PREVAILS;
+        if !strong {
+            continue;
+        }
+        let offered = candidate(tool, outcome, &pattern, total.max(1), sure);
+        // The share is of all time; what is predicted turns within some observations.
+        let goes_well = links.predict_tool(tool, &[], last).value.get() >= TURNS;
+        match pattern.is_good() == goes_well {
+            true => found.held.push(offered),
+            false => found.contradicted.push(turned(tool, outcome, &pattern, total.max(1), offered)),
+        }
+    }
+    found.held.extend(announced(links, asked));
+    found.held.sort_by(|a, b| b.observations.cmp(&a.observations).then_with(|| a.name.cmp(&b.name)));
+    found.held.truncate(MOST);
+    found.contradicted.truncate(MOST);
     found
+}
+
+/// A pattern of before, told as such. It keeps its name and kind, by which the concept is found that was made of it.
+fn turned(
+    tool: &str,
+    outcome: &str,
+    pattern: &Pattern<'_>,
+    total: u64,
+    offered: PromotionCandidate,
+) -> PromotionCandidate {
+    let times = format!("{} of {total} times", pattern.observations);
+    let (definition, valence) = match pattern.is_good() {
+        true => (format!("Lately using {tool} goes wrong; before, it worked: {times}."), "negative"),
+        false => (format!("Lately using {tool} works; before, it went wrong ({outcome}): {times}."), "positive"),
+    };
+    let mut properties = offered.properties;
+    properties.insert("valence".to_owned(), valence.to_owned());
+    // What was is no claim about chance, so nobody has to judge its series.
+    PromotionCandidate { definition, properties, series: Vec::new(), ..offered }
 }
 
 /// Things whose presence decides how an act ends: by the strength that is theirs alone, not by mere company.
@@ -108,7 +153,7 @@ fn announces(
 
 fn candidate(tool: &str, outcome: &str, pattern: &Pattern<'_>, total: u64, sure: Confidence) -> PromotionCandidate {
     let share = pattern.observations as f64 / total as f64;
-    let good = pattern.links.iter().any(|(_, link)| link.outcome.reinforcement == Reinforcement::Good);
+    let good = pattern.is_good();
     let (category, end) = match good {
         true => ("good pattern", "works"),
         false => ("bad pattern", "goes wrong"),
@@ -158,14 +203,13 @@ fn candidate(tool: &str, outcome: &str, pattern: &Pattern<'_>, total: u64, sure:
 
 impl Hears<OfferCandidates> for NucleusAccumbens {
     fn hear(&self, asked: &OfferCandidates, pulse: &mut Pulse<'_, Self>) {
-        let candidates = candidates(&self.links(), asked);
-        pulse.reply(CandidatesOffered { source: Self::NAME.into(), candidates });
+        let Patterns { held, contradicted } = candidates(&self.links(), asked);
+        pulse.reply(CandidatesOffered { source: Self::NAME.into(), candidates: held, contradicted });
     }
 }
 
 #[cfg(test)]
 mod tests {
-    use jiff::Timestamp;
     use serde_json::{Map, Value, json};
 
     use super::*;
@@ -204,7 +248,7 @@ mod tests {
         }
         see(&mut links, "write_file", json!({"path": "a.txt", "content": "long"}), true, "w3");
         see(&mut links, "read_file", json!({"path": "x.txt"}), true, "r0");
-        let found = candidates(&links, &USUAL);
+        let found = candidates(&links, &USUAL).held;
         let names: Vec<&str> = found.iter().map(|candidate| candidate.name.as_str()).collect();
         assert_eq!(names, ["write_file success", "bash failure"]);
         assert_eq!(found[0].episodes, ["w0", "w1", "w2", "w3"]);
@@ -218,8 +262,24 @@ mod tests {
         let mut links = LinkTable::default();
         (0..7).for_each(|n| see(&mut links, "bash", json!({}), n < 5, &format!("e{n}")));
         (0..2).for_each(|n| see(&mut links, "glob", json!({}), true, &format!("g{n}")));
-        let names: Vec<String> = candidates(&links, &USUAL).into_iter().map(|candidate| candidate.name).collect();
+        let names: Vec<String> = candidates(&links, &USUAL).held.into_iter().map(|candidate| candidate.name).collect();
         assert_eq!(names, ["bash success"]);
-        assert!(candidates(&links, &OfferCandidates { min_confidence: 0.9, ..USUAL }).is_empty());
+        assert!(candidates(&links, &OfferCandidates { min_confidence: 0.9, ..USUAL }).held.is_empty());
+    }
+
+    #[test]
+    fn a_share_that_what_is_predicted_now_contradicts_is_told_as_what_was() {
+        let mut links = LinkTable::default();
+        (0..36).for_each(|n| see(&mut links, "drill", json!({}), true, &format!("g{n}")));
+        assert!(candidates(&links, &USUAL).contradicted.is_empty());
+        (0..24).for_each(|n| see(&mut links, "drill", json!({}), false, &format!("b{n}")));
+        let found = candidates(&links, &USUAL);
+        assert!(found.held.is_empty(), "36 of 60 is no pattern of now: {:?}", found.held);
+        let told = &found.contradicted[0];
+        assert_eq!((told.name.as_str(), told.category.as_str()), ("drill success", "good pattern"));
+        assert_eq!(told.definition, "Lately using drill goes wrong; before, it worked: 36 of 60 times.");
+        (0..24).for_each(|n| see(&mut links, "drill", json!({}), true, &format!("a{n}")));
+        let again = candidates(&links, &USUAL);
+        assert_eq!((again.held[0].name.as_str(), again.contradicted.len()), ("drill success", 0));
     }
 }

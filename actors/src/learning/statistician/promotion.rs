@@ -43,6 +43,6 @@ impl Hears<OfferCandidates> for Statistician {
         let found = self.metrics().iter().filter_map(|(name, metric)| candidate(name, metric));
         let strong = found.filter(|one| one.confidence.get() >= least && one.observations >= asked.min_observations);
         let candidates = strong.take(MOST).collect();
-        pulse.reply(CandidatesOffered { source: Self::NAME.into(), candidates });
+        pulse.reply(CandidatesOffered { source: Self::NAME.into(), candidates, contradicted: Vec::new() });
     }
 }

@@ -30,6 +30,7 @@ impl Hears<RecallKnowledge> for AngularGyrus {
             confidence: record.confidence,
             trust: record.trust,
             relations: Vec::new(),
+            read: false,
         });
         let entries = entries.collect();
         pulse.reply(KnowledgeRecalled { layer: Layer::AngularGyrus, entries });

@@ -16,7 +16,7 @@ const CARDS: &str = "card/";
 /// Where vectors stood before there were cards.
 const VECTORS: &str = "vector/";
 /// First byte of a card. Another one when what stands in a card, or how it is derived, changes: cards are then made anew.
-const SHAPE: u8 = 1;
+const SHAPE: u8 = 2;
 /// Cards that are made in one step.
 const CARDED_A_STEP: usize = 64;
 

@@ -153,17 +153,22 @@ fn parts(block: &str) -> Vec<String> {
     parts
 }
 
+/// A passage as it is cited.
+pub fn source_of(document: &str, passage: &Passage) -> SourcePassage {
+    let place = match passage.heading.is_empty() {
+        true => format!("passage {}", passage.number),
+        false => format!("{}, passage {}", passage.heading, passage.number),
+    };
+    SourcePassage { document: document.to_owned(), place, text: passage.text.clone() }
+}
+
 /// The lessons of a document's passages: a concept for each heading (or for the document itself), and one for each thing
 /// that a sentence defines, each with the passage that says so.
 pub fn lessons(document: &str, passages: &[Passage]) -> Vec<ConceptLesson> {
     let title = title_of(document);
     let mut lessons = Vec::new();
     for passage in passages {
-        let place = match passage.heading.is_empty() {
-            true => format!("passage {}", passage.number),
-            false => format!("{}, passage {}", passage.heading, passage.number),
-        };
-        let source = SourcePassage { document: document.to_owned(), place, text: passage.text.clone() };
+        let source = source_of(document, passage);
         let lesson =
             |name: &str, category: &str, definition: Option<String>, relations: Vec<RelationLesson>| ConceptLesson {
                 name: name.to_owned(),

@@ -1,13 +1,16 @@
 //! Answering: which concepts are asked for, how well each fits, and how they are shown.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
-use maxim_bus::signals::concepts::{ConceptShown, FindConcepts, KnowledgeEntry, Layer, RelationShown};
+use maxim_bus::signals::concepts::{
+    ConceptProvenance, ConceptShown, FindConcepts, KnowledgeEntry, Layer, RelationShown, SourcePassage,
+};
 
 use super::index::{Card, ConceptIndex};
 use super::model::{ConceptLaw, SemanticMemory, clipped, concept_id, concept_number};
 use super::naming::{self, likeness};
 use super::relations::{IS_A, RelationTypes, normal_type};
+use super::sentences::sentences;
 
 /// Results if nothing is said.
 pub(super) const DEFAULT_LIMIT: usize = 5;
@@ -287,7 +290,7 @@ impl Finder<'_> {
         out.chain(incoming).take(SHOWN_RELATIONS).collect()
     }
 
-    pub fn entry(&self, number: u32, memory: &SemanticMemory, score: f64) -> KnowledgeEntry {
+    pub fn entry(&self, number: u32, memory: &SemanticMemory, score: f64, asked: &str) -> KnowledgeEntry {
         let relations = self.relations(number).into_iter().take(KNOWLEDGE_RELATIONS).map(|relation| {
             let kind = normal_type(&relation.kind);
             match relation.incoming {
@@ -295,10 +298,7 @@ impl Finder<'_> {
                 false => format!("{} {kind} {}", memory.name, relation.name),
             }
         });
-        let said = match (memory.definition.is_empty(), memory.passages.first()) {
-            (true, Some(passage)) => passage.text.as_str(),
-            _ => memory.definition.as_str(),
-        };
+        let (said, read) = self.said(memory, asked);
         KnowledgeEntry {
             layer: Layer::Atl,
             id: memory.id.clone(),
@@ -309,6 +309,24 @@ impl Finder<'_> {
             confidence: self.law.confidence(memory.reinforcements),
             trust: memory.trust,
             relations: relations.collect(),
+            read,
         }
+    }
+
+    /// What of a concept's words tells most of what is asked beside its name: the definition, or a sentence of a passage that
+    /// tells more; and whether that was read in a document.
+    fn said<'m>(&self, memory: &'m SemanticMemory, asked: &str) -> (&'m str, bool) {
+        let name = self.index.stems_of(&memory.name);
+        let asked: BTreeSet<String> = self.index.stems_of(asked).difference(&name).cloned().collect();
+        let told = |text: &str| self.index.stems_of(text).intersection(&asked).count();
+        let definition = memory.definition.as_str();
+        let is_held = |passage: &SourcePassage| passage.text.contains(definition.trim_end_matches('…'));
+        let is_read = memory.provenance == ConceptProvenance::DirectIngestion || memory.passages.iter().any(is_held);
+        let defined = (!definition.is_empty()).then_some((told(definition), definition, is_read));
+        let passages = memory.passages.iter().flat_map(|passage| sentences(&passage.text));
+        let all = defined.into_iter().chain(passages.map(|sentence| (told(sentence), sentence, true)));
+        // Of equals the first: what it is before what else is said of it.
+        let best = all.reduce(|best, one| if one.0 > best.0 { one } else { best });
+        best.map_or(("", memory.provenance == ConceptProvenance::DirectIngestion), |(_, said, read)| (said, read))
     }
 }

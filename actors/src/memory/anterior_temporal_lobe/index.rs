@@ -6,6 +6,7 @@ use std::ops::Bound;
 use std::sync::Arc;
 
 use jiff::Timestamp;
+use maxim_bus::hash::StableHash;
 use serde::{Deserialize, Serialize};
 
 use super::meanings::{Meaning, Meanings};
@@ -49,6 +50,8 @@ pub(super) struct Card {
     pub stems: BTreeSet<String>,
     properties: Vec<(String, String)>,
     terms: Vec<(String, f32)>,
+    /// Documents that it has passages of, each by a hash of its name.
+    documents: BTreeSet<u64>,
 }
 
 impl Card {
@@ -84,8 +87,13 @@ impl Card {
             stems: stems.of_text(&memory.name.replace('_', " ")).into_iter().collect(),
             properties: memory.properties.iter().map(|(key, value)| property(key, value)).collect(),
             terms: terms.into_iter().collect(),
+            documents: memory.passages.iter().map(|passage| document_hash(&passage.document)).collect(),
         }
     }
+}
+
+fn document_hash(document: &str) -> u64 {
+    StableHash::default().add_long(document.as_bytes()).get()
 }
 
 /// All that is derived from a concept, so that a start doesn't derive it again.
@@ -111,6 +119,7 @@ pub(super) struct ConceptIndex {
     properties: BTreeMap<(String, String), BTreeSet<u32>>,
     terms: BTreeMap<String, BTreeMap<u32, f32>>,
     incoming: BTreeMap<u32, BTreeMap<(u32, String), f64>>,
+    documents: BTreeMap<u64, BTreeSet<u32>>,
     /// By time of last access, for what is due.
     ages: BTreeSet<(Timestamp, u32)>,
 }
@@ -161,6 +170,9 @@ impl ConceptIndex {
         for link in &card.links {
             self.incoming.entry(link.other).or_default().insert((number, link.kind.clone()), link.weight);
         }
+        for document in &card.documents {
+            self.documents.entry(*document).or_default().insert(number);
+        }
         self.ages.insert((card.last_accessed, number));
         self.cards.insert(number, card);
     }
@@ -172,6 +184,7 @@ impl ConceptIndex {
         leave(&mut self.names, &card.key, number);
         leave(&mut self.categories, &card.category, number);
         card.properties.iter().for_each(|pair| leave(&mut self.properties, pair, number));
+        card.documents.iter().for_each(|document| leave(&mut self.documents, document, number));
         for (term, _) in &card.terms {
             if let Some(postings) = self.terms.get_mut(term) {
                 postings.remove(&number);
@@ -223,6 +236,11 @@ impl ConceptIndex {
                 from.take_while(|((found, _), _)| *found == key).flat_map(|(_, set)| set.iter().copied()).collect()
             }
         }
+    }
+
+    /// Those that have passages of a document. By a hash of its name, so another document's may be among them.
+    pub fn of_document(&self, document: &str) -> impl Iterator<Item = u32> + '_ {
+        self.documents.get(&document_hash(document)).into_iter().flatten().copied()
     }
 
     /// Links that come from other concepts: who, of which kind, how strong.

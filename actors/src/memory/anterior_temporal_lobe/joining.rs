@@ -12,7 +12,8 @@ use maxim_bus::signals::concepts::{Layer, LayerEdge, MemoryRef};
 
 use super::learn::Lesson;
 use super::model::{
-    MOST_PASSAGES, MOST_PROPERTIES, MOST_RELATIONS, MOST_SOURCES, Relation, SemanticMemory, concept_id, concept_number,
+    MOST_PASSAGES, MOST_PROPERTIES, MOST_RELATIONS, MOST_SOURCES, PassageKnown, Relation, SemanticMemory, concept_id,
+    concept_number,
 };
 use super::naming;
 use super::relations::{AGAINST, IS_A};
@@ -212,7 +213,7 @@ fn joined(here: &SemanticMemory, theirs: &SemanticMemory) -> SemanticMemory {
         }
     }
     for passage in &second.passages {
-        if both.passages.len() < MOST_PASSAGES && !both.rests_on_passage(passage) {
+        if both.passages.len() < MOST_PASSAGES && both.knows(passage) == PassageKnown::New {
             both.passages.push(passage.clone());
         }
     }

@@ -12,8 +12,8 @@ use maxim_bus::signals::concepts::{
 
 use super::index::ConceptIndex;
 use super::model::{
-    LONGEST_NAME, LONGEST_TEXT, MOST_PASSAGES, MOST_PROPERTIES, MOST_RELATIONS, MOST_SOURCES, Relation, SemanticMemory,
-    clipped, concept_id,
+    LONGEST_NAME, LONGEST_TEXT, MOST_PASSAGES, MOST_PROPERTIES, MOST_RELATIONS, MOST_SOURCES, PassageKnown, Relation,
+    SemanticMemory, clipped, concept_id,
 };
 use super::naming::{self, likeness};
 use super::relations::{AGAINST, IS_A, RelationTypes};
@@ -88,7 +88,7 @@ impl<'a> Lesson<'a> {
         let Some(mut memory) = self.memory(number) else {
             return Err(format!("the record of {} can't be read", concept_id(number)));
         };
-        let evidence = self.take_evidence(number, &mut memory, lesson);
+        let (evidence, changed) = self.take_evidence(number, &mut memory, lesson);
         let reinforced = evidence > 0;
         if reinforced && !created && memory.provenance != lesson.provenance {
             memory.provenance = ConceptProvenance::Hybrid;
@@ -97,7 +97,7 @@ impl<'a> Lesson<'a> {
         let name = memory.name.clone();
         memory.reinforcements = memory.reinforcements.saturating_add(evidence);
         memory.trust = memory.trust.max(lesson.trust);
-        if reinforced || created || rewritten {
+        if reinforced || created || rewritten || changed {
             memory.last_accessed = self.now;
             memory.compressed = false;
             self.keep(number, memory);
@@ -109,7 +109,7 @@ impl<'a> Lesson<'a> {
         if let Some(measured) = subject.filter(|measured| *measured != number) {
             self.cross_edges.extend(measures_of(lesson, &concept_id(measured)));
         }
-        Ok(LearnedConcept { id: concept_id(number), name, created, reinforced })
+        Ok(LearnedConcept { id: concept_id(number), name, created, reinforced, changed })
     }
 
     /// The concept that is meant, or a new one. (number, made).
@@ -219,8 +219,8 @@ impl<'a> Lesson<'a> {
         self.changed.insert(number, memory);
     }
 
-    /// New sources and passages. How many pieces of evidence they are.
-    fn take_evidence(&mut self, number: u32, memory: &mut SemanticMemory, lesson: &ConceptLesson) -> u32 {
+    /// New sources and passages. How many pieces of evidence they are, and whether the passage says something else than before.
+    fn take_evidence(&mut self, number: u32, memory: &mut SemanticMemory, lesson: &ConceptLesson) -> (u32, bool) {
         let mut evidence = 0;
         for source in &lesson.sources {
             if memory.rests_on(source) || memory.sources.len() >= MOST_SOURCES {
@@ -231,16 +231,19 @@ impl<'a> Lesson<'a> {
             self.cross_edges.extend(edges_to(number, source));
             self.cross_edges.extend(computed_from(source, &memory.sources));
         }
-        if let Some(passage) = &lesson.passage
-            && !memory.rests_on_passage(passage)
-            && memory.passages.len() < MOST_PASSAGES
-        {
-            let mut passage = passage.clone();
-            passage.text = clipped(&passage.text, LONGEST_TEXT);
-            memory.passages.push(passage);
-            evidence += 1;
+        let Some(passage) = &lesson.passage else { return (evidence, false) };
+        let known = memory.knows(passage);
+        let is_there = |known: &SourcePassage| known.document == passage.document && known.place == passage.place;
+        let place = memory.passages.iter().position(is_there).filter(|_| known == PassageKnown::Otherwise);
+        let passage = SourcePassage { text: clipped(&passage.text, LONGEST_TEXT), ..passage.clone() };
+        match place {
+            _ if known == PassageKnown::Same => return (evidence, false),
+            Some(at) => memory.passages[at] = passage,
+            None if memory.passages.len() >= MOST_PASSAGES => return (evidence, false),
+            None => memory.passages.push(passage),
         }
-        evidence
+        // The same place of the same document is the same witness, whatever it says now.
+        (evidence + u32::from(known == PassageKnown::New), known == PassageKnown::Otherwise)
     }
 
     /// What a document only mentions rests on the passage that does so.

@@ -14,6 +14,7 @@ pub mod naming;
 mod region;
 pub mod relations;
 mod remembering;
+mod revising;
 mod sentences;
 mod unused;
 mod upkeep;

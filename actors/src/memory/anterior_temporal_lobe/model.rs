@@ -149,8 +149,18 @@ fn marks_of_passage(passage: &SourcePassage) -> impl Iterator<Item = String> {
 }
 
 /// As programs before 2026-11 marked what a passage says.
-fn older_mark_of_passage(passage: &SourcePassage) -> String {
-    mark(&["said", &passage.document, &clipped(&passage.text, LONGEST_TEXT)])
+fn older_mark_of_words(document: &str, said: &str) -> String {
+    mark(&["said", document, said])
+}
+
+/// How a passage stands to what a concept rests on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum PassageKnown {
+    New,
+    /// It says what is known.
+    Same,
+    /// The document said something else at this place.
+    Otherwise,
 }
 
 #[allow(clippy::trivially_copy_pass_by_ref)] // serde's signature
@@ -240,14 +250,42 @@ impl SemanticMemory {
     }
 
     /// The same, of a passage of a document.
-    pub fn rests_on_passage(&self, passage: &SourcePassage) -> bool {
+    pub fn knows(&self, passage: &SourcePassage) -> PassageKnown {
         let said = clipped(&passage.text, LONGEST_TEXT);
-        let known = |known: &SourcePassage| {
-            let is_there = known.document == passage.document && known.place == passage.place;
-            is_there || (!said.is_empty() && known.text == said)
-        };
-        let mut marks = marks_of_passage(passage).chain([older_mark_of_passage(passage)]);
-        self.passages.iter().any(known) || marks.any(|mark| self.has_counted(&mark))
+        let is_there = |known: &&SourcePassage| known.document == passage.document && known.place == passage.place;
+        let is_same = |known: &SourcePassage| !said.is_empty() && known.text == said;
+        let is_told = self.passages.iter().any(is_same) || self.has_counted_words(&passage.document, &said);
+        let is_placed = self.passages.iter().find(is_there).is_some()
+            || self.has_counted(&mark(&["place", &passage.document, &passage.place]));
+        match (is_told, is_placed) {
+            (true, _) => PassageKnown::Same,
+            (false, true) if said.is_empty() => PassageKnown::Same,
+            (false, true) => PassageKnown::Otherwise,
+            (false, false) => PassageKnown::New,
+        }
+    }
+
+    /// Whether a passage that it keeps says this; of a compressed concept that keeps no more than its place, whether it
+    /// counted these words.
+    pub fn says_as_before(&self, known: &SourcePassage, text: &str) -> bool {
+        let said = clipped(text, LONGEST_TEXT);
+        known.text == said || (known.text.is_empty() && self.has_counted_words(&known.document, &said))
+    }
+
+    fn has_counted_words(&self, document: &str, said: &str) -> bool {
+        let marks = [mark(&["said", said]), older_mark_of_words(document, said)];
+        !said.is_empty() && marks.iter().any(|mark| self.has_counted(mark))
+    }
+
+    /// Nothing is known of it, and nobody wants it kept.
+    pub fn is_bare(&self) -> bool {
+        self.definition.is_empty()
+            && self.properties.is_empty()
+            && self.sources.is_empty()
+            && self.passages.is_empty()
+            && self.relations.is_empty()
+            && self.reinforcements == 0
+            && !self.long_term
     }
 
     /// Loses detail; identity, counts and relations stay.

@@ -14,8 +14,8 @@ use jiff::Timestamp;
 use maxim_bus::signals::concepts::{
     ConceptFormed, ConceptLesson, ConceptRemoved, ConceptsFound, ConceptsLearned, ConsolidateLayer, DocumentIngested,
     FindConcepts, ForgetRecord, IngestDocument, KnowledgeRecalled, Layer, LayerConsolidated, LayerLinked,
-    LayerUnlinked, LearnConcepts, PinRecord, ProposeRelationType, RecallKnowledge, RecordChanged, RecordsLinked,
-    RecordsRemoved, RelationTypeProposed, SourcesRemoved,
+    LayerUnlinked, LearnConcepts, LearnedConcept, PinRecord, ProposeRelationType, RecallKnowledge, RecordChanged,
+    RecordsLinked, RecordsRemoved, RelationTypeProposed, SourcesRemoved,
 };
 use maxim_bus::signals::encoding::{FindMeant, MeantFound};
 use maxim_bus::signals::layers::{ExportRecords, ImportRecords, RecordsExported, RecordsImported};
@@ -34,6 +34,7 @@ use super::learn::Lesson;
 use super::meant::situation;
 use super::model::{ConceptLaw, SemanticMemory};
 use super::relations::{RelationType, RelationTypes};
+use super::revising::Reading;
 use super::unused::Unused;
 use crate::language::Encoder;
 use crate::region::{Card, Hears, Pulse, Questions, RecordView, Region, Waiting};
@@ -265,10 +266,23 @@ impl AnteriorTemporalLobe {
 
     /// Takes in lessons and tells everybody what came of them. What is learned in an outsider's turn is an outsider's.
     pub(super) fn learn(&self, lessons: &[ConceptLesson], pulse: &mut Pulse<'_, Self>) -> ConceptsLearned {
+        self.learn_with(Vec::new(), lessons, pulse)
+    }
+
+    /// The same, beginning with concepts as they are now and no index has them yet.
+    fn learn_with(
+        &self,
+        revised: Vec<(u32, SemanticMemory)>,
+        lessons: &[ConceptLesson],
+        pulse: &mut Pulse<'_, Self>,
+    ) -> ConceptsLearned {
         let (now, run, trust) = (pulse.now(), pulse.settings().run.clone(), pulse.trust());
         let mut answer = ConceptsLearned::default();
         let read = |number: u32| self.memory(number, pulse);
         let mut taking = Lesson::new(&self.index, &self.types, &read, now, &run, self.next, pulse.settings().law.same);
+        for (number, concept) in revised {
+            taking.keep(number, concept);
+        }
         for lesson in lessons {
             let lesson = ConceptLesson { trust: lesson.trust.min(trust), ..lesson.clone() };
             match taking.learn(&lesson) {
@@ -333,7 +347,7 @@ impl Hears<RecallKnowledge> for AnteriorTemporalLobe {
         self.touch(&numbers, pulse);
         let entries = ranked.into_iter().filter_map(|(number, score)| {
             let memory = self.memory(number, pulse)?;
-            Some(finder.entry(number, &memory, score))
+            Some(finder.entry(number, &memory, score, &asked.text))
         });
         let entries = entries.collect();
         pulse.reply(KnowledgeRecalled { layer: Layer::Atl, entries });
@@ -371,18 +385,27 @@ impl Hears<IngestDocument> for AnteriorTemporalLobe {
         let lessons = document::lessons(&part.document, &passages);
         let before = lessons.len().min(part.lessons_before as usize);
         let (now, left) = lessons[before..].split_at((lessons.len() - before).min(MOST_LESSONS));
-        let answer = self.learn(now, pulse);
-        let count = |of: fn(&(bool, bool)) -> bool| {
-            answer.learned.iter().filter(|one| of(&(one.created, one.reinforced))).count() as u32
+        // What an outsider sends under a document's name takes nothing out of what is known from it.
+        let is_new = part.lessons_before == 0 && pulse.trust() >= document::DOCUMENT_TRUST;
+        let (revised, dropped) = match is_new {
+            true => {
+                let (before, is_last) = (part.passages_before, !part.more);
+                self.revise(&Reading::new(&part.document, &passages, &lessons, before, is_last), pulse)
+            }
+            false => (Vec::new(), 0),
         };
+        let answer = self.learn_with(revised, now, pulse);
+        let count = |of: fn(&LearnedConcept) -> bool| answer.learned.iter().filter(|one| of(one)).count() as u32;
         let mut concepts: Vec<String> = answer.learned.iter().map(|one| one.id.clone()).collect();
         concepts.sort_unstable();
         concepts.dedup();
         let ingested = DocumentIngested {
             passages: passages.len() as u32,
-            created: count(|(created, _)| *created),
-            reinforced: count(|(created, reinforced)| !created && *reinforced),
-            known: count(|(created, reinforced)| !created && !reinforced),
+            created: count(|one| one.created),
+            reinforced: count(|one| !one.created && one.reinforced),
+            known: count(|one| !one.created && !one.reinforced && !one.changed),
+            changed: count(|one| !one.created && !one.reinforced && one.changed),
+            dropped,
             concepts,
             refused: answer.refused,
             lessons_left: left.len() as u32,

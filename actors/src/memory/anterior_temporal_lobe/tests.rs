@@ -141,8 +141,14 @@ fn an_outsiders_word_makes_no_concept_and_changes_none() {
     let answers = rig.heard::<ConceptsLearned>();
     assert!(answers.iter().all(|answer| answer.learned.is_empty() && answer.refused.len() == 1), "{answers:?}");
     let text = "A stove is a toy.".to_owned();
-    let part =
-        IngestDocument { document: "evil.md".into(), markdown: true, text, passages_before: 0, lessons_before: 0 };
+    let part = IngestDocument {
+        document: "evil.md".into(),
+        markdown: true,
+        text,
+        passages_before: 0,
+        lessons_before: 0,
+        more: false,
+    };
     rig.send_in(turn, Trust::Outside, part);
     assert_eq!(rig.heard::<DocumentIngested>()[0].created, 0);
     let stove = find(&mut rig, named("stove")).remove(0);
@@ -305,8 +311,14 @@ fn a_source_that_is_gone_is_no_source_any_more_over_a_crash() {
 fn a_document_becomes_concepts_with_their_passages() {
     let mut rig = rig();
     let text = "# Kitchen\n\nA mug is a container. It holds coffee.\n\nA bowl is a container.\n".to_owned();
-    let part =
-        IngestDocument { document: "kitchen.md".into(), markdown: true, text, passages_before: 0, lessons_before: 0 };
+    let part = IngestDocument {
+        document: "kitchen.md".into(),
+        markdown: true,
+        text,
+        passages_before: 0,
+        lessons_before: 0,
+        more: false,
+    };
     rig.send(part.clone());
     let done = rig.heard::<DocumentIngested>().remove(0);
     // The heading is a concept too.
@@ -392,8 +404,14 @@ fn evidence_that_a_compressed_concept_names_no_more_counts_once() {
         ConceptLesson { definition: Some(long.clone()), ..lesson("anchor", "", &episodes) }
     };
     let text = "# Harbour\n\nAn anchor is a weight.\n".to_owned();
-    let part =
-        IngestDocument { document: "harbour.md".into(), markdown: true, text, passages_before: 0, lessons_before: 0 };
+    let part = IngestDocument {
+        document: "harbour.md".into(),
+        markdown: true,
+        text,
+        passages_before: 0,
+        lessons_before: 0,
+        more: false,
+    };
     learn(&mut rig, vec![taught()]);
     rig.send(part.clone());
     let before = find(&mut rig, named("anchor")).remove(0).reinforcements;
@@ -508,6 +526,7 @@ fn what_a_document_says_first_of_a_thing_stays_its_definition() {
         text: text.into(),
         passages_before: before,
         lessons_before: 0,
+        more: false,
     };
     rig.send(part(first, 0));
     rig.send(part("# Pump\n\nIts colour is green.\n", 3));

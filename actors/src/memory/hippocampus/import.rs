@@ -9,6 +9,7 @@ use serde_json::{Map, Value};
 use super::edges::{Edge, EdgeKind};
 use super::held::Held;
 use super::model::{Action, EpisodicMemory, Outcome, Provenance, Trust};
+use super::text_index::speaker_prefix;
 use crate::region::lines;
 
 /// One line. All fields are optional except one of `text` and `tool`; null is absent.
@@ -178,7 +179,10 @@ impl ImportLine {
         episode.run = defaults.run.to_string();
         episode.perception.text = self.text.unwrap_or_default();
         episode.perception.objects = self.objects;
-        episode.perception.unattributed = self.people.len() > 1;
+        // Who was there needn't have said it: only a text that begins with the first one's name is that one's.
+        let is_first = |name: &str| self.people.first().is_some_and(|first| first.trim().eq_ignore_ascii_case(name));
+        let is_said = speaker_prefix(&episode.perception.text).is_some_and(|(name, _)| is_first(name));
+        episode.perception.unattributed = !self.people.is_empty() && !is_said;
         episode.perception.people = self.people;
         episode.perception.source = "import".into();
         episode.context.goal = self.goal.filter(|goal| !goal.is_empty());
@@ -205,6 +209,14 @@ mod tests {
     fn episode(line: &str) -> EpisodicMemory {
         let defaults = ImportDefaults { id: "line-7", now: "2026-02-01T00:00:00Z".parse().expect("a time"), run: "r" };
         ImportLine::parse(line).expect("a good line").into_episode(&defaults)
+    }
+
+    #[test]
+    fn who_was_there_said_it_only_where_the_text_begins_with_the_name() {
+        let speaker = |line: &str| episode(line).speaker().map(str::to_owned);
+        assert_eq!(speaker(r#"{"text": "Ben: the key is in the drawer", "people": ["Ben"]}"#).as_deref(), Some("Ben"));
+        assert_eq!(speaker(r#"{"text": "Ben cleaned the machine", "people": ["Ben"]}"#), None);
+        assert_eq!(speaker(r#"{"text": "Ben: well", "people": ["Anna", "Ben"]}"#), None);
     }
 
     #[test]

@@ -226,6 +226,7 @@ impl SemanticPromoter {
             let forgotten = self.forgotten.contains(&naming::key(&offered.candidate.name));
             let verdict = match forgotten {
                 true => Some(PromotionVerdict::Forgotten),
+                false if offered.contradicted => before.is_none().then_some(PromotionVerdict::NothingNew),
                 false => law::first_verdict(&offered.candidate, confidence, observations, before),
             };
             match verdict {
@@ -288,7 +289,8 @@ impl SemanticPromoter {
             match law::corroborate(&offered.candidate, &run.evidence, pulse.settings().witnesses) {
                 Some(corroborated) => {
                     lessons.push(law::lesson(&offered.source, &offered.candidate, &corroborated));
-                    let observations = offered.candidate.observations;
+                    // Once it holds again, it is told as it was, without another observation.
+                    let observations = if offered.contradicted { 0 } else { offered.candidate.observations };
                     pulse.keep(PromoterEvent::Promoted { pattern: offered.key(), observations });
                     run.verdict(name, PromotionVerdict::Promoted);
                 }
@@ -396,10 +398,14 @@ impl Hears<CandidatesOffered> for SemanticPromoter {
         }
         run.report.sources.push(offer.source.clone());
         let room = MOST_CANDIDATES.saturating_sub(run.candidates.len());
-        let offered = offer.candidates.iter().take(room);
+        let plain = offer.candidates.iter().map(|candidate| (candidate, false));
+        let offered = plain.chain(offer.contradicted.iter().map(|candidate| (candidate, true))).take(room);
         let source = offer.source.clone();
-        run.candidates
-            .extend(offered.map(|candidate| Offered { source: source.clone(), candidate: candidate.clone() }));
+        run.candidates.extend(offered.map(|(candidate, contradicted)| Offered {
+            source: source.clone(),
+            candidate: candidate.clone(),
+            contradicted,
+        }));
         run.waiting = run.waiting.saturating_sub(1);
         if run.waiting == 0 {
             // Sources answer in any order; what is taught must not hang on it.

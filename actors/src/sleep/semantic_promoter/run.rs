@@ -26,6 +26,9 @@ pub enum Phase {
 pub struct Offered {
     pub source: String,
     pub candidate: PromotionCandidate,
+    /// It is told anew, where it was promoted before.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub contradicted: bool,
 }
 
 impl Offered {

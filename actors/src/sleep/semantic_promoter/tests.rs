@@ -138,9 +138,22 @@ impl Bench {
 
     /// Promotes with these candidates and evidence; `verdict` judges every series.
     fn promote(&mut self, candidates: &[PromotionCandidate], verdict: SeriesVerdict) -> PromotionEnded {
+        self.offer(candidates, &[], verdict)
+    }
+
+    fn offer(
+        &mut self,
+        candidates: &[PromotionCandidate],
+        contradicted: &[PromotionCandidate],
+        verdict: SeriesVerdict,
+    ) -> PromotionEnded {
         let turn = self.rig.send(Promote { by: "test".into() });
         assert_eq!(self.rig.heard::<OfferCandidates>().len(), 1);
-        let offer = CandidatesOffered { source: self.source.into(), candidates: candidates.to_vec() };
+        let offer = CandidatesOffered {
+            source: self.source.into(),
+            candidates: candidates.to_vec(),
+            contradicted: contradicted.to_vec(),
+        };
         self.rig.send_in(turn, Trust::Own, offer);
         for _ in 0..8 {
             if serde_json::to_value(self.rig.region()).expect("plain data")["run"].is_null() {
@@ -286,6 +299,22 @@ fn noise_is_left_and_a_short_series_is_let_through() {
     assert_eq!(verdicts["coin"], PromotionVerdict::Noise);
     assert_eq!(verdicts["short"], PromotionVerdict::Promoted);
     assert_eq!(bench.lessons.iter().map(|lesson| lesson.name.as_str()).collect::<Vec<_>>(), ["short"]);
+}
+
+#[test]
+fn what_is_contradicted_is_told_anew_where_it_was_promoted_and_nowhere_else() {
+    let mut bench = Bench::new();
+    let seen = candidate("works", &["e1", "e2", "e3"], &[]);
+    let turned = PromotionCandidate { definition: "Lately it goes wrong.".into(), ..seen.clone() };
+    let of = |ended: &PromotionEnded| ended.verdicts[0].1;
+    let against = std::slice::from_ref(&turned);
+    assert_eq!(of(&bench.offer(&[], against, SeriesVerdict::Structured)), PromotionVerdict::NothingNew);
+    bench.promote(std::slice::from_ref(&seen), SeriesVerdict::Structured);
+    assert_eq!(of(&bench.offer(&[], against, SeriesVerdict::Structured)), PromotionVerdict::Promoted);
+    // It holds again, though no more of it was seen.
+    assert_eq!(of(&bench.promote(&[seen], SeriesVerdict::Structured)), PromotionVerdict::Promoted);
+    let told: Vec<Option<&str>> = bench.lessons.iter().map(|lesson| lesson.definition.as_deref()).collect();
+    assert_eq!(told, [Some("works is so."), Some("Lately it goes wrong."), Some("works is so.")]);
 }
 
 #[test]

@@ -1,6 +1,5 @@
 //! Answers from general knowledge: what is known apart from when it was learned, and how surely.
 
-use maxim_bus::Trust;
 use maxim_bus::signals::concepts::{ConceptShown, KnowledgeEntry, Layer};
 
 use super::memory::{ANSWERS, coverage};
@@ -20,27 +19,57 @@ pub fn known(words: &[String], knowledge: &[KnowledgeEntry]) -> Option<String> {
         let held = format!("{} {} {} {}", entry.name, entry.category, entry.text, entry.relations.join(" "));
         coverage(words, &held) >= ANSWERS
     };
-    let said: Vec<String> = knowledge.iter().filter(bears).take(MOST).map(sentence).collect();
+    let mut said: Vec<(String, String)> = Vec::new();
+    for (entry, words) in knowledge.iter().filter(bears).filter_map(|entry| Some((entry, told(entry)?))) {
+        // What stands in a passage is known of all that it speaks of.
+        if said.len() < MOST && !said.iter().any(|(before, _)| before.contains(&words)) {
+            said.push((words.clone(), sentence(entry, &words)));
+        }
+    }
+    let said: Vec<String> = said.into_iter().map(|(_, sentence)| sentence).collect();
     (!said.is_empty()).then(|| format!("In general: {}", said.join(" ")))
 }
 
-fn sentence(entry: &KnowledgeEntry) -> String {
-    let words = match (entry.text.trim(), entry.relations.first()) {
-        ("", Some(relation)) => readable(relation),
-        ("", None) => format!("I know of {}", entry.name),
-        (text, _) => text.to_owned(),
+fn sentence(entry: &KnowledgeEntry, words: &str) -> String {
+    let source = if entry.read { ", read in a document" } else { "" };
+    format!("{words} (confidence {:.2}{source}).", entry.confidence.get())
+}
+
+/// What a piece of knowledge says; nothing where it says something of the brain's own notions alone.
+fn told(entry: &KnowledgeEntry) -> Option<String> {
+    let words = match entry.text.trim() {
+        "" if entry.relations.is_empty() => format!("I know of {}", entry.name),
+        "" => readable(entry.relations.iter().find(|relation| !is_inward(relation))?),
+        text => text.to_owned(),
     };
-    let source = if entry.trust == Trust::Listed { ", read in a document" } else { "" };
-    format!("{} (confidence {:.2}{source}).", words.trim_end_matches('.'), entry.confidence.get())
+    Some(words.trim_end_matches('.').to_owned())
+}
+
+/// The names on both sides of a relation, with its type between them.
+fn sides(relation: &str) -> Option<(&str, &str, &str)> {
+    let is_kind = |word: &str| word.len() > 1 && word.chars().all(|c| c.is_ascii_uppercase() || c == '_');
+    let kind = relation.split(' ').skip(1).find(|word| is_kind(word))?;
+    let (from, to) = relation.split_once(&format!(" {kind} "))?;
+    Some((from, kind, to))
+}
+
+/// Whether a relation is of a pattern of outcomes, such as "print success": a name that the brain gave, and nobody says.
+fn is_inward(relation: &str) -> bool {
+    let is_pattern = |name: &str| name.ends_with(" success") || name.ends_with(" failure");
+    sides(relation).is_some_and(|(from, _, to)| is_pattern(from) || is_pattern(to))
 }
 
 /// "mug IS_A container" as "mug is a container".
 fn readable(relation: &str) -> String {
-    let words = relation.split(' ').map(|word| {
-        let kind = word.contains('_') && word.chars().all(|c| c.is_uppercase() || c == '_');
-        if kind { word.to_lowercase().replace('_', " ") } else { word.to_owned() }
-    });
-    words.collect::<Vec<_>>().join(" ")
+    let Some((from, kind, to)) = sides(relation) else { return relation.to_owned() };
+    let words = match kind {
+        "RELATED_TO" => "has to do with".to_owned(),
+        "PROPERTY_OF" => "is a property of".to_owned(),
+        "PART_OF" => "is part of".to_owned(),
+        "HAS_PART" => "has as a part".to_owned(),
+        other => other.to_lowercase().replace('_', " "),
+    };
+    format!("{from} {words} {to}")
 }
 
 /// A piece of knowledge as a line of the prompt, as data.
@@ -77,6 +106,7 @@ pub fn concepts(topic: &str, found: &[ConceptShown]) -> String {
 
 #[cfg(test)]
 mod tests {
+    use maxim_bus::Trust;
     use maxim_bus::units::Confidence;
 
     use super::*;
@@ -92,7 +122,26 @@ mod tests {
             confidence: Confidence::clamped(0.7),
             trust: Trust::Own,
             relations: relations.iter().map(|relation| (*relation).into()).collect(),
+            read: false,
         }
+    }
+
+    #[test]
+    fn only_what_was_read_is_said_to_be_and_once() {
+        let words = ["valve".to_owned()];
+        let read = |name: &str| KnowledgeEntry { read: true, ..entry(name, "A valve is a device.", &[]) };
+        let said = known(&words, &[read("valve"), read("device")]).expect("it is about valves");
+        assert_eq!(said, "In general: A valve is a device (confidence 0.70, read in a document).");
+        let own = KnowledgeEntry { trust: Trust::Listed, ..entry("valve", "Using the valve usually works.", &[]) };
+        assert!(!known(&words, &[own]).expect("it is about valves").contains("document"));
+    }
+
+    #[test]
+    fn the_brains_own_notions_are_left_out() {
+        let words = ["ben".to_owned()];
+        assert_eq!(known(&words, &[entry("ben", "", &["water success RELATED_TO ben"])]), None);
+        let both = entry("ben", "", &["water success RELATED_TO ben", "ben RELATED_TO garden"]);
+        assert_eq!(known(&words, &[both]).as_deref(), Some("In general: ben has to do with garden (confidence 0.70)."));
     }
 
     #[test]

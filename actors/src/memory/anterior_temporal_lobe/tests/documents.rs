@@ -4,7 +4,7 @@ use super::*;
 
 fn part(document: &str, text: &str) -> IngestDocument {
     let (document, text) = (document.to_owned(), text.to_owned());
-    IngestDocument { document, markdown: true, text, passages_before: 0, lessons_before: 0 }
+    IngestDocument { document, markdown: true, text, passages_before: 0, lessons_before: 0, more: false }
 }
 
 #[test]
@@ -78,4 +78,75 @@ fn what_was_known_by_a_rhythm_alone_goes_with_it() {
     rig.send(locked("sweep", "week", false));
     rig.crash();
     assert!(!is_known(&mut rig, "sweep"));
+}
+
+#[test]
+fn what_a_document_says_otherwise_now_replaces_what_it_said() {
+    let mut rig = rig();
+    rig.send(part("zeppelin.md", "# Zeppelin\n\nThe zeppelin is 90 m long.\n"));
+    rig.send(part("zeppelin.md", "# Zeppelin\n\nThe zeppelin is 120 m long.\n"));
+    let done = rig.heard::<DocumentIngested>().pop().expect("an answer");
+    assert_eq!((done.created, done.reinforced, done.known, done.changed, done.dropped), (0, 0, 0, 1, 0), "{done:?}");
+    let found = find(&mut rig, named("zeppelin")).remove(0);
+    let texts: Vec<&str> = found.passages.iter().map(|passage| passage.text.as_str()).collect();
+    assert_eq!(texts, ["The zeppelin is 120 m long."]);
+    assert_eq!((found.definition.as_str(), found.reinforcements), ("The zeppelin is 120 m long.", 1));
+    // Read once more, it is known.
+    rig.send(part("zeppelin.md", "# Zeppelin\n\nThe zeppelin is 120 m long.\n"));
+    let done = rig.heard::<DocumentIngested>().pop().expect("an answer");
+    assert_eq!((done.known, done.changed), (1, 0), "{done:?}");
+}
+
+#[test]
+fn what_rested_on_words_that_are_gone_goes_with_them() {
+    let mut rig = rig();
+    rig.send(part("parts.md", "# Parts\n\nA valve is a device.\n\nA ferry is a boat.\n"));
+    rig.send(part("parts.md", "# Parts\n\nA valve is a machine.\n"));
+    let done = rig.heard::<DocumentIngested>().pop().expect("an answer");
+    assert_eq!((done.created, done.reinforced, done.changed, done.dropped), (0, 0, 2, 4), "{done:?}");
+    rig.crash();
+    let valve = find(&mut rig, named("valve")).remove(0);
+    let kinds: Vec<(&str, &str)> = valve.relations.iter().map(|one| (one.kind.as_str(), one.name.as_str())).collect();
+    assert_eq!(kinds, [("IS_A", "machine")]);
+    assert_eq!((valve.definition.as_str(), valve.reinforcements), ("A valve is a machine.", 1));
+    assert!(["device", "ferry", "boat"].iter().all(|name| find(&mut rig, named(name)).is_empty()));
+    assert_eq!(find(&mut rig, named("parts"))[0].passages.len(), 1);
+}
+
+#[test]
+fn what_has_moved_in_a_document_is_the_same_evidence() {
+    let mut rig = rig();
+    rig.send(part("harbour.md", "# Harbour\n\nA ferry is a boat.\n"));
+    rig.send(part("harbour.md", "# Harbour\n\nThe quay was mended.\n\nA ferry is a boat.\n"));
+    assert_eq!(rig.heard::<DocumentIngested>().pop().map(|done| (done.changed, done.dropped)), Some((0, 0)));
+    let ferry = find(&mut rig, named("ferry")).remove(0);
+    assert_eq!((ferry.reinforcements, ferry.passages[0].place.as_str()), (1, "Harbour, passage 2"));
+}
+
+#[test]
+fn what_stands_beyond_a_part_or_comes_from_an_outsider_takes_nothing_out() {
+    let mut rig = rig();
+    rig.send(part("parts.md", "# Parts\n\nA valve is a device.\n\nA ferry is a boat.\n"));
+    rig.send(IngestDocument { more: true, ..part("parts.md", "# Parts\n\nA valve is a device.\n") });
+    assert_eq!(find(&mut rig, named("ferry")).len(), 1, "another part may hold it");
+    let turn = MessageId::from_parts(1, 77);
+    rig.send_in(turn, Trust::Outside, part("parts.md", "# Parts\n\nA valve is a toy.\n"));
+    assert_eq!(find(&mut rig, named("ferry")).len(), 1);
+    assert_eq!(find(&mut rig, named("valve"))[0].definition, "A valve is a device.");
+    rig.send(part("parts.md", "# Parts\n\nA valve is a device.\n"));
+    assert!(find(&mut rig, named("ferry")).is_empty(), "the document ends before it");
+}
+
+#[test]
+fn of_what_was_read_the_sentence_is_known_that_tells_most_of_what_is_asked() {
+    let mut rig = rig();
+    rig.send(part("boats.md", "# Seagull\n\nThe Seagull is a boat. The Seagull weighs 900 kg. It is blue.\n"));
+    let said = |rig: &mut Rig<AnteriorTemporalLobe>, text: &str| {
+        rig.send(RecallKnowledge { text: text.into(), limit: 8 });
+        let entries = rig.heard::<KnowledgeRecalled>().remove(0).entries;
+        let found = entries.into_iter().find(|entry| entry.name == "seagull").expect("it was read of");
+        (found.text, found.read)
+    };
+    assert_eq!(said(&mut rig, "what is the Seagull?"), ("The Seagull is a boat.".into(), true));
+    assert_eq!(said(&mut rig, "how many kg weighs the Seagull?"), ("The Seagull weighs 900 kg.".into(), true));
 }
