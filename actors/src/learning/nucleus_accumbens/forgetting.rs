@@ -4,10 +4,12 @@
 use std::collections::BTreeSet;
 
 use maxim_bus::signals::concepts::{Layer, RecordsRemoved};
+use maxim_bus::signals::layers::HurtRecalled;
 
 use super::events::{Forgotten, NacEvent};
 use super::kept::{KeptConditions, Learned, conditions_key, kind_key, make_small};
-use super::model::{CausalLink, EventRecord};
+use super::law::Reinforcement;
+use super::model::{CausalLink, EventRecord, LinkTable};
 use super::region::NucleusAccumbens;
 use super::remembering::Restored;
 use crate::region::{Hears, Pulse, RecordView, source_hashes};
@@ -35,6 +37,14 @@ impl NucleusAccumbens {
     }
 }
 
+/// Whether something bad is known of a tool, beside these kinds of event.
+fn hurts(links: &LinkTable, tool: &str, forgotten: &[String]) -> bool {
+    let is_bad = |link: &CausalLink| link.outcome.reinforcement == Reinforcement::Bad;
+    let left =
+        links.records().filter(|(key, event)| event.kind.tool == tool && !forgotten.iter().any(|gone| gone == key));
+    left.into_iter().any(|(_, event)| event.links.iter().any(is_bad))
+}
+
 impl Hears<RecordsRemoved> for NucleusAccumbens {
     fn hear(&self, removed: &RecordsRemoved, pulse: &mut Pulse<'_, Self>) {
         if removed.layer != Layer::Hippocampus {
@@ -53,12 +63,14 @@ impl Hears<RecordsRemoved> for NucleusAccumbens {
         self.recollect(kinds.iter().map(String::as_str), pulse.records());
         let links = self.links();
         let (mut restored, mut forgotten) = (Vec::with_capacity(kinds.len()), Vec::new());
+        let mut tools: BTreeSet<String> = BTreeSet::new();
         for key in kinds {
             let Some(event) = links.record(&key) else { continue };
             let mut learned = Learned::of(&links, &key, event.clone());
             if removed.forgotten && learned.event.forget(&gone) {
                 pulse.remove(kind_key(&key));
                 pulse.remove(conditions_key(&key));
+                tools.insert(event.kind.tool.clone());
                 forgotten.push(key);
                 continue;
             }
@@ -69,6 +81,9 @@ impl Hears<RecordsRemoved> for NucleusAccumbens {
             make_small(&mut learned.event);
             pulse.put(kind_key(&key), &learned);
             restored.push(learned);
+        }
+        for tool in tools.into_iter().filter(|tool| !hurts(&links, tool, &forgotten)) {
+            pulse.emit(HurtRecalled { tool, at: pulse.now(), forgotten: true });
         }
         if !forgotten.is_empty() {
             pulse.keep(NacEvent::Forgotten(Forgotten { forgotten }));

@@ -16,7 +16,7 @@ pub mod relations;
 mod remembering;
 mod sentences;
 mod unused;
-mod upkeep;
+pub mod upkeep;
 
 #[cfg(test)]
 mod tests;

@@ -29,6 +29,8 @@ pub enum Origin {
 /// One recalled episode.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Evidence {
+    /// Its id; empty where it isn't known.
+    pub episode: String,
     pub text: String,
     pub at: Option<Timestamp>,
     pub origin: Origin,
