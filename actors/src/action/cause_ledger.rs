@@ -153,7 +153,8 @@ const OWN: [&str; 12] = [
     InquiryAnswered::NAME,
 ];
 /// Where in them.
-const WORDS: [&str; 7] = ["text", "message", "reply", "params", "output", "error", "decided"];
+const WORDS: [&str; 9] =
+    ["text", "message", "reply", "params", "output", "error", "decided", "side_effects", "reversal"];
 
 /// Takes every text out of a value, whose shape stays.
 fn blank(value: &mut Json) {

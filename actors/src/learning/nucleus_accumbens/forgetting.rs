@@ -37,12 +37,13 @@ impl NucleusAccumbens {
     }
 }
 
+fn is_bad(event: &EventRecord) -> bool {
+    event.links.iter().any(|link| link.outcome.reinforcement == Reinforcement::Bad)
+}
+
 /// Whether something bad is known of a tool, beside these kinds of event.
-fn hurts(links: &LinkTable, tool: &str, forgotten: &[String]) -> bool {
-    let is_bad = |link: &CausalLink| link.outcome.reinforcement == Reinforcement::Bad;
-    let left =
-        links.records().filter(|(key, event)| event.kind.tool == tool && !forgotten.iter().any(|gone| gone == key));
-    left.into_iter().any(|(_, event)| event.links.iter().any(is_bad))
+fn hurts(links: &LinkTable, tool: &str, without: &BTreeSet<String>) -> bool {
+    links.records().any(|(key, event)| event.kind.tool == tool && !without.contains(key) && is_bad(event))
 }
 
 impl Hears<RecordsRemoved> for NucleusAccumbens {
@@ -63,14 +64,19 @@ impl Hears<RecordsRemoved> for NucleusAccumbens {
         self.recollect(kinds.iter().map(String::as_str), pulse.records());
         let links = self.links();
         let (mut restored, mut forgotten) = (Vec::with_capacity(kinds.len()), Vec::new());
-        let mut tools: BTreeSet<String> = BTreeSet::new();
+        // Kinds of which nothing bad is known any more, and their tools.
+        let (mut good, mut tools): (BTreeSet<String>, BTreeSet<String>) = Default::default();
         for key in kinds {
             let Some(event) = links.record(&key) else { continue };
             let mut learned = Learned::of(&links, &key, event.clone());
-            if removed.forgotten && learned.event.forget(&gone) {
+            let is_unknown = removed.forgotten && learned.event.forget(&gone);
+            if is_bad(event) && !is_bad(&learned.event) {
+                good.insert(key.clone());
+                tools.insert(event.kind.tool.clone());
+            }
+            if is_unknown {
                 pulse.remove(kind_key(&key));
                 pulse.remove(conditions_key(&key));
-                tools.insert(event.kind.tool.clone());
                 forgotten.push(key);
                 continue;
             }
@@ -82,7 +88,7 @@ impl Hears<RecordsRemoved> for NucleusAccumbens {
             pulse.put(kind_key(&key), &learned);
             restored.push(learned);
         }
-        for tool in tools.into_iter().filter(|tool| !hurts(&links, tool, &forgotten)) {
+        for tool in tools.into_iter().filter(|tool| !hurts(&links, tool, &good)) {
             pulse.emit(HurtRecalled { tool, at: pulse.now(), forgotten: true });
         }
         if !forgotten.is_empty() {
