@@ -62,6 +62,7 @@ impl Hears<InquiryAnswered> for Habit {
             }
             (None, None) => {
                 let outcome = json!({ "success": true, "output": answered.output });
+                rests_on = looking_up::ids(&answered.output);
                 answer::outcome(&step.tool, &step.params, &outcome)
             }
         };
