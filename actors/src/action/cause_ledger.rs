@@ -6,8 +6,9 @@
 //! Down: parts wait in its inbox.
 
 use std::borrow::Cow;
-use std::collections::BTreeSet;
+use std::collections::{BTreeSet, VecDeque};
 
+use jiff::Timestamp;
 use maxim_bus::signals::acting::ActChosen;
 use maxim_bus::signals::concepts::{Layer, RecordsRemoved};
 use maxim_bus::signals::cycle::{CycleThought, ThoughtGated};
@@ -40,7 +41,23 @@ pub struct CauseLedger {
     /// Numbers of the oldest turn that is kept and of the next one.
     first: u64,
     next: u64,
+    /// What was forgotten and is still looked for in other turns, oldest request first.
+    #[serde(default, skip_serializing_if = "VecDeque::is_empty")]
+    redacting: VecDeque<Redaction>,
 }
+
+/// Episodes that a person has forgotten, and how far they are taken out of what other turns quoted.
+///
+/// No index leads from an episode to the turns that quoted it: each recall would pay for what is seldom asked for.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+struct Redaction {
+    episodes: BTreeSet<String>,
+    /// Number of the turn above the next one that is looked through; newest first.
+    below: u64,
+}
+
+/// Turns that are looked through at once; some 15 parts each, so that nobody waits long for the room meanwhile.
+const LOOKED_THROUGH: u64 = 32;
 
 /// One step of a turn.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -48,7 +65,7 @@ pub struct CausePart {
     pub kind: String,
     pub id: MessageId,
     pub cause: Option<MessageId>,
-    pub at: jiff::Timestamp,
+    pub at: Timestamp,
     pub by: String,
     pub body: Json,
 }
@@ -59,7 +76,7 @@ struct PartHead<'a> {
     kind: &'a str,
     id: MessageId,
     cause: Option<MessageId>,
-    at: jiff::Timestamp,
+    at: Timestamp,
     by: &'a str,
 }
 
@@ -102,17 +119,17 @@ fn indexed(part: &[u8]) -> Option<MessageId> {
 /// Parts that quote episodes, or say what a turn rests on.
 const QUOTING: [&str; 4] = [EnrichedPercept::NAME, CycleThought::NAME, InquiryAnswered::NAME, TurnEnded::NAME];
 
-/// Episodes that a part quotes or rests on.
-fn quoted(part: &[u8]) -> BTreeSet<String> {
-    let Ok(part) = serde_json::from_slice::<PartIndex<'_>>(part) else { return BTreeSet::new() };
+/// Whether a part quotes one of the episodes or rests on it.
+fn quotes(part: &[u8], episodes: &BTreeSet<String>) -> bool {
+    let Ok(part) = serde_json::from_slice::<PartIndex<'_>>(part) else { return false };
     if !QUOTING.contains(&&*part.kind) {
-        return BTreeSet::new();
+        return false;
     }
     let body: Json = serde_json::from_str(part.body.get()).unwrap_or_default();
     match &*part.kind {
-        TurnEnded::NAME => rests_on(&body).map(str::to_owned).collect(),
-        InquiryAnswered::NAME => episodes_in(&body["output"]).collect(),
-        _ => episodes_in(&body["recalled"]).collect(),
+        TurnEnded::NAME => rests_on(&body).any(|id| episodes.contains(id)),
+        InquiryAnswered::NAME => shows(&body["output"], episodes),
+        _ => shows(&body["recalled"], episodes),
     }
 }
 
@@ -121,15 +138,15 @@ fn rests_on(body: &Json) -> impl Iterator<Item = &str> {
     body["rests_on"].as_array().into_iter().flatten().filter_map(Json::as_str)
 }
 
-/// Ids of all records that are shown in an answer, whatever its shape.
-fn episodes_in(shown: &Json) -> Box<dyn Iterator<Item = String> + '_> {
-    match shown {
+/// Whether one of the episodes is shown in an answer, whatever its shape.
+fn shows(answer: &Json, episodes: &BTreeSet<String>) -> bool {
+    match answer {
         Json::Object(fields) => {
-            let own = fields.get("id").and_then(Json::as_str).map(str::to_owned);
-            Box::new(own.into_iter().chain(fields.values().flat_map(episodes_in)))
+            fields.get("id").and_then(Json::as_str).is_some_and(|id| episodes.contains(id))
+                || fields.values().any(|value| shows(value, episodes))
         }
-        Json::Array(items) => Box::new(items.iter().flat_map(episodes_in)),
-        _ => Box::new(std::iter::empty()),
+        Json::Array(items) => items.iter().any(|item| shows(item, episodes)),
+        _ => false,
     }
 }
 
@@ -166,15 +183,15 @@ fn blank(value: &mut Json) {
     }
 }
 
-/// Takes out what an episode is quoted with.
-fn blank_quotes(value: &mut Json, episode: &str) {
+/// Takes out what the episodes are quoted with.
+fn blank_quotes(value: &mut Json, episodes: &BTreeSet<String>) {
     match value {
-        Json::Object(fields) if fields.get("id").and_then(Json::as_str) == Some(episode) => {
+        Json::Object(fields) if fields.get("id").and_then(Json::as_str).is_some_and(|id| episodes.contains(id)) => {
             let told = fields.iter_mut().filter(|(name, _)| !STAYS.contains(&name.as_str()));
             told.for_each(|(_, value)| blank(value));
         }
-        Json::Object(fields) => fields.values_mut().for_each(|value| blank_quotes(value, episode)),
-        Json::Array(items) => items.iter_mut().for_each(|value| blank_quotes(value, episode)),
+        Json::Object(fields) => fields.values_mut().for_each(|value| blank_quotes(value, episodes)),
+        Json::Array(items) => items.iter_mut().for_each(|value| blank_quotes(value, episodes)),
         _ => {}
     }
 }
@@ -192,18 +209,18 @@ fn blank_words(value: &mut Json) {
     }
 }
 
-/// A part without the episode; `rests_on_it`: what the turn said and did rests on it too.
-fn without(mut part: CausePart, episode: &str, rests_on_it: bool) -> CausePart {
-    blank_quotes(&mut part.body, episode);
+/// A part without the episodes; `rests_on_them`: what the turn said and did rests on one of them too.
+fn without(mut part: CausePart, episodes: &BTreeSet<String>, rests_on_them: bool) -> CausePart {
+    blank_quotes(&mut part.body, episodes);
     match part.kind.as_str() {
         // Other episodes that were found may be told on.
-        InquiryAnswered::NAME if rests_on_it => part.body.get_mut("params").into_iter().for_each(blank),
-        CycleThought::NAME if rests_on_it => part.body.get_mut("text").into_iter().for_each(blank),
-        kind if rests_on_it && OWN.contains(&kind) => blank_words(&mut part.body),
+        InquiryAnswered::NAME if rests_on_them => part.body.get_mut("params").into_iter().for_each(blank),
+        CycleThought::NAME if rests_on_them => part.body.get_mut("text").into_iter().for_each(blank),
+        kind if rests_on_them && OWN.contains(&kind) => blank_words(&mut part.body),
         _ => {}
     }
     if let Some(Json::Array(rests_on)) = part.body.get_mut("rests_on") {
-        rests_on.retain(|id| id.as_str() != Some(episode));
+        rests_on.retain(|id| id.as_str().is_none_or(|id| !episodes.contains(id)));
     }
     part
 }
@@ -212,6 +229,14 @@ fn without(mut part: CausePart, episode: &str, rests_on_it: bool) -> CausePart {
 pub enum LedgerEvent {
     Opened,
     Forgot,
+    /// A person has forgotten episodes that other turns may have quoted.
+    Redacts {
+        episodes: BTreeSet<String>,
+    },
+    /// The oldest request was looked for in all turns from this one on; it is done where that is the first.
+    Redacted {
+        from: u64,
+    },
 }
 
 wiring!(CauseLedger {
@@ -255,7 +280,34 @@ impl Region for CauseLedger {
         match event {
             LedgerEvent::Opened => self.next += 1,
             LedgerEvent::Forgot => self.first += 1,
+            LedgerEvent::Redacts { episodes } => {
+                self.redacting.push_back(Redaction { episodes, below: self.next });
+            }
+            LedgerEvent::Redacted { from } if from <= self.first => {
+                self.redacting.pop_front();
+            }
+            LedgerEvent::Redacted { from } => {
+                if let Some(redaction) = self.redacting.front_mut() {
+                    redaction.below = from;
+                }
+            }
         }
+    }
+
+    fn next_deadline(&self, _settings: &LedgerSettings) -> Option<Timestamp> {
+        (!self.redacting.is_empty()).then_some(Timestamp::UNIX_EPOCH)
+    }
+
+    fn tick(&self, pulse: &mut Pulse<'_, Self>) {
+        let Some(Redaction { episodes, below }) = self.redacting.front() else { return };
+        let from = below.saturating_sub(LOOKED_THROUGH).max(self.first);
+        let (lowest, highest) = (turn_key(from), turn_key(*below));
+        for (_, turn) in pulse.records().between(lowest.as_bytes(), highest.as_bytes()) {
+            if let Ok(turn) = serde_json::from_slice::<MessageId>(&turn) {
+                redact(turn, episodes, pulse);
+            }
+        }
+        pulse.keep(LedgerEvent::Redacted { from });
     }
 }
 
@@ -269,13 +321,34 @@ pub fn index_key(id: MessageId) -> String {
     format!("of/{id}")
 }
 
-/// Under which the turns are found that quote an episode.
-fn quotes_prefix(episode: &str) -> String {
-    format!("quotes/{episode}/")
-}
-
 /// Under which the turns are numbered, oldest first.
 pub const TURNS_PREFIX: &str = "turn/";
+
+fn turn_key(number: u64) -> String {
+    format!("{TURNS_PREFIX}{number:016x}")
+}
+
+/// Takes episodes out of what a turn quoted, and, where it rests on them, out of what it said and did.
+fn redact(turn: MessageId, episodes: &BTreeSet<String>, pulse: &mut Pulse<'_, CauseLedger>) {
+    let parts = pulse.records().prefixed(parts_prefix(turn).as_bytes(), usize::MAX);
+    if !parts.iter().any(|(_, part)| quotes(part, episodes)) {
+        return;
+    }
+    let read = |(key, part): &(Vec<u8>, Vec<u8>)| Some((key.clone(), serde_json::from_slice(part).ok()?));
+    let parts: Vec<(Vec<u8>, CausePart)> = parts.iter().filter_map(read).collect();
+    // What a model thought rests on all that it was given.
+    let rests = |part: &CausePart| match part.kind.as_str() {
+        TurnEnded::NAME => rests_on(&part.body).any(|id| episodes.contains(id)),
+        kind => kind == CycleThought::NAME,
+    };
+    let rests_on_them = parts.iter().any(|(_, part)| rests(part));
+    for (key, part) in parts {
+        let left = without(part.clone(), episodes, rests_on_them);
+        if left != part {
+            pulse.put(key, &left);
+        }
+    }
+}
 
 impl CauseLedger {
     fn note(&self, pulse: &mut Pulse<'_, Self>) {
@@ -294,13 +367,7 @@ impl CauseLedger {
 
     fn note_in(&self, turn: MessageId, pulse: &mut Pulse<'_, Self>) {
         let Some(heard) = pulse.heard() else { return };
-        let (key, line) = (format!("{}{}", parts_prefix(turn), heard.meta.id), part_line(heard));
-        let name: &str = &heard.meta.name;
-        let quotes = if QUOTING.contains(&name) { quoted(&line) } else { BTreeSet::new() };
-        for episode in quotes {
-            pulse.put(format!("{}{turn}", quotes_prefix(&episode)), &turn);
-        }
-        pulse.put_bytes(key, line);
+        pulse.put_bytes(format!("{}{}", parts_prefix(turn), heard.meta.id), part_line(heard));
     }
 
     /// An intent and an action lead to their turn. Both signals are journalled, so no crash loses the way to them.
@@ -310,7 +377,7 @@ impl CauseLedger {
     }
 
     fn open(&self, turn: MessageId, pulse: &mut Pulse<'_, Self>) {
-        pulse.put(format!("{TURNS_PREFIX}{:016x}", self.next), &turn);
+        pulse.put(turn_key(self.next), &turn);
         pulse.keep(LedgerEvent::Opened);
         if self.next - self.first >= pulse.settings().turns {
             self.forget_oldest(pulse);
@@ -318,7 +385,7 @@ impl CauseLedger {
     }
 
     fn forget_oldest(&self, pulse: &mut Pulse<'_, Self>) {
-        let key = format!("{TURNS_PREFIX}{:016x}", self.first);
+        let key = turn_key(self.first);
         if let Some(turn) = pulse.record::<MessageId>(key.as_bytes()) {
             self.forget(&turn.to_string(), pulse);
         }
@@ -331,39 +398,7 @@ impl CauseLedger {
             if let Some(id) = indexed(&bytes) {
                 pulse.remove(index_key(id));
             }
-            for episode in quoted(&bytes) {
-                pulse.remove(format!("{}{turn}", quotes_prefix(&episode)));
-            }
             pulse.remove(part);
-        }
-    }
-
-    /// Takes an episode out of the records of the turns that it was quoted in.
-    fn redact(&self, episode: &str, pulse: &mut Pulse<'_, Self>) {
-        let prefix = quotes_prefix(episode);
-        for (key, turn) in pulse.records().prefixed(prefix.as_bytes(), usize::MAX) {
-            let Ok(turn) = serde_json::from_slice::<MessageId>(&turn) else { continue };
-            // An id may go on behind a stroke, as that of another episode.
-            if key != format!("{prefix}{turn}").into_bytes() || turn.to_string() == episode {
-                continue;
-            }
-            pulse.remove(key);
-            let parts = pulse.records().prefixed(parts_prefix(turn).as_bytes(), usize::MAX);
-            // What was forgotten with it may have been taken out before.
-            let latest = |(key, _): &(Vec<u8>, Vec<u8>)| Some((key.clone(), pulse.record::<CausePart>(key)?));
-            let parts: Vec<(Vec<u8>, CausePart)> = parts.iter().filter_map(latest).collect();
-            // What a model thought rests on all that it was given.
-            let rests = |part: &CausePart| match part.kind.as_str() {
-                TurnEnded::NAME => rests_on(&part.body).any(|id| id == episode),
-                kind => kind == CycleThought::NAME,
-            };
-            let rests_on_it = parts.iter().any(|(_, part)| rests(part));
-            for (key, part) in parts {
-                let left = without(part.clone(), episode, rests_on_it);
-                if left != part {
-                    pulse.put(key, &left);
-                }
-            }
         }
     }
 }
@@ -419,9 +454,9 @@ impl Hears<RecordsRemoved> for CauseLedger {
     /// Of a turn that a person has forgotten nothing is said any more, not even why.
     fn hear(&self, removed: &RecordsRemoved, pulse: &mut Pulse<'_, Self>) {
         if removed.forgotten && removed.layer == Layer::Hippocampus {
-            for id in &removed.ids {
-                self.forget(id, pulse);
-                self.redact(id, pulse);
+            removed.ids.iter().for_each(|turn| self.forget(turn, pulse));
+            if !removed.again && !removed.ids.is_empty() {
+                pulse.keep(LedgerEvent::Redacts { episodes: removed.ids.iter().cloned().collect() });
             }
         }
     }
@@ -528,10 +563,6 @@ mod tests {
         parts.iter().map(|(_, part)| String::from_utf8_lossy(part).into_owned()).collect::<Vec<_>>().join("\n")
     }
 
-    fn quotes(rig: &Rig<CauseLedger>) -> usize {
-        rig.records().prefixed(b"quotes/", usize::MAX).len()
-    }
-
     fn forget(rig: &mut Rig<CauseLedger>, id: &str, forgotten: bool) {
         rig.send(RecordsRemoved { layer: Layer::Hippocampus, ids: vec![id.into()], forgotten, again: false });
     }
@@ -562,13 +593,14 @@ mod tests {
     }
 
     #[test]
-    fn what_a_turn_quoted_is_not_kept_longer_than_the_turn() {
-        let mut rig: Rig<CauseLedger> = Rig::new(LedgerSettings { turns: 2 }, |_, _| {});
-        for n in 1..=4 {
+    fn all_turns_are_looked_through_a_few_at_a_time() {
+        let mut rig: Rig<CauseLedger> = Rig::new(LedgerSettings { turns: 200 }, |_, _| {});
+        let turns = 3 * LOOKED_THROUGH;
+        for n in 1..=turns {
             asked(&mut rig, n, "It is numbat.", &["pin"]);
         }
-        assert_eq!(quotes(&rig), 2 * 2, "two episodes of each turn that is kept");
-        forget(&mut rig, &turn(4).to_string(), true);
-        assert_eq!((quotes(&rig), told(&rig, 4).as_str()), (2, ""));
+        forget(&mut rig, "pin", true);
+        assert!((1..=turns).all(|n| !told(&rig, n).contains("numbat")));
+        assert_eq!(rig.next_deadline(), None, "and nothing is left to look for");
     }
 }
