@@ -6,6 +6,7 @@ use maxim_actors::memory::hippocampus::Hippocampus;
 use maxim_actors::region::Region;
 use maxim_actors::sleep::semantic_promoter::SemanticPromoter;
 use maxim_bus::signals::concepts::ForgetRecord;
+use maxim_bus::signals::fear::SurveyFears;
 use maxim_bus::signals::promotion::Promote;
 use maxim_bus::{RegionName, Trust};
 use serde_json::{Value as Json, json};
@@ -196,6 +197,56 @@ fn nothing_of_what_a_person_has_forgotten_stands_in_any_room() {
     }
     let offered = bench.say("create the brief text of numbat wombat").reply.unwrap_or_default();
     assert!(!offered.contains("brief.txt"), "the plan is forgotten: {offered}");
+}
+
+#[test]
+fn an_answer_is_not_on_the_mind_any_more_when_what_it_rested_on_was_forgotten() {
+    let mut bench = Bench::new();
+    let told = bench.say("remember that the vault pin is quokka").turn;
+    bench.pass(Duration::from_secs(60));
+    let reply = bench.say("what is the vault pin?").reply.unwrap_or_default();
+    assert!(reply.contains("quokka"), "{reply}");
+    let present = |bench: &Bench| {
+        let rooms = rooms_that_hold(bench, "quokka");
+        rooms.into_iter().filter(|room| ["working_memory", "cause_ledger"].contains(room)).collect::<Vec<_>>()
+    };
+    assert_eq!(present(&bench).len(), 2);
+    assert!(bench.ask(Hippocampus::NAME, ForgetRecord { id: told.to_string() }).found);
+    for restarted in [false, true] {
+        if restarted {
+            bench.crash();
+        }
+        bench.pass(Duration::from_secs(60));
+        assert_eq!(present(&bench), [""; 0], "restarted: {restarted}");
+    }
+}
+
+#[test]
+fn what_was_learned_of_forgotten_failures_alone_is_neither_known_nor_feared() {
+    let mut bench = Bench::new();
+    let turns: Vec<_> = (0..3)
+        .map(|n| {
+            let turn = bench.say(&format!("read the file bandicoot{n}.txt")).turn;
+            bench.pass(Duration::from_secs(60));
+            turn
+        })
+        .collect();
+    bench.ask(SemanticPromoter::NAME, Promote { by: "test".into() });
+    let learned = |bench: &mut Bench| {
+        let fears = bench.ask("fear_agent", SurveyFears { change: None, by: "anna".into() }).fears;
+        let found = bench.inquire("concept_query", json!({ "name": "read_file failure" }));
+        let known = found["results"].as_array().is_some_and(|results| !results.is_empty());
+        (known, fears.iter().any(|fear| fear.tool == "read_file"))
+    };
+    assert_eq!(learned(&mut bench), (true, true));
+    for turn in turns {
+        assert!(bench.ask(Hippocampus::NAME, ForgetRecord { id: turn.to_string() }).found, "{turn}");
+        bench.pass(Duration::from_secs(60));
+    }
+    assert_eq!(learned(&mut bench), (false, false));
+    bench.crash();
+    bench.pass(Duration::from_secs(60));
+    assert_eq!(learned(&mut bench), (false, false));
 }
 
 #[test]

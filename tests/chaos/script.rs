@@ -304,7 +304,7 @@ fn practise(live: &Live) {
     let (place, reason) = ("head.yaw".to_owned(), "yaw turned back 4 times in 3 s".to_owned());
     say(&door, "body", BodyStrained { intensity: None, action: None, kind: PainKind::Thrashing, place, reason });
     let gone = vec![("concept-1".to_owned(), MemoryRef::new(Layer::Hippocampus, "tide".to_owned()))];
-    say(&door, "cross_layer_graph", SourcesRemoved { gone });
+    say(&door, "cross_layer_graph", SourcesRemoved { gone, forgotten: false });
     for to in [Some(Mode::Passive), None] {
         say(&door, "autonomy", ModeLowered { to });
     }
@@ -312,7 +312,7 @@ fn practise(live: &Live) {
     for is_held in [true, false] {
         door.tell_change(RegionChanged { region: "cerebellum".into(), is_held, why: String::new() });
     }
-    say(&door, "nucleus_accumbens", HurtRecalled { tool: "lift".into(), at: door.now() });
+    say(&door, "nucleus_accumbens", HurtRecalled { tool: "lift".into(), at: door.now(), forgotten: false });
     let (metric, confidence) = ("tool:lift:success".to_owned(), Confidence::clamped(0.8));
     say(
         &door,

@@ -290,6 +290,7 @@ mod tests {
                 actions: vec![],
                 lost: false,
                 decided: None,
+                rests_on: Vec::new(),
             });
         }
         assert_eq!(order, ["message 0", "message 1", "message 2", "message 3", "message 4"]);

@@ -142,6 +142,9 @@ pub struct RecordsRemoved {
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct SourcesRemoved {
     pub gone: Vec<(String, MemoryRef)>,
+    /// A person had them forgotten: they are no evidence any more. Else what they taught stays.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub forgotten: bool,
 }
 
 /// What produced a concept.

@@ -67,12 +67,16 @@ pub struct RecordsImported {
     pub wanting: Vec<Wanting>,
 }
 
-/// An imported memory says that this tool hurt: the gate is to ask experience about it.
+/// An imported memory says that this tool hurt: the gate is to ask experience about it. Or a person has forgotten all that
+/// says so.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct HurtRecalled {
     pub tool: String,
     /// When it did so last.
     pub at: Timestamp,
+    /// Nothing is left of it.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub forgotten: bool,
 }
 
 signal! {

@@ -235,6 +235,10 @@ pub struct TurnEnded {
     /// Why it was done so, as the mind that decided put it; nothing where nothing was decided.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub decided: Option<String>,
+    /// Episodes that the reply and the actions rest on: what is forgotten of them takes the words with it. Of a model's
+    /// answer, all that the turn recalled.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub rests_on: Vec<String>,
 }
 
 /// Asks which of these turns are still under way.

@@ -48,6 +48,9 @@ pub struct WorkingEntry {
     /// The brain's own words.
     #[serde(default)]
     pub own: bool,
+    /// Episodes that the brain's own words rest on; of what was perceived, those that it reminded of.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub rests_on: Vec<String>,
     pub text: String,
 }
 

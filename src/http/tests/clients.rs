@@ -255,8 +255,16 @@ async fn what_is_said_in_a_turn_is_streamed_when_it_is_said_and_never_twice() {
     tell.send(says(turn, "It is there.")).expect("heard");
     assert_eq!(content(next().await), "\n\nIt is there.");
     let reply = Some("It is there.".into());
-    let over =
-        TurnEnded { turn, channel: "http".into(), reply, spoken: true, actions: vec![], lost: false, decided: None };
+    let over = TurnEnded {
+        turn,
+        channel: "http".into(),
+        reply,
+        spoken: true,
+        actions: vec![],
+        lost: false,
+        decided: None,
+        rests_on: Vec::new(),
+    };
     ends.send(Ok(over)).expect("waited for");
     assert_eq!(content(next().await), Value::Null, "the last words were heard already");
     assert_eq!((next().await.as_deref(), next().await), (Some("[DONE]"), None));

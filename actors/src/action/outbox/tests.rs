@@ -272,6 +272,7 @@ fn an_end_without_spoken_words_is_told_by_the_outbox() {
         actions: vec![],
         lost: false,
         decided: None,
+        rests_on: Vec::new(),
     };
     rig.send_in(turn, Trust::Listed, ended(true));
     assert_eq!(rig.heard::<SendMessage>(), [], "what was spoken isn't said twice");

@@ -60,6 +60,7 @@ mod tests {
             actions,
             lost,
             decided: None,
+            rests_on: Vec::new(),
         };
         let of = |actions, spoken, lost| Outcome::of(&ended(actions, spoken, lost));
         let respond = || act("respond", "done");

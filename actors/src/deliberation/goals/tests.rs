@@ -107,6 +107,7 @@ fn end(rig: &mut Bench, status: &str) {
         actions,
         lost: false,
         decided: None,
+        rests_on: Vec::new(),
     });
 }
 

@@ -11,6 +11,7 @@ use serde_json::{Value as Json, json};
 use super::answer;
 use super::counsel::whereabouts_asked;
 use super::looking_up;
+use super::plan::{Worded, worded};
 use super::recent::RecentDeed;
 use super::region::{Habit, HabitEvent};
 use super::turn::{Asked, summary};
@@ -40,22 +41,28 @@ impl Hears<InquiryAnswered> for Habit {
             Some(Asked::WhyDid { topic, refused: false }) => self.recent.why(topic, &settings.zone),
             _ => None,
         };
+        let mut rests_on = Vec::new();
+        let mut told = |worded: Worded| {
+            rests_on = worded.rests_on;
+            worded.text
+        };
         let words = match (&answered.error, &step.question) {
             (Some(_), Some(question)) if looking_up::is_begun(question) => {
-                super::plan::worded(question, &Json::Null, &turn.sender, &turn.recalled, &turn.knowledge, settings)
+                told(worded(question, &Json::Null, &turn.sender, &turn.recalled, &turn.knowledge, settings))
             }
             (Some(error), _) => format!("I could not look that up: {error}."),
             (None, Some(_)) if known.is_some() => known.unwrap_or_default(),
             (None, Some(question)) => {
-                super::plan::worded(question, &answered.output, &turn.sender, &turn.recalled, &turn.knowledge, settings)
+                told(worded(question, &answered.output, &turn.sender, &turn.recalled, &turn.knowledge, settings))
             }
             (None, None) if step.tool == FORESEEING => {
                 let topic = step.params["tool_name"].as_str().unwrap_or_default().to_owned();
                 let asked = Asked::Predict { topic };
-                super::plan::worded(&asked, &answered.output, &turn.sender, &turn.recalled, &turn.knowledge, settings)
+                told(worded(&asked, &answered.output, &turn.sender, &turn.recalled, &turn.knowledge, settings))
             }
             (None, None) => {
                 let outcome = json!({ "success": true, "output": answered.output });
+                rests_on = looking_up::ids(&answered.output);
                 answer::outcome(&step.tool, &step.params, &outcome)
             }
         };
@@ -65,8 +72,10 @@ impl Hears<InquiryAnswered> for Habit {
                 None => ("done", answered.output.to_string()),
             };
             let deed = Deed { tool: step.tool, params: step.params, status: status.into(), outcome };
+            turn.rest_on(looking_up::ids(&answered.output));
             return self.think_on(turn, deed, words, pulse);
         }
+        turn.rest_on(rests_on);
         let unknown = words.starts_with(answer::UNKNOWN) && matches!(step.question, Some(Asked::Recall { .. }));
         if let Some((thing, _)) = whereabouts_asked(&turn.text).filter(|_| unknown && turn.steps.is_empty()) {
             return self.ask_place(turn, thing, Some(words), pulse);

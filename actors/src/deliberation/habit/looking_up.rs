@@ -97,6 +97,18 @@ fn episodes(found: &Json) -> Vec<RecalledEpisode> {
     serde_json::from_value(results).unwrap_or_default()
 }
 
+/// Ids of all records in what was found, whatever its shape.
+pub(super) fn ids(found: &Json) -> Vec<String> {
+    match found {
+        Json::Object(fields) => {
+            let own = fields.get("id").and_then(Json::as_str).map(str::to_owned);
+            own.into_iter().chain(fields.values().flat_map(ids)).collect()
+        }
+        Json::Array(items) => items.iter().flat_map(ids).collect(),
+        _ => Vec::new(),
+    }
+}
+
 /// Both, each episode once.
 pub(super) fn joined(found: &Json, more: &Json) -> Json {
     let mut all = episodes(found);

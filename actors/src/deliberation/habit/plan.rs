@@ -306,6 +306,30 @@ fn computation(text: &str) -> Option<String> {
     (is_expression(expression) && (lead > 0 || computes(expression))).then(|| expression.to_owned())
 }
 
+/// What is said of what was found.
+#[derive(Debug, Default)]
+pub(super) struct Worded {
+    pub text: String,
+    /// Ids of the episodes that it rests on.
+    pub rests_on: Vec<String>,
+}
+
+impl Worded {
+    /// Words that tell of no episode.
+    fn bare(text: String) -> Self {
+        Self { text, rests_on: Vec::new() }
+    }
+
+    fn told(text: String, evidence: &[Evidence]) -> Self {
+        Self { text, rests_on: evidence.iter().map(|one| one.episode.clone()).collect() }
+    }
+
+    fn of(reply: answer::Reply, evidence: &[Evidence]) -> Self {
+        let places = reply.rests_on.iter().filter_map(|place| evidence.get(*place));
+        Self { rests_on: places.map(|one| one.episode.clone()).collect(), text: reply.text }
+    }
+}
+
 /// The answer to a question, worded from what was found.
 pub(super) fn worded(
     asked: &Asked,
@@ -314,17 +338,23 @@ pub(super) fn worded(
     recalled: &[RecalledEpisode],
     knowledge: &[KnowledgeEntry],
     settings: &HabitSettings,
-) -> String {
+) -> Worded {
     let zone = &settings.zone;
     match asked {
         Asked::Told { about, place, span, found: before, pages, .. } => {
             let told = looking_up::mine(&looking_up::joined(before, found), about, asker, settings);
             let words = answer::tellings(*place, about, span.as_deref(), &told, zone);
-            looking_up::looked_through(*pages)
-                .map_or_else(|| words.clone(), |many| format!("{words}\n(From the last {many} moments.)"))
+            let words = looking_up::looked_through(*pages)
+                .map_or_else(|| words.clone(), |many| format!("{words}\n(From the last {many} moments.)"));
+            Worded::told(words, &told)
         }
-        Asked::WhyDid { topic, refused } => answer::why(topic, *refused, &evidence(found, settings), zone)
-            .unwrap_or_else(|| why_not(topic, *refused, &settings.grammar)),
+        Asked::WhyDid { topic, refused } => {
+            let evidence = evidence(found, settings);
+            match answer::why(topic, *refused, &evidence, zone) {
+                Some(words) => Worded::told(words, &evidence),
+                None => Worded::bare(why_not(topic, *refused, &settings.grammar)),
+            }
+        }
         Asked::Since { topic, words, found: before, .. } => {
             let asked = Asked::Recall { topic: topic.clone(), words: words.clone() };
             let found = looking_up::joined(before, &looking_up::behind(found));
@@ -336,26 +366,29 @@ pub(super) fn worded(
                 evidence = recalled.iter().filter_map(|episode| piece(episode.clone(), settings)).collect();
             }
             let reply = answer::recalled(topic, words, &evidence, Some(asker), zone);
-            match (answer::known(words, knowledge), reply.known) {
-                (Some(general), true) => format!("{} {general}", reply.text),
-                (Some(general), false) => general,
-                (None, _) => reply.text,
+            let known = reply.known;
+            let worded = Worded::of(reply, &evidence);
+            match (answer::known(words, knowledge), known) {
+                (Some(general), true) => Worded { text: format!("{} {general}", worded.text), ..worded },
+                (Some(general), false) => Worded::bare(general),
+                (None, _) => worded,
             }
         }
         Asked::Concepts { topic } => {
             let found = found.get("results").cloned().unwrap_or_default();
             let concepts: Vec<ConceptShown> = serde_json::from_value(found).unwrap_or_default();
-            answer::concepts(topic, &concepts)
+            Worded::bare(answer::concepts(topic, &concepts))
         }
         Asked::Happened { tool, topic, span } => {
-            let reply = answer::happened(tool.as_deref(), topic, span.as_deref(), &evidence(found, settings), zone);
+            let evidence = evidence(found, settings);
+            let reply = answer::happened(tool.as_deref(), topic, span.as_deref(), &evidence, zone);
             let looked_through = found["results"].as_array().map_or(0, Vec::len);
-            match looked_through >= SPANNED {
-                true => {
-                    format!("{}\n(From the last {looked_through} moments; more: `maxim memory recall`.)", reply.text)
-                }
-                false => reply.text,
+            let mut worded = Worded::of(reply, &evidence);
+            if looked_through >= SPANNED {
+                let more = format!("\n(From the last {looked_through} moments; more: `maxim memory recall`.)");
+                worded.text.push_str(&more);
             }
+            worded
         }
         Asked::Predict { topic } => {
             let predicted: Option<OutcomesPredicted> = serde_json::from_value(found.clone()).ok();
@@ -366,7 +399,7 @@ pub(super) fn worded(
                 outcomes: usize::try_from(p.observations).unwrap_or(usize::MAX),
                 usual: p.outcomes.first().map(|(name, _)| name.clone()),
             });
-            answer::expected(topic, expectation.as_ref())
+            Worded::bare(answer::expected(topic, expectation.as_ref()))
         }
     }
 }
@@ -417,6 +450,7 @@ fn piece(episode: RecalledEpisode, settings: &HabitSettings) -> Option<Evidence>
         (None, true, _) => Origin::Told { person: episode.speaker },
     };
     Some(Evidence {
+        episode: episode.id,
         text,
         at: Some(episode.timestamp),
         origin,

@@ -278,10 +278,14 @@ impl Habit {
             pulse.emit_trusted(turn.id, turn.trust, PlanTried { template, turn: turn.id, success });
         }
         let reply = turn.reply.or_else(|| (!turn.said.is_empty()).then(|| turn.said.join("\n")));
-        let Turn { id, channel, actions, lost, decided, .. } = turn;
+        let Turn { id, channel, actions, lost, decided, rests_on, .. } = turn;
         pulse.keep(HabitEvent::Ended { turn: id });
         pulse.remove(record_key(id));
-        pulse.emit_trusted(id, turn.trust, TurnEnded { turn: id, channel, reply, spoken, actions, lost, decided });
+        pulse.emit_trusted(
+            id,
+            turn.trust,
+            TurnEnded { turn: id, channel, reply, spoken, actions, lost, decided, rests_on },
+        );
     }
 
     pub(super) fn begin(&self, mut turn: Turn, plan: Plan, pulse: &mut Pulse<'_, Self>) {

@@ -30,6 +30,7 @@ impl Habit {
             actions: Vec::new(),
             lost: false,
             decided: None,
+            rests_on: Vec::new(),
         });
     }
 }
@@ -63,6 +64,7 @@ impl Hears<EnrichedPercept> for Habit {
                 actions: Vec::new(),
                 lost: false,
                 decided: None,
+                rests_on: Vec::new(),
             });
             return;
         }
@@ -115,6 +117,8 @@ impl Hears<EnrichedPercept> for Habit {
         }
         if settings.model && !plan.settled {
             turn.instead = plan.passed_over("habit's own reading; the model was asked");
+            // What of it the model's words rest on isn't known.
+            turn.rest_on(enriched.recalled.iter().map(|episode| episode.id.clone()));
             let goal = self.goals.active();
             let wish = Deliberate { goal, ..handed_over(turn.id, enriched) };
             return self.deliberate(turn, wish, pulse);

@@ -43,6 +43,9 @@ pub(super) struct Turn {
     pub recalled: Vec<RecalledEpisode>,
     #[serde(default)]
     pub knowledge: Vec<KnowledgeEntry>,
+    /// Episodes that what is said and done rests on.
+    #[serde(default)]
+    pub rests_on: Vec<String>,
     /// Set while the reply is out to be spoken.
     pub reply: Option<String>,
     /// The bridge that it waits for.
@@ -98,6 +101,7 @@ impl Turn {
             actions: Vec::new(),
             recalled: Vec::new(),
             knowledge: Vec::new(),
+            rests_on: Vec::new(),
             reply: None,
             waiting: None,
             tried: None,
@@ -110,6 +114,15 @@ impl Turn {
             decided: None,
             instead: Vec::new(),
             unasked: false,
+        }
+    }
+
+    /// What is said and done rests on these too.
+    pub fn rest_on(&mut self, episodes: impl IntoIterator<Item = String>) {
+        for episode in episodes {
+            if !episode.is_empty() && !self.rests_on.contains(&episode) {
+                self.rests_on.push(episode);
+            }
         }
     }
 

@@ -140,6 +140,7 @@ mod tests {
             of: of.into(),
             own,
             text: text.into(),
+            rests_on: Vec::new(),
         }
     }
 

@@ -102,6 +102,7 @@ fn entry(kind: EntryKind, own: bool, text: &str) -> WorkingEntry {
         of: "http/anna".into(),
         own,
         text: text.into(),
+        rests_on: Vec::new(),
     }
 }
 

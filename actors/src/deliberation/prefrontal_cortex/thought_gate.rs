@@ -175,6 +175,7 @@ mod tests {
             of: String::new(),
             own: false,
             text: String::new(),
+            rests_on: Vec::new(),
         }
     }
 

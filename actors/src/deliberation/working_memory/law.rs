@@ -45,13 +45,26 @@ impl Entries {
         self.0.drain(..over);
     }
 
-    /// Nothing of these episodes stays: neither what was said in them nor what was recalled of them.
+    /// Nothing of these episodes stays: neither what was said in them, nor what was recalled of them, nor the brain's own
+    /// words that rest on them.
     pub fn forget(&mut self, episodes: &[String]) {
         self.0.retain(|entry| !is_of(entry, episodes));
+        self.0.iter_mut().for_each(|entry| entry.rests_on.retain(|id| !episodes.contains(id)));
     }
 
     pub fn holds(&self, episodes: &[String]) -> bool {
         self.0.iter().any(|entry| is_of(entry, episodes))
+    }
+
+    /// Episodes that a turn reminded of, as far as it got.
+    pub fn reminded(&self, turn: MessageId) -> Vec<String> {
+        self.0.iter().filter(|entry| entry.turn == turn).flat_map(|entry| entry.rests_on.iter().cloned()).collect()
+    }
+
+    /// Episodes that the thoughts of a turn rest on: what came of thinking rests on them too.
+    pub fn thought_from(&self, turn: MessageId) -> Vec<String> {
+        let thoughts = self.0.iter().filter(|entry| entry.turn == turn && entry.kind == EntryKind::Thought);
+        thoughts.flat_map(|entry| entry.rests_on.iter().cloned()).collect()
     }
 
     /// With whom the turn is talked about.
@@ -92,7 +105,17 @@ impl Entries {
 
 fn is_of(entry: &WorkingEntry, episodes: &[String]) -> bool {
     let turn = entry.turn.to_string();
-    episodes.iter().any(|episode| *episode == turn || *episode == entry.of)
+    // What somebody perceived or said stands by itself, whatever it reminded of.
+    let rests_on = |episode: &String| entry.own && entry.rests_on.contains(episode);
+    episodes.iter().any(|episode| *episode == turn || *episode == entry.of || rests_on(episode))
+}
+
+/// Each once, in order.
+pub fn each_once(episodes: impl IntoIterator<Item = String>) -> Vec<String> {
+    let mut all: Vec<String> = episodes.into_iter().collect();
+    all.sort_unstable();
+    all.dedup();
+    all
 }
 
 /// The first [`CLIP`] characters, in one line.
@@ -144,6 +167,7 @@ mod tests {
             of: format!("of{n}"),
             own: false,
             text: format!("entry {n}"),
+            rests_on: Vec::new(),
         }
     }
 
@@ -206,6 +230,23 @@ mod tests {
         assert!(entries.holds(&gone) && !entries.holds(&["of1".into()]));
         entries.forget(&gone);
         assert_eq!((entries.len(), entries.holds(&gone)), (ENTRIES - 2, false));
+    }
+
+    #[test]
+    fn own_words_go_with_what_they_rest_on_and_what_was_asked_stays() {
+        let mut entries = Entries::default();
+        let rests_on = vec!["pin".to_owned(), "door".to_owned()];
+        let asked = WorkingEntry { rests_on: rests_on.clone(), ..entry(1, EntryKind::Conversation, 0.5) };
+        let thought = WorkingEntry { own: true, rests_on, ..entry(1, EntryKind::Thought, 0.5) };
+        let other = WorkingEntry { own: true, rests_on: vec!["door".into()], ..entry(2, EntryKind::Conversation, 0.5) };
+        entries.note(vec![asked, WorkingEntry { text: "a thought".into(), ..thought }, other]);
+        assert_eq!(entries.thought_from(turn(1)), ["pin", "door"]);
+        let gone = ["pin".to_owned()];
+        assert!(entries.holds(&gone) && !entries.holds(&["key".to_owned()]));
+        entries.forget(&gone);
+        assert_eq!(texts(&entries.survey(&SurveyWorkingMemory::default())), ["entry 1", "entry 2"]);
+        assert_eq!(entries.reminded(turn(1)), ["door"], "nothing names it any more");
+        assert!(!entries.holds(&gone));
     }
 
     #[test]

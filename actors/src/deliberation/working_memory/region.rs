@@ -16,7 +16,7 @@ use maxim_bus::units::Salience;
 use maxim_bus::{RegionName, Stage, Trust};
 use serde::{Deserialize, Serialize};
 
-use super::law::{ENTRIES, Entries, OUTCOME, OWN_WORDS, REACTION, clipped, kind_of, outcome_of};
+use super::law::{ENTRIES, Entries, OUTCOME, OWN_WORDS, REACTION, clipped, each_once, kind_of, outcome_of};
 use crate::action::executor::RESPOND;
 use crate::region::{Card, Hears, Pulse, Region};
 use crate::wiring;
@@ -72,6 +72,7 @@ fn entry(kind: EntryKind, salience: f64, text: &str, pulse: &mut Pulse<'_, Worki
         of: String::new(),
         own: false,
         text: clipped(text),
+        rests_on: Vec::new(),
     }
 }
 
@@ -83,6 +84,10 @@ fn recalled(episodes: &[RecalledEpisode], pulse: &mut Pulse<'_, WorkingMemory>) 
         WorkingEntry { of: episode.id.clone(), trust: episode.trust, ..entry }
     });
     noted.collect()
+}
+
+fn ids(episodes: &[RecalledEpisode]) -> impl Iterator<Item = String> + '_ {
+    episodes.iter().map(|episode| episode.id.clone())
 }
 
 fn note(entries: Vec<WorkingEntry>, pulse: &mut Pulse<'_, WorkingMemory>) {
@@ -99,6 +104,7 @@ impl Hears<EnrichedPercept> for WorkingMemory {
         let mut perceived = entry(kind, salient.salience.get(), &percept.content, pulse);
         perceived.novelty = Some(salient.novelty);
         perceived.heard = percept.heard;
+        perceived.rests_on = ids(&enriched.recalled).collect();
         perceived.of = match said {
             true => format!("{}/{}", percept.metadata.channel, percept.metadata.sender),
             false => percept.source.clone(),
@@ -112,17 +118,19 @@ impl Hears<EnrichedPercept> for WorkingMemory {
 impl Hears<TurnEnded> for WorkingMemory {
     fn hear(&self, ended: &TurnEnded, pulse: &mut Pulse<'_, Self>) {
         let mut entries = Vec::new();
+        let thought_from = self.entries.thought_from(ended.turn);
+        let rests_on = each_once(ended.rests_on.iter().cloned().chain(thought_from));
         // What was said by speaking is in the conversation.
         for action in ended.actions.iter().filter(|action| action.tool != RESPOND) {
             let [done, otherwise] = OUTCOME;
             let salience = if action.status == "done" { done } else { otherwise };
             let entry = entry(EntryKind::Outcome, salience, &outcome_of(action), pulse);
-            entries.push(WorkingEntry { of: action.tool.clone(), own: true, ..entry });
+            entries.push(WorkingEntry { of: action.tool.clone(), own: true, rests_on: rests_on.clone(), ..entry });
         }
         if let Some(reply) = &ended.reply {
             let partner = self.entries.partner(ended.turn).unwrap_or(&ended.channel).to_owned();
             let entry = entry(EntryKind::Conversation, OWN_WORDS, reply, pulse);
-            entries.push(WorkingEntry { of: partner, own: true, trust: Trust::Own, ..entry });
+            entries.push(WorkingEntry { of: partner, own: true, trust: Trust::Own, rests_on, ..entry });
         }
         note(entries, pulse);
     }
@@ -133,7 +141,8 @@ impl Hears<CycleThought> for WorkingMemory {
         let mut entries = recalled(&thought.recalled, pulse);
         if !thought.text.is_empty() {
             let entry = entry(EntryKind::Thought, thought.salience.get(), &thought.text, pulse);
-            entries.push(WorkingEntry { own: true, trust: Trust::Own, ..entry });
+            let rests_on = each_once(self.entries.reminded(thought.turn).into_iter().chain(ids(&thought.recalled)));
+            entries.push(WorkingEntry { own: true, trust: Trust::Own, rests_on, ..entry });
         }
         note(entries, pulse);
     }
@@ -232,6 +241,7 @@ mod tests {
             actions: vec![acted, spoke],
             lost: false,
             decided: None,
+            rests_on: Vec::new(),
         }
     }
 
@@ -291,5 +301,33 @@ mod tests {
         rig.crash();
         let left = survey(&mut rig, SurveyWorkingMemory::default());
         assert_eq!(lines(&left), [(EntryKind::Conversation, "http/anna", "and the door?")]);
+    }
+
+    #[test]
+    fn an_answer_goes_with_the_episode_that_it_rests_on() {
+        let mut rig: Rig<WorkingMemory> = Rig::new((), ear::<WorkingMemorySurveyed>);
+        let found = || vec![remembered("pin", Via::Text), remembered("door", Via::Text)];
+        let answered = |n: u64, reply: &str, rests_on: &[&str]| TurnEnded {
+            actions: Vec::new(),
+            rests_on: rests_on.iter().map(ToString::to_string).collect(),
+            ..ended(n, "read_file", "done", reply)
+        };
+        rig.send_in(turn(1), Trust::Owner, heard("what is the pin?", found()));
+        rig.send_in(turn(1), Trust::Owner, answered(1, "It is 1234.", &["id of pin"]));
+        rig.send_in(turn(2), Trust::Owner, heard("which door?", found()));
+        rig.send_in(turn(2), Trust::Owner, answered(2, "The blue one.", &["id of door"]));
+        let ids = vec!["id of pin".to_owned()];
+        rig.send(RecordsRemoved { layer: Layer::Hippocampus, ids, forgotten: true, again: false });
+        let expected = [
+            (EntryKind::Recall, "id of door", "door"),
+            (EntryKind::Conversation, "http/anna", "what is the pin?"),
+            (EntryKind::Recall, "id of door", "door"),
+            (EntryKind::Conversation, "http/anna", "which door?"),
+            (EntryKind::Conversation, "http/anna", "The blue one."),
+        ];
+        for _ in 0..2 {
+            assert_eq!(lines(&survey(&mut rig, SurveyWorkingMemory::default())), expected);
+            rig.crash();
+        }
     }
 }

@@ -90,7 +90,16 @@ fn hello() -> Submission {
 }
 
 fn ended(turn: MessageId) -> TurnEnded {
-    TurnEnded { turn, channel: "http".into(), reply: None, spoken: true, actions: vec![], lost: false, decided: None }
+    TurnEnded {
+        turn,
+        channel: "http".into(),
+        reply: None,
+        spoken: true,
+        actions: vec![],
+        lost: false,
+        decided: None,
+        rests_on: Vec::new(),
+    }
 }
 
 #[test]

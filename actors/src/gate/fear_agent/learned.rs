@@ -141,10 +141,13 @@ impl Hears<PredictionErrorSensed> for FearAgent {
 }
 
 impl Hears<HurtRecalled> for FearAgent {
-    /// What was feared elsewhere is asked about here, and forgiven from then on.
+    /// What was feared elsewhere is asked about here, and forgiven from then on. With the last episode that a person has
+    /// forgotten goes the fear that it taught; what a person pinned stays.
     fn hear(&self, recalled: &HurtRecalled, pulse: &mut Pulse<'_, Self>) {
-        let HurtRecalled { tool, at } = recalled;
-        if !self.hurtful.contains(tool) || self.hurt_at.get(tool).is_none_or(|known| known < at) {
+        let HurtRecalled { tool, at, forgotten } = recalled;
+        if *forgotten {
+            pulse.keep_gone(FearEvent::Unlearned { tool: tool.clone() }, true);
+        } else if !self.hurtful.contains(tool) || self.hurt_at.get(tool).is_none_or(|known| known < at) {
             pulse.keep(FearEvent::Hurt { tool: tool.clone(), at: Some(*at) });
         }
     }

@@ -155,6 +155,10 @@ pub enum FearEvent {
         #[serde(default)]
         at: Option<Timestamp>,
     },
+    /// A person has forgotten all that says that it hurt.
+    Unlearned {
+        tool: String,
+    },
     Asked {
         id: MessageId,
         expires: Timestamp,
@@ -237,6 +241,10 @@ impl Region for FearAgent {
             FearEvent::Hurt { tool, at } => {
                 self.hurt_at.extend(at.map(|at| (tool.clone(), at)));
                 self.hurtful.insert(tool);
+            }
+            FearEvent::Unlearned { tool } => {
+                self.hurtful.remove(&tool);
+                self.hurt_at.remove(&tool);
             }
             FearEvent::Asked { id, expires } => {
                 self.predicting.remove(&id);

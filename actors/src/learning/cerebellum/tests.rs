@@ -62,6 +62,7 @@ impl Turns {
             actions,
             lost: false,
             decided: None,
+            rests_on: Vec::new(),
         });
     }
 

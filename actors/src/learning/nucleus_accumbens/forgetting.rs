@@ -4,10 +4,12 @@
 use std::collections::BTreeSet;
 
 use maxim_bus::signals::concepts::{Layer, RecordsRemoved};
+use maxim_bus::signals::layers::HurtRecalled;
 
 use super::events::{Forgotten, NacEvent};
 use super::kept::{KeptConditions, Learned, conditions_key, kind_key, make_small};
-use super::model::{CausalLink, EventRecord};
+use super::law::Reinforcement;
+use super::model::{CausalLink, EventRecord, LinkTable};
 use super::region::NucleusAccumbens;
 use super::remembering::Restored;
 use crate::region::{Hears, Pulse, RecordView, source_hashes};
@@ -35,6 +37,15 @@ impl NucleusAccumbens {
     }
 }
 
+fn is_bad(event: &EventRecord) -> bool {
+    event.links.iter().any(|link| link.outcome.reinforcement == Reinforcement::Bad)
+}
+
+/// Whether something bad is known of a tool, beside these kinds of event.
+fn hurts(links: &LinkTable, tool: &str, without: &BTreeSet<String>) -> bool {
+    links.records().any(|(key, event)| event.kind.tool == tool && !without.contains(key) && is_bad(event))
+}
+
 impl Hears<RecordsRemoved> for NucleusAccumbens {
     fn hear(&self, removed: &RecordsRemoved, pulse: &mut Pulse<'_, Self>) {
         if removed.layer != Layer::Hippocampus {
@@ -53,10 +64,17 @@ impl Hears<RecordsRemoved> for NucleusAccumbens {
         self.recollect(kinds.iter().map(String::as_str), pulse.records());
         let links = self.links();
         let (mut restored, mut forgotten) = (Vec::with_capacity(kinds.len()), Vec::new());
+        // Kinds of which nothing bad is known any more, and their tools.
+        let (mut good, mut tools): (BTreeSet<String>, BTreeSet<String>) = Default::default();
         for key in kinds {
             let Some(event) = links.record(&key) else { continue };
             let mut learned = Learned::of(&links, &key, event.clone());
-            if removed.forgotten && learned.event.forget(&gone) {
+            let is_unknown = removed.forgotten && learned.event.forget(&gone);
+            if is_bad(event) && !is_bad(&learned.event) {
+                good.insert(key.clone());
+                tools.insert(event.kind.tool.clone());
+            }
+            if is_unknown {
                 pulse.remove(kind_key(&key));
                 pulse.remove(conditions_key(&key));
                 forgotten.push(key);
@@ -69,6 +87,9 @@ impl Hears<RecordsRemoved> for NucleusAccumbens {
             make_small(&mut learned.event);
             pulse.put(kind_key(&key), &learned);
             restored.push(learned);
+        }
+        for tool in tools.into_iter().filter(|tool| !hurts(&links, tool, &good)) {
+            pulse.emit(HurtRecalled { tool, at: pulse.now(), forgotten: true });
         }
         if !forgotten.is_empty() {
             pulse.keep(NacEvent::Forgotten(Forgotten { forgotten }));

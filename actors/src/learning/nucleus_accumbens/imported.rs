@@ -68,7 +68,7 @@ impl Hears<EpisodesCaptured> for NucleusAccumbens {
         }
         let imported: Vec<Observed> = captured.ended.iter().map(|act| observed(act, pulse)).collect();
         for (tool, at) in self.would_hurt(&imported, pulse.settings().alpha) {
-            pulse.emit(HurtRecalled { tool, at });
+            pulse.emit(HurtRecalled { tool, at, forgotten: false });
         }
         let kinds: BTreeSet<String> = imported.iter().map(|event| event.kind.key()).collect();
         self.recollect(kinds.iter().map(String::as_str), pulse.records());

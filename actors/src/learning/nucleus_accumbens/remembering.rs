@@ -107,7 +107,7 @@ impl Remembers for NucleusAccumbens {
             pulse.keep(NacEvent::Restored(Box::new(brought)));
         }
         for (tool, at) in hurt {
-            pulse.emit(HurtRecalled { tool, at });
+            pulse.emit(HurtRecalled { tool, at, forgotten: false });
         }
         took
     }

@@ -4,6 +4,7 @@ use jiff::tz::TimeZone;
 use jiff::{SignedDuration, Timestamp};
 use maxim_bus::mode::Mode;
 use maxim_bus::signals::concepts::{Layer, RecordsRemoved};
+use maxim_bus::signals::layers::HurtRecalled;
 use maxim_bus::signals::outcome::ToolResult;
 use maxim_bus::signals::powers::ModeLowered;
 use maxim_bus::signals::recall::{EndedAct, EpisodesCaptured, OutcomesPredicted, PredictOutcomes};
@@ -337,6 +338,26 @@ fn a_kind_of_event_that_was_met_only_in_what_is_forgotten_is_unknown_again() {
         assert!(!is_known(&mut room));
         assert!(!kept(&room).contains("juggle"));
     }
+}
+
+#[test]
+fn the_gate_is_told_when_nothing_is_left_of_what_hurt() {
+    let mut room: Rig<NucleusAccumbens> = Rig::new(settings(2_000), ear::<HurtRecalled>);
+    let one = |episode: &str, tool: &str, success: bool| EndedAct {
+        tool: tool.into(),
+        episode: episode.into(),
+        success,
+        ..act(1, 1)
+    };
+    let ended = vec![one("a", "zap", false), one("b", "zap", false), one("c", "juggle", true)];
+    room.send(EpisodesCaptured { ended, ..EpisodesCaptured::default() });
+    room.heard::<HurtRecalled>();
+    room.send(removed(&["a"], true));
+    assert!(room.heard::<HurtRecalled>().is_empty(), "it hurt another time too");
+    room.send(removed(&["b"], true));
+    let told: Vec<(String, bool)> =
+        room.heard::<HurtRecalled>().into_iter().map(|told| (told.tool, told.forgotten)).collect();
+    assert_eq!(told, [("zap".to_owned(), true)]);
 }
 
 #[test]

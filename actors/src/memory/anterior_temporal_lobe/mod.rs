@@ -17,7 +17,7 @@ mod remembering;
 mod revising;
 mod sentences;
 mod unused;
-mod upkeep;
+pub mod upkeep;
 
 #[cfg(test)]
 mod tests;

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use jiff::{SignedDuration, Timestamp};
 use maxim_bus::Trust;
 use maxim_bus::hash::StableHash;
-use maxim_bus::signals::concepts::{ConceptProvenance, MemoryRef, SourcePassage};
+use maxim_bus::signals::concepts::{ConceptProvenance, Layer, MemoryRef, SourcePassage};
 use maxim_bus::units::Confidence;
 use serde::{Deserialize, Serialize};
 
@@ -249,6 +249,38 @@ impl SemanticMemory {
         self.sources.contains(source) || self.has_counted(&mark_of_source(source))
     }
 
+    /// What a person has forgotten is no evidence any more. True where it was some.
+    pub fn forget(&mut self, source: &MemoryRef) -> bool {
+        let (sources, counted) = (self.sources.len(), self.counted.len());
+        self.sources.retain(|known| known != source);
+        let gone = mark_of_source(source);
+        let marks = self.counted.as_bytes().chunks(MARK).filter_map(|mark| std::str::from_utf8(mark).ok());
+        self.counted = marks.filter(|mark| *mark != gone).collect();
+        let was_some = self.sources.len() < sources || self.counted.len() < counted;
+        if was_some && source.layer == Layer::Hippocampus {
+            self.reinforcements = self.reinforcements.saturating_sub(1);
+        }
+        was_some
+    }
+
+    /// Nothing that was lived or read stands behind it any more, and nobody wants it kept.
+    pub fn is_unfounded(&self) -> bool {
+        self.provenance == ConceptProvenance::EpisodicConsolidation
+            && self.reinforcements == 0
+            && self.passages.is_empty()
+            && !self.long_term
+            && self.sources.iter().all(|source| source.layer != Layer::Hippocampus)
+    }
+
+    /// It is only named by others.
+    pub fn is_bare(&self) -> bool {
+        self.definition.is_empty()
+            && self.properties.is_empty()
+            && self.sources.is_empty()
+            && self.relations.is_empty()
+            && self.is_unfounded()
+    }
+
     /// The same, of a passage of a document.
     pub fn knows(&self, passage: &SourcePassage) -> PassageKnown {
         let said = clipped(&passage.text, LONGEST_TEXT);
@@ -320,7 +352,6 @@ pub fn clipped(text: &str, most: usize) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use maxim_bus::signals::concepts::Layer;
 
     #[test]
     fn confidence_grows_with_the_root_of_reinforcements() {
@@ -357,6 +388,9 @@ mod tests {
         assert!(after * 4 < before, "{after} of {before} bytes");
         assert_eq!((memory.name.as_str(), memory.reinforcements, memory.relations.len()), ("coffee mug", 9, 1));
         assert!((0..50).all(|n| memory.rests_on(&episode(n))) && !memory.rests_on(&episode(50)));
+        assert!(memory.forget(&episode(0)) && memory.forget(&episode(49)) && !memory.forget(&episode(50)));
+        assert!(!memory.rests_on(&episode(0)) && !memory.rests_on(&episode(49)) && memory.rests_on(&episode(48)));
+        assert_eq!(memory.reinforcements, 7, "named or only counted");
         memory.long_term = true;
         assert!(!memory.is_due(at + CONSOLIDATION_AGE, CONSOLIDATION_AGE));
     }

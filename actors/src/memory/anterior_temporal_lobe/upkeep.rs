@@ -19,6 +19,8 @@ use crate::region::{Hears, Pulse, Region};
 const WEAK: u32 = 1;
 /// Why a concept is gone that a person didn't want.
 const FORGOTTEN: &str = "forgotten";
+/// Why one is gone when a person has forgotten all that it rested on. It may be learned anew of something else.
+pub const UNFOUNDED: &str = "all that it rested on was forgotten";
 
 impl AnteriorTemporalLobe {
     /// Takes a concept out with the relations of others to it.
@@ -36,9 +38,9 @@ impl AnteriorTemporalLobe {
         pulse.remove(concept_key(number));
         pulse.remove(card_key(number));
         pulse.remove(vector_key(number));
-        pulse.keep(AtlEvent::Removed { number });
+        let forgotten = [FORGOTTEN, UNFOUNDED].contains(&reason);
+        pulse.keep_gone(AtlEvent::Removed { number }, forgotten);
         pulse.emit(ConceptRemoved { id: concept_id(number), name: name.clone(), reason: reason.into() });
-        let forgotten = reason == FORGOTTEN;
         pulse.emit(RecordsRemoved { layer: Layer::Atl, ids: vec![concept_id(number)], forgotten, again: false });
         let situations = vec![(Self::NAME.to_owned(), concept_id(number))];
         pulse.emit(SituationsStored { stored: Vec::new(), forgotten: situations });
@@ -67,6 +69,25 @@ impl AnteriorTemporalLobe {
             pulse.emit(LayerUnlinked { layer: Layer::Atl, edges: gone });
         }
         is_any
+    }
+
+    /// Takes out concepts with nothing behind them, each with those that it named and that nothing else tells of.
+    fn remove_unfounded(&self, unfounded: Vec<(u32, Vec<u32>)>, pulse: &mut Pulse<'_, Self>) {
+        let mut gone: BTreeSet<u32> = BTreeSet::new();
+        let mut named: BTreeSet<u32> = BTreeSet::new();
+        for (number, others) in unfounded {
+            self.remove(number, UNFOUNDED, pulse);
+            gone.insert(number);
+            named.extend(others);
+        }
+        for number in named.difference(&gone.clone()) {
+            // The index still has the relations of those that go in this step.
+            let is_alone = self.index.incoming(*number).all(|(from, ..)| gone.contains(&from));
+            if is_alone && self.memory(*number, pulse).is_some_and(|concept| concept.is_bare()) {
+                self.remove(*number, UNFOUNDED, pulse);
+                gone.insert(*number);
+            }
+        }
     }
 
     /// The concept of that name, if nothing is known of it but that it keeps to this clock.
@@ -120,7 +141,8 @@ impl Hears<ForgetRecord> for AnteriorTemporalLobe {
 }
 
 impl Hears<SourcesRemoved> for AnteriorTemporalLobe {
-    /// What a concept taught it keeps; that it rests on what is gone it doesn't say any more.
+    /// What was let go taught it something, which it keeps; that it rests on it, it doesn't say any more. What a person has
+    /// forgotten is no evidence either, and with the last of it the concept goes.
     fn hear(&self, removed: &SourcesRemoved, pulse: &mut Pulse<'_, Self>) {
         let mut by_concept: BTreeMap<u32, BTreeSet<&MemoryRef>> = BTreeMap::new();
         for (concept, source) in &removed.gone {
@@ -128,14 +150,23 @@ impl Hears<SourcesRemoved> for AnteriorTemporalLobe {
                 by_concept.entry(number).or_default().insert(source);
             }
         }
+        let mut unfounded = Vec::new();
         for (number, gone) in by_concept {
             let Some(mut concept) = self.memory(number, pulse) else { continue };
             let before = concept.sources.len();
-            concept.sources.retain(|source| !gone.contains(source));
-            if concept.sources.len() < before {
+            let is_changed = if removed.forgotten {
+                gone.into_iter().filter(|source| concept.forget(source)).count() > 0
+            } else {
+                concept.sources.retain(|source| !gone.contains(source));
+                concept.sources.len() < before
+            };
+            if is_changed && removed.forgotten && concept.is_unfounded() {
+                unfounded.push((number, concept.relations.iter().map(|relation| relation.to).collect()));
+            } else if is_changed {
                 self.store(number, concept, pulse);
             }
         }
+        self.remove_unfounded(unfounded, pulse);
     }
 }
 

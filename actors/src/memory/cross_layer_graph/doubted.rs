@@ -100,8 +100,12 @@ impl CrossLayerGraph {
             _ => None,
         };
         let gone: BTreeSet<(String, MemoryRef)> = late.iter().filter_map(rests_on).collect();
-        if !gone.is_empty() {
-            pulse.emit(SourcesRemoved { gone: gone.into_iter().collect() });
+        let is_forgotten = |(_, source): &(String, MemoryRef)| self.gone.holds_forgotten(source, now);
+        let (by_person, by_itself): (Vec<_>, Vec<_>) = gone.into_iter().partition(is_forgotten);
+        for (gone, forgotten) in [(by_person, true), (by_itself, false)] {
+            if !gone.is_empty() {
+                pulse.emit(SourcesRemoved { gone, forgotten });
+            }
         }
         standing
     }

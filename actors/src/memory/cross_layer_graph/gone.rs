@@ -13,24 +13,66 @@ const LATE: SignedDuration = SignedDuration::from_mins(5);
 /// Records that are held. A sleep that lets more go has promoted before it does.
 const MOST: usize = 1024;
 
+/// A record that is gone, since when, and whether a person had it forgotten.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+#[serde(from = "Told", into = "Told")]
+struct One {
+    at: Timestamp,
+    record: MemoryRef,
+    forgotten: bool,
+}
+
+/// As it is written. States of before 2026-12 don't tell who wanted it.
+#[derive(Serialize, Deserialize)]
+#[serde(untagged)]
+enum Told {
+    Whole(Timestamp, MemoryRef, bool),
+    Older(Timestamp, MemoryRef),
+}
+
+impl From<Told> for One {
+    fn from(told: Told) -> Self {
+        match told {
+            Told::Whole(at, record, forgotten) => Self { at, record, forgotten },
+            Told::Older(at, record) => Self { at, record, forgotten: false },
+        }
+    }
+}
+
+impl From<One> for Told {
+    fn from(one: One) -> Self {
+        Self::Whole(one.at, one.record, one.forgotten)
+    }
+}
+
 /// What is gone, the newest last.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 #[serde(transparent)]
-pub struct Gone(VecDeque<(Timestamp, MemoryRef)>);
+pub struct Gone(VecDeque<One>);
 
 impl Gone {
-    pub fn note(&mut self, records: Vec<MemoryRef>, at: Timestamp) {
-        self.0.extend(records.into_iter().map(|record| (at, record)));
+    pub fn note(&mut self, records: Vec<MemoryRef>, at: Timestamp, forgotten: bool) {
+        self.0.extend(records.into_iter().map(|record| One { at, record, forgotten }));
         let over = self.0.len().saturating_sub(MOST);
         self.0.drain(..over);
-        while self.0.front().is_some_and(|(gone, _)| at.duration_since(*gone) > LATE) {
+        while self.0.front().is_some_and(|gone| at.duration_since(gone.at) > LATE) {
             self.0.pop_front();
         }
     }
 
     /// Whether a record is among them now.
     pub fn holds(&self, record: &MemoryRef, now: Timestamp) -> bool {
-        self.0.iter().rev().take_while(|(at, _)| now.duration_since(*at) <= LATE).any(|(_, gone)| gone == record)
+        self.of(record, now).next().is_some()
+    }
+
+    /// Whether it is among them because a person had it forgotten.
+    pub fn holds_forgotten(&self, record: &MemoryRef, now: Timestamp) -> bool {
+        self.of(record, now).any(|gone| gone.forgotten)
+    }
+
+    fn of<'a>(&'a self, record: &'a MemoryRef, now: Timestamp) -> impl Iterator<Item = &'a One> {
+        let lately = self.0.iter().rev().take_while(move |gone| now.duration_since(gone.at) <= LATE);
+        lately.filter(move |gone| gone.record == *record)
     }
 }
 
@@ -45,11 +87,19 @@ mod tests {
         let at = |seconds: i64| Timestamp::from_second(seconds).expect("a time");
         let episode = |id: &str| MemoryRef::new(Layer::Hippocampus, id.to_owned());
         let mut gone = Gone::default();
-        gone.note(vec![episode("a")], at(0));
-        gone.note(vec![episode("b")], at(200));
+        gone.note(vec![episode("a")], at(0), false);
+        gone.note(vec![episode("b")], at(200), true);
         assert!(gone.holds(&episode("a"), at(300)) && !gone.holds(&episode("a"), at(301)));
         assert!(gone.holds(&episode("b"), at(301)) && !gone.holds(&episode("c"), at(301)));
-        gone.note((0..MOST).map(|n| episode(&format!("n{n}"))).collect(), at(301));
+        assert!(gone.holds_forgotten(&episode("b"), at(301)) && !gone.holds_forgotten(&episode("a"), at(300)));
+        gone.note((0..MOST).map(|n| episode(&format!("n{n}"))).collect(), at(301), false);
+        let written = serde_json::to_string(&gone).expect("plain data");
+        let read: Gone = serde_json::from_str(&written).expect("what was written");
+        assert_eq!(serde_json::to_string(&read).expect("plain data"), written);
+        let older = r#"[["1970-01-01T00:00:00Z", {"layer": "hippocampus", "id": "a"}]]"#;
+        let older = older.replace("\"hippocampus\"", &serde_json::to_string(&Layer::Hippocampus).expect("a name"));
+        let older: Gone = serde_json::from_str(&older).expect("an older state");
+        assert!(older.holds(&episode("a"), at(1)) && !older.holds_forgotten(&episode("a"), at(1)));
         assert_eq!((gone.0.len(), gone.holds(&episode("b"), at(301))), (MOST, false));
     }
 }

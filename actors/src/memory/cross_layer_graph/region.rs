@@ -86,6 +86,9 @@ pub enum GraphEvent {
     LetGo {
         records: Vec<MemoryRef>,
         at: Timestamp,
+        /// A person had them forgotten.
+        #[serde(default)]
+        forgotten: bool,
     },
 }
 
@@ -147,7 +150,7 @@ impl Region for CrossLayerGraph {
                 self.doubted.insert(question, doubted);
             }
             GraphEvent::Settled { question } => drop(self.doubted.remove(&question)),
-            GraphEvent::LetGo { records, at } => self.gone.note(records, at),
+            GraphEvent::LetGo { records, at, forgotten } => self.gone.note(records, at, forgotten),
         }
     }
 
@@ -255,15 +258,15 @@ impl Hears<RecordsLinked> for CrossLayerGraph {
 impl Hears<RecordsRemoved> for CrossLayerGraph {
     fn hear(&self, removed: &RecordsRemoved, pulse: &mut Pulse<'_, Self>) {
         let gone: Vec<MemoryRef> = removed.ids.iter().map(|id| MemoryRef::new(removed.layer, id.clone())).collect();
-        self.let_go(&gone, pulse);
+        self.let_go(&gone, removed.forgotten, pulse);
     }
 }
 
 impl CrossLayerGraph {
     /// Records go with all their edges, and concepts are told what they don't rest on any more.
-    fn let_go(&self, records: &[MemoryRef], pulse: &mut Pulse<'_, Self>) {
+    fn let_go(&self, records: &[MemoryRef], forgotten: bool, pulse: &mut Pulse<'_, Self>) {
         self.change(|draft| records.iter().for_each(|record| draft.unlink(record)), pulse);
-        pulse.keep(GraphEvent::LetGo { records: records.to_vec(), at: pulse.now() });
+        pulse.keep(GraphEvent::LetGo { records: records.to_vec(), at: pulse.now(), forgotten });
         let sources = records.iter().filter(|record| record.layer != Layer::Atl);
         let rested = |source: &MemoryRef| {
             let concepts = self.graph.concepts_of(source).into_iter();
@@ -271,7 +274,7 @@ impl CrossLayerGraph {
         };
         let gone: Vec<(String, MemoryRef)> = sources.flat_map(rested).collect();
         if !gone.is_empty() {
-            pulse.emit(SourcesRemoved { gone });
+            pulse.emit(SourcesRemoved { gone, forgotten });
         }
     }
 }

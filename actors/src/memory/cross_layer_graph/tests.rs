@@ -355,6 +355,7 @@ mod room {
         assert_eq!(rig.region().graph().size(), (0, 0));
         let told = rig.heard::<SourcesRemoved>().remove(0);
         assert_eq!(told.gone, [("cup".into(), at(Layer::Hippocampus, "e1"))], "the concept is told, once");
+        assert!(told.forgotten, "a person wanted it");
         tell(&mut rig, taught("e2"), &[]);
         assert_eq!((rig.region().graph().size(), rig.heard::<SourcesRemoved>().len()), ((2, 2), 0));
         // It goes while its answer is on the way.
@@ -392,6 +393,7 @@ mod room {
         assert_eq!(rig.region().graph().size(), (2, 2));
         let told = rig.heard::<SourcesRemoved>().remove(0);
         assert_eq!(told.gone, [("cup".into(), at(Layer::Hippocampus, "turn that was let pass"))]);
+        assert!(!told.forgotten, "nobody had it forgotten");
         // What is known needn't be asked for.
         rig.send(RecordsLinked { edges: taught("e1") });
         rig.pass(Duration::from_secs(3_600));

@@ -51,6 +51,10 @@ struct Beat {
     last: Timestamp,
 }
 
+/// Phases of one kind of event on each clock.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Beats([Beat; CLOCKS]);
+
 fn hours_between(from: Timestamp, to: Timestamp) -> f64 {
     to.duration_since(from).as_secs_f64() / 3600.0
 }
@@ -136,6 +140,36 @@ impl Clocks {
             }
         }
         changes
+    }
+
+    /// How a kind of event is known by these times alone, each with its phases; none where there are none. With what that
+    /// changes of what keeps to a clock.
+    pub fn relearned(&self, kind: &str, times: &[(Timestamp, [f64; CLOCKS])]) -> (Option<Beats>, Vec<PhaseLocked>) {
+        let mut after: [Beat; CLOCKS] = Default::default();
+        for (at, phases) in times {
+            let clocks = phases.iter().zip(PERIODS_HOURS);
+            after.iter_mut().zip(clocks).for_each(|(beat, (phase, period))| beat.add(*phase, *at, period));
+        }
+        let before = self.kinds.get(kind).copied().unwrap_or_default();
+        let changed =
+            before.iter().zip(&after).zip(NAMES).filter(|((one, other), _)| one.is_locked() != other.is_locked());
+        let changes = changed.map(|((_, beat), clock)| PhaseLocked {
+            kind: kind.to_owned(),
+            clock: clock.into(),
+            phase: beat.phase(),
+            coupling: beat.strength().clamp(0.0, 1.0),
+            holds: beat.is_locked(),
+        });
+        let changes = changes.collect();
+        ((!times.is_empty()).then_some(Beats(after)), changes)
+    }
+
+    /// A kind of event is known by these beats, or not any more.
+    pub fn set(&mut self, kind: String, beats: Option<Beats>) {
+        match beats {
+            Some(Beats(beats)) => drop(self.kinds.insert(kind, beats)),
+            None => drop(self.kinds.remove(&kind)),
+        }
     }
 
     /// When they were set to the real phases last, and when the latest came of what they know when it comes.

@@ -22,7 +22,7 @@ use maxim_bus::signals::recall::{
 use maxim_bus::{RegionName, Stage};
 use serde::{Deserialize, Serialize};
 
-use super::clocks::Clocks;
+use super::clocks::{Beats, Clocks};
 use super::index::BinIndex;
 use super::law::TimeSignature;
 use super::oscillators::HebbLaw;
@@ -73,6 +73,16 @@ pub(super) struct Doing {
     pub(super) at: Timestamp,
     /// Tools that were used; what was perceived by, where nothing was done.
     pub(super) kinds: Vec<String>,
+    /// The moment's episode, where it is known: else it is the one of this time.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(super) of: Option<String>,
+}
+
+impl Doing {
+    /// Files of before don't say of which episode it was.
+    pub(super) fn is_same(&self, other: &Self) -> bool {
+        (self.at, &self.kinds) == (other.at, &other.kinds)
+    }
 }
 
 #[derive(Clone, Debug, Serialize, Deserialize)]
@@ -82,6 +92,11 @@ pub enum ScnEvent {
         at: Timestamp,
     },
     Did,
+    /// A person had some of what was done forgotten: so many doings are left, and these kinds are known by them.
+    Undid {
+        left: u32,
+        kinds: Vec<(String, Option<Beats>)>,
+    },
     /// A moment was lived at these phases of day, week, month and year, in radians.
     Observed {
         at: Timestamp,
@@ -150,6 +165,10 @@ impl Region for SuprachiasmaticNucleus {
                 }
             }
             ScnEvent::Did => self.done = self.done.wrapping_add(1),
+            ScnEvent::Undid { left, kinds } => {
+                self.done = left;
+                kinds.into_iter().for_each(|(kind, beats)| self.clocks.set(kind, beats));
+            }
             ScnEvent::Observed { at, phases, law } => self.clocks.observe(at, &phases, &law),
             ScnEvent::Came { kinds, at, phases } => self.clocks.came(kinds, at, &phases),
             ScnEvent::ClocksTaken(clocks) => self.clocks = *clocks,
@@ -269,6 +288,9 @@ impl Hears<RecordsRemoved> for SuprachiasmaticNucleus {
         if removed.layer != Layer::Hippocampus {
             return;
         }
+        if removed.forgotten {
+            self.undo(&removed.ids, pulse);
+        }
         let mut gone: BTreeMap<u32, BTreeSet<u32>> = BTreeMap::new();
         for id in &removed.ids {
             let Some(number) = pulse.record::<u32>(&id_key(id)) else { continue };
@@ -305,6 +327,47 @@ impl SuprachiasmaticNucleus {
 }
 
 impl SuprachiasmaticNucleus {
+    /// What was done in moments that a person had forgotten was done at no time, and the clocks know the kinds by what is
+    /// left. What left the ring before is known by the clocks alone, and then only a kind that nothing is left of goes.
+    fn undo(&self, episodes: &[String], pulse: &mut Pulse<'_, Self>) {
+        let moment = |id: &String| {
+            let number = pulse.record::<u32>(&id_key(id))?;
+            pulse.record::<Moment>(&moment_key(number)).map(|moment| moment.at)
+        };
+        let times: BTreeSet<Timestamp> = episodes.iter().filter_map(moment).collect();
+        let is_gone = |doing: &Doing| match &doing.of {
+            Some(episode) => episodes.contains(episode),
+            None => times.contains(&doing.at),
+        };
+        let (gone, left): (Vec<Doing>, Vec<Doing>) = self.doings(pulse.records()).into_iter().partition(is_gone);
+        if gone.is_empty() {
+            return;
+        }
+        let is_all = self.done as usize <= DOINGS;
+        for number in 0..(self.done as usize).min(DOINGS) {
+            match left.get(number) {
+                Some(doing) => pulse.put(doing_key(number as u32), doing),
+                None => pulse.remove(doing_key(number as u32)),
+            }
+        }
+        let zone = pulse.settings().zone.clone();
+        let phases = |doing: &&Doing| (doing.at, TimeSignature::of(doing.at, &zone).phases.to_radians());
+        let kinds: BTreeSet<String> = gone.into_iter().flat_map(|doing| doing.kinds).collect();
+        let mut relearned = Vec::new();
+        for kind in kinds {
+            let times: Vec<_> =
+                left.iter().filter(|doing| doing.kinds.contains(&kind)).map(|doing| phases(&doing)).collect();
+            if is_all || times.is_empty() {
+                let (beats, changes) = self.clocks.relearned(&kind, &times);
+                for change in changes {
+                    pulse.emit(change);
+                }
+                relearned.push((kind, beats));
+            }
+        }
+        pulse.keep_gone(ScnEvent::Undid { left: left.len() as u32, kinds: relearned }, true);
+    }
+
     /// What is told of moments before: those of which it is known already what was done are left out.
     fn did_before(&self, done: &[(String, Timestamp)], pulse: &mut Pulse<'_, Self>) {
         if done.is_empty() {
@@ -313,7 +376,7 @@ impl SuprachiasmaticNucleus {
         let known: BTreeSet<Timestamp> = self.doings(pulse.records()).into_iter().map(|doing| doing.at).collect();
         let new = done.iter().filter(|(_, at)| !known.contains(at));
         for (number, (kind, at)) in (self.done..).zip(new) {
-            self.did(number, &Doing { at: *at, kinds: vec![kind.clone()] }, pulse);
+            self.did(number, &Doing { at: *at, kinds: vec![kind.clone()], of: None }, pulse);
         }
     }
 }
@@ -335,7 +398,7 @@ impl Hears<EpisodeLived> for SuprachiasmaticNucleus {
             let phases = TimeSignature::of(lived.at, zone).phases.to_radians();
             pulse.keep(ScnEvent::Observed { at: lived.at, phases, law: pulse.settings().hebb });
         }
-        self.did(self.done, &Doing { at: lived.at, kinds }, pulse);
+        self.did(self.done, &Doing { at: lived.at, kinds, of: Some(lived.episode.clone()) }, pulse);
     }
 }
 
@@ -475,5 +538,48 @@ mod tests {
         rig.send(DiscoverRhythms { limit: 0 });
         let found = rig.heard::<RhythmsDiscovered>().remove(0);
         assert_eq!((found.events, &found.rhythms[0]["kind"]), (20, &serde_json::json!("water_plants")));
+    }
+
+    #[test]
+    fn what_was_done_in_a_forgotten_moment_was_done_at_no_time() {
+        let mut rig: Rig<SuprachiasmaticNucleus> = Rig::new(settings(), |bus, probe| {
+            ear::<RhythmsDiscovered>(bus, probe);
+            ear::<PhaseLocked>(bus, probe);
+        });
+        let events = |rig: &mut Rig<SuprachiasmaticNucleus>| {
+            rig.send(DiscoverRhythms { limit: 0 });
+            rig.heard::<RhythmsDiscovered>().remove(0).events
+        };
+        let at = |day: i64| monday_morning() + SignedDuration::from_hours(24 * day);
+        for day in 0..28 {
+            rig.send(EpisodeLived { episode: format!("w{day}"), ..lived(at(day), "water_plants") });
+        }
+        assert!(rig.heard::<PhaseLocked>().iter().any(|change| change.holds), "each day at nine");
+        // One of a life that was brought along: known by its time.
+        let brought = ("zap".to_owned(), at(40));
+        rig.send(EpisodesCaptured {
+            episodes: vec![("z".into(), at(40))],
+            done: vec![brought],
+            ..EpisodesCaptured::default()
+        });
+        assert_eq!(events(&mut rig), 29);
+        let removed =
+            |ids: Vec<String>, forgotten| RecordsRemoved { layer: Layer::Hippocampus, ids, forgotten, again: false };
+        rig.send(removed(vec!["w0".into()], false));
+        assert_eq!(events(&mut rig), 29, "what a sleep lets go was done all the same");
+        rig.send(removed(vec!["z".into(), "w3".into()], true));
+        assert_eq!(events(&mut rig), 27);
+        let knows = |rig: &Rig<SuprachiasmaticNucleus>, kind: &str| {
+            serde_json::to_string(&rig.region().clocks).expect("plain data").contains(kind)
+        };
+        assert!(!knows(&rig, "zap") && knows(&rig, "water_plants"));
+        rig.send(removed((0..28).map(|day| format!("w{day}")).collect(), true));
+        assert!(rig.heard::<PhaseLocked>().iter().any(|change| !change.holds), "others are told");
+        for _ in 0..2 {
+            assert_eq!((events(&mut rig), knows(&rig, "water_plants")), (0, false));
+            rig.crash();
+        }
+        rig.send(lived(at(50), "bash"));
+        assert_eq!(events(&mut rig), 1);
     }
 }

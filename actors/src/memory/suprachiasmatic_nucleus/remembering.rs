@@ -46,7 +46,8 @@ impl Remembers for SuprachiasmaticNucleus {
                 continue;
             }
             took.push(read(entry).map(|(place, doing)| {
-                let known = here.get(place).is_some_and(|known| *known == doing || here.contains(&doing));
+                let is_here = || here.iter().any(|known| known.is_same(&doing));
+                let known = here.get(place).is_some_and(|known| known.is_same(&doing) || is_here());
                 if known || here.len() >= DOINGS {
                     return Took::Merged;
                 }

@@ -21,6 +21,7 @@ use serde::{Deserialize, Serialize};
 
 use super::law;
 use super::run::{Offered, Phase, Run};
+use crate::memory::anterior_temporal_lobe::upkeep::UNFOUNDED;
 use crate::memory::anterior_temporal_lobe::{AnteriorTemporalLobe, naming};
 use crate::memory::hippocampus::Hippocampus;
 use crate::region::{Card, Hears, Law, Pulse, Region, RemembersInState, StatePart, StatePuts, part};
@@ -87,9 +88,20 @@ pub struct SemanticPromoter {
 pub enum PromoterEvent {
     Stirred(Timestamp),
     Went(Box<Run>),
-    Promoted { pattern: String, observations: u64 },
-    Forgot { name: String },
-    Taught { name: String },
+    Promoted {
+        pattern: String,
+        observations: u64,
+    },
+    Forgot {
+        name: String,
+    },
+    Taught {
+        name: String,
+    },
+    /// What it rested on was forgotten: nothing is known of its promotion either.
+    Unlearned {
+        name: String,
+    },
     Ended,
     Imported(StatePuts),
 }
@@ -155,6 +167,7 @@ impl Region for SemanticPromoter {
             PromoterEvent::Taught { name } => {
                 self.forgotten.remove(&name);
             }
+            PromoterEvent::Unlearned { name } => self.known.retain(|pattern, _| !is_of(pattern, &name)),
             PromoterEvent::Ended => self.run = None,
             PromoterEvent::Imported(puts) => puts.apply_to(self),
         }
@@ -186,6 +199,11 @@ impl RemembersInState for SemanticPromoter {
     fn imported(puts: StatePuts) -> PromoterEvent {
         PromoterEvent::Imported(puts)
     }
+}
+
+/// Whether a pattern, by its key (see [`Offered::key`]), became the concept of this name.
+fn is_of(pattern: &str, name: &str) -> bool {
+    pattern.split_once(": ").is_some_and(|(_, promoted)| naming::key(promoted) == name)
 }
 
 /// Candidates that are checked and taught next.
@@ -463,8 +481,11 @@ impl Hears<ConceptsLearned> for SemanticPromoter {
 
 impl Hears<ConceptRemoved> for SemanticPromoter {
     fn hear(&self, removed: &ConceptRemoved, pulse: &mut Pulse<'_, Self>) {
-        if removed.reason == "forgotten" {
-            pulse.keep(PromoterEvent::Forgot { name: naming::key(&removed.name) });
+        let name = naming::key(&removed.name);
+        if removed.reason == UNFOUNDED && self.known.keys().any(|pattern| is_of(pattern, &name)) {
+            pulse.keep_gone(PromoterEvent::Unlearned { name }, true);
+        } else if removed.reason == "forgotten" {
+            pulse.keep(PromoterEvent::Forgot { name });
         }
     }
 }

@@ -32,6 +32,8 @@ pub const STRANGER: &str = "Somebody outside";
 /// One recalled episode.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Evidence {
+    /// Its id; empty where it isn't known.
+    pub episode: String,
     pub text: String,
     pub at: Option<Timestamp>,
     pub origin: Origin,

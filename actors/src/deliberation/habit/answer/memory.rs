@@ -440,7 +440,15 @@ mod tests {
 
     fn told(text: &str, person: Option<&str>, at: &str) -> Evidence {
         let origin = Origin::Told { person: person.map(str::to_owned) };
-        Evidence { text: text.to_owned(), at: at.parse().ok(), origin, score: 0.5, result: None, success: None }
+        Evidence {
+            episode: String::new(),
+            text: text.to_owned(),
+            at: at.parse().ok(),
+            origin,
+            score: 0.5,
+            result: None,
+            success: None,
+        }
     }
 
     fn ask(topic: &str, evidence: &[Evidence]) -> Reply {

@@ -191,7 +191,16 @@ fn ended(turn: MessageId, statuses: &[&str]) -> TurnEnded {
         reason: None,
     };
     let actions = statuses.iter().map(act).collect();
-    TurnEnded { turn, channel: "http".into(), reply: None, spoken: true, actions, lost: false, decided: None }
+    TurnEnded {
+        turn,
+        channel: "http".into(),
+        reply: None,
+        spoken: true,
+        actions,
+        lost: false,
+        decided: None,
+        rests_on: Vec::new(),
+    }
 }
 
 fn intent(turn: MessageId, goal: &str, trust: Trust) -> Intent {

@@ -54,6 +54,7 @@ fn ended(turn: MessageId) -> TurnEnded {
         actions: Vec::new(),
         lost: false,
         decided: None,
+        rests_on: Vec::new(),
     }
 }
 

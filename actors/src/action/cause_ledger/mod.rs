@@ -2,11 +2,15 @@
 //!
 //! Biology: none; this is the engineer's part. Law: every step of a turn is a part of the turn's why-record, in order,
 //! never reconstructed by a model. Remembers: the parts of the newest turns. Forgets: the oldest turn first, and what a person
-//! has forgotten.
+//! has forgotten, also where another turn quoted it or rested on it.
 //! Down: parts wait in its inbox.
 
-use std::borrow::Cow;
+mod redacting;
 
+use std::borrow::Cow;
+use std::collections::{BTreeSet, VecDeque};
+
+use jiff::Timestamp;
 use maxim_bus::signals::acting::ActChosen;
 use maxim_bus::signals::concepts::{Layer, RecordsRemoved};
 use maxim_bus::signals::cycle::{CycleThought, ThoughtGated};
@@ -22,6 +26,8 @@ use maxim_bus::{Envelope, MessageId, Meta, RegionName, Signal, Stage};
 use serde::{Deserialize, Serialize};
 use serde_json::Value as Json;
 use serde_json::value::RawValue;
+
+use redacting::{LOOKED_THROUGH, Redaction, redact};
 
 use crate::gate::ClearedIntent;
 use crate::region::{Card, Hears, Pulse, Region};
@@ -39,6 +45,9 @@ pub struct CauseLedger {
     /// Numbers of the oldest turn that is kept and of the next one.
     first: u64,
     next: u64,
+    /// What was forgotten and is still looked for in other turns, oldest request first.
+    #[serde(default, skip_serializing_if = "VecDeque::is_empty")]
+    redacting: VecDeque<Redaction>,
 }
 
 /// One step of a turn.
@@ -47,7 +56,7 @@ pub struct CausePart {
     pub kind: String,
     pub id: MessageId,
     pub cause: Option<MessageId>,
-    pub at: jiff::Timestamp,
+    pub at: Timestamp,
     pub by: String,
     pub body: Json,
 }
@@ -58,7 +67,7 @@ struct PartHead<'a> {
     kind: &'a str,
     id: MessageId,
     cause: Option<MessageId>,
-    at: jiff::Timestamp,
+    at: Timestamp,
     by: &'a str,
 }
 
@@ -102,6 +111,14 @@ fn indexed(part: &[u8]) -> Option<MessageId> {
 pub enum LedgerEvent {
     Opened,
     Forgot,
+    /// A person has forgotten episodes that other turns may have quoted.
+    Redacts {
+        episodes: BTreeSet<String>,
+    },
+    /// The oldest request was looked for in all turns from this one on; it is done where that is the first.
+    Redacted {
+        from: u64,
+    },
 }
 
 wiring!(CauseLedger {
@@ -145,7 +162,34 @@ impl Region for CauseLedger {
         match event {
             LedgerEvent::Opened => self.next += 1,
             LedgerEvent::Forgot => self.first += 1,
+            LedgerEvent::Redacts { episodes } => {
+                self.redacting.push_back(Redaction { episodes, below: self.next });
+            }
+            LedgerEvent::Redacted { from } if from <= self.first => {
+                self.redacting.pop_front();
+            }
+            LedgerEvent::Redacted { from } => {
+                if let Some(redaction) = self.redacting.front_mut() {
+                    redaction.below = from;
+                }
+            }
         }
+    }
+
+    fn next_deadline(&self, _settings: &LedgerSettings) -> Option<Timestamp> {
+        (!self.redacting.is_empty()).then_some(Timestamp::UNIX_EPOCH)
+    }
+
+    fn tick(&self, pulse: &mut Pulse<'_, Self>) {
+        let Some(Redaction { episodes, below }) = self.redacting.front() else { return };
+        let from = below.saturating_sub(LOOKED_THROUGH).max(self.first);
+        let (lowest, highest) = (turn_key(from), turn_key(*below));
+        for (_, turn) in pulse.records().between(lowest.as_bytes(), highest.as_bytes()) {
+            if let Ok(turn) = serde_json::from_slice::<MessageId>(&turn) {
+                redact(turn, episodes, pulse);
+            }
+        }
+        pulse.keep(LedgerEvent::Redacted { from });
     }
 }
 
@@ -161,6 +205,10 @@ pub fn index_key(id: MessageId) -> String {
 
 /// Under which the turns are numbered, oldest first.
 pub const TURNS_PREFIX: &str = "turn/";
+
+fn turn_key(number: u64) -> String {
+    format!("{TURNS_PREFIX}{number:016x}")
+}
 
 impl CauseLedger {
     fn note(&self, pulse: &mut Pulse<'_, Self>) {
@@ -189,7 +237,7 @@ impl CauseLedger {
     }
 
     fn open(&self, turn: MessageId, pulse: &mut Pulse<'_, Self>) {
-        pulse.put(format!("{TURNS_PREFIX}{:016x}", self.next), &turn);
+        pulse.put(turn_key(self.next), &turn);
         pulse.keep(LedgerEvent::Opened);
         if self.next - self.first >= pulse.settings().turns {
             self.forget_oldest(pulse);
@@ -197,7 +245,7 @@ impl CauseLedger {
     }
 
     fn forget_oldest(&self, pulse: &mut Pulse<'_, Self>) {
-        let key = format!("{TURNS_PREFIX}{:016x}", self.first);
+        let key = turn_key(self.first);
         if let Some(turn) = pulse.record::<MessageId>(key.as_bytes()) {
             self.forget(&turn.to_string(), pulse);
         }
@@ -267,6 +315,9 @@ impl Hears<RecordsRemoved> for CauseLedger {
     fn hear(&self, removed: &RecordsRemoved, pulse: &mut Pulse<'_, Self>) {
         if removed.forgotten && removed.layer == Layer::Hippocampus {
             removed.ids.iter().for_each(|turn| self.forget(turn, pulse));
+            if !removed.again && !removed.ids.is_empty() {
+                pulse.keep(LedgerEvent::Redacts { episodes: removed.ids.iter().cloned().collect() });
+            }
         }
     }
 }
