@@ -272,16 +272,7 @@ impl SemanticMemory {
             && self.sources.iter().all(|source| source.layer != Layer::Hippocampus)
     }
 
-    /// It is only named by others.
-    pub fn is_bare(&self) -> bool {
-        self.definition.is_empty()
-            && self.properties.is_empty()
-            && self.sources.is_empty()
-            && self.relations.is_empty()
-            && self.is_unfounded()
-    }
-
-    /// The same, of a passage of a document.
+    /// How a passage of a document is known; one that says the same counts once.
     pub fn knows(&self, passage: &SourcePassage) -> PassageKnown {
         let said = clipped(&passage.text, LONGEST_TEXT);
         let is_there = |known: &&SourcePassage| known.document == passage.document && known.place == passage.place;
