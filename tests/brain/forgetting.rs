@@ -234,7 +234,7 @@ fn what_was_learned_of_forgotten_failures_alone_is_neither_known_nor_feared() {
     bench.ask(SemanticPromoter::NAME, Promote { by: "test".into() });
     let learned = |bench: &mut Bench| {
         let fears = bench.ask("fear_agent", SurveyFears { change: None, by: "anna".into() }).fears;
-        let found = bench.inquire("concept_query", json!({ "name": "read_file failure" }));
+        let found = bench.inquire("concept_query", json!({ "name": "read_file notfound" }));
         let known = found["results"].as_array().is_some_and(|results| !results.is_empty());
         (known, fears.iter().any(|fear| fear.tool == "read_file"))
     };
