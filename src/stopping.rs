@@ -12,7 +12,7 @@ use serde_json::{Value, json};
 pub mod stop_by {
     pub const HTTP: &str = "http";
     pub const SOCKET: &str = "maxim stop";
-    pub const SIGNAL: &str = "signal";
+    pub const SIGNAL: &str = maxim_bus::latch::StopDetail::BY_SIGNAL;
     pub const FILE: &str = "stop.request";
 }
 

@@ -88,11 +88,11 @@ pub struct PinArgs {
     off: bool,
 }
 
-/// Take a memory, a concept or a record of numbers out for good, with its edges.
+/// Take a memory, a concept, a record of numbers or a whole document out for good, with its edges.
 #[derive(Args, Debug)]
-#[command(after_help = "Example:\n  maxim memory forget concept-3")]
+#[command(after_help = "Examples:\n  maxim memory forget concept-3\n  maxim memory forget handbook.pdf")]
 pub struct ForgetArgs {
-    /// Its id, as recall, concepts or associated print it with --json
+    /// Its id, as recall, concepts or associated print it with --json; of a document, the name under which it was read
     id: String,
 }
 

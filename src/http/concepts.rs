@@ -59,8 +59,12 @@ pub const INGEST: &[Field] = &[
     Field::optional("more", Kind::Flag, "further parts follow; else what is known of it beyond this part goes"),
 ];
 const RECORD: Field = Field::needed("id", Kind::Text, "the id of an episode, a concept or a record of numbers");
+const FORGETTABLE: Field = Field {
+    meaning: "the id of an episode, a concept or a record of numbers, or the name of a document, as it is cited",
+    ..RECORD
+};
 pub const PIN: &[Field] = &[RECORD, Field::optional("pinned", Kind::Flag, "false lets it go again; default true")];
-pub const FORGET: &[Field] = &[RECORD];
+pub const FORGET: &[Field] = &[FORGETTABLE];
 pub const RELATION: &[Field] = &[
     Field::needed("name", Kind::Text, "the type's name, like WORKS_FOR"),
     Field::optional("symmetric", Kind::Flag, "it says the same from both sides"),
@@ -119,11 +123,11 @@ pub async fn ingest(State(served): State<Arc<Served>>, request: Request) -> Answ
 }
 
 /// Has the layer do it that holds a record of this id. A concept's id says so; that of an episode and of a record of numbers
-/// have the same form, so the layers are asked one after the other.
+/// have the same form, and a document may be called anything, so the layers are asked one after the other.
 async fn change(served: &Served, id: &str, wish: impl Query<Answer = RecordChanged> + Clone) -> Answer {
     let layers: &[RegionName] = match concept_number(id) {
         Some(_) => &[AnteriorTemporalLobe::NAME],
-        None => &[Hippocampus::NAME, AngularGyrus::NAME],
+        None => &[Hippocampus::NAME, AngularGyrus::NAME, AnteriorTemporalLobe::NAME],
     };
     for layer in layers {
         let done = served.agent.outside.door.ask(layer, wish.clone()).await?;
@@ -134,7 +138,8 @@ async fn change(served: &Served, id: &str, wish: impl Query<Answer = RecordChang
     Err(Problem::new(
         axum::http::StatusCode::NOT_FOUND,
         format!("there is no record {id:?} in the {}", layers.join(" or the ")),
-        "take an id from a recall, from concepts, or from what `maxim memory associated` shows",
+        "take an id from a recall, from concepts, or from what `maxim memory associated` shows; a document goes by the name \
+         under which it was read",
     ))
 }
 

@@ -52,8 +52,10 @@ fn a_phrase_a_signal_a_file_and_the_socket_each_stop_it() {
     daemon.until("stopped by a file", stopped);
     daemon.until("the request is taken", || !place.data().join("stop.request").exists());
     clear();
-    let (code, out, _) = place.cli(&["stop", "--json"]);
+    let (code, out, _) = place.cli(&["stop", "the arm hit the table", "--json"]);
     assert_eq!(code, 0);
+    // It signals too, and whichever way is the fastest.
+    daemon.until("its words are kept", || daemon.get("/v1/status").1["stop"]["reason"] == "the arm hit the table");
     let told: Value = serde_json::from_str(&out).expect("JSON");
     for member in ["latched", "latency_us", "durable", "first", "cancelled", "processes_killed"] {
         assert!(told.get(member).is_some(), "{member} is missing in {told}");

@@ -13,7 +13,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::mpsc::{self, RecvTimeoutError};
 use std::time::Duration;
 
-use jiff::Timestamp;
+use jiff::{SignedDuration, Timestamp};
 use parking_lot::Mutex;
 use serde::{Deserialize, Serialize};
 
@@ -48,6 +48,19 @@ pub struct StopDetail {
     pub by: String,
     /// Unknown where the file that would tell is lost.
     pub at: Option<Timestamp>,
+}
+
+impl StopDetail {
+    /// By a signal, which carries no words.
+    pub const BY_SIGNAL: &str = "signal";
+    /// Whoever stops goes several ways at once, and the signal may well come in first: so long the words may take.
+    const IN_WORDS_WITHIN: SignedDuration = SignedDuration::from_secs(5);
+
+    /// Whether this is the same stop as one that came in as a signal, in words.
+    fn words(&self, first: &Self) -> bool {
+        let later = self.at.zip(first.at).map(|(words, signal)| words.duration_since(signal));
+        first.by == Self::BY_SIGNAL && later.is_some_and(|later| later <= Self::IN_WORDS_WITHIN)
+    }
 }
 
 /// The effect is refused.
@@ -268,8 +281,15 @@ impl StopLatch {
             .unwrap_or_else(|word| word);
         let first = before & STATE != LATCHED;
         let generation = (before >> 2) + 1;
-        if first {
-            *self.0.detail.lock() = Some(detail.clone());
+        {
+            let mut known = self.0.detail.lock();
+            match known.as_mut() {
+                Some(earlier) if !first && detail.words(earlier) => {
+                    *earlier = StopDetail { at: earlier.at, ..detail.clone() };
+                }
+                _ if first => *known = Some(detail.clone()),
+                _ => {}
+            }
         }
         let children_killed = self.0.children.kill_all();
         for hook in self.0.on_stop.lock().iter() {
@@ -459,6 +479,23 @@ mod tests {
         latch.reset().expect("reset");
         let again = StopLatch::open(&path, true).expect("opens");
         assert_eq!(again.state(), LatchState::MotionHeld);
+    }
+
+    #[test]
+    fn a_signal_that_is_faster_than_the_words_that_come_with_it_doesn_t_keep_them_out() {
+        let at = |seconds: i64, by: &str, reason: &str| StopDetail {
+            reason: reason.into(),
+            by: by.into(),
+            at: Some(Timestamp::UNIX_EPOCH + SignedDuration::from_secs(seconds)),
+        };
+        for (later, kept) in [(1, "the arm hit the table"), (60, "SIGUSR1")] {
+            let latch = StopLatch::in_memory();
+            latch.raise(at(0, StopDetail::BY_SIGNAL, "SIGUSR1"));
+            latch.raise(at(later, "maxim stop", "the arm hit the table"));
+            latch.raise(at(later, "http", "again"));
+            let detail = latch.detail().expect("stopped");
+            assert_eq!((detail.reason.as_str(), detail.at), (kept, Some(Timestamp::UNIX_EPOCH)));
+        }
     }
 
     #[test]

@@ -24,6 +24,8 @@ const IN_PASSAGE: f32 = 0.6;
 const DEEPEST: usize = 32;
 /// Concepts that words open for one text: beyond it a common word only adds to what rarer ones found.
 const OPENED: usize = 1_024;
+/// Concepts below which how many of them hold a word says little of how rare it is: it is taken to be one of so many.
+const FEW: usize = 50;
 
 /// An edge to or from a concept.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -287,7 +289,7 @@ impl ConceptIndex {
     /// Concepts that share a word with these, with the share of the words' weight that each holds, 0 to 1. Words that
     /// no concept has weigh as much as the rarest.
     pub fn covering(&self, stems: &BTreeSet<String>) -> BTreeMap<u32, f64> {
-        let count = self.cards.len() as f64;
+        let count = self.cards.len().max(FEW) as f64;
         let rarity = |df: f64| (1.0 + (count - df + 0.5) / (df + 0.5)).ln();
         let mut words: Vec<Option<&BTreeMap<u32, f32>>> = stems.iter().map(|stem| self.terms.get(stem)).collect();
         words.sort_by_key(|postings| postings.map_or(0, BTreeMap::len));

@@ -194,6 +194,16 @@ fn told_in(passage: &SourcePassage) -> Vec<Told> {
 }
 
 impl AnteriorTemporalLobe {
+    /// Takes out all that a document said. False where none of this name is known.
+    pub(super) fn forget_document(&self, document: &str, pulse: &mut Pulse<'_, Self>) -> bool {
+        let is_known = self.index.of_document(document).next().is_some();
+        let (mut left, _) = self.revise(&Reading::new(document, &[], &[], 0, true), pulse);
+        // Nothing tells which of the marks of a compressed one are of this document, which may be read once more.
+        left.iter_mut().for_each(|(_, concept)| concept.counted.clear());
+        self.store_all(left, pulse);
+        is_known
+    }
+
     /// Takes out what a document says no more: the concepts that lost something but are still known, to be kept, and how many
     /// passages went. Those of which nothing is left go.
     pub(super) fn revise(

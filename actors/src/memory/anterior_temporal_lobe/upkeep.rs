@@ -134,8 +134,12 @@ impl Hears<PinRecord> for AnteriorTemporalLobe {
 }
 
 impl Hears<ForgetRecord> for AnteriorTemporalLobe {
+    /// A concept, or all that a document of this name said.
     fn hear(&self, wish: &ForgetRecord, pulse: &mut Pulse<'_, Self>) {
-        let name = concept_number(&wish.id).and_then(|number| self.remove(number, FORGOTTEN, pulse));
+        let name = match concept_number(&wish.id) {
+            Some(number) => self.remove(number, FORGOTTEN, pulse),
+            None => self.forget_document(&wish.id, pulse).then(|| format!("the document {}", wish.id)),
+        };
         pulse.reply(changed(&wish.id, name));
     }
 }

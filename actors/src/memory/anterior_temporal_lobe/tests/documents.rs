@@ -57,6 +57,49 @@ fn a_copy_under_another_name_is_no_second_witness() {
 }
 
 #[test]
+fn a_fact_of_a_document_is_known_though_little_else_is_and_the_question_has_words_of_its_own() {
+    let mut rig = rig();
+    rig.send(part("ships.md", "# Ships\n\nThe Seahawk is a brig.\n\nA brig is a ship. Its anchor weighs 900 kg.\n"));
+    rig.send(RecallKnowledge { text: "how much does the anchor of a brig weigh?".into(), limit: 8 });
+    let known = rig.heard::<KnowledgeRecalled>().remove(0).entries;
+    assert!(known.iter().any(|entry| entry.text.contains("900 kg")), "{known:?}");
+}
+
+#[test]
+fn a_document_is_forgotten_by_its_name_and_can_be_read_again() {
+    let mut rig = rig();
+    let ships = "# Ships\n\nThe Seahawk is a brig. The harbour master is Ole Hansen.\n\nA brig is a ship.\n";
+    rig.send(part("ships.md", ships));
+    rig.send(part("more.md", "# Rigs\n\nA brig is a vessel with two masts.\n"));
+    let forget = |rig: &mut Rig<AnteriorTemporalLobe>| {
+        rig.send(ForgetRecord { id: "ships.md".into() });
+        rig.heard::<RecordChanged>().remove(0).found
+    };
+    assert!(forget(&mut rig));
+    assert!(!forget(&mut rig), "there is no such document any more");
+    for restarted in [false, true] {
+        if restarted {
+            rig.crash();
+        }
+        assert!(find(&mut rig, named("seahawk")).is_empty());
+        let brig = find(&mut rig, named("brig")).remove(0);
+        assert_eq!((brig.passages.len(), brig.definition.as_str()), (1, "A brig is a vessel with two masts."));
+        let outgoing = brig.relations.iter().filter(|relation| !relation.incoming);
+        let relations: Vec<&str> = outgoing.map(|relation| relation.name.as_str()).collect();
+        assert_eq!(relations, ["vessel"]);
+        let records = rig.records().prefixed(b"", usize::MAX);
+        let is_left = records.iter().any(|(_, bytes)| String::from_utf8_lossy(bytes).contains("Hansen"));
+        assert!(!is_left, "its text is in no record");
+    }
+    rig.send(part("ships.md", ships));
+    assert_eq!(
+        find(&mut rig, named("seahawk"))[0].definition,
+        "The Seahawk is a brig. The harbour master is Ole Hansen."
+    );
+    assert_eq!(find(&mut rig, named("brig"))[0].passages.len(), 3);
+}
+
+#[test]
 fn what_was_known_by_a_rhythm_alone_goes_with_it() {
     let mut rig = rig();
     let locked = |kind: &str, clock: &str, holds| PhaseLocked {
