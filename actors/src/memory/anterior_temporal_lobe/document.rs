@@ -8,6 +8,7 @@ use maxim_bus::signals::concepts::{ConceptLesson, ConceptProvenance, RelationLes
 
 use super::model::{LONGEST_TEXT, clipped};
 use super::sentences::{definition, sentences};
+use super::tables;
 
 /// What is read in a document is no more than that.
 pub const DOCUMENT_TRUST: Trust = Trust::Listed;
@@ -40,7 +41,7 @@ pub fn passages(text: &str, markdown: bool, before: u32) -> Vec<Passage> {
             }
             None => block,
         };
-        for part in parts(&plain(&block, markdown)) {
+        for part in parts(&plain(&tables::in_sentences(&block), markdown)) {
             let number = before + found.len() as u32 + 1;
             found.push(Passage { heading: heading.clone(), number, text: part });
             if found.len() >= MOST_PASSAGES {

@@ -16,6 +16,7 @@ pub mod relations;
 mod remembering;
 mod revising;
 mod sentences;
+mod tables;
 mod unused;
 pub mod upkeep;
 

@@ -26,6 +26,7 @@ use crate::region::rig::{Rig, ear};
 
 mod cards;
 mod documents;
+mod forgetting;
 
 fn rig() -> Rig<AnteriorTemporalLobe> {
     let settings = AtlSettings {
@@ -272,122 +273,6 @@ fn what_a_tool_works_with_weighs_as_much_as_it_is_sure() {
 }
 
 #[test]
-fn a_forgotten_concept_leaves_no_relation_behind() {
-    let mut rig = rig();
-    learn(&mut rig, vec![with(lesson("mug", "", &["e1"]), "IS_A", "container")]);
-    rig.send(ForgetRecord { id: "concept-1".into() });
-    assert_eq!(rig.heard::<RecordsRemoved>()[0].ids, ["concept-1"]);
-    assert!(find(&mut rig, named("mug"))[0].relations.is_empty());
-    assert!(find(&mut rig, named("container")).is_empty());
-    rig.crash();
-    assert!(find(&mut rig, named("mug"))[0].relations.is_empty());
-    rig.send(ForgetRecord { id: "concept-99".into() });
-    assert!(!rig.heard::<RecordChanged>()[0].found);
-    assert!(learn(&mut rig, vec![lesson("container", "", &["e3"])]).learned[0].created);
-}
-
-#[test]
-fn a_source_that_is_gone_is_no_source_any_more_over_a_crash() {
-    let mut rig = rig();
-    learn(&mut rig, vec![lesson("mug", "", &["e1", "e2"])]);
-    let e1 = MemoryRef::new(Layer::Hippocampus, "e1");
-    rig.send(SourcesRemoved {
-        gone: vec![("concept-0".into(), e1.clone()), ("concept-9".into(), e1)],
-        forgotten: false,
-    });
-    for _ in 0..2 {
-        let mug = find(&mut rig, named("mug")).remove(0);
-        assert_eq!(mug.source_episodes, ["e2"]);
-        assert_eq!(mug.reinforcements, 2, "what it taught stays");
-        rig.crash();
-    }
-    // A measurement of it is computed from what there still is.
-    let mut measured = lesson("mug", "", &[]);
-    measured.sources = vec![MemoryRef::new(Layer::AngularGyrus, "m1")];
-    rig.send(LearnConcepts { lessons: vec![measured] });
-    let edges: Vec<CrossEdge> = rig.heard::<RecordsLinked>().into_iter().flat_map(|linked| linked.edges).collect();
-    let computed = edges.iter().filter(|edge| edge.kind == CrossKind::ComputedFrom);
-    assert_eq!(computed.map(|edge| edge.to.id.as_str()).collect::<Vec<_>>(), ["e2"]);
-}
-
-fn forgotten(concept: &str, episodes: &[&str]) -> SourcesRemoved {
-    let gone = episodes.iter().map(|id| (concept.to_owned(), MemoryRef::new(Layer::Hippocampus, *id)));
-    SourcesRemoved { gone: gone.collect(), forgotten: true }
-}
-
-#[test]
-fn what_a_person_has_forgotten_is_no_evidence_and_the_last_of_it_takes_the_concept_along() {
-    let mut rig = rig();
-    let zapper = with(lesson("zapper failure", "", &["e1", "e2", "e3"]), "RELATED_TO", "zebulon");
-    let zapper = with(zapper, "CAUSES", "shock");
-    let other = with(lesson("lamp", "", &["e9"]), "CAUSES", "shock");
-    learn(&mut rig, vec![zapper, other]);
-    rig.send(forgotten("concept-0", &["e1", "e2"]));
-    let left = find(&mut rig, named("zapper failure")).remove(0);
-    assert_eq!((left.source_episodes, left.reinforcements), (vec!["e3".to_owned()], 1));
-    rig.send(forgotten("concept-0", &["e3"]));
-    let told = rig.heard::<RecordsRemoved>();
-    assert!(told.iter().all(|removed| removed.forgotten) && told.len() == 2, "{told:?}");
-    for _ in 0..2 {
-        assert!(find(&mut rig, named("zapper failure")).is_empty());
-        assert!(find(&mut rig, named("zebulon")).is_empty(), "nothing else tells of it");
-        assert_eq!(find(&mut rig, named("shock")).len(), 1, "the lamp causes it too");
-        rig.crash();
-    }
-    assert!(learn(&mut rig, vec![lesson("zapper failure", "", &["e7"])]).learned[0].created);
-}
-
-#[test]
-fn a_concept_stays_that_a_sleep_let_sources_go_of_or_that_was_told_or_pinned() {
-    let mut rig = rig();
-    let mut told = lesson("valve", "", &["e1"]);
-    told.provenance = ConceptProvenance::DirectIngestion;
-    learn(&mut rig, vec![lesson("mug", "", &["e1", "e2"]), told, lesson("bowl", "", &["e1"])]);
-    rig.send(PinRecord { id: "concept-2".into(), pinned: true });
-    let e1 = MemoryRef::new(Layer::Hippocampus, "e1");
-    rig.send(SourcesRemoved { gone: vec![("concept-0".into(), e1)], forgotten: false });
-    rig.send(forgotten("concept-0", &["e2"]));
-    rig.send(forgotten("concept-1", &["e1"]));
-    rig.send(forgotten("concept-2", &["e1"]));
-    assert_eq!(find(&mut rig, named("mug"))[0].reinforcements, 1, "what it was taught in sleep it keeps");
-    for name in ["valve", "bowl"] {
-        assert_eq!(find(&mut rig, named(name))[0].reinforcements, 0, "{name}");
-    }
-}
-
-#[test]
-fn a_document_becomes_concepts_with_their_passages() {
-    let mut rig = rig();
-    let text = "# Kitchen\n\nA mug is a container. It holds coffee.\n\nA bowl is a container.\n".to_owned();
-    let part = IngestDocument {
-        document: "kitchen.md".into(),
-        markdown: true,
-        text,
-        passages_before: 0,
-        lessons_before: 0,
-        more: false,
-    };
-    rig.send(part.clone());
-    let done = rig.heard::<DocumentIngested>().remove(0);
-    // The heading is a concept too.
-    assert_eq!((done.passages, done.created, done.known), (2, 3, 0), "{done:?}");
-    let mug = find(&mut rig, named("mug")).remove(0);
-    assert_eq!(mug.provenance, ConceptProvenance::DirectIngestion);
-    assert_eq!(
-        (mug.passages[0].document.as_str(), mug.passages[0].place.as_str()),
-        ("kitchen.md", "Kitchen, passage 1")
-    );
-    assert_eq!(mug.trust, Trust::Listed);
-    // Read again, it teaches nothing.
-    rig.send(part);
-    let again = rig.heard::<DocumentIngested>().remove(0);
-    assert_eq!((again.created, again.reinforced, again.known), (0, 0, 4), "{again:?}");
-    // Own experience of a thing that was read about makes it known from both.
-    learn(&mut rig, vec![lesson("mug", "", &["e1"])]);
-    assert_eq!(find(&mut rig, named("mug"))[0].provenance, ConceptProvenance::Hybrid);
-}
-
-#[test]
 fn knowledge_is_what_bears_on_the_text_the_surest_first() {
     let mut rig = rig();
     let defined = |name: &str, definition: &str, episodes: &[&str]| ConceptLesson {
@@ -561,41 +446,6 @@ fn those_of_a_store_from_before_are_told_of_in_steps() {
         old.apply(AtlEvent::Told { upto });
     }
     assert_eq!(told, (0..150).collect::<Vec<u32>>());
-}
-
-#[test]
-fn what_a_document_says_first_of_a_thing_stays_its_definition() {
-    let mut rig = rig();
-    let first =
-        "# Pump\n\nThe pump moves water.\n\n| Part | Count |\n|---|---|\n| valve | 2 |\n\nIt is cleaned in May.\n";
-    let part = |text: &str, before: u32| IngestDocument {
-        document: "pump.md".into(),
-        markdown: true,
-        text: text.into(),
-        passages_before: before,
-        lessons_before: 0,
-        more: false,
-    };
-    rig.send(part(first, 0));
-    rig.send(part("# Pump\n\nIts colour is green.\n", 3));
-    let definition = |rig: &mut Rig<AnteriorTemporalLobe>| {
-        rig.send(FindConcepts { name: Some("pump".into()), ..FindConcepts::default() });
-        rig.heard::<ConceptsFound>().remove(0).concepts[0].definition.clone()
-    };
-    assert_eq!(definition(&mut rig), "The pump moves water.");
-    // The same passage in a later edition of the document corrects it.
-    rig.send(part("# Pump\n\nThe pump moves oil.\n", 0));
-    assert_eq!(definition(&mut rig), "The pump moves oil.");
-    let mut wrong = |asked: FindConcepts| {
-        rig.send(asked);
-        rig.heard::<ConceptsFound>().remove(0).error.expect("an error")
-    };
-    assert!(
-        wrong(FindConcepts { concept_id: Some("concept-99".into()), ..FindConcepts::default() }).contains("concept-99")
-    );
-    assert!(
-        wrong(FindConcepts { property: Some(" ".into()), ..FindConcepts::default() }).contains("property is empty")
-    );
 }
 
 #[test]

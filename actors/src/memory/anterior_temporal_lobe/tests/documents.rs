@@ -63,6 +63,10 @@ fn a_fact_of_a_document_is_known_though_little_else_is_and_the_question_has_word
     rig.send(RecallKnowledge { text: "how much does the anchor of a brig weigh?".into(), limit: 8 });
     let known = rig.heard::<KnowledgeRecalled>().remove(0).entries;
     assert!(known.iter().any(|entry| entry.text.contains("900 kg")), "{known:?}");
+    rig.send(part("towns.md", "# Towns\n\n| City | People |\n|---|---|\n| Kiel | 247000 |\n| Binz | 5100 |\n"));
+    rig.send(RecallKnowledge { text: "how many people live in Binz?".into(), limit: 8 });
+    let known = rig.heard::<KnowledgeRecalled>().remove(0).entries;
+    assert_eq!(known[0].text, "City: Binz | People: 5100.", "{known:?}");
 }
 
 #[test]
@@ -192,4 +196,71 @@ fn of_what_was_read_the_sentence_is_known_that_tells_most_of_what_is_asked() {
     };
     assert_eq!(said(&mut rig, "what is the Seagull?"), ("The Seagull is a boat.".into(), true));
     assert_eq!(said(&mut rig, "how many kg weighs the Seagull?"), ("The Seagull weighs 900 kg.".into(), true));
+}
+
+#[test]
+fn a_document_becomes_concepts_with_their_passages() {
+    let mut rig = rig();
+    let text = "# Kitchen\n\nA mug is a container. It holds coffee.\n\nA bowl is a container.\n".to_owned();
+    let part = IngestDocument {
+        document: "kitchen.md".into(),
+        markdown: true,
+        text,
+        passages_before: 0,
+        lessons_before: 0,
+        more: false,
+    };
+    rig.send(part.clone());
+    let done = rig.heard::<DocumentIngested>().remove(0);
+    // The heading is a concept too.
+    assert_eq!((done.passages, done.created, done.known), (2, 3, 0), "{done:?}");
+    let mug = find(&mut rig, named("mug")).remove(0);
+    assert_eq!(mug.provenance, ConceptProvenance::DirectIngestion);
+    assert_eq!(
+        (mug.passages[0].document.as_str(), mug.passages[0].place.as_str()),
+        ("kitchen.md", "Kitchen, passage 1")
+    );
+    assert_eq!(mug.trust, Trust::Listed);
+    // Read again, it teaches nothing.
+    rig.send(part);
+    let again = rig.heard::<DocumentIngested>().remove(0);
+    assert_eq!((again.created, again.reinforced, again.known), (0, 0, 4), "{again:?}");
+    // Own experience of a thing that was read about makes it known from both.
+    learn(&mut rig, vec![lesson("mug", "", &["e1"])]);
+    assert_eq!(find(&mut rig, named("mug"))[0].provenance, ConceptProvenance::Hybrid);
+}
+
+#[test]
+fn what_a_document_says_first_of_a_thing_stays_its_definition() {
+    let mut rig = rig();
+    let first =
+        "# Pump\n\nThe pump moves water.\n\n| Part | Count |\n|---|---|\n| valve | 2 |\n\nIt is cleaned in May.\n";
+    let part = |text: &str, before: u32| IngestDocument {
+        document: "pump.md".into(),
+        markdown: true,
+        text: text.into(),
+        passages_before: before,
+        lessons_before: 0,
+        more: false,
+    };
+    rig.send(part(first, 0));
+    rig.send(part("# Pump\n\nIts colour is green.\n", 3));
+    let definition = |rig: &mut Rig<AnteriorTemporalLobe>| {
+        rig.send(FindConcepts { name: Some("pump".into()), ..FindConcepts::default() });
+        rig.heard::<ConceptsFound>().remove(0).concepts[0].definition.clone()
+    };
+    assert_eq!(definition(&mut rig), "The pump moves water.");
+    // The same passage in a later edition of the document corrects it.
+    rig.send(part("# Pump\n\nThe pump moves oil.\n", 0));
+    assert_eq!(definition(&mut rig), "The pump moves oil.");
+    let mut wrong = |asked: FindConcepts| {
+        rig.send(asked);
+        rig.heard::<ConceptsFound>().remove(0).error.expect("an error")
+    };
+    assert!(
+        wrong(FindConcepts { concept_id: Some("concept-99".into()), ..FindConcepts::default() }).contains("concept-99")
+    );
+    assert!(
+        wrong(FindConcepts { property: Some(" ".into()), ..FindConcepts::default() }).contains("property is empty")
+    );
 }
