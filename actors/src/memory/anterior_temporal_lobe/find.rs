@@ -33,6 +33,8 @@ const MEANT: usize = 16;
 const ALIKE: f64 = 0.35;
 /// How much likeness in meaning counts beside shared words, 0 to 1.
 const MEANING: f64 = 0.8;
+/// Words of a question that no answer holds ("how many people").
+const ASKING: [&str; 2] = ["many", "much"];
 /// Concepts that are compared with a name by likeness.
 const COMPARED: usize = 64;
 
@@ -194,7 +196,8 @@ impl Finder<'_> {
     /// text holds. What is one of a concept that the text names fits too.
     /// What is near in meaning: what is given, else by the embedded encoder.
     pub fn fitting(&self, text: &str, meant: Option<&Meant>) -> BTreeMap<u32, f64> {
-        let stems = self.index.stems_of(text);
+        let mut stems = self.index.stems_of(text);
+        ASKING.iter().for_each(|word| drop(stems.remove(*word)));
         let covered = self.index.covering(&stems);
         let mut fits: BTreeMap<u32, f64> = BTreeMap::new();
         let mut named: Vec<(u32, f64)> = Vec::new();

@@ -290,7 +290,10 @@ impl ConceptIndex {
     /// no concept has weigh as much as the rarest.
     pub fn covering(&self, stems: &BTreeSet<String>) -> BTreeMap<u32, f64> {
         let count = self.cards.len().max(FEW) as f64;
-        let rarity = |df: f64| (1.0 + (count - df + 0.5) / (df + 0.5)).ln();
+        let rarity = |holders: f64| {
+            let holders = holders.max(1.0);
+            (1.0 + (count - holders + 0.5) / (holders + 0.5)).ln()
+        };
         let mut words: Vec<Option<&BTreeMap<u32, f32>>> = stems.iter().map(|stem| self.terms.get(stem)).collect();
         words.sort_by_key(|postings| postings.map_or(0, BTreeMap::len));
         let mut found: BTreeMap<u32, f64> = BTreeMap::new();
