@@ -3,6 +3,7 @@
 pub mod budget;
 pub mod calendar;
 pub mod encoder;
+mod function_words;
 pub mod gist;
 pub mod nearest;
 pub mod packed;
@@ -16,6 +17,7 @@ pub mod words;
 
 pub use budget::{Budget, Cost, Spent};
 pub use encoder::{Embedding, Encoder, EncoderId, FLOOR, calibrated, similarity};
+pub use function_words::function_words_of;
 pub use gist::Gist;
 pub use token_table::TokenTable;
 pub use tokenizer::{BadTokenizer, TokenCounter, Tokenizer};

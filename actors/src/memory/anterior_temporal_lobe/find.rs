@@ -197,7 +197,7 @@ impl Finder<'_> {
     /// What is near in meaning: what is given, else by the embedded encoder.
     pub fn fitting(&self, text: &str, meant: Option<&Meant>) -> BTreeMap<u32, f64> {
         let mut stems = self.index.stems_of(text);
-        ASKING.iter().for_each(|word| drop(stems.remove(*word)));
+        stems.retain(|stem| !ASKING.contains(&stem.as_str()));
         let covered = self.index.covering(&stems);
         let mut fits: BTreeMap<u32, f64> = BTreeMap::new();
         let mut named: Vec<(u32, f64)> = Vec::new();

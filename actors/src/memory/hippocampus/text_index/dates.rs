@@ -124,7 +124,12 @@ impl NamedDate {
 
 /// The best fit of a day, 0 where no range holds it.
 pub fn fit(ranges: &[DayRange], day: i32) -> f32 {
-    ranges.iter().filter(|r| (r.from..=r.to).contains(&day)).fold(0.0, |best, r| best.max(r.fit))
+    best_fit(ranges, (day, day))
+}
+
+/// The best fit that a day from the first of these to the last may have.
+pub fn best_fit(ranges: &[DayRange], (first, last): (i32, i32)) -> f32 {
+    ranges.iter().filter(|r| r.from <= last && first <= r.to).fold(0.0, |best, r| best.max(r.fit))
 }
 
 #[cfg(test)]

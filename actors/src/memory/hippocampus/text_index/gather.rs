@@ -34,6 +34,20 @@ pub struct Scratch {
     pub slots: Vec<u32>,
 }
 
+/// Documents of people whom the question names, ascending.
+pub struct OfPeople<'a> {
+    /// That speak of somebody who isn't there.
+    pub mentions: &'a [u32],
+    /// In which they took part.
+    pub spoken: &'a [u32],
+    /// Rarity of all words of the question.
+    pub total: f32,
+}
+
+/// Share of a question that is covered by a document's person alone: enough to be found where nothing else is, and to
+/// outweigh nothing that is.
+const TOOK_PART: f32 = 1e-4;
+
 /// What the first pass found; the hits are in the scratch.
 pub struct Gathered {
     /// Rarity of each stem and where its hits end; those of its related stems follow its own.
@@ -59,14 +73,13 @@ struct Run {
 }
 
 impl TextIndex {
-    /// `asked_in`: a document whose words don't count. `mentions`: documents, ascending, that speak of somebody who is
-    /// named, and the rarity of all words of the question.
+    /// `asked_in`: a document whose words don't count.
     pub(super) fn gather(
         &self,
         cues: Vec<Cue>,
         weights: &Weights,
         asked_in: Option<u32>,
-        (mentions, total): (&[u32], f32),
+        people: &OfPeople<'_>,
         scratch: &mut Scratch,
     ) -> Gathered {
         let groups = (self.len() >> GROUP_BITS) + 1 + 2 * BORDER;
@@ -104,7 +117,7 @@ impl TextIndex {
                 sittings[sitting as usize] += rarity * sitting_hit(count as f32, relative);
             }
         }
-        let carried = pass.carried(weights.answer, mentions, weights.mention * total.max(1e-6));
+        let carried = pass.carried(weights, people);
         let coverage = |(sum, reached): (f32, &bool)| reached.then_some(sum / f32::max(sittings_total, 1e-6));
         let sittings = sittings.into_iter().zip(&pass.reached).map(coverage).collect();
         Gathered { stems, sittings, carried }
@@ -198,14 +211,18 @@ impl Pass<'_, '_> {
         best.fill(0.0);
     }
 
-    /// What a question covers is carried to the turn after it in the sitting; and `told` to what speaks of who is named.
-    fn carried(&mut self, weight: f32, mentions: &[u32], told: f32) -> Vec<OwnHit> {
+    /// What a question covers is carried to the turn after it in the sitting; and what a name tells to who is named.
+    fn carried(&mut self, weights: &Weights, people: &OfPeople<'_>) -> Vec<OwnHit> {
+        let weight = weights.answer;
         let mut asked = std::mem::take(&mut self.asked);
         asked.retain(|hit| self.index.looks[hit.ordinal as usize].reach >> 4 > 0);
         let after = asked.into_iter().map(|OwnHit { ordinal, hit }| OwnHit { ordinal: ordinal + 1, hit: weight * hit });
         let mut hits: Vec<OwnHit> = after.collect();
-        hits.extend(mentions.iter().map(|ordinal| OwnHit { ordinal: *ordinal, hit: told }));
-        mentions.iter().for_each(|at| self.reached[self.index.sitting_of[*at as usize] as usize] = true);
+        let total = people.total.max(1e-6);
+        for (documents, told) in [(people.mentions, weights.mention * total), (people.spoken, TOOK_PART * total)] {
+            hits.extend(documents.iter().map(|ordinal| OwnHit { ordinal: *ordinal, hit: told }));
+            documents.iter().for_each(|at| self.reached[self.index.sitting_of[*at as usize] as usize] = true);
+        }
         // Stable: the sum is in the order of the stems.
         hits.sort_by_key(|hit| hit.ordinal);
         let mut carried: Vec<OwnHit> = Vec::new();

@@ -10,8 +10,8 @@ use super::score::rarity;
 
 /// A name tells at most so much of what all words of the question tell together: who spoke alone is no answer.
 const MOST_TOLD: f32 = 0.8;
-/// Share of it that is lost where nobody is known to have taken part.
-const NOBODY: f32 = 0.5;
+/// Documents of those who are named that are looked at whatever their words, the newest.
+const MOST_SPOKEN: usize = 1_024;
 /// A name that stands in more documents is looked for in none.
 const MOST_MENTIONS: usize = 2_048;
 
@@ -24,16 +24,25 @@ impl TextIndex {
         }
         let is_theirs: Vec<bool> =
             groups.iter().map(|group| group.iter().any(|person| named.people.contains(person))).collect();
-        let spoken = is_theirs.iter().zip(&self.of_group).filter(|(theirs, _)| **theirs).map(|(_, count)| *count);
-        let told = rarity(self.len(), spoken.sum::<u32>() as usize) / total.max(1e-6);
+        let spoken = is_theirs.iter().zip(&self.of_group).filter(|(theirs, _)| **theirs).map(|(_, of)| of.len());
+        let told = rarity(self.len(), spoken.sum()) / total.max(1e-6);
         let known = self.people.count().max(1) as f32;
         let penalty = told.min(MOST_TOLD).max(weights.other * (1.0 - 1.0 / known));
-        let loses = |(group, theirs): (&Vec<u32>, bool)| match (theirs, group.is_empty()) {
-            (true, _) => 0.0,
-            (false, true) => NOBODY * penalty,
-            (false, false) => penalty,
-        };
-        groups.iter().zip(is_theirs).map(loses).collect()
+        is_theirs.into_iter().map(|theirs| if theirs { 0.0 } else { penalty }).collect()
+    }
+
+    /// Documents, ascending, in which those who are named took part: a name is found though no word beside it is.
+    pub(super) fn spoken(&self, named: &Named, asked_in: Option<u32>) -> Vec<u32> {
+        if named.people.is_empty() {
+            return Vec::new();
+        }
+        let groups = self.people.groups().iter().zip(&self.of_group);
+        let theirs = groups.filter(|(group, _)| group.iter().any(|person| named.people.contains(person)));
+        let newest = theirs.flat_map(|(_, of)| of.iter().rev().take(MOST_SPOKEN).copied());
+        let mut found: Vec<u32> = newest.filter(|ordinal| asked_in != Some(*ordinal)).collect();
+        found.sort_unstable();
+        found.drain(..found.len().saturating_sub(MOST_SPOKEN));
+        found
     }
 
     /// Documents, ascending, that speak of somebody whom the question names and who took no part around.

@@ -90,8 +90,8 @@ struct Sitting {
     number: u32,
     start: u32,
     end: u32,
-    /// Day of its first document.
-    day: i32,
+    /// The first and the last day of its documents.
+    days: (i32, i32),
     stems: u64,
 }
 
@@ -107,8 +107,9 @@ pub struct TextIndex {
     documents: Vec<u32>,
     looks: Vec<Look>,
     groups: Vec<u32>,
-    /// How many documents each group of people has.
-    of_group: Vec<u32>,
+    /// The documents of each group of people, ascending.
+    of_group: Vec<Vec<u32>>,
+    days: Vec<i32>,
     sitting_of: Vec<u32>,
     sittings: Vec<Sitting>,
     people: People,
@@ -311,20 +312,23 @@ impl TextIndex {
         let ordinal = self.documents.len() as u32;
         let new = self.sittings.last().is_none_or(|s| s.number != row.sitting);
         if new {
-            self.sittings.push(Sitting { number: row.sitting, start: ordinal, end: ordinal, day: row.day, stems: 0 });
+            let days = (row.day, row.day);
+            self.sittings.push(Sitting { number: row.sitting, start: ordinal, end: ordinal, days, stems: 0 });
         }
         let index = self.sittings.len() - 1;
         let sitting = &mut self.sittings[index];
         sitting.end += 1;
         sitting.stems += u64::from(row.length);
+        sitting.days = (sitting.days.0.min(row.day), sitting.days.1.max(row.day));
         let before = (ordinal - sitting.start).min(score::MOST_STEPS as u32);
         self.stems_total += u64::from(row.length);
         self.documents.push(row.document);
         self.looks.push(Look { length: row.length, marks: row.marks, reach: before as u8 });
         self.groups.push(row.group);
         let group = row.group as usize;
-        self.of_group.resize(self.of_group.len().max(group + 1), 0);
-        self.of_group[group] += 1;
+        self.of_group.resize(self.of_group.len().max(group + 1), Vec::new());
+        self.of_group[group].push(ordinal);
+        self.days.push(row.day);
         self.sitting_of.push(index as u32);
         for step in 1..=before {
             self.looks[(ordinal - step) as usize].reach += 16;
@@ -356,9 +360,9 @@ impl TextIndex {
                 groups.push(self.people.names_of(self.groups[o]).map(str::to_string).collect());
                 groups.len() as u32 - 1
             });
-            let sitting = self.sittings[self.sitting_of[o] as usize];
+            let sitting = self.sittings[self.sitting_of[o] as usize].number;
             let (document, Look { length, marks, .. }) = (self.documents[o], self.looks[o]);
-            Row { document, sitting: sitting.number, day: sitting.day, length, marks, group }
+            Row { document, sitting, day: self.days[o], length, marks, group }
         });
         let rows = rows.collect();
         let terms = self.tail.split_off(self.sealed, end as u32).into_iter().map(|(stem, postings)| {

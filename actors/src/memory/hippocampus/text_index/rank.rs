@@ -1,7 +1,7 @@
 //! Second pass: the best documents, out of the groups that can hold them.
 
 use super::TextIndex;
-use super::dates::{DayRange, fit};
+use super::dates::{DayRange, best_fit, fit};
 use super::gather::{BORDER, GROUP_BITS, Gathered, OwnHit, Scratch, higher};
 use super::query::{By, Hit, Weights};
 use super::score::{MOST_STEPS, decay_window};
@@ -95,6 +95,16 @@ impl Best {
     }
 }
 
+/// What the documents of a sitting get beside their own words.
+#[derive(Clone, Copy)]
+struct Base {
+    words: f32,
+    /// The most that one of them gets for its day.
+    date: f32,
+    /// A stem of the question occurs in the sitting, or a related one, or somebody whom it names took part.
+    is_reached: bool,
+}
+
 impl Ranking<'_> {
     /// The `limit` best, of an ascending list of documents where one is given; best first, ties go to the newer one.
     pub fn best(&self, limit: usize, within: Option<&[u32]>, scratch: &mut Scratch) -> Vec<Hit> {
@@ -122,12 +132,12 @@ impl Ranking<'_> {
     }
 
     /// Groups of the sittings in question, each with the most that a document of it can score.
-    fn groups(&self, bases: &[Option<f32>], most: f32, bounds: &[f32]) -> Vec<(f32, u32)> {
+    fn groups(&self, bases: &[Option<Base>], most: f32, bounds: &[f32]) -> Vec<(f32, u32)> {
         let mut groups: Vec<(f32, u32)> = Vec::with_capacity(bounds.len());
         for (sitting, base) in self.index.sittings.iter().zip(bases) {
             let Some(base) = base else { continue };
             for group in sitting.start >> GROUP_BITS..=(sitting.end - 1) >> GROUP_BITS {
-                let bound = bounds[group as usize + BORDER] * self.scale + base + most;
+                let bound = bounds[group as usize + BORDER] * self.scale + base.words + base.date + most;
                 match groups.last_mut() {
                     // It reaches over the edge of the sitting before.
                     Some(last) if last.1 == group => last.0 = higher(last.0, bound),
@@ -142,7 +152,7 @@ impl Ranking<'_> {
     fn look_closely(
         &self,
         mut groups: Vec<(f32, u32)>,
-        bases: &[Option<f32>],
+        bases: &[Option<Base>],
         marks: &[f32; 256],
         within: Option<&[u32]>,
         [statements, questions]: &mut [Best; 2],
@@ -162,8 +172,13 @@ impl Ranking<'_> {
             {
                 let sitting = self.index.sitting_of[ordinal] as usize;
                 let Some(base) = bases[sitting] else { continue };
+                let fits = if base.date > 0.0 { fit(&self.dates, self.index.days[ordinal]) } else { 0.0 };
+                if !base.is_reached && fits == 0.0 {
+                    continue;
+                }
                 let look = self.index.looks[ordinal].marks;
                 let best = if Statement(look).has(Statement::ASKS) { &mut *questions } else { &mut *statements };
+                let base = base.words + self.weights.date * fits;
                 let score = near * self.scale + base + marks[usize::from(look)] - self.lost(ordinal as u32);
                 if score <= best.floor() {
                     continue;
@@ -171,7 +186,7 @@ impl Ranking<'_> {
                 let document = self.index.documents[ordinal];
                 let is_wanted = within.is_none_or(|documents| documents.binary_search(&document).is_ok());
                 if is_wanted && self.index.dead.binary_search(&document).is_err() {
-                    best.push(score, document, *worded || self.is_named_day(sitting));
+                    best.push(score, document, *worded || fits > 0.0);
                 }
             }
         }
@@ -181,10 +196,6 @@ impl Ranking<'_> {
     pub fn lost(&self, ordinal: u32) -> f32 {
         let lost = self.others[self.index.groups[ordinal as usize] as usize];
         if lost > 0.0 && self.mentions.binary_search(&ordinal).is_ok() { 0.0 } else { lost }
-    }
-
-    fn is_named_day(&self, sitting: usize) -> bool {
-        !self.dates.is_empty() && fit(&self.dates, self.index.sittings[sitting].day) > 0.0
     }
 
     /// Σ over the stems of rarity · best hit near, for each document of the groups (ascending); and whether a hit is its
@@ -291,12 +302,13 @@ impl Ranking<'_> {
         })
     }
 
-    /// What all documents of a sitting get, where a stem occurs in it or its day is named.
-    fn sitting_scores(&self) -> Vec<Option<f32>> {
+    /// What documents of a sitting get, where a stem occurs in it or a day of it is named.
+    fn sitting_scores(&self) -> Vec<Option<Base>> {
         let scores = self.index.sittings.iter().zip(&self.gathered.sittings).map(|(sitting, coverage)| {
-            let fit = if self.dates.is_empty() { 0.0 } else { fit(&self.dates, sitting.day) };
-            let base = self.weights.sitting * coverage.unwrap_or(0.0) + self.weights.date * fit;
-            (coverage.is_some() || fit > 0.0).then_some(base)
+            let fit = if self.dates.is_empty() { 0.0 } else { best_fit(&self.dates, sitting.days) };
+            let words = self.weights.sitting * coverage.unwrap_or(0.0);
+            let base = Base { words, date: self.weights.date * fit, is_reached: coverage.is_some() };
+            (base.is_reached || fit > 0.0).then_some(base)
         });
         scores.collect()
     }

@@ -5,14 +5,14 @@ use std::collections::BTreeSet;
 
 use super::TextIndex;
 use super::dates::{DayRange, named_dates};
-use super::gather::Scratch;
+use super::gather::{OfPeople, Scratch};
 use super::query::{By, Hit, Meant, Query, Weights};
 use super::rank::Ranking;
 use super::score::{MOST_STEPS, decay_window, rarity};
 use super::segment::PackedList;
 use super::tail::Posting;
 use crate::language::packed::PackedVector;
-use crate::language::{Word, pieces, words};
+use crate::language::{Word, function_words_of, pieces, words};
 
 /// Best documents by words whose meaning is looked at.
 const LOOKED_AT: usize = 200;
@@ -118,7 +118,9 @@ impl TextIndex {
         let dates = self.date_ranges(&named.rest);
         let mut cues: Vec<Cue> = Vec::new();
         let joined = self.joined(&named.rest);
-        for piece in named.rest.iter().flat_map(pieces).chain(joined.iter().map(String::as_str)) {
+        let function_words = function_words_of(&words);
+        let telling = named.rest.iter().filter(|word| !function_words.contains(&word.text.as_str()));
+        for piece in telling.flat_map(pieces).chain(joined.iter().map(String::as_str)) {
             if let Some(stem) = self.stems.of(piece).filter(|stem| cues.iter().all(|cue| cue.stem != *stem)) {
                 let exact = self.list_of(&stem, 1.0);
                 let rarity = rarity(self.len(), exact.len());
@@ -132,8 +134,11 @@ impl TextIndex {
         let total: f32 = cues.iter().map(|cue| cue.rarity).sum();
         let mut scratch = self.scratch.lock().map(|mut kept| std::mem::take(&mut *kept)).unwrap_or_default();
         let asked_in = query.asked_in.and_then(|document| self.ordinal(document));
-        let mentions = if query.weights.other > 0.0 { self.mentions(&named, asked_in) } else { Vec::new() };
-        let gathered = self.gather(cues, &query.weights, asked_in, (&mentions, total), &mut scratch);
+        let looks_for_people = query.weights.other > 0.0;
+        let mentions = if looks_for_people { self.mentions(&named, asked_in) } else { Vec::new() };
+        let spoken = if looks_for_people { self.spoken(&named, asked_in) } else { Vec::new() };
+        let of_people = OfPeople { mentions: &mentions, spoken: &spoken, total };
+        let gathered = self.gather(cues, &query.weights, asked_in, &of_people, &mut scratch);
         let is_other = |at: usize| asked_in.is_none_or(|own| own as usize != at);
         let ranking = Ranking {
             index: self,
@@ -269,8 +274,9 @@ impl TextIndex {
             return Vec::new();
         }
         let year = |day: i32| i16::try_from(1970 + day.div_euclid(365)).unwrap_or(1970);
-        let days = || self.sittings.iter().map(|s| s.day);
-        let (from, to) = (year(days().min().unwrap_or(0)) - 1, year(days().max().unwrap_or(0)) + 1);
+        let first = self.sittings.iter().map(|sitting| sitting.days.0).min();
+        let last = self.sittings.iter().map(|sitting| sitting.days.1).max();
+        let (from, to) = (year(first.unwrap_or(0)) - 1, year(last.unwrap_or(0)) + 1);
         dates.into_iter().flat_map(|date| date.ranges(from, to)).collect()
     }
 }

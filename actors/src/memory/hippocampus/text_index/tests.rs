@@ -107,6 +107,47 @@ fn a_named_date_prefers_its_sitting() {
 }
 
 #[test]
+fn a_name_alone_finds_what_that_one_took_part_in() {
+    let index = index(&[
+        ("Lena", "the certificate expires in August", 1),
+        ("", "battery swelled by 3 mm", 2),
+        ("Ben", "the certificate is in the drawer", 3),
+    ]);
+    assert_eq!(found(&index, "Lena"), [0]);
+    assert_eq!(found(&index, "what did Lena say?"), [0]);
+    assert_eq!(found(&index, "what did Lena say about the battery?"), [1, 0], "its words come before who spoke");
+    assert_eq!(found(&index, "certificate of Lena").first(), Some(&0));
+    assert!(found(&index, "what did Zoe say?").is_empty());
+}
+
+#[test]
+fn a_day_is_that_of_the_document_however_long_the_sitting_also_after_sealing() {
+    let mut index = TextIndex::new();
+    for n in 0..40 {
+        let text = format!("battery at {} percent", 90 - n);
+        let fields = Fields { text: &text, sitting: 1, day: 20_000 + n, ..Fields::default() };
+        index.add(n as u32, &fields).expect("ascending");
+    }
+    let day = jiff::civil::date(1970, 1, 1).checked_add(jiff::Span::new().days(20_007)).expect("a day");
+    let question = format!("how full was the battery on {day}?");
+    assert_eq!(found(&index, &question).first(), Some(&7));
+    let bytes = index.seal_all().expect("sealed");
+    assert_eq!(found(&index, &question).first(), Some(&7));
+    let index = TextIndex::from_segments(vec![bytes]).expect("sound");
+    assert_eq!(found(&index, &question).first(), Some(&7));
+    assert_eq!(found(&index, &format!("{day}")), [7], "a day alone, and no other of its sitting");
+}
+
+#[test]
+fn a_question_in_another_language_is_asked_by_what_tells() {
+    let index = index(&[
+        ("", "Hemos cambiado la cerradura porque la llave vieja se perdió", 1),
+        ("", "Por qué no hay pan y por qué hay una cola es lo que no sé de una ciudad", 2),
+    ]);
+    assert_eq!(found(&index, "¿Por qué hay una cerradura nueva?"), [0]);
+}
+
+#[test]
 fn an_answer_inherits_what_its_question_covers() {
     let index = index(&[
         ("", "Which instrument do you play?", 1),
