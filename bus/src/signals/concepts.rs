@@ -245,8 +245,15 @@ pub struct ConceptFormed {
 pub struct ConceptRemoved {
     pub id: String,
     pub name: String,
-    /// `forgotten` on request, `pruned` in sleep, else in words.
+    /// [`ConceptRemoved::FORGOTTEN`] on request, `pruned` in sleep, [`ConceptRemoved::UNFOUNDED`], else in words.
     pub reason: String,
+}
+
+impl ConceptRemoved {
+    /// A person wanted it.
+    pub const FORGOTTEN: &str = "forgotten";
+    /// A person has forgotten all that it rested on. It may be learned anew of something else.
+    pub const UNFOUNDED: &str = "all that it rested on was forgotten";
 }
 
 /// Which concepts. Empty fields don't filter; `query` ranks.

@@ -33,8 +33,8 @@ const MEANT: usize = 16;
 const ALIKE: f64 = 0.35;
 /// How much likeness in meaning counts beside shared words, 0 to 1.
 const MEANING: f64 = 0.8;
-/// Words of a question that no answer holds ("how many people").
-const ASKING: [&str; 2] = ["many", "much"];
+/// Stems of words of a question that no answer holds ("how many people", "how much").
+const ASKING: [&str; 2] = ["mani", "much"];
 /// Concepts that are compared with a name by likeness.
 const COMPARED: usize = 64;
 

@@ -18,7 +18,7 @@ mod revising;
 mod sentences;
 mod tables;
 mod unused;
-pub mod upkeep;
+mod upkeep;
 
 #[cfg(test)]
 mod tests;

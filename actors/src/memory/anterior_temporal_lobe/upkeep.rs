@@ -17,11 +17,6 @@ use crate::region::{Hears, Pulse, Region};
 
 /// Reinforcements up to which an inferred concept that nothing rests on is pruned when it is due.
 const WEAK: u32 = 1;
-/// Why a concept is gone that a person didn't want.
-const FORGOTTEN: &str = "forgotten";
-/// Why one is gone when a person has forgotten all that it rested on. It may be learned anew of something else.
-pub const UNFOUNDED: &str = "all that it rested on was forgotten";
-
 impl AnteriorTemporalLobe {
     /// Takes a concept out with the relations of others to it.
     pub(super) fn remove(&self, number: u32, reason: &str, pulse: &mut Pulse<'_, Self>) -> Option<String> {
@@ -38,7 +33,7 @@ impl AnteriorTemporalLobe {
         pulse.remove(concept_key(number));
         pulse.remove(card_key(number));
         pulse.remove(vector_key(number));
-        let forgotten = [FORGOTTEN, UNFOUNDED].contains(&reason);
+        let forgotten = [ConceptRemoved::FORGOTTEN, ConceptRemoved::UNFOUNDED].contains(&reason);
         pulse.keep_gone(AtlEvent::Removed { number }, forgotten);
         pulse.emit(ConceptRemoved { id: concept_id(number), name: name.clone(), reason: reason.into() });
         pulse.emit(RecordsRemoved { layer: Layer::Atl, ids: vec![concept_id(number)], forgotten, again: false });
@@ -76,7 +71,7 @@ impl AnteriorTemporalLobe {
         let mut gone: BTreeSet<u32> = BTreeSet::new();
         let mut named: BTreeSet<u32> = BTreeSet::new();
         for (number, others) in unfounded {
-            self.remove(number, UNFOUNDED, pulse);
+            self.remove(number, ConceptRemoved::UNFOUNDED, pulse);
             gone.insert(number);
             named.extend(others);
         }
@@ -84,7 +79,7 @@ impl AnteriorTemporalLobe {
             // The index still has the relations of those that go in this step.
             let is_alone = self.index.incoming(*number).all(|(from, ..)| gone.contains(&from));
             if is_alone && self.memory(*number, pulse).is_some_and(|concept| concept.is_bare()) {
-                self.remove(*number, UNFOUNDED, pulse);
+                self.remove(*number, ConceptRemoved::UNFOUNDED, pulse);
                 gone.insert(*number);
             }
         }
@@ -137,7 +132,7 @@ impl Hears<ForgetRecord> for AnteriorTemporalLobe {
     /// A concept, or all that a document of this name said.
     fn hear(&self, wish: &ForgetRecord, pulse: &mut Pulse<'_, Self>) {
         let name = match concept_number(&wish.id) {
-            Some(number) => self.remove(number, FORGOTTEN, pulse),
+            Some(number) => self.remove(number, ConceptRemoved::FORGOTTEN, pulse),
             None => self.forget_document(&wish.id, pulse).then(|| format!("the document {}", wish.id)),
         };
         pulse.reply(changed(&wish.id, name));

@@ -21,7 +21,6 @@ use serde::{Deserialize, Serialize};
 
 use super::law;
 use super::run::{Offered, Phase, Run};
-use crate::memory::anterior_temporal_lobe::upkeep::UNFOUNDED;
 use crate::memory::anterior_temporal_lobe::{AnteriorTemporalLobe, naming};
 use crate::memory::hippocampus::Hippocampus;
 use crate::region::{Card, Hears, Law, Pulse, Region, RemembersInState, StatePart, StatePuts, part};
@@ -482,9 +481,9 @@ impl Hears<ConceptsLearned> for SemanticPromoter {
 impl Hears<ConceptRemoved> for SemanticPromoter {
     fn hear(&self, removed: &ConceptRemoved, pulse: &mut Pulse<'_, Self>) {
         let name = naming::key(&removed.name);
-        if removed.reason == UNFOUNDED && self.known.keys().any(|pattern| is_of(pattern, &name)) {
+        if removed.reason == ConceptRemoved::UNFOUNDED && self.known.keys().any(|pattern| is_of(pattern, &name)) {
             pulse.keep_gone(PromoterEvent::Unlearned { name }, true);
-        } else if removed.reason == "forgotten" {
+        } else if removed.reason == ConceptRemoved::FORGOTTEN {
             pulse.keep(PromoterEvent::Forgot { name });
         }
     }

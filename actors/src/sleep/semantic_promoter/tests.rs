@@ -342,8 +342,11 @@ fn what_lost_all_that_it_rested_on_is_learned_anew_of_what_comes_then() {
     let mut bench = Bench::new();
     let seen = PromotionCandidate { observations: 5, ..candidate("works", &["e1"], &[]) };
     bench.promote(std::slice::from_ref(&seen), SeriesVerdict::Structured);
-    let reason = crate::memory::anterior_temporal_lobe::upkeep::UNFOUNDED;
-    bench.rig.send(ConceptRemoved { id: "concept-1".into(), name: "Works".into(), reason: reason.into() });
+    bench.rig.send(ConceptRemoved {
+        id: "concept-1".into(),
+        name: "Works".into(),
+        reason: ConceptRemoved::UNFOUNDED.into(),
+    });
     bench.rig.crash();
     let ended = bench.promote(std::slice::from_ref(&seen), SeriesVerdict::Structured);
     assert_eq!(ended.verdicts[0].1, PromotionVerdict::Promoted, "not: nothing new");

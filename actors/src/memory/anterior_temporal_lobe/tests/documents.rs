@@ -96,10 +96,7 @@ fn a_document_is_forgotten_by_its_name_and_can_be_read_again() {
         assert!(!is_left, "its text is in no record");
     }
     rig.send(part("ships.md", ships));
-    assert_eq!(
-        find(&mut rig, named("seahawk"))[0].definition,
-        "The Seahawk is a brig. The harbour master is Ole Hansen."
-    );
+    assert_eq!(find(&mut rig, named("seahawk"))[0].definition, "The Seahawk is a brig.");
     assert_eq!(find(&mut rig, named("brig"))[0].passages.len(), 3);
 }
 
