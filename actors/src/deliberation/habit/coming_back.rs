@@ -76,7 +76,7 @@ impl Hears<InquiryAnswered> for Habit {
             return self.think_on(turn, deed, words, pulse);
         }
         turn.rest_on(rests_on);
-        let unknown = words.starts_with(answer::UNKNOWN) && matches!(step.question, Some(Asked::Recall { .. }));
+        let unknown = words.starts_with(answer::UNKNOWN) && matches!(step.question, Some(Asked::Recall(_)));
         if let Some((thing, _)) = whereabouts_asked(&turn.text).filter(|_| unknown && turn.steps.is_empty()) {
             return self.ask_place(turn, thing, Some(words), pulse);
         }

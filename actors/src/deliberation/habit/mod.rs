@@ -29,6 +29,7 @@ mod lexicon;
 mod looking_up;
 mod matcher;
 mod opportunities;
+mod past;
 mod pattern;
 mod plan;
 mod programs;
@@ -46,6 +47,7 @@ mod times;
 mod tokens;
 mod turn;
 mod understanding;
+mod wanted;
 
 #[cfg(test)]
 mod tests;
@@ -58,4 +60,4 @@ pub use pattern::PatternError;
 pub use region::Habit;
 pub use settings::HabitSettings;
 pub use speech::{Effect, ToolSpeech};
-pub use understanding::{Partial, Place, QuestionKind, Step, Understanding, Unsupported};
+pub use understanding::{Partial, Place, QuestionKind, Side, Step, Understanding, Unsupported, Which, Whose};

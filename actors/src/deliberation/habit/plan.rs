@@ -14,7 +14,10 @@ use super::settings::HabitSettings;
 use super::tokens::{Utterance, asks};
 use super::turn::{Asked, StepWanted};
 use super::understanding::{Reading, Unsupported};
-use super::{Grammar, Place, QuestionKind, Understanding, days, held, lexicon, looking_up, terms, times};
+use super::wanted::Wanted;
+use super::{
+    Grammar, Place, QuestionKind, Understanding, Which, days, held, lexicon, looking_up, past, terms, times,
+};
 use crate::memory::angular_gyrus::arithmetic::is_expression;
 
 /// What it says of itself.
@@ -73,7 +76,10 @@ impl Default for Plan {
 fn asked_by(tool: &str, params: &Json) -> Option<Asked> {
     let text = |field: &str| params.get(field).and_then(Json::as_str).map(str::to_owned);
     match tool {
-        "memory_recall" => text("query").map(|topic| Asked::Recall { words: terms(&topic), topic }),
+        "memory_recall" => text("query").map(|topic| {
+            let wanted = Wanted { topic: topic.clone(), words: terms(&topic), ..Wanted::default() };
+            Asked::Recall(wanted)
+        }),
         "predict_outcome" => text("tool_name").map(|topic| Asked::Predict { topic }),
         "concept_query" => text("category").or_else(|| text("name")).map(|topic| Asked::Concepts { topic }),
         _ => None,
@@ -161,14 +167,18 @@ fn question(
         ..Plan::default()
     };
     let recall = |topic: String| {
-        let words = held::asked(words.clone(), text, now, zone);
+        let wanted = Wanted::of(text, topic, words.clone(), now, zone);
         let days: Vec<String> = days::named(text, now, zone).into_iter().map(|(_, day)| days::in_words(day)).collect();
-        let query = match held::asks_own_name(text) {
-            true => "my name is, I'm called, call me, I am".to_owned(),
-            false => format!("{text} {}", days.join(" ")).trim().to_owned(),
+        let query = match (held::asks_own_name(text), &wanted.span) {
+            (true, _) => "my name is, I'm called, call me, I am".to_owned(),
+            (false, Some(_)) => times::apart(text, now, zone).0,
+            (false, None) => format!("{text} {}", days.join(" ")).trim().to_owned(),
         };
-        inquire("memory_recall", json!({ "query": query, "limit": 10 }), Some(Asked::Recall { topic, words }), false)
+        let mut params = times::within(wanted.span.as_ref(), 10);
+        params["query"] = json!(query);
+        inquire("memory_recall", params, Some(Asked::Recall(wanted)), false)
     };
+    let past = |step: StepWanted, settled| Plan { steps: vec![step], ..inquire("memory_recall", Json::Null, None, settled) };
     if let Some(expression) = computation(text) {
         return inquire("math", json!({ "expression": expression }), None, true);
     }
@@ -182,33 +192,36 @@ fn question(
         },
         QuestionKind::Remember { topic } | QuestionKind::When { topic } | QuestionKind::Who { topic } => recall(topic),
         QuestionKind::General => recall(words.join(" ")),
-        QuestionKind::WhatHappened { tool, topic } => {
-            let (topic, span) = match times::at_the_end(&topic, now, zone) {
-                Some((rest, span)) => (rest, Some(span)),
-                None => (topic, None),
-            };
-            let mut params = json!({ "limit": if span.is_some() { SPANNED } else { 10 } });
-            if let Some(span) = &span {
-                params["time_after"] = json!(span.after);
-                if let Some(before) = span.before {
-                    params["time_before"] = json!(before);
+        QuestionKind::Happened { topic, whose } => match times::at_the_end(&topic, now, zone) {
+            Some((about, span)) => past(past::events(&about, whose, span), true),
+            None => recall(topic),
+        },
+        QuestionKind::Beside { event, .. } if terms(&event).is_empty() => recall(words.join(" ")),
+        QuestionKind::Beside { side, event, who, whose } => {
+            let event = Wanted { words: terms(&event), topic: event, ..Wanted::default() };
+            past(past::beside(side, event, who, whose), true)
+        }
+        QuestionKind::HowOften { topic, told } => {
+            let (topic, span) = times::apart(&topic, now, zone);
+            past(past::counting(&topic, told, span), true)
+        }
+        QuestionKind::WhatHappened { tool, topic, which, success } => {
+            let (topic, span) = times::apart(&topic, now, zone);
+            let is_open = which == Which::Any && success.is_none() && tool.is_none();
+            if let Some(span) = span.clone().filter(|_| is_open && terms(&topic).is_empty()) {
+                return past(past::deeds_in(span), true);
+            }
+            // Whose deed it was, where no tool of the agent did it, memory tells by the words.
+            let plainly = match (which, &tool) {
+                (Which::First | Which::Last, None) => {
+                    let asked = past::of_others(&topic);
+                    recall(asked).steps.pop()
                 }
-            }
-            let topic = match without_failure(&topic) {
-                Some(rest) => {
-                    params["success"] = json!(false);
-                    rest
-                }
-                None => topic,
+                (Which::Counted, _) => Some(past::counting(&past::of_others(&topic), false, span.clone())),
+                _ => None,
             };
-            if let Some(tool) = &tool {
-                params["tool_name"] = json!(tool);
-            }
-            if !topic.is_empty() {
-                params["query"] = json!(topic);
-            }
-            let span = span.map(|span| span.words);
-            inquire("memory_recall", params, Some(Asked::Happened { tool, topic, span }), true)
+            let plainly = plainly.unwrap_or_else(|| deeds_by_words(tool.clone(), &topic, success, span.as_ref()));
+            past(past::deeds(tool.as_deref(), &topic, which, success, span, plainly), true)
         }
         QuestionKind::Predict { tool, params, topic } => {
             let tool_name = tool.unwrap_or_else(|| topic.clone());
@@ -227,20 +240,11 @@ fn question(
             inquire("memory_recall", params, Some(Asked::WhyDid { topic, refused }), true)
         }
         QuestionKind::Told { topic, place } => {
-            let (about, span) = match times::at_the_end(&topic, now, zone) {
-                Some((rest, span)) => (rest, Some(span)),
-                None => (topic, None),
-            };
+            let (about, span) = times::apart(&topic, now, zone);
             if span.is_none() && place == Place::All && !about.is_empty() {
                 return recall(about);
             }
-            let mut within = json!({ "limit": looking_up::PAGE });
-            if let Some(span) = &span {
-                within["time_after"] = json!(span.after);
-                if let Some(before) = span.before {
-                    within["time_before"] = json!(before);
-                }
-            }
+            let within = times::within(span.as_ref(), looking_up::PAGE);
             let (params, span) = (within.clone(), span.map(|span| span.words));
             let asked = Asked::Told { about, place, span, within, found: Json::Null, pages: 0 };
             inquire("memory_recall", params, Some(asked), true)
@@ -272,17 +276,23 @@ fn question(
     }
 }
 
-/// The rest of what is asked about what failed ("fail today", "wrong last time"); none where it isn't asked for failures.
-fn without_failure(topic: &str) -> Option<String> {
-    const FAILURE: [&str; 8] = ["fail", "failed", "failing", "wrong", "badly", "error", "errors", "mistakes"];
-    const AROUND: [&str; 8] = ["go", "last", "time", "times", "make", "any", "ever", "usually"];
-    let words: Vec<&str> = topic.split_whitespace().collect();
-    let plain = |word: &&str| word.trim_matches(|c: char| ",.;:!?".contains(c)).to_lowercase();
-    let is_failure = |word: &&str| FAILURE.contains(&plain(word).as_str());
-    words.iter().any(is_failure).then(|| {
-        let rest = words.iter().copied().filter(|word| !is_failure(word) && !AROUND.contains(&plain(word).as_str()));
-        rest.collect::<Vec<_>>().join(" ")
-    })
+/// Deeds that are looked up by the words of the question, and by a tool that the grammar knows.
+fn deeds_by_words(tool: Option<String>, topic: &str, success: Option<bool>, span: Option<&times::Named>) -> StepWanted {
+    let mut params = times::within(span, if span.is_some() { SPANNED } else { 10 });
+    let failed = past::without_failure(topic);
+    if let Some(success) = success.or(failed.as_ref().map(|_| false)) {
+        params["success"] = json!(success);
+    }
+    let topic = failed.unwrap_or_else(|| topic.to_owned());
+    if let Some(tool) = &tool {
+        params["tool_name"] = json!(tool);
+    }
+    if !topic.is_empty() {
+        params["query"] = json!(topic);
+    }
+    let span = span.map(|span| span.words.clone());
+    let question = Some(Asked::Happened { tool, topic, span });
+    StepWanted { tool: "memory_recall".into(), params, question }
 }
 
 /// Whether words that nothing was made of may have been meant to be kept.
@@ -355,17 +365,18 @@ pub(super) fn worded(
                 None => Worded::bare(why_not(topic, *refused, &settings.grammar)),
             }
         }
-        Asked::Since { topic, words, found: before, .. } => {
-            let asked = Asked::Recall { topic: topic.clone(), words: words.clone() };
+        Asked::Since { wanted, found: before, .. } => {
+            let asked = Asked::Recall(wanted.clone());
             let found = looking_up::joined(before, &looking_up::behind(found));
             worded(&asked, &found, asker, recalled, knowledge, settings)
         }
-        Asked::Recall { topic, words } => {
+        Asked::Recall(wanted) | Asked::Wider(wanted) => {
+            let words = &wanted.words;
             let mut evidence = evidence(found, settings);
             if evidence.is_empty() {
                 evidence = recalled.iter().filter_map(|episode| piece(episode.clone(), settings)).collect();
             }
-            let reply = answer::recalled(topic, words, &evidence, Some(asker), zone);
+            let reply = answer::recalled(wanted, &evidence, Some(asker), zone);
             let known = reply.known;
             let worded = Worded::of(reply, &evidence);
             match (answer::known(words, knowledge), known) {
@@ -373,6 +384,10 @@ pub(super) fn worded(
                 (Some(general), false) => Worded::bare(general),
                 (None, _) => worded,
             }
+        }
+        Asked::Deeds(_) | Asked::Counting(_) | Asked::Events(_) | Asked::Beside(_) => {
+            let (reply, evidence) = past::answered(asked, found, asker, settings).unwrap_or_default();
+            Worded::of(reply, &evidence)
         }
         Asked::Concepts { topic } => {
             let found = found.get("results").cloned().unwrap_or_default();

@@ -14,7 +14,9 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value as Json;
 
 use super::counsel::Waiting;
+use super::past::{Beside, Counting, Deeds, Events};
 use super::understanding::Place;
+use super::wanted::Wanted;
 
 /// Characters of an action's result that its turn's summary carries.
 const SUMMARY: usize = 300;
@@ -143,10 +145,13 @@ pub(super) struct StepWanted {
 /// What a question was about.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub(super) enum Asked {
-    Recall {
-        topic: String,
-        words: Vec<String>,
-    },
+    Recall(Wanted),
+    /// What was asked of a span, and isn't answered by what was told in it.
+    Wider(Wanted),
+    Deeds(Deeds),
+    Counting(Counting),
+    Events(Events),
+    Beside(Beside),
     Happened {
         tool: Option<String>,
         topic: String,
@@ -156,8 +161,8 @@ pub(super) enum Asked {
     },
     /// What was recalled so far of a question; what is looked up next may revise it.
     Since {
-        topic: String,
-        words: Vec<String>,
+        #[serde(flatten)]
+        wanted: Wanted,
         found: Json,
         /// When what answers best was told.
         #[serde(default)]

@@ -51,7 +51,7 @@ impl Evidence {
     }
 
     /// Why what was wanted wasn't done, where the gate kept it from being: a rule, and its reason.
-    pub(super) fn undone(&self) -> Option<&str> {
+    pub fn undone(&self) -> Option<&str> {
         let result = self.result.as_deref().filter(|_| self.success.is_none())?;
         let rule = result.split_once(": ").map_or(result, |(rule, _)| rule);
         let is_rule =
