@@ -134,7 +134,8 @@ impl Grammar {
         let (lo, hi) = (lead.lo, said.len());
         let found = self.candidates(said, lo, ends, lead.gerund);
         let asks = self.forms.interrogative(said, lo);
-        let best = found.first().filter(|best| !(asks && best.changes_something()));
+        // What is in the safe memory may know; a file would be named.
+        let best = found.first().filter(|best| !(asks && (best.changes_something() || best.names_no_file(said))));
         if let Some(several) = steps::read(self, said, lead, hi, best) {
             return Some(several);
         }

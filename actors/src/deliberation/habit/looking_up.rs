@@ -83,6 +83,7 @@ pub(super) fn further(asked: &Asked, output: &Json, asker: &str, settings: &Habi
             let (about, span, within) = (about.clone(), span.clone(), within.clone());
             Some(step(params, Asked::Told { about, place: *place, span, within, found: kept, pages: pages + 1 }))
         }
+        Asked::Grounds(recounting) => recounting.further(output),
         _ => past::further(asked, output, asker, settings),
     }
 }

@@ -20,6 +20,7 @@ mod experience;
 mod goal_words;
 mod goals;
 mod grammar;
+mod grounds;
 mod guard;
 mod handing_over;
 mod held;

@@ -10,13 +10,14 @@ use maxim_bus::units::Confidence;
 use serde_json::{Value as Json, json};
 
 use super::answer::{self, Evidence, Expectation, Origin};
+use super::grounds::{self, Ground};
 use super::settings::HabitSettings;
 use super::tokens::{Utterance, asks};
 use super::turn::{Asked, StepWanted};
 use super::understanding::{Reading, Unsupported};
 use super::wanted::Wanted;
 use super::{
-    Grammar, Place, QuestionKind, Understanding, Which, days, held, lexicon, looking_up, past, terms, times,
+    Grammar, Place, QuestionKind, Understanding, Which, Whose, days, held, lexicon, looking_up, past, terms, times,
 };
 use crate::memory::angular_gyrus::arithmetic::is_expression;
 
@@ -87,7 +88,8 @@ fn asked_by(tool: &str, params: &Json) -> Option<Asked> {
 }
 
 /// Steps for commands and questions, words for the rest.
-pub(super) fn plan(grammar: &Grammar, text: &str, now: Timestamp, zone: &TimeZone) -> Plan {
+/// `grounds`: what the last answer rested on.
+pub(super) fn plan(grammar: &Grammar, text: &str, grounds: &[Ground], now: Timestamp, zone: &TimeZone) -> Plan {
     let understood = grammar.understand(text);
     let sure = Confidence::clamped(1.0);
     let say = |words: String, thought: &str, settled| Plan {
@@ -106,7 +108,7 @@ pub(super) fn plan(grammar: &Grammar, text: &str, now: Timestamp, zone: &TimeZon
     }
     match understood {
         Understanding::Unknown if computation(text).is_some() => {
-            question(grammar, text, QuestionKind::General, Vec::new(), now, zone)
+            question(grammar, text, QuestionKind::General, (Vec::new(), grounds), now, zone)
         }
         Understanding::Command { steps } => {
             let certainty = steps.iter().map(|step| step.certainty.get()).fold(1.0, f64::min);
@@ -128,7 +130,7 @@ pub(super) fn plan(grammar: &Grammar, text: &str, now: Timestamp, zone: &TimeZon
                 ..Plan::default()
             }
         }
-        Understanding::Question { about, terms } => question(grammar, text, about, terms, now, zone),
+        Understanding::Question { about, terms } => question(grammar, text, about, (terms, grounds), now, zone),
         Understanding::Remember { fact } => say(answer::remembered(&fact), "I am told something to keep.", true),
         Understanding::Prohibition { words, .. } => say(
             format!("Understood: {}. I won't.", words.trim_end_matches('.')),
@@ -155,7 +157,7 @@ fn question(
     grammar: &Grammar,
     text: &str,
     about: QuestionKind,
-    words: Vec<String>,
+    (words, grounds): (Vec<String>, &[Ground]),
     now: Timestamp,
     zone: &TimeZone,
 ) -> Plan {
@@ -166,8 +168,18 @@ fn question(
         settled,
         ..Plan::default()
     };
+    let last_told = |about: String| {
+        let within = times::within(None, looking_up::PAGE);
+        let (place, found) = (Place::Last, Json::Null);
+        let asked = Asked::Told { about, place, span: None, within: within.clone(), found, pages: 0 };
+        inquire("memory_recall", within, Some(asked), false)
+    };
     let recall = |topic: String| {
         let wanted = Wanted::of(text, topic, words.clone(), now, zone);
+        // The index of words knows no pictures.
+        if !wanted.words.is_empty() && !wanted.words.iter().any(|word| word.contains(char::is_alphanumeric)) {
+            return last_told(wanted.words.join(" "));
+        }
         let days: Vec<String> = days::named(text, now, zone).into_iter().map(|(_, day)| days::in_words(day)).collect();
         let query = match (held::asks_own_name(text), &wanted.span) {
             (true, _) => "my name is, I'm called, call me, I am".to_owned(),
@@ -193,17 +205,21 @@ fn question(
         QuestionKind::Remember { topic } | QuestionKind::When { topic } | QuestionKind::Who { topic } => recall(topic),
         QuestionKind::General => recall(words.join(" ")),
         QuestionKind::Happened { topic, whose } => match times::at_the_end(&topic, now, zone) {
-            Some((about, span)) => past(past::events(&about, whose, span), true),
+            Some((about, span)) => {
+                let settled = terms(&about).is_empty() && whose != Whose::Askers;
+                past(past::events(&about, whose, span), settled)
+            }
             None => recall(topic),
         },
         QuestionKind::Beside { event, .. } if terms(&event).is_empty() => recall(words.join(" ")),
         QuestionKind::Beside { side, event, who, whose } => {
             let event = Wanted { words: terms(&event), topic: event, ..Wanted::default() };
-            past(past::beside(side, event, who, whose), true)
+            let settled = who.is_empty() && whose != Whose::Askers;
+            past(past::beside(side, event, who, whose), settled)
         }
         QuestionKind::HowOften { topic, told } => {
             let (topic, span) = times::apart(&topic, now, zone);
-            past(past::counting(&topic, told, span), true)
+            past(past::counting(&topic, told, span), false)
         }
         QuestionKind::WhatHappened { tool, topic, which, success } => {
             let (topic, span) = times::apart(&topic, now, zone);
@@ -221,13 +237,15 @@ fn question(
                 _ => None,
             };
             let plainly = plainly.unwrap_or_else(|| deeds_by_words(tool.clone(), &topic, success, span.as_ref()));
-            past(past::deeds(tool.as_deref(), &topic, which, success, span, plainly), true)
+            let settled = which == Which::Any || tool.is_some();
+            past(past::deeds(tool.as_deref(), &topic, which, success, span, plainly), settled)
         }
         QuestionKind::Predict { tool, params, topic } => {
             let tool_name = tool.unwrap_or_else(|| topic.clone());
             let params = json!({ "tool_name": tool_name, "params": params, "include_all_outcomes": true });
             inquire("predict_outcome", params, Some(Asked::Predict { topic }), true)
         }
+        QuestionKind::Why if let Some(step) = grounds::looked_up(grounds) => past(step, true),
         QuestionKind::Why => {
             let asked = Asked::Happened { tool: None, topic: String::new(), span: None };
             Plan {
@@ -320,8 +338,8 @@ fn computation(text: &str) -> Option<String> {
 #[derive(Debug, Default)]
 pub(super) struct Worded {
     pub text: String,
-    /// Ids of the episodes that it rests on.
-    pub rests_on: Vec<String>,
+    /// The episodes that it rests on.
+    pub rests_on: Vec<Ground>,
 }
 
 impl Worded {
@@ -331,12 +349,12 @@ impl Worded {
     }
 
     fn told(text: String, evidence: &[Evidence]) -> Self {
-        Self { text, rests_on: evidence.iter().map(|one| one.episode.clone()).collect() }
+        Self { text, rests_on: grounds::of(evidence) }
     }
 
     fn of(reply: answer::Reply, evidence: &[Evidence]) -> Self {
-        let places = reply.rests_on.iter().filter_map(|place| evidence.get(*place));
-        Self { rests_on: places.map(|one| one.episode.clone()).collect(), text: reply.text }
+        let told: Vec<Evidence> = reply.rests_on.iter().filter_map(|place| evidence.get(*place).cloned()).collect();
+        Self { rests_on: grounds::of(&told), text: reply.text }
     }
 }
 
@@ -388,6 +406,10 @@ pub(super) fn worded(
         Asked::Deeds(_) | Asked::Counting(_) | Asked::Events(_) | Asked::Beside(_) => {
             let (reply, evidence) = past::answered(asked, found, asker, settings).unwrap_or_default();
             Worded::of(reply, &evidence)
+        }
+        Asked::Grounds(recounting) => {
+            let evidence = evidence(&recounting.all(found), settings);
+            Worded::told(answer::grounds(&evidence, Some(asker), zone), &evidence)
         }
         Asked::Concepts { topic } => {
             let found = found.get("results").cloned().unwrap_or_default();

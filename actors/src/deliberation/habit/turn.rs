@@ -14,6 +14,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value as Json;
 
 use super::counsel::Waiting;
+use super::grounds::{Ground, Recounting};
 use super::past::{Beside, Counting, Deeds, Events};
 use super::understanding::Place;
 use super::wanted::Wanted;
@@ -48,6 +49,9 @@ pub(super) struct Turn {
     /// Episodes that what is said and done rests on.
     #[serde(default)]
     pub rests_on: Vec<String>,
+    /// Of these, what the answer to a question was worded from.
+    #[serde(default)]
+    pub grounds: Vec<Ground>,
     /// Set while the reply is out to be spoken.
     pub reply: Option<String>,
     /// The bridge that it waits for.
@@ -104,6 +108,7 @@ impl Turn {
             recalled: Vec::new(),
             knowledge: Vec::new(),
             rests_on: Vec::new(),
+            grounds: Vec::new(),
             reply: None,
             waiting: None,
             tried: None,
@@ -152,6 +157,8 @@ pub(super) enum Asked {
     Counting(Counting),
     Events(Events),
     Beside(Beside),
+    /// What the last answer rested on.
+    Grounds(Recounting),
     Happened {
         tool: Option<String>,
         topic: String,

@@ -281,6 +281,16 @@ pub fn beside(
     }
 }
 
+/// What an answer rested on, and where there is more.
+pub fn grounds(found: &[Evidence], asker: Option<&str>, zone: &TimeZone) -> String {
+    const MORE: &str = "Step by step: `maxim why`.";
+    if found.is_empty() {
+        return format!("What that rested on I don't remember any more. {MORE}");
+    }
+    let told: Vec<String> = found.iter().map(|one| cited(one, one.text.trim(), asker, zone)).collect();
+    format!("That rested on this: {} {MORE}", told.join(" "))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
