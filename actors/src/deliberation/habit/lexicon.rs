@@ -534,7 +534,7 @@ pub fn terms(text: &str) -> Vec<String> {
 
 /// What a term is compared by: itself, or where words are written together its letters and pairs of letters.
 pub fn pieces(term: &str) -> Vec<String> {
-    if term.is_ascii() {
+    if term.is_ascii() || term.contains(is_picture) {
         return vec![term.to_owned()];
     }
     words(term).iter().flat_map(language::pieces).map(str::to_owned).collect()

@@ -100,9 +100,8 @@ pub(super) fn without_failure(topic: &str) -> Option<String> {
     })
 }
 
-const FAILURE: [&str; 11] = [
-    "fail", "failed", "failing", "wrong", "badly", "error", "errors", "mistakes", "crash", "crashed", "fails",
-];
+const FAILURE: [&str; 11] =
+    ["fail", "failed", "failing", "wrong", "badly", "error", "errors", "mistakes", "crash", "crashed", "fails"];
 const SUCCESS: [&str; 5] = ["work", "worked", "succeed", "succeeded", "working"];
 
 fn plain(word: &str) -> String {
@@ -164,7 +163,8 @@ pub(super) fn deeds(
     let about = without_failure(topic).unwrap_or_else(|| topic.to_owned());
     let success = success.or_else(|| without_failure(topic).map(|_| false));
     let works = |word: &&str| SUCCESS.contains(&plain(word).as_str());
-    let is_of_success = which == Which::Counted && about.split_whitespace().next_back().is_some_and(|word| works(&word));
+    let is_of_success =
+        which == Which::Counted && about.split_whitespace().next_back().is_some_and(|word| works(&word));
     let (about, success) = match is_of_success {
         true => (about.split_whitespace().filter(|word| !works(word)).collect::<Vec<_>>().join(" "), Some(true)),
         false => (about, success),
@@ -317,11 +317,8 @@ impl Deeds {
             Which::Counted => {
                 let counted: Option<EpisodesCounted> = serde_json::from_value(output["counted"].clone()).ok();
                 let of = |success| deeds.iter().filter(|one| one.success == success).count() as u64;
-                let looked = EpisodesCounted {
-                    total: deeds.len() as u64,
-                    succeeded: of(Some(true)),
-                    failed: of(Some(false)),
-                };
+                let looked =
+                    EpisodesCounted { total: deeds.len() as u64, succeeded: of(Some(true)), failed: of(Some(false)) };
                 let at_least = counted.is_none() && self.pages >= PAGES;
                 answer::how_often(&what, Often { counted: counted.unwrap_or(looked), at_least }, &deeds, zone)
             }
@@ -514,7 +511,8 @@ mod tests {
 
     #[test]
     fn what_may_be_a_tools_name_is_tried_before_any_verb() {
-        let names = |topic: &str| tries(topic).into_iter().map(|(name, rest)| format!("{name}|{rest}")).collect::<Vec<_>>();
+        let names =
+            |topic: &str| tries(topic).into_iter().map(|(name, rest)| format!("{name}|{rest}")).collect::<Vec<_>>();
         assert_eq!(names("print"), ["print|"]);
         assert_eq!(names("the print tool"), ["print|"]);
         assert_eq!(names("use print"), ["print|"]);
@@ -538,10 +536,7 @@ mod tests {
         assert_eq!(step.params, json!({ "tool_name": "print", "limit": 1 }), "is it a tool that memory knows?");
         let Some(Asked::Deeds(asked)) = step.question else { panic!("{step:?}") };
         let known = Deeds { tool: Some("print".into()), is_found: true, ..asked }.look();
-        assert_eq!(
-            known.params,
-            json!({ "tool_name": "print", "success": false, "count": true, "limit": PAGE })
-        );
+        assert_eq!(known.params, json!({ "tool_name": "print", "success": false, "count": true, "limit": PAGE }));
         let step = deeds(None, "fail", Which::Counted, None, None, plainly.clone());
         assert_eq!(step.params, json!({ "success": false, "count": true, "limit": PAGE }));
         assert_eq!(deeds(None, "", Which::Any, None, None, plainly.clone()), plainly);

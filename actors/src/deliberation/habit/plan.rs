@@ -190,7 +190,8 @@ fn question(
         params["query"] = json!(query);
         inquire("memory_recall", params, Some(Asked::Recall(wanted)), false)
     };
-    let past = |step: StepWanted, settled| Plan { steps: vec![step], ..inquire("memory_recall", Json::Null, None, settled) };
+    let past =
+        |step: StepWanted, settled| Plan { steps: vec![step], ..inquire("memory_recall", Json::Null, None, settled) };
     if let Some(expression) = computation(text) {
         return inquire("math", json!({ "expression": expression }), None, true);
     }

@@ -125,11 +125,12 @@ const SPECIFIC: &[(Form, &str)] = &[
     (Form::Happened, "what (did|have|has) {who:rest} (do|done|been doing|been up to) {topic:rest}"),
     (Form::WhatHappened, "what (is|was) the last thing [that] you (did|have done) [{topic:rest}]"),
     (Form::WhatHappened, "(what|anything) (went|has gone|goes) {topic:rest}"),
-    (Form::WhatHappened, "(did|has) (anything|something) (go|gone|fail|failed) [{topic:rest}]"),
+    (Form::Failed, "(did|has) (anything|something) (fail|failed) [{topic:rest}]"),
+    (Form::WhatHappened, "(did|has) (anything|something) (go|gone) [{topic:rest}]"),
     (Form::WhatHappened, "what happened [with|to|at|during|when you|after you|when i|when we] [{topic:rest}]"),
     (Form::WhatHappened, "what (is|was|were) the (result|results|outcome|output) (of|from|when you) {topic:rest}"),
     (Form::WhatHappened, "how did {topic:rest} (go|end|turn out|work out|end up)"),
-    (Form::Failed, "(did|has|have) {topic:rest} (fail|failed|crash|crashed|go wrong|gone wrong)"),
+    (Form::Failed, "(did|has|have) {topic:rest} (fail|failed|crash|crashed|go wrong|gone wrong) [{when:rest}]"),
     (Form::Failed, "what [has] (failed|crashed|broke) [{topic:rest}]"),
     (Form::Worked, "(did|has|have) {topic:rest} ever (work|worked|succeed|succeeded|finish|pass|go well)"),
     (Form::WhatHappened, "did {topic:rest} (work|succeed|finish|pass|go well)"),
@@ -343,6 +344,7 @@ impl Forms {
                 // What happened without a time is asked of the tools' own words, and of deeds, too.
                 let is_it = match (form, slots.last()) {
                     (Form::Happened, last) => last.is_some_and(|last| times::names_one(last)),
+                    (Form::Failed, Some(when)) => slots.len() == 1 || times::names_one(when),
                     // What came of a deed is asked of the deed.
                     (Form::After, Some(event)) => slots.len() > 1 || !event.to_lowercase().starts_with("you "),
                     _ => true,

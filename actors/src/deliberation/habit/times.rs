@@ -311,11 +311,34 @@ mod tests {
             ("do on the 3rd of January", "2026-01-03", "2026-01-04"),
             ("do in October", "2025-10-01", "2025-11-01"),
             ("do in January 2024", "2024-01-01", "2024-02-01"),
+            ("do 1 July 2025?", "2025-07-01", "2025-07-02"),
+            ("do last month", "2025-12-01", "2026-01-01"),
+            ("do last year", "2025-01-01", "2026-01-01"),
+            ("do in 2024", "2024-01-01", "2025-01-01"),
+            ("do the day before yesterday", "2026-01-12", "2026-01-13"),
         ] {
             assert_eq!(read(text), Some(("do".into(), from.into(), Some(to.into()))), "{text}");
         }
-        for text in ["do on the table", "do in the drawer", "do on 45 July"] {
+        for text in ["do on the table", "do in the drawer", "do on 45 July", "do in 1234"] {
             assert_eq!(read(text), None, "{text}");
         }
+        let (_, named) = at_the_end("do in October?", now, &TimeZone::UTC).expect("a span");
+        assert_eq!(named.words, "in October", "as it was said");
+    }
+
+    #[test]
+    fn what_names_no_day_is_of_when_it_was_told() {
+        let now: Timestamp = "2026-01-14T15:30:00Z".parse().expect("a Wednesday");
+        let (_, yesterday) = at_the_end("yesterday", now, &TimeZone::UTC).expect("a span");
+        let (_, october) = at_the_end("in October", now, &TimeZone::UTC).expect("a span");
+        let is_of = |span: &Named, text: &str, at: &str| is_of(span, text, at.parse().ok(), &TimeZone::UTC);
+        assert!(is_of(&yesterday, "the boiler broke", "2026-01-13T10:00:00Z"));
+        assert!(is_of(&yesterday, "the boiler broke yesterday", "2026-01-14T10:00:00Z"));
+        assert!(is_of(&yesterday, "the vet comes tomorrow", "2026-01-13T10:00:00Z"), "it was told then");
+        assert!(!is_of(&yesterday, "the boiler broke yesterday", "2026-01-13T10:00:00Z"));
+        assert!(!is_of(&yesterday, "the boiler broke", "2026-01-14T10:00:00Z"));
+        assert!(is_of(&october, "the pressure in October was 2 bar", "2026-01-14T10:00:00Z"));
+        assert!(is_of(&october, "on 3 October 2025 the pump was new", "2026-01-14T10:00:00Z"));
+        assert!(!is_of(&october, "the pressure in November was 2 bar", "2025-10-14T10:00:00Z"));
     }
 }

@@ -61,16 +61,19 @@ fn is_past(text: &str) -> bool {
 fn needed(text: &str, words: &[String]) -> Vec<String> {
     let said = Utterance::read(text);
     let lo = courtesy::lead(&said, &[]).lo;
+    let is_shouted = !text.contains(char::is_lowercase);
     let mut needed: Vec<String> = Vec::new();
     let mut need = |word: &str| {
         let found = words.iter().find(|known| *known == word || known.strip_suffix('s') == Some(word));
-        let is_time = |word: &str| held::is_date(word) || times::weekday(word).is_some() || month_of(word).is_some();
+        // "Jan" is a name as often as a month.
+        let is_month = |word: &str| word.len() > 3 && month_of(word).is_some();
+        let is_time = |word: &str| held::is_date(word) || times::weekday(word).is_some() || is_month(word);
         needed.extend(found.filter(|word| !is_time(word)).cloned());
     };
     for at in lo..said.len() {
         let is_number = said.word(at).starts_with(|c: char| c.is_ascii_digit());
         // What begins a sentence has a capital anyway.
-        let is_name = at > lo && said.span(at, at + 1).starts_with(char::is_uppercase) && said.word(at - 1) != "the";
+        let is_name = at > lo && !is_shouted && said.span(at, at + 1).starts_with(char::is_uppercase);
         if is_number || is_name {
             terms(said.span(at, at + 1)).iter().for_each(|word| need(word));
         }
@@ -119,6 +122,7 @@ mod tests {
             ("where is the key?", vec![]),
             ("what does Anna like?", vec!["anna"]),
             ("where did I park?", vec![]),
+            ("WHERE IS THE KEY?", vec![]),
         ] {
             assert_eq!(wanted(text).needs, needs, "{text}");
         }

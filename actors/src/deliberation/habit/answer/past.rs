@@ -219,7 +219,9 @@ pub fn events(topic: &str, span: &str, found: &[Evidence], asker: Option<&str>, 
         format!("{when}{}", told_of(one, asker))
     };
     match found {
-        [] => Reply { text: format!("I remember nothing of what happened {span}{of}."), rests_on: vec![], known: false },
+        [] => {
+            Reply { text: format!("I remember nothing of what happened {span}{of}."), rests_on: vec![], known: false }
+        }
         [one] => {
             let when = one.at.map_or(String::new(), |at| format!("On {}: ", date_and_time(at, zone)));
             Reply { text: format!("{when}{}.", told_of(one, asker)), rests_on: vec![0], known: true }
@@ -240,7 +242,8 @@ fn told_of(one: &Evidence, asker: Option<&str>) -> String {
     let text = one.text.trim();
     match &one.origin {
         Origin::Told { person } => {
-            let is_asker = person.as_ref().is_none_or(|person| asker.is_some_and(|who| who.eq_ignore_ascii_case(person)));
+            let is_asker =
+                person.as_ref().is_none_or(|person| asker.is_some_and(|who| who.eq_ignore_ascii_case(person)));
             let who = if is_asker { "you" } else { person.as_deref().unwrap_or("somebody") };
             format!("{who} told me “{text}”")
         }
@@ -312,10 +315,8 @@ mod tests {
         let mut act = told("the weekly report", None, "2026-01-05T09:30:00Z");
         act.origin = Origin::Did { tool: "print".to_owned() };
         act.success = Some(false);
-        let often = |total, succeeded, failed| Often {
-            counted: EpisodesCounted { total, succeeded, failed },
-            at_least: false,
-        };
+        let often =
+            |total, succeeded, failed| Often { counted: EpisodesCounted { total, succeeded, failed }, at_least: false };
         let say = |often: Often| how_often("using print", often, std::slice::from_ref(&act), &TimeZone::UTC).text;
         assert_eq!(
             say(often(130, 100, 30)),
@@ -349,7 +350,9 @@ mod tests {
         let said = events("", "yesterday", &[one.clone()], None, &TimeZone::UTC).text;
         assert_eq!(said, "On 2026-01-05 at 09:00: you told me “the boiler broke”.");
         let many = vec![one; DEEDS + 1];
-        assert!(events("", "yesterday", &many, None, &TimeZone::UTC).text.ends_with("and more; see `maxim memory recall`"));
+        assert!(
+            events("", "yesterday", &many, None, &TimeZone::UTC).text.ends_with("and more; see `maxim memory recall`")
+        );
     }
 
     #[test]
