@@ -32,6 +32,12 @@ pub struct EpisodeFilter {
     pub time_before: Option<Timestamp>,
     /// Follow associations from what was found.
     pub expand: bool,
+    /// Without a query: the oldest first instead of the newest.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub oldest: bool,
+    /// Without a query: all that pass are counted too.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub count: bool,
     /// 1 to 20 for tools; batch doors may ask for more. 0 means the default of 5.
     pub limit: usize,
 }
@@ -108,6 +114,17 @@ pub struct RecallEpisodes {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct EpisodesRecalled {
     pub episodes: Vec<RecalledEpisode>,
+    /// Where it was asked for.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub counted: Option<EpisodesCounted>,
+}
+
+/// How many episodes pass a filter; of all others than those that went well or failed nobody knows how they ended.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct EpisodesCounted {
+    pub total: u64,
+    pub succeeded: u64,
+    pub failed: u64,
 }
 
 impl EpisodesRecalled {

@@ -41,9 +41,10 @@ impl Hears<InquiryAnswered> for Habit {
             Some(Asked::WhyDid { topic, refused: false }) => self.recent.why(topic, &settings.zone),
             _ => None,
         };
-        let mut rests_on = Vec::new();
+        let (mut rests_on, mut grounds) = (Vec::new(), Vec::new());
         let mut told = |worded: Worded| {
-            rests_on = worded.rests_on;
+            rests_on = worded.rests_on.iter().map(|ground| ground.episode.clone()).collect();
+            grounds = worded.rests_on;
             worded.text
         };
         let words = match (&answered.error, &step.question) {
@@ -76,7 +77,8 @@ impl Hears<InquiryAnswered> for Habit {
             return self.think_on(turn, deed, words, pulse);
         }
         turn.rest_on(rests_on);
-        let unknown = words.starts_with(answer::UNKNOWN) && matches!(step.question, Some(Asked::Recall { .. }));
+        turn.grounds.extend(grounds);
+        let unknown = words.starts_with(answer::UNKNOWN) && matches!(step.question, Some(Asked::Recall(_)));
         if let Some((thing, _)) = whereabouts_asked(&turn.text).filter(|_| unknown && turn.steps.is_empty()) {
             return self.ask_place(turn, thing, Some(words), pulse);
         }

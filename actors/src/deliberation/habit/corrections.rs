@@ -107,6 +107,24 @@ pub(super) fn put_right(text: &str) -> Option<&str> {
     corrects(&Utterance::read(text), 0)
 }
 
+/// Whether two sentences are of the same subject: of what stands before their verbs, or of their first word where none is known.
+pub(super) fn is_of_same(one: &str, other: &str) -> bool {
+    let stems = Stems::default();
+    let subject = |text: &str| {
+        let said = Utterance::read(text);
+        let verb = (1..said.len()).find(|at| lexicon::is_finite(said.word(*at)));
+        let before = terms(verb.map_or(text, |verb| said.span(0, verb)));
+        let kept = if verb.is_some() { before.len() } else { 1 };
+        let kept: BTreeSet<String> = before.iter().take(kept).filter_map(|term| stems.of(term)).collect();
+        (!kept.is_empty()).then_some(kept)
+    };
+    match (subject(one), subject(other)) {
+        (Some(one), Some(other)) => one.is_subset(&other) || other.is_subset(&one),
+        (None, None) => true,
+        _ => false,
+    }
+}
+
 /// Whether `later` puts right what `earlier` said, `next` if nothing else was told in between.
 pub(super) fn revises(later: &str, earlier: &str, next: bool) -> bool {
     let said = Utterance::read(later);
@@ -162,6 +180,15 @@ mod tests {
         ] {
             assert_eq!(read(text), None, "{text}");
         }
+    }
+
+    #[test]
+    fn subjects_are_told_apart() {
+        assert!(is_of_same("The key is in the drawer", "the key is on the table"));
+        assert!(is_of_same("Grandma has moved to York", "Grandma lives in Leeds"));
+        assert!(is_of_same("The pump pressure is 4 bar", "pump pressure: 6 bar"));
+        assert!(!is_of_same("Jan Kowalski is allergic to milk", "Jan Novak is allergic to nuts"));
+        assert!(!is_of_same("Room 3 has 12 chairs", "Room 12 has 3 chairs"));
     }
 
     #[test]

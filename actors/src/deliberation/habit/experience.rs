@@ -52,7 +52,7 @@ impl Habit {
             }
             _ => {
                 let settings = pulse.settings();
-                let plan = plan(&settings.grammar, &turn.text, pulse.now(), &settings.zone);
+                let plan = plan(&settings.grammar, &turn.text, self.grounds_of(&turn), pulse.now(), &settings.zone);
                 self.begin(turn, plan, pulse);
             }
         }

@@ -12,7 +12,7 @@ use super::pattern::{self, Node, PatternError};
 use super::questions::Forms;
 use super::speech::ToolSpeech;
 use super::tokens::Utterance;
-use super::understanding::{Partial, QuestionKind, Step, Understanding, Unsupported};
+use super::understanding::{Partial, QuestionKind, Step, Understanding, Unsupported, Which};
 use super::{corrections, guard, inflect, questions, small_talk, steps, telling};
 
 /// A tool whose speech can't be used.
@@ -111,9 +111,14 @@ impl Grammar {
             return Some(Understanding::Prohibition { words, tool: self.forbidden_tool(said, after) });
         }
         if let Some(about) = self.forms.specific(self, said, lo, ends) {
-            // What was told is asked of a person's own words, which no tool has.
-            let is_told = matches!(about, QuestionKind::Told { .. });
-            return (is_told || !self.asks_a_tool(said, lo, ends)).then(|| question(about, said, lo));
+            // What was told, when and how often is asked in words that no tool has.
+            let is_own = match &about {
+                QuestionKind::Told { .. } | QuestionKind::Happened { .. } => true,
+                QuestionKind::Beside { .. } | QuestionKind::HowOften { .. } => true,
+                QuestionKind::WhatHappened { which, .. } => *which != Which::Any,
+                _ => false,
+            };
+            return (is_own || !self.asks_a_tool(said, lo, ends)).then(|| question(about, said, lo));
         }
         if guard::reported(said, lo, said.len()) && !self.forms.interrogative(said, lo) {
             return Some(Understanding::Statement);
@@ -129,7 +134,8 @@ impl Grammar {
         let (lo, hi) = (lead.lo, said.len());
         let found = self.candidates(said, lo, ends, lead.gerund);
         let asks = self.forms.interrogative(said, lo);
-        let best = found.first().filter(|best| !(asks && best.changes_something()));
+        // What is in the safe memory may know; a file would be named.
+        let best = found.first().filter(|best| !(asks && (best.changes_something() || best.names_no_file(said))));
         if let Some(several) = steps::read(self, said, lead, hi, best) {
             return Some(several);
         }

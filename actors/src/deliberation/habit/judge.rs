@@ -90,6 +90,17 @@ impl<'g> Candidate<'g> {
             .is_some_and(|(at, last)| matches!(last.kind, Kind::Quoted) || (last.kind == Kind::Rest && at > 0))
     }
 
+    /// Whether something is named where a file should be that looks like none; "the file" only leaves open which.
+    pub fn names_no_file(&self, said: &Utterance) -> bool {
+        if (self.lo..said.len()).any(|at| FILE_NOUNS.contains(&said.word(at))) {
+            return false;
+        }
+        self.found.captures.iter().enumerate().any(|(at, capture)| {
+            let is_other = capture.kind == Kind::Path && !lexicon::is_vague(said.word(capture.hi - 1));
+            is_other && matches!(self.doubt(said, at, capture), Some(Doubt::Vague { .. } | Doubt::Bare { .. }))
+        })
+    }
+
     pub fn doubts(&self, said: &Utterance) -> Vec<Doubt> {
         let mut doubts = Vec::new();
         for (at, capture) in self.found.captures.iter().enumerate() {

@@ -493,6 +493,11 @@ const VERBS: &[&str] = &[
     "comes", "takes", "means", "wrote", "thinks", "gave", "writes", "asks", "tells",
 ];
 
+/// Whether it is such a verb.
+pub(super) fn is_finite(word: &str) -> bool {
+    VERBS.contains(&word)
+}
+
 /// Whether something is told: it begins like a sentence about the world and is longer than a word or two.
 pub(super) fn is_statement(said: &Utterance, lo: usize) -> bool {
     let words = said.len() - lo;
@@ -500,6 +505,11 @@ pub(super) fn is_statement(said: &Utterance, lo: usize) -> bool {
         || (words >= 4 && said.word(lo).ends_with("'s") && !FINITE.contains(&said.word(lo + 1)))
         || (words >= 2 && SUBJECTS.contains(&said.word(lo)) && said.word(lo).contains('\''))
         || (words >= 3 && (lo + 1..said.len().min(lo + 8)).any(|at| VERBS.contains(&said.word(at))))
+}
+
+/// An emoji or another sign that stands for a thing.
+fn is_picture(c: char) -> bool {
+    matches!(c, '\u{2600}'..='\u{27bf}' | '\u{1f000}'..='\u{1faff}')
 }
 
 /// The content words of a text, in lower case, in order, without repeats.
@@ -515,7 +525,7 @@ pub fn terms(text: &str) -> Vec<String> {
         if word.is_empty() || word.len() > 64 || STOP_WORDS.contains(&word) || found.iter().any(|known| known == word) {
             continue;
         }
-        if word.chars().any(char::is_alphanumeric) {
+        if word.chars().any(|c| c.is_alphanumeric() || is_picture(c)) {
             found.push(word.to_owned());
         }
     }
@@ -524,7 +534,7 @@ pub fn terms(text: &str) -> Vec<String> {
 
 /// What a term is compared by: itself, or where words are written together its letters and pairs of letters.
 pub fn pieces(term: &str) -> Vec<String> {
-    if term.is_ascii() {
+    if term.is_ascii() || term.contains(is_picture) {
         return vec![term.to_owned()];
     }
     words(term).iter().flat_map(language::pieces).map(str::to_owned).collect()

@@ -5,10 +5,12 @@ use maxim_bus::signals::recall::RecalledEpisode;
 use serde_json::{Value as Json, json};
 
 use super::answer::{self, Evidence, Origin};
+use super::past;
 use super::plan::evidence;
 use super::settings::HabitSettings;
 use super::turn::{Asked, StepWanted};
 use super::understanding::Place;
+use super::wanted::Wanted;
 
 /// How far behind what was told the next that was told is looked for, which may put it right by words that only point at it:
 /// not further than it takes to find one, so that a busy day costs one look.
@@ -24,30 +26,35 @@ const BEHIND: usize = 20;
 const OF_THE_SAME: usize = 10;
 /// Memories on a page, and further pages, that are looked through for what was told.
 pub(super) const PAGE: usize = 20;
-const PAGES: u32 = 24;
+pub(super) const PAGES: u32 = 24;
 
 /// The next look for this question; none where it can be answered.
 pub(super) fn further(asked: &Asked, output: &Json, asker: &str, settings: &HabitSettings) -> Option<StepWanted> {
     let step =
         |params: Json, question: Asked| StepWanted { tool: "memory_recall".into(), params, question: Some(question) };
     match asked {
-        Asked::Recall { topic, words } => {
+        Asked::Recall(wanted) | Asked::Wider(wanted) => {
             let all = evidence(output, settings);
-            let best = answer::best(words, &all, &settings.zone)?;
+            let Some(best) = answer::best(wanted, &all, &settings.zone) else {
+                let is_new = wanted.span.is_some() && matches!(asked, Asked::Recall(_));
+                // It may have been told at another time.
+                let wider = json!({ "query": format!("{} {}", wanted.topic, span_of(wanted)), "limit": OF_THE_SAME });
+                return is_new.then(|| step(wider, Asked::Wider(wanted.clone())));
+            };
             let (told, at) = (matches!(best.origin, Origin::Told { .. }), best.at?);
             let since = json!({ "query": best.text, "time_after": at, "limit": OF_THE_SAME });
-            let (topic, words, found) = (topic.clone(), words.clone(), output.clone());
-            told.then(|| step(since, Asked::Since { topic, words, found, at: Some(at), looks: 0 }))
+            let (wanted, found) = (wanted.clone(), output.clone());
+            told.then(|| step(since, Asked::Since { wanted, found, at: Some(at), looks: 0 }))
         }
-        Asked::Since { topic, words, found, at: Some(at), looks } => {
+        Asked::Since { wanted, found, at: Some(at), looks } => {
             let first = evidence(found, settings).into_iter().find(|one| one.at == Some(*at))?;
             let is_next = |one: &Evidence| one.origin == first.origin && one.at > first.at;
             let is_told = *looks > 0 && evidence(output, settings).iter().any(is_next);
             let is_all = *looks == 0 || episodes(output).len() < BEHIND;
             let far = *POINTED_AT.get(*looks).filter(|_| is_all && !is_told)?;
             let behind = json!({ "time_after": at, "time_before": *at + far, "limit": BEHIND });
-            let (topic, words, found) = (topic.clone(), words.clone(), joined(found, output));
-            Some(step(behind, Asked::Since { topic, words, found, at: Some(*at), looks: looks + 1 }))
+            let (wanted, found) = (wanted.clone(), joined(found, output));
+            Some(step(behind, Asked::Since { wanted, found, at: Some(*at), looks: looks + 1 }))
         }
         Asked::Told { about, place, span, within, found, pages } => {
             let page: Vec<RecalledEpisode> = episodes(output);
@@ -76,23 +83,33 @@ pub(super) fn further(asked: &Asked, output: &Json, asker: &str, settings: &Habi
             let (about, span, within) = (about.clone(), span.clone(), within.clone());
             Some(step(params, Asked::Told { about, place: *place, span, within, found: kept, pages: pages + 1 }))
         }
-        _ => None,
+        Asked::Grounds(recounting) => recounting.further(output),
+        _ => past::further(asked, output, asker, settings),
     }
+}
+
+fn span_of(wanted: &Wanted) -> &str {
+    wanted.span.as_ref().map_or("", |span| span.words.as_str())
 }
 
 /// What this person told, where it bears on `about`, in the order in which it was told.
 pub(super) fn mine(found: &Json, about: &str, asker: &str, settings: &HabitSettings) -> Vec<Evidence> {
-    let is_mine = |one: &Evidence| match &one.origin {
-        Origin::Told { person } => person.as_ref().is_none_or(|person| person.eq_ignore_ascii_case(asker)),
-        _ => false,
-    };
-    let mut told: Vec<Evidence> = evidence(found, settings).into_iter().filter(is_mine).collect();
+    let mut told: Vec<Evidence> = evidence(found, settings);
+    told.retain(|one| is_mine(one, asker));
     told.retain(|one| about.is_empty() || answer::bears_on(about, &one.text));
     told.sort_by_key(|one| one.at);
     told
 }
 
-fn episodes(found: &Json) -> Vec<RecalledEpisode> {
+/// Whether who asks told it.
+pub(super) fn is_mine(one: &Evidence, asker: &str) -> bool {
+    match &one.origin {
+        Origin::Told { person } => person.as_ref().is_none_or(|person| person.eq_ignore_ascii_case(asker)),
+        _ => false,
+    }
+}
+
+pub(super) fn episodes(found: &Json) -> Vec<RecalledEpisode> {
     let results = found.get("results").cloned().unwrap_or_default();
     serde_json::from_value(results).unwrap_or_default()
 }
@@ -132,5 +149,6 @@ pub(super) fn looked_through(pages: u32) -> Option<usize> {
 
 /// Whether what was found so far is enough for an answer, when looking further failed.
 pub(super) fn is_begun(asked: &Asked) -> bool {
-    matches!(asked, Asked::Since { .. }) || matches!(asked, Asked::Told { pages, .. } if *pages > 0)
+    let is_told = matches!(asked, Asked::Told { pages, .. } if *pages > 0);
+    is_told || matches!(asked, Asked::Since { .. }) || past::is_begun(asked)
 }

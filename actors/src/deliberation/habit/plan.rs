@@ -10,11 +10,15 @@ use maxim_bus::units::Confidence;
 use serde_json::{Value as Json, json};
 
 use super::answer::{self, Evidence, Expectation, Origin};
+use super::grounds::{self, Ground};
 use super::settings::HabitSettings;
 use super::tokens::{Utterance, asks};
 use super::turn::{Asked, StepWanted};
 use super::understanding::{Reading, Unsupported};
-use super::{Grammar, Place, QuestionKind, Understanding, days, held, lexicon, looking_up, terms, times};
+use super::wanted::Wanted;
+use super::{
+    Grammar, Place, QuestionKind, Understanding, Which, Whose, days, held, lexicon, looking_up, past, terms, times,
+};
 use crate::memory::angular_gyrus::arithmetic::is_expression;
 
 /// What it says of itself.
@@ -73,7 +77,10 @@ impl Default for Plan {
 fn asked_by(tool: &str, params: &Json) -> Option<Asked> {
     let text = |field: &str| params.get(field).and_then(Json::as_str).map(str::to_owned);
     match tool {
-        "memory_recall" => text("query").map(|topic| Asked::Recall { words: terms(&topic), topic }),
+        "memory_recall" => text("query").map(|topic| {
+            let wanted = Wanted { topic: topic.clone(), words: terms(&topic), ..Wanted::default() };
+            Asked::Recall(wanted)
+        }),
         "predict_outcome" => text("tool_name").map(|topic| Asked::Predict { topic }),
         "concept_query" => text("category").or_else(|| text("name")).map(|topic| Asked::Concepts { topic }),
         _ => None,
@@ -81,7 +88,8 @@ fn asked_by(tool: &str, params: &Json) -> Option<Asked> {
 }
 
 /// Steps for commands and questions, words for the rest.
-pub(super) fn plan(grammar: &Grammar, text: &str, now: Timestamp, zone: &TimeZone) -> Plan {
+/// `grounds`: what the last answer rested on.
+pub(super) fn plan(grammar: &Grammar, text: &str, grounds: &[Ground], now: Timestamp, zone: &TimeZone) -> Plan {
     let understood = grammar.understand(text);
     let sure = Confidence::clamped(1.0);
     let say = |words: String, thought: &str, settled| Plan {
@@ -100,7 +108,7 @@ pub(super) fn plan(grammar: &Grammar, text: &str, now: Timestamp, zone: &TimeZon
     }
     match understood {
         Understanding::Unknown if computation(text).is_some() => {
-            question(grammar, text, QuestionKind::General, Vec::new(), now, zone)
+            question(grammar, text, QuestionKind::General, (Vec::new(), grounds), now, zone)
         }
         Understanding::Command { steps } => {
             let certainty = steps.iter().map(|step| step.certainty.get()).fold(1.0, f64::min);
@@ -122,7 +130,7 @@ pub(super) fn plan(grammar: &Grammar, text: &str, now: Timestamp, zone: &TimeZon
                 ..Plan::default()
             }
         }
-        Understanding::Question { about, terms } => question(grammar, text, about, terms, now, zone),
+        Understanding::Question { about, terms } => question(grammar, text, about, (terms, grounds), now, zone),
         Understanding::Remember { fact } => say(answer::remembered(&fact), "I am told something to keep.", true),
         Understanding::Prohibition { words, .. } => say(
             format!("Understood: {}. I won't.", words.trim_end_matches('.')),
@@ -149,7 +157,7 @@ fn question(
     grammar: &Grammar,
     text: &str,
     about: QuestionKind,
-    words: Vec<String>,
+    (words, grounds): (Vec<String>, &[Ground]),
     now: Timestamp,
     zone: &TimeZone,
 ) -> Plan {
@@ -160,15 +168,30 @@ fn question(
         settled,
         ..Plan::default()
     };
-    let recall = |topic: String| {
-        let words = held::asked(words.clone(), text, now, zone);
-        let days: Vec<String> = days::named(text, now, zone).into_iter().map(|(_, day)| days::in_words(day)).collect();
-        let query = match held::asks_own_name(text) {
-            true => "my name is, I'm called, call me, I am".to_owned(),
-            false => format!("{text} {}", days.join(" ")).trim().to_owned(),
-        };
-        inquire("memory_recall", json!({ "query": query, "limit": 10 }), Some(Asked::Recall { topic, words }), false)
+    let last_told = |about: String| {
+        let within = times::within(None, looking_up::PAGE);
+        let (place, found) = (Place::Last, Json::Null);
+        let asked = Asked::Told { about, place, span: None, within: within.clone(), found, pages: 0 };
+        inquire("memory_recall", within, Some(asked), false)
     };
+    let recall = |topic: String| {
+        let wanted = Wanted::of(text, topic, words.clone(), now, zone);
+        // The index of words knows no pictures.
+        if !wanted.words.is_empty() && !wanted.words.iter().any(|word| word.contains(char::is_alphanumeric)) {
+            return last_told(wanted.words.join(" "));
+        }
+        let days: Vec<String> = days::named(text, now, zone).into_iter().map(|(_, day)| days::in_words(day)).collect();
+        let query = match (held::asks_own_name(text), &wanted.span) {
+            (true, _) => "my name is, I'm called, call me, I am".to_owned(),
+            (false, Some(_)) => times::apart(text, now, zone).0,
+            (false, None) => format!("{text} {}", days.join(" ")).trim().to_owned(),
+        };
+        let mut params = times::within(wanted.span.as_ref(), 10);
+        params["query"] = json!(query);
+        inquire("memory_recall", params, Some(Asked::Recall(wanted)), false)
+    };
+    let past =
+        |step: StepWanted, settled| Plan { steps: vec![step], ..inquire("memory_recall", Json::Null, None, settled) };
     if let Some(expression) = computation(text) {
         return inquire("math", json!({ "expression": expression }), None, true);
     }
@@ -182,39 +205,48 @@ fn question(
         },
         QuestionKind::Remember { topic } | QuestionKind::When { topic } | QuestionKind::Who { topic } => recall(topic),
         QuestionKind::General => recall(words.join(" ")),
-        QuestionKind::WhatHappened { tool, topic } => {
-            let (topic, span) = match times::at_the_end(&topic, now, zone) {
-                Some((rest, span)) => (rest, Some(span)),
-                None => (topic, None),
-            };
-            let mut params = json!({ "limit": if span.is_some() { SPANNED } else { 10 } });
-            if let Some(span) = &span {
-                params["time_after"] = json!(span.after);
-                if let Some(before) = span.before {
-                    params["time_before"] = json!(before);
+        QuestionKind::Happened { topic, whose } => match times::at_the_end(&topic, now, zone) {
+            Some((about, span)) => {
+                let settled = terms(&about).is_empty() && whose != Whose::Askers;
+                past(past::events(&about, whose, span), settled)
+            }
+            None => recall(topic),
+        },
+        QuestionKind::Beside { event, .. } if terms(&event).is_empty() => recall(words.join(" ")),
+        QuestionKind::Beside { side, event, who, whose } => {
+            let event = Wanted { words: terms(&event), topic: event, ..Wanted::default() };
+            let settled = who.is_empty() && whose != Whose::Askers;
+            past(past::beside(side, event, who, whose), settled)
+        }
+        QuestionKind::HowOften { topic, told } => {
+            let (topic, span) = times::apart(&topic, now, zone);
+            past(past::counting(&topic, told, span), false)
+        }
+        QuestionKind::WhatHappened { tool, topic, which, success } => {
+            let (topic, span) = times::apart(&topic, now, zone);
+            let is_open = which == Which::Any && success.is_none() && tool.is_none();
+            if let Some(span) = span.clone().filter(|_| is_open && terms(&topic).is_empty()) {
+                return past(past::deeds_in(span), true);
+            }
+            // Whose deed it was, where no tool of the agent did it, memory tells by the words.
+            let plainly = match (which, &tool) {
+                (Which::First | Which::Last, None) => {
+                    let asked = past::of_others(&topic);
+                    recall(asked).steps.pop()
                 }
-            }
-            let topic = match without_failure(&topic) {
-                Some(rest) => {
-                    params["success"] = json!(false);
-                    rest
-                }
-                None => topic,
+                (Which::Counted, _) => Some(past::counting(&past::of_others(&topic), false, span.clone())),
+                _ => None,
             };
-            if let Some(tool) = &tool {
-                params["tool_name"] = json!(tool);
-            }
-            if !topic.is_empty() {
-                params["query"] = json!(topic);
-            }
-            let span = span.map(|span| span.words);
-            inquire("memory_recall", params, Some(Asked::Happened { tool, topic, span }), true)
+            let plainly = plainly.unwrap_or_else(|| deeds_by_words(tool.clone(), &topic, success, span.as_ref()));
+            let settled = which == Which::Any || tool.is_some();
+            past(past::deeds(tool.as_deref(), &topic, which, success, span, plainly), settled)
         }
         QuestionKind::Predict { tool, params, topic } => {
             let tool_name = tool.unwrap_or_else(|| topic.clone());
             let params = json!({ "tool_name": tool_name, "params": params, "include_all_outcomes": true });
             inquire("predict_outcome", params, Some(Asked::Predict { topic }), true)
         }
+        QuestionKind::Why if let Some(step) = grounds::looked_up(grounds) => past(step, true),
         QuestionKind::Why => {
             let asked = Asked::Happened { tool: None, topic: String::new(), span: None };
             Plan {
@@ -227,20 +259,11 @@ fn question(
             inquire("memory_recall", params, Some(Asked::WhyDid { topic, refused }), true)
         }
         QuestionKind::Told { topic, place } => {
-            let (about, span) = match times::at_the_end(&topic, now, zone) {
-                Some((rest, span)) => (rest, Some(span)),
-                None => (topic, None),
-            };
+            let (about, span) = times::apart(&topic, now, zone);
             if span.is_none() && place == Place::All && !about.is_empty() {
                 return recall(about);
             }
-            let mut within = json!({ "limit": looking_up::PAGE });
-            if let Some(span) = &span {
-                within["time_after"] = json!(span.after);
-                if let Some(before) = span.before {
-                    within["time_before"] = json!(before);
-                }
-            }
+            let within = times::within(span.as_ref(), looking_up::PAGE);
             let (params, span) = (within.clone(), span.map(|span| span.words));
             let asked = Asked::Told { about, place, span, within, found: Json::Null, pages: 0 };
             inquire("memory_recall", params, Some(asked), true)
@@ -272,17 +295,23 @@ fn question(
     }
 }
 
-/// The rest of what is asked about what failed ("fail today", "wrong last time"); none where it isn't asked for failures.
-fn without_failure(topic: &str) -> Option<String> {
-    const FAILURE: [&str; 8] = ["fail", "failed", "failing", "wrong", "badly", "error", "errors", "mistakes"];
-    const AROUND: [&str; 8] = ["go", "last", "time", "times", "make", "any", "ever", "usually"];
-    let words: Vec<&str> = topic.split_whitespace().collect();
-    let plain = |word: &&str| word.trim_matches(|c: char| ",.;:!?".contains(c)).to_lowercase();
-    let is_failure = |word: &&str| FAILURE.contains(&plain(word).as_str());
-    words.iter().any(is_failure).then(|| {
-        let rest = words.iter().copied().filter(|word| !is_failure(word) && !AROUND.contains(&plain(word).as_str()));
-        rest.collect::<Vec<_>>().join(" ")
-    })
+/// Deeds that are looked up by the words of the question, and by a tool that the grammar knows.
+fn deeds_by_words(tool: Option<String>, topic: &str, success: Option<bool>, span: Option<&times::Named>) -> StepWanted {
+    let mut params = times::within(span, if span.is_some() { SPANNED } else { 10 });
+    let failed = past::without_failure(topic);
+    if let Some(success) = success.or(failed.as_ref().map(|_| false)) {
+        params["success"] = json!(success);
+    }
+    let topic = failed.unwrap_or_else(|| topic.to_owned());
+    if let Some(tool) = &tool {
+        params["tool_name"] = json!(tool);
+    }
+    if !topic.is_empty() {
+        params["query"] = json!(topic);
+    }
+    let span = span.map(|span| span.words.clone());
+    let question = Some(Asked::Happened { tool, topic, span });
+    StepWanted { tool: "memory_recall".into(), params, question }
 }
 
 /// Whether words that nothing was made of may have been meant to be kept.
@@ -310,8 +339,8 @@ fn computation(text: &str) -> Option<String> {
 #[derive(Debug, Default)]
 pub(super) struct Worded {
     pub text: String,
-    /// Ids of the episodes that it rests on.
-    pub rests_on: Vec<String>,
+    /// The episodes that it rests on.
+    pub rests_on: Vec<Ground>,
 }
 
 impl Worded {
@@ -321,12 +350,12 @@ impl Worded {
     }
 
     fn told(text: String, evidence: &[Evidence]) -> Self {
-        Self { text, rests_on: evidence.iter().map(|one| one.episode.clone()).collect() }
+        Self { text, rests_on: grounds::of(evidence) }
     }
 
     fn of(reply: answer::Reply, evidence: &[Evidence]) -> Self {
-        let places = reply.rests_on.iter().filter_map(|place| evidence.get(*place));
-        Self { rests_on: places.map(|one| one.episode.clone()).collect(), text: reply.text }
+        let told: Vec<Evidence> = reply.rests_on.iter().filter_map(|place| evidence.get(*place).cloned()).collect();
+        Self { rests_on: grounds::of(&told), text: reply.text }
     }
 }
 
@@ -355,17 +384,18 @@ pub(super) fn worded(
                 None => Worded::bare(why_not(topic, *refused, &settings.grammar)),
             }
         }
-        Asked::Since { topic, words, found: before, .. } => {
-            let asked = Asked::Recall { topic: topic.clone(), words: words.clone() };
+        Asked::Since { wanted, found: before, .. } => {
+            let asked = Asked::Recall(wanted.clone());
             let found = looking_up::joined(before, &looking_up::behind(found));
             worded(&asked, &found, asker, recalled, knowledge, settings)
         }
-        Asked::Recall { topic, words } => {
+        Asked::Recall(wanted) | Asked::Wider(wanted) => {
+            let words = &wanted.words;
             let mut evidence = evidence(found, settings);
             if evidence.is_empty() {
                 evidence = recalled.iter().filter_map(|episode| piece(episode.clone(), settings)).collect();
             }
-            let reply = answer::recalled(topic, words, &evidence, Some(asker), zone);
+            let reply = answer::recalled(wanted, &evidence, Some(asker), zone);
             let known = reply.known;
             let worded = Worded::of(reply, &evidence);
             match (answer::known(words, knowledge), known) {
@@ -373,6 +403,14 @@ pub(super) fn worded(
                 (Some(general), false) => Worded::bare(general),
                 (None, _) => worded,
             }
+        }
+        Asked::Deeds(_) | Asked::Counting(_) | Asked::Events(_) | Asked::Beside(_) => {
+            let (reply, evidence) = past::answered(asked, found, asker, settings).unwrap_or_default();
+            Worded::of(reply, &evidence)
+        }
+        Asked::Grounds(recounting) => {
+            let evidence = evidence(&recounting.all(found), settings);
+            Worded::told(answer::grounds(&evidence, Some(asker), zone), &evidence)
         }
         Asked::Concepts { topic } => {
             let found = found.get("results").cloned().unwrap_or_default();

@@ -4,8 +4,8 @@ use super::grammar::Grammar;
 use super::matcher::{Ends, Matcher};
 use super::pattern::{self, Node, PatternError};
 use super::tokens::{Utterance, strip_full_stop};
-use super::understanding::Place;
-use super::{QuestionKind, lexicon};
+use super::understanding::{Place, Side, Which, Whose};
+use super::{QuestionKind, lexicon, times};
 
 /// Longest embedded question that is looked into, in words.
 const EMBEDDED_WORDS: usize = 40;
@@ -28,8 +28,23 @@ enum Form {
     ToldFirst,
     ToldLast,
     WhatHappened,
+    DoneLast,
+    DoneFirst,
+    /// "How often did you run make?"
+    Often,
+    OftenTold,
     /// "Did the build ever fail?"
     Failed,
+    /// "Did the build ever work?"
+    Worked,
+    /// "When did the build last fail?"
+    WhenFirst,
+    WhenLast,
+    /// "What happened yesterday?", "what did Paul do last week?"
+    Happened,
+    /// "What happened before the plumber came?"
+    Before,
+    After,
     When,
     Who,
     Status,
@@ -98,25 +113,41 @@ const SPECIFIC: &[(Form, &str)] = &[
     (Form::Predict, "(would|will) {clause:rest} (work|fail|succeed|hurt|break anything|be safe|be dangerous)"),
     (Form::Predict, "what (would|will) {clause:rest} do"),
     (Form::Predict, "hypothetically [speaking] [what] [would|if] [happen] [if] [you|i|we] {clause:rest}"),
+    (Form::Before, "what (happened|was going on) [just|right|immediately|directly|shortly] before {event:rest}"),
+    (Form::After, "what (happened|came) [next|just|right|immediately|directly|shortly] after {event:rest}"),
+    (Form::Before, "what (did|had) {who:rest} (do|done) [just|right|immediately|directly|shortly] before {event:rest}"),
+    (Form::After, "what did {who:rest} do [just|right|immediately|directly|shortly] after {event:rest}"),
     (
         Form::WhatHappened,
-        "what (did you do|have you done|were you doing|have you been doing|did you just do) [with|to|about|in|on|for] [{topic:rest}]",
+        "what (did you do|have you done|were you doing|have you been doing|did you just do) [with|to|about|for] [{topic:rest}]",
     ),
+    (Form::Happened, "what (happened|has happened|was going on|went on|took place) {topic:rest}"),
+    (Form::Happened, "what (did|have|has) {who:rest} (do|done|been doing|been up to) {topic:rest}"),
     (Form::WhatHappened, "what (is|was) the last thing [that] you (did|have done) [{topic:rest}]"),
     (Form::WhatHappened, "(what|anything) (went|has gone|goes) {topic:rest}"),
-    (Form::WhatHappened, "(did|has) (anything|something) (go|gone|fail|failed) [{topic:rest}]"),
-    (Form::WhatHappened, "what happened [with|to|on|in|at|during|when you|after you|when i|when we] [{topic:rest}]"),
+    (Form::Failed, "(did|has) (anything|something) (fail|failed) [{topic:rest}]"),
+    (Form::WhatHappened, "(did|has) (anything|something) (go|gone) [{topic:rest}]"),
+    (Form::WhatHappened, "what happened [with|to|at|during|when you|after you|when i|when we] [{topic:rest}]"),
     (Form::WhatHappened, "what (is|was|were) the (result|results|outcome|output) (of|from|when you) {topic:rest}"),
     (Form::WhatHappened, "how did {topic:rest} (go|end|turn out|work out|end up)"),
-    (Form::Failed, "(did|has|have) {topic:rest} (fail|failed|crash|crashed|go wrong|gone wrong)"),
+    (Form::Failed, "(did|has|have) {topic:rest} (fail|failed|crash|crashed|go wrong|gone wrong) [{when:rest}]"),
     (Form::Failed, "what [has] (failed|crashed|broke) [{topic:rest}]"),
+    (Form::Worked, "(did|has|have) {topic:rest} ever (work|worked|succeed|succeeded|finish|pass|go well)"),
     (Form::WhatHappened, "did {topic:rest} (work|succeed|finish|pass|go well)"),
     (Form::Why, "why (did|have|would) you (do|done|say|said|did|try) (that|this|it|so)"),
     (Form::Why, "(what made you do|why) (that|this|it)"),
     (Form::Why, "(why|why not|how come)"),
     (Form::Why, "how do you know (that|this|it)"),
     (Form::Why, "what makes you (say|think) (that|this|so)"),
-    (Form::Done, "when did you [last] {clause:rest}"),
+    (Form::DoneLast, "when did you last {clause:rest}"),
+    (Form::DoneFirst, "when did you first {clause:rest}"),
+    (Form::DoneLast, "when (was|is) the last time [that] you {clause:rest}"),
+    (Form::DoneFirst, "when was the first time [that] you {clause:rest}"),
+    (Form::Done, "when did you {clause:rest}"),
+    (Form::WhenLast, "when (did|has) {topic:rest} last {clause:rest}"),
+    (Form::WhenFirst, "when (did|has) {topic:rest} first {clause:rest}"),
+    (Form::WhenLast, "when (was|is) the last time [that] {clause:rest}"),
+    (Form::WhenFirst, "when was the first time [that] {clause:rest}"),
     (Form::Done, "(did|have|had) you [already|ever|really|just|actually|not] {clause:rest}"),
     (Form::Done, "(didn't|haven't|hadn't|weren't) you {clause:rest}"),
     (Form::Done, "were you [just|already] {clause:rest}"),
@@ -126,7 +157,12 @@ const SPECIFIC: &[(Form, &str)] = &[
     ),
     (Form::WhyNot, "why (did|have|would|could|do) you not {clause:rest}"),
     (Form::WhyDid, "why (did|have|were|are|would) you [just] {clause:rest}"),
-    (Form::Done, "(how often|how many times) (did|have) you {clause:rest}"),
+    (
+        Form::OftenTold,
+        "(how often|how many times) (did|have|had) (i|we) [ever|already] (tell|told|mention|mentioned|say|said) [to] [you] [about|of|regarding|that] {topic:rest}",
+    ),
+    (Form::Often, "(how often|how many times) (did|have) you [ever|already] {clause:rest}"),
+    (Form::Often, "(how often|how many times) (did|has|have|had|was|were) {topic:rest}"),
     (
         Form::Remember,
         "what [all|else] (do|did|can) you [still] (remember|know|recall|have) [anything] (about|of|on|regarding|concerning|from) {topic:rest}",
@@ -157,6 +193,10 @@ const SPECIFIC: &[(Form, &str)] = &[
     (
         Form::Told,
         "what (did|have|had) (i|we) [ever|just|already] (tell|told|say|said|teach|taught|ask|asked|mention|mentioned) [to] [you] [about|of|regarding] [{topic:rest}]",
+    ),
+    (
+        Form::Told,
+        "what (did|have|had) (i|we) [ever|just|already] (talk|talked|speak|spoken|chat|chatted|discuss|discussed) [about] [with you|to you] [{topic:rest}]",
     ),
     (
         Form::Told,
@@ -298,9 +338,27 @@ impl Forms {
 
     pub fn specific(&self, grammar: &Grammar, said: &Utterance, lo: usize, ends: Ends) -> Option<QuestionKind> {
         // "Are you ok" ends in what is politeness elsewhere.
-        let [polite, whole] = [ends, Ends::all(said.len())]
-            .map(|ends| self.specific.iter().find_map(|(form, nodes)| Some((*form, topic(said, nodes, lo, ends)?))));
-        let (form, topic) = polite.or(whole)?;
+        let [polite, whole] = [ends, Ends::all(said.len())].map(|ends| {
+            let fits = |(form, nodes): &(Form, Vec<Node>)| {
+                let slots = slots(said, nodes, lo, ends)?;
+                // What happened without a time is asked of the tools' own words, and of deeds, too.
+                let is_it = match (form, slots.last()) {
+                    (Form::Happened, last) => last.is_some_and(|last| times::names_one(last)),
+                    (Form::Failed, Some(when)) => slots.len() == 1 || times::names_one(when),
+                    // What came of a deed is asked of the deed.
+                    (Form::After, Some(event)) => slots.len() > 1 || !event.to_lowercase().starts_with("you "),
+                    _ => true,
+                };
+                is_it.then_some((*form, slots))
+            };
+            self.specific.iter().find_map(fits)
+        });
+        let (form, slots) = polite.or(whole)?;
+        let topic = joined(&slots);
+        let done = |which, success: Option<bool>, topic: String| {
+            let tool = if success.is_none() { grammar.deed(&topic) } else { None };
+            QuestionKind::WhatHappened { tool, topic, which, success }
+        };
         Some(match form {
             // What is known of whoever asks is what they told.
             Form::Remember if ["me", "myself", "us"].contains(&topic.as_str()) => {
@@ -313,8 +371,25 @@ impl Forms {
                 QuestionKind::Predict { tool, params, topic }
             }
             // What is named is no request to use a tool whose verb it may be.
-            Form::Failed => QuestionKind::WhatHappened { tool: None, topic: format!("failed {topic}") },
-            Form::Done | Form::WhatHappened => QuestionKind::WhatHappened { tool: grammar.deed(&topic), topic },
+            Form::Failed => done(Which::Any, Some(false), topic),
+            Form::Worked => done(Which::Any, Some(true), topic),
+            Form::Done | Form::WhatHappened => done(Which::Any, None, topic),
+            Form::DoneLast => done(Which::Last, None, topic),
+            Form::DoneFirst => done(Which::First, None, topic),
+            Form::WhenLast => QuestionKind::WhatHappened { tool: None, topic, which: Which::Last, success: None },
+            Form::WhenFirst => QuestionKind::WhatHappened { tool: None, topic, which: Which::First, success: None },
+            Form::Often => done(Which::Counted, None, topic),
+            Form::OftenTold => QuestionKind::HowOften { topic, told: true },
+            Form::Happened => {
+                let (whose, who) = doer(&slots);
+                let when = slots.last().map_or("", String::as_str);
+                QuestionKind::Happened { topic: format!("{who} {when}").trim().to_owned(), whose }
+            }
+            Form::Before | Form::After => {
+                let (whose, who) = doer(&slots);
+                let side = if form == Form::Before { Side::Before } else { Side::After };
+                QuestionKind::Beside { side, event: slots.last().cloned().unwrap_or_default(), who, whose }
+            }
             Form::Why => QuestionKind::Why,
             Form::WhyDid => QuestionKind::WhyDid { topic, refused: false },
             Form::WhyNot => QuestionKind::WhyDid { topic, refused: true },
@@ -428,8 +503,27 @@ fn meant<'t>(said: &Utterance<'t>, lo: usize) -> Option<Utterance<'t>> {
     Some(meant)
 }
 
+/// Who did something: of two slots the first.
+fn doer(slots: &[String]) -> (Whose, String) {
+    let [who, _] = slots else { return (Whose::Anyones, String::new()) };
+    match who.to_lowercase().as_str() {
+        "you" => (Whose::Own, String::new()),
+        "i" | "we" => (Whose::Askers, String::new()),
+        _ => (Whose::Anyones, who.clone()),
+    }
+}
+
 /// The open slots of a form that matches, joined; empty where the form has none.
 fn topic(said: &Utterance, nodes: &[Node], lo: usize, ends: Ends) -> Option<String> {
+    Some(joined(&slots(said, nodes, lo, ends)?))
+}
+
+fn joined(slots: &[String]) -> String {
+    slots.join(" ")
+}
+
+/// The open slots of a form that matches, those that hold something.
+fn slots(said: &Utterance, nodes: &[Node], lo: usize, ends: Ends) -> Option<Vec<String>> {
     let ends = Ends { content: ends.command, ..ends };
     let found = Matcher::new(said, ends, &[], false).run(nodes, lo)?;
     let parts = found.captures.iter().map(|capture| {
@@ -439,7 +533,7 @@ fn topic(said: &Utterance, nodes: &[Node], lo: usize, ends: Ends) -> Option<Stri
         let text = said.span(capture.lo, capture.hi).trim_end_matches(['?', '!', ',']);
         strip_full_stop(text).to_owned()
     });
-    Some(parts.filter(|part| !part.is_empty()).collect::<Vec<_>>().join(" "))
+    Some(parts.filter(|part| !part.is_empty()).collect())
 }
 
 fn without_preposition(topic: &str) -> &str {

@@ -35,8 +35,9 @@ use serde_json::{Value as Json, json};
 
 use super::acting::{Acting, ActingEvent};
 use super::consent::{GATE_ANSWERS, Questions, QuestionsEvent};
-use super::counsel::{Counsel, Offer, Waiting};
+use super::counsel::{Counsel, Offer, Waiting, who};
 use super::goals::KnownGoals;
+use super::grounds::{Ground, Grounds};
 use super::plan::Plan;
 use super::programs::Programs;
 use super::recent::{RecentDeed, RecentDeeds};
@@ -79,6 +80,9 @@ pub struct Habit {
     /// What a model did lately, and why.
     #[serde(default)]
     pub(super) recent: RecentDeeds,
+    /// What the last answers rested on.
+    #[serde(default)]
+    pub(super) grounds: Grounds,
 }
 
 #[derive(Clone, Debug, Serialize, Deserialize)]
@@ -96,6 +100,7 @@ pub enum HabitEvent {
     Questions(QuestionsEvent),
     Acting(ActingEvent),
     Did(Box<RecentDeed>),
+    Grounded { who: String, grounds: Vec<Ground> },
 }
 
 wiring!(Habit {
@@ -166,6 +171,7 @@ impl Region for Habit {
             HabitEvent::Questions(event) => self.questions.apply(event),
             HabitEvent::Acting(event) => self.acting.apply(event),
             HabitEvent::Did(deed) => self.recent.keep(*deed),
+            HabitEvent::Grounded { who, grounds } => self.grounds.keep(who, grounds),
         }
     }
 
@@ -212,6 +218,11 @@ impl Habit {
         };
         pulse.put(record_key(turn.id), turn);
         pulse.keep(HabitEvent::Touched { turn: turn.id, due: pulse.now() + patience });
+    }
+
+    /// What the last answer to who speaks in this turn rested on.
+    pub(super) fn grounds_of(&self, turn: &Turn) -> &[Ground] {
+        self.grounds.of(&who(&turn.channel, &turn.sender))
     }
 
     /// The next step, or the reply once there is none.
@@ -278,6 +289,10 @@ impl Habit {
             pulse.emit_trusted(turn.id, turn.trust, PlanTried { template, turn: turn.id, success });
         }
         let reply = turn.reply.or_else(|| (!turn.said.is_empty()).then(|| turn.said.join("\n")));
+        let partner = who(&turn.channel, &turn.sender);
+        if !turn.unasked && self.grounds.of(&partner) != turn.grounds {
+            pulse.keep(HabitEvent::Grounded { who: partner, grounds: turn.grounds });
+        }
         let Turn { id, channel, actions, lost, decided, rests_on, .. } = turn;
         pulse.keep(HabitEvent::Ended { turn: id });
         pulse.remove(record_key(id));

@@ -87,7 +87,7 @@ impl Habit {
     /// What only went wrong was the model's own mistake: the person is helped as if it had not been asked.
     fn without_model(&self, mut turn: Turn, why: &str, pulse: &mut Pulse<'_, Self>) {
         let settings = pulse.settings();
-        let mut plan = plan(&settings.grammar, &turn.text, pulse.now(), &settings.zone);
+        let mut plan = plan(&settings.grammar, &turn.text, self.grounds_of(&turn), pulse.now(), &settings.zone);
         plan.thought = format!("{} (the model could not help: {why})", plan.thought);
         plan.instead.append(&mut turn.instead);
         (turn.wish, turn.mind) = (None, Mind::Habit);

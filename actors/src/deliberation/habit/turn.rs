@@ -14,7 +14,10 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value as Json;
 
 use super::counsel::Waiting;
+use super::grounds::{Ground, Recounting};
+use super::past::{Beside, Counting, Deeds, Events};
 use super::understanding::Place;
+use super::wanted::Wanted;
 
 /// Characters of an action's result that its turn's summary carries.
 const SUMMARY: usize = 300;
@@ -46,6 +49,9 @@ pub(super) struct Turn {
     /// Episodes that what is said and done rests on.
     #[serde(default)]
     pub rests_on: Vec<String>,
+    /// Of these, what the answer to a question was worded from.
+    #[serde(default)]
+    pub grounds: Vec<Ground>,
     /// Set while the reply is out to be spoken.
     pub reply: Option<String>,
     /// The bridge that it waits for.
@@ -102,6 +108,7 @@ impl Turn {
             recalled: Vec::new(),
             knowledge: Vec::new(),
             rests_on: Vec::new(),
+            grounds: Vec::new(),
             reply: None,
             waiting: None,
             tried: None,
@@ -143,10 +150,15 @@ pub(super) struct StepWanted {
 /// What a question was about.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub(super) enum Asked {
-    Recall {
-        topic: String,
-        words: Vec<String>,
-    },
+    Recall(Wanted),
+    /// What was asked of a span, and isn't answered by what was told in it.
+    Wider(Wanted),
+    Deeds(Deeds),
+    Counting(Counting),
+    Events(Events),
+    Beside(Beside),
+    /// What the last answer rested on.
+    Grounds(Recounting),
     Happened {
         tool: Option<String>,
         topic: String,
@@ -156,8 +168,8 @@ pub(super) enum Asked {
     },
     /// What was recalled so far of a question; what is looked up next may revise it.
     Since {
-        topic: String,
-        words: Vec<String>,
+        #[serde(flatten)]
+        wanted: Wanted,
         found: Json,
         /// When what answers best was told.
         #[serde(default)]

@@ -44,10 +44,30 @@ pub enum QuestionKind {
     Remember {
         topic: String,
     },
-    /// What the agent did, or how it went.
+    /// What the agent did, or how it went; `success` asks for what went well or failed alone.
     WhatHappened {
         tool: Option<String>,
         topic: String,
+        which: Which,
+        success: Option<bool>,
+    },
+    /// What was in a span of time, which the topic ends in.
+    Happened {
+        topic: String,
+        whose: Whose,
+    },
+    /// What came next to an event.
+    Beside {
+        side: Side,
+        event: String,
+        /// Of whom; empty for anybody.
+        who: String,
+        whose: Whose,
+    },
+    /// How often something was; `told`: by whoever asks.
+    HowOften {
+        topic: String,
+        told: bool,
     },
     /// What an action would lead to. `params` holds what could be read from the words.
     Predict {
@@ -81,6 +101,33 @@ pub enum QuestionKind {
         topic: String,
     },
     General,
+}
+
+/// Which of several deeds: any, by order, or how many.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Which {
+    #[default]
+    Any,
+    First,
+    Last,
+    Counted,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Side {
+    Before,
+    After,
+}
+
+/// Whose doing: anybody's, of whoever asks, or the agent's own.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Whose {
+    Anyones,
+    Askers,
+    Own,
 }
 
 /// Which of the things that were told.

@@ -4,7 +4,9 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use jiff::SignedDuration;
 use maxim_bus::signals::encoding::{FindMeant, MeantFound};
-use maxim_bus::signals::recall::{EpisodeFilter, EpisodesRecalled, RecallEpisodes, RecalledEpisode, Via};
+use maxim_bus::signals::recall::{
+    EpisodeFilter, EpisodesCounted, EpisodesRecalled, RecallEpisodes, RecalledEpisode, Via,
+};
 use maxim_bus::signals::similarity;
 use maxim_bus::{MessageId, Trust as BusTrust};
 
@@ -60,7 +62,11 @@ impl Hippocampus {
                 hits.into_iter().map(|hit| (hit.document, f64::from(hit.score), via(hit.by))).collect()
             }
             None => {
-                indexes.keys.find(filter, limit + 1).into_iter().map(|document| (document, 1.0, Via::Index)).collect()
+                let found = match filter.oldest {
+                    true => indexes.keys.find_oldest(filter, limit + 1),
+                    false => indexes.keys.find(filter, limit + 1),
+                };
+                found.into_iter().map(|document| (document, 1.0, Via::Index)).collect()
             }
         };
         found.retain(|(document, ..)| Some(*document) != own);
@@ -201,6 +207,14 @@ impl Hippocampus {
         self.pondered.overdue(pulse.now()).into_iter().for_each(|asked| self.end_pondering(asked, None, pulse));
     }
 
+    /// How many episodes have the keys and the time of a filter; a count of words would be one of what was ranked.
+    fn counted(&self, filter: &EpisodeFilter) -> Option<EpisodesCounted> {
+        let keys = &self.indexes.as_ref().filter(|_| filter.query.is_none())?.keys;
+        let of = |success| keys.count(&EpisodeFilter { success: Some(success), ..filter.clone() });
+        let wanted = |success: bool| if filter.success == Some(!success) { 0 } else { of(success) };
+        Some(EpisodesCounted { total: keys.count(filter), succeeded: wanted(true), failed: wanted(false) })
+    }
+
     fn recalled(
         &self,
         question: &RecallEpisodes,
@@ -213,7 +227,8 @@ impl Hippocampus {
             let documents = found.iter().map(|(document, _)| *document).collect();
             pulse.keep(HippocampusEvent::Accessed { documents, at: pulse.now() });
         }
-        EpisodesRecalled { episodes: found.into_iter().map(|(_, episode)| episode).collect() }
+        let counted = question.filter.count.then(|| self.counted(&question.filter)).flatten();
+        EpisodesRecalled { episodes: found.into_iter().map(|(_, episode)| episode).collect(), counted }
     }
 }
 

@@ -51,7 +51,7 @@ impl Evidence {
     }
 
     /// Why what was wanted wasn't done, where the gate kept it from being: a rule, and its reason.
-    pub(super) fn undone(&self) -> Option<&str> {
+    pub fn undone(&self) -> Option<&str> {
         let result = self.result.as_deref().filter(|_| self.success.is_none())?;
         let rule = result.split_once(": ").map_or(result, |(rule, _)| rule);
         let is_rule =
@@ -148,7 +148,7 @@ fn lowered(sentence: &str) -> String {
     let first = sentence.split_whitespace().next().unwrap_or_default().to_lowercase();
     let common = [
         "the", "a", "an", "this", "that", "it", "there", "he", "she", "they", "his", "her", "their", "some", "all",
-        "today", "in", "on", "at",
+        "today", "in", "on", "at", "its", "these", "those", "both", "each", "every", "no",
     ];
     match sentence.char_indices().nth(1) {
         Some((second, _)) if common.contains(&first.as_str()) => {

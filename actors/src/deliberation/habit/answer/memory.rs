@@ -5,11 +5,11 @@ use jiff::tz::TimeZone;
 use maxim_bus::units::{Confidence, Valence, Value};
 use rust_stemmers::{Algorithm, Stemmer};
 
-use super::evidence::{Evidence, Origin, STRANGER, cited, date_and_time, on_date};
+use super::evidence::{Evidence, Origin, STRANGER, cited, on_date};
 use crate::deliberation::habit::lexicon::{self, terms};
 use crate::deliberation::habit::tokens::asks;
-use crate::deliberation::habit::understanding::Place;
-use crate::deliberation::habit::{corrections, guard, held, inflect};
+use crate::deliberation::habit::wanted::Wanted;
+use crate::deliberation::habit::{corrections, held, inflect, times};
 use crate::language;
 
 /// Share of the question's content words that a sentence must hold to count as an answer; below it, it is only said to be
@@ -18,20 +18,17 @@ pub(super) const ANSWERS: f64 = 0.6;
 
 /// Share below which it isn't even near.
 const NEAREST: f64 = 0.3;
-/// The most that a sentence of another day than the one that is asked for covers.
-const OTHER_DAY: f64 = 0.5;
+/// The most that a sentence of another time or of something else than what is asked for covers.
+const OTHER: f64 = 0.5;
 
 /// How soon after something it is gone on with.
 const GOES_ON: SignedDuration = SignedDuration::from_mins(2);
-
-/// Deeds that are told of a span of time.
-pub const DEEDS: usize = 8;
 
 /// How a reply begins that doesn't answer.
 pub const UNKNOWN: &str = "I don't know";
 
 /// A worded answer.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct Reply {
     pub text: String,
     /// Places, in the given evidence, of what the answer rests on.
@@ -51,10 +48,10 @@ struct Sentence<'e> {
 }
 
 /// The best sentence of the evidence with its source and date, and what was known before if that was different; or that it
-/// isn't known. `words` are the question's content words (see [`super::super::terms`]); `asker` is who asks, so that what
-/// this person told is "you told me".
-pub fn recalled(topic: &str, words: &[String], evidence: &[Evidence], asker: Option<&str>, zone: &TimeZone) -> Reply {
-    let mut found = sentences(words, evidence, zone);
+/// isn't known. `asker` is who asks, so that what this person told is "you told me".
+pub fn recalled(wanted: &Wanted, evidence: &[Evidence], asker: Option<&str>, zone: &TimeZone) -> Reply {
+    let (topic, words) = (wanted.topic.as_str(), wanted.words.as_slice());
+    let mut found = sentences(wanted, evidence, zone);
     // Nobody else knows what is somebody's own.
     if ["my", "mine", "i", "me"].iter().any(|own| topic.split_whitespace().any(|word| word.eq_ignore_ascii_case(own))) {
         found.retain(|one| !one.evidence.is_strangers());
@@ -81,7 +78,7 @@ pub fn recalled(topic: &str, words: &[String], evidence: &[Evidence], asker: Opt
         reply.rests_on.push(place);
     }
     let same = |other: &&Sentence| {
-        other.covers == best.covers && other.together == best.together && !alike(other.text, best.text)
+        other.covers == best.covers && other.together == best.together && !is_alike(other.text, best.text)
     };
     if let Some(other) = found.iter().skip(1).find(same) {
         if other.evidence.is_strangers() && !best.evidence.is_strangers() {
@@ -91,8 +88,11 @@ pub fn recalled(topic: &str, words: &[String], evidence: &[Evidence], asker: Opt
             reply.rests_on.push(other.place);
             return reply;
         }
-        let before = other.evidence.at < best.evidence.at && other.evidence.at.is_some();
-        let lead = if before { "Before that: " } else { "Also: " };
+        let is_before = other.evidence.at < best.evidence.at && other.evidence.at.is_some();
+        // Of another subject nothing changed.
+        let is_changed = corrections::is_of_same(best.text, other.text)
+            || is_before && corrections::revises(best.text, other.text, false);
+        let lead = if is_before && is_changed { "Before that: " } else { "Also: " };
         reply.text = format!("{} {lead}{}", reply.text, cited(other.evidence, other.text, asker, zone));
         reply.rests_on.push(other.place);
     }
@@ -129,8 +129,8 @@ fn gone_on<'e>(best: &Sentence, evidence: &'e [Evidence]) -> Option<(usize, &'e 
 }
 
 /// The evidence that answers a question of these words best; none if none does.
-pub fn best<'e>(words: &[String], evidence: &'e [Evidence], zone: &TimeZone) -> Option<&'e Evidence> {
-    let found = sentences(words, evidence, zone);
+pub fn best<'e>(wanted: &Wanted, evidence: &'e [Evidence], zone: &TimeZone) -> Option<&'e Evidence> {
+    let found = sentences(wanted, evidence, zone);
     found.first().filter(|best| best.covers >= ANSWERS).map(|best| best.evidence)
 }
 
@@ -140,120 +140,15 @@ pub fn bears_on(topic: &str, text: &str) -> bool {
     words.is_empty() || coverage(&words, text) >= ANSWERS
 }
 
-/// What a person told, in the order in which it was told. `span` says in words when that was.
-pub fn tellings(place: Place, topic: &str, span: Option<&str>, told: &[Evidence], zone: &TimeZone) -> String {
-    let when = span.map_or(String::new(), |span| format!(" {span}"));
-    let said = |one: &Evidence| {
-        let at = one.at.map_or(String::new(), |at| format!("{}: ", date_and_time(at, zone)));
-        format!("{at}“{}”", one.text.trim())
-    };
-    let (Some(first), Some(last)) = (told.first(), told.last()) else {
-        return format!("I don't remember that you told me anything{}{when}.", about(topic));
-    };
-    let of = about(topic);
-    match place {
-        Place::First => format!("The first that I remember you told me{of}{when}: {}", said(first)),
-        Place::Last => format!("The last that you told me{of}{when}: {}", said(last)),
-        Place::All => {
-            let mut lines: Vec<String> = told.iter().rev().take(DEEDS).map(said).collect();
-            if told.len() > DEEDS {
-                lines.push("and more; see `maxim memory recall`".into());
-            }
-            format!("What you told me{of}{when}, the latest first:\n{}", lines.join("\n"))
-        }
-    }
-}
-
-/// Why something was done, from what was said when it was; `refused`: why not.
-pub fn why(topic: &str, refused: bool, evidence: &[Evidence], zone: &TimeZone) -> Option<String> {
+/// Whether a text holds all words of a topic.
+pub fn covers_all(topic: &str, text: &str) -> bool {
     let words = terms(topic);
-    let bears = |one: &&Evidence| coverage(&words, &one.text) >= ANSWERS;
-    let is_deed = |one: &&Evidence| matches!(one.origin, Origin::Did { .. });
-    let deed = evidence.iter().filter(is_deed).filter(bears).max_by_key(|one| one.at);
-    let forbids =
-        |one: &&Evidence| matches!(one.origin, Origin::Told { .. }) && guard::is_prohibition(&one.text) && bears(one);
-    let forbidden = evidence.iter().filter(forbids).max_by_key(|one| one.at).filter(|_| refused);
-    if let Some(told) = forbidden.filter(|told| deed.is_none_or(|deed| told.at > deed.at)) {
-        return Some(format!("Because I was told{} not to: “{}”", on_date(told.at, zone), told.text.trim()));
-    }
-    let deed = deed?;
-    let Origin::Did { tool } = &deed.origin else { return None };
-    let end = match (deed.success, &deed.result) {
-        (Some(false), Some(result)) => format!(" It failed: {}.", result.trim().trim_end_matches('.')),
-        (Some(false), None) => " It failed.".to_owned(),
-        _ => String::new(),
-    };
-    let lead = match (refused, deed.success) {
-        (true, Some(false)) => "I tried.".to_owned(),
-        (true, _) => "But I did.".to_owned(),
-        (false, _) => "Because of what was said.".to_owned(),
-    };
-    let when = deed.at.map_or(String::new(), |at| format!(" on {}", date_and_time(at, zone)));
-    Some(format!("{lead} At “{}”{when} I used {tool}.{end} Step by step: `maxim why`.", deed.text.trim()))
+    words.is_empty() || coverage(&words, text) >= 1.0
 }
 
-/// What the agent did: the latest matching action with its result, or all of a span of time that nothing else narrows.
-/// `tool` narrows to one tool; `span` says in words when the evidence is from.
-pub fn happened(tool: Option<&str>, topic: &str, span: Option<&str>, evidence: &[Evidence], zone: &TimeZone) -> Reply {
-    let words = terms(topic);
-    let acts = evidence.iter().enumerate().filter_map(|(place, one)| match &one.origin {
-        Origin::Did { tool: used } if tool.is_none_or(|tool| tool == used) => Some((place, one, used)),
-        _ => None,
-    });
-    let is_about = |covered: f64| covered > 0.0 || words.is_empty() || tool.is_some();
-    let mut acts: Vec<_> = acts.map(|act| (coverage(&words, &format!("{} {}", act.1.text, act.2)), act)).collect();
-    acts.retain(|(covered, _)| is_about(*covered));
-    let undone = |act: &(usize, &Evidence, &String)| act.1.undone().is_some();
-    acts.sort_by(|(a, one), (b, other)| {
-        b.total_cmp(a).then(undone(one).cmp(&undone(other))).then(other.1.at.cmp(&one.1.at))
-    });
-    let Some((_, (place, act, used))) = acts.first() else {
-        let what = tool.map(|tool| format!(" using {tool}")).unwrap_or_else(|| about(topic));
-        let when = span.map_or(String::new(), |span| format!(" {span}"));
-        let lately = if what.is_empty() && when.is_empty() { " lately" } else { "" };
-        let text = format!("I don't remember doing anything{what}{when}{lately}.");
-        return Reply { text, rests_on: vec![], known: false };
-    };
-    if let Some(span) = span.filter(|_| tool.is_none() && words.is_empty() && acts.len() > 1) {
-        let deeds: Vec<_> = acts.iter().map(|(_, act)| *act).collect();
-        return told(span, &deeds, zone);
-    }
-    let when = act.at.map(|at| format!("On {}", date_and_time(at, zone))).unwrap_or_else(|| "At some time".to_owned());
-    let end = match (act.success, &act.result) {
-        (Some(true), Some(result)) => format!("It worked: {}.", result.trim().trim_end_matches('.')),
-        (Some(false), Some(result)) => format!("It failed: {}.", result.trim().trim_end_matches('.')),
-        (Some(true), None) => "It worked.".to_owned(),
-        (Some(false), None) => "It failed.".to_owned(),
-        (None, Some(result)) => format!("Result: {}.", result.trim().trim_end_matches('.')),
-        (None, None) => "I don't know how it ended.".to_owned(),
-    };
-    let stem = act.text.trim().trim_end_matches('.');
-    if let Some(why) = act.undone() {
-        let text = format!("{when} I wanted to use {used}: {stem}. It wasn't done ({}).", why.trim_end_matches('.'));
-        return Reply { text, rests_on: vec![*place], known: true };
-    }
-    Reply { text: format!("{when} I used {used}: {stem}. {end}"), rests_on: vec![*place], known: true }
-}
-
-/// Several deeds, the newest first, a line each.
-fn told(span: &str, deeds: &[(usize, &Evidence, &String)], zone: &TimeZone) -> Reply {
-    let line = |(_, act, used): &(usize, &Evidence, &String)| {
-        let when = act.at.map_or_else(|| "at some time".to_owned(), |at| date_and_time(at, zone));
-        let end = match act.success {
-            Some(true) => "it worked",
-            Some(false) => "it failed",
-            None if act.undone().is_some() => "not done",
-            None if act.result.is_some() => "done",
-            None => "I don't know how it ended",
-        };
-        format!("{when}, {used}: {} ({end})", act.text.trim().trim_end_matches('.'))
-    };
-    let mut lines: Vec<String> = deeds.iter().take(DEEDS).map(line).collect();
-    if deeds.len() > DEEDS {
-        lines.push(format!("and {} more; see `maxim memory recall`", deeds.len() - DEEDS));
-    }
-    let rests_on = deeds.iter().take(DEEDS).map(|(place, ..)| *place).collect();
-    Reply { text: format!("What I did {span}, the latest first:\n{}", lines.join("\n")), rests_on, known: true }
+/// Whether two texts say the same.
+pub fn is_alike(a: &str, b: &str) -> bool {
+    terms(a) == terms(b)
 }
 
 /// What learned experience predicts for an action.
@@ -292,14 +187,14 @@ pub fn expected(topic: &str, expectation: Option<&Expectation>) -> String {
     )
 }
 
-fn about(topic: &str) -> String {
+pub(super) fn about(topic: &str) -> String {
     if topic.is_empty() { String::new() } else { format!(" (about “{topic}”)") }
 }
 
-/// The sentences that hold any of the words, the best first: what covers most, then what is newest. Of a day that is asked for
-/// only what is of that day covers most of the question.
-fn sentences<'e>(words: &[String], evidence: &'e [Evidence], zone: &TimeZone) -> Vec<Sentence<'e>> {
-    let mut found = Vec::new();
+/// The sentences that hold any of the words, the best first: what covers most, then what is newest. Of a day or a span that is
+/// asked for only what is of it covers most of the question, and only what holds all that it needs.
+fn sentences<'e>(wanted: &Wanted, evidence: &'e [Evidence], zone: &TimeZone) -> Vec<Sentence<'e>> {
+    let (words, mut found) = (wanted.words.as_slice(), Vec::new());
     for (place, one) in evidence.iter().enumerate() {
         for text in split(&one.text) {
             // A question that was asked before is no answer to it.
@@ -309,8 +204,10 @@ fn sentences<'e>(words: &[String], evidence: &'e [Evidence], zone: &TimeZone) ->
             let whole = format!("{text} {}", held::beside(text, one.at, zone));
             let is_of_day = words.iter().filter(|word| held::is_date(word)).all(|day| whole.contains(day.as_str()));
             let covers = coverage(words, &whole);
-            let is_of_another = !is_of_day || numbers_another(words, text);
-            let covers = if is_of_another { covers.min(OTHER_DAY) } else { covers };
+            let is_of_span = wanted.span.as_ref().is_none_or(|span| times::is_of(span, text, one.at, zone));
+            let is_of_another = !is_of_day || !is_of_span || numbers_another(words, text);
+            let lacks = wanted.needs.iter().any(|word| coverage(std::slice::from_ref(word), &whole) < 1.0);
+            let covers = if is_of_another || lacks { covers.min(OTHER) } else { covers };
             if covers > 0.0 {
                 let together = together(words, text);
                 found.push(Sentence { place, evidence: one, text: without_order(text), covers, together });
@@ -430,10 +327,6 @@ fn spelt(word: &str) -> String {
     end.map_or_else(|| word.to_owned(), |(end, other)| format!("{}{other}", &word[..word.len() - end.len()]))
 }
 
-fn alike(a: &str, b: &str) -> bool {
-    terms(a) == terms(b)
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -452,7 +345,9 @@ mod tests {
     }
 
     fn ask(topic: &str, evidence: &[Evidence]) -> Reply {
-        recalled(topic, &terms(topic), evidence, Some("Bob"), &TimeZone::UTC)
+        let now = "2026-02-10T09:00:00Z".parse().expect("a time");
+        let wanted = Wanted::of(topic, topic.to_owned(), terms(topic), now, &TimeZone::UTC);
+        recalled(&wanted, evidence, Some("Bob"), &TimeZone::UTC)
     }
 
     #[test]
@@ -505,22 +400,6 @@ mod tests {
     }
 
     #[test]
-    fn what_the_gate_kept_from_being_done_is_told_as_wanted() {
-        let act = |at: &str, result: &str| Evidence {
-            origin: Origin::Did { tool: "bash".into() },
-            result: Some(result.into()),
-            ..told("run the command touch important.txt", None, at)
-        };
-        let asked = act("2026-01-05T09:00:00Z", "fear.learned: it went wrong before");
-        let reply = happened(Some("bash"), "touch important.txt", None, std::slice::from_ref(&asked), &TimeZone::UTC);
-        assert!(reply.text.contains("I wanted to use bash") && reply.text.contains("It wasn't done"), "{}", reply.text);
-        let told = happened(None, "", Some("today"), &[asked.clone(), asked], &TimeZone::UTC).text;
-        assert!(told.contains("(not done)") && !told.contains("(done)"), "{told}");
-        let done = act("2026-01-05T09:00:00Z", "a note of what came: all is well");
-        assert_eq!(done.undone(), None);
-    }
-
-    #[test]
     fn what_is_written_together_is_answered_too() {
         let key = told("钥匙在抽屉里", None, "2026-01-05T09:00:00Z");
         let asked = told("钥匙在哪里？", None, "2026-01-06T09:00:00Z");
@@ -528,6 +407,46 @@ mod tests {
         assert!(reply.known && reply.text.contains("钥匙在抽屉里"), "{}", reply.text);
         let lives = told("Chloe\u{301} lives in Lyon", None, "2026-01-05T09:00:00Z");
         assert!(ask("where does Chloé live", &[lives]).known);
+    }
+
+    #[test]
+    fn what_lacks_the_name_or_the_object_is_only_the_nearest() {
+        let fence = told("Paul fixed the fence", None, "2026-01-05T09:00:00Z");
+        let reply = ask("did Paul fix the roof?", std::slice::from_ref(&fence));
+        assert!(!reply.known && reply.text.contains("The nearest"), "{}", reply.text);
+        assert!(ask("did Paul fix the fence?", &[fence]).known);
+        let milk = told("Jan Kowalski is allergic to milk", None, "2026-01-05T09:00:00Z");
+        let nuts = told("Jan Novak is allergic to nuts", None, "2026-01-06T09:00:00Z");
+        assert!(!ask("is Jan Kowalski allergic to nuts?", &[milk.clone(), nuts.clone()]).known);
+        let both = ask("what is Jan allergic to?", &[milk, nuts]).text;
+        assert!(both.contains("Also: ") && !both.contains("Before that"), "two of one name: {both}");
+        let office = told("the wifi password of the office is hunter22", None, "2026-01-05T09:00:00Z");
+        assert!(!ask("wifi password at home?", &[office]).known);
+    }
+
+    #[test]
+    fn what_was_in_a_span_is_answered_by_what_is_of_it() {
+        let pressure = |text: &str, at: &str| told(text, None, at);
+        let all = [
+            pressure("the pump pressure is 4 bar", "2026-01-05T09:00:00Z"),
+            pressure("the pump pressure is 6 bar", "2026-02-05T09:00:00Z"),
+        ];
+        let text = ask("what was the pump pressure in January?", &all).text;
+        assert!(text.contains("4 bar") && !text.contains("6 bar"), "{text}");
+        let reply = ask("what was the pump pressure in October?", &all);
+        assert!(!reply.known && reply.text.contains("in October"), "{}", reply.text);
+        let later = pressure("the pump pressure in October was 2 bar", "2026-02-01T09:00:00Z");
+        assert!(ask("what was the pump pressure in October?", &[later]).text.contains("2 bar"));
+    }
+
+    #[test]
+    fn pictures_are_words_and_a_first_word_loses_its_capital() {
+        let key = told("the 🔑 is under the 🪴", None, "2026-01-05T09:00:00Z");
+        let hat = told("the 👒 is on the shelf", None, "2026-01-06T09:00:00Z");
+        let text = ask("where is the 🔑?", &[hat, key]).text;
+        assert_eq!(text, "You told me on 2026-01-05 that the 🔑 is under the 🪴.");
+        let number = told("Its tracking number is 77.", None, "2026-01-05T09:00:00Z");
+        assert!(ask("tracking number", &[number]).text.ends_with("that its tracking number is 77."));
     }
 
     #[test]
@@ -548,20 +467,6 @@ mod tests {
                 Reply { text: "I don't know (about “the key”).".to_owned(), rests_on: vec![], known: false }
             );
         }
-    }
-
-    #[test]
-    fn what_was_done_is_told_with_its_end() {
-        let mut act = told("write notes.txt", None, "2026-01-05T09:30:00Z");
-        act.origin = Origin::Did { tool: "write_file".to_owned() };
-        act.success = Some(false);
-        act.result = Some("permission denied".to_owned());
-        let reply = happened(Some("write_file"), "write notes.txt", None, &[act.clone()], &TimeZone::UTC);
-        assert_eq!(
-            reply.text,
-            "On 2026-01-05 at 09:30 I used write_file: write notes.txt. It failed: permission denied."
-        );
-        assert!(!happened(Some("bash"), "run ls", None, &[act], &TimeZone::UTC).known);
     }
 
     #[test]

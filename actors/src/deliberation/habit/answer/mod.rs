@@ -6,14 +6,14 @@ mod inward;
 mod knowledge;
 mod memory;
 mod outcome;
+mod past;
 mod verdict;
 
 pub use evidence::{Evidence, Origin, STRANGER};
 pub use knowledge::{concepts, known, prompt_line};
-pub use memory::{
-    DEEDS, Expectation, Reply, UNKNOWN, bears_on, best, expected, happened, recalled, split, tellings, why,
-};
+pub use memory::{Expectation, Reply, UNKNOWN, bears_on, best, covers_all, expected, is_alike, recalled, split};
 pub use outcome::{of_result, outcome};
+pub use past::{DEEDS, Often, beside, events, first_done, grounds, happened, how_often, how_often_told, tellings, why};
 pub use verdict::{
     Question, Refusal, approval_needed, denied, doubted, held, refused, remembered, small_talk, stopped, unknown, which,
 };

@@ -133,7 +133,30 @@ impl KeyIndex {
         self.newest(filter, limit).0
     }
 
-    /// The same, and how many that pass were looked at.
+    /// The same, the oldest first. All that pass are looked at.
+    pub fn find_oldest(&self, filter: &EpisodeFilter, limit: usize) -> Vec<u32> {
+        let mut oldest = BinaryHeap::new();
+        self.visit(filter, &|_| true, &mut |ordinal| {
+            oldest.push((self.times[ordinal as usize], ordinal));
+            if oldest.len() > limit {
+                oldest.pop();
+            }
+            true
+        });
+        oldest.into_sorted_vec().into_iter().map(|(_, ordinal)| self.documents[ordinal as usize]).collect()
+    }
+
+    /// How many documents pass.
+    pub fn count(&self, filter: &EpisodeFilter) -> u64 {
+        let mut count = 0;
+        self.visit(filter, &|_| true, &mut |_| {
+            count += 1;
+            true
+        });
+        count
+    }
+
+    /// The newest that pass, and how many were looked at.
     fn newest(&self, filter: &EpisodeFilter, limit: usize) -> (Vec<u32>, usize) {
         // The oldest first; of those that were not added in the order of time, the newest may come last.
         let mut newest = BinaryHeap::new();

@@ -156,3 +156,20 @@ fn an_unknown_filter_is_refused_by_its_name() {
         assert!(!filter(json!({name: value})).is_open(), "{name}");
     }
 }
+
+#[test]
+fn the_oldest_are_found_and_all_are_counted_sealed_or_not() {
+    let count = 9_500;
+    let open = fill(count, |_| ());
+    let sealed = fill(count, |index| {
+        index.seal();
+    });
+    for index in [open, sealed] {
+        let wanted = filter(json!({"tool": "tool_1", "success": false}));
+        assert_eq!(index.count(&wanted), scan(count, |n| n % 3 == 1).len() as u64);
+        assert_eq!(index.find_oldest(&wanted, 3), [1, 4, 7]);
+        let since = filter(json!({"tool": "tool_1", "time_after": "1970-01-02T00:00:00Z"}));
+        assert_eq!(index.find_oldest(&since, 2), [1_441, 1_444]);
+        assert_eq!(index.count(&filter(json!({"tool": "none"}))), 0);
+    }
+}
