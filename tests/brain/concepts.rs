@@ -286,7 +286,7 @@ fn activation_starts_from_measurements_too() {
     let reached = |cut: Option<&str>| {
         let mut bench = measured_life(None);
         cut.into_iter().for_each(|room| assert!(bench.agent.cut(room)));
-        let found = bench.inquire("memory_associated", json!({"query": "95 % interval"}));
+        let found = bench.inquire("memory_associated", json!({"query": "81"}));
         let names = found["concepts"].as_array().into_iter().flatten().map(|one| one["name"].to_string());
         names.collect::<BTreeSet<_>>()
     };

@@ -97,7 +97,7 @@ fn a_document_is_forgotten_by_its_name_and_can_be_read_again() {
     }
     rig.send(part("ships.md", ships));
     assert_eq!(find(&mut rig, named("seahawk"))[0].definition, "The Seahawk is a brig.");
-    assert_eq!(find(&mut rig, named("brig"))[0].passages.len(), 3);
+    assert_eq!(find(&mut rig, named("brig"))[0].passages.len(), 2);
 }
 
 #[test]
