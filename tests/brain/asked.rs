@@ -2,6 +2,9 @@
 
 use std::time::Duration;
 
+use maxim_actors::memory::hippocampus::Hippocampus;
+use maxim_actors::region::Region;
+use maxim_bus::signals::concepts::ForgetRecord;
 use serde_json::json;
 
 use crate::common::Bench;
@@ -116,7 +119,7 @@ fn how_often_first_and_last_are_told_by_the_index_exactly() {
     answers(
         &mut bench,
         &[
-            ("how often have you used print?", &["1200 times (900 went well, 300 failed)", "page 1199"], &[]),
+            ("how often have you used print?", &["1200 times (900 went well, 300 failed)", "page 1200"], &[]),
             ("how many times did print fail?", &["300 times. The last time: On 2025-06-01 at 20:00", "It failed"], &[]),
             ("did print ever fail?", &["On 2025-06-01 at 20:00", "It failed"], &[]),
             ("when did you last use print?", &["On 2025-06-01 at 20:00"], &[]),
@@ -159,7 +162,7 @@ fn another_thing_is_at_most_the_nearest_and_another_subject_no_change() {
 #[test]
 fn why_tells_what_the_answer_rested_on_until_that_is_forgotten() {
     let mut bench = Bench::new();
-    bench.say("the passport is in the safe");
+    let told = bench.say("the passport is in the safe").turn;
     bench.pass(HOUR);
     bench.say("remember the 🔑 is under the 🪴");
     bench.pass(HOUR);
@@ -173,6 +176,10 @@ fn why_tells_what_the_answer_rested_on_until_that_is_forgotten() {
             ("where is the 🔑?", &["under the 🪴"], &["I don't know"]),
             ("what is in notes.txt?", &["read_file failed"], &[]),
             ("why?", &["`maxim why`"], &["That rested on this"]),
+            ("what is in the safe?", &["the passport is in the safe"], &[]),
         ],
     );
+    assert!(bench.ask(Hippocampus::NAME, ForgetRecord { id: told.to_string() }).found);
+    bench.pass(Duration::from_secs(60));
+    answers(&mut bench, &[("why?", &["I don't remember any more", "`maxim why`"], &["passport"])]);
 }

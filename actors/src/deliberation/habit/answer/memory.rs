@@ -440,6 +440,16 @@ mod tests {
     }
 
     #[test]
+    fn pictures_are_words_and_a_first_word_loses_its_capital() {
+        let key = told("the 🔑 is under the 🪴", None, "2026-01-05T09:00:00Z");
+        let hat = told("the 👒 is on the shelf", None, "2026-01-06T09:00:00Z");
+        let text = ask("where is the 🔑?", &[hat, key]).text;
+        assert_eq!(text, "You told me on 2026-01-05 that the 🔑 is under the 🪴.");
+        let number = told("Its tracking number is 77.", None, "2026-01-05T09:00:00Z");
+        assert!(ask("tracking number", &[number]).text.ends_with("that its tracking number is 77."));
+    }
+
+    #[test]
     fn words_about_oneself_are_quoted() {
         let likes = told("I like green tea.", Some("Anna"), "2026-01-05T09:00:00Z");
         assert_eq!(ask("tea", &[likes]).text, "Anna told me on 2026-01-05: “I like green tea.”");
