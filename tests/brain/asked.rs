@@ -119,7 +119,7 @@ fn how_often_first_and_last_are_told_by_the_index_exactly() {
     answers(
         &mut bench,
         &[
-            ("how often have you used print?", &["1200 times (900 went well, 300 failed)", "page 1199"], &[]),
+            ("how often have you used print?", &["1200 times (900 went well, 300 failed)", "page 1200"], &[]),
             ("how many times did print fail?", &["300 times. The last time: On 2025-06-01 at 20:00", "It failed"], &[]),
             ("did print ever fail?", &["On 2025-06-01 at 20:00", "It failed"], &[]),
             ("when did you last use print?", &["On 2025-06-01 at 20:00"], &[]),

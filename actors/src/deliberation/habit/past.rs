@@ -41,6 +41,9 @@ pub struct Deeds {
     /// The one that memory knows; none while it is looked for, or where any tool is meant.
     tool: Option<String>,
     is_found: bool,
+    /// What bears on the words was more than a page: all uses are looked through in their order.
+    #[serde(default)]
+    in_order: bool,
     /// What else is asked of its use.
     about: String,
     topic: String,
@@ -180,6 +183,7 @@ pub(super) fn deeds(
         tries,
         tool: None,
         is_found: false,
+        in_order: false,
         about: String::new(),
         topic: topic.to_owned(),
         which,
@@ -247,10 +251,11 @@ impl Deeds {
         if let Some(success) = self.success {
             params["success"] = json!(success);
         }
-        if self.which == Which::First {
+        if self.is_by_words() {
+            params["query"] = json!(self.about);
+        } else if self.which == Which::First {
             params["oldest"] = json!(true);
-        }
-        if self.which == Which::Counted && self.is_of_all() {
+        } else if self.which == Which::Counted && self.is_of_all() {
             params["count"] = json!(true);
         }
         recall(params, Asked::Deeds(self))
@@ -259,6 +264,11 @@ impl Deeds {
     /// Whether each use is meant: "it", "a file" say nothing more of it.
     fn is_of_all(&self) -> bool {
         terms(&self.about).iter().all(|word| lexicon::is_vague(word))
+    }
+
+    /// Whether those of the tool are looked up that fit the words best.
+    fn is_by_words(&self) -> bool {
+        !self.in_order && !self.is_of_all()
     }
 
     fn bears(&self, text: &str) -> bool {
@@ -274,6 +284,11 @@ impl Deeds {
                 return Some(Self { tool: Some(tool), about, is_found: true, ..next }.look());
             }
             return Some(if next.tries.is_empty() { *next.otherwise } else { next.look_for() });
+        }
+        if self.is_by_words() {
+            // What fits best comes first: where the last doesn't fit, no more do.
+            let is_more = page.len() >= PAGE && page.last().is_some_and(|last| self.bears(&last.text));
+            return is_more.then(|| Self { in_order: true, ..self.clone() }.look());
         }
         let kept: Vec<RecalledEpisode> = page.iter().filter(|one| self.bears(&one.text)).cloned().collect();
         let found = joined(&self.found, &json!({ "results": kept }));
@@ -535,8 +550,12 @@ mod tests {
         let step = deeds(None, "print fail", Which::Counted, None, None, plainly.clone());
         assert_eq!(step.params, json!({ "tool_name": "print", "limit": 1 }), "is it a tool that memory knows?");
         let Some(Asked::Deeds(asked)) = step.question else { panic!("{step:?}") };
-        let known = Deeds { tool: Some("print".into()), is_found: true, ..asked }.look();
-        assert_eq!(known.params, json!({ "tool_name": "print", "success": false, "count": true, "limit": PAGE }));
+        let known = Deeds { tool: Some("print".into()), is_found: true, ..asked };
+        let params = known.clone().look().params;
+        assert_eq!(params, json!({ "tool_name": "print", "success": false, "count": true, "limit": PAGE }));
+        let report = |in_order| Deeds { about: "the weekly report".into(), in_order, ..known.clone() }.look().params;
+        assert_eq!(report(false)["query"], "the weekly report", "by its words first");
+        assert_eq!(report(true), json!({ "tool_name": "print", "success": false, "limit": PAGE }));
         let step = deeds(None, "fail", Which::Counted, None, None, plainly.clone());
         assert_eq!(step.params, json!({ "success": false, "count": true, "limit": PAGE }));
         assert_eq!(deeds(None, "", Which::Any, None, None, plainly.clone()), plainly);
