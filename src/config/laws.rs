@@ -59,7 +59,7 @@ section! {
         /// Words of near meaning that may stand for one of the question.
         related_words: u32 = "5", "words", Shape::Integer { low: 0, high: 20 };
         /// Likeness in meaning.
-        meaning: f64 = "0.2", "weight", SHARE;
+        meaning: f64 = "0.3", "weight", SHARE;
         /// The same of its neighbours in the sitting.
         meaning_near: f64 = "0.2", "weight", SHARE;
         /// Likeness in meaning where an encoder outside of the program tells it (`encoder`).

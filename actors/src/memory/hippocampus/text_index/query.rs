@@ -27,7 +27,7 @@ pub struct Weights {
     /// Stems of near meaning that may stand for one of the question, 0 to 20. Default 5: more find no more on dialogues
     /// and cost their postings.
     pub related: usize,
-    /// Weight of the cosine of the question and the document. Default 0.2.
+    /// Weight of the cosine of the question and the document. Default 0.3.
     pub alike: f32,
     /// Weight of the same, averaged over the neighbours in the sitting. Default 0.2.
     pub alike_near: f32,
@@ -50,7 +50,7 @@ impl Default for Weights {
             question: 0.05,
             particular: 0.03,
             related: 5,
-            alike: 0.2,
+            alike: 0.3,
             alike_near: 0.2,
             meant: 0.33,
             meant_near: 0.49,
@@ -62,7 +62,7 @@ impl Weights {
     /// The same score without any spreading: own text only, no sitting, no carried answer. What the neighbours' meaning
     /// gave is the document's own.
     pub fn without_spreading() -> Self {
-        Self { neighbour_steps: 0, sitting: 0.0, answer: 0.0, alike: 0.4, alike_near: 0.0, ..Self::default() }
+        Self { neighbour_steps: 0, sitting: 0.0, answer: 0.0, alike: 0.5, alike_near: 0.0, ..Self::default() }
     }
 
     /// Words alone, as without an encoder.
