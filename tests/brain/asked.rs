@@ -106,8 +106,7 @@ fn how_often_first_and_last_are_told_by_the_index_exactly() {
             if n.is_multiple_of(500) { format!("print the weekly report {n}") } else { format!("print page {n}") };
         let at = "2025-06-01T00:00:00Z".parse::<jiff::Timestamp>().expect("a time")
             + jiff::SignedDuration::from_mins(i64::try_from(n).expect("few"));
-        let line =
-            json!({"id": format!("p{n}"), "text": text, "tool": "print", "success": n % 4 != 0, "timestamp": at});
+        let line = json!({"id": format!("p{n}"), "text": text, "tool": "print", "success": !n.is_multiple_of(4), "timestamp": at});
         (n, line.to_string())
     };
     assert_eq!(bench.import((1..=1_200).map(line).collect(), true).kept, 1_200);

@@ -347,7 +347,7 @@ mod tests {
         let none = events("", "in October", &[], None, &TimeZone::UTC);
         assert_eq!((none.text.as_str(), none.known), ("I remember nothing of what happened in October.", false));
         let one = told("the boiler broke", None, "2026-01-05T09:00:00Z");
-        let said = events("", "yesterday", &[one.clone()], None, &TimeZone::UTC).text;
+        let said = events("", "yesterday", std::slice::from_ref(&one), None, &TimeZone::UTC).text;
         assert_eq!(said, "On 2026-01-05 at 09:00: you told me “the boiler broke”.");
         let many = vec![one; DEEDS + 1];
         assert!(
