@@ -2,6 +2,7 @@
 
 use jiff::Timestamp;
 use jiff::tz::TimeZone;
+use maxim_bus::signals::outcome::NOT_KNOWN;
 
 use crate::deliberation::habit::{corrections, courtesy, days};
 
@@ -57,6 +58,17 @@ impl Evidence {
         let is_rule =
             rule.contains('.') && rule.chars().all(|c| c.is_ascii_lowercase() || matches!(c, '.' | '-' | '_'));
         (is_rule || matches!(result, "asked" | "blocked" | "denied" | "stopped")).then_some(result)
+    }
+
+    /// How an act ended, in a few words.
+    pub fn end(&self) -> &'static str {
+        match (self.success, self.result.as_deref()) {
+            (Some(true), _) => "it worked",
+            (Some(false), _) => "it failed",
+            _ if self.undone().is_some() => "not done",
+            (None, Some(result)) if !result.contains(NOT_KNOWN) => "done",
+            (None, _) => "I don't know how it ended",
+        }
     }
 }
 

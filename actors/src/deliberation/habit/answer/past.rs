@@ -115,14 +115,7 @@ fn deed(act: &Evidence, used: &str, zone: &TimeZone) -> String {
 fn told(span: &str, deeds: &[(usize, &Evidence, &String)], zone: &TimeZone) -> Reply {
     let line = |(_, act, used): &(usize, &Evidence, &String)| {
         let when = act.at.map_or_else(|| "at some time".to_owned(), |at| date_and_time(at, zone));
-        let end = match act.success {
-            Some(true) => "it worked",
-            Some(false) => "it failed",
-            None if act.undone().is_some() => "not done",
-            None if act.result.is_some() => "done",
-            None => "I don't know how it ended",
-        };
-        format!("{when}, {used}: {} ({end})", act.text.trim().trim_end_matches('.'))
+        format!("{when}, {used}: {} ({})", act.text.trim().trim_end_matches('.'), act.end())
     };
     let mut lines: Vec<String> = deeds.iter().take(DEEDS).map(line).collect();
     if deeds.len() > DEEDS {
@@ -248,13 +241,8 @@ fn told_of(one: &Evidence, asker: Option<&str>) -> String {
             format!("{who} told me “{text}”")
         }
         Origin::Did { tool } => {
-            let end = match one.success {
-                Some(true) => "it worked",
-                Some(false) => "it failed",
-                None if one.undone().is_some() => "not done",
-                None => "done",
-            };
-            format!("I used {tool}: {} ({end})", text.trim_end_matches('.'))
+            let did = if one.undone().is_some() { "wanted to use" } else { "used" };
+            format!("I {did} {tool}: {} ({})", text.trim_end_matches('.'), one.end())
         }
         Origin::Document { .. } | Origin::Sensed { .. } | Origin::Other => text.trim_end_matches('.').to_owned(),
     }
@@ -367,6 +355,12 @@ mod tests {
         assert!(reply.text.contains("I wanted to use bash") && reply.text.contains("It wasn't done"), "{}", reply.text);
         let told = happened(None, "", Some("today"), &[asked.clone(), asked], &TimeZone::UTC).text;
         assert!(told.contains("(not done)") && !told.contains("(done)"), "{told}");
+        let unknown =
+            act("2026-01-05T09:00:00Z", "the process went down; whether it happened is not known, so it is left");
+        let all = [unknown.clone(), unknown];
+        let text = events("", "today", &all, None, &TimeZone::UTC).text
+            + &happened(None, "", Some("today"), &all, &TimeZone::UTC).text;
+        assert!(text.contains("(I don't know how it ended)") && !text.contains("(done)"), "{text}");
         let done = act("2026-01-05T09:00:00Z", "a note of what came: all is well");
         assert_eq!(done.undone(), None);
     }
