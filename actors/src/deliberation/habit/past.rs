@@ -376,7 +376,7 @@ fn is_of(one: &Evidence, whose: Whose, about: &str, asker: &str) -> bool {
 
 impl Events {
     fn look(self, before: Option<Timestamp>) -> StepWanted {
-        let mut params = self.span.look_up(PAGE);
+        let mut params = times::within(Some(&self.span), PAGE);
         if let Some(before) = before.or(self.span.before.map(|before| before + TOLD_LATER)) {
             params["time_before"] = json!(before);
         }

@@ -44,11 +44,6 @@ impl Named {
         let ends_after = |one: &Self, begin: Timestamp| one.before.is_none_or(|before| before > begin);
         ends_after(self, other.after) && ends_after(other, self.after)
     }
-
-    /// What a look-up in this span asks for, with so many results.
-    pub(super) fn look_up(&self, limit: usize) -> Json {
-        within(Some(self), limit)
-    }
 }
 
 /// What a look-up asks for: in a span of time where one is given, with so many results.
