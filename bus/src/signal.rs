@@ -3,6 +3,7 @@
 use std::any::Any;
 use std::borrow::Cow;
 use std::fmt;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, OnceLock};
 
 use jiff::Timestamp;
@@ -191,11 +192,18 @@ pub struct Envelope {
     pub meta: Meta,
     body: Arc<dyn Body>,
     encoded: OnceLock<Arc<[u8]>>,
+    recorded: AtomicU64,
 }
 
 impl Envelope {
     pub fn new(meta: Meta, body: Arc<dyn Body>) -> Self {
-        Self { meta, body, encoded: OnceLock::new() }
+        Self { meta, body, encoded: OnceLock::new(), recorded: AtomicU64::new(0) }
+    }
+
+    /// Notes that it stands in a recording's file of this number, which grow; false where it stood there, or in a newer one.
+    /// A recorder comes by each message many times, and looks here at what it has in hand.
+    pub fn record_in(&self, file: u64) -> bool {
+        self.recorded.fetch_max(file, Ordering::Relaxed) < file
     }
 
     pub fn body(&self) -> &dyn Body {

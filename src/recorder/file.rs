@@ -8,7 +8,7 @@ use std::sync::Arc;
 
 use jiff::Timestamp;
 use maxim_actors::region::{InputRecord, key_hash};
-use maxim_bus::{Envelope, Lsn, MessageId, RegionName};
+use maxim_bus::{Envelope, Lsn, RegionName};
 use mcap::records::{MessageHeader, Metadata};
 use mcap::{Compression, McapResult, WriteOptions, Writer};
 use rustc_hash::FxHashSet;
@@ -32,8 +32,9 @@ pub struct RecordingFile {
     /// The same by what they are made of, since most messages go to these.
     signals: HashMap<String, u16>,
     inputs: HashMap<RegionName, u16>,
-    /// Signals that stand in this file; each file carries those that its inputs need.
-    written: FxHashSet<MessageId>,
+    /// Tells the files of one recorder apart: a signal knows by it in which it stands, and each file carries those that its
+    /// inputs need.
+    number: u64,
     regions: HashMap<String, Told>,
     /// What is written next, so that it needn't get fresh memory.
     line: Vec<u8>,
@@ -55,18 +56,19 @@ struct Told {
 impl RecordingFile {
     pub fn begin<'a>(
         (path, file): (PathBuf, File),
+        number: u64,
         header: &Header,
         portraits: impl Iterator<Item = Portrait<'a>>,
         at: Timestamp,
     ) -> Result<Self, RecorderError> {
-        let begun = Self::open(path.clone(), file).and_then(|mut begun| {
+        let begun = Self::open(path.clone(), file, number).and_then(|mut begun| {
             begun.introduce(header, portraits, at)?;
             Ok(begun)
         });
         begun.map_err(|error| folder::told(&path, "written", &error))
     }
 
-    fn open(path: PathBuf, file: File) -> McapResult<Self> {
+    fn open(path: PathBuf, file: File, number: u64) -> McapResult<Self> {
         let options = WriteOptions::new()
             .compression(Some(Compression::Lz4))
             .chunk_size(Some(CHUNK))
@@ -82,7 +84,7 @@ impl RecordingFile {
             channels: HashMap::new(),
             signals: HashMap::new(),
             inputs: HashMap::new(),
-            written: FxHashSet::default(),
+            number,
             line: Vec::new(),
             regions: HashMap::new(),
             sequence: 0,
@@ -151,7 +153,7 @@ impl RecordingFile {
 
     pub fn signal(&mut self, lsn: Lsn, envelope: &Arc<Envelope>) -> McapResult<()> {
         let meta = &envelope.meta;
-        if !self.written.insert(meta.id) {
+        if !envelope.record_in(self.number) {
             return Ok(());
         }
         let mut line = std::mem::take(&mut self.line);

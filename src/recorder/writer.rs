@@ -165,8 +165,9 @@ impl Scribe {
         let mut left = self.limits.start_bytes;
         let portraits = still.regions.iter().zip(&self.wakings);
         let portraits = portraits.map(|(region, waking)| Portrait::of(&self.store, region, waking, &mut left));
-        let file = RecordingFile::begin(file, &self.header, portraits, self.clock.now())?;
-        self.counters.files.fetch_add(1, Ordering::SeqCst);
+        let number = self.counters.files.load(Ordering::SeqCst) + 1;
+        let file = RecordingFile::begin(file, number, &self.header, portraits, self.clock.now())?;
+        self.counters.files.store(number, Ordering::SeqCst);
         Ok(file)
     }
 

@@ -1,5 +1,6 @@
 //! Looks at every checksum, and takes out of the sealed records what can't be read.
 
+use std::collections::HashSet;
 use std::ops::Bound;
 use std::sync::Arc;
 
@@ -119,6 +120,9 @@ pub fn live_extents(
             }
         }
     }
+    // Runs share blocks with those that they were merged from.
+    live.sort_unstable_by_key(|at| at.offset);
+    live.dedup();
     Ok(live)
 }
 
@@ -225,6 +229,6 @@ fn rewrite(
     submit(shared, agent, region, rewritten, false)?;
     agent.state.lock().regions.values_mut().for_each(|region| region.records.forget_below());
     let runs = sealed.runs.clone();
-    retired.push(Retired { sealed, runs, replaced: Vec::new() });
+    retired.push(Retired { sealed, runs, replaced: Vec::new(), taken_over: HashSet::new() });
     Ok(())
 }

@@ -1,6 +1,6 @@
 //! What the parts of one store share, and the queues between them.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashSet};
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -17,7 +17,7 @@ use super::engine::{Batch, Engine, EngineKind, FaultSwitch, Switched};
 use super::error::EngineError;
 use super::folder::Folder;
 use super::health::Counters;
-use super::pack::Pack;
+use super::pack::{Pack, Pointer};
 use super::records::{Run, Sealed};
 use super::watermark::Trouble;
 
@@ -57,8 +57,10 @@ pub struct Shared {
 pub struct Retired {
     pub sealed: Arc<Sealed>,
     pub runs: Vec<Arc<Run>>,
-    /// Long values that no newer run points at.
-    pub replaced: Vec<super::pack::Pointer>,
+    /// Long values that no newer run points at, and blocks that only these runs still share.
+    pub replaced: Vec<Pointer>,
+    /// Where the blocks lie that the newer run took over as they are.
+    pub taken_over: HashSet<u64>,
 }
 
 impl Shared {
@@ -318,15 +320,30 @@ impl Work {
     }
 }
 
+/// How long no tail may have been sealed until work that can wait is done. A room at work seals one for each megabyte that it
+/// remembers.
+const QUIET: Duration = Duration::from_secs(2);
+
 /// What waits for the upkeep thread.
 #[derive(Default)]
 pub struct UpkeepQueue {
-    state: Mutex<(Vec<Chore>, bool)>,
+    state: Mutex<Chores>,
     changed: Condvar,
 }
 
+#[derive(Default)]
+struct Chores {
+    waiting: Vec<Chore>,
+    /// For a quiet moment.
+    put_off: Vec<(Arc<Agent>, Arc<str>)>,
+    stopped: bool,
+}
+
 pub enum Chore {
+    /// Seal a region's tail, and merge what is cheap to merge.
     Seal(Arc<Agent>, Arc<str>),
+    /// Merge all that a region should have merged.
+    Merge(Arc<Agent>, Arc<str>),
     /// Look whether the disk holds much more than is alive.
     Weigh,
 }
@@ -337,35 +354,53 @@ impl UpkeepQueue {
     }
 
     pub fn push(&self, chore: Chore) {
-        self.state.lock().0.push(chore);
+        self.state.lock().waiting.push(chore);
         self.changed.notify_one();
+    }
+
+    /// Has a region merged when the store is at rest.
+    pub fn put_off(&self, agent: Arc<Agent>, region: Arc<str>) {
+        let mut state = self.state.lock();
+        if !state.put_off.iter().any(|(of, name)| Arc::ptr_eq(of, &agent) && *name == region) {
+            state.put_off.push((agent, region));
+        }
+    }
+
+    /// What was put off, for who does it now.
+    pub fn take_put_off(&self) -> Vec<(Arc<Agent>, Arc<str>)> {
+        std::mem::take(&mut self.state.lock().put_off)
     }
 
     pub fn take(&self) -> Option<Chore> {
         let mut state = self.state.lock();
         loop {
-            if state.1 {
+            if state.stopped {
                 return None;
             }
-            if !state.0.is_empty() {
-                return Some(state.0.remove(0));
+            if !state.waiting.is_empty() {
+                return Some(state.waiting.remove(0));
             }
-            self.changed.wait(&mut state);
+            if state.put_off.is_empty() {
+                self.changed.wait(&mut state);
+            } else if self.changed.wait_for(&mut state, QUIET).timed_out() && !state.put_off.is_empty() {
+                let (agent, region) = state.put_off.remove(0);
+                return Some(Chore::Merge(agent, region));
+            }
         }
     }
 
     pub fn stop(&self) {
-        self.state.lock().1 = true;
+        self.state.lock().stopped = true;
         self.changed.notify_all();
     }
 
     pub fn is_stopped(&self) -> bool {
-        self.state.lock().1
+        self.state.lock().stopped
     }
 
     /// Waits a while, or until the store ends.
     pub fn pause(&self, limit: std::time::Duration) {
         let mut state = self.state.lock();
-        self.changed.wait_while_for(&mut state, |state| !state.1, limit);
+        self.changed.wait_while_for(&mut state, |state| !state.stopped, limit);
     }
 }

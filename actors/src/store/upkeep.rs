@@ -1,5 +1,6 @@
 //! The thread beside the committer: seals tails into runs, merges runs, frees what nobody reads.
 
+use std::collections::HashSet;
 use std::ops::Bound;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
@@ -37,17 +38,29 @@ pub fn run(shared: &Arc<Shared>) {
                     shared.counters.compaction_failed(error.to_string());
                 }
             }
-            Chore::Seal(agent, region) => {
-                while let Err(EngineError::Full | EngineError::Io(_)) = tend(shared, &agent, &region) {
-                    shared.upkeep.pause(PAUSE);
-                    if shared.upkeep.is_stopped() {
-                        return;
-                    }
-                }
-            }
+            Chore::Seal(agent, region) => patiently(shared, &agent, &region, When::AtWork),
+            Chore::Merge(agent, region) => patiently(shared, &agent, &region, When::Now),
         }
         free_unread(shared);
     }
+}
+
+/// Tends a region, again and again while the disk refuses.
+fn patiently(shared: &Shared, agent: &Arc<Agent>, region: &Arc<str>, when: When) {
+    while let Err(EngineError::Full | EngineError::Io(_)) = tend_when(shared, agent, region, when) {
+        shared.upkeep.pause(PAUSE);
+        if shared.upkeep.is_stopped() {
+            return;
+        }
+    }
+}
+
+/// Whether work that can wait is done.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum When {
+    /// What is much work waits until the store is at rest, unless it has waited for too long.
+    AtWork,
+    Now,
 }
 
 /// The regions of which much was replaced, as after a sleep.
@@ -78,7 +91,7 @@ pub fn settle(shared: &Shared) -> Result<(), EngineError> {
             seal_all(shared, &agent)?;
         }
     }
-    for (agent, region) in much_replaced(shared) {
+    for (agent, region) in much_replaced(shared).into_iter().chain(shared.upkeep.take_put_off()) {
         shared.settles.store(true, Ordering::Release);
         tend(shared, &agent, &region)?;
     }
@@ -105,17 +118,26 @@ fn seal_all(shared: &Shared, agent: &Arc<Agent>) -> Result<(), EngineError> {
 
 /// Seals a region's tail and merges its runs as needed.
 pub fn tend(shared: &Shared, agent: &Arc<Agent>, region: &Arc<str>) -> Result<(), EngineError> {
+    tend_when(shared, agent, region, When::Now)
+}
+
+fn tend_when(shared: &Shared, agent: &Arc<Agent>, region: &Arc<str>, when: When) -> Result<(), EngineError> {
     let Some(pack) = shared.pack() else { return Ok(()) };
     let mut retired = shared.packing.lock();
     seal_tail(shared, &pack, agent, region)?;
     loop {
-        let (sealed, alive) = match agent.state.lock().regions.get(region) {
-            Some(region) => (region.records.sealed.clone(), region.alive_at_least()),
+        let (sealed, alive, replaced_much) = match agent.state.lock().regions.get(region) {
+            Some(region) => (region.records.sealed.clone(), region.alive_at_least(), region.has_replaced_much),
             None => return Ok(()),
         };
         let Some((from, to)) = to_merge(&sealed, alive) else { break };
+        let can_wait = is_dear(&sealed, from, to) && sealed.runs.len() <= RUNS && !replaced_much;
+        if when == When::AtWork && can_wait {
+            shared.upkeep.put_off(agent.clone(), region.clone());
+            break;
+        }
         // Damage stops the merging, not the store: reading names it, repairing removes it.
-        let (merged, replaced) = match merge(shared, &pack, &sealed, from, to) {
+        let Merged { sealed: merged, replaced, taken_over } = match merge(shared, &pack, &sealed, from, to) {
             Err(EngineError::Damaged(_)) => {
                 shared.note_damage();
                 return Ok(());
@@ -124,7 +146,7 @@ pub fn tend(shared: &Shared, agent: &Arc<Agent>, region: &Arc<str>) -> Result<()
         };
         submit(shared, agent, region, Arc::new(merged), false)?;
         let runs = sealed.runs[from..to].to_vec();
-        retired.push(Retired { sealed, runs, replaced });
+        retired.push(Retired { sealed, runs, replaced, taken_over });
     }
     if let Some(region) = agent.state.lock().regions.get_mut(region) {
         region.has_replaced_much = false;
@@ -216,24 +238,49 @@ fn to_merge(sealed: &Sealed, alive: u64) -> Option<(usize, usize)> {
     })
 }
 
-fn merge(
-    shared: &Shared,
-    pack: &Arc<Pack>,
-    sealed: &Sealed,
-    from: usize,
-    to: usize,
-) -> Result<(Sealed, Vec<Pointer>), EngineError> {
-    let is_oldest = to == sealed.runs.len();
-    let open = |run: &Arc<Run>| RunCursor::new(run.clone(), pack.clone(), EVERYTHING, false).map(Source::Run);
-    let mut merging = Merging::new(sealed.runs[from..to].iter().map(open).collect::<Result<_, _>>()?);
-    merging.replaced = Some(Vec::new());
+/// Whether a merge packs densely: it makes the oldest run, and one of many bytes.
+fn is_dear(sealed: &Sealed, from: usize, to: usize) -> bool {
     let bytes: u64 = sealed.runs[from..to].iter().map(|run| run.bytes).sum();
-    let packing = if is_oldest && bytes > MUCH { Packing::Dense } else { Packing::Quick };
+    to == sealed.runs.len() && bytes > MUCH
+}
+
+/// What a merge leads to.
+struct Merged {
+    sealed: Sealed,
+    /// Long values that nothing points at any more.
+    replaced: Vec<Pointer>,
+    taken_over: HashSet<u64>,
+}
+
+/// A block in whose keys no other run has any is taken over where it lies: most of what rooms remember is in the order of
+/// time, so runs hardly overlap.
+fn merge(shared: &Shared, pack: &Arc<Pack>, sealed: &Sealed, from: usize, to: usize) -> Result<Merged, EngineError> {
+    let is_oldest = to == sealed.runs.len();
+    let packing = if is_dear(sealed, from, to) { Packing::Dense } else { Packing::Quick };
+    let sources = &sealed.runs[from..to];
+    // What a large oldest run has was packed densely when it was made.
+    let is_packed =
+        |source: usize| packing == Packing::Quick || (source + 1 == sources.len() && sources[source].bytes > MUCH);
+    let open = |run: &Arc<Run>| RunCursor::new(run.clone(), pack.clone(), EVERYTHING, false).map(Source::Run);
+    let mut merging = Merging::new(sources.iter().map(open).collect::<Result<_, _>>()?);
+    merging.replaced = Some(Vec::new());
     let mut writer = RunWriter::new(pack.clone(), packing);
-    while let Some((key, value)) = merging.next()? {
+    let mut taken_over = HashSet::new();
+    loop {
         if shared.upkeep.is_stopped() {
             return Err(EngineError::Io("the store is closing".into()));
         }
+        if writer.is_even()
+            && let Some((source, whole)) = merging.whole_block()?
+            && is_packed(source)
+            && !(is_oldest && whole.contents.deletes)
+        {
+            taken_over.insert(whole.at.offset);
+            writer.take_over(whole)?;
+            merging.pass_block(source)?;
+            continue;
+        }
+        let Some((key, value)) = merging.next()? else { break };
         if !(is_oldest && value == Value::Deleted) {
             writer.push(&key, &value)?;
         }
@@ -245,7 +292,8 @@ fn merge(
         Value::Spilled(pieces) => Some(pieces.to_vec()),
         _ => None,
     });
-    Ok((Sealed { runs, live, upto: sealed.upto }, pieces.flatten().collect()))
+    let replaced = pieces.flatten().collect();
+    Ok(Merged { sealed: Sealed { runs, live, upto: sealed.upto }, replaced, taken_over })
 }
 
 /// Hands the new list of runs to the committer and waits until it is on disk.
@@ -263,18 +311,28 @@ pub fn submit(
 }
 
 /// Gives back the space of merged runs that no reader holds any more.
-fn free_unread(shared: &Shared) {
+pub fn free_unread(shared: &Shared) {
     let Some(pack) = shared.pack() else { return };
-    shared.packing.lock().retain(|retired| {
-        let is_read =
-            Arc::strong_count(&retired.sealed) > 1 || retired.runs.iter().any(|run| Arc::strong_count(run) > 2);
-        if !is_read {
-            let mut dead = retired.replaced.clone();
-            for run in &retired.runs {
-                dead.extend(run.blocks(&pack).unwrap_or_default());
-            }
-            pack.free(dead);
-        }
-        is_read
-    });
+    let mut retired = shared.packing.lock();
+    let is_read = |retired: &Retired| {
+        Arc::strong_count(&retired.sealed) > 1 || retired.runs.iter().any(|run| Arc::strong_count(run) > 2)
+    };
+    let (mut read, unread): (Vec<_>, Vec<_>) = retired.drain(..).partition(is_read);
+    let blocks_of = |retired: &Retired| {
+        retired.runs.iter().flat_map(|run| run.blocks(&pack).unwrap_or_default()).collect::<Vec<_>>()
+    };
+    let mut dead = Vec::new();
+    for retired in unread {
+        dead.extend(blocks_of(&retired).into_iter().filter(|at| !retired.taken_over.contains(&at.offset)));
+        dead.extend(retired.replaced);
+    }
+    // What a run of before shares that somebody still reads goes with that one.
+    for older in &mut read {
+        let shared: HashSet<u64> = blocks_of(older).iter().map(|at| at.offset).collect();
+        let (theirs, ours) = dead.into_iter().partition(|at: &Pointer| shared.contains(&at.offset));
+        dead = ours;
+        older.replaced.extend::<Vec<_>>(theirs);
+    }
+    pack.free(dead);
+    *retired = read;
 }

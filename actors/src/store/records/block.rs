@@ -1,7 +1,7 @@
 //! One sealed block of a run: sorted entries, searched in place.
 
 use super::super::codec::{Reader, Writer};
-use super::super::pack::Block;
+use super::super::pack::{Block, Pointer};
 use super::Value;
 
 pub fn write_entry(to: &mut Writer, key: &[u8], value: &Value) {
@@ -18,9 +18,43 @@ fn skip_value(from: &mut Reader<'_>) -> Option<()> {
     match from.u8()? {
         0 => Some(()),
         1 => from.bytes().map(|_| ()),
-        2 => (0..from.count()?).try_for_each(|_| super::Pointer::read(from).map(|_| ())),
+        2 => (0..from.count()?).try_for_each(|_| Pointer::read(from).map(|_| ())),
         _ => None,
     }
+}
+
+/// What a whole block holds, for who takes it over as it is.
+pub struct Contents {
+    pub entries: u64,
+    /// Some key in it stands there as deleted.
+    pub deletes: bool,
+    /// Of its long values.
+    pub pieces: Vec<Pointer>,
+    pub last: Vec<u8>,
+}
+
+/// None when the block makes no sense.
+pub fn contents(block: &[u8]) -> Option<Contents> {
+    let mut reader = Reader(block);
+    let mut found = Contents { entries: 0, deletes: false, pieces: Vec::new(), last: Vec::new() };
+    let mut last: &[u8] = &[];
+    while !reader.is_empty() {
+        last = reader.bytes()?;
+        found.entries += 1;
+        match reader.0.first()? {
+            0 => found.deletes = true,
+            2 => {
+                let mut value = Reader(reader.0);
+                if let Value::Spilled(pieces) = Value::read(&mut value)? {
+                    found.pieces.extend(pieces.iter());
+                }
+            }
+            _ => {}
+        }
+        skip_value(&mut reader)?;
+    }
+    found.last = last.to_vec();
+    Some(found)
 }
 
 /// Where the entries begin; none when the block makes no sense.

@@ -4,7 +4,7 @@ use std::collections::btree_map;
 use std::iter::Peekable;
 
 use super::super::error::EngineError;
-use super::run::RunCursor;
+use super::run::{RunCursor, Whole};
 use super::{Held, KeyRange, Tail, Value, is_empty_range};
 
 type Item = (Vec<u8>, Value);
@@ -64,14 +64,15 @@ impl<'a> Merging<'a> {
         Ok(())
     }
 
-    /// The next key with its newest value, deletions included.
-    pub fn next(&mut self) -> Result<Option<Item>, EngineError> {
-        if !self.primed {
-            self.primed = true;
-            for index in 0..self.sources.len() {
-                self.advance(index)?;
-            }
+    fn prime(&mut self) -> Result<(), EngineError> {
+        if !std::mem::replace(&mut self.primed, true) {
+            (0..self.sources.len()).try_for_each(|index| self.advance(index))?;
         }
+        Ok(())
+    }
+
+    /// The newest source that has the smallest key.
+    fn newest(&self) -> Option<usize> {
         let mut newest: Option<usize> = None;
         for (index, (_, slot)) in self.sources.iter().enumerate() {
             let Some((key, _)) = slot else { continue };
@@ -80,7 +81,32 @@ impl<'a> Merging<'a> {
                 newest = Some(index);
             }
         }
-        let Some(newest) = newest else { return Ok(None) };
+        newest
+    }
+
+    /// The block of a run that comes next as a whole, since no other source has a key in it, with the number of its source.
+    pub fn whole_block(&mut self) -> Result<Option<(usize, Whole)>, EngineError> {
+        self.prime()?;
+        let Some(newest) = self.newest() else { return Ok(None) };
+        let Source::Run(cursor) = &self.sources[newest].0 else { return Ok(None) };
+        let others = self.sources.iter().enumerate().filter(|(index, _)| *index != newest);
+        let heads: Vec<&[u8]> = others.filter_map(|(_, (_, head))| Some(head.as_ref()?.0.as_slice())).collect();
+        Ok(cursor.whole_block(&heads)?.map(|whole| (newest, whole)))
+    }
+
+    /// Goes on behind the block that [`Merging::whole_block`] gave of this source.
+    pub fn pass_block(&mut self, index: usize) -> Result<(), EngineError> {
+        if let Some((Source::Run(cursor), head)) = self.sources.get_mut(index) {
+            cursor.pass_block();
+            *head = None;
+        }
+        self.advance(index)
+    }
+
+    /// The next key with its newest value, deletions included.
+    pub fn next(&mut self) -> Result<Option<Item>, EngineError> {
+        self.prime()?;
+        let Some(newest) = self.newest() else { return Ok(None) };
         let Some(item) = self.sources[newest].1.take() else { return Ok(None) };
         self.advance(newest)?;
         for index in newest + 1..self.sources.len() {

@@ -8,7 +8,7 @@ use parking_lot::Mutex;
 use super::super::codec::{Reader, Writer};
 use super::super::error::EngineError;
 use super::super::pack::{Block, Pack, Packing, Pointer};
-use super::block::{find, read_entry, seek, write_entry};
+use super::block::{Contents, contents, find, read_entry, seek, write_entry};
 use super::{KeyRange, PIECE_BYTES, Value, is_past};
 
 /// A block is closed when it reaches this many bytes.
@@ -168,7 +168,9 @@ pub struct RunCursor {
     index: Arc<Index>,
     next_block: usize,
     block: Arc<Block>,
+    /// Behind the entry that was read last, and where that begins.
     at: usize,
+    read_at: usize,
     range: KeyRange,
     /// A whole walk must not push other blocks out of the cache.
     cached: bool,
@@ -183,7 +185,7 @@ impl RunCursor {
             }
             Bound::Unbounded => 0,
         };
-        Ok(Self { run, pack, index, next_block, block: Arc::default(), at: 0, range, cached })
+        Ok(Self { run, pack, index, next_block, block: Arc::default(), at: 0, read_at: 0, range, cached })
     }
 
     pub fn next(&mut self) -> Result<Option<(Vec<u8>, Value)>, EngineError> {
@@ -209,6 +211,7 @@ impl RunCursor {
             }
             let mut reader = Reader(&self.block[self.at..]);
             let entry = read_entry(&mut reader).ok_or_else(|| nonsense(self.index.blocks[self.next_block - 1].1))?;
+            self.read_at = self.at;
             self.at = self.block.len() - reader.0.len();
             if matches!(&self.range.0, Bound::Excluded(from) if entry.0 == from.as_slice()) {
                 continue;
@@ -222,6 +225,27 @@ impl RunCursor {
         }
     }
 
+    /// The block whose first entry was read last, whole, if all its keys are before these.
+    pub fn whole_block(&self, before: &[&[u8]]) -> Result<Option<Whole>, EngineError> {
+        let Some((first, at)) = self.next_block.checked_sub(1).and_then(|block| self.index.blocks.get(block)) else {
+            return Ok(None);
+        };
+        let is_before = match self.index.blocks.get(self.next_block) {
+            Some((next, _)) => before.iter().all(|key| **next <= **key),
+            None => before.iter().all(|key| self.run.max.as_slice() < *key),
+        };
+        if self.read_at > 0 || self.block.is_empty() || !is_before {
+            return Ok(None);
+        }
+        let contents = contents(&self.block).ok_or_else(|| nonsense(*at))?;
+        Ok(Some(Whole { first: first.clone(), at: *at, contents }))
+    }
+
+    /// Goes on behind the present block.
+    pub fn pass_block(&mut self) {
+        self.at = self.block.len();
+    }
+
     /// Goes on behind the block that couldn't be read; answers the keys that are lost with it, the second excluded.
     pub fn skip_block(&mut self) -> (Vec<u8>, Vec<u8>) {
         self.at = 0;
@@ -231,6 +255,13 @@ impl RunCursor {
         let end = || [self.run.max.as_slice(), &[0]].concat();
         (first(bad).unwrap_or_default(), first(bad + 1).unwrap_or_else(end))
     }
+}
+
+/// A block of a run that another run can have as it is.
+pub struct Whole {
+    first: Box<[u8]>,
+    pub at: Pointer,
+    pub contents: Contents,
 }
 
 /// Makes a run out of sorted entries.
@@ -276,6 +307,26 @@ impl RunWriter {
         }
         write_entry(&mut self.block, key, value);
         if self.block.0.len() >= BLOCK_BYTES { self.close_block() } else { Ok(()) }
+    }
+
+    /// Whether a whole block can come next without leaving a small one before it.
+    pub fn is_even(&self) -> bool {
+        self.block.0.is_empty() || self.block.0.len() >= BLOCK_BYTES / 2
+    }
+
+    /// Takes a block over where it lies: nothing is written anew.
+    pub fn take_over(&mut self, whole: Whole) -> Result<(), EngineError> {
+        if !self.block.0.is_empty() {
+            self.close_block()?;
+        }
+        let Whole { first, at, contents } = whole;
+        self.min.get_or_insert_with(|| first.to_vec());
+        self.last = contents.last;
+        self.entries += contents.entries;
+        self.bytes += u64::from(at.length) + contents.pieces.iter().map(|piece| u64::from(piece.length)).sum::<u64>();
+        self.index.pieces.extend(contents.pieces);
+        self.index.blocks.push((first, at));
+        Ok(())
     }
 
     fn close_block(&mut self) -> Result<(), EngineError> {

@@ -5,6 +5,7 @@ mod copies;
 mod damage;
 mod engines;
 mod faults;
+mod merging;
 mod power;
 mod records;
 mod refused;

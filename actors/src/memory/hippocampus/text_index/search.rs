@@ -16,6 +16,8 @@ use crate::language::{Word, function_words_of, pieces, words};
 
 /// Best documents by words whose meaning is looked at.
 const LOOKED_AT: usize = 200;
+/// Likenesses that are kept while the best are looked at: more than two documents have neighbours together.
+const LOOKED_LAST: usize = 64;
 /// Bytes of a question that are read: whoever asks with a whole document is answered by how it begins.
 const QUESTION_BYTES: usize = 4 << 10;
 /// Stems of the question that are looked up, the rarest.
@@ -247,6 +249,16 @@ impl TextIndex {
         limit: usize,
     ) -> Vec<Hit> {
         let window = decay_window(weights.neighbour_decay, weights.neighbour_steps.min(MOST_STEPS));
+        // What was looked at last, each in the place of its ordinal: in their order, neighbours of one are those of the next.
+        let mut looked = [(usize::MAX, None); LOOKED_LAST];
+        let mut likeness = |at: usize| {
+            let place = &mut looked[at % LOOKED_LAST];
+            if place.0 != at {
+                *place = (at, likeness(at));
+            }
+            place.1
+        };
+        hits.sort_unstable_by_key(|hit| hit.document);
         for hit in &mut hits {
             let Some(at) = self.ordinal(hit.document).map(|at| at as usize) else { continue };
             let reach = self.looks[at].reach;
