@@ -19,6 +19,8 @@ const SHARED: usize = 4;
 const SHARED_OF_LONG: usize = 6;
 /// Letters of an ending, at most.
 const ENDING: usize = 3;
+/// Stems with the same beginning, or end, that are looked at: those that came first. So what a question costs has a bound.
+const MOST_LOOKED_AT: usize = 1024;
 /// Weight of a word that differs in nothing but marks on its letters.
 const MOST: f32 = 0.9;
 
@@ -39,13 +41,13 @@ fn folded(word: &str) -> String {
     if short.len() < SHARED { bare } else { short.to_owned() }
 }
 
-fn key(letters: impl Iterator<Item = char>) -> Option<[char; SHARED]> {
-    let mut key = ['\0'; SHARED];
-    let mut count = 0;
-    for (place, letter) in key.iter_mut().zip(letters.take_while(|c| c.is_alphabetic())) {
-        *place = letter;
-        count += 1;
+/// The first letters of a word without digits: identifiers are forms of nothing.
+fn key(letters: impl Iterator<Item = char> + Clone) -> Option<[char; SHARED]> {
+    if !letters.clone().all(char::is_alphabetic) {
+        return None;
     }
+    let mut key = ['\0'; SHARED];
+    let count = key.iter_mut().zip(letters).map(|(place, letter)| *place = letter).count();
     (count == SHARED).then_some(key)
 }
 
@@ -74,7 +76,8 @@ impl Forms {
         let asked = folded(stem);
         let starts = key(asked.chars()).and_then(|key| self.by_start.get(&key));
         let ends = key(asked.chars().rev()).and_then(|key| self.by_end.get(&key));
-        let mut ids: Vec<u32> = starts.into_iter().chain(ends).flatten().copied().collect();
+        let lists = starts.into_iter().chain(ends).map(|list| list.iter().take(MOST_LOOKED_AT));
+        let mut ids: Vec<u32> = lists.flatten().copied().collect();
         ids.sort_unstable();
         ids.dedup();
         let own = vocabulary.id(stem);

@@ -16,8 +16,9 @@ pub struct Weights {
     pub sitting: f32,
     /// Weight of a date in the question that fits the document's. Default 0.3.
     pub date: f32,
-    /// Taken off a document of people none of whom is named in the question, times the share of other people (half of
-    /// it where the store knows two); more where the name is rarer than the words beside it. Default 0.4.
+    /// Taken off a document of people none of whom is named in the question, times the share of other people squared (a
+    /// quarter of it where the store knows two: the more there are, the more a name tells); more where the name is rarer
+    /// than the words beside it. Default 0.8.
     pub other: f32,
     /// Weight of speaking of somebody whom the question names and who isn't there. Default 0.2.
     pub mention: f32,
@@ -53,7 +54,7 @@ impl Default for Weights {
             silent: 0.5,
             sitting: 0.15,
             date: 0.3,
-            other: 0.4,
+            other: 0.8,
             mention: 0.2,
             answer: 0.2,
             question: 0.05,

@@ -113,7 +113,7 @@ fn what_was_said_in_long_conversations_is_found_and_each_part_of_the_score_earns
     let thousandths = |share: f64| (share * 1000.0).round();
     assert!(thousandths(whole["all"]) >= 851.0, "{whole:?}");
     assert!(thousandths(whole["multi-hop"]) >= 563.0, "{whole:?}");
-    assert!(thousandths(together["all"]) >= 834.0, "{together:?}");
+    assert!(thousandths(together["all"]) >= 837.0, "{together:?}");
     assert!(thousandths(words["all"]) >= 812.0, "{words:?}");
     assert!(together["all"] >= whole["all"] - 0.02, "{together:?}");
     assert!(whole["all"] >= unspread["all"] + 0.07, "{unspread:?}");
