@@ -11,6 +11,8 @@ const WHEN: [&str; 27] = [
     "lange", "tag", "jahr", "monat", "quand", "jour", "année", "cuándo", "día", "año", "quando", "giorno", "dia",
     "wanneer",
 ];
+/// Words that ask for the time of what they say themselves: "When did he run again after the operation?"
+const TIME: [&str; 6] = ["when", "wann", "quand", "cuándo", "quando", "wanneer"];
 /// Words that ask for somebody, a place or a name.
 const WHO: [&str; 25] = [
     "who", "whom", "whose", "where", "which", "name", "names", "called", "city", "country", "state", "wer", "wem",
@@ -104,7 +106,9 @@ impl Asked {
         ];
         let particulars = marks.into_iter().filter(|(_, counts)| *counts).fold(0, |all, (mark, _)| all | mark);
         let is_nach = |pair: &[Word]| pair[0].text == "nach" && ARTICLES.contains(&pair[1].text.as_str());
-        let then = if any(words, &AFTER) || words.windows(2).any(is_nach) {
+        let then = if any(words, &TIME) {
+            None
+        } else if any(words, &AFTER) || words.windows(2).any(is_nach) {
             Some(Then::After)
         } else {
             any(words, &BEFORE).then_some(Then::Before)
@@ -138,5 +142,6 @@ mod tests {
         assert_eq!(asked("What was loaded before the ship left?", vec![]).then, Some(Then::Before));
         assert_eq!(asked("Was geschah nach dem Brand?", vec![]).then, Some(Then::After));
         assert_eq!(asked("Wer fuhr nach Bremen?", vec![]).then, None);
+        assert_eq!(asked("When did he run again after the operation?", vec![]).then, None);
     }
 }

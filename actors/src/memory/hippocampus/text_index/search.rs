@@ -35,7 +35,7 @@ const FEW_POSTINGS: usize = 512;
 /// Stems that stand for one of the question by their letters.
 const ALIKE_FORMS: usize = 8;
 /// What the nearness of words weighs in a language of which the embedded table knows little more than letters.
-const FOREIGN: f32 = 0.3;
+const FOREIGN: f32 = 0.4;
 /// Postings of related stems that are read for one question, beside a quarter of what its own stems have.
 const RELATED_POSTINGS: usize = 16_384;
 
