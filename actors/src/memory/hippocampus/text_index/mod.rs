@@ -14,6 +14,7 @@ mod follow;
 mod forms;
 mod gather;
 mod kindred;
+mod lately;
 mod mentions;
 mod merging;
 mod people;

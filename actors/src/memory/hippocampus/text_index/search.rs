@@ -6,6 +6,7 @@ use std::collections::BTreeSet;
 use super::asked::{Asked, is_about_asker, is_event};
 use super::dates::{DayRange, named_dates};
 use super::gather::{OfPeople, Scratch};
+use super::lately::named_lately;
 use super::query::{By, Hit, Meant, Query, Weights};
 use super::rank::Ranking;
 use super::related::SoftTerm;
@@ -127,7 +128,9 @@ impl TextIndex {
             named.people.extend(asked_in.and_then(|own| self.only_one_in(own)));
         }
         let asked = Asked::of(&words, &named);
-        let dates = self.date_ranges(&named.rest);
+        let mut dates = self.date_ranges(&named.rest);
+        // Without an episode in which it is asked nobody knows on which day that is.
+        dates.extend(asked_in.into_iter().flat_map(|own| named_lately(&named.rest, self.days[own as usize])));
         let mut cues: Vec<Cue> = Vec::new();
         let joined = self.joined(&named.rest);
         let function_words = function_words_of(&words);

@@ -152,3 +152,17 @@ fn in_another_language_forms_and_parts_of_compounds_are_found_without_an_encoder
     }
     assert!(found(&index, "where is the Berghütte").is_empty(), "an English question doesn't look at letters");
 }
+
+#[test]
+fn yesterday_is_counted_from_the_episode_in_which_it_is_asked() {
+    let index = days(&[
+        ("", "the belt tore", 1, 20_000),
+        ("", "the chain broke", 2, 20_004),
+        ("", "the hose burst", 3, 20_005),
+        ("Ada", "what happened yesterday?", 4, 20_005),
+    ]);
+    let query = Query::new("what happened yesterday?").asked_in(Some(3));
+    let hits: Vec<u32> = index.search(&query, 10).into_iter().map(|hit| hit.document).collect();
+    assert_eq!(hits, [1]);
+    assert!(found(&index, "what broke yesterday?").contains(&1), "without a day by its words");
+}
