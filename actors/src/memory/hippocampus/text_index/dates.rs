@@ -5,7 +5,7 @@ use jiff::ToSpan;
 use jiff::civil::{Date, date};
 
 use crate::language::Word;
-use crate::language::calendar::{day_of, month_of};
+use crate::language::calendar::{day_of, month_anywhere};
 
 /// Days since 1970-01-01 on the body's local calendar.
 pub fn day_number(day: Date) -> i32 {
@@ -28,23 +28,26 @@ pub struct DayRange {
     pub fit: f32,
 }
 
-/// Words before "may" or "march" that make it a month.
-const BEFORE_MONTH: [&str; 16] = [
+/// Words before "may" or "march" that make it a month; and before "mai" and "mars", which are words too.
+const BEFORE_MONTH: [&str; 30] = [
     "in", "on", "of", "since", "during", "before", "after", "until", "by", "last", "next", "this", "early", "late",
-    "mid", "from",
+    "mid", "from", "im", "en", "em", "de", "seit", "ab", "bis", "vor", "nach", "depuis", "avant", "après", "desde",
+    "antes",
 ];
 
 fn month_at(words: &[Word], i: usize) -> Option<i8> {
     let word = &words[i];
-    let month = month_of(&word.text)?;
-    let doubtful = matches!(word.text.as_str(), "may" | "march" | "mar" | "jan" | "dec" | "sep" | "jun" | "jul");
+    let month = month_anywhere(&word.text)?;
+    let doubtful =
+        matches!(word.text.as_str(), "may" | "march" | "mars" | "mai" | "mar" | "jan" | "dec" | "sep" | "jun" | "jul");
     if !doubtful {
         return Some(month);
     }
     let before = i.checked_sub(1).map(|at| words[at].text.as_str());
     let after = words.get(i + 1).map(|w| w.text.as_str());
     let numbered = |w: Option<&str>| w.is_some_and(|w| day_of(w).is_some() || year_of(w).is_some());
-    let led = before.is_some_and(|w| BEFORE_MONTH.contains(&w)) && word.capital;
+    let may_be_small = matches!(word.text.as_str(), "mars" | "mai");
+    let led = before.is_some_and(|w| BEFORE_MONTH.contains(&w)) && (word.capital || may_be_small);
     (led || numbered(before) || numbered(after)).then_some(month)
 }
 
@@ -69,7 +72,7 @@ pub fn named_dates(words: &[Word]) -> Vec<NamedDate> {
         if let Some(month) = month_at(words, i) {
             let before = match i {
                 0 => None,
-                _ if text(i - 1) == "of" && i >= 2 => day_of(text(i - 2)),
+                _ if matches!(text(i - 1), "of" | "de") && i >= 2 => day_of(text(i - 2)),
                 _ => day_of(text(i - 1)),
             };
             let after = day_of(text(i + 1));
@@ -163,6 +166,19 @@ mod tests {
         assert_eq!(dates("May I ask"), []);
         assert_eq!(dates("what happened in May"), [NamedDate::Month { year: None, month: 5 }]);
         assert_eq!(dates("in March 2022"), [NamedDate::Month { year: Some(2022), month: 3 }]);
+    }
+
+    #[test]
+    fn months_have_names_in_other_languages() {
+        let march = NamedDate::Month { year: None, month: 3 };
+        for text in ["Was war im März?", "qu'y avait-il en mars ?", "en marzo de", "em março", "in maart"] {
+            assert_eq!(dates(text), [march], "{text}");
+        }
+        let day = NamedDate::Day { year: Some(2024), month: 5, day: 3 };
+        for text in ["am 3. Mai 2024", "le 3 mai 2024", "el 3 de mayo 2024", "il 3 maggio 2024", "op 3 mei 2024"] {
+            assert_eq!(dates(text), [day], "{text}");
+        }
+        assert_eq!(dates("how far is Mars, Mai asked"), []);
     }
 
     #[test]

@@ -27,7 +27,7 @@ impl TextIndex {
         let spoken = is_theirs.iter().zip(&self.of_group).filter(|(theirs, _)| **theirs).map(|(_, of)| of.len());
         let told = rarity(self.len(), spoken.sum()) / total.max(1e-6);
         let known = self.people.count().max(1) as f32;
-        let penalty = told.min(MOST_TOLD).max(weights.other * (1.0 - 1.0 / known));
+        let penalty = told.min(MOST_TOLD).max(weights.other * (1.0 - 1.0 / known).powi(2));
         is_theirs.into_iter().map(|theirs| if theirs { 0.0 } else { penalty }).collect()
     }
 

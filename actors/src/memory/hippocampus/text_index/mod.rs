@@ -8,9 +8,13 @@
 //! each stem spreads by itself to the neighbours in the sitting: maximum over paths for one cue, sum over cues, so that
 //! neighbours complete each other instead of repeating each other.
 
+mod asked;
 mod dates;
+mod follow;
+mod forms;
 mod gather;
 mod kindred;
+mod lately;
 mod mentions;
 mod merging;
 mod people;
@@ -30,6 +34,7 @@ use std::sync::{Arc, Mutex};
 
 pub use dates::{NamedDate, day_number, named_dates};
 pub use merging::Merging;
+use query::order;
 pub use query::{By, Hit, Meant, Query, Weights};
 pub use segment::merge;
 pub use statement::Statement;
@@ -39,6 +44,7 @@ pub use vectors::{Reading, places_with};
 use super::packing::DamagedSegment;
 use crate::language::packed::PackedVector;
 use crate::language::{Encoder, Stems, pieces, words};
+use forms::Forms;
 use gather::Scratch;
 use people::People;
 pub use people::speaker_prefix;
@@ -93,6 +99,8 @@ struct Sitting {
     /// The first and the last day of its documents.
     days: (i32, i32),
     stems: u64,
+    /// Somebody asked something in it.
+    asks: bool,
 }
 
 /// The index. Documents are numbered by the caller, ascending.
@@ -118,6 +126,7 @@ pub struct TextIndex {
     dead: Vec<u32>,
     stems: Stems,
     vocabulary: Vocabulary,
+    forms: Mutex<Forms>,
     /// Without an encoder it finds by words alone.
     meaning: Option<Meaning>,
     /// Columns of the last search, so that the next one needn't get fresh memory.
@@ -313,12 +322,14 @@ impl TextIndex {
         let new = self.sittings.last().is_none_or(|s| s.number != row.sitting);
         if new {
             let days = (row.day, row.day);
-            self.sittings.push(Sitting { number: row.sitting, start: ordinal, end: ordinal, days, stems: 0 });
+            let (number, start, end) = (row.sitting, ordinal, ordinal);
+            self.sittings.push(Sitting { number, start, end, days, stems: 0, asks: false });
         }
         let index = self.sittings.len() - 1;
         let sitting = &mut self.sittings[index];
         sitting.end += 1;
         sitting.stems += u64::from(row.length);
+        sitting.asks |= Statement(row.marks).has(Statement::AWAITS_ANSWER);
         sitting.days = (sitting.days.0.min(row.day), sitting.days.1.max(row.day));
         let before = (ordinal - sitting.start).min(score::MOST_STEPS as u32);
         self.stems_total += u64::from(row.length);

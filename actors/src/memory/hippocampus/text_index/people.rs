@@ -42,6 +42,11 @@ impl People {
         self.groups.get(group as usize).into_iter().flatten().map(|id| self.names[*id as usize].as_str())
     }
 
+    /// Whether anybody is in a group.
+    pub fn talks(&self, group: u32) -> bool {
+        self.groups.get(group as usize).is_some_and(|people| !people.is_empty())
+    }
+
     pub fn groups(&self) -> &[Vec<u32>] {
         &self.groups
     }

@@ -9,12 +9,16 @@ pub struct Weights {
     pub neighbour_decay: f32,
     /// Steps that a hit reaches, 0 to 5. Default 5.
     pub neighbour_steps: usize,
+    /// Part of that which a document inherits where nobody talks, in [0, 1]: what stands beside a reading or a log line is
+    /// seldom about the same. Default 0.5.
+    pub silent: f32,
     /// Weight of the coverage by the whole sitting. Default 0.15.
     pub sitting: f32,
-    /// Weight of a date in the question that fits the sitting's. Default 0.25.
+    /// Weight of a date in the question that fits the document's. Default 0.3.
     pub date: f32,
-    /// Taken off a document of people none of whom is named in the question, times the share of other people (half of
-    /// it where the store knows two); more where the name is rarer than the words beside it. Default 0.4.
+    /// Taken off a document of people none of whom is named in the question, times the share of other people squared (a
+    /// quarter of it where the store knows two: the more there are, the more a name tells); more where the name is rarer
+    /// than the words beside it. Default 0.8.
     pub other: f32,
     /// Weight of speaking of somebody whom the question names and who isn't there. Default 0.2.
     pub mention: f32,
@@ -22,11 +26,16 @@ pub struct Weights {
     pub answer: f32,
     /// Taken off a document that ends with a question mark. Default 0.05.
     pub question: f32,
-    /// Added for each of time word, name and first person. Default 0.03.
+    /// Share of the best documents that what followed them inherits where the question asks for what came after them (or
+    /// before). Default 0.7.
+    pub follow: f32,
+    /// Added for each of time word, name and first person that the question asks for. Default 0.03.
     pub particular: f32,
     /// Stems of near meaning that may stand for one of the question, 0 to 20. Default 5: more find no more on dialogues
     /// and cost their postings.
     pub related: usize,
+    /// Weight of a stem that is alike by its letters alone, in a question of another language than English. Default 1.
+    pub forms: f32,
     /// Weight of the cosine of the question and the document. Default 0.3.
     pub alike: f32,
     /// Weight of the same, averaged over the neighbours in the sitting. Default 0.2.
@@ -42,14 +51,17 @@ impl Default for Weights {
         Self {
             neighbour_decay: 0.6,
             neighbour_steps: 5,
+            silent: 0.5,
             sitting: 0.15,
-            date: 0.25,
-            other: 0.4,
+            date: 0.3,
+            other: 0.8,
             mention: 0.2,
             answer: 0.2,
             question: 0.05,
+            follow: 0.7,
             particular: 0.03,
             related: 5,
+            forms: 1.0,
             alike: 0.3,
             alike_near: 0.2,
             meant: 0.33,
@@ -62,12 +74,20 @@ impl Weights {
     /// The same score without any spreading: own text only, no sitting, no carried answer. What the neighbours' meaning
     /// gave is the document's own.
     pub fn without_spreading() -> Self {
-        Self { neighbour_steps: 0, sitting: 0.0, answer: 0.0, alike: 0.5, alike_near: 0.0, ..Self::default() }
+        Self {
+            neighbour_steps: 0,
+            sitting: 0.0,
+            answer: 0.0,
+            follow: 0.0,
+            alike: 0.5,
+            alike_near: 0.0,
+            ..Self::default()
+        }
     }
 
     /// Words alone, as without an encoder.
     pub fn words_alone() -> Self {
-        Self { related: 0, alike: 0.0, alike_near: 0.0, ..Self::default() }
+        Self { related: 0, forms: 0.0, alike: 0.0, alike_near: 0.0, ..Self::default() }
     }
 }
 
@@ -140,4 +160,9 @@ pub struct Hit {
     /// Coverage of the question (about 0 to 2) plus the other parts of the score; comparable between questions.
     pub score: f32,
     pub by: By,
+}
+
+/// The better first; of equals the newer.
+pub(super) fn order(a: &Hit, b: &Hit) -> std::cmp::Ordering {
+    b.score.total_cmp(&a.score).then(b.document.cmp(&a.document))
 }

@@ -27,6 +27,8 @@ pub struct Ranking<'a> {
     /// Documents, ascending, that speak of somebody whom the question names.
     pub mentions: Vec<u32>,
     pub dates: Vec<DayRange>,
+    /// Marks of a statement that speak for it.
+    pub particulars: u8,
     /// 1 / Σ rarity of the question's stems.
     pub scale: f32,
 }
@@ -216,7 +218,10 @@ impl Ranking<'_> {
         let mut own = vec![0.0f32; taken.len() * GROUP];
         let mut hit_at_all = vec![false; taken.len() * GROUP];
         let mut near = vec![0.0f32; groups.len() * GROUP];
-        let window = decay_window(self.weights.neighbour_decay, self.weights.neighbour_steps.min(MOST_STEPS));
+        let talking = decay_window(self.weights.neighbour_decay, self.weights.neighbour_steps.min(MOST_STEPS));
+        let mut silent = talking.map(|share| share * self.weights.silent);
+        silent[MOST_STEPS] = talking[MOST_STEPS];
+        let windows = [silent, talking];
         let mut from = 0;
         for (rarity, to) in &self.gathered.stems {
             for OwnHit { ordinal, hit } in &hits[from..*to] {
@@ -231,7 +236,7 @@ impl Ranking<'_> {
             for ((_, group), near) in groups.iter().zip(near.chunks_exact_mut(GROUP)) {
                 let start = (slots[*group as usize] as usize - 1) * GROUP;
                 if let Some(around) = own.get(start..).and_then(|rest| rest.first_chunk()) {
-                    self.add_near(*group, *rarity, around, &window, near);
+                    self.add_near(*group, *rarity, around, &windows, near);
                 }
             }
             own.fill(0.0);
@@ -255,13 +260,16 @@ impl Ranking<'_> {
         group: u32,
         rarity: f32,
         around: &[f32; REACHED * GROUP],
-        window: &[f32; 2 * MOST_STEPS + 2],
+        windows: &[[f32; 2 * MOST_STEPS + 2]; 2],
         near: &mut [f32],
     ) {
         const FIRST: usize = BORDER * GROUP - MOST_STEPS;
         let start = (group as usize) << GROUP_BITS;
         let looks = &self.index.looks[start..self.index.len().min(start + GROUP)];
-        if looks.len() == GROUP && looks.iter().all(|look| look.reach == FULL_REACH) {
+        let talks = |document: usize| self.talks(start + document);
+        let same = (1..looks.len()).all(|document| talks(document) == talks(0));
+        if same && looks.len() == GROUP && looks.iter().all(|look| look.reach == FULL_REACH) {
+            let window = &windows[usize::from(talks(0))];
             let mut best = [0.0f32; GROUP];
             for (step, share) in window[..=2 * MOST_STEPS].iter().enumerate() {
                 for (document, best) in best.iter_mut().enumerate() {
@@ -272,10 +280,17 @@ impl Ranking<'_> {
             return;
         }
         for (document, (look, near)) in looks.iter().zip(near).enumerate() {
+            let window = &windows[usize::from(talks(document))];
             let steps = MOST_STEPS - usize::from(look.reach & 15)..=MOST_STEPS + usize::from(look.reach >> 4);
             let best = steps.fold(0.0, |best, step| higher(best, window[step] * around[FIRST + step + document]));
             *near += rarity * best;
         }
+    }
+
+    /// Somebody is there, or something was asked around: a log asks nothing.
+    fn talks(&self, ordinal: usize) -> bool {
+        let sitting = self.index.sitting_of[ordinal] as usize;
+        self.index.sittings[sitting].asks || self.index.people.talks(self.index.groups[ordinal])
     }
 
     fn add_carried(&self, groups: &[(f32, u32)], near: &mut [f32], worded: &mut [bool]) {
@@ -298,7 +313,8 @@ impl Ranking<'_> {
         std::array::from_fn(|marks| {
             let marks = Statement(marks as u8);
             let asks = if marks.has(Statement::ASKS) { self.weights.question } else { 0.0 };
-            self.weights.particular * f32::from(marks.particulars()) - asks
+            let particulars = Statement(marks.0 & self.particulars).particulars();
+            self.weights.particular * f32::from(particulars) - asks
         })
     }
 

@@ -3,14 +3,18 @@
 
 use std::collections::BTreeSet;
 
-use super::TextIndex;
+use super::asked::{Asked, is_about_asker, is_event};
 use super::dates::{DayRange, named_dates};
 use super::gather::{OfPeople, Scratch};
+use super::lately::named_lately;
 use super::query::{By, Hit, Meant, Query, Weights};
 use super::rank::Ranking;
+use super::related::SoftTerm;
 use super::score::{MOST_STEPS, decay_window, rarity};
 use super::segment::PackedList;
 use super::tail::Posting;
+use super::{TextIndex, order};
+use crate::language::calendar::is_month;
 use crate::language::packed::PackedVector;
 use crate::language::{Word, function_words_of, pieces, words};
 
@@ -31,6 +35,10 @@ const OWN_POSTINGS: usize = 32_768;
 /// the question tells: a store that says the same all day has stems that stand nearly everywhere.
 const TELLING: f32 = 1.0 / 32.0;
 const FEW_POSTINGS: usize = 512;
+/// Stems that stand for one of the question by their letters.
+const ALIKE_FORMS: usize = 8;
+/// What the nearness of words weighs in a language of which the embedded table knows little more than letters.
+const FOREIGN: f32 = 0.4;
 /// Postings of related stems that are read for one question, beside a quarter of what its own stems have.
 const RELATED_POSTINGS: usize = 16_384;
 
@@ -116,12 +124,23 @@ impl TextIndex {
             return Vec::new();
         }
         let words = words(&query.text[..query.text.floor_char_boundary(QUESTION_BYTES)]);
-        let named = self.people.named_in(&words);
-        let dates = self.date_ranges(&named.rest);
+        let asked_in = query.asked_in.and_then(|document| self.ordinal(document));
+        let mut named = self.people.named_in(&words);
+        if named.people.is_empty() && is_about_asker(&words) {
+            named.people.extend(asked_in.and_then(|own| self.only_one_in(own)));
+        }
+        let asked = Asked::of(&words, &named);
+        let mut dates = self.date_ranges(&named.rest);
+        // Without an episode in which it is asked nobody knows on which day that is.
+        dates.extend(asked_in.into_iter().flat_map(|own| named_lately(&named.rest, self.days[own as usize])));
         let mut cues: Vec<Cue> = Vec::new();
         let joined = self.joined(&named.rest);
         let function_words = function_words_of(&words);
         let telling = named.rest.iter().filter(|word| !function_words.contains(&word.text.as_str()));
+        // "What happened on 3 June?" asks for the day: "happened" is looked for where there is nothing else.
+        let is_more = |word: &Word| !is_event(word) && self.stems.of(&word.text).is_some();
+        let has_more = !dates.is_empty() || !named.people.is_empty() || telling.clone().any(is_more);
+        let telling = telling.filter(|word| !has_more || !is_event(word));
         for piece in telling.flat_map(pieces).chain(joined.iter().map(String::as_str)) {
             if let Some(stem) = self.stems.of(piece).filter(|stem| cues.iter().all(|cue| cue.stem != *stem)) {
                 let exact = self.list_of(&stem, 1.0);
@@ -132,10 +151,9 @@ impl TextIndex {
         leave_common_ones(&mut cues);
         let mut left = chosen(CUES, &cues, true).into_iter();
         cues.retain(|_| left.next() == Some(true));
-        self.relate(&mut cues, query.weights.related);
+        self.relate(&mut cues, &query.weights, !function_words.is_empty());
         let total: f32 = cues.iter().map(|cue| cue.rarity).sum();
         let mut scratch = self.scratch.lock().map(|mut kept| std::mem::take(&mut *kept)).unwrap_or_default();
-        let asked_in = query.asked_in.and_then(|document| self.ordinal(document));
         let looks_for_people = query.weights.other > 0.0;
         let mentions = if looks_for_people { self.mentions(&named, asked_in) } else { Vec::new() };
         let spoken = if looks_for_people { self.spoken(&named, asked_in) } else { Vec::new() };
@@ -149,10 +167,11 @@ impl TextIndex {
             others: self.penalties(&named, &query.weights, total),
             mentions,
             dates,
+            particulars: asked.particulars,
             scale: 1.0 / total.max(1e-6),
         };
         let meant = self.meaning.as_ref().filter(|_| query.weights.alike != 0.0 || query.weights.alike_near != 0.0);
-        let hits = match (query.meant, meant) {
+        let mut hits = match (query.meant, meant) {
             (Some(meant), _) => {
                 let mut hits = ranking.best(limit.max(LOOKED_AT), within, &mut scratch);
                 self.add_near(meant, within, &ranking, &mut hits, &mut scratch);
@@ -171,6 +190,13 @@ impl TextIndex {
         if let Ok(mut kept) = self.scratch.lock() {
             *kept = scratch;
         }
+        if let Some(then) = asked.then.filter(|_| query.weights.follow > 0.0) {
+            let is_wanted = |document: u32| {
+                asked_in.is_none_or(|own| self.documents[own as usize] != document) && self.is_wanted(document, within)
+            };
+            self.follow(then, query.weights.follow, is_wanted, &mut hits);
+            hits.truncate(limit);
+        }
         hits
     }
 
@@ -184,14 +210,48 @@ impl TextIndex {
         joined.filter(|word| self.list_of(word, 1.0).len() > 0).collect()
     }
 
+    /// Who took part in a document, where that is one.
+    fn only_one_in(&self, ordinal: u32) -> Option<u32> {
+        match self.people.groups().get(self.groups[ordinal as usize] as usize)?.as_slice() {
+            [one] => Some(*one),
+            _ => None,
+        }
+    }
+
+    fn is_wanted(&self, document: u32, within: Option<&[u32]>) -> bool {
+        self.dead.binary_search(&document).is_err()
+            && within.is_none_or(|documents| documents.binary_search(&document).is_ok())
+    }
+
+    /// Stems of the store that stand for a cue: near by meaning, and in another language than English alike by letters.
+    fn standing_for(&self, cue: &Cue, weights: &Weights, is_foreign: bool) -> Vec<SoftTerm> {
+        let mut found = Vec::new();
+        // Alike as April and March are, none means the other.
+        if is_month(&cue.form) {
+            return found;
+        }
+        if let Some(meaning) = self.meaning.as_ref().filter(|_| weights.related > 0)
+            && let Ok(mut related) = meaning.related.lock()
+        {
+            found = related.of(&cue.stem, &cue.form, &self.vocabulary, &*meaning.encoder, weights.related);
+        }
+        if is_foreign
+            && weights.forms > 0.0
+            && let Ok(mut forms) = self.forms.lock()
+        {
+            found.iter_mut().for_each(|soft| soft.weight *= FOREIGN);
+            let alike = forms.of(&cue.stem, &self.vocabulary, ALIKE_FORMS).into_iter();
+            found.extend(alike.map(|soft| SoftTerm { weight: soft.weight * weights.forms, ..soft }));
+        }
+        found
+    }
+
     /// Gives each cue the lists of stems that stand for it, the weightiest first, as far as the budget reaches.
-    fn relate<'a>(&'a self, cues: &mut [Cue<'a>], most: usize) {
-        let Some(meaning) = self.meaning.as_ref().filter(|_| most > 0) else { return };
-        let Ok(mut related) = meaning.related.lock() else { return };
+    fn relate<'a>(&'a self, cues: &mut [Cue<'a>], weights: &Weights, is_foreign: bool) {
         let mut found: Vec<(f32, usize, List<'a>)> = Vec::new();
         let wanting = chosen(RELATED_CUES, cues, false);
         for (at, cue) in cues.iter().enumerate().filter(|(at, _)| wanting[*at]) {
-            for soft in related.of(&cue.stem, &cue.form, &self.vocabulary, &*meaning.encoder, most) {
+            for soft in self.standing_for(cue, weights, is_foreign) {
                 let mut list = self.list_of(&self.vocabulary.entries()[soft.id as usize].stem, soft.weight);
                 list.weight *= rarity(self.len(), list.len()).min(cue.rarity) / cue.rarity;
                 found.push((list.weight * cue.rarity, at, list));
@@ -222,11 +282,7 @@ impl TextIndex {
         hits: &mut Vec<Hit>,
         scratch: &mut Scratch,
     ) {
-        let is_wanted = |document: &u32| {
-            self.ordinal(*document).is_some()
-                && self.dead.binary_search(document).is_err()
-                && within.is_none_or(|documents| documents.binary_search(document).is_ok())
-        };
+        let is_wanted = |document: &u32| self.ordinal(*document).is_some() && self.is_wanted(*document, within);
         let known: BTreeSet<u32> = hits.iter().map(|hit| hit.document).collect();
         let near = meant.near.iter().filter(|(document, like)| *like >= meant.floor && !known.contains(document));
         let wanted: Vec<u32> = near.map(|(document, _)| *document).filter(is_wanted).collect();
@@ -275,7 +331,7 @@ impl TextIndex {
             let own = likeness(at).unwrap_or(0.0);
             hit.score += weights.alike * own + weights.alike_near * sum / f32::max(weight, 1e-6);
         }
-        hits.sort_by(|a, b| b.score.total_cmp(&a.score).then(b.document.cmp(&a.document)));
+        hits.sort_by(order);
         hits.truncate(limit);
         hits
     }

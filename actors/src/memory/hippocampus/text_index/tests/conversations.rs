@@ -105,14 +105,15 @@ fn what_was_said_in_long_conversations_is_found_and_each_part_of_the_score_earns
         ("without speakers", Weights { other: 0.0, ..usual() }),
         ("without carried answers", Weights { answer: 0.0, ..usual() }),
         ("without particulars", Weights { particular: 0.0, ..usual() }),
+        ("without what followed", Weights { follow: 0.0, ..usual() }),
     ] {
         print(name, &of(&weights));
     }
     // The same on every machine, so what is printed is what must be reached.
     let thousandths = |share: f64| (share * 1000.0).round();
-    assert!(thousandths(whole["all"]) >= 852.0, "{whole:?}");
+    assert!(thousandths(whole["all"]) >= 851.0, "{whole:?}");
     assert!(thousandths(whole["multi-hop"]) >= 563.0, "{whole:?}");
-    assert!(thousandths(together["all"]) >= 832.0, "{together:?}");
+    assert!(thousandths(together["all"]) >= 837.0, "{together:?}");
     assert!(thousandths(words["all"]) >= 812.0, "{words:?}");
     assert!(together["all"] >= whole["all"] - 0.02, "{together:?}");
     assert!(whole["all"] >= unspread["all"] + 0.07, "{unspread:?}");
