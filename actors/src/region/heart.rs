@@ -106,6 +106,8 @@ pub struct Heart {
     paused_until: AtomicU64,
     state_hash: AtomicU64,
     restarts: AtomicU64,
+    /// How often it was built from its store.
+    incarnations: AtomicU32,
     handled: AtomicU64,
     under_way: AtomicUsize,
     dead_letters: AtomicU64,
@@ -130,6 +132,7 @@ impl Heart {
             paused_until: AtomicU64::new(0),
             state_hash: AtomicU64::new(0),
             restarts: AtomicU64::new(0),
+            incarnations: AtomicU32::new(0),
             handled: AtomicU64::new(0),
             under_way: AtomicUsize::new(0),
             dead_letters: AtomicU64::new(0),
@@ -212,6 +215,11 @@ impl Heart {
 
     pub(super) fn count_restart(&self) {
         self.restarts.fetch_add(1, Ordering::SeqCst);
+    }
+
+    /// The number of the incarnation that begins now, from 1.
+    pub(super) fn begin_incarnation(&self) -> u32 {
+        self.incarnations.fetch_add(1, Ordering::SeqCst) + 1
     }
 
     pub fn handled(&self) -> u64 {

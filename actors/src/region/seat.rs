@@ -71,8 +71,10 @@ impl DeadLetter {
 #[derive(Clone, Debug)]
 pub struct InputRecord {
     pub region: RegionName,
-    /// The incarnation that dealt with it.
+    /// What the incarnation that dealt with it writes under; one that failed and is rebuilt on its thread keeps it.
     pub epoch: Epoch,
+    /// How often the room had been rebuilt in this process, with this incarnation.
+    pub incarnation: u32,
     /// None for a tick.
     pub message: Option<Arc<Envelope>>,
     pub taken_at: Timestamp,
@@ -110,6 +112,7 @@ pub trait Tap: Send + Sync {
 pub struct Seat<R: Region> {
     post: Arc<Post<R>>,
     epoch: Epoch,
+    incarnation: u32,
     region: R,
     hash: u64,
     snapshot_due: bool,
@@ -142,6 +145,7 @@ impl<R: Region> Seat<R> {
         let backlog = Some(post.frame.store.head());
         let due = state.next_deadline(&post.settings);
         Ok(Self {
+            incarnation: post.heart.begin_incarnation(),
             post,
             epoch,
             region: state,
@@ -395,6 +399,7 @@ impl<R: Region> Seat<R> {
                 tap.input(InputRecord {
                     region: R::NAME,
                     epoch: self.epoch,
+                    incarnation: self.incarnation,
                     message: input.map(|(_, delivery)| Arc::clone(&delivery.envelope)),
                     taken_at: now,
                     lsn: accepted.lsn,
