@@ -9,11 +9,13 @@ use std::time::Duration;
 use maxim::agent::AgentSettings;
 use maxim::config::Settings;
 use maxim::recorder::{Limits, RecorderError, Recording, ReplayReport};
-use maxim_actors::region::{Order, WardKind};
-use maxim_bus::Trust;
+use maxim_actors::region::{Order, WardKind, WardState};
+use maxim_bus::{MessageId, RegionName, Trust};
 use tempfile::TempDir;
 
 use super::live::{Live, Plan, durable_store, tools};
+use super::poison::{Pair, is_region, waves};
+use super::script::{live_it, pairs};
 
 fn limits() -> Limits {
     Limits { lead: Duration::ZERO, ..Limits::from(&Settings::default().recorder) }
@@ -56,6 +58,91 @@ fn replayed(file: &Path, case: &str) -> (Recording, ReplayReport) {
     assert!(report.is_equal(), "{case}: {:#?}\n{:#?}", report.first_divergence, report.set_aside);
     assert_eq!((report.inputs, report.lost, &report.cut), (report.matched, 0, &None), "{case}");
     (recording, report)
+}
+
+/// Every room that decides is killed and told to panic while nothing goes on.
+fn strike_all(live: &Live) {
+    for order in [Order::Kill, Order::Panic] {
+        for heart in live.hearts().iter().filter(|heart| heart.kind() != WardKind::Effector) {
+            let before = heart.restarts();
+            heart.order(order.clone());
+            live.eventually("it is back", || heart.restarts() > before && heart.state() == WardState::Running);
+        }
+    }
+}
+
+/// What rooms fail on in a life of its own: the first signal that each hears, and so on.
+const WAVES: [usize; 3] = [0, 2, 5];
+
+#[test]
+fn a_life_in_which_rooms_panic_bury_mail_are_killed_and_held_replays_to_the_same() {
+    let heard = pairs(&Live::start(Plan { model: true, ..Plan::default() }), is_region);
+    let waves = waves(&heard, usize::MAX);
+    for number in WAVES {
+        let wave: &[Pair] = &waves[number];
+        let dir = TempDir::new().expect("a folder");
+        let live = Live::start(plan(dir.path()));
+        // Once, and it is retried; twice, and it is buried.
+        for (nth, (room, signal)) in wave.iter().enumerate() {
+            live.heart(room).poison(signal, if nth % 4 == 3 { 2 } else { 1 });
+        }
+        live_it(&live);
+        strike_all(&live);
+        live.try_say("please create a file between.txt with the text here", Trust::Owner);
+        let held = live.heart("suprachiasmatic_nucleus");
+        while held.state() != WardState::Held {
+            let before = held.restarts();
+            held.order(Order::Kill);
+            live.eventually("it notices", || held.restarts() > before && held.state() != WardState::Restarting);
+        }
+        live.try_say("where is the spare key?", Trust::Owner);
+        live.agent.supervision.release_held();
+        live.eventually("it is back", || live.agent.supervision.is_up());
+        live.try_say("please create a file after.txt with the text here", Trust::Owner);
+        let buried: Vec<(RegionName, MessageId)> = wave
+            .iter()
+            .flat_map(|(room, _)| live.dead_letters(room).into_iter().map(|letter| (*room, letter.id)))
+            .collect();
+        let files = recordings(&live, dir.path());
+        assert_eq!(files.len(), 1);
+        let (recording, report) = replayed(&files[0], &format!("wave {number}"));
+        assert!(report.inputs > 500, "{}", report.inputs);
+        assert!(!buried.is_empty(), "nothing was buried");
+        for (room, id) in &buried {
+            let taken = recording.inputs.iter().any(|line| line.region == *room && line.message == Some(*id));
+            assert!(!taken, "{room} decided what was buried");
+        }
+        let told = recording.inputs.iter().filter(|line| line.signal.as_deref() == Some("RegionChanged")).count();
+        assert!(told > 0, "nobody heard that a room is held");
+    }
+}
+
+#[test]
+fn a_life_in_which_rooms_hang_and_are_replaced_replays_to_the_same() {
+    let dir = TempDir::new().expect("a folder");
+    let settings: Box<dyn Fn(&mut AgentSettings)> = Box::new(|rooms| {
+        rooms.deadline = Duration::from_millis(300);
+        rooms.supervision.window = Duration::ZERO;
+    });
+    let live = Live::start(Plan { settings, ..plan(dir.path()) });
+    // So that each has decided something before.
+    live.say("please create a file before.txt with the text here");
+    let hangs = [("hippocampus", "SalientPercept"), ("habit", "EnrichedPercept"), ("nucleus_accumbens", "ToolResult")];
+    for (room, signal) in hangs {
+        live.heart(room).stall(signal, Duration::from_millis(1_500));
+    }
+    live.say("remember that the spare key is in the blue drawer");
+    live.say("please create a file hello.txt with the text good morning");
+    live.say("where is the spare key?");
+    live.eventually("the threads that hung have woken and are gone", || live.agent.supervision.zombies() == 0);
+    let files = recordings(&live, dir.path());
+    let (recording, _) = replayed(&files[0], "hangs");
+    for (room, _) in hangs {
+        assert!(live.heart(room).restarts() > 0, "nobody saw {room} hang");
+        let epochs: BTreeSet<_> =
+            recording.inputs.iter().filter(|line| line.region == room).map(|line| line.epoch).collect();
+        assert!(epochs.len() > 1, "{room}: {epochs:?}");
+    }
 }
 
 /// On the machine's clock, with rooms struck in the midst of turns, and files that begin anew all the while.
