@@ -1,6 +1,6 @@
 //! `maxim replay`: runs a recording again, offline, and compares.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use clap::Args;
 use jiff::Timestamp;
@@ -13,7 +13,7 @@ use crate::recorder::{Divergence, RecorderError, Recording, ReplayReport, Window
 /// Run a recording again and compare every decision
 #[derive(Args, Debug)]
 #[command(
-    after_help = "Examples:\n  maxim replay /var/lib/maxim/recordings/20260105T090000Z-0001.mcap\n  maxim replay --from 2026-01-05T09:00:00Z --to 2026-01-05T09:05:00Z\n  maxim replay --from 0192f3c4-5d6e-7f80-9abc-def012345678\n\nExit codes: 0 all equal, 1 something diverged, 2 a file can't be read or not replayed whole."
+    after_help = "Examples:\n  maxim replay /var/lib/maxim/recordings/20260105T090000Z-0001.mcap\n  maxim replay --from 2026-01-05T09:00:00Z --to 2026-01-05T09:05:00Z\n  maxim replay --from 0192f3c4-5d6e-7f80-9abc-def012345678\n\nExit codes: 0 all equal, 1 something diverged or is damaged, 2 a file can't be read or not replayed whole."
 )]
 pub struct ReplayArgs {
     /// The recording, an .mcap file [default: those of the data folder that hold something of the window]
@@ -27,6 +27,10 @@ pub struct ReplayArgs {
     #[arg(long, value_name = "TIME|ID", value_parser = bound)]
     to: Option<Bound>,
 }
+
+/// What to do about a damaged recording.
+const WHOLE_COPY: &str =
+    "put back a whole copy of it, or go on with the recording after it: each begins with states of its own";
 
 /// An end of the window.
 #[derive(Clone, Copy, Debug)]
@@ -50,7 +54,11 @@ impl ReplayArgs {
         let (mut worst, mut found) = (Exit::Ok, false);
         for file in &files {
             let unusable = |error: RecorderError| {
-                CliError::new(Exit::Usage, error.to_string(), "name a recording of this version of maxim")
+                let fix = match &error {
+                    RecorderError::Unreadable { is_damaged: true, .. } => WHOLE_COPY,
+                    _ => "name a recording of this version of maxim",
+                };
+                CliError::new(Exit::Usage, error.to_string(), fix)
             };
             let recording = Recording::read(file).map_err(unusable)?;
             // A file beside the one that holds the turn is no part of the window.
@@ -62,11 +70,11 @@ impl ReplayArgs {
             document["file"] = json!(file);
             out.answer(&document, || {
                 let head = if files.len() > 1 { format!("{}\n", file.display()) } else { String::new() };
-                head + &text(&report, out.paint)
+                head + &text(&report, file, out.paint)
             })?;
             worst = match (&report.first_divergence, report.set_aside.is_empty()) {
                 (Some(_), _) => Exit::NotHeld,
-                _ if report.is_damaged => Exit::NotHeld,
+                _ if report.damage.is_some() && report.cut.is_some() => Exit::NotHeld,
                 (None, false) if worst == Exit::Ok => Exit::Usage,
                 (None, _) => worst,
             };
@@ -110,7 +118,7 @@ impl ReplayArgs {
     }
 }
 
-fn text(report: &ReplayReport, paint: Paint) -> String {
+fn text(report: &ReplayReport, file: &Path, paint: Paint) -> String {
     let ReplayReport { inputs, matched, contained, regions, elapsed, recorded_span, .. } = report;
     let heard = regions.values().filter(|tally| tally.inputs > 0).count();
     let mut lines = vec![format!(
@@ -124,9 +132,17 @@ fn text(report: &ReplayReport, paint: Paint) -> String {
     if report.outside > 0 {
         lines.push(format!("{} inputs lie outside of what was asked for", report.outside));
     }
-    if let Some(cut) = &report.cut {
-        let what = if report.is_damaged { "the file is damaged" } else { "the file ends early" };
-        lines.push(paint.poor(&format!("{what}: {cut}; what stands before was replayed")));
+    let name = file.display();
+    match (&report.damage, &report.cut) {
+        (Some(damage), Some(_)) => lines
+            .push(paint.poor(&format!("{name} is damaged {damage}; what stands before was replayed; {WHOLE_COPY}"))),
+        (Some(damage), None) => {
+            lines.push(paint.poor(&format!("{name} is damaged {damage}; all its inputs are whole, and were replayed")))
+        }
+        (None, Some(cut)) => {
+            lines.push(paint.poor(&format!("the file ends early: {cut}; what stands before was replayed")));
+        }
+        (None, None) => {}
     }
     if report.lost > 0 {
         lines.push(paint.poor(&format!("the recorder lost {} inputs and signals after these", report.lost)));
@@ -141,7 +157,7 @@ fn text(report: &ReplayReport, paint: Paint) -> String {
     }
     lines.push(match (&report.first_divergence, report.set_aside.is_empty()) {
         (Some(divergence), _) => paint.bad(&named(divergence)),
-        (None, true) if report.is_damaged => paint.poor("equal up to the damage"),
+        (None, true) if report.damage.is_some() && report.cut.is_some() => paint.poor("equal up to the damage"),
         (None, true) => paint.good("equal"),
         (None, false) => paint.poor("equal as far as it was replayed"),
     });

@@ -26,6 +26,9 @@ enum Sim {
         /// Percepts handed in at once
         #[arg(long, default_value_t = 10_000)]
         burst: usize,
+        /// Stops, idle and as many behind the percepts; each is on disk before the next
+        #[arg(long, default_value_t = 200)]
+        stops: usize,
         /// Where the agent's folder is made [default: the current folder]
         #[arg(long, value_name = "DIR")]
         at: Option<PathBuf>,
@@ -36,9 +39,9 @@ enum Sim {
 
 impl SimArgs {
     pub(super) fn run(self, out: &Out) -> Result<Exit, CliError> {
-        let Sim::Bench { episodes, burst, at, seed } = self.what;
+        let Sim::Bench { episodes, burst, stops, at, seed } = self.what;
         let folder = at.unwrap_or_default().join(format!(".maxim-bench-{}", std::process::id()));
-        let load = Workload { episodes, alone: 300, sustained: 4_000, burst, seed };
+        let load = Workload { episodes, alone: 300, sustained: 4_000, burst, stops, seed };
         let system = actix::System::new();
         let figures = system.block_on(run(&folder, load));
         let _ = std::fs::remove_dir_all(&folder);

@@ -99,6 +99,16 @@ pub struct Input {
     pub epoch: Epoch,
     pub state_hash: u64,
     pub decision_hash: u64,
+    /// 0 in files that don't tell it: it came later, and so last.
+    pub incarnation: u32,
+}
+
+impl Input {
+    pub fn read(written: &[u8]) -> postcard::Result<Self> {
+        let ((message, lsn, epoch, state_hash, decision_hash), rest) = postcard::take_from_bytes(written)?;
+        let incarnation = if rest.is_empty() { 0 } else { postcard::from_bytes(rest)? };
+        Ok(Self { message, lsn, epoch, state_hash, decision_hash, incarnation })
+    }
 }
 
 impl From<&InputRecord> for Input {
@@ -109,6 +119,7 @@ impl From<&InputRecord> for Input {
             epoch: input.epoch,
             state_hash: input.state_hash,
             decision_hash: input.decision_hash,
+            incarnation: input.incarnation,
         }
     }
 }
@@ -123,6 +134,8 @@ pub struct InputLine {
     pub taken_at: Timestamp,
     pub lsn: Lsn,
     pub epoch: Epoch,
+    /// 0 where the file doesn't tell it.
+    pub incarnation: u32,
     pub state_hash: u64,
     pub decision_hash: u64,
 }
@@ -244,6 +257,24 @@ mod hex {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn an_input_of_before_incarnations_were_told_is_read() {
+        let input = Input {
+            message: None,
+            lsn: Lsn(7),
+            epoch: Epoch(3),
+            state_hash: u64::MAX,
+            decision_hash: 1,
+            incarnation: 300,
+        };
+        let written = postcard::to_allocvec(&input).expect("written");
+        assert_eq!(Input::read(&written), Ok(input.clone()));
+        let Input { message, lsn, epoch, state_hash, decision_hash, .. } = input;
+        let before = postcard::to_allocvec(&(message, lsn, epoch, state_hash, decision_hash)).expect("written");
+        assert!(before.len() < written.len());
+        assert_eq!(Input::read(&before), Ok(Input { incarnation: 0, ..input }));
+    }
 
     #[test]
     fn packed_records_come_back_and_a_cut_is_seen() {

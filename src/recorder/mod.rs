@@ -11,6 +11,7 @@
 //! counted, the file says that it has a gap and ends, and the next file begins with fresh states.
 
 mod cast;
+mod chunks;
 mod file;
 mod folder;
 mod format;
@@ -36,6 +37,7 @@ use parking_lot::Mutex;
 use crate::agent::{AgentSettings, Kit, Waking, anatomy};
 use crate::config;
 
+pub use chunks::Damage;
 pub use folder::recordings;
 pub use format::{Header, InputLine, RegionStart};
 pub use recording::Recording;
@@ -93,7 +95,7 @@ pub enum RecorderError {
     #[error("{path} can't be {what}: {why}")]
     File { path: PathBuf, what: &'static str, why: String },
     #[error("{path} is no recording that can be replayed: {why} ({read})")]
-    Unreadable { path: PathBuf, why: String, read: String },
+    Unreadable { path: PathBuf, why: String, read: String, is_damaged: bool },
     #[error("the recorded settings make no agent here: {0}")]
     Settings(String),
     #[error("the store failed after {inputs} inputs of the recordings had been taken in again: {why}")]

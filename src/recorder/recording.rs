@@ -7,10 +7,9 @@ use std::rc::Rc;
 
 use jiff::Timestamp;
 use maxim_bus::MessageId;
-use mcap::read::Options;
-use mcap::{MAGIC, MessageStream};
 use serde::de::DeserializeOwned;
 
+use super::chunks::{self, Damage, Ending};
 use super::format::{
     FORMAT, GAPS, Gap, HEADER, Header, INPUTS, Input, InputLine, RECORDS, Record, RegionStart, SIGNALS, STARTS,
     signal_of, unpack,
@@ -33,8 +32,8 @@ pub struct Recording {
     pub lost: u64,
     /// Why the file ends where it ends, when that is not its proper end.
     pub cut: Option<String>,
-    /// It has its proper end, so what can't be read before it was changed since.
-    pub is_damaged: bool,
+    /// What isn't as it was written. Without a cut it is around what the file holds, and all of that was read.
+    pub damage: Option<Damage>,
     pub bytes: u64,
 }
 
@@ -62,15 +61,18 @@ impl Recording {
     pub fn read(path: &Path) -> Result<Self, RecorderError> {
         let bytes = fs::read(path).map_err(|error| folder::told(path, "read", &error))?;
         let mut reading = Reading::default();
-        let cut = reading.take_all(&bytes).err();
-        let is_whole = bytes.ends_with(MAGIC);
-        let is_damaged = is_whole && cut.is_some();
-        let cut = cut.or_else(|| (!is_whole).then(|| "it has no footer: it is still written, or was cut off".into()));
+        let (cut, damage) = match chunks::read(&bytes, |topic, log_time, data| reading.take(topic, log_time, data)) {
+            Ending::Whole => (None, None),
+            Ending::Early(why) | Ending::Unread(why) => (Some(why), None),
+            Ending::Damaged(damage) => (Some(format!("it is damaged {damage}")), Some(damage)),
+            Ending::Around(damage) => (None, Some(damage)),
+        };
+        let is_damaged = cut.is_some() && damage.is_some();
         let read = reading.end(cut, bytes.len() as u64).map_err(|(why, read)| {
             let path = path.to_owned();
-            RecorderError::Unreadable { path, why, read }
+            RecorderError::Unreadable { path, why, read, is_damaged }
         });
-        read.map(|recording| Self { is_damaged, ..recording })
+        read.map(|recording| Self { damage, ..recording })
     }
 
     /// From the first input to the last, in recorded time.
@@ -84,18 +86,6 @@ impl Recording {
 }
 
 impl Reading {
-    fn take_all(&mut self, bytes: &[u8]) -> Result<(), String> {
-        let options = Options::IgnoreEndMagic | Options::ValidateChunkCrcs;
-        let stream = MessageStream::new_with_options(bytes, options).map_err(|error| error.to_string())?;
-        for message in stream {
-            let message = message.map_err(|error| error.to_string())?;
-            let topic = &message.channel.topic;
-            self.take(topic, message.log_time, &message.data)
-                .map_err(|why| format!("a message on {topic} can't be read: {why}"))?;
-        }
-        Ok(())
-    }
-
     fn take(&mut self, topic: &str, log_time: u64, data: &[u8]) -> Result<(), String> {
         if let Some(region) = topic.strip_prefix(RECORDS) {
             let records = unpack(data).ok_or("it is cut off")?;
@@ -113,8 +103,8 @@ impl Reading {
             let name = self.names.entry(name.into()).or_insert_with(|| name.into());
             self.named.insert(id, Rc::clone(name));
         } else if let Some(region) = topic.strip_prefix(INPUTS) {
-            let Input { message, lsn, epoch, state_hash, decision_hash } =
-                postcard::from_bytes(data).map_err(|error| error.to_string())?;
+            let Input { message, lsn, epoch, state_hash, decision_hash, incarnation } =
+                Input::read(data).map_err(|error| error.to_string())?;
             if let Some(records) = self.laid_out.remove(region) {
                 self.rested_on.insert(self.inputs.len(), records);
             }
@@ -125,6 +115,7 @@ impl Reading {
                 taken_at: Timestamp::from_nanosecond(i128::from(log_time)).map_err(|error| error.to_string())?,
                 lsn,
                 epoch,
+                incarnation,
                 state_hash,
                 decision_hash,
             });
@@ -160,7 +151,7 @@ impl Reading {
         if starts.len() < header.regions {
             return Err((why("regions' states are missing"), read(starts.len(), header.regions)));
         }
-        Ok(Recording { header, starts, records, signals, inputs, rested_on, lost, cut, is_damaged: false, bytes })
+        Ok(Recording { header, starts, records, signals, inputs, rested_on, lost, cut, damage: None, bytes })
     }
 }
 

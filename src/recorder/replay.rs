@@ -16,6 +16,7 @@ use maxim_bus::{Envelope, Epoch, Lsn, MessageId, RegionName};
 use serde::Serialize;
 
 use super::cast::{Cast, Ear};
+use super::chunks::Damage;
 use super::format::{InputLine, Record, RegionStart, build};
 use super::{RecorderError, Recording};
 use crate::agent::{AgentSettings, tool_servers};
@@ -39,8 +40,8 @@ pub struct ReplayReport {
     pub lost: u64,
     /// Why the file ends before its proper end.
     pub cut: Option<String>,
-    /// What comes after that is damaged, not missing.
-    pub is_damaged: bool,
+    /// What isn't as it was written: with a cut what comes from there on, else only what is around the inputs.
+    pub damage: Option<Damage>,
     pub recorded_by: String,
     pub replayed_by: String,
     pub elapsed: Duration,
@@ -198,7 +199,7 @@ struct Role {
     stepper: Box<dyn Stepper>,
     /// Inputs up to here are in its state.
     contained: Lsn,
-    epoch: Option<Epoch>,
+    incarnation: Option<(Epoch, u32)>,
 }
 
 pub(super) struct Theatre {
@@ -241,7 +242,7 @@ impl Theatre {
             load(&store, name, start, recording).map_err(|error| wrong(&error))?;
             match stepper.start() {
                 Ok(()) => {
-                    roles.insert(region, Role { stepper, contained: start.lsn, epoch: None });
+                    roles.insert(region, Role { stepper, contained: start.lsn, incarnation: None });
                 }
                 Err(error) => {
                     set_aside.insert(region, (error.to_string(), 0));
@@ -258,7 +259,7 @@ impl Theatre {
             set_aside: Vec::new(),
             lost: recording.lost,
             cut: recording.cut.clone(),
-            is_damaged: recording.is_damaged,
+            damage: recording.damage.clone(),
             recorded_by: header.build.clone(),
             replayed_by: build(),
             elapsed: Duration::ZERO,
@@ -324,12 +325,13 @@ impl Theatre {
         };
         let Some(role) = self.roles.get_mut(&line.region) else { return };
         // A new incarnation was rebuilt from its store, here as there.
-        if role.epoch.is_some_and(|epoch| epoch != line.epoch)
+        let incarnation = (line.epoch, line.incarnation);
+        if role.incarnation.is_some_and(|before| before != incarnation)
             && let Err(error) = role.stepper.start()
         {
             return self.put_aside(&line.region, error.to_string());
         }
-        role.epoch = Some(line.epoch);
+        role.incarnation = Some(incarnation);
         let rested_on = usize::try_from(number - 1).ok().and_then(|place| recording.rested_on.get(&place));
         if let Err(why) = rested_on.map_or(Ok(()), |records| role.stepper.lay_out(records)) {
             return self.put_aside(&line.region, why);

@@ -139,14 +139,14 @@ impl Taking<'_> {
             self.done.left_out += if self.is_enough { 0 } else { missed() as u64 };
             return Ok(());
         }
-        let mut epochs = BTreeMap::new();
+        let mut incarnations = BTreeMap::new();
         for (number, (_, line)) in ahead.iter().enumerate() {
             self.is_enough = self.until.is_some_and(|until| line.taken_at > until);
             if self.is_enough {
                 self.is_over = true;
                 break;
             }
-            if let Err(why) = self.feed(recording, &mut cast, &mut epochs, line) {
+            if let Err(why) = self.feed(recording, &mut cast, &mut incarnations, line) {
                 self.is_over = true;
                 self.done.left_out += (ahead.len() - number) as u64;
                 let what = line.signal.as_deref().unwrap_or("a tick");
@@ -196,13 +196,14 @@ impl Taking<'_> {
         &mut self,
         recording: &Recording,
         cast: &mut Cast,
-        epochs: &mut BTreeMap<String, Epoch>,
+        incarnations: &mut BTreeMap<String, (Epoch, u32)>,
         line: &InputLine,
     ) -> Result<(), String> {
         let message = line.message.map(|id| cast.message(recording, id)).transpose()?;
         let stepper = cast.steppers.get_mut(line.region.as_str()).ok_or("this program has no such region")?;
         // A new incarnation was rebuilt from its store, here as there.
-        if epochs.insert(line.region.clone(), line.epoch) != Some(line.epoch) {
+        let incarnation = (line.epoch, line.incarnation);
+        if incarnations.insert(line.region.clone(), incarnation) != Some(incarnation) {
             stepper.start().map_err(|error| error.to_string())?;
         }
         let head = self.store.head();

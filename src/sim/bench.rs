@@ -30,6 +30,8 @@ pub struct Workload {
     pub sustained: usize,
     /// Percepts handed in at once.
     pub burst: usize,
+    /// Stops, idle and behind percepts, each on disk before the next.
+    pub stops: usize,
     pub seed: u64,
 }
 
@@ -39,8 +41,6 @@ const IN_FLIGHT: usize = 64;
 const IMPORT: usize = 64;
 /// Percepts that wait while stops are measured, at most.
 const BEHIND: usize = 100_000;
-/// Stops that are measured.
-const STOPS: usize = 200;
 
 /// A bench that can't run.
 pub type Broken = Box<dyn std::error::Error + Send + Sync>;
@@ -89,8 +89,8 @@ async fn measure(
     }
     let (sustained_s, sustained) = many(&desk, load.sustained, IN_FLIGHT).await?;
     let (burst_s, burst) = many(&desk, load.burst, load.burst).await?;
-    let stop = stops(&agent.frame);
-    let stop_behind = stops_behind(&agent, load.burst.min(BEHIND)).await?;
+    let stop = stops(&agent.frame, load.stops);
+    let stop_behind = stops_behind(&agent, load.burst.min(BEHIND), load.stops).await?;
     let health = store.health();
     let figures = json!({
         "episodes": load.episodes,
@@ -208,20 +208,20 @@ async fn many(desk: &Arc<Desk>, count: usize, in_flight: usize) -> Result<(f64, 
 }
 
 /// The same while percepts wait and turns run. What the stops do to those turns isn't looked at.
-async fn stops_behind(agent: &Agent, percepts: usize) -> Result<Value, Broken> {
+async fn stops_behind(agent: &Agent, percepts: usize, count: usize) -> Result<Value, Broken> {
     let desk = Arc::clone(&agent.outside.http);
     let behind = tokio::spawn(async move { many(&desk, percepts, percepts).await.map(drop) });
     let frame = agent.frame.clone();
-    let took = tokio::task::spawn_blocking(move || stops(&frame)).await?;
+    let took = tokio::task::spawn_blocking(move || stops(&frame, count)).await?;
     behind.abort();
     Ok(took)
 }
 
 /// From the call of a stop to an effect that is refused, many times.
-fn stops(frame: &Frame) -> Value {
+fn stops(frame: &Frame, count: usize) -> Value {
     let latch = &frame.latch;
-    let mut took = Vec::with_capacity(STOPS);
-    for _ in 0..STOPS {
+    let mut took = Vec::with_capacity(count);
+    for _ in 0..count {
         let watch = Stopwatch::start();
         let detail = StopDetail { reason: "bench".into(), by: "bench".into(), at: Some(frame.clock.now()) };
         latch.raise(detail);
@@ -231,7 +231,8 @@ fn stops(frame: &Frame) -> Value {
         let _ = latch.reset().and_then(|_| latch.resume());
     }
     took.sort_by(f64::total_cmp);
-    json!({ "p50": took[STOPS / 2], "p99": took[STOPS * 99 / 100], "p999": took[STOPS - 1] })
+    let at = |per_mille: usize| took.get((count * per_mille / 1000).min(count.saturating_sub(1)));
+    json!({ "stops": count, "p50": at(500), "p99": at(990), "p999": at(999), "most": at(1000) })
 }
 
 fn quantiles(mut took: Vec<u64>) -> Value {

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::future::Future;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::pin::pin;
 use std::sync::{Arc, Mutex, Once, OnceLock, mpsc};
 use std::thread::JoinHandle;
@@ -11,6 +11,7 @@ use std::time::{Duration, Instant};
 use futures_util::future::join_all;
 use maxim::agent::{Agent, AgentHandle, AgentSettings, AgentWorld};
 use maxim::config::Settings;
+use maxim::recorder::{Header, Limits, Recorder};
 use maxim_actors::action::tools::{self, Hands, Tool, ToolOutcome, ToolRegistry, ToolSpec};
 use maxim_actors::effectors::channels::{Accepted, Submission};
 use maxim_actors::region::{DeadLetter, Heart, RecordView, Tap, WardState};
@@ -52,6 +53,8 @@ pub struct Live {
     /// Stands still unless it is pushed; none for an agent on the machine's clock.
     pub clock: Option<VirtualClock>,
     pub notices: Arc<Mutex<Vec<String>>>,
+    /// Where it was asked for.
+    pub recorder: Option<Arc<Recorder>>,
     runtime: Runtime,
     end: Option<oneshot::Sender<()>>,
     thread: Option<JoinHandle<()>>,
@@ -65,11 +68,20 @@ pub struct Plan {
     pub model: bool,
     pub settings: Box<dyn Fn(&mut AgentSettings)>,
     pub tap: Option<Arc<dyn Tap>>,
+    /// A folder for recordings, and how they are made; instead of a tap.
+    pub recordings: Option<(PathBuf, Limits)>,
 }
 
 impl Default for Plan {
     fn default() -> Self {
-        Self { store: StateStore::in_memory(), live_clock: false, model: false, settings: Box::new(|_| {}), tap: None }
+        Self {
+            store: StateStore::in_memory(),
+            live_clock: false,
+            model: false,
+            settings: Box::new(|_| {}),
+            tap: None,
+            recordings: None,
+        }
     }
 }
 
@@ -108,6 +120,15 @@ impl Tool for Lift {
     }
 }
 
+/// What it has to act with: in a simulation there is more to ask about, and something to do when nobody wants anything.
+pub fn tools() -> ToolRegistry {
+    let mut registry = tools::core_registry().and_then(ToolRegistry::simulated).expect("the core tools register");
+    let spec = ToolSpec::new("lift_cup", "Lifts the cup.");
+    let spec = ToolSpec { scene: vec!["cup".into()], unasked: true, ..spec };
+    registry.register(Arc::new(Lift(spec))).expect("a good spec");
+    registry
+}
+
 impl Live {
     pub fn start(plan: Plan) -> Self {
         mute_what_was_asked_for();
@@ -118,15 +139,10 @@ impl Live {
             settings.llm.model = Some("gull".into());
             settings.encoder.folder = Some(encoder_folder().to_owned());
         }
-        // In a simulation there is more to ask about.
-        let mut registry = tools::core_registry().and_then(ToolRegistry::simulated).expect("the core tools register");
-        // Something to do when nobody wants anything; without chance, so that each life does it.
+        // What is done unasked is done without chance, so that each life does it.
         settings.habit.act_temperature = 0.0;
-        let spec = ToolSpec::new("lift_cup", "Lifts the cup.");
-        let spec = ToolSpec { scene: vec!["cup".into()], unasked: true, ..spec };
-        registry.register(Arc::new(Lift(spec))).expect("a good spec");
         let saved = folder.path().join(".saved");
-        let mut rooms = AgentSettings::with_tools(&settings, 1, folder.path(), &saved, registry).expect("settings");
+        let mut rooms = AgentSettings::with_tools(&settings, 1, folder.path(), &saved, tools()).expect("settings");
         // A machine that is busy with other tests must not look like a room that hangs.
         rooms.deadline = Duration::from_secs(20);
         rooms.supervision.zombies = 1_000;
@@ -136,13 +152,19 @@ impl Live {
         let shared: SharedClock = if plan.live_clock { Arc::new(SystemClock) } else { Arc::new(clock.clone()) };
         let latch = StopLatch::in_memory();
         let id = AgentId::new("chaos").expect("a good name");
+        let recorder = plan.recordings.map(|(recordings, limits)| {
+            let header = Header::new(id.clone(), 42, 1, &settings, folder.path(), &saved);
+            let store = plan.store.agent(&id);
+            Recorder::start(recordings, limits, store, Arc::clone(&shared), header, &rooms)
+                .expect("the recorder starts")
+        });
         let world = AgentWorld {
             store: plan.store.agent(&id),
             id,
             clock: shared,
             latch: latch.clone(),
             seed: 42,
-            tap: plan.tap,
+            tap: plan.tap.or_else(|| recorder.clone().map(|recorder| recorder as Arc<dyn Tap>)),
         };
         let (tell, told) = mpsc::channel();
         let (end, ended) = oneshot::channel();
@@ -163,7 +185,7 @@ impl Live {
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().expect("a runtime");
         let clock = (!plan.live_clock).then_some(clock);
         let (end, thread) = (Some(end), Some(thread));
-        let live = Self { agent, latch, folder, clock, notices, runtime, end, thread };
+        let live = Self { agent, latch, folder, clock, notices, recorder, runtime, end, thread };
         live.eventually("all rooms are up", || live.agent.supervision.is_up());
         live
     }

@@ -9,6 +9,7 @@ mod model;
 mod orders;
 mod poison;
 mod random;
+mod recorded;
 mod script;
 #[path = "../common/static_model.rs"]
 mod static_model;

@@ -5,6 +5,7 @@ use std::sync::atomic::{AtomicU8, AtomicU32, AtomicU64, AtomicUsize, Ordering};
 use std::task::Waker;
 use std::time::Duration;
 
+use jiff::Timestamp;
 use maxim_bus::clock::monotonic_micros;
 use maxim_bus::{Epoch, RegionName};
 use parking_lot::Mutex;
@@ -106,6 +107,11 @@ pub struct Heart {
     paused_until: AtomicU64,
     state_hash: AtomicU64,
     restarts: AtomicU64,
+    /// How often it was built from its store.
+    incarnations: AtomicU32,
+    /// The last tick that led to something, and how many such ones there were before it at that very time: a clock that
+    /// stands still must not make two of them draw the same ids, nor a tick after the room was rebuilt.
+    ticked: Mutex<(Timestamp, u64)>,
     handled: AtomicU64,
     under_way: AtomicUsize,
     dead_letters: AtomicU64,
@@ -130,6 +136,8 @@ impl Heart {
             paused_until: AtomicU64::new(0),
             state_hash: AtomicU64::new(0),
             restarts: AtomicU64::new(0),
+            incarnations: AtomicU32::new(0),
+            ticked: Mutex::new((Timestamp::MIN, 0)),
             handled: AtomicU64::new(0),
             under_way: AtomicUsize::new(0),
             dead_letters: AtomicU64::new(0),
@@ -212,6 +220,22 @@ impl Heart {
 
     pub(super) fn count_restart(&self) {
         self.restarts.fetch_add(1, Ordering::SeqCst);
+    }
+
+    /// The number of the incarnation that begins now, from 1.
+    pub(super) fn begin_incarnation(&self) -> u32 {
+        self.incarnations.fetch_add(1, Ordering::SeqCst) + 1
+    }
+
+    /// How many ticks at this time led to something.
+    pub(super) fn ticks_at(&self, now: Timestamp) -> u64 {
+        let (last, before) = *self.ticked.lock();
+        if last == now { before + 1 } else { 0 }
+    }
+
+    pub(super) fn count_tick(&self, now: Timestamp) {
+        let ticks = self.ticks_at(now);
+        *self.ticked.lock() = (now, ticks);
     }
 
     pub fn handled(&self) -> u64 {

@@ -71,8 +71,10 @@ impl DeadLetter {
 #[derive(Clone, Debug)]
 pub struct InputRecord {
     pub region: RegionName,
-    /// The incarnation that dealt with it.
+    /// What the incarnation that dealt with it writes under; one that failed and is rebuilt on its thread keeps it.
     pub epoch: Epoch,
+    /// How often the room had been rebuilt in this process, with this incarnation.
+    pub incarnation: u32,
     /// None for a tick.
     pub message: Option<Arc<Envelope>>,
     pub taken_at: Timestamp,
@@ -110,6 +112,7 @@ pub trait Tap: Send + Sync {
 pub struct Seat<R: Region> {
     post: Arc<Post<R>>,
     epoch: Epoch,
+    incarnation: u32,
     region: R,
     hash: u64,
     snapshot_due: bool,
@@ -119,9 +122,6 @@ pub struct Seat<R: Region> {
     untold: u32,
     /// The region's next deadline, which changes with its state only.
     due: Option<Timestamp>,
-    /// The last tick that led to something, and how many such ones there were before it at that very time: a clock that
-    /// stands still must not make two of them draw the same ids.
-    ticked: (Timestamp, u64),
 }
 
 impl<R: Region> Seat<R> {
@@ -142,6 +142,7 @@ impl<R: Region> Seat<R> {
         let backlog = Some(post.frame.store.head());
         let due = state.next_deadline(&post.settings);
         Ok(Self {
+            incarnation: post.heart.begin_incarnation(),
             post,
             epoch,
             region: state,
@@ -150,7 +151,6 @@ impl<R: Region> Seat<R> {
             backlog,
             untold: 0,
             due,
-            ticked: (Timestamp::MIN, 0),
         })
     }
 
@@ -301,18 +301,13 @@ impl<R: Region> Seat<R> {
         }
     }
 
-    /// How many ticks at this time led to something.
-    fn ticks_at(&self, now: Timestamp) -> u64 {
-        if self.ticked.0 == now { self.ticked.1 + 1 } else { 0 }
-    }
-
     fn pulse<'a>(&'a self, post: &'a Post<R>, heard: Option<&'a Envelope>, now: Timestamp) -> Pulse<'a, R> {
         let frame = &post.frame;
         let records = RecordView::new(&frame.store, R::NAME);
         let records = if frame.tap.is_some() { records.witnessed() } else { records };
         let input = match heard {
             Some(envelope) => Input::Heard(envelope),
-            None => Input::Tick(self.ticks_at(now)),
+            None => Input::Tick(post.heart.ticks_at(now)),
         };
         Pulse::new(&frame.agent, frame.seed, input, now, &*post.settings, records)
     }
@@ -395,6 +390,7 @@ impl<R: Region> Seat<R> {
                 tap.input(InputRecord {
                     region: R::NAME,
                     epoch: self.epoch,
+                    incarnation: self.incarnation,
                     message: input.map(|(_, delivery)| Arc::clone(&delivery.envelope)),
                     taken_at: now,
                     lsn: accepted.lsn,
@@ -408,7 +404,7 @@ impl<R: Region> Seat<R> {
         match accepted {
             Ok(accepted) => {
                 if input.is_none() {
-                    self.ticked = (now, self.ticks_at(now));
+                    post.heart.count_tick(now);
                 }
                 self.hash = hash.get();
                 post.heart.set_state_hash(self.hash);

@@ -52,13 +52,13 @@ impl LoadedLatch {
 
 pub struct LatchFile {
     path: PathBuf,
-    /// The generation of the newest record written: an older one must not replace it.
-    newest: Mutex<(u64, bool)>,
+    /// The generation of the newest record written, and what it says: an older one must not replace it.
+    newest: Mutex<Option<(u64, LatchState)>>,
 }
 
 impl LatchFile {
     pub fn new(path: &Path) -> Self {
-        Self { path: path.to_owned(), newest: Mutex::new((0, false)) }
+        Self { path: path.to_owned(), newest: Mutex::new(None) }
     }
 
     pub fn path(&self) -> &Path {
@@ -83,10 +83,13 @@ impl LatchFile {
     }
 
     /// Writes beside, syncs, renames, syncs the folder. A record of an older generation is left out: what is there is newer.
+    /// So is a stop after any other record of its generation, which it begins.
     pub fn write(&self, record: &LatchRecord, generation: u64) -> io::Result<()> {
         let mut newest = self.newest.lock();
-        let (written, stopped) = *newest;
-        if written > generation || (written == generation && stopped && record.state == LatchState::Stopped) {
+        let is_newer = |(written, _): (u64, LatchState)| {
+            written > generation || (written == generation && record.state == LatchState::Stopped)
+        };
+        if newest.is_some_and(is_newer) {
             return Ok(());
         }
         let body = serde_json::to_string(record)?;
@@ -99,15 +102,14 @@ impl LatchFile {
         if let Some(folder) = self.path.parent() {
             File::open(folder)?.sync_all()?;
         }
-        *newest = (generation, record.state == LatchState::Stopped);
+        *newest = Some((generation, record.state));
         Ok(())
     }
 
     /// Removes what an older generation wrote, unless that says stopped.
     pub fn take_away(&self, generation: u64) {
         let newest = self.newest.lock();
-        let (written, stopped) = *newest;
-        if written <= generation && !stopped {
+        if newest.is_none_or(|(written, state)| written < generation && state != LatchState::Stopped) {
             let _ = fs::remove_file(&self.path);
         }
     }

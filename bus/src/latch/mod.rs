@@ -5,13 +5,14 @@
 
 mod children;
 mod file;
+#[cfg(test)]
+mod storm;
+mod writing;
 
 use std::marker::PhantomData;
 use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::mpsc::{self, RecvTimeoutError};
-use std::time::Duration;
 
 use jiff::{SignedDuration, Timestamp};
 use parking_lot::Mutex;
@@ -19,6 +20,9 @@ use serde::{Deserialize, Serialize};
 
 pub use children::{ChildGroup, ChildGroups};
 pub use file::{LatchFile, LatchRecord, LoadedLatch};
+pub use writing::DurableAnswer;
+
+use writing::Writer;
 
 use crate::clock::Stopwatch;
 
@@ -146,42 +150,7 @@ struct Inner {
     on_stop: Mutex<Vec<FreezeHook>>,
     on_raised: Mutex<Vec<RaisedHook>>,
     file: Option<Arc<LatchFile>>,
-    writer: Option<mpsc::Sender<WriteJob>>,
-}
-
-struct WriteJob {
-    record: LatchRecord,
-    generation: u64,
-    done: mpsc::SyncSender<bool>,
-}
-
-/// After a stop that could not be written, e.g. because the disk is full, it is tried again this much later.
-const RETRY: Duration = Duration::from_millis(500);
-
-/// A stop that the file didn't take is tried again until it does, or until a newer one takes its place.
-fn keep_writing(jobs: &mpsc::Receiver<WriteJob>, file: &LatchFile) {
-    let mut unwritten: Option<(LatchRecord, u64)> = None;
-    loop {
-        let next = match &unwritten {
-            None => jobs.recv().map_err(|_| RecvTimeoutError::Disconnected),
-            Some(_) => jobs.recv_timeout(RETRY),
-        };
-        match next {
-            Ok(WriteJob { record, generation, done }) => {
-                let durable = file.write(&record, generation).is_ok();
-                let _ = done.try_send(durable);
-                if !durable && record.state == LatchState::Stopped {
-                    // That takes neither room nor a handle, and a missing file means stopped.
-                    file.take_away(generation);
-                }
-                unwritten = (!durable).then_some((record, generation));
-            }
-            Err(RecvTimeoutError::Timeout) => {
-                unwritten = unwritten.filter(|(record, generation)| file.write(record, *generation).is_err());
-            }
-            Err(RecvTimeoutError::Disconnected) => return,
-        }
-    }
+    writer: Option<Writer>,
 }
 
 impl StopLatch {
@@ -211,9 +180,7 @@ impl StopLatch {
             // Stopped holds by this value already; on a disk that refuses, the next start finds the same damage.
             let _ = file.write(&record, 0);
         }
-        let (writer, jobs) = mpsc::channel::<WriteJob>();
-        let writing = Arc::clone(&file);
-        std::thread::Builder::new().name("latch-writer".into()).spawn(move || keep_writing(&jobs, &writing))?;
+        let writer = Writer::start(Arc::clone(&file))?;
         let word = match record.state {
             LatchState::Clear => CLEAR,
             LatchState::MotionHeld => HELD,
@@ -296,21 +263,15 @@ impl StopLatch {
             hook(&detail);
         }
         let latency_us = u64::try_from(watch.elapsed().as_micros()).unwrap_or(u64::MAX);
-        let (done, answer) = mpsc::sync_channel(1);
-        match &self.0.writer {
-            Some(writer) => {
-                let record = LatchRecord { state: LatchState::Stopped, detail: self.0.detail.lock().clone() };
-                let _ = writer.send(WriteJob { record, generation, done });
-            }
-            None => {
-                let _ = done.try_send(true);
-            }
-        }
+        let answer = self.0.writer.as_ref().map_or_else(DurableAnswer::nothing_to_write, |writer| {
+            let record = LatchRecord { state: LatchState::Stopped, detail: self.0.detail.lock().clone() };
+            writer.put(record, generation)
+        });
         let raised = Raised { latency_us, children_killed, first };
         for hook in self.0.on_raised.lock().iter() {
             hook(&detail, &raised);
         }
-        (raised, DurableAnswer(answer))
+        (raised, answer)
     }
 
     /// Refuses motion until a person resumes; a stop stays a stop. For a brain that is no longer whole.
@@ -323,8 +284,7 @@ impl StopLatch {
         );
         if let (Ok(word), Some(writer)) = (held, &self.0.writer) {
             let record = LatchRecord { state: LatchState::MotionHeld, detail: None };
-            let (done, _) = mpsc::sync_channel(1);
-            let _ = writer.send(WriteJob { record, generation: word >> 2, done });
+            writer.put(record, word >> 2);
         }
     }
 
@@ -362,18 +322,11 @@ impl StopLatch {
     }
 }
 
-/// Whether the latch file holds the stop yet.
-pub struct DurableAnswer(mpsc::Receiver<bool>);
-
-impl DurableAnswer {
-    /// Waits at most `limit`; a disk that stalls longer is answered with `false`.
-    pub fn wait(&self, limit: Duration) -> bool {
-        self.0.recv_timeout(limit).unwrap_or(false)
-    }
-}
-
 #[cfg(test)]
 mod tests {
+    use std::sync::mpsc;
+    use std::time::Duration;
+
     use super::*;
 
     fn detail(reason: &str) -> StopDetail {
@@ -482,6 +435,23 @@ mod tests {
     }
 
     #[test]
+    fn a_stop_that_is_written_late_does_not_come_back_after_its_reset() {
+        let dir = tempfile::tempdir().expect("a folder");
+        let path = dir.path().join("latch.json");
+        let file = LatchFile::new(&path);
+        let stopped = LatchRecord { state: LatchState::Stopped, detail: Some(detail("smoke")) };
+        let held = LatchRecord { state: LatchState::MotionHeld, detail: None };
+        let read = || StopLatch::open(&path, true).expect("opens").state();
+        file.write(&held, 1).expect("its reset, while the disk was slow with the stop");
+        file.write(&stopped, 1).expect("left out");
+        file.take_away(1);
+        assert_eq!(read(), LatchState::MotionHeld);
+        file.write(&stopped, 2).expect("written");
+        file.write(&held, 1).expect("left out");
+        assert_eq!(read(), LatchState::Stopped);
+    }
+
+    #[test]
     fn a_signal_that_is_faster_than_the_words_that_come_with_it_doesn_t_keep_them_out() {
         let at = |seconds: i64, by: &str, reason: &str| StopDetail {
             reason: reason.into(),
@@ -495,6 +465,28 @@ mod tests {
             latch.raise(at(later, "http", "again"));
             let detail = latch.detail().expect("stopped");
             assert_eq!((detail.reason.as_str(), detail.at), (kept, Some(Timestamp::UNIX_EPOCH)));
+        }
+    }
+
+    #[test]
+    fn a_reset_or_resume_that_a_stop_overtakes_leaves_it_stopped_and_says_so() {
+        let dir = tempfile::tempdir().expect("a folder");
+        let path = dir.path().join("latch.json");
+        let latch = StopLatch::open(&path, false).expect("a fresh latch");
+        for to in [HELD, CLEAR] {
+            latch.raise(detail("smoke"));
+            if to == CLEAR {
+                latch.reset().expect("reset");
+            }
+            // As far as a reset comes before it waits for the disk.
+            let seen = latch.0.word.load(Ordering::SeqCst);
+            let (_, durable) = latch.raise(detail("fire"));
+            let left = latch.leave(seen, to, LatchRecord::clear());
+            assert!(matches!(left, Err(LatchError::StoppedAgain)), "{left:?}");
+            assert!(latch.is_stopped() && latch.permit(EffectKind::Other).is_err());
+            assert!(durable.wait(Duration::from_secs(60)));
+            assert!(StopLatch::open(&path, true).expect("opens").is_stopped(), "in the file too");
+            latch.reset().expect("reset");
         }
     }
 
