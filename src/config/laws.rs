@@ -42,22 +42,28 @@ section! {
         neighbour_decay: f64 = "0.6", "share", SHARE;
         /// Steps along the sitting that words reach.
         neighbour_steps: u32 = "5", "steps", Shape::Integer { low: 0, high: 5 };
+        /// What of that it inherits where nobody talks, as between the lines of a log.
+        silent: f64 = "0.5", "share", SHARE;
         /// What of the words stands anywhere in the sitting.
         sitting: f64 = "0.15", "weight", SHARE;
-        /// The sitting was on the day that the question names.
-        date: f64 = "0.25", "weight", SHARE;
-        /// Taken off where none of the people is named in the question.
-        other_people: f64 = "0.4", "weight", SHARE;
+        /// It was on a day that the question names.
+        date: f64 = "0.3", "weight", SHARE;
+        /// Taken off where none of the people is named in the question; a quarter of it where two people are known.
+        other_people: f64 = "0.8", "weight", SHARE;
         /// It speaks of somebody whom the question names.
         mention: f64 = "0.2", "weight", SHARE;
         /// What of the words stands just before, so that this may answer it.
         answer: f64 = "0.2", "weight", SHARE;
         /// Taken off what asks itself.
         question: f64 = "0.05", "weight", SHARE;
-        /// For each of a time, a name and the first person.
+        /// What the next one inherits of the best, where the question asks for what came after them, or before.
+        follow: f64 = "0.7", "share", SHARE;
+        /// For each of a time, a name and the first person that the question asks for.
         particular: f64 = "0.03", "weight", SHARE;
         /// Words of near meaning that may stand for one of the question.
         related_words: u32 = "5", "words", Shape::Integer { low: 0, high: 20 };
+        /// A word that is alike by its letters, in a question of another language than English.
+        word_forms: f64 = "1", "weight", SHARE;
         /// Likeness in meaning.
         meaning: f64 = "0.3", "weight", SHARE;
         /// The same of its neighbours in the sitting.
