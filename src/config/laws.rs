@@ -63,7 +63,7 @@ section! {
         /// Words of near meaning that may stand for one of the question.
         related_words: u32 = "5", "words", Shape::Integer { low: 0, high: 20 };
         /// A word that is alike by its letters, in a question of another language than English.
-        word_forms: f64 = "1", "weight", SHARE;
+        word_forms: f64 = "1.0", "weight", SHARE;
         /// Likeness in meaning.
         meaning: f64 = "0.3", "weight", SHARE;
         /// The same of its neighbours in the sitting.
