@@ -184,7 +184,7 @@ fn room(criterion: &mut Criterion) -> Vec<growth::Measured> {
             b.iter(|| {
                 let object = format!("{} {}", chance.one_of(&LOOKS), chance.one_of(&THINGS));
                 let filter = EpisodeFilter { object: Some(object), expand: true, limit: 5, ..EpisodeFilter::default() };
-                room.rig.send(RecallEpisodes { filter, except: None, waits: false, until: None });
+                room.rig.send(RecallEpisodes { filter, except: None, thought: false, waits: false, until: None });
                 room.rig.heard::<EpisodesRecalled>().len()
             });
         });

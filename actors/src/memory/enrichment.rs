@@ -301,7 +301,10 @@ impl Hears<SalientPercept> for Enrichment {
             expand: spreads,
             ..EpisodeFilter::default()
         };
-        pulse.ask(EPISODES, RecallEpisodes { filter, except: Some(turn), waits: false, until: Some(due) });
+        pulse.ask(
+            EPISODES,
+            RecallEpisodes { filter, except: Some(turn), thought: false, waits: false, until: Some(due) },
+        );
         pulse.ask(TIMES, DescribeTime::default());
         let (settings, text) = (pulse.settings(), &salient.percept.content);
         for room in settings.knowing() {

@@ -103,6 +103,9 @@ pub struct RecallEpisodes {
     pub filter: EpisodeFilter,
     /// The turn that asks: its own open episode is no memory of anything.
     pub except: Option<MessageId>,
+    /// The agent itself thinks this in that turn: "I" isn't whoever spoke.
+    #[serde(default)]
+    pub thought: bool,
     /// The asker has time until an encoder outside of the program has read the question.
     #[serde(default)]
     pub waits: bool,

@@ -25,7 +25,7 @@ pub(super) fn questions(inquiry: &Inquiry, pulse: &mut Pulse<'_, Introspector>) 
     let (query, expand) = (subject.as_str().map(str::to_owned), inquiry.tool == THINK);
     let filter = EpisodeFilter { query, expand, limit: LOOKED_THROUGH, ..EpisodeFilter::default() };
     let until = Some(pulse.now() + pulse.settings().deadline);
-    let memories = RecallEpisodes { filter, except: inquiry.turn, waits: true, until };
+    let memories = RecallEpisodes { filter, except: inquiry.turn, thought: true, waits: true, until };
     let mut questions = BTreeMap::from([(pulse.ask("hippocampus", memories), "hippocampus".to_owned())]);
     if inquiry.tool != THINK {
         let scene = SurveyScene { top_n: usize::MAX, include_attention: true };

@@ -298,7 +298,10 @@ fn ask(inquiry: &Inquiry, pulse: &mut Pulse<'_, Introspector>) -> Result<BTreeMa
         "memory_recall" => {
             let filter: EpisodeFilter = serde_json::from_value(params).map_err(bad)?;
             let (except, until) = (inquiry.turn, Some(pulse.now() + pulse.settings().deadline));
-            ("hippocampus", pulse.ask("hippocampus", RecallEpisodes { filter, except, waits: true, until }))
+            (
+                "hippocampus",
+                pulse.ask("hippocampus", RecallEpisodes { filter, except, thought: false, waits: true, until }),
+            )
         }
         "similarity_search" => {
             let mut query: FindSimilar = serde_json::from_value(params).map_err(bad)?;

@@ -91,7 +91,7 @@ impl Reminded {
                     ..EpisodeFilter::default()
                 };
                 let until = Some(pulse.now() + pulse.settings().recall);
-                let question = RecallEpisodes { filter, except: Some(turn), waits: false, until };
+                let question = RecallEpisodes { filter, except: Some(turn), thought: true, waits: false, until };
                 let question = pulse.ask(EPISODES, question);
                 waiting.insert(question, EPISODES.to_owned());
             }

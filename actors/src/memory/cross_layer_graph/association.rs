@@ -143,7 +143,8 @@ impl CrossLayerGraph {
         match query {
             Some(text) => {
                 let filter = EpisodeFilter { query: Some(text.into()), limit: SEEDS, ..EpisodeFilter::default() };
-                let recall = RecallEpisodes { filter, except: None, waits: true, until: Some(open.due) };
+                let recall =
+                    RecallEpisodes { filter, except: None, thought: false, waits: true, until: Some(open.due) };
                 let episodes = pulse.ask(Hippocampus::NAME, recall);
                 let find = FindConcepts { query: Some(text.into()), limit: SEEDS, ..FindConcepts::default() };
                 let concepts = pulse.ask(AnteriorTemporalLobe::NAME, find);
@@ -154,7 +155,8 @@ impl CrossLayerGraph {
             }
             None if open.seeds.is_empty() => {
                 let filter = EpisodeFilter { limit: SEEDS, ..open.only.clone().unwrap_or_default() };
-                let recall = RecallEpisodes { filter, except: None, waits: true, until: Some(open.due) };
+                let recall =
+                    RecallEpisodes { filter, except: None, thought: false, waits: true, until: Some(open.due) };
                 open.waiting.push((pulse.ask(Hippocampus::NAME, recall), Layer::Hippocampus));
                 pulse.keep(GraphEvent::Asked { id, open: Box::new(open) });
             }

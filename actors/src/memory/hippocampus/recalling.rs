@@ -35,11 +35,11 @@ impl Hippocampus {
     /// Episodes that a question finds, with their numbers.
     fn recall(
         &self,
-        filter: &EpisodeFilter,
-        except: Option<MessageId>,
+        question: &RecallEpisodes,
         meant: Option<&Meant>,
         pulse: &Pulse<'_, Self>,
     ) -> Vec<(u32, RecalledEpisode)> {
+        let RecallEpisodes { filter, except, thought, .. } = question;
         let Some(indexes) = &self.indexes else { return Vec::new() };
         let limit = if filter.limit == 0 { 5 } else { filter.limit };
         let own = except.and_then(|turn| self.open.get(&turn)).copied();
@@ -48,7 +48,7 @@ impl Hippocampus {
         let mut found: Vec<(u32, f64, Via)> = match query {
             Some(text) => {
                 let query = meant.map_or_else(|| Query::new(text), |meant| Query::meaning(text, meant));
-                let query = query.weighing(&pulse.settings().weights).asked_in(own);
+                let query = query.weighing(&pulse.settings().weights).asked_in(own).thought(*thought);
                 let hits = if filter.is_open() {
                     indexes.text.search(&query, limit + SPARE)
                 } else {
@@ -221,7 +221,7 @@ impl Hippocampus {
         meant: Option<&Meant>,
         pulse: &mut Pulse<'_, Self>,
     ) -> EpisodesRecalled {
-        let found = self.recall(&question.filter, question.except, meant, pulse);
+        let found = self.recall(question, meant, pulse);
         // What is thought of counts as used; what somebody looks up from outside doesn't.
         if question.except.is_some() && !found.is_empty() {
             let documents = found.iter().map(|(document, _)| *document).collect();

@@ -49,7 +49,7 @@ fn a_question_whose_asker_has_gone_on_is_answered_to_nobody() {
     let now = bench.rig.clock.now();
     let mut answers = |until| {
         let filter = EpisodeFilter { limit: 3, ..EpisodeFilter::default() };
-        bench.rig.send(RecallEpisodes { filter, except: None, waits: false, until });
+        bench.rig.send(RecallEpisodes { filter, except: None, thought: false, waits: false, until });
         bench.rig.heard::<EpisodesRecalled>().len()
     };
     assert_eq!([None, Some(now), Some(now - Duration::from_millis(1))].map(&mut answers), [1, 1, 0]);

@@ -80,7 +80,7 @@ impl Bench {
     }
 
     pub fn recall(&mut self, filter: EpisodeFilter) -> Vec<RecalledEpisode> {
-        self.rig.send(RecallEpisodes { filter, except: None, waits: false, until: None });
+        self.rig.send(RecallEpisodes { filter, except: None, thought: false, waits: false, until: None });
         self.rig.heard::<EpisodesRecalled>().pop().expect("an answer").episodes
     }
 

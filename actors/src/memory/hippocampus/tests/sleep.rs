@@ -180,7 +180,11 @@ fn a_crash_at_any_step_of_sleep_ends_in_the_same_memory() {
 fn think_of(bench: &mut Bench, i: usize) {
     let turn = MessageId::from_parts(5, 5);
     let filter = EpisodeFilter { tool_name: Some(format!("probe_{i}")), limit: 1, ..EpisodeFilter::default() };
-    bench.rig.send_in(turn, Trust::Own, RecallEpisodes { filter, except: Some(turn), waits: false, until: None });
+    bench.rig.send_in(
+        turn,
+        Trust::Own,
+        RecallEpisodes { filter, except: Some(turn), thought: false, waits: false, until: None },
+    );
     assert_eq!(bench.rig.heard::<EpisodesRecalled>().len(), 1);
 }
 

@@ -116,6 +116,8 @@ pub struct Query<'a> {
     pub meant: Option<&'a Meant>,
     /// The document in which it is asked: its words are the question's own, so they say nothing, and lend nothing to others.
     pub asked_in: Option<u32>,
+    /// It isn't in the words of who speaks there: its first person is nobody that is known.
+    pub is_thought: bool,
 }
 
 impl<'a> Query<'a> {
@@ -139,6 +141,10 @@ impl<'a> Query<'a> {
 
     pub fn asked_in(self, document: Option<u32>) -> Self {
         Self { asked_in: document, ..self }
+    }
+
+    pub fn thought(self, is_thought: bool) -> Self {
+        Self { is_thought, ..self }
     }
 }
 

@@ -126,7 +126,7 @@ impl TextIndex {
         let words = words(&query.text[..query.text.floor_char_boundary(QUESTION_BYTES)]);
         let asked_in = query.asked_in.and_then(|document| self.ordinal(document));
         let mut named = self.people.named_in(&words);
-        if named.people.is_empty() && is_about_asker(&words) {
+        if named.people.is_empty() && !query.is_thought && is_about_asker(&words) {
             named.people.extend(asked_in.and_then(|own| self.only_one_in(own)));
         }
         let asked = Asked::of(&words, &named);

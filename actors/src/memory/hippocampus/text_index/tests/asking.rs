@@ -57,6 +57,8 @@ fn who_asks_about_themselves_finds_their_own_words_first() {
         hits[0].document
     };
     assert_eq!([first(2), first(3), first(4)], [0, 1, 0]);
+    let thought = Query::new("where is my spare key?").asked_in(Some(2)).thought(true);
+    assert_eq!(index.search_within(&thought, &[0, 1], 10)[0].document, 1, "the agent's own: of equals the newer");
 }
 
 #[test]
