@@ -62,6 +62,9 @@ pub fn read(bytes: &[u8], take: impl FnMut(&str, u64, &[u8]) -> Result<(), Strin
     }
 }
 
+/// Topic, log time and content.
+type Message = (Rc<str>, u64, Vec<u8>);
+
 /// Why the reading doesn't go on.
 enum Stop {
     /// It goes beyond the end.
@@ -129,7 +132,7 @@ impl<'a> Walk<'a> {
     }
 
     /// The messages of a chunk, when all of it is what was written.
-    fn chunk(&mut self, body: &[u8]) -> Result<Vec<(Rc<str>, u64, Vec<u8>)>, String> {
+    fn chunk(&mut self, body: &[u8]) -> Result<Vec<Message>, String> {
         let parsed = parse_record(op::CHUNK, body).map_err(|error| error.to_string())?;
         let Record::Chunk { header, data } = parsed else { return Err("it is no chunk".into()) };
         // Two times, the size, the checksum, the compression, its length before it, and that of what follows.
@@ -154,7 +157,7 @@ impl<'a> Walk<'a> {
         self.messages(&whole)
     }
 
-    fn messages(&mut self, mut whole: &[u8]) -> Result<Vec<(Rc<str>, u64, Vec<u8>)>, String> {
+    fn messages(&mut self, mut whole: &[u8]) -> Result<Vec<Message>, String> {
         let mut messages = Vec::new();
         while !whole.is_empty() {
             let (kind, length) = frame(whole).ok_or("its chunk ends within a record")?;
