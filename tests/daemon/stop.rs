@@ -61,6 +61,7 @@ fn a_phrase_a_signal_a_file_and_the_socket_each_stop_it() {
         assert!(told.get(member).is_some(), "{member} is missing in {told}");
     }
     assert!(stopped());
+    daemon.until("the rooms know its words", || daemon.say("hello").to_string().contains("the arm hit the table"));
     let figures = daemon.text("/metrics");
     for by in ["phrase", "signal", "stop.request", "maxim stop"] {
         let line =

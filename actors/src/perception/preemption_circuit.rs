@@ -106,7 +106,10 @@ impl PreemptionCircuit {
     fn change(&mut self, request: PreemptionRequested) {
         match request {
             PreemptionRequested::Stop(detail) => {
-                self.stopped.get_or_insert(detail);
+                self.stopped = Some(match self.stopped.take() {
+                    Some(first) => first.or_words_of(&detail),
+                    None => detail,
+                });
                 self.hold = None;
                 self.open.clear();
             }
@@ -293,6 +296,24 @@ mod tests {
         assert!(matches!(say(&mut rig, "hello", false), Disposition::Stopped { .. }), "resume alone is no reset");
         rig.send(PreemptionRequested::Reset { by: "anna".into() });
         assert_eq!(say(&mut rig, "hello", false), Disposition::Proceed);
+    }
+
+    #[test]
+    fn the_words_of_a_stop_take_the_place_of_the_signal_that_came_before_them() {
+        let mut rig = rig();
+        let mut stopped = |reason: &str, by: &str| {
+            let at = Some(rig.clock.now());
+            rig.send(PreemptionRequested::Stop(StopDetail { reason: reason.into(), by: by.into(), at }));
+            rig.crash();
+            match say(&mut rig, "hello", false) {
+                Disposition::Stopped { reason, .. } => reason,
+                other => panic!("{other:?}"),
+            }
+        };
+        assert_eq!(stopped("signal SIGUSR1", StopDetail::BY_SIGNAL), "signal SIGUSR1");
+        assert_eq!(stopped("the arm hit the table", "maxim stop"), "the arm hit the table");
+        assert_eq!(stopped("signal SIGUSR1", StopDetail::BY_SIGNAL), "the arm hit the table");
+        assert_eq!(stopped("again", "maxim stop"), "the arm hit the table", "what was said first stands");
     }
 
     #[test]

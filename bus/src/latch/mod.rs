@@ -60,10 +60,14 @@ impl StopDetail {
     /// Whoever stops goes several ways at once, and the signal may well come in first: so long the words may take.
     const IN_WORDS_WITHIN: SignedDuration = SignedDuration::from_secs(5);
 
-    /// Whether this is the same stop as one that came in as a signal, in words.
-    fn words(&self, first: &Self) -> bool {
-        let later = self.at.zip(first.at).map(|(words, signal)| words.duration_since(signal));
-        first.by == Self::BY_SIGNAL && later.is_some_and(|later| later <= Self::IN_WORDS_WITHIN)
+    /// What stands of two: the first, but in the words of the later one if that is the same stop, which came in as a signal.
+    pub fn or_words_of(self, later: &Self) -> Self {
+        let between = later.at.zip(self.at).map(|(words, signal)| words.duration_since(signal));
+        if self.by == Self::BY_SIGNAL && between.is_some_and(|between| between <= Self::IN_WORDS_WITHIN) {
+            Self { at: self.at, ..later.clone() }
+        } else {
+            self
+        }
     }
 }
 
@@ -250,13 +254,10 @@ impl StopLatch {
         let generation = (before >> 2) + 1;
         {
             let mut known = self.0.detail.lock();
-            match known.as_mut() {
-                Some(earlier) if !first && detail.words(earlier) => {
-                    *earlier = StopDetail { at: earlier.at, ..detail.clone() };
-                }
-                _ if first => *known = Some(detail.clone()),
-                _ => {}
-            }
+            *known = match known.take() {
+                _ if first => Some(detail.clone()),
+                earlier => earlier.map(|earlier| earlier.or_words_of(&detail)),
+            };
         }
         let children_killed = self.0.children.kill_all();
         for hook in self.0.on_stop.lock().iter() {
