@@ -1,7 +1,7 @@
 //! The nearest of many vectors: one pass over packed sign signatures, then the near ones compared exactly.
 //!
 //! On real text hash tables need a large part of the set at random addresses for the same recall, so the signatures lie
-//! packed and are read in order: at most 4 ns an item.
+//! packed and are read once, in order: at most 4 ns an item.
 
 use crate::language::packed::bits_apart;
 use crate::language::signature::Signature;
@@ -11,14 +11,14 @@ pub const ALL_BELOW: usize = 5_000;
 /// Items compared exactly: the least and the most, and 0.2 % of all between.
 const LEAST: usize = 500;
 const MOST: usize = 5_000;
-/// Signatures that are looked at for the threshold.
-const SAMPLE: usize = 8_192;
-/// More than wanted are taken by the sampled threshold, so that seldom too few are.
+/// Signatures that are looked at for the first cut.
+const SAMPLE: usize = 4_096;
+/// More than wanted are taken by the sampled cut, so that seldom too few are.
 const SLACK: f64 = 1.3;
 /// Signatures whose distances are held at a time.
 const BLOCK: usize = 512;
-/// Bits that the threshold is moved by when the sample misled.
-const WIDER: usize = 8;
+/// Bits of which all differ.
+const FARTHEST: u16 = 256;
 
 /// How many items are compared exactly out of `count`.
 pub fn looked_at(count: usize) -> usize {
@@ -29,55 +29,56 @@ pub fn looked_at(count: usize) -> usize {
 /// in no order that matters, tied distances at the cut included.
 pub fn near(signature: &Signature, all: &[Signature], wanted: usize, allowed: impl Fn(usize) -> bool) -> Vec<u32> {
     let step = all.len().div_ceil(SAMPLE).max(1);
-    let (mut histogram, mut sampled) = ([0usize; 257], 0);
+    let (mut sampled, mut count) = ([0usize; 257], 0);
     for at in (0..all.len()).step_by(step).filter(|at| allowed(*at)) {
-        histogram[usize::from(bits_apart(signature, &all[at]))] += 1;
-        sampled += 1;
+        sampled[usize::from(bits_apart(signature, &all[at]))] += 1;
+        count += 1;
     }
     let enough = (wanted as f64 * SLACK / step as f64).ceil() as usize + 2;
-    let mut threshold = if enough >= sampled { 256 } else { reach(&histogram, enough) };
-    let mut found = pass(signature, all, threshold, &allowed);
-    while found.len() < wanted && threshold < 256 {
-        threshold = (threshold + WIDER).min(256);
-        found = pass(signature, all, threshold, &allowed);
-    }
-    let mut exact = [0usize; 257];
-    found.iter().for_each(|(distance, _)| exact[usize::from(*distance)] += 1);
-    let cut = reach(&exact, wanted) as u16;
-    found.into_iter().filter(|(distance, _)| *distance <= cut).map(|(_, at)| at).collect()
+    let first = if enough >= count { FARTHEST } else { reach(&sampled, enough) };
+    let found = pass(signature, all, wanted, first, &allowed);
+    // The sample misled.
+    if found.len() < wanted && first < FARTHEST { pass(signature, all, wanted, FARTHEST, &allowed) } else { found }
 }
 
 /// The least distance within which `count` lie.
-fn reach(histogram: &[usize; 257], count: usize) -> usize {
+fn reach(by_distance: &[usize; 257], count: usize) -> u16 {
     let mut sum = 0;
-    histogram
-        .iter()
-        .position(|n| {
-            sum += n;
-            sum >= count
-        })
-        .unwrap_or(256)
+    let is_enough = |n: &usize| {
+        sum += n;
+        sum >= count
+    };
+    by_distance.iter().position(is_enough).map_or(FARTHEST, |distance| distance as u16)
 }
 
-/// Distance and place of all within the threshold.
+/// All that are allowed and no farther than the cut, which falls as nearer ones come: `wanted` stay.
 fn pass(
     signature: &Signature,
     all: &[Signature],
-    threshold: usize,
+    wanted: usize,
+    mut cut: u16,
     allowed: &impl Fn(usize) -> bool,
-) -> Vec<(u16, u32)> {
-    let mut found = Vec::new();
+) -> Vec<u32> {
+    let mut found: Vec<(u16, u32)> = Vec::new();
     let mut near = [(0u16, 0u16); BLOCK];
+    // How many of those found lie so far away, and how many no farther than the cut.
+    let (mut by_distance, mut inside) = ([0usize; 257], 0);
     for (block, part) in all.chunks(BLOCK).enumerate() {
-        let count = within(signature, part, threshold as u16, &mut near);
+        let count = within(signature, part, cut, &mut near);
         for (distance, at) in &near[..count] {
             let at = block * BLOCK + usize::from(*at);
             if allowed(at) {
                 found.push((*distance, at as u32));
+                by_distance[usize::from(*distance)] += 1;
+                inside += 1;
             }
         }
+        while cut > 0 && inside - by_distance[usize::from(cut)] >= wanted {
+            inside -= by_distance[usize::from(cut)];
+            cut -= 1;
+        }
     }
-    found
+    found.into_iter().filter(|(distance, _)| *distance <= cut).map(|(_, at)| at).collect()
 }
 
 #[inline(always)]
@@ -140,6 +141,21 @@ mod tests {
         assert_eq!(found.len(), 20);
         let many = near(&all[5], &all, 500, |at| at.is_multiple_of(2));
         assert!(many.len() >= 500 && many.iter().all(|at| at.is_multiple_of(2)));
+    }
+
+    #[test]
+    fn a_sample_that_misleads_leaves_nothing_out() {
+        let mut all = spread(20_003);
+        let step = all.len().div_ceil(SAMPLE);
+        // Those that are sampled are equal, and fewer than wanted.
+        (0..all.len()).step_by(step).for_each(|at| all[at] = all[0]);
+        let equal = all.len().div_ceil(step);
+        let found = near(&all[0], &all, equal + 500, |_| true);
+        assert!(found.len() >= equal + 500, "{} of {}", found.len(), equal + 500);
+        let farthest = found.iter().map(|at| bits_apart(&all[0], &all[*at as usize])).max();
+        let left_out = |at: &usize| !found.contains(&(*at as u32));
+        let nearest = (0..all.len()).filter(left_out).map(|at| bits_apart(&all[0], &all[at])).min();
+        assert!(farthest < nearest, "{farthest:?} {nearest:?}");
     }
 
     #[test]

@@ -455,6 +455,8 @@ impl SituationIndex {
             ids.dedup();
             ids
         };
+        let is_named = cue.tool.is_some() || cue.goal.is_some() || cue.mode.is_some();
+        let holds = !cue.objects.is_empty() || !cue.people.is_empty();
         Asked {
             layer: known(&cue.layer),
             tool: known(&cue.tool),
@@ -464,6 +466,7 @@ impl SituationIndex {
             objects: sorted(&cue.objects),
             people: sorted(&cue.people),
             phases: cue.at.map(|at| self.phases(at).map(share)),
+            has_traits: is_named || holds || cue.success.is_some() || cue.at.is_some(),
         }
     }
 
@@ -494,17 +497,24 @@ impl SituationIndex {
     }
 
     fn compare(&self, look: Look<'_>, cue: &Cue, asked: &Asked, place: u32) -> Likeness {
-        let item = &self.traits[place as usize];
         let semantic = cue
             .text
             .as_ref()
             .map(|text| look.sight.cosine(place, text).map_or(0.0, |cosine| law::semantic(cosine, look.floor)));
+        // Of hundreds of places each is far from the others in memory: what isn't asked isn't read.
+        let rest = asked.has_traits.then(|| self.compare_traits(cue, asked, place, semantic.is_some()));
+        let parts = LikenessParts { semantic, ..rest.unwrap_or_default() };
+        Likeness { item: place, score: law::likeness(&parts, &self.weights), parts }
+    }
+
+    fn compare_traits(&self, cue: &Cue, asked: &Asked, place: u32, has_text: bool) -> LikenessParts {
+        let item = &self.traits[place as usize];
         let same = |a: Option<u32>, b: Option<u32>| a.map(|a| Some(a) == b);
         let outcome = cue.success.zip(item.success).map(|(a, b)| a == b);
         let people = law::overlap(&asked.people, &item.people);
         let objects = law::overlap(&asked.objects, &item.objects);
         let mut structural = law::structural(same(asked.tool, item.tool), outcome, objects, people);
-        if structural.is_none() && semantic.is_none() {
+        if structural.is_none() && !has_text {
             // Whoever asks for a person alone means the person.
             structural = people;
         }
@@ -522,8 +532,7 @@ impl SituationIndex {
         let context = law::context(goal, same(asked.mode, item.mode));
         let temporal =
             asked.phases.map(|phases| law::temporal(TimeSignature::likeness(phases, item.phases.map(share))));
-        let parts = LikenessParts { semantic, structural, temporal, context };
-        Likeness { item: place, score: law::likeness(&parts, &self.weights), parts }
+        LikenessParts { semantic: None, structural, temporal, context }
     }
 }
 
@@ -537,4 +546,6 @@ struct Asked {
     objects: Vec<u32>,
     people: Vec<u32>,
     phases: Option<[f64; 4]>,
+    /// Anything but a text is asked.
+    has_traits: bool,
 }
