@@ -32,6 +32,10 @@ const WEIGHED: usize = 48;
 const STEP: usize = 16;
 /// Pause between steps while many wait, so that a percept gets in between.
 const PAUSE: SignedDuration = SignedDuration::from_millis(2);
+/// The pause while somebody waits for an answer and more than [`LATELY`] wait to be linked, as after an import: they can wait
+/// longer.
+const LONG_PAUSE: SignedDuration = SignedDuration::from_millis(10);
+const LATELY: usize = 1024;
 /// Episodes before it among which those are looked for.
 const LOOKED_BACK: u32 = 16;
 
@@ -217,7 +221,8 @@ impl Hippocampus {
         let Drawn { rows, told } = drawn;
         tell(told, pulse);
         let upto = todo.iter().map(|document| document + 1).max().unwrap_or(0).max(self.linking.upto);
-        let due = (upto < self.next).then(|| pulse.now() + PAUSE);
+        let is_long = !self.open.is_empty() && self.linking.waiting(self.next) > LATELY;
+        let due = (upto < self.next).then(|| pulse.now() + if is_long { LONG_PAUSE } else { PAUSE });
         // A row that was just put is not in what a block would be packed from.
         if rows.iter().all(|(document, _)| document / BLOCK > self.linking.blocks) {
             self.seal_edges(upto, pulse);

@@ -5,7 +5,9 @@ use maxim_bus::clock::Clock;
 use maxim_bus::signals::concepts::LayerLinked;
 use maxim_bus::signals::goal::{Goal, GoalChanged, GoalOrigin};
 use maxim_bus::signals::percept::{Disposition, Percept, SalientPercept};
-use maxim_bus::signals::recall::{EpisodeFilter, EpisodesRecalled, PredictionErrorSensed, RecallEpisodes, Via};
+use maxim_bus::signals::recall::{
+    EpisodeFilter, EpisodesRecalled, ImportEpisodes, PredictionErrorSensed, RecallEpisodes, Via,
+};
 use maxim_bus::units::{Confidence, Novelty, Rpe, Salience, Valence, Value};
 use maxim_bus::{MessageId, Trust};
 use serde_json::json;
@@ -174,4 +176,28 @@ fn a_surprise_makes_causes_of_what_came_before_with_the_same_goal() {
     assert_eq!(causes(&bench, 4), made);
     bench.settle();
     assert_eq!(causes(&bench, 4), made, "linking by likeness leaves them");
+}
+
+#[test]
+fn what_an_import_brought_is_joined_more_slowly_while_somebody_waits_for_an_answer() {
+    let joined_in_a_while = |is_asked: bool| {
+        let mut bench = Bench::new(None);
+        let lines = (1..).zip(life(2_000, 0, 3).into_iter().map(|line| line.to_string())).collect();
+        bench.rig.send(ImportEpisodes { lines, all: true, refused: Vec::new(), waits: false });
+        if is_asked {
+            bench.rig.send(percept("where is the bowl"));
+        }
+        let waiting = |bench: &Bench| {
+            let hippocampus = bench.rig.region();
+            hippocampus.linking.waiting(hippocampus.next)
+        };
+        let before = waiting(&bench);
+        (0..20).for_each(|_| bench.rig.pass(Duration::from_millis(2)));
+        let joined = before - waiting(&bench);
+        bench.settle();
+        assert_eq!(waiting(&bench), 0, "all is joined at last");
+        joined
+    };
+    let (alone, asked) = (joined_in_a_while(false), joined_in_a_while(true));
+    assert!(asked > 0 && 3 * asked < alone, "{asked} of {alone}");
 }
