@@ -42,7 +42,7 @@ pub struct PrefrontalSettings {
     pub cycles: u32,
     /// The unit in which the ThoughtGate rests after a thought. Default 500 ms.
     pub tick: SignedDuration,
-    /// How long memory is waited for between cycles. Default 50 ms.
+    /// How long memory is waited for between cycles, and half as long as what a turn begins with is. Default 50 ms.
     pub recall: SignedDuration,
     /// Episodes that a thought may remind of; 0 to 20. Default 5.
     pub episodes: usize,

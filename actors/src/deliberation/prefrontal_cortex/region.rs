@@ -44,8 +44,8 @@ const FAILURES: u32 = 3;
 const OPEN: SignedDuration = SignedDuration::from_secs(60);
 /// Prompts of one turn that may turn out too long.
 const TOO_LONG: u32 = 2;
-/// How long the tool index, working memory and the gate are waited for.
-const PREPARING: SignedDuration = SignedDuration::from_millis(100);
+/// The tool index, working memory and the gate are waited for so many times as long as memory is between cycles.
+const PREPARING: i32 = 2;
 /// The room that knows which tools fit.
 const TOOL_INDEX: RegionName = "tool_index";
 /// The room that knows what the agent may.
@@ -382,7 +382,7 @@ impl Hears<Deliberate> for PrefrontalCortex {
         }
         let window = self.window.not_below(&pulse.settings().counter);
         pulse.put(record_key(turn), &Pending::new(wish, trust, window, self.around.clone()));
-        pulse.keep(PrefrontalEvent::Asked { turn, due: pulse.now() + PREPARING });
+        pulse.keep(PrefrontalEvent::Asked { turn, due: pulse.now() + pulse.settings().recall * PREPARING });
         pulse.ask(TOOL_INDEX, RankTools { turn, goal: wish.text.chars().take(400).collect() });
         let survey = SurveyWorkingMemory { turn: Some(turn), ..SurveyWorkingMemory::default() };
         pulse.ask(WORKING_MEMORY, survey);
