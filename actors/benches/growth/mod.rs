@@ -7,6 +7,10 @@ use std::time::{Duration, SystemTime};
 
 use criterion::Criterion;
 
+/// That of the program: another one may pause for tens of milliseconds where much was let go.
+#[global_allocator]
+static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
+
 /// Measured unless [`sizes`] is told otherwise.
 const USUAL: [usize; 3] = [1_000, 10_000, 100_000];
 const LARGE: usize = 1_000_000;
