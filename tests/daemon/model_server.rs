@@ -10,11 +10,17 @@ use std::time::Instant;
 use serde_json::{Value, json};
 
 use crate::components::{folder, node};
-use crate::harness::{PATIENCE, Place};
+use crate::harness::{Daemon, PATIENCE, Place};
 
 /// However busy the machine is, no prompt lacks what memory has to say: a tape goes by what was asked.
 const WHOLE: &str = "[memory]\nenrichment_deadline = \"10s\"\n";
 const WISH: &str = "what would it take to get the boat ready?";
+
+/// What was lived before the crash is slept over at the start; a prompt says whether the brain sleeps.
+fn rested(daemon: &Daemon) {
+    let sleeps = || daemon.get("/v1/memory/stats").1["regions"]["consolidation"]["sleeps"].clone();
+    daemon.until("it has slept", || sleeps() == 1);
+}
 
 /// The server, on a port that stays the same when it comes back.
 struct Scripted(Child);
@@ -96,6 +102,7 @@ fn with_a_server_of_others_it_recalls_predicts_acts_in_steps_explains_and_replay
     let before = place.root.path().join("before");
     copied(&place.data(), &before);
     let daemon = place.start();
+    rested(&daemon);
     let answer = daemon.say(WISH);
     assert_eq!(answer["reply"], "Take the key out of the shed; I noted it in boat.txt.", "{answer}");
     assert_eq!(fs::read_to_string(place.work().join("boat.txt")).expect("written"), "the key hangs in the shed");
@@ -128,6 +135,7 @@ fn with_a_server_of_others_it_recalls_predicts_acts_in_steps_explains_and_replay
     let text = format!("[llm]\ntape = {tape:?}\ntick = \"0s\"\ncontext_tokens = 32768\n{WHOLE}");
     fs::write(place.work().join("maxim.toml"), text).expect("written");
     let daemon = place.start();
+    rested(&daemon);
     assert_eq!(daemon.say(WISH)["reply"], answer["reply"], "the tape says the same");
     let note = fs::read_to_string(place.work().join("boat.txt")).expect("written");
     assert_eq!(note, "the key hangs in the shed", "and the same is done");

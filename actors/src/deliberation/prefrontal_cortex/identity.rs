@@ -57,10 +57,8 @@ fn text(pending: &Pending, settings: &PrefrontalSettings) -> String {
         purpose(powers.mode),
         autonomy(powers.autonomy)
     )];
-    told.push(match pending.around.states.asleep {
-        Some(phase) => format!("You are asleep ({phase:?}), and woken for this."),
-        None => "You are awake.".into(),
-    });
+    let asleep = pending.around.states.asleep.is_some();
+    told.push(if asleep { "You are asleep, and woken for this." } else { "You are awake." }.to_owned());
     told.extend(settings.simulation.then(|| SIMULATION.to_owned()));
     told.extend((settings.body == Some(Embodiment::Simulated)).then(|| SIMULATED_BODY.to_owned()));
     let is_alone = pending.wish.goal.as_ref() == Some(&pending.wish.text);
@@ -104,9 +102,7 @@ mod tests {
         pending.wish = Deliberate { goal: Some("hi".into()), ..pending.wish };
         let settings = PrefrontalSettings { body: Some(Embodiment::Simulated), simulation: true, ..settings() };
         let lowered = text(&pending, &settings);
-        for words in
-            ["Mode: passive", "planning: you propose", "You are asleep (Scoring)", SIMULATION, SIMULATED_BODY, ALONE]
-        {
+        for words in ["Mode: passive", "planning: you propose", "You are asleep", SIMULATION, SIMULATED_BODY, ALONE] {
             assert!(lowered.contains(words), "{words:?} is missing in {lowered}");
         }
         let [mode, identity] = sections(&pending, &settings);
