@@ -26,8 +26,10 @@ pub async fn said(agent: &AgentHandle) -> Said {
     let Ok(Ok(stats)) = tokio::time::timeout(COUNTING, asked).await else { return Said::default() };
     let count = |room: &str, what: &str| stats["regions"][room][what].as_u64();
     let counted = count("hippocampus", "episodes").zip(count("nucleus_accumbens", "links"));
-    let remembered =
-        counted.map(|(episodes, links)| format!("{episodes} episodes and {links} causal links are remembered"));
+    let some = |count: u64, what: &str| format!("{count} {what}{}", if count == 1 { "" } else { "s" });
+    let remembered = counted.map(|(episodes, links)| {
+        format!("it remembers {} and {}", some(episodes, "episode"), some(links, "causal link"))
+    });
     Said { remembered, hold: hold_in_words(&stats["regions"]["preemption_circuit"]["hold"]) }
 }
 

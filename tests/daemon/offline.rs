@@ -22,7 +22,7 @@ fn a_daemon_and_a_command_without_one_remember_the_same() {
     let daemon = place.start();
     assert_eq!(recall(&place, "green lamp").1, offline.1, "the same line, online");
     let says = |news: &str| daemon.said.lock().expect("no reader panicked").iter().any(|said| said.contains(news));
-    daemon.until("it says what it remembers", || says("1 episodes and 0 causal links are remembered"));
+    daemon.until("it says what it remembers", || says("it remembers 1 episode and 0 causal links"));
     assert_eq!(place.cli(&["send", "remember that the stove is off", "--wait"]).0, 0);
     // Killed, it leaves its note and lets go of the store.
     daemon.kill();
