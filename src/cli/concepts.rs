@@ -3,6 +3,7 @@
 use std::path::PathBuf;
 
 use clap::Args;
+use maxim_actors::store::StateStore;
 use serde_json::{Map, Value, json};
 
 use super::document::{Document, parts};
@@ -245,9 +246,28 @@ impl PinArgs {
 impl ForgetArgs {
     pub(super) fn run(self, global: &Global, out: &Out) -> Result<Exit, CliError> {
         let done = Client::of_memory(global, false)?.post(&["v1", "memory", "forget"], &json!({"id": self.id}))?.body;
-        out.answer(&done, || tree(&done, 0))?;
+        let held = still_held(global)?;
+        out.answer(&done, || format!("{}{held}", tree(&done, 0)))?;
         Ok(Exit::Ok)
     }
+}
+
+/// Where what was forgotten stands until that is removed by age: a recording that was changed would replay to something
+/// else, and a backup is as it was made.
+fn still_held(global: &Global) -> Result<String, CliError> {
+    let folder = global.data_folder()?;
+    if !folder.holds_recordings() && StateStore::backups_in(&folder.store()).is_empty() {
+        return Ok(String::new());
+    }
+    let settings = global.load(Vec::new())?.settings;
+    Ok(format!(
+        "recordings and backups of before still hold it: recordings go after {} (recorder.max_age), a backup when {} newer \
+         ones were made (store.backup_keep); to be rid of it at once remove them from {} and {}",
+        settings.recorder.max_age,
+        settings.store.backup_keep,
+        folder.recordings().display(),
+        folder.store().join("backups").display()
+    ))
 }
 
 /// `maxim memory promote`.

@@ -1,6 +1,9 @@
 //! The terminal on which the daemon runs: typed lines are percepts, replies are printed. Its end ends nothing.
 
+use std::fs::File;
 use std::io::{BufRead, Write, stdin, stdout};
+use std::os::fd::AsFd;
+use std::os::unix::fs::FileTypeExt;
 
 use maxim_actors::effectors::channels::{Said, Submission};
 use maxim_bus::Trust;
@@ -8,6 +11,12 @@ use maxim_bus::Trust;
 use crate::agent::Outside;
 use crate::standard_error;
 use crate::stopping::millis;
+
+/// Whether somebody meant lines to be read that no terminal gives.
+pub fn is_fed() -> bool {
+    let input = stdin().as_fd().try_clone_to_owned().and_then(|input| File::from(input).metadata());
+    input.is_ok_and(|input| input.file_type().is_fifo() || input.is_file())
+}
 
 /// Reads on one thread, prints on another.
 pub fn start(outside: &Outside) {

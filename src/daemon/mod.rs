@@ -244,6 +244,10 @@ async fn live(plan: Plan, opened: Opened, watch: Stopwatch) -> Result<Exit, CliE
         .map_err(|error| unusable("the thread of channels", plan.folder.path(), &error))?;
     if plan.console {
         console::start(&agent.outside);
+    } else if console::is_fed() {
+        standard_error::tell(
+            "nothing is read from standard input, as it is no terminal; `maxim chat --plain` takes lines of a pipe or a file",
+        );
     }
     let_go_of_start();
 

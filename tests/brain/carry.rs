@@ -22,7 +22,12 @@ use crate::common::{Bench, MONDAY};
 use crate::stove::with_stove;
 
 pub fn newborn() -> Bench {
-    Bench::with("maxim", StateStore::in_memory(), with_stove, maxim::config::Settings::default())
+    born(42)
+}
+
+/// Two of one seed give their first moments the same ids.
+pub fn born(seed: u64) -> Bench {
+    Bench::seeded(seed, "maxim", StateStore::in_memory(), with_stove(), maxim::config::Settings::default())
 }
 
 pub const LOBE: RegionName = "anterior_temporal_lobe";

@@ -7,12 +7,12 @@ use maxim_bus::Clock;
 use maxim_bus::signals::concepts::IngestDocument;
 use serde_json::{Value, json};
 
-use crate::carry::{LOBE, assert_same, exported, import, newborn};
+use crate::carry::{LOBE, assert_same, born, exported, import, newborn};
 use crate::common::Bench;
 
 /// A life of its own with concepts, of which `names` says what it was taught.
-fn taught(document: &str, text: &str, said: &str) -> Bench {
-    let mut bench = newborn();
+fn taught(seed: u64, document: &str, text: &str, said: &str) -> Bench {
+    let mut bench = born(seed);
     let text = text.to_owned();
     bench.ask(
         LOBE,
@@ -83,8 +83,8 @@ const KITCHEN: &str =
 
 #[test]
 fn two_brains_become_one_and_no_concept_means_another() {
-    let mut here = taught("harbour.md", HARBOUR, "the boat key hangs in the shed");
-    let mut other = taught("kitchen.md", KITCHEN, "the sugar stands on the upper shelf");
+    let mut here = taught(1, "harbour.md", HARBOUR, "the boat key hangs in the shed");
+    let mut other = taught(2, "kitchen.md", KITCHEN, "the sugar stands on the upper shelf");
     let (before, theirs) = (concepts(&mut here), concepts(&mut other));
     let (edges, their_edges) = (edges_of_concepts(&mut here), edges_of_concepts(&mut other));
     assert!(!edges.is_empty() && their_edges.iter().any(|edge| edge.contains("teapot")), "{their_edges:?}");

@@ -19,6 +19,24 @@ fn a_second_instance_is_told_who_holds_the_folder() {
 }
 
 #[test]
+fn lines_that_nobody_will_read_are_said_to_be_so_with_the_command_that_reads_them() {
+    let place = Place::new();
+    let lines = place.work().join("lines.txt");
+    fs::write(&lines, "hello\n").expect("written");
+    let fed = fs::File::open(&lines).expect("there");
+    let daemon = place.start_as(&[], |command| {
+        command.stdin(fed);
+    });
+    daemon.until("said", || daemon.heard().contains("nothing is read from standard input"));
+    assert!(daemon.heard().contains("maxim chat --plain"), "{}", daemon.heard());
+    daemon.kill();
+    let daemon = place.start();
+    daemon.until("ready", || daemon.heard().contains("ready in"));
+    assert!(daemon.say("hello")["reply"].is_string());
+    assert!(!daemon.heard().contains("standard input"), "{}", daemon.heard());
+}
+
+#[test]
 fn a_port_in_use_is_named_with_the_flag_that_helps() {
     let place = Place::new();
     let taken = std::net::TcpListener::bind("127.0.0.1:0").expect("a port");

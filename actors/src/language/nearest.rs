@@ -3,7 +3,7 @@
 //! On real text hash tables need a large part of the set at random addresses for the same recall, so the signatures lie
 //! packed and are read once, in order: at most 4 ns an item.
 
-use crate::language::packed::bits_apart;
+use crate::language::packed::{bits_apart, soon};
 use crate::language::signature::Signature;
 
 /// Up to so many items all are compared exactly.
@@ -17,6 +17,8 @@ const SAMPLE: usize = 4_096;
 const SLACK: f64 = 1.3;
 /// Signatures whose distances are held at a time.
 const BLOCK: usize = 512;
+/// Signatures between the one that is compared and the one that is sent for.
+const AHEAD: usize = 256;
 /// Bits of which all differ.
 const FARTHEST: u16 = 256;
 
@@ -63,10 +65,10 @@ fn pass(
     let mut near = [(0u16, 0u16); BLOCK];
     // How many of those found lie so far away, and how many no farther than the cut.
     let (mut by_distance, mut inside) = ([0usize; 257], 0);
-    for (block, part) in all.chunks(BLOCK).enumerate() {
-        let count = within(signature, part, cut, &mut near);
+    for start in (0..all.len()).step_by(BLOCK) {
+        let count = within(signature, &all[start..], cut, &mut near);
         for (distance, at) in &near[..count] {
-            let at = block * BLOCK + usize::from(*at);
+            let at = start + usize::from(*at);
             if allowed(at) {
                 found.push((*distance, at as u32));
                 by_distance[usize::from(*distance)] += 1;
@@ -82,9 +84,10 @@ fn pass(
 }
 
 #[inline(always)]
-fn within_plain(signature: &Signature, part: &[Signature], threshold: u16, near: &mut [(u16, u16); BLOCK]) -> usize {
+fn within_plain(signature: &Signature, rest: &[Signature], threshold: u16, near: &mut [(u16, u16); BLOCK]) -> usize {
     let mut count = 0;
-    for (at, other) in part.iter().take(BLOCK).enumerate() {
+    for (at, other) in rest.iter().take(BLOCK).enumerate() {
+        soon(rest, at + AHEAD);
         let distance = bits_apart(signature, other);
         // Written always, counted only when near: no branch to guess wrong.
         near[count] = (distance, at as u16);
@@ -95,19 +98,19 @@ fn within_plain(signature: &Signature, part: &[Signature], threshold: u16, near:
 
 #[cfg(target_arch = "x86_64")]
 #[target_feature(enable = "popcnt")]
-fn within_popcnt(signature: &Signature, part: &[Signature], threshold: u16, near: &mut [(u16, u16); BLOCK]) -> usize {
-    within_plain(signature, part, threshold, near)
+fn within_popcnt(signature: &Signature, rest: &[Signature], threshold: u16, near: &mut [(u16, u16); BLOCK]) -> usize {
+    within_plain(signature, rest, threshold, near)
 }
 
-/// Fills the front of `near` with those within the threshold; how many there are.
-fn within(signature: &Signature, part: &[Signature], threshold: u16, near: &mut [(u16, u16); BLOCK]) -> usize {
+/// Fills the front of `near` with those of the first block within the threshold; how many there are.
+fn within(signature: &Signature, rest: &[Signature], threshold: u16, near: &mut [(u16, u16); BLOCK]) -> usize {
     #[cfg(target_arch = "x86_64")]
     if std::arch::is_x86_feature_detected!("popcnt") {
         // Without the instruction a count of bits is a dozen operations.
         #[allow(unsafe_code)] // SAFETY: the processor was just asked for the feature
-        return unsafe { within_popcnt(signature, part, threshold, near) };
+        return unsafe { within_popcnt(signature, rest, threshold, near) };
     }
-    within_plain(signature, part, threshold, near)
+    within_plain(signature, rest, threshold, near)
 }
 
 #[cfg(test)]

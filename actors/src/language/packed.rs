@@ -102,6 +102,24 @@ pub fn dot_bytes(a: &[u8], b: &[i8]) -> i32 {
     plain(a, b)
 }
 
+/// Tells the processor that an item will be read soon; one that isn't there is nobody's.
+///
+/// What is read at a stride or at addresses known beforehand is then there in time: the processor's own guesses end at
+/// each page of memory.
+#[inline(always)]
+pub fn soon<T>(all: &[T], at: usize) {
+    #[cfg(target_arch = "x86_64")]
+    if let Some(item) = all.get(at) {
+        use std::arch::x86_64::{_MM_HINT_T0, _mm_prefetch};
+        #[allow(unsafe_code)] // SAFETY: a hint, that reads nothing, of an item that is there
+        unsafe {
+            _mm_prefetch::<_MM_HINT_T0>(std::ptr::from_ref(item).cast());
+        }
+    }
+    #[cfg(not(target_arch = "x86_64"))]
+    let _ = (all, at);
+}
+
 /// Bits in which two signatures differ, 0 to 256.
 #[inline(always)]
 pub fn bits_apart(a: &[u64; 4], b: &[u64; 4]) -> u16 {

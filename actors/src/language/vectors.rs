@@ -1,10 +1,12 @@
 //! Vectors of many records, by their place in an order.
 
 use super::encoder::EncoderId;
-use super::packed::{PackedVector, dot};
+use super::packed::{PackedVector, dot, soon};
 
 /// Records whose numbers lie together.
 const CHUNK: usize = 4096;
+/// Bytes that the processor reads at once.
+const LINE: usize = 64;
 
 /// One vector of one encoder for each record, or none.
 #[derive(Clone, Debug)]
@@ -90,6 +92,13 @@ impl Vectors {
     pub fn steps(&self, at: usize) -> &[i8] {
         let start = at % CHUNK * self.dims;
         self.chunks.get(at / CHUNK).and_then(|chunk| chunk.get(start..start + self.dims)).unwrap_or(&[])
+    }
+
+    /// The record's vector will be compared soon.
+    #[inline]
+    pub fn soon(&self, at: usize) {
+        let steps = self.steps(at);
+        (0..steps.len()).step_by(LINE).for_each(|line| soon(steps, line));
     }
 
     /// Cosine with a record's vector; nothing where it has none.

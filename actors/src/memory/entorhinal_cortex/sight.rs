@@ -15,6 +15,9 @@ const HIGHEST: f32 = 0.95;
 /// The floor lies at most so far from the mean to 1: in a store that repeats itself many chance pairs are equal.
 const FARTHEST: f32 = 0.5;
 
+/// Places between the one that is compared and the one whose vector is sent for.
+const AHEAD: usize = 8;
+
 /// What situations look like to one encoder.
 pub struct Sight {
     vectors: Vectors,
@@ -101,6 +104,16 @@ impl Sight {
 
     pub fn steps(&self, place: u32) -> &[i8] {
         self.vectors.steps(place as usize)
+    }
+
+    /// The places, each of which will be compared at once: the vectors of those behind it are on their way.
+    pub fn in_turn(&self, places: &[u32]) -> impl Iterator<Item = u32> {
+        places.iter().enumerate().map(|(at, place)| {
+            if let Some(later) = places.get(at + AHEAD) {
+                self.vectors.soon(*later as usize);
+            }
+            *place
+        })
     }
 
     /// Nothing where the place has no vector.

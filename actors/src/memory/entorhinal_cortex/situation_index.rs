@@ -394,8 +394,9 @@ impl SituationIndex {
     pub fn find_by(&self, look: Look<'_>, cue: &Cue, limit: usize, allowed: impl Fn(u32) -> bool) -> Vec<Likeness> {
         let asked = self.asked(cue);
         let wanted = |place: u32| self.is_wanted(place, asked.layer) && allowed(place);
-        let candidates = self.candidates(look.sight, cue, &asked, &wanted).into_iter();
-        let mut found: Vec<Likeness> = candidates.map(|place| self.compare(look, cue, &asked, place)).collect();
+        let candidates = self.candidates(look.sight, cue, &asked, &wanted);
+        let in_turn = look.sight.in_turn(&candidates);
+        let mut found: Vec<Likeness> = in_turn.map(|place| self.compare(look, cue, &asked, place)).collect();
         found.retain(|likeness| likeness.score > 0.0);
         let order = |a: &Likeness, b: &Likeness| b.score.total_cmp(&a.score).then(b.item.cmp(&a.item));
         if limit < found.len() {
@@ -418,7 +419,7 @@ impl SituationIndex {
             }
         };
         let cosine = |place: u32| Some((place, sight.cosine(place, text)?));
-        let mut found: Vec<(u32, f32)> = places.into_iter().filter_map(cosine).collect();
+        let mut found: Vec<(u32, f32)> = sight.in_turn(&places).filter_map(cosine).collect();
         found.sort_by(|a, b| b.1.total_cmp(&a.1).then(b.0.cmp(&a.0)));
         found.truncate(limit);
         found

@@ -11,7 +11,9 @@ use super::edges::{Edge, MOST_DEGREE, merge_edges, row_record};
 use super::events::HippocampusEvent;
 use super::held::{Held, Indexed, held_key};
 use super::import::{ImportDefaults, ImportLine, Links, NamedEdge, WholeLine};
-use super::law::{Surroundings, capture_reasons, is_same_observation, is_told_again, merge_observation, sitting_after};
+use super::law::{
+    Surroundings, capture_reasons, is_same_moment, is_same_observation, is_told_again, merge_observation, sitting_after,
+};
 use super::linking::edge_key;
 use super::model::EpisodicMemory;
 use super::records::{episode_key, id_key, repeats_key};
@@ -132,8 +134,7 @@ impl Intake<'_> {
         let WholeLine { episode, record, links, held } = whole;
         self.answer.came.push(episode.id.clone());
         if let Some((_, kept)) = Hippocampus::by_id(&episode.id, pulse) {
-            // It may have been used, pinned or made small since, on either side.
-            if kept.id == episode.id && kept.created.as_microsecond() != episode.created.as_microsecond() {
+            if kept.id == episode.id && !is_same_moment(&kept, &episode) {
                 self.refused.insert(episode.id.clone());
                 self.answer.refused.push(episode.id.clone());
                 return Err(other_content(&episode.id));

@@ -123,6 +123,23 @@ pub fn is_told_again(kept: &EpisodicMemory, told: &EpisodicMemory, is_timed: boo
         && (!is_untouched || is_as_strong)
 }
 
+/// True when a whole record tells of the moment that is kept under its id. Either may have been used, pinned, seen again,
+/// ended or made small since the other was written.
+pub fn is_same_moment(kept: &EpisodicMemory, told: &EpisodicMemory) -> bool {
+    let as_small_as = |one: &EpisodicMemory, other: &EpisodicMemory| match other.live_edges {
+        Some(edges) if !one.is_compressed() => compressed(one, edges),
+        _ => one.clone(),
+    };
+    let (kept, told) = (as_small_as(kept, told), as_small_as(told, kept));
+    let has_ended = !kept.is_open() && !told.is_open();
+    let is_seen_again = kept.access_count != told.access_count;
+    kept.created.as_microsecond() == told.created.as_microsecond()
+        && kept.perception == told.perception
+        && kept.context == told.context
+        && (!has_ended || kept.action == told.action)
+        && (!has_ended || is_seen_again || kept.success() == told.success())
+}
+
 /// Takes the later observation into the earlier episode: it was seen again, and counts as the stronger of both.
 pub fn merge_observation(old: &mut EpisodicMemory, new: &EpisodicMemory) {
     old.last_accessed = old.last_accessed.max(new.created);

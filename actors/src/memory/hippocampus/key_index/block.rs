@@ -89,6 +89,15 @@ impl Block {
         self.span.1
     }
 
+    pub(super) fn earliest(&self) -> i64 {
+        self.span.0
+    }
+
+    /// Whether all documents are of this time, both ends included.
+    pub(super) fn is_within(&self, (from, to): (i64, i64)) -> bool {
+        self.span.0 >= from && self.span.1 <= to
+    }
+
     /// Whether some document may be of this time, both ends included.
     pub(super) fn overlaps(&self, (from, to): (i64, i64)) -> bool {
         self.span.0 <= to && self.span.1 >= from
@@ -137,6 +146,33 @@ impl Block {
                 bits &= bits - 1;
             }
         }
+    }
+
+    /// How many are in all of the sets.
+    pub(super) fn count(&self, places: &[Place]) -> u32 {
+        match places.iter().min_by_key(|place| (place.dense, place.count)) {
+            None => self.documents,
+            Some(only) if places.len() == 1 => u32::from(only.count),
+            Some(rarest) if !rarest.dense => {
+                let is_shared = |i: &usize| places.iter().all(|place| self.has(*place, self.member(*rarest, *i)));
+                (0..usize::from(rarest.count)).filter(is_shared).count() as u32
+            }
+            Some(_) => {
+                let words = (self.documents as usize).div_ceil(64);
+                let shared = |at: usize| places.iter().fold(u64::MAX, |bits, place| bits & self.word(*place, at));
+                (0..words).map(|at| shared(at).count_ones()).sum()
+            }
+        }
+    }
+
+    /// 64 documents of a dense set; those behind the last aren't in it.
+    fn word(&self, place: Place, at: usize) -> u64 {
+        let start = place.at as usize + at * 8;
+        let end = place.at as usize + (self.documents as usize).div_ceil(8);
+        let bytes = self.bytes.get(start..end.min(start + 8)).unwrap_or(&[]);
+        let mut word = [0; 8];
+        word.iter_mut().zip(bytes).for_each(|(to, byte)| *to = *byte);
+        u64::from_le_bytes(word)
     }
 
     /// Members of all of the sets, newest first, until `visit` says to stop (returns false).

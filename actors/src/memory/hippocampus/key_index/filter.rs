@@ -1,18 +1,43 @@
-//! The keys of episodes, and those that a filter asks for.
+//! The keys of episodes, and what a filter asks for.
 
+use jiff::Timestamp;
 use maxim_bus::signals::recall::EpisodeFilter;
 
-/// The keys that an episode must have; its words, times and limit are none.
-pub(super) fn asked_keys(filter: &EpisodeFilter) -> Vec<String> {
-    let fields = [
-        (Field::Goal, &filter.goal),
-        (Field::Tool, &filter.tool_name),
-        (Field::Object, &filter.object),
-        (Field::Person, &filter.person),
-        (Field::Mode, &filter.mode),
-    ];
-    let named = fields.into_iter().filter_map(|(field, value)| Some(field.key(value.as_deref()?)));
-    named.chain(filter.success.map(|success| success_key(Some(success)))).collect()
+/// Which documents are looked for.
+pub(super) struct Wanted {
+    /// All of which a document must have.
+    pub keys: Vec<String>,
+    /// From when to when, both included, in microseconds since 1970.
+    pub time: (i64, i64),
+    /// Ordinals that are below this one alone.
+    pub below: u32,
+}
+
+impl Wanted {
+    /// A filter's words and limit aren't looked at.
+    pub(super) fn of(filter: &EpisodeFilter) -> Self {
+        let fields = [
+            (Field::Goal, &filter.goal),
+            (Field::Tool, &filter.tool_name),
+            (Field::Object, &filter.object),
+            (Field::Person, &filter.person),
+            (Field::Mode, &filter.mode),
+        ];
+        let named = fields.into_iter().filter_map(|(field, value)| Some(field.key(value.as_deref()?)));
+        let keys = named.chain(filter.success.map(|success| success_key(Some(success)))).collect();
+        let micros = |time: Option<Timestamp>, open: i64| time.map_or(open, Timestamp::as_microsecond);
+        let time = (micros(filter.time_after, i64::MIN), micros(filter.time_before, i64::MAX));
+        Self { keys, time, below: u32::MAX }
+    }
+
+    pub(super) fn with(keys: &[&str], below: u32) -> Self {
+        let keys = keys.iter().map(|key| (*key).to_owned()).collect();
+        Self { keys, time: (i64::MIN, i64::MAX), below }
+    }
+
+    pub(super) fn is_of_time(&self, micros: i64) -> bool {
+        (self.time.0..=self.time.1).contains(&micros)
+    }
 }
 
 /// A kind of key; its letter begins the key.

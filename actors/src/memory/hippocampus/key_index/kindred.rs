@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use jiff::Timestamp;
 
 use super::KeyIndex;
-use super::filter::Field;
+use super::filter::{Field, Wanted};
 use crate::memory::hippocampus::law::{goal_similarity, proximity};
 
 /// What two documents have in common by their keys.
@@ -72,13 +72,10 @@ impl KeyIndex {
 
     /// Living documents that have all of these keys, newest first, at most `most`, none at or above `before`.
     fn newest_with(&self, keys: &[&str], before: u32, most: usize) -> Vec<u32> {
-        let keys: Vec<String> = keys.iter().map(|key| (*key).to_owned()).collect();
+        let below = self.documents.partition_point(|document| *document < before) as u32;
         let mut found = Vec::with_capacity(most);
-        self.visit_keys(&keys, (i64::MIN, i64::MAX), &|_| true, &mut |ordinal| {
-            let document = self.documents[ordinal as usize];
-            if document < before {
-                found.push(document);
-            }
+        self.visit(&Wanted::with(keys, below), &|_| true, &mut |ordinal| {
+            found.push(self.documents[ordinal as usize]);
             found.len() < most
         });
         found

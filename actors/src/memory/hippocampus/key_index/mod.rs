@@ -14,14 +14,13 @@ use std::cmp::Reverse;
 use std::collections::{BinaryHeap, HashMap};
 use std::sync::Arc;
 
-use jiff::Timestamp;
 use maxim_bus::signals::recall::EpisodeFilter;
 
 use super::model::EpisodicMemory;
 use super::packing::DamagedSegment;
 use super::text_index::{HELD_OPEN, NotIndexed, SEGMENT_DOCUMENTS};
 use block::{Block, Place, pack};
-use filter::{Field, asked_keys, success_key};
+use filter::{Field, Wanted, success_key};
 pub use kindred::{Compared, Likeness};
 use traits::Traits;
 
@@ -133,27 +132,46 @@ impl KeyIndex {
         self.newest(filter, limit).0
     }
 
-    /// The same, the oldest first. All that pass are looked at.
+    /// The same, the oldest first. Blocks that hold nothing as old aren't looked at.
     pub fn find_oldest(&self, filter: &EpisodeFilter, limit: usize) -> Vec<u32> {
+        let wanted = Wanted::of(filter);
         let mut oldest = BinaryHeap::new();
-        self.visit(filter, &|_| true, &mut |ordinal| {
-            oldest.push((self.times[ordinal as usize], ordinal));
+        let take = |ordinal: u32, oldest: &mut BinaryHeap<(i64, u32)>| {
+            if self.passes(ordinal, &wanted) {
+                oldest.push((self.times[ordinal as usize], ordinal));
+            }
             if oldest.len() > limit {
                 oldest.pop();
             }
             true
-        });
+        };
+        for (block, places) in self.holding(&wanted) {
+            if oldest.len() < limit || oldest.peek().is_some_and(|(last, _)| block.earliest() <= *last) {
+                block.common(&places, &mut |ordinal| take(ordinal, &mut oldest));
+            }
+        }
+        self.visit_tail(&wanted, &mut |ordinal| take(ordinal, &mut oldest));
         oldest.into_sorted_vec().into_iter().map(|(_, ordinal)| self.documents[ordinal as usize]).collect()
     }
 
-    /// How many documents pass.
+    /// How many documents pass. A block that is within the time as a whole is counted, not looked through.
     pub fn count(&self, filter: &EpisodeFilter) -> u64 {
+        let wanted = Wanted::of(filter);
         let mut count = 0;
-        self.visit(filter, &|_| true, &mut |_| {
-            count += 1;
+        let mut one = |ordinal: u32| {
+            count += u64::from(self.passes(ordinal, &wanted));
             true
-        });
-        count
+        };
+        self.visit_tail(&wanted, &mut one);
+        let mut whole = 0;
+        for (block, places) in self.holding(&wanted) {
+            if block.is_within(wanted.time) && !self.has_dead(block) {
+                whole += u64::from(block.count(&places));
+            } else {
+                block.common(&places, &mut one);
+            }
+        }
+        count + whole
     }
 
     /// The newest that pass, and how many were looked at.
@@ -162,7 +180,7 @@ impl KeyIndex {
         let mut newest = BinaryHeap::new();
         let (enough, mut looked) = (Cell::new(i64::MIN), 0);
         if limit > 0 {
-            self.visit(filter, &|latest| latest >= enough.get(), &mut |ordinal| {
+            self.visit(&Wanted::of(filter), &|latest| latest >= enough.get(), &mut |ordinal| {
                 looked += 1;
                 newest.push(Reverse((self.times[ordinal as usize], ordinal)));
                 if newest.len() > limit {
@@ -181,7 +199,7 @@ impl KeyIndex {
     /// All documents that pass, ascending, for a ranked search among them.
     pub fn matching(&self, filter: &EpisodeFilter) -> Vec<u32> {
         let mut found = Vec::new();
-        self.visit(filter, &|_| true, &mut |ordinal| {
+        self.visit(&Wanted::of(filter), &|_| true, &mut |ordinal| {
             found.push(self.documents[ordinal as usize]);
             true
         });
@@ -191,66 +209,57 @@ impl KeyIndex {
 
     /// Ordinals that pass, block after block from the one with the latest document on, while `wants` says of when that was
     /// (microseconds since 1970) that it may matter, and `take` returns true.
-    fn visit(&self, filter: &EpisodeFilter, wants: &dyn Fn(i64) -> bool, take: &mut dyn FnMut(u32) -> bool) {
-        let micros = |time: Option<Timestamp>, open: i64| time.map_or(open, Timestamp::as_microsecond);
-        let time = (micros(filter.time_after, i64::MIN), micros(filter.time_before, i64::MAX));
-        self.visit_keys(&asked_keys(filter), time, wants, take);
-    }
-
-    /// The same by keys, and times in microseconds.
-    fn visit_keys(
-        &self,
-        keys: &[String],
-        (from, to): (i64, i64),
-        wants: &dyn Fn(i64) -> bool,
-        take: &mut dyn FnMut(u32) -> bool,
-    ) {
-        let mut pass = |ordinal: u32| {
-            let o = ordinal as usize;
-            let alive = self.dead.is_empty() || self.dead.binary_search(&self.documents[o]).is_err();
-            !alive || !(from..=to).contains(&self.times[o]) || take(ordinal)
-        };
-        if !self.visit_tail(keys, &mut pass) {
+    fn visit(&self, wanted: &Wanted, wants: &dyn Fn(i64) -> bool, take: &mut dyn FnMut(u32) -> bool) {
+        let mut pass = |ordinal: u32| !self.passes(ordinal, wanted) || take(ordinal);
+        if !self.visit_tail(wanted, &mut pass) {
             return;
         }
-        let mut lists = Vec::with_capacity(keys.len());
-        for key in keys {
-            match self.directory.get(key) {
-                Some(places) => lists.push(places.as_slice()),
-                None => return,
+        for (block, places) in self.holding(wanted).rev() {
+            if !wants(block.latest()) || !block.common(&places, &mut pass) {
+                return;
             }
         }
+    }
+
+    /// Whether a document that has the keys is all else that is wanted.
+    fn passes(&self, ordinal: u32, wanted: &Wanted) -> bool {
+        let at = ordinal as usize;
+        let is_alive = || self.dead.is_empty() || self.dead.binary_search(&self.documents[at]).is_err();
+        ordinal < wanted.below && wanted.is_of_time(self.times[at]) && is_alive()
+    }
+
+    fn has_dead(&self, block: &Block) -> bool {
+        let documents = &self.documents[block.base as usize..(block.base + block.documents) as usize];
+        let (Some(first), Some(last)) = (documents.first(), documents.last()) else { return false };
+        self.dead.get(self.dead.partition_point(|dead| dead < first)).is_some_and(|dead| dead <= last)
+    }
+
+    /// Sealed blocks that have all of the keys and may have the time, the one with the latest document last.
+    fn holding(&self, wanted: &Wanted) -> impl DoubleEndedIterator<Item = (&Block, Vec<Place>)> {
+        let list = |key: &String| self.directory.get(key).map_or(&[][..], Vec::as_slice);
+        let mut lists: Vec<&[Place]> = wanted.keys.iter().map(list).collect();
         lists.sort_by_key(|places| places.len());
-        let (mut blocks, others): (Vec<(&Block, Option<Place>)>, _) = match lists.split_first() {
-            None => (self.blocks.iter().map(|block| (block, None)).collect(), &[][..]),
-            Some((fewest, others)) => {
-                (fewest.iter().map(|place| (&self.blocks[place.block as usize], Some(*place))).collect(), others)
-            }
+        let before = self.blocks.partition_point(|block| block.base < wanted.below);
+        let mut numbers: Vec<u32> = match lists.first() {
+            None => (0..before as u32).collect(),
+            Some(fewest) => fewest.iter().map(|place| place.block).take_while(|at| (*at as usize) < before).collect(),
         };
         if self.out_of_order {
-            blocks.sort_by_key(|(block, _)| block.latest());
+            numbers.sort_by_key(|number| self.blocks[*number as usize].latest());
         }
-        let mut places = Vec::with_capacity(keys.len());
-        for (block, place) in blocks.into_iter().rev() {
-            if !wants(block.latest()) {
-                return;
-            }
-            places.clear();
-            places.extend(place);
-            for other in others {
-                let at = place.and_then(|place| other.binary_search_by_key(&place.block, |p| p.block).ok());
-                places.extend(at.map(|at| other[at]));
-            }
-            if places.len() == keys.len() && block.overlaps((from, to)) && !block.common(&places, &mut pass) {
-                return;
-            }
-        }
+        let time = wanted.time;
+        numbers.into_iter().filter_map(move |number| {
+            let block = &self.blocks[number as usize];
+            let place = |places: &&[Place]| Some(places[places.binary_search_by_key(&number, |it| it.block).ok()?]);
+            let places = block.overlaps(time).then(|| lists.iter().map(place).collect::<Option<Vec<_>>>()).flatten()?;
+            Some((block, places))
+        })
     }
 
     /// False when `pass` wants no more.
-    fn visit_tail(&self, keys: &[String], pass: &mut dyn FnMut(u32) -> bool) -> bool {
-        let mut lists: Vec<&[u32]> = Vec::with_capacity(keys.len());
-        for key in keys {
+    fn visit_tail(&self, wanted: &Wanted, pass: &mut dyn FnMut(u32) -> bool) -> bool {
+        let mut lists: Vec<&[u32]> = Vec::with_capacity(wanted.keys.len());
+        for key in &wanted.keys {
             match self.tail.get(key) {
                 Some(members) => lists.push(members),
                 None => return true,
@@ -258,11 +267,14 @@ impl KeyIndex {
         }
         lists.sort_by_key(|members| members.len());
         match lists.split_first() {
-            None => (self.sealed..self.documents.len() as u32).rev().all(pass),
-            Some((fewest, others)) => fewest.iter().rev().all(|ordinal| {
-                let shared = others.iter().all(|members| members.binary_search(ordinal).is_ok());
-                !shared || pass(*ordinal)
-            }),
+            None => (self.sealed..wanted.below.min(self.documents.len() as u32)).rev().all(pass),
+            Some((fewest, others)) => {
+                let below = fewest.partition_point(|ordinal| *ordinal < wanted.below);
+                fewest[..below].iter().rev().all(|ordinal| {
+                    let shared = others.iter().all(|members| members.binary_search(ordinal).is_ok());
+                    !shared || pass(*ordinal)
+                })
+            }
         }
     }
 

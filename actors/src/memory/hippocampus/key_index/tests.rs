@@ -1,3 +1,4 @@
+use jiff::Timestamp;
 use serde_json::json;
 
 use super::*;
@@ -155,6 +156,68 @@ fn an_unknown_filter_is_refused_by_its_name() {
     for (name, value) in conditions {
         assert!(!filter(json!({name: value})).is_open(), "{name}");
     }
+}
+
+/// What is joined after an import is older than most of what is known.
+#[test]
+fn kin_of_an_old_one_are_those_before_it_and_no_later_one_is_looked_at() {
+    let count = 30_000;
+    let mut index = fill(count, |index| {
+        index.seal();
+    });
+    index.remove(2_995);
+    for before in [0, 3_000, count] {
+        let earlier: Vec<u32> = scan(before, |n| n % 5 == 0 && n != 2_995).into_iter().take(9).collect();
+        assert_eq!(index.same_goal("goal 0", before, 9), earlier, "before {before}");
+    }
+    let mut looked = 0;
+    let wanted = Wanted::with(&["ocup"], 3_000);
+    index.visit(&wanted, &|_| true, &mut |ordinal| {
+        looked += 1;
+        assert!(ordinal < 3_000);
+        looked < 9
+    });
+    let latest = index.holding(&wanted).map(|(block, _)| block.base).max();
+    assert!(latest.is_some_and(|base| base < 3_000), "{latest:?}");
+}
+
+#[test]
+fn what_is_counted_block_by_block_is_what_a_scan_counts() {
+    let count = 13_000;
+    let mut index = fill(count, |index| {
+        index.seal();
+    });
+    let holds: [(serde_json::Value, &dyn Fn(u32) -> bool); 7] = [
+        (json!({}), &|_| true),
+        (json!({"object": "cup"}), &|_| true),
+        (json!({"person": "Anna"}), &|n| n % 11 == 0),
+        (json!({"tool": "tool_1", "mode": "active"}), &|n| n % 3 == 1 && n % 2 == 0),
+        (json!({"object": "object 96", "mode": "active"}), &|n| n % 97 == 96 && n % 2 == 0),
+        (json!({"mode": "active", "time_after": "1970-01-03T00:00:00Z"}), &|n| n % 2 == 0 && n >= 2_880),
+        (json!({"person": "Nobody"}), &|_| false),
+    ];
+    let gone = [5, 22, 4_442];
+    for is_any_gone in [false, true] {
+        let is_there = |n: u32| !(is_any_gone && gone.contains(&n));
+        for (fields, holds) in &holds {
+            let expected = (0..count).filter(|n| holds(*n) && is_there(*n)).count();
+            assert_eq!(index.count(&filter(fields.clone())), expected as u64, "{fields}");
+        }
+        gone.iter().for_each(|document| index.remove(*document));
+    }
+}
+
+#[test]
+fn the_oldest_are_found_even_when_they_were_added_last() {
+    let (lived, history) = (9_000, 5_000);
+    let mut index = KeyIndex::new();
+    let at = |n: u32| if n < lived { history + n } else { n - lived };
+    for n in 0..lived + history {
+        index.add(n, &episode(at(n))).expect("ascending");
+        index.seal();
+    }
+    assert_eq!(index.find_oldest(&filter(json!({"mode": "active"})), 3), [lived, lived + 2, lived + 4]);
+    assert_eq!(index.find_oldest(&filter(json!({})), 0), [] as [u32; 0]);
 }
 
 #[test]

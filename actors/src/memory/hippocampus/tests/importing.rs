@@ -153,6 +153,42 @@ fn another_content_under_a_known_id_is_a_bad_line() {
 }
 
 #[test]
+fn a_whole_record_that_was_edited_is_refused_and_one_that_sleep_or_use_changed_is_known() {
+    let mut bench = Bench::new(None);
+    take_in(&mut bench, true, &life(300, 10, 1));
+    let young = exported(&bench);
+    assert!(bench.sleep().compressed > 0);
+    let small = exported(&bench);
+    // Either way round.
+    let mut other = Bench::new(None);
+    assert_eq!(carry(&mut other, &young).kept, 300);
+    let again = carry(&mut other, &small);
+    assert_eq!((again.kept, again.known, again.bad), (0, small.len() as u64, Vec::new()));
+    // What sleep has let go altogether comes back; the rest is known.
+    let again = carry(&mut bench, &young);
+    assert_eq!((again.kept + again.known, again.known, again.bad), (300, small.len() as u64, Vec::new()));
+    let edited = |line: &String, path: &str, to: Value| {
+        let mut line: Value = serde_json::from_str(line).expect("JSON");
+        *line.pointer_mut(path).expect(path) = to;
+        line.to_string()
+    };
+    let open = young.iter().find(|line| line.contains("\"success\":true")).expect("something went well");
+    let lines = [
+        edited(open, "/episode/perception/text", json!("the safe is behind the picture")),
+        edited(open, "/episode/action/tool", json!("another")),
+        edited(open, "/episode/outcome/success", json!(false)),
+    ];
+    for line in lines {
+        let carried = carry(&mut other, std::slice::from_ref(&line));
+        assert_eq!((carried.kept, carried.known, carried.bad.len()), (0, 0, 1), "{line}");
+        assert!(carried.bad[0].1.contains("kept already with other content"), "{:?}", carried.bad);
+    }
+    // Used since: it counts as known.
+    let used = edited(open, "/episode/access_count", json!(7));
+    assert_eq!(carry(&mut other, &[used]).known, 1);
+}
+
+#[test]
 fn an_observation_that_was_merged_is_known_by_its_own_id() {
     let mut bench = Bench::new(None);
     let moment = |id: &str, second: u64, result: &str| {
