@@ -9,6 +9,19 @@ use crate::inbox::{Delivery, Inbox};
 use crate::signal::{Body, Envelope, Lane, NotRead, Signal, Stage};
 
 type Decode = fn(&[u8]) -> Result<Arc<dyn Body>, NotRead>;
+type Heeds = Box<dyn Fn(&dyn Body) -> bool + Send + Sync>;
+
+/// Who hears a signal, and which messages of that signal.
+struct Hearer {
+    inbox: Arc<Inbox>,
+    heeds: Option<Heeds>,
+}
+
+impl Hearer {
+    fn heeds(&self, body: &dyn Body) -> bool {
+        self.heeds.as_ref().is_none_or(|heeds| heeds(body))
+    }
+}
 
 /// A card that the corridor refuses.
 #[derive(Debug, PartialEq, Eq, thiserror::Error)]
@@ -31,7 +44,7 @@ pub enum WiringError {
 #[derive(Default)]
 pub struct BusBuilder {
     inboxes: BTreeMap<RegionName, Arc<Inbox>>,
-    hearers: HashMap<&'static str, Vec<Arc<Inbox>>>,
+    hearers: HashMap<&'static str, Vec<Hearer>>,
     decoders: HashMap<&'static str, (Lane, Decode)>,
     heard: Vec<(&'static str, RegionName)>,
     emitted: Vec<(&'static str, RegionName)>,
@@ -63,12 +76,22 @@ impl BusBuilder {
 
     /// `inbox`'s room at `stage` hears `S`. `back` says that it belongs to the next turn.
     pub fn hears<S: Signal>(&mut self, inbox: &Arc<Inbox>, stage: Stage, back: bool) {
+        self.enter_hearer::<S>(inbox, stage, back, None);
+    }
+
+    /// The same, of those messages alone that concern the room by their content: the others aren't delivered to it.
+    pub fn heeds<S: Signal>(&mut self, inbox: &Arc<Inbox>, stage: Stage, back: bool, heeds: fn(&S) -> bool) {
+        let heeds: Heeds = Box::new(move |body| body.as_any().downcast_ref().is_some_and(heeds));
+        self.enter_hearer::<S>(inbox, stage, back, Some(heeds));
+    }
+
+    fn enter_hearer<S: Signal>(&mut self, inbox: &Arc<Inbox>, stage: Stage, back: bool, heeds: Option<Heeds>) {
         let forward = S::STAGE == Stage::Anywhere || stage == Stage::Anywhere || S::STAGE <= stage;
         if !forward && !back {
             let error = WiringError::GoesBack { signal: S::NAME, from: S::STAGE, hearer: inbox.owner(), to: stage };
             self.errors.push(error);
         }
-        self.hearers.entry(S::NAME).or_default().push(Arc::clone(inbox));
+        self.hearers.entry(S::NAME).or_default().push(Hearer { inbox: Arc::clone(inbox), heeds });
         self.decoders.insert(S::NAME, (S::LANE, |bytes| Ok(Arc::new(S::decode(bytes)?))));
         self.heard.push((S::NAME, inbox.owner()));
     }
@@ -114,7 +137,7 @@ impl BusBuilder {
 /// One agent's corridor.
 pub struct AgentBus {
     inboxes: BTreeMap<RegionName, Arc<Inbox>>,
-    hearers: HashMap<&'static str, Vec<Arc<Inbox>>>,
+    hearers: HashMap<&'static str, Vec<Hearer>>,
     decoders: HashMap<&'static str, (Lane, Decode)>,
     overhears: Option<RegionName>,
     deciding: Vec<Arc<Inbox>>,
@@ -123,11 +146,13 @@ pub struct AgentBus {
 }
 
 impl AgentBus {
-    /// Puts a message into each hearer's inbox. Never blocks. Called in the agent's critical section for what is
+    /// Puts a message into the inbox of each hearer that heeds it. Never blocks. Called in the agent's critical section for what is
     /// journalled, so that every inbox is in the order of sequence numbers.
     pub fn publish(&self, lsn: Lsn, envelope: &Arc<Envelope>) {
-        for inbox in self.hearers_of(envelope.body().name(), envelope.meta.to.as_deref()) {
-            inbox.push(Delivery { lsn, envelope: Arc::clone(envelope), attempts: 0 });
+        for hearer in self.hearers_of(envelope.body().name(), envelope.meta.to.as_deref()) {
+            if hearer.heeds(envelope.body()) {
+                hearer.inbox.push(Delivery { lsn, envelope: Arc::clone(envelope), attempts: 0 });
+            }
         }
         self.newest.fetch_max(lsn.0, Ordering::SeqCst);
     }
@@ -145,12 +170,15 @@ impl AgentBus {
             return Ok(0); // no room hears it any more
         };
         let hearers = self.hearers_of(&meta.name, meta.to.as_deref());
-        let late: Vec<Arc<Inbox>> =
-            hearers.filter(|inbox| unpassed(inbox.owner(), inbox.lane_of(&meta.name, *lane))).cloned().collect();
+        let late: Vec<&Hearer> =
+            hearers.filter(|Hearer { inbox, .. }| unpassed(inbox.owner(), inbox.lane_of(&meta.name, *lane))).collect();
         if late.is_empty() {
             return Ok(0);
         }
-        let envelope = Arc::new(Envelope::new(meta, decode(body)?));
+        let body = decode(body)?;
+        let late = late.into_iter().filter(|hearer| hearer.heeds(&*body));
+        let late: Vec<Arc<Inbox>> = late.map(|hearer| Arc::clone(&hearer.inbox)).collect();
+        let envelope = Arc::new(Envelope::new(meta, body));
         for inbox in &late {
             inbox.push(Delivery { lsn, envelope: Arc::clone(&envelope), attempts: 0 });
         }
@@ -166,10 +194,10 @@ impl AgentBus {
         Ok(Envelope::new(meta, decode(body)?))
     }
 
-    fn hearers_of<'a>(&'a self, name: &str, to: Option<&'a str>) -> impl Iterator<Item = &'a Arc<Inbox>> + use<'a> {
+    fn hearers_of<'a>(&'a self, name: &str, to: Option<&'a str>) -> impl Iterator<Item = &'a Hearer> + use<'a> {
         let hearers = self.hearers.get(name).map_or(&[][..], Vec::as_slice);
         let is_for = |inbox: &Inbox, to: &str| to == inbox.owner() || self.overhears == Some(inbox.owner());
-        hearers.iter().filter(move |inbox| to.is_none_or(|to| is_for(inbox, to)))
+        hearers.iter().filter(move |hearer| to.is_none_or(|to| is_for(&hearer.inbox, to)))
     }
 
     pub fn inboxes(&self) -> impl Iterator<Item = &Arc<Inbox>> {

@@ -77,11 +77,12 @@ impl<R: Region> Card<R> {
         R: Hears<S>,
     {
         self.handlers.insert(S::NAME, |region, envelope, pulse| {
-            if let Some(signal) = envelope.get::<S>() {
+            // Recordings of before hold messages that aren't delivered any more.
+            if let Some(signal) = envelope.get::<S>().filter(|signal| R::heeds(signal)) {
                 region.hear(signal, pulse);
             }
         });
-        self.hearing.push((wire::<S>(back), |bus, inbox, stage, back| bus.hears::<S>(inbox, stage, back)));
+        self.hearing.push((wire::<S>(back), |bus, inbox, stage, back| bus.heeds::<S>(inbox, stage, back, R::heeds)));
         self
     }
 

@@ -93,6 +93,12 @@ pub trait Region: Default + Serialize + DeserializeOwned + Send + Unpin + 'stati
 
 /// The room hears `S`.
 pub trait Hears<S: Signal>: Region {
+    /// Whether a message concerns the room, by its content alone; one that doesn't isn't even delivered. It is asked in the
+    /// agent's critical section: a look at a field or two, nothing that takes time.
+    fn heeds(_signal: &S) -> bool {
+        true
+    }
+
     fn hear(&self, signal: &S, pulse: &mut Pulse<'_, Self>);
 }
 

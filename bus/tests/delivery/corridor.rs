@@ -43,6 +43,24 @@ fn an_addressed_message_goes_to_one_inbox_alone() {
 }
 
 #[test]
+fn what_does_not_concern_a_room_by_its_content_is_not_delivered_to_it_nor_after_a_crash() {
+    let mut bus = BusBuilder::default();
+    let [all, even] = ["gateway", "salience"].map(|name| bus.inbox(name));
+    bus.hears::<Word>(&all, Stage::Perception, false);
+    bus.heeds::<Word>(&even, Stage::Perception, false, |word| word.0.is_multiple_of(2));
+    let bus = bus.build_unchecked();
+    for inbox in [&all, &even] {
+        inbox.seize(Epoch(1));
+    }
+    (1..=4).for_each(|n| bus.publish(Lsn(n), &envelope(Word(n as u32), None)));
+    assert_eq!(read_all(&all, Epoch(1)), ["Word(1)", "Word(2)", "Word(3)", "Word(4)"]);
+    assert_eq!(read_all(&even, Epoch(1)), ["Word(2)", "Word(4)"]);
+    let again = |n: u32| bus.redeliver(Lsn(9), &envelope(Word(n), None).encoded(), |owner, _| owner == "salience");
+    assert_eq!((again(1).expect("it is read"), again(2).expect("it is read")), (0, 1));
+    assert_eq!(read_all(&even, Epoch(1)), ["Word(2)"]);
+}
+
+#[test]
 fn what_nobody_hears_goes_nowhere() {
     let (bus, inboxes) = corridor();
     bus.publish(Lsn(1), &envelope(Deed(1), None));

@@ -330,12 +330,13 @@ impl Outbox {
 }
 
 impl Hears<Percept> for Outbox {
+    /// Who gave a goal is answered like who wrote, also when it is taken up later.
+    fn heeds(percept: &Percept) -> bool {
+        is_outside(&percept.metadata.channel) && percept.is_request()
+    }
+
     fn hear(&self, percept: &Percept, pulse: &mut Pulse<'_, Self>) {
         let origin = &percept.metadata;
-        // Who gave a goal is answered like who wrote, also when it is taken up later.
-        if !is_outside(&origin.channel) || !percept.is_request() {
-            return;
-        }
         let turn = pulse.turn();
         pulse.keep(OutboxEvent::Corresponded {
             turn,
@@ -348,11 +349,12 @@ impl Hears<Percept> for Outbox {
 }
 
 impl Hears<Outbound> for Outbox {
+    fn heeds(outbound: &Outbound) -> bool {
+        is_outside(&outbound.channel)
+    }
+
     fn hear(&self, outbound: &Outbound, pulse: &mut Pulse<'_, Self>) {
         let Outbound { turn, channel, recipient, text, action, tool, medium } = outbound;
-        if !is_outside(channel) {
-            return;
-        }
         let Some(id) = action.or(pulse.cause().map(|meta| meta.id)) else { return };
         let asker = self.correspondent(*turn).filter(|asker| asker.channel == *channel && asker.sender == *recipient);
         let refused = match asker {
@@ -370,8 +372,12 @@ impl Hears<Outbound> for Outbox {
 
 impl Hears<TurnEnded> for Outbox {
     /// What was answered without a tool: that it was stopped or held, or that a person must allow it first.
+    fn heeds(ended: &TurnEnded) -> bool {
+        !ended.spoken
+    }
+
     fn hear(&self, ended: &TurnEnded, pulse: &mut Pulse<'_, Self>) {
-        let (Some(text), false) = (&ended.reply, ended.spoken) else { return };
+        let Some(text) = &ended.reply else { return };
         let Some(asker) = self.correspondent(ended.turn).cloned() else { return };
         if !asker.listed || self.stopped {
             // After the reset nobody needs to read that it was stopped then.

@@ -146,20 +146,28 @@ pub(super) fn sampled_key(key: u64) -> String {
 }
 
 impl Hears<Intent> for ToolIndexRoom {
+    /// An answer alone is served by no tool that would have to be found.
+    fn heeds(intent: &Intent) -> bool {
+        intent.tool != RESPOND && intent.trust >= Trust::Listed
+    }
+
     fn hear(&self, intent: &Intent, pulse: &mut Pulse<'_, Self>) {
-        // An answer alone is served by no tool that would have to be found.
-        let Some(goal) = intent.goal.clone().filter(|_| intent.tool != RESPOND) else { return };
-        if intent.trust >= Trust::Listed && !self.open.contains_key(&intent.turn) {
+        let Some(goal) = intent.goal.clone() else { return };
+        if !self.open.contains_key(&intent.turn) {
             pulse.keep(ToolIndexEvent::GoalNoted { turn: intent.turn, goal });
         }
     }
 }
 
 impl Hears<ToolResult> for ToolIndexRoom {
+    fn heeds(result: &ToolResult) -> bool {
+        result.success == Some(true) && result.tool != RESPOND
+    }
+
     fn hear(&self, result: &ToolResult, pulse: &mut Pulse<'_, Self>) {
         let Some(open) = self.open.get(&result.turn) else { return };
         let (turn, tool) = (result.turn, result.tool.clone());
-        if result.success != Some(true) || tool == RESPOND || open.served.contains(&tool) {
+        if open.served.contains(&tool) {
             return;
         }
         let learned = self.with_index(pulse, |index| {

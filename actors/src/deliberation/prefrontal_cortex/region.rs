@@ -528,9 +528,13 @@ impl Hears<PreemptionChanged> for PrefrontalCortex {
 }
 
 impl Hears<PredictionErrorSensed> for PrefrontalCortex {
+    /// How speaking went says nothing of the thinking before it.
+    fn heeds(sensed: &PredictionErrorSensed) -> bool {
+        !sensed.event.starts_with(RESPOND)
+    }
+
     fn hear(&self, sensed: &PredictionErrorSensed, pulse: &mut Pulse<'_, Self>) {
-        // How speaking went says nothing of the thinking before it.
-        if !pulse.settings().model || sensed.event.starts_with(RESPOND) {
+        if !pulse.settings().model {
             return;
         }
         let deliberated = self.gate.has_deliberated(pulse.turn());

@@ -92,6 +92,10 @@ impl<C: Channel> Effector for ChannelActor<C> {
 }
 
 impl<C: Channel> Performs<InboundAccepted> for ChannelActor<C> {
+    fn heeds(accepted: &InboundAccepted) -> bool {
+        accepted.channel == C::CHANNEL
+    }
+
     async fn perform(self: Arc<Self>, accepted: InboundAccepted, operation: Operation<Self>) {
         self.desk.acknowledge(&accepted, &operation).await;
     }
@@ -102,10 +106,11 @@ impl<C: Channel> Performs<InboundAccepted> for ChannelActor<C> {
 }
 
 impl<C: Channel> Performs<Outbound> for ChannelActor<C> {
+    fn heeds(outbound: &Outbound) -> bool {
+        outbound.channel == C::CHANNEL
+    }
+
     async fn perform(self: Arc<Self>, outbound: Outbound, operation: Operation<Self>) {
-        if outbound.channel != C::CHANNEL {
-            return;
-        }
         if let Err(error) = operation.hands.durable(operation.lsn).await {
             tracing::warn!(%error, "words were not sent because they could not be made durable");
             return;
@@ -122,10 +127,11 @@ impl<C: Channel> Performs<Outbound> for ChannelActor<C> {
 }
 
 impl<C: Channel> Performs<TurnEnded> for ChannelActor<C> {
+    fn heeds(ended: &TurnEnded) -> bool {
+        ended.channel == C::CHANNEL
+    }
+
     async fn perform(self: Arc<Self>, ended: TurnEnded, operation: Operation<Self>) {
-        if ended.channel != C::CHANNEL {
-            return;
-        }
         match operation.hands.durable(operation.lsn).await {
             Ok(()) => self.desk.ended(ended),
             Err(error) => {
@@ -136,8 +142,6 @@ impl<C: Channel> Performs<TurnEnded> for ChannelActor<C> {
     }
 
     fn abandoned(ended: &TurnEnded, why: &str, operation: &Operation<Self>) {
-        if ended.channel == C::CHANNEL {
-            operation.effector.desk.end_lost(ended.turn, why);
-        }
+        operation.effector.desk.end_lost(ended.turn, why);
     }
 }

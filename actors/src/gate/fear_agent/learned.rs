@@ -132,11 +132,13 @@ impl Hears<ContextAssessed> for FearAgent {
 }
 
 impl Hears<PredictionErrorSensed> for FearAgent {
+    fn heeds(sensed: &PredictionErrorSensed) -> bool {
+        sensed.valence == Valence::Negative
+    }
+
     fn hear(&self, sensed: &PredictionErrorSensed, pulse: &mut Pulse<'_, Self>) {
         let tool = sensed.event.split(['(', ' ', '/']).next().unwrap_or_default().to_owned();
-        if sensed.valence == Valence::Negative {
-            pulse.keep(FearEvent::Hurt { tool, at: Some(pulse.now()) });
-        }
+        pulse.keep(FearEvent::Hurt { tool, at: Some(pulse.now()) });
     }
 }
 

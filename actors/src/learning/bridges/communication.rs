@@ -352,11 +352,12 @@ impl Hears<Outbound> for CommunicationBridge {
 }
 
 impl Hears<SalientPercept> for CommunicationBridge {
+    fn heeds(salient: &SalientPercept) -> bool {
+        salient.percept.is_said()
+    }
+
     fn hear(&self, salient: &SalientPercept, pulse: &mut Pulse<'_, Self>) {
         let percept = &salient.percept;
-        if !percept.is_said() {
-            return;
-        }
         let origin = &percept.metadata;
         let turn = pulse.turn();
         let text = percept.content.chars().take(200).collect();

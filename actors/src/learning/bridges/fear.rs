@@ -145,12 +145,16 @@ impl RemembersInState for FearBridge {
 }
 
 impl Hears<ToolResult> for FearBridge {
-    fn hear(&self, result: &ToolResult, pulse: &mut Pulse<'_, Self>) {
-        // A stop, a lost outcome, what isn't here or a wrong name say nothing of the context.
-        let silent = result.failure.is_some_and(|kind| {
+    /// A stop, a lost outcome, what isn't here or a wrong name say nothing of the context.
+    fn heeds(result: &ToolResult) -> bool {
+        let is_silent = |kind: FailureKind| {
             kind.teaches_nothing() || matches!(kind, FailureKind::UnknownTool | FailureKind::BadParams)
-        });
-        if let (Some(success), false) = (result.success, silent || result.tool == RESPOND) {
+        };
+        result.tool != RESPOND && !result.failure.is_some_and(is_silent)
+    }
+
+    fn hear(&self, result: &ToolResult, pulse: &mut Pulse<'_, Self>) {
+        if let Some(success) = result.success {
             let context = Context::of(&result.tool, &result.params);
             pulse.keep(FearBridgeEvent::Lived(Lived { context, failed: !success, episode: result.turn.to_string() }));
         }

@@ -295,9 +295,13 @@ impl PlanningBridge {
 }
 
 impl Hears<EpisodeLived> for PlanningBridge {
+    fn heeds(lived: &EpisodeLived) -> bool {
+        teaches(lived.trust) && lived.actions.iter().any(|action| action.tool != RESPOND)
+    }
+
     fn hear(&self, lived: &EpisodeLived, pulse: &mut Pulse<'_, Self>) {
         let goal = lived.goal.clone().unwrap_or_else(|| lived.text.clone());
-        if !teaches(lived.trust) || self.tried.contains(&lived.turn) || gist(&goal).len() < LEAST_STEMS {
+        if self.tried.contains(&lived.turn) || gist(&goal).len() < LEAST_STEMS {
             return;
         }
         if let Some((steps, success)) = plan_of(lived) {

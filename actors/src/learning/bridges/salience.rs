@@ -160,9 +160,13 @@ fn earned(lived: &EpisodeLived) -> Option<(Vec<String>, f64)> {
 }
 
 impl Hears<EpisodeLived> for SalienceBridge {
+    fn heeds(lived: &EpisodeLived) -> bool {
+        !lived.retold
+    }
+
     fn hear(&self, lived: &EpisodeLived, pulse: &mut Pulse<'_, Self>) {
         let Some((objects, earned)) = earned(lived) else { return };
-        if objects.is_empty() || lived.retold {
+        if objects.is_empty() {
             return;
         }
         let at = pulse.now();

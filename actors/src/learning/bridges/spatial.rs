@@ -278,10 +278,11 @@ impl SpatialBridge {
 }
 
 impl Hears<EpisodeLived> for SpatialBridge {
+    fn heeds(lived: &EpisodeLived) -> bool {
+        lived.trust >= Trust::Sensor && !lived.retold
+    }
+
     fn hear(&self, lived: &EpisodeLived, pulse: &mut Pulse<'_, Self>) {
-        if lived.trust < Trust::Sensor || lived.retold {
-            return;
-        }
         let at = pulse.now();
         for Whereabouts { thing, place, there } in whereabouts(&lived.text) {
             let episode = lived.episode.clone();

@@ -316,9 +316,13 @@ impl Cerebellum {
 }
 
 impl Hears<Intent> for Cerebellum {
+    /// Nobody outside teaches how things are done here.
+    fn heeds(intent: &Intent) -> bool {
+        intent.tool != RESPOND && intent.trust >= Trust::Listed
+    }
+
     fn hear(&self, intent: &Intent, pulse: &mut Pulse<'_, Self>) {
-        // Nobody outside teaches how things are done here.
-        if intent.tool == RESPOND || intent.trust < Trust::Listed || self.open.contains_key(&intent.turn) {
+        if self.open.contains_key(&intent.turn) {
             return;
         }
         if let Some(goal) = &intent.goal {
@@ -360,11 +364,13 @@ impl Hears<TurnEnded> for Cerebellum {
 }
 
 impl Hears<EpisodeLived> for Cerebellum {
+    fn heeds(lived: &EpisodeLived) -> bool {
+        lived.retold
+    }
+
     /// How it ended what a person was asked about.
     fn hear(&self, lived: &EpisodeLived, pulse: &mut Pulse<'_, Self>) {
-        if lived.retold {
-            self.close_turn(lived.turn, &lived.actions, pulse);
-        }
+        self.close_turn(lived.turn, &lived.actions, pulse);
     }
 }
 
@@ -377,9 +383,12 @@ impl Hears<RecallPrograms> for Cerebellum {
 }
 
 impl Hears<ToolResult> for Cerebellum {
+    fn heeds(result: &ToolResult) -> bool {
+        result.tool != RESPOND && !result.failure.is_some_and(FailureKind::teaches_nothing)
+    }
+
     fn hear(&self, result: &ToolResult, pulse: &mut Pulse<'_, Self>) {
-        let says_nothing = result.failure.is_some_and(FailureKind::teaches_nothing);
-        let Some(success) = result.success.filter(|_| result.tool != RESPOND && !says_nothing) else { return };
+        let Some(success) = result.success else { return };
         let Some(object) = object_of(&result.params) else { return };
         let pair = format!("{} {object}", result.tool);
         let mut pairing = self.pairs.get(&pair).cloned().unwrap_or_default();

@@ -304,10 +304,11 @@ impl SignificanceLearner {
 }
 
 impl Hears<EpisodeLived> for SignificanceLearner {
+    fn heeds(lived: &EpisodeLived) -> bool {
+        !lived.retold
+    }
+
     fn hear(&self, lived: &EpisodeLived, pulse: &mut Pulse<'_, Self>) {
-        if lived.retold {
-            return;
-        }
         let until = pulse.now() - pulse.settings().judged_after;
         match self.asked {
             Some((asked, due)) if due <= pulse.now() => self.teach(asked, Vec::new(), pulse),
@@ -391,10 +392,12 @@ impl Hears<RecordsRemoved> for SignificanceLearner {
 }
 
 impl Hears<PredictionErrorSensed> for SignificanceLearner {
+    /// How an answer went says nothing of the moment.
+    fn heeds(sensed: &PredictionErrorSensed) -> bool {
+        !sensed.event.starts_with(RESPOND)
+    }
+
     fn hear(&self, sensed: &PredictionErrorSensed, pulse: &mut Pulse<'_, Self>) {
-        if sensed.event.starts_with(RESPOND) {
-            return; // how an answer went says nothing of the moment
-        }
         let surprise = sensed.rpe.get().abs().min(1.0);
         let extremity = (2.0 * sensed.value.get() - 1.0).abs();
         let turn = pulse.turn();

@@ -354,10 +354,13 @@ pub fn goal_kind(goal: &str) -> Option<String> {
 }
 
 impl Hears<ToolResult> for Statistician {
+    /// Speaking always works, and a stop, ignorance or what isn't here says nothing of the tool.
+    fn heeds(result: &ToolResult) -> bool {
+        result.tool != RESPOND && !result.failure.is_some_and(FailureKind::teaches_nothing)
+    }
+
     fn hear(&self, result: &ToolResult, pulse: &mut Pulse<'_, Self>) {
-        // Speaking always works, and a stop, ignorance or what isn't here says nothing of the tool.
-        let says_nothing = result.failure.is_some_and(FailureKind::teaches_nothing);
-        let Some(success) = result.success.filter(|_| result.tool != RESPOND && !says_nothing) else { return };
+        let Some(success) = result.success else { return };
         let reading = |quantity: &str, value: f64| Reading {
             metric: format!("tool:{}:{quantity}", result.tool),
             value,
@@ -388,9 +391,13 @@ impl Hears<ModelReply> for Statistician {
 }
 
 impl Hears<Intent> for Statistician {
+    /// Whoever may not command has no goals here, and no words of theirs become the name of a metric.
+    fn heeds(intent: &Intent) -> bool {
+        intent.tool != RESPOND && intent.trust >= Trust::Listed
+    }
+
     fn hear(&self, intent: &Intent, pulse: &mut Pulse<'_, Self>) {
-        // Whoever may not command has no goals here, and no words of theirs become the name of a metric.
-        if intent.tool == RESPOND || intent.trust < Trust::Listed || self.goals.contains_key(&intent.turn) {
+        if self.goals.contains_key(&intent.turn) {
             return;
         }
         if let Some(kind) = intent.goal.as_deref().and_then(goal_kind) {
@@ -422,11 +429,13 @@ impl Hears<TurnEnded> for Statistician {
 }
 
 impl Hears<EpisodeLived> for Statistician {
+    fn heeds(lived: &EpisodeLived) -> bool {
+        lived.retold
+    }
+
     /// How it ended what a person was asked about.
     fn hear(&self, lived: &EpisodeLived, pulse: &mut Pulse<'_, Self>) {
-        if lived.retold {
-            self.close_turn(lived.turn, &lived.actions, pulse);
-        }
+        self.close_turn(lived.turn, &lived.actions, pulse);
     }
 }
 

@@ -264,12 +264,14 @@ impl SuprachiasmaticNucleus {
 }
 
 impl Hears<EpisodeStored> for SuprachiasmaticNucleus {
+    /// What repeats an episode is none of its own, and is named by none.
+    fn heeds(stored: &EpisodeStored) -> bool {
+        !stored.complete && stored.repeats.is_none()
+    }
+
     fn hear(&self, stored: &EpisodeStored, pulse: &mut Pulse<'_, Self>) {
-        // What repeats an episode is none of its own, and is named by none.
-        if !stored.complete && stored.repeats.is_none() {
-            self.bin(self.next, &stored.episode, stored.at, pulse);
-            self.keep_sealed(pulse);
-        }
+        self.bin(self.next, &stored.episode, stored.at, pulse);
+        self.keep_sealed(pulse);
     }
 }
 
@@ -382,10 +384,11 @@ impl SuprachiasmaticNucleus {
 }
 
 impl Hears<EpisodeLived> for SuprachiasmaticNucleus {
+    fn heeds(lived: &EpisodeLived) -> bool {
+        !lived.retold
+    }
+
     fn hear(&self, lived: &EpisodeLived, pulse: &mut Pulse<'_, Self>) {
-        if lived.retold {
-            return;
-        }
         let mut kinds: Vec<String> = lived.actions.iter().map(|action| action.tool.clone()).collect();
         kinds.retain(|tool| tool != crate::action::executor::RESPOND);
         if kinds.is_empty() {

@@ -41,6 +41,11 @@ pub trait Effector: Send + Sync + Sized + 'static {
 
 /// The effector does what `S` asks.
 pub trait Performs<S: Signal>: Effector {
+    /// Whether it is asked for by this one, by its content alone; others aren't even delivered.
+    fn heeds(_signal: &S) -> bool {
+        true
+    }
+
     fn perform(self: Arc<Self>, signal: S, operation: Operation<Self>) -> impl Future<Output = ()> + 'static;
 
     /// It was not done, or nobody knows whether it was.
@@ -84,7 +89,7 @@ impl<E: Effector> EffectorCard<E> {
             }
         };
         self.performs.insert(S::NAME, (begin, abandon));
-        self.hearing.push((wire::<S>(false), |bus, inbox, stage, back| bus.hears::<S>(inbox, stage, back)));
+        self.hearing.push((wire::<S>(false), |bus, inbox, stage, back| bus.heeds::<S>(inbox, stage, back, E::heeds)));
         self
     }
 

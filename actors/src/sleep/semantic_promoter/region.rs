@@ -381,10 +381,12 @@ impl SemanticPromoter {
 }
 
 impl Hears<EpisodeStored> for SemanticPromoter {
-    fn hear(&self, stored: &EpisodeStored, pulse: &mut Pulse<'_, Self>) {
-        if stored.complete {
-            pulse.keep(PromoterEvent::Stirred(pulse.now()));
-        }
+    fn heeds(stored: &EpisodeStored) -> bool {
+        stored.complete
+    }
+
+    fn hear(&self, _stored: &EpisodeStored, pulse: &mut Pulse<'_, Self>) {
+        pulse.keep(PromoterEvent::Stirred(pulse.now()));
     }
 }
 
