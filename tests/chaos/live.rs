@@ -13,7 +13,7 @@ use maxim::agent::{Agent, AgentHandle, AgentSettings, AgentWorld};
 use maxim::config::Settings;
 use maxim::recorder::{Header, Limits, Recorder};
 use maxim_actors::action::tools::{self, Hands, Tool, ToolOutcome, ToolRegistry, ToolSpec};
-use maxim_actors::effectors::channels::{Accepted, Submission};
+use maxim_actors::effectors::channels::{Accepted, Desk, Submission};
 use maxim_actors::region::{DeadLetter, Heart, RecordView, Tap, WardState};
 use maxim_actors::store::{StateStore, StoreOptions};
 use maxim_bus::latch::{Permit, StopLatch};
@@ -127,6 +127,11 @@ pub fn tools() -> ToolRegistry {
     let spec = ToolSpec { scene: vec!["cup".into()], unasked: true, ..spec };
     registry.register(Arc::new(Lift(spec))).expect("a good spec");
     registry
+}
+
+/// Something that anna says on a channel.
+pub fn said_on(channel: &str, text: &str, trust: Trust) -> Submission {
+    Submission { channel: channel.into(), sender: "anna".into(), body: text.into(), provider_id: None, trust }
 }
 
 impl Live {
@@ -298,13 +303,7 @@ impl Live {
     }
 
     pub fn submit(&self, text: &str, trust: Trust) -> oneshot::Receiver<Result<Accepted, String>> {
-        self.agent.outside.http.submit(Submission {
-            channel: "http".into(),
-            sender: "anna".into(),
-            body: text.into(),
-            provider_id: None,
-            trust,
-        })
+        self.agent.outside.http.submit(said_on("http", text, trust))
     }
 
     /// Says something and waits for the end of its turn, which must come.
@@ -321,9 +320,14 @@ impl Live {
 
     /// Says something whose acknowledgement or end may be lost.
     pub fn try_say(&self, text: &str, trust: Trust) -> Option<TurnEnded> {
-        let mut accepted = self.submit(text, trust);
+        self.try_say_on(&self.agent.outside.http, said_on("http", text, trust))
+    }
+
+    /// The same on another channel.
+    pub fn try_say_on(&self, desk: &Desk, said: Submission) -> Option<TurnEnded> {
+        let mut accepted = desk.submit(said);
         let accepted = self.wait_or_lose(|| accepted.try_recv().ok())?.ok()?;
-        let mut ended = self.agent.outside.http.turn(accepted.percept);
+        let mut ended = desk.turn(accepted.percept);
         self.wait_or_lose(|| ended.try_recv().ok())?.ok()
     }
 

@@ -37,7 +37,7 @@ use maxim_bus::units::Confidence;
 use maxim_bus::{RegionName, Signal, Trust};
 use serde_json::json;
 
-use super::live::{LIMIT, Live};
+use super::live::{LIMIT, Live, said_on};
 
 const SAID: [(&str, Trust); 21] = [
     ("remember that the spare key is in the blue drawer", Trust::Owner),
@@ -165,21 +165,28 @@ pub fn live_it(live: &Live) -> Vec<Option<Outcome>> {
     outcomes.push(mind.map(|told| words(format!("{:?}", told.map(|told| told.head.is_some()).ok()))));
     outcomes.extend(pursue(live));
     outcomes.extend(know(live));
+    outcomes.extend(speak_elsewhere(live));
     outcomes.push(write_from_outside(live));
     practise(live);
     live.wait_or_lose(|| live.is_quiet().then_some(()));
     outcomes
 }
 
+/// A channel hears what was said on it alone, so each of them is spoken on.
+fn speak_elsewhere(live: &Live) -> [Option<Outcome>; 2] {
+    let outside = &live.agent.outside;
+    [("console", &outside.console), ("websocket", &outside.websocket)].map(|(channel, desk)| {
+        let ended = live.try_say_on(desk, said_on(channel, "good evening", Trust::Owner))?;
+        Some(Outcome::of(live, &ended))
+    })
+}
+
 /// A message on a channel that nobody has set up: it is heard, its answer is refused, and a person drops that.
 fn write_from_outside(live: &Live) -> Option<Outcome> {
     let desk = live.agent.outside.desk("mqtt").expect("a channel");
     let mut accepted = desk.submit(Submission {
-        channel: "mqtt".into(),
-        sender: "anna".into(),
-        body: "remember that the buoy is green".into(),
         provider_id: Some("m1".into()),
-        trust: Trust::Listed,
+        ..said_on("mqtt", "remember that the buoy is green", Trust::Listed)
     });
     live.wait_or_lose(|| accepted.try_recv().ok());
     live.wait_or_lose(|| live.is_quiet().then_some(()));

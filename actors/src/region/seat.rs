@@ -426,13 +426,13 @@ impl<R: Region> Seat<R> {
     }
 }
 
-/// Snapshot, then the events after it.
 /// A region's state as the store has it, for who looks while it doesn't run. It isn't woken.
 pub fn state_of<R: Region>(agent: &AgentId, store: &AgentStore) -> Result<R, StoreError> {
     let recovered = store.recover(R::NAME)?;
     rebuilt(agent, recovered.root.as_deref(), &recovered.events)
 }
 
+/// Snapshot, then the events after it.
 fn rebuilt<R: Region>(agent: &AgentId, root: Option<&[u8]>, events: &[Vec<u8>]) -> Result<R, StoreError> {
     let bad = |what: &str, error: serde_json::Error| StoreError::Damaged {
         agent: agent.to_string(),
