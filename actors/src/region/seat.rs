@@ -2,22 +2,28 @@
 //!
 //! What the region kept is applied before the commit is accepted: if applying panics, nothing has happened yet.
 
+mod change;
+mod dead_letter;
+
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 
 use jiff::Timestamp;
 use maxim_bus::hash::StableHash;
-use maxim_bus::signal::Policy;
-use maxim_bus::{AgentId, Delivery, Envelope, Epoch, Inbox, Lane, Lsn, MessageId, RegionName};
+use maxim_bus::{AgentId, Delivery, Envelope, Epoch, Inbox, Lane, Lsn, RegionName};
 use serde::{Deserialize, Serialize};
+
+pub use change::decision_hash;
+use change::{Change, consumed, refusal};
+pub use dead_letter::DeadLetter;
 
 use super::Region;
 use super::actor::panic_text;
 use super::heart::LOADING;
-use super::post::{Frame, Post};
+use super::post::Post;
 use super::pulse::{Decided, Input, Pulse};
 use super::records::{Listed, Record, RecordView};
-use crate::store::{AcceptError, Accepted, AgentStore, Commit, Frozen, StoreError};
+use crate::store::{AgentStore, Commit, Frozen, StoreError};
 
 /// Messages that may lead to nothing before the room's cursor is moved for them.
 const UNTOLD: u32 = 64;
@@ -40,30 +46,6 @@ pub enum Step {
 #[derive(Serialize, Deserialize)]
 struct Root<R> {
     state: R,
-}
-
-/// A message that a room failed on twice.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct DeadLetter {
-    pub region: String,
-    pub lsn: Lsn,
-    pub signal: String,
-    pub id: MessageId,
-    pub turn: MessageId,
-    pub why: String,
-    pub at: Timestamp,
-    /// Its content, as far as it is text, up to 16 KiB.
-    pub content: String,
-}
-
-/// Bytes of a dead letter's content that are kept.
-const LETTER_BYTES: usize = 16 << 10;
-/// Dead letters of a room that are kept, the newest.
-const LETTERS: usize = 256;
-
-impl DeadLetter {
-    /// Records under this prefix are the shell's.
-    pub const PREFIX: &'static str = "!dead/";
 }
 
 /// What a room was given and what became of it, for the recorder. There is none of what led to nothing: a room is handed
@@ -262,43 +244,11 @@ impl<R: Region> Seat<R> {
 
     /// Buries the message that is leased: it failed twice.
     pub fn bury(post: &Post<R>, epoch: Epoch, lane: Lane, delivery: &Delivery, why: &str) -> Step {
-        let meta = &delivery.envelope.meta;
-        let mut content = String::from_utf8_lossy(&delivery.envelope.body().encode()).into_owned();
-        content.truncate(content.floor_char_boundary(LETTER_BYTES));
-        let letter = DeadLetter {
-            region: R::NAME.into(),
-            lsn: delivery.lsn,
-            signal: meta.name.clone().into_owned(),
-            id: meta.id,
-            turn: meta.correlation,
-            why: why.into(),
-            at: post.frame.clock.now(),
-            content,
-        };
-        let key = format!("{}{}", DeadLetter::PREFIX, meta.id);
-        // Ids are in the order of time, and so the letters.
-        let before = RecordView::new(&post.frame.store, R::NAME).prefixed(DeadLetter::PREFIX.as_bytes(), usize::MAX);
-        let too_many = (before.len() + 1).saturating_sub(LETTERS);
-        let mut records: Vec<_> = before.into_iter().take(too_many).map(|(key, _)| (key, None)).collect();
-        records.push((key.into_bytes(), Some(serde_json::to_vec(&letter).unwrap_or_default())));
-        let commit = Commit {
-            region: R::NAME,
-            epoch,
-            consumed: consumed(lane, delivery),
-            events: Vec::new(),
-            emissions: Vec::new(),
-            records,
-            root: None,
-            // The letter is the shell's and no part of the region's state.
-            state_hash: post.frame.store.recover(R::NAME).map_or(0, |recovered| recovered.state_hash),
-        };
-        match post.frame.store.accept(commit, |_| post.inbox.done(epoch)) {
-            Ok(_) => {
-                post.heart.count_dead_letter();
-                Step::Done
-            }
-            Err(error) => refusal(error),
+        let step = dead_letter::bury(&post.frame, &post.inbox, R::NAME, epoch, (lane, delivery), why);
+        if step == Step::Done {
+            post.heart.count_dead_letter();
         }
+        step
     }
 
     fn pulse<'a>(&'a self, post: &'a Post<R>, heard: Option<&'a Envelope>, now: Timestamp) -> Pulse<'a, R> {
@@ -341,81 +291,40 @@ impl<R: Region> Seat<R> {
             R::NAME,
             events.iter().map(|event| String::from_utf8_lossy(event)).collect::<Vec<_>>().join(", "),
         );
-        let mut hash = StableHash::resume(self.hash);
-        for part in &events {
-            hash = hash.add_long(part);
-        }
+        let change = Change {
+            region: R::NAME,
+            epoch: self.epoch,
+            incarnation: self.incarnation,
+            consumed,
+            is_empty,
+            events,
+            records: decided.records,
+            emissions: decided.emissions,
+            found: decided.found,
+        };
+        let hash = change.hashed(self.hash);
         if !decided.events.is_empty() {
             decided.events.into_iter().for_each(|event| self.region.apply(event));
             self.due = self.region.next_deadline(&post.settings);
         }
-        for (key, value) in &decided.records {
-            hash = hash.add_long(key).add_long(value.as_deref().unwrap_or_default());
-        }
-        let wrote = match post.frame.tap {
-            Some(_) => decided.records.iter().map(|(key, _)| key_hash(key)).collect(),
-            None => Vec::new(),
-        };
-        let writes_root = self.snapshot_due || decided.anew;
-        let replaced_much = decided.replaced_much;
-        let envelopes: Vec<Arc<Envelope>> =
-            decided.emissions.into_iter().map(|(meta, body)| Arc::new(Envelope::new(meta, body))).collect();
-        let journalled = envelopes.iter().filter(|envelope| envelope.body().policy() == Policy::Lossless);
-        let commit = Commit {
-            region: R::NAME,
-            epoch: self.epoch,
-            consumed,
-            events,
-            emissions: journalled.map(|envelope| envelope.encoded()).collect(),
-            records: decided.records,
-            root: if writes_root { self.snapshot() } else { None },
-            state_hash: hash.get(),
-        };
+        let root = if self.snapshot_due || decided.anew { self.snapshot() } else { None };
         let frame = &post.frame;
-        // Encoding and hashing come before the agent's order is held, so that nobody else waits for them.
-        let wanted = frame.tap.is_some() || recorded.is_some();
-        let decision_hash = if wanted { decision_hash(&envelopes) } else { 0 };
-        let came = Recorded { decision_hash, state_hash: hash.get() };
-        if recorded.is_some_and(|recorded| recorded != came) {
-            return Step::Refused("it leads to something else than when it was recorded".into());
-        }
-        let accepted = frame.store.accept(commit, |accepted| {
-            // In the same critical section as the commit: an incarnation that is fenced off right after this must not
-            // leave the message to its successor, which would decide it a second time.
-            if input.is_some() {
-                post.inbox.done(self.epoch);
-            }
-            frame.publish(accepted, &envelopes);
-            if let Some(tap) = frame.tap.as_ref().filter(|_| !is_empty) {
-                tap.input(InputRecord {
-                    region: R::NAME,
-                    epoch: self.epoch,
-                    incarnation: self.incarnation,
-                    message: input.map(|(_, delivery)| Arc::clone(&delivery.envelope)),
-                    taken_at: now,
-                    lsn: accepted.lsn,
-                    state_hash: hash.get(),
-                    decision_hash,
-                    found: decided.found,
-                    wrote,
-                });
-            }
-        });
-        match accepted {
+        let delivery = input.map(|(_, delivery)| delivery);
+        match change.accept((frame, &post.inbox), delivery, now, root, hash, recorded) {
             Ok(accepted) => {
                 if input.is_none() {
                     post.heart.count_tick(now);
                 }
-                self.hash = hash.get();
-                post.heart.set_state_hash(self.hash);
+                self.hash = hash;
+                post.heart.set_state_hash(hash);
                 self.snapshot_due = accepted.snapshot_due;
-                if replaced_much {
+                if decided.replaced_much {
                     frame.store.has_replaced_much(R::NAME);
                 }
                 Step::Done
             }
             // The state holds what was not accepted: this value is spent either way.
-            Err(error) => refusal(error),
+            Err(step) => step,
         }
     }
 
@@ -471,43 +380,6 @@ pub(super) fn read_by<R: Region>(
     let view = RecordView::frozen(frozen).listing();
     catch_unwind(AssertUnwindSafe(|| read(&mut region, &view))).map_err(|panic| panic_text(&*panic))?;
     Ok(view.into_listed())
-}
-
-impl Frame {
-    /// Publishes in order; what isn't journalled travels with the number of what precedes it.
-    pub(super) fn publish(&self, accepted: &Accepted, envelopes: &[Arc<Envelope>]) -> Lsn {
-        let mut newest = accepted.lsn;
-        let mut next = accepted.first_emission;
-        for envelope in envelopes {
-            if envelope.body().policy() == Policy::Lossless {
-                newest = next;
-                next = Lsn(next.0 + 1);
-            }
-            self.bus.publish(newest, envelope);
-            if let Some(tap) = &self.tap {
-                tap.emitted(newest, envelope);
-            }
-        }
-        newest
-    }
-}
-
-fn consumed(lane: Lane, delivery: &Delivery) -> Option<(Lane, Lsn)> {
-    let journalled = delivery.lsn > Lsn(0) && delivery.envelope.body().policy() == Policy::Lossless;
-    journalled.then_some((lane, delivery.lsn))
-}
-
-fn refusal(error: AcceptError) -> Step {
-    match error {
-        AcceptError::Fenced { .. } => Step::Fenced,
-        AcceptError::Full { .. } => Step::Full,
-        other => Step::Refused(other.to_string()),
-    }
-}
-
-/// Hash over what an input led to, in order; of nothing it is that of an empty slice.
-pub fn decision_hash(envelopes: &[Arc<Envelope>]) -> u64 {
-    envelopes.iter().fold(StableHash::default(), |hash, envelope| hash.add_long(&envelope.encoded())).get()
 }
 
 #[cfg(test)]
