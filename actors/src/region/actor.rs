@@ -142,6 +142,47 @@ fn chaos_panic(region: &str) {
     panic!("chaos: {region} was told to panic");
 }
 
+/// What a bounded number of messages came to.
+enum Turn {
+    GoesOn,
+    HasNoMail,
+    WaitsForOthers,
+    /// A newer incarnation has the room.
+    IsFenced,
+    /// The store takes nothing more at present.
+    IsFull,
+    /// The leased message made it panic, or what it led to was refused.
+    Failed(String),
+}
+
+/// Each message in the fence, as often as a turn allows. Written for no room in particular, so that all run the same code.
+fn take_turn(heart: &Heart, epoch: Epoch, waits: &dyn Fn() -> bool, step: &mut dyn FnMut(bool) -> Step) -> Turn {
+    for _ in 0..MESSAGES_A_TURN {
+        let waits = waits();
+        let stamp = heart.begin();
+        let step = catch_unwind(AssertUnwindSafe(|| step(waits)));
+        match step {
+            Ok(Step::Idle) => {
+                heart.rest(stamp);
+            }
+            _ => heart.end(stamp),
+        }
+        if heart.epoch() != epoch {
+            return Turn::IsFenced;
+        }
+        match step {
+            Ok(Step::Done) => {}
+            Ok(Step::Idle) if waits => return Turn::WaitsForOthers,
+            Ok(Step::Idle) => return Turn::HasNoMail,
+            Ok(Step::Fenced) => return Turn::IsFenced,
+            Ok(Step::Full) => return Turn::IsFull,
+            Ok(Step::Refused(why)) => return Turn::Failed(why),
+            Err(panic) => return Turn::Failed(panic_text(&*panic)),
+        }
+    }
+    Turn::GoesOn
+}
+
 /// Takes a bounded number of messages each time it is polled.
 struct Pump {
     timer: Option<Pin<Box<Sleep>>>,
@@ -180,49 +221,35 @@ impl<R: Region> ActorFuture<RegionActor<R>> for Pump {
                 return Poll::Ready(());
             }
         }
-        for _ in 0..MESSAGES_A_TURN {
-            let Some(seat) = &mut actor.seat else { break };
-            let waits = post.waits_for_others();
-            let stamp = post.heart.begin();
-            let step = catch_unwind(AssertUnwindSafe(|| match seat.tick() {
-                Step::Idle if waits => seat.step_data(),
-                Step::Idle => seat.step(),
-                other => other,
-            }));
-            match step {
-                Ok(Step::Idle) => {
-                    post.heart.rest(stamp);
-                }
-                _ => post.heart.end(stamp),
+        let turn = match &mut actor.seat {
+            Some(seat) => {
+                let mut step = |waits| match seat.tick() {
+                    Step::Idle if waits => seat.step_data(),
+                    Step::Idle => seat.step(),
+                    other => other,
+                };
+                take_turn(&post.heart, actor.epoch, &|| post.waits_for_others(), &mut step)
             }
-            if !actor.is_current() {
+            None => Turn::GoesOn,
+        };
+        match turn {
+            Turn::GoesOn => {}
+            Turn::HasNoMail => return self.wait_for_mail(actor, task),
+            Turn::WaitsForOthers => return self.sleep(CATCH_UP, task),
+            Turn::IsFenced => {
                 actor.retire(ctx);
                 return Poll::Ready(());
             }
-            match step {
-                Ok(Step::Done) => {}
-                Ok(Step::Idle) if waits => return self.sleep(CATCH_UP, task),
-                Ok(Step::Idle) => return self.wait_for_mail(actor, task),
-                Ok(Step::Fenced) => {
-                    actor.retire(ctx);
-                    return Poll::Ready(());
-                }
-                Ok(Step::Full) => {
-                    // What was decided is in the value but not in the store: load again once there is room.
-                    post.inbox.give_back(actor.epoch, false);
-                    actor.seat = None;
-                    actor.starved = true;
-                    post.heart.pause_for(FULL_RETRY);
-                    break;
-                }
-                Ok(Step::Refused(why)) => {
-                    actor.fail_on_message(ctx, &why);
-                    return Poll::Ready(());
-                }
-                Err(panic) => {
-                    actor.fail_on_message(ctx, &panic_text(&*panic));
-                    return Poll::Ready(());
-                }
+            Turn::IsFull => {
+                // What was decided is in the value but not in the store: load again once there is room.
+                post.inbox.give_back(actor.epoch, false);
+                actor.seat = None;
+                actor.starved = true;
+                post.heart.pause_for(FULL_RETRY);
+            }
+            Turn::Failed(why) => {
+                actor.fail_on_message(ctx, &why);
+                return Poll::Ready(());
             }
         }
         task.waker().wake_by_ref();

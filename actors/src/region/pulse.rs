@@ -15,13 +15,20 @@ use super::{Emits, Region};
 
 /// One input's worth of deciding.
 pub struct Pulse<'a, R: Region> {
+    desk: Desk<'a>,
+    settings: &'a R::Settings,
+    events: Vec<R::Event>,
+}
+
+/// What of a pulse is alike in all rooms, so that it is there once.
+struct Desk<'a> {
     agent: &'a AgentId,
+    room: RegionName,
     heard: Option<&'a Envelope>,
     now: Timestamp,
     rng: Xoshiro256PlusPlus,
-    settings: &'a R::Settings,
     records: RecordView<'a>,
-    decided: Decided<R::Event>,
+    output: Output,
 }
 
 /// What is decided on.
@@ -34,6 +41,12 @@ pub(super) enum Input<'a> {
 /// What a handler decided; becomes true when the commit is accepted.
 pub(super) struct Decided<E> {
     pub events: Vec<E>,
+    pub output: Output,
+}
+
+/// What was decided beside the room's own events.
+#[derive(Default)]
+pub(super) struct Output {
     pub records: Vec<(Vec<u8>, Option<Vec<u8>>)>,
     pub emissions: Vec<(Meta, Arc<dyn Body>)>,
     /// The root is written with it.
@@ -46,18 +59,18 @@ pub(super) struct Decided<E> {
 
 impl<E> Decided<E> {
     pub fn is_empty(&self) -> bool {
-        self.events.is_empty() && self.records.is_empty() && self.emissions.is_empty()
+        self.events.is_empty() && self.output.records.is_empty() && self.output.emissions.is_empty()
     }
 }
 
-impl<'a, R: Region> Pulse<'a, R> {
+impl<'a> Desk<'a> {
     /// Chance comes from the agent's seed, the room and the input alone, so a retry and a replay draw the same.
-    pub(super) fn new(
+    fn new(
         agent: &'a AgentId,
         seed: u64,
+        room: RegionName,
         input: Input<'a>,
         now: Timestamp,
-        settings: &'a R::Settings,
         records: RecordView<'a>,
     ) -> Self {
         let (heard, input) = match input {
@@ -66,25 +79,90 @@ impl<'a, R: Region> Pulse<'a, R> {
                 (None, ((i128::from(before) << 64) ^ i128::from(now.as_microsecond())).to_le_bytes())
             }
         };
-        let seed = StableHash::resume(seed).add(R::NAME.as_bytes()).add(&input).get();
-        let decided = Decided {
-            events: Vec::new(),
-            records: Vec::new(),
-            emissions: Vec::new(),
-            anew: false,
-            replaced_much: false,
-            found: Vec::new(),
+        let seed = StableHash::resume(seed).add(room.as_bytes()).add(&input).get();
+        let rng = Xoshiro256PlusPlus::seed_from_u64(seed);
+        Self { agent, room, heard, now, rng, records, output: Output::default() }
+    }
+
+    fn fresh_id(&mut self) -> MessageId {
+        let random = (u128::from(self.rng.next_u64()) << 64) | u128::from(self.rng.next_u64());
+        MessageId::from_parts(u64::try_from(self.now.as_millisecond()).unwrap_or(0), random)
+    }
+
+    fn cause(&self) -> Option<&'a Meta> {
+        self.heard.map(|envelope| &envelope.meta)
+    }
+
+    fn trust(&self) -> Trust {
+        self.cause().map_or(Trust::Own, |meta| meta.trust)
+    }
+
+    fn turn(&mut self) -> MessageId {
+        match self.cause() {
+            Some(meta) => meta.correlation,
+            None => self.fresh_id(),
+        }
+    }
+
+    /// In the turn of what is being heard, or in one of its own, unless another is given.
+    fn send(
+        &mut self,
+        turn: Option<MessageId>,
+        trust: Trust,
+        to: Option<Name>,
+        body: Arc<dyn Body>,
+        name: &'static str,
+    ) -> MessageId {
+        let id = self.fresh_id();
+        let turn = turn.or(self.cause().map(|meta| meta.correlation)).unwrap_or(id);
+        self.send_as(id, turn, trust, to, body, name)
+    }
+
+    fn send_as(
+        &mut self,
+        id: MessageId,
+        turn: MessageId,
+        trust: Trust,
+        to: Option<Name>,
+        body: Arc<dyn Body>,
+        name: &'static str,
+    ) -> MessageId {
+        let meta = Meta {
+            id,
+            agent: self.agent.clone(),
+            name: name.into(),
+            cause: self.cause().map(|meta| meta.id),
+            correlation: turn,
+            at: self.now,
+            sender: self.room.into(),
+            trust,
+            to,
         };
-        Self { agent, heard, now, rng: Xoshiro256PlusPlus::seed_from_u64(seed), settings, records, decided }
+        self.output.emissions.push((meta, body));
+        id
+    }
+}
+
+impl<'a, R: Region> Pulse<'a, R> {
+    pub(super) fn new(
+        agent: &'a AgentId,
+        seed: u64,
+        input: Input<'a>,
+        now: Timestamp,
+        settings: &'a R::Settings,
+        records: RecordView<'a>,
+    ) -> Self {
+        Self { desk: Desk::new(agent, seed, R::NAME, input, now, records), settings, events: Vec::new() }
     }
 
     pub(super) fn into_decided(self) -> Decided<R::Event> {
-        Decided { found: self.records.into_found(), ..self.decided }
+        let Desk { records, output, .. } = self.desk;
+        Decided { events: self.events, output: Output { found: records.into_found(), ..output } }
     }
 
     /// When this input was taken.
     pub fn now(&self) -> Timestamp {
-        self.now
+        self.desk.now
     }
 
     pub fn settings(&self) -> &'a R::Settings {
@@ -93,51 +171,47 @@ impl<'a, R: Region> Pulse<'a, R> {
 
     /// The message that is being heard; none on a tick.
     pub fn cause(&self) -> Option<&'a Meta> {
-        self.heard.map(|envelope| &envelope.meta)
+        self.desk.cause()
     }
 
     /// The same, whole; for who keeps it as it came.
     pub fn heard(&self) -> Option<&'a Envelope> {
-        self.heard
+        self.desk.heard
     }
 
     /// The turn that this input belongs to; on a tick a turn of its own.
     pub fn turn(&mut self) -> MessageId {
-        match self.cause() {
-            Some(meta) => meta.correlation,
-            None => self.fresh_id(),
-        }
+        self.desk.turn()
     }
 
     pub fn trust(&self) -> Trust {
-        self.cause().map_or(Trust::Own, |meta| meta.trust)
+        self.desk.trust()
     }
 
     /// A number in [0, 1).
     pub fn chance(&mut self) -> f64 {
-        (self.rng.next_u64() >> 11) as f64 / (1u64 << 53) as f64
+        (self.desk.rng.next_u64() >> 11) as f64 / (1u64 << 53) as f64
     }
 
     pub fn fresh_id(&mut self) -> MessageId {
-        let random = (u128::from(self.rng.next_u64()) << 64) | u128::from(self.rng.next_u64());
-        MessageId::from_parts(u64::try_from(self.now.as_millisecond()).unwrap_or(0), random)
+        self.desk.fresh_id()
     }
 
     /// Remembers. Applied to the state when the handler has returned.
     pub fn keep(&mut self, event: R::Event) {
-        self.decided.events.push(event);
+        self.events.push(event);
     }
 
     /// Remembers that something is gone. What a person had forgotten must not stand in the events of before either, even
     /// where the state holds nothing of it any more, so the root is written in the same commit.
     pub fn keep_gone(&mut self, event: R::Event, forgotten: bool) {
         self.keep(event);
-        self.decided.anew |= forgotten;
+        self.desk.output.anew |= forgotten;
     }
 
     /// Has what the room's records replaced up to here leave the disk, at the end of much work on them.
     pub fn replaced_much(&mut self) {
-        self.decided.replaced_much = true;
+        self.desk.output.replaced_much = true;
     }
 
     /// Emits in the turn of what is being heard.
@@ -154,7 +228,7 @@ impl<'a, R: Region> Pulse<'a, R> {
     where
         R: Emits<S>,
     {
-        self.send(Some(turn), self.trust(), None, Arc::new(signal), S::NAME)
+        self.desk.send(Some(turn), self.trust(), None, Arc::new(signal), S::NAME)
     }
 
     /// Emits in another turn with that turn's trust, for what was kept waiting.
@@ -162,7 +236,7 @@ impl<'a, R: Region> Pulse<'a, R> {
     where
         R: Emits<S>,
     {
-        self.send(Some(turn), trust, None, Arc::new(signal), S::NAME)
+        self.desk.send(Some(turn), trust, None, Arc::new(signal), S::NAME)
     }
 
     /// Begins a turn: the message is its own correlation, and its trust is given.
@@ -170,9 +244,7 @@ impl<'a, R: Region> Pulse<'a, R> {
     where
         R: Emits<S>,
     {
-        let meta = self.meta(id, id, S::NAME, trust, None);
-        self.decided.emissions.push((meta, Arc::new(signal)));
-        id
+        self.desk.send_as(id, id, trust, None, Arc::new(signal), S::NAME)
     }
 
     /// Asks one room. The answer comes as a signal; the question's id is its cause.
@@ -180,7 +252,7 @@ impl<'a, R: Region> Pulse<'a, R> {
     where
         R: Emits<Q>,
     {
-        self.send(None, self.trust(), Some(whom.into()), Arc::new(query), Q::NAME)
+        self.desk.send(None, self.trust(), Some(whom.into()), Arc::new(query), Q::NAME)
     }
 
     /// Answers whoever asked what is being heard, and nobody else.
@@ -189,7 +261,7 @@ impl<'a, R: Region> Pulse<'a, R> {
         R: Emits<S>,
     {
         let to = self.cause().map(|meta| meta.sender.clone());
-        self.send(None, Trust::Own, to, Arc::new(answer), S::NAME)
+        self.desk.send(None, Trust::Own, to, Arc::new(answer), S::NAME)
     }
 
     /// Sends to one room alone, in a turn: an answer that had to wait.
@@ -197,7 +269,7 @@ impl<'a, R: Region> Pulse<'a, R> {
     where
         R: Emits<S>,
     {
-        self.send(Some(turn), Trust::Own, Some(to.into()), Arc::new(signal), S::NAME)
+        self.desk.send(Some(turn), Trust::Own, Some(to.into()), Arc::new(signal), S::NAME)
     }
 
     /// Answers a question that was heard earlier, when the answer took several steps: its cause is the question, by which
@@ -207,7 +279,7 @@ impl<'a, R: Region> Pulse<'a, R> {
         R: Emits<S>,
     {
         let id = self.emit_to(to, turn, answer);
-        if let Some((meta, _)) = self.decided.emissions.last_mut() {
+        if let Some((meta, _)) = self.desk.output.emissions.last_mut() {
             meta.cause = Some(question);
         }
         id
@@ -221,52 +293,23 @@ impl<'a, R: Region> Pulse<'a, R> {
     }
 
     pub fn put_bytes(&mut self, key: impl Into<Vec<u8>>, bytes: Vec<u8>) {
-        self.decided.records.push((key.into(), Some(bytes)));
+        self.desk.output.records.push((key.into(), Some(bytes)));
     }
 
     pub fn remove(&mut self, key: impl Into<Vec<u8>>) {
-        self.decided.records.push((key.into(), None));
+        self.desk.output.records.push((key.into(), None));
     }
 
     /// A record as it was when this input was taken, or as put during it.
     pub fn record<T: DeserializeOwned>(&self, key: &[u8]) -> Option<T> {
-        let put = self.decided.records.iter().rev().find(|(at, _)| at == key);
+        let put = self.desk.output.records.iter().rev().find(|(at, _)| at == key);
         match put {
             Some((_, value)) => value.as_ref().and_then(|bytes| serde_json::from_slice(bytes).ok()),
-            None => self.records.get(key),
+            None => self.desk.records.get(key),
         }
     }
 
     pub fn records(&self) -> &RecordView<'a> {
-        &self.records
-    }
-
-    fn send(
-        &mut self,
-        turn: Option<MessageId>,
-        trust: Trust,
-        to: Option<Name>,
-        body: Arc<dyn Body>,
-        name: &'static str,
-    ) -> MessageId {
-        let id = self.fresh_id();
-        let turn = turn.or(self.cause().map(|meta| meta.correlation)).unwrap_or(id);
-        let meta = self.meta(id, turn, name, trust, to);
-        self.decided.emissions.push((meta, body));
-        id
-    }
-
-    fn meta(&self, id: MessageId, turn: MessageId, name: &'static str, trust: Trust, to: Option<Name>) -> Meta {
-        Meta {
-            id,
-            agent: self.agent.clone(),
-            name: name.into(),
-            cause: self.cause().map(|meta| meta.id),
-            correlation: turn,
-            at: self.now,
-            sender: R::NAME.into(),
-            trust,
-            to,
-        }
+        &self.desk.records
     }
 }

@@ -291,6 +291,8 @@ impl<R: Region> Seat<R> {
             R::NAME,
             events.iter().map(|event| String::from_utf8_lossy(event)).collect::<Vec<_>>().join(", "),
         );
+        let Decided { events: kept, output } = decided;
+        let (anew, replaced_much) = (output.anew, output.replaced_much);
         let change = Change {
             region: R::NAME,
             epoch: self.epoch,
@@ -298,16 +300,14 @@ impl<R: Region> Seat<R> {
             consumed,
             is_empty,
             events,
-            records: decided.records,
-            emissions: decided.emissions,
-            found: decided.found,
+            output,
         };
         let hash = change.hashed(self.hash);
-        if !decided.events.is_empty() {
-            decided.events.into_iter().for_each(|event| self.region.apply(event));
+        if !kept.is_empty() {
+            kept.into_iter().for_each(|event| self.region.apply(event));
             self.due = self.region.next_deadline(&post.settings);
         }
-        let root = if self.snapshot_due || decided.anew { self.snapshot() } else { None };
+        let root = if self.snapshot_due || anew { self.snapshot() } else { None };
         let frame = &post.frame;
         let delivery = input.map(|(_, delivery)| delivery);
         match change.accept((frame, &post.inbox), delivery, now, root, hash, recorded) {
@@ -318,7 +318,7 @@ impl<R: Region> Seat<R> {
                 self.hash = hash;
                 post.heart.set_state_hash(hash);
                 self.snapshot_due = accepted.snapshot_due;
-                if decided.replaced_much {
+                if replaced_much {
                     frame.store.has_replaced_much(R::NAME);
                 }
                 Step::Done

@@ -6,15 +6,15 @@ use std::sync::Arc;
 use jiff::Timestamp;
 use maxim_bus::hash::StableHash;
 use maxim_bus::signal::Policy;
-use maxim_bus::{Body, Delivery, Envelope, Epoch, Inbox, Lane, Lsn, Meta, RegionName};
+use maxim_bus::{Delivery, Envelope, Epoch, Inbox, Lane, Lsn, RegionName};
 
 use super::super::post::Frame;
-use super::super::records::Record;
+use super::super::pulse::Output;
 use super::{InputRecord, Recorded, Step, key_hash};
 use crate::store::{AcceptError, Accepted, Commit};
 
 /// What a room decided on one input, its events written down.
-pub struct Change {
+pub(super) struct Change {
     pub region: RegionName,
     pub epoch: Epoch,
     pub incarnation: u32,
@@ -22,10 +22,7 @@ pub struct Change {
     /// Nothing was decided: the room only says how far it is.
     pub is_empty: bool,
     pub events: Vec<Vec<u8>>,
-    pub records: Vec<(Vec<u8>, Option<Vec<u8>>)>,
-    pub emissions: Vec<(Meta, Arc<dyn Body>)>,
-    /// Records that it rests on, where somebody takes them down.
-    pub found: Vec<Record>,
+    pub output: Output,
 }
 
 impl Change {
@@ -35,7 +32,7 @@ impl Change {
         for part in &self.events {
             hash = hash.add_long(part);
         }
-        for (key, value) in &self.records {
+        for (key, value) in &self.output.records {
             hash = hash.add_long(key).add_long(value.as_deref().unwrap_or_default());
         }
         hash.get()
@@ -52,7 +49,8 @@ impl Change {
         hash: u64,
         recorded: Option<Recorded>,
     ) -> Result<Accepted, Step> {
-        let Self { region, epoch, incarnation, consumed, is_empty, events, records, emissions, found } = self;
+        let Self { region, epoch, incarnation, consumed, is_empty, events, output } = self;
+        let Output { records, emissions, found, .. } = output;
         let wrote = match frame.tap {
             Some(_) => records.iter().map(|(key, _)| key_hash(key)).collect(),
             None => Vec::new(),
