@@ -20,6 +20,11 @@ fn count(value: &Value, name: &str) -> u64 {
     value[name].as_u64().unwrap_or_default()
 }
 
+/// "1 passage", "2 passages".
+fn some(count: u64, what: &str) -> String {
+    format!("{count} {what}{}", if count == 1 { "" } else { "s" })
+}
+
 fn items<'a>(value: &'a Value, name: &str) -> impl Iterator<Item = &'a Value> {
     value[name].as_array().into_iter().flatten()
 }
@@ -52,8 +57,8 @@ pub fn predicted(answer: &Value) -> String {
     });
     let (value, sure) = (number(answer, "value"), number(answer, "confidence"));
     format!(
-        "{tool} {worth}: {value:.2} from 0 (bad) to 1 (good), {sure:.2} sure, {} times seen\n",
-        count(answer, "observations")
+        "{tool} {worth}: {value:.2} from 0 (bad) to 1 (good), {sure:.2} sure, {} seen\n",
+        some(count(answer, "observations"), "time")
     ) + &line("outcomes", items(answer, "outcomes").filter_map(outcome))
         + &line("after", delay.into_iter())
         + &line("links", ids(items(answer, "links")))
@@ -74,12 +79,13 @@ pub fn described(answer: &Value) -> String {
     let asked = asked.into_iter().flatten().collect::<Vec<_>>();
     let asked = if asked.is_empty() { "all of the time given".to_owned() } else { asked.join(", ") };
     let unseen = answer["unseen"].as_u64().map(|unseen| format!("{unseen} older ones; give a shorter time"));
-    let typical = items(answer, "typical").map(|one| format!("{} {} times", text(one, "kind"), count(one, "times")));
+    let typical =
+        items(answer, "typical").map(|one| format!("{} {}", text(one, "kind"), some(count(one, "times"), "time")));
     let rhythm = |one: &Value| {
         let bins = items(one, "bins").map(|bin| bin.to_string().replace(['{', '}', '"'], "").replace(':', " "));
         let bins = bins.collect::<Vec<_>>().join(" and ");
         let (events, chance) = (count(one, "events"), number(one, "expected"));
-        format!("{} at {bins}: {events} times, {chance:.1} by chance", text(one, "kind"))
+        format!("{} at {bins}: {}, {chance:.1} by chance", text(one, "kind"), some(events, "time"))
     };
     // Rhythms are looked for in what is known of late.
     let since = answer["rhythm_since"].as_str();
@@ -148,9 +154,9 @@ pub fn ingested(report: &Value) -> String {
                 count => format!(", {count} {what}"),
             };
             format!(
-                "{document}: {} passages; {} concepts made, {} reinforced, {} known already{}{}\n",
-                count(report, "passages"),
-                count(report, "created"),
+                "{document}: {}; {} made, {} reinforced, {} known already{}{}\n",
+                some(count(report, "passages"), "passage"),
+                some(count(report, "created"), "concept"),
                 count(report, "reinforced"),
                 count(report, "known"),
                 of("changed", "changed"),

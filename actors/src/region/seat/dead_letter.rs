@@ -25,9 +25,9 @@ pub struct DeadLetter {
 }
 
 /// Bytes of a dead letter's content that are kept.
-const LETTER_BYTES: usize = 16 << 10;
+pub(super) const LETTER_BYTES: usize = 16 << 10;
 /// Dead letters of a room that are kept, the newest.
-const LETTERS: usize = 256;
+pub(super) const LETTERS: usize = 256;
 
 impl DeadLetter {
     /// Records under this prefix are the shell's.

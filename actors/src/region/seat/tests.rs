@@ -1,6 +1,7 @@
 use maxim_bus::signals::bridges::EnergyChanged;
-use maxim_bus::{Meta, RegionName, Signal, Stage, Trust};
+use maxim_bus::{MessageId, Meta, RegionName, Signal, Stage, Trust};
 
+use super::dead_letter::{LETTER_BYTES, LETTERS};
 use super::*;
 use crate::region::rig::Rig;
 use crate::region::{Card, Hears};
