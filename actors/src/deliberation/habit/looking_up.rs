@@ -6,7 +6,7 @@ use serde_json::{Value as Json, json};
 
 use super::answer::{self, Evidence, Origin};
 use super::past;
-use super::plan::evidence;
+use super::plan::{evidence, questions};
 use super::settings::HabitSettings;
 use super::turn::{Asked, StepWanted};
 use super::understanding::Place;
@@ -56,20 +56,21 @@ pub(super) fn further(asked: &Asked, output: &Json, asker: &str, settings: &Habi
             let (wanted, found) = (wanted.clone(), joined(found, output));
             Some(step(behind, Asked::Since { wanted, found, at: Some(*at), looks: looks + 1 }))
         }
-        Asked::Told { about, place, span, within, found, pages } => {
+        Asked::Told { about, place, asked, span, within, found, pages } => {
             let page: Vec<RecalledEpisode> = episodes(output);
             // Of what was looked through only what is needed waits with the turn.
-            let bears = |one: &RecalledEpisode| !mine(&json!({ "results": [one] }), about, asker, settings).is_empty();
+            let bears =
+                |one: &RecalledEpisode| !mine(&json!({ "results": [one] }), *asked, about, asker, settings).is_empty();
             let mut told: Vec<RecalledEpisode> = page.iter().filter(|one| bears(one)).cloned().collect();
             told.sort_by_key(|one| one.timestamp);
             let is_none = told.is_empty();
             let kept = match place {
-                Place::All => joined(found, &json!({ "results": told })),
+                Place::All | Place::Counted => joined(found, &json!({ "results": told })),
                 _ if is_none => found.clone(),
                 _ => json!({ "results": told[..1] }),
             };
             let is_enough = match place {
-                Place::First => false,
+                Place::First | Place::Counted => false,
                 Place::Last => !is_none,
                 // One more tells that there are more.
                 Place::All => episodes(&kept).len() > answer::DEEDS,
@@ -81,7 +82,8 @@ pub(super) fn further(asked: &Asked, output: &Json, asker: &str, settings: &Habi
             let mut params = within.clone();
             params["time_before"] = json!(oldest);
             let (about, span, within) = (about.clone(), span.clone(), within.clone());
-            Some(step(params, Asked::Told { about, place: *place, span, within, found: kept, pages: pages + 1 }))
+            let (place, asked, pages) = (*place, *asked, pages + 1);
+            Some(step(params, Asked::Told { about, place, asked, span, within, found: kept, pages }))
         }
         Asked::Grounds(recounting) => recounting.further(output),
         _ => past::further(asked, output, asker, settings),
@@ -92,9 +94,9 @@ fn span_of(wanted: &Wanted) -> &str {
     wanted.span.as_ref().map_or("", |span| span.words.as_str())
 }
 
-/// What this person told, where it bears on `about`, in the order in which it was told.
-pub(super) fn mine(found: &Json, about: &str, asker: &str, settings: &HabitSettings) -> Vec<Evidence> {
-    let mut told: Vec<Evidence> = evidence(found, settings);
+/// What this person told or asked, where it bears on `about`, in the order in which it was said.
+pub(super) fn mine(found: &Json, asked: bool, about: &str, asker: &str, settings: &HabitSettings) -> Vec<Evidence> {
+    let mut told = if asked { questions(found, settings) } else { evidence(found, settings) };
     told.retain(|one| is_mine(one, asker));
     told.retain(|one| about.is_empty() || answer::bears_on(about, &one.text));
     told.sort_by_key(|one| one.at);

@@ -171,7 +171,7 @@ fn question(
     let last_told = |about: String| {
         let within = times::within(None, looking_up::PAGE);
         let (place, found) = (Place::Last, Json::Null);
-        let asked = Asked::Told { about, place, span: None, within: within.clone(), found, pages: 0 };
+        let asked = Asked::Told { about, place, asked: false, span: None, within: within.clone(), found, pages: 0 };
         inquire("memory_recall", within, Some(asked), false)
     };
     let recall = |topic: String| {
@@ -258,14 +258,14 @@ fn question(
             let params = json!({ "query": topic, "limit": SPANNED });
             inquire("memory_recall", params, Some(Asked::WhyDid { topic, refused }), true)
         }
-        QuestionKind::Told { topic, place } => {
+        QuestionKind::Told { topic, place, asked } => {
             let (about, span) = times::apart(&topic, now, zone);
-            if span.is_none() && place == Place::All && !about.is_empty() {
+            if span.is_none() && place == Place::All && !about.is_empty() && !asked {
                 return recall(about);
             }
             let within = times::within(span.as_ref(), looking_up::PAGE);
             let (params, span) = (within.clone(), span.map(|span| span.words));
-            let asked = Asked::Told { about, place, span, within, found: Json::Null, pages: 0 };
+            let asked = Asked::Told { about, place, asked, span, within, found: Json::Null, pages: 0 };
             inquire("memory_recall", params, Some(asked), true)
         }
         QuestionKind::Status => inquire("system_stats", json!({}), None, true),
@@ -370,9 +370,10 @@ pub(super) fn worded(
 ) -> Worded {
     let zone = &settings.zone;
     match asked {
-        Asked::Told { about, place, span, found: before, pages, .. } => {
-            let told = looking_up::mine(&looking_up::joined(before, found), about, asker, settings);
-            let words = answer::tellings(*place, about, span.as_deref(), &told, zone);
+        Asked::Told { about, place, asked, span, found: before, pages, .. } => {
+            let told = looking_up::mine(&looking_up::joined(before, found), *asked, about, asker, settings);
+            let did = if *asked { "asked" } else { "told" };
+            let words = answer::tellings(*place, did, about, span.as_deref(), &told, zone);
             let words = looking_up::looked_through(*pages)
                 .map_or_else(|| words.clone(), |many| format!("{words}\n(From the last {many} moments.)"));
             Worded::told(words, &told)
@@ -463,6 +464,21 @@ pub(super) fn evidence(found: &Json, settings: &HabitSettings) -> Vec<Evidence> 
     episodes.into_iter().filter_map(|episode| piece(episode, settings)).collect()
 }
 
+/// What was asked in what was found, but for questions about what was asked.
+pub(super) fn questions(found: &Json, settings: &HabitSettings) -> Vec<Evidence> {
+    let is_one = |sentence: &str| match settings.grammar.understand(sentence) {
+        Understanding::Question { about: QuestionKind::Told { asked: true, .. }, .. } => false,
+        Understanding::Question { .. } => true,
+        _ => asks(sentence),
+    };
+    let question = |episode: RecalledEpisode| {
+        let sentences = answer::split(&episode.text).into_iter().filter(|sentence| is_one(sentence));
+        let text = sentences.collect::<Vec<_>>().join(" ");
+        (episode.said && !text.is_empty()).then(|| as_evidence(episode, text))
+    };
+    looking_up::episodes(found).into_iter().filter_map(question).collect()
+}
+
 /// What an episode tells. A question about something is no evidence of it, and neither are words that wanted something done
 /// which wasn't; what was said beside them is.
 fn piece(episode: RecalledEpisode, settings: &HabitSettings) -> Option<Evidence> {
@@ -478,6 +494,10 @@ fn piece(episode: RecalledEpisode, settings: &HabitSettings) -> Option<Evidence>
     if text.is_empty() || (asks(&text) && episode.tool.is_none()) {
         return None;
     }
+    Some(as_evidence(episode, text))
+}
+
+fn as_evidence(episode: RecalledEpisode, text: String) -> Evidence {
     let origin = match (&episode.tool, episode.said, episode.trust) {
         (Some(tool), ..) => Origin::Did { tool: tool.clone() },
         (None, false, _) => Origin::Other,
@@ -487,7 +507,7 @@ fn piece(episode: RecalledEpisode, settings: &HabitSettings) -> Option<Evidence>
         (None, true, _) if episode.speaker.is_none() && !episode.people.is_empty() => Origin::Other,
         (None, true, _) => Origin::Told { person: episode.speaker },
     };
-    Some(Evidence {
+    Evidence {
         episode: episode.id,
         text,
         at: Some(episode.timestamp),
@@ -495,5 +515,5 @@ fn piece(episode: RecalledEpisode, settings: &HabitSettings) -> Option<Evidence>
         score: episode.score,
         result: episode.result,
         success: episode.success,
-    })
+    }
 }

@@ -27,6 +27,10 @@ enum Form {
     Told,
     ToldFirst,
     ToldLast,
+    /// "What did I ask you?"
+    Asked,
+    AskedLast,
+    OftenAsked,
     WhatHappened,
     DoneLast,
     DoneFirst,
@@ -139,6 +143,24 @@ const SPECIFIC: &[(Form, &str)] = &[
     (Form::Why, "(why|why not|how come)"),
     (Form::Why, "how do you know (that|this|it)"),
     (Form::Why, "what makes you (say|think) (that|this|so)"),
+    (
+        Form::OftenAsked,
+        "(how often|how many times) (did|have|had) (i|we) [ever|already] (ask|asked) [you] [anything|something] [about|for|of|if|whether|where|what|when|who|why|how] [{topic:rest}]",
+    ),
+    (
+        Form::AskedLast,
+        "when (did|have|had) (i|we) [last] (ask|asked) [you] [anything|something] [about|for|of|if|whether|where|what|when|who|why|how] [{topic:rest}]",
+    ),
+    (
+        Form::AskedLast,
+        "(did|have) (i|we) [ever|already] (ask|asked) [you] [anything|something] [about|for|of|if|whether|where|what|when|who|why|how] [{topic:rest}]",
+    ),
+    (
+        Form::AskedLast,
+        "what (is|was) [the|my] (last|latest|most recent) (thing|question) [that] [i] [asked] [you] [about|of] [{topic:rest}]",
+    ),
+    (Form::AskedLast, "what (did|have|had) i just (ask|asked) [you] [about|for|of] [{topic:rest}]"),
+    (Form::Asked, "what (did|have|had) (i|we) [ever|already] (ask|asked) [you] [about|for|of] [{topic:rest}]"),
     (Form::DoneLast, "when did you last {clause:rest}"),
     (Form::DoneFirst, "when did you first {clause:rest}"),
     (Form::DoneLast, "when (was|is) the last time [that] you {clause:rest}"),
@@ -345,6 +367,10 @@ impl Forms {
                 let is_it = match (form, slots.last()) {
                     (Form::Happened, last) => last.is_some_and(|last| times::names_one(last)),
                     (Form::Failed, Some(when)) => slots.len() == 1 || times::names_one(when),
+                    // What was wanted done is no question.
+                    (Form::Asked | Form::AskedLast | Form::OftenAsked, Some(topic)) => {
+                        !topic.to_lowercase().starts_with("to ")
+                    }
                     // What came of a deed is asked of the deed.
                     (Form::After, Some(event)) => slots.len() > 1 || !event.to_lowercase().starts_with("you "),
                     _ => true,
@@ -362,7 +388,7 @@ impl Forms {
         Some(match form {
             // What is known of whoever asks is what they told.
             Form::Remember if ["me", "myself", "us"].contains(&topic.as_str()) => {
-                QuestionKind::Told { topic: String::new(), place: Place::All }
+                QuestionKind::Told { topic: String::new(), place: Place::All, asked: false }
             }
             Form::Remember => QuestionKind::Remember { topic },
             Form::Embedded => self.embedded(grammar, topic),
@@ -393,9 +419,12 @@ impl Forms {
             Form::Why => QuestionKind::Why,
             Form::WhyDid => QuestionKind::WhyDid { topic, refused: false },
             Form::WhyNot => QuestionKind::WhyDid { topic, refused: true },
-            Form::Told => QuestionKind::Told { topic, place: Place::All },
-            Form::ToldFirst => QuestionKind::Told { topic, place: Place::First },
-            Form::ToldLast => QuestionKind::Told { topic, place: Place::Last },
+            Form::Told => QuestionKind::Told { topic, place: Place::All, asked: false },
+            Form::ToldFirst => QuestionKind::Told { topic, place: Place::First, asked: false },
+            Form::ToldLast => QuestionKind::Told { topic, place: Place::Last, asked: false },
+            Form::Asked => QuestionKind::Told { topic, place: Place::All, asked: true },
+            Form::AskedLast => QuestionKind::Told { topic, place: Place::Last, asked: true },
+            Form::OftenAsked => QuestionKind::Told { topic, place: Place::Counted, asked: true },
             Form::When => QuestionKind::When { topic },
             Form::Who => QuestionKind::Who { topic: "you".to_owned() },
             Form::Status => QuestionKind::Status,

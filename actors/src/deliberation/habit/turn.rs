@@ -178,10 +178,12 @@ pub(super) enum Asked {
         #[serde(default)]
         looks: usize,
     },
-    /// What this person told, by when or in which order; looked through page by page.
+    /// What this person told or asked, by when, in which order or how often; looked through page by page.
     Told {
         about: String,
         place: Place,
+        #[serde(default)]
+        asked: bool,
         span: Option<String>,
         /// The look-up of the first page.
         within: Json,

@@ -82,10 +82,11 @@ pub enum QuestionKind {
         topic: String,
         refused: bool,
     },
-    /// What the person told, by when or in which order.
+    /// What the person told, or what they `asked`, by when, in which order or how often.
     Told {
         topic: String,
         place: Place,
+        asked: bool,
     },
     /// How the agent is.
     Status,
@@ -130,13 +131,15 @@ pub enum Whose {
     Own,
 }
 
-/// Which of the things that were told.
+/// Which of the things that were told or asked.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Place {
     All,
     First,
     Last,
+    /// How many they are.
+    Counted,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]

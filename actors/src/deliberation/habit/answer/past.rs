@@ -12,26 +12,36 @@ use crate::deliberation::habit::understanding::{Place, Side};
 /// Deeds, tellings or events that are told of a span of time.
 pub const DEEDS: usize = 8;
 
-/// What a person told, in the order in which it was told. `span` says in words when that was.
-pub fn tellings(place: Place, topic: &str, span: Option<&str>, told: &[Evidence], zone: &TimeZone) -> String {
+/// What a person told or asked (`did` is the word), in the order in which it was said. `span` says in words when that was.
+pub fn tellings(
+    place: Place,
+    did: &str,
+    topic: &str,
+    span: Option<&str>,
+    told: &[Evidence],
+    zone: &TimeZone,
+) -> String {
     let when = span.map_or(String::new(), |span| format!(" {span}"));
     let said = |one: &Evidence| {
         let at = one.at.map_or(String::new(), |at| format!("{}: ", date_and_time(at, zone)));
         format!("{at}“{}”", one.text.trim())
     };
     let (Some(first), Some(last)) = (told.first(), told.last()) else {
-        return format!("I don't remember that you told me anything{}{when}.", about(topic));
+        return format!("I don't remember that you {did} me anything{}{when}.", about(topic));
     };
     let of = about(topic);
     match place {
-        Place::First => format!("The first that I remember you told me{of}{when}: {}", said(first)),
-        Place::Last => format!("The last that you told me{of}{when}: {}", said(last)),
+        Place::First => format!("The first that I remember you {did} me{of}{when}: {}", said(first)),
+        Place::Last => format!("The last that you {did} me{of}{when}: {}", said(last)),
+        Place::Counted => {
+            format!("{} that I remember{of}{when}, the last: {}", capital(&times(told.len() as u64)), said(last))
+        }
         Place::All => {
             let mut lines: Vec<String> = told.iter().rev().take(DEEDS).map(said).collect();
             if told.len() > DEEDS {
                 lines.push("and more; see `maxim memory recall`".into());
             }
-            format!("What you told me{of}{when}, the latest first:\n{}", lines.join("\n"))
+            format!("What you {did} me{of}{when}, the latest first:\n{}", lines.join("\n"))
         }
     }
 }
