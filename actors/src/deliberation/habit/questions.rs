@@ -157,8 +157,9 @@ const SPECIFIC: &[(Form, &str)] = &[
     ),
     (
         Form::AskedLast,
-        "what (is|was) [the|my] (last|latest|most recent) (thing|question) [that] [i] [asked] [you] [about|of] [{topic:rest}]",
+        "what (is|was) the (last|latest|most recent) (thing|question) [that] i (ask|asked) [you] [about|of] [{topic:rest}]",
     ),
+    (Form::AskedLast, "what (is|was) my (last|latest|most recent) question [to you]"),
     (Form::AskedLast, "what (did|have|had) i just (ask|asked) [you] [about|for|of] [{topic:rest}]"),
     (Form::Asked, "what (did|have|had) (i|we) [ever|already] (ask|asked) [you] [about|for|of] [{topic:rest}]"),
     (Form::DoneLast, "when did you last {clause:rest}"),
