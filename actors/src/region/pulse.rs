@@ -15,13 +15,13 @@ use super::{Emits, Region};
 
 /// One input's worth of deciding.
 pub struct Pulse<'a, R: Region> {
-    desk: Desk<'a>,
+    common: Common<'a>,
     settings: &'a R::Settings,
     events: Vec<R::Event>,
 }
 
 /// What of a pulse is alike in all rooms, so that it is there once.
-struct Desk<'a> {
+struct Common<'a> {
     agent: &'a AgentId,
     room: RegionName,
     heard: Option<&'a Envelope>,
@@ -63,7 +63,7 @@ impl<E> Decided<E> {
     }
 }
 
-impl<'a> Desk<'a> {
+impl<'a> Common<'a> {
     /// Chance comes from the agent's seed, the room and the input alone, so a retry and a replay draw the same.
     fn new(
         agent: &'a AgentId,
@@ -152,17 +152,17 @@ impl<'a, R: Region> Pulse<'a, R> {
         settings: &'a R::Settings,
         records: RecordView<'a>,
     ) -> Self {
-        Self { desk: Desk::new(agent, seed, R::NAME, input, now, records), settings, events: Vec::new() }
+        Self { common: Common::new(agent, seed, R::NAME, input, now, records), settings, events: Vec::new() }
     }
 
     pub(super) fn into_decided(self) -> Decided<R::Event> {
-        let Desk { records, output, .. } = self.desk;
+        let Common { records, output, .. } = self.common;
         Decided { events: self.events, output: Output { found: records.into_found(), ..output } }
     }
 
     /// When this input was taken.
     pub fn now(&self) -> Timestamp {
-        self.desk.now
+        self.common.now
     }
 
     pub fn settings(&self) -> &'a R::Settings {
@@ -171,30 +171,30 @@ impl<'a, R: Region> Pulse<'a, R> {
 
     /// The message that is being heard; none on a tick.
     pub fn cause(&self) -> Option<&'a Meta> {
-        self.desk.cause()
+        self.common.cause()
     }
 
     /// The same, whole; for who keeps it as it came.
     pub fn heard(&self) -> Option<&'a Envelope> {
-        self.desk.heard
+        self.common.heard
     }
 
     /// The turn that this input belongs to; on a tick a turn of its own.
     pub fn turn(&mut self) -> MessageId {
-        self.desk.turn()
+        self.common.turn()
     }
 
     pub fn trust(&self) -> Trust {
-        self.desk.trust()
+        self.common.trust()
     }
 
     /// A number in [0, 1).
     pub fn chance(&mut self) -> f64 {
-        (self.desk.rng.next_u64() >> 11) as f64 / (1u64 << 53) as f64
+        (self.common.rng.next_u64() >> 11) as f64 / (1u64 << 53) as f64
     }
 
     pub fn fresh_id(&mut self) -> MessageId {
-        self.desk.fresh_id()
+        self.common.fresh_id()
     }
 
     /// Remembers. Applied to the state when the handler has returned.
@@ -206,12 +206,12 @@ impl<'a, R: Region> Pulse<'a, R> {
     /// where the state holds nothing of it any more, so the root is written in the same commit.
     pub fn keep_gone(&mut self, event: R::Event, forgotten: bool) {
         self.keep(event);
-        self.desk.output.anew |= forgotten;
+        self.common.output.anew |= forgotten;
     }
 
     /// Has what the room's records replaced up to here leave the disk, at the end of much work on them.
     pub fn replaced_much(&mut self) {
-        self.desk.output.replaced_much = true;
+        self.common.output.replaced_much = true;
     }
 
     /// Emits in the turn of what is being heard.
@@ -228,7 +228,7 @@ impl<'a, R: Region> Pulse<'a, R> {
     where
         R: Emits<S>,
     {
-        self.desk.send(Some(turn), self.trust(), None, Arc::new(signal), S::NAME)
+        self.common.send(Some(turn), self.trust(), None, Arc::new(signal), S::NAME)
     }
 
     /// Emits in another turn with that turn's trust, for what was kept waiting.
@@ -236,7 +236,7 @@ impl<'a, R: Region> Pulse<'a, R> {
     where
         R: Emits<S>,
     {
-        self.desk.send(Some(turn), trust, None, Arc::new(signal), S::NAME)
+        self.common.send(Some(turn), trust, None, Arc::new(signal), S::NAME)
     }
 
     /// Begins a turn: the message is its own correlation, and its trust is given.
@@ -244,7 +244,7 @@ impl<'a, R: Region> Pulse<'a, R> {
     where
         R: Emits<S>,
     {
-        self.desk.send_as(id, id, trust, None, Arc::new(signal), S::NAME)
+        self.common.send_as(id, id, trust, None, Arc::new(signal), S::NAME)
     }
 
     /// Asks one room. The answer comes as a signal; the question's id is its cause.
@@ -252,7 +252,7 @@ impl<'a, R: Region> Pulse<'a, R> {
     where
         R: Emits<Q>,
     {
-        self.desk.send(None, self.trust(), Some(whom.into()), Arc::new(query), Q::NAME)
+        self.common.send(None, self.trust(), Some(whom.into()), Arc::new(query), Q::NAME)
     }
 
     /// Answers whoever asked what is being heard, and nobody else.
@@ -261,7 +261,7 @@ impl<'a, R: Region> Pulse<'a, R> {
         R: Emits<S>,
     {
         let to = self.cause().map(|meta| meta.sender.clone());
-        self.desk.send(None, Trust::Own, to, Arc::new(answer), S::NAME)
+        self.common.send(None, Trust::Own, to, Arc::new(answer), S::NAME)
     }
 
     /// Sends to one room alone, in a turn: an answer that had to wait.
@@ -269,7 +269,7 @@ impl<'a, R: Region> Pulse<'a, R> {
     where
         R: Emits<S>,
     {
-        self.desk.send(Some(turn), Trust::Own, Some(to.into()), Arc::new(signal), S::NAME)
+        self.common.send(Some(turn), Trust::Own, Some(to.into()), Arc::new(signal), S::NAME)
     }
 
     /// Answers a question that was heard earlier, when the answer took several steps: its cause is the question, by which
@@ -279,7 +279,7 @@ impl<'a, R: Region> Pulse<'a, R> {
         R: Emits<S>,
     {
         let id = self.emit_to(to, turn, answer);
-        if let Some((meta, _)) = self.desk.output.emissions.last_mut() {
+        if let Some((meta, _)) = self.common.output.emissions.last_mut() {
             meta.cause = Some(question);
         }
         id
@@ -293,23 +293,23 @@ impl<'a, R: Region> Pulse<'a, R> {
     }
 
     pub fn put_bytes(&mut self, key: impl Into<Vec<u8>>, bytes: Vec<u8>) {
-        self.desk.output.records.push((key.into(), Some(bytes)));
+        self.common.output.records.push((key.into(), Some(bytes)));
     }
 
     pub fn remove(&mut self, key: impl Into<Vec<u8>>) {
-        self.desk.output.records.push((key.into(), None));
+        self.common.output.records.push((key.into(), None));
     }
 
     /// A record as it was when this input was taken, or as put during it.
     pub fn record<T: DeserializeOwned>(&self, key: &[u8]) -> Option<T> {
-        let put = self.desk.output.records.iter().rev().find(|(at, _)| at == key);
+        let put = self.common.output.records.iter().rev().find(|(at, _)| at == key);
         match put {
             Some((_, value)) => value.as_ref().and_then(|bytes| serde_json::from_slice(bytes).ok()),
-            None => self.desk.records.get(key),
+            None => self.common.records.get(key),
         }
     }
 
     pub fn records(&self) -> &RecordView<'a> {
-        &self.desk.records
+        &self.common.records
     }
 }
