@@ -45,7 +45,7 @@ pub enum Ending {
 }
 
 /// Gives each message of whole chunks, by its topic and log time, as far as they go.
-pub fn read(bytes: &[u8], take: impl FnMut(&str, u64, &[u8]) -> Result<(), String>) -> Ending {
+pub fn read(bytes: &[u8], take: impl FnMut(&str, &[u8]) -> Result<(), String>) -> Ending {
     let mut walk = Walk { bytes, at: 0, chunks: 0, topics: HashMap::new() };
     let has_end = bytes.ends_with(MAGIC) || walk.footer().is_some();
     match walk.data(take) {
@@ -62,8 +62,8 @@ pub fn read(bytes: &[u8], take: impl FnMut(&str, u64, &[u8]) -> Result<(), Strin
     }
 }
 
-/// Topic, log time and content.
-type Message = (Rc<str>, u64, Vec<u8>);
+/// Topic and content.
+type Message = (Rc<str>, Vec<u8>);
 
 /// Why the reading doesn't go on.
 enum Stop {
@@ -97,7 +97,7 @@ impl<'a> Walk<'a> {
     }
 
     /// Up to the end of the data.
-    fn data(&mut self, mut take: impl FnMut(&str, u64, &[u8]) -> Result<(), String>) -> Result<(), Stop> {
+    fn data(&mut self, mut take: impl FnMut(&str, &[u8]) -> Result<(), String>) -> Result<(), Stop> {
         if !self.bytes.starts_with(MAGIC) {
             let why = "it doesn't begin as a recording does".to_owned();
             return Err(if MAGIC.starts_with(self.bytes) { Stop::Short(why) } else { Stop::Other(why) });
@@ -111,8 +111,8 @@ impl<'a> Walk<'a> {
             match kind {
                 op::CHUNK => {
                     let messages = self.chunk(body)?;
-                    for (topic, log_time, data) in messages {
-                        take(&topic, log_time, &data)
+                    for (topic, data) in messages {
+                        take(&topic, &data)
                             .map_err(|why| Stop::Unread(format!("a message on {topic} can't be read: {why}")))?;
                     }
                     self.chunks += 1;
@@ -168,7 +168,7 @@ impl<'a> Walk<'a> {
                 Record::Channel(channel) => drop(self.topics.insert(channel.id, channel.topic.into())),
                 Record::Message { header, data } => {
                     let topic = self.topics.get(&header.channel_id).ok_or("a message has no channel")?;
-                    messages.push((Rc::clone(topic), header.log_time, data.into_owned()));
+                    messages.push((Rc::clone(topic), data.into_owned()));
                 }
                 _ => {}
             }

@@ -1,6 +1,6 @@
 //! One MCAP file while it is written.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::BTreeMap;
 use std::fs::File;
 use std::io::BufWriter;
 use std::path::{Path, PathBuf};
@@ -8,10 +8,10 @@ use std::sync::Arc;
 
 use jiff::Timestamp;
 use maxim_actors::region::{InputRecord, key_hash};
-use maxim_bus::{Envelope, Lsn, RegionName};
+use maxim_bus::{Envelope, Lsn};
 use mcap::records::{MessageHeader, Metadata};
 use mcap::{Compression, McapResult, WriteOptions, Writer};
-use rustc_hash::FxHashSet;
+use rustc_hash::{FxHashMap, FxHashSet};
 use serde::Serialize;
 
 use super::format::{GAPS, Gap, HEADER, Header, INPUTS, Input, RECORDS, Record, SIGNALS, STARTS, pack, signal_line};
@@ -20,6 +20,8 @@ use super::{RecorderError, folder};
 
 /// Bytes of messages after which a chunk is ended; no crash costs more than that and the flush interval.
 const CHUNK: u64 = 256 << 10;
+/// Bytes of inputs in one message, some seventy of them.
+const INPUTS_PART: usize = 4 << 10;
 /// Bytes of records in one message.
 const RECORDS_PART: usize = 256 << 10;
 
@@ -28,16 +30,18 @@ pub struct RecordingFile {
     file: File,
     writer: Writer<BufWriter<File>>,
     schema: u16,
-    channels: HashMap<String, u16>,
+    channels: FxHashMap<String, u16>,
     /// The same by what they are made of, since most messages go to these.
-    signals: HashMap<String, u16>,
-    inputs: HashMap<RegionName, u16>,
+    signals: FxHashMap<String, u16>,
     /// Tells the files of one recorder apart: a signal knows by it in which it stands, and each file carries those that its
     /// inputs need.
     number: u64,
-    regions: HashMap<String, Told>,
+    regions: FxHashMap<String, Told>,
     /// What is written next, so that it needn't get fresh memory.
     line: Vec<u8>,
+    /// Inputs that go into one message, and when the first of them was taken.
+    inputs: Vec<u8>,
+    first_input: Timestamp,
     sequence: u32,
     /// Since the last flush.
     waiting: u64,
@@ -74,19 +78,20 @@ impl RecordingFile {
             .chunk_size(Some(CHUNK))
             .profile("maxim")
             .library(format!("maxim {}", env!("CARGO_PKG_VERSION")));
-        let mut writer = Writer::with_options(BufWriter::new(file.try_clone()?), options)?;
+        let mut writer = Writer::with_options(BufWriter::with_capacity(CHUNK as usize, file.try_clone()?), options)?;
         let schema = writer.add_schema("object", "jsonschema", br#"{"type":"object"}"#)?;
         Ok(Self {
             path,
             file,
             writer,
             schema,
-            channels: HashMap::new(),
-            signals: HashMap::new(),
-            inputs: HashMap::new(),
+            channels: FxHashMap::default(),
+            signals: FxHashMap::default(),
             number,
             line: Vec::new(),
-            regions: HashMap::new(),
+            inputs: Vec::new(),
+            first_input: Timestamp::UNIX_EPOCH,
+            regions: FxHashMap::default(),
             sequence: 0,
             waiting: 0,
             start_bytes: 0,
@@ -177,19 +182,26 @@ impl RecordingFile {
             self.signal(Lsn(0), envelope)?;
         }
         self.rested_on(input)?;
-        let made = input.message.as_ref().map_or(input.taken_at, |envelope| envelope.meta.at);
-        let channel = match self.inputs.get(input.region) {
-            Some(channel) => *channel,
-            None => {
-                let channel = self.channel(&format!("{INPUTS}{}", input.region))?;
-                *self.inputs.entry(input.region).or_insert(channel)
-            }
-        };
-        let mut line = std::mem::take(&mut self.line);
-        line.clear();
-        postcard::to_io(&Input::from(input), &mut line).map_err(std::io::Error::other)?;
-        let written = self.write(channel, input.taken_at, made, &line);
-        self.line = line;
+        if self.inputs.is_empty() {
+            self.first_input = input.taken_at;
+        }
+        let before = self.inputs.len();
+        postcard::to_io(&Input::from(input), &mut self.inputs).map_err(std::io::Error::other)?;
+        self.waiting += (self.inputs.len() - before) as u64;
+        if self.inputs.len() >= INPUTS_PART { self.put_inputs() } else { Ok(()) }
+    }
+
+    /// Writes the inputs that wait for others.
+    fn put_inputs(&mut self) -> McapResult<()> {
+        if self.inputs.is_empty() {
+            return Ok(());
+        }
+        let inputs = std::mem::take(&mut self.inputs);
+        let written = self.message(INPUTS, self.first_input, self.first_input, &inputs);
+        // They were counted when they came.
+        self.waiting -= inputs.len() as u64;
+        self.inputs = inputs;
+        self.inputs.clear();
         written
     }
 
@@ -202,10 +214,16 @@ impl RecordingFile {
         let news = input.found.iter().filter(|(key, _)| told.known.insert(key_hash(key)));
         let news: Vec<Record> = news.cloned().collect();
         told.known.extend(&input.wrote);
-        if news.is_empty() { Ok(()) } else { self.records(input.region, news.into_iter(), input.taken_at) }
+        if news.is_empty() {
+            return Ok(());
+        }
+        // They belong to the region's next input in the file.
+        self.put_inputs()?;
+        self.records(input.region, news.into_iter(), input.taken_at)
     }
 
     pub fn gap(&mut self, lost: u64, at: Timestamp) -> McapResult<()> {
+        self.put_inputs()?;
         self.json(GAPS, at, at, &Gap { lost })
     }
 
@@ -225,7 +243,7 @@ impl RecordingFile {
     fn channel(&mut self, topic: &str) -> McapResult<u16> {
         let (schema, encoding) = match topic {
             _ if topic.starts_with(RECORDS) => (0, "octets"),
-            _ if topic.starts_with(INPUTS) => (0, "postcard"),
+            INPUTS => (0, "postcard"),
             _ => (self.schema, "json"),
         };
         let channel = self.writer.add_channel(schema, topic, encoding, &BTreeMap::new())?;
@@ -245,6 +263,7 @@ impl RecordingFile {
     /// Ends the chunk, so that everything so far can be read whatever happens.
     pub fn flush(&mut self) -> McapResult<()> {
         if self.waiting > 0 {
+            self.put_inputs()?;
             self.writer.flush()?;
             self.waiting = 0;
         }
@@ -257,6 +276,7 @@ impl RecordingFile {
 
     /// Writes the index and the footer.
     pub fn finish(mut self) -> McapResult<()> {
+        self.put_inputs()?;
         self.writer.finish()?;
         self.file.sync_data()?;
         Ok(())

@@ -8,6 +8,7 @@ use jiff::Timestamp;
 use maxim_actors::action::tools::{OwnFiles, ToolSpec};
 use maxim_actors::effectors::tool_servers::ToolList;
 use maxim_actors::region::InputRecord;
+use maxim_bus::ids::put_time_quoted;
 use maxim_bus::{AgentId, Envelope, Epoch, Lsn, MessageId, Meta, Trust};
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
@@ -15,15 +16,15 @@ use serde_json::value::RawValue;
 use crate::config::Settings;
 
 /// Version of what is written here. Before 4, decisions were hashed over heads of envelopes that were JSON, so that only the
-/// programs that recorded them reach the same hashes.
-pub const FORMAT: u32 = 4;
+/// programs that recorded them reach the same hashes; before 5, each input was a message.
+pub const FORMAT: u32 = 5;
 
 pub const HEADER: &str = "/recorder/header";
 pub const GAPS: &str = "/recorder/gaps";
 pub const STARTS: &str = "/recorder/regions";
 pub const RECORDS: &str = "/records/";
 pub const SIGNALS: &str = "/signals/";
-pub const INPUTS: &str = "/inputs/";
+pub const INPUTS: &str = "/inputs";
 
 /// Which agent it is, and all that a replay needs besides.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -89,31 +90,40 @@ pub fn build() -> String {
     }
 }
 
-/// An input of a region and what came of it. Its region is the topic's, and the message's log time is when it was taken.
-/// Written in these fields' order as postcard.
+/// An input of a region and what came of it, in these fields' order as postcard. Several stand one after the other in a
+/// message, in the order in which they were accepted: most are shorter than what MCAP puts before a message of their own.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct Input {
+pub struct Input<'a> {
+    pub region: &'a str,
+    #[serde(with = "jiff::fmt::serde::timestamp::nanosecond::required")]
+    pub taken_at: Timestamp,
     /// None for a tick.
     pub message: Option<MessageId>,
     pub lsn: Lsn,
     pub epoch: Epoch,
     pub state_hash: u64,
     pub decision_hash: u64,
-    /// 0 in files that don't tell it: it came later, and so last.
     pub incarnation: u32,
 }
 
-impl Input {
-    pub fn read(written: &[u8]) -> postcard::Result<Self> {
-        let ((message, lsn, epoch, state_hash, decision_hash), rest) = postcard::take_from_bytes(written)?;
-        let incarnation = if rest.is_empty() { 0 } else { postcard::from_bytes(rest)? };
-        Ok(Self { message, lsn, epoch, state_hash, decision_hash, incarnation })
+impl<'a> Input<'a> {
+    /// The inputs of a message.
+    pub fn read_all(mut written: &'a [u8]) -> postcard::Result<Vec<Self>> {
+        let mut inputs = Vec::new();
+        while !written.is_empty() {
+            let (input, rest) = postcard::take_from_bytes(written)?;
+            inputs.push(input);
+            written = rest;
+        }
+        Ok(inputs)
     }
 }
 
-impl From<&InputRecord> for Input {
+impl From<&InputRecord> for Input<'_> {
     fn from(input: &InputRecord) -> Self {
         Self {
+            region: input.region,
+            taken_at: input.taken_at,
             message: input.message.as_ref().map(|envelope| envelope.meta.id),
             lsn: input.lsn,
             epoch: input.epoch,
@@ -163,30 +173,44 @@ pub struct Gap {
 }
 
 /// What a signal's line says of it. Its name is the topic's, its agent the file's.
-#[derive(Serialize, Deserialize)]
+#[derive(Deserialize)]
 struct Told<'a> {
     id: MessageId,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(default)]
     cause: Option<MessageId>,
     correlation: MessageId,
     at: Timestamp,
     #[serde(borrow)]
     sender: Cow<'a, str>,
     trust: Trust,
-    #[serde(borrow, default, skip_serializing_if = "Option::is_none")]
+    #[serde(borrow, default)]
     to: Option<Cow<'a, str>>,
 }
 
 /// A signal as it is written: `{"lsn":1,"meta":{…},"body":{…}}`, with the very bytes of its body.
 pub fn signal_line(line: &mut Vec<u8>, lsn: Lsn, envelope: &Envelope) -> serde_json::Result<()> {
     let Meta { id, agent: _, name: _, cause, correlation, at, sender, trust, to } = &envelope.meta;
-    let (sender, to) = (Cow::Borrowed(&**sender), to.as_deref().map(Cow::Borrowed));
-    let told = Told { id: *id, cause: *cause, correlation: *correlation, at: *at, sender, trust: *trust, to };
     line.extend_from_slice(b"{\"lsn\":");
     serde_json::to_writer(&mut *line, &lsn)?;
-    line.extend_from_slice(b",\"meta\":");
-    serde_json::to_writer(&mut *line, &told)?;
-    line.extend_from_slice(b",\"body\":");
+    line.extend_from_slice(b",\"meta\":{\"id\":");
+    id.put_quoted(line);
+    if let Some(cause) = cause {
+        line.extend_from_slice(b",\"cause\":");
+        cause.put_quoted(line);
+    }
+    line.extend_from_slice(b",\"correlation\":");
+    correlation.put_quoted(line);
+    line.extend_from_slice(b",\"at\":");
+    put_time_quoted(*at, line);
+    line.extend_from_slice(b",\"sender\":");
+    serde_json::to_writer(&mut *line, &**sender)?;
+    line.extend_from_slice(b",\"trust\":");
+    serde_json::to_writer(&mut *line, trust)?;
+    if let Some(to) = to {
+        line.extend_from_slice(b",\"to\":");
+        serde_json::to_writer(&mut *line, &**to)?;
+    }
+    line.extend_from_slice(b"},\"body\":");
     line.extend_from_slice(Envelope::body_of(&envelope.encoded()));
     line.push(b'}');
     Ok(())
@@ -256,24 +280,62 @@ mod hex {
 
 #[cfg(test)]
 mod tests {
+    use std::sync::Arc;
+
+    use maxim_bus::signals::sleep::SessionStarted;
+
     use super::*;
 
     #[test]
-    fn an_input_of_before_incarnations_were_told_is_read() {
-        let input = Input {
+    fn the_inputs_of_a_message_come_back_and_a_cut_is_seen() {
+        let input = |region, lsn| Input {
+            region,
+            taken_at: Timestamp::from_nanosecond(1_700_000_000_123_456_789).expect("in range"),
             message: None,
-            lsn: Lsn(7),
+            lsn: Lsn(lsn),
             epoch: Epoch(3),
             state_hash: u64::MAX,
             decision_hash: 1,
             incarnation: 300,
         };
-        let written = postcard::to_allocvec(&input).expect("written");
-        assert_eq!(Input::read(&written), Ok(input.clone()));
-        let Input { message, lsn, epoch, state_hash, decision_hash, .. } = input;
-        let before = postcard::to_allocvec(&(message, lsn, epoch, state_hash, decision_hash)).expect("written");
-        assert!(before.len() < written.len());
-        assert_eq!(Input::read(&before), Ok(Input { incarnation: 0, ..input }));
+        let inputs = [input("habit", 7), input("hippocampus", 8)];
+        let written: Vec<Vec<u8>> = inputs.iter().map(|input| postcard::to_allocvec(input).expect("written")).collect();
+        let first = written[0].len();
+        let written = written.concat();
+        assert_eq!(Input::read_all(&written), Ok(inputs.to_vec()));
+        assert_eq!(Input::read_all(&[]), Ok(Vec::new()));
+        for cut in (1..written.len()).filter(|cut| *cut != first) {
+            assert!(Input::read_all(&written[..cut]).is_err(), "cut at {cut}");
+        }
+    }
+
+    #[test]
+    fn a_signals_line_is_json_and_holds_the_envelope() {
+        let id = |number| MessageId::from_parts(1_700_000_000_000, number);
+        let meta = Meta {
+            id: id(1),
+            agent: AgentId::new("one").expect("a name"),
+            name: "SessionStarted".into(),
+            cause: Some(id(2)),
+            correlation: id(3),
+            at: Timestamp::from_nanosecond(1_700_000_000_123_456_789).expect("in range"),
+            sender: "a \"room\"\n".into(),
+            trust: Trust::Owner,
+            to: Some("another".into()),
+        };
+        for meta in [meta.clone(), Meta { cause: None, to: None, ..meta }] {
+            let envelope = Envelope::new(meta, Arc::new(SessionStarted { session: id(1), at: Timestamp::UNIX_EPOCH }));
+            let mut line = Vec::new();
+            signal_line(&mut line, Lsn(7), &envelope).expect("plain data");
+            let told: serde_json::Value = serde_json::from_slice(&line).expect("JSON");
+            assert_eq!(told["lsn"], 7);
+            let expected = serde_json::to_value(&envelope.meta).expect("JSON");
+            for field in ["id", "cause", "correlation", "at", "sender", "trust", "to"] {
+                assert_eq!(told["meta"][field], expected[field], "{field}");
+            }
+            let (id, encoded) = signal_of(&line, &envelope.meta.name, &envelope.meta.agent).expect("readable");
+            assert_eq!((id, &*encoded), (envelope.meta.id, &*envelope.encoded()));
+        }
     }
 
     #[test]

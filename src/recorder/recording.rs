@@ -5,7 +5,6 @@ use std::fs;
 use std::path::Path;
 use std::rc::Rc;
 
-use jiff::Timestamp;
 use maxim_bus::MessageId;
 use serde::de::DeserializeOwned;
 
@@ -61,7 +60,7 @@ impl Recording {
     pub fn read(path: &Path) -> Result<Self, RecorderError> {
         let bytes = fs::read(path).map_err(|error| folder::told(path, "read", &error))?;
         let mut reading = Reading::default();
-        let (cut, damage) = match chunks::read(&bytes, |topic, log_time, data| reading.take(topic, log_time, data)) {
+        let (cut, damage) = match chunks::read(&bytes, |topic, data| reading.take(topic, data)) {
             Ending::Whole => (None, None),
             Ending::Early(why) | Ending::Unread(why) => (Some(why), None),
             Ending::Damaged(damage) => (Some(format!("it is damaged {damage}")), Some(damage)),
@@ -86,7 +85,7 @@ impl Recording {
 }
 
 impl Reading {
-    fn take(&mut self, topic: &str, log_time: u64, data: &[u8]) -> Result<(), String> {
+    fn take(&mut self, topic: &str, data: &[u8]) -> Result<(), String> {
         if let Some(region) = topic.strip_prefix(RECORDS) {
             let records = unpack(data).ok_or("it is cut off")?;
             let begun = self.starts.iter().any(|start| start.region == region);
@@ -102,23 +101,10 @@ impl Reading {
             self.signals.insert(id, encoded);
             let name = self.names.entry(name.into()).or_insert_with(|| name.into());
             self.named.insert(id, Rc::clone(name));
-        } else if let Some(region) = topic.strip_prefix(INPUTS) {
-            let Input { message, lsn, epoch, state_hash, decision_hash, incarnation } =
-                Input::read(data).map_err(|error| error.to_string())?;
-            if let Some(records) = self.laid_out.remove(region) {
-                self.rested_on.insert(self.inputs.len(), records);
+        } else if topic == INPUTS {
+            for input in Input::read_all(data).map_err(|error| error.to_string())? {
+                self.take_input(&input);
             }
-            self.inputs.push(InputLine {
-                region: region.into(),
-                message,
-                signal: message.and_then(|id| self.named.get(&id)).map(|name| name.to_string()),
-                taken_at: Timestamp::from_nanosecond(i128::from(log_time)).map_err(|error| error.to_string())?,
-                lsn,
-                epoch,
-                incarnation,
-                state_hash,
-                decision_hash,
-            });
         } else {
             match topic {
                 HEADER => self.header = Some(json(data)?),
@@ -129,6 +115,24 @@ impl Reading {
             }
         }
         Ok(())
+    }
+
+    fn take_input(&mut self, input: &Input<'_>) {
+        let Input { region, taken_at, message, lsn, epoch, state_hash, decision_hash, incarnation } = *input;
+        if let Some(records) = self.laid_out.remove(region) {
+            self.rested_on.insert(self.inputs.len(), records);
+        }
+        self.inputs.push(InputLine {
+            region: region.into(),
+            message,
+            signal: message.and_then(|id| self.named.get(&id)).map(|name| name.to_string()),
+            taken_at,
+            lsn,
+            epoch,
+            incarnation,
+            state_hash,
+            decision_hash,
+        });
     }
 
     /// The reason and what could be read, when it can't be replayed.

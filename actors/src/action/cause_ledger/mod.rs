@@ -11,6 +11,7 @@ use std::borrow::Cow;
 use std::collections::{BTreeSet, VecDeque};
 
 use jiff::Timestamp;
+use maxim_bus::ids::put_time_quoted;
 use maxim_bus::signals::acting::ActChosen;
 use maxim_bus::signals::concepts::{Layer, RecordsRemoved};
 use maxim_bus::signals::cycle::{CycleThought, ThoughtGated};
@@ -61,28 +62,30 @@ pub struct CausePart {
     pub body: Json,
 }
 
-/// What a [`CausePart`] begins with.
-#[derive(Serialize)]
-struct PartHead<'a> {
-    kind: &'a str,
-    id: MessageId,
-    cause: Option<MessageId>,
-    at: Timestamp,
-    by: &'a str,
-}
-
 /// A head is seldom longer.
 const HEAD_BYTES: usize = 224;
 
 /// A [`CausePart`] as it is written: the body as the journal has it, so that nothing is encoded twice.
 fn part_line(heard: &Envelope) -> Vec<u8> {
     let Meta { name, id, cause, at, sender, .. } = &heard.meta;
-    let head = PartHead { kind: name, id: *id, cause: *cause, at: *at, by: sender };
     let encoded = heard.encoded();
     let body = Envelope::body_of(&encoded);
     let mut line = Vec::with_capacity(HEAD_BYTES + body.len());
-    let _ = serde_json::to_writer(&mut line, &head); // plain data: JSON refuses nothing in it
-    line.pop();
+    // A name is text: JSON refuses none.
+    let put_name = |line: &mut Vec<u8>, name: &str| drop(serde_json::to_writer(line, name));
+    line.extend_from_slice(br#"{"kind":"#);
+    put_name(&mut line, name);
+    line.extend_from_slice(br#","id":"#);
+    id.put_quoted(&mut line);
+    line.extend_from_slice(br#","cause":"#);
+    match cause {
+        Some(cause) => cause.put_quoted(&mut line),
+        None => line.extend_from_slice(b"null"),
+    }
+    line.extend_from_slice(br#","at":"#);
+    put_time_quoted(*at, &mut line);
+    line.extend_from_slice(br#","by":"#);
+    put_name(&mut line, sender);
     line.extend_from_slice(br#","body":"#);
     line.extend_from_slice(body);
     line.push(b'}');
