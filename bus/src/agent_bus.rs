@@ -1,8 +1,10 @@
 //! The corridor of one agent: who hears what, fixed when the agent is built.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
+
+use rustc_hash::FxHashMap;
 
 use crate::ids::{Lsn, RegionName};
 use crate::inbox::{Delivery, Inbox};
@@ -44,8 +46,8 @@ pub enum WiringError {
 #[derive(Default)]
 pub struct BusBuilder {
     inboxes: BTreeMap<RegionName, Arc<Inbox>>,
-    hearers: HashMap<&'static str, Vec<Hearer>>,
-    decoders: HashMap<&'static str, (Lane, Decode)>,
+    hearers: FxHashMap<&'static str, Vec<Hearer>>,
+    decoders: FxHashMap<&'static str, (Lane, Decode)>,
     heard: Vec<(&'static str, RegionName)>,
     emitted: Vec<(&'static str, RegionName)>,
     errors: Vec<WiringError>,
@@ -137,8 +139,8 @@ impl BusBuilder {
 /// One agent's corridor.
 pub struct AgentBus {
     inboxes: BTreeMap<RegionName, Arc<Inbox>>,
-    hearers: HashMap<&'static str, Vec<Hearer>>,
-    decoders: HashMap<&'static str, (Lane, Decode)>,
+    hearers: FxHashMap<&'static str, Vec<Hearer>>,
+    decoders: FxHashMap<&'static str, (Lane, Decode)>,
     overhears: Option<RegionName>,
     deciding: Vec<Arc<Inbox>>,
     /// The newest sequence number that was published.

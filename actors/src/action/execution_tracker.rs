@@ -9,7 +9,7 @@
 //! Forgets: an action that has its outcome; the oldest ways back.
 //! Down: cleared intents wait; the gate issues them again.
 
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
 use jiff::{SignedDuration, Timestamp};
 use maxim_bus::signals::body::MovementSensed;
@@ -51,7 +51,8 @@ pub struct TrackerSettings {
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub struct ExecutionTracker {
     open: BTreeMap<MessageId, Open>,
-    begun: VecDeque<MessageId>,
+    /// Intents, of which the oldest goes first: ids are in the order of time.
+    begun: BTreeSet<MessageId>,
     /// Actions that can be taken back, the newest last.
     #[serde(default)]
     reversible: VecDeque<MessageId>,
@@ -105,11 +106,9 @@ impl Region for ExecutionTracker {
         match event {
             TrackerEvent::Began { action, intent, boot, at, trust } => {
                 self.open.insert(action, Open { intent, boot, began: at, trust });
-                if !self.begun.contains(&intent) {
-                    self.begun.push_back(intent);
-                }
+                self.begun.insert(intent);
                 if self.begun.len() > REMEMBERED {
-                    self.begun.pop_front();
+                    self.begun.pop_first();
                 }
             }
             TrackerEvent::Ended { action } => {

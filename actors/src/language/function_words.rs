@@ -1,6 +1,10 @@
 //! Function words of languages beside English, left out of a question in that language: "¿Por qué hay una cerradura nueva?"
 //! asks for a lock. They are left out of questions alone, so that what was indexed before is found as before.
 
+use std::sync::LazyLock;
+
+use rustc_hash::FxHashMap;
+
 use super::words::{Word, is_stop_word};
 
 /// The commonest function words of a language, question words, pronouns and auxiliaries among them.
@@ -59,16 +63,26 @@ const DUTCH: Language = &[
     "hier", "veel", "gedaan",
 ];
 const LANGUAGES: [Language; 6] = [GERMAN, FRENCH, SPANISH, ITALIAN, PORTUGUESE, DUTCH];
+/// A bit for each language that has the word.
+static LANGUAGES_OF: LazyLock<FxHashMap<&str, u8>> = LazyLock::new(|| {
+    let mut languages = FxHashMap::default();
+    for (at, words) in LANGUAGES.iter().enumerate() {
+        words.iter().for_each(|word| *languages.entry(*word).or_default() |= 1 << at);
+    }
+    languages
+});
+
 /// Function words from which on a text is taken to be of their language: one alone may be a word of another.
 const FEWEST: usize = 2;
 
 /// The function words of the language that the words are of; none where that is English, or nobody knows.
 pub fn function_words_of(words: &[Word]) -> Language {
-    let count = |is_one: &dyn Fn(&str) -> bool| words.iter().filter(|word| is_one(&word.text)).count();
-    let english = count(&is_stop_word);
-    let counted = LANGUAGES.map(|language| (count(&|word| language.contains(&word)), language));
+    let english = words.iter().filter(|word| is_stop_word(&word.text)).count();
+    let languages: Vec<u8> = words.iter().filter_map(|word| LANGUAGES_OF.get(word.text.as_str()).copied()).collect();
+    let count = |at: usize| languages.iter().filter(|of| **of >> at & 1 == 1).count();
+    let counted = LANGUAGES.iter().enumerate().map(|(at, language)| (count(at), *language));
     // Of equals the first: they share what is common to both.
-    let best = counted.into_iter().reduce(|best, one| if one.0 > best.0 { one } else { best });
+    let best = counted.reduce(|best, one| if one.0 > best.0 { one } else { best });
     best.filter(|(count, _)| *count >= FEWEST && *count > english).map_or(&[], |(_, language)| language)
 }
 

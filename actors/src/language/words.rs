@@ -2,9 +2,12 @@
 //! Snowball English stems (Porter 2001). Where words aren't written apart (Chinese, Japanese, Korean, Thai …), each
 //! letter and each pair of letters is one, which needs no dictionary.
 
+use std::cell::RefCell;
+use std::hash::BuildHasher;
 use std::iter;
 
 use rust_stemmers::{Algorithm, Stemmer};
+use rustc_hash::FxBuildHasher;
 use unicode_normalization::char::is_combining_mark;
 
 /// Words that carry no content, question words and auxiliaries included.
@@ -17,7 +20,7 @@ const STOP_WORDS: [&str; 75] = [
 ];
 
 pub fn is_stop_word(word: &str) -> bool {
-    word.len() <= 6 && STOP_WORDS.contains(&word)
+    word.len() <= 6 && STOP_WORDS.iter().any(|stop| stop.len() == word.len() && *stop == word)
 }
 
 /// Capitals inside of a word beyond which it isn't an identifier that somebody wrote, but letters by chance (base64).
@@ -149,10 +152,35 @@ impl Default for Stems {
     }
 }
 
+/// Words whose stems are at hand, a power of two.
+const AT_HAND: usize = 1024;
+/// A longer word is seldom said twice.
+const AT_HAND_BYTES: usize = 24;
+
+thread_local! {
+    /// Words and their stems, each in the place of its hash: a percept's words come by half a dozen rooms. What a pure
+    /// function gave, so nothing of any agent's state is in it.
+    static STEMMED: RefCell<Vec<(String, String)>> = const { RefCell::new(Vec::new()) };
+}
+
 impl Stems {
     /// The stem of a lower-case word; nothing for a stop word.
     pub fn of(&self, word: &str) -> Option<String> {
-        (!is_stop_word(word)).then(|| self.english.stem(word).into_owned())
+        if is_stop_word(word) {
+            return None;
+        }
+        if word.len() > AT_HAND_BYTES {
+            return Some(self.english.stem(word).into_owned());
+        }
+        let place = FxBuildHasher.hash_one(word) as usize & (AT_HAND - 1);
+        STEMMED.with_borrow_mut(|stemmed| {
+            stemmed.resize(AT_HAND, (String::new(), String::new()));
+            let (known, stem) = &mut stemmed[place];
+            if known != word {
+                (*known, *stem) = (word.to_owned(), self.english.stem(word).into_owned());
+            }
+            Some(stem.clone())
+        })
     }
 
     /// The stems of a text in order, repeats kept.
@@ -218,5 +246,15 @@ mod tests {
         let stems = Stems::default();
         assert_eq!(stems.of_text("What are the researching researchers"), ["research", "research"]);
         assert_eq!(stems.of("which"), None);
+    }
+
+    #[test]
+    fn a_stem_that_is_at_hand_is_that_of_its_own_word() {
+        let stems = Stems::default();
+        let words: Vec<String> = (0..4 * AT_HAND).map(|n| format!("walking{n}ings")).collect();
+        // More words than places, twice: each place changes hands.
+        for word in words.iter().chain(&words) {
+            assert_eq!(stems.of(word).as_deref(), Some(&*Stems::default().english.stem(word)));
+        }
     }
 }

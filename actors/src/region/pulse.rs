@@ -26,7 +26,11 @@ struct Common<'a> {
     room: RegionName,
     heard: Option<&'a Envelope>,
     now: Timestamp,
-    rng: Xoshiro256PlusPlus,
+    /// Most inputs draw nothing.
+    rng: Option<Xoshiro256PlusPlus>,
+    seed: u64,
+    /// What the input is known by.
+    input: [u8; 16],
     records: RecordView<'a>,
     output: Output,
 }
@@ -79,13 +83,19 @@ impl<'a> Common<'a> {
                 (None, ((i128::from(before) << 64) ^ i128::from(now.as_microsecond())).to_le_bytes())
             }
         };
-        let seed = StableHash::resume(seed).add(room.as_bytes()).add(&input).get();
-        let rng = Xoshiro256PlusPlus::seed_from_u64(seed);
-        Self { agent, room, heard, now, rng, records, output: Output::default() }
+        Self { agent, room, heard, now, rng: None, seed, input, records, output: Output::default() }
+    }
+
+    fn rng(&mut self) -> &mut Xoshiro256PlusPlus {
+        self.rng.get_or_insert_with(|| {
+            let seed = StableHash::resume(self.seed).add(self.room.as_bytes()).add(&self.input).get();
+            Xoshiro256PlusPlus::seed_from_u64(seed)
+        })
     }
 
     fn fresh_id(&mut self) -> MessageId {
-        let random = (u128::from(self.rng.next_u64()) << 64) | u128::from(self.rng.next_u64());
+        let rng = self.rng();
+        let random = (u128::from(rng.next_u64()) << 64) | u128::from(rng.next_u64());
         MessageId::from_parts(u64::try_from(self.now.as_millisecond()).unwrap_or(0), random)
     }
 
@@ -190,7 +200,7 @@ impl<'a, R: Region> Pulse<'a, R> {
 
     /// A number in [0, 1).
     pub fn chance(&mut self) -> f64 {
-        (self.common.rng.next_u64() >> 11) as f64 / (1u64 << 53) as f64
+        (self.common.rng().next_u64() >> 11) as f64 / (1u64 << 53) as f64
     }
 
     pub fn fresh_id(&mut self) -> MessageId {

@@ -24,9 +24,9 @@ pub const PAYLOAD_BYTES: usize = 16 << 20;
 const MUCH: usize = 1 << 20;
 /// A snapshot is due after this many events, bytes of events, or LSNs since the last one; but of events not before they have
 /// as many bytes as it has, so that a large root isn't written again for a little.
-const SNAPSHOT_EVENTS: usize = 256;
-const SNAPSHOT_BYTES: usize = 64 << 10;
-const SNAPSHOT_LAG: u64 = 8192;
+const SNAPSHOT_EVENTS: usize = 1024;
+const SNAPSHOT_BYTES: usize = 256 << 10;
+const SNAPSHOT_LAG: u64 = 20_480;
 
 /// What a region wants to be remembered, all of it or nothing.
 #[derive(Clone, Debug)]

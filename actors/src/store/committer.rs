@@ -25,7 +25,7 @@ pub const SERIAL: &[u8] = b"!serial";
 const CUT_FRAMES: usize = 32;
 /// Whatever holds the journal back for so many LSNs is late: records are sealed, however few they are, and events are
 /// carried into their region's slots.
-const LAG: u64 = 16_384;
+const LAG: u64 = 40_960;
 /// In a journal of more bytes, what is older than its newer half of so many is late, however few LSNs that is: an import
 /// puts much into each.
 const JOURNAL_BYTES: usize = 16 << 20;

@@ -116,25 +116,25 @@ pub struct FrameSpan {
 /// Packs entries into frames: for each the span (without chunks) and the content.
 pub fn pack(entries: &[Arc<Entry>]) -> Vec<(FrameSpan, Vec<u8>)> {
     let mut frames = Vec::new();
-    let mut body = Writer::default();
+    // Both are written over by each frame.
+    let (mut body, mut block) = (Writer(Vec::with_capacity(2 * FRAME_BYTES)), Vec::new());
     let mut start = 0;
     for (index, entry) in entries.iter().enumerate() {
         let before = body.0.len();
         entry.write(&mut body);
         if body.0.len() > FRAME_BYTES && before > 0 {
-            let tail = body.0.split_off(before);
-            frames.push(close(&entries[start..index], &body.0));
-            body.0 = tail;
+            frames.push(close(&entries[start..index], &body.0[..before], &mut block));
+            body.0.drain(..before);
             start = index;
         }
     }
     if !body.0.is_empty() {
-        frames.push(close(&entries[start..], &body.0));
+        frames.push(close(&entries[start..], &body.0, &mut block));
     }
     frames
 }
 
-fn close(entries: &[Arc<Entry>], body: &[u8]) -> (FrameSpan, Vec<u8>) {
+fn close(entries: &[Arc<Entry>], body: &[u8], block: &mut Vec<u8>) -> (FrameSpan, Vec<u8>) {
     let first = entries.first().map_or(0, |entry| entry.lsn);
     let last = entries.last().map_or(0, |entry| entry.last());
     let last_emission = entries.iter().rev().find(|entry| !entry.emissions.is_empty()).map_or(0, |entry| entry.last());
@@ -146,11 +146,13 @@ fn close(entries: &[Arc<Entry>], body: &[u8]) -> (FrameSpan, Vec<u8>) {
         frame.count(entries.len());
         frame
     };
-    let frame = match lz4::block::compress(body, None, false) {
-        Ok(block) if block.len() < body.len() => {
-            let mut frame = head(COMPRESSED, block.len());
+    // No room for more: what doesn't get smaller isn't compressed.
+    block.resize(block.len().max(body.len()), 0);
+    let frame = match lz4::block::compress_to_buffer(body, None, false, &mut block[..body.len()]) {
+        Ok(length) if length > 0 && length < body.len() => {
+            let mut frame = head(COMPRESSED, length);
             frame.count(body.len());
-            frame.0.extend_from_slice(&block);
+            frame.0.extend_from_slice(&block[..length]);
             frame.0
         }
         // What doesn't get smaller stands as it is.

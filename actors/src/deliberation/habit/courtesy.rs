@@ -269,7 +269,8 @@ pub(super) fn ends(said: &Utterance, lo: usize, hi: usize, names: &[String]) -> 
 fn strip(said: &Utterance, lo: usize, hi: usize, names: &[String], may: impl Fn(&str, usize) -> bool) -> usize {
     let mut hi = hi;
     'tails: loop {
-        for tail in TAILS {
+        let ending = hi.checked_sub(1).map_or("", |last| said.word(last));
+        for tail in TAILS.iter().filter(|tail| tail.ends_with(ending)) {
             let length = tail.split(' ').count();
             let Some(start) = hi.checked_sub(length).filter(|start| *start > lo) else { continue };
             if said.starts(start, hi, tail) == Some(length) && may(tail, start) {

@@ -66,6 +66,10 @@ impl<'t> Utterance<'t> {
 
     /// How many tokens from `lo` spell out the phrase, within `hi`.
     pub fn starts(&self, lo: usize, hi: usize, phrase: &str) -> Option<usize> {
+        // Most phrases begin with another word: seen before the phrase is taken apart.
+        if !phrase.starts_with(self.word(lo)) {
+            return None;
+        }
         let mut at = lo;
         for word in phrase.split(' ') {
             if at >= hi || self.word(at) != word {

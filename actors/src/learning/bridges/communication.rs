@@ -92,11 +92,9 @@ pub fn reaction(text: &str) -> Reaction {
         return Reaction::Reply;
     }
     let said = format!(" {} ", words.join(" "));
-    let stands_alone =
-        |at: usize, phrase: &str| said[..at].ends_with(' ') && said[at + phrase.len()..].starts_with(' ');
-    let holds = |phrases: &[&str]| {
-        phrases.iter().any(|phrase| said.match_indices(phrase).any(|(at, found)| stands_alone(at, found)))
-    };
+    let from_each_word: Vec<&str> = said.match_indices(' ').map(|(at, _)| &said[at + 1..]).collect();
+    let begins = |said: &str, phrase: &str| said.strip_prefix(phrase).is_some_and(|rest| rest.starts_with(' '));
+    let holds = |phrases: &[&str]| phrases.iter().any(|phrase| from_each_word.iter().any(|said| begins(said, phrase)));
     match () {
         () if holds(DETAIL) => Reaction::WantsDetail,
         () if holds(BREVITY) => Reaction::WantsBrevity,

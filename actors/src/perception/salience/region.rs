@@ -105,9 +105,14 @@ impl Region for SalienceRoom {
                 self.goal_changed = true;
             }
             SalienceEvent::Attention(objects) => {
-                self.histories.extend(objects);
-                // Where nothing in particular is known, nothing is kept: the bridge says so of what a person has forgotten.
-                self.histories.retain(|_, value| *value != NEUTRAL_HISTORY);
+                for (object, value) in objects {
+                    // Where nothing in particular is known, nothing is kept: the bridge says so of what a person has forgotten.
+                    if value == NEUTRAL_HISTORY {
+                        self.histories.remove(&object);
+                    } else {
+                        self.histories.insert(object, value);
+                    }
+                }
                 // Those nearest to knowing nothing say least.
                 let said = |value: &f64| (value - NEUTRAL_HISTORY).abs();
                 keep_most(&mut self.histories, HISTORIES, |a, b| said(a).total_cmp(&said(b)));

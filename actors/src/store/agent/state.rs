@@ -1,11 +1,13 @@
 //! What is held of an agent in memory: the accepted state, and what the committer knows to be on disk.
 
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::VecDeque;
 use std::sync::Arc;
 use std::sync::atomic::AtomicU64;
 
+use indexmap::IndexMap;
 use maxim_bus::ids::{AgentId, Epoch, Lsn};
 use parking_lot::Mutex;
+use rustc_hash::FxBuildHasher;
 
 use super::super::codec::Writer;
 use super::super::journal::{Cursors, Entry, FrameSpan, Meta};
@@ -18,6 +20,9 @@ use super::super::watermark::Watermark;
 const ALIVE: u64 = 3;
 /// The same where a room said that it replaced much.
 const ALIVE_AFTER_REPLACING: u64 = 64;
+
+/// Something of each region, looked up many times a percept.
+pub type ByName<T> = IndexMap<Arc<str>, T, FxBuildHasher>;
 
 pub type LowWater = Arc<dyn Fn() -> Lsn + Send + Sync>;
 pub type UnreadBelow = Arc<dyn Fn(Lsn) -> Option<Vec<Lsn>> + Send + Sync>;
@@ -58,7 +63,7 @@ pub struct AgentState {
     /// The committer knows that something waits.
     pub queued: bool,
     pub closed: bool,
-    pub regions: BTreeMap<Arc<str>, Region>,
+    pub regions: ByName<Region>,
     /// Only of a store without a disk: what the journal would keep.
     pub emissions: VecDeque<(u64, Arc<[u8]>)>,
 }
@@ -130,14 +135,11 @@ impl Region {
 impl AgentState {
     /// The region of this name, made when it is new.
     pub fn region(&mut self, name: &str, epoch: Epoch) -> &mut Region {
-        if !self.regions.contains_key(name) {
+        let at = self.regions.get_index_of(name).unwrap_or_else(|| {
             let name: Arc<str> = name.into();
-            self.regions.insert(name.clone(), Region::new(name, epoch));
-        }
-        match self.regions.get_mut(name) {
-            Some(region) => region,
-            None => unreachable!("inserted above under the same lock"),
-        }
+            self.regions.insert_full(name.clone(), Region::new(name, epoch)).0
+        });
+        &mut self.regions[at]
     }
 
     /// Without a disk: durable at once, and the emissions kept as the journal would.
@@ -162,7 +164,7 @@ pub struct OnDisk {
     pub frame_bytes: usize,
     /// Unread letters that were taken out of the journal, oldest bundle first.
     pub mail: Vec<Bundle>,
-    pub regions: BTreeMap<Arc<str>, RegionOnDisk>,
+    pub regions: ByName<RegionOnDisk>,
     /// Last LSN in the journal.
     pub end: u64,
     /// Last LSN that was dropped from the journal.

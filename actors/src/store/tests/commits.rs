@@ -166,10 +166,10 @@ fn a_snapshot_is_due_after_many_events_or_bytes() {
     while !add(1) {
         count += 1;
     }
-    assert_eq!(count, 256);
+    assert_eq!(count, 1024);
     let root = Commit { root: Some(vec![1]), ..commit(&agent, GATE) };
     assert!(!agent.accept(root, |_| ()).expect("accepted").snapshot_due);
-    assert!(!add(60_000) && add(6_000));
+    assert!(!add(260_000) && add(6_000));
 }
 
 #[test]
