@@ -20,7 +20,7 @@ use super::{RecorderError, folder};
 
 /// Bytes of messages after which a chunk is ended; no crash costs more than that and the flush interval.
 const CHUNK: u64 = 256 << 10;
-/// Bytes of inputs in one message, some seventy of them.
+/// Bytes of inputs in one message, some sixty of them.
 const INPUTS_PART: usize = 4 << 10;
 /// Bytes of records in one message.
 const RECORDS_PART: usize = 256 << 10;

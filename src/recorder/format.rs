@@ -91,7 +91,7 @@ pub fn build() -> String {
 }
 
 /// An input of a region and what came of it, in these fields' order as postcard. Several stand one after the other in a
-/// message, in the order in which they were accepted: most are shorter than what MCAP puts before a message of their own.
+/// message, in the order in which they were accepted: a message of its own costs each as much again.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Input<'a> {
     pub region: &'a str,
