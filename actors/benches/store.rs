@@ -77,7 +77,7 @@ fn opening(c: &mut Criterion) {
     let filled = agent(&store);
     let key = |n: u32| n.wrapping_mul(2_654_435_761).to_be_bytes().to_vec();
     for n in 0..100_000u32 {
-        let records = vec![(key(n), Some(vec![7; 1024]))];
+        let records = vec![(key(n), Some(vec![7; 1024].into()))];
         filled.accept(Commit { records, ..Commit::of(REGION, filled.epoch(REGION)) }, |_| ()).expect("accepted");
         if n % 1000 == 0 {
             filled.wait_durable_blocking(filled.head(), LIMIT).expect("durable");

@@ -69,10 +69,15 @@ impl MessageId {
     /// Puts it behind what is in `out`, as a text in quotes. A serializer would look through each for what must be escaped,
     /// and a percept leads to two hundred.
     pub fn put_quoted(&self, out: &mut Vec<u8>) {
+        out.push(b'"');
+        self.put(out);
+        out.push(b'"');
+    }
+
+    /// The same without quotes.
+    pub fn put(&self, out: &mut Vec<u8>) {
         let mut text = Uuid::encode_buffer();
-        out.push(b'"');
         out.extend_from_slice(self.0.hyphenated().encode_lower(&mut text).as_bytes());
-        out.push(b'"');
     }
 }
 

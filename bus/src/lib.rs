@@ -10,6 +10,7 @@ pub mod inbox;
 pub mod latch;
 pub mod mode;
 pub mod provenance;
+pub mod scratch;
 pub mod signal;
 pub mod signals;
 pub mod units;

@@ -10,8 +10,8 @@ use jiff::Timestamp;
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 
-use crate::head;
 use crate::ids::{AgentId, Lsn, MessageId};
+use crate::{head, scratch};
 
 /// The stations of a turn, in the order in which a percept passes them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
@@ -217,20 +217,18 @@ impl Envelope {
 
     /// Length of the head (u32, little endian), the head, the body as JSON. Made once.
     pub fn encoded(&self) -> Arc<[u8]> {
-        let bytes = self.encoded.get_or_init(|| Self::join(&self.meta, |bytes| self.body.encode_into(bytes)).into());
-        Arc::clone(bytes)
+        let join = |out: &mut Vec<u8>| Self::join(&self.meta, |bytes| self.body.encode_into(bytes), out);
+        Arc::clone(self.encoded.get_or_init(|| scratch::shared(join)))
     }
 
-    /// What [`Envelope::encoded`] gives, of a body that is written by `body`.
-    pub fn join(meta: &Meta, body: impl FnOnce(&mut Vec<u8>)) -> Vec<u8> {
-        // Room for most, so that it isn't moved while it grows.
-        let mut bytes = Vec::with_capacity(2048);
-        bytes.extend_from_slice(&[0; 4]);
-        head::write(meta, &mut bytes);
-        let length = u32::try_from(bytes.len() - 4).unwrap_or(u32::MAX);
-        bytes[..4].copy_from_slice(&length.to_le_bytes());
-        body(&mut bytes);
-        bytes
+    /// What [`Envelope::encoded`] gives, of a body that is written by `body`, put behind what is in `out`.
+    pub fn join(meta: &Meta, body: impl FnOnce(&mut Vec<u8>), out: &mut Vec<u8>) {
+        let start = out.len() + 4;
+        out.extend_from_slice(&[0; 4]);
+        head::write(meta, out);
+        let length = u32::try_from(out.len() - start).unwrap_or(u32::MAX);
+        out[start - 4..start].copy_from_slice(&length.to_le_bytes());
+        body(out);
     }
 
     /// The body's part of an encoded envelope, unread.

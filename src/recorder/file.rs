@@ -10,6 +10,7 @@ use jiff::Timestamp;
 use maxim_actors::region::{InputRecord, key_hash};
 use maxim_bus::{Envelope, Lsn};
 use mcap::records::{MessageHeader, Metadata};
+use mcap::write::NoSeek;
 use mcap::{Compression, McapResult, WriteOptions, Writer};
 use rustc_hash::{FxHashMap, FxHashSet};
 use serde::Serialize;
@@ -28,7 +29,7 @@ const RECORDS_PART: usize = 256 << 10;
 pub struct RecordingFile {
     path: PathBuf,
     file: File,
-    writer: Writer<BufWriter<File>>,
+    writer: Writer<NoSeek<BufWriter<File>>>,
     schema: u16,
     channels: FxHashMap<String, u16>,
     /// The same by what they are made of, since most messages go to these.
@@ -76,9 +77,13 @@ impl RecordingFile {
         let options = WriteOptions::new()
             .compression(Some(Compression::Lz4))
             .chunk_size(Some(CHUNK))
+            // It asks where it is for each topic of a chunk, which a buffered file answers by writing out what it holds: a
+            // chunk is put together in memory, and written as a whole.
+            .disable_seeking(true)
             .profile("maxim")
             .library(format!("maxim {}", env!("CARGO_PKG_VERSION")));
-        let mut writer = Writer::with_options(BufWriter::with_capacity(CHUNK as usize, file.try_clone()?), options)?;
+        let buffered = BufWriter::with_capacity(CHUNK as usize, file.try_clone()?);
+        let mut writer = Writer::with_options(NoSeek::new(buffered), options)?;
         let schema = writer.add_schema("object", "jsonschema", br#"{"type":"object"}"#)?;
         Ok(Self {
             path,

@@ -230,7 +230,9 @@ pub fn signal_of(line: &[u8], name: &str, agent: &AgentId) -> serde_json::Result
     let owned = |text: Cow<'_, str>| Cow::Owned(text.into_owned());
     let (name, sender, to) = (Cow::Owned(name.to_owned()), owned(sender), to.map(owned));
     let meta = Meta { id, agent: agent.clone(), name, cause, correlation, at, sender, trust, to };
-    Ok((id, Envelope::join(&meta, |bytes| bytes.extend_from_slice(body.get().as_bytes()))))
+    let mut encoded = Vec::new();
+    Envelope::join(&meta, |bytes| bytes.extend_from_slice(body.get().as_bytes()), &mut encoded);
+    Ok((id, encoded))
 }
 
 pub type Record = (Vec<u8>, Vec<u8>);

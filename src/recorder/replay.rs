@@ -397,7 +397,7 @@ fn put(
     state_hash: u64,
 ) -> Result<(), AcceptError> {
     let epoch = store.raise_epoch(region);
-    let records = records.into_iter().map(|(key, value)| (key, Some(value))).collect();
+    let records = records.into_iter().map(|(key, value)| (key, Some(value.into()))).collect();
     let root = Commit { records, root, state_hash, ..Commit::of(region, epoch) };
     store.accept(root, |_| {})?;
     if !events.is_empty() {

@@ -3,6 +3,8 @@
 //! A text's vector is the plain sum of its pieces' rows, made unit length; rarity stands in the length of the rows. How
 //! the table is made stands in `make_table.py` of its crate.
 
+use smallvec::SmallVec;
+
 use super::encoder::{Embedding, Encoder, EncoderId};
 use super::word_pieces::{PLAIN, WordPieces};
 
@@ -114,7 +116,7 @@ impl TokenTable {
 impl WordPieces for TokenTable {
     fn longest(&self, prefix: &str, rest: &str) -> Option<(usize, usize)> {
         let mut hash = prefix.bytes().fold(FNV_START, fnv);
-        let mut ends: Vec<(usize, u32)> = Vec::with_capacity(rest.len());
+        let mut ends: SmallVec<[(usize, u32); 24]> = SmallVec::with_capacity(rest.len());
         for (at, c) in rest.char_indices() {
             let end = at + c.len_utf8();
             hash = rest[at..end].bytes().fold(hash, fnv);

@@ -8,6 +8,7 @@ use std::iter;
 
 use rust_stemmers::{Algorithm, Stemmer};
 use rustc_hash::FxBuildHasher;
+use smallvec::SmallVec;
 use unicode_normalization::char::is_combining_mark;
 
 /// Words that carry no content, question words and auxiliaries included.
@@ -80,12 +81,15 @@ fn humps(raw: &[u8]) -> Vec<usize> {
     if found.len() > MOST_HUMPS { Vec::new() } else { found }
 }
 
+/// Most words have one.
+pub type Pieces<'a> = SmallVec<[&'a str; 3]>;
+
 /// What a word is found by: itself; the parts of an identifier ("TimeoutError": "timeout", "error") and of a number with
 /// letters ("e4021": "4021") if they are longer than two letters; and in scripts that write words together each letter and each pair of letters.
-pub fn pieces(word: &Word) -> Vec<&str> {
+pub fn pieces(word: &Word) -> Pieces<'_> {
     let text = word.text.as_str();
     if !text.chars().any(is_written_together) {
-        let mut found = vec![text];
+        let mut found = Pieces::from_iter([text]);
         if word.humps.is_empty() {
             found.extend(parts_of_mixed(text).into_iter().flatten().filter(|part| part.len() > 2));
         } else {
@@ -98,8 +102,8 @@ pub fn pieces(word: &Word) -> Vec<&str> {
     letters_and_pairs(text)
 }
 
-fn letters_and_pairs(word: &str) -> Vec<&str> {
-    let mut found = Vec::new();
+fn letters_and_pairs(word: &str) -> Pieces<'_> {
+    let mut found = Pieces::new();
     // Where each letter begins that is written together with its neighbours, and where each other stretch does.
     let mut letters: Vec<(usize, bool)> = Vec::new();
     for (at, c) in word.char_indices() {

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use jiff::Timestamp;
 use maxim_bus::hash::StableHash;
-use maxim_bus::{AgentId, Body, Envelope, MessageId, Meta, Name, Query, RegionName, Signal, Trust};
+use maxim_bus::{AgentId, Body, Envelope, MessageId, Meta, Name, Query, RegionName, Signal, Trust, scratch};
 use rand_xoshiro::Xoshiro256PlusPlus;
 use rand_xoshiro::rand_core::{Rng, SeedableRng};
 use serde::Serialize;
@@ -51,7 +51,7 @@ pub(super) struct Decided<E> {
 /// What was decided beside the room's own events.
 #[derive(Default)]
 pub(super) struct Output {
-    pub records: Vec<(Vec<u8>, Option<Vec<u8>>)>,
+    pub records: Vec<(Vec<u8>, Option<Arc<[u8]>>)>,
     pub emissions: Vec<(Meta, Arc<dyn Body>)>,
     /// The root is written with it.
     pub anew: bool,
@@ -298,12 +298,12 @@ impl<'a, R: Region> Pulse<'a, R> {
     /// Writes a record of this room, in the same commit as the events.
     pub fn put<T: Serialize>(&mut self, key: impl Into<Vec<u8>>, value: &T) {
         // Records are trees of plain data: JSON refuses nothing in them.
-        let bytes = serde_json::to_vec(value).unwrap_or_default();
+        let bytes = scratch::shared(|out| serde_json::to_writer(out, value).unwrap_or_default());
         self.put_bytes(key, bytes);
     }
 
-    pub fn put_bytes(&mut self, key: impl Into<Vec<u8>>, bytes: Vec<u8>) {
-        self.common.output.records.push((key.into(), Some(bytes)));
+    pub fn put_bytes(&mut self, key: impl Into<Vec<u8>>, bytes: impl Into<Arc<[u8]>>) {
+        self.common.output.records.push((key.into(), Some(bytes.into())));
     }
 
     pub fn remove(&mut self, key: impl Into<Vec<u8>>) {

@@ -10,7 +10,7 @@ use std::sync::Arc;
 
 use jiff::Timestamp;
 use maxim_bus::hash::StableHash;
-use maxim_bus::{AgentId, Delivery, Envelope, Epoch, Inbox, Lane, Lsn, RegionName};
+use maxim_bus::{AgentId, Delivery, Envelope, Epoch, Inbox, Lane, Lsn, RegionName, scratch};
 use serde::{Deserialize, Serialize};
 
 pub use change::decision_hash;
@@ -141,7 +141,7 @@ impl<R: Region> Seat<R> {
         let store = &self.post.frame.store;
         let is_missing = |key: &[u8]| matches!(store.record(R::NAME, key), Ok(None));
         let missing = records.iter().filter(|(key, _)| is_missing(key));
-        let records: Vec<_> = missing.map(|(key, value)| (key.clone(), Some(value.clone()))).collect();
+        let records: Vec<_> = missing.map(|(key, value)| (key.clone(), Some(value.as_slice().into()))).collect();
         if records.is_empty() {
             return Step::Done;
         }
@@ -281,7 +281,7 @@ impl<R: Region> Seat<R> {
             return Step::Done;
         }
         self.untold = 0;
-        let events: Vec<Vec<u8>> = match decided.events.iter().map(serde_json::to_vec).collect() {
+        let events: Vec<Vec<u8>> = match decided.events.iter().map(written).collect() {
             Ok(events) => events,
             Err(error) => return Step::Refused(format!("what it decided can't be written down: {error}")),
         };
@@ -333,6 +333,13 @@ impl<R: Region> Seat<R> {
         let written = serde_json::to_vec(&Root { state: &self.region });
         written.inspect_err(|error| tracing::error!(region = R::NAME, %error, "its state can't be written down")).ok()
     }
+}
+
+/// An event as it is journalled, in no more memory than it needs: it stays there until the next root.
+fn written(event: &impl Serialize) -> serde_json::Result<Vec<u8>> {
+    let mut result = Ok(());
+    let bytes = scratch::through(|out| result = serde_json::to_writer(out, event), <[u8]>::to_vec);
+    result.map(|()| bytes)
 }
 
 /// A region's state as the store has it, for who looks while it doesn't run. It isn't woken.

@@ -10,7 +10,7 @@ use std::time::Duration;
 use maxim_bus::ids::{AgentId, Epoch, Lsn, RegionName};
 
 use super::error::{AcceptError, NotDurable};
-use super::journal::{Cursors, Entry, Lane};
+use super::journal::{Cursors, Head, Lane, Records, Waiting};
 use super::records::{KEY_BYTES, RECORD_BYTES, Value};
 use super::shared::Shared;
 
@@ -40,7 +40,7 @@ pub struct Commit {
     /// Signals for others; kept until the low water has passed them.
     pub emissions: Vec<Arc<[u8]>>,
     /// Keyed records, `None` deletes. Keys up to 128 bytes, values up to 16 MB.
-    pub records: Vec<(Vec<u8>, Option<Vec<u8>>)>,
+    pub records: Vec<(Vec<u8>, Option<Arc<[u8]>>)>,
     /// A snapshot of the state after this commit's own events; events up to here need no replay any more.
     pub root: Option<Vec<u8>>,
     /// Of the state after this commit; kept, not interpreted.
@@ -75,7 +75,7 @@ impl Commit {
         }
         for (key, value) in &self.records {
             bytes += fits("a record's key", key.len(), KEY_BYTES)?;
-            bytes += fits("a record", value.as_ref().map_or(0, Vec::len), RECORD_BYTES)?;
+            bytes += fits("a record", value.as_ref().map_or(0, |value| value.len()), RECORD_BYTES)?;
         }
         bytes += fits("a root", self.root.as_ref().map_or(0, Vec::len), PAYLOAD_BYTES)?;
         Ok(bytes)
@@ -108,6 +108,15 @@ impl AgentStore {
     /// so that inboxes are filled in the order of LSNs; it must be short and must not call this store.
     pub fn accept(&self, commit: Commit, publish: impl FnOnce(&Accepted)) -> Result<Accepted, AcceptError> {
         let bytes = commit.check()?;
+        let Commit { region: named, epoch, consumed, events, emissions, records, root, state_hash } = commit;
+        let value = |bytes: Option<Arc<[u8]>>| bytes.map_or(Value::Deleted, Value::Inline);
+        let records: Records = records.into_iter().map(|(key, bytes)| (key, value(bytes))).collect();
+        let (events, root) = (Arc::new(events), root.map(Arc::from));
+        // It is written down before it has its place, so that nobody waits for it.
+        let head =
+            Head { lsn: 0, region: Arc::default(), epoch, consumed, state_hash, emitted: emissions.len() as u64 };
+        let in_memory = self.shared.in_memory;
+        let waiting = (!in_memory).then(|| Waiting::new(head.clone(), &events, &emissions, &records, root.clone()));
         let mut guard = self.agent.state.lock();
         let state = &mut *guard;
         if state.closed {
@@ -119,29 +128,29 @@ impl AgentStore {
         }
         let boot = self.shared.boot_epoch();
         let lsn = state.next;
-        let region = state.region(commit.region, boot);
-        if commit.epoch != region.epoch {
-            return Err(AcceptError::Fenced { given: commit.epoch, current: region.epoch });
+        let region = state.region(named, boot);
+        if epoch != region.epoch {
+            return Err(AcceptError::Fenced { given: epoch, current: region.epoch });
         }
-        let entry = entry_of(commit, lsn, region.name.clone());
-        region.apply(&entry);
-        let due = region.snapshot_due(entry.lsn);
+        let head = Head { lsn, region: region.name.clone(), ..head };
+        region.apply(&head, &events, records, root.as_ref());
+        let due = region.snapshot_due(lsn);
         let full = region.records.tail.bytes > self.shared.options.seal_bytes;
-        let seal = full && !std::mem::replace(&mut region.seal_wanted, full);
-        let accepted = Accepted { lsn: Lsn(entry.lsn), first_emission: Lsn(entry.lsn + 1), snapshot_due: due };
-        state.next = entry.last() + 1;
-        let region = entry.region.clone();
-        let mut much = false;
-        let idle = if self.shared.in_memory {
-            state.keep_in_memory(entry, &self.agent);
-            false
-        } else {
-            state.waiting_bytes += bytes;
-            much = state.waiting_bytes > MUCH;
-            state.waiting.push_back((Arc::new(entry), bytes));
-            !std::mem::replace(&mut state.queued, true)
-        };
-        let seal = (seal && !self.shared.in_memory).then_some(region);
+        let seal = full && !std::mem::replace(&mut region.seal_wanted, full) && !in_memory;
+        let accepted = Accepted { lsn: Lsn(lsn), first_emission: Lsn(lsn + 1), snapshot_due: due };
+        state.next = head.last() + 1;
+        let seal = seal.then(|| head.region.clone());
+        let (mut idle, mut much) = (false, false);
+        match waiting {
+            None => state.keep_in_memory(&head, emissions, &self.agent),
+            Some(mut waiting) => {
+                waiting.head = head;
+                state.waiting_bytes += bytes;
+                much = state.waiting_bytes > MUCH;
+                state.waiting.push_back((Arc::new(waiting), bytes));
+                idle = !std::mem::replace(&mut state.queued, true);
+            }
+        }
         let told = Telling { store: self, idle, much, seal };
         publish(&accepted);
         drop(guard);
@@ -258,21 +267,6 @@ impl Drop for Telling<'_> {
         if let Some(region) = self.seal.take() {
             shared.upkeep.seal(agent.clone(), region);
         }
-    }
-}
-
-fn entry_of(commit: Commit, lsn: u64, region: Arc<str>) -> Entry {
-    let value = |bytes: Option<Vec<u8>>| bytes.map_or(Value::Deleted, |bytes| Value::Inline(bytes.into()));
-    Entry {
-        lsn,
-        region,
-        epoch: commit.epoch,
-        consumed: commit.consumed,
-        state_hash: commit.state_hash,
-        events: Arc::new(commit.events),
-        emissions: commit.emissions,
-        records: commit.records.into_iter().map(|(key, bytes)| (key, value(bytes))).collect(),
-        root: commit.root.map(Into::into),
     }
 }
 

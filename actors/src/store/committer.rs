@@ -11,18 +11,20 @@ use super::agent::{Agent, OnDisk, RegionOnDisk};
 use super::codec::{Writer, seal};
 use super::engine::Batch;
 use super::error::{EngineError, NotDurable};
-use super::journal::{Entry, Meta, pack};
+use super::journal::{FrameSpan, Meta, Waiting, pack};
 use super::keys;
 use super::mail::{self, Unread};
 use super::pack::Pack;
-use super::records::{INLINE_BYTES, Value};
+use super::records::Value;
 use super::root_slot::RootSlot;
 use super::shared::{Chore, Edit, Shared, Stop};
 
 /// Counts the batches; after a failure it tells whether the last one is there.
 pub const SERIAL: &[u8] = b"!serial";
-/// The journal is cut in steps of at least so many frames: a cut rewrites the regions' summaries.
+/// The journal is cut in steps of at least so many frames, or of so many bytes before compression: a cut rewrites the regions'
+/// summaries.
 const CUT_FRAMES: usize = 32;
+const CUT_BYTES: usize = 448 << 10;
 /// Whatever holds the journal back for so many LSNs is late: records are sealed, however few they are, and events are
 /// carried into their region's slots.
 const LAG: u64 = 40_960;
@@ -39,7 +41,7 @@ const WEIGH_EVERY: u64 = 512;
 /// What is written of one agent.
 struct Share {
     agent: Arc<Agent>,
-    entries: Vec<Arc<Entry>>,
+    entries: Vec<Arc<Waiting>>,
     low_water: u64,
     unread: Option<Unread>,
     /// Long record values that moved into the pack.
@@ -155,7 +157,7 @@ fn take(shared: &Shared, agent: Arc<Agent>, serial: u64) -> Share {
     let unread = Unread::of(&agent, below);
     let mut state = agent.state.lock();
     state.queued = false;
-    let entries: Vec<Arc<Entry>> = state.waiting.iter().map(|(entry, _)| entry.clone()).collect();
+    let entries: Vec<Arc<Waiting>> = state.waiting.iter().map(|(entry, _)| entry.clone()).collect();
     if let Some(last) = entries.last() {
         agent.taken.store(last.last(), Ordering::Release);
     }
@@ -165,17 +167,14 @@ fn take(shared: &Shared, agent: Arc<Agent>, serial: u64) -> Share {
 
 /// Moves long record values into the pack, so that the journal only points at them.
 fn spill(share: &mut Share, pack: &Pack) -> Result<(), EngineError> {
-    let is_long = |value: &Value| matches!(value, Value::Inline(bytes) if bytes.len() > INLINE_BYTES);
     for slot in &mut share.entries {
-        if !slot.records.iter().any(|(_, value)| is_long(value)) {
+        if !slot.long.iter().any(|(_, value)| value.is_long()) {
             continue;
         }
         let mut entry = (**slot).clone();
-        for (key, value) in &mut entry.records {
-            if is_long(value) {
-                *value = value.spilled(pack)?;
-                share.moved.push((entry.region.clone(), key.clone(), entry.lsn, value.clone()));
-            }
+        for (key, value) in entry.long.iter_mut().filter(|(_, value)| value.is_long()) {
+            *value = value.spilled(pack)?;
+            share.moved.push((entry.head.region.clone(), key.clone(), entry.head.lsn, value.clone()));
         }
         *slot = Arc::new(entry);
     }
@@ -186,7 +185,8 @@ fn encode(shared: &Shared, share: &Share, batch: &mut Batch) {
     let agent = share.agent.id.as_str();
     let on_disk = &mut *share.agent.on_disk.lock();
     for (mut span, content) in pack(&share.entries) {
-        span.chunks = keys::put_spanning(batch, &keys::frame(agent, span.first), &content, 0);
+        span.place = on_disk.take_place();
+        span.chunks = keys::put_spanning(batch, &keys::frame(agent, span.place), &content, 0);
         on_disk.end = span.last;
         on_disk.keep(span);
     }
@@ -194,7 +194,7 @@ fn encode(shared: &Shared, share: &Share, batch: &mut Batch) {
     for entry in &share.entries {
         let region = on_disk.regions.entry(entry.region.clone()).or_default();
         region.meta.apply(entry);
-        if !entry.events.is_empty() {
+        if entry.has_events {
             region.last_event = entry.lsn;
         }
         if let Some(root) = &entry.root {
@@ -270,8 +270,8 @@ fn carry_events(share: &Share, late: u64, on_disk: &mut OnDisk, batch: &mut Batc
 
 /// Drops the front of the journal that nobody needs: delivered, and older than what every region is rebuilt from.
 fn cut(shared: &Shared, share: &Share, on_disk: &mut OnDisk, batch: &mut Batch) {
-    let step = if share.is_last { 1 } else { CUT_FRAMES };
-    if on_disk.frames.len() < step {
+    let (frames, bytes) = if share.is_last { (1, 1) } else { (CUT_FRAMES, CUT_BYTES) };
+    if on_disk.frames.len() < frames && on_disk.frame_bytes < bytes {
         return;
     }
     let (agent, late_before) = (share.agent.id.as_str(), share.late_before(on_disk));
@@ -297,14 +297,15 @@ fn cut(shared: &Shared, share: &Share, on_disk: &mut OnDisk, batch: &mut Batch) 
     let carried = share.unread.as_ref().zip(shared.backing());
     let carried = carried.and_then(|(unread, engine)| mail::carry(unread, &*engine, agent, on_disk, batch));
     let delivered = share.low_water.max(carried.unwrap_or(0));
-    let frames = on_disk.frames.iter();
-    let free = frames.take_while(|frame| frame.last < needed && frame.last_emission <= delivered).count();
-    if free < step {
+    let is_free = |frame: &&FrameSpan| frame.last < needed && frame.last_emission <= delivered;
+    let free: Vec<usize> = on_disk.frames.iter().take_while(is_free).map(|frame| frame.bytes).collect();
+    if free.len() < frames && free.iter().sum::<usize>() < bytes {
         return;
     }
     mail::drop_delivered(share.low_water, on_disk, batch);
-    for frame in on_disk.frames.drain(..free) {
-        keys::delete_spanning(batch, &keys::frame(agent, frame.first), frame.chunks);
+    for frame in on_disk.frames.drain(..free.len()) {
+        keys::empty_spanning(batch, &keys::frame(agent, frame.place), frame.chunks);
+        on_disk.free_places.insert(frame.place);
         on_disk.dropped = frame.last;
         on_disk.frame_bytes -= frame.bytes;
     }

@@ -2,18 +2,20 @@
 //! other, and every byte is copied several times on its way to the disk.
 
 use std::borrow::Cow;
+use std::ops::Deref;
 use std::sync::Arc;
 
 pub use maxim_bus::Lane;
 use maxim_bus::ids::{Epoch, Lsn};
+use maxim_bus::scratch;
 use serde::{Deserialize, Serialize};
 
 use super::codec::{Reader, Writer};
 use super::records::Value;
 
-/// A frame is closed when it reaches this many bytes before compression; a larger commit has one of its own. Compressed
-/// it is about as long as a chunk of the database.
-const FRAME_BYTES: usize = 14_000;
+/// A frame is closed when it reaches this many bytes before compression; a larger commit has one of its own. The more is in
+/// it, the more of it repeats something: compressed it is a few chunks of the database.
+const FRAME_BYTES: usize = 40_000;
 /// Frames whose entries stand as they are; written by older programs, and for gaps.
 const PLAIN: u8 = 1;
 /// Frames whose entries are one LZ4 block.
@@ -39,25 +41,73 @@ impl Cursors {
     }
 }
 
-/// One accepted commit, as it waits for the disk and as it is read back.
+/// Whose an accepted commit is, and its place in the agent's order.
 #[derive(Clone, Debug)]
-pub struct Entry {
+pub struct Head {
     pub lsn: u64,
     pub region: Arc<str>,
     pub epoch: Epoch,
     pub consumed: Option<(Lane, Lsn)>,
     pub state_hash: u64,
-    pub events: Arc<Vec<Vec<u8>>>,
-    pub emissions: Vec<Arc<[u8]>>,
-    pub records: Vec<(Vec<u8>, Value)>,
+    /// Emissions, which follow the commit in the order.
+    pub emitted: u64,
+}
+
+impl Head {
+    /// LSN of the last thing in it.
+    pub fn last(&self) -> u64 {
+        self.lsn + self.emitted
+    }
+}
+
+/// Records as a commit holds them.
+pub type Records = Vec<(Vec<u8>, Value)>;
+
+/// An accepted commit as it waits for the disk: written down already, so that the thread that writes finds it in one piece,
+/// and the rooms' memory stays theirs.
+#[derive(Clone, Debug)]
+pub struct Waiting {
+    pub head: Head,
+    pub has_events: bool,
+    /// Events and emissions as in a frame, and behind them the records, unless they are in `long`.
+    body: Vec<u8>,
+    /// The records, where there is a value among them that goes into the pack first.
+    pub long: Records,
     /// Written to the region's slot, not into the frame.
     pub root: Option<Arc<[u8]>>,
 }
 
-impl Entry {
-    /// LSN of the last thing in it: emissions follow the commit.
-    pub fn last(&self) -> u64 {
-        self.lsn + self.emissions.len() as u64
+impl Deref for Waiting {
+    type Target = Head;
+
+    fn deref(&self) -> &Head {
+        &self.head
+    }
+}
+
+impl Waiting {
+    pub fn new(
+        head: Head,
+        events: &[Vec<u8>],
+        emissions: &[Arc<[u8]>],
+        records: &Records,
+        root: Option<Arc<[u8]>>,
+    ) -> Self {
+        let has_long = records.iter().any(|(_, value)| value.is_long());
+        let write = |out: &mut Vec<u8>| {
+            let mut to = Writer(std::mem::take(out));
+            to.count(events.len());
+            events.iter().for_each(|event| to.bytes(event));
+            to.count(emissions.len());
+            emissions.iter().for_each(|emission| to.bytes(emission));
+            if !has_long {
+                write_records(records, &mut to);
+            }
+            *out = to.0;
+        };
+        let body = scratch::through(write, <[u8]>::to_vec);
+        let long = if has_long { records.clone() } else { Vec::new() };
+        Self { head, has_events: !events.is_empty(), body, long, root }
     }
 
     fn write(&self, to: &mut Writer) {
@@ -72,17 +122,55 @@ impl Entry {
             }
         }
         to.u64(self.state_hash);
-        to.count(self.events.len());
-        self.events.iter().for_each(|event| to.bytes(event));
-        to.count(self.emissions.len());
-        self.emissions.iter().for_each(|emission| to.bytes(emission));
-        to.count(self.records.len());
-        for (key, value) in &self.records {
-            to.bytes(key);
-            value.write(to);
+        to.0.extend_from_slice(&self.body);
+        if !self.long.is_empty() {
+            write_records(&self.long, to);
         }
     }
 
+    /// What it emitted, in order.
+    pub fn emissions(&self) -> Vec<Arc<[u8]>> {
+        let mut from = Reader(&self.body);
+        let emissions = read_events(&mut from).and_then(|_| read_emissions(&mut from));
+        // It was written by this process.
+        emissions.unwrap_or_default()
+    }
+}
+
+fn write_records(records: &Records, to: &mut Writer) {
+    to.count(records.len());
+    for (key, value) in records {
+        to.bytes(key);
+        value.write(to);
+    }
+}
+
+fn read_events(from: &mut Reader<'_>) -> Option<Vec<Vec<u8>>> {
+    (0..from.count()?).map(|_| from.bytes().map(<[u8]>::to_vec)).collect()
+}
+
+fn read_emissions(from: &mut Reader<'_>) -> Option<Vec<Arc<[u8]>>> {
+    (0..from.count()?).map(|_| from.bytes().map(Into::into)).collect()
+}
+
+/// A commit as it is read back.
+#[derive(Clone, Debug)]
+pub struct Entry {
+    pub head: Head,
+    pub events: Arc<Vec<Vec<u8>>>,
+    pub emissions: Vec<Arc<[u8]>>,
+    pub records: Records,
+}
+
+impl Deref for Entry {
+    type Target = Head;
+
+    fn deref(&self) -> &Head {
+        &self.head
+    }
+}
+
+impl Entry {
     fn read(from: &mut Reader<'_>) -> Option<Self> {
         let (lsn, region, epoch) = (from.varint()?, from.text()?.into(), Epoch(from.varint()?));
         let consumed = match from.u8()? {
@@ -92,18 +180,19 @@ impl Entry {
             _ => return None,
         };
         let state_hash = from.u64()?;
-        let events = (0..from.count()?).map(|_| from.bytes().map(<[u8]>::to_vec)).collect::<Option<Vec<_>>>()?;
-        let emissions = (0..from.count()?).map(|_| from.bytes().map(Into::into)).collect::<Option<_>>()?;
+        let (events, emissions) = (Arc::new(read_events(from)?), read_emissions(from)?);
         let record = |from: &mut Reader<'_>| Some((from.bytes()?.to_vec(), Value::read(from)?));
         let records = (0..from.count()?).map(|_| record(from)).collect::<Option<_>>()?;
-        let events = Arc::new(events);
-        Some(Self { lsn, region, epoch, consumed, state_hash, events, emissions, records, root: None })
+        let head = Head { lsn, region, epoch, consumed, state_hash, emitted: emissions.len() as u64 };
+        Some(Self { head, events, emissions, records })
     }
 }
 
 /// What the committer remembers of a frame on disk, to know when it may go.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct FrameSpan {
+    /// Where it lies; says nothing of its order.
+    pub place: u64,
     pub first: u64,
     pub last: u64,
     /// 0 when it has no emissions.
@@ -113,8 +202,8 @@ pub struct FrameSpan {
     pub bytes: usize,
 }
 
-/// Packs entries into frames: for each the span (without chunks) and the content.
-pub fn pack(entries: &[Arc<Entry>]) -> Vec<(FrameSpan, Vec<u8>)> {
+/// Packs entries into frames: for each the span (without place and chunks) and the content.
+pub fn pack(entries: &[Arc<Waiting>]) -> Vec<(FrameSpan, Vec<u8>)> {
     let mut frames = Vec::new();
     // Both are written over by each frame.
     let (mut body, mut block) = (Writer(Vec::with_capacity(2 * FRAME_BYTES)), Vec::new());
@@ -134,10 +223,10 @@ pub fn pack(entries: &[Arc<Entry>]) -> Vec<(FrameSpan, Vec<u8>)> {
     frames
 }
 
-fn close(entries: &[Arc<Entry>], body: &[u8], block: &mut Vec<u8>) -> (FrameSpan, Vec<u8>) {
+fn close(entries: &[Arc<Waiting>], body: &[u8], block: &mut Vec<u8>) -> (FrameSpan, Vec<u8>) {
     let first = entries.first().map_or(0, |entry| entry.lsn);
     let last = entries.last().map_or(0, |entry| entry.last());
-    let last_emission = entries.iter().rev().find(|entry| !entry.emissions.is_empty()).map_or(0, |entry| entry.last());
+    let last_emission = entries.iter().rev().find(|entry| entry.emitted > 0).map_or(0, |entry| entry.last());
     let head = |version, room: usize| {
         let mut frame = Writer(Vec::with_capacity(room + 32));
         frame.u8(version);
@@ -162,7 +251,7 @@ fn close(entries: &[Arc<Entry>], body: &[u8], block: &mut Vec<u8>) -> (FrameSpan
             frame.0
         }
     };
-    (FrameSpan { first, last, last_emission, chunks: 0, bytes: body.len() }, frame)
+    (FrameSpan { place: 0, first, last, last_emission, chunks: 0, bytes: body.len() }, frame)
 }
 
 /// The entries' bytes of a frame whose head was read.
@@ -185,8 +274,8 @@ pub fn gap(first: u64, last: u64) -> Vec<u8> {
     frame.0
 }
 
-/// Reads a frame back. `None` for what this program doesn't understand.
-pub fn unpack(content: &[u8], chunks: u16) -> Option<(FrameSpan, Vec<Entry>)> {
+/// Reads a frame back, from its place. `None` for what this program doesn't understand.
+pub fn unpack(content: &[u8], place: u64, chunks: u16) -> Option<(FrameSpan, Vec<Entry>)> {
     let mut head = Reader(content);
     let version = head.u8().filter(|version| [PLAIN, COMPRESSED].contains(version))?;
     let (first, last, count) = (head.varint()?, head.varint()?, usize::try_from(head.varint()?).ok()?);
@@ -201,8 +290,8 @@ pub fn unpack(content: &[u8], chunks: u16) -> Option<(FrameSpan, Vec<Entry>)> {
     if !reader.is_empty() || !(is_gap || fits()?) {
         return None;
     }
-    let last_emission = entries.iter().rev().find(|entry| !entry.emissions.is_empty()).map_or(0, Entry::last);
-    Some((FrameSpan { first, last, last_emission, chunks, bytes: body.len() }, entries))
+    let last_emission = entries.iter().rev().find(|entry| entry.emitted > 0).map_or(0, |entry| entry.last());
+    Some((FrameSpan { place, first, last, last_emission, chunks, bytes: body.len() }, entries))
 }
 
 /// A region's summary, written when the journal before it goes.
@@ -216,7 +305,7 @@ pub struct Meta {
 }
 
 impl Meta {
-    pub fn apply(&mut self, entry: &Entry) {
+    pub fn apply(&mut self, entry: &Head) {
         if entry.lsn <= self.lsn {
             return;
         }
@@ -243,20 +332,29 @@ impl Meta {
 
 #[cfg(test)]
 mod tests {
+    use super::super::records::INLINE_BYTES;
     use super::*;
 
-    fn entry(lsn: u64, event: usize, emissions: usize) -> Arc<Entry> {
-        Arc::new(Entry {
+    fn entry(lsn: u64, event: usize, emissions: usize) -> Entry {
+        let head = Head {
             lsn,
             region: "hippocampus".into(),
             epoch: Epoch(3),
             consumed: Some((Lane::Data, Lsn(lsn / 2))),
             state_hash: lsn * 31,
+            emitted: emissions as u64,
+        };
+        Entry {
+            head,
             events: Arc::new(vec![vec![7; event]]),
             emissions: vec![[1, 2].into(); emissions],
             records: vec![(b"k".to_vec(), Value::Deleted), (b"l".to_vec(), Value::Inline(vec![9; 5].into()))],
-            root: None,
-        })
+        }
+    }
+
+    fn waiting(entry: &Entry) -> Arc<Waiting> {
+        let Entry { head, events, emissions, records } = entry;
+        Arc::new(Waiting::new(head.clone(), events, emissions, records, None))
     }
 
     #[test]
@@ -264,21 +362,41 @@ mod tests {
         let mut lsn = 1;
         let mut entries = Vec::new();
         for index in 0..300 {
-            let made = entry(lsn, if index == 20 { 20_000 } else { 300 }, index % 3);
+            let made = entry(lsn, if index == 20 { 60_000 } else { 300 }, index % 3);
             lsn = made.last() + 1;
             entries.push(made);
         }
-        let frames = pack(&entries);
-        assert!(frames.len() > 4 && frames.len() < 20, "{}", frames.len());
+        let waiting: Vec<_> = entries.iter().map(waiting).collect();
+        let frames = pack(&waiting);
+        assert!(frames.len() > 2 && frames.len() < 20, "{}", frames.len());
         let mut read = Vec::new();
         for (span, content) in &frames {
             assert!(span.bytes <= FRAME_BYTES || span.first == span.last - 2, "one large commit has its own");
             assert!(content.len() * 4 < span.bytes, "{} of {}", content.len(), span.bytes);
-            let (again, found) = unpack(content, 0).expect("readable");
+            let (again, found) = unpack(content, 0, 0).expect("readable");
             assert_eq!(again, *span);
             read.extend(found);
         }
-        assert_eq!(format!("{read:?}"), format!("{:?}", entries.iter().map(|e| (**e).clone()).collect::<Vec<_>>()));
+        assert_eq!(format!("{read:?}"), format!("{entries:?}"));
+        let emitted: Vec<_> = waiting.iter().flat_map(|entry| entry.emissions()).collect();
+        assert_eq!(emitted, entries.iter().flat_map(|entry| entry.emissions.clone()).collect::<Vec<_>>());
+    }
+
+    #[test]
+    fn a_long_value_goes_into_the_pack_and_the_rest_is_written_as_ever() {
+        let mut made = entry(5, 40, 2);
+        made.records.push((b"m".to_vec(), Value::Inline(vec![3; INLINE_BYTES + 1].into())));
+        let mut long = (*waiting(&made)).clone();
+        assert_eq!(long.long, made.records);
+        // As the committer does it; where a value lies doesn't matter here.
+        let spilled = Value::Spilled([].into());
+        for held in [&mut long.long, &mut made.records] {
+            held.iter_mut().filter(|(_, value)| value.is_long()).for_each(|(_, value)| *value = spilled.clone());
+        }
+        let (_, content) = pack(&[Arc::new(long)]).remove(0);
+        assert!(content.len() < 200, "{}", content.len());
+        let (_, found) = unpack(&content, 0, 0).expect("readable");
+        assert_eq!(format!("{found:?}"), format!("{:?}", [made]));
     }
 
     #[test]
@@ -288,17 +406,17 @@ mod tests {
         old.varint(made.lsn);
         old.varint(made.last());
         old.count(1);
-        made.write(&mut old);
-        let (span, found) = unpack(&old.0, 0).expect("readable");
+        waiting(&made).write(&mut old);
+        let (span, found) = unpack(&old.0, 0, 0).expect("readable");
         assert_eq!((span.first, span.last, span.last_emission), (5, 7, 7));
-        assert_eq!(format!("{found:?}"), format!("{:?}", [(*made).clone()]));
+        assert_eq!(format!("{found:?}"), format!("{:?}", [made]));
     }
 
     #[test]
     fn a_cut_frame_is_refused() {
-        let (_, content) = pack(&[entry(5, 40, 2)]).remove(0);
+        let (_, content) = pack(&[waiting(&entry(5, 40, 2))]).remove(0);
         for length in 0..content.len() {
-            assert!(unpack(&content[..length], 0).is_none(), "cut at {length}");
+            assert!(unpack(&content[..length], 0, 0).is_none(), "cut at {length}");
         }
     }
 }

@@ -51,10 +51,16 @@ pub fn root(agent_name: &str, region_name: &str, slot: u8) -> Vec<u8> {
     key
 }
 
-pub fn frame(agent_name: &str, first: u64) -> Vec<u8> {
+/// The place of a frame of the journal.
+pub fn frame(agent_name: &str, place: u64) -> Vec<u8> {
     let mut key = agent(FRAME, agent_name);
-    key.extend_from_slice(&first.to_be_bytes());
+    key.extend_from_slice(&place.to_be_bytes());
     key
+}
+
+/// The place of the frame with this key.
+pub fn place_of(frame: &[u8]) -> u64 {
+    frame.last_chunk().map_or(0, |place| u64::from_be_bytes(*place))
 }
 
 pub fn letters(agent_name: &str, first: u64) -> Vec<u8> {
@@ -111,6 +117,13 @@ pub fn put_spanning(batch: &mut Batch, base: &[u8], content: &[u8], chunks_befor
     count
 }
 
+/// Takes the content of a spanning value and leaves its keys, for the next one.
+pub fn empty_spanning(batch: &mut Batch, base: &[u8], chunks: u16) {
+    for index in 0..chunks {
+        batch.put(chunk_key(base, index), Vec::new());
+    }
+}
+
 pub fn delete_spanning(batch: &mut Batch, base: &[u8], chunks: u16) {
     for index in 0..chunks {
         batch.delete(chunk_key(base, index));
@@ -122,6 +135,8 @@ pub struct Spanning {
     /// `None` when its checksum is wrong or a part is missing.
     pub content: Option<Vec<u8>>,
     pub chunks: u16,
+    /// Only its keys are there.
+    pub is_empty: bool,
 }
 
 /// All spanning values under a prefix, by base key.
@@ -145,7 +160,8 @@ pub fn spanning(engine: &dyn Engine, prefix: &[u8]) -> Result<BTreeMap<Vec<u8>, 
     };
     let found = parts.into_iter().map(|(base, (chunks, bytes, whole))| {
         let content = if whole { check(&base, &bytes) } else { None };
-        (base, Spanning { content, chunks })
+        let is_empty = whole && bytes.is_empty();
+        (base, Spanning { content, chunks, is_empty })
     });
     Ok(found.collect())
 }

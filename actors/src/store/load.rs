@@ -159,30 +159,45 @@ impl<'a> AgentLoad<'a> {
             // Stores of older programs have none: everything that is kept is looked at.
             Some((end, dropped, reader.u64().unwrap_or(0)))
         });
-        let frames = keys::spanning(self.engine, &keys::agent(keys::FRAME, self.name))?;
-        let starts: Vec<u64> =
-            frames.keys().filter_map(|key| key.last_chunk()).map(|lsn| u64::from_be_bytes(*lsn)).collect();
-        let dropped = head.map_or_else(|| starts.first().map_or(0, |first| first - 1), |(_, dropped, _)| dropped);
-        let mut end = dropped;
+        let mut frames: Vec<(FrameSpan, Vec<Entry>)> = Vec::new();
         let mut bad = Vec::new();
-        for ((key, frame), start) in frames.into_iter().zip(&starts) {
-            let unpacked = frame.content.as_deref().and_then(|content| unpack(content, frame.chunks));
-            match unpacked {
-                Some((span, entries)) if bad.is_empty() && *start == end + 1 && span.first == *start => {
-                    end = span.last;
-                    self.on_disk.keep(span);
-                    self.entries.extend(entries);
-                }
-                _ => bad.push((key, frame.chunks)),
+        for (key, frame) in keys::spanning(self.engine, &keys::agent(keys::FRAME, self.name))? {
+            let place = keys::place_of(&key);
+            self.on_disk.know_place(place);
+            match frame.content.and_then(|content| unpack(&content, place, frame.chunks)) {
+                Some(unpacked) => frames.push(unpacked),
+                None if frame.is_empty => drop(self.on_disk.free_places.insert(place)),
+                None => bad.push((key, frame.chunks)),
             }
         }
-        let known_end = head.map_or(end, |(end, ..)| end).max(starts.last().copied().unwrap_or(0));
+        // Their places say nothing of their order.
+        frames.sort_by_key(|(span, _)| span.first);
+        let newest = frames.last().map_or(0, |(span, _)| span.last);
+        let first = frames.first().map_or(0, |(span, _)| span.first - 1);
+        let dropped = head.map_or(first, |(_, dropped, _)| dropped);
+        let mut end = dropped;
+        for (span, entries) in frames {
+            if span.first == end + 1 {
+                end = span.last;
+                self.on_disk.keep(span);
+                self.entries.extend(entries);
+            } else {
+                bad.push((keys::frame(self.name, span.place), span.chunks));
+            }
+        }
+        let known_end = head.map_or(end, |(end, ..)| end).max(newest);
         (self.on_disk.end, self.on_disk.dropped) = (end, dropped);
         if head.is_none() && (end > 0 || !self.on_disk.regions.is_empty()) {
             self.to.repaired.push(format!("agent {}: the head of the journal, from its frames", self.name));
         }
-        if end < known_end || !bad.is_empty() {
+        if end < known_end || (head.is_none() && !bad.is_empty()) {
             self.close_gap(end, known_end, bad);
+        } else {
+            // The journal is whole without them.
+            for (key, chunks) in bad {
+                keys::delete_spanning(&mut self.to.fix, &key, chunks);
+                self.to.repaired.push(format!("agent {}: a place of the journal that wasn't in use", self.name));
+            }
         }
         if head.is_none() || self.cut.is_some() {
             // Rooms may have gone back with the journal: what it holds is looked at again.
@@ -214,8 +229,10 @@ impl<'a> AgentLoad<'a> {
             keys::delete_spanning(&mut self.to.fix, &key, chunks);
         }
         let content = super::journal::gap(end + 1, known_end);
-        let chunks = keys::put_spanning(&mut self.to.fix, &keys::frame(self.name, end + 1), &content, 0);
-        let span = FrameSpan { first: end + 1, last: known_end, last_emission: 0, chunks, bytes: content.len() };
+        let place = self.on_disk.take_place();
+        let chunks = keys::put_spanning(&mut self.to.fix, &keys::frame(self.name, place), &content, 0);
+        let bytes = content.len();
+        let span = FrameSpan { place, first: end + 1, last: known_end, last_emission: 0, chunks, bytes };
         self.on_disk.keep(span);
         self.on_disk.end = known_end;
         let loss = Loss::of(Some(self.name), "the end of the journal".into());

@@ -114,9 +114,9 @@ fn in_journal(lsns: &[u64], engine: &dyn Engine, agent: &str, on_disk: &OnDisk) 
     while let Some(lsn) = rest.first() {
         let span = on_disk.frames.get(on_disk.frames.partition_point(|frame| frame.last < *lsn))?;
         let (here, later) = rest.split_at(rest.partition_point(|lsn| *lsn <= span.last));
-        let key = keys::frame(agent, span.first);
+        let key = keys::frame(agent, span.place);
         let found = keys::spanning(engine, &key).ok()?.remove(&key)?;
-        let (_, entries) = unpack(&found.content?, found.chunks)?;
+        let (_, entries) = unpack(&found.content?, span.place, found.chunks)?;
         for lsn in here {
             let entry = entries.get(entries.partition_point(|entry| entry.last() < *lsn))?;
             let nth = usize::try_from(lsn.checked_sub(entry.lsn + 1)?).ok()?;

@@ -19,7 +19,7 @@ use super::shared::Shared;
 use super::{StateStore, StoreOptions};
 
 /// The format of this program. A store of a newer one is refused, an older one is migrated.
-pub const FORMAT_VERSION: u32 = 4;
+pub const FORMAT_VERSION: u32 = 5;
 
 type Migration = fn(&dyn Engine) -> Result<(), EngineError>;
 /// Entry i takes a store from format i + 1 to i + 2.
@@ -30,6 +30,8 @@ const MIGRATIONS: &[Migration] = &[
     // So it is with the pack's blocks of the second.
     |_| Ok(()),
     // And with the heads of the third's envelopes.
+    |_| Ok(()),
+    // Before the fifth a frame's key was its first LSN: a place like any other, that will be used again.
     |_| Ok(()),
 ];
 

@@ -112,8 +112,9 @@ pub fn live_extents(
     for run in retired.iter().flat_map(|retired| &retired.runs) {
         live.extend(run.extents(pack)?);
     }
-    for (_, frame) in keys::spanning(engine, &[keys::FRAME])? {
-        let entries = frame.content.and_then(|content| unpack(&content, frame.chunks)).map(|(_, entries)| entries);
+    for (key, frame) in keys::spanning(engine, &[keys::FRAME])? {
+        let unpacked = frame.content.and_then(|content| unpack(&content, keys::place_of(&key), frame.chunks));
+        let entries = unpacked.map(|(_, entries)| entries);
         for (_, value) in entries.into_iter().flatten().flat_map(|entry| entry.records) {
             if let Value::Spilled(pieces) = value {
                 live.extend(pieces.iter());

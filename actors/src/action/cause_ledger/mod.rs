@@ -23,7 +23,7 @@ use maxim_bus::signals::percept::{PainSignal, SalientPercept};
 use maxim_bus::signals::prompt::PromptBuilt;
 use maxim_bus::signals::recall::{EnrichedPercept, EpisodeStored, InquiryAnswered, PredictionErrorSensed, Reward};
 use maxim_bus::signals::thought::{Thought, TurnEnded};
-use maxim_bus::{Envelope, MessageId, Meta, RegionName, Signal, Stage};
+use maxim_bus::{Envelope, MessageId, Meta, RegionName, Signal, Stage, scratch};
 use serde::{Deserialize, Serialize};
 use serde_json::Value as Json;
 use serde_json::value::RawValue;
@@ -62,34 +62,29 @@ pub struct CausePart {
     pub body: Json,
 }
 
-/// A head is seldom longer.
-const HEAD_BYTES: usize = 224;
-
 /// A [`CausePart`] as it is written: the body as the journal has it, so that nothing is encoded twice.
-fn part_line(heard: &Envelope) -> Vec<u8> {
+fn part_line(heard: &Envelope, line: &mut Vec<u8>) {
     let Meta { name, id, cause, at, sender, .. } = &heard.meta;
     let encoded = heard.encoded();
     let body = Envelope::body_of(&encoded);
-    let mut line = Vec::with_capacity(HEAD_BYTES + body.len());
     // A name is text: JSON refuses none.
     let put_name = |line: &mut Vec<u8>, name: &str| drop(serde_json::to_writer(line, name));
     line.extend_from_slice(br#"{"kind":"#);
-    put_name(&mut line, name);
+    put_name(line, name);
     line.extend_from_slice(br#","id":"#);
-    id.put_quoted(&mut line);
+    id.put_quoted(line);
     line.extend_from_slice(br#","cause":"#);
     match cause {
-        Some(cause) => cause.put_quoted(&mut line),
+        Some(cause) => cause.put_quoted(line),
         None => line.extend_from_slice(b"null"),
     }
     line.extend_from_slice(br#","at":"#);
-    put_time_quoted(*at, &mut line);
+    put_time_quoted(*at, line);
     line.extend_from_slice(br#","by":"#);
-    put_name(&mut line, sender);
+    put_name(line, sender);
     line.extend_from_slice(br#","body":"#);
     line.extend_from_slice(body);
     line.push(b'}');
-    line
 }
 
 /// What a part is found under, without reading the rest of it.
@@ -207,6 +202,12 @@ pub fn parts_prefix(turn: impl std::fmt::Display) -> String {
     format!("part/{turn}/")
 }
 
+fn part_key(turn: MessageId, part: MessageId) -> Vec<u8> {
+    let mut key = parts_prefix(turn).into_bytes();
+    part.put(&mut key);
+    key
+}
+
 /// Under which an action's, intent's or message's turn is found.
 pub fn index_key(id: MessageId) -> String {
     format!("of/{id}")
@@ -236,7 +237,7 @@ impl CauseLedger {
 
     fn note_in(&self, turn: MessageId, pulse: &mut Pulse<'_, Self>) {
         let Some(heard) = pulse.heard() else { return };
-        pulse.put_bytes(format!("{}{}", parts_prefix(turn), heard.meta.id), part_line(heard));
+        pulse.put_bytes(part_key(turn, heard.meta.id), scratch::shared(|line| part_line(heard, line)));
     }
 
     /// An intent and an action lead to their turn. Both signals are journalled, so no crash loses the way to them.

@@ -51,7 +51,9 @@ type Acknowledgement = oneshot::Sender<Result<Accepted, String>>;
 struct State {
     acknowledgements: HashMap<MessageId, Acknowledgement>,
     turns: HashMap<MessageId, Vec<oneshot::Sender<Result<TurnEnded, String>>>>,
-    recent: VecDeque<TurnEnded>,
+    /// The newest ended turns, and in which order they ended.
+    recent: HashMap<MessageId, TurnEnded>,
+    recent_order: VecDeque<MessageId>,
     /// So many entries until those of waiters who are gone are looked for again.
     looked_at_from: usize,
     listeners: Vec<mpsc::UnboundedSender<Said>>,
@@ -121,7 +123,7 @@ impl Desk {
         let (tell, told) = oneshot::channel();
         let mut state = self.state.lock();
         state.forget_the_gone();
-        match state.recent.iter().rev().find(|ended| ended.turn == turn) {
+        match state.recent.get(&turn) {
             Some(ended) => {
                 let _ = tell.send(Ok(ended.clone()));
             }
@@ -185,9 +187,13 @@ impl Desk {
         for tell in state.turns.remove(&ended.turn).unwrap_or_default() {
             let _ = tell.send(Ok(ended.clone()));
         }
-        state.recent.push_back(ended.clone());
-        if state.recent.len() > RECENT {
-            state.recent.pop_front();
+        if state.recent.insert(ended.turn, ended.clone()).is_none() {
+            state.recent_order.push_back(ended.turn);
+        }
+        if state.recent_order.len() > RECENT
+            && let Some(oldest) = state.recent_order.pop_front()
+        {
+            state.recent.remove(&oldest);
         }
         drop(state);
         self.tell_listeners(Said::Ended(ended));

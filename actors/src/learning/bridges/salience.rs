@@ -60,14 +60,18 @@ impl Attention {
         Self { value: NEUTRAL, told: NEUTRAL, met, sources: Sources::default() }
     }
 
-    fn earn(&mut self, earned: f64, at: Timestamp) -> bool {
-        self.value = attention(self.value, earned);
-        self.met = at;
-        let tell = (self.value - self.told).abs() >= WORTH_TELLING;
-        if tell {
-            self.told = self.value;
+    /// The value after it earned `earned`, and whether that is worth telling.
+    fn after(&self, earned: f64) -> (f64, bool) {
+        let value = attention(self.value, earned);
+        (value, (value - self.told).abs() >= WORTH_TELLING)
+    }
+
+    fn earn(&mut self, earned: f64, at: Timestamp) {
+        let (value, is_told) = self.after(earned);
+        (self.value, self.met) = (value, at);
+        if is_told {
+            self.told = value;
         }
-        tell
     }
 }
 
@@ -170,9 +174,10 @@ impl Hears<EpisodeLived> for SalienceBridge {
             return;
         }
         let at = pulse.now();
+        let unknown = Attention::new(at);
         let moved = objects.iter().filter_map(|object| {
-            let mut one = self.objects.get(object).cloned().unwrap_or_else(|| Attention::new(at));
-            one.earn(earned, at).then(|| (object.clone(), one.value))
+            let (value, is_told) = self.objects.get(object).unwrap_or(&unknown).after(earned);
+            is_told.then(|| (object.clone(), value))
         });
         let moved: Vec<(String, f64)> = moved.collect();
         if !moved.is_empty() {

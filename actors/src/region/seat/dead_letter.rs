@@ -61,7 +61,7 @@ pub fn bury(
     let before = RecordView::new(&frame.store, region).prefixed(DeadLetter::PREFIX.as_bytes(), usize::MAX);
     let too_many = (before.len() + 1).saturating_sub(LETTERS);
     let mut records: Vec<_> = before.into_iter().take(too_many).map(|(key, _)| (key, None)).collect();
-    records.push((key.into_bytes(), Some(serde_json::to_vec(&letter).unwrap_or_default())));
+    records.push((key.into_bytes(), Some(serde_json::to_vec(&letter).unwrap_or_default().into())));
     let commit = Commit {
         consumed: consumed(lane, delivery),
         records,

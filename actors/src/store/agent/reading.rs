@@ -1,5 +1,6 @@
 //! Reading an agent's store: recovery, undelivered emissions, records.
 
+use std::collections::BTreeMap;
 use std::ops::RangeBounds;
 use std::sync::Arc;
 
@@ -58,21 +59,23 @@ impl AgentStore {
         let cut_away = mail::cut_away(&*backing, self.agent.id.as_str(), dropped)?;
         found.extend(cut_away.into_iter().map(|(lsn, bytes)| (Lsn(lsn), bytes)));
         let prefix = keys::agent(keys::FRAME, self.agent.id.as_str());
-        for (key, frame) in keys::spanning(&*backing, &prefix)? {
-            let first = key.last_chunk().map_or(0, |lsn: &[u8; 8]| u64::from_be_bytes(*lsn));
-            if first >= on_disk_below {
-                break;
-            }
-            let unpacked = frame.content.and_then(|content| unpack(&content, frame.chunks));
-            let (_, entries) =
-                unpacked.ok_or_else(|| self.damaged("-", "the journal frame", format!("at lsn {first}")))?;
+        let frames = keys::spanning(&*backing, &prefix)?.into_iter().filter(|(_, frame)| !frame.is_empty);
+        let mut read = BTreeMap::new();
+        for (key, frame) in frames {
+            let place = keys::place_of(&key);
+            let unpacked = frame.content.and_then(|content| unpack(&content, place, frame.chunks));
+            let (span, entries) =
+                unpacked.ok_or_else(|| self.damaged("-", "the journal frame", format!("in place {place}")))?;
+            read.insert(span.first, entries);
+        }
+        for entries in read.into_values() {
             for entry in entries.into_iter().filter(|entry| entry.lsn < on_disk_below) {
                 let lsns = entry.lsn + 1..;
                 found.extend(lsns.map(Lsn).zip(entry.emissions));
             }
         }
         for entry in waiting {
-            found.extend((entry.lsn + 1..).map(Lsn).zip(entry.emissions.iter().cloned()));
+            found.extend((entry.lsn + 1..).map(Lsn).zip(entry.emissions()));
         }
         Ok(found)
     }

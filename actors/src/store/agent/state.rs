@@ -1,6 +1,6 @@
 //! What is held of an agent in memory: the accepted state, and what the committer knows to be on disk.
 
-use std::collections::VecDeque;
+use std::collections::{BTreeSet, VecDeque};
 use std::sync::Arc;
 use std::sync::atomic::AtomicU64;
 
@@ -10,7 +10,7 @@ use parking_lot::Mutex;
 use rustc_hash::FxBuildHasher;
 
 use super::super::codec::Writer;
-use super::super::journal::{Cursors, Entry, FrameSpan, Meta};
+use super::super::journal::{Cursors, FrameSpan, Head, Meta, Records as Changed, Waiting};
 use super::super::mail::Bundle;
 use super::super::records::Records;
 use super::super::root_slot::Events;
@@ -58,7 +58,7 @@ impl Agent {
 pub struct AgentState {
     pub next: u64,
     /// Accepted, not yet on disk, with the bytes counted for each.
-    pub waiting: VecDeque<(Arc<Entry>, usize)>,
+    pub waiting: VecDeque<(Arc<Waiting>, usize)>,
     pub waiting_bytes: usize,
     /// The committer knows that something waits.
     pub queued: bool,
@@ -107,17 +107,17 @@ impl Region {
         if self.has_replaced_much { ALIVE_AFTER_REPLACING } else { ALIVE }
     }
 
-    pub fn apply(&mut self, entry: &Entry) {
-        self.state_hash = entry.state_hash;
-        if let Some((lane, lsn)) = entry.consumed {
+    pub fn apply(&mut self, head: &Head, events: &Arc<Vec<Vec<u8>>>, changed: Changed, root: Option<&Arc<[u8]>>) {
+        self.state_hash = head.state_hash;
+        if let Some((lane, lsn)) = head.consumed {
             self.cursors.advance(lane, lsn);
         }
-        for (key, value) in &entry.records {
-            self.records.tail.put(key.clone(), value.clone(), entry.lsn);
+        for (key, value) in changed {
+            self.records.tail.put(key, value, head.lsn);
         }
-        self.apply_events(entry.lsn, &entry.events);
-        if let Some(root) = &entry.root {
-            self.root = Some((entry.lsn, root.clone()));
+        self.apply_events(head.lsn, events);
+        if let Some(root) = root {
+            self.root = Some((head.lsn, root.clone()));
             self.events.clear();
             (self.event_count, self.event_bytes) = (0, 0);
         }
@@ -143,16 +143,14 @@ impl AgentState {
     }
 
     /// Without a disk: durable at once, and the emissions kept as the journal would.
-    pub fn keep_in_memory(&mut self, entry: Entry, agent: &Agent) {
-        let last = entry.last();
-        let first = entry.lsn + 1;
-        self.emissions.extend(entry.emissions.into_iter().enumerate().map(|(i, bytes)| (first + i as u64, bytes)));
+    pub fn keep_in_memory(&mut self, head: &Head, emissions: Vec<Arc<[u8]>>, agent: &Agent) {
+        self.emissions.extend((head.lsn + 1..).zip(emissions));
         if self.emissions.len() % 256 == 255 {
             let low_water = agent.low_water.lock().clone();
             let low = low_water.map_or(0, |low_water| low_water().0);
             self.emissions.drain(..self.emissions.partition_point(|(lsn, _)| *lsn <= low));
         }
-        agent.mark.publish(last);
+        agent.mark.publish(head.last());
     }
 }
 
@@ -162,6 +160,11 @@ pub struct OnDisk {
     pub frames: VecDeque<FrameSpan>,
     /// Bytes of them all.
     pub frame_bytes: usize,
+    /// Places of frames that are gone. Their keys stay, empty: sled writes a page of a dozen frames anew where keys come and
+    /// go at its ends, which was five times what the frames themselves have.
+    pub free_places: BTreeSet<u64>,
+    /// Above all places that there are.
+    pub next_place: u64,
     /// Unread letters that were taken out of the journal, oldest bundle first.
     pub mail: Vec<Bundle>,
     pub regions: ByName<RegionOnDisk>,
@@ -175,7 +178,21 @@ pub struct OnDisk {
 }
 
 impl OnDisk {
+    /// Where the next frame goes: neighbours are filled together.
+    pub fn take_place(&mut self) -> u64 {
+        self.free_places.pop_first().unwrap_or_else(|| {
+            self.next_place += 1;
+            self.next_place - 1
+        })
+    }
+
+    /// There is such a place.
+    pub fn know_place(&mut self, place: u64) {
+        self.next_place = self.next_place.max(place.saturating_add(1));
+    }
+
     pub fn keep(&mut self, frame: FrameSpan) {
+        self.know_place(frame.place);
         self.frame_bytes += frame.bytes;
         self.frames.push_back(frame);
     }

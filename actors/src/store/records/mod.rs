@@ -35,6 +35,11 @@ pub enum Value {
 }
 
 impl Value {
+    /// Too long for journal and tail.
+    pub fn is_long(&self) -> bool {
+        matches!(self, Self::Inline(bytes) if bytes.len() > INLINE_BYTES)
+    }
+
     pub fn write(&self, to: &mut Writer) {
         match self {
             Self::Deleted => to.u8(0),

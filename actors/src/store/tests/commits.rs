@@ -11,7 +11,7 @@ fn a_commit_is_seen_at_once_and_is_there_after_reopening() {
             consumed: Some((Lane::Data, Lsn(7))),
             events: vec![b"one".to_vec(), b"two".to_vec()],
             emissions: vec![(*b"out").into()],
-            records: vec![(b"key".to_vec(), Some(b"value".to_vec()))],
+            records: vec![(b"key".to_vec(), Some(b"value"[..].into()))],
             state_hash: 42,
             ..commit(&agent, HIPPOCAMPUS)
         };
@@ -106,9 +106,9 @@ fn what_is_too_large_is_refused_with_its_size() {
     let store = StateStore::in_memory();
     let agent = ada(&store);
     let cases = [
-        (Commit { root: Some(vec![0; (16 << 20) + 1]), ..commit(&agent, GATE) }, "a root"),
+        (Commit { root: Some(vec![0; (16 << 20) + 1].into()), ..commit(&agent, GATE) }, "a root"),
         (Commit { records: vec![(vec![0; 129], None)], ..commit(&agent, GATE) }, "a record's key"),
-        (Commit { records: vec![(vec![0], Some(vec![0; (16 << 20) + 1]))], ..commit(&agent, GATE) }, "a record"),
+        (Commit { records: vec![(vec![0], Some(vec![0; (16 << 20) + 1].into()))], ..commit(&agent, GATE) }, "a record"),
         (Commit { events: vec![vec![0; (16 << 20) + 1]], ..commit(&agent, GATE) }, "an event"),
     ];
     for (made, expected) in cases {
@@ -283,7 +283,7 @@ fn large_commits_do_not_keep_the_journal_for_a_region_that_said_a_little_once() 
     let told = low.clone();
     agent.set_low_water(move || *told.lock());
     event(&agent, "silent", "once");
-    let record = (b"key".to_vec(), Some(b"value".to_vec()));
+    let record = (b"key".to_vec(), Some(b"value"[..].into()));
     agent.accept(Commit { records: vec![record], ..commit(&agent, HIPPOCAMPUS) }, |_| ()).expect("accepted");
     for turn in 0..120u32 {
         let root = (turn % 2 == 0).then(|| turn.to_le_bytes().to_vec());

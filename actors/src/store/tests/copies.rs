@@ -9,8 +9,11 @@ fn fill(agent: &AgentStore, from: u32, to: u32) {
             events: vec![n.to_le_bytes().into()],
             emissions: vec![n.to_le_bytes().into()],
             records: vec![
-                (format!("{:04}", n % 300).into_bytes(), Some(vec![n.to_le_bytes()[0]; 400])),
-                (format!("long {}", n % 3).into_bytes(), (n % 100 == 0).then(|| vec![n.to_le_bytes()[0]; 50_000])),
+                (format!("{:04}", n % 300).into_bytes(), Some(vec![n.to_le_bytes()[0]; 400].into())),
+                (
+                    format!("long {}", n % 3).into_bytes(),
+                    (n % 100 == 0).then(|| vec![n.to_le_bytes()[0]; 50_000].into()),
+                ),
             ],
             root: (n % 60 == 0).then(|| n.to_le_bytes().to_vec()),
             consumed: Some((Lane::Control, Lsn(u64::from(n)))),
@@ -59,7 +62,7 @@ fn a_backup_under_load_is_one_moment() {
                 if stop.load(std::sync::atomic::Ordering::Relaxed) {
                     break;
                 }
-                let records = vec![(b"both".to_vec(), Some(n.to_le_bytes().to_vec()))];
+                let records = vec![(b"both".to_vec(), Some(n.to_le_bytes()[..].into()))];
                 let made = Commit { events: vec![n.to_le_bytes().into()], records, ..commit(&agent, GATE) };
                 let made = Commit { root: (n % 50 == 0).then(|| n.to_le_bytes().to_vec()), ..made };
                 let accepted = agent.accept(made, |_| ()).expect("accepted");
@@ -294,7 +297,7 @@ fn a_newer_format_is_refused_and_left_alone() {
     };
     set(99);
     let refused = StateStore::open(home.path(), small()).err().expect("refused").to_string();
-    assert!(refused.contains("99") && refused.contains("up to format 4") && refused.contains("newer"), "{refused}");
+    assert!(refused.contains("99") && refused.contains("up to format 5") && refused.contains("newer"), "{refused}");
     set(1);
     assert_eq!(ada(&home.open()).recover(HIPPOCAMPUS).expect("recovers").state_hash, 9);
 }

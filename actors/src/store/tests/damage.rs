@@ -24,7 +24,7 @@ fn make(kind: EngineKind, with_backup: bool) -> Before {
         records.insert(key.clone(), value.clone());
         let made = Commit {
             events: vec![format!("event {n}").into_bytes()],
-            records: vec![(key, Some(value))],
+            records: vec![(key, Some(value.into()))],
             root: (n == 100 || n == 200).then(|| format!("root {n}").into_bytes()),
             ..commit(&agent, HIPPOCAMPUS)
         };
@@ -339,7 +339,7 @@ fn the_journal_is_not_kept_for_a_silent_region_and_its_events_are_in_both_slots(
     for slot in [None, Some(2), Some(3), Some(4), Some(5)] {
         let disk = with_silent_regions();
         if let Some(slot) = slot {
-            damage_key(&disk, crate::store::keys::ROOT, slot);
+            damage_key(&disk, keys::ROOT, slot);
         }
         let (store, report) = Home::Memory(disk).open_with(small());
         assert!(report.lost.is_empty() && report.repaired.len() == usize::from(slot.is_some()), "{report:?}");
@@ -354,7 +354,7 @@ fn the_journal_is_not_kept_for_a_silent_region_and_its_events_are_in_both_slots(
 fn a_bad_root_falls_back_to_the_other_slot_without_loss() {
     for slot in 0..2 {
         let disk = filled(200);
-        damage_key(&disk, crate::store::keys::ROOT, slot);
+        damage_key(&disk, keys::ROOT, slot);
         let (store, report) = Home::Memory(disk).open_with(small());
         assert!(report.lost.is_empty() && report.repaired.len() == 1, "{report:?}");
         let recovered = ada(&store).recover(HIPPOCAMPUS).expect("recovers");
@@ -368,7 +368,7 @@ fn a_bad_root_falls_back_to_the_other_slot_without_loss() {
 #[test]
 fn a_bad_frame_cuts_the_journal_there_and_no_place_is_given_twice() {
     let disk = filled(100);
-    damage_key(&disk, crate::store::keys::FRAME, 70);
+    damage_key(&disk, keys::FRAME, 70);
     let home = Home::Memory(disk);
     let (store, report) = home.open_with(small());
     assert_eq!(report.lost.len(), 1, "{report:?}");
@@ -382,4 +382,83 @@ fn a_bad_frame_cuts_the_journal_there_and_no_place_is_given_twice() {
     store.close().expect("closes");
     let store = home.open();
     assert_eq!(ada(&store).head(), Lsn(101));
+}
+
+/// Commits of two rooms, each on disk before the next, with roots now and then, so that the journal is cut.
+fn go_on(agent: &AgentStore, turns: std::ops::Range<u32>) {
+    for n in turns {
+        let root = (n % 40 >= 38).then(|| n.to_le_bytes().to_vec());
+        let region = if n % 2 == 0 { HIPPOCAMPUS } else { GATE };
+        let events = vec![n.to_le_bytes().to_vec()];
+        agent.accept(Commit { events, root, ..commit(agent, region) }, |_| ()).expect("accepted");
+        settle(agent);
+    }
+}
+
+fn journal(disk: &MemoryEngine) -> Vec<(Vec<u8>, Vec<u8>)> {
+    let mut found = Vec::new();
+    let visit = &mut |key: &[u8], value: &[u8]| {
+        found.push((key.to_vec(), value.to_vec()));
+        true
+    };
+    disk.scan(&[keys::FRAME], Some(&[keys::FRAME + 1]), visit).expect("scans");
+    found
+}
+
+fn picture(agent: &AgentStore) -> (Lsn, [Recovered; 2]) {
+    (agent.head(), [HIPPOCAMPUS, GATE].map(|region| agent.recover(region).expect("recovers")))
+}
+
+#[test]
+fn places_of_the_journal_are_used_again_and_it_is_read_in_its_order_wherever_it_lies() {
+    let disk = MemoryEngine::default();
+    let home = Home::Memory(disk.clone());
+    let mut turns = 0;
+    // Turned round as no program of ours does it; the second time also where an older one puts it, by LSN.
+    for to in [None, Some(1_000), Some(1_000_000)] {
+        if let Some(to) = to {
+            let mut moved = Batch::default();
+            for (key, frame) in keys::spanning(&disk, &[keys::FRAME]).expect("reads") {
+                keys::delete_spanning(&mut moved, &key, frame.chunks);
+                let there = keys::frame("ada", to - keys::place_of(&key) % 1_000);
+                match frame.content {
+                    Some(content) => drop(keys::put_spanning(&mut moved, &there, &content, 0)),
+                    None => keys::empty_spanning(&mut moved, &there, frame.chunks),
+                }
+            }
+            disk.apply(&moved).expect("applies");
+        }
+        let store = home.open();
+        let agent = ada(&store);
+        assert_eq!(agent.head(), Lsn(u64::from(turns)));
+        let before = picture(&agent);
+        go_on(&agent, turns..turns + 400);
+        turns += 400;
+        let after = picture(&agent);
+        assert_ne!(before, after);
+        drop(agent);
+        store.close().expect("closes");
+        let places = journal(&disk).len();
+        assert!((32..200).contains(&places), "{places} for {turns} frames");
+        let store = home.open();
+        assert_eq!(picture(&ada(&store)), after);
+        store.close().expect("closes");
+    }
+}
+
+#[test]
+fn a_bad_place_that_holds_nothing_of_the_journal_costs_nothing() {
+    let disk = MemoryEngine::default();
+    let home = Home::Memory(disk.clone());
+    let store = home.open();
+    go_on(&ada(&store), 0..200);
+    let before = picture(&ada(&store));
+    store.close().expect("closes");
+    let free = journal(&disk).into_iter().find(|(_, value)| value.is_empty()).expect("a place that was left").0;
+    disk.apply(&Batch(vec![(free, Some(b"nonsense".to_vec()))])).expect("applies");
+    let (store, report) = home.open_with(small());
+    assert!(report.lost.is_empty() && report.repaired.len() == 1, "{report:?}");
+    assert_eq!(picture(&ada(&store)), before);
+    store.close().expect("closes");
+    home.open();
 }

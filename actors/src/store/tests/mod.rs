@@ -88,7 +88,7 @@ pub fn event(agent: &AgentStore, region: RegionName, text: &str) -> Lsn {
 }
 
 pub fn put(agent: &AgentStore, region: RegionName, key: &str, value: &[u8]) -> Lsn {
-    let records = vec![(key.into(), Some(value.to_vec()))];
+    let records = vec![(key.into(), Some(value.into()))];
     agent.accept(Commit { records, ..commit(agent, region) }, |_| ()).expect("accepted").lsn
 }
 

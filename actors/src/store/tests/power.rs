@@ -12,7 +12,10 @@ fn step(agent: &AgentStore, n: u64) -> Commit {
         consumed: Some((Lane::Data, Lsn(n))),
         events: vec![n.to_le_bytes().into()],
         emissions: if n.is_multiple_of(2) { vec![n.to_le_bytes().into()] } else { Vec::new() },
-        records: vec![(format!("{:03}", n % 40).into_bytes(), Some([&n.to_le_bytes()[..], &vec![9; size]].concat()))],
+        records: vec![(
+            format!("{:03}", n % 40).into_bytes(),
+            Some([&n.to_le_bytes()[..], &vec![9; size]].concat().into()),
+        )],
         root: (n % 5 == 4).then(|| n.to_le_bytes().to_vec()),
         state_hash: n,
         ..commit(agent, region)

@@ -35,7 +35,8 @@ fn records_survive_sealing_merging_and_reopening() {
                 Some(value) => model.insert(key.clone(), value.clone()),
                 None => model.remove(&key),
             };
-            let made = Commit { records: vec![(key.clone(), value.clone())], ..commit(&agent, HIPPOCAMPUS) };
+            let made =
+                Commit { records: vec![(key.clone(), value.clone().map(Into::into))], ..commit(&agent, HIPPOCAMPUS) };
             agent.accept(made, |_| ()).expect("accepted");
             assert_eq!(agent.record(HIPPOCAMPUS, &key).expect("reads"), value, "one reads what one wrote");
             if round % 500 == 499 {
@@ -67,7 +68,7 @@ fn ranges_honour_their_bounds_and_the_limit() {
     until("sealing", || store.verify().blocks > 0);
     // Some of the newest are only in memory, some deleted.
     for n in (100..200).step_by(3) {
-        let records = vec![(key(n * 2), None), (key(n * 2 + 1), Some(b"odd".to_vec()))];
+        let records = vec![(key(n * 2), None), (key(n * 2 + 1), Some(b"odd"[..].into()))];
         agent.accept(Commit { records, ..commit(&agent, HIPPOCAMPUS) }, |_| ()).expect("accepted");
         model.remove(&key(n * 2));
         model.insert(key(n * 2 + 1), b"odd".to_vec());
@@ -134,7 +135,7 @@ fn under_load_with_roots_and_records_sled_makes_no_blob() {
         let made = Commit {
             events: vec![vec![1; 300]],
             emissions: vec![vec![2; (turn as usize * 37) % 6000].into()],
-            records: vec![(key(turn % 700), Some(vec![3; (turn as usize * 53) % 12_000]))],
+            records: vec![(key(turn % 700), Some(vec![3; (turn as usize * 53) % 12_000].into()))],
             root: (turn % 40 == 0).then(|| vec![4; 100_000]),
             ..commit(&agent, HIPPOCAMPUS)
         };
@@ -184,7 +185,7 @@ proptest! {
                 Some(value) => model.insert(key(n), value.clone()),
                 None => model.remove(&key(n)),
             };
-            let records = vec![(key(n), value)];
+            let records = vec![(key(n), value.map(Into::into))];
             agent.accept(Commit { records, ..commit(&agent, HIPPOCAMPUS) }, |_| ()).expect("accepted");
             if what == 0 {
                 drop(agent);

@@ -88,7 +88,7 @@ fn a_store_of_before_gets_its_cards_in_steps() {
         let vector = PackedVector::of(&table.embed(&concept.embedding_text())).to_record(table.id());
         let number = String::from_utf8_lossy(&key).replace("concept/", "");
         records.push((format!("card/{number}").into_bytes(), None));
-        records.push((format!("vector/{number}").into_bytes(), Some(vector)));
+        records.push((format!("vector/{number}").into_bytes(), Some(vector.into())));
     }
     let (name, root) = (AnteriorTemporalLobe::NAME, serde_json::to_vec(&json!({ "state": state })).ok());
     let commit = Commit { records, root, state_hash: rig.state_hash(), ..Commit::of(name, rig.store().epoch(name)) };
@@ -130,7 +130,7 @@ fn a_card_of_another_encoder_or_that_is_damaged_is_made_anew() {
     assert_eq!(read_at_start(&rig, "concept"), 0);
     assert_eq!(answers(&mut rig), before);
     let name = AnteriorTemporalLobe::NAME;
-    let records = vec![(b"card/00000005".to_vec(), Some(b"no card".to_vec()))];
+    let records = vec![(b"card/00000005".to_vec(), Some(b"no card"[..].into()))];
     let commit = Commit { records, state_hash: rig.state_hash(), ..Commit::of(name, rig.store().epoch(name)) };
     rig.store().accept(commit, |_| {}).expect("accepted");
     rig.crash();

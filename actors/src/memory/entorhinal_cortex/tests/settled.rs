@@ -1,5 +1,6 @@
 //! What is on disk of many situations: each vector once, also after damage, change, and in a store of before.
 
+use std::sync::Arc;
 use std::time::Duration;
 
 use serde_json::json;
@@ -45,8 +46,10 @@ fn twofold(rig: &Rig<EntorhinalCortex>) -> usize {
     items.filter(|(_, bytes)| Item::from_bytes(bytes).expect("an item").holds_vector()).count()
 }
 
+type Records = Vec<(Vec<u8>, Option<Arc<[u8]>>)>;
+
 /// Writes records past the room, as another program did.
-fn write(rig: &mut Rig<EntorhinalCortex>, records: Vec<(Vec<u8>, Option<Vec<u8>>)>, root: Option<Vec<u8>>) {
+fn write(rig: &mut Rig<EntorhinalCortex>, records: Records, root: Option<Vec<u8>>) {
     let name = EntorhinalCortex::NAME;
     let commit = Commit { records, root, state_hash: rig.state_hash(), ..Commit::of(name, rig.store().epoch(name)) };
     rig.store().accept(commit, |_| {}).expect("accepted");
@@ -121,7 +124,7 @@ fn a_damaged_segment_is_made_anew_from_what_its_situations_say() {
     let mut damaged = segment.clone();
     damaged[900_000] ^= 4;
     for broken in [Some(damaged), None] {
-        write(&mut rig, vec![(b"segment/000000".to_vec(), broken)], None);
+        write(&mut rig, vec![(b"segment/000000".to_vec(), broken.map(Into::into))], None);
         let index = rig.region().index.as_ref().expect("awake");
         let taught = index.find(&Cue { tool: Some("teach".into()), ..Cue::default() }, 5, |_| true);
         assert_eq!(taught.iter().map(|like| like.item).collect::<Vec<_>>(), [3], "by structure at once");
@@ -144,11 +147,9 @@ fn a_store_of_before_is_read_on_and_gives_its_second_vectors_up() {
     let table = TokenTable::embedded();
     let items = rig.records().prefixed(b"item/", usize::MAX).into_iter();
     let whole = |bytes: &[u8]| Item::new(Item::from_bytes(bytes).expect("an item").situation, &table);
-    let mut records: Vec<(Vec<u8>, Option<Vec<u8>>)> =
-        items.map(|(key, bytes)| (key, postcard::to_stdvec(&whole(&bytes)).ok())).collect();
-    let bytes = |records: &[(Vec<u8>, Option<Vec<u8>>)]| -> usize {
-        records.iter().flat_map(|(_, bytes)| bytes).map(Vec::len).sum()
-    };
+    let mut records: Records =
+        items.map(|(key, bytes)| (key, postcard::to_stdvec(&whole(&bytes)).ok().map(Into::into))).collect();
+    let bytes = |records: &Records| -> usize { records.iter().flat_map(|(_, bytes)| bytes).map(|it| it.len()).sum() };
     let twice = bytes(&records);
     records.extend(rig.records().prefixed(b"vector/", usize::MAX).into_iter().map(|(key, _)| (key, None)));
     let root = json!({"state": {"places": MANY, "sealed": 1}});

@@ -13,7 +13,7 @@ const GROUP: usize = 1 << GROUP_BITS;
 const REACHED: usize = 2 * BORDER + 1;
 /// Groups that are looked at closely, at most: those that can hold the best. In a larger store one of equally good
 /// documents may be missed.
-const MOST_GROUPS: usize = 512;
+const MOST_GROUPS: usize = 256;
 /// Steps before and after that a document in the middle of its sitting has.
 const FULL_REACH: u8 = (MOST_STEPS as u8) << 4 | MOST_STEPS as u8;
 

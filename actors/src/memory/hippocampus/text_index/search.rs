@@ -19,7 +19,7 @@ use crate::language::packed::PackedVector;
 use crate::language::{Word, function_words_of, pieces, words};
 
 /// Best documents by words whose meaning is looked at.
-const LOOKED_AT: usize = 200;
+const LOOKED_AT: usize = 128;
 /// Likenesses that are kept while the best are looked at: more than two documents have neighbours together.
 const LOOKED_LAST: usize = 64;
 /// Bytes of a question that are read: whoever asks with a whole document is answered by how it begins.
