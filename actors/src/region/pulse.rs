@@ -12,6 +12,7 @@ use serde::de::DeserializeOwned;
 
 use super::records::{Record, RecordView};
 use super::{Emits, Region};
+use crate::store::RecordChanges;
 
 /// One input's worth of deciding.
 pub struct Pulse<'a, R: Region> {
@@ -51,7 +52,7 @@ pub(super) struct Decided<E> {
 /// What was decided beside the room's own events.
 #[derive(Default)]
 pub(super) struct Output {
-    pub records: Vec<(Vec<u8>, Option<Arc<[u8]>>)>,
+    pub records: RecordChanges,
     pub emissions: Vec<(Meta, Arc<dyn Body>)>,
     /// The root is written with it.
     pub anew: bool,

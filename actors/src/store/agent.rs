@@ -28,6 +28,9 @@ const SNAPSHOT_EVENTS: usize = 1024;
 const SNAPSHOT_BYTES: usize = 256 << 10;
 const SNAPSHOT_LAG: u64 = 20_480;
 
+/// Keyed records as a commit changes them, `None` deletes. Keys up to 128 bytes, values up to 16 MB.
+pub type RecordChanges = Vec<(Vec<u8>, Option<Arc<[u8]>>)>;
+
 /// What a region wants to be remembered, all of it or nothing.
 #[derive(Clone, Debug)]
 pub struct Commit {
@@ -39,8 +42,7 @@ pub struct Commit {
     pub events: Vec<Vec<u8>>,
     /// Signals for others; kept until the low water has passed them.
     pub emissions: Vec<Arc<[u8]>>,
-    /// Keyed records, `None` deletes. Keys up to 128 bytes, values up to 16 MB.
-    pub records: Vec<(Vec<u8>, Option<Arc<[u8]>>)>,
+    pub records: RecordChanges,
     /// A snapshot of the state after this commit's own events; events up to here need no replay any more.
     pub root: Option<Vec<u8>>,
     /// Of the state after this commit; kept, not interpreted.

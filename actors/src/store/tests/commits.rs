@@ -106,7 +106,7 @@ fn what_is_too_large_is_refused_with_its_size() {
     let store = StateStore::in_memory();
     let agent = ada(&store);
     let cases = [
-        (Commit { root: Some(vec![0; (16 << 20) + 1].into()), ..commit(&agent, GATE) }, "a root"),
+        (Commit { root: Some(vec![0; (16 << 20) + 1]), ..commit(&agent, GATE) }, "a root"),
         (Commit { records: vec![(vec![0; 129], None)], ..commit(&agent, GATE) }, "a record's key"),
         (Commit { records: vec![(vec![0], Some(vec![0; (16 << 20) + 1].into()))], ..commit(&agent, GATE) }, "a record"),
         (Commit { events: vec![vec![0; (16 << 20) + 1]], ..commit(&agent, GATE) }, "an event"),

@@ -1,6 +1,5 @@
 //! What is on disk of many situations: each vector once, also after damage, change, and in a store of before.
 
-use std::sync::Arc;
 use std::time::Duration;
 
 use serde_json::json;
@@ -8,7 +7,7 @@ use serde_json::json;
 use super::super::segment::SEGMENT;
 use super::*;
 use crate::region::Region;
-use crate::store::Commit;
+use crate::store::{Commit, RecordChanges};
 
 const MANY: usize = 5600;
 
@@ -46,10 +45,8 @@ fn twofold(rig: &Rig<EntorhinalCortex>) -> usize {
     items.filter(|(_, bytes)| Item::from_bytes(bytes).expect("an item").holds_vector()).count()
 }
 
-type Records = Vec<(Vec<u8>, Option<Arc<[u8]>>)>;
-
 /// Writes records past the room, as another program did.
-fn write(rig: &mut Rig<EntorhinalCortex>, records: Records, root: Option<Vec<u8>>) {
+fn write(rig: &mut Rig<EntorhinalCortex>, records: RecordChanges, root: Option<Vec<u8>>) {
     let name = EntorhinalCortex::NAME;
     let commit = Commit { records, root, state_hash: rig.state_hash(), ..Commit::of(name, rig.store().epoch(name)) };
     rig.store().accept(commit, |_| {}).expect("accepted");
@@ -147,9 +144,10 @@ fn a_store_of_before_is_read_on_and_gives_its_second_vectors_up() {
     let table = TokenTable::embedded();
     let items = rig.records().prefixed(b"item/", usize::MAX).into_iter();
     let whole = |bytes: &[u8]| Item::new(Item::from_bytes(bytes).expect("an item").situation, &table);
-    let mut records: Records =
+    let mut records: RecordChanges =
         items.map(|(key, bytes)| (key, postcard::to_stdvec(&whole(&bytes)).ok().map(Into::into))).collect();
-    let bytes = |records: &Records| -> usize { records.iter().flat_map(|(_, bytes)| bytes).map(|it| it.len()).sum() };
+    let bytes =
+        |records: &RecordChanges| -> usize { records.iter().flat_map(|(_, bytes)| bytes).map(|it| it.len()).sum() };
     let twice = bytes(&records);
     records.extend(rig.records().prefixed(b"vector/", usize::MAX).into_iter().map(|(key, _)| (key, None)));
     let root = json!({"state": {"places": MANY, "sealed": 1}});
