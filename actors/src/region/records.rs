@@ -122,9 +122,13 @@ impl<'a> RecordView<'a> {
         }
     }
 
-    /// Whether the record is there, its bytes unread.
+    /// Whether the record is there, its bytes unread. Where somebody takes down what is found it is read all the same: a
+    /// replay would else find none.
     #[allow(clippy::panic)] // as above
     pub fn has(&self, key: &[u8]) -> bool {
+        if self.found.is_some() {
+            return self.bytes(key).is_some();
+        }
         let found = match &self.source {
             Source::Live(store, region) => store.has_record(region, key),
             Source::Frozen(frozen) => frozen.record(key).map(|found| found.is_some()),
@@ -198,4 +202,29 @@ pub fn end_of(prefix: &[u8]) -> Bound<Vec<u8>> {
         end.pop();
     }
     Bound::Unbounded
+}
+
+#[cfg(test)]
+mod tests {
+    use maxim_bus::AgentId;
+
+    use super::*;
+    use crate::store::{Commit, StateStore};
+
+    #[test]
+    fn that_a_record_is_there_is_found_as_its_bytes_are() {
+        let agent = StateStore::in_memory().agent(&AgentId::new("ada").expect("a good name"));
+        let records = vec![(b"there".to_vec(), Some(b"value"[..].into()))];
+        let commit = Commit { records, ..Commit::of("room", agent.epoch("room")) };
+        agent.accept(commit, |_| ()).expect("accepted");
+        let view = || RecordView::new(&agent, "room");
+        let unwitnessed = view();
+        assert!(unwitnessed.has(b"there") && !unwitnessed.has(b"not there") && unwitnessed.into_found().is_empty());
+        let witnessed = view().witnessed();
+        assert!(witnessed.has(b"there") && !witnessed.has(b"not there"));
+        assert_eq!(witnessed.into_found(), [(b"there".to_vec(), b"value".to_vec())], "a replay is given it");
+        let listing = view().listing();
+        assert!(listing.has(b"there"));
+        assert_eq!(listing.into_listed().len(), 1);
+    }
 }
