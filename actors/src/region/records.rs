@@ -213,7 +213,8 @@ mod tests {
 
     #[test]
     fn that_a_record_is_there_is_found_as_its_bytes_are() {
-        let agent = StateStore::in_memory().agent(&AgentId::new("ada").expect("a good name"));
+        let store = StateStore::in_memory();
+        let agent = store.agent(&AgentId::new("ada").expect("a good name"));
         let records = vec![(b"there".to_vec(), Some(b"value"[..].into()))];
         let commit = Commit { records, ..Commit::of("room", agent.epoch("room")) };
         agent.accept(commit, |_| ()).expect("accepted");
