@@ -1,7 +1,6 @@
 //! The assembly of Maxim: configuration, command line and daemon around the brain.
 
 pub mod agent;
-pub mod allocator;
 pub mod backups;
 pub mod cli;
 pub mod config;

@@ -1,7 +1,7 @@
 //! The one binary.
 
 #[global_allocator]
-static ALLOCATOR: maxim::allocator::Mimalloc = maxim::allocator::Mimalloc;
+static ALLOCATOR: tikv_jemallocator::Jemalloc = tikv_jemallocator::Jemalloc;
 
 fn main() -> std::process::ExitCode {
     maxim::cli::main()

@@ -2,6 +2,7 @@
 
 use std::ffi::c_void;
 use std::fs;
+use std::ptr::null_mut;
 use std::time::Duration;
 
 use rustix::mm::{Advice, madvise};
@@ -58,10 +59,13 @@ pub fn tidy() {
 
 /// `all` also of what was freed just now.
 fn collect(all: bool) {
-    // SAFETY: it may be called by any thread at any time, also where another allocator is in use.
+    // 4096 are all arenas (MALLCTL_ARENAS_ALL).
+    let name = if all { c"arena.4096.purge" } else { c"arena.4096.decay" };
+    // SAFETY: the name is that of a command that takes and gives nothing; it may be called by any thread at any time, also
+    // where another allocator is in use.
     #[allow(unsafe_code)]
     unsafe {
-        libmimalloc_sys::mi_collect(all);
+        tikv_jemalloc_sys::mallctl(name.as_ptr(), null_mut(), null_mut(), null_mut(), 0);
     }
 }
 

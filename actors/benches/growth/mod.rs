@@ -9,7 +9,7 @@ use criterion::Criterion;
 
 /// That of the program: another one may pause for tens of milliseconds where much was let go.
 #[global_allocator]
-static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
+static ALLOCATOR: tikv_jemallocator::Jemalloc = tikv_jemallocator::Jemalloc;
 
 /// Measured unless [`sizes`] is told otherwise.
 const USUAL: [usize; 3] = [1_000, 10_000, 100_000];

@@ -198,8 +198,10 @@ impl<R: Region> Seat<R> {
         if post.heart.epoch() != self.epoch {
             return Step::Fenced;
         }
+        // The clock isn't asked in vain: this stands before each message.
+        let Some(due) = self.due else { return Step::Idle };
         let now = post.frame.clock.now();
-        if self.due.is_none_or(|due| due > now) || self.is_behind() {
+        if due > now || self.is_behind() {
             return Step::Idle;
         }
         let decided = self.decide(&post, None, now);

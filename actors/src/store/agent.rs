@@ -113,7 +113,7 @@ impl AgentStore {
         let Commit { region: named, epoch, consumed, events, emissions, records, root, state_hash } = commit;
         let value = |bytes: Option<Arc<[u8]>>| bytes.map_or(Value::Deleted, Value::Inline);
         let records: Records = records.into_iter().map(|(key, bytes)| (key, value(bytes))).collect();
-        let (events, root) = (Arc::new(events), root.map(Arc::from));
+        let root = root.map(Arc::from);
         // It is written down before it has its place, so that nobody waits for it.
         let head =
             Head { lsn: 0, region: Arc::default(), epoch, consumed, state_hash, emitted: emissions.len() as u64 };
@@ -135,7 +135,7 @@ impl AgentStore {
             return Err(AcceptError::Fenced { given: epoch, current: region.epoch });
         }
         let head = Head { lsn, region: region.name.clone(), ..head };
-        region.apply(&head, &events, records, root.as_ref());
+        region.apply(&head, events, records, root.as_ref());
         let due = region.snapshot_due(lsn);
         let full = region.records.tail.bytes > self.shared.options.seal_bytes;
         let seal = full && !std::mem::replace(&mut region.seal_wanted, full) && !in_memory;

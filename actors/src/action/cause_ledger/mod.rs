@@ -203,8 +203,12 @@ pub fn parts_prefix(turn: impl std::fmt::Display) -> String {
 }
 
 fn part_key(turn: MessageId, part: MessageId) -> Vec<u8> {
-    let mut key = parts_prefix(turn).into_bytes();
+    let mut key = Vec::with_capacity(80);
+    key.extend_from_slice(b"part/");
+    turn.put(&mut key);
+    key.push(b'/');
     part.put(&mut key);
+    debug_assert!(key.starts_with(parts_prefix(turn).as_bytes()));
     key
 }
 

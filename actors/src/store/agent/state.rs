@@ -107,7 +107,7 @@ impl Region {
         if self.has_replaced_much { ALIVE_AFTER_REPLACING } else { ALIVE }
     }
 
-    pub fn apply(&mut self, head: &Head, events: &Arc<Vec<Vec<u8>>>, changed: Changed, root: Option<&Arc<[u8]>>) {
+    pub fn apply(&mut self, head: &Head, events: Vec<Vec<u8>>, changed: Changed, root: Option<&Arc<[u8]>>) {
         self.state_hash = head.state_hash;
         if let Some((lane, lsn)) = head.consumed {
             self.cursors.advance(lane, lsn);
@@ -115,7 +115,9 @@ impl Region {
         for (key, value) in changed {
             self.records.tail.put(key, value, head.lsn);
         }
-        self.apply_events(head.lsn, events);
+        if !events.is_empty() {
+            self.apply_events(head.lsn, &Arc::new(events));
+        }
         if let Some(root) = root {
             self.root = Some((head.lsn, root.clone()));
             self.events.clear();

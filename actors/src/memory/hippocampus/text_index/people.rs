@@ -7,6 +7,8 @@ use crate::language::{Word, is_stop_word, words};
 
 /// A part of a name that more people share says too little about who is meant.
 const MOST_SHARING_A_PART: usize = 8;
+/// A name of more words is found by its parts.
+const MOST_WORDS_OF_A_NAME: usize = 4;
 
 /// Known people and the groups in which they occur.
 #[derive(Clone, Debug, Default)]
@@ -110,12 +112,21 @@ impl People {
     }
 
     fn name_at(&self, words: &[Word]) -> Option<(Vec<u32>, usize)> {
-        for length in (1..=words.len().min(4)).rev() {
-            let joined = words[..length].iter().map(|w| w.text.as_str()).collect::<Vec<_>>().join(" ");
+        // The first word, the first two and so on, each with where it ends.
+        let (mut joined, mut ends) = (String::new(), [0; MOST_WORDS_OF_A_NAME]);
+        for (word, end) in words.iter().zip(&mut ends) {
+            if !joined.is_empty() {
+                joined.push(' ');
+            }
+            joined.push_str(&word.text);
+            *end = joined.len();
+        }
+        for length in (1..=words.len().min(MOST_WORDS_OF_A_NAME)).rev() {
+            let said = &joined[..ends[length - 1]];
             // "Will" is a person, "will" at the start of a question is not.
             let plain = !words[0].capital || words[0].opens_sentence;
-            let doubtful = length == 1 && plain && is_stop_word(&joined);
-            if let Some(id) = self.by_name.get(&joined)
+            let doubtful = length == 1 && plain && is_stop_word(said);
+            if let Some(id) = self.by_name.get(said)
                 && !doubtful
             {
                 return Some((vec![*id], length));
