@@ -14,7 +14,9 @@ use maxim_actors::region::Tap;
 use maxim_actors::store::{StateStore, StoreOptions};
 use maxim_bus::latch::StopLatch;
 use maxim_bus::signals::lifecycle::{PreemptionRequested, RegionChanged};
+use maxim_bus::signals::recall::ImportEpisodes;
 use maxim_bus::{AgentId, Clock, MessageId, Trust, VirtualClock};
+use serde_json::json;
 use tempfile::TempDir;
 
 use crate::common::{MONDAY, core_tools};
@@ -149,6 +151,20 @@ impl Session {
         }
         self.clock.advance_to(until);
         self.agent.settle();
+    }
+
+    /// Takes in a line for each number.
+    fn import(&mut self, numbers: std::ops::Range<u64>) {
+        let line = |n: u64| json!({"id": format!("box-{n}"), "text": format!("box {n} stands beside door {}", n % 97), "timestamp": "2025-12-01T09:00:00Z"});
+        let lines: Vec<(u64, String)> = numbers.map(|n| (n + 1, line(n).to_string())).collect();
+        let door = Arc::clone(&self.agent.outside.door);
+        for lines in lines.chunks(400) {
+            let lines = lines.to_vec();
+            let wish = ImportEpisodes { lines, all: true, refused: Vec::new(), waits: false };
+            door.put("door", door.fresh_id(), Trust::Owner, wish);
+            self.agent.settle();
+        }
+        self.pass(Duration::from_secs(60));
     }
 
     fn preempt(&mut self, request: PreemptionRequested) {
@@ -289,6 +305,26 @@ fn a_used_store_on_disk_is_carried_in_the_file_that_begins_on_it() {
     assert_eq!(files.len(), 3);
     for file in &files {
         assert!(replayed(file).inputs > 0);
+    }
+}
+
+/// What is told of older segments is read, and a replay begins without them.
+#[test]
+fn a_life_that_seals_beside_the_segments_of_a_life_before_replays() {
+    let dir = TempDir::new().expect("a folder");
+    let mut session = Session::new(StateStore::in_memory(), dir.path(), &dir.path().join("recordings"), limits());
+    let segments = |session: &Session| {
+        let found = session.agent.frame.store.records("hippocampus", .., usize::MAX).expect("read");
+        found.iter().filter(|(key, _)| key.starts_with(b"segment/text/")).count()
+    };
+    session.import(0..3200);
+    assert_eq!(segments(&session), 1);
+    let mut session = session.crash();
+    session.import(3200..5400);
+    session.say("where does box 17 stand?");
+    assert_eq!(segments(&session), 2);
+    for file in session.end() {
+        assert!(replayed(&file).inputs > 0);
     }
 }
 

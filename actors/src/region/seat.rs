@@ -182,10 +182,8 @@ impl<R: Region> Seat<R> {
         let now = post.frame.clock.now();
         let decided = self.decide(&post, Some(&delivery.envelope), now);
         let step = self.commit(&post, Some((lane, &delivery)), now, decided, None);
-        match step {
-            Step::Done => post.inbox.done(self.epoch),
-            Step::Full => post.inbox.give_back(self.epoch, false),
-            _ => {}
+        if step == Step::Full {
+            post.inbox.give_back(self.epoch, false);
         }
         step
     }
@@ -280,6 +278,7 @@ impl<R: Region> Seat<R> {
         let says_so = consumed.is_some_and(|(lane, _)| lane == Lane::Control || self.untold >= UNTOLD);
         if is_empty && !says_so && recorded.is_none() {
             self.untold += 1;
+            post.inbox.done(self.epoch);
             return Step::Done;
         }
         self.untold = 0;

@@ -178,8 +178,8 @@ pub(super) fn read(grammar: &Grammar, text: &str) -> Option<Consent> {
         "" => return None,
         phrase if ALLOW.contains(&phrase) => true,
         phrase if DENY.contains(&phrase) => false,
-        phrase => match grammar.understand(phrase) {
-            Understanding::Acknowledgement { agrees: Some(agrees) } => agrees,
+        phrase => match grammar.small_talk(phrase) {
+            Some(Understanding::Acknowledgement { agrees: Some(agrees) }) => agrees,
             _ => return None,
         },
     };

@@ -66,6 +66,12 @@ impl Grammar {
         examples
     }
 
+    /// What is small talk and nothing else: a greeting, thanks, a yes or no.
+    pub fn small_talk(&self, text: &str) -> Option<Understanding> {
+        let said = Utterance::read(text);
+        (said.len() > 0).then(|| small_talk::read(&said, &self.names)).flatten()
+    }
+
     pub fn understand(&self, text: &str) -> Understanding {
         let said = Utterance::read(text);
         if said.len() == 0 {
