@@ -34,6 +34,7 @@ mod past;
 mod pattern;
 mod plan;
 mod programs;
+mod question_forms;
 mod questions;
 mod recent;
 mod region;

@@ -31,6 +31,7 @@ mod own;
 mod paths;
 mod programs;
 mod reckoned;
+mod redirects;
 mod refusals;
 mod region;
 mod review;
