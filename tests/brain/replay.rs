@@ -317,10 +317,10 @@ fn a_life_that_seals_beside_the_segments_of_a_life_before_replays() {
         let found = session.agent.frame.store.records("hippocampus", .., usize::MAX).expect("read");
         found.iter().filter(|(key, _)| key.starts_with(b"segment/text/")).count()
     };
-    session.import(0..3200);
+    session.import(0..4000);
     assert_eq!(segments(&session), 1);
     let mut session = session.crash();
-    session.import(3200..5400);
+    session.import(4000..6400);
     session.say("where does box 17 stand?");
     assert_eq!(segments(&session), 2);
     for file in session.end() {

@@ -61,8 +61,25 @@ at("token-form").addEventListener("submit", (event) => {
 
 // ---- stop, reset, resume
 
-const alarm = (text) => (at("alarm").textContent = text);
-let stopping = false;
+const LOST = "The connection to the daemon is lost. What you see here may be old. It is tried again.";
+let [warning, isLost, stopping] = ["", false, false];
+
+// What became of a stop comes first; neither hides the other.
+function showAlarm() {
+  const text = [warning, isLost ? LOST : ""].filter(Boolean).join(" ");
+  // The same words again would be read out again.
+  if (at("alarm").textContent !== text) at("alarm").textContent = text;
+}
+
+function alarm(text) {
+  warning = text;
+  showAlarm();
+}
+
+function lose(lost) {
+  isLost = lost;
+  showAlarm();
+}
 
 async function stop(how) {
   closeQuestion();
@@ -132,7 +149,6 @@ at("sure-yes").addEventListener("click", async () => {
 // ---- how it is
 
 let looking = null;
-const LOST = "The connection to the daemon is lost. What you see here may be old. It is tried again.";
 
 /** Looks now, and again and again; a look under way is waited for. */
 async function look() {
@@ -144,7 +160,7 @@ async function look() {
     // The store may hang while the rest is well.
     const asked = await ask("/v1/approvals").catch(() => null);
     if (turn !== look.turn) return; // a later look has newer news
-    if (at("alarm").textContent === LOST) alarm("");
+    lose(false);
     showStatus(status);
     showApprovals(asked);
     if (!socket) connect();
@@ -152,8 +168,7 @@ async function look() {
     if (turn !== look.turn) return;
     // A socket may not notice for minutes that nobody is there.
     if (error.status === 0) disconnect();
-    // What became of a stop is the more important news.
-    if (error.status === 0 && !at("alarm").textContent) alarm(LOST);
+    lose(error.status === 0);
     const why = error.status === 401 ? "waits for its token" : "can't be seen";
     showState(`How the agent is ${why}.`, "");
     at("reset").disabled = at("resume").disabled = true;
