@@ -48,6 +48,12 @@ impl Outside {
         }
     }
 
+    /// Somebody outside waits for something of the agent.
+    pub fn is_awaited(&self) -> bool {
+        let mut desks = [&self.console, &self.http, &self.websocket].into_iter().chain(self.channels.values());
+        self.door.is_awaited() || desks.any(|desk| desk.is_awaited())
+    }
+
     /// The desk of a channel that reaches outside.
     pub fn desk(&self, channel: &str) -> Option<Arc<Desk>> {
         self.channels.get(channel).cloned()

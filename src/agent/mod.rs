@@ -5,6 +5,7 @@ pub mod channels;
 pub mod containment;
 mod kit;
 mod models;
+pub mod population;
 mod settings;
 pub mod tool_servers;
 
@@ -27,6 +28,7 @@ use maxim_actors::store::{AgentStore, StoreError};
 use maxim_bus::latch::{LatchState, StopLatch};
 use maxim_bus::signals::lifecycle::PreemptionRequested;
 use maxim_bus::{AgentId, SharedClock, Stage, Trust, WiringError};
+use tokio::runtime::{Builder, Runtime};
 
 use kit::Seated;
 pub use kit::{Kit, Outside, Part, Waking};
@@ -50,7 +52,7 @@ pub enum AgentError {
     Wiring(Vec<WiringError>),
     #[error(transparent)]
     Store(#[from] StoreError),
-    #[error("a thread can't be started: {0}")]
+    #[error("the system gives no thread, or no file handle to wait with: {0}")]
     Thread(#[from] std::io::Error),
 }
 
@@ -123,11 +125,17 @@ impl Agent {
 
     /// Runs when it is told to, deterministically: for simulations and tests.
     pub fn stepped(world: AgentWorld, settings: &AgentSettings) -> Result<Self, AgentError> {
+        Self::stepped_on(&Arc::new(Builder::new_current_thread().enable_all().build()?), world, settings)
+    }
+
+    /// The same; its effectors perform on this runtime, each operation to its end before anything else happens.
+    pub fn stepped_on(runtime: &Arc<Runtime>, world: AgentWorld, settings: &AgentSettings) -> Result<Self, AgentError> {
         let (latch, clock) = (world.latch.clone(), Arc::clone(&world.clock));
         Self::assemble(world, settings, |_, seated, door| {
             settings.body.attach(&latch, &clock, stops(door));
             let mut steppers: Vec<_> = seated.into_iter().map(|room| room.stepper).collect();
             for stepper in &mut steppers {
+                stepper.perform_on(runtime);
                 stepper.start()?;
             }
             Ok(Driver::Stepped(steppers))

@@ -1,11 +1,13 @@
 //! `maxim sim`: measure whole agents. Scenarios and orchestration are not built.
 
+use std::num::NonZeroUsize;
 use std::path::PathBuf;
 
 use clap::{Args, Subcommand};
 
 use super::{CliError, Exit, Out, tree};
-use crate::sim::bench::{Workload, run};
+use crate::sim::bench::{self, Workload};
+use crate::sim::population::{self, Crowd};
 
 /// Measure the whole agent.
 #[derive(Args, Debug)]
@@ -18,7 +20,7 @@ pub struct SimArgs {
 #[derive(Subcommand, Debug)]
 enum Sim {
     /// Latency, throughput, start, memory and disk of an agent with everything on
-    #[command(after_help = "Example:\n  maxim sim bench --episodes 100000 --json")]
+    #[command(after_help = "Examples:\n  maxim sim bench --episodes 100000 --json\n  maxim sim bench --agents 1000")]
     Bench {
         /// Episodes that it remembers beforehand
         #[arg(long, default_value_t = 0)]
@@ -32,6 +34,15 @@ enum Sim {
         /// Where the agent's folder is made [default: the current folder]
         #[arg(long, value_name = "DIR")]
         at: Option<PathBuf>,
+        /// So many agents in one process instead, in virtual time, with a store in memory
+        #[arg(long, value_name = "N", conflicts_with_all = ["episodes", "burst", "stops"])]
+        agents: Option<NonZeroUsize>,
+        /// Of those, so many are awake at once; the others have left memory
+        #[arg(long, value_name = "N", default_value = "1000", requires = "agents")]
+        awake: NonZeroUsize,
+        /// Their store lies on the disk
+        #[arg(long, requires = "agents")]
+        on_disk: bool,
         #[arg(long, default_value_t = 7)]
         seed: u64,
     },
@@ -39,11 +50,15 @@ enum Sim {
 
 impl SimArgs {
     pub(super) fn run(self, out: &Out) -> Result<Exit, CliError> {
-        let Sim::Bench { episodes, burst, stops, at, seed } = self.what;
+        let Sim::Bench { episodes, burst, stops, at, agents, awake, on_disk, seed } = self.what;
         let folder = at.unwrap_or_default().join(format!(".maxim-bench-{}", std::process::id()));
-        let load = Workload { episodes, alone: 300, sustained: 4_000, burst, stops, seed };
-        let system = actix::System::new();
-        let figures = system.block_on(run(&folder, load));
+        let figures = match agents {
+            Some(agents) => population::run(&folder, Crowd { agents, awake, words: 10, on_disk, seed }),
+            None => {
+                let load = Workload { episodes, alone: 300, sustained: 4_000, burst, stops, seed };
+                actix::System::new().block_on(bench::run(&folder, load))
+            }
+        };
         let _ = std::fs::remove_dir_all(&folder);
         let figures = figures.map_err(|error| {
             CliError::new(Exit::TryAgain, format!("the bench broke: {error}"), "give --at DIR on a disk with room")

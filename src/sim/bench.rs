@@ -235,19 +235,19 @@ fn stops(frame: &Frame, count: usize) -> Value {
     json!({ "stops": count, "p50": at(500), "p99": at(990), "p999": at(999), "most": at(1000) })
 }
 
-fn quantiles(mut took: Vec<u64>) -> Value {
+pub(super) fn quantiles(mut took: Vec<u64>) -> Value {
     took.sort_unstable();
     let at = |share: f64| took.get(((took.len() as f64 * share) as usize).min(took.len().saturating_sub(1))).copied();
     json!({ "p50": at(0.5), "p99": at(0.99), "p999": at(0.999) })
 }
 
-fn rss_mb() -> f64 {
+pub(super) fn rss_mb() -> f64 {
     let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
     let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:")).unwrap_or_default();
     line.split_whitespace().next().and_then(|kib| kib.parse::<f64>().ok()).map_or(0.0, |kib| kib * 1024.0 / 1e6)
 }
 
-fn folder_bytes(folder: &Path) -> u64 {
+pub(super) fn folder_bytes(folder: &Path) -> u64 {
     let entries = std::fs::read_dir(folder).into_iter().flatten().flatten();
     entries
         .map(|entry| match entry.file_type() {

@@ -1,3 +1,4 @@
 //! Measuring whole agents.
 
 pub mod bench;
+pub mod population;

@@ -33,6 +33,7 @@ mod model_faults;
 mod multistep;
 mod next_day;
 mod numbers;
+mod population;
 mod preemption;
 mod rails;
 mod replay;

@@ -8,7 +8,6 @@ mod asking;
 use std::collections::HashMap;
 use std::ops::Bound;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
 use jiff::Timestamp;
@@ -60,9 +59,22 @@ pub struct Door {
     sleeps: Waiters<SleepReport>,
     asked: asking::Asked,
     speaker: Mutex<Option<Speaker>>,
-    numbers: AtomicU64,
-    /// Where the agent's order stood when this door was made: no earlier door of this agent had the same.
+    numbering: Mutex<Numbering>,
+}
+
+/// What messages from outside are told apart by.
+#[derive(Clone, Copy)]
+struct Numbering {
+    /// Where the agent's order stood when the door was made: no earlier door of this agent had the same.
     since: Lsn,
+    next: u64,
+}
+
+/// What a door knows and the store doesn't, for the next door of an agent that only leaves memory for a while.
+#[derive(Clone)]
+pub struct DoorMemory {
+    speaker: Option<Speaker>,
+    numbering: Numbering,
 }
 
 /// Who spoke last of those who may command, and where.
@@ -80,9 +92,8 @@ pub const DOOR: RegionName = "door";
 
 impl Door {
     pub fn new(frame: Frame, stop: StopGrammar) -> Arc<Self> {
-        let since = frame.store.head();
+        let numbering = Mutex::new(Numbering { since: frame.store.head(), next: 0 });
         Arc::new(Self {
-            since,
             frame,
             stop,
             inquiries: Waiters::default(),
@@ -91,8 +102,25 @@ impl Door {
             sleeps: Waiters::default(),
             asked: asking::Asked::default(),
             speaker: Mutex::default(),
-            numbers: AtomicU64::new(0),
+            numbering,
         })
+    }
+
+    pub fn memory(&self) -> DoorMemory {
+        DoorMemory { speaker: self.speaker.lock().clone(), numbering: *self.numbering.lock() }
+    }
+
+    /// Goes on as the door before it, so that ids become the same as if that were still there.
+    pub fn go_on(&self, before: DoorMemory) {
+        (*self.speaker.lock(), *self.numbering.lock()) = (before.speaker, before.numbering);
+    }
+
+    /// Somebody waits here for an answer.
+    pub fn is_awaited(&self) -> bool {
+        fn any<T>(waiters: &Waiters<T>) -> bool {
+            waiters.lock().values().any(|tell| !tell.is_closed())
+        }
+        any(&self.inquiries) || any(&self.preemptions) || any(&self.imports) || any(&self.sleeps) || any(&self.asked)
     }
 
     pub fn frame(&self) -> &Frame {
@@ -101,10 +129,14 @@ impl Door {
 
     /// An id that no other message of this agent has.
     pub fn fresh_id(&self) -> MessageId {
-        let count = self.numbers.fetch_add(1, Ordering::SeqCst);
+        let Numbering { since, next } = {
+            let mut numbering = self.numbering.lock();
+            numbering.next += 1;
+            Numbering { next: numbering.next - 1, ..*numbering }
+        };
         let now = self.frame.clock.now();
-        let seed = StableHash::resume(self.frame.seed).add(DOOR.as_bytes()).add(&count.to_le_bytes());
-        let seed = seed.add(&self.since.0.to_le_bytes()).add(&now.as_microsecond().to_le_bytes());
+        let seed = StableHash::resume(self.frame.seed).add(DOOR.as_bytes()).add(&next.to_le_bytes());
+        let seed = seed.add(&since.0.to_le_bytes()).add(&now.as_microsecond().to_le_bytes());
         let random = (u128::from(seed.get()) << 64) | u128::from(seed.add(b"low").get());
         MessageId::from_parts(u64::try_from(now.as_millisecond()).unwrap_or(0), random)
     }

@@ -5,14 +5,18 @@ use std::sync::Arc;
 
 use jiff::Timestamp;
 use maxim_bus::{Envelope, Epoch, Lsn, RegionName};
+use tokio::runtime::Runtime;
 
 use super::actor::panic_text;
 use super::{Effector, EffectorPost, Post, Record, Recorded, Region, Seat, Step};
 use crate::store::StoreError;
 
-/// A room that moves when it is told to.
-pub trait Stepper {
+/// A room that moves when it is told to, on whatever thread that is.
+pub trait Stepper: Send {
     fn name(&self) -> RegionName;
+
+    /// What an effector performs on; without it, it does nothing. Many agents may share one.
+    fn perform_on(&mut self, _runtime: &Arc<Runtime>) {}
 
     /// A new incarnation.
     ///
@@ -162,12 +166,13 @@ impl<R: Region> Stepper for RegionStepper<R> {
 pub struct EffectorStepper<E: Effector> {
     post: Arc<EffectorPost<E>>,
     epoch: Epoch,
-    effector: Option<(Arc<E>, tokio::runtime::Runtime)>,
+    effector: Option<Arc<E>>,
+    runtime: Option<Arc<Runtime>>,
 }
 
 impl<E: Effector> EffectorStepper<E> {
     pub fn new(post: Arc<EffectorPost<E>>) -> Self {
-        Self { post, epoch: Epoch(0), effector: None }
+        Self { post, epoch: Epoch(0), effector: None, runtime: None }
     }
 }
 
@@ -176,16 +181,19 @@ impl<E: Effector> Stepper for EffectorStepper<E> {
         E::NAME
     }
 
+    fn perform_on(&mut self, runtime: &Arc<Runtime>) {
+        self.runtime = Some(Arc::clone(runtime));
+    }
+
     fn start(&mut self) -> Result<(), StoreError> {
         self.epoch = self.post.seize();
-        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
-        self.effector = runtime.ok().map(|runtime| (self.post.make(), runtime));
+        self.effector = Some(self.post.make());
         self.post.heart.set_state(super::WardState::Running);
         Ok(())
     }
 
     fn step(&mut self) -> bool {
-        let Some((effector, runtime)) = &self.effector else { return false };
+        let (Some(effector), Some(runtime)) = (&self.effector, &self.runtime) else { return false };
         self.post.step(effector, self.epoch, runtime)
     }
 }

@@ -418,7 +418,7 @@ fn finish(shared: &Shared, serial: &mut u64) -> Result<(), EngineError> {
     if shared.damage_to_write() {
         keys::put_number(&mut batch, keys::DAMAGE_SEEN, 1);
     }
-    for agent in shared.all_agents() {
+    for agent in shared.everybody() {
         write_metas(agent.id.as_str(), &mut agent.on_disk.lock(), &mut batch);
     }
     pack.sync()?;

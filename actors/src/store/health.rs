@@ -191,7 +191,7 @@ impl Shared {
 
     pub fn live_bytes(&self) -> u64 {
         let mut live = 0;
-        for agent in self.all_agents() {
+        for agent in self.everybody() {
             live += agent.state.lock().regions.values().map(|region| region.records.sealed.bytes()).sum::<u64>();
             // The committer holds it while it encodes, which is short; the figure may wait for that.
             let on_disk = agent.on_disk.lock();

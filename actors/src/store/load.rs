@@ -41,6 +41,19 @@ pub fn load(engine: &dyn Engine, floor: Epoch) -> Result<Loaded, EngineError> {
     Ok(loaded)
 }
 
+/// One agent as it lies on the disk.
+///
+/// # Errors
+/// The disk, or something of it is lost.
+pub fn load_one(engine: &dyn Engine, id: &AgentId, floor: Epoch) -> Result<Agent, EngineError> {
+    let mut loaded = Loaded::default();
+    let agent = AgentLoad::new(engine, &mut loaded, id.as_str()).load(id, floor)?;
+    match loaded.lost.first() {
+        Some(loss) => Err(EngineError::Damaged(format!("{loss}"))),
+        None => Ok(agent),
+    }
+}
+
 /// Jumps from agent to agent in each kind of key, so that their number counts and not that of the keys.
 fn agent_names(engine: &dyn Engine) -> Result<BTreeSet<String>, EngineError> {
     let mut names = BTreeSet::new();

@@ -4,6 +4,7 @@
 //! Inside the brain nothing waits for the disk; whatever leaves it waits for the LSN that was newest when it was decided.
 
 mod agent;
+mod away;
 mod backup;
 mod codec;
 mod committer;
@@ -158,7 +159,8 @@ impl StateStore {
         Ok(store)
     }
 
-    /// The part of an agent, made when it is new.
+    /// The part of an agent, made when it is new. Of one that is away and can't be read now, nothing is shown or taken:
+    /// [`AgentStore::recover`] says why.
     pub fn agent(&self, id: &AgentId) -> AgentStore {
         let shared = self.0.0.clone();
         AgentStore { agent: shared.agent(id), shared }
@@ -166,7 +168,20 @@ impl StateStore {
 
     /// The agents that the store knows.
     pub fn agents(&self) -> Vec<AgentId> {
-        self.0.0.agents.lock().keys().cloned().collect()
+        let mut ids: Vec<AgentId> = self.0.0.everybody().iter().map(|agent| agent.id.clone()).collect();
+        ids.sort();
+        ids
+    }
+
+    /// How many of them are in memory.
+    pub fn in_memory_now(&self) -> usize {
+        self.0.0.agents.lock().len()
+    }
+
+    /// Lets go of what memory holds of an agent; [`StateStore::agent`] reads it again. False while somebody still uses it, or
+    /// not all of it is on the disk: ask again later. A store without a disk keeps all that it has.
+    pub fn let_go(&self, id: &AgentId) -> bool {
+        self.0.0.let_go(id)
     }
 
     /// Makes the disk fail or hang on purpose.

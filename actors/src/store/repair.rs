@@ -54,7 +54,7 @@ pub fn verify(shared: &Shared) -> VerifyReport {
             }
             Err(error) => report.bad.push(error.to_string()),
         }
-        for agent in shared.all_agents() {
+        for agent in shared.everybody() {
             let on_disk = agent.on_disk.lock();
             report.frames += on_disk.frames.len() as u64;
             report.roots +=
@@ -92,7 +92,7 @@ fn all_sealed(shared: &Shared) -> Vec<(Arc<Agent>, Arc<str>, Arc<Sealed>)> {
         drop(state);
         found
     };
-    shared.all_agents().into_iter().flat_map(of_agent).collect()
+    shared.everybody().into_iter().flat_map(of_agent).collect()
 }
 
 /// Everything in the pack that something points at. The caller holds packing and gate.

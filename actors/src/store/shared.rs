@@ -34,6 +34,8 @@ pub struct Shared {
     engine: RwLock<Option<Arc<dyn Engine>>>,
     pack: Option<Arc<Pack>>,
     pub agents: Mutex<BTreeMap<AgentId, Arc<Agent>>>,
+    /// Those of whom memory holds only where their things lie on the disk; see `away.rs`. Taken after the agents.
+    pub away: Mutex<BTreeMap<AgentId, Arc<Agent>>>,
     pub work: Work,
     pub upkeep: UpkeepQueue,
     /// The first batch of this life, where the disk was full when the store was opened.
@@ -84,6 +86,7 @@ impl Shared {
             engine: RwLock::new(engine),
             pack,
             agents: Mutex::default(),
+            away: Mutex::default(),
             work: Work::default(),
             upkeep: UpkeepQueue::default(),
             owed: Mutex::default(),
@@ -141,6 +144,9 @@ impl Shared {
 
     pub fn agent(&self, id: &AgentId) -> Arc<Agent> {
         let mut agents = self.agents.lock();
+        if let Some(agent) = self.come_back(id, &mut agents) {
+            return agent;
+        }
         let made = || {
             let agent = Agent::new(id.clone());
             agent.state.lock().closed = self.trouble.get() == Some(super::error::NotDurable::Closed);
@@ -151,6 +157,13 @@ impl Shared {
 
     pub fn all_agents(&self) -> Vec<Arc<Agent>> {
         self.agents.lock().values().cloned().collect()
+    }
+
+    /// Those who are away, too: for who looks after what lies on the disk.
+    pub fn everybody(&self) -> Vec<Arc<Agent>> {
+        let agents = self.agents.lock();
+        let away = self.away.lock();
+        agents.values().chain(away.values()).cloned().collect()
     }
 
     pub fn wake_waiting(&self) {

@@ -162,6 +162,7 @@ fn a_lost_daemon_is_told_and_found_again_and_a_lost_stop_is_tried_again() {
     person.sees("alert", "is lost");
     person.does(&json!(["press", "Escape"]));
     person.sees("alert", "THE STOP HAS NOT ARRIVED YET");
+    person.sees("alert", "is lost");
     assert_eq!(daemon.get("/v1/status").1["stop"]["latched"], false);
     person.does(&json!(["offline", false]));
     person.sees("status", "Stopped by http");

@@ -43,7 +43,8 @@ pub struct ToolIndexSettings {
 pub struct ToolIndexRoom {
     open: BTreeMap<MessageId, OpenGoal>,
     pub(super) successes: u64,
-    /// None until it is asked for after something was forgotten: it is made from what is left.
+    /// Made of the records when it is first asked for, after a start and after something was forgotten: half a megabyte
+    /// that an agent which only talks never needs.
     #[serde(skip)]
     index: RefCell<Option<ToolIndex>>,
 }
@@ -88,7 +89,7 @@ impl Region for ToolIndexRoom {
             }
             ToolIndexEvent::Served { turn, goal, tool } => {
                 self.successes += 1;
-                // Before it is woken, its records hold this already.
+                // Where it isn't made yet, the records that it will be made of hold this already.
                 if let Some(index) = self.index.get_mut() {
                     let goal = index.goal(&goal);
                     index.learn_in(&goal, &tool, &turn.to_string());
@@ -108,10 +109,6 @@ impl Region for ToolIndexRoom {
                 *self.index.get_mut() = None;
             }
         }
-    }
-
-    fn wake(&mut self, records: &RecordView<'_>, settings: &ToolIndexSettings) {
-        *self.index.get_mut() = Some(Self::made_of(records, settings));
     }
 }
 
@@ -134,7 +131,7 @@ impl ToolIndexRoom {
         index
     }
 
-    /// Makes the index where something was forgotten since it was last asked for, and shows it.
+    /// Makes the index where it isn't made, and shows it.
     fn with_index<T>(&self, pulse: &Pulse<'_, Self>, see: impl FnOnce(&ToolIndex) -> T) -> T {
         let mut index = self.index.borrow_mut();
         see(index.get_or_insert_with(|| Self::made_of(pulse.records(), pulse.settings())))

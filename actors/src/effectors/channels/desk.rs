@@ -177,6 +177,14 @@ impl Desk {
         (state.acknowledgements.len(), state.turns.values().map(Vec::len).sum())
     }
 
+    /// Somebody waits here for an acknowledgement, the end of a turn, or whatever is said.
+    pub fn is_awaited(&self) -> bool {
+        let state = self.state.lock();
+        state.acknowledgements.values().any(|tell| !tell.is_closed())
+            || state.turns.values().flatten().any(|tell| !tell.is_closed())
+            || state.listeners.iter().any(|listener| !listener.is_closed())
+    }
+
     pub(super) fn say(&self, outbound: &Outbound) {
         let Outbound { turn, recipient, text, .. } = outbound.clone();
         self.tell_listeners(Said::Reply { turn, recipient, text });

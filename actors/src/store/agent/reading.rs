@@ -35,8 +35,14 @@ pub struct Recovered {
 
 impl AgentStore {
     /// Everything accepted for a region, on disk or not. Reads memory only, so it works while the disk hangs.
+    ///
+    /// # Errors
+    /// The agent was away, and the disk didn't give it back.
     pub fn recover(&self, region: RegionName) -> Result<Recovered, StoreError> {
         let mut state = self.agent.state.lock();
+        if let Some(why) = &state.unread {
+            return Err(why.clone().into());
+        }
         Ok(state.region(region, self.shared.boot_epoch()).recovered())
     }
 

@@ -10,6 +10,7 @@ use parking_lot::Mutex;
 use rustc_hash::FxBuildHasher;
 
 use super::super::codec::Writer;
+use super::super::error::EngineError;
 use super::super::journal::{Cursors, FrameSpan, Head, Meta, Records as Changed, Waiting};
 use super::super::mail::Bundle;
 use super::super::records::Records;
@@ -63,6 +64,8 @@ pub struct AgentState {
     /// The committer knows that something waits.
     pub queued: bool,
     pub closed: bool,
+    /// It was away, and couldn't be read when it was to come back.
+    pub unread: Option<EngineError>,
     pub regions: ByName<Region>,
     /// Only of a store without a disk: what the journal would keep.
     pub emissions: VecDeque<(u64, Arc<[u8]>)>,

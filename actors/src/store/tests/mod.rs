@@ -1,5 +1,6 @@
 //! The same tests over every engine, and those of damage, power cuts and full disks.
 
+mod away;
 mod commits;
 mod copies;
 mod damage;
