@@ -77,11 +77,11 @@ fn reply(all: &mut Population, id: &AgentId, text: &str) -> String {
 type Room = (&'static str, u64, String);
 
 /// What each says, and how its rooms stand at the end of the week.
-fn lives(folder: &Path, threads: usize, idle: Duration) -> (Vec<String>, Vec<Vec<Room>>) {
+fn lives(store: &StateStore, folder: &Path, threads: usize, idle: Duration) -> (Vec<String>, Vec<Vec<Room>>) {
     // What they do with files is part of what they remember: the same folder, as empty as the first time.
     let _ = std::fs::remove_dir_all(folder);
     std::fs::create_dir_all(folder).expect("a folder");
-    let mut all = population(&StateStore::in_memory(), folder, 5, threads, idle);
+    let mut all = population(store, folder, 5, threads, idle);
     let names: Vec<AgentId> = all.ids().cloned().collect();
     for id in &names {
         all.agent(id).expect("it wakes");
@@ -118,11 +118,19 @@ fn lives(folder: &Path, threads: usize, idle: Duration) -> (Vec<String>, Vec<Vec
 #[test]
 fn who_was_away_decides_and_becomes_the_same_as_who_never_was_at_any_number_of_threads() {
     let folder = TempDir::new().expect("a folder");
-    let lives = |threads, idle| lives(&folder.path().join("work"), threads, idle);
-    let (told, rooms) = lives(1, Duration::MAX);
+    let lives = |store: &StateStore, threads, idle| lives(store, &folder.path().join("work"), threads, idle);
+    let (told, rooms) = lives(&StateStore::in_memory(), 1, Duration::MAX);
     assert!(told.iter().any(|reply| reply.contains("drawer 7")), "{told:?}");
-    for (threads, idle) in [(1, IDLE), (1, Duration::ZERO), (2, IDLE), (8, IDLE)] {
-        let (same_told, same_rooms) = lives(threads, idle);
+    let (on_disk, _) = StateStore::open(&folder.path().join("store"), StoreOptions::default()).expect("opens");
+    let in_memory = StateStore::in_memory;
+    for (store, threads, idle) in [
+        (in_memory(), 1, IDLE),
+        (in_memory(), 1, Duration::ZERO),
+        (in_memory(), 2, IDLE),
+        (in_memory(), 8, IDLE),
+        (on_disk, 2, Duration::ZERO),
+    ] {
+        let (same_told, same_rooms) = lives(&store, threads, idle);
         assert_eq!(told, same_told, "{threads} threads, idle after {idle:?}");
         for (n, (one, other)) in rooms.iter().zip(&same_rooms).enumerate() {
             for ((room, hash, state), (_, same, that_state)) in one.iter().zip(other) {
