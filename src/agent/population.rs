@@ -61,11 +61,18 @@ impl Population {
         Ok(Self { shards, places: BTreeMap::new(), now: begins })
     }
 
-    /// One more, asleep. Whoever shares settings shares the body and the workdir in them, too.
+    /// One more, asleep. Whoever shares settings shares the body and the workdir in them, too. A stop lives as long as the
+    /// latch: one in memory forgets it with the process.
     ///
     /// # Errors
     /// It is there already.
-    pub fn add(&mut self, id: AgentId, seed: u64, settings: Arc<AgentSettings>) -> Result<(), PopulationError> {
+    pub fn add(
+        &mut self,
+        id: AgentId,
+        seed: u64,
+        settings: Arc<AgentSettings>,
+        latch: StopLatch,
+    ) -> Result<(), PopulationError> {
         if self.places.contains_key(&id) {
             return Err(PopulationError::Known(id));
         }
@@ -79,7 +86,7 @@ impl Population {
             seed,
             settings,
             clock: VirtualClock::at(self.now),
-            latch: StopLatch::in_memory(),
+            latch,
             agent: None,
             spoken_to: None,
             sleeps_until: Some(self.now),
@@ -97,11 +104,6 @@ impl Population {
         let shard = &mut self.shards[shard];
         shard.members[at].spoken_to = Some(self.now);
         shard.wake(at, self.now)
-    }
-
-    /// Its latch, which outlives the agent in memory.
-    pub fn latch(&self, id: &AgentId) -> Option<&StopLatch> {
-        self.places.get(id).map(|&(shard, at)| &self.shards[shard].members[at].latch)
     }
 
     /// Lets time pass: everybody who is awake or due in it lives through it. Gives what went wrong.

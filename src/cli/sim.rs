@@ -40,6 +40,9 @@ enum Sim {
         /// Of those, so many are awake at once; the others have left memory
         #[arg(long, value_name = "N", default_value = "1000", requires = "agents")]
         awake: NonZeroUsize,
+        /// On so many threads [default: the processors]
+        #[arg(long, value_name = "N", requires = "agents")]
+        threads: Option<NonZeroUsize>,
         /// Their store lies on the disk
         #[arg(long, requires = "agents")]
         on_disk: bool,
@@ -50,10 +53,14 @@ enum Sim {
 
 impl SimArgs {
     pub(super) fn run(self, out: &Out) -> Result<Exit, CliError> {
-        let Sim::Bench { episodes, burst, stops, at, agents, awake, on_disk, seed } = self.what;
+        let Sim::Bench { episodes, burst, stops, at, agents, awake, threads, on_disk, seed } = self.what;
         let folder = at.unwrap_or_default().join(format!(".maxim-bench-{}", std::process::id()));
         let figures = match agents {
-            Some(agents) => population::run(&folder, Crowd { agents, awake, words: 10, on_disk, seed }),
+            Some(agents) => {
+                let processors = || std::thread::available_parallelism().unwrap_or(NonZeroUsize::MIN);
+                let threads = threads.unwrap_or_else(processors);
+                population::run(&folder, Crowd { agents, awake, words: 10, threads, on_disk, seed })
+            }
             None => {
                 let load = Workload { episodes, alone: 300, sustained: 4_000, burst, stops, seed };
                 actix::System::new().block_on(bench::run(&folder, load))

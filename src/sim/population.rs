@@ -11,6 +11,7 @@ use maxim_actors::effectors::channels::Submission;
 use maxim_actors::effectors::tool_servers::ListFolder;
 use maxim_actors::store::{StateStore, StoreOptions};
 use maxim_bus::clock::Stopwatch;
+use maxim_bus::latch::StopLatch;
 use maxim_bus::signals::thought::TurnEnded;
 use maxim_bus::{AgentId, Trust};
 use serde_json::{Value, json};
@@ -30,6 +31,7 @@ pub struct Crowd {
     pub awake: NonZeroUsize,
     /// Words to each of those who are awake, one a virtual second.
     pub words: usize,
+    pub threads: NonZeroUsize,
     /// Their store lies on the disk; else in memory.
     pub on_disk: bool,
     pub seed: u64,
@@ -56,12 +58,12 @@ pub fn run(folder: &Path, crowd: Crowd) -> Result<Value, Broken> {
         true => StateStore::open(&folder.join("store"), StoreOptions::default())?.0,
         false => StateStore::in_memory(),
     };
-    let threads = std::thread::available_parallelism().map_or(2, usize::from);
+    let threads = crowd.threads.get();
     let mut all = Population::new(&store, Timestamp::from_second(1_767_603_600)?, threads, IDLE)?;
     let names: Vec<AgentId> =
         (0..crowd.agents.get()).map(|n| AgentId::new(format!("agent-{n:06}"))).collect::<Result<_, _>>()?;
     for (n, id) in (0..).zip(&names) {
-        all.add(id.clone(), crowd.seed.wrapping_add(n), Arc::clone(&rooms))?;
+        all.add(id.clone(), crowd.seed.wrapping_add(n), Arc::clone(&rooms), StopLatch::in_memory())?;
     }
     let_go_of_start();
     let before = rss_mb();
@@ -139,17 +141,21 @@ fn told(id: &AgentId, word: usize) -> String {
 
 /// Says something to each, and lets virtual time pass until all their turns have ended.
 fn hold(all: &mut Population, said: Vec<(&AgentId, String)>) -> Result<Vec<TurnEnded>, Broken> {
-    let mut waiting: Vec<Receiver<_>> = Vec::with_capacity(said.len());
+    let mut handed_in = Vec::with_capacity(said.len());
     for (id, body) in said {
         let desk = Arc::clone(&all.agent(id)?.outside.http);
         let (channel, sender) = ("http".to_owned(), "bench".to_owned());
         let accepted = desk.submit(Submission { channel, sender, body, provider_id: None, trust: Trust::Owner });
-        all.agent(id)?.settle();
-        waiting.push(desk.turn(accepted.blocking_recv()??.percept));
+        handed_in.push((desk, accepted));
+    }
+    // All threads think at once.
+    pass(all, Duration::ZERO)?;
+    let mut waiting: Vec<Receiver<_>> = Vec::with_capacity(handed_in.len());
+    for (desk, mut accepted) in handed_in {
+        waiting.push(desk.turn(accepted.try_recv()??.percept));
     }
     let mut ended = Vec::with_capacity(waiting.len());
     for _ in 0..PATIENCE {
-        pass(all, SECOND)?;
         let mut open = Vec::new();
         for mut turn in waiting {
             match turn.try_recv() {
@@ -158,9 +164,12 @@ fn hold(all: &mut Population, said: Vec<(&AgentId, String)>) -> Result<Vec<TurnE
             }
         }
         if open.is_empty() {
+            // So that each word comes in a second of its own.
+            pass(all, SECOND)?;
             return Ok(ended);
         }
         waiting = open;
+        pass(all, SECOND)?;
     }
     Err("a turn doesn't end".into())
 }

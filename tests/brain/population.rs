@@ -10,7 +10,7 @@ use maxim::config::Settings;
 use maxim_actors::effectors::channels::Submission;
 use maxim_actors::store::{StateStore, StoreOptions};
 use maxim_bus::clock::Stopwatch;
-use maxim_bus::latch::StopDetail;
+use maxim_bus::latch::{StopDetail, StopLatch};
 use maxim_bus::signals::thought::TurnEnded;
 use maxim_bus::{AgentId, Trust};
 use tempfile::TempDir;
@@ -34,7 +34,8 @@ fn population(store: &StateStore, folder: &Path, count: usize, threads: usize, i
     let mut all = Population::new(store, MONDAY.parse().expect("a time"), threads, idle).expect("a population");
     let settings = settings(folder);
     for n in 0..count {
-        all.add(id(&format!("agent-{n:02}")), n as u64, Arc::clone(&settings)).expect("new");
+        let name = id(&format!("agent-{n:02}"));
+        all.add(name, n as u64, Arc::clone(&settings), StopLatch::in_memory()).expect("new");
     }
     all
 }
@@ -186,18 +187,43 @@ fn who_is_waited_for_or_listened_to_stays() {
 }
 
 #[test]
-fn a_stop_holds_while_its_agent_is_away() {
-    let (store, folder) = (StateStore::in_memory(), TempDir::new().expect("a folder"));
-    let mut all = population(&store, folder.path(), 2, 1, IDLE);
-    let (stopped, other) = (id("agent-00"), id("agent-01"));
-    reply(&mut all, &stopped, "hello");
+fn a_stop_holds_while_its_agent_is_away_and_in_the_next_process() {
+    let folder = TempDir::new().expect("a folder");
+    let place = folder.path().join("store");
+    let (stopped, other) = (id("stopped"), id("other"));
+    let latch_of = |is_new: bool| StopLatch::open(&folder.path().join("latch.json"), !is_new).expect("opens");
+    let both = |store: &StateStore, latch: &StopLatch| {
+        let mut all = population(store, folder.path(), 0, 1, IDLE);
+        all.add(stopped.clone(), 1, settings(folder.path()), latch.clone()).expect("new");
+        all.add(other.clone(), 2, settings(folder.path()), StopLatch::in_memory()).expect("new");
+        all
+    };
+    let writes = |all: &mut Population, id: &AgentId, file: &str| {
+        say(all, id, &format!("write the file {file} with the text hello"));
+        folder.path().join(file).exists()
+    };
+    {
+        let (store, _) = StateStore::open(&place, StoreOptions::default()).expect("opens");
+        let latch = latch_of(true);
+        let mut all = both(&store, &latch);
+        assert!(writes(&mut all, &stopped, "first.txt"));
+        pass(&mut all, 2 * IDLE);
+        assert_eq!(all.awake(), 0);
+        let (_, written) = latch.raise(StopDetail { reason: "a test".into(), by: "anna".into(), at: None });
+        assert!(written.wait(Duration::from_secs(60)), "on the disk");
+        assert!(!writes(&mut all, &stopped, "second.txt"));
+        assert!(writes(&mut all, &other, "other.txt"), "a stop is one agent's");
+        drop(all);
+        store.close().expect("closes");
+    }
+    let (store, _) = StateStore::open(&place, StoreOptions::default()).expect("opens again");
+    let latch = latch_of(false);
+    let mut all = both(&store, &latch);
+    assert!(!writes(&mut all, &stopped, "third.txt"));
+    latch.reset().expect("reset");
+    latch.resume().expect("resumed");
     pass(&mut all, 2 * IDLE);
-    assert_eq!(all.awake(), 0);
-    all.latch(&stopped).expect("a member").raise(StopDetail { reason: "a test".into(), by: "anna".into(), at: None });
-    let ended = say(&mut all, &stopped, "write the file stopped.txt with the text hello");
-    assert!(!folder.path().join("stopped.txt").exists(), "{ended:?}");
-    say(&mut all, &other, "write the file other.txt with the text hello");
-    assert!(folder.path().join("other.txt").exists(), "a stop is one agent's");
+    assert!(writes(&mut all, &stopped, "fourth.txt"), "only a person ends it");
 }
 
 #[test]
@@ -240,6 +266,6 @@ fn who_is_unknown_or_can_not_wake_is_named_and_the_others_live_on() {
     let mut all = population(&store, folder.path(), 1, 1, IDLE);
     let missing = all.agent(&id("nobody")).map(drop).expect_err("there is none");
     assert_eq!(missing.to_string(), "no agent nobody is among them; add it first");
-    let again = all.add(id("agent-00"), 0, settings(folder.path())).expect_err("it is there");
+    let again = all.add(id("agent-00"), 0, settings(folder.path()), StopLatch::in_memory()).expect_err("it is there");
     assert!(matches!(again, PopulationError::Known(_)), "{again}");
 }

@@ -7,7 +7,7 @@ use crate::home::Home;
 #[test]
 fn many_agents_are_spoken_to_leave_memory_and_know_what_they_were_told() {
     let home = Home::new();
-    for more in [&[][..], &["--on-disk"]] {
+    for more in [&[][..], &["--on-disk", "--threads", "3"]] {
         let figures = home.run(&[&["sim", "bench", "--agents", "5", "--awake", "2", "--json"], more].concat()).json();
         assert_eq!(figures["asked"], json!({"agents": 5, "wrong": 0}), "{figures}");
         assert_eq!((&figures["still_awake"], &figures["decisions"]["agents"]), (&json!(0), &json!(2)), "{figures}");
