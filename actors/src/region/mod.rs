@@ -71,7 +71,8 @@ pub trait Region: Default + Serialize + DeserializeOwned + Send + Unpin + 'stati
     fn wake(&mut self, _records: &RecordView<'_>, _settings: &Self::Settings) {}
 
     /// Reads what [`Region::wake`] reads, for who takes down what the room is woken by; what it makes of it is thrown away.
-    /// A room whose wake builds much out of many records reads them without building it.
+    /// A room whose wake builds much out of many records reads them without building it; one that builds when it is first
+    /// asked reads here what it builds of.
     fn read_to_wake(&mut self, records: &RecordView<'_>, settings: &Self::Settings) {
         self.wake(records, settings);
     }

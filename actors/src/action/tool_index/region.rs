@@ -110,6 +110,13 @@ impl Region for ToolIndexRoom {
             }
         }
     }
+
+    /// What the index is made of: a recording that begins when it is there goes on from these.
+    fn read_to_wake(&mut self, records: &RecordView<'_>, _: &ToolIndexSettings) {
+        for kind in [LEARNED, SAMPLED] {
+            drop(records.prefixed(kind.as_bytes(), usize::MAX));
+        }
+    }
 }
 
 impl ToolIndexRoom {
