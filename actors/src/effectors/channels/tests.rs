@@ -50,6 +50,8 @@ fn bench() -> Bench {
     let make = move || ChannelActor::new(Arc::clone(&of_actor));
     let post = EffectorPost::new(frame, Arc::clone(&inbox), card, Arc::clone(&heart), supervision, make);
     let mut stepper = EffectorStepper::new(post);
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_time().build();
+    stepper.perform_on(&Arc::new(runtime.expect("a runtime")));
     stepper.start().expect("starts");
     Bench { desk, stepper, inbox, probe, heart, _store: store }
 }
