@@ -261,11 +261,21 @@ fn they_come_back_from_the_disk_in_another_process() {
 }
 
 #[test]
-fn who_is_unknown_or_can_not_wake_is_named_and_the_others_live_on() {
-    let (store, folder) = (StateStore::in_memory(), TempDir::new().expect("a folder"));
+fn who_is_unknown_known_already_or_can_not_wake_is_named() {
+    let folder = TempDir::new().expect("a folder");
+    let (store, _) = StateStore::open(&folder.path().join("store"), StoreOptions::default()).expect("opens");
     let mut all = population(&store, folder.path(), 1, 1, IDLE);
-    let missing = all.agent(&id("nobody")).map(drop).expect_err("there is none");
-    assert_eq!(missing.to_string(), "no agent nobody is among them; add it first");
-    let again = all.add(id("agent-00"), 0, settings(folder.path()), StopLatch::in_memory()).expect_err("it is there");
+    let (here, missing) = (id("agent-00"), id("nobody"));
+    let unknown = all.agent(&missing).map(drop).expect_err("there is none");
+    assert_eq!(unknown.to_string(), "no agent nobody is among them; add it first");
+    let again =
+        all.add(here.clone(), 0, settings(folder.path()), StopLatch::in_memory()).expect_err("it is there already");
     assert!(matches!(again, PopulationError::Known(_)), "{again}");
+    reply(&mut all, &here, "remember that the lamp stands in room 7");
+    pass(&mut all, 2 * IDLE);
+    assert_eq!(all.awake(), 0);
+    store.close().expect("closes");
+    let asleep = all.agent(&here).map(drop).expect_err("nothing of it can be read");
+    assert!(asleep.to_string().starts_with("agent agent-00 can't be woken: "), "{asleep}");
+    assert_eq!(all.awake(), 0, "it isn't a new agent");
 }
