@@ -75,6 +75,13 @@ impl Stopwatch {
     }
 }
 
+/// Time since the machine started, counted on while it sleeps and while the process is paused.
+pub fn since_boot() -> Duration {
+    let time = rustix::time::clock_gettime(rustix::time::ClockId::Boottime);
+    let (seconds, nanos) = (u64::try_from(time.tv_sec), u32::try_from(time.tv_nsec));
+    Duration::new(seconds.unwrap_or(0), nanos.unwrap_or(0))
+}
+
 /// Microseconds on a monotonic clock since the process first asked. For busy stamps that other threads read.
 pub fn monotonic_micros() -> u64 {
     static START: std::sync::OnceLock<Instant> = std::sync::OnceLock::new();

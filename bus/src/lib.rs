@@ -8,6 +8,7 @@ mod head;
 pub mod ids;
 pub mod inbox;
 pub mod latch;
+pub mod lease;
 pub mod mode;
 pub mod provenance;
 pub mod scratch;

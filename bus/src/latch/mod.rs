@@ -11,8 +11,8 @@ mod writing;
 
 use std::marker::PhantomData;
 use std::path::Path;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, OnceLock};
 
 use jiff::{SignedDuration, Timestamp};
 use parking_lot::Mutex;
@@ -25,6 +25,7 @@ pub use writing::DurableAnswer;
 use writing::Writer;
 
 use crate::clock::Stopwatch;
+use crate::lease::{Lease, LeaseLost};
 
 /// What the latch allows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -78,6 +79,8 @@ pub enum Stopped {
     Latched { reason: String, by: String },
     #[error("motion is held since the reset; a person releases it with `maxim resume`")]
     MotionHeld,
+    #[error(transparent)]
+    NotHeld(#[from] LeaseLost),
 }
 
 /// Proof that the latch was read and was clear. Can't be stored: it is valid for the effect at hand alone.
@@ -139,6 +142,9 @@ const HELD: u64 = 1;
 const LATCHED: u64 = 2;
 const STATE: u64 = 3;
 
+/// Takes what the file holds now to where another machine would look for it; false when it didn't arrive.
+pub type Mirror = Box<dyn Fn(&LatchRecord) -> bool + Send + Sync>;
+
 type FreezeHook = Box<dyn Fn(&StopDetail) + Send + Sync>;
 type RaisedHook = Box<dyn Fn(&StopDetail, &Raised) + Send + Sync>;
 
@@ -155,6 +161,9 @@ struct Inner {
     on_raised: Mutex<Vec<RaisedHook>>,
     file: Option<Arc<LatchFile>>,
     writer: Option<Writer>,
+    is_mirrored: bool,
+    /// Where other machines could live the same agent.
+    lease: OnceLock<Lease>,
 }
 
 impl StopLatch {
@@ -168,11 +177,19 @@ impl StopLatch {
             on_raised: Mutex::default(),
             file: None,
             writer: None,
+            is_mirrored: false,
+            lease: OnceLock::new(),
         }))
     }
 
     /// Opens the latch of a data folder. An unreadable file, or none beside a used store, means stopped.
     pub fn open(path: &Path, store_is_used: bool) -> std::io::Result<Self> {
+        Self::open_mirrored(path, store_is_used, None)
+    }
+
+    /// As [`StopLatch::open`]. What it says is mirrored from now on, a stop counts as durable when it has arrived there too,
+    /// and what doesn't arrive is tried again. It takes effect before that, as ever.
+    pub fn open_mirrored(path: &Path, store_is_used: bool, mirror: Option<Mirror>) -> std::io::Result<Self> {
         let file = Arc::new(LatchFile::new(path));
         let loaded = file.load(store_is_used);
         if let LoadedLatch::Fresh = loaded {
@@ -184,7 +201,11 @@ impl StopLatch {
             // Stopped holds by this value already; on a disk that refuses, the next start finds the same damage.
             let _ = file.write(&record, 0);
         }
-        let writer = Writer::start(Arc::clone(&file))?;
+        let is_mirrored = mirror.is_some();
+        let writer = Writer::start(Arc::clone(&file), mirror)?;
+        if is_mirrored {
+            writer.put(record.clone(), 0);
+        }
         let word = match record.state {
             LatchState::Clear => CLEAR,
             LatchState::MotionHeld => HELD,
@@ -198,6 +219,8 @@ impl StopLatch {
             on_raised: Mutex::default(),
             file: Some(file),
             writer: Some(writer),
+            is_mirrored,
+            lease: OnceLock::new(),
         })))
     }
 
@@ -228,9 +251,30 @@ impl StopLatch {
         if self.is_stopped() { self.0.detail.lock().clone() } else { None }
     }
 
+    /// From now on nothing is permitted that this lease doesn't cover. The first one stays.
+    pub fn bind(&self, lease: &Lease) {
+        let _ = self.0.lease.set(lease.clone());
+    }
+
+    /// The agent belongs to another machine: what runs here ends, as by a stop, but no stop is latched, since the agent may
+    /// act where it lives now.
+    pub fn fence(&self, why: &str) {
+        if let Some(lease) = self.0.lease.get() {
+            lease.lose(why);
+        }
+        self.0.children.kill_all();
+        let detail = StopDetail { reason: why.to_owned(), by: "lease".into(), at: None };
+        for hook in self.0.on_stop.lock().iter() {
+            hook(&detail);
+        }
+    }
+
     /// Asked right before each effect.
     pub fn permit(&self, kind: EffectKind) -> Result<Permit<'_>, Stopped> {
         let kills = self.0.children.kills();
+        if let Some(lease) = self.0.lease.get() {
+            lease.check()?;
+        }
         match (self.state(), kind) {
             (LatchState::Stopped, _) => {
                 let detail = self.0.detail.lock().clone();
@@ -318,7 +362,12 @@ impl StopLatch {
         match self.0.word.compare_exchange(seen, target, Ordering::SeqCst, Ordering::SeqCst) {
             // A raise that came between has queued its own write with a newer generation, which the file keeps.
             Err(_) => Err(LatchError::StoppedAgain),
-            Ok(_) => Ok(record.state),
+            Ok(_) => {
+                if let Some(writer) = self.0.writer.as_ref().filter(|_| self.0.is_mirrored) {
+                    writer.put(record.clone(), generation);
+                }
+                Ok(record.state)
+            }
         }
     }
 }
@@ -346,6 +395,55 @@ mod tests {
         assert!(matches!(latch.permit(EffectKind::Motion), Err(Stopped::MotionHeld)));
         latch.resume().expect("resume");
         assert!(latch.permit(EffectKind::Motion).is_ok());
+    }
+
+    #[test]
+    fn whoever_lost_the_lease_does_nothing_and_leaves_no_stop_behind() {
+        use crate::clock::since_boot;
+
+        let dir = tempfile::tempdir().expect("a folder");
+        let path = dir.path().join("latch.json");
+        let latch = StopLatch::open(&path, false).expect("a fresh latch");
+        let lease = Lease::won(3, since_boot(), Duration::from_secs(3600));
+        latch.bind(&lease);
+        assert!(latch.permit(EffectKind::Motion).is_ok());
+        let (tell, told) = mpsc::channel();
+        latch.on_stop(move |detail| tell.send(detail.by.clone()).expect("heard"));
+        latch.fence("machine b holds it");
+        assert_eq!(told.try_recv(), Ok("lease".into()), "the body is told");
+        let refused = latch.permit(EffectKind::Other).expect_err("refused");
+        assert!(matches!(&refused, Stopped::NotHeld(lost) if &*lost.0 == "machine b holds it"), "{refused}");
+        assert_eq!(latch.state(), LatchState::Clear);
+        assert_eq!(StopLatch::open(&path, true).expect("opens").state(), LatchState::Clear);
+    }
+
+    #[test]
+    fn a_mirror_hears_all_that_is_written_in_order_and_a_stop_that_did_not_arrive_there_is_not_durable() {
+        let dir = tempfile::tempdir().expect("a folder");
+        let (tell, told) = mpsc::channel();
+        let works = Arc::new(std::sync::atomic::AtomicBool::new(true));
+        let is_up = Arc::clone(&works);
+        let mirror: Mirror = Box::new(move |record| {
+            let arrives = is_up.load(Ordering::SeqCst);
+            if arrives {
+                tell.send(record.state).expect("heard");
+            }
+            arrives
+        });
+        let limit = Duration::from_secs(60);
+        let latch = StopLatch::open_mirrored(&dir.path().join("latch.json"), false, Some(mirror)).expect("a latch");
+        assert_eq!(told.recv_timeout(limit), Ok(LatchState::Clear), "what holds at the start");
+        assert!(latch.raise(detail("smoke")).1.wait(limit));
+        assert_eq!(told.recv_timeout(limit), Ok(LatchState::Stopped));
+        latch.reset().expect("reset");
+        assert_eq!(told.recv_timeout(limit), Ok(LatchState::MotionHeld));
+        latch.resume().expect("resume");
+        assert_eq!(told.recv_timeout(limit), Ok(LatchState::Clear));
+        works.store(false, Ordering::SeqCst);
+        let (raised, durable) = latch.raise(detail("fire"));
+        assert!(raised.first && latch.is_stopped() && !durable.wait(limit), "it holds here, and isn't known there");
+        works.store(true, Ordering::SeqCst);
+        assert_eq!(told.recv_timeout(limit), Ok(LatchState::Stopped), "it is tried again");
     }
 
     #[test]

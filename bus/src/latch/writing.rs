@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use parking_lot::{Condvar, Mutex};
 
-use super::{LatchFile, LatchRecord, LatchState};
+use super::{LatchFile, LatchRecord, LatchState, Mirror};
 use crate::clock::Stopwatch;
 
 /// After a stop that could not be written, e.g. because the disk is full, it is tried again this much later.
@@ -34,10 +34,10 @@ struct Shared {
 pub struct Writer(Arc<Shared>);
 
 impl Writer {
-    pub fn start(file: Arc<LatchFile>) -> std::io::Result<Self> {
+    pub fn start(file: Arc<LatchFile>, mirror: Option<Mirror>) -> std::io::Result<Self> {
         let shared = Arc::new(Shared::default());
         let writing = Arc::clone(&shared);
-        std::thread::Builder::new().name("latch-writer".into()).spawn(move || writing.keep_writing(&file))?;
+        std::thread::Builder::new().name("latch-writer".into()).spawn(move || writing.keep_writing(&file, mirror))?;
         Ok(Self(shared))
     }
 
@@ -61,14 +61,15 @@ impl Drop for Writer {
 
 impl Shared {
     /// A stop that the file didn't take is tried again until it does, or until a newer record takes its place.
-    fn keep_writing(&self, file: &LatchFile) {
+    fn keep_writing(&self, file: &LatchFile, mirror: Option<Mirror>) {
         let mut unwritten = None;
         while let Some((record, generation)) = self.next(&mut unwritten) {
-            let is_durable = file.write(&record, generation).is_ok();
-            if !is_durable && record.state == LatchState::Stopped {
+            let is_written = file.write(&record, generation).is_ok();
+            if !is_written && record.state == LatchState::Stopped {
                 // That takes neither room nor a handle, and a missing file means stopped.
                 file.take_away(generation);
             }
+            let is_durable = mirror.as_ref().is_none_or(|mirror| mirror(&record)) && is_written;
             let mut desk = self.desk.lock();
             desk.tried = desk.tried.max(generation);
             if is_durable {
