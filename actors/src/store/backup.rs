@@ -141,17 +141,23 @@ pub fn import(from: &Path, engine: &dyn Engine) -> Result<(), StoreError> {
 
 /// The last batch that a backup holds; `None` when the backup isn't usable.
 pub fn serial(from: &Path) -> Option<u64> {
-    let mut serial = None;
+    let sealed = value_in(from, SERIAL).ok()??;
+    Reader(unseal(SERIAL, &sealed)?).u64()
+}
+
+/// What a backup holds under a key.
+pub fn value_in(from: &Path, wanted: &[u8]) -> Result<Option<Vec<u8>>, StoreError> {
+    let mut found = None;
     let visit = &mut |batch: Batch| {
         for (key, value) in batch.0 {
-            if key == SERIAL {
-                serial = value.and_then(|value| Reader(unseal(SERIAL, &value)?).u64());
+            if key == wanted {
+                found = value;
             }
         }
         Ok(())
     };
-    read_dump(from, visit).ok()?;
-    serial
+    read_dump(from, visit)?;
+    Ok(found)
 }
 
 /// Passes on a dump, section by section, after the check of each.

@@ -16,6 +16,7 @@ use super::keys;
 use super::mail::{self, Unread};
 use super::pack::Pack;
 use super::records::Value;
+use super::replica::{self, ReplicaError};
 use super::root_slot::RootSlot;
 use super::shared::{Chore, Edit, Shared, Stop};
 
@@ -133,7 +134,7 @@ fn write_out(shared: &Shared, agents: Vec<Arc<Agent>>, edits: Vec<Edit>, serial:
     if shared.damage_to_write() {
         keys::put_number(&mut batch, keys::DAMAGE_SEEN, 1);
     }
-    if !persist(shared, &pack, &batch, *serial) {
+    if !send(shared, &pack, &mut batch) || !persist(shared, &pack, &batch, *serial) {
         return false;
     }
     shares.iter().for_each(publish);
@@ -324,6 +325,23 @@ fn write_metas(agent: &str, on_disk: &mut OnDisk, batch: &mut Batch) {
     }
 }
 
+/// The journal on other machines takes it first, so it has all that is ever durable here. False when the store was abandoned
+/// before, or when the agent is another machine's.
+fn send(shared: &Shared, pack: &Pack, batch: &mut Batch) -> bool {
+    let Some(replica) = &shared.replica else { return true };
+    let (blocks, mut pause) = (pack.take_unsent(), RETRY.0);
+    while let Err(error) = replica::send(&**replica, &blocks, batch) {
+        shared.trouble.set(Some(NotDurable::Degraded(error.to_string().into())));
+        shared.wake_waiting();
+        if matches!(error, ReplicaError::Fenced(_)) || shared.work.stopping() == Stop::Abandoned {
+            return false;
+        }
+        shared.switch.wait_changed(pause);
+        pause = (pause * 2).min(RETRY.1);
+    }
+    true
+}
+
 /// Writes until it is on disk; false when the store was abandoned before.
 fn persist(shared: &Shared, pack: &Pack, batch: &Batch, serial: u64) -> bool {
     let mut pause = RETRY.0;
@@ -420,6 +438,9 @@ fn finish(shared: &Shared, serial: &mut u64) -> Result<(), EngineError> {
     }
     for agent in shared.everybody() {
         write_metas(agent.id.as_str(), &mut agent.on_disk.lock(), &mut batch);
+    }
+    if !send(shared, &pack, &mut batch) {
+        return Ok(());
     }
     pack.sync()?;
     engine.apply(&batch)?;

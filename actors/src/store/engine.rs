@@ -22,7 +22,7 @@ pub const KEY_LIMIT: usize = 512;
 pub type Change = (Vec<u8>, Option<Vec<u8>>);
 
 /// Changes that happen together or not at all; the later of two for one key holds.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct Batch(pub Vec<Change>);
 
 impl Batch {

@@ -6,6 +6,8 @@ use std::sync::Arc;
 
 use maxim_bus::ids::{Epoch, Lsn};
 
+use super::replica::ReplicaError;
+
 /// What an engine or the pack answers instead of a result.
 #[derive(Clone, Debug, thiserror::Error)]
 pub enum EngineError {
@@ -93,6 +95,15 @@ pub enum StoreError {
          convert it with `maxim memory convert`, or give another data folder"
     )]
     OtherEngine { folder: PathBuf, made_by: &'static str, wanted: &'static str },
+    #[error(
+        "the store in {folder} stands at {found} and the journal on other machines at {expected}: give another data folder, \
+         which is filled from there"
+    )]
+    OtherHistory { folder: PathBuf, found: String, expected: String },
+    #[error("entry {sequence} of the journal on other machines is of no use: {why}")]
+    BadEntry { sequence: u64, why: String },
+    #[error("{0}: see that it can be reached, and that no other machine lives the agent")]
+    Replica(#[from] ReplicaError),
     #[error("{0} is not empty: restore into an empty folder, or move its content away first")]
     NotEmpty(PathBuf),
     #[error("the store is kept in memory only: there is nothing on disk to {0}")]

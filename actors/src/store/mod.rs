@@ -23,6 +23,7 @@ mod pack;
 mod records;
 mod redb_engine;
 mod repair;
+mod replica;
 mod reserve;
 mod revive;
 mod root_slot;
@@ -51,6 +52,7 @@ pub use memory_engine::MemoryEngine;
 pub use open::{FORMAT_VERSION, Loss, OpenReport};
 pub use pack::{Medium, Pack};
 pub use repair::{RepairReport, VerifyReport};
+pub use replica::{Follower, Position, Replica, ReplicaError, extents, opening_entry};
 
 use shared::{Shared, Stop};
 
@@ -110,7 +112,18 @@ impl StateStore {
     /// reported; on a full disk it begins, and nothing new is durable before there is room. Errors: another process holds it,
     /// its format is newer, or the system doesn't give or take what lies there; then it is all as it was.
     pub fn open(folder: &Path, options: StoreOptions) -> Result<(Self, OpenReport), StoreError> {
-        open::open(folder, options)
+        open::open(folder, options, None)
+    }
+
+    /// As [`StateStore::open`], where a journal on other machines takes each batch before the disk here does. Errors also: the
+    /// store doesn't stand where the journal does ([`Follower`] brings it there), it has lost something that the journal still
+    /// has, or the journal doesn't take the first batch.
+    pub fn open_replicated(
+        folder: &Path,
+        options: StoreOptions,
+        replica: Arc<dyn Replica>,
+    ) -> Result<(Self, OpenReport), StoreError> {
+        open::open(folder, options, Some(replica))
     }
 
     /// A store without a disk: durable at once, gone with its value.

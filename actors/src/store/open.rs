@@ -14,6 +14,7 @@ use super::keys;
 use super::load::{Loaded, load};
 use super::pack::Pack;
 use super::repair::repair_all;
+use super::replica::{self, Replica};
 use super::reserve;
 use super::shared::Shared;
 use super::{StateStore, StoreOptions};
@@ -104,13 +105,20 @@ struct Found {
     serial: u64,
 }
 
-pub fn open(path: &Path, options: StoreOptions) -> Result<(StateStore, OpenReport), StoreError> {
+pub fn open(
+    path: &Path,
+    options: StoreOptions,
+    replica: Option<Arc<dyn Replica>>,
+) -> Result<(StateStore, OpenReport), StoreError> {
+    if options.engine == EngineKind::Memory && replica.is_some() {
+        return Err(StoreError::InMemory("replicate"));
+    }
     if options.engine == EngineKind::Memory {
         return open_in_memory(path, options);
     }
     let (folder, boots) = Folder::lock(path)?;
     let place = folder.path.clone();
-    open_locked(folder, boots, options).map_err(|error| refusal(&place, error))
+    open_locked(folder, boots, options, replica).map_err(|error| refusal(&place, error))
 }
 
 /// What the system refused, in words for whoever can mend it.
@@ -124,7 +132,12 @@ fn refusal(folder: &Path, error: StoreError) -> StoreError {
     }
 }
 
-fn open_locked(mut folder: Folder, boots: u64, options: StoreOptions) -> Result<(StateStore, OpenReport), StoreError> {
+fn open_locked(
+    mut folder: Folder,
+    boots: u64,
+    options: StoreOptions,
+    replica: Option<Arc<dyn Replica>>,
+) -> Result<(StateStore, OpenReport), StoreError> {
     let mut report = OpenReport::default();
     let found = match find_engine(&folder, &options, boots, &mut report) {
         Err(error) if error.is_full() && reserve::give_up(&folder.path) => {
@@ -137,6 +150,13 @@ fn open_locked(mut folder: Folder, boots: u64, options: StoreOptions) -> Result<
     let found = found?;
     folder.generation = found.generation;
     let engine = found.engine;
+    if let Some(replica) = &replica {
+        replica::check(&**replica, &*engine, &folder.path)?;
+        // The journal has what is lost here.
+        if let Some(loss) = report.lost.first().or(found.loaded.lost.first()) {
+            return Err(EngineError::Damaged(loss.to_string()).into());
+        }
+    }
     let boot = number(&*engine, keys::BOOT)?.unwrap_or(0).max(boots) + 1;
     report.boot = boot;
     report.clean = !report.fresh && number(&*engine, keys::CLEAN)?.is_some();
@@ -153,6 +173,9 @@ fn open_locked(mut folder: Folder, boots: u64, options: StoreOptions) -> Result<
     keys::put_number(&mut first, SERIAL, serial);
     first.delete(keys::CLEAN.to_vec());
     first.delete(keys::DAMAGE_SEEN.to_vec());
+    if let Some(replica) = &replica {
+        replica::send(&**replica, &[], &mut first)?;
+    }
     let owed = match engine.apply(&first).and_then(|()| engine.sync()) {
         Err(EngineError::Full) => Some(first),
         begun => begun.map(|()| None)?,
@@ -173,6 +196,10 @@ fn open_locked(mut folder: Folder, boots: u64, options: StoreOptions) -> Result<
     report.lost.extend(found.loaded.lost);
     let pack_is_short = known_end > 0 && (!pack_was_there || !pack.reaches(known_end));
     let mut shared = Shared::new(options, switch, Some((engine, pack)), Some(folder), boot);
+    if let (true, Some(pack)) = (replica.is_some(), shared.pack()) {
+        pack.keep_unsent();
+    }
+    shared.replica = replica;
     shared.leaves_end_untold = options.visits && !report.fresh && !report.clean;
     *shared.gate.lock() = serial;
     *shared.agents.lock() = found.loaded.agents;

@@ -8,7 +8,7 @@ use std::path::Path;
 use std::sync::{Arc, OnceLock};
 
 use lz4::block::CompressionMode;
-use parking_lot::Mutex;
+use parking_lot::{Mutex, MutexGuard};
 use rustix::fs::FallocateFlags;
 
 use super::codec::{Reader, Writer};
@@ -136,6 +136,8 @@ pub struct Pack {
     switch: FaultSwitch,
     state: Mutex<Appending>,
     cache: Mutex<Cache>,
+    /// Blocks that a journal elsewhere hasn't been given; nothing where there is none.
+    unsent: Mutex<Option<Vec<(u64, Arc<[u8]>)>>>,
 }
 
 struct Appending {
@@ -182,14 +184,24 @@ impl Pack {
         // Never below what the engine knows: an old pointer must not meet a new block.
         let end = medium.length().max(known_end).max(HEAD_BYTES).next_multiple_of(PAGE);
         let state = Mutex::new(Appending { closed: false, end, unsynced: BTreeMap::new(), written_end: known_end });
-        Ok(Self { medium, switch, state, cache: Mutex::new(Cache::new(cache_bytes)) })
+        Ok(Self { medium, switch, state, cache: Mutex::new(Cache::new(cache_bytes)), unsent: Mutex::default() })
     }
 
     /// A pack that is only read, as that of a backup.
     pub fn read_only(path: &Path) -> Result<Self, EngineError> {
         let state = Mutex::new(Appending { closed: true, end: 0, unsynced: BTreeMap::new(), written_end: 0 });
         let switch = FaultSwitch::default();
-        Ok(Self { medium: Box::new(File::open(path)?), switch, state, cache: Mutex::new(Cache::new(0)) })
+        let (cache, unsent) = (Mutex::new(Cache::new(0)), Mutex::default());
+        Ok(Self { medium: Box::new(File::open(path)?), switch, state, cache, unsent })
+    }
+
+    /// From now on what is appended is kept until it is taken, see `replica.rs`.
+    pub fn keep_unsent(&self) {
+        self.unsent.lock().get_or_insert_default();
+    }
+
+    pub fn unsent(&self) -> MutexGuard<'_, Option<Vec<(u64, Arc<[u8]>)>>> {
+        self.unsent.lock()
     }
 
     /// Writes a block, as [`Pack::read_stored`] gave it, over one that is damaged; only its own fits there.
@@ -230,6 +242,9 @@ impl Pack {
             unsynced.is_written = true;
         }
         drop(state);
+        if let Some(unsent) = &mut *self.unsent() {
+            unsent.push((offset, block));
+        }
         Ok(Pointer { offset, length, crc })
     }
 

@@ -19,6 +19,7 @@ use super::folder::Folder;
 use super::health::Counters;
 use super::pack::{Pack, Pointer};
 use super::records::{Run, Sealed};
+use super::replica::Replica;
 use super::watermark::Trouble;
 
 /// Epochs of one opening; a process that restarts begins above all it ever gave.
@@ -31,6 +32,8 @@ pub struct Shared {
     /// How often the store was opened, this time included.
     pub boot: u64,
     pub folder: Option<Folder>,
+    /// Takes each batch before the disk does.
+    pub replica: Option<Arc<dyn Replica>>,
     engine: RwLock<Option<Arc<dyn Engine>>>,
     pack: Option<Arc<Pack>>,
     pub agents: Mutex<BTreeMap<AgentId, Arc<Agent>>>,
@@ -83,6 +86,7 @@ impl Shared {
             in_memory,
             boot,
             folder,
+            replica: None,
             engine: RwLock::new(engine),
             pack,
             agents: Mutex::default(),

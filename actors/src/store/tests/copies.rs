@@ -3,7 +3,7 @@
 use super::*;
 use crate::store::keys;
 
-fn fill(agent: &AgentStore, from: u32, to: u32) {
+pub fn fill(agent: &AgentStore, from: u32, to: u32) {
     for n in from..to {
         let made = Commit {
             events: vec![n.to_le_bytes().into()],

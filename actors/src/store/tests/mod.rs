@@ -10,6 +10,7 @@ mod merging;
 mod power;
 mod records;
 mod refused;
+mod replica;
 mod unsynced;
 
 use std::path::Path;
