@@ -44,6 +44,11 @@ impl DataFolder {
         self.0.join("stop.request")
     }
 
+    /// Which machine this is, of several that share an agent.
+    pub fn machine(&self) -> PathBuf {
+        self.0.join("machine")
+    }
+
     /// The store's own folder.
     pub fn store(&self) -> PathBuf {
         self.0.join("store")

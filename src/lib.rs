@@ -7,6 +7,7 @@ pub mod config;
 pub mod daemon;
 pub mod data_folder;
 pub mod http;
+mod machines;
 pub mod recorder;
 pub mod sim;
 pub mod standard_error;

@@ -14,6 +14,8 @@ pub mod stop_by {
     pub const SOCKET: &str = "maxim stop";
     pub const SIGNAL: &str = maxim_bus::latch::StopDetail::BY_SIGNAL;
     pub const FILE: &str = "stop.request";
+    #[cfg(feature = "nats")]
+    pub const NATS: &str = "nats";
 }
 
 /// The answer to a stop. `cancelled` is null where the rooms were not asked which turns it ended.

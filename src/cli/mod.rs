@@ -18,6 +18,7 @@ mod fear;
 mod global;
 mod goals;
 mod housekeeping;
+mod machines;
 mod mcp;
 mod memory;
 mod offline;
@@ -110,6 +111,7 @@ pub enum Command {
     Nac(doors::NacArgs),
     Prompt(prompt::PromptArgs),
     Tools(tools::ToolsArgs),
+    Machines(machines::MachinesArgs),
     Mcp(mcp::McpArgs),
     Completions(housekeeping::CompletionsArgs),
     Man(housekeeping::ManArgs),
@@ -146,6 +148,7 @@ impl Command {
             Self::Nac(args) => args.run(),
             Self::Prompt(args) => args.run(global, out),
             Self::Tools(args) => args.run(global, out),
+            Self::Machines(args) => args.run(global, out),
             Self::Mcp(args) => args.run(global),
             Self::Completions(args) => args.run(out, Cli::command()),
             Self::Man(args) => args.run(out, Cli::command()),

@@ -87,6 +87,7 @@ impl Offline {
             is_stop_path_tested: Arc::new(AtomicBool::new(false)),
             stop_threads: None,
             figures,
+            machines: None,
             tools: Arc::clone(&rooms.registry),
             tool_servers: Arc::clone(&rooms.tool_servers),
             channels: Arc::clone(&rooms.channels),

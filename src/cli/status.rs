@@ -28,7 +28,7 @@ pub(super) fn shown(status: &Value, paint: Paint) -> String {
     text.push_str(&regions(status, paint));
     text.push_str(&tool_list::servers(&status["tool_servers"], paint));
     text.push_str(&outbox::channels(&status["channels"], paint));
-    for name in ["body", "sandbox", "disk", "llm", "tokens", "energy", "memory", "encoder"] {
+    for name in ["machines", "body", "sandbox", "disk", "llm", "tokens", "energy", "memory", "encoder"] {
         match &status[name] {
             Value::Null => {}
             Value::Object(_) => text.push_str(&format!("\n{}\n{}", paint.strong(name), tree(&status[name], 1))),

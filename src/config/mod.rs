@@ -24,6 +24,7 @@ mod layers;
 mod llm;
 mod mcp;
 mod memory;
+mod nats;
 mod places;
 mod recorder;
 mod regions;
@@ -57,6 +58,7 @@ pub use layers::{Loaded, Override, load};
 pub use llm::Llm;
 pub use mcp::{Effect, MCP, TOOL_SERVER, ToolServer, fields_of, is_server_name};
 pub use memory::Memory;
+pub use nats::Nats;
 pub use places::Places;
 pub use recorder::Recorder;
 pub use regions::Regions;
@@ -120,6 +122,7 @@ settings! {
     recorder: Recorder,
     telemetry: Telemetry,
     body: Body,
+    nats: Nats,
 }
 
 /// All sections that stand in every configuration, in the order of the sample file.

@@ -8,7 +8,7 @@ mod found;
 pub mod opening;
 mod signals;
 mod stop_ways;
-mod systemd;
+pub mod systemd;
 
 use std::fs;
 use std::net::{SocketAddr, TcpListener};
@@ -24,7 +24,7 @@ use maxim_actors::effectors::tool_servers::ListFolder;
 use maxim_actors::region::Tap;
 use maxim_actors::store::{AgentStore, OpenReport, StateStore, StoreOptions};
 use maxim_bus::clock::{Stopwatch, SystemClock};
-use maxim_bus::latch::{StopDetail, StopLatch};
+use maxim_bus::latch::{LatchFile, LatchRecord, LoadedLatch, Mirror, StopDetail, StopLatch};
 use maxim_bus::{AgentId, Clock, SharedClock};
 use tokio::sync::watch;
 
@@ -35,6 +35,7 @@ use crate::cli::{CliError, Exit};
 use crate::config::{self, Secret, Settings};
 use crate::data_folder::{DaemonNote, DataFolder};
 use crate::http::{self, EventLog, Figures, Served};
+use crate::machines::{self, Machines, Taken};
 use crate::recorder::{Header, Limits, Recorder, retake};
 use crate::standard_error;
 use crate::stopping::{SignsOfLife, stop_by};
@@ -66,6 +67,7 @@ struct Opened {
     address: SocketAddr,
     bearer: Option<Secret>,
     containment: Containment,
+    machines: Option<Arc<Machines>>,
 }
 
 /// Runs until it is told to end.
@@ -98,8 +100,22 @@ fn open(plan: &Plan) -> Result<Opened, CliError> {
     // A store that is missing beside what only a life leaves behind was lost; it is no new brain.
     let was_used = plan.folder.holds_recordings() || plan.folder.latch().exists();
     let options = StoreOptions { was_used, ..opening::options(&plan.settings.store) };
-    let (store, report) = opening::open(&plan.folder, options)?;
-    let latch = StopLatch::open(&plan.folder.latch(), !report.fresh)
+    let (store, report, elsewhere) = match &plan.settings.nats.url {
+        None => {
+            let (store, report) = opening::open(&plan.folder, options)?;
+            (store, report, None)
+        }
+        Some(_) => {
+            let Taken { store, report, latch, mirror, machines } =
+                machines::join(&plan.settings.nats, &plan.folder, options)?;
+            (store, report, Some((latch, mirror, Arc::new(machines))))
+        }
+    };
+    let (found, mirror, machines) = match elsewhere {
+        None => (None, None, None),
+        Some((found, mirror, machines)) => (found, Some(mirror), Some(machines)),
+    };
+    let latch = open_latch(&plan.folder.latch(), !report.fresh, found, mirror)
         .map_err(|error| unusable("the latch file", &plan.folder.latch(), &error))?;
     let listener = TcpListener::bind(plan.settings.http.listen).map_err(|error| {
         let found = format!("the address {} can't be listened on: {error}", plan.settings.http.listen);
@@ -111,7 +127,25 @@ fn open(plan: &Plan) -> Result<Opened, CliError> {
         CliError::new(Exit::Bug, "looking for what contains child processes ended in a panic", "report it")
     })?;
     let containment = containment.map_err(of_config)?;
-    Ok(Opened { store, report, latch, listener, address, bearer, containment })
+    Ok(Opened { store, report, latch, listener, address, bearer, containment, machines })
+}
+
+/// The latch of this machine's folder. Where the agent was another's before, the stricter of the two holds.
+fn open_latch(
+    path: &Path,
+    is_used: bool,
+    elsewhere: Option<LatchRecord>,
+    mirror: Option<Mirror>,
+) -> std::io::Result<StopLatch> {
+    if let Some(elsewhere) = elsewhere {
+        let file = LatchFile::new(path);
+        let holds = match file.load(false) {
+            LoadedLatch::Fresh => elsewhere,
+            here => elsewhere.or_stricter(here.into_record()),
+        };
+        file.write(&holds, 0)?;
+    }
+    StopLatch::open_mirrored(path, is_used, mirror)
 }
 
 fn unusable(what: &str, path: &Path, error: &std::io::Error) -> CliError {
@@ -120,7 +154,7 @@ fn unusable(what: &str, path: &Path, error: &std::io::Error) -> CliError {
 }
 
 async fn live(plan: Plan, opened: Opened, watch: Stopwatch) -> Result<Exit, CliError> {
-    let Opened { store, report, latch, listener, address, bearer, containment } = opened;
+    let Opened { store, report, latch, listener, address, bearer, containment, machines } = opened;
     let clock = SystemClock;
     let started = clock.now();
     let figures = Figures::of(&latch);
@@ -141,7 +175,12 @@ async fn live(plan: Plan, opened: Opened, watch: Stopwatch) -> Result<Exit, CliE
     let clock: SharedClock = Arc::new(clock);
     let retaken = retaken(&plan, &report, &store, &id);
     let recorder = record(&plan, &store.agent(&id), &clock, seed, report.boot, &saved, &rooms);
-    let events = EventLog::new(report.boot, recorder.clone().map(|recorder| recorder as Arc<dyn Tap>));
+    let recording = recorder.clone().map(|recorder| recorder as Arc<dyn Tap>);
+    let told = match &machines {
+        Some(machines) => machines.tap(recording),
+        None => recording,
+    };
+    let events = EventLog::new(report.boot, told);
     let config::Store { backup_every, backup_keep, .. } = &plan.settings.store;
     let backups = Backups::new(store.clone(), backup_every.get(), *backup_keep as usize);
     let backing_up = backups
@@ -171,6 +210,15 @@ async fn live(plan: Plan, opened: Opened, watch: Stopwatch) -> Result<Exit, CliE
     let signs = Arc::new(SignsOfLife::now());
     signals::listen(&agent.outside.door, &end, &signs)
         .map_err(|error| unusable("signals", plan.folder.path(), &error))?;
+    if let Some(machines) = &machines {
+        let (end, lost_by) = (Arc::clone(&end), Arc::clone(machines));
+        let lost = move || {
+            let why = lost_by.lost().unwrap_or_default();
+            standard_error::tell(format_args!("this machine doesn't live the agent any more: {why}"));
+            let _ = end.send(true);
+        };
+        machines.live(&agent, lost)?;
+    }
     let poll = plan.settings.stop.file_poll.get();
     stop_ways::serve(&plan.folder, &agent.outside.door, &latch, poll, &signs)
         .map_err(|error| unusable("the stop socket", &plan.folder.stop_socket(), &error))?;
@@ -199,6 +247,7 @@ async fn live(plan: Plan, opened: Opened, watch: Stopwatch) -> Result<Exit, CliE
         is_stop_path_tested: Arc::clone(&is_stop_path_tested),
         stop_threads: Some(Arc::clone(&signs)),
         figures,
+        machines: machines.clone(),
         tools: Arc::clone(&rooms.registry),
         tool_servers: Arc::clone(&rooms.tool_servers),
         containment: Some(containment.clone()),
@@ -263,6 +312,10 @@ async fn live(plan: Plan, opened: Opened, watch: Stopwatch) -> Result<Exit, CliE
         }
     }
     systemd::stopping();
+    let is_lost = || machines.as_ref().is_some_and(|machines| machines.lost().is_some());
+    if is_lost() {
+        return Ok(end_at_once(&plan.folder));
+    }
     standard_error::tell(format_args!(
         "ending; running actions may take {} s more",
         plan.settings.agent.drain_grace.get().as_secs()
@@ -288,11 +341,26 @@ async fn live(plan: Plan, opened: Opened, watch: Stopwatch) -> Result<Exit, CliE
         recorder.close();
     }
     let closed = store.close();
+    if is_lost() {
+        return Ok(end_at_once(&plan.folder));
+    }
+    if let Some(machines) = &machines {
+        machines.end();
+    }
     let _ = DaemonNote::remove(&plan.folder);
     let _ = fs::remove_file(plan.folder.stop_socket());
     closed.map_err(|error| opening::failed(&error))?;
     standard_error::tell("ended, everything acknowledged is on disk");
     Ok(Exit::Ok)
+}
+
+/// The agent is another machine's: nothing of what is left here counts, and what is accepted isn't on any disk. The process ends,
+/// and whoever starts it anew has a machine that waits.
+fn end_at_once(folder: &DataFolder) -> Exit {
+    let _ = DaemonNote::remove(folder);
+    let _ = fs::remove_file(folder.stop_socket());
+    standard_error::tell_now("ended; start it again, and it stands by");
+    std::process::exit(Exit::TryAgain as i32)
 }
 
 /// The flight recorder, where it is on. A recorder that can't begin is told, and the brain runs without.

@@ -14,7 +14,7 @@ const STILL: Duration = Duration::from_secs(60);
 
 /// Ready, and from now on alive as long as every stop thread is and no room hangs.
 pub fn ready(agent: &AgentHandle, signs: &Arc<SignsOfLife>) {
-    let _ = sd_notify::notify(&[NotifyState::Ready]);
+    let _ = sd_notify::notify(&[NotifyState::Ready, NotifyState::Status("")]);
     let Some(limit) = sd_notify::watchdog_enabled() else { return };
     let (supervision, signs) = (agent.supervision.clone(), Arc::clone(signs));
     let feeding = std::thread::Builder::new().name("systemd-watchdog".into()).spawn(move || {
@@ -29,6 +29,15 @@ pub fn ready(agent: &AgentHandle, signs: &Arc<SignsOfLife>) {
     if let Err(error) = feeding {
         tracing::error!(%error, "systemd's watchdog can't be fed");
     }
+}
+
+/// Up, and waiting for an agent that another machine lives.
+pub fn waiting() {
+    let _ = sd_notify::notify(&[
+        NotifyState::Ready,
+        NotifyState::Watchdog,
+        NotifyState::Status("standing by: another machine lives the agent"),
+    ]);
 }
 
 /// `overdue`: how late each room is that is.

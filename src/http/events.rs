@@ -200,14 +200,18 @@ impl Sums {
 
 impl Noted {
     pub fn document(&self) -> Value {
-        let meta = &self.envelope.meta;
-        let encoded = self.envelope.encoded();
-        let body = Envelope::split(&encoded).ok().and_then(|(_, body)| serde_json::from_slice(body).ok());
-        json!({
-            "type": meta.name, "id": meta.id, "turn": meta.correlation, "cause": meta.cause, "at": meta.at,
-            "by": meta.sender, "to": meta.to, "trust": meta.trust, "lsn": self.lsn, "body": body.unwrap_or(Value::Null),
-        })
+        document(self.lsn, &self.envelope)
     }
+}
+
+/// A message as those see it who look on.
+pub fn document(lsn: Lsn, envelope: &Envelope) -> Value {
+    let meta = &envelope.meta;
+    let body = serde_json::from_slice(Envelope::body_of(&envelope.encoded())).unwrap_or(Value::Null);
+    json!({
+        "type": meta.name, "id": meta.id, "turn": meta.correlation, "cause": meta.cause, "at": meta.at,
+        "by": meta.sender, "to": meta.to, "trust": meta.trust, "lsn": lsn, "body": body,
+    })
 }
 
 /// Parameters of `GET /v1/events`.

@@ -62,8 +62,8 @@ use crate::agent::containment::Containment;
 
 pub use axum::extract::Request;
 pub use concepts::ASSOCIATED;
-pub use events::{EventLog, Noted, Sums};
-pub use fields::Field;
+pub use events::{EventLog, Noted, Sums, document};
+pub use fields::{Field, nearest};
 pub use guard::{OpenToAll, check_listen};
 pub use layers::Imports;
 pub use memory::{PREDICT, RECALL};
@@ -76,6 +76,7 @@ pub use why::why_document;
 use crate::agent::AgentHandle;
 use crate::backups::Backups;
 use crate::config::Secret;
+use crate::machines::Machines;
 use crate::stopping::SignsOfLife;
 
 /// How long open requests may take once the door closes.
@@ -116,6 +117,8 @@ pub struct Served {
     /// The threads by which a stop comes in; none where nothing acts.
     pub stop_threads: Option<Arc<SignsOfLife>>,
     pub figures: Figures,
+    /// Where other machines may live the same agent.
+    pub machines: Option<Arc<Machines>>,
     /// What the agent can do.
     pub tools: Arc<ToolRegistry>,
     /// Who offers some of it.

@@ -66,6 +66,7 @@ pub async fn status(State(served): State<Arc<Served>>, request: Request) -> Answ
         "regions": regions,
         "body": served.body.report(),
         "disk": disk,
+        "machines": served.machines.as_ref().map(|machines| machines.document()),
         "llm": served.llm,
         "tokens": served.tokens,
         "tool_servers": served.tool_servers.report(),

@@ -100,6 +100,11 @@ pub enum StoreError {
          which is filled from there"
     )]
     OtherHistory { folder: PathBuf, found: String, expected: String },
+    #[error(
+        "the store in {0} is one of several machines' and follows a journal of theirs: set nats.url, or make it independent with \
+         `maxim machines leave`"
+    )]
+    Replicated(PathBuf),
     #[error("entry {sequence} of the journal on other machines is of no use: {why}")]
     BadEntry { sequence: u64, why: String },
     #[error("{0}: see that it can be reached, and that no other machine lives the agent")]

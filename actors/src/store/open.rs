@@ -150,8 +150,8 @@ fn open_locked(
     let found = found?;
     folder.generation = found.generation;
     let engine = found.engine;
-    if let Some(replica) = &replica {
-        replica::check(&**replica, &*engine, &folder.path)?;
+    replica::check(replica.as_deref(), &*engine, &folder.path)?;
+    if replica.is_some() {
         // The journal has what is lost here.
         if let Some(loss) = report.lost.first().or(found.loaded.lost.first()) {
             return Err(EngineError::Damaged(loss.to_string()).into());

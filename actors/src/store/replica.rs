@@ -193,12 +193,16 @@ pub(super) fn send(
     Ok(())
 }
 
-/// A store that begins to be replicated, or is opened for it, stands where the journal does.
-pub(super) fn check(replica: &dyn Replica, engine: &dyn Engine, folder: &Path) -> Result<(), StoreError> {
-    let (found, expected) = (Position::of(engine)?, replica.position());
-    if found == Some(expected) {
-        return Ok(());
-    }
+/// A store that is opened for a journal stands where that does, and one that has a journal isn't opened without it: what it
+/// learned alone would be in no other machine's.
+pub(super) fn check(replica: Option<&dyn Replica>, engine: &dyn Engine, folder: &Path) -> Result<(), StoreError> {
+    let (found, expected) = (Position::of(engine)?, replica.map(Replica::position));
+    let expected = match (found, expected) {
+        (None, None) => return Ok(()),
+        (Some(_), None) => return Err(StoreError::Replicated(folder.to_owned())),
+        (_, Some(expected)) if found == Some(expected) => return Ok(()),
+        (_, Some(expected)) => expected,
+    };
     let said = |position: Option<Position>| {
         position.map_or_else(|| "no journal".into(), |at| format!("entry {} of {}", at.sequence, at.history))
     };
@@ -257,6 +261,19 @@ impl Follower {
         self.engine.apply(&batch)?;
         self.engine.sync()?;
         self.position = Some(position);
+        Ok(())
+    }
+
+    /// It is no copy of anything any more, and can be lived alone.
+    ///
+    /// # Errors
+    /// The disk.
+    pub fn leave(mut self) -> Result<(), StoreError> {
+        let mut batch = Batch::default();
+        batch.delete(POSITION.to_vec());
+        self.engine.apply(&batch)?;
+        self.engine.sync()?;
+        self.position = None;
         Ok(())
     }
 

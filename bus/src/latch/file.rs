@@ -23,9 +23,15 @@ impl LatchRecord {
         Self { state: LatchState::Clear, detail: None }
     }
 
-    fn stopped(reason: String) -> Self {
+    /// What holds where nobody knows what held.
+    pub fn stopped(reason: String) -> Self {
         let detail = StopDetail { reason, by: "start-up".into(), at: None };
         Self { state: LatchState::Stopped, detail: Some(detail) }
+    }
+
+    /// Of two that may hold, the one that allows less; of two that allow the same, this one.
+    pub fn or_stricter(self, other: Self) -> Self {
+        if other.state > self.state { other } else { self }
     }
 }
 

@@ -27,8 +27,8 @@ use writing::Writer;
 use crate::clock::Stopwatch;
 use crate::lease::{Lease, LeaseLost};
 
-/// What the latch allows.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+/// What the latch allows, the strictest last.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum LatchState {
     /// Everything may happen.

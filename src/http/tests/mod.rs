@@ -111,6 +111,7 @@ impl House {
             is_stop_path_tested: Arc::new(AtomicBool::new(true)),
             stop_threads: None,
             figures,
+            machines: None,
             tools: Arc::new(core_registry().expect("good specs")),
             channels: Arc::default(),
             imports: super::Imports::default(),

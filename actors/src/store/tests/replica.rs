@@ -72,15 +72,21 @@ fn open(home: &Home, journal: &Journal) -> StateStore {
     store
 }
 
-/// A store that was never replicated stands at the beginning of a new history, and what it holds is in the copy.
-fn begin(home: &Home, copy: &Path) {
+/// A store that was never replicated begins a new history, in which it is opened; all that it holds is in the copy.
+fn begin(home: &Home, journal: &Journal, copy: &Path) -> StateStore {
     drop(home.open());
     Follower::open(home.path(), PAGE_CACHE).expect("opens").expect("is there").begin(HISTORY).expect("begins");
-    let (store, _) = home.open_with(small());
+    let store = open(home, journal);
     store.backup(copy).expect("backs up");
-    store.close().expect("closes");
-    let at = Position::of_backup(copy).expect("usable");
-    assert_eq!(at, Some(Position { history: HISTORY, sequence: 0 }));
+    let at = Position::of_backup(copy).expect("usable").expect("of a history");
+    assert_eq!(at.history, HISTORY);
+    store
+}
+
+/// Made independent, so that it can be looked at.
+fn alone(home: &Home) -> (StateStore, OpenReport) {
+    Follower::open(home.path(), PAGE_CACHE).expect("opens").expect("is there").leave().expect("leaves");
+    home.open_with(small())
 }
 
 /// Brings the store of a home to where the journal is, and says how many entries that took.
@@ -105,8 +111,7 @@ fn another_machine_goes_on_from_the_copy_and_the_journal_whatever_engine_it_has(
             store.close().expect("closes");
         }
         let copies = tempfile::tempdir().expect("a folder");
-        begin(&here, &copies.path().join("first"));
-        let store = open(&here, &journal);
+        let store = begin(&here, &journal, &copies.path().join("first"));
         let agent = ada(&store);
         fill(&agent, 200, 900);
         event(&agent, GATE, "before the copy");
@@ -121,13 +126,12 @@ fn another_machine_goes_on_from_the_copy_and_the_journal_whatever_engine_it_has(
         for copy in ["first", "second"] {
             StateStore::replace(&copies.path().join(copy), there.path(), &options(&there)).expect("restores");
             assert!(follow(&there, &journal) > 0, "{copy}");
-            let (store, report) = there.open_with(small());
+            let (store, report) = alone(&there);
             assert!(report.is_sound(), "{report:?}");
             assert_eq!(picture(&ada(&store), &REGIONS), before, "{copy}");
             assert!(store.verify().is_sound(), "{:?}", store.verify());
         }
         // A third of the way on, the other way round: it has what the first one wrote, and the first one follows.
-        follow(&there, &journal);
         StateStore::replace(&copies.path().join("second"), there.path(), &options(&there)).expect("restores");
         follow(&there, &journal);
         let epoch = agent.epoch(GATE);
@@ -142,7 +146,7 @@ fn another_machine_goes_on_from_the_copy_and_the_journal_whatever_engine_it_has(
         drop(agent);
         assert!(store.close().is_err(), "what it had accepted last is nowhere");
         assert!(follow(&here, &journal) > 0);
-        let (back, report) = here.open_with(small());
+        let (back, report) = alone(&here);
         assert!(report.clean && report.is_sound(), "{report:?}");
         assert_eq!(picture(&ada(&back), &REGIONS), now);
     }
@@ -151,8 +155,7 @@ fn another_machine_goes_on_from_the_copy_and_the_journal_whatever_engine_it_has(
 #[test]
 fn while_the_journal_is_away_nothing_is_durable_and_then_everything_once() {
     let (home, journal) = (Home::folder(EngineKind::Sled), Journal::default());
-    begin(&home, &home.path().join("copy"));
-    let store = open(&home, &journal);
+    let store = begin(&home, &journal, &home.path().join("copy"));
     let agent = ada(&store);
     journal.0.lock().refuses = 6;
     let lsn = event(&agent, GATE, "while it is away");
@@ -163,15 +166,14 @@ fn while_the_journal_is_away_nothing_is_durable_and_then_everything_once() {
     drop(agent);
     store.close().expect("closes");
     assert_eq!(follow(&home, &journal), 0, "nothing was appended that the disk doesn't have");
-    assert_eq!(picture(&ada(&home.open_with(small()).0), &REGIONS), before);
+    assert_eq!(picture(&ada(&alone(&home).0), &REGIONS), before);
 }
 
 #[test]
 fn what_broke_off_is_left_out_and_what_the_disk_lacks_is_taken_from_the_journal() {
     let (home, journal) = (Home::folder(EngineKind::Sled), Journal::default());
     let copy = home.path().join("copy");
-    begin(&home, &copy);
-    let store = open(&home, &journal);
+    let store = begin(&home, &journal, &copy);
     let agent = ada(&store);
     event(&agent, GATE, "whole");
     settle(&agent);
@@ -207,13 +209,17 @@ fn what_broke_off_is_left_out_and_what_the_disk_lacks_is_taken_from_the_journal(
     let other = Home::folder(EngineKind::Redb);
     StateStore::replace(&copy, other.path(), &options(&other)).expect("restores");
     follow(&other, &journal);
-    let all = texts(&ada(&other.open_with(small()).0).recover(GATE).expect("recovers"));
+    let all = texts(&ada(&alone(&other).0).recover(GATE).expect("recovers"));
     assert_eq!(all, [before, vec!["after".into()]].concat());
 }
 
 #[test]
 fn a_store_of_another_history_is_refused_with_the_fix() {
     let (home, journal) = (Home::folder(EngineKind::Sled), Journal::default());
+    drop(begin(&home, &journal, &home.path().join("copy")));
+    let alone = StateStore::open(home.path(), options(&home)).map(|_| ()).expect_err("it follows a journal");
+    assert!(alone.to_string().contains("nats.url"), "{alone}");
+    let home = Home::folder(EngineKind::Sled);
     drop(home.open());
     let error = StateStore::open_replicated(home.path(), options(&home), journal.handle()).map(|_| ()).expect_err("no");
     let text = error.to_string();

@@ -1,0 +1,84 @@
+//! What other machines may say to the one that lives the agent: stop, and that they are there.
+//!
+//! The stop depends on none of it: a message is only one more way into the latch. Each is told to everybody who listens, so a
+//! stop reaches whichever machine lives the agent.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::Duration;
+
+use futures_util::StreamExt;
+use maxim_actors::effectors::door::Door;
+use maxim_bus::clock::since_boot;
+
+use super::connection::Nats;
+use crate::stopping::{stop_by, stop_document};
+
+/// How long the answer to a stop waits until that is on disk.
+const DURABLE: Duration = Duration::from_millis(200);
+/// The longest reason that is read, in bytes.
+const REASON: usize = 1024;
+
+/// Begins to listen. `within` zero waits for no heartbeat.
+pub fn listen(nats: &Arc<Nats>, door: &Arc<Door>, within: Duration) {
+    nats.spawn(stops(Arc::clone(nats), Arc::clone(door)));
+    if !within.is_zero() {
+        let last = Arc::new(AtomicU64::new(millis()));
+        nats.spawn(heartbeats(Arc::clone(nats), Arc::clone(&last)));
+        nats.spawn(watch(Arc::clone(door), last, within));
+    }
+}
+
+fn millis() -> u64 {
+    u64::try_from(since_boot().as_millis()).unwrap_or(u64::MAX)
+}
+
+async fn stops(nats: Arc<Nats>, door: Arc<Door>) {
+    let mut stops = match nats.client.subscribe(nats.names.subject("stop")).await {
+        Ok(stops) => stops,
+        Err(error) => return tracing::error!(%error, "a stop can't come in by NATS; all other ways work"),
+    };
+    while let Some(message) = stops.next().await {
+        let text = String::from_utf8_lossy(&message.payload[..message.payload.len().min(REASON)]).trim().to_owned();
+        let reason = if text.is_empty() { "a stop by NATS".to_owned() } else { text };
+        let (raised, durable) = door.stop(reason, stop_by::NATS.into());
+        let Some(reply) = message.reply else { continue };
+        let is_durable = tokio::task::spawn_blocking(move || durable.wait(DURABLE)).await.unwrap_or(false);
+        let answer = stop_document(&raised, is_durable, None).to_string();
+        if let Err(error) = nats.client.publish(reply, answer.into()).await {
+            tracing::warn!(%error, "whoever stopped it by NATS wasn't told so");
+        }
+    }
+}
+
+async fn heartbeats(nats: Arc<Nats>, last: Arc<AtomicU64>) {
+    let mut beats = match nats.client.subscribe(nats.names.subject("heartbeat")).await {
+        Ok(beats) => beats,
+        // Then none comes, and it stops.
+        Err(error) => return tracing::error!(%error, "no heartbeat can come in"),
+    };
+    while beats.next().await.is_some() {
+        last.store(millis(), Ordering::SeqCst);
+    }
+}
+
+/// A lost heartbeat is a stop; one that comes again clears nothing, a person does.
+async fn watch(door: Arc<Door>, last: Arc<AtomicU64>, within: Duration) {
+    let limit = u64::try_from(within.as_millis()).unwrap_or(u64::MAX);
+    let mut heeded = None;
+    loop {
+        let seen = last.load(Ordering::SeqCst);
+        let due = seen.saturating_add(limit);
+        let left = due.saturating_sub(millis());
+        if left > 0 {
+            tokio::time::sleep(Duration::from_millis(left)).await;
+            continue;
+        }
+        if heeded != Some(seen) {
+            heeded = Some(seen);
+            let reason = format!("no heartbeat for {} ms: whoever watches over the agent is gone", within.as_millis());
+            drop(door.stop(reason, stop_by::NATS.into()));
+        }
+        tokio::time::sleep(within.min(Duration::from_millis(100))).await;
+    }
+}
