@@ -24,7 +24,7 @@ pub enum TelemetryError {
 pub fn init(settings: &Telemetry, filter: Option<&str>) -> Result<(), TelemetryError> {
     let Telemetry { level, json } = settings;
     // What the library of tool servers logs is what servers say: outside text. How they are is told by their own room.
-    let configured = format!("{},rmcp=off", level.word());
+    let configured = format!("{},rmcp=off,async_nats=warn", level.word());
     let directives = filter.filter(|text| !text.is_empty()).unwrap_or(&configured);
     let filter = EnvFilter::try_new(directives)
         .map_err(|why| TelemetryError::BadFilter { filter: directives.to_owned(), why: why.to_string() })?;

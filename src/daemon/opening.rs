@@ -41,7 +41,7 @@ pub fn open(folder: &DataFolder, options: StoreOptions) -> Result<(StateStore, O
 /// A store's error as a command tells it.
 pub fn failed(error: &StoreError) -> CliError {
     let exit = match error {
-        StoreError::Newer { .. } | StoreError::OtherEngine { .. } => Exit::BadConfig,
+        StoreError::Newer { .. } | StoreError::OtherEngine { .. } | StoreError::Replicated(_) => Exit::BadConfig,
         StoreError::BadBackup { .. } | StoreError::NotEmpty(_) => Exit::Usage,
         StoreError::InMemory(_) => Exit::NotHeld,
         _ => Exit::TryAgain,

@@ -79,6 +79,11 @@ impl Nats {
     /// The server isn't to be had, doesn't let this user in, or has no JetStream; with the fix.
     pub fn connect(settings: &config::Nats, url: &str) -> Result<Self, CliError> {
         let names = Names::new(&settings.agent)?;
+        if url.contains('@') {
+            // The address is shown, logged and told.
+            let found = "nats.url holds a name or password";
+            return Err(CliError::new(Exit::BadConfig, found, "give them in nats.username and nats.password_file"));
+        }
         let of_config = |fault| CliError::Failed { exit: Exit::BadConfig, faults: vec![fault] };
         let password = settings.password().map_err(of_config)?.map(|secret| secret.expose().to_owned());
         let patience = PATIENCE.min(settings.lease.get() / 3);
@@ -99,7 +104,7 @@ impl Nats {
             .max_reconnects(None)
             .event_callback(|event| async move {
                 match event {
-                    Event::Connected => tracing::info!("NATS is connected"),
+                    Event::Connected => tracing::debug!("NATS is connected"),
                     event => tracing::warn!(%event, "NATS"),
                 }
             });
@@ -122,7 +127,10 @@ impl Nats {
         };
         let client =
             runtime.block_on(options.connect(servers)).map_err(|error| unreachable(error.to_string()))?;
+        // It starts a task of its own.
+        let entered = runtime.enter();
         let jetstream = ContextBuilder::new().timeout(patience).ack_timeout(patience).build(client.clone());
+        drop(entered);
         let config = kv::Config {
             bucket: BUCKET.into(),
             description: "who lives which agent, and its stops".into(),

@@ -265,7 +265,7 @@ mod tests {
             let mut receiving = Receiving::new(File::create(&to).expect("a file"), true);
             let (mut chunk, mut sent) = (vec![0; piece], 0);
             loop {
-                let size = sending.read(&mut chunk).expect("reads");
+                let size = Read::read(&mut sending, &mut chunk).expect("reads");
                 if size == 0 {
                     break;
                 }

@@ -114,6 +114,11 @@ pub fn join(settings: &config::Nats, folder: &DataFolder, options: StoreOptions)
         // Before anything is lived: no other machine could begin without.
         machines.copy().map_err(|why| failed("a first copy of the store can't be put beside its journal", why))?;
     }
+    standard_error::tell(format_args!(
+        "this machine lives the agent {} now; its fencing token is {}",
+        nats.names.agent,
+        machines.lease().token()
+    ));
     let mirror = mirror(Arc::clone(&nats));
     Ok(Taken { store, report, latch, mirror, machines })
 }
@@ -358,9 +363,11 @@ impl Joining<'_> {
             standard_error::tell(format_args!("what was here before lies in {}", aside.display()));
         }
         let opened = Follower::open(&self.folder.store(), self.options.page_cache);
-        opened
+        let mut follower = opened
             .map_err(|error| Failure::Final(opening::failed(&error)))?
-            .ok_or_else(|| Failure::Passing("the copy was put in place and isn't there".into()))
+            .ok_or_else(|| Failure::Passing("the copy was put in place and isn't there".into()))?;
+        follower.forget_end().map_err(|error| Failure::Final(opening::failed(&error)))?;
+        Ok(follower)
     }
 }
 

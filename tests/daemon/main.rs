@@ -12,6 +12,7 @@ mod kill;
 mod lease;
 #[path = "../common/loopback.rs"]
 mod loopback;
+mod machines;
 mod manners;
 mod mcp;
 mod model;

@@ -264,6 +264,17 @@ impl Follower {
         Ok(())
     }
 
+    /// It was put in place from a copy: how the life ended that it is of, only the journal knows.
+    ///
+    /// # Errors
+    /// The disk.
+    pub fn forget_end(&mut self) -> Result<(), StoreError> {
+        let mut batch = Batch::default();
+        batch.delete(keys::CLEAN.to_vec());
+        self.engine.apply(&batch)?;
+        Ok(self.engine.sync()?)
+    }
+
     /// It is no copy of anything any more, and can be lived alone.
     ///
     /// # Errors

@@ -121,7 +121,7 @@ fn another_machine_goes_on_from_the_copy_and_the_journal_whatever_engine_it_has(
         fill(&agent, 900, 1500);
         store.compact().expect("compacts");
         fill(&agent, 1500, 1600);
-        assert!(store.verify().blocks > 10, "it was sealed: {:?}", store.verify());
+        assert!(store.verify().blocks > 3, "it was sealed: {:?}", store.verify());
         let before = picture(&agent, &REGIONS);
         for copy in ["first", "second"] {
             StateStore::replace(&copies.path().join(copy), there.path(), &options(&there)).expect("restores");

@@ -1,0 +1,87 @@
+//! Whoever isn't the owner any more neither writes nor acts, whatever it was about to do.
+
+use rustix::process::Signal;
+use serde_json::json;
+
+use super::{Machine, Server, code, machines, recalls};
+
+#[test]
+fn an_owner_that_was_paused_and_wakes_up_writes_nothing_and_does_nothing() {
+    let Some(server) = Server::start() else { return };
+    let (one, two) = (Machine::of(&server), Machine::of(&server));
+    let first = one.start();
+    assert_eq!(first.tell_all(&[code(1)]).len(), 1);
+    let waiting = two.stand_by();
+    first.until("the other one waits", || super::has_store(&two.place));
+    first.signal(Signal::STOP);
+    // They wait in its sockets while it stands still, and are there when it wakes.
+    let url = first.url.clone();
+    let asks = ["run the command touch paused.txt", "write \"paused\" to paused-too.txt", &code(2)].map(|text| {
+        let (url, body) = (url.clone(), json!({"text": text, "wait_s": 30}).to_string());
+        std::thread::spawn(move || {
+            let request = std::process::Command::new("curl")
+                .args(["-s", "-m", "60", "-w", "%{http_code}", "-H", "content-type: application/json", "-d", &body])
+                .arg(format!("{url}/v1/percepts"))
+                .output();
+            String::from_utf8_lossy(&request.expect("curl runs").stdout).into_owned()
+        })
+    });
+    let second = waiting.join().expect("it takes over");
+    assert!(recalls(&second, &code(1)));
+    first.signal(Signal::CONT);
+    let answers = asks.map(|ask| ask.join().expect("answered or cut off"));
+    let (exit, heard) = first.ended_saying();
+    assert_eq!(exit, 75, "{heard}");
+    assert!(heard.contains("this machine doesn't live the agent any more"), "{heard}");
+    for file in ["paused.txt", "paused-too.txt"] {
+        assert!(!one.place.work().join(file).exists(), "{file}: {answers:?}");
+    }
+    let is_acknowledged = |answer: &String| answer.contains("\"durable\":true") || answer.ends_with("200");
+    assert!(!answers.iter().any(is_acknowledged), "{answers:?}");
+    assert!(!recalls(&second, &code(2)));
+    assert_eq!(second.post("/v1/memory/verify", &json!({})).1["sound"], true);
+    // It may wait for its turn again, and then has what the other one learned.
+    assert_eq!(second.tell_all(&[code(3)]).len(), 1);
+    let waiting = one.stand_by();
+    second.kill();
+    let back = waiting.join().expect("it takes over");
+    assert!([1, 3].iter().all(|n| recalls(&back, &code(*n))) && !recalls(&back, &code(2)));
+}
+
+#[test]
+fn a_server_that_dies_and_comes_back_within_the_lease_costs_nothing() {
+    let Some(mut server) = Server::start() else { return };
+    let one = Machine::of(&server);
+    let daemon = one.start_with(&[("MAXIM__NATS__LEASE", "60s")]);
+    let mut acknowledged = daemon.tell_all(&[code(1), code(2)]);
+    let token = machines(&daemon)["token"].clone();
+    server.kill();
+    // Durable means durable there: nobody is told so meanwhile.
+    assert!(daemon.tell_all(&[code(3)]).is_empty());
+    daemon.until("told", || daemon.get("/v1/status").1["disk"].to_string().contains("doesn't answer"));
+    server.run();
+    daemon.until("well again", || daemon.get("/v1/status").1["disk"]["status"] == "ok");
+    acknowledged.extend(daemon.tell_all(&[code(4)]));
+    assert_eq!(acknowledged.len(), 3);
+    assert_eq!(machines(&daemon)["token"], token, "the same owner");
+    daemon.kill();
+    let two = Machine::of(&server);
+    let second = two.start_with(&[("MAXIM__NATS__LEASE", "1s")]);
+    assert!(acknowledged.iter().all(|text| recalls(&second, text)), "{acknowledged:?}");
+}
+
+#[test]
+fn without_the_server_for_longer_than_the_lease_it_acts_no_more_and_ends() {
+    let Some(mut server) = Server::start() else { return };
+    let one = Machine::of(&server);
+    let daemon = one.start();
+    daemon.say("remember that tea is at four");
+    server.kill();
+    let (exit, heard) = daemon.ended_saying();
+    assert_eq!(exit, 75, "{heard}");
+    assert!(heard.contains("its lease ran out before it could be renewed"), "{heard}");
+    server.run();
+    let again = one.start();
+    let answer = again.say("when is tea?");
+    assert!(answer["reply"].as_str().is_some_and(|reply| reply.contains("four")), "{answer}");
+}

@@ -1,0 +1,93 @@
+//! One agent on several machines: real daemons, a real NATS server, and everything in between broken on purpose.
+
+mod fencing;
+mod joining;
+mod others;
+mod server;
+mod takeover;
+
+use std::fs;
+use std::process::Command;
+use std::sync::Arc;
+use std::thread::JoinHandle;
+
+use serde_json::Value;
+
+use crate::harness::{Daemon, Place};
+
+pub use server::Server;
+
+/// Long enough that a busy machine doesn't lose it by itself, short enough for a test to wait for its end.
+const LEASE: &str = "4s";
+
+/// A machine: its folders, and what it is told of the others.
+struct Machine {
+    place: Arc<Place>,
+    url: String,
+}
+
+impl Machine {
+    fn of(server: &Server) -> Self {
+        Self { place: Arc::new(Place::new()), url: server.url() }
+    }
+
+    fn set_up(&self, command: &mut Command) {
+        command.env("MAXIM__NATS__URL", &self.url).env("MAXIM__NATS__LEASE", LEASE);
+        command.env("MAXIM__NATS__USERNAME", server::USER).env("MAXIM__NATS__PASSWORD", server::PASSWORD);
+    }
+
+    /// Ready, so it lives the agent.
+    fn start(&self) -> Daemon {
+        self.start_with(&[])
+    }
+
+    fn start_with(&self, more: &[(&str, &str)]) -> Daemon {
+        self.place.start_as(&[], |command| {
+            self.set_up(command);
+            command.envs(more.iter().copied());
+        })
+    }
+
+    /// Ready once it has taken over.
+    fn stand_by(&self) -> JoinHandle<Daemon> {
+        let machine = Self { place: Arc::clone(&self.place), url: self.url.clone() };
+        std::thread::spawn(move || machine.start())
+    }
+
+    /// A start that is refused: exit code and what it says.
+    fn refused(&self, more: &[(&str, &str)]) -> (i32, String) {
+        let mut command = self.place.command();
+        command.args(["run", "--listen", "127.0.0.1:0", "--data"]).arg(self.place.data());
+        self.set_up(&mut command);
+        let output = command.envs(more.iter().copied()).output().expect("runs");
+        (output.status.code().unwrap_or(-1), String::from_utf8_lossy(&output.stderr).into_owned())
+    }
+
+    /// A command of this machine, which knows the server.
+    fn cli(&self, args: &[&str]) -> (i32, String, String) {
+        self.place.cli(args)
+    }
+}
+
+/// Words that no other line has.
+fn code(n: usize) -> String {
+    let letters: String = format!("{n:04}").bytes().map(|digit| char::from(b'a' + digit - b'0')).collect();
+    format!("remember that the code word is zq{letters}x")
+}
+
+fn recalls(daemon: &Daemon, text: &str) -> bool {
+    let word = text.rsplit(' ').next().expect("a word");
+    let (status, found) = daemon.get(&format!("/v1/memory/recall?query={word}&limit=3"));
+    assert_eq!(status, 200, "{found}");
+    let mut texts = found["results"].as_array().into_iter().flatten().filter_map(|episode| episode["text"].as_str());
+    texts.any(|found| found.starts_with(text))
+}
+
+fn machines(daemon: &Daemon) -> Value {
+    daemon.get("/v1/status").1["machines"].clone()
+}
+
+/// What lies in a folder that only a life leaves.
+fn has_store(place: &Place) -> bool {
+    fs::read_dir(place.data().join("store")).is_ok_and(|mut entries| entries.next().is_some())
+}

@@ -1,0 +1,81 @@
+//! A nats-server as its makers ship it, with JetStream that syncs each message; it can be killed and started again.
+
+use std::fs;
+use std::net::{TcpListener, TcpStream};
+use std::path::PathBuf;
+use std::process::{Child, Command, Stdio};
+use std::time::Instant;
+
+use crate::components;
+use crate::harness::PATIENCE;
+
+pub const USER: &str = "maxim";
+pub const PASSWORD: &str = "high-tide";
+
+pub struct Server {
+    program: PathBuf,
+    folder: tempfile::TempDir,
+    port: u16,
+    running: Option<Child>,
+}
+
+impl Server {
+    /// None where it isn't installed, which is told loudly, and is a failure where it must be.
+    pub fn start() -> Option<Self> {
+        let program = components::folder().map(|folder| folder.join("python/bin/nats-server"))?;
+        if !program.is_file() {
+            let missing = format!("nats-server in {}", program.display());
+            assert!(std::env::var_os("MAXIM_REQUIRE_COMPONENTS").is_none(), "missing: {missing}");
+            println!("SKIPPED: {missing}; .ci/run installs it");
+            return None;
+        }
+        let folder = tempfile::tempdir().expect("a folder");
+        let port = TcpListener::bind("127.0.0.1:0").and_then(|at| at.local_addr()).expect("a port").port();
+        let text = format!(
+            "listen: 127.0.0.1:{port}\njetstream {{ store_dir: {:?}, sync_interval: always }}\n\
+             authorization {{ user: {USER}, password: {PASSWORD} }}\n",
+            folder.path().join("js")
+        );
+        fs::write(folder.path().join("nats.conf"), text).expect("written");
+        let mut server = Self { program, folder, port, running: None };
+        server.run();
+        Some(server)
+    }
+
+    pub fn url(&self) -> String {
+        format!("nats://127.0.0.1:{}", self.port)
+    }
+
+    pub fn run(&mut self) {
+        let mut command = Command::new(&self.program);
+        command.arg("-c").arg(self.folder.path().join("nats.conf")).stdout(Stdio::null()).stderr(Stdio::null());
+        self.running = Some(command.spawn().expect("it starts"));
+        let begun = Instant::now();
+        while TcpStream::connect(("127.0.0.1", self.port)).is_err() {
+            assert!(begun.elapsed() < PATIENCE, "nats-server doesn't listen");
+            std::thread::yield_now();
+        }
+    }
+
+    /// As by SIGKILL or a power cut of its machine: what it acknowledged is on its disk.
+    pub fn kill(&mut self) {
+        if let Some(mut running) = self.running.take() {
+            let _ = running.kill();
+            let _ = running.wait();
+        }
+    }
+
+    /// A client of it.
+    pub fn client(&self) -> (tokio::runtime::Runtime, async_nats::Client) {
+        let runtime =
+            tokio::runtime::Builder::new_multi_thread().worker_threads(1).enable_all().build().expect("a runtime");
+        let client = runtime.block_on(async_nats::ConnectOptions::with_user_and_password(USER.into(), PASSWORD.into()).connect(self.url())).expect("connects");
+        (runtime, client)
+    }
+}
+
+impl Drop for Server {
+    fn drop(&mut self) {
+        self.kill();
+    }
+}
