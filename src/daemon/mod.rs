@@ -106,6 +106,8 @@ fn open(plan: &Plan) -> Result<Opened, CliError> {
             (store, report, None)
         }
         Some(_) => {
+            // A machine that stands by listens only once it lives, and had better know now whether it can.
+            drop(bind(plan)?);
             let Taken { store, report, latch, mirror, machines } =
                 machines::join(&plan.settings.nats, &plan.folder, options)?;
             (store, report, Some((latch, mirror, Arc::new(machines))))
@@ -117,16 +119,16 @@ fn open(plan: &Plan) -> Result<Opened, CliError> {
     };
     let latch = open_latch(&plan.folder.latch(), !report.fresh, found, mirror)
         .map_err(|error| unusable("the latch file", &plan.folder.latch(), &error))?;
-    let listener = TcpListener::bind(plan.settings.http.listen).map_err(|error| {
-        let found = format!("the address {} can't be listened on: {error}", plan.settings.http.listen);
-        CliError::new(Exit::TryAgain, found, "stop what uses it, or give another with --listen, e.g. 127.0.0.1:0")
-    })?;
+    let listener = bind(plan)?;
     let ready = listener.set_nonblocking(true).and_then(|()| listener.local_addr());
     let address = ready.map_err(|error| unusable("the listening socket", folder, &error))?;
     let containment = containment.join().map_err(|_| {
         CliError::new(Exit::Bug, "looking for what contains child processes ended in a panic", "report it")
     })?;
     let containment = containment.map_err(of_config)?;
+    if let Some(machines) = &machines {
+        latch.bind(machines.lease());
+    }
     Ok(Opened { store, report, latch, listener, address, bearer, containment, machines })
 }
 
@@ -146,6 +148,13 @@ fn open_latch(
         file.write(&holds, 0)?;
     }
     StopLatch::open_mirrored(path, is_used, mirror)
+}
+
+fn bind(plan: &Plan) -> Result<TcpListener, CliError> {
+    TcpListener::bind(plan.settings.http.listen).map_err(|error| {
+        let found = format!("the address {} can't be listened on: {error}", plan.settings.http.listen);
+        CliError::new(Exit::TryAgain, found, "stop what uses it, or give another with --listen, e.g. 127.0.0.1:0")
+    })
 }
 
 fn unusable(what: &str, path: &Path, error: &std::io::Error) -> CliError {
@@ -255,6 +264,9 @@ async fn live(plan: Plan, opened: Opened, watch: Stopwatch) -> Result<Exit, CliE
         imports: http::Imports::default(),
         body_max: usize::try_from(body_max.get()).unwrap_or(usize::MAX),
     });
+    if let Some(machines) = &machines {
+        machines.observe(&served);
+    }
     let (close_http, http_closes) = watch::channel(false);
     let (server, serving) = serve(listener, served, http_closes)?;
     let note = DaemonNote::own(format!("http://{address}"), started);

@@ -31,13 +31,29 @@ pub fn ready(agent: &AgentHandle, signs: &Arc<SignsOfLife>) {
     }
 }
 
-/// Up, and waiting for an agent that another machine lives.
-pub fn waiting() {
-    let _ = sd_notify::notify(&[
-        NotifyState::Ready,
-        NotifyState::Watchdog,
-        NotifyState::Status("standing by: another machine lives the agent"),
-    ]);
+/// Up, and waiting for an agent that another machine lives, until what is returned is dropped.
+#[cfg(feature = "nats")]
+pub fn waiting() -> Feeding {
+    let status = NotifyState::Status("standing by: another machine lives the agent");
+    let _ = sd_notify::notify(&[NotifyState::Ready, status]);
+    let (waiting, end) = mpsc::channel();
+    if let Some(limit) = sd_notify::watchdog_enabled() {
+        let feed = move || {
+            while end.recv_timeout((limit / 3).max(Duration::from_millis(10))) == Err(RecvTimeoutError::Timeout) {
+                let _ = sd_notify::notify(&[NotifyState::Watchdog]);
+            }
+        };
+        if let Err(error) = std::thread::Builder::new().name("systemd-watchdog".into()).spawn(feed) {
+            tracing::error!(%error, "systemd's watchdog can't be fed");
+        }
+    }
+    Feeding { _waiting: waiting }
+}
+
+/// Tells systemd's watchdog that this machine is there, for as long as it is held.
+#[cfg(feature = "nats")]
+pub struct Feeding {
+    _waiting: mpsc::Sender<()>,
 }
 
 /// `overdue`: how late each room is that is.

@@ -15,6 +15,8 @@ use crate::config;
 pub const PATIENCE: Duration = Duration::from_secs(3);
 /// A connection that went away without a word is noticed within two of these.
 const PING: Duration = Duration::from_secs(5);
+/// Bytes that a message may have: an entry of the journal and its head.
+pub const MESSAGE: usize = 600 << 10;
 /// The bucket of leases and latches of all agents.
 const BUCKET: &str = "maxim";
 
@@ -125,10 +127,14 @@ impl Nats {
                 "see that a nats-server with JetStream runs there and lets this user in, or take nats.url out",
             )
         };
-        let client =
-            runtime.block_on(options.connect(servers)).map_err(|error| unreachable(error.to_string()))?;
+        let client = runtime.block_on(options.connect(servers)).map_err(|error| unreachable(error.to_string()))?;
         // It starts a task of its own.
         let entered = runtime.enter();
+        let taken = client.server_info().max_payload;
+        if taken < MESSAGE {
+            let found = format!("NATS at {url} takes messages of {taken} bytes");
+            return Err(CliError::new(Exit::BadConfig, found, format!("set its max_payload to {MESSAGE} or more")));
+        }
         let jetstream = ContextBuilder::new().timeout(patience).ack_timeout(patience).build(client.clone());
         drop(entered);
         let config = kv::Config {

@@ -71,9 +71,8 @@ pub fn found(nats: &Nats, history: Uuid) -> Result<Vec<Copied>, String> {
                 _ => drop(packs.insert(sequence, info.size as u64)),
             }
         }
-        let whole = |(sequence, bytes): (u64, u64)| {
-            packs.get(&sequence).map(|pack| Copied { sequence, bytes: bytes + pack })
-        };
+        let whole =
+            |(sequence, bytes): (u64, u64)| packs.get(&sequence).map(|pack| Copied { sequence, bytes: bytes + pack });
         let mut found: Vec<Copied> = dumps.into_iter().filter_map(whole).collect();
         found.sort_unstable();
         Ok(found)

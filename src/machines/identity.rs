@@ -26,16 +26,15 @@ impl Identity {
         let path = folder.machine();
         let unusable = |error: std::io::Error| {
             let found = format!("the machine's own file {} can't be used: {error}", path.display());
-            CliError::new(Exit::TryAgain, found, "check its permissions and the disk, or name another folder with --data")
+            CliError::new(
+                Exit::TryAgain,
+                found,
+                "check its permissions and the disk, or name another folder with --data",
+            )
         };
         folder.make().map_err(unusable)?;
-        let mut file = OpenOptions::new()
-            .read(true)
-            .write(true)
-            .create(true)
-            .truncate(false)
-            .open(&path)
-            .map_err(unusable)?;
+        let mut file =
+            OpenOptions::new().read(true).write(true).create(true).truncate(false).open(&path).map_err(unusable)?;
         match file.try_lock() {
             Ok(()) => {}
             Err(TryLockError::WouldBlock) => {

@@ -50,7 +50,10 @@ pub struct Candidate {
 pub enum Attempt {
     Won(Keeper),
     /// Another machine has it; so long until it may be taken, if nothing is heard of that.
-    Held { by: Holder, left: Duration },
+    Held {
+        by: Holder,
+        left: Duration,
+    },
 }
 
 impl Candidate {

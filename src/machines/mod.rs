@@ -45,6 +45,7 @@ mod absent {
 
     use maxim_actors::region::Tap;
     use maxim_actors::store::StoreOptions;
+    use maxim_bus::lease::Lease;
     use serde_json::Value;
 
     use super::Taken;
@@ -52,6 +53,7 @@ mod absent {
     use crate::cli::{CliError, Exit};
     use crate::config;
     use crate::data_folder::DataFolder;
+    use crate::http::Served;
 
     /// There are none in a program that was built without them.
     pub enum Machines {}
@@ -69,6 +71,14 @@ mod absent {
         }
 
         pub fn live(&self, _: &AgentHandle, _: impl Fn() + Send + 'static) -> Result<(), CliError> {
+            match *self {}
+        }
+
+        pub fn lease(&self) -> &Lease {
+            match *self {}
+        }
+
+        pub fn observe(&self, _: &Arc<Served>) {
             match *self {}
         }
 

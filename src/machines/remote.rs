@@ -1,4 +1,4 @@
-//! What other machines may say to the one that lives the agent: stop, and that they are there.
+//! What other machines may say to the one that lives the agent: stop, what their senses report, and that they are there.
 //!
 //! The stop depends on none of it: a message is only one more way into the latch. Each is told to everybody who listens, so a
 //! stop reaches whichever machine lives the agent.
@@ -10,8 +10,10 @@ use std::time::Duration;
 use futures_util::StreamExt;
 use maxim_actors::effectors::door::Door;
 use maxim_bus::clock::since_boot;
+use serde_json::{Value, json};
 
 use super::connection::Nats;
+use crate::http::{self, Request, Served};
 use crate::stopping::{stop_by, stop_document};
 
 /// How long the answer to a stop waits until that is on disk.
@@ -47,6 +49,36 @@ async fn stops(nats: Arc<Nats>, door: Arc<Door>) {
         let answer = stop_document(&raised, is_durable, None).to_string();
         if let Err(error) = nats.client.publish(reply, answer.into()).await {
             tracing::warn!(%error, "whoever stopped it by NATS wasn't told so");
+        }
+    }
+}
+
+/// What the senses of other machines report, as to `POST /v1/observations`; whoever asks for an answer gets its status and body.
+pub fn observe(nats: &Arc<Nats>, served: &Arc<Served>) {
+    nats.spawn(observations(Arc::clone(nats), Arc::clone(served)));
+}
+
+async fn observations(nats: Arc<Nats>, served: Arc<Served>) {
+    let mut observations = match nats.client.subscribe(nats.names.subject("observation")).await {
+        Ok(observations) => observations,
+        Err(error) => return tracing::error!(%error, "no observation can come in by NATS"),
+    };
+    while let Some(message) = observations.next().await {
+        let request = Request::builder()
+            .method("POST")
+            .uri("/v1/observations")
+            .header("content-type", "application/json")
+            .body(message.payload.into());
+        let Ok(request) = request else { continue };
+        let (status, body) = http::answer(&served, request).await;
+        let body: Value = serde_json::from_slice(&body).unwrap_or_default();
+        if status >= 400 {
+            tracing::warn!(status, %body, "an observation by NATS was refused");
+        }
+        let Some(reply) = message.reply else { continue };
+        let answer = json!({ "status": status, "body": body }).to_string();
+        if let Err(error) = nats.client.publish(reply, answer.into()).await {
+            tracing::warn!(%error, "whoever observed something was not answered");
         }
     }
 }

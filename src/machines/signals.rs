@@ -14,7 +14,7 @@ use maxim_bus::signal::Policy;
 use maxim_bus::{AgentId, Envelope, Lsn};
 use parking_lot::{Condvar, Mutex};
 
-use super::connection::{Nats, in_full};
+use super::connection::{MESSAGE, Nats, in_full};
 use crate::agent::AgentHandle;
 use crate::cli::{CliError, Exit};
 use crate::daemon::opening;
@@ -98,6 +98,10 @@ impl Forwarding {
             return self.put_back(lsn, envelope);
         }
         let Ok(body) = serde_json::to_vec(&document(lsn, &envelope)) else { return };
+        if body.len() > MESSAGE {
+            let (name, bytes) = (&envelope.meta.name, body.len());
+            return tracing::warn!(%name, bytes, "a signal is too long to be told to other machines and is left out");
+        }
         let subject = self.nats.names.subject(&format!("signal.{}", envelope.meta.name));
         let sent = if is_lossless {
             self.nats.wait(self.publish(subject, envelope.meta.id.to_string(), body))
@@ -156,7 +160,10 @@ impl Tap for Forwarding {
             queue.waiting.pop_front();
             queue.left_out += 1;
             if queue.left_out.is_power_of_two() {
-                tracing::error!(left_out = queue.left_out, "signals for other machines are left out: the server is too slow");
+                tracing::error!(
+                    left_out = queue.left_out,
+                    "signals for other machines are left out: the server is too slow"
+                );
             }
         }
         queue.waiting.push_back((lsn, Arc::clone(envelope)));

@@ -1,6 +1,6 @@
 //! Waiting for the agent, taking it over, keeping it, and giving it back.
 
-use std::cell::Cell;
+use std::cell::RefCell;
 use std::fs;
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -11,6 +11,7 @@ use maxim_actors::region::Tap;
 use maxim_actors::store::{
     EngineError, EngineKind, Follower, OpenReport, Replica, StateStore, StoreError, StoreOptions, opening_entry,
 };
+use maxim_bus::clock::Stopwatch;
 use maxim_bus::latch::{LatchRecord, Mirror};
 use maxim_bus::lease::Lease;
 use parking_lot::{Condvar, Mutex};
@@ -26,6 +27,7 @@ use crate::cli::{CliError, Exit};
 use crate::config;
 use crate::daemon::{opening, systemd};
 use crate::data_folder::DataFolder;
+use crate::http::Served;
 use crate::standard_error;
 
 /// Whoever waits looks this often.
@@ -81,7 +83,7 @@ pub fn join(settings: &config::Nats, folder: &DataFolder, options: StoreOptions)
         return Err(CliError::new(Exit::TryAgain, found, "stop that process, or name another folder with --data"));
     }
     let nats = Arc::new(Nats::connect(settings, url)?);
-    let joining = Joining { nats: &nats, folder, options, is_new: Cell::new(false) };
+    let joining = Joining { nats: &nats, folder, options, made: RefCell::default(), feeding: RefCell::default() };
     let keeper = Arc::new(joining.wait_for_lease(&identity, settings.lease.get())?);
     // Kept from now on: bringing the store up may take longer than the lease.
     let keeping = Arc::clone(&keeper);
@@ -108,11 +110,9 @@ pub fn join(settings: &config::Nats, folder: &DataFolder, options: StoreOptions)
         changed: Condvar::new(),
         _identity: identity,
     };
-    let copied = copies::found(&nats, machines.journal.position().history);
-    machines.state.lock().copied = copied.map_err(|why| failed("the copies", why))?.last().copied();
-    if machines.state.lock().copied.is_none() {
-        // Before anything is lived: no other machine could begin without.
-        machines.copy().map_err(|why| failed("a first copy of the store can't be put beside its journal", why))?;
+    if let Err(why) = machines.begin() {
+        machines.keeper.release();
+        return Err(failed("a first copy of the store can't be put beside its journal", why));
     }
     standard_error::tell(format_args!(
         "this machine lives the agent {} now; its fencing token is {}",
@@ -138,8 +138,10 @@ struct Joining<'a> {
     nats: &'a Arc<Nats>,
     folder: &'a DataFolder,
     options: StoreOptions,
-    /// Nobody ever lived this agent.
-    is_new: Cell<bool>,
+    /// How the store was opened that a new history begins with, where there was none.
+    made: RefCell<Option<OpenReport>>,
+    /// While it waits, systemd is told that it lives.
+    feeding: RefCell<Option<systemd::Feeding>>,
 }
 
 impl Joining<'_> {
@@ -148,14 +150,14 @@ impl Joining<'_> {
         let mut candidate = Candidate::new(Arc::clone(self.nats), identity, lease, Timestamp::now());
         let mut told: Option<Holder> = None;
         let mut trouble: Option<String> = None;
-        let mut followed = maxim_bus::clock::Stopwatch::start();
+        let mut followed = Stopwatch::start();
         loop {
             match candidate.attempt() {
                 Ok(Attempt::Won(keeper)) => return Ok(keeper),
                 Ok(Attempt::Held { by, left }) => {
                     let is_new = told.as_ref().is_none_or(|told| told.machine != by.machine || told.pid != by.pid);
-                    systemd::waiting();
                     if is_new {
+                        self.feeding.borrow_mut().get_or_insert_with(systemd::waiting);
                         standard_error::tell(format_args!(
                             "standing by: {} (process {}) lives the agent {}; this machine follows, and takes over {} s after \
                              its last sign of life",
@@ -165,12 +167,16 @@ impl Joining<'_> {
                             left.as_secs_f32().ceil()
                         ));
                     }
-                    if is_new || followed.elapsed() > FOLLOW {
-                        followed = maxim_bus::clock::Stopwatch::start();
-                        self.follow()?;
-                    }
                     told = Some(by);
-                    trouble = None;
+                    if is_new || followed.elapsed() > FOLLOW {
+                        let held_up = self.follow()?;
+                        if held_up.is_some() && held_up != trouble {
+                            let why = held_up.as_deref().unwrap_or_default();
+                            standard_error::tell(format_args!("standing by: the journal can't be followed now: {why}"));
+                        }
+                        trouble = held_up;
+                        followed = Stopwatch::start();
+                    }
                 }
                 Err(why) => {
                     if trouble.as_ref() != Some(&why) {
@@ -183,15 +189,16 @@ impl Joining<'_> {
         }
     }
 
-    /// One step behind whoever lives it. What fails now is tried again; what can't ever work ends the waiting.
-    fn follow(&self) -> Result<(), CliError> {
-        let Ok(Some(extent)) = journal::extent(self.nats) else { return Ok(()) };
-        match self.bring_up(extent, Role::Waiting) {
-            Ok(_) => Ok(()),
-            Err(Failure::Passing(why)) => {
-                tracing::debug!(why, "following the journal");
-                Ok(())
-            }
+    /// One step behind whoever lives it: why that isn't possible now, if it isn't. What can't ever work ends the waiting.
+    fn follow(&self) -> Result<Option<String>, CliError> {
+        let followed = match journal::extent(self.nats) {
+            Ok(Some(extent)) => self.bring_up(extent, Role::Waiting),
+            Ok(None) => return Ok(None),
+            Err(why) => return Ok(Some(why)),
+        };
+        match followed {
+            Ok(_) => Ok(None),
+            Err(Failure::Passing(why)) => Ok(Some(why)),
             Err(Failure::Final(error)) => Err(error),
         }
     }
@@ -221,9 +228,8 @@ impl Joining<'_> {
             Some(extent) => extent,
             None => journal::make(self.nats).map_err(Failure::Passing)?,
         };
-        let mut follower = self
-            .bring_up(extent, Role::Owner)?
-            .ok_or_else(|| Failure::Passing("there is no store to open".into()))?;
+        let mut follower =
+            self.bring_up(extent, Role::Owner)?.ok_or_else(|| Failure::Passing("there is no store to open".into()))?;
         let journal = Arc::new(Journal::new(Arc::clone(self.nats), lease.clone(), extent));
         let entry = opening_entry();
         match journal.try_append(std::slice::from_ref(&entry)) {
@@ -233,7 +239,7 @@ impl Joining<'_> {
         }
         // From here on nobody else appends.
         let settled = follower.take(journal.position().sequence, &entry).and_then(|()| follower.settle());
-        settled.map_err(|error| Failure::Final(opening::failed(&error)))?;
+        settled.map_err(Failure::of)?;
         drop(follower);
         let replica = Arc::clone(&journal) as Arc<dyn Replica>;
         let opened = StateStore::open_replicated(&self.folder.store(), self.options, replica);
@@ -241,13 +247,14 @@ impl Joining<'_> {
             Ok(opened) => opened,
             Err(error @ (StoreError::Engine(EngineError::Damaged(_)) | StoreError::OtherHistory { .. })) => {
                 standard_error::tell(format_args!("this machine's store is damaged and filled anew: {error}"));
-                self.fetch(extent)?;
+                self.fetch(extent, Former::Kept)?;
                 return Err(Failure::Passing(error.to_string()));
             }
-            Err(StoreError::Replica(error)) => return Err(Failure::Passing(error.to_string())),
-            Err(error) => return Err(Failure::Final(opening::failed(&error))),
+            Err(error) => return Err(Failure::of(error)),
         };
-        report.fresh = self.is_new.get();
+        if let Some(made) = self.made.take() {
+            report = OpenReport { boot: report.boot, heads: report.heads, ..made };
+        }
         let latch = self.latch().map_err(Failure::Passing)?;
         Ok((journal, store, report, latch))
     }
@@ -273,19 +280,20 @@ impl Joining<'_> {
                 standard_error::tell(format_args!("this machine's store is damaged ({why}) and filled anew"));
                 None
             }
-            opened => opened.map_err(|error| Failure::Final(opening::failed(&error)))?,
+            opened => opened.map_err(Failure::of)?,
         };
         let mut follower = match (follower, begins, role) {
             (_, true, Role::Waiting) => return Ok(None),
             (None, true, Role::Owner) => {
-                let (store, _) = StateStore::open(&path, self.options).map_err(|e| Failure::Final(opening::failed(&e)))?;
-                store.close().map_err(|error| Failure::Final(opening::failed(&error)))?;
-                self.is_new.set(true);
-                let made = open().map_err(|error| Failure::Final(opening::failed(&error)))?;
-                made.ok_or_else(|| Failure::Passing("the store was made and isn't there".into()))?
+                let (store, report) = StateStore::open(&path, self.options).map_err(Failure::of)?;
+                store.close().map_err(Failure::of)?;
+                *self.made.borrow_mut() = Some(report);
+                open()
+                    .map_err(Failure::of)?
+                    .ok_or_else(|| Failure::Passing("the store was made and isn't there".into()))?
             }
             (Some(follower), true, Role::Owner) => follower,
-            (None, false, _) => self.fetch(extent)?,
+            (None, false, _) => self.fetch(extent, Former::Kept)?,
             (Some(follower), false, _) => {
                 let why = match follower.position() {
                     None => Some("it was lived alone".to_owned()),
@@ -310,14 +318,14 @@ impl Joining<'_> {
                 match follower.position() {
                     Some(at) if at.sequence + 1 < extent.first => {
                         drop(follower);
-                        self.fetch(extent)?
+                        self.fetch(extent, Former::Removed)?
                     }
                     _ => follower,
                 }
             }
         };
         if begins || follower.position().is_none_or(|at| at.history != extent.history) {
-            follower.begin(extent.history).map_err(|error| Failure::Final(opening::failed(&error)))?;
+            follower.begin(extent.history).map_err(Failure::of)?;
         }
         let from = follower.position().map_or(0, |at| at.sequence);
         let mut broken = None;
@@ -329,15 +337,15 @@ impl Joining<'_> {
             })
         });
         if let Some(error) = broken {
-            return Err(Failure::Final(opening::failed(&error)));
+            return Err(Failure::of(error));
         }
-        follower.settle().map_err(|error| Failure::Final(opening::failed(&error)))?;
+        follower.settle().map_err(Failure::of)?;
         read.map_err(Failure::Passing)?;
         Ok(Some(follower))
     }
 
     /// Puts the newest copy in the place of what this machine has, which is moved aside.
-    fn fetch(&self, extent: Extent) -> Result<Follower, Failure> {
+    fn fetch(&self, extent: Extent, former: Former) -> Result<Follower, Failure> {
         let all = copies::found(self.nats, extent.history).map_err(Failure::Passing)?;
         let newest = all.last().ok_or_else(|| {
             Failure::Final(CliError::new(
@@ -354,19 +362,24 @@ impl Joining<'_> {
         let clear = || fs::remove_dir_all(&place);
         let _ = clear();
         let fetched = copies::fetch(self.nats, extent.history, *newest, &place).map_err(Failure::Passing);
-        let put = fetched.and_then(|()| {
-            StateStore::replace(&place, &self.folder.store(), &self.options)
-                .map_err(|error| Failure::Final(opening::failed(&error)))
-        });
+        let put = fetched
+            .and_then(|()| StateStore::replace(&place, &self.folder.store(), &self.options).map_err(Failure::of));
         let _ = clear();
         if let Some(aside) = put?.set_aside {
+            if former == Former::Removed && fs::remove_dir_all(&aside).is_ok() {
+                return self.open_fetched();
+            }
             standard_error::tell(format_args!("what was here before lies in {}", aside.display()));
         }
+        self.open_fetched()
+    }
+
+    fn open_fetched(&self) -> Result<Follower, Failure> {
         let opened = Follower::open(&self.folder.store(), self.options.page_cache);
         let mut follower = opened
-            .map_err(|error| Failure::Final(opening::failed(&error)))?
+            .map_err(Failure::of)?
             .ok_or_else(|| Failure::Passing("the copy was put in place and isn't there".into()))?;
-        follower.forget_end().map_err(|error| Failure::Final(opening::failed(&error)))?;
+        follower.forget_end().map_err(Failure::of)?;
         Ok(follower)
     }
 }
@@ -377,13 +390,43 @@ enum Role {
     Owner,
 }
 
+/// What becomes of the store that a copy takes the place of.
+#[derive(Clone, Copy, PartialEq)]
+enum Former {
+    /// It is damaged, or nobody knows what is in it.
+    Kept,
+    /// All that is in it is in the copy too.
+    Removed,
+}
+
 enum Failure {
     /// It may work in a moment.
     Passing(String),
     Final(CliError),
 }
 
+impl Failure {
+    fn of(error: StoreError) -> Self {
+        let is_passing = matches!(
+            error,
+            StoreError::Locked { .. }
+                | StoreError::NoSpace { .. }
+                | StoreError::Refused { .. }
+                | StoreError::Replica(_)
+                | StoreError::Engine(EngineError::Full | EngineError::Io(_) | EngineError::Locked(_))
+        );
+        if is_passing { Self::Passing(error.to_string()) } else { Self::Final(opening::failed(&error)) }
+    }
+}
+
 impl Machines {
+    /// Before anything is lived there is a copy: no other machine could begin without.
+    fn begin(&self) -> Result<(), String> {
+        let copied = copies::found(&self.nats, self.journal.position().history)?.last().copied();
+        self.state.lock().copied = copied;
+        if copied.is_some() { Ok(()) } else { self.copy() }
+    }
+
     /// The lease that covers all that this machine does.
     pub fn lease(&self) -> &Lease {
         &self.keeper.lease
@@ -405,7 +448,6 @@ impl Machines {
     pub fn live(self: &Arc<Self>, agent: &AgentHandle, lost: impl Fn() + Send + 'static) -> Result<(), CliError> {
         signals::check(&self.signals, agent)?;
         let no_thread = |error| failed("a thread for the other machines", error);
-        agent.frame.latch.bind(self.lease());
         remote::listen(&self.nats, &agent.outside.door, self.heartbeat);
         let (watching, latch) = (Arc::clone(self), agent.frame.latch.clone());
         let watch = std::thread::Builder::new().name("lease-watch".into()).spawn(move || {
@@ -423,6 +465,11 @@ impl Machines {
         let copies = std::thread::Builder::new().name("copies".into()).spawn(move || copying.keep_copying());
         copies.map_err(no_thread)?;
         Ok(())
+    }
+
+    /// Takes in what the senses of other machines report.
+    pub fn observe(&self, served: &Arc<Served>) {
+        remote::observe(&self.nats, served);
     }
 
     /// A moment later: nothing when it ends, why it is lost, or `Err(None)` while it is held.

@@ -182,11 +182,7 @@ pub fn opening_entry() -> Vec<u8> {
 }
 
 /// Sends a batch with the blocks that it may point at, and notes in it where the store stands then.
-pub(super) fn send(
-    replica: &dyn Replica,
-    blocks: &[(u64, Arc<[u8]>)],
-    batch: &mut Batch,
-) -> Result<(), ReplicaError> {
+pub(super) fn send(replica: &dyn Replica, blocks: &[(u64, Arc<[u8]>)], batch: &mut Batch) -> Result<(), ReplicaError> {
     let parts = Shipment::parts(blocks, batch);
     replica.append(&parts)?;
     replica.position().put(batch);
@@ -237,6 +233,11 @@ impl Follower {
         if format > u64::from(super::FORMAT_VERSION) {
             let found = u32::try_from(format).unwrap_or(u32::MAX);
             return Err(StoreError::Newer { folder: folder.path.clone(), found, known: super::FORMAT_VERSION });
+        }
+        let serial = keys::get_number(&*engine, SERIAL)?.unwrap_or(0);
+        if serial < folder.marked() {
+            let why = format!("it ends at batch {serial}, batch {} was on disk", folder.marked());
+            return Err(EngineError::Damaged(why).into());
         }
         let options = || OpenOptions::new().read(true).write(true).create(true).truncate(false).open(folder.pack());
         let pack = options().map_err(|error| StoreError::disk(&folder.path, error))?;

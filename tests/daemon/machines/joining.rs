@@ -15,7 +15,8 @@ fn a_store_that_was_lived_alone_begins_and_who_joins_late_fetches_a_copy() {
     alone.say("remember that tea is at four");
     assert_eq!(alone.end(), 0);
     let first = one.start_with(&[("MAXIM__NATS__COPY_EVERY", "1 MiB")]);
-    let lines: Vec<String> = (0..3000).map(|n| json!({"text": format!("{} {}", code(n), "tide ".repeat(40))}).to_string()).collect();
+    let lines: Vec<String> =
+        (0..3000).map(|n| json!({"text": format!("{} {}", code(n), "tide ".repeat(40))}).to_string()).collect();
     let file = one.place.root.path().join("lines.jsonl");
     fs::write(&file, lines.join("\n")).expect("written");
     let (exit, _, err) = one.cli(&["memory", "import", &file.display().to_string(), "--all"]);
@@ -34,7 +35,7 @@ fn a_store_that_was_lived_alone_begins_and_who_joins_late_fetches_a_copy() {
     }
     let answer = second.say("when is tea?");
     assert!(answer["reply"].as_str().is_some_and(|reply| reply.contains("four")), "{answer}");
-    assert_eq!(second.post("/v1/memory/verify", &json!({})).1["sound"], true);
+    assert_eq!(second.post("/v1/memory/verify", &json!({})).1["ok"], true);
 }
 
 #[test]
@@ -89,7 +90,10 @@ fn what_cannot_be_joined_is_refused_with_the_fix_and_left_as_it_was() {
     stranger.say("remember that tea is at five");
     assert_eq!(stranger.end(), 0);
     let (exit, said) = two.refused(&[]);
-    assert!(exit == 1 && said.contains("it was lived alone") && said.contains("move that folder away"), "{exit} {said}");
+    assert!(
+        exit == 1 && said.contains("it was lived alone") && said.contains("move that folder away"),
+        "{exit} {said}"
+    );
     assert!(!said.contains("high-tide"), "{said}");
     let stranger = two.place.start();
     let answer = stranger.say("when is tea?");

@@ -2,6 +2,7 @@
 
 mod fencing;
 mod joining;
+mod leaf;
 mod others;
 mod server;
 mod takeover;

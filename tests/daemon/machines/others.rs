@@ -46,6 +46,27 @@ fn signals_are_told_once_they_are_durable_and_kept_for_who_comes_later() {
 }
 
 #[test]
+fn what_the_senses_of_another_machine_report_is_seen() {
+    let Some(server) = Server::start() else { return };
+    let one = Machine::of(&server);
+    let daemon = one.start();
+    let (runtime, client) = server.client();
+    let ask = |body: &str| {
+        let answer = client.request("maxim.maxim.observation", body.to_owned().into());
+        let answer = runtime.block_on(answer).expect("answered");
+        serde_json::from_slice::<Value>(&answer.payload).expect("JSON")
+    };
+    let seen =
+        r#"{"source": "camera", "objects": [{"name": "teapot", "confidence": 0.9, "box": [0.1, 0.1, 0.4, 0.4]}]}"#;
+    assert_eq!(ask(seen)["status"], 202);
+    let answer = daemon.say("what do you see?");
+    assert!(answer["reply"].as_str().is_some_and(|reply| reply.contains("teapot")), "{answer}");
+    let refused = ask("{\"objcts\": []}");
+    assert_eq!(refused["status"], 400, "{refused}");
+    assert!(refused["body"].to_string().contains("objects"), "it names the fix: {refused}");
+}
+
+#[test]
 fn another_machine_stops_it_and_is_answered() {
     let Some(server) = Server::start() else { return };
     let one = Machine::of(&server);

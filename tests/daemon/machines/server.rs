@@ -22,6 +22,11 @@ pub struct Server {
 impl Server {
     /// None where it isn't installed, which is told loudly, and is a failure where it must be.
     pub fn start() -> Option<Self> {
+        Self::start_as("alone", "")
+    }
+
+    /// One of a domain of its own, with more in its configuration.
+    pub fn start_as(domain: &str, more: &str) -> Option<Self> {
         let program = components::folder().map(|folder| folder.join("python/bin/nats-server"))?;
         if !program.is_file() {
             let missing = format!("nats-server in {}", program.display());
@@ -30,10 +35,10 @@ impl Server {
             return None;
         }
         let folder = tempfile::tempdir().expect("a folder");
-        let port = TcpListener::bind("127.0.0.1:0").and_then(|at| at.local_addr()).expect("a port").port();
+        let port = free_port();
         let text = format!(
-            "listen: 127.0.0.1:{port}\njetstream {{ store_dir: {:?}, sync_interval: always }}\n\
-             authorization {{ user: {USER}, password: {PASSWORD} }}\n",
+            "listen: 127.0.0.1:{port}\njetstream {{ store_dir: {:?}, sync_interval: always, domain: {domain} }}\n\
+             authorization {{ user: {USER}, password: {PASSWORD} }}\n{more}\n",
             folder.path().join("js")
         );
         fs::write(folder.path().join("nats.conf"), text).expect("written");
@@ -69,9 +74,17 @@ impl Server {
     pub fn client(&self) -> (tokio::runtime::Runtime, async_nats::Client) {
         let runtime =
             tokio::runtime::Builder::new_multi_thread().worker_threads(1).enable_all().build().expect("a runtime");
-        let client = runtime.block_on(async_nats::ConnectOptions::with_user_and_password(USER.into(), PASSWORD.into()).connect(self.url())).expect("connects");
+        let client = runtime
+            .block_on(
+                async_nats::ConnectOptions::with_user_and_password(USER.into(), PASSWORD.into()).connect(self.url()),
+            )
+            .expect("connects");
         (runtime, client)
     }
+}
+
+pub fn free_port() -> u16 {
+    TcpListener::bind("127.0.0.1:0").and_then(|at| at.local_addr()).expect("a port").port()
 }
 
 impl Drop for Server {

@@ -29,7 +29,7 @@ fn whatever_was_acknowledged_is_there_on_the_next_machine_over_and_over() {
         other = if round % 2 == 0 { &one } else { &two };
     }
     assert!(acknowledged.len() >= 18, "only {} acknowledged", acknowledged.len());
-    assert_eq!(living.post("/v1/memory/verify", &json!({})).1["sound"], true);
+    assert_eq!(living.post("/v1/memory/verify", &json!({})).1["ok"], true);
     // An orderly end gives it back: the next one needn't wait until the lease has run out.
     let waiting = other.stand_by();
     living.say("what is 2 + 3?");
