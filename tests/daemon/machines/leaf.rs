@@ -16,10 +16,10 @@ fn a_robot_goes_on_without_the_link_and_what_it_learned_is_forwarded_when_that_i
     let one = Machine::of(&robot);
     let daemon = one.start();
     let (at_hub, at_robot) = (hub.client(), robot.client());
-    let last = |(runtime, client): &(tokio::runtime::Runtime, async_nats::Client), name: &str| {
+    let held = |(runtime, client): &(tokio::runtime::Runtime, async_nats::Client), name: &str| {
         runtime.block_on(async {
             let stream = jetstream::new(client.clone()).get_stream(name).await.ok()?;
-            Some(stream.cached_info().state.last_sequence)
+            Some(stream.cached_info().state.messages)
         })
     };
     at_hub.0.block_on(async {
@@ -31,16 +31,16 @@ fn a_robot_goes_on_without_the_link_and_what_it_learned_is_forwarded_when_that_i
         let config = Config { name: "OF_ROBOTS".into(), sources: Some(vec![from]), ..Config::default() };
         jetstream::new(at_hub.1.clone()).create_stream(config).await.expect("made");
     });
-    let is_forwarded = || last(&at_hub, "OF_ROBOTS") >= last(&at_robot, "MAXIM_maxim_JOURNAL");
+    let is_forwarded = || held(&at_hub, "OF_ROBOTS") >= held(&at_robot, "MAXIM_maxim_JOURNAL");
     daemon.until("forwarded", is_forwarded);
     hub.kill();
     let told = daemon.tell_all(&(0..10).map(code).collect::<Vec<_>>());
     assert_eq!(told.len(), 10, "the robot's own server is all that it needs");
     assert!(told.iter().all(|text| recalls(&daemon, text)));
-    let before = last(&at_robot, "MAXIM_maxim_JOURNAL").expect("there");
+    let before = held(&at_robot, "MAXIM_maxim_JOURNAL").expect("there");
     hub.run();
     let begun = std::time::Instant::now();
-    while last(&at_hub, "OF_ROBOTS") < Some(before) {
-        assert!(begun.elapsed() < PATIENCE, "never forwarded");
+    while held(&at_hub, "OF_ROBOTS") < Some(before) {
+        assert!(begun.elapsed() < 3 * PATIENCE, "never forwarded");
     }
 }

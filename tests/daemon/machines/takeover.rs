@@ -35,8 +35,7 @@ fn whatever_was_acknowledged_is_there_on_the_next_machine_over_and_over() {
     living.say("what is 2 + 3?");
     assert_eq!(living.end(), 0);
     let living = waiting.join().expect("it takes over");
-    let heard = living.heard();
-    assert!(heard.contains("it was ended in order"), "{heard}");
+    living.until("told", || living.heard().contains("it was ended in order"));
     assert!(acknowledged.iter().all(|text| recalls(&living, text)));
 }
 
