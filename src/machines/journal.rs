@@ -85,7 +85,7 @@ pub fn read(
     nats: &Nats,
     from: u64,
     to: u64,
-    visit: &mut dyn FnMut(u64, &[u8]) -> Result<(), String>,
+    mut visit: impl FnMut(u64, &[u8]) -> Result<(), String>,
 ) -> Result<(), String> {
     if from > to {
         return Ok(());

@@ -329,7 +329,7 @@ impl Joining<'_> {
         }
         let from = follower.position().map_or(0, |at| at.sequence);
         let mut broken = None;
-        let read = journal::read(self.nats, from + 1, extent.last, &mut |sequence, entry| {
+        let read = journal::read(self.nats, from + 1, extent.last, |sequence, entry| {
             follower.take(sequence, entry).map_err(|error| {
                 let text = error.to_string();
                 broken = Some(error);

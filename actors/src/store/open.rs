@@ -23,7 +23,8 @@ use super::{StateStore, StoreOptions};
 pub const FORMAT_VERSION: u32 = 5;
 
 type Migration = fn(&dyn Engine) -> Result<(), EngineError>;
-/// Entry i takes a store from format i + 1 to i + 2.
+/// Entry i takes a store from format i + 1 to i + 2. A journal on other machines doesn't hear of what one changes: where one does,
+/// a replicated store needs a new copy there.
 const MIGRATIONS: &[Migration] = &[
     // Journal frames of the first format are read as they are; the number keeps its programs from compressed ones, which
     // they would take for damage.

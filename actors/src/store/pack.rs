@@ -8,7 +8,7 @@ use std::path::Path;
 use std::sync::{Arc, OnceLock};
 
 use lz4::block::CompressionMode;
-use parking_lot::{Mutex, MutexGuard};
+use parking_lot::Mutex;
 use rustix::fs::FallocateFlags;
 
 use super::codec::{Reader, Writer};
@@ -93,6 +93,9 @@ impl Deref for Block {
     }
 }
 
+/// A block with its head as it stands in the file, and where.
+pub type Stored = (u64, Arc<[u8]>);
+
 /// Where the pack's bytes are: a file, or memory.
 pub trait Medium: Send + Sync {
     fn read_at(&self, offset: u64, into: &mut [u8]) -> Result<(), EngineError>;
@@ -137,7 +140,7 @@ pub struct Pack {
     state: Mutex<Appending>,
     cache: Mutex<Cache>,
     /// Blocks that a journal elsewhere hasn't been given; nothing where there is none.
-    unsent: Mutex<Option<Vec<(u64, Arc<[u8]>)>>>,
+    unsent: Mutex<Option<Vec<Stored>>>,
 }
 
 struct Appending {
@@ -200,8 +203,9 @@ impl Pack {
         self.unsent.lock().get_or_insert_default();
     }
 
-    pub fn unsent(&self) -> MutexGuard<'_, Option<Vec<(u64, Arc<[u8]>)>>> {
-        self.unsent.lock()
+    /// What was appended since the last call, as it stands in the file; nothing where it isn't kept.
+    pub fn take_unsent(&self) -> Vec<Stored> {
+        self.unsent.lock().as_mut().map(std::mem::take).unwrap_or_default()
     }
 
     /// Writes a block, as [`Pack::read_stored`] gave it, over one that is damaged; only its own fits there.
@@ -242,7 +246,7 @@ impl Pack {
             unsynced.is_written = true;
         }
         drop(state);
-        if let Some(unsent) = &mut *self.unsent() {
+        if let Some(unsent) = &mut *self.unsent.lock() {
             unsent.push((offset, block));
         }
         Ok(Pointer { offset, length, crc })

@@ -19,7 +19,7 @@ use super::engine::{Batch, Engine, EngineKind};
 use super::error::{EngineError, StoreError};
 use super::folder::Folder;
 use super::keys;
-use super::pack::Pack;
+use super::pack::Stored;
 
 /// Which history the store belongs to, and the last entry of its journal that it holds.
 const POSITION: &[u8] = b"!replica";
@@ -94,13 +94,12 @@ pub trait Replica: Send + Sync {
 /// A batch on its way.
 #[derive(Debug, Default, PartialEq)]
 struct Shipment {
-    /// Blocks of the pack as they stand in the file, and where.
-    blocks: Vec<(u64, Arc<[u8]>)>,
+    blocks: Vec<Stored>,
     batch: Batch,
 }
 
 impl Shipment {
-    fn parts(blocks: &[(u64, Arc<[u8]>)], batch: &Batch) -> Vec<Vec<u8>> {
+    fn parts(blocks: &[Stored], batch: &Batch) -> Vec<Vec<u8>> {
         let mut writer = Writer::default();
         writer.count(blocks.len());
         for (offset, block) in blocks {
@@ -182,7 +181,7 @@ pub fn opening_entry() -> Vec<u8> {
 }
 
 /// Sends a batch with the blocks that it may point at, and notes in it where the store stands then.
-pub(super) fn send(replica: &dyn Replica, blocks: &[(u64, Arc<[u8]>)], batch: &mut Batch) -> Result<(), ReplicaError> {
+pub(super) fn send(replica: &dyn Replica, blocks: &[Stored], batch: &mut Batch) -> Result<(), ReplicaError> {
     let parts = Shipment::parts(blocks, batch);
     replica.append(&parts)?;
     replica.position().put(batch);
@@ -350,11 +349,4 @@ pub fn extents(pack: &Path) -> std::io::Result<Vec<(u64, u64)>> {
         at = to;
     }
     Ok(found)
-}
-
-impl Pack {
-    /// What was appended since the last call, as it stands in the file. Only a pack that is replicated keeps it.
-    pub(super) fn take_unsent(&self) -> Vec<(u64, Arc<[u8]>)> {
-        self.unsent().as_mut().map(std::mem::take).unwrap_or_default()
-    }
 }
