@@ -2,6 +2,7 @@
 
 use std::fs::{File, OpenOptions, TryLockError};
 use std::io::{Read, Seek, Write};
+use std::os::unix::fs::MetadataExt;
 
 use uuid::Uuid;
 
@@ -13,6 +14,8 @@ pub struct Identity {
     pub id: Uuid,
     /// For people.
     pub host: String,
+    /// Where the id lies, and since which start of the machine: a folder that was copied is another machine's.
+    pub place: String,
     /// Its lock says that no other process is this machine.
     _file: File,
 }
@@ -56,8 +59,11 @@ impl Identity {
                 id
             }
         };
+        let there = file.metadata().map_err(unusable)?;
+        let booted = std::fs::read_to_string("/proc/sys/kernel/random/boot_id").unwrap_or_default();
+        let place = format!("{}/{}/{}", booted.trim(), there.dev(), there.ino());
         let host = std::fs::read_to_string("/proc/sys/kernel/hostname").unwrap_or_default().trim().to_owned();
-        Ok(Self { id, host: if host.is_empty() { "unknown".into() } else { host }, _file: file })
+        Ok(Self { id, host: if host.is_empty() { "unknown".into() } else { host }, place, _file: file })
     }
 }
 
@@ -72,9 +78,16 @@ mod tests {
         let first = Identity::take(&folder).expect("taken");
         let second = Identity::take(&folder).map(|_| ()).expect_err("it is held");
         assert!(second.to_string().contains("another process"), "{second}");
-        let id = first.id;
+        let (id, place) = (first.id, first.place.clone());
         drop(first);
-        assert_eq!(Identity::take(&folder).expect("taken").id, id);
+        let again = Identity::take(&folder).expect("taken");
+        assert_eq!((again.id, &again.place), (id, &place));
+        let copied = DataFolder::new(dir.path().join("copied"));
+        std::fs::create_dir(copied.path()).expect("made");
+        std::fs::copy(folder.machine(), copied.machine()).expect("copied");
+        let copied = Identity::take(&copied).expect("taken");
+        assert!(copied.id == id && copied.place != place, "it lies elsewhere");
+        drop(again);
         std::fs::write(folder.machine(), "nonsense").expect("written");
         assert_ne!(Identity::take(&folder).expect("taken").id, id);
     }

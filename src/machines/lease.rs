@@ -23,6 +23,8 @@ use super::identity::Identity;
 pub struct Holder {
     pub machine: Uuid,
     pub host: String,
+    /// See [`Identity`].
+    pub place: String,
     pub pid: u32,
     pub since: Timestamp,
     /// Counts the renewals, so that an answer that got lost is recognised.
@@ -61,6 +63,7 @@ impl Candidate {
         let holder = Holder {
             machine: identity.id,
             host: identity.host.clone(),
+            place: identity.place.clone(),
             pid: std::process::id(),
             since,
             beat: 0,
@@ -98,7 +101,8 @@ impl Candidate {
         let lasts = by.as_ref().map_or(self.lease, |by| self.lease.max(Duration::from_millis(by.lease_ms)));
         let left = (since + lasts).saturating_sub(now);
         // One that this machine had is of a process that is gone: its file is held by this one.
-        let is_free = by.as_ref().is_some_and(|by| by.released || by.machine == self.holder.machine) || left.is_zero();
+        let is_own = |by: &Holder| by.machine == self.holder.machine && by.place == self.holder.place;
+        let is_free = by.as_ref().is_some_and(|by| by.released || is_own(by)) || left.is_zero();
         if !is_free {
             let by = by.unwrap_or_else(|| Holder { host: "an unknown machine".into(), ..self.holder.clone() });
             return Ok(Attempt::Held { by, left });

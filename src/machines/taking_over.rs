@@ -6,12 +6,11 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
-use jiff::Timestamp;
 use maxim_actors::region::Tap;
 use maxim_actors::store::{
     EngineError, EngineKind, Follower, OpenReport, Replica, StateStore, StoreError, StoreOptions, opening_entry,
 };
-use maxim_bus::clock::Stopwatch;
+use maxim_bus::clock::{Clock, Stopwatch, SystemClock};
 use maxim_bus::latch::{LatchRecord, Mirror};
 use maxim_bus::lease::Lease;
 use parking_lot::{Condvar, Mutex};
@@ -83,7 +82,14 @@ pub fn join(settings: &config::Nats, folder: &DataFolder, options: StoreOptions)
         return Err(CliError::new(Exit::TryAgain, found, "stop that process, or name another folder with --data"));
     }
     let nats = Arc::new(Nats::connect(settings, url)?);
-    let joining = Joining { nats: &nats, folder, options, made: RefCell::default(), feeding: RefCell::default() };
+    let joining = Joining {
+        nats: &nats,
+        folder,
+        options,
+        made: RefCell::default(),
+        following: RefCell::default(),
+        feeding: RefCell::default(),
+    };
     let keeper = Arc::new(joining.wait_for_lease(&identity, settings.lease.get())?);
     // Kept from now on: bringing the store up may take longer than the lease.
     let keeping = Arc::clone(&keeper);
@@ -140,6 +146,8 @@ struct Joining<'a> {
     options: StoreOptions,
     /// How the store was opened that a new history begins with, where there was none.
     made: RefCell<Option<OpenReport>>,
+    /// This machine's store while it waits, open, so that a large one isn't opened again at each look.
+    following: RefCell<Option<Follower>>,
     /// While it waits, systemd is told that it lives.
     feeding: RefCell<Option<systemd::Feeding>>,
 }
@@ -147,7 +155,7 @@ struct Joining<'a> {
 impl Joining<'_> {
     /// Follows the journal meanwhile, so that taking over is quick.
     fn wait_for_lease(&self, identity: &Identity, lease: Duration) -> Result<Keeper, CliError> {
-        let mut candidate = Candidate::new(Arc::clone(self.nats), identity, lease, Timestamp::now());
+        let mut candidate = Candidate::new(Arc::clone(self.nats), identity, lease, SystemClock.now());
         let mut told: Option<Holder> = None;
         let mut trouble: Option<String> = None;
         let mut followed = Stopwatch::start();
@@ -197,7 +205,10 @@ impl Joining<'_> {
             Err(why) => return Ok(Some(why)),
         };
         match followed {
-            Ok(_) => Ok(None),
+            Ok(follower) => {
+                *self.following.borrow_mut() = follower;
+                Ok(None)
+            }
             Err(Failure::Passing(why)) => Ok(Some(why)),
             Err(Failure::Final(error)) => Err(error),
         }
@@ -273,7 +284,10 @@ impl Joining<'_> {
     fn bring_up(&self, extent: Extent, role: Role) -> Result<Option<Follower>, Failure> {
         let path = self.folder.store();
         self.folder.make().map_err(|error| Failure::Final(failed("the data folder", error)))?;
-        let open = || Follower::open(&path, self.options.page_cache);
+        let open = || match self.following.take() {
+            Some(follower) => Ok(Some(follower)),
+            None => Follower::open(&path, self.options.page_cache),
+        };
         let begins = extent.last == 0 && copies::found(self.nats, extent.history).map_err(Failure::Passing)?.is_empty();
         let follower = match open() {
             Err(StoreError::Engine(EngineError::Damaged(why))) if !begins => {
@@ -292,11 +306,14 @@ impl Joining<'_> {
                     .map_err(Failure::of)?
                     .ok_or_else(|| Failure::Passing("the store was made and isn't there".into()))?
             }
-            (Some(follower), true, Role::Owner) => follower,
             (None, false, _) => self.fetch(extent, Former::Kept)?,
-            (Some(follower), false, _) => {
+            (Some(follower), _, _) => {
                 let why = match follower.position() {
+                    None if begins => None,
                     None => Some("it was lived alone".to_owned()),
+                    Some(at) if at.history != extent.history && begins => {
+                        Some("it is of another journal, and the server has none: it has lost that".to_owned())
+                    }
                     Some(at) if at.history != extent.history => Some("it is of another journal".to_owned()),
                     Some(at) if at.sequence > extent.last => Some(format!(
                         "it has entry {} and the journal ends at {}: the server has lost something",
@@ -311,8 +328,12 @@ impl Joining<'_> {
                         self.nats.names.agent,
                         self.nats.url
                     );
-                    let fix = "move that folder away, and it is filled from there; or live it alone without nats.url after \
-                               `maxim machines leave`, or as another nats.agent";
+                    let fix = if begins {
+                        "run `maxim machines leave` on the machine that has the newest, start it first, and the agent begins with what it has"
+                    } else {
+                        "move that folder away, and it is filled from there; or live it alone without nats.url after \
+                         `maxim machines leave`, or as another nats.agent"
+                    };
                     return Err(Failure::Final(CliError::new(Exit::NotHeld, found, fix)));
                 }
                 match follower.position() {

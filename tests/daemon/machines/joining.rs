@@ -1,6 +1,7 @@
 //! Beginning, joining late, leaving, and all that is refused.
 
 use std::fs;
+use std::process::Command;
 
 use serde_json::json;
 
@@ -118,4 +119,38 @@ fn what_cannot_be_joined_is_refused_with_the_fix_and_left_as_it_was() {
     server.kill();
     let (exit, said) = Machine::of(&server).refused(&[]);
     assert!(exit == 75 && said.contains("nats.url") && said.contains("JetStream"), "{exit} {said}");
+}
+
+#[test]
+fn a_folder_that_was_copied_is_another_machine_and_waits() {
+    let Some(server) = Server::start() else { return };
+    let (one, two) = (Machine::of(&server), Machine::of(&server));
+    let first = one.start();
+    first.say("remember that tea is at four");
+    let copied = Command::new("cp").args(["-a"]).arg(one.place.data().join("machine")).arg(two.place.data()).status();
+    assert!(copied.expect("runs").success());
+    let said = two.hears("standing by");
+    assert!(said.contains("takes over"), "{said}");
+    let answer = first.say("when is tea?");
+    assert!(answer["reply"].as_str().is_some_and(|reply| reply.contains("four")), "it isn't disturbed: {answer}");
+}
+
+#[test]
+fn a_server_that_lost_everything_gets_it_back_from_whoever_a_person_names() {
+    let Some(mut server) = Server::start() else { return };
+    let one = Machine::of(&server);
+    let daemon = one.start();
+    daemon.say("remember that tea is at four");
+    assert_eq!(daemon.end(), 0);
+    server.lose_all();
+    let (exit, said) = one.refused(&[]);
+    assert!(exit == 1 && said.contains("it has lost that") && said.contains("maxim machines leave"), "{exit} {said}");
+    assert_eq!(one.cli(&["machines", "leave"]).0, 0);
+    let daemon = one.start();
+    let answer = daemon.say("when is tea?");
+    assert!(answer["reply"].as_str().is_some_and(|reply| reply.contains("four")), "{answer}");
+    assert_eq!(daemon.end(), 0);
+    let two = Machine::of(&server);
+    let answer = two.start().say("when is tea?");
+    assert!(answer["reply"].as_str().is_some_and(|reply| reply.contains("four")), "{answer}");
 }

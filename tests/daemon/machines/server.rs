@@ -70,6 +70,13 @@ impl Server {
         }
     }
 
+    /// Its disk is gone, too.
+    pub fn lose_all(&mut self) {
+        self.kill();
+        fs::remove_dir_all(self.folder.path().join("js")).expect("removed");
+        self.run();
+    }
+
     /// A client of it.
     pub fn client(&self) -> (tokio::runtime::Runtime, async_nats::Client) {
         let runtime =
