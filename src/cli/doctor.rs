@@ -344,6 +344,31 @@ fn inside(status: &Value) -> Vec<Finding> {
         findings.push(Finding::new("body", Health::Fault, fault, "see the runbook in deploy/"));
     }
     findings.extend(disk(&status["disk"]));
+    if status["machines"].is_object() {
+        findings.extend(machines(&status["machines"]));
+    }
+    findings
+}
+
+/// The server by which other machines follow, where there are any.
+fn machines(machines: &Value) -> Vec<Finding> {
+    let server = machines["server"].as_str().unwrap_or("?");
+    let mut findings = vec![match machines["connected"] == true {
+        true => Finding::ok("nats", format!("{server}, fencing token {}", machines["token"])),
+        false => {
+            let found = format!("{server} isn't connected; the lease lasts for {} ms more", machines["lease_left_ms"]);
+            Finding::new(
+                "nats",
+                Health::Fault,
+                found,
+                "see to the server: without it this machine ends when the lease does",
+            )
+        }
+    }];
+    if let Some(why) = machines["copy_failed"].as_str() {
+        let fix = "see that the server has room; the journal grows until a copy is there";
+        findings.push(Finding::new("copies", Health::Fault, why, fix));
+    }
     findings
 }
 

@@ -74,12 +74,12 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 
 macro_rules! settings {
-    ($($name:ident: $Section:ident),+ $(,)?) => {
+    ($($(#[$attribute:meta])* $name:ident: $Section:ident),+ $(,)?) => {
         /// All effective values. Serialises with its secrets hidden.
         #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
         #[serde(deny_unknown_fields)]
         pub struct Settings {
-            $(pub $name: $Section,)+
+            $($(#[$attribute])* pub $name: $Section,)+
             #[serde(default)]
             pub channels: Channels,
             /// Tool servers by name.
@@ -122,7 +122,13 @@ settings! {
     recorder: Recorder,
     telemetry: Telemetry,
     body: Body,
+    // Recordings hold the settings of their time.
+    #[serde(default = "one_machine")]
     nats: Nats,
+}
+
+fn one_machine() -> Nats {
+    Settings::default().nats
 }
 
 /// All sections that stand in every configuration, in the order of the sample file.

@@ -44,3 +44,16 @@ impl Nats {
         secret::resolve("nats.password_file", self.password.as_ref(), self.password_file.as_deref())
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use crate::config::Settings;
+
+    #[test]
+    fn a_recording_of_before_there_were_several_machines_is_one_machine_s() {
+        let settings = Settings::default();
+        let mut recorded = serde_json::to_value(&settings).expect("serialises");
+        assert!(recorded.as_object_mut().and_then(|all| all.remove("nats")).is_some(), "it stands there now");
+        assert_eq!(serde_json::from_value::<Settings>(recorded).expect("reads"), settings);
+    }
+}

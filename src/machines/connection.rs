@@ -127,7 +127,7 @@ impl Nats {
                 "see that a nats-server with JetStream runs there and lets this user in, or take nats.url out",
             )
         };
-        let client = runtime.block_on(options.connect(servers)).map_err(|error| unreachable(error.to_string()))?;
+        let client = runtime.block_on(options.connect(servers)).map_err(|error| unreachable(in_full(&error)))?;
         // It starts a task of its own.
         let entered = runtime.enter();
         let taken = client.server_info().max_payload;

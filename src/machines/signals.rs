@@ -94,7 +94,8 @@ impl Forwarding {
         let Some((lsn, envelope)) = next else { return };
         let is_lossless = matches!(envelope.body().policy(), Policy::Lossless | Policy::Transient);
         if is_lossless && self.store.wait_durable_blocking(lsn, PATIENCE).is_err() {
-            // Not yet; a store that has closed without it never told anybody.
+            // Not yet, or never: what a store didn't take before it closed is told to nobody.
+            std::thread::sleep(PAUSE);
             return self.put_back(lsn, envelope);
         }
         let Ok(body) = serde_json::to_vec(&document(lsn, &envelope)) else { return };

@@ -59,6 +59,7 @@ fn a_server_that_dies_and_comes_back_within_the_lease_costs_nothing() {
     // Durable means durable there: nobody is told so meanwhile.
     assert!(daemon.tell_all(&[code(3)]).is_empty());
     daemon.until("told", || daemon.get("/v1/status").1["disk"].to_string().contains("doesn't answer"));
+    daemon.until("found", || one.cli(&["doctor"]).1.contains("isn't connected"));
     server.run();
     daemon.until("well again", || daemon.get("/v1/status").1["disk"]["status"] == "ok");
     acknowledged.extend(daemon.tell_all(&[code(4)]));

@@ -154,3 +154,17 @@ fn a_server_that_lost_everything_gets_it_back_from_whoever_a_person_names() {
     let answer = two.start().say("when is tea?");
     assert!(answer["reply"].as_str().is_some_and(|reply| reply.contains("four")), "{answer}");
 }
+
+#[test]
+fn over_tls_only_a_server_whose_certificate_is_believed_is_used() {
+    let tls = |name: &str| format!("{}/tests/brain/tls/{name}", env!("CARGO_MANIFEST_DIR"));
+    let set_up = format!("tls {{ cert_file: {:?}, key_file: {:?} }}", tls("server.pem"), tls("server-key.pem"));
+    let Some(server) = Server::start_as("alone", &set_up) else { return };
+    let one = Machine::of(&server);
+    let url = server.url().replacen("nats://", "tls://", 1);
+    let (exit, said) = one.refused(&[("MAXIM__NATS__URL", &url)]);
+    assert!(exit == 75 && said.contains("certificate"), "{exit} {said}");
+    let daemon = one.start_with(&[("MAXIM__NATS__URL", &url), ("MAXIM__NATS__CA_FILE", &tls("authority.pem"))]);
+    assert_eq!(daemon.tell_all(&[code(1)]).len(), 1);
+    assert!(recalls(&daemon, &code(1)));
+}
