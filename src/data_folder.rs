@@ -49,6 +49,12 @@ impl DataFolder {
         self.0.join("machine")
     }
 
+    /// A process is that machine now: it lives the agent, or waits for it.
+    pub fn is_waited_in(&self) -> bool {
+        let held = fs::File::open(self.machine()).map(|file| file.try_lock());
+        matches!(held, Ok(Err(fs::TryLockError::WouldBlock)))
+    }
+
     /// The store's own folder.
     pub fn store(&self) -> PathBuf {
         self.0.join("store")

@@ -285,6 +285,11 @@ fn noted(global: &Global) -> Result<(String, String), CliError> {
     let fix = "start one with `maxim run`, or name it with --url or --data";
     match DaemonNote::read(&folder) {
         Ok(Some(found)) => Ok((found.url, format!("{note}, process {}", found.pid))),
+        Ok(None) if folder.is_waited_in() => Err(CliError::new(
+            Exit::TryAgain,
+            format!("this machine stands by ({}): another one lives the agent", folder.path().display()),
+            "ask that one, with --url; or wait a moment if this one is just starting",
+        )),
         Ok(None) => Err(match StateStore::held_by(&folder.store()) {
             Some(pid) => {
                 let found =

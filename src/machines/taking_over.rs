@@ -125,20 +125,46 @@ pub fn join(settings: &config::Nats, folder: &DataFolder, options: StoreOptions)
         nats.names.agent,
         machines.lease().token()
     ));
-    let mirror = mirror(Arc::clone(&nats));
+    let (latch, revision) = latch.unzip();
+    let mirror = mirror(Arc::clone(&nats), machines.lease().clone(), revision);
     Ok(Taken { store, report, latch, mirror, machines })
 }
 
-/// What the latch says goes into the bucket, for whoever takes over.
-fn mirror(nats: Arc<Nats>) -> Mirror {
+/// What the bucket holds of the latch, and its revision there.
+type FoundLatch = Option<(LatchRecord, u64)>;
+
+/// What the latch says goes into the bucket, for whoever takes over: only over what this owner knows to stand there, so that one
+/// that was paused doesn't put its own in the place of its successor's.
+fn mirror(nats: Arc<Nats>, lease: Lease, revision: Option<u64>) -> Mirror {
+    let known = Mutex::new(revision);
     Box::new(move |record| {
         let Ok(body) = serde_json::to_vec(record) else { return false };
-        let put = nats.wait_briefly(nats.bucket.put(nats.names.latch(), body.into()));
-        matches!(put, Ok(Ok(_)))
+        if lease.check().is_err() {
+            return false;
+        }
+        let (mut known, key) = (known.lock(), nats.names.latch());
+        let written = match *known {
+            Some(revision) => nats.wait_briefly(nats.bucket.update(&key, body.into(), revision)).map(Result::ok),
+            None => nats.wait_briefly(nats.bucket.create(&key, body.into())).map(Result::ok),
+        };
+        match written {
+            Ok(Some(revision)) => {
+                *known = Some(revision);
+                true
+            }
+            // An earlier one may have arrived whose answer got lost. It is tried again, if this one is the owner still.
+            Ok(None) => {
+                if let Ok(Ok(Some(entry))) = nats.wait_briefly(nats.bucket.entry(&key)) {
+                    *known = Some(entry.revision);
+                }
+                false
+            }
+            Err(_) => false,
+        }
     })
 }
 
-type TakenOver = (Arc<Journal>, StateStore, OpenReport, Option<LatchRecord>);
+type TakenOver = (Arc<Journal>, StateStore, OpenReport, FoundLatch);
 
 struct Joining<'a> {
     nats: &'a Arc<Nats>,
@@ -270,14 +296,14 @@ impl Joining<'_> {
         Ok((journal, store, report, latch))
     }
 
-    fn latch(&self) -> Result<Option<LatchRecord>, String> {
-        let entry = self.nats.wait_briefly(self.nats.bucket.get(self.nats.names.latch()))?;
-        let Some(body) = entry.map_err(|error| in_full(&error))? else { return Ok(None) };
+    fn latch(&self) -> Result<FoundLatch, String> {
+        let entry = self.nats.wait_briefly(self.nats.bucket.entry(self.nats.names.latch()))?;
+        let Some(entry) = entry.map_err(|error| in_full(&error))? else { return Ok(None) };
         // One that can't be read means stopped, as on a disk.
         let unreadable = |error: serde_json::Error| {
             LatchRecord::stopped(format!("what NATS holds of the latch of the former machine makes no sense ({error})"))
         };
-        Ok(Some(serde_json::from_slice(&body).unwrap_or_else(unreadable)))
+        Ok(Some((serde_json::from_slice(&entry.value).unwrap_or_else(unreadable), entry.revision)))
     }
 
     /// Brings this machine's store to the end of the journal; nothing where there is none yet and it isn't to be made.

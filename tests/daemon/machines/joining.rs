@@ -129,7 +129,10 @@ fn a_folder_that_was_copied_is_another_machine_and_waits() {
     first.say("remember that tea is at four");
     let copied = Command::new("cp").args(["-a"]).arg(one.place.data().join("machine")).arg(two.place.data()).status();
     assert!(copied.expect("runs").success());
-    let said = two.hears("standing by");
+    let said = two.hears("standing by", || {
+        let (exit, _, told) = two.cli(&["status"]);
+        assert!(exit == 75 && told.contains("this machine stands by"), "{exit} {told}");
+    });
     assert!(said.contains("takes over"), "{said}");
     let answer = first.say("when is tea?");
     assert!(answer["reply"].as_str().is_some_and(|reply| reply.contains("four")), "it isn't disturbed: {answer}");

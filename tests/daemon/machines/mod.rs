@@ -65,14 +65,15 @@ impl Machine {
         (output.status.code().unwrap_or(-1), String::from_utf8_lossy(&output.stderr).into_owned())
     }
 
-    /// Starts, and ends again once it has said these words.
-    fn hears(&self, words: &str) -> String {
+    /// Starts, and ends again once it has said these words, and that was done.
+    fn hears(&self, words: &str, then: impl FnOnce()) -> String {
         let mut command = self.place.command();
         command.args(["run", "--listen", "127.0.0.1:0", "--data"]).arg(self.place.data());
         self.set_up(&mut command);
         let mut child = command.stdin(Stdio::null()).stderr(Stdio::piped()).spawn().expect("it starts");
         let mut lines = BufReader::new(child.stderr.take().expect("piped")).lines().map_while(Result::ok);
         let said = lines.find(|line| line.contains(words));
+        then();
         child.kill().and_then(|()| child.wait()).expect("ended");
         said.unwrap_or_else(|| panic!("it never said {words:?}"))
     }
