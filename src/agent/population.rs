@@ -108,7 +108,8 @@ impl Population {
 
     /// Lets time pass: everybody who is awake or due in it lives through it. Gives what went wrong.
     pub fn pass(&mut self, time: Duration) -> Vec<PopulationError> {
-        self.now += SignedDuration::try_from(time).unwrap_or(SignedDuration::MAX);
+        let time = SignedDuration::try_from(time).unwrap_or(SignedDuration::MAX);
+        self.now = self.now.checked_add(time).unwrap_or(Timestamp::MAX);
         let now = self.now;
         if let [shard] = self.shards.as_mut_slice() {
             return shard.live_until(now);

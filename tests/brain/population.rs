@@ -279,3 +279,11 @@ fn who_is_unknown_known_already_or_can_not_wake_is_named() {
     assert!(asleep.to_string().starts_with("agent agent-00 can't be woken: "), "{asleep}");
     assert_eq!(all.awake(), 0, "it isn't a new agent");
 }
+
+#[test]
+fn time_ends_with_the_calendar() {
+    let folder = TempDir::new().expect("a folder");
+    let mut nobody = population(&StateStore::in_memory(), folder.path(), 0, 2, IDLE);
+    assert!(nobody.pass(Duration::MAX).is_empty());
+    assert_eq!(nobody.now(), jiff::Timestamp::MAX);
+}
