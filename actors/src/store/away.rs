@@ -8,7 +8,7 @@ use std::sync::Arc;
 use maxim_bus::ids::AgentId;
 
 use super::agent::{Agent, AgentState};
-use super::error::EngineError;
+use super::error::{EngineError, NotDurable};
 use super::load::load_one;
 use super::records::Tail;
 use super::shared::Shared;
@@ -53,7 +53,7 @@ impl Shared {
         };
         let filled = read.and_then(|read| fill(&mut agent.state.lock(), read.state.into_inner()));
         let mut state = agent.state.lock();
-        state.closed = filled.is_err();
+        state.closed = filled.is_err() || self.trouble.get() == Some(NotDurable::Closed);
         if let Err(error) = filled {
             if matches!(error, EngineError::Damaged(_)) {
                 self.note_damage();

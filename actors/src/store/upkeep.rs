@@ -314,12 +314,19 @@ pub fn submit(
 pub fn free_unread(shared: &Shared) {
     let Some(pack) = shared.pack() else { return };
     let mut retired = shared.packing.lock();
+    // What was merged away twice in a row is held by the older of the two until that is gone.
+    while free_some(&pack, &mut retired) {}
+}
+
+/// False when there was nothing to free.
+fn free_some(pack: &Pack, retired: &mut Vec<Retired>) -> bool {
     let is_read = |retired: &Retired| {
         Arc::strong_count(&retired.sealed) > 1 || retired.runs.iter().any(|run| Arc::strong_count(run) > 2)
     };
     let (mut read, unread): (Vec<_>, Vec<_>) = retired.drain(..).partition(is_read);
+    let is_any = !unread.is_empty();
     let blocks_of = |retired: &Retired| {
-        retired.runs.iter().flat_map(|run| run.blocks(&pack).unwrap_or_default()).collect::<Vec<_>>()
+        retired.runs.iter().flat_map(|run| run.blocks(pack).unwrap_or_default()).collect::<Vec<_>>()
     };
     let mut dead = Vec::new();
     for retired in unread {
@@ -335,4 +342,5 @@ pub fn free_unread(shared: &Shared) {
     }
     pack.free(dead);
     *retired = read;
+    is_any
 }
