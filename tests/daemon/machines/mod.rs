@@ -20,7 +20,7 @@ use crate::harness::{Daemon, Place};
 pub use server::Server;
 
 /// Long enough that a busy machine doesn't lose it by itself, short enough for a test to wait for its end.
-const LEASE: &str = "4s";
+const LEASE: &str = "6s";
 
 /// A machine: its folders, and what it is told of the others.
 struct Machine {
