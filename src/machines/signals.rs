@@ -1,6 +1,7 @@
 //! Signals for other machines, a subject for each kind: what must not be lost by a stream, the newest of a sensor by itself.
 //!
-//! What a room says is told once it is durable, as everything that leaves the brain; what sensors say isn't waited for.
+//! What a room says is told once it is durable, as everything that leaves the brain; what sensors say isn't waited for. It is for
+//! those who look on: what a process had not told when it was killed is told to nobody. The record is the store's journal.
 
 use std::collections::{BTreeSet, VecDeque};
 use std::sync::Arc;
@@ -103,7 +104,9 @@ impl Forwarding {
             let (name, bytes) = (&envelope.meta.name, body.len());
             return tracing::warn!(%name, bytes, "a signal is too long to be told to other machines and is left out");
         }
-        let subject = self.nats.names.subject(&format!("signal.{}", envelope.meta.name));
+        // Apart, since the stream takes all that is said on its subjects.
+        let kind = if is_lossless { "signal" } else { "sensor" };
+        let subject = self.nats.names.subject(&format!("{kind}.{}", envelope.meta.name));
         let sent = if is_lossless {
             self.nats.wait(self.publish(subject, envelope.meta.id.to_string(), body))
         } else {
