@@ -16,6 +16,8 @@ mod journal;
 #[cfg(feature = "nats")]
 mod lease;
 #[cfg(feature = "nats")]
+mod living;
+#[cfg(feature = "nats")]
 mod remote;
 #[cfg(feature = "nats")]
 mod signals;
@@ -26,7 +28,7 @@ use maxim_actors::store::{OpenReport, StateStore};
 use maxim_bus::latch::{LatchRecord, Mirror};
 
 #[cfg(feature = "nats")]
-pub use taking_over::{Machines, join};
+pub use living::{Machines, join};
 
 /// What a machine has that lives the agent from now on.
 pub struct Taken {

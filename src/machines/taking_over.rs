@@ -1,32 +1,25 @@
-//! Waiting for the agent, taking it over, keeping it, and giving it back.
+//! Waiting for the agent, and taking it over: this machine's store is brought to where the agent was.
 
 use std::cell::RefCell;
 use std::fs;
-use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
-use maxim_actors::region::Tap;
 use maxim_actors::store::{
-    EngineError, EngineKind, Follower, OpenReport, Replica, StateStore, StoreError, StoreOptions, opening_entry,
+    EngineError, Follower, OpenReport, Replica, StateStore, StoreError, StoreOptions, opening_entry,
 };
 use maxim_bus::clock::{Clock, Stopwatch, SystemClock};
-use maxim_bus::latch::{LatchRecord, Mirror};
+use maxim_bus::latch::LatchRecord;
 use maxim_bus::lease::Lease;
-use parking_lot::{Condvar, Mutex};
-use serde_json::{Value, json};
 
 use super::connection::{Nats, in_full};
+use super::copies;
 use super::identity::Identity;
 use super::journal::{self, Extent, Journal, NotTaken};
 use super::lease::{Attempt, Candidate, Holder, Keeper};
-use super::{Taken, copies, remote, signals};
-use crate::agent::AgentHandle;
 use crate::cli::{CliError, Exit};
-use crate::config;
 use crate::daemon::{opening, systemd};
 use crate::data_folder::DataFolder;
-use crate::http::Served;
 use crate::standard_error;
 
 /// Whoever waits looks this often.
@@ -35,138 +28,17 @@ const LOOK: Duration = Duration::from_millis(250);
 const FOLLOW: Duration = Duration::from_secs(2);
 /// How often a former owner may append one more entry while it is being taken over from.
 const TRIES: u32 = 20;
-/// How often the journal's length is looked at.
-const WEIGH: Duration = Duration::from_secs(30);
-
-/// A machine that lives the agent.
-pub struct Machines {
-    nats: Arc<Nats>,
-    keeper: Arc<Keeper>,
-    journal: Arc<Journal>,
-    store: StateStore,
-    /// Where copies are made before they are sent.
-    beside: PathBuf,
-    copy_every: u64,
-    heartbeat: Duration,
-    signals: Vec<String>,
-    state: Mutex<State>,
-    changed: Condvar,
-    _identity: Identity,
-}
-
-#[derive(Default)]
-struct State {
-    lost: Option<Arc<str>>,
-    is_ending: bool,
-    copied: Option<copies::Copied>,
-    copy_failed: Option<String>,
-}
-
-fn failed(what: &str, why: impl std::fmt::Display) -> CliError {
+pub fn failed(what: &str, why: impl std::fmt::Display) -> CliError {
     CliError::new(Exit::TryAgain, format!("{what}: {why}"), "see that the NATS server is well, then start again")
 }
 
-/// Waits until this machine may live the agent, brings its store to where the agent was, and opens it.
-///
-/// # Errors
-/// The server isn't to be had, this machine's store is of another history, or it can't be opened.
-pub fn join(settings: &config::Nats, folder: &DataFolder, options: StoreOptions) -> Result<Taken, CliError> {
-    let url = settings.url.as_deref().unwrap_or_default();
-    if options.engine == EngineKind::Memory {
-        let found = "nats.url is set, and store.engine = memory keeps nothing on a disk that could follow a journal";
-        return Err(CliError::new(Exit::BadConfig, found, "set store.engine to sled or redb, or take nats.url out"));
-    }
-    let identity = Identity::take(folder)?;
-    if let Some(pid) = StateStore::held_by(&folder.store()) {
-        let found = format!("the store in {} is in use by process {pid}", folder.store().display());
-        return Err(CliError::new(Exit::TryAgain, found, "stop that process, or name another folder with --data"));
-    }
-    let nats = Arc::new(Nats::connect(settings, url)?);
-    let joining = Joining {
-        nats: &nats,
-        folder,
-        options,
-        made: RefCell::default(),
-        following: RefCell::default(),
-        feeding: RefCell::default(),
-    };
-    let keeper = Arc::new(joining.wait_for_lease(&identity, settings.lease.get())?);
-    // Kept from now on: bringing the store up may take longer than the lease.
-    let keeping = Arc::clone(&keeper);
-    let kept = std::thread::Builder::new().name("lease".into()).spawn(move || keeping.keep());
-    kept.map_err(|error| failed("a thread for the lease", error))?;
-    let taken = joining.take_over(&keeper.lease);
-    let (journal, store, report, latch) = match taken {
-        Ok(taken) => taken,
-        Err(error) => {
-            keeper.release();
-            return Err(error);
-        }
-    };
-    let machines = Machines {
-        nats: Arc::clone(&nats),
-        keeper,
-        journal,
-        store: store.clone(),
-        beside: folder.path().join("copying"),
-        copy_every: settings.copy_every.get(),
-        heartbeat: settings.heartbeat.get(),
-        signals: settings.signals.clone(),
-        state: Mutex::default(),
-        changed: Condvar::new(),
-        _identity: identity,
-    };
-    if let Err(why) = machines.begin() {
-        machines.keeper.release();
-        return Err(failed("a first copy of the store can't be put beside its journal", why));
-    }
-    standard_error::tell(format_args!(
-        "this machine lives the agent {} now; its fencing token is {}",
-        nats.names.agent,
-        machines.lease().token()
-    ));
-    let (latch, revision) = latch.unzip();
-    let mirror = mirror(Arc::clone(&nats), machines.lease().clone(), revision);
-    Ok(Taken { store, report, latch, mirror, machines })
-}
-
 /// What the bucket holds of the latch, and its revision there.
-type FoundLatch = Option<(LatchRecord, u64)>;
+pub type FoundLatch = Option<(LatchRecord, u64)>;
 
-/// What the latch says goes into the bucket, for whoever takes over: only over what this owner knows to stand there, so that one
-/// that was paused doesn't put its own in the place of its successor's.
-fn mirror(nats: Arc<Nats>, lease: Lease, revision: Option<u64>) -> Mirror {
-    let known = Mutex::new(revision);
-    Box::new(move |record| {
-        let Ok(body) = serde_json::to_vec(record) else { return false };
-        if lease.check().is_err() {
-            return false;
-        }
-        let (mut known, key) = (known.lock(), nats.names.latch());
-        let written = match *known {
-            Some(revision) => nats.wait_briefly(nats.bucket.update(&key, body.into(), revision)).map(Result::ok),
-            None => nats.wait_briefly(nats.bucket.create(&key, body.into())).map(Result::ok),
-        };
-        match written {
-            Ok(Some(revision)) => {
-                *known = Some(revision);
-                true
-            }
-            // An earlier one may have arrived whose answer got lost. It is tried again, if this one is the owner still.
-            Ok(None) => {
-                if let Ok(Ok(Some(entry))) = nats.wait_briefly(nats.bucket.entry(&key)) {
-                    *known = Some(entry.revision);
-                }
-                false
-            }
-            Err(_) => false,
-        }
-    })
-}
+pub type TakenOver = (Arc<Journal>, StateStore, OpenReport, FoundLatch);
 
-type TakenOver = (Arc<Journal>, StateStore, OpenReport, FoundLatch);
-
-struct Joining<'a> {
+/// A machine that would like to live the agent.
+pub struct Joining<'a> {
     nats: &'a Arc<Nats>,
     folder: &'a DataFolder,
     options: StoreOptions,
@@ -178,9 +50,14 @@ struct Joining<'a> {
     feeding: RefCell<Option<systemd::Feeding>>,
 }
 
-impl Joining<'_> {
+impl<'a> Joining<'a> {
+    pub fn new(nats: &'a Arc<Nats>, folder: &'a DataFolder, options: StoreOptions) -> Self {
+        let (made, following, feeding) = (RefCell::default(), RefCell::default(), RefCell::default());
+        Self { nats, folder, options, made, following, feeding }
+    }
+
     /// Follows the journal meanwhile, so that taking over is quick.
-    fn wait_for_lease(&self, identity: &Identity, lease: Duration) -> Result<Keeper, CliError> {
+    pub fn wait_for_lease(&self, identity: &Identity, lease: Duration) -> Result<Keeper, CliError> {
         let mut candidate = Candidate::new(Arc::clone(self.nats), identity, lease, SystemClock.now());
         let mut told: Option<Holder> = None;
         let mut trouble: Option<String> = None;
@@ -241,7 +118,7 @@ impl Joining<'_> {
     }
 
     /// The lease is this machine's.
-    fn take_over(&self, lease: &Lease) -> Result<TakenOver, CliError> {
+    pub fn take_over(&self, lease: &Lease) -> Result<TakenOver, CliError> {
         let mut tries = 0;
         loop {
             tries += 1;
@@ -463,141 +340,5 @@ impl Failure {
                 | StoreError::Engine(EngineError::Full | EngineError::Io(_) | EngineError::Locked(_))
         );
         if is_passing { Self::Passing(error.to_string()) } else { Self::Final(opening::failed(&error)) }
-    }
-}
-
-impl Machines {
-    /// Before anything is lived there is a copy: no other machine could begin without.
-    fn begin(&self) -> Result<(), String> {
-        let copied = copies::found(&self.nats, self.journal.position().history)?.last().copied();
-        self.state.lock().copied = copied;
-        if copied.is_some() { Ok(()) } else { self.copy() }
-    }
-
-    /// The lease that covers all that this machine does.
-    pub fn lease(&self) -> &Lease {
-        &self.keeper.lease
-    }
-
-    /// Tells other machines the signals that they are to hear, beside whoever listens already.
-    pub fn tap(&self, next: Option<Arc<dyn Tap>>) -> Option<Arc<dyn Tap>> {
-        if self.signals.is_empty() {
-            return next;
-        }
-        let to_others = signals::Forwarding::new(Arc::clone(&self.nats), &self.signals, &self.store, next);
-        Some(to_others as Arc<dyn Tap>)
-    }
-
-    /// Begins to act on what other machines want: stops, heartbeats, and the loss of the lease, of which `lost` is told.
-    ///
-    /// # Errors
-    /// A signal to be told has no such name, or a thread can't be started.
-    pub fn live(self: &Arc<Self>, agent: &AgentHandle, lost: impl Fn() + Send + 'static) -> Result<(), CliError> {
-        signals::check(&self.signals, agent)?;
-        let no_thread = |error| failed("a thread for the other machines", error);
-        remote::listen(&self.nats, &agent.outside.door, self.heartbeat);
-        let (watching, latch) = (Arc::clone(self), agent.frame.latch.clone());
-        let watch = std::thread::Builder::new().name("lease-watch".into()).spawn(move || {
-            while let Err(why) = watching.watch() {
-                if let Some(why) = why {
-                    latch.fence(&why);
-                    watching.state.lock().lost = Some(why);
-                    lost();
-                    return;
-                }
-            }
-        });
-        watch.map_err(no_thread)?;
-        let copying = Arc::clone(self);
-        let copies = std::thread::Builder::new().name("copies".into()).spawn(move || copying.keep_copying());
-        copies.map_err(no_thread)?;
-        Ok(())
-    }
-
-    /// Takes in what the senses of other machines report.
-    pub fn observe(&self, served: &Arc<Served>) {
-        remote::observe(&self.nats, served);
-    }
-
-    /// A moment later: nothing when it ends, why it is lost, or `Err(None)` while it is held.
-    fn watch(&self) -> Result<(), Option<Arc<str>>> {
-        let mut state = self.state.lock();
-        if !state.is_ending {
-            self.changed.wait_for(&mut state, (self.lease().left() / 4).clamp(Duration::from_millis(5), LOOK));
-        }
-        if state.is_ending {
-            return Ok(());
-        }
-        Err(self.lease().check().err().map(|lost| lost.0))
-    }
-
-    fn keep_copying(&self) {
-        loop {
-            {
-                let mut state = self.state.lock();
-                if !state.is_ending {
-                    self.changed.wait_for(&mut state, WEIGH);
-                }
-                if state.is_ending || state.lost.is_some() {
-                    return;
-                }
-            }
-            let is_long = |extent: &Extent| {
-                let copied = self.state.lock().copied;
-                extent.bytes > self.copy_every.max(copied.map_or(0, |copied| copied.bytes))
-                    && copied.is_none_or(|copied| copied.sequence < extent.last)
-            };
-            let copied = match journal::extent(&self.nats) {
-                Ok(Some(extent)) if is_long(&extent) => self.copy(),
-                Ok(_) => continue,
-                Err(why) => Err(why),
-            };
-            if let Err(why) = &copied {
-                tracing::error!(why, "no copy of the store could be put beside its journal; it is tried again");
-            }
-            self.state.lock().copy_failed = copied.err();
-        }
-    }
-
-    /// Puts a copy beside the journal, and drops what nobody needs then.
-    fn copy(&self) -> Result<(), String> {
-        let _ = fs::remove_dir_all(&self.beside);
-        let made = self.store.backup(&self.beside).map_err(|error| error.to_string());
-        let put = made.and_then(|_| copies::put(&self.nats, &self.beside));
-        let _ = fs::remove_dir_all(&self.beside);
-        let (own, oldest) = put?;
-        self.state.lock().copied = Some(own);
-        journal::drop_before(&self.nats, oldest.sequence + 1)
-    }
-
-    /// Why the agent isn't this machine's any more.
-    pub fn lost(&self) -> Option<Arc<str>> {
-        self.state.lock().lost.clone()
-    }
-
-    /// For the status.
-    pub fn document(&self) -> Value {
-        let (holder, state) = (self.keeper.holder(), self.state.lock());
-        json!({
-            "agent": self.nats.names.agent,
-            "server": self.nats.url,
-            "connected": self.nats.client.connection_state() == async_nats::connection::State::Connected,
-            "machine": holder.machine,
-            "host": holder.host,
-            "since": holder.since,
-            "token": self.lease().token(),
-            "lease_left_ms": u64::try_from(self.lease().left().as_millis()).unwrap_or(u64::MAX),
-            "copied": state.copied.map(|copied| json!({"entry": copied.sequence, "bytes": copied.bytes})),
-            "copy_failed": state.copy_failed,
-        })
-    }
-
-    /// Ends in order: once the store is closed, the next machine may take the agent at once.
-    pub fn end(&self) {
-        self.state.lock().is_ending = true;
-        self.changed.notify_all();
-        // Waiting for the server isn't possible on a thread of another runtime.
-        let keeper = Arc::clone(&self.keeper);
-        let _ = std::thread::spawn(move || keeper.release()).join();
     }
 }

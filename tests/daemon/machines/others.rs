@@ -46,11 +46,12 @@ fn signals_are_told_once_they_are_durable_and_kept_for_who_comes_later() {
 }
 
 #[test]
-fn what_the_senses_of_another_machine_report_is_seen() {
+fn what_the_senses_of_another_machine_report_is_seen_and_what_is_noticed_of_it_is_told() {
     let Some(server) = Server::start() else { return };
     let one = Machine::of(&server);
-    let daemon = one.start();
     let (runtime, client) = server.client();
+    let mut noticed = runtime.block_on(client.subscribe("maxim.maxim.sensor.SceneNoticed")).expect("subscribed");
+    let daemon = one.start_with(&[("MAXIM__NATS__SIGNALS", "SceneNoticed")]);
     let ask = |body: &str| {
         let answer = client.request("maxim.maxim.observation", body.to_owned().into());
         let answer = runtime.block_on(answer).expect("answered");
@@ -59,6 +60,9 @@ fn what_the_senses_of_another_machine_report_is_seen() {
     let seen =
         r#"{"source": "camera", "objects": [{"name": "teapot", "confidence": 0.9, "box": [0.1, 0.1, 0.4, 0.4]}]}"#;
     assert_eq!(ask(seen)["status"], 202);
+    let told = runtime.block_on(async { tokio::time::timeout(PATIENCE, noticed.next()).await });
+    let told = told.expect("in time").expect("goes on").payload;
+    assert!(String::from_utf8_lossy(&told).contains("teapot"), "{told:?}");
     let answer = daemon.say("what do you see?");
     assert!(answer["reply"].as_str().is_some_and(|reply| reply.contains("teapot")), "{answer}");
     let refused = ask("{\"objcts\": []}");
