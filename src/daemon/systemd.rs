@@ -14,7 +14,7 @@ const STILL: Duration = Duration::from_secs(60);
 
 /// Ready, and from now on alive as long as every stop thread is and no room hangs.
 pub fn ready(agent: &AgentHandle, signs: &Arc<SignsOfLife>) {
-    let _ = sd_notify::notify(&[NotifyState::Ready, NotifyState::Status("")]);
+    let _ = sd_notify::notify(&[NotifyState::Ready]);
     let Some(limit) = sd_notify::watchdog_enabled() else { return };
     let (supervision, signs) = (agent.supervision.clone(), Arc::clone(signs));
     let feeding = std::thread::Builder::new().name("systemd-watchdog".into()).spawn(move || {
@@ -54,6 +54,13 @@ pub fn waiting() -> Feeding {
 #[cfg(feature = "nats")]
 pub struct Feeding {
     _waiting: mpsc::Sender<()>,
+}
+
+#[cfg(feature = "nats")]
+impl Drop for Feeding {
+    fn drop(&mut self) {
+        let _ = sd_notify::notify(&[NotifyState::Status("")]);
+    }
 }
 
 /// `overdue`: how late each room is that is.
