@@ -94,7 +94,7 @@ fn shown(answer: &Value) -> String {
     let state = if answer["latched"].as_bool() == Some(true) { "stopped" } else { "NOT stopped" };
     let durable = match answer["durable"].as_bool() {
         Some(true) => ", durable",
-        Some(false) => ", not durable yet: the disk doesn't answer",
+        Some(false) => ", not durable yet: the disk, or the server between several machines, doesn't answer",
         None => "",
     };
     let via = answer["via"].as_str().unwrap_or("?");

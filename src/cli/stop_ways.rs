@@ -45,6 +45,8 @@ pub(super) struct Race {
     may_live: bool,
     /// It was stopped before we came, so the latch file is no answer to us for a while.
     was_stopped: bool,
+    /// Other machines may live the agent next, and only the daemon knows whether they were told.
+    has_others: bool,
     tried: Vec<String>,
 }
 
@@ -52,6 +54,8 @@ pub(super) struct Race {
 const LOOK: Duration = Duration::from_millis(2);
 /// How long the socket may take before a latch that was set already is answer enough.
 const EARLIER_STOP: Duration = Duration::from_millis(250);
+/// How long it may take where other machines are told too.
+const OTHERS_TOLD: Duration = Duration::from_millis(1500);
 /// How long the disk may take for the request file.
 const DISK: Duration = Duration::from_secs(1);
 /// How long a stop that is answered, and isn't on the disk yet, waits for its request to be there.
@@ -85,7 +89,8 @@ impl Race {
             let _ = send.send(leave_request(&path, &text));
         });
         tried.push(format!("the file {}", folder.stop_request().display()));
-        Self { folder: folder.clone(), watch, socket, request, signalled, may_live, was_stopped, tried }
+        let has_others = folder.machine().exists();
+        Self { folder: folder.clone(), watch, socket, request, signalled, may_live, was_stopped, has_others, tried }
     }
 
     pub(super) fn tried(&self) -> String {
@@ -139,14 +144,19 @@ impl Race {
 
     /// What the latch file answers, once it can be meant for us.
     fn latched(&self, socket_failed: bool) -> Option<Value> {
-        let elapsed = self.watch.elapsed();
-        let is_answer = self.may_live && (!self.was_stopped || socket_failed || elapsed > EARLIER_STOP);
+        let only_after = match (self.has_others, self.was_stopped) {
+            (true, _) => OTHERS_TOLD,
+            (false, true) => EARLIER_STOP,
+            (false, false) => Duration::ZERO,
+        };
+        let is_answer = self.may_live && (socket_failed || self.watch.elapsed() >= only_after);
         (is_answer && is_stopped(&self.folder.latch())).then(|| {
             let micros = self.elapsed_us();
-            let via = "signal or file";
-            // The file tells that it is stopped and nothing else.
+            // The file tells that it is stopped here and nothing else.
+            let durable = if self.has_others { Value::Null } else { true.into() };
+            let via = if self.has_others { "signal or file, on the disk of this machine" } else { "signal or file" };
             json!({
-                "latched": true, "latency_us": micros, "durable": true, "first": null, "cancelled": null,
+                "latched": true, "latency_us": micros, "durable": durable, "first": null, "cancelled": null,
                 "processes_killed": null, "via": via, "round_trip_us": micros,
             })
         })

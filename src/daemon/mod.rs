@@ -45,6 +45,8 @@ use crate::working_set::{TIDY_EVERY, let_go_of_start, tidy};
 const SESSION_GRACE: Duration = Duration::from_secs(1);
 /// How long open requests are waited for then.
 const HTTP_GRACE: Duration = Duration::from_secs(1);
+/// How long other machines may take to hear what the latch says, before the next one takes the agent.
+const LATCH_GRACE: Duration = Duration::from_secs(3);
 
 /// How the daemon was asked to run.
 pub struct Plan {
@@ -357,6 +359,9 @@ async fn live(plan: Plan, opened: Opened, watch: Stopwatch) -> Result<Exit, CliE
         return Ok(end_at_once(&plan.folder));
     }
     if let Some(machines) = &machines {
+        if !latch.settle(LATCH_GRACE) {
+            tracing::warn!("other machines were not told what the stop latch says; they come up with what they knew");
+        }
         machines.end();
     }
     let _ = DaemonNote::remove(&plan.folder);

@@ -17,8 +17,6 @@ use serde_json::json;
 use crate::data_folder::DataFolder;
 use crate::stopping::{BEAT, SignsOfLife, StopThread, stop_by, stop_document};
 
-/// How long an answer waits for the latch file; the stop itself has happened already.
-const DURABLE: Duration = Duration::from_millis(50);
 /// The longest line that is read.
 const LINE: u64 = 4096;
 /// How long a caller may take for its line.
@@ -133,7 +131,7 @@ fn answer(caller: &UnixStream, door: &Door) -> io::Result<()> {
     let reason = if reason.trim().is_empty() { "the stop socket" } else { reason.trim() };
     let (raised, durable) = door.stop(reason.into(), stop_by::SOCKET.into());
     // The rooms are not asked here: they may be wedged.
-    let answer = stop_document(&raised, durable.wait(DURABLE), None);
+    let answer = stop_document(&raised, durable.confirm(), None);
     writeln!(writer, "{answer}")
 }
 
@@ -146,7 +144,7 @@ mod tests {
 
     fn raised(latch: &StopLatch, reason: &str) -> bool {
         let (_, durable) = latch.raise(StopDetail { reason: reason.into(), by: "test".into(), at: None });
-        durable.wait(DURABLE)
+        durable.confirm()
     }
 
     #[test]

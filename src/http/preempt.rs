@@ -24,7 +24,7 @@ use crate::stopping::{stop_by, stop_document};
 const BY: &str = stop_by::HTTP;
 /// How long a stop waits for its own body, which may say why.
 const BODY: Duration = Duration::from_millis(250);
-/// How long a stop waits for the disk and the rooms before it answers.
+/// How long a stop waits for the rooms before it answers.
 const CONFIRMATION: Duration = Duration::from_millis(50);
 /// How long a reset or resume, which the latch has done already, waits for the rooms.
 const ROOMS: Duration = Duration::from_secs(2);
@@ -48,7 +48,7 @@ pub async fn stop(State(served): State<Arc<Served>>, request: Request) -> Answer
     // The circuit answers by itself later than we may wait, so it is asked on a task of its own.
     let door = Arc::clone(&served.agent.outside.door);
     let told = tokio::spawn(async move { door.preempt(PreemptionRequested::Stop(detail)).await });
-    let durable = tokio::task::spawn_blocking(move || durable.wait(CONFIRMATION));
+    let durable = tokio::task::spawn_blocking(move || durable.confirm());
     let (durable, told) = tokio::join!(durable, tokio::time::timeout(CONFIRMATION, told));
     let changed = told.ok().and_then(Result::ok).and_then(Result::ok);
     let cancelled = changed.map(|changed| changed.cancelled_turns).unwrap_or_default();

@@ -16,8 +16,6 @@ use super::connection::Nats;
 use crate::http::{self, Request, Served};
 use crate::stopping::{stop_by, stop_document};
 
-/// How long the answer to a stop waits until that is on disk.
-const DURABLE: Duration = Duration::from_millis(200);
 /// The longest reason that is read, in bytes.
 const REASON: usize = 1024;
 
@@ -45,7 +43,7 @@ async fn stops(nats: Arc<Nats>, door: Arc<Door>) {
         let reason = if text.is_empty() { "a stop by NATS".to_owned() } else { text };
         let (raised, durable) = door.stop(reason, stop_by::NATS.into());
         let Some(reply) = message.reply else { continue };
-        let is_durable = tokio::task::spawn_blocking(move || durable.wait(DURABLE)).await.unwrap_or(false);
+        let is_durable = tokio::task::spawn_blocking(move || durable.confirm()).await.unwrap_or(false);
         let answer = stop_document(&raised, is_durable, None).to_string();
         if let Err(error) = nats.client.publish(reply, answer.into()).await {
             tracing::warn!(%error, "whoever stopped it by NATS wasn't told so");

@@ -58,8 +58,8 @@ impl LoadedLatch {
 
 pub struct LatchFile {
     path: PathBuf,
-    /// The generation of the newest record written, and what it says: an older one must not replace it.
-    newest: Mutex<Option<(u64, LatchState)>>,
+    /// The newest record written, and its generation: an older one must not replace it.
+    newest: Mutex<Option<(u64, LatchRecord)>>,
 }
 
 impl LatchFile {
@@ -89,14 +89,13 @@ impl LatchFile {
     }
 
     /// Writes beside, syncs, renames, syncs the folder. A record of an older generation is left out: what is there is newer.
-    /// So is a stop after any other record of its generation, which it begins.
-    pub fn write(&self, record: &LatchRecord, generation: u64) -> io::Result<()> {
+    /// So is a stop after any other record of its generation, which it begins. Returns what the file says then.
+    pub fn write(&self, record: &LatchRecord, generation: u64) -> io::Result<LatchRecord> {
         let mut newest = self.newest.lock();
-        let is_newer = |(written, _): (u64, LatchState)| {
-            written > generation || (written == generation && record.state == LatchState::Stopped)
-        };
-        if newest.is_some_and(is_newer) {
-            return Ok(());
+        if let Some((written, there)) = newest.as_ref()
+            && (*written > generation || (*written == generation && record.state == LatchState::Stopped))
+        {
+            return Ok(there.clone());
         }
         let body = serde_json::to_string(record)?;
         let line = format!("{:08x} {body}\n", crc32fast::hash(body.as_bytes()));
@@ -108,14 +107,16 @@ impl LatchFile {
         if let Some(folder) = self.path.parent() {
             File::open(folder)?.sync_all()?;
         }
-        *newest = Some((generation, record.state));
-        Ok(())
+        *newest = Some((generation, record.clone()));
+        Ok(record.clone())
     }
 
     /// Removes what an older generation wrote, unless that says stopped.
     pub fn take_away(&self, generation: u64) {
         let newest = self.newest.lock();
-        if newest.is_none_or(|(written, state)| written < generation && state != LatchState::Stopped) {
+        let is_older =
+            |(written, there): &(u64, LatchRecord)| *written < generation && there.state != LatchState::Stopped;
+        if newest.as_ref().is_none_or(is_older) {
             let _ = fs::remove_file(&self.path);
         }
     }

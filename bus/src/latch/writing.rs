@@ -11,12 +11,25 @@ use crate::clock::Stopwatch;
 
 /// After a stop that could not be written, e.g. because the disk is full, it is tried again this much later.
 const RETRY: Duration = Duration::from_millis(500);
+/// How long the confirmation of a stop, which holds already, waits for the disk.
+const WRITTEN_WITHIN: Duration = Duration::from_millis(50);
+/// How long it waits for a mirror, which is further away.
+const MIRRORED_WITHIN: Duration = Duration::from_secs(1);
+
+/// What is to be written.
+struct Job {
+    record: LatchRecord,
+    generation: u64,
+    /// How many came before it, and it.
+    number: u64,
+}
 
 #[derive(Default)]
 struct Desk {
-    /// What is to be written next, and its generation.
-    next: Option<(LatchRecord, u64)>,
-    /// The newest generation that was tried.
+    next: Option<Job>,
+    /// The number of the newest job.
+    given: u64,
+    /// The newest one that was tried.
     tried: u64,
     /// The newest one that the file holds, or that something newer took the place of.
     durable: u64,
@@ -24,8 +37,8 @@ struct Desk {
     is_closed: bool,
 }
 
-#[derive(Default)]
 struct Shared {
+    is_mirrored: bool,
     desk: Mutex<Desk>,
     changed: Condvar,
 }
@@ -35,7 +48,8 @@ pub struct Writer(Arc<Shared>);
 
 impl Writer {
     pub fn start(file: Arc<LatchFile>, mirror: Option<Mirror>) -> std::io::Result<Self> {
-        let shared = Arc::new(Shared::default());
+        let shared =
+            Arc::new(Shared { is_mirrored: mirror.is_some(), desk: Mutex::default(), changed: Condvar::new() });
         let writing = Arc::clone(&shared);
         std::thread::Builder::new().name("latch-writer".into()).spawn(move || writing.keep_writing(&file, mirror))?;
         Ok(Self(shared))
@@ -44,11 +58,18 @@ impl Writer {
     /// Never waits for the disk. What an older generation had to say isn't written any more.
     pub fn put(&self, record: LatchRecord, generation: u64) -> DurableAnswer {
         let mut desk = self.0.desk.lock();
-        if desk.next.as_ref().is_none_or(|(_, waiting)| *waiting <= generation) {
-            desk.next = Some((record, generation));
+        if desk.next.as_ref().is_none_or(|waiting| waiting.generation <= generation) {
+            desk.given += 1;
+            desk.next = Some(Job { record, generation, number: desk.given });
             self.0.changed.notify_all();
         }
-        DurableAnswer(Some((Arc::clone(&self.0), generation)))
+        DurableAnswer(Some((Arc::clone(&self.0), desk.given)))
+    }
+
+    /// Whether all that was put is durable.
+    pub fn all(&self) -> DurableAnswer {
+        let given = self.0.desk.lock().given;
+        DurableAnswer(Some((Arc::clone(&self.0), given)))
     }
 }
 
@@ -63,19 +84,20 @@ impl Shared {
     /// A stop that the file didn't take is tried again until it does, or until a newer record takes its place.
     fn keep_writing(&self, file: &LatchFile, mirror: Option<Mirror>) {
         let mut unwritten = None;
-        while let Some((record, generation)) = self.next(&mut unwritten) {
-            let is_written = file.write(&record, generation).is_ok();
-            if !is_written && record.state == LatchState::Stopped {
+        while let Some(job) = self.next(&mut unwritten) {
+            let written = file.write(&job.record, job.generation);
+            if written.is_err() && job.record.state == LatchState::Stopped {
                 // That takes neither room nor a handle, and a missing file means stopped.
-                file.take_away(generation);
+                file.take_away(job.generation);
             }
-            let is_durable = mirror.as_ref().is_none_or(|mirror| mirror(&record)) && is_written;
+            let holds = written.as_ref().unwrap_or(&job.record);
+            let is_durable = mirror.as_ref().is_none_or(|mirror| mirror(holds)) && written.is_ok();
             let mut desk = self.desk.lock();
-            desk.tried = desk.tried.max(generation);
+            desk.tried = job.number;
             if is_durable {
-                desk.durable = desk.durable.max(generation);
+                desk.durable = job.number;
             } else {
-                unwritten = Some((record, generation));
+                unwritten = Some(job);
             }
             self.changed.notify_all();
         }
@@ -84,7 +106,7 @@ impl Shared {
     }
 
     /// None when it is over.
-    fn next(&self, unwritten: &mut Option<(LatchRecord, u64)>) -> Option<(LatchRecord, u64)> {
+    fn next(&self, unwritten: &mut Option<Job>) -> Option<Job> {
         let mut desk = self.desk.lock();
         loop {
             if let Some(next) = desk.next.take() {
@@ -103,7 +125,7 @@ impl Shared {
     }
 }
 
-/// Whether the latch file holds the stop yet.
+/// Whether the latch file holds it yet, and the mirror if there is one.
 pub struct DurableAnswer(Option<(Arc<Shared>, u64)>);
 
 impl DurableAnswer {
@@ -111,18 +133,33 @@ impl DurableAnswer {
         Self(None)
     }
 
-    /// Waits at most `limit`; a disk that stalls longer is answered with `false`.
+    /// Waits for as long as whoever stopped may be kept waiting.
+    pub fn confirm(&self) -> bool {
+        let is_mirrored = self.0.as_ref().is_some_and(|(shared, _)| shared.is_mirrored);
+        self.wait(if is_mirrored { MIRRORED_WITHIN } else { WRITTEN_WITHIN })
+    }
+
+    /// Waits at most `limit` until it was tried; a disk that stalls longer is answered with `false`.
     pub fn wait(&self, limit: Duration) -> bool {
-        let Some((shared, generation)) = &self.0 else { return true };
+        self.wait_while(limit, |desk, number| desk.tried < number)
+    }
+
+    /// Waits at most `limit`, over tries that fail.
+    pub(super) fn insist(&self, limit: Duration) -> bool {
+        self.wait_while(limit, |desk, number| desk.durable < number)
+    }
+
+    fn wait_while(&self, limit: Duration, is_open: impl Fn(&Desk, u64) -> bool) -> bool {
+        let Some((shared, number)) = &self.0 else { return true };
         let watch = Stopwatch::start();
         let mut desk = shared.desk.lock();
-        while desk.tried < *generation && !desk.is_closed {
+        while is_open(&desk, *number) && !desk.is_closed {
             let left = limit.saturating_sub(watch.elapsed());
             if left.is_zero() {
                 break;
             }
             shared.changed.wait_for(&mut desk, left);
         }
-        desk.durable >= *generation
+        desk.durable >= *number
     }
 }

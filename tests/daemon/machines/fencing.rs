@@ -70,7 +70,12 @@ fn a_server_that_dies_and_comes_back_within_the_lease_costs_nothing() {
     assert!(daemon.tell_all(&[code(3)]).is_empty());
     daemon.until("told", || daemon.get("/v1/status").1["disk"].to_string().contains("doesn't answer"));
     daemon.until("found", || one.cli(&["doctor"]).1.contains("isn't connected"));
+    let stop = one.stop("smoke in the hall");
+    assert_ne!(stop["durable"], true, "another machine would not know it: {stop}");
     server.run();
+    daemon.until("durable", || one.stop("smoke in the hall")["durable"] == true);
+    assert_eq!(one.cli(&["reset"]).0, 0);
+    assert_eq!(one.cli(&["resume"]).0, 0);
     daemon.until("well again", || daemon.get("/v1/status").1["disk"]["status"] == "ok");
     acknowledged.extend(daemon.tell_all(&[code(4)]));
     assert_eq!(acknowledged.len(), 3);
@@ -79,6 +84,7 @@ fn a_server_that_dies_and_comes_back_within_the_lease_costs_nothing() {
     let two = Machine::of(&server);
     let second = two.start();
     assert!(acknowledged.iter().all(|text| recalls(&second, text)), "{acknowledged:?}");
+    assert_eq!(second.get("/v1/status").1["stop"]["latched"], false, "its reset has arrived too");
 }
 
 #[test]

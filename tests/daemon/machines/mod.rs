@@ -82,6 +82,14 @@ impl Machine {
     fn cli(&self, args: &[&str]) -> (i32, String, String) {
         self.place.cli(args)
     }
+
+    /// What `maxim stop` is answered: that it is stopped, whatever else.
+    fn stop(&self, reason: &str) -> Value {
+        let (code, answer, trouble) = self.cli(&["--json", "stop", reason]);
+        let answer: Value = serde_json::from_str(&answer).unwrap_or_default();
+        assert!(code == 0 && answer["latched"] == true, "{answer} {trouble}");
+        answer
+    }
 }
 
 /// Words that no other line has.

@@ -45,7 +45,8 @@ fn a_stop_goes_along_and_so_does_its_reset() {
     let (one, two) = (Machine::of(&server), Machine::of(&server));
     let first = one.start();
     let waiting = two.stand_by();
-    assert_eq!(one.cli(&["stop", "smoke in the hall"]).0, 0);
+    // It holds here at once, and on the next machine once it is said to be durable.
+    first.until("durable", || one.stop("smoke in the hall")["durable"] == true);
     first.kill();
     let second = waiting.join().expect("it takes over");
     let stop = second.get("/v1/status").1["stop"].clone();
