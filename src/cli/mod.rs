@@ -18,6 +18,7 @@ mod fear;
 mod global;
 mod goals;
 mod housekeeping;
+mod learning;
 mod machines;
 mod mcp;
 mod memory;

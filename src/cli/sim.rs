@@ -1,17 +1,18 @@
-//! `maxim sim`: measure whole agents. Scenarios and orchestration are not built.
+//! `maxim sim`: measure whole agents, and what they learn. Scenarios and orchestration are not built.
 
 use std::num::NonZeroUsize;
 use std::path::PathBuf;
 
 use clap::{Args, Subcommand};
 
+use super::learning::LearnArgs;
 use super::{CliError, Exit, Out, tree};
 use crate::sim::bench::{self, Workload};
 use crate::sim::population::{self, Crowd};
 
-/// Measure the whole agent.
+/// Measure the whole agent, and what it learns.
 #[derive(Args, Debug)]
-#[command(after_help = "Example:\n  maxim sim bench --json")]
+#[command(after_help = "Examples:\n  maxim sim bench --json\n  maxim sim learn")]
 pub struct SimArgs {
     #[command(subcommand)]
     what: Sim,
@@ -19,46 +20,63 @@ pub struct SimArgs {
 
 #[derive(Subcommand, Debug)]
 enum Sim {
-    /// Latency, throughput, start, memory and disk of an agent with everything on
-    #[command(after_help = "Examples:\n  maxim sim bench --episodes 100000 --json\n  maxim sim bench --agents 1000")]
-    Bench {
-        /// Episodes that it remembers beforehand
-        #[arg(long, default_value_t = 0)]
-        episodes: usize,
-        /// Percepts handed in at once
-        #[arg(long, default_value_t = 10_000)]
-        burst: usize,
-        /// Stops, idle and as many behind the percepts; each is on disk before the next
-        #[arg(long, default_value_t = 200)]
-        stops: usize,
-        /// Where the agent's folder is made [default: the current folder]
-        #[arg(long, value_name = "DIR")]
-        at: Option<PathBuf>,
-        /// So many agents in one process instead, in virtual time, with a store in memory
-        #[arg(long, value_name = "N", conflicts_with_all = ["episodes", "burst", "stops"])]
-        agents: Option<NonZeroUsize>,
-        /// Of those, so many are awake at once; the others have left memory
-        #[arg(long, value_name = "N", default_value = "1000", requires = "agents")]
-        awake: NonZeroUsize,
-        /// On so many threads [default: the processors]
-        #[arg(long, value_name = "N", requires = "agents")]
-        threads: Option<NonZeroUsize>,
-        /// Their store lies on the disk
-        #[arg(long, requires = "agents")]
-        on_disk: bool,
-        #[arg(long, default_value_t = 7)]
-        seed: u64,
-    },
+    Bench(BenchArgs),
+    Learn(LearnArgs),
+}
+
+/// Latency, throughput, start, memory and disk of an agent with everything on
+#[derive(Args, Debug)]
+#[command(after_help = "Examples:\n  maxim sim bench --episodes 100000 --json\n  maxim sim bench --agents 1000")]
+struct BenchArgs {
+    /// Episodes that it remembers beforehand
+    #[arg(long, default_value_t = 0)]
+    episodes: usize,
+    /// Percepts handed in at once
+    #[arg(long, default_value_t = 10_000)]
+    burst: usize,
+    /// Stops, idle and as many behind the percepts; each is on disk before the next
+    #[arg(long, default_value_t = 200)]
+    stops: usize,
+    /// Where the agent's folder is made [default: the current folder]
+    #[arg(long, value_name = "DIR")]
+    at: Option<PathBuf>,
+    /// So many agents in one process instead, in virtual time, with a store in memory
+    #[arg(long, value_name = "N", conflicts_with_all = ["episodes", "burst", "stops"])]
+    agents: Option<NonZeroUsize>,
+    /// Of those, so many are awake at once; the others have left memory
+    #[arg(long, value_name = "N", default_value = "1000", requires = "agents")]
+    awake: NonZeroUsize,
+    /// On so many threads [default: the processors]
+    #[arg(long, value_name = "N", requires = "agents")]
+    threads: Option<NonZeroUsize>,
+    /// Their store lies on the disk
+    #[arg(long, requires = "agents")]
+    on_disk: bool,
+    #[arg(long, default_value_t = 7)]
+    seed: u64,
 }
 
 impl SimArgs {
     pub(super) fn run(self, out: &Out) -> Result<Exit, CliError> {
-        let Sim::Bench { episodes, burst, stops, at, agents, awake, threads, on_disk, seed } = self.what;
+        match self.what {
+            Sim::Bench(args) => args.run(out),
+            Sim::Learn(args) => args.run(out),
+        }
+    }
+}
+
+/// As many threads as there are processors, unless a number is given.
+pub(super) fn threads(given: Option<NonZeroUsize>) -> NonZeroUsize {
+    given.unwrap_or_else(|| std::thread::available_parallelism().unwrap_or(NonZeroUsize::MIN))
+}
+
+impl BenchArgs {
+    fn run(self, out: &Out) -> Result<Exit, CliError> {
+        let Self { episodes, burst, stops, at, agents, awake, threads: given, on_disk, seed } = self;
         let folder = at.unwrap_or_default().join(format!(".maxim-bench-{}", std::process::id()));
         let figures = match agents {
             Some(agents) => {
-                let processors = || std::thread::available_parallelism().unwrap_or(NonZeroUsize::MIN);
-                let threads = threads.unwrap_or_else(processors);
+                let threads = threads(given);
                 population::run(&folder, Crowd { agents, awake, words: 10, threads, on_disk, seed })
             }
             None => {

@@ -1,4 +1,5 @@
 //! Measuring whole agents.
 
 pub mod bench;
+pub mod learning;
 pub mod population;

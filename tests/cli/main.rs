@@ -4,6 +4,7 @@ mod configuration;
 mod daemon;
 mod door;
 mod home;
+mod learning;
 mod many;
 mod mind;
 mod offline;

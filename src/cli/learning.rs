@@ -1,0 +1,117 @@
+//! `maxim sim learn`: the learning curve of whole brains in a small world.
+
+use std::fs;
+use std::io::{IsTerminal, Write, stderr};
+use std::num::NonZeroUsize;
+use std::path::{Path, PathBuf};
+
+use clap::Args;
+use serde_json::Value;
+
+use super::sim::threads;
+use super::{Cell, CliError, Exit, Out, Table};
+use crate::sim::learning::{self, Course, page, within};
+
+/// What it learns by experience alone, beside chance and beside brains that lack a part
+///
+/// Fire burns, food feeds, berries are good until they are poisonous: nobody says so, and nobody asks for anything. Each
+/// brain lives an episode a day, in virtual time, by what it sees and does; some lack a part, so that the difference tells
+/// what the part is worth in this world.
+#[derive(Args, Debug)]
+#[command(after_help = "Examples:\n  maxim sim learn\n  maxim sim learn --lives 50 --report learned")]
+pub struct LearnArgs {
+    /// Lives of each brain, each with a chance of its own
+    #[arg(long, value_name = "N", default_value = "20")]
+    lives: NonZeroUsize,
+    /// Episodes of a life, eight opportunities each
+    #[arg(long, value_name = "N", default_value = "16")]
+    episodes: NonZeroUsize,
+    /// After so many episodes some things change sides
+    #[arg(long, value_name = "N", default_value_t = 8)]
+    turns_after: usize,
+    /// The first life's; the same seed is the same life
+    #[arg(long, default_value_t = 0)]
+    seed: u64,
+    /// On so many threads, on which nothing else depends [default: the processors]
+    #[arg(long, value_name = "N")]
+    threads: Option<NonZeroUsize>,
+    /// Where report.json and report.html with the curves are put
+    #[arg(long, value_name = "DIR")]
+    report: Option<PathBuf>,
+}
+
+impl LearnArgs {
+    pub(super) fn run(self, out: &Out) -> Result<Exit, CliError> {
+        let Self { lives, episodes, turns_after, seed, threads: given, report } = self;
+        if let Some(folder) = &report {
+            fs::create_dir_all(folder).map_err(|error| unwritable(folder, &error))?;
+        }
+        let course = Course { lives, first_seed: seed, episodes, turns_after, threads: threads(given) };
+        let folder = std::env::temp_dir().join(format!("maxim-learn-{}", std::process::id()));
+        let is_watched = stderr().is_terminal();
+        let told = |done: usize| {
+            if is_watched {
+                let _ = write!(stderr(), "\repisode {done} of {episodes}");
+            }
+        };
+        let figures = learning::run(&folder, course, told);
+        if is_watched {
+            let _ = writeln!(stderr());
+        }
+        let _ = fs::remove_dir_all(&folder);
+        let figures = figures.map_err(|error| {
+            CliError::new(Exit::Bug, format!("the simulation broke: {error}"), "report it, with the command")
+        })?;
+        if let Some(folder) = &report {
+            let json = serde_json::to_vec_pretty(&figures).unwrap_or_default(); // what was made of JSON is JSON
+            let written = fs::write(folder.join("report.json"), json);
+            written
+                .and_then(|()| fs::write(folder.join("report.html"), page(&figures)))
+                .map_err(|error| unwritable(folder, &error))?;
+        }
+        out.answer(&figures, || shown(&figures, out))?;
+        Ok(Exit::Ok)
+    }
+}
+
+fn unwritable(folder: &Path, error: &std::io::Error) -> CliError {
+    let found = format!("the report can't be put into {}: {error}", folder.display());
+    CliError::new(Exit::TryAgain, found, "name another folder with --report")
+}
+
+fn shown(figures: &Value, out: &Out) -> String {
+    let count = |of: &Value| usize::try_from(of.as_u64().unwrap_or_default()).unwrap_or(usize::MAX);
+    let (last, turns) = (count(&figures["episodes"]), count(&figures["world"]["turns_after"]));
+    let judged = count(&figures["learnt_after"]) + 1;
+    let mut episodes = vec![1, judged, turns, turns.saturating_add(1), last];
+    episodes.retain(|episode| (1..=last).contains(episode));
+    episodes.sort_unstable();
+    episodes.dedup();
+    let heads: Vec<String> = episodes.iter().map(|episode| format!("ep. {episode}")).collect();
+    let heads = heads.iter().map(String::as_str);
+    let more = ["better than chance", "the part is worth", "and spares hurts"];
+    let mut table = Table::new(&["brain"].into_iter().chain(heads).chain(more).collect::<Vec<_>>());
+    let row = |name: &str, worth: &Value| {
+        let means = episodes.iter().map(|episode| worth[episode - 1]["mean"].as_f64().unwrap_or_default());
+        let means = means.map(|mean| Cell::number(format!("{mean:.2}")));
+        [Cell::text(name)].into_iter().chain(means).collect::<Vec<_>>()
+    };
+    table.row(row("at random", &figures["random"]));
+    table.row(row("the best possible", &figures["best"]));
+    for brain in figures["brains"].as_array().into_iter().flatten() {
+        let mut cells = row(brain["brain"].as_str().unwrap_or_default(), &brain["worth"]);
+        let better = brain["better_than_chance"].as_f64();
+        cells.extend([
+            Cell::number(better.map_or("–".to_owned(), |share| format!("{:.0} %", share * 100.0))),
+            Cell::number(within(&brain["part_is_worth"]).unwrap_or_default()),
+            Cell::number(within(&brain["part_spares_hurts"]).unwrap_or_default()),
+        ]);
+        table.row(cells);
+    }
+    format!(
+        "{}\nworth of an opportunity, -1 to 1, on the mean over {} lives; after episode {turns} some things change sides;\n\
+         better than chance: so many of the lives in episode {judged}; in brackets 95 % intervals\n",
+        table.show(out.paint),
+        figures["lives"],
+    )
+}

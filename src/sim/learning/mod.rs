@@ -1,0 +1,179 @@
+//! Learning without a model: a small world in which experience alone teaches what is worth doing.
+//!
+//! Each agent starts knowing nothing and lives an episode a day, in virtual time, by its senses and its tools alone; nobody
+//! asks it for anything. Beside the brain as it is live brains that lack a part, by the same seeds and among the same
+//! things, so that the difference tells what the part is worth here.
+
+mod arms;
+mod curve;
+mod page;
+mod world;
+
+use std::num::NonZeroUsize;
+use std::path::Path;
+use std::sync::Arc;
+use std::time::Duration;
+
+use jiff::Timestamp;
+use maxim_actors::action::tools::core_registry;
+use maxim_actors::learning::nucleus_accumbens::NucleusAccumbens;
+use maxim_actors::memory::hippocampus::Hippocampus;
+use maxim_actors::region::Region;
+use maxim_actors::sleep::Consolidation;
+use maxim_actors::store::StateStore;
+use maxim_bus::latch::StopLatch;
+use maxim_bus::signals::scene::{Detection, Observed};
+use maxim_bus::units::Confidence;
+use maxim_bus::{AgentId, Trust};
+use serde_json::Value;
+
+use self::arms::{ARMS, Arm};
+use self::world::{IN_SIGHT, Lived, Thing, World, at_best, at_random, in_sight};
+use super::bench::Broken;
+use crate::agent::population::Population;
+use crate::agent::{Agent, AgentSettings};
+use crate::config::{Settings, Span};
+
+pub use self::page::{page, within};
+
+/// How long it is lived.
+#[derive(Clone, Copy, Debug)]
+pub struct Course {
+    /// Lives of each brain.
+    pub lives: NonZeroUsize,
+    pub first_seed: u64,
+    pub episodes: NonZeroUsize,
+    /// After so many episodes some things change sides.
+    pub turns_after: usize,
+    pub threads: NonZeroUsize,
+}
+
+/// Opportunities of an episode.
+const OPPORTUNITIES: u64 = 8;
+/// From one to the next: by then what was seen before is gone.
+const NEXT: Duration = Duration::from_secs(70);
+const DAY: Duration = Duration::from_secs(86_400);
+/// 2026-01-05T09:00:00Z, a Monday.
+const BEGINS: i64 = 1_767_603_600;
+
+/// A life.
+#[derive(Default)]
+struct Life {
+    episodes: Vec<Lived>,
+    left: Left,
+}
+
+/// What a life has left behind at its end, so that it can be seen which parts were at work.
+#[derive(Clone, Copy, Default)]
+struct Left {
+    episodes: u64,
+    lessons: u64,
+    sleeps: u64,
+}
+
+/// What everybody lived, by arm and seed; and what chance and the best were worth, by seed and episode.
+struct Lives {
+    arms: Vec<Vec<Life>>,
+    random: Vec<Vec<f64>>,
+    best: Vec<Vec<f64>>,
+}
+
+/// Lives it, and gives the figures. `told` hears after how many episodes it is.
+///
+/// # Errors
+/// An agent doesn't wake, or stands still.
+pub fn run(folder: &Path, course: Course, told: impl Fn(usize)) -> Result<Value, Broken> {
+    std::fs::create_dir_all(folder)?;
+    let begins = Timestamp::from_second(BEGINS)?;
+    // Who left memory would come back whole, so nobody leaves.
+    let mut all = Population::new(&StateStore::in_memory(), begins, course.threads.get(), Duration::MAX)?;
+    let seeds: Vec<u64> = (0..course.lives.get() as u64).map(|n| course.first_seed.wrapping_add(n)).collect();
+    let mut members = Vec::new();
+    for (arm, seed) in ARMS.iter().flat_map(|arm| seeds.iter().map(move |seed| (arm, *seed))) {
+        members.push(Member::join(&mut all, folder, arm, seed)?);
+    }
+    let (mut random, mut best) = (vec![Vec::new(); seeds.len()], vec![Vec::new(); seeds.len()]);
+    for episode in 0..course.episodes.get() {
+        let is_turned = episode >= course.turns_after;
+        let opportunities = (0..OPPORTUNITIES).map(|n| episode as u64 * OPPORTUNITIES + n);
+        for (at, seed) in seeds.iter().enumerate() {
+            let mean = |worth: fn(&[&Thing], bool) -> f64| {
+                let worths = opportunities.clone().map(|n| worth(&in_sight(*seed, n), is_turned));
+                worths.sum::<f64>() / OPPORTUNITIES as f64
+            };
+            random[at].push(mean(at_random));
+            best[at].push(mean(at_best));
+        }
+        members.iter().for_each(|member| member.world.turn(is_turned));
+        for opportunity in opportunities {
+            for member in &members {
+                show(all.agent(&member.id)?, &in_sight(member.seed, opportunity));
+            }
+            pass(&mut all, NEXT)?;
+        }
+        for member in &mut members {
+            member.life.episodes.push(member.world.take());
+        }
+        pass(&mut all, DAY - NEXT * OPPORTUNITIES as u32)?;
+        told(episode + 1);
+    }
+    for member in &mut members {
+        member.life.left = left(all.agent(&member.id)?)?;
+    }
+    let mut lives = members.into_iter().map(|member| member.life);
+    let arms = ARMS.iter().map(|_| lives.by_ref().take(seeds.len()).collect()).collect();
+    Ok(curve::document(course, &Lives { arms, random, best }))
+}
+
+struct Member {
+    id: AgentId,
+    seed: u64,
+    world: Arc<World>,
+    life: Life,
+}
+
+impl Member {
+    fn join(all: &mut Population, folder: &Path, arm: &Arm, seed: u64) -> Result<Self, Broken> {
+        let (world, mut tools) = (Arc::new(World::default()), core_registry()?);
+        world.furnish(&mut tools)?;
+        let mut settings = Settings::default();
+        settings.agent.timezone = "UTC".into();
+        settings.habit.act_every = Span::new(Duration::from_secs(1));
+        (arm.set)(&mut settings);
+        let settings = AgentSettings::with_tools(&settings, 1, folder, &folder.join("saved"), tools)?;
+        let id = AgentId::new(format!("{}-{seed}", arm.name.replace(' ', "-")))?;
+        all.add(id.clone(), seed, Arc::new(settings), StopLatch::in_memory())?;
+        let agent = all.agent(&id)?;
+        let cut: Vec<_> = agent.parts.iter().filter(|part| (arm.cuts)(part)).map(|part| part.name).collect();
+        for room in cut {
+            agent.cut(room);
+        }
+        Ok(Self { id, seed, world, life: Life::default() })
+    }
+}
+
+fn left(agent: &Agent) -> Result<Left, Broken> {
+    let count = |room: &str, of: &str| -> Result<u64, Broken> {
+        let state = agent.parts.iter().find(|part| part.name == room).and_then(|part| part.state);
+        let state = state.ok_or_else(|| format!("no room {room}"))?(&agent.frame.store)?;
+        state[of].as_u64().ok_or_else(|| format!("the state of {room} has no {of}").into())
+    };
+    Ok(Left {
+        episodes: count(Hippocampus::NAME, "next")?,
+        lessons: count(NucleusAccumbens::NAME, "observations")?,
+        sleeps: count(Consolidation::NAME, "sleeps")?,
+    })
+}
+
+fn show(agent: &Agent, things: &[&Thing; IN_SIGHT]) {
+    let seen =
+        |thing: &&Thing| Detection { name: thing.name.to_owned(), confidence: Confidence::clamped(0.9), frame: None };
+    let objects = things.iter().map(seen).collect();
+    let observed = Observed { source: "camera".into(), objects, people: Vec::new(), sound: None, pose: None };
+    let door = &agent.outside.door;
+    door.put("door", door.fresh_id(), Trust::Sensor, observed);
+}
+
+fn pass(all: &mut Population, time: Duration) -> Result<(), Broken> {
+    all.pass(time).into_iter().next().map_or(Ok(()), |error| Err(error.into()))
+}
