@@ -33,6 +33,7 @@ mod recall;
 mod replay;
 mod restore;
 mod run;
+mod scenario;
 mod send;
 mod sim;
 mod similar;

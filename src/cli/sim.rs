@@ -1,4 +1,4 @@
-//! `maxim sim`: measure whole agents, and what they learn. Scenarios and orchestration are not built.
+//! `maxim sim`: measure whole agents, what they learn, and what they do in scenarios. Orchestration is not built.
 
 use std::num::NonZeroUsize;
 use std::path::PathBuf;
@@ -6,13 +6,14 @@ use std::path::PathBuf;
 use clap::{Args, Subcommand};
 
 use super::learning::LearnArgs;
+use super::scenario::RunArgs;
 use super::{CliError, Exit, Out, tree};
 use crate::sim::bench::{self, Workload};
 use crate::sim::population::{self, Crowd};
 
-/// Measure the whole agent, and what it learns.
+/// Measure the whole agent, what it learns, and what it does in scenarios.
 #[derive(Args, Debug)]
-#[command(after_help = "Examples:\n  maxim sim bench --json\n  maxim sim learn")]
+#[command(after_help = "Examples:\n  maxim sim bench --json\n  maxim sim learn\n  maxim sim run lamp.yaml")]
 pub struct SimArgs {
     #[command(subcommand)]
     what: Sim,
@@ -22,6 +23,7 @@ pub struct SimArgs {
 enum Sim {
     Bench(BenchArgs),
     Learn(LearnArgs),
+    Run(RunArgs),
 }
 
 /// Latency, throughput, start, memory and disk of an agent with everything on
@@ -61,6 +63,7 @@ impl SimArgs {
         match self.what {
             Sim::Bench(args) => args.run(out),
             Sim::Learn(args) => args.run(out),
+            Sim::Run(args) => args.run(out),
         }
     }
 }

@@ -3,3 +3,4 @@
 pub mod bench;
 pub mod learning;
 pub mod population;
+pub mod scenario;

@@ -9,6 +9,7 @@ mod many;
 mod mind;
 mod offline;
 mod questions;
+mod scenario;
 mod sleeping;
 mod stopping;
 mod words;
