@@ -287,3 +287,19 @@ fn time_ends_with_the_calendar() {
     assert!(nobody.pass(Duration::MAX).is_empty());
     assert_eq!(nobody.now(), jiff::Timestamp::MAX);
 }
+
+#[test]
+fn when_the_store_closes_beneath_them_they_stand_still_and_it_is_told() {
+    let folder = TempDir::new().expect("a folder");
+    let store = StateStore::in_memory();
+    let mut all = population(&store, folder.path(), 1, 1, DAY);
+    let id = id("agent-00");
+    assert!(reply(&mut all, &id, "remember that the boat is red").contains("red"));
+    store.close().expect("closed");
+    let agent = all.agent(&id).expect("it is awake");
+    let accepted = agent.outside.http.submit(submission("where is the boat?"));
+    agent.settle();
+    let wrong = all.pass(DAY);
+    assert!(matches!(wrong[..], [PopulationError::Stuck { .. }]), "{wrong:?}");
+    drop(accepted);
+}

@@ -36,7 +36,7 @@ pub enum Step {
     Done,
     /// A newer incarnation has taken over: this one must go.
     Fenced,
-    /// The store takes nothing more at present; the message is back at the head.
+    /// The store takes nothing more at present, or ever; the message is back at the head.
     Full,
     /// What was decided can't be stored: the message is treated like one that panics.
     Refused(String),

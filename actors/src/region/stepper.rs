@@ -81,6 +81,12 @@ impl<R: Region> RegionStepper<R> {
                 post.inbox.give_back(self.epoch, false);
             }
         }
+        self.reload();
+    }
+
+    /// The value is spent: it may hold what the store doesn't.
+    fn reload(&mut self) {
+        let post = &self.post;
         let loaded = catch_unwind(AssertUnwindSafe(|| Seat::load(Arc::clone(post), self.epoch)));
         let loaded =
             loaded.map_err(|panic| panic_text(&*panic)).and_then(|seat| seat.map_err(|error| error.to_string()));
@@ -118,7 +124,11 @@ impl<R: Region> Stepper for RegionStepper<R> {
         }));
         match stepped {
             Ok(Step::Done) => true,
-            Ok(Step::Idle | Step::Fenced | Step::Full) => false,
+            Ok(Step::Idle | Step::Fenced) => false,
+            Ok(Step::Full) => {
+                self.reload();
+                false
+            }
             Ok(Step::Refused(why)) => {
                 self.fail(&why);
                 true

@@ -122,7 +122,8 @@ pub fn consumed(lane: Lane, delivery: &Delivery) -> Option<(Lane, Lsn)> {
 pub fn refusal(error: AcceptError) -> Step {
     match error {
         AcceptError::Fenced { .. } => Step::Fenced,
-        AcceptError::Full { .. } => Step::Full,
+        // A closed one takes nothing any more, and whatever waits is in its journal.
+        AcceptError::Full { .. } | AcceptError::Closed => Step::Full,
         other => Step::Refused(other.to_string()),
     }
 }
