@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use clap::Args;
 use serde_json::Value;
 
-use super::sim::threads;
+use super::sim::{Scratch, threads};
 use super::{Cell, CliError, Exit, Out, Table};
 use crate::sim::learning::{self, Course, page, within};
 
@@ -47,18 +47,17 @@ impl LearnArgs {
             fs::create_dir_all(folder).map_err(|error| unwritable(folder, &error))?;
         }
         let course = Course { lives, first_seed: seed, episodes, turns_after, threads: threads(given) };
-        let folder = std::env::temp_dir().join(format!("maxim-learn-{}", std::process::id()));
+        let scratch = Scratch::new()?;
         let is_watched = stderr().is_terminal();
-        let told = |done: usize| {
+        let told = |share: f64| {
             if is_watched {
-                let _ = write!(stderr(), "\repisode {done} of {episodes}");
+                let _ = write!(stderr(), "\r{:3.0} % lived", share * 100.0);
             }
         };
-        let figures = learning::run(&folder, course, told);
+        let figures = learning::run(scratch.path(), course, told);
         if is_watched {
             let _ = writeln!(stderr());
         }
-        let _ = fs::remove_dir_all(&folder);
         let figures = figures.map_err(|error| {
             CliError::new(Exit::Bug, format!("the simulation broke: {error}"), "report it, with the command")
         })?;

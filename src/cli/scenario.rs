@@ -1,11 +1,12 @@
 //! `maxim sim run`: agents live through scenario files, and what was expected is checked.
 
 use std::fs;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use clap::Args;
 use serde_json::{Value, json};
 
+use super::sim::Scratch;
 use super::table::Tone;
 use super::{Cell, CliError, Exit, Out, Table};
 use crate::sim::bench::Broken;
@@ -64,7 +65,8 @@ impl RunArgs {
         }
         let mut all = Vec::new();
         for (file, scenario) in scenarios {
-            let told = told(file.display().to_string(), &scenario);
+            let scratch = Scratch::new()?;
+            let told = told(file.display().to_string(), &scenario, scratch.path());
             all.push(told.map_err(|error| {
                 let found = format!("{} broke: {error}", file.display());
                 CliError::new(Exit::Bug, found, "report it, with the file")
@@ -84,21 +86,16 @@ impl RunArgs {
     }
 }
 
-fn told(file: String, scenario: &Scenario) -> Result<Told, Broken> {
-    let folder = std::env::temp_dir().join(format!("maxim-scenario-{}", std::process::id()));
-    let _ = fs::remove_dir_all(&folder);
-    let told = live(scenario, &folder).and_then(|mut lived| {
-        let mut checked = Vec::new();
-        if let Some(over) = lived.over_budget.take() {
-            checked.push(Checked { expectation: "budget".into(), holds: false, found: over });
-        }
-        for expectation in &scenario.expectations {
-            checked.push(check(&mut lived, expectation)?);
-        }
-        Ok(Told { file, name: scenario.name.clone(), took_s: lived.took.as_secs_f64(), checked })
-    });
-    let _ = fs::remove_dir_all(&folder);
-    told
+fn told(file: String, scenario: &Scenario, folder: &Path) -> Result<Told, Broken> {
+    let mut lived = live(scenario, folder)?;
+    let mut checked = Vec::new();
+    if let Some(over) = lived.over_budget.take() {
+        checked.push(Checked { expectation: "budget".into(), holds: false, found: over });
+    }
+    for expectation in &scenario.expectations {
+        checked.push(check(&mut lived, expectation)?);
+    }
+    Ok(Told { file, name: scenario.name.clone(), took_s: lived.took.as_secs_f64(), checked })
 }
 
 impl Told {

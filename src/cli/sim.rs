@@ -1,7 +1,9 @@
 //! `maxim sim`: measure whole agents, what they learn, and what they do in scenarios. Orchestration is not built.
 
+use std::fs::{self, DirBuilder};
 use std::num::NonZeroUsize;
-use std::path::PathBuf;
+use std::os::unix::fs::DirBuilderExt;
+use std::path::{Path, PathBuf};
 
 use clap::{Args, Subcommand};
 
@@ -73,6 +75,31 @@ pub(super) fn threads(given: Option<NonZeroUsize>) -> NonZeroUsize {
     given.unwrap_or_else(|| std::thread::available_parallelism().unwrap_or(NonZeroUsize::MIN))
 }
 
+/// A folder of this process alone, which goes with the value.
+pub(super) struct Scratch(PathBuf);
+
+impl Scratch {
+    pub(super) fn new() -> Result<Self, CliError> {
+        let path = std::env::temp_dir().join(format!("maxim-sim-{}", uuid::Uuid::now_v7()));
+        // One that is there already isn't ours.
+        DirBuilder::new().mode(0o700).create(&path).map_err(|error| {
+            let found = format!("the folder {} can't be made: {error}", path.display());
+            CliError::new(Exit::TryAgain, found, "set TMPDIR to a folder in which you may write")
+        })?;
+        Ok(Self(path))
+    }
+
+    pub(super) fn path(&self) -> &Path {
+        &self.0
+    }
+}
+
+impl Drop for Scratch {
+    fn drop(&mut self) {
+        let _ = fs::remove_dir_all(&self.0);
+    }
+}
+
 impl BenchArgs {
     fn run(self, out: &Out) -> Result<Exit, CliError> {
         let Self { episodes, burst, stops, at, agents, awake, threads: given, on_disk, seed } = self;
@@ -87,7 +114,7 @@ impl BenchArgs {
                 actix::System::new().block_on(bench::run(&folder, load))
             }
         };
-        let _ = std::fs::remove_dir_all(&folder);
+        let _ = fs::remove_dir_all(&folder);
         let figures = figures.map_err(|error| {
             CliError::new(Exit::TryAgain, format!("the bench broke: {error}"), "give --at DIR on a disk with room")
         })?;

@@ -48,6 +48,12 @@ pub struct Course {
     pub threads: NonZeroUsize,
 }
 
+impl Course {
+    fn is_turned(&self, episode: usize) -> bool {
+        episode >= self.turns_after
+    }
+}
+
 /// Opportunities of an episode.
 const OPPORTUNITIES: u64 = 8;
 /// From one to the next: by then what was seen before is gone.
@@ -78,34 +84,53 @@ struct Lives {
     best: Vec<Vec<f64>>,
 }
 
-/// Lives it, and gives the figures. `told` hears after how many episodes it is.
+/// Lives at once: each takes a megabyte.
+const AT_ONCE: usize = 20;
+
+/// Lives it, and gives the figures. `told` hears how much of it is lived, 0 to 1.
 ///
 /// # Errors
 /// An agent doesn't wake, or stands still.
-pub fn run(folder: &Path, course: Course, told: impl Fn(usize)) -> Result<Value, Broken> {
+pub fn run(folder: &Path, course: Course, told: impl Fn(f64)) -> Result<Value, Broken> {
     std::fs::create_dir_all(folder)?;
+    let seeds: Vec<u64> = (0..course.lives.get() as u64).map(|n| course.first_seed.wrapping_add(n)).collect();
+    let (random, best) = seeds.iter().map(|seed| yardsticks(*seed, course)).unzip();
+    let mut arms: Vec<Vec<Life>> = ARMS.iter().map(|_| Vec::new()).collect();
+    for (batch, some) in seeds.chunks(AT_ONCE).enumerate() {
+        let before = batch * AT_ONCE;
+        let told = |share: f64| told((before as f64 + share * some.len() as f64) / seeds.len() as f64);
+        for (lives, lived) in arms.iter_mut().zip(live(folder, course, some, told)?) {
+            lives.extend(lived);
+        }
+    }
+    Ok(curve::document(course, &Lives { arms, random, best }))
+}
+
+/// What chance and the best choice are worth to this seed, by episode.
+fn yardsticks(seed: u64, course: Course) -> (Vec<f64>, Vec<f64>) {
+    let mean = |episode: usize, worth: fn(&[&Thing], bool) -> f64| {
+        let worths = opportunities(episode).map(|n| worth(&in_sight(seed, n), course.is_turned(episode)));
+        worths.sum::<f64>() / OPPORTUNITIES as f64
+    };
+    (0..course.episodes.get()).map(|episode| (mean(episode, at_random), mean(episode, at_best))).unzip()
+}
+
+fn opportunities(episode: usize) -> impl Iterator<Item = u64> {
+    (0..OPPORTUNITIES).map(move |n| episode as u64 * OPPORTUNITIES + n)
+}
+
+/// The lives of all brains by these seeds.
+fn live(folder: &Path, course: Course, seeds: &[u64], told: impl Fn(f64)) -> Result<Vec<Vec<Life>>, Broken> {
     let begins = Timestamp::from_second(BEGINS)?;
     // Who left memory would come back whole, so nobody leaves.
     let mut all = Population::new(&StateStore::in_memory(), begins, course.threads.get(), Duration::MAX)?;
-    let seeds: Vec<u64> = (0..course.lives.get() as u64).map(|n| course.first_seed.wrapping_add(n)).collect();
     let mut members = Vec::new();
     for (arm, seed) in ARMS.iter().flat_map(|arm| seeds.iter().map(move |seed| (arm, *seed))) {
         members.push(Member::join(&mut all, folder, arm, seed)?);
     }
-    let (mut random, mut best) = (vec![Vec::new(); seeds.len()], vec![Vec::new(); seeds.len()]);
     for episode in 0..course.episodes.get() {
-        let is_turned = episode >= course.turns_after;
-        let opportunities = (0..OPPORTUNITIES).map(|n| episode as u64 * OPPORTUNITIES + n);
-        for (at, seed) in seeds.iter().enumerate() {
-            let mean = |worth: fn(&[&Thing], bool) -> f64| {
-                let worths = opportunities.clone().map(|n| worth(&in_sight(*seed, n), is_turned));
-                worths.sum::<f64>() / OPPORTUNITIES as f64
-            };
-            random[at].push(mean(at_random));
-            best[at].push(mean(at_best));
-        }
-        members.iter().for_each(|member| member.world.turn(is_turned));
-        for opportunity in opportunities {
+        members.iter().for_each(|member| member.world.turn(course.is_turned(episode)));
+        for opportunity in opportunities(episode) {
             for member in &members {
                 show(all.agent(&member.id)?, &in_sight(member.seed, opportunity));
             }
@@ -115,14 +140,13 @@ pub fn run(folder: &Path, course: Course, told: impl Fn(usize)) -> Result<Value,
             member.life.episodes.push(member.world.take());
         }
         pass(&mut all, DAY - NEXT * OPPORTUNITIES as u32)?;
-        told(episode + 1);
+        told((episode + 1) as f64 / course.episodes.get() as f64);
     }
     for member in &mut members {
         member.life.left = left(all.agent(&member.id)?)?;
     }
     let mut lives = members.into_iter().map(|member| member.life);
-    let arms = ARMS.iter().map(|_| lives.by_ref().take(seeds.len()).collect()).collect();
-    Ok(curve::document(course, &Lives { arms, random, best }))
+    Ok(ARMS.iter().map(|_| lives.by_ref().take(seeds.len()).collect()).collect())
 }
 
 struct Member {

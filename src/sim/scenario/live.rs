@@ -112,18 +112,21 @@ pub fn live(scenario: &Scenario, folder: &Path) -> Result<Lived, Broken> {
     let mut happenings: Vec<&Happening> = scenario.percepts.iter().collect();
     happenings.sort_by_key(|happening| happening.at);
     for happening in happenings {
+        if lived.acts() > budget.actions {
+            break;
+        }
         lived.pass_until(begins + SignedDuration::try_from(happening.at.get())?)?;
         lived.meet(happening)?;
     }
-    while lived.is_busy() && lived.clock.now() < ends {
+    while lived.open() > 0 && lived.acts() <= budget.actions && lived.clock.now() < ends {
         let now = lived.clock.now();
         lived.pass_until((now + SignedDuration::try_from(SETTLED)?).min(ends))?;
     }
     lived.took = Duration::try_from(lived.clock.now().duration_since(begins))?;
     let (open, acts) = (lived.open(), lived.acts());
     lived.over_budget = match (open, acts) {
+        (_, acts) if acts > budget.actions => Some(format!("{acts} actions were taken, of at most {}", budget.actions)),
         (1.., _) => Some(format!("{open} turns are open after {} s of virtual time", budget.time.get().as_secs())),
-        (0, acts) if acts > budget.actions => Some(format!("{acts} actions were taken, of at most {}", budget.actions)),
         _ => None,
     };
     lived.pass_until(lived.clock.now() + SignedDuration::try_from(SETTLED)?)?;
@@ -201,10 +204,6 @@ impl Lived {
             return 0;
         }
         self.begun.iter().filter(|begun| self.ended(begun.turn).is_none()).count()
-    }
-
-    fn is_busy(&self) -> bool {
-        self.open() > 0
     }
 
     /// Actions, but what was only said.
