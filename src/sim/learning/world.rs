@@ -9,6 +9,8 @@ use maxim_actors::action::tools::{
 use maxim_bus::hash::StableHash;
 use maxim_bus::latch::Permit;
 use parking_lot::Mutex;
+use rand_xoshiro::Xoshiro256PlusPlus;
+use rand_xoshiro::rand_core::{Rng, SeedableRng};
 use serde_json::{Value, json};
 
 /// A thing, with the one act that it affords.
@@ -43,11 +45,10 @@ const HURTS: f64 = -0.75;
 pub fn in_sight(seed: u64, opportunity: u64) -> [&'static Thing; IN_SIGHT] {
     let mut all: [&Thing; THINGS.len()] = std::array::from_fn(|at| &THINGS[at]);
     let drawn = StableHash::resume(seed).add(b"in sight").add(&opportunity.to_le_bytes());
+    let mut chance = Xoshiro256PlusPlus::seed_from_u64(drawn.get());
     for at in 0..IN_SIGHT {
         let left = (all.len() - at) as u64;
-        // Its high bits: the low ones of this hash are of the low ones of its input.
-        let draw = (drawn.add(&(at as u64).to_le_bytes()).get() >> 32) % left;
-        all.swap(at, at + draw as usize);
+        all.swap(at, at + (chance.next_u64() % left) as usize);
     }
     std::array::from_fn(|at| all[at])
 }
