@@ -107,8 +107,12 @@ fn shown(figures: &Value, out: &Out) -> String {
         ]);
         table.row(cells);
     }
+    let change = match (1..last).contains(&turns) {
+        true => format!("after episode {turns} some things change sides"),
+        false => "nothing changes sides meanwhile".to_owned(),
+    };
     format!(
-        "{}\nworth of an opportunity, -1 to 1, on the mean over {} lives; after episode {turns} some things change sides;\n\
+        "{}\nworth of an opportunity, -1 to 1, on the mean over {} lives; {change};\n\
          better than chance: so many of the lives in episode {judged}; in brackets 95 % intervals\n",
         table.show(out.paint),
         figures["lives"],

@@ -72,6 +72,9 @@ impl RunArgs {
                 CliError::new(Exit::Bug, found, "report it, with the file")
             })?);
         }
+        let holds = all.iter().all(Told::holds);
+        let document = json!({ "holds": holds, "scenarios": all.iter().map(Told::document).collect::<Vec<_>>() });
+        out.answer(&document, || all.iter().map(|told| told.shown(out)).collect::<Vec<_>>().join("\n"))?;
         if let Some(file) = &self.junit {
             let suites: Vec<_> = all.iter().map(|told| (told.name.clone(), told.checked.clone())).collect();
             fs::write(file, junit(&suites)).map_err(|error| {
@@ -79,9 +82,6 @@ impl RunArgs {
                 CliError::new(Exit::TryAgain, found, "name another file with --junit")
             })?;
         }
-        let holds = all.iter().all(Told::holds);
-        let document = json!({ "holds": holds, "scenarios": all.iter().map(Told::document).collect::<Vec<_>>() });
-        out.answer(&document, || all.iter().map(|told| told.shown(out)).collect::<Vec<_>>().join("\n"))?;
         Ok(if holds { Exit::Ok } else { Exit::NotHeld })
     }
 }

@@ -121,6 +121,12 @@ fn a_file_that_is_no_scenario_is_refused_with_its_line_and_the_fix_before_anythi
         assert_eq!((done.code, done.out.as_str()), (Some(2), ""), "{text}: {done:?}");
         assert!(done.err.contains(place) && done.err.contains(fix), "{text}: {done:?}");
     }
+    let unwritten = home.run(&["sim", "run", &shipped()[0], "--junit", "nowhere/results.xml"]);
+    assert_eq!(unwritten.code, Some(75), "{unwritten:?}");
+    assert!(
+        unwritten.out.contains("hold") && unwritten.err.contains("--junit"),
+        "what was lived isn't lost: {unwritten:?}"
+    );
     let none = home.run(&["sim", "run", "nowhere.yaml"]);
     assert!(none.code == Some(2) && none.err.contains("nowhere.yaml can't be read"), "{none:?}");
 }

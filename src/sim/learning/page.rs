@@ -79,10 +79,12 @@ pub fn page(figures: &Value) -> String {
     page
 }
 
-/// A mean with its interval, in words.
+/// A mean with its interval if it has one, in words.
 pub fn within(of: &Value) -> Option<String> {
     let number = |name: &str| of[name].as_f64();
-    Some(format!("{:.2} ({:.2} to {:.2})", number("mean")?, number("low")?, number("high")?))
+    let [mean, low, high] = [number("mean")?, number("low")?, number("high")?];
+    // Of one life, or where all are the same, there is none.
+    Some(if low == high { format!("{mean:.2}") } else { format!("{mean:.2} ({low:.2} to {high:.2})") })
 }
 
 fn escaped(text: &str) -> String {

@@ -199,8 +199,9 @@ impl Scenario {
 fn said(error: &str) -> String {
     let line = error.lines().find(|line| !line.trim().is_empty()).unwrap_or(error);
     let line = line.trim().trim_start_matches("error: ");
-    let end = line.find(" at line ").unwrap_or(line.len());
-    line[..end].to_owned()
+    // What a programmer could do about it is no help to who wrote the file.
+    let ends = [" at line ", ", set DuplicateKeyPolicy"].into_iter().filter_map(|end| line.find(end));
+    line[..ends.min().unwrap_or(line.len())].to_owned()
 }
 
 /// Of what serde says, "unknown field `x`, expected one of a, b", what was given and what is known.
@@ -230,5 +231,9 @@ mod tests {
         assert!(fix("expected string scalar").contains("--help"));
         assert!(fix("unknown field `scene`, expected one of name, seed").contains("detections"));
         assert_eq!(said("\nerror: a thing at line 3, column 4\n --> here"), "a thing");
+        assert_eq!(
+            said("duplicate mapping key: name, set DuplicateKeyPolicy in Options"),
+            "duplicate mapping key: name"
+        );
     }
 }
