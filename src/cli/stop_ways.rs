@@ -131,7 +131,7 @@ impl Race {
                     Ok(Err(_)) | Err(RecvTimeoutError::Disconnected) => socket_failed = true,
                 }
             }
-            if let Some(answer) = self.latched(socket_failed) {
+            if let Some(answer) = self.latched(socket_failed, patience) {
                 return Verdict::Answered(answer);
             }
             if socket_failed && !self.may_live {
@@ -143,13 +143,14 @@ impl Race {
     }
 
     /// What the latch file answers, once it can be meant for us.
-    fn latched(&self, socket_failed: bool) -> Option<Value> {
+    fn latched(&self, socket_failed: bool, patience: Duration) -> Option<Value> {
         let only_after = match (self.has_others, self.was_stopped) {
             (true, _) => OTHERS_TOLD,
             (false, true) => EARLIER_STOP,
             (false, false) => Duration::ZERO,
         };
-        let is_answer = self.may_live && (socket_failed || self.watch.elapsed() >= only_after);
+        // Whoever waits for less is answered before that is over.
+        let is_answer = self.may_live && (socket_failed || self.watch.elapsed() >= only_after.min(patience / 2));
         (is_answer && is_stopped(&self.folder.latch())).then(|| {
             let micros = self.elapsed_us();
             // The file tells that it is stopped here and nothing else.
