@@ -261,6 +261,17 @@ impl Daemon {
         kill_process(pid, signal).expect("signalled");
     }
 
+    /// SIGSTOP, until each of its threads stands still: until one of them has taken the signal, all go on.
+    pub fn pause(&self) {
+        self.signal(Signal::STOP);
+        let tasks = format!("/proc/{}/task", self.child.id());
+        let stands = |stat: String| stat.rsplit(") ").next().is_some_and(|rest| rest.starts_with('T'));
+        self.until("paused", || {
+            let tasks = std::fs::read_dir(&tasks).expect("its threads").flatten();
+            tasks.map(|task| std::fs::read_to_string(task.path().join("stat"))).all(|stat| stat.is_ok_and(stands))
+        });
+    }
+
     /// SIGTERM; the exit code.
     pub fn end(mut self) -> i32 {
         self.signal(Signal::TERM);

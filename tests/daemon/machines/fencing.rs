@@ -16,7 +16,7 @@ fn an_owner_that_was_paused_and_wakes_up_writes_nothing_and_does_nothing() {
     assert_eq!(first.tell_all(&[code(1)]).len(), 1);
     let waiting = two.stand_by();
     first.until("the other one waits", || super::has_store(&two.place));
-    first.signal(Signal::STOP);
+    first.pause();
     // They wait in its sockets while it stands still, and are there when it wakes.
     let address = first.url.trim_start_matches("http://").to_owned();
     let asks = ["run the command touch paused.txt", "write \"paused\" to paused-too.txt", &code(2)].map(|text| {
@@ -72,6 +72,8 @@ fn a_server_that_dies_and_comes_back_within_the_lease_costs_nothing() {
     daemon.until("found", || one.cli(&["doctor"]).1.contains("isn't connected"));
     let stop = one.stop("smoke in the hall");
     assert_ne!(stop["durable"], true, "another machine would not know it: {stop}");
+    let (exit, _, trouble) = one.cli(&["stop", "--timeout", "1", "smoke in the hall"]);
+    assert_eq!(exit, 0, "who is in a hurry is told at least that it is stopped here: {trouble}");
     server.run();
     daemon.until("durable", || one.stop("smoke in the hall")["durable"] == true);
     assert_eq!(one.cli(&["reset"]).0, 0);
