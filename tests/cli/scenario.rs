@@ -113,6 +113,7 @@ fn a_file_that_is_no_scenario_is_refused_with_its_line_and_the_fix_before_anythi
         ),
         ("name: x\nscene: [cup]\npercepts: []\nexpectations: []\n".into(), "wrong.yaml:2:1", "detections"),
         ("name: x\npercepts: []\nexpectations: []\n".into(), "expects nothing", "at least one"),
+        (with("content: a", "pipeline_continued") + "budget: { time: 90000years }\n", "ten years", "give less"),
         ("name: [\n".into(), "wrong.yaml:", "--help"),
     ];
     for (text, place, fix) in wrong {

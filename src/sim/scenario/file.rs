@@ -1,6 +1,7 @@
 //! What a scenario file may say, and where it is wrong.
 
 use std::path::Path;
+use std::time::Duration;
 
 use maxim_bus::signals::scene::Detection;
 use maxim_bus::units::{Confidence, Intensity};
@@ -59,7 +60,7 @@ pub struct Happening {
 }
 
 fn at_once() -> Span {
-    Span::new(std::time::Duration::ZERO)
+    Span::new(Duration::ZERO)
 }
 
 /// By which way words come.
@@ -90,15 +91,18 @@ pub struct Pain {
 #[derive(Clone, Copy, Debug, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct Budget {
-    /// Virtual time from the beginning to the end of all turns. Default 1 h.
+    /// Virtual time from the beginning to the end of all turns; at most ten years. Default 1 h.
     pub time: Span,
     /// Actions, but what is only said. Default 1 000.
     pub actions: usize,
 }
 
+/// The calendar has an end.
+const LONGEST: Duration = Duration::from_secs(3_650 * 86_400);
+
 impl Default for Budget {
     fn default() -> Self {
-        Self { time: Span::new(std::time::Duration::from_secs(3_600)), actions: 1_000 }
+        Self { time: Span::new(Duration::from_secs(3_600)), actions: 1_000 }
     }
 }
 
@@ -171,6 +175,9 @@ impl Scenario {
     fn check(&self) -> Result<(), (String, &'static str)> {
         if self.expectations.is_empty() {
             return Err(("it expects nothing".into(), "list at least one expectation"));
+        }
+        if self.budget.time.get() > LONGEST {
+            return Err(("budget.time is longer than ten years".into(), "give less"));
         }
         for (at, happening) in self.percepts.iter().enumerate() {
             let Happening { content, detections, people, sound, pain, .. } = happening;
