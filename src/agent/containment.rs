@@ -96,6 +96,7 @@ impl Containment {
         json!({
             "landlock": self.kernel.landlock,
             "seccomp": {"state": if self.kernel.seccomp_missing.is_none() { "available" } else { "missing" }, "why": self.kernel.seccomp_missing},
+            "cgroup": {"state": if self.kernel.cgroup_missing.is_none() { "available" } else { "missing" }, "why": self.kernel.cgroup_missing, "controllers": self.kernel.cgroup_controllers},
             "bubblewrap": {"state": state, "why": why},
         })
     }

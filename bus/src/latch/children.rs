@@ -1,10 +1,17 @@
 //! The process groups that a stop kills.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
+use std::fs;
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::Duration;
 
 use parking_lot::Mutex;
-use rustix::process::{Pid, Signal, kill_process_group};
+use rustix::process::{Pid, Signal, kill_process_group, test_kill_process};
+
+use crate::clock::Stopwatch;
+
+/// How long the processes may be counted before they are killed. On a busy machine it takes some two milliseconds.
+const COUNTING: Duration = Duration::from_millis(5);
 
 /// All process groups that tools have running.
 #[derive(Debug, Default)]
@@ -35,20 +42,46 @@ impl ChildGroups {
         Some(ChildGroup { owner: self, key, kills_before })
     }
 
-    /// SIGKILL to each group; how many there were.
+    /// SIGKILL to each group. How many living processes were in them, beside those that lead them and only hold their number;
+    /// fewer are counted where there isn't the time to look at all.
     pub fn kill_all(&self) -> usize {
         self.kills.fetch_add(1, Ordering::SeqCst);
         let groups = self.groups.lock();
+        let living = living(&groups);
         for pid in groups.values() {
             // A group that has ended already is no error.
             let _ = kill_process_group(*pid, Signal::KILL);
         }
-        groups.len()
+        living
     }
 
     pub(super) fn len(&self) -> usize {
         self.groups.lock().len()
     }
+}
+
+fn living(groups: &BTreeMap<u64, Pid>) -> usize {
+    let there = groups.values().filter(|leader| test_kill_process(**leader).is_ok());
+    let there: BTreeSet<i32> = there.map(|leader| leader.as_raw_nonzero().get()).collect();
+    if there.is_empty() {
+        return 0;
+    }
+    let watch = Stopwatch::start();
+    let processes = fs::read_dir("/proc").into_iter().flatten().flatten();
+    let mut pids: Vec<i32> = processes.filter_map(|entry| entry.file_name().to_str()?.parse().ok()).collect();
+    // What a tool has started is mostly younger than all else.
+    pids.sort_unstable_by(|a, b| b.cmp(a));
+    let in_time = pids.into_iter().take_while(|_| watch.elapsed() < COUNTING);
+    in_time.filter(|pid| !there.contains(pid) && lives_in(*pid, &there)).count()
+}
+
+/// proc_pid_stat(5): the name in brackets may hold anything, then state, parent, group.
+fn lives_in(pid: i32, groups: &BTreeSet<i32>) -> bool {
+    let stat = fs::read_to_string(format!("/proc/{pid}/stat")).unwrap_or_default();
+    let mut fields = stat.rsplit(')').next().unwrap_or_default().split_ascii_whitespace();
+    let (state, _parent, group) = (fields.next(), fields.next(), fields.next());
+    !matches!(state, None | Some("Z" | "X"))
+        && group.and_then(|group| group.parse().ok()).is_some_and(|group: i32| groups.contains(&group))
 }
 
 impl ChildGroup<'_> {

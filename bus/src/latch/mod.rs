@@ -123,7 +123,7 @@ impl<'latch> Permit<'latch> {
 pub struct Raised {
     /// From the call to the atomic being set and the children and body being told.
     pub latency_us: u64,
-    /// Process groups that were killed.
+    /// Processes that were killed, with all that they had started; at least so many.
     pub children_killed: usize,
     /// False when it was stopped already.
     pub first: bool,

@@ -191,6 +191,7 @@ impl AgentSettings {
         let config::Tools {
             deadline: tool_deadline,
             output_max,
+            disk_max,
             web,
             folder: _,
             bubblewrap: _,
@@ -259,6 +260,7 @@ impl AgentSettings {
         let mut hands = Hands::new(workdir, mode, saved);
         hands.deadline = tool_deadline.get();
         hands.output_cap = bytes(*output_max);
+        hands.sandbox.limits.disk_bytes = disk_max.get();
         hands.web = *web;
         hands.home = home();
         hands.voice.clone_from(piper_voice);

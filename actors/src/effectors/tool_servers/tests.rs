@@ -240,7 +240,7 @@ fn a_stop_ends_a_running_call_and_its_server_at_once_and_a_reset_brings_it_back(
     let outcome = std::thread::scope(|scope| {
         scope.spawn(|| {
             wait("the call runs", || !bench.read("hanging").is_empty());
-            assert_eq!(bench.stop(), 1, "the server is a group of its own");
+            assert!(bench.stop() >= 1, "the server is a group of its own");
         });
         bench.call(&registry, "shell_hang")
     });

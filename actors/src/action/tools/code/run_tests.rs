@@ -277,6 +277,9 @@ fn told(
     if !gaps.is_empty() {
         output["sandbox_gaps"] = gaps.into();
     }
+    if let Some(left) = outcome.left_in_words() {
+        output["left_running"] = left.into();
+    }
     if let Ending::Exited(code) = outcome.ending {
         output["exit_code"] = code.into();
     }
@@ -289,6 +292,7 @@ fn told(
             Some((ErrorKind::Timeout, message))
         }
         Ending::Stopped => Some((ErrorKind::Stopped, "the tests were ended by the stop".to_owned())),
+        Ending::DiskFilled => Some((ErrorKind::TooLarge, format!("the test run {}", outcome.filled_in_words()))),
     };
     let outcome = match failure {
         None => ToolOutcome::done(output),

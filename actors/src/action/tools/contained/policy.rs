@@ -30,6 +30,7 @@ pub enum OnMissing {
 
 /// Bounds of one process or of the user, by the kernel's rlimits (getrlimit(2)).
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
 pub struct Limits {
     /// Processor seconds of one process; none means the deadline on every core, rounded up.
     pub cpu_seconds: Option<u64>,
@@ -41,8 +42,13 @@ pub struct Limits {
     pub file_bytes: u64,
     /// Open files of one process. Default 1024.
     pub open_files: u64,
-    /// Processes and threads beyond those that the user has at the start. Default 512. The kernel doesn't hold root to it.
+    /// Processes and threads: of one call, where it has a control group; else beyond those that the user has at the start,
+    /// to which the kernel doesn't hold root. Default 512.
     pub processes: u64,
+    /// Memory of all processes of one call, in bytes, where it has a control group. Default 8 GiB.
+    pub all_memory_bytes: u64,
+    /// What one call may write to disk in all, in bytes; a program that goes on running within a minute. Default 8 GiB.
+    pub disk_bytes: u64,
 }
 
 impl Default for Limits {
@@ -55,6 +61,8 @@ impl Default for Limits {
             file_bytes: GIB,
             open_files: 1024,
             processes: 512,
+            all_memory_bytes: 8 * GIB,
+            disk_bytes: 8 * GIB,
         }
     }
 }

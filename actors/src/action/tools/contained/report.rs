@@ -20,6 +20,21 @@ pub enum Layer {
     NotAsked,
 }
 
+impl Layer {
+    /// Something else enforces it too.
+    pub(super) fn also_by(&self, other: &str) -> Self {
+        match self {
+            Self::Enforced { by } => Self::Enforced { by: format!("{by} and {other}") },
+            Self::Partial { by, missing } => {
+                Self::Partial { by: format!("{by} and {other}"), missing: missing.clone() }
+            }
+            // Who has privileges and isn't held by Landlock could write itself out of it.
+            Self::Missing { why } => Self::Partial { by: other.into(), missing: why.clone() },
+            Self::NotAsked => Self::NotAsked,
+        }
+    }
+}
+
 /// All layers of one run.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct SandboxReport {

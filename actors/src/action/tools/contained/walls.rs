@@ -10,6 +10,9 @@ use super::report::Layer;
 use super::{ChildSpec, landlock_layer, seccomp_layer};
 use crate::action::tools::OwnFiles;
 
+/// Joins no group at all: inside of namespaces the numbers of processes are others.
+pub(super) const NO_GROUP: u32 = u32::MAX;
+
 /// The bounds of one run. They can be sent to another process, which raises them for itself.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub(super) struct Walls {
