@@ -22,6 +22,11 @@ pub struct Daemon {
     runtime: tokio::runtime::Runtime,
 }
 
+/// The binary. Another user may not reach where it was built.
+pub fn program() -> PathBuf {
+    std::env::var_os("MAXIM_TEST_PROGRAM").map_or_else(|| env!("CARGO_BIN_EXE_maxim").into(), PathBuf::from)
+}
+
 /// A data folder, a working folder and an empty home, all temporary.
 pub struct Place {
     pub root: tempfile::TempDir,
@@ -35,7 +40,7 @@ impl Place {
         for name in ["data", "work", "home"] {
             std::fs::create_dir(root.path().join(name)).expect("a folder");
         }
-        Self { root, program: env!("CARGO_BIN_EXE_maxim").into() }
+        Self { root, program: program() }
     }
 
     pub fn data(&self) -> PathBuf {

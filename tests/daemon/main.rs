@@ -8,6 +8,8 @@ mod chat;
 mod components;
 mod escapes;
 mod harness;
+mod held;
+mod hostile;
 mod kill;
 mod lease;
 #[path = "../common/loopback.rs"]
@@ -19,6 +21,7 @@ mod model;
 mod model_server;
 mod offline;
 mod page;
+mod raw_calls;
 mod restored;
 mod stop;
 mod supervised;

@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use std::time::Duration;
 
 use parking_lot::Mutex;
@@ -16,9 +16,18 @@ const COUNTING: Duration = Duration::from_millis(5);
 /// All process groups that tools have running.
 #[derive(Debug, Default)]
 pub struct ChildGroups {
-    groups: Mutex<BTreeMap<u64, Pid>>,
+    groups: Mutex<BTreeMap<u64, Led>>,
+    /// Processes that stops have killed since the latch was last left.
+    killed: AtomicUsize,
     next: AtomicU64,
     kills: AtomicU64,
+}
+
+#[derive(Clone, Copy, Debug)]
+struct Led {
+    leader: Pid,
+    /// Its processes have been counted, and die.
+    is_killed: bool,
 }
 
 /// A registered group. Dropping it forgets the group; it doesn't kill.
@@ -38,21 +47,28 @@ impl ChildGroups {
     pub(super) fn register(&self, leader: u32, kills_before: u64) -> Option<ChildGroup<'_>> {
         let pid = Pid::from_raw(i32::try_from(leader).ok()?)?;
         let key = self.next.fetch_add(1, Ordering::SeqCst);
-        self.groups.lock().insert(key, pid);
+        self.groups.lock().insert(key, Led { leader: pid, is_killed: false });
         Some(ChildGroup { owner: self, key, kills_before })
     }
 
-    /// SIGKILL to each group. How many living processes were in them, beside those that lead them and only hold their number;
-    /// fewer are counted where there isn't the time to look at all.
+    /// SIGKILL to each group. How many processes it has killed since the latch was last left, whichever way each stop came:
+    /// the living in the groups, beside those that lead them and only hold their number. Fewer are counted where there isn't
+    /// the time to look at all.
     pub fn kill_all(&self) -> usize {
         self.kills.fetch_add(1, Ordering::SeqCst);
-        let groups = self.groups.lock();
-        let living = living(&groups);
-        for pid in groups.values() {
+        let mut groups = self.groups.lock();
+        let living = living(groups.values().filter(|group| !group.is_killed));
+        for group in groups.values_mut() {
+            group.is_killed = true;
             // A group that has ended already is no error.
-            let _ = kill_process_group(*pid, Signal::KILL);
+            let _ = kill_process_group(group.leader, Signal::KILL);
         }
-        living
+        self.killed.fetch_add(living, Ordering::SeqCst) + living
+    }
+
+    /// A stop is over.
+    pub(super) fn forget_killed(&self) {
+        self.killed.store(0, Ordering::SeqCst);
     }
 
     pub(super) fn len(&self) -> usize {
@@ -60,9 +76,9 @@ impl ChildGroups {
     }
 }
 
-fn living(groups: &BTreeMap<u64, Pid>) -> usize {
-    let there = groups.values().filter(|leader| test_kill_process(**leader).is_ok());
-    let there: BTreeSet<i32> = there.map(|leader| leader.as_raw_nonzero().get()).collect();
+fn living<'a>(groups: impl Iterator<Item = &'a Led>) -> usize {
+    let there = groups.filter(|group| test_kill_process(group.leader).is_ok());
+    let there: BTreeSet<i32> = there.map(|group| group.leader.as_raw_nonzero().get()).collect();
     if there.is_empty() {
         return 0;
     }
@@ -92,8 +108,8 @@ impl ChildGroup<'_> {
 
     /// SIGKILL to this group alone, for a deadline.
     pub fn kill(&self) {
-        if let Some(pid) = self.owner.groups.lock().get(&self.key) {
-            let _ = kill_process_group(*pid, Signal::KILL);
+        if let Some(group) = self.owner.groups.lock().get(&self.key) {
+            let _ = kill_process_group(group.leader, Signal::KILL);
         }
     }
 }

@@ -123,7 +123,7 @@ impl<'latch> Permit<'latch> {
 pub struct Raised {
     /// From the call to the atomic being set and the children and body being told.
     pub latency_us: u64,
-    /// Processes that were killed, with all that they had started; at least so many.
+    /// Processes that this stop has killed, by whichever ways it came; at least so many.
     pub children_killed: usize,
     /// False when it was stopped already.
     pub first: bool,
@@ -371,6 +371,7 @@ impl StopLatch {
             // A raise that came between has queued its own write with a newer generation, which the file keeps.
             Err(_) => Err(LatchError::StoppedAgain),
             Ok(_) => {
+                self.0.children.forget_killed();
                 if let Some(writer) = self.0.writer.as_ref().filter(|_| self.0.is_mirrored) {
                     writer.put(record.clone(), generation);
                 }
