@@ -88,7 +88,9 @@ fn nothing_of_the_daemon_is_reached_by_proc(place: Place) {
         let outcome = place.bash(&format!("echo 0 > /proc/{own}/{file}"));
         assert!(matches!(outcome.ending, Ending::Exited(1..)), "{file}: {outcome:?}");
     }
-    // Nothing but its three streams and what bash opens is there.
+    // Nothing but its three streams and what bash opens is there, whatever this process was started with.
+    let inherited = fs::File::open("/etc/passwd").expect("open");
+    rustix::io::fcntl_setfd(&inherited, rustix::io::FdFlags::empty()).expect("set");
     let outcome = place.bash("ls /proc/$$/fd");
     assert!(outcome.stdout.text.lines().all(|number| matches!(number, "0" | "1" | "2" | "255")), "{outcome:?}");
     // Out of its control group, if it has one.

@@ -45,8 +45,12 @@ pub(crate) fn live(seed: u64) {
     for _ in 0..3 + chance.draw(8) {
         act(&mut chance, &mut depth);
     }
+    let _ = fs::write(format!("{ACTED}{}", std::process::id()), "");
     last(&mut chance, seed);
 }
+
+/// Files that tell that a process has come so far as to stay.
+const ACTED: &str = "acted-";
 
 /// A namespace of each kind, as flags of `clone`.
 const NAMESPACES: [i64; 7] =
@@ -162,6 +166,14 @@ struct Tally {
     /// By how they ended, in words.
     endings: BTreeSet<String>,
     folders: Vec<PathBuf>,
+    /// Programs, and processes of them, that had come so far as to stay.
+    acted: (usize, usize),
+}
+
+impl Tally {
+    fn empty() -> Self {
+        Self { endings: BTreeSet::new(), folders: Vec::new(), acted: (0, 0) }
+    }
 }
 
 fn checked(tally: &mut Tally, seed: u64, place: &Place, outcome: &ChildOutcome, took: Duration) {
@@ -170,6 +182,9 @@ fn checked(tally: &mut Tally, seed: u64, place: &Place, outcome: &ChildOutcome, 
     assert!(outcome.report.gaps().iter().all(|gap| !gap.starts_with("process group")), "seed {seed}: {outcome:?}");
     tally.endings.insert(format!("{:?}", outcome.ending));
     tally.folders.push(place.folder.path().to_owned());
+    let files = fs::read_dir(place.folder.path().join("work")).expect("a folder").flatten();
+    let acted = files.filter(|file| file.file_name().to_string_lossy().starts_with(ACTED)).count();
+    tally.acted = (tally.acted.0 + usize::from(acted > 0), tally.acted.1 + acted);
 }
 
 /// Makes a place for one program.
@@ -182,7 +197,7 @@ fn storm(first: u64, count: u64, make: &Make, latch: &StopLatch, deadline: fn(u6
         let threads: Vec<_> = (0..AT_ONCE)
             .map(|_| {
                 scope.spawn(|| {
-                    let mut tally = Tally { endings: BTreeSet::new(), folders: Vec::new() };
+                    let mut tally = Tally::empty();
                     let mut places = Vec::new();
                     loop {
                         let seed = next.fetch_add(1, Ordering::SeqCst);
@@ -209,31 +224,36 @@ fn storm(first: u64, count: u64, make: &Make, latch: &StopLatch, deadline: fn(u6
             .collect();
         threads.into_iter().map(|thread| thread.join().expect("no seed failed")).collect::<Vec<_>>()
     });
-    tallies.into_iter().fold(Tally { endings: BTreeSet::new(), folders: Vec::new() }, |mut all, one| {
+    tallies.into_iter().fold(Tally::empty(), |mut all, one| {
         all.endings.extend(one.endings);
         all.folders.extend(one.folders);
+        all.acted = (all.acted.0 + one.acted.0, all.acted.1 + one.acted.1);
         all
     })
 }
 
 fn under_the_deadline(count: u64, make: &Make) {
     let latch = StopLatch::in_memory();
-    let tally = storm(0, count, make, &latch, |seed| Duration::from_millis(60 + seed % 100));
-    println!("{} programs ended by {:?}", tally.folders.len(), tally.endings);
+    let tally = storm(0, count, make, &latch, |seed| Duration::from_millis(150 + seed % 150));
+    let (programs, processes) = tally.acted;
+    println!(
+        "{count} programs, {programs} of which came so far, as {processes} processes; ended by {:?}",
+        tally.endings
+    );
+    assert!(programs as u64 > count / 4, "too few have done anything before their deadline: {programs} of {count}");
     assert_eq!(tally.folders.len() as u64, count);
     assert!(tally.endings.contains(&format!("{:?}", Ending::DeadlinePassed)), "{:?}", tally.endings);
 }
 
 fn under_the_stop(count: u64, make: &Make) {
-    let mut stopped = 0;
-    let mut round = 0;
+    let (mut stopped, mut round, mut acted) = (0, 0, 0);
     while stopped < count {
         let latch = StopLatch::in_memory();
         let first = 1_000_000 + round * AT_ONCE;
         let tally = std::thread::scope(|scope| {
             let storm = scope.spawn(|| storm(first, AT_ONCE, make, &latch, |_| Duration::from_secs(600)));
             // At any moment: some are stopped while they begin. Nothing waits for it.
-            std::thread::sleep(Duration::from_millis(20 + round * 37 % 160));
+            std::thread::sleep(Duration::from_millis(40 + round * 37 % 300));
             let detail = StopDetail { reason: "test".into(), by: "test".into(), at: Some(Timestamp::UNIX_EPOCH) };
             latch.raise(detail);
             storm.join().expect("no seed failed")
@@ -241,8 +261,10 @@ fn under_the_stop(count: u64, make: &Make) {
         assert_eq!(left(&tally.folders), Vec::<String>::new());
         stopped += AT_ONCE;
         round += 1;
+        acted += tally.acted.0 as u64;
     }
-    println!("{stopped} programs stopped");
+    println!("{stopped} programs stopped, {acted} of which came so far as to stay");
+    assert!(acted > stopped / 10, "too few have done anything before their stop: {acted} of {stopped}");
 }
 
 /// Without these the programs would reach others on this machine.

@@ -121,7 +121,7 @@ fn calls(outside: c_int) -> Vec<(&'static str, Expected, Call)> {
     let open = std::fs::File::options().read(true).write(true).open("file").expect("open");
     let descriptor = c_long::from(open.as_raw_fd());
     std::mem::forget(open);
-    let (zeros, limit) = (keep(vec![0; 64]), keep(vec![1, 1]));
+    let (zeros, answers, limit) = (keep(vec![0; 64]), keep(vec![0; 64]), keep(vec![1, 1]));
     let new = |flag: c_int| plain(libc::SYS_unshare, [flag.into(), 0, 0, 0, 0]);
     let cloned = |flag: c_int| -> Call { Box::new(move || clone_with(flag.into())) };
     let mode = |number, at: usize, mode: c_long| {
@@ -172,7 +172,7 @@ fn calls(outside: c_int) -> Vec<(&'static str, Expected, Call)> {
                 call(libc::SYS_prlimit64, [parent.into(), 7, limit, 0, 0])
             }),
         ),
-        ("prlimit of itself, read", Works, plain(libc::SYS_prlimit64, [0, 1, 0, zeros, 0])),
+        ("prlimit of itself, read", Works, plain(libc::SYS_prlimit64, [0, 1, 0, answers, 0])),
         ("sched_setscheduler", EPERM, plain(libc::SYS_sched_setscheduler, [other, 5, zeros, 0, 0])),
         ("sched_setscheduler, its own", Works, plain(libc::SYS_sched_setscheduler, [0, 3, zeros, 0, 0])),
         ("sched_setparam", EPERM, plain(libc::SYS_sched_setparam, [other, zeros, 0, 0, 0])),
@@ -230,7 +230,7 @@ fn calls(outside: c_int) -> Vec<(&'static str, Expected, Call)> {
         // Sockets and rings.
         ("socket", Errno(libc::EACCES), plain(libc::SYS_socket, [libc::AF_UNIX.into(), 1, 0, 0, 0])),
         ("socket of the internet", Errno(libc::EACCES), plain(libc::SYS_socket, [libc::AF_INET.into(), 1, 0, 0, 0])),
-        ("socketpair", Works, plain(libc::SYS_socketpair, [libc::AF_UNIX.into(), 1, 0, zeros, 0])),
+        ("socketpair", Works, plain(libc::SYS_socketpair, [libc::AF_UNIX.into(), 1, 0, answers, 0])),
         ("io_uring_setup", ENOSYS, plain(libc::SYS_io_uring_setup, [4, keep(vec![0; 32]), 0, 0, 0])),
         // The kernel and the machine.
         ("bpf", EPERM, plain(libc::SYS_bpf, [0, zeros, 64, 0, 0])),

@@ -23,6 +23,8 @@ pub const ENTRY: &str = "contained-child";
 
 /// Where systems have it. Not looked up in `PATH`, where anyone may put another one.
 const PROGRAMS: [&str; 3] = ["/usr/bin/bwrap", "/usr/local/bin/bwrap", "/run/current-system/sw/bin/bwrap"];
+/// Its processes.
+pub(super) const NAME: &str = "bwrap";
 /// What programs expect beside the devices.
 const LINKS: [(&str, &str); 4] = [
     ("/proc/self/fd", "/dev/fd"),

@@ -14,6 +14,7 @@
 mod bubblewrap;
 mod capture;
 mod cgroup;
+mod descriptors;
 mod disk;
 mod group;
 mod kernel;
@@ -174,8 +175,14 @@ pub fn run(spec: &ChildSpec, policy: &SandboxPolicy, permit: &Permit<'_>) -> Res
     }
     // All of a call that was ended from outside were there, which is no news.
     let has_ended_by_itself = matches!(ending, Ending::Exited(_) | Ending::Killed(_));
-    let left = if has_ended_by_itself { members.iter().map(processes::Process::told).collect() } else { strays };
+    let left = if has_ended_by_itself { told(&members, policy) } else { strays };
     Ok(ChildOutcome { ending, stdout, stderr, report, left, filled })
+}
+
+/// Those of the command. The one that made its namespaces ends with these.
+fn told(members: &[processes::Process], policy: &SandboxPolicy) -> Vec<LeftProcess> {
+    let is_of_command = |left: &LeftProcess| policy.namespaces.is_none() || left.name != bubblewrap::NAME;
+    members.iter().map(processes::Process::told).filter(is_of_command).collect()
 }
 
 /// A restricted child that waits at its gate; the thread that started it waits for it once it has it back.
@@ -256,13 +263,9 @@ fn start_here(spec: &ChildSpec, policy: &SandboxPolicy, scratch: &Path, pgid: u3
     let (held, namespaces, mut wrapper) = match &policy.namespaces {
         None => {
             let mut held = walls.raise();
-            held.files = match (held.files, walls.left_open()) {
-                (Layer::Enforced { by }, Some(missing)) => Layer::Partial { by, missing },
-                (Layer::Partial { by, missing: more }, Some(missing)) => {
-                    Layer::Partial { by, missing: format!("{missing}; {more}") }
-                }
-                (files, _) => files,
-            };
+            if let Some(missing) = walls.left_open() {
+                held.files = held.files.lacking(missing);
+            }
             (held, Layer::NotAsked, Vec::new())
         }
         Some(bubblewrap) => {
@@ -273,7 +276,10 @@ fn start_here(spec: &ChildSpec, policy: &SandboxPolicy, scratch: &Path, pgid: u3
         }
     };
     wrapper.extend(privileges.wrapper.iter().map(OsString::from));
-    let Held { files, signals, network, group } = held;
+    let Held { mut files, signals, network, group } = held;
+    if let Err(error) = descriptors::keep() {
+        files = files.lacking(format!("files that this program was started with stay open in it ({error})"));
+    }
     let limits = Layer::Missing { why: "not set yet".into() };
     let report = SandboxReport { files, signals, network, group, privileges: privileges.layer, limits, namespaces };
     let child = gate(spec, policy, scratch, pgid, &wrapper).spawn()?;

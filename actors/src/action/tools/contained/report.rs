@@ -21,6 +21,15 @@ pub enum Layer {
 }
 
 impl Layer {
+    /// It leaves this open.
+    pub(super) fn lacking(self, more: String) -> Self {
+        match self {
+            Self::Enforced { by } => Self::Partial { by, missing: more },
+            Self::Partial { by, missing } => Self::Partial { by, missing: format!("{more}; {missing}") },
+            other => other,
+        }
+    }
+
     /// Something else enforces it too.
     pub(super) fn also_by(&self, other: &str) -> Self {
         match self {
