@@ -103,6 +103,10 @@ pub(super) fn told(outcome: &ChildOutcome, command: &str, deadline: Duration) ->
     if !gaps.is_empty() {
         output["sandbox_gaps"] = gaps.into();
     }
+    // Worth reading only where something has failed.
+    if !outcome.report.notes.is_empty() && outcome.ending != Ending::Exited(0) {
+        output["sandbox_notes"] = outcome.report.notes.clone().into();
+    }
     let cut = outcome.stdout.cut + outcome.stderr.cut;
     if cut > 0 {
         output["cut"] = format!("{cut} bytes of output are left out").into();

@@ -277,6 +277,9 @@ fn told(
     if !gaps.is_empty() {
         output["sandbox_gaps"] = gaps.into();
     }
+    if !outcome.report.notes.is_empty() && outcome.ending != Ending::Exited(0) {
+        output["sandbox_notes"] = outcome.report.notes.clone().into();
+    }
     if let Ending::Exited(code) = outcome.ending {
         output["exit_code"] = code.into();
     }

@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::{landlock_layer, seccomp_layer};
+use super::{landlock_layer, own_port, seccomp_layer};
 
 /// Landlock here.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -23,6 +23,9 @@ pub struct KernelSupport {
     pub landlock: LandlockSupport,
     /// None when filters work; else why not.
     pub seccomp_missing: Option<String>,
+    /// None when a child's connections can be looked at one by one; else why not.
+    #[serde(default)]
+    pub notifications_missing: Option<String>,
 }
 
 impl KernelSupport {
@@ -35,6 +38,7 @@ impl KernelSupport {
                 Err(why) => LandlockSupport::Missing { why },
             },
             seccomp_missing: on_own_thread(seccomp_layer::supported).err(),
+            notifications_missing: on_own_thread(own_port::supported).err(),
         }
     }
 
@@ -72,11 +76,11 @@ impl KernelSupport {
                 ),
             ),
         };
-        vec![files, network]
+        vec![files, network, own_port::line(self.notifications_missing.as_ref(), &self.landlock)]
     }
 }
 
-fn on_own_thread<T: Send + 'static>(probe: fn() -> Result<T, String>) -> Result<T, String> {
+pub(super) fn on_own_thread<T: Send + 'static>(probe: fn() -> Result<T, String>) -> Result<T, String> {
     let thread =
         std::thread::Builder::new().name("kernel-probe".into()).spawn(probe).map_err(|error| error.to_string())?;
     thread.join().map_err(|_| "the probe died".to_owned())?
@@ -88,15 +92,23 @@ mod tests {
 
     #[test]
     fn what_the_kernel_lacks_is_told_in_words() {
-        let whole = KernelSupport { landlock: LandlockSupport::Available { abi: 6 }, seccomp_missing: None };
+        let whole = KernelSupport {
+            landlock: LandlockSupport::Available { abi: 6 },
+            seccomp_missing: None,
+            notifications_missing: None,
+        };
         assert!(whole.is_complete() && whole.lines().iter().all(|(well, _)| *well));
         let none = KernelSupport {
             landlock: LandlockSupport::Missing { why: "not in the kernel".into() },
             seccomp_missing: Some("the kernel refused the filter".into()),
+            notifications_missing: Some("the kernel refused a listener".into()),
         };
         let bad: Vec<String> = none.lines().into_iter().filter(|(well, _)| !well).map(|(_, line)| line).collect();
-        assert_eq!(bad.len(), 2);
+        assert_eq!(bad.len(), 3);
         assert!(bad[0].contains("not in the kernel") && bad[0].contains("REACH ALL FILES"));
         assert!(bad[1].contains("HAVE THE NETWORK"));
+        assert!(bad[2].contains("refused a listener") && bad[2].contains("tools.expose_own_port"));
+        let by_landlock = KernelSupport { landlock: LandlockSupport::Available { abi: 4 }, ..none };
+        assert!(by_landlock.lines()[2].0 && by_landlock.lines()[2].1.contains("20 ms"));
     }
 }
