@@ -15,7 +15,7 @@ use serde_json::{Value, json};
 use super::table::{Cell, Table, Tone};
 use super::{CliError, Exit, Global, Out, tool_list};
 use crate::agent::containment::Containment;
-use crate::config::{self, Settings};
+use crate::config::Settings;
 use crate::daemon::written_folder;
 use crate::stopping::hold_in_words;
 

@@ -19,8 +19,8 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use jiff::Timestamp;
+use maxim_actors::action::tools::OwnFiles;
 use maxim_actors::action::tools::hands::SANDBOX_FOLDER;
-use maxim_actors::action::tools::{Mode, OwnFiles};
 use maxim_actors::effectors::tool_servers::ListFolder;
 use maxim_actors::region::Tap;
 use maxim_actors::store::{AgentStore, OpenReport, StateStore, StoreOptions};
@@ -33,7 +33,7 @@ use crate::agent::containment::Containment;
 use crate::agent::{Agent, AgentHandle, AgentSettings, AgentWorld};
 use crate::backups::Backups;
 use crate::cli::{CliError, Exit};
-use crate::config::{self, Secret, Settings};
+use crate::config::{self, Mode, Secret, Settings};
 use crate::data_folder::{DaemonNote, DataFolder};
 use crate::http::{self, EventLog, Figures, Served};
 use crate::machines::{self, Machines, Taken};
@@ -192,7 +192,6 @@ async fn live(plan: Plan, opened: Opened, watch: Stopwatch) -> Result<Exit, CliE
     .owning(plan.own.clone());
     let tools = &plan.settings.tools;
     rooms.hands.sandbox.namespaces = containment.namespaces();
-    rooms.hands.sandbox.expose_own_data = tools.expose_own_data;
     // It listens already, so no child comes before this is known.
     rooms.hands.sandbox.own_ports = containment.own_ports(vec![address.port()], tools);
     let id = AgentId::new(opening::AGENT).map_err(|error| CliError::told(Exit::Bug, &error))?;

@@ -18,6 +18,8 @@ mod mcp;
 mod model;
 mod model_server;
 mod offline;
+mod own_data;
+mod own_port;
 mod page;
 mod restored;
 mod stop;
