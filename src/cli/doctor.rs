@@ -15,7 +15,8 @@ use serde_json::{Value, json};
 use super::table::{Cell, Table, Tone};
 use super::{CliError, Exit, Global, Out, tool_list};
 use crate::agent::containment::Containment;
-use crate::config::{self, Settings};
+use crate::config::Settings;
+use crate::daemon::written_folder;
 use crate::stopping::hold_in_words;
 
 /// Look for what is wrong, and say how to put it right.
@@ -73,13 +74,13 @@ impl DoctorArgs {
                 findings.extend(encoder(&loaded.settings));
                 findings.extend(tools_of_yours(&loaded.settings));
                 findings.extend(voice(&loaded.settings));
-                findings.extend(sandbox(&loaded.settings.tools, own_files(global, &loaded.settings)));
+                findings.extend(sandbox(&loaded.settings, own_files(global, &loaded.settings)));
                 findings.push(data(global));
                 findings.extend(daemon(global));
             }
             Err(error) => {
                 findings.extend(Finding::of_error("configuration", Health::Fault, &error));
-                findings.extend(sandbox(&Settings::default().tools, None));
+                findings.extend(sandbox(&Settings::default(), None));
             }
         }
         let is_well = findings.iter().all(|finding| finding.health != Health::Fault);
@@ -410,20 +411,22 @@ fn channel(channel: &Value) -> Option<Finding> {
     }
 }
 
-/// What keeps child processes in bounds here, tried and not read somewhere.
-/// What is the agent's own, and the folder that a daemon would work in.
+/// What is the agent's own, and the folder that a daemon's programs would write in.
 fn own_files(global: &Global, settings: &Settings) -> Option<(OwnFiles, PathBuf)> {
     let workdir = settings.agent.workdir.clone().or_else(|| std::env::current_dir().ok())?;
     let data = global.places().data(settings.store.data.as_deref()).ok()?;
-    Some((global.places().own_files(&data, &workdir), workdir))
+    let own = global.places().own_files(&data, &workdir).with_secrets(settings.http.token_file.clone());
+    Some((own, written_folder(settings.agent.mode, &workdir)))
 }
 
-fn sandbox(tools: &config::Tools, own: Option<(OwnFiles, PathBuf)>) -> Vec<Finding> {
-    let containment = match Containment::find(tools) {
+/// What keeps child processes in bounds here, tried and not read somewhere.
+fn sandbox(settings: &Settings, own: Option<(OwnFiles, PathBuf)>) -> Vec<Finding> {
+    let containment = match Containment::find(&settings.tools) {
         Ok(containment) => containment,
         Err(fault) => return vec![Finding::new("sandbox", Health::Fault, fault.found, fault.fix)],
     };
-    let of_own = own.map(|(own, workdir)| containment.own_files(&own, &workdir)).unwrap_or_default();
+    let of_own = own.map(|(own, folder)| containment.own_files(&own, &folder, settings.tools.expose_own_data));
+    let of_own = of_own.unwrap_or_default();
     let facts = containment.lines().into_iter().chain(of_own);
     facts
         .map(|(is_well, found)| match is_well {

@@ -20,6 +20,7 @@ use std::time::Duration;
 
 use jiff::Timestamp;
 use maxim_actors::action::tools::OwnFiles;
+use maxim_actors::action::tools::hands::SANDBOX_FOLDER;
 use maxim_actors::effectors::tool_servers::ListFolder;
 use maxim_actors::region::Tap;
 use maxim_actors::store::{AgentStore, OpenReport, StateStore, StoreOptions};
@@ -32,7 +33,7 @@ use crate::agent::containment::Containment;
 use crate::agent::{Agent, AgentHandle, AgentSettings, AgentWorld};
 use crate::backups::Backups;
 use crate::cli::{CliError, Exit};
-use crate::config::{self, Secret, Settings};
+use crate::config::{self, Mode, Secret, Settings};
 use crate::data_folder::{DaemonNote, DataFolder};
 use crate::http::{self, EventLog, Figures, Served};
 use crate::machines::{self, Machines, Taken};
@@ -152,6 +153,15 @@ fn open_latch(
     StopLatch::open_mirrored(path, is_used, mirror)
 }
 
+/// The folder that programs of tools write in.
+pub fn written_folder(mode: Mode, workdir: &Path) -> PathBuf {
+    match mode {
+        Mode::Passive => workdir.join(SANDBOX_FOLDER),
+        Mode::Active => workdir.to_owned(),
+        Mode::Singularity => "/".into(),
+    }
+}
+
 fn bind(plan: &Plan) -> Result<TcpListener, CliError> {
     TcpListener::bind(plan.settings.http.listen).map_err(|error| {
         let found = format!("the address {} can't be listened on: {error}", plan.settings.http.listen);
@@ -180,7 +190,10 @@ async fn live(plan: Plan, opened: Opened, watch: Stopwatch) -> Result<Exit, CliE
     )
     .map_err(|error| CliError::told(Exit::BadConfig, &error))?
     .owning(plan.own.clone());
+    let tools = &plan.settings.tools;
     rooms.hands.sandbox.namespaces = containment.namespaces();
+    // It listens already, so no child comes before this is known.
+    rooms.hands.sandbox.own_ports = containment.own_ports(vec![address.port()], tools);
     let id = AgentId::new(opening::AGENT).map_err(|error| CliError::told(Exit::Bug, &error))?;
     let seed = plan.settings.agent.seed.unwrap_or_else(|| uuid::Uuid::now_v7().as_u64_pair().1);
     let clock: SharedClock = Arc::new(clock);
@@ -287,7 +300,8 @@ async fn live(plan: Plan, opened: Opened, watch: Stopwatch) -> Result<Exit, CliE
     for line in found::tell(&report, &retaken, &agent, &latch, said, &under_way) {
         standard_error::tell(line);
     }
-    let own_files = containment.own_files(&plan.own, &plan.workdir);
+    let written = written_folder(plan.settings.agent.mode, &plan.workdir);
+    let own_files = containment.own_files(&plan.own, &written, plan.settings.tools.expose_own_data);
     for (_, line) in containment.lines().into_iter().chain(own_files) {
         standard_error::tell(format_args!("sandbox: {line}"));
     }

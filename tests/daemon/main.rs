@@ -20,6 +20,8 @@ mod mcp;
 mod model;
 mod model_server;
 mod offline;
+mod own_data;
+mod own_port;
 mod page;
 mod raw_calls;
 mod restored;

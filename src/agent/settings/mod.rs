@@ -195,6 +195,9 @@ impl AgentSettings {
             web,
             folder: _,
             bubblewrap: _,
+            expose_own_data,
+            // It takes the port, which a daemon alone has.
+            expose_own_port: _,
             piper_voice,
             scene_max,
         } = tools;
@@ -264,6 +267,7 @@ impl AgentSettings {
         hands.web = *web;
         hands.home = home();
         hands.voice.clone_from(piper_voice);
+        hands.sandbox.expose_own_data = *expose_own_data;
         hands.autonomy = level_of(*autonomy);
         hands.outbox = Arc::new(channels::rules(&settings.channels));
         let outbox = OutboxSettings::new(boot, Arc::clone(&hands.outbox));

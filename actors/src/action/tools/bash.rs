@@ -107,6 +107,10 @@ pub(super) fn told(outcome: &ChildOutcome, command: &str, deadline: Duration) ->
     if let Some(left) = outcome.left_in_words() {
         output["left_running"] = left.into();
     }
+    // Worth reading only where something has failed.
+    if !outcome.report.notes.is_empty() && outcome.ending != Ending::Exited(0) {
+        output["sandbox_notes"] = outcome.report.notes.clone().into();
+    }
     let cut = outcome.stdout.cut + outcome.stderr.cut;
     if cut > 0 {
         output["cut"] = format!("{cut} bytes of output are left out").into();

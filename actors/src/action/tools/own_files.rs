@@ -10,13 +10,20 @@ use serde::{Deserialize, Serialize};
 pub struct OwnFiles {
     /// What the configuration is read from, or would be by another start. They need not be there.
     pub configuration: Vec<PathBuf>,
-    /// Folders.
+    /// Folders, and single files that are secret.
     pub data: Vec<PathBuf>,
 }
 
 impl OwnFiles {
     pub fn new(configuration: impl IntoIterator<Item = PathBuf>, data: impl IntoIterator<Item = PathBuf>) -> Self {
         Self { configuration: spelled(configuration), data: spelled(data) }
+    }
+
+    /// With these files beside the data, such as one with a key: no tool reads or changes them either.
+    #[must_use]
+    pub fn with_secrets(mut self, secrets: impl IntoIterator<Item = PathBuf>) -> Self {
+        self.data.extend(spelled(secrets));
+        self
     }
 
     /// `path` is resolved already.

@@ -280,6 +280,9 @@ fn told(
     if let Some(left) = outcome.left_in_words() {
         output["left_running"] = left.into();
     }
+    if !outcome.report.notes.is_empty() && outcome.ending != Ending::Exited(0) {
+        output["sandbox_notes"] = outcome.report.notes.clone().into();
+    }
     if let Ending::Exited(code) = outcome.ending {
         output["exit_code"] = code.into();
     }

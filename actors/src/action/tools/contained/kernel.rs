@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::{cgroup, landlock_layer, seccomp_layer};
+use super::{cgroup, landlock_layer, own_port, seccomp_layer};
 
 /// Landlock here.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -29,6 +29,9 @@ pub struct KernelSupport {
     /// Controllers that can hold a call, such as `pids` and `memory`.
     #[serde(default)]
     pub cgroup_controllers: Vec<String>,
+    /// None when a child's connections can be looked at one by one; else why not.
+    #[serde(default)]
+    pub notifications_missing: Option<String>,
 }
 
 impl KernelSupport {
@@ -44,6 +47,7 @@ impl KernelSupport {
                 Err(why) => LandlockSupport::Missing { why },
             },
             seccomp_missing: on_own_thread(seccomp_layer::supported).err(),
+            notifications_missing: on_own_thread(own_port::supported).err(),
         }
     }
 
@@ -81,7 +85,8 @@ impl KernelSupport {
                 ),
             ),
         };
-        vec![files, network, self.of_cgroups()]
+        let own_port = own_port::line(self.notifications_missing.as_ref(), &self.landlock);
+        vec![files, network, self.of_cgroups(), own_port]
     }
 
     fn of_cgroups(&self) -> (bool, String) {
@@ -105,7 +110,7 @@ impl KernelSupport {
     }
 }
 
-fn on_own_thread<T: Send + 'static>(probe: fn() -> Result<T, String>) -> Result<T, String> {
+pub(super) fn on_own_thread<T: Send + 'static>(probe: fn() -> Result<T, String>) -> Result<T, String> {
     let thread =
         std::thread::Builder::new().name("kernel-probe".into()).spawn(probe).map_err(|error| error.to_string())?;
     thread.join().map_err(|_| "the probe died".to_owned())?
@@ -122,6 +127,7 @@ mod tests {
             seccomp_missing: None,
             cgroup_missing: None,
             cgroup_controllers: vec!["pids".into(), "memory".into()],
+            notifications_missing: None,
         };
         assert!(whole.is_complete() && whole.lines().iter().all(|(well, _)| *well));
         let none = KernelSupport {
@@ -129,11 +135,15 @@ mod tests {
             seccomp_missing: Some("the kernel refused the filter".into()),
             cgroup_missing: Some("no control groups of version 2 are mounted here".into()),
             cgroup_controllers: Vec::new(),
+            notifications_missing: Some("the kernel refused a listener".into()),
         };
         let bad: Vec<String> = none.lines().into_iter().filter(|(well, _)| !well).map(|(_, line)| line).collect();
-        assert_eq!(bad.len(), 3);
+        assert_eq!(bad.len(), 4);
         assert!(bad[0].contains("not in the kernel") && bad[0].contains("REACH ALL FILES"));
         assert!(bad[1].contains("HAVE THE NETWORK"));
         assert!(bad[2].contains("version 2") && bad[2].contains("Delegate=yes"));
+        assert!(bad[3].contains("refused a listener") && bad[3].contains("tools.expose_own_port"));
+        let by_landlock = KernelSupport { landlock: LandlockSupport::Available { abi: 4 }, ..none };
+        assert!(by_landlock.lines()[3].0 && by_landlock.lines()[3].1.contains("20 ms"));
     }
 }

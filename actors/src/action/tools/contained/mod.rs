@@ -16,10 +16,12 @@ mod capture;
 mod cgroup;
 mod descriptors;
 mod disk;
+mod grants;
 mod group;
 mod kernel;
 mod landlock_layer;
 mod limits;
+mod own_port;
 mod policy;
 mod privileges;
 mod process_rules;
@@ -44,13 +46,16 @@ use serde::{Deserialize, Serialize};
 use self::capture::Reading;
 use self::disk::DiskWatch;
 use self::group::{Group, Remains};
+use self::own_port::{Keeper, Raised, Supervisor};
 use self::privileges::Privileges;
 use self::walls::{Held, NO_GROUP, Walls};
 use super::{ErrorKind, ToolFailure};
 
 pub use bubblewrap::{Bubblewrap, ENTRY, enter};
 pub use capture::Captured;
+pub use grants::way_to_own;
 pub use kernel::{KernelSupport, LandlockSupport};
+pub use own_port::OwnPorts;
 pub use policy::{Limits, Network, OnMissing, SandboxPolicy};
 pub use processes::LeftProcess;
 pub use report::{Layer, SandboxReport};
@@ -137,7 +142,8 @@ pub fn run(spec: &ChildSpec, policy: &SandboxPolicy, permit: &Permit<'_>) -> Res
     let mark = scratch.mark();
     let (say_ended, status) = mpsc::channel();
     let ended = move |status| drop(say_ended.send(status));
-    let Waiting { mut child, mut report, hand_over } = wait_at_gate(spec, policy, &mut group, &scratch, ended)?;
+    let Waiting { mut child, mut report, hand_over, keeper: _keeper } =
+        wait_at_gate(spec, policy, &mut group, &scratch, ended)?;
     let stdout = Reading::start(child.stdout.take(), spec.output_cap)?;
     let stderr = Reading::start(child.stderr.take(), spec.output_cap)?;
     // A stop that came before the gate was in the group has missed it. One that comes from here on kills it.
@@ -190,6 +196,8 @@ struct Waiting {
     child: Child,
     report: SandboxReport,
     hand_over: mpsc::Sender<Child>,
+    /// Held as long as the child may connect.
+    keeper: Option<Keeper>,
 }
 
 /// Starts the gate in the group and gives it its limits; `ended` is told how the child ended.
@@ -203,7 +211,8 @@ fn wait_at_gate(
     if group.was_stopped() {
         return Err(not_started(spec));
     }
-    let (Started { mut child, mut report }, hand_over) = start(spec, policy, group, scratch, ended)?;
+    let (to_supervisor, keeper) = Supervisor::split(Supervisor::start(policy)?);
+    let (Started { mut child, mut report }, hand_over) = start(spec, policy, group, scratch, to_supervisor, ended)?;
     group.adopt(child.id());
     report.limits = limits::apply(child.id(), &policy.limits, spec.deadline, group.cgroup());
     if group.cgroup().is_ok() {
@@ -216,7 +225,7 @@ fn wait_at_gate(
             format!("{} was not started, because its sandbox isn't whole: {}", spec.program, report.gaps().join("; "));
         return Err(ToolFailure::new(ErrorKind::Refused, message));
     }
-    Ok(Waiting { child, report, hand_over })
+    Ok(Waiting { child, report, hand_over, keeper })
 }
 
 fn not_started(spec: &ChildSpec) -> ToolFailure {
@@ -229,6 +238,7 @@ fn start(
     policy: &SandboxPolicy,
     group: &Group<'_>,
     scratch: &Scratch,
+    to_supervisor: Option<own_port::HandOver>,
     ended: impl FnOnce(std::io::Result<ExitStatus>) + Send + 'static,
 ) -> Result<(Started, mpsc::Sender<Child>), ToolFailure> {
     let (hand_over, handed_over) = mpsc::channel::<Child>();
@@ -236,10 +246,7 @@ fn start(
     let (spec, policy, scratch, pgid) = (spec.clone(), policy.clone(), scratch.0.clone(), group.id());
     let thread = std::thread::Builder::new().name("contained-child".into());
     let spawned = thread.spawn(move || {
-        let result = start_here(&spec, &policy, &scratch, pgid).map_err(|error| {
-            let place = spec.cwd.display();
-            ToolFailure::new(ErrorKind::Io, format!("{} can't be started in {place}: {error}", spec.program))
-        });
+        let result = start_here(&spec, &policy, &scratch, pgid, to_supervisor);
         if say_started.send(result).is_ok()
             && let Ok(mut child) = handed_over.recv()
         {
@@ -257,21 +264,37 @@ fn no_thread(error: &std::io::Error) -> ToolFailure {
 }
 
 /// Starts the gate from this thread, whose restrictions it inherits.
-fn start_here(spec: &ChildSpec, policy: &SandboxPolicy, scratch: &Path, pgid: u32) -> std::io::Result<Started> {
+fn start_here(
+    spec: &ChildSpec,
+    policy: &SandboxPolicy,
+    scratch: &Path,
+    pgid: u32,
+    to_supervisor: Option<own_port::HandOver>,
+) -> Result<Started, ToolFailure> {
+    let failed = |error: std::io::Error| {
+        let place = spec.cwd.display();
+        ToolFailure::new(ErrorKind::Io, format!("{} can't be started in {place}: {error}", spec.program))
+    };
     let privileges = Privileges::plan();
-    let walls = Walls::of(spec, policy, scratch, pgid, &privileges);
+    let walls = Walls::of(spec, policy, scratch, pgid, &privileges).map_err(|why| exposing(spec, &why.to_string()))?;
+    let Raised { layer: own_port, closed: closed_ports } = own_port::raise(policy, to_supervisor)?;
+    let walls = Walls { closed_ports, ..walls };
     let (held, namespaces, mut wrapper) = match &policy.namespaces {
         None => {
             let mut held = walls.raise();
-            if let Some(missing) = walls.left_open() {
+            if let (Layer::Missing { why }, false) = (&held.files, policy.expose_own_data || policy.own.data.is_empty())
+            {
+                return Err(exposing(spec, &format!("nothing keeps it from the agent's own files: {why}")));
+            }
+            if let Some(missing) = Walls::left_open(spec, policy) {
                 held.files = held.files.lacking(missing);
             }
             (held, Layer::NotAsked, Vec::new())
         }
         Some(bubblewrap) => {
-            let walls = Walls { group: NO_GROUP, ..walls };
-            let held = walls.tried()?;
-            let wrapper = bubblewrap.wrapper(&walls, &held, &spec.cwd)?;
+            let walls = Walls { group: NO_GROUP, ..walls.clone() };
+            let held = walls.tried().map_err(failed)?;
+            let wrapper = bubblewrap.wrapper(&walls, &held, &spec.cwd).map_err(failed)?;
             (held, Layer::Enforced { by: "bubblewrap".into() }, wrapper)
         }
     };
@@ -281,9 +304,19 @@ fn start_here(spec: &ChildSpec, policy: &SandboxPolicy, scratch: &Path, pgid: u3
         files = files.lacking(format!("files that this program was started with stay open in it ({error})"));
     }
     let limits = Layer::Missing { why: "not set yet".into() };
-    let report = SandboxReport { files, signals, network, group, privileges: privileges.layer, limits, namespaces };
-    let child = gate(spec, policy, scratch, pgid, &wrapper).spawn()?;
+    let (privileges, notes) = (privileges.layer, walls.note().into_iter().collect());
+    let report = SandboxReport { files, signals, network, group, privileges, limits, namespaces, own_port, notes };
+    let child = gate(spec, policy, scratch, pgid, &wrapper).spawn().map_err(failed)?;
     Ok(Started { child, report })
+}
+
+/// It would run where it can reach the agent's own files, and nobody has said that it may.
+fn exposing(spec: &ChildSpec, why: &str) -> ToolFailure {
+    let message = format!(
+        "{} was not started: {why}; install bubblewrap, work in another folder, or set tools.expose_own_data = true",
+        spec.program
+    );
+    ToolFailure::new(ErrorKind::Refused, message)
 }
 
 /// A shell that reads one line byte by byte (POSIX asks that of `read`) and becomes the program, for which the rest of

@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 use serde::{Deserialize, Serialize};
 
 use super::bubblewrap::Bubblewrap;
+use super::own_port::OwnPorts;
 use crate::action::tools::OwnFiles;
 
 /// Whether a child process may use the network.
@@ -86,6 +87,12 @@ pub struct SandboxPolicy {
     /// The agent's own, which lie in no child's reach as far as they can be kept from it.
     #[serde(default)]
     pub own: OwnFiles,
+    /// Children run also where they can reach those. Default false.
+    #[serde(default)]
+    pub expose_own_data: bool,
+    /// Where this daemon listens; no child connects to it.
+    #[serde(default)]
+    pub own_ports: OwnPorts,
 }
 
 /// Programs, libraries and what they need to know of the system. Of /etc only what programs look up and no one hides:
@@ -167,6 +174,8 @@ impl Default for SandboxPolicy {
             environment: ENVIRONMENT.iter().map(|(name, value)| ((*name).into(), (*value).into())).collect(),
             namespaces: None,
             own: OwnFiles::default(),
+            expose_own_data: false,
+            own_ports: OwnPorts::default(),
         }
     }
 }

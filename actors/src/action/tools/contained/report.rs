@@ -59,10 +59,20 @@ pub struct SandboxReport {
     pub limits: Layer,
     /// Nothing but its own is there: files, processes, networks.
     pub namespaces: Layer,
+    /// With the network on, the daemon's own port can't be reached.
+    #[serde(default = "not_asked")]
+    pub own_port: Layer,
+    /// What the sandbox makes different for a program, in words; no gap.
+    #[serde(default)]
+    pub notes: Vec<String>,
+}
+
+fn not_asked() -> Layer {
+    Layer::NotAsked
 }
 
 impl SandboxReport {
-    fn layers(&self) -> [(&'static str, &Layer); 7] {
+    fn layers(&self) -> [(&'static str, &Layer); 8] {
         [
             ("files", &self.files),
             ("signals", &self.signals),
@@ -71,6 +81,7 @@ impl SandboxReport {
             ("privileges", &self.privileges),
             ("limits", &self.limits),
             ("namespaces", &self.namespaces),
+            ("own port", &self.own_port),
         ]
     }
 

@@ -96,9 +96,11 @@ pub fn serve(
                 Err(failure) => return drop(say_started.send(Err(failure))),
             };
         let ended = move |status| drop(say.send(News::Ended(status)));
-        let begun = wait_at_gate(&spec, &policy, &mut group, &scratch, ended)
-            .and_then(|waiting| let_go(&spec, waiting, &group));
-        let (pipes, stderr, hand_over, child) = match begun {
+        let begun = wait_at_gate(&spec, &policy, &mut group, &scratch, ended).and_then(|mut waiting| {
+            let keeper = waiting.keeper.take();
+            Ok((let_go(&spec, waiting, &group)?, keeper))
+        });
+        let ((pipes, stderr, hand_over, child), _keeper) = match begun {
             Ok(begun) => begun,
             Err(failure) => return drop(say_started.send(Err(failure))),
         };
@@ -143,7 +145,7 @@ fn let_go(
     waiting: Waiting,
     group: &Group<'_>,
 ) -> Result<(Pipes, Reading, Sender<Child>, Child), ToolFailure> {
-    let Waiting { mut child, report, hand_over } = waiting;
+    let Waiting { mut child, report, hand_over, .. } = waiting;
     let stderr = Reading::start(child.stderr.take(), spec.output_cap)?;
     if group.was_stopped() {
         group.kill();
