@@ -156,6 +156,27 @@ impl Walker<'_> {
         self.findings.ask(rules::RUN_FILE, format!("{} would be executed", place.path));
     }
 
+    /// Code or settings out of a file, which run within a program.
+    pub(super) fn loads(&mut self, program: &str, raw: &str) {
+        if matches!(raw, "" | "/dev/null" | "NONE" | "NORC" | "DEFAULTS") {
+            return;
+        }
+        self.read(raw, By::Shell);
+        self.findings.ask(rules::RUN_FILE, format!("{program} would run {}", raw.replace(UNKNOWN, "…")));
+    }
+
+    /// A file that is written, or a command that is given what would be written to it.
+    pub(super) fn tape(&mut self, raw: &str) {
+        let raw = raw.trim();
+        match raw.strip_prefix(['|', '!']).or_else(|| raw.strip_prefix("%pipe%")) {
+            Some(source) => {
+                self.findings.ask(rules::RUN_CODE, "what is written would be given to a command");
+                self.apart(|walker| walker.script(source, &super::shell::Stream::unknown()));
+            }
+            None => self.write(raw.trim_matches(['\'', '"'])),
+        }
+    }
+
     /// A URL that a program of the shell reads.
     pub(super) fn fetch(&mut self, raw: &str) {
         match urls::reach(&raw.replace(UNKNOWN, "x")) {

@@ -23,6 +23,12 @@ const MAYBE_SECRET_FILES: &str = "credentials.json credentials.yml credentials.y
     secrets.yaml secrets.toml secret.yaml secret.yml secrets.env service-account.json service_account.json \
     master.key token.json auth.json kubeconfig local.settings.json terraform.tfstate";
 
+/// A name that says by itself that the file holds a credential.
+pub(super) fn is_listed(name: &str) -> bool {
+    name.contains(['.', '_'])
+        && (listed(SECRET_FILES, name) || MAYBE_SECRET_FILES.split_ascii_whitespace().any(|known| known == name))
+}
+
 const STARTUP_FILES: &str = ".bashrc .bash_profile .bash_login .bash_logout .bash_aliases .profile .zshrc .zshenv .zprofile .zlogin \
     .zlogout .kshrc .cshrc .tcshrc .login .logout .xinitrc .xprofile .xsession .xsessionrc .pam_environment \
     .inputrc .gitconfig .vimrc .tmux.conf .Rprofile .pythonrc .wgetrc .curlrc .npmrc .selected_editor .rhosts \

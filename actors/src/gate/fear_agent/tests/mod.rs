@@ -1,6 +1,7 @@
 mod fixtures;
 mod own;
 mod seen_through;
+mod tables;
 
 use std::collections::BTreeMap;
 

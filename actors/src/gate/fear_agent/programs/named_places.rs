@@ -1,0 +1,135 @@
+//! A word that names a secret place is taken as reading it, whatever program gets it, unless the table of words says that it only
+//! talks of it: `w3m -dump /etc/shadow`, `--file=~/.netrc`, `@.env`, `file:///etc/shadow`.
+
+use std::path::Path;
+
+use super::super::content;
+use super::super::effects::By;
+use super::super::kinds;
+use super::super::own::Own;
+use super::super::paths::{Kind, UNKNOWN, Zone};
+use super::super::shell::{Call, Walker};
+use super::super::tables::{self, Talk};
+
+/// Most pieces of one call that are looked at.
+const PIECE_LIMIT: usize = 512;
+
+/// What separates one path from another within a word.
+const SEPARATORS: &[char] = &['=', '@', ':', ',', ';', '|', '<', '>', '\'', '"', '`', '(', ')', '{', '}'];
+
+/// The parts of a word that may be paths.
+pub(super) fn pieces(word: &str) -> Vec<String> {
+    let mut found = Vec::new();
+    for token in word.split_whitespace() {
+        let address = token.to_ascii_lowercase().find("file:").map(|at| &token[at + "file:".len()..]);
+        if let Some(path) = address {
+            let path = path.strip_prefix("//").map_or(path, |rest| rest.find('/').map_or(rest, |at| &rest[at..]));
+            found.push(content::percent_decoded(path.trim_end_matches(SEPARATORS)));
+            continue;
+        }
+        // Another machine's files are not of this one.
+        if token.contains("://") {
+            continue;
+        }
+        for piece in token.split(SEPARATORS) {
+            let piece = match piece.strip_prefix('-') {
+                // `-f/etc/shadow`, `-d.env`.
+                Some(option) => match option.find(['/', '~']) {
+                    Some(at) => &option[at..],
+                    None => option.get(1..).filter(|rest| rest.starts_with('.')).unwrap_or_default(),
+                },
+                None => piece.trim_start_matches(['+', '%', '#', '^']),
+            };
+            if piece.len() > 2 && found.len() < PIECE_LIMIT {
+                found.push(piece.to_owned());
+            }
+        }
+    }
+    found
+}
+
+/// Whether a piece is written as a path. A name alone is one only when it is the whole word.
+fn is_path(piece: &str, alone: bool) -> bool {
+    let is_told = piece.contains(|c: char| c.is_alphanumeric());
+    match piece.chars().next() {
+        Some('/' | '~' | UNKNOWN) => is_told,
+        Some('.') => is_told,
+        _ => alone && (piece.contains(['/', '.']) || piece.starts_with("id_")),
+    }
+}
+
+pub(super) fn judge(walker: &mut Walker, call: &Call) {
+    let program = call.name.as_str();
+    let talk = tables::talk_of(program);
+    if talk == Talk::All || tables::wrapper(program).is_some() {
+        return;
+    }
+    let gives_pattern = |arg: &String| {
+        matches!(arg.as_str(), "-e" | "-f" | "--regexp" | "--expression" | "--file" | "--from-file")
+            || ["-e", "-f", "--regexp=", "--expression=", "--file="]
+                .iter()
+                .any(|start| arg.starts_with(start) && !arg.starts_with("--f"))
+    };
+    let mut pattern_comes = talk == Talk::First && !call.args.iter().any(gives_pattern);
+    let mut is_text = false;
+    for arg in &call.args {
+        if std::mem::take(&mut is_text) {
+            continue;
+        }
+        if arg.starts_with('-') && arg.len() > 1 {
+            let name = arg.split('=').next().unwrap_or(arg);
+            if tables::text_options(program, name) {
+                is_text = name.len() == arg.len();
+                continue;
+            }
+        } else if std::mem::take(&mut pattern_comes) {
+            continue;
+        }
+        let alone = !arg.contains(char::is_whitespace);
+        for piece in pieces(arg).iter().filter(|piece| is_path(piece, alone)) {
+            name_place(walker, piece, talk);
+        }
+    }
+}
+
+fn name_place(walker: &mut Walker, piece: &str, talk: Talk) {
+    let place = walker.place(piece);
+    let is_inside = place.zone == Zone::Inside;
+    let is_secret = match place.kind {
+        Kind::Secret | Kind::MaybeSecret => true,
+        Kind::Startup | Kind::Accounts => talk == Talk::None,
+        _ => place.own == Own::Data,
+    };
+    if !is_secret || (is_inside && talk == Talk::Judged) {
+        return;
+    }
+    // A bare name may be any word, unless it is a listed one or a file that is there.
+    let is_bare = !piece.contains('/') && !piece.starts_with(['.', '~']);
+    if is_bare && !kinds::is_listed(piece) && !Path::new(&place.path).exists() {
+        return;
+    }
+    walker.read(piece, By::Shell);
+}
+
+#[cfg(test)]
+mod tests {
+    use super::pieces;
+
+    #[test]
+    fn a_word_is_taken_apart_into_paths() {
+        for (word, expected) in [
+            ("--file=/etc/shadow", vec!["/etc/shadow"]),
+            ("@/etc/shadow", vec!["/etc/shadow"]),
+            ("-f/etc/shadow", vec!["/etc/shadow"]),
+            ("-d.env", vec![".env"]),
+            ("file:///etc/shadow", vec!["/etc/shadow"]),
+            ("file://localhost/etc/sh%61dow", vec!["/etc/shadow"]),
+            ("FILE:/etc/shadow", vec!["/etc/shadow"]),
+            ("label:@/etc/shadow", vec!["label", "/etc/shadow"]),
+            (".output ~/.ssh/authorized_keys", vec![".output", "~/.ssh/authorized_keys"]),
+            ("https://example.com/.ssh/id_rsa", vec![]),
+        ] {
+            assert_eq!(pieces(word), expected, "{word}");
+        }
+    }
+}
