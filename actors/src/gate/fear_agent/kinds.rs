@@ -13,9 +13,11 @@ fn listed(names: &str, name: &str) -> bool {
 const SECRET_FOLDERS: &str = ".ssh .gnupg .aws .azure .kube .password-store .bitcoin .ethereum .config/gcloud .config/gh .config/op \
     .config/rclone .config/doctl .config/hub .local/share/keyrings Library/Keychains .mozilla .thunderbird \
     .config/google-chrome .config/chromium .config/BraveSoftware .electrum .config/heroku .config/sops .oci \
-    .vault.d .minikube .terraform.d .config/solana";
+    .vault.d .minikube .terraform.d .config/solana .local/share/kwalletd .config/vivaldi .config/opera .config/microsoft-edge \
+    .config/google-chrome-beta snap/firefox snap/chromium .config/Signal .config/Bitwarden .config/keepassxc .config/age .pki .kaggle \
+    .config/hcloud .config/linode-cli .config/wandb .config/github-copilot .fly .railway .aws-sso .azure-devops";
 
-const SECRET_FILES: &str = ".netrc _netrc .pgpass .my.cnf .git-credentials .pypirc .vault-token .s3cfg .boto .htpasswd .dockercfg \
+const SECRET_FILES: &str = ".netrc _netrc .pgpass .my.cnf .git-credentials .pypirc .vault-token .s3cfg .boto .htpasswd .dockercfg .Xauthority .ICEauthority krb5.keytab chap-secrets pap-secrets \
     .rclone.conf wallet.dat id_rsa id_dsa id_ecdsa id_ed25519 id_ecdsa_sk id_ed25519_sk secring.gpg shadow \
     shadow- gshadow gshadow- master.passwd sudoers .credentials.json .databrickscfg";
 
@@ -54,7 +56,7 @@ pub(super) const NAMED: &[(&str, Stands, Kind)] = &[
         Kind::Secret,
     ),
     (
-        "etc/sudoers.d etc/ssl/private run/secrets var/run/secrets etc/kubernetes var/spool/cron",
+        "etc/sudoers.d etc/ssl/private etc/wireguard etc/letsencrypt/live etc/letsencrypt/archive etc/NetworkManager/system-connections run/secrets var/run/secrets etc/kubernetes var/spool/cron",
         Stands::AtRoot,
         Kind::Secret,
     ),
@@ -98,6 +100,11 @@ pub(super) fn kind_of(setting: &Setting, path: &str, inside: bool) -> Kind {
             "/var/run/secrets",
             "/etc/kubernetes",
             "/var/spool/cron",
+            "/etc/wireguard",
+            "/etc/letsencrypt/live",
+            "/etc/letsencrypt/archive",
+            "/etc/NetworkManager/system-connections",
+            "/var/lib/sss/secrets",
         ]
         .iter()
         .any(|folder| path.starts_with(folder))

@@ -70,7 +70,10 @@ fn dot_command(walker: &mut Walker, line: &str) {
         // A switch, such as `-e` of `.once`, opens an editor or another program.
         let switch = rest.split_whitespace().find(|word| word.starts_with('-'));
         let words: Vec<&str> = rest.split_whitespace().filter(|word| !word.starts_with('-')).collect();
-        let piped = rest.split_once('|').map(|(_, source)| source.trim_matches(['\'', '"', ' ']));
+        let piped = rest.split_once('|').map(|(before, source)| match before.trim_end().chars().last() {
+            Some(mark @ ('\'' | '"')) => source.split(mark).next().unwrap_or(source),
+            _ => source,
+        });
         match (does, piped) {
             (Does::Runs, _) if !rest.trim().is_empty() => runs(walker, rest),
             (Does::Tape | Does::Reads | Does::Loads | Does::Writes, Some(source)) => runs(walker, source),

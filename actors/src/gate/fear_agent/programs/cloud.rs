@@ -24,7 +24,7 @@ pub(super) const PROGRAMS: &[Program] = &[
     program("kubectl k kubecolor", "", Custom(kubectl)),
     program("terraform tofu terragrunt", "", Custom(terraform)),
     program(
-        "ansible ansible-playbook ansible-console ansible-pull salt salt-call puppet chef-client knife fab cap pssh clush pdsh ansible-test",
+        "ansible ansible-playbook ansible-console ansible-pull salt salt-call puppet chef-client knife fab cap clush pdsh ansible-test",
         "a=V m=V i=R",
         Asks(rules::REMOTE_CHANGE, "changes other machines"),
     ),
@@ -480,7 +480,7 @@ fn kubectl(walker: &mut Walker, call: &Call, parsed: &Parsed) -> Stream {
     if verb == "exec" || verb == "debug" || verb == "attach" {
         walker.findings.ask(rules::REMOTE_SHELL, format!("kubectl {verb} runs in a cluster"));
         match call.args.iter().position(|arg| arg == "--") {
-            Some(at) => wrappers::elsewhere(walker, call.args[at + 1..].to_vec()),
+            Some(at) => wrappers::within(walker, call.args[at + 1..].to_vec()),
             // Without the dashes, what stands behind the pod runs too.
             None => wrappers::remote(walker, call),
         }

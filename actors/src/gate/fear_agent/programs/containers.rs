@@ -44,7 +44,12 @@ fn container(walker: &mut Walker, call: &Call, _: &Parsed) -> Stream {
     match verb {
         "ps" | "ls" | "list" | "images" | "logs" | "log" | "inspect" | "version" | "info" | "stats" | "top"
         | "port" | "history" | "search" | "events" | "diff" | "df" | "help" | "config" | "show" | "wait" | "use"
-        | "" | "du" | "pull" | "tag" | "create" | "stat" | "pods" => {}
+        | "" | "du" | "pull" | "tag" | "stat" | "pods" => {}
+        "create" => {
+            if at == 0 || words[at - 1] == "container" {
+                container_options(walker, &words[at..]);
+            }
+        }
         "run" | "exec" => {
             walker.findings.ask(rules::RUN_CODE, format!("{} {verb} runs a program in a container", call.name));
             container_options(walker, &words[at..]);
@@ -85,7 +90,7 @@ fn inner(walker: &mut Walker, words: &[String]) {
         let shown = option.replace(UNKNOWN, "…");
         walker.findings.ask(rules::UNKNOWN_PROGRAM, format!("what {shown} of docker {} does is not known", words[0]));
     }
-    wrappers::elsewhere(walker, program);
+    wrappers::within(walker, program);
 }
 
 /// Options that give a container the machine.

@@ -12,7 +12,7 @@ pub(super) const PROGRAMS: &[Program] = &[
     program("ed red", "s,quiet,silent p=V", Custom(line_editor)),
     program("ex", "c=V S=R V=V e n r R s v", Custom(editor)),
     program(
-        "vi vim nvim nano pico emacs micro joe mcedit kak helix hx code subl gedit kate gvim view",
+        "vi vim nvim nano pico emacs micro joe mcedit kak helix hx code subl gedit kate gvim view vimdiff nvimdiff vimx rvim gvimdiff",
         "c=V u=R S=R l,load=R eval=V e=V es r R n f,funcall=V script=R",
         Custom(editor),
     ),

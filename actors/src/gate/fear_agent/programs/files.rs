@@ -361,13 +361,14 @@ pub(super) fn run_on(walker: &mut Walker, command: Vec<String>, item: &str) {
 fn fd(walker: &mut Walker, call: &Call, _: &Parsed) -> Stream {
     let action = call.args.iter().position(|arg| matches!(arg.as_str(), "-x" | "-X" | "--exec" | "--exec-batch"));
     if let Some(at) = action {
-        let named = call.args[..at].iter().find(|arg| !arg.starts_with('-'));
+        let mut operands = call.args[..at].iter().filter(|arg| !arg.starts_with('-'));
+        let (named, root) = (operands.next(), operands.next());
         let end = call.args[at + 1..].iter().position(|arg| arg == ";").map_or(call.args.len(), |end| at + 1 + end);
         let command = call.args[at + 1..end].to_vec();
         run_on(walker, with_place(command.clone()), "./*");
         // A pattern that is a file's name names it.
         if let Some(name) = named.filter(|name| super::super::kinds::is_listed(name) || name.starts_with('.')) {
-            run_on(walker, with_place(command), name);
+            run_on(walker, with_place(command), &root.map_or_else(|| name.clone(), |root| found(root, Some(name))));
         }
     }
     for arg in &call.args {
@@ -413,6 +414,13 @@ fn rename(walker: &mut Walker, call: &Call, _: &Parsed) -> Stream {
 }
 
 fn last_written(walker: &mut Walker, _: &Call, parsed: &Parsed) -> Stream {
+    // Sound and picture programs take a command for a file behind a bar.
+    for source in parsed.operands.iter().chain(parsed.options.iter().filter_map(|(_, value, _)| value.as_ref())) {
+        if let Some(source) = source.strip_prefix('|') {
+            walker.findings.ask(rules::RUN_CODE, "a command would be run in place of a file");
+            walker.apart(|walker| walker.script(source, &Stream::unknown()));
+        }
+    }
     if let Some((target, sources)) = parsed.operands.split_last() {
         read_all(walker, sources);
         if !target.contains("://") {

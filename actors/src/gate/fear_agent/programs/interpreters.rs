@@ -160,6 +160,7 @@ fn interpreter(walker: &mut Walker, call: &Call, parsed: &Parsed) -> Stream {
         }
         Some("run" | "test" | "install" | "add" | "task" | "x") if matches!(call.name.as_str(), "deno" | "bun") => {
             walker.findings.ask(rules::BUILD, format!("{} runs the project's code", call.name));
+            super::wrappers::runner(walker, call);
         }
         Some(path) if path.starts_with("/dev/fd/") => {
             let stream = walker.substituted_or(path);
@@ -238,6 +239,7 @@ fn filter_code(walker: &mut Walker, language: Language, source: &str) {
     if evaluates || source.contains('`') || words.iter().any(|word| ACTS.contains(word)) {
         code::judge(walker, language, source);
         walker.findings.ask(rules::RUN_CODE, "the filter's code does more than work on text");
+        super::named_places::judge_text(walker, source);
     }
 }
 

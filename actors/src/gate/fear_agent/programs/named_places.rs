@@ -24,7 +24,7 @@ pub(super) fn pieces(word: &str) -> Vec<String> {
         let address = token.to_ascii_lowercase().find("file:").map(|at| &token[at + "file:".len()..]);
         if let Some(path) = address {
             let path = path.strip_prefix("//").map_or(path, |rest| rest.find('/').map_or(rest, |at| &rest[at..]));
-            found.push(content::percent_decoded(path.trim_end_matches(SEPARATORS)));
+            found.extend(alternatives(&content::percent_decoded(path.trim_end_matches(['\'', '"', ')', ',', ';']))));
             continue;
         }
         // Another machine's files are not of this one.
@@ -48,6 +48,33 @@ pub(super) fn pieces(word: &str) -> Vec<String> {
     found
 }
 
+/// `/etc/{shadow,hosts}` written out, as curl does it.
+fn alternatives(path: &str) -> Vec<String> {
+    let inner = path
+        .split_once('{')
+        .and_then(|(before, rest)| rest.split_once('}').map(|(inside, after)| (before, inside, after)));
+    match inner {
+        Some((before, inside, after)) => {
+            inside.split(',').take(16).map(|part| format!("{before}{part}{after}")).collect()
+        }
+        None => vec![path.to_owned()],
+    }
+}
+
+/// Whether the program takes the names of files from its standard input.
+fn takes_names(call: &Call) -> bool {
+    let has = |words: &[&str]| call.args.iter().any(|arg| words.contains(&arg.as_str()));
+    let pair = |option: &str| call.args.windows(2).any(|pair| pair[0] == option && pair[1] == "-");
+    match call.name.as_str() {
+        "cpio" | "pax" => true,
+        "zip" => has(&["-@", "--names-stdin"]),
+        "tar" | "bsdtar" | "gtar" => pair("-T") || has(&["-T-", "--files-from=-", "--files-from"]),
+        "rsync" => has(&["--files-from=-", "--files-from"]),
+        "file" => pair("-f") || has(&["-f-", "--files-from=-"]),
+        _ => has(&["--files0-from=-"]) || pair("--files0-from"),
+    }
+}
+
 /// Whether a piece is written as a path. A name alone is one only when it is the whole word.
 fn is_path(piece: &str, alone: bool) -> bool {
     let is_told = piece.contains(|c: char| c.is_alphanumeric());
@@ -63,6 +90,11 @@ pub(super) fn judge(walker: &mut Walker, call: &Call) {
     let talk = tables::talk_of(program);
     if talk == Talk::All || tables::wrapper(program).is_some() {
         return;
+    }
+    if let Some(text) = call.stdin.text.as_deref().filter(|_| takes_names(call)) {
+        text.split(['\n', '\0']).take(PIECE_LIMIT).filter(|name| !name.is_empty()).for_each(|name| {
+            walker.read(name, By::Shell);
+        });
     }
     let gives_pattern = |arg: &String| {
         matches!(arg.as_str(), "-e" | "-f" | "--regexp" | "--expression" | "--file" | "--from-file")
@@ -88,6 +120,15 @@ pub(super) fn judge(walker: &mut Walker, call: &Call) {
         let alone = !arg.contains(char::is_whitespace);
         for piece in pieces(arg).iter().filter(|piece| is_path(piece, alone)) {
             name_place(walker, piece, talk);
+        }
+    }
+}
+
+/// The secret places that a program text of another language names.
+pub(super) fn judge_text(walker: &mut Walker, text: &str) {
+    for piece in pieces(text) {
+        if matches!(walker.place(&piece).kind, Kind::Secret) && piece.starts_with(['/', '~']) {
+            walker.read(&piece, By::Shell);
         }
     }
 }

@@ -135,6 +135,20 @@ fn crontab(walker: &mut Walker, call: &Call, parsed: &Parsed) -> Stream {
     call.stdin.filtered()
 }
 
+/// `%(command)` in a macro of rpm runs, and so does `%{lua:…}`.
+fn macros(walker: &mut Walker, args: &[String]) {
+    for arg in args {
+        for (at, _) in arg.match_indices("%(") {
+            walker.findings.ask(rules::RUN_CODE, "the macro runs a command");
+            let source = arg[at + 2..].rsplit_once(')').map_or(&arg[at + 2..], |(source, _)| source);
+            walker.apart(|walker| walker.script(source, &Stream::unknown()));
+        }
+        if arg.contains("%{lua:") || arg.contains("%{load:") || arg.contains("%{shrink:%(") {
+            walker.findings.ask(rules::RUN_CODE, "the macro runs code");
+        }
+    }
+}
+
 /// The commands come by standard input.
 fn later(walker: &mut Walker, call: &Call, _: &Parsed) -> Stream {
     walker.findings.ask(rules::SCHEDULE, format!("{} runs a command later", call.name));
@@ -145,6 +159,9 @@ fn later(walker: &mut Walker, call: &Call, _: &Parsed) -> Stream {
 }
 
 fn packages(walker: &mut Walker, call: &Call, parsed: &Parsed) -> Stream {
+    if matches!(call.name.as_str(), "rpm" | "rpm-ostree") {
+        macros(walker, &call.args);
+    }
     if call.name == "nix" {
         super::wrappers::runner(walker, call);
     }

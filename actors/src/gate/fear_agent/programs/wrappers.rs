@@ -182,6 +182,10 @@ fn switch_user(walker: &mut Walker, call: &Call, _: &Parsed) -> Stream {
     if opened.given.iter().any(|(option, _, _)| matches!(*option, "-u" | "--user")) && call.name == "runuser" {
         return run(walker, wrapper, opened, told, &call.stdin);
     }
+    // Without a user the first word may be the program.
+    if opened.rest.first().is_some_and(|word| find_like(word).is_some()) {
+        walker.apart(|walker| walker.words(opened.rest.clone(), call.stdin.clone()));
+    }
     let shell = told.program.first().cloned().unwrap_or_else(|| String::from("sh"));
     if opened.rest.len() > 1 || shell != "sh" {
         let mut words = vec![shell];
@@ -367,15 +371,21 @@ fn change_back(walker: &mut Walker, _: &Call, _: &Parsed) -> Stream {
     Stream::of("")
 }
 
-/// A tool that hands a command to another machine behind a word of its own: `lxc exec name command`.
+/// A tool that hands a program to another machine behind a word of its own: `lxc exec name program`.
 pub(super) fn remote(walker: &mut Walker, call: &Call) {
-    let verb = call.args.iter().enumerate().take(6).find_map(|(at, word)| {
-        Some((tables::wrapper(&format!("{} {word}", call.name)).filter(|wrapper| wrapper.runs == Runs::Shell)?, at + 1))
-    });
-    if let Some((wrapper, at)) = verb {
-        let opened = open(walker, wrapper, &call.args[at..]);
-        own_words(walker, wrapper, &opened, &call.stdin);
-        elsewhere(walker, opened.rest);
+    let behind = |(at, word): (usize, &String)| Some((tables::wrapper(&format!("{} {word}", call.name))?, at + 1));
+    let Some((wrapper, at)) = call.args.iter().enumerate().take(6).find_map(behind) else { return };
+    let opened = open(walker, wrapper, &call.args[at..]);
+    own_words(walker, wrapper, &opened, &call.stdin);
+    within(walker, opened.rest);
+}
+
+/// A program that runs in a container, with its words as they are. One that nobody knows adds nothing, since what runs in a
+/// container is asked about.
+pub(super) fn within(walker: &mut Walker, words: Vec<String>) {
+    let name = words.first().map_or("", String::as_str);
+    if find_like(name.rsplit('/').next().unwrap_or(name)).is_some() {
+        walker.apart(|walker| walker.words(words, Stream::default()));
     }
 }
 

@@ -50,7 +50,7 @@ fn spellings(name: &str, takes: Takes, value: &str) -> Vec<String> {
             let mut all = vec![format!("{name} {values}")];
             if count == 1 && name.starts_with("--") {
                 all.push(format!("{name}={value}"));
-            } else if count == 1 && name.len() == 2 {
+            } else if count == 1 && name.len() == 2 && !matches!(format!("{name}{value}").as_str(), "-ex" | "-ix") {
                 all.push(format!("{name}{value}"));
             }
             all
@@ -77,6 +77,8 @@ fn lines() -> Vec<String> {
                 Effect::Assigns => "C=1",
                 Effect::Words if wrapper.runs == Runs::Nothing => continue,
                 Effect::Words => "rm",
+                // It comes before the program's words.
+                _ if entry.name == "--entrypoint" => "env",
                 _ => "x",
             };
             if entry.name == "--" || (program.is_none() && entry.effect != Effect::Shell) {
@@ -393,6 +395,28 @@ fn options_that_run_or_read_something_are_judged_as_that() {
         ("go vet -vettool=./x ./...", Ask),
         ("eslint --rulesdir ./rules src", Ask),
         ("php -d auto_prepend_file=/etc/shadow -r 'echo 1;'", Block),
+        ("vimdiff -c '!rm -rf ~' a b", Block),
+        ("sox '|rm -rf ~' out.wav", Block),
+        ("rpm --eval '%(rm -rf ~)'", Block),
+        ("mlr -n put 'end { system(\"rm -rf ~\") }'", Block),
+        ("mlr --prepipe 'rm -rf ~' cat x.csv", Block),
+        ("cloc --extract-with='rm -rf ~' x.tar", Block),
+        ("gpg --output /etc/x --dearmor x.asc", Block),
+        ("gpg --photo-viewer 'rm -rf ~' --list-keys", Block),
+        ("ssh-keygen -l -D ./x.so", Ask),
+        ("tree -o /etc/x", Block),
+        ("pdftotext x.pdf /etc/x", Block),
+        ("yq -i '.a = 1' /etc/x.yml", Block),
+        ("yq 'load(\"/etc/shadow\")' x.yml", Block),
+        ("latexmk -pdflatex='rm -rf ~' x", Block),
+        ("latexmk -e 'system(1)' x", Ask),
+        ("dvips -o '|rm -rf ~' x.dvi", Block),
+        ("echo /etc/shadow | cpio -o > x", Block),
+        ("echo /etc/shadow | tar cf x.tar -T -", Block),
+        ("echo /etc/shadow | zip -@ x.zip", Block),
+        ("printf '/etc/shadow\\0' | wc --files0-from=-", Block),
+        ("curl 'file:///etc/{shadow,hosts}'", Block),
+        ("curl FILE:///etc/shadow", Block),
         ("PYTHONPATH=. python3 -c 'print(1)'", Ask),
     ]);
     free(&[
@@ -449,6 +473,18 @@ fn options_that_run_or_read_something_are_judged_as_that() {
         "git -c color.ui=always diff",
         "man ls",
         "sort -t, -k2 x",
+        "rpm -qa",
+        "mlr --icsv --ojson cat x.csv",
+        "yq '.a.b' x.yml",
+        "yq -i '.a = 1' x.yml",
+        "pdftotext x.pdf",
+        "pdftotext x.pdf x.txt",
+        "tree -L 2 -I target",
+        "cloc src",
+        "find . -name '*.c' | cpio -o > x.cpio",
+        "ls src | tar cf x.tar -T -",
+        "convert a.png -resize 50% b.png",
+        "ffmpeg -i a.mp4 -vf scale=320:-1 b.mp4",
     ]);
 }
 
