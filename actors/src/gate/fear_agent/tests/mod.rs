@@ -1,7 +1,8 @@
 mod fixtures;
+mod options;
 mod own;
 mod seen_through;
-mod tables;
+mod wrappers;
 
 use std::collections::BTreeMap;
 
