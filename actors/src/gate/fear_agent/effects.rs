@@ -184,8 +184,9 @@ impl Walker<'_> {
                 self.findings.block(rules::SSRF, format!("{host} gives out credentials of this machine"))
             }
             Reach::Odd(why) => {
-                if let Some(path) = raw.strip_prefix("file://") {
-                    self.read(path, By::Shell);
+                if raw.get(..5).is_some_and(|scheme| scheme.eq_ignore_ascii_case("file:")) {
+                    let path = raw[5..].trim_start_matches('/');
+                    self.read(&format!("/{path}"), By::Shell);
                 } else if ["gopher:", "dict:", "ldap:", "tftp:", "smb:"]
                     .iter()
                     .any(|scheme| raw.to_lowercase().starts_with(scheme))

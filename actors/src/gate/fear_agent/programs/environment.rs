@@ -37,6 +37,15 @@ const OPTIONS_OF: &[(&str, &str)] = &[("TAR_OPTIONS", "tar"), ("ZIPOPT", "zip"),
 /// Their value is expanded when the shell shows it.
 const PROMPTS: &str = "PS0 PS1 PS2 PS4";
 
+/// Whether one of these paths may be changed by the agent itself.
+fn leads_inside(walker: &Walker, value: &str) -> bool {
+    let root = paths::root_of(walker.setting);
+    value.split(':').filter(|path| !matches!(*path, "" | ".git")).any(|path| {
+        let place = walker.place(path);
+        matches!(place.zone, Zone::Inside | Zone::Temporary | Zone::Unknown) || place.path == root.to_string_lossy()
+    })
+}
+
 fn says(name: &str, value: &str) -> bool {
     SAYS.iter().any(|(known, words)| *known == name && words.iter().any(|word| value.contains(word)))
 }
@@ -52,7 +61,7 @@ pub(in super::super) fn judge_environment(walker: &mut Walker, assigned: &[(Stri
         if listed(LOADS, name) {
             walker.findings.ask(rules::ENVIRONMENT, format!("{name} makes other programs load code"));
             walker.read(value, By::Shell);
-        } else if (listed(SEARCHES, name) && value != ".git" && !value.is_empty()) || says(name, value) {
+        } else if (listed(SEARCHES, name) && leads_inside(walker, value)) || says(name, value) {
             walker.findings.ask(rules::RUN_CODE, format!("{name} makes other programs load code"));
             value.split(':').for_each(|path| {
                 walker.read(path, By::Shell);

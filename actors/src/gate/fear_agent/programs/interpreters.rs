@@ -271,6 +271,15 @@ fn python_module(walker: &mut Walker, call: &Call, parsed: &Parsed, module: &str
 
 fn compiler(walker: &mut Walker, call: &Call, parsed: &Parsed) -> Stream {
     read_all(walker, &parsed.operands);
+    let written = match (call.name.as_str(), parsed.operands.split_first()) {
+        ("strip" | "ranlib", _) => &parsed.operands[..],
+        ("objcopy", _) => parsed.operands.last().map_or(&[][..], std::slice::from_ref),
+        ("ar", Some((verb, rest))) if verb.contains(['r', 'q', 'd', 'm', 's']) => rest.get(..1).unwrap_or_default(),
+        _ => &[],
+    };
+    for path in written {
+        walker.write(path);
+    }
     for arg in &call.args {
         if ["-fplugin", "-wrapper", "-specs", "--specs", "-fpass-plugin"].iter().any(|start| arg.starts_with(start)) {
             walker.findings.ask(rules::RUN_CODE, "the compiler would run a plug-in");
@@ -279,12 +288,28 @@ fn compiler(walker: &mut Walker, call: &Call, parsed: &Parsed) -> Stream {
         if let Some(file) = arg.strip_prefix('@') {
             walker.loads(&call.name, file);
         }
+        if matches!(arg.as_str(), "-run" | "--run") || arg.starts_with("-Xplugin") {
+            walker.findings.ask(rules::RUN_CODE, "the compiler would run what it has made, or a plug-in");
+        }
+        if call.name == "rustc" && runs_by_linking(arg) {
+            walker.findings.ask(rules::RUN_CODE, format!("{arg} makes the compiler run a library or another linker"));
+        }
         let passed = ["-Wl,", "-Wa,", "-Wp,"].iter().find_map(|start| arg.strip_prefix(start));
         if passed.is_some_and(|passed| passed.split(',').any(|part| part.contains("plugin") || part.starts_with('@'))) {
             walker.findings.ask(rules::RUN_CODE, "the linker would run a plug-in");
         }
     }
     Stream::unknown()
+}
+
+/// Whether rustc would load a library of macros, or give its linker what makes that run something.
+fn runs_by_linking(arg: &str) -> bool {
+    let for_linker = ["link-arg", "llvm-args"].iter().any(|word| arg.contains(word));
+    (arg.contains('=') && [".so", ".dylib", ".dll"].iter().any(|end| arg.ends_with(end)))
+        || (for_linker
+            && ["-B", "plugin", "wrapper", "specs", "-fuse-ld=/", "-fuse-ld=.", "@", "-load"]
+                .iter()
+                .any(|word| arg.contains(word)))
 }
 
 /// What makes a calculator or a macro processor run a command; what stands in a file is not seen, unless the file is there.

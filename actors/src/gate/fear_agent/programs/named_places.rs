@@ -114,6 +114,17 @@ pub(super) fn judge(walker: &mut Walker, call: &Call) {
                 is_text = name.len() == arg.len();
                 continue;
             }
+            // `-am message`, `-mmessage`.
+            if !arg.starts_with("--")
+                && name.len() > 2
+                && tables::text_options(program, &format!("-{}", &last_letter(name)))
+            {
+                is_text = true;
+                continue;
+            }
+            if !arg.starts_with("--") && arg.get(..2).is_some_and(|letter| tables::text_options(program, letter)) {
+                continue;
+            }
         } else if std::mem::take(&mut pattern_comes) {
             continue;
         }
@@ -121,6 +132,16 @@ pub(super) fn judge(walker: &mut Walker, call: &Call) {
         for piece in pieces(arg).iter().filter(|piece| is_path(piece, alone)) {
             name_place(walker, piece, talk);
         }
+    }
+}
+
+/// The last letter of a cluster of letters.
+fn last_letter(cluster: &str) -> String {
+    let letters = cluster.trim_start_matches('-');
+    if letters.chars().all(|c| c.is_ascii_alphabetic()) {
+        letters.chars().last().into_iter().collect()
+    } else {
+        String::new()
     }
 }
 

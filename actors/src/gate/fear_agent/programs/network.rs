@@ -94,6 +94,9 @@ fn curl(walker: &mut Walker, call: &Call, parsed: &Parsed) -> Stream {
     for (name, value, role) in &parsed.options {
         // `@file` of data, forms and headers.
         if let (Some(value), 'A') = (value, role) {
+            if let Some((_, path)) = value.split_once("%output{") {
+                walker.write(path.trim_start_matches('>').split('}').next().unwrap_or_default());
+            }
             for file in sent_files(name, value) {
                 walker.read(file, By::Shell);
             }
