@@ -156,6 +156,27 @@ impl Walker<'_> {
         self.findings.ask(rules::RUN_FILE, format!("{} would be executed", place.path));
     }
 
+    /// Code or settings out of a file, which run within a program.
+    pub(super) fn loads(&mut self, program: &str, raw: &str) {
+        if matches!(raw, "" | "/dev/null" | "NONE" | "NORC" | "DEFAULTS") {
+            return;
+        }
+        self.read(raw, By::Shell);
+        self.findings.ask(rules::RUN_FILE, format!("{program} would run {}", raw.replace(UNKNOWN, "…")));
+    }
+
+    /// A file that is written, or a command that is given what would be written to it.
+    pub(super) fn tape(&mut self, raw: &str) {
+        let raw = raw.trim();
+        match raw.strip_prefix(['|', '!']).or_else(|| raw.strip_prefix("%pipe%")) {
+            Some(source) => {
+                self.findings.ask(rules::RUN_CODE, "what is written would be given to a command");
+                self.apart(|walker| walker.script(source, &super::shell::Stream::unknown()));
+            }
+            None => self.write(raw.trim_matches(['\'', '"'])),
+        }
+    }
+
     /// A URL that a program of the shell reads.
     pub(super) fn fetch(&mut self, raw: &str) {
         match urls::reach(&raw.replace(UNKNOWN, "x")) {
@@ -163,8 +184,9 @@ impl Walker<'_> {
                 self.findings.block(rules::SSRF, format!("{host} gives out credentials of this machine"))
             }
             Reach::Odd(why) => {
-                if let Some(path) = raw.strip_prefix("file://") {
-                    self.read(path, By::Shell);
+                if raw.get(..5).is_some_and(|scheme| scheme.eq_ignore_ascii_case("file:")) {
+                    let path = raw[5..].trim_start_matches('/');
+                    self.read(&format!("/{path}"), By::Shell);
                 } else if ["gopher:", "dict:", "ldap:", "tftp:", "smb:"]
                     .iter()
                     .any(|scheme| raw.to_lowercase().starts_with(scheme))

@@ -36,6 +36,7 @@ mod refusals;
 mod region;
 mod review;
 mod shell;
+mod tables;
 mod tool;
 mod urls;
 mod verdict;

@@ -153,13 +153,24 @@ const READABLE: &[&str] = &[
 
 const DEVICES: &[&str] = &["/dev/null", "/dev/zero", "/dev/full", "/dev/random", "/dev/urandom"];
 
-/// git tidies up in a session of its own, which is refused here; so it tidies up before it ends.
+/// git tidies up in a session of its own, which is refused here; so it tidies up before it ends. And a repository's own settings
+/// run nothing when git only looks: no monitor of files, no pager, no helper of a bare repository that lies among the files.
 const ENVIRONMENT: &[(&str, &str)] = &[
-    ("GIT_CONFIG_COUNT", "2"),
+    ("GIT_CONFIG_COUNT", "7"),
     ("GIT_CONFIG_KEY_0", "gc.autoDetach"),
     ("GIT_CONFIG_VALUE_0", "false"),
     ("GIT_CONFIG_KEY_1", "maintenance.autoDetach"),
     ("GIT_CONFIG_VALUE_1", "false"),
+    ("GIT_CONFIG_KEY_2", "core.fsmonitor"),
+    ("GIT_CONFIG_VALUE_2", "false"),
+    ("GIT_CONFIG_KEY_3", "core.pager"),
+    ("GIT_CONFIG_VALUE_3", "cat"),
+    ("GIT_CONFIG_KEY_4", "safe.bareRepository"),
+    ("GIT_CONFIG_VALUE_4", "explicit"),
+    ("GIT_CONFIG_KEY_5", "protocol.ext.allow"),
+    ("GIT_CONFIG_VALUE_5", "never"),
+    ("GIT_CONFIG_KEY_6", "log.showSignature"),
+    ("GIT_CONFIG_VALUE_6", "false"),
 ];
 
 impl Default for SandboxPolicy {

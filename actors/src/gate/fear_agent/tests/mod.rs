@@ -1,6 +1,8 @@
 mod fixtures;
+mod options;
 mod own;
 mod seen_through;
+mod wrappers;
 
 use std::collections::BTreeMap;
 
