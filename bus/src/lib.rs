@@ -18,7 +18,7 @@ pub mod signals;
 pub mod units;
 
 pub use agent_bus::{AgentBus, BusBuilder, WiringError};
-pub use allow_list::{AllowList, Alike};
+pub use allow_list::{Alike, AllowList};
 pub use bounds::{Bound, TooMuch};
 pub use clock::{Clock, SharedClock, SystemClock, VirtualClock};
 pub use ids::{AgentId, Epoch, Lsn, MessageId, RegionName};

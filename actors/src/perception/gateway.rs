@@ -11,11 +11,11 @@
 use std::collections::{BTreeMap, VecDeque};
 
 use jiff::{SignedDuration, Timestamp};
+use maxim_bus::bounds::{CHANNEL, PROVIDER_ID, digest};
 use maxim_bus::signals::acting::OpportunitySensed;
 use maxim_bus::signals::goal::GoalPursued;
 use maxim_bus::signals::percept::{Inbound, InboundAccepted, Percept};
 use maxim_bus::signals::thought::TurnEnded;
-use maxim_bus::bounds::{CHANNEL, PROVIDER_ID, digest};
 use maxim_bus::{MessageId, RegionName, Stage, Trust};
 use serde::{Deserialize, Serialize};
 

@@ -4,8 +4,8 @@ use std::borrow::Cow;
 use std::sync::Arc;
 use std::time::Duration;
 
-use maxim_bus::bounds::{self, TooMuch};
 use maxim_bus::Trust;
+use maxim_bus::bounds::{self, TooMuch};
 use maxim_bus::latch::StopLatch;
 
 use super::Line;
@@ -117,8 +117,7 @@ impl Inlet {
         }
         let trust = if is_listed { Trust::Listed } else { Trust::Outside };
         let submission = Submission { channel: channel.into(), sender, body, provider_id, trust };
-        let told =
-            if is_signed { self.desk.submit_signed(submission) } else { self.desk.submit(submission) };
+        let told = if is_signed { self.desk.submit_signed(submission) } else { self.desk.submit(submission) };
         match tokio::time::timeout(ACCEPTANCE, told).await {
             Ok(Ok(Ok(accepted))) => {
                 self.line.count(if accepted.repeated { "repeated" } else { "received" });

@@ -118,7 +118,8 @@ impl Transport for Slack {
             },
             Some("event_callback") => {
                 let message = message_of(&body["event"]).transpose();
-                let message = message.map_err(|why| HookRefused::Malformed(format!("the event can't be taken: {why}")))?;
+                let message =
+                    message.map_err(|why| HookRefused::Malformed(format!("the event can't be taken: {why}")))?;
                 Ok(Hooked { messages: message.into_iter().collect(), answer: answered("") })
             }
             _ => Err(HookRefused::Malformed("the body's type is neither event_callback nor url_verification".into())),

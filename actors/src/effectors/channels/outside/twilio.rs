@@ -267,8 +267,10 @@ mod tests {
         assert_eq!(id(&said), id(&other));
         let sid = "SM0123456789abcdef0123456789abcdef";
         let longer = format!("{sid}NumMedia0");
-        assert!(matches!(hooked(&[("MessageSid", &longer), ("From", "+15550100"), ("Body", "x")]),
-            Err(HookRefused::Malformed(_))));
+        assert!(matches!(
+            hooked(&[("MessageSid", &longer), ("From", "+15550100"), ("Body", "x")]),
+            Err(HookRefused::Malformed(_))
+        ));
         let real = format!("From+19995550MessageSid{sid}");
         let cut = [("Body", "open"), ("From", "+15550100"), ("MessageSid", sid), ("Zzz", real.as_str())];
         assert!(matches!(hooked(&cut), Err(HookRefused::Malformed(_))));

@@ -35,7 +35,7 @@ enum Kind {
 const VALUE: usize = 512;
 
 /// The fields of its messages and calls, as they are documented. A number may follow the name (`MediaUrl0`).
-const FIELDS: &[(&str, Kind)= &[
+const FIELDS: &[(&str, Kind)] = &[
     ("MessageSid", Kind::Sid(&["SM", "MM"])),
     ("SmsSid", Kind::Sid(&["SM", "MM"])),
     ("SmsMessageSid", Kind::Sid(&["SM", "MM"])),
@@ -152,16 +152,12 @@ impl Form {
     pub fn field(&self, name: &str) -> Option<&str> {
         self.fields.get(name).map(String::as_str).filter(|value| !value.is_empty())
     }
-
-    /// What is signed of it.
-    pub fn joined(&self) -> String {
-        self.fields.iter().flat_map(|(name, value)| [name.as_str(), value.as_str()]).collect()
-    }
 }
 
 fn kind_of(name: &str) -> Option<Kind> {
     let bare = name.trim_end_matches(|c: char| c.is_ascii_digit());
-    let known = |wanted: &str| wanted == name || (wanted == bare && bare.starts_with("Media") && name.len() < bare.len() + 3);
+    let known =
+        |wanted: &str| wanted == name || (wanted == bare && bare.starts_with("Media") && name.len() < bare.len() + 3);
     let found = FIELDS.iter().find(|(field, _)| known(field)).map(|(_, kind)| *kind);
     found.or_else(|| ENUMERATIONS.contains(&name).then_some(Kind::Word))
 }
@@ -180,7 +176,9 @@ impl Kind {
             Self::Sid(kinds) => is_sid(value, kinds),
             Self::Party => is_party(value),
             Self::Count(digits) => value.len() <= digits && value.bytes().all(|byte| byte.is_ascii_digit()),
-            Self::Word => all(|c| c.is_ascii_alphanumeric() || matches!(c, '-' | '_' | '.' | '/' | ';' | '=' | ' ' | '#' | '*')),
+            Self::Word => {
+                all(|c| c.is_ascii_alphanumeric() || matches!(c, '-' | '_' | '.' | '/' | ';' | '=' | ' ' | '#' | '*'))
+            }
             Self::Place => all(|c| c.is_alphanumeric() || matches!(c, ' ' | '.' | '-' | '\'' | ',' | '/')),
             Self::Url => value.starts_with("https://") && all(|c| c.is_ascii_graphic()),
             Self::Words => true,
@@ -200,7 +198,8 @@ fn is_party(text: &str) -> bool {
         (1..=120).contains(&rest.len())
             && rest.chars().all(|c| c.is_ascii_alphanumeric() || matches!(c, '.' | '-' | '_' | '@' | '+' | ':'))
     };
-    let is_word = || text.len() <= 11 && !text.is_empty() && text.chars().all(|c| c.is_ascii_alphanumeric() || c == ' ');
+    let is_word =
+        || text.len() <= 11 && !text.is_empty() && text.chars().all(|c| c.is_ascii_alphanumeric() || c == ' ');
     is_number(text) || is_word() || ["client:", "sip:"].iter().any(|kind| text.strip_prefix(kind).is_some_and(is_named))
 }
 
@@ -251,23 +250,47 @@ mod tests {
     /// A message as Twilio posts it.
     fn usual<'a>() -> Vec<(&'a str, &'a str)> {
         vec![
-            ("ToCountry", "US"), ("ToState", "NC"), ("SmsMessageSid", SID), ("NumMedia", "0"), ("ToCity", "St. Paul's"),
-            ("FromZip", "SW1A 1AA"), ("SmsSid", SID), ("FromState", ""), ("SmsStatus", "received"), ("FromCity", ""),
-            ("Body", "where is the key? From here"), ("FromCountry", "GB"), ("To", "+15550199"), ("MessageSid", SID),
-            ("AccountSid", "AC0123456789abcdef0123456789abcdef"), ("From", "+15550100"), ("ApiVersion", "2010-04-01"),
-            ("NumSegments", "1"), ("ToZip", ""),
+            ("ToCountry", "US"),
+            ("ToState", "NC"),
+            ("SmsMessageSid", SID),
+            ("NumMedia", "0"),
+            ("ToCity", "St. Paul's"),
+            ("FromZip", "SW1A 1AA"),
+            ("SmsSid", SID),
+            ("FromState", ""),
+            ("SmsStatus", "received"),
+            ("FromCity", ""),
+            ("Body", "where is the key? From here"),
+            ("FromCountry", "GB"),
+            ("To", "+15550199"),
+            ("MessageSid", SID),
+            ("AccountSid", "AC0123456789abcdef0123456789abcdef"),
+            ("From", "+15550100"),
+            ("ApiVersion", "2010-04-01"),
+            ("NumSegments", "1"),
+            ("ToZip", ""),
         ]
     }
 
     #[test]
     fn what_twilio_posts_is_read() {
         let form = read(&usual()).expect("well formed");
-        assert_eq!((form.field("From"), form.field("MessageSid"), form.has_unknown), (Some("+15550100"), Some(SID), false));
-        let whatsapp = [("From", "whatsapp:+15550100"), ("WaId", "15550100"), ("ProfileName", "Anna ☀"), ("MessageSid", SID)];
+        assert_eq!(
+            (form.field("From"), form.field("MessageSid"), form.has_unknown),
+            (Some("+15550100"), Some(SID), false)
+        );
+        let whatsapp =
+            [("From", "whatsapp:+15550100"), ("WaId", "15550100"), ("ProfileName", "Anna ☀"), ("MessageSid", SID)];
         assert!(!read(&whatsapp).expect("well formed").has_unknown);
         let media = [("NumMedia", "1"), ("MediaUrl0", "https://api.twilio.com/x"), ("MediaContentType0", "image/jpeg")];
         assert!(!read(&media).expect("well formed").has_unknown);
-        let call = [("CallSid", CALL), ("From", "12345"), ("SpeechResult", "open it"), ("Confidence", "0.9"), ("Direction", "inbound")];
+        let call = [
+            ("CallSid", CALL),
+            ("From", "12345"),
+            ("SpeechResult", "open it"),
+            ("Confidence", "0.9"),
+            ("Direction", "inbound"),
+        ];
         assert!(!read(&call).expect("well formed").has_unknown);
         assert!(read(&[("NewOfTwilios", "x"), ("From", "+15550100")]).expect("well formed").has_unknown);
     }
@@ -299,9 +322,17 @@ mod tests {
         // A stranger's words as the owner's: what really names the stranger must be in some other field.
         let real = format!("From+19995550MessageSid{SID}NumMedia0");
         for (name, value) in [
-            ("Zzz", real.as_str()), ("FromCity", &real), ("ProfileName", &real), ("Body", &real), ("ToCity", &real),
-            ("Zzz", "xFromwhatsapp:+19995550"), ("Zzz", "Fromclient:anna"), ("Zzz", "From12345"),
-            ("ZzzFrom", "+19995550"), ("ZFrom12345MessageSid", SID), ("ZzzFrom1", "9995550"),
+            ("Zzz", real.as_str()),
+            ("FromCity", &real),
+            ("ProfileName", &real),
+            ("Body", &real),
+            ("ToCity", &real),
+            ("Zzz", "xFromwhatsapp:+19995550"),
+            ("Zzz", "Fromclient:anna"),
+            ("Zzz", "From12345"),
+            ("ZzzFrom", "+19995550"),
+            ("ZFrom12345MessageSid", SID),
+            ("ZzzFrom1", "9995550"),
         ] {
             let cut = [("Body", "open the door"), ("From", "+15550100"), ("MessageSid", SID), (name, value)];
             assert!(read(&cut).map_or(true, |form| form.has_unknown && name == "ZzzFrom"), "{name}={value}");

@@ -90,7 +90,8 @@ fn is_vouched(message: &Message<'_>, sender: &str, vouching: &Vouching) -> bool 
         Vouching::Server(name) => name,
     };
     // Of two From, or two addresses in one, servers may have checked the other.
-    let headers = |name: &'static str| message.headers_raw().filter(move |(known, _)| known.trim().eq_ignore_ascii_case(name));
+    let headers =
+        |name: &'static str| message.headers_raw().filter(move |(known, _)| known.trim().eq_ignore_ascii_case(name));
     let is_one = message.from().is_some_and(|from| from.iter().count() == 1) && headers("From").count() == 1;
     let Some((_, domain)) = sender.rsplit_once('@').filter(|_| is_one) else { return false };
     let mut all = headers("Authentication-Results").map(|(_, value)| Results::read(value));
@@ -173,7 +174,8 @@ mod tests {
     #[test]
     fn long_names_of_letters_stay_apart_and_a_long_sender_is_left_alone() {
         let named = |id: &str| {
-            let raw = format!("From: a@example.org\r\nMessage-ID: <{id}>\r\nSubject: {}\r\n\r\nhello", "é".repeat(5000));
+            let raw =
+                format!("From: a@example.org\r\nMessage-ID: <{id}>\r\nSubject: {}\r\n\r\nhello", "é".repeat(5000));
             arrived(read(raw.as_bytes(), OWN, &Vouching::From, |_| false)).provider_id.expect("a name")
         };
         let long = "x".repeat(1_000_000);

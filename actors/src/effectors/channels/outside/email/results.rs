@@ -165,7 +165,7 @@ impl Results {
                 }
                 let name = reader.word()?;
                 reader.sign('=')?;
-                properties.push((name, reader.value()?));
+                properties.push((name, reader.value().unwrap_or_default()));
             }
             results.push(Result { method, outcome, properties });
         }
