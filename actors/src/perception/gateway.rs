@@ -265,6 +265,7 @@ impl Hears<TurnEnded> for Gateway {
 mod tests {
     use super::*;
     use crate::region::rig::{Rig, ear};
+    use crate::store::Commit;
 
     fn settings(credit: usize) -> GatewaySettings {
         GatewaySettings { credit, behind: 4096, text_max: 64 << 10, stop: StopGrammar::new::<_, &str>(&["maxim"], &[]) }
@@ -341,6 +342,27 @@ mod tests {
         assert!(rig.heard::<Percept>().is_empty() && rig.region().provider_ids.is_empty());
         rig.send(inbound("hello", None));
         assert_eq!(rig.heard::<Percept>().len(), 1);
+    }
+
+    #[test]
+    fn a_present_store_whose_root_would_be_too_large_starts_sheds_and_goes_on() {
+        let mut rig = rig(8);
+        // As a build without bounds has left it: in the journal, since no root was taken.
+        for n in 0..22 {
+            let key = format!("http/{n}{}", "x".repeat(900_000));
+            let event = serde_json::to_vec(&GatewayEvent::Seen { key, percept: MessageId::from_parts(1, n) });
+            let epoch = rig.store().epoch(Gateway::NAME);
+            let commit = Commit { events: vec![event.expect("plain data")], ..Commit::of(Gateway::NAME, epoch) };
+            rig.store().accept(commit, |_| ()).expect("accepted");
+        }
+        rig.crash();
+        assert_eq!(rig.region().provider_ids.len(), 22);
+        for n in 0..5 {
+            rig.send(inbound("hello", Some(&format!("new {n}"))));
+        }
+        assert_eq!(rig.heard::<Percept>().len(), 5, "none was refused");
+        rig.crash();
+        assert_eq!(rig.region().provider_ids.len(), 5, "they are gone for good, and what is new is kept");
     }
 
     #[test]
