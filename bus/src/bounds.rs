@@ -152,7 +152,7 @@ bounds! {
     FIELD = Bound::bytes("a text field", "HTTP, where nothing else is said", 4096, Refused);
     /// The words themselves; `gateway.text_max` is the narrower bound that a person sets, and by HTTP it refuses.
     TEXT = Bound::bytes("text", "every channel", 1 << 20, Cut);
-    DOCUMENT = Bound::bytes("a document's text", "POST /v1/memory/ingest", 4 << 20, Refused);
+    DOCUMENT = Bound::bytes("a document's text", "POST /v1/memory/ingest", 512 << 10, Refused);
     /// Why it was stopped, and by whom. A stop is heeded in any case.
     REASON = Bound::bytes("reason", "every way to stop", 1000, Cut);
     OBJECT = Bound::bytes("an object's or person's name", "POST /v1/observations", 200, Refused);

@@ -13,6 +13,8 @@ use super::Region;
 const LEFT: usize = 2;
 /// An entry of more bytes than this is one that no door lets in now.
 const LARGE: usize = 64 << 10;
+/// A map or list of fewer entries is left alone.
+const SEVERAL: usize = 8;
 /// Steps at most; each takes a good part of what is left.
 const STEPS: usize = 64;
 
@@ -104,15 +106,13 @@ fn take_large(value: &mut Json) -> usize {
             inner + before - members.len()
         }
         Json::Array(items) => {
-            let inner: usize = items.iter_mut().map(take_large).sum();
+            // An item goes whole, before it could be cut.
             let before = items.len();
-            let is_large = |item: &Json| item.as_str().is_some_and(|text| text.len() > LARGE);
-            items.retain(|item| !is_large(item));
-            inner + before - items.len()
+            items.retain(|item| item.as_str().is_none_or(|text| text.len() <= LARGE));
+            before - items.len() + items.iter_mut().map(take_large).sum::<usize>()
         }
         Json::String(text) if text.len() > LARGE => {
             text.truncate(text.floor_char_boundary(LARGE / 2));
-            // An item of a list goes whole, as it was.
             1
         }
         _ => 0,
@@ -148,7 +148,12 @@ fn seek(value: &Json, path: &mut Path, refused: &[Path], best: &mut Option<(usiz
     let all: usize = 2 + parts.iter().sum::<usize>();
     let largest = parts.iter().max().copied().unwrap_or(0);
     let halving = all - largest;
-    if parts.len() > 1 && best.as_ref().is_none_or(|(known, _)| halving > *known) && !refused.contains(path) {
+    // Fewer are the members of a record, which isn't one without them.
+    if parts.len() >= SEVERAL
+        && !path.is_empty()
+        && best.as_ref().is_none_or(|(known, _)| halving > *known)
+        && !refused.contains(path)
+    {
         *best = Some((halving, path.clone()));
     }
     all
