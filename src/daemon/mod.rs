@@ -472,7 +472,7 @@ fn serve(
 /// A request for a stop that was left while nobody was there to take it.
 fn honour_request(folder: &DataFolder, latch: &StopLatch, at: Timestamp) {
     let path = folder.stop_request();
-    if let Ok(reason) = fs::read_to_string(&path) {
+    if let Ok(reason) = stop_ways::requested(&path) {
         let reason = if reason.trim().is_empty() { "a stop request file".to_owned() } else { reason.trim().to_owned() };
         let (_, durable) = latch.raise(StopDetail { reason, by: stop_by::FILE.into(), at: Some(at) });
         if durable.wait(Duration::from_secs(5)) {
