@@ -27,6 +27,7 @@ use maxim_actors::store::{AgentStore, OpenReport, StateStore, StoreOptions};
 use maxim_bus::clock::{Stopwatch, SystemClock};
 use maxim_bus::latch::{LatchFile, LatchRecord, LoadedLatch, Mirror, StopDetail, StopLatch};
 use maxim_bus::{AgentId, Clock, SharedClock};
+use rustix::process::{Resource, getrlimit};
 use tokio::sync::watch;
 
 use crate::agent::containment::Containment;
@@ -80,11 +81,27 @@ struct Opened {
 pub fn run(plan: Plan) -> Result<Exit, CliError> {
     let watch = Stopwatch::start();
     standard_error::take_panics();
+    enough_files(getrlimit(Resource::Nofile).current)?;
     let opened = open(&plan)?;
     let system = actix::System::new();
     let exit = system.block_on(live(plan, opened, watch));
     actix::System::current().stop();
     exit
+}
+
+/// Files that may be open at least: some 60 are while it is idle.
+const FILES: u64 = 96;
+
+/// Fewer open files than it needs would end it in the middle of something.
+fn enough_files(limit: Option<u64>) -> Result<(), CliError> {
+    match limit {
+        Some(limit) if limit < FILES => {
+            let found = format!("only {limit} files may be open at once, and it needs {FILES} at least");
+            let fix = "raise the limit: `ulimit -n 1024` in a shell, LimitNOFILE= in a unit of systemd";
+            Err(CliError::new(Exit::TryAgain, found, fix))
+        }
+        _ => Ok(()),
+    }
 }
 
 fn open(plan: &Plan) -> Result<Opened, CliError> {
@@ -469,7 +486,7 @@ fn serve(
 /// A request for a stop that was left while nobody was there to take it.
 fn honour_request(folder: &DataFolder, latch: &StopLatch, at: Timestamp) {
     let path = folder.stop_request();
-    if let Ok(reason) = fs::read_to_string(&path) {
+    if let Ok(reason) = stop_ways::requested(&path) {
         let reason = if reason.trim().is_empty() { "a stop request file".to_owned() } else { reason.trim().to_owned() };
         let (_, durable) = latch.raise(StopDetail { reason, by: stop_by::FILE.into(), at: Some(at) });
         if durable.wait(Duration::from_secs(5)) {

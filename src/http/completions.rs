@@ -12,6 +12,7 @@ use axum::extract::{Request, State};
 use axum::http::{HeaderMap, StatusCode};
 use axum::response::Response;
 use maxim_actors::effectors::channels::Submission;
+use maxim_bus::bounds::{self, USER};
 use maxim_bus::signals::thought::TurnEnded;
 use maxim_bus::{MessageId, Trust};
 use serde::Deserialize;
@@ -117,7 +118,7 @@ pub async fn complete(State(served): State<Arc<Served>>, request: Request) -> Re
 
 async fn completed(served: &Arc<Served>, request: Request) -> Result<Response, Problem> {
     served.refuse_while_draining()?;
-    let provider_id = idempotency_key(request.headers());
+    let provider_id = idempotency_key(request.headers())?;
     let bytes = whole_body(request.into_body(), served.body_max).await?;
     let asked: Asked = serde_json::from_slice(&bytes).map_err(|error| {
         Problem::bad(format!("the request can't be read: {error}"), "send {\"messages\": […]} as JSON")
@@ -126,6 +127,7 @@ async fn completed(served: &Arc<Served>, request: Request) -> Result<Response, P
     let said = said.ok_or_else(|| Problem::bad("no message has the role user", "put what is said into one"))?;
     let body = checked_text(served, "content", &said.text()?)?;
     let sender = asked.user.filter(|name| !name.trim().is_empty()).unwrap_or_else(|| OWNER.into());
+    let sender = USER.take(&sender).map_err(|much| Problem::beyond(&much))?.into_owned();
     let desk = Arc::clone(&served.agent.outside.http);
     let submission = Submission { channel: "http".into(), sender, body, provider_id, trust: Trust::Owner };
     // Before the words are handed in, so that nothing of the answer is missed.
@@ -153,9 +155,10 @@ async fn completed(served: &Arc<Served>, request: Request) -> Result<Response, P
     ))
 }
 
-fn idempotency_key(headers: &HeaderMap) -> Option<String> {
-    let key = headers.get(IDEMPOTENCY_KEY)?.to_str().ok()?;
-    Some(format!("completion/{key}"))
+fn idempotency_key(headers: &HeaderMap) -> Result<Option<String>, Problem> {
+    let Some(key) = headers.get(IDEMPOTENCY_KEY).and_then(|value| value.to_str().ok()) else { return Ok(None) };
+    let key = bounds::IDEMPOTENCY_KEY.take(key).map_err(|much| Problem::beyond(&much))?;
+    Ok(Some(format!("completion/{key}")))
 }
 
 /// What was said in the turn; who said nothing did what the client can't see.

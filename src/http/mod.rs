@@ -9,6 +9,7 @@
 mod chaos;
 mod completions;
 mod concepts;
+mod connections;
 mod events;
 mod fears;
 mod fields;
@@ -29,6 +30,7 @@ mod problem;
 mod prompt;
 mod routes;
 mod safety;
+mod serving;
 mod similar;
 mod socket;
 mod status;
@@ -179,13 +181,13 @@ pub async fn serve(
         events.close();
         let _ = tell.send(());
     };
-    let serving = axum::serve(listener, router).with_graceful_shutdown(closing).into_future();
+    let serving = serving::run(listener, router, closing);
     let overdue = async {
         let _ = told.await;
         tokio::time::sleep(CLOSING).await;
     };
     tokio::select! {
-        ended = serving => ended,
+        () = serving => Ok(()),
         () = overdue => {
             tracing::warn!("requests were still open {} s after the door closed", CLOSING.as_secs());
             Ok(())

@@ -6,6 +6,7 @@ use axum::extract::{Request, State};
 use axum::http::StatusCode;
 use maxim_actors::effectors::channels::Submission;
 use maxim_bus::Trust;
+use maxim_bus::bounds::{self, Bound};
 use maxim_bus::signals::percept::PainKind;
 use maxim_bus::signals::scene::{Detection, Observed, Pose, READINGS};
 use maxim_bus::signals::strain::BodyStrained;
@@ -29,7 +30,11 @@ pub const OBSERVATION: &[Field] = &[
     Field::optional("sound", Kind::Any, "a sound that was recognised: {name, confidence}"),
     Field::optional("speech", Kind::Any, "words that were recognised: {text, confidence}"),
     Field::optional("pain", Kind::Any, "what hurts or threatens: {place, intensity, reason}, intensity from 0 to 1"),
-    Field::optional("source", Kind::Text, "which sense; a newer report replaces an older one that waits"),
+    Field::optional(
+        "source",
+        Kind::Words(&bounds::SOURCE),
+        "which sense; a newer report replaces an older one that waits",
+    ),
 ];
 
 /// Detections in one report at most.
@@ -65,9 +70,6 @@ pub async fn observe(State(served): State<Arc<Served>>, request: Request) -> Ans
     let speech = given.0.get("speech").map(speech).transpose()?;
     let pose = given.0.get("pose").map(pose).transpose()?;
     let pain = given.0.get("pain").map(pain).transpose()?;
-    if source.len() > 80 {
-        return Err(Problem::bad("the field \"source\" is longer than 80 bytes", "give a short name, e.g. camera"));
-    }
     let door = &served.agent.outside.door;
     let id = door.fresh_id();
     let says_more = speech.is_some() || pain.is_some();
@@ -92,6 +94,14 @@ pub async fn observe(State(served): State<Arc<Served>>, request: Request) -> Ans
     Ok(json_answer(StatusCode::ACCEPTED, &answer))
 }
 
+/// A name within a field that is a structure.
+fn within(bound: &Bound, field: &str, text: &str) -> Result<(), Problem> {
+    match bound.take(text) {
+        Ok(_) => Ok(()),
+        Err(much) => Err(Problem::too_much(format!("the field {field:?}: {much}"), field, much.limit)),
+    }
+}
+
 fn speech(given: &Value) -> Result<Speech, Problem> {
     serde_json::from_value(given.clone()).map_err(|error| {
         Problem::bad(
@@ -105,9 +115,10 @@ fn pose(given: &Value) -> Result<Pose, Problem> {
     let fix = format!("give numbers by joint or axis, at most {READINGS}, such as {{\"yaw\": 30, \"z\": -5}}");
     let read = serde_json::from_value::<Pose>(given.clone());
     let pose = read.map_err(|error| Problem::bad(format!("the field \"pose\": {error}"), fix.as_str()))?;
-    if pose.len() > READINGS || pose.keys().any(|joint| joint.trim().is_empty() || joint.len() > 80) {
-        return Err(Problem::bad("the field \"pose\" has too many readings, or a name that is empty or too long", fix));
+    if pose.len() > READINGS || pose.keys().any(|joint| joint.trim().is_empty()) {
+        return Err(Problem::bad("the field \"pose\" has too many readings, or a name that is empty", fix));
     }
+    pose.keys().try_for_each(|joint| within(&bounds::JOINT, "pose", joint))?;
     Ok(pose)
 }
 
@@ -115,12 +126,11 @@ fn pain(given: &Value) -> Result<Pain, Problem> {
     let fix = "give {\"place\", \"intensity\", \"reason\"?}, intensity from 0 to 1, place such as front.bumper";
     let pain: Pain = serde_json::from_value(given.clone())
         .map_err(|error| Problem::bad(format!("the field \"pain\": {error}"), fix))?;
-    if pain.place.trim().is_empty() || pain.place.len() > 80 || pain.reason.len() > 1000 {
-        return Err(Problem::bad(
-            "the field \"pain\" has no place, or one longer than 80 bytes, or a reason longer than 1000",
-            fix,
-        ));
+    if pain.place.trim().is_empty() {
+        return Err(Problem::bad("the field \"pain\" has no place", fix));
     }
+    within(&bounds::PLACE, "pain.place", &pain.place)?;
+    within(&bounds::PAIN_REASON, "pain.reason", &pain.reason)?;
     Ok(pain)
 }
 
@@ -136,10 +146,12 @@ fn detections(given: &Given, field: &str) -> Result<Vec<Detection>, Problem> {
 fn detection(field: &str, given: &Value) -> Result<Detection, Problem> {
     let fix = "give {\"name\", \"confidence\", \"box\"?}; confidence and the four sides of the box are from 0 to 1";
     if let Some(name) = given.as_str().filter(|name| !name.trim().is_empty()) {
+        within(&bounds::OBJECT, field, name)?;
         return Ok(Detection { name: name.to_owned(), confidence: Confidence::clamped(1.0), frame: None });
     }
     let seen: Detection = serde_json::from_value(given.clone())
         .map_err(|error| Problem::bad(format!("a detection in {field:?}: {error}"), fix))?;
+    within(&bounds::OBJECT, field, &seen.name)?;
     let in_picture = |frame: [f64; 4]| frame.iter().all(|side| (0.0..=1.0).contains(side));
     if seen.name.trim().is_empty() || !seen.frame.is_none_or(in_picture) {
         return Err(Problem::bad(

@@ -7,6 +7,7 @@ use axum::extract::{Request, State};
 use axum::http::StatusCode;
 use maxim_actors::effectors::channels::{Accepted, Desk, Submission};
 use maxim_bus::Trust;
+use maxim_bus::bounds;
 use maxim_bus::signals::thought::{ActionSummary, TurnEnded};
 use serde_json::{Value, json};
 use tokio::sync::oneshot;
@@ -23,10 +24,10 @@ const LONGEST_WAIT: f64 = 86_400.0;
 pub const OWNER: &str = "owner";
 
 pub const PERCEPT: &[Field] = &[
-    Field::needed("text", Kind::Text, "what is said; up to gateway.text_max, by default 64 KiB"),
-    Field::optional("channel", Kind::Text, "http or console"),
-    Field::optional("sender", Kind::Text, "a name, nothing more"),
-    Field::optional("provider_id", Kind::Text, "a repeated one is the same message"),
+    Field::needed("text", Kind::Spoken, "what is said; up to gateway.text_max, by default 64 KiB"),
+    Field::optional("channel", Kind::Words(&bounds::CHANNEL), "http or console"),
+    Field::optional("sender", Kind::Words(&bounds::SENDER), "a name, nothing more"),
+    Field::optional("provider_id", Kind::Words(&bounds::PROVIDER_ID), "a repeated one is the same message"),
     Field::optional("wait_s", Kind::Number(0.0, LONGEST_WAIT), "wait so many seconds for the reply"),
 ];
 

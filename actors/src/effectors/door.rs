@@ -174,8 +174,8 @@ impl Door {
 
     /// Stops everything: the latch first, then the word to the rooms.
     pub fn stop(&self, reason: String, by: String) -> (Raised, DurableAnswer) {
-        let detail = StopDetail { reason: reason.clone(), by: by.clone(), at: Some(self.frame.clock.now()) };
-        let raised = self.raise(reason, by);
+        let detail = StopDetail { reason, by, at: Some(self.frame.clock.now()) }.bounded();
+        let raised = self.raise(detail.reason.clone(), detail.by.clone());
         self.put(DOOR, self.fresh_id(), Trust::Owner, PreemptionRequested::Stop(detail));
         raised
     }

@@ -239,7 +239,7 @@ async fn what_is_said_in_a_turn_is_streamed_when_it_is_said_and_never_twice() {
     let house = House::open().await;
     let turn = MessageId::from_parts(1, 1);
     let says = |turn, text: &str| Said::Reply { turn, recipient: "anna".into(), text: text.into() };
-    let (tell, mut heard) = mpsc::unbounded_channel();
+    let (tell, mut heard) = mpsc::channel(8);
     let (ends, ended) = oneshot::channel();
     let mut ended = std::pin::pin!(tokio::time::timeout(Duration::from_secs(60), ended));
     let mut stream = WordStream::new(&house.served, turn, 0, false);
@@ -249,10 +249,10 @@ async fn what_is_said_in_a_turn_is_streamed_when_it_is_said_and_never_twice() {
         chunk["choices"][0]["delta"]["content"].clone()
     };
     assert_eq!(content(next().await), "");
-    tell.send(says(turn, "I look.")).expect("heard");
+    tell.try_send(says(turn, "I look.")).expect("heard");
     assert_eq!(content(next().await), "I look.", "nobody waits for the end of the turn");
-    tell.send(says(MessageId::from_parts(2, 2), "not for you")).expect("heard");
-    tell.send(says(turn, "It is there.")).expect("heard");
+    tell.try_send(says(MessageId::from_parts(2, 2), "not for you")).expect("heard");
+    tell.try_send(says(turn, "It is there.")).expect("heard");
     assert_eq!(content(next().await), "\n\nIt is there.");
     let reply = Some("It is there.".into());
     let over = TurnEnded {

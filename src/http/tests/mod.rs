@@ -24,6 +24,7 @@ use crate::agent::{Agent, AgentHandle, AgentSettings, AgentWorld};
 use crate::config::{Secret, Settings};
 
 mod clients;
+mod doors;
 mod watching;
 
 const BODY_MAX: usize = 512 << 10;

@@ -38,6 +38,9 @@ while IFS= read -r line; do
         *'"name":"garbage"'*) echo 'not json at all'; echo '{"half":'; printf '\377\376\n'; text "$id" 'after garbage' ;;
         *'"name":"flood"'*) printf '{"jsonrpc":"2.0","id":%s,"result":{"content":[{"type":"text","text":"' "$id"
           head -c 200000 /dev/zero | tr '\0' 'x'; printf '"}]}}\n' ;;
+        *'"name":"drown"'*) text "$id" 'well'
+          yes '{"jsonrpc":"2.0","method":"notifications/progress","params":{"progressToken":1,"progress":1}}' ;;
+        *'"name":"mumble"'*) text "$id" 'well'; yes | tr -d '\n' ;;
         *'"name":"change"'*) cat "$1/changed.json" > "$1/tools.json"
           printf '{"jsonrpc":"2.0","method":"notifications/tools/list_changed"}\n'; text "$id" 'changed' ;;
         *) text "$id" "hello from $id" ;;
@@ -59,7 +62,9 @@ fn offered(name: &str, description: &str) -> Json {
 
 /// The names as the server gives them.
 fn usual() -> Vec<Json> {
-    ["greet", "die", "hang", "garbage", "flood", "change", "surroundings"].map(|name| offered(name, "does it")).to_vec()
+    ["greet", "die", "hang", "garbage", "flood", "change", "surroundings", "drown", "mumble"]
+        .map(|name| offered(name, "does it"))
+        .to_vec()
 }
 
 impl Bench {
@@ -200,6 +205,26 @@ fn garbage_does_no_harm_and_a_flood_is_cut() {
     assert_eq!(outcome.output["text"].as_str().expect("text").len(), 1_000);
     assert_eq!(outcome.output["cut"], "199000 bytes of text are left out");
     assert_eq!(outcome.side_effects.len(), 1, "what it did isn't known, so it is told that it did something");
+}
+
+#[test]
+fn a_server_that_says_ever_more_is_left_with_the_reason_and_comes_back() {
+    let bench = Bench::new(&usual());
+    let (servers, registry, _connected) = bench.up();
+    for (tool, restarts) in [("shell_drown", 1), ("shell_mumble", 2)] {
+        assert!(bench.call(&registry, tool).success);
+        let why = Mutex::new(String::new());
+        wait("it is left", || {
+            let report = servers.report().remove(0);
+            if let Some(told) = report["why"].as_str() {
+                *why.lock() = told.to_owned();
+            }
+            report["restarts"] == restarts
+        });
+        assert!(why.lock().contains("floods"), "{tool}: {}", why.lock());
+        wait("it is up again", || state(&servers) == "up");
+        assert!(bench.call(&registry, "shell_greet").success);
+    }
 }
 
 #[test]
