@@ -34,6 +34,11 @@ impl DataFolder {
         self.0.join("daemon.json")
     }
 
+    /// The token that the daemon has made for itself.
+    pub fn token(&self) -> PathBuf {
+        self.0.join("token")
+    }
+
     /// Takes `stop <reason>\n` and answers with one line of JSON.
     pub fn stop_socket(&self) -> PathBuf {
         self.0.join("stop.sock")
@@ -107,6 +112,21 @@ pub struct DaemonNote {
     /// now began at another time.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub birth: Option<u64>,
+    /// What callers show; none in a note of an older daemon.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub asks_for: Option<TokenKind>,
+}
+
+/// What a daemon's door asks callers for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum TokenKind {
+    /// Nothing: `http.open`.
+    Nothing,
+    /// The token that lies in the data folder.
+    Own,
+    /// The token of `http.token` or `http.token_file`.
+    Configured,
 }
 
 /// When a process began, in ticks since the machine did; none when there is no such process.
@@ -118,9 +138,9 @@ pub fn birth_of(pid: u32) -> Option<u64> {
 
 impl DaemonNote {
     /// Of this process.
-    pub fn own(url: String, started: Timestamp) -> Self {
+    pub fn own(url: String, started: Timestamp, asks_for: TokenKind) -> Self {
         let pid = std::process::id();
-        Self { url, pid, started, birth: birth_of(pid) }
+        Self { url, pid, started, birth: birth_of(pid), asks_for: Some(asks_for) }
     }
 
     /// Reads the note; none when no daemon has left one.
@@ -167,7 +187,13 @@ mod tests {
         let dir = tempfile::tempdir().expect("a folder");
         let folder = DataFolder::new(dir.path().to_owned());
         assert_eq!(DaemonNote::read(&folder).expect("no note is no error"), None);
-        let note = DaemonNote { url: "http://127.0.0.1:1".into(), pid: 7, started: Timestamp::UNIX_EPOCH, birth: None };
+        let note = DaemonNote {
+            url: "http://127.0.0.1:1".into(),
+            pid: 7,
+            started: Timestamp::UNIX_EPOCH,
+            birth: None,
+            asks_for: Some(TokenKind::Own),
+        };
         note.write(&folder).expect("written");
         assert_eq!(DaemonNote::read(&folder).expect("read"), Some(note));
         DaemonNote::remove(&folder).expect("removed");

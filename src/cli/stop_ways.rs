@@ -217,7 +217,8 @@ mod tests {
         let mut child = Command::new("sleep").arg("600").spawn().expect("starts");
         let pid = child.id();
         let birth = birth_of(pid).expect("it lives");
-        let note = |birth| DaemonNote { url: String::new(), pid, started: Timestamp::UNIX_EPOCH, birth };
+        let note =
+            |birth| DaemonNote { url: String::new(), pid, started: Timestamp::UNIX_EPOCH, birth, asks_for: None };
         assert_eq!(signal(&note(Some(birth + 1))), None, "another process has its number by now");
         assert_eq!(signal(&note(None)), None, "an older note goes by the name");
         assert_eq!(signal(&note(Some(birth))), Some(pid));

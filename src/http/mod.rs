@@ -14,6 +14,7 @@ mod fears;
 mod fields;
 mod goals;
 mod guard;
+mod guesses;
 mod hooks;
 mod layers;
 mod memory;
@@ -27,8 +28,10 @@ mod powers;
 mod preempt;
 mod problem;
 mod prompt;
+mod proof;
 mod routes;
 mod safety;
+mod sessions;
 mod similar;
 mod socket;
 mod status;
@@ -64,18 +67,19 @@ pub use axum::extract::Request;
 pub use concepts::ASSOCIATED;
 pub use events::{EventLog, Noted, Sums, document};
 pub use fields::{Field, nearest};
-pub use guard::{OpenToAll, check_listen};
+pub use guesses::Guesses;
 pub use layers::Imports;
 pub use memory::{PREDICT, RECALL};
 pub use metrics::Figures;
 pub use openapi::document as openapi_document;
 pub use problem::Problem;
+pub use proof::{BadDoor, Proof, check_listen};
+pub use sessions::Sessions;
 pub use similar::SIMILAR;
 pub use why::why_document;
 
 use crate::agent::AgentHandle;
 use crate::backups::Backups;
-use crate::config::Secret;
 use crate::machines::Machines;
 use crate::stopping::SignsOfLife;
 
@@ -90,8 +94,12 @@ pub struct Served {
     pub events: Arc<EventLog>,
     /// Whether parts may be broken on purpose.
     pub chaos: bool,
-    /// What callers must show. Required beyond loopback: see [`check_listen`].
-    pub bearer: Option<Secret>,
+    /// What callers must show: see [`check_listen`].
+    pub proof: Proof,
+    /// Those of the page.
+    pub sessions: Sessions,
+    /// Wrong tokens.
+    pub guesses: Guesses,
     /// Origins of web pages that may use the door beside its own, e.g. `https://robot.example`.
     pub origins: Vec<String>,
     pub listen: SocketAddr,
@@ -179,6 +187,8 @@ pub async fn serve(
         events.close();
         let _ = tell.send(());
     };
+    // The guard asks who the peer is.
+    let router = router.into_make_service_with_connect_info::<SocketAddr>();
     let serving = axum::serve(listener, router).with_graceful_shutdown(closing).into_future();
     let overdue = async {
         let _ = told.await;
