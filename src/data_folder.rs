@@ -26,7 +26,7 @@ impl DataFolder {
     /// # Errors
     /// The folder can't be made.
     pub fn make(&self) -> io::Result<()> {
-        fs::DirBuilder::new().recursive(true).mode(0o700).create(&self.0)
+        private_folder().create(&self.0)
     }
 
     /// Where the running daemon writes how it is reached.
@@ -92,6 +92,21 @@ impl DataFolder {
     pub fn latch(&self) -> PathBuf {
         self.0.join("latch.json")
     }
+}
+
+/// To make a folder, and those above it, that this user alone may look into.
+pub fn private_folder() -> fs::DirBuilder {
+    let mut folder = fs::DirBuilder::new();
+    folder.recursive(true).mode(0o700);
+    folder
+}
+
+/// Writes a file that this user alone may read; one that is there keeps what its owner allows.
+///
+/// # Errors
+/// It can't be written.
+pub fn write_private(path: &Path, bytes: &[u8]) -> io::Result<()> {
+    private_file().truncate(true).open(path)?.write_all(bytes)
 }
 
 /// Options to make a file that this user alone may read.

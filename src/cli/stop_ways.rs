@@ -194,6 +194,7 @@ fn signal(note: &DaemonNote) -> Option<u32> {
 
 /// The folder isn't made: where none is, no daemon ever was.
 fn leave_request(path: &Path, text: &str) -> io::Result<()> {
+    // Its reader may be another user: a stop that a person as root leaves is the daemon's to read.
     let mut file = fs::File::create(path)?;
     file.write_all(text.as_bytes())?;
     file.sync_all()

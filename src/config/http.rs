@@ -102,7 +102,7 @@ mod tests {
             ("0123456789abcdefé", WeakToken::Unprintable),
         ] {
             assert_eq!(check_token(text), Err(why), "{text:?}");
-            let http = Http { token: Some(Secret::new(text.into())), ..Http::default() };
+            let http = Http { token: Some(Secret::new(text.into())), ..crate::config::Settings::default().http };
             let told = http.bearer().expect_err("refused").to_string();
             assert!(told.contains("http.token") && told.contains("openssl rand"), "{told}");
         }
@@ -116,7 +116,7 @@ mod tests {
         let dir = tempfile::tempdir().expect("a folder");
         let file = dir.path().join("token");
         std::fs::write(&file, "hunter2\n").expect("written");
-        let http = Http { token_file: Some(file.clone()), ..Http::default() };
+        let http = Http { token_file: Some(file.clone()), ..crate::config::Settings::default().http };
         let told = http.bearer().expect_err("refused").to_string();
         assert!(
             told.contains("http.token_file") && told.contains("shorter than 16") && !told.contains("hunter2"),

@@ -66,6 +66,13 @@ impl Place {
         (output.status.code().unwrap_or(-1), text(&output.stdout), text(&output.stderr))
     }
 
+    /// The address of the page with a key that lets in once, as `maxim open` prints it.
+    pub fn page(&self) -> String {
+        let (code, address, err) = self.cli(&["open", "--print"]);
+        assert_eq!(code, 0, "{err}");
+        address.trim_end().to_owned()
+    }
+
     pub fn start(&self) -> Daemon {
         self.start_with(&[])
     }

@@ -22,4 +22,5 @@ mod page;
 mod restored;
 mod stop;
 mod supervised;
+mod trust;
 mod upgrade;
