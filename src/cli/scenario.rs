@@ -1,6 +1,5 @@
 //! `maxim sim run`: agents live through scenario files, and what was expected is checked.
 
-use std::fs;
 use std::path::{Path, PathBuf};
 
 use clap::Args;

@@ -4,7 +4,7 @@
 //! A copy is two objects: the blocks of the pack, each stretch after its place and length, and then the database. One whose
 //! database isn't there was never finished.
 
-use std::fs::{self, File};
+use std::fs::File;
 use std::io::{self, Read, Write};
 use std::os::unix::fs::FileExt;
 use std::path::Path;
@@ -249,6 +249,8 @@ impl Write for Receiving {
 
 #[cfg(test)]
 mod tests {
+    use std::fs;
+
     use super::*;
 
     #[test]

@@ -267,7 +267,9 @@ fn a_key_opens_the_page_once_a_reload_keeps_it_open_and_a_restart_of_the_daemon_
 fn an_open_door_is_told_on_the_page() {
     let Some(mut person) = Person::sit_down() else { return };
     let place = Place::new();
-    let daemon = place.start_as(&[], |command| drop(command.env("MAXIM__HTTP__OPEN", "true")));
+    let daemon = place.start_as(&[], |command| {
+        command.env("MAXIM__HTTP__OPEN", "true");
+    });
     person.does(&json!(["open", daemon.url]));
     person.sees("status", "Connected.");
     person.sees("note", "This daemon asks nobody for a token");
