@@ -185,7 +185,7 @@ fn a_lost_daemon_is_told_and_found_again_and_a_lost_stop_is_tried_again() {
     for order in ["reset", "resume"] {
         assert_eq!(daemon.post(&format!("/v1/{order}"), &json!({})).0, 200);
     }
-    person.does(&json!(["press", "Enter"]));
+    person.clicks("Send");
     person.sees("log", "2 + 2 = 4");
 }
 
