@@ -453,7 +453,7 @@ fn channel(channel: &Value) -> Option<Finding> {
 fn own_files(global: &Global, settings: &Settings) -> Option<(OwnFiles, PathBuf)> {
     let workdir = settings.agent.workdir.clone().or_else(|| std::env::current_dir().ok())?;
     let data = global.places().data(settings.store.data.as_deref()).ok()?;
-    Some((global.places().own_files(&data, &workdir), workdir))
+    Some((global.places().own_files(&data, settings.http.token_file.as_deref(), &workdir), workdir))
 }
 
 fn sandbox(tools: &config::Tools, own: Option<(OwnFiles, PathBuf)>) -> Vec<Finding> {

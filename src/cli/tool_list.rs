@@ -124,7 +124,9 @@ pub(super) fn refresh(global: &Global, out: &Out, only: Option<&str>) -> Result<
     let namespaces = Containment::find(&settings.tools)
         .map_err(|fault| CliError::Failed { exit: Exit::BadConfig, faults: vec![fault] })?
         .namespaces();
-    let own = global.places().own_files(global.data_folder()?.path(), &std::env::current_dir().unwrap_or_default());
+    let workdir = std::env::current_dir().unwrap_or_default();
+    let token = settings.http.token_file.as_deref();
+    let own = global.places().own_files(global.data_folder()?.path(), token, &workdir);
     let sandbox = SandboxPolicy { namespaces, own, ..SandboxPolicy::default() };
     // A person asks, and no effect follows; a stop of the daemon's brain doesn't concern it.
     let asked = servers.refresh(only, &StopLatch::in_memory(), &sandbox);

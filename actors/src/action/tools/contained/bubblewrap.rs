@@ -108,6 +108,10 @@ impl Bubblewrap {
             words.extend(["--ro-bind".into(), path.into(), path.into()]);
         }
         for path in &walls.hidden {
+            if path.is_file() {
+                words.extend(["--ro-bind".into(), "/dev/null".into(), path.into()]);
+                continue;
+            }
             words.extend(["--tmpfs".into(), path.into(), "--remount-ro".into(), path.into()]);
         }
         words.extend(["--proc", "/proc", "--dir"].map(OsString::from));
