@@ -17,6 +17,7 @@ use super::{CliError, Exit, Global, Out, tool_list};
 use crate::agent::containment::Containment;
 use crate::config::Settings;
 use crate::daemon::written_folder;
+use crate::http::check_listen;
 use crate::stopping::hold_in_words;
 
 /// Look for what is wrong, and say how to put it right.
@@ -69,6 +70,7 @@ impl DoctorArgs {
             Ok(loaded) => {
                 findings.push(Finding::ok("configuration", "valid"));
                 findings.extend(secrets(&loaded.settings));
+                findings.push(door(global, &loaded.settings));
                 findings.push(model(&loaded.settings));
                 findings.extend(tokenizer(&loaded.settings));
                 findings.extend(encoder(&loaded.settings));
@@ -105,6 +107,38 @@ fn shown(findings: &[Finding], out: &Out) -> String {
         ]);
     }
     table.show(out.paint)
+}
+
+/// Whom the HTTP door lets in.
+fn door(global: &Global, settings: &Settings) -> Finding {
+    const NAME: &str = "http door";
+    let http = &settings.http;
+    let token = match http.bearer() {
+        Ok(token) => token,
+        Err(fault) => return Finding::new(NAME, Health::Fault, fault.found, fault.fix),
+    };
+    if let Err(error) = check_listen(http.listen, token.as_ref(), http.open) {
+        let text = error.to_string();
+        let (found, fix) = text.split_once("; ").unwrap_or((&text, ""));
+        return Finding::new(NAME, Health::Fault, found, fix);
+    }
+    if http.open {
+        let found = "OPEN: each program and each account of this machine commands the agent, and no token is asked for";
+        return Finding::new(NAME, Health::Note, found, "take http.open away");
+    }
+    if token.is_some() {
+        return Finding::ok(NAME, "asks for the token of the configuration");
+    }
+    let Ok(folder) = global.data_folder() else { return Finding::ok(NAME, "asks for a token") };
+    let path = folder.token();
+    match fs::metadata(&path).map(|about| about.permissions().mode() & 0o077) {
+        Ok(0) => Finding::ok(NAME, format!("asks for the token in {}", path.display())),
+        Ok(_) => {
+            let found = format!("the token in {} may be read by others", path.display());
+            Finding::new(NAME, Health::Fault, found, "end the daemon and start it anew: it makes another one")
+        }
+        Err(_) => Finding::ok(NAME, "asks for a token, which the daemon makes at its first start"),
+    }
 }
 
 fn secrets(settings: &Settings) -> Vec<Finding> {
@@ -296,6 +330,10 @@ fn daemon(global: &Global) -> Vec<Finding> {
 /// What the daemon says of itself.
 fn inside(status: &Value) -> Vec<Finding> {
     let mut findings = Vec::new();
+    if status["asks_for"] == "nothing" {
+        let found = "the daemon's door is OPEN: each program and each account of this machine commands the agent";
+        findings.push(Finding::new("http door", Health::Note, found, "take http.open away and start it anew"));
+    }
     if status["stop"]["latched"].as_bool() == Some(true) {
         let reason = status["stop"]["reason"].as_str().unwrap_or("?");
         findings.push(Finding::new(
@@ -415,7 +453,7 @@ fn channel(channel: &Value) -> Option<Finding> {
 fn own_files(global: &Global, settings: &Settings) -> Option<(OwnFiles, PathBuf)> {
     let workdir = settings.agent.workdir.clone().or_else(|| std::env::current_dir().ok())?;
     let data = global.places().data(settings.store.data.as_deref()).ok()?;
-    let own = global.places().own_files(&data, &workdir).with_secrets(settings.http.token_file.clone());
+    let own = global.places().own_files(&data, settings.http.token_file.as_deref(), &workdir);
     Some((own, written_folder(settings.agent.mode, &workdir)))
 }
 

@@ -133,10 +133,10 @@ pub(super) fn refresh(global: &Global, out: &Out, only: Option<&str>) -> Result<
     let containment = Containment::find(&settings.tools)
         .map_err(|fault| CliError::Failed { exit: Exit::BadConfig, faults: vec![fault] })?;
     let folder = global.data_folder()?;
-    let own = global.places().own_files(folder.path(), &std::env::current_dir().unwrap_or_default());
+    let workdir = std::env::current_dir().unwrap_or_default();
     let sandbox = SandboxPolicy {
         namespaces: containment.namespaces(),
-        own: own.with_secrets(settings.http.token_file.clone()),
+        own: global.places().own_files(folder.path(), settings.http.token_file.as_deref(), &workdir),
         expose_own_data: settings.tools.expose_own_data,
         own_ports: containment.own_ports(ports(&settings, &folder), &settings.tools),
         ..SandboxPolicy::default()

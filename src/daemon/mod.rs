@@ -36,11 +36,12 @@ use crate::backups::Backups;
 use crate::cli::{CliError, Exit};
 use crate::config::{self, Mode, Secret, Settings};
 use crate::data_folder::{DaemonNote, DataFolder};
-use crate::http::{self, EventLog, Figures, Served};
+use crate::http::{self, EventLog, Figures, Proof, Served};
 use crate::machines::{self, Machines, Taken};
 use crate::recorder::{Header, Limits, Recorder, retake};
 use crate::standard_error;
 use crate::stopping::{SignsOfLife, stop_by};
+use crate::token;
 use crate::working_set::{TIDY_EVERY, let_go_of_start, tidy};
 
 /// How long the end of the session is waited for when the daemon ends.
@@ -49,6 +50,10 @@ const SESSION_GRACE: Duration = Duration::from_secs(1);
 const HTTP_GRACE: Duration = Duration::from_secs(1);
 /// How long other machines may take to hear what the latch says, before the next one takes the agent.
 const LATCH_GRACE: Duration = Duration::from_secs(3);
+
+/// What a start with `http.open` says.
+const OPEN: &str = "http.open = true: the HTTP door asks NOBODY for a token. EACH program and EACH account of this machine \
+                    commands this agent, answers what it asks and clears its stop. Take http.open away to end that";
 
 /// How the daemon was asked to run.
 pub struct Plan {
@@ -69,7 +74,7 @@ struct Opened {
     latch: StopLatch,
     listener: TcpListener,
     address: SocketAddr,
-    bearer: Option<Secret>,
+    proof: Proof,
     containment: Containment,
     machines: Option<Arc<Machines>>,
 }
@@ -115,7 +120,7 @@ fn open(plan: &Plan) -> Result<Opened, CliError> {
     let containment = std::thread::spawn(move || Containment::find(&tools));
     let of_config = |fault| CliError::Failed { exit: Exit::BadConfig, faults: vec![fault] };
     let bearer = plan.settings.http.bearer().map_err(of_config)?;
-    http::check_listen(plan.settings.http.listen, bearer.as_ref())
+    http::check_listen(plan.settings.http.listen, bearer.as_ref(), plan.settings.http.open)
         .map_err(|error| CliError::told(Exit::BadConfig, &error))?;
     // A store that is missing beside what only a life leaves behind was lost; it is no new brain.
     let was_used = plan.folder.holds_recordings() || plan.folder.latch().exists();
@@ -142,6 +147,7 @@ fn open(plan: &Plan) -> Result<Opened, CliError> {
     let listener = bind(plan)?;
     let ready = listener.set_nonblocking(true).and_then(|()| listener.local_addr());
     let address = ready.map_err(|error| unusable("the listening socket", folder, &error))?;
+    let proof = proof(plan, bearer.as_ref())?;
     let containment = containment.join().map_err(|_| {
         CliError::new(Exit::Bug, "looking for what contains child processes ended in a panic", "report it")
     })?;
@@ -149,7 +155,22 @@ fn open(plan: &Plan) -> Result<Opened, CliError> {
     if let Some(machines) = &machines {
         latch.bind(machines.lease());
     }
-    Ok(Opened { store, report, latch, listener, address, bearer, containment, machines })
+    Ok(Opened { store, report, latch, listener, address, proof, containment, machines })
+}
+
+/// What callers will have to show.
+fn proof(plan: &Plan, configured: Option<&Secret>) -> Result<Proof, CliError> {
+    if plan.settings.http.open {
+        return Ok(Proof::Open);
+    }
+    if let Some(secret) = configured {
+        return Ok(Proof::configured(secret));
+    }
+    let own = token::of_daemon(&plan.folder).map_err(|error| unusable("the token", &plan.folder.token(), &error))?;
+    if let Some(told) = &own.told {
+        standard_error::tell(told);
+    }
+    Ok(Proof::own(&own.secret))
 }
 
 /// The latch of this machine's folder. Where the agent was another's before, the stricter of the two holds.
@@ -192,7 +213,7 @@ fn unusable(what: &str, path: &Path, error: &std::io::Error) -> CliError {
 }
 
 async fn live(plan: Plan, opened: Opened, watch: Stopwatch) -> Result<Exit, CliError> {
-    let Opened { store, report, latch, listener, address, bearer, containment, machines } = opened;
+    let Opened { store, report, latch, listener, address, proof, containment, machines } = opened;
     let clock = SystemClock;
     let started = clock.now();
     let figures = Figures::of(&latch);
@@ -265,7 +286,8 @@ async fn live(plan: Plan, opened: Opened, watch: Stopwatch) -> Result<Exit, CliE
         .map_err(|error| unusable("the stop socket", &plan.folder.stop_socket(), &error))?;
 
     // The token was read before, from wherever it is.
-    let config::Http { listen: _, token: _, token_file: _, origins, body_max } = &plan.settings.http;
+    let config::Http { listen: _, token: _, token_file: _, open: _, session_idle, origins, body_max } =
+        &plan.settings.http;
     let draining = Arc::new(AtomicBool::new(false));
     let is_stop_path_tested = Arc::new(AtomicBool::new(false));
     let served = Arc::new(Served {
@@ -273,7 +295,9 @@ async fn live(plan: Plan, opened: Opened, watch: Stopwatch) -> Result<Exit, CliE
         store: store.clone(),
         events,
         chaos: plan.chaos,
-        bearer,
+        proof,
+        sessions: http::Sessions::new(session_idle.get()),
+        guesses: http::Guesses::default(),
         origins: origins.clone(),
         listen: address,
         started,
@@ -301,7 +325,7 @@ async fn live(plan: Plan, opened: Opened, watch: Stopwatch) -> Result<Exit, CliE
     }
     let (close_http, http_closes) = watch::channel(false);
     let (server, serving) = serve(listener, served, http_closes)?;
-    let note = DaemonNote::own(format!("http://{address}"), started);
+    let note = DaemonNote::own(format!("http://{address}"), started, proof.kind());
     if let Err(error) = note.write(&plan.folder) {
         // On a full disk it starts all the same, so that it can be asked and stopped.
         let path = plan.folder.daemon_note();
@@ -321,6 +345,9 @@ async fn live(plan: Plan, opened: Opened, watch: Stopwatch) -> Result<Exit, CliE
     let own_files = containment.own_files(&plan.own, &written, plan.settings.tools.expose_own_data);
     for (_, line) in containment.lines().into_iter().chain(own_files) {
         standard_error::tell(format_args!("sandbox: {line}"));
+    }
+    if proof == Proof::Open {
+        standard_error::tell(OPEN);
     }
     let took = watch.elapsed().as_millis();
     standard_error::tell(format_args!(

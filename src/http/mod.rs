@@ -15,6 +15,7 @@ mod fears;
 mod fields;
 mod goals;
 mod guard;
+mod guesses;
 mod hooks;
 mod layers;
 mod memory;
@@ -28,9 +29,11 @@ mod powers;
 mod preempt;
 mod problem;
 mod prompt;
+mod proof;
 mod routes;
 mod safety;
 mod serving;
+mod sessions;
 mod similar;
 mod socket;
 mod status;
@@ -66,18 +69,19 @@ pub use axum::extract::Request;
 pub use concepts::ASSOCIATED;
 pub use events::{EventLog, Noted, Sums, document};
 pub use fields::{Field, nearest};
-pub use guard::{OpenToAll, check_listen};
+pub use guesses::Guesses;
 pub use layers::Imports;
 pub use memory::{PREDICT, RECALL};
 pub use metrics::Figures;
 pub use openapi::document as openapi_document;
 pub use problem::Problem;
+pub use proof::{BadDoor, Proof, check_listen};
+pub use sessions::Sessions;
 pub use similar::SIMILAR;
 pub use why::why_document;
 
 use crate::agent::AgentHandle;
 use crate::backups::Backups;
-use crate::config::Secret;
 use crate::machines::Machines;
 use crate::stopping::SignsOfLife;
 
@@ -92,8 +96,12 @@ pub struct Served {
     pub events: Arc<EventLog>,
     /// Whether parts may be broken on purpose.
     pub chaos: bool,
-    /// What callers must show. Required beyond loopback: see [`check_listen`].
-    pub bearer: Option<Secret>,
+    /// What callers must show: see [`check_listen`].
+    pub proof: Proof,
+    /// Those of the page.
+    pub sessions: Sessions,
+    /// Wrong tokens.
+    pub guesses: Guesses,
     /// Origins of web pages that may use the door beside its own, e.g. `https://robot.example`.
     pub origins: Vec<String>,
     pub listen: SocketAddr,

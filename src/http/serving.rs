@@ -3,6 +3,7 @@
 use std::convert::Infallible;
 use std::future::Future;
 use std::io;
+use std::net::SocketAddr;
 use std::pin::{Pin, pin};
 use std::sync::Arc;
 use std::task::{Context, Poll};
@@ -10,7 +11,7 @@ use std::time::Duration;
 
 use axum::Router;
 use axum::body::{Body, Bytes, HttpBody};
-use axum::extract::Request;
+use axum::extract::{ConnectInfo, Request};
 use axum::http::StatusCode;
 use axum::response::{IntoResponse, Response};
 use http_body::{Frame, SizeHint};
@@ -51,7 +52,7 @@ pub(super) async fn run(listener: TcpListener, router: Router, shutdown: impl Fu
                 let place = all.admit(peer.ip());
                 let (router, closes, gone) = (router.clone(), closes.clone(), gone.clone());
                 tokio::spawn(async move {
-                    keep(stream, place, router, closes).await;
+                    keep(stream, peer, place, router, closes).await;
                     drop(gone);
                 });
             }
@@ -76,10 +77,18 @@ fn is_of_the_caller(error: &io::Error) -> bool {
 }
 
 /// One connection to its end.
-async fn keep(stream: TcpStream, place: Place, router: Router, mut closes: watch::Receiver<bool>) {
+async fn keep(
+    stream: TcpStream,
+    peer: SocketAddr,
+    place: Place,
+    router: Router,
+    mut closes: watch::Receiver<bool>,
+) {
     let connection = Arc::clone(&place.connection);
     let of_requests = Arc::clone(&connection);
-    let service = service_fn(move |request: hyper::Request<hyper::body::Incoming>| {
+    let service = service_fn(move |mut request: hyper::Request<hyper::body::Incoming>| {
+        // The guard asks who the peer is.
+        request.extensions_mut().insert(ConnectInfo(peer));
         answer(request, router.clone(), Arc::clone(&of_requests))
     });
     let head = if connection.is_reserve { URGENT_HEAD } else { Duration::from_secs(HEAD_TIME.limit as u64) };

@@ -10,7 +10,7 @@ use jiff::tz::TimeZone;
 use jiff::{SignedDuration, Timestamp};
 
 use super::{RecorderError, Window};
-use crate::data_folder::private_file;
+use crate::data_folder::{private_file, private_folder};
 
 /// A file's beginning in its name, UTC.
 const NAME: &str = "%Y%m%dT%H%M%S";
@@ -26,7 +26,7 @@ pub struct Found {
 
 impl Folder {
     pub fn open(path: PathBuf) -> Result<Self, RecorderError> {
-        fs::create_dir_all(&path).map_err(|error| told(&path, "made", &error))?;
+        private_folder().create(&path).map_err(|error| told(&path, "made", &error))?;
         Ok(Self(path))
     }
 

@@ -27,4 +27,5 @@ mod raw_calls;
 mod restored;
 mod stop;
 mod supervised;
+mod trust;
 mod upgrade;

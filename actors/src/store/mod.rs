@@ -20,6 +20,7 @@ mod mail;
 mod memory_engine;
 mod open;
 mod pack;
+mod private;
 mod records;
 mod redb_engine;
 mod repair;

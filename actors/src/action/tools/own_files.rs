@@ -19,13 +19,6 @@ impl OwnFiles {
         Self { configuration: spelled(configuration), data: spelled(data) }
     }
 
-    /// With these files beside the data, such as one with a key: no tool reads or changes them either.
-    #[must_use]
-    pub fn with_secrets(mut self, secrets: impl IntoIterator<Item = PathBuf>) -> Self {
-        self.data.extend(spelled(secrets));
-        self
-    }
-
     /// `path` is resolved already.
     pub fn is_configuration(&self, path: &Path) -> bool {
         self.configuration.iter().any(|own| path == own)
