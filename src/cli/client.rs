@@ -133,6 +133,10 @@ impl Client {
         self.post_within(path, body, PATIENCE)
     }
 
+    pub fn delete(&self, path: &[&str]) -> Result<Answer, CliError> {
+        self.send(Method::DELETE, path, &[], None, PATIENCE)
+    }
+
     /// Waits at most `patience` for the answer.
     pub fn post_within(&self, path: &[&str], body: &Value, patience: Duration) -> Result<Answer, CliError> {
         self.send(Method::POST, path, &[], Some(("application/json", body.to_string().into_bytes())), patience)
@@ -333,6 +337,7 @@ const COMMANDS: [(&str, &str); 10] = [
     ("GET /v1/why/last", "`maxim why last`"),
     ("GET /v1/fears", "`maxim fear list`"),
     ("GET /v1/chaos", "`maxim chaos list`"),
+    ("GET /v1/approvals/grants", "`maxim approvals grants`"),
     ("GET /v1/approvals", "`maxim approvals list`"),
     ("GET /v1/goals", "`maxim goals`"),
     ("GET /v1/tools", "`maxim tools list`"),

@@ -20,6 +20,7 @@ mod model_server;
 mod offline;
 mod page;
 mod restored;
+mod retries;
 mod stop;
 mod supervised;
 mod upgrade;

@@ -20,8 +20,9 @@ pub(super) struct Group<'latch> {
 impl<'latch> Group<'latch> {
     /// Starts the leader and registers the group with the latch.
     pub(super) fn lead(permit: &Permit<'latch>) -> Result<Self, ToolFailure> {
-        let no_group =
-            |why: String| ToolFailure::new(ErrorKind::Io, format!("no process group for a child process: {why}"));
+        let no_group = |why: String| {
+            ToolFailure::new(ErrorKind::Unavailable, format!("no process group for a child process: {why}"))
+        };
         let mut anchor = Command::new("/bin/sh")
             .args(["-c", "read -r _; kill -9 0"])
             .env_clear()

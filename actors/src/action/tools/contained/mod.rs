@@ -179,7 +179,7 @@ fn start(
     let spawned = thread.spawn(move || {
         let result = start_here(&spec, &policy, &scratch, pgid).map_err(|error| {
             let place = spec.cwd.display();
-            ToolFailure::new(ErrorKind::Io, format!("{} can't be started in {place}: {error}", spec.program))
+            ToolFailure::new(ErrorKind::Unavailable, format!("{} can't be started in {place}: {error}", spec.program))
         });
         if say_started.send(result).is_ok()
             && let Ok(mut child) = handed_over.recv()
@@ -194,7 +194,7 @@ fn start(
 }
 
 fn no_thread(error: &std::io::Error) -> ToolFailure {
-    ToolFailure::new(ErrorKind::Io, format!("no thread can be started for a child process: {error}"))
+    ToolFailure::new(ErrorKind::Unavailable, format!("no thread can be started for a child process: {error}"))
 }
 
 /// Joins no group at all: inside of namespaces the numbers of processes are others.

@@ -1,6 +1,8 @@
 mod fixtures;
+mod grants;
 mod own;
 mod seen_through;
+mod walls;
 
 use std::collections::BTreeMap;
 
