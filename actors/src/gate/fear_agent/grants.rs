@@ -414,7 +414,7 @@ pub(super) fn covered(scope: &Scope, tool: &str, folder: &std::path::Path) -> St
         Scope::Command { words } => {
             format!(
                 "exactly the command “{}” in {folder}",
-                cut(&words.iter().map(quoted).collect::<Vec<_>>().join(" "))
+                cut(&words.iter().map(|word| quoted(word)).collect::<Vec<_>>().join(" "))
             )
         }
         Scope::Text { shown, .. } => format!("exactly the command line “{shown}”, letter by letter, in {folder}"),
@@ -437,10 +437,10 @@ pub(super) fn covered(scope: &Scope, tool: &str, folder: &std::path::Path) -> St
 }
 
 /// A word as it would be typed.
-fn quoted(word: &String) -> String {
+fn quoted(word: &str) -> String {
     let is_plain = |c: char| c.is_alphanumeric() || "-_./=:,+@%^".contains(c);
     if !word.is_empty() && word.chars().all(is_plain) {
-        word.clone()
+        word.to_owned()
     } else {
         format!("'{}'", word.replace('\'', "'\\''"))
     }

@@ -78,6 +78,9 @@ pub struct Judgement {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Rule(pub &'static str, pub Category);
 
+/// Reasons for asking that are kept one by one; beyond these, the first of each rule.
+const ASKS: usize = 64;
+
 /// The worst finding so far, in the light of the mode.
 pub(super) struct Findings {
     mode: Mode,
@@ -160,7 +163,8 @@ impl Findings {
         if verdict == Verdict::Ask {
             let (command, parameter) = (self.command.clone(), self.parameter.clone());
             let ask = Ask { rule: rule.0, reason: reason.clone(), command, parameter, reach: None };
-            if !self.asks.contains(&ask) {
+            let is_new = !self.asks.iter().any(|known| known.rule == rule.0);
+            if is_new || (self.asks.len() < ASKS && !self.asks.contains(&ask)) {
                 self.asks.push(ask);
             }
         }

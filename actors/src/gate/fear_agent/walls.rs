@@ -114,8 +114,8 @@ impl Walls {
             return judged;
         }
         judged.rules = judged.asks.iter().map(|ask| ask.rule).collect();
-        match judged.asks.first() {
-            Some(ask) => Judgement { rule: ask.rule, reason: ask.reason.clone(), ..judged },
+        match judged.asks.first().cloned() {
+            Some(ask) => Judgement { rule: ask.rule, reason: ask.reason, ..judged },
             None => Judgement {
                 verdict: Verdict::Allow,
                 rule: "allow",
