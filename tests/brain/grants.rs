@@ -43,7 +43,7 @@ fn an_always_covers_that_command_and_no_other_script_chain_or_substitution() {
     let covers = format!("for exactly the command “sh count.sh” in {}", folder.display());
     assert!(reply.contains(&covers), "what it covers is told first: {reply}");
     let told = bench.say(&format!("always {}", code_in(&asked)));
-    assert!(told.reply.clone().unwrap_or_default().contains("For good: g-"), "{told:?}");
+    assert!(told.reply.clone().unwrap_or_default().contains("Allowed for good: g-"), "{told:?}");
     let ran = || fs::read_to_string(folder.join("ran")).unwrap_or_default().lines().count();
     assert_eq!(ran(), 1);
     bench.crash();

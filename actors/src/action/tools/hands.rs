@@ -277,7 +277,8 @@ mod tests {
             "..",
             "../outside/secret",
             "sub/../../outside/secret",
-            "/etc/passwd",
+            "/etc/shadow",
+            "/proc/self/environ",
             "link/secret",
             "link/new",
             "dangling",
@@ -289,6 +290,9 @@ mod tests {
         for way in ways {
             assert_eq!(kind(&hands, way), Some(ErrorKind::Refused), "{way}");
         }
+        // What every program in the sandbox is shown can be read, and not written.
+        assert!(hands.resolve("/usr/bin/env", Access::Read).is_ok());
+        assert!(hands.resolve("/usr/bin/env", Access::Write).is_err());
         symlink("../../outside/secret", place.work.join("sub/up")).expect("linked");
         let message = hands.resolve("sub/up", Access::Read).expect_err("refused").message;
         assert!(

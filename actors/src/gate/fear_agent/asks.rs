@@ -13,12 +13,12 @@ pub struct Ask {
     /// The parameter of the call that it is about; none where it is about the call as a whole.
     pub parameter: Option<String>,
     /// What would be touched, where a later wall may refuse that.
-    pub reach: Option<Reach>,
+    pub touch: Option<Touch>,
 }
 
 /// A path outside of the working folder, and what would be done to it. Links are resolved.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Reach {
+pub enum Touch {
     /// `is_free`: nothing but its place speaks against reading it.
     Read {
         path: String,

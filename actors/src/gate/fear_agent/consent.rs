@@ -154,12 +154,15 @@ impl FearAgent {
                 let question = told_apart(vec![entry.clone()]).remove(0);
                 let by = format!("{} on {}", answer.sender, answer.channel);
                 let mut granted = None;
-                if consent.agrees && consent.always {
+                // What may have been done already is asked about each time.
+                if consent.agrees && consent.always && !entry.is_doubt() {
                     // Who commands on this channel alone allows it for this channel alone.
                     let is_owner = answer.trust.min(trust) >= Trust::Owner;
                     let channel = (!is_owner).then(|| entry.intent.channel.clone());
-                    let given = self.give(&entry, &GrantReach::Call, (&by, channel), pulse);
-                    granted = Some(given.unwrap_or_else(|why| format!("allowed this once only, because {why}")));
+                    granted = Some(match self.give(&entry, &GrantReach::Call, (&by, channel), pulse) {
+                        Ok(words) => format!("Allowed for good: {words}"),
+                        Err(why) => format!("Allowed this once only: {why}"),
+                    });
                 }
                 self.decide(entry, consent.agrees, &by, pulse);
                 match consent.agrees {
@@ -186,7 +189,7 @@ impl Hears<ApprovalDecided> for FearAgent {
             pulse.reply(DecisionTaken { approval, taken: false, refused: None, granted: None });
             return;
         };
-        let wanted = (decided.allow && decided.always).then_some(&decided.reach);
+        let wanted = (decided.allow && decided.always && !entry.is_doubt()).then_some(&decided.reach);
         let granted = wanted.map(|reach| self.give(&entry, reach, (&decided.by, None), pulse)).transpose();
         let granted = match granted {
             Ok(granted) => granted,

@@ -1,7 +1,7 @@
 //! The effects that all programs share: a path is read, written or deleted, a URL is fetched, a file is run.
 
 use super::Mode;
-use super::asks::Reach;
+use super::asks::Touch;
 use super::kinds;
 use super::paths::{self, Kind, Place, UNKNOWN, Zone};
 use super::shell::Walker;
@@ -51,7 +51,7 @@ impl Walker<'_> {
                 if place.path != "/etc/hosts" && (place.kind == Kind::Accounts || !is_system(&place.path)) =>
             {
                 let reason = format!("{} tells about accounts or settings of this machine", place.path);
-                let reach = Reach::Read { path: place.path, is_free: false };
+                let reach = Touch::Read { path: place.path, is_free: false };
                 self.findings.ask_of_path(rules::READ_OUTSIDE, reason, reach);
                 false
             }
@@ -64,8 +64,8 @@ impl Walker<'_> {
                     // A folder to work in is one to write in.
                     let is_workplace = self.findings.parameter().is_some_and(|key| WORKPLACES.contains(&key));
                     let reach = match is_workplace {
-                        true => Reach::Write { path: place.path },
-                        false => Reach::Read { path: place.path, is_free: true },
+                        true => Touch::Write { path: place.path },
+                        false => Touch::Read { path: place.path, is_free: true },
                     };
                     self.findings.ask_of_path(rules::READ_OUTSIDE, reason, reach);
                 }
@@ -101,7 +101,7 @@ impl Walker<'_> {
             (_, Zone::Inside | Zone::Sink) => {}
             (_, Zone::Temporary) => {
                 let reason = format!("{path} is outside of the working folder, in a temporary one");
-                self.findings.ask_of_path(rules::TEMPORARY, reason, Reach::Write { path: path.clone() });
+                self.findings.ask_of_path(rules::TEMPORARY, reason, Touch::Write { path: path.clone() });
             }
             (_, Zone::Unknown) => {
                 self.findings.ask(rules::UNKNOWN_PATH, format!("where {path} leads is known only when it runs"))
@@ -137,7 +137,7 @@ impl Walker<'_> {
             }
             Zone::Temporary => {
                 let reason = format!("{path} is outside of the working folder, in a temporary one");
-                self.findings.ask_of_path(rules::TEMPORARY, reason, Reach::Write { path: path.clone() });
+                self.findings.ask_of_path(rules::TEMPORARY, reason, Touch::Write { path: path.clone() });
             }
             Zone::Unknown => {
                 self.findings.ask(rules::UNKNOWN_PATH, format!("where {path} leads is known only when it runs"))

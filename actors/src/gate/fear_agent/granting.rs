@@ -177,9 +177,6 @@ impl FearAgent {
         (by, channel): (&str, Option<String>),
         pulse: &mut Pulse<'_, Self>,
     ) -> Result<String, String> {
-        if entry.is_doubt() {
-            return Err("what may have been done already is asked about each time".into());
-        }
         let shape = pulse.settings().shape_of(entry);
         let asks = match entry.asks.as_slice() {
             // A question that an earlier version put.

@@ -52,7 +52,7 @@ mod tests;
 use std::path::PathBuf;
 use std::sync::Arc;
 
-pub use asks::{Ask, Reach};
+pub use asks::{Ask, Touch};
 pub use maxim_bus::mode::Mode;
 pub use region::{ENTRIES, FearAgent, FearSettings, GateEntry};
 pub use review::{ReviewPower, ReviewSettings};

@@ -3,7 +3,7 @@
 
 use serde_json::Value;
 
-use super::asks::Reach;
+use super::asks::Touch;
 use super::code::{self, Language};
 use super::content;
 use super::effects::By;
@@ -182,7 +182,7 @@ pub(super) fn judge(walker: &mut Walker, call: &ToolCall) {
         let place = walker.place(path);
         let reason = format!("{} would be the working folder from now on", place.path);
         let outer = walker.findings.about_parameter(Some("path".into()));
-        walker.findings.ask_of_path(rules::DIRECTORY_CHANGE, reason, Reach::Enter { path: place.path });
+        walker.findings.ask_of_path(rules::DIRECTORY_CHANGE, reason, Touch::Enter { path: place.path });
         walker.findings.about_parameter(outer);
     }
     object(walker, &tool, call.params, 0);

@@ -5,7 +5,7 @@ use std::fmt;
 use serde::Serialize;
 
 use super::Mode;
-use super::asks::{Ask, Reach};
+use super::asks::{Ask, Touch};
 use crate::action::tools::Imagined;
 
 /// Ordered by severity: of several findings the greatest is the judgement.
@@ -115,11 +115,11 @@ impl Findings {
     }
 
     /// The same about a path, which a later wall may refuse whatever a person says.
-    pub(super) fn ask_of_path(&mut self, rule: Rule, reason: impl Into<String>, reach: Reach) {
+    pub(super) fn ask_of_path(&mut self, rule: Rule, reason: impl Into<String>, touch: Touch) {
         let before = self.asks.len();
         self.ask(rule, reason);
         if let Some(ask) = self.asks.get_mut(before) {
-            ask.reach = Some(reach);
+            ask.touch = Some(touch);
         }
     }
 
@@ -162,7 +162,7 @@ impl Findings {
         }
         if verdict == Verdict::Ask {
             let (command, parameter) = (self.command.clone(), self.parameter.clone());
-            let ask = Ask { rule: rule.0, reason: reason.clone(), command, parameter, reach: None };
+            let ask = Ask { rule: rule.0, reason: reason.clone(), command, parameter, touch: None };
             let is_new = !self.asks.iter().any(|known| known.rule == rule.0);
             if is_new || (self.asks.len() < ASKS && !self.asks.contains(&ask)) {
                 self.asks.push(ask);

@@ -6,7 +6,7 @@
 
 use std::path::{Path, PathBuf};
 
-use super::asks::{Ask, Reach, SCRATCH};
+use super::asks::{Ask, SCRATCH, Touch};
 use super::verdict::{Judgement, Verdict};
 use super::{Category, Mode, Setting, paths};
 use crate::action::tools::hands::is_shown;
@@ -128,26 +128,26 @@ impl Walls {
 
     /// It is asked about for its place alone, and that place is shown to all.
     fn lets_pass(&self, tool: &str, ask: &Ask) -> bool {
-        matches!(&ask.reach, Some(Reach::Read { path, is_free: true }) if self.shows(tool, path))
+        matches!(&ask.touch, Some(Touch::Read { path, is_free: true }) if self.shows(tool, path))
     }
 
     fn refuses(&self, tool: &str, ask: &Ask, setting: &Setting) -> Option<(&'static str, String)> {
         let root = paths::root_of(setting);
         let root = root.display();
-        match &ask.reach {
-            Some(Reach::Enter { path }) if is_certain(path) && !Path::new(path).is_dir() => {
+        match &ask.touch {
+            Some(Touch::Enter { path }) if is_certain(path) && !Path::new(path).is_dir() => {
                 return Some(("wall.folder", format!("{path} is no folder; make it first, or name one that is there")));
             }
             // Where it may become the working folder, its place is no reason.
             _ if tool == REQUEST_DIRECTORY_CHANGE => return None,
-            Some(Reach::Write { path }) if is_certain(path) && !is_scratch(tool, path) => {
+            Some(Touch::Write { path }) if is_certain(path) && !is_scratch(tool, path) => {
                 let reason = format!(
                     "{path} is outside of the working folder; in active mode nothing is written outside of {root}. Name a \
                      place in it, or have the working folder changed (request_directory_change)"
                 );
                 return Some(("wall.write", reason));
             }
-            Some(Reach::Read { path, .. }) if is_certain(path) && !self.shows(tool, path) => {
+            Some(Touch::Read { path, .. }) if is_certain(path) && !self.shows(tool, path) => {
                 let reason = format!(
                     "{path} is outside of the working folder; in active mode files are read inside of {root} alone, beside \
                      what the sandbox shows of the system. Copy it there, or have the working folder changed \
