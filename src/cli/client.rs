@@ -330,7 +330,7 @@ fn refused(status: u16, problem: &Value, text: &str) -> CliError {
 const TOKEN: &str = "set the daemon's token with MAXIM__HTTP__TOKEN or http.token_file";
 
 /// What a daemon's words name for programs, and the command that does the same. A longer one stands before its beginning.
-const COMMANDS: [(&str, &str); 10] = [
+const COMMANDS: [(&str, &str); 11] = [
     ("POST /v1/reset", "`maxim reset`"),
     ("POST /v1/stop", "`maxim stop`"),
     ("GET /v1/status", "`maxim status`"),
