@@ -133,6 +133,10 @@ impl Client {
         self.post_within(path, body, PATIENCE)
     }
 
+    pub fn delete(&self, path: &[&str]) -> Result<Answer, CliError> {
+        self.send(Method::DELETE, path, &[], None, PATIENCE)
+    }
+
     /// Waits at most `patience` for the answer.
     pub fn post_within(&self, path: &[&str], body: &Value, patience: Duration) -> Result<Answer, CliError> {
         self.send(Method::POST, path, &[], Some(("application/json", body.to_string().into_bytes())), patience)
@@ -335,13 +339,14 @@ fn refused(status: u16, problem: &Value, text: &str, token_fix: &str) -> CliErro
 }
 
 /// What a daemon's words name for programs, and the command that does the same. A longer one stands before its beginning.
-const COMMANDS: [(&str, &str); 10] = [
+const COMMANDS: [(&str, &str); 11] = [
     ("POST /v1/reset", "`maxim reset`"),
     ("POST /v1/stop", "`maxim stop`"),
     ("GET /v1/status", "`maxim status`"),
     ("GET /v1/why/last", "`maxim why last`"),
     ("GET /v1/fears", "`maxim fear list`"),
     ("GET /v1/chaos", "`maxim chaos list`"),
+    ("GET /v1/approvals/grants", "`maxim approvals grants`"),
     ("GET /v1/approvals", "`maxim approvals list`"),
     ("GET /v1/goals", "`maxim goals`"),
     ("GET /v1/tools", "`maxim tools list`"),

@@ -95,6 +95,7 @@ impl Offline {
             tool_servers: Arc::clone(&rooms.tool_servers),
             channels: Arc::clone(&rooms.channels),
             imports: http::Imports::default(),
+            retries: http::Retries::default(),
             containment: None,
         });
         Ok(Self { runner, served, agent, store })

@@ -318,6 +318,7 @@ async fn live(plan: Plan, opened: Opened, watch: Stopwatch) -> Result<Exit, CliE
         containment: Some(containment.clone()),
         channels: Arc::clone(&rooms.channels),
         imports: http::Imports::default(),
+        retries: http::Retries::default(),
         body_max: usize::try_from(body_max.get()).unwrap_or(usize::MAX),
     });
     if let Some(machines) = &machines {

@@ -9,7 +9,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use axum::extract::{Request, State};
-use axum::http::{HeaderMap, StatusCode};
+use axum::http::StatusCode;
 use axum::response::Response;
 use maxim_actors::effectors::channels::Submission;
 use maxim_bus::bounds::{self, USER};
@@ -21,7 +21,7 @@ use tokio::sync::oneshot::error::RecvError;
 use tokio::time::error::Elapsed;
 
 use super::fields::{query_fields, whole_body};
-use super::percepts::{OWNER, checked_text, submit};
+use super::percepts::{OWNER, checked_text, ended_before, submit};
 use super::problem::{Answer, json_answer, ok};
 use super::word_stream::WordStream;
 use super::{Problem, Served};
@@ -30,9 +30,6 @@ use super::{Problem, Served};
 pub(super) const MODEL: &str = "maxim";
 /// How long the end of a turn is waited for; longer than any turn takes.
 pub(super) const PATIENCE: Duration = Duration::from_secs(900);
-/// Names a request that a client sends again.
-const IDEMPOTENCY_KEY: &str = "idempotency-key";
-
 /// How a turn ended, as far as it was waited for.
 pub(super) type Ended = Result<Result<Result<TurnEnded, String>, RecvError>, Elapsed>;
 
@@ -118,8 +115,9 @@ pub async fn complete(State(served): State<Arc<Served>>, request: Request) -> Re
 
 async fn completed(served: &Arc<Served>, request: Request) -> Result<Response, Problem> {
     served.refuse_while_draining()?;
-    let provider_id = idempotency_key(request.headers())?;
-    let bytes = whole_body(request.into_body(), served.body_max).await?;
+    let (head, body) = request.into_parts();
+    let bytes = whole_body(body, served.body_max).await?;
+    let provider_id = served.provider_id("completion", &head.headers, &bytes)?;
     let asked: Asked = serde_json::from_slice(&bytes).map_err(|error| {
         Problem::bad(format!("the request can't be read: {error}"), "send {\"messages\": […]} as JSON")
     })?;
@@ -132,8 +130,16 @@ async fn completed(served: &Arc<Served>, request: Request) -> Result<Response, P
     let submission = Submission { channel: "http".into(), sender, body, provider_id, trust: Trust::Owner };
     // Before the words are handed in, so that nothing of the answer is missed.
     let heard = (asked.stream == Some(true)).then(|| desk.listen());
-    let turn = submit(&desk, submission).await?.percept;
-    let ended = tokio::time::timeout(PATIENCE, desk.turn(turn));
+    let accepted = submit(&desk, submission).await?;
+    let turn = accepted.percept;
+    let told = desk.turn(turn);
+    let before = ended_before(served, &accepted).await;
+    let ended = async move {
+        match before {
+            Some(ended) => Ok(Ok(Ok(ended))),
+            None => tokio::time::timeout(PATIENCE, told).await,
+        }
+    };
     let created = served.agent.frame.clock.now().as_second();
     if let Some(heard) = heard {
         let wants_usage = asked.stream_options.and_then(|options| options.include_usage) == Some(true);
@@ -153,12 +159,6 @@ async fn completed(served: &Arc<Served>, request: Request) -> Result<Response, P
             "usage": usage(served, turn),
         }),
     ))
-}
-
-fn idempotency_key(headers: &HeaderMap) -> Result<Option<String>, Problem> {
-    let Some(key) = headers.get(IDEMPOTENCY_KEY).and_then(|value| value.to_str().ok()) else { return Ok(None) };
-    let key = bounds::IDEMPOTENCY_KEY.take(key).map_err(|much| Problem::beyond(&much))?;
-    Ok(Some(format!("completion/{key}")))
 }
 
 /// What was said in the turn; who said nothing did what the client can't see.

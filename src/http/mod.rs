@@ -30,6 +30,7 @@ mod preempt;
 mod problem;
 mod prompt;
 mod proof;
+mod retries;
 mod routes;
 mod safety;
 mod serving;
@@ -51,7 +52,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
-use axum::http::StatusCode;
+use axum::http::{HeaderMap, StatusCode};
 use jiff::Timestamp;
 use jiff::tz::TimeZone;
 use maxim_actors::action::tools::ToolRegistry;
@@ -77,6 +78,7 @@ pub use openapi::document as openapi_document;
 pub use problem::Problem;
 pub use proof::{BadDoor, Proof, check_listen};
 pub use sessions::Sessions;
+pub use retries::Retries;
 pub use similar::SIMILAR;
 pub use why::why_document;
 
@@ -137,6 +139,8 @@ pub struct Served {
     pub containment: Option<Containment>,
     /// Imports that come in several requests.
     pub imports: Imports,
+    /// Requests that may come again.
+    pub retries: Retries,
     /// How it reaches outside.
     pub channels: Arc<OutsideChannels>,
 }
@@ -147,6 +151,12 @@ impl Served {
             return Err(Problem::later("the daemon is ending and takes nothing new", "try again when it is back"));
         }
         Ok(())
+    }
+
+    /// What a request is known by when it comes again.
+    fn provider_id(&self, path: &str, headers: &HeaderMap, body: &[u8]) -> Result<Option<String>, Problem> {
+        let (door, now) = (&self.agent.outside.door, self.agent.frame.clock.now());
+        self.retries.provider_id(path, headers, body, now, || door.fresh_id())
     }
 
     /// What is asked for while it is stopped isn't done after the resume either.

@@ -14,7 +14,7 @@ use maxim_bus::units::{Confidence, Intensity};
 use serde::Deserialize;
 use serde_json::{Value, json};
 
-use super::fields::{Field, Given, Kind, body_fields};
+use super::fields::{Field, Given, Kind, object, query_fields, whole_body};
 use super::percepts::{accepted, checked_text};
 use super::problem::{Answer, json_answer};
 use super::{Problem, Served};
@@ -63,7 +63,10 @@ struct Speech {
 /// `POST /v1/observations`. Speech becomes a percept that may stop and can't command.
 pub async fn observe(State(served): State<Arc<Served>>, request: Request) -> Answer {
     served.refuse_while_draining()?;
-    let given = body_fields(&served, request, OBSERVATION).await?;
+    query_fields(&request, &[])?;
+    let (head, body) = request.into_parts();
+    let bytes = whole_body(body, served.body_max).await?;
+    let given = Given::check(object(&bytes)?, OBSERVATION)?;
     let source = given.text("source").unwrap_or("senses").to_owned();
     let (objects, people) = (detections(&given, "objects")?, detections(&given, "people")?);
     let sound = given.0.get("sound").map(|sound| detection("sound", sound)).transpose()?;
@@ -88,7 +91,8 @@ pub async fn observe(State(served): State<Arc<Served>>, request: Request) -> Ans
     {
         let body = checked_text(&served, "speech.text", &text)?;
         let (channel, sender) = ("http".to_owned(), format!("speech:{source}"));
-        let submission = Submission { channel, sender, body, provider_id: None, trust: Trust::Sensor };
+        let provider_id = served.provider_id("observation", &head.headers, &bytes)?;
+        let submission = Submission { channel, sender, body, provider_id, trust: Trust::Sensor };
         answer["speech"] = json!(accepted(served.agent.outside.http.hear(submission, confidence)).await?.percept);
     }
     Ok(json_answer(StatusCode::ACCEPTED, &answer))

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use axum::Router;
 use axum::extract::Request;
 use axum::http::{Method, StatusCode};
-use axum::routing::{MethodRouter, get, post};
+use axum::routing::{MethodRouter, delete, get, post};
 use serde_json::Value;
 
 use super::fields::Field;
@@ -307,11 +307,32 @@ pub const ROUTES: &[Route] = &[
         || post(fears::change),
     ),
     read("/v1/approvals", "What the gate asks a person", &[], OK, || get(safety::approvals)),
+    read(
+        "/v1/approvals/grants",
+        "What a person allowed for good, and what each grant covers",
+        &[],
+        &[(200, "{grants, not_honoured, most}"), LATER],
+        || get(safety::grants),
+    ),
+    Route {
+        method: "delete",
+        path: "/v1/approvals/grants/{id}",
+        summary: "Take back what was allowed for good",
+        query: &[],
+        body: Body::None,
+        answers: &[(200, "it is on disk: {grants, not_honoured, most}"), (404, "there is no such grant"), LATER],
+        handler: || delete(safety::revoke),
+    },
     act(
         "/v1/approvals/{id}",
         "Answer the gate",
         safety::DECISION,
-        &[(200, "it is on disk: {id, allow, always}"), (404, "nothing is asked under it"), LATER],
+        &[
+            (200, "it is on disk: {id, allow, always, granted}"),
+            (404, "nothing is asked under it"),
+            (409, "it can't be granted so; the question is still open"),
+            LATER,
+        ],
         || post(safety::decide),
     ),
     Route {

@@ -24,6 +24,7 @@ mod fear;
 mod fear_curve;
 mod forgetting;
 mod goals;
+mod grants;
 mod hands;
 mod introspection;
 mod laws;

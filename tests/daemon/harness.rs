@@ -231,6 +231,18 @@ impl Daemon {
         })
     }
 
+    /// Posts with these headers: status and body.
+    pub fn post_with(&self, path: &str, headers: &[(&str, &str)], body: &str) -> (u16, String) {
+        self.runtime.block_on(async {
+            let request = self.http.post(format!("{}{path}", self.url)).header("content-type", "application/json");
+            let request = headers.iter().fold(request, |request, (name, value)| request.header(*name, *value));
+            match request.body(body.to_owned()).timeout(PATIENCE).send().await {
+                Ok(answer) => (answer.status().as_u16(), answer.text().await.unwrap_or_default()),
+                Err(error) => (0, error.to_string()),
+            }
+        })
+    }
+
     /// Posts as a provider does: status and body.
     pub fn hook(&self, path: &str, headers: &[(&str, String)], body: &str) -> (u16, String) {
         self.runtime.block_on(async {

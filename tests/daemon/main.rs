@@ -25,6 +25,7 @@ mod own_port;
 mod page;
 mod raw_calls;
 mod restored;
+mod retries;
 mod stop;
 mod supervised;
 mod trust;

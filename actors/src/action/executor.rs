@@ -66,7 +66,7 @@ impl Performs<ExecutionStarted> for Executor {
             && let Err(error) = operation.hands.durable(operation.lsn).await
         {
             let why = format!("not begun, because its beginning could not be written: {error}");
-            operation.say(result(&started, Ending::failed(FailureKind::Exhausted, why), 0));
+            operation.say(result(&started, Ending::failed(FailureKind::Unavailable, why), 0));
             return;
         }
         // The tracker asked an incarnation that has been replaced since: the new one reports it as abandoned.
@@ -312,7 +312,7 @@ async fn keep_way_back(
     reversal: &Reversal,
     operation: &Operation<Executor>,
 ) -> Result<(), Box<Ending>> {
-    let failed = |why: String| Box::new(Ending::failed(FailureKind::Exhausted, why));
+    let failed = |why: String| Box::new(Ending::failed(FailureKind::Unavailable, why));
     let reversal = serde_json::to_value(reversal).map_err(|error| failed(format!("not begun: {error}")))?;
     let told = operation.say(ReversalPrepared { action: started.action, reversal });
     let lsn = told.ok_or_else(|| failed("not begun, because how to take it back could not be kept".into()))?;

@@ -14,6 +14,7 @@ use jiff::Timestamp;
 use maxim_bus::hash::StableHash;
 use maxim_bus::latch::{DurableAnswer, Raised, StopDetail};
 use maxim_bus::signals::body::MovementSensed;
+use maxim_bus::signals::grants::GrantReach;
 use maxim_bus::signals::intent::{ApprovalDecided, DecisionTaken};
 use maxim_bus::signals::lifecycle::{PreemptionChanged, PreemptionRequested, RegionChanged};
 use maxim_bus::signals::outbox::Medium;
@@ -247,8 +248,20 @@ impl Door {
 
     /// A person's yes or no to what the gate asked, for whom wants to know what the gate made of it.
     pub fn decide(&self, approval: MessageId, allow: bool, always: bool, by: String) -> Question<DecisionTaken> {
-        let at = self.frame.clock.now();
-        self.begin(FearAgent::NAME, ApprovalDecided { approval, allow, always, by, at })
+        self.decide_for(approval, allow, always.then(GrantReach::default), by)
+    }
+
+    /// The same, with how far an "always" reaches; none for this once.
+    pub fn decide_for(
+        &self,
+        approval: MessageId,
+        allow: bool,
+        reach: Option<GrantReach>,
+        by: String,
+    ) -> Question<DecisionTaken> {
+        let (at, always) = (self.frame.clock.now(), reach.is_some());
+        let reach = reach.unwrap_or_default();
+        self.begin(FearAgent::NAME, ApprovalDecided { approval, allow, always, reach, by, at })
     }
 
     /// A body's report of a movement.

@@ -10,6 +10,7 @@ pub mod cycle;
 pub mod encoding;
 pub mod fear;
 pub mod goal;
+pub mod grants;
 pub mod intent;
 pub mod introspection;
 pub mod layers;

@@ -65,6 +65,7 @@ pub enum FailureKind {
     BadParams,
     UnknownTool,
     NotFound,
+    /// A wall refused it: the mode, the sandbox, the rights of a file.
     Denied,
     Timeout,
     Stopped,
@@ -72,14 +73,14 @@ pub enum FailureKind {
     Failed,
     /// The action began, and a crash took the knowledge of its end.
     Unknown,
-    /// What it needs isn't here: no body, an unconfigured channel, a server that is down. Nothing was tried.
+    /// What it needs isn't here: no body, an unconfigured channel, a server that is down, room on the disk. Nothing was tried.
     Unavailable,
 }
 
 impl FailureKind {
-    /// Whether nothing is learned of the action by it: it was not tried, or nobody knows how it ended.
+    /// Whether nothing is learned of the action by it: it was not tried, a wall refused it, or nobody knows how it ended.
     pub fn teaches_nothing(self) -> bool {
-        matches!(self, Self::Stopped | Self::Unknown | Self::Unavailable)
+        matches!(self, Self::Stopped | Self::Unknown | Self::Unavailable | Self::Denied)
     }
 }
 

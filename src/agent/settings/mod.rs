@@ -16,6 +16,7 @@ use maxim_actors::action::executor::RESPOND;
 use maxim_actors::action::introspector::IntrospectorSettings;
 use maxim_actors::action::outbox::OutboxSettings;
 use maxim_actors::action::tool_index::ToolIndexSettings;
+use maxim_actors::action::tools::contained::Network;
 use maxim_actors::action::tools::{self, Hands, OwnFiles, RegistryError, ToolRegistry, ToolSpec};
 use maxim_actors::deliberation::habit::{GrammarError, HabitSettings};
 use maxim_actors::deliberation::prefrontal_cortex::{PrefrontalSettings, acting_coach, stable_sections};
@@ -26,7 +27,7 @@ use maxim_actors::effectors::llm_worker::ModelSource;
 use maxim_actors::effectors::text_encoder::EncoderSource;
 use maxim_actors::effectors::tool_servers::{ListFolder, ToolServers};
 use maxim_actors::gate::autonomy::AutonomySettings;
-use maxim_actors::gate::fear_agent::FearSettings;
+use maxim_actors::gate::fear_agent::{FearSettings, Walls};
 use maxim_actors::language::{Encoder, TokenTable};
 use maxim_actors::learning::nucleus_accumbens::NacSettings;
 use maxim_actors::memory::angular_gyrus::GyrusSettings;
@@ -402,6 +403,10 @@ impl AgentSettings {
                 workdir: workdir.to_owned(),
                 home: home(),
                 own: Arc::default(),
+                walls: Walls {
+                    readable: hands.sandbox.readable.clone(),
+                    network: hands.sandbox.network == Network::On,
+                },
                 approval: signed(approval_expiry.get()),
                 veto_confidence: *veto_confidence,
                 veto_value: *veto_value,

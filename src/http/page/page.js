@@ -295,23 +295,27 @@ function approvalBox(approval) {
   box.append(make("pre", visible(JSON.stringify(approval.params, null, 2))));
   const from = `${approval.sender ?? "somebody"} on ${approval.channel ?? "an unknown channel"}`;
   box.append(make("p", `Wanted by ${visible(from)}.`));
+  const covers = approval.always?.covers;
+  box.append(make("p", covers ? `“Always” would cover ${visible(covers)}.` : "There is no “always” for it."));
   const [row, note] = [make("div", undefined, "row"), make("p", undefined, "note")];
-  const answer = async (allow) => {
+  const answer = async (allow, always = false) => {
     row.querySelectorAll("button").forEach((button) => (button.disabled = true));
     try {
-      await ask(`/v1/approvals/${encodeURIComponent(approval.id)}`, { allow });
-      note.textContent = allow ? "You allowed it." : "You denied it.";
+      await ask(`/v1/approvals/${encodeURIComponent(approval.id)}`, { allow, always });
+      note.textContent = always ? "You allowed it, from now on too. To take it back: maxim approvals revoke." : allow ? "You allowed it." : "You denied it.";
     } catch (error) {
       note.textContent = `Your answer was not taken: ${error.message}.`;
       row.querySelectorAll("button").forEach((button) => (button.disabled = error.status === 404));
     }
     look();
   };
-  for (const [label, allow] of [["Deny", false], ["Allow this once", true]]) {
+  const answers = [["Deny", false], ["Allow this once", true]];
+  if (covers) answers.push(["Always allow exactly this", true, true]);
+  for (const [label, allow, always] of answers) {
     const button = make("button", label);
     button.type = "button";
     button.setAttribute("aria-label", `${label}: ${name}`);
-    button.addEventListener("click", () => answer(allow));
+    button.addEventListener("click", () => answer(allow, always));
     row.append(button);
   }
   box.append(row, note);

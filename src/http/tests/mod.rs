@@ -138,6 +138,7 @@ impl House {
             tools: Arc::new(core_registry().expect("good specs")),
             channels: Arc::default(),
             imports: super::Imports::default(),
+            retries: super::Retries::default(),
             containment: None,
             tool_servers: Arc::new(ToolServers::new(Vec::new(), &[], ListFolder::default())),
         };

@@ -6,6 +6,7 @@ use std::time::Duration;
 use maxim_bus::latch::Permit;
 use serde_json::{Value, json};
 
+use super::blame::blamed;
 use super::code::needs_active;
 use super::contained::{ChildOutcome, ChildSpec, Ending, run};
 use super::{
@@ -87,7 +88,7 @@ fn execute(params: &Value, permit: &Permit<'_>, hands: &Hands) -> Result<ToolOut
         output_cap: hands.output_cap / 2,
     };
     let outcome = run(&spec, &hands.sandbox, permit)?;
-    Ok(told(&outcome, command, deadline))
+    Ok(blamed(told(&outcome, command, deadline), &spec.cwd, hands))
 }
 
 fn bash() -> Result<&'static str, ToolFailure> {

@@ -5,6 +5,7 @@
 //! others are answered by the regions, by signals: see [`brain`].
 
 pub mod bash;
+mod blame;
 pub mod brain;
 pub mod code;
 pub mod contained;

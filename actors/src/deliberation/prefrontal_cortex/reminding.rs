@@ -197,7 +197,7 @@ fn is_feared(verdict: &VerdictForeseen) -> bool {
 fn verdict_line(tool: &str, verdict: &VerdictForeseen) -> String {
     match verdict.verdict.as_str() {
         "allow" => format!("- {tool} with such parameters went wrong before, so a person may be asked."),
-        "ask" if verdict.allowed_always => format!("- A person allowed such calls of {tool} for good."),
+        "ask" if verdict.allowed_always => format!("- A person allowed exactly this call of {tool} for good."),
         "ask" => format!("- For {tool} a person would be asked first: {}.", verdict.reason),
         _ => format!("- The gate would block {tool}: {}.", verdict.reason),
     }

@@ -331,6 +331,7 @@ fn refused(id: MessageId, intent: &Intent, refusal: Refusal, rule: &str, reason:
         reason,
         approval: None,
         until: None,
+        always: None,
     }
 }
 

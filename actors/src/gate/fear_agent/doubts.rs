@@ -40,6 +40,10 @@ impl Hears<OutcomeDoubted> for FearAgent {
             predicted: None,
             assessed: None,
             terms: Terms { powers: started.powers.clone(), called: started.called.clone() },
+            asks: Vec::new(),
+            grants: Vec::new(),
+            always: None,
+            any_arguments: None,
         };
         Self::put_question(entry, pulse);
     }

@@ -1,11 +1,15 @@
 //! The effects that all programs share: a path is read, written or deleted, a URL is fetched, a file is run.
 
 use super::Mode;
+use super::asks::Touch;
 use super::kinds;
 use super::paths::{self, Kind, Place, UNKNOWN, Zone};
 use super::shell::Walker;
 use super::urls::{self, Reach};
 use super::verdict::rules;
+
+/// Parameters that name the folder in which something runs.
+const WORKPLACES: [&str; 3] = ["cwd", "workdir", "working_directory"];
 
 /// How a path came to be named: the agent's own file tools are held to the working folder more strictly than a shell.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -42,14 +46,13 @@ impl Walker<'_> {
                 self.findings.ask(rules::DEVICE, format!("{} is a raw device", place.path));
                 false
             }
+            // One rule for a path, whoever reads it. Where the mode's walls refuse it, no yes is asked for.
             Kind::Startup | Kind::Accounts
-                if by == By::FileTool
-                    || (place.path != "/etc/hosts" && (place.kind == Kind::Accounts || !is_system(&place.path))) =>
+                if place.path != "/etc/hosts" && (place.kind == Kind::Accounts || !is_system(&place.path)) =>
             {
-                self.findings.ask(
-                    rules::READ_OUTSIDE,
-                    format!("{} tells about accounts or settings of this machine", place.path),
-                );
+                let reason = format!("{} tells about accounts or settings of this machine", place.path);
+                let reach = Touch::Read { path: place.path, is_free: false };
+                self.findings.ask_of_path(rules::READ_OUTSIDE, reason, reach);
                 false
             }
             _ => {
@@ -57,7 +60,14 @@ impl Walker<'_> {
                 if outside && self.setting.mode == Mode::Passive {
                     self.findings.block(rules::PASSIVE, format!("{} is outside of the passive sandbox", place.path));
                 } else if outside && by == By::FileTool && place.zone != Zone::Unknown {
-                    self.findings.ask(rules::READ_OUTSIDE, format!("{} is outside of the working folder", place.path));
+                    let reason = format!("{} is outside of the working folder", place.path);
+                    // A folder to work in is one to write in.
+                    let is_workplace = self.findings.parameter().is_some_and(|key| WORKPLACES.contains(&key));
+                    let reach = match is_workplace {
+                        true => Touch::Write { path: place.path },
+                        false => Touch::Read { path: place.path, is_free: true },
+                    };
+                    self.findings.ask_of_path(rules::READ_OUTSIDE, reason, reach);
                 }
                 false
             }
@@ -89,9 +99,10 @@ impl Walker<'_> {
                 self.findings.block(rules::SYSTEM_WRITE, format!("{path} belongs to the system"));
             }
             (_, Zone::Inside | Zone::Sink) => {}
-            (_, Zone::Temporary) => self
-                .findings
-                .ask(rules::TEMPORARY, format!("{path} is outside of the working folder, in a temporary one")),
+            (_, Zone::Temporary) => {
+                let reason = format!("{path} is outside of the working folder, in a temporary one");
+                self.findings.ask_of_path(rules::TEMPORARY, reason, Touch::Write { path: path.clone() });
+            }
             (_, Zone::Unknown) => {
                 self.findings.ask(rules::UNKNOWN_PATH, format!("where {path} leads is known only when it runs"))
             }
@@ -124,9 +135,10 @@ impl Walker<'_> {
             Zone::Outside | Zone::Sink => {
                 self.findings.block(rules::DELETE_OUTSIDE, format!("{path} is outside of the working folder"))
             }
-            Zone::Temporary => self
-                .findings
-                .ask(rules::TEMPORARY, format!("{path} is outside of the working folder, in a temporary one")),
+            Zone::Temporary => {
+                let reason = format!("{path} is outside of the working folder, in a temporary one");
+                self.findings.ask_of_path(rules::TEMPORARY, reason, Touch::Write { path: path.clone() });
+            }
             Zone::Unknown => {
                 self.findings.ask(rules::UNKNOWN_PATH, format!("where {path} leads is known only when it runs"))
             }

@@ -9,6 +9,7 @@ use maxim_bus::signals::recall::{OutcomesPredicted, PredictOutcomes, PredictionE
 use maxim_bus::units::Valence;
 
 use super::fears::PINNED;
+use super::granting::Asked;
 use super::region::{FearAgent, FearEvent, GateEntry, record_key};
 use crate::region::{Hears, Pulse};
 
@@ -25,6 +26,7 @@ impl FearAgent {
         if self.pinned.contains(&entry.intent.tool) && pulse.settings().fearless.is_none() {
             entry.rule = PINNED.into();
             entry.reason = "a person wants to be asked about it".into();
+            entry.asks = vec![Asked::of_all(&entry.rule, &entry.reason)];
             return self.ask_unless_allowed(entry, pulse);
         }
         if !self.hurtful.contains(&entry.intent.tool) {
@@ -72,11 +74,12 @@ impl FearAgent {
             predicted.links.join(", "),
             bridge.unwrap_or_default(),
         );
+        entry.asks = vec![Asked::of_all(&entry.rule, &entry.reason)];
         self.ask_unless_allowed(entry, pulse);
     }
 
-    fn ask_unless_allowed(&self, entry: GateEntry, pulse: &mut Pulse<'_, Self>) {
-        if self.allowed.contains(&pulse.settings().kind(&entry.intent.tool, &entry.rule)) {
+    fn ask_unless_allowed(&self, mut entry: GateEntry, pulse: &mut Pulse<'_, Self>) {
+        if self.passes_by_grants(&mut entry, pulse) {
             self.clear(entry, pulse);
         } else {
             self.ask(entry, pulse);

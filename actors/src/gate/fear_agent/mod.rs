@@ -16,6 +16,7 @@
 //!
 //! It remembers nothing. If it is down nothing can be executed, because nothing else makes a cleared intent.
 
+mod asks;
 mod code;
 mod consent;
 mod content;
@@ -24,6 +25,8 @@ mod effects;
 mod endless;
 mod fears;
 mod globs;
+mod granting;
+mod grants;
 mod kinds;
 mod learned;
 mod options;
@@ -35,11 +38,13 @@ mod redirects;
 mod refusals;
 mod region;
 mod review;
+mod shape;
 mod shell;
 mod tables;
 mod tool;
 mod urls;
 mod verdict;
+mod walls;
 mod words;
 
 #[cfg(test)]
@@ -48,10 +53,12 @@ mod tests;
 use std::path::PathBuf;
 use std::sync::Arc;
 
+pub use asks::{Ask, Touch};
 pub use maxim_bus::mode::Mode;
 pub use region::{ENTRIES, FearAgent, FearSettings, GateEntry};
 pub use review::{ReviewPower, ReviewSettings};
 pub use verdict::{Category, Judgement, Verdict, layer_of};
+pub use walls::Walls;
 
 use crate::action::tools::OwnFiles;
 
@@ -94,6 +101,11 @@ pub fn unfit_url(url: &str) -> Option<String> {
 /// Why a name may not lead to this address; none when it is a public one.
 pub fn unfit_address(address: std::net::IpAddr) -> Option<String> {
     (urls::address_reach(address) != urls::Reach::Public).then(|| address.to_string())
+}
+
+/// Where a path leads as the kernel would find it, also where the end isn't there.
+pub(crate) fn resolved(path: &std::path::Path) -> PathBuf {
+    paths::resolve(path)
 }
 
 /// Whether what lies at this path, inside the working folder, may be a credential by its name: reading it is asked.

@@ -17,15 +17,15 @@ use std::sync::Arc;
 
 use jiff::tz::TimeZone;
 use jiff::{SignedDuration, Timestamp};
+use maxim_bus::mode::Powers;
 use maxim_bus::signals::approval::{AnswerApproval, ApprovalAnswered};
 use maxim_bus::signals::bridges::{
     ApprovalEnd, ApprovalEnded, AssessContext, ContextAssessed, Counsel, Counsels, EnergyChanged, EscalationCounselled,
     goal_kind,
 };
 use maxim_bus::signals::fear::{FearsRecalled, FearsSurveyed, RecallFears, SurveyFears};
-use maxim_bus::signals::intent::{
-    ApprovalDecided, DecisionTaken, Escalation, Intent, IntentPermitted, IntentRefused, Refusal,
-};
+use maxim_bus::signals::grants::{AlwaysOffer, GrantsSurveyed, SurveyGrants};
+use maxim_bus::signals::intent::{ApprovalDecided, DecisionTaken, Intent, IntentPermitted, IntentRefused, Refusal};
 use maxim_bus::signals::introspection::{ForeseeVerdict, VerdictForeseen};
 use maxim_bus::signals::layers::HurtRecalled;
 use maxim_bus::signals::lifecycle::{PreemptionChanged, PreemptionRequested};
@@ -39,8 +39,11 @@ use serde::{Deserialize, Serialize};
 
 use super::consent::{AnswerCounts, AnswerKind};
 use super::fears::{FearChange, PINNED};
+use super::granting::{Asked, told};
+use super::grants::Grant;
 use super::refusals::Refusals;
 use super::review::{ReviewEvent, ReviewSettings, Reviews};
+use super::walls::{Walls, is_wall};
 use super::{Mode, Setting, ToolCall, Verdict, judge};
 use crate::action::tools::{Imagined, OwnFiles};
 use crate::gate::ClearedIntent;
@@ -72,7 +75,9 @@ pub struct FearSettings {
     pub irreversible: BTreeSet<String>,
     /// Tools that are programs of others, and change something: what they do isn't known, so they are asked about.
     pub foreign: BTreeSet<String>,
-    /// Digests of what servers say of their tools, by tool: an "always" holds for what was said when it was given.
+    /// What the hands can reach at most: what they refuse in any case isn't asked about.
+    pub walls: Walls,
+    /// Digests of what servers say of their tools, by tool: a grant holds for what was said when it was given.
     pub offers: BTreeMap<String, String>,
     /// The most by which the fear bridge moves both; 0 to 0.3, default 0.3. At 0 it isn't asked.
     pub bridge_gain: f64,
@@ -99,8 +104,14 @@ pub struct FearAgent {
     pub(super) asked: BTreeMap<MessageId, Timestamp>,
     pub(super) predicting: BTreeMap<MessageId, Timestamp>,
     cleared: BTreeMap<MessageId, Clearance>,
-    /// Kinds of action that a person allowed for good: `tool/rule`, of a server's tool `tool@digest/rule`.
+    /// What an earlier version kept as allowed for good: `tool/rule`. Too wide, so it is listed and not honoured.
     pub(super) allowed: BTreeSet<String>,
+    /// What a person allowed for good, by its id.
+    #[serde(default)]
+    pub(super) grants: BTreeMap<String, Grant>,
+    /// Wrong codes that were tried while a question was open, by question.
+    #[serde(default)]
+    pub(super) guesses: BTreeMap<MessageId, u32>,
     pub(super) stopped: bool,
     #[serde(default)]
     pub(super) counts: AnswerCounts,
@@ -139,6 +150,18 @@ pub struct GateEntry {
     /// What it is done under.
     #[serde(default)]
     pub terms: Terms,
+    /// Every reason for asking that isn't answered yet.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub asks: Vec<Asked>,
+    /// The grants by which it passed.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub grants: Vec<String>,
+    /// What an "always" would cover.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub always: Option<AlwaysOffer>,
+    /// What a yes for any arguments would cover; none where there is no such yes.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub any_arguments: Option<String>,
 }
 
 impl GateEntry {
@@ -175,8 +198,24 @@ pub enum FearEvent {
     Closed {
         id: MessageId,
     },
+    /// Of an earlier version.
     AllowedAlways {
         kind: String,
+    },
+    Granted {
+        id: String,
+        grant: Box<Grant>,
+    },
+    GrantUsed {
+        id: String,
+        at: Timestamp,
+    },
+    Revoked {
+        id: String,
+    },
+    /// A code that names no question was tried while these were open.
+    Guessed {
+        open: Vec<MessageId>,
     },
     Stopped(bool),
     Counselled(EscalationCounselled),
@@ -204,6 +243,7 @@ wiring!(FearAgent {
         ContextAssessed,
         ForeseeVerdict,
         SurveyFears,
+        SurveyGrants,
         RecallFears,
         ModelReply,
         EnergyChanged,
@@ -219,6 +259,7 @@ wiring!(FearAgent {
         ApprovalAnswered,
         VerdictForeseen,
         FearsSurveyed,
+        GrantsSurveyed,
         DecisionTaken,
         FearsRecalled,
         ModelCall,
@@ -258,17 +299,29 @@ impl Region for FearAgent {
             FearEvent::Cleared { id, expires, reissue } => {
                 self.predicting.remove(&id);
                 self.asked.remove(&id);
+                self.guesses.remove(&id);
                 self.reviews.close(id);
                 self.cleared.insert(id, Clearance { expires, reissue });
             }
             FearEvent::Closed { id } => {
                 self.predicting.remove(&id);
                 self.asked.remove(&id);
+                self.guesses.remove(&id);
                 self.cleared.remove(&id);
                 self.reviews.close(id);
             }
             FearEvent::AllowedAlways { kind } => {
                 self.allowed.insert(kind);
+            }
+            FearEvent::Granted { id, grant } => {
+                self.grants.insert(id, *grant);
+            }
+            FearEvent::GrantUsed { id, at } => self.note_use(&id, at),
+            FearEvent::Revoked { id } => self.lose_grant(&id),
+            FearEvent::Guessed { open } => {
+                for id in open {
+                    *self.guesses.entry(id).or_insert(0) += 1;
+                }
             }
             FearEvent::Stopped(stopped) => self.stopped = stopped,
             FearEvent::Counselled(told) => self.counsels.learn(&told),
@@ -331,6 +384,7 @@ impl FearAgent {
             return self.refuse_at_once(&entry, "escalation.nobody", reason, pulse);
         }
         entry.expires = pulse.now() + pulse.settings().approval;
+        self.offer(&mut entry, pulse.settings());
         Self::put_question(entry, pulse);
     }
 
@@ -339,7 +393,8 @@ impl FearAgent {
         entry.status = "asked".into();
         let GateEntry { id, expires, .. } = entry;
         let refused = refusal_of(&entry, Refusal::Asked, &entry.rule, entry.reason.clone());
-        let question = IntentRefused { approval: Some(id), until: Some(expires), ..refused };
+        let always = entry.always.clone();
+        let question = IntentRefused { approval: Some(id), until: Some(expires), always, ..refused };
         pulse.put(record_key(id), &entry);
         pulse.keep(FearEvent::Asked { id, expires });
         pulse.emit_trusted(entry.intent.turn, entry.trust, question);
@@ -392,7 +447,8 @@ impl FearAgent {
         pulse.keep(FearEvent::Closed { id });
         pulse.remove(record_key(id));
         if let Some(entry) = entry {
-            if refusal == Refusal::Denied && !entry.is_doubt() {
+            let is_a_persons = refusal == Refusal::Denied && rule != "approval.guessed";
+            if is_a_persons && !entry.is_doubt() {
                 Self::remember_refusal(&entry, rule, reason, pulse);
             }
             let refused = refusal_of(&entry, refusal, rule, reason.into());
@@ -405,13 +461,9 @@ impl Hears<IntentPermitted> for FearAgent {
     fn hear(&self, permitted: &IntentPermitted, pulse: &mut Pulse<'_, Self>) {
         let IntentPermitted { intent, id, ask, powers, called, .. } = permitted;
         let settings = pulse.settings();
-        let mut setting = settings.setting();
-        if let Some(powers) = powers {
-            setting.mode = setting.mode.min(powers.mode);
-            setting.workdir = powers.workdir.clone().unwrap_or(setting.workdir);
-        }
+        let setting = settings.setting_under(powers.as_ref());
         let judged = judged(&intent.tool, &intent.params, &setting, settings);
-        let entry = GateEntry {
+        let mut entry = GateEntry {
             intent: intent.clone(),
             id: *id,
             trust: pulse.trust(),
@@ -422,6 +474,10 @@ impl Hears<IntentPermitted> for FearAgent {
             predicted: None,
             assessed: None,
             terms: Terms { powers: powers.clone(), called: called.clone() },
+            asks: judged.asks.iter().map(Asked::from).collect(),
+            grants: Vec::new(),
+            always: None,
+            any_arguments: None,
         };
         if self.stopped {
             pulse.emit(refusal_of(&entry, Refusal::Stopped, "stop.latched", "the brain is stopped".into()));
@@ -430,26 +486,39 @@ impl Hears<IntentPermitted> for FearAgent {
         match judged.verdict {
             Verdict::Block => {
                 let (rule, reason) = (entry.rule.clone(), entry.reason.clone());
-                Self::remember_refusal(&entry, &rule, &reason, pulse);
+                // What a wall refuses says nothing about the action.
+                if !is_wall(&rule) {
+                    Self::remember_refusal(&entry, &rule, &reason, pulse);
+                }
                 pulse.emit(refusal_of(&entry, Refusal::Blocked, &rule, reason));
             }
             // No model is paid to look at what nobody wants.
             Verdict::Ask if intent.unasked => self.ask(entry, pulse),
-            Verdict::Ask if !self.allowed.contains(&settings.kind(&intent.tool, &entry.rule)) => {
-                self.review_or_ask(entry, &judged.rules, setting.mode, pulse);
+            Verdict::Ask | Verdict::Allow => {
+                if let Some(ask) = ask {
+                    if judged.verdict == Verdict::Allow {
+                        entry.rule.clone_from(&ask.rule);
+                    }
+                    entry.asks.push(Asked::of_all(&ask.rule, &ask.reason));
+                }
+                if entry.asks.is_empty() {
+                    return self.consult(entry, pulse);
+                }
+                entry.reason = told(&entry.asks);
+                if self.passes_by_grants(&mut entry, pulse) {
+                    return self.consult(entry, pulse);
+                }
+                let met: Vec<String> = entry.asks.iter().map(|ask| ask.rule.clone()).collect();
+                self.review_or_ask(entry, &met, setting.mode, pulse);
             }
-            Verdict::Allow if self.is_escalated(ask.as_ref(), &entry, settings) => {
-                let (rule, reason) = ask.clone().map(|ask| (ask.rule, ask.reason)).unwrap_or_default();
-                self.ask(GateEntry { rule, reason, ..entry }, pulse);
-            }
-            _ => self.consult(entry, pulse),
         }
     }
 }
 
 impl FearAgent {
-    fn is_escalated(&self, ask: Option<&Escalation>, entry: &GateEntry, settings: &FearSettings) -> bool {
-        ask.is_some_and(|ask| !self.allowed.contains(&settings.kind(&entry.intent.tool, &ask.rule)))
+    /// What is cleared and hasn't begun.
+    pub(super) fn cleared_intents(&self) -> impl Iterator<Item = MessageId> + '_ {
+        self.cleared.keys().copied()
     }
 }
 
@@ -459,12 +528,14 @@ impl FearSettings {
         Setting { mode: *mode, workdir: workdir.clone(), home: home.clone(), own: Arc::clone(own) }
     }
 
-    /// What an approval "always" covers: the same tool, as its server describes it, under the same rule.
-    pub(super) fn kind(&self, tool: &str, rule: &str) -> String {
-        match self.offers.get(tool) {
-            Some(digest) => format!("{tool}@{digest}/{rule}"),
-            None => format!("{tool}/{rule}"),
+    /// The same within what the agent may now.
+    pub(super) fn setting_under(&self, powers: Option<&Powers>) -> Setting {
+        let mut setting = self.setting();
+        if let Some(powers) = powers {
+            setting.mode = setting.mode.min(powers.mode);
+            setting.workdir = powers.workdir.clone().unwrap_or(setting.workdir);
         }
+        setting
     }
 }
 
@@ -478,6 +549,7 @@ fn refusal_of(entry: &GateEntry, refusal: Refusal, rule: &str, reason: String) -
         reason,
         approval: None,
         until: None,
+        always: None,
     }
 }
 
@@ -509,7 +581,7 @@ fn judged(tool: &str, params: &serde_json::Value, setting: &Setting, settings: &
     if let Some(proof) = settings.fearless {
         return super::verdict::of_nobody_who_fears(proof);
     }
-    let judged = judge(&ToolCall { tool, params }, setting);
+    let judged = settings.walls.settle(tool, judge(&ToolCall { tool, params }, setting), setting);
     if judged.verdict == Verdict::Allow && settings.foreign.contains(tool) {
         return super::verdict::of_foreign_program(tool, setting.mode);
     }
@@ -530,7 +602,12 @@ impl Hears<ForeseeVerdict> for FearAgent {
                 .and_then(|category| category.as_str().map(str::to_owned))
                 .unwrap_or_default(),
             reason: judged.reason,
-            allowed_always: self.allowed.contains(&settings.kind(&asked.tool, judged.rule)),
+            allowed_always: self.is_granted(
+                ToolCall { tool: &asked.tool, params: &asked.params },
+                &judged.asks,
+                &setting,
+                settings,
+            ),
             hurt_before: self.hurtful.contains(&asked.tool),
             veto_confidence: settings.veto_confidence,
             veto_value: settings.veto_value,

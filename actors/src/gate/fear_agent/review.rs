@@ -210,9 +210,9 @@ fn form() -> Json {
 
 impl FearAgent {
     /// `met`: every rule that has something against the call.
-    pub(super) fn review_or_ask(&self, mut entry: GateEntry, met: &[&str], mode: Mode, pulse: &mut Pulse<'_, Self>) {
+    pub(super) fn review_or_ask(&self, mut entry: GateEntry, met: &[String], mode: Mode, pulse: &mut Pulse<'_, Self>) {
         let now = pulse.now();
-        let is_ambiguous = met.iter().all(|rule| AMBIGUOUS.contains(rule)) && self.reviews.may_ask(now);
+        let is_ambiguous = met.iter().all(|rule| AMBIGUOUS.contains(&rule.as_str())) && self.reviews.may_ask(now);
         let Some(settings) = pulse.settings().review.filter(|_| is_ambiguous) else { return self.ask(entry, pulse) };
         let Some(user) = framed(&entry, mode) else { return self.ask(entry, pulse) };
         if let Some(why) =

@@ -26,6 +26,9 @@ const DEPTH_LIMIT: usize = 16;
 /// Most simple commands that are judged for one tool call: bounds loops over functions over loops.
 const COMMAND_LIMIT: usize = 3000;
 
+/// Characters of a simple command that are shown with a question.
+const COMMAND_SHOWN: usize = 300;
+
 /// What flows through a pipe, as far as it can be told.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Stream {
@@ -371,6 +374,7 @@ impl<'a> Walker<'a> {
             return Stream::unknown();
         }
         let outer = std::mem::take(&mut self.substituted);
+        let around = self.findings.about_command(Some(bounded(command)));
         let mut stdin = stdin.clone();
         let mut words = Vec::new();
         let mut assigned = Vec::new();
@@ -401,6 +405,7 @@ impl<'a> Walker<'a> {
             self.fills_the_disk();
         }
         self.substituted = outer;
+        self.findings.about_command(around);
         out
     }
 
@@ -486,6 +491,15 @@ impl<'a> Walker<'a> {
     /// `unset f` and `alias f=…` make a name mean something else; the function is forgotten.
     pub(super) fn forget_function(&mut self, name: &str) {
         self.functions.remove(name);
+    }
+}
+
+/// A simple command as text, of reasonable length: it stands beside each question about it.
+fn bounded(command: &SimpleCommand) -> String {
+    let text = command.to_string();
+    match text.char_indices().nth(COMMAND_SHOWN) {
+        Some((end, _)) => format!("{}…", &text[..end]),
+        None => text,
     }
 }
 

@@ -3,6 +3,7 @@
 
 use serde_json::Value;
 
+use super::asks::Touch;
 use super::code::{self, Language};
 use super::content;
 use super::effects::By;
@@ -179,7 +180,10 @@ pub(super) fn judge(walker: &mut Walker, call: &ToolCall) {
     if call.tool == "request_directory_change" {
         let path = call.params.get("path").and_then(Value::as_str).unwrap_or_default();
         let place = walker.place(path);
-        walker.findings.ask(rules::DIRECTORY_CHANGE, format!("{} would be the working folder from now on", place.path));
+        let reason = format!("{} would be the working folder from now on", place.path);
+        let outer = walker.findings.about_parameter(Some("path".into()));
+        walker.findings.ask_of_path(rules::DIRECTORY_CHANGE, reason, Touch::Enter { path: place.path });
+        walker.findings.about_parameter(outer);
     }
     object(walker, &tool, call.params, 0);
 }
@@ -193,7 +197,12 @@ fn object(walker: &mut Walker, tool: &Tool, value: &Value, depth: usize) {
     match value {
         Value::Object(map) => {
             for (key, value) in map {
+                // What stands deeper is of the parameter that holds it.
+                let outer = (depth == 0).then(|| walker.findings.about_parameter(Some(key.clone())));
                 parameter(walker, tool, &key.to_lowercase().replace('-', "_"), value, depth);
+                if let Some(outer) = outer {
+                    walker.findings.about_parameter(outer);
+                }
             }
         }
         Value::Array(items) => items.iter().for_each(|item| object(walker, tool, item, depth + 1)),

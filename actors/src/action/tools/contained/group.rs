@@ -48,8 +48,9 @@ pub(super) struct Remains {
 impl<'latch> Group<'latch> {
     /// Starts the leader and registers the group with the latch.
     pub(super) fn lead(permit: &Permit<'latch>, limits: &Limits) -> Result<Self, ToolFailure> {
-        let no_group =
-            |why: String| ToolFailure::new(ErrorKind::Io, format!("no process group for a child process: {why}"));
+        let no_group = |why: String| {
+            ToolFailure::new(ErrorKind::Unavailable, format!("no process group for a child process: {why}"))
+        };
         let takes_orphans = set_child_subreaper(Some(getpid())).is_ok();
         let cgroup = Cgroup::make(limits);
         let mut anchor = Command::new("/bin/sh")

@@ -260,7 +260,7 @@ fn start(
 }
 
 fn no_thread(error: &std::io::Error) -> ToolFailure {
-    ToolFailure::new(ErrorKind::Io, format!("no thread can be started for a child process: {error}"))
+    ToolFailure::new(ErrorKind::Unavailable, format!("no thread can be started for a child process: {error}"))
 }
 
 /// Starts the gate from this thread, whose restrictions it inherits.
@@ -273,7 +273,7 @@ fn start_here(
 ) -> Result<Started, ToolFailure> {
     let failed = |error: std::io::Error| {
         let place = spec.cwd.display();
-        ToolFailure::new(ErrorKind::Io, format!("{} can't be started in {place}: {error}", spec.program))
+        ToolFailure::new(ErrorKind::Unavailable, format!("{} can't be started in {place}: {error}", spec.program))
     };
     let privileges = Privileges::plan();
     let walls = Walls::of(spec, policy, scratch, pgid, &privileges).map_err(|why| exposing(spec, &why.to_string()))?;

@@ -1,7 +1,9 @@
 mod fixtures;
+mod grants;
 mod options;
 mod own;
 mod seen_through;
+mod walls;
 mod wrappers;
 
 use std::collections::BTreeMap;
