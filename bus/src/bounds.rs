@@ -145,7 +145,7 @@ bounds! {
     /// The provider's own name of a message, or the caller's.
     PROVIDER_ID = Bound::bytes("provider_id", "HTTP, WebSocket, every channel", 512, Refused);
     USER = Bound::bytes("user", "POST /v1/chat/completions", 320, Refused);
-    IDEMPOTENCY_KEY = Bound::bytes("Idempotency-Key", "POST /v1/chat/completions", 255, Refused);
+    IDEMPOTENCY_KEY = Bound::bytes("Idempotency-Key", "POST /v1/percepts, /v1/chat/completions", 255, Refused);
     /// A channel's name.
     CHANNEL = Bound::bytes("channel", "every message", 64, Refused);
     /// Whatever has no bound of its own.

@@ -10,6 +10,7 @@ use std::collections::{HashMap, VecDeque};
 use axum::http::HeaderMap;
 use jiff::{SignedDuration, Timestamp};
 use maxim_bus::MessageId;
+use maxim_bus::bounds::IDEMPOTENCY_KEY;
 use parking_lot::Mutex;
 use sha2::{Digest, Sha256};
 
@@ -19,8 +20,8 @@ use super::Problem;
 const KEY: &str = "idempotency-key";
 /// Which try of the client's it is: 0, 1, ….
 const COUNT: &str = "x-stainless-retry-count";
-/// Letters of a key.
-const LONGEST: usize = 255;
+/// Letters of a key, at most.
+const LONGEST: usize = IDEMPOTENCY_KEY.limit;
 /// Requests that are known.
 const MOST: usize = 1024;
 /// How long after it was last seen: longer than a turn may take.
