@@ -11,7 +11,10 @@ use maxim_bus::latch::{EffectKind, StopLatch};
 use maxim_bus::signals::cycle::DisplaySet;
 use maxim_bus::signals::goal::{GoalWish, GoalWished};
 use maxim_bus::signals::outbox::Medium;
-use maxim_bus::signals::outcome::{ExecutionStarted, FailureKind, NOT_KNOWN, Outbound, ReversalPrepared, ToolResult};
+use maxim_bus::signals::outcome::{
+    CHANGED, ExecutionStarted, FailureKind, NOT_KNOWN, Outbound, ReversalPrepared, ToolResult,
+};
+use maxim_bus::signals::program_files::Fixed;
 use maxim_bus::signals::scene::SceneNamed;
 use maxim_bus::signals::sleep::RequestSleep;
 use maxim_bus::{RegionName, Stage};
@@ -19,6 +22,7 @@ use serde_json::{Value as Json, json};
 
 use super::tools::messaging::{MaySend, Message};
 use super::tools::own::OwnWish;
+use super::tools::program_files::ProgramFiles;
 use super::tools::{
     ErrorKind, Hands, Mode, Registered, Resolved, Reversal, Runner, Tool, ToolFailure, ToolOutcome, ToolRegistry, UNDO,
     undo,
@@ -258,7 +262,12 @@ impl Executor {
                 return Ending::failed(FailureKind::Failed, why);
             }
         }
-        on_a_thread(move || act(&*tool, &params, &hands, &latch)).await
+        let sealed = started.sealed.clone();
+        on_a_thread(move || match sealed.and_then(|sealed| changed_since(&sealed, &hands)) {
+            Some(ending) => ending,
+            None => act(&*tool, &params, &hands, &latch),
+        })
+        .await
     }
 }
 
@@ -328,6 +337,14 @@ async fn on_a_thread(work: impl FnOnce() -> Ending + Send + 'static) -> Ending {
             Ending { success: None, ..Ending::failed(FailureKind::Unknown, why) }
         }
     }
+}
+
+/// What was allowed runs only while it is what was allowed. Nothing was begun, so nothing is learned of it; the gate asks anew.
+fn changed_since(sealed: &Fixed, hands: &Hands) -> Option<Ending> {
+    let now = ProgramFiles::new(hands).fix(&sealed.scope);
+    let changed = sealed.changes(&now)?;
+    let why = format!("not begun: {changed} changed since it was allowed; it is asked about anew");
+    Some(Ending { output: json!({ CHANGED: changed }), ..Ending::failed(FailureKind::Unavailable, why) })
 }
 
 /// The latch is read here, after everything that takes time, right before the effect.

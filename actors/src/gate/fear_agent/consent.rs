@@ -93,14 +93,16 @@ impl FearAgent {
         }
         if always && !entry.is_doubt() {
             let kind = pulse.settings().kind(&entry.intent.tool, &entry.rule);
-            pulse.keep(FearEvent::AllowedAlways { kind });
+            if entry.files.allows_always() {
+                pulse.keep(FearEvent::AllowedAlways { kind, files: entry.files.fixed.clone() });
+            }
         }
         entry.rule = format!("approved: {}", entry.rule);
         entry.reason = format!("{by} allowed it");
         if self.stopped {
             self.refuse(id, Refusal::Stopped, "stop.latched", "the brain is stopped", pulse);
         } else {
-            self.clear(entry, pulse);
+            self.clear_if_unchanged(entry, pulse);
         }
     }
 

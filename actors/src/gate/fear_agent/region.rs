@@ -17,6 +17,7 @@ use std::sync::Arc;
 
 use jiff::tz::TimeZone;
 use jiff::{SignedDuration, Timestamp};
+use maxim_bus::mode::Powers;
 use maxim_bus::signals::approval::{AnswerApproval, ApprovalAnswered};
 use maxim_bus::signals::bridges::{
     ApprovalEnd, ApprovalEnded, AssessContext, ContextAssessed, Counsel, Counsels, EnergyChanged, EscalationCounselled,
@@ -30,6 +31,7 @@ use maxim_bus::signals::introspection::{ForeseeVerdict, VerdictForeseen};
 use maxim_bus::signals::layers::HurtRecalled;
 use maxim_bus::signals::lifecycle::{PreemptionChanged, PreemptionRequested};
 use maxim_bus::signals::outcome::{ExecutionStarted, OutcomeDoubted, ToolResult};
+use maxim_bus::signals::program_files::{FixPrograms, Fixed, ProgramsFixed, ProgramsRead, ReadPrograms};
 use maxim_bus::signals::recall::{
     OutcomesPredicted, PredictOutcomes, PredictionErrorSensed, ReportStats, StatsReported,
 };
@@ -39,9 +41,10 @@ use serde::{Deserialize, Serialize};
 
 use super::consent::{AnswerCounts, AnswerKind};
 use super::fears::{FearChange, PINNED};
+use super::reading::{Files, Judged, Seen, Wait};
 use super::refusals::Refusals;
 use super::review::{ReviewEvent, ReviewSettings, Reviews};
-use super::{Mode, Setting, ToolCall, Verdict, judge};
+use super::{Judgement, Mode, Setting, ToolCall, Verdict, judge_seen};
 use crate::action::tools::{Imagined, OwnFiles};
 use crate::gate::ClearedIntent;
 use crate::gate::cleared_intent::Terms;
@@ -101,6 +104,12 @@ pub struct FearAgent {
     cleared: BTreeMap<MessageId, Clearance>,
     /// Kinds of action that a person allowed for good: `tool/rule`, of a server's tool `tool@digest/rule`.
     pub(super) allowed: BTreeSet<String>,
+    /// What would run, as it was when these were given.
+    #[serde(default)]
+    pub(super) allowed_files: BTreeMap<String, Fixed>,
+    /// Intents that wait for the program reader.
+    #[serde(default)]
+    pub(super) waits: BTreeMap<MessageId, Wait>,
     pub(super) stopped: bool,
     #[serde(default)]
     pub(super) counts: AnswerCounts,
@@ -127,7 +136,7 @@ pub struct GateEntry {
     pub trust: Trust,
     pub rule: String,
     pub reason: String,
-    /// What it waits for: `asked`, `reviewing`, `predicting` or `cleared`.
+    /// What it waits for: `reading`, `checking`, `asked`, `reviewing`, `predicting` or `cleared`.
     pub status: String,
     pub expires: Timestamp,
     /// What experience expects of it, once it has answered.
@@ -139,6 +148,9 @@ pub struct GateEntry {
     /// What it is done under.
     #[serde(default)]
     pub terms: Terms,
+    /// The files that it would run.
+    #[serde(default)]
+    pub files: Files,
 }
 
 impl GateEntry {
@@ -177,6 +189,17 @@ pub enum FearEvent {
     },
     AllowedAlways {
         kind: String,
+        #[serde(default)]
+        files: Option<Fixed>,
+    },
+    /// The program reader was asked.
+    Waits {
+        id: MessageId,
+        wait: Wait,
+    },
+    /// It has answered, or was given up.
+    Waited {
+        id: MessageId,
     },
     Stopped(bool),
     Counselled(EscalationCounselled),
@@ -208,6 +231,8 @@ wiring!(FearAgent {
         ModelReply,
         EnergyChanged,
         ReportStats,
+        ProgramsRead,
+        ProgramsFixed,
     ],
     back: [PredictionErrorSensed, HurtRecalled, ExecutionStarted, ToolResult, OutcomeDoubted, EscalationCounselled],
     emits: [
@@ -223,6 +248,8 @@ wiring!(FearAgent {
         FearsRecalled,
         ModelCall,
         StatsReported,
+        ReadPrograms,
+        FixPrograms,
     ],
 });
 
@@ -261,13 +288,23 @@ impl Region for FearAgent {
                 self.reviews.close(id);
                 self.cleared.insert(id, Clearance { expires, reissue });
             }
+            FearEvent::Waits { id, wait } => {
+                self.predicting.remove(&id);
+                self.asked.remove(&id);
+                self.reviews.close(id);
+                self.waits.insert(id, wait);
+            }
+            FearEvent::Waited { id } => drop(self.waits.remove(&id)),
             FearEvent::Closed { id } => {
+                self.waits.remove(&id);
                 self.predicting.remove(&id);
                 self.asked.remove(&id);
                 self.cleared.remove(&id);
                 self.reviews.close(id);
             }
-            FearEvent::AllowedAlways { kind } => {
+            FearEvent::AllowedAlways { kind, files } => {
+                self.allowed_files.remove(&kind);
+                self.allowed_files.extend(files.map(|files| (kind.clone(), files)));
                 self.allowed.insert(kind);
             }
             FearEvent::Stopped(stopped) => self.stopped = stopped,
@@ -281,7 +318,8 @@ impl Region for FearAgent {
 
     fn next_deadline(&self, settings: &FearSettings) -> Option<Timestamp> {
         let cleared = self.cleared.values().map(|clearance| clearance.reissue.min(clearance.expires));
-        let waiting = self.asked.values().chain(self.predicting.values()).copied();
+        let read = self.waits.values().map(|wait| wait.due);
+        let waiting = self.asked.values().chain(self.predicting.values()).copied().chain(read);
         waiting.chain(self.reviews.next_due(settings.boot)).chain(cleared).min()
     }
 
@@ -297,6 +335,9 @@ impl Region for FearAgent {
                 Some(entry) => self.clear(entry, pulse),
                 None => {}
             }
+        }
+        for (id, wait) in self.waits.iter().filter(|(_, wait)| wait.due <= now) {
+            self.waited_in_vain(*id, *wait, pulse);
         }
         self.reviews_overdue(pulse);
         for (id, clearance) in &self.cleared {
@@ -331,7 +372,7 @@ impl FearAgent {
             return self.refuse_at_once(&entry, "escalation.nobody", reason, pulse);
         }
         entry.expires = pulse.now() + pulse.settings().approval;
-        Self::put_question(entry, pulse);
+        self.fix_and_ask(entry, pulse);
     }
 
     /// Puts it to a person, until the entry expires.
@@ -367,6 +408,7 @@ impl FearAgent {
     pub(super) fn clear(&self, mut entry: GateEntry, pulse: &mut Pulse<'_, Self>) {
         let expires = pulse.now() + CLEARANCE;
         entry.status = "cleared".into();
+        entry.terms.sealed = entry.files.fixed.as_ref().map(Fixed::sealed);
         entry.expires = expires;
         pulse.put(record_key(entry.id), &entry);
         self.issue(&entry, expires, pulse);
@@ -404,56 +446,83 @@ impl FearAgent {
 impl Hears<IntentPermitted> for FearAgent {
     fn hear(&self, permitted: &IntentPermitted, pulse: &mut Pulse<'_, Self>) {
         let IntentPermitted { intent, id, ask, powers, called, .. } = permitted;
-        let settings = pulse.settings();
-        let mut setting = settings.setting();
-        if let Some(powers) = powers {
-            setting.mode = setting.mode.min(powers.mode);
-            setting.workdir = powers.workdir.clone().unwrap_or(setting.workdir);
-        }
-        let judged = judged(&intent.tool, &intent.params, &setting, settings);
         let entry = GateEntry {
             intent: intent.clone(),
             id: *id,
             trust: pulse.trust(),
-            rule: judged.rule.to_string(),
-            reason: judged.reason,
+            rule: String::new(),
+            reason: String::new(),
             status: String::new(),
             expires: pulse.now(),
             predicted: None,
             assessed: None,
-            terms: Terms { powers: powers.clone(), called: called.clone() },
+            terms: Terms { powers: powers.clone(), called: called.clone(), sealed: None },
+            files: Files { escalation: ask.clone(), ..Files::default() },
         };
+        self.judge_entry(entry, Seen::default(), pulse);
+    }
+}
+
+impl FearAgent {
+    /// What becomes of an intent that has been judged.
+    pub(super) fn pass(&self, mut entry: GateEntry, judged: Judgement, mode: Mode, pulse: &mut Pulse<'_, Self>) {
+        let settings = pulse.settings();
+        entry.rule = judged.rule.to_string();
+        entry.reason = judged.reason;
+        let ask = entry.files.escalation.clone();
+        let is_changed = entry.files.changed.is_some();
+        let kind = settings.kind(&entry.intent.tool, &entry.rule);
         if self.stopped {
-            pulse.emit(refusal_of(&entry, Refusal::Stopped, "stop.latched", "the brain is stopped".into()));
-            return;
+            let refused = refusal_of(&entry, Refusal::Stopped, "stop.latched", "the brain is stopped".into());
+            return self.refuse_judged(&entry, refused, pulse);
         }
         match judged.verdict {
             Verdict::Block => {
                 let (rule, reason) = (entry.rule.clone(), entry.reason.clone());
                 Self::remember_refusal(&entry, &rule, &reason, pulse);
-                pulse.emit(refusal_of(&entry, Refusal::Blocked, &rule, reason));
+                let refused = refusal_of(&entry, Refusal::Blocked, &rule, reason);
+                self.refuse_judged(&entry, refused, pulse);
             }
             // No model is paid to look at what nobody wants.
-            Verdict::Ask if intent.unasked => self.ask(entry, pulse),
-            Verdict::Ask if !self.allowed.contains(&settings.kind(&intent.tool, &entry.rule)) => {
-                self.review_or_ask(entry, &judged.rules, setting.mode, pulse);
+            Verdict::Ask if entry.intent.unasked || is_changed => self.ask(entry, pulse),
+            Verdict::Ask if !self.allowed.contains(&kind) => {
+                self.review_or_ask(entry, &judged.rules, mode, pulse);
             }
             Verdict::Allow if self.is_escalated(ask.as_ref(), &entry, settings) => {
                 let (rule, reason) = ask.clone().map(|ask| (ask.rule, ask.reason)).unwrap_or_default();
                 self.ask(GateEntry { rule, reason, ..entry }, pulse);
             }
+            Verdict::Ask => self.consult_if_unchanged(entry, self.allowed_files.get(&kind).cloned(), pulse),
+            _ if is_changed => self.ask(entry, pulse),
             _ => self.consult(entry, pulse),
         }
     }
-}
 
-impl FearAgent {
+    /// A no to what has just been judged, whether or not it had to wait for it.
+    fn refuse_judged(&self, entry: &GateEntry, refused: IntentRefused, pulse: &mut Pulse<'_, Self>) {
+        if entry.files.round > 0 || entry.files.changed.is_some() {
+            pulse.keep(FearEvent::Closed { id: entry.id });
+            pulse.remove(record_key(entry.id));
+        }
+        pulse.emit_trusted(entry.intent.turn, entry.trust, refused);
+    }
+
     fn is_escalated(&self, ask: Option<&Escalation>, entry: &GateEntry, settings: &FearSettings) -> bool {
         ask.is_some_and(|ask| !self.allowed.contains(&settings.kind(&entry.intent.tool, &ask.rule)))
     }
 }
 
 impl FearSettings {
+    /// The setting within what the agent may now.
+    pub(super) fn setting_under(&self, powers: Option<&Powers>) -> Setting {
+        let mut setting = self.setting();
+        if let Some(powers) = powers {
+            setting.mode = setting.mode.min(powers.mode);
+            setting.workdir = powers.workdir.clone().unwrap_or(setting.workdir);
+        }
+        setting
+    }
+
     fn setting(&self) -> Setting {
         let Self { mode, workdir, home, own, .. } = self;
         Setting { mode: *mode, workdir: workdir.clone(), home: home.clone(), own: Arc::clone(own) }
@@ -493,6 +562,7 @@ impl Hears<PreemptionChanged> for FearAgent {
             PreemptionRequested::Stop(_) => {
                 pulse.keep(FearEvent::Stopped(true));
                 let waiting = self.cleared.keys().chain(self.predicting.keys()).chain(self.asked.keys());
+                let waiting = waiting.chain(self.waits.keys());
                 let waiting: Vec<MessageId> = waiting.copied().chain(self.reviews.intents()).collect();
                 for id in waiting {
                     self.refuse(id, Refusal::Stopped, "stop.latched", "it was stopped before it began", pulse);
@@ -505,13 +575,25 @@ impl Hears<PreemptionChanged> for FearAgent {
 }
 
 /// The deterministic verdict; what installed programs do isn't in their parameters alone.
-fn judged(tool: &str, params: &serde_json::Value, setting: &Setting, settings: &FearSettings) -> super::Judgement {
+fn judged(tool: &str, params: &serde_json::Value, setting: &Setting, settings: &FearSettings) -> Judgement {
+    judged_with(tool, params, setting, settings, &Seen::default()).judgement
+}
+
+/// The same with what was read of the files that it would run.
+pub(super) fn judged_with(
+    tool: &str,
+    params: &serde_json::Value,
+    setting: &Setting,
+    settings: &FearSettings,
+    seen: &Seen,
+) -> Judged {
     if let Some(proof) = settings.fearless {
-        return super::verdict::of_nobody_who_fears(proof);
+        let judgement = super::verdict::of_nobody_who_fears(proof);
+        return Judged { judgement, wanted: Vec::new(), used: Vec::new(), runs: false };
     }
-    let judged = judge(&ToolCall { tool, params }, setting);
-    if judged.verdict == Verdict::Allow && settings.foreign.contains(tool) {
-        return super::verdict::of_foreign_program(tool, setting.mode);
+    let mut judged = judge_seen(&ToolCall { tool, params }, setting, Some(seen));
+    if judged.judgement.verdict == Verdict::Allow && settings.foreign.contains(tool) {
+        judged.judgement = super::verdict::of_foreign_program(tool, setting.mode);
     }
     judged
 }
@@ -544,6 +626,9 @@ impl FearAgent {
     /// The tracker has it: from here on the tracker answers for it.
     fn handed_over(&self, id: MessageId, pulse: &mut Pulse<'_, Self>) {
         if self.cleared.contains_key(&id) {
+            if let Some(entry) = pulse.record::<GateEntry>(&record_key(id)) {
+                Self::keep_begun(&entry, pulse);
+            }
             pulse.keep(FearEvent::Closed { id });
             pulse.remove(record_key(id));
         }
@@ -559,5 +644,6 @@ impl Hears<ExecutionStarted> for FearAgent {
 impl Hears<ToolResult> for FearAgent {
     fn hear(&self, result: &ToolResult, pulse: &mut Pulse<'_, Self>) {
         self.handed_over(result.intent, pulse);
+        self.ended(result, pulse);
     }
 }

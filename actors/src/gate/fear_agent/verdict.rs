@@ -78,6 +78,8 @@ pub(super) struct Rule(pub &'static str, pub Category);
 pub(super) struct Findings {
     mode: Mode,
     worst: Judgement,
+    /// It would run code, whether or not that is asked about.
+    pub(super) runs: bool,
 }
 
 impl Findings {
@@ -89,10 +91,11 @@ impl Findings {
             reason: String::from("nothing in it needs a person"),
             rules: Vec::new(),
         };
-        Self { mode, worst }
+        Self { mode, worst, runs: false }
     }
 
     pub(super) fn ask(&mut self, rule: Rule, reason: impl Into<String>) {
+        self.runs |= rule.1 == Category::CodeExecution;
         // Passive has nobody to ask and no effects; singularity has been given the work that active mode asks about.
         match self.mode {
             Mode::Passive => self.put(Verdict::Block, rule, reason),
