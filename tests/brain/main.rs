@@ -35,6 +35,7 @@ mod next_day;
 mod numbers;
 mod population;
 mod preemption;
+mod program_files;
 mod rails;
 mod replay;
 mod retake;

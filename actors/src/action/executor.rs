@@ -213,6 +213,11 @@ impl Executor {
         }
     }
 
+    /// What was allowed runs only while it is what was allowed: what has changed, in words.
+    pub fn changed_since(sealed: &Fixed, hands: &Hands) -> Option<String> {
+        sealed.changes(&ProgramFiles::new(hands).fix(&sealed.scope))
+    }
+
     async fn run(&self, started: &ExecutionStarted, operation: &Operation<Self>) -> Ending {
         let found = match self.registry.resolve(&started.intent.tool) {
             Resolved::Tool(found) | Resolved::Redirected(found) => found.clone(),
@@ -263,8 +268,8 @@ impl Executor {
             }
         }
         let sealed = started.sealed.clone();
-        on_a_thread(move || match sealed.and_then(|sealed| changed_since(&sealed, &hands)) {
-            Some(ending) => ending,
+        on_a_thread(move || match sealed.and_then(|sealed| Self::changed_since(&sealed, &hands)) {
+            Some(changed) => not_begun(&changed),
             None => act(&*tool, &params, &hands, &latch),
         })
         .await
@@ -339,12 +344,10 @@ async fn on_a_thread(work: impl FnOnce() -> Ending + Send + 'static) -> Ending {
     }
 }
 
-/// What was allowed runs only while it is what was allowed. Nothing was begun, so nothing is learned of it; the gate asks anew.
-fn changed_since(sealed: &Fixed, hands: &Hands) -> Option<Ending> {
-    let now = ProgramFiles::new(hands).fix(&sealed.scope);
-    let changed = sealed.changes(&now)?;
-    let why = format!("not begun: {changed} changed since it was allowed; it is asked about anew");
-    Some(Ending { output: json!({ CHANGED: changed }), ..Ending::failed(FailureKind::Unavailable, why) })
+/// Nothing was begun, so nothing is learned of it; the gate asks anew.
+fn not_begun(changed: &str) -> Ending {
+    let why = format!("not begun: {changed} changed since it was allowed; it is judged and asked about anew");
+    Ending { output: json!({ CHANGED: changed }), ..Ending::failed(FailureKind::Unavailable, why) }
 }
 
 /// The latch is read here, after everything that takes time, right before the effect.

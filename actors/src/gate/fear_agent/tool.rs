@@ -224,7 +224,12 @@ fn parameter(walker: &mut Walker, tool: &Tool, key: &str, value: &Value, depth: 
                 | "content"
         );
     if known(COMMAND_KEYS) || by_shell {
-        command(walker, value, &strings);
+        // A command runs in the folder that the call names.
+        let folder = tool.params.get("cwd").and_then(Value::as_str).and_then(|folder| walker.absolute(folder));
+        walker.apart(|walker| {
+            walker.cwd = folder.unwrap_or_else(|| walker.cwd.clone());
+            command(walker, value, &strings);
+        });
     } else if known(CODE_KEYS) {
         let language = language(tool);
         for source in &strings {
