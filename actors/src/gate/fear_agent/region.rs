@@ -431,6 +431,7 @@ impl FearAgent {
         pulse: &mut Pulse<'_, Self>,
     ) {
         let entry = pulse.record::<GateEntry>(&record_key(id));
+        self.forget_read(id, pulse);
         pulse.keep(FearEvent::Closed { id });
         pulse.remove(record_key(id));
         if let Some(entry) = entry {

@@ -275,6 +275,13 @@ impl FearAgent {
         }
     }
 
+    /// Texts that were read for an intent that is no more.
+    pub(in super::super) fn forget_read(&self, id: MessageId, pulse: &mut Pulse<'_, Self>) {
+        if self.waits.get(&id).is_some_and(|wait| wait.purpose == Purpose::Reading) {
+            pulse.remove(read_key(id));
+        }
+    }
+
     /// What has begun is kept while it may still be refused because something changed.
     pub(in super::super) fn keep_begun(entry: &GateEntry, pulse: &mut Pulse<'_, Self>) {
         if entry.terms.sealed.is_some() {

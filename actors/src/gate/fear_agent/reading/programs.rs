@@ -64,8 +64,8 @@ fn rows(table: &'static str) -> Vec<Row> {
 
 /// The call with what it reads from its standard input, where that is a file; all that it runs out of files has been judged.
 pub(in super::super) fn with_programs(walker: &mut Walker, call: Call, parsed: &Parsed) -> Call {
-    let mut call = call;
-    for row in TABLE.iter().filter(|row| row.programs.contains(&call.name.as_str())) {
+    let (name, mut call) = (call.name.clone(), call);
+    for row in TABLE.iter().filter(|row| row.programs.contains(&name.as_str())) {
         match &row.source {
             Source::Option(names) => {
                 let values = values(&call, parsed, names);
