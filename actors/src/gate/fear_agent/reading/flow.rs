@@ -78,6 +78,9 @@ pub struct Files {
     /// What changed since it was allowed: it is asked about, whatever is allowed for good.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub changed: Option<String>,
+    /// Fingerprints of grants that are still to be compared.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub granted: Vec<Fixed>,
     /// Readings so far.
     #[serde(default)]
     pub round: u8,
@@ -178,14 +181,15 @@ impl FearAgent {
         }
     }
 
-    /// A grant covers it: it goes on if what would run is what it was when the grant was given.
+    /// Grants cover it: it goes on if what would run is what it was when each of them was given.
     pub(in super::super) fn consult_if_unchanged(
         &self,
         mut entry: GateEntry,
-        fixed: Option<Fixed>,
+        fixed: impl IntoIterator<Item = Fixed>,
         pulse: &mut Pulse<'_, Self>,
     ) {
-        let Some(fixed) = fixed else { return self.consult(entry, pulse) };
+        entry.files.granted.extend(fixed);
+        let Some(fixed) = entry.files.granted.pop() else { return self.consult(entry, pulse) };
         let scope = fixed.scope.clone();
         entry.files.fixed = Some(fixed);
         Self::fix(entry, scope, Purpose::Granted, pulse);
@@ -268,7 +272,7 @@ impl FearAgent {
                 }
                 entry.files.fixed = before;
                 match purpose {
-                    Purpose::Granted => self.consult(entry, pulse),
+                    Purpose::Granted => self.consult_if_unchanged(entry, None, pulse),
                     _ => self.clear(entry, pulse),
                 }
             }
