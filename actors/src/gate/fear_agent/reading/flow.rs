@@ -18,7 +18,7 @@ use super::Seen;
 use crate::action::tools::program_files::{fixed_of, listing};
 use crate::region::{Hears, Pulse};
 
-/// How long a reading may take; then what could not be read is asked about.
+/// How long a reading may take; after the second time what could not be read is asked about.
 const READING: SignedDuration = SignedDuration::from_millis(500);
 /// How long a fingerprint may take: at most 50 MB are digested.
 const FIXING: SignedDuration = SignedDuration::from_secs(5);
@@ -58,6 +58,9 @@ pub enum Purpose {
 pub struct Wait {
     pub due: Timestamp,
     pub purpose: Purpose,
+    /// Askings before this one: a crash takes what is on its way, so it is asked once more.
+    #[serde(default)]
+    pub tries: u8,
 }
 
 /// What a gate entry holds of the files that its call would run.
@@ -111,7 +114,7 @@ impl FearAgent {
         let may_read = entry.files.round < ROUNDS && seen.found.len() + judged.wanted.len() <= READ;
         let is_open = judged.judgement.verdict != Verdict::Block && !judged.wanted.is_empty();
         if is_open && may_read && !self.stopped {
-            return Self::read(entry, judged.wanted, &seen, pulse);
+            return Self::read(entry, judged.wanted, &seen, 0, pulse);
         }
         for _ in 0..GIVEN_UP {
             if judged.wanted.is_empty() || judged.judgement.verdict == Verdict::Block {
@@ -139,23 +142,27 @@ impl FearAgent {
         super::super::region::judged_with(&entry.intent.tool, &entry.intent.params, setting, pulse.settings(), seen)
     }
 
-    fn read(mut entry: GateEntry, wanted: Vec<Wanted>, seen: &Seen, pulse: &mut Pulse<'_, Self>) {
+    fn read(mut entry: GateEntry, wanted: Vec<Wanted>, seen: &Seen, tries: u8, pulse: &mut Pulse<'_, Self>) {
         entry.status = "reading".into();
         entry.files.round += 1;
         let (id, turn, trust) = (entry.id, entry.intent.turn, entry.trust);
         pulse.put(record_key(id), &entry);
         pulse.put(read_key(id), seen);
         let due = pulse.now() + READING;
-        pulse.keep(FearEvent::Waits { id, wait: Wait { due, purpose: Purpose::Reading } });
+        pulse.keep(FearEvent::Waits { id, wait: Wait { due, purpose: Purpose::Reading, tries } });
         pulse.emit_trusted(turn, trust, ReadPrograms { intent: id, wanted });
     }
 
-    fn fix(mut entry: GateEntry, scope: Scope, purpose: Purpose, pulse: &mut Pulse<'_, Self>) {
+    fn fix(entry: GateEntry, scope: Scope, purpose: Purpose, pulse: &mut Pulse<'_, Self>) {
+        Self::fix_again(entry, scope, purpose, 0, pulse);
+    }
+
+    fn fix_again(mut entry: GateEntry, scope: Scope, purpose: Purpose, tries: u8, pulse: &mut Pulse<'_, Self>) {
         entry.status = "checking".into();
         let (id, turn, trust) = (entry.id, entry.intent.turn, entry.trust);
         pulse.put(record_key(id), &entry);
         let due = pulse.now() + FIXING;
-        pulse.keep(FearEvent::Waits { id, wait: Wait { due, purpose } });
+        pulse.keep(FearEvent::Waits { id, wait: Wait { due, purpose, tries } });
         pulse.emit_trusted(turn, trust, FixPrograms { intent: id, scope });
     }
 
@@ -167,10 +174,15 @@ impl FearAgent {
         if !entry.files.runs {
             return Self::put_question(entry, pulse);
         }
+        let scope = Self::scope(&entry, pulse);
+        Self::fix(entry, scope, Purpose::Fixing, pulse);
+    }
+
+    /// All programs of the working folder, and what was read to judge the call.
+    fn scope(entry: &GateEntry, pulse: &Pulse<'_, Self>) -> Scope {
         let setting = pulse.settings().setting_under(entry.terms.powers.as_ref());
         let folder = Some(paths::root_of(&setting).to_string_lossy().into_owned());
-        let scope = Scope { folder, wanted: entry.files.wanted.clone() };
-        Self::fix(entry, scope, Purpose::Fixing, pulse);
+        Scope { folder, wanted: entry.files.wanted.clone() }
     }
 
     /// A person has said yes: it is cleared if what would run is what was asked about.
@@ -201,8 +213,23 @@ impl FearAgent {
             return pulse.keep(FearEvent::Closed { id });
         };
         pulse.keep(FearEvent::Waited { id });
+        let is_first = wait.tries == 0;
         match wait.purpose {
+            Purpose::Reading if is_first => {
+                let seen: Seen = pulse.record(&read_key(id)).unwrap_or_default();
+                let setting = pulse.settings().setting_under(entry.terms.powers.as_ref());
+                let wanted = self.judged_by(&entry, &setting, &seen, pulse).wanted;
+                Self::read(entry, wanted, &seen, wait.tries + 1, pulse);
+            }
             Purpose::Reading => self.give_up(entry, pulse),
+            Purpose::Fixing if is_first => {
+                let scope = Self::scope(&entry, pulse);
+                Self::fix_again(entry, scope, wait.purpose, wait.tries + 1, pulse);
+            }
+            Purpose::Checking | Purpose::Granted if is_first && entry.files.fixed.is_some() => {
+                let scope = entry.files.fixed.as_ref().map(|fixed| fixed.scope.clone()).unwrap_or_default();
+                Self::fix_again(entry, scope, wait.purpose, wait.tries + 1, pulse);
+            }
             _ => self.compared(entry, wait.purpose, Err("no answer came in time".into()), pulse),
         }
     }
