@@ -102,6 +102,7 @@ fn a_program_in_a_file_is_judged_as_one_on_the_command_line() {
         ("sh deep.sh", "blocked"),
         ("./start", "blocked"),
         ("sh plain.sh", "asked"),
+        ("sh -n evil.sh", "done"),
         ("python3 evil.py", "blocked"),
         ("node evil.js", "blocked"),
         ("sqlite3 x.db < bad.sql", "blocked"),

@@ -72,7 +72,7 @@ pub(in super::super) fn with_programs(walker: &mut Walker, call: Call, parsed: &
                 judge_files(walker, &call, row, names, &values);
             }
             Source::FirstOperand => {
-                let is_inline = has_inline(parsed);
+                let is_inline = has_inline(parsed) || only_checks(row, parsed);
                 if let Some(path) = parsed.operands.first().filter(|_| !is_inline) {
                     judge_files(walker, &call, row, &[], std::slice::from_ref(path));
                 }
@@ -99,6 +99,15 @@ pub(in super::super) fn with_programs(walker: &mut Walker, call: Call, parsed: &
 /// A program on the command line: what stands behind it is no file to run.
 fn has_inline(parsed: &Parsed) -> bool {
     parsed.options.iter().any(|(name, value, role)| *role == 'S' && value.is_some() || (name == "m" && value.is_some()))
+}
+
+/// `sh -n`, `node --check`, `ruby -c`: the syntax is looked at, and nothing runs.
+fn only_checks(row: &Row, parsed: &Parsed) -> bool {
+    match row.effect {
+        "shell" => parsed.has(&["n"]),
+        "javascript" | "ruby" => parsed.options.iter().any(|(name, value, _)| name == "c" && value.is_none()),
+        _ => false,
+    }
 }
 
 fn is_stdin(path: &str) -> bool {
