@@ -82,8 +82,12 @@ pub(in super::super) fn with_programs(walker: &mut Walker, call: Call, parsed: &
                 let is_inline = has_inline(parsed) || parsed.options.iter().any(|(_, _, role)| *role == 'Q');
                 let is_free = parsed.operands.first().is_none_or(|path| is_stdin(path));
                 let by_lines = row.effect == "lines" || row.takes != Takes::Program;
-                if !is_inline && (is_free || by_lines) {
+                let is_told = row.effect == "shell" && parsed.has(&["s"]);
+                if !is_inline && (is_free || by_lines || is_told) {
                     fill(walker, &mut call, row);
+                }
+                if is_told && let Some(text) = call.stdin.text.clone() {
+                    walker.apart(|walker| walker.script(&text, &Stream::default()));
                 }
             }
         }
@@ -104,7 +108,8 @@ fn has_inline(parsed: &Parsed) -> bool {
 /// `sh -n`, `node --check`, `ruby -c`: the syntax is looked at, and nothing runs.
 fn only_checks(row: &Row, parsed: &Parsed) -> bool {
     match row.effect {
-        "shell" => parsed.has(&["n"]),
+        // With `-s` the operands are arguments of what comes by standard input.
+        "shell" => parsed.has(&["n", "s"]),
         "javascript" | "ruby" => parsed.options.iter().any(|(name, value, _)| name == "c" && value.is_none()),
         _ => false,
     }
