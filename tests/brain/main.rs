@@ -36,6 +36,7 @@ mod next_day;
 mod numbers;
 mod population;
 mod preemption;
+mod program_files;
 mod rails;
 mod replay;
 mod retake;

@@ -441,6 +441,7 @@ fn begun(door: &Door) -> ExecutionStarted {
         powers: None,
         called: None,
         reversal: None,
+        sealed: None,
         effect: String::new(),
         pose: BTreeMap::new(),
     }

@@ -20,6 +20,7 @@ pub mod outbox;
 pub mod outcome;
 pub mod percept;
 pub mod powers;
+pub mod program_files;
 pub mod promotion;
 pub mod prompt;
 pub mod recall;

@@ -5,6 +5,7 @@ use serde_json::Value as Json;
 
 use super::intent::Intent;
 use super::outbox::Medium;
+use super::program_files::Fixed;
 use super::scene::Pose;
 use crate::ids::MessageId;
 use crate::mode::Powers;
@@ -29,6 +30,9 @@ pub struct ExecutionStarted {
     /// What is to be taken back, for a call that does that.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub reversal: Option<Json>,
+    /// What it may run, as it was when it was allowed: the executor begins only while it is the same.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub sealed: Option<Fixed>,
     /// What it leaves behind, as its tool says: `read_only`, `reversible` or `irreversible`.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub effect: String,
@@ -57,6 +61,9 @@ pub struct OutcomeDoubted {
 pub const NOT_KNOWN: &str = "; whether it happened is not known";
 /// Member of such a result's output: what it may have changed is put back, so nobody is asked about it.
 pub const PUT_BACK: &str = "put_back";
+/// Member of the output of an action that was not begun, because what it would run was changed since it was allowed: what changed,
+/// in words.
+pub const CHANGED: &str = "changed_since_allowed";
 
 /// Why a tool failed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]

@@ -20,6 +20,7 @@ pub mod own;
 pub mod own_files;
 pub mod params;
 pub mod powers;
+pub mod program_files;
 pub mod registry;
 pub mod robot;
 pub mod spec;

@@ -94,7 +94,7 @@ impl FearAgent {
         if self.stopped {
             self.refuse(id, Refusal::Stopped, "stop.latched", "the brain is stopped", pulse);
         } else {
-            self.clear(entry, pulse);
+            self.clear_if_unchanged(entry, pulse);
         }
     }
 

@@ -7,6 +7,7 @@ use jiff::SignedDuration;
 use maxim_bus::signals::intent::OUTCOME_UNKNOWN;
 use maxim_bus::signals::outcome::OutcomeDoubted;
 
+use super::reading::Files;
 use super::region::{FearAgent, GateEntry};
 use crate::gate::cleared_intent::Terms;
 use crate::region::{Hears, Pulse};
@@ -39,11 +40,12 @@ impl Hears<OutcomeDoubted> for FearAgent {
             expires: pulse.now() + WAITS,
             predicted: None,
             assessed: None,
-            terms: Terms { powers: started.powers.clone(), called: started.called.clone() },
+            terms: Terms { powers: started.powers.clone(), called: started.called.clone(), sealed: None },
             asks: Vec::new(),
             grants: Vec::new(),
             always: None,
             any_arguments: None,
+            files: Files::default(),
         };
         Self::put_question(entry, pulse);
     }

@@ -80,6 +80,12 @@ impl Walker<'_> {
         }
         let place = self.place(raw);
         let path = &place.path;
+        if place.zone != Zone::Sink {
+            self.notes_write(path);
+            if let Some(named) = self.absolute(raw) {
+                self.notes_write(&named);
+            }
+        }
         if place.zone == Zone::Sink || self.guards_change(path, place.own) {
             return;
         }

@@ -9,6 +9,7 @@ use jiff::Timestamp;
 use maxim_bus::signals::approval::longer_code_of;
 use maxim_bus::signals::grants::{AlwaysOffer, GrantReach, GrantsSurveyed, SurveyGrants};
 use maxim_bus::signals::intent::Refusal;
+use maxim_bus::signals::program_files::Fixed;
 use maxim_bus::{MessageId, Trust};
 use serde::{Deserialize, Serialize};
 
@@ -65,6 +66,16 @@ pub(super) fn told(asks: &[Asked]) -> String {
     format!("{}{more}", reasons.join("; and "))
 }
 
+/// A grant for what runs code holds only while the programs of the folder are the same.
+fn can_be_fixed(entry: &GateEntry) -> Result<(), String> {
+    if entry.files.allows_always() {
+        return Ok(());
+    }
+    let why = entry.files.fixed.as_ref().and_then(|fixed| fixed.beyond.clone());
+    let why = why.unwrap_or_else(|| "what it would run could not be read".into());
+    Err(format!("what it would run can't be told apart from what it may become ({why})"))
+}
+
 fn reasons_of(asks: &[Asked]) -> Reasons {
     let parameters = asks.iter().map(|ask| ask.parameter.clone()).collect::<Option<BTreeSet<String>>>();
     Reasons { rules: asks.iter().map(|ask| ask.rule.clone()).collect(), parameters }
@@ -117,22 +128,28 @@ impl FearAgent {
         self.covering(&settings.shape(call, setting), &rules, "").is_some()
     }
 
-    /// Whether all that is asked of it is allowed for good. If so, that is noted with it.
-    pub(super) fn passes_by_grants(&self, entry: &mut GateEntry, pulse: &mut Pulse<'_, Self>) -> bool {
+    /// The fingerprints of the grants by which all that is asked of it is allowed for good; none where something is left.
+    /// The grants are noted with it.
+    pub(super) fn passes_by_grants(&self, entry: &mut GateEntry, pulse: &Pulse<'_, Self>) -> Option<Vec<Fixed>> {
         let rules: BTreeSet<String> = entry.asks.iter().map(|ask| ask.rule.clone()).collect();
         let shape = pulse.settings().shape_of(entry);
-        let Some(used) = self.covering(&shape, &rules, &entry.intent.channel) else { return false };
-        let at = pulse.now();
+        let used = self.covering(&shape, &rules, &entry.intent.channel)?;
         let words: Vec<String> =
             used.iter().filter_map(|id| Some(format!("{id}, by {}", self.grants.get(id)?.by))).collect();
-        for id in &used {
-            pulse.keep(FearEvent::GrantUsed { id: id.clone(), at });
-        }
+        let files = used.iter().filter_map(|id| self.grants.get(id)?.files.clone()).collect();
         entry.rule = format!("granted: {}", entry.rule);
         entry.reason = format!("allowed for good ({})", words.join("; "));
         entry.grants.extend(used);
         entry.asks.clear();
-        true
+        Some(files)
+    }
+
+    /// A call goes on by these grants.
+    pub(super) fn note_uses(&self, grants: &[String], pulse: &mut Pulse<'_, Self>) {
+        let at = pulse.now();
+        for id in grants {
+            pulse.keep(FearEvent::GrantUsed { id: id.clone(), at });
+        }
     }
 
     /// Puts into words what an "always" to this question would cover.
@@ -144,11 +161,9 @@ impl FearAgent {
         let words = |reach: GrantReach| {
             Scope::of(&reach, &shape, &reasons).map(|scope| covered(&scope, &shape.tool, &shape.folder))
         };
-        let always = match self.room_for_one() {
-            Ok(()) => words(GrantReach::Call),
-            Err(full) => Err(full),
-        };
-        entry.any_arguments = words(GrantReach::AnyArguments).ok();
+        let room = self.room_for_one().and_then(|()| can_be_fixed(entry));
+        let always = room.clone().and_then(|()| words(GrantReach::Call));
+        entry.any_arguments = room.ok().and_then(|()| words(GrantReach::AnyArguments).ok());
         entry.always = Some(always.map_or_else(AlwaysOffer::Not, AlwaysOffer::Covers));
         let old = format!("{}/{}", settings.granted_tool(&entry.intent.tool), entry.rule);
         if self.allowed.contains(&old) {
@@ -177,6 +192,7 @@ impl FearAgent {
         (by, channel): (&str, Option<String>),
         pulse: &mut Pulse<'_, Self>,
     ) -> Result<String, String> {
+        can_be_fixed(entry)?;
         let shape = pulse.settings().shape_of(entry);
         let asks = match entry.asks.as_slice() {
             // A question that an earlier version put.
@@ -201,7 +217,8 @@ impl FearAgent {
         let (used, last_used) = same.map_or((0, None), |(_, grant)| (grant.used, grant.last_used));
         let (given, by) = (pulse.now(), by.to_owned());
         let Shape { tool, folder, .. } = shape;
-        let grant = Grant { given, by, channel, tool, folder, rules: reasons.rules, scope, used, last_used };
+        let files = entry.files.fixed.clone();
+        let grant = Grant { given, by, channel, tool, folder, rules: reasons.rules, scope, used, last_used, files };
         let words = format!("{id}: {}", grant.words());
         tracing::info!(id, covers = grant.words(), by = grant.by, "a person allowed something for good");
         pulse.keep(FearEvent::Granted { id, grant: Box::new(grant) });
@@ -232,6 +249,7 @@ impl FearAgent {
     /// What passed by a grant and hasn't begun isn't begun any more.
     fn withdraw(&self, id: &str, by: &str, pulse: &mut Pulse<'_, Self>) {
         let waiting = self.cleared_intents().chain(self.predicting.keys().copied()).chain(self.reviews.intents());
+        let waiting = waiting.chain(self.waits.keys().copied());
         let waiting: BTreeSet<MessageId> = waiting.collect();
         for intent in waiting {
             let entry = pulse.record::<GateEntry>(&record_key(intent));

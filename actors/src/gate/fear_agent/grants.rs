@@ -9,6 +9,7 @@ use std::path::PathBuf;
 
 use jiff::Timestamp;
 use maxim_bus::signals::grants::{GrantReach, GrantShown};
+use maxim_bus::signals::program_files::Fixed;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value as Json};
 use sha2::{Digest, Sha256};
@@ -209,6 +210,9 @@ pub struct Grant {
     pub(super) used: u64,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(super) last_used: Option<Timestamp>,
+    /// What would run, as it was when it was given. A change is asked about.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(super) files: Option<Fixed>,
 }
 
 /// What of a tool in a folder.
@@ -515,6 +519,7 @@ mod tests {
             scope,
             used: 0,
             last_used: None,
+            files: None,
         };
         assert!(grant.fits(&shape("python3 count.py"), "twilio"));
         assert!(!grant.fits(&shape("python3 count.py"), "telegram"), "another channel");

@@ -79,8 +79,12 @@ impl FearAgent {
     }
 
     fn ask_unless_allowed(&self, mut entry: GateEntry, pulse: &mut Pulse<'_, Self>) {
-        if self.passes_by_grants(&mut entry, pulse) {
-            self.clear(entry, pulse);
+        let noted = entry.grants.len();
+        if let Some(files) = self.passes_by_grants(&mut entry, pulse) {
+            self.note_uses(&entry.grants[noted..], pulse);
+            // It is one reason, so one grant.
+            entry.files.fixed = files.into_iter().next().or(entry.files.fixed);
+            self.clear_if_unchanged(entry, pulse);
         } else {
             self.ask(entry, pulse);
         }

@@ -16,6 +16,7 @@
 //!
 //! It remembers nothing. If it is down nothing can be executed, because nothing else makes a cleared intent.
 
+mod admission;
 mod asks;
 mod code;
 mod consent;
@@ -33,6 +34,7 @@ mod options;
 mod own;
 mod paths;
 mod programs;
+mod reading;
 mod reckoned;
 mod redirects;
 mod refusals;
@@ -55,6 +57,7 @@ use std::sync::Arc;
 
 pub use asks::{Ask, Touch};
 pub use maxim_bus::mode::Mode;
+pub use reading::Files;
 pub use region::{ENTRIES, FearAgent, FearSettings, GateEntry};
 pub use review::{ReviewPower, ReviewSettings};
 pub use verdict::{Category, Judgement, Verdict, layer_of};
@@ -83,10 +86,19 @@ pub struct Setting {
 
 /// The deterministic layer's verdict. Never panics, whatever the text; costs well under a millisecond for ordinary calls.
 pub fn judge(call: &ToolCall, setting: &Setting) -> Judgement {
+    judge_seen(call, setting, None).judgement
+}
+
+/// The same with what was read of the files that it would run, and what it would have to read further. Without anything that
+/// was read the verdict on what stands in files is provisional.
+fn judge_seen(call: &ToolCall, setting: &Setting, seen: Option<&reading::Seen>) -> reading::Judged {
     let mut findings = verdict::Findings::new(setting.mode);
     let mut walker = shell::Walker::new(setting, &mut findings);
+    walker.reading = seen.map(reading::Reading::of).unwrap_or_default();
     tool::judge(&mut walker, call);
-    findings.into_judgement()
+    let reading::Reading { wanted, used, .. } = std::mem::take(&mut walker.reading);
+    let runs = findings.runs;
+    reading::Judged { judgement: findings.into_judgement(), wanted, used, runs }
 }
 
 /// Why the agent's own HTTP tool may not read this address; none when it is one of the public web.

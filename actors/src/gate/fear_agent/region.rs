@@ -30,6 +30,7 @@ use maxim_bus::signals::introspection::{ForeseeVerdict, VerdictForeseen};
 use maxim_bus::signals::layers::HurtRecalled;
 use maxim_bus::signals::lifecycle::{PreemptionChanged, PreemptionRequested};
 use maxim_bus::signals::outcome::{ExecutionStarted, OutcomeDoubted, ToolResult};
+use maxim_bus::signals::program_files::{FixPrograms, Fixed, ProgramsFixed, ProgramsRead, ReadPrograms};
 use maxim_bus::signals::recall::{
     OutcomesPredicted, PredictOutcomes, PredictionErrorSensed, ReportStats, StatsReported,
 };
@@ -41,10 +42,11 @@ use super::consent::{AnswerCounts, AnswerKind};
 use super::fears::{FearChange, PINNED};
 use super::granting::{Asked, told};
 use super::grants::Grant;
+use super::reading::{Files, Judged, Seen, Wait};
 use super::refusals::Refusals;
 use super::review::{ReviewEvent, ReviewSettings, Reviews};
 use super::walls::{Walls, is_wall};
-use super::{Mode, Setting, ToolCall, Verdict, judge};
+use super::{Judgement, Mode, Setting, ToolCall, Verdict, judge_seen};
 use crate::action::tools::{Imagined, OwnFiles};
 use crate::gate::ClearedIntent;
 use crate::gate::cleared_intent::Terms;
@@ -112,6 +114,9 @@ pub struct FearAgent {
     /// Wrong codes that were tried while a question was open, by question.
     #[serde(default)]
     pub(super) guesses: BTreeMap<MessageId, u32>,
+    /// Intents that wait for the program reader.
+    #[serde(default)]
+    pub(super) waits: BTreeMap<MessageId, Wait>,
     pub(super) stopped: bool,
     #[serde(default)]
     pub(super) counts: AnswerCounts,
@@ -138,7 +143,7 @@ pub struct GateEntry {
     pub trust: Trust,
     pub rule: String,
     pub reason: String,
-    /// What it waits for: `asked`, `reviewing`, `predicting` or `cleared`.
+    /// What it waits for: `reading`, `checking`, `asked`, `reviewing`, `predicting` or `cleared`.
     pub status: String,
     pub expires: Timestamp,
     /// What experience expects of it, once it has answered.
@@ -162,6 +167,9 @@ pub struct GateEntry {
     /// What a yes for any arguments would cover; none where there is no such yes.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub any_arguments: Option<String>,
+    /// The files that it would run.
+    #[serde(default)]
+    pub files: Files,
 }
 
 impl GateEntry {
@@ -201,6 +209,15 @@ pub enum FearEvent {
     /// Of an earlier version.
     AllowedAlways {
         kind: String,
+    },
+    /// The program reader was asked.
+    Waits {
+        id: MessageId,
+        wait: Wait,
+    },
+    /// It has answered, or was given up.
+    Waited {
+        id: MessageId,
     },
     Granted {
         id: String,
@@ -248,6 +265,8 @@ wiring!(FearAgent {
         ModelReply,
         EnergyChanged,
         ReportStats,
+        ProgramsRead,
+        ProgramsFixed,
     ],
     back: [PredictionErrorSensed, HurtRecalled, ExecutionStarted, ToolResult, OutcomeDoubted, EscalationCounselled],
     emits: [
@@ -264,6 +283,8 @@ wiring!(FearAgent {
         FearsRecalled,
         ModelCall,
         StatsReported,
+        ReadPrograms,
+        FixPrograms,
     ],
 });
 
@@ -303,7 +324,15 @@ impl Region for FearAgent {
                 self.reviews.close(id);
                 self.cleared.insert(id, Clearance { expires, reissue });
             }
+            FearEvent::Waits { id, wait } => {
+                self.predicting.remove(&id);
+                self.asked.remove(&id);
+                self.reviews.close(id);
+                self.waits.insert(id, wait);
+            }
+            FearEvent::Waited { id } => drop(self.waits.remove(&id)),
             FearEvent::Closed { id } => {
+                self.waits.remove(&id);
                 self.predicting.remove(&id);
                 self.asked.remove(&id);
                 self.guesses.remove(&id);
@@ -334,7 +363,8 @@ impl Region for FearAgent {
 
     fn next_deadline(&self, settings: &FearSettings) -> Option<Timestamp> {
         let cleared = self.cleared.values().map(|clearance| clearance.reissue.min(clearance.expires));
-        let waiting = self.asked.values().chain(self.predicting.values()).copied();
+        let read = self.waits.values().map(|wait| wait.due);
+        let waiting = self.asked.values().chain(self.predicting.values()).copied().chain(read);
         waiting.chain(self.reviews.next_due(settings.boot)).chain(cleared).min()
     }
 
@@ -350,6 +380,9 @@ impl Region for FearAgent {
                 Some(entry) => self.clear(entry, pulse),
                 None => {}
             }
+        }
+        for (id, wait) in self.waits.iter().filter(|(_, wait)| wait.due <= now) {
+            self.waited_in_vain(*id, *wait, pulse);
         }
         self.reviews_overdue(pulse);
         for (id, clearance) in &self.cleared {
@@ -384,8 +417,7 @@ impl FearAgent {
             return self.refuse_at_once(&entry, "escalation.nobody", reason, pulse);
         }
         entry.expires = pulse.now() + pulse.settings().approval;
-        self.offer(&mut entry, pulse.settings());
-        Self::put_question(entry, pulse);
+        self.fix_and_ask(entry, pulse);
     }
 
     /// Puts it to a person, until the entry expires.
@@ -422,6 +454,7 @@ impl FearAgent {
     pub(super) fn clear(&self, mut entry: GateEntry, pulse: &mut Pulse<'_, Self>) {
         let expires = pulse.now() + CLEARANCE;
         entry.status = "cleared".into();
+        entry.terms.sealed = entry.files.fixed.as_ref().map(Fixed::sealed);
         entry.expires = expires;
         pulse.put(record_key(entry.id), &entry);
         self.issue(&entry, expires, pulse);
@@ -444,6 +477,7 @@ impl FearAgent {
         pulse: &mut Pulse<'_, Self>,
     ) {
         let entry = pulse.record::<GateEntry>(&record_key(id));
+        self.forget_read(id, pulse);
         pulse.keep(FearEvent::Closed { id });
         pulse.remove(record_key(id));
         if let Some(entry) = entry {
@@ -457,64 +491,6 @@ impl FearAgent {
     }
 }
 
-impl Hears<IntentPermitted> for FearAgent {
-    fn hear(&self, permitted: &IntentPermitted, pulse: &mut Pulse<'_, Self>) {
-        let IntentPermitted { intent, id, ask, powers, called, .. } = permitted;
-        let settings = pulse.settings();
-        let setting = settings.setting_under(powers.as_ref());
-        let judged = judged(&intent.tool, &intent.params, &setting, settings);
-        let mut entry = GateEntry {
-            intent: intent.clone(),
-            id: *id,
-            trust: pulse.trust(),
-            rule: judged.rule.to_string(),
-            reason: judged.reason,
-            status: String::new(),
-            expires: pulse.now(),
-            predicted: None,
-            assessed: None,
-            terms: Terms { powers: powers.clone(), called: called.clone() },
-            asks: judged.asks.iter().map(Asked::from).collect(),
-            grants: Vec::new(),
-            always: None,
-            any_arguments: None,
-        };
-        if self.stopped {
-            pulse.emit(refusal_of(&entry, Refusal::Stopped, "stop.latched", "the brain is stopped".into()));
-            return;
-        }
-        match judged.verdict {
-            Verdict::Block => {
-                let (rule, reason) = (entry.rule.clone(), entry.reason.clone());
-                // What a wall refuses says nothing about the action.
-                if !is_wall(&rule) {
-                    Self::remember_refusal(&entry, &rule, &reason, pulse);
-                }
-                pulse.emit(refusal_of(&entry, Refusal::Blocked, &rule, reason));
-            }
-            // No model is paid to look at what nobody wants.
-            Verdict::Ask if intent.unasked => self.ask(entry, pulse),
-            Verdict::Ask | Verdict::Allow => {
-                if let Some(ask) = ask {
-                    if judged.verdict == Verdict::Allow {
-                        entry.rule.clone_from(&ask.rule);
-                    }
-                    entry.asks.push(Asked::of_all(&ask.rule, &ask.reason));
-                }
-                if entry.asks.is_empty() {
-                    return self.consult(entry, pulse);
-                }
-                entry.reason = told(&entry.asks);
-                if self.passes_by_grants(&mut entry, pulse) {
-                    return self.consult(entry, pulse);
-                }
-                let met: Vec<String> = entry.asks.iter().map(|ask| ask.rule.clone()).collect();
-                self.review_or_ask(entry, &met, setting.mode, pulse);
-            }
-        }
-    }
-}
-
 impl FearAgent {
     /// What is cleared and hasn't begun.
     pub(super) fn cleared_intents(&self) -> impl Iterator<Item = MessageId> + '_ {
@@ -523,12 +499,7 @@ impl FearAgent {
 }
 
 impl FearSettings {
-    fn setting(&self) -> Setting {
-        let Self { mode, workdir, home, own, .. } = self;
-        Setting { mode: *mode, workdir: workdir.clone(), home: home.clone(), own: Arc::clone(own) }
-    }
-
-    /// The same within what the agent may now.
+    /// The setting within what the agent may now.
     pub(super) fn setting_under(&self, powers: Option<&Powers>) -> Setting {
         let mut setting = self.setting();
         if let Some(powers) = powers {
@@ -537,9 +508,14 @@ impl FearSettings {
         }
         setting
     }
+
+    fn setting(&self) -> Setting {
+        let Self { mode, workdir, home, own, .. } = self;
+        Setting { mode: *mode, workdir: workdir.clone(), home: home.clone(), own: Arc::clone(own) }
+    }
 }
 
-fn refusal_of(entry: &GateEntry, refusal: Refusal, rule: &str, reason: String) -> IntentRefused {
+pub(super) fn refusal_of(entry: &GateEntry, refusal: Refusal, rule: &str, reason: String) -> IntentRefused {
     IntentRefused {
         intent: entry.id,
         turn: entry.intent.turn,
@@ -565,6 +541,7 @@ impl Hears<PreemptionChanged> for FearAgent {
             PreemptionRequested::Stop(_) => {
                 pulse.keep(FearEvent::Stopped(true));
                 let waiting = self.cleared.keys().chain(self.predicting.keys()).chain(self.asked.keys());
+                let waiting = waiting.chain(self.waits.keys());
                 let waiting: Vec<MessageId> = waiting.copied().chain(self.reviews.intents()).collect();
                 for id in waiting {
                     self.refuse(id, Refusal::Stopped, "stop.latched", "it was stopped before it began", pulse);
@@ -574,18 +551,6 @@ impl Hears<PreemptionChanged> for FearAgent {
             _ => {}
         }
     }
-}
-
-/// The deterministic verdict; what installed programs do isn't in their parameters alone.
-fn judged(tool: &str, params: &serde_json::Value, setting: &Setting, settings: &FearSettings) -> super::Judgement {
-    if let Some(proof) = settings.fearless {
-        return super::verdict::of_nobody_who_fears(proof);
-    }
-    let judged = settings.walls.settle(tool, judge(&ToolCall { tool, params }, setting), setting);
-    if judged.verdict == Verdict::Allow && settings.foreign.contains(tool) {
-        return super::verdict::of_foreign_program(tool, setting.mode);
-    }
-    judged
 }
 
 impl Hears<ForeseeVerdict> for FearAgent {
@@ -621,6 +586,9 @@ impl FearAgent {
     /// The tracker has it: from here on the tracker answers for it.
     fn handed_over(&self, id: MessageId, pulse: &mut Pulse<'_, Self>) {
         if self.cleared.contains_key(&id) {
+            if let Some(entry) = pulse.record::<GateEntry>(&record_key(id)) {
+                Self::keep_begun(&entry, pulse);
+            }
             pulse.keep(FearEvent::Closed { id });
             pulse.remove(record_key(id));
         }
@@ -636,5 +604,6 @@ impl Hears<ExecutionStarted> for FearAgent {
 impl Hears<ToolResult> for FearAgent {
     fn hear(&self, result: &ToolResult, pulse: &mut Pulse<'_, Self>) {
         self.handed_over(result.intent, pulse);
+        self.ended(result, pulse);
     }
 }

@@ -39,6 +39,8 @@ pub(super) struct Stream {
     pub decoded: bool,
     /// It fills whatever takes it in.
     pub endless: bool,
+    /// It is the whole content of this file, whose text is read only where it matters.
+    pub file: Option<String>,
 }
 
 impl Stream {
@@ -52,10 +54,13 @@ impl Stream {
 
     /// What a filter gives out: unknown text of the same origin.
     pub(super) fn filtered(&self) -> Self {
-        Self { text: None, present: true, endless: false, ..*self }
+        Self { text: None, present: true, endless: false, file: None, ..*self }
     }
 
     fn join(&mut self, other: Self) {
+        // Nothing before it leaves it whole.
+        let is_first = self.text.as_deref() == Some("");
+        self.file = if is_first { other.file } else { self.file.take().filter(|_| other.text.as_deref() == Some("")) };
         self.text = match (self.text.take(), other.text) {
             (Some(a), Some(b)) if a.len() + b.len() <= SOURCE_LIMIT => Some(a + &b),
             _ => None,
@@ -93,6 +98,8 @@ pub(super) struct Walker<'a> {
     pub substituted: Vec<Stream>,
     depth: usize,
     commands: usize,
+    /// What it reads of the files that would be run.
+    pub reading: super::reading::Reading<'a>,
 }
 
 impl<'a> Walker<'a> {
@@ -111,6 +118,7 @@ impl<'a> Walker<'a> {
             substituted: Vec::new(),
             depth: 0,
             commands: 0,
+            reading: super::reading::Reading::default(),
         }
     }
 

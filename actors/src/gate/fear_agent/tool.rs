@@ -233,7 +233,12 @@ fn parameter(walker: &mut Walker, tool: &Tool, key: &str, value: &Value, depth: 
                 | "content"
         );
     if known(COMMAND_KEYS) || by_shell {
-        command(walker, value, &strings);
+        // A command runs in the folder that the call names.
+        let folder = tool.params.get("cwd").and_then(Value::as_str).and_then(|folder| walker.absolute(folder));
+        walker.apart(|walker| {
+            walker.cwd = folder.unwrap_or_else(|| walker.cwd.clone());
+            command(walker, value, &strings);
+        });
     } else if known(CODE_KEYS) {
         let language = language(tool);
         for source in &strings {
@@ -381,7 +386,7 @@ fn path_of_tool(walker: &mut Walker, tool: &Tool, key: &str, path: &str) {
         spelled(path, |path| walker.delete(path, recursive));
     } else if tool.is(RUN_WORDS) && !matches!(key, "cwd" | "workdir" | "working_directory") {
         walker.run_file(path);
-        run_content(walker, path);
+        super::reading::run_directly(walker, path, &[]);
     } else if (tool.is(WRITE_WORDS) || has_content) && !tool.is(&["read", "list", "search", "get", "view"]) {
         spelled(path, |path| walker.write(path));
     } else {
@@ -391,20 +396,6 @@ fn path_of_tool(walker: &mut Walker, tool: &Tool, key: &str, path: &str) {
         if from_moved {
             spelled(path, |path| walker.write(path));
         }
-    }
-}
-
-/// A file that is to be run is judged by what it says, when it is there and of reasonable size.
-fn run_content(walker: &mut Walker, path: &str) {
-    let place = walker.place(path);
-    let Some(text) = content::small_file(&place.path) else { return };
-    let first = text.lines().next().unwrap_or("");
-    if place.path.ends_with(".py") || first.contains("python") {
-        code::judge(walker, Language::Python, &text);
-    } else if place.path.ends_with(".sh") || (first.starts_with("#!") && first.ends_with("sh")) {
-        walker.apart(|walker| walker.script(&text, &Stream::default()));
-    } else if place.path.ends_with(".js") || first.contains("node") {
-        code::judge(walker, Language::JavaScript, &text);
     }
 }
 

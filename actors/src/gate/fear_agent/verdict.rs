@@ -90,6 +90,8 @@ pub(super) struct Findings {
     command: Option<String>,
     /// The parameter of the call that is being judged.
     parameter: Option<String>,
+    /// It would run code, whether or not that is asked about.
+    pub(super) runs: bool,
 }
 
 impl Findings {
@@ -102,10 +104,11 @@ impl Findings {
             rules: Vec::new(),
             asks: Vec::new(),
         };
-        Self { mode, worst, asks: Vec::new(), command: None, parameter: None }
+        Self { mode, worst, asks: Vec::new(), command: None, parameter: None, runs: false }
     }
 
     pub(super) fn ask(&mut self, rule: Rule, reason: impl Into<String>) {
+        self.runs |= rule.1 == Category::CodeExecution;
         // Passive has nobody to ask and no effects; singularity has been given the work that active mode asks about.
         match self.mode {
             Mode::Passive => self.put(Verdict::Block, rule, reason),

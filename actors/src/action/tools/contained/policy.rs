@@ -210,6 +210,8 @@ impl SandboxPolicy {
             ("TMPDIR", scratch.display().to_string()),
             ("LANG", "C.UTF-8".into()),
             ("TERM", "dumb".into()),
+            // What was allowed is compared by its files: a run must not leave new ones that the next would load.
+            ("PYTHONDONTWRITEBYTECODE", "1".into()),
         ];
         all.extend(own.map(|(name, value)| (name.to_owned(), value)));
         all

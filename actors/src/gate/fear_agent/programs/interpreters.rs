@@ -3,6 +3,7 @@
 use super::super::code::{self, Language};
 use super::super::content;
 use super::super::effects::By;
+use super::super::reading::Text;
 use super::super::shell::{Call, Stream, Walker};
 use super::super::verdict::{Rule, rules};
 use super::Role::{Asks, Custom, Inert, Reads};
@@ -320,7 +321,13 @@ fn macros(walker: &mut Walker, call: &Call, parsed: &Parsed) -> Stream {
     let named = parsed.options.iter().filter(|(_, _, role)| *role == 'F').filter_map(|(_, value, _)| value.as_ref());
     for path in named.chain(&parsed.operands).filter(|path| *path != "-") {
         walker.read(path, By::Shell);
-        let text = content::small_file(&walker.place(path).path).or_else(|| walker.substituted_or(path).text);
+        let text = match walker.substituted_or(path).text {
+            Some(text) => Some(text),
+            None => match walker.program_text(path) {
+                Text::Known(text) => Some(text),
+                _ => None,
+            },
+        };
         match text {
             Some(text) => texts.push(text),
             None => walker.findings.ask(rules::RUN_CODE, format!("what {} does with {path} is not known", call.name)),

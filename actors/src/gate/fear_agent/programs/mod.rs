@@ -27,6 +27,7 @@ use super::effects::By;
 use super::endless;
 use super::options::{self, Parsed};
 use super::paths::UNKNOWN;
+use super::reading;
 use super::shell::{Call, Stream, Walker};
 use super::tables;
 use super::verdict::{Rule, rules};
@@ -112,6 +113,7 @@ pub(super) fn judge(walker: &mut Walker, call: &Call) -> Stream {
     let (folder, name) = typed.rsplit_once('/').unwrap_or(("", typed));
     if !folder.is_empty() && !SYSTEM_FOLDERS.contains(&folder) {
         walker.run_file(typed);
+        reading::run_directly(walker, typed, &call.args);
         loose_arguments(walker, &call.args);
         return Stream::unknown();
     }
@@ -128,6 +130,7 @@ pub(super) fn judge(walker: &mut Walker, call: &Call) -> Stream {
     apply_options(walker, &canonical, &parsed);
     let call = Call { name: canonical, args: call.args.clone(), stdin: call.stdin.clone() };
     named_places::judge(walker, &call);
+    let call = reading::with_programs(walker, call, &parsed);
     let mut out = carry_out(walker, program, &call, &parsed);
     // What a wrapper runs has told it already.
     let is_wrapper = [wrappers::PROGRAMS, interpreters::PROGRAMS]
@@ -225,7 +228,11 @@ fn passed_on(walker: &Walker, call: &Call, operands: &[String]) -> Stream {
     match operands {
         [] => call.stdin.clone(),
         [only] if only == "-" => call.stdin.clone(),
-        [only] => walker.substituted_or(only),
+        [only] => {
+            let copies = matches!(call.name.as_str(), "cat" | "bat" | "batcat");
+            let file = walker.absolute(only).filter(|_| copies && !only.starts_with("/dev/"));
+            Stream { file, ..walker.substituted_or(only) }
+        }
         _ => Stream::unknown(),
     }
 }
