@@ -275,7 +275,7 @@ fn under_the_deadline(count: u64, make: &Make) {
 }
 
 fn under_the_stop(count: u64, make: &Make) {
-    let (mut stopped, mut round, mut acted) = (0, 0, 0);
+    let (mut stopped, mut round, mut came_so_far) = (0, 0, 0);
     while stopped < count {
         let latch = StopLatch::in_memory();
         let first = 1_000_000 + round * AT_ONCE;
@@ -297,10 +297,10 @@ fn under_the_stop(count: u64, make: &Make) {
         assert_eq!(left(&tally.folders), Vec::<String>::new());
         stopped += AT_ONCE;
         round += 1;
-        acted += tally.acted.0 as u64;
+        came_so_far += tally.acted.0 as u64;
     }
-    println!("{stopped} programs stopped, {acted} of which came so far as to stay");
-    assert!(acted > stopped / 10, "too few have done anything before their stop: {acted} of {stopped}");
+    println!("{stopped} programs stopped, {came_so_far} of which came so far as to stay");
+    assert!(came_so_far > stopped / 10, "too few have done anything before their stop: {came_so_far} of {stopped}");
 }
 
 /// Without these the programs would reach others on this machine.
