@@ -236,7 +236,7 @@ fn storm(first: u64, count: u64, make: &Make, latch: &StopLatch, deadline: Deadl
                         if let Some(outcome) = place.order_or_stopped(&format!("be hostile {seed}")) {
                             checked(&mut tally, seed, &place, &outcome, begun.elapsed());
                             if let (0, Deadline::Learned(base)) = (acted(place.folder.path()), deadline) {
-                                let longer = base.load(Ordering::SeqCst) * 5 / 4;
+                                let longer = base.load(Ordering::SeqCst) * 3 / 2;
                                 base.store(longer.min(4_000), Ordering::SeqCst);
                             }
                         }
@@ -335,7 +335,9 @@ fn hostile_programs_in_namespaces_do_not_outlive_their_deadline_or_a_stop() {
             place.policy.namespaces.clone_from(&namespaces);
             place
         };
-        under_the_deadline(programs() / 10, &make);
-        under_the_stop(programs() / 10, &make);
+        // The length that they need here is learned of the first ones.
+        let count = (programs() / 10).max(40);
+        under_the_deadline(count, &make);
+        under_the_stop(count, &make);
     }
 }
