@@ -32,6 +32,11 @@ pub fn program() -> PathBuf {
     std::env::var_os("MAXIM_TEST_PROGRAM").map_or_else(|| env!("CARGO_BIN_EXE_maxim").into(), PathBuf::from)
 }
 
+/// By another process: a file that this one has just written can't be run while a child that began meanwhile holds it.
+pub fn copy_program(from: &Path, to: &Path) {
+    assert!(Command::new("cp").arg(from).arg(to).status().expect("cp runs").success());
+}
+
 /// A data folder, a working folder and an empty home, all temporary.
 pub struct Place {
     pub root: tempfile::TempDir,

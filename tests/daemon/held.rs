@@ -91,7 +91,7 @@ fn nothing_of_the_daemon_is_reached_by_proc(place: Place) {
     // Nothing but its three streams and what bash opens is there, whatever this process was started with.
     let inherited = fs::File::open("/etc/passwd").expect("open");
     rustix::io::fcntl_setfd(&inherited, rustix::io::FdFlags::empty()).expect("set");
-    let outcome = place.bash("ls /proc/$$/fd");
+    let outcome = place.bash("ls /proc/$$/fd; true");
     assert!(outcome.stdout.text.lines().all(|number| matches!(number, "0" | "1" | "2" | "255")), "{outcome:?}");
     // Out of its control group, if it has one.
     let outcome = place
@@ -190,7 +190,7 @@ fn all_of_it_holds_for_another_user_than_root() {
     fs::set_permissions(folder.path(), fs::Permissions::from_mode(0o755)).expect("set");
     let copy = |from: &Path, name: &str| {
         let to = folder.path().join(name);
-        fs::copy(from, &to).expect("copied");
+        harness::copy_program(from, &to);
         fs::set_permissions(&to, fs::Permissions::from_mode(0o755)).expect("set");
         to
     };

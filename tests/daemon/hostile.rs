@@ -4,6 +4,7 @@ use std::collections::BTreeSet;
 use std::fs;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
+use std::sync::Mutex;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
@@ -182,16 +183,30 @@ fn checked(tally: &mut Tally, seed: u64, place: &Place, outcome: &ChildOutcome, 
     assert!(outcome.report.gaps().iter().all(|gap| !gap.starts_with("process group")), "seed {seed}: {outcome:?}");
     tally.endings.insert(format!("{:?}", outcome.ending));
     tally.folders.push(place.folder.path().to_owned());
-    let files = fs::read_dir(place.folder.path().join("work")).expect("a folder").flatten();
-    let acted = files.filter(|file| file.file_name().to_string_lossy().starts_with(ACTED)).count();
+    let acted = acted(place.folder.path());
     tally.acted = (tally.acted.0 + usize::from(acted > 0), tally.acted.1 + acted);
+}
+
+/// Processes of a program that have come so far as to stay; none once the folder is gone.
+fn acted(folder: &Path) -> usize {
+    let files = fs::read_dir(folder.join("work")).into_iter().flatten().flatten();
+    files.filter(|file| file.file_name().to_string_lossy().starts_with(ACTED)).count()
+}
+
+/// How long a program may take.
+#[derive(Clone, Copy)]
+enum Deadline<'a> {
+    /// It is stopped; in these folders they are.
+    Never(&'a Mutex<Vec<PathBuf>>),
+    /// So many milliseconds and more; longer while programs don't come so far as to stay, because the machine is busy.
+    Learned(&'a AtomicU64),
 }
 
 /// Makes a place for one program.
 type Make<'a> = dyn Fn() -> Place + Sync + 'a;
 
 /// Takes seeds until there are none.
-fn storm(first: u64, count: u64, make: &Make, latch: &StopLatch, deadline: fn(u64) -> Duration) -> Tally {
+fn storm(first: u64, count: u64, make: &Make, latch: &StopLatch, deadline: Deadline) -> Tally {
     let next = AtomicU64::new(first);
     let tallies = std::thread::scope(|scope| {
         let threads: Vec<_> = (0..AT_ONCE)
@@ -206,11 +221,24 @@ fn storm(first: u64, count: u64, make: &Make, latch: &StopLatch, deadline: fn(u6
                         }
                         let mut place = make();
                         place.latch = latch.clone();
-                        place.deadline = deadline(seed);
+                        place.deadline = match deadline {
+                            Deadline::Never(folders) => {
+                                folders.lock().expect("no thread failed").push(place.folder.path().to_owned());
+                                Duration::from_secs(600)
+                            }
+                            Deadline::Learned(base) => {
+                                let base = base.load(Ordering::SeqCst);
+                                Duration::from_millis(base + seed * 7 % base)
+                            }
+                        };
                         place.policy.limits.disk_bytes = 256 << 20;
                         let begun = Instant::now();
                         if let Some(outcome) = place.order_or_stopped(&format!("be hostile {seed}")) {
                             checked(&mut tally, seed, &place, &outcome, begun.elapsed());
+                            if let (0, Deadline::Learned(base)) = (acted(place.folder.path()), deadline) {
+                                let longer = base.load(Ordering::SeqCst) * 3 / 2;
+                                base.store(longer.min(4_000), Ordering::SeqCst);
+                            }
                         }
                         places.push(place);
                         let folders: Vec<PathBuf> = places.iter().map(|place| place.folder.path().to_owned()).collect();
@@ -234,7 +262,8 @@ fn storm(first: u64, count: u64, make: &Make, latch: &StopLatch, deadline: fn(u6
 
 fn under_the_deadline(count: u64, make: &Make) {
     let latch = StopLatch::in_memory();
-    let tally = storm(0, count, make, &latch, |seed| Duration::from_millis(150 + seed % 150));
+    let base = AtomicU64::new(80);
+    let tally = storm(0, count, make, &latch, Deadline::Learned(&base));
     let (programs, processes) = tally.acted;
     println!(
         "{count} programs, {programs} of which came so far, as {processes} processes; ended by {:?}",
@@ -246,25 +275,32 @@ fn under_the_deadline(count: u64, make: &Make) {
 }
 
 fn under_the_stop(count: u64, make: &Make) {
-    let (mut stopped, mut round, mut acted) = (0, 0, 0);
+    let (mut stopped, mut round, mut came_so_far) = (0, 0, 0);
     while stopped < count {
         let latch = StopLatch::in_memory();
         let first = 1_000_000 + round * AT_ONCE;
+        let folders = Mutex::default();
+        let (watched, latch) = (&folders, &latch);
         let tally = std::thread::scope(|scope| {
-            let storm = scope.spawn(|| storm(first, AT_ONCE, make, &latch, |_| Duration::from_secs(600)));
-            // At any moment: some are stopped while they begin. Nothing waits for it.
-            std::thread::sleep(Duration::from_millis(40 + round * 37 % 300));
+            let running = scope.spawn(move || self::storm(first, AT_ONCE, make, latch, Deadline::Never(watched)));
+            // When so many of them have come so far, from none to nearly all. Some end by themselves.
+            let begun = Instant::now();
+            let enough = (round % AT_ONCE) as usize;
+            let have = || watched.lock().expect("no thread failed").iter().filter(|folder| acted(folder) > 0).count();
+            while !running.is_finished() && have() < enough && begun.elapsed() < Duration::from_secs(3) {
+                std::thread::yield_now();
+            }
             let detail = StopDetail { reason: "test".into(), by: "test".into(), at: Some(Timestamp::UNIX_EPOCH) };
             latch.raise(detail);
-            storm.join().expect("no seed failed")
+            running.join().expect("no seed failed")
         });
         assert_eq!(left(&tally.folders), Vec::<String>::new());
         stopped += AT_ONCE;
         round += 1;
-        acted += tally.acted.0 as u64;
+        came_so_far += tally.acted.0 as u64;
     }
-    println!("{stopped} programs stopped, {acted} of which came so far as to stay");
-    assert!(acted > stopped / 10, "too few have done anything before their stop: {acted} of {stopped}");
+    println!("{stopped} programs stopped, {came_so_far} of which came so far as to stay");
+    assert!(came_so_far > stopped / 10, "too few have done anything before their stop: {came_so_far} of {stopped}");
 }
 
 /// Without these the programs would reach others on this machine.
@@ -299,7 +335,9 @@ fn hostile_programs_in_namespaces_do_not_outlive_their_deadline_or_a_stop() {
             place.policy.namespaces.clone_from(&namespaces);
             place
         };
-        under_the_deadline(programs() / 10, &make);
-        under_the_stop(programs() / 10, &make);
+        // The length that they need here is learned of the first ones.
+        let count = (programs() / 10).max(40);
+        under_the_deadline(count, &make);
+        under_the_stop(count, &make);
     }
 }

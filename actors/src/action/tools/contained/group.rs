@@ -12,7 +12,9 @@ use std::time::Duration;
 use maxim_bus::clock::Stopwatch;
 use maxim_bus::latch::{ChildGroup, Permit};
 use rustix::io::Errno;
-use rustix::process::{Pid, WaitOptions, getpid, set_child_subreaper, waitpgid, waitpid};
+use rustix::process::{
+    Pid, WaitId, WaitIdOptions, WaitOptions, getpid, set_child_subreaper, waitid, waitpgid, waitpid,
+};
 
 use super::cgroup::Cgroup;
 use super::policy::Limits;
@@ -118,6 +120,15 @@ impl<'latch> Group<'latch> {
     /// Those of `members` that have got out of the group.
     pub(super) fn strays(&self, members: &[Process]) -> Vec<Process> {
         members.iter().filter(|process| process.group != self.id()).cloned().collect()
+    }
+
+    /// Takes note of orphans of the run that have died, while it goes on. The gate's end is somebody else's to hear of.
+    pub(super) fn tidy(&self, gate: u32) {
+        let any_dead = WaitIdOptions::EXITED | WaitIdOptions::NOHANG | WaitIdOptions::NOWAIT;
+        let group = i32::try_from(self.id()).ok().and_then(Pid::from_raw);
+        if matches!(waitid(WaitId::Pgid(group), any_dead), Ok(Some(_))) {
+            processes::dead(self.id()).into_iter().filter(|pid| *pid != gate).for_each(wait_for_one);
+        }
     }
 
     /// Ends the group and all that have got out of it, and waits until they are dead, for so long. `strays` are those that
@@ -276,14 +287,21 @@ mod tests {
         let permit = latch.permit(EffectKind::Other).expect("not stopped");
         let mut group = Group::lead(&permit, &Limits::default()).expect("a group");
         let id = i32::try_from(group.id()).expect("a pid");
-        let script = "for i in 1 2 3 4 5 6; do (sleep 600 & exec true) & done; wait; echo begun; sleep 600";
+        // Orphans that live and orphans that have died.
+        let script = "for i in 1 2 3 4 5 6; do (sleep 600 & true & exec true) & done; wait; echo begun; exec sleep 600";
         let mut member = Command::new("/bin/sh");
         member.args(["-c", script]).process_group(id).stdout(Stdio::piped());
         let mut member = member.spawn().expect("sh");
         let mut said = String::new();
         let out = member.stdout.take().expect("its output");
         BufReader::new(out).read_line(&mut said).expect("read");
+        let gate = member.id();
+        let watch = Stopwatch::start();
+        while !processes::dead(group.id()).is_empty() && watch.elapsed() < PATIENCE {
+            group.tidy(gate);
+        }
         assert!(group.members("").len() >= 7, "{:?}", group.members(""));
+        assert!(member.try_wait().expect("asked").is_none(), "it goes on");
         let remains = group.end("", Vec::new(), PATIENCE);
         assert!(remains.living.is_empty() && remains.strays.is_empty(), "{remains:?}");
         let of_group = std::fs::read_dir("/proc").expect("proc").flatten();

@@ -154,9 +154,11 @@ pub fn run(spec: &ChildSpec, policy: &SandboxPolicy, permit: &Permit<'_>) -> Res
     }
     let mut disk = DiskWatch::begin(&scratch.and(&spec.writable), policy.limits.disk_bytes);
     open_gate(&mut child, &spec.stdin)?;
+    let gate = child.id();
     let _ = hand_over.send(child);
     let mut filled = None;
     let ending = wait(&status, spec.deadline, &group, || {
+        group.tidy(gate);
         filled = disk.look(group.id(), &mark);
         filled.is_some()
     })?;

@@ -119,6 +119,15 @@ pub(super) fn of_call(leader: u32, mark: &str, others: &[u32]) -> Vec<Process> {
     all.into_iter().filter(|process| members.contains(&process.pid) && process.is_alive()).collect()
 }
 
+/// The dead of a group that wait for this process to take note of them.
+pub(super) fn dead(leader: u32) -> Vec<u32> {
+    let own = std::process::id();
+    let is_dead = |process: &Process| {
+        process.group == leader && process.parent == own && !process.is_alive() && process.pid != leader
+    };
+    all().iter().filter(|process| is_dead(process)).map(|process| process.pid).collect()
+}
+
 /// What can't be read is another user's, or hides: then its group and its parent tell.
 fn has_mark(pid: u32, mark: &str) -> bool {
     let environment = fs::read(format!("/proc/{pid}/environ")).unwrap_or_default();

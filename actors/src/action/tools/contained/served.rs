@@ -45,7 +45,7 @@ enum News {
 }
 
 /// Waits for the end. A program that runs for months writes much; it may write so much within a minute.
-fn wait(news: &Receiver<News>, mut disk: DiskWatch, group: &Group<'_>, mark: &str) -> News {
+fn wait(news: &Receiver<News>, mut disk: DiskWatch, group: &Group<'_>, gate: u32, mark: &str) -> News {
     let mut watch = Stopwatch::start();
     loop {
         match news.recv_timeout(disk::OFTEN) {
@@ -53,6 +53,7 @@ fn wait(news: &Receiver<News>, mut disk: DiskWatch, group: &Group<'_>, mark: &st
             Err(RecvTimeoutError::Disconnected) => return News::EndIt,
             Err(RecvTimeoutError::Timeout) => {}
         }
+        group.tidy(gate);
         if let Some(why) = disk.look(group.id(), mark) {
             return News::Filled(why);
         }
@@ -104,11 +105,12 @@ pub fn serve(
             Ok(begun) => begun,
             Err(failure) => return drop(say_started.send(Err(failure))),
         };
+        let gate = child.id();
         let _ = hand_over.send(child);
         let _ = say_started.send(Ok(pipes));
         let mark = scratch.mark();
         let disk = DiskWatch::begin(&scratch.and(&spec.writable), policy.limits.disk_bytes);
-        let first = wait(&news, disk, &group, &mark);
+        let first = wait(&news, disk, &group, gate, &mark);
         let strays = group.strays(&group.members(&mark));
         group.kill();
         let how = match (group.was_stopped(), first) {
