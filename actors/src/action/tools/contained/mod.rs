@@ -16,6 +16,7 @@ mod group;
 mod kernel;
 mod landlock_layer;
 mod limits;
+mod mounts;
 mod own_port;
 mod policy;
 mod privileges;
