@@ -11,6 +11,7 @@ use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
 
+use super::mounts;
 use crate::action::tools::OwnFiles;
 
 /// Entries that are granted one by one, at most; each costs the start of a child some microseconds.
@@ -19,6 +20,9 @@ const MOST: usize = 4096;
 /// The kernel's own files, which are read only where the whole machine is granted: through some of them it starts programs
 /// outside of any sandbox.
 const OF_THE_KERNEL: [&str; 2] = ["/proc", "/sys/kernel"];
+
+/// Beginnings of the names of character devices that read a disk or the memory: they take its own commands.
+const DISKS_BY_COMMANDS: [&str; 7] = ["sg", "bsg", "ng", "nvme", "mem", "kmem", "port"];
 
 /// What Landlock grants.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -103,11 +107,14 @@ impl Kept {
     }
 }
 
-/// Where a path leads, and where its own name stands if that is a link. Nothing when it isn't there.
+/// Where a path leads, by each name that it has here, and where its own name stands if that is a link. Nothing when it
+/// isn't there.
 fn real(path: &Path) -> Vec<PathBuf> {
     let name = path.file_name().zip(path.parent().and_then(|parent| parent.canonicalize().ok()));
     let named = name.map(|(name, parent)| parent.join(name)).filter(|path| is_link(path));
-    path.canonicalize().ok().into_iter().chain(named).collect()
+    let real = path.canonicalize().ok();
+    let others = real.as_deref().map(mounts::other_names).unwrap_or_default();
+    real.into_iter().chain(others).chain(named).collect()
 }
 
 fn is_link(path: &Path) -> bool {
@@ -115,7 +122,13 @@ fn is_link(path: &Path) -> bool {
 }
 
 fn disks() -> Vec<PathBuf> {
-    let is_disk = |entry: &fs::DirEntry| entry.file_type().is_ok_and(|kind| kind.is_block_device());
+    let is_disk = |entry: &fs::DirEntry| {
+        entry.file_type().is_ok_and(|kind| kind.is_block_device())
+            || entry
+                .file_name()
+                .to_str()
+                .is_some_and(|name| DISKS_BY_COMMANDS.iter().any(|known| name.starts_with(known)))
+    };
     fs::read_dir("/dev").into_iter().flatten().flatten().filter(is_disk).map(|entry| entry.path()).collect()
 }
 

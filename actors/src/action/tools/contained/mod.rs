@@ -21,6 +21,7 @@ mod group;
 mod kernel;
 mod landlock_layer;
 mod limits;
+mod mounts;
 mod own_port;
 mod policy;
 mod privileges;
