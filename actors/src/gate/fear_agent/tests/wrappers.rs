@@ -207,6 +207,8 @@ fn a_flag_does_not_eat_the_name_of_the_program() {
         ("xargs -P4 rm -rf ~ < list", Block),
         ("xargs -t -a list rm -rf ~", Block),
         ("watch -n1 rm -rf ~", Block),
+        ("parallel 'rm -rf {}' ::: ~", Block),
+        ("parallel -j2 rm -rf ::: ~", Block),
         ("strace -f -o '|rm -rf ~' ls", Block),
         ("gdb --args rm -rf ~", Block),
         ("gdb -ex 'shell rm -rf ~' x", Block),
