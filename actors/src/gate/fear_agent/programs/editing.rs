@@ -13,7 +13,7 @@ pub(super) const PROGRAMS: &[Program] = &[
     program("ex", "c=V S=R V=V e n r R s v", Custom(editor)),
     program(
         "vi vim nvim nano pico emacs micro joe mcedit kak helix hx code subl gedit kate gvim view vimdiff nvimdiff vimx rvim gvimdiff",
-        "c=V u=R S=R l,load=R eval=V e=V es r R n f,funcall=V script=R",
+        "c=V u=R S=R l,load=R eval=V cmd=V e=V es r R n f,funcall=V script=R",
         Custom(editor),
     ),
     program(
@@ -213,8 +213,10 @@ fn editor(walker: &mut Walker, call: &Call, parsed: &Parsed) -> Stream {
     if parsed.has(&["S", "script"]) || (is_lisp && parsed.has(&["l", "f", "eval"])) {
         walker.findings.ask(rules::RUN_CODE, "the editor would run a script");
     }
-    let script: Vec<&str> =
-        parsed.values(&["c", "eval", "e"]).chain(call.args.iter().filter_map(|arg| arg.strip_prefix('+'))).collect();
+    let script: Vec<&str> = parsed
+        .values(&["c", "eval", "e", "cmd"])
+        .chain(call.args.iter().filter_map(|arg| arg.strip_prefix('+')))
+        .collect();
     for command in &script {
         editor_files(walker, command);
     }

@@ -300,10 +300,13 @@ fn parallel(walker: &mut Walker, call: &Call, _: &Parsed) -> Stream {
         // parallel gives the joined words to a shell.
         let command: Vec<String> =
             command.iter().map(|word| word.replace("{.}", "{}").replace("{/}", "{}").replace("{//}", "{}")).collect();
-        if let [source, _] = command.as_slice()
+        if let [source] | [source, _] = command.as_slice()
             && source.contains(' ')
         {
-            let source = format!("{source} ${{_item}}");
+            let source = match command.len() {
+                1 => source.replace("{}", "${_item}"),
+                _ => format!("{source} ${{_item}}"),
+            };
             walker.apart(|walker| {
                 walker.variables.insert(String::from("_item"), value.clone());
                 walker.script(&source, &Stream::default());

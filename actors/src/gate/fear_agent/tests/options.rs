@@ -58,6 +58,7 @@ fn options_that_run_or_read_something_are_judged_as_that() {
         ("less '+!rm -rf ~' x", Block),
         ("vim -c '!rm -rf ~' x", Block),
         ("vim '+!rm -rf ~' x", Block),
+        ("vim --cmd '!rm -rf ~' x", Block),
         ("vim -es -c 'w! ~/.bashrc' x", Block),
         ("emacs --batch --eval '(shell-command \"id\")'", Ask),
         ("sort --compress-program='rm -rf ~' x", Block),

@@ -45,7 +45,7 @@ fn spellings(name: &str, takes: Takes, value: &str) -> Vec<String> {
             let mut all = vec![format!("{name} {values}")];
             if count == 1 && name.starts_with("--") {
                 all.push(format!("{name}={value}"));
-            } else if count == 1 && name.len() == 2 && !matches!(format!("{name}{value}").as_str(), "-ex" | "-ix") {
+            } else if count == 1 && name.len() == 2 {
                 all.push(format!("{name}{value}"));
             }
             all
@@ -74,7 +74,7 @@ fn lines() -> Vec<String> {
                 Effect::Words => "rm",
                 // It comes before the program's words.
                 _ if entry.name == "--entrypoint" => "env",
-                _ => "x",
+                _ => "zq",
             };
             if entry.name == "--" || (program.is_none() && entry.effect != Effect::Shell) {
                 continue;
@@ -128,7 +128,7 @@ proptest! {
             .filter(|wrapper| wrapper.runs == Runs::Words && !wrapper.permuted && !wrapper.name.contains(' ') && !matches!(wrapper.name, "coproc" | "npx" | "uvx" | "pnpx" | "bunx"))
             .flat_map(|wrapper| {
                 let harmless = wrapper.entries.iter().filter(|entry| entry.effect == Effect::None && entry.name != "--*");
-                harmless.map(move |entry| (wrapper, spellings(entry.name, entry.takes, "x").remove(0)))
+                harmless.map(move |entry| (wrapper, spellings(entry.name, entry.takes, "zq").remove(0)))
             })
             .collect();
         let mut line = String::from("rm -rf ~");
@@ -207,6 +207,8 @@ fn a_flag_does_not_eat_the_name_of_the_program() {
         ("xargs -P4 rm -rf ~ < list", Block),
         ("xargs -t -a list rm -rf ~", Block),
         ("watch -n1 rm -rf ~", Block),
+        ("parallel 'rm -rf {}' ::: ~", Block),
+        ("parallel -j2 rm -rf ::: ~", Block),
         ("strace -f -o '|rm -rf ~' ls", Block),
         ("gdb --args rm -rf ~", Block),
         ("gdb -ex 'shell rm -rf ~' x", Block),
