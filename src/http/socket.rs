@@ -62,7 +62,7 @@ pub async fn websocket(
 
 async fn converse(served: Arc<Served>, mut socket: WebSocket) {
     let mut said = served.agent.outside.websocket.listen();
-    let (mut turns, mut ping) = (BTreeSet::new(), tokio::time::interval(PING));
+    let (mut turns, mut ping) = (BTreeSet::new(), tokio::time::interval_at(Instant::now() + PING, PING));
     let mut heard_at = Instant::now();
     loop {
         tokio::select! {

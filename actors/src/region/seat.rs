@@ -339,6 +339,7 @@ impl<R: Region> Seat<R> {
     /// None when it can't be written: then it stays with the root before and the events since. One that is too large for the
     /// store is made smaller first: refused, it would end the room for good.
     fn snapshot(&mut self, now: Timestamp) -> Option<Vec<u8>> {
+        self.post.heart.writes_state();
         let write = |region: &R| {
             let written = serde_json::to_vec(&Root { state: region });
             written
@@ -349,7 +350,7 @@ impl<R: Region> Seat<R> {
         if root.len() <= PAYLOAD_BYTES {
             return Some(root);
         }
-        let told = shed(&mut self.region);
+        let told = shed(&mut self.region, root.len());
         let root = told.and_then(|_| write(&self.region)).filter(|root| root.len() <= PAYLOAD_BYTES);
         self.due = self.region.next_deadline(&self.post.settings);
         match (told, &root) {

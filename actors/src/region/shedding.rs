@@ -33,15 +33,16 @@ fn size<R: Region>(state: &R) -> usize {
     serde_json::to_vec(state).map_or(0, |bytes| bytes.len())
 }
 
-/// Makes a state small enough for the store; nothing where that can't be done.
-pub(super) fn shed<R: Region>(state: &mut R) -> Option<Shed> {
+/// Makes a state of so many bytes small enough for the store; nothing where that can't be done.
+pub(super) fn shed<R: Region>(state: &mut R, before: usize) -> Option<Shed> {
     let most = ROOT.limit / LEFT;
-    let before = size(state);
     let mut entries = state.shed(most);
-    if size(state) > most {
+    let mut after = size(state);
+    if after > most {
         entries += shed_json(state, most)?;
+        after = size(state);
     }
-    Some(Shed { before, after: size(state), entries })
+    Some(Shed { before, after, entries })
 }
 
 /// Where an entry lies: the members and places that lead there.
@@ -246,7 +247,8 @@ mod tests {
         let mut state = Hoard { fixed: (1, 2), ..Hoard::default() };
         (0..100).for_each(|n| state.apply(format!("small {n}")));
         (0..22).for_each(|n| state.apply(format!("{n}{}", "x".repeat(900_000))));
-        let told = shed(&mut state).expect("it can be shed");
+        let before = size(&state);
+        let told = shed(&mut state, before).expect("it can be shed");
         assert!(told.before > ROOT.limit && told.after <= ROOT.limit / LEFT, "{told:?}");
         assert_eq!((state.named.len(), state.order.len(), state.fixed), (100, 100, (1, 2)));
     }
@@ -255,7 +257,8 @@ mod tests {
     fn of_many_small_ones_the_oldest_go() {
         let mut state = Hoard::default();
         (0..2_000).for_each(|n| state.apply(format!("{n:06}{}", "x".repeat(10_000))));
-        shed(&mut state).expect("it can be shed");
+        let before = size(&state);
+        shed(&mut state, before).expect("it can be shed");
         assert!(size(&state) <= ROOT.limit / LEFT);
         assert!(state.named.keys().next_back().is_some_and(|key| key.starts_with("001999")));
         assert!(state.order.back().is_some_and(|key| key.starts_with("001999")));

@@ -165,7 +165,7 @@ fn a_new_servers_tools_come_with_the_next_start_and_nobody_waits_for_it() {
     assert!(registry.get("shell_greet").is_none(), "nothing is known of it yet");
     let connected = bench.connect(&servers);
     wait("it is remembered", || !bench.told.lock().is_empty());
-    assert!(bench.told.lock()[0].contains("shell is new and brings 7 tools"), "{:?}", bench.told.lock());
+    assert!(bench.told.lock()[0].contains("shell is new and brings 9 tools"), "{:?}", bench.told.lock());
     drop((connected, servers));
     let (servers, registry) = bench.servers();
     let spec = &registry.get("shell_greet").expect("it is known now").spec;
@@ -221,7 +221,9 @@ fn a_server_that_says_ever_more_is_left_with_the_reason_and_comes_back() {
             }
             report["restarts"] == restarts
         });
-        assert!(why.lock().contains("floods"), "{tool}: {}", why.lock());
+        // Who answers no ping meanwhile may be left for that first.
+        let told = why.lock().clone();
+        assert!(told.contains("floods") || (tool == "shell_mumble" && told.contains("hangs")), "{tool}: {told}");
         wait("it is up again", || state(&servers) == "up");
         assert!(bench.call(&registry, "shell_greet").success);
     }
