@@ -8,7 +8,7 @@ use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
 use ring::rand::{SecureRandom, SystemRandom};
 use rustix::process::geteuid;
 
-use crate::config::{Secret, check_token};
+use crate::config::Secret;
 use crate::data_folder::{DataFolder, private_file};
 
 /// Random bytes of a token and of the keys of the page; each is two letters of hexadecimal.
@@ -32,6 +32,15 @@ pub fn hex(bytes: &[u8]) -> String {
     bytes.iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
+/// A token: chance, and behind it its check sum (CRC-32), by which a damaged file is known from a whole one.
+fn with_sum(chance: &str) -> String {
+    format!("{chance}{:08x}", crc32fast::hash(chance.as_bytes()))
+}
+
+fn is_whole(token: &str) -> bool {
+    token.get(..2 * BYTES).is_some_and(|chance| token == with_sum(chance))
+}
+
 /// A daemon's own token.
 #[derive(Debug)]
 pub struct OwnToken {
@@ -52,7 +61,7 @@ pub fn of_daemon(folder: &DataFolder) -> io::Result<OwnToken> {
         Err(error) if error.kind() == io::ErrorKind::NotFound => None,
         Err(error) => Some(error.to_string()),
     };
-    let secret = random()?;
+    let secret = with_sum(&random()?);
     let shown = path.display();
     let told = match (write(folder, &secret), why) {
         (Ok(()), None) => {
@@ -88,8 +97,7 @@ fn kept(folder: &DataFolder) -> io::Result<Secret> {
         return Err(bad("it was another user's"));
     }
     let secret = text(file)?;
-    check_token(&secret).map_err(|why| bad(&format!("what it held was {why}")))?;
-    Ok(Secret::new(secret))
+    if is_whole(&secret) { Ok(Secret::new(secret)) } else { Err(bad("it was damaged")) }
 }
 
 /// O_NOFOLLOW as the kernel has it here.
@@ -155,7 +163,7 @@ mod tests {
         let (_dir, folder) = folder();
         assert!(of_command(&folder).expect("none is no error").is_none());
         let (first, told) = token(&folder);
-        assert_eq!(first.len(), 64);
+        assert!(first.len() == 72 && is_whole(&first));
         assert!(told.is_some_and(|told| told.contains("a token was made") && !told.contains(&first)));
         assert_eq!(fs::metadata(folder.token()).expect("there").permissions().mode() & 0o777, 0o600);
         assert_eq!(token(&folder), (first.clone(), None));
@@ -173,7 +181,7 @@ mod tests {
             how();
             let (new, told) = token(&folder);
             let told = told.unwrap_or_default();
-            assert!(new != last && new.len() == 64 && told.contains(words), "{words}: {told}");
+            assert!(new != last && is_whole(&new) && told.contains(words), "{words}: {told}");
             assert_eq!(fs::metadata(&path).expect("there").permissions().mode() & 0o777, 0o600);
             assert!(fs::symlink_metadata(&path).expect("there").is_file());
             last = new;
@@ -181,8 +189,14 @@ mod tests {
         let mode = |mode| fs::set_permissions(folder.token(), fs::Permissions::from_mode(mode)).expect("set");
         spoil(&|| mode(0o644), "others could read it");
         spoil(&|| mode(0o660), "others could read it");
-        spoil(&|| fs::write(folder.token(), "").expect("written"), "blank");
-        spoil(&|| fs::write(folder.token(), "short").expect("written"), "shorter than 16");
+        spoil(&|| fs::write(folder.token(), "").expect("written"), "damaged");
+        spoil(&|| fs::write(folder.token(), "short").expect("written"), "damaged");
+        let bytes = fs::read(folder.token()).expect("there");
+        for place in [0, 31, 63, 64, 71] {
+            let mut flipped = bytes.clone();
+            flipped[place] ^= 1;
+            spoil(&|| fs::write(folder.token(), &flipped).expect("written"), "damaged");
+        }
         let elsewhere = folder.path().join("elsewhere");
         fs::write(&elsewhere, "0123456789abcdef0123456789abcdef").expect("written");
         let link = || {
@@ -196,7 +210,7 @@ mod tests {
     fn a_folder_that_takes_nothing_is_told_and_the_daemon_has_a_token_all_the_same() {
         let folder = DataFolder::new("/proc/no/folder".into());
         let (secret, told) = token(&folder);
-        assert_eq!(secret.len(), 64);
+        assert!(is_whole(&secret));
         assert!(told.is_some_and(|told| told.contains("only stopping works")));
     }
 }
