@@ -4,7 +4,7 @@
 use std::fs;
 
 use maxim_bus::Trust;
-use maxim_bus::signals::fear::{RecallFears, SurveyFears};
+use maxim_bus::signals::fear::SurveyFears;
 use maxim_bus::signals::grants::{GrantReach, GrantsSurveyed, SurveyGrants};
 use maxim_bus::signals::thought::TurnEnded;
 use serde_json::json;
@@ -92,13 +92,13 @@ fn a_pattern_is_given_by_the_door_and_fits_one_simple_command() {
     assert_eq!(status(&asked), "asked", "{asked:?}");
     let id = asked.actions[0].id;
     let door = std::sync::Arc::clone(&bench.agent.outside.door);
-    door.decide_for(id, true, Some(GrantReach::Pattern("python3 t/*.sh".into())), "anna".into());
+    door.decide_for(id, true, Some(GrantReach::Pattern("python3 t/a.sh *".into())), "anna".into());
     bench.agent.settle();
     let listed = survey(&mut bench, None);
     assert_eq!(listed.grants.len(), 1, "{listed:?}");
-    let ended = bench.say("run the command python3 t/b.sh");
+    let ended = bench.say("run the command python3 t/a.sh x y");
     assert!(!["asked", "blocked"].contains(&status(&ended)), "{ended:?}");
-    for other in ["python3 c.sh", "python3 t/../c.sh", "python3 t/a.sh t/b.sh", "python3 t/a.sh; python3 c.sh"] {
+    for other in ["python3 c.sh", "python3 t/../c.sh", "python3 t/b.sh", "python3 t/a.sh; python3 c.sh"] {
         assert_eq!(status(&bench.say(&format!("run the command {other}"))), "asked", "{other}");
     }
 }
@@ -107,8 +107,6 @@ fn a_pattern_is_given_by_the_door_and_fits_one_simple_command() {
 fn nothing_is_learned(bench: &mut Bench) {
     let feared = bench.ask("fear_agent", SurveyFears { change: None, by: "anna".into() }).fears;
     assert!(feared.is_empty(), "{feared:?}");
-    let recalled = bench.ask("fear_agent", RecallFears { text: "read and write files".into(), limit: 10 });
-    assert!(recalled.is_empty(), "{recalled:?}");
     for tool in ["read_file", "write_file", "bash"] {
         let learned = bench.inquire("predict_outcome", json!({ "tool_name": tool }));
         assert!(!learned.to_string().contains("denied"), "{tool}: {learned}");
@@ -161,7 +159,7 @@ fn what_the_kernel_refuses_to_an_allowed_command_teaches_nothing() {
     for _ in 0..10 {
         let ended = bench.say(&format!("run the command cat {}/a.txt", elsewhere.display()));
         assert_eq!(status(&ended), "failed", "{ended:?}");
-        assert!(ended.reply.clone().unwrap_or_default().contains("the sandbox refused"), "{ended:?}");
+        assert!(reason(&ended).contains("the sandbox refused"), "{ended:?}");
     }
     nothing_is_learned(&mut bench);
     assert_eq!(status(&bench.say("run the command ls")), "done");
