@@ -77,8 +77,8 @@ pub use metrics::Figures;
 pub use openapi::document as openapi_document;
 pub use problem::Problem;
 pub use proof::{BadDoor, Proof, check_listen};
-pub use sessions::Sessions;
 pub use retries::Retries;
+pub use sessions::Sessions;
 pub use similar::SIMILAR;
 pub use why::why_document;
 

@@ -77,13 +77,7 @@ fn is_of_the_caller(error: &io::Error) -> bool {
 }
 
 /// One connection to its end.
-async fn keep(
-    stream: TcpStream,
-    peer: SocketAddr,
-    place: Place,
-    router: Router,
-    mut closes: watch::Receiver<bool>,
-) {
+async fn keep(stream: TcpStream, peer: SocketAddr, place: Place, router: Router, mut closes: watch::Receiver<bool>) {
     let connection = Arc::clone(&place.connection);
     let of_requests = Arc::clone(&connection);
     let service = service_fn(move |mut request: hyper::Request<hyper::body::Incoming>| {

@@ -38,15 +38,15 @@ use maxim_bus::signals::thought::{ModelCall, ModelReply};
 use maxim_bus::{MessageId, RegionName, Stage, Trust};
 use serde::{Deserialize, Serialize};
 
+use super::admission::judged;
 use super::consent::{AnswerCounts, AnswerKind};
 use super::fears::{FearChange, PINNED};
-use super::granting::{Asked, told};
 use super::grants::Grant;
-use super::reading::{Files, Judged, Seen, Wait};
+use super::reading::{Files, Wait};
 use super::refusals::Refusals;
 use super::review::{ReviewEvent, ReviewSettings, Reviews};
-use super::walls::{Walls, is_wall};
-use super::{Judgement, Mode, Setting, ToolCall, Verdict, judge_seen};
+use super::walls::Walls;
+use super::{Mode, Setting, ToolCall, Verdict};
 use crate::action::tools::{Imagined, OwnFiles};
 use crate::gate::ClearedIntent;
 use crate::gate::cleared_intent::Terms;
@@ -157,7 +157,7 @@ pub struct GateEntry {
     pub terms: Terms,
     /// Every reason for asking that isn't answered yet.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub asks: Vec<Asked>,
+    pub asks: Vec<super::granting::Asked>,
     /// The grants by which it passed.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub grants: Vec<String>,
