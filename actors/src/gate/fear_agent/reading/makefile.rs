@@ -20,8 +20,18 @@ struct Rule {
 /// What make does with this text, for the targets among its arguments. That it runs is asked about elsewhere; here is found
 /// what would be blocked on a command line, and what runs even where nothing is to be made.
 pub(super) fn judge(walker: &mut Walker, text: &str, args: &[String]) {
+    if let Some(told) = runs_while_read(text) {
+        walker.findings.ask(rules::BUILD, format!("the makefile {told}"));
+    }
     let text = text.replace("\\\n", " ");
     judge_reading(walker, &text);
+    let is_dry = |arg: &String| {
+        let is_short = arg.starts_with('-') && !arg.starts_with("--") && arg.contains(['n', 'q', 't']);
+        is_short || matches!(arg.as_str(), "--dry-run" | "--just-print" | "--recon" | "--question" | "--touch")
+    };
+    if args.iter().any(is_dry) {
+        return;
+    }
     let rules_of = parse(&text);
     let wanted: Vec<String> = args.iter().filter(|arg| !arg.starts_with('-') && !arg.contains('=')).cloned().collect();
     for line in reached(&rules_of, &wanted).into_iter().take(RECIPES) {
