@@ -25,6 +25,9 @@ pub struct Inbound {
     /// How sure the recogniser is of words that were spoken; none for what was written.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub heard: Option<Confidence>,
+    /// A body moved when it came: what is nearly a stop is one then. The door says so, and nobody outside.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub moving: bool,
 }
 
 /// The gateway has it: the channel acknowledges once this is durable.

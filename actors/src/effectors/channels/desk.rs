@@ -114,7 +114,7 @@ impl Desk {
         state.acknowledgements.insert(id, tell);
         drop(state);
         let Submission { channel, sender, body, provider_id, trust } = submission;
-        self.door.receive(self.actor, Inbound { id, channel, sender, body, provider_id, trust, heard });
+        self.door.receive(self.actor, Inbound { id, channel, sender, body, provider_id, trust, heard, moving: false });
         told
     }
 
