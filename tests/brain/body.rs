@@ -1,6 +1,7 @@
 //! A whole agent in a simulated body: it moves when told, and holds still when stopped (P1, P2, P24).
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use maxim::config::{Driver, Settings};
 use maxim_actors::action::cause_ledger::{CausePart, parts_prefix};
