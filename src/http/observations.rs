@@ -86,8 +86,9 @@ pub async fn observe(State(served): State<Arc<Served>>, request: Request) -> Ans
         door.put("door", id, Trust::Sensor, Observed { source, objects, people, sound, pose });
     }
     let mut answer = json!({ "id": id });
+    // A stop is one however surely it was heard.
     if let Some(Speech { text, confidence }) = speech
-        && confidence.get() >= HEARD
+        && (confidence.get() >= HEARD || door.is_stop(&text))
     {
         let body = checked_text(&served, "speech.text", &text)?;
         let (channel, sender) = ("http".to_owned(), format!("speech:{source}"));

@@ -8,6 +8,7 @@ use axum::http::StatusCode;
 use jiff::SignedDuration;
 use maxim_actors::effectors::door::Unanswered;
 use maxim_bus::bounds;
+use maxim_bus::clock::Reckoned;
 use maxim_bus::clock::Stopwatch;
 use maxim_bus::latch::{LatchError, LatchState, StopDetail, StopLatch};
 use maxim_bus::signals::goal::{Goal, GoalOrigin, GoalState};
@@ -105,7 +106,8 @@ pub async fn hold(State(served): State<Arc<Served>>, request: Request) -> Answer
     let given = body_fields(&served, request, HOLD).await?;
     let now = served.agent.frame.clock.now();
     // At most a year, so it fits.
-    let until = given.number("duration_s").map(|seconds| now + SignedDuration::from_millis((seconds * 1000.0) as i64));
+    let until =
+        given.number("duration_s").map(|seconds| now.later(SignedDuration::from_millis((seconds * 1000.0) as i64)));
     let watch = Stopwatch::start();
     let changed = told(&served, PreemptionRequested::Hold { until, by: BY.into() }).await?;
     let mut body = document(&served, watch.elapsed(), Some(&changed));

@@ -1,5 +1,6 @@
 //! The folder of recordings: names, ages and the bound on all of them.
 
+use maxim_bus::clock::Reckoned;
 use std::fs::{self, File};
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
@@ -78,7 +79,7 @@ fn files(folder: &Path) -> Vec<Found> {
 pub fn recordings(folder: &Path, window: &Window) -> Vec<PathBuf> {
     let files = files(folder);
     // Names tell whole seconds.
-    let ends = files.iter().skip(1).map(|next| Some(next.began + SignedDuration::from_secs(1))).chain([None]);
+    let ends = files.iter().skip(1).map(|next| Some(next.began.later(SignedDuration::from_secs(1)))).chain([None]);
     let overlaps = |began: Timestamp, end: Option<Timestamp>| {
         window.to.is_none_or(|to| began <= to) && window.from.zip(end).is_none_or(|(from, end)| end >= from)
     };

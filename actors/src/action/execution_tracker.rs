@@ -12,6 +12,7 @@
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
 use jiff::{SignedDuration, Timestamp};
+use maxim_bus::clock::Reckoned;
 use maxim_bus::signals::body::MovementSensed;
 use maxim_bus::signals::intent::Intent;
 use maxim_bus::signals::outcome::{
@@ -142,7 +143,7 @@ impl Region for ExecutionTracker {
 impl Open {
     /// When nobody will report its end any more.
     fn due(&self, settings: &TrackerSettings) -> Timestamp {
-        if self.boot == settings.boot { self.began + settings.limit } else { self.began }
+        if self.boot == settings.boot { self.began.later(settings.limit) } else { self.began }
     }
 }
 

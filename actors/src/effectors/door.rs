@@ -28,6 +28,7 @@ use parking_lot::Mutex;
 use serde_json::Value as Json;
 use tokio::sync::oneshot;
 
+use crate::effectors::body::Body;
 use crate::gate::fear_agent::FearAgent;
 use crate::perception::gateway::{Gateway, stopped_key};
 use crate::perception::stop_phrase::StopGrammar;
@@ -54,6 +55,7 @@ type Waiters<T> = Mutex<HashMap<MessageId, oneshot::Sender<Result<T, Unanswered>
 pub struct Door {
     frame: Frame,
     stop: StopGrammar,
+    body: Body,
     inquiries: Waiters<Json>,
     preemptions: Waiters<PreemptionChanged>,
     imports: Waiters<EpisodesImported>,
@@ -92,11 +94,12 @@ struct Speaker {
 pub const DOOR: RegionName = "door";
 
 impl Door {
-    pub fn new(frame: Frame, stop: StopGrammar) -> Arc<Self> {
+    pub fn new(frame: Frame, stop: StopGrammar, body: Body) -> Arc<Self> {
         let numbering = Mutex::new(Numbering { since: frame.store.head(), next: 0 });
         Arc::new(Self {
             frame,
             stop,
+            body,
             inquiries: Waiters::default(),
             preemptions: Waiters::default(),
             imports: Waiters::default(),
@@ -144,7 +147,9 @@ impl Door {
 
     /// Puts a message for the gateway onto the bus. A stop phrase has stopped everything before this returns.
     pub fn receive(&self, sender: RegionName, inbound: Inbound) {
-        if self.stop.matches(&inbound.body) {
+        // The gateway decides by the same, and so does a replay.
+        let inbound = Inbound { moving: self.body.moves(), ..inbound };
+        if self.stop.matches(&inbound.body, inbound.moving) {
             let reason = format!("{:?} said on {}", inbound.body.trim(), inbound.channel);
             let _ = self.raise(reason, inbound.sender.clone());
         }
@@ -300,7 +305,7 @@ impl Door {
 
     /// Whether a text stops, whoever says it.
     pub fn is_stop(&self, text: &str) -> bool {
-        self.stop.matches(text)
+        self.stop.matches(text, self.body.moves())
     }
 
     /// Whether the message of this provider's id has stopped the agent before. What can't be read has not: a stop too

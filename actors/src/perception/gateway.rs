@@ -12,6 +12,7 @@ use std::collections::{BTreeMap, VecDeque};
 
 use jiff::{SignedDuration, Timestamp};
 use maxim_bus::bounds::{CHANNEL, PROVIDER_ID, digest};
+use maxim_bus::clock::Reckoned;
 use maxim_bus::signals::acting::OpportunitySensed;
 use maxim_bus::signals::goal::GoalPursued;
 use maxim_bus::signals::percept::{Inbound, InboundAccepted, Percept};
@@ -127,7 +128,7 @@ impl Region for Gateway {
     }
 
     fn next_deadline(&self, _settings: &GatewaySettings) -> Option<Timestamp> {
-        self.in_flight.values().min().map(|at| *at + TURN_LIMIT)
+        self.in_flight.values().min().map(|at| at.later(TURN_LIMIT))
     }
 
     fn follows_within(settings: &GatewaySettings) -> Option<usize> {
@@ -137,7 +138,7 @@ impl Region for Gateway {
     fn tick(&self, pulse: &mut Pulse<'_, Self>) {
         let now = pulse.now();
         let lost: Vec<MessageId> =
-            self.in_flight.iter().filter(|(_, at)| **at + TURN_LIMIT <= now).map(|(turn, _)| *turn).collect();
+            self.in_flight.iter().filter(|(_, at)| at.later(TURN_LIMIT) <= now).map(|(turn, _)| *turn).collect();
         let free = lost.len();
         for turn in lost {
             tracing::warn!(%turn, "a turn has not ended in {} minutes; its credit is given back", TURN_LIMIT.as_mins());
@@ -212,7 +213,8 @@ impl Hears<Inbound> for Gateway {
             return;
         }
         let GatewaySettings { text_max, stop, .. } = pulse.settings();
-        let text = InboundText::within(*text_max, &inbound.channel, &inbound.sender, &inbound.body, stop);
+        let text =
+            InboundText::within(*text_max, &inbound.channel, &inbound.sender, &inbound.body, stop, inbound.moving);
         let stop = text.hard_override().is_some();
         let content = text.content().to_owned();
         let mut percept = Percept::from_outside(text.channel(), text.sender(), content, stop, inbound.trust);
@@ -281,6 +283,7 @@ mod tests {
             trust: Trust::Owner,
             heard: None,
             is_signed: false,
+            moving: false,
         }
     }
 

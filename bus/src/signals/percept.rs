@@ -29,6 +29,9 @@ pub struct Inbound {
     /// Its provider has signed it with its id, so it may be played again, and must then do nothing.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub is_signed: bool,
+    /// A body moved when it came: what is nearly a stop is one then. The door says so, and nobody outside.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub moving: bool,
 }
 
 impl Inbound {

@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use maxim_bus::MessageId;
 use maxim_bus::RegionName;
+use maxim_bus::clock::Reckoned;
 use maxim_bus::signals::concepts::{KnowledgeEntry, RecallKnowledge};
 use maxim_bus::signals::fear::{FearsRecalled, RecallFears};
 use maxim_bus::signals::introspection::{ForeseeVerdict, VerdictForeseen};
@@ -90,7 +91,7 @@ impl Reminded {
                     limit: *episodes + 1, // so that an association finds a place
                     ..EpisodeFilter::default()
                 };
-                let until = Some(pulse.now() + pulse.settings().recall);
+                let until = Some(pulse.now().later(pulse.settings().recall));
                 let question = RecallEpisodes { filter, except: Some(turn), thought: true, waits: false, until };
                 let question = pulse.ask(EPISODES, question);
                 waiting.insert(question, EPISODES.to_owned());

@@ -117,7 +117,7 @@ impl Desk {
         let id = self.door.fresh_id();
         let (tell, told) = oneshot::channel();
         let Submission { channel, sender, body, provider_id, trust } = submission;
-        let inbound = Inbound { id, channel, sender, body, provider_id, trust, heard, is_signed };
+        let inbound = Inbound { id, channel, sender, body, provider_id, trust, heard, is_signed, moving: false };
         if let Err(why) = inbound.check() {
             let _ = tell.send(Err(why.to_string()));
             return told;

@@ -4,6 +4,7 @@
 //! need not be there when the brain comes back. A no, or no answer, leaves it as it is, and teaches nothing of such actions.
 
 use jiff::SignedDuration;
+use maxim_bus::clock::Reckoned;
 use maxim_bus::signals::intent::OUTCOME_UNKNOWN;
 use maxim_bus::signals::outcome::OutcomeDoubted;
 
@@ -37,7 +38,7 @@ impl Hears<OutcomeDoubted> for FearAgent {
             rule: OUTCOME_UNKNOWN.into(),
             reason: REASON.into(),
             status: String::new(),
-            expires: pulse.now() + WAITS,
+            expires: pulse.now().later(WAITS),
             predicted: None,
             assessed: None,
             terms: Terms { powers: started.powers.clone(), called: started.called.clone(), sealed: None },

@@ -2,6 +2,7 @@
 
 use jiff::SignedDuration;
 use maxim_bus::RegionName;
+use maxim_bus::clock::Reckoned;
 use maxim_bus::signals::bridges::{AssessContext, ContextAssessed};
 use maxim_bus::signals::intent::Intent;
 use maxim_bus::signals::layers::HurtRecalled;
@@ -32,7 +33,7 @@ impl FearAgent {
         if !self.hurtful.contains(&entry.intent.tool) {
             return self.clear(entry, pulse);
         }
-        let (id, due) = (entry.id, pulse.now() + PREDICTION);
+        let (id, due) = (entry.id, pulse.now().later(PREDICTION));
         entry.status = "predicting".into();
         pulse.put(record_key(id), &entry);
         pulse.keep(FearEvent::Predicting { id, due });

@@ -17,6 +17,7 @@ use std::sync::Arc;
 
 use jiff::tz::TimeZone;
 use jiff::{SignedDuration, Timestamp};
+use maxim_bus::clock::Reckoned;
 use maxim_bus::mode::Powers;
 use maxim_bus::signals::approval::{AnswerApproval, ApprovalAnswered};
 use maxim_bus::signals::bridges::{
@@ -416,7 +417,7 @@ impl FearAgent {
             let reason = format!("it would need a yes, and at this hour nobody answers: {}", entry.reason);
             return self.refuse_at_once(&entry, "escalation.nobody", reason, pulse);
         }
-        entry.expires = pulse.now() + pulse.settings().approval;
+        entry.expires = pulse.now().later(pulse.settings().approval);
         self.fix_and_ask(entry, pulse);
     }
 
@@ -444,7 +445,7 @@ impl FearAgent {
     pub(super) fn answered(&self, id: MessageId, end: ApprovalEnd, pulse: &mut Pulse<'_, Self>) {
         let entry = pulse.record::<GateEntry>(&record_key(id));
         if let Some(entry) = entry.filter(|entry| !entry.is_doubt()) {
-            let asked_at = entry.expires - pulse.settings().approval;
+            let asked_at = entry.expires.earlier(pulse.settings().approval);
             let GateEntry { rule, intent, trust, .. } = entry;
             let ended = ApprovalEnded { intent: id, tool: intent.tool, goal: intent.goal, rule, asked_at, end };
             pulse.emit_trusted(intent.turn, trust, ended);
@@ -452,7 +453,7 @@ impl FearAgent {
     }
 
     pub(super) fn clear(&self, mut entry: GateEntry, pulse: &mut Pulse<'_, Self>) {
-        let expires = pulse.now() + CLEARANCE;
+        let expires = pulse.now().later(CLEARANCE);
         entry.status = "cleared".into();
         entry.terms.sealed = entry.files.fixed.as_ref().map(Fixed::sealed);
         entry.expires = expires;
@@ -461,7 +462,7 @@ impl FearAgent {
     }
 
     fn issue(&self, entry: &GateEntry, expires: Timestamp, pulse: &mut Pulse<'_, Self>) {
-        pulse.keep(FearEvent::Cleared { id: entry.id, expires, reissue: pulse.now() + REISSUE });
+        pulse.keep(FearEvent::Cleared { id: entry.id, expires, reissue: pulse.now().later(REISSUE) });
         let (rule, reason) = (entry.rule.clone(), entry.reason.clone());
         let (intent, terms, expected) = (entry.intent.clone(), entry.terms.clone(), entry.predicted.clone());
         let cleared = ClearedIntent::issue(entry.id, intent, rule, reason, expires, terms, expected);
