@@ -12,7 +12,7 @@ use axum::extract::{Request, State};
 use axum::http::StatusCode;
 use axum::response::Response;
 use maxim_actors::effectors::channels::Submission;
-use maxim_bus::bounds::{self, USER};
+use maxim_bus::bounds::USER;
 use maxim_bus::signals::thought::TurnEnded;
 use maxim_bus::{MessageId, Trust};
 use serde::Deserialize;

@@ -315,6 +315,7 @@ pub const ROUTES: &[Route] = &[
         || get(safety::grants),
     ),
     Route {
+        access: Access::Owner,
         method: "delete",
         path: "/v1/approvals/grants/{id}",
         summary: "Take back what was allowed for good",

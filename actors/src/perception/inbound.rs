@@ -156,7 +156,7 @@ mod tests {
         for line in text.lines() {
             let row: serde_json::Value = serde_json::from_str(line).expect("a row is JSON");
             let field = |name: &str| row[name].as_str().expect("a row has channel, sender and body");
-            let text = InboundText::new(field("channel"), field("sender"), field("body"), &grammar);
+            let text = InboundText::new(field("channel"), field("sender"), field("body"), &grammar, false);
             assert_eq!(text.content(), field("body"));
             assert_eq!(Some(text.salience().get()), row["expect"]["salience"].as_f64(), "{line}");
             assert_eq!(text.hard_override().is_some(), row["expect"]["hard_override"].is_string(), "{line}");

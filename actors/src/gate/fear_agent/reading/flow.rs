@@ -6,6 +6,7 @@
 
 use jiff::{SignedDuration, Timestamp};
 use maxim_bus::MessageId;
+use maxim_bus::clock::Reckoned;
 use maxim_bus::signals::intent::Escalation;
 use maxim_bus::signals::outcome::{CHANGED, ToolResult};
 use maxim_bus::signals::program_files::{FixPrograms, Fixed, ProgramsFixed, ProgramsRead, ReadPrograms, Scope, Wanted};
@@ -149,7 +150,7 @@ impl FearAgent {
         let (id, turn, trust) = (entry.id, entry.intent.turn, entry.trust);
         pulse.put(record_key(id), &entry);
         pulse.put(read_key(id), seen);
-        let due = pulse.now() + READING;
+        let due = pulse.now().later(READING);
         pulse.keep(FearEvent::Waits { id, wait: Wait { due, purpose: Purpose::Reading, tries } });
         pulse.emit_trusted(turn, trust, ReadPrograms { intent: id, wanted });
     }
@@ -162,7 +163,7 @@ impl FearAgent {
         entry.status = "checking".into();
         let (id, turn, trust) = (entry.id, entry.intent.turn, entry.trust);
         pulse.put(record_key(id), &entry);
-        let due = pulse.now() + FIXING;
+        let due = pulse.now().later(FIXING);
         pulse.keep(FearEvent::Waits { id, wait: Wait { due, purpose, tries } });
         pulse.emit_trusted(turn, trust, FixPrograms { intent: id, scope });
     }
