@@ -58,7 +58,7 @@ fn a_program_in_a_file_is_judged_as_one_on_the_command_line() {
         ("sum.awk", "{ n += NF } END { print n }"),
         ("upper.sed", "# a comment\ns/one/ONE/\n2d\n"),
         ("bad.awk", "BEGIN { system(\"touch ran\") }"),
-        ("pre.awk", "BEGIN { \"touch ran\" | getline x }"),
+        ("pre.awk", "BEGIN { \"rm -r sub\" | getline x }"),
         ("pipe.awk", "{ print | \"sh\" }"),
         ("s.sed", "1e touch ran\n"),
         ("w.sed", "s/one/two/w /etc/cron.d/x\n"),
