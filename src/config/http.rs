@@ -21,8 +21,8 @@ section! {
         token: Option<Secret> = "", "", Shape::Secret;
         /// A file that holds the token alone; the token itself wins when both are set.
         token_file: Option<PathBuf> = "", "", Shape::Path;
-        /// Asks nobody for a token: each program and each account of this machine commands the agent, sandboxed programs that
-        /// reach the network too. On loopback alone, and told at each start, by doctor and on the page.
+        /// Asks nobody for a token: each program and each account of this machine commands the agent. Programs that tools start
+        /// don't reach the door even so. On loopback alone, and told at each start, by doctor and on the page.
         open: bool = "false", "", Shape::Flag;
         /// The page's session ends when its tab has asked nothing for so long.
         session_idle: Span = "12h", "time", Shape::Span { low: "1min", high: "30days" };

@@ -231,6 +231,15 @@ fn calls(outside: c_int) -> Vec<(&'static str, Expected, Call)> {
         ("socket", Errno(libc::EACCES), plain(libc::SYS_socket, [libc::AF_UNIX.into(), 1, 0, 0, 0])),
         ("socket of the internet", Errno(libc::EACCES), plain(libc::SYS_socket, [libc::AF_INET.into(), 1, 0, 0, 0])),
         ("socketpair", Works, plain(libc::SYS_socketpair, [libc::AF_UNIX.into(), 1, 0, answers, 0])),
+        (
+            "socketpair of datagrams",
+            Errno(libc::EACCES),
+            plain(
+                libc::SYS_socketpair,
+                [libc::AF_UNIX.into(), (libc::SOCK_DGRAM | libc::SOCK_CLOEXEC).into(), 0, answers, 0],
+            ),
+        ),
+        ("raw socketpair", Errno(libc::EACCES), plain(libc::SYS_socketpair, [libc::AF_UNIX.into(), 3, 0, answers, 0])),
         ("io_uring_setup", ENOSYS, plain(libc::SYS_io_uring_setup, [4, keep(vec![0; 32]), 0, 0, 0])),
         // The kernel and the machine.
         ("bpf", EPERM, plain(libc::SYS_bpf, [0, zeros, 64, 0, 0])),

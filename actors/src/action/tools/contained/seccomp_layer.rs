@@ -58,11 +58,18 @@ pub(super) fn everything(calls: &[i64]) -> Rules {
     calls.iter().map(|call| (*call, Vec::new())).collect()
 }
 
+/// Of a socket's type, without the flags beside it (`SOCK_TYPE_MASK` of the kernel's net.h).
+const TYPE: u64 = 0xf;
+
 /// With the network off no socket at all, not even a local one: the docker daemon, a key agent and this daemon itself
-/// listen on those. Pairs of connected sockets stay, they lead nowhere else.
+/// listen on those. Pairs of connected streams stay, because they lead nowhere else. One end of a pair of local datagram
+/// sockets could be connected to any local socket by its path, so there are no such pairs.
 fn sockets(network: Network) -> Result<Rules, String> {
     if network == Network::Off {
-        return Ok(everything(&[libc::SYS_socket]));
+        let of_type = |kind: i32| rule(vec![condition(1, Op::MaskedEq(TYPE), kind.unsigned_abs().into())?]);
+        let mut refused = everything(&[libc::SYS_socket]);
+        refused.insert(libc::SYS_socketpair, vec![of_type(libc::SOCK_DGRAM)?, of_type(libc::SOCK_RAW)?]);
+        return Ok(refused);
     }
     let internet = [libc::AF_INET, libc::AF_INET6, libc::AF_NETLINK];
     let other =
